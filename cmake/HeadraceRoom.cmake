@@ -1,0 +1,50 @@
+# A room is a folder of sources that becomes one object library; libheadrace is made of all of them.
+# What a room may include is checked by tests/check_includes.py; what it links is listed here.
+find_package(Threads REQUIRED)
+
+add_library(headrace_flags INTERFACE)
+target_compile_features(headrace_flags INTERFACE cxx_std_20 c_std_11)
+target_include_directories(headrace_flags INTERFACE
+  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/capi/include ${PROJECT_BINARY_DIR}/generated)
+target_compile_options(headrace_flags INTERFACE -Wall -Wextra -Werror -fvisibility=hidden
+  -ffunction-sections -fdata-sections
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+target_link_libraries(headrace_flags INTERFACE Threads::Threads)
+if(HEADRACE_SANITIZER STREQUAL "address")
+  set(sanitizer -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+elseif(HEADRACE_SANITIZER STREQUAL "thread")
+  set(sanitizer -fsanitize=thread)
+elseif(HEADRACE_SANITIZER)
+  message(FATAL_ERROR "HEADRACE_SANITIZER is address, thread or empty, got '${HEADRACE_SANITIZER}'")
+endif()
+if(HEADRACE_FUZZ)
+  list(APPEND sanitizer -fsanitize=fuzzer-no-link,address)
+endif()
+target_compile_options(headrace_flags INTERFACE ${sanitizer})
+target_link_options(headrace_flags INTERFACE ${sanitizer})
+
+# runtime and capi use neither exceptions nor RTTI.
+add_library(headrace_strict_flags INTERFACE)
+target_link_libraries(headrace_strict_flags INTERFACE headrace_flags)
+target_compile_options(headrace_strict_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+
+# headrace_room(NAME [LOOSE] [LIBRARIES lib...]): the sources of the current folder (below it too).
+# LOOSE allows exceptions, for folders at the edge of libraries that throw.
+function(headrace_room name)
+  cmake_parse_arguments(ROOM "LOOSE" "" "LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(hr_${name} OBJECT ${sources})
+  set_target_properties(hr_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(ROOM_LOOSE)
+    target_link_libraries(hr_${name} PUBLIC headrace_flags)
+  else()
+    target_link_libraries(hr_${name} PUBLIC headrace_strict_flags)
+  endif()
+  target_link_libraries(hr_${name} PRIVATE ${ROOM_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY HEADRACE_ROOMS hr_${name})
+  set_property(GLOBAL APPEND PROPERTY HEADRACE_ROOM_LIBRARIES ${ROOM_LIBRARIES})
+endfunction()

@@ -1,0 +1,82 @@
+// Files: mapping, reading, and writing so that a crash leaves the old contents or the new.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/allocator.h"
+#include "runtime/base/result.h"
+
+namespace hr {
+
+using Bytes = std::span<const std::byte>;
+
+inline Bytes AsBytes(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+inline std::string_view AsText(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A whole file mapped privately and writable: pages are shared with every other mapping until they
+// are written, and writing never reaches the file. Somebody truncating the file while it is mapped
+// raises SIGBUS on access.
+class MappedFile {
+ public:
+  static Result<MappedFile> Open(const std::string& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  MappedFile() = default;
+  std::span<std::byte> bytes_;
+};
+
+Result<std::string> ReadFile(const std::string& path);
+Result<int64_t> FileSize(const std::string& path);
+bool FileExists(const std::string& path);
+Result<std::vector<std::string>> ListDirectory(const std::string& path);  // names, sorted
+Status MakeDirectories(const std::string& path);
+Status RemoveFile(const std::string& path);
+Status RemoveTree(const std::string& path);
+Status RenamePath(const std::string& from, const std::string& to);
+// Makes the entries of a directory durable.
+Status SyncDirectory(const std::string& path);
+
+// Appends to a new file; every call reports a full disk as RESOURCE_EXHAUSTED with the path.
+class FileWriter {
+ public:
+  enum class Mode { kTruncate, kAppend };
+  static Result<FileWriter> Create(const std::string& path, Mode mode = Mode::kTruncate);
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&& other) noexcept;
+  ~FileWriter();  // closes, without Sync
+
+  Status Write(Bytes bytes);
+  Status WriteAt(int64_t offset, Bytes bytes);
+  Status Sync();
+  Status Close();
+  int64_t offset() const { return offset_; }
+
+ private:
+  FileWriter() = default;
+  int fd_ = -1;
+  int64_t offset_ = 0;
+  std::string path_;
+};
+
+// Writes to a temporary neighbour, syncs, renames over `path`, syncs the directory.
+Status WriteFileAtomically(const std::string& path, Bytes contents);
+
+// "a/b" + "c"; an absolute second part wins.
+std::string JoinPath(std::string_view directory, std::string_view name);
+std::string_view DirectoryOf(std::string_view path);  // "." where there is none
+std::string_view BaseName(std::string_view path);
+
+}  // namespace hr

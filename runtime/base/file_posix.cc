@@ -1,0 +1,218 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/base/errors.h"
+#include "runtime/base/file.h"
+
+namespace hr {
+namespace {
+
+Status FromErrno(std::string_view action, const std::string& path) {
+  int error = errno;
+  std::string text = Cat("cannot ", action, " '", path, "': ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: return NotFound(text);
+    case EEXIST: return AlreadyExists(text);
+    case EACCES:
+    case EPERM:
+    case EROFS: return PermissionDenied(text);
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return ResourceExhausted(text, "; free space or choose another folder");
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE: return ResourceExhausted(text);
+    default: return Unavailable(text);
+  }
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<int64_t> RegularFileSize(int fd, const std::string& path) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return FromErrno("read", path);
+  if (S_ISDIR(info.st_mode)) return InvalidArgument("'", path, "' is a folder, expected a file");
+  return static_cast<int64_t>(info.st_size);
+}
+
+}  // namespace
+
+Result<MappedFile> MappedFile::Open(const std::string& path) {
+  Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return FromErrno("open", path);
+  HR_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(fd.get(), path));
+  MappedFile file;
+  if (size == 0) return file;
+  void* data = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                    fd.get(), 0);
+  if (data == MAP_FAILED) return FromErrno("map", path);
+  file.bytes_ = {static_cast<std::byte*>(data), static_cast<size_t>(size)};
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return FromErrno("open", path);
+  HR_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(fd.get(), path));
+  std::string contents(static_cast<size_t>(size), '\0');
+  size_t done = 0;
+  while (true) {
+    if (done == contents.size()) contents.resize(contents.size() + 4096);  // it may have grown
+    ssize_t n = read(fd.get(), contents.data() + done, contents.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FromErrno("read", path);
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+  }
+  contents.resize(done);
+  return contents;
+}
+
+Result<int64_t> FileSize(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return FromErrno("read", path);
+  return static_cast<int64_t>(info.st_size);
+}
+
+bool FileExists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+Result<std::vector<std::string>> ListDirectory(const std::string& path) {
+  DIR* directory = opendir(path.c_str());
+  if (directory == nullptr) return FromErrno("list", path);
+  std::vector<std::string> names;
+  while (dirent* entry = readdir(directory)) {
+    std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(std::move(name));
+  }
+  closedir(directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status MakeDirectories(const std::string& path) {
+  for (size_t end = 1; end <= path.size(); ++end) {
+    if (end != path.size() && path[end] != '/') continue;
+    std::string prefix = path.substr(0, end);
+    if (mkdir(prefix.c_str(), 0777) != 0 && errno != EEXIST) {
+      return FromErrno("make the folder", prefix);
+    }
+  }
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return FromErrno("make the folder", path);
+  if (!S_ISDIR(info.st_mode)) return AlreadyExists("'", path, "' exists and is not a folder");
+  return {};
+}
+
+Status RemoveFile(const std::string& path) {
+  if (unlink(path.c_str()) != 0) return FromErrno("remove", path);
+  return {};
+}
+
+Status RemoveTree(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return FromErrno("remove", path);
+  if (!S_ISDIR(info.st_mode)) return RemoveFile(path);
+  HR_ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(path));
+  for (const std::string& name : names) HR_RETURN_IF_ERROR(RemoveTree(JoinPath(path, name)));
+  if (rmdir(path.c_str()) != 0) return FromErrno("remove", path);
+  return {};
+}
+
+Status RenamePath(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) return FromErrno(Cat("rename '", from, "' to"), to);
+  return {};
+}
+
+Status SyncDirectory(const std::string& path) {
+  Descriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0 || fsync(fd.get()) != 0) return FromErrno("sync the folder", path);
+  return {};
+}
+
+Result<FileWriter> FileWriter::Create(const std::string& path, Mode mode) {
+  FileWriter writer;
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::kAppend ? O_APPEND : O_TRUNC);
+  writer.fd_ = open(path.c_str(), flags, 0666);
+  if (writer.fd_ < 0) return FromErrno("create", path);
+  writer.path_ = path;
+  if (mode == Mode::kAppend) writer.offset_ = lseek(writer.fd_, 0, SEEK_END);
+  return writer;
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept { *this = std::move(other); }
+
+FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(offset_, other.offset_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+FileWriter::~FileWriter() { Close().IgnoreError(); }
+
+Status FileWriter::Write(Bytes bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FromErrno("write to", path_);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+    offset_ += n;
+  }
+  return {};
+}
+
+Status FileWriter::WriteAt(int64_t offset, Bytes bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = pwrite(fd_, bytes.data(), bytes.size(), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FromErrno("write to", path_);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+    offset += n;
+  }
+  return {};
+}
+
+Status FileWriter::Sync() {
+  if (fsync(fd_) != 0) return FromErrno("sync", path_);
+  return {};
+}
+
+Status FileWriter::Close() {
+  int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && close(fd) != 0 && errno != EINTR) return FromErrno("close", path_);
+  return {};
+}
+
+}  // namespace hr

@@ -1,0 +1,58 @@
+#include "runtime/base/shape.h"
+
+#include <algorithm>
+
+#include "runtime/base/errors.h"
+
+namespace hr {
+
+Result<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) {
+    if (dim < 0) return InvalidArgument("shape ", ShapeText(dims), " has a negative dimension");
+    if (__builtin_mul_overflow(count, dim, &count)) {
+      return InvalidArgument("shape ", ShapeText(dims), " has more than 2^63 elements");
+    }
+  }
+  return count;
+}
+
+int64_t ElementCount(std::span<const int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  return count;
+}
+
+Dims ContiguousStrides(std::span<const int64_t> dims) {
+  Dims strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  return strides;
+}
+
+Result<Dims> BroadcastDims(std::span<const int64_t> a, std::span<const int64_t> b) {
+  Dims out(std::max(a.size(), b.size()));
+  for (size_t i = 0; i < out.size(); ++i) {
+    int64_t da = i < a.size() ? a[a.size() - 1 - i] : 1;
+    int64_t db = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (da != db && da != 1 && db != 1) {
+      return InvalidArgument("shapes ", ShapeText(a), " and ", ShapeText(b),
+                             " do not broadcast: dimensions ", da, " and ", db,
+                             " differ and neither is 1");
+    }
+    out[out.size() - 1 - i] = da == 1 ? db : da;
+  }
+  return out;
+}
+
+Result<int64_t> NormalizeAxis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    return OutOfRange("axis ", axis, " lies outside [", -rank, ", ", rank, ") for rank ", rank);
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+}  // namespace hr

@@ -1,0 +1,134 @@
+#include "runtime/device/tensor.h"
+
+#include <cstring>
+
+#include "runtime/base/errors.h"
+
+namespace hr {
+namespace {
+
+class OwnedBuffer final : public Buffer {
+ public:
+  explicit OwnedBuffer(Block block)
+      : Buffer(block.begin(), block.bytes(), DeviceId{}), block_(std::move(block)) {}
+
+ private:
+  Block block_;
+};
+
+class AdoptedBuffer final : public Buffer {
+ public:
+  AdoptedBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*), void* context)
+      : Buffer(static_cast<std::byte*>(data), bytes, device),
+        release_(release),
+        context_(context) {}
+  ~AdoptedBuffer() override {
+    if (release_ != nullptr) release_(context_);
+  }
+
+ private:
+  void (*release_)(void*);
+  void* context_;
+};
+
+// Copies dimension `axis` and everything inside it.
+void CopyStrided(std::byte** out, const std::byte* in, std::span<const int64_t> dims,
+                 std::span<const int64_t> strides, size_t element, size_t axis) {
+  if (axis == dims.size()) {
+    std::memcpy(*out, in, element);
+    *out += element;
+    return;
+  }
+  for (int64_t i = 0; i < dims[axis]; ++i) {
+    CopyStrided(out, in + i * strides[axis] * static_cast<int64_t>(element), dims, strides, element,
+                axis + 1);
+  }
+}
+
+Result<size_t> CheckedBytes(DType dtype, std::span<const int64_t> dims) {
+  if (!IsSupported(dtype)) {
+    return InvalidArgument("tensors of type ", DTypeName(dtype), " (code ",
+                           static_cast<int>(dtype), ") are not supported");
+  }
+  HR_ASSIGN_OR_RETURN(int64_t count, CheckedElementCount(dims));
+  size_t bytes;
+  if (__builtin_mul_overflow(static_cast<size_t>(count), DTypeSize(dtype), &bytes) ||
+      bytes > static_cast<size_t>(INT64_MAX)) {
+    return InvalidArgument("a tensor of shape ", ShapeText(dims), " is too large");
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string DeviceName(DeviceId id) {
+  switch (id.type) {
+    case DeviceType::kCpu: return Cat("CPU:", id.ordinal);
+    case DeviceType::kCuda: return Cat("CUDA:", id.ordinal);
+    case DeviceType::kCudaHost: return Cat("CUDA_HOST:", id.ordinal);
+  }
+  return Cat("device type ", static_cast<int>(id.type), ":", id.ordinal);
+}
+
+Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes) {
+  HR_ASSIGN_OR_RETURN(Block block, Block::Create(allocator, bytes));
+  return BufferRef(std::make_shared<OwnedBuffer>(std::move(block)));
+}
+
+BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),
+                      void* context) {
+  return std::make_shared<AdoptedBuffer>(data, bytes, device, release, context);
+}
+
+Result<Tensor> Tensor::Create(Allocator& allocator, DType dtype, Dims dims) {
+  HR_ASSIGN_OR_RETURN(size_t bytes, CheckedBytes(dtype, dims));
+  Tensor tensor;
+  HR_ASSIGN_OR_RETURN(tensor.buffer_, AllocateBuffer(allocator, bytes));
+  tensor.dtype_ = dtype;
+  tensor.dims_ = std::move(dims);
+  return tensor;
+}
+
+Result<Tensor> Tensor::View(BufferRef buffer, size_t offset, DType dtype, Dims dims) {
+  HR_ASSIGN_OR_RETURN(size_t bytes, CheckedBytes(dtype, dims));
+  if (offset > buffer->bytes() || bytes > buffer->bytes() - offset) {
+    return InvalidArgument("a tensor of shape ", ShapeText(dims), " needs ", bytes,
+                           " bytes from offset ", offset, ", its buffer has ", buffer->bytes());
+  }
+  Tensor tensor;
+  tensor.buffer_ = std::move(buffer);
+  tensor.offset_ = offset;
+  tensor.dtype_ = dtype;
+  tensor.dims_ = std::move(dims);
+  return tensor;
+}
+
+Tensor Tensor::Strided(BufferRef buffer, size_t offset, DType dtype, Dims dims, Dims strides) {
+  Tensor tensor;
+  tensor.buffer_ = std::move(buffer);
+  tensor.offset_ = offset;
+  tensor.dtype_ = dtype;
+  if (strides != ContiguousStrides(dims)) tensor.strides_ = std::move(strides);
+  tensor.dims_ = std::move(dims);
+  return tensor;
+}
+
+Result<Tensor> Tensor::Clone(Allocator& allocator) const {
+  HR_ASSIGN_OR_RETURN(Tensor copy, Create(allocator, dtype_, dims_));
+  if (contiguous()) {
+    if (bytes() != 0) std::memcpy(copy.data(), data(), bytes());
+  } else {
+    std::byte* out = copy.data();
+    CopyStrided(&out, data(), dims_, strides_, DTypeSize(dtype_), 0);
+  }
+  return copy;
+}
+
+Result<Tensor> Tensor::Contiguous(Allocator& allocator) const {
+  if (contiguous()) return *this;
+  return Clone(allocator);
+}
+
+std::string Tensor::TypeText() const { return Cat(DTypeName(dtype_), ShapeText(dims_)); }
+
+}  // namespace hr

@@ -1,0 +1,104 @@
+// Tensors and the memory they lie in.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/allocator.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+
+namespace hr {
+
+// Where memory lies. The codes are DLPack's DLDeviceType.
+enum class DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };
+
+struct DeviceId {
+  DeviceType type = DeviceType::kCpu;
+  int32_t ordinal = 0;
+  friend bool operator==(const DeviceId&, const DeviceId&) = default;
+};
+std::string DeviceName(DeviceId id);  // "CPU:0"
+
+// A piece of memory with shared ownership: a block of an allocator, a mapped file's segment, or
+// memory of the host with its deleter.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  DeviceId device() const { return device_; }
+
+ protected:
+  Buffer(std::byte* data, size_t bytes, DeviceId device)
+      : data_(data), bytes_(bytes), device_(device) {}
+
+ private:
+  std::byte* data_;
+  size_t bytes_;
+  DeviceId device_;
+};
+using BufferRef = std::shared_ptr<Buffer>;
+
+Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes);
+// Takes memory over without a copy; `release(context)` is called when the last user is gone. Null
+// `release`: the caller keeps the memory alive.
+BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),
+                      void* context);
+
+// A typed view of a buffer: cheap to copy, shares the memory. Strides are in elements and may be
+// anything on import; kernels see contiguous tensors only.
+class Tensor {
+ public:
+  Tensor() = default;
+  // Contiguous, uninitialized.
+  static Result<Tensor> Create(Allocator& allocator, DType dtype, Dims dims);
+  // Contiguous view of `buffer` from byte `offset`; a failure where it does not fit.
+  static Result<Tensor> View(BufferRef buffer, size_t offset, DType dtype, Dims dims);
+  // As above with strides; the caller vouches for the bounds.
+  static Tensor Strided(BufferRef buffer, size_t offset, DType dtype, Dims dims, Dims strides);
+
+  bool defined() const { return buffer_ != nullptr; }
+  DType dtype() const { return dtype_; }
+  const Dims& dims() const { return dims_; }
+  // Empty where the tensor is contiguous.
+  const Dims& strides() const { return strides_; }
+  bool contiguous() const { return strides_.empty(); }
+  int64_t elements() const { return ElementCount(dims_); }
+  size_t bytes() const { return static_cast<size_t>(elements()) * DTypeSize(dtype_); }
+  DeviceId device() const { return buffer_->device(); }
+  const BufferRef& buffer() const { return buffer_; }
+
+  std::byte* data() const { return buffer_ == nullptr ? nullptr : buffer_->data() + offset_; }
+  template <typename T>
+  T* as() const { return reinterpret_cast<T*>(data()); }
+  template <typename T>
+  std::span<T> span() const { return {as<T>(), static_cast<size_t>(elements())}; }
+
+  // A contiguous copy.
+  Result<Tensor> Clone(Allocator& allocator) const;
+  // The same tensor where it is contiguous, else a contiguous copy.
+  Result<Tensor> Contiguous(Allocator& allocator) const;
+  // "float32[64, 10]"
+  std::string TypeText() const;
+
+ private:
+  BufferRef buffer_;
+  size_t offset_ = 0;
+  DType dtype_ = DType::kUndefined;
+  Dims dims_;
+  Dims strides_;
+};
+
+// A contiguous tensor with the given elements, on the CPU.
+template <typename T>
+Result<Tensor> MakeTensor(Allocator& allocator, Dims dims, std::span<const T> values) {
+  HR_ASSIGN_OR_RETURN(Tensor tensor,
+                      Tensor::Create(allocator, DTypeOf<T>::value, std::move(dims)));
+  std::copy(values.begin(), values.end(), tensor.as<T>());
+  return tensor;
+}
+
+}  // namespace hr

@@ -1,0 +1,60 @@
+#include "runtime/base/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace hr {
+namespace {
+
+TEST(Executor, RunsEveryTaskOnce) {
+  auto pool = CreateThreadPool(4).value();
+  ThreadBudget budget(*pool);
+  Lease lease = budget.Acquire(4, {}).value();
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::atomic<int>> counts(37);
+    lease.ParallelFor(37, [&](int task) { counts[task].fetch_add(1); });
+    for (auto& count : counts) ASSERT_EQ(count.load(), 1);
+  }
+}
+
+TEST(ThreadBudget, NeverExceeded) {
+  auto pool = CreateThreadPool(3).value();
+  ThreadBudget budget(*pool);
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  std::vector<std::thread> hosts;
+  for (int i = 0; i < 8; ++i) {
+    hosts.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        Lease lease = budget.Acquire(2, {}).value();
+        lease.ParallelFor(4, [&](int) {
+          int now = running.fetch_add(1) + 1;
+          int seen = most.load();
+          while (now > seen && !most.compare_exchange_weak(seen, now)) {}
+          running.fetch_sub(1);
+        });
+      }
+    });
+  }
+  for (auto& host : hosts) host.join();
+  EXPECT_LE(most.load(), 3);
+}
+
+TEST(ThreadBudget, WaitingObeysLimits) {
+  auto pool = CreateThreadPool(1).value();
+  ThreadBudget budget(*pool);
+  Lease all = budget.Acquire(1, {}).value();
+  CallLimits limits;
+  limits.clock = &SystemClock();
+  limits.deadline_nanos = SystemClock().NowNanos() + 20'000'000;
+  EXPECT_EQ(budget.Acquire(1, limits).status().code(), Code::kDeadlineExceeded);
+  CancelToken token;
+  token.Cancel();
+  EXPECT_EQ(budget.Acquire(1, {.cancel = &token}).status().code(), Code::kCancelled);
+}
+
+}  // namespace
+}  // namespace hr

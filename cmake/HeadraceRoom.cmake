@@ -6,7 +6,8 @@ add_library(headrace_flags INTERFACE)
 target_compile_features(headrace_flags INTERFACE cxx_std_20 c_std_11)
 target_include_directories(headrace_flags INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/capi/include ${PROJECT_BINARY_DIR}/generated)
-target_compile_options(headrace_flags INTERFACE -Wall -Wextra -Werror -fvisibility=hidden
+target_compile_options(headrace_flags INTERFACE -Wall -Wextra -Werror
+  -Wno-missing-field-initializers -fvisibility=hidden
   -ffunction-sections -fdata-sections
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 target_link_libraries(headrace_flags INTERFACE Threads::Threads)

@@ -1,0 +1,135 @@
+// The graph in memory. Plain data: a Module is built by transform::GraphBuilder or by
+// format::ReadModule, checked by Verify, and immutable once a Model owns it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/device/tensor.h"
+#include "runtime/graph/type.h"
+
+namespace hr::graph {
+
+using ValueId = uint32_t;
+using NodeId = uint32_t;
+
+// Indices into Module::constants and Module::graphs, as attributes.
+struct TensorIndex {
+  uint32_t index;
+  friend bool operator==(const TensorIndex&, const TensorIndex&) = default;
+};
+struct GraphIndex {
+  uint32_t index;
+  friend bool operator==(const GraphIndex&, const GraphIndex&) = default;
+};
+
+using AttributeValue =
+    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                 std::vector<std::string>, TensorIndex, GraphIndex>;
+
+struct Attribute {
+  std::string name;
+  AttributeValue value;
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+// An operator by (domain, name, version); "" is ONNX's domain.
+struct Operator {
+  std::string domain;
+  std::string name;
+  int32_t version = 0;
+  friend bool operator==(const Operator&, const Operator&) = default;
+};
+
+struct Node {
+  uint32_t op = 0;  // index into Module::operators
+  std::vector<ValueId> inputs;  // kNone for an omitted optional input
+  std::vector<ValueId> outputs;  // kNone for an output that nobody asked for
+  std::vector<NodeId> controls;  // nodes that must have finished first: the only order of effects
+  std::vector<Attribute> attributes;
+  std::string device;  // a constraint such as "CPU:0"; empty: placed by the session
+  std::string name;    // empty in a stripped file
+
+  const AttributeValue* Find(std::string_view attribute) const;
+  // The attribute, or `otherwise` where it is absent. Types were checked with the operator.
+  int64_t Int(std::string_view attribute, int64_t otherwise) const;
+  double Float(std::string_view attribute, double otherwise) const;
+  std::string_view String(std::string_view attribute, std::string_view otherwise) const;
+  // Empty where absent.
+  std::span<const int64_t> Ints(std::string_view attribute) const;
+};
+
+struct Value {
+  ValueType type;
+  NodeId producer = kNone;      // kNone for inputs and constants
+  uint32_t constant = kNone;    // index into Module::constants
+  std::string name;
+};
+
+// One body: the main graph, an initializer, or a function's / subgraph's body.
+struct Graph {
+  std::vector<Value> values;
+  std::vector<Node> nodes;  // in any order that respects inputs and controls
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;  // of subgraphs; the main graph's are in signatures
+};
+
+struct Variable {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  Dims dims;
+  bool trainable = true;
+  uint32_t initial_constant = kNone;  // one of the two is given
+  uint32_t initial_graph = kNone;     // its single output is the initial value
+};
+
+struct Port {
+  std::string name;
+  ValueId value = kNone;
+};
+
+// A named entry into graphs[0].
+struct Signature {
+  std::string name;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  std::vector<NodeId> targets;  // run for their effects
+};
+
+struct Module {
+  std::string producer;
+  std::map<std::string, int32_t> opsets;         // domain → version
+  std::map<std::string, std::string> metadata;
+  std::vector<Operator> operators;
+  std::vector<Symbol> symbols;
+  std::vector<Graph> graphs = std::vector<Graph>(1);  // [0] is the main graph
+  std::vector<Variable> variables;
+  std::vector<Tensor> constants;
+  std::vector<Signature> signatures;
+
+  Graph& main() { return graphs[0]; }
+  const Graph& main() const { return graphs[0]; }
+  const Operator& OperatorOf(const Node& node) const { return operators[node.op]; }
+  // The index of the operator, added where it is new.
+  uint32_t InternOperator(std::string_view domain, std::string_view name, int32_t version);
+  const Signature* FindSignature(std::string_view name) const;
+  uint32_t FindVariable(std::string_view name) const;  // kNone where there is none
+};
+
+// How a node or value is called in messages: its name, or "#12 (Conv)" where names were stripped.
+std::string NodeText(const Module& module, const Graph& graph, NodeId node);
+std::string ValueText(const Graph& graph, ValueId value);
+// The value with this name, or kNone.
+ValueId FindValue(const Graph& graph, std::string_view name);
+
+// Checks every index, the single producer of each value, names that must be unique, and that nodes
+// form no cycle. Reader and builder both call it; nothing later checks again.
+Status Verify(const Module& module);
+
+// Nodes so ordered that inputs and controls come first; ties go by NodeId. Fails on a cycle.
+Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph);
+
+}  // namespace hr::graph

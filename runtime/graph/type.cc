@@ -1,0 +1,38 @@
+#include "runtime/graph/type.h"
+
+#include "runtime/base/strings.h"
+
+namespace hr::graph {
+
+ValueType ValueType::Tensor(DType dtype, const Dims& dims) {
+  ValueType type{.dtype = dtype, .ranked = true};
+  type.dims.reserve(dims.size());
+  for (int64_t dim : dims) type.dims.push_back({.size = dim});
+  return type;
+}
+
+std::optional<Dims> ValueType::FixedDims() const {
+  if (!ranked) return std::nullopt;
+  Dims out;
+  out.reserve(dims.size());
+  for (const Dim& dim : dims) {
+    if (!dim.fixed()) return std::nullopt;
+    out.push_back(dim.size);
+  }
+  return out;
+}
+
+std::string TypeText(const ValueType& type, const std::vector<Symbol>& symbols) {
+  if (!type.ranked) return Cat(DTypeName(type.dtype), " of unknown rank");
+  std::vector<std::string> parts;
+  for (const Dim& dim : type.dims) {
+    if (dim.fixed()) {
+      parts.push_back(Cat(dim.size));
+    } else {
+      parts.push_back(dim.symbol < symbols.size() ? symbols[dim.symbol].name : "?");
+    }
+  }
+  return Cat(DTypeName(type.dtype), "[", Join(parts), "]");
+}
+
+}  // namespace hr::graph

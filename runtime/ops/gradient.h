@@ -1,0 +1,94 @@
+// What a gradient rule sees and emits. A failure inside Emit is kept and reported once at the end,
+// so rules read as formulas:
+//
+//   Status MulGradient(GradientContext& g) {
+//     g.SetGrad(0, g.SumTo(g.Emit("Mul", {g.grad(0), g.input(1)}), g.input(0)));
+//     g.SetGrad(1, g.SumTo(g.Emit("Mul", {g.grad(0), g.input(0)}), g.input(1)));
+//     return g.status();
+//   }
+#pragma once
+
+#include <initializer_list>
+
+#include "runtime/base/errors.h"
+#include "runtime/ops/op_def.h"
+
+namespace hr::ops {
+
+// Adds nodes to a graph under construction; implemented by transform::GraphBuilder.
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+  // `domain` and `name` at the newest version; the outputs' types are inferred.
+  virtual Result<std::vector<ValueId>> Emit(std::string_view domain, std::string_view name,
+                                            std::span<const ValueId> inputs, size_t outputs,
+                                            std::vector<graph::Attribute> attributes) = 0;
+  // A constant of the main graph; equal small constants may be shared.
+  virtual Result<ValueId> Constant(Tensor value) = 0;
+  virtual const graph::Module& module() const = 0;
+  virtual const graph::Graph& graph() const = 0;
+  virtual Allocator& allocator() = 0;
+};
+
+// Valid during one call of OpDef::gradient.
+class GradientContext {
+ public:
+  // `grads`: the gradient of each output, kNone where nothing depends on it.
+  GradientContext(Emitter& emitter, NodeId node, std::span<const ValueId> grads,
+                  std::vector<bool> wanted)
+      : emitter_(emitter), node_id_(node), grads_(grads), wanted_(std::move(wanted)),
+        results_(wanted_.size(), kNone) {}
+
+  const Node& node() const { return emitter_.graph().nodes[node_id_]; }
+  ValueId input(size_t i) const {
+    return i < node().inputs.size() ? node().inputs[i] : kNone;
+  }
+  // kNone where the node does not have this optional output.
+  ValueId output(size_t i) const {
+    return i < node().outputs.size() ? node().outputs[i] : kNone;
+  }
+  ValueId grad(size_t i) const { return i < grads_.size() ? grads_[i] : kNone; }
+  // Whether anybody wants input i's gradient; rules may skip the others.
+  bool wants(size_t i) const { return i < wanted_.size() && wanted_[i]; }
+  const ValueType& type(ValueId value) const { return emitter_.graph().values[value].type; }
+
+  void SetGrad(size_t i, ValueId value) {
+    if (i < results_.size()) results_[i] = value;
+  }
+
+  // The first output of a new node; kNone after a failure.
+  ValueId Emit(std::string_view name, std::initializer_list<ValueId> inputs,
+               std::vector<graph::Attribute> attributes = {}) {
+    return EmitIn(kOnnx, name, inputs, std::move(attributes));
+  }
+  ValueId EmitIn(std::string_view domain, std::string_view name,
+                 std::initializer_list<ValueId> inputs,
+                 std::vector<graph::Attribute> attributes = {});
+  std::vector<ValueId> EmitMany(std::string_view domain, std::string_view name,
+                                std::span<const ValueId> inputs, size_t outputs,
+                                std::vector<graph::Attribute> attributes = {});
+  // A scalar constant of the floating type of `like`.
+  ValueId Scalar(double value, ValueId like);
+  // A 1-D int64 constant, for axes and shapes.
+  ValueId Ints(std::span<const int64_t> values);
+  // Sums a gradient that was broadcast back to the shape of `like`; no node where the types are the
+  // same already.
+  ValueId SumTo(ValueId value, ValueId like);
+
+  void Fail(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+  // The first failure, once.
+  Status status() { return std::move(status_); }
+  std::span<const ValueId> results() const { return results_; }
+
+ private:
+  Emitter& emitter_;
+  NodeId node_id_;
+  std::span<const ValueId> grads_;
+  std::vector<bool> wanted_;
+  std::vector<ValueId> results_;
+  Status status_;
+};
+
+}  // namespace hr::ops

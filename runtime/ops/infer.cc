@@ -1,0 +1,108 @@
+#include "runtime/ops/infer.h"
+
+#include <algorithm>
+
+namespace hr::ops {
+
+std::optional<std::vector<int64_t>> InferContext::ConstantInts(size_t i) const {
+  const Tensor* tensor = constant(i);
+  if (tensor == nullptr) return std::nullopt;
+  std::vector<int64_t> out;
+  if (tensor->dtype() == DType::kInt64) {
+    auto values = tensor->span<int64_t>();
+    out.assign(values.begin(), values.end());
+  } else if (tensor->dtype() == DType::kInt32) {
+    auto values = tensor->span<int32_t>();
+    out.assign(values.begin(), values.end());
+  } else {
+    return std::nullopt;
+  }
+  return out;
+}
+
+Result<const graph::Variable*> InferContext::VariableOf(std::string_view attribute) const {
+  int64_t index = node_.Int(attribute, -1);
+  if (index < 0 || static_cast<size_t>(index) >= module_.variables.size()) {
+    return InvalidArgument(def_.name, "'s attribute '", attribute, "' names variable ", index,
+                           ", there are ", module_.variables.size());
+  }
+  return &module_.variables[static_cast<size_t>(index)];
+}
+
+Status InferContext::ExpectDType(size_t i, std::span<const DType> allowed) const {
+  if (!has_input(i)) return {};
+  if (std::find(allowed.begin(), allowed.end(), input(i).dtype) != allowed.end()) return {};
+  std::vector<std::string_view> names;
+  for (DType dtype : allowed) names.push_back(DTypeName(dtype));
+  return InvalidArgument(def_.name, " takes ", Join(names), " as input ", i, ", got ",
+                         Text(input(i)));
+}
+
+Status InferContext::ExpectFloating(size_t i) const {
+  constexpr DType kAllowed[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16};
+  return ExpectDType(i, kAllowed);
+}
+
+Status InferContext::ExpectSameDType(size_t i, size_t j) const {
+  if (!has_input(i) || !has_input(j) || input(i).dtype == input(j).dtype) return {};
+  return InvalidArgument(def_.name, " takes inputs ", i, " and ", j, " of one type, got ",
+                         Text(input(i)), " and ", Text(input(j)), "; insert a Cast");
+}
+
+Status InferContext::ExpectRank(size_t i, int64_t rank) const {
+  if (!has_input(i) || !input(i).ranked || input(i).rank() == rank) return {};
+  return InvalidArgument(def_.name, " takes rank ", rank, " as input ", i, ", got ", Text(input(i)));
+}
+
+Status InferContext::ExpectIndices(size_t i) const {
+  constexpr DType kAllowed[] = {DType::kInt64, DType::kInt32};
+  return ExpectDType(i, kAllowed);
+}
+
+Status InferSameAsInput(InferContext& context) {
+  context.SetOutput(0, context.input(0));
+  return {};
+}
+
+Status InferFloatingUnary(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  return InferSameAsInput(context);
+}
+
+Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, const ValueType& a,
+                                               const ValueType& b) {
+  std::vector<graph::Dim> out(std::max(a.dims.size(), b.dims.size()));
+  for (size_t i = 0; i < out.size(); ++i) {
+    graph::Dim one{.size = 1};
+    graph::Dim da = i < a.dims.size() ? a.dims[a.dims.size() - 1 - i] : one;
+    graph::Dim db = i < b.dims.size() ? b.dims[b.dims.size() - 1 - i] : one;
+    graph::Dim& d = out[out.size() - 1 - i];
+    if (da == db || db == one) {
+      d = da;
+    } else if (da == one) {
+      d = db;
+    } else if (da.fixed() && db.fixed()) {
+      return InvalidArgument(context.def().name, " cannot broadcast ", context.Text(a), " with ",
+                             context.Text(b), ": dimensions ", da.size, " and ", db.size,
+                             " differ and neither is 1");
+    } else {
+      d = da.fixed() ? da : db.fixed() ? db : graph::Dim{};  // the fixed one wins, or nothing is known
+    }
+  }
+  return out;
+}
+
+Status InferBroadcastBinary(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));
+  const ValueType& a = context.input(0);
+  const ValueType& b = context.input(1);
+  ValueType out = ValueType::Unranked(a.dtype);
+  if (a.ranked && b.ranked) {
+    out.ranked = true;
+    HR_ASSIGN_OR_RETURN(out.dims, BroadcastTypes(context, a, b));
+  }
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+}  // namespace hr::ops

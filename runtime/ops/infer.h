@@ -1,0 +1,69 @@
+// What a type rule sees and sets, and the rules that many operators share.
+#pragma once
+
+#include <optional>
+
+#include "runtime/base/errors.h"
+#include "runtime/ops/op_def.h"
+
+namespace hr::ops {
+
+// Valid during one call of OpDef::infer.
+class InferContext {
+ public:
+  // `types` and `constants` have an entry per input: null types for omitted inputs, null constants
+  // where the value is not known. `outputs` has an entry per output of the node.
+  InferContext(const OpDef& def, const graph::Module& module, const Node& node,
+               std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
+               std::span<ValueType> outputs)
+      : def_(def), module_(module), node_(node), types_(types), constants_(constants),
+        outputs_(outputs) {}
+
+  const OpDef& def() const { return def_; }
+  const Node& node() const { return node_; }
+  const graph::Module& module() const { return module_; }
+
+  size_t input_count() const { return types_.size(); }
+  bool has_input(size_t i) const { return i < types_.size() && types_[i] != nullptr; }
+  const ValueType& input(size_t i) const { return *types_[i]; }
+  // The input's value where it is a constant, else null.
+  const Tensor* constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
+  // The elements of a constant int64 or int32 input; nothing where it is not known.
+  std::optional<std::vector<int64_t>> ConstantInts(size_t i) const;
+
+  size_t output_count() const { return outputs_.size(); }
+  void SetOutput(size_t i, ValueType type) {
+    if (i < outputs_.size()) outputs_[i] = std::move(type);
+  }
+  // The variable that a kInt attribute names.
+  Result<const graph::Variable*> VariableOf(std::string_view attribute) const;
+
+  std::string Text(const ValueType& type) const { return graph::TypeText(type, module_.symbols); }
+
+  // Failures that say which input it was.
+  Status ExpectDType(size_t i, std::span<const DType> allowed) const;
+  Status ExpectFloating(size_t i) const;
+  Status ExpectSameDType(size_t i, size_t j) const;
+  Status ExpectRank(size_t i, int64_t rank) const;  // passes where the rank is unknown
+  Status ExpectIndices(size_t i) const;             // int32 or int64
+
+ private:
+  const OpDef& def_;
+  const graph::Module& module_;
+  const Node& node_;
+  std::span<const ValueType* const> types_;
+  std::span<const Tensor* const> constants_;
+  std::span<ValueType> outputs_;
+};
+
+// Output 0 has the type of input 0.
+Status InferSameAsInput(InferContext& context);
+// The same, for floating-point inputs only.
+Status InferFloatingUnary(InferContext& context);
+// NumPy broadcasting of two types' dimensions; symbolic ones meet only themselves, 1, or nothing known.
+Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, const ValueType& a,
+                                               const ValueType& b);
+// Output 0: inputs 0 and 1 broadcast, of input 0's dtype, which input 1 must share.
+Status InferBroadcastBinary(InferContext& context);
+
+}  // namespace hr::ops

@@ -1,0 +1,146 @@
+#include "runtime/ops/op_def.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "runtime/base/errors.h"
+#include "runtime/ops/builtin.h"
+
+namespace hr::ops {
+namespace {
+
+auto Key(const OpDef& def) { return std::tuple(def.domain, def.name, def.since_version); }
+bool Before(const OpDef* a, const OpDef* b) { return Key(*a) < Key(*b); }
+
+AttributeKind KindOf(const graph::AttributeValue& value) {
+  return static_cast<AttributeKind>(value.index());  // the same order
+}
+
+std::string_view KindName(AttributeKind kind) {
+  constexpr std::string_view kNames[] = {"an integer", "a float",  "a string",        "integers",
+                                         "floats",     "strings", "a constant tensor", "a graph"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+Status CheckArity(std::string_view what, const Arity& arity, size_t count, std::string_view op) {
+  if (count >= static_cast<size_t>(arity.min) && count <= static_cast<size_t>(arity.max)) return {};
+  if (arity.max == kUnlimited) {
+    return InvalidArgument(op, " takes at least ", arity.min, " ", what, ", got ", count);
+  }
+  if (arity.min == arity.max) {
+    return InvalidArgument(op, " takes ", arity.min, " ", what, ", got ", count);
+  }
+  return InvalidArgument(op, " takes ", arity.min, " to ", arity.max, " ", what, ", got ", count);
+}
+
+const AttributeDef* FindAttribute(const OpDef& def, std::string_view name) {
+  for (const AttributeDef& attribute : def.attributes) {
+    if (attribute.name == name) return &attribute;
+  }
+  return nullptr;
+}
+
+Status UnknownAttribute(const OpDef& def, std::string_view name) {
+  std::vector<std::string> known;
+  for (const AttributeDef& attribute : def.attributes) known.emplace_back(attribute.name);
+  if (known.empty()) return InvalidArgument(def.name, " has no attributes, got '", name, "'");
+  return InvalidArgument(def.name, " has no attribute '", name, "'; it has ", Join(known));
+}
+
+Status CheckVariables(const OpDef& def, const graph::Module& module, const Node& node) {
+  for (auto names : {def.reads, def.writes}) {
+    for (std::string_view name : names) {
+      if (node.Find(name) == nullptr) continue;  // optional ones
+      int64_t index = node.Int(name, -1);
+      if (index < 0 || static_cast<size_t>(index) >= module.variables.size()) {
+        return InvalidArgument("attribute '", name, "' names variable ", index, ", there are ",
+                               module.variables.size());
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+OpRegistry::OpRegistry() {
+  for (std::span<const OpDef> family : BuiltinFamilies()) {
+    for (const OpDef& def : family) defs_.push_back(&def);
+  }
+  std::sort(defs_.begin(), defs_.end(), Before);
+}
+
+const OpDef* OpRegistry::Find(std::string_view domain, std::string_view name, int version) const {
+  OpDef probe{.domain = domain, .name = name, .since_version = version};
+  auto after = std::upper_bound(defs_.begin(), defs_.end(), &probe, Before);
+  if (after == defs_.begin()) return nullptr;
+  const OpDef* found = *std::prev(after);
+  return found->domain == domain && found->name == name ? found : nullptr;
+}
+
+const OpDef* OpRegistry::Newest(std::string_view domain, std::string_view name) const {
+  return Find(domain, name, INT32_MAX);
+}
+
+Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
+  if (const OpDef* def = Find(op.domain, op.name, op.version)) return def;
+  std::string full = op.domain.empty() ? op.name : Cat(op.domain, ".", op.name);
+  if (const OpDef* newest = Newest(op.domain, op.name)) {
+    return Unimplemented("operator ", full, " is known, but not in version ", op.version,
+                         "; the oldest known is not older than ", newest->since_version);
+  }
+  std::vector<std::string> names;
+  for (const OpDef* def : defs_) names.emplace_back(def->name);
+  std::string_view close = ClosestWord(op.name, names);
+  if (close.empty()) return Unimplemented("there is no operator ", full);
+  return Unimplemented("there is no operator ", full, "; did you mean ", close, "?");
+}
+
+Status OpRegistry::Add(const OpDef& def) {
+  auto at = std::lower_bound(defs_.begin(), defs_.end(), &def, Before);
+  if (at != defs_.end() && Key(**at) == Key(def)) {
+    return AlreadyExists("operator ", def.domain, ".", def.name, " version ", def.since_version,
+                         " is already defined");
+  }
+  defs_.insert(at, &def);
+  return {};
+}
+
+Status CheckNode(const OpDef& def, const Node& node) {
+  HR_RETURN_IF_ERROR(CheckArity("inputs", def.inputs, node.inputs.size(), def.name));
+  HR_RETURN_IF_ERROR(CheckArity("outputs", def.outputs, node.outputs.size(), def.name));
+  for (size_t i = 0; i < static_cast<size_t>(def.inputs.min); ++i) {
+    if (node.inputs[i] == kNone) return InvalidArgument(def.name, " needs its input ", i);
+  }
+  for (const graph::Attribute& attribute : node.attributes) {
+    const AttributeDef* known = FindAttribute(def, attribute.name);
+    if (known == nullptr) return UnknownAttribute(def, attribute.name);
+    if (known->kind != KindOf(attribute.value)) {
+      return InvalidArgument(def.name, "'s attribute '", attribute.name, "' is ",
+                             KindName(known->kind), ", got ", KindName(KindOf(attribute.value)));
+    }
+  }
+  for (const AttributeDef& attribute : def.attributes) {
+    if (attribute.required && node.Find(attribute.name) == nullptr) {
+      return InvalidArgument(def.name, " needs its attribute '", attribute.name, "'");
+    }
+  }
+  return {};
+}
+
+Status CheckModule(const OpRegistry& registry, const graph::Module& module) {
+  std::vector<const OpDef*> defs;
+  for (const graph::Operator& op : module.operators) {
+    HR_ASSIGN_OR_RETURN(const OpDef* def, registry.Get(op));
+    defs.push_back(def);
+  }
+  for (const graph::Graph& graph : module.graphs) {
+    for (const Node& node : graph.nodes) {
+      HR_RETURN_IF_ERROR(CheckNode(*defs[node.op], node).WithNode(node.name));
+      HR_RETURN_IF_ERROR(CheckVariables(*defs[node.op], module, node).WithNode(node.name));
+    }
+  }
+  return {};
+}
+
+}  // namespace hr::ops

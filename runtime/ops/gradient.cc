@@ -2,6 +2,13 @@
 
 namespace hr::ops {
 
+ValueId GradientContext::RequireOutput(size_t i) {
+  auto value = emitter_.RequireOutput(node_id_, i);
+  if (value.ok()) return *value;
+  Fail(std::move(value).status());
+  return kNone;
+}
+
 ValueId GradientContext::EmitIn(std::string_view domain, std::string_view name,
                                 std::initializer_list<ValueId> inputs,
                                 std::vector<graph::Attribute> attributes) {

@@ -25,6 +25,8 @@ class Emitter {
                                             std::vector<graph::Attribute> attributes) = 0;
   // A constant of the main graph; equal small constants may be shared.
   virtual Result<ValueId> Constant(Tensor value) = 0;
+  // Gives a node an optional output that it did not have; returns the known one otherwise.
+  virtual Result<ValueId> RequireOutput(NodeId node, size_t index) = 0;
   virtual const graph::Module& module() const = 0;
   virtual const graph::Graph& graph() const = 0;
   virtual Allocator& allocator() = 0;
@@ -47,6 +49,8 @@ class GradientContext {
   ValueId output(size_t i) const {
     return i < node().outputs.size() ? node().outputs[i] : kNone;
   }
+  // output(i), added to the node where it does not have it yet.
+  ValueId RequireOutput(size_t i);
   ValueId grad(size_t i) const { return i < grads_.size() ? grads_[i] : kNone; }
   // Whether anybody wants input i's gradient; rules may skip the others.
   bool wants(size_t i) const { return i < wanted_.size() && wanted_[i]; }

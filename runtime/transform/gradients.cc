@@ -1,0 +1,183 @@
+#include "runtime/transform/gradients.h"
+
+#include <algorithm>
+
+#include "runtime/base/errors.h"
+
+namespace hr::transform {
+namespace {
+
+class Differentiator {
+ public:
+  explicit Differentiator(GraphBuilder& builder)
+      : builder_(builder), value_count_(builder.graph().values.size()) {}
+
+  Result<std::vector<ValueId>> Run(std::span<const ValueId> ys, std::span<const ValueId> xs,
+                                   std::span<const ValueId> grad_ys) {
+    HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph::TopologicalOrder(builder_.graph()));
+    MarkDependents(order, xs);
+    contributions_.resize(value_count_);
+    for (size_t i = 0; i < ys.size(); ++i) {
+      ValueId given = i < grad_ys.size() ? grad_ys[i] : kNone;
+      if (given == kNone) {
+        HR_ASSIGN_OR_RETURN(given, OnesLike(ys[i]));
+      }
+      contributions_[ys[i]].push_back(given);
+    }
+    std::vector<bool> needed = ReachedFrom(order, ys);
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      if (needed[*id]) HR_RETURN_IF_ERROR(VisitNode(*id));
+    }
+    std::vector<ValueId> out;
+    for (ValueId x : xs) {
+      HR_ASSIGN_OR_RETURN(ValueId grad, Accumulated(x));
+      out.push_back(grad);
+    }
+    return out;
+  }
+
+ private:
+  const graph::Graph& graph() const { return builder_.graph(); }
+  bool Depends(ValueId value) const { return value < value_count_ && depends_[value]; }
+
+  // depends_[v]: some x influences v through floating-point values.
+  void MarkDependents(const std::vector<NodeId>& order, std::span<const ValueId> xs) {
+    depends_.assign(value_count_, false);
+    for (ValueId x : xs) depends_[x] = true;
+    for (NodeId id : order) {
+      const graph::Node& node = graph().nodes[id];
+      bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
+                             [&](ValueId input) { return input != kNone && depends_[input]; });
+      if (!any) continue;
+      for (ValueId output : node.outputs) {
+        if (output != kNone && IsFloating(graph().values[output].type.dtype)) depends_[output] = true;
+      }
+    }
+  }
+
+  // Nodes between the xs and the ys.
+  std::vector<bool> ReachedFrom(const std::vector<NodeId>& order, std::span<const ValueId> ys) {
+    std::vector<bool> wanted(value_count_, false);
+    std::vector<bool> needed(graph().nodes.size(), false);
+    for (ValueId y : ys) wanted[y] = true;
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      const graph::Node& node = graph().nodes[*id];
+      needed[*id] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+        return output != kNone && wanted[output] && depends_[output];
+      });
+      if (!needed[*id]) continue;
+      for (ValueId input : node.inputs) {
+        if (input != kNone && depends_[input]) wanted[input] = true;
+      }
+    }
+    return needed;
+  }
+
+  Result<ValueId> OnesLike(ValueId y) {
+    const graph::ValueType type = graph().values[y].type;
+    if (!IsFloating(type.dtype)) {
+      return InvalidArgument("gradients start from floating-point values, '",
+                             graph::ValueText(graph(), y), "' is ", DTypeName(type.dtype));
+    }
+    float one = 1.0f;
+    HR_ASSIGN_OR_RETURN(Tensor scalar,
+                        MakeTensor<float>(builder_.allocator(), {}, std::span<const float>(&one, 1)));
+    HR_ASSIGN_OR_RETURN(ValueId value, builder_.Constant(std::move(scalar)));
+    if (type.dtype != DType::kFloat32) {
+      HR_ASSIGN_OR_RETURN(value, EmitOne("Cast", {value}, {{"to", static_cast<int64_t>(type.dtype)}}));
+    }
+    if (type.ranked && type.dims.empty()) return value;
+    HR_ASSIGN_OR_RETURN(ValueId shape, EmitOne("Shape", {y}, {}));
+    return EmitOne("Expand", {value, shape}, {});
+  }
+
+  Result<ValueId> EmitOne(std::string_view op, std::vector<ValueId> inputs,
+                          std::vector<graph::Attribute> attributes) {
+    HR_ASSIGN_OR_RETURN(auto outputs,
+                        builder_.Emit(ops::kOnnx, op, inputs, 1, std::move(attributes)));
+    return outputs[0];
+  }
+
+  // The sum of all contributions, added up once.
+  Result<ValueId> Accumulated(ValueId value) {
+    std::vector<ValueId>& parts = contributions_[value];
+    if (parts.empty()) return kNone;
+    while (parts.size() > 1) {
+      HR_ASSIGN_OR_RETURN(ValueId sum, EmitOne("Add", {parts[0], parts[1]}, {}));
+      parts.erase(parts.begin());
+      parts[0] = sum;
+    }
+    return parts[0];
+  }
+
+  Status VisitNode(NodeId id) {
+    const graph::Module& module = builder_.module();
+    const ops::OpDef* def =
+        builder_.registry().Get(module.OperatorOf(graph().nodes[id])).value();
+    std::vector<ValueId> grads;
+    bool any = false;
+    std::vector<ValueId> outputs = graph().nodes[id].outputs;
+    for (ValueId output : outputs) {
+      ValueId grad = kNone;
+      if (output != kNone && output < value_count_) {
+        HR_ASSIGN_OR_RETURN(grad, Accumulated(output));
+      }
+      grads.push_back(grad);
+      any |= grad != kNone;
+    }
+    if (!any || def->gradient == nullptr) return {};
+    std::vector<bool> wanted;
+    std::vector<ValueId> inputs = graph().nodes[id].inputs;
+    for (ValueId input : inputs) wanted.push_back(input != kNone && Depends(input));
+    ops::GradientContext context(builder_, id, grads, wanted);
+    HR_RETURN_IF_ERROR(def->gradient(context)
+                           .WithContext("gradient")
+                           .WithNode(graph::NodeText(module, graph(), id)));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (wanted[i] && context.results()[i] != kNone) {
+        contributions_[inputs[i]].push_back(context.results()[i]);
+      }
+    }
+    return {};
+  }
+
+  GraphBuilder& builder_;
+  const size_t value_count_;  // values that existed before; gradients do not flow into new ones
+  std::vector<bool> depends_;
+  std::vector<std::vector<ValueId>> contributions_;
+};
+
+Status CheckValues(const graph::Graph& graph, std::span<const ValueId> values, std::string_view what) {
+  for (ValueId value : values) {
+    if (value >= graph.values.size()) {
+      return InvalidArgument("gradients: ", what, " #", value, " is not a value of this graph");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<ValueId>> AddGradients(GraphBuilder& builder, std::span<const ValueId> ys,
+                                          std::span<const ValueId> xs,
+                                          std::span<const ValueId> grad_ys) {
+  HR_RETURN_IF_ERROR(CheckValues(builder.graph(), ys, "y"));
+  HR_RETURN_IF_ERROR(CheckValues(builder.graph(), xs, "x"));
+  if (!grad_ys.empty() && grad_ys.size() != ys.size()) {
+    return InvalidArgument("gradients want no grad_ys or one per y: ", ys.size(), ", got ",
+                           grad_ys.size());
+  }
+  for (ValueId x : xs) {
+    if (!IsFloating(builder.graph().values[x].type.dtype)) {
+      return InvalidArgument("cannot differentiate with respect to '",
+                             graph::ValueText(builder.graph(), x), "' of type ",
+                             DTypeName(builder.graph().values[x].type.dtype));
+    }
+  }
+  builder.SetScope("gradients");
+  auto result = Differentiator(builder).Run(ys, xs, grad_ys);
+  builder.SetScope("");
+  return result;
+}
+
+}  // namespace hr::transform

@@ -1,0 +1,297 @@
+#include "runtime/transform/graph_builder.h"
+
+#include <algorithm>
+
+#include "runtime/base/errors.h"
+#include "runtime/transform/infer_types.h"
+
+namespace hr::transform {
+
+namespace {
+// The ONNX operator set whose semantics the newest built-in definitions follow.
+constexpr int kOnnxOpset = 18;
+}  // namespace
+
+GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry)
+    : GraphBuilder(allocator, registry, graph::Module{.producer = "headrace"}) {}
+
+GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry,
+                           graph::Module module)
+    : allocator_(allocator), registry_(registry), module_(std::move(module)) {
+  IndexNames();
+}
+
+void GraphBuilder::IndexNames() {
+  for (const graph::Graph& graph : module_.graphs) {
+    for (const graph::Node& node : graph.nodes) {
+      names_.insert(node.name);
+      next_stream_ = std::max(next_stream_, node.Int("stream", -1) + 1);
+    }
+    for (const graph::Value& value : graph.values) names_.insert(value.name);
+  }
+  for (NodeId id = 0; id < module_.main().nodes.size(); ++id) {
+    const graph::Node& node = module_.main().nodes[id];
+    const graph::Operator& op = module_.OperatorOf(node);
+    const ops::OpDef* def = registry_.Find(op.domain, op.name, op.version);
+    if (def == nullptr) continue;
+    for (std::string_view attribute : def->writes) {
+      if (node.Find(attribute) != nullptr) {
+        resources_[static_cast<uint32_t>(node.Int(attribute, 0))].last_write = id;
+      }
+    }
+  }
+}
+
+uint32_t GraphBuilder::AddSymbol(std::string_view name) {
+  for (uint32_t i = 0; i < module_.symbols.size(); ++i) {
+    if (module_.symbols[i].name == name) return i;
+  }
+  module_.symbols.push_back({.name = std::string(name)});
+  return static_cast<uint32_t>(module_.symbols.size() - 1);
+}
+
+Status GraphBuilder::SetSymbolBounds(std::string_view name, int64_t min, int64_t max,
+                                     std::vector<int64_t> buckets) {
+  if (min < 0 || (max != graph::kUnknownDim && max < min)) {
+    return InvalidArgument("dimension '", name, "' wants 0 <= min <= max, got ", min, " and ", max);
+  }
+  if (!std::is_sorted(buckets.begin(), buckets.end())) {
+    return InvalidArgument("the buckets of dimension '", name, "' must ascend");
+  }
+  graph::Symbol& symbol = module_.symbols[AddSymbol(name)];
+  symbol.min = min;
+  symbol.max = max;
+  symbol.buckets = std::move(buckets);
+  return {};
+}
+
+Result<ValueId> GraphBuilder::AddValue(graph::Value value) {
+  if (!value.name.empty() && !names_.insert(value.name).second) {
+    return AlreadyExists("a value or node is already called '", value.name, "'");
+  }
+  current().values.push_back(std::move(value));
+  return static_cast<ValueId>(current().values.size() - 1);
+}
+
+Result<ValueId> GraphBuilder::AddInput(std::string_view name, graph::ValueType type) {
+  if (!IsSupported(type.dtype)) {
+    return InvalidArgument("input '", name, "' has unsupported type ", DTypeName(type.dtype));
+  }
+  if (name.empty()) return InvalidArgument("an input needs a name");
+  HR_ASSIGN_OR_RETURN(ValueId id, AddValue({.type = std::move(type), .name = std::string(name)}));
+  current().inputs.push_back(id);
+  return id;
+}
+
+Result<ValueId> GraphBuilder::Constant(Tensor value) {
+  return AddConstant(UniqueName("constant"), std::move(value));
+}
+
+Result<ValueId> GraphBuilder::AddConstant(std::string_view name, Tensor value) {
+  HR_ASSIGN_OR_RETURN(value, value.Contiguous(allocator_));
+  graph::Value entry{.type = graph::ValueType::Tensor(value.dtype(), value.dims()),
+                     .constant = static_cast<uint32_t>(module_.constants.size()),
+                     .name = name.empty() ? UniqueName("constant") : std::string(name)};
+  HR_ASSIGN_OR_RETURN(ValueId id, AddValue(std::move(entry)));
+  module_.constants.push_back(std::move(value));
+  return id;
+}
+
+Result<uint32_t> GraphBuilder::AddVariable(std::string_view name, Tensor initial, bool trainable) {
+  if (name.empty()) return InvalidArgument("a variable needs a name");
+  if (module_.FindVariable(name) != kNone) {
+    return AlreadyExists("a variable is already called '", name, "'");
+  }
+  HR_ASSIGN_OR_RETURN(initial, initial.Contiguous(allocator_));
+  module_.variables.push_back({.name = std::string(name),
+                               .dtype = initial.dtype(),
+                               .dims = initial.dims(),
+                               .trainable = trainable,
+                               .initial_constant = static_cast<uint32_t>(module_.constants.size())});
+  module_.constants.push_back(std::move(initial));
+  return static_cast<uint32_t>(module_.variables.size() - 1);
+}
+
+Result<uint32_t> GraphBuilder::AddVariable(std::string_view name, DType dtype, Dims dims,
+                                           bool trainable, NodeSpec initializer) {
+  if (name.empty()) return InvalidArgument("a variable needs a name");
+  if (module_.FindVariable(name) != kNone) {
+    return AlreadyExists("a variable is already called '", name, "'");
+  }
+  uint32_t outer = std::exchange(current_, static_cast<uint32_t>(module_.graphs.size()));
+  module_.graphs.emplace_back();
+  auto node = AddNode(std::move(initializer));
+  uint32_t body = std::exchange(current_, outer);
+  auto fail = [&](Status status) {
+    module_.graphs.pop_back();
+    return std::move(status).WithContext(Cat("initializer of variable '", name, "'"));
+  };
+  if (!node.ok()) return fail(std::move(node).status());
+  graph::Graph& graph = module_.graphs[body];
+  graph.outputs = {graph.nodes[*node].outputs[0]};
+  graph::ValueType wanted = graph::ValueType::Tensor(dtype, dims);
+  const graph::ValueType& got = graph.values[graph.outputs[0]].type;
+  if (!(got == wanted)) {
+    return fail(InvalidArgument("expected ", graph::TypeText(wanted, module_.symbols), ", it makes ",
+                                graph::TypeText(got, module_.symbols)));
+  }
+  module_.variables.push_back({.name = std::string(name), .dtype = dtype, .dims = std::move(dims),
+                               .trainable = trainable, .initial_graph = body});
+  return static_cast<uint32_t>(module_.variables.size() - 1);
+}
+
+Result<ValueId> GraphBuilder::Read(uint32_t variable) {
+  if (variable >= module_.variables.size()) {
+    return InvalidArgument("variable ", variable, " does not exist; there are ",
+                           module_.variables.size());
+  }
+  if (ValueId known = resources_[variable].current_read; known != kNone) return known;
+  HR_ASSIGN_OR_RETURN(
+      NodeId node, AddNode({.domain = std::string(ops::kState),
+                            .op = "Read",
+                            .attributes = {{"variable", static_cast<int64_t>(variable)}},
+                            .name = UniqueName(Cat(module_.variables[variable].name, "/read"))}));
+  ValueId value = current().nodes[node].outputs[0];
+  resources_[variable].current_read = value;
+  return value;
+}
+
+std::string GraphBuilder::UniqueName(std::string_view wanted) {
+  std::string base = scope_.empty() ? std::string(wanted) : Cat(scope_, "/", wanted);
+  if (!names_.contains(base)) return base;
+  int& suffix = next_suffix_[base];
+  std::string name;
+  do {
+    name = Cat(base, "_", ++suffix);
+  } while (names_.contains(name));
+  return name;
+}
+
+void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id) {
+  if (current_ != 0) return;
+  graph::Node& node = current().nodes[id];
+  auto after = [&](NodeId earlier) {
+    if (earlier == kNone || earlier == id) return;
+    if (std::find(node.controls.begin(), node.controls.end(), earlier) == node.controls.end()) {
+      node.controls.push_back(earlier);
+    }
+  };
+  auto each = [&](std::span<const std::string_view> attributes, auto&& body) {
+    for (std::string_view attribute : attributes) {
+      if (node.Find(attribute) == nullptr) continue;
+      body(resources_[static_cast<uint32_t>(node.Int(attribute, 0))]);
+    }
+  };
+  each(def.reads, [&](Resource& resource) {
+    after(resource.last_write);
+    if (resource.last_write != kNone) resource.reads.push_back(id);
+  });
+  each(def.writes, [&](Resource& resource) {
+    after(resource.last_write);
+    for (NodeId read : resource.reads) after(read);
+    resource = {.last_write = id};
+  });
+}
+
+Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
+  const ops::OpDef* def = nullptr;
+  if (spec.version == 0) {
+    def = registry_.Newest(spec.domain, spec.op);
+    spec.version = def != nullptr ? def->since_version : 1;
+  }
+  graph::Operator op{spec.domain, spec.op, spec.version};
+  HR_ASSIGN_OR_RETURN(def, registry_.Get(op));
+  graph::Graph& graph = current();
+  for (ValueId input : spec.inputs) {
+    if (input != kNone && input >= graph.values.size()) {
+      return InvalidArgument(spec.op, " takes value #", input, ", which is not of this graph");
+    }
+  }
+  if (def->random && std::none_of(spec.attributes.begin(), spec.attributes.end(),
+                                  [](const auto& a) { return a.name == "stream"; })) {
+    spec.attributes.push_back({"stream", next_stream_++});
+  }
+  if (!spec.name.empty() && names_.contains(spec.name)) {
+    return AlreadyExists("a value or node is already called '", spec.name, "'");
+  }
+  graph::Node node{.op = module_.InternOperator(op.domain, op.name, op.version),
+                   .inputs = std::move(spec.inputs),
+                   .controls = std::move(spec.controls),
+                   .attributes = std::move(spec.attributes),
+                   .device = std::move(spec.device),
+                   .name = spec.name.empty() ? UniqueName(spec.op) : std::move(spec.name)};
+  NodeId id = static_cast<NodeId>(graph.nodes.size());
+  size_t first_value = graph.values.size();
+  for (size_t i = 0; i < spec.outputs; ++i) {
+    node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
+    graph.values.push_back(
+        {.producer = id, .name = i == 0 ? Cat(node.name, ":0") : Cat(node.name, ":", i)});
+  }
+  graph.nodes.push_back(std::move(node));
+  if (Status status = InferNode(registry_, module_, graph, id); !status.ok()) {
+    graph.nodes.pop_back();
+    graph.values.resize(first_value);
+    return status;
+  }
+  names_.insert(graph.nodes[id].name);
+  for (size_t i = first_value; i < graph.values.size(); ++i) names_.insert(graph.values[i].name);
+  ChainEffects(*def, id);
+  int& opset = module_.opsets[spec.domain];
+  opset = std::max(opset, spec.domain.empty() ? std::max(kOnnxOpset, spec.version) : spec.version);
+  return id;
+}
+
+Result<std::vector<ValueId>> GraphBuilder::Emit(std::string_view domain, std::string_view name,
+                                                std::span<const ValueId> inputs, size_t outputs,
+                                                std::vector<graph::Attribute> attributes) {
+  HR_ASSIGN_OR_RETURN(NodeId node, AddNode({.domain = std::string(domain),
+                                            .op = std::string(name),
+                                            .inputs = {inputs.begin(), inputs.end()},
+                                            .outputs = outputs,
+                                            .attributes = std::move(attributes)}));
+  return current().nodes[node].outputs;
+}
+
+Result<ValueId> GraphBuilder::RequireOutput(NodeId id, size_t index) {
+  graph::Graph& graph = current();
+  while (graph.nodes[id].outputs.size() <= index) {
+    size_t at = graph.nodes[id].outputs.size();
+    graph.nodes[id].outputs.push_back(static_cast<ValueId>(graph.values.size()));
+    std::string name = Cat(graph.nodes[id].name, ":", at);
+    names_.insert(name);
+    graph.values.push_back({.producer = id, .name = std::move(name)});
+  }
+  HR_RETURN_IF_ERROR(InferNode(registry_, module_, graph, id));
+  return graph.nodes[id].outputs[index];
+}
+
+Status GraphBuilder::AddSignature(graph::Signature signature) {
+  if (signature.name.empty()) return InvalidArgument("a signature needs a name");
+  if (module_.FindSignature(signature.name) != nullptr) {
+    return AlreadyExists("a signature is already called '", signature.name, "'");
+  }
+  module_.signatures.push_back(std::move(signature));
+  return {};
+}
+
+void GraphBuilder::SetMetadata(std::string_view key, std::string_view value) {
+  module_.metadata[std::string(key)] = value;
+}
+
+Status GraphBuilder::RenameValue(ValueId value, std::string_view name) {
+  if (value >= current().values.size()) return InvalidArgument("there is no value #", value);
+  if (!names_.insert(std::string(name)).second) {
+    return AlreadyExists("a value or node is already called '", name, "'");
+  }
+  names_.erase(current().values[value].name);
+  current().values[value].name = name;
+  return {};
+}
+
+Result<graph::Module> GraphBuilder::Finish() {
+  HR_RETURN_IF_ERROR(graph::Verify(module_));
+  HR_RETURN_IF_ERROR(ops::CheckModule(registry_, module_));
+  return std::move(module_);
+}
+
+}  // namespace hr::transform

@@ -1,0 +1,102 @@
+// Builds a Module node by node, with types inferred as it grows.
+//
+// Effects on one variable are chained in program order by control edges; reading a variable that
+// nothing has written yet gives its value at the start of the step. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/op_def.h"
+
+namespace hr::transform {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+struct NodeSpec {
+  std::string domain;
+  std::string op;
+  int version = 0;  // 0: the newest known
+  std::vector<ValueId> inputs;
+  size_t outputs = 1;
+  std::vector<graph::Attribute> attributes;
+  std::vector<NodeId> controls;
+  std::string name;    // empty: made from the operator's name
+  std::string device;
+};
+
+class GraphBuilder final : public ops::Emitter {
+ public:
+  // Both must outlive the builder and what it builds.
+  GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry);
+  // Continues a module, e.g. one loaded from a file.
+  GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry, graph::Module module);
+
+  // Returns the index of the symbol, the known one where the name is taken.
+  uint32_t AddSymbol(std::string_view name);
+  Status SetSymbolBounds(std::string_view name, int64_t min, int64_t max,
+                         std::vector<int64_t> buckets);
+
+  Result<ValueId> AddInput(std::string_view name, graph::ValueType type);
+  Result<ValueId> Constant(Tensor value) override;
+  Result<ValueId> AddConstant(std::string_view name, Tensor value);
+
+  // Variables start as a constant or as the output of an initializer node without inputs.
+  Result<uint32_t> AddVariable(std::string_view name, Tensor initial, bool trainable);
+  Result<uint32_t> AddVariable(std::string_view name, DType dtype, Dims dims, bool trainable,
+                               NodeSpec initializer);
+  // The variable's value here, in program order.
+  Result<ValueId> Read(uint32_t variable);
+
+  Result<NodeId> AddNode(NodeSpec spec);
+  Result<std::vector<ValueId>> Emit(std::string_view domain, std::string_view name,
+                                    std::span<const ValueId> inputs, size_t outputs,
+                                    std::vector<graph::Attribute> attributes) override;
+  // Gives a node more outputs (optional ones that a gradient rule asks for); returns output `index`.
+  Result<ValueId> RequireOutput(NodeId node, size_t index) override;
+
+  Status AddSignature(graph::Signature signature);
+  void SetMetadata(std::string_view key, std::string_view value);
+  Status RenameValue(ValueId value, std::string_view name);
+  // Nodes emitted while it is set are called "scope/…".
+  void SetScope(std::string scope) { scope_ = std::move(scope); }
+
+  const graph::Module& module() const override { return module_; }
+  const graph::Graph& graph() const override { return module_.graphs[current_]; }
+  Allocator& allocator() override { return allocator_; }
+  const ops::OpRegistry& registry() const { return registry_; }
+
+  // The module, verified. The builder is empty afterwards.
+  Result<graph::Module> Finish();
+
+ private:
+  // Nodes that touched a variable, for chaining effects.
+  struct Resource {
+    NodeId last_write = kNone;
+    std::vector<NodeId> reads;  // since the last write
+    ValueId current_read = kNone;
+  };
+
+  graph::Graph& current() { return module_.graphs[current_]; }
+  Result<ValueId> AddValue(graph::Value value);
+  std::string UniqueName(std::string_view wanted);
+  void ChainEffects(const ops::OpDef& def, NodeId node);
+  void IndexNames();
+
+  Allocator& allocator_;
+  const ops::OpRegistry& registry_;
+  graph::Module module_;
+  uint32_t current_ = 0;
+  std::string scope_;
+  std::map<uint32_t, Resource> resources_;
+  std::set<std::string, std::less<>> names_;
+  std::map<std::string, int, std::less<>> next_suffix_;
+  int64_t next_stream_ = 0;
+};
+
+}  // namespace hr::transform

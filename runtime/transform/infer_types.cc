@@ -1,0 +1,38 @@
+#include "runtime/transform/infer_types.h"
+
+#include "runtime/ops/infer.h"
+
+namespace hr::transform {
+
+using graph::kNone;
+
+Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, graph::Graph& graph,
+                 graph::NodeId id) {
+  const graph::Node& node = graph.nodes[id];
+  HR_ASSIGN_OR_RETURN(const ops::OpDef* def, registry.Get(module.OperatorOf(node)));
+  HR_RETURN_IF_ERROR(ops::CheckNode(*def, node).WithNode(graph::NodeText(module, graph, id)));
+  std::vector<const graph::ValueType*> types;
+  std::vector<const Tensor*> constants;
+  for (graph::ValueId input : node.inputs) {
+    bool given = input != kNone;
+    types.push_back(given ? &graph.values[input].type : nullptr);
+    uint32_t constant = given ? graph.values[input].constant : kNone;
+    constants.push_back(constant == kNone ? nullptr : &module.constants[constant]);
+  }
+  std::vector<graph::ValueType> outputs(node.outputs.size());
+  ops::InferContext context(*def, module, node, types, constants, outputs);
+  HR_RETURN_IF_ERROR(def->infer(context).WithNode(graph::NodeText(module, graph, id)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (node.outputs[i] != kNone) graph.values[node.outputs[i]].type = std::move(outputs[i]);
+  }
+  return {};
+}
+
+Status InferTypes(const ops::OpRegistry& registry, const graph::Module& module,
+                  graph::Graph& graph) {
+  HR_ASSIGN_OR_RETURN(std::vector<graph::NodeId> order, graph::TopologicalOrder(graph));
+  for (graph::NodeId id : order) HR_RETURN_IF_ERROR(InferNode(registry, module, graph, id));
+  return {};
+}
+
+}  // namespace hr::transform

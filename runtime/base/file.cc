@@ -5,15 +5,20 @@
 namespace hr {
 
 Status WriteFileAtomically(const std::string& path, Bytes contents) {
+  return WriteFileAtomically(path, [&](FileWriter& writer) { return writer.Write(contents); });
+}
+
+Status WriteFileAtomically(const std::string& path,
+                           const std::function<Status(FileWriter&)>& write) {
   std::string temporary = Cat(path, ".tmp");
-  auto write = [&]() -> Status {
+  auto write_and_rename = [&]() -> Status {
     HR_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(temporary));
-    HR_RETURN_IF_ERROR(writer.Write(contents));
+    HR_RETURN_IF_ERROR(write(writer));
     HR_RETURN_IF_ERROR(writer.Sync());
     HR_RETURN_IF_ERROR(writer.Close());
     return RenamePath(temporary, path);
   };
-  Status status = write();
+  Status status = write_and_rename();
   if (!status.ok()) {
     RemoveFile(temporary).IgnoreError();
     return status;

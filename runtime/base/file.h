@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,25 @@ class MappedFile {
  private:
   MappedFile() = default;
   std::span<std::byte> bytes_;
+};
+
+// A regular file read at given offsets. Thread-safe.
+class FileReader {
+ public:
+  static Result<FileReader> Open(const std::string& path);
+  FileReader(FileReader&& other) noexcept;
+  FileReader& operator=(FileReader&& other) noexcept;
+  ~FileReader();
+
+  int64_t size() const { return size_; }  // when it was opened
+  // Fills `out`, or fails with DATA_LOSS where the file ends before that.
+  Status ReadAt(int64_t offset, std::span<std::byte> out) const;
+
+ private:
+  FileReader() = default;
+  int fd_ = -1;
+  int64_t size_ = 0;
+  std::string path_;
 };
 
 Result<std::string> ReadFile(const std::string& path);
@@ -73,6 +93,8 @@ class FileWriter {
 
 // Writes to a temporary neighbour, syncs, renames over `path`, syncs the directory.
 Status WriteFileAtomically(const std::string& path, Bytes contents);
+// The same with contents that `write` sends piece by piece; where it fails, `path` stays as it was.
+Status WriteFileAtomically(const std::string& path, const std::function<Status(FileWriter&)>& write);
 
 // "a/b" + "c"; an absolute second part wins.
 std::string JoinPath(std::string_view directory, std::string_view name);

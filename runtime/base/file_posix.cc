@@ -56,11 +56,21 @@ Result<int64_t> RegularFileSize(int fd, const std::string& path) {
   return static_cast<int64_t>(info.st_size);
 }
 
+// Never waits for the other end of a pipe. Nothing but regular files can be mapped or read at offsets.
+Result<int> OpenRegular(const std::string& path) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return FromErrno("open", path);
+  struct stat info;
+  if (fstat(fd, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))) return fd;
+  close(fd);
+  return InvalidArgument("'", path, "' is a pipe or device, expected a regular file");
+}
+
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
-  Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return FromErrno("open", path);
+  HR_ASSIGN_OR_RETURN(int opened, OpenRegular(path));
+  Descriptor fd(opened);
   HR_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(fd.get(), path));
   MappedFile file;
   if (size == 0) return file;
@@ -80,6 +90,39 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+Result<FileReader> FileReader::Open(const std::string& path) {
+  FileReader reader;
+  HR_ASSIGN_OR_RETURN(reader.fd_, OpenRegular(path));
+  HR_ASSIGN_OR_RETURN(reader.size_, RegularFileSize(reader.fd_, path));
+  reader.path_ = path;
+  return reader;
+}
+
+FileReader::FileReader(FileReader&& other) noexcept { *this = std::move(other); }
+
+FileReader& FileReader::operator=(FileReader&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+FileReader::~FileReader() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Status FileReader::ReadAt(int64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    ssize_t n = pread(fd_, out.data(), out.size(), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FromErrno("read", path_);
+    if (n == 0) return DataLoss("'", path_, "' ended while it was read; was it cut short meanwhile?");
+    out = out.subspan(static_cast<size_t>(n));
+    offset += n;
+  }
+  return {};
 }
 
 Result<std::string> ReadFile(const std::string& path) {

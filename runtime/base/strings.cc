@@ -10,7 +10,7 @@ namespace internal {
 void AppendDouble(std::string* out, double value) {
   char digits[40];
   auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  out->append(digits, end);
+  out->append(digits, static_cast<size_t>(end - digits));
 }
 }  // namespace internal
 

@@ -20,7 +20,7 @@ template <std::integral T>
 void AppendPiece(std::string* out, T value) {
   char digits[24];
   auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  out->append(digits, end);
+  out->append(digits, static_cast<size_t>(end - digits));
 }
 template <std::floating_point T>
 void AppendPiece(std::string* out, T value) { AppendDouble(out, static_cast<double>(value)); }

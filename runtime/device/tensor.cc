@@ -45,7 +45,9 @@ void CopyStrided(std::byte** out, const std::byte* in, std::span<const int64_t> 
   }
 }
 
-Result<size_t> CheckedBytes(DType dtype, std::span<const int64_t> dims) {
+}  // namespace
+
+Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims) {
   if (!IsSupported(dtype)) {
     return InvalidArgument("tensors of type ", DTypeName(dtype), " (code ",
                            static_cast<int>(dtype), ") are not supported");
@@ -58,8 +60,6 @@ Result<size_t> CheckedBytes(DType dtype, std::span<const int64_t> dims) {
   }
   return bytes;
 }
-
-}  // namespace
 
 std::string DeviceName(DeviceId id) {
   switch (id.type) {
@@ -81,7 +81,7 @@ BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)
 }
 
 Result<Tensor> Tensor::Create(Allocator& allocator, DType dtype, Dims dims) {
-  HR_ASSIGN_OR_RETURN(size_t bytes, CheckedBytes(dtype, dims));
+  HR_ASSIGN_OR_RETURN(size_t bytes, CheckedTensorBytes(dtype, dims));
   Tensor tensor;
   HR_ASSIGN_OR_RETURN(tensor.buffer_, AllocateBuffer(allocator, bytes));
   tensor.dtype_ = dtype;
@@ -90,7 +90,7 @@ Result<Tensor> Tensor::Create(Allocator& allocator, DType dtype, Dims dims) {
 }
 
 Result<Tensor> Tensor::View(BufferRef buffer, size_t offset, DType dtype, Dims dims) {
-  HR_ASSIGN_OR_RETURN(size_t bytes, CheckedBytes(dtype, dims));
+  HR_ASSIGN_OR_RETURN(size_t bytes, CheckedTensorBytes(dtype, dims));
   if (offset > buffer->bytes() || bytes > buffer->bytes() - offset) {
     return InvalidArgument("a tensor of shape ", ShapeText(dims), " needs ", bytes,
                            " bytes from offset ", offset, ", its buffer has ", buffer->bytes());
@@ -109,6 +109,13 @@ Tensor Tensor::Strided(BufferRef buffer, size_t offset, DType dtype, Dims dims, 
   tensor.offset_ = offset;
   tensor.dtype_ = dtype;
   if (strides != ContiguousStrides(dims)) tensor.strides_ = std::move(strides);
+  tensor.dims_ = std::move(dims);
+  return tensor;
+}
+
+Tensor Tensor::WithoutData(DType dtype, Dims dims) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
   tensor.dims_ = std::move(dims);
   return tensor;
 }

@@ -48,6 +48,10 @@ Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes);
 BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),
                       void* context);
 
+// Bytes of a contiguous tensor; a failure where the type is not supported, a dimension is negative or
+// the product overflows.
+Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims);
+
 // A typed view of a buffer: cheap to copy, shares the memory. Strides are in elements and may be
 // anything on import; kernels see contiguous tensors only.
 class Tensor {
@@ -60,6 +64,9 @@ class Tensor {
   // As above with strides; the caller vouches for the bounds.
   static Tensor Strided(BufferRef buffer, size_t offset, DType dtype, Dims dims, Dims strides);
 
+  // A type without memory: defined() is false. Stands for memory that somebody else supplies.
+  static Tensor WithoutData(DType dtype, Dims dims);
+
   bool defined() const { return buffer_ != nullptr; }
   DType dtype() const { return dtype_; }
   const Dims& dims() const { return dims_; }
@@ -68,7 +75,7 @@ class Tensor {
   bool contiguous() const { return strides_.empty(); }
   int64_t elements() const { return ElementCount(dims_); }
   size_t bytes() const { return static_cast<size_t>(elements()) * DTypeSize(dtype_); }
-  DeviceId device() const { return buffer_->device(); }
+  DeviceId device() const { return defined() ? buffer_->device() : DeviceId{}; }
   const BufferRef& buffer() const { return buffer_; }
 
   std::byte* data() const { return buffer_ == nullptr ? nullptr : buffer_->data() + offset_; }

@@ -1,0 +1,106 @@
+#include "runtime/format/writer.h"
+
+#include "runtime/base/errors.h"
+#include "runtime/format/encode.h"
+#include "runtime/format/layout.h"
+#include "runtime/format/side_file.h"
+
+namespace hr::format {
+namespace {
+
+using graph::Module;
+
+Allocator& AllocatorOf(const WriteOptions& options) {
+  return options.allocator == nullptr ? SystemAllocator() : *options.allocator;
+}
+
+Status AddChecksums(const Module& module, Allocator& allocator, SegmentTable* table) {
+  for (SegmentPlan& segment : table->segments) {
+    uint32_t crc = 0;
+    auto update = [&](Bytes bytes) {
+      crc = Crc32c(bytes, crc);
+      return Status();
+    };
+    HR_RETURN_IF_ERROR(SendSegment(module, *table, segment, allocator, update));
+    segment.crc32c = crc;
+  }
+  return {};
+}
+
+Result<SegmentTable> MakeTable(const Module& module, const WriteOptions& options) {
+  HR_RETURN_IF_ERROR(graph::Verify(module));
+  SegmentTable table;
+  if (options.external_constants) {
+    table.places.resize(module.constants.size());
+    return table;
+  }
+  HR_ASSIGN_OR_RETURN(table, PlanSegments(module));
+  if (options.checksums) HR_RETURN_IF_ERROR(AddChecksums(module, AllocatorOf(options), &table));
+  return table;
+}
+
+// All segments with the padding between them; `sent` bytes of padding before the first.
+Status SendSegments(const Module& module, const SegmentTable& table, Allocator& allocator,
+                    const Sink& sink) {
+  uint64_t sent = 0;
+  for (const SegmentPlan& segment : table.segments) {
+    HR_RETURN_IF_ERROR(SendZeros(segment.offset - sent, sink));
+    HR_RETURN_IF_ERROR(SendSegment(module, table, segment, allocator, sink));
+    sent = segment.offset + segment.bytes;
+  }
+  return {};
+}
+
+Status Send(const Module& module, const SegmentTable& table, const WriteOptions& options,
+            const Sink& sink) {
+  HR_ASSIGN_OR_RETURN(std::string structure, EncodeStructure(module, table, options.names));
+  HR_RETURN_IF_ERROR(sink(AsBytes(structure)));
+  if (table.segments.empty() || !table.side_file.empty()) return {};
+  uint64_t padding = AlignUp(structure.size(), kSegmentAlignment) - structure.size();
+  HR_RETURN_IF_ERROR(SendZeros(padding, sink));
+  return SendSegments(module, table, AllocatorOf(options), sink);
+}
+
+Sink SinkOf(FileWriter& writer) {
+  return [&writer](Bytes bytes) { return writer.Write(bytes); };
+}
+
+}  // namespace
+
+Status WriteModule(const Module& module, const Sink& sink, const WriteOptions& options) {
+  if (!options.side_file.empty()) {
+    return InvalidArgument("a graph written to memory can have no side file ('", options.side_file,
+                           "'); write it to a path, or leave the side file out");
+  }
+  HR_ASSIGN_OR_RETURN(SegmentTable table, MakeTable(module, options));
+  return Send(module, table, options, sink);
+}
+
+Result<std::string> WriteModuleToString(const Module& module, const WriteOptions& options) {
+  std::string out;
+  auto append = [&](Bytes bytes) {
+    out.append(AsText(bytes));
+    return Status();
+  };
+  HR_RETURN_IF_ERROR(WriteModule(module, append, options));
+  return out;
+}
+
+Status WriteModule(const Module& module, const std::string& path, const WriteOptions& options) {
+  HR_ASSIGN_OR_RETURN(SegmentTable table, MakeTable(module, options));
+  if (!options.side_file.empty()) {
+    HR_RETURN_IF_ERROR(CheckSideFileName(options.side_file));
+    table.side_file = options.side_file;
+    if (options.side_file == BaseName(path)) {
+      return InvalidArgument("the side file and the graph file are both '", path, "'");
+    }
+    std::string side_path = JoinPath(DirectoryOf(path), options.side_file);
+    HR_RETURN_IF_ERROR(WriteFileAtomically(side_path, [&](FileWriter& writer) {
+      return SendSegments(module, table, AllocatorOf(options), SinkOf(writer));
+    }));
+  }
+  return WriteFileAtomically(
+      path, [&](FileWriter& writer) { return Send(module, table, options, SinkOf(writer)); });
+}
+
+}  // namespace hr::format

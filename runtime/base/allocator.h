@@ -12,10 +12,12 @@ namespace hr {
 // Thread-safe. Implementations return null on failure and never throw.
 class Allocator {
  public:
-  virtual ~Allocator() = default;
   // `alignment` is a power of two. `bytes` may be 0.
   virtual void* Allocate(size_t bytes, size_t alignment) = 0;
   virtual void Deallocate(void* data, size_t bytes, size_t alignment) = 0;
+
+ protected:
+  ~Allocator() = default;  // trivial: the system's own lives without code before main
 };
 
 // malloc and free. It has no state, so there is one.

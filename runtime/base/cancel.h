@@ -12,8 +12,10 @@ namespace hr {
 // Nanoseconds on the monotonic clock; the host may inject its own (capi).
 class Clock {
  public:
-  virtual ~Clock() = default;
   virtual int64_t NowNanos() const = 0;
+
+ protected:
+  ~Clock() = default;  // trivial: the system's own lives without code before main
 };
 const Clock& SystemClock();
 

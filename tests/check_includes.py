@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: the arrows between the parts of Headrace point one way only.
+
+usage: check_includes.py [ROOT]
+
+Prints one line for every include that points the wrong way, and exits 1 when there is one.
+"""
+import pathlib
+import re
+import sys
+
+ROOMS = ["base", "device", "comm", "graph", "format", "ops", "transform", "engine", "session",
+         "train", "cluster"]
+CORE = {f"runtime/{room}" for room in ROOMS[:ROOMS.index("session") + 1]}
+
+# Libraries of others, by the beginning of the include, and who may use them. The core, base to
+# session, depends on FlatBuffers alone.
+THIRD_PARTY = {
+    "flatbuffers/": {f"runtime/{room}" for room in ROOMS[ROOMS.index("format"):]} | {"backends/cpu"},
+    "hwy/": {"backends/cpu"},
+    "oneapi/dnnl/": {"backends/cpu"},
+    "omp.h": {"backends/cpu"},
+    "nlohmann/": {"runtime/train", "runtime/cluster", "tools"},
+    "zlib.h": {"runtime/train"},
+    "CLI/": {"tools", "samples"},
+    "uv.h": {"transport/tcp"},
+    "openssl/": {"transport/tcp"},
+    "ucp/": {"transport/ucx"},
+    "ucs/": {"transport/ucx"},
+    "nccl.h": {"transport/nccl", "backends/cuda"},
+    "cuda": {"transport/nccl", "backends/cuda"},
+    "cudnn": {"backends/cuda"},
+    "cublas": {"backends/cuda"},
+}
+# C++ headers have no extension; these are the ones of C, POSIX and the compilers that we use.
+SYSTEM = re.compile(
+    r"[a-z_0-9]+|(sys|linux|netinet|arpa|net|mach|windows)/.*|"
+    r"(assert|complex|ctype|dirent|dlfcn|elf|endian|errno|fcntl|fenv|float|immintrin|arm_neon|"
+    r"inttypes|limits|link|locale|malloc|math|netdb|poll|pthread|sched|semaphore|setjmp|signal|"
+    r"stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|threads|time|"
+    r"ucontext|unistd|wchar|windows|winsock2)\.h")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SOURCES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".cuh", ".inc"}
+FOLDERS = ["capi", "runtime", "backends", "transport", "bindings", "tools", "samples", "tests"]
+# See the public headers only, and files of their own.
+OUTSIDE = ("bindings", "tools", "samples", "tests/capi", "tests/bench", "tests/install")
+
+
+def part_of(path):
+    """The part a path belongs to: runtime/base, backends/cpu, capi/src, tools, tests/unit, …"""
+    pieces = path.split("/")
+    one_level = {"bindings", "tools", "samples"}
+    return pieces[0] if pieces[0] in one_level else "/".join(pieces[:2])
+
+
+def internal_parts(part):
+    """The parts of our own that `part` may include, itself aside; None where any will do."""
+    kind, _, name = part.partition("/")
+    if kind == "runtime":
+        return {f"runtime/{room}" for room in ROOMS[:ROOMS.index(name)]} if name in ROOMS else set()
+    if kind == "backends":
+        return {f"runtime/{room}" for room in ROOMS[:ROOMS.index("engine") + 1]}
+    if kind == "transport":
+        return {"runtime/base", "runtime/device", "runtime/comm"}
+    if part == "capi/src":
+        return {f"runtime/{room}" for room in ROOMS}
+    if part == "capi/include" or part.startswith(OUTSIDE):
+        return set()
+    return None  # tests of the inside
+
+
+def public_headers_allowed(part, header):
+    """The inside meets the public headers in capi only; the C structs of plugins and of DLPack,
+    which both sides of the boundary share, are the exception."""
+    if part.startswith(("runtime/", "backends/", "transport/")):
+        return header in ("headrace/plugin.h", "headrace/dlpack.h")
+    return True
+
+
+def fault_of_own(root, path, part, include):
+    """What is wrong with including a file of ours, or None."""
+    if include.startswith("headrace/"):
+        return None if public_headers_allowed(part, include) else "the public headers are for hosts"
+    target = part_of(include)
+    beside = (root / path).parent / include
+    if target == part:
+        return None
+    if part.startswith(OUTSIDE) or part.startswith("tests/"):
+        if beside.exists() or (root / include).exists() and part_of(include) == part:
+            return None
+    allowed = internal_parts(part)
+    if allowed is None or target in allowed:
+        return None
+    if path == "capi/src/register.cc" and target.split("/")[0] in ("backends", "transport"):
+        return None
+    if beside.exists() and "/" not in include:
+        return "write the path from the root of the project"
+    if not allowed:
+        return f"{part} sees the public headers only"
+    return f"{part} may include only {', '.join(sorted(allowed))} and itself"
+
+
+def fault_of_foreign(part, include):
+    """What is wrong with including a header of somebody else, or None."""
+    for beginning, users in THIRD_PARTY.items():
+        if include.startswith(beginning):
+            if part in users or part.startswith("tests/"):
+                return None
+            return f"only {', '.join(sorted(users))} may use this library"
+    if SYSTEM.fullmatch(include) or include.startswith("gtest/") and part.startswith("tests/"):
+        return None
+    return "unknown library: name it in THIRD_PARTY with those who may use it"
+
+
+def fault_of(root, path, quote, include):
+    part = part_of(path)
+    if include.startswith("headrace/") or quote == '"':
+        return fault_of_own(root, path, part, include)
+    return fault_of_foreign(part, include)
+
+
+def faults(root):
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
+            path = file.relative_to(root).as_posix()
+            if file.suffix not in SOURCES or not file.is_file():
+                continue
+            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                match = INCLUDE.match(line)
+                fault = match and fault_of(root, path, *match.groups())
+                if fault:
+                    yield f"{path}:{number}: {match[2]}: {fault}"
+
+
+def main():
+    default = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    found = list(faults(root))
+    print("\n".join(found) if found else "every include points the right way")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+# Checks of the sources and of what is built from them. 77 means skipped.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(here ${CMAKE_CURRENT_SOURCE_DIR})
+
+function(headrace_check name)
+  add_test(NAME check.${name} COMMAND ${ARGN})
+  set_tests_properties(check.${name} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
+
+headrace_check(includes ${Python3_EXECUTABLE} ${here}/check_includes.py)
+headrace_check(format ${here}/check_format)
+headrace_check(checks ${Python3_EXECUTABLE} ${here}/checks_test.py)
+headrace_check(constructors ${Python3_EXECUTABLE} ${here}/check_library.py constructors
+  $<TARGET_FILE:headrace_internal>)
+
+# The core links with nothing but the system's libraries (FlatBuffers is headers).
+set(core "")
+foreach(room base device comm graph format ops transform engine session)
+  if(TARGET hr_${room})
+    list(APPEND core $<TARGET_OBJECTS:hr_${room}>)
+  endif()
+endforeach()
+add_test(NAME check.core_dependencies
+  COMMAND ${CMAKE_CXX_COMPILER} -shared -Wl,-z,defs -o ${CMAKE_CURRENT_BINARY_DIR}/core_alone.so ${core}
+  COMMAND_EXPAND_LISTS)
+
+if(TARGET headrace)
+  headrace_check(symbols ${Python3_EXECUTABLE} ${here}/check_library.py symbols
+    $<TARGET_FILE:headrace>)
+  headrace_check(abi ${here}/check_abi $<TARGET_FILE:headrace>)
+endif()

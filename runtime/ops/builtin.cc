@@ -5,7 +5,10 @@
 namespace hr::ops {
 
 std::span<const std::span<const OpDef>> BuiltinFamilies() {
-  static const std::array families = {ElementwiseOps(), StateOps()};
+  static const std::array families = {
+      ActivationOps(), BroadcastOps(), CastOps(),      ConvOps(), ElementwiseOps(), LogicOps(),
+      MatrixOps(),     MovementOps(),  OptimizerOps(), PoolOps(), ReductionOps(),   ReshapeOps(),
+      ShapeOps(),      SoftmaxOps(),   StateOps(),     UnaryOps()};
   return families;
 }
 

@@ -1,12 +1,14 @@
 #include "runtime/ops/gradient.h"
 
+#include <algorithm>
+
+#include "runtime/ops/infer.h"
+
 namespace hr::ops {
 
 ValueId GradientContext::RequireOutput(size_t i) {
-  auto value = emitter_.RequireOutput(node_id_, i);
-  if (value.ok()) return *value;
-  Fail(std::move(value).status());
-  return kNone;
+  if (!status_.ok()) return kNone;
+  return Keep(emitter_.RequireOutput(node_id_, i));
 }
 
 ValueId GradientContext::EmitIn(std::string_view domain, std::string_view name,
@@ -28,49 +30,74 @@ std::vector<ValueId> GradientContext::EmitMany(std::string_view domain, std::str
   return std::move(emitted).value();
 }
 
+// The value, or kNone where it failed; the failure is kept.
+ValueId GradientContext::Keep(Result<ValueId> value) {
+  if (value.ok()) return *value;
+  Fail(std::move(value).status());
+  return kNone;
+}
+
+ValueId GradientContext::KeepConstant(Result<Tensor> tensor) {
+  if (tensor.ok()) return Keep(emitter_.Constant(std::move(tensor).value()));
+  Fail(std::move(tensor).status());
+  return kNone;
+}
+
+std::optional<std::vector<int64_t>> GradientContext::ConstantInts(ValueId value) const {
+  uint32_t constant = value == kNone ? kNone : emitter_.graph().values[value].constant;
+  return constant == kNone ? std::nullopt : IntsOf(emitter_.module().constants[constant]);
+}
+
+size_t GradientContext::Rank(ValueId value) {
+  if (!status_.ok() || value == kNone) return 0;
+  if (type(value).ranked) return type(value).dims.size();
+  Fail(InvalidArgument("needs to know the rank of ", graph::ValueText(emitter_.graph(), value)));
+  return 0;
+}
+
+ValueId GradientContext::Scale(ValueId value, double factor) {
+  if (!status_.ok() || value == kNone || factor == 1) return value;
+  return Mul(value, Scalar(factor, value));
+}
+
+ValueId GradientContext::CastLike(ValueId value, ValueId like) {
+  if (!status_.ok() || type(value).dtype == type(like).dtype) return value;
+  return Emit("Cast", {value}, {{"to", static_cast<int64_t>(type(like).dtype)}});
+}
+
 ValueId GradientContext::Scalar(double value, ValueId like) {
-  if (!status_.ok()) return kNone;
-  DType dtype = type(like).dtype;
-  auto tensor = dtype == DType::kFloat64
-                    ? MakeTensor<double>(emitter_.allocator(), {}, std::span(&value, 1))
-                    : [&] {
-                        float narrow = static_cast<float>(value);
-                        return MakeTensor<float>(emitter_.allocator(), {}, std::span(&narrow, 1));
-                      }();
-  if (!tensor.ok()) {
-    Fail(std::move(tensor).status());
-    return kNone;
+  if (!status_.ok() || like == kNone) return kNone;
+  if (type(like).dtype == DType::kFloat64) {
+    auto tensor = MakeTensor<double>(emitter_.allocator(), {}, std::span<const double>(&value, 1));
+    return KeepConstant(std::move(tensor));
   }
-  auto constant = emitter_.Constant(std::move(tensor).value());
-  if (!constant.ok()) {
-    Fail(std::move(constant).status());
-    return kNone;
-  }
-  if (dtype == DType::kFloat64 || dtype == DType::kFloat32) return *constant;
-  return Emit("Cast", {*constant}, {{"to", static_cast<int64_t>(dtype)}});
+  float narrow = static_cast<float>(value);
+  auto tensor = MakeTensor<float>(emitter_.allocator(), {}, std::span<const float>(&narrow, 1));
+  return CastLike(KeepConstant(std::move(tensor)), like);
 }
 
 ValueId GradientContext::Ints(std::span<const int64_t> values) {
   if (!status_.ok()) return kNone;
-  auto tensor = MakeTensor<int64_t>(emitter_.allocator(), {static_cast<int64_t>(values.size())}, values);
-  if (!tensor.ok()) {
-    Fail(std::move(tensor).status());
-    return kNone;
-  }
-  auto constant = emitter_.Constant(std::move(tensor).value());
-  if (!constant.ok()) {
-    Fail(std::move(constant).status());
-    return kNone;
-  }
-  return *constant;
+  Dims dims = {static_cast<int64_t>(values.size())};
+  auto tensor = MakeTensor<int64_t>(emitter_.allocator(), std::move(dims), values);
+  return KeepConstant(std::move(tensor));
+}
+
+bool GradientContext::SameShape(ValueId a, ValueId b) const {
+  auto known = [](const graph::Dim& dim) { return dim.fixed() || dim.symbol != kNone; };
+  const ValueType& from = type(a);
+  return from.ranked && type(b).ranked && from.dims == type(b).dims &&
+         std::all_of(from.dims.begin(), from.dims.end(), known);
 }
 
 ValueId GradientContext::SumTo(ValueId value, ValueId like) {
-  if (!status_.ok() || value == kNone) return kNone;
-  auto from = type(value).FixedDims();
-  auto to = type(like).FixedDims();
-  if (from && to && *from == *to) return value;
-  return EmitIn(kGrad, "SumTo", {value, like});
+  if (!status_.ok() || value == kNone || SameShape(value, like)) return value;
+  return EmitGrad("SumTo", {value, like});
+}
+
+ValueId GradientContext::ReshapeLike(ValueId value, ValueId like) {
+  if (!status_.ok() || value == kNone || SameShape(value, like)) return value;
+  return EmitGrad("ReshapeLike", {value, like});
 }
 
 }  // namespace hr::ops

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "runtime/base/errors.h"
 #include "runtime/ops/op_def.h"
@@ -41,6 +42,7 @@ class GradientContext {
       : emitter_(emitter), node_id_(node), grads_(grads), wanted_(std::move(wanted)),
         results_(wanted_.size(), kNone) {}
 
+  // References into the graph hold until the next Emit.
   const Node& node() const { return emitter_.graph().nodes[node_id_]; }
   ValueId input(size_t i) const {
     return i < node().inputs.size() ? node().inputs[i] : kNone;
@@ -55,6 +57,10 @@ class GradientContext {
   // Whether anybody wants input i's gradient; rules may skip the others.
   bool wants(size_t i) const { return i < wanted_.size() && wanted_[i]; }
   const ValueType& type(ValueId value) const { return emitter_.graph().values[value].type; }
+  // The elements of an int64 or int32 constant; nothing for any other value.
+  std::optional<std::vector<int64_t>> ConstantInts(ValueId value) const;
+  // The rank of a value; a failure is kept, and 0 returned, where it is not known.
+  size_t Rank(ValueId value);
 
   void SetGrad(size_t i, ValueId value) {
     if (i < results_.size()) results_[i] = value;
@@ -71,6 +77,19 @@ class GradientContext {
   std::vector<ValueId> EmitMany(std::string_view domain, std::string_view name,
                                 std::span<const ValueId> inputs, size_t outputs,
                                 std::vector<graph::Attribute> attributes = {});
+  ValueId EmitGrad(std::string_view name, std::initializer_list<ValueId> inputs,
+                   std::vector<graph::Attribute> attributes = {}) {
+    return EmitIn(kGrad, name, inputs, std::move(attributes));
+  }
+  ValueId Add(ValueId a, ValueId b) { return Emit("Add", {a, b}); }
+  ValueId Sub(ValueId a, ValueId b) { return Emit("Sub", {a, b}); }
+  ValueId Mul(ValueId a, ValueId b) { return Emit("Mul", {a, b}); }
+  ValueId Div(ValueId a, ValueId b) { return Emit("Div", {a, b}); }
+  ValueId Neg(ValueId a) { return Emit("Neg", {a}); }
+  // value * factor; no node where the factor is 1.
+  ValueId Scale(ValueId value, double factor);
+  // `value` as the floating type of `like`.
+  ValueId CastLike(ValueId value, ValueId like);
   // A scalar constant of the floating type of `like`.
   ValueId Scalar(double value, ValueId like);
   // A 1-D int64 constant, for axes and shapes.
@@ -78,7 +97,11 @@ class GradientContext {
   // Sums a gradient that was broadcast back to the shape of `like`; no node where the types are the
   // same already.
   ValueId SumTo(ValueId value, ValueId like);
+  // The same elements in the shape of `like`; no node where the types are the same already.
+  ValueId ReshapeLike(ValueId value, ValueId like);
 
+  // Whether nothing has failed yet; afterwards ids may be kNone.
+  bool ok() const { return status_.ok(); }
   void Fail(Status status) {
     if (status_.ok()) status_ = std::move(status);
   }
@@ -87,6 +110,10 @@ class GradientContext {
   std::span<const ValueId> results() const { return results_; }
 
  private:
+  bool SameShape(ValueId a, ValueId b) const;
+  ValueId Keep(Result<ValueId> value);
+  ValueId KeepConstant(Result<Tensor> tensor);
+
   Emitter& emitter_;
   NodeId node_id_;
   std::span<const ValueId> grads_;

@@ -4,20 +4,16 @@
 
 namespace hr::ops {
 
+std::optional<std::vector<int64_t>> IntsOf(const Tensor& tensor) {
+  auto copy = [](auto values) { return std::vector<int64_t>(values.begin(), values.end()); };
+  if (tensor.dtype() == DType::kInt64) return copy(tensor.span<int64_t>());
+  if (tensor.dtype() == DType::kInt32) return copy(tensor.span<int32_t>());
+  return std::nullopt;
+}
+
 std::optional<std::vector<int64_t>> InferContext::ConstantInts(size_t i) const {
   const Tensor* tensor = constant(i);
-  if (tensor == nullptr) return std::nullopt;
-  std::vector<int64_t> out;
-  if (tensor->dtype() == DType::kInt64) {
-    auto values = tensor->span<int64_t>();
-    out.assign(values.begin(), values.end());
-  } else if (tensor->dtype() == DType::kInt32) {
-    auto values = tensor->span<int32_t>();
-    out.assign(values.begin(), values.end());
-  } else {
-    return std::nullopt;
-  }
-  return out;
+  return tensor == nullptr ? std::nullopt : IntsOf(*tensor);
 }
 
 Result<const graph::Variable*> InferContext::VariableOf(std::string_view attribute) const {
@@ -29,7 +25,7 @@ Result<const graph::Variable*> InferContext::VariableOf(std::string_view attribu
   return &module_.variables[static_cast<size_t>(index)];
 }
 
-Status InferContext::ExpectDType(size_t i, std::span<const DType> allowed) const {
+Status InferContext::ExpectDType(size_t i, std::initializer_list<DType> allowed) const {
   if (!has_input(i)) return {};
   if (std::find(allowed.begin(), allowed.end(), input(i).dtype) != allowed.end()) return {};
   std::vector<std::string_view> names;
@@ -39,8 +35,13 @@ Status InferContext::ExpectDType(size_t i, std::span<const DType> allowed) const
 }
 
 Status InferContext::ExpectFloating(size_t i) const {
-  constexpr DType kAllowed[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16};
-  return ExpectDType(i, kAllowed);
+  return ExpectDType(
+      i, {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16});
+}
+
+Status InferContext::ExpectNumeric(size_t i) const {
+  if (!has_input(i) || IsFloating(input(i).dtype) || IsInteger(input(i).dtype)) return {};
+  return InvalidArgument(def_.name, " takes numbers as input ", i, ", got ", Text(input(i)));
 }
 
 Status InferContext::ExpectSameDType(size_t i, size_t j) const {
@@ -54,9 +55,14 @@ Status InferContext::ExpectRank(size_t i, int64_t rank) const {
   return InvalidArgument(def_.name, " takes rank ", rank, " as input ", i, ", got ", Text(input(i)));
 }
 
+Status InferContext::ExpectRankAtLeast(size_t i, int64_t rank) const {
+  if (!has_input(i) || !input(i).ranked || input(i).rank() >= rank) return {};
+  return InvalidArgument(def_.name, " takes rank ", rank, " or more as input ", i, ", got ",
+                         Text(input(i)));
+}
+
 Status InferContext::ExpectIndices(size_t i) const {
-  constexpr DType kAllowed[] = {DType::kInt64, DType::kInt32};
-  return ExpectDType(i, kAllowed);
+  return ExpectDType(i, {DType::kInt64, DType::kInt32});
 }
 
 Status InferSameAsInput(InferContext& context) {
@@ -66,6 +72,11 @@ Status InferSameAsInput(InferContext& context) {
 
 Status InferFloatingUnary(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  return InferSameAsInput(context);
+}
+
+Status InferNumericUnary(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
   return InferSameAsInput(context);
 }
 
@@ -92,15 +103,24 @@ Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, cons
   return out;
 }
 
-Status InferBroadcastBinary(InferContext& context) {
-  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));
-  const ValueType& a = context.input(0);
-  const ValueType& b = context.input(1);
-  ValueType out = ValueType::Unranked(a.dtype);
-  if (a.ranked && b.ranked) {
-    out.ranked = true;
-    HR_ASSIGN_OR_RETURN(out.dims, BroadcastTypes(context, a, b));
+Result<ValueType> BroadcastInputs(const InferContext& context) {
+  ValueType out = context.input(0);
+  for (size_t i = 1; i < context.input_count(); ++i) {
+    HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
+    const ValueType& next = context.input(i);
+    out.ranked = out.ranked && next.ranked;
+    if (!out.ranked) {
+      out.dims.clear();
+      continue;
+    }
+    HR_ASSIGN_OR_RETURN(out.dims, BroadcastTypes(context, out, next));
   }
+  return out;
+}
+
+Status InferBroadcast(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  HR_ASSIGN_OR_RETURN(ValueType out, BroadcastInputs(context));
   context.SetOutput(0, std::move(out));
   return {};
 }

@@ -1,6 +1,7 @@
 // What a type rule sees and sets, and the rules that many operators share.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 
 #include "runtime/base/errors.h"
@@ -41,10 +42,12 @@ class InferContext {
   std::string Text(const ValueType& type) const { return graph::TypeText(type, module_.symbols); }
 
   // Failures that say which input it was.
-  Status ExpectDType(size_t i, std::span<const DType> allowed) const;
+  Status ExpectDType(size_t i, std::initializer_list<DType> allowed) const;
   Status ExpectFloating(size_t i) const;
+  Status ExpectNumeric(size_t i) const;  // floating-point or integer
   Status ExpectSameDType(size_t i, size_t j) const;
   Status ExpectRank(size_t i, int64_t rank) const;  // passes where the rank is unknown
+  Status ExpectRankAtLeast(size_t i, int64_t rank) const;
   Status ExpectIndices(size_t i) const;             // int32 or int64
 
  private:
@@ -56,14 +59,20 @@ class InferContext {
   std::span<ValueType> outputs_;
 };
 
+// The elements of an int64 or int32 tensor; nothing for other types.
+std::optional<std::vector<int64_t>> IntsOf(const Tensor& tensor);
+
 // Output 0 has the type of input 0.
 Status InferSameAsInput(InferContext& context);
-// The same, for floating-point inputs only.
+// The same, for floating-point inputs only, and for numbers only.
 Status InferFloatingUnary(InferContext& context);
+Status InferNumericUnary(InferContext& context);
 // NumPy broadcasting of two types' dimensions; symbolic ones meet only themselves, 1, or nothing known.
 Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, const ValueType& a,
                                                const ValueType& b);
-// Output 0: inputs 0 and 1 broadcast, of input 0's dtype, which input 1 must share.
-Status InferBroadcastBinary(InferContext& context);
+// The type of all inputs broadcast together, of input 0's dtype, which the others must share.
+Result<ValueType> BroadcastInputs(const InferContext& context);
+// Output 0 has that type, and the inputs are numbers.
+Status InferBroadcast(InferContext& context);
 
 }  // namespace hr::ops

@@ -1,0 +1,73 @@
+// Making a tensor larger by repetition, and the sum that undoes it.
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/shape_rules.h"
+
+namespace hr::ops {
+namespace {
+
+Status InferExpand(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+  ValueType out = context.input(0);
+  auto dims = DimsFromShapeInput(context, 1);
+  if (!out.ranked || !dims) {
+    context.SetOutput(0, ValueType::Unranked(out.dtype));
+    return {};
+  }
+  ValueType target{.dtype = out.dtype, .ranked = true, .dims = std::move(*dims)};
+  HR_ASSIGN_OR_RETURN(out.dims, BroadcastTypes(context, out, target));
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+// Fails where `small` does not broadcast to `large`.
+Status CheckBroadcasts(const InferContext& context, const ValueType& small, const ValueType& large) {
+  if (!small.ranked || !large.ranked) return {};
+  HR_ASSIGN_OR_RETURN(auto dims, BroadcastTypes(context, small, large));
+  bool same = dims.size() == large.dims.size();
+  for (size_t i = 0; same && i < dims.size(); ++i) {
+    same = dims[i] == large.dims[i] || !dims[i].fixed() || !large.dims[i].fixed();
+  }
+  if (same) return {};
+  return InvalidArgument(context.def().name, ": ", context.Text(small), " does not broadcast to ",
+                         context.Text(large));
+}
+
+Status InferSumTo(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckBroadcasts(context, context.input(1), context.input(0)));
+  return InferLikeInput<1>(context);
+}
+
+Status InferExpandLike(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckBroadcasts(context, context.input(0), context.input(1)));
+  return InferLikeInput<1>(context);
+}
+
+Status SumBack(GradientContext& g) {
+  g.SetGrad(0, g.SumTo(g.grad(0), g.input(0)));
+  return g.status();
+}
+
+Status SumToGradient(GradientContext& g) {
+  g.SetGrad(0, g.EmitGrad("ExpandLike", {g.grad(0), g.input(0)}));
+  return g.status();
+}
+
+constexpr OpDef kOps[] = {
+    // (x, shape) → x broadcast with that shape
+    {.domain = kOnnx, .name = "Expand", .since_version = 8, .inputs = {2, 2},
+     .infer = InferExpand, .gradient = SumBack},
+    // (x, like) → x broadcast to the shape of like, of which only the type is used
+    {.domain = kGrad, .name = "ExpandLike", .inputs = {2, 2}, .infer = InferExpandLike,
+     .gradient = SumBack, .type_only_inputs = 1u << 1},
+    // (x, like) → x summed over the axes along which like would be broadcast to it
+    {.domain = kGrad, .name = "SumTo", .inputs = {2, 2}, .infer = InferSumTo,
+     .gradient = SumToGradient, .type_only_inputs = 1u << 1},
+};
+
+}  // namespace
+
+std::span<const OpDef> BroadcastOps() { return kOps; }
+
+}  // namespace hr::ops

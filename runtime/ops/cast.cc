@@ -1,0 +1,46 @@
+// Changing the element type.
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/infer.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kTo[] = {{"to", AttributeKind::kInt, true}};
+
+Status InferCast(InferContext& context) {
+  auto to = static_cast<DType>(context.node().Int("to", 0));
+  if (!IsSupported(to)) {
+    return InvalidArgument("Cast's attribute 'to' names no type that tensors can have: ",
+                           context.node().Int("to", 0), " (", DTypeName(to), ")");
+  }
+  ValueType out = context.input(0);
+  out.dtype = to;
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+Status InferCastLike(InferContext& context) {
+  ValueType out = context.input(0);
+  out.dtype = context.input(1).dtype;
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+Status CastBack(GradientContext& g) {
+  g.SetGrad(0, g.CastLike(g.grad(0), g.input(0)));
+  return g.status();
+}
+
+constexpr OpDef kOps[] = {
+    {.domain = kOnnx, .name = "Cast", .since_version = 9, .attributes = kTo, .infer = InferCast,
+     .gradient = CastBack},
+    {.domain = kOnnx, .name = "CastLike", .since_version = 15, .inputs = {2, 2},
+     .infer = InferCastLike, .gradient = CastBack, .type_only_inputs = 1u << 1},
+};
+
+}  // namespace
+
+std::span<const OpDef> CastOps() { return kOps; }
+
+}  // namespace hr::ops

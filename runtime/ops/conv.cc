@@ -1,0 +1,122 @@
+// Convolution in one to three (or more) spatial dimensions.
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/window.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kAttributes[] = {
+    {"auto_pad", AttributeKind::kString}, {"dilations", AttributeKind::kInts},
+    {"group", AttributeKind::kInt},       {"kernel_shape", AttributeKind::kInts},
+    {"pads", AttributeKind::kInts},       {"strides", AttributeKind::kInts},
+};
+
+// Channels per group, where both are known: x [N, C, …], w [M, C / group, …].
+Status CheckChannels(const InferContext& context, const ValueType& x, const ValueType& w) {
+  int64_t group = context.node().Int("group", 1);
+  if (group < 1) return InvalidArgument("Conv's attribute 'group' is 1 or more, got ", group);
+  Dim channels = x.dims[1];
+  Dim per_group = w.dims[1];
+  bool fits = !channels.fixed() || !per_group.fixed() ||
+              (channels.size % group == 0 && channels.size / group == per_group.size);
+  if (!fits) {
+    return InvalidArgument("Conv's weights want ", per_group.size, " channels per group, got ",
+                           context.Text(x), " in ", group, " groups with weights ",
+                           context.Text(w));
+  }
+  if (w.dims[0].fixed() && w.dims[0].size % group != 0) {
+    return InvalidArgument("Conv's ", w.dims[0].size, " output channels do not divide into ", group,
+                           " groups");
+  }
+  return {};
+}
+
+// The kernel's size by attribute or by the weights' type; nothing where neither tells.
+Result<std::optional<Dims>> KernelShape(const InferContext& context, const ValueType& w) {
+  auto given = context.node().Ints("kernel_shape");
+  Dims kernel(given.begin(), given.end());
+  for (size_t i = 2; i < w.dims.size(); ++i) {
+    if (given.empty()) {
+      if (!w.dims[i].fixed()) return std::optional<Dims>();
+      kernel.push_back(w.dims[i].size);
+    } else if (given.size() != w.dims.size() - 2 ||
+               (w.dims[i].fixed() && w.dims[i].size != given[i - 2])) {
+      return InvalidArgument("Conv's attribute 'kernel_shape' ", ShapeText(given),
+                             " does not fit the weights ", context.Text(w));
+    }
+  }
+  return std::optional<Dims>(std::move(kernel));
+}
+
+Status CheckBias(const InferContext& context, Dim outputs) {
+  if (!context.has_input(2)) return {};
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
+  HR_RETURN_IF_ERROR(context.ExpectRank(2, 1));
+  if (!context.input(2).ranked) return {};
+  return EqualDims(context, "output channels and bias", outputs, context.input(2).dims[0])
+      .status()
+      .Clone();
+}
+
+Status InferConv(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));
+  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 3));
+  const ValueType& x = context.input(0);
+  const ValueType& w = context.input(1);
+  if (!x.ranked || !w.ranked) {
+    context.SetOutput(0, ValueType::Unranked(x.dtype));
+    return {};
+  }
+  HR_RETURN_IF_ERROR(context.ExpectRank(1, x.rank()));
+  HR_RETURN_IF_ERROR(CheckChannels(context, x, w));
+  HR_RETURN_IF_ERROR(CheckBias(context, w.dims[0]));
+  std::vector<Dim> out = {x.dims[0], w.dims[0]};
+  out.resize(x.dims.size());
+  HR_ASSIGN_OR_RETURN(std::optional<Dims> kernel, KernelShape(context, w));
+  if (kernel) {
+    Dims spatial;
+    for (size_t i = 2; i < x.dims.size(); ++i) spatial.push_back(x.dims[i].size);
+    auto window = ResolveWindow(context.node(), *kernel, spatial);
+    if (!window.ok()) return std::move(window).status().WithContext("Conv");
+    for (size_t i = 2; i < out.size(); ++i) out[i] = FixedDim((*window)[i - 2].output);
+  }
+  SetDims(context, 0, x.dtype, std::move(out));
+  return {};
+}
+
+// Sums the gradient over everything but the channels.
+ValueId BiasGradient(GradientContext& g) {
+  std::vector<int64_t> axes = {0};
+  for (size_t i = 2; i < g.Rank(g.grad(0)); ++i) axes.push_back(static_cast<int64_t>(i));
+  return g.Emit("ReduceSum", {g.grad(0), g.Ints(axes)}, {{"keepdims", int64_t{0}}});
+}
+
+Status ConvGradient(GradientContext& g) {
+  ValueId dy = g.grad(0);
+  std::vector<graph::Attribute> attributes = g.node().attributes;
+  if (g.wants(0)) g.SetGrad(0, g.EmitGrad("ConvGradInput", {dy, g.input(1), g.input(0)}, attributes));
+  if (g.wants(1)) g.SetGrad(1, g.EmitGrad("ConvGradWeight", {dy, g.input(0), g.input(1)}, attributes));
+  if (g.wants(2)) g.SetGrad(2, BiasGradient(g));
+  return g.status();
+}
+
+constexpr OpDef kOps[] = {
+    // (x [N, C, spatial…], w [M, C / group, kernel…], bias [M]?) → [N, M, spatial…]
+    {.domain = kOnnx, .name = "Conv", .since_version = 11, .inputs = {2, 3},
+     .attributes = kAttributes, .infer = InferConv, .gradient = ConvGradient},
+    // (dy, w, x) → dx; of x only the type is used
+    {.domain = kGrad, .name = "ConvGradInput", .inputs = {3, 3}, .attributes = kAttributes,
+     .infer = InferLikeInput<2>, .type_only_inputs = 1u << 2},
+    // (dy, x, w) → dw; of w only the type is used
+    {.domain = kGrad, .name = "ConvGradWeight", .inputs = {3, 3}, .attributes = kAttributes,
+     .infer = InferLikeInput<2>, .type_only_inputs = 1u << 2},
+};
+
+}  // namespace
+
+std::span<const OpDef> ConvOps() { return kOps; }
+
+}  // namespace hr::ops

@@ -1,0 +1,120 @@
+// Pooling over windows and over whole images.
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/reduction.h"
+#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/window.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kMaxPoolAttributes[] = {
+    {"auto_pad", AttributeKind::kString},         {"ceil_mode", AttributeKind::kInt},
+    {"dilations", AttributeKind::kInts},          {"kernel_shape", AttributeKind::kInts, true},
+    {"pads", AttributeKind::kInts},               {"storage_order", AttributeKind::kInt},
+    {"strides", AttributeKind::kInts},
+};
+constexpr AttributeDef kAveragePoolAttributes[] = {
+    {"auto_pad", AttributeKind::kString},         {"ceil_mode", AttributeKind::kInt},
+    {"count_include_pad", AttributeKind::kInt},   {"kernel_shape", AttributeKind::kInts, true},
+    {"pads", AttributeKind::kInts},               {"strides", AttributeKind::kInts},
+    {"dilations", AttributeKind::kInts},
+};
+// Version 11 had no dilations.
+constexpr std::span<const AttributeDef> kAveragePool11Attributes =
+    std::span(kAveragePoolAttributes).first(6);
+
+Result<ValueType> PooledType(const InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 3));
+  const ValueType& x = context.input(0);
+  if (!x.ranked) return x;
+  auto kernel = context.node().Ints("kernel_shape");
+  if (kernel.size() != x.dims.size() - 2) {
+    return InvalidArgument(context.def().name, "'s attribute 'kernel_shape' wants ",
+                           x.dims.size() - 2, " values for ", context.Text(x), ", got ",
+                           ShapeText(kernel));
+  }
+  Dims spatial;
+  for (size_t i = 2; i < x.dims.size(); ++i) spatial.push_back(x.dims[i].size);
+  auto window = ResolveWindow(context.node(), kernel, spatial);
+  if (!window.ok()) return std::move(window).status().WithContext(context.def().name);
+  ValueType out = x;
+  for (size_t i = 2; i < out.dims.size(); ++i) out.dims[i] = FixedDim((*window)[i - 2].output);
+  return out;
+}
+
+Status InferMaxPool(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  HR_ASSIGN_OR_RETURN(ValueType out, PooledType(context));
+  ValueType indices = out;
+  indices.dtype = DType::kInt64;
+  context.SetOutput(0, std::move(out));
+  context.SetOutput(1, std::move(indices));
+  return {};
+}
+
+Status InferAveragePool(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  HR_ASSIGN_OR_RETURN(ValueType out, PooledType(context));
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+Status InferGlobalPool(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 3));
+  ValueType out = context.input(0);
+  for (size_t i = 2; i < out.dims.size(); ++i) out.dims[i] = FixedDim(1);
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+Status MaxPoolGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return {};
+  g.SetGrad(0, g.EmitGrad("MaxPoolGrad", {g.grad(0), g.input(0), g.output(0)},
+                          g.node().attributes));
+  return g.status();
+}
+
+Status AveragePoolGradient(GradientContext& g) {
+  g.SetGrad(0, g.EmitGrad("AveragePoolGrad", {g.grad(0), g.input(0)}, g.node().attributes));
+  return g.status();
+}
+
+Status GlobalAveragePoolGradient(GradientContext& g) {
+  g.SetGrad(0, SpreadMean(g, g.grad(0), g.input(0)));
+  return g.status();
+}
+
+Status GlobalMaxPoolGradient(GradientContext& g) {
+  g.SetGrad(0, SpreadToExtremes(g, g.grad(0), g.output(0), g.input(0)));
+  return g.status();
+}
+
+constexpr OpDef kOps[] = {
+    // (x [N, C, spatial…]) → (y, indices?): indices count elements of the whole of x.
+    {.domain = kOnnx, .name = "MaxPool", .since_version = 12, .outputs = {1, 2},
+     .attributes = kMaxPoolAttributes, .infer = InferMaxPool, .gradient = MaxPoolGradient},
+    // (dy, x, y) → dx: the first largest element of a window gets all of its gradient.
+    {.domain = kGrad, .name = "MaxPoolGrad", .inputs = {3, 3}, .attributes = kMaxPoolAttributes,
+     .infer = InferLikeInput<1>},
+    {.domain = kOnnx, .name = "AveragePool", .since_version = 11,
+     .attributes = kAveragePool11Attributes, .infer = InferAveragePool,
+     .gradient = AveragePoolGradient},
+    {.domain = kOnnx, .name = "AveragePool", .since_version = 19,
+     .attributes = kAveragePoolAttributes, .infer = InferAveragePool,
+     .gradient = AveragePoolGradient},
+    // (dy, x) → dx; of x only the type is used
+    {.domain = kGrad, .name = "AveragePoolGrad", .inputs = {2, 2},
+     .attributes = kAveragePoolAttributes, .infer = InferLikeInput<1>, .type_only_inputs = 1u << 1},
+    {.domain = kOnnx, .name = "GlobalAveragePool", .infer = InferGlobalPool,
+     .gradient = GlobalAveragePoolGradient},
+    {.domain = kOnnx, .name = "GlobalMaxPool", .infer = InferGlobalPool,
+     .gradient = GlobalMaxPoolGradient},
+};
+
+}  // namespace
+
+std::span<const OpDef> PoolOps() { return kOps; }
+
+}  // namespace hr::ops

@@ -1,0 +1,218 @@
+// Reductions over axes. Axes are an attribute in old versions and an input in new ones.
+#include "runtime/ops/reduction.h"
+
+#include <algorithm>
+
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/shape_rules.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kAxesAttribute[] = {{"axes", AttributeKind::kInts},
+                                           {"keepdims", AttributeKind::kInt}};
+constexpr AttributeDef kAxesInput[] = {{"keepdims", AttributeKind::kInt},
+                                       {"noop_with_empty_axes", AttributeKind::kInt}};
+constexpr AttributeDef kArgAttributes[] = {{"axis", AttributeKind::kInt},
+                                           {"keepdims", AttributeKind::kInt},
+                                           {"select_last_index", AttributeKind::kInt}};
+
+// The dimensions left when `axes` (ascending) are reduced.
+std::vector<Dim> ReducedDims(const std::vector<Dim>& dims, std::span<const int64_t> axes, bool keep) {
+  std::vector<Dim> out;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(i))) {
+      out.push_back(dims[i]);
+    } else if (keep) {
+      out.push_back(FixedDim(1));
+    }
+  }
+  return out;
+}
+
+// Where the axes are an input whose value is not known.
+ValueType ReducedOverUnknownAxes(const InferContext& context, bool keep) {
+  const ValueType& x = context.input(0);
+  const ValueType& axes = context.input(1);
+  ValueType out = ValueType::Unranked(x.dtype);
+  bool counted = axes.rank() == 1 && axes.dims[0].fixed() && axes.dims[0].size > 0;
+  if (!x.ranked || (!keep && (!counted || axes.dims[0].size > x.rank()))) return out;
+  out.ranked = true;
+  out.dims.resize(x.dims.size() - static_cast<size_t>(keep ? 0 : axes.dims[0].size));
+  return out;
+}
+
+Status InferReduce(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  const Node& node = context.node();
+  const ValueType& x = context.input(0);
+  bool keep = node.Int("keepdims", 1) != 0;
+  std::vector<int64_t> axes(node.Ints("axes").begin(), node.Ints("axes").end());
+  if (context.has_input(1)) {
+    HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+    HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+    auto known = context.ConstantInts(1);
+    if (!known) {
+      context.SetOutput(0, ReducedOverUnknownAxes(context, keep));
+      return {};
+    }
+    axes = *known;
+  }
+  if (axes.empty() && node.Int("noop_with_empty_axes", 0) != 0) return InferSameAsInput(context);
+  if (!x.ranked) {
+    bool scalar = axes.empty() && !keep;
+    context.SetOutput(0, scalar ? ValueType::Tensor(x.dtype, {}) : x);
+    return {};
+  }
+  if (axes.empty()) {
+    for (int64_t i = 0; i < x.rank(); ++i) axes.push_back(i);
+  }
+  HR_ASSIGN_OR_RETURN(axes, ResolveAxes(context, axes, x.rank()));
+  SetDims(context, 0, x.dtype, ReducedDims(x.dims, axes, keep));
+  return {};
+}
+
+Status InferArg(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  const ValueType& x = context.input(0);
+  if (!x.ranked) {
+    context.SetOutput(0, ValueType::Unranked(DType::kInt64));
+    return {};
+  }
+  HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", 0), x.rank()));
+  bool keep = context.node().Int("keepdims", 1) != 0;
+  SetDims(context, 0, DType::kInt64, ReducedDims(x.dims, std::span(&axis, 1), keep));
+  return {};
+}
+
+// The axes as a value; kNone for all of them.
+ValueId Axes(GradientContext& g) {
+  auto given = g.node().Ints("axes");
+  if (!given.empty()) return g.Ints(std::vector<int64_t>(given.begin(), given.end()));
+  auto known = g.ConstantInts(g.input(1));
+  return known && known->empty() ? kNone : g.input(1);
+}
+
+bool ReducesNothing(GradientContext& g) {
+  if (g.node().Int("noop_with_empty_axes", 0) == 0) return false;
+  return Axes(g) == kNone;
+}
+
+// A value of the output's shape with the reduced axes put back as 1. Without axes it is a scalar
+// or has them already, and broadcasts.
+ValueId WithAxes(GradientContext& g, ValueId value) {
+  if (g.node().Int("keepdims", 1) != 0) return value;
+  ValueId axes = Axes(g);
+  return axes == kNone ? value : g.Emit("Unsqueeze", {value, axes});
+}
+
+// The same reduction of another value, with keepdims.
+ValueId ReduceAlike(GradientContext& g, std::string_view name, ValueId value) {
+  return g.Emit(name, {value, Axes(g)});
+}
+
+// 1 where the value is 0, else 0.
+ValueId IsZero(GradientContext& g, ValueId value) {
+  return g.CastLike(g.Emit("Equal", {value, g.Scalar(0, value)}), value);
+}
+
+ValueId SumRule(GradientContext& g, ValueId dy) { return g.EmitGrad("ExpandLike", {dy, g.input(0)}); }
+ValueId MeanRule(GradientContext& g, ValueId dy) { return SpreadMean(g, dy, g.input(0)); }
+ValueId ExtremeRule(GradientContext& g, ValueId dy) {
+  return SpreadToExtremes(g, dy, WithAxes(g, g.output(0)), g.input(0));
+}
+// The product of the others is right at zeros too: zeros count as 1, and an element with a zero
+// elsewhere gets nothing.
+ValueId ProdRule(GradientContext& g, ValueId dy) {
+  ValueId zero = IsZero(g, g.input(0));
+  ValueId nonzero = g.Add(g.input(0), zero);
+  ValueId product = g.Div(ReduceAlike(g, "ReduceProd", nonzero), nonzero);
+  ValueId other_zeros = g.Sub(ReduceAlike(g, "ReduceSum", zero), zero);
+  return g.Mul(dy, g.Mul(product, IsZero(g, other_zeros)));
+}
+ValueId SumSquareRule(GradientContext& g, ValueId dy) { return g.Mul(g.Scale(dy, 2), g.input(0)); }
+ValueId L1Rule(GradientContext& g, ValueId dy) { return g.Mul(dy, g.Emit("Sign", {g.input(0)})); }
+// 0 at the origin.
+ValueId L2Rule(GradientContext& g, ValueId dy) {
+  ValueId y = WithAxes(g, g.output(0));
+  return g.Mul(g.Div(dy, g.Add(y, IsZero(g, y))), g.input(0));
+}
+ValueId LogSumRule(GradientContext& g, ValueId dy) {
+  ValueId sum = g.Emit("Exp", {WithAxes(g, g.output(0))});
+  return g.EmitGrad("ExpandLike", {g.Div(dy, sum), g.input(0)});
+}
+ValueId LogSumExpRule(GradientContext& g, ValueId dy) {
+  return g.Mul(dy, g.Emit("Exp", {g.Sub(g.input(0), WithAxes(g, g.output(0)))}));
+}
+
+template <ValueId (*Rule)(GradientContext&, ValueId dy)>
+Status ReduceGradient(GradientContext& g) {
+  bool nothing = ReducesNothing(g);
+  g.SetGrad(0, nothing ? g.grad(0) : Rule(g, WithAxes(g, g.grad(0))));
+  return g.status();
+}
+
+using Gradient = Status (*)(GradientContext&);
+
+constexpr OpDef WithAttribute(std::string_view name, Gradient gradient) {
+  return {.domain = kOnnx, .name = name, .since_version = 11, .attributes = kAxesAttribute,
+          .infer = InferReduce, .gradient = gradient};
+}
+constexpr OpDef WithInput(std::string_view name, int version, Gradient gradient) {
+  return {.domain = kOnnx, .name = name, .since_version = version, .inputs = {1, 2},
+          .attributes = kAxesInput, .infer = InferReduce, .gradient = gradient};
+}
+constexpr OpDef Arg(std::string_view name) {
+  return {.domain = kOnnx, .name = name, .since_version = 12, .attributes = kArgAttributes,
+          .infer = InferArg};
+}
+
+// (x) or (x, axes?) → reduced
+constexpr OpDef kOps[] = {
+    WithInput("ReduceSum", 13, ReduceGradient<SumRule>),
+    WithAttribute("ReduceMean", ReduceGradient<MeanRule>),
+    WithInput("ReduceMean", 18, ReduceGradient<MeanRule>),
+    WithAttribute("ReduceMax", ReduceGradient<ExtremeRule>),
+    WithInput("ReduceMax", 18, ReduceGradient<ExtremeRule>),
+    WithAttribute("ReduceMin", ReduceGradient<ExtremeRule>),
+    WithInput("ReduceMin", 18, ReduceGradient<ExtremeRule>),
+    WithAttribute("ReduceProd", ReduceGradient<ProdRule>),
+    WithInput("ReduceProd", 18, ReduceGradient<ProdRule>),
+    WithAttribute("ReduceSumSquare", ReduceGradient<SumSquareRule>),
+    WithInput("ReduceSumSquare", 18, ReduceGradient<SumSquareRule>),
+    WithAttribute("ReduceL1", ReduceGradient<L1Rule>),
+    WithInput("ReduceL1", 18, ReduceGradient<L1Rule>),
+    WithAttribute("ReduceL2", ReduceGradient<L2Rule>),
+    WithInput("ReduceL2", 18, ReduceGradient<L2Rule>),
+    WithAttribute("ReduceLogSum", ReduceGradient<LogSumRule>),
+    WithInput("ReduceLogSum", 18, ReduceGradient<LogSumRule>),
+    WithAttribute("ReduceLogSumExp", ReduceGradient<LogSumExpRule>),
+    WithInput("ReduceLogSumExp", 18, ReduceGradient<LogSumExpRule>),
+    // (x) → int64 positions of the extreme along the axis
+    Arg("ArgMax"),
+    Arg("ArgMin"),
+};
+
+}  // namespace
+
+ValueId SpreadMean(GradientContext& g, ValueId dy, ValueId x) {
+  if (!g.ok()) return kNone;
+  auto whole = g.type(x).FixedDims();
+  auto reduced = g.type(dy).FixedDims();
+  if (whole && reduced && ElementCount(*whole) > 0) {
+    double share = static_cast<double>(ElementCount(*reduced)) /
+                   static_cast<double>(ElementCount(*whole));
+    return g.EmitGrad("ExpandLike", {g.Scale(dy, share), x});
+  }
+  ValueId count = g.Div(g.CastLike(g.Emit("Size", {x}), dy), g.CastLike(g.Emit("Size", {dy}), dy));
+  return g.EmitGrad("ExpandLike", {g.Div(dy, count), x});
+}
+
+ValueId SpreadToExtremes(GradientContext& g, ValueId dy, ValueId y, ValueId x) {
+  ValueId chosen = g.CastLike(g.Emit("Equal", {x, y}), x);
+  return g.Mul(chosen, g.Div(dy, g.SumTo(chosen, y)));
+}
+
+std::span<const OpDef> ReductionOps() { return kOps; }
+
+}  // namespace hr::ops

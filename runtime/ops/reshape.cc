@@ -1,0 +1,229 @@
+// Operators that keep the elements and change the shape, and Identity.
+#include <algorithm>
+
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/shape_rules.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kAllowZero[] = {{"allowzero", AttributeKind::kInt}};
+constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
+
+// What is left of `dims` when those of `taken` are divided out; unknown where it cannot be told.
+// Equal symbols cancel.
+Dim Remainder(std::vector<Dim> dims, const std::vector<Dim>& taken) {
+  int64_t divisor = 1;
+  for (Dim dim : taken) {
+    auto same = std::find(dims.begin(), dims.end(), dim);
+    if (dim.fixed()) {
+      if (__builtin_mul_overflow(divisor, dim.size, &divisor)) return {};
+    } else if (dim.symbol != kNone && same != dims.end()) {
+      dims.erase(same);
+    } else {
+      return {};
+    }
+  }
+  auto first_open = std::stable_partition(dims.begin(), dims.end(), [](Dim d) { return d.fixed(); });
+  Dim size = Product({dims.begin(), first_open});
+  if (divisor <= 0 || !size.fixed() || size.size % divisor != 0) return {};
+  dims.erase(dims.begin(), first_open);
+  dims.push_back(FixedDim(size.size / divisor));
+  return Product(dims);
+}
+
+// The requested dimensions with 0 replaced by the input's; -1 stays unknown.
+Result<std::vector<Dim>> RequestedDims(const InferContext& context,
+                                       const std::vector<int64_t>& shape) {
+  const ValueType& x = context.input(0);
+  bool zero_copies = context.node().Int("allowzero", 0) == 0;
+  std::vector<Dim> out;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < -1) return InvalidArgument("Reshape to ", ShapeText(shape), ": ", shape[i],
+                                              " is not a size");
+    if (shape[i] > 0 || (shape[i] == 0 && !zero_copies)) {
+      out.push_back(FixedDim(shape[i]));
+    } else if (shape[i] == -1 || !x.ranked) {
+      out.push_back({});
+    } else if (i < x.dims.size()) {
+      out.push_back(x.dims[i]);
+    } else {
+      return InvalidArgument("Reshape to ", ShapeText(shape), ": dimension ", i,
+                             " is 0, which copies the input's, but the input is ", context.Text(x));
+    }
+  }
+  return out;
+}
+
+Status CheckElements(const InferContext& context, const std::vector<Dim>& out,
+                     const std::vector<int64_t>& shape) {
+  const ValueType& x = context.input(0);
+  Dim have = Product(x.dims);
+  Dim want = Product(out);
+  if (!x.ranked || !have.fixed() || !want.fixed() || have == want) return {};
+  return InvalidArgument("Reshape cannot turn ", context.Text(x), " with ", have.size,
+                         " elements into ", ShapeText(shape), " with ", want.size);
+}
+
+// Fills in the dimension that was given as -1.
+Status InferRest(const InferContext& context, size_t rest, const std::vector<int64_t>& shape,
+                 std::vector<Dim>& out) {
+  const ValueType& x = context.input(0);
+  if (!x.ranked) return {};
+  std::vector<Dim> others = out;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(rest));
+  Dim have = Product(x.dims);
+  Dim taken = Product(others);
+  bool fits = !have.fixed() || !taken.fixed() ||
+              (taken.size != 0 && have.size % taken.size == 0);
+  if (!fits) {
+    return InvalidArgument("Reshape cannot turn ", context.Text(x), " with ", have.size,
+                           " elements into ", ShapeText(shape), ": ", taken.size,
+                           " does not divide them");
+  }
+  out[rest] = Remainder(x.dims, others);
+  return {};
+}
+
+Status InferReshape(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+  const ValueType& x = context.input(0);
+  auto shape = context.ConstantInts(1);
+  if (!shape) {
+    auto dims = DimsFromShapeInput(context, 1);
+    if (dims) SetDims(context, 0, x.dtype, *dims);
+    else context.SetOutput(0, ValueType::Unranked(x.dtype));
+    return {};
+  }
+  HR_ASSIGN_OR_RETURN(std::vector<Dim> out, RequestedDims(context, *shape));
+  auto rest = std::find(shape->begin(), shape->end(), -1);
+  if (rest == shape->end()) {
+    HR_RETURN_IF_ERROR(CheckElements(context, out, *shape));
+  } else if (std::find(rest + 1, shape->end(), -1) != shape->end()) {
+    return InvalidArgument("Reshape takes -1 once, got ", ShapeText(*shape));
+  } else {
+    HR_RETURN_IF_ERROR(
+        InferRest(context, static_cast<size_t>(rest - shape->begin()), *shape, out));
+  }
+  SetDims(context, 0, x.dtype, std::move(out));
+  return {};
+}
+
+Status InferFlatten(InferContext& context) {
+  const ValueType& x = context.input(0);
+  int64_t axis = context.node().Int("axis", 1);
+  std::vector<Dim> out(2);
+  if (x.ranked) {
+    if (axis != x.rank()) {  // the rank itself is allowed: everything is outer
+      HR_ASSIGN_OR_RETURN(axis, ResolveAxis(context, axis, x.rank()));
+    }
+    auto outer = std::span(x.dims).first(static_cast<size_t>(axis));
+    out = {Product(outer), Product(std::span(x.dims).subspan(outer.size()))};
+  }
+  SetDims(context, 0, x.dtype, std::move(out));
+  return {};
+}
+
+// Nothing where the axes are given but not known.
+Result<std::optional<std::vector<int64_t>>> AxesInput(const InferContext& context, int64_t rank) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+  auto axes = context.ConstantInts(1);
+  if (!axes) return std::optional<std::vector<int64_t>>();
+  HR_ASSIGN_OR_RETURN(auto resolved, ResolveAxes(context, *axes, rank));
+  return std::optional(std::move(resolved));
+}
+
+Status InferSqueeze(InferContext& context) {
+  const ValueType& x = context.input(0);
+  context.SetOutput(0, ValueType::Unranked(x.dtype));
+  if (!x.ranked) return {};
+  std::vector<Dim> out;
+  if (!context.has_input(1)) {
+    for (Dim dim : x.dims) {
+      if (!dim.fixed()) return {};  // it may be 1
+      if (dim.size != 1) out.push_back(dim);
+    }
+    SetDims(context, 0, x.dtype, std::move(out));
+    return {};
+  }
+  HR_ASSIGN_OR_RETURN(auto axes, AxesInput(context, x.rank()));
+  if (!axes) return {};
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    if (!std::binary_search(axes->begin(), axes->end(), static_cast<int64_t>(i))) {
+      out.push_back(x.dims[i]);
+    } else if (x.dims[i].fixed() && x.dims[i].size != 1) {
+      return InvalidArgument("Squeeze removes dimensions of size 1, dimension ", i, " of ",
+                             context.Text(x), " is not");
+    }
+  }
+  SetDims(context, 0, x.dtype, std::move(out));
+  return {};
+}
+
+Status InferUnsqueeze(InferContext& context) {
+  const ValueType& x = context.input(0);
+  context.SetOutput(0, ValueType::Unranked(x.dtype));
+  auto count = DimsFromShapeInput(context, 1);
+  if (!x.ranked || !count) return {};
+  int64_t rank = x.rank() + static_cast<int64_t>(count->size());
+  std::vector<Dim> out(static_cast<size_t>(rank));
+  HR_ASSIGN_OR_RETURN(auto axes, AxesInput(context, rank));
+  if (axes) {
+    auto next = x.dims.begin();
+    for (int64_t i = 0; i < rank; ++i) {
+      bool added = std::binary_search(axes->begin(), axes->end(), i);
+      out[static_cast<size_t>(i)] = added ? FixedDim(1) : *next++;
+    }
+  }
+  SetDims(context, 0, x.dtype, std::move(out));
+  return {};
+}
+
+Status InferReshapeLike(InferContext& context) {
+  Dim have = Product(context.input(0).dims);
+  Dim want = Product(context.input(1).dims);
+  bool known = context.input(0).ranked && context.input(1).ranked && have.fixed() && want.fixed();
+  if (known && have != want) {
+    return InvalidArgument("ReshapeLike cannot turn ", context.Text(context.input(0)), " into ",
+                           context.Text(context.input(1)));
+  }
+  return InferLikeInput<1>(context);
+}
+
+Status IdentityGradient(GradientContext& g) {
+  g.SetGrad(0, g.grad(0));
+  return g.status();
+}
+
+Status BackToInputShape(GradientContext& g) {
+  g.SetGrad(0, g.ReshapeLike(g.grad(0), g.input(0)));
+  return g.status();
+}
+
+constexpr OpDef kOps[] = {
+    {.domain = kOnnx, .name = "Identity", .infer = InferSameAsInput, .gradient = IdentityGradient},
+    // (x, shape) → x in that shape; 0 copies a dimension, -1 takes what is left
+    {.domain = kOnnx, .name = "Reshape", .since_version = 5, .inputs = {2, 2},
+     .infer = InferReshape, .gradient = BackToInputShape},
+    {.domain = kOnnx, .name = "Reshape", .since_version = 14, .inputs = {2, 2},
+     .attributes = kAllowZero, .infer = InferReshape, .gradient = BackToInputShape},
+    {.domain = kOnnx, .name = "Flatten", .since_version = 11, .attributes = kAxis,
+     .infer = InferFlatten, .gradient = BackToInputShape},
+    // (x, axes?)
+    {.domain = kOnnx, .name = "Squeeze", .since_version = 13, .inputs = {1, 2},
+     .infer = InferSqueeze, .gradient = BackToInputShape},
+    {.domain = kOnnx, .name = "Unsqueeze", .since_version = 13, .inputs = {2, 2},
+     .infer = InferUnsqueeze, .gradient = BackToInputShape},
+    // (x, like) → x in the shape of like, of which only the type is used
+    {.domain = kGrad, .name = "ReshapeLike", .inputs = {2, 2}, .infer = InferReshapeLike,
+     .gradient = BackToInputShape, .type_only_inputs = 1u << 1},
+};
+
+}  // namespace
+
+std::span<const OpDef> ReshapeOps() { return kOps; }
+
+}  // namespace hr::ops

@@ -1,0 +1,79 @@
+#include "runtime/ops/shape_rules.h"
+
+#include <algorithm>
+
+namespace hr::ops {
+
+std::string InputText(const InferContext& context, size_t i) {
+  return Cat("input ", i, " (", context.Text(context.input(i)), ")");
+}
+
+Result<int64_t> ResolveAxis(const InferContext& context, int64_t axis, int64_t rank) {
+  auto resolved = NormalizeAxis(axis, rank);
+  if (resolved.ok()) return *resolved;
+  return std::move(resolved).status().WithContext(context.def().name);
+}
+
+Result<std::vector<int64_t>> ResolveAxes(const InferContext& context, std::span<const int64_t> axes,
+                                         int64_t rank) {
+  std::vector<int64_t> out;
+  for (int64_t axis : axes) {
+    HR_ASSIGN_OR_RETURN(int64_t resolved, ResolveAxis(context, axis, rank));
+    out.push_back(resolved);
+  }
+  std::sort(out.begin(), out.end());
+  if (std::adjacent_find(out.begin(), out.end()) != out.end()) {
+    return InvalidArgument(context.def().name, " takes each axis once, got ", ShapeText(axes),
+                           " for rank ", rank);
+  }
+  return out;
+}
+
+Dim Product(std::span<const Dim> dims) {
+  int64_t size = 1;
+  Dim open = FixedDim(1);
+  for (Dim dim : dims) {
+    if (dim.fixed()) {
+      if (__builtin_mul_overflow(size, dim.size, &size)) return {};
+    } else if (open.fixed()) {
+      open = dim;
+    } else {
+      open = {};
+    }
+  }
+  if (open.fixed() || size == 0) return FixedDim(size);
+  return size == 1 ? open : Dim{};
+}
+
+Result<Dim> EqualDims(const InferContext& context, std::string_view what, Dim a, Dim b) {
+  if (a.fixed() && b.fixed() && a.size != b.size) {
+    return InvalidArgument(context.def().name, ": ", what, " differ: ", a.size, " and ", b.size);
+  }
+  if (a.fixed()) return a;
+  return b.fixed() || a.symbol == graph::kNone ? b : a;
+}
+
+Dim SumDims(Dim a, Dim b) {
+  if (a == FixedDim(0)) return b;
+  if (b == FixedDim(0)) return a;
+  int64_t sum;
+  if (!a.fixed() || !b.fixed() || __builtin_add_overflow(a.size, b.size, &sum)) return {};
+  return FixedDim(sum);
+}
+
+std::optional<std::vector<Dim>> DimsFromShapeInput(const InferContext& context, size_t i) {
+  if (auto values = context.ConstantInts(i)) {
+    std::vector<Dim> dims;
+    for (int64_t value : *values) dims.push_back(value < 0 ? Dim{} : FixedDim(value));
+    return dims;
+  }
+  const ValueType& type = context.input(i);
+  if (type.rank() != 1 || !type.dims[0].fixed() || type.dims[0].size > 64) return std::nullopt;
+  return std::vector<Dim>(static_cast<size_t>(type.dims[0].size));
+}
+
+void SetDims(InferContext& context, size_t out, DType dtype, std::vector<Dim> dims) {
+  context.SetOutput(out, {.dtype = dtype, .ranked = true, .dims = std::move(dims)});
+}
+
+}  // namespace hr::ops

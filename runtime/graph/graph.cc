@@ -1,6 +1,7 @@
 #include "runtime/graph/graph.h"
 
-#include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "runtime/base/errors.h"
 
@@ -84,39 +85,56 @@ ValueId FindValue(const Graph& graph, std::string_view name) {
   return kNone;
 }
 
+namespace {
+
+// Who waits for whom: followers of node n are edges[begin[n]] to edges[begin[n + 1]].
+struct Followers {
+  std::vector<size_t> begin;
+  std::vector<NodeId> edges;
+  std::vector<size_t> waiting;  // for how many edges each node waits
+
+  explicit Followers(const Graph& graph) : begin(graph.nodes.size() + 2), waiting(begin.size()) {
+    ForEachEdge(graph, [&](NodeId from, NodeId to) {
+      ++begin[from + 2];
+      ++waiting[to];
+    });
+    for (size_t i = 2; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    edges.resize(begin.back());
+    // begin[n + 1] is where the next follower of n goes, and ends up where those of n + 1 begin.
+    ForEachEdge(graph, [&](NodeId from, NodeId to) { edges[begin[from + 1]++] = to; });
+  }
+
+  template <typename Visit>
+  static void ForEachEdge(const Graph& graph, Visit visit) {
+    for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+      for (ValueId input : graph.nodes[id].inputs) {
+        if (input == kNone) continue;
+        NodeId producer = graph.values[input].producer;
+        if (producer != kNone) visit(producer, id);
+      }
+      for (NodeId control : graph.nodes[id].controls) visit(control, id);
+    }
+  }
+};
+
+}  // namespace
+
 Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph) {
   size_t count = graph.nodes.size();
-  std::vector<uint32_t> waiting(count, 0);
-  std::vector<std::vector<NodeId>> followers(count);
-  auto add_edge = [&](NodeId from, NodeId to) {
-    followers[from].push_back(to);
-    ++waiting[to];
-  };
+  Followers followers(graph);
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;  // smallest id first
   for (NodeId id = 0; id < count; ++id) {
-    for (ValueId input : graph.nodes[id].inputs) {
-      if (input != kNone && graph.values[input].producer != kNone) {
-        add_edge(graph.values[input].producer, id);
-      }
-    }
-    for (NodeId control : graph.nodes[id].controls) add_edge(control, id);
+    if (followers.waiting[id] == 0) ready.push(id);
   }
-  std::vector<NodeId> ready;  // a heap, smallest id first
-  auto later = [](NodeId a, NodeId b) { return a > b; };
-  for (NodeId id = 0; id < count; ++id) {
-    if (waiting[id] == 0) ready.push_back(id);
-  }
-  std::make_heap(ready.begin(), ready.end(), later);
   std::vector<NodeId> order;
   order.reserve(count);
   while (!ready.empty()) {
-    std::pop_heap(ready.begin(), ready.end(), later);
-    NodeId id = ready.back();
-    ready.pop_back();
+    NodeId id = ready.top();
+    ready.pop();
     order.push_back(id);
-    for (NodeId follower : followers[id]) {
-      if (--waiting[follower] != 0) continue;
-      ready.push_back(follower);
-      std::push_heap(ready.begin(), ready.end(), later);
+    for (size_t edge = followers.begin[id]; edge < followers.begin[id + 1]; ++edge) {
+      NodeId follower = followers.edges[edge];
+      if (--followers.waiting[follower] == 0) ready.push(follower);
     }
   }
   if (order.size() != count) {

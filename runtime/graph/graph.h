@@ -45,8 +45,8 @@ struct Operator {
 };
 
 struct Node {
-  uint32_t op = 0;  // index into Module::operators
-  std::vector<ValueId> inputs;  // kNone for an omitted optional input
+  uint32_t op = 0;               // index into Module::operators
+  std::vector<ValueId> inputs;   // kNone for an omitted optional input
   std::vector<ValueId> outputs;  // kNone for an output that nobody asked for
   std::vector<NodeId> controls;  // nodes that must have finished first: the only order of effects
   std::vector<Attribute> attributes;
@@ -64,8 +64,8 @@ struct Node {
 
 struct Value {
   ValueType type;
-  NodeId producer = kNone;      // kNone for inputs and constants
-  uint32_t constant = kNone;    // index into Module::constants
+  NodeId producer = kNone;    // kNone for inputs and constants
+  uint32_t constant = kNone;  // index into Module::constants
   std::string name;
 };
 
@@ -101,7 +101,7 @@ struct Signature {
 
 struct Module {
   std::string producer;
-  std::map<std::string, int32_t> opsets;         // domain → version
+  std::map<std::string, int32_t> opsets;  // domain → version
   std::map<std::string, std::string> metadata;
   std::vector<Operator> operators;
   std::vector<Symbol> symbols;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "runtime/base/errors.h"
@@ -7,10 +8,31 @@ namespace hr::graph {
 namespace {
 
 constexpr size_t kMaxRank = 64;
+// Bodies within bodies; so that passes may recurse over them.
+constexpr size_t kMaxNesting = 64;
 
 Status CheckIndex(std::string_view what, uint64_t index, size_t count) {
   if (index < count) return {};
   return InvalidArgument(what, " ", index, " is out of range: there are ", count);
+}
+
+// Says where a failure happened: "value 7: …".
+Status In(Status status, std::string_view what, const auto& which) {
+  if (status.ok()) return status;
+  return std::move(status).WithContext(Cat(what, " ", which));
+}
+
+Status CheckSymbol(const Symbol& symbol) {
+  if (symbol.min < 0 || symbol.max < kUnknownDim ||
+      (symbol.max != kUnknownDim && symbol.max < symbol.min)) {
+    return InvalidArgument("has bounds ", symbol.min, " to ", symbol.max);
+  }
+  int64_t previous = 0;
+  for (int64_t bucket : symbol.buckets) {
+    if (bucket <= previous) return InvalidArgument("has buckets that do not ascend from 1");
+    previous = bucket;
+  }
+  return {};
 }
 
 class GraphVerifier {
@@ -18,19 +40,16 @@ class GraphVerifier {
   GraphVerifier(const Module& module, const Graph& graph) : module_(module), graph_(graph) {}
 
   Status Run() {
-    for (ValueId id = 0; id < graph_.values.size(); ++id) {
-      HR_RETURN_IF_ERROR(CheckValue(id).WithContext(Cat("value #", id)));
-    }
     for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
-      HR_RETURN_IF_ERROR(CheckNode(id).WithNode(graph_.nodes[id].name));
+      Status status = CheckNode(id);
+      if (status.ok()) continue;
+      const std::string& name = graph_.nodes[id].name;
+      return std::move(status).WithNode(name.empty() ? Cat("#", id) : name);
     }
-    for (ValueId id : graph_.inputs) {
-      HR_RETURN_IF_ERROR(CheckIndex("graph input: value", id, graph_.values.size()));
-      const Value& value = graph_.values[id];
-      if (value.producer != kNone || value.constant != kNone) {
-        return InvalidArgument("graph input #", id, " is also a constant or a node's output");
-      }
+    for (ValueId id = 0; id < graph_.values.size(); ++id) {
+      HR_RETURN_IF_ERROR(In(CheckValue(id), "value", id));
     }
+    HR_RETURN_IF_ERROR(CheckInputs());
     for (ValueId id : graph_.outputs) {
       HR_RETURN_IF_ERROR(CheckIndex("graph output: value", id, graph_.values.size()));
     }
@@ -38,36 +57,7 @@ class GraphVerifier {
   }
 
  private:
-  Status CheckValue(ValueId id) const {
-    const Value& value = graph_.values[id];
-    if (value.type.dims.size() > kMaxRank) {
-      return InvalidArgument("has rank ", value.type.dims.size(), ", the most is ", kMaxRank);
-    }
-    for (const Dim& dim : value.type.dims) {
-      if (dim.size < kUnknownDim) return InvalidArgument("has a negative dimension ", dim.size);
-      if (dim.symbol != kNone) {
-        HR_RETURN_IF_ERROR(CheckIndex("symbol", dim.symbol, module_.symbols.size()));
-      }
-    }
-    if (value.constant != kNone) {
-      HR_RETURN_IF_ERROR(CheckIndex("constant", value.constant, module_.constants.size()));
-      if (value.producer != kNone) return InvalidArgument("is a constant and a node's output");
-      const Tensor& tensor = module_.constants[value.constant];
-      if (!(value.type == ValueType::Tensor(tensor.dtype(), tensor.dims()))) {
-        return InvalidArgument("is declared as ", TypeText(value.type, module_.symbols),
-                               ", its constant is ", tensor.TypeText());
-      }
-    }
-    if (value.producer == kNone) return {};
-    HR_RETURN_IF_ERROR(CheckIndex("producer: node", value.producer, graph_.nodes.size()));
-    const auto& outputs = graph_.nodes[value.producer].outputs;
-    for (ValueId output : outputs) {
-      if (output == id) return {};
-    }
-    return InvalidArgument("names node #", value.producer, " as its producer, which does not list it");
-  }
-
-  Status CheckNode(NodeId id) const {
+  Status CheckNode(NodeId id) {
     const Node& node = graph_.nodes[id];
     HR_RETURN_IF_ERROR(CheckIndex("operator", node.op, module_.operators.size()));
     for (ValueId input : node.inputs) {
@@ -77,29 +67,78 @@ class GraphVerifier {
     for (ValueId output : node.outputs) {
       if (output == kNone) continue;
       HR_RETURN_IF_ERROR(CheckIndex("output: value", output, graph_.values.size()));
-      if (graph_.values[output].producer != id) {
-        return InvalidArgument("value #", output, " is the output of two nodes");
+      if (graph_.values[output].producer != id || produced_[output]) {
+        return InvalidArgument("value #", output, " is an output twice, or of another node, too");
       }
+      produced_[output] = true;
     }
     for (NodeId control : node.controls) {
       HR_RETURN_IF_ERROR(CheckIndex("control: node", control, graph_.nodes.size()));
     }
     for (const Attribute& attribute : node.attributes) {
-      if (const auto* tensor = std::get_if<TensorIndex>(&attribute.value)) {
-        HR_RETURN_IF_ERROR(CheckIndex("constant", tensor->index, module_.constants.size()));
+      HR_RETURN_IF_ERROR(In(CheckAttribute(attribute.value), "attribute", attribute.name));
+    }
+    return {};
+  }
+
+  Status CheckAttribute(const AttributeValue& value) const {
+    if (const auto* tensor = std::get_if<TensorIndex>(&value)) {
+      return CheckIndex("constant", tensor->index, module_.constants.size());
+    }
+    if (const auto* body = std::get_if<GraphIndex>(&value)) {
+      return CheckIndex("graph", body->index, module_.graphs.size());
+    }
+    return {};
+  }
+
+  Status CheckType(const ValueType& type) const {
+    if (type.dims.size() > kMaxRank) {
+      return InvalidArgument("has rank ", type.dims.size(), ", the most is ", kMaxRank);
+    }
+    if (!type.ranked && !type.dims.empty()) return InvalidArgument("has dimensions, but no rank");
+    for (const Dim& dim : type.dims) {
+      if (dim.size < kUnknownDim) return InvalidArgument("has a negative dimension ", dim.size);
+      if (dim.symbol == kNone) continue;
+      if (dim.fixed()) return InvalidArgument("has a dimension with a size and a symbol");
+      HR_RETURN_IF_ERROR(CheckIndex("symbol", dim.symbol, module_.symbols.size()));
+    }
+    return {};
+  }
+
+  // After the nodes, which say what they produce.
+  Status CheckValue(ValueId id) const {
+    const Value& value = graph_.values[id];
+    HR_RETURN_IF_ERROR(CheckType(value.type));
+    if (value.producer != kNone && !produced_[id]) {
+      return InvalidArgument("names node #", value.producer,
+                             " as its producer, which does not list it");
+    }
+    if (value.constant == kNone) return {};
+    HR_RETURN_IF_ERROR(CheckIndex("constant", value.constant, module_.constants.size()));
+    if (value.producer != kNone) return InvalidArgument("is a constant and a node's output");
+    const Tensor& tensor = module_.constants[value.constant];
+    if (value.type == ValueType::Tensor(tensor.dtype(), tensor.dims())) return {};
+    return InvalidArgument("is declared as ", TypeText(value.type, module_.symbols),
+                           ", its constant is ", tensor.TypeText());
+  }
+
+  Status CheckInputs() const {
+    std::vector<bool> seen(graph_.values.size(), false);
+    for (ValueId id : graph_.inputs) {
+      HR_RETURN_IF_ERROR(CheckIndex("graph input: value", id, graph_.values.size()));
+      const Value& value = graph_.values[id];
+      if (value.producer != kNone || value.constant != kNone) {
+        return InvalidArgument("graph input #", id, " is also a constant or a node's output");
       }
-      if (const auto* body = std::get_if<GraphIndex>(&attribute.value)) {
-        HR_RETURN_IF_ERROR(CheckIndex("graph", body->index, module_.graphs.size()));
-        if (&module_.graphs[body->index] == &graph_) {
-          return InvalidArgument("graph ", body->index, " contains itself");
-        }
-      }
+      if (seen[id]) return InvalidArgument("value #", id, " is a graph input twice");
+      seen[id] = true;
     }
     return {};
   }
 
   const Module& module_;
   const Graph& graph_;
+  std::vector<bool> produced_ = std::vector<bool>(graph_.values.size(), false);
 };
 
 Status CheckVariable(const Module& module, const Variable& variable) {
@@ -117,10 +156,12 @@ Status CheckVariable(const Module& module, const Variable& variable) {
     }
     return {};
   }
-  HR_RETURN_IF_ERROR(CheckIndex("initial value: graph", variable.initial_graph, module.graphs.size()));
+  HR_RETURN_IF_ERROR(
+      CheckIndex("initial value: graph", variable.initial_graph, module.graphs.size()));
   const Graph& graph = module.graphs[variable.initial_graph];
   if (variable.initial_graph == 0 || graph.outputs.size() != 1 || !graph.inputs.empty()) {
-    return InvalidArgument("has an initializer graph that is not one without inputs and with one output");
+    return InvalidArgument(
+        "has an initializer graph that is not one without inputs and with one output");
   }
   return {};
 }
@@ -142,42 +183,67 @@ Status CheckSignature(const Module& module, const Signature& signature) {
   return {};
 }
 
-// Subgraphs nest without recursion.
-Status CheckNesting(const Module& module) {
-  std::vector<int> state(module.graphs.size(), 0);  // 1: open, 2: done
-  std::vector<std::pair<uint32_t, size_t>> stack;
-  auto bodies = [&](uint32_t index) {
-    std::vector<uint32_t> out;
-    for (const Node& node : module.graphs[index].nodes) {
-      for (const Attribute& attribute : node.attributes) {
-        if (const auto* body = std::get_if<GraphIndex>(&attribute.value)) out.push_back(body->index);
-      }
-    }
-    return out;
-  };
-  for (uint32_t root = 0; root < module.graphs.size(); ++root) {
-    if (state[root] != 0) continue;
-    stack.push_back({root, 0});
-    std::vector<std::vector<uint32_t>> children{bodies(root)};
-    state[root] = 1;
-    while (!stack.empty()) {
-      auto& [index, next] = stack.back();
-      if (next == children.back().size()) {
-        state[index] = 2;
-        stack.pop_back();
-        children.pop_back();
-        continue;
-      }
-      uint32_t child = children.back()[next++];
-      if (state[child] == 1) return InvalidArgument("graph ", child, " contains itself");
-      if (state[child] == 2) continue;
-      state[child] = 1;
-      stack.push_back({child, 0});
-      children.push_back(bodies(child));
+std::vector<uint32_t> BodiesIn(const Graph& graph) {
+  std::vector<uint32_t> out;
+  for (const Node& node : graph.nodes) {
+    for (const Attribute& attribute : node.attributes) {
+      if (const auto* body = std::get_if<GraphIndex>(&attribute.value)) out.push_back(body->index);
     }
   }
-  return {};
+  return out;
 }
+
+// Bodies nest without recursion and not too deep: a depth-first walk over all graphs, each once.
+class NestingVerifier {
+ public:
+  explicit NestingVerifier(const Module& module)
+      : module_(module), height_(module.graphs.size(), kUnseen) {}
+
+  Status Run() {
+    for (uint32_t root = 0; root < height_.size(); ++root) {
+      if (height_[root] == kUnseen) Open(root);
+      while (!stack_.empty()) HR_RETURN_IF_ERROR(Step());
+    }
+    return {};
+  }
+
+ private:
+  static constexpr size_t kUnseen = SIZE_MAX;
+  static constexpr size_t kOpen = SIZE_MAX - 1;
+  struct Frame {
+    uint32_t graph;
+    std::vector<uint32_t> bodies;  // those still to visit
+    size_t height = 0;             // of the highest body so far
+  };
+
+  void Open(uint32_t graph) {
+    height_[graph] = kOpen;
+    stack_.push_back({graph, BodiesIn(module_.graphs[graph])});
+  }
+
+  Status Step() {
+    Frame& top = stack_.back();
+    if (top.bodies.empty()) {
+      height_[top.graph] = top.height;
+      stack_.pop_back();
+      return {};
+    }
+    uint32_t body = top.bodies.back();
+    if (height_[body] == kOpen) return InvalidArgument("graph ", body, " contains itself");
+    if (height_[body] == kUnseen) {
+      Open(body);
+      return {};
+    }
+    top.bodies.pop_back();
+    top.height = std::max(top.height, height_[body] + 1);
+    if (top.height <= kMaxNesting) return {};
+    return InvalidArgument("graph ", top.graph, " nests more than ", kMaxNesting, " deep");
+  }
+
+  const Module& module_;
+  std::vector<size_t> height_;
+  std::vector<Frame> stack_;
+};
 
 template <typename Items>
 Status CheckUniqueNames(std::string_view what, const Items& items) {
@@ -197,17 +263,18 @@ Status Verify(const Module& module) {
   if (module.graphs.empty()) return InvalidArgument("there is no main graph");
   HR_RETURN_IF_ERROR(CheckUniqueNames("variable", module.variables));
   HR_RETURN_IF_ERROR(CheckUniqueNames("signature", module.signatures));
-  for (size_t i = 0; i < module.graphs.size(); ++i) {
-    HR_RETURN_IF_ERROR(GraphVerifier(module, module.graphs[i]).Run().WithContext(Cat("graph ", i)));
+  for (size_t i = 0; i < module.symbols.size(); ++i) {
+    HR_RETURN_IF_ERROR(In(CheckSymbol(module.symbols[i]), "symbol", i));
   }
-  HR_RETURN_IF_ERROR(CheckNesting(module));
+  for (size_t i = 0; i < module.graphs.size(); ++i) {
+    HR_RETURN_IF_ERROR(In(GraphVerifier(module, module.graphs[i]).Run(), "graph", i));
+  }
+  HR_RETURN_IF_ERROR(NestingVerifier(module).Run());
   for (const Variable& variable : module.variables) {
-    HR_RETURN_IF_ERROR(
-        CheckVariable(module, variable).WithContext(Cat("variable '", variable.name, "'")));
+    HR_RETURN_IF_ERROR(In(CheckVariable(module, variable), "variable", variable.name));
   }
   for (const Signature& signature : module.signatures) {
-    HR_RETURN_IF_ERROR(
-        CheckSignature(module, signature).WithContext(Cat("signature '", signature.name, "'")));
+    HR_RETURN_IF_ERROR(In(CheckSignature(module, signature), "signature", signature.name));
   }
   return {};
 }

@@ -43,14 +43,9 @@ Status DecodeAttribute(const fbs::Attribute& def, DecodeContext* context, Attrib
   HR_RETURN_IF_ERROR(context->NameText(def.name(), &attribute->name));
   graph::AttributeValue& value = attribute->value;
   switch (def.type()) {
-    case fbs::AttributeType::Int:
-      value = def.i();
-      return {};
-    case fbs::AttributeType::Float:
-      value = def.f().value_or(0.0);
-      return {};
-    case fbs::AttributeType::String:
-      return context->Text(def.s(), &value.emplace<std::string>());
+    case fbs::AttributeType::Int: value = def.i(); return {};
+    case fbs::AttributeType::Float: value = def.f().value_or(0.0); return {};
+    case fbs::AttributeType::String: return context->Text(def.s(), &value.emplace<std::string>());
     case fbs::AttributeType::Ints:
       return context->List(def.ints(), &value.emplace<std::vector<int64_t>>());
     case fbs::AttributeType::Floats:
@@ -60,12 +55,8 @@ Status DecodeAttribute(const fbs::Attribute& def, DecodeContext* context, Attrib
                            [&](const fbs::Text& text, std::string& out) {
                              return context->Text(text.text(), &out);
                            });
-    case fbs::AttributeType::Tensor:
-      value = graph::TensorIndex{def.index()};
-      return {};
-    case fbs::AttributeType::Graph:
-      value = graph::GraphIndex{def.index()};
-      return {};
+    case fbs::AttributeType::Tensor: value = graph::TensorIndex{def.index()}; return {};
+    case fbs::AttributeType::Graph: value = graph::GraphIndex{def.index()}; return {};
   }
   return context->Unknown("type of attribute", static_cast<int>(def.type()));
 }

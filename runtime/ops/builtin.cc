@@ -6,9 +6,11 @@ namespace hr::ops {
 
 std::span<const std::span<const OpDef>> BuiltinFamilies() {
   static const std::array families = {
-      ActivationOps(), BroadcastOps(), CastOps(),      ConvOps(), ElementwiseOps(), LogicOps(),
-      MatrixOps(),     MovementOps(),  OptimizerOps(), PoolOps(), ReductionOps(),   ReshapeOps(),
-      ShapeOps(),      SoftmaxOps(),   StateOps(),     UnaryOps()};
+      ActivationOps(),    BroadcastOps(), CastOps(),  ConvOps(),   ElementwiseOps(),
+      GenerateOps(),      IndexingOps(),  LogicOps(), MatrixOps(), MovementOps(),
+      NormalizationOps(), OptimizerOps(), PoolOps(),  RandomOps(), ReductionOps(),
+      ReshapeOps(),       ScanOps(),      ShapeOps(), SliceOps(),  SoftmaxOps(),
+      StateOps(),         UnaryOps()};
   return families;
 }
 

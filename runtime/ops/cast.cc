@@ -6,7 +6,11 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kTo[] = {{"to", AttributeKind::kInt, true}};
+// `saturate` concerns 8-bit floats only, which tensors cannot hold yet.
+constexpr AttributeDef kAttributes[] = {{"saturate", AttributeKind::kInt},
+                                        {"to", AttributeKind::kInt, true}};
+constexpr std::span<const AttributeDef> kSaturate = std::span(kAttributes).first(1);
+constexpr std::span<const AttributeDef> kTo = std::span(kAttributes).last(1);
 
 Status InferCast(InferContext& context) {
   auto to = static_cast<DType>(context.node().Int("to", 0));
@@ -35,8 +39,14 @@ Status CastBack(GradientContext& g) {
 constexpr OpDef kOps[] = {
     {.domain = kOnnx, .name = "Cast", .since_version = 9, .attributes = kTo, .infer = InferCast,
      .gradient = CastBack},
+    {.domain = kOnnx, .name = "Cast", .since_version = 19, .attributes = kAttributes,
+     .infer = InferCast, .gradient = CastBack},
+    // (x, like) → x with the element type of like
     {.domain = kOnnx, .name = "CastLike", .since_version = 15, .inputs = {2, 2},
      .infer = InferCastLike, .gradient = CastBack, .type_only_inputs = 1u << 1},
+    {.domain = kOnnx, .name = "CastLike", .since_version = 19, .inputs = {2, 2},
+     .attributes = kSaturate, .infer = InferCastLike, .gradient = CastBack,
+     .type_only_inputs = 1u << 1},
 };
 
 }  // namespace

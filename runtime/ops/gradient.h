@@ -44,6 +44,7 @@ class GradientContext {
 
   // References into the graph hold until the next Emit.
   const Node& node() const { return emitter_.graph().nodes[node_id_]; }
+  size_t input_count() const { return node().inputs.size(); }
   ValueId input(size_t i) const {
     return i < node().inputs.size() ? node().inputs[i] : kNone;
   }
@@ -92,6 +93,8 @@ class GradientContext {
   ValueId CastLike(ValueId value, ValueId like);
   // A scalar constant of the floating type of `like`.
   ValueId Scalar(double value, ValueId like);
+  // Zeros in the shape of `like`.
+  ValueId ZerosLike(ValueId like) { return EmitGrad("ExpandLike", {Scalar(0, like), like}); }
   // A 1-D int64 constant, for axes and shapes.
   ValueId Ints(std::span<const int64_t> values);
   // Sums a gradient that was broadcast back to the shape of `like`; no node where the types are the

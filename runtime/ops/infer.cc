@@ -103,17 +103,21 @@ Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, cons
   return out;
 }
 
+Status BroadcastInto(const InferContext& context, const ValueType& next, ValueType& out) {
+  out.ranked = out.ranked && next.ranked;
+  if (!out.ranked) {
+    out.dims.clear();
+    return {};
+  }
+  HR_ASSIGN_OR_RETURN(out.dims, BroadcastTypes(context, out, next));
+  return {};
+}
+
 Result<ValueType> BroadcastInputs(const InferContext& context) {
   ValueType out = context.input(0);
   for (size_t i = 1; i < context.input_count(); ++i) {
     HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
-    const ValueType& next = context.input(i);
-    out.ranked = out.ranked && next.ranked;
-    if (!out.ranked) {
-      out.dims.clear();
-      continue;
-    }
-    HR_ASSIGN_OR_RETURN(out.dims, BroadcastTypes(context, out, next));
+    HR_RETURN_IF_ERROR(BroadcastInto(context, context.input(i), out));
   }
   return out;
 }

@@ -40,6 +40,8 @@ class InferContext {
   Result<const graph::Variable*> VariableOf(std::string_view attribute) const;
 
   std::string Text(const ValueType& type) const { return graph::TypeText(type, module_.symbols); }
+  // "input 0 (float32[2, 3])"
+  std::string InputText(size_t i) const { return Cat("input ", i, " (", Text(input(i)), ")"); }
 
   // Failures that say which input it was.
   Status ExpectDType(size_t i, std::initializer_list<DType> allowed) const;
@@ -70,6 +72,8 @@ Status InferNumericUnary(InferContext& context);
 // NumPy broadcasting of two types' dimensions; symbolic ones meet only themselves, 1, or nothing known.
 Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, const ValueType& a,
                                                const ValueType& b);
+// Broadcasts `out` with the dimensions of `next`, in place; unranked where either is.
+Status BroadcastInto(const InferContext& context, const ValueType& next, ValueType& out);
 // The type of all inputs broadcast together, of input 0's dtype, which the others must share.
 Result<ValueType> BroadcastInputs(const InferContext& context);
 // Output 0 has that type, and the inputs are numbers.

@@ -6,6 +6,9 @@
 namespace hr::ops {
 namespace {
 
+constexpr AttributeDef kIsInfAttributes[] = {{"detect_negative", AttributeKind::kInt},
+                                             {"detect_positive", AttributeKind::kInt}};
+
 Status InferEqual(InferContext& context) {
   HR_ASSIGN_OR_RETURN(ValueType out, BroadcastInputs(context));
   out.dtype = DType::kBool;
@@ -13,8 +16,63 @@ Status InferEqual(InferContext& context) {
   return {};
 }
 
+Status InferCompare(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  return InferEqual(context);
+}
+
+Status InferLogic(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(0, {DType::kBool}));
+  return InferEqual(context);
+}
+
+Status InferTest(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  return InferEqual(context);
+}
+
+Status InferWhere(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(0, {DType::kBool}));
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(1, 2));
+  ValueType out = context.input(1);
+  HR_RETURN_IF_ERROR(BroadcastInto(context, context.input(0), out));
+  HR_RETURN_IF_ERROR(BroadcastInto(context, context.input(2), out));
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+Status WhereGradient(GradientContext& g) {
+  ValueId zero = g.Scalar(0, g.grad(0));
+  if (g.wants(1)) {
+    g.SetGrad(1, g.SumTo(g.Emit("Where", {g.input(0), g.grad(0), zero}), g.input(1)));
+  }
+  if (g.wants(2)) {
+    g.SetGrad(2, g.SumTo(g.Emit("Where", {g.input(0), zero, g.grad(0)}), g.input(2)));
+  }
+  return g.status();
+}
+
+constexpr OpDef Binary(std::string_view name, int version, Status (*infer)(InferContext&)) {
+  return {.domain = kOnnx, .name = name, .since_version = version, .inputs = {2, 2},
+          .infer = infer};
+}
+
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Equal", .since_version = 11, .inputs = {2, 2}, .infer = InferEqual},
+    Binary("Equal", 11, InferEqual),
+    Binary("Greater", 9, InferCompare),
+    Binary("Less", 9, InferCompare),
+    Binary("GreaterOrEqual", 12, InferCompare),
+    Binary("LessOrEqual", 12, InferCompare),
+    Binary("And", 7, InferLogic),
+    Binary("Or", 7, InferLogic),
+    Binary("Xor", 7, InferLogic),
+    {.domain = kOnnx, .name = "Not", .infer = InferLogic},
+    {.domain = kOnnx, .name = "IsNaN", .since_version = 9, .infer = InferTest},
+    {.domain = kOnnx, .name = "IsInf", .since_version = 10, .attributes = kIsInfAttributes,
+     .infer = InferTest},
+    // (condition, x, y) → x where the condition holds, else y
+    {.domain = kOnnx, .name = "Where", .since_version = 9, .inputs = {3, 3}, .infer = InferWhere,
+     .gradient = WhereGradient},
 };
 
 }  // namespace

@@ -26,8 +26,8 @@ Status InferGemm(InferContext& context) {
   std::vector<Dim> a = dims(0, "transA");
   std::vector<Dim> b = dims(1, "transB");
   HR_RETURN_IF_ERROR(EqualDims(context,
-                               Cat("the inner dimensions of ", InputText(context, 0), " and ",
-                                   InputText(context, 1)),
+                               Cat("the inner dimensions of ", context.InputText(0), " and ",
+                                   context.InputText(1)),
                                a[1], b[0])
                          .status()
                          .Clone());
@@ -37,7 +37,7 @@ Status InferGemm(InferContext& context) {
     bool fits = sum.size() == 2 && (!a[0].fixed() || sum[0] == a[0]) &&
                 (!b[1].fixed() || sum[1] == b[1]);
     if (!fits) {
-      return InvalidArgument("Gemm's ", InputText(context, 2), " does not broadcast to ",
+      return InvalidArgument("Gemm's ", context.InputText(2), " does not broadcast to ",
                              context.Text(out));
     }
   }
@@ -67,8 +67,8 @@ Status InferMatMul(InferContext& context) {
   if (row) a.dims.insert(a.dims.begin(), FixedDim(1));
   if (column) b.dims.push_back(FixedDim(1));
   HR_RETURN_IF_ERROR(EqualDims(context,
-                               Cat("the inner dimensions of ", InputText(context, 0), " and ",
-                                   InputText(context, 1)),
+                               Cat("the inner dimensions of ", context.InputText(0), " and ",
+                                   context.InputText(1)),
                                a.dims.back(), b.dims[b.dims.size() - 2])
                          .status()
                          .Clone());

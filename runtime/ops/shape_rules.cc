@@ -4,10 +4,6 @@
 
 namespace hr::ops {
 
-std::string InputText(const InferContext& context, size_t i) {
-  return Cat("input ", i, " (", context.Text(context.input(i)), ")");
-}
-
 Result<int64_t> ResolveAxis(const InferContext& context, int64_t axis, int64_t rank) {
   auto resolved = NormalizeAxis(axis, rank);
   if (resolved.ok()) return *resolved;

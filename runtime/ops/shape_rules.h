@@ -10,9 +10,6 @@ using graph::Dim;
 
 inline Dim FixedDim(int64_t size) { return {.size = size}; }
 
-// "input 0 (float32[2, 3])": how messages call an input.
-std::string InputText(const InferContext& context, size_t i);
-
 // `axis` in [0, rank), counted from the end where it is negative.
 Result<int64_t> ResolveAxis(const InferContext& context, int64_t axis, int64_t rank);
 // The same for several axes: ascending, and none twice.

@@ -1,0 +1,265 @@
+// Operators that pick or place elements by index. Negative indices count from the end.
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/shape_rules.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
+constexpr AttributeDef kScatterAttributes[] = {{"axis", AttributeKind::kInt},
+                                               {"reduction", AttributeKind::kString}};
+// Version 13 had no reduction.
+constexpr std::span<const AttributeDef> kScatter13Attributes =
+    std::span(kScatterAttributes).first(1);
+constexpr AttributeDef kScatterNDAttributes[] = {{"reduction", AttributeKind::kString}};
+constexpr AttributeDef kGatherNDAttributes[] = {{"batch_dims", AttributeKind::kInt}};
+constexpr AttributeDef kTopKAttributes[] = {{"axis", AttributeKind::kInt},
+                                            {"largest", AttributeKind::kInt},
+                                            {"sorted", AttributeKind::kInt}};
+
+Status CheckAxis(const InferContext& context, int64_t otherwise) {
+  const ValueType& x = context.input(0);
+  if (!x.ranked) return {};
+  return ResolveAxis(context, context.node().Int("axis", otherwise), x.rank()).status().Clone();
+}
+
+Status InferGather(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectIndices(1));
+  HR_RETURN_IF_ERROR(CheckAxis(context, 0));
+  const ValueType& data = context.input(0);
+  const ValueType& indices = context.input(1);
+  if (!data.ranked || !indices.ranked) {
+    context.SetOutput(0, ValueType::Unranked(data.dtype));
+    return {};
+  }
+  HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", 0), data.rank()));
+  std::vector<Dim> out = indices.dims;
+  out.insert(out.begin(), data.dims.begin(), data.dims.begin() + axis);
+  out.insert(out.end(), data.dims.begin() + axis + 1, data.dims.end());
+  SetDims(context, 0, data.dtype, std::move(out));
+  return {};
+}
+
+Status GatherGradient(GradientContext& g) {
+  int64_t axis = g.node().Int("axis", 0);
+  g.SetGrad(0, g.EmitGrad("GatherGrad", {g.grad(0), g.input(1), g.input(0)}, {{"axis", axis}}));
+  return g.status();
+}
+
+Status InferGatherElements(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectIndices(1));
+  HR_RETURN_IF_ERROR(CheckAxis(context, 0));
+  if (context.input(0).ranked) HR_RETURN_IF_ERROR(context.ExpectRank(1, context.input(0).rank()));
+  ValueType out = context.input(1);
+  out.dtype = context.input(0).dtype;
+  context.SetOutput(0, std::move(out));
+  return {};
+}
+
+// Adds the gradients up where they were taken.
+Status GatherElementsGradient(GradientContext& g) {
+  int64_t axis = g.node().Int("axis", 0);
+  g.SetGrad(0, g.Emit("ScatterElements", {g.ZerosLike(g.input(0)), g.input(1), g.grad(0)},
+                      {{"axis", axis}, {"reduction", std::string("add")}}));
+  return g.status();
+}
+
+Status CheckReduction(const InferContext& context) {
+  std::string_view reduction = context.node().String("reduction", "none");
+  bool newer = context.def().since_version >= 18 && (reduction == "max" || reduction == "min");
+  if (reduction == "none" || reduction == "add" || reduction == "mul" || newer) return {};
+  return InvalidArgument(context.def().name,
+                         "'s attribute 'reduction' is none, add, mul or (since 18) max, min, got '",
+                         reduction, "'");
+}
+
+Status InferScatterElements(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckReduction(context));
+  HR_RETURN_IF_ERROR(context.ExpectIndices(1));
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
+  HR_RETURN_IF_ERROR(CheckAxis(context, 0));
+  for (size_t i : {1, 2}) {
+    if (context.input(0).ranked) HR_RETURN_IF_ERROR(context.ExpectRank(i, context.input(0).rank()));
+  }
+  const ValueType& indices = context.input(1);
+  const ValueType& updates = context.input(2);
+  for (size_t d = 0; indices.ranked && updates.ranked && d < indices.dims.size(); ++d) {
+    HR_RETURN_IF_ERROR(EqualDims(context, "the sizes of indices and updates", indices.dims[d],
+                                 updates.dims[d])
+                           .status()
+                           .Clone());
+  }
+  return InferSameAsInput(context);
+}
+
+// Of the reductions only "none" (each place written once) and "add" have a gradient here.
+bool AddsOrReplaces(GradientContext& g, bool& adds) {
+  std::string_view reduction = g.node().String("reduction", "none");
+  adds = reduction == "add";
+  if (adds || reduction == "none") return true;
+  g.Fail(Unimplemented("there is no gradient of reduction '", reduction, "', only of none and add"));
+  return false;
+}
+
+Status ScatterElementsGradient(GradientContext& g) {
+  bool adds;
+  if (!AddsOrReplaces(g, adds)) return g.status();
+  std::vector<graph::Attribute> axis = {{"axis", g.node().Int("axis", 0)}};
+  ValueId dy = g.grad(0);
+  if (g.wants(0)) {
+    g.SetGrad(0, adds ? dy
+                      : g.Emit("ScatterElements", {dy, g.input(1), g.ZerosLike(g.input(2))}, axis));
+  }
+  if (g.wants(2)) g.SetGrad(2, g.Emit("GatherElements", {dy, g.input(1)}, axis));
+  return g.status();
+}
+
+Status InferGatherND(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(1, 1));
+  const ValueType& data = context.input(0);
+  const ValueType& indices = context.input(1);
+  int64_t batch = context.node().Int("batch_dims", 0);
+  context.SetOutput(0, ValueType::Unranked(data.dtype));
+  if (!data.ranked || !indices.ranked || !indices.dims.back().fixed()) return {};
+  int64_t taken = indices.dims.back().size;
+  if (batch < 0 || batch >= indices.rank() || taken < 1 || taken > data.rank() - batch) {
+    return InvalidArgument("GatherND cannot take ", context.InputText(1), " with batch_dims ",
+                           batch, " from ", context.InputText(0));
+  }
+  std::vector<Dim> out(indices.dims.begin(), indices.dims.end() - 1);
+  out.insert(out.end(), data.dims.begin() + batch + taken, data.dims.end());
+  SetDims(context, 0, data.dtype, std::move(out));
+  return {};
+}
+
+Status GatherNDGradient(GradientContext& g) {
+  if (g.node().Int("batch_dims", 0) != 0) {
+    return Unimplemented("there is no gradient of GatherND with batch_dims");
+  }
+  g.SetGrad(0, g.Emit("ScatterND", {g.ZerosLike(g.input(0)), g.input(1), g.grad(0)},
+                      {{"reduction", std::string("add")}}));
+  return g.status();
+}
+
+Status InferScatterND(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckReduction(context));
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
+  const ValueType& data = context.input(0);
+  const ValueType& indices = context.input(1);
+  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(1, 1));
+  if (data.ranked && indices.ranked && indices.dims.back().fixed()) {
+    int64_t taken = indices.dims.back().size;
+    if (taken < 1 || taken > data.rank()) {
+      return InvalidArgument("ScatterND cannot place ", context.InputText(1), " in ",
+                             context.InputText(0));
+    }
+    HR_RETURN_IF_ERROR(context.ExpectRank(2, indices.rank() - 1 + data.rank() - taken));
+  }
+  return InferSameAsInput(context);
+}
+
+Status ScatterNDGradient(GradientContext& g) {
+  bool adds;
+  if (!AddsOrReplaces(g, adds)) return g.status();
+  ValueId dy = g.grad(0);
+  if (g.wants(0)) {
+    g.SetGrad(0, adds ? dy : g.Emit("ScatterND", {dy, g.input(1), g.ZerosLike(g.input(2))}));
+  }
+  if (g.wants(2)) g.SetGrad(2, g.Emit("GatherND", {dy, g.input(1)}));
+  return g.status();
+}
+
+Status InferOneHot(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(1));
+  HR_RETURN_IF_ERROR(context.ExpectRank(2, 1));
+  const ValueType& indices = context.input(0);
+  DType dtype = context.input(2).dtype;
+  if (!indices.ranked) {
+    context.SetOutput(0, ValueType::Unranked(dtype));
+    return {};
+  }
+  auto depth = context.ConstantInts(1);
+  if (depth && (depth->size() != 1 || (*depth)[0] < 0)) {
+    return InvalidArgument("OneHot's depth is one size of 0 or more, got ", ShapeText(*depth));
+  }
+  int64_t rank = indices.rank() + 1;
+  HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", -1), rank));
+  std::vector<Dim> out = indices.dims;
+  out.insert(out.begin() + axis, depth ? FixedDim((*depth)[0]) : Dim{});
+  SetDims(context, 0, dtype, std::move(out));
+  return {};
+}
+
+Status InferTopK(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+  ValueType out = context.input(0);
+  if (out.ranked) {
+    HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", -1), out.rank()));
+    Dim& dim = out.dims[static_cast<size_t>(axis)];
+    auto k = context.ConstantInts(1);
+    if (k && (k->size() != 1 || (*k)[0] < 0 || (dim.fixed() && (*k)[0] > dim.size))) {
+      return InvalidArgument("TopK wants a k that fits ", context.InputText(0), ", got ",
+                             ShapeText(*k));
+    }
+    dim = k ? FixedDim((*k)[0]) : Dim{};
+  }
+  ValueType indices = out;
+  indices.dtype = DType::kInt64;
+  context.SetOutput(0, std::move(out));
+  context.SetOutput(1, std::move(indices));
+  return {};
+}
+
+Status TopKGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return {};
+  int64_t axis = g.node().Int("axis", -1);
+  g.SetGrad(0, g.Emit("ScatterElements",
+                      {g.ZerosLike(g.input(0)), g.RequireOutput(1), g.grad(0)}, {{"axis", axis}}));
+  return g.status();
+}
+
+constexpr OpDef kOps[] = {
+    // (data, indices)
+    {.domain = kOnnx, .name = "Gather", .since_version = 11, .inputs = {2, 2},
+     .attributes = kAxis, .infer = InferGather, .gradient = GatherGradient},
+    // (dy, indices, data) → dy added up where it was taken; of data only the type is used
+    {.domain = kGrad, .name = "GatherGrad", .inputs = {3, 3}, .attributes = kAxis,
+     .infer = InferLikeInput<2>, .type_only_inputs = 1u << 2},
+    {.domain = kOnnx, .name = "GatherElements", .since_version = 11, .inputs = {2, 2},
+     .attributes = kAxis, .infer = InferGatherElements, .gradient = GatherElementsGradient},
+    // (data, indices, updates)
+    {.domain = kOnnx, .name = "ScatterElements", .since_version = 11, .inputs = {3, 3},
+     .attributes = kScatter13Attributes, .infer = InferScatterElements,
+     .gradient = ScatterElementsGradient},
+    {.domain = kOnnx, .name = "ScatterElements", .since_version = 16, .inputs = {3, 3},
+     .attributes = kScatterAttributes, .infer = InferScatterElements,
+     .gradient = ScatterElementsGradient},
+    {.domain = kOnnx, .name = "ScatterElements", .since_version = 18, .inputs = {3, 3},
+     .attributes = kScatterAttributes, .infer = InferScatterElements,
+     .gradient = ScatterElementsGradient},
+    {.domain = kOnnx, .name = "GatherND", .since_version = 12, .inputs = {2, 2},
+     .attributes = kGatherNDAttributes, .infer = InferGatherND, .gradient = GatherNDGradient},
+    {.domain = kOnnx, .name = "ScatterND", .since_version = 11, .inputs = {3, 3},
+     .infer = InferScatterND, .gradient = ScatterNDGradient},
+    {.domain = kOnnx, .name = "ScatterND", .since_version = 16, .inputs = {3, 3},
+     .attributes = kScatterNDAttributes, .infer = InferScatterND, .gradient = ScatterNDGradient},
+    {.domain = kOnnx, .name = "ScatterND", .since_version = 18, .inputs = {3, 3},
+     .attributes = kScatterNDAttributes, .infer = InferScatterND, .gradient = ScatterNDGradient},
+    // (indices, depth, [off, on])
+    {.domain = kOnnx, .name = "OneHot", .since_version = 11, .inputs = {3, 3},
+     .attributes = kAxis, .infer = InferOneHot},
+    // (x, k [1]) → (values, indices)
+    {.domain = kOnnx, .name = "TopK", .since_version = 11, .inputs = {2, 2}, .outputs = {2, 2},
+     .attributes = kTopKAttributes, .infer = InferTopK, .gradient = TopKGradient},
+};
+
+}  // namespace
+
+std::span<const OpDef> IndexingOps() { return kOps; }
+
+}  // namespace hr::ops

@@ -1,0 +1,55 @@
+// Running sums along an axis, and triangles of matrices.
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/gradient.h"
+#include "runtime/ops/shape_rules.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kCumSumAttributes[] = {{"exclusive", AttributeKind::kInt},
+                                              {"reverse", AttributeKind::kInt}};
+constexpr AttributeDef kUpper[] = {{"upper", AttributeKind::kInt}};
+
+Status InferCumSum(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  HR_RETURN_IF_ERROR(context.ExpectIndices(1));
+  auto axis = context.ConstantInts(1);
+  if (axis && axis->size() == 1 && context.input(0).ranked) {
+    HR_RETURN_IF_ERROR(ResolveAxis(context, (*axis)[0], context.input(0).rank()).status().Clone());
+  }
+  return InferSameAsInput(context);
+}
+
+Status CumSumGradient(GradientContext& g) {
+  int64_t exclusive = g.node().Int("exclusive", 0);
+  int64_t reverse = g.node().Int("reverse", 0);
+  g.SetGrad(0, g.Emit("CumSum", {g.grad(0), g.input(1)},
+                      {{"exclusive", exclusive}, {"reverse", int64_t{reverse == 0}}}));
+  return g.status();
+}
+
+Status InferTrilu(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 2));
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
+  return InferSameAsInput(context);
+}
+
+Status TriluGradient(GradientContext& g) {
+  g.SetGrad(0, g.Emit("Trilu", {g.grad(0), g.input(1)}, g.node().attributes));
+  return g.status();
+}
+
+constexpr OpDef kOps[] = {
+    // (x, axis [])
+    {.domain = kOnnx, .name = "CumSum", .since_version = 11, .inputs = {2, 2},
+     .attributes = kCumSumAttributes, .infer = InferCumSum, .gradient = CumSumGradient},
+    // (x, diagonal []?)
+    {.domain = kOnnx, .name = "Trilu", .since_version = 14, .inputs = {1, 2},
+     .attributes = kUpper, .infer = InferTrilu, .gradient = TriluGradient},
+};
+
+}  // namespace
+
+std::span<const OpDef> ScanOps() { return kOps; }
+
+}  // namespace hr::ops

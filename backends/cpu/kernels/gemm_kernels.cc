@@ -1,0 +1,285 @@
+#include "backends/cpu/kernels/gemm_kernels.h"
+
+#include <algorithm>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/gemm_kernels.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "backends/cpu/kernels/partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hr::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+using Tag = hn::ScalableTag<T>;
+template <typename T>
+constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+
+// Accumulators are rows x 2 vectors and must leave registers for two of B and one of A.
+#if HWY_TARGET == HWY_AVX2
+constexpr int kRows = 6;
+#elif HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+constexpr int kRows = 4;
+#else
+constexpr int kRows = 12;
+#endif
+constexpr int kWideRows = kRows == 12 ? 3 : 1;
+
+template <typename T, int kTileRows, int kVectors, bool kRowsContiguous>
+void Tile(const TileCall<T>& call) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr int kFull = kVectors - 1;
+  const Part<Tag<T>> last(call.columns - kFull * kLanes<T>);
+  V sums[kTileRows][kVectors];
+#pragma GCC unroll 12
+  for (int i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
+  }
+  const T* a = call.a;
+  const T* b = call.b;
+  const int64_t row_step = kRowsContiguous ? 1 : call.a_stride;
+  const int64_t k_step = kRowsContiguous ? call.a_stride : 1;
+  for (int64_t k = call.k; k > 0; --k) {
+    V columns[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kFull; ++v) columns[v] = hn::LoadU(d, b + v * kLanes<T>);
+    columns[kFull] = last.Load(b + kFull * kLanes<T>);
+#pragma GCC unroll 12
+    for (int i = 0; i < kTileRows; ++i) {
+      const V row = hn::Set(d, a[i * row_step]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::MulAdd(row, columns[v], sums[i][v]);
+    }
+    a += k_step;
+    b += call.ldb;
+  }
+  T* c = call.c;
+#pragma GCC unroll 12
+  for (int i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kFull; ++v) {
+      T* to = c + v * kLanes<T>;
+      hn::StoreU(call.accumulate ? hn::Add(sums[i][v], hn::LoadU(d, to)) : sums[i][v], d, to);
+    }
+    T* to = c + kFull * kLanes<T>;
+    last.Store(call.accumulate ? hn::Add(sums[i][kFull], last.Load(to)) : sums[i][kFull], to);
+    c += call.ldc;
+  }
+}
+
+constexpr int DotColumns(int rows) { return rows <= 1 ? 8 : 4; }
+
+template <typename T, int kTileRows>
+void Dot(const TileCall<T>& call) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr int kColumns = DotColumns(kTileRows);
+  const T* columns[kColumns];  // what lies beyond the last column repeats it
+  for (int j = 0; j < kColumns; ++j) {
+    columns[j] = call.b + std::min<int64_t>(j, call.columns - 1) * call.ldb;
+  }
+  V sums[kTileRows][kColumns];
+#pragma GCC unroll 4
+  for (int i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) sums[i][j] = hn::Zero(d);
+  }
+  int64_t k = 0;
+  const auto add = [&](auto load) HWY_ATTR {
+    V row[kTileRows];
+#pragma GCC unroll 4
+    for (int i = 0; i < kTileRows; ++i) row[i] = load(call.a + i * call.a_stride + k);
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) {
+      const V column = load(columns[j] + k);
+#pragma GCC unroll 4
+      for (int i = 0; i < kTileRows; ++i) sums[i][j] = hn::MulAdd(row[i], column, sums[i][j]);
+    }
+  };
+  for (; k + kLanes<T> <= call.k; k += kLanes<T>) {
+    add([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
+  }
+  if (k < call.k) {
+    const Part<Tag<T>> rest(call.k - k);
+    add([&](const T* from) HWY_ATTR { return rest.Load(from); });
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kTileRows; ++i) {
+    T* c = call.c + i * call.ldc;
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) {
+      const T sum = hn::GetLane(hn::SumOfLanes(d, sums[i][j]));
+      if (j < call.columns) c[j] = call.accumulate ? c[j] + sum : sum;
+    }
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+template <typename T>
+constexpr int64_t kBlock = 1;
+
+template <typename T>
+void TransposeBlock(const T* from, int64_t, T* to, int64_t) {
+  *to = *from;
+}
+#else
+// Transposes blocks of 4 x 4 floats or 2 x 2 doubles in vectors of 16 bytes.
+template <typename T>
+constexpr int64_t kBlock = 16 / sizeof(T);
+
+inline void TransposeBlock(const float* from, int64_t stride, float* to, int64_t width) {
+  const hn::FixedTag<float, 4> d;
+  const hn::Repartition<double, decltype(d)> d64;
+  const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + stride);
+  const auto r2 = hn::LoadU(d, from + 2 * stride), r3 = hn::LoadU(d, from + 3 * stride);
+  const auto low01 = hn::BitCast(d64, hn::InterleaveLower(d, r0, r1));
+  const auto high01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1));
+  const auto low23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3));
+  const auto high23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, low01, low23)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, low01, low23)), d, to + width);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, high01, high23)), d, to + 2 * width);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23)), d, to + 3 * width);
+}
+
+inline void TransposeBlock(const double* from, int64_t stride, double* to, int64_t width) {
+  const hn::FixedTag<double, 2> d;
+  const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + stride);
+  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + width);
+}
+#endif
+
+template <typename T>
+void PackTransposed(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t width) {
+  const int64_t whole_k = k - k % kBlock<T>, whole_count = count - count % kBlock<T>;
+  for (int64_t i = 0; i < whole_k; i += kBlock<T>) {
+    for (int64_t j = 0; j < whole_count; j += kBlock<T>) {
+      TransposeBlock(from + j * stride + i, stride, to + i * width + j, width);
+    }
+  }
+  for (int64_t i = 0; i < k; ++i) {
+    T* row = to + i * width;
+    for (int64_t j = i < whole_k ? whole_count : 0; j < count; ++j) row[j] = from[j * stride + i];
+    for (int64_t j = count; j < width; ++j) row[j] = 0;
+  }
+}
+
+template <typename T>
+void PackRows(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t width) {
+  const Tag<T> d;
+  const int64_t whole = count - count % kLanes<T>;
+  for (int64_t i = 0; i < k; ++i, from += stride, to += width) {
+    for (int64_t j = 0; j < whole; j += kLanes<T>) hn::StoreU(hn::LoadU(d, from + j), d, to + j);
+    for (int64_t j = whole; j < count; ++j) to[j] = from[j];
+    for (int64_t j = count; j < width; ++j) to[j] = 0;
+  }
+}
+
+template <typename T>
+void Finish(const FinishCall<T>& call) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const GemmEpilogue<T>& epilogue = call.epilogue;
+  const V alpha = hn::Set(d, epilogue.alpha), beta = hn::Set(d, epilogue.beta);
+  const bool relu = epilogue.activation == Activation::kRelu;
+  const int64_t whole = call.columns - call.columns % kLanes<T>;
+  for (int64_t i = 0; i < call.rows; ++i) {
+    const T* tile = call.tile + i * call.tile_stride;
+    T* c = call.c + i * call.ldc;
+    const V row_bias = hn::Set(d, epilogue.row_bias ? epilogue.row_bias[i] : T{0});
+    const auto finish = [&](int64_t j, auto load) HWY_ATTR {
+      V value = hn::MulAdd(alpha, load(tile + j), row_bias);
+      if (epilogue.beta != 0) value = hn::MulAdd(beta, load(c + j), value);
+      if (epilogue.column_bias) value = hn::Add(value, load(epilogue.column_bias + j));
+      // A NaN stays: the comparison is false for it.
+      return relu ? hn::IfThenElse(hn::Lt(value, hn::Zero(d)), hn::Zero(d), value) : value;
+    };
+    for (int64_t j = 0; j < whole; j += kLanes<T>) {
+      hn::StoreU(finish(j, [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); }), d, c + j);
+    }
+    if (whole < call.columns) {
+      const Part<Tag<T>> rest(call.columns - whole);
+      rest.Store(finish(whole, [&](const T* from) HWY_ATTR { return rest.Load(from); }), c + whole);
+    }
+  }
+}
+
+template <typename T>
+void AddTo(const T* from, int64_t count, T* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
+template <typename T, bool kRowsContiguous, int... kIndex>
+constexpr void FillTiles(GemmKernels<T>& kernels, std::integer_sequence<int, kIndex...>) {
+  auto& tile = kernels.tile[kRowsContiguous];
+  ((tile[0][kIndex] = Tile<T, kIndex + 1, 1, kRowsContiguous>), ...);
+  ((tile[1][kIndex] = Tile<T, kIndex + 1, 2, kRowsContiguous>), ...);
+}
+
+template <typename T, bool kRowsContiguous, int... kIndex>
+constexpr void FillWideTiles(GemmKernels<T>& kernels, std::integer_sequence<int, kIndex...>) {
+  auto& tile = kernels.tile[kRowsContiguous];
+  ((tile[2][kIndex] = Tile<T, kIndex + 1, 4, kRowsContiguous>), ...);
+  ((tile[3][kIndex] = Tile<T, kIndex + 1, 8, kRowsContiguous>), ...);
+}
+
+template <typename T>
+constexpr GemmKernels<T> MakeKernels() {
+  GemmKernels<T> kernels{};
+  kernels.lanes = static_cast<int>(kLanes<T>);
+  kernels.rows = kRows;
+  kernels.wide_rows = kWideRows;
+  FillTiles<T, false>(kernels, std::make_integer_sequence<int, kRows>());
+  FillTiles<T, true>(kernels, std::make_integer_sequence<int, kRows>());
+  FillWideTiles<T, false>(kernels, std::make_integer_sequence<int, kWideRows>());
+  FillWideTiles<T, true>(kernels, std::make_integer_sequence<int, kWideRows>());
+  kernels.dot[0] = Dot<T, 1>;
+  kernels.dot[1] = Dot<T, 2>;
+  kernels.dot[2] = Dot<T, 3>;
+  kernels.dot[3] = Dot<T, 4>;
+  for (int rows = 1; rows <= 4; ++rows) kernels.dot_columns[rows - 1] = DotColumns(rows);
+  kernels.pack_transposed = PackTransposed<T>;
+  kernels.pack_rows = PackRows<T>;
+  kernels.finish = Finish<T>;
+  kernels.add = AddTo<T>;
+  return kernels;
+}
+
+const GemmKernels<float>& FloatKernels() {
+  static constexpr GemmKernels<float> kernels = MakeKernels<float>();
+  return kernels;
+}
+
+const GemmKernels<double>& DoubleKernels() {
+  static constexpr GemmKernels<double> kernels = MakeKernels<double>();
+  return kernels;
+}
+
+}  // namespace hr::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hr::cpu {
+
+HWY_EXPORT(FloatKernels);
+HWY_EXPORT(DoubleKernels);
+
+template <>
+const GemmKernels<float>& KernelsForGemm() {
+  return HWY_DYNAMIC_DISPATCH(FloatKernels)();
+}
+template <>
+const GemmKernels<double>& KernelsForGemm() {
+  return HWY_DYNAMIC_DISPATCH(DoubleKernels)();
+}
+
+}  // namespace hr::cpu
+#endif

@@ -1,0 +1,169 @@
+#include "backends/cpu/kernels/gemm_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hr::cpu {
+namespace {
+
+// Costs are counted in vector multiply-adds; the constants were measured on AVX-512 and AVX2.
+constexpr double kPackTransposed = 0.35;  // an element
+constexpr double kPackRows = 0.1;
+constexpr double kStoreTransposed = 1.5;
+constexpr double kDotEnd = 6;                // summing the lanes of one element of C
+constexpr double kSliceCost = 20000;         // waking a thread
+constexpr int64_t kBlockK = 384;             // a panel of B fits the first-level cache with ease
+constexpr int64_t kBlockBytesA = 256 << 10;  // half of a small second-level cache
+constexpr int64_t kBlockN = 2048;
+
+template <typename T>
+double Cost(const GemmKernels<T>& kernels, const Product<T>& p) {
+  const double mn = static_cast<double>(p.m) * static_cast<double>(p.n);
+  if (p.dots) return mn * (1.3 * static_cast<double>(CeilDiv(p.k, kernels.lanes)) + kDotEnd);
+  const double columns = static_cast<double>(CeilDiv(p.n, kernels.lanes));
+  double cost = static_cast<double>(p.m) * columns * static_cast<double>(p.k);
+  if (p.b_column != 1) cost += kPackTransposed * static_cast<double>(p.n * p.k);
+  return p.c_transposed ? cost + kStoreTransposed * mn : cost;
+}
+
+template <typename T>
+Product<T> Transposed(Product<T> p) {
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b);
+  std::swap(p.a_row, p.b_column);
+  std::swap(p.a_column, p.b_row);
+  std::swap(p.epilogue.row_bias, p.epilogue.column_bias);
+  p.c_transposed = !p.c_transposed;
+  return p;
+}
+
+// Rows at such distances fall on the same few lines of the cache.
+bool Conflicts(int64_t stride_bytes) { return stride_bytes % 1024 == 0; }
+
+template <typename T>
+bool PacksA(const GemmKernels<T>& kernels, const Product<T>& p, int64_t m, int64_t n) {
+  if (p.dots || m <= 3) return false;
+  const int64_t vectors = CeilDiv(n, kernels.lanes);
+  if (p.a_rows_contiguous()) return vectors > 8 && p.k > 64 && m > 2 * kernels.rows;
+  return vectors > 16 || (vectors > 4 && Conflicts(p.a_row * static_cast<int64_t>(sizeof(T))));
+}
+
+template <typename T>
+bool PacksB(const GemmKernels<T>& kernels, const Product<T>& p, int64_t m) {
+  if (p.dots || p.b_packed) return false;
+  return p.b_column != 1 || (p.k > 64 && m > 8 * kernels.rows);
+}
+
+}  // namespace
+
+template <typename T>
+Product<T> PlainProduct(const GemmShape& shape, const T* a, const T* b, T* c,
+                        const GemmEpilogue<T>& epilogue) {
+  Product<T> p{.m = shape.m,
+               .n = shape.n,
+               .k = shape.k,
+               .a = a,
+               .a_row = shape.lda,
+               .a_column = 1,
+               .b = b,
+               .b_row = shape.ldb,
+               .b_column = 1,
+               .c = c,
+               .ldc = shape.ldc,
+               .epilogue = epilogue};
+  if (shape.transpose_a) std::swap(p.a_row, p.a_column);
+  if (shape.transpose_b) std::swap(p.b_row, p.b_column);
+  return p;
+}
+
+template <typename T>
+Product<T> MakeProduct(const GemmKernels<T>& kernels, const GemmShape& shape, const T* a,
+                       const T* b, T* c, const GemmEpilogue<T>& epilogue) {
+  Product<T> plain = PlainProduct(shape, a, b, c, epilogue);
+  // A vector stored as a column of width 1 is contiguous in k as well.
+  if (plain.n == 1 && plain.b_row == 1) plain.b_column = plain.k;
+  if (plain.m == 1 && plain.a_column == 1) plain.a_row = plain.k;
+  Product<T> best = plain;
+  double best_cost = Cost(kernels, plain);
+  const auto consider = [&](const Product<T>& other) {
+    const double cost = Cost(kernels, other);
+    if (cost < best_cost) {
+      best = other;
+      best_cost = cost;
+    }
+  };
+  consider(Transposed(plain));
+  const bool contiguous_in_k = plain.a_column == 1 && plain.b_row == 1;
+  if (contiguous_in_k) {
+    plain.dots = true;
+    consider(plain);
+  }
+  return best;
+}
+
+template <typename T>
+GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& p, int slices) {
+  const int64_t column_unit = p.dots ? 8 : 2 * kernels.lanes;
+  GemmGrid best{.m_step = p.m, .n_step = p.n, .k_step = p.k};
+  const double total = Cost(kernels, p);
+  const double lanes = p.dots ? 1 : kernels.lanes;
+  const int useful = static_cast<int>(std::min<double>(slices, total / kSliceCost));
+  if (useful <= 1) return best;
+  double best_cost = total;
+  for (int m = 1; m <= useful; ++m) {
+    for (int n = 1; m * n <= useful; ++n) {
+      const int k = useful / (m * n);
+      for (int cut_k = 1; cut_k <= k; cut_k += std::max(1, k - 1)) {
+        Product<T> cell = p;
+        cell.m = CeilDiv(p.m, m);
+        cell.n = std::min(p.n, RoundUp(CeilDiv(p.n, n), column_unit));
+        cell.k = CeilDiv(p.k, cut_k);
+        double cost = Cost(kernels, cell);
+        if (PacksA(kernels, p, cell.m, cell.n)) {
+          cost += kPackTransposed * static_cast<double>(cell.m * cell.k);
+        }
+        if (cut_k > 1) {  // partial results are written, read and added
+          cost += kSliceCost / 4 + 2.0 * static_cast<double>(p.m * p.n) / lanes * cut_k / useful +
+                  static_cast<double>(cell.m * cell.n) / lanes;
+        }
+        if (cost >= best_cost) continue;
+        best_cost = cost;
+        best = {m, n, cut_k, cell.m, cell.n, cell.k};
+      }
+    }
+  }
+  return best;
+}
+
+template <typename T>
+GemmBlocks MakeBlocks(const GemmKernels<T>& kernels, const Product<T>& p, const GemmGrid& grid) {
+  GemmBlocks blocks{};
+  blocks.pack_a = PacksA(kernels, p, grid.m_step, grid.n_step);
+  blocks.pack_b = PacksB(kernels, p, grid.m_step);
+  if (!blocks.pack_a && !blocks.pack_b && (p.dots || grid.k_step <= 1024)) {
+    return {grid.m_step, grid.n_step, grid.k_step, false, false, 0, 0};
+  }
+  const int64_t cuts = std::max<int64_t>(1, (grid.k_step + kBlockK / 2) / kBlockK);
+  blocks.k = CeilDiv(grid.k_step, cuts);
+  const int64_t block_m =
+      kBlockBytesA / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(1, blocks.k);
+  blocks.m = blocks.pack_a ? std::min(grid.m_step, RoundUp(block_m, kernels.rows)) : grid.m_step;
+  blocks.n = std::min(grid.n_step, kBlockN);
+  blocks.a_elements = blocks.pack_a ? RoundUp(blocks.m * blocks.k, 16) : 0;
+  blocks.b_elements =
+      blocks.pack_b ? RoundUp(RoundUp(blocks.n, 2 * kernels.lanes) * blocks.k, 16) : 0;
+  return blocks;
+}
+
+#define HR_INSTANTIATE(T)                                                                          \
+  template Product<T> PlainProduct(const GemmShape&, const T*, const T*, T*,                       \
+                                   const GemmEpilogue<T>&);                                        \
+  template Product<T> MakeProduct(const GemmKernels<T>&, const GemmShape&, const T*, const T*, T*, \
+                                  const GemmEpilogue<T>&);                                         \
+  template GemmGrid MakeGrid(const GemmKernels<T>&, const Product<T>&, int);                       \
+  template GemmBlocks MakeBlocks(const GemmKernels<T>&, const Product<T>&, const GemmGrid&);
+HR_INSTANTIATE(float)
+HR_INSTANTIATE(double)
+#undef HR_INSTANTIATE
+
+}  // namespace hr::cpu

@@ -1,0 +1,61 @@
+// How gemm.cc cuts a product: what plays which role, what is packed, and the grid of slices.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/gemm_kernels.h"
+
+namespace hr::cpu {
+
+// An m x n x k product with an element of A at a[i * a_row + l * a_column], of B at
+// b[l * b_row + j * b_column]; one stride of each is 1. The kernels repeat an element of A over a
+// vector of B, so a product whose A suits vectors better is computed as its transpose.
+template <typename T>
+struct Product {
+  int64_t m, n, k;
+  const T* a;
+  int64_t a_row, a_column;
+  const T* b;
+  int64_t b_row, b_column;
+  T* c;
+  int64_t ldc;
+  bool c_transposed = false;  // (i, j) is at c[j * ldc + i]
+  bool b_packed = false;      // b was made by PackB
+  bool dots = false;          // both contiguous in k, and too thin for vectors over n
+  GemmEpilogue<T> epilogue;   // in terms of this product's rows and columns
+
+  bool a_rows_contiguous() const { return a_row == 1; }
+};
+
+// Cuts m, n and k. Each cell of the grid is a task.
+struct GemmGrid {
+  int m = 1, n = 1, k = 1;
+  int64_t m_step = 0, n_step = 0, k_step = 0;  // of a cell; the last ones may be smaller or empty
+  int cells() const { return m * n * k; }
+};
+
+struct GemmBlocks {
+  int64_t m, n, k;      // of a cell, cut again to fit the caches
+  bool pack_a, pack_b;  // copy blocks in the kernels' order
+  int64_t a_elements, b_elements;
+  int64_t scratch_elements() const { return a_elements + b_elements; }
+};
+
+// The product as the caller stated it.
+template <typename T>
+Product<T> PlainProduct(const GemmShape& shape, const T* a, const T* b, T* c,
+                        const GemmEpilogue<T>& epilogue);
+// Chooses the roles; the pointers may be null where only sizes are wanted.
+template <typename T>
+Product<T> MakeProduct(const GemmKernels<T>& kernels, const GemmShape& shape, const T* a,
+                       const T* b, T* c, const GemmEpilogue<T>& epilogue);
+template <typename T>
+GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& product, int slices);
+template <typename T>
+GemmBlocks MakeBlocks(const GemmKernels<T>& kernels, const Product<T>& product,
+                      const GemmGrid& grid);
+
+inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
+
+}  // namespace hr::cpu

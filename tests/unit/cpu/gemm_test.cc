@@ -1,0 +1,171 @@
+#include "backends/cpu/kernels/gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "tests/reference/gemm.h"
+#include "tests/unit/cpu/kernel_fixture.h"
+
+namespace hr::cpu {
+namespace {
+
+class GemmTest : public KernelTest {
+ protected:
+  template <typename T>
+  void ExpectClose(const std::vector<T>& got, const std::vector<T>& want, int64_t k,
+                   const char* what) {
+    const double limit = std::numeric_limits<T>::epsilon() * (8 + static_cast<double>(k) / 2);
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (std::isnan(want[i]) && std::isnan(got[i])) continue;
+      ASSERT_NEAR(got[i], want[i], limit) << what << " at " << i;
+    }
+  }
+
+  // Bytes around scratch are watched.
+  struct Scratch {
+    explicit Scratch(size_t bytes) : memory(bytes + 16, 0x5a) {}
+    void* data() { return memory.data(); }
+    bool intact() const {
+      return std::all_of(memory.end() - 16, memory.end(), [](uint8_t b) { return b == 0x5a; });
+    }
+    std::vector<uint8_t> memory;
+  };
+
+  template <typename T>
+  void Check(GemmShape shape, const GemmEpilogue<T>& epilogue, int slices, int64_t gap = 0) {
+    shape.lda += gap;
+    shape.ldb += gap;
+    shape.ldc += gap;
+    SCOPED_TRACE(testing::Message()
+                 << shape.m << "x" << shape.n << "x" << shape.k << (shape.transpose_a ? " TA" : "")
+                 << (shape.transpose_b ? " TB" : "") << " slices " << slices << " gap " << gap);
+    const auto a = Random<T>((shape.transpose_a ? shape.k : shape.m) * shape.lda);
+    const auto b = Random<T>((shape.transpose_b ? shape.n : shape.k) * shape.ldb);
+    const auto c = Random<T>(shape.m * shape.ldc);
+    auto want = c, serial = c, parallel = c;
+    reference::Gemm(shape, a.data(), b.data(), want.data(), epilogue);
+    Scratch scratch(GemmScratchBytes<T>(shape, slices));
+    Gemm(one_, shape, a.data(), b.data(), serial.data(), epilogue, slices, scratch.data());
+    ExpectClose(serial, want, shape.k, "serial");
+    Gemm(three_, shape, a.data(), b.data(), parallel.data(), epilogue, slices, scratch.data());
+    EXPECT_EQ(serial, parallel) << "threads change the result";
+    EXPECT_TRUE(scratch.intact());
+    CheckPacked(shape, epilogue, slices, a, b, c, want);
+  }
+
+  template <typename T>
+  void CheckPacked(const GemmShape& shape, const GemmEpilogue<T>& epilogue, int slices,
+                   const std::vector<T>& a, const std::vector<T>& b, std::vector<T> c,
+                   const std::vector<T>& want) {
+    std::vector<T> packed(PackedBBytes<T>(shape.n, shape.k) / sizeof(T));
+    PackB(three_, shape.n, shape.k, shape.transpose_b, b.data(), shape.ldb, packed.data(), slices);
+    Scratch scratch(GemmPackedBScratchBytes<T>(shape, slices));
+    GemmPackedB(three_, shape, a.data(), packed.data(), c.data(), epilogue, slices, scratch.data());
+    ExpectClose(c, want, shape.k, "packed");
+    EXPECT_TRUE(scratch.intact());
+  }
+
+  template <typename T>
+  void CheckTransposes(int64_t m, int64_t n, int64_t k, const GemmEpilogue<T>& epilogue, int slices,
+                       int64_t gap = 0) {
+    for (int which = 0; which < 4; ++which) {
+      Check<T>(GemmShape::Dense(m, n, k, which & 1, which & 2), epilogue, slices, gap);
+    }
+  }
+};
+
+TEST_P(GemmTest, SmallShapes) {
+  for (int64_t m : {1, 2, 3, 5, 13}) {
+    for (int64_t n : {1, 3, 16, 33, 70, 140}) {
+      for (int64_t k : {1, 7, 32, 65}) CheckTransposes<float>(m, n, k, {}, 2);
+    }
+  }
+}
+
+TEST_P(GemmTest, Doubles) {
+  for (int64_t m : {1, 4, 25}) {
+    for (int64_t n : {1, 9, 67}) {
+      for (int64_t k : {3, 130}) CheckTransposes<double>(m, n, k, {.alpha = 1.5}, 3, 1);
+    }
+  }
+}
+
+TEST_P(GemmTest, BlockedAndSliced) {
+  CheckTransposes<float>(64, 500, 80, {}, 2);
+  CheckTransposes<float>(150, 170, 800, {}, 4);
+  CheckTransposes<float>(37, 41, 3000, {}, 3, 3);  // k is cut
+  CheckTransposes<float>(256, 130, 256, {}, 1);
+  CheckTransposes<double>(150, 90, 500, {.beta = 1}, 3);
+}
+
+TEST_P(GemmTest, RandomShapes) {
+  for (int i = 0; i < 40; ++i) {
+    CheckTransposes<float>(RandomInt(1, 90), RandomInt(1, 200), RandomInt(1, 300),
+                           {.alpha = 0.5, .beta = -1}, static_cast<int>(RandomInt(1, 7)),
+                           RandomInt(0, 5));
+  }
+}
+
+TEST_P(GemmTest, Epilogues) {
+  const auto bias = Random<float>(2000);
+  for (auto [m, n, k] : {std::array{5, 50, 20}, {64, 40, 2000}, {3, 3, 100}, {100, 64, 1100}}) {
+    CheckTransposes<float>(m, n, k, {.column_bias = bias.data()}, 2, 2);
+    CheckTransposes<float>(m, n, k, {.row_bias = bias.data(), .activation = Activation::kRelu}, 2);
+    CheckTransposes<float>(
+        m, n, k,
+        {.alpha = 2, .beta = 1, .column_bias = bias.data(), .activation = Activation::kRelu}, 3, 1);
+  }
+}
+
+TEST_P(GemmTest, EmptySumIsTheBias) {
+  const std::vector<float> bias = {1, 2, 3};
+  CheckTransposes<float>(4, 3, 0, {.column_bias = bias.data()}, 2);
+  CheckTransposes<float>(4, 3, 0, {.beta = 2}, 2);
+  CheckTransposes<float>(0, 3, 5, {}, 2);
+  CheckTransposes<float>(3, 0, 5, {}, 2);
+}
+
+TEST_P(GemmTest, BetaZeroDoesNotReadC) {
+  const float a = 2, b = 3;
+  float c = std::nanf("");
+  Gemm(one_, GemmShape::Dense(1, 1, 1), &a, &b, &c, {}, 1, nullptr);
+  EXPECT_EQ(c, 6);
+  c = std::nanf("");
+  Gemm(one_, GemmShape::Dense(1, 1, 1), &a, &b, &c, {.alpha = 0.5}, 1, nullptr);
+  EXPECT_EQ(c, 3);
+}
+
+TEST_P(GemmTest, ReluKeepsNan) {
+  const float a = std::nanf(""), b = 3;
+  float c = 0;
+  Gemm(one_, GemmShape::Dense(1, 1, 1), &a, &b, &c, {.activation = Activation::kRelu}, 1, nullptr);
+  EXPECT_TRUE(std::isnan(c));
+}
+
+TEST_P(GemmTest, BatchesBroadcast) {
+  const std::vector<int64_t> dims = {2, 3};
+  for (auto [m, n, k] : {std::array{4, 6, 5}, {40, 70, 300}}) {
+    const auto shape = GemmShape::Dense(m, n, k);
+    const auto a = Random<float>(2 * m * k), b = Random<float>(3 * k * n);
+    const std::vector<int64_t> a_strides = {m * k, 0}, b_strides = {0, k * n};
+    const GemmBatch batch{dims, a_strides, b_strides, m * n};
+    for (int slices : {1, 3, 8}) {
+      std::vector<float> got(static_cast<size_t>(6 * m * n)), want = got;
+      Scratch scratch(GemmBatchedScratchBytes<float>(shape, batch, slices));
+      GemmBatched(three_, shape, batch, a.data(), b.data(), got.data(), {}, slices, scratch.data());
+      for (int i = 0; i < 6; ++i) {
+        reference::Gemm(shape, a.data() + i / 3 * m * k, b.data() + i % 3 * k * n,
+                        want.data() + i * m * n, {});
+      }
+      ExpectClose(got, want, k, "batched");
+      EXPECT_TRUE(scratch.intact());
+    }
+  }
+}
+
+HR_KERNEL_TESTS(GemmTest);
+
+}  // namespace
+}  // namespace hr::cpu

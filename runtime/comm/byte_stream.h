@@ -1,0 +1,39 @@
+// What a transport that moves bytes in order has to provide; StreamTransport makes a Transport of
+// it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "runtime/base/file.h"
+#include "runtime/base/result.h"
+
+namespace hr::comm {
+
+// A connected pair of byte pipes, such as a socket or two rings in shared memory. Not thread-safe;
+// no call waits.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;  // closes
+
+  // Accepts as many bytes of `pieces`, in order, as it can now; 0 where it is full or not yet
+  // connected. A failure is final and says why.
+  virtual Result<size_t> Write(std::span<const Bytes> pieces) = 0;
+  // Reads up to `bytes`; 0 where none has come. A peer that closed is a failure, UNAVAILABLE, once
+  // everything it wrote before has been read.
+  virtual Result<size_t> Read(std::byte* to, size_t bytes) = 0;
+
+  // Asks for the transport's wait handle to be raised when Read would return bytes or a failure (if
+  // `read`), and when Write would accept some (if `write`). False where that is so already.
+  virtual bool Arm(bool read, bool write) = 0;
+};
+
+// How messages are best cut for a kind of stream.
+struct StreamTraits {
+  size_t eager_bytes;   // messages up to this size travel with their header, uninvited
+  size_t credit_bytes;  // the most eager bytes, headers included, that may lie unreceived at a peer
+  size_t frame_bytes;   // the most payload in one frame, so that frames of several messages mix
+  size_t read_ahead;  // bytes to ask for when a header is due: large where a read is a system call
+};
+
+}  // namespace hr::comm

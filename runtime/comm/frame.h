@@ -1,0 +1,42 @@
+// What StreamEndpoint writes on a stream: frames, each a header and `payload` bytes. Little-endian.
+// Fields that a kind does not name are 0. The first frame in each direction is a greeting.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace hr::comm {
+
+static_assert(std::endian::native == std::endian::little, "the wire format is little-endian");
+
+enum class FrameKind : uint32_t {
+  kGreeting = 1,  // tag = kProtocolMagic, label = version; payload: identity
+  kEager = 2,     // tag, label; payload: the whole message
+  kOffer = 3,     // tag, label, bytes of the message, sender: the id to invite
+  kInvite = 4,    // sender, receiver: send the message as data for `receiver`
+  kData = 5,      // receiver; payload: the next piece of its message
+  kRefuse = 6,    // sender: nobody will take the message; payload: why
+  kWithdraw = 7,  // sender: the offer, or the message being sent, is void
+  kCredit = 8,    // bytes: of eager messages and headers that were taken from their queue
+  kGoodbye = 9,   // payload: why; nothing follows
+};
+
+struct FrameHeader {
+  FrameKind kind;
+  uint32_t payload;
+  uint64_t tag;
+  uint64_t label;
+  uint64_t bytes;
+  uint32_t sender;
+  uint32_t receiver;
+};
+static_assert(sizeof(FrameHeader) == 40);
+
+inline constexpr uint64_t kProtocolMagic = 0x65636172'64616548;  // "Headrace"
+inline constexpr uint64_t kProtocolVersion = 1;
+// Identities and reasons; also the most that a stranger can make us keep.
+inline constexpr uint32_t kMaxText = 4096;
+// Offers that may lie unanswered at one endpoint.
+inline constexpr size_t kMaxOffers = 1 << 16;
+
+}  // namespace hr::comm

@@ -1,0 +1,49 @@
+// The one background thread of an env: drives the reactors for which nobody waits, and calls their
+// timers. It sleeps while nothing comes.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/comm/reactor.h"
+
+namespace hr::comm {
+
+class Poller {
+ public:
+  static Result<std::unique_ptr<Poller>> Create();
+  // After all its reactors.
+  ~Poller();
+
+  // From now on `reactor` is driven. Its destructor removes it, after a call in progress on it.
+  void Add(Reactor& reactor);
+  void Remove(Reactor& reactor);
+  // Makes the thread look at its reactors again, because one of them has been taken over by a
+  // thread or a timer is due earlier.
+  void Kick() { wake_.Set(); }
+
+ private:
+  struct Entry {
+    Reactor* reactor;
+    uint64_t waits = 0;       // as last seen
+    int64_t pause_nanos = 0;  // between two looks while threads come to wait
+    int64_t look_at = 0;      // the next look; INT64_MAX while watched
+    int64_t timer_at = 0;
+  };
+
+  explicit Poller(WakeEvent wake) : wake_(std::move(wake)) {}
+  void Run();
+  int64_t LookAtAll();
+  void Look(Entry& entry, int64_t now);
+  bool Drive(Reactor& reactor);
+
+  WakeEvent wake_;
+  std::mutex mutex_;  // entries_; held while they are driven
+  std::vector<Entry> entries_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace hr::comm

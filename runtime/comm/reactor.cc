@@ -1,0 +1,178 @@
+#include "runtime/comm/reactor.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "runtime/comm/poller.h"
+
+namespace hr::comm {
+namespace {
+
+constexpr int64_t kDefaultSpinNanos = 50'000;
+// Tokens cannot wake a sleeper, and deadlines may be on the host's clock, so sleeps are cut.
+constexpr int64_t kCancelSliceNanos = 10'000'000;
+constexpr int64_t kSliceNanos = 500'000'000;
+// Turns between two looks at the clock.
+constexpr int kTurnsPerLook = 32;
+
+inline void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+int64_t SleepNanos(const CallLimits& limits) {
+  const int64_t slice = limits.cancel != nullptr ? kCancelSliceNanos : kSliceNanos;
+  if (limits.clock == nullptr) return slice;
+  return std::clamp<int64_t>(limits.deadline_nanos - limits.clock->NowNanos(), 0, slice);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reactor>> Reactor::Create(std::vector<Transport*> transports,
+                                                 ReactorClient& client) {
+  HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
+  return std::unique_ptr<Reactor>(new Reactor(std::move(transports), client, std::move(wake)));
+}
+
+Reactor::Reactor(std::vector<Transport*> transports, ReactorClient& client, WakeEvent wake)
+    : transports_(std::move(transports)),
+      client_(client),
+      spin_nanos_(kDefaultSpinNanos),
+      wake_(std::move(wake)) {}
+
+Reactor::~Reactor() {
+  if (Poller* poller = poller_.load()) poller->Remove(*this);
+}
+
+Reactor::Guard::Guard(Reactor& reactor) : reactor_(reactor) {
+  reactor_.posters_.fetch_add(1, std::memory_order_relaxed);
+  reactor_.mutex_.lock();
+  reactor_.posters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Reactor::Guard::~Guard() {
+  reactor_.mutex_.unlock();
+  reactor_.Rouse();
+}
+
+// Makes whoever sleeps on the handles, a waiter or the Poller, arm them anew: they may have been
+// disarmed, or there may be something more to write.
+void Reactor::Rouse() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_relaxed)) wake_.Set();
+  if (watched_.load(std::memory_order_relaxed) && watched_.exchange(false)) {
+    poller_.load()->Kick();
+  }
+}
+
+bool Reactor::TurnLocked() {
+  bool moved = false;
+  for (Transport* transport : transports_) moved |= transport->Progress();
+  return client_.Advance() || moved;
+}
+
+bool Reactor::Turn() {
+  if (posters_.load(std::memory_order_relaxed) > 0 || !mutex_.try_lock()) return false;
+  const bool moved = TurnLocked();
+  mutex_.unlock();
+  if (moved) client_.Deliver();
+  return moved;
+}
+
+bool Reactor::ArmLocked() {
+  return std::all_of(transports_.begin(), transports_.end(),
+                     [](Transport* transport) { return transport->Arm(); });
+}
+
+void Reactor::NoteCompletion() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_relaxed)) wake_.Set();
+  if (sleeper_count_.load(std::memory_order_relaxed) > 0) {
+    std::lock_guard lock(sleepers_mutex_);
+    sleepers_.notify_all();
+  }
+}
+
+// Counts a thread in Wait().
+class Reactor::Waiting {
+ public:
+  explicit Waiting(Reactor& reactor) : reactor_(reactor) {
+    reactor_.waiters_.fetch_add(1);
+    reactor_.waits_.fetch_add(1, std::memory_order_relaxed);
+    reactor_.Rouse();
+  }
+  ~Waiting() {
+    reactor_.waiters_.fetch_sub(1);
+    reactor_.Rouse();
+    reactor_.NoteCompletion();  // somebody else must drive now
+  }
+
+ private:
+  Reactor& reactor_;
+};
+
+Status Reactor::Wait(const std::atomic<bool>& done, const CallLimits& limits) {
+  if (done.load(std::memory_order_acquire)) return {};
+  Waiting waiting(*this);
+  while (!Spin(done, limits)) {
+    HR_RETURN_IF_ERROR(limits.Check());
+    Sleep(done, limits);
+  }
+  return {};
+}
+
+// Polls for as long as something moves and a little longer. True where `done` came.
+bool Reactor::Spin(const std::atomic<bool>& done, const CallLimits& limits) {
+  const int64_t spin = spin_nanos_.load(std::memory_order_relaxed);
+  int64_t until = 0;
+  for (int turn = 1;; ++turn) {
+    if (done.load(std::memory_order_acquire)) return true;
+    if (Turn()) {
+      until = 0;
+      if (limits.cancel != nullptr && limits.cancel->cancelled()) return false;
+    } else {
+      Pause();
+    }
+    if (turn % kTurnsPerLook != 0 && spin > 0) continue;
+    const int64_t now = SystemClock().NowNanos();
+    if (until == 0) until = now + spin;
+    if (now >= until || !limits.Check().ok()) return done.load(std::memory_order_acquire);
+  }
+}
+
+void Reactor::Sleep(const std::atomic<bool>& done, const CallLimits& limits) {
+  {
+    std::unique_lock right(handles_right_, std::try_to_lock);
+    if (right.owns_lock()) return SleepOnHandles(done, limits);
+  }
+  Rouse();  // our turns have disarmed the handles of whoever sleeps on them
+  std::unique_lock lock(sleepers_mutex_);
+  sleeper_count_.fetch_add(1);
+  if (!done.load(std::memory_order_acquire)) {
+    sleepers_.wait_for(lock, std::chrono::nanoseconds(SleepNanos(limits)));
+  }
+  sleeper_count_.fetch_sub(1);
+}
+
+void Reactor::SleepOnHandles(const std::atomic<bool>& done, const CallLimits& limits) {
+  asleep_.store(true, std::memory_order_seq_cst);
+  bool armed;
+  {
+    std::lock_guard lock(mutex_);
+    armed = !TurnLocked() && !done.load(std::memory_order_acquire) && ArmLocked();
+  }
+  client_.Deliver();
+  if (armed) {
+    std::vector<int> handles = {wake_.handle()};
+    for (Transport* transport : transports_) handles.push_back(transport->wait_handle());
+    WaitReadable(handles, SleepNanos(limits));
+  }
+  asleep_.store(false, std::memory_order_seq_cst);
+  wake_.Clear();
+}
+
+}  // namespace hr::comm

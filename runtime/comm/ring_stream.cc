@@ -1,0 +1,64 @@
+#include "runtime/comm/ring_stream.h"
+
+#include "runtime/base/errors.h"
+
+namespace hr::comm {
+namespace {
+
+// Reads that found nothing between two looks at whether the peer lives.
+constexpr unsigned kIdleReads = 4096;
+
+class RingStream final : public ByteStream {
+ public:
+  RingStream(const RingPair& rings, bool dialled, std::unique_ptr<RingPeer> peer)
+      : out_(rings.ring(dialled ? 0 : 1), rings.capacity),
+        in_(rings.ring(dialled ? 1 : 0), rings.capacity),
+        peer_(std::move(peer)) {}
+
+  Result<size_t> Write(std::span<const Bytes> pieces) override {
+    size_t total = 0;
+    for (Bytes piece : pieces) {
+      const size_t count = out_.Append(piece);
+      total += count;
+      if (count < piece.size()) break;
+    }
+    if (total > 0 && out_.Publish()) peer_->Wake();
+    return total;
+  }
+
+  Result<size_t> Read(std::byte* to, size_t bytes) override {
+    size_t count = in_.Read(to, bytes);
+    if (count == 0) {
+      if (++idle_ % kIdleReads != 0 || peer_->Alive()) return count;
+      // What it wrote before it went is still there.
+      count = in_.Read(to, bytes);
+      if (count == 0) return Unavailable("the peer process is gone");
+    }
+    idle_ = 0;
+    if (in_.Release()) peer_->Wake();
+    return count;
+  }
+
+  bool Arm(bool read, bool write) override {
+    if (read && !in_.Arm()) return false;
+    if (write && !out_.Arm()) return false;
+    if (peer_->Alive()) return true;
+    idle_ = kIdleReads - 1;  // so that the next Read notices
+    return !read && !write;
+  }
+
+ private:
+  RingWriter out_;
+  RingReader in_;
+  std::unique_ptr<RingPeer> peer_;
+  unsigned idle_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> CreateRingStream(const RingPair& rings, bool dialled,
+                                             std::unique_ptr<RingPeer> peer) {
+  return std::make_unique<RingStream>(rings, dialled, std::move(peer));
+}
+
+}  // namespace hr::comm

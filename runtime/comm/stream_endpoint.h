@@ -1,0 +1,129 @@
+// An Endpoint over a ByteStream.
+//
+// Small messages are eager: one frame each, sent uninvited as long as the peer has credit for them.
+// Large ones, and small ones without credit, are offered; when the peer has posted a receive it
+// invites them, and they are read straight into the destination. So memory for messages that nobody
+// waits for is bounded, and a message that nobody takes never blocks the others.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/byte_stream.h"
+#include "runtime/comm/frame.h"
+#include "runtime/comm/transfer_queue.h"
+#include "runtime/comm/transport.h"
+
+namespace hr::comm {
+
+class StreamEndpoint final : public Endpoint {
+ public:
+  // `identity` (at most kMaxText bytes) is told to the peer in the greeting.
+  StreamEndpoint(std::unique_ptr<ByteStream> stream, const StreamTraits& traits,
+                 std::string_view identity);
+  ~StreamEndpoint() override;
+  // Enters the endpoint into `list`, which it leaves when destroyed.
+  void SignInto(std::vector<StreamEndpoint*>& list);
+
+  bool established() const override { return established_; }
+  std::string_view peer_identity() const override { return peer_identity_; }
+  const Status& status() const override { return status_; }
+  void Send(Transfer& transfer) override;
+  void Recv(Transfer& transfer) override;
+  void Cancel(Transfer& transfer) override;
+  void Close(std::string_view reason) override;
+  bool flushed() const override { return outgoing_.empty(); }
+  uint64_t arrivals() const override { return arrivals_; }
+
+  // Writes what waits and reads what has come. True if anything moved.
+  bool Progress();
+  // See ByteStream::Arm.
+  bool Arm();
+
+ private:
+  // A frame that waits to be written, or is being written.
+  struct Outgoing {
+    FrameHeader header;
+    const std::byte* payload = nullptr;  // null: zero bytes, of a message that was cancelled
+    std::string owned;                   // the payload, where it is ours
+    Transfer* transfer = nullptr;        // whose message this is a piece of
+    size_t written = 0;                  // of header and payload
+    bool done() const { return written == sizeof header + header.payload; }
+  };
+  // A message or an offer that came before its receive.
+  struct Arrival {
+    uint64_t tag, label, bytes;
+    uint32_t sender = 0;  // of an offer
+    bool offer = false;
+    bool complete = false;        // an eager message's bytes are all there
+    Transfer* claimed = nullptr;  // the receive that waits for them
+    std::unique_ptr<std::byte[]> data;
+  };
+
+  void Enqueue(Outgoing frame);
+  void EnqueueText(FrameKind kind, uint32_t sender, std::string_view text);
+  Result<size_t> WriteSome(Outgoing& frame);
+  void OnWritten(Outgoing& frame);
+  bool Flush();
+  void EnqueueData(Transfer& transfer, uint32_t receiver);
+  void Detach(Outgoing& frame);
+
+  Result<size_t> Fill(std::byte* to, size_t bytes);
+  Result<bool> ReadSome();
+  Status OnHeader();
+  Status OnEager();
+  Status OnOffer();
+  Status OnInvite();
+  Status OnData();
+  Status OnCredit();
+  Status OnWithdraw();
+  Status OnPayload();
+  Status OnGreeting();
+  void OnArrivalComplete();
+  Status OnRefuse();
+
+  void TakeOffer(Transfer& transfer, uint64_t label, uint64_t bytes, uint32_t sender);
+  void TakeArrival(Transfer& transfer, Arrival& arrival);
+  void ReturnCredit(uint64_t message_bytes);
+  void Fail(Status status);
+
+  std::unique_ptr<ByteStream> stream_;
+  std::vector<StreamEndpoint*>* list_ = nullptr;
+  const StreamTraits traits_;
+  Status status_;
+  bool established_ = false;
+  std::string peer_identity_;
+  uint64_t arrivals_ = 0;
+  uint32_t next_id_ = 1;
+
+  // Outgoing.
+  std::deque<Outgoing> outgoing_;
+  TransferQueue offered_;  // sends that wait for an invitation
+  uint64_t credit_ = 0;    // 0 until the peer's greeting told its window
+
+  // Incoming.
+  TransferQueue posted_;     // receives without a message
+  TransferQueue receiving_;  // receives whose offer was invited, by id
+  std::list<Arrival> unexpected_;
+  size_t offers_ = 0;            // in unexpected_
+  uint64_t uncredited_ = 0;      // eager bytes that came and were not credited back
+  uint64_t credit_to_give_ = 0;  // of those, taken from the queue
+
+  // The frame being read.
+  FrameHeader header_{};
+  size_t header_read_ = 0;
+  size_t payload_left_ = 0;
+  std::byte* sink_ = nullptr;    // where its next payload byte goes; null: dropped
+  Transfer* reading_ = nullptr;  // the receive it belongs to
+  Arrival* arriving_ = nullptr;  // the early message it belongs to
+  std::string text_;             // its text
+
+  std::vector<std::byte> ahead_;  // bytes read before they were asked for
+  size_t ahead_begin_ = 0;
+  size_t ahead_end_ = 0;
+};
+
+}  // namespace hr::comm

@@ -1,0 +1,79 @@
+#include "runtime/comm/stream_transport.h"
+
+#include <algorithm>
+
+namespace hr::comm {
+namespace {
+
+constexpr auto kGreetingTime = std::chrono::seconds(5);
+constexpr size_t kMaxStrangers = 1024;
+// Looking for new connections is a system call, and they are rare.
+constexpr unsigned kTurnsPerAnswer = 64;
+
+}  // namespace
+
+StreamTransport::StreamTransport(const StreamTraits& traits, std::string identity)
+    : traits_(traits), identity_(std::move(identity)) {}
+
+Result<std::unique_ptr<Endpoint>> StreamTransport::Connect(std::string_view address) {
+  HR_ASSIGN_OR_RETURN(auto stream, Dial(address));
+  auto endpoint = std::make_unique<StreamEndpoint>(std::move(stream), traits_, identity_);
+  endpoint->SignInto(endpoints_);
+  return endpoint;
+}
+
+std::unique_ptr<Endpoint> StreamTransport::Accept() {
+  for (auto it = strangers_.begin(); it != strangers_.end(); ++it) {
+    if (!it->endpoint->established()) continue;
+    std::unique_ptr<StreamEndpoint> accepted = std::move(it->endpoint);
+    strangers_.erase(it);
+    accepted->SignInto(endpoints_);
+    return accepted;
+  }
+  return nullptr;
+}
+
+bool StreamTransport::AnswerNew() {
+  bool any = false;
+  const auto now = std::chrono::steady_clock::now();
+  while (strangers_.size() < kMaxStrangers) {
+    std::unique_ptr<ByteStream> stream = Answer();
+    if (stream == nullptr) break;
+    strangers_.push_back({std::make_unique<StreamEndpoint>(std::move(stream), traits_, identity_),
+                          now + kGreetingTime});
+    any = true;
+  }
+  for (Stranger& stranger : strangers_) any |= stranger.endpoint->Progress();
+  std::erase_if(strangers_, [now](const Stranger& stranger) {
+    const bool failed = !stranger.endpoint->status().ok() && stranger.endpoint->flushed();
+    return failed || (!stranger.endpoint->established() && now > stranger.give_up);
+  });
+  return any;
+}
+
+bool StreamTransport::Progress() {
+  bool moved = false;
+  if (armed_) {
+    armed_ = false;
+    Disarm();
+    moved = AnswerNew();
+  } else if (++turn_ % kTurnsPerAnswer == 0) {
+    moved = AnswerNew();
+  }
+  for (StreamEndpoint* endpoint : endpoints_) moved |= endpoint->Progress();
+  return moved;
+}
+
+bool StreamTransport::Arm() {
+  armed_ = true;
+  if (!ArmAnswer()) return false;
+  for (StreamEndpoint* endpoint : endpoints_) {
+    if (!endpoint->Arm()) return false;
+  }
+  for (Stranger& stranger : strangers_) {
+    if (!stranger.endpoint->Arm()) return false;
+  }
+  return true;
+}
+
+}  // namespace hr::comm

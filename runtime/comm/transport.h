@@ -1,0 +1,111 @@
+// The contract of a transport: it moves tagged messages between this process and its peers.
+//
+// A transport is a single-threaded object. It takes no lock and starts no thread: whoever owns it
+// serialises every call (the Reactor does, reactor.h), and nothing happens between calls. No call
+// waits. Messages of one endpoint that carry the same tag arrive in the order in which they were
+// sent; messages with different tags do not hold each other up.
+//
+// Most transports move bytes in order and need only a ByteStream (byte_stream.h): framing,
+// matching, credits and rendezvous are written once in StreamEndpoint. One that matches messages
+// itself (UCX) implements the classes below directly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/errors.h"
+
+namespace hr::comm {
+
+// One send or receive in flight. The caller owns it and the memory it names, and keeps both where
+// they are until `done` was called; a transport allocates nothing for it.
+struct Transfer {
+  std::byte* data = nullptr;  // read by a send, written by a receive; may be null for 0 bytes
+  size_t bytes = 0;           // of the message sent; the room for the message received
+  uint64_t tag = 0;           // a receive takes the first message with its tag
+  uint64_t label = 0;         // a send's travels along; a receive gets the sender's here
+
+  // Called exactly once, from within some call on the transport, when the memory is the caller's
+  // again: for a send, when it may be reused (not: when the peer has received it). It may only note
+  // the fact; calling the transport from it is not allowed.
+  void (*done)(Transfer&) = nullptr;
+  void* owner = nullptr;  // for `done`
+
+  // Results, valid once `done` was called.
+  Status status;        // of a receive: INVALID_ARGUMENT where the message is longer than the room
+  size_t received = 0;  // bytes of the message, also where it did not fit
+
+  // The transport's own.
+  Transfer* next = nullptr;
+  size_t moved = 0;
+  uint32_t id = 0;
+};
+
+// A connection to one peer.
+class Endpoint {
+ public:
+  // Drops the connection at once; transfers in flight are forgotten without `done`.
+  virtual ~Endpoint() = default;
+
+  // True once the peer has answered, which is when peer_identity() is known. Transfers may be
+  // started before that; they wait.
+  virtual bool established() const = 0;
+  // What the peer's transport was created with. Authentic where the transport authenticates.
+  virtual std::string_view peer_identity() const = 0;
+  // OK while the connection works, else why it does not: UNAVAILABLE where the peer closed it or
+  // vanished, DATA_LOSS where it broke the protocol, UNAUTHENTICATED where it was refused.
+  virtual const Status& status() const = 0;
+
+  // Starts a transfer. Every failure comes through `done`, perhaps before the call returns. On a
+  // failed endpoint that is at once, with status().
+  virtual void Send(Transfer& transfer) = 0;
+  virtual void Recv(Transfer& transfer) = 0;
+  // Ends a transfer with CANCELLED, before the call returns, and no matter how far it has got; a
+  // receive that the peer has matched with a cancelled send ends with ABORTED. No effect on one
+  // that has ended. Other transfers go on.
+  virtual void Cancel(Transfer& transfer) = 0;
+
+  // Says goodbye: messages sent before still arrive, transfers in flight on this side end with
+  // CANCELLED, the peer sees UNAVAILABLE with `reason`. Stays to be progressed until flushed().
+  virtual void Close(std::string_view reason) = 0;
+  // True where no byte waits to be written.
+  virtual bool flushed() const = 0;
+
+  // A count that grows whenever bytes arrive, so that silence can be noticed.
+  virtual uint64_t arrivals() const = 0;
+};
+
+// All connections of one kind that one owner has.
+class Transport {
+ public:
+  // After its endpoints.
+  virtual ~Transport() = default;
+
+  virtual std::string_view name() const = 0;
+  // Where peers connect to: listening from the start, the real port and not 0. Text without spaces.
+  virtual const std::string& address() const = 0;
+  // False where a peer at `address` certainly cannot be reached this way (shared memory of another
+  // host). True promises nothing.
+  virtual bool Reaches(std::string_view address) const = 0;
+
+  // Starts to connect. Fails at once only where `address` makes no sense or this process is out of
+  // descriptors or memory; a peer that does not answer shows in the endpoint's status().
+  virtual Result<std::unique_ptr<Endpoint>> Connect(std::string_view address) = 0;
+  // The next established connection that a peer made, or null. Strangers who say nothing sensible
+  // within a few seconds are dropped and never seen here.
+  virtual std::unique_ptr<Endpoint> Accept() = 0;
+
+  // Moves what can be moved now, over all connections. True if anything was.
+  virtual bool Progress() = 0;
+
+  // Sleeping: when Arm() returned true, wait_handle() (a descriptor for poll()) becomes readable as
+  // soon as Progress() has something to do. False: it has something to do already. Any call of
+  // Progress() disarms.
+  virtual bool Arm() = 0;
+  virtual int wait_handle() const = 0;
+};
+
+}  // namespace hr::comm

@@ -1,0 +1,75 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+#include "runtime/base/errors.h"
+#include "runtime/comm/wake_event.h"
+
+namespace hr::comm {
+namespace {
+
+Status OutOfDescriptors() {
+  return ResourceExhausted("cannot create an event: ", std::strerror(errno),
+                           "; raise the limit of open files (ulimit -n)");
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<WakeEvent> WakeEvent::Create() {
+  WakeEvent event;
+#ifdef __linux__
+  event.read_ = Descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!event.read_.valid()) return OutOfDescriptors();
+#else
+  int ends[2];
+  if (::pipe(ends) != 0) return OutOfDescriptors();
+  event.read_ = Descriptor(ends[0]);
+  event.write_ = Descriptor(ends[1]);
+  for (int fd : ends) {
+    ::fcntl(fd, F_SETFL, O_NONBLOCK);
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+#endif
+  return event;
+}
+
+void WakeEvent::Set(int set_handle) {
+  const uint64_t one = 1;
+  // EAGAIN means that it is set already.
+  while (::write(set_handle, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+void WakeEvent::Clear() const {
+  uint64_t count;
+  while (::read(read_.get(), &count, sizeof count) > 0) {
+    if (!write_.valid()) return;
+  }
+}
+
+void WaitReadable(std::span<const int> handles, int64_t timeout_nanos) {
+  std::vector<pollfd> polled;
+  polled.reserve(handles.size());
+  for (int handle : handles) polled.push_back({.fd = handle, .events = POLLIN, .revents = 0});
+#ifdef __linux__
+  const timespec timeout = {timeout_nanos / 1'000'000'000, timeout_nanos % 1'000'000'000};
+  ::ppoll(polled.data(), polled.size(), timeout_nanos < 0 ? nullptr : &timeout, nullptr);
+#else
+  ::poll(polled.data(), polled.size(),
+         timeout_nanos < 0 ? -1 : static_cast<int>(timeout_nanos / 1'000'000 + 1));
+#endif
+}
+
+}  // namespace hr::comm

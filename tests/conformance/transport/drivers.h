@@ -1,0 +1,21 @@
+// One registration for each transport: everything in this folder runs over all of them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/transport.h"
+
+namespace hr::comm {
+
+struct TransportDriver {
+  std::string name;
+  // Makes a factory whose transports can reach each other.
+  std::function<std::function<Result<std::unique_ptr<Transport>>(std::string identity)>()> open;
+};
+
+std::vector<TransportDriver> TransportDrivers();
+
+}  // namespace hr::comm

@@ -1,0 +1,207 @@
+// Cancel, close, loss and strangers: every transfer ends exactly once, and nothing else is harmed.
+#include <thread>
+
+#include "runtime/comm/wake_event.h"
+#include "tests/conformance/transport/fixture.h"
+
+namespace hr::comm {
+namespace {
+
+using TransportEndings = TransportTest;
+
+TEST_P(TransportEndings, CancelledReceiveTakesNothing) {
+  auto cancelled = Message::Room(64), room = Message::Room(64);
+  to_left_->Recv(cancelled->transfer);
+  to_left_->Recv(room->transfer);
+  to_left_->Cancel(cancelled->transfer);
+  EXPECT_EQ(cancelled->completions, 1);
+  EXPECT_EQ(cancelled->transfer.status.code(), Code::kCancelled);
+  Message sent(64);
+  to_right_->Send(sent.transfer);
+  ASSERT_TRUE(Until([&] { return room->done(); }));
+  EXPECT_TRUE(room->data == sent.data);
+  EXPECT_EQ(cancelled->data[0], std::byte{0xA5});
+}
+
+TEST_P(TransportEndings, WithdrawnOfferIsAsIfNeverSent) {
+  Message withdrawn(1 << 20, 1, 1), sent(1 << 20, 1, 2);
+  to_right_->Send(withdrawn.transfer);
+  Settle();
+  to_right_->Cancel(withdrawn.transfer);
+  EXPECT_EQ(withdrawn.transfer.status.code(), Code::kCancelled);
+  to_right_->Send(sent.transfer);
+  Settle();
+  auto room = Message::Room(1 << 20);
+  to_left_->Recv(room->transfer);
+  ASSERT_TRUE(Until([&] { return room->done(); }));
+  EXPECT_TRUE(room->data == sent.data);
+}
+
+// A large message is cancelled after a growing number of turns, on either side, so that every state
+// is met. Afterwards the connection still works.
+TEST_P(TransportEndings, CancelAtEveryState) {
+  for (int turns = 0; turns < 60; ++turns) {
+    for (bool sender : {true, false}) {
+      Message large(3 << 20, 1), after(512, 2, turns);
+      auto room = Message::Room(3 << 20, 1), room_after = Message::Room(512, 2);
+      to_left_->Recv(room->transfer);
+      to_right_->Send(large.transfer);
+      for (int i = 0; i < turns; ++i) (i % 2 == 0 ? left_ : right_)->Progress();
+      Message& victim = sender ? large : *room;
+      (sender ? to_right_ : to_left_)->Cancel(victim.transfer);
+      ASSERT_EQ(victim.completions, 1);
+      // The other side ends, too: by itself, or cancelled.
+      to_right_->Send(after.transfer);
+      to_left_->Recv(room_after->transfer);
+      ASSERT_TRUE(Until([&] { return room_after->done() && after.done(); })) << turns << sender;
+      EXPECT_TRUE(room_after->data == after.data);
+      Settle();
+      to_right_->Cancel(large.transfer);
+      to_left_->Cancel(room->transfer);
+      EXPECT_EQ(large.completions, 1);
+      EXPECT_EQ(room->completions, 1);
+    }
+  }
+}
+
+TEST_P(TransportEndings, CloseDeliversWhatWasSentAndSaysWhy) {
+  Message sent(2000, 1);
+  auto room = Message::Room(2000, 1), never = Message::Room(8, 2), own = Message::Room(8, 3);
+  to_left_->Recv(room->transfer);
+  to_left_->Recv(never->transfer);
+  to_right_->Recv(own->transfer);
+  to_right_->Send(sent.transfer);
+  to_right_->Close("the job is over");
+  EXPECT_EQ(own->transfer.status.code(), Code::kCancelled);
+  ASSERT_TRUE(Until([&] { return never->done() && to_right_->flushed(); }));
+  EXPECT_TRUE(room->transfer.status.ok()) << room->transfer.status.ToString();
+  EXPECT_TRUE(room->data == sent.data);
+  EXPECT_EQ(never->transfer.status.code(), Code::kUnavailable);
+  EXPECT_NE(never->transfer.status.message().find("the job is over"), std::string_view::npos);
+  // Later transfers end at once.
+  Message late(8);
+  to_left_->Send(late.transfer);
+  EXPECT_EQ(late.completions, 1);
+  EXPECT_EQ(late.transfer.status.code(), Code::kUnavailable);
+}
+
+TEST_P(TransportEndings, VanishedPeerFailsEverything) {
+  for (int turns : {0, 1, 2, 5, 20}) {
+    Message large(3 << 20, 1), small(8, 2);
+    auto room = Message::Room(8, 3);
+    auto far_room = Message::Room(3 << 20, 1);
+    to_left_->Recv(far_room->transfer);
+    to_right_->Send(large.transfer);
+    to_right_->Recv(room->transfer);
+    for (int i = 0; i < turns; ++i) (i % 2 == 0 ? left_ : right_)->Progress();
+    to_left_.reset();
+    ASSERT_TRUE(Until([&] { return room->done() && large.done(); })) << turns;
+    EXPECT_EQ(room->transfer.status.code(), Code::kUnavailable);
+    EXPECT_EQ(to_right_->status().code(), Code::kUnavailable);
+    EXPECT_EQ(large.completions, 1);
+    to_right_.reset();
+    Connect();
+  }
+}
+
+TEST_P(TransportEndings, NobodyAtTheAddress) {
+  const std::string address = right_->address();
+  to_left_.reset();
+  to_right_.reset();
+  right_.reset();
+  auto endpoint = left_->Connect(address);
+  if (!endpoint.ok()) {
+    EXPECT_EQ(endpoint.status().code(), Code::kUnavailable) << endpoint.status().ToString();
+    return;
+  }
+  Message message(8);
+  (*endpoint)->Send(message.transfer);
+  ASSERT_TRUE(Until([&] { return message.done(); }));
+  EXPECT_EQ(message.transfer.status.code(), Code::kUnavailable);
+}
+
+TEST_P(TransportEndings, SenseWithoutAddress) {
+  for (const char* address : {"", "nonsense", "tcp:", "shm:/", "tcp:1.2.3.4:99999999"}) {
+    auto endpoint = left_->Connect(address);
+    ASSERT_FALSE(endpoint.ok()) << address;
+    EXPECT_FALSE(endpoint.status().message().empty());
+  }
+}
+
+TEST_P(TransportEndings, ManyConnectionsComeAndGo) {
+  for (int i = 0; i < 300; ++i) {
+    auto endpoint = left_->Connect(right_->address());
+    ASSERT_TRUE(endpoint.ok()) << endpoint.status().ToString();
+    std::unique_ptr<Endpoint> accepted;
+    ASSERT_TRUE(Until([&] { return (accepted = right_->Accept()) != nullptr; }));
+  }
+}
+
+// ---- Sleeping ----
+
+bool Readable(int handle, int milliseconds) {
+  const auto before = std::chrono::steady_clock::now();
+  WaitReadable({&handle, 1}, milliseconds * 1'000'000LL);
+  return std::chrono::steady_clock::now() - before < std::chrono::milliseconds(milliseconds);
+}
+
+TEST_P(TransportEndings, SleepsWhileNothingComesAndWakesWhenItDoes) {
+  for (size_t bytes : {size_t{8}, size_t{1} << 20}) {
+    Settle();
+    ASSERT_TRUE(right_->Arm());
+    EXPECT_FALSE(Readable(right_->wait_handle(), 30)) << "woken by nothing";
+    Message sent(bytes);
+    to_right_->Send(sent.transfer);
+    while (left_->Progress()) {
+    }
+    EXPECT_TRUE(Readable(right_->wait_handle(), 2000));
+    auto room = Message::Room(bytes);
+    to_left_->Recv(room->transfer);
+    ASSERT_TRUE(Until([&] { return room->done(); }));
+  }
+}
+
+TEST_P(TransportEndings, FullStreamWakesItsWriter) {
+  // Both sides only ever move after a sleep, so a lost wake-up shows as a timeout.
+  Message sent(8 << 20);
+  auto room = Message::Room(8 << 20);
+  to_left_->Recv(room->transfer);
+  to_right_->Send(sent.transfer);
+  std::atomic<bool> stop = false;
+  auto drive = [&](Transport& transport, Message& message) {
+    while (!message.done() && !stop) {
+      if (transport.Progress() || !transport.Arm()) continue;
+      if (!Readable(transport.wait_handle(), 5000)) stop = true;
+    }
+  };
+  std::thread other([&] { drive(*right_, *room); });
+  drive(*left_, sent);
+  other.join();
+  EXPECT_FALSE(stop) << "slept although there was something to do";
+  EXPECT_TRUE(room->data == sent.data);
+}
+
+TEST_P(TransportEndings, ClosingWakesTheSleeper) {
+  Settle();
+  ASSERT_TRUE(right_->Arm());
+  to_right_.reset();
+  EXPECT_TRUE(Readable(right_->wait_handle(), 2000));
+  ASSERT_TRUE(Until([&] { return !to_left_->status().ok(); }));
+}
+
+TEST_P(TransportEndings, DiallingWakesTheSleeper) {
+  Settle();
+  ASSERT_TRUE(right_->Arm());
+  auto endpoint = left_->Connect(right_->address());
+  ASSERT_TRUE(endpoint.ok());
+  left_->Progress();
+  EXPECT_TRUE(Readable(right_->wait_handle(), 2000));
+  std::unique_ptr<Endpoint> accepted;
+  ASSERT_TRUE(Until([&] { return (accepted = right_->Accept()) != nullptr; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TransportEndings, ::testing::ValuesIn(TransportDrivers()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace hr::comm

@@ -1,0 +1,20 @@
+// The transport between threads of one process: rings in ordinary memory.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/comm/transport.h"
+
+namespace hr::comm {
+
+// Where the inproc transports of one env find each other. Thread-safe; lives as long as any of
+// them, which keep it alive.
+class InprocNetwork;
+std::shared_ptr<InprocNetwork> CreateInprocNetwork();
+
+// `identity`: see Endpoint::peer_identity.
+Result<std::unique_ptr<Transport>> CreateInprocTransport(std::shared_ptr<InprocNetwork> network,
+                                                         std::string identity);
+
+}  // namespace hr::comm

@@ -1,0 +1,34 @@
+// The batch-blocked layout: [ceil(N / B)][K][B] where K is an image's elements (C * H * W) and B of
+// them fill 64 bytes. Element k of image i is at ((i / B) * K + k) * B + i % B. Vector lanes are
+// images, so any number of channels is free of padding. Lanes beyond N are zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/executor.h"
+
+namespace hr::cpu {
+
+// Images of a block.
+template <typename T>
+inline constexpr int64_t kBatchBlock = 64 / sizeof(T);
+
+template <typename T>
+constexpr int64_t BatchBlocks(int64_t n) {
+  return (n + kBatchBlock<T> - 1) / kBatchBlock<T>;
+}
+
+// Elements of a batch-blocked tensor of n images of k elements.
+template <typename T>
+constexpr int64_t BatchBlockedElements(int64_t n, int64_t k) {
+  return BatchBlocks<T>(n) * kBatchBlock<T> * k;
+}
+
+// from is [n][k], to is batch-blocked; and back. float and double.
+template <typename T>
+void ToBatchBlocked(const Lease& threads, int64_t n, int64_t k, const T* from, T* to, int slices);
+template <typename T>
+void FromBatchBlocked(const Lease& threads, int64_t n, int64_t k, const T* from, T* to, int slices);
+
+}  // namespace hr::cpu

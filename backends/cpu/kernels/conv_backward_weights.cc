@@ -1,0 +1,226 @@
+#include "backends/cpu/kernels/conv_gradient.h"
+
+namespace hr::cpu {
+namespace {
+
+// What a task walks over again and again should stay in the caches: gradient rows in L1, the sums
+// of all taps in L2, padded input rows in L2.
+constexpr int64_t kGradientBytes = 16 << 10;
+constexpr int64_t kSumsBytes = 128 << 10;
+constexpr int64_t kPaddedBytes = 128 << 10;
+
+// dw is cut into tiles of output channels and chunks of input channels; where that gives too few
+// tasks, also into parts of the batch whose sums are added in order.
+template <typename T>
+struct WeightsPlan {
+  static constexpr int64_t kB = kBatchBlock<T>;
+  bool padded;
+  int64_t rows, chunk_channels, chunks, tiles, parts;
+  int64_t x_rows, x_columns, sums, gradient;  // sizes of a task's buffers; x_… of padded input
+
+  WeightsPlan(const ConvShape& s, const ConvFusion& fusion, int slices) {
+    const int outputs = KernelsForConv<T>().weights_outputs;
+    tiles = CeilDiv(s.GroupOut(), outputs);
+    x_columns = (s.ow - 1) * s.sw + (s.kw - 1) * s.dw + 1;
+    padded = s.pad_top > 0 || s.pad_left > 0 || x_columns > s.iw ||
+             (s.oh - 1) * s.sh + (s.kh - 1) * s.dh + 1 > s.ih;
+    const int64_t row_bytes = outputs * s.ow * 64;
+    const int64_t windows = CeilDiv(s.oh, fusion.pool_h);
+    rows = std::clamp<int64_t>(kGradientBytes / (row_bytes * fusion.pool_h), 1, windows) *
+           fusion.pool_h;
+    x_rows = (rows - 1) * s.sh + (s.kh - 1) * s.dh + 1;
+    chunk_channels = kSumsBytes / (outputs * s.kh * s.kw * 64);
+    if (padded) chunk_channels = std::min(chunk_channels, kPaddedBytes / (x_rows * x_columns * 64));
+    chunk_channels = std::clamp<int64_t>(chunk_channels, 1, s.GroupIn());
+    chunks = CeilDiv(s.GroupIn(), chunk_channels);
+    const int64_t units = s.groups * tiles * chunks;
+    parts = std::min(BatchBlocks<T>(s.n), CeilDiv(slices, units));
+    sums = outputs * chunk_channels * s.kh * s.kw * kB;
+    gradient = outputs * GradientSource<T>::BufferElements(s, fusion, rows);
+  }
+
+  int64_t PaddedElements() const { return padded ? chunk_channels * x_rows * x_columns * kB : 0; }
+  int64_t BiasElements() const { return ConvKernels<T>::kMaxOutputs * kB; }
+  int64_t TaskElements() const { return sums + BiasElements() + gradient + PaddedElements(); }
+  // dw and db of every part of the batch.
+  int64_t PartElements(const ConvShape& s) const {
+    return parts > 1 ? CeilDiv(s.oc * (s.Taps() + 1), kB) * kB : 0;
+  }
+};
+
+template <typename T>
+class WeightsPass {
+ public:
+  WeightsPass(const ConvShape& shape, const ConvFusion& fusion, const ConvGradient<T>& gradient,
+              const T* x, int slices)
+      : plan_(shape, fusion, slices), s_(shape), source_(shape, fusion, gradient), x_(x) {}
+
+  const WeightsPlan<T>& plan() const { return plan_; }
+  int64_t Units() const { return s_.groups * plan_.tiles * plan_.chunks; }
+
+  // Sums over one part of the batch the weights of one tile and chunk.
+  void Run(int64_t unit, int64_t part, T* dw, T* db, T* scratch) const {
+    const Task task = MakeTask(unit, scratch);
+    std::fill_n(task.sums, plan_.sums + plan_.BiasElements(), T{0});
+    const Range blocks = PartOf(BatchBlocks<T>(s_.n), plan_.parts, part);
+    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+      for (int64_t oh = 0; oh < s_.oh; oh += plan_.rows) {
+        Rows(task, block, {oh, std::min(s_.oh, oh + plan_.rows)});
+      }
+    }
+    const int64_t taps = task.channels.size() * s_.kh * s_.kw;
+    for (int64_t o = 0; o < task.outputs.size(); ++o) {
+      T* to = dw + (task.outputs.begin + o) * s_.Taps() + task.channels.begin * s_.kh * s_.kw;
+      kernels_.sum_lanes(task.sums + o * taps * kB, taps, to);
+    }
+    if (db != nullptr && task.channels.begin == 0) {
+      kernels_.sum_lanes(task.bias, task.outputs.size(), db + task.outputs.begin);
+    }
+  }
+
+ private:
+  static constexpr int64_t kB = kBatchBlock<T>;
+
+  struct Task {
+    int64_t group;
+    Range outputs;   // of all
+    Range channels;  // of the group's
+    T *sums, *bias, *gradient, *padded;
+  };
+
+  Task MakeTask(int64_t unit, T* scratch) const {
+    Task task;
+    task.group = unit / (plan_.tiles * plan_.chunks);
+    const Range tile = PartOf(s_.GroupOut(), plan_.tiles, unit / plan_.chunks % plan_.tiles);
+    const int64_t first = task.group * s_.GroupOut();
+    task.outputs = {first + tile.begin, first + tile.end};
+    const int64_t chunk = unit % plan_.chunks * plan_.chunk_channels;
+    task.channels = {chunk, std::min(s_.GroupIn(), chunk + plan_.chunk_channels)};
+    task.sums = scratch;
+    task.bias = task.sums + plan_.sums;
+    task.gradient = task.bias + plan_.BiasElements();
+    task.padded = task.gradient + plan_.gradient;
+    return task;
+  }
+
+  void Rows(const Task& task, int64_t block, Range rows) const {
+    const GradientRows<T> gradient = source_.Rows(block, task.outputs, rows, task.gradient);
+    WeightsCall<T> call;
+    call.dy = gradient.Row(rows.begin, s_.ow);
+    call.dy_output = gradient.channel;
+    call.dy_row = s_.ow * kB;
+    call.rows = rows.size();
+    call.columns = s_.ow;
+    call.x_column = s_.sw * kB;
+    call.sums_output = task.channels.size() * s_.kh * s_.kw * kB;
+    if (task.channels.begin == 0) {
+      for (int64_t o = 0; o < task.outputs.size(); ++o) {
+        kernels_.sum_pixels(call.dy + o * call.dy_output, rows.size() * s_.ow, task.bias + o * kB);
+      }
+    }
+    const int64_t channel = block * s_.ic + task.group * s_.GroupIn() + task.channels.begin;
+    const T* x = x_ + channel * s_.InputPlane() * kB;
+    if (plan_.padded) {
+      CopyPadded(x, task.channels.size(), rows, task.padded);
+      call.x = task.padded;
+      Taps(task, call, plan_.x_rows * plan_.x_columns, plan_.x_columns);
+    } else {
+      call.x = x + rows.begin * s_.sh * s_.iw * kB;
+      Taps(task, call, s_.InputPlane(), s_.iw);
+    }
+  }
+
+  // The input rows behind some gradient rows, with their padding.
+  void CopyPadded(const T* x, int64_t channels, Range rows, T* to) const {
+    const int64_t columns = plan_.x_columns;
+    const int64_t exist = std::clamp<int64_t>(columns - s_.pad_left, 0, s_.iw);
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t r = 0; r < plan_.x_rows; ++r, to += columns * kB) {
+        const int64_t ih = rows.begin * s_.sh - s_.pad_top + r;
+        std::fill_n(to, columns * kB, T{0});
+        if (ih < 0 || ih >= s_.ih) continue;
+        std::copy_n(x + (c * s_.ih + ih) * s_.iw * kB, exist * kB, to + s_.pad_left * kB);
+      }
+    }
+  }
+
+  // Taps are numbered as dw is, over the channels of the chunk; tiles take up to five neighbours.
+  void Taps(const Task& task, WeightsCall<T> call, int64_t plane, int64_t columns) const {
+    call.x_row = s_.sh * columns * kB;
+    const int64_t taps = task.channels.size() * s_.kh * s_.kw;
+    int64_t offsets[5];
+    call.taps = offsets;
+    call.sums = task.sums;
+    int64_t c = 0, r = 0, s = 0;
+    for (int64_t k = 0; k < taps;) {
+      const int size = taps - k >= 5 ? 0 : taps - k >= 3 ? 1 : 2;
+      const int count = ConvKernels<T>::kTaps[size];
+      for (int i = 0; i < count; ++i) {
+        offsets[i] = (c * plane + r * s_.dh * columns + s * s_.dw) * kB;
+        if (++s == s_.kw) s = 0, ++r;
+        if (r == s_.kh) r = 0, ++c;
+      }
+      kernels_.weights[task.outputs.size() - 1][size](call);
+      call.sums += count * kB;
+      k += count;
+    }
+  }
+
+  const ConvKernels<T>& kernels_ = KernelsForConv<T>();
+  const WeightsPlan<T> plan_;
+  const ConvShape& s_;
+  const GradientSource<T> source_;
+  const T* x_;
+};
+
+// to = the parts' sums, added in order.
+template <typename T>
+void AddParts(const T* from, int64_t stride, int64_t parts, int64_t count, T* to) {
+  std::copy_n(from, count, to);
+  for (int64_t part = 1; part < parts; ++part) {
+    for (int64_t i = 0; i < count; ++i) to[i] += from[part * stride + i];
+  }
+}
+
+}  // namespace
+
+template <typename T>
+size_t ConvBackwardWeightsScratchBytes(const ConvShape& shape, const ConvFusion& fusion,
+                                       int slices) {
+  const WeightsPlan<T> plan(shape, fusion, slices);
+  return (plan.parts * plan.PartElements(shape) + slices * plan.TaskElements()) * sizeof(T);
+}
+
+template <typename T>
+void ConvBackwardWeights(const Lease& threads, const ConvShape& shape, const ConvFusion& fusion,
+                         const ConvGradient<T>& gradient, const T* x, T* dw, T* db, int slices,
+                         void* scratch) {
+  const WeightsPass<T> pass(shape, fusion, gradient, x, slices);
+  const WeightsPlan<T>& plan = pass.plan();
+  const int64_t stride = plan.PartElements(shape);
+  const int64_t weights = shape.oc * shape.Taps();
+  T* const partial = static_cast<T*>(scratch);
+  T* const buffers = partial + plan.parts * stride;
+  threads.ParallelFor(slices, [&](int slice) {
+    const Range tasks = PartOf(pass.Units() * plan.parts, slices, slice);
+    for (int64_t task = tasks.begin; task < tasks.end; ++task) {
+      const int64_t part = task % plan.parts;
+      T* const to = plan.parts > 1 ? partial + part * stride : dw;
+      T* const to_bias = plan.parts > 1 ? to + weights : db;
+      pass.Run(task / plan.parts, part, to, to_bias, buffers + slice * plan.TaskElements());
+    }
+  });
+  if (plan.parts == 1) return;
+  AddParts(partial, stride, plan.parts, weights, dw);
+  if (db != nullptr) AddParts(partial + weights, stride, plan.parts, shape.oc, db);
+}
+
+#define HR_INSTANTIATE(T)                                                                       \
+  template size_t ConvBackwardWeightsScratchBytes<T>(const ConvShape&, const ConvFusion&, int); \
+  template void ConvBackwardWeights(const Lease&, const ConvShape&, const ConvFusion&,          \
+                                    const ConvGradient<T>&, const T*, T*, T*, int, void*)
+HR_INSTANTIATE(float);
+HR_INSTANTIATE(double);
+#undef HR_INSTANTIATE
+
+}  // namespace hr::cpu

@@ -1,0 +1,88 @@
+// Shapes of convolution and pooling, two spatial axes. One spatial axis is two with height 1.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace hr::cpu {
+
+// A sliding window over an image, with ONNX's meaning of strides, dilations and pads. The output
+// size is the caller's (it knows auto_pad and ceil_mode); windows may reach into the padding.
+struct WindowShape {
+  int64_t ih = 1, iw = 1, oh = 1, ow = 1;
+  int64_t kh = 1, kw = 1;
+  int64_t sh = 1, sw = 1, dh = 1, dw = 1;
+  int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+
+  int64_t InputPlane() const { return ih * iw; }
+  int64_t OutputPlane() const { return oh * ow; }
+  // Sets oh and ow to the usual (floor) output size.
+  void DeriveOutput() {
+    oh = (ih + pad_top + pad_bottom - (kh - 1) * dh - 1) / sh + 1;
+    ow = (iw + pad_left + pad_right - (kw - 1) * dw - 1) / sw + 1;
+  }
+};
+
+// y[n][oc][oh][ow] = sum over ic / groups, kh, kw of x[n][ic][ih][iw] * w[oc][ic / groups][kh][kw].
+struct ConvShape : WindowShape {
+  int64_t n = 1, ic = 1, oc = 1, groups = 1;
+
+  int64_t GroupIn() const { return ic / groups; }
+  int64_t GroupOut() const { return oc / groups; }
+  // Weights of one output channel.
+  int64_t Taps() const { return GroupIn() * kh * kw; }
+};
+
+struct PoolShape : WindowShape {
+  int64_t n = 1, c = 1;
+  // AveragePool: padding counts as elements of value 0.
+  bool count_include_pad = false;
+};
+
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
+// The taps k in [0, kernel) for which output `out` reads inside [0, in): the input position of tap
+// k is out * stride - pad + k * dilation. Empty where none does.
+inline Range ValidTaps(int64_t out, int64_t stride, int64_t pad, int64_t dilation, int64_t kernel,
+                       int64_t in) {
+  const int64_t first = out * stride - pad;
+  const int64_t begin = first >= 0 ? 0 : (-first + dilation - 1) / dilation;
+  const int64_t end = in > first ? std::min(kernel, (in - first + dilation - 1) / dilation) : 0;
+  return {std::min(begin, end), end};
+}
+
+inline Range ValidRows(const WindowShape& s, int64_t oh) {
+  return ValidTaps(oh, s.sh, s.pad_top, s.dh, s.kh, s.ih);
+}
+
+inline Range ValidColumns(const WindowShape& s, int64_t ow) {
+  return ValidTaps(ow, s.sw, s.pad_left, s.dw, s.kw, s.iw);
+}
+
+// Cuts [begin, end) output columns into runs that read the same taps: fn(columns, taps). Columns
+// that padding touches come one at a time.
+template <typename Fn>
+void ForEachColumnRun(const WindowShape& s, Range columns, Fn&& fn) {
+  for (int64_t ow = columns.begin; ow < columns.end;) {
+    const Range taps = ValidColumns(s, ow);
+    int64_t end = ow + 1;
+    if (taps.size() == s.kw) {
+      const int64_t last = (s.iw - 1 - (s.kw - 1) * s.dw + s.pad_left) / s.sw;
+      end = std::min(columns.end, last + 1);
+    }
+    fn(Range{ow, end}, taps);
+    ow = end;
+  }
+}
+
+// Part `index` of [0, total) cut into `parts` nearly equal ranges.
+inline Range PartOf(int64_t total, int64_t parts, int64_t index) {
+  return {total * index / parts, total * (index + 1) / parts};
+}
+
+inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace hr::cpu

@@ -1,0 +1,184 @@
+// Pooling of one row of one channel, batch-blocked, and the small loops around convolution.
+// Included once per instruction set.
+#if defined(HEADRACE_POOL_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADRACE_POOL_ROWS_INL_H_
+#undef HEADRACE_POOL_ROWS_INL_H_
+#else
+#define HEADRACE_POOL_ROWS_INL_H_
+#endif
+
+#include <limits>
+
+#include "backends/cpu/kernels/conv_tiles-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hr::cpu::HWY_NAMESPACE {
+
+template <typename T>
+using IndexVector = hn::RebindToUnsigned<Vector<T>>;
+
+// Bytes of an argmax map as numbers as wide as T.
+HWY_INLINE hn::Vec<IndexVector<float>> LoadIndices(hn::RebindToUnsigned<Vector<float>> d,
+                                                   const uint8_t* from) {
+  return hn::PromoteTo(d, hn::Load(hn::Rebind<uint8_t, decltype(d)>(), from));
+}
+HWY_INLINE hn::Vec<IndexVector<double>> LoadIndices(hn::RebindToUnsigned<Vector<double>> d,
+                                                    const uint8_t* from) {
+  const hn::Rebind<uint32_t, decltype(d)> d32;
+  return hn::PromoteTo(d, hn::PromoteTo(d32, hn::Load(hn::Rebind<uint8_t, decltype(d)>(), from)));
+}
+
+template <typename T>
+HWY_ATTR void MaxPoolVector(const PoolCall<T>& call, const T* x, int64_t at) {
+  const Vector<T> d;
+  const IndexVector<T> di;
+  auto best = hn::Set(d, -std::numeric_limits<T>::infinity());
+  auto index = hn::Set(di, kNoGradient);
+  if (call.rows > 0 && call.taps > 0) {
+    best = hn::Load(d, x);
+    index = hn::Set(di, static_cast<hn::TFromD<IndexVector<T>>>(call.index));
+  }
+  for (int64_t r = 0; r < call.rows; ++r) {
+    for (int64_t s = 0; s < call.taps; ++s) {
+      const auto value = hn::Load(d, x + r * call.x_row + s * call.x_tap);
+      const auto better = hn::Gt(value, best);
+      const auto here = call.index + r * call.index_row + s;
+      best = hn::IfThenElse(better, value, best);
+      index = hn::IfThenElse(hn::RebindMask(di, better),
+                             hn::Set(di, static_cast<hn::TFromD<IndexVector<T>>>(here)), index);
+    }
+  }
+  if (call.relu) {
+    index = hn::IfThenElse(hn::RebindMask(di, hn::Le(best, hn::Zero(d))), hn::Set(di, kNoGradient),
+                           index);
+    best = hn::Max(hn::Zero(d), best);
+  }
+  hn::Store(best, d, call.y + at);
+  if (call.argmax != nullptr) {
+    const hn::Rebind<uint8_t, Vector<T>> d8;
+    hn::Store(hn::TruncateTo(d8, index), d8, call.argmax + at);
+  }
+}
+
+template <typename T>
+HWY_ATTR void MaxPool(const PoolCall<T>& call) {
+  for (int64_t j = 0; j < call.columns; ++j) {
+    for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
+      MaxPoolVector<T>(call, call.x + j * call.x_column + part, j * kBatchBlock<T> + part);
+    }
+  }
+}
+
+template <typename T>
+HWY_ATTR void MaxPoolBackward(const PoolCall<T>& call, T* dx) {
+  const Vector<T> d;
+  const IndexVector<T> di;
+  for (int64_t j = 0; j < call.columns; ++j) {
+    for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
+      const auto dy = hn::Load(d, call.y + j * kBatchBlock<T> + part);
+      const auto index = LoadIndices(di, call.argmax + j * kBatchBlock<T> + part);
+      for (int64_t r = 0; r < call.rows; ++r) {
+        for (int64_t s = 0; s < call.taps; ++s) {
+          const auto here = hn::Set(
+              di, static_cast<hn::TFromD<IndexVector<T>>>(call.index + r * call.index_row + s));
+          T* to = dx + j * call.x_column + r * call.x_row + s * call.x_tap + part;
+          const auto taken = hn::IfThenElseZero(hn::RebindMask(d, hn::Eq(index, here)), dy);
+          hn::Store(hn::Add(hn::Load(d, to), taken), d, to);
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+HWY_ATTR void AveragePool(const PoolCall<T>& call) {
+  const Vector<T> d;
+  for (int64_t j = 0; j < call.columns; ++j) {
+    for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
+      auto sum = hn::Zero(d);
+      for (int64_t r = 0; r < call.rows; ++r) {
+        for (int64_t s = 0; s < call.taps; ++s) {
+          const T* from = call.x + j * call.x_column + r * call.x_row + s * call.x_tap + part;
+          sum = hn::Add(sum, hn::Load(d, from));
+        }
+      }
+      hn::Store(hn::Mul(sum, hn::Set(d, call.scale)), d, call.y + j * kBatchBlock<T> + part);
+    }
+  }
+}
+
+template <typename T>
+HWY_ATTR void AveragePoolBackward(const PoolCall<T>& call, T* dx) {
+  const Vector<T> d;
+  for (int64_t j = 0; j < call.columns; ++j) {
+    for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
+      const auto dy =
+          hn::Mul(hn::Load(d, call.y + j * kBatchBlock<T> + part), hn::Set(d, call.scale));
+      for (int64_t r = 0; r < call.rows; ++r) {
+        for (int64_t s = 0; s < call.taps; ++s) {
+          T* to = dx + j * call.x_column + r * call.x_row + s * call.x_tap + part;
+          hn::Store(hn::Add(hn::Load(d, to), dy), d, to);
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+HWY_ATTR void ExpandVector(const ExpandCall<T>& call, int64_t at, T* to) {
+  const Vector<T> d;
+  const IndexVector<T> di;
+  auto dy = hn::Load(d, call.dy + at);
+  if (call.y != nullptr) dy = hn::IfThenElseZero(hn::Gt(hn::Load(d, call.y + at), hn::Zero(d)), dy);
+  if (call.argmax == nullptr) {
+    hn::Store(dy, d, to);
+    return;
+  }
+  const auto index = LoadIndices(di, call.argmax + at);
+  for (int64_t r = 0; r < call.window_rows; ++r) {
+    for (int64_t s = 0; s < call.window_columns; ++s) {
+      const auto here =
+          hn::Set(di, static_cast<hn::TFromD<IndexVector<T>>>(r * call.window_columns + s));
+      hn::Store(hn::IfThenElseZero(hn::RebindMask(d, hn::Eq(index, here)), dy), d,
+                to + r * call.to_row + s * kBatchBlock<T>);
+    }
+  }
+}
+
+template <typename T>
+HWY_ATTR void Expand(const ExpandCall<T>& call) {
+  for (int64_t j = 0; j < call.columns; ++j) {
+    for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
+      ExpandVector<T>(call, j * kBatchBlock<T> + part,
+                      call.to + j * call.window_columns * kBatchBlock<T> + part);
+    }
+  }
+}
+
+template <typename T>
+HWY_ATTR void SumLanes(const T* from, int64_t count, T* to) {
+  const Vector<T> d;
+  for (int64_t i = 0; i < count; ++i, from += kBatchBlock<T>) {
+    auto sum = hn::Load(d, from);
+    for (int64_t part = kLanes<T>; part < kBatchBlock<T>; part += kLanes<T>) {
+      sum = hn::Add(sum, hn::Load(d, from + part));
+    }
+    to[i] = hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+}
+
+template <typename T>
+HWY_ATTR void SumPixels(const T* from, int64_t pixels, T* sums) {
+  const Vector<T> d;
+  for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
+    auto sum = hn::Load(d, sums + part);
+    for (int64_t i = 0; i < pixels; ++i) {
+      sum = hn::Add(sum, hn::Load(d, from + i * kBatchBlock<T> + part));
+    }
+    hn::Store(sum, d, sums + part);
+  }
+}
+
+}  // namespace hr::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

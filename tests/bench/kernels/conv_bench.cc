@@ -1,0 +1,118 @@
+// Batch-blocked convolutions of LeNet's and of common shapes: microseconds, GFLOP/s and percent of
+// the machine's multiply-add peak, the best of many short runs. Usage: bench_conv [threads]
+// [repeats]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "tests/bench/kernels/fma_peak.h"
+
+namespace hr::cpu {
+namespace {
+
+struct Floats {
+  explicit Floats(int64_t count)
+      : data(static_cast<float*>(std::aligned_alloc(64, (count * sizeof(float) + 64) / 64 * 64))) {
+    for (int64_t i = 0; i < count; ++i) data.get()[i] = static_cast<float>(i % 7 - 3) / 8;
+  }
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  float* get() const { return data.get(); }
+  std::unique_ptr<float, Free> data;
+};
+
+struct Bench {
+  Lease threads;
+  int repeats;
+  double peak;
+
+  template <typename Body>
+  void Time(const std::string& name, double operations, Body&& body) const {
+    double best = 1e30;
+    for (int i = 0; i < repeats; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      body();
+      const std::chrono::duration<double, std::nano> took =
+          std::chrono::steady_clock::now() - start;
+      best = std::min(best, took.count());
+    }
+    std::printf("%-40s %9.1f us %8.1f GFLOP/s %5.1f %%\n", name.c_str(), best / 1e3,
+                operations / best, 100 * operations / best / peak);
+  }
+
+  void Conv(const std::string& name, const ConvShape& s, const ConvFusion& fusion) const {
+    const int slices = threads.threads();
+    const double operations = 2.0 * s.n * s.oc * s.oh * s.ow * s.Taps();
+    const int64_t in = BatchBlockedElements<float>(s.n, s.ic * s.ih * s.iw);
+    const int64_t out =
+        BatchBlockedElements<float>(s.n, s.oc * fusion.OutputRows(s) * fusion.OutputColumns(s));
+    Floats plain(in), x(in), y(out), w(s.oc * s.Taps()), bias(s.oc), dx(in), dy(out);
+    Floats dw(s.oc * s.Taps()), db(s.oc);
+    std::vector<uint8_t> argmax(out + 64);
+    uint8_t* where = argmax.data();
+    Floats scratch((ConvBackwardDataScratchBytes<float>(s, fusion, slices) +
+                    ConvBackwardWeightsScratchBytes<float>(s, fusion, slices)) /
+                   sizeof(float));
+    const ConvGradient<float> gradient{dy.get(), where, y.get()};
+    Time(name + " to blocked", 0,
+         [&] { ToBatchBlocked(threads, s.n, s.ic * s.ih * s.iw, plain.get(), x.get(), slices); });
+    Time(name + " forward", operations, [&] {
+      ConvForward<float>(threads, s, fusion, {x.get(), w.get(), bias.get(), y.get(), where},
+                         slices);
+    });
+    Time(name + " backward data", operations, [&] {
+      ConvBackwardData(threads, s, fusion, gradient, w.get(), dx.get(), slices, scratch.get());
+    });
+    Time(name + " backward weights", operations, [&] {
+      ConvBackwardWeights(threads, s, fusion, gradient, x.get(), dw.get(), db.get(), slices,
+                          scratch.get());
+    });
+  }
+};
+
+ConvShape Shape(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel, int64_t pad = 0,
+                int64_t stride = 1) {
+  ConvShape s;
+  s.n = n, s.ic = ic, s.ih = s.iw = size, s.oc = oc, s.kh = s.kw = kernel;
+  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = pad;
+  s.sh = s.sw = stride;
+  s.DeriveOutput();
+  return s;
+}
+
+void Run(int threads, int repeats) {
+  auto pool = CreateThreadPool(threads).value();
+  ThreadBudget budget(*pool);
+  Bench bench{budget.Acquire(threads, {}).value(), repeats, 0};
+  bench.peak = hr::bench::MeasureFmaPeak(bench.threads);
+  std::printf("%d threads, peak %.1f GFLOP/s\n", bench.threads.threads(), bench.peak);
+  const ConvFusion pooled{true, 2, 2}, relu{true};
+  for (const int64_t n : {64, 256}) {
+    const std::string batch = " n=" + std::to_string(n);
+    bench.Conv("5x5 1->20 28x28" + batch, Shape(n, 1, 28, 20, 5), pooled);
+    bench.Conv("5x5 20->50 12x12" + batch, Shape(n, 20, 12, 50, 5), pooled);
+  }
+  bench.Conv("3x3 16->16 32x32 n=32", Shape(32, 16, 32, 16, 3, 1), relu);
+  bench.Conv("3x3 64->64 28x28 n=16", Shape(16, 64, 28, 64, 3, 1), {});
+  bench.Conv("1x1 64->64 28x28 n=16", Shape(16, 64, 28, 64, 1), {});
+  bench.Conv("3x3/2 32->64 29x29 n=16", Shape(16, 32, 29, 64, 3, 1, 2), {});
+}
+
+}  // namespace
+}  // namespace hr::cpu
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
+  const int repeats = argc > 2 ? std::atoi(argv[2]) : 50;
+  if (threads < 1 || repeats < 1) {
+    std::fprintf(stderr, "usage: bench_conv [threads >= 1] [repeats >= 1]\n");
+    return 2;
+  }
+  hr::cpu::Run(threads, repeats);
+}

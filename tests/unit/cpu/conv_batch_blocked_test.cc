@@ -1,0 +1,204 @@
+#include "backends/cpu/kernels/conv_batch_blocked.h"
+
+#include <span>
+
+#include "tests/reference/conv.h"
+#include "tests/unit/cpu/kernel_testing.h"
+
+namespace hr::cpu {
+namespace {
+
+using reference::Values;
+
+std::string Describe(const ConvShape& s, const ConvFusion& f) {
+  std::string text;
+  for (int64_t v : {s.n,
+                    s.ic,
+                    s.ih,
+                    s.iw,
+                    s.oc,
+                    s.oh,
+                    s.ow,
+                    s.kh,
+                    s.kw,
+                    s.sh,
+                    s.sw,
+                    s.dh,
+                    s.dw,
+                    s.pad_top,
+                    s.pad_left,
+                    s.pad_bottom,
+                    s.pad_right,
+                    s.groups,
+                    int64_t{f.relu},
+                    f.pool_h,
+                    f.pool_w}) {
+    text += std::to_string(v) + " ";
+  }
+  return text;
+}
+
+class ConvBatchBlocked : public KernelTest {
+ protected:
+  ConvShape RandomShape() {
+    ConvShape s;
+    s.n = Uniform(1, 35);
+    s.groups = Uniform(0, 3) == 0 ? Uniform(2, 3) : 1;
+    s.ic = s.groups * Uniform(1, 4);
+    s.oc = s.groups * Uniform(1, 13);
+    s.kh = Uniform(1, 5), s.kw = Uniform(1, 7);
+    if (Uniform(0, 1) == 0) s.sh = Uniform(1, 3), s.sw = Uniform(1, 3);
+    if (Uniform(0, 2) == 0) s.dh = Uniform(1, 3), s.dw = Uniform(1, 3);
+    if (Uniform(0, 1) == 0) {
+      s.pad_top = Uniform(0, 3), s.pad_left = Uniform(0, 3);
+      s.pad_bottom = Uniform(0, 3), s.pad_right = Uniform(0, 3);
+    }
+    s.ih = (s.kh - 1) * s.dh + Uniform(1, 9);
+    s.iw = (s.kw - 1) * s.dw + Uniform(1, 13);
+    s.DeriveOutput();
+    return s;
+  }
+
+  ConvFusion RandomFusion(const ConvShape& s) {
+    ConvFusion f;
+    f.relu = Uniform(0, 1) == 0;
+    if (Uniform(0, 1) == 0) {
+      f.pool_h = std::min<int64_t>(s.oh, Uniform(1, 4));
+      f.pool_w = std::min<int64_t>(s.ow, Uniform(1, 8));
+    }
+    return f;
+  }
+
+  template <typename T>
+  void Check(const ConvShape& s, const ConvFusion& fusion);
+};
+
+PoolShape PoolOf(const ConvShape& s, const ConvFusion& fusion) {
+  PoolShape p;
+  p.n = s.n, p.c = s.oc, p.ih = s.oh, p.iw = s.ow;
+  p.kh = p.sh = fusion.pool_h, p.kw = p.sw = fusion.pool_w;
+  p.DeriveOutput();
+  return p;
+}
+
+// What the fused passes should give, made of separate definitions.
+struct Expected {
+  Values y, dx, dw, db;
+
+  Expected(const ConvShape& s, const ConvFusion& fusion, const Values& x, const Values& w,
+           const Values& bias, const Values& dy) {
+    const Values convolved = reference::Conv(s, x, w, bias);
+    Values active = convolved;
+    if (fusion.relu)
+      for (auto& v : active) v = std::max(v, 0.0);
+    std::vector<int64_t> chosen;
+    y = reference::MaxPool(PoolOf(s, fusion), active, &chosen);
+    Values back = reference::MaxPoolBackward(PoolOf(s, fusion), chosen, dy);
+    if (fusion.relu) {
+      for (size_t i = 0; i < back.size(); ++i) back[i] = convolved[i] > 0 ? back[i] : 0;
+    }
+    dx = reference::ConvBackwardData(s, w, back);
+    dw = reference::ConvBackwardWeights(s, x, back);
+    db = reference::ConvBackwardBias(s, back);
+  }
+};
+
+template <typename T>
+void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion) {
+  SCOPED_TRACE(Describe(s, fusion));
+  const int64_t in = s.ic * s.ih * s.iw;
+  const int64_t out = s.oc * fusion.OutputRows(s) * fusion.OutputColumns(s);
+  const Values x = Random(s.n * in), w = Random(s.oc * s.Taps()), dy = Random(s.n * out);
+  const Values bias = Uniform(0, 1) == 0 ? Random(s.oc) : Values();
+  const Expected expected(s, fusion, x, w, bias, dy);
+
+  Buffer<T> bx(BatchBlockedElements<T>(s.n, in)), bdx(bx.size());
+  Buffer<T> by(BatchBlockedElements<T>(s.n, out)), bdy(by.size());
+  Buffer<uint8_t> argmax(by.size());
+  Buffer<T> bw(s.oc * s.Taps()), bdw(bw.size()), bb(bias.size()), bdb(s.oc);
+  FillBlocked(bx, s.n, in, x);
+  FillBlocked(bdy, s.n, out, dy);
+  Fill(bw, w);
+  Fill(bb, bias);
+  const int slices = Uniform(1, 4);
+  const Lease threads = Threads(Uniform(1, 3));
+
+  ConvForward<T>(
+      threads, s, fusion,
+      {bx.data(), bw.data(), bias.empty() ? nullptr : bb.data(), by.data(), argmax.data()}, slices);
+  ExpectBlocked(by, s.n, out, expected.y, 8);
+
+  const ConvGradient<T> gradient{bdy.data(), argmax.data(), by.data()};
+  Buffer<T> data_scratch(ConvBackwardDataScratchBytes<T>(s, fusion, slices) / sizeof(T));
+  ConvBackwardData(threads, s, fusion, gradient, bw.data(), bdx.data(), slices,
+                   data_scratch.data());
+  ExpectBlocked(bdx, s.n, in, expected.dx, 8);
+
+  Buffer<T> scratch(ConvBackwardWeightsScratchBytes<T>(s, fusion, slices) / sizeof(T));
+  ConvBackwardWeights(threads, s, fusion, gradient, bx.data(), bdw.data(), bdb.data(), slices,
+                      scratch.data());
+  ExpectNear(bdw.data(), expected.dw, 32);
+  ExpectNear(bdb.data(), expected.db, 32);
+}
+
+TEST_P(ConvBatchBlocked, AgreesWithTheDefinition) {
+  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+    const ConvShape shape = RandomShape();
+    const ConvFusion fusion = RandomFusion(shape);
+    Check<float>(shape, fusion);
+    if (!HasFatalFailure()) Check<double>(shape, fusion);
+  }
+}
+
+ConvShape Square(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel, int64_t pad) {
+  ConvShape s;
+  s.n = n, s.ic = ic, s.ih = s.iw = size, s.oc = oc, s.kh = s.kw = kernel;
+  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = pad;
+  s.DeriveOutput();
+  return s;
+}
+
+// Shapes whose work is cut into several chunks of rows and of channels, and of the batch.
+TEST_P(ConvBatchBlocked, CutsLargeShapes) {
+  Check<float>(Square(2, 1, 44, 20, 5, 0), {true, 2, 2});
+  Check<float>(Square(1, 70, 9, 3, 5, 2), {true, 1, 1});
+  Check<float>(Square(50, 1, 6, 2, 3, 1), {});
+  Check<float>(Square(17, 3, 16, 2, 7, 3), {false, 3, 2});
+}
+
+// Only the number of slices may change the order of sums, not the number of threads.
+TEST_P(ConvBatchBlocked, IsTheSameOnAnyNumberOfThreads) {
+  const ConvShape s = Square(50, 2, 9, 3, 3, 1);
+  const ConvFusion fusion{true, 2, 2};
+  const int64_t in = s.ic * s.ih * s.iw, out = s.oc * 4 * 4;
+  Buffer<float> x(BatchBlockedElements<float>(s.n, in)), dy(BatchBlockedElements<float>(s.n, out));
+  FillBlocked(x, s.n, in, Random(s.n * in));
+  FillBlocked(dy, s.n, out, Random(s.n * out));
+  Buffer<float> w(s.oc * s.Taps());
+  Fill(w, Random(w.size()));
+  for (float& v : std::span(x.data(), x.size())) v *= 1.1f;
+  std::vector<float> first;
+  for (int threads = 1; threads <= 3; ++threads) {
+    Buffer<float> y(dy.size()), dx(x.size()), dw(w.size()), db(s.oc);
+    Buffer<uint8_t> argmax(y.size());
+    Buffer<float> scratch((ConvBackwardDataScratchBytes<float>(s, fusion, 8) +
+                           ConvBackwardWeightsScratchBytes<float>(s, fusion, 8)) /
+                          sizeof(float));
+    const Lease lease = Threads(threads);
+    ConvForward<float>(lease, s, fusion, {x.data(), w.data(), nullptr, y.data(), argmax.data()}, 8);
+    const ConvGradient<float> gradient{dy.data(), argmax.data(), nullptr};
+    ConvBackwardData(lease, s, fusion, gradient, w.data(), dx.data(), 8, scratch.data());
+    ConvBackwardWeights(lease, s, fusion, gradient, x.data(), dw.data(), db.data(), 8,
+                        scratch.data());
+    std::vector<float> all;
+    for (Buffer<float>* b : {&y, &dx, &dw, &db})
+      all.insert(all.end(), b->data(), b->data() + b->size());
+    if (first.empty()) first = all;
+    EXPECT_EQ(first, all) << threads << " threads";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, ConvBatchBlocked, testing::ValuesIn(AllTargets()), TargetName);
+
+}  // namespace
+}  // namespace hr::cpu

@@ -1,49 +1,17 @@
-// GFLOP/s of the portable matrix products, and how much of the FMA peak that is. The machine may be
-// busy with other work: each figure is the best of many short repeats.
+// GFLOP/s of the portable matrix products, and how much of the FMA peak that is: the best of many
+// short repeats.
 //   bench_gemm [threads]
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include "backends/cpu/kernels/gemm.h"
-#include "backends/cpu/kernels/gemm_kernels.h"
+#include "tests/kernels/fma_peak.h"
+#include "tests/kernels/measure.h"
 
 namespace hr::cpu {
 namespace {
-
-// The best time of one call, in seconds.
-template <typename Body>
-double BestSeconds(Body body) {
-  using Clock = std::chrono::steady_clock;
-  double best = 1e9, total = 0;
-  for (int repeat = 0; repeat < 5 || (total < 0.5 && repeat < 2000); ++repeat) {
-    const auto start = Clock::now();
-    body();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::min(best, seconds);
-    total += seconds;
-  }
-  return best;
-}
-
-// Multiply-adds on data in the first-level cache, all threads at once.
-double PeakGflops(const Lease& threads, int slices) {
-  const auto& kernels = KernelsForGemm<float>();
-  const int64_t rows = kernels.rows, columns = 2 * kernels.lanes, k = 128, repeats = 2000;
-  std::vector<float> a(static_cast<size_t>(rows * k), 1), b(static_cast<size_t>(columns * k), 1);
-  const double seconds = BestSeconds([&] {
-    threads.ParallelFor(slices, [&](int) {
-      alignas(64) float c[kMaxTileRows * kMaxTileRowBytes / 4];
-      for (int64_t i = 0; i < repeats; ++i) {
-        kernels.tile[1][1][rows - 1](
-            {k, a.data(), rows, b.data(), columns, columns, c, columns, false});
-      }
-    });
-  });
-  return 2.0 * static_cast<double>(rows * columns * k * repeats * slices) / seconds * 1e-9;
-}
 
 struct Case {
   const char* name;
@@ -59,9 +27,9 @@ void Measure(const Lease& threads, const Case& item, int slices, double peak) {
       std::max(GemmScratchBytes<float>(s, slices), GemmPackedBScratchBytes<float>(s, slices)));
   std::vector<float> packed(PackedBBytes<float>(s.n, s.k) / sizeof(float));
   PackB(threads, s.n, s.k, s.transpose_b, b.data(), s.ldb, packed.data(), slices);
-  const double plain = BestSeconds(
-      [&] { Gemm(threads, s, a.data(), b.data(), c.data(), {}, slices, scratch.data()); });
-  const double weights = BestSeconds([&] {
+  const double plain = bench::BestSeconds(
+      slices, [&] { Gemm(threads, s, a.data(), b.data(), c.data(), {}, slices, scratch.data()); });
+  const double weights = bench::BestSeconds(slices, [&] {
     GemmPackedB(threads, s, a.data(), packed.data(), c.data(), {}, slices, scratch.data());
   });
   const double flops =
@@ -104,7 +72,7 @@ int Main(int threads) {
   auto pool = CreateThreadPool(threads).value();
   ThreadBudget budget(*pool);
   const Lease lease = budget.Acquire(threads, {}).value();
-  const double peak = PeakGflops(lease, threads);
+  const double peak = bench::MeasureFmaPeak(lease);
   std::printf("%d threads, FMA peak %.1f GFLOP/s\n", threads, peak);
   for (const Case& item : kCases) Measure(lease, item, threads, peak);
   return 0;

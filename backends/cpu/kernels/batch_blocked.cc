@@ -1,8 +1,9 @@
 #include "backends/cpu/kernels/batch_blocked.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/partition.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/batch_blocked.cc"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backends/cpu/kernels/partition.h"
+
 namespace hr::cpu {
 
 // A sliding window over an image, with ONNX's meaning of strides, dilations and pads. The output
@@ -39,11 +41,6 @@ struct PoolShape : WindowShape {
   bool count_include_pad = false;
 };
 
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
 // The taps k in [0, kernel) for which output `out` reads inside [0, in): the input position of tap
 // k is out * stride - pad + k * dilation. Empty where none does.
 inline Range ValidTaps(int64_t out, int64_t stride, int64_t pad, int64_t dilation, int64_t kernel,
@@ -77,12 +74,5 @@ void ForEachColumnRun(const WindowShape& s, Range columns, Fn&& fn) {
     ow = end;
   }
 }
-
-// Part `index` of [0, total) cut into `parts` nearly equal ranges.
-inline Range PartOf(int64_t total, int64_t parts, int64_t index) {
-  return {total * index / parts, total * (index + 1) / parts};
-}
-
-inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace hr::cpu

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/gemm_kernels.h"
+#include "backends/cpu/kernels/partition.h"
 
 namespace hr::cpu {
 
@@ -54,8 +55,5 @@ GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& product, int 
 template <typename T>
 GemmBlocks MakeBlocks(const GemmKernels<T>& kernels, const Product<T>& product,
                       const GemmGrid& grid);
-
-inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
 }  // namespace hr::cpu

@@ -1,21 +1,21 @@
 #include "backends/cpu/kernels/batch_blocked.h"
 
-#include "tests/unit/cpu/kernel_testing.h"
+#include "tests/unit/cpu/blocked_testing.h"
 
 namespace hr::cpu {
 namespace {
 
-class BatchBlocked : public KernelTest {
+class BatchBlocked : public BlockedTest {
  protected:
   template <typename T>
   void RoundTrip(int64_t n, int64_t k) {
     SCOPED_TRACE(testing::Message() << n << " x " << k);
-    const auto values = Random(n * k);
+    const auto values = RandomValues(n * k);
     Buffer<T> plain(n * k), blocked(BatchBlockedElements<T>(n, k)), back(n * k);
     Fill(plain, values);
-    ToBatchBlocked(Threads(2), n, k, plain.data(), blocked.data(), 3);
+    ToBatchBlocked(three_, n, k, plain.data(), blocked.data(), 3);
     ExpectBlocked(blocked, n, k, values, 0);
-    FromBatchBlocked(Threads(2), n, k, blocked.data(), back.data(), 3);
+    FromBatchBlocked(three_, n, k, blocked.data(), back.data(), 3);
     ExpectNear(back.data(), values, 0);
   }
 };
@@ -34,7 +34,7 @@ TEST_P(BatchBlocked, ConvertsThereAndBack) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, BatchBlocked, testing::ValuesIn(AllTargets()), TargetName);
+HR_KERNEL_TESTS(BatchBlocked);
 
 }  // namespace
 }  // namespace hr::cpu

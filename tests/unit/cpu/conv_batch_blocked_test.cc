@@ -3,7 +3,7 @@
 #include <span>
 
 #include "tests/reference/conv.h"
-#include "tests/unit/cpu/kernel_testing.h"
+#include "tests/unit/cpu/blocked_testing.h"
 
 namespace hr::cpu {
 namespace {
@@ -38,33 +38,33 @@ std::string Describe(const ConvShape& s, const ConvFusion& f) {
   return text;
 }
 
-class ConvBatchBlocked : public KernelTest {
+class ConvBatchBlocked : public BlockedTest {
  protected:
   ConvShape RandomShape() {
     ConvShape s;
-    s.n = Uniform(1, 35);
-    s.groups = Uniform(0, 3) == 0 ? Uniform(2, 3) : 1;
-    s.ic = s.groups * Uniform(1, 4);
-    s.oc = s.groups * Uniform(1, 13);
-    s.kh = Uniform(1, 5), s.kw = Uniform(1, 7);
-    if (Uniform(0, 1) == 0) s.sh = Uniform(1, 3), s.sw = Uniform(1, 3);
-    if (Uniform(0, 2) == 0) s.dh = Uniform(1, 3), s.dw = Uniform(1, 3);
-    if (Uniform(0, 1) == 0) {
-      s.pad_top = Uniform(0, 3), s.pad_left = Uniform(0, 3);
-      s.pad_bottom = Uniform(0, 3), s.pad_right = Uniform(0, 3);
+    s.n = RandomInt(1, 35);
+    s.groups = RandomInt(0, 3) == 0 ? RandomInt(2, 3) : 1;
+    s.ic = s.groups * RandomInt(1, 4);
+    s.oc = s.groups * RandomInt(1, 13);
+    s.kh = RandomInt(1, 5), s.kw = RandomInt(1, 7);
+    if (RandomInt(0, 1) == 0) s.sh = RandomInt(1, 3), s.sw = RandomInt(1, 3);
+    if (RandomInt(0, 2) == 0) s.dh = RandomInt(1, 3), s.dw = RandomInt(1, 3);
+    if (RandomInt(0, 1) == 0) {
+      s.pad_top = RandomInt(0, 3), s.pad_left = RandomInt(0, 3);
+      s.pad_bottom = RandomInt(0, 3), s.pad_right = RandomInt(0, 3);
     }
-    s.ih = (s.kh - 1) * s.dh + Uniform(1, 9);
-    s.iw = (s.kw - 1) * s.dw + Uniform(1, 13);
+    s.ih = (s.kh - 1) * s.dh + RandomInt(1, 9);
+    s.iw = (s.kw - 1) * s.dw + RandomInt(1, 13);
     s.DeriveOutput();
     return s;
   }
 
   ConvFusion RandomFusion(const ConvShape& s) {
     ConvFusion f;
-    f.relu = Uniform(0, 1) == 0;
-    if (Uniform(0, 1) == 0) {
-      f.pool_h = std::min<int64_t>(s.oh, Uniform(1, 4));
-      f.pool_w = std::min<int64_t>(s.ow, Uniform(1, 8));
+    f.relu = RandomInt(0, 1) == 0;
+    if (RandomInt(0, 1) == 0) {
+      f.pool_h = std::min<int64_t>(s.oh, RandomInt(1, 4));
+      f.pool_w = std::min<int64_t>(s.ow, RandomInt(1, 8));
     }
     return f;
   }
@@ -108,8 +108,9 @@ void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion) {
   SCOPED_TRACE(Describe(s, fusion));
   const int64_t in = s.ic * s.ih * s.iw;
   const int64_t out = s.oc * fusion.OutputRows(s) * fusion.OutputColumns(s);
-  const Values x = Random(s.n * in), w = Random(s.oc * s.Taps()), dy = Random(s.n * out);
-  const Values bias = Uniform(0, 1) == 0 ? Random(s.oc) : Values();
+  const Values x = RandomValues(s.n * in), w = RandomValues(s.oc * s.Taps()),
+               dy = RandomValues(s.n * out);
+  const Values bias = RandomInt(0, 1) == 0 ? RandomValues(s.oc) : Values();
   const Expected expected(s, fusion, x, w, bias, dy);
 
   Buffer<T> bx(BatchBlockedElements<T>(s.n, in)), bdx(bx.size());
@@ -120,8 +121,8 @@ void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion) {
   FillBlocked(bdy, s.n, out, dy);
   Fill(bw, w);
   Fill(bb, bias);
-  const int slices = Uniform(1, 4);
-  const Lease threads = Threads(Uniform(1, 3));
+  const int slices = RandomInt(1, 4);
+  const Lease& threads = RandomInt(0, 1) == 0 ? one_ : three_;
 
   ConvForward<T>(
       threads, s, fusion,
@@ -172,33 +173,33 @@ TEST_P(ConvBatchBlocked, IsTheSameOnAnyNumberOfThreads) {
   const ConvFusion fusion{true, 2, 2};
   const int64_t in = s.ic * s.ih * s.iw, out = s.oc * 4 * 4;
   Buffer<float> x(BatchBlockedElements<float>(s.n, in)), dy(BatchBlockedElements<float>(s.n, out));
-  FillBlocked(x, s.n, in, Random(s.n * in));
-  FillBlocked(dy, s.n, out, Random(s.n * out));
+  FillBlocked(x, s.n, in, RandomValues(s.n * in));
+  FillBlocked(dy, s.n, out, RandomValues(s.n * out));
   Buffer<float> w(s.oc * s.Taps());
-  Fill(w, Random(w.size()));
+  Fill(w, RandomValues(w.size()));
   for (float& v : std::span(x.data(), x.size())) v *= 1.1f;
   std::vector<float> first;
-  for (int threads = 1; threads <= 3; ++threads) {
+  for (const Lease* threads : {&one_, static_cast<const Lease*>(&three_)}) {
     Buffer<float> y(dy.size()), dx(x.size()), dw(w.size()), db(s.oc);
     Buffer<uint8_t> argmax(y.size());
     Buffer<float> scratch((ConvBackwardDataScratchBytes<float>(s, fusion, 8) +
                            ConvBackwardWeightsScratchBytes<float>(s, fusion, 8)) /
                           sizeof(float));
-    const Lease lease = Threads(threads);
-    ConvForward<float>(lease, s, fusion, {x.data(), w.data(), nullptr, y.data(), argmax.data()}, 8);
+    ConvForward<float>(*threads, s, fusion, {x.data(), w.data(), nullptr, y.data(), argmax.data()},
+                       8);
     const ConvGradient<float> gradient{dy.data(), argmax.data(), nullptr};
-    ConvBackwardData(lease, s, fusion, gradient, w.data(), dx.data(), 8, scratch.data());
-    ConvBackwardWeights(lease, s, fusion, gradient, x.data(), dw.data(), db.data(), 8,
+    ConvBackwardData(*threads, s, fusion, gradient, w.data(), dx.data(), 8, scratch.data());
+    ConvBackwardWeights(*threads, s, fusion, gradient, x.data(), dw.data(), db.data(), 8,
                         scratch.data());
     std::vector<float> all;
     for (Buffer<float>* b : {&y, &dx, &dw, &db})
       all.insert(all.end(), b->data(), b->data() + b->size());
     if (first.empty()) first = all;
-    EXPECT_EQ(first, all) << threads << " threads";
+    EXPECT_EQ(first, all) << threads->threads() << " threads";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ConvBatchBlocked, testing::ValuesIn(AllTargets()), TargetName);
+HR_KERNEL_TESTS(ConvBatchBlocked);
 
 }  // namespace
 }  // namespace hr::cpu

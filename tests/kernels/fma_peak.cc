@@ -1,10 +1,9 @@
-#include "tests/bench/kernels/fma_peak.h"
+#include "tests/kernels/fma_peak.h"
 
-#include <algorithm>
-#include <chrono>
+#include "tests/kernels/measure.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tests/bench/kernels/fma_peak.cc"
+#define HWY_TARGET_INCLUDE "tests/kernels/fma_peak.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h.
 #include <hwy/highway.h>
@@ -40,21 +39,16 @@ namespace hr::bench {
 HWY_EXPORT(MultiplyAdd);
 
 double MeasureFmaPeak(const Lease& threads) {
-  double best = 0;
-  for (int repeat = 0; repeat < 30; ++repeat) {
-    const auto start = std::chrono::steady_clock::now();
-    double operations[64] = {};
-    const int tasks = std::min(64, threads.threads());
+  const int tasks = threads.threads();
+  double operations = 0;
+  const double seconds = BestSeconds(tasks, [&] {
     threads.ParallelFor(tasks, [&](int task) {
       float sink = 0;
-      operations[task] = HWY_DYNAMIC_DISPATCH(MultiplyAdd)(50'000, &sink);
+      const double done = HWY_DYNAMIC_DISPATCH(MultiplyAdd)(50'000, &sink);
+      if (task == 0) operations = done;
     });
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-    double total = 0;
-    for (const double o : operations) total += o;
-    best = std::max(best, total / took.count());
-  }
-  return best;
+  });
+  return operations * tasks / seconds * 1e-9;
 }
 
 }  // namespace hr::bench

@@ -2,7 +2,6 @@
 // the machine's multiply-add peak, the best of many short runs. Usage: bench_conv [threads]
 // [repeats]
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -10,7 +9,8 @@
 #include <vector>
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
-#include "tests/bench/kernels/fma_peak.h"
+#include "tests/kernels/fma_peak.h"
+#include "tests/kernels/measure.h"
 
 namespace hr::cpu {
 namespace {
@@ -29,21 +29,13 @@ struct Floats {
 
 struct Bench {
   Lease threads;
-  int repeats;
   double peak;
 
   template <typename Body>
   void Time(const std::string& name, double operations, Body&& body) const {
-    double best = 1e30;
-    for (int i = 0; i < repeats; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      body();
-      const std::chrono::duration<double, std::nano> took =
-          std::chrono::steady_clock::now() - start;
-      best = std::min(best, took.count());
-    }
-    std::printf("%-40s %9.1f us %8.1f GFLOP/s %5.1f %%\n", name.c_str(), best / 1e3,
-                operations / best, 100 * operations / best / peak);
+    const double nanos = 1e9 * bench::BestSeconds(threads.threads(), body);
+    std::printf("%-40s %9.1f us %8.1f GFLOP/s %5.1f %%\n", name.c_str(), nanos / 1e3,
+                operations / nanos, 100 * operations / nanos / peak);
   }
 
   void Conv(const std::string& name, const ConvShape& s, const ConvFusion& fusion) const {
@@ -86,11 +78,11 @@ ConvShape Shape(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel,
   return s;
 }
 
-void Run(int threads, int repeats) {
+void Run(int threads) {
   auto pool = CreateThreadPool(threads).value();
   ThreadBudget budget(*pool);
-  Bench bench{budget.Acquire(threads, {}).value(), repeats, 0};
-  bench.peak = hr::bench::MeasureFmaPeak(bench.threads);
+  Bench bench{budget.Acquire(threads, {}).value(), 0};
+  bench.peak = bench::MeasureFmaPeak(bench.threads);
   std::printf("%d threads, peak %.1f GFLOP/s\n", bench.threads.threads(), bench.peak);
   const ConvFusion pooled{true, 2, 2}, relu{true};
   for (const int64_t n : {64, 256}) {
@@ -107,12 +99,4 @@ void Run(int threads, int repeats) {
 }  // namespace
 }  // namespace hr::cpu
 
-int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int repeats = argc > 2 ? std::atoi(argv[2]) : 50;
-  if (threads < 1 || repeats < 1) {
-    std::fprintf(stderr, "usage: bench_conv [threads >= 1] [repeats >= 1]\n");
-    return 2;
-  }
-  hr::cpu::Run(threads, repeats);
-}
+int main(int argc, char** argv) { hr::cpu::Run(argc > 1 ? std::atoi(argv[1]) : 2); }

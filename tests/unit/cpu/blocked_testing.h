@@ -4,17 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <hwy/targets.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
-#include <random>
 #include <vector>
 
 #include "backends/cpu/kernels/batch_blocked.h"
-#include "runtime/base/executor.h"
+#include "tests/unit/cpu/kernel_fixture.h"
 
 namespace hr::cpu {
 
@@ -47,38 +43,15 @@ class Buffer {
   std::vector<unsigned char> bytes_;
 };
 
-class KernelTest : public testing::TestWithParam<int64_t> {
+class BlockedTest : public KernelTest {
  protected:
-  KernelTest() { hwy::SetSupportedTargetsForTest(GetParam()); }
-  ~KernelTest() override { hwy::SetSupportedTargetsForTest(0); }
-
-  Lease Threads(int count) { return budget_.Acquire(count, {}).value(); }
-  int Uniform(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  std::vector<double> Random(int64_t count) {
-    std::vector<double> values(count);
-    // Multiples of 1/64: sums of few products are then exact, and ties in max pooling happen.
-    for (auto& v : values) v = Uniform(-64, 64) / 64.0;
+  // Multiples of 1/64, so that ties in max pooling happen.
+  std::vector<double> RandomValues(int64_t count) {
+    std::vector<double> values(static_cast<size_t>(count));
+    for (double& v : values) v = static_cast<double>(RandomInt(-64, 64)) / 64;
     return values;
   }
-
- private:
-  std::mt19937 random_{20240501};
-  std::unique_ptr<Executor> pool_ = CreateThreadPool(3).value();
-  ThreadBudget budget_{*pool_};
 };
-
-// The instruction sets that this CPU has and the library is built for
-// (backends/cpu/CMakeLists.txt).
-inline std::vector<int64_t> AllTargets() {
-  std::vector<int64_t> targets = hwy::SupportedAndGeneratedTargets();
-#if HWY_ARCH_X86
-  std::erase_if(targets, [](int64_t t) { return (t & (HWY_SSSE3 | HWY_SSE4)) != 0; });
-#endif
-  return targets;
-}
-inline std::string TargetName(const testing::TestParamInfo<int64_t>& info) {
-  return hwy::TargetName(info.param);
-}
 
 template <typename T>
 void Fill(Buffer<T>& to, const std::vector<double>& from) {

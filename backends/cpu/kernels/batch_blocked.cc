@@ -14,6 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 // to[j * to_stride + i] = from[i * from_stride + j] for 16 bytes of i and j.
 template <typename T>
@@ -69,6 +70,7 @@ void TransposeDouble(const double* from, int64_t from_stride, int64_t rows, int6
   Transpose(from, from_stride, rows, columns, to, to_stride);
 }
 
+}  // namespace
 }  // namespace hr::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

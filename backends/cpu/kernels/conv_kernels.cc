@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
+namespace {
 
 // Tiles as large as the registers allow: sums, inputs and one weight.
 inline constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64;
@@ -76,6 +77,7 @@ const ConvKernels<double>& DoubleKernels() {
   return kTable;
 }
 
+}  // namespace
 }  // namespace hr::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -24,6 +24,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+// Of one source file: another may use the same names.
+namespace {
 
 // The vector of (a part of) a block. Arrays of vectors need a size known to the compiler.
 template <typename T>
@@ -159,6 +161,7 @@ HWY_ATTR void Weights(const WeightsCall<T>& call) {
   }
 }
 
+}  // namespace
 }  // namespace hr::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

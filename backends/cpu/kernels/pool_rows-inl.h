@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
+namespace {
 
 template <typename T>
 using IndexVector = hn::RebindToUnsigned<Vector<T>>;
@@ -179,6 +180,7 @@ HWY_ATTR void SumPixels(const T* from, int64_t pixels, T* sums) {
   }
 }
 
+}  // namespace
 }  // namespace hr::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -274,6 +274,13 @@ Status GraphBuilder::AddSignature(graph::Signature signature) {
   return {};
 }
 
+graph::Signature& GraphBuilder::SignatureNamed(std::string_view name) {
+  for (graph::Signature& signature : module_.signatures) {
+    if (signature.name == name) return signature;
+  }
+  return module_.signatures.emplace_back(graph::Signature{.name = std::string(name)});
+}
+
 void GraphBuilder::SetMetadata(std::string_view key, std::string_view value) {
   module_.metadata[std::string(key)] = value;
 }

@@ -61,6 +61,8 @@ class GraphBuilder final : public ops::Emitter {
   Result<ValueId> RequireOutput(NodeId node, size_t index) override;
 
   Status AddSignature(graph::Signature signature);
+  // The signature with this name, new where there is none. Valid until the next one is added.
+  graph::Signature& SignatureNamed(std::string_view name);
   void SetMetadata(std::string_view key, std::string_view value);
   Status RenameValue(ValueId value, std::string_view name);
   // Nodes emitted while it is set are called "scope/…".

@@ -1,0 +1,119 @@
+// The region level: what a session sees of a backend, and what a plugin's table exports.
+//
+// A region is the part of a plan that one device runs: a graph::Module whose types are all concrete
+// and which has one signature. Its buffers are numbered slots, in this order: the signature's
+// inputs, the constants, the variables, the signature's outputs. The module never carries the bytes
+// of constants or variables for a backend behind a plugin; a backend in the same process may read
+// constants through the module.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/cancel.h"
+#include "runtime/base/executor.h"
+#include "runtime/base/log.h"
+#include "runtime/device/tensor.h"
+
+namespace hr {
+
+namespace graph {
+struct Module;
+}
+namespace ops {
+class OpRegistry;
+}
+
+// A mark in a stream. Thread-safe.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual bool Done() = 0;
+  virtual Status Synchronize(const CallLimits& limits) = 0;
+};
+
+// A queue of work on one device, executed in order. Used by one thread at a time.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void* native_handle() { return nullptr; }  // e.g. cudaStream_t
+  virtual Status Record(Event& event) = 0;
+  virtual Status Wait(Event& event) = 0;
+  virtual Status Synchronize(const CallLimits& limits) = 0;
+};
+
+// What one run gives its kernels. Outlives the run; shared by all its threads.
+struct RunContext {
+  const Lease& threads;
+  CallLimits limits;
+  uint64_t seed = 0;  // of the session
+  int64_t step = 0;   // counts the session's runs that draw random numbers or write variables
+  Stream* stream = nullptr;
+  // Set when the first variable is about to be written: from then on cancel is ignored, and a
+  // failure leaves variables half updated.
+  bool* update_begun = nullptr;
+};
+
+// One instance of an executable with its own arena. Used by one thread at a time.
+class Invocation {
+ public:
+  virtual ~Invocation() = default;
+  // The memory of a slot until the next Bind of it; 64-byte aligned unless the slot is an input.
+  virtual void Bind(uint32_t slot, void* data) = 0;
+  // All slots must be bound. Where `context.stream` is given the work is only queued.
+  virtual Status Run(const RunContext& context) = 0;
+};
+
+// A compiled region. Thread-safe.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual Result<std::unique_ptr<Invocation>> Instantiate() = 0;
+  virtual size_t arena_bytes() const = 0;
+  // Steps, kernels and memory, as JSON.
+  virtual std::string Describe() const = 0;
+};
+
+struct CompileOptions {
+  Allocator* allocator = nullptr;
+  const ops::OpRegistry* operators = nullptr;  // the env's, custom operators included
+  LogSink* log = nullptr;
+  int threads = 1;  // how finely kernels cut their work
+  bool fuse = true;
+  bool deterministic = true;
+};
+
+struct DeviceInfo {
+  DeviceId id;
+  std::string name;         // "CPU:0"
+  std::string description;  // of the hardware
+  int64_t memory_bytes = 0;
+};
+
+// One device of a backend. Thread-safe.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual Allocator& allocator() = 0;
+  // Between this device's memory and the host's, or within either.
+  virtual Status Copy(void* to, const void* from, size_t bytes, Stream* stream) = 0;
+  virtual Result<std::unique_ptr<Stream>> CreateStream() = 0;
+  virtual Result<std::unique_ptr<Event>> CreateEvent() = 0;
+  // For each node of the region's main graph, whether this device takes it.
+  virtual std::vector<bool> Supports(const graph::Module& region) = 0;
+  virtual Result<std::unique_ptr<Executable>> Compile(const graph::Module& region,
+                                                      const CompileOptions& options) = 0;
+};
+
+// A family of devices: "cpu", "cuda", or a plugin's.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::span<const std::unique_ptr<Device>> devices() = 0;
+};
+
+}  // namespace hr

@@ -1,0 +1,181 @@
+#include "runtime/engine/program.h"
+
+#include <algorithm>
+
+#include "runtime/base/json_writer.h"
+#include "runtime/engine/arena_planner.h"
+
+namespace hr::engine {
+
+BufferIndex ProgramBuilder::AddArena(size_t bytes) {
+  buffers_.push_back({.bytes = bytes});
+  return static_cast<BufferIndex>(buffers_.size() - 1);
+}
+
+BufferIndex ProgramBuilder::AddSlot(uint32_t slot) {
+  buffers_.push_back({.slot = slot});
+  return static_cast<BufferIndex>(buffers_.size() - 1);
+}
+
+BufferIndex ProgramBuilder::AddView(BufferIndex of, size_t offset) {
+  buffers_.push_back({.base = of, .offset = offset});
+  return static_cast<BufferIndex>(buffers_.size() - 1);
+}
+
+void ProgramBuilder::AddStep(StepSpec step) { steps_.push_back(std::move(step)); }
+
+BufferIndex ProgramBuilder::Root(BufferIndex buffer, size_t* offset) const {
+  while (buffers_[buffer].base != kNoBuffer) {
+    *offset += buffers_[buffer].offset;
+    buffer = buffers_[buffer].base;
+  }
+  return buffer;
+}
+
+namespace {
+
+// Steps between which a root buffer is in use.
+struct Span {
+  uint32_t first = UINT32_MAX;
+  uint32_t last = 0;
+  void Touch(uint32_t step) {
+    first = std::min(first, step);
+    last = std::max(last, step);
+  }
+};
+
+}  // namespace
+
+// Turns the output of a step into a view of an input that dies there, where both lie in the arena
+// and the output needs no more room.
+void ProgramBuilder::ShareInPlace() {
+  std::vector<Span> spans(buffers_.size());
+  auto root = [&](BufferIndex buffer) {
+    size_t offset = 0;
+    return Root(buffer, &offset);
+  };
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    for (const Operand& operand : steps_[i].operands) {
+      if (operand.buffer != kNoBuffer) spans[root(operand.buffer)].Touch(i);
+    }
+  }
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    for (auto [out, in] : steps_[i].in_place) {
+      BufferIndex to = steps_[i].operands[out].buffer;
+      BufferIndex from = steps_[i].operands[in].buffer;
+      if (to == kNoBuffer || from == kNoBuffer) continue;
+      size_t from_offset = 0;
+      BufferIndex from_root = Root(from, &from_offset);
+      bool arena_both = buffers_[to].base == kNoBuffer && buffers_[to].slot == UINT32_MAX &&
+                        buffers_[from_root].slot == UINT32_MAX;
+      if (!arena_both || spans[from_root].last != i || spans[to].first != i || to == from_root) continue;
+      if (from_offset != 0 || buffers_[to].bytes > buffers_[from_root].bytes) continue;
+      buffers_[to].base = from_root;
+      buffers_[to].offset = 0;
+      spans[from_root].last = std::max(spans[from_root].last, spans[to].last);
+      break;
+    }
+  }
+}
+
+Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, uint32_t slot_count) {
+  ShareInPlace();
+  auto program = std::make_unique<Program>();
+  program->allocator_ = &allocator;
+  program->slot_places_.resize(slot_count);
+  std::vector<Span> spans(buffers_.size());
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    for (const Operand& operand : steps_[i].operands) {
+      size_t offset = 0;
+      if (operand.buffer != kNoBuffer) spans[Root(operand.buffer, &offset)].Touch(i);
+    }
+    if (steps_[i].writes_variables) program->first_write_ = std::min(program->first_write_, i);
+  }
+  std::vector<Lifetime> lifetimes;
+  std::vector<uint32_t> lifetime_of(buffers_.size(), UINT32_MAX);
+  for (BufferIndex b = 0; b < buffers_.size(); ++b) {
+    const BufferSpec& buffer = buffers_[b];
+    if (buffer.base != kNoBuffer || buffer.slot != UINT32_MAX || spans[b].first == UINT32_MAX) continue;
+    lifetime_of[b] = static_cast<uint32_t>(lifetimes.size());
+    lifetimes.push_back({buffer.bytes, spans[b].first, spans[b].last});
+  }
+  ArenaLayout layout = PlanArena(lifetimes);
+  program->arena_bytes_ = layout.bytes;
+  for (const StepSpec& step : steps_) {
+    program->steps_.push_back({step.kernel.get(), static_cast<uint32_t>(program->places_.size())});
+    for (const Operand& operand : step.operands) {
+      Program::Place place{.null = operand.buffer == kNoBuffer};
+      if (!place.null) {
+        BufferIndex base = Root(operand.buffer, &place.offset);
+        place.slot = buffers_[base].slot;
+        if (place.slot == UINT32_MAX) {
+          place.offset += layout.offsets[lifetime_of[base]];
+        } else {
+          program->slot_places_[place.slot].push_back(
+              static_cast<uint32_t>(program->places_.size()));
+        }
+      }
+      program->places_.push_back(place);
+    }
+  }
+  program->specs_ = std::move(steps_);
+  return program;
+}
+
+class ProgramInvocation final : public Invocation {
+ public:
+  ProgramInvocation(const Program& program, Block arena)
+      : program_(program), arena_(std::move(arena)), operands_(program.places_.size(), nullptr) {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const Program::Place& place = program.places_[i];
+      if (!place.null && place.slot == UINT32_MAX) operands_[i] = arena_.begin() + place.offset;
+    }
+  }
+
+  void Bind(uint32_t slot, void* data) override {
+    for (uint32_t i : program_.slot_places_[slot]) {
+      operands_[i] = static_cast<std::byte*>(data) + program_.places_[i].offset;
+    }
+  }
+
+  Status Run(const RunContext& context) override {
+    const auto& steps = program_.steps_;
+    for (uint32_t i = 0; i < steps.size(); ++i) {
+      if (i < program_.first_write_) {
+        HR_RETURN_IF_ERROR(context.limits.Check());
+      } else if (i == program_.first_write_ && context.update_begun != nullptr) {
+        HR_RETURN_IF_ERROR(context.limits.Check());
+        *context.update_begun = true;
+      }
+      Status status = steps[i].kernel->Run(operands_.data() + steps[i].first_operand, context);
+      if (!status.ok()) return std::move(status).WithNode(program_.specs_[i].node);
+    }
+    return {};
+  }
+
+ private:
+  const Program& program_;
+  Block arena_;
+  std::vector<void*> operands_;
+};
+
+Result<std::unique_ptr<Invocation>> Program::Instantiate() {
+  HR_ASSIGN_OR_RETURN(Block arena, Block::Create(*allocator_, arena_bytes_));
+  return std::unique_ptr<Invocation>(std::make_unique<ProgramInvocation>(*this, std::move(arena)));
+}
+
+std::string Program::Describe() const {
+  JsonWriter json;
+  json.BeginObject().Field("arena_bytes", arena_bytes_).Key("steps").BeginArray();
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    json.BeginObject()
+        .Field("node", specs_[i].node)
+        .Field("kernel", specs_[i].kernel->Describe())
+        .Field("writes_variables", specs_[i].writes_variables)
+        .EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.Take();
+}
+
+}  // namespace hr::engine

@@ -1,0 +1,92 @@
+// A compiled region as a list of steps over buffers at fixed places: what backends that run kernels
+// one after the other share. A run is a walk over the steps: no allocation, hashing or locking.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/kernel.h"
+
+namespace hr::engine {
+
+using BufferIndex = uint32_t;
+inline constexpr BufferIndex kNoBuffer = UINT32_MAX;
+
+enum class Access : uint8_t { kRead, kWrite, kReadWrite };
+
+struct Operand {
+  BufferIndex buffer = kNoBuffer;  // kNoBuffer: a null operand
+  Access access = Access::kRead;
+};
+
+struct StepSpec {
+  std::unique_ptr<Kernel> kernel;
+  std::vector<Operand> operands;
+  // Pairs (output, input) of operands that may share memory when the input dies here.
+  std::vector<std::pair<uint32_t, uint32_t>> in_place;
+  std::string node;  // for errors and inspection
+  bool writes_variables = false;
+};
+
+class Program;
+
+class ProgramBuilder {
+ public:
+  // Memory of the arena, alive from its first to its last step.
+  BufferIndex AddArena(size_t bytes);
+  // Memory bound from outside.
+  BufferIndex AddSlot(uint32_t slot);
+  // `bytes` at `offset` of another buffer.
+  BufferIndex AddView(BufferIndex of, size_t offset);
+  void AddStep(StepSpec step);
+  size_t step_count() const { return steps_.size(); }
+
+  Result<std::unique_ptr<Program>> Build(Allocator& allocator, uint32_t slot_count);
+
+ private:
+  friend class Program;
+  struct BufferSpec {
+    size_t bytes = 0;
+    uint32_t slot = UINT32_MAX;     // of external memory
+    BufferIndex base = kNoBuffer;   // of a view
+    size_t offset = 0;
+  };
+  BufferIndex Root(BufferIndex buffer, size_t* offset) const;
+  void ShareInPlace();
+
+  std::vector<BufferSpec> buffers_;
+  std::vector<StepSpec> steps_;
+};
+
+class Program final : public Executable {
+ public:
+  Result<std::unique_ptr<Invocation>> Instantiate() override;
+  size_t arena_bytes() const override { return arena_bytes_; }
+  std::string Describe() const override;
+
+ private:
+  friend class ProgramBuilder;
+  friend class ProgramInvocation;
+
+  struct Step {
+    const Kernel* kernel;
+    uint32_t first_operand;
+  };
+  // Where an operand lies: in the arena, or in a slot.
+  struct Place {
+    uint32_t slot = UINT32_MAX;
+    bool null = false;
+    size_t offset = 0;
+  };
+
+  Allocator* allocator_ = nullptr;
+  size_t arena_bytes_ = 0;
+  uint32_t first_write_ = UINT32_MAX;  // the update phase begins here
+  std::vector<Step> steps_;
+  std::vector<Place> places_;                       // of all operands, step after step
+  std::vector<std::vector<uint32_t>> slot_places_;  // slot → indices into places_
+  std::vector<StepSpec> specs_;                     // owns the kernels
+};
+
+}  // namespace hr::engine

@@ -1,0 +1,200 @@
+#include "runtime/session/call.h"
+
+#include <algorithm>
+
+#include "runtime/base/errors.h"
+
+namespace hr::session {
+
+Result<std::unique_ptr<Call>> Call::Create(std::shared_ptr<Session> session,
+                                           std::string_view name) {
+  HR_ASSIGN_OR_RETURN(const graph::Signature* signature, session->model().FindSignature(name));
+  std::unique_ptr<Call> call(new Call(std::move(session)));
+  for (const graph::Port& port : signature->inputs) {
+    call->inputs_.push_back({.name = port.name, .value = port.value});
+  }
+  for (const graph::Port& port : signature->outputs) {
+    call->outputs_.push_back({.name = port.name, .value = port.value});
+  }
+  call->targets_ = signature->targets;
+  return call;
+}
+
+Result<std::unique_ptr<Call>> Call::Create(std::shared_ptr<Session> session,
+                                           std::span<const std::string> feeds,
+                                           std::span<const std::string> fetches,
+                                           std::span<const std::string> targets) {
+  const Model& model = session->model();
+  std::unique_ptr<Call> call(new Call(session));
+  for (const std::string& feed : feeds) {
+    HR_ASSIGN_OR_RETURN(graph::ValueId value, model.FindValue(feed));
+    call->inputs_.push_back({.name = feed, .value = value});
+  }
+  for (const std::string& fetch : fetches) {
+    HR_ASSIGN_OR_RETURN(graph::ValueId value, model.FindValue(fetch));
+    call->outputs_.push_back({.name = fetch, .value = value});
+  }
+  for (const std::string& target : targets) {
+    HR_ASSIGN_OR_RETURN(graph::NodeId node, model.FindNode(target));
+    call->targets_.push_back(node);
+  }
+  return call;
+}
+
+Result<Call::Input*> Call::FindInput(std::string_view name) {
+  std::vector<std::string> names;
+  for (Input& input : inputs_) {
+    if (input.name == name) return &input;
+    names.push_back(input.name);
+  }
+  return NotFound("the call has no input '", name, "'; it has: ", Join(names));
+}
+
+Result<size_t> Call::FindOutput(std::string_view name) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].name == name) return i;
+    names.push_back(outputs_[i].name);
+  }
+  return NotFound("the call has no output '", name, "'; it has: ", Join(names));
+}
+
+Status Call::BindInput(Input& input, Tensor tensor) {
+  if (!tensor.defined()) return InvalidArgument("input '", input.name, "' got no tensor");
+  if (tensor.device().type != DeviceType::kCpu) {
+    return InvalidArgument("input '", input.name, "' takes CPU memory, got memory of ",
+                           DeviceName(tensor.device()));
+  }
+  HR_ASSIGN_OR_RETURN(tensor, tensor.Contiguous(session_->env().allocator()));
+  bool same = input.tensor.defined() && input.tensor.dtype() == tensor.dtype() &&
+              input.tensor.dims() == tensor.dims();
+  if (!same) shapes_changed_ = true;
+  input.tensor = std::move(tensor);
+  if (!shapes_changed_) {
+    auto i = static_cast<size_t>(&input - inputs_.data());
+    invocation_->Bind(plan_->input_slot(i), input.tensor.data());
+  }
+  return {};
+}
+
+Status Call::Bind(std::string_view name, Tensor tensor) {
+  HR_ASSIGN_OR_RETURN(Input * input, FindInput(name));
+  return BindInput(*input, std::move(tensor));
+}
+
+Result<DType> Call::InputDType(std::string_view name) {
+  HR_ASSIGN_OR_RETURN(Input * input, FindInput(name));
+  return session_->model().module().main().values[input->value].type.dtype;
+}
+
+Status Call::BindSource(std::shared_ptr<InputSource> source) {
+  source_ = std::move(source);
+  pulled_.clear();
+  pulled_inputs_.clear();
+  if (source_ == nullptr) return {};
+  bool any = false;
+  for (const std::string& name : source_->names()) {
+    auto found = std::find_if(inputs_.begin(), inputs_.end(),
+                              [&](const Input& input) { return input.name == name; });
+    pulled_inputs_.push_back(found == inputs_.end() ? nullptr : &*found);
+    any |= found != inputs_.end();
+  }
+  pulled_.resize(pulled_inputs_.size());
+  if (any) return {};
+  std::vector<std::string> names;
+  for (const Input& input : inputs_) names.push_back(input.name);
+  Status status = InvalidArgument("the data set gives ", Join(source_->names()),
+                                  "; the call takes ", Join(names), ": no name is in both");
+  source_ = nullptr;
+  return status;
+}
+
+Status Call::BindOutput(std::string_view name, void* data, size_t bytes) {
+  HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
+  outputs_[i].host = data;
+  outputs_[i].host_bytes = bytes;
+  return shapes_changed_ ? Status() : BindOutputs();
+}
+
+Status Call::PullSource() {
+  HR_ASSIGN_OR_RETURN(bool more, source_->Next(pulled_));
+  if (!more) return OutOfRange("the data set has no more data; rewind it or let it repeat");
+  for (size_t i = 0; i < pulled_.size(); ++i) {
+    if (pulled_inputs_[i] != nullptr) HR_RETURN_IF_ERROR(BindInput(*pulled_inputs_[i], pulled_[i]));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Plan>> Call::PreparePlan() {
+  transform::Request request{.targets = targets_};
+  for (const Input& input : inputs_) {
+    // What is not bound may not be needed either; if it is, the failure names it.
+    if (!input.tensor.defined()) continue;
+    request.feeds.push_back({input.value, input.tensor.dtype(), input.tensor.dims()});
+  }
+  for (const OutputPort& output : outputs_) request.fetches.push_back(output.value);
+  return session_->Prepare(request);
+}
+
+Status Call::Prepare() {
+  HR_ASSIGN_OR_RETURN(auto plan, PreparePlan());
+  invocation_.reset();  // before the plan that it runs
+  plan_ = std::move(plan);
+  HR_ASSIGN_OR_RETURN(invocation_, plan_->Instantiate());
+  size_t slot = 0;
+  for (const Input& input : inputs_) {
+    if (input.tensor.defined()) invocation_->Bind(plan_->input_slot(slot++), input.tensor.data());
+  }
+  bound_generation_ = 0;
+  HR_RETURN_IF_ERROR(BindOutputs());
+  // Only a call whose inputs are all bound may bind them one by one from now on.
+  shapes_changed_ = slot != inputs_.size();
+  return {};
+}
+
+Status Call::BindOutputs() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    OutputPort& output = outputs_[i];
+    const ConcreteType& type = plan_->outputs()[i];
+    size_t bytes = static_cast<size_t>(ElementCount(type.dims)) * DTypeSize(type.dtype);
+    if (output.host != nullptr) {
+      if (output.host_bytes != bytes) {
+        shapes_changed_ = true;
+        return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype),
+                               ShapeText(type.dims), " and needs ", bytes, " bytes, the bound memory has ",
+                               output.host_bytes);
+      }
+      invocation_->Bind(plan_->output_slot(i), output.host);
+      continue;
+    }
+    if (!output.own.defined() || output.own.dtype() != type.dtype || output.own.dims() != type.dims) {
+      HR_ASSIGN_OR_RETURN(output.own,
+                          Tensor::Create(session_->env().allocator(), type.dtype, type.dims));
+    }
+    invocation_->Bind(plan_->output_slot(i), output.own.data());
+  }
+  return {};
+}
+
+Status Call::Run(const CallLimits& limits) {
+  if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource());
+  if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
+  HR_ASSIGN_OR_RETURN(RunGuard guard,
+                      RunGuard::Take(session_->run_lock_, plan_->writes(), limits));
+  if (bound_generation_ != session_->variables_.generation()) {
+    HR_RETURN_IF_ERROR(session_->BindVariables(*plan_, *invocation_));
+    bound_generation_ = session_->variables_.generation();
+  }
+  return session_->RunLocked(*plan_, *invocation_, limits);
+}
+
+Result<Tensor> Call::Output(std::string_view name) const {
+  HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
+  if (outputs_[i].host != nullptr) {
+    return FailedPrecondition("output '", name, "' goes to memory of the caller");
+  }
+  if (!outputs_[i].own.defined()) return FailedPrecondition("the call has not run yet");
+  return outputs_[i].own;
+}
+
+}  // namespace hr::session

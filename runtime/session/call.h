@@ -1,0 +1,81 @@
+// The fast path: names resolved once, memory bound once, then run many times. A run with unchanged
+// shapes allocates nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/session/input_source.h"
+#include "runtime/session/session.h"
+
+namespace hr::session {
+
+// Used by one thread at a time; several calls of one session may run at once.
+class Call {
+ public:
+  // The signature's inputs and outputs, by their names there.
+  static Result<std::unique_ptr<Call>> Create(std::shared_ptr<Session> session,
+                                              std::string_view signature);
+  // Any values as inputs and outputs, nodes as targets.
+  static Result<std::unique_ptr<Call>> Create(std::shared_ptr<Session> session,
+                                              std::span<const std::string> feeds,
+                                              std::span<const std::string> fetches,
+                                              std::span<const std::string> targets);
+
+  // The input from now on. Contiguous CPU memory is used in place, other layouts are copied.
+  Status Bind(std::string_view input, Tensor tensor);
+  Result<DType> InputDType(std::string_view input);
+  // Inputs with the names of the source are pulled from it before every run. The source must
+  // outlive the call or be taken off with null.
+  Status BindSource(std::shared_ptr<InputSource> source);
+  // The output goes to the caller's memory, whose size must be what the output needs.
+  Status BindOutput(std::string_view output, void* data, size_t bytes);
+
+  // OUT_OF_RANGE where a bound source has no more data: then nothing was run.
+  Status Run(const CallLimits& limits);
+
+  // The output of the last run, in memory that the next run overwrites.
+  Result<Tensor> Output(std::string_view output) const;
+
+  Session& session() const { return *session_; }
+  // The plan for the bound shapes, compiled where necessary.
+  Result<std::shared_ptr<Plan>> PreparePlan();
+
+ private:
+  struct Input {
+    std::string name;
+    graph::ValueId value;
+    Tensor tensor;
+  };
+  struct OutputPort {
+    std::string name;
+    graph::ValueId value;
+    void* host = nullptr;  // the caller's memory, where it gave any
+    size_t host_bytes = 0;
+    Tensor own;
+  };
+
+  explicit Call(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  Result<Input*> FindInput(std::string_view name);
+  Result<size_t> FindOutput(std::string_view name) const;
+  Status BindInput(Input& input, Tensor tensor);
+  Status PullSource();
+  // Compiles and instantiates for the inputs' shapes, and binds everything.
+  Status Prepare();
+  Status BindOutputs();
+
+  std::shared_ptr<Session> session_;
+  std::vector<Input> inputs_;
+  std::vector<OutputPort> outputs_;
+  std::vector<graph::NodeId> targets_;
+  std::shared_ptr<InputSource> source_;
+  std::vector<Tensor> pulled_;
+  std::vector<Input*> pulled_inputs_;  // null where nobody takes the field
+  std::shared_ptr<Plan> plan_;
+  std::unique_ptr<Invocation> invocation_;
+  bool shapes_changed_ = true;
+  uint64_t bound_generation_ = 0;
+};
+
+}  // namespace hr::session

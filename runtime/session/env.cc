@@ -1,0 +1,57 @@
+#include "runtime/session/env.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/base/errors.h"
+
+namespace hr::session {
+
+int AvailableProcessors() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+Result<std::shared_ptr<Env>> Env::Create(const EnvOptions& options) {
+  std::shared_ptr<Env> env(new Env);
+  env->allocator_ = options.allocator != nullptr ? options.allocator : &SystemAllocator();
+  env->log_ = options.log;
+  env->clock_ = options.clock != nullptr ? options.clock : &SystemClock();
+  Executor* executor = options.executor;
+  if (executor == nullptr) {
+    int threads = options.threads == 0 ? AvailableProcessors() : options.threads;
+    HR_ASSIGN_OR_RETURN(env->own_executor_, CreateThreadPool(threads));
+    executor = env->own_executor_.get();
+  }
+  env->budget_ = std::make_unique<ThreadBudget>(*executor);
+  return env;
+}
+
+Status Env::AddBackend(std::unique_ptr<Backend> backend) {
+  for (const auto& device : backend->devices()) {
+    if (FindDevice(device->info().name).ok()) {
+      return AlreadyExists("a device is already called '", device->info().name, "'");
+    }
+    if (cpu_ == nullptr && device->info().id.type == DeviceType::kCpu) cpu_ = device.get();
+  }
+  backends_.push_back(std::move(backend));
+  return {};
+}
+
+Result<Device*> Env::FindDevice(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& backend : backends_) {
+    for (const auto& device : backend->devices()) {
+      if (device->info().name == name) return device.get();
+      names.push_back(device->info().name);
+    }
+  }
+  return NotFound("there is no device '", name, "'; there are: ", Join(names));
+}
+
+}  // namespace hr::session

@@ -1,0 +1,59 @@
+// What a host shares among its models and sessions: memory, messages, time, threads, devices and
+// operators. Two envs in one process know nothing of each other.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/device/backend.h"
+#include "runtime/ops/op_def.h"
+
+namespace hr::session {
+
+// Null pointers choose the defaults. What is given must outlive the env.
+struct EnvOptions {
+  Allocator* allocator = nullptr;
+  LogSink* log = nullptr;        // default: none
+  const Clock* clock = nullptr;
+  Executor* executor = nullptr;  // default: own threads
+  int threads = 0;               // 0: as many as the process may use
+};
+
+// Thread-safe after creation and the Add calls.
+class Env {
+ public:
+  static Result<std::shared_ptr<Env>> Create(const EnvOptions& options);
+
+  Allocator& allocator() const { return *allocator_; }
+  const Clock& clock() const { return *clock_; }
+  ThreadBudget& threads() const { return *budget_; }
+  void Log(LogLevel level, std::string_view message) const {
+    if (log_ != nullptr) log_->Write(level, message);
+  }
+  LogSink* log() const { return log_; }
+
+  const ops::OpRegistry& operators() const { return operators_; }
+  // Before the first model only.
+  Status AddOperator(const ops::OpDef& def) { return operators_.Add(def); }
+  Status AddBackend(std::unique_ptr<Backend> backend);
+  std::span<const std::unique_ptr<Backend>> backends() const { return backends_; }
+  // The device with this name ("CPU:0"); a failure that lists those there are.
+  Result<Device*> FindDevice(std::string_view name) const;
+  Device& cpu() const { return *cpu_; }
+
+ private:
+  Env() = default;
+  Allocator* allocator_ = nullptr;
+  LogSink* log_ = nullptr;
+  const Clock* clock_ = nullptr;
+  std::unique_ptr<Executor> own_executor_;
+  std::unique_ptr<ThreadBudget> budget_;
+  ops::OpRegistry operators_;
+  std::vector<std::unique_ptr<Backend>> backends_;
+  Device* cpu_ = nullptr;
+};
+
+// How many processors this process may run on.
+int AvailableProcessors();
+
+}  // namespace hr::session

@@ -1,0 +1,112 @@
+#include "runtime/session/model.h"
+
+#include <map>
+
+#include "runtime/base/errors.h"
+#include "runtime/base/json_writer.h"
+
+namespace hr::session {
+namespace {
+
+Status Unknown(std::string_view what, std::string_view name, std::span<const std::string> known) {
+  std::string_view close = ClosestWord(name, known);
+  std::string hint = !close.empty()     ? Cat("; did you mean '", close, "'?")
+                     : known.empty()    ? Cat("; it has none")
+                     : known.size() < 9 ? Cat("; there are: ", Join(known))
+                                        : Cat("; there are ", known.size(), " others");
+  return NotFound("the model has no ", what, " '", name, "'", hint);
+}
+
+template <typename Items>
+std::vector<std::string> Names(const Items& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) {
+    if (!item.name.empty()) names.push_back(item.name);
+  }
+  return names;
+}
+
+void DescribePorts(JsonWriter& json, std::string_view key, const graph::Module& module,
+                   std::span<const graph::Port> ports) {
+  json.Key(key).BeginArray();
+  for (const graph::Port& port : ports) {
+    const graph::Value& value = module.main().values[port.value];
+    json.BeginObject()
+        .Field("name", port.name)
+        .Field("value", graph::ValueText(module.main(), port.value))
+        .Field("type", graph::TypeText(value.type, module.symbols))
+        .EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, graph::Module module) {
+  HR_RETURN_IF_ERROR(ops::CheckModule(env->operators(), module));
+  std::shared_ptr<Model> model(new Model);
+  model->env_ = std::move(env);
+  model->module_ = std::move(module);
+  const graph::Graph& main = model->module_.main();
+  for (graph::ValueId id = 0; id < main.values.size(); ++id) {
+    if (!main.values[id].name.empty()) model->values_.emplace(main.values[id].name, id);
+  }
+  for (graph::NodeId id = 0; id < main.nodes.size(); ++id) {
+    if (!main.nodes[id].name.empty()) model->nodes_.emplace(main.nodes[id].name, id);
+  }
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+Result<const graph::Signature*> Model::FindSignature(std::string_view name) const {
+  if (const graph::Signature* signature = module_.FindSignature(name)) return signature;
+  return Unknown("signature", name, Names(module_.signatures));
+}
+
+Result<graph::ValueId> Model::FindValue(std::string_view name) const {
+  if (auto found = values_.find(name); found != values_.end()) return found->second;
+  return Unknown("value", name, Names(module_.main().values));
+}
+
+Result<graph::NodeId> Model::FindNode(std::string_view name) const {
+  if (auto found = nodes_.find(name); found != nodes_.end()) return found->second;
+  return Unknown("node", name, Names(module_.main().nodes));
+}
+
+Result<uint32_t> Model::FindVariable(std::string_view name) const {
+  uint32_t index = module_.FindVariable(name);
+  if (index != graph::kNone) return index;
+  return Unknown("variable", name, Names(module_.variables));
+}
+
+std::string Model::Describe() const {
+  JsonWriter json;
+  json.BeginObject().Field("producer", module_.producer).Key("signatures").BeginArray();
+  for (const graph::Signature& signature : module_.signatures) {
+    json.BeginObject().Field("name", signature.name);
+    DescribePorts(json, "inputs", module_, signature.inputs);
+    DescribePorts(json, "outputs", module_, signature.outputs);
+    json.Field("targets", signature.targets.size()).EndObject();
+  }
+  json.EndArray().Key("variables").BeginArray();
+  for (const graph::Variable& variable : module_.variables) {
+    json.BeginObject().Field("name", variable.name).Field("dtype", DTypeName(variable.dtype));
+    json.Key("dims").Values(std::span<const int64_t>(variable.dims));
+    json.Field("trainable", variable.trainable).EndObject();
+  }
+  json.EndArray().Key("operators").BeginObject();
+  std::map<std::string, size_t> counts;
+  for (const graph::Node& node : module_.main().nodes) {
+    const graph::Operator& op = module_.OperatorOf(node);
+    ++counts[op.domain.empty() ? op.name : Cat(op.domain, ".", op.name)];
+  }
+  for (const auto& [name, count] : counts) json.Field(name, count);
+  json.EndObject().Key("metadata").BeginObject();
+  for (const auto& [key, value] : module_.metadata) json.Field(key, value);
+  json.EndObject()
+      .Field("nodes", module_.main().nodes.size())
+      .Field("values", module_.main().values.size())
+      .EndObject();
+  return json.Take();
+}
+
+}  // namespace hr::session

@@ -1,0 +1,130 @@
+#include "runtime/session/plan.h"
+
+#include <set>
+
+#include "runtime/base/errors.h"
+#include "runtime/base/json_writer.h"
+
+namespace hr::session {
+namespace {
+
+// Computes constant nodes by compiling them alone for the CPU.
+class CpuEvaluator final : public transform::ConstantEvaluator {
+ public:
+  explicit CpuEvaluator(const Model& model) : model_(model) {}
+
+  Result<std::vector<Tensor>> Evaluate(const graph::Module& module, graph::NodeId id) override {
+    const graph::Graph& graph = module.main();
+    transform::Request request;
+    for (graph::ValueId output : graph.nodes[id].outputs) {
+      if (output != graph::kNone) request.fetches.push_back(output);
+    }
+    HR_ASSIGN_OR_RETURN(
+        graph::Module region,
+        transform::Specialize(model_.env().operators(), module, request, nullptr));
+    Env& env = model_.env();
+    HR_ASSIGN_OR_RETURN(auto executable,
+                        env.cpu().Compile(region, {.allocator = &env.allocator(),
+                                                   .operators = &env.operators()}));
+    HR_ASSIGN_OR_RETURN(auto invocation, executable->Instantiate());
+    auto slot = static_cast<uint32_t>(region.signatures[0].inputs.size());
+    for (const Tensor& constant : region.constants) invocation->Bind(slot++, constant.data());
+    slot += static_cast<uint32_t>(region.variables.size());
+    std::vector<Tensor> results;
+    for (const graph::Port& port : region.signatures[0].outputs) {
+      const graph::ValueType& type = region.main().values[port.value].type;
+      HR_ASSIGN_OR_RETURN(Tensor tensor,
+                          Tensor::Create(env.allocator(), type.dtype, *type.FixedDims()));
+      invocation->Bind(slot++, tensor.data());
+      results.push_back(std::move(tensor));
+    }
+    HR_RETURN_IF_ERROR(invocation->Run({.threads = Lease()}));
+    return Spread(graph.nodes[id], std::move(results));
+  }
+
+ private:
+  // One tensor per output of the node, undefined where nobody asked.
+  static std::vector<Tensor> Spread(const graph::Node& node, std::vector<Tensor> results) {
+    std::vector<Tensor> out(node.outputs.size());
+    size_t next = 0;
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (node.outputs[i] != graph::kNone) out[i] = std::move(results[next++]);
+    }
+    return out;
+  }
+
+  const Model& model_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform::Request& request,
+                                            const PlanOptions& options) {
+  std::shared_ptr<Plan> plan(new Plan);
+  plan->env_ = model.shared_env();
+  Env& env = model.env();
+  CpuEvaluator evaluator(model);
+  HR_ASSIGN_OR_RETURN(
+      plan->region_,
+      transform::Specialize(env.operators(), model.module(), request, &evaluator));
+  const graph::Module& region = plan->region_;
+  const graph::Signature& run = region.signatures[0];
+  plan->first_constant_ = static_cast<uint32_t>(run.inputs.size());
+  plan->first_variable_ = plan->first_constant_ + static_cast<uint32_t>(region.constants.size());
+  plan->first_output_ = plan->first_variable_ + static_cast<uint32_t>(region.variables.size());
+  std::set<uint32_t> touched;
+  std::set<uint32_t> written;
+  for (const graph::Node& node : region.main().nodes) {
+    const ops::OpDef* def = env.operators().Get(region.OperatorOf(node)).value();
+    plan->random_ |= def->random;
+    for (auto [names, into] : {std::pair{def->reads, &touched}, std::pair{def->writes, &written}}) {
+      for (std::string_view name : names) {
+        if (node.Find(name) != nullptr) into->insert(static_cast<uint32_t>(node.Int(name, 0)));
+      }
+    }
+  }
+  plan->written_.assign(written.begin(), written.end());
+  touched.merge(written);
+  plan->variables_.assign(touched.begin(), touched.end());
+  for (const graph::Port& port : run.outputs) {
+    const graph::ValueType& type = region.main().values[port.value].type;
+    plan->outputs_.push_back({type.dtype, *type.FixedDims()});
+  }
+  HR_ASSIGN_OR_RETURN(plan->executable_,
+                      env.cpu().Compile(region, {.allocator = &env.allocator(),
+                                                 .operators = &env.operators(),
+                                                 .log = env.log(),
+                                                 .threads = env.threads().total(),
+                                                 .fuse = options.fuse,
+                                                 .deterministic = options.deterministic}));
+  return plan;
+}
+
+Result<std::unique_ptr<Invocation>> Plan::Instantiate() const {
+  HR_ASSIGN_OR_RETURN(auto invocation, executable_->Instantiate());
+  for (size_t i = 0; i < region_.constants.size(); ++i) {
+    invocation->Bind(constant_slot(i), region_.constants[i].data());
+  }
+  return invocation;
+}
+
+std::string Plan::Describe() const {
+  JsonWriter json;
+  json.BeginObject().Key("inputs").BeginArray();
+  for (const graph::Port& port : region_.signatures[0].inputs) {
+    json.BeginObject()
+        .Field("name", port.name)
+        .Field("type", graph::TypeText(region_.main().values[port.value].type, {}))
+        .EndObject();
+  }
+  json.EndArray()
+      .Field("writes_variables", written_.size())
+      .Key("regions").BeginArray()
+      .BeginObject().Field("device", env_->cpu().info().name)
+      .Key("executable").Raw(executable_->Describe()).EndObject()
+      .EndArray()
+      .EndObject();
+  return json.Take();
+}
+
+}  // namespace hr::session

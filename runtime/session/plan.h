@@ -1,0 +1,63 @@
+// A request compiled for concrete shapes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/session/model.h"
+#include "runtime/transform/specialize.h"
+
+namespace hr::session {
+
+// A tensor's type as a run sees it.
+struct ConcreteType {
+  DType dtype = DType::kUndefined;
+  Dims dims;
+};
+
+struct PlanOptions {
+  bool fuse = true;
+  bool deterministic = true;
+};
+
+// Immutable; shared by all the calls that need it.
+class Plan {
+ public:
+  static Result<std::shared_ptr<Plan>> Compile(const Model& model,
+                                               const transform::Request& request,
+                                               const PlanOptions& options);
+
+  Executable& executable() const { return *executable_; }
+  const std::vector<ConcreteType>& outputs() const { return outputs_; }
+  // Variables that the plan touches; those that it writes.
+  const std::vector<uint32_t>& variables() const { return variables_; }
+  const std::vector<uint32_t>& written() const { return written_; }
+  bool writes() const { return !written_.empty(); }
+  // Draws random numbers: then every run is a step.
+  bool random() const { return random_; }
+
+  uint32_t input_slot(size_t i) const { return static_cast<uint32_t>(i); }
+  uint32_t constant_slot(size_t i) const { return first_constant_ + static_cast<uint32_t>(i); }
+  uint32_t variable_slot(uint32_t variable) const { return first_variable_ + variable; }
+  uint32_t output_slot(size_t i) const { return first_output_ + static_cast<uint32_t>(i); }
+
+  // A new instance with its constants bound.
+  Result<std::unique_ptr<Invocation>> Instantiate() const;
+  std::string Describe() const;
+
+ private:
+  Plan() = default;
+  std::shared_ptr<Env> env_;  // outlives the executable
+  graph::Module region_;
+  std::unique_ptr<Executable> executable_;
+  std::vector<ConcreteType> outputs_;
+  std::vector<uint32_t> variables_;
+  std::vector<uint32_t> written_;
+  bool random_ = false;
+  uint32_t first_constant_ = 0;
+  uint32_t first_variable_ = 0;
+  uint32_t first_output_ = 0;
+};
+
+}  // namespace hr::session

@@ -1,0 +1,45 @@
+#include "runtime/session/run_lock.h"
+
+namespace hr::session {
+
+bool RunLock::TryLock(bool exclusive) {
+  int state = state_.load(std::memory_order_relaxed);
+  if (exclusive) {
+    return state == 0 && state_.compare_exchange_strong(state, -1, std::memory_order_seq_cst);
+  }
+  while (state >= 0 && waiting_writers_.load(std::memory_order_relaxed) == 0) {
+    if (state_.compare_exchange_weak(state, state + 1, std::memory_order_seq_cst)) return true;
+  }
+  return false;
+}
+
+Status RunLock::Lock(bool exclusive, const CallLimits& limits) {
+  if (TryLock(exclusive)) return {};
+  std::unique_lock lock(mutex_);
+  waiting_.fetch_add(1, std::memory_order_seq_cst);
+  if (exclusive) waiting_writers_.fetch_add(1, std::memory_order_seq_cst);
+  Status limit;
+  bool taken = false;
+  while (!(taken = TryLock(exclusive)) && (limit = limits.Check()).ok()) {
+    // A cancel token does not notify, so waiting is sliced.
+    changed_.wait_for(lock, std::chrono::milliseconds(5));
+  }
+  if (exclusive) waiting_writers_.fetch_sub(1, std::memory_order_seq_cst);
+  waiting_.fetch_sub(1, std::memory_order_seq_cst);
+  if (taken) return {};
+  changed_.notify_all();  // readers that let this writer go first
+  return std::move(limit).WithContext("waiting for other runs of the session");
+}
+
+void RunLock::Unlock(bool exclusive) {
+  if (exclusive) {
+    state_.store(0, std::memory_order_seq_cst);
+  } else {
+    state_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  if (waiting_.load(std::memory_order_seq_cst) == 0) return;
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+}  // namespace hr::session

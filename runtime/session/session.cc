@@ -1,0 +1,235 @@
+#include "runtime/session/session.h"
+
+#include "runtime/base/errors.h"
+#include "runtime/base/json_writer.h"
+
+namespace hr::session {
+namespace {
+
+std::string KeyOf(const transform::Request& request) {
+  std::string key;
+  auto put = [&](int64_t number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  put(request.graph);
+  put(static_cast<int64_t>(request.feeds.size()));
+  for (const transform::Feed& feed : request.feeds) {
+    put(feed.value);
+    put(static_cast<int64_t>(feed.dtype));
+    put(static_cast<int64_t>(feed.dims.size()));
+    for (int64_t dim : feed.dims) put(dim);
+  }
+  put(static_cast<int64_t>(request.fetches.size()));
+  for (graph::ValueId fetch : request.fetches) put(fetch);
+  for (graph::NodeId target : request.targets) put(target);
+  return key;
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
+    : model_(std::move(model)),
+      options_(options),
+      seed_(options.seed),
+      variables_(model_->module().variables.size()) {}
+
+Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
+                                                 const SessionOptions& options) {
+  if (options.max_plans == 0) return InvalidArgument("a session keeps at least one plan, got 0");
+  std::shared_ptr<Session> session(new Session(std::move(model), options));
+  HR_RETURN_IF_ERROR(session->InitializeVariables());
+  return session;
+}
+
+Status Session::InitializeVariables() {
+  const graph::Module& module = model_->module();
+  for (uint32_t i = 0; i < module.variables.size(); ++i) {
+    const graph::Variable& variable = module.variables[i];
+    if (variable.initial_constant != graph::kNone) {
+      variables_.SetShared(i, module.constants[variable.initial_constant]);
+      continue;
+    }
+    auto value = InitialValue(variable);
+    if (!value.ok()) {
+      return std::move(value).status().WithContext(
+          Cat("initial value of variable '", variable.name, "'"));
+    }
+    variables_.SetShared(i, std::move(value).value());
+    HR_RETURN_IF_ERROR(variables_.MakeWritable(env().allocator(), i));
+  }
+  return {};
+}
+
+Result<Tensor> Session::InitialValue(const graph::Variable& variable) {
+  const graph::Graph& graph = model_->module().graphs[variable.initial_graph];
+  transform::Request request{.graph = variable.initial_graph, .fetches = graph.outputs};
+  HR_ASSIGN_OR_RETURN(auto plan, Plan::Compile(*model_, request, options_.plan));
+  const ConcreteType& type = plan->outputs()[0];
+  if (type.dtype != variable.dtype || type.dims != variable.dims) {
+    return InvalidArgument("expected ", DTypeName(variable.dtype), ShapeText(variable.dims),
+                           ", the initializer makes ", DTypeName(type.dtype), ShapeText(type.dims));
+  }
+  HR_ASSIGN_OR_RETURN(Tensor value, Tensor::Create(env().allocator(), type.dtype, type.dims));
+  HR_ASSIGN_OR_RETURN(auto invocation, plan->Instantiate());
+  invocation->Bind(plan->output_slot(0), value.data());
+  HR_ASSIGN_OR_RETURN(Lease threads, env().threads().Acquire(env().threads().total(), {}));
+  // Step -1: initial values have random numbers of their own.
+  HR_RETURN_IF_ERROR(invocation->Run({.threads = threads, .seed = seed_, .step = -1}));
+  return value;
+}
+
+Status Session::CheckUsable() const {
+  if (closed_.load(std::memory_order_acquire)) {
+    return FailedPrecondition("the session is closed");
+  }
+  if (tainted()) {
+    return Tainted("an earlier run failed while it updated variables, so they may be half ",
+                   "updated; restore a checkpoint to go on");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Plan>> Session::Prepare(const transform::Request& request) {
+  HR_RETURN_IF_ERROR(CheckUsable());
+  std::string key = KeyOf(request);
+  {
+    std::lock_guard lock(plans_mutex_);
+    if (auto found = plan_index_.find(key); found != plan_index_.end()) {
+      plans_.splice(plans_.begin(), plans_, found->second);
+      return found->second->plan;
+    }
+  }
+  // Two threads may compile the same plan at once; the first one in the cache stays.
+  HR_ASSIGN_OR_RETURN(auto plan, Plan::Compile(*model_, request, options_.plan));
+  std::lock_guard lock(plans_mutex_);
+  if (auto found = plan_index_.find(key); found != plan_index_.end()) return found->second->plan;
+  plans_.push_front({std::move(key), plan});
+  plan_index_.emplace(plans_.front().key, plans_.begin());
+  if (plans_.size() > options_.max_plans) {
+    plan_index_.erase(plans_.back().key);
+    plans_.pop_back();
+  }
+  return plan;
+}
+
+Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
+  for (uint32_t variable : plan.written()) {
+    HR_RETURN_IF_ERROR(variables_.MakeWritable(env().allocator(), variable));
+  }
+  for (uint32_t variable : plan.variables()) {
+    invocation.Bind(plan.variable_slot(variable), variables_.Get(variable).data());
+  }
+  return {};
+}
+
+Status Session::RunLocked(const Plan& plan, Invocation& invocation, const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(CheckUsable());
+  HR_ASSIGN_OR_RETURN(Lease threads,
+                      env().threads().Acquire(env().threads().total(), limits));
+  bool update_begun = false;
+  bool is_step = plan.writes() || plan.random();
+  int64_t step = is_step ? step_.fetch_add(1, std::memory_order_relaxed) : 0;
+  Status status = invocation.Run({.threads = threads,
+                                  .limits = limits,
+                                  .seed = seed_,
+                                  .step = step,
+                                  .update_begun = &update_begun});
+  if (!status.ok() && update_begun) tainted_.store(true, std::memory_order_release);
+  return status;
+}
+
+Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
+                                         std::span<const std::string> fetches,
+                                         std::span<const std::string> targets,
+                                         const CallLimits& limits) {
+  transform::Request request;
+  std::vector<Tensor> inputs;
+  for (const NamedTensor& feed : feeds) {
+    HR_ASSIGN_OR_RETURN(graph::ValueId value, model_->FindValue(feed.name));
+    HR_ASSIGN_OR_RETURN(Tensor tensor, feed.tensor.Contiguous(env().allocator()));
+    request.feeds.push_back({value, tensor.dtype(), tensor.dims()});
+    inputs.push_back(std::move(tensor));
+  }
+  for (const std::string& fetch : fetches) {
+    HR_ASSIGN_OR_RETURN(graph::ValueId value, model_->FindValue(fetch));
+    request.fetches.push_back(value);
+  }
+  for (const std::string& target : targets) {
+    HR_ASSIGN_OR_RETURN(graph::NodeId node, model_->FindNode(target));
+    request.targets.push_back(node);
+  }
+  HR_ASSIGN_OR_RETURN(auto plan, Prepare(request));
+  HR_ASSIGN_OR_RETURN(auto invocation, plan->Instantiate());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    invocation->Bind(plan->input_slot(i), inputs[i].data());
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < plan->outputs().size(); ++i) {
+    const ConcreteType& type = plan->outputs()[i];
+    HR_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(env().allocator(), type.dtype, type.dims));
+    invocation->Bind(plan->output_slot(i), tensor.data());
+    outputs.push_back(std::move(tensor));
+  }
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, plan->writes(), limits));
+  HR_RETURN_IF_ERROR(BindVariables(*plan, *invocation));
+  HR_RETURN_IF_ERROR(RunLocked(*plan, *invocation, limits));
+  return outputs;
+}
+
+Result<Tensor> Session::GetVariable(uint32_t variable, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, false, limits));
+  return variables_.Get(variable).Clone(env().allocator());
+}
+
+Status Session::SetVariable(uint32_t variable, const Tensor& value, const CallLimits& limits) {
+  const graph::Variable& declared = model_->module().variables[variable];
+  if (value.dtype() != declared.dtype || value.dims() != declared.dims) {
+    return InvalidArgument("variable '", declared.name, "' is ", DTypeName(declared.dtype),
+                           ShapeText(declared.dims), ", got ", value.TypeText());
+  }
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));
+  return variables_.Set(env().allocator(), variable, value);
+}
+
+Status Session::ReadVariables(
+    const CallLimits& limits,
+    const std::function<Status(const VariableStore&, int64_t step)>& body) {
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, false, limits));
+  return body(variables_, step());
+}
+
+Status Session::RestoreVariables(
+    const CallLimits& limits,
+    const std::function<Status(VariableStore&, int64_t* step, uint64_t* seed)>& body) {
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));
+  int64_t step = this->step();
+  uint64_t seed = seed_;
+  if (Status status = body(variables_, &step, &seed); !status.ok()) {
+    tainted_.store(true, std::memory_order_release);
+    return status;
+  }
+  step_.store(step, std::memory_order_relaxed);
+  seed_ = seed;
+  tainted_.store(false, std::memory_order_release);
+  return {};
+}
+
+std::string Session::Describe() {
+  JsonWriter json;
+  json.BeginObject()
+      .Field("seed", seed_)
+      .Field("step", step())
+      .Field("tainted", tainted())
+      .Key("variables").BeginArray();
+  for (const graph::Variable& variable : model_->module().variables) {
+    json.BeginObject().Field("name", variable.name).Field("dtype", DTypeName(variable.dtype));
+    json.Key("dims").Values(std::span<const int64_t>(variable.dims)).EndObject();
+  }
+  json.EndArray().Key("plans").BeginArray();
+  std::lock_guard lock(plans_mutex_);
+  for (const CachedPlan& cached : plans_) json.Raw(cached.plan->Describe());
+  json.EndArray().EndObject();
+  return json.Take();
+}
+
+}  // namespace hr::session

@@ -1,0 +1,99 @@
+// One set of variables and the plans compiled against it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/session/plan.h"
+#include "runtime/session/run_lock.h"
+#include "runtime/session/variable_store.h"
+
+namespace hr::session {
+
+struct SessionOptions {
+  uint64_t seed = 0;
+  size_t max_plans = 64;  // the least recently used beyond these are dropped
+  PlanOptions plan;
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+// Thread-safe. Reading runs go in parallel; a run that writes variables excludes the others.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  // Computes the variables' initial values.
+  static Result<std::shared_ptr<Session>> Create(std::shared_ptr<const Model> model,
+                                                 const SessionOptions& options);
+
+  const Model& model() const { return *model_; }
+  Env& env() const { return model_->env(); }
+
+  // The plan for a request, compiled where it is not cached.
+  Result<std::shared_ptr<Plan>> Prepare(const transform::Request& request);
+
+  // Runs once: any values as feeds and fetches, nodes as targets. Outputs are new tensors.
+  Result<std::vector<Tensor>> Run(std::span<const NamedTensor> feeds,
+                                  std::span<const std::string> fetches,
+                                  std::span<const std::string> targets, const CallLimits& limits);
+
+  // Copies, consistent with each other only where no writing run goes on in between.
+  Result<Tensor> GetVariable(uint32_t variable, const CallLimits& limits);
+  Status SetVariable(uint32_t variable, const Tensor& value, const CallLimits& limits);
+  // Calls `body` with all variables while no run writes them.
+  Status ReadVariables(const CallLimits& limits,
+                       const std::function<Status(const VariableStore&, int64_t step)>& body);
+  // Calls `body` while no run goes on; on success the session is no longer tainted.
+  Status RestoreVariables(
+      const CallLimits& limits,
+      const std::function<Status(VariableStore&, int64_t* step, uint64_t* seed)>& body);
+
+  uint64_t seed() const { return seed_; }
+  int64_t step() const { return step_.load(std::memory_order_relaxed); }
+  // An update failed half-way: only a restore makes the session usable again.
+  bool tainted() const { return tainted_.load(std::memory_order_acquire); }
+
+  // No new runs; those in flight finish. Handles stay valid.
+  void Close() { closed_.store(true, std::memory_order_release); }
+
+  // Variables, cached plans and memory, as JSON.
+  std::string Describe();
+
+ private:
+  friend class Call;
+  explicit Session(std::shared_ptr<const Model> model, const SessionOptions& options);
+  Status InitializeVariables();
+  Result<Tensor> InitialValue(const graph::Variable& variable);
+  Status CheckUsable() const;
+  // Binds the plan's variables; the caller holds the run lock exclusively where the plan writes.
+  Status BindVariables(const Plan& plan, Invocation& invocation);
+  // Runs a bound invocation; the caller holds the run lock.
+  Status RunLocked(const Plan& plan, Invocation& invocation, const CallLimits& limits);
+
+  struct CachedPlan {
+    std::string key;
+    std::shared_ptr<Plan> plan;
+  };
+
+  const std::shared_ptr<const Model> model_;
+  const SessionOptions options_;
+  uint64_t seed_;
+  std::atomic<int64_t> step_{0};
+  std::atomic<bool> tainted_{false};
+  std::atomic<bool> closed_{false};
+  RunLock run_lock_;
+  VariableStore variables_;
+  std::mutex plans_mutex_;
+  std::list<CachedPlan> plans_;  // most recently used first
+  std::unordered_map<std::string_view, std::list<CachedPlan>::iterator> plan_index_;
+};
+
+}  // namespace hr::session

@@ -1,0 +1,33 @@
+// A session's variables. A variable shares its initial value with the model (and so with the mapped
+// file) until somebody is about to write it.
+#pragma once
+
+#include <vector>
+
+#include "runtime/device/tensor.h"
+#include "runtime/graph/graph.h"
+
+namespace hr::session {
+
+// Guarded by the session's run lock: writers exclusively, readers shared.
+class VariableStore {
+ public:
+  explicit VariableStore(size_t count) : tensors_(count), owned_(count, false) {}
+
+  const Tensor& Get(uint32_t variable) const { return tensors_[variable]; }
+  // The value from now on; shared memory is copied before the first write.
+  void SetShared(uint32_t variable, Tensor value);
+  // Copies `value` into memory of the session's own.
+  Status Set(Allocator& allocator, uint32_t variable, const Tensor& value);
+  // Makes the variable's memory the session's own, so that it may be written.
+  Status MakeWritable(Allocator& allocator, uint32_t variable);
+  // Grows whenever a variable's memory moves: bound pointers must be bound again.
+  uint64_t generation() const { return generation_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  std::vector<bool> owned_;
+  uint64_t generation_ = 1;
+};
+
+}  // namespace hr::session

@@ -1,0 +1,153 @@
+#include "runtime/transform/attribute_text.h"
+
+#include <charconv>
+
+#include "runtime/base/errors.h"
+
+namespace hr::transform {
+namespace {
+
+// Takes the next word off the text; double quotes keep spaces together and are removed.
+std::string NextWord(std::string_view* text) {
+  size_t at = text->find_first_not_of(" \t\n");
+  std::string word;
+  if (at == std::string_view::npos) {
+    *text = {};
+    return word;
+  }
+  bool quoted = false;
+  for (; at < text->size(); ++at) {
+    char c = (*text)[at];
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == ' ' || c == '\t' || c == '\n')) {
+      break;
+    } else {
+      word.push_back(c);
+    }
+  }
+  text->remove_prefix(at);
+  return word;
+}
+
+std::vector<std::string_view> SplitCommas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  if (text.empty()) return parts;
+  while (true) {
+    size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+template <typename T>
+Result<T> ParseNumber(std::string_view key, std::string_view text) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return InvalidArgument("'", key, "' takes ", std::is_same_v<T, int64_t> ? "an integer" : "a number",
+                           ", got '", text, "'");
+  }
+  return value;
+}
+
+template <typename T>
+Result<std::vector<T>> ParseNumbers(std::string_view key, std::string_view text) {
+  std::vector<T> out;
+  for (std::string_view part : SplitCommas(text)) {
+    HR_ASSIGN_OR_RETURN(T value, ParseNumber<T>(key, part));
+    out.push_back(value);
+  }
+  return out;
+}
+
+Result<graph::AttributeValue> ParseValue(const ops::AttributeDef& def, std::string_view text) {
+  switch (def.kind) {
+    case ops::AttributeKind::kInt: {
+      HR_ASSIGN_OR_RETURN(int64_t value, ParseNumber<int64_t>(def.name, text));
+      return graph::AttributeValue(value);
+    }
+    case ops::AttributeKind::kFloat: {
+      HR_ASSIGN_OR_RETURN(double value, ParseNumber<double>(def.name, text));
+      return graph::AttributeValue(value);
+    }
+    case ops::AttributeKind::kString: return graph::AttributeValue(std::string(text));
+    case ops::AttributeKind::kInts: {
+      HR_ASSIGN_OR_RETURN(auto values, ParseNumbers<int64_t>(def.name, text));
+      return graph::AttributeValue(std::move(values));
+    }
+    case ops::AttributeKind::kFloats: {
+      HR_ASSIGN_OR_RETURN(auto values, ParseNumbers<double>(def.name, text));
+      return graph::AttributeValue(std::move(values));
+    }
+    case ops::AttributeKind::kStrings: {
+      std::vector<std::string> values;
+      for (std::string_view part : SplitCommas(text)) values.emplace_back(part);
+      return graph::AttributeValue(std::move(values));
+    }
+    case ops::AttributeKind::kTensor:
+    case ops::AttributeKind::kGraph: break;
+  }
+  return InvalidArgument("'", def.name, "' cannot be written as text");
+}
+
+Result<std::pair<std::string, std::string>> SplitPair(const std::string& word) {
+  size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument("expected name=value, got '", word, "'");
+  }
+  return std::pair(word.substr(0, equals), word.substr(equals + 1));
+}
+
+}  // namespace
+
+Result<graph::Operator> ParseOperator(std::string_view text) {
+  graph::Operator op;
+  if (size_t at = text.find('@'); at != std::string_view::npos) {
+    HR_ASSIGN_OR_RETURN(int64_t version, ParseNumber<int64_t>("operator version", text.substr(at + 1)));
+    if (version < 1 || version > INT32_MAX) {
+      return InvalidArgument("an operator version is at least 1, got ", version);
+    }
+    op.version = static_cast<int32_t>(version);
+    text = text.substr(0, at);
+  }
+  if (size_t dot = text.rfind('.'); dot != std::string_view::npos) {
+    op.domain = text.substr(0, dot);
+    text = text.substr(dot + 1);
+  }
+  if (text.empty()) return InvalidArgument("an operator needs a name");
+  op.name = text;
+  return op;
+}
+
+Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def, std::string_view text) {
+  std::vector<graph::Attribute> out;
+  for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
+    HR_ASSIGN_OR_RETURN(auto pair, SplitPair(word));
+    const ops::AttributeDef* known = nullptr;
+    for (const ops::AttributeDef& attribute : def.attributes) {
+      if (attribute.name == pair.first) known = &attribute;
+    }
+    if (known == nullptr) {
+      std::vector<std::string_view> names;
+      for (const ops::AttributeDef& attribute : def.attributes) names.push_back(attribute.name);
+      return InvalidArgument(def.name, " has no attribute '", pair.first, "'; it has: ", Join(names));
+    }
+    HR_ASSIGN_OR_RETURN(graph::AttributeValue value, ParseValue(*known, pair.second));
+    out.push_back({std::move(pair.first), std::move(value)});
+  }
+  return out;
+}
+
+Result<NamedNumbers> ParseNamedNumbers(std::string_view text) {
+  NamedNumbers out{.name = NextWord(&text)};
+  for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
+    HR_ASSIGN_OR_RETURN(auto pair, SplitPair(word));
+    HR_ASSIGN_OR_RETURN(double value, ParseNumber<double>(pair.first, pair.second));
+    out.numbers.emplace_back(std::move(pair.first), value);
+  }
+  return out;
+}
+
+}  // namespace hr::transform

@@ -1,0 +1,349 @@
+#include "runtime/transform/specialize.h"
+
+#include <algorithm>
+
+#include "runtime/base/errors.h"
+#include "runtime/transform/infer_types.h"
+
+namespace hr::transform {
+namespace {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+// Folding stops growing constants beyond this many bytes: a broadcast constant is cheaper computed.
+constexpr size_t kMaxFoldedBytes = 1 << 20;
+
+// Which nodes the fetches and targets need, walking backwards from them and stopping at feeds.
+class Marker {
+ public:
+  Marker(const graph::Graph& graph, const std::vector<bool>& fed)
+      : graph_(graph), fed_(fed), needed_(graph.nodes.size(), false) {}
+
+  void NeedValue(ValueId value) {
+    if (value == kNone || fed_[value]) return;
+    if (graph_.values[value].producer != kNone) NeedNode(graph_.values[value].producer);
+  }
+  void NeedNode(NodeId node) {
+    if (needed_[node]) return;
+    needed_[node] = true;
+    stack_.push_back(node);
+  }
+  std::vector<bool> Run() {
+    while (!stack_.empty()) {
+      const graph::Node& node = graph_.nodes[stack_.back()];
+      stack_.pop_back();
+      for (ValueId input : node.inputs) NeedValue(input);
+      for (NodeId control : node.controls) NeedNode(control);
+    }
+    return std::move(needed_);
+  }
+
+ private:
+  const graph::Graph& graph_;
+  const std::vector<bool>& fed_;
+  std::vector<bool> needed_;
+  std::vector<NodeId> stack_;
+};
+
+// Copies the needed part of one graph into a new module.
+class Extractor {
+ public:
+  Extractor(const graph::Module& from, const Request& request)
+      : from_(from), graph_(from.graphs[request.graph]), request_(request),
+        value_map_(graph_.values.size(), kNone), node_map_(graph_.nodes.size(), kNone) {}
+
+  graph::Module Run() {
+    std::vector<bool> fed(graph_.values.size(), false);
+    for (const Feed& feed : request_.feeds) fed[feed.value] = true;
+    Marker marker(graph_, fed);
+    for (ValueId fetch : request_.fetches) marker.NeedValue(fetch);
+    for (NodeId target : request_.targets) marker.NeedNode(target);
+    std::vector<bool> needed = marker.Run();
+
+    to_.producer = from_.producer;
+    to_.opsets = from_.opsets;
+    to_.operators = from_.operators;
+    to_.variables = from_.variables;
+    to_.graphs.resize(1);
+    // Subgraphs keep their numbers.
+    for (size_t i = 1; i < from_.graphs.size(); ++i) to_.graphs.push_back(from_.graphs[i]);
+    graph::Signature run{.name = "run"};
+    for (const Feed& feed : request_.feeds) {
+      graph::Value value{.type = graph::ValueType::Tensor(feed.dtype, feed.dims),
+                         .name = graph_.values[feed.value].name};
+      value_map_[feed.value] = static_cast<ValueId>(out().values.size());
+      out().values.push_back(std::move(value));
+      out().inputs.push_back(value_map_[feed.value]);
+      run.inputs.push_back({graph_.values[feed.value].name, value_map_[feed.value]});
+    }
+    CopyNodes(needed, fed);
+    for (ValueId fetch : request_.fetches) {
+      run.outputs.push_back({graph_.values[fetch].name, MapValue(fetch)});
+    }
+    for (NodeId target : request_.targets) run.targets.push_back(node_map_[target]);
+    to_.signatures.push_back(std::move(run));
+    return std::move(to_);
+  }
+
+ private:
+  graph::Graph& out() { return to_.graphs[0]; }
+
+  void CopyNodes(const std::vector<bool>& needed, const std::vector<bool>& fed) {
+    for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
+      if (needed[id]) node_map_[id] = next_node_++;
+    }
+    for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
+      if (!needed[id]) continue;
+      graph::Node node = graph_.nodes[id];
+      for (ValueId& input : node.inputs) input = MapValue(input);
+      for (ValueId& output : node.outputs) {
+        if (output == kNone) continue;
+        // A fed value is not this node's any more.
+        output = fed[output] ? kNone : MapValue(output);
+      }
+      for (NodeId& control : node.controls) control = node_map_[control];
+      for (graph::Attribute& attribute : node.attributes) {
+        if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value)) {
+          tensor->index = AddConstant(tensor->index);
+        }
+      }
+      out().nodes.push_back(std::move(node));
+    }
+  }
+
+  uint32_t AddConstant(uint32_t index) {
+    to_.constants.push_back(from_.constants[index]);
+    return static_cast<uint32_t>(to_.constants.size() - 1);
+  }
+
+  ValueId MapValue(ValueId id) {
+    if (id == kNone) return kNone;
+    if (value_map_[id] != kNone) return value_map_[id];
+    graph::Value value = graph_.values[id];
+    if (value.producer != kNone) value.producer = node_map_[value.producer];
+    if (value.constant != kNone) value.constant = AddConstant(value.constant);
+    value_map_[id] = static_cast<ValueId>(out().values.size());
+    out().values.push_back(std::move(value));
+    return value_map_[id];
+  }
+
+  const graph::Module& from_;
+  const graph::Graph& graph_;
+  const Request& request_;
+  graph::Module to_;
+  std::vector<ValueId> value_map_;
+  std::vector<NodeId> node_map_;
+  NodeId next_node_ = 0;
+};
+
+Status CheckFeeds(const graph::Module& module, const Request& request) {
+  const graph::Graph& graph = module.graphs[request.graph];
+  std::vector<int64_t> bound(module.symbols.size(), graph::kUnknownDim);
+  for (const Feed& feed : request.feeds) {
+    const graph::ValueType& type = graph.values[feed.value].type;
+    auto mismatch = [&](const auto&... why) {
+      return InvalidArgument("'", graph::ValueText(graph, feed.value), "' takes ",
+                             graph::TypeText(type, module.symbols), ", got ",
+                             DTypeName(feed.dtype), ShapeText(feed.dims), why...);
+    };
+    if (feed.dtype != type.dtype) return mismatch();
+    if (!type.ranked) continue;
+    if (feed.dims.size() != type.dims.size()) return mismatch();
+    for (size_t i = 0; i < feed.dims.size(); ++i) {
+      const graph::Dim& dim = type.dims[i];
+      if (dim.fixed() && dim.size != feed.dims[i]) return mismatch();
+      if (dim.symbol == kNone) continue;
+      const graph::Symbol& symbol = module.symbols[dim.symbol];
+      int64_t& size = bound[dim.symbol];
+      if (size != graph::kUnknownDim && size != feed.dims[i]) {
+        return mismatch(": dimension '", symbol.name, "' is ", size, " in another feed");
+      }
+      size = feed.dims[i];
+      if (size < symbol.min || (symbol.max != graph::kUnknownDim && size > symbol.max)) {
+        return mismatch(": dimension '", symbol.name, "' lies in [", symbol.min, ", ", symbol.max, "]");
+      }
+    }
+  }
+  return {};
+}
+
+// Turns a node's outputs into constants; the node itself dies with the next RemoveDeadNodes.
+void ReplaceByConstants(graph::Module& module, NodeId id, std::vector<Tensor> tensors) {
+  graph::Graph& graph = module.main();
+  for (size_t i = 0; i < tensors.size() && i < graph.nodes[id].outputs.size(); ++i) {
+    ValueId output = graph.nodes[id].outputs[i];
+    if (output == kNone) continue;
+    graph::Value& value = graph.values[output];
+    value.type = graph::ValueType::Tensor(tensors[i].dtype(), tensors[i].dims());
+    value.producer = kNone;
+    value.constant = static_cast<uint32_t>(module.constants.size());
+    module.constants.push_back(std::move(tensors[i]));
+    graph.nodes[id].outputs[i] = kNone;
+  }
+}
+
+bool AllInputsConstant(const graph::Graph& graph, const graph::Node& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return input == kNone || graph.values[input].constant != kNone;
+  });
+}
+
+size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
+  size_t bytes = 0;
+  for (ValueId output : node.outputs) {
+    if (output == kNone) continue;
+    auto dims = graph.values[output].type.FixedDims();
+    if (!dims) return SIZE_MAX;
+    bytes += static_cast<size_t>(ElementCount(*dims)) * DTypeSize(graph.values[output].type.dtype);
+  }
+  return bytes;
+}
+
+// The value of a Shape node: known as soon as its input's type is.
+bool FoldShape(graph::Module& module, NodeId id, Allocator& allocator) {
+  graph::Graph& graph = module.main();
+  const graph::Node& node = graph.nodes[id];
+  if (module.OperatorOf(node).name != "Shape" || !module.OperatorOf(node).domain.empty()) return false;
+  auto dims = graph.values[node.inputs[0]].type.FixedDims();
+  if (!dims) return false;
+  auto rank = static_cast<int64_t>(dims->size());
+  auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  int64_t start = clamp(node.Int("start", 0));
+  int64_t end = std::max(start, clamp(node.Int("end", rank)));
+  std::span<const int64_t> part(dims->data() + start, static_cast<size_t>(end - start));
+  auto tensor = MakeTensor<int64_t>(allocator, {end - start}, part);
+  if (!tensor.ok()) return false;
+  std::vector<Tensor> tensors;
+  tensors.push_back(std::move(tensor).value());
+  ReplaceByConstants(module, id, std::move(tensors));
+  return true;
+}
+
+Status InferAndFold(const ops::OpRegistry& registry, graph::Module& module,
+                    ConstantEvaluator* evaluator) {
+  HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph::TopologicalOrder(module.main()));
+  for (NodeId id : order) {
+    HR_RETURN_IF_ERROR(InferNode(registry, module, module.main(), id));
+    if (FoldShape(module, id, SystemAllocator())) continue;
+    if (evaluator == nullptr) continue;
+    const graph::Graph& graph = module.main();
+    const graph::Node& node = graph.nodes[id];
+    const ops::OpDef* def = registry.Get(module.OperatorOf(node)).value();
+    if (!def->foldable() || node.outputs.empty() || !AllInputsConstant(graph, node)) continue;
+    if (OutputBytes(graph, node) > kMaxFoldedBytes) continue;
+    HR_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, evaluator->Evaluate(module, id));
+    ReplaceByConstants(module, id, std::move(tensors));
+  }
+  return {};
+}
+
+Status CheckConcrete(const graph::Module& module) {
+  const graph::Graph& graph = module.main();
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    const graph::Value& value = graph.values[id];
+    if (value.producer == kNone || value.type.FixedDims()) continue;
+    return Unimplemented("the shape of '", graph::ValueText(graph, id), "', ",
+                         graph::TypeText(value.type, module.symbols),
+                         ", depends on data; this version plans for concrete shapes only");
+  }
+  return {};
+}
+
+// Merges pure nodes with the same operator, inputs and attributes.
+void MergeEqualNodes(const ops::OpRegistry& registry, graph::Module& module) {
+  graph::Graph& graph = module.main();
+  std::vector<ValueId> replacement(graph.values.size());
+  for (ValueId i = 0; i < replacement.size(); ++i) replacement[i] = i;
+  auto order = graph::TopologicalOrder(graph);
+  if (!order.ok()) return;
+  std::map<std::pair<uint32_t, std::vector<ValueId>>, std::vector<NodeId>> seen;
+  for (NodeId id : *order) {
+    graph::Node& node = graph.nodes[id];
+    for (ValueId& input : node.inputs) {
+      if (input != kNone) input = replacement[input];
+    }
+    const ops::OpDef* def = registry.Get(module.OperatorOf(node)).value();
+    if (!def->foldable() || !node.controls.empty()) continue;
+    auto& same = seen[{node.op, node.inputs}];
+    auto twin = std::find_if(same.begin(), same.end(), [&](NodeId other) {
+      return graph.nodes[other].attributes == node.attributes &&
+             graph.nodes[other].outputs.size() == node.outputs.size() &&
+             graph.nodes[other].device == node.device;
+    });
+    if (twin == same.end()) {
+      same.push_back(id);
+      continue;
+    }
+    const auto& kept = graph.nodes[*twin].outputs;
+    bool covers = true;
+    for (size_t i = 0; i < kept.size(); ++i) covers &= node.outputs[i] == kNone || kept[i] != kNone;
+    if (!covers) continue;
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (node.outputs[i] != kNone) replacement[node.outputs[i]] = kept[i];
+    }
+  }
+  for (graph::Port& port : module.signatures[0].outputs) port.value = replacement[port.value];
+}
+
+Status CheckRequest(const graph::Module& module, const Request& request) {
+  const graph::Graph& graph = module.graphs[request.graph];
+  for (const Feed& feed : request.feeds) {
+    if (feed.value >= graph.values.size()) return InvalidArgument("there is no value #", feed.value);
+  }
+  for (ValueId fetch : request.fetches) {
+    if (fetch >= graph.values.size()) return InvalidArgument("there is no value #", fetch);
+  }
+  for (NodeId target : request.targets) {
+    if (target >= graph.nodes.size()) return InvalidArgument("there is no node #", target);
+  }
+  return {};
+}
+
+// Every value that is neither computed nor constant must be fed.
+Status CheckFed(const graph::Module& module) {
+  const graph::Graph& graph = module.main();
+  std::vector<std::string> missing;
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    const graph::Value& value = graph.values[id];
+    if (value.producer != kNone || value.constant != kNone) continue;
+    if (std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end()) continue;
+    missing.push_back(Cat("'", graph::ValueText(graph, id), "' (",
+                          graph::TypeText(value.type, module.symbols), ")"));
+  }
+  if (missing.empty()) return {};
+  return InvalidArgument("the run needs ", Join(missing), ", which nothing feeds; bind ",
+                         missing.size() == 1 ? "it" : "them", " first");
+}
+
+}  // namespace
+
+graph::Module RemoveDeadNodes(const graph::Module& module) {
+  const graph::Signature& run = module.signatures[0];
+  Request request{.targets = run.targets};
+  for (const graph::Port& port : run.inputs) {
+    const graph::ValueType& type = module.main().values[port.value].type;
+    request.feeds.push_back({port.value, type.dtype, *type.FixedDims()});
+  }
+  for (const graph::Port& port : run.outputs) request.fetches.push_back(port.value);
+  graph::Module out = Extractor(module, request).Run();
+  out.symbols = module.symbols;
+  return out;
+}
+
+Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
+                                 const Request& request, ConstantEvaluator* evaluator) {
+  HR_RETURN_IF_ERROR(CheckRequest(module, request));
+  HR_RETURN_IF_ERROR(CheckFeeds(module, request));
+  graph::Module part = Extractor(module, request).Run();
+  part.symbols = module.symbols;
+  HR_RETURN_IF_ERROR(CheckFed(part));
+  HR_RETURN_IF_ERROR(InferAndFold(registry, part, evaluator));
+  MergeEqualNodes(registry, part);
+  part = RemoveDeadNodes(part);
+  HR_RETURN_IF_ERROR(CheckConcrete(part));
+  return part;
+}
+
+}  // namespace hr::transform

@@ -67,12 +67,12 @@ constexpr ConvKernels<T> MakeTable() {
   return table;
 }
 
-const ConvKernels<float>& FloatKernels() {
+const ConvKernels<float>& ConvFloatKernels() {
   static constexpr ConvKernels<float> kTable = MakeTable<float>();
   return kTable;
 }
 
-const ConvKernels<double>& DoubleKernels() {
+const ConvKernels<double>& ConvDoubleKernels() {
   static constexpr ConvKernels<double> kTable = MakeTable<double>();
   return kTable;
 }
@@ -83,17 +83,17 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace hr::cpu {
-HWY_EXPORT(FloatKernels);
-HWY_EXPORT(DoubleKernels);
+HWY_EXPORT(ConvFloatKernels);
+HWY_EXPORT(ConvDoubleKernels);
 
 template <>
 const ConvKernels<float>& KernelsForConv() {
-  return HWY_DYNAMIC_DISPATCH(FloatKernels)();
+  return HWY_DYNAMIC_DISPATCH(ConvFloatKernels)();
 }
 
 template <>
 const ConvKernels<double>& KernelsForConv() {
-  return HWY_DYNAMIC_DISPATCH(DoubleKernels)();
+  return HWY_DYNAMIC_DISPATCH(ConvDoubleKernels)();
 }
 
 }  // namespace hr::cpu

@@ -1,0 +1,80 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <cstring>
+
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/lowering/lowering.h"
+#include "runtime/ops/op_def.h"
+
+namespace hr::cpu {
+namespace {
+
+// Work on the CPU is done when the call returns, so streams and events have nothing to wait for.
+class CpuEvent final : public Event {
+ public:
+  bool Done() override { return true; }
+  Status Synchronize(const CallLimits&) override { return {}; }
+};
+
+class CpuStream final : public Stream {
+ public:
+  Status Record(Event&) override { return {}; }
+  Status Wait(Event&) override { return {}; }
+  Status Synchronize(const CallLimits&) override { return {}; }
+};
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(Allocator& allocator)
+      : allocator_(allocator), info_{.name = "CPU:0", .description = "portable kernels"} {}
+
+  const DeviceInfo& info() const override { return info_; }
+  Allocator& allocator() override { return allocator_; }
+  Status Copy(void* to, const void* from, size_t bytes, Stream*) override {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    return {};
+  }
+  Result<std::unique_ptr<Stream>> CreateStream() override {
+    return std::unique_ptr<Stream>(std::make_unique<CpuStream>());
+  }
+  Result<std::unique_ptr<Event>> CreateEvent() override {
+    return std::unique_ptr<Event>(std::make_unique<CpuEvent>());
+  }
+  std::vector<bool> Supports(const graph::Module& region) override {
+    std::vector<bool> out;
+    for (const graph::Node& node : region.main().nodes) {
+      const graph::Operator& op = region.OperatorOf(node);
+      bool is_read = op.domain == ops::kState && op.name == "Read";
+      out.push_back(is_read || FindKernel(op.domain, op.name) != nullptr);
+    }
+    return out;
+  }
+  Result<std::unique_ptr<Executable>> Compile(const graph::Module& region,
+                                              const CompileOptions& options) override {
+    return Lower(region, options);
+  }
+
+ private:
+  Allocator& allocator_;
+  DeviceInfo info_;
+};
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(Allocator& allocator) {
+    devices_.push_back(std::make_unique<CpuDevice>(allocator));
+  }
+  std::string_view name() const override { return "cpu"; }
+  std::span<const std::unique_ptr<Device>> devices() override { return devices_; }
+
+ private:
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> CreateCpuBackend(Allocator& allocator) {
+  return std::make_unique<CpuBackend>(allocator);
+}
+
+}  // namespace hr::cpu

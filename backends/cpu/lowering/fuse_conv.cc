@@ -1,0 +1,261 @@
+#include "backends/cpu/lowering/fuse_conv.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/ops/window_shape.h"
+
+namespace hr::cpu {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+bool PrefersBatchBlocked(DType dtype, const Dims& x) {
+  if (x.size() != 4 && x.size() != 3) return false;
+  // Half-empty blocks still beat kernels whose lanes are columns of small images.
+  if (dtype == DType::kFloat32) return x[0] >= kBatchBlock<float> / 2;
+  if (dtype == DType::kFloat64) return x[0] >= kBatchBlock<double> / 2;
+  return false;
+}
+
+namespace {
+
+constexpr std::string_view kOnnx = "";
+constexpr std::string_view kGrad = "headrace.grad";
+
+// A convolution, what follows it, and the way back.
+struct Chain {
+  NodeId conv = kNone;
+  NodeId relu = kNone;
+  NodeId pool = kNone;
+  NodeId relu_grad = kNone;
+  NodeId pool_grad = kNone;
+  ValueId out = kNone;       // of the last of the forward nodes
+  ValueId out_grad = kNone;  // its gradient
+  ValueId conv_grad = kNone;  // the gradient of the convolution's own output
+};
+
+class Fuser {
+ public:
+  explicit Fuser(Region& region) : region_(region) {}
+
+  void Run() {
+    size_t count = region_.node_count();
+    for (NodeId id = 0; id < count; ++id) {
+      if (region_.Is(id, kOnnx, "Conv")) FuseAt(id);
+    }
+    region_.Sweep();
+  }
+
+ private:
+  const Dims InputDims(NodeId conv) const { return region_.DimsOf(region_.node(conv).inputs[0]); }
+
+  void FuseAt(NodeId conv) {
+    if (!PrefersBatchBlocked(region_.DTypeOf(region_.node(conv).inputs[0]), InputDims(conv))) return;
+    Chain chain = MatchPool(MatchRelu(conv));
+    FindConvGradient(&chain);
+    Rewrite(chain);
+  }
+
+  // The consumers of a value split into the one forward node of the given operator, the gradient
+  // nodes of the given operator, and anything else.
+  struct Uses {
+    NodeId forward = kNone;
+    NodeId gradient = kNone;
+    bool others = false;
+  };
+  Uses UsesOf(ValueId value, std::string_view forward, std::string_view gradient, size_t grad_input) const {
+    Uses uses{.others = region_.IsFetched(value)};
+    for (NodeId id : region_.Consumers(value)) {
+      const graph::Node& node = region_.node(id);
+      if (uses.forward == kNone && region_.Is(id, kOnnx, forward)) {
+        uses.forward = id;
+      } else if (uses.gradient == kNone && region_.Is(id, kGrad, gradient) &&
+                 node.inputs[grad_input] == value) {
+        uses.gradient = id;
+      } else {
+        uses.others = true;
+      }
+    }
+    return uses;
+  }
+
+  Chain MatchRelu(NodeId conv) const {
+    Chain chain{.conv = conv, .out = region_.node(conv).outputs[0]};
+    NodeId relu = region_.OnlyConsumer(chain.out);
+    if (!region_.Is(relu, kOnnx, "Relu")) return chain;
+    chain.relu = relu;
+    chain.out = region_.node(relu).outputs[0];
+    return chain;
+  }
+
+  // relu_out may be used by the pool, by the pool's gradient and by Relu's gradient; these must lead
+  // to each other, or the pool stays by itself.
+  Chain MatchPool(Chain chain) const {
+    const ValueId relu_out = chain.out;
+    Chain pooled = chain;
+    for (NodeId id : region_.Consumers(relu_out)) {
+      if (region_.Is(id, kOnnx, "MaxPool")) pooled.pool = id;
+      if (region_.Is(id, kGrad, "MaxPoolGrad") && region_.node(id).inputs[1] == relu_out) pooled.pool_grad = id;
+      if (region_.Is(id, kGrad, "ReluGrad") && region_.node(id).inputs[1] == relu_out) pooled.relu_grad = id;
+    }
+    if (pooled.pool == kNone) return chain;
+    size_t known = 1 + (pooled.pool_grad != kNone) + (pooled.relu_grad != kNone);
+    if (region_.IsFetched(relu_out) || region_.Consumers(relu_out).size() != known) return chain;
+    const graph::Node& pool = region_.node(pooled.pool);
+    if (pool.outputs.size() > 1 && pool.outputs[1] != kNone) return chain;
+    auto shape = PoolShapeOf(pool, region_.DimsOf(relu_out));
+    if (!shape.ok() || !CanFuseMaxPool(*shape)) return chain;
+    pooled.out = pool.outputs[0];
+    if (pooled.pool_grad != kNone) {
+      const graph::Node& grad = region_.node(pooled.pool_grad);
+      if (grad.inputs[2] != pooled.out) return chain;
+      ValueId back = grad.outputs[0];
+      if (chain.relu != kNone && (region_.OnlyConsumer(back) != pooled.relu_grad || pooled.relu_grad == kNone)) return chain;
+      pooled.out_grad = grad.inputs[0];
+    } else if (pooled.relu_grad != kNone) {
+      return chain;
+    }
+    return pooled;
+  }
+
+  // The gradient of the convolution's output and of the chain's, where there is a way back.
+  void FindConvGradient(Chain* chain) const {
+    if (chain->pool == kNone && chain->relu != kNone) {
+      Uses uses = UsesOf(chain->out, "", "ReluGrad", 1);
+      chain->relu_grad = uses.gradient;
+      if (uses.gradient != kNone) chain->out_grad = region_.node(uses.gradient).inputs[0];
+    }
+    NodeId last = chain->relu != kNone ? chain->relu_grad : chain->pool_grad;
+    if (last != kNone) chain->conv_grad = region_.node(last).outputs[0];
+    if (chain->relu == kNone && chain->pool == kNone) {
+      // Nothing was fused behind: the gradient is what this convolution's gradient nodes take.
+      chain->conv_grad = PlainGradient(chain->conv);
+      chain->out_grad = chain->conv_grad;
+    }
+  }
+
+  ValueId PlainGradient(NodeId conv) const {
+    const graph::Node& node = region_.node(conv);
+    for (NodeId id : region_.Consumers(node.inputs[0])) {
+      if (region_.Is(id, kGrad, "ConvGradWeight") && region_.node(id).inputs[2] == node.inputs[1] &&
+          region_.node(id).attributes == node.attributes) {
+        return region_.node(id).inputs[0];
+      }
+    }
+    return kNone;
+  }
+
+  std::vector<graph::Attribute> Attributes(const Chain& chain) const {
+    std::vector<graph::Attribute> out = region_.node(chain.conv).attributes;
+    out.push_back({"relu", int64_t{chain.relu != kNone}});
+    std::vector<int64_t> window = {1, 1};
+    if (chain.pool != kNone) {
+      auto kernel = region_.node(chain.pool).Ints("kernel_shape");
+      window = {kernel.size() == 2 ? kernel[0] : 1, kernel.back()};
+    }
+    out.push_back({"pool", std::move(window)});
+    return out;
+  }
+
+  static std::vector<graph::Attribute> With(std::vector<graph::Attribute> attributes, std::string name,
+                                            Dims value) {
+    attributes.push_back({std::move(name), std::move(value)});
+    return attributes;
+  }
+
+  void Rewrite(const Chain& chain) {
+    const graph::Node conv = region_.node(chain.conv);
+    const std::vector<graph::Attribute> attributes = Attributes(chain);
+    ValueId x = conv.inputs[0];
+    ValueId w = conv.inputs[1];
+    std::vector<NodeId> weight_grads;
+    std::vector<NodeId> input_grads;
+    NodeId bias_grad = kNone;
+    bool all_matched = true;
+    for (NodeId id : region_.Consumers(chain.conv_grad)) {
+      const graph::Node& node = region_.node(id);
+      if (region_.Is(id, kGrad, "ConvGradWeight") && node.inputs[1] == x && weight_grads.empty()) {
+        weight_grads.push_back(id);
+      } else if (region_.Is(id, kGrad, "ConvGradInput") && node.inputs[1] == w && input_grads.empty()) {
+        input_grads.push_back(id);
+      } else if (bias_grad == kNone && IsBiasGradient(id)) {
+        bias_grad = id;
+      } else {
+        all_matched = false;
+      }
+    }
+    bool fused_tail = chain.relu != kNone || chain.pool != kNone;
+    // A gradient that others use as well must exist in memory: then only the forward part is fused.
+    bool backward = chain.conv_grad != kNone && (!fused_tail || (all_matched && !region_.IsFetched(chain.conv_grad)));
+    if (fused_tail && chain.conv_grad != kNone && !backward) return;
+    ValueId argmax = kNone;
+    if (chain.pool != kNone && backward) {
+      argmax = region_.AddValue(DType::kUint8, ArgmaxDims(chain.out), conv.name + "/argmax");
+    }
+    NodeId fused = region_.AddNode("Conv", conv.inputs, {chain.out, argmax}, attributes, conv.name);
+    ReplaceAll({chain.conv, chain.relu, chain.pool}, fused);
+    if (!backward) return;
+    ReplaceAll({chain.relu_grad, chain.pool_grad}, fused);
+    ValueId saved = argmax != kNone ? argmax : chain.relu != kNone ? chain.out : kNone;
+    for (NodeId id : weight_grads) RewriteWeightGrad(id, bias_grad, chain, saved, x, w, attributes);
+    for (NodeId id : input_grads) {
+      const graph::Node node = region_.node(id);
+      region_.Replace(id, region_.AddNode("ConvGradInput", {chain.out_grad, saved, w}, node.outputs,
+                                          With(attributes, "shape", region_.DimsOf(x)), node.name));
+    }
+  }
+
+  // The map lies as the batch-blocked output does, a byte for each of its elements.
+  Dims ArgmaxDims(ValueId out) const {
+    Dims dims = region_.DimsOf(out);
+    int64_t block = 64 / static_cast<int64_t>(DTypeSize(region_.DTypeOf(out)));
+    dims[0] = (dims[0] + block - 1) / block;
+    dims.push_back(block);
+    return dims;
+  }
+
+  void RewriteWeightGrad(NodeId id, NodeId bias_grad, const Chain& chain, ValueId saved, ValueId x, ValueId w,
+                         const std::vector<graph::Attribute>& attributes) {
+    const graph::Node node = region_.node(id);
+    ValueId dbias = bias_grad == kNone ? kNone : region_.node(bias_grad).outputs[0];
+    ReplaceAll({id, bias_grad},
+               region_.AddNode("ConvGradWeight", {chain.out_grad, saved, x}, {node.outputs[0], dbias},
+                               With(attributes, "shape", region_.DimsOf(w)), node.name));
+  }
+
+  void ReplaceAll(std::initializer_list<NodeId> nodes, NodeId by) {
+    for (NodeId id : nodes) {
+      if (id != kNone) region_.Replace(id, by);
+    }
+  }
+
+  // ReduceSum over all axes but the channels', without keeping them.
+  bool IsBiasGradient(NodeId id) const {
+    if (!region_.Is(id, kOnnx, "ReduceSum")) return false;
+    const graph::Node& node = region_.node(id);
+    if (node.Int("keepdims", 1) != 0 || node.inputs.size() != 2 || node.inputs[1] == kNone) return false;
+    uint32_t constant = region_.value(node.inputs[1]).constant;
+    if (constant == kNone) return false;
+    auto axes = region_.module.constants[constant].span<int64_t>();
+    size_t rank = region_.DimsOf(node.inputs[0]).size();
+    if (axes.size() != rank - 1) return false;
+    for (size_t axis = 0; axis < rank; ++axis) {
+      bool listed = std::any_of(axes.begin(), axes.end(), [&](int64_t a) {
+        return a == static_cast<int64_t>(axis) || a + static_cast<int64_t>(rank) == static_cast<int64_t>(axis);
+      });
+      if (listed == (axis == 1)) return false;
+    }
+    return true;
+  }
+
+  Region& region_;
+};
+
+}  // namespace
+
+void FuseConvolutions(Region& region) { Fuser(region).Run(); }
+
+}  // namespace hr::cpu

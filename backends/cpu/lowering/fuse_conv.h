@@ -1,0 +1,21 @@
+// Joins Conv with the bias gradient, Relu and MaxPool around it, forward and backward, into the
+// operators that the batch-blocked kernels run in one pass:
+//
+//   cpu.Conv(x, w, bias?) → (y, argmax?)
+//   cpu.ConvGradWeight(dy, saved?, x) → (dw, dbias?)
+//   cpu.ConvGradInput(dy, saved?, w) → dx
+//
+// with Conv's attributes, "relu", "pool" (window height and width) and, for the gradients, the shape
+// of what they make as "shape". `saved` is the argmax map with pooling, and y with Relu alone.
+#pragma once
+
+#include "backends/cpu/lowering/region.h"
+
+namespace hr::cpu {
+
+void FuseConvolutions(Region& region);
+
+// Whether a convolution is run on batch-blocked images.
+bool PrefersBatchBlocked(DType dtype, const Dims& x);
+
+}  // namespace hr::cpu

@@ -1,0 +1,57 @@
+#include "backends/cpu/lowering/fuse_gemm.h"
+
+#include "backends/cpu/kernels/gemm.h"
+
+namespace hr::cpu {
+namespace {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+Activation ActivationOf(const Region& region, NodeId node) {
+  return region.Is(node, "", "Relu") ? Activation::kRelu : Activation::kNone;
+}
+
+// A product of two matrices, then Add of a row, as the Gemm that it is.
+NodeId JoinBias(Region& region, NodeId id) {
+  const graph::Node product = region.node(id);
+  bool matrices = region.DimsOf(product.inputs[0]).size() == 2 && region.DimsOf(product.inputs[1]).size() == 2;
+  NodeId add = region.OnlyConsumer(product.outputs[0]);
+  if (!matrices || !region.Is(add, "", "Add")) return kNone;
+  const graph::Node sum = region.node(add);
+  ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
+  Dims dims = region.DimsOf(bias);
+  int64_t columns = region.DimsOf(product.outputs[0])[1];
+  if (ElementCount(dims) != columns || dims.empty() || dims.back() != columns || dims.size() > 2) return kNone;
+  NodeId gemm = region.AddNode("Gemm", {product.inputs[0], product.inputs[1], bias}, sum.outputs, {}, product.name);
+  region.Replace(id, gemm);
+  region.Replace(add, gemm);
+  return gemm;
+}
+
+void JoinActivation(Region& region, NodeId id) {
+  const graph::Node gemm = region.node(id);
+  NodeId next = region.OnlyConsumer(gemm.outputs[0]);
+  if (next == kNone) return;
+  Activation activation = ActivationOf(region, next);
+  if (activation == Activation::kNone) return;
+  std::vector<graph::Attribute> attributes = gemm.attributes;
+  attributes.push_back({"activation", static_cast<int64_t>(activation)});
+  NodeId fused = region.AddNode("Gemm", gemm.inputs, region.node(next).outputs, std::move(attributes), gemm.name);
+  region.Replace(id, fused);
+  region.Replace(next, fused);
+}
+
+}  // namespace
+
+void FuseMatrixProducts(Region& region) {
+  size_t count = region.node_count();
+  for (NodeId id = 0; id < count; ++id) {
+    NodeId gemm = region.Is(id, "", "Gemm") ? id : region.Is(id, "", "MatMul") ? JoinBias(region, id) : kNone;
+    if (gemm != kNone) JoinActivation(region, gemm);
+  }
+  region.Sweep();
+}
+
+}  // namespace hr::cpu

@@ -1,0 +1,96 @@
+#include "backends/cpu/lowering/fuse_updates.h"
+
+#include <algorithm>
+#include <map>
+
+#include "backends/cpu/lowering/schedule.h"
+
+namespace hr::cpu {
+namespace {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+// Steps may be joined where these agree.
+struct Key {
+  uint32_t op;
+  ValueId learning_rate;
+  DType dtype;
+  std::string settings;
+  auto operator<=>(const Key&) const = default;
+};
+
+class Joiner {
+ public:
+  Joiner(Region& region, const ops::OpRegistry& operators) : region_(region), operators_(operators) {}
+
+  void Run() {
+    std::map<Key, std::vector<NodeId>> groups;
+    for (NodeId id = 0; id < region_.node_count(); ++id) {
+      if (IsStep(id) && !HasFollowers(id)) groups[KeyOf(id)].push_back(id);
+    }
+    for (const auto& [key, steps] : groups) Join(steps);
+    region_.Sweep();
+  }
+
+ private:
+  bool IsStep(NodeId id) const {
+    return region_.Is(id, ops::kTrain, "SGD") || region_.Is(id, ops::kTrain, "Adam");
+  }
+
+  // Whoever waits for one step might also be waited for by another: joining them could make a cycle.
+  bool HasFollowers(NodeId id) const {
+    return std::any_of(region_.graph().nodes.begin(), region_.graph().nodes.end(), [&](const graph::Node& node) {
+      return std::find(node.controls.begin(), node.controls.end(), id) != node.controls.end();
+    });
+  }
+
+  std::vector<graph::Attribute> Settings(const graph::Node& node) const {
+    std::vector<graph::Attribute> out;
+    for (const graph::Attribute& attribute : node.attributes) {
+      if (!attribute.name.ends_with("variable")) out.push_back(attribute);
+    }
+    return out;
+  }
+
+  Key KeyOf(NodeId id) const {
+    const graph::Node& node = region_.node(id);
+    std::string settings;
+    for (const graph::Attribute& attribute : Settings(node)) {
+      settings += Cat(attribute.name, "=");
+      if (const auto* number = std::get_if<double>(&attribute.value)) settings += Cat(*number, " ");
+      if (const auto* number = std::get_if<int64_t>(&attribute.value)) settings += Cat(*number, " ");
+    }
+    return {node.op, node.inputs[0], region_.DTypeOf(node.inputs[1]), std::move(settings)};
+  }
+
+  void Join(const std::vector<NodeId>& steps) {
+    const graph::Node first = region_.node(steps[0]);
+    std::vector<ValueId> inputs = {first.inputs[0]};
+    std::vector<int64_t> variables;
+    for (NodeId id : steps) {
+      inputs.push_back(region_.node(id).inputs[1]);
+      for (uint32_t v : WrittenVariables(operators_, region_.module, region_.node(id))) {
+        variables.push_back(v == kNone ? -1 : static_cast<int64_t>(v));
+      }
+    }
+    std::vector<graph::Attribute> attributes = Settings(first);
+    attributes.push_back({"variables", std::move(variables)});
+    const std::string name = region_.module.OperatorOf(first).name;
+    NodeId joined = region_.AddNode(name, std::move(inputs), {}, std::move(attributes), "update");
+    for (NodeId id : steps) region_.Replace(id, joined);
+    auto& targets = region_.module.signatures[0].targets;
+    std::sort(targets.begin(), targets.end());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  }
+
+  Region& region_;
+  const ops::OpRegistry& operators_;
+};
+
+}  // namespace
+
+void FuseUpdates(Region& region, const ops::OpRegistry& operators) { Joiner(region, operators).Run(); }
+
+}  // namespace hr::cpu

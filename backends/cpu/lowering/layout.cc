@@ -1,0 +1,124 @@
+#include "backends/cpu/lowering/layout.h"
+
+#include <algorithm>
+
+#include "backends/cpu/lowering/fuse_conv.h"
+#include "backends/cpu/lowering/schedule.h"
+
+namespace hr::cpu {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+class Assigner {
+ public:
+  explicit Assigner(Region& region) : region_(region) {}
+
+  void Run() {
+    auto order = graph::TopologicalOrder(region_.graph());
+    if (!order.ok()) return;
+    for (NodeId id : *order) Decide(id);
+    for (NodeId id : *order) Convert(id);
+    for (graph::Port& port : region_.module.signatures[0].outputs) {
+      if (region_.LayoutOf(port.value) != Layout::kPlain) port.value = Converted(port.value, Layout::kPlain);
+    }
+  }
+
+ private:
+  // Convolutions and pools fix the layout of their images; w, bias and their gradients stay plain.
+  static bool IsImageInput(std::string_view op, size_t i) {
+    if (op == "Conv") return i == 0;
+    if (op == "ConvGradWeight") return true;
+    if (op == "ConvGradInput") return i < 2;
+    return true;  // pools
+  }
+  static bool IsImageOutput(std::string_view op) { return op != "ConvGradWeight"; }
+
+  bool IsWindowNode(NodeId id) const {
+    const graph::Operator& op = region_.module.OperatorOf(region_.node(id));
+    if (op.domain == kCpuDomain) return op.name.starts_with("Conv");
+    const KernelEntry* entry = FindKernel(op.domain, op.name);
+    return entry != nullptr && entry->batch_blocked && op.name.find("Pool") != std::string::npos;
+  }
+
+  // Element-wise operators follow their inputs where all of them have one shape.
+  bool IsFollower(NodeId id) const {
+    const graph::Node& node = region_.node(id);
+    const graph::Operator& op = region_.module.OperatorOf(node);
+    const KernelEntry* entry = FindKernel(op.domain, op.name);
+    if (entry == nullptr || !entry->batch_blocked || IsWindowNode(id) || node.outputs.empty()) return false;
+    if (node.outputs[0] == kNone) return false;
+    Dims shape = region_.DimsOf(node.outputs[0]);
+    DType dtype = region_.DTypeOf(node.outputs[0]);
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input != kNone && region_.DimsOf(input) == shape && region_.DTypeOf(input) == dtype;
+    });
+  }
+
+  void Decide(NodeId id) {
+    blocked_.resize(region_.node_count(), false);
+    const graph::Node& node = region_.node(id);
+    if (IsWindowNode(id)) {
+      const graph::Operator& op = region_.module.OperatorOf(node);
+      blocked_[id] = op.domain == kCpuDomain ||
+                     PrefersBatchBlocked(region_.DTypeOf(node.inputs[0]), region_.DimsOf(node.inputs[0]));
+      if (blocked_[id] && IsImageOutput(op.name)) SetOutputs(node);
+      return;
+    }
+    if (!IsFollower(id)) return;
+    bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return region_.LayoutOf(input) == Layout::kBatchBlocked;
+    });
+    if (!any) return;
+    blocked_[id] = true;
+    SetOutputs(node);
+  }
+
+  void SetOutputs(const graph::Node& node) {
+    for (ValueId output : node.outputs) {
+      // Maps of positions describe their own layout.
+      bool image = output != kNone && IsFloating(region_.DTypeOf(output));
+      if (image) region_.SetLayout(output, Layout::kBatchBlocked);
+    }
+  }
+
+  void Convert(NodeId id) {
+    const std::string op = region_.module.OperatorOf(region_.node(id)).name;
+    bool window = IsWindowNode(id);
+    for (size_t i = 0; i < region_.node(id).inputs.size(); ++i) {
+      ValueId input = region_.node(id).inputs[i];
+      if (input == kNone || !IsFloating(region_.DTypeOf(input))) continue;
+      bool wants = blocked_[id] && (!window || IsImageInput(op, i));
+      Layout wanted = wants ? Layout::kBatchBlocked : Layout::kPlain;
+      if (region_.LayoutOf(input) == wanted) continue;
+      ValueId converted = Converted(input, wanted);
+      region_.graph().nodes[id].inputs[i] = converted;
+    }
+  }
+
+  // The value in the other layout; one conversion serves all who need it.
+  ValueId Converted(ValueId value, Layout layout) {
+    if (converted_.size() <= value) converted_.resize(value + 1, kNone);
+    if (converted_[value] != kNone) return converted_[value];
+    std::string name = region_.value(value).name;
+    ValueId out = region_.AddValue(region_.DTypeOf(value), region_.DimsOf(value), name + "/layout");
+    region_.SetLayout(out, layout);
+    region_.AddNode(layout == Layout::kPlain ? "FromBatchBlocked" : "ToBatchBlocked", {value}, {out}, {},
+                    name + "/layout");
+    converted_[value] = out;
+    return out;
+  }
+
+  Region& region_;
+  std::vector<bool> blocked_;
+  std::vector<ValueId> converted_;
+};
+
+}  // namespace
+
+void AssignLayouts(Region& region) { Assigner(region).Run(); }
+
+}  // namespace hr::cpu

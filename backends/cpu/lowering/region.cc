@@ -1,0 +1,155 @@
+#include "backends/cpu/lowering/region.h"
+
+#include <algorithm>
+
+#include "backends/cpu/lowering/schedule.h"
+
+namespace hr::cpu {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+Region::Region(graph::Module module) : module(std::move(module)) {
+  dead_.assign(node_count(), false);
+}
+
+bool Region::Is(NodeId id, std::string_view domain, std::string_view name) const {
+  if (id == kNone || dead_[id]) return false;
+  const graph::Operator& op = module.OperatorOf(node(id));
+  return op.name == name && op.domain == domain;
+}
+
+void Region::IndexConsumers() const {
+  if (indexed_) return;
+  consumers_.assign(graph().values.size(), {});
+  for (NodeId id = 0; id < node_count(); ++id) {
+    if (dead_[id]) continue;
+    for (ValueId input : node(id).inputs) {
+      if (input == kNone) continue;
+      auto& list = consumers_[input];
+      if (list.empty() || list.back() != id) list.push_back(id);
+    }
+  }
+  indexed_ = true;
+}
+
+std::vector<NodeId> Region::Consumers(ValueId value) const {
+  if (value == kNone) return {};
+  IndexConsumers();
+  return consumers_[value];
+}
+
+NodeId Region::OnlyConsumer(ValueId value) const {
+  auto consumers = Consumers(value);
+  return consumers.size() == 1 && !IsFetched(value) ? consumers[0] : kNone;
+}
+
+bool Region::IsFetched(ValueId value) const {
+  const auto& outputs = module.signatures[0].outputs;
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const graph::Port& port) { return port.value == value; });
+}
+
+void Region::SetLayout(ValueId value, Layout layout) {
+  if (layouts_.size() <= value) layouts_.resize(graph().values.size(), Layout::kPlain);
+  layouts_[value] = layout;
+}
+
+ValueId Region::AddValue(DType dtype, const Dims& dims, std::string name) {
+  graph().values.push_back(
+      {.type = graph::ValueType::Tensor(dtype, dims), .name = std::move(name)});
+  indexed_ = false;
+  return static_cast<ValueId>(graph().values.size() - 1);
+}
+
+NodeId Region::AddNode(std::string_view name, std::vector<ValueId> inputs,
+                       std::vector<ValueId> outputs, std::vector<graph::Attribute> attributes,
+                       std::string label) {
+  auto id = static_cast<NodeId>(node_count());
+  for (ValueId output : outputs) {
+    if (output == kNone) continue;
+    NodeId before = value(output).producer;
+    if (before != kNone) {
+      auto& old = graph().nodes[before].outputs;
+      std::replace(old.begin(), old.end(), output, kNone);
+    }
+    graph().values[output].producer = id;
+  }
+  graph().nodes.push_back({.op = module.InternOperator(kCpuDomain, name, 1),
+                           .inputs = std::move(inputs),
+                           .outputs = std::move(outputs),
+                           .attributes = std::move(attributes),
+                           .name = std::move(label)});
+  dead_.push_back(false);
+  indexed_ = false;
+  return id;
+}
+
+void Region::ReplaceInput(NodeId id, ValueId from, ValueId to) {
+  auto& inputs = graph().nodes[id].inputs;
+  std::replace(inputs.begin(), inputs.end(), from, to);
+  indexed_ = false;
+}
+
+void Region::Replace(NodeId id, NodeId by) {
+  dead_[id] = true;
+  graph().nodes[id].inputs.clear();
+  indexed_ = false;
+  for (graph::Node& node : graph().nodes) {
+    std::replace(node.controls.begin(), node.controls.end(), id, by);
+  }
+  auto& controls = graph().nodes[by].controls;
+  const auto& inherited = graph().nodes[id].controls;
+  controls.insert(controls.end(), inherited.begin(), inherited.end());
+  controls.erase(std::remove(controls.begin(), controls.end(), by), controls.end());
+  auto& targets = module.signatures[0].targets;
+  std::replace(targets.begin(), targets.end(), id, by);
+}
+
+// Nodes that the signature's outputs and targets need.
+std::vector<bool> Region::Needed() const {
+  std::vector<bool> needed(node_count(), false);
+  std::vector<NodeId> stack;
+  auto need = [&](NodeId id) {
+    if (id == kNone || dead_[id] || needed[id]) return;
+    needed[id] = true;
+    stack.push_back(id);
+  };
+  for (const graph::Port& port : module.signatures[0].outputs) need(Producer(port.value));
+  for (NodeId target : module.signatures[0].targets) need(target);
+  while (!stack.empty()) {
+    const graph::Node& node = this->node(stack.back());
+    stack.pop_back();
+    for (ValueId input : node.inputs) {
+      if (input != kNone) need(Producer(input));
+    }
+    for (NodeId control : node.controls) need(control);
+  }
+  return needed;
+}
+
+void Region::Sweep() {
+  const std::vector<bool> needed = Needed();
+  std::vector<NodeId> renumbered(node_count(), kNone);
+  std::vector<graph::Node> kept;
+  for (NodeId id = 0; id < node_count(); ++id) {
+    if (!needed[id]) continue;
+    renumbered[id] = static_cast<NodeId>(kept.size());
+    kept.push_back(std::move(graph().nodes[id]));
+  }
+  auto renumber = [&](std::vector<NodeId>& ids) {
+    for (NodeId& id : ids) id = renumbered[id];
+    ids.erase(std::remove(ids.begin(), ids.end(), kNone), ids.end());
+  };
+  for (graph::Node& node : kept) renumber(node.controls);
+  renumber(module.signatures[0].targets);
+  for (graph::Value& value : graph().values) {
+    if (value.producer != kNone) value.producer = renumbered[value.producer];
+  }
+  graph().nodes = std::move(kept);
+  dead_.assign(node_count(), false);
+  indexed_ = false;
+}
+
+}  // namespace hr::cpu

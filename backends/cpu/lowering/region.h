@@ -1,0 +1,65 @@
+// A region while it is rewritten: the module, plus the layout of each value.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/kernel_table.h"
+#include "runtime/graph/graph.h"
+
+namespace hr::cpu {
+
+class Region {
+ public:
+  explicit Region(graph::Module module);
+
+  graph::Module module;
+
+  graph::Graph& graph() { return module.main(); }
+  const graph::Graph& graph() const { return module.main(); }
+  const graph::Node& node(graph::NodeId id) const { return graph().nodes[id]; }
+  const graph::Value& value(graph::ValueId id) const { return graph().values[id]; }
+  size_t node_count() const { return graph().nodes.size(); }
+
+  bool Is(graph::NodeId node, std::string_view domain, std::string_view name) const;
+  // The node that makes the value; kNone for inputs and constants.
+  graph::NodeId Producer(graph::ValueId value) const { return this->value(value).producer; }
+  // Nodes that take the value as an input, each once; empty for kNone.
+  std::vector<graph::NodeId> Consumers(graph::ValueId value) const;
+  // The only consumer of a value that is not fetched; kNone otherwise.
+  graph::NodeId OnlyConsumer(graph::ValueId value) const;
+  bool IsFetched(graph::ValueId value) const;
+  // The concrete shape.
+  Dims DimsOf(graph::ValueId value) const { return *this->value(value).type.FixedDims(); }
+  DType DTypeOf(graph::ValueId value) const { return this->value(value).type.dtype; }
+
+  Layout LayoutOf(graph::ValueId value) const {
+    return value < layouts_.size() ? layouts_[value] : Layout::kPlain;
+  }
+  void SetLayout(graph::ValueId value, Layout layout);
+
+  graph::ValueId AddValue(DType dtype, const Dims& dims, std::string name);
+  // A node of the domain "cpu". Outputs that were made by other nodes are taken over from them.
+  graph::NodeId AddNode(std::string_view name, std::vector<graph::ValueId> inputs,
+                        std::vector<graph::ValueId> outputs,
+                        std::vector<graph::Attribute> attributes, std::string label);
+  // Makes every consumer take `to` in place of `from`.
+  void ReplaceInput(graph::NodeId node, graph::ValueId from, graph::ValueId to);
+  // Marks a node that `by` stands for from now on: whoever waited for it waits for `by`. Sweep
+  // removes it.
+  void Replace(graph::NodeId node, graph::NodeId by);
+  bool IsDead(graph::NodeId node) const { return dead_[node]; }
+  // Removes dead nodes and whatever only they needed. Nodes are renumbered; values, constants and
+  // variables, and so the region's slots, are not.
+  void Sweep();
+
+ private:
+  void IndexConsumers() const;
+  std::vector<bool> Needed() const;
+
+  std::vector<Layout> layouts_;
+  std::vector<bool> dead_;
+  mutable bool indexed_ = false;
+  mutable std::vector<std::vector<graph::NodeId>> consumers_;
+};
+
+}  // namespace hr::cpu

@@ -1,0 +1,141 @@
+// Convolution: batch-blocked with fusion (cpu.Conv …), and plain.
+#include <cstring>
+
+#include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/window_shape.h"
+
+namespace hr::cpu {
+namespace {
+
+ConvFusion FusionOf(const graph::Node& node) {
+  auto pool = node.Ints("pool");
+  return {.relu = node.Int("relu", 0) != 0, .pool_h = pool[0], .pool_w = pool[1]};
+}
+
+std::string Describe(std::string_view name, const ConvFusion& fusion) {
+  return Cat(name, "_batch_blocked", fusion.relu ? "+relu" : "", fusion.Pools() ? "+max_pool" : "");
+}
+
+template <typename T>
+Result<LoweredKernel> Forward(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(ConvShape shape,
+                      ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
+  ConvFusion fusion = FusionOf(request.node);
+  bool has_bias = request.input(2).present;
+  size_t inputs = request.inputs.size();
+  int slices = request.threads;
+  LoweredKernel out;
+  out.kernel = MakeKernel(
+      Describe("conv", fusion), [=](void* const* p, const RunContext& context) -> Status {
+        ConvForwardArgs<T> args{.x = static_cast<const T*>(p[0]),
+                                .w = static_cast<const T*>(p[1]),
+                                .bias = has_bias ? static_cast<const T*>(p[2]) : nullptr,
+                                .y = static_cast<T*>(p[inputs]),
+                                .argmax = static_cast<uint8_t*>(p[inputs + 1])};
+        ConvForward<T>(context.threads, shape, fusion, args, slices);
+        return {};
+      });
+  return out;
+}
+
+// (dy, saved?, …): what the gradient kernels take from above.
+template <typename T>
+ConvGradient<T> GradientFrom(void* const* p, const ConvFusion& fusion) {
+  ConvGradient<T> gradient{.dy = static_cast<const T*>(p[0])};
+  if (fusion.Pools()) {
+    gradient.argmax = static_cast<const uint8_t*>(p[1]);
+  } else if (fusion.relu) {
+    gradient.y = static_cast<const T*>(p[1]);
+  }
+  return gradient;
+}
+
+template <typename T>
+Result<LoweredKernel> GradWeight(const KernelRequest& request) {
+  auto weights = request.node.Ints("shape");
+  HR_ASSIGN_OR_RETURN(ConvShape shape, ConvShapeOf(request.node, request.input(2).dims,
+                                                   Dims(weights.begin(), weights.end())));
+  ConvFusion fusion = FusionOf(request.node);
+  int slices = request.threads;
+  LoweredKernel out;
+  out.scratch_bytes = ConvBackwardWeightsScratchBytes<T>(shape, fusion, slices);
+  out.kernel = MakeKernel(Describe("conv_grad_weight", fusion),
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            ConvBackwardWeights<T>(context.threads, shape, fusion,
+                                                   GradientFrom<T>(p, fusion), static_cast<const T*>(p[2]),
+                                                   static_cast<T*>(p[3]), static_cast<T*>(p[4]), slices, p[5]);
+                            return {};
+                          });
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> GradInput(const KernelRequest& request) {
+  auto image = request.node.Ints("shape");
+  HR_ASSIGN_OR_RETURN(ConvShape shape, ConvShapeOf(request.node, Dims(image.begin(), image.end()),
+                                                   request.input(2).dims));
+  ConvFusion fusion = FusionOf(request.node);
+  int slices = request.threads;
+  LoweredKernel out;
+  out.scratch_bytes = ConvBackwardDataScratchBytes<T>(shape, fusion, slices);
+  out.kernel = MakeKernel(Describe("conv_grad_input", fusion),
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            ConvBackwardData<T>(context.threads, shape, fusion, GradientFrom<T>(p, fusion),
+                                                static_cast<const T*>(p[2]), static_cast<T*>(p[3]), slices, p[4]);
+                            return {};
+                          });
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> Convert(const KernelRequest& request, bool to_blocked) {
+  const Dims& dims = request.input(0).dims;
+  int64_t n = dims[0];
+  int64_t k = ElementCount(std::span(dims).subspan(1));
+  int slices = request.threads;
+  LoweredKernel out;
+  out.kernel = MakeKernel(to_blocked ? "to_batch_blocked" : "from_batch_blocked",
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            auto* convert = to_blocked ? ToBatchBlocked<T> : FromBatchBlocked<T>;
+                            convert(context.threads, n, k, static_cast<const T*>(p[0]),
+                                    static_cast<T*>(p[1]), slices);
+                            return {};
+                          });
+  return out;
+}
+
+Result<LoweredKernel> MakeForward(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return Forward<T>(request); });
+}
+Result<LoweredKernel> MakeGradWeight(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return GradWeight<T>(request); });
+}
+Result<LoweredKernel> MakeGradInput(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return GradInput<T>(request); });
+}
+Result<LoweredKernel> MakeToBlocked(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return Convert<T>(request, true); });
+}
+Result<LoweredKernel> MakeFromBlocked(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return Convert<T>(request, false); });
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"cpu", "Conv", MakeForward, true},
+    {"cpu", "ConvGradWeight", MakeGradWeight, true},
+    {"cpu", "ConvGradInput", MakeGradInput, true},
+    {"cpu", "ToBatchBlocked", MakeToBlocked},
+    {"cpu", "FromBatchBlocked", MakeFromBlocked},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> ConvKernels() { return kKernels; }
+
+}  // namespace hr::cpu

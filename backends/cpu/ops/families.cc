@@ -1,0 +1,12 @@
+#include "backends/cpu/ops/families.h"
+
+#include <array>
+
+namespace hr::cpu {
+
+std::span<const std::span<const KernelEntry>> KernelFamilies() {
+  static const std::array families = {ConvKernels(), GemmKernels(), ViewKernels()};
+  return families;
+}
+
+}  // namespace hr::cpu

@@ -1,0 +1,17 @@
+// The CPU's kernels by family, one function a file. A new family adds one line here and one in
+// families.cc.
+#pragma once
+
+#include <span>
+
+#include "backends/cpu/kernel_table.h"
+
+namespace hr::cpu {
+
+std::span<const KernelEntry> ConvKernels();  // conv.cc
+std::span<const KernelEntry> GemmKernels();  // gemm.cc
+std::span<const KernelEntry> ViewKernels();  // views.cc
+
+std::span<const std::span<const KernelEntry>> KernelFamilies();
+
+}  // namespace hr::cpu

@@ -1,0 +1,146 @@
+// Matrix products.
+#include "backends/cpu/kernels/gemm.h"
+
+#include "backends/cpu/ops/families.h"
+
+namespace hr::cpu {
+namespace {
+
+// How the third operand of Gemm [M, N] broadcasts.
+enum class BiasKind { kNone, kRow, kColumn, kFull, kScalar };
+
+BiasKind KindOf(const OperandInfo& bias, int64_t m, int64_t n) {
+  if (!bias.present) return BiasKind::kNone;
+  int64_t columns = bias.dims.empty() ? 1 : bias.dims.back();
+  int64_t rows = bias.rank() < 2 ? 1 : bias.dims[0];
+  if (rows == m && columns == n && m != 1) return BiasKind::kFull;
+  if (columns == n) return BiasKind::kColumn;
+  if (rows == m && columns == 1) return BiasKind::kRow;
+  return BiasKind::kScalar;
+}
+
+Activation ActivationOf(const graph::Node& node) {
+  return static_cast<Activation>(node.Int("activation", 0));
+}
+
+std::string_view ActivationName(Activation activation) {
+  constexpr std::string_view kNames[] = {"", "+relu"};
+  return kNames[static_cast<size_t>(activation)];
+}
+
+// Gemm, and cpu.Gemm, which has the attribute "activation" besides.
+template <typename T>
+Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
+  bool ta = request.node.Int("transA", 0) != 0;
+  bool tb = request.node.Int("transB", 0) != 0;
+  const Dims& a = request.input(0).dims;
+  const Dims& c = request.outputs[0].dims;
+  GemmShape shape = GemmShape::Dense(c[0], c[1], ta ? a[0] : a[1], ta, tb);
+  T alpha = static_cast<T>(request.node.Float("alpha", 1));
+  T beta = static_cast<T>(request.node.Float("beta", 1));
+  BiasKind kind = KindOf(request.input(2), shape.m, shape.n);
+  // The epilogue adds a bias of one row or column as it is; everything else is laid out in C first.
+  bool epilogue = (kind == BiasKind::kRow || kind == BiasKind::kColumn) && beta == T(1);
+  Activation activation = ActivationOf(request.node);
+  size_t inputs = request.inputs.size();
+  int slices = request.threads;
+  LoweredKernel out;
+  out.scratch_bytes = GemmScratchBytes<T>(shape, slices);
+  out.kernel = MakeKernel(
+      Cat("gemm", ActivationName(activation)), [=](void* const* p, const RunContext& context) -> Status {
+        auto* c = static_cast<T*>(p[inputs]);
+        GemmEpilogue<T> end{.alpha = alpha, .activation = activation};
+        if (epilogue) {
+          (kind == BiasKind::kRow ? end.row_bias : end.column_bias) = static_cast<const T*>(p[2]);
+        } else if (kind != BiasKind::kNone) {
+          const auto* bias = static_cast<const T*>(p[2]);
+          int64_t row = kind == BiasKind::kFull ? shape.n : kind == BiasKind::kRow ? 1 : 0;
+          int64_t column = kind == BiasKind::kFull || kind == BiasKind::kColumn ? 1 : 0;
+          for (int64_t i = 0; i < shape.m; ++i) {
+            for (int64_t j = 0; j < shape.n; ++j) c[i * shape.n + j] = bias[i * row + j * column];
+          }
+          end.beta = beta;
+        }
+        Gemm<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), c, end,
+                slices, p[inputs + 1]);
+        return {};
+      });
+  return out;
+}
+
+// The axes before the last two of both operands, broadcast against each other.
+struct BatchAxes {
+  Dims dims, a_strides, b_strides;
+};
+
+Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
+  auto outer = [](const Dims& dims) {
+    return Dims(dims.begin(), dims.end() - static_cast<ptrdiff_t>(std::min<size_t>(2, dims.size())));
+  };
+  Dims outer_a = outer(a);
+  Dims outer_b = outer(b);
+  BatchAxes out;
+  HR_ASSIGN_OR_RETURN(out.dims, BroadcastDims(outer_a, outer_b));
+  auto strides = [&](const Dims& dims, const Dims& whole) {
+    Dims result(out.dims.size(), 0);
+    int64_t stride = whole.size() >= 2 ? whole[whole.size() - 1] * whole[whole.size() - 2] : ElementCount(whole);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      size_t from = dims.size() - 1 - i;
+      if (dims[from] != 1) result[result.size() - 1 - i] = stride;
+      stride *= dims[from];
+    }
+    return result;
+  };
+  out.a_strides = strides(outer_a, a);
+  out.b_strides = strides(outer_b, b);
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
+  const Dims& a = request.input(0).dims;
+  const Dims& b = request.input(1).dims;
+  int64_t m = a.size() < 2 ? 1 : a[a.size() - 2];
+  int64_t n = b.size() < 2 ? 1 : b.back();
+  GemmShape shape = GemmShape::Dense(m, n, a.back());
+  HR_ASSIGN_OR_RETURN(BatchAxes axes, BatchOf(a, b));
+  int slices = request.threads;
+  LoweredKernel out;
+  auto batch_of = [](const BatchAxes& axes, const GemmShape& shape) {
+    return GemmBatch{axes.dims, axes.a_strides, axes.b_strides, shape.m * shape.n};
+  };
+  bool single = ElementCount(axes.dims) == 1;
+  out.scratch_bytes = single ? GemmScratchBytes<T>(shape, slices)
+                             : GemmBatchedScratchBytes<T>(shape, batch_of(axes, shape), slices);
+  out.kernel = MakeKernel("matmul", [=](void* const* p, const RunContext& context) -> Status {
+    const auto* a = static_cast<const T*>(p[0]);
+    const auto* b = static_cast<const T*>(p[1]);
+    auto* c = static_cast<T*>(p[2]);
+    if (single) {
+      Gemm<T>(context.threads, shape, a, b, c, {}, slices, p[3]);
+    } else {
+      GemmBatched<T>(context.threads, shape, batch_of(axes, shape), a, b, c, {}, slices, p[3]);
+    }
+    return {};
+  });
+  return out;
+}
+
+Result<LoweredKernel> MakeGemm(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MakeGemmOf<T>(request); });
+}
+Result<LoweredKernel> MakeMatMul(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MakeMatMulOf<T>(request); });
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Gemm", MakeGemm},
+    {"cpu", "Gemm", MakeGemm},
+    {"", "MatMul", MakeMatMul},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> GemmKernels() { return kKernels; }
+
+}  // namespace hr::cpu

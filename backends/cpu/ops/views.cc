@@ -1,0 +1,16 @@
+// Operators whose output is the input's memory under another shape.
+#include "backends/cpu/ops/families.h"
+
+namespace hr::cpu {
+namespace {
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Identity", nullptr, true}, {"", "Reshape", nullptr},   {"", "Flatten", nullptr},
+    {"", "Squeeze", nullptr},        {"", "Unsqueeze", nullptr},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> ViewKernels() { return kKernels; }
+
+}  // namespace hr::cpu

@@ -1,0 +1,12 @@
+/* Headrace: an embeddable dataflow runtime that trains and serves. This header includes all others. */
+#ifndef HEADRACE_HEADRACE_H_
+#define HEADRACE_HEADRACE_H_
+
+#include "headrace/base.h"
+#include "headrace/env.h"
+#include "headrace/graph.h"
+#include "headrace/model.h"
+#include "headrace/session.h"
+#include "headrace/tensor.h"
+
+#endif /* HEADRACE_HEADRACE_H_ */

@@ -1,0 +1,50 @@
+/* Models: loaded, verified, immutable graphs. */
+#ifndef HEADRACE_MODEL_H_
+#define HEADRACE_MODEL_H_
+
+#include "headrace/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Thread-safe. Sessions keep their model alive, so it may be released first. */
+typedef struct hr_model hr_model;
+
+typedef struct hr_load_options {
+  size_t struct_size;
+  /* Read the file into memory instead of mapping it. A mapped file that somebody truncates while it
+   * is in use raises SIGBUS, in any program; reading is proof against that, and slower. */
+  int32_t read_whole_file;
+  /* Verify the tensors' checksums, which loading alone does not look at. */
+  int32_t verify_checksums;
+} hr_load_options;
+
+/* Maps and verifies a .hrg file; the weights are not read. options NULL: defaults. */
+HR_API hr_status* hr_model_load(hr_env* env, const char* path, const hr_load_options* options,
+                                hr_model** out);
+/* The same from memory, which must stay unchanged until release(context) is called. With release
+ * NULL the host keeps it until the last model, session and tensor of it is gone. */
+HR_API hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
+                                       void (*release)(void* context), void* context,
+                                       const hr_load_options* options, hr_model** out);
+/* The same through a function that reads `bytes` at `offset` and returns 0, or another number for
+ * failure. It is called only during the load. */
+HR_API hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
+                                         int (*read)(void* context, uint64_t offset, void* out,
+                                                     size_t bytes),
+                                         void* context, const hr_load_options* options,
+                                         hr_model** out);
+/* The graph as it is now; it may grow further afterwards without changing the model. */
+HR_API hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out);
+HR_API void hr_model_release(hr_model* model);
+
+/* Signatures with types, variables, operators and metadata, as JSON. */
+HR_API hr_status* hr_model_describe(const hr_model* model, hr_text** out);
+/* The main graph, as JSON ("nodes": name, op, inputs, outputs, attributes) or for Graphviz ("dot"). */
+HR_API hr_status* hr_model_graph_text(const hr_model* model, const char* format, hr_text** out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* HEADRACE_MODEL_H_ */

@@ -1,0 +1,84 @@
+/* Sessions: a model's variables and compiled plans, and running them. */
+#ifndef HEADRACE_SESSION_H_
+#define HEADRACE_SESSION_H_
+
+#include "headrace/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Thread-safe. Reading runs go in parallel; a run that writes variables excludes the session's other
+ * runs. Releasing a session while runs are in flight is safe: they finish, new ones fail.
+ *
+ * A run that fails before its update phase has changed no variable. One that fails later leaves the
+ * session tainted (HR_TAINTED): only restoring a checkpoint makes it usable again. Cancelling has no
+ * effect once the update phase has begun. */
+typedef struct hr_session hr_session;
+
+typedef struct hr_session_options {
+  size_t struct_size;
+  uint64_t seed;           /* of initial values and of random operators */
+  int32_t max_plans;       /* cached compiled plans; 0: 64 */
+  int32_t disable_fusion;  /* run every node by itself, e.g. to find a fault */
+} hr_session_options;
+
+/* Computes the initial values of the variables. options NULL: defaults. */
+HR_API hr_status* hr_session_create(const hr_model* model, const hr_session_options* options,
+                                    hr_session** out);
+/* No new runs from now on; those in flight finish. */
+HR_API void hr_session_close(hr_session* session);
+HR_API void hr_session_release(hr_session* session);
+
+/* Runs once: any values as feeds and fetches, nodes as targets; what is not needed is not run. The
+ * caller releases the output tensors. Plans are cached by names and shapes. */
+HR_API hr_status* hr_session_run(hr_session* session, size_t feed_count,
+                                 const char* const* feed_names, const hr_tensor* const* feeds,
+                                 size_t fetch_count, const char* const* fetch_names,
+                                 size_t target_count, const char* const* target_names,
+                                 const hr_limits* limits, hr_tensor** outputs);
+
+/* Variables by name. Values are copied. */
+HR_API size_t hr_session_variable_count(const hr_session* session);
+/* Lives as long as the session. NULL where there is no such variable. */
+HR_API const char* hr_session_variable_name(const hr_session* session, size_t index);
+HR_API hr_status* hr_session_get_variable(hr_session* session, const char* name, hr_tensor** out);
+HR_API hr_status* hr_session_set_variable(hr_session* session, const char* name,
+                                          const hr_tensor* value);
+
+/* Variables, cached plans with their steps and kernels, and memory, as JSON. */
+HR_API hr_status* hr_session_describe(hr_session* session, hr_text** out);
+
+/* The fast path: names are resolved once and memory is bound once. A run with unchanged shapes
+ * allocates nothing. A call is used by one thread at a time; several calls of one session may run at
+ * once. It keeps its session alive. */
+typedef struct hr_call hr_call;
+
+/* The inputs and outputs of a signature, by their names there. */
+HR_API hr_status* hr_call_create(hr_session* session, const char* signature, hr_call** out);
+/* Any values as inputs and outputs, nodes as targets. */
+HR_API hr_status* hr_call_create_custom(hr_session* session, size_t feed_count,
+                                        const char* const* feed_names, size_t fetch_count,
+                                        const char* const* fetch_names, size_t target_count,
+                                        const char* const* target_names, hr_call** out);
+HR_API void hr_call_release(hr_call* call);
+
+/* The input from now on. Contiguous memory is used in place: its contents at the time of the run
+ * count. The tensor may be released. */
+HR_API hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tensor);
+/* The same for a single number, e.g. a learning rate; converted to the input's type. */
+HR_API hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value);
+/* The output goes to `data` from now on, which must have exactly the bytes it needs, checked by the
+ * next run. */
+HR_API hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes);
+/* limits NULL: none. HR_OUT_OF_RANGE where a bound data set has no more data; nothing was run then. */
+HR_API hr_status* hr_call_run(hr_call* call, const hr_limits* limits);
+/* The output of the last run, in memory that the next run overwrites. */
+HR_API hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out);
+/* The plan for the bound shapes, as JSON. */
+HR_API hr_status* hr_call_describe(hr_call* call, hr_text** out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* HEADRACE_SESSION_H_ */

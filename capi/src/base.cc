@@ -1,0 +1,93 @@
+#include "headrace/base.h"
+
+#include "capi/src/handles.h"
+
+namespace hr::capi {
+
+hr_status* Wrap(Status status) {
+  if (status.ok()) return nullptr;
+  std::string message(status.message());
+  std::string node(status.node());
+  return new hr_status{std::move(status), std::move(message), std::move(node)};
+}
+
+CallLimits LimitsFrom(const hr_limits* limits, const Clock& clock) {
+  CallLimits out;
+  auto copy = CopySized(limits, "hr_limits");
+  if (limits == nullptr || !copy.ok()) return out;
+  if (copy->cancel != nullptr) out.cancel = &copy->cancel->rep;
+  if (copy->timeout_nanos > 0) {
+    out.clock = &clock;
+    int64_t now = clock.NowNanos();
+    out.deadline_nanos = copy->timeout_nanos > INT64_MAX - now ? INT64_MAX : now + copy->timeout_nanos;
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names, const char* what) {
+  if (count != 0 && names == nullptr) return InvalidArgument("'", what, "' must not be NULL");
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) {
+    if (names[i] == nullptr) return InvalidArgument("'", what, "[", i, "]' must not be NULL");
+    out.emplace_back(names[i]);
+  }
+  return out;
+}
+
+Result<Dims> DimsFrom(size_t rank, const int64_t* dims) {
+  if (rank != 0 && dims == nullptr) return InvalidArgument("'dims' must not be NULL for rank ", rank);
+  if (rank > 64) return InvalidArgument("a rank is at most 64, got ", rank);
+  return Dims(dims, dims + rank);
+}
+
+}  // namespace hr::capi
+
+extern "C" {
+
+uint32_t hr_api_version(void) { return HR_API_VERSION; }
+
+const char* hr_version_text(void) {
+  return "0.1.0"
+#if defined(HEADRACE_HAS_ONEDNN)
+         " +onednn"
+#endif
+      ;
+}
+
+hr_code hr_status_code(const hr_status* status) {
+  return status == nullptr ? HR_OK : static_cast<hr_code>(status->rep.code());
+}
+const char* hr_status_message(const hr_status* status) {
+  return status == nullptr ? "" : status->message.c_str();
+}
+const char* hr_status_node(const hr_status* status) {
+  return status == nullptr ? "" : status->node.c_str();
+}
+void hr_status_release(hr_status* status) { delete status; }
+const char* hr_code_name(hr_code code) {
+  return hr::CodeName(static_cast<hr::Code>(code)).data();  // literals, so NUL-terminated
+}
+
+const char* hr_text_data(const hr_text* text) { return text == nullptr ? "" : text->rep.c_str(); }
+size_t hr_text_size(const hr_text* text) { return text == nullptr ? 0 : text->rep.size(); }
+void hr_text_release(hr_text* text) { delete text; }
+
+hr_status* hr_cancel_create(hr_cancel** out) {
+  HR_REQUIRE(out);
+  *out = new hr_cancel;
+  return nullptr;
+}
+void hr_cancel_trigger(hr_cancel* cancel) {
+  if (cancel != nullptr) cancel->rep.Cancel();
+}
+void hr_cancel_release(hr_cancel* cancel) { delete cancel; }
+
+size_t hr_dtype_size(hr_dtype dtype) {
+  auto code = static_cast<hr::DType>(dtype);
+  return hr::IsSupported(code) ? hr::DTypeSize(code) : 0;
+}
+const char* hr_dtype_name(hr_dtype dtype) {
+  return hr::DTypeName(static_cast<hr::DType>(dtype)).data();
+}
+
+}  // extern "C"

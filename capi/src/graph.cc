@@ -1,0 +1,332 @@
+#include "headrace/graph.h"
+
+#include "capi/src/handles.h"
+#include "runtime/format/writer.h"
+#include "runtime/transform/attribute_text.h"
+#include "runtime/transform/gradients.h"
+#include "runtime/transform/layers.h"
+#include "runtime/transform/minimize.h"
+
+namespace hr::capi {
+namespace {
+
+Result<graph::ValueType> InputType(transform::GraphBuilder& builder, hr_dtype dtype, size_t rank,
+                                   const int64_t* dims, const char* const* symbols) {
+  HR_ASSIGN_OR_RETURN(Dims sizes, DimsFrom(rank, dims));
+  graph::ValueType type{.dtype = static_cast<DType>(dtype), .ranked = true};
+  for (size_t i = 0; i < rank; ++i) {
+    if (sizes[i] < graph::kUnknownDim) {
+      return InvalidArgument("dimension ", i, " is ", sizes[i], "; use -1 for an unknown one");
+    }
+    graph::Dim dim{.size = sizes[i]};
+    if (symbols != nullptr && symbols[i] != nullptr) {
+      if (dim.fixed()) {
+        return InvalidArgument("dimension ", i, " is both ", dim.size, " and '", symbols[i],
+                               "'; give -1 with a name");
+      }
+      dim.symbol = builder.AddSymbol(symbols[i]);
+    }
+    type.dims.push_back(dim);
+  }
+  return type;
+}
+
+Result<transform::NodeSpec> SpecFor(const ops::OpRegistry& registry, const char* op,
+                                    const char* attributes) {
+  HR_ASSIGN_OR_RETURN(graph::Operator parsed, transform::ParseOperator(op));
+  transform::NodeSpec spec{.domain = parsed.domain, .op = parsed.name, .version = parsed.version};
+  if (attributes == nullptr) return spec;
+  const ops::OpDef* newest = registry.Newest(parsed.domain, parsed.name);
+  if (parsed.version == 0 && newest != nullptr) parsed.version = newest->since_version;
+  HR_ASSIGN_OR_RETURN(const ops::OpDef* def, registry.Get(parsed));
+  HR_ASSIGN_OR_RETURN(spec.attributes, transform::ParseAttributes(*def, attributes));
+  return spec;
+}
+
+Status AddNode(hr_graph* graph, transform::NodeSpec spec, size_t output_count, hr_value* outputs,
+               hr_node* out_node) {
+  spec.outputs = output_count;
+  HR_ASSIGN_OR_RETURN(graph::NodeId node, graph->rep.AddNode(std::move(spec)));
+  const auto& values = graph->rep.graph().nodes[node].outputs;
+  for (size_t i = 0; i < output_count; ++i) outputs[i] = values[i];
+  if (out_node != nullptr) *out_node = node;
+  return {};
+}
+
+Status CheckValue(const hr_graph* graph, hr_value value) {
+  size_t count = graph->rep.graph().values.size();
+  if (value < count) return {};
+  return InvalidArgument("value ", value, " is not of this graph, which has ", count);
+}
+
+// The entries of graph signatures are put together in the graph's own module.
+Status AddPort(hr_graph* graph, const char* signature, const char* name, hr_value value, bool input) {
+  HR_RETURN_IF_ERROR(CheckValue(graph, value));
+  graph::Signature& entry = graph->rep.SignatureNamed(signature);
+  auto& ports = input ? entry.inputs : entry.outputs;
+  for (const graph::Port& port : ports) {
+    if (port.name == name) {
+      return AlreadyExists("signature '", signature, "' already has an ", input ? "input" : "output",
+                           " '", name, "'");
+    }
+  }
+  ports.push_back({name, value});
+  return {};
+}
+
+Result<uint32_t> InitVariable(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
+                              const int64_t* dims, int trainable, const char* op,
+                              const char* attributes) {
+  HR_ASSIGN_OR_RETURN(Dims shape, DimsFrom(rank, dims));
+  HR_ASSIGN_OR_RETURN(transform::NodeSpec spec, SpecFor(graph->rep.registry(), op, attributes));
+  spec.attributes.push_back({"shape", std::vector<int64_t>(shape)});
+  spec.attributes.push_back({"dtype", static_cast<int64_t>(dtype)});
+  return graph->rep.AddVariable(name, static_cast<DType>(dtype), std::move(shape), trainable != 0,
+                                std::move(spec));
+}
+
+template <typename T>
+hr_status* Give(T* out, Result<T> result) {
+  if (!result.ok()) return Wrap(std::move(result).status());
+  *out = std::move(result).value();
+  return nullptr;
+}
+
+void SetAttribute(hr_node_spec* spec, const char* name, graph::AttributeValue value) {
+  if (spec != nullptr && name != nullptr) spec->rep.attributes.push_back({name, std::move(value)});
+}
+
+}  // namespace
+}  // namespace hr::capi
+
+using hr::capi::AddNode;
+using hr::capi::Give;
+using hr::capi::SetAttribute;
+using hr::capi::Wrap;
+
+extern "C" {
+
+hr_status* hr_graph_create(hr_env* env, hr_graph** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(out);
+  *out = new hr_graph{env->rep, {env->rep->allocator(), env->rep->operators()}};
+  return nullptr;
+}
+
+void hr_graph_release(hr_graph* graph) { delete graph; }
+
+hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
+                          const int64_t* dims, const char* const* symbols, hr_value* out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(name);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto type, hr::capi::InputType(graph->rep, dtype, rank, dims, symbols));
+  return Give(out, graph->rep.AddInput(name, std::move(type)));
+}
+
+hr_status* hr_graph_bound(hr_graph* graph, const char* symbol, int64_t min, int64_t max,
+                          size_t bucket_count, const int64_t* buckets) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(symbol);
+  if (bucket_count != 0) HR_REQUIRE(buckets);
+  return Wrap(graph->rep.SetSymbolBounds(symbol, min, max, {buckets, buckets + bucket_count}));
+}
+
+hr_status* hr_graph_constant(hr_graph* graph, const char* name, const hr_tensor* tensor,
+                             hr_value* out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(tensor);
+  HR_REQUIRE(out);
+  return Give(out, graph->rep.AddConstant(name == nullptr ? "" : name, tensor->rep));
+}
+
+hr_status* hr_graph_variable(hr_graph* graph, const char* name, const hr_tensor* initial,
+                             int trainable, hr_variable* out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(name);
+  HR_REQUIRE(initial);
+  HR_REQUIRE(out);
+  return Give(out, graph->rep.AddVariable(name, initial->rep, trainable != 0));
+}
+
+hr_status* hr_graph_variable_init(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
+                                  const int64_t* dims, int trainable, const char* op,
+                                  const char* attributes, hr_variable* out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(name);
+  HR_REQUIRE(op);
+  HR_REQUIRE(out);
+  return Give(out, hr::capi::InitVariable(graph, name, dtype, rank, dims, trainable, op, attributes));
+}
+
+hr_status* hr_graph_read(hr_graph* graph, hr_variable variable, hr_value* out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(out);
+  return Give(out, graph->rep.Read(variable));
+}
+
+hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, size_t input_count,
+                       const hr_value* inputs, size_t output_count, hr_value* outputs) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(op);
+  if (input_count != 0) HR_REQUIRE(inputs);
+  if (output_count != 0) HR_REQUIRE(outputs);
+  HR_ASSIGN_OR_WRAP(auto spec, hr::capi::SpecFor(graph->rep.registry(), op, attributes));
+  spec.inputs.assign(inputs, inputs + input_count);
+  return Wrap(AddNode(graph, std::move(spec), output_count, outputs, nullptr));
+}
+
+hr_status* hr_node_spec_create(const char* op, hr_node_spec** out) {
+  HR_REQUIRE(op);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto parsed, hr::transform::ParseOperator(op));
+  *out = new hr_node_spec{{.domain = parsed.domain, .op = parsed.name, .version = parsed.version}};
+  return nullptr;
+}
+
+void hr_node_spec_release(hr_node_spec* spec) { delete spec; }
+
+void hr_node_spec_name(hr_node_spec* spec, const char* name) {
+  if (spec != nullptr && name != nullptr) spec->rep.name = name;
+}
+void hr_node_spec_device(hr_node_spec* spec, const char* device) {
+  if (spec != nullptr && device != nullptr) spec->rep.device = device;
+}
+void hr_node_spec_input(hr_node_spec* spec, hr_value value) {
+  if (spec != nullptr) spec->rep.inputs.push_back(value);
+}
+void hr_node_spec_control(hr_node_spec* spec, hr_node node) {
+  if (spec != nullptr) spec->rep.controls.push_back(node);
+}
+void hr_node_spec_int(hr_node_spec* spec, const char* name, int64_t value) {
+  SetAttribute(spec, name, value);
+}
+void hr_node_spec_float(hr_node_spec* spec, const char* name, double value) {
+  SetAttribute(spec, name, value);
+}
+void hr_node_spec_string(hr_node_spec* spec, const char* name, const char* value) {
+  SetAttribute(spec, name, std::string(value == nullptr ? "" : value));
+}
+void hr_node_spec_ints(hr_node_spec* spec, const char* name, size_t count, const int64_t* values) {
+  SetAttribute(spec, name, std::vector<int64_t>(values, values + count));
+}
+void hr_node_spec_floats(hr_node_spec* spec, const char* name, size_t count, const double* values) {
+  SetAttribute(spec, name, std::vector<double>(values, values + count));
+}
+void hr_node_spec_strings(hr_node_spec* spec, const char* name, size_t count,
+                          const char* const* values) {
+  SetAttribute(spec, name, std::vector<std::string>(values, values + count));
+}
+
+hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output_count,
+                        hr_value* outputs, hr_node* out_node) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(spec);
+  if (output_count != 0) HR_REQUIRE(outputs);
+  return Wrap(AddNode(graph, spec->rep, output_count, outputs, out_node));
+}
+
+hr_node hr_graph_producer(const hr_graph* graph, hr_value value) {
+  if (graph == nullptr || value >= graph->rep.graph().values.size()) return HR_NONE;
+  return graph->rep.graph().values[value].producer;
+}
+
+hr_status* hr_graph_name_value(hr_graph* graph, hr_value value, const char* name) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(name);
+  return Wrap(graph->rep.RenameValue(value, name));
+}
+
+hr_status* hr_graph_type_of(const hr_graph* graph, hr_value value, hr_text** out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(out);
+  HR_WRAP_IF_ERROR(hr::capi::CheckValue(graph, value));
+  const hr::graph::Module& module = graph->rep.module();
+  return hr::capi::WrapText(out, hr::graph::TypeText(graph->rep.graph().values[value].type, module.symbols));
+}
+
+hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count, const hr_value* xs,
+                                  hr_value* out_gradients) {
+  HR_REQUIRE(graph);
+  if (count == 0) return nullptr;
+  HR_REQUIRE(xs);
+  HR_REQUIRE(out_gradients);
+  HR_ASSIGN_OR_WRAP(auto gradients,
+                    hr::transform::AddGradients(graph->rep, std::span(&y, 1), std::span(xs, count)));
+  std::copy(gradients.begin(), gradients.end(), out_gradients);
+  return nullptr;
+}
+
+hr_status* hr_graph_dense(hr_graph* graph, const char* name, hr_value x, int64_t units,
+                          hr_value* out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(name);
+  HR_REQUIRE(out);
+  return Give(out, hr::transform::Dense(graph->rep, name, x, units));
+}
+
+hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x, int64_t channels,
+                           int64_t kernel, const char* attributes, hr_value* out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(name);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto spec, hr::capi::SpecFor(graph->rep.registry(), "Conv", attributes));
+  return Give(out, hr::transform::Conv2d(graph->rep, name, x, channels, kernel, std::move(spec.attributes)));
+}
+
+hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value loss,
+                             const char* optimizer, hr_value learning_rate) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(optimizer);
+  HR_ASSIGN_OR_WRAP(auto updates, hr::transform::Minimize(graph->rep, loss, optimizer, learning_rate));
+  auto& targets = graph->rep.SignatureNamed(signature).targets;
+  targets.insert(targets.end(), updates.begin(), updates.end());
+  return nullptr;
+}
+
+hr_status* hr_graph_signature_input(hr_graph* graph, const char* signature, const char* name,
+                                    hr_value value) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(name);
+  return Wrap(hr::capi::AddPort(graph, signature, name, value, true));
+}
+
+hr_status* hr_graph_signature_output(hr_graph* graph, const char* signature, const char* name,
+                                     hr_value value) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(name);
+  return Wrap(hr::capi::AddPort(graph, signature, name, value, false));
+}
+
+hr_status* hr_graph_signature_target(hr_graph* graph, const char* signature, hr_node node) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(signature);
+  if (node >= graph->rep.graph().nodes.size()) {
+    return Wrap(hr::InvalidArgument("node ", node, " is not of this graph"));
+  }
+  graph->rep.SignatureNamed(signature).targets.push_back(node);
+  return nullptr;
+}
+
+hr_status* hr_graph_set_metadata(hr_graph* graph, const char* key, const char* value) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(key);
+  HR_REQUIRE(value);
+  graph->rep.SetMetadata(key, value);
+  return nullptr;
+}
+
+hr_status* hr_graph_save(const hr_graph* graph, const char* path, const hr_save_options* options) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(path);
+  HR_ASSIGN_OR_WRAP(hr_save_options copy, hr::capi::CopySized(options, "hr_save_options"));
+  hr::format::WriteOptions inner{.names = copy.strip_names == 0,
+                                 .side_file = copy.side_file == nullptr ? "" : copy.side_file,
+                                 .allocator = &graph->env->allocator()};
+  return Wrap(hr::format::WriteModule(graph->rep.module(), path, inner));
+}
+
+}  // extern "C"

@@ -1,0 +1,111 @@
+// The handles: a struct with the C++ object that it stands for, and the wrappers every function uses.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "headrace/headrace.h"
+#include "runtime/base/errors.h"
+#include "runtime/session/call.h"
+#include "runtime/transform/graph_builder.h"
+
+struct hr_status {
+  hr::Status rep;
+  std::string message;  // NUL-terminated copies
+  std::string node;
+};
+struct hr_text {
+  std::string rep;
+};
+struct hr_cancel {
+  hr::CancelToken rep;
+};
+struct hr_env {
+  std::shared_ptr<hr::session::Env> rep;
+};
+struct hr_tensor {
+  hr::Tensor rep;
+  hr::Dims strides;  // empty where contiguous
+};
+struct hr_graph {
+  std::shared_ptr<hr::session::Env> env;
+  hr::transform::GraphBuilder rep;
+};
+struct hr_node_spec {
+  hr::transform::NodeSpec rep;
+};
+struct hr_model {
+  std::shared_ptr<const hr::session::Model> rep;
+};
+struct hr_session {
+  std::shared_ptr<hr::session::Session> rep;
+};
+struct hr_call {
+  std::unique_ptr<hr::session::Call> rep;
+};
+
+namespace hr::capi {
+
+// Null for a success.
+hr_status* Wrap(Status status);
+
+// The value through `out`, made into a handle, or the failure.
+template <typename Handle, typename T>
+hr_status* WrapInto(Handle** out, Result<T> result) {
+  if (!result.ok()) return Wrap(std::move(result).status());
+  *out = new Handle{std::move(result).value()};
+  return nullptr;
+}
+
+inline hr_status* WrapText(hr_text** out, std::string text) {
+  *out = new hr_text{std::move(text)};
+  return nullptr;
+}
+
+// The limits that count from now.
+CallLimits LimitsFrom(const hr_limits* limits, const Clock& clock);
+
+// A copy of a struct that begins with struct_size: what the caller's version does not have is zero.
+// A failure where it has non-zero fields that this library does not know.
+template <typename T>
+Result<T> CopySized(const T* given, const char* name) {
+  T out{};
+  if (given == nullptr) return out;
+  if (given->struct_size < sizeof(size_t)) {
+    return InvalidArgument(name, ".struct_size is ", given->struct_size, "; set it to sizeof(", name, ")");
+  }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (size_t i = sizeof(T); i < given->struct_size; ++i) {
+    if (bytes[i] != 0) {
+      return Unimplemented(name, " has options that this library (interface ", hr_api_version(),
+                           ") does not know; leave them zero or use a newer library");
+    }
+  }
+  __builtin_memcpy(&out, given, given->struct_size < sizeof(T) ? given->struct_size : sizeof(T));
+  out.struct_size = sizeof(T);
+  return out;
+}
+
+// Names and descriptions as C arrays.
+Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names, const char* what);
+Result<Dims> DimsFrom(size_t rank, const int64_t* dims);
+hr_tensor* NewTensor(Tensor tensor);
+
+}  // namespace hr::capi
+
+// Leaves the function where a pointer that must be given is null.
+#define HR_REQUIRE(argument)                                                                 \
+  if ((argument) == nullptr)                                                                 \
+  return ::hr::capi::Wrap(::hr::InvalidArgument(__func__, ": '" #argument "' must not be NULL"))
+// As HR_RETURN_IF_ERROR and HR_ASSIGN_OR_RETURN, for functions that return hr_status*.
+#define HR_WRAP_IF_ERROR(expr)                                          \
+  do {                                                                  \
+    ::hr::Status hr_status_ = (expr);                                   \
+    if (!hr_status_.ok()) return ::hr::capi::Wrap(std::move(hr_status_)); \
+  } while (false)
+#define HR_ASSIGN_OR_WRAP(decl, expr) \
+  HR_ASSIGN_OR_WRAP_INNER(HR_CONCAT(hr_result_, __LINE__), decl, expr)
+#define HR_ASSIGN_OR_WRAP_INNER(result, decl, expr)                        \
+  auto result = (expr);                                                    \
+  if (!result.ok()) return ::hr::capi::Wrap(std::move(result).status());   \
+  decl = std::move(result).value()

@@ -1,0 +1,96 @@
+#include "headrace/model.h"
+
+#include "capi/src/graph_text.h"
+#include "capi/src/handles.h"
+#include "runtime/format/reader.h"
+
+namespace hr::capi {
+namespace {
+
+Result<format::ReadOptions> OptionsFrom(const hr_env& env, const hr_load_options* options) {
+  HR_ASSIGN_OR_RETURN(hr_load_options copy, CopySized(options, "hr_load_options"));
+  return format::ReadOptions{.allocator = &env.rep->allocator(),
+                             .map = copy.read_whole_file == 0,
+                             .verify_checksums = copy.verify_checksums != 0};
+}
+
+hr_status* MakeModel(const hr_env& env, Result<graph::Module> module, hr_model** out) {
+  if (!module.ok()) return Wrap(std::move(module).status());
+  return WrapInto(out, session::Model::Create(env.rep, std::move(module).value()));
+}
+
+// The host's read function as the reader wants it.
+struct HostRead {
+  int (*read)(void* context, uint64_t offset, void* out, size_t bytes);
+  void* context;
+};
+
+Status CallHostRead(void* context, uint64_t offset, size_t bytes, void* out) {
+  auto* host = static_cast<HostRead*>(context);
+  if (int code = host->read(host->context, offset, out, bytes); code != 0) {
+    return Unavailable("the host's read function failed with ", code, " for ", bytes, " bytes at ", offset);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace hr::capi
+
+extern "C" {
+
+hr_status* hr_model_load(hr_env* env, const char* path, const hr_load_options* options,
+                         hr_model** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(path);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(*env, options));
+  return hr::capi::MakeModel(*env, hr::format::ReadModule(std::string(path), inner), out);
+}
+
+hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
+                                void (*release)(void* context), void* context,
+                                const hr_load_options* options, hr_model** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(data);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(*env, options));
+  auto buffer = hr::AdoptBuffer(const_cast<void*>(data), bytes, {}, release, context);
+  return hr::capi::MakeModel(*env, hr::format::ReadModule(std::move(buffer), inner), out);
+}
+
+hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
+                                  int (*read)(void* context, uint64_t offset, void* out, size_t bytes),
+                                  void* context, const hr_load_options* options, hr_model** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(read);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(*env, options));
+  hr::capi::HostRead host{read, context};
+  hr::format::HostReader reader{.context = &host, .bytes = total_bytes, .read = hr::capi::CallHostRead};
+  return hr::capi::MakeModel(*env, hr::format::ReadModule(reader, inner), out);
+}
+
+hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(out);
+  HR_WRAP_IF_ERROR(hr::graph::Verify(graph->rep.module()));
+  return hr::capi::WrapInto(out, hr::session::Model::Create(graph->env, graph->rep.module()));
+}
+
+void hr_model_release(hr_model* model) { delete model; }
+
+hr_status* hr_model_describe(const hr_model* model, hr_text** out) {
+  HR_REQUIRE(model);
+  HR_REQUIRE(out);
+  return hr::capi::WrapText(out, model->rep->Describe());
+}
+
+hr_status* hr_model_graph_text(const hr_model* model, const char* format, hr_text** out) {
+  HR_REQUIRE(model);
+  HR_REQUIRE(format);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(std::string text, hr::capi::GraphText(model->rep->module(), format));
+  return hr::capi::WrapText(out, std::move(text));
+}
+
+}  // extern "C"

@@ -1,0 +1,10 @@
+// The one place that names concrete backends and transports.
+#pragma once
+
+#include "runtime/session/env.h"
+
+namespace hr::capi {
+
+Status RegisterBackends(session::Env& env);
+
+}  // namespace hr::capi

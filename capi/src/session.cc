@@ -1,0 +1,185 @@
+#include "headrace/session.h"
+
+#include "capi/src/handles.h"
+#include "runtime/base/json_writer.h"
+
+namespace hr::capi {
+namespace {
+
+Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
+  HR_ASSIGN_OR_RETURN(hr_session_options copy, CopySized(options, "hr_session_options"));
+  session::SessionOptions out{.seed = copy.seed};
+  if (copy.max_plans < 0) return InvalidArgument("max_plans is at least 1, got ", copy.max_plans);
+  if (copy.max_plans > 0) out.max_plans = static_cast<size_t>(copy.max_plans);
+  out.plan.fuse = copy.disable_fusion == 0;
+  return out;
+}
+
+CallLimits LimitsFor(const session::Session& session, const hr_limits* limits) {
+  return LimitsFrom(limits, session.env().clock());
+}
+
+template <typename T>
+Result<Tensor> ScalarOf(Allocator& allocator, double value) {
+  T converted = static_cast<T>(value);
+  return MakeTensor<T>(allocator, {}, std::span<const T>(&converted, 1));
+}
+
+Result<Tensor> MakeScalar(Allocator& allocator, DType dtype, double value) {
+  switch (dtype) {
+    case DType::kFloat32: return ScalarOf<float>(allocator, value);
+    case DType::kFloat64: return ScalarOf<double>(allocator, value);
+    case DType::kInt32: return ScalarOf<int32_t>(allocator, value);
+    case DType::kInt64: return ScalarOf<int64_t>(allocator, value);
+    case DType::kBool: return ScalarOf<bool>(allocator, value);
+    default:
+      return Unimplemented("a single number cannot become ", DTypeName(dtype), "; bind a tensor");
+  }
+}
+
+}  // namespace
+}  // namespace hr::capi
+
+using hr::capi::LimitsFor;
+using hr::capi::NewTensor;
+using hr::capi::StringsFrom;
+using hr::capi::Wrap;
+
+extern "C" {
+
+hr_status* hr_session_create(const hr_model* model, const hr_session_options* options,
+                             hr_session** out) {
+  HR_REQUIRE(model);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(options));
+  return hr::capi::WrapInto(out, hr::session::Session::Create(model->rep, inner));
+}
+
+void hr_session_close(hr_session* session) {
+  if (session != nullptr) session->rep->Close();
+}
+
+void hr_session_release(hr_session* session) { delete session; }
+
+hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* const* feed_names,
+                          const hr_tensor* const* feeds, size_t fetch_count,
+                          const char* const* fetch_names, size_t target_count,
+                          const char* const* target_names, const hr_limits* limits,
+                          hr_tensor** outputs) {
+  HR_REQUIRE(session);
+  if (fetch_count != 0) HR_REQUIRE(outputs);
+  if (feed_count != 0) HR_REQUIRE(feeds);
+  HR_ASSIGN_OR_WRAP(auto names, StringsFrom(feed_count, feed_names, "feed_names"));
+  HR_ASSIGN_OR_WRAP(auto fetches, StringsFrom(fetch_count, fetch_names, "fetch_names"));
+  HR_ASSIGN_OR_WRAP(auto targets, StringsFrom(target_count, target_names, "target_names"));
+  std::vector<hr::session::NamedTensor> inputs;
+  for (size_t i = 0; i < feed_count; ++i) {
+    HR_REQUIRE(feeds[i]);
+    inputs.push_back({std::move(names[i]), feeds[i]->rep});
+  }
+  HR_ASSIGN_OR_WRAP(auto results,
+                    session->rep->Run(inputs, fetches, targets, LimitsFor(*session->rep, limits)));
+  for (size_t i = 0; i < results.size(); ++i) outputs[i] = NewTensor(std::move(results[i]));
+  return nullptr;
+}
+
+size_t hr_session_variable_count(const hr_session* session) {
+  return session == nullptr ? 0 : session->rep->model().module().variables.size();
+}
+
+const char* hr_session_variable_name(const hr_session* session, size_t index) {
+  if (index >= hr_session_variable_count(session)) return nullptr;
+  return session->rep->model().module().variables[index].name.c_str();
+}
+
+hr_status* hr_session_get_variable(hr_session* session, const char* name, hr_tensor** out) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(name);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(uint32_t variable, session->rep->model().FindVariable(name));
+  HR_ASSIGN_OR_WRAP(hr::Tensor value, session->rep->GetVariable(variable, {}));
+  *out = NewTensor(std::move(value));
+  return nullptr;
+}
+
+hr_status* hr_session_set_variable(hr_session* session, const char* name, const hr_tensor* value) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(name);
+  HR_REQUIRE(value);
+  HR_ASSIGN_OR_WRAP(uint32_t variable, session->rep->model().FindVariable(name));
+  return Wrap(session->rep->SetVariable(variable, value->rep, {}));
+}
+
+hr_status* hr_session_describe(hr_session* session, hr_text** out) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(out);
+  return hr::capi::WrapText(out, session->rep->Describe());
+}
+
+hr_status* hr_call_create(hr_session* session, const char* signature, hr_call** out) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(out);
+  return hr::capi::WrapInto(out, hr::session::Call::Create(session->rep, signature));
+}
+
+hr_status* hr_call_create_custom(hr_session* session, size_t feed_count,
+                                 const char* const* feed_names, size_t fetch_count,
+                                 const char* const* fetch_names, size_t target_count,
+                                 const char* const* target_names, hr_call** out) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto feeds, StringsFrom(feed_count, feed_names, "feed_names"));
+  HR_ASSIGN_OR_WRAP(auto fetches, StringsFrom(fetch_count, fetch_names, "fetch_names"));
+  HR_ASSIGN_OR_WRAP(auto targets, StringsFrom(target_count, target_names, "target_names"));
+  return hr::capi::WrapInto(out, hr::session::Call::Create(session->rep, feeds, fetches, targets));
+}
+
+void hr_call_release(hr_call* call) { delete call; }
+
+hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tensor) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(input);
+  HR_REQUIRE(tensor);
+  return Wrap(call->rep->Bind(input, tensor->rep));
+}
+
+hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(input);
+  HR_ASSIGN_OR_WRAP(hr::DType dtype, call->rep->InputDType(input));
+  HR_ASSIGN_OR_WRAP(hr::Tensor scalar,
+                    hr::capi::MakeScalar(call->rep->session().env().allocator(), dtype, value));
+  return Wrap(call->rep->Bind(input, std::move(scalar)));
+}
+
+hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(output);
+  HR_REQUIRE(data);
+  return Wrap(call->rep->BindOutput(output, data, bytes));
+}
+
+hr_status* hr_call_run(hr_call* call, const hr_limits* limits) {
+  HR_REQUIRE(call);
+  if (limits == nullptr) return Wrap(call->rep->Run({}));
+  return Wrap(call->rep->Run(LimitsFor(call->rep->session(), limits)));
+}
+
+hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(output);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(hr::Tensor tensor, call->rep->Output(output));
+  *out = NewTensor(std::move(tensor));
+  return nullptr;
+}
+
+hr_status* hr_call_describe(hr_call* call, hr_text** out) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto plan, call->rep->PreparePlan());
+  return hr::capi::WrapText(out, plan->Describe());
+}
+
+}  // extern "C"

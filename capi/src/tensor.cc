@@ -1,0 +1,200 @@
+#include "headrace/tensor.h"
+
+#include <cstring>
+
+#include "capi/src/handles.h"
+
+namespace hr::capi {
+namespace {
+
+hr_tensor* New(Tensor tensor) {
+  Dims strides = tensor.strides();
+  return new hr_tensor{std::move(tensor), std::move(strides)};
+}
+
+hr_status* Give(hr_tensor** out, Result<Tensor> tensor) {
+  if (!tensor.ok()) return Wrap(std::move(tensor).status());
+  *out = New(std::move(tensor).value());
+  return nullptr;
+}
+
+Status CheckBytes(const Tensor& tensor, size_t bytes) {
+  if (tensor.bytes() == bytes) return {};
+  return InvalidArgument(tensor.TypeText(), " needs ", tensor.bytes(), " bytes, got ", bytes);
+}
+
+// DLPack's type codes (DLDataTypeCode).
+enum DlCode : uint8_t { kDlInt = 0, kDlUint = 1, kDlFloat = 2, kDlBfloat = 4, kDlBool = 6 };
+
+Result<DType> FromDl(uint8_t code, uint8_t bits, uint16_t lanes) {
+  struct Row { uint8_t code, bits; DType dtype; };
+  constexpr Row kRows[] = {
+      {kDlFloat, 32, DType::kFloat32}, {kDlFloat, 64, DType::kFloat64}, {kDlFloat, 16, DType::kFloat16},
+      {kDlBfloat, 16, DType::kBfloat16}, {kDlInt, 8, DType::kInt8}, {kDlInt, 16, DType::kInt16},
+      {kDlInt, 32, DType::kInt32}, {kDlInt, 64, DType::kInt64}, {kDlUint, 8, DType::kUint8},
+      {kDlUint, 16, DType::kUint16}, {kDlUint, 32, DType::kUint32}, {kDlUint, 64, DType::kUint64},
+      {kDlBool, 8, DType::kBool}};
+  for (const Row& row : kRows) {
+    if (row.code == code && row.bits == bits && lanes == 1) return row.dtype;
+  }
+  return Unimplemented("DLPack type code ", code, " with ", bits, " bits and ", lanes,
+                       " lanes has no counterpart here");
+}
+
+void ToDl(DType dtype, uint8_t* code, uint8_t* bits) {
+  *bits = static_cast<uint8_t>(8 * DTypeSize(dtype));
+  *code = dtype == DType::kBfloat16 ? kDlBfloat
+          : IsFloating(dtype)       ? kDlFloat
+          : dtype == DType::kBool   ? kDlBool
+          : DTypeName(dtype).starts_with("u") ? kDlUint
+                                              : kDlInt;
+}
+
+// Bytes from the first to the last element, wherever strides lead.
+Result<size_t> SpannedBytes(const Dims& dims, const Dims& strides, DType dtype) {
+  HR_ASSIGN_OR_RETURN(int64_t count, CheckedElementCount(dims));
+  if (count == 0) return size_t{0};
+  int64_t last = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t reach;
+    if (strides[i] < 0) return Unimplemented("DLPack tensors with negative strides are not supported");
+    if (__builtin_mul_overflow(dims[i] - 1, strides[i], &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return InvalidArgument("the DLPack tensor's strides overflow");
+    }
+  }
+  return (static_cast<size_t>(last) + 1) * DTypeSize(dtype);
+}
+
+Result<Tensor> FromDlpack(hr_dlpack* managed) {
+  if (managed->version.major != 1) {
+    return Unimplemented("expected DLPack 1.x, got ", managed->version.major, ".", managed->version.minor);
+  }
+  const hr_dlpack_tensor& dl = managed->dl_tensor;
+  if (dl.ndim < 0 || (dl.ndim > 0 && dl.shape == nullptr)) {
+    return InvalidArgument("the DLPack tensor has ndim ", dl.ndim, " and no shape");
+  }
+  HR_ASSIGN_OR_RETURN(DType dtype, FromDl(dl.dtype.code, dl.dtype.bits, dl.dtype.lanes));
+  Dims dims(dl.shape, dl.shape + dl.ndim);
+  HR_RETURN_IF_ERROR(CheckedElementCount(dims).status().Clone());
+  Dims strides = dl.strides == nullptr ? ContiguousStrides(dims) : Dims(dl.strides, dl.strides + dl.ndim);
+  HR_ASSIGN_OR_RETURN(size_t bytes, SpannedBytes(dims, strides, dtype));
+  auto* data = static_cast<std::byte*>(dl.data) + dl.byte_offset;
+  if (reinterpret_cast<uintptr_t>(data) % DTypeSize(dtype) != 0) {
+    return InvalidArgument("the DLPack tensor's data is not aligned to its elements");
+  }
+  DeviceId device{static_cast<DeviceType>(dl.device.device_type), dl.device.device_id};
+  auto release = [](void* context) {
+    auto* self = static_cast<hr_dlpack*>(context);
+    if (self->deleter != nullptr) self->deleter(self);
+  };
+  BufferRef buffer = AdoptBuffer(data, bytes, device, release, managed);
+  return Tensor::Strided(std::move(buffer), 0, dtype, std::move(dims), std::move(strides));
+}
+
+// What a managed tensor made here keeps alive.
+struct Exported {
+  hr_dlpack managed;
+  Tensor tensor;
+  Dims dims;
+  Dims strides;
+};
+
+}  // namespace
+
+hr_tensor* NewTensor(Tensor tensor) { return New(std::move(tensor)); }
+
+}  // namespace hr::capi
+
+using hr::capi::DimsFrom;
+using hr::capi::Give;
+
+extern "C" {
+
+hr_status* hr_tensor_create(hr_env* env, hr_dtype dtype, size_t rank, const int64_t* dims,
+                            hr_tensor** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
+  return Give(out, hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype), std::move(shape)));
+}
+
+hr_status* hr_tensor_copy_of(hr_env* env, hr_dtype dtype, size_t rank, const int64_t* dims,
+                             const void* data, size_t bytes, hr_tensor** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(out);
+  if (bytes != 0) HR_REQUIRE(data);
+  HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
+  HR_ASSIGN_OR_WRAP(hr::Tensor tensor,
+                    hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype), std::move(shape)));
+  HR_WRAP_IF_ERROR(hr::capi::CheckBytes(tensor, bytes));
+  if (bytes != 0) std::memcpy(tensor.data(), data, bytes);
+  return Give(out, std::move(tensor));
+}
+
+hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void* data, size_t bytes,
+                          void (*release)(void* context), void* context, hr_tensor** out) {
+  HR_REQUIRE(out);
+  if (bytes != 0) HR_REQUIRE(data);
+  HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
+  size_t element = hr_dtype_size(dtype);
+  if (element != 0 && reinterpret_cast<uintptr_t>(data) % element != 0) {
+    return hr::capi::Wrap(hr::InvalidArgument("data is not aligned to its elements of ", element, " bytes"));
+  }
+  // The release function is taken over only once nothing can fail any more.
+  auto probe = hr::AdoptBuffer(data, bytes, {}, nullptr, nullptr);
+  HR_ASSIGN_OR_WRAP(hr::Tensor checked, hr::Tensor::View(probe, 0, static_cast<hr::DType>(dtype), shape));
+  HR_WRAP_IF_ERROR(hr::capi::CheckBytes(checked, bytes));
+  auto buffer = hr::AdoptBuffer(data, bytes, {}, release, context);
+  return Give(out, hr::Tensor::View(std::move(buffer), 0, static_cast<hr::DType>(dtype), std::move(shape)));
+}
+
+void hr_tensor_release(hr_tensor* tensor) { delete tensor; }
+
+hr_status* hr_tensor_share(const hr_tensor* tensor, hr_tensor** out) {
+  HR_REQUIRE(tensor);
+  HR_REQUIRE(out);
+  *out = new hr_tensor(*tensor);
+  return nullptr;
+}
+
+hr_dtype hr_tensor_dtype(const hr_tensor* tensor) { return static_cast<hr_dtype>(tensor->rep.dtype()); }
+size_t hr_tensor_rank(const hr_tensor* tensor) { return tensor->rep.dims().size(); }
+const int64_t* hr_tensor_dims(const hr_tensor* tensor) { return tensor->rep.dims().data(); }
+int64_t hr_tensor_elements(const hr_tensor* tensor) { return tensor->rep.elements(); }
+size_t hr_tensor_bytes(const hr_tensor* tensor) { return tensor->rep.bytes(); }
+void* hr_tensor_data(const hr_tensor* tensor) { return tensor->rep.data(); }
+const int64_t* hr_tensor_strides(const hr_tensor* tensor) {
+  return tensor->strides.empty() ? nullptr : tensor->strides.data();
+}
+
+hr_status* hr_tensor_from_dlpack(hr_dlpack* managed, hr_tensor** out) {
+  HR_REQUIRE(managed);
+  HR_REQUIRE(out);
+  return Give(out, hr::capi::FromDlpack(managed));
+}
+
+hr_status* hr_tensor_to_dlpack(const hr_tensor* tensor, hr_dlpack** out) {
+  HR_REQUIRE(tensor);
+  HR_REQUIRE(out);
+  auto* exported = new hr::capi::Exported{.tensor = tensor->rep, .dims = tensor->rep.dims()};
+  exported->strides = tensor->strides.empty() ? hr::ContiguousStrides(exported->dims) : tensor->strides;
+  hr_dlpack& managed = exported->managed;
+  managed.version = {1, 1};
+  managed.manager_ctx = exported;
+  managed.deleter = [](hr_dlpack* self) { delete static_cast<hr::capi::Exported*>(self->manager_ctx); };
+  managed.flags = 0;
+  hr::DeviceId device = tensor->rep.device();
+  managed.dl_tensor.data = tensor->rep.data();
+  managed.dl_tensor.device = {static_cast<int32_t>(device.type), device.ordinal};
+  managed.dl_tensor.ndim = static_cast<int32_t>(exported->dims.size());
+  hr::capi::ToDl(tensor->rep.dtype(), &managed.dl_tensor.dtype.code, &managed.dl_tensor.dtype.bits);
+  managed.dl_tensor.dtype.lanes = 1;
+  managed.dl_tensor.shape = exported->dims.data();
+  managed.dl_tensor.strides = exported->strides.data();
+  managed.dl_tensor.byte_offset = 0;
+  *out = &managed;
+  return nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,170 @@
+#include <cmath>
+
+#include "tests/reference/functions.h"
+
+namespace hr::reference {
+namespace {
+
+// Mean and variance of groups of elements; `group` maps an index of x to its group's index.
+struct Moments {
+  Array mean;
+  Array variance;  // of the population
+
+  Moments(const Array& x, const Dims& groups, const std::function<Dims(const Dims&)>& group)
+      : mean(x.dtype, groups), variance(x.dtype, groups) {
+    Number count = static_cast<Number>(x.size()) / static_cast<Number>(mean.size());
+    ForEach(x.dims, [&](const Dims& i) { mean[group(i)] += x[i] / count; });
+    ForEach(x.dims, [&](const Dims& i) {
+      Number away = x[i] - mean[group(i)];
+      variance[group(i)] += away * away / count;
+    });
+  }
+};
+
+Dims Channel(const Dims& i) { return {i[1]}; }
+
+// The statistics that a BatchNormalization uses: of x in training, else those given at `first`.
+Moments BatchMoments(const Call& call, const Array& x, size_t first) {
+  Moments moments(x, {x.dims[1]}, Channel);
+  if (call.Int("training_mode", 0) == 0) {
+    moments.mean = call.In(first);
+    moments.variance = call.In(first + 1);
+  }
+  return moments;
+}
+
+void BatchNormalization(Call& call) {
+  const Array& x = call.In(0);
+  Moments used = BatchMoments(call, x, 3);
+  Array y = x;
+  ForEach(x.dims, [&](const Dims& i) {
+    Dims c = Channel(i);
+    Number deviation = std::sqrt(used.variance[c] + call.Float("epsilon", 1e-5));
+    y[i] = call.In(1)[c] * (x[i] - used.mean[c]) / deviation + call.In(2)[c];
+  });
+  auto running = [&](const Array& old, const Array& now) {
+    Number momentum = call.Float("momentum", 0.9);
+    Array out = old;
+    for (size_t c = 0; c < out.size(); ++c) {
+      out.data[c] = momentum * old.data[c] + (1 - momentum) * now.data[c];
+    }
+    return out;
+  };
+  call.Out(0, std::move(y));
+  call.Out(1, running(call.In(3), used.mean));
+  call.Out(2, running(call.In(4), used.variance));
+}
+
+// dx of y = (x - mean) / deviation, where mean and deviation depend on the group's x:
+// (d - mean(d) - xhat mean(d xhat)) / deviation with d the gradient of xhat.
+struct NormalizedGrad {
+  Array dx;
+
+  NormalizedGrad(const Array& d, const Array& xhat, const Dims& groups,
+                 const std::function<Dims(const Dims&)>& group,
+                 const std::function<Number(const Dims&)>& inverse_deviation)
+      : dx(d) {
+    Array mean(d.dtype, groups);
+    Array projection(d.dtype, groups);
+    Number count = static_cast<Number>(d.size()) / static_cast<Number>(mean.size());
+    ForEach(d.dims, [&](const Dims& i) {
+      mean[group(i)] += d[i] / count;
+      projection[group(i)] += d[i] * xhat[i] / count;
+    });
+    ForEach(d.dims, [&](const Dims& i) {
+      dx[i] = (d[i] - mean[group(i)] - xhat[i] * projection[group(i)]) * inverse_deviation(i);
+    });
+  }
+};
+
+void BatchNormalizationGrad(Call& call) {
+  const Array& dy = call.In(0);
+  const Array& x = call.In(1);
+  const Array& scale = call.In(2);
+  Moments used = BatchMoments(call, x, 3);
+  auto inverse = [&](const Dims& i) {
+    return 1 / std::sqrt(used.variance[Channel(i)] + call.Float("epsilon", 1e-5));
+  };
+  Array xhat = x;
+  Array d = dy;
+  Array dscale(scale.dtype, scale.dims);
+  Array dbias = dscale;
+  ForEach(x.dims, [&](const Dims& i) {
+    Dims c = Channel(i);
+    xhat[i] = (x[i] - used.mean[c]) * inverse(i);
+    d[i] = dy[i] * scale[c];
+    dscale[c] += dy[i] * xhat[i];
+    dbias[c] += dy[i];
+  });
+  if (call.Int("training_mode", 0) != 0) {
+    call.Out(0, NormalizedGrad(d, xhat, {x.dims[1]}, Channel, inverse).dx);
+  } else {
+    ForEach(d.dims, [&](const Dims& i) { d[i] *= inverse(i); });
+    call.Out(0, std::move(d));
+  }
+  call.Out(1, std::move(dscale));
+  call.Out(2, std::move(dbias));
+}
+
+// Groups of a LayerNormalization: 1 from the axis on.
+Dims LayerGroups(Dims dims, size_t axis) {
+  for (size_t d = axis; d < dims.size(); ++d) dims[d] = 1;
+  return dims;
+}
+Dims LayerGroup(Dims index, size_t axis) {
+  for (size_t d = axis; d < index.size(); ++d) index[d] = 0;
+  return index;
+}
+
+void LayerNormalization(Call& call) {
+  const Array& x = call.In(0);
+  size_t axis = call.Axis(-1, x.rank());
+  auto group = [&](const Dims& i) { return LayerGroup(i, axis); };
+  Moments moments(x, LayerGroups(x.dims, axis), group);
+  Array inverse = moments.variance;
+  for (Number& v : inverse.data) v = 1 / std::sqrt(v + call.Float("epsilon", 1e-5));
+  Array y = x;
+  ForEach(x.dims, [&](const Dims& i) {
+    y[i] = (x[i] - moments.mean[group(i)]) * inverse[group(i)] * call.In(1).Broadcast(i);
+    if (call.Has(2)) y[i] += call.In(2).Broadcast(i);
+  });
+  if (x.dtype != DType::kFloat64) {
+    moments.mean.dtype = inverse.dtype = static_cast<DType>(call.Int("stash_type", 1));
+  }
+  call.Out(0, std::move(y));
+  call.Out(1, std::move(moments.mean));
+  call.Out(2, std::move(inverse));
+}
+
+void LayerNormalizationGrad(Call& call) {
+  const Array& dy = call.In(0);
+  const Array& x = call.In(1);
+  const Array& mean = call.In(3);
+  const Array& inverse = call.In(4);
+  size_t axis = call.Axis(-1, x.rank());
+  auto group = [&](const Dims& i) { return LayerGroup(i, axis); };
+  Array xhat = x;
+  Array d = dy;
+  Array product = dy;
+  ForEach(x.dims, [&](const Dims& i) {
+    xhat[i] = (x[i] - mean[group(i)]) * inverse[group(i)];
+    d[i] = dy[i] * call.In(2).Broadcast(i);
+    product[i] = dy[i] * xhat[i];
+  });
+  auto inverse_of = [&](const Dims& i) { return inverse[group(i)]; };
+  call.Out(0, NormalizedGrad(d, xhat, mean.dims, group, inverse_of).dx);
+  call.Out(1, SumTo(product, call.In(2).dims));
+}
+
+const Entry kEntries[] = {
+    {"", "BatchNormalization", BatchNormalization},
+    {"", "LayerNormalization", LayerNormalization},
+    {"headrace.grad", "BatchNormalizationGrad", BatchNormalizationGrad},
+    {"headrace.grad", "LayerNormalizationGrad", LayerNormalizationGrad},
+};
+
+}  // namespace
+
+std::span<const Entry> NormalizationFunctions() { return kEntries; }
+
+}  // namespace hr::reference

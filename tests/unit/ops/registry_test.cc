@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/ops/infer.h"
+#include "tests/reference/evaluator.h"
+#include "tests/unit/ops/one_node.h"
+
+namespace hr::ops {
+namespace {
+
+TEST(Registry, FindsTheNewestDefinitionNotNewerThanAsked) {
+  OpRegistry registry;
+  EXPECT_EQ(registry.Find("", "ReduceMean", 13)->since_version, 11);
+  EXPECT_EQ(registry.Find("", "ReduceMean", 17)->since_version, 11);
+  EXPECT_EQ(registry.Find("", "ReduceMean", 21)->since_version, 18);
+  EXPECT_EQ(registry.Newest("", "ReduceMean")->since_version, 18);
+  EXPECT_EQ(registry.Find("", "Gelu", 19), nullptr);
+  EXPECT_EQ(registry.Find("headrace.grad", "Add", 13), nullptr);
+}
+
+TEST(Registry, SaysWhatIsClose) {
+  EXPECT_EQ(OneNode("Conf").In("float32[1]").Text(), "there is no operator Conf; did you mean Conv?");
+  EXPECT_EQ(OneNode("Gelu", "", 13).In("float32[1]").Text(),
+            "operator Gelu is known, but not in version 13; the oldest known is not older than 20");
+}
+
+TEST(Registry, TakesCustomOperatorsOnce) {
+  OpRegistry registry;
+  OpDef custom{.domain = "test", .name = "Twice", .infer = InferSameAsInput};
+  EXPECT_TRUE(registry.Add(custom).ok());
+  EXPECT_EQ(registry.Newest("test", "Twice"), &custom);
+  EXPECT_EQ(registry.Add(custom).message(), "operator test.Twice version 1 is already defined");
+}
+
+TEST(Registry, DefinitionsAreWellFormed) {
+  OpRegistry registry;
+  const OpDef* before = nullptr;
+  for (const OpDef* def : registry.all()) {
+    SCOPED_TRACE(def->name);
+    EXPECT_NE(def->infer, nullptr);
+    EXPECT_LE(def->inputs.min, def->inputs.max);
+    EXPECT_LE(def->outputs.min, def->outputs.max);
+    uint64_t type_only = def->type_only_inputs;
+    EXPECT_EQ(type_only >> std::min(def->inputs.max, 63), 0u);
+    auto has = [&](std::string_view name) {
+      return std::any_of(def->attributes.begin(), def->attributes.end(), [&](const AttributeDef& a) {
+        return a.name == name && a.kind == AttributeKind::kInt;
+      });
+    };
+    for (std::string_view name : def->reads) EXPECT_TRUE(has(name)) << name;
+    for (std::string_view name : def->writes) EXPECT_TRUE(has(name)) << name;
+    EXPECT_EQ(def->random, has("stream"));
+    bool twice = before != nullptr && before->domain == def->domain && before->name == def->name &&
+                 before->since_version == def->since_version;
+    EXPECT_FALSE(twice);
+    before = def;
+  }
+}
+
+TEST(Registry, TheReferenceKnowsEveryOperator) {
+  OpRegistry registry;
+  for (const OpDef* def : registry.all()) {
+    if (def->domain == kComm || def->domain == kData) continue;  // these reach outside the graph
+    EXPECT_TRUE(reference::Knows(def->domain, def->name)) << def->domain << "." << def->name;
+  }
+}
+
+}  // namespace
+}  // namespace hr::ops

@@ -1,0 +1,250 @@
+// The table of gradient checks. Every differentiable operator, in every version, has a row here.
+#pragma once
+
+#include "tests/unit/transform/gradient_case.h"
+
+namespace hr::transform {
+
+inline void AddUnaryCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  for (const char* op : {"Abs", "Neg", "Exp", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh",
+                         "Erf", "Relu", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Selu", "Celu",
+                         "Softplus", "Softsign", "Mish", "Identity", "Gelu"}) {
+    cases.push_back(Case(op).X({3, 5}, -1.4, 1.5));
+  }
+  for (const char* op : {"Asin", "Acos", "Atanh"}) cases.push_back(Case(op).X({7}, -0.9, 0.9));
+  for (const char* op : {"Log", "Sqrt", "Reciprocal"}) cases.push_back(Case(op).X({7}, 0.2, 3));
+  cases.push_back(Case("Reciprocal").X({5}, -3, -0.2));
+  cases.push_back(Case("Acosh").X({7}, 1.2, 4));
+  cases.push_back(Case("LeakyRelu").X({9}).With("alpha", 0.3));
+  cases.push_back(Case("Elu").X({9}).With("alpha", 0.7));
+  cases.push_back(Case("Celu").X({9}).With("alpha", 0.7));
+  cases.push_back(Case("Selu").X({9}).With("alpha", 0.7).With("gamma", 1.3));
+  cases.push_back(Case("ThresholdedRelu").X({9}, -2, 2).With("alpha", 0.4));
+  cases.push_back(Case("HardSigmoid").X({11}, -5, 5));
+  cases.push_back(Case("HardSigmoid").X({11}, -5, 5).With("alpha", 0.3).With("beta", 0.1));
+  cases.push_back(Case("HardSwish").X({11}, -5, 5));
+  cases.push_back(Case("Gelu").X({9}, -3, 3).With("approximate", std::string("tanh")));
+  cases.push_back(Case("PRelu").X({2, 3, 4}).X({3, 1}));
+  cases.push_back(Case("Clip").X({9}, -2, 2).Scalar(DType::kFloat64, -0.5).Scalar(DType::kFloat64, 1));
+  cases.push_back(Case("Clip").X({9}, -2, 2).Omitted().Scalar(DType::kFloat64, 1));
+  cases.push_back(Case("Clip").X({9}, -2, 2));
+  for (int version : {9, 19}) {
+    cases.push_back(Case("Cast").Version(version).X({4}).With("to", int64_t{1}));
+  }
+  for (int version : {15, 19}) {
+    cases.push_back(Case("CastLike").Version(version).X({4}).Fed(DType::kFloat32, {}, {0}));
+  }
+}
+
+inline void AddBinaryCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow"}) {
+    cases.push_back(Case(op).X({2, 3}, 0.4, 2).X({2, 3}, 0.5, 2.2));
+    cases.push_back(Case(op).X({2, 1, 4}, 0.4, 2).X({3, 1}, 0.5, 2.2));
+    cases.push_back(Case(op).X({}, 0.4, 2).X({2, 2}, 0.5, 2.2));
+    cases.push_back(Case(op).X({2, 2}, 0.4, 2).X({1}, 0.5, 2.2));
+  }
+  cases.push_back(Case("Pow").X({4}, -2, 2).Scalar(DType::kInt64, 2));
+  cases.push_back(Case("Pow").X({4}, -2, 2).Scalar(DType::kFloat64, 0));
+  cases.push_back(Case("Mod").X({5}, 3.1, 9).X({5}, 1.1, 1.9).With("fmod", int64_t{1}));
+  for (const char* op : {"Sum", "Mean", "Max", "Min"}) {
+    cases.push_back(Case(op).X({3, 4}));
+    cases.push_back(Case(op).X({3, 4}).X({4}, -0.8, 0.9).X({3, 1}, -0.7, 0.6));
+  }
+  cases.push_back(Case("Where").Fed(DType::kBool, {3, 1}, {1, 0, 1}).X({3, 2}).X({2}));
+}
+
+inline void AddReductionCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Axes = std::vector<int64_t>;
+  for (const char* op : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare",
+                         "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}) {
+    cases.push_back(Case(op).Version(13).X({2, 3, 4}, 0.3, 2));
+    cases.push_back(Case(op).Version(13).X({2, 3, 4}, 0.3, 2).With("axes", Axes{1}));
+    cases.push_back(Case(op).Version(13).X({2, 3, 4}, 0.3, 2).With("axes", Axes{-1, 0})
+                        .With("keepdims", int64_t{0}));
+    cases.push_back(Case(op).Version(13).X({2, 3}, 0.3, 2).With("keepdims", int64_t{0}));
+  }
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
+                         "ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSum",
+                         "ReduceLogSumExp"}) {
+    cases.push_back(Case(op).X({2, 3, 4}, 0.3, 2).Ints({1}));
+    cases.push_back(Case(op).X({2, 3, 4}, 0.3, 2).Ints({0, -1}).With("keepdims", int64_t{0}));
+    cases.push_back(Case(op).X({2, 3, 4}, 0.3, 2).Fed(DType::kInt64, {2}, {2, 0})
+                        .With("keepdims", int64_t{0}));
+    cases.push_back(Case(op).X({2, 3}, 0.3, 2).Ints({}).With("noop_with_empty_axes", int64_t{1}));
+    cases.push_back(Case(op).X({2, 3}, 0.3, 2));
+  }
+  // A row with one zero, and one with two: only elements without another zero get a gradient.
+  cases.push_back(Case("ReduceProd").X({2, 3}).Ints({1}));
+  auto& zeros = cases.back().inputs[0].value.data;
+  zeros[1] = zeros[3] = zeros[5] = 0;
+  for (int64_t exclusive : {0, 1}) {
+    for (int64_t reverse : {0, 1}) {
+      cases.push_back(Case("CumSum").X({2, 4}).Scalar(DType::kInt64, 1)
+                          .With("exclusive", exclusive).With("reverse", reverse));
+    }
+  }
+  cases.push_back(Case("Trilu").X({3, 4}));
+  cases.push_back(Case("Trilu").X({2, 3, 4}).Scalar(DType::kInt64, 1).With("upper", int64_t{0}));
+}
+
+inline void AddProductCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  for (int64_t ta : {0, 1}) {
+    for (int64_t tb : {0, 1}) {
+      Dims a = ta ? Dims{4, 3} : Dims{3, 4};
+      Dims b = tb ? Dims{5, 4} : Dims{4, 5};
+      cases.push_back(Case("Gemm").X(a).X(b).X({5}).With("transA", ta).With("transB", tb)
+                          .With("alpha", 0.7).With("beta", 1.3));
+      cases.push_back(Case("Gemm").X(a).X(b).With("transA", ta).With("transB", tb));
+    }
+  }
+  cases.push_back(Case("Gemm").X({3, 4}).X({4, 2}).X({3, 1}));
+  cases.push_back(Case("MatMul").X({3, 4}).X({4, 2}));
+  cases.push_back(Case("MatMul").X({2, 1, 3, 4}).X({5, 4, 2}));
+  cases.push_back(Case("MatMul").X({4}).X({4, 2}));
+  cases.push_back(Case("MatMul").X({3, 4}).X({4}));
+  cases.push_back(Case("MatMul").X({4}).X({4}));
+  cases.push_back(Case("MatMul").X({4}).X({2, 3, 4, 2}));
+  cases.push_back(Case("MatMul").X({2, 3, 4}).X({4}));
+}
+
+inline void AddConvolutionCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Ints = std::vector<int64_t>;
+  cases.push_back(Case("Conv").X({2, 2, 5, 6}).X({3, 2, 3, 2}).X({3}));
+  cases.push_back(Case("Conv").X({1, 4, 6}).X({6, 2, 3}).With("group", int64_t{2})
+                      .With("strides", Ints{2}).With("pads", Ints{2, 1}));
+  cases.push_back(Case("Conv").X({1, 1, 3, 4, 3}).X({2, 1, 2, 2, 2}).With("dilations", Ints{1, 2, 1}));
+  for (const char* mode : {"SAME_UPPER", "SAME_LOWER", "VALID"}) {
+    cases.push_back(Case("Conv").X({1, 1, 6, 5}).X({1, 1, 2, 3}).With("auto_pad", std::string(mode))
+                        .With("strides", Ints{2, 1}));
+  }
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    cases.push_back(Case(op).X({2, 2, 5, 6}).With("kernel_shape", Ints{2, 2})
+                        .With("strides", Ints{2, 2}));
+    cases.push_back(Case(op).X({1, 2, 7}).With("kernel_shape", Ints{3}).With("strides", Ints{2})
+                        .With("pads", Ints{1, 1}).With("ceil_mode", int64_t{1}));
+    cases.push_back(Case(op).X({1, 1, 7, 7}).With("kernel_shape", Ints{3, 2})
+                        .With("dilations", Ints{2, 1}));
+  }
+  cases.push_back(Case("MaxPool").Outputs(2).X({1, 1, 4}).With("kernel_shape", Ints{2}));
+  for (int version : {11, 19}) {
+    cases.push_back(Case("AveragePool").Version(version).X({1, 1, 4, 5})
+                        .With("kernel_shape", Ints{2, 3}).With("pads", Ints{1, 0, 1, 2})
+                        .With("count_include_pad", int64_t{1}));
+  }
+  cases.push_back(Case("GlobalAveragePool").X({2, 3, 2, 4}));
+  cases.push_back(Case("GlobalMaxPool").X({2, 3, 2, 4}));
+}
+
+inline void AddLossCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  for (const char* op : {"Softmax", "LogSoftmax"}) {
+    cases.push_back(Case(op).X({3, 4}, -2, 2));
+    cases.push_back(Case(op).X({2, 3, 2}, -2, 2).With("axis", int64_t{1}));
+  }
+  for (const char* op : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}) {
+    for (const char* reduction : {"mean", "sum", "none"}) {
+      std::string how = reduction;
+      cases.push_back(Case(op).X({3, 4}, -2, 2).Fed(DType::kInt64, {3}, {1, 3, 0})
+                          .With("reduction", how));
+      cases.push_back(Case(op).X({2, 3, 2}, -2, 2).Fed(DType::kInt32, {2, 2}, {1, 2, 0, 1})
+                          .Fixed({3}, 0.5, 2).With("reduction", how)
+                          .With("ignore_index", int64_t{2}));
+    }
+  }
+  cases.push_back(Case("SoftmaxCrossEntropyLoss").Outputs(2).X({3, 4}, -2, 2)
+                      .Fed(DType::kInt64, {3}, {1, 3, 0}));
+}
+
+inline void AddMovementCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Ints = std::vector<int64_t>;
+  cases.push_back(Case("Reshape").Version(13).X({2, 6}).Ints({0, 3, -1}));
+  cases.push_back(Case("Reshape").X({2, 6}).Fed(DType::kInt64, {2}, {3, 4}));
+  cases.push_back(Case("Flatten").X({2, 3, 2}).With("axis", int64_t{2}));
+  cases.push_back(Case("Squeeze").X({2, 1, 3, 1}).Ints({1, -1}));
+  cases.push_back(Case("Squeeze").X({2, 1, 3}));
+  cases.push_back(Case("Unsqueeze").X({2, 3}).Ints({0, -1}));
+  cases.push_back(Case("Transpose").X({2, 3, 4}).With("perm", Ints{2, 0, 1}));
+  cases.push_back(Case("Transpose").X({2, 3}));
+  cases.push_back(Case("Concat").X({2, 3}).X({2, 1}).X({2, 2}).With("axis", int64_t{-1}));
+  cases.push_back(Case("Concat").X({2, 3}).With("axis", int64_t{0}));
+  cases.push_back(Case("Split").Version(13).Outputs(2).X({3, 4}).With("axis", int64_t{1}));
+  cases.push_back(Case("Split").Outputs(3).X({7, 2}).With("num_outputs", int64_t{3}));
+  cases.push_back(Case("Split").Outputs(2).X({3, 4}).Ints({1, 3}).With("axis", int64_t{-1}));
+  cases.push_back(Case("Slice").X({5, 4}).Ints({1}).Ints({4}));
+  cases.push_back(Case("Slice").X({5, 4}).Ints({-1, 3}).Ints({INT64_MIN, 0}).Ints({0, -1})
+                      .Ints({-2, -1}));
+  for (int version : {13, 18, 19}) {
+    cases.push_back(Case("Pad").Version(version).X({2, 3}).Ints({1, 0, 0, 2}).X({}));
+  }
+  cases.push_back(Case("Pad").X({3, 4}).Ints({1, -1}).Omitted().Ints({-1}));
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    cases.push_back(Case("Pad").X({3, 4}).Ints({2, 1, 1, 3}).With("mode", std::string(mode)));
+  }
+  cases.push_back(Case("Tile").X({2, 3}).Ints({2, 3}));
+  cases.push_back(Case("Expand").X({3, 1}).Ints({2, 1, 4}));
+  cases.push_back(Case("ReshapeLike").In("headrace.grad").X({2, 3}).Fixed({3, 2}, 0, 1));
+  cases.push_back(Case("ExpandLike").In("headrace.grad").X({3, 1}).Fixed({2, 3, 4}, 0, 1));
+  cases.push_back(Case("SumTo").In("headrace.grad").X({2, 3, 4}).Fixed({3, 1}, 0, 1));
+}
+
+inline void AddIndexingCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  cases.push_back(Case("Gather").X({4, 3}).Fed(DType::kInt64, {2, 2}, {1, -1, 1, 0}));
+  cases.push_back(Case("Gather").X({4, 3}).Fed(DType::kInt32, {}, {2}).With("axis", int64_t{1}));
+  cases.push_back(Case("GatherElements").X({2, 3}).Fed(DType::kInt64, {2, 2}, {1, 1, 2, 0})
+                      .With("axis", int64_t{-1}));
+  for (int version : {13, 16, 18}) {
+    cases.push_back(Case("ScatterElements").Version(version).X({3, 3})
+                        .Fed(DType::kInt64, {2, 2}, {0, 2, 1, -1}).X({2, 2})
+                        .With("axis", int64_t{1}));
+    cases.push_back(Case("ScatterND").Version(version).X({3, 2})
+                        .Fed(DType::kInt64, {2, 1}, {2, 0}).X({2, 2}));
+  }
+  cases.push_back(Case("ScatterElements").X({3}).Fed(DType::kInt64, {4}, {0, 2, 0, 1}).X({4})
+                      .With("reduction", std::string("add")));
+  cases.push_back(Case("ScatterND").X({3, 2}).Fed(DType::kInt64, {3, 2}, {2, 1, 0, 0, 2, 1}).X({3})
+                      .With("reduction", std::string("add")));
+  cases.push_back(Case("GatherND").X({3, 2, 2}).Fed(DType::kInt64, {3, 2}, {2, 1, 0, 0, 2, 1}));
+  cases.push_back(Case("TopK").Outputs(2).X({2, 5}).Ints({3}));
+  cases.push_back(Case("TopK").Outputs(2).X({5, 2}).Ints({2}).With("axis", int64_t{0})
+                      .With("largest", int64_t{0}));
+}
+
+inline void AddNormalizationCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  cases.push_back(Case("Dropout").X({5, 5}).With("stream", int64_t{3}));
+  cases.push_back(Case("Dropout").X({5, 5}).Scalar(DType::kFloat64, 0.3).Scalar(DType::kBool, 1)
+                      .With("stream", int64_t{3}));
+  for (int version : {9, 14}) {
+    cases.push_back(Case("BatchNormalization").Version(version).X({3, 2, 2}).X({2}, 0.5, 1.5).X({2})
+                        .Fixed({2}, -1, 1).Fixed({2}, 0.5, 2));
+  }
+  cases.push_back(Case("BatchNormalization").X({3, 2, 2}).X({2}, 0.5, 1.5).X({2})
+                      .Fixed({2}, -1, 1).Fixed({2}, 0.5, 2).With("training_mode", int64_t{1})
+                      .With("epsilon", 1e-3));
+  cases.push_back(Case("LayerNormalization").X({2, 3, 4}).X({4}, 0.5, 1.5).X({4}));
+  cases.push_back(Case("LayerNormalization").X({2, 3, 4}).X({3, 4}, 0.5, 1.5)
+                      .With("axis", int64_t{1}).With("epsilon", 1e-3));
+}
+
+inline std::vector<GradientCase> GradientCases() {
+  std::vector<GradientCase> cases;
+  AddUnaryCases(cases);
+  AddBinaryCases(cases);
+  AddReductionCases(cases);
+  AddProductCases(cases);
+  AddConvolutionCases(cases);
+  AddLossCases(cases);
+  AddMovementCases(cases);
+  AddIndexingCases(cases);
+  AddNormalizationCases(cases);
+  return cases;
+}
+
+}  // namespace hr::transform

@@ -34,8 +34,8 @@ Status InferPRelu(InferContext& context) {
   ValueType both = context.input(0);
   HR_RETURN_IF_ERROR(BroadcastInto(context, context.input(1), both));
   if (both.ranked && both.rank() != context.input(0).rank()) {
-    return InvalidArgument("PRelu's slope does not broadcast to the input: ",
-                           context.InputText(1), " and ", context.InputText(0));
+    return InvalidArgument("PRelu's slope does not broadcast to the input: ", context.InputText(1),
+                           " and ", context.InputText(0));
   }
   return InferSameAsInput(context);
 }
@@ -108,8 +108,8 @@ ValueId SoftsignRule(GradientContext& g) {
 }
 // 1 where the hard sigmoid y of x rises, else 0.
 ValueId Rises(GradientContext& g, ValueId y) {
-  ValueId inside = g.Emit("And", {g.Emit("Greater", {y, g.Scalar(0, y)}),
-                                  g.Emit("Less", {y, g.Scalar(1, y)})});
+  ValueId inside =
+      g.Emit("And", {g.Emit("Greater", {y, g.Scalar(0, y)}), g.Emit("Less", {y, g.Scalar(1, y)})});
   return g.CastLike(inside, y);
 }
 ValueId HardSigmoidRule(GradientContext& g) {
@@ -150,12 +150,19 @@ using Gradient = Status (*)(GradientContext&);
 
 constexpr OpDef Function(std::string_view name, int version, Gradient gradient,
                          std::span<const AttributeDef> attributes = {}) {
-  return {.domain = kOnnx, .name = name, .since_version = version, .attributes = attributes,
-          .infer = InferFloatingUnary, .gradient = gradient};
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = version,
+          .attributes = attributes,
+          .infer = InferFloatingUnary,
+          .gradient = gradient};
 }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Relu", .since_version = 6, .infer = InferNumericUnary,
+    {.domain = kOnnx,
+     .name = "Relu",
+     .since_version = 6,
+     .infer = InferNumericUnary,
      .gradient = FromOutput<kReluGrad>},
     Function("Tanh", 6, FromOutput<kTanhGrad>),
     Function("Sigmoid", 6, FromOutput<kSigmoidGrad>),
@@ -173,16 +180,31 @@ constexpr OpDef kOps[] = {
     Function("HardSigmoid", 6, Composed<HardSigmoidRule>, kAlphaBeta),
     Function("HardSwish", 14, Composed<HardSwishRule>),
     Function("Mish", 18, Composed<MishRule>),
-    {.domain = kOnnx, .name = "Gelu", .since_version = 20, .attributes = kApproximate,
-     .infer = InferGelu, .gradient = GeluGradient},
+    {.domain = kOnnx,
+     .name = "Gelu",
+     .since_version = 20,
+     .attributes = kApproximate,
+     .infer = InferGelu,
+     .gradient = GeluGradient},
     // (dy, x) → dx
-    {.domain = kGrad, .name = kGeluGrad, .inputs = {2, 2}, .attributes = kApproximate,
+    {.domain = kGrad,
+     .name = kGeluGrad,
+     .inputs = {2, 2},
+     .attributes = kApproximate,
      .infer = InferGelu},
     // (x, slope), slope broadcast to x
-    {.domain = kOnnx, .name = "PRelu", .since_version = 9, .inputs = {2, 2}, .infer = InferPRelu,
+    {.domain = kOnnx,
+     .name = "PRelu",
+     .since_version = 9,
+     .inputs = {2, 2},
+     .infer = InferPRelu,
      .gradient = PReluGradient},
     // (x, min []?, max []?)
-    {.domain = kOnnx, .name = "Clip", .since_version = 12, .inputs = {1, 3}, .infer = InferClip,
+    {.domain = kOnnx,
+     .name = "Clip",
+     .since_version = 12,
+     .inputs = {1, 3},
+     .infer = InferClip,
      .gradient = Composed<ClipRule>},
 };
 

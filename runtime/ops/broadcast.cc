@@ -22,7 +22,8 @@ Status InferExpand(InferContext& context) {
 }
 
 // Fails where `small` does not broadcast to `large`.
-Status CheckBroadcasts(const InferContext& context, const ValueType& small, const ValueType& large) {
+Status CheckBroadcasts(const InferContext& context, const ValueType& small,
+                       const ValueType& large) {
   if (!small.ranked || !large.ranked) return {};
   HR_ASSIGN_OR_RETURN(auto dims, BroadcastTypes(context, small, large));
   bool same = dims.size() == large.dims.size();
@@ -56,14 +57,26 @@ Status SumToGradient(GradientContext& g) {
 
 constexpr OpDef kOps[] = {
     // (x, shape) → x broadcast with that shape
-    {.domain = kOnnx, .name = "Expand", .since_version = 8, .inputs = {2, 2},
-     .infer = InferExpand, .gradient = SumBack},
+    {.domain = kOnnx,
+     .name = "Expand",
+     .since_version = 8,
+     .inputs = {2, 2},
+     .infer = InferExpand,
+     .gradient = SumBack},
     // (x, like) → x broadcast to the shape of like, of which only the type is used
-    {.domain = kGrad, .name = "ExpandLike", .inputs = {2, 2}, .infer = InferExpandLike,
-     .gradient = SumBack, .type_only_inputs = 1u << 1},
+    {.domain = kGrad,
+     .name = "ExpandLike",
+     .inputs = {2, 2},
+     .infer = InferExpandLike,
+     .gradient = SumBack,
+     .type_only_inputs = 1u << 1},
     // (x, like) → x summed over the axes along which like would be broadcast to it
-    {.domain = kGrad, .name = "SumTo", .inputs = {2, 2}, .infer = InferSumTo,
-     .gradient = SumToGradient, .type_only_inputs = 1u << 1},
+    {.domain = kGrad,
+     .name = "SumTo",
+     .inputs = {2, 2},
+     .infer = InferSumTo,
+     .gradient = SumToGradient,
+     .type_only_inputs = 1u << 1},
 };
 
 }  // namespace

@@ -97,22 +97,37 @@ ValueId BiasGradient(GradientContext& g) {
 Status ConvGradient(GradientContext& g) {
   ValueId dy = g.grad(0);
   std::vector<graph::Attribute> attributes = g.node().attributes;
-  if (g.wants(0)) g.SetGrad(0, g.EmitGrad("ConvGradInput", {dy, g.input(1), g.input(0)}, attributes));
-  if (g.wants(1)) g.SetGrad(1, g.EmitGrad("ConvGradWeight", {dy, g.input(0), g.input(1)}, attributes));
+  if (g.wants(0))
+    g.SetGrad(0, g.EmitGrad("ConvGradInput", {dy, g.input(1), g.input(0)}, attributes));
+  if (g.wants(1))
+    g.SetGrad(1, g.EmitGrad("ConvGradWeight", {dy, g.input(0), g.input(1)}, attributes));
   if (g.wants(2)) g.SetGrad(2, BiasGradient(g));
   return g.status();
 }
 
 constexpr OpDef kOps[] = {
     // (x [N, C, spatial…], w [M, C / group, kernel…], bias [M]?) → [N, M, spatial…]
-    {.domain = kOnnx, .name = "Conv", .since_version = 11, .inputs = {2, 3},
-     .attributes = kAttributes, .infer = InferConv, .gradient = ConvGradient},
+    {.domain = kOnnx,
+     .name = "Conv",
+     .since_version = 11,
+     .inputs = {2, 3},
+     .attributes = kAttributes,
+     .infer = InferConv,
+     .gradient = ConvGradient},
     // (dy, w, x) → dx; of x only the type is used
-    {.domain = kGrad, .name = "ConvGradInput", .inputs = {3, 3}, .attributes = kAttributes,
-     .infer = InferLikeInput<2>, .type_only_inputs = 1u << 2},
+    {.domain = kGrad,
+     .name = "ConvGradInput",
+     .inputs = {3, 3},
+     .attributes = kAttributes,
+     .infer = InferLikeInput<2>,
+     .type_only_inputs = 1u << 2},
     // (dy, x, w) → dw; of w only the type is used
-    {.domain = kGrad, .name = "ConvGradWeight", .inputs = {3, 3}, .attributes = kAttributes,
-     .infer = InferLikeInput<2>, .type_only_inputs = 1u << 2},
+    {.domain = kGrad,
+     .name = "ConvGradWeight",
+     .inputs = {3, 3},
+     .attributes = kAttributes,
+     .infer = InferLikeInput<2>,
+     .type_only_inputs = 1u << 2},
 };
 
 }  // namespace

@@ -112,12 +112,20 @@ Status ExtremeGradient(GradientContext& g) {
 using Gradient = Status (*)(GradientContext&);
 
 constexpr OpDef Binary(std::string_view name, Gradient gradient) {
-  return {.domain = kOnnx, .name = name, .since_version = 7, .inputs = {2, 2},
-          .infer = InferBroadcast, .gradient = gradient};
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = 7,
+          .inputs = {2, 2},
+          .infer = InferBroadcast,
+          .gradient = gradient};
 }
 constexpr OpDef Variadic(std::string_view name, Gradient gradient) {
-  return {.domain = kOnnx, .name = name, .since_version = 8, .inputs = {1, kUnlimited},
-          .infer = InferBroadcast, .gradient = gradient};
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = 8,
+          .inputs = {1, kUnlimited},
+          .infer = InferBroadcast,
+          .gradient = gradient};
 }
 
 constexpr OpDef kOps[] = {
@@ -126,10 +134,19 @@ constexpr OpDef kOps[] = {
     Binary("Mul", MulGradient),
     Binary("Div", DivGradient),
     // (base, exponent); 0 where the exponent's derivative is not defined
-    {.domain = kOnnx, .name = "Pow", .since_version = 12, .inputs = {2, 2}, .infer = InferPow,
+    {.domain = kOnnx,
+     .name = "Pow",
+     .since_version = 12,
+     .inputs = {2, 2},
+     .infer = InferPow,
      .gradient = PowGradient},
-    {.domain = kOnnx, .name = "Mod", .since_version = 10, .inputs = {2, 2},
-     .attributes = kModAttributes, .infer = InferMod, .gradient = ModGradient},
+    {.domain = kOnnx,
+     .name = "Mod",
+     .since_version = 10,
+     .inputs = {2, 2},
+     .attributes = kModAttributes,
+     .infer = InferMod,
+     .gradient = ModGradient},
     Variadic("Sum", AddGradient),
     Variadic("Mean", MeanGradient),
     Variadic("Max", ExtremeGradient),

@@ -8,7 +8,7 @@ namespace hr::ops {
 namespace {
 
 constexpr AttributeDef kConstantAttributes[] = {
-    {"value", AttributeKind::kTensor},      {"value_float", AttributeKind::kFloat},
+    {"value", AttributeKind::kTensor},        {"value_float", AttributeKind::kFloat},
     {"value_floats", AttributeKind::kFloats}, {"value_int", AttributeKind::kInt},
     {"value_ints", AttributeKind::kInts},
 };
@@ -50,8 +50,10 @@ Status InferConstantOfShape(InferContext& context) {
     dtype = tensor.dtype();
   }
   auto dims = DimsFromShapeInput(context, 0);
-  if (dims) SetDims(context, 0, dtype, std::move(*dims));
-  else context.SetOutput(0, ValueType::Unranked(dtype));
+  if (dims)
+    SetDims(context, 0, dtype, std::move(*dims));
+  else
+    context.SetOutput(0, ValueType::Unranked(dtype));
   return {};
 }
 
@@ -95,15 +97,26 @@ Status InferEyeLike(InferContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Constant", .since_version = 12, .inputs = {0, 0},
-     .attributes = kConstantAttributes, .infer = InferConstant},
+    {.domain = kOnnx,
+     .name = "Constant",
+     .since_version = 12,
+     .inputs = {0, 0},
+     .attributes = kConstantAttributes,
+     .infer = InferConstant},
     // (shape); value defaults to float32 0
-    {.domain = kOnnx, .name = "ConstantOfShape", .since_version = 9, .attributes = kValue,
+    {.domain = kOnnx,
+     .name = "ConstantOfShape",
+     .since_version = 9,
+     .attributes = kValue,
      .infer = InferConstantOfShape},
     // (start [], limit [], delta [])
     {.domain = kOnnx, .name = "Range", .since_version = 11, .inputs = {3, 3}, .infer = InferRange},
-    {.domain = kOnnx, .name = "EyeLike", .since_version = 9, .attributes = kEyeAttributes,
-     .infer = InferEyeLike, .type_only_inputs = 1},
+    {.domain = kOnnx,
+     .name = "EyeLike",
+     .since_version = 9,
+     .attributes = kEyeAttributes,
+     .infer = InferEyeLike,
+     .type_only_inputs = 1},
 };
 
 }  // namespace

@@ -39,19 +39,18 @@ class GradientContext {
   // `grads`: the gradient of each output, kNone where nothing depends on it.
   GradientContext(Emitter& emitter, NodeId node, std::span<const ValueId> grads,
                   std::vector<bool> wanted)
-      : emitter_(emitter), node_id_(node), grads_(grads), wanted_(std::move(wanted)),
+      : emitter_(emitter),
+        node_id_(node),
+        grads_(grads),
+        wanted_(std::move(wanted)),
         results_(wanted_.size(), kNone) {}
 
   // References into the graph hold until the next Emit.
   const Node& node() const { return emitter_.graph().nodes[node_id_]; }
   size_t input_count() const { return node().inputs.size(); }
-  ValueId input(size_t i) const {
-    return i < node().inputs.size() ? node().inputs[i] : kNone;
-  }
+  ValueId input(size_t i) const { return i < node().inputs.size() ? node().inputs[i] : kNone; }
   // kNone where the node does not have this optional output.
-  ValueId output(size_t i) const {
-    return i < node().outputs.size() ? node().outputs[i] : kNone;
-  }
+  ValueId output(size_t i) const { return i < node().outputs.size() ? node().outputs[i] : kNone; }
   // output(i), added to the node where it does not have it yet.
   ValueId RequireOutput(size_t i);
   ValueId grad(size_t i) const { return i < grads_.size() ? grads_[i] : kNone; }

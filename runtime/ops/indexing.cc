@@ -33,7 +33,8 @@ Status InferGather(InferContext& context) {
     context.SetOutput(0, ValueType::Unranked(data.dtype));
     return {};
   }
-  HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", 0), data.rank()));
+  HR_ASSIGN_OR_RETURN(int64_t axis,
+                      ResolveAxis(context, context.node().Int("axis", 0), data.rank()));
   std::vector<Dim> out = indices.dims;
   out.insert(out.begin(), data.dims.begin(), data.dims.begin() + axis);
   out.insert(out.end(), data.dims.begin() + axis + 1, data.dims.end());
@@ -85,10 +86,10 @@ Status InferScatterElements(InferContext& context) {
   const ValueType& indices = context.input(1);
   const ValueType& updates = context.input(2);
   for (size_t d = 0; indices.ranked && updates.ranked && d < indices.dims.size(); ++d) {
-    HR_RETURN_IF_ERROR(EqualDims(context, "the sizes of indices and updates", indices.dims[d],
-                                 updates.dims[d])
-                           .status()
-                           .Clone());
+    HR_RETURN_IF_ERROR(
+        EqualDims(context, "the sizes of indices and updates", indices.dims[d], updates.dims[d])
+            .status()
+            .Clone());
   }
   return InferSameAsInput(context);
 }
@@ -98,7 +99,8 @@ bool AddsOrReplaces(GradientContext& g, bool& adds) {
   std::string_view reduction = g.node().String("reduction", "none");
   adds = reduction == "add";
   if (adds || reduction == "none") return true;
-  g.Fail(Unimplemented("there is no gradient of reduction '", reduction, "', only of none and add"));
+  g.Fail(
+      Unimplemented("there is no gradient of reduction '", reduction, "', only of none and add"));
   return false;
 }
 
@@ -108,8 +110,8 @@ Status ScatterElementsGradient(GradientContext& g) {
   std::vector<graph::Attribute> axis = {{"axis", g.node().Int("axis", 0)}};
   ValueId dy = g.grad(0);
   if (g.wants(0)) {
-    g.SetGrad(0, adds ? dy
-                      : g.Emit("ScatterElements", {dy, g.input(1), g.ZerosLike(g.input(2))}, axis));
+    g.SetGrad(
+        0, adds ? dy : g.Emit("ScatterElements", {dy, g.input(1), g.ZerosLike(g.input(2))}, axis));
   }
   if (g.wants(2)) g.SetGrad(2, g.Emit("GatherElements", {dy, g.input(1)}, axis));
   return g.status();
@@ -199,7 +201,8 @@ Status InferTopK(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
   ValueType out = context.input(0);
   if (out.ranked) {
-    HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", -1), out.rank()));
+    HR_ASSIGN_OR_RETURN(int64_t axis,
+                        ResolveAxis(context, context.node().Int("axis", -1), out.rank()));
     Dim& dim = out.dims[static_cast<size_t>(axis)];
     auto k = context.ConstantInts(1);
     if (k && (k->size() != 1 || (*k)[0] < 0 || (dim.fixed() && (*k)[0] > dim.size))) {
@@ -218,44 +221,99 @@ Status InferTopK(InferContext& context) {
 Status TopKGradient(GradientContext& g) {
   if (g.grad(0) == kNone) return {};
   int64_t axis = g.node().Int("axis", -1);
-  g.SetGrad(0, g.Emit("ScatterElements",
-                      {g.ZerosLike(g.input(0)), g.RequireOutput(1), g.grad(0)}, {{"axis", axis}}));
+  g.SetGrad(0, g.Emit("ScatterElements", {g.ZerosLike(g.input(0)), g.RequireOutput(1), g.grad(0)},
+                      {{"axis", axis}}));
   return g.status();
 }
 
 constexpr OpDef kOps[] = {
     // (data, indices)
-    {.domain = kOnnx, .name = "Gather", .since_version = 11, .inputs = {2, 2},
-     .attributes = kAxis, .infer = InferGather, .gradient = GatherGradient},
+    {.domain = kOnnx,
+     .name = "Gather",
+     .since_version = 11,
+     .inputs = {2, 2},
+     .attributes = kAxis,
+     .infer = InferGather,
+     .gradient = GatherGradient},
     // (dy, indices, data) → dy added up where it was taken; of data only the type is used
-    {.domain = kGrad, .name = "GatherGrad", .inputs = {3, 3}, .attributes = kAxis,
-     .infer = InferLikeInput<2>, .type_only_inputs = 1u << 2},
-    {.domain = kOnnx, .name = "GatherElements", .since_version = 11, .inputs = {2, 2},
-     .attributes = kAxis, .infer = InferGatherElements, .gradient = GatherElementsGradient},
+    {.domain = kGrad,
+     .name = "GatherGrad",
+     .inputs = {3, 3},
+     .attributes = kAxis,
+     .infer = InferLikeInput<2>,
+     .type_only_inputs = 1u << 2},
+    {.domain = kOnnx,
+     .name = "GatherElements",
+     .since_version = 11,
+     .inputs = {2, 2},
+     .attributes = kAxis,
+     .infer = InferGatherElements,
+     .gradient = GatherElementsGradient},
     // (data, indices, updates)
-    {.domain = kOnnx, .name = "ScatterElements", .since_version = 11, .inputs = {3, 3},
-     .attributes = kScatter13Attributes, .infer = InferScatterElements,
+    {.domain = kOnnx,
+     .name = "ScatterElements",
+     .since_version = 11,
+     .inputs = {3, 3},
+     .attributes = kScatter13Attributes,
+     .infer = InferScatterElements,
      .gradient = ScatterElementsGradient},
-    {.domain = kOnnx, .name = "ScatterElements", .since_version = 16, .inputs = {3, 3},
-     .attributes = kScatterAttributes, .infer = InferScatterElements,
+    {.domain = kOnnx,
+     .name = "ScatterElements",
+     .since_version = 16,
+     .inputs = {3, 3},
+     .attributes = kScatterAttributes,
+     .infer = InferScatterElements,
      .gradient = ScatterElementsGradient},
-    {.domain = kOnnx, .name = "ScatterElements", .since_version = 18, .inputs = {3, 3},
-     .attributes = kScatterAttributes, .infer = InferScatterElements,
+    {.domain = kOnnx,
+     .name = "ScatterElements",
+     .since_version = 18,
+     .inputs = {3, 3},
+     .attributes = kScatterAttributes,
+     .infer = InferScatterElements,
      .gradient = ScatterElementsGradient},
-    {.domain = kOnnx, .name = "GatherND", .since_version = 12, .inputs = {2, 2},
-     .attributes = kGatherNDAttributes, .infer = InferGatherND, .gradient = GatherNDGradient},
-    {.domain = kOnnx, .name = "ScatterND", .since_version = 11, .inputs = {3, 3},
-     .infer = InferScatterND, .gradient = ScatterNDGradient},
-    {.domain = kOnnx, .name = "ScatterND", .since_version = 16, .inputs = {3, 3},
-     .attributes = kScatterNDAttributes, .infer = InferScatterND, .gradient = ScatterNDGradient},
-    {.domain = kOnnx, .name = "ScatterND", .since_version = 18, .inputs = {3, 3},
-     .attributes = kScatterNDAttributes, .infer = InferScatterND, .gradient = ScatterNDGradient},
+    {.domain = kOnnx,
+     .name = "GatherND",
+     .since_version = 12,
+     .inputs = {2, 2},
+     .attributes = kGatherNDAttributes,
+     .infer = InferGatherND,
+     .gradient = GatherNDGradient},
+    {.domain = kOnnx,
+     .name = "ScatterND",
+     .since_version = 11,
+     .inputs = {3, 3},
+     .infer = InferScatterND,
+     .gradient = ScatterNDGradient},
+    {.domain = kOnnx,
+     .name = "ScatterND",
+     .since_version = 16,
+     .inputs = {3, 3},
+     .attributes = kScatterNDAttributes,
+     .infer = InferScatterND,
+     .gradient = ScatterNDGradient},
+    {.domain = kOnnx,
+     .name = "ScatterND",
+     .since_version = 18,
+     .inputs = {3, 3},
+     .attributes = kScatterNDAttributes,
+     .infer = InferScatterND,
+     .gradient = ScatterNDGradient},
     // (indices, depth, [off, on])
-    {.domain = kOnnx, .name = "OneHot", .since_version = 11, .inputs = {3, 3},
-     .attributes = kAxis, .infer = InferOneHot},
+    {.domain = kOnnx,
+     .name = "OneHot",
+     .since_version = 11,
+     .inputs = {3, 3},
+     .attributes = kAxis,
+     .infer = InferOneHot},
     // (x, k [1]) → (values, indices)
-    {.domain = kOnnx, .name = "TopK", .since_version = 11, .inputs = {2, 2}, .outputs = {2, 2},
-     .attributes = kTopKAttributes, .infer = InferTopK, .gradient = TopKGradient},
+    {.domain = kOnnx,
+     .name = "TopK",
+     .since_version = 11,
+     .inputs = {2, 2},
+     .outputs = {2, 2},
+     .attributes = kTopKAttributes,
+     .infer = InferTopK,
+     .gradient = TopKGradient},
 };
 
 }  // namespace

@@ -35,8 +35,7 @@ Status InferContext::ExpectDType(size_t i, std::initializer_list<DType> allowed)
 }
 
 Status InferContext::ExpectFloating(size_t i) const {
-  return ExpectDType(
-      i, {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16});
+  return ExpectDType(i, {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16});
 }
 
 Status InferContext::ExpectNumeric(size_t i) const {
@@ -52,7 +51,8 @@ Status InferContext::ExpectSameDType(size_t i, size_t j) const {
 
 Status InferContext::ExpectRank(size_t i, int64_t rank) const {
   if (!has_input(i) || !input(i).ranked || input(i).rank() == rank) return {};
-  return InvalidArgument(def_.name, " takes rank ", rank, " as input ", i, ", got ", Text(input(i)));
+  return InvalidArgument(def_.name, " takes rank ", rank, " as input ", i, ", got ",
+                         Text(input(i)));
 }
 
 Status InferContext::ExpectRankAtLeast(size_t i, int64_t rank) const {
@@ -97,7 +97,9 @@ Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, cons
                              context.Text(b), ": dimensions ", da.size, " and ", db.size,
                              " differ and neither is 1");
     } else {
-      d = da.fixed() ? da : db.fixed() ? db : graph::Dim{};  // the fixed one wins, or nothing is known
+      d = da.fixed()   ? da
+          : db.fixed() ? db
+                       : graph::Dim{};  // the fixed one wins, or nothing is known
     }
   }
   return out;

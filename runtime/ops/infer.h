@@ -17,7 +17,11 @@ class InferContext {
   InferContext(const OpDef& def, const graph::Module& module, const Node& node,
                std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
                std::span<ValueType> outputs)
-      : def_(def), module_(module), node_(node), types_(types), constants_(constants),
+      : def_(def),
+        module_(module),
+        node_(node),
+        types_(types),
+        constants_(constants),
         outputs_(outputs) {}
 
   const OpDef& def() const { return def_; }
@@ -50,7 +54,7 @@ class InferContext {
   Status ExpectSameDType(size_t i, size_t j) const;
   Status ExpectRank(size_t i, int64_t rank) const;  // passes where the rank is unknown
   Status ExpectRankAtLeast(size_t i, int64_t rank) const;
-  Status ExpectIndices(size_t i) const;             // int32 or int64
+  Status ExpectIndices(size_t i) const;  // int32 or int64
 
  private:
   const OpDef& def_;
@@ -69,7 +73,8 @@ Status InferSameAsInput(InferContext& context);
 // The same, for floating-point inputs only, and for numbers only.
 Status InferFloatingUnary(InferContext& context);
 Status InferNumericUnary(InferContext& context);
-// NumPy broadcasting of two types' dimensions; symbolic ones meet only themselves, 1, or nothing known.
+// NumPy broadcasting of two types' dimensions; symbolic ones meet only themselves, 1, or nothing
+// known.
 Result<std::vector<graph::Dim>> BroadcastTypes(const InferContext& context, const ValueType& a,
                                                const ValueType& b);
 // Broadcasts `out` with the dimensions of `next`, in place; unranked where either is.

@@ -53,8 +53,8 @@ Status WhereGradient(GradientContext& g) {
 }
 
 constexpr OpDef Binary(std::string_view name, int version, Status (*infer)(InferContext&)) {
-  return {.domain = kOnnx, .name = name, .since_version = version, .inputs = {2, 2},
-          .infer = infer};
+  return {
+      .domain = kOnnx, .name = name, .since_version = version, .inputs = {2, 2}, .infer = infer};
 }
 
 constexpr OpDef kOps[] = {
@@ -68,10 +68,17 @@ constexpr OpDef kOps[] = {
     Binary("Xor", 7, InferLogic),
     {.domain = kOnnx, .name = "Not", .infer = InferLogic},
     {.domain = kOnnx, .name = "IsNaN", .since_version = 9, .infer = InferTest},
-    {.domain = kOnnx, .name = "IsInf", .since_version = 10, .attributes = kIsInfAttributes,
+    {.domain = kOnnx,
+     .name = "IsInf",
+     .since_version = 10,
+     .attributes = kIsInfAttributes,
      .infer = InferTest},
     // (condition, x, y) → x where the condition holds, else y
-    {.domain = kOnnx, .name = "Where", .since_version = 9, .inputs = {3, 3}, .infer = InferWhere,
+    {.domain = kOnnx,
+     .name = "Where",
+     .since_version = 9,
+     .inputs = {3, 3},
+     .infer = InferWhere,
      .gradient = WhereGradient},
 };
 

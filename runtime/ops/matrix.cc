@@ -34,8 +34,8 @@ Status InferGemm(InferContext& context) {
   ValueType out{.dtype = context.input(0).dtype, .ranked = true, .dims = {a[0], b[1]}};
   if (context.has_input(2) && context.input(2).ranked) {
     HR_ASSIGN_OR_RETURN(auto sum, BroadcastTypes(context, out, context.input(2)));
-    bool fits = sum.size() == 2 && (!a[0].fixed() || sum[0] == a[0]) &&
-                (!b[1].fixed() || sum[1] == b[1]);
+    bool fits =
+        sum.size() == 2 && (!a[0].fixed() || sum[0] == a[0]) && (!b[1].fixed() || sum[1] == b[1]);
     if (!fits) {
       return InvalidArgument("Gemm's ", context.InputText(2), " does not broadcast to ",
                              context.Text(out));
@@ -81,10 +81,9 @@ Status InferMatMul(InferContext& context) {
 
 ValueId Product(GradientContext& g, ValueId a, ValueId b, bool transpose_a, bool transpose_b,
                 double alpha = 1) {
-  return g.Emit("Gemm", {a, b},
-                {{"alpha", alpha},
-                 {"transA", int64_t{transpose_a}},
-                 {"transB", int64_t{transpose_b}}});
+  return g.Emit(
+      "Gemm", {a, b},
+      {{"alpha", alpha}, {"transA", int64_t{transpose_a}}, {"transB", int64_t{transpose_b}}});
 }
 
 Status GemmGradient(GradientContext& g) {
@@ -149,10 +148,19 @@ Status MatMulGradient(GradientContext& g) {
 
 constexpr OpDef kOps[] = {
     // (a, b, c?) → alpha * a' * b' + beta * c
-    {.domain = kOnnx, .name = "Gemm", .since_version = 11, .inputs = {2, 3},
-     .attributes = kGemmAttributes, .infer = InferGemm, .gradient = GemmGradient},
-    {.domain = kOnnx, .name = "MatMul", .since_version = 9, .inputs = {2, 2},
-     .infer = InferMatMul, .gradient = MatMulGradient},
+    {.domain = kOnnx,
+     .name = "Gemm",
+     .since_version = 11,
+     .inputs = {2, 3},
+     .attributes = kGemmAttributes,
+     .infer = InferGemm,
+     .gradient = GemmGradient},
+    {.domain = kOnnx,
+     .name = "MatMul",
+     .since_version = 9,
+     .inputs = {2, 2},
+     .infer = InferMatMul,
+     .gradient = MatMulGradient},
 };
 
 }  // namespace

@@ -25,12 +25,13 @@ Result<std::vector<int64_t>> Permutation(const Node& node, size_t rank) {
   std::vector<bool> seen(rank, false);
   bool fits = perm.size() == rank;
   for (size_t i = 0; fits && i < rank; ++i) {
-    fits = perm[i] >= 0 && perm[i] < static_cast<int64_t>(rank) && !seen[static_cast<size_t>(perm[i])];
+    fits =
+        perm[i] >= 0 && perm[i] < static_cast<int64_t>(rank) && !seen[static_cast<size_t>(perm[i])];
     if (fits) seen[static_cast<size_t>(perm[i])] = true;
   }
   if (fits) return perm;
-  return InvalidArgument("Transpose's attribute 'perm' ", ShapeText(perm),
-                         " is no permutation of ", rank, " axes");
+  return InvalidArgument("Transpose's attribute 'perm' ", ShapeText(perm), " is no permutation of ",
+                         rank, " axes");
 }
 
 Status InferTranspose(InferContext& context) {
@@ -63,17 +64,18 @@ Status InferConcat(InferContext& context) {
     out.ranked = out.ranked && next.ranked;
     if (!out.ranked) continue;
     HR_RETURN_IF_ERROR(context.ExpectRank(i, out.rank()));
-    HR_ASSIGN_OR_RETURN(int64_t at, ResolveAxis(context, context.node().Int("axis", 0), out.rank()));
+    HR_ASSIGN_OR_RETURN(int64_t at,
+                        ResolveAxis(context, context.node().Int("axis", 0), out.rank()));
     axis = static_cast<size_t>(at);
     for (size_t d = 0; i > 0 && d < out.dims.size(); ++d) {
       if (d == axis) {
         out.dims[d] = SumDims(out.dims[d], next.dims[d]);
       } else {
-        HR_ASSIGN_OR_RETURN(
-            out.dims[d], EqualDims(context,
-                                   Cat("dimensions ", d, " of ", context.InputText(0), " and ",
-                                       context.InputText(i)),
-                                   out.dims[d], next.dims[d]));
+        HR_ASSIGN_OR_RETURN(out.dims[d],
+                            EqualDims(context,
+                                      Cat("dimensions ", d, " of ", context.InputText(0), " and ",
+                                          context.InputText(i)),
+                                      out.dims[d], next.dims[d]));
       }
     }
   }
@@ -91,7 +93,8 @@ ValueId ConcatenatedSizes(GradientContext& g, int64_t axis) {
     size_t at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
     sizes.push_back(g.type(g.input(i)).dims[at].size);
   }
-  if (std::find(sizes.begin(), sizes.end(), graph::kUnknownDim) == sizes.end()) return g.Ints(sizes);
+  if (std::find(sizes.begin(), sizes.end(), graph::kUnknownDim) == sizes.end())
+    return g.Ints(sizes);
   std::vector<ValueId> parts;
   int64_t rank = static_cast<int64_t>(g.Rank(g.input(0)));
   int64_t from = axis < 0 ? axis + rank : axis;
@@ -211,22 +214,47 @@ Status TileGradient(GradientContext& g) {
 }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Transpose", .attributes = kPerm, .infer = InferTranspose,
+    {.domain = kOnnx,
+     .name = "Transpose",
+     .attributes = kPerm,
+     .infer = InferTranspose,
      .gradient = TransposeGradient},
-    {.domain = kOnnx, .name = "Concat", .since_version = 11, .inputs = {1, kUnlimited},
-     .attributes = kConcatAttributes, .infer = InferConcat, .gradient = ConcatGradient},
+    {.domain = kOnnx,
+     .name = "Concat",
+     .since_version = 11,
+     .inputs = {1, kUnlimited},
+     .attributes = kConcatAttributes,
+     .infer = InferConcat,
+     .gradient = ConcatGradient},
     // (x, sizes?) → parts
-    {.domain = kOnnx, .name = "Split", .since_version = 13, .inputs = {1, 2},
-     .outputs = {1, kUnlimited}, .attributes = kSplit13Attributes, .infer = InferSplit,
+    {.domain = kOnnx,
+     .name = "Split",
+     .since_version = 13,
+     .inputs = {1, 2},
+     .outputs = {1, kUnlimited},
+     .attributes = kSplit13Attributes,
+     .infer = InferSplit,
      .gradient = SplitGradient},
-    {.domain = kOnnx, .name = "Split", .since_version = 18, .inputs = {1, 2},
-     .outputs = {1, kUnlimited}, .attributes = kSplitAttributes, .infer = InferSplit,
+    {.domain = kOnnx,
+     .name = "Split",
+     .since_version = 18,
+     .inputs = {1, 2},
+     .outputs = {1, kUnlimited},
+     .attributes = kSplitAttributes,
+     .infer = InferSplit,
      .gradient = SplitGradient},
     // (x, repeats)
-    {.domain = kOnnx, .name = "Tile", .since_version = 6, .inputs = {2, 2}, .infer = InferTile,
+    {.domain = kOnnx,
+     .name = "Tile",
+     .since_version = 6,
+     .inputs = {2, 2},
+     .infer = InferTile,
      .gradient = TileGradient},
     // (dy, x) → the copies summed; of x only the type is used
-    {.domain = kGrad, .name = "TileGrad", .inputs = {2, 2}, .infer = InferLikeInput<1>,
+    {.domain = kGrad,
+     .name = "TileGrad",
+     .inputs = {2, 2},
+     .infer = InferLikeInput<1>,
      .type_only_inputs = 1u << 1},
 };
 

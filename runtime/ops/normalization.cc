@@ -68,8 +68,8 @@ Status InferLayerNormalization(InferContext& context) {
   }
   if (statistics.dtype != DType::kFloat64) statistics.dtype = stash;
   if (statistics.ranked) {
-    HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", -1),
-                                                  statistics.rank()));
+    HR_ASSIGN_OR_RETURN(int64_t axis,
+                        ResolveAxis(context, context.node().Int("axis", -1), statistics.rank()));
     for (size_t i = static_cast<size_t>(axis); i < statistics.dims.size(); ++i) {
       statistics.dims[i] = FixedDim(1);
     }
@@ -83,8 +83,8 @@ Status InferLayerNormalization(InferContext& context) {
 Status LayerNormalizationGradient(GradientContext& g) {
   if (g.grad(0) == kNone) return {};
   ValueId inputs[] = {g.grad(0), g.input(0), g.input(1), g.RequireOutput(1), g.RequireOutput(2)};
-  auto grads = g.EmitMany(kGrad, "LayerNormalizationGrad", inputs, 2,
-                          {{"axis", g.node().Int("axis", -1)}});
+  auto grads =
+      g.EmitMany(kGrad, "LayerNormalizationGrad", inputs, 2, {{"axis", g.node().Int("axis", -1)}});
   g.SetGrad(0, grads[0]);
   g.SetGrad(1, grads[1]);
   if (g.wants(2)) g.SetGrad(2, g.SumTo(g.grad(0), g.input(2)));
@@ -99,24 +99,46 @@ Status InferLayerNormalizationGrad(InferContext& context) {
 
 constexpr OpDef kOps[] = {
     // Version 9 for inference only: with one output.
-    {.domain = kOnnx, .name = "BatchNormalization", .since_version = 9, .inputs = {5, 5},
-     .attributes = std::span(kBatchAttributes).first(2), .infer = InferBatchNormalization,
+    {.domain = kOnnx,
+     .name = "BatchNormalization",
+     .since_version = 9,
+     .inputs = {5, 5},
+     .attributes = std::span(kBatchAttributes).first(2),
+     .infer = InferBatchNormalization,
      .gradient = BatchNormalizationGradient},
     // (x [N, C, …], scale [C], bias [C], mean [C], variance [C]) → (y, running mean?, variance?)
-    {.domain = kOnnx, .name = "BatchNormalization", .since_version = 14, .inputs = {5, 5},
-     .outputs = {1, 3}, .attributes = kBatchAttributes, .infer = InferBatchNormalization,
+    {.domain = kOnnx,
+     .name = "BatchNormalization",
+     .since_version = 14,
+     .inputs = {5, 5},
+     .outputs = {1, 3},
+     .attributes = kBatchAttributes,
+     .infer = InferBatchNormalization,
      .gradient = BatchNormalizationGradient},
     // (dy, x, scale, mean, variance) → (dx, dscale, dbias); with training_mode the statistics are
     // those of x, else mean and variance
-    {.domain = kGrad, .name = "BatchNormalizationGrad", .inputs = {5, 5}, .outputs = {3, 3},
-     .attributes = kBatchAttributes, .infer = InferBatchNormalizationGrad},
+    {.domain = kGrad,
+     .name = "BatchNormalizationGrad",
+     .inputs = {5, 5},
+     .outputs = {3, 3},
+     .attributes = kBatchAttributes,
+     .infer = InferBatchNormalizationGrad},
     // (x, scale, bias?) → (y, mean?, 1 / standard deviation?)
-    {.domain = kOnnx, .name = "LayerNormalization", .since_version = 17, .inputs = {2, 3},
-     .outputs = {1, 3}, .attributes = kLayerAttributes, .infer = InferLayerNormalization,
+    {.domain = kOnnx,
+     .name = "LayerNormalization",
+     .since_version = 17,
+     .inputs = {2, 3},
+     .outputs = {1, 3},
+     .attributes = kLayerAttributes,
+     .infer = InferLayerNormalization,
      .gradient = LayerNormalizationGradient},
     // (dy, x, scale, mean, 1 / standard deviation) → (dx, dscale)
-    {.domain = kGrad, .name = "LayerNormalizationGrad", .inputs = {5, 5}, .outputs = {2, 2},
-     .attributes = std::span(kLayerAttributes).first(1), .infer = InferLayerNormalizationGrad},
+    {.domain = kGrad,
+     .name = "LayerNormalizationGrad",
+     .inputs = {5, 5},
+     .outputs = {2, 2},
+     .attributes = std::span(kLayerAttributes).first(1),
+     .infer = InferLayerNormalizationGrad},
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ AttributeKind KindOf(const graph::AttributeValue& value) {
 }
 
 std::string_view KindName(AttributeKind kind) {
-  constexpr std::string_view kNames[] = {"an integer", "a float",  "a string",        "integers",
+  constexpr std::string_view kNames[] = {"an integer", "a float", "a string",          "integers",
                                          "floats",     "strings", "a constant tensor", "a graph"};
   return kNames[static_cast<size_t>(kind)];
 }

@@ -32,7 +32,16 @@ struct Arity {
   int max = 1;
 };
 
-enum class AttributeKind : uint8_t { kInt, kFloat, kString, kInts, kFloats, kStrings, kTensor, kGraph };
+enum class AttributeKind : uint8_t {
+  kInt,
+  kFloat,
+  kString,
+  kInts,
+  kFloats,
+  kStrings,
+  kTensor,
+  kGraph
+};
 
 struct AttributeDef {
   std::string_view name;

@@ -22,15 +22,17 @@ constexpr AttributeDef kAdamAttributes[] = {
 };
 constexpr std::string_view kAdaGradVariables[] = {"variable", "sum_variable"};
 constexpr AttributeDef kAdaGradAttributes[] = {
-    {"variable", AttributeKind::kInt, true}, {"sum_variable", AttributeKind::kInt, true},
-    {"epsilon", AttributeKind::kFloat},      {"weight_decay", AttributeKind::kFloat},
+    {"variable", AttributeKind::kInt, true},
+    {"sum_variable", AttributeKind::kInt, true},
+    {"epsilon", AttributeKind::kFloat},
+    {"weight_decay", AttributeKind::kFloat},
 };
 constexpr std::string_view kRmsPropVariables[] = {"variable", "square_variable",
                                                   "momentum_variable"};
 constexpr AttributeDef kRmsPropAttributes[] = {
-    {"variable", AttributeKind::kInt, true}, {"square_variable", AttributeKind::kInt, true},
+    {"variable", AttributeKind::kInt, true},    {"square_variable", AttributeKind::kInt, true},
     {"momentum_variable", AttributeKind::kInt}, {"alpha", AttributeKind::kFloat},
-    {"momentum", AttributeKind::kFloat},     {"epsilon", AttributeKind::kFloat},
+    {"momentum", AttributeKind::kFloat},        {"epsilon", AttributeKind::kFloat},
     {"weight_decay", AttributeKind::kFloat},
 };
 
@@ -86,17 +88,37 @@ Status InferAdam(InferContext& context) {
 
 // (learning_rate [], gradient) → (). docs/operators.md has the formulas.
 constexpr OpDef kOps[] = {
-    {.domain = kTrain, .name = "SGD", .inputs = {2, 2}, .outputs = {0, 0},
-     .attributes = kSgdAttributes, .infer = InferMomentumStep, .reads = kSgdVariables,
+    {.domain = kTrain,
+     .name = "SGD",
+     .inputs = {2, 2},
+     .outputs = {0, 0},
+     .attributes = kSgdAttributes,
+     .infer = InferMomentumStep,
+     .reads = kSgdVariables,
      .writes = kSgdVariables},
-    {.domain = kTrain, .name = "Adam", .inputs = {2, 2}, .outputs = {0, 0},
-     .attributes = kAdamAttributes, .infer = InferAdam, .reads = kAdamVariables,
+    {.domain = kTrain,
+     .name = "Adam",
+     .inputs = {2, 2},
+     .outputs = {0, 0},
+     .attributes = kAdamAttributes,
+     .infer = InferAdam,
+     .reads = kAdamVariables,
      .writes = kAdamVariables},
-    {.domain = kTrain, .name = "AdaGrad", .inputs = {2, 2}, .outputs = {0, 0},
-     .attributes = kAdaGradAttributes, .infer = InferStep, .reads = kAdaGradVariables,
+    {.domain = kTrain,
+     .name = "AdaGrad",
+     .inputs = {2, 2},
+     .outputs = {0, 0},
+     .attributes = kAdaGradAttributes,
+     .infer = InferStep,
+     .reads = kAdaGradVariables,
      .writes = kAdaGradVariables},
-    {.domain = kTrain, .name = "RMSProp", .inputs = {2, 2}, .outputs = {0, 0},
-     .attributes = kRmsPropAttributes, .infer = InferMomentumStep, .reads = kRmsPropVariables,
+    {.domain = kTrain,
+     .name = "RMSProp",
+     .inputs = {2, 2},
+     .outputs = {0, 0},
+     .attributes = kRmsPropAttributes,
+     .infer = InferMomentumStep,
+     .reads = kRmsPropVariables,
      .writes = kRmsPropVariables},
 };
 

@@ -9,15 +9,18 @@ namespace hr::ops {
 namespace {
 
 constexpr AttributeDef kMaxPoolAttributes[] = {
-    {"auto_pad", AttributeKind::kString},         {"ceil_mode", AttributeKind::kInt},
-    {"dilations", AttributeKind::kInts},          {"kernel_shape", AttributeKind::kInts, true},
-    {"pads", AttributeKind::kInts},               {"storage_order", AttributeKind::kInt},
+    {"auto_pad", AttributeKind::kString}, {"ceil_mode", AttributeKind::kInt},
+    {"dilations", AttributeKind::kInts},  {"kernel_shape", AttributeKind::kInts, true},
+    {"pads", AttributeKind::kInts},       {"storage_order", AttributeKind::kInt},
     {"strides", AttributeKind::kInts},
 };
 constexpr AttributeDef kAveragePoolAttributes[] = {
-    {"auto_pad", AttributeKind::kString},         {"ceil_mode", AttributeKind::kInt},
-    {"count_include_pad", AttributeKind::kInt},   {"kernel_shape", AttributeKind::kInts, true},
-    {"pads", AttributeKind::kInts},               {"strides", AttributeKind::kInts},
+    {"auto_pad", AttributeKind::kString},
+    {"ceil_mode", AttributeKind::kInt},
+    {"count_include_pad", AttributeKind::kInt},
+    {"kernel_shape", AttributeKind::kInts, true},
+    {"pads", AttributeKind::kInts},
+    {"strides", AttributeKind::kInts},
     {"dilations", AttributeKind::kInts},
 };
 // Version 11 had no dilations.
@@ -71,8 +74,8 @@ Status InferGlobalPool(InferContext& context) {
 
 Status MaxPoolGradient(GradientContext& g) {
   if (g.grad(0) == kNone) return {};
-  g.SetGrad(0, g.EmitGrad("MaxPoolGrad", {g.grad(0), g.input(0), g.output(0)},
-                          g.node().attributes));
+  g.SetGrad(0,
+            g.EmitGrad("MaxPoolGrad", {g.grad(0), g.input(0), g.output(0)}, g.node().attributes));
   return g.status();
 }
 
@@ -93,23 +96,45 @@ Status GlobalMaxPoolGradient(GradientContext& g) {
 
 constexpr OpDef kOps[] = {
     // (x [N, C, spatial…]) → (y, indices?): indices count elements of the whole of x.
-    {.domain = kOnnx, .name = "MaxPool", .since_version = 12, .outputs = {1, 2},
-     .attributes = kMaxPoolAttributes, .infer = InferMaxPool, .gradient = MaxPoolGradient},
+    {.domain = kOnnx,
+     .name = "MaxPool",
+     .since_version = 12,
+     .outputs = {1, 2},
+     .attributes = kMaxPoolAttributes,
+     .infer = InferMaxPool,
+     .gradient = MaxPoolGradient},
     // (dy, x, y) → dx: the first largest element of a window gets all of its gradient.
-    {.domain = kGrad, .name = "MaxPoolGrad", .inputs = {3, 3}, .attributes = kMaxPoolAttributes,
+    {.domain = kGrad,
+     .name = "MaxPoolGrad",
+     .inputs = {3, 3},
+     .attributes = kMaxPoolAttributes,
      .infer = InferLikeInput<1>},
-    {.domain = kOnnx, .name = "AveragePool", .since_version = 11,
-     .attributes = kAveragePool11Attributes, .infer = InferAveragePool,
+    {.domain = kOnnx,
+     .name = "AveragePool",
+     .since_version = 11,
+     .attributes = kAveragePool11Attributes,
+     .infer = InferAveragePool,
      .gradient = AveragePoolGradient},
-    {.domain = kOnnx, .name = "AveragePool", .since_version = 19,
-     .attributes = kAveragePoolAttributes, .infer = InferAveragePool,
+    {.domain = kOnnx,
+     .name = "AveragePool",
+     .since_version = 19,
+     .attributes = kAveragePoolAttributes,
+     .infer = InferAveragePool,
      .gradient = AveragePoolGradient},
     // (dy, x) → dx; of x only the type is used
-    {.domain = kGrad, .name = "AveragePoolGrad", .inputs = {2, 2},
-     .attributes = kAveragePoolAttributes, .infer = InferLikeInput<1>, .type_only_inputs = 1u << 1},
-    {.domain = kOnnx, .name = "GlobalAveragePool", .infer = InferGlobalPool,
+    {.domain = kGrad,
+     .name = "AveragePoolGrad",
+     .inputs = {2, 2},
+     .attributes = kAveragePoolAttributes,
+     .infer = InferLikeInput<1>,
+     .type_only_inputs = 1u << 1},
+    {.domain = kOnnx,
+     .name = "GlobalAveragePool",
+     .infer = InferGlobalPool,
      .gradient = GlobalAveragePoolGradient},
-    {.domain = kOnnx, .name = "GlobalMaxPool", .infer = InferGlobalPool,
+    {.domain = kOnnx,
+     .name = "GlobalMaxPool",
+     .infer = InferGlobalPool,
      .gradient = GlobalMaxPoolGradient},
 };
 

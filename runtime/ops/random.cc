@@ -21,10 +21,13 @@ constexpr AttributeDef kNormal[] = {
 constexpr std::span<const AttributeDef> kNormalLike = std::span(kNormal).first(5);
 constexpr std::span<const AttributeDef> kBernoulli = std::span(kNormal).first(3);
 constexpr AttributeDef kMultinomial[] = {
-    {"stream", AttributeKind::kInt}, {"seed", AttributeKind::kFloat},
-    {"dtype", AttributeKind::kInt},  {"sample_size", AttributeKind::kInt},
+    {"stream", AttributeKind::kInt},
+    {"seed", AttributeKind::kFloat},
+    {"dtype", AttributeKind::kInt},
+    {"sample_size", AttributeKind::kInt},
 };
-constexpr AttributeDef kDropout[] = {{"stream", AttributeKind::kInt}, {"seed", AttributeKind::kInt}};
+constexpr AttributeDef kDropout[] = {{"stream", AttributeKind::kInt},
+                                     {"seed", AttributeKind::kInt}};
 
 // The attribute `dtype`, or `otherwise`.
 DType DTypeAttribute(const InferContext& context, DType otherwise) {
@@ -59,7 +62,8 @@ Status InferBernoulli(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   ValueType out = context.input(0);
   out.dtype = DTypeAttribute(context, out.dtype);
-  if (!IsSupported(out.dtype)) return InvalidArgument("Bernoulli's attribute 'dtype' names no type");
+  if (!IsSupported(out.dtype))
+    return InvalidArgument("Bernoulli's attribute 'dtype' names no type");
   context.SetOutput(0, std::move(out));
   return {};
 }
@@ -72,7 +76,8 @@ Status InferMultinomial(InferContext& context) {
     return InvalidArgument("Multinomial makes int32 or int64, got ", DTypeName(dtype));
   }
   int64_t samples = context.node().Int("sample_size", 1);
-  if (samples < 0) return InvalidArgument("Multinomial's 'sample_size' is 0 or more, got ", samples);
+  if (samples < 0)
+    return InvalidArgument("Multinomial's 'sample_size' is 0 or more, got ", samples);
   const ValueType& x = context.input(0);
   SetDims(context, 0, dtype, {x.ranked ? x.dims[0] : Dim{}, FixedDim(samples)});
   return {};
@@ -99,23 +104,54 @@ Status DropoutGradient(GradientContext& g) {
 }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "RandomUniform", .inputs = {0, 0}, .attributes = kUniform,
-     .infer = InferFromShape, .random = true},
-    {.domain = kOnnx, .name = "RandomNormal", .inputs = {0, 0}, .attributes = kNormal,
-     .infer = InferFromShape, .random = true},
-    {.domain = kOnnx, .name = "RandomUniformLike", .attributes = kUniformLike,
-     .infer = InferLike, .type_only_inputs = 1, .random = true},
-    {.domain = kOnnx, .name = "RandomNormalLike", .attributes = kNormalLike,
-     .infer = InferLike, .type_only_inputs = 1, .random = true},
+    {.domain = kOnnx,
+     .name = "RandomUniform",
+     .inputs = {0, 0},
+     .attributes = kUniform,
+     .infer = InferFromShape,
+     .random = true},
+    {.domain = kOnnx,
+     .name = "RandomNormal",
+     .inputs = {0, 0},
+     .attributes = kNormal,
+     .infer = InferFromShape,
+     .random = true},
+    {.domain = kOnnx,
+     .name = "RandomUniformLike",
+     .attributes = kUniformLike,
+     .infer = InferLike,
+     .type_only_inputs = 1,
+     .random = true},
+    {.domain = kOnnx,
+     .name = "RandomNormalLike",
+     .attributes = kNormalLike,
+     .infer = InferLike,
+     .type_only_inputs = 1,
+     .random = true},
     // (probabilities)
-    {.domain = kOnnx, .name = "Bernoulli", .since_version = 15, .attributes = kBernoulli,
-     .infer = InferBernoulli, .random = true},
+    {.domain = kOnnx,
+     .name = "Bernoulli",
+     .since_version = 15,
+     .attributes = kBernoulli,
+     .infer = InferBernoulli,
+     .random = true},
     // (log-probabilities [batch, classes]) → [batch, sample_size]
-    {.domain = kOnnx, .name = "Multinomial", .since_version = 7, .attributes = kMultinomial,
-     .infer = InferMultinomial, .random = true},
+    {.domain = kOnnx,
+     .name = "Multinomial",
+     .since_version = 7,
+     .attributes = kMultinomial,
+     .infer = InferMultinomial,
+     .random = true},
     // (x, ratio []?, training_mode []?) → (y, mask?)
-    {.domain = kOnnx, .name = "Dropout", .since_version = 12, .inputs = {1, 3}, .outputs = {1, 2},
-     .attributes = kDropout, .infer = InferDropout, .gradient = DropoutGradient, .random = true},
+    {.domain = kOnnx,
+     .name = "Dropout",
+     .since_version = 12,
+     .inputs = {1, 3},
+     .outputs = {1, 2},
+     .attributes = kDropout,
+     .infer = InferDropout,
+     .gradient = DropoutGradient,
+     .random = true},
     // (dy, mask, ratio []?, training_mode []?) → dx
     {.domain = kGrad, .name = "DropoutGrad", .inputs = {2, 4}, .infer = InferSameAsInput},
 };

@@ -18,7 +18,8 @@ constexpr AttributeDef kArgAttributes[] = {{"axis", AttributeKind::kInt},
                                            {"select_last_index", AttributeKind::kInt}};
 
 // The dimensions left when `axes` (ascending) are reduced.
-std::vector<Dim> ReducedDims(const std::vector<Dim>& dims, std::span<const int64_t> axes, bool keep) {
+std::vector<Dim> ReducedDims(const std::vector<Dim>& dims, std::span<const int64_t> axes,
+                             bool keep) {
   std::vector<Dim> out;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(i))) {
@@ -116,7 +117,9 @@ ValueId IsZero(GradientContext& g, ValueId value) {
   return g.CastLike(g.Emit("Equal", {value, g.Scalar(0, value)}), value);
 }
 
-ValueId SumRule(GradientContext& g, ValueId dy) { return g.EmitGrad("ExpandLike", {dy, g.input(0)}); }
+ValueId SumRule(GradientContext& g, ValueId dy) {
+  return g.EmitGrad("ExpandLike", {dy, g.input(0)});
+}
 ValueId MeanRule(GradientContext& g, ValueId dy) { return SpreadMean(g, dy, g.input(0)); }
 ValueId ExtremeRule(GradientContext& g, ValueId dy) {
   return SpreadToExtremes(g, dy, WithAxes(g, g.output(0)), g.input(0));
@@ -155,15 +158,27 @@ Status ReduceGradient(GradientContext& g) {
 using Gradient = Status (*)(GradientContext&);
 
 constexpr OpDef WithAttribute(std::string_view name, Gradient gradient) {
-  return {.domain = kOnnx, .name = name, .since_version = 11, .attributes = kAxesAttribute,
-          .infer = InferReduce, .gradient = gradient};
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = 11,
+          .attributes = kAxesAttribute,
+          .infer = InferReduce,
+          .gradient = gradient};
 }
 constexpr OpDef WithInput(std::string_view name, int version, Gradient gradient) {
-  return {.domain = kOnnx, .name = name, .since_version = version, .inputs = {1, 2},
-          .attributes = kAxesInput, .infer = InferReduce, .gradient = gradient};
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = version,
+          .inputs = {1, 2},
+          .attributes = kAxesInput,
+          .infer = InferReduce,
+          .gradient = gradient};
 }
 constexpr OpDef Arg(std::string_view name) {
-  return {.domain = kOnnx, .name = name, .since_version = 12, .attributes = kArgAttributes,
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = 12,
+          .attributes = kArgAttributes,
           .infer = InferArg};
 }
 
@@ -200,8 +215,8 @@ ValueId SpreadMean(GradientContext& g, ValueId dy, ValueId x) {
   auto whole = g.type(x).FixedDims();
   auto reduced = g.type(dy).FixedDims();
   if (whole && reduced && ElementCount(*whole) > 0) {
-    double share = static_cast<double>(ElementCount(*reduced)) /
-                   static_cast<double>(ElementCount(*whole));
+    double share =
+        static_cast<double>(ElementCount(*reduced)) / static_cast<double>(ElementCount(*whole));
     return g.EmitGrad("ExpandLike", {g.Scale(dy, share), x});
   }
   ValueId count = g.Div(g.CastLike(g.Emit("Size", {x}), dy), g.CastLike(g.Emit("Size", {dy}), dy));

@@ -25,7 +25,8 @@ Dim Remainder(std::vector<Dim> dims, const std::vector<Dim>& taken) {
       return {};
     }
   }
-  auto first_open = std::stable_partition(dims.begin(), dims.end(), [](Dim d) { return d.fixed(); });
+  auto first_open =
+      std::stable_partition(dims.begin(), dims.end(), [](Dim d) { return d.fixed(); });
   Dim size = Product({dims.begin(), first_open});
   if (divisor <= 0 || !size.fixed() || size.size % divisor != 0) return {};
   dims.erase(dims.begin(), first_open);
@@ -40,8 +41,8 @@ Result<std::vector<Dim>> RequestedDims(const InferContext& context,
   bool zero_copies = context.node().Int("allowzero", 0) == 0;
   std::vector<Dim> out;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] < -1) return InvalidArgument("Reshape to ", ShapeText(shape), ": ", shape[i],
-                                              " is not a size");
+    if (shape[i] < -1)
+      return InvalidArgument("Reshape to ", ShapeText(shape), ": ", shape[i], " is not a size");
     if (shape[i] > 0 || (shape[i] == 0 && !zero_copies)) {
       out.push_back(FixedDim(shape[i]));
     } else if (shape[i] == -1 || !x.ranked) {
@@ -75,8 +76,7 @@ Status InferRest(const InferContext& context, size_t rest, const std::vector<int
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(rest));
   Dim have = Product(x.dims);
   Dim taken = Product(others);
-  bool fits = !have.fixed() || !taken.fixed() ||
-              (taken.size != 0 && have.size % taken.size == 0);
+  bool fits = !have.fixed() || !taken.fixed() || (taken.size != 0 && have.size % taken.size == 0);
   if (!fits) {
     return InvalidArgument("Reshape cannot turn ", context.Text(x), " with ", have.size,
                            " elements into ", ShapeText(shape), ": ", taken.size,
@@ -93,8 +93,10 @@ Status InferReshape(InferContext& context) {
   auto shape = context.ConstantInts(1);
   if (!shape) {
     auto dims = DimsFromShapeInput(context, 1);
-    if (dims) SetDims(context, 0, x.dtype, *dims);
-    else context.SetOutput(0, ValueType::Unranked(x.dtype));
+    if (dims)
+      SetDims(context, 0, x.dtype, *dims);
+    else
+      context.SetOutput(0, ValueType::Unranked(x.dtype));
     return {};
   }
   HR_ASSIGN_OR_RETURN(std::vector<Dim> out, RequestedDims(context, *shape));
@@ -104,8 +106,7 @@ Status InferReshape(InferContext& context) {
   } else if (std::find(rest + 1, shape->end(), -1) != shape->end()) {
     return InvalidArgument("Reshape takes -1 once, got ", ShapeText(*shape));
   } else {
-    HR_RETURN_IF_ERROR(
-        InferRest(context, static_cast<size_t>(rest - shape->begin()), *shape, out));
+    HR_RETURN_IF_ERROR(InferRest(context, static_cast<size_t>(rest - shape->begin()), *shape, out));
   }
   SetDims(context, 0, x.dtype, std::move(out));
   return {};
@@ -206,20 +207,45 @@ Status BackToInputShape(GradientContext& g) {
 constexpr OpDef kOps[] = {
     {.domain = kOnnx, .name = "Identity", .infer = InferSameAsInput, .gradient = IdentityGradient},
     // (x, shape) → x in that shape; 0 copies a dimension, -1 takes what is left
-    {.domain = kOnnx, .name = "Reshape", .since_version = 5, .inputs = {2, 2},
-     .infer = InferReshape, .gradient = BackToInputShape},
-    {.domain = kOnnx, .name = "Reshape", .since_version = 14, .inputs = {2, 2},
-     .attributes = kAllowZero, .infer = InferReshape, .gradient = BackToInputShape},
-    {.domain = kOnnx, .name = "Flatten", .since_version = 11, .attributes = kAxis,
-     .infer = InferFlatten, .gradient = BackToInputShape},
+    {.domain = kOnnx,
+     .name = "Reshape",
+     .since_version = 5,
+     .inputs = {2, 2},
+     .infer = InferReshape,
+     .gradient = BackToInputShape},
+    {.domain = kOnnx,
+     .name = "Reshape",
+     .since_version = 14,
+     .inputs = {2, 2},
+     .attributes = kAllowZero,
+     .infer = InferReshape,
+     .gradient = BackToInputShape},
+    {.domain = kOnnx,
+     .name = "Flatten",
+     .since_version = 11,
+     .attributes = kAxis,
+     .infer = InferFlatten,
+     .gradient = BackToInputShape},
     // (x, axes?)
-    {.domain = kOnnx, .name = "Squeeze", .since_version = 13, .inputs = {1, 2},
-     .infer = InferSqueeze, .gradient = BackToInputShape},
-    {.domain = kOnnx, .name = "Unsqueeze", .since_version = 13, .inputs = {2, 2},
-     .infer = InferUnsqueeze, .gradient = BackToInputShape},
+    {.domain = kOnnx,
+     .name = "Squeeze",
+     .since_version = 13,
+     .inputs = {1, 2},
+     .infer = InferSqueeze,
+     .gradient = BackToInputShape},
+    {.domain = kOnnx,
+     .name = "Unsqueeze",
+     .since_version = 13,
+     .inputs = {2, 2},
+     .infer = InferUnsqueeze,
+     .gradient = BackToInputShape},
     // (x, like) → x in the shape of like, of which only the type is used
-    {.domain = kGrad, .name = "ReshapeLike", .inputs = {2, 2}, .infer = InferReshapeLike,
-     .gradient = BackToInputShape, .type_only_inputs = 1u << 1},
+    {.domain = kGrad,
+     .name = "ReshapeLike",
+     .inputs = {2, 2},
+     .infer = InferReshapeLike,
+     .gradient = BackToInputShape,
+     .type_only_inputs = 1u << 1},
 };
 
 }  // namespace

@@ -41,11 +41,21 @@ Status TriluGradient(GradientContext& g) {
 
 constexpr OpDef kOps[] = {
     // (x, axis [])
-    {.domain = kOnnx, .name = "CumSum", .since_version = 11, .inputs = {2, 2},
-     .attributes = kCumSumAttributes, .infer = InferCumSum, .gradient = CumSumGradient},
+    {.domain = kOnnx,
+     .name = "CumSum",
+     .since_version = 11,
+     .inputs = {2, 2},
+     .attributes = kCumSumAttributes,
+     .infer = InferCumSum,
+     .gradient = CumSumGradient},
     // (x, diagonal []?)
-    {.domain = kOnnx, .name = "Trilu", .since_version = 14, .inputs = {1, 2},
-     .attributes = kUpper, .infer = InferTrilu, .gradient = TriluGradient},
+    {.domain = kOnnx,
+     .name = "Trilu",
+     .since_version = 14,
+     .inputs = {1, 2},
+     .attributes = kUpper,
+     .infer = InferTrilu,
+     .gradient = TriluGradient},
 };
 
 }  // namespace

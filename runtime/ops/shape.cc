@@ -31,8 +31,12 @@ Status InferSize(InferContext& context) {
 
 constexpr OpDef kOps[] = {
     {.domain = kOnnx, .name = "Shape", .infer = InferShape, .type_only_inputs = 1},
-    {.domain = kOnnx, .name = "Shape", .since_version = 15, .attributes = kRange,
-     .infer = InferShape, .type_only_inputs = 1},
+    {.domain = kOnnx,
+     .name = "Shape",
+     .since_version = 15,
+     .attributes = kRange,
+     .infer = InferShape,
+     .type_only_inputs = 1},
     {.domain = kOnnx, .name = "Size", .infer = InferSize, .type_only_inputs = 1},
 };
 

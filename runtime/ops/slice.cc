@@ -24,8 +24,8 @@ Result<std::optional<std::vector<int64_t>>> AxesOrAll(const InferContext& contex
     out = std::move(*given);
   }
   if (out.size() != count) {
-    return InvalidArgument(context.def().name, " wants an axis for each of ", count, " values, got ",
-                           out.size());
+    return InvalidArgument(context.def().name, " wants an axis for each of ", count,
+                           " values, got ", out.size());
   }
   for (int64_t& axis : out) {
     HR_ASSIGN_OR_RETURN(axis, ResolveAxis(context, axis, rank));
@@ -84,8 +84,8 @@ Status InferSlice(InferContext& context) {
 }
 
 Status SliceGradient(GradientContext& g) {
-  g.SetGrad(0, g.EmitGrad("SliceGrad", {g.grad(0), g.input(0), g.input(1), g.input(2), g.input(3),
-                                        g.input(4)}));
+  g.SetGrad(0, g.EmitGrad("SliceGrad",
+                          {g.grad(0), g.input(0), g.input(1), g.input(2), g.input(3), g.input(4)}));
   return g.status();
 }
 
@@ -93,8 +93,8 @@ Status InferPad(InferContext& context) {
   std::string_view mode = context.node().String("mode", "constant");
   bool wraps = mode == "wrap" && context.def().since_version >= 19;
   if (mode != "constant" && mode != "reflect" && mode != "edge" && !wraps) {
-    return InvalidArgument("Pad's attribute 'mode' is constant, reflect, edge or (since 19) wrap, got '",
-                           mode, "'");
+    return InvalidArgument(
+        "Pad's attribute 'mode' is constant, reflect, edge or (since 19) wrap, got '", mode, "'");
   }
   HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
@@ -117,7 +117,8 @@ Status InferPad(InferContext& context) {
     int64_t added;
     if (__builtin_add_overflow((*pads)[i], (*pads)[i + count], &added)) added = INT64_MAX;
     if (dim.fixed() && added > INT64_MAX - dim.size) {
-      return InvalidArgument("Pad by ", ShapeText(*pads), " makes ", context.InputText(0), " too large");
+      return InvalidArgument("Pad by ", ShapeText(*pads), " makes ", context.InputText(0),
+                             " too large");
     }
     if (added == 0) continue;
     if (dim.fixed() && dim.size + added < 0) {
@@ -132,8 +133,8 @@ Status InferPad(InferContext& context) {
 
 // What x does not get went into the constant.
 Status PadGradient(GradientContext& g) {
-  ValueId dx = g.EmitGrad("PadGrad", {g.grad(0), g.input(0), g.input(1), g.input(3)},
-                          g.node().attributes);
+  ValueId dx =
+      g.EmitGrad("PadGrad", {g.grad(0), g.input(0), g.input(1), g.input(3)}, g.node().attributes);
   if (g.wants(0)) g.SetGrad(0, dx);
   if (g.wants(2) && g.node().String("mode", "constant") == "constant") {
     auto total = [&](ValueId value) {
@@ -146,21 +147,47 @@ Status PadGradient(GradientContext& g) {
 
 constexpr OpDef kOps[] = {
     // (x, starts, ends, axes?, steps?)
-    {.domain = kOnnx, .name = "Slice", .since_version = 11, .inputs = {3, 5}, .infer = InferSlice,
+    {.domain = kOnnx,
+     .name = "Slice",
+     .since_version = 11,
+     .inputs = {3, 5},
+     .infer = InferSlice,
      .gradient = SliceGradient},
     // (dy, x, starts, ends, axes?, steps?) → dx, zero outside the slice; of x only the type is used
-    {.domain = kGrad, .name = "SliceGrad", .inputs = {4, 6}, .infer = InferLikeInput<1>,
+    {.domain = kGrad,
+     .name = "SliceGrad",
+     .inputs = {4, 6},
+     .infer = InferLikeInput<1>,
      .type_only_inputs = 1u << 1},
     // (x, pads, value []?, axes? since 18)
-    {.domain = kOnnx, .name = "Pad", .since_version = 13, .inputs = {2, 3},
-     .attributes = kPadAttributes, .infer = InferPad, .gradient = PadGradient},
-    {.domain = kOnnx, .name = "Pad", .since_version = 18, .inputs = {2, 4},
-     .attributes = kPadAttributes, .infer = InferPad, .gradient = PadGradient},
-    {.domain = kOnnx, .name = "Pad", .since_version = 19, .inputs = {2, 4},
-     .attributes = kPadAttributes, .infer = InferPad, .gradient = PadGradient},
+    {.domain = kOnnx,
+     .name = "Pad",
+     .since_version = 13,
+     .inputs = {2, 3},
+     .attributes = kPadAttributes,
+     .infer = InferPad,
+     .gradient = PadGradient},
+    {.domain = kOnnx,
+     .name = "Pad",
+     .since_version = 18,
+     .inputs = {2, 4},
+     .attributes = kPadAttributes,
+     .infer = InferPad,
+     .gradient = PadGradient},
+    {.domain = kOnnx,
+     .name = "Pad",
+     .since_version = 19,
+     .inputs = {2, 4},
+     .attributes = kPadAttributes,
+     .infer = InferPad,
+     .gradient = PadGradient},
     // (dy, x, pads, axes?) → dx; of x only the type is used
-    {.domain = kGrad, .name = "PadGrad", .inputs = {3, 4}, .attributes = kPadAttributes,
-     .infer = InferLikeInput<1>, .type_only_inputs = 1u << 1},
+    {.domain = kGrad,
+     .name = "PadGrad",
+     .inputs = {3, 4},
+     .attributes = kPadAttributes,
+     .infer = InferLikeInput<1>,
+     .type_only_inputs = 1u << 1},
 };
 
 }  // namespace

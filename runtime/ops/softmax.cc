@@ -58,12 +58,10 @@ Result<ValueType> LossPerLabel(const InferContext& context, size_t first) {
   out.dims = scores.dims;
   out.dims.erase(out.dims.begin() + 1);
   for (size_t i = 0; labels.ranked && i < out.dims.size(); ++i) {
-    HR_ASSIGN_OR_RETURN(out.dims[i],
-                        EqualDims(context,
-                                  Cat("scores and labels, ", context.Text(scores), " and ",
-                                      context.Text(labels), ",")
-                                      ,
-                                  out.dims[i], labels.dims[i]));
+    HR_ASSIGN_OR_RETURN(out.dims[i], EqualDims(context,
+                                               Cat("scores and labels, ", context.Text(scores),
+                                                   " and ", context.Text(labels), ","),
+                                               out.dims[i], labels.dims[i]));
   }
   return out;
 }
@@ -74,8 +72,8 @@ Status InferLoss(InferContext& context) {
   if (reduction == "mean" || reduction == "sum") {
     loss = ValueType::Tensor(loss.dtype, {});
   } else if (reduction != "none") {
-    return InvalidArgument(context.def().name, "'s attribute 'reduction' is mean, sum or none, got '",
-                           reduction, "'");
+    return InvalidArgument(context.def().name,
+                           "'s attribute 'reduction' is mean, sum or none, got '", reduction, "'");
   }
   context.SetOutput(0, std::move(loss));
   context.SetOutput(1, context.input(0));
@@ -114,27 +112,58 @@ Status LikelihoodGradient(GradientContext& g) {
 }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Softmax", .since_version = 13, .attributes = kAxis,
-     .infer = InferSoftmax, .gradient = SoftmaxGradient<kSoftmaxGrad>},
-    {.domain = kOnnx, .name = "LogSoftmax", .since_version = 13, .attributes = kAxis,
-     .infer = InferSoftmax, .gradient = SoftmaxGradient<kLogSoftmaxGrad>},
+    {.domain = kOnnx,
+     .name = "Softmax",
+     .since_version = 13,
+     .attributes = kAxis,
+     .infer = InferSoftmax,
+     .gradient = SoftmaxGradient<kSoftmaxGrad>},
+    {.domain = kOnnx,
+     .name = "LogSoftmax",
+     .since_version = 13,
+     .attributes = kAxis,
+     .infer = InferSoftmax,
+     .gradient = SoftmaxGradient<kLogSoftmaxGrad>},
     // (dy, y) → dx
-    {.domain = kGrad, .name = kSoftmaxGrad, .inputs = {2, 2}, .attributes = kAxis,
+    {.domain = kGrad,
+     .name = kSoftmaxGrad,
+     .inputs = {2, 2},
+     .attributes = kAxis,
      .infer = InferSoftmax},
-    {.domain = kGrad, .name = kLogSoftmaxGrad, .inputs = {2, 2}, .attributes = kAxis,
+    {.domain = kGrad,
+     .name = kLogSoftmaxGrad,
+     .inputs = {2, 2},
+     .attributes = kAxis,
      .infer = InferSoftmax},
     // (scores [N, C, d…], labels [N, d…], weights [C]?) → (loss, log_prob?)
-    {.domain = kOnnx, .name = "SoftmaxCrossEntropyLoss", .since_version = 12, .inputs = {2, 3},
-     .outputs = {1, 2}, .attributes = kLossAttributes, .infer = InferLoss,
+    {.domain = kOnnx,
+     .name = "SoftmaxCrossEntropyLoss",
+     .since_version = 12,
+     .inputs = {2, 3},
+     .outputs = {1, 2},
+     .attributes = kLossAttributes,
+     .infer = InferLoss,
      .gradient = CrossEntropyGradient},
-    {.domain = kGrad, .name = kCrossEntropyGrad, .inputs = {3, 4}, .attributes = kLossAttributes,
+    {.domain = kGrad,
+     .name = kCrossEntropyGrad,
+     .inputs = {3, 4},
+     .attributes = kLossAttributes,
      .infer = InferLossGrad},
     // (log_prob [N, C, d…], labels [N, d…], weights [C]?) → loss
-    {.domain = kOnnx, .name = "NegativeLogLikelihoodLoss", .since_version = 12, .inputs = {2, 3},
-     .attributes = kLossAttributes, .infer = InferLoss, .gradient = LikelihoodGradient},
+    {.domain = kOnnx,
+     .name = "NegativeLogLikelihoodLoss",
+     .since_version = 12,
+     .inputs = {2, 3},
+     .attributes = kLossAttributes,
+     .infer = InferLoss,
+     .gradient = LikelihoodGradient},
     // Of log_prob only the type is used.
-    {.domain = kGrad, .name = kLikelihoodGrad, .inputs = {3, 4}, .attributes = kLossAttributes,
-     .infer = InferLossGrad, .type_only_inputs = 1u << 1},
+    {.domain = kGrad,
+     .name = kLikelihoodGrad,
+     .inputs = {3, 4},
+     .attributes = kLossAttributes,
+     .infer = InferLossGrad,
+     .type_only_inputs = 1u << 1},
 };
 
 }  // namespace

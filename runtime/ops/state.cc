@@ -29,14 +29,29 @@ Status InferAssign(InferContext& context) {
 
 constexpr OpDef kOps[] = {
     // () → value
-    {.domain = kState, .name = "Read", .inputs = {0, 0}, .attributes = kVariableAttribute,
-     .infer = InferRead, .reads = kVariable},
+    {.domain = kState,
+     .name = "Read",
+     .inputs = {0, 0},
+     .attributes = kVariableAttribute,
+     .infer = InferRead,
+     .reads = kVariable},
     // (value) → (): the variable becomes the value.
-    {.domain = kState, .name = "Assign", .inputs = {1, 1}, .outputs = {0, 0},
-     .attributes = kVariableAttribute, .infer = InferAssign, .writes = kVariable},
+    {.domain = kState,
+     .name = "Assign",
+     .inputs = {1, 1},
+     .outputs = {0, 0},
+     .attributes = kVariableAttribute,
+     .infer = InferAssign,
+     .writes = kVariable},
     // (value) → (): the value is added to the variable.
-    {.domain = kState, .name = "AssignAdd", .inputs = {1, 1}, .outputs = {0, 0},
-     .attributes = kVariableAttribute, .infer = InferAssign, .reads = kVariable, .writes = kVariable},
+    {.domain = kState,
+     .name = "AssignAdd",
+     .inputs = {1, 1},
+     .outputs = {0, 0},
+     .attributes = kVariableAttribute,
+     .infer = InferAssign,
+     .reads = kVariable,
+     .writes = kVariable},
 };
 
 }  // namespace

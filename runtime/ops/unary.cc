@@ -56,7 +56,10 @@ Status UnaryGradient(GradientContext& g) {
 
 template <ValueId (*Rule)(GradientContext&)>
 constexpr OpDef Function(std::string_view name, int version) {
-  return {.domain = kOnnx, .name = name, .since_version = version, .infer = InferFloatingUnary,
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = version,
+          .infer = InferFloatingUnary,
           .gradient = UnaryGradient<Rule>};
 }
 // Steps, whose gradient is 0.
@@ -65,9 +68,15 @@ constexpr OpDef Step(std::string_view name, int version, Status (*infer)(InferCo
 }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Abs", .since_version = 6, .infer = InferNumericUnary,
+    {.domain = kOnnx,
+     .name = "Abs",
+     .since_version = 6,
+     .infer = InferNumericUnary,
      .gradient = UnaryGradient<AbsRule>},
-    {.domain = kOnnx, .name = "Neg", .since_version = 6, .infer = InferNumericUnary,
+    {.domain = kOnnx,
+     .name = "Neg",
+     .since_version = 6,
+     .infer = InferNumericUnary,
      .gradient = UnaryGradient<NegRule>},
     Function<SqrtRule>("Sqrt", 6),
     Function<ExpRule>("Exp", 6),

@@ -71,8 +71,11 @@ Result<std::vector<WindowAxis>> ResolveWindow(const graph::Node& node,
       return InvalidArgument("kernel_shape wants values from 1 to ", kMaxWindow, ", got ",
                              ShapeText(kernel));
     }
-    WindowAxis axis{.kernel = kernel[i], .stride = strides[i], .dilation = dilations[i],
-                    .pad_begin = pads[i], .pad_end = pads[rank + i]};
+    WindowAxis axis{.kernel = kernel[i],
+                    .stride = strides[i],
+                    .dilation = dilations[i],
+                    .pad_begin = pads[i],
+                    .pad_end = pads[rank + i]};
     if (input[i] > kMaxInput) return InvalidArgument("a dimension of ", input[i], " is too large");
     if (input[i] >= 0 && same) {
       PadSame(axis, input[i], mode == "SAME_UPPER");

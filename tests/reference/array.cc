@@ -106,8 +106,8 @@ Number Fit(DType dtype, Number value) {
   if (!std::isfinite(value)) return 0;
   int bits = static_cast<int>(DTypeSize(dtype)) * 8;
   Number range = std::ldexp(Number{1}, bits);
-  bool is_unsigned = dtype == DType::kUint8 || dtype == DType::kUint16 ||
-                     dtype == DType::kUint32 || dtype == DType::kUint64;
+  bool is_unsigned = dtype == DType::kUint8 || dtype == DType::kUint16 || dtype == DType::kUint32 ||
+                     dtype == DType::kUint64;
   Number rest = std::fmod(std::trunc(value), range);
   if (rest < 0) rest += range;
   return !is_unsigned && rest >= range / 2 ? rest - range : rest;
@@ -150,7 +150,8 @@ std::string Difference(const Tensor& got, const Array& expected, double relative
   for (size_t i = 0; i < values.size(); ++i) {
     if (Close(values.data[i], expected.data[i], relative, absolute)) continue;
     return Cat("element ", i, " of ", values.size(), ": expected ",
-               static_cast<double>(expected.data[i]), ", got ", static_cast<double>(values.data[i]));
+               static_cast<double>(expected.data[i]), ", got ",
+               static_cast<double>(values.data[i]));
   }
   return "";
 }

@@ -16,8 +16,8 @@ namespace hr::reference {
 using Number = long double;
 static_assert(std::numeric_limits<Number>::digits >= 64, "64-bit integers must be exact");
 
-// Floating-point values are never rounded to `dtype`: a float32 graph is judged by exact arithmetic.
-// Integers and booleans are kept within their type.
+// Floating-point values are never rounded to `dtype`: a float32 graph is judged by exact
+// arithmetic. Integers and booleans are kept within their type.
 struct Array {
   DType dtype = DType::kFloat64;
   Dims dims;
@@ -25,8 +25,7 @@ struct Array {
 
   Array() = default;
   Array(DType type, Dims shape, Number fill = 0)
-      : dtype(type), dims(std::move(shape)),
-        data(static_cast<size_t>(ElementCount(dims)), fill) {}
+      : dtype(type), dims(std::move(shape)), data(static_cast<size_t>(ElementCount(dims)), fill) {}
 
   size_t rank() const { return dims.size(); }
   size_t size() const { return data.size(); }

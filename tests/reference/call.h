@@ -25,7 +25,9 @@ struct Call {
   std::vector<Array>& variables;
 
   bool Has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
-  const Array& In(size_t i) const { return Has(i) ? *inputs[i] : (Fail("input ", i, " is missing"), *inputs[0]); }
+  const Array& In(size_t i) const {
+    return Has(i) ? *inputs[i] : (Fail("input ", i, " is missing"), *inputs[0]);
+  }
   // A scalar input, or `otherwise` where it is omitted.
   Number Scalar(size_t i, Number otherwise) const { return Has(i) ? In(i).data[0] : otherwise; }
   // Sets output i, where the node has it.

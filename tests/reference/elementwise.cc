@@ -128,7 +128,8 @@ void GeluFunction(Call& call) {
 void GeluGrad(Call& call) {
   bool approximate = call.String("approximate", "none") == "tanh";
   Array out = call.In(0);
-  for (size_t i = 0; i < out.size(); ++i) out.data[i] *= Gelu(call.In(1).data[i], approximate).slope;
+  for (size_t i = 0; i < out.size(); ++i)
+    out.data[i] *= Gelu(call.In(1).data[i], approximate).slope;
   call.Out(0, std::move(out));
 }
 
@@ -157,7 +158,9 @@ void Where(Call& call) {
   call.Out(0, std::move(out));
 }
 
-void Not(Call& call) { Map(call, [](Number x) -> Number { return x == 0; }); }
+void Not(Call& call) {
+  Map(call, [](Number x) -> Number { return x == 0; });
+}
 
 void IsNaN(Call& call) {
   Map(call, [](Number x) -> Number { return std::isnan(x); });

@@ -31,7 +31,8 @@ class GraphRun {
       : module_(module), graph_(graph), variables_(variables), at_start_(variables) {}
 
   Result<std::vector<Array>> Run(const std::map<ValueId, Array>& feeds,
-                                 std::span<const ValueId> fetches, std::span<const NodeId> targets) {
+                                 std::span<const ValueId> fetches,
+                                 std::span<const NodeId> targets) {
     values_ = feeds;
     for (ValueId fetch : fetches) Need(fetch);
     for (NodeId target : targets) NeedNode(target);
@@ -81,8 +82,8 @@ class GraphRun {
       }
     }
     bool early = module_.OperatorOf(node).name == "Read" && node.controls.empty();
-    HR_ASSIGN_OR_RETURN(auto outputs, EvaluateNode(module_, node, inputs,
-                                                   early ? at_start_ : variables_));
+    HR_ASSIGN_OR_RETURN(auto outputs,
+                        EvaluateNode(module_, node, inputs, early ? at_start_ : variables_));
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (node.outputs[i] != kNone) values_[node.outputs[i]] = std::move(outputs[i]);
     }

@@ -1,5 +1,5 @@
-// A naive evaluator of whole graphs in exact arithmetic, plain loops throughout: the judge of kernels
-// and gradient rules. Linked into tests only.
+// A naive evaluator of whole graphs in exact arithmetic, plain loops throughout: the judge of
+// kernels and gradient rules. Linked into tests only.
 //
 //   reference::Evaluator evaluator(module);
 //   auto results = evaluator.Run({{x, reference::FromTensor(feed)}}, fetches);
@@ -33,7 +33,8 @@ class Evaluator {
   std::vector<Array> variables_;
 };
 
-// The outputs of one node, null for omitted inputs. `variables` may be empty where it has no effect.
+// The outputs of one node, null for omitted inputs. `variables` may be empty where it has no
+// effect.
 Result<std::vector<Array>> EvaluateNode(const graph::Module& module, const graph::Node& node,
                                         std::vector<const Array*> inputs,
                                         std::vector<Array>& variables);

@@ -30,8 +30,7 @@ void Constant(Call& call) {
   if (node.Find("value_ints") != nullptr) {
     return call.Out(0, List(DType::kInt64, call.Ints("value_ints")));
   }
-  call.Out(0, List(DType::kFloat32,
-                   std::get<std::vector<double>>(*node.Find("value_floats"))));
+  call.Out(0, List(DType::kFloat32, std::get<std::vector<double>>(*node.Find("value_floats"))));
 }
 
 void ConstantOfShape(Call& call) {

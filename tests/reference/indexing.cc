@@ -66,19 +66,23 @@ void GatherElements(Call& call) {
 }
 
 void Combine(Number& into, Number value, std::string_view reduction) {
-  if (reduction == "add") into += value;
-  else if (reduction == "mul") into *= value;
-  else if (reduction == "max") into = std::max(into, value);
-  else if (reduction == "min") into = std::min(into, value);
-  else into = value;
+  if (reduction == "add")
+    into += value;
+  else if (reduction == "mul")
+    into *= value;
+  else if (reduction == "max")
+    into = std::max(into, value);
+  else if (reduction == "min")
+    into = std::min(into, value);
+  else
+    into = value;
 }
 
 void ScatterElements(Call& call) {
   Array out = call.In(0);
   std::string_view reduction = call.String("reduction", "none");
-  ForEach(call.In(1).dims, [&](const Dims& i) {
-    Combine(out[ElementPlace(call, i)], call.In(2)[i], reduction);
-  });
+  ForEach(call.In(1).dims,
+          [&](const Dims& i) { Combine(out[ElementPlace(call, i)], call.In(2)[i], reduction); });
   call.Out(0, std::move(out));
 }
 

@@ -30,8 +30,9 @@ void MatMul(Call& call) {
   bool column = b.rank() == 1;
   if (row) a.dims.insert(a.dims.begin(), 1);
   if (column) b.dims.push_back(1);
-  Dims batch = BroadcastDims(std::span(a.dims).first(a.rank() - 2),
-                             std::span(b.dims).first(b.rank() - 2)).value();
+  Dims batch =
+      BroadcastDims(std::span(a.dims).first(a.rank() - 2), std::span(b.dims).first(b.rank() - 2))
+          .value();
   int64_t inner = a.dims.back();
   if (b.dims[b.rank() - 2] != inner) Fail("the inner dimensions differ");
   Dims dims = batch;

@@ -35,8 +35,8 @@ void ReshapeLike(Call& call) { SetDims(call, call.In(1).dims); }
 void Flatten(Call& call) {
   const Dims& dims = call.In(0).dims;
   size_t axis = call.Axis(1, dims.size());
-  SetDims(call, {ElementCount(std::span(dims).first(axis)),
-                 ElementCount(std::span(dims).subspan(axis))});
+  SetDims(call,
+          {ElementCount(std::span(dims).first(axis)), ElementCount(std::span(dims).subspan(axis))});
 }
 
 std::vector<bool> Marked(const std::vector<int64_t>& axes, size_t rank) {
@@ -119,8 +119,10 @@ void Split(Call& call) {
   }
 }
 
-// The positions that a Slice takes of each axis. The inputs are at `first`: starts, ends, axes, steps.
-std::vector<std::vector<int64_t>> SlicedPositions(const Call& call, const Dims& dims, size_t first) {
+// The positions that a Slice takes of each axis. The inputs are at `first`: starts, ends, axes,
+// steps.
+std::vector<std::vector<int64_t>> SlicedPositions(const Call& call, const Dims& dims,
+                                                  size_t first) {
   std::vector<std::vector<int64_t>> taken;
   for (int64_t dim : dims) {
     taken.emplace_back();
@@ -164,18 +166,16 @@ void Slice(Call& call) {
   const Array& x = call.In(0);
   Array out(x.dtype, {});
   out.data.clear();
-  out.dims = ForEachSliced(SlicedPositions(call, x.dims, 1), [&](const Dims&, const Dims& whole) {
-    out.data.push_back(x[whole]);
-  });
+  out.dims = ForEachSliced(SlicedPositions(call, x.dims, 1),
+                           [&](const Dims&, const Dims& whole) { out.data.push_back(x[whole]); });
   call.Out(0, std::move(out));
 }
 
 void SliceGrad(Call& call) {
   const Array& dy = call.In(0);
   Array dx(dy.dtype, call.In(1).dims);
-  ForEachSliced(SlicedPositions(call, dx.dims, 2), [&](const Dims& part, const Dims& whole) {
-    dx[whole] += dy[part];
-  });
+  ForEachSliced(SlicedPositions(call, dx.dims, 2),
+                [&](const Dims& part, const Dims& whole) { dx[whole] += dy[part]; });
   call.Out(0, std::move(dx));
 }
 
@@ -192,13 +192,15 @@ int64_t PadSource(std::string_view mode, int64_t at, int64_t size) {
 }
 
 // Visits every padded index with the index it comes from; false: from the constant.
-Dims ForEachPadded(const Call& call, const Dims& x, const std::vector<int64_t>& pads, size_t axes_input,
+Dims ForEachPadded(const Call& call, const Dims& x, const std::vector<int64_t>& pads,
+                   size_t axes_input,
                    const std::function<void(const Dims& out, const Dims& in, bool inside)>& visit) {
   Dims before(x.size(), 0);
   Dims dims = x;
   size_t count = pads.size() / 2;
   for (size_t i = 0; i < count; ++i) {
-    int64_t axis = call.Has(axes_input) ? call.In(axes_input).Ints().at(i) : static_cast<int64_t>(i);
+    int64_t axis =
+        call.Has(axes_input) ? call.In(axes_input).Ints().at(i) : static_cast<int64_t>(i);
     auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
     before.at(at) = pads[i];
     dims[at] += pads[i] + pads[i + count];
@@ -221,10 +223,9 @@ void Pad(Call& call) {
   Array out(x.dtype, {});
   out.data.clear();
   Number fill = call.Scalar(2, 0);
-  out.dims = ForEachPadded(call, x.dims, call.In(1).Ints(), 3,
-                           [&](const Dims&, const Dims& in, bool inside) {
-                             out.data.push_back(inside ? x[in] : fill);
-                           });
+  out.dims = ForEachPadded(
+      call, x.dims, call.In(1).Ints(), 3,
+      [&](const Dims&, const Dims& in, bool inside) { out.data.push_back(inside ? x[in] : fill); });
   call.Out(0, std::move(out));
 }
 

@@ -136,7 +136,8 @@ Array GlobalOutput(const Array& x, const std::function<void(Number& y, Number x)
 void GlobalAveragePool(Call& call) {
   const Array& x = call.In(0);
   Number count = static_cast<Number>(x.size()) / static_cast<Number>(x.dims[0] * x.dims[1]);
-  call.Out(0, GlobalOutput(x, [&](Number& y, Number v) { y += v / count; }, 0));
+  call.Out(0, GlobalOutput(
+                  x, [&](Number& y, Number v) { y += v / count; }, 0));
 }
 
 void GlobalMaxPool(Call& call) {

@@ -25,7 +25,8 @@ DType DTypeOr(const Call& call, DType otherwise) {
 }
 
 auto Uniform(const Call& call) {
-  return std::uniform_real_distribution<double>(call.node.Float("low", 0), call.node.Float("high", 1));
+  return std::uniform_real_distribution<double>(call.node.Float("low", 0),
+                                                call.node.Float("high", 1));
 }
 auto Normal(const Call& call) {
   return std::normal_distribution<double>(call.node.Float("mean", 0), call.node.Float("scale", 1));

@@ -59,23 +59,29 @@ void Reduce(Call& call, const Fold& fold) {
     Number& total = out[GroupOf(i, reduced)];
     total = fold.step(total, x[i]);
   });
-  Number count = out.size() == 0 ? 0 : static_cast<Number>(x.size()) / static_cast<Number>(out.size());
+  Number count =
+      out.size() == 0 ? 0 : static_cast<Number>(x.size()) / static_cast<Number>(out.size());
   for (Number& total : out.data) total = Fit(x.dtype, fold.finish(total, count));
   out.dims = VisibleDims(out.dims, reduced, call.Int("keepdims", 1) != 0);
   call.Out(0, std::move(out));
 }
 
 template <Number (*Step)(Number, Number), Number (*Finish)(Number, Number) = Same>
-void SumLike(Call& call) { Reduce(call, {0, Step, Finish}); }
+void SumLike(Call& call) {
+  Reduce(call, {0, Step, Finish});
+}
 
 // The extremes of nothing are the type's limits.
 void Max(Call& call) {
-  Reduce(call, {-INFINITY, [](Number m, Number x) { return std::isnan(x) || x > m ? x : m; }, Same});
+  Reduce(call,
+         {-INFINITY, [](Number m, Number x) { return std::isnan(x) || x > m ? x : m; }, Same});
 }
 void Min(Call& call) {
   Reduce(call, {INFINITY, [](Number m, Number x) { return std::isnan(x) || x < m ? x : m; }, Same});
 }
-void Prod(Call& call) { Reduce(call, {1, [](Number p, Number x) { return p * x; }, Same}); }
+void Prod(Call& call) {
+  Reduce(call, {1, [](Number p, Number x) { return p * x; }, Same});
+}
 
 // In Number's range the exponentials of any tested input fit.
 void LogSumExp(Call& call) {
@@ -112,8 +118,9 @@ const Entry kEntries[] = {
     {"", "ReduceProd", Prod},
     {"", "ReduceSumSquare", SumLike<[](Number s, Number x) { return s + x * x; }>},
     {"", "ReduceL1", SumLike<[](Number s, Number x) { return s + std::fabs(x); }>},
-    {"", "ReduceL2", SumLike<[](Number s, Number x) { return s + x * x; },
-                             [](Number s, Number) { return std::sqrt(s); }>},
+    {"", "ReduceL2",
+     SumLike<[](Number s, Number x) { return s + x * x; },
+             [](Number s, Number) { return std::sqrt(s); }>},
     {"", "ReduceLogSum", SumLike<Add, [](Number s, Number) { return std::log(s); }>},
     {"", "ReduceLogSumExp", LogSumExp},
     {"", "ArgMax", Arg<true>},

@@ -8,30 +8,44 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 TEST(Conv, KeepsTheBatchSymbol) {
-  EXPECT_EQ(OneNode("Conv").In("float32[batch, 1, 28, 28]").In("float32[20, 1, 5, 5]")
-                .In("float32[20]").Text(),
+  EXPECT_EQ(OneNode("Conv")
+                .In("float32[batch, 1, 28, 28]")
+                .In("float32[20, 1, 5, 5]")
+                .In("float32[20]")
+                .Text(),
             "float32[batch, 20, 24, 24]");
 }
 
 TEST(Conv, OneAndThreeDimensions) {
-  EXPECT_EQ(OneNode("Conv").In("float64[2, 4, 10]").In("float64[6, 2, 3]")
-                .With("group", int64_t{2}).With("strides", Ints{2}).With("pads", Ints{1, 0}).Text(),
+  EXPECT_EQ(OneNode("Conv")
+                .In("float64[2, 4, 10]")
+                .In("float64[6, 2, 3]")
+                .With("group", int64_t{2})
+                .With("strides", Ints{2})
+                .With("pads", Ints{1, 0})
+                .Text(),
             "float64[2, 6, 5]");
-  EXPECT_EQ(OneNode("Conv").In("float32[1, 1, 7, 8, 9]").In("float32[2, 1, 3, 3, 3]")
-                .With("dilations", Ints{2, 1, 3}).Text(),
+  EXPECT_EQ(OneNode("Conv")
+                .In("float32[1, 1, 7, 8, 9]")
+                .In("float32[2, 1, 3, 3, 3]")
+                .With("dilations", Ints{2, 1, 3})
+                .Text(),
             "float32[1, 2, 3, 6, 3]");
 }
 
 TEST(Conv, AutoPad) {
   auto conv = [](std::string mode) {
-    return OneNode("Conv").In("float32[1, 1, 7, ?]").In("float32[1, 1, 4, 3]")
-        .With("strides", Ints{2, 2}).With("auto_pad", mode).Text();
+    return OneNode("Conv")
+        .In("float32[1, 1, 7, ?]")
+        .In("float32[1, 1, 4, 3]")
+        .With("strides", Ints{2, 2})
+        .With("auto_pad", mode)
+        .Text();
   };
   EXPECT_EQ(conv("SAME_UPPER"), "float32[1, 1, 4, ?]");
   EXPECT_EQ(conv("SAME_LOWER"), "float32[1, 1, 4, ?]");
   EXPECT_EQ(conv("VALID"), "float32[1, 1, 2, ?]");
-  EXPECT_EQ(conv("SAME"),
-            "Conv: auto_pad is NOTSET, VALID, SAME_UPPER or SAME_LOWER, got 'SAME'");
+  EXPECT_EQ(conv("SAME"), "Conv: auto_pad is NOTSET, VALID, SAME_UPPER or SAME_LOWER, got 'SAME'");
 }
 
 TEST(Conv, UnknownWeightsLeaveTheImageUnknown) {
@@ -50,11 +64,14 @@ TEST(Conv, BadInputs) {
   EXPECT_EQ(OneNode("Conv").In("float32[1, 1, 8, 8]").In("float64[4, 1, 3, 3]").Text(),
             "Conv takes inputs 0 and 1 of one type, got float32[1, 1, 8, 8] and float64[4, 1, 3, "
             "3]; insert a Cast");
-  EXPECT_EQ(OneNode("Conv").In("float32[1, 1, 8, 8]").In("float32[4, 1, 3, 3]").In("float32[3]")
+  EXPECT_EQ(
+      OneNode("Conv").In("float32[1, 1, 8, 8]").In("float32[4, 1, 3, 3]").In("float32[3]").Text(),
+      "Conv: output channels and bias differ: 4 and 3");
+  EXPECT_EQ(OneNode("Conv")
+                .In("float32[1, 1, 8, 8]")
+                .In("float32[4, 1, 3, 3]")
+                .With("strides", Ints{1})
                 .Text(),
-            "Conv: output channels and bias differ: 4 and 3");
-  EXPECT_EQ(OneNode("Conv").In("float32[1, 1, 8, 8]").In("float32[4, 1, 3, 3]")
-                .With("strides", Ints{1}).Text(),
             "Conv: attribute 'strides' wants 2 values, got [1]");
 }
 
@@ -66,8 +83,13 @@ TEST(MaxPool, OptionalIndices) {
 
 TEST(MaxPool, CeilModeLeavesOutWindowsThatBeginInThePadding) {
   auto pool = [](std::string x, Ints pads) {
-    return OneNode("MaxPool").In(x).With("kernel_shape", Ints{3}).With("strides", Ints{2})
-        .With("pads", pads).With("ceil_mode", int64_t{1}).Text();
+    return OneNode("MaxPool")
+        .In(x)
+        .With("kernel_shape", Ints{3})
+        .With("strides", Ints{2})
+        .With("pads", pads)
+        .With("ceil_mode", int64_t{1})
+        .Text();
   };
   EXPECT_EQ(pool("float32[1, 1, 6]", {0, 0}), "float32[1, 1, 3]");
   EXPECT_EQ(pool("float32[1, 1, 3]", {1, 2}), "float32[1, 1, 2]");
@@ -75,8 +97,11 @@ TEST(MaxPool, CeilModeLeavesOutWindowsThatBeginInThePadding) {
 
 TEST(AveragePool, DilationsSinceVersion19) {
   auto pool = [](int version) {
-    return OneNode("AveragePool", "", version).In("float32[1, 1, 9]").With("kernel_shape", Ints{3})
-        .With("dilations", Ints{2}).Text();
+    return OneNode("AveragePool", "", version)
+        .In("float32[1, 1, 9]")
+        .With("kernel_shape", Ints{3})
+        .With("dilations", Ints{2})
+        .Text();
   };
   EXPECT_EQ(pool(19), "float32[1, 1, 5]");
   EXPECT_EQ(pool(13),

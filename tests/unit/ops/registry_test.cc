@@ -20,7 +20,8 @@ TEST(Registry, FindsTheNewestDefinitionNotNewerThanAsked) {
 }
 
 TEST(Registry, SaysWhatIsClose) {
-  EXPECT_EQ(OneNode("Conf").In("float32[1]").Text(), "there is no operator Conf; did you mean Conv?");
+  EXPECT_EQ(OneNode("Conf").In("float32[1]").Text(),
+            "there is no operator Conf; did you mean Conv?");
   EXPECT_EQ(OneNode("Gelu", "", 13).In("float32[1]").Text(),
             "operator Gelu is known, but not in version 13; the oldest known is not older than 20");
 }
@@ -44,9 +45,9 @@ TEST(Registry, DefinitionsAreWellFormed) {
     uint64_t type_only = def->type_only_inputs;
     EXPECT_EQ(type_only >> std::min(def->inputs.max, 63), 0u);
     auto has = [&](std::string_view name) {
-      return std::any_of(def->attributes.begin(), def->attributes.end(), [&](const AttributeDef& a) {
-        return a.name == name && a.kind == AttributeKind::kInt;
-      });
+      return std::any_of(
+          def->attributes.begin(), def->attributes.end(),
+          [&](const AttributeDef& a) { return a.name == name && a.kind == AttributeKind::kInt; });
     };
     for (std::string_view name : def->reads) EXPECT_TRUE(has(name)) << name;
     for (std::string_view name : def->writes) EXPECT_TRUE(has(name)) << name;

@@ -7,9 +7,10 @@ namespace hr::transform {
 
 inline void AddUnaryCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
-  for (const char* op : {"Abs", "Neg", "Exp", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh",
-                         "Erf", "Relu", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Selu", "Celu",
-                         "Softplus", "Softsign", "Mish", "Identity", "Gelu"}) {
+  for (const char* op :
+       {"Abs",  "Neg",   "Exp",      "Sin",      "Cos",  "Tan",      "Atan",      "Sinh",
+        "Cosh", "Asinh", "Erf",      "Relu",     "Tanh", "Sigmoid",  "LeakyRelu", "Elu",
+        "Selu", "Celu",  "Softplus", "Softsign", "Mish", "Identity", "Gelu"}) {
     cases.push_back(Case(op).X({3, 5}, -1.4, 1.5));
   }
   for (const char* op : {"Asin", "Acos", "Atanh"}) cases.push_back(Case(op).X({7}, -0.9, 0.9));
@@ -26,7 +27,8 @@ inline void AddUnaryCases(std::vector<GradientCase>& cases) {
   cases.push_back(Case("HardSwish").X({11}, -5, 5));
   cases.push_back(Case("Gelu").X({9}, -3, 3).With("approximate", std::string("tanh")));
   cases.push_back(Case("PRelu").X({2, 3, 4}).X({3, 1}));
-  cases.push_back(Case("Clip").X({9}, -2, 2).Scalar(DType::kFloat64, -0.5).Scalar(DType::kFloat64, 1));
+  cases.push_back(
+      Case("Clip").X({9}, -2, 2).Scalar(DType::kFloat64, -0.5).Scalar(DType::kFloat64, 1));
   cases.push_back(Case("Clip").X({9}, -2, 2).Omitted().Scalar(DType::kFloat64, 1));
   cases.push_back(Case("Clip").X({9}, -2, 2));
   for (int version : {9, 19}) {
@@ -62,17 +64,20 @@ inline void AddReductionCases(std::vector<GradientCase>& cases) {
                          "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}) {
     cases.push_back(Case(op).Version(13).X({2, 3, 4}, 0.3, 2));
     cases.push_back(Case(op).Version(13).X({2, 3, 4}, 0.3, 2).With("axes", Axes{1}));
-    cases.push_back(Case(op).Version(13).X({2, 3, 4}, 0.3, 2).With("axes", Axes{-1, 0})
+    cases.push_back(Case(op)
+                        .Version(13)
+                        .X({2, 3, 4}, 0.3, 2)
+                        .With("axes", Axes{-1, 0})
                         .With("keepdims", int64_t{0}));
     cases.push_back(Case(op).Version(13).X({2, 3}, 0.3, 2).With("keepdims", int64_t{0}));
   }
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
-                         "ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSum",
-                         "ReduceLogSumExp"}) {
+  for (const char* op :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare",
+        "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}) {
     cases.push_back(Case(op).X({2, 3, 4}, 0.3, 2).Ints({1}));
     cases.push_back(Case(op).X({2, 3, 4}, 0.3, 2).Ints({0, -1}).With("keepdims", int64_t{0}));
-    cases.push_back(Case(op).X({2, 3, 4}, 0.3, 2).Fed(DType::kInt64, {2}, {2, 0})
-                        .With("keepdims", int64_t{0}));
+    cases.push_back(
+        Case(op).X({2, 3, 4}, 0.3, 2).Fed(DType::kInt64, {2}, {2, 0}).With("keepdims", int64_t{0}));
     cases.push_back(Case(op).X({2, 3}, 0.3, 2).Ints({}).With("noop_with_empty_axes", int64_t{1}));
     cases.push_back(Case(op).X({2, 3}, 0.3, 2));
   }
@@ -82,8 +87,11 @@ inline void AddReductionCases(std::vector<GradientCase>& cases) {
   zeros[1] = zeros[3] = zeros[5] = 0;
   for (int64_t exclusive : {0, 1}) {
     for (int64_t reverse : {0, 1}) {
-      cases.push_back(Case("CumSum").X({2, 4}).Scalar(DType::kInt64, 1)
-                          .With("exclusive", exclusive).With("reverse", reverse));
+      cases.push_back(Case("CumSum")
+                          .X({2, 4})
+                          .Scalar(DType::kInt64, 1)
+                          .With("exclusive", exclusive)
+                          .With("reverse", reverse));
     }
   }
   cases.push_back(Case("Trilu").X({3, 4}));
@@ -96,8 +104,14 @@ inline void AddProductCases(std::vector<GradientCase>& cases) {
     for (int64_t tb : {0, 1}) {
       Dims a = ta ? Dims{4, 3} : Dims{3, 4};
       Dims b = tb ? Dims{5, 4} : Dims{4, 5};
-      cases.push_back(Case("Gemm").X(a).X(b).X({5}).With("transA", ta).With("transB", tb)
-                          .With("alpha", 0.7).With("beta", 1.3));
+      cases.push_back(Case("Gemm")
+                          .X(a)
+                          .X(b)
+                          .X({5})
+                          .With("transA", ta)
+                          .With("transB", tb)
+                          .With("alpha", 0.7)
+                          .With("beta", 1.3));
       cases.push_back(Case("Gemm").X(a).X(b).With("transA", ta).With("transB", tb));
     }
   }
@@ -115,25 +129,40 @@ inline void AddConvolutionCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   using Ints = std::vector<int64_t>;
   cases.push_back(Case("Conv").X({2, 2, 5, 6}).X({3, 2, 3, 2}).X({3}));
-  cases.push_back(Case("Conv").X({1, 4, 6}).X({6, 2, 3}).With("group", int64_t{2})
-                      .With("strides", Ints{2}).With("pads", Ints{2, 1}));
-  cases.push_back(Case("Conv").X({1, 1, 3, 4, 3}).X({2, 1, 2, 2, 2}).With("dilations", Ints{1, 2, 1}));
+  cases.push_back(Case("Conv")
+                      .X({1, 4, 6})
+                      .X({6, 2, 3})
+                      .With("group", int64_t{2})
+                      .With("strides", Ints{2})
+                      .With("pads", Ints{2, 1}));
+  cases.push_back(
+      Case("Conv").X({1, 1, 3, 4, 3}).X({2, 1, 2, 2, 2}).With("dilations", Ints{1, 2, 1}));
   for (const char* mode : {"SAME_UPPER", "SAME_LOWER", "VALID"}) {
-    cases.push_back(Case("Conv").X({1, 1, 6, 5}).X({1, 1, 2, 3}).With("auto_pad", std::string(mode))
+    cases.push_back(Case("Conv")
+                        .X({1, 1, 6, 5})
+                        .X({1, 1, 2, 3})
+                        .With("auto_pad", std::string(mode))
                         .With("strides", Ints{2, 1}));
   }
   for (const char* op : {"MaxPool", "AveragePool"}) {
-    cases.push_back(Case(op).X({2, 2, 5, 6}).With("kernel_shape", Ints{2, 2})
-                        .With("strides", Ints{2, 2}));
-    cases.push_back(Case(op).X({1, 2, 7}).With("kernel_shape", Ints{3}).With("strides", Ints{2})
-                        .With("pads", Ints{1, 1}).With("ceil_mode", int64_t{1}));
-    cases.push_back(Case(op).X({1, 1, 7, 7}).With("kernel_shape", Ints{3, 2})
-                        .With("dilations", Ints{2, 1}));
+    cases.push_back(
+        Case(op).X({2, 2, 5, 6}).With("kernel_shape", Ints{2, 2}).With("strides", Ints{2, 2}));
+    cases.push_back(Case(op)
+                        .X({1, 2, 7})
+                        .With("kernel_shape", Ints{3})
+                        .With("strides", Ints{2})
+                        .With("pads", Ints{1, 1})
+                        .With("ceil_mode", int64_t{1}));
+    cases.push_back(
+        Case(op).X({1, 1, 7, 7}).With("kernel_shape", Ints{3, 2}).With("dilations", Ints{2, 1}));
   }
   cases.push_back(Case("MaxPool").Outputs(2).X({1, 1, 4}).With("kernel_shape", Ints{2}));
   for (int version : {11, 19}) {
-    cases.push_back(Case("AveragePool").Version(version).X({1, 1, 4, 5})
-                        .With("kernel_shape", Ints{2, 3}).With("pads", Ints{1, 0, 1, 2})
+    cases.push_back(Case("AveragePool")
+                        .Version(version)
+                        .X({1, 1, 4, 5})
+                        .With("kernel_shape", Ints{2, 3})
+                        .With("pads", Ints{1, 0, 1, 2})
                         .With("count_include_pad", int64_t{1}));
   }
   cases.push_back(Case("GlobalAveragePool").X({2, 3, 2, 4}));
@@ -149,14 +178,19 @@ inline void AddLossCases(std::vector<GradientCase>& cases) {
   for (const char* op : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}) {
     for (const char* reduction : {"mean", "sum", "none"}) {
       std::string how = reduction;
-      cases.push_back(Case(op).X({3, 4}, -2, 2).Fed(DType::kInt64, {3}, {1, 3, 0})
-                          .With("reduction", how));
-      cases.push_back(Case(op).X({2, 3, 2}, -2, 2).Fed(DType::kInt32, {2, 2}, {1, 2, 0, 1})
-                          .Fixed({3}, 0.5, 2).With("reduction", how)
+      cases.push_back(
+          Case(op).X({3, 4}, -2, 2).Fed(DType::kInt64, {3}, {1, 3, 0}).With("reduction", how));
+      cases.push_back(Case(op)
+                          .X({2, 3, 2}, -2, 2)
+                          .Fed(DType::kInt32, {2, 2}, {1, 2, 0, 1})
+                          .Fixed({3}, 0.5, 2)
+                          .With("reduction", how)
                           .With("ignore_index", int64_t{2}));
     }
   }
-  cases.push_back(Case("SoftmaxCrossEntropyLoss").Outputs(2).X({3, 4}, -2, 2)
+  cases.push_back(Case("SoftmaxCrossEntropyLoss")
+                      .Outputs(2)
+                      .X({3, 4}, -2, 2)
                       .Fed(DType::kInt64, {3}, {1, 3, 0}));
 }
 
@@ -177,8 +211,8 @@ inline void AddMovementCases(std::vector<GradientCase>& cases) {
   cases.push_back(Case("Split").Outputs(3).X({7, 2}).With("num_outputs", int64_t{3}));
   cases.push_back(Case("Split").Outputs(2).X({3, 4}).Ints({1, 3}).With("axis", int64_t{-1}));
   cases.push_back(Case("Slice").X({5, 4}).Ints({1}).Ints({4}));
-  cases.push_back(Case("Slice").X({5, 4}).Ints({-1, 3}).Ints({INT64_MIN, 0}).Ints({0, -1})
-                      .Ints({-2, -1}));
+  cases.push_back(
+      Case("Slice").X({5, 4}).Ints({-1, 3}).Ints({INT64_MIN, 0}).Ints({0, -1}).Ints({-2, -1}));
   for (int version : {13, 18, 19}) {
     cases.push_back(Case("Pad").Version(version).X({2, 3}).Ints({1, 0, 0, 2}).X({}));
   }
@@ -197,40 +231,71 @@ inline void AddIndexingCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   cases.push_back(Case("Gather").X({4, 3}).Fed(DType::kInt64, {2, 2}, {1, -1, 1, 0}));
   cases.push_back(Case("Gather").X({4, 3}).Fed(DType::kInt32, {}, {2}).With("axis", int64_t{1}));
-  cases.push_back(Case("GatherElements").X({2, 3}).Fed(DType::kInt64, {2, 2}, {1, 1, 2, 0})
+  cases.push_back(Case("GatherElements")
+                      .X({2, 3})
+                      .Fed(DType::kInt64, {2, 2}, {1, 1, 2, 0})
                       .With("axis", int64_t{-1}));
   for (int version : {13, 16, 18}) {
-    cases.push_back(Case("ScatterElements").Version(version).X({3, 3})
-                        .Fed(DType::kInt64, {2, 2}, {0, 2, 1, -1}).X({2, 2})
+    cases.push_back(Case("ScatterElements")
+                        .Version(version)
+                        .X({3, 3})
+                        .Fed(DType::kInt64, {2, 2}, {0, 2, 1, -1})
+                        .X({2, 2})
                         .With("axis", int64_t{1}));
-    cases.push_back(Case("ScatterND").Version(version).X({3, 2})
-                        .Fed(DType::kInt64, {2, 1}, {2, 0}).X({2, 2}));
+    cases.push_back(
+        Case("ScatterND").Version(version).X({3, 2}).Fed(DType::kInt64, {2, 1}, {2, 0}).X({2, 2}));
   }
-  cases.push_back(Case("ScatterElements").X({3}).Fed(DType::kInt64, {4}, {0, 2, 0, 1}).X({4})
+  cases.push_back(Case("ScatterElements")
+                      .X({3})
+                      .Fed(DType::kInt64, {4}, {0, 2, 0, 1})
+                      .X({4})
                       .With("reduction", std::string("add")));
-  cases.push_back(Case("ScatterND").X({3, 2}).Fed(DType::kInt64, {3, 2}, {2, 1, 0, 0, 2, 1}).X({3})
+  cases.push_back(Case("ScatterND")
+                      .X({3, 2})
+                      .Fed(DType::kInt64, {3, 2}, {2, 1, 0, 0, 2, 1})
+                      .X({3})
                       .With("reduction", std::string("add")));
   cases.push_back(Case("GatherND").X({3, 2, 2}).Fed(DType::kInt64, {3, 2}, {2, 1, 0, 0, 2, 1}));
   cases.push_back(Case("TopK").Outputs(2).X({2, 5}).Ints({3}));
-  cases.push_back(Case("TopK").Outputs(2).X({5, 2}).Ints({2}).With("axis", int64_t{0})
+  cases.push_back(Case("TopK")
+                      .Outputs(2)
+                      .X({5, 2})
+                      .Ints({2})
+                      .With("axis", int64_t{0})
                       .With("largest", int64_t{0}));
 }
 
 inline void AddNormalizationCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   cases.push_back(Case("Dropout").X({5, 5}).With("stream", int64_t{3}));
-  cases.push_back(Case("Dropout").X({5, 5}).Scalar(DType::kFloat64, 0.3).Scalar(DType::kBool, 1)
+  cases.push_back(Case("Dropout")
+                      .X({5, 5})
+                      .Scalar(DType::kFloat64, 0.3)
+                      .Scalar(DType::kBool, 1)
                       .With("stream", int64_t{3}));
   for (int version : {9, 14}) {
-    cases.push_back(Case("BatchNormalization").Version(version).X({3, 2, 2}).X({2}, 0.5, 1.5).X({2})
-                        .Fixed({2}, -1, 1).Fixed({2}, 0.5, 2));
+    cases.push_back(Case("BatchNormalization")
+                        .Version(version)
+                        .X({3, 2, 2})
+                        .X({2}, 0.5, 1.5)
+                        .X({2})
+                        .Fixed({2}, -1, 1)
+                        .Fixed({2}, 0.5, 2));
   }
-  cases.push_back(Case("BatchNormalization").X({3, 2, 2}).X({2}, 0.5, 1.5).X({2})
-                      .Fixed({2}, -1, 1).Fixed({2}, 0.5, 2).With("training_mode", int64_t{1})
+  cases.push_back(Case("BatchNormalization")
+                      .X({3, 2, 2})
+                      .X({2}, 0.5, 1.5)
+                      .X({2})
+                      .Fixed({2}, -1, 1)
+                      .Fixed({2}, 0.5, 2)
+                      .With("training_mode", int64_t{1})
                       .With("epsilon", 1e-3));
   cases.push_back(Case("LayerNormalization").X({2, 3, 4}).X({4}, 0.5, 1.5).X({4}));
-  cases.push_back(Case("LayerNormalization").X({2, 3, 4}).X({3, 4}, 0.5, 1.5)
-                      .With("axis", int64_t{1}).With("epsilon", 1e-3));
+  cases.push_back(Case("LayerNormalization")
+                      .X({2, 3, 4})
+                      .X({3, 4}, 0.5, 1.5)
+                      .With("axis", int64_t{1})
+                      .With("epsilon", 1e-3));
 }
 
 inline std::vector<GradientCase> GradientCases() {

@@ -45,15 +45,19 @@ class Check {
   Result<ValueId> AddInput(const GradientCase::Input& input) {
     if (input.kind == Kind::kOmitted) return kNone;
     if (input.kind == Kind::kConstant) return builder_.Constant(reference::ToTensor(input.value));
-    HR_ASSIGN_OR_RETURN(ValueId id, builder_.AddInput(Cat("x", feeds_.size()), TypeOf(input.value)));
+    HR_ASSIGN_OR_RETURN(ValueId id,
+                        builder_.AddInput(Cat("x", feeds_.size()), TypeOf(input.value)));
     feeds_[id] = input.value;
     if (input.kind == Kind::kDifferentiated) xs_.push_back(id);
     return id;
   }
 
   Status Build() {
-    NodeSpec spec{.domain = row_.domain, .op = row_.op, .version = row_.version,
-                  .outputs = row_.outputs, .attributes = row_.attributes};
+    NodeSpec spec{.domain = row_.domain,
+                  .op = row_.op,
+                  .version = row_.version,
+                  .outputs = row_.outputs,
+                  .attributes = row_.attributes};
     for (const auto& input : row_.inputs) {
       HR_ASSIGN_OR_RETURN(ValueId id, AddInput(input));
       spec.inputs.push_back(id);
@@ -185,8 +189,8 @@ TEST(GradientTable, HasEveryDifferentiableOperator) {
   }
   for (const ops::OpDef* def : registry.all()) {
     if (def->gradient == nullptr) continue;
-    EXPECT_EQ(covered.count(def), 1u) << def->name << " since " << def->since_version
-                                      << " has no row in gradient_cases.h";
+    EXPECT_EQ(covered.count(def), 1u)
+        << def->name << " since " << def->since_version << " has no row in gradient_cases.h";
   }
 }
 

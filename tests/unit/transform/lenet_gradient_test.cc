@@ -30,9 +30,11 @@ class LeNet : public ::testing::Test {
     graph::ValueType labels{.dtype = DType::kInt64, .ranked = true, .dims = {images.dims[0]}};
     ValueId x = *builder_.AddInput("images", images);
     x = Node("Conv", {x, Weights("w1", {20, 1, 5, 5}), Weights("b1", {20})});
-    x = Node("MaxPool", {Node("Relu", {x})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+    x = Node("MaxPool", {Node("Relu", {x})},
+             {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
     x = Node("Conv", {x, Weights("w2", {50, 20, 5, 5}), Weights("b2", {50})});
-    x = Node("MaxPool", {Node("Relu", {x})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+    x = Node("MaxPool", {Node("Relu", {x})},
+             {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
     x = Node("Flatten", {x});
     x = Node("Relu", {Node("Gemm", {x, Weights("w3", {500, 800}), Weights("b3", {500})},
                            {{"transB", int64_t{1}}})});
@@ -77,16 +79,19 @@ TEST_F(LeNet, OptimizerStepsFitTheGradients) {
   Tensor buffer = Tensor::Create(SystemAllocator(), DType::kFloat32, {20}).value();
   ASSERT_TRUE(builder_.AddVariable("buffer", buffer, false).ok());
   auto step = [&](int64_t variable, int64_t momentum) {
-    NodeSpec spec{.domain = "headrace.train", .op = "SGD",
-                  .inputs = {rate, (*grads)[static_cast<size_t>(variable)]}, .outputs = 0,
-                  .attributes = {{"variable", variable}, {"momentum", 0.9},
-                                 {"momentum_variable", momentum}}};
+    NodeSpec spec{
+        .domain = "headrace.train",
+        .op = "SGD",
+        .inputs = {rate, (*grads)[static_cast<size_t>(variable)]},
+        .outputs = 0,
+        .attributes = {{"variable", variable}, {"momentum", 0.9}, {"momentum_variable", momentum}}};
     auto node = builder_.AddNode(spec);
     return node.ok() ? std::string() : std::string(node.status().message());
   };
   EXPECT_EQ(step(1, 8), "");
-  EXPECT_EQ(step(0, 8),
-            "SGD's variable 'buffer' wants the type of 'w1', float32[20, 1, 5, 5], got float32[20]");
+  EXPECT_EQ(
+      step(0, 8),
+      "SGD's variable 'buffer' wants the type of 'w1', float32[20, 1, 5, 5], got float32[20]");
 }
 
 }  // namespace

@@ -57,25 +57,15 @@ Status InferConstantOfShape(InferContext& context) {
   return {};
 }
 
-// The single element of a constant input as a real number.
-std::optional<double> ConstantNumber(const InferContext& context, size_t i) {
-  const Tensor* tensor = context.constant(i);
-  if (tensor == nullptr || tensor->elements() != 1) return std::nullopt;
-  if (tensor->dtype() == DType::kFloat32) return *tensor->as<float>();
-  if (tensor->dtype() == DType::kFloat64) return *tensor->as<double>();
-  auto ints = IntsOf(*tensor);
-  return ints ? std::optional(static_cast<double>((*ints)[0])) : std::nullopt;
-}
-
 Status InferRange(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
   for (size_t i : {0, 1, 2}) {
     HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
     HR_RETURN_IF_ERROR(context.ExpectRank(i, 0));
   }
-  auto start = ConstantNumber(context, 0);
-  auto limit = ConstantNumber(context, 1);
-  auto delta = ConstantNumber(context, 2);
+  auto start = context.ConstantNumber(0);
+  auto limit = context.ConstantNumber(1);
+  auto delta = context.ConstantNumber(2);
   if (delta && *delta == 0) return InvalidArgument("Range's delta is not 0");
   Dim length;
   if (start && limit && delta) {

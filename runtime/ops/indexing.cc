@@ -184,14 +184,14 @@ Status InferOneHot(InferContext& context) {
     context.SetOutput(0, ValueType::Unranked(dtype));
     return {};
   }
-  auto depth = context.ConstantInts(1);
-  if (depth && (depth->size() != 1 || (*depth)[0] < 0)) {
-    return InvalidArgument("OneHot's depth is one size of 0 or more, got ", ShapeText(*depth));
+  auto depth = context.ConstantNumber(1);
+  if (depth && !(*depth >= 0 && *depth < 0x1p62)) {
+    return InvalidArgument("OneHot's depth is one size of 0 or more, got ", *depth);
   }
   int64_t rank = indices.rank() + 1;
   HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", -1), rank));
   std::vector<Dim> out = indices.dims;
-  out.insert(out.begin() + axis, depth ? FixedDim((*depth)[0]) : Dim{});
+  out.insert(out.begin() + axis, depth ? FixedDim(static_cast<int64_t>(*depth)) : Dim{});
   SetDims(context, 0, dtype, std::move(out));
   return {};
 }

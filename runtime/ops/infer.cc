@@ -16,6 +16,15 @@ std::optional<std::vector<int64_t>> InferContext::ConstantInts(size_t i) const {
   return tensor == nullptr ? std::nullopt : IntsOf(*tensor);
 }
 
+std::optional<double> InferContext::ConstantNumber(size_t i) const {
+  const Tensor* tensor = constant(i);
+  if (tensor == nullptr || tensor->elements() != 1) return std::nullopt;
+  if (tensor->dtype() == DType::kFloat32) return *tensor->as<float>();
+  if (tensor->dtype() == DType::kFloat64) return *tensor->as<double>();
+  auto ints = IntsOf(*tensor);
+  return ints ? std::optional(static_cast<double>((*ints)[0])) : std::nullopt;
+}
+
 Result<const graph::Variable*> InferContext::VariableOf(std::string_view attribute) const {
   int64_t index = node_.Int(attribute, -1);
   if (index < 0 || static_cast<size_t>(index) >= module_.variables.size()) {

@@ -35,6 +35,8 @@ class InferContext {
   const Tensor* constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
   // The elements of a constant int64 or int32 input; nothing where it is not known.
   std::optional<std::vector<int64_t>> ConstantInts(size_t i) const;
+  // The single element of a constant float32, float64, int64 or int32 input as a real number.
+  std::optional<double> ConstantNumber(size_t i) const;
 
   size_t output_count() const { return outputs_.size(); }
   void SetOutput(size_t i, ValueType type) {

@@ -43,8 +43,7 @@ ValueType ReducedOverUnknownAxes(const InferContext& context, bool keep) {
   return out;
 }
 
-Status InferReduce(InferContext& context) {
-  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+Status InferAnyReduce(InferContext& context) {
   const Node& node = context.node();
   const ValueType& x = context.input(0);
   bool keep = node.Int("keepdims", 1) != 0;
@@ -71,6 +70,11 @@ Status InferReduce(InferContext& context) {
   HR_ASSIGN_OR_RETURN(axes, ResolveAxes(context, axes, x.rank()));
   SetDims(context, 0, x.dtype, ReducedDims(x.dims, axes, keep));
   return {};
+}
+
+Status InferReduce(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
+  return InferAnyReduce(context);
 }
 
 Status InferArg(InferContext& context) {
@@ -174,6 +178,12 @@ constexpr OpDef WithInput(std::string_view name, int version, Gradient gradient)
           .infer = InferReduce,
           .gradient = gradient};
 }
+// Version 20 also takes booleans.
+constexpr OpDef Extreme20(std::string_view name) {
+  OpDef def = WithInput(name, 20, ReduceGradient<ExtremeRule>);
+  def.infer = InferAnyReduce;
+  return def;
+}
 constexpr OpDef Arg(std::string_view name) {
   return {.domain = kOnnx,
           .name = name,
@@ -189,8 +199,10 @@ constexpr OpDef kOps[] = {
     WithInput("ReduceMean", 18, ReduceGradient<MeanRule>),
     WithAttribute("ReduceMax", ReduceGradient<ExtremeRule>),
     WithInput("ReduceMax", 18, ReduceGradient<ExtremeRule>),
+    Extreme20("ReduceMax"),
     WithAttribute("ReduceMin", ReduceGradient<ExtremeRule>),
     WithInput("ReduceMin", 18, ReduceGradient<ExtremeRule>),
+    Extreme20("ReduceMin"),
     WithAttribute("ReduceProd", ReduceGradient<ProdRule>),
     WithInput("ReduceProd", 18, ReduceGradient<ProdRule>),
     WithAttribute("ReduceSumSquare", ReduceGradient<SumSquareRule>),

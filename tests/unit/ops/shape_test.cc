@@ -62,6 +62,9 @@ TEST(Reduce, AxesByAttributeAndByInput) {
             "float32[]");
   EXPECT_EQ(OneNode("ReduceSum").In("float32[n, 2]").Ints({2}).Text(),
             "ReduceSum: axis 2 lies outside [-2, 2) for rank 2");
+  EXPECT_EQ(OneNode("ReduceMax").In("bool[n, 2]").Ints({1}).Text(), "bool[n, 1]");
+  EXPECT_EQ(OneNode("ReduceMax", "", 18).In("bool[n, 2]").Ints({1}).Text(),
+            "ReduceMax takes numbers as input 0, got bool[n, 2]");
   EXPECT_EQ(OneNode("ArgMax")
                 .In("float32[n, 10]")
                 .With("axis", int64_t{-1})

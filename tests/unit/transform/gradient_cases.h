@@ -81,6 +81,9 @@ inline void AddReductionCases(std::vector<GradientCase>& cases) {
     cases.push_back(Case(op).X({2, 3}, 0.3, 2).Ints({}).With("noop_with_empty_axes", int64_t{1}));
     cases.push_back(Case(op).X({2, 3}, 0.3, 2));
   }
+  for (const char* op : {"ReduceMax", "ReduceMin"}) {
+    cases.push_back(Case(op).Version(18).X({2, 3, 4}, 0.3, 2).Ints({1}));
+  }
   // A row with one zero, and one with two: only elements without another zero get a gradient.
   cases.push_back(Case("ReduceProd").X({2, 3}).Ints({1}));
   auto& zeros = cases.back().inputs[0].value.data;

@@ -22,9 +22,9 @@ Status InferConstant(InferContext& context) {
     return InvalidArgument("Constant wants one of its attributes, got ", node.attributes.size());
   }
   auto one_dimension = [](const auto& list) { return Dims{static_cast<int64_t>(list.size())}; };
-  if (const auto* index = std::get_if<graph::TensorIndex>(&node.attributes[0].value)) {
-    const Tensor& tensor = context.module().constants[index->index];
-    context.SetOutput(0, ValueType::Tensor(tensor.dtype(), tensor.dims()));
+  if (node.Find("value") != nullptr) {
+    HR_ASSIGN_OR_RETURN(const Tensor* tensor, context.TensorOf("value"));
+    context.SetOutput(0, ValueType::Tensor(tensor->dtype(), tensor->dims()));
   } else if (node.Find("value_float") != nullptr) {
     context.SetOutput(0, ValueType::Tensor(DType::kFloat32, {}));
   } else if (node.Find("value_int") != nullptr) {
@@ -41,13 +41,13 @@ Status InferConstantOfShape(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectDType(0, {DType::kInt64}));
   HR_RETURN_IF_ERROR(context.ExpectRank(0, 1));
   DType dtype = DType::kFloat32;
-  if (const auto* value = context.node().Find("value")) {
-    const Tensor& tensor = context.module().constants[std::get<graph::TensorIndex>(*value).index];
-    if (tensor.elements() != 1) {
+  if (context.node().Find("value") != nullptr) {
+    HR_ASSIGN_OR_RETURN(const Tensor* tensor, context.TensorOf("value"));
+    if (tensor->elements() != 1) {
       return InvalidArgument("ConstantOfShape's attribute 'value' has one element, got ",
-                             tensor.TypeText());
+                             tensor->TypeText());
     }
-    dtype = tensor.dtype();
+    dtype = tensor->dtype();
   }
   auto dims = DimsFromShapeInput(context, 0);
   if (dims)

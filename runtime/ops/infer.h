@@ -42,6 +42,8 @@ class InferContext {
   void SetOutput(size_t i, ValueType type) {
     if (i < outputs_.size()) outputs_[i] = std::move(type);
   }
+  // The constant that a kTensor attribute names.
+  Result<const Tensor*> TensorOf(std::string_view attribute) const;
   // The variable that a kInt attribute names.
   Result<const graph::Variable*> VariableOf(std::string_view attribute) const;
 

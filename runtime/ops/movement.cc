@@ -134,7 +134,9 @@ Result<std::vector<Dim>> SplitSizes(const InferContext& context, Dim whole) {
     for (size_t i = 0; i < count; ++i) {
       if ((*given)[i] < 0) return InvalidArgument("Split has a negative part: ", ShapeText(*given));
       sizes[i] = FixedDim((*given)[i]);
-      sum += (*given)[i];
+      if (__builtin_add_overflow(sum, (*given)[i], &sum)) {
+        return InvalidArgument("Split into ", ShapeText(*given), " is too large");
+      }
     }
     if (whole.fixed() && whole.size != sum) {
       return InvalidArgument("Split into ", ShapeText(*given), " makes ", sum,

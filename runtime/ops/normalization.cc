@@ -15,6 +15,7 @@ constexpr AttributeDef kLayerAttributes[] = {{"axis", AttributeKind::kInt},
 
 // Inputs first … last are vectors with one element per channel of x.
 Status CheckPerChannel(const InferContext& context, size_t x, size_t first, size_t last) {
+  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(x, 2));
   for (size_t i = first; i <= last; ++i) {
     HR_RETURN_IF_ERROR(context.ExpectFloating(i));
     HR_RETURN_IF_ERROR(context.ExpectRank(i, 1));
@@ -29,7 +30,6 @@ Status CheckPerChannel(const InferContext& context, size_t x, size_t first, size
 
 Status InferBatchNormalization(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
-  HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 2));
   HR_RETURN_IF_ERROR(CheckPerChannel(context, 0, 1, 4));
   if (context.output_count() > 1 && context.node().Int("training_mode", 0) == 0) {
     return InvalidArgument("BatchNormalization gives running statistics only with training_mode 1");

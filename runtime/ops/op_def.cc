@@ -109,7 +109,10 @@ Status OpRegistry::Add(const OpDef& def) {
 Status CheckNode(const OpDef& def, const Node& node) {
   HR_RETURN_IF_ERROR(CheckArity("inputs", def.inputs, node.inputs.size(), def.name));
   HR_RETURN_IF_ERROR(CheckArity("outputs", def.outputs, node.outputs.size(), def.name));
-  for (size_t i = 0; i < static_cast<size_t>(def.inputs.min); ++i) {
+  // Of a list of any length nothing can be left out.
+  size_t needed =
+      def.inputs.max == kUnlimited ? node.inputs.size() : static_cast<size_t>(def.inputs.min);
+  for (size_t i = 0; i < needed; ++i) {
     if (node.inputs[i] == kNone) return InvalidArgument(def.name, " needs its input ", i);
   }
   for (const graph::Attribute& attribute : node.attributes) {

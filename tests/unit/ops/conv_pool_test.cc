@@ -109,6 +109,23 @@ TEST(AveragePool, DilationsSinceVersion19) {
             "count_include_pad, kernel_shape, pads, strides");
 }
 
+TEST(BatchNormalization, WantsChannels) {
+  auto normalize = [](std::string op, std::string domain, std::string_view x) {
+    return OneNode(op, domain)
+        .In(x)
+        .In(x)
+        .In("float32[2]")
+        .In("float32[2]")
+        .In("float32[2]")
+        .Outputs(domain.empty() ? 1 : 3)
+        .Text();
+  };
+  EXPECT_EQ(normalize("BatchNormalizationGrad", "headrace.grad", "float32[n, 2]"),
+            "float32[n, 2]; float32[2]; float32[2]");
+  EXPECT_EQ(normalize("BatchNormalizationGrad", "headrace.grad", "float32[3]"),
+            "BatchNormalizationGrad takes rank 2 or more as input 1, got float32[3]");
+}
+
 TEST(GlobalPool, LeavesOneElementAChannel) {
   EXPECT_EQ(OneNode("GlobalAveragePool").In("float32[n, 8, h, w]").Text(), "float32[n, 8, 1, 1]");
   EXPECT_EQ(OneNode("GlobalMaxPool").In("float32[2]").Text(),

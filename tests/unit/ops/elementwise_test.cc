@@ -51,6 +51,7 @@ TEST(Elementwise, BadInputs) {
   EXPECT_EQ(OneNode("LeakyRelu").In("float32[2]").With("alpha", int64_t{1}).Text(),
             "LeakyRelu's attribute 'alpha' is a float, got an integer");
   EXPECT_EQ(OneNode("Add").In("float32[2]").Text(), "Add takes 2 inputs, got 1");
+  EXPECT_EQ(OneNode("Sum").In("float32[2]").In("").Text(), "Sum needs its input 1");
 }
 
 }  // namespace

@@ -136,6 +136,8 @@ TEST(Generate, Shapes) {
   EXPECT_EQ(OneNode("ConstantOfShape").Ints({2, 0}).Text(), "float32[2, 0]");
   EXPECT_EQ(OneNode("Constant").With("value_floats", std::vector<double>{1, 2}).Text(),
             "float32[2]");
+  EXPECT_EQ(OneNode("Constant").With("value", graph::TensorIndex{7}).Text(),
+            "Constant's attribute 'value' names none of the 0 constants");
   EXPECT_EQ(OneNode("RandomUniform").With("shape", IntList{2, 3}).With("dtype", int64_t{11}).Text(),
             "float64[2, 3]");
   EXPECT_EQ(OneNode("RandomNormal").With("shape", IntList{2}).With("dtype", int64_t{7}).Text(),

@@ -1,0 +1,22 @@
+#include "runtime/train/tensor_ring.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace hr::train {
+
+Status TensorRing::Take(std::span<const int64_t> dims, Tensor* out) {
+  for (const Tensor& slot : slots_) {
+    if (slot.buffer().use_count() != 1 || !std::ranges::equal(slot.dims(), dims)) continue;
+    // Whoever dropped the tensor last may have read it on another thread: see those reads done.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    *out = slot;  // by copy, which keeps the memory of out's dims
+    return {};
+  }
+  HR_ASSIGN_OR_RETURN(Tensor tensor,
+                      Tensor::Create(*allocator_, dtype_, Dims(dims.begin(), dims.end())));
+  *out = slots_.emplace_back(std::move(tensor));
+  return {};
+}
+
+}  // namespace hr::train

@@ -1,0 +1,138 @@
+#include "runtime/train/prefetch_dataset.h"
+
+#include "runtime/train/memory_dataset.h"
+#include "tests/unit/train/scripted_source.h"
+
+namespace hr::train {
+namespace {
+
+using Values = std::vector<int64_t>;
+
+class PrefetchTest : public TrainTest {
+ protected:
+  std::unique_ptr<Dataset> Open(int64_t depth, int64_t repeat = 1) {
+    auto source = CreateCallbackDataset(ScriptedFields(), source_.callbacks(), repeat, allocator_);
+    return CreatePrefetchDataset(std::move(source).value(), depth).value();
+  }
+  void WaitForCalls(int calls) {
+    for (int i = 0; i < 5000 && source_.calls.load() < calls; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_GE(source_.calls.load(), calls);
+  }
+  ScriptedSource source_;
+};
+
+TEST_F(PrefetchTest, DeliversTheSameInTheSameOrder) {
+  for (int64_t depth : {1, 2, 7}) {
+    source_.GoTo(0);
+    auto data = Open(depth, 2);
+    EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2, 100, 101, 102})) << depth;
+    EXPECT_TRUE(data->done());
+    HR_EXPECT_OK(data->Rewind());
+    EXPECT_EQ(DrawValues(*data, 4), (Values{200, 201, 202, 300}));
+  }
+}
+
+TEST_F(PrefetchTest, ReadsAheadNoMoreThanItsDepth) {
+  source_.batches = 100;
+  auto data = Open(3);
+  EXPECT_EQ(source_.calls.load(), 0) << "starts on demand";
+  EXPECT_EQ(DrawValues(*data, 1), Values{0});
+  WaitForCalls(4);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(source_.calls.load(), 4);
+}
+
+TEST_F(PrefetchTest, DoneIsExact) {
+  auto data = Open(2);
+  std::vector<Tensor> out(1);
+  int batches = 0;
+  for (; !data->done(); ++batches) EXPECT_TRUE(data->Next(out, {}).value());
+  EXPECT_EQ(batches, 3);
+  EXPECT_FALSE(data->Next(out, {}).value());
+  EXPECT_TRUE(data->done());
+}
+
+TEST_F(PrefetchTest, FailuresComeAtTheirPlace) {
+  source_.fail_at = 2;
+  auto data = Open(8);
+  WaitForCalls(0);
+  EXPECT_FALSE(data->done());
+  EXPECT_EQ(DrawValues(*data, 2), (Values{0, 1}));
+  std::vector<Tensor> out(1);
+  HR_EXPECT_ERROR(data->Next(out, {}), kUnavailable, "camera");
+  EXPECT_EQ(data->position().index, 2);
+  EXPECT_EQ(DrawValues(*data), Values{2}) << "and reading goes on";
+}
+
+TEST_F(PrefetchTest, ThePositionCountsWhatWasDelivered) {
+  Values expected{0, 1, 2, 100, 101, 102};
+  for (size_t count = 0; count <= expected.size(); ++count) {
+    source_.GoTo(0);
+    auto first = Open(4, 2);
+    DrawValues(*first, count);
+    first->done();  // several batches are in flight now
+    std::string state = first->Save();
+    first.reset();
+    source_.GoTo(0);
+    auto second = Open(2, 2);
+    second->done();
+    HR_EXPECT_OK(second->Restore(state));
+    EXPECT_EQ(second->Save(), state);
+    EXPECT_EQ(DrawValues(*second),
+              Values(expected.begin() + static_cast<int64_t>(count), expected.end()));
+  }
+}
+
+TEST_F(PrefetchTest, WaitingCanBeCancelledAndLimited) {
+  source_.block = true;
+  auto data = Open(2);
+  std::vector<Tensor> out(1);
+  CallLimits limits;
+  limits.clock = &SystemClock();
+  limits.deadline_nanos = SystemClock().NowNanos() + 10'000'000;
+  HR_EXPECT_ERROR(data->Next(out, limits), kDeadlineExceeded, "");
+  CancelToken token;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    token.Cancel();
+  });
+  HR_EXPECT_ERROR(data->Next(out, {.cancel = &token}), kCancelled, "");
+  canceller.join();
+  source_.block = false;
+  EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2})) << "nothing was lost";
+}
+
+TEST_F(PrefetchTest, MayBeDestroyedAtAnyMoment) {
+  for (int round = 0; round < 50; ++round) {
+    source_.GoTo(0);
+    source_.batches = 20;
+    auto data = Open(1 + round % 4);
+    DrawValues(*data, static_cast<size_t>(round % 7));
+    if (round % 2 == 0) data->done();
+  }
+  EXPECT_EQ(source_.released, 50);
+}
+
+TEST_F(PrefetchTest, RecyclesMemory) {
+  std::vector<int64_t> values(64);
+  Tensor tensor = MakeTensor<int64_t>(allocator_, {64}, values).value();
+  auto source = CreateMemoryDataset(
+      {ColumnOf("v", tensor)}, {.batch = 4, .shuffle = true, .repeat = kRepeatForever}, allocator_);
+  auto data = CreatePrefetchDataset(std::move(source).value(), 2).value();
+  std::vector<Tensor> out(1);
+  for (int i = 0; i < 500; ++i) EXPECT_TRUE(data->Next(out, {}).value());
+  EXPECT_LE(allocator_.allocations(), 2 + 5);
+}
+
+TEST_F(PrefetchTest, RefusesADepthWithoutSense) {
+  for (int64_t depth : {int64_t{-1}, int64_t{0}, int64_t{1} << 40}) {
+    auto source = CreateCallbackDataset(ScriptedFields(), source_.callbacks(), 1, allocator_);
+    HR_EXPECT_ERROR(CreatePrefetchDataset(std::move(source).value(), depth), kInvalidArgument,
+                    "1 to 1024");
+  }
+}
+
+}  // namespace
+}  // namespace hr::train

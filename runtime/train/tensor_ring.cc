@@ -1,15 +1,15 @@
 #include "runtime/train/tensor_ring.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace hr::train {
 
 Status TensorRing::Take(std::span<const int64_t> dims, Tensor* out) {
   for (const Tensor& slot : slots_) {
     if (slot.buffer().use_count() != 1 || !std::ranges::equal(slot.dims(), dims)) continue;
-    // Whoever dropped the tensor last may have read it on another thread: see those reads done.
-    std::atomic_thread_fence(std::memory_order_acquire);
+    // Whoever dropped the tensor last may have read it on another thread. Taking and dropping a
+    // reference (an acquire-release operation on the same count) orders those reads before us.
+    BufferRef(slot.buffer()).reset();
     *out = slot;  // by copy, which keeps the memory of out's dims
     return {};
   }

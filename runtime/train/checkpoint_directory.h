@@ -1,0 +1,38 @@
+// A directory of checkpoints: which there are, which to read, which to remove.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/train/checkpoint_reader.h"
+
+namespace hr::train {
+
+inline constexpr char kLatestName[] = "latest";
+// Endings of a step's folder while it is written, and while another takes its place.
+inline constexpr char kTemporaryEnding[] = ".tmp";
+inline constexpr char kOldEnding[] = ".old";
+
+struct CheckpointFolder {
+  int64_t step = 0;
+  std::string path;
+};
+
+// Newest first, not verified. NOT_FOUND where the directory is missing.
+Result<std::vector<CheckpointFolder>> ListCheckpoints(const std::string& directory);
+
+struct OpenedCheckpoint {
+  CheckpointReader reader;
+  std::vector<std::string> warnings;  // one sentence for each newer checkpoint that was skipped
+};
+
+// `path` is a checkpoint's folder, or a directory of them, of which the newest that is whole is
+// opened. NOT_FOUND where there is none; DATA_LOSS where all are damaged, with the reasons. Other
+// failures (no memory, no permission) never fall back to an older checkpoint.
+Result<OpenedCheckpoint> OpenCheckpoint(const std::string& path, const ReadOptions& options);
+
+// Of the checkpoints up to step `newest`, which is one of them, removes all but the `keep` newest
+// (0: none), and what broken-off writers left. Only for the writer of the directory.
+Status RemoveOldCheckpoints(const std::string& directory, int64_t newest, int keep);
+
+}  // namespace hr::train

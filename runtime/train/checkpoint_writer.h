@@ -1,0 +1,80 @@
+// Writes checkpoints that Python's safetensors can read and that a crash cannot damage.
+//
+//   HR_ASSIGN_OR_RETURN(auto writer, CheckpointWriter::Create("out", step, specs, metadata, {}));
+//   for (const TensorSpec& spec : writer->order())
+//   HR_RETURN_IF_ERROR(writer->Write(Find(spec.name))); HR_RETURN_IF_ERROR(writer->Commit());
+//
+// Everything is written and synced in DIR/step-N.tmp, the manifest last, which a rename then makes
+// DIR/step-N. Until Commit returns success, a reader finds the checkpoint before it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/file.h"
+#include "runtime/device/tensor.h"
+#include "runtime/train/checkpoint_manifest.h"
+#include "runtime/train/safetensors.h"
+
+namespace hr::train {
+
+struct TensorSpec {
+  std::string name;  // UTF-8, unique
+  DType dtype = DType::kUndefined;
+  Dims dims;
+};
+
+struct CheckpointOptions {
+  int keep = 5;                                // newest checkpoints kept by Commit; 0: all
+  int64_t max_shard_bytes = int64_t{4} << 30;  // a larger tensor has a shard of its own
+};
+
+// One writer at a time in a directory; one thread at a time. Needs no memory for the tensors.
+class CheckpointWriter {
+ public:
+  // Makes DIRECTORY where it is missing. What is wrong with `specs` or `metadata` shows here.
+  static Result<std::unique_ptr<CheckpointWriter>> Create(const std::string& directory,
+                                                          int64_t step,
+                                                          std::vector<TensorSpec> specs,
+                                                          CheckpointMetadata metadata,
+                                                          const CheckpointOptions& options);
+  // Without Commit, removes what was written.
+  ~CheckpointWriter();
+
+  // In which the tensors must be written: wide elements first, so that all lie aligned.
+  const std::vector<TensorSpec>& order() const { return order_; }
+
+  // The next tensor: contiguous, on the CPU, as specified. RESOURCE_EXHAUSTED on a full disk; after
+  // a failure only the destructor makes sense.
+  Status Write(const Tensor& tensor);
+
+  // Makes the checkpoint exist, replacing one of the same step; then removes those beyond `keep`.
+  Status Commit();
+
+  // DIRECTORY/step-N
+  const std::string& path() const { return path_; }
+
+ private:
+  CheckpointWriter(std::string directory, const CheckpointOptions& options);
+  Status Plan(std::vector<TensorSpec> specs);
+  Status OpenShard();
+  Status CloseShard();
+  Status Append(Bytes bytes);
+  Status Replace();
+
+  std::string directory_;
+  CheckpointOptions options_;
+  std::string path_;
+  std::string temporary_;
+  CheckpointManifest manifest_;
+  std::vector<TensorSpec> order_;
+  std::vector<size_t> shard_ends_;  // index of the tensor after the last one of each shard
+  size_t next_ = 0;                 // tensor to write
+  size_t shard_ = 0;                // shard being written
+  std::optional<FileWriter> file_;
+  bool committed_ = false;
+};
+
+}  // namespace hr::train

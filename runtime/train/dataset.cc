@@ -38,6 +38,13 @@ Result<DataPosition> DataPositionFromJson(std::string_view text) {
   return position;
 }
 
+std::span<const std::string> Dataset::names() const {
+  if (names_.empty()) {
+    for (const Field& field : fields()) names_.push_back(field.name);
+  }
+  return names_;
+}
+
 Status Dataset::Restore(std::string_view state) {
   HR_ASSIGN_OR_RETURN(DataPosition position, DataPositionFromJson(state));
   return Seek(position);

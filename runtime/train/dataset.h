@@ -22,6 +22,7 @@
 #include "runtime/base/cancel.h"
 #include "runtime/base/result.h"
 #include "runtime/device/tensor.h"
+#include "runtime/session/input_source.h"
 
 namespace hr::train {
 
@@ -53,10 +54,8 @@ Result<DataPosition> DataPositionFromJson(std::string_view json);
 inline constexpr int64_t kRepeatForever = -1;
 
 // Not thread-safe: one thread at a time. A failed Next leaves the position where it was.
-class Dataset {
+class Dataset : public session::InputSource {
  public:
-  virtual ~Dataset() = default;
-
   virtual const std::vector<Field>& fields() const = 0;
 
   // Puts the next batch into `out`, one tensor a field and in their order; false, leaving `out` as
@@ -64,6 +63,10 @@ class Dataset {
   // somebody holds them; memory that nobody holds any more is used again, so after the first
   // batches nothing is allocated. They must not be written to.
   virtual Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) = 0;
+
+  // As a call pulls it: without limits.
+  Result<bool> Next(std::span<Tensor> out) final { return Next(out, CallLimits{}); }
+  std::span<const std::string> names() const final;
 
   // Whether the pass is over, exactly: may wait for the next batch in order to know.
   virtual bool done() = 0;
@@ -82,6 +85,9 @@ class Dataset {
   // The position as one line of JSON, for checkpoints.
   std::string Save() const { return DataPositionToJson(position()); }
   Status Restore(std::string_view state);
+
+ private:
+  mutable std::vector<std::string> names_;  // of the fields, once somebody asked
 };
 
 // INVALID_ARGUMENT unless `out` has one tensor a field.

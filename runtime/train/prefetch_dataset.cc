@@ -22,7 +22,10 @@ struct Item {
 class PrefetchDataset final : public Dataset {
  public:
   PrefetchDataset(std::unique_ptr<Dataset> source, size_t depth)
-      : source_(std::move(source)), items_(depth), delivered_(source_->position()) {
+      : source_(std::move(source)),
+        items_(depth),
+        size_(source_->size()),
+        delivered_(source_->position()) {
     for (Item& item : items_) item.tensors.resize(source_->fields().size());
   }
   ~PrefetchDataset() override { Stop(); }
@@ -30,7 +33,7 @@ class PrefetchDataset final : public Dataset {
   const std::vector<Field>& fields() const override { return source_->fields(); }
   Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) override;
   bool done() override;
-  std::optional<int64_t> size() const override { return source_->size(); }
+  std::optional<int64_t> size() const override { return size_; }
   Status Rewind() override { return Seek(NextPass(delivered_)); }
   DataPosition position() const override { return delivered_; }
   Status Seek(const DataPosition& position) override;
@@ -46,6 +49,7 @@ class PrefetchDataset final : public Dataset {
 
   std::unique_ptr<Dataset> source_;
   std::vector<Item> items_;  // a ring: `count_` ready ones from `first_`, the rest the thread's
+  const std::optional<int64_t> size_;  // asked before the thread runs: never two calls at a time
   DataPosition delivered_;
   std::thread thread_;
   std::optional<CancelToken> cancel_;

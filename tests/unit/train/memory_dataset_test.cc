@@ -74,6 +74,16 @@ TEST_F(MemoryDatasetTest, BatchesInOrder) {
   EXPECT_FALSE(out[0].defined());
 }
 
+TEST_F(MemoryDatasetTest, IsAnInputSourceOfCalls) {
+  auto data = Open(2, {.batch = 2});
+  session::InputSource& source = *data;
+  EXPECT_EQ(Join(source.names()), "x, y");
+  std::vector<Tensor> out(2);
+  EXPECT_TRUE(source.Next(out).value());
+  EXPECT_EQ(out[1].as<int64_t>()[1], 1);
+  EXPECT_FALSE(source.Next(out).value());
+}
+
 TEST_F(MemoryDatasetTest, DropsTheRemainderWhenAsked) {
   auto data = Open(5, {.batch = 2, .repeat = 2, .drop_remainder = true});
   EXPECT_EQ(data->size(), 2);

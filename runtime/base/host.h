@@ -1,0 +1,19 @@
+// What the process knows about where it runs.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace hr {
+
+// The machine's name, without characters that cannot stand in a file's name; "localhost" where it
+// has none.
+std::string HostName();
+
+// Whether people see what is written to `file` as it is written.
+bool IsTerminal(std::FILE* file);
+
+// The width of that terminal in columns; 80 where it cannot tell.
+int TerminalWidth(std::FILE* file);
+
+}  // namespace hr

@@ -1,0 +1,14 @@
+// The tables behind ElementLoopFor.
+#pragma once
+
+#include "backends/cpu/kernels/element_op.h"
+
+namespace hr::cpu {
+
+struct ElementLoops {
+  ElementLoop loop[kElementOps];
+};
+
+const ElementLoops& IntegerLoops(ElementType type);
+
+}  // namespace hr::cpu

@@ -1,0 +1,85 @@
+// float and double as the values of functors; functors.h says what the operations mean.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/ops/functors/define.h"
+
+namespace hr::functors {
+
+template <typename V>
+struct ScalarOfValue {
+  using type = V;
+};
+template <typename V>
+using ScalarOf = typename ScalarOfValue<V>::type;
+
+template <typename To, typename From>
+HR_FUNCTOR To Bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+template <typename V>
+HR_FUNCTOR V Splat(double value) {
+  return static_cast<V>(value);
+}
+template <typename V>
+HR_FUNCTOR V Select(bool mask, V yes, V no) {
+  return mask ? yes : no;
+}
+HR_FUNCTOR bool Any(bool mask) { return mask; }
+template <typename V>
+HR_FUNCTOR V MulAdd(V a, V b, V c) {
+  return std::fma(a, b, c);
+}
+template <typename V>
+HR_FUNCTOR V Abs(V x) {
+  return std::fabs(x);
+}
+template <typename V>
+HR_FUNCTOR V Sqrt(V x) {
+  return std::sqrt(x);
+}
+template <typename V>
+HR_FUNCTOR V Floor(V x) {
+  return std::floor(x);
+}
+template <typename V>
+HR_FUNCTOR V Ceil(V x) {
+  return std::ceil(x);
+}
+template <typename V>
+HR_FUNCTOR V RoundEven(V x) {
+  return std::nearbyint(x);
+}
+template <typename V>
+HR_FUNCTOR V CopySign(V magnitude, V sign) {
+  return std::copysign(magnitude, sign);
+}
+// Converting what is no number, or out of range, is undefined in C++; its result is not used.
+HR_FUNCTOR float PowerOfTwo(float n) {
+  const int32_t exponent = n > -127 && n < 128 ? static_cast<int32_t>(n) : 0;
+  return Bits<float>((exponent + 127) << 23);
+}
+HR_FUNCTOR float Mantissa(float x, float* exponent) {
+  const int32_t bits = Bits<int32_t>(x);
+  const int32_t power = (bits - 0x3f400000) >> 23;  // 0x3f400000 is 0.75
+  *exponent = static_cast<float>(power);
+  return Bits<float>(
+      static_cast<int32_t>(static_cast<uint32_t>(bits) - (static_cast<uint32_t>(power) << 23)));
+}
+template <typename V, typename Function>
+HR_FUNCTOR V Map(V x, Function function) {
+  return function(x);
+}
+template <typename V, typename Function>
+HR_FUNCTOR V Map(V x, V y, Function function) {
+  return function(x, y);
+}
+
+}  // namespace hr::functors

@@ -39,7 +39,7 @@ void Poller::Remove(Reactor& reactor) {
     std::lock_guard lock(mutex_);
     std::erase_if(entries_, [&](const Entry& entry) { return entry.reactor == &reactor; });
   }
-  reactor.poller_ = nullptr;
+  reactor.watched_ = false;
   Kick();
 }
 
@@ -68,7 +68,9 @@ int64_t Poller::LookAtAll() {
   int64_t next = INT64_MAX;
   for (Entry& entry : entries_) {
     const int64_t now = SystemClock().NowNanos();
-    if (now >= entry.timer_at) entry.timer_at = entry.reactor->client_.OnTimer(now);
+    if (entry.reactor->timer_due_.exchange(false) || now >= entry.timer_at) {
+      entry.timer_at = entry.reactor->client_.OnTimer(now);
+    }
     // A watched reactor is looked at whenever the thread wakes: that is rare, and cheap.
     const bool taken_over = entry.look_at == INT64_MAX;
     if (taken_over || now >= entry.look_at) Look(entry, now);

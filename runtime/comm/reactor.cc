@@ -44,8 +44,10 @@ Reactor::Reactor(std::vector<Transport*> transports, ReactorClient& client, Wake
       spin_nanos_(kDefaultSpinNanos),
       wake_(std::move(wake)) {}
 
-Reactor::~Reactor() {
-  if (Poller* poller = poller_.load()) poller->Remove(*this);
+Reactor::~Reactor() { LeavePoller(); }
+
+void Reactor::LeavePoller() {
+  if (Poller* poller = poller_.exchange(nullptr)) poller->Remove(*this);
 }
 
 Reactor::Guard::Guard(Reactor& reactor) : reactor_(reactor) {
@@ -65,8 +67,13 @@ void Reactor::Rouse() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (asleep_.load(std::memory_order_relaxed)) wake_.Set();
   if (watched_.load(std::memory_order_relaxed) && watched_.exchange(false)) {
-    poller_.load()->Kick();
+    if (Poller* poller = poller_.load()) poller->Kick();
   }
+}
+
+void Reactor::CallTimer() {
+  timer_due_ = true;
+  if (Poller* poller = poller_.load()) poller->Kick();
 }
 
 bool Reactor::TurnLocked() {

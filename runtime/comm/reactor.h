@@ -60,6 +60,11 @@ class Reactor {
   // To be called whenever something that somebody may wait for has become true.
   void NoteCompletion();
 
+  // Has the Poller call the client's OnTimer() soon. For the client, with the reactor locked or not.
+  void CallTimer();
+  // From now on the Poller leaves it alone; waits for a call in progress.
+  void LeavePoller();
+
   // How long a waiting thread polls before it sleeps. 0 where ranks outnumber cores: then the core
   // is better left to the peer.
   void set_spin_nanos(int64_t nanos) { spin_nanos_.store(nanos, std::memory_order_relaxed); }
@@ -93,6 +98,7 @@ class Reactor {
   std::atomic<int> sleeper_count_{0};
 
   std::atomic<Poller*> poller_{nullptr};
+  std::atomic<bool> timer_due_{false};
   std::atomic<bool> watched_{false};  // the Poller sleeps on our armed handles
 };
 

@@ -354,6 +354,7 @@ Status StreamEndpoint::OnPayload() {
     case FrameKind::kRefuse:
       return OnRefuse();
     case FrameKind::kGoodbye:
+      peer_left_ = true;
       return Unavailable("the peer closed the connection: ", text_);
     case FrameKind::kEager:
       if (arriving_ != nullptr) {

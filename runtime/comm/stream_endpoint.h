@@ -31,6 +31,7 @@ class StreamEndpoint final : public Endpoint {
   bool established() const override { return established_; }
   std::string_view peer_identity() const override { return peer_identity_; }
   const Status& status() const override { return status_; }
+  bool peer_left() const override { return peer_left_; }
   void Send(Transfer& transfer) override;
   void Recv(Transfer& transfer) override;
   void Cancel(Transfer& transfer) override;
@@ -95,6 +96,7 @@ class StreamEndpoint final : public Endpoint {
   const StreamTraits traits_;
   Status status_;
   bool established_ = false;
+  bool peer_left_ = false;
   std::string peer_identity_;
   uint64_t arrivals_ = 0;
   uint32_t next_id_ = 1;

@@ -59,6 +59,9 @@ class Endpoint {
   // vanished, DATA_LOSS where it broke the protocol, UNAUTHENTICATED where it was refused.
   virtual const Status& status() const = 0;
 
+  // True where the connection ended because the peer said goodbye, and did not vanish.
+  virtual bool peer_left() const = 0;
+
   // Starts a transfer. Every failure comes through `done`, perhaps before the call returns. On a
   // failed endpoint that is at once, with status().
   virtual void Send(Transfer& transfer) = 0;

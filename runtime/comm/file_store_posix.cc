@@ -1,0 +1,121 @@
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "runtime/base/file.h"
+#include "runtime/comm/store.h"
+#include "runtime/comm/store_values.h"
+#include "runtime/comm/wake_event.h"
+
+namespace hr::comm {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause(1), kLastPause(20);
+
+// A file name that says the key: letters, digits, '-' and '_' as they are, else %XX.
+std::string FileNameOf(std::string_view key) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string name = "k.";
+  for (unsigned char c : key) {
+    if (std::isalnum(c) || c == '-' || c == '_') {
+      name.push_back(static_cast<char>(c));
+    } else {
+      name += {'%', kHex[c >> 4], kHex[c & 15]};
+    }
+  }
+  return name;
+}
+
+class FileStore final : public Store {
+ public:
+  explicit FileStore(std::string directory) : directory_(std::move(directory)) {}
+
+  Status Set(std::string_view key, std::string_view value, const CallLimits&) override {
+    HR_RETURN_IF_ERROR(CheckName(key, value));
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    return Write(key, value);
+  }
+  Result<std::optional<std::string>> TryGet(std::string_view key, const CallLimits&) override {
+    HR_RETURN_IF_ERROR(CheckName(key, ""));
+    return Look(key);
+  }
+  Result<std::string> Get(std::string_view key, const CallLimits& limits) override {
+    HR_RETURN_IF_ERROR(CheckName(key, ""));
+    for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
+      HR_ASSIGN_OR_RETURN(std::optional<std::string> value, Look(key));
+      if (value.has_value()) return *std::move(value);
+      if (Status status = limits.Check(); !status.ok()) {
+        return std::move(status).WithContext(Cat("waiting for key '", key, "'"));
+      }
+      std::this_thread::sleep_for(pause);
+    }
+  }
+  Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits&) override {
+    HR_RETURN_IF_ERROR(CheckName(key, ""));
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
+    HR_ASSIGN_OR_RETURN(const int64_t sum, AddToValue(key, held, delta));
+    HR_RETURN_IF_ERROR(Write(key, Cat(sum)));
+    return sum;
+  }
+  Result<std::string> CompareAndSwap(std::string_view key,
+                                     std::optional<std::string_view> expected,
+                                     std::string_view desired, const CallLimits&) override {
+    HR_RETURN_IF_ERROR(CheckName(key, desired));
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
+    if (held != expected) return held.value_or("");
+    HR_RETURN_IF_ERROR(Write(key, desired));
+    return std::string(desired);
+  }
+  Status Delete(std::string_view key, const CallLimits&) override {
+    HR_RETURN_IF_ERROR(CheckName(key, ""));
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    const std::string path = PathOf(key);
+    return FileExists(path) ? RemoveFile(path) : Status();
+  }
+  std::string Describe() const override { return Cat("file store ", directory_); }
+
+ private:
+  static Status CheckName(std::string_view key, std::string_view value) {
+    HR_RETURN_IF_ERROR(CheckEntry(key, value));
+    if (FileNameOf(key).size() <= 255) return {};
+    return InvalidArgument("key '", key, "' is too long for a file name");
+  }
+  std::string PathOf(std::string_view key) const { return JoinPath(directory_, FileNameOf(key)); }
+
+  // Held until the descriptor is closed, also by the death of the process.
+  Result<Descriptor> Lock() const {
+    const std::string path = JoinPath(directory_, "lock");
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!file.valid() || ::flock(file.get(), LOCK_EX) != 0) {
+      return Unavailable("cannot lock ", path, ": ", std::strerror(errno));
+    }
+    return file;
+  }
+  Result<std::optional<std::string>> Look(std::string_view key) const {
+    const std::string path = PathOf(key);
+    if (!FileExists(path)) return std::optional<std::string>();
+    Result<std::string> value = ReadFile(path);
+    if (value.ok()) return std::optional<std::string>(std::move(value).value());
+    if (!FileExists(path)) return std::optional<std::string>();  // deleted meanwhile
+    return std::move(value).status();
+  }
+  Status Write(std::string_view key, std::string_view value) const {
+    return WriteFileAtomically(PathOf(key), AsBytes(value));
+  }
+
+  const std::string directory_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> CreateFileStore(const std::string& directory) {
+  HR_RETURN_IF_ERROR(MakeDirectories(directory));
+  return std::make_unique<FileStore>(directory);
+}
+
+}  // namespace hr::comm

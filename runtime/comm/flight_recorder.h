@@ -1,0 +1,39 @@
+// Remembers the last operations of a group, for the people who ask why it stopped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/comm/call.h"
+
+namespace hr::comm {
+
+class FlightRecorder {
+ public:
+  enum class State : uint8_t { kRunning, kDone, kFailed };
+  struct Record {
+    uint64_t number = 0;  // counts the operations of all sub-groups on these connections
+    uint16_t channel = 0;
+    uint64_t sequence = 0;
+    uint64_t label = 0;
+    Call call;
+    State state = State::kRunning;
+    int64_t posted_nanos = 0;  // on SystemClock()
+    int64_t ended_nanos = 0;
+  };
+  static constexpr size_t kCapacity = 2000;
+
+  // Not thread-safe. Returns the record's number.
+  uint64_t Post(uint16_t channel, uint64_t sequence, uint64_t label, const Call& call);
+  void End(uint64_t number, bool ok);
+  // The latest record with this label, or null.
+  const Record* Find(uint16_t channel, uint64_t label) const;
+  // A JSON array, oldest first.
+  std::string Json() const;
+
+ private:
+  std::vector<Record> records_;  // a ring, by number
+  uint64_t next_ = 0;
+};
+
+}  // namespace hr::comm

@@ -1,0 +1,155 @@
+#include "runtime/comm/group.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/base/json_writer.h"
+
+namespace hr::comm {
+namespace {
+
+constexpr size_t kMaxPlanned = 64;
+constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
+// Channels are 16 bits of a tag, and the last one is the mesh's own.
+constexpr int kMaxChannel = 0xfffe;
+
+bool SamePlan(const Call& a, const Call& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.count == b.count &&
+         a.reduce_op == b.reduce_op && a.peer == b.peer;
+}
+
+// Notices a second thread.
+class PostingScope {
+ public:
+  explicit PostingScope(std::atomic<bool>& posting)
+      : posting_(posting), alone_(!posting.exchange(true, std::memory_order_acquire)) {}
+  ~PostingScope() {
+    if (alone_) posting_.store(false, std::memory_order_release);
+  }
+  bool alone() const { return alone_; }
+
+ private:
+  std::atomic<bool>& posting_;
+  const bool alone_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLimits& limits) {
+  if (options.planner == nullptr) return InvalidArgument("a group needs a planner");
+  if (options.allocator == nullptr) options.allocator = &SystemAllocator();
+  HR_ASSIGN_OR_RETURN(auto mesh, Mesh::Form(options.mesh, limits));
+  auto shared = std::make_shared<Shared>(std::move(options));
+  shared->mesh = std::move(mesh);
+  const int rank = shared->options.mesh.rank;
+  std::vector<int> ranks(shared->options.mesh.size);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return std::shared_ptr<Group>(new Group(std::move(shared), std::move(ranks), rank, 0));
+}
+
+Group::Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel)
+    : shared_(std::move(shared)),
+      mesh_(shared_->mesh),
+      ranks_(std::make_shared<const std::vector<int>>(std::move(ranks))),
+      rank_(rank),
+      channel_(channel) {}
+
+Group::~Group() = default;
+
+Result<std::shared_ptr<const Schedule>> Group::ScheduleFor(const Call& call) {
+  for (const Planned& planned : planned_) {
+    if (SamePlan(planned.call, call)) return planned.schedule;
+  }
+  const GroupOptions& options = shared_->options;
+  const std::string_view pinned = call.point_to_point() ? "" : options.algorithm;
+  HR_ASSIGN_OR_RETURN(Schedule schedule,
+                      options.planner->Plan(call, rank_, size(), options.cost, pinned));
+  Planned planned = {call, std::make_shared<const Schedule>(std::move(schedule))};
+  if (planned_.size() < kMaxPlanned) {
+    planned_.push_back(planned);
+  } else {
+    planned_[next_planned_++ % kMaxPlanned] = planned;
+  }
+  return planned.schedule;
+}
+
+// Messages meet by channel and sequence, those of send and recv by channel and the caller's tag.
+uint64_t Group::NextTag(const Call& call) {
+  const uint64_t channel = static_cast<uint64_t>(channel_) << 48;
+  if (call.point_to_point()) return channel | kPointToPoint | call.tag;
+  return channel | (sequence_++ & (kPointToPoint - 1));
+}
+
+Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
+  HR_RETURN_IF_ERROR(call.Check(rank_, size()));
+  if ((input == nullptr && call.InputCount(rank_, size()) > 0) ||
+      (output == nullptr && call.OutputCount(rank_, size()) > 0)) {
+    return InvalidArgument(call.Text(), ": expected a buffer, got null");
+  }
+  PostingScope scope(posting_);
+  if (!scope.alone()) {
+    return FailedPrecondition(call.Text(),
+                              ": another thread is posting to this group; split off a sub-group "
+                              "for each thread");
+  }
+  auto work = std::make_shared<Work>();
+  HR_ASSIGN_OR_RETURN(work->schedule_, ScheduleFor(call));
+  if (work->schedule_->scratch_bytes > 0) {
+    HR_ASSIGN_OR_RETURN(work->scratch_, Block::Create(*shared_->options.allocator,
+                                                      work->schedule_->scratch_bytes));
+  }
+  work->mesh_ = mesh_;
+  work->call_ = call;
+  work->ranks_ = ranks_;
+  work->input_ = static_cast<const std::byte*>(input);
+  work->output_ = static_cast<std::byte*>(output);
+  work->channel_ = channel_;
+  work->tag_ = NextTag(call);
+  work->label_ = call.Label(epoch());
+  work->parts_ = std::vector<Work::Part>(work->schedule_->transfers);
+  HR_RETURN_IF_ERROR(mesh_->Start(work));
+  return work;
+}
+
+Status Group::Run(const Call& call, const void* input, void* output, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(WorkRef work, Post(call, input, output));
+  return work->Wait(limits);
+}
+
+Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits& limits) {
+  const int32_t mine[3] = {color, key, shared_->last_channel.load()};
+  std::vector<int32_t> all(3 * ranks_->size());
+  HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllGather, .dtype = DType::kInt32, .count = 3}, mine,
+                         all.data(), limits));
+  // Groups of one split have no rank in common, so they can share a channel; it has to be one that
+  // none of their ranks has used.
+  int32_t channel = 0;
+  std::vector<int> members;
+  for (int rank = 0; rank < size(); ++rank) {
+    channel = std::max(channel, all[3 * rank + 2] + 1);
+    if (color >= 0 && all[3 * rank] == color) members.push_back(rank);
+  }
+  if (channel > kMaxChannel) {
+    return ResourceExhausted("a group can be split ", kMaxChannel, " times; create a new group");
+  }
+  shared_->last_channel = channel;
+  if (members.empty()) return std::shared_ptr<Group>();
+  std::stable_sort(members.begin(), members.end(),
+                   [&](int a, int b) { return all[3 * a + 1] < all[3 * b + 1]; });
+  const int rank = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
+  for (int& member : members) member = (*ranks_)[member];
+  return std::shared_ptr<Group>(
+      new Group(shared_, std::move(members), rank, static_cast<uint16_t>(channel)));
+}
+
+std::string Group::Describe() const {
+  JsonWriter json;
+  json.BeginObject();
+  json.Field("name", mesh_->options().name).Field("rank", rank_).Field("size", size());
+  json.Field("epoch", epoch()).Key("transports").BeginArray();
+  for (int rank : *ranks_) json.Value(mesh_->TransportOf(rank));
+  json.EndArray().EndObject();
+  return json.Take();
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,93 @@
+// A set of processes that communicate.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/mesh.h"
+#include "runtime/comm/schedule.h"
+#include "runtime/comm/work.h"
+
+namespace hr::comm {
+
+struct GroupOptions {
+  MeshOptions mesh;
+  const Planner* planner = nullptr;  // outlives the group
+  CostModel cost;                    // the same on all ranks
+  std::string algorithm;             // pins the algorithm of collectives; empty: the cheapest
+  Allocator* allocator = nullptr;    // for scratch memory; null: the system's
+};
+
+// All ranks post the same operations in the same order. One thread at a time posts; a second one
+// that posts meanwhile gets FAILED_PRECONDITION (give each thread a sub-group). Works may be waited
+// for by any thread.
+class Group {
+ public:
+  // Returns when all ranks are connected to each other.
+  static Result<std::shared_ptr<Group>> Create(GroupOptions options, const CallLimits& limits);
+  // Ends what is in flight with CANCELLED and says goodbye, unless sub-groups still live.
+  ~Group();
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(ranks_->size()); }
+  uint64_t epoch() const { return mesh_->options().epoch; }
+  // OK, or why the group has ended: the same code and cause on all ranks.
+  Status status() const { return mesh_->status(); }
+
+  // Starts an operation. `input` and `output` have the sizes that Call::InputCount and OutputCount
+  // say, and stay where they are until the work is done. They may be the same where both have the
+  // same size; of a gather the input may be its block of the output, of a scatter the output its
+  // block of the input.
+  Result<WorkRef> Post(const Call& call, const void* input, void* output);
+  // Posts and waits.
+  Status Run(const Call& call, const void* input, void* output, const CallLimits& limits);
+
+  // Sub-groups of the ranks with the same `color`, ordered by `key`, then by rank. A rank with a
+  // negative color gets null. To be called by all ranks of this group.
+  Result<std::shared_ptr<Group>> Split(int color, int key, const CallLimits& limits);
+
+  // Ends the group, and all that share its connections, on all ranks.
+  void Abort(std::string cause) { mesh_->Abort(Code::kAborted, std::move(cause)); }
+  // JSON: rank, size, epoch, and the transport to each rank.
+  std::string Describe() const;
+  // JSON: the last operations. See FlightRecorder.
+  std::string Dump() const { return mesh_->RecorderJson(); }
+  // How `call` would be done, and what it would cost; one line an algorithm, the chosen one first.
+  std::string Explain(const Call& call) const {
+    return shared_->options.planner->Explain(call, size(), shared_->options.cost);
+  }
+
+ private:
+  // What a group has in common with its sub-groups.
+  struct Shared {
+    explicit Shared(GroupOptions given) : options(std::move(given)) {}
+    ~Shared() {
+      if (mesh != nullptr) mesh->Close();
+    }
+    const GroupOptions options;
+    std::shared_ptr<Mesh> mesh;
+    std::atomic<int32_t> last_channel{0};
+  };
+  struct Planned {
+    Call call;
+    std::shared_ptr<const Schedule> schedule;
+  };
+
+  Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
+  Result<std::shared_ptr<const Schedule>> ScheduleFor(const Call& call);
+  uint64_t NextTag(const Call& call);
+
+  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<Mesh> mesh_;
+  std::shared_ptr<const std::vector<int>> ranks_;
+  const int rank_;
+  const uint16_t channel_;
+  std::atomic<bool> posting_{false};
+  uint64_t sequence_ = 0;
+  std::vector<Planned> planned_;  // the latest, bounded
+  size_t next_planned_ = 0;
+};
+
+}  // namespace hr::comm

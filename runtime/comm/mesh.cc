@@ -1,0 +1,144 @@
+#include "runtime/comm/mesh.h"
+
+#include <algorithm>
+
+#include "runtime/base/file.h"
+
+namespace hr::comm {
+
+Mesh::~Mesh() {
+  Close();
+  Unpublish();
+}
+
+Status Mesh::status() {
+  Reactor::Guard guard(*reactor_);
+  return status_.Clone();
+}
+
+std::string Mesh::RecorderJson() {
+  Reactor::Guard guard(*reactor_);
+  return recorder_.Json();
+}
+
+std::string Mesh::TransportOf(int rank) const {
+  const Transport* transport = peers_[rank].transport;
+  return transport == nullptr ? "self" : std::string(transport->name());
+}
+
+Status Mesh::Start(const WorkRef& work) {
+  {
+    Reactor::Guard guard(*reactor_);
+    if (!status_.ok()) return status_.Clone();
+    if (closed_) return FailedPrecondition("group '", options_.name, "' is closed");
+    work->record_ =
+        recorder_.Post(work->channel_, work->tag_ & 0x7fffffffffff, work->label_, work->call_);
+    active_.push_back(work);
+    // Held back while it starts, so that transfers that end at once do not enter it in the list.
+    work->ready_ = true;
+    const bool finished = work->Run();
+    work->ready_ = false;
+    if (finished) Finish(*work, {});
+  }
+  Deliver();
+  return {};
+}
+
+void Mesh::Ready(Work& work) {
+  if (std::exchange(work.ready_, true)) return;
+  ready_.push_back(&work);
+}
+
+bool Mesh::Advance() {
+  bool any = !ready_.empty() || !heard_.empty();
+  while (!heard_.empty()) {
+    const int rank = heard_.back();
+    heard_.pop_back();
+    Peer& peer = peers_[rank];
+    if (!peer.control.status.ok()) {
+      OnPeerFailed(rank, peer.control.status);
+      continue;
+    }
+    const std::string text(AsText({peer.control_text, peer.control.received}));
+    ListenTo(peer);
+    OnControl(rank, text);
+  }
+  for (size_t i = 0; i < ready_.size(); ++i) {
+    Work& work = *ready_[i];
+    if (work.done()) continue;  // ended by a verdict
+    const bool finished = work.Run();
+    work.ready_ = false;
+    if (finished) Finish(work, {});
+  }
+  ready_.clear();
+  if (!control_messages_.empty()) {
+    control_messages_.remove_if([](const ControlMessage& message) { return message.sent; });
+  }
+  return any;
+}
+
+void Mesh::Finish(Work& work, Status status) {
+  recorder_.End(work.record_, status.ok());
+  auto found = std::find_if(active_.begin(), active_.end(),
+                            [&](const WorkRef& active) { return active.get() == &work; });
+  WorkRef ended = std::move(*found);
+  *found = std::move(active_.back());
+  active_.pop_back();
+  work.status_ = std::move(status);
+  if (!work.callbacks_.empty()) {
+    std::lock_guard lock(ended_mutex_);
+    ended_.push_back(ended);
+    any_ended_.store(true, std::memory_order_release);
+  }
+  work.done_.store(true, std::memory_order_release);
+  reactor_->NoteCompletion();
+}
+
+// Takes back the memory that the transports still use for `work`.
+void Mesh::EndTransfers(Work& work) {
+  for (uint32_t i = 0; i < work.started_; ++i) {
+    Work::Part& part = work.parts_[i];
+    if (!part.complete) peers_[part.peer].endpoint->Cancel(part);
+  }
+}
+
+void Mesh::Deliver() {
+  if (!any_ended_.load(std::memory_order_acquire)) return;
+  std::vector<WorkRef> ended;
+  {
+    std::lock_guard lock(ended_mutex_);
+    ended.swap(ended_);
+    any_ended_ = false;
+  }
+  for (const WorkRef& work : ended) {
+    for (auto& callback : std::exchange(work->callbacks_, {})) callback(work->status_);
+  }
+}
+
+void Mesh::Close() {
+  if (reactor_ == nullptr) return;
+  const int64_t give_up = SystemClock().NowNanos() + 1'000'000'000;
+  {
+    Reactor::Guard guard(*reactor_);
+    if (std::exchange(closed_, true)) return;
+    EndAll(Cancelled("group '", options_.name, "' was closed"));
+    for (Peer& peer : peers_) {
+      if (peer.endpoint != nullptr) {
+        peer.endpoint->Close(Cat("rank ", options_.rank, " closed group '", options_.name, "'"));
+      }
+    }
+  }
+  Deliver();
+  // What was sent goes out, unless a peer does not take it.
+  auto flushed = [this] {
+    Reactor::Guard guard(*reactor_);
+    return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+      return peer.endpoint == nullptr || peer.endpoint->flushed();
+    });
+  };
+  while (!flushed() && SystemClock().NowNanos() < give_up) reactor_->Turn();
+  reactor_->LeavePoller();
+  Unpublish();
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,140 @@
+// The connections of a group: one endpoint to every other rank, the operations in flight over them,
+// and the watch over the peers. Sub-groups share the mesh of the group they were split from, each
+// with a channel of its own.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/arbiter.h"
+#include "runtime/comm/flight_recorder.h"
+#include "runtime/comm/poller.h"
+#include "runtime/comm/reactor.h"
+#include "runtime/comm/work.h"
+
+namespace hr::comm {
+
+using TransportFactory = std::function<Result<std::unique_ptr<Transport>>(std::string identity)>;
+
+struct MeshOptions {
+  std::string name = "world";  // of the group, in the store and in messages
+  int rank = 0;
+  int size = 1;
+  uint64_t epoch = 0;
+  Store* store = nullptr;                   // outlives the mesh
+  Poller* poller = nullptr;                 // outlives the mesh
+  std::vector<TransportFactory> transports;  // the first that reaches a peer connects to it
+  // A peer from which nothing came for so long is taken for dead.
+  int64_t silence_nanos = 10'000'000'000;
+  // Where more ranks run on this host than it has cores, waiting threads sleep sooner.
+  int64_t spin_nanos = 50'000;
+};
+
+class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mesh> {
+ public:
+  // Meets the other ranks through the store, within `limits`. ALREADY_EXISTS where another process
+  // has this rank.
+  static Result<std::shared_ptr<Mesh>> Form(MeshOptions options, const CallLimits& limits);
+  ~Mesh() override;
+
+  const MeshOptions& options() const { return options_; }
+  // OK, or the verdict that ended the group.
+  Status status();
+  // Starts `work`, which has not been used before.
+  Status Start(const WorkRef& work);
+  // Ends the group for all ranks. Does not wait.
+  void Abort(Code code, std::string cause);
+  // Says goodbye to all peers; what is in flight ends with CANCELLED.
+  void Close();
+  std::string RecorderJson();
+  // The transport that connects to each rank, by name.
+  std::string TransportOf(int rank) const;
+
+ private:
+  friend class Work;
+  static constexpr uint64_t kControlTag = ~uint64_t{0};
+  static constexpr size_t kControlBytes = 2048;
+
+  // A rank of the mesh, other than this one.
+  struct Peer {
+    std::unique_ptr<Endpoint> endpoint;
+    Transport* transport = nullptr;
+    Transfer control;  // always posted, so that what a peer has to say is heard
+    std::byte control_text[kControlBytes];
+    uint64_t arrivals = 0;  // as last seen
+    int64_t heard_at = 0;
+  };
+  struct ControlMessage {
+    Transfer transfer;
+    std::string text;
+    bool sent = false;
+  };
+
+  explicit Mesh(MeshOptions options) : options_(std::move(options)) {}
+
+  // mesh_form.cc
+  Status Listen();
+  Status Publish(const CallLimits& limits);
+  Status Dial(int rank, const CallLimits& limits);
+  Status Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport);
+  Status CheckDialled();
+  Status MeetAll(const CallLimits& limits);
+  std::string Key(std::string_view what) const;
+  std::string Identity() const;
+  std::string Missing() const;
+  void Unpublish();
+
+  // ReactorClient.
+  bool Advance() override;
+  void Deliver() override;
+  int64_t OnTimer(int64_t now) override;
+
+  // Work. All under the reactor's lock.
+  void OnTransferFailed(Work& work, Work::Part& part);
+  void Ready(Work& work);
+  void Finish(Work& work, Status status);
+  void EndTransfers(Work& work);
+
+  // mesh_watch.cc: peers that fail or disagree.
+  void ListenTo(Peer& peer);
+  void OnControl(int rank, std::string_view text);
+  void OnPeerFailed(int rank, const Status& status);
+  void OnMismatch(Work& work, const Work::Part& part);
+  void AnswerMismatch(int rank, std::string_view question);
+  void BlameMismatch(int rank, std::string_view answer);
+  void SendControl(int rank, std::string text);
+  void Accuse(Verdict accusation);
+  void Convict(const Verdict& verdict, Status status);
+  void EndAll(const Status& status);
+  int64_t Watch(int64_t now);
+  int RankOf(const Peer& peer) const { return static_cast<int>(&peer - peers_.data()); }
+
+  const MeshOptions options_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<Peer> peers_;
+  std::unique_ptr<Arbiter> arbiter_;
+
+  std::vector<WorkRef> active_;
+  std::vector<Work*> ready_;
+  std::vector<int> heard_;  // ranks whose control receive ended
+  std::list<ControlMessage> control_messages_;
+  FlightRecorder recorder_;
+  std::optional<Verdict> accusation_;
+  bool accused_ = false;
+  Status status_;
+  bool closed_ = false;
+  bool published_ = false;
+  int64_t watched_at_ = 0;
+
+  std::mutex ended_mutex_;
+  std::vector<WorkRef> ended_;  // whose callbacks are due
+  std::atomic<bool> any_ended_{false};
+
+  std::unique_ptr<Reactor> reactor_;  // last: it stops driving before the rest goes
+};
+
+}  // namespace hr::comm

@@ -1,0 +1,19 @@
+// Element-wise reductions on this rank's CPU. bfloat16 and float16 are computed in float and rounded
+// to nearest even. Integers wrap around. Min and max give a NaN where either side is one.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/comm/call.h"
+
+namespace hr::comm {
+
+// out[i] = a[i] op b[i]; `out` may be `a` or `b`. kAverage and kPreMultipliedSum add. The operands'
+// order matters to the bits (NaN payloads), so ranks that must agree pass the same order.
+void Combine(DType dtype, ReduceOp op, const void* a, const void* b, void* out, size_t count);
+// out[i] = a[i] * factor.
+void Multiply(DType dtype, const void* a, double factor, void* out, size_t count);
+// out[i] = a[i] / divisor; integers round towards zero.
+void Divide(DType dtype, const void* a, int divisor, void* out, size_t count);
+
+}  // namespace hr::comm

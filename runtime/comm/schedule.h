@@ -1,0 +1,70 @@
+// A schedule: what one rank does, step by step, to carry out an operation of its group. Algorithms
+// are pure functions from (call, rank, size) to schedules, so they can be printed, costed and tested
+// without any transport; Operation (operation.h) runs them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/call.h"
+
+namespace hr::comm {
+
+enum class Place : uint8_t { kInput, kOutput, kScratch };
+
+// Bytes of one of an operation's three buffers.
+struct Slice {
+  Place place = Place::kOutput;
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+};
+
+struct Step {
+  enum Kind : uint8_t {
+    kSend,      // a, to `peer`
+    kRecv,      // out, from `peer`
+    kAwait,     // transfer number `transfer`, counted in the order of sends and receives
+    kAwaitAll,  // every transfer started so far
+    kCombine,   // out = a op b
+    kMultiply,  // out = a * the call's factor
+    kDivide,    // out = a / ranks
+    kCopy,      // out = a
+  };
+  Kind kind = kAwaitAll;
+  int peer = 0;  // rank in the group
+  uint32_t transfer = 0;
+  Slice a, b, out;
+};
+
+// Sends and receives are started in order and do not wait; between two ranks, the n-th send meets
+// the n-th receive. Ends with all transfers awaited.
+struct Schedule {
+  std::string algorithm;
+  std::vector<Step> steps;
+  uint32_t transfers = 0;
+  uint64_t scratch_bytes = 0;
+};
+
+// What a group's connections cost, in seconds: agreed by all its ranks, since their choices of
+// algorithms must be the same.
+struct CostModel {
+  double latency = 5e-6;     // of one message
+  double per_byte = 2e-10;   // sent
+  double per_reduced_byte = 1e-10;
+  uint64_t slice_bytes = 256 << 10;  // of messages that are passed on while they come; not 0
+};
+
+// Chooses algorithms. Thread-safe.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  // `call` has passed its Check(). `pinned` names an algorithm, or is empty for the cheapest.
+  virtual Result<Schedule> Plan(const Call& call, int rank, int size, const CostModel& cost,
+                                std::string_view pinned) const = 0;
+  // One line an algorithm: its name and what it would cost; the chosen one first.
+  virtual std::string Explain(const Call& call, int size, const CostModel& cost) const = 0;
+};
+
+}  // namespace hr::comm

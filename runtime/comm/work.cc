@@ -1,0 +1,114 @@
+#include "runtime/comm/work.h"
+
+#include <cstring>
+
+#include "runtime/comm/mesh.h"
+#include "runtime/comm/reduce.h"
+
+namespace hr::comm {
+
+Status Work::Wait(const CallLimits& limits) {
+  if (!done()) HR_RETURN_IF_ERROR(mesh_->reactor_->Wait(done_, limits));
+  return status_.Clone();
+}
+
+void Work::OnDone(std::function<void(const Status&)> callback) {
+  {
+    Reactor::Guard guard(*mesh_->reactor_);
+    if (!done()) return callbacks_.push_back(std::move(callback));
+  }
+  callback(status_);
+}
+
+void Work::Cancel() {
+  {
+    Reactor::Guard guard(*mesh_->reactor_);
+    if (done()) return;
+    if (call_.kind == OpKind::kRecv) {
+      mesh_->EndTransfers(*this);
+      mesh_->Finish(*this, Cancelled(call_.Text(), " was cancelled"));
+    } else {
+      mesh_->Accuse({.culprit = mesh_->options_.rank,
+                     .code = Code::kCancelled,
+                     .cause = Cat("it cancelled ", call_.Text())});
+    }
+  }
+  mesh_->Deliver();
+}
+
+std::byte* Work::At(const Slice& slice) const {
+  switch (slice.place) {
+    case Place::kInput: return const_cast<std::byte*>(input_) + slice.begin;
+    case Place::kOutput: return output_ + slice.begin;
+    case Place::kScratch: return scratch_.begin() + slice.begin;
+  }
+  return nullptr;
+}
+
+bool Work::Awaits(const Step& step) const {
+  if (step.kind == Step::kAwaitAll) return pending_ > 0;
+  return step.kind == Step::kAwait && !parts_[step.transfer].complete;
+}
+
+// Goes on to where a transfer has to be awaited. True at the end.
+bool Work::Run() {
+  while (next_step_ < schedule_->steps.size()) {
+    const Step& step = schedule_->steps[next_step_];
+    if (Awaits(step)) return false;
+    ++next_step_;
+    if (step.kind == Step::kSend || step.kind == Step::kRecv) {
+      StartTransfer(step);
+    } else {
+      Compute(step);
+    }
+  }
+  return true;
+}
+
+void Work::StartTransfer(const Step& step) {
+  Part& part = parts_[started_++];
+  const bool sends = step.kind == Step::kSend;
+  const Slice& slice = sends ? step.a : step.out;
+  part.data = At(slice);
+  part.bytes = slice.bytes;
+  part.tag = tag_;
+  part.label = label_;
+  part.owner = this;
+  part.done = OnTransferDone;
+  part.peer = (*ranks_)[step.peer];
+  part.sends = sends;
+  ++pending_;
+  Endpoint& endpoint = *mesh_->peers_[part.peer].endpoint;
+  sends ? endpoint.Send(part) : endpoint.Recv(part);
+}
+
+void Work::Compute(const Step& step) {
+  const size_t width = DTypeSize(call_.dtype);
+  const size_t count = step.out.bytes / width;
+  switch (step.kind) {
+    case Step::kCombine:
+      return Combine(call_.dtype, call_.reduce_op, At(step.a), At(step.b), At(step.out), count);
+    case Step::kMultiply:
+      return Multiply(call_.dtype, At(step.a), call_.factor, At(step.out), count);
+    case Step::kDivide:
+      return Divide(call_.dtype, At(step.a), static_cast<int>(ranks_->size()), At(step.out), count);
+    case Step::kCopy:
+      if (At(step.a) != At(step.out)) std::memmove(At(step.out), At(step.a), step.out.bytes);
+      return;
+    default: return;
+  }
+}
+
+void Work::OnTransferDone(Transfer& transfer) {
+  auto& part = static_cast<Part&>(transfer);
+  Work& work = *static_cast<Work*>(transfer.owner);
+  // A part that failed is never complete: its work ends by a verdict.
+  if (!part.status.ok() || (!part.sends && part.label != work.label_)) {
+    return work.mesh_->OnTransferFailed(work, part);
+  }
+  part.complete = true;
+  --work.pending_;
+  work.mesh_->Ready(work);
+}
+
+}  // namespace hr::comm

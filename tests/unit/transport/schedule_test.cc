@@ -1,0 +1,282 @@
+// Every algorithm against the definition of its operation, on simulated ranks: transfers end in random
+// order and read or write memory as late as they may, so a schedule that reuses a buffer too early or
+// waits in a circle is found.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <random>
+
+#include "runtime/comm/reduce.h"
+#include "runtime/comm/schedule.h"
+#include "transport/collective/planner.h"
+
+namespace hr::comm {
+namespace {
+
+struct Rank {
+  Schedule schedule;
+  std::vector<std::byte> input, output, scratch;
+  std::byte* in = nullptr;
+  std::byte* out = nullptr;
+  size_t next = 0;
+  uint32_t started = 0;
+  std::vector<bool> ended;
+
+  std::byte* At(const Slice& s) {
+    return (s.place == Place::kInput    ? in
+            : s.place == Place::kOutput ? out
+                                        : scratch.data()) +
+           s.begin;
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const Call& call, int size, std::string_view algorithm, bool in_place, unsigned seed,
+             const CostModel& cost = {})
+      : call_(call), size_(size), random_(seed), ranks_(size) {
+    auto planner = CreatePlanner();
+    for (int r = 0; r < size; ++r) {
+      Rank& rank = ranks_[r];
+      rank.schedule = std::move(planner->Plan(call, r, size, cost, algorithm)).value();
+      const size_t width = DTypeSize(call.dtype);
+      rank.input.resize(call.InputCount(r, size) * width + 1);
+      rank.output.resize(std::max(call.InputCount(r, size), call.OutputCount(r, size)) * width + 1);
+      rank.scratch.resize(rank.schedule.scratch_bytes + 1);
+      rank.ended.resize(rank.schedule.transfers);
+      rank.in = in_place ? rank.output.data() : rank.input.data();
+      rank.out = rank.output.data();
+    }
+  }
+
+  float* input(int rank) { return reinterpret_cast<float*>(ranks_[rank].in); }
+  float* output(int rank) { return reinterpret_cast<float*>(ranks_[rank].out); }
+  size_t InputCount(int rank) const { return call_.InputCount(rank, size_); }
+
+  // False where the ranks wait for each other for ever.
+  bool Run() {
+    std::vector<int> able;
+    for (;;) {
+      able.clear();
+      for (int r = 0; r < size_; ++r) {
+        if (CanStep(ranks_[r])) able.push_back(r);
+      }
+      std::vector<Pair*> matched;
+      for (auto& [ranks, pair] : pairs_) {
+        if (!pair.sends.empty() && !pair.receives.empty()) matched.push_back(&pair);
+      }
+      const size_t choices = able.size() + matched.size();
+      if (choices == 0) break;
+      const size_t choice = random_() % choices;
+      choice < able.size() ? StepOne(able[choice]) : Move(*matched[choice - able.size()]);
+    }
+    for (Rank& rank : ranks_) {
+      if (rank.next < rank.schedule.steps.size()) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Side { int rank; uint32_t transfer; Slice slice; };
+  struct Pair { std::deque<Side> sends, receives; };
+
+  bool CanStep(const Rank& rank) const {
+    if (rank.next == rank.schedule.steps.size()) return false;
+    const Step& step = rank.schedule.steps[rank.next];
+    if (step.kind == Step::kAwait) return rank.ended[step.transfer];
+    if (step.kind != Step::kAwaitAll) return true;
+    for (uint32_t i = 0; i < rank.started; ++i) {
+      if (!rank.ended[i]) return false;
+    }
+    return true;
+  }
+
+  void StepOne(int r) {
+    Rank& rank = ranks_[r];
+    const Step& step = rank.schedule.steps[rank.next++];
+    const size_t count = step.out.bytes / DTypeSize(call_.dtype);
+    switch (step.kind) {
+      case Step::kSend:
+        pairs_[{r, step.peer}].sends.push_back({r, rank.started++, step.a});
+        return;
+      case Step::kRecv:
+        pairs_[{step.peer, r}].receives.push_back({r, rank.started++, step.out});
+        return;
+      case Step::kCombine:
+        Combine(call_.dtype, call_.reduce_op, rank.At(step.a), rank.At(step.b), rank.At(step.out),
+                count);
+        return;
+      case Step::kMultiply:
+        Multiply(call_.dtype, rank.At(step.a), call_.factor, rank.At(step.out), count);
+        return;
+      case Step::kDivide:
+        Divide(call_.dtype, rank.At(step.a), size_, rank.At(step.out), count);
+        return;
+      case Step::kCopy: std::memmove(rank.At(step.out), rank.At(step.a), step.out.bytes); return;
+      default: return;
+    }
+  }
+
+  void Move(Pair& pair) {
+    const Side from = pair.sends.front(), to = pair.receives.front();
+    pair.sends.pop_front();
+    pair.receives.pop_front();
+    ASSERT_EQ(from.slice.bytes, to.slice.bytes);
+    if (from.slice.bytes > 0) {
+      std::memcpy(ranks_[to.rank].At(to.slice), ranks_[from.rank].At(from.slice), from.slice.bytes);
+    }
+    ranks_[from.rank].ended[from.transfer] = true;
+    ranks_[to.rank].ended[to.transfer] = true;
+  }
+
+  const Call call_;
+  const int size_;
+  std::mt19937 random_;
+  std::vector<Rank> ranks_;
+  std::map<std::pair<int, int>, Pair> pairs_;
+};
+
+// Small whole numbers, so that sums are exact in any order.
+float Value(int rank, uint64_t i) { return static_cast<float>((rank * 7 + i * 3) % 11 + 1); }
+
+float Expected(const Call& call, int size, int rank, uint64_t i) {
+  auto reduced = [&](uint64_t at) {
+    float sum = 0, product = 1, min = 1e9, max = -1e9;
+    for (int r = 0; r < size; ++r) {
+      const float v = Value(r, at);
+      sum += v, product *= v, min = std::min(min, v), max = std::max(max, v);
+    }
+    switch (call.reduce_op) {
+      case ReduceOp::kSum: return sum;
+      case ReduceOp::kProduct: return product;
+      case ReduceOp::kMin: return min;
+      case ReduceOp::kMax: return max;
+      case ReduceOp::kAverage: return sum / static_cast<float>(size);
+      case ReduceOp::kPreMultipliedSum: return sum * 0.5f;
+    }
+    return 0.0f;
+  };
+  const int block = static_cast<int>(call.count == 0 ? 0 : i / call.count);
+  const uint64_t within = call.count == 0 ? 0 : i % call.count;
+  switch (call.kind) {
+    case OpKind::kBroadcast: return Value(call.peer, i);
+    case OpKind::kReduce:
+    case OpKind::kAllReduce: return reduced(i);
+    case OpKind::kReduceScatter: return reduced(rank * call.count + i);
+    case OpKind::kGather:
+    case OpKind::kAllGather: return Value(block, within);
+    case OpKind::kScatter: return Value(call.peer, rank * call.count + i);
+    case OpKind::kAllToAll: return Value(block, rank * call.count + within);
+    default: return 0;
+  }
+}
+
+void CheckCall(Call call, int size, std::string_view algorithm, bool in_place, unsigned seed,
+               const CostModel& cost = {}) {
+  call.factor = 0.5;
+  Simulation simulation(call, size, algorithm, in_place, seed, cost);
+  for (int r = 0; r < size; ++r) {
+    for (uint64_t i = 0; i < simulation.InputCount(r); ++i) simulation.input(r)[i] = Value(r, i);
+  }
+  const std::string what = Cat(call.Text(), " ", algorithm, " size ", size, " in place ", in_place);
+  ASSERT_TRUE(simulation.Run()) << what << ": the ranks wait for each other";
+  for (int r = 0; r < size; ++r) {
+    for (uint64_t i = 0; i < call.OutputCount(r, size); ++i) {
+      const float expected = Expected(call, size, r, i);
+      ASSERT_EQ(simulation.output(r)[i], expected) << what << " rank " << r << " element " << i;
+    }
+  }
+}
+
+struct Case {
+  OpKind kind;
+  const char* algorithm;
+  bool in_place;
+};
+constexpr Case kCases[] = {
+    {OpKind::kBarrier, "dissemination", false},   {OpKind::kBroadcast, "binomial", false},
+    {OpKind::kBroadcast, "binomial", true},       {OpKind::kBroadcast, "chain", true},
+    {OpKind::kBroadcast, "chain", false},         {OpKind::kReduce, "binomial", false},
+    {OpKind::kReduce, "binomial", true},          {OpKind::kAllReduce, "recursive_doubling", false},
+    {OpKind::kAllReduce, "recursive_doubling", true}, {OpKind::kAllReduce, "ring", false},
+    {OpKind::kAllReduce, "ring", true},           {OpKind::kGather, "star", false},
+    {OpKind::kAllGather, "ring", false},          {OpKind::kScatter, "star", false},
+    {OpKind::kReduceScatter, "ring", false},      {OpKind::kAllToAll, "pairwise", false},
+};
+
+TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
+  unsigned seed = 1;
+  for (const Case& c : kCases) {
+    for (int size : {1, 2, 3, 4, 5, 7, 8}) {
+      for (uint64_t count : {0, 1, 2, 5, 64, 1000}) {
+        for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum,
+                            ReduceOp::kMin, ReduceOp::kMax}) {
+          const Call call = {.kind = c.kind, .dtype = DType::kFloat32, .count = count,
+                             .reduce_op = op, .peer = size / 2};
+          CheckCall(call, size, c.algorithm, c.in_place, ++seed);
+          if (HasFatalFailure()) return;
+          if (!call.reduces()) break;
+        }
+      }
+    }
+  }
+}
+
+TEST(Schedules, SlicedTransfersInManyOrders) {
+  // Parts of more than one slice, so that windows and slots are used again.
+  for (const Case& c : kCases) {
+    for (int size : {2, 3, 5}) {
+      for (uint64_t count : {47, 400, 1001}) {
+        for (unsigned seed = 0; seed < 20; ++seed) {
+          CheckCall({.kind = c.kind, .dtype = DType::kFloat32, .count = count, .peer = size - 1},
+                    size, c.algorithm, c.in_place, seed, {.slice_bytes = 64});
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(Schedules, AllRanksGetTheSameBits) {
+  for (const char* algorithm : {"recursive_doubling", "ring"}) {
+    for (int size : {2, 3, 4, 6, 7}) {
+      Simulation simulation({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 501}, size,
+                            algorithm, false, 3);
+      std::mt19937 random(5);
+      for (int r = 0; r < size; ++r) {
+        for (int i = 0; i < 501; ++i) {
+          simulation.input(r)[i] = std::ldexp(static_cast<float>(random()), static_cast<int>(random() % 60) - 40);
+          if (i == 500) {  // NaNs whose payload says whose they are
+            const uint32_t nan = 0x7fc00000u + static_cast<uint32_t>(r);
+            std::memcpy(&simulation.input(r)[i], &nan, sizeof nan);
+          }
+        }
+      }
+      ASSERT_TRUE(simulation.Run());
+      for (int r = 1; r < size; ++r) {
+        ASSERT_EQ(std::memcmp(simulation.output(0), simulation.output(r), 501 * sizeof(float)), 0)
+            << algorithm << " " << size;
+      }
+    }
+  }
+}
+
+TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
+  auto schedule = CreatePlanner()->Plan({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4},
+                                        0, 2, {}, "magic");
+  ASSERT_FALSE(schedule.ok());
+  EXPECT_NE(schedule.status().message().find("ring"), std::string_view::npos);
+}
+
+TEST(Schedules, TheCostModelPrefersDoublingForSmallAndRingForLarge) {
+  auto planner = CreatePlanner();
+  Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 1};
+  EXPECT_TRUE(planner->Explain(call, 8, {}).starts_with("recursive_doubling"));
+  call.count = 16 << 20;
+  EXPECT_TRUE(planner->Explain(call, 8, {}).starts_with("ring"));
+}
+
+}  // namespace
+}  // namespace hr::comm

@@ -1,0 +1,108 @@
+// Writes schedules. Each algorithm has a function in a file of its own family.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/comm/schedule.h"
+
+namespace hr::comm {
+
+class ScheduleBuilder {
+ public:
+  ScheduleBuilder(const Call& call, int rank, int size, uint64_t slice_bytes)
+      : call(call), rank(rank), size(size), slice_bytes(slice_bytes) {}
+
+  // Starts a transfer and returns its number, for Await. What is empty is not sent, by either side.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t Send(int peer, Slice a) { return a.bytes == 0 ? kNone : Signal(peer, a); }
+  uint32_t Recv(int peer, Slice out) { return out.bytes == 0 ? kNone : Listen(peer, out); }
+  void Await(uint32_t transfer) {
+    if (transfer != kNone) Add({.kind = Step::kAwait, .transfer = transfer});
+  }
+  // As Send and Recv, for messages that say something by coming.
+  uint32_t Signal(int peer, Slice a = {}) {
+    return Transfer({.kind = Step::kSend, .peer = peer, .a = a});
+  }
+  uint32_t Listen(int peer, Slice out = {}) {
+    return Transfer({.kind = Step::kRecv, .peer = peer, .out = out});
+  }
+  void AwaitAll() { Add({.kind = Step::kAwaitAll}); }
+  void Combine(Slice a, Slice b, Slice out) {
+    if (out.bytes > 0) Add({.kind = Step::kCombine, .a = a, .b = b, .out = out});
+  }
+  void Copy(Slice a, Slice out) {
+    if (out.bytes > 0) Add({.kind = Step::kCopy, .a = a, .out = out});
+  }
+
+  // The first `count` elements of a buffer.
+  Slice Whole(Place place) const { return Elements(place, 0, call.count); }
+  // Elements [begin, end) of a buffer.
+  Slice Elements(Place place, uint64_t begin, uint64_t end) const {
+    const uint64_t width = DTypeSize(call.dtype);
+    return {place, begin * width, (end - begin) * width};
+  }
+  // `count` more bytes of scratch, aligned for every dtype.
+  Slice Scratch(uint64_t bytes) {
+    const Slice slice = {Place::kScratch, schedule_.scratch_bytes, bytes};
+    schedule_.scratch_bytes += (bytes + 63) / 64 * 64;
+    return slice;
+  }
+  // Copies this rank's contribution to where it is reduced, multiplied where the call says so.
+  void Prepare(Slice input, Slice to) {
+    const bool multiply = call.reduce_op == ReduceOp::kPreMultipliedSum;
+    Add({.kind = multiply ? Step::kMultiply : Step::kCopy, .a = input, .out = to});
+  }
+  // Turns a sum into what was asked for.
+  void Complete(Slice sum) {
+    if (call.reduce_op == ReduceOp::kAverage) Add({.kind = Step::kDivide, .a = sum, .out = sum});
+  }
+
+  Schedule Take(std::string algorithm) {
+    AwaitAll();
+    schedule_.algorithm = std::move(algorithm);
+    return std::move(schedule_);
+  }
+
+  const Call& call;
+  const int rank;
+  const int size;
+  const uint64_t slice_bytes;  // how large messages are cut, so that they can be passed on early
+
+ private:
+  uint32_t Transfer(Step step) {
+    schedule_.steps.push_back(step);
+    return schedule_.transfers++;
+  }
+  void Add(Step step) { schedule_.steps.push_back(step); }
+
+  Schedule schedule_;
+};
+
+// The part of `count` elements that is number `part` of `size`: the first ones are one longer.
+struct Part {
+  uint64_t begin, end;
+};
+inline Part PartOf(uint64_t count, uint64_t part, uint64_t size) {
+  const uint64_t base = count / size, extra = count % size;
+  const uint64_t begin = part * base + std::min(part, extra);
+  return {begin, begin + base + (part < extra ? 1 : 0)};
+}
+
+// all_reduce.cc
+void RecursiveDoublingAllReduce(ScheduleBuilder& b);
+void RingAllReduce(ScheduleBuilder& b);
+// rooted.cc: trees and stars around a root
+void BinomialBroadcast(ScheduleBuilder& b);
+void ChainBroadcast(ScheduleBuilder& b);
+void BinomialReduce(ScheduleBuilder& b);
+void StarGather(ScheduleBuilder& b);
+void StarScatter(ScheduleBuilder& b);
+// exchange.cc: everybody with everybody
+void DisseminationBarrier(ScheduleBuilder& b);
+void RingAllGather(ScheduleBuilder& b);
+void RingReduceScatter(ScheduleBuilder& b);
+void PairwiseAllToAll(ScheduleBuilder& b);
+
+}  // namespace hr::comm

@@ -1,0 +1,56 @@
+// Everybody with everybody.
+#include "transport/collective/builder.h"
+#include "transport/collective/ring.h"
+
+namespace hr::comm {
+namespace {
+
+Slice BlockOf(const ScheduleBuilder& b, Place place, int rank) {
+  return b.Elements(place, b.call.count * rank, b.call.count * (rank + 1));
+}
+
+}  // namespace
+
+// Hensgen, Finkel, Manber: "Two algorithms for barrier synchronization" (1988).
+void DisseminationBarrier(ScheduleBuilder& b) {
+  for (int distance = 1; distance < b.size; distance *= 2) {
+    b.Signal((b.rank + distance) % b.size);
+    b.Listen((b.rank + b.size - distance) % b.size);
+    b.AwaitAll();
+  }
+}
+
+void RingAllGather(ScheduleBuilder& b) {
+  b.Copy(b.Whole(Place::kInput), BlockOf(b, Place::kOutput, b.rank));
+  AddRing(b, {.gather = true, .input = {}, .result = [&b](int part) {
+                return BlockOf(b, Place::kOutput, part);
+              }});
+}
+
+void RingReduceScatter(ScheduleBuilder& b) {
+  Slice from = b.Elements(Place::kInput, 0, b.call.count * b.size);
+  if (b.call.reduce_op == ReduceOp::kPreMultipliedSum) {
+    const Slice multiplied = b.Scratch(from.bytes);
+    b.Prepare(from, multiplied);
+    from = multiplied;
+  }
+  const uint64_t bytes = b.call.bytes();
+  auto input = [from, bytes](int part) {
+    return Slice{from.place, from.begin + bytes * part, bytes};
+  };
+  if (b.size == 1) return b.Copy(input(0), b.Whole(Place::kOutput));
+  AddRing(b, {.reduce = true, .input = input, .result = [&b](int) {
+                return b.Whole(Place::kOutput);
+              }});
+}
+
+void PairwiseAllToAll(ScheduleBuilder& b) {
+  for (int distance = 1; distance < b.size; ++distance) {
+    const int from = (b.rank + b.size - distance) % b.size, to = (b.rank + distance) % b.size;
+    b.Recv(from, BlockOf(b, Place::kOutput, from));
+    b.Send(to, BlockOf(b, Place::kInput, to));
+  }
+  b.Copy(BlockOf(b, Place::kInput, b.rank), BlockOf(b, Place::kOutput, b.rank));
+}
+
+}  // namespace hr::comm

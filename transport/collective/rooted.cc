@@ -1,0 +1,92 @@
+// Trees, chains and stars around a root. Ranks are counted from the root.
+#include "transport/collective/builder.h"
+
+namespace hr::comm {
+namespace {
+
+struct FromRoot {
+  explicit FromRoot(const ScheduleBuilder& b)
+      : root(b.call.peer), size(b.size), place((b.rank + size - root) % size) {}
+  int Rank(int at) const { return (at + root) % size; }
+  const int root, size, place;
+};
+
+}  // namespace
+
+void BinomialBroadcast(ScheduleBuilder& b) {
+  const FromRoot tree(b);
+  const Slice data = b.Whole(Place::kOutput);
+  int reach = 1;  // this rank's subtree: places below place + reach
+  if (tree.place == 0) {
+    b.Copy(b.Whole(Place::kInput), data);
+    while (reach < b.size) reach *= 2;
+  } else {
+    while (tree.place % (2 * reach) == 0) reach *= 2;
+    b.Await(b.Recv(tree.Rank(tree.place - reach), data));
+  }
+  for (int distance = reach / 2; distance > 0; distance /= 2) {
+    if (tree.place + distance < b.size) b.Send(tree.Rank(tree.place + distance), data);
+  }
+}
+
+void ChainBroadcast(ScheduleBuilder& b) {
+  const FromRoot chain(b);
+  const Slice data = b.Whole(Place::kOutput);
+  if (chain.place == 0) b.Copy(b.Whole(Place::kInput), data);
+  std::vector<Slice> slices;
+  for (uint64_t at = 0; at < data.bytes; at += b.slice_bytes) {
+    slices.push_back({data.place, data.begin + at, std::min(b.slice_bytes, data.bytes - at)});
+  }
+  std::vector<uint32_t> received(slices.size(), ScheduleBuilder::kNone);
+  for (size_t i = 0; chain.place > 0 && i < slices.size(); ++i) {
+    received[i] = b.Recv(chain.Rank(chain.place - 1), slices[i]);
+  }
+  for (size_t i = 0; i < slices.size(); ++i) {
+    b.Await(received[i]);
+    if (chain.place + 1 < b.size) b.Send(chain.Rank(chain.place + 1), slices[i]);
+  }
+}
+
+void BinomialReduce(ScheduleBuilder& b) {
+  const FromRoot tree(b);
+  Slice sum = b.Whole(Place::kOutput);
+  if (tree.place != 0) sum = b.Scratch(sum.bytes);
+  const Slice other = b.Scratch(sum.bytes);
+  b.Prepare(b.Whole(Place::kInput), sum);
+  for (int distance = 1; distance < b.size; distance *= 2) {
+    if (tree.place & distance) {
+      b.Send(tree.Rank(tree.place - distance), sum);
+      return;
+    }
+    if (tree.place + distance >= b.size) continue;
+    b.Await(b.Recv(tree.Rank(tree.place + distance), other));
+    b.Combine(sum, other, sum);
+  }
+  b.Complete(sum);
+}
+
+void StarGather(ScheduleBuilder& b) {
+  const uint64_t count = b.call.count;
+  if (b.rank != b.call.peer) {
+    b.Send(b.call.peer, b.Whole(Place::kInput));
+    return;
+  }
+  for (int rank = 0; rank < b.size; ++rank) {
+    const Slice block = b.Elements(Place::kOutput, count * rank, count * (rank + 1));
+    rank == b.rank ? b.Copy(b.Whole(Place::kInput), block) : void(b.Recv(rank, block));
+  }
+}
+
+void StarScatter(ScheduleBuilder& b) {
+  const uint64_t count = b.call.count;
+  if (b.rank != b.call.peer) {
+    b.Recv(b.call.peer, b.Whole(Place::kOutput));
+    return;
+  }
+  for (int rank = 0; rank < b.size; ++rank) {
+    const Slice block = b.Elements(Place::kInput, count * rank, count * (rank + 1));
+    rank == b.rank ? b.Copy(block, b.Whole(Place::kOutput)) : void(b.Send(rank, block));
+  }
+}
+
+}  // namespace hr::comm

@@ -5,9 +5,9 @@
 namespace hr::comm {
 namespace {
 
-constexpr std::string_view kKindNames[] = {
-    "send",   "recv",       "barrier", "broadcast",      "reduce",    "all_reduce",
-    "gather", "all_gather", "scatter", "reduce_scatter", "all_to_all"};
+constexpr std::string_view kKindNames[] = {"send",    "recv",           "barrier",   "broadcast",
+                                           "reduce",  "all_reduce",     "gather",    "all_gather",
+                                           "scatter", "reduce_scatter", "all_to_all"};
 constexpr std::string_view kReduceNames[] = {"sum", "product", "min",
                                              "max", "average", "pre_multiplied_sum"};
 
@@ -65,7 +65,8 @@ Status Call::Check(int rank, int size) const {
     return InvalidArgument("expected a reduction, got code ", static_cast<int>(reduce_op));
   }
   if (!IsFloating(dtype) && !IsInteger(dtype)) {
-    return InvalidArgument(Text(), ": ", DTypeName(dtype), " cannot be reduced; cast it to a number");
+    return InvalidArgument(Text(), ": ", DTypeName(dtype),
+                           " cannot be reduced; cast it to a number");
   }
   return {};
 }

@@ -31,13 +31,14 @@ enum class ReduceOp : int32_t {
   kProduct = 1,
   kMin = 2,
   kMax = 3,
-  kAverage = 4,        // sum / ranks; integers round towards zero
+  kAverage = 4,           // sum / ranks; integers round towards zero
   kPreMultipliedSum = 5,  // sum of factor * input
 };
 std::string_view ReduceOpName(ReduceOp op);
 
-// Counts are of elements, as in NCCL: of one rank's contribution (gather, all_gather), of one rank's
-// result (scatter, reduce_scatter), of what one rank sends another (all_to_all), else of the buffer.
+// Counts are of elements, as in NCCL: of one rank's contribution (gather, all_gather), of one
+// rank's result (scatter, reduce_scatter), of what one rank sends another (all_to_all), else of the
+// buffer.
 struct Call {
   OpKind kind = OpKind::kBarrier;
   DType dtype = DType::kUint8;

@@ -61,8 +61,7 @@ class FileStore final : public Store {
     HR_RETURN_IF_ERROR(Write(key, Cat(sum)));
     return sum;
   }
-  Result<std::string> CompareAndSwap(std::string_view key,
-                                     std::optional<std::string_view> expected,
+  Result<std::string> CompareAndSwap(std::string_view key, std::optional<std::string_view> expected,
                                      std::string_view desired, const CallLimits&) override {
     HR_RETURN_IF_ERROR(CheckName(key, desired));
     HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());

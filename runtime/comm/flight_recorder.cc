@@ -14,8 +14,12 @@ uint64_t FlightRecorder::Post(uint16_t channel, uint64_t sequence, uint64_t labe
                               const Call& call) {
   if (records_.size() < kCapacity) records_.emplace_back();
   Record& record = records_[next_ % kCapacity];
-  record = {.number = next_, .channel = channel, .sequence = sequence, .label = label,
-            .call = call, .posted_nanos = SystemClock().NowNanos()};
+  record = {.number = next_,
+            .channel = channel,
+            .sequence = sequence,
+            .label = label,
+            .call = call,
+            .posted_nanos = SystemClock().NowNanos()};
   return next_++;
 }
 

@@ -44,7 +44,10 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   const int rank = shared->options.mesh.rank;
   std::vector<int> ranks(shared->options.mesh.size);
   std::iota(ranks.begin(), ranks.end(), 0);
-  return std::shared_ptr<Group>(new Group(std::move(shared), std::move(ranks), rank, 0));
+  std::shared_ptr<Group> group(new Group(std::move(shared), std::move(ranks), rank, 0));
+  // So that no rank leaves while another is still connecting.
+  HR_RETURN_IF_ERROR(group->Run({.kind = OpKind::kBarrier}, nullptr, nullptr, limits));
+  return group;
 }
 
 Group::Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel)
@@ -95,8 +98,8 @@ Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
   auto work = std::make_shared<Work>();
   HR_ASSIGN_OR_RETURN(work->schedule_, ScheduleFor(call));
   if (work->schedule_->scratch_bytes > 0) {
-    HR_ASSIGN_OR_RETURN(work->scratch_, Block::Create(*shared_->options.allocator,
-                                                      work->schedule_->scratch_bytes));
+    HR_ASSIGN_OR_RETURN(work->scratch_,
+                        Block::Create(*shared_->options.allocator, work->schedule_->scratch_bytes));
   }
   work->mesh_ = mesh_;
   work->call_ = call;
@@ -136,7 +139,8 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
   if (members.empty()) return std::shared_ptr<Group>();
   std::stable_sort(members.begin(), members.end(),
                    [&](int a, int b) { return all[3 * a + 1] < all[3 * b + 1]; });
-  const int rank = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
+  const int rank =
+      static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
   for (int& member : members) member = (*ranks_)[member];
   return std::shared_ptr<Group>(
       new Group(shared_, std::move(members), rank, static_cast<uint16_t>(channel)));

@@ -40,8 +40,7 @@ class MemoryStore final : public Store {
     Put(key, Cat(sum));
     return sum;
   }
-  Result<std::string> CompareAndSwap(std::string_view key,
-                                     std::optional<std::string_view> expected,
+  Result<std::string> CompareAndSwap(std::string_view key, std::optional<std::string_view> expected,
                                      std::string_view desired, const CallLimits&) override {
     HR_RETURN_IF_ERROR(CheckEntry(key, desired));
     std::lock_guard lock(mutex_);

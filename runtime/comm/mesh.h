@@ -25,8 +25,8 @@ struct MeshOptions {
   int rank = 0;
   int size = 1;
   uint64_t epoch = 0;
-  Store* store = nullptr;                   // outlives the mesh
-  Poller* poller = nullptr;                 // outlives the mesh
+  Store* store = nullptr;                    // outlives the mesh
+  Poller* poller = nullptr;                  // outlives the mesh
   std::vector<TransportFactory> transports;  // the first that reaches a peer connects to it
   // A peer from which nothing came for so long is taken for dead.
   int64_t silence_nanos = 10'000'000'000;

@@ -1,5 +1,5 @@
-// How the ranks of a mesh meet: everybody publishes addresses in the store, and connects to the ranks
-// below.
+// How the ranks of a mesh meet: everybody publishes addresses in the store, and connects to the
+// ranks below.
 #include <algorithm>
 #include <charconv>
 
@@ -74,8 +74,8 @@ Status Mesh::Publish(const CallLimits& limits) {
   std::string addresses;
   for (auto& transport : transports_) addresses += Cat(transport->address(), " ");
   const std::string key = Key(Cat("address/", options_.rank));
-  HR_ASSIGN_OR_RETURN(std::string held, options_.store->CompareAndSwap(key, std::nullopt, addresses,
-                                                                       limits));
+  HR_ASSIGN_OR_RETURN(std::string held,
+                      options_.store->CompareAndSwap(key, std::nullopt, addresses, limits));
   published_ = held == addresses;
   if (published_) return {};
   return AlreadyExists("rank ", options_.rank, " of group '", options_.name, "', epoch ",
@@ -92,7 +92,8 @@ Status Mesh::Dial(int rank, const CallLimits& limits) {
   const auto words = Words(*addresses);
   for (auto& transport : transports_) {
     for (std::string_view address : words) {
-      if (!address.starts_with(Cat(transport->name(), ":")) || !transport->Reaches(address)) continue;
+      if (!address.starts_with(Cat(transport->name(), ":")) || !transport->Reaches(address))
+        continue;
       HR_ASSIGN_OR_RETURN(peers_[rank].endpoint, transport->Connect(address));
       peers_[rank].transport = transport.get();
       return {};
@@ -139,9 +140,9 @@ Status Mesh::CheckDialled() {
     const std::string expected =
         Cat(rank, " ", options_.size, " ", options_.epoch, " ", options_.name);
     if (endpoint.peer_identity() != expected) {
-      return FailedPrecondition("expected '", expected, "' (rank, size, epoch, group) at the address of rank ",
-                                rank, ", found '", endpoint.peer_identity(),
-                                "'; are all ranks started with the same size?");
+      return FailedPrecondition(
+          "expected '", expected, "' (rank, size, epoch, group) at the address of rank ", rank,
+          ", found '", endpoint.peer_identity(), "'; are all ranks started with the same size?");
     }
   }
   return {};

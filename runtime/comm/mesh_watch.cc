@@ -1,8 +1,8 @@
 // The watch over the peers: silence, loss, disagreement, and how all ranks come to one verdict.
 //
-// Whoever sees a fault accuses; the arbiter makes the first accusation the verdict; the accuser tells
-// all ranks. Control messages are a letter and text: H heartbeat, V verdict, Q and A the question and
-// the answer of ranks that called different operations.
+// Whoever sees a fault accuses; the arbiter makes the first accusation the verdict; the accuser
+// tells all ranks. Control messages are a letter and text: H heartbeat, V verdict, Q and A the
+// question and the answer of ranks that called different operations.
 #include <charconv>
 
 #include "runtime/comm/mesh.h"
@@ -114,8 +114,8 @@ void Mesh::AnswerMismatch(int rank, std::string_view question) {
   if (!asked.has_value()) return;
   const FlightRecorder::Record* record = recorder_.Find(asked->channel, asked->label);
   const std::string ours = record != nullptr ? record->call.Text() : "an operation long ago";
-  SendControl(rank, Disagreement::Encode('A', asked->channel, asked->label,
-                                         Cat(ours, "\n", asked->text)));
+  SendControl(
+      rank, Disagreement::Encode('A', asked->channel, asked->label, Cat(ours, "\n", asked->text)));
 }
 
 void Mesh::BlameMismatch(int rank, std::string_view answer) {
@@ -174,9 +174,9 @@ void Mesh::Convict(const Verdict& verdict, Status lost) {
   accusation_.reset();
   if (lost.ok()) {
     for (int rank = 0; rank < options_.size; ++rank) SendControl(rank, Cat('V', verdict.Encode()));
-    status_ = Status(verdict.code, Cat("group '", options_.name, "', epoch ", options_.epoch,
-                                       ", ended because of rank ", verdict.culprit, ": ",
-                                       verdict.cause));
+    status_ =
+        Status(verdict.code, Cat("group '", options_.name, "', epoch ", options_.epoch,
+                                 ", ended because of rank ", verdict.culprit, ": ", verdict.cause));
   } else {
     status_ = std::move(lost).WithContext(Cat("rank ", verdict.culprit, ": ", verdict.cause));
   }

@@ -60,7 +60,8 @@ class Reactor {
   // To be called whenever something that somebody may wait for has become true.
   void NoteCompletion();
 
-  // Has the Poller call the client's OnTimer() soon. For the client, with the reactor locked or not.
+  // Has the Poller call the client's OnTimer() soon. For the client, with the reactor locked or
+  // not.
   void CallTimer();
   // From now on the Poller leaves it alone; waits for a call in progress.
   void LeavePoller();

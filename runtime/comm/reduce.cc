@@ -34,7 +34,8 @@ struct Float16 {
     const uint16_t sign = static_cast<uint16_t>((u >> 16) & 0x8000);
     const uint32_t magnitude = u & 0x7fffffff;
     if (magnitude > 0x7f800000) return {static_cast<uint16_t>(sign | 0x7e00)};
-    if (magnitude >= 0x477ff000) return {static_cast<uint16_t>(sign | 0x7c00)};  // rounds to infinity
+    if (magnitude >= 0x477ff000)
+      return {static_cast<uint16_t>(sign | 0x7c00)};  // rounds to infinity
     if (magnitude < 0x38800000) {  // subnormal: adding 0.5 leaves the rounded bits at the end
       const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
       return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000))};

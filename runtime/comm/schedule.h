@@ -1,6 +1,6 @@
 // A schedule: what one rank does, step by step, to carry out an operation of its group. Algorithms
-// are pure functions from (call, rank, size) to schedules, so they can be printed, costed and tested
-// without any transport; Operation (operation.h) runs them.
+// are pure functions from (call, rank, size) to schedules, so they can be printed, costed and
+// tested without any transport; Operation (operation.h) runs them.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ struct Schedule {
 // What a group's connections cost, in seconds: agreed by all its ranks, since their choices of
 // algorithms must be the same.
 struct CostModel {
-  double latency = 5e-6;     // of one message
-  double per_byte = 2e-10;   // sent
+  double latency = 5e-6;    // of one message
+  double per_byte = 2e-10;  // sent
   double per_reduced_byte = 1e-10;
   uint64_t slice_bytes = 256 << 10;  // of messages that are passed on while they come; not 0
 };

@@ -1,6 +1,6 @@
 // A small key-value store through which the ranks of a group find each other and agree. Every call
-// may be made from any thread; those that wait do so within `limits`. A store that cannot be reached
-// is UNAVAILABLE.
+// may be made from any thread; those that wait do so within `limits`. A store that cannot be
+// reached is UNAVAILABLE.
 #pragma once
 
 #include <memory>

@@ -158,12 +158,13 @@ void StreamEndpoint::Detach(Outgoing& frame) {
 // ---- Receiving ----
 
 void StreamEndpoint::Recv(Transfer& transfer) {
-  if (!status_.ok()) return Finish(transfer, status_.Clone());
   transfer.moved = 0;
   auto found = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const Arrival& a) {
     return a.tag == transfer.tag && a.claimed == nullptr;
   });
-  if (found == unexpected_.end()) return posted_.Push(transfer);
+  if (found == unexpected_.end()) {
+    return status_.ok() ? posted_.Push(transfer) : Finish(transfer, status_.Clone());
+  }
   if (found->offer) {
     const Arrival offer = std::move(*found);
     unexpected_.erase(found);
@@ -209,7 +210,7 @@ void StreamEndpoint::TakeOffer(Transfer& transfer, uint64_t label, uint64_t byte
 
 void StreamEndpoint::ReturnCredit(uint64_t message_bytes) {
   credit_to_give_ += sizeof(FrameHeader) + message_bytes;
-  if (credit_to_give_ < traits_.credit_bytes / 2) return;
+  if (!status_.ok() || credit_to_give_ < traits_.credit_bytes / 2) return;
   FrameHeader header{};
   header.kind = FrameKind::kCredit;
   header.bytes = credit_to_give_;
@@ -298,10 +299,8 @@ Status StreamEndpoint::OnHeader() {
       text_.resize(header_.payload);
       sink_ = reinterpret_cast<std::byte*>(text_.data());
       return {};
-    case FrameKind::kEager:
-      return OnEager();
-    case FrameKind::kData:
-      return OnData();
+    case FrameKind::kEager: return OnEager();
+    case FrameKind::kData: return OnData();
     case FrameKind::kOffer:
     case FrameKind::kInvite:
     case FrameKind::kWithdraw:
@@ -341,18 +340,12 @@ Status StreamEndpoint::OnData() {
 // The whole frame has come.
 Status StreamEndpoint::OnPayload() {
   switch (header_.kind) {
-    case FrameKind::kGreeting:
-      return OnGreeting();
-    case FrameKind::kOffer:
-      return OnOffer();
-    case FrameKind::kInvite:
-      return OnInvite();
-    case FrameKind::kWithdraw:
-      return OnWithdraw();
-    case FrameKind::kCredit:
-      return OnCredit();
-    case FrameKind::kRefuse:
-      return OnRefuse();
+    case FrameKind::kGreeting: return OnGreeting();
+    case FrameKind::kOffer: return OnOffer();
+    case FrameKind::kInvite: return OnInvite();
+    case FrameKind::kWithdraw: return OnWithdraw();
+    case FrameKind::kCredit: return OnCredit();
+    case FrameKind::kRefuse: return OnRefuse();
     case FrameKind::kGoodbye:
       peer_left_ = true;
       return Unavailable("the peer closed the connection: ", text_);
@@ -511,7 +504,9 @@ void StreamEndpoint::Fail(Status status) {
   for (Arrival& arrival : unexpected_) {
     if (arrival.claimed != nullptr) Finish(*arrival.claimed, status_.Clone());
   }
-  unexpected_.clear();
+  // What came whole can still be received.
+  unexpected_.remove_if([](const Arrival& arrival) { return !arrival.complete; });
+  offers_ = 0;
   for (Outgoing& frame : outgoing_) {
     Transfer* transfer = frame.transfer;
     if (transfer == nullptr) continue;
@@ -526,6 +521,7 @@ void StreamEndpoint::Close(std::string_view reason) {
     return;
   }
   Fail(Cancelled("the connection was closed on this side: ", reason));
+  unexpected_.clear();
   EnqueueText(FrameKind::kGoodbye, 0, reason);
 }
 

@@ -63,7 +63,8 @@ class Endpoint {
   virtual bool peer_left() const = 0;
 
   // Starts a transfer. Every failure comes through `done`, perhaps before the call returns. On a
-  // failed endpoint that is at once, with status().
+  // failed endpoint that is at once, with status(), but small messages that had come whole before
+  // it failed are still received.
   virtual void Send(Transfer& transfer) = 0;
   virtual void Recv(Transfer& transfer) = 0;
   // Ends a transfer with CANCELLED, before the call returns, and no matter how far it has got; a

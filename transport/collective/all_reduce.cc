@@ -50,8 +50,9 @@ void RingAllReduce(ScheduleBuilder& b) {
       return b.Elements(place, cut.begin, cut.end);
     };
   };
-  AddRing(b, {.reduce = true, .gather = true, .input = part_in(from),
-              .result = part_in(Place::kOutput)});
+  AddRing(
+      b,
+      {.reduce = true, .gather = true, .input = part_in(from), .result = part_in(Place::kOutput)});
 }
 
 }  // namespace hr::comm

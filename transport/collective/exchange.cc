@@ -39,9 +39,8 @@ void RingReduceScatter(ScheduleBuilder& b) {
     return Slice{from.place, from.begin + bytes * part, bytes};
   };
   if (b.size == 1) return b.Copy(input(0), b.Whole(Place::kOutput));
-  AddRing(b, {.reduce = true, .input = input, .result = [&b](int) {
-                return b.Whole(Place::kOutput);
-              }});
+  AddRing(
+      b, {.reduce = true, .input = input, .result = [&b](int) { return b.Whole(Place::kOutput); }});
 }
 
 void PairwiseAllToAll(ScheduleBuilder& b) {

@@ -7,7 +7,8 @@
 namespace hr::comm {
 namespace {
 
-// What one rank does, at the critical path: messages one after the other, bytes sent, bytes reduced.
+// What one rank does, at the critical path: messages one after the other, bytes sent, bytes
+// reduced.
 struct Effort {
   double messages, bytes, reduced;
   double Seconds(const CostModel& cost) const {
@@ -29,16 +30,30 @@ void BuildSend(ScheduleBuilder& b) { b.Send(b.call.peer, b.Whole(Place::kInput))
 void BuildRecv(ScheduleBuilder& b) { b.Recv(b.call.peer, b.Whole(Place::kOutput)); }
 
 constexpr Algorithm kAlgorithms[] = {
-    {OpKind::kSend, "direct", BuildSend, [](double x, double) { return Effort{1, x, 0}; }},
-    {OpKind::kRecv, "direct", BuildRecv, [](double x, double) { return Effort{1, x, 0}; }},
+    {OpKind::kSend, "direct", BuildSend,
+     [](double x, double) {
+       return Effort{1, x, 0};
+     }},
+    {OpKind::kRecv, "direct", BuildRecv,
+     [](double x, double) {
+       return Effort{1, x, 0};
+     }},
     {OpKind::kBarrier, "dissemination", DisseminationBarrier,
-     [](double, double n) { return Effort{Levels(n), 0, 0}; }},
+     [](double, double n) {
+       return Effort{Levels(n), 0, 0};
+     }},
     {OpKind::kBroadcast, "binomial", BinomialBroadcast,
-     [](double x, double n) { return Effort{Levels(n), Levels(n) * x, 0}; }},
+     [](double x, double n) {
+       return Effort{Levels(n), Levels(n) * x, 0};
+     }},
     {OpKind::kBroadcast, "chain", ChainBroadcast,
-     [](double x, double n) { return Effort{2 * n, x, 0}; }},
+     [](double x, double n) {
+       return Effort{2 * n, x, 0};
+     }},
     {OpKind::kReduce, "binomial", BinomialReduce,
-     [](double x, double n) { return Effort{Levels(n), Levels(n) * x, Levels(n) * x}; }},
+     [](double x, double n) {
+       return Effort{Levels(n), Levels(n) * x, Levels(n) * x};
+     }},
     {OpKind::kAllReduce, "recursive_doubling", RecursiveDoublingAllReduce,
      [](double x, double n) {
        const double rounds = Levels(n) + (std::has_single_bit(static_cast<unsigned>(n)) ? 0 : 1);
@@ -51,9 +66,13 @@ constexpr Algorithm kAlgorithms[] = {
     {OpKind::kGather, "star", StarGather, Star},
     {OpKind::kScatter, "star", StarScatter, Star},
     {OpKind::kAllGather, "ring", RingAllGather,
-     [](double x, double n) { return Effort{n - 1, x * (n - 1), 0}; }},
+     [](double x, double n) {
+       return Effort{n - 1, x * (n - 1), 0};
+     }},
     {OpKind::kReduceScatter, "ring", RingReduceScatter,
-     [](double x, double n) { return Effort{n - 1, x * (n - 1), x * (n - 1)}; }},
+     [](double x, double n) {
+       return Effort{n - 1, x * (n - 1), x * (n - 1)};
+     }},
     {OpKind::kAllToAll, "pairwise", PairwiseAllToAll, Star},
 };
 

@@ -8,9 +8,9 @@ constexpr uint64_t kWindow = 4;
 
 // The ring is one row of items, each the receipt of one slice. A batch of `window_` slices of every
 // part goes through all steps before the next batch, but the row has no gaps: item i is received
-// while item i - window_ is dealt with, and dealing with item i sends what the next rank receives as
-// item i + window_. Nobody awaits a send whose receive is posted later than his own next one, so the
-// ranks cannot wait in a circle; that is why there are two slots for each slice of the window.
+// while item i - window_ is dealt with, and dealing with item i sends what the next rank receives
+// as item i + window_. Nobody awaits a send whose receive is posted later than his own next one, so
+// the ranks cannot wait in a circle; that is why there are two slots for each slice of the window.
 class RingWriter {
  public:
   RingWriter(ScheduleBuilder& b, const Ring& ring) : b_(b), ring_(ring) {

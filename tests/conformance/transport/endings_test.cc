@@ -85,6 +85,19 @@ TEST_P(TransportEndings, CloseDeliversWhatWasSentAndSaysWhy) {
   EXPECT_EQ(late.transfer.status.code(), Code::kUnavailable);
 }
 
+TEST_P(TransportEndings, MessagesThatCameBeforeTheEndAreStillReceived) {
+  Message sent(500, 1);
+  to_right_->Send(sent.transfer);
+  to_right_->Close("done");
+  ASSERT_TRUE(Until([&] { return !to_left_->status().ok(); }));
+  EXPECT_TRUE(to_left_->peer_left());
+  auto room = Message::Room(500, 1), none = Message::Room(500, 1);
+  to_left_->Recv(room->transfer);
+  to_left_->Recv(none->transfer);
+  EXPECT_TRUE(room->done() && room->data == sent.data);
+  EXPECT_EQ(none->transfer.status.code(), Code::kUnavailable);
+}
+
 TEST_P(TransportEndings, VanishedPeerFailsEverything) {
   for (int turns : {0, 1, 2, 5, 20}) {
     Message large(3 << 20, 1), small(8, 2);

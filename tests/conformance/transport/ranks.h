@@ -33,7 +33,8 @@ class GroupTest : public ::testing::TestWithParam<TransportDriver> {
   // Runs body(group) on `size` threads, each a rank.
   template <typename Body>
   void RunRanks(int size, Body body) {
-    RunRanks(size, [](GroupOptions&) {}, body);
+    RunRanks(
+        size, [](GroupOptions&) {}, body);
   }
   template <typename Change, typename Body>
   void RunRanks(int size, Change change, Body body) {

@@ -69,8 +69,10 @@ TEST(Reduce, HalfFloatsRoundToNearestEven) {
   // float16: 2048 + 1 lies between 2048 and 2050, 2050 + 1 between 2050 and 2052.
   EXPECT_EQ(Combined<uint16_t>(DType::kFloat16, ReduceOp::kSum, 0x6800, 0x3c00), 0x6800);
   EXPECT_EQ(Combined<uint16_t>(DType::kFloat16, ReduceOp::kSum, 0x6801, 0x3c00), 0x6802);
-  EXPECT_EQ(Combined<uint16_t>(DType::kFloat16, ReduceOp::kSum, 0x7bff, 0x7bff), 0x7c00);  // overflow
-  EXPECT_EQ(Combined<uint16_t>(DType::kFloat16, ReduceOp::kProduct, 0x0001, 0x3800), 0x0000);  // 2^-25
+  EXPECT_EQ(Combined<uint16_t>(DType::kFloat16, ReduceOp::kSum, 0x7bff, 0x7bff),
+            0x7c00);  // overflow
+  EXPECT_EQ(Combined<uint16_t>(DType::kFloat16, ReduceOp::kProduct, 0x0001, 0x3800),
+            0x0000);  // 2^-25
   EXPECT_EQ(Combined<uint16_t>(DType::kFloat16, ReduceOp::kProduct, 0x0003, 0x3800), 0x0002);
   // bfloat16: 256 + 1 lies between 256 and 258, 258 + 1 between 258 and 260.
   EXPECT_EQ(Combined<uint16_t>(DType::kBfloat16, ReduceOp::kSum, 0x4380, 0x3f80), 0x4380);

@@ -1,6 +1,6 @@
-// Every algorithm against the definition of its operation, on simulated ranks: transfers end in random
-// order and read or write memory as late as they may, so a schedule that reuses a buffer too early or
-// waits in a circle is found.
+// Every algorithm against the definition of its operation, on simulated ranks: transfers end in
+// random order and read or write memory as late as they may, so a schedule that reuses a buffer too
+// early or waits in a circle is found.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -79,8 +79,14 @@ class Simulation {
   }
 
  private:
-  struct Side { int rank; uint32_t transfer; Slice slice; };
-  struct Pair { std::deque<Side> sends, receives; };
+  struct Side {
+    int rank;
+    uint32_t transfer;
+    Slice slice;
+  };
+  struct Pair {
+    std::deque<Side> sends, receives;
+  };
 
   bool CanStep(const Rank& rank) const {
     if (rank.next == rank.schedule.steps.size()) return false;
@@ -98,9 +104,7 @@ class Simulation {
     const Step& step = rank.schedule.steps[rank.next++];
     const size_t count = step.out.bytes / DTypeSize(call_.dtype);
     switch (step.kind) {
-      case Step::kSend:
-        pairs_[{r, step.peer}].sends.push_back({r, rank.started++, step.a});
-        return;
+      case Step::kSend: pairs_[{r, step.peer}].sends.push_back({r, rank.started++, step.a}); return;
       case Step::kRecv:
         pairs_[{step.peer, r}].receives.push_back({r, rank.started++, step.out});
         return;
@@ -196,14 +200,22 @@ struct Case {
   bool in_place;
 };
 constexpr Case kCases[] = {
-    {OpKind::kBarrier, "dissemination", false},   {OpKind::kBroadcast, "binomial", false},
-    {OpKind::kBroadcast, "binomial", true},       {OpKind::kBroadcast, "chain", true},
-    {OpKind::kBroadcast, "chain", false},         {OpKind::kReduce, "binomial", false},
-    {OpKind::kReduce, "binomial", true},          {OpKind::kAllReduce, "recursive_doubling", false},
-    {OpKind::kAllReduce, "recursive_doubling", true}, {OpKind::kAllReduce, "ring", false},
-    {OpKind::kAllReduce, "ring", true},           {OpKind::kGather, "star", false},
-    {OpKind::kAllGather, "ring", false},          {OpKind::kScatter, "star", false},
-    {OpKind::kReduceScatter, "ring", false},      {OpKind::kAllToAll, "pairwise", false},
+    {OpKind::kBarrier, "dissemination", false},
+    {OpKind::kBroadcast, "binomial", false},
+    {OpKind::kBroadcast, "binomial", true},
+    {OpKind::kBroadcast, "chain", true},
+    {OpKind::kBroadcast, "chain", false},
+    {OpKind::kReduce, "binomial", false},
+    {OpKind::kReduce, "binomial", true},
+    {OpKind::kAllReduce, "recursive_doubling", false},
+    {OpKind::kAllReduce, "recursive_doubling", true},
+    {OpKind::kAllReduce, "ring", false},
+    {OpKind::kAllReduce, "ring", true},
+    {OpKind::kGather, "star", false},
+    {OpKind::kAllGather, "ring", false},
+    {OpKind::kScatter, "star", false},
+    {OpKind::kReduceScatter, "ring", false},
+    {OpKind::kAllToAll, "pairwise", false},
 };
 
 TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
@@ -213,8 +225,11 @@ TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
       for (uint64_t count : {0, 1, 2, 5, 64, 1000}) {
         for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum,
                             ReduceOp::kMin, ReduceOp::kMax}) {
-          const Call call = {.kind = c.kind, .dtype = DType::kFloat32, .count = count,
-                             .reduce_op = op, .peer = size / 2};
+          const Call call = {.kind = c.kind,
+                             .dtype = DType::kFloat32,
+                             .count = count,
+                             .reduce_op = op,
+                             .peer = size / 2};
           CheckCall(call, size, c.algorithm, c.in_place, ++seed);
           if (HasFatalFailure()) return;
           if (!call.reduces()) break;
@@ -242,12 +257,13 @@ TEST(Schedules, SlicedTransfersInManyOrders) {
 TEST(Schedules, AllRanksGetTheSameBits) {
   for (const char* algorithm : {"recursive_doubling", "ring"}) {
     for (int size : {2, 3, 4, 6, 7}) {
-      Simulation simulation({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 501}, size,
-                            algorithm, false, 3);
+      Simulation simulation({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 501},
+                            size, algorithm, false, 3);
       std::mt19937 random(5);
       for (int r = 0; r < size; ++r) {
         for (int i = 0; i < 501; ++i) {
-          simulation.input(r)[i] = std::ldexp(static_cast<float>(random()), static_cast<int>(random() % 60) - 40);
+          simulation.input(r)[i] =
+              std::ldexp(static_cast<float>(random()), static_cast<int>(random() % 60) - 40);
           if (i == 500) {  // NaNs whose payload says whose they are
             const uint32_t nan = 0x7fc00000u + static_cast<uint32_t>(r);
             std::memcpy(&simulation.input(r)[i], &nan, sizeof nan);
@@ -264,8 +280,8 @@ TEST(Schedules, AllRanksGetTheSameBits) {
 }
 
 TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
-  auto schedule = CreatePlanner()->Plan({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4},
-                                        0, 2, {}, "magic");
+  auto schedule = CreatePlanner()->Plan(
+      {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4}, 0, 2, {}, "magic");
   ASSERT_FALSE(schedule.ok());
   EXPECT_NE(schedule.status().message().find("ring"), std::string_view::npos);
 }

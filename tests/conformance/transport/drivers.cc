@@ -1,6 +1,9 @@
 #include "tests/conformance/transport/drivers.h"
 
 #include "transport/inproc/inproc.h"
+#ifdef __linux__
+#include "transport/shm/shm.h"
+#endif
 
 namespace hr::comm {
 
@@ -12,6 +15,9 @@ std::vector<TransportDriver> TransportDrivers() {
            return CreateInprocTransport(network, std::move(identity));
          };
        }},
+#ifdef __linux__
+      {"shm", [] { return CreateShmTransport; }},
+#endif
   };
 }
 

@@ -49,6 +49,10 @@ std::string Join(const Range& items, std::string_view separator = ", ") {
 // "[2, 3, 4]", the way shapes are written in messages.
 std::string ShapeText(std::span<const int64_t> dims);
 
+// Well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms) without zero bytes: text that any
+// binding and any JSON reader takes.
+bool IsCleanText(std::string_view text);
+
 // The closest of `candidates` to `word` for "did you mean"; empty where none is close.
 std::string_view ClosestWord(std::string_view word, std::span<const std::string> candidates);
 

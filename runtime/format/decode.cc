@@ -28,11 +28,11 @@ Status DecodeSymbol(const fbs::Symbol& def, DecodeContext* context, graph::Symbo
   symbol->min = def.min();
   symbol->max = def.max();
   HR_RETURN_IF_ERROR(context->List(def.buckets(), &symbol->buckets));
-  return context->NameText(def.name(), &symbol->name);
+  return context->Text(def.name(), &symbol->name);
 }
 
 Status DecodeVariable(const fbs::Variable& def, DecodeContext* context, graph::Variable* variable) {
-  HR_RETURN_IF_ERROR(context->NameText(def.name(), &variable->name));
+  HR_RETURN_IF_ERROR(context->Text(def.name(), &variable->name));
   HR_RETURN_IF_ERROR(DecodeDType(def.dtype(), *context, &variable->dtype));
   variable->trainable = def.trainable();
   variable->initial_constant = def.initial_constant();
@@ -44,9 +44,9 @@ Status DecodeSignature(const fbs::Signature& def, DecodeContext* context,
                        graph::Signature* signature) {
   auto port = [&](const fbs::Port& from, graph::Port& to) {
     to.value = from.value();
-    return context->NameText(from.name(), &to.name);
+    return context->Text(from.name(), &to.name);
   };
-  HR_RETURN_IF_ERROR(context->NameText(def.name(), &signature->name));
+  HR_RETURN_IF_ERROR(context->Text(def.name(), &signature->name));
   HR_RETURN_IF_ERROR(context->Each("input", def.inputs(), &signature->inputs, port));
   HR_RETURN_IF_ERROR(context->Each("output", def.outputs(), &signature->outputs, port));
   return context->List(def.targets(), &signature->targets);
@@ -119,16 +119,16 @@ Status DecodeModule(const fbs::GraphDef& def, DecodeContext* context, Module* mo
   HR_RETURN_IF_ERROR(context->Text(def.producer(), &module->producer));
   auto opset = [&](const fbs::OperatorSet& from, auto& to) {
     to.second = from.version();
-    return context->NameText(from.domain(), &to.first);
+    return context->Text(from.domain(), &to.first);
   };
   auto metadata = [&](const fbs::Metadata& from, auto& to) -> Status {
-    HR_RETURN_IF_ERROR(context->NameText(from.key(), &to.first));
+    HR_RETURN_IF_ERROR(context->Text(from.key(), &to.first));
     return context->Text(from.value(), &to.second);
   };
   auto op = [&](const fbs::Operator& from, graph::Operator& to) -> Status {
     to.version = from.version();
-    HR_RETURN_IF_ERROR(context->NameText(from.domain(), &to.domain));
-    return context->NameText(from.name(), &to.name);
+    HR_RETURN_IF_ERROR(context->Text(from.domain(), &to.domain));
+    return context->Text(from.name(), &to.name);
   };
   auto symbol = [&](const auto& from, auto& to) { return DecodeSymbol(from, context, &to); };
   auto graph = [&](const auto& from, auto& to) { return DecodeGraph(from, context, &to); };

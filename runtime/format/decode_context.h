@@ -24,7 +24,7 @@ class DecodeContext {
 
   // Before memory for `count` items of `size` bytes is taken.
   Status Charge(uint64_t count, uint64_t size) {
-    uint64_t bytes = count * size;  // both are far below 2^32
+    uint64_t bytes = count * size;  // no overflow: 2^31 items of some hundred bytes at most
     if (bytes > budget_) {
       return InvalidArgument("the structure refers to the same lists again and again, so that it ",
                              "would unfold to many times its size; write each list once");
@@ -38,13 +38,6 @@ class DecodeContext {
     HR_RETURN_IF_ERROR(CheckLimit("bytes in a string", text->size(), limits_.string_bytes));
     HR_RETURN_IF_ERROR(Charge(text->size(), 1));
     out->assign(text->c_str(), text->size());
-    return {};
-  }
-
-  // Names travel through C strings, so they hold no zero bytes.
-  Status NameText(const flatbuffers::String* text, std::string* out) {
-    HR_RETURN_IF_ERROR(Text(text, out));
-    if (out->find('\0') != std::string::npos) return InvalidArgument("a name holds a zero byte");
     return {};
   }
 

@@ -40,7 +40,7 @@ Status DecodeValue(const fbs::Value& def, DecodeContext* context, graph::Value* 
 }
 
 Status DecodeAttribute(const fbs::Attribute& def, DecodeContext* context, Attribute* attribute) {
-  HR_RETURN_IF_ERROR(context->NameText(def.name(), &attribute->name));
+  HR_RETURN_IF_ERROR(context->Text(def.name(), &attribute->name));
   graph::AttributeValue& value = attribute->value;
   switch (def.type()) {
     case fbs::AttributeType::Int: value = def.i(); return {};
@@ -66,7 +66,7 @@ Status DecodeNode(const fbs::Node& def, DecodeContext* context, graph::Node* nod
   HR_RETURN_IF_ERROR(context->List(def.inputs(), &node->inputs));
   HR_RETURN_IF_ERROR(context->List(def.outputs(), &node->outputs));
   HR_RETURN_IF_ERROR(context->List(def.controls(), &node->controls));
-  HR_RETURN_IF_ERROR(context->NameText(def.device(), &node->device));
+  HR_RETURN_IF_ERROR(context->Text(def.device(), &node->device));
   return context->Each("attribute", def.attributes(), &node->attributes,
                        [&](const fbs::Attribute& from, Attribute& to) {
                          return DecodeAttribute(from, context, &to);
@@ -83,7 +83,7 @@ Status DecodeNames(std::string_view what, const Tables<fbs::Name>* names, Decode
       return InvalidArgument("a name is given to ", what, " ", name->index(), ", there are ",
                              items->size());
     }
-    HR_RETURN_IF_ERROR(context->NameText(name->text(), &(*items)[name->index()].name));
+    HR_RETURN_IF_ERROR(context->Text(name->text(), &(*items)[name->index()].name));
   }
   return {};
 }

@@ -125,8 +125,9 @@ std::string ValueText(const Graph& graph, ValueId value);
 // The value with this name, or kNone.
 ValueId FindValue(const Graph& graph, std::string_view name);
 
-// Checks every index, the single producer of each value, names that must be unique, and that nodes
-// form no cycle. Reader and builder both call it; nothing later checks again.
+// Checks every index, the single producer of each value, that names are text and unique where they
+// must be, and that nodes form no cycle and bodies do not nest without end. Reader and builder both
+// call it; nothing later checks again.
 Status Verify(const Module& module);
 
 // Nodes so ordered that inputs and controls come first; ties go by NodeId. Fails on a cycle.

@@ -3,6 +3,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/graph/graph.h"
+#include "runtime/graph/verify_names.h"
 
 namespace hr::graph {
 namespace {
@@ -261,6 +262,7 @@ Status CheckUniqueNames(std::string_view what, const Items& items) {
 
 Status Verify(const Module& module) {
   if (module.graphs.empty()) return InvalidArgument("there is no main graph");
+  HR_RETURN_IF_ERROR(VerifyNames(module));
   HR_RETURN_IF_ERROR(CheckUniqueNames("variable", module.variables));
   HR_RETURN_IF_ERROR(CheckUniqueNames("signature", module.signatures));
   for (size_t i = 0; i < module.symbols.size(); ++i) {

@@ -168,10 +168,13 @@ class Crafted {
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Segment>>> segments;
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Graph>>> graphs;
 
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Metadata>>> metadata;
+
   // `data` bytes of segments follow.
   std::string Finish(size_t data = 0) {
     if (graphs.IsNull()) graphs = builder.CreateVector({fbs::CreateGraph(builder)});
     fbs::GraphDefBuilder root(builder);
+    root.add_metadata(metadata);
     root.add_graphs(graphs);
     root.add_constants(constants);
     root.add_segments(segments);
@@ -268,7 +271,47 @@ TEST(Corrupt, UnknownCodesSayWhatToDo) {
   status = LoadNode([](Crafted& c) {
     return fbs::CreateAttribute(c.builder, c.builder.CreateString("a\0b", 3));
   });
-  ExpectFailure(status, Code::kInvalidArgument, "zero byte");
+  ExpectFailure(status, Code::kInvalidArgument, "is not UTF-8");
+}
+
+Status LoadGraph(const std::function<flatbuffers::Offset<fbs::Graph>(Crafted&)>& graph) {
+  Crafted crafted;
+  crafted.graphs = crafted.builder.CreateVector({graph(crafted)});
+  return Load(crafted.Finish());
+}
+
+flatbuffers::Offset<fbs::Graph> GraphOfValue(Crafted& c, fbs::ValueKind kind, int64_t dim) {
+  std::vector<int64_t> dims{dim};
+  auto value = fbs::CreateValueDirect(c.builder, kind, 1, true, &dims);
+  return fbs::CreateGraph(c.builder, c.builder.CreateVector({value}));
+}
+
+TEST(Corrupt, Graphs) {
+  Status status =
+      LoadGraph([](Crafted& c) { return GraphOfValue(c, static_cast<fbs::ValueKind>(4), 1); });
+  ExpectFailure(status, Code::kUnimplemented, "value 0: unknown kind of value 4");
+  status = LoadGraph([](Crafted& c) { return GraphOfValue(c, fbs::ValueKind::Tensor, INT64_MIN); });
+  ExpectFailure(status, Code::kInvalidArgument, "dimension -9223372036854775808 is out of range");
+  status = LoadGraph([](Crafted& c) { return GraphOfValue(c, fbs::ValueKind::Tensor, -2); });
+  ExpectFailure(status, Code::kInvalidArgument, "symbol 0 is out of range: there are 0");
+  status = LoadGraph([](Crafted& c) {
+    std::vector<uint32_t> outputs{1'000'000'000};
+    auto node = fbs::CreateNodeDirect(c.builder, 0, nullptr, &outputs);
+    return fbs::CreateGraph(c.builder, 0, c.builder.CreateVector({node}));
+  });
+  ExpectFailure(status, Code::kInvalidArgument, "node #0 has value 1000000000 as an output");
+  status = LoadGraph([](Crafted& c) {
+    auto names = c.builder.CreateVector({fbs::CreateNameDirect(c.builder, 1'000'000'000, "n")});
+    return fbs::CreateGraph(c.builder, 0, 0, 0, 0, names);
+  });
+  ExpectFailure(status, Code::kInvalidArgument, "given to node 1000000000, there are 0");
+}
+
+TEST(Corrupt, RepeatedKeys) {
+  Crafted crafted;
+  auto entry = fbs::CreateMetadataDirect(crafted.builder, "key", "value");
+  crafted.metadata = crafted.builder.CreateVector({entry, entry});
+  ExpectFailure(Load(crafted.Finish()), Code::kInvalidArgument, "metadata 'key' is given twice");
 }
 
 // One list of 1,000 tables, referenced by 1,000 nodes, and so on: unfolded it would be 10^9.

@@ -102,6 +102,19 @@ TEST(Verify, FindsEachDamage) {
        [](Module& m) {
          m.signatures[0].inputs.push_back({"x", 1});
        }},
+      {"node's name is not UTF-8", [](Module& m) { m.main().nodes[0].name = "\xFF"; }},
+      {"value's name is not UTF-8", [](Module& m) { m.main().values[0].name.push_back(0); }},
+      {"device is not UTF-8", [](Module& m) { m.main().nodes[0].device = "CPU\xC3"; }},
+      {"operator's name is not", [](Module& m) { m.operators[0].name = "\xED\xA0\x80"; }},
+      {"variable's name is not", [](Module& m) { m.variables[0].name = "\xC0\x80"; }},
+      {"output's name is not", [](Module& m) { m.signatures[0].outputs[0].name = "\x80"; }},
+      {"symbol's name is not", [](Module& m) { m.symbols[0].name = "\xF5\x80\x80\x80"; }},
+      {"producer is not UTF-8", [](Module& m) { m.producer = "\xE0\x80\x80"; }},
+      {"metadata value is not", [](Module& m) { m.metadata["k"] = "\xF4\x90\x80\x80"; }},
+      {"attribute's name is not",
+       [](Module& m) {
+         m.main().nodes[0].attributes = {{"\xFE", int64_t{1}}};
+       }},
       {"has no name", [](Module& m) { m.signatures[0].name = ""; }},
   };
   for (const Damage& damage : damages) {
@@ -112,6 +125,13 @@ TEST(Verify, FindsEachDamage) {
     EXPECT_NE(status.message().find(damage.expected), std::string::npos)
         << "expected '" << damage.expected << "', got: " << status.ToString();
   }
+}
+
+TEST(Verify, NamesMayBeAnyText) {
+  Module module = Chain();
+  module.main().nodes[0].name = "größe \xE2\x82\xAC \xF0\x9F\x8C\x8A \xED\x9F\xBF";
+  module.main().nodes[0].attributes = {{"bytes", std::string("\xFF\0", 2)}};
+  EXPECT_TRUE(Verify(module).ok()) << Verify(module).ToString();
 }
 
 TEST(Verify, NamesTheNode) {

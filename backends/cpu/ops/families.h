@@ -8,9 +8,10 @@
 
 namespace hr::cpu {
 
-std::span<const KernelEntry> ConvKernels();  // conv.cc
-std::span<const KernelEntry> GemmKernels();  // gemm.cc
-std::span<const KernelEntry> ViewKernels();  // views.cc
+std::span<const KernelEntry> ConvKernels();     // conv.cc
+std::span<const KernelEntry> GemmKernels();     // gemm.cc
+std::span<const KernelEntry> SoftmaxKernels();  // softmax.cc
+std::span<const KernelEntry> ViewKernels();     // views.cc
 
 std::span<const std::span<const KernelEntry>> KernelFamilies();
 

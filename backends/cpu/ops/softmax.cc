@@ -1,0 +1,200 @@
+// Softmax, its logarithm, and the losses of classification.
+#include "backends/cpu/kernels/softmax.h"
+
+#include "backends/cpu/ops/families.h"
+
+namespace hr::cpu {
+namespace {
+
+// `dims` seen as [before the axis, the axis, behind it]. The axis was checked with the types.
+LineShape LinesAlong(const Dims& dims, int64_t axis) {
+  const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis);
+  const std::span all(dims);
+  return {ElementCount(all.first(at)), dims[at], ElementCount(all.subspan(at + 1))};
+}
+
+template <typename T>
+using Unary = void (*)(const Lease&, const LineShape&, const T*, T*, int);
+template <typename T>
+using Gradient = void (*)(const Lease&, const LineShape&, const T*, const T*, T*, int);
+
+template <typename T>
+Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name, Unary<T> run) {
+  const LineShape shape = LinesAlong(request.input(0).dims, request.node.Int("axis", -1));
+  const int ranges = LineRanges<T>(shape, request.threads);
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.kernel = MakeKernel(std::move(name), [=](void* const* p, const RunContext& context) {
+    run(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[1]), ranges);
+    return Status();
+  });
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> MakeGradient(const KernelRequest& request, std::string name,
+                                   Gradient<T> run) {
+  const LineShape shape = LinesAlong(request.input(1).dims, request.node.Int("axis", -1));
+  const int ranges = LineRanges<T>(shape, request.threads);
+  LoweredKernel out;
+  out.in_place = {{0, 0}, {0, 1}};
+  out.kernel = MakeKernel(std::move(name), [=](void* const* p, const RunContext& context) {
+    run(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
+        static_cast<T*>(p[2]), ranges);
+    return Status();
+  });
+  return out;
+}
+
+// What the nodes of the four losses have in common. `first` is the input of shape [N, C, d…]; the
+// labels and the weights follow it.
+template <typename T>
+struct LossPlan {
+  LineShape shape;
+  LossReduction reduction;
+  LossLabels<T> labels;  // without pointers
+  size_t first;
+  bool weighted;
+  int ranges;
+
+  LossPlan(const KernelRequest& request, size_t first)
+      : shape(LinesAlong(request.input(first).dims, 1)),
+        reduction(ReductionOf(request.node)),
+        first(first),
+        weighted(request.input(first + 2).present),
+        ranges(LineRanges<T>(shape, request.threads)) {
+    labels.is_int64 = request.input(first + 1).dtype == DType::kInt64;
+    labels.ignores = request.node.Find("ignore_index") != nullptr;
+    labels.ignore_index = request.node.Int("ignore_index", 0);
+  }
+
+  static LossReduction ReductionOf(const graph::Node& node) {
+    const std::string_view name = node.String("reduction", "mean");
+    return name == "none"  ? LossReduction::kNone
+           : name == "sum" ? LossReduction::kSum
+                           : LossReduction::kMean;
+  }
+
+  LossLabels<T> Labels(void* const* p) const {
+    LossLabels<T> out = labels;
+    out.data = p[first + 1];
+    out.weights = weighted ? static_cast<const T*>(p[first + 2]) : nullptr;
+    return out;
+  }
+};
+
+template <typename T>
+Result<LoweredKernel> CrossEntropy(const KernelRequest& request) {
+  const LossPlan<T> plan(request, 0);
+  const size_t loss = request.output_index(0);
+  const bool wants_log_prob = request.has_output(1);
+  const size_t scratch = request.scratch_index();
+  LoweredKernel out;
+  out.scratch_bytes = LossScratchBytes(plan.ranges);
+  out.in_place = {{1, 0}};
+  out.kernel = MakeKernel("softmax_cross_entropy", [=](void* const* p, const RunContext& context) {
+    return SoftmaxCrossEntropyLoss<T>(context.threads, plan.shape, static_cast<const T*>(p[0]),
+                                      plan.Labels(p), plan.reduction, static_cast<T*>(p[loss]),
+                                      wants_log_prob ? static_cast<T*>(p[loss + 1]) : nullptr,
+                                      plan.ranges, p[scratch]);
+  });
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> Likelihood(const KernelRequest& request) {
+  const LossPlan<T> plan(request, 0);
+  const size_t loss = request.output_index(0);
+  const size_t scratch = request.scratch_index();
+  LoweredKernel out;
+  out.scratch_bytes = LossScratchBytes(plan.ranges);
+  out.kernel =
+      MakeKernel("negative_log_likelihood", [=](void* const* p, const RunContext& context) {
+        return NegativeLogLikelihoodLoss<T>(
+            context.threads, plan.shape, static_cast<const T*>(p[0]), plan.Labels(p),
+            plan.reduction, static_cast<T*>(p[loss]), plan.ranges, p[scratch]);
+      });
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> CrossEntropyGrad(const KernelRequest& request) {
+  const LossPlan<T> plan(request, 1);
+  const size_t dx = request.output_index(0);
+  LoweredKernel out;
+  out.in_place = {{0, 1}};
+  out.kernel =
+      MakeKernel("softmax_cross_entropy_grad", [=](void* const* p, const RunContext& context) {
+        return SoftmaxCrossEntropyLossGrad<T>(
+            context.threads, plan.shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
+            plan.Labels(p), plan.reduction, static_cast<T*>(p[dx]), plan.ranges);
+      });
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> LikelihoodGrad(const KernelRequest& request) {
+  const LossPlan<T> plan(request, 1);
+  const size_t dx = request.output_index(0);
+  LoweredKernel out;
+  out.kernel =
+      MakeKernel("negative_log_likelihood_grad", [=](void* const* p, const RunContext& context) {
+        return NegativeLogLikelihoodLossGrad<T>(
+            context.threads, plan.shape, static_cast<const T*>(p[0]), plan.Labels(p),
+            plan.reduction, static_cast<T*>(p[dx]), plan.ranges);
+      });
+  return out;
+}
+
+Result<LoweredKernel> MakeSoftmax(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return MakeUnary<T>(request, "softmax", Softmax<T>); });
+}
+Result<LoweredKernel> MakeLogSoftmax(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
+    return MakeUnary<T>(request, "log_softmax", LogSoftmax<T>);
+  });
+}
+Result<LoweredKernel> MakeSoftmaxGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
+    return MakeGradient<T>(request, "softmax_grad", SoftmaxGrad<T>);
+  });
+}
+Result<LoweredKernel> MakeLogSoftmaxGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
+    return MakeGradient<T>(request, "log_softmax_grad", LogSoftmaxGrad<T>);
+  });
+}
+Result<LoweredKernel> MakeCrossEntropy(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return CrossEntropy<T>(request); });
+}
+Result<LoweredKernel> MakeCrossEntropyGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return CrossEntropyGrad<T>(request); });
+}
+Result<LoweredKernel> MakeLikelihood(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return Likelihood<T>(request); });
+}
+Result<LoweredKernel> MakeLikelihoodGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return LikelihoodGrad<T>(request); });
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Softmax", MakeSoftmax},
+    {"", "LogSoftmax", MakeLogSoftmax},
+    {"headrace.grad", "SoftmaxGrad", MakeSoftmaxGrad},
+    {"headrace.grad", "LogSoftmaxGrad", MakeLogSoftmaxGrad},
+    {"", "SoftmaxCrossEntropyLoss", MakeCrossEntropy},
+    {"headrace.grad", "SoftmaxCrossEntropyLossGrad", MakeCrossEntropyGrad},
+    {"", "NegativeLogLikelihoodLoss", MakeLikelihood},
+    {"headrace.grad", "NegativeLogLikelihoodLossGrad", MakeLikelihoodGrad},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> SoftmaxKernels() { return kKernels; }
+
+}  // namespace hr::cpu

@@ -5,8 +5,8 @@
 namespace hr::cpu {
 
 std::span<const std::span<const KernelEntry>> KernelFamilies() {
-  static const std::array families = {ConvKernels(), GemmKernels(), SoftmaxKernels(),
-                                      ViewKernels()};
+  static const std::array families = {ConvKernels(), GemmKernels(), ReduceKernels(),
+                                      SoftmaxKernels(), ViewKernels()};
   return families;
 }
 

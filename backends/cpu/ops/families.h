@@ -10,6 +10,7 @@ namespace hr::cpu {
 
 std::span<const KernelEntry> ConvKernels();     // conv.cc
 std::span<const KernelEntry> GemmKernels();     // gemm.cc
+std::span<const KernelEntry> ReduceKernels();   // reduce.cc
 std::span<const KernelEntry> SoftmaxKernels();  // softmax.cc
 std::span<const KernelEntry> ViewKernels();     // views.cc
 

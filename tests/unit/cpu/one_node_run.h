@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "runtime/graph/graph.h"
 #include "runtime/transform/graph_builder.h"
 #include "runtime/transform/specialize.h"
+#include "tests/reference/evaluator.h"
 
 namespace hr::cpu {
 
@@ -85,6 +87,29 @@ class OneNodeRun {
     auto outputs = Run();
     EXPECT_TRUE(outputs.ok()) << outputs.status().ToString();
     return outputs.ok() ? std::move(outputs).value() : std::vector<Tensor>();
+  }
+  // Runs, and judges every output by exact arithmetic: see reference::Difference.
+  void Check(double relative, double absolute) {
+    std::vector<Tensor> outputs = MustRun();
+    if (testing::Test::HasFailure()) return;
+    const graph::Graph& graph = module_.main();
+    std::map<graph::ValueId, reference::Array> feeds;
+    for (size_t i = 0; i < feeds_.size(); ++i) {
+      feeds[graph.inputs[i]] = reference::FromTensor(feeds_[i]);
+    }
+    std::vector<graph::ValueId> fetches;
+    for (const graph::Port& port : module_.signatures[0].outputs) fetches.push_back(port.value);
+    auto expected = reference::Evaluator(module_).Run(feeds, fetches);
+    ASSERT_TRUE(expected.ok()) << expected.status().ToString();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      ASSERT_EQ(reference::Difference(outputs[i], (*expected)[i], relative, absolute), "")
+          << spec_.op << ", output " << i;
+    }
+  }
+  // With a tolerance for results of a few roundings in `dtype`; none for integers.
+  void Check(DType dtype = DType::kFloat32) {
+    double error = dtype == DType::kFloat32 ? 4e-6 : dtype == DType::kFloat64 ? 4e-14 : 0;
+    Check(error, error);
   }
   // The failure of building, compiling or running; "" where there is none.
   std::string Failure() {

@@ -1,0 +1,154 @@
+// Reductions: Reduce…, ArgMax, ArgMin, and the sums that undo broadcasting.
+#include "backends/cpu/kernels/reduce.h"
+
+#include <cstring>
+
+#include "backends/cpu/ops/families.h"
+#include "runtime/ops/infer.h"
+
+namespace hr::cpu {
+namespace {
+
+// Calls body.template operator()<T>() for the types that reductions know.
+template <typename Body>
+Result<LoweredKernel> ForNumeric(const KernelRequest& request, Body&& body) {
+  const DType dtype = request.input(0).dtype;
+  if (dtype == DType::kInt32) return body.template operator()<int32_t>();
+  if (dtype == DType::kInt64) return body.template operator()<int64_t>();
+  return ForFloating(request, dtype, body);
+}
+
+Result<LoweredKernel> CopyOf(const KernelRequest& request) {
+  const OperandInfo& x = request.input(0);
+  const size_t bytes = static_cast<size_t>(x.elements()) * DTypeSize(x.dtype);
+  const size_t output = request.output_index(0);
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.kernel = MakeKernel("copy", [=](void* const* p, const RunContext&) {
+    if (bytes != 0 && p[output] != p[0]) std::memcpy(p[output], p[0], bytes);
+    return Status();
+  });
+  return out;
+}
+
+Result<LoweredKernel> MakeOver(const KernelRequest& request, Reduction reduction, const Dims& dims,
+                               const std::vector<bool>& reduced) {
+  return ForNumeric(request, [&]<typename T>() -> Result<LoweredKernel> {
+    HR_ASSIGN_OR_RETURN(const ReducePlan plan,
+                        PlanReduce<T>(reduction, dims, reduced, request.threads));
+    const size_t output = request.output_index(0);
+    const size_t scratch = request.scratch_index();
+    LoweredKernel out;
+    out.scratch_bytes = plan.scratch_bytes;
+    out.kernel = MakeKernel(plan.shape.rows() ? "reduce_rows" : "reduce_columns",
+                            [=](void* const* p, const RunContext& context) {
+                              Reduce<T>(context.threads, plan, static_cast<const T*>(p[0]),
+                                        static_cast<T*>(p[output]), p[scratch]);
+                              return Status();
+                            });
+    return out;
+  });
+}
+
+// The axes of a Reduce… node, an attribute in old versions and an input in new ones; none where all
+// are meant. The type rule has checked them.
+Result<std::vector<int64_t>> AxesOf(const KernelRequest& request) {
+  const auto attribute = request.node.Ints("axes");
+  const OperandInfo& input = request.input(1);
+  if (!input.present) return std::vector<int64_t>(attribute.begin(), attribute.end());
+  auto axes = input.constant == nullptr ? std::nullopt : ops::IntsOf(*input.constant);
+  if (axes) return *std::move(axes);
+  return Unimplemented(request.op.name, "'s axes depend on data; give them as a constant");
+}
+
+template <Reduction reduction>
+Result<LoweredKernel> MakeReduce(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, AxesOf(request));
+  const Dims& dims = request.input(0).dims;
+  if (axes.empty() && request.node.Int("noop_with_empty_axes", 0) != 0) return CopyOf(request);
+  if (reduction == Reduction::kLogSumExp && !IsFloating(request.input(0).dtype)) {
+    return Unimplemented("ReduceLogSumExp has no CPU kernel for ",
+                         DTypeName(request.input(0).dtype), "; insert a Cast to float32");
+  }
+  std::vector<bool> reduced(dims.size(), axes.empty());
+  const auto rank = static_cast<int64_t>(dims.size());
+  for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
+  return MakeOver(request, reduction, dims, reduced);
+}
+
+// (x, like): the axes along which `like` was broadcast to x.
+Result<LoweredKernel> MakeSumTo(const KernelRequest& request) {
+  const Dims& dims = request.input(0).dims;
+  const Dims& like = request.input(1).dims;
+  if (ElementCount(dims) == ElementCount(like)) return CopyOf(request);
+  const size_t added = dims.size() - like.size();
+  std::vector<bool> reduced(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) reduced[i] = i < added || like[i - added] != dims[i];
+  return MakeOver(request, Reduction::kSum, dims, reduced);
+}
+
+// (dy, x): dy of shape [r0 * d0, r1 * d1, …] seen as [r0, d0, r1, d1, …].
+Result<LoweredKernel> MakeTileGrad(const KernelRequest& request) {
+  const Dims& dy = request.input(0).dims;
+  const Dims& x = request.input(1).dims;
+  Dims dims;
+  std::vector<bool> reduced;
+  for (size_t i = 0; i < x.size(); ++i) {
+    dims.push_back(x[i] == 0 ? 1 : dy[i] / x[i]);
+    dims.push_back(x[i]);
+    reduced.push_back(true);
+    reduced.push_back(false);
+  }
+  return MakeOver(request, Reduction::kSum, dims, reduced);
+}
+
+template <bool smallest>
+Result<LoweredKernel> MakeArg(const KernelRequest& request) {
+  const Dims& dims = request.input(0).dims;
+  int64_t axis = request.node.Int("axis", 0);
+  const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis);
+  const std::span all(dims);
+  const ArgShape shape{.outer = ElementCount(all.first(at)),
+                       .n = dims[at],
+                       .inner = ElementCount(all.subspan(at + 1)),
+                       .smallest = smallest,
+                       .last = request.node.Int("select_last_index", 0) != 0};
+  if (shape.n == 0 && shape.outer * shape.inner != 0) {
+    return InvalidArgument(request.op.name, " along an axis of size 0 has no answer: the input is ",
+                           ShapeText(dims), ", the axis is ", axis);
+  }
+  return ForNumeric(request, [&]<typename T>() -> Result<LoweredKernel> {
+    const int ranges = ArgRanges(shape, request.threads);
+    LoweredKernel out;
+    out.kernel = MakeKernel(smallest ? "arg_min" : "arg_max",
+                            [=](void* const* p, const RunContext& context) {
+                              ArgReduce<T>(context.threads, shape, static_cast<const T*>(p[0]),
+                                           static_cast<int64_t*>(p[1]), ranges);
+                              return Status();
+                            });
+    return out;
+  });
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "ReduceSum", MakeReduce<Reduction::kSum>},
+    {"", "ReduceMean", MakeReduce<Reduction::kMean>},
+    {"", "ReduceMax", MakeReduce<Reduction::kMax>},
+    {"", "ReduceMin", MakeReduce<Reduction::kMin>},
+    {"", "ReduceProd", MakeReduce<Reduction::kProd>},
+    {"", "ReduceSumSquare", MakeReduce<Reduction::kSumSquare>},
+    {"", "ReduceL1", MakeReduce<Reduction::kL1>},
+    {"", "ReduceL2", MakeReduce<Reduction::kL2>},
+    {"", "ReduceLogSum", MakeReduce<Reduction::kLogSum>},
+    {"", "ReduceLogSumExp", MakeReduce<Reduction::kLogSumExp>},
+    {"", "ArgMax", MakeArg<false>},
+    {"", "ArgMin", MakeArg<true>},
+    {"headrace.grad", "SumTo", MakeSumTo},
+    {"headrace.grad", "TileGrad", MakeTileGrad},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> ReduceKernels() { return kKernels; }
+
+}  // namespace hr::cpu

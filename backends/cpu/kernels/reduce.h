@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "backends/cpu/kernels/reduce_kernels.h"
 #include "runtime/base/executor.h"

@@ -4,6 +4,7 @@
 // LineRanges), never on how many threads the lease has.
 #pragma once
 
+#include "backends/cpu/kernels/int_view.h"
 #include "backends/cpu/kernels/softmax_kernels.h"
 #include "runtime/base/errors.h"
 #include "runtime/base/executor.h"
@@ -31,16 +32,12 @@ enum class LossReduction : uint8_t { kNone, kSum, kMean };
 // Which class each line has, and how much it counts.
 template <typename T>
 struct LossLabels {
-  const void* data = nullptr;  // int64 or int32
-  bool is_int64 = true;
+  IntView classes;
   const T* weights = nullptr;  // of the n classes; null: all 1
   bool ignores = false;
   int64_t ignore_index = 0;
 
-  int64_t operator[](int64_t line) const {
-    return is_int64 ? static_cast<const int64_t*>(data)[line]
-                    : static_cast<const int32_t*>(data)[line];
-  }
+  int64_t operator[](int64_t line) const { return classes[line]; }
   bool Counts(int64_t label) const { return !ignores || label != ignore_index; }
   T Weight(int64_t label) const { return weights == nullptr ? T(1) : weights[label]; }
 };

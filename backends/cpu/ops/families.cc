@@ -5,8 +5,9 @@
 namespace hr::cpu {
 
 std::span<const std::span<const KernelEntry>> KernelFamilies() {
-  static const std::array families = {ConvKernels(), GemmKernels(), ReduceKernels(),
-                                      SoftmaxKernels(), ViewKernels()};
+  static const std::array families = {
+      ConvKernels(), GemmKernels(),   GenerateKernels(), IndexingKernels(), MovementKernels(),
+      PadKernels(),  ReduceKernels(), ScanKernels(),     SoftmaxKernels(),  ViewKernels()};
   return families;
 }
 

@@ -8,11 +8,16 @@
 
 namespace hr::cpu {
 
-std::span<const KernelEntry> ConvKernels();     // conv.cc
-std::span<const KernelEntry> GemmKernels();     // gemm.cc
-std::span<const KernelEntry> ReduceKernels();   // reduce.cc
-std::span<const KernelEntry> SoftmaxKernels();  // softmax.cc
-std::span<const KernelEntry> ViewKernels();     // views.cc
+std::span<const KernelEntry> ConvKernels();      // conv.cc
+std::span<const KernelEntry> GemmKernels();      // gemm.cc
+std::span<const KernelEntry> GenerateKernels();  // generate.cc
+std::span<const KernelEntry> IndexingKernels();  // indexing.cc
+std::span<const KernelEntry> MovementKernels();  // movement.cc
+std::span<const KernelEntry> PadKernels();       // pad.cc
+std::span<const KernelEntry> ReduceKernels();    // reduce.cc
+std::span<const KernelEntry> ScanKernels();      // scan.cc
+std::span<const KernelEntry> SoftmaxKernels();   // softmax.cc
+std::span<const KernelEntry> ViewKernels();      // views.cc
 
 std::span<const std::span<const KernelEntry>> KernelFamilies();
 

@@ -4,19 +4,10 @@
 #include <cstring>
 
 #include "backends/cpu/ops/families.h"
-#include "runtime/ops/infer.h"
+#include "backends/cpu/ops/request.h"
 
 namespace hr::cpu {
 namespace {
-
-// Calls body.template operator()<T>() for the types that reductions know.
-template <typename Body>
-Result<LoweredKernel> ForNumeric(const KernelRequest& request, Body&& body) {
-  const DType dtype = request.input(0).dtype;
-  if (dtype == DType::kInt32) return body.template operator()<int32_t>();
-  if (dtype == DType::kInt64) return body.template operator()<int64_t>();
-  return ForFloating(request, dtype, body);
-}
 
 Result<LoweredKernel> CopyOf(const KernelRequest& request) {
   const OperandInfo& x = request.input(0);
@@ -33,7 +24,7 @@ Result<LoweredKernel> CopyOf(const KernelRequest& request) {
 
 Result<LoweredKernel> MakeOver(const KernelRequest& request, Reduction reduction, const Dims& dims,
                                const std::vector<bool>& reduced) {
-  return ForNumeric(request, [&]<typename T>() -> Result<LoweredKernel> {
+  return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     HR_ASSIGN_OR_RETURN(const ReducePlan plan,
                         PlanReduce<T>(reduction, dims, reduced, request.threads));
     const size_t output = request.output_index(0);
@@ -51,19 +42,16 @@ Result<LoweredKernel> MakeOver(const KernelRequest& request, Reduction reduction
 }
 
 // The axes of a Reduce… node, an attribute in old versions and an input in new ones; none where all
-// are meant. The type rule has checked them.
-Result<std::vector<int64_t>> AxesOf(const KernelRequest& request) {
+// are meant.
+Result<Dims> AxesOf(const KernelRequest& request) {
   const auto attribute = request.node.Ints("axes");
-  const OperandInfo& input = request.input(1);
-  if (!input.present) return std::vector<int64_t>(attribute.begin(), attribute.end());
-  auto axes = input.constant == nullptr ? std::nullopt : ops::IntsOf(*input.constant);
-  if (axes) return *std::move(axes);
-  return Unimplemented(request.op.name, "'s axes depend on data; give them as a constant");
+  HR_ASSIGN_OR_RETURN(auto input, KnownInts(request, 1));
+  return input ? *std::move(input) : Dims(attribute.begin(), attribute.end());
 }
 
 template <Reduction reduction>
 Result<LoweredKernel> MakeReduce(const KernelRequest& request) {
-  HR_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, AxesOf(request));
+  HR_ASSIGN_OR_RETURN(const Dims axes, AxesOf(request));
   const Dims& dims = request.input(0).dims;
   if (axes.empty() && request.node.Int("noop_with_empty_axes", 0) != 0) return CopyOf(request);
   if (reduction == Reduction::kLogSumExp && !IsFloating(request.input(0).dtype)) {
@@ -71,8 +59,7 @@ Result<LoweredKernel> MakeReduce(const KernelRequest& request) {
                          DTypeName(request.input(0).dtype), "; insert a Cast to float32");
   }
   std::vector<bool> reduced(dims.size(), axes.empty());
-  const auto rank = static_cast<int64_t>(dims.size());
-  for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
+  for (int64_t axis : axes) reduced[FrontAxis(axis, dims.size())] = true;
   return MakeOver(request, reduction, dims, reduced);
 }
 
@@ -105,19 +92,18 @@ Result<LoweredKernel> MakeTileGrad(const KernelRequest& request) {
 template <bool smallest>
 Result<LoweredKernel> MakeArg(const KernelRequest& request) {
   const Dims& dims = request.input(0).dims;
-  int64_t axis = request.node.Int("axis", 0);
-  const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis);
-  const std::span all(dims);
-  const ArgShape shape{.outer = ElementCount(all.first(at)),
-                       .n = dims[at],
-                       .inner = ElementCount(all.subspan(at + 1)),
+  const size_t axis = AxisOf(request.node, 0, dims.size());
+  const AroundAxis around = SplitAround(dims, axis);
+  const ArgShape shape{.outer = around.outer,
+                       .n = around.n,
+                       .inner = around.inner,
                        .smallest = smallest,
                        .last = request.node.Int("select_last_index", 0) != 0};
   if (shape.n == 0 && shape.outer * shape.inner != 0) {
     return InvalidArgument(request.op.name, " along an axis of size 0 has no answer: the input is ",
                            ShapeText(dims), ", the axis is ", axis);
   }
-  return ForNumeric(request, [&]<typename T>() -> Result<LoweredKernel> {
+  return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     const int ranges = ArgRanges(shape, request.threads);
     LoweredKernel out;
     out.kernel = MakeKernel(smallest ? "arg_min" : "arg_max",

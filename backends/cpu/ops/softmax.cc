@@ -2,15 +2,19 @@
 #include "backends/cpu/kernels/softmax.h"
 
 #include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/request.h"
 
 namespace hr::cpu {
 namespace {
 
-// `dims` seen as [before the axis, the axis, behind it]. The axis was checked with the types.
-LineShape LinesAlong(const Dims& dims, int64_t axis) {
-  const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis);
-  const std::span all(dims);
-  return {ElementCount(all.first(at)), dims[at], ElementCount(all.subspan(at + 1))};
+LineShape LinesAlong(const Dims& dims, size_t axis) {
+  const AroundAxis around = SplitAround(dims, axis);
+  return {around.outer, around.n, around.inner};
+}
+
+LineShape LinesAlongAxis(const KernelRequest& request) {
+  const Dims& dims = request.input(0).dims;
+  return LinesAlong(dims, AxisOf(request.node, -1, dims.size()));
 }
 
 template <typename T>
@@ -20,7 +24,7 @@ using Gradient = void (*)(const Lease&, const LineShape&, const T*, const T*, T*
 
 template <typename T>
 Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name, Unary<T> run) {
-  const LineShape shape = LinesAlong(request.input(0).dims, request.node.Int("axis", -1));
+  const LineShape shape = LinesAlongAxis(request);
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}};
@@ -34,7 +38,7 @@ Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name, 
 template <typename T>
 Result<LoweredKernel> MakeGradient(const KernelRequest& request, std::string name,
                                    Gradient<T> run) {
-  const LineShape shape = LinesAlong(request.input(1).dims, request.node.Int("axis", -1));
+  const LineShape shape = LinesAlongAxis(request);
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}, {0, 1}};
@@ -63,7 +67,7 @@ struct LossPlan {
         first(first),
         weighted(request.input(first + 2).present),
         ranges(LineRanges<T>(shape, request.threads)) {
-    labels.is_int64 = request.input(first + 1).dtype == DType::kInt64;
+    labels.classes.is_int64 = request.input(first + 1).dtype == DType::kInt64;
     labels.ignores = request.node.Find("ignore_index") != nullptr;
     labels.ignore_index = request.node.Int("ignore_index", 0);
   }
@@ -77,7 +81,7 @@ struct LossPlan {
 
   LossLabels<T> Labels(void* const* p) const {
     LossLabels<T> out = labels;
-    out.data = p[first + 1];
+    out.classes.data = p[first + 1];
     out.weights = weighted ? static_cast<const T*>(p[first + 2]) : nullptr;
     return out;
   }

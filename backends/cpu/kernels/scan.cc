@@ -1,0 +1,87 @@
+#include "backends/cpu/kernels/scan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "backends/cpu/kernels/element_size.h"
+#include "backends/cpu/kernels/ranges.h"
+
+namespace hr::cpu {
+
+template <typename T>
+void CumSum(const ScanShape& shape, const T* x, T* y) {
+  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // wraps around
+  const int64_t step = shape.reverse ? -shape.inner : shape.inner;
+  const int64_t first = shape.reverse ? (shape.n - 1) * shape.inner : 0;
+  for (int64_t o = 0; o < shape.outer; ++o) {
+    for (int64_t i = 0; i < shape.inner; ++i) {
+      int64_t at = o * shape.n * shape.inner + i + first;
+      Sum sum = 0;
+      for (int64_t c = 0; c < shape.n; ++c, at += step) {
+        const Sum before = sum;
+        sum += static_cast<Sum>(x[at]);
+        y[at] = static_cast<T>(shape.exclusive ? before : sum);
+      }
+    }
+  }
+}
+
+int TopKRanges(const TopKShape& shape, int slices) {
+  constexpr int64_t kCost = 16;  // against streaming
+  return RangeCount(shape.outer * shape.inner, kCost * shape.n, slices);
+}
+
+template <typename T>
+void TopK(const Lease& threads, const TopKShape& shape, const T* x, T* values, int64_t* indices,
+          int ranges, void* scratch) {
+  const int64_t step = shape.inner;
+  const auto larger = [](T a, T b) { return a > b || (a != a && b == b); };
+  ForRanges(threads, shape.outer * shape.inner, ranges, [&](int64_t begin, int64_t end, int range) {
+    int64_t* order = static_cast<int64_t*>(scratch) + range * shape.n;
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t outer = line / shape.inner, inner = line % shape.inner;
+      const T* from = x + outer * shape.n * step + inner;
+      std::iota(order, order + shape.n, 0);
+      std::partial_sort(order, order + shape.k, order + shape.n, [&](int64_t a, int64_t b) {
+        const T left = from[a * step], right = from[b * step];
+        if (shape.largest ? larger(left, right) : larger(right, left)) return true;
+        if (shape.largest ? larger(right, left) : larger(left, right)) return false;
+        return a < b;
+      });
+      const int64_t to = outer * shape.k * step + inner;
+      for (int64_t i = 0; i < shape.k; ++i) {
+        if (values != nullptr) values[to + i * step] = from[order[i] * step];
+        if (indices != nullptr) indices[to + i * step] = order[i];
+      }
+    }
+  });
+}
+
+void Triangle(int64_t matrices, int64_t rows, int64_t columns, int64_t k, bool upper,
+              size_t element_bytes, const void* x, void* y) {
+  k = std::clamp(k, -rows - 1, columns + 1);
+  ForElementSize(element_bytes, [&]<typename U>() {
+    const auto* from = static_cast<const U*>(x);
+    auto* to = static_cast<U*>(y);
+    if (from != to && matrices * rows * columns != 0) {
+      std::memcpy(to, from, static_cast<size_t>(matrices * rows * columns) * sizeof(U));
+    }
+    for (int64_t row = 0; row < matrices * rows; ++row, to += columns) {
+      const int64_t diagonal = row % rows + k;  // its column
+      const int64_t kept = std::clamp<int64_t>(upper ? diagonal : diagonal + 1, 0, columns);
+      std::fill(upper ? to : to + kept, upper ? to + kept : to + columns, U(0));
+    }
+  });
+}
+
+#define HR_INSTANTIATE(T)                               \
+  template void CumSum(const ScanShape&, const T*, T*); \
+  template void TopK(const Lease&, const TopKShape&, const T*, T*, int64_t*, int, void*)
+HR_INSTANTIATE(float);
+HR_INSTANTIATE(double);
+HR_INSTANTIATE(int32_t);
+HR_INSTANTIATE(int64_t);
+#undef HR_INSTANTIATE
+
+}  // namespace hr::cpu

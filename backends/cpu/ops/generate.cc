@@ -1,0 +1,144 @@
+// Values made from attributes, shapes and scalars.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/element_size.h"
+#include "backends/cpu/kernels/strided_copy.h"
+#include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/request.h"
+
+namespace hr::cpu {
+namespace {
+
+// Writes values that the plan knows.
+template <typename T>
+LoweredKernel KnownValues(const KernelRequest& request, std::string name, std::vector<T> values) {
+  const size_t output = request.output_index(0);
+  LoweredKernel out;
+  out.kernel = MakeKernel(std::move(name),
+                          [output, values = std::move(values)](void* const* p, const RunContext&) {
+                            std::copy(values.begin(), values.end(), static_cast<T*>(p[output]));
+                            return Status();
+                          });
+  return out;
+}
+
+Result<LoweredKernel> MakeShape(const KernelRequest& request) {
+  const Dims& dims = request.input(0).dims;
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto position = [&](std::string_view name, int64_t otherwise) {
+    const int64_t at = request.node.Int(name, otherwise);
+    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const int64_t start = position("start", 0);
+  const int64_t end = std::max(start, position("end", rank));
+  return KnownValues<int64_t>(request, "shape", Dims(dims.begin() + start, dims.begin() + end));
+}
+
+Result<LoweredKernel> MakeSize(const KernelRequest& request) {
+  return KnownValues<int64_t>(request, "size", {request.input(0).elements()});
+}
+
+// The bytes of a tensor that is an attribute.
+std::vector<std::byte> BytesOf(const KernelRequest& request, std::string_view attribute) {
+  const auto& index = std::get<graph::TensorIndex>(*request.node.Find(attribute));
+  const Tensor& tensor = request.module.constants[index.index];
+  return {tensor.data(), tensor.data() + tensor.bytes()};
+}
+
+Result<LoweredKernel> MakeConstant(const KernelRequest& request) {
+  const graph::Node& node = request.node;
+  if (node.Find("value") != nullptr) {
+    return KnownValues<std::byte>(request, "constant", BytesOf(request, "value"));
+  }
+  if (node.Find("value_float") != nullptr) {
+    return KnownValues<float>(request, "constant",
+                              {static_cast<float>(node.Float("value_float", 0))});
+  }
+  if (node.Find("value_int") != nullptr) {
+    return KnownValues<int64_t>(request, "constant", {node.Int("value_int", 0)});
+  }
+  if (const auto* floats = node.Find("value_floats")) {
+    const auto& values = std::get<std::vector<double>>(*floats);
+    return KnownValues<float>(request, "constant", {values.begin(), values.end()});
+  }
+  const auto ints = node.Ints("value_ints");
+  return KnownValues<int64_t>(request, "constant", {ints.begin(), ints.end()});
+}
+
+Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
+  const int64_t count = request.outputs[0].elements();
+  const size_t bytes = DTypeSize(request.outputs[0].dtype);
+  uint64_t value = 0;
+  if (request.node.Find("value") != nullptr) {
+    const auto given = BytesOf(request, "value");
+    std::memcpy(&value, given.data(), given.size());
+  }
+  const int ranges = FillRanges(count, bytes, request.threads);
+  LoweredKernel out;
+  out.kernel = MakeKernel("fill", [=](void* const* p, const RunContext& context) {
+    FillElements(context.threads, count, bytes, &value, p[1], ranges);
+    return Status();
+  });
+  return out;
+}
+
+// (start, limit, delta); the limit decided the length.
+Result<LoweredKernel> MakeRange(const KernelRequest& request) {
+  const int64_t count = request.outputs[0].elements();
+  return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    LoweredKernel out;
+    out.kernel = MakeKernel("range", [=](void* const* p, const RunContext&) {
+      const T start = *static_cast<const T*>(p[0]);
+      const T delta = *static_cast<const T*>(p[2]);
+      auto* y = static_cast<T*>(p[3]);
+      for (int64_t i = 0; i < count; ++i) y[i] = start + static_cast<T>(i) * delta;
+      return Status();
+    });
+    return out;
+  });
+}
+
+// The number one as each type stores it.
+uint64_t OneOf(DType dtype) {
+  if (dtype == DType::kFloat16) return 0x3c00;
+  if (dtype == DType::kBfloat16) return 0x3f80;
+  uint64_t one = 1;
+  const float f = 1;
+  const double d = 1;
+  if (dtype == DType::kFloat32) std::memcpy(&one, &f, sizeof f);
+  if (dtype == DType::kFloat64) std::memcpy(&one, &d, sizeof d);
+  return one;
+}
+
+Result<LoweredKernel> MakeEyeLike(const KernelRequest& request) {
+  const Dims& dims = request.outputs[0].dims;
+  const int64_t rows = dims[0], columns = dims[1];
+  const int64_t k = std::clamp<int64_t>(request.node.Int("k", 0), -rows, columns);
+  const DType dtype = request.outputs[0].dtype;
+  const uint64_t one = OneOf(dtype);
+  return ForElementSize(DTypeSize(dtype), [&]<typename U>() -> Result<LoweredKernel> {
+    LoweredKernel out;
+    out.kernel = MakeKernel("eye", [=](void* const* p, const RunContext&) {
+      auto* y = static_cast<U*>(p[1]);
+      std::fill_n(y, rows * columns, U(0));
+      for (int64_t i = std::max<int64_t>(0, -k); i < rows && i + k < columns; ++i) {
+        y[i * columns + i + k] = static_cast<U>(one);
+      }
+      return Status();
+    });
+    return out;
+  });
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Shape", MakeShape},       {"", "Size", MakeSize},
+    {"", "Constant", MakeConstant}, {"", "ConstantOfShape", MakeConstantOfShape},
+    {"", "Range", MakeRange},       {"", "EyeLike", MakeEyeLike},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> GenerateKernels() { return kKernels; }
+
+}  // namespace hr::cpu

@@ -46,7 +46,7 @@ int64_t Row(const T* x, int64_t n) {
   return at;
 }
 
-int64_t BlocksOf(const ArgShape& shape) { return (shape.inner + kBlock - 1) / kBlock; }
+int64_t BlocksOf(const ArgShape& shape) { return CeilDiv(shape.inner, kBlock); }
 
 template <typename T, bool smallest, bool last>
 void Search(const ArgShape& shape, const T* x, int64_t* y, int64_t begin, int64_t end) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backends/cpu/kernels/partition.h"
 #include "runtime/base/executor.h"
 
 namespace hr::cpu {
@@ -21,11 +22,6 @@ inline int RangeCount(int64_t items, int64_t cost, int slices) {
                                               std::max<int64_t>(most, 1)));
 }
 
-// Where range `range` of `ranges` begins.
-inline int64_t RangeBegin(int64_t items, int ranges, int range) {
-  return static_cast<int64_t>(static_cast<__int128>(items) * range / ranges);
-}
-
 // Calls body(begin, end, range) for each of `ranges` ranges that cover [0, items).
 template <typename Body>
 void ForRanges(const Lease& threads, int64_t items, int ranges, Body&& body) {
@@ -34,7 +30,8 @@ void ForRanges(const Lease& threads, int64_t items, int ranges, Body&& body) {
     return;
   }
   threads.ParallelFor(ranges, [&](int range) {
-    body(RangeBegin(items, ranges, range), RangeBegin(items, ranges, range + 1), range);
+    const Range part = PartOf(items, ranges, range);
+    body(part.begin, part.end, range);
   });
 }
 

@@ -82,14 +82,14 @@ void FoldUnits(Fold fold, const ReduceShape& shape, const T* x, const T* shift, 
 }
 
 // The shape of one part, and where it begins in x.
-ReduceShape PartOf(const ReducePlan& plan, int part, int64_t* offset) {
+ReduceShape ShapeOfPart(const ReducePlan& plan, int part, int64_t* offset) {
   ReduceShape shape = plan.shape;
   const bool inner = plan.split < 0;
   int64_t& dim = inner ? shape.length : shape.reduced.dims[plan.split];
   const int64_t stride = inner ? shape.stride : shape.reduced.strides[plan.split];
-  const int64_t begin = RangeBegin(dim, plan.parts, part);
-  *offset = begin * stride;
-  dim = RangeBegin(dim, plan.parts, part + 1) - begin;
+  const Range range = PartOf(dim, plan.parts, part);
+  *offset = range.begin * stride;
+  dim = range.size();
   return shape;
 }
 
@@ -101,7 +101,7 @@ void FoldParts(const Lease& threads, const ReducePlan& plan, Fold fold, const T*
   const int64_t units = ReduceUnits<T>(plan.shape);
   threads.ParallelFor(plan.parts, [&](int part) {
     int64_t offset;
-    const ReduceShape shape = PartOf(plan, part, &offset);
+    const ReduceShape shape = ShapeOfPart(plan, part, &offset);
     FoldUnits(fold, shape, x + offset, shift, partial + part * outputs, 0, units);
   });
   ReduceShape meeting{.length = plan.parts, .stride = outputs, .columns = outputs};

@@ -16,6 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+// Of this file: another may use the same names.
+namespace {
 
 template <typename T>
 using Tag = hn::ScalableTag<T>;
@@ -302,6 +304,8 @@ const FoldKernels<T>& TableOf() {
   static constexpr FoldKernels<T> kTable = MakeTable<T>();
   return kTable;
 }
+}  // namespace
+
 const FoldKernels<float>& FloatReduce() { return TableOf<float>(); }
 const FoldKernels<double>& DoubleReduce() { return TableOf<double>(); }
 const FoldKernels<int32_t>& Int32Reduce() { return TableOf<int32_t>(); }

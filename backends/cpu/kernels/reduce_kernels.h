@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/axes.h"
+#include "backends/cpu/kernels/partition.h"
 
 namespace hr::cpu {
 
@@ -32,12 +33,12 @@ inline constexpr int64_t kColumnBlock = 512 / sizeof(T);
 // Pieces of work: outputs for rows, blocks of columns of one output of `kept` else.
 template <typename T>
 int64_t ReduceUnits(const ReduceShape& shape) {
-  return shape.kept.elements() * ((shape.columns + kColumnBlock<T> - 1) / kColumnBlock<T>);
+  return shape.kept.elements() * CeilDiv(shape.columns, kColumnBlock<T>);
 }
 // The first output of a unit.
 template <typename T>
 int64_t FirstOutput(const ReduceShape& shape, int64_t unit) {
-  const int64_t blocks = (shape.columns + kColumnBlock<T> - 1) / kColumnBlock<T>;
+  const int64_t blocks = CeilDiv(shape.columns, kColumnBlock<T>);
   return unit / blocks * shape.columns + unit % blocks * kColumnBlock<T>;
 }
 

@@ -15,6 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+// Of this file: another may use the same names.
+namespace {
 
 template <typename T>
 using Tag = hn::CappedTag<T, kLineGroup<T>>;
@@ -260,6 +262,8 @@ constexpr LineKernels<T> MakeTable() {
           .log_probabilities = &LogProbabilities<T>,
           .exp_scaled = &ExpScaled<T>};
 }
+
+}  // namespace
 
 const LineKernels<float>& FloatLines() {
   static constexpr LineKernels<float> kTable = MakeTable<float>();

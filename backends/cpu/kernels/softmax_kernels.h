@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backends/cpu/kernels/partition.h"
+
 namespace hr::cpu {
 
 template <typename T>
@@ -28,8 +30,8 @@ struct LineGroup {
 template <typename T>
 int64_t LineGroups(const LineShape& shape) {
   constexpr int64_t kGroup = kLineGroup<T>;
-  if (shape.inner == 1) return (shape.outer + kGroup - 1) / kGroup;
-  return shape.outer * ((shape.inner + kGroup - 1) / kGroup);
+  if (shape.inner == 1) return CeilDiv(shape.outer, kGroup);
+  return shape.outer * CeilDiv(shape.inner, kGroup);
 }
 
 template <typename T>
@@ -39,7 +41,7 @@ LineGroup LineGroupAt(const LineShape& shape, int64_t group) {
     const int64_t first = group * kGroup;
     return {first, std::min(kGroup, shape.outer - first), first * shape.n, shape.n, 1};
   }
-  const int64_t groups = (shape.inner + kGroup - 1) / kGroup;
+  const int64_t groups = CeilDiv(shape.inner, kGroup);
   const int64_t outer = group / groups;
   const int64_t column = group % groups * kGroup;
   return {outer * shape.inner + column, std::min(kGroup, shape.inner - column),

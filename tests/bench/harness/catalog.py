@@ -1,0 +1,42 @@
+"""What a benchmark is, and where they are found: NAME/benchmark.py sets BENCHMARK."""
+import dataclasses
+import runpy
+from typing import Callable, Optional
+
+
+@dataclasses.dataclass
+class Machine:
+    """What this machine can do at most, with the threads of the run; measured by floor.c."""
+    flops: float  # float32 operations a second
+    bytes: float  # bytes of memory a second, read and written
+
+
+@dataclasses.dataclass
+class Benchmark:
+    name: str
+    about: str
+    unit: str
+    cases: list
+    peers: list                      # names: the file peer_NAME.py stands beside benchmark.py
+    more_peers: list = dataclasses.field(default_factory=list)  # only where asked for
+    higher_is_better: bool = False
+    repeats: int = 5
+    warm_up: bool = True             # one run of each side that does not count
+    fresh_process: bool = False      # a new process for every run: memory, loading
+    statistic: str = "median"        # or mean, where the runs are samples (seeds)
+    floor: Optional[Callable] = None  # floor(case, Machine) in the benchmark's unit
+    overhead: bool = False           # report time − floor in place of time
+    units: dict = dataclasses.field(default_factory=dict)  # of cases that have their own
+    ours: Optional[Callable] = None  # ours(case, args) instead of a program: things not timed
+
+    def unit_of(self, case):
+        return self.units.get(case, self.unit)
+
+
+def load(folder):
+    """All benchmarks below `folder` by name."""
+    found = (runpy.run_path(str(path))["BENCHMARK"] for path in folder.glob("*/benchmark.py"))
+    benchmarks = {benchmark.name: benchmark for benchmark in found}
+    for name, benchmark in benchmarks.items():
+        benchmark.folder = folder / name
+    return dict(sorted(benchmarks.items()))

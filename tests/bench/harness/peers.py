@@ -1,0 +1,57 @@
+"""Installs the peers into .venv-bench below the project, and says how to start them."""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+VENV = ROOT / ".venv-bench"
+PACKAGES = {
+    "torch": ["torch", "numpy"],
+    "torch-compile": ["torch", "numpy"],
+    "tensorflow": ["tensorflow-cpu"],
+    "tensorflow-xla": ["tensorflow-cpu"],
+    "onnxruntime": ["onnxruntime", "onnx"],
+}
+
+
+class Failure(Exception):
+    pass
+
+
+def run_pip(*arguments):
+    command = [VENV / "bin/pip", "-q", "--disable-pip-version-check", *arguments]
+    if subprocess.run(command).returncode != 0:
+        raise Failure(f"pip {' '.join(arguments)} failed (see above); "
+                      "--peer none measures ours alone")
+
+
+def install(peer):
+    """Makes `peer` importable in .venv-bench. Quick when it is."""
+    if peer not in PACKAGES:
+        raise Failure(f"no peer '{peer}'; there are {', '.join(PACKAGES)}")
+    if not (VENV / "bin/pip").exists():
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+    for package in PACKAGES[peer]:
+        if not is_installed(package):
+            print(f"installing {package} into {VENV.name}", file=sys.stderr)
+            run_pip("install", package)
+
+
+def is_installed(package):
+    name = package.replace("-", "_").lower()
+    return any(path.name.lower().startswith(name + "-")
+               for path in VENV.glob("lib/python*/site-packages/*.dist-info"))
+
+
+def command(peer, folder):
+    """`torch-compile` is peer_torch.py with the argument `compile`."""
+    module, _, variant = peer.partition("-")
+    return [str(VENV / "bin/python"), str(folder / f"peer_{module}.py"), *filter(None, [variant])]
+
+
+def environment(threads, scratch):
+    return {**os.environ, "PYTHONPATH": str(ROOT / "tests/bench"),
+            "HEADRACE_BENCH_THREADS": str(threads), "HEADRACE_BENCH_SCRATCH": str(scratch),
+            "OMP_NUM_THREADS": str(threads), "CUDA_VISIBLE_DEVICES": "",
+            "TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONWARNINGS": "ignore"}

@@ -1,0 +1,118 @@
+"""Runs one benchmark: ours and the peers in turn, repeated, and what comes of it."""
+import contextlib
+import statistics
+import sys
+import tempfile
+import time
+
+from . import machine, peers
+from .peers import Failure
+from .side import Side, SideError
+
+# Idle threads of an OpenMP team spin for up to 0.2 s; let the last side's come to rest.
+REST_SECONDS = 0.3
+OURS = "headrace"
+
+
+class Runner:
+    def __init__(self, benchmark, args):
+        self._benchmark = benchmark
+        self._args = args
+        self._repeats = args.repeats or benchmark.repeats
+        self._cases = [case for case in benchmark.cases if not args.case or case in args.case]
+        if not self._cases:
+            raise Failure(f"{benchmark.name} has the cases {', '.join(benchmark.cases)}")
+        self._peers = self._choose_peers()
+
+    def _choose_peers(self):
+        wanted = self._args.peer
+        if wanted is None:
+            return self._benchmark.peers
+        known = self._benchmark.peers + self._benchmark.more_peers
+        unknown = [peer for peer in wanted if peer not in known + ["none"]]
+        if unknown:
+            raise Failure(f"{self._benchmark.name} has no peer {unknown[0]}; it has "
+                          f"{', '.join(known) or 'none'}")
+        return [peer for peer in wanted if peer != "none"]
+
+    def run(self):
+        """A list of results, one for each case and peer, as they go into the JSON."""
+        for peer in self._peers:
+            peers.install(peer)
+        limits = self._machine() if self._benchmark.floor else None
+        programs = {} if self._benchmark.ours else self._programs()
+        with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
+            environment = peers.environment(self._args.threads, scratch)
+            commands = {**programs, **{peer: peers.command(peer, self._benchmark.folder)
+                                       for peer in self._peers}}
+            try:
+                values = self._measure(commands, environment)
+            except SideError as error:
+                raise Failure(str(error)) from error
+        return [result for case in self._cases for result in self._results(case, values, limits)]
+
+    def _programs(self):
+        if self._args.peers_only:
+            return {}
+        target = "bench_" + self._benchmark.name.replace("-", "_")
+        return {OURS: [str(machine.build(self._args.build, target))]}
+
+    def _machine(self):
+        return machine.limits(self._args.build, self._args.threads)
+
+    def _measure(self, commands, environment):
+        """{(side, case): [values]}: every side once, then every side again, …"""
+        values = {}
+        rounds = self._repeats + self._benchmark.warm_up
+        with contextlib.ExitStack() as stack:
+            sides = {}
+            for case in self._cases:
+                for number in range(rounds):
+                    for name, command in commands.items():
+                        self._progress(case, number, rounds, name)
+                        got = self._once(stack, sides, name, command, environment, case)
+                        if number >= self._benchmark.warm_up:
+                            values.setdefault((name, case), []).extend(got)
+                if self._benchmark.ours and not self._args.peers_only:
+                    values[OURS, case] = [self._benchmark.ours(case, self._args)]
+        self._progress_done()
+        return values
+
+    def _once(self, stack, sides, name, command, environment, case):
+        time.sleep(REST_SECONDS)
+        if self._benchmark.fresh_process:
+            with Side(name, command, environment) as side:
+                return side.measure(case, 1)
+        if name not in sides:
+            sides[name] = stack.enter_context(Side(name, command, environment))
+        return sides[name].measure(case, 1)
+
+    def _results(self, case, values, limits):
+        floor = self._benchmark.floor(case, limits) if limits else None
+        ours = self._summary(values.get((OURS, case)), floor)
+        for peer in self._peers or [None]:
+            theirs = self._summary(values.get((peer, case)), floor)
+            yield {"benchmark": self._benchmark.name, "case": case,
+                   "unit": self._benchmark.unit_of(case), "ours": ours, "peer_name": peer,
+                   "peer": theirs, "ratio": self._ratio(ours, theirs), "floor": floor,
+                   "repeats": self._repeats}
+
+    def _summary(self, values, floor):
+        if not values:
+            return None
+        middle = getattr(statistics, self._benchmark.statistic)(values)
+        return middle - floor if self._benchmark.overhead else middle
+
+    def _ratio(self, ours, theirs):
+        if not ours or not theirs:
+            return None
+        return ours / theirs if self._benchmark.higher_is_better else theirs / ours
+
+    def _progress(self, case, number, rounds, side):
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\033[K{self._benchmark.name} {case}: {number + 1} of {rounds}, {side}")
+            sys.stderr.flush()
+
+    def _progress_done(self):
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\033[K")

@@ -1,0 +1,47 @@
+"""One side of a benchmark: a process that measures when asked.
+
+It reads lines "CASE REPEATS" and answers each with a line of JSON: {"values": [number, …]}, or
+{"error": "sentence"}. It ends when its input does. All else it prints goes to stderr.
+"""
+import json
+import subprocess
+
+
+class SideError(Exception):
+    pass
+
+
+class Side:
+    def __init__(self, name, command, environment):
+        self.name = name
+        self._process = subprocess.Popen(command, env=environment, text=True, bufsize=1,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def measure(self, case, repeats):
+        """`repeats` measurements of `case`."""
+        try:
+            self._process.stdin.write(f"{case} {repeats}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the answer below says more
+        line = self._process.stdout.readline()
+        if not line:
+            raise SideError(f"{self.name} ended with status {self._process.wait()} in {case}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise SideError(f"{self.name}: {answer['error']}")
+        return answer["values"]
+
+    def close(self):
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

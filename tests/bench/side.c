@@ -1,0 +1,71 @@
+#include "side.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kMaxRepeats = 1000 };
+
+double bench_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int bench_threads(void) {
+  const char* text = getenv("HEADRACE_BENCH_THREADS");
+  int threads = text == NULL ? 0 : atoi(text);
+  return threads < 1 ? 2 : threads;
+}
+
+const char* bench_scratch(void) {
+  const char* folder = getenv("HEADRACE_BENCH_SCRATCH");
+  return folder == NULL ? "/tmp" : folder;
+}
+
+// The kilobytes behind `key` in /proc/self/status, as bytes.
+static double StatusBytes(const char* key) {
+  FILE* file = fopen("/proc/self/status", "r");
+  char line[256];
+  double bytes = 0;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, key, strlen(key)) == 0) bytes = 1024.0 * atof(line + strlen(key));
+  }
+  if (file != NULL) fclose(file);
+  return bytes;
+}
+
+double bench_resident_bytes(void) { return StatusBytes("VmRSS:"); }
+double bench_peak_resident_bytes(void) { return StatusBytes("VmHWM:"); }
+
+static void Answer(FILE* out, bench_run* run, const char* name, int repeats) {
+  static double values[kMaxRepeats];
+  const char* error = repeats < 1 || repeats > kMaxRepeats ? "expected 1 to 1000 repeats"
+                                                           : run(name, repeats, values);
+  if (error != NULL) {
+    fprintf(out, "{\"error\": \"");
+    for (; *error != '\0'; ++error) fputc(strchr("\"\\\n", *error) != NULL ? ' ' : *error, out);
+    fprintf(out, "\"}\n");
+    return;
+  }
+  fprintf(out, "{\"values\": [");
+  for (int i = 0; i < repeats; ++i) fprintf(out, "%s%.9g", i == 0 ? "" : ", ", values[i]);
+  fprintf(out, "]}\n");
+}
+
+int bench_serve(bench_run* run) {
+  FILE* out = fdopen(dup(STDOUT_FILENO), "w");
+  if (out == NULL) return 1;
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // what others print must not mix with the answers
+  char line[256], name[256];
+  int repeats;
+  while (fgets(line, sizeof line, stdin) != NULL) {
+    if (sscanf(line, "%255s %d", name, &repeats) != 2) return 2;
+    Answer(out, run, name, repeats);
+    fflush(out);
+  }
+  fclose(out);
+  return 0;
+}

@@ -12,6 +12,7 @@ PACKAGES = {
     "tensorflow": ["tensorflow-cpu"],
     "tensorflow-xla": ["tensorflow-cpu"],
     "onnxruntime": ["onnxruntime", "onnx"],
+    "onnxruntime-lean": ["onnxruntime", "onnx"],
 }
 
 

@@ -14,6 +14,53 @@ double bench_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+const char* bench_error(hr_status* status) {
+  static char text[1024];
+  if (status == NULL) return NULL;
+  snprintf(text, sizeof text, "%s: %s", hr_code_name(hr_status_code(status)),
+           hr_status_message(status));
+  hr_status_release(status);
+  return text;
+}
+
+const char* bench_seconds_each(bench_step* step, void* context, int count, int repeats,
+                               double* values) {
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    double start = bench_now();
+    for (int i = 0; i < count; ++i) BENCH_DO(step(context));
+    values[repeat] = (bench_now() - start) / count;
+  }
+  return NULL;
+}
+
+const char* bench_calls_for(bench_step* step, void* context, double seconds, int* out_count) {
+  int count = 1;
+  double taken = 0;
+  while (taken < seconds / 10) {
+    count *= 2;
+    BENCH_DO(bench_seconds_each(step, context, count, 1, &taken));
+    taken *= count;
+  }
+  *out_count = (int)(count * seconds / taken);
+  return NULL;
+}
+
+const char* bench_run_call(void* call) {
+  BENCH_TRY(hr_call_run(call, NULL));
+  return NULL;
+}
+
+int bench_case_number(const char* name) {
+  const char* dash = strrchr(name, '-');
+  return dash == NULL ? 0 : atoi(dash + 1);
+}
+
+const char* bench_env(hr_env** out) {
+  hr_env_options options = {.struct_size = sizeof options, .threads = bench_threads()};
+  BENCH_TRY(hr_env_create(&options, out));
+  return NULL;
+}
+
 int bench_threads(void) {
   const char* text = getenv("HEADRACE_BENCH_THREADS");
   int threads = text == NULL ? 0 : atoi(text);

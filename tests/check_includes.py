@@ -86,7 +86,7 @@ def fault_of_own(root, path, part, include):
     if target == part:
         return None
     if part.startswith(OUTSIDE) or part.startswith("tests/"):
-        if beside.exists() or (root / include).exists() and part_of(include) == part:
+        if beside.exists() or (root / part / include).exists():
             return None
     allowed = internal_parts(part)
     if allowed is None or target in allowed:

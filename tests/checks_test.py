@@ -53,6 +53,7 @@ class Includes(unittest.TestCase):
             self.assertWrong(path, '#include "capi/src/handles.h"')
             beside = str(pathlib.PurePosixPath(path).parent / "b.h")
             self.assertRight(path, '#include "b.h"', beside)
+        self.assertRight("tests/bench/load/ours.c", '#include "side.h"', "tests/bench/side.h")
 
     def test_public_headers_stay_outside_the_runtime(self):
         self.assertWrong("runtime/base/a.cc", "#include <headrace/headrace.h>")

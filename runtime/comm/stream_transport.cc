@@ -55,7 +55,6 @@ bool StreamTransport::Progress() {
   bool moved = false;
   if (armed_) {
     armed_ = false;
-    Disarm();
     moved = AnswerNew();
   } else if (++turn_ % kTurnsPerAnswer == 0) {
     moved = AnswerNew();
@@ -66,14 +65,14 @@ bool StreamTransport::Progress() {
 
 bool StreamTransport::Arm() {
   armed_ = true;
-  if (!ArmAnswer()) return false;
+  BeginArm();
   for (StreamEndpoint* endpoint : endpoints_) {
     if (!endpoint->Arm()) return false;
   }
   for (Stranger& stranger : strangers_) {
     if (!stranger.endpoint->Arm()) return false;
   }
-  return true;
+  return EndArm();
 }
 
 }  // namespace hr::comm

@@ -22,15 +22,17 @@ class StreamTransport : public Transport {
  protected:
   // `identity`, at most kMaxText bytes, is told to every peer.
   StreamTransport(const StreamTraits& traits, std::string identity);
+  // For destructors whose members the streams use.
+  void DropStrangers() { strangers_.clear(); }
 
   // Starts to connect; see Transport::Connect.
   virtual Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) = 0;
   // A stream that a peer dialled, or null.
   virtual std::unique_ptr<ByteStream> Answer() = 0;
-  // Called before the streams are armed (false: somebody dialled already) and when progress is made
-  // again after a sleep.
-  virtual bool ArmAnswer() = 0;
-  virtual void Disarm() = 0;
+  // Called around the arming of the streams: before, to forget old wake-ups; and after, to arm what
+  // is answered. False: there is something to do already.
+  virtual void BeginArm() = 0;
+  virtual bool EndArm() = 0;
 
  private:
   struct Stranger {

@@ -127,11 +127,8 @@ class InprocTransport final : public StreamTransport {
     std::shared_ptr<Wire> wire = network_->Answer(address_);
     return wire == nullptr ? nullptr : OpenEnd(std::move(wire), 1);
   }
-  bool ArmAnswer() override {
-    wake_->Clear();
-    return network_->Quiet(address_);
-  }
-  void Disarm() override {}
+  void BeginArm() override { wake_->Clear(); }
+  bool EndArm() override { return network_->Quiet(address_); }
 
   std::shared_ptr<InprocNetwork> network_;
   std::shared_ptr<WakeEvent> wake_;

@@ -172,15 +172,15 @@ class ShmTransport final : public StreamTransport {
                       false);
   }
 
-  bool ArmAnswer() override {
+  void BeginArm() override {
     wake_.Clear();
     // Takes the edges of closed sockets off; whether they are closed is asked afterwards.
     epoll_event edges[16];
     while (::epoll_wait(epoll_.get(), edges, std::size(edges), 0) == std::size(edges)) {
     }
-    return true;
   }
-  void Disarm() override {}
+  // The listening socket is in the set, too.
+  bool EndArm() override { return true; }
 
   WakeEvent wake_;
   Descriptor listener_;

@@ -1,0 +1,41 @@
+// Sockets that never wait, and their addresses as text.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <string>
+#include <string_view>
+
+#include "runtime/base/file.h"
+#include "runtime/comm/wake_event.h"
+
+namespace hr::comm {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+
+  // From a numeric host, IPv4 or IPv6.
+  static Result<SocketAddress> From(const std::string& host, int port);
+  // From "tcp:1.2.3.4:5678" or "tcp:[::1]:5678", and back.
+  static Result<SocketAddress> Parse(std::string_view text);
+  std::string Text() const;
+  std::string Host() const;
+  int port() const;
+  bool loopback() const;
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+Result<Descriptor> ListenTcp(const SocketAddress& address);
+// Starts to connect; the socket becomes writable, or fails, later.
+Result<Descriptor> ConnectTcp(const SocketAddress& address);
+// Invalid where nobody waits.
+Descriptor AcceptTcp(int listener);
+Result<SocketAddress> LocalAddress(int socket);
+
+// 0 where the socket takes or has nothing now. A failure is final; a peer that closed is one, too.
+Result<size_t> WriteSocket(int socket, std::span<const Bytes> pieces);
+Result<size_t> ReadSocket(int socket, std::byte* to, size_t bytes);
+
+}  // namespace hr::comm

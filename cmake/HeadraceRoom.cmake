@@ -51,3 +51,14 @@ function(headrace_room name)
   set_property(GLOBAL APPEND PROPERTY HEADRACE_ROOMS hr_${name})
   set_property(GLOBAL APPEND PROPERTY HEADRACE_ROOM_LIBRARIES ${ROOM_LIBRARIES})
 endfunction()
+
+# headrace_link_rooms(TARGET ROOM...): links single rooms, those there are, instead of the library:
+# quick to build, and shows that they need no other.
+function(headrace_link_rooms target)
+  target_link_libraries(${target} PRIVATE headrace_flags)
+  foreach(room IN LISTS ARGN)
+    if(TARGET hr_${room})
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:hr_${room}>)
+    endif()
+  endforeach()
+endfunction()

@@ -64,7 +64,9 @@ Result<std::shared_ptr<const Schedule>> Group::ScheduleFor(const Call& call) {
     if (SamePlan(planned.call, call)) return planned.schedule;
   }
   const GroupOptions& options = shared_->options;
-  const std::string_view pinned = call.point_to_point() ? "" : options.algorithm;
+  const auto found = options.algorithms.find(call.kind);
+  std::string_view pinned;
+  if (found != options.algorithms.end()) pinned = found->second;
   HR_ASSIGN_OR_RETURN(Schedule schedule,
                       options.planner->Plan(call, rank_, size(), options.cost, pinned));
   Planned planned = {call, std::make_shared<const Schedule>(std::move(schedule))};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,10 +15,10 @@ namespace hr::comm {
 
 struct GroupOptions {
   MeshOptions mesh;
-  const Planner* planner = nullptr;  // outlives the group
-  CostModel cost;                    // the same on all ranks
-  std::string algorithm;             // pins the algorithm of collectives; empty: the cheapest
-  Allocator* allocator = nullptr;    // for scratch memory; null: the system's
+  const Planner* planner = nullptr;          // outlives the group
+  CostModel cost;                            // the same on all ranks
+  std::map<OpKind, std::string> algorithms;  // pins; the cheapest where there is none
+  Allocator* allocator = nullptr;            // for scratch memory; null: the system's
 };
 
 // All ranks post the same operations in the same order. One thread at a time posts; a second one

@@ -62,6 +62,19 @@ TEST_P(GroupTest, EveryOperationRuns) {
   });
 }
 
+TEST_P(GroupTest, PinnedAlgorithmsAreUsedAndUnknownOnesRefused) {
+  for (const char* name : {"ring", "recursive_doubling", "magic"}) {
+    RunRanks(
+        2, [&](GroupOptions& options) { options.algorithms[OpKind::kAllReduce] = name; },
+        [&](GroupPtr group) {
+          float x = 1;
+          const Status status = group->Run(AllReduce(1), &x, &x, Within(std::chrono::seconds(20)));
+          EXPECT_EQ(status.ok(), std::string_view(name) != "magic") << status.ToString();
+          EXPECT_EQ(x, status.ok() ? 2 : 1);
+        });
+  }
+}
+
 TEST_P(GroupTest, MessagesBetweenTwoRanksMeetByTag) {
   RunRanks(2, [](GroupPtr group) {
     const int peer = 1 - group->rank();

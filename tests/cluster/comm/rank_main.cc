@@ -1,0 +1,95 @@
+// One rank of a group, to be killed or frozen by a test:
+//   comm_rank RANK SIZE STORE_FOLDER TRANSPORT SILENCE_MS STATE
+// Says READY when it is in STATE, and CAUSE with code and message when the group has ended.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/comm/group.h"
+#include "transport/collective/planner.h"
+#include "transport/shm/shm.h"
+#ifdef HEADRACE_TEST_TCP
+#include "transport/tcp/tcp.h"
+#endif
+
+namespace hr::comm {
+namespace {
+
+CallLimits Within(int seconds) {
+  return {.deadline_nanos = SystemClock().NowNanos() + seconds * 1'000'000'000LL,
+          .clock = &SystemClock()};
+}
+
+Result<std::unique_ptr<Transport>> CreateTransport(std::string_view name, std::string identity) {
+#ifdef HEADRACE_TEST_TCP
+  if (name == "tcp") return CreateTcpTransport({}, std::move(identity));
+#endif
+  if (name == "shm") return CreateShmTransport(std::move(identity));
+  return InvalidArgument("no transport '", name, "'");
+}
+
+void Say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+// What the rank does when its fate comes. Returns the group's end.
+Status Play(Group& group, std::string_view state) {
+  const bool ring = state == "ring";
+  std::vector<float> data(ring ? 4 << 20 : 16);
+  const Call reduce = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
+  HR_RETURN_IF_ERROR(group.Run(reduce, data.data(), data.data(), Within(30)));
+  Say("READY");
+  if (state == "rest") {
+    while (group.status().ok()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return group.status();
+  }
+  if (state == "receive") {
+    const Call receive = {.kind = OpKind::kRecv,
+                          .dtype = DType::kFloat32,
+                          .count = 16,
+                          .peer = (group.rank() + 1) % group.size()};
+    return group.Run(receive, nullptr, data.data(), Within(30));
+  }
+  if (state == "offer") {  // large messages that nobody asks for
+    std::vector<float> large(4 << 20);
+    const Call send = {.kind = OpKind::kSend,
+                       .dtype = DType::kFloat32,
+                       .count = large.size(),
+                       .peer = (group.rank() + 1) % group.size()};
+    return group.Run(send, large.data(), nullptr, Within(30));
+  }
+  for (;;) HR_RETURN_IF_ERROR(group.Run(reduce, data.data(), data.data(), Within(30)));
+}
+
+Status Run(char** argv) {
+  HR_ASSIGN_OR_RETURN(auto store, CreateFileStore(argv[3]));
+  HR_ASSIGN_OR_RETURN(auto poller, Poller::Create());
+  const auto planner = CreatePlanner();
+  const std::string transport = argv[4];
+  GroupOptions options;
+  options.mesh.rank = std::atoi(argv[1]);
+  options.mesh.size = std::atoi(argv[2]);
+  options.mesh.store = store.get();
+  options.mesh.poller = poller.get();
+  options.mesh.transports = {
+      [&](std::string identity) { return CreateTransport(transport, std::move(identity)); }};
+  options.mesh.silence_nanos = std::atoi(argv[5]) * 1'000'000LL;
+  options.mesh.spin_nanos = 0;
+  options.planner = planner.get();
+  const std::string_view state = argv[6];
+  if (state == "ring") options.algorithms[OpKind::kAllReduce] = "ring";
+  HR_ASSIGN_OR_RETURN(auto group, Group::Create(std::move(options), Within(20)));
+  return Play(*group, state);
+}
+
+}  // namespace
+}  // namespace hr::comm
+
+int main(int argc, char** argv) {
+  if (argc != 7) return 2;
+  hr::comm::Say(hr::Cat("CAUSE ", hr::comm::Run(argv).ToString()));
+  return 0;
+}

@@ -57,12 +57,11 @@ class DataPass {
     const GradientRows<T> gradient =
         source_.Rows(block, {0, s_.oc}, plan_.Reaching(s_, rows), scratch);
     const int64_t tiles = CeilDiv(s_.GroupIn(), kernels_.data_channels[WidestTaps()]);
-    for (int64_t group = 0; group < s_.groups; ++group) {
-      for (int64_t tile = 0; tile < tiles; ++tile) {
-        const Range channels = PartOf(s_.GroupIn(), tiles, tile);
-        for (int64_t ih = rows.begin; ih < rows.end; ++ih) {
-          Row({block, group, channels, ih}, gradient, scratch + plan_.expanded);
-        }
+    // Tiles come before rows: the gradient rows they share stay in the cache.
+    for (int64_t ih = rows.begin; ih < rows.end; ++ih) {
+      for (int64_t tile = 0; tile < s_.groups * tiles; ++tile) {
+        const Range channels = PartOf(s_.GroupIn(), tiles, tile % tiles);
+        Row({block, tile / tiles, channels, ih}, gradient, scratch + plan_.expanded);
       }
     }
   }

@@ -14,28 +14,30 @@ class ForwardPass {
   ForwardPass(const ConvShape& shape, const ConvFusion& fusion, const ConvForwardArgs<T>& args)
       : s_(shape), fusion_(fusion), args_(args) {}
 
-  int64_t Units() const { return BatchBlocks<T>(s_.n) * s_.groups * TilesPerGroup(); }
+  // A unit is one row of one tile of output channels. Tiles come before rows: the input rows they
+  // share stay in the cache.
+  int64_t Units() const {
+    return BatchBlocks<T>(s_.n) * s_.groups * fusion_.OutputRows(s_) * TilesPerGroup();
+  }
 
-  // A unit is one tile of output channels of one block of images.
   void Run(int64_t unit) const {
-    const int64_t tiles = TilesPerGroup();
-    const int64_t block = unit / (s_.groups * tiles);
-    const int64_t group = unit / tiles % s_.groups;
+    const int64_t tiles = TilesPerGroup(), rows = fusion_.OutputRows(s_);
+    const int64_t row = unit / tiles % rows;
+    const int64_t group = unit / (tiles * rows) % s_.groups;
+    const int64_t block = unit / (tiles * rows * s_.groups);
     const Range outputs = PartOf(s_.GroupOut(), tiles, unit % tiles);
     const int64_t first = group * s_.GroupOut() + outputs.begin;
     const Tile tile{args_.x + (block * s_.ic + group * s_.GroupIn()) * s_.InputPlane() * kB, first,
                     static_cast<int>(outputs.size())};
-    const int64_t plane = fusion_.OutputRows(s_) * fusion_.OutputColumns(s_);
-    const int64_t out = (block * s_.oc + first) * plane * kB;
+    const int64_t columns = fusion_.OutputColumns(s_), plane = rows * columns * kB;
+    const int64_t out = (block * s_.oc + first) * plane + row * columns * kB;
     if (fusion_.Pools()) {
-      PooledPlane(tile, out);
+      PooledRow(tile, row, out);
     } else {
-      for (int64_t oh = 0; oh < s_.oh; ++oh) {
-        Row(tile, oh, {0, s_.ow}, args_.y + out + oh * s_.ow * kB, plane * kB, fusion_.relu);
-      }
+      Row(tile, row, {0, s_.ow}, args_.y + out, plane, fusion_.relu);
     }
     if (const int64_t images = s_.n - block * kB; images < kB && args_.bias != nullptr) {
-      ZeroLanes(images, tile.outputs * plane, args_.y + out);
+      for (int o = 0; o < tile.outputs; ++o) ZeroLanes(images, columns, args_.y + out + o * plane);
     }
   }
 
@@ -93,14 +95,11 @@ class ForwardPass {
     }
   }
 
-  void PooledPlane(const Tile& tile, int64_t out) const {
+  void PooledRow(const Tile& tile, int64_t ph, int64_t out) const {
     const int64_t columns = fusion_.OutputColumns(s_);
     const int64_t step = kSegment / fusion_.pool_w;
-    for (int64_t ph = 0; ph < fusion_.OutputRows(s_); ++ph) {
-      for (int64_t pw = 0; pw < columns; pw += step) {
-        const Range segment{pw, std::min(columns, pw + step)};
-        PooledSegment(tile, ph, segment, out + (ph * columns + pw) * kB);
-      }
+    for (int64_t pw = 0; pw < columns; pw += step) {
+      PooledSegment(tile, ph, {pw, std::min(columns, pw + step)}, out + pw * kB);
     }
   }
 

@@ -59,8 +59,21 @@ inline Range ValidColumns(const WindowShape& s, int64_t ow) {
   return ValidTaps(ow, s.sw, s.pad_left, s.dw, s.kw, s.iw);
 }
 
+// What the mean of a window divides by; at least 1. Windows that reach beyond the padding
+// (ceil_mode) count up to its end.
+inline int64_t AverageDivisor(const PoolShape& s, int64_t oh, int64_t ow) {
+  Range rows = ValidRows(s, oh), columns = ValidColumns(s, ow);
+  if (s.count_include_pad) {
+    rows = ValidTaps(oh, s.sh, 0, s.dh, s.kh, s.pad_top + s.ih + s.pad_bottom);
+    columns = ValidTaps(ow, s.sw, 0, s.dw, s.kw, s.pad_left + s.iw + s.pad_right);
+  }
+  return std::max<int64_t>(1, rows.size() * columns.size());
+}
+
 // Cuts [begin, end) output columns into runs that read the same taps: fn(columns, taps). Columns
 // that padding touches come one at a time.
+// With count_include_pad the divisor is the same within a run too: where all taps are inside the
+// image, none is beyond the padding.
 template <typename Fn>
 void ForEachColumnRun(const WindowShape& s, Range columns, Fn&& fn) {
   for (int64_t ow = columns.begin; ow < columns.end;) {

@@ -51,6 +51,9 @@ class BlockedTest : public KernelTest {
     for (double& v : values) v = static_cast<double>(RandomInt(-64, 64)) / 64;
     return values;
   }
+  auto Any() {
+    return [this](int64_t low, int64_t high) { return RandomInt(low, high); };
+  }
 };
 
 template <typename T>

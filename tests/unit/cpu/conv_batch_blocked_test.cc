@@ -4,61 +4,15 @@
 
 #include "tests/reference/conv.h"
 #include "tests/unit/cpu/blocked_testing.h"
+#include "tests/unit/cpu/random_shapes.h"
 
 namespace hr::cpu {
 namespace {
 
 using reference::Values;
 
-std::string Describe(const ConvShape& s, const ConvFusion& f) {
-  std::string text;
-  for (int64_t v : {s.n,
-                    s.ic,
-                    s.ih,
-                    s.iw,
-                    s.oc,
-                    s.oh,
-                    s.ow,
-                    s.kh,
-                    s.kw,
-                    s.sh,
-                    s.sw,
-                    s.dh,
-                    s.dw,
-                    s.pad_top,
-                    s.pad_left,
-                    s.pad_bottom,
-                    s.pad_right,
-                    s.groups,
-                    int64_t{f.relu},
-                    f.pool_h,
-                    f.pool_w}) {
-    text += std::to_string(v) + " ";
-  }
-  return text;
-}
-
 class ConvBatchBlocked : public BlockedTest {
  protected:
-  ConvShape RandomShape() {
-    ConvShape s;
-    s.n = RandomInt(1, 35);
-    s.groups = RandomInt(0, 3) == 0 ? RandomInt(2, 3) : 1;
-    s.ic = s.groups * RandomInt(1, 4);
-    s.oc = s.groups * RandomInt(1, 13);
-    s.kh = RandomInt(1, 5), s.kw = RandomInt(1, 7);
-    if (RandomInt(0, 1) == 0) s.sh = RandomInt(1, 3), s.sw = RandomInt(1, 3);
-    if (RandomInt(0, 2) == 0) s.dh = RandomInt(1, 3), s.dw = RandomInt(1, 3);
-    if (RandomInt(0, 1) == 0) {
-      s.pad_top = RandomInt(0, 3), s.pad_left = RandomInt(0, 3);
-      s.pad_bottom = RandomInt(0, 3), s.pad_right = RandomInt(0, 3);
-    }
-    s.ih = (s.kh - 1) * s.dh + RandomInt(1, 9);
-    s.iw = (s.kw - 1) * s.dw + RandomInt(1, 13);
-    s.DeriveOutput();
-    return s;
-  }
-
   ConvFusion RandomFusion(const ConvShape& s) {
     ConvFusion f;
     f.relu = RandomInt(0, 1) == 0;
@@ -105,7 +59,8 @@ struct Expected {
 
 template <typename T>
 void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion) {
-  SCOPED_TRACE(Describe(s, fusion));
+  SCOPED_TRACE(testing::Message() << s << " relu " << fusion.relu << " pool " << fusion.pool_h
+                                  << "x" << fusion.pool_w);
   const int64_t in = s.ic * s.ih * s.iw;
   const int64_t out = s.oc * fusion.OutputRows(s) * fusion.OutputColumns(s);
   const Values x = RandomValues(s.n * in), w = RandomValues(s.oc * s.Taps()),
@@ -144,7 +99,7 @@ void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion) {
 
 TEST_P(ConvBatchBlocked, AgreesWithTheDefinition) {
   for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
-    const ConvShape shape = RandomShape();
+    const ConvShape shape = RandomConv(Any(), 35);
     const ConvFusion fusion = RandomFusion(shape);
     Check<float>(shape, fusion);
     if (!HasFatalFailure()) Check<double>(shape, fusion);

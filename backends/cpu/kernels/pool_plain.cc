@@ -1,0 +1,115 @@
+#include "backends/cpu/kernels/pool_plain.h"
+
+#include <limits>
+
+namespace hr::cpu {
+namespace {
+
+// The part of a window that is inside the image.
+struct Window {
+  int64_t out;    // offset in the output plane
+  int64_t first;  // offset in the input plane of the first element
+  int64_t rows, columns;
+  int64_t row_step, column_step;
+  int64_t divisor;
+};
+
+template <typename Fn>
+void ForEachWindow(const PoolShape& s, Fn&& fn) {
+  for (int64_t oh = 0; oh < s.oh; ++oh) {
+    const Range rows = ValidRows(s, oh);
+    for (int64_t ow = 0; ow < s.ow; ++ow) {
+      const Range columns = ValidColumns(s, ow);
+      const int64_t ih = oh * s.sh - s.pad_top + rows.begin * s.dh;
+      const int64_t iw = ow * s.sw - s.pad_left + columns.begin * s.dw;
+      fn(Window{oh * s.ow + ow, ih * s.iw + iw, rows.size(), columns.size(), s.dh * s.iw, s.dw,
+                AverageDivisor(s, oh, ow)});
+    }
+  }
+}
+
+// Calls fn(offset in the input plane) for the elements of a window, row by row.
+template <typename Fn>
+void ForEachElement(const Window& window, Fn&& fn) {
+  for (int64_t r = 0; r < window.rows; ++r) {
+    const int64_t row = window.first + r * window.row_step;
+    for (int64_t c = 0; c < window.columns; ++c) fn(row + c * window.column_step);
+  }
+}
+
+// Calls body(input offset, output offset) for every channel of every image.
+template <typename Body>
+void ForEachPlane(const Lease& threads, const PoolShape& s, int slices, Body&& body) {
+  threads.ParallelFor(slices, [&](int slice) {
+    const Range planes = PartOf(s.n * s.c, slices, slice);
+    for (int64_t p = planes.begin; p < planes.end; ++p) {
+      body(p * s.InputPlane(), p * s.OutputPlane());
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void MaxPoolPlain(const Lease& threads, const PoolShape& s, const T* x, T* y, int64_t* argmax,
+                  int slices) {
+  ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
+    ForEachWindow(s, [&](const Window& window) {
+      T best = -std::numeric_limits<T>::infinity();
+      int64_t where = -1;
+      ForEachElement(window, [&](int64_t i) {
+        if (where >= 0 && !(x[in + i] > best)) return;
+        best = x[in + i];
+        where = i;
+      });
+      y[out + window.out] = best;
+      if (argmax != nullptr) argmax[out + window.out] = where;
+    });
+  });
+}
+
+template <typename T>
+void MaxPoolPlainBackward(const Lease& threads, const PoolShape& s, const T* dy,
+                          const int64_t* argmax, T* dx, int slices) {
+  ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
+    std::fill_n(dx + in, s.InputPlane(), T{0});
+    for (int64_t i = out; i < out + s.OutputPlane(); ++i) {
+      if (argmax[i] >= 0) dx[in + argmax[i]] += dy[i];
+    }
+  });
+}
+
+template <typename T>
+void AveragePoolPlain(const Lease& threads, const PoolShape& s, const T* x, T* y, int slices) {
+  ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
+    ForEachWindow(s, [&](const Window& window) {
+      T sum = 0;
+      ForEachElement(window, [&](int64_t i) { sum += x[in + i]; });
+      y[out + window.out] = sum / static_cast<T>(window.divisor);
+    });
+  });
+}
+
+template <typename T>
+void AveragePoolPlainBackward(const Lease& threads, const PoolShape& s, const T* dy, T* dx,
+                              int slices) {
+  ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
+    std::fill_n(dx + in, s.InputPlane(), T{0});
+    ForEachWindow(s, [&](const Window& window) {
+      const T share = dy[out + window.out] / static_cast<T>(window.divisor);
+      ForEachElement(window, [&](int64_t i) { dx[in + i] += share; });
+    });
+  });
+}
+
+#define HR_INSTANTIATE(T)                                                                          \
+  template void MaxPoolPlain(const Lease&, const PoolShape&, const T*, T*, int64_t*, int);         \
+  template void MaxPoolPlainBackward(const Lease&, const PoolShape&, const T*, const int64_t*, T*, \
+                                     int);                                                         \
+  template void AveragePoolPlain(const Lease&, const PoolShape&, const T*, T*, int);               \
+  template void AveragePoolPlainBackward(const Lease&, const PoolShape&, const T*, T*, int)
+HR_INSTANTIATE(float);
+HR_INSTANTIATE(double);
+#undef HR_INSTANTIATE
+
+}  // namespace hr::cpu

@@ -4,10 +4,12 @@ namespace hr::cpu {
 namespace {
 
 // What a task walks over again and again should stay in the caches: gradient rows in L1, the sums
-// of all taps in L2, padded input rows in L2.
-constexpr int64_t kGradientBytes = 16 << 10;
-constexpr int64_t kSumsBytes = 128 << 10;
-constexpr int64_t kPaddedBytes = 128 << 10;
+// of a tile and the padded input rows in L2.
+constexpr int64_t kGradientBytes = 32 << 10;
+constexpr int64_t kSumsBytes = 96 << 10;
+constexpr int64_t kPaddedBytes = 192 << 10;
+// Tiles that a task takes through the input together.
+constexpr int64_t kRunTiles = 4;
 
 // dw is cut into tiles of output channels and chunks of input channels; where that gives too few
 // tasks, also into parts of the batch whose sums are added in order.
@@ -33,6 +35,7 @@ struct WeightsPlan {
     if (padded) chunk_channels = std::min(chunk_channels, kPaddedBytes / (x_rows * x_columns * 64));
     chunk_channels = std::clamp<int64_t>(chunk_channels, 1, s.GroupIn());
     chunks = CeilDiv(s.GroupIn(), chunk_channels);
+    chunk_channels = CeilDiv(s.GroupIn(), chunks);
     const int64_t units = s.groups * tiles * chunks;
     parts = std::min(BatchBlocks<T>(s.n), CeilDiv(slices, units));
     sums = outputs * chunk_channels * s.kh * s.kw * kB;
@@ -40,8 +43,11 @@ struct WeightsPlan {
   }
 
   int64_t PaddedElements() const { return padded ? chunk_channels * x_rows * x_columns * kB : 0; }
-  int64_t BiasElements() const { return ConvKernels<T>::kMaxOutputs * kB; }
-  int64_t TaskElements() const { return sums + BiasElements() + gradient + PaddedElements(); }
+  // Sums of a tile, those of the bias included.
+  int64_t TileElements() const { return sums + ConvKernels<T>::kMaxOutputs * kB; }
+  int64_t TaskElements() const {
+    return std::min(kRunTiles, tiles) * TileElements() + gradient + PaddedElements();
+  }
   // dw and db of every part of the batch.
   int64_t PartElements(const ConvShape& s) const {
     return parts > 1 ? CeilDiv(s.oc * (s.Taps() + 1), kB) * kB : 0;
@@ -58,76 +64,91 @@ class WeightsPass {
   const WeightsPlan<T>& plan() const { return plan_; }
   int64_t Units() const { return s_.groups * plan_.tiles * plan_.chunks; }
 
-  // Sums over one part of the batch the weights of one tile and chunk.
-  void Run(int64_t unit, int64_t part, T* dw, T* db, T* scratch) const {
-    const Task task = MakeTask(unit, scratch);
-    std::fill_n(task.sums, plan_.sums + plan_.BiasElements(), T{0});
-    const Range blocks = PartOf(BatchBlocks<T>(s_.n), plan_.parts, part);
-    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
-      for (int64_t oh = 0; oh < s_.oh; oh += plan_.rows) {
-        Rows(task, block, {oh, std::min(s_.oh, oh + plan_.rows)});
+  // Works through units, each a tile of outputs of a chunk of channels, over one part of the batch.
+  void Run(Range units, int64_t part, T* dw, T* db, T* scratch) const {
+    while (units.begin < units.end) {
+      const Task task = MakeTask(units, scratch);
+      std::fill_n(task.sums, task.tiles.size() * plan_.TileElements(), T{0});
+      const Range blocks = PartOf(BatchBlocks<T>(s_.n), plan_.parts, part);
+      for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+        for (int64_t oh = 0; oh < s_.oh; oh += plan_.rows) {
+          Rows(task, block, {oh, std::min(s_.oh, oh + plan_.rows)});
+        }
       }
-    }
-    const int64_t taps = task.channels.size() * s_.kh * s_.kw;
-    for (int64_t o = 0; o < task.outputs.size(); ++o) {
-      T* to = dw + (task.outputs.begin + o) * s_.Taps() + task.channels.begin * s_.kh * s_.kw;
-      kernels_.sum_lanes(task.sums + o * taps * kB, taps, to);
-    }
-    if (db != nullptr && task.channels.begin == 0) {
-      kernels_.sum_lanes(task.bias, task.outputs.size(), db + task.outputs.begin);
+      for (int64_t t = task.tiles.begin; t < task.tiles.end; ++t) Finish(task, t, dw, db);
+      units.begin += task.tiles.size();
     }
   }
 
  private:
   static constexpr int64_t kB = kBatchBlock<T>;
 
+  // Neighbouring tiles that read the same channels of the input.
   struct Task {
     int64_t group;
-    Range outputs;   // of all
-    Range channels;  // of the group's
-    T *sums, *bias, *gradient, *padded;
+    Range tiles;     // of the group
+    Range channels;  // of the group
+    T *sums, *gradient, *padded;
   };
 
-  Task MakeTask(int64_t unit, T* scratch) const {
+  Task MakeTask(Range units, T* scratch) const {
     Task task;
-    task.group = unit / (plan_.tiles * plan_.chunks);
-    const Range tile = PartOf(s_.GroupOut(), plan_.tiles, unit / plan_.chunks % plan_.tiles);
-    const int64_t first = task.group * s_.GroupOut();
-    task.outputs = {first + tile.begin, first + tile.end};
-    const int64_t chunk = unit % plan_.chunks * plan_.chunk_channels;
-    task.channels = {chunk, std::min(s_.GroupIn(), chunk + plan_.chunk_channels)};
+    task.group = units.begin / (plan_.chunks * plan_.tiles);
+    const int64_t chunk = units.begin / plan_.tiles % plan_.chunks;
+    task.channels = PartOf(s_.GroupIn(), plan_.chunks, chunk);
+    const int64_t tile = units.begin % plan_.tiles;
+    task.tiles = {tile, std::min({tile + units.size(), tile + kRunTiles, plan_.tiles})};
     task.sums = scratch;
-    task.bias = task.sums + plan_.sums;
-    task.gradient = task.bias + plan_.BiasElements();
+    task.gradient = task.sums + std::min(kRunTiles, plan_.tiles) * plan_.TileElements();
     task.padded = task.gradient + plan_.gradient;
     return task;
   }
 
+  Range Outputs(const Task& task, int64_t tile) const {
+    const Range outputs = PartOf(s_.GroupOut(), plan_.tiles, tile);
+    return {task.group * s_.GroupOut() + outputs.begin, task.group * s_.GroupOut() + outputs.end};
+  }
+  T* Sums(const Task& task, int64_t tile) const {
+    return task.sums + (tile - task.tiles.begin) * plan_.TileElements();
+  }
+
   void Rows(const Task& task, int64_t block, Range rows) const {
-    const GradientRows<T> gradient = source_.Rows(block, task.outputs, rows, task.gradient);
+    const int64_t channel = block * s_.ic + task.group * s_.GroupIn() + task.channels.begin;
+    const T* x = x_ + channel * s_.InputPlane() * kB;
+    if (plan_.padded) CopyPadded(x, task.channels.size(), rows, task.padded);
     WeightsCall<T> call;
-    call.dy = gradient.Row(rows.begin, s_.ow);
-    call.dy_output = gradient.channel;
+    call.x = plan_.padded ? task.padded : x + rows.begin * s_.sh * s_.iw * kB;
+    call.x_row = s_.sh * (plan_.padded ? plan_.x_columns : s_.iw) * kB;
+    call.x_column = s_.sw * kB;
     call.dy_row = s_.ow * kB;
     call.rows = rows.size();
     call.columns = s_.ow;
-    call.x_column = s_.sw * kB;
     call.sums_output = task.channels.size() * s_.kh * s_.kw * kB;
-    if (task.channels.begin == 0) {
-      for (int64_t o = 0; o < task.outputs.size(); ++o) {
-        kernels_.sum_pixels(call.dy + o * call.dy_output, rows.size() * s_.ow, task.bias + o * kB);
+    for (int64_t tile = task.tiles.begin; tile < task.tiles.end; ++tile) {
+      const Range outputs = Outputs(task, tile);
+      const GradientRows<T> gradient = source_.Rows(block, outputs, rows, task.gradient);
+      call.dy = gradient.Row(rows.begin, s_.ow);
+      call.dy_output = gradient.channel;
+      call.sums = Sums(task, tile);
+      Taps(task, static_cast<int>(outputs.size()), call);
+      if (task.channels.begin != 0) continue;
+      for (int64_t o = 0; o < outputs.size(); ++o) {
+        kernels_.sum_pixels(call.dy + o * call.dy_output, rows.size() * s_.ow,
+                            Sums(task, tile) + plan_.sums + o * kB);
       }
     }
-    const int64_t channel = block * s_.ic + task.group * s_.GroupIn() + task.channels.begin;
-    const T* x = x_ + channel * s_.InputPlane() * kB;
-    if (plan_.padded) {
-      CopyPadded(x, task.channels.size(), rows, task.padded);
-      call.x = task.padded;
-      Taps(task, call, plan_.x_rows * plan_.x_columns, plan_.x_columns);
-    } else {
-      call.x = x + rows.begin * s_.sh * s_.iw * kB;
-      Taps(task, call, s_.InputPlane(), s_.iw);
+  }
+
+  void Finish(const Task& task, int64_t tile, T* dw, T* db) const {
+    const int64_t taps = task.channels.size() * s_.kh * s_.kw;
+    const Range outputs = Outputs(task, tile);
+    const T* const sums = Sums(task, tile);
+    for (int64_t o = 0; o < outputs.size(); ++o) {
+      T* to = dw + (outputs.begin + o) * s_.Taps() + task.channels.begin * s_.kh * s_.kw;
+      kernels_.sum_lanes(sums + o * taps * kB, taps, to);
     }
+    if (db == nullptr || task.channels.begin != 0) return;
+    kernels_.sum_lanes(sums + plan_.sums, outputs.size(), db + outputs.begin);
   }
 
   // The input rows behind some gradient rows, with their padding.
@@ -145,12 +166,12 @@ class WeightsPass {
   }
 
   // Taps are numbered as dw is, over the channels of the chunk; tiles take up to five neighbours.
-  void Taps(const Task& task, WeightsCall<T> call, int64_t plane, int64_t columns) const {
-    call.x_row = s_.sh * columns * kB;
+  void Taps(const Task& task, int outputs, WeightsCall<T> call) const {
+    const int64_t columns = plan_.padded ? plan_.x_columns : s_.iw;
+    const int64_t plane = plan_.padded ? plan_.x_rows * plan_.x_columns : s_.InputPlane();
     const int64_t taps = task.channels.size() * s_.kh * s_.kw;
     int64_t offsets[5];
     call.taps = offsets;
-    call.sums = task.sums;
     int64_t c = 0, r = 0, s = 0;
     for (int64_t k = 0; k < taps;) {
       const int size = taps - k >= 5 ? 0 : taps - k >= 3 ? 1 : 2;
@@ -160,7 +181,7 @@ class WeightsPass {
         if (++s == s_.kw) s = 0, ++r;
         if (r == s_.kh) r = 0, ++c;
       }
-      kernels_.weights[task.outputs.size() - 1][size](call);
+      kernels_.weights[outputs - 1][size](call);
       call.sums += count * kB;
       k += count;
     }
@@ -201,13 +222,17 @@ void ConvBackwardWeights(const Lease& threads, const ConvShape& shape, const Con
   const int64_t weights = shape.oc * shape.Taps();
   T* const partial = static_cast<T*>(scratch);
   T* const buffers = partial + plan.parts * stride;
+  const int64_t units = pass.Units();
   threads.ParallelFor(slices, [&](int slice) {
-    const Range tasks = PartOf(pass.Units() * plan.parts, slices, slice);
-    for (int64_t task = tasks.begin; task < tasks.end; ++task) {
-      const int64_t part = task % plan.parts;
+    const Range tasks = PartOf(units * plan.parts, slices, slice);
+    for (int64_t task = tasks.begin; task < tasks.end;) {
+      const int64_t part = task / units;
+      const int64_t end = std::min(tasks.end, (part + 1) * units);
       T* const to = plan.parts > 1 ? partial + part * stride : dw;
       T* const to_bias = plan.parts > 1 ? to + weights : db;
-      pass.Run(task / plan.parts, part, to, to_bias, buffers + slice * plan.TaskElements());
+      pass.Run({task - part * units, end - part * units}, part, to, to_bias,
+               buffers + slice * plan.TaskElements());
+      task = end;
     }
   });
   if (plan.parts == 1) return;

@@ -30,9 +30,11 @@ struct Floats {
 struct Bench {
   Lease threads;
   double peak;
+  std::string wanted;
 
   template <typename Body>
   void Time(const std::string& name, double operations, Body&& body) const {
+    if (name.find(wanted) == std::string::npos) return;
     const double nanos = 1e9 * bench::BestSeconds(threads.threads(), body);
     std::printf("%-40s %9.1f us %8.1f GFLOP/s %5.1f %%\n", name.c_str(), nanos / 1e3,
                 operations / nanos, 100 * operations / nanos / peak);
@@ -78,10 +80,10 @@ ConvShape Shape(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel,
   return s;
 }
 
-void Run(int threads) {
+void Run(int threads, const char* wanted) {
   auto pool = CreateThreadPool(threads).value();
   ThreadBudget budget(*pool);
-  Bench bench{budget.Acquire(threads, {}).value(), 0};
+  Bench bench{budget.Acquire(threads, {}).value(), 0, wanted};
   bench.peak = bench::MeasureFmaPeak(bench.threads);
   std::printf("%d threads, peak %.1f GFLOP/s\n", bench.threads.threads(), bench.peak);
   const ConvFusion pooled{true, 2, 2}, relu{true};
@@ -99,4 +101,6 @@ void Run(int threads) {
 }  // namespace
 }  // namespace hr::cpu
 
-int main(int argc, char** argv) { hr::cpu::Run(argc > 1 ? std::atoi(argv[1]) : 2); }
+int main(int argc, char** argv) {
+  hr::cpu::Run(argc > 1 ? std::atoi(argv[1]) : 2, argc > 2 ? argv[2] : "");
+}

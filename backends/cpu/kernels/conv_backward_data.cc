@@ -55,7 +55,7 @@ class DataPass {
     const int64_t begin = unit % plan_.chunks * plan_.chunk_rows;
     const Range rows{begin, std::min(s_.ih, begin + plan_.chunk_rows)};
     const GradientRows<T> gradient =
-        source_.Rows(block, {0, s_.oc}, plan_.Reaching(s_, rows), scratch);
+        source_.Rows(block, {0, s_.oc}, plan_.Reaching(s_, rows), scratch, nullptr);
     const int64_t tiles = CeilDiv(s_.GroupIn(), kernels_.data_channels[WidestTaps()]);
     // Tiles come before rows: the gradient rows they share stay in the cache.
     for (int64_t ih = rows.begin; ih < rows.end; ++ih) {

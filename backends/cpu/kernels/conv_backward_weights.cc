@@ -126,16 +126,12 @@ class WeightsPass {
     call.sums_output = task.channels.size() * s_.kh * s_.kw * kB;
     for (int64_t tile = task.tiles.begin; tile < task.tiles.end; ++tile) {
       const Range outputs = Outputs(task, tile);
-      const GradientRows<T> gradient = source_.Rows(block, outputs, rows, task.gradient);
+      T* const bias = task.channels.begin == 0 ? Sums(task, tile) + plan_.sums : nullptr;
+      const GradientRows<T> gradient = source_.Rows(block, outputs, rows, task.gradient, bias);
       call.dy = gradient.Row(rows.begin, s_.ow);
       call.dy_output = gradient.channel;
       call.sums = Sums(task, tile);
       Taps(task, static_cast<int>(outputs.size()), call);
-      if (task.channels.begin != 0) continue;
-      for (int64_t o = 0; o < outputs.size(); ++o) {
-        kernels_.sum_pixels(call.dy + o * call.dy_output, rows.size() * s_.ow,
-                            Sums(task, tile) + plan_.sums + o * kB);
-      }
     }
   }
 

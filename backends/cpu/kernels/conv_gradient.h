@@ -34,19 +34,19 @@ class GradientSource {
     return windows * fusion.pool_h * shape.ow * kBatchBlock<T>;
   }
 
-  // Rows of some channels of one block; in `buffer`, or in place where nothing was fused.
-  GradientRows<T> Rows(int64_t block, Range channels, Range rows, T* buffer) const {
-    if (!fusion_.relu && !fusion_.Pools()) {
-      const int64_t plane = s_.OutputPlane() * kB;
-      return {gradient_.dy + (block * s_.oc + channels.begin) * plane + rows.begin * s_.ow * kB,
-              plane, rows.begin};
-    }
+  // Rows of some channels of one block; in `buffer`, or in place where nothing was fused. `sums`,
+  // where not null, has a vector for each channel, to which its pixels are added; the rows are then
+  // whole windows.
+  GradientRows<T> Rows(int64_t block, Range channels, Range rows, T* buffer, T* sums) const {
+    if (!fusion_.relu && !fusion_.Pools()) return InPlace(block, channels, rows, sums);
     const int64_t channel = BufferElements(s_, fusion_, rows.size());
     const Range windows{rows.begin / fusion_.pool_h, CeilDiv(rows.end, fusion_.pool_h)};
     for (int64_t c = channels.begin; c < channels.end; ++c) {
       for (int64_t ph = windows.begin; ph < windows.end; ++ph) {
         const int64_t at = (ph - windows.begin) * fusion_.pool_h * s_.ow * kB;
-        ExpandRow(block * s_.oc + c, ph, buffer + (c - channels.begin) * channel + at);
+        const int64_t i = c - channels.begin;
+        ExpandRow(block * s_.oc + c, ph, buffer + i * channel + at,
+                  sums != nullptr ? sums + i * kB : nullptr);
       }
     }
     return {buffer, channel, windows.begin * fusion_.pool_h};
@@ -55,7 +55,17 @@ class GradientSource {
  private:
   static constexpr int64_t kB = kBatchBlock<T>;
 
-  void ExpandRow(int64_t plane, int64_t ph, T* to) const {
+  GradientRows<T> InPlace(int64_t block, Range channels, Range rows, T* sums) const {
+    const int64_t plane = s_.OutputPlane() * kB;
+    const T* from =
+        gradient_.dy + (block * s_.oc + channels.begin) * plane + rows.begin * s_.ow * kB;
+    for (int64_t c = 0; sums != nullptr && c < channels.size(); ++c) {
+      kernels_.sum_pixels(from + c * plane, rows.size() * s_.ow, sums + c * kB);
+    }
+    return {from, plane, rows.begin};
+  }
+
+  void ExpandRow(int64_t plane, int64_t ph, T* to, T* sums) const {
     const int64_t columns = fusion_.OutputColumns(s_);
     const int64_t rows = fusion_.OutputRows(s_);
     const bool inside = ph < rows;
@@ -72,6 +82,7 @@ class GradientSource {
     call.window_columns = fusion_.pool_w;
     call.to = to;
     call.to_row = s_.ow * kB;
+    call.sums = sums;
     kernels_.expand(call);
   }
 

@@ -62,6 +62,7 @@ struct ExpandCall {
   int64_t columns, window_rows, window_columns;
   T* to;
   int64_t to_row;
+  T* sums;  // not null: lane by lane, what passes is added here
 };
 
 // Windows of one row of one channel that all read the same taps.

@@ -30,23 +30,30 @@ HWY_INLINE hn::Vec<IndexVector<double>> LoadIndices(hn::RebindToUnsigned<Vector<
 }
 
 template <typename T>
-HWY_ATTR void MaxPoolVector(const PoolCall<T>& call, const T* x, int64_t at) {
+HWY_INLINE hn::Vec<IndexVector<T>> SetIndex(int64_t index) {
+  return hn::Set(IndexVector<T>(), static_cast<hn::TFromD<IndexVector<T>>>(index));
+}
+
+// kRows and kTaps are the window's where the compiler is to know them, else 0. A vector store might
+// overwrite what a reference points at, so calls are taken by value.
+template <typename T, int kRows, int kTaps>
+HWY_INLINE void MaxPoolVector(const PoolCall<T> call, const T* x, int64_t at) {
   const Vector<T> d;
   const IndexVector<T> di;
+  const int64_t rows = kRows != 0 ? kRows : call.rows, taps = kTaps != 0 ? kTaps : call.taps;
   auto best = hn::Set(d, -std::numeric_limits<T>::infinity());
   auto index = hn::Set(di, kNoGradient);
-  if (call.rows > 0 && call.taps > 0) {
+  if (rows > 0 && taps > 0) {
     best = hn::Load(d, x);
-    index = hn::Set(di, static_cast<hn::TFromD<IndexVector<T>>>(call.index));
+    index = SetIndex<T>(call.index);
   }
-  for (int64_t r = 0; r < call.rows; ++r) {
-    for (int64_t s = 0; s < call.taps; ++s) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t s = 0; s < taps; ++s) {
       const auto value = hn::Load(d, x + r * call.x_row + s * call.x_tap);
       const auto better = hn::Gt(value, best);
-      const auto here = call.index + r * call.index_row + s;
       best = hn::IfThenElse(better, value, best);
       index = hn::IfThenElse(hn::RebindMask(di, better),
-                             hn::Set(di, static_cast<hn::TFromD<IndexVector<T>>>(here)), index);
+                             SetIndex<T>(call.index + r * call.index_row + s), index);
     }
   }
   if (call.relu) {
@@ -61,17 +68,25 @@ HWY_ATTR void MaxPoolVector(const PoolCall<T>& call, const T* x, int64_t at) {
   }
 }
 
-template <typename T>
-HWY_ATTR void MaxPool(const PoolCall<T>& call) {
+template <typename T, int kRows, int kTaps>
+HWY_INLINE void MaxPoolRow(const PoolCall<T> call) {
   for (int64_t j = 0; j < call.columns; ++j) {
     for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
-      MaxPoolVector<T>(call, call.x + j * call.x_column + part, j * kBatchBlock<T> + part);
+      MaxPoolVector<T, kRows, kTaps>(call, call.x + j * call.x_column + part,
+                                     j * kBatchBlock<T> + part);
     }
   }
 }
 
 template <typename T>
-HWY_ATTR void MaxPoolBackward(const PoolCall<T>& call, T* dx) {
+HWY_ATTR void MaxPool(const PoolCall<T>& call) {
+  if (call.rows == 2 && call.taps == 2) return MaxPoolRow<T, 2, 2>(call);
+  MaxPoolRow<T, 0, 0>(call);
+}
+
+template <typename T>
+HWY_ATTR void MaxPoolBackward(const PoolCall<T>& given, T* dx) {
+  const PoolCall<T> call = given;
   const Vector<T> d;
   const IndexVector<T> di;
   for (int64_t j = 0; j < call.columns; ++j) {
@@ -92,7 +107,8 @@ HWY_ATTR void MaxPoolBackward(const PoolCall<T>& call, T* dx) {
 }
 
 template <typename T>
-HWY_ATTR void AveragePool(const PoolCall<T>& call) {
+HWY_ATTR void AveragePool(const PoolCall<T>& given) {
+  const PoolCall<T> call = given;
   const Vector<T> d;
   for (int64_t j = 0; j < call.columns; ++j) {
     for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
@@ -109,7 +125,8 @@ HWY_ATTR void AveragePool(const PoolCall<T>& call) {
 }
 
 template <typename T>
-HWY_ATTR void AveragePoolBackward(const PoolCall<T>& call, T* dx) {
+HWY_ATTR void AveragePoolBackward(const PoolCall<T>& given, T* dx) {
+  const PoolCall<T> call = given;
   const Vector<T> d;
   for (int64_t j = 0; j < call.columns; ++j) {
     for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
@@ -125,33 +142,45 @@ HWY_ATTR void AveragePoolBackward(const PoolCall<T>& call, T* dx) {
   }
 }
 
-template <typename T>
-HWY_ATTR void ExpandVector(const ExpandCall<T>& call, int64_t at, T* to) {
+template <typename T, int kRows, int kColumns>
+HWY_INLINE void ExpandRow(const ExpandCall<T> call, int64_t part) {
   const Vector<T> d;
   const IndexVector<T> di;
-  auto dy = hn::Load(d, call.dy + at);
-  if (call.y != nullptr) dy = hn::IfThenElseZero(hn::Gt(hn::Load(d, call.y + at), hn::Zero(d)), dy);
-  if (call.argmax == nullptr) {
-    hn::Store(dy, d, to);
-    return;
-  }
-  const auto index = LoadIndices(di, call.argmax + at);
-  for (int64_t r = 0; r < call.window_rows; ++r) {
-    for (int64_t s = 0; s < call.window_columns; ++s) {
-      const auto here =
-          hn::Set(di, static_cast<hn::TFromD<IndexVector<T>>>(r * call.window_columns + s));
-      hn::Store(hn::IfThenElseZero(hn::RebindMask(d, hn::Eq(index, here)), dy), d,
-                to + r * call.to_row + s * kBatchBlock<T>);
+  const int64_t rows = kRows != 0 ? kRows : call.window_rows;
+  const int64_t columns = kColumns != 0 ? kColumns : call.window_columns;
+  auto sum = hn::Zero(d);
+  for (int64_t j = 0; j < call.columns; ++j) {
+    const int64_t at = j * kBatchBlock<T> + part;
+    T* const to = call.to + j * columns * kBatchBlock<T> + part;
+    auto dy = hn::Load(d, call.dy + at);
+    if (call.argmax == nullptr) {
+      dy = hn::IfThenElseZero(hn::Gt(hn::Load(d, call.y + at), hn::Zero(d)), dy);
+      hn::Store(dy, d, to);
+    } else {
+      const auto index = LoadIndices(di, call.argmax + at);
+      const auto none = hn::Eq(index, hn::Set(di, kNoGradient));
+      dy = hn::IfThenZeroElse(hn::RebindMask(d, none), dy);
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t s = 0; s < columns; ++s) {
+          const auto here = hn::Eq(index, SetIndex<T>(r * columns + s));
+          hn::Store(hn::IfThenElseZero(hn::RebindMask(d, here), dy), d,
+                    to + r * call.to_row + s * kBatchBlock<T>);
+        }
+      }
     }
+    sum = hn::Add(sum, dy);
   }
+  if (call.sums == nullptr) return;
+  hn::Store(hn::Add(hn::Load(d, call.sums + part), sum), d, call.sums + part);
 }
 
 template <typename T>
 HWY_ATTR void Expand(const ExpandCall<T>& call) {
-  for (int64_t j = 0; j < call.columns; ++j) {
-    for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
-      ExpandVector<T>(call, j * kBatchBlock<T> + part,
-                      call.to + j * call.window_columns * kBatchBlock<T> + part);
+  for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
+    if (call.window_rows == 2 && call.window_columns == 2) {
+      ExpandRow<T, 2, 2>(call, part);
+    } else {
+      ExpandRow<T, 0, 0>(call, part);
     }
   }
 }

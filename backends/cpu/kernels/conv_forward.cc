@@ -6,7 +6,7 @@ namespace {
 
 // Convolved rows on their way into pooling live in a buffer this large on the stack.
 constexpr int64_t kMaxPoolRows = 4;
-constexpr int64_t kSegment = 8;
+constexpr int64_t kSegment = 16;
 
 template <typename T>
 class ForwardPass {

@@ -37,15 +37,14 @@ class PlainConv {
     Spread(threads, s_.n * s_.groups * pieces, scratch, [&](int64_t unit, const Team& team) {
       const int64_t image = unit / (s_.groups * pieces), group = unit / pieces % s_.groups;
       const Range pixels = Pixels(unit % pieces);
-      T* columns = Columns(team, Input(x, image, group), pixels);
+      const Matrix columns = Columns(team, Input(x, image, group), pixels);
       GemmEpilogue<T> epilogue;
       epilogue.row_bias = bias != nullptr ? bias + group * s_.GroupOut() : nullptr;
       epilogue.activation = activation;
-      const int64_t plane = s_.OutputPlane();
-      Multiply(
-          team,
-          {s_.GroupOut(), pixels.size(), s_.Taps(), false, false, s_.Taps(), pixels.size(), plane},
-          Weights(w, group), columns, Output(y, image, group) + pixels.begin, epilogue);
+      Multiply(team,
+               {s_.GroupOut(), pixels.size(), s_.Taps(), false, false, s_.Taps(), columns.stride,
+                s_.OutputPlane()},
+               Weights(w, group), columns.data, Output(y, image, group) + pixels.begin, epilogue);
     });
   }
 
@@ -74,11 +73,12 @@ class PlainConv {
       for (int64_t image = 0; image < s_.n; ++image) {
         for (int64_t piece = 0; piece * pixels_ < s_.OutputPlane(); ++piece) {
           const Range pixels = Pixels(piece);
-          T* const columns = Columns(team, Input(x, image, group), pixels);
+          const Matrix columns = Columns(team, Input(x, image, group), pixels);
           Multiply(team,
                    {s_.GroupOut(), s_.Taps(), pixels.size(), false, true, s_.OutputPlane(),
-                    pixels.size(), s_.Taps()},
-                   Output(dy, image, group) + pixels.begin, columns, Weights(dw, group), epilogue);
+                    columns.stride, s_.Taps()},
+                   Output(dy, image, group) + pixels.begin, columns.data, Weights(dw, group),
+                   epilogue);
           epilogue.beta = 1;
         }
       }
@@ -93,8 +93,10 @@ class PlainConv {
     size_t gemm = 0;
     for (const int64_t p : {pixels_, plane - (plane - 1) / pixels_ * pixels_}) {
       const GemmShape passes[] = {{out, p, taps, false, false, taps, p, plane},
+                                  {out, p, taps, false, false, taps, plane, plane},
                                   {taps, p, out, true, false, taps, plane, p},
-                                  {out, taps, p, false, true, plane, p, taps}};
+                                  {out, taps, p, false, true, plane, p, taps},
+                                  {out, taps, p, false, true, plane, plane, taps}};
       for (const GemmShape& shape : passes)
         gemm = std::max(gemm, GemmScratchBytes<T>(shape, slices));
     }
@@ -125,13 +127,23 @@ class PlainConv {
     });
   }
 
-  T* Columns(const Team& team, const T* x, Range pixels) const {
+  struct Matrix {
+    const T* data;
+    int64_t stride;  // between rows
+  };
+
+  // The columns of some pixels; a 1 x 1 convolution has them in place.
+  Matrix Columns(const Team& team, const T* x, Range pixels) const {
+    const bool dense = s_.kh * s_.kw == 1 && s_.sh == 1 && s_.sw == 1;
+    if (dense && s_.pad_top + s_.pad_left == 0 && s_.ih == s_.oh && s_.iw == s_.ow) {
+      return {x + pixels.begin, s_.InputPlane()};
+    }
     T* const columns = static_cast<T*>(team.scratch);
     team.threads.ParallelFor(team.slices, [&](int slice) {
       const Range taps = PartOf(s_.Taps(), team.slices, slice);
       Im2Col(s_, x, taps, pixels, columns + taps.begin * pixels.size());
     });
-    return columns;
+    return {columns, pixels.size()};
   }
 
   void Multiply(const Team& team, const GemmShape& shape, const T* a, const T* b, T* c,

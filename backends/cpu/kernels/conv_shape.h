@@ -46,6 +46,7 @@ struct PoolShape : WindowShape {
 inline Range ValidTaps(int64_t out, int64_t stride, int64_t pad, int64_t dilation, int64_t kernel,
                        int64_t in) {
   const int64_t first = out * stride - pad;
+  if (first >= 0 && first + (kernel - 1) * dilation < in) return {0, kernel};  // without division
   const int64_t begin = first >= 0 ? 0 : (-first + dilation - 1) / dilation;
   const int64_t end = in > first ? std::min(kernel, (in - first + dilation - 1) / dilation) : 0;
   return {std::min(begin, end), end};

@@ -18,7 +18,7 @@ class ConvBatchBlocked : public BlockedTest {
     f.relu = RandomInt(0, 1) == 0;
     if (RandomInt(0, 1) == 0) {
       f.pool_h = std::min<int64_t>(s.oh, RandomInt(1, 4));
-      f.pool_w = std::min<int64_t>(s.ow, RandomInt(1, 8));
+      f.pool_w = std::min<int64_t>(s.ow, RandomInt(1, 16));
     }
     return f;
   }
@@ -112,6 +112,25 @@ ConvShape Square(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel
   s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = pad;
   s.DeriveOutput();
   return s;
+}
+
+TEST(CanFuseMaxPool, WantsWindowsThatNeitherOverlapNorReachOut) {
+  PoolShape pool;
+  pool.ih = pool.iw = 9;
+  pool.kh = pool.kw = pool.sh = pool.sw = 2;
+  pool.DeriveOutput();
+  EXPECT_TRUE(CanFuseMaxPool(pool));
+  PoolShape overlapping = pool, padded = pool, ceil = pool, tall = pool;
+  overlapping.kw = 3;
+  overlapping.DeriveOutput();
+  EXPECT_FALSE(CanFuseMaxPool(overlapping));
+  padded.pad_left = 1;
+  EXPECT_FALSE(CanFuseMaxPool(padded));
+  ++ceil.ow;
+  EXPECT_FALSE(CanFuseMaxPool(ceil));
+  tall.kh = tall.sh = 5;
+  tall.DeriveOutput();
+  EXPECT_FALSE(CanFuseMaxPool(tall));
 }
 
 // Shapes whose work is cut into several chunks of rows and of channels, and of the batch.

@@ -71,6 +71,16 @@ TEST_P(ConvPlain, CutsLargeImages) {
   Check<float>(s);
 }
 
+TEST_P(ConvPlain, ReadsImagesInPlaceForOneTap) {
+  ConvShape s;
+  s.n = 2, s.ic = 6, s.oc = 9, s.ih = 21, s.iw = 19, s.groups = 3;
+  s.DeriveOutput();
+  Check<float>(s);
+  s.pad_right = 2;
+  s.DeriveOutput();
+  Check<float>(s);
+}
+
 HR_KERNEL_TESTS(ConvPlain);
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "headrace/session.h"
 
 #include "capi/src/handles.h"
-#include "runtime/base/json_writer.h"
 
 namespace hr::capi {
 namespace {
@@ -17,24 +16,6 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
 
 CallLimits LimitsFor(const session::Session& session, const hr_limits* limits) {
   return LimitsFrom(limits, session.env().clock());
-}
-
-template <typename T>
-Result<Tensor> ScalarOf(Allocator& allocator, double value) {
-  T converted = static_cast<T>(value);
-  return MakeTensor<T>(allocator, {}, std::span<const T>(&converted, 1));
-}
-
-Result<Tensor> MakeScalar(Allocator& allocator, DType dtype, double value) {
-  switch (dtype) {
-    case DType::kFloat32: return ScalarOf<float>(allocator, value);
-    case DType::kFloat64: return ScalarOf<double>(allocator, value);
-    case DType::kInt32: return ScalarOf<int32_t>(allocator, value);
-    case DType::kInt64: return ScalarOf<int64_t>(allocator, value);
-    case DType::kBool: return ScalarOf<bool>(allocator, value);
-    default:
-      return Unimplemented("a single number cannot become ", DTypeName(dtype), "; bind a tensor");
-  }
 }
 
 }  // namespace
@@ -147,10 +128,7 @@ hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tenso
 hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value) {
   HR_REQUIRE(call);
   HR_REQUIRE(input);
-  HR_ASSIGN_OR_WRAP(hr::DType dtype, call->rep->InputDType(input));
-  HR_ASSIGN_OR_WRAP(hr::Tensor scalar,
-                    hr::capi::MakeScalar(call->rep->session().env().allocator(), dtype, value));
-  return Wrap(call->rep->Bind(input, std::move(scalar)));
+  return Wrap(call->rep->BindScalar(input, value));
 }
 
 hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes) {

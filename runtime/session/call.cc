@@ -82,9 +82,38 @@ Status Call::Bind(std::string_view name, Tensor tensor) {
   return BindInput(*input, std::move(tensor));
 }
 
-Result<DType> Call::InputDType(std::string_view name) {
+namespace {
+
+template <typename T>
+Result<Tensor> ScalarOf(Allocator& allocator, double value) {
+  T converted = static_cast<T>(value);
+  return MakeTensor<T>(allocator, {}, std::span<const T>(&converted, 1));
+}
+
+Result<Tensor> MakeScalar(Allocator& allocator, DType dtype, double value) {
+  switch (dtype) {
+    case DType::kFloat32: return ScalarOf<float>(allocator, value);
+    case DType::kFloat64: return ScalarOf<double>(allocator, value);
+    case DType::kInt32: return ScalarOf<int32_t>(allocator, value);
+    case DType::kInt64: return ScalarOf<int64_t>(allocator, value);
+    case DType::kBool: return ScalarOf<bool>(allocator, value);
+    default:
+      return Unimplemented("a single number cannot become ", DTypeName(dtype), "; bind a tensor");
+  }
+}
+
+}  // namespace
+
+Status Call::BindScalar(std::string_view name, double value) {
   HR_ASSIGN_OR_RETURN(Input * input, FindInput(name));
-  return session_->model().module().main().values[input->value].type.dtype;
+  DType dtype = session_->model().module().main().values[input->value].type.dtype;
+  HR_ASSIGN_OR_RETURN(Tensor scalar, MakeScalar(session_->env().allocator(), dtype, value));
+  return BindInput(*input, std::move(scalar));
+}
+
+int64_t Call::PulledExamples() const {
+  if (pulled_.empty() || !pulled_[0].defined() || pulled_[0].dims().empty()) return 0;
+  return pulled_[0].dims()[0];
 }
 
 Status Call::BindSource(std::shared_ptr<InputSource> source) {
@@ -116,8 +145,8 @@ Status Call::BindOutput(std::string_view name, void* data, size_t bytes) {
   return shapes_changed_ ? Status() : BindOutputs();
 }
 
-Status Call::PullSource() {
-  HR_ASSIGN_OR_RETURN(bool more, source_->Next(pulled_));
+Status Call::PullSource(const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(bool more, source_->Next(pulled_, limits));
   if (!more) return OutOfRange("the data set has no more data; rewind it or let it repeat");
   for (size_t i = 0; i < pulled_.size(); ++i) {
     if (pulled_inputs_[i] != nullptr) HR_RETURN_IF_ERROR(BindInput(*pulled_inputs_[i], pulled_[i]));
@@ -177,7 +206,7 @@ Status Call::BindOutputs() {
 }
 
 Status Call::Run(const CallLimits& limits) {
-  if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource());
+  if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
   HR_ASSIGN_OR_RETURN(RunGuard guard,
                       RunGuard::Take(session_->run_lock_, plan_->writes(), limits));

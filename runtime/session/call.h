@@ -25,7 +25,8 @@ class Call {
 
   // The input from now on. Contiguous CPU memory is used in place, other layouts are copied.
   Status Bind(std::string_view input, Tensor tensor);
-  Result<DType> InputDType(std::string_view input);
+  // A single number, converted to the input's type.
+  Status BindScalar(std::string_view input, double value);
   // Inputs with the names of the source are pulled from it before every run. The source must
   // outlive the call or be taken off with null.
   Status BindSource(std::shared_ptr<InputSource> source);
@@ -37,6 +38,9 @@ class Call {
 
   // The output of the last run, in memory that the next run overwrites.
   Result<Tensor> Output(std::string_view output) const;
+
+  // The size of the first dimension of what the source gave to the last run.
+  int64_t PulledExamples() const;
 
   Session& session() const { return *session_; }
   // The plan for the bound shapes, compiled where necessary.
@@ -60,7 +64,7 @@ class Call {
   Result<Input*> FindInput(std::string_view name);
   Result<size_t> FindOutput(std::string_view name) const;
   Status BindInput(Input& input, Tensor tensor);
-  Status PullSource();
+  Status PullSource(const CallLimits& limits);
   // Compiles and instantiates for the inputs' shapes, and binds everything.
   Status Prepare();
   Status BindOutputs();

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "runtime/base/cancel.h"
 #include "runtime/device/tensor.h"
 
 namespace hr::session {
@@ -14,8 +15,8 @@ class InputSource {
   virtual ~InputSource() = default;
   // Names of what one Next gives, matched to inputs of the call by name.
   virtual std::span<const std::string> names() const = 0;
-  // Fills one tensor per name, valid until the next call of Next; false where there is no more.
-  virtual Result<bool> Next(std::span<Tensor> out) = 0;
+  // Fills one tensor per name; false where there is no more.
+  virtual Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) = 0;
 };
 
 }  // namespace hr::session

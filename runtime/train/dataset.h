@@ -62,10 +62,8 @@ class Dataset : public session::InputSource {
   // it is, when the pass is over. The tensors are contiguous, on the CPU and stay valid as long as
   // somebody holds them; memory that nobody holds any more is used again, so after the first
   // batches nothing is allocated. They must not be written to.
-  virtual Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) = 0;
+  Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) override = 0;
 
-  // As a call pulls it: without limits.
-  Result<bool> Next(std::span<Tensor> out) final { return Next(out, CallLimits{}); }
   std::span<const std::string> names() const final;
 
   // Whether the pass is over, exactly: may wait for the next batch in order to know.

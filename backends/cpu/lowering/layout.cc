@@ -53,6 +53,8 @@ class Assigner {
     if (node.outputs[0] == kNone) return false;
     Dims shape = region_.DimsOf(node.outputs[0]);
     DType dtype = region_.DTypeOf(node.outputs[0]);
+    // Lanes beyond the batch must stay zero, which only few operators would leave as they are.
+    if (shape.empty() || shape[0] % (64 / static_cast<int64_t>(DTypeSize(dtype))) != 0) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return input != kNone && region_.DimsOf(input) == shape && region_.DTypeOf(input) == dtype;
     });

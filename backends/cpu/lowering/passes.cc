@@ -1,6 +1,7 @@
 #include "backends/cpu/lowering/passes.h"
 
 #include "backends/cpu/lowering/fuse_conv.h"
+#include "backends/cpu/lowering/fuse_elementwise.h"
 #include "backends/cpu/lowering/fuse_gemm.h"
 #include "backends/cpu/lowering/fuse_updates.h"
 #include "backends/cpu/lowering/layout.h"
@@ -11,6 +12,7 @@ Status RunPasses(Region& region, const CompileOptions& options) {
   if (options.fuse) {
     FuseConvolutions(region);
     FuseMatrixProducts(region);
+    FuseElementwise(region);
     FuseUpdates(region, *options.operators);
   }
   AssignLayouts(region);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/window_shape.h"
 
@@ -88,6 +89,58 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   return out;
 }
 
+// Plain NCHW: (x, w, bias?) → y
+template <typename T>
+Result<LoweredKernel> PlainForward(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(ConvShape shape,
+                      ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
+  bool has_bias = request.input(2).present;
+  auto activation = request.node.Int("relu", 0) != 0 ? Activation::kRelu : Activation::kNone;
+  size_t inputs = request.inputs.size();
+  int slices = request.threads;
+  LoweredKernel out;
+  out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
+  out.kernel = MakeKernel("conv", [=](void* const* p, const RunContext& context) -> Status {
+    const T* bias = has_bias ? static_cast<const T*>(p[2]) : nullptr;
+    ConvPlainForward<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), bias,
+                        activation, static_cast<T*>(p[inputs]), slices, p[inputs + 1]);
+    return {};
+  });
+  return out;
+}
+
+// (dy, w, x: type only) → dx
+template <typename T>
+Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(ConvShape shape,
+                      ConvShapeOf(request.node, request.input(2).dims, request.input(1).dims));
+  int slices = request.threads;
+  LoweredKernel out;
+  out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
+  out.kernel = MakeKernel("conv_grad_input", [=](void* const* p, const RunContext& context) -> Status {
+    ConvPlainBackwardData<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
+                             static_cast<T*>(p[3]), slices, p[4]);
+    return {};
+  });
+  return out;
+}
+
+// (dy, x, w: type only) → dw
+template <typename T>
+Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(ConvShape shape,
+                      ConvShapeOf(request.node, request.input(1).dims, request.input(2).dims));
+  int slices = request.threads;
+  LoweredKernel out;
+  out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
+  out.kernel = MakeKernel("conv_grad_weight", [=](void* const* p, const RunContext& context) -> Status {
+    ConvPlainBackwardWeights<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
+                                static_cast<T*>(p[3]), nullptr, slices, p[4]);
+    return {};
+  });
+  return out;
+}
+
 template <typename T>
 Result<LoweredKernel> Convert(const KernelRequest& request, bool to_blocked) {
   const Dims& dims = request.input(0).dims;
@@ -117,6 +170,18 @@ Result<LoweredKernel> MakeGradInput(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return GradInput<T>(request); });
 }
+Result<LoweredKernel> MakePlainForward(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return PlainForward<T>(request); });
+}
+Result<LoweredKernel> MakePlainGradWeight(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return PlainGradWeight<T>(request); });
+}
+Result<LoweredKernel> MakePlainGradInput(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return PlainGradInput<T>(request); });
+}
 Result<LoweredKernel> MakeToBlocked(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return Convert<T>(request, true); });
@@ -127,6 +192,9 @@ Result<LoweredKernel> MakeFromBlocked(const KernelRequest& request) {
 }
 
 constexpr KernelEntry kKernels[] = {
+    {"", "Conv", MakePlainForward},
+    {"headrace.grad", "ConvGradWeight", MakePlainGradWeight},
+    {"headrace.grad", "ConvGradInput", MakePlainGradInput},
     {"cpu", "Conv", MakeForward, true},
     {"cpu", "ConvGradWeight", MakeGradWeight, true},
     {"cpu", "ConvGradInput", MakeGradInput, true},

@@ -6,8 +6,21 @@ namespace hr::cpu {
 
 std::span<const std::span<const KernelEntry>> KernelFamilies() {
   static const std::array families = {
-      ConvKernels(), GemmKernels(),   GenerateKernels(), IndexingKernels(), MovementKernels(),
-      PadKernels(),  ReduceKernels(), ScanKernels(),     SoftmaxKernels(),  ViewKernels()};
+      ConvKernels(),
+      ElementwiseKernels(),
+      GemmKernels(),
+      GenerateKernels(),
+      IndexingKernels(),
+      MovementKernels(),
+      OptimizerKernels(),
+      PadKernels(),
+      PoolKernels(),
+      RandomKernels(),
+      ReduceKernels(),
+      ScanKernels(),
+      SoftmaxKernels(),
+      ViewKernels(),
+  };
   return families;
 }
 

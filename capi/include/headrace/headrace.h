@@ -8,5 +8,6 @@
 #include "headrace/model.h"
 #include "headrace/session.h"
 #include "headrace/tensor.h"
+#include "headrace/train.h"
 
 #endif /* HEADRACE_HEADRACE_H_ */

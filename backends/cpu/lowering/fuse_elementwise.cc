@@ -1,0 +1,100 @@
+#include "backends/cpu/lowering/fuse_elementwise.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "backends/cpu/lowering/expression.h"
+
+namespace hr::cpu {
+namespace {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+// Beyond these a chain is cut: programs have a bounded number of registers.
+constexpr size_t kMaxSteps = 12;
+constexpr size_t kMaxInputs = 8;
+
+struct Chain {
+  Expression expression;
+  std::vector<ValueId> inputs;
+  std::vector<NodeId> nodes;  // that it stands for
+};
+
+class Fuser {
+ public:
+  explicit Fuser(Region& region) : region_(region), chains_(region.node_count()) {}
+
+  void Run() {
+    auto order = graph::TopologicalOrder(region_.graph());
+    if (!order.ok()) return;
+    for (NodeId id : *order) chains_[id] = ChainEndingAt(id);
+    for (NodeId id : *order) {
+      if (chains_[id] && !absorbed_.contains(id) && chains_[id]->nodes.size() > 1) Rewrite(id, *chains_[id]);
+    }
+    region_.Sweep();
+  }
+
+ private:
+  std::optional<Chain> ChainEndingAt(NodeId id) {
+    const graph::Node& node = region_.node(id);
+    if (node.outputs.size() != 1 || node.outputs[0] == kNone || !node.controls.empty()) return std::nullopt;
+    std::vector<DType> types;
+    for (ValueId input : node.inputs) types.push_back(input == kNone ? DType::kUndefined : region_.DTypeOf(input));
+    auto expression = ExpressionOf(region_.module.OperatorOf(node), node, types);
+    if (!expression) return std::nullopt;
+    Chain chain{std::move(*expression), node.inputs, {id}};
+    Trim(chain);
+    // Inlining changes the list of inputs, so it is looked through again after each one.
+    for (size_t i = 0; i < chain.inputs.size();) {
+      i = Absorb(chain, i, node.outputs[0]) ? 0 : i + 1;
+    }
+    return chain;
+  }
+
+  // Computes input i inside the chain where its producer feeds nobody else.
+  bool Absorb(Chain& chain, size_t i, ValueId out) {
+    ValueId input = chain.inputs[i];
+    NodeId producer = region_.Producer(input);
+    if (producer == kNone || !chains_[producer] || region_.OnlyConsumer(input) == kNone) return false;
+    const Chain& inner = *chains_[producer];
+    // What runs in between is kept in the type of the chain and in the shape of its output.
+    bool same = region_.DTypeOf(input) == chain.expression.compute && inner.expression.compute == chain.expression.compute &&
+                region_.DimsOf(input) == region_.DimsOf(out);
+    if (!same || !IsFloating(chain.expression.compute)) return false;
+    if (chain.expression.steps.size() + inner.expression.steps.size() > kMaxSteps) return false;
+    if (chain.inputs.size() + inner.inputs.size() - 1 > kMaxInputs) return false;
+    chain.expression = chain.expression.Inline(static_cast<int>(i), inner.expression);
+    chain.inputs.insert(chain.inputs.end(), inner.inputs.begin(), inner.inputs.end());
+    chain.nodes.insert(chain.nodes.end(), inner.nodes.begin(), inner.nodes.end());
+    absorbed_.insert(producer);
+    Trim(chain);
+    return true;
+  }
+
+  static void Trim(Chain& chain) {
+    std::vector<int> kept;
+    chain.expression = chain.expression.DropUnusedInputs(&kept);
+    std::vector<ValueId> inputs;
+    for (int i : kept) inputs.push_back(chain.inputs[static_cast<size_t>(i)]);
+    chain.inputs = std::move(inputs);
+  }
+
+  void Rewrite(NodeId id, const Chain& chain) {
+    const graph::Node node = region_.node(id);
+    NodeId fused = region_.AddNode("Elementwise", chain.inputs, node.outputs, chain.expression.ToAttributes(), node.name);
+    for (NodeId member : chain.nodes) region_.Replace(member, fused);
+  }
+
+  Region& region_;
+  std::vector<std::optional<Chain>> chains_;
+  std::set<NodeId> absorbed_;
+};
+
+}  // namespace
+
+void FuseElementwise(Region& region) { Fuser(region).Run(); }
+
+}  // namespace hr::cpu

@@ -1,0 +1,149 @@
+// Pooling, batch-blocked and plain.
+#include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/kernels/pool_batch_blocked.h"
+#include "backends/cpu/kernels/pool_plain.h"
+#include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/window_shape.h"
+
+namespace hr::cpu {
+namespace {
+
+bool IsBlocked(const KernelRequest& request) {
+  return request.input(0).layout == Layout::kBatchBlocked;
+}
+
+size_t Aligned(size_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
+
+// The window of a global pool is the whole image.
+Result<PoolShape> ShapeOf(const KernelRequest& request, const Dims& x) {
+  if (!request.op.name.starts_with("Global")) return PoolShapeOf(request.node, x);
+  int64_t height = x.size() < 4 ? 1 : x[2];
+  return GlobalPool(x[0], x[1], height, ElementCount(std::span(x).subspan(2)) / height);
+}
+
+// Positions in a channel's plane become ONNX's positions in the whole tensor.
+void AddPlaneOffsets(const PoolShape& shape, int64_t* indices) {
+  int64_t outputs = shape.OutputPlane();
+  for (int64_t plane = 0; plane < shape.n * shape.c; ++plane) {
+    for (int64_t i = 0; i < outputs; ++i) {
+      int64_t& index = indices[plane * outputs + i];
+      if (index >= 0) index += plane * shape.InputPlane();
+    }
+  }
+}
+
+template <typename T>
+Result<LoweredKernel> MaxForward(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
+  if (request.node.Int("storage_order", 0) != 0) {
+    return Unimplemented("MaxPool with storage_order 1 has no CPU kernel; use 0");
+  }
+  bool blocked = IsBlocked(request);
+  bool indices = request.has_output(1);
+  int slices = request.threads;
+  LoweredKernel out;
+  out.kernel = MakeKernel(blocked ? "max_pool_batch_blocked" : "max_pool",
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            const auto* x = static_cast<const T*>(p[0]);
+                            auto* y = static_cast<T*>(p[1]);
+                            if (blocked) {
+                              MaxPool<T>(context.threads, shape, x, y, nullptr, slices);
+                              return {};
+                            }
+                            auto* argmax = indices ? static_cast<int64_t*>(p[2]) : nullptr;
+                            MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
+                            if (indices) AddPlaneOffsets(shape, argmax);
+                            return {};
+                          });
+  return out;
+}
+
+// (dy, x, y) → dx: where the maxima were is found again, into scratch memory.
+template <typename T>
+Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
+  bool blocked = IsBlocked(request);
+  int64_t outputs = blocked ? BatchBlockedElements<T>(shape.n, shape.c * shape.OutputPlane())
+                            : shape.n * shape.c * shape.OutputPlane();
+  size_t map_at = Aligned(static_cast<size_t>(outputs) * sizeof(T));
+  int slices = request.threads;
+  LoweredKernel out;
+  out.scratch_bytes = map_at + static_cast<size_t>(outputs) * (blocked ? 1 : sizeof(int64_t));
+  out.kernel = MakeKernel(
+      blocked ? "max_pool_grad_batch_blocked" : "max_pool_grad",
+      [=](void* const* p, const RunContext& context) -> Status {
+        const auto* dy = static_cast<const T*>(p[0]);
+        const auto* x = static_cast<const T*>(p[1]);
+        auto* dx = static_cast<T*>(p[3]);
+        auto* y = static_cast<T*>(p[4]);
+        auto* map = static_cast<std::byte*>(p[4]) + map_at;
+        if (blocked) {
+          auto* argmax = reinterpret_cast<uint8_t*>(map);
+          MaxPool<T>(context.threads, shape, x, y, argmax, slices);
+          MaxPoolBackward<T>(context.threads, shape, dy, argmax, dx, slices);
+        } else {
+          auto* argmax = reinterpret_cast<int64_t*>(map);
+          MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
+          MaxPoolPlainBackward<T>(context.threads, shape, dy, argmax, dx, slices);
+        }
+        return {};
+      });
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> AverageForward(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
+  auto* pool = IsBlocked(request) ? AveragePool<T> : AveragePoolPlain<T>;
+  int slices = request.threads;
+  LoweredKernel out;
+  out.kernel = MakeKernel(IsBlocked(request) ? "average_pool_batch_blocked" : "average_pool",
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            pool(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[1]), slices);
+                            return {};
+                          });
+  return out;
+}
+
+// (dy, x: type only) → dx
+template <typename T>
+Result<LoweredKernel> AverageBackward(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
+  auto* pool = IsBlocked(request) ? AveragePoolBackward<T> : AveragePoolPlainBackward<T>;
+  int slices = request.threads;
+  LoweredKernel out;
+  out.kernel = MakeKernel(IsBlocked(request) ? "average_pool_grad_batch_blocked" : "average_pool_grad",
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            pool(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[2]), slices);
+                            return {};
+                          });
+  return out;
+}
+
+Result<LoweredKernel> MakeMax(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MaxForward<T>(request); });
+}
+Result<LoweredKernel> MakeMaxGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MaxBackward<T>(request); });
+}
+Result<LoweredKernel> MakeAverage(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return AverageForward<T>(request); });
+}
+Result<LoweredKernel> MakeAverageGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return AverageBackward<T>(request); });
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "MaxPool", MakeMax, true},
+    {"", "GlobalMaxPool", MakeMax, true},
+    {"headrace.grad", "MaxPoolGrad", MakeMaxGrad, true},
+    {"", "AveragePool", MakeAverage, true},
+    {"", "GlobalAveragePool", MakeAverage, true},
+    {"headrace.grad", "AveragePoolGrad", MakeAverageGrad, true},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> PoolKernels() { return kKernels; }
+
+}  // namespace hr::cpu

@@ -1,0 +1,348 @@
+// C++ over the C interface: RAII handles and exceptions, header-only (C++17). Each class owns one handle;
+// all are movable, and get() gives the handle for what is not wrapped here.
+//
+//   hr::Env env;
+//   hr::Model model = hr::Model::load(env, "lenet.hrg");
+//   hr::Session session(model);
+//   hr::Dataset data(env, "idx:fashion-mnist/train?batch=64&shuffle=1&seed=7");
+//   hr::Call step(session, "train");
+//   float loss;
+//   step.bind(data).bind("learning_rate", 0.05).output("loss", &loss, sizeof loss);
+//   while (!data.done()) step.run();
+#ifndef HEADRACE_HEADRACE_HPP_
+#define HEADRACE_HEADRACE_HPP_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headrace/headrace.h"
+
+namespace hr {
+
+// A failed call: what() is the message, with the node where one applies.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(hr_status* status)
+      : std::runtime_error(text(status)), code_(hr_status_code(status)), node_(hr_status_node(status)) {
+    hr_status_release(status);
+  }
+  hr_code code() const { return code_; }
+  const std::string& node() const { return node_; }
+
+ private:
+  static std::string text(const hr_status* status) {
+    std::string out = std::string(hr_code_name(hr_status_code(status))) + ": " + hr_status_message(status);
+    if (*hr_status_node(status) != '\0') out += " (node '" + std::string(hr_status_node(status)) + "')";
+    return out;
+  }
+  hr_code code_;
+  std::string node_;
+};
+
+inline void check(hr_status* status) {
+  if (status != nullptr) throw Error(status);
+}
+
+namespace detail {
+
+template <typename T, void (*Release)(T*)>
+class Handle {
+ public:
+  T* get() const { return handle_.get(); }
+  explicit operator bool() const { return handle_ != nullptr; }
+
+ protected:
+  Handle() = default;
+  explicit Handle(T* handle) : handle_(handle) {}
+  void reset(T* handle) { handle_.reset(handle); }
+
+ private:
+  struct Deleter {
+    void operator()(T* handle) const { Release(handle); }
+  };
+  std::unique_ptr<T, Deleter> handle_;
+};
+
+inline std::string take(hr_text* text) {
+  std::string out(hr_text_data(text), hr_text_size(text));
+  hr_text_release(text);
+  return out;
+}
+
+inline std::vector<const char*> pointers(const std::vector<std::string>& names) {
+  std::vector<const char*> out;
+  for (const std::string& name : names) out.push_back(name.c_str());
+  return out;
+}
+
+}  // namespace detail
+
+class Cancel : public detail::Handle<hr_cancel, hr_cancel_release> {
+ public:
+  Cancel() {
+    hr_cancel* out;
+    check(hr_cancel_create(&out));
+    reset(out);
+  }
+  void trigger() { hr_cancel_trigger(get()); }
+};
+
+// hr_limits with its struct_size set.
+inline hr_limits limits(int64_t timeout_nanos, const Cancel* cancel = nullptr) {
+  hr_limits out{};
+  out.struct_size = sizeof out;
+  out.cancel = cancel == nullptr ? nullptr : cancel->get();
+  out.timeout_nanos = timeout_nanos;
+  return out;
+}
+
+class Env : public detail::Handle<hr_env, hr_env_release> {
+ public:
+  // threads 0: as many as processors.
+  explicit Env(int threads = 0) {
+    hr_env_options options{};
+    options.struct_size = sizeof options;
+    options.threads = threads;
+    create(&options);
+  }
+  explicit Env(const hr_env_options& options) { create(&options); }
+  std::string describe() const {
+    hr_text* text;
+    check(hr_env_describe(get(), &text));
+    return detail::take(text);
+  }
+
+ private:
+  void create(const hr_env_options* options) {
+    hr_env* out;
+    check(hr_env_create(options, &out));
+    reset(out);
+  }
+};
+
+class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
+ public:
+  Tensor() = default;
+  explicit Tensor(hr_tensor* owned) : Handle(owned) {}
+  Tensor(const Env& env, hr_dtype dtype, const std::vector<int64_t>& dims) {
+    hr_tensor* out;
+    check(hr_tensor_create(env.get(), dtype, dims.size(), dims.data(), &out));
+    reset(out);
+  }
+  // Uses the memory in place; the caller keeps it alive.
+  static Tensor wrap(hr_dtype dtype, const std::vector<int64_t>& dims, void* data, size_t bytes) {
+    hr_tensor* out;
+    check(hr_tensor_wrap(dtype, dims.size(), dims.data(), data, bytes, nullptr, nullptr, &out));
+    return Tensor(out);
+  }
+  hr_dtype dtype() const { return hr_tensor_dtype(get()); }
+  std::vector<int64_t> dims() const {
+    const int64_t* dims = hr_tensor_dims(get());
+    return {dims, dims + hr_tensor_rank(get())};
+  }
+  int64_t elements() const { return hr_tensor_elements(get()); }
+  size_t bytes() const { return hr_tensor_bytes(get()); }
+  template <typename T>
+  T* data() const { return static_cast<T*>(hr_tensor_data(get())); }
+};
+
+class Graph : public detail::Handle<hr_graph, hr_graph_release> {
+ public:
+  explicit Graph(const Env& env) {
+    hr_graph* out;
+    check(hr_graph_create(env.get(), &out));
+    reset(out);
+  }
+  // A dimension of -1 is unknown until a run; `symbols` may name those, "" for none.
+  hr_value input(const std::string& name, hr_dtype dtype, const std::vector<int64_t>& dims,
+                 const std::vector<std::string>& symbols = {}) {
+    std::vector<const char*> names(dims.size(), nullptr);
+    for (size_t i = 0; i < symbols.size() && i < names.size(); ++i) {
+      if (!symbols[i].empty()) names[i] = symbols[i].c_str();
+    }
+    hr_value out;
+    check(hr_graph_input(get(), name.c_str(), dtype, dims.size(), dims.data(), names.data(), &out));
+    return out;
+  }
+  hr_value constant(const Tensor& tensor, const char* name = nullptr) {
+    hr_value out;
+    check(hr_graph_constant(get(), name, tensor.get(), &out));
+    return out;
+  }
+  hr_variable variable(const std::string& name, const Tensor& initial, bool trainable = true) {
+    hr_variable out;
+    check(hr_graph_variable(get(), name.c_str(), initial.get(), trainable ? 1 : 0, &out));
+    return out;
+  }
+  hr_value read(hr_variable variable) {
+    hr_value out;
+    check(hr_graph_read(get(), variable, &out));
+    return out;
+  }
+  // The first output of a new node; attributes as text: "kernel_shape=2,2 strides=2,2".
+  hr_value op(const std::string& name, std::initializer_list<hr_value> inputs, const std::string& attributes = "") {
+    hr_value out;
+    check(hr_graph_op(get(), name.c_str(), attributes.c_str(), inputs.size(), inputs.begin(), 1, &out));
+    return out;
+  }
+  hr_value dense(const std::string& name, hr_value x, int64_t units) {
+    hr_value out;
+    check(hr_graph_dense(get(), name.c_str(), x, units, &out));
+    return out;
+  }
+  hr_value conv2d(const std::string& name, hr_value x, int64_t channels, int64_t kernel,
+                  const std::string& attributes = "") {
+    hr_value out;
+    check(hr_graph_conv2d(get(), name.c_str(), x, channels, kernel, attributes.c_str(), &out));
+    return out;
+  }
+  std::vector<hr_value> gradients(hr_value y, const std::vector<hr_value>& xs) {
+    std::vector<hr_value> out(xs.size());
+    check(hr_graph_add_gradients(get(), y, xs.size(), xs.data(), out.data()));
+    return out;
+  }
+  void minimize(const std::string& signature, hr_value loss, const std::string& optimizer, hr_value learning_rate) {
+    check(hr_graph_minimize(get(), signature.c_str(), loss, optimizer.c_str(), learning_rate));
+  }
+  Graph& signature_input(const std::string& signature, const std::string& name, hr_value value) {
+    check(hr_graph_signature_input(get(), signature.c_str(), name.c_str(), value));
+    return *this;
+  }
+  Graph& signature_output(const std::string& signature, const std::string& name, hr_value value) {
+    check(hr_graph_signature_output(get(), signature.c_str(), name.c_str(), value));
+    return *this;
+  }
+  void save(const std::string& path) const { check(hr_graph_save(get(), path.c_str(), nullptr)); }
+};
+
+class Model : public detail::Handle<hr_model, hr_model_release> {
+ public:
+  static Model load(const Env& env, const std::string& path, const hr_load_options* options = nullptr) {
+    hr_model* out;
+    check(hr_model_load(env.get(), path.c_str(), options, &out));
+    return Model(out);
+  }
+  explicit Model(const Graph& graph) {
+    hr_model* out;
+    check(hr_model_from_graph(graph.get(), &out));
+    reset(out);
+  }
+  std::string describe() const {
+    hr_text* text;
+    check(hr_model_describe(get(), &text));
+    return detail::take(text);
+  }
+
+ private:
+  explicit Model(hr_model* owned) : Handle(owned) {}
+};
+
+class Session : public detail::Handle<hr_session, hr_session_release> {
+ public:
+  explicit Session(const Model& model, uint64_t seed = 0) {
+    hr_session_options options{};
+    options.struct_size = sizeof options;
+    options.seed = seed;
+    create(model, options);
+  }
+  Session(const Model& model, const hr_session_options& options) { create(model, options); }
+
+  // Any values as feeds and fetches.
+  std::vector<Tensor> run(const std::vector<std::pair<std::string, const Tensor*>>& feeds,
+                          const std::vector<std::string>& fetches, const std::vector<std::string>& targets = {},
+                          const hr_limits* limits = nullptr) {
+    std::vector<const char*> feed_names;
+    std::vector<const hr_tensor*> tensors;
+    for (const auto& [name, tensor] : feeds) {
+      feed_names.push_back(name.c_str());
+      tensors.push_back(tensor->get());
+    }
+    auto fetch_names = detail::pointers(fetches);
+    auto target_names = detail::pointers(targets);
+    std::vector<hr_tensor*> outputs(fetches.size());
+    check(hr_session_run(get(), feeds.size(), feed_names.data(), tensors.data(), fetches.size(), fetch_names.data(),
+                         targets.size(), target_names.data(), limits, outputs.data()));
+    std::vector<Tensor> out;
+    for (hr_tensor* tensor : outputs) out.emplace_back(tensor);
+    return out;
+  }
+  Tensor variable(const std::string& name) const {
+    hr_tensor* out;
+    check(hr_session_get_variable(get(), name.c_str(), &out));
+    return Tensor(out);
+  }
+  void set_variable(const std::string& name, const Tensor& value) {
+    check(hr_session_set_variable(get(), name.c_str(), value.get()));
+  }
+  int64_t step() const { return hr_session_step(get()); }
+  std::string describe() const {
+    hr_text* text;
+    check(hr_session_describe(get(), &text));
+    return detail::take(text);
+  }
+  void save(const std::string& directory, const hr_checkpoint_options* options = nullptr) const {
+    check(hr_session_save(get(), directory.c_str(), options));
+  }
+  void restore(const std::string& path, const hr_checkpoint_options* options = nullptr) {
+    check(hr_session_restore(get(), path.c_str(), options, nullptr));
+  }
+
+ private:
+  void create(const Model& model, const hr_session_options& options) {
+    hr_session* out;
+    check(hr_session_create(model.get(), &options, &out));
+    reset(out);
+  }
+};
+
+class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
+ public:
+  Dataset(const Env& env, const std::string& uri) {
+    hr_dataset* out;
+    check(hr_dataset_open(env.get(), uri.c_str(), &out));
+    reset(out);
+  }
+  bool done() const { return hr_dataset_done(get()) != 0; }
+  void rewind() { check(hr_dataset_rewind(get())); }
+  int64_t batches() const { return hr_dataset_batches(get()); }
+};
+
+class Call : public detail::Handle<hr_call, hr_call_release> {
+ public:
+  Call(const Session& session, const std::string& signature) {
+    hr_call* out;
+    check(hr_call_create(session.get(), signature.c_str(), &out));
+    reset(out);
+  }
+  Call& bind(const std::string& input, const Tensor& tensor) {
+    check(hr_call_bind(get(), input.c_str(), tensor.get()));
+    return *this;
+  }
+  Call& bind(const std::string& input, double number) {
+    check(hr_call_bind_scalar(get(), input.c_str(), number));
+    return *this;
+  }
+  Call& bind(const Dataset& dataset) {
+    check(hr_call_bind_dataset(get(), dataset.get()));
+    return *this;
+  }
+  Call& output(const std::string& name, void* data, size_t bytes) {
+    check(hr_call_output(get(), name.c_str(), data, bytes));
+    return *this;
+  }
+  void run(const hr_limits* limits = nullptr) { check(hr_call_run(get(), limits)); }
+  Tensor result(const std::string& name) const {
+    hr_tensor* out;
+    check(hr_call_result(get(), name.c_str(), &out));
+    return Tensor(out);
+  }
+};
+
+}  // namespace hr
+
+#endif  // HEADRACE_HEADRACE_HPP_

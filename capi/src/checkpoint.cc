@@ -1,0 +1,113 @@
+#include "capi/src/train_handles.h"
+#include "runtime/base/json_writer.h"
+#include "runtime/format/writer.h"
+#include "runtime/train/checkpoint_directory.h"
+#include "runtime/train/session_checkpoint.h"
+#include "runtime/transform/keep_signatures.h"
+
+namespace hr::capi {
+namespace {
+
+std::string ReportText(const train::RestoreReport& report) {
+  JsonWriter json;
+  json.BeginObject().Field("path", report.path).Field("step", report.step);
+  json.Key("warnings").BeginArray();
+  for (const std::string& warning : report.warnings) json.Value(std::string_view(warning));
+  json.EndArray().Key("metadata").BeginObject();
+  for (const auto& [key, value] : report.metadata) json.Field(key, value);
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+void DescribeOne(JsonWriter& json, const std::string& path) {
+  json.BeginObject().Field("path", path);
+  auto reader = train::CheckpointReader::Open(path, {});
+  if (!reader.ok()) {
+    json.Field("whole", false).Field("error", reader.status().message()).EndObject();
+    return;
+  }
+  json.Field("whole", true).Field("step", reader->step()).Key("tensors").BeginArray();
+  for (const auto& [name, tensor] : reader->tensors()) {
+    json.BeginObject().Field("name", name).Field("type", tensor.TypeText()).EndObject();
+  }
+  json.EndArray().Key("metadata").BeginObject();
+  for (const auto& [key, value] : reader->metadata()) json.Field(key, value);
+  json.EndObject().EndObject();
+}
+
+Result<std::string> Describe(const std::string& path) {
+  HR_ASSIGN_OR_RETURN(auto folders, train::ListCheckpoints(path));
+  JsonWriter json;
+  json.BeginArray();
+  if (folders.empty()) DescribeOne(json, path);  // one checkpoint's own folder
+  for (const train::CheckpointFolder& folder : folders) DescribeOne(json, folder.path);
+  json.EndArray();
+  return json.Take();
+}
+
+// The module as a server wants it: today's values as initial ones.
+Result<graph::Module> Trained(session::Session& session, std::span<const std::string> signatures) {
+  graph::Module module = session.model().module();
+  HR_RETURN_IF_ERROR(session.ReadVariables({}, [&](const session::VariableStore& store, int64_t) -> Status {
+    for (uint32_t i = 0; i < module.variables.size(); ++i) {
+      HR_ASSIGN_OR_RETURN(Tensor value, store.Get(i).Clone(session.env().allocator()));
+      module.variables[i].initial_constant = static_cast<uint32_t>(module.constants.size());
+      module.variables[i].initial_graph = graph::kNone;
+      module.constants.push_back(std::move(value));
+    }
+    return {};
+  }));
+  return transform::KeepSignatures(session.env().operators(), module, signatures);
+}
+
+}  // namespace
+}  // namespace hr::capi
+
+using hr::capi::Wrap;
+
+extern "C" {
+
+hr_status* hr_session_save(hr_session* session, const char* directory,
+                           const hr_checkpoint_options* options) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(directory);
+  HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy, hr::capi::CopySized(options, "hr_checkpoint_options"));
+  hr::train::SaveOptions inner;
+  if (copy.keep != 0) inner.files.keep = copy.keep < 0 ? 0 : copy.keep;
+  if (copy.dataset != nullptr) inner.dataset = copy.dataset->rep.get();
+  return Wrap(hr::train::SaveSession(*session->rep, directory, inner, {}).status().Clone());
+}
+
+hr_status* hr_session_restore(hr_session* session, const char* path,
+                              const hr_checkpoint_options* options, hr_text** report) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(path);
+  HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy, hr::capi::CopySized(options, "hr_checkpoint_options"));
+  hr::train::Dataset* dataset = copy.dataset == nullptr ? nullptr : copy.dataset->rep.get();
+  HR_ASSIGN_OR_WRAP(auto restored, hr::train::RestoreSession(*session->rep, path, dataset, {}));
+  return report == nullptr ? nullptr : hr::capi::WrapText(report, hr::capi::ReportText(restored));
+}
+
+int64_t hr_session_step(const hr_session* session) { return session == nullptr ? 0 : session->rep->step(); }
+
+hr_status* hr_checkpoint_describe(const char* path, hr_text** out) {
+  HR_REQUIRE(path);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(std::string text, hr::capi::Describe(path));
+  return hr::capi::WrapText(out, std::move(text));
+}
+
+hr_status* hr_session_export(hr_session* session, const char* path, size_t signature_count,
+                             const char* const* signatures, const hr_save_options* options) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(path);
+  HR_ASSIGN_OR_WRAP(auto names, hr::capi::StringsFrom(signature_count, signatures, "signatures"));
+  HR_ASSIGN_OR_WRAP(hr_save_options copy, hr::capi::CopySized(options, "hr_save_options"));
+  HR_ASSIGN_OR_WRAP(auto module, hr::capi::Trained(*session->rep, names));
+  hr::format::WriteOptions inner{.names = copy.strip_names == 0,
+                                 .side_file = copy.side_file == nullptr ? "" : copy.side_file,
+                                 .allocator = &session->rep->env().allocator()};
+  return Wrap(hr::format::WriteModule(module, path, inner));
+}
+
+}  // extern "C"

@@ -1,0 +1,214 @@
+#include <cstring>
+
+#include "capi/src/train_handles.h"
+#include "runtime/base/json_writer.h"
+#include "runtime/train/callback_dataset.h"
+#include "runtime/train/dataset_uri.h"
+#include "runtime/train/memory_dataset.h"
+#include "runtime/train/prefetch_dataset.h"
+
+namespace hr::capi {
+namespace {
+
+// A data set keeps its env, whose allocator its batches come from.
+hr_status* Give(hr_dataset** out, const hr_env* env, Result<std::unique_ptr<train::Dataset>> dataset,
+                int64_t prefetch = 0) {
+  if (dataset.ok() && prefetch > 0) {
+    dataset = train::CreatePrefetchDataset(std::move(dataset).value(), prefetch);
+  }
+  if (!dataset.ok()) return Wrap(std::move(dataset).status());
+  *out = new hr_dataset{env->rep, std::move(dataset).value()};
+  return nullptr;
+}
+
+struct CheckedOptions {
+  train::BatchOptions batch;
+  int64_t prefetch = 0;
+};
+
+Result<CheckedOptions> OptionsFrom(const hr_dataset_options* options) {
+  HR_ASSIGN_OR_RETURN(hr_dataset_options copy, CopySized(options, "hr_dataset_options"));
+  if (copy.batch < 0 || copy.prefetch < 0 || copy.repeat < -1) {
+    return InvalidArgument("a data set's batch and prefetch are not negative and repeat is at least -1, got ",
+                           copy.batch, ", ", copy.prefetch, " and ", copy.repeat);
+  }
+  CheckedOptions out{.batch = {.shuffle = copy.shuffle != 0, .seed = copy.seed,
+                               .drop_remainder = copy.drop_remainder != 0},
+                     .prefetch = copy.prefetch};
+  if (copy.batch > 0) out.batch.batch = copy.batch;
+  if (copy.repeat != 0) out.batch.repeat = copy.repeat;
+  return out;
+}
+
+// The host's functions, called as the data set wants them.
+class HostData {
+ public:
+  explicit HostData(const hr_dataset_callbacks& host) : host_(host) {}
+  ~HostData() {
+    if (host_.release != nullptr) host_.release(host_.context);
+  }
+
+  static Result<bool> Next(void* context, std::span<Tensor> out) {
+    return static_cast<HostData*>(context)->NextBatch(out);
+  }
+  static Status Reset(void* context, int64_t epoch) {
+    const hr_dataset_callbacks& host = static_cast<HostData*>(context)->host_;
+    if (int code = host.reset(host.context, epoch); code != 0) {
+      return Unavailable("the host's data set failed to reset with ", code);
+    }
+    return {};
+  }
+  static int64_t Size(void* context) { return static_cast<HostData*>(context)->host_.batches; }
+  static void Release(void* context) { delete static_cast<HostData*>(context); }
+
+ private:
+  Result<bool> NextBatch(std::span<Tensor> out) {
+    std::vector<hr_tensor*> handles;
+    for (const Tensor& tensor : out) handles.push_back(tensor.defined() ? NewTensor(tensor) : nullptr);
+    int code = host_.next(host_.context, handles.size(), handles.data());
+    Status failure;
+    for (size_t i = 0; i < handles.size(); ++i) {
+      if (handles[i] != nullptr) {
+        out[i] = handles[i]->rep;
+        hr_tensor_release(handles[i]);
+      } else if (code == 0) {
+        failure = InvalidArgument("the host's data set gave no tensor for field ", i);
+      }
+    }
+    if (code == 1) return false;
+    if (code != 0) return Unavailable("the host's data set failed with ", code);
+    if (!failure.ok()) return failure;
+    return true;
+  }
+
+  const hr_dataset_callbacks host_;
+};
+
+Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env, const hr_dataset_callbacks* callbacks,
+                                                      size_t count, const hr_dataset_field* fields,
+                                                      int64_t repeat) {
+  HR_ASSIGN_OR_RETURN(hr_dataset_callbacks copy, CopySized(callbacks, "hr_dataset_callbacks"));
+  if (copy.next == nullptr) return InvalidArgument("hr_dataset_callbacks.next must not be NULL");
+  std::vector<train::Field> inner;
+  for (size_t i = 0; i < count; ++i) {
+    if (fields[i].name == nullptr) return InvalidArgument("field ", i, " has no name");
+    HR_ASSIGN_OR_RETURN(Dims dims, DimsFrom(fields[i].rank, fields[i].dims));
+    inner.push_back({fields[i].name, static_cast<DType>(fields[i].dtype), std::move(dims)});
+  }
+  train::DatasetCallbacks host{.context = new HostData(copy), .next = HostData::Next,
+                               .reset = copy.reset == nullptr ? nullptr : HostData::Reset,
+                               .size = HostData::Size, .release = HostData::Release};
+  return train::CreateCallbackDataset(std::move(inner), host, repeat, env->rep->allocator());
+}
+
+std::string Describe(const train::Dataset& dataset) {
+  JsonWriter json;
+  json.BeginObject().Key("fields").BeginArray();
+  for (const train::Field& field : dataset.fields()) {
+    json.BeginObject().Field("name", field.name).Field("dtype", DTypeName(field.dtype));
+    json.Key("dims").Values(std::span<const int64_t>(field.dims)).EndObject();
+  }
+  json.EndArray().Key("batches");
+  if (auto size = dataset.size()) {
+    json.Value(*size);
+  } else {
+    json.Null();
+  }
+  json.Key("position").Raw(dataset.Save()).EndObject();
+  return json.Take();
+}
+
+}  // namespace
+}  // namespace hr::capi
+
+using hr::capi::Wrap;
+
+extern "C" {
+
+hr_status* hr_dataset_open(hr_env* env, const char* uri, hr_dataset** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(uri);
+  HR_REQUIRE(out);
+  return hr::capi::Give(out, env, hr::train::OpenDataset(uri, {.allocator = &env->rep->allocator()}));
+}
+
+hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const* names,
+                                   const hr_tensor* const* tensors, const hr_dataset_options* options,
+                                   hr_dataset** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(tensors);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::OptionsFrom(options));
+  HR_ASSIGN_OR_WRAP(auto fields, hr::capi::StringsFrom(count, names, "names"));
+  std::vector<hr::train::Column> columns;
+  for (size_t i = 0; i < count; ++i) {
+    HR_REQUIRE(tensors[i]);
+    HR_ASSIGN_OR_WRAP(hr::Tensor data, tensors[i]->rep.Contiguous(env->rep->allocator()));
+    columns.push_back(hr::train::ColumnOf(std::move(fields[i]), std::move(data)));
+  }
+  return hr::capi::Give(
+      out, env, hr::train::CreateMemoryDataset(std::move(columns), checked.batch, env->rep->allocator()),
+      checked.prefetch);
+}
+
+hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* callbacks,
+                                     size_t field_count, const hr_dataset_field* fields,
+                                     const hr_dataset_options* options, hr_dataset** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(callbacks);
+  HR_REQUIRE(fields);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::OptionsFrom(options));
+  return hr::capi::Give(
+      out, env, hr::capi::FromCallbacks(env, callbacks, field_count, fields, checked.batch.repeat),
+      checked.prefetch);
+}
+
+void hr_dataset_release(hr_dataset* dataset) { delete dataset; }
+
+int hr_dataset_done(hr_dataset* dataset) { return dataset == nullptr || dataset->rep->done() ? 1 : 0; }
+
+int64_t hr_dataset_batches(const hr_dataset* dataset) {
+  return dataset == nullptr ? -1 : dataset->rep->size().value_or(-1);
+}
+
+hr_status* hr_dataset_rewind(hr_dataset* dataset) {
+  HR_REQUIRE(dataset);
+  return Wrap(dataset->rep->Rewind());
+}
+
+hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tensor** out) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(out);
+  std::vector<hr::Tensor> batch(dataset->rep->fields().size());
+  HR_ASSIGN_OR_WRAP(bool more, dataset->rep->Next(batch, hr::capi::LimitsFrom(limits, dataset->env->clock())));
+  if (!more) return Wrap(hr::OutOfRange("the data set has no more data; rewind it or let it repeat"));
+  for (size_t i = 0; i < batch.size(); ++i) out[i] = hr::capi::NewTensor(std::move(batch[i]));
+  return nullptr;
+}
+
+hr_status* hr_dataset_describe(const hr_dataset* dataset, hr_text** out) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(out);
+  return hr::capi::WrapText(out, hr::capi::Describe(*dataset->rep));
+}
+
+hr_status* hr_dataset_position(const hr_dataset* dataset, hr_text** out) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(out);
+  return hr::capi::WrapText(out, dataset->rep->Save());
+}
+
+hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(position);
+  return Wrap(dataset->rep->Restore(position));
+}
+
+hr_status* hr_call_bind_dataset(hr_call* call, hr_dataset* dataset) {
+  HR_REQUIRE(call);
+  if (dataset == nullptr) return Wrap(call->rep->BindSource(nullptr));
+  return Wrap(call->rep->BindSource(dataset->rep));
+}
+
+}  // extern "C"

@@ -1,0 +1,111 @@
+#include "capi/src/train_handles.h"
+#include "runtime/train/trainer.h"
+
+namespace hr::capi {
+namespace {
+
+hr_train_report ReportFrom(const train::StepReport& report) {
+  return {.struct_size = sizeof(hr_train_report), .step = report.step, .epoch = report.epoch,
+          .loss = report.loss, .examples_per_second = report.examples_per_second,
+          .evaluated = report.evaluated ? 1 : 0, .evaluation_loss = report.evaluation_loss,
+          .evaluation_accuracy = report.evaluation_accuracy};
+}
+
+// Writes as much of the report as the caller's struct holds.
+void GiveReport(const train::StepReport& report, hr_train_report* out) {
+  if (out == nullptr) return;
+  hr_train_report whole = ReportFrom(report);
+  size_t size = out->struct_size == 0 ? sizeof whole : std::min(out->struct_size, sizeof whole);
+  whole.struct_size = size;
+  __builtin_memcpy(out, &whole, size);
+}
+
+Result<train::TrainOptions> OptionsFrom(const hr_train_options* options) {
+  HR_ASSIGN_OR_RETURN(hr_train_options copy, CopySized(options, "hr_train_options"));
+  if (copy.train_data == nullptr) return InvalidArgument("hr_train_options.train_data must not be NULL");
+  HR_ASSIGN_OR_RETURN(auto names, StringsFrom(copy.scalar_count, copy.scalar_names, "scalar_names"));
+  if (copy.scalar_count != 0 && copy.scalars == nullptr) {
+    return InvalidArgument("hr_train_options.scalars must not be NULL");
+  }
+  train::TrainOptions out{.train_data = copy.train_data->rep, .checkpoint_steps = copy.checkpoint_steps,
+                          .eval_steps = copy.eval_steps};
+  if (copy.train_signature != nullptr) out.train_signature = copy.train_signature;
+  if (copy.eval_signature != nullptr) out.eval_signature = copy.eval_signature;
+  if (copy.eval_data != nullptr) out.eval_data = copy.eval_data->rep;
+  if (copy.max_steps > 0) out.max_steps = copy.max_steps;
+  for (size_t i = 0; i < names.size(); ++i) out.scalars.emplace_back(std::move(names[i]), copy.scalars[i]);
+  if (copy.checkpoint_directory != nullptr) out.checkpoint_directory = copy.checkpoint_directory;
+  if (copy.keep_checkpoints != 0) out.keep_checkpoints = std::max(0, copy.keep_checkpoints);
+  if (copy.event_directory != nullptr) out.event_directory = copy.event_directory;
+  if (copy.summary_steps > 0) out.summary_steps = copy.summary_steps;
+  if (copy.on_step != nullptr) {
+    out.on_step = [on_step = copy.on_step, context = copy.context](const train::StepReport& report) {
+      hr_train_report given = ReportFrom(report);
+      return on_step(context, &given) != 0;
+    };
+  }
+  if (copy.on_message != nullptr) {
+    out.on_message = [on_message = copy.on_message, context = copy.context](std::string_view text) {
+      on_message(context, std::string(text).c_str());
+    };
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace hr::capi
+
+extern "C" {
+
+hr_status* hr_train(hr_session* session, const hr_train_options* options, const hr_limits* limits,
+                    hr_train_report* out) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(options);
+  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(options));
+  HR_ASSIGN_OR_WRAP(auto report,
+                    hr::train::Train(session->rep, inner,
+                                     hr::capi::LimitsFrom(limits, session->rep->env().clock())));
+  hr::capi::GiveReport(report, out);
+  return nullptr;
+}
+
+hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dataset* data,
+                       const hr_limits* limits, hr_train_report* out) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(data);
+  HR_ASSIGN_OR_WRAP(auto report,
+                    hr::train::Evaluate(session->rep, signature == nullptr ? "eval" : signature, data->rep,
+                                        hr::capi::LimitsFrom(limits, session->rep->env().clock())));
+  hr::capi::GiveReport(report, out);
+  return nullptr;
+}
+
+hr_status* hr_progress_create(const char* label, const char* items, int64_t done, int64_t total,
+                              hr_progress** out) {
+  HR_REQUIRE(out);
+  hr::train::ProgressOptions options{.label = label == nullptr ? "" : label};
+  if (items != nullptr) options.item_name = items;
+  auto* progress = new hr_progress;
+  progress->rep.emplace(done, total, std::move(options));
+  *out = progress;
+  return nullptr;
+}
+
+void hr_progress_update(hr_progress* progress, int64_t done, int64_t items, const char* metric_name,
+                        double metric) {
+  if (progress == nullptr) return;
+  if (metric_name == nullptr) {
+    progress->rep->Update(done, items, {});
+    return;
+  }
+  hr::train::ProgressMetric shown{metric_name, metric};
+  progress->rep->Update(done, items, std::span(&shown, 1));
+}
+
+void hr_progress_message(hr_progress* progress, const char* text) {
+  if (progress != nullptr && text != nullptr) progress->rep->Message(text);
+}
+
+void hr_progress_release(hr_progress* progress) { delete progress; }
+
+}  // extern "C"

@@ -1,0 +1,21 @@
+// Handles of headrace/train.h.
+#pragma once
+
+#include <optional>
+
+#include "capi/src/handles.h"
+#include "headrace/train.h"
+#include "runtime/train/dataset.h"
+#include "runtime/train/event_file.h"
+#include "runtime/train/progress.h"
+
+struct hr_dataset {
+  std::shared_ptr<hr::session::Env> env;
+  std::shared_ptr<hr::train::Dataset> rep;
+};
+struct hr_events {
+  std::unique_ptr<hr::train::EventWriter> rep;
+};
+struct hr_progress {
+  std::optional<hr::train::Progress> rep;
+};

@@ -1,0 +1,37 @@
+// The random numbers of one node in one run: the key comes from the session's seed and step, the
+// counter from the node's stream and the element, so an element's bits are the same in whatever order,
+// on whatever device and in whatever part of a cut graph it is drawn.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/ops/functors/philox.h"
+
+namespace hr::functors {
+
+class RandomStream {
+ public:
+  RandomStream(uint64_t seed, int64_t step, int64_t stream)
+      : stream_(static_cast<uint64_t>(stream)) {
+    // Seed and step are mixed by the generator itself, with a counter that no element uses.
+    auto step_bits = static_cast<uint64_t>(step);
+    PhiloxWords<uint32_t> mixed =
+        Philox<uint32_t>({{Low(step_bits), High(step_bits), 0x6865'6164u, 0x7261'6365u}}, Low(seed), High(seed));
+    key_[0] = mixed.word[0];
+    key_[1] = mixed.word[1];
+  }
+
+  // Words 4 * block … 4 * block + 3 of the stream; element i has word i where it needs one word, and
+  // words 2 * i and 2 * i + 1 where it needs two.
+  PhiloxWords<uint32_t> Block(uint64_t block) const {
+    return Philox<uint32_t>({{Low(block), High(block), Low(stream_), High(stream_)}}, key_[0], key_[1]);
+  }
+
+ private:
+  static uint32_t Low(uint64_t v) { return static_cast<uint32_t>(v); }
+  static uint32_t High(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
+  uint64_t stream_;
+  uint32_t key_[2];
+};
+
+}  // namespace hr::functors

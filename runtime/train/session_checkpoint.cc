@@ -1,0 +1,123 @@
+#include "runtime/train/session_checkpoint.h"
+
+#include <charconv>
+
+#include "runtime/base/errors.h"
+#include "runtime/train/checkpoint_directory.h"
+
+namespace hr::train {
+namespace {
+
+constexpr char kStepKey[] = "headrace.step";
+constexpr char kSeedKey[] = "headrace.seed";
+constexpr char kDataKey[] = "headrace.data";
+
+struct Snapshot {
+  std::vector<Tensor> variables;
+  int64_t step = 0;
+};
+
+Result<Snapshot> TakeSnapshot(session::Session& session, const CallLimits& limits) {
+  Snapshot snapshot;
+  size_t count = session.model().module().variables.size();
+  HR_RETURN_IF_ERROR(session.ReadVariables(
+      limits, [&](const session::VariableStore& store, int64_t step) -> Status {
+        snapshot.step = step;
+        for (uint32_t i = 0; i < count; ++i) {
+          HR_ASSIGN_OR_RETURN(Tensor copy, store.Get(i).Clone(session.env().allocator()));
+          snapshot.variables.push_back(std::move(copy));
+        }
+        return {};
+      }));
+  return snapshot;
+}
+
+template <typename T>
+Result<T> NumberFrom(const CheckpointMetadata& metadata, const std::string& key) {
+  auto found = metadata.find(key);
+  if (found == metadata.end()) {
+    return DataLoss("the checkpoint has no '", key, "'; it was not written by a session");
+  }
+  T value{};
+  const std::string& text = found->second;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return DataLoss("the checkpoint's '", key, "' is no number: '", text, "'");
+  }
+  return value;
+}
+
+Status CheckVariables(const session::Session& session, const CheckpointReader& reader) {
+  for (const graph::Variable& variable : session.model().module().variables) {
+    auto tensor = reader.Get(variable.name);
+    if (!tensor.ok()) {
+      return std::move(tensor).status().WithContext(
+          Cat("the checkpoint '", reader.path(), "' does not fit the model"));
+    }
+    if (tensor->dtype() != variable.dtype || tensor->dims() != variable.dims) {
+      return InvalidArgument("the checkpoint '", reader.path(), "' does not fit the model: variable '",
+                             variable.name, "' is ", DTypeName(variable.dtype), ShapeText(variable.dims),
+                             ", the checkpoint has ", tensor->TypeText());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> SaveSession(session::Session& session, const std::string& directory,
+                                const SaveOptions& options, const CallLimits& limits) {
+  if (session.tainted()) {
+    return Tainted("the session's variables may be half updated; they are not worth saving");
+  }
+  HR_ASSIGN_OR_RETURN(Snapshot snapshot, TakeSnapshot(session, limits));
+  CheckpointMetadata metadata = options.metadata;
+  metadata[kStepKey] = Cat(snapshot.step);
+  metadata[kSeedKey] = Cat(session.seed());
+  if (options.dataset != nullptr) metadata[kDataKey] = options.dataset->Save();
+  const auto& variables = session.model().module().variables;
+  std::vector<TensorSpec> specs;
+  std::map<std::string_view, const Tensor*> by_name;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    specs.push_back({variables[i].name, variables[i].dtype, variables[i].dims});
+    by_name[variables[i].name] = &snapshot.variables[i];
+  }
+  HR_ASSIGN_OR_RETURN(auto writer, CheckpointWriter::Create(directory, snapshot.step, std::move(specs),
+                                                            std::move(metadata), options.files));
+  for (const TensorSpec& spec : writer->order()) HR_RETURN_IF_ERROR(writer->Write(*by_name[spec.name]));
+  HR_RETURN_IF_ERROR(writer->Commit());
+  return writer->path();
+}
+
+Result<RestoreReport> RestoreSession(session::Session& session, const std::string& path,
+                                     Dataset* dataset, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(OpenedCheckpoint opened,
+                      OpenCheckpoint(path, {.allocator = &session.env().allocator()}));
+  const CheckpointReader& reader = opened.reader;
+  HR_RETURN_IF_ERROR(CheckVariables(session, reader));
+  HR_ASSIGN_OR_RETURN(int64_t step, NumberFrom<int64_t>(reader.metadata(), kStepKey));
+  HR_ASSIGN_OR_RETURN(uint64_t seed, NumberFrom<uint64_t>(reader.metadata(), kSeedKey));
+  if (dataset != nullptr) {
+    auto position = reader.metadata().find(kDataKey);
+    if (position == reader.metadata().end()) {
+      return FailedPrecondition("the checkpoint '", reader.path(), "' was saved without a data set, ",
+                                "so it has no position to go on from; restore without one");
+    }
+    HR_RETURN_IF_ERROR(dataset->Restore(position->second));
+  }
+  const auto& variables = session.model().module().variables;
+  HR_RETURN_IF_ERROR(session.RestoreVariables(
+      limits, [&](session::VariableStore& store, int64_t* to_step, uint64_t* to_seed) -> Status {
+        for (uint32_t i = 0; i < variables.size(); ++i) {
+          HR_ASSIGN_OR_RETURN(Tensor value, reader.Get(variables[i].name));
+          HR_RETURN_IF_ERROR(store.Set(session.env().allocator(), i, value));
+        }
+        *to_step = step;
+        *to_seed = seed;
+        return {};
+      }));
+  return RestoreReport{.path = reader.path(), .step = step, .metadata = reader.metadata(),
+                       .warnings = std::move(opened.warnings)};
+}
+
+}  // namespace hr::train

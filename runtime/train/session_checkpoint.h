@@ -1,0 +1,38 @@
+// A session's state in a checkpoint: variables, step, seed, and where the data set stands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/session/session.h"
+#include "runtime/train/checkpoint_writer.h"
+#include "runtime/train/dataset.h"
+
+namespace hr::train {
+
+struct SaveOptions {
+  CheckpointOptions files;
+  const Dataset* dataset = nullptr;  // its position goes along; no Next during the call
+  CheckpointMetadata metadata;       // the caller's own keys; "headrace.…" is ours
+};
+
+// Writes DIRECTORY/step-N for the session's step N and returns its path. The session may run on
+// meanwhile: what is written is a copy taken at once.
+Result<std::string> SaveSession(session::Session& session, const std::string& directory,
+                                const SaveOptions& options, const CallLimits& limits);
+
+struct RestoreReport {
+  std::string path;  // of the checkpoint that was read
+  int64_t step = 0;
+  CheckpointMetadata metadata;
+  std::vector<std::string> warnings;  // damaged checkpoints that were passed over
+};
+
+// Sets every variable, the step and the seed from a checkpoint (a folder step-N, or the newest whole
+// one of a directory), and the data set's position where one is given. All variables are checked
+// before the first is set: a failure leaves the session as it was.
+Result<RestoreReport> RestoreSession(session::Session& session, const std::string& path,
+                                     Dataset* dataset, const CallLimits& limits);
+
+}  // namespace hr::train

@@ -1,0 +1,192 @@
+#include "runtime/train/trainer.h"
+
+#include <cmath>
+
+#include "runtime/base/errors.h"
+#include "runtime/train/checkpoint_directory.h"
+#include "runtime/train/event_file.h"
+#include "runtime/train/session_checkpoint.h"
+
+namespace hr::train {
+namespace {
+
+// A single number, whatever its type.
+Result<double> NumberIn(const Tensor& tensor, std::string_view name) {
+  if (tensor.elements() == 1) {
+    switch (tensor.dtype()) {
+      case DType::kFloat32: return *tensor.as<float>();
+      case DType::kFloat64: return *tensor.as<double>();
+      case DType::kInt64: return static_cast<double>(*tensor.as<int64_t>());
+      case DType::kInt32: return static_cast<double>(*tensor.as<int32_t>());
+      default: break;
+    }
+  }
+  return InvalidArgument("output '", name, "' should be one number, it is ", tensor.TypeText());
+}
+
+bool HasOutput(const session::Session& session, const std::string& signature, std::string_view name) {
+  const graph::Signature* found = session.model().module().FindSignature(signature);
+  if (found == nullptr) return false;
+  for (const graph::Port& port : found->outputs) {
+    if (port.name == name) return true;
+  }
+  return false;
+}
+
+class Trainer {
+ public:
+  Trainer(std::shared_ptr<session::Session> session, const TrainOptions& options, const CallLimits& limits)
+      : session_(std::move(session)), options_(options), limits_(limits), clock_(session_->env().clock()) {}
+
+  Result<StepReport> Run() {
+    if (options_.train_data == nullptr) return InvalidArgument("training needs a data set");
+    HR_RETURN_IF_ERROR(Prepare());
+    HR_RETURN_IF_ERROR(RestoreNewest());
+    begin_nanos_ = clock_.NowNanos();
+    Status ended = Loop();
+    bool stopped = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
+    if (!ended.ok() && !stopped) return ended;
+    if (ended.ok() && options_.eval_data != nullptr && !report_.evaluated) HR_RETURN_IF_ERROR(EvaluateNow());
+    // What was reached is kept, also when the caller's patience ended.
+    if (report_.step != saved_step_) HR_RETURN_IF_ERROR(Save());
+    if (events_ != nullptr) HR_RETURN_IF_ERROR(events_->Flush());
+    if (!ended.ok()) return ended;
+    return report_;
+  }
+
+ private:
+  Status Prepare() {
+    HR_ASSIGN_OR_RETURN(call_, session::Call::Create(session_, options_.train_signature));
+    HR_RETURN_IF_ERROR(call_->BindSource(options_.train_data));
+    for (const auto& [name, value] : options_.scalars) HR_RETURN_IF_ERROR(call_->BindScalar(name, value));
+    if (options_.event_directory.empty()) return {};
+    HR_ASSIGN_OR_RETURN(events_, EventWriter::Open(options_.event_directory, {}));
+    return {};
+  }
+
+  void Say(std::string_view text) const {
+    if (options_.on_message) options_.on_message(text);
+  }
+
+  Status RestoreNewest() {
+    report_.step = session_->step();
+    saved_step_ = -1;
+    const std::string& directory = options_.checkpoint_directory;
+    if (directory.empty() || !FileExists(directory)) return {};
+    HR_ASSIGN_OR_RETURN(auto known, ListCheckpoints(directory));
+    if (known.empty()) return {};
+    HR_ASSIGN_OR_RETURN(RestoreReport restored,
+                        RestoreSession(*session_, directory, options_.train_data.get(), limits_));
+    for (const std::string& warning : restored.warnings) Say(warning);
+    Say(Cat("going on from '", restored.path, "', step ", restored.step));
+    report_.step = saved_step_ = restored.step;
+    return {};
+  }
+
+  Status Loop() {
+    while (options_.max_steps < 0 || report_.step < options_.max_steps) {
+      if (options_.train_data->done()) return {};
+      HR_RETURN_IF_ERROR(Step());
+      bool go_on = !options_.on_step || options_.on_step(report_);
+      report_.evaluated = report_.evaluated && !go_on;
+      if (!go_on) return {};
+    }
+    return {};
+  }
+
+  static bool Due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
+
+  Status Step() {
+    HR_RETURN_IF_ERROR(call_->Run(limits_));
+    HR_ASSIGN_OR_RETURN(Tensor loss, call_->Output("loss"));
+    HR_ASSIGN_OR_RETURN(report_.loss, NumberIn(loss, "loss"));
+    report_.step = session_->step();
+    report_.epoch = options_.train_data->position().epoch;
+    examples_ += call_->PulledExamples();
+    double seconds = static_cast<double>(clock_.NowNanos() - begin_nanos_) * 1e-9;
+    report_.examples_per_second = seconds > 0 ? static_cast<double>(examples_) / seconds : 0;
+    if (!std::isfinite(report_.loss)) {
+      return Aborted("the loss is ", report_.loss, " at step ", report_.step,
+                     "; lower the learning rate or check the data");
+    }
+    if (events_ != nullptr && Due(report_.step, options_.summary_steps)) HR_RETURN_IF_ERROR(Summarise());
+    if (options_.eval_data != nullptr && Due(report_.step, options_.eval_steps)) HR_RETURN_IF_ERROR(EvaluateNow());
+    if (Due(report_.step, options_.checkpoint_steps)) HR_RETURN_IF_ERROR(Save());
+    return {};
+  }
+
+  Status Summarise() {
+    HR_RETURN_IF_ERROR(events_->AddScalar("train/loss", report_.step, report_.loss));
+    return events_->AddScalar("train/examples_per_second", report_.step, report_.examples_per_second);
+  }
+
+  Status EvaluateNow() {
+    HR_RETURN_IF_ERROR(options_.eval_data->Rewind());
+    HR_ASSIGN_OR_RETURN(StepReport result,
+                        Evaluate(session_, options_.eval_signature, options_.eval_data, limits_));
+    report_.evaluated = true;
+    report_.evaluation_loss = result.evaluation_loss;
+    report_.evaluation_accuracy = result.evaluation_accuracy;
+    if (events_ == nullptr) return {};
+    HR_RETURN_IF_ERROR(events_->AddScalar("eval/loss", report_.step, report_.evaluation_loss));
+    if (std::isnan(report_.evaluation_accuracy)) return {};
+    return events_->AddScalar("eval/accuracy", report_.step, report_.evaluation_accuracy);
+  }
+
+  Status Save() {
+    if (options_.checkpoint_directory.empty()) return {};
+    SaveOptions save{.files = {.keep = options_.keep_checkpoints}, .dataset = options_.train_data.get()};
+    // A caller whose deadline passed still wants what was reached.
+    HR_ASSIGN_OR_RETURN(std::string path, SaveSession(*session_, options_.checkpoint_directory, save, {}));
+    saved_step_ = report_.step;
+    Say(Cat("saved '", path, "'"));
+    return {};
+  }
+
+  const std::shared_ptr<session::Session> session_;
+  const TrainOptions& options_;
+  const CallLimits limits_;
+  const Clock& clock_;
+  std::unique_ptr<session::Call> call_;
+  std::unique_ptr<EventWriter> events_;
+  StepReport report_;
+  int64_t saved_step_ = -1;
+  int64_t examples_ = 0;
+  int64_t begin_nanos_ = 0;
+};
+
+}  // namespace
+
+Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainOptions& options,
+                         const CallLimits& limits) {
+  return Trainer(std::move(session), options, limits).Run();
+}
+
+Result<StepReport> Evaluate(std::shared_ptr<session::Session> session, const std::string& signature,
+                            const std::shared_ptr<Dataset>& data, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, signature));
+  HR_RETURN_IF_ERROR(call->BindSource(data));
+  bool counts = HasOutput(*session, signature, "correct");
+  double loss_sum = 0;
+  double correct = 0;
+  int64_t examples = 0;
+  while (!data->done()) {
+    HR_RETURN_IF_ERROR(call->Run(limits));
+    int64_t count = call->PulledExamples();
+    HR_ASSIGN_OR_RETURN(Tensor loss_tensor, call->Output("loss"));
+    HR_ASSIGN_OR_RETURN(double loss, NumberIn(loss_tensor, "loss"));
+    loss_sum += loss * static_cast<double>(count);
+    examples += count;
+    if (!counts) continue;
+    HR_ASSIGN_OR_RETURN(Tensor correct_tensor, call->Output("correct"));
+    HR_ASSIGN_OR_RETURN(double in_batch, NumberIn(correct_tensor, "correct"));
+    correct += in_batch;
+  }
+  if (examples == 0) return FailedPrecondition("the evaluation's data set gave no examples");
+  StepReport report{.step = session->step(), .evaluated = true};
+  report.evaluation_loss = loss_sum / static_cast<double>(examples);
+  report.evaluation_accuracy = counts ? correct / static_cast<double>(examples) : std::nan("");
+  return report;
+}
+
+}  // namespace hr::train

@@ -1,0 +1,163 @@
+#include "runtime/transform/keep_signatures.h"
+
+#include "runtime/base/errors.h"
+
+namespace hr::transform {
+namespace {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+// New numbers in the order in which old ones are first asked for.
+class Renumbering {
+ public:
+  explicit Renumbering(size_t count) : to_(count, kNone) {}
+  uint32_t operator()(uint32_t old) {
+    if (old == kNone) return kNone;
+    if (to_[old] == kNone) {
+      to_[old] = static_cast<uint32_t>(kept_.size());
+      kept_.push_back(old);
+    }
+    return to_[old];
+  }
+  bool Has(uint32_t old) const { return old != kNone && to_[old] != kNone; }
+  const std::vector<uint32_t>& kept() const { return kept_; }
+
+ private:
+  std::vector<uint32_t> to_;
+  std::vector<uint32_t> kept_;
+};
+
+class Keeper {
+ public:
+  Keeper(const ops::OpRegistry& registry, const graph::Module& from)
+      : registry_(registry), from_(from), nodes_(from.main().nodes.size()),
+        values_(from.main().values.size()), constants_(from.constants.size()),
+        variables_(from.variables.size()) {}
+
+  graph::Module Run(const std::vector<const graph::Signature*>& signatures) {
+    for (const graph::Signature* signature : signatures) {
+      for (const graph::Port& port : signature->inputs) values_(port.value);
+      for (const graph::Port& port : signature->outputs) Need(port.value);
+      for (NodeId target : signature->targets) nodes_(target);
+    }
+    // Nodes found on the way are appended to the list that is walked.
+    for (size_t i = 0; i < nodes_.kept().size(); ++i) Visit(nodes_.kept()[i]);
+    to_ = from_;
+    to_.signatures.clear();
+    for (const graph::Signature* signature : signatures) to_.signatures.push_back(Mapped(*signature));
+    CopyGraph();
+    CopyVariables();
+    to_.constants.clear();
+    for (uint32_t index : constants_.kept()) to_.constants.push_back(from_.constants[index]);
+    return std::move(to_);
+  }
+
+ private:
+  void Need(ValueId value) {
+    if (value == kNone) return;
+    values_(value);
+    NodeId producer = from_.main().values[value].producer;
+    if (producer != kNone) nodes_(producer);
+  }
+
+  void Visit(NodeId id) {
+    const graph::Node& node = from_.main().nodes[id];
+    for (ValueId input : node.inputs) Need(input);
+    for (ValueId output : node.outputs) values_(output);
+    for (NodeId control : node.controls) nodes_(control);
+  }
+
+  graph::Signature Mapped(const graph::Signature& signature) {
+    graph::Signature out = signature;
+    for (graph::Port& port : out.inputs) port.value = values_(port.value);
+    for (graph::Port& port : out.outputs) port.value = values_(port.value);
+    for (NodeId& target : out.targets) target = nodes_(target);
+    return out;
+  }
+
+  void CopyGraph() {
+    graph::Graph& graph = to_.graphs[0];
+    graph = {};
+    for (ValueId old : values_.kept()) {
+      graph::Value value = from_.main().values[old];
+      value.producer = nodes_.Has(value.producer) ? nodes_(value.producer) : kNone;
+      value.constant = constants_(value.constant);
+      graph.values.push_back(std::move(value));
+    }
+    for (ValueId input : from_.main().inputs) {
+      if (values_.Has(input)) graph.inputs.push_back(values_(input));
+    }
+    for (NodeId old : nodes_.kept()) graph.nodes.push_back(MappedNode(from_.main().nodes[old]));
+  }
+
+  graph::Node MappedNode(graph::Node node) {
+    for (ValueId& input : node.inputs) input = values_(input);
+    for (ValueId& output : node.outputs) output = values_(output);
+    for (NodeId& control : node.controls) control = nodes_(control);
+    const graph::Operator& op = from_.OperatorOf(node);
+    const ops::OpDef* def = registry_.Find(op.domain, op.name, op.version);
+    for (graph::Attribute& attribute : node.attributes) {
+      if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value)) tensor->index = constants_(tensor->index);
+      if (def != nullptr && IsVariable(*def, attribute.name)) {
+        auto& index = std::get<int64_t>(attribute.value);
+        index = variables_(static_cast<uint32_t>(index));
+      }
+    }
+    return node;
+  }
+
+  static bool IsVariable(const ops::OpDef& def, std::string_view attribute) {
+    for (auto names : {def.reads, def.writes}) {
+      for (std::string_view name : names) {
+        if (name == attribute) return true;
+      }
+    }
+    return false;
+  }
+
+  void CopyVariables() {
+    to_.variables.clear();
+    for (uint32_t old : variables_.kept()) {
+      graph::Variable variable = from_.variables[old];
+      variable.initial_constant = constants_(variable.initial_constant);
+      to_.variables.push_back(std::move(variable));
+    }
+    for (size_t i = 1; i < to_.graphs.size(); ++i) {
+      for (graph::Value& value : to_.graphs[i].values) value.constant = constants_(value.constant);
+      for (graph::Node& node : to_.graphs[i].nodes) {
+        for (graph::Attribute& attribute : node.attributes) {
+          if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value)) tensor->index = constants_(tensor->index);
+        }
+      }
+    }
+  }
+
+  const ops::OpRegistry& registry_;
+  const graph::Module& from_;
+  graph::Module to_;
+  Renumbering nodes_;
+  Renumbering values_;
+  Renumbering constants_;
+  Renumbering variables_;
+};
+
+}  // namespace
+
+Result<graph::Module> KeepSignatures(const ops::OpRegistry& registry, const graph::Module& module,
+                                     std::span<const std::string> names) {
+  std::vector<const graph::Signature*> kept;
+  for (const std::string& name : names) {
+    const graph::Signature* signature = module.FindSignature(name);
+    if (signature == nullptr) {
+      std::vector<std::string> known;
+      for (const graph::Signature& candidate : module.signatures) known.push_back(candidate.name);
+      return NotFound("the model has no signature '", name, "'; there are: ", Join(known));
+    }
+    kept.push_back(signature);
+  }
+  return Keeper(registry, module).Run(kept);
+}
+
+}  // namespace hr::transform

@@ -1,0 +1,286 @@
+/* LeNet on Fashion-MNIST: builds the graph, trains it, saves a checkpoint, exports a file to serve, and
+ * lets a new process load that file and measure it. Everything goes through the public C API. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <headrace/headrace.h>
+
+/* Prints a failure and ends the program. */
+static void check(hr_status* status, const char* doing) {
+  if (status == NULL) return;
+  fprintf(stderr, "lenet: %s: %s: %s", doing, hr_code_name(hr_status_code(status)), hr_status_message(status));
+  if (hr_status_node(status)[0] != '\0') fprintf(stderr, " (node '%s')", hr_status_node(status));
+  fputc('\n', stderr);
+  exit(1);
+}
+#define TRY(call) check((call), #call)
+
+typedef struct options {
+  int epochs, batch, threads, seed;
+  const char *data, *out, *json, *serve;
+} options;
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value input) {
+  hr_value out;
+  TRY(hr_graph_op(graph, name, attributes, 1, &input, 1, &out));
+  return out;
+}
+
+static hr_value op2(hr_graph* graph, const char* name, hr_value a, hr_value b) {
+  hr_value inputs[2] = {a, b}, out;
+  TRY(hr_graph_op(graph, name, NULL, 2, inputs, 1, &out));
+  return out;
+}
+
+static hr_value block(hr_graph* graph, const char* name, hr_value x, int64_t channels) {
+  TRY(hr_graph_conv2d(graph, name, x, channels, 5, NULL, &x));
+  return op(graph, "MaxPool", "kernel_shape=2,2 strides=2,2", op(graph, "Relu", NULL, x));
+}
+
+static hr_graph* build(hr_env* env) {
+  const int64_t image_dims[4] = {-1, 1, 28, 28}, label_dims[1] = {-1};
+  const char* symbols[4] = {"batch", NULL, NULL, NULL};
+  hr_graph* graph;
+  hr_value images, labels, rate, x, loss;
+  TRY(hr_graph_create(env, &graph));
+  TRY(hr_graph_input(graph, "images", HR_FLOAT32, 4, image_dims, symbols, &images));
+  TRY(hr_graph_input(graph, "labels", HR_INT64, 1, label_dims, symbols, &labels));
+  TRY(hr_graph_input(graph, "learning_rate", HR_FLOAT32, 0, NULL, NULL, &rate));
+  x = block(graph, "conv2", block(graph, "conv1", images, 20), 50);
+  TRY(hr_graph_dense(graph, "fc1", x, 500, &x));
+  TRY(hr_graph_dense(graph, "fc2", op(graph, "Relu", NULL, x), 10, &x));
+  loss = op2(graph, "SoftmaxCrossEntropyLoss", x, labels);
+  hr_value best = op(graph, "ArgMax", "axis=1 keepdims=0", x);
+  hr_value correct = op(graph, "ReduceSum", "keepdims=0", op(graph, "Cast", "to=1", op2(graph, "Equal", best, labels)));
+
+  TRY(hr_graph_signature_input(graph, "train", "images", images));
+  TRY(hr_graph_signature_input(graph, "train", "labels", labels));
+  TRY(hr_graph_signature_input(graph, "train", "learning_rate", rate));
+  TRY(hr_graph_signature_output(graph, "train", "loss", loss));
+  TRY(hr_graph_minimize(graph, "train", loss, "sgd momentum=0.9", rate));
+  TRY(hr_graph_signature_input(graph, "eval", "images", images));
+  TRY(hr_graph_signature_input(graph, "eval", "labels", labels));
+  TRY(hr_graph_signature_output(graph, "eval", "loss", loss));
+  TRY(hr_graph_signature_output(graph, "eval", "correct", correct));
+  TRY(hr_graph_signature_input(graph, "infer", "images", images));
+  TRY(hr_graph_signature_output(graph, "infer", "scores", op(graph, "Softmax", "axis=1", x)));
+  return graph;
+}
+
+/* ---- Training and serving --------------------------------------------------------------------- */
+
+static hr_env* make_env(const options* o) {
+  hr_env_options env_options = {.struct_size = sizeof env_options, .threads = o->threads};
+  hr_env* env;
+  TRY(hr_env_create(&env_options, &env));
+  return env;
+}
+
+static hr_dataset* open_data(hr_env* env, const options* o, const char* split, const char* query) {
+  char uri[4096];
+  hr_dataset* data;
+  snprintf(uri, sizeof uri, "idx:%s/%s?%s", o->data, split, query);
+  TRY(hr_dataset_open(env, uri, &data));
+  return data;
+}
+
+static int on_step(void* progress, const hr_train_report* report) {
+  hr_progress_update(progress, report->step, 64, "loss", report->loss);
+  return 1;
+}
+static void on_message(void* progress, const char* message) { hr_progress_message(progress, message); }
+
+/* Loads the exported file and measures it on the test images. */
+static int serve(const options* o) {
+  hr_env* env = make_env(o);
+  hr_model* model;
+  hr_session* session;
+  hr_train_report report = {.struct_size = sizeof report};
+  TRY(hr_model_load(env, o->serve, NULL, &model));
+  TRY(hr_session_create(model, NULL, &session));
+  hr_dataset* test = open_data(env, o, "test", "batch=500");
+  TRY(hr_evaluate(session, "eval", test, NULL, &report));
+  printf("%.4f\n", report.evaluation_accuracy);
+  hr_dataset_release(test);
+  hr_session_release(session);
+  hr_model_release(model);
+  hr_env_release(env);
+  return 0;
+}
+
+/* The accuracy that a new process of this program measures. */
+static double serve_elsewhere(const char* program, const options* o, const char* file) {
+  char command[8192];
+  double accuracy = -1;
+  snprintf(command, sizeof command, "'%s' --serve '%s' --data '%s' --threads %d", program, file, o->data, o->threads);
+  FILE* pipe = popen(command, "r");
+  if (pipe == NULL || fscanf(pipe, "%lf", &accuracy) != 1 || pclose(pipe) != 0) {
+    fprintf(stderr, "lenet: serving '%s' in a new process failed\n", file);
+    exit(1);
+  }
+  return accuracy;
+}
+
+static void write_json(const options* o, double accuracy, double rate, const char* const* files) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  FILE* out = fopen(o->json, "w");
+  if (out == NULL) {
+    perror(o->json);
+    exit(1);
+  }
+  fprintf(out, "{\"test_accuracy\": %.4f, \"images_per_second\": %.0f, \"peak_rss_bytes\": %lld, \"epochs\": %d, ",
+          accuracy, rate, (long long)usage.ru_maxrss * 1024, o->epochs);
+  fprintf(out, "\"files\": {\"model\": \"%s\", \"checkpoints\": \"%s\", \"tensorboard\": \"%s\", \"export\": \"%s\"}}\n",
+          files[0], files[1], files[2], files[3]);
+  if (fclose(out) != 0) {
+    perror(o->json);
+    exit(1);
+  }
+}
+
+/* Makes a folder and those above it. */
+static void make_folders(const char* path) {
+  char prefix[4096];
+  for (size_t i = 1; i <= strlen(path) && i < sizeof prefix; ++i) {
+    if (path[i] != '/' && path[i] != '\0') continue;
+    memcpy(prefix, path, i);
+    prefix[i] = '\0';
+    if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
+      perror(prefix);
+      exit(1);
+    }
+  }
+}
+
+static int train(const char* program, const options* o) {
+  char model_file[4096], checkpoints[4096], events[4096], export_file[4096], query[256];
+  snprintf(model_file, sizeof model_file, "%s/lenet.hrg", o->out);
+  snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", o->out);
+  snprintf(events, sizeof events, "%s/tensorboard", o->out);
+  snprintf(export_file, sizeof export_file, "%s/lenet-serve.hrg", o->out);
+
+  make_folders(o->out);
+  hr_env* env = make_env(o);
+  hr_graph* graph = build(env);
+  TRY(hr_graph_save(graph, model_file, NULL));
+  hr_graph_release(graph);
+
+  hr_model* model;
+  hr_session* session;
+  hr_session_options session_options = {.struct_size = sizeof session_options, .seed = (uint64_t)o->seed};
+  TRY(hr_model_load(env, model_file, NULL, &model));
+  TRY(hr_session_create(model, &session_options, &session));
+  snprintf(query, sizeof query, "batch=%d&shuffle=1&seed=%d&repeat=%d&prefetch=2", o->batch, o->seed, o->epochs);
+  hr_dataset* data = open_data(env, o, "train", query);
+  hr_dataset* test = open_data(env, o, "test", "batch=500");
+
+  hr_events* graph_events;
+  TRY(hr_events_open(events, &graph_events));
+  TRY(hr_events_graph(graph_events, model));
+  hr_events_release(graph_events);
+
+  hr_progress* progress;
+  TRY(hr_progress_create("train", "images", 0, hr_dataset_batches(data) * o->epochs, &progress));
+  const char* scalar_names[1] = {"learning_rate"};
+  const double scalars[1] = {0.05};
+  hr_train_options train_options = {.struct_size = sizeof train_options,
+                                    .train_data = data,
+                                    .eval_data = test,
+                                    .scalar_count = 1,
+                                    .scalar_names = scalar_names,
+                                    .scalars = scalars,
+                                    .checkpoint_directory = checkpoints,
+                                    .event_directory = events,
+                                    .eval_steps = hr_dataset_batches(data),
+                                    .on_step = on_step,
+                                    .on_message = on_message,
+                                    .context = progress};
+  hr_train_report report = {.struct_size = sizeof report};
+  TRY(hr_train(session, &train_options, NULL, &report));
+  hr_progress_release(progress);
+
+  const char* served[2] = {"infer", "eval"};
+  TRY(hr_session_export(session, export_file, 2, served, NULL));
+  double accuracy = serve_elsewhere(program, o, export_file);
+  printf("test accuracy  %.4f after %d epochs, measured by a new process on %s\n", accuracy, o->epochs, export_file);
+  printf("speed          %.0f images/s\n", report.examples_per_second);
+  printf("graph          %s\ncheckpoints    %s\n", model_file, checkpoints);
+  printf("tensorboard    tensorboard --logdir %s\n", events);
+  if (o->json != NULL) {
+    const char* files[4] = {model_file, checkpoints, events, export_file};
+    write_json(o, accuracy, report.examples_per_second, files);
+  }
+  hr_dataset_release(test);
+  hr_dataset_release(data);
+  hr_session_release(session);
+  hr_model_release(model);
+  hr_env_release(env);
+  return 0;
+}
+
+/* ---- Command line ------------------------------------------------------------------------------ */
+
+static void usage(FILE* out) {
+  fputs("usage: samples/lenet/run [options]\n\n"
+        "Trains LeNet on Fashion-MNIST, saves a checkpoint, exports a file to serve, and measures that\n"
+        "file in a new process. Started again with the same --out it goes on from the checkpoint.\n\n"
+        "  --epochs N     passes over the 60,000 images (2)\n"
+        "  --batch N      images a step (64)\n"
+        "  --threads N    threads that compute (as many as processors)\n"
+        "  --seed N       of initial values and shuffling (1)\n"
+        "  --data DIR     folder with the four IDX files (/usr/share/datasets/fashion-mnist)\n"
+        "  --out DIR      where files go (out/lenet)\n"
+        "  --json FILE    write results there\n"
+        "  --help         this text\n",
+        out);
+}
+
+static int number(const char* option, const char* text, int least) {
+  char* end;
+  long value = strtol(text, &end, 10);
+  if (*text == '\0' || *end != '\0' || value < least || value > 1000000000) {
+    fprintf(stderr, "lenet: --%s takes a whole number of at least %d, got '%s'\n", option, least, text);
+    exit(2);
+  }
+  return (int)value;
+}
+
+int main(int argc, char** argv) {
+  options o = {.epochs = 2, .batch = 64, .threads = 0, .seed = 1, .data = "/usr/share/datasets/fashion-mnist",
+               .out = "out/lenet"};
+  enum { EPOCHS = 256, BATCH, THREADS, SEED, DATA, OUT, JSON, SERVE, HELP };
+  static const struct option known[] = {
+      {"epochs", required_argument, NULL, EPOCHS}, {"batch", required_argument, NULL, BATCH},
+      {"threads", required_argument, NULL, THREADS}, {"seed", required_argument, NULL, SEED},
+      {"data", required_argument, NULL, DATA}, {"out", required_argument, NULL, OUT},
+      {"json", required_argument, NULL, JSON}, {"serve", required_argument, NULL, SERVE},
+      {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
+  for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+    switch (c) {
+      case EPOCHS: o.epochs = number("epochs", optarg, 1); break;
+      case BATCH: o.batch = number("batch", optarg, 1); break;
+      case THREADS: o.threads = number("threads", optarg, 0); break;
+      case SEED: o.seed = number("seed", optarg, 0); break;
+      case DATA: o.data = optarg; break;
+      case OUT: o.out = optarg; break;
+      case JSON: o.json = optarg; break;
+      case SERVE: o.serve = optarg; break;
+      case HELP: usage(stdout); return 0;
+      default: usage(stderr); return 2;
+    }
+  }
+  if (optind != argc) {
+    fprintf(stderr, "lenet: unexpected argument '%s'\n", argv[optind]);
+    usage(stderr);
+    return 2;
+  }
+  return o.serve != NULL ? serve(&o) : train(argv[0], &o);
+}

@@ -1,6 +1,6 @@
-// Batch-blocked convolutions of LeNet's and of common shapes: microseconds, GFLOP/s and percent of
-// the machine's multiply-add peak, the best of many short runs. Usage: bench_conv [threads]
-// [repeats]
+// Batch-blocked convolutions of LeNet and of common shapes: microseconds, GFLOP/s and percent of
+// the machine's multiply-add peak, the best of many short runs.
+//   bench_conv [threads [words that the names of the cases to run contain]]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -36,8 +36,11 @@ struct Bench {
   void Time(const std::string& name, double operations, Body&& body) const {
     if (name.find(wanted) == std::string::npos) return;
     const double nanos = 1e9 * bench::BestSeconds(threads.threads(), body);
-    std::printf("%-40s %9.1f us %8.1f GFLOP/s %5.1f %%\n", name.c_str(), nanos / 1e3,
-                operations / nanos, 100 * operations / nanos / peak);
+    std::printf("%-40s %9.1f us", name.c_str(), nanos / 1e3);
+    if (operations > 0) {
+      std::printf(" %8.1f GFLOP/s %5.1f %%", operations / nanos, 100 * operations / nanos / peak);
+    }
+    std::printf("\n");
   }
 
   void Conv(const std::string& name, const ConvShape& s, const ConvFusion& fusion) const {

@@ -1,7 +1,5 @@
 #include "runtime/comm/reactor.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "runtime/comm/poller.h"

@@ -49,6 +49,7 @@ TEST_F(CallbackDatasetTest, ResumesByReadingUpToThePosition) {
     std::string state = first->Save();
     source_.GoTo(0);
     auto second = Open(2);
+    second->done();
     HR_EXPECT_OK(second->Restore(state));
     EXPECT_EQ(DrawValues(*second),
               Values(expected.begin() + static_cast<int64_t>(count), expected.end()));

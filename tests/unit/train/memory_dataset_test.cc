@@ -134,6 +134,16 @@ TEST_F(MemoryDatasetTest, ResumesAnywhere) {
   }
 }
 
+TEST_F(MemoryDatasetTest, SeekingTakesTheOrderOfTheState) {
+  auto shuffled = Open(20, {.batch = 5, .shuffle = true, .seed = 2});
+  std::string begin = shuffled->Save();
+  Batches expected = Draw(*shuffled);
+  auto other = Open(20, {.batch = 5, .shuffle = true, .seed = 3});
+  EXPECT_NE(Draw(*other, 2)[0], expected[0]);
+  HR_EXPECT_OK(other->Restore(begin));
+  EXPECT_EQ(Draw(*other), expected);
+}
+
 TEST_F(MemoryDatasetTest, SavesALineOfJson) {
   auto data = Open(10, {.batch = 4, .shuffle = true, .seed = UINT64_MAX});
   Draw(*data, 2);

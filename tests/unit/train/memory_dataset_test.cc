@@ -17,6 +17,9 @@ std::atomic<int64_t> news{0};
   if (void* data = std::malloc(bytes == 0 ? 1 : bytes)) return data;
   std::abort();
 }
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return operator new(bytes);
+}
 [[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
 [[gnu::noinline]] void operator delete(void* data, size_t) noexcept { std::free(data); }
 

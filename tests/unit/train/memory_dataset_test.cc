@@ -82,9 +82,9 @@ TEST_F(MemoryDatasetTest, IsAnInputSourceOfCalls) {
   session::InputSource& source = *data;
   EXPECT_EQ(Join(source.names()), "x, y");
   std::vector<Tensor> out(2);
-  EXPECT_TRUE(source.Next(out).value());
+  EXPECT_TRUE(source.Next(out, {}).value());
   EXPECT_EQ(out[1].as<int64_t>()[1], 1);
-  EXPECT_FALSE(source.Next(out).value());
+  EXPECT_FALSE(source.Next(out, {}).value());
 }
 
 TEST_F(MemoryDatasetTest, DropsTheRemainderWhenAsked) {

@@ -89,6 +89,15 @@ TEST(Corrupt, HeaderThatLies) {
   ExpectFailure(with(24, 1), Code::kDataLoss, "its checksum is not the one");
 }
 
+TEST(Corrupt, SegmentsWithinTheStructure) {
+  graph::Module module = SampleModule();
+  module.metadata["long"] = std::string(20'000, 'x');
+  std::string text = WriteModuleToString(module).value();
+  SetHeader(&text, 16, kSegmentAlignment);
+  SetHeader(&text, kChecksumOffset, 0);
+  ExpectFailure(Load(text), Code::kInvalidArgument, "segments begin at 16384");
+}
+
 TEST(Corrupt, EveryBitFlipOfTheStructureIsFound) {
   std::string text = WriteModuleToString(SampleModule()).value();
   uint64_t structure = GetHeader(text, kHeaderOffset);

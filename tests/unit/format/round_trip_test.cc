@@ -133,6 +133,7 @@ TEST(RoundTrip, UnalignedMemoryIsCopied) {
   auto read = ReadModule(buffer);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   ExpectSameModule(SampleModule(), *read);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(read->constants[0].data()) % kTensorAlignment, 0u);
 }
 
 TEST(RoundTrip, AdoptedMemoryLivesAsLongAsTheModule) {
@@ -220,6 +221,30 @@ TEST(Writer, SharedMemoryIsWrittenOnce) {
   Module back = ReadBack(Written(module));
   EXPECT_EQ(back.constants[0].data(), back.constants[1].data());
   EXPECT_EQ(back.constants[1].dims(), (Dims{10, 100}));
+}
+
+TEST(Writer, StridedViewsOfOneMemoryAreDistinct) {
+  Module module;
+  Tensor base = FloatTensor({16}, 0);
+  Tensor wide = Tensor::Strided(base.buffer(), 0, DType::kFloat32, {1, 4, 1}, {1, 2, 8});
+  Tensor deep = Tensor::Strided(base.buffer(), 0, DType::kFloat32, {2, 1, 2}, {1, 2, 8});
+  module.constants = {wide, deep};
+  Module back = ReadBack(Written(module));
+  auto elements = [&](int i) {
+    auto values = back.constants[i].span<float>();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  EXPECT_EQ(elements(0), (std::vector<float>{0, 2, 4, 6}));
+  EXPECT_EQ(elements(1), (std::vector<float>{0, 8, 1, 9}));
+}
+
+TEST(Writer, MemoryThatIsAlsoAConstantIsReadOnly) {
+  Module module;
+  module.constants = {FloatTensor({2}, 0), FloatTensor({2}, 5)};
+  module.constants.push_back(module.constants[0]);
+  module.variables = {{"v", DType::kFloat32, {2}, true, 0, graph::kNone}};
+  // Constant 2 is no variable's, and shares the memory of 0: one segment holds all.
+  EXPECT_EQ(Written(module).size(), kSegmentAlignment + 64 + 8);
 }
 
 TEST(Writer, StridedTensorsAreWrittenContiguous) {

@@ -99,24 +99,12 @@ Result<LoweredKernel> MakeRange(const KernelRequest& request) {
   });
 }
 
-// The number one as each type stores it.
-uint64_t OneOf(DType dtype) {
-  if (dtype == DType::kFloat16) return 0x3c00;
-  if (dtype == DType::kBfloat16) return 0x3f80;
-  uint64_t one = 1;
-  const float f = 1;
-  const double d = 1;
-  if (dtype == DType::kFloat32) std::memcpy(&one, &f, sizeof f);
-  if (dtype == DType::kFloat64) std::memcpy(&one, &d, sizeof d);
-  return one;
-}
-
 Result<LoweredKernel> MakeEyeLike(const KernelRequest& request) {
   const Dims& dims = request.outputs[0].dims;
   const int64_t rows = dims[0], columns = dims[1];
   const int64_t k = std::clamp<int64_t>(request.node.Int("k", 0), -rows, columns);
   const DType dtype = request.outputs[0].dtype;
-  const uint64_t one = OneOf(dtype);
+  const uint64_t one = OneBits(dtype);
   return ForElementSize(DTypeSize(dtype), [&]<typename U>() -> Result<LoweredKernel> {
     LoweredKernel out;
     out.kernel = MakeKernel("eye", [=](void* const* p, const RunContext&) {

@@ -1,82 +1,195 @@
-// Random tensors.
+// Random numbers and dropout.
+#include "backends/cpu/kernels/random.h"
+
+#include <algorithm>
+
+#include "backends/cpu/kernels/element_size.h"
 #include "backends/cpu/ops/families.h"
-#include "runtime/ops/functors/random_stream.h"
+#include "backends/cpu/ops/request.h"
 
 namespace hr::cpu {
 namespace {
 
-using functors::PhiloxWords;
-using functors::RandomStream;
+uint64_t StreamOf(const graph::Node& node) { return static_cast<uint64_t>(node.Int("stream", 0)); }
 
-constexpr int64_t kBlocksPerTask = 4096;
-
-// Calls fill(words, first element, elements of this block) for blocks of four elements, in parallel.
-template <typename Fill>
-void ForEachBlock(const RunContext& context, const RandomStream& stream, int64_t count, Fill&& fill) {
-  int64_t blocks = (count + 3) / 4;
-  int64_t tasks = (blocks + kBlocksPerTask - 1) / kBlocksPerTask;
-  context.threads.ParallelFor(static_cast<int>(tasks), [&](int task) {
-    int64_t end = std::min(blocks, (task + 1) * kBlocksPerTask);
-    for (int64_t block = task * kBlocksPerTask; block < end; ++block) {
-      fill(stream.Block(static_cast<uint64_t>(block)), 4 * block, std::min<int64_t>(4, count - 4 * block));
-    }
-  });
+RandomStream At(const RunContext& context, uint64_t stream) {
+  return RandomStream::Of(context.seed, context.step, stream);
 }
 
 template <typename T>
-Result<LoweredKernel> Uniform(const KernelRequest& request) {
-  T low = static_cast<T>(request.node.Float("low", 0));
-  T range = static_cast<T>(request.node.Float("high", 1)) - low;
-  int64_t stream = request.node.Int("stream", 0);
-  int64_t count = request.outputs[0].elements();
-  size_t out_at = request.output_index(0);
-  LoweredKernel out;
-  out.kernel = MakeKernel("random_uniform", [=](void* const* p, const RunContext& context) -> Status {
-    auto* y = static_cast<T*>(p[out_at]);
-    RandomStream random(context.seed, context.step, stream);
-    ForEachBlock(context, random, count, [&](const PhiloxWords<uint32_t>& words, int64_t first, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) y[first + i] = low + range * functors::UniformFrom<T>(words.word[i]);
-    });
-    return {};
-  });
-  return out;
-}
+using Generator = void (*)(const Lease&, const RandomStream&, int64_t, double, double, T*, int);
 
-// Two words make two normals, so four elements need one block.
+// An output that two numbers describe: bounds, or mean and width.
 template <typename T>
-Result<LoweredKernel> Normal(const KernelRequest& request) {
-  T mean = static_cast<T>(request.node.Float("mean", 0));
-  T scale = static_cast<T>(request.node.Float("scale", 1));
-  int64_t stream = request.node.Int("stream", 0);
-  int64_t count = request.outputs[0].elements();
-  size_t out_at = request.output_index(0);
+LoweredKernel MakeGenerator(const KernelRequest& request, std::string name, Generator<T> generate,
+                            double first, double second) {
+  const int64_t count = request.outputs[0].elements();
+  const uint64_t stream = StreamOf(request.node);
+  const size_t output = request.output_index(0);
+  const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel("random_normal", [=](void* const* p, const RunContext& context) -> Status {
-    auto* y = static_cast<T*>(p[out_at]);
-    RandomStream random(context.seed, context.step, stream);
-    ForEachBlock(context, random, count, [&](const PhiloxWords<uint32_t>& words, int64_t first, int64_t n) {
-      T normals[4];
-      functors::NormalsFrom<T>(words.word[0], words.word[1], &normals[0], &normals[1]);
-      functors::NormalsFrom<T>(words.word[2], words.word[3], &normals[2], &normals[3]);
-      for (int64_t i = 0; i < n; ++i) y[first + i] = mean + scale * normals[i];
-    });
-    return {};
+  out.kernel = MakeKernel(std::move(name), [=](void* const* p, const RunContext& context) {
+    generate(context.threads, At(context, stream), count, first, second, static_cast<T*>(p[output]),
+             ranges);
+    return Status();
   });
   return out;
 }
 
 Result<LoweredKernel> MakeUniform(const KernelRequest& request) {
-  return ForFloating(request, request.outputs[0].dtype, [&]<typename T>() { return Uniform<T>(request); });
+  const double low = request.node.Float("low", 0), high = request.node.Float("high", 1);
+  return ForFloating(request, request.outputs[0].dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    return MakeGenerator<T>(request, "random_uniform", RandomUniform<T>, low, high);
+  });
 }
+
 Result<LoweredKernel> MakeNormal(const KernelRequest& request) {
-  return ForFloating(request, request.outputs[0].dtype, [&]<typename T>() { return Normal<T>(request); });
+  const double mean = request.node.Float("mean", 0), scale = request.node.Float("scale", 1);
+  return ForFloating(request, request.outputs[0].dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    return MakeGenerator<T>(request, "random_normal", RandomNormal<T>, mean, scale);
+  });
+}
+
+Result<LoweredKernel> MakeBernoulli(const KernelRequest& request) {
+  const DType to = request.outputs[0].dtype;
+  const int64_t count = request.outputs[0].elements();
+  const uint64_t stream = StreamOf(request.node);
+  const uint64_t one = OneBits(to);
+  const int ranges = RandomRanges(count, request.threads);
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    return ForElementSize(DTypeSize(to), [&]<typename U>() -> Result<LoweredKernel> {
+      LoweredKernel out;
+      out.kernel = MakeKernel("bernoulli", [=](void* const* p, const RunContext& context) {
+        Bernoulli<T, U>(context.threads, At(context, stream), count, static_cast<const T*>(p[0]),
+                        static_cast<U>(one), static_cast<U*>(p[1]), ranges);
+        return Status();
+      });
+      return out;
+    });
+  });
+}
+
+// The scalar inputs ratio? and training_mode? of Dropout and its gradient, which may depend on
+// data.
+struct DropoutMode {
+  size_t ratio_input;
+  DType ratio_dtype = DType::kUndefined;  // undefined where it is omitted
+  bool has_training;
+
+  DropoutMode(const KernelRequest& request, size_t ratio_input)
+      : ratio_input(ratio_input),
+        ratio_dtype(request.input(ratio_input).dtype),
+        has_training(request.input(ratio_input + 1).present) {}
+
+  bool Training(void* const* p) const {
+    return has_training && *static_cast<const bool*>(p[ratio_input + 1]);
+  }
+  Result<double> Ratio(void* const* p) const {
+    double ratio = 0.5;
+    if (ratio_dtype == DType::kFloat32) ratio = *static_cast<const float*>(p[ratio_input]);
+    if (ratio_dtype == DType::kFloat64) ratio = *static_cast<const double*>(p[ratio_input]);
+    if (ratio >= 0 && ratio < 1) return ratio;
+    return OutOfRange("the ratio of Dropout lies in [0, 1), got ", ratio);
+  }
+};
+
+Result<DropoutMode> DropoutModeOf(const KernelRequest& request, size_t ratio_input) {
+  DropoutMode mode(request, ratio_input);
+  const bool known = mode.ratio_dtype == DType::kUndefined || DTypeSize(mode.ratio_dtype) > 2;
+  if (known) return mode;
+  return Unimplemented("Dropout's ratio has no CPU kernel for ", DTypeName(mode.ratio_dtype),
+                       "; insert a Cast to float32");
+}
+
+// (x, ratio?, training_mode?) → (y, mask?)
+template <typename T>
+Result<LoweredKernel> DropoutOf(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(const DropoutMode mode, DropoutModeOf(request, 1));
+  const int64_t count = request.input(0).elements();
+  const uint64_t stream = StreamOf(request.node);
+  const size_t output = request.output_index(0);
+  const bool has_mask = request.has_output(1);
+  const int ranges = RandomRanges(count, request.threads);
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.kernel = MakeKernel("dropout", [=](void* const* p, const RunContext& context) -> Status {
+    const auto* x = static_cast<const T*>(p[0]);
+    auto* y = static_cast<T*>(p[output]);
+    bool* mask = has_mask ? static_cast<bool*>(p[output + 1]) : nullptr;
+    if (mode.Training(p)) {
+      HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
+      Dropout<T>(context.threads, At(context, stream), count, ratio, 1 / (1 - ratio), x, y, mask,
+                 ranges);
+      return {};
+    }
+    if (y != x) std::copy_n(x, count, y);
+    if (mask != nullptr) std::fill_n(mask, count, true);
+    return {};
+  });
+  return out;
+}
+
+// (dy, mask, ratio?, training_mode?)
+template <typename T>
+Result<LoweredKernel> DropoutGradOf(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(const DropoutMode mode, DropoutModeOf(request, 2));
+  const int64_t count = request.input(0).elements();
+  const size_t output = request.output_index(0);
+  const int ranges = RandomRanges(count, request.threads);
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.kernel = MakeKernel("dropout_grad", [=](void* const* p, const RunContext& context) -> Status {
+    double scale = 1;
+    if (mode.Training(p)) {
+      HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
+      scale = 1 / (1 - ratio);
+    }
+    DropoutGrad<T>(context.threads, count, scale, static_cast<const T*>(p[0]),
+                   static_cast<const bool*>(p[1]), static_cast<T*>(p[output]), ranges);
+    return {};
+  });
+  return out;
+}
+
+template <typename T, typename Index>
+Result<LoweredKernel> MultinomialOf(const KernelRequest& request) {
+  const int64_t rows = request.input(0).dims[0], classes = request.input(0).dims[1];
+  const int64_t samples = request.outputs[0].dims[1];
+  const uint64_t stream = StreamOf(request.node);
+  if (classes == 0 && rows * samples != 0) {
+    return InvalidArgument("Multinomial has no classes to draw from: the input is ",
+                           ShapeText(request.input(0).dims));
+  }
+  LoweredKernel out;
+  out.scratch_bytes = static_cast<size_t>(classes) * sizeof(double);
+  out.kernel = MakeKernel("multinomial", [=](void* const* p, const RunContext& context) {
+    Multinomial<T, Index>(At(context, stream), rows, classes, samples, static_cast<const T*>(p[0]),
+                          static_cast<double*>(p[2]), static_cast<Index*>(p[1]));
+    return Status();
+  });
+  return out;
+}
+
+Result<LoweredKernel> MakeMultinomial(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
+    return request.outputs[0].dtype == DType::kInt64 ? MultinomialOf<T, int64_t>(request)
+                                                     : MultinomialOf<T, int32_t>(request);
+  });
+}
+Result<LoweredKernel> MakeDropout(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return DropoutOf<T>(request); });
+}
+Result<LoweredKernel> MakeDropoutGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return DropoutGradOf<T>(request); });
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "RandomUniform", MakeUniform},
-    {"", "RandomUniformLike", MakeUniform},
-    {"", "RandomNormal", MakeNormal},
-    {"", "RandomNormalLike", MakeNormal},
+    {"", "RandomUniform", MakeUniform}, {"", "RandomUniformLike", MakeUniform},
+    {"", "RandomNormal", MakeNormal},   {"", "RandomNormalLike", MakeNormal},
+    {"", "Bernoulli", MakeBernoulli},   {"", "Multinomial", MakeMultinomial},
+    {"", "Dropout", MakeDropout},       {"headrace.grad", "DropoutGrad", MakeDropoutGrad},
 };
 
 }  // namespace

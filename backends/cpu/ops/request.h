@@ -1,6 +1,7 @@
 // What several families ask of a node's request. Types were checked before a kernel is made.
 #pragma once
 
+#include <cstring>
 #include <optional>
 
 #include "backends/cpu/kernel_table.h"
@@ -41,6 +42,18 @@ Result<LoweredKernel> ForNumeric(const KernelRequest& request, DType dtype, Body
   if (dtype == DType::kInt32) return body.template operator()<int32_t>();
   if (dtype == DType::kInt64) return body.template operator()<int64_t>();
   return ForFloating(request, dtype, body);
+}
+
+// The number one as each type stores it.
+inline uint64_t OneBits(DType dtype) {
+  if (dtype == DType::kFloat16) return 0x3c00;
+  if (dtype == DType::kBfloat16) return 0x3f80;
+  uint64_t one = 1;
+  const float f = 1;
+  const double d = 1;
+  if (dtype == DType::kFloat32) std::memcpy(&one, &f, sizeof f);
+  if (dtype == DType::kFloat64) std::memcpy(&one, &d, sizeof d);
+  return one;
 }
 
 }  // namespace hr::cpu

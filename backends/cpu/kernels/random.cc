@@ -1,0 +1,184 @@
+#include "backends/cpu/kernels/random.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/kernels/ranges.h"
+#include "runtime/ops/functors/philox.h"
+
+namespace hr::cpu {
+
+RandomStream RandomStream::Of(uint64_t seed, int64_t step, uint64_t stream) {
+  const auto at = static_cast<uint64_t>(step);
+  const functors::PhiloxWords<uint32_t> counter = {
+      {static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), 0, 0}};
+  const auto key =
+      functors::Philox(counter, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  return {{key.word[0], key.word[1]}, stream};
+}
+
+int RandomRanges(int64_t count, int slices) {
+  constexpr int64_t kCost = 4;  // against streaming
+  return RangeCount(count, kCost, slices);
+}
+
+namespace {
+
+// Elements whose words are made together.
+constexpr int64_t kChunk = 1024;
+
+// Calls body(words, first, count) for chunks of [0, count) elements of `per_element` words each.
+// Chunks begin at multiples of 4 elements.
+template <int per_element, typename Body>
+void ForChunks(const Lease& threads, const RandomStream& stream, int64_t count, int ranges,
+               const Body& body) {
+  ForRanges(threads, CeilDiv(count, kChunk), ranges, [&](int64_t begin, int64_t end, int) {
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      uint32_t words[kChunk * per_element];
+      const int64_t first = chunk * kChunk;
+      const int64_t size = std::min(kChunk, count - first);
+      RandomWords(stream, static_cast<uint64_t>(first * per_element / 4),
+                  CeilDiv(size * per_element, 4), words);
+      body(words, first, size);
+    }
+  });
+}
+
+template <typename T>
+constexpr int kWords = sizeof(T) / 4;
+
+// Uniform in [0, 1), from the words of element i.
+template <typename T>
+T UniformAt(const uint32_t* words, int64_t i) {
+  if constexpr (sizeof(T) == 4) {
+    return functors::UniformFrom<T>(words[i]);
+  } else {
+    return functors::UniformFromTwo<T>(words[2 * i], words[2 * i + 1]);
+  }
+}
+
+// With the resolution of a word: whether element i happens that has probability p.
+bool Happens(const uint32_t* words, int64_t i, double p) {
+  return static_cast<double>(words[i]) * 0x1p-32 < p;
+}
+
+}  // namespace
+
+template <typename T>
+void RandomUniform(const Lease& threads, const RandomStream& stream, int64_t count, double low,
+                   double high, T* y, int ranges) {
+  const T base = static_cast<T>(low), width = static_cast<T>(high - low);
+  ForChunks<kWords<T>>(threads, stream, count, ranges,
+                       [&](const uint32_t* words, int64_t first, int64_t size) {
+                         T* to = y + first;
+                         for (int64_t i = 0; i < size; ++i) {
+                           to[i] = base + width * UniformAt<T>(words, i);
+                         }
+                       });
+}
+
+template <typename T>
+void RandomNormal(const Lease& threads, const RandomStream& stream, int64_t count, double mean,
+                  double scale, T* y, int ranges) {
+  const T center = static_cast<T>(mean), width = static_cast<T>(scale);
+  const T tiny = static_cast<T>(sizeof(T) == 4 ? 0x1p-24 : 0x1p-53);
+  ForChunks<kWords<T>>(threads, stream, count, ranges,
+                       [&](const uint32_t* words, int64_t first, int64_t size) {
+                         for (int64_t i = 0; i < size; i += 2) {
+                           T pair[2];
+                           functors::NormalsOf(UniformAt<T>(words, i) + tiny,
+                                               UniformAt<T>(words, i + 1), &pair[0], &pair[1]);
+                           for (int64_t k = 0; k < std::min<int64_t>(2, size - i); ++k) {
+                             y[first + i + k] = center + width * pair[k];
+                           }
+                         }
+                       });
+}
+
+template <typename T, typename U>
+void Bernoulli(const Lease& threads, const RandomStream& stream, int64_t count, const T* p, U one,
+               U* y, int ranges) {
+  ForChunks<1>(threads, stream, count, ranges,
+               [&](const uint32_t* words, int64_t first, int64_t size) {
+                 for (int64_t i = 0; i < size; ++i) {
+                   const bool happens = Happens(words, i, static_cast<double>(p[first + i]));
+                   y[first + i] = happens ? one : U(0);
+                 }
+               });
+}
+
+template <typename T>
+void Dropout(const Lease& threads, const RandomStream& stream, int64_t count, double ratio,
+             double scale, const T* x, T* y, bool* mask, int ranges) {
+  const T factor = static_cast<T>(scale);
+  // Of 2^32 equally likely words this many drop their element.
+  const double dropping = std::ceil(ratio * 0x1p32);
+  const auto limit = static_cast<uint32_t>(std::min(dropping, 0x1p32 - 1));
+  const bool all = dropping >= 0x1p32;
+  ForChunks<1>(threads, stream, count, ranges,
+               [&](const uint32_t* words, int64_t first, int64_t size) {
+                 for (int64_t i = 0; i < size; ++i) {
+                   const T value = x[first + i] * factor;
+                   y[first + i] = words[i] >= limit && !all ? value : T(0);
+                 }
+                 if (mask == nullptr) return;
+                 for (int64_t i = 0; i < size; ++i) mask[first + i] = words[i] >= limit && !all;
+               });
+}
+
+template <typename T>
+void DropoutGrad(const Lease& threads, int64_t count, double scale, const T* dy, const bool* mask,
+                 T* dx, int ranges) {
+  const T factor = static_cast<T>(scale);
+  ForRanges(threads, count, ranges, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T value = dy[i] * factor;
+      dx[i] = mask[i] ? value : T(0);
+    }
+  });
+}
+
+template <typename T, typename Index>
+void Multinomial(const RandomStream& stream, int64_t rows, int64_t classes, int64_t samples,
+                 const T* log_weights, double* sums, Index* y) {
+  for (int64_t row = 0; row < rows; ++row, log_weights += classes) {
+    const T largest = *std::max_element(log_weights, log_weights + classes);
+    double sum = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      sums[c] = sum += std::exp(static_cast<double>(log_weights[c] - largest));
+    }
+    for (int64_t s = 0; s < samples; ++s) {
+      const int64_t i = row * samples + s;
+      uint32_t words[4];
+      RandomWords(stream, static_cast<uint64_t>(i / 2), 1, words);
+      const double at = UniformAt<double>(words, i % 2) * sum;
+      const int64_t drawn = std::upper_bound(sums, sums + classes, at) - sums;
+      y[i] = static_cast<Index>(std::min(drawn, classes - 1));
+    }
+  }
+}
+
+#define HR_INSTANTIATE(T)                                                                          \
+  template void RandomUniform(const Lease&, const RandomStream&, int64_t, double, double, T*,      \
+                              int);                                                                \
+  template void RandomNormal(const Lease&, const RandomStream&, int64_t, double, double, T*, int); \
+  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint8_t, uint8_t*, \
+                          int);                                                                    \
+  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint16_t,          \
+                          uint16_t*, int);                                                         \
+  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint32_t,          \
+                          uint32_t*, int);                                                         \
+  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint64_t,          \
+                          uint64_t*, int);                                                         \
+  template void Dropout(const Lease&, const RandomStream&, int64_t, double, double, const T*, T*,  \
+                        bool*, int);                                                               \
+  template void DropoutGrad(const Lease&, int64_t, double, const T*, const bool*, T*, int);        \
+  template void Multinomial(const RandomStream&, int64_t, int64_t, int64_t, const T*, double*,     \
+                            int32_t*);                                                             \
+  template void Multinomial(const RandomStream&, int64_t, int64_t, int64_t, const T*, double*,     \
+                            int64_t*)
+HR_INSTANTIATE(float);
+HR_INSTANTIATE(double);
+#undef HR_INSTANTIATE
+
+}  // namespace hr::cpu

@@ -9,33 +9,34 @@ namespace {
 // Lines that are searched side by side, so that the compiler keeps them in vectors.
 constexpr int64_t kBlock = 64;
 
-// Whether a later candidate replaces the best so far.
+// Whether a later candidate replaces the best so far. No short cuts, so that loops stay vectors.
 template <typename T, bool smallest, bool last>
 bool Better(T value, T best) {
   const bool beats = smallest ? value < best : value > best;
-  const bool ties = last && value == best;
-  const bool is_nan = value != value && (last || best == best);
-  return beats || ties || is_nan;
+  const bool ties = last & (value == best);
+  const bool is_nan = (value != value) & (last | (best == best));
+  return beats | ties | is_nan;
 }
 
-template <typename T, bool smallest, bool last>
+// Index is as large as T where n allows it.
+template <typename T, typename Index, bool smallest, bool last>
 void Columns(const ArgShape& shape, const T* x, int64_t columns, int64_t* y) {
   T best[kBlock];
-  int64_t at[kBlock] = {};
+  Index at[kBlock] = {};
   std::copy_n(x, columns, best);
   for (int64_t i = 1; i < shape.n; ++i) {
     const T* row = x + i * shape.inner;
     for (int64_t j = 0; j < columns; ++j) {
       const bool better = Better<T, smallest, last>(row[j], best[j]);
       best[j] = better ? row[j] : best[j];
-      at[j] = better ? i : at[j];
+      at[j] = better ? static_cast<Index>(i) : at[j];
     }
   }
   std::copy_n(at, columns, y);
 }
 
 template <typename T, bool smallest, bool last>
-int64_t Row(const T* x, int64_t n) {
+int64_t ShortRow(const T* x, int64_t n) {
   T best = x[0];
   int64_t at = 0;
   for (int64_t i = 1; i < n; ++i) {
@@ -43,6 +44,20 @@ int64_t Row(const T* x, int64_t n) {
     best = x[i];
     at = i;
   }
+  return at;
+}
+
+// The extreme first, in vectors, then its place.
+template <typename T, bool smallest, bool last>
+int64_t Row(const T* x, int64_t n) {
+  if (n < kBlock) return ShortRow<T, smallest, last>(x, n);
+  T best;
+  const ReduceShape row{.length = n};
+  const Fold fold = smallest ? Fold::kMin : Fold::kMax;
+  KernelsForReduce<T>().rows[static_cast<int>(fold)](row, x, nullptr, &best, 0, 1);
+  const auto is_best = [&](int64_t i) { return x[i] == best || (best != best && x[i] != x[i]); };
+  int64_t at = last ? n - 1 : 0;
+  while (!is_best(at)) at += last ? -1 : 1;
   return at;
 }
 
@@ -55,12 +70,15 @@ void Search(const ArgShape& shape, const T* x, int64_t* y, int64_t begin, int64_
     return;
   }
   const int64_t blocks = BlocksOf(shape);
+  const bool narrow = sizeof(T) == 4 && shape.n <= INT32_MAX;
+  const auto columns_of =
+      narrow ? Columns<T, int32_t, smallest, last> : Columns<T, int64_t, smallest, last>;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t outer = unit / blocks;
     const int64_t column = unit % blocks * kBlock;
     const int64_t columns = std::min(kBlock, shape.inner - column);
-    Columns<T, smallest, last>(shape, x + outer * shape.n * shape.inner + column, columns,
-                               y + outer * shape.inner + column);
+    columns_of(shape, x + outer * shape.n * shape.inner + column, columns,
+               y + outer * shape.inner + column);
   }
 }
 

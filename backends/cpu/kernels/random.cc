@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/random.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "backends/cpu/kernels/ranges.h"
@@ -62,6 +63,25 @@ bool Happens(const uint32_t* words, int64_t i, double p) {
   return static_cast<double>(words[i]) * 0x1p-32 < p;
 }
 
+// The value or 0, without a branch that would be guessed wrong half of the time.
+template <typename T>
+T Kept(bool kept, T value) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  return std::bit_cast<T>(std::bit_cast<Bits>(value) & (Bits(0) - Bits(kept)));
+}
+
+// Standard normals from kChunk uniform numbers.
+template <typename T>
+void NormalsOf(const T* uniform, T* normal) {
+  if constexpr (sizeof(T) == 4) {
+    RandomNormals(uniform, kChunk, normal);
+  } else {
+    for (int64_t i = 0; i < kChunk; i += 2) {
+      functors::NormalsOf(uniform[i] + T(0x1p-53), uniform[i + 1], normal + i, normal + i + 1);
+    }
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -81,16 +101,15 @@ template <typename T>
 void RandomNormal(const Lease& threads, const RandomStream& stream, int64_t count, double mean,
                   double scale, T* y, int ranges) {
   const T center = static_cast<T>(mean), width = static_cast<T>(scale);
-  const T tiny = static_cast<T>(sizeof(T) == 4 ? 0x1p-24 : 0x1p-53);
   ForChunks<kWords<T>>(threads, stream, count, ranges,
                        [&](const uint32_t* words, int64_t first, int64_t size) {
-                         for (int64_t i = 0; i < size; i += 2) {
-                           T pair[2];
-                           functors::NormalsOf(UniformAt<T>(words, i) + tiny,
-                                               UniformAt<T>(words, i + 1), &pair[0], &pair[1]);
-                           for (int64_t k = 0; k < std::min<int64_t>(2, size - i); ++k) {
-                             y[first + i + k] = center + width * pair[k];
-                           }
+                         T uniform[kChunk] = {}, normal[kChunk];
+                         for (int64_t i = 0; i < RoundUp(size, 2); ++i) {
+                           uniform[i] = UniformAt<T>(words, i);
+                         }
+                         NormalsOf(uniform, normal);
+                         for (int64_t i = 0; i < size; ++i) {
+                           y[first + i] = center + width * normal[i];
                          }
                        });
 }
@@ -112,17 +131,14 @@ void Dropout(const Lease& threads, const RandomStream& stream, int64_t count, do
              double scale, const T* x, T* y, bool* mask, int ranges) {
   const T factor = static_cast<T>(scale);
   // Of 2^32 equally likely words this many drop their element.
-  const double dropping = std::ceil(ratio * 0x1p32);
-  const auto limit = static_cast<uint32_t>(std::min(dropping, 0x1p32 - 1));
-  const bool all = dropping >= 0x1p32;
+  const auto dropping = static_cast<uint32_t>(std::min(std::ceil(ratio * 0x1p32), 0x1p32 - 1));
   ForChunks<1>(threads, stream, count, ranges,
                [&](const uint32_t* words, int64_t first, int64_t size) {
                  for (int64_t i = 0; i < size; ++i) {
-                   const T value = x[first + i] * factor;
-                   y[first + i] = words[i] >= limit && !all ? value : T(0);
+                   y[first + i] = Kept(words[i] >= dropping, x[first + i] * factor);
                  }
                  if (mask == nullptr) return;
-                 for (int64_t i = 0; i < size; ++i) mask[first + i] = words[i] >= limit && !all;
+                 for (int64_t i = 0; i < size; ++i) mask[first + i] = words[i] >= dropping;
                });
 }
 
@@ -132,8 +148,7 @@ void DropoutGrad(const Lease& threads, int64_t count, double scale, const T* dy,
   const T factor = static_cast<T>(scale);
   ForRanges(threads, count, ranges, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
-      const T value = dy[i] * factor;
-      dx[i] = mask[i] ? value : T(0);
+      dx[i] = Kept(mask[i], dy[i] * factor);
     }
   });
 }

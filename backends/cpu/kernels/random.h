@@ -19,6 +19,10 @@ struct RandomStream {
 // Writes the 4 * blocks words of the counters [first, first + blocks).
 void RandomWords(const RandomStream& stream, uint64_t first, int64_t blocks, uint32_t* words);
 
+// Turns pairs of uniform numbers in [0, 1) with 24 bits into pairs of standard normals. `count` is
+// a multiple of 128.
+void RandomNormals(const float* uniform, int64_t count, float* normals);
+
 int RandomRanges(int64_t count, int slices);
 
 // low + (high - low) u, with u in [0, 1). float and double.

@@ -41,8 +41,8 @@ inline WordValue MulHighLow(WordValue a, uint32_t b, WordValue* high) {
   return {hn::Mul(a.v, factor)};
 }
 
-#include "runtime/ops/functors/philox.inc"
 #endif
+#include "runtime/ops/functors/philox.inc"
 
 void FillWords(const RandomStream& stream, uint64_t first, int64_t blocks, uint32_t* words) {
   const auto stream_low = static_cast<uint32_t>(stream.stream);
@@ -72,15 +72,31 @@ void FillWords(const RandomStream& stream, uint64_t first, int64_t blocks, uint3
   }
 }
 
+void FillNormals(const float* uniform, int64_t count, float* normals) {
+  const Tag<float> d;
+  using V = VectorValue<float>;
+  for (int64_t i = 0; i < count; i += 2 * kLanes<float>) {
+    V radius, angle, first, second;
+    hn::LoadInterleaved2(d, uniform + i, radius.v, angle.v);
+    NormalsOf(radius + Splat<V>(0x1p-24), angle, &first, &second);
+    hn::StoreInterleaved2(first.v, second.v, d, normals + i);
+  }
+}
+
 }  // namespace hr::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace hr::cpu {
 HWY_EXPORT(FillWords);
+HWY_EXPORT(FillNormals);
 
 void RandomWords(const RandomStream& stream, uint64_t first, int64_t blocks, uint32_t* words) {
   HWY_DYNAMIC_DISPATCH(FillWords)(stream, first, blocks, words);
+}
+
+void RandomNormals(const float* uniform, int64_t count, float* normals) {
+  HWY_DYNAMIC_DISPATCH(FillNormals)(uniform, count, normals);
 }
 
 }  // namespace hr::cpu

@@ -11,7 +11,7 @@
 namespace hr::cpu {
 
 // A range below this many elements of streaming work costs more to hand out than it saves.
-inline constexpr int64_t kRangeGrain = 16384;
+inline constexpr int64_t kRangeGrain = 65536;
 
 // How many ranges to cut `items` pieces into that cost as much as streaming over `cost` elements
 // each.

@@ -119,20 +119,39 @@ HWY_INLINE Vector<T> SumOfExp(const Lines& lines, const T* x, Vector<T> largest,
   return lines.Sum(sum);
 }
 
+// A line of one vector stays in registers: reading back what was stored in part is slow.
+template <typename T, typename Lanes>
+HWY_INLINE void SoftmaxOfOne(const Row<T>& row, const Lanes& lanes, const T* x, T* y) {
+  const auto least = hn::Set(Tag<T>(), -std::numeric_limits<T>::infinity());
+  const auto value = lanes.Keep(lanes.Load(x), least);
+  const auto e = lanes.Keep(Exp<T>(hn::Sub(value, row.Largest(value))), hn::Zero(Tag<T>()));
+  lanes.Store(hn::Div(e, row.Sum(e)), y);
+}
+
+template <typename T, typename Lines>
+HWY_INLINE void SoftmaxOf(const Lines& lines, const T* x, T* y) {
+  const auto sum = SumOfExp<T>(lines, x, LargestOf<T>(lines, x),
+                               [&](int64_t i, const auto& lanes, Vector<T> e)
+                                   HWY_ATTR { lanes.Store(e, y + i); });
+  const auto scale = hn::Div(hn::Set(Tag<T>(), T(1)), sum);
+  lines.ForEach([&](int64_t i, const auto& lanes)
+                    HWY_ATTR { lanes.Store(hn::Mul(lanes.Load(y + i), scale), y + i); });
+}
+
 template <typename T>
 void Softmax(const LineShape& shape, const T* x, T* y, int64_t begin, int64_t end) {
+  if (shape.inner == 1 && shape.n > 0 && shape.n < kLanes<T>) {
+    const First<T> lanes(shape.n);
+    const int64_t last = std::min(shape.outer, end * kLineGroup<T>);
+    for (int64_t o = begin * kLineGroup<T>; o < last; ++o) {
+      SoftmaxOfOne(Row<T>{shape.n}, lanes, x + o * shape.n, y + o * shape.n);
+    }
+    return;
+  }
   for (int64_t g = begin; g < end; ++g) {
-    ForLines<T>(
-        shape, LineGroupAt<T>(shape, g), [&](int64_t offset, int64_t, const auto& lines) HWY_ATTR {
-          const T* from = x + offset;
-          T* to = y + offset;
-          const auto sum = SumOfExp<T>(lines, from, LargestOf<T>(lines, from),
-                                       [&](int64_t i, const auto& lanes, Vector<T> e)
-                                           HWY_ATTR { lanes.Store(e, to + i); });
-          const auto scale = hn::Div(hn::Set(Tag<T>(), T(1)), sum);
-          lines.ForEach([&](int64_t i, const auto& lanes)
-                            HWY_ATTR { lanes.Store(hn::Mul(lanes.Load(to + i), scale), to + i); });
-        });
+    ForLines<T>(shape, LineGroupAt<T>(shape, g),
+                [&](int64_t offset, int64_t, const auto& lines)
+                    HWY_ATTR { SoftmaxOf<T>(lines, x + offset, y + offset); });
   }
 }
 

@@ -46,21 +46,39 @@ void PlaceTransposedAxis(std::vector<Axis>& axes) {
   }
 }
 
+// The last two axes, one of which is short: lines then stay in the cache.
+template <typename U>
+void CopyNarrow(const Axes& to, const Axes& from, const U* x, U* y) {
+  const int last = to.count - 1;
+  const int64_t columns = to.dims[last];
+  const int64_t to_column = to.strides[last], step = from.strides[last];
+  for (int64_t r = 0; r < to.dims[last - 1]; ++r) {
+    U* row = y + r * to.strides[last - 1];
+    for (int64_t c = 0; c < columns; ++c) row[c * to_column] = x[r + c * step];
+  }
+}
+
+// Element [r][c] of the last two axes comes from x[r + c * step]. Goes by tiles that are read in
+// whole cache lines, so that lines which push each other out of the cache are read but once.
 template <typename U>
 void CopyTransposed(const Axes& to, const Axes& from, const U* x, U* y) {
-  constexpr int64_t kTile = 16;
+  constexpr int64_t kTile = 64 / sizeof(U);
   const int last = to.count - 1;
   const int64_t rows = to.dims[last - 1], columns = to.dims[last];
   const int64_t to_row = to.strides[last - 1], to_column = to.strides[last];
-  const int64_t from_column = from.strides[last];
+  const int64_t step = from.strides[last];
+  if (std::min(rows, columns) < kTile / 2) return CopyNarrow(to, from, x, y);
   for (int64_t r = 0; r < rows; r += kTile) {
-    const int64_t row_end = std::min(rows, r + kTile);
+    const int64_t tile_rows = std::min(kTile, rows - r);
     for (int64_t c = 0; c < columns; c += kTile) {
-      const int64_t column_end = std::min(columns, c + kTile);
-      for (int64_t i = r; i < row_end; ++i) {
-        for (int64_t j = c; j < column_end; ++j) {
-          y[i * to_row + j * to_column] = x[i + j * from_column];
-        }
+      const int64_t tile_columns = std::min(kTile, columns - c);
+      U tile[kTile][kTile];
+      for (int64_t j = 0; j < tile_columns; ++j) {
+        std::copy_n(x + r + (c + j) * step, tile_rows, tile[j]);
+      }
+      for (int64_t i = 0; i < tile_rows; ++i) {
+        U* row = y + (r + i) * to_row + c * to_column;
+        for (int64_t j = 0; j < tile_columns; ++j) row[j * to_column] = tile[j][i];
       }
     }
   }

@@ -9,15 +9,6 @@
 
 namespace hr::cpu {
 
-RandomStream RandomStream::Of(uint64_t seed, int64_t step, uint64_t stream) {
-  const auto at = static_cast<uint64_t>(step);
-  const functors::PhiloxWords<uint32_t> counter = {
-      {static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), 0, 0}};
-  const auto key =
-      functors::Philox(counter, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-  return {{key.word[0], key.word[1]}, stream};
-}
-
 int RandomRanges(int64_t count, int slices) {
   constexpr int64_t kCost = 4;  // against streaming
   return RangeCount(count, kCost, slices);

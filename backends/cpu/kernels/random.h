@@ -5,18 +5,13 @@
 #include <cstdint>
 
 #include "runtime/base/executor.h"
+#include "runtime/ops/functors/random_stream.h"
 
 namespace hr::cpu {
 
-// Where a node's numbers come from.
-struct RandomStream {
-  uint32_t key[2];  // of the seed and the step
-  uint64_t stream;
+using functors::RandomStream;
 
-  static RandomStream Of(uint64_t seed, int64_t step, uint64_t stream);
-};
-
-// Writes the 4 * blocks words of the counters [first, first + blocks).
+// Writes the 4 * blocks words of the blocks [first, first + blocks).
 void RandomWords(const RandomStream& stream, uint64_t first, int64_t blocks, uint32_t* words);
 
 // Turns pairs of uniform numbers in [0, 1) with 24 bits into pairs of standard normals. `count` is

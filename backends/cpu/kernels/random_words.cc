@@ -45,29 +45,22 @@ inline WordValue MulHighLow(WordValue a, uint32_t b, WordValue* high) {
 #include "runtime/ops/functors/philox.inc"
 
 void FillWords(const RandomStream& stream, uint64_t first, int64_t blocks, uint32_t* words) {
-  const auto stream_low = static_cast<uint32_t>(stream.stream);
-  const auto stream_high = static_cast<uint32_t>(stream.stream >> 32);
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const WordTag d;
   for (; i + kWordLanes <= blocks; i += kWordLanes) {
-    const uint64_t counter = first + static_cast<uint64_t>(i);
-    const auto low = static_cast<uint32_t>(counter);
+    const auto low = static_cast<uint32_t>(first + static_cast<uint64_t>(i));
     if (low > UINT32_MAX - kWordLanes) break;  // the lanes would not share the high word
-    PhiloxWords<WordValue> c = {{{hn::Iota(d, low)},
-                                 SplatWord<WordValue>(static_cast<uint32_t>(counter >> 32)),
-                                 SplatWord<WordValue>(stream_low),
-                                 SplatWord<WordValue>(stream_high)}};
-    c = Philox(c, stream.key[0], stream.key[1]);
+    const auto counter = stream.Counter(first + static_cast<uint64_t>(i));
+    PhiloxWords<WordValue> c;
+    for (int k = 0; k < 4; ++k) c.word[k] = SplatWord<WordValue>(counter.word[k]);
+    c.word[0].v = hn::Iota(d, counter.word[0]);
+    c = Philox(c, stream.key(0), stream.key(1));
     hn::StoreInterleaved4(c.word[0].v, c.word[1].v, c.word[2].v, c.word[3].v, d, words + 4 * i);
   }
 #endif
   for (; i < blocks; ++i) {
-    const uint64_t counter = first + static_cast<uint64_t>(i);
-    const functors::PhiloxWords<uint32_t> c = {{static_cast<uint32_t>(counter),
-                                                static_cast<uint32_t>(counter >> 32), stream_low,
-                                                stream_high}};
-    const auto random = functors::Philox(c, stream.key[0], stream.key[1]);
+    const auto random = stream.Block(first + static_cast<uint64_t>(i));
     for (int k = 0; k < 4; ++k) words[4 * i + k] = random.word[k];
   }
 }

@@ -10,10 +10,10 @@
 namespace hr::cpu {
 namespace {
 
-uint64_t StreamOf(const graph::Node& node) { return static_cast<uint64_t>(node.Int("stream", 0)); }
+int64_t StreamOf(const graph::Node& node) { return node.Int("stream", 0); }
 
-RandomStream At(const RunContext& context, uint64_t stream) {
-  return RandomStream::Of(context.seed, context.step, stream);
+RandomStream At(const RunContext& context, int64_t stream) {
+  return RandomStream(context.seed, context.step, stream);
 }
 
 template <typename T>
@@ -24,7 +24,7 @@ template <typename T>
 LoweredKernel MakeGenerator(const KernelRequest& request, std::string name, Generator<T> generate,
                             double first, double second) {
   const int64_t count = request.outputs[0].elements();
-  const uint64_t stream = StreamOf(request.node);
+  const int64_t stream = StreamOf(request.node);
   const size_t output = request.output_index(0);
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
@@ -53,7 +53,7 @@ Result<LoweredKernel> MakeNormal(const KernelRequest& request) {
 Result<LoweredKernel> MakeBernoulli(const KernelRequest& request) {
   const DType to = request.outputs[0].dtype;
   const int64_t count = request.outputs[0].elements();
-  const uint64_t stream = StreamOf(request.node);
+  const int64_t stream = StreamOf(request.node);
   const uint64_t one = OneBits(to);
   const int ranges = RandomRanges(count, request.threads);
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
@@ -106,7 +106,7 @@ template <typename T>
 Result<LoweredKernel> DropoutOf(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(const DropoutMode mode, DropoutModeOf(request, 1));
   const int64_t count = request.input(0).elements();
-  const uint64_t stream = StreamOf(request.node);
+  const int64_t stream = StreamOf(request.node);
   const size_t output = request.output_index(0);
   const bool has_mask = request.has_output(1);
   const int ranges = RandomRanges(count, request.threads);
@@ -155,7 +155,7 @@ template <typename T, typename Index>
 Result<LoweredKernel> MultinomialOf(const KernelRequest& request) {
   const int64_t rows = request.input(0).dims[0], classes = request.input(0).dims[1];
   const int64_t samples = request.outputs[0].dims[1];
-  const uint64_t stream = StreamOf(request.node);
+  const int64_t stream = StreamOf(request.node);
   if (classes == 0 && rows * samples != 0) {
     return InvalidArgument("Multinomial has no classes to draw from: the input is ",
                            ShapeText(request.input(0).dims));

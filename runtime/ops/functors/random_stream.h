@@ -24,8 +24,14 @@ class RandomStream {
   // Words 4 * block … 4 * block + 3 of the stream; element i has word i where it needs one word, and
   // words 2 * i and 2 * i + 1 where it needs two.
   PhiloxWords<uint32_t> Block(uint64_t block) const {
-    return Philox<uint32_t>({{Low(block), High(block), Low(stream_), High(stream_)}}, key_[0], key_[1]);
+    return Philox(Counter(block), key_[0], key_[1]);
   }
+
+  // What Block feeds to the generator, for those who feed it many blocks at a time.
+  PhiloxWords<uint32_t> Counter(uint64_t block) const {
+    return {{Low(block), High(block), Low(stream_), High(stream_)}};
+  }
+  uint32_t key(int i) const { return key_[i]; }
 
  private:
   static uint32_t Low(uint64_t v) { return static_cast<uint32_t>(v); }

@@ -60,8 +60,10 @@ if(BUILD_SHARED_LIBS)
   set_target_properties(headrace PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${version_script})
   target_link_options(headrace PRIVATE
-    -Wl,--version-script=${version_script} -Wl,--gc-sections -Wl,-Bsymbolic-functions -Wl,-z,now
-    $<$<NOT:$<BOOL:${HEADRACE_SANITIZER}>>:-Wl,-z,defs>)
+    -Wl,--version-script=${version_script} -Wl,--gc-sections -Wl,-Bsymbolic-functions -Wl,-z,now)
+  if(NOT HEADRACE_SANITIZER_FLAGS) # a sanitizer's runtime is in the program
+    target_link_options(headrace PRIVATE -Wl,-z,defs)
+  endif()
   add_library(Headrace::headrace ALIAS headrace)
 else()
   add_library(Headrace::headrace ALIAS headrace_static)

@@ -36,7 +36,7 @@ THIRD_PARTY = {
 SYSTEM = re.compile(
     r"[a-z_0-9]+|(sys|linux|netinet|arpa|net|mach|windows)/.*|"
     r"(assert|complex|ctype|dirent|dlfcn|elf|endian|errno|fcntl|fenv|float|immintrin|arm_neon|"
-    r"inttypes|limits|link|locale|malloc|math|netdb|poll|pthread|sched|semaphore|setjmp|signal|spawn|"
+    r"inttypes|limits|link|locale|malloc|math|netdb|poll|pthread|sched|semaphore|setjmp|signal|getopt|spawn|"
     r"stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|threads|time|"
     r"ucontext|unistd|wchar|windows|winsock2)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

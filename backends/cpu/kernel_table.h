@@ -33,8 +33,8 @@ struct KernelRequest {
   const graph::Node& node;
   std::vector<OperandInfo> inputs;
   std::vector<OperandInfo> outputs;
-  // The variables that the node's definition says it writes, in that order; absent optional ones are
-  // not present. Their pointers follow the outputs'.
+  // The variables that the node's definition says it writes, in that order; absent optional ones
+  // are not present. Their pointers follow the outputs'.
   std::vector<OperandInfo> variables;
   int threads = 1;  // slices into which kernels cut their work
 
@@ -89,7 +89,8 @@ std::unique_ptr<engine::Kernel> MakeKernel(std::string description, Body body) {
   return std::make_unique<BodyKernel<Body>>(std::move(description), std::move(body));
 }
 
-// Calls body.template operator()<T>() for float or double; a failure that names the operator for others.
+// Calls body.template operator()<T>() for float or double; a failure that names the operator for
+// others.
 template <typename Body>
 Result<LoweredKernel> ForFloating(const KernelRequest& request, DType dtype, Body&& body) {
   if (dtype == DType::kFloat32) return body.template operator()<float>();

@@ -19,12 +19,14 @@ CallLimits LimitsFrom(const hr_limits* limits, const Clock& clock) {
   if (copy->timeout_nanos > 0) {
     out.clock = &clock;
     int64_t now = clock.NowNanos();
-    out.deadline_nanos = copy->timeout_nanos > INT64_MAX - now ? INT64_MAX : now + copy->timeout_nanos;
+    out.deadline_nanos =
+        copy->timeout_nanos > INT64_MAX - now ? INT64_MAX : now + copy->timeout_nanos;
   }
   return out;
 }
 
-Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names, const char* what) {
+Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names,
+                                             const char* what) {
   if (count != 0 && names == nullptr) return InvalidArgument("'", what, "' must not be NULL");
   std::vector<std::string> out;
   for (size_t i = 0; i < count; ++i) {
@@ -35,7 +37,8 @@ Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* na
 }
 
 Result<Dims> DimsFrom(size_t rank, const int64_t* dims) {
-  if (rank != 0 && dims == nullptr) return InvalidArgument("'dims' must not be NULL for rank ", rank);
+  if (rank != 0 && dims == nullptr)
+    return InvalidArgument("'dims' must not be NULL for rank ", rank);
   if (rank > 64) return InvalidArgument("a rank is at most 64, got ", rank);
   return Dims(dims, dims + rank);
 }

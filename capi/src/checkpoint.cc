@@ -48,15 +48,16 @@ Result<std::string> Describe(const std::string& path) {
 // The module as a server wants it: today's values as initial ones.
 Result<graph::Module> Trained(session::Session& session, std::span<const std::string> signatures) {
   graph::Module module = session.model().module();
-  HR_RETURN_IF_ERROR(session.ReadVariables({}, [&](const session::VariableStore& store, int64_t) -> Status {
-    for (uint32_t i = 0; i < module.variables.size(); ++i) {
-      HR_ASSIGN_OR_RETURN(Tensor value, store.Get(i).Clone(session.env().allocator()));
-      module.variables[i].initial_constant = static_cast<uint32_t>(module.constants.size());
-      module.variables[i].initial_graph = graph::kNone;
-      module.constants.push_back(std::move(value));
-    }
-    return {};
-  }));
+  HR_RETURN_IF_ERROR(
+      session.ReadVariables({}, [&](const session::VariableStore& store, int64_t) -> Status {
+        for (uint32_t i = 0; i < module.variables.size(); ++i) {
+          HR_ASSIGN_OR_RETURN(Tensor value, store.Get(i).Clone(session.env().allocator()));
+          module.variables[i].initial_constant = static_cast<uint32_t>(module.constants.size());
+          module.variables[i].initial_graph = graph::kNone;
+          module.constants.push_back(std::move(value));
+        }
+        return {};
+      }));
   return transform::KeepSignatures(session.env().operators(), module, signatures);
 }
 
@@ -71,7 +72,8 @@ hr_status* hr_session_save(hr_session* session, const char* directory,
                            const hr_checkpoint_options* options) {
   HR_REQUIRE(session);
   HR_REQUIRE(directory);
-  HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy, hr::capi::CopySized(options, "hr_checkpoint_options"));
+  HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy,
+                    hr::capi::CopySized(options, "hr_checkpoint_options"));
   hr::train::SaveOptions inner;
   if (copy.keep != 0) inner.files.keep = copy.keep < 0 ? 0 : copy.keep;
   if (copy.dataset != nullptr) inner.dataset = copy.dataset->rep.get();
@@ -82,13 +84,16 @@ hr_status* hr_session_restore(hr_session* session, const char* path,
                               const hr_checkpoint_options* options, hr_text** report) {
   HR_REQUIRE(session);
   HR_REQUIRE(path);
-  HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy, hr::capi::CopySized(options, "hr_checkpoint_options"));
+  HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy,
+                    hr::capi::CopySized(options, "hr_checkpoint_options"));
   hr::train::Dataset* dataset = copy.dataset == nullptr ? nullptr : copy.dataset->rep.get();
   HR_ASSIGN_OR_WRAP(auto restored, hr::train::RestoreSession(*session->rep, path, dataset, {}));
   return report == nullptr ? nullptr : hr::capi::WrapText(report, hr::capi::ReportText(restored));
 }
 
-int64_t hr_session_step(const hr_session* session) { return session == nullptr ? 0 : session->rep->step(); }
+int64_t hr_session_step(const hr_session* session) {
+  return session == nullptr ? 0 : session->rep->step();
+}
 
 hr_status* hr_checkpoint_describe(const char* path, hr_text** out) {
   HR_REQUIRE(path);

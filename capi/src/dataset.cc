@@ -11,8 +11,8 @@ namespace hr::capi {
 namespace {
 
 // A data set keeps its env, whose allocator its batches come from.
-hr_status* Give(hr_dataset** out, const hr_env* env, Result<std::unique_ptr<train::Dataset>> dataset,
-                int64_t prefetch = 0) {
+hr_status* Give(hr_dataset** out, const hr_env* env,
+                Result<std::unique_ptr<train::Dataset>> dataset, int64_t prefetch = 0) {
   if (dataset.ok() && prefetch > 0) {
     dataset = train::CreatePrefetchDataset(std::move(dataset).value(), prefetch);
   }
@@ -29,10 +29,12 @@ struct CheckedOptions {
 Result<CheckedOptions> OptionsFrom(const hr_dataset_options* options) {
   HR_ASSIGN_OR_RETURN(hr_dataset_options copy, CopySized(options, "hr_dataset_options"));
   if (copy.batch < 0 || copy.prefetch < 0 || copy.repeat < -1) {
-    return InvalidArgument("a data set's batch and prefetch are not negative and repeat is at least -1, got ",
-                           copy.batch, ", ", copy.prefetch, " and ", copy.repeat);
+    return InvalidArgument(
+        "a data set's batch and prefetch are not negative and repeat is at least -1, got ",
+        copy.batch, ", ", copy.prefetch, " and ", copy.repeat);
   }
-  CheckedOptions out{.batch = {.shuffle = copy.shuffle != 0, .seed = copy.seed,
+  CheckedOptions out{.batch = {.shuffle = copy.shuffle != 0,
+                               .seed = copy.seed,
                                .drop_remainder = copy.drop_remainder != 0},
                      .prefetch = copy.prefetch};
   if (copy.batch > 0) out.batch.batch = copy.batch;
@@ -64,7 +66,8 @@ class HostData {
  private:
   Result<bool> NextBatch(std::span<Tensor> out) {
     std::vector<hr_tensor*> handles;
-    for (const Tensor& tensor : out) handles.push_back(tensor.defined() ? NewTensor(tensor) : nullptr);
+    for (const Tensor& tensor : out)
+      handles.push_back(tensor.defined() ? NewTensor(tensor) : nullptr);
     int code = host_.next(host_.context, handles.size(), handles.data());
     Status failure;
     for (size_t i = 0; i < handles.size(); ++i) {
@@ -84,7 +87,8 @@ class HostData {
   const hr_dataset_callbacks host_;
 };
 
-Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env, const hr_dataset_callbacks* callbacks,
+Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env,
+                                                      const hr_dataset_callbacks* callbacks,
                                                       size_t count, const hr_dataset_field* fields,
                                                       int64_t repeat) {
   HR_ASSIGN_OR_RETURN(hr_dataset_callbacks copy, CopySized(callbacks, "hr_dataset_callbacks"));
@@ -95,9 +99,11 @@ Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env, const h
     HR_ASSIGN_OR_RETURN(Dims dims, DimsFrom(fields[i].rank, fields[i].dims));
     inner.push_back({fields[i].name, static_cast<DType>(fields[i].dtype), std::move(dims)});
   }
-  train::DatasetCallbacks host{.context = new HostData(copy), .next = HostData::Next,
+  train::DatasetCallbacks host{.context = new HostData(copy),
+                               .next = HostData::Next,
                                .reset = copy.reset == nullptr ? nullptr : HostData::Reset,
-                               .size = HostData::Size, .release = HostData::Release};
+                               .size = HostData::Size,
+                               .release = HostData::Release};
   return train::CreateCallbackDataset(std::move(inner), host, repeat, env->rep->allocator());
 }
 
@@ -129,12 +135,13 @@ hr_status* hr_dataset_open(hr_env* env, const char* uri, hr_dataset** out) {
   HR_REQUIRE(env);
   HR_REQUIRE(uri);
   HR_REQUIRE(out);
-  return hr::capi::Give(out, env, hr::train::OpenDataset(uri, {.allocator = &env->rep->allocator()}));
+  return hr::capi::Give(out, env,
+                        hr::train::OpenDataset(uri, {.allocator = &env->rep->allocator()}));
 }
 
 hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const* names,
-                                   const hr_tensor* const* tensors, const hr_dataset_options* options,
-                                   hr_dataset** out) {
+                                   const hr_tensor* const* tensors,
+                                   const hr_dataset_options* options, hr_dataset** out) {
   HR_REQUIRE(env);
   HR_REQUIRE(tensors);
   HR_REQUIRE(out);
@@ -147,7 +154,8 @@ hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const*
     columns.push_back(hr::train::ColumnOf(std::move(fields[i]), std::move(data)));
   }
   return hr::capi::Give(
-      out, env, hr::train::CreateMemoryDataset(std::move(columns), checked.batch, env->rep->allocator()),
+      out, env,
+      hr::train::CreateMemoryDataset(std::move(columns), checked.batch, env->rep->allocator()),
       checked.prefetch);
 }
 
@@ -166,7 +174,9 @@ hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* ca
 
 void hr_dataset_release(hr_dataset* dataset) { delete dataset; }
 
-int hr_dataset_done(hr_dataset* dataset) { return dataset == nullptr || dataset->rep->done() ? 1 : 0; }
+int hr_dataset_done(hr_dataset* dataset) {
+  return dataset == nullptr || dataset->rep->done() ? 1 : 0;
+}
 
 int64_t hr_dataset_batches(const hr_dataset* dataset) {
   return dataset == nullptr ? -1 : dataset->rep->size().value_or(-1);
@@ -181,8 +191,10 @@ hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tens
   HR_REQUIRE(dataset);
   HR_REQUIRE(out);
   std::vector<hr::Tensor> batch(dataset->rep->fields().size());
-  HR_ASSIGN_OR_WRAP(bool more, dataset->rep->Next(batch, hr::capi::LimitsFrom(limits, dataset->env->clock())));
-  if (!more) return Wrap(hr::OutOfRange("the data set has no more data; rewind it or let it repeat"));
+  HR_ASSIGN_OR_WRAP(bool more,
+                    dataset->rep->Next(batch, hr::capi::LimitsFrom(limits, dataset->env->clock())));
+  if (!more)
+    return Wrap(hr::OutOfRange("the data set has no more data; rewind it or let it repeat"));
   for (size_t i = 0; i < batch.size(); ++i) out[i] = hr::capi::NewTensor(std::move(batch[i]));
   return nullptr;
 }

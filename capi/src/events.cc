@@ -21,7 +21,8 @@ std::vector<train::EventGraphNode> EventGraph(const graph::Module& module) {
   for (graph::NodeId id = 0; id < graph.nodes.size(); ++id) {
     const graph::Node& node = graph.nodes[id];
     train::EventGraphNode entry{.name = graph::NodeText(module, graph, id),
-                                .op = module.OperatorOf(node).name, .device = node.device};
+                                .op = module.OperatorOf(node).name,
+                                .device = node.device};
     for (graph::ValueId input : node.inputs) {
       if (input == graph::kNone) continue;
       graph::NodeId producer = graph.values[input].producer;
@@ -66,15 +67,16 @@ hr_status* hr_events_scalar(hr_events* events, const char* tag, int64_t step, do
   return Wrap(events->rep->AddScalar(tag, step, value));
 }
 
-hr_status* hr_events_histogram(hr_events* events, const char* tag, int64_t step, const hr_tensor* values) {
+hr_status* hr_events_histogram(hr_events* events, const char* tag, int64_t step,
+                               const hr_tensor* values) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(values);
   return Wrap(events->rep->AddHistogram(tag, step, values->rep));
 }
 
-hr_status* hr_events_images(hr_events* events, const char* tag, int64_t step, const hr_tensor* images,
-                            int64_t most) {
+hr_status* hr_events_images(hr_events* events, const char* tag, int64_t step,
+                            const hr_tensor* images, int64_t most) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(images);

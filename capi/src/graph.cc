@@ -60,14 +60,15 @@ Status CheckValue(const hr_graph* graph, hr_value value) {
 }
 
 // The entries of graph signatures are put together in the graph's own module.
-Status AddPort(hr_graph* graph, const char* signature, const char* name, hr_value value, bool input) {
+Status AddPort(hr_graph* graph, const char* signature, const char* name, hr_value value,
+               bool input) {
   HR_RETURN_IF_ERROR(CheckValue(graph, value));
   graph::Signature& entry = graph->rep.SignatureNamed(signature);
   auto& ports = input ? entry.inputs : entry.outputs;
   for (const graph::Port& port : ports) {
     if (port.name == name) {
-      return AlreadyExists("signature '", signature, "' already has an ", input ? "input" : "output",
-                           " '", name, "'");
+      return AlreadyExists("signature '", signature, "' already has an ",
+                           input ? "input" : "output", " '", name, "'");
     }
   }
   ports.push_back({name, value});
@@ -156,7 +157,8 @@ hr_status* hr_graph_variable_init(hr_graph* graph, const char* name, hr_dtype dt
   HR_REQUIRE(name);
   HR_REQUIRE(op);
   HR_REQUIRE(out);
-  return Give(out, hr::capi::InitVariable(graph, name, dtype, rank, dims, trainable, op, attributes));
+  return Give(out,
+              hr::capi::InitVariable(graph, name, dtype, rank, dims, trainable, op, attributes));
 }
 
 hr_status* hr_graph_read(hr_graph* graph, hr_variable variable, hr_value* out) {
@@ -242,7 +244,8 @@ hr_status* hr_graph_type_of(const hr_graph* graph, hr_value value, hr_text** out
   HR_REQUIRE(out);
   HR_WRAP_IF_ERROR(hr::capi::CheckValue(graph, value));
   const hr::graph::Module& module = graph->rep.module();
-  return hr::capi::WrapText(out, hr::graph::TypeText(graph->rep.graph().values[value].type, module.symbols));
+  return hr::capi::WrapText(
+      out, hr::graph::TypeText(graph->rep.graph().values[value].type, module.symbols));
 }
 
 hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count, const hr_value* xs,
@@ -251,8 +254,8 @@ hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count, con
   if (count == 0) return nullptr;
   HR_REQUIRE(xs);
   HR_REQUIRE(out_gradients);
-  HR_ASSIGN_OR_WRAP(auto gradients,
-                    hr::transform::AddGradients(graph->rep, std::span(&y, 1), std::span(xs, count)));
+  HR_ASSIGN_OR_WRAP(auto gradients, hr::transform::AddGradients(graph->rep, std::span(&y, 1),
+                                                                std::span(xs, count)));
   std::copy(gradients.begin(), gradients.end(), out_gradients);
   return nullptr;
 }
@@ -271,7 +274,8 @@ hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x, int64_
   HR_REQUIRE(name);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto spec, hr::capi::SpecFor(graph->rep.registry(), "Conv", attributes));
-  return Give(out, hr::transform::Conv2d(graph->rep, name, x, channels, kernel, std::move(spec.attributes)));
+  return Give(out, hr::transform::Conv2d(graph->rep, name, x, channels, kernel,
+                                         std::move(spec.attributes)));
 }
 
 hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value loss,
@@ -279,7 +283,8 @@ hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value lo
   HR_REQUIRE(graph);
   HR_REQUIRE(signature);
   HR_REQUIRE(optimizer);
-  HR_ASSIGN_OR_WRAP(auto updates, hr::transform::Minimize(graph->rep, loss, optimizer, learning_rate));
+  HR_ASSIGN_OR_WRAP(auto updates,
+                    hr::transform::Minimize(graph->rep, loss, optimizer, learning_rate));
   auto& targets = graph->rep.SignatureNamed(signature).targets;
   targets.insert(targets.end(), updates.begin(), updates.end());
   return nullptr;

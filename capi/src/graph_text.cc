@@ -90,22 +90,26 @@ std::string Quoted(std::string_view text) {
 
 std::string Dot(const graph::Module& module) {
   const graph::Graph& graph = module.main();
-  std::string out = "digraph model {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  std::string out =
+      "digraph model {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n";
   for (graph::ValueId input : graph.inputs) {
     out += Cat("  v", input, " [shape=ellipse, label=",
                Quoted(Cat(graph::ValueText(graph, input), "\n",
-                          graph::TypeText(graph.values[input].type, module.symbols))), "];\n");
+                          graph::TypeText(graph.values[input].type, module.symbols))),
+               "];\n");
   }
   for (graph::NodeId id = 0; id < graph.nodes.size(); ++id) {
     const graph::Node& node = graph.nodes[id];
     out += Cat("  n", id, " [label=",
-               Quoted(Cat(module.OperatorOf(node).name, "\n", graph::NodeText(module, graph, id))), "];\n");
+               Quoted(Cat(module.OperatorOf(node).name, "\n", graph::NodeText(module, graph, id))),
+               "];\n");
     for (graph::ValueId value : node.inputs) {
       if (value == graph::kNone || graph.values[value].constant != graph::kNone) continue;
       graph::NodeId producer = graph.values[value].producer;
       std::string from = producer == graph::kNone ? Cat("v", value) : Cat("n", producer);
-      out += Cat("  ", from, " -> n", id, " [label=",
-                 Quoted(graph::TypeText(graph.values[value].type, module.symbols)), "];\n");
+      out += Cat("  ", from, " -> n", id,
+                 " [label=", Quoted(graph::TypeText(graph.values[value].type, module.symbols)),
+                 "];\n");
     }
     for (graph::NodeId control : node.controls) {
       out += Cat("  n", control, " -> n", id, " [style=dashed];\n");

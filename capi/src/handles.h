@@ -1,4 +1,5 @@
-// The handles: a struct with the C++ object that it stands for, and the wrappers every function uses.
+// The handles: a struct with the C++ object that it stands for, and the wrappers every function
+// uses.
 #pragma once
 
 #include <memory>
@@ -72,7 +73,8 @@ Result<T> CopySized(const T* given, const char* name) {
   T out{};
   if (given == nullptr) return out;
   if (given->struct_size < sizeof(size_t)) {
-    return InvalidArgument(name, ".struct_size is ", given->struct_size, "; set it to sizeof(", name, ")");
+    return InvalidArgument(name, ".struct_size is ", given->struct_size, "; set it to sizeof(",
+                           name, ")");
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (size_t i = sizeof(T); i < given->struct_size; ++i) {
@@ -87,25 +89,26 @@ Result<T> CopySized(const T* given, const char* name) {
 }
 
 // Names and descriptions as C arrays.
-Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names, const char* what);
+Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names,
+                                             const char* what);
 Result<Dims> DimsFrom(size_t rank, const int64_t* dims);
 hr_tensor* NewTensor(Tensor tensor);
 
 }  // namespace hr::capi
 
 // Leaves the function where a pointer that must be given is null.
-#define HR_REQUIRE(argument)                                                                 \
-  if ((argument) == nullptr)                                                                 \
+#define HR_REQUIRE(argument) \
+  if ((argument) == nullptr) \
   return ::hr::capi::Wrap(::hr::InvalidArgument(__func__, ": '" #argument "' must not be NULL"))
 // As HR_RETURN_IF_ERROR and HR_ASSIGN_OR_RETURN, for functions that return hr_status*.
-#define HR_WRAP_IF_ERROR(expr)                                          \
-  do {                                                                  \
-    ::hr::Status hr_status_ = (expr);                                   \
+#define HR_WRAP_IF_ERROR(expr)                                            \
+  do {                                                                    \
+    ::hr::Status hr_status_ = (expr);                                     \
     if (!hr_status_.ok()) return ::hr::capi::Wrap(std::move(hr_status_)); \
   } while (false)
 #define HR_ASSIGN_OR_WRAP(decl, expr) \
   HR_ASSIGN_OR_WRAP_INNER(HR_CONCAT(hr_result_, __LINE__), decl, expr)
-#define HR_ASSIGN_OR_WRAP_INNER(result, decl, expr)                        \
-  auto result = (expr);                                                    \
-  if (!result.ok()) return ::hr::capi::Wrap(std::move(result).status());   \
+#define HR_ASSIGN_OR_WRAP_INNER(result, decl, expr)                      \
+  auto result = (expr);                                                  \
+  if (!result.ok()) return ::hr::capi::Wrap(std::move(result).status()); \
   decl = std::move(result).value()

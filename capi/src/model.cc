@@ -28,7 +28,8 @@ struct HostRead {
 Status CallHostRead(void* context, uint64_t offset, size_t bytes, void* out) {
   auto* host = static_cast<HostRead*>(context);
   if (int code = host->read(host->context, offset, out, bytes); code != 0) {
-    return Unavailable("the host's read function failed with ", code, " for ", bytes, " bytes at ", offset);
+    return Unavailable("the host's read function failed with ", code, " for ", bytes, " bytes at ",
+                       offset);
   }
   return {};
 }
@@ -59,14 +60,16 @@ hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
 }
 
 hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
-                                  int (*read)(void* context, uint64_t offset, void* out, size_t bytes),
+                                  int (*read)(void* context, uint64_t offset, void* out,
+                                              size_t bytes),
                                   void* context, const hr_load_options* options, hr_model** out) {
   HR_REQUIRE(env);
   HR_REQUIRE(read);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(*env, options));
   hr::capi::HostRead host{read, context};
-  hr::format::HostReader reader{.context = &host, .bytes = total_bytes, .read = hr::capi::CallHostRead};
+  hr::format::HostReader reader{
+      .context = &host, .bytes = total_bytes, .read = hr::capi::CallHostRead};
   return hr::capi::MakeModel(*env, hr::format::ReadModule(reader, inner), out);
 }
 

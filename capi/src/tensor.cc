@@ -27,13 +27,17 @@ Status CheckBytes(const Tensor& tensor, size_t bytes) {
 enum DlCode : uint8_t { kDlInt = 0, kDlUint = 1, kDlFloat = 2, kDlBfloat = 4, kDlBool = 6 };
 
 Result<DType> FromDl(uint8_t code, uint8_t bits, uint16_t lanes) {
-  struct Row { uint8_t code, bits; DType dtype; };
-  constexpr Row kRows[] = {
-      {kDlFloat, 32, DType::kFloat32}, {kDlFloat, 64, DType::kFloat64}, {kDlFloat, 16, DType::kFloat16},
-      {kDlBfloat, 16, DType::kBfloat16}, {kDlInt, 8, DType::kInt8}, {kDlInt, 16, DType::kInt16},
-      {kDlInt, 32, DType::kInt32}, {kDlInt, 64, DType::kInt64}, {kDlUint, 8, DType::kUint8},
-      {kDlUint, 16, DType::kUint16}, {kDlUint, 32, DType::kUint32}, {kDlUint, 64, DType::kUint64},
-      {kDlBool, 8, DType::kBool}};
+  struct Row {
+    uint8_t code, bits;
+    DType dtype;
+  };
+  constexpr Row kRows[] = {{kDlFloat, 32, DType::kFloat32}, {kDlFloat, 64, DType::kFloat64},
+                           {kDlFloat, 16, DType::kFloat16}, {kDlBfloat, 16, DType::kBfloat16},
+                           {kDlInt, 8, DType::kInt8},       {kDlInt, 16, DType::kInt16},
+                           {kDlInt, 32, DType::kInt32},     {kDlInt, 64, DType::kInt64},
+                           {kDlUint, 8, DType::kUint8},     {kDlUint, 16, DType::kUint16},
+                           {kDlUint, 32, DType::kUint32},   {kDlUint, 64, DType::kUint64},
+                           {kDlBool, 8, DType::kBool}};
   for (const Row& row : kRows) {
     if (row.code == code && row.bits == bits && lanes == 1) return row.dtype;
   }
@@ -43,9 +47,9 @@ Result<DType> FromDl(uint8_t code, uint8_t bits, uint16_t lanes) {
 
 void ToDl(DType dtype, uint8_t* code, uint8_t* bits) {
   *bits = static_cast<uint8_t>(8 * DTypeSize(dtype));
-  *code = dtype == DType::kBfloat16 ? kDlBfloat
-          : IsFloating(dtype)       ? kDlFloat
-          : dtype == DType::kBool   ? kDlBool
+  *code = dtype == DType::kBfloat16           ? kDlBfloat
+          : IsFloating(dtype)                 ? kDlFloat
+          : dtype == DType::kBool             ? kDlBool
           : DTypeName(dtype).starts_with("u") ? kDlUint
                                               : kDlInt;
 }
@@ -57,7 +61,8 @@ Result<size_t> SpannedBytes(const Dims& dims, const Dims& strides, DType dtype) 
   int64_t last = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     int64_t reach;
-    if (strides[i] < 0) return Unimplemented("DLPack tensors with negative strides are not supported");
+    if (strides[i] < 0)
+      return Unimplemented("DLPack tensors with negative strides are not supported");
     if (__builtin_mul_overflow(dims[i] - 1, strides[i], &reach) ||
         __builtin_add_overflow(last, reach, &last)) {
       return InvalidArgument("the DLPack tensor's strides overflow");
@@ -68,7 +73,8 @@ Result<size_t> SpannedBytes(const Dims& dims, const Dims& strides, DType dtype) 
 
 Result<Tensor> FromDlpack(hr_dlpack* managed) {
   if (managed->version.major != 1) {
-    return Unimplemented("expected DLPack 1.x, got ", managed->version.major, ".", managed->version.minor);
+    return Unimplemented("expected DLPack 1.x, got ", managed->version.major, ".",
+                         managed->version.minor);
   }
   const hr_dlpack_tensor& dl = managed->dl_tensor;
   if (dl.ndim < 0 || (dl.ndim > 0 && dl.shape == nullptr)) {
@@ -77,7 +83,8 @@ Result<Tensor> FromDlpack(hr_dlpack* managed) {
   HR_ASSIGN_OR_RETURN(DType dtype, FromDl(dl.dtype.code, dl.dtype.bits, dl.dtype.lanes));
   Dims dims(dl.shape, dl.shape + dl.ndim);
   HR_RETURN_IF_ERROR(CheckedElementCount(dims).status().Clone());
-  Dims strides = dl.strides == nullptr ? ContiguousStrides(dims) : Dims(dl.strides, dl.strides + dl.ndim);
+  Dims strides =
+      dl.strides == nullptr ? ContiguousStrides(dims) : Dims(dl.strides, dl.strides + dl.ndim);
   HR_ASSIGN_OR_RETURN(size_t bytes, SpannedBytes(dims, strides, dtype));
   auto* data = static_cast<std::byte*>(dl.data) + dl.byte_offset;
   if (reinterpret_cast<uintptr_t>(data) % DTypeSize(dtype) != 0) {
@@ -116,7 +123,8 @@ hr_status* hr_tensor_create(hr_env* env, hr_dtype dtype, size_t rank, const int6
   HR_REQUIRE(env);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
-  return Give(out, hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype), std::move(shape)));
+  return Give(out, hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype),
+                                      std::move(shape)));
 }
 
 hr_status* hr_tensor_copy_of(hr_env* env, hr_dtype dtype, size_t rank, const int64_t* dims,
@@ -125,28 +133,33 @@ hr_status* hr_tensor_copy_of(hr_env* env, hr_dtype dtype, size_t rank, const int
   HR_REQUIRE(out);
   if (bytes != 0) HR_REQUIRE(data);
   HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
-  HR_ASSIGN_OR_WRAP(hr::Tensor tensor,
-                    hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype), std::move(shape)));
+  HR_ASSIGN_OR_WRAP(
+      hr::Tensor tensor,
+      hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype), std::move(shape)));
   HR_WRAP_IF_ERROR(hr::capi::CheckBytes(tensor, bytes));
   if (bytes != 0) std::memcpy(tensor.data(), data, bytes);
   return Give(out, std::move(tensor));
 }
 
-hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void* data, size_t bytes,
-                          void (*release)(void* context), void* context, hr_tensor** out) {
+hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void* data,
+                          size_t bytes, void (*release)(void* context), void* context,
+                          hr_tensor** out) {
   HR_REQUIRE(out);
   if (bytes != 0) HR_REQUIRE(data);
   HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
   size_t element = hr_dtype_size(dtype);
   if (element != 0 && reinterpret_cast<uintptr_t>(data) % element != 0) {
-    return hr::capi::Wrap(hr::InvalidArgument("data is not aligned to its elements of ", element, " bytes"));
+    return hr::capi::Wrap(
+        hr::InvalidArgument("data is not aligned to its elements of ", element, " bytes"));
   }
   // The release function is taken over only once nothing can fail any more.
   auto probe = hr::AdoptBuffer(data, bytes, {}, nullptr, nullptr);
-  HR_ASSIGN_OR_WRAP(hr::Tensor checked, hr::Tensor::View(probe, 0, static_cast<hr::DType>(dtype), shape));
+  HR_ASSIGN_OR_WRAP(hr::Tensor checked,
+                    hr::Tensor::View(probe, 0, static_cast<hr::DType>(dtype), shape));
   HR_WRAP_IF_ERROR(hr::capi::CheckBytes(checked, bytes));
   auto buffer = hr::AdoptBuffer(data, bytes, {}, release, context);
-  return Give(out, hr::Tensor::View(std::move(buffer), 0, static_cast<hr::DType>(dtype), std::move(shape)));
+  return Give(
+      out, hr::Tensor::View(std::move(buffer), 0, static_cast<hr::DType>(dtype), std::move(shape)));
 }
 
 void hr_tensor_release(hr_tensor* tensor) { delete tensor; }
@@ -158,7 +171,9 @@ hr_status* hr_tensor_share(const hr_tensor* tensor, hr_tensor** out) {
   return nullptr;
 }
 
-hr_dtype hr_tensor_dtype(const hr_tensor* tensor) { return static_cast<hr_dtype>(tensor->rep.dtype()); }
+hr_dtype hr_tensor_dtype(const hr_tensor* tensor) {
+  return static_cast<hr_dtype>(tensor->rep.dtype());
+}
 size_t hr_tensor_rank(const hr_tensor* tensor) { return tensor->rep.dims().size(); }
 const int64_t* hr_tensor_dims(const hr_tensor* tensor) { return tensor->rep.dims().data(); }
 int64_t hr_tensor_elements(const hr_tensor* tensor) { return tensor->rep.elements(); }
@@ -178,11 +193,14 @@ hr_status* hr_tensor_to_dlpack(const hr_tensor* tensor, hr_dlpack** out) {
   HR_REQUIRE(tensor);
   HR_REQUIRE(out);
   auto* exported = new hr::capi::Exported{.tensor = tensor->rep, .dims = tensor->rep.dims()};
-  exported->strides = tensor->strides.empty() ? hr::ContiguousStrides(exported->dims) : tensor->strides;
+  exported->strides =
+      tensor->strides.empty() ? hr::ContiguousStrides(exported->dims) : tensor->strides;
   hr_dlpack& managed = exported->managed;
   managed.version = {1, 1};
   managed.manager_ctx = exported;
-  managed.deleter = [](hr_dlpack* self) { delete static_cast<hr::capi::Exported*>(self->manager_ctx); };
+  managed.deleter = [](hr_dlpack* self) {
+    delete static_cast<hr::capi::Exported*>(self->manager_ctx);
+  };
   managed.flags = 0;
   hr::DeviceId device = tensor->rep.device();
   managed.dl_tensor.data = tensor->rep.data();

@@ -5,9 +5,13 @@ namespace hr::capi {
 namespace {
 
 hr_train_report ReportFrom(const train::StepReport& report) {
-  return {.struct_size = sizeof(hr_train_report), .step = report.step, .epoch = report.epoch,
-          .loss = report.loss, .examples_per_second = report.examples_per_second,
-          .evaluated = report.evaluated ? 1 : 0, .evaluation_loss = report.evaluation_loss,
+  return {.struct_size = sizeof(hr_train_report),
+          .step = report.step,
+          .epoch = report.epoch,
+          .loss = report.loss,
+          .examples_per_second = report.examples_per_second,
+          .evaluated = report.evaluated ? 1 : 0,
+          .evaluation_loss = report.evaluation_loss,
           .evaluation_accuracy = report.evaluation_accuracy};
 }
 
@@ -22,24 +26,29 @@ void GiveReport(const train::StepReport& report, hr_train_report* out) {
 
 Result<train::TrainOptions> OptionsFrom(const hr_train_options* options) {
   HR_ASSIGN_OR_RETURN(hr_train_options copy, CopySized(options, "hr_train_options"));
-  if (copy.train_data == nullptr) return InvalidArgument("hr_train_options.train_data must not be NULL");
-  HR_ASSIGN_OR_RETURN(auto names, StringsFrom(copy.scalar_count, copy.scalar_names, "scalar_names"));
+  if (copy.train_data == nullptr)
+    return InvalidArgument("hr_train_options.train_data must not be NULL");
+  HR_ASSIGN_OR_RETURN(auto names,
+                      StringsFrom(copy.scalar_count, copy.scalar_names, "scalar_names"));
   if (copy.scalar_count != 0 && copy.scalars == nullptr) {
     return InvalidArgument("hr_train_options.scalars must not be NULL");
   }
-  train::TrainOptions out{.train_data = copy.train_data->rep, .checkpoint_steps = copy.checkpoint_steps,
+  train::TrainOptions out{.train_data = copy.train_data->rep,
+                          .checkpoint_steps = copy.checkpoint_steps,
                           .eval_steps = copy.eval_steps};
   if (copy.train_signature != nullptr) out.train_signature = copy.train_signature;
   if (copy.eval_signature != nullptr) out.eval_signature = copy.eval_signature;
   if (copy.eval_data != nullptr) out.eval_data = copy.eval_data->rep;
   if (copy.max_steps > 0) out.max_steps = copy.max_steps;
-  for (size_t i = 0; i < names.size(); ++i) out.scalars.emplace_back(std::move(names[i]), copy.scalars[i]);
+  for (size_t i = 0; i < names.size(); ++i)
+    out.scalars.emplace_back(std::move(names[i]), copy.scalars[i]);
   if (copy.checkpoint_directory != nullptr) out.checkpoint_directory = copy.checkpoint_directory;
   if (copy.keep_checkpoints != 0) out.keep_checkpoints = std::max(0, copy.keep_checkpoints);
   if (copy.event_directory != nullptr) out.event_directory = copy.event_directory;
   if (copy.summary_steps > 0) out.summary_steps = copy.summary_steps;
   if (copy.on_step != nullptr) {
-    out.on_step = [on_step = copy.on_step, context = copy.context](const train::StepReport& report) {
+    out.on_step = [on_step = copy.on_step,
+                   context = copy.context](const train::StepReport& report) {
       hr_train_report given = ReportFrom(report);
       return on_step(context, &given) != 0;
     };
@@ -73,9 +82,10 @@ hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dataset* d
                        const hr_limits* limits, hr_train_report* out) {
   HR_REQUIRE(session);
   HR_REQUIRE(data);
-  HR_ASSIGN_OR_WRAP(auto report,
-                    hr::train::Evaluate(session->rep, signature == nullptr ? "eval" : signature, data->rep,
-                                        hr::capi::LimitsFrom(limits, session->rep->env().clock())));
+  HR_ASSIGN_OR_WRAP(
+      auto report,
+      hr::train::Evaluate(session->rep, signature == nullptr ? "eval" : signature, data->rep,
+                          hr::capi::LimitsFrom(limits, session->rep->env().clock())));
   hr::capi::GiveReport(report, out);
   return nullptr;
 }

@@ -34,7 +34,8 @@ enum class DType : int32_t {
   kInt4 = 22,            // reserved
 };
 
-// Bytes of one element; 0 for a type without fixed-size whole-byte elements (string, int4, undefined).
+// Bytes of one element; 0 for a type without fixed-size whole-byte elements (string, int4,
+// undefined).
 size_t DTypeSize(DType dtype);
 // "float32", "int64", …; "undefined" for a code that names no type.
 std::string_view DTypeName(DType dtype);
@@ -45,17 +46,51 @@ bool IsInteger(DType dtype);
 bool IsSupported(DType dtype);
 
 // The DType of a C++ element type: DTypeOf<float>::value.
-template <typename T> struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType value = DType::kFloat32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::kFloat64; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::kUint8; };
-template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::kInt8; };
-template <> struct DTypeOf<uint16_t> { static constexpr DType value = DType::kUint16; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::kInt16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::kInt32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::kInt64; };
-template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::kUint32; };
-template <> struct DTypeOf<uint64_t> { static constexpr DType value = DType::kUint64; };
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::kBool; };
+template <typename T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::kFloat32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::kFloat64;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::kUint8;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType value = DType::kInt8;
+};
+template <>
+struct DTypeOf<uint16_t> {
+  static constexpr DType value = DType::kUint16;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = DType::kInt16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::kInt32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::kInt64;
+};
+template <>
+struct DTypeOf<uint32_t> {
+  static constexpr DType value = DType::kUint32;
+};
+template <>
+struct DTypeOf<uint64_t> {
+  static constexpr DType value = DType::kUint64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::kBool;
+};
 
 }  // namespace hr

@@ -7,10 +7,10 @@
 
 namespace hr {
 
-#define HR_DEFINE_ERROR(name, code)               \
-  template <typename... Pieces>                   \
-  Status name(const Pieces&... pieces) {          \
-    return Status(Code::code, Cat(pieces...));    \
+#define HR_DEFINE_ERROR(name, code)            \
+  template <typename... Pieces>                \
+  Status name(const Pieces&... pieces) {       \
+    return Status(Code::code, Cat(pieces...)); \
   }
 HR_DEFINE_ERROR(Cancelled, kCancelled)
 HR_DEFINE_ERROR(InvalidArgument, kInvalidArgument)

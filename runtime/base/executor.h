@@ -51,7 +51,9 @@ class Lease {
     }
     executor_->ParallelFor(
         tasks, threads_,
-        [](void* context, int task) { (*static_cast<std::remove_reference_t<Body>*>(context))(task); },
+        [](void* context, int task) {
+          (*static_cast<std::remove_reference_t<Body>*>(context))(task);
+        },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

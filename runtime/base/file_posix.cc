@@ -56,7 +56,8 @@ Result<int64_t> RegularFileSize(int fd, const std::string& path) {
   return static_cast<int64_t>(info.st_size);
 }
 
-// Never waits for the other end of a pipe. Nothing but regular files can be mapped or read at offsets.
+// Never waits for the other end of a pipe. Nothing but regular files can be mapped or read at
+// offsets.
 Result<int> OpenRegular(const std::string& path) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FromErrno("open", path);
@@ -74,8 +75,8 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   HR_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(fd.get(), path));
   MappedFile file;
   if (size == 0) return file;
-  void* data = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-                    fd.get(), 0);
+  void* data = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_NORESERVE, fd.get(), 0);
   if (data == MAP_FAILED) return FromErrno("map", path);
   file.bytes_ = {static_cast<std::byte*>(data), static_cast<size_t>(size)};
   return file;
@@ -118,7 +119,8 @@ Status FileReader::ReadAt(int64_t offset, std::span<std::byte> out) const {
     ssize_t n = pread(fd_, out.data(), out.size(), offset);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return FromErrno("read", path_);
-    if (n == 0) return DataLoss("'", path_, "' ended while it was read; was it cut short meanwhile?");
+    if (n == 0)
+      return DataLoss("'", path_, "' ended while it was read; was it cut short meanwhile?");
     out = out.subspan(static_cast<size_t>(n));
     offset += n;
   }

@@ -29,7 +29,9 @@ class JsonWriter {
   JsonWriter& Value(bool value) { return Raw(value ? "true" : "false"); }
   JsonWriter& Value(double value);  // null where JSON has no such number
   template <std::integral T>
-  JsonWriter& Value(T value) { return Raw(Cat(value)); }
+  JsonWriter& Value(T value) {
+    return Raw(Cat(value));
+  }
   template <typename T>
   JsonWriter& Values(std::span<const T> items) {
     BeginArray();
@@ -41,7 +43,9 @@ class JsonWriter {
   JsonWriter& Raw(std::string_view json);
 
   template <typename T>
-  JsonWriter& Field(std::string_view name, const T& value) { return Key(name).Value(value); }
+  JsonWriter& Field(std::string_view name, const T& value) {
+    return Key(name).Value(value);
+  }
 
   const std::string& text() const { return text_; }
   std::string Take() { return std::move(text_); }

@@ -21,8 +21,8 @@ template <typename T>
 class [[nodiscard]] Result {
  public:
   template <typename U = T>
-    requires std::is_convertible_v<U&&, T>
-  Result(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT: implicit on purpose
+  requires std::is_convertible_v<U&&, T> Result(U&& value)
+      : value_(std::forward<U>(value)) {}  // NOLINT: implicit on purpose
   // `status` must be a failure.
   Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }  // NOLINT
 

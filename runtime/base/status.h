@@ -74,16 +74,16 @@ class [[nodiscard]] Status {
 #define HR_CONCAT(a, b) HR_CONCAT_INNER(a, b)
 
 // Leaves the function with the failure of `expr`, a Status.
-#define HR_RETURN_IF_ERROR(expr)                 \
-  do {                                           \
-    ::hr::Status hr_status_ = (expr);            \
-    if (!hr_status_.ok()) return hr_status_;     \
+#define HR_RETURN_IF_ERROR(expr)             \
+  do {                                       \
+    ::hr::Status hr_status_ = (expr);        \
+    if (!hr_status_.ok()) return hr_status_; \
   } while (false)
 
 // HR_ASSIGN_OR_RETURN(auto x, Compute()): declares x, or leaves with the failure of a Result.
 #define HR_ASSIGN_OR_RETURN(decl, expr) \
   HR_ASSIGN_OR_RETURN_INNER(HR_CONCAT(hr_result_, __LINE__), decl, expr)
-#define HR_ASSIGN_OR_RETURN_INNER(result, decl, expr) \
-  auto result = (expr);                               \
+#define HR_ASSIGN_OR_RETURN_INNER(result, decl, expr)  \
+  auto result = (expr);                                \
   if (!result.ok()) return std::move(result).status(); \
   decl = std::move(result).value()

@@ -23,7 +23,9 @@ void AppendPiece(std::string* out, T value) {
   out->append(digits, static_cast<size_t>(end - digits));
 }
 template <std::floating_point T>
-void AppendPiece(std::string* out, T value) { AppendDouble(out, static_cast<double>(value)); }
+void AppendPiece(std::string* out, T value) {
+  AppendDouble(out, static_cast<double>(value));
+}
 }  // namespace internal
 
 template <typename... Pieces>

@@ -57,22 +57,33 @@ struct Worker {
     }
   }
 
+  // The region posted last, which nobody else can take any more; null when the pool ends.
   Region* Await() {
-    for (int spin = 0; spin < kSpins; ++spin) {
-      if (Region* region = mailbox.load(std::memory_order_acquire)) return region;
-      if (stop.load(std::memory_order_relaxed)) return nullptr;
-      Pause();
+    while (true) {
+      for (int spin = 0; spin < kSpins; ++spin) {
+        if (mailbox.load(std::memory_order_relaxed) != nullptr) {
+          if (Region* region = mailbox.exchange(nullptr, std::memory_order_acq_rel)) return region;
+        }
+        if (stop.load(std::memory_order_relaxed)) return nullptr;
+        Pause();
+      }
+      std::unique_lock lock(mutex);
+      asleep.store(true, std::memory_order_seq_cst);
+      wake.wait(lock,
+                [this] { return mailbox.load(std::memory_order_seq_cst) != nullptr || stop; });
+      asleep.store(false, std::memory_order_relaxed);
     }
-    std::unique_lock lock(mutex);
-    asleep.store(true, std::memory_order_seq_cst);
-    wake.wait(lock, [this] { return mailbox.load(std::memory_order_seq_cst) != nullptr || stop; });
-    asleep.store(false, std::memory_order_relaxed);
-    return mailbox.load(std::memory_order_acquire);
+  }
+
+  // Takes a region back that the worker has not begun: then it never touches it.
+  bool Withdraw(Region* region) {
+    if (!mailbox.compare_exchange_strong(region, nullptr, std::memory_order_acq_rel)) return false;
+    busy.store(false, std::memory_order_release);
+    return true;
   }
 
   void Loop() {
     while (Region* region = Await()) {
-      mailbox.store(nullptr, std::memory_order_relaxed);
       region->Work();
       busy.store(false, std::memory_order_release);
       region->active.fetch_sub(1, std::memory_order_acq_rel);  // last touch: the region may end
@@ -110,9 +121,16 @@ class ThreadPool final : public Executor {
       worker.Post(&region);
     }
     region.Work();
+    // A worker that slept through the region is not waited for.
+    for (Worker& worker : workers_) {
+      if (worker.Withdraw(&region)) region.active.fetch_sub(1, std::memory_order_relaxed);
+    }
     int spins = 0;
     while (region.active.load(std::memory_order_acquire) != 0) {
-      if (++spins < 1 << 14) Pause(); else std::this_thread::yield();
+      if (++spins < 1 << 14)
+        Pause();
+      else
+        std::this_thread::yield();
     }
   }
 

@@ -49,8 +49,8 @@ void CopyStrided(std::byte** out, const std::byte* in, std::span<const int64_t> 
 
 Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims) {
   if (!IsSupported(dtype)) {
-    return InvalidArgument("tensors of type ", DTypeName(dtype), " (code ",
-                           static_cast<int>(dtype), ") are not supported");
+    return InvalidArgument("tensors of type ", DTypeName(dtype), " (code ", static_cast<int>(dtype),
+                           ") are not supported");
   }
   HR_ASSIGN_OR_RETURN(int64_t count, CheckedElementCount(dims));
   size_t bytes;

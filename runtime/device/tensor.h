@@ -48,8 +48,8 @@ Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes);
 BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),
                       void* context);
 
-// Bytes of a contiguous tensor; a failure where the type is not supported, a dimension is negative or
-// the product overflows.
+// Bytes of a contiguous tensor; a failure where the type is not supported, a dimension is negative
+// or the product overflows.
 Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims);
 
 // A typed view of a buffer: cheap to copy, shares the memory. Strides are in elements and may be
@@ -80,9 +80,13 @@ class Tensor {
 
   std::byte* data() const { return buffer_ == nullptr ? nullptr : buffer_->data() + offset_; }
   template <typename T>
-  T* as() const { return reinterpret_cast<T*>(data()); }
+  T* as() const {
+    return reinterpret_cast<T*>(data());
+  }
   template <typename T>
-  std::span<T> span() const { return {as<T>(), static_cast<size_t>(elements())}; }
+  std::span<T> span() const {
+    return {as<T>(), static_cast<size_t>(elements())};
+  }
 
   // A contiguous copy.
   Result<Tensor> Clone(Allocator& allocator) const;
@@ -102,8 +106,7 @@ class Tensor {
 // A contiguous tensor with the given elements, on the CPU.
 template <typename T>
 Result<Tensor> MakeTensor(Allocator& allocator, Dims dims, std::span<const T> values) {
-  HR_ASSIGN_OR_RETURN(Tensor tensor,
-                      Tensor::Create(allocator, DTypeOf<T>::value, std::move(dims)));
+  HR_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(allocator, DTypeOf<T>::value, std::move(dims)));
   std::copy(values.begin(), values.end(), tensor.as<T>());
   return tensor;
 }

@@ -19,9 +19,8 @@ ArenaLayout PlanArena(std::span<const Lifetime> lifetimes) {
   layout.offsets.assign(lifetimes.size(), 0);
   std::vector<uint32_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return lifetimes[a].bytes > lifetimes[b].bytes;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
   std::vector<uint32_t> placed;  // by offset
   for (uint32_t id : order) {
     const Lifetime& buffer = lifetimes[id];
@@ -35,9 +34,8 @@ ArenaLayout PlanArena(std::span<const Lifetime> lifetimes) {
     }
     layout.offsets[id] = offset;
     layout.bytes = std::max(layout.bytes, offset + bytes);
-    auto at = std::upper_bound(placed.begin(), placed.end(), offset, [&](size_t value, uint32_t p) {
-      return value < layout.offsets[p];
-    });
+    auto at = std::upper_bound(placed.begin(), placed.end(), offset,
+                               [&](size_t value, uint32_t p) { return value < layout.offsets[p]; });
     placed.insert(at, id);
   }
   return layout;

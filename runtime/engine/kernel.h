@@ -12,8 +12,8 @@ namespace hr::engine {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // `operands`: the memory of the step's operands in the order in which the step was added; null for
-  // an omitted one. Allocates nothing.
+  // `operands`: the memory of the step's operands in the order in which the step was added; null
+  // for an omitted one. Allocates nothing.
   virtual Status Run(void* const* operands, const RunContext& context) const = 0;
   // What inspection shows, e.g. "conv_batch_blocked+relu+max_pool".
   virtual std::string Describe() const = 0;

@@ -68,7 +68,8 @@ void ProgramBuilder::ShareInPlace() {
       BufferIndex from_root = Root(from, &from_offset);
       bool arena_both = buffers_[to].base == kNoBuffer && buffers_[to].slot == UINT32_MAX &&
                         buffers_[from_root].slot == UINT32_MAX;
-      if (!arena_both || spans[from_root].last != i || spans[to].first != i || to == from_root) continue;
+      if (!arena_both || spans[from_root].last != i || spans[to].first != i || to == from_root)
+        continue;
       if (from_offset != 0 || buffers_[to].bytes > buffers_[from_root].bytes) continue;
       buffers_[to].base = from_root;
       buffers_[to].offset = 0;
@@ -95,7 +96,8 @@ Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, uin
   std::vector<uint32_t> lifetime_of(buffers_.size(), UINT32_MAX);
   for (BufferIndex b = 0; b < buffers_.size(); ++b) {
     const BufferSpec& buffer = buffers_[b];
-    if (buffer.base != kNoBuffer || buffer.slot != UINT32_MAX || spans[b].first == UINT32_MAX) continue;
+    if (buffer.base != kNoBuffer || buffer.slot != UINT32_MAX || spans[b].first == UINT32_MAX)
+      continue;
     lifetime_of[b] = static_cast<uint32_t>(lifetimes.size());
     lifetimes.push_back({buffer.bytes, spans[b].first, spans[b].last});
   }

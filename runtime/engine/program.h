@@ -48,8 +48,8 @@ class ProgramBuilder {
   friend class Program;
   struct BufferSpec {
     size_t bytes = 0;
-    uint32_t slot = UINT32_MAX;     // of external memory
-    BufferIndex base = kNoBuffer;   // of a view
+    uint32_t slot = UINT32_MAX;    // of external memory
+    BufferIndex base = kNoBuffer;  // of a view
     size_t offset = 0;
   };
   BufferIndex Root(BufferIndex buffer, size_t* offset) const;

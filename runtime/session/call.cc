@@ -190,13 +190,14 @@ Status Call::BindOutputs() {
       if (output.host_bytes != bytes) {
         shapes_changed_ = true;
         return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype),
-                               ShapeText(type.dims), " and needs ", bytes, " bytes, the bound memory has ",
-                               output.host_bytes);
+                               ShapeText(type.dims), " and needs ", bytes,
+                               " bytes, the bound memory has ", output.host_bytes);
       }
       invocation_->Bind(plan_->output_slot(i), output.host);
       continue;
     }
-    if (!output.own.defined() || output.own.dtype() != type.dtype || output.own.dims() != type.dims) {
+    if (!output.own.defined() || output.own.dtype() != type.dtype ||
+        output.own.dims() != type.dims) {
       HR_ASSIGN_OR_RETURN(output.own,
                           Tensor::Create(session_->env().allocator(), type.dtype, type.dims));
     }
@@ -208,8 +209,7 @@ Status Call::BindOutputs() {
 Status Call::Run(const CallLimits& limits) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
-  HR_ASSIGN_OR_RETURN(RunGuard guard,
-                      RunGuard::Take(session_->run_lock_, plan_->writes(), limits));
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(session_->run_lock_, plan_->writes(), limits));
   if (bound_generation_ != session_->variables_.generation()) {
     HR_RETURN_IF_ERROR(session_->BindVariables(*plan_, *invocation_));
     bound_generation_ = session_->variables_.generation();

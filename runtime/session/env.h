@@ -13,7 +13,7 @@ namespace hr::session {
 // Null pointers choose the defaults. What is given must outlive the env.
 struct EnvOptions {
   Allocator* allocator = nullptr;
-  LogSink* log = nullptr;        // default: none
+  LogSink* log = nullptr;  // default: none
   const Clock* clock = nullptr;
   Executor* executor = nullptr;  // default: own threads
   int threads = 0;               // 0: as many as the process may use

@@ -13,7 +13,8 @@ namespace hr::session {
 class Model {
  public:
   // Checks the module's operators against those of the env.
-  static Result<std::shared_ptr<const Model>> Create(std::shared_ptr<Env> env, graph::Module module);
+  static Result<std::shared_ptr<const Model>> Create(std::shared_ptr<Env> env,
+                                                     graph::Module module);
 
   const graph::Module& module() const { return module_; }
   Env& env() const { return *env_; }

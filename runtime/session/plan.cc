@@ -19,13 +19,12 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
     for (graph::ValueId output : graph.nodes[id].outputs) {
       if (output != graph::kNone) request.fetches.push_back(output);
     }
-    HR_ASSIGN_OR_RETURN(
-        graph::Module region,
-        transform::Specialize(model_.env().operators(), module, request, nullptr));
+    HR_ASSIGN_OR_RETURN(graph::Module region,
+                        transform::Specialize(model_.env().operators(), module, request, nullptr));
     Env& env = model_.env();
-    HR_ASSIGN_OR_RETURN(auto executable,
-                        env.cpu().Compile(region, {.allocator = &env.allocator(),
-                                                   .operators = &env.operators()}));
+    HR_ASSIGN_OR_RETURN(
+        auto executable,
+        env.cpu().Compile(region, {.allocator = &env.allocator(), .operators = &env.operators()}));
     HR_ASSIGN_OR_RETURN(auto invocation, executable->Instantiate());
     auto slot = static_cast<uint32_t>(region.signatures[0].inputs.size());
     for (const Tensor& constant : region.constants) invocation->Bind(slot++, constant.data());
@@ -64,9 +63,8 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   plan->env_ = model.shared_env();
   Env& env = model.env();
   CpuEvaluator evaluator(model);
-  HR_ASSIGN_OR_RETURN(
-      plan->region_,
-      transform::Specialize(env.operators(), model.module(), request, &evaluator));
+  HR_ASSIGN_OR_RETURN(plan->region_,
+                      transform::Specialize(env.operators(), model.module(), request, &evaluator));
   const graph::Module& region = plan->region_;
   const graph::Signature& run = region.signatures[0];
   plan->first_constant_ = static_cast<uint32_t>(run.inputs.size());
@@ -119,9 +117,13 @@ std::string Plan::Describe() const {
   }
   json.EndArray()
       .Field("writes_variables", written_.size())
-      .Key("regions").BeginArray()
-      .BeginObject().Field("device", env_->cpu().info().name)
-      .Key("executable").Raw(executable_->Describe()).EndObject()
+      .Key("regions")
+      .BeginArray()
+      .BeginObject()
+      .Field("device", env_->cpu().info().name)
+      .Key("executable")
+      .Raw(executable_->Describe())
+      .EndObject()
       .EndArray()
       .EndObject();
   return json.Take();

@@ -17,7 +17,7 @@ class RunLock {
  private:
   bool TryLock(bool exclusive);
 
-  std::atomic<int> state_{0};  // readers, or -1 for a writer
+  std::atomic<int> state_{0};            // readers, or -1 for a writer
   std::atomic<int> waiting_writers_{0};  // readers let them go first
   std::atomic<int> waiting_{0};
   std::mutex mutex_;

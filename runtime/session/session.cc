@@ -124,8 +124,7 @@ Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
 
 Status Session::RunLocked(const Plan& plan, Invocation& invocation, const CallLimits& limits) {
   HR_RETURN_IF_ERROR(CheckUsable());
-  HR_ASSIGN_OR_RETURN(Lease threads,
-                      env().threads().Acquire(env().threads().total(), limits));
+  HR_ASSIGN_OR_RETURN(Lease threads, env().threads().Acquire(env().threads().total(), limits));
   bool update_begun = false;
   bool is_step = plan.writes() || plan.random();
   int64_t step = is_step ? step_.fetch_add(1, std::memory_order_relaxed) : 0;
@@ -220,7 +219,8 @@ std::string Session::Describe() {
       .Field("seed", seed_)
       .Field("step", step())
       .Field("tainted", tainted())
-      .Key("variables").BeginArray();
+      .Key("variables")
+      .BeginArray();
   for (const graph::Variable& variable : model_->module().variables) {
     json.BeginObject().Field("name", variable.name).Field("dtype", DTypeName(variable.dtype));
     json.Key("dims").Values(std::span<const int64_t>(variable.dims)).EndObject();

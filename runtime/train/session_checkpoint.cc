@@ -55,8 +55,9 @@ Status CheckVariables(const session::Session& session, const CheckpointReader& r
           Cat("the checkpoint '", reader.path(), "' does not fit the model"));
     }
     if (tensor->dtype() != variable.dtype || tensor->dims() != variable.dims) {
-      return InvalidArgument("the checkpoint '", reader.path(), "' does not fit the model: variable '",
-                             variable.name, "' is ", DTypeName(variable.dtype), ShapeText(variable.dims),
+      return InvalidArgument("the checkpoint '", reader.path(),
+                             "' does not fit the model: variable '", variable.name, "' is ",
+                             DTypeName(variable.dtype), ShapeText(variable.dims),
                              ", the checkpoint has ", tensor->TypeText());
     }
   }
@@ -82,9 +83,11 @@ Result<std::string> SaveSession(session::Session& session, const std::string& di
     specs.push_back({variables[i].name, variables[i].dtype, variables[i].dims});
     by_name[variables[i].name] = &snapshot.variables[i];
   }
-  HR_ASSIGN_OR_RETURN(auto writer, CheckpointWriter::Create(directory, snapshot.step, std::move(specs),
-                                                            std::move(metadata), options.files));
-  for (const TensorSpec& spec : writer->order()) HR_RETURN_IF_ERROR(writer->Write(*by_name[spec.name]));
+  HR_ASSIGN_OR_RETURN(auto writer,
+                      CheckpointWriter::Create(directory, snapshot.step, std::move(specs),
+                                               std::move(metadata), options.files));
+  for (const TensorSpec& spec : writer->order())
+    HR_RETURN_IF_ERROR(writer->Write(*by_name[spec.name]));
   HR_RETURN_IF_ERROR(writer->Commit());
   return writer->path();
 }
@@ -100,7 +103,8 @@ Result<RestoreReport> RestoreSession(session::Session& session, const std::strin
   if (dataset != nullptr) {
     auto position = reader.metadata().find(kDataKey);
     if (position == reader.metadata().end()) {
-      return FailedPrecondition("the checkpoint '", reader.path(), "' was saved without a data set, ",
+      return FailedPrecondition("the checkpoint '", reader.path(),
+                                "' was saved without a data set, ",
                                 "so it has no position to go on from; restore without one");
     }
     HR_RETURN_IF_ERROR(dataset->Restore(position->second));
@@ -116,7 +120,9 @@ Result<RestoreReport> RestoreSession(session::Session& session, const std::strin
         *to_seed = seed;
         return {};
       }));
-  return RestoreReport{.path = reader.path(), .step = step, .metadata = reader.metadata(),
+  return RestoreReport{.path = reader.path(),
+                       .step = step,
+                       .metadata = reader.metadata(),
                        .warnings = std::move(opened.warnings)};
 }
 

@@ -24,7 +24,8 @@ Result<double> NumberIn(const Tensor& tensor, std::string_view name) {
   return InvalidArgument("output '", name, "' should be one number, it is ", tensor.TypeText());
 }
 
-bool HasOutput(const session::Session& session, const std::string& signature, std::string_view name) {
+bool HasOutput(const session::Session& session, const std::string& signature,
+               std::string_view name) {
   const graph::Signature* found = session.model().module().FindSignature(signature);
   if (found == nullptr) return false;
   for (const graph::Port& port : found->outputs) {
@@ -35,8 +36,12 @@ bool HasOutput(const session::Session& session, const std::string& signature, st
 
 class Trainer {
  public:
-  Trainer(std::shared_ptr<session::Session> session, const TrainOptions& options, const CallLimits& limits)
-      : session_(std::move(session)), options_(options), limits_(limits), clock_(session_->env().clock()) {}
+  Trainer(std::shared_ptr<session::Session> session, const TrainOptions& options,
+          const CallLimits& limits)
+      : session_(std::move(session)),
+        options_(options),
+        limits_(limits),
+        clock_(session_->env().clock()) {}
 
   Result<StepReport> Run() {
     if (options_.train_data == nullptr) return InvalidArgument("training needs a data set");
@@ -46,7 +51,8 @@ class Trainer {
     Status ended = Loop();
     bool stopped = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
     if (!ended.ok() && !stopped) return ended;
-    if (ended.ok() && options_.eval_data != nullptr && !report_.evaluated) HR_RETURN_IF_ERROR(EvaluateNow());
+    if (ended.ok() && options_.eval_data != nullptr && !report_.evaluated)
+      HR_RETURN_IF_ERROR(EvaluateNow());
     // What was reached is kept, also when the caller's patience ended.
     if (report_.step != saved_step_) HR_RETURN_IF_ERROR(Save());
     if (events_ != nullptr) HR_RETURN_IF_ERROR(events_->Flush());
@@ -58,7 +64,8 @@ class Trainer {
   Status Prepare() {
     HR_ASSIGN_OR_RETURN(call_, session::Call::Create(session_, options_.train_signature));
     HR_RETURN_IF_ERROR(call_->BindSource(options_.train_data));
-    for (const auto& [name, value] : options_.scalars) HR_RETURN_IF_ERROR(call_->BindScalar(name, value));
+    for (const auto& [name, value] : options_.scalars)
+      HR_RETURN_IF_ERROR(call_->BindScalar(name, value));
     if (options_.event_directory.empty()) return {};
     HR_ASSIGN_OR_RETURN(events_, EventWriter::Open(options_.event_directory, {}));
     return {};
@@ -109,15 +116,18 @@ class Trainer {
       return Aborted("the loss is ", report_.loss, " at step ", report_.step,
                      "; lower the learning rate or check the data");
     }
-    if (events_ != nullptr && Due(report_.step, options_.summary_steps)) HR_RETURN_IF_ERROR(Summarise());
-    if (options_.eval_data != nullptr && Due(report_.step, options_.eval_steps)) HR_RETURN_IF_ERROR(EvaluateNow());
+    if (events_ != nullptr && Due(report_.step, options_.summary_steps))
+      HR_RETURN_IF_ERROR(Summarise());
+    if (options_.eval_data != nullptr && Due(report_.step, options_.eval_steps))
+      HR_RETURN_IF_ERROR(EvaluateNow());
     if (Due(report_.step, options_.checkpoint_steps)) HR_RETURN_IF_ERROR(Save());
     return {};
   }
 
   Status Summarise() {
     HR_RETURN_IF_ERROR(events_->AddScalar("train/loss", report_.step, report_.loss));
-    return events_->AddScalar("train/examples_per_second", report_.step, report_.examples_per_second);
+    return events_->AddScalar("train/examples_per_second", report_.step,
+                              report_.examples_per_second);
   }
 
   Status EvaluateNow() {
@@ -135,9 +145,11 @@ class Trainer {
 
   Status Save() {
     if (options_.checkpoint_directory.empty()) return {};
-    SaveOptions save{.files = {.keep = options_.keep_checkpoints}, .dataset = options_.train_data.get()};
+    SaveOptions save{.files = {.keep = options_.keep_checkpoints},
+                     .dataset = options_.train_data.get()};
     // A caller whose deadline passed still wants what was reached.
-    HR_ASSIGN_OR_RETURN(std::string path, SaveSession(*session_, options_.checkpoint_directory, save, {}));
+    HR_ASSIGN_OR_RETURN(std::string path,
+                        SaveSession(*session_, options_.checkpoint_directory, save, {}));
     saved_step_ = report_.step;
     Say(Cat("saved '", path, "'"));
     return {};

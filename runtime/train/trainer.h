@@ -14,7 +14,7 @@ namespace hr::train {
 // What a step, or an evaluation over a whole data set, gave.
 struct StepReport {
   int64_t step = 0;
-  int64_t epoch = 0;             // epochs of the data set that are complete
+  int64_t epoch = 0;  // epochs of the data set that are complete
   double loss = 0;
   double examples_per_second = 0;  // since the training began
   bool evaluated = false;          // the fields below are of this step
@@ -24,10 +24,11 @@ struct StepReport {
 
 struct TrainOptions {
   std::string train_signature = "train";  // its output "loss" is a floating-point scalar
-  std::string eval_signature = "eval";    // outputs "loss" and, where there is one, "correct" (a count)
-  std::shared_ptr<Dataset> train_data;    // its passes are the epochs
-  std::shared_ptr<Dataset> eval_data;     // null: no evaluation
-  int64_t max_steps = -1;                 // of the session in all; -1: to the end of the data
+  std::string eval_signature =
+      "eval";  // outputs "loss" and, where there is one, "correct" (a count)
+  std::shared_ptr<Dataset> train_data;  // its passes are the epochs
+  std::shared_ptr<Dataset> eval_data;   // null: no evaluation
+  int64_t max_steps = -1;               // of the session in all; -1: to the end of the data
   // Scalars bound by name before the first step, e.g. {"learning_rate", 0.05}.
   std::vector<std::pair<std::string, double>> scalars;
 

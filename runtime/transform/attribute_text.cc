@@ -46,8 +46,9 @@ Result<T> ParseNumber(std::string_view key, std::string_view text) {
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidArgument("'", key, "' takes ", std::is_same_v<T, int64_t> ? "an integer" : "a number",
-                           ", got '", text, "'");
+    return InvalidArgument("'", key, "' takes ",
+                           std::is_same_v<T, int64_t> ? "an integer" : "a number", ", got '", text,
+                           "'");
   }
   return value;
 }
@@ -105,7 +106,8 @@ Result<std::pair<std::string, std::string>> SplitPair(const std::string& word) {
 Result<graph::Operator> ParseOperator(std::string_view text) {
   graph::Operator op;
   if (size_t at = text.find('@'); at != std::string_view::npos) {
-    HR_ASSIGN_OR_RETURN(int64_t version, ParseNumber<int64_t>("operator version", text.substr(at + 1)));
+    HR_ASSIGN_OR_RETURN(int64_t version,
+                        ParseNumber<int64_t>("operator version", text.substr(at + 1)));
     if (version < 1 || version > INT32_MAX) {
       return InvalidArgument("an operator version is at least 1, got ", version);
     }
@@ -121,7 +123,8 @@ Result<graph::Operator> ParseOperator(std::string_view text) {
   return op;
 }
 
-Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def, std::string_view text) {
+Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def,
+                                                      std::string_view text) {
   std::vector<graph::Attribute> out;
   for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
     HR_ASSIGN_OR_RETURN(auto pair, SplitPair(word));
@@ -132,7 +135,8 @@ Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def, std
     if (known == nullptr) {
       std::vector<std::string_view> names;
       for (const ops::AttributeDef& attribute : def.attributes) names.push_back(attribute.name);
-      return InvalidArgument(def.name, " has no attribute '", pair.first, "'; it has: ", Join(names));
+      return InvalidArgument(def.name, " has no attribute '", pair.first,
+                             "'; it has: ", Join(names));
     }
     HR_ASSIGN_OR_RETURN(graph::AttributeValue value, ParseValue(*known, pair.second));
     out.push_back({std::move(pair.first), std::move(value)});

@@ -50,7 +50,8 @@ class Differentiator {
                              [&](ValueId input) { return input != kNone && depends_[input]; });
       if (!any) continue;
       for (ValueId output : node.outputs) {
-        if (output != kNone && IsFloating(graph().values[output].type.dtype)) depends_[output] = true;
+        if (output != kNone && IsFloating(graph().values[output].type.dtype))
+          depends_[output] = true;
       }
     }
   }
@@ -80,11 +81,12 @@ class Differentiator {
                              graph::ValueText(graph(), y), "' is ", DTypeName(type.dtype));
     }
     float one = 1.0f;
-    HR_ASSIGN_OR_RETURN(Tensor scalar,
-                        MakeTensor<float>(builder_.allocator(), {}, std::span<const float>(&one, 1)));
+    HR_ASSIGN_OR_RETURN(Tensor scalar, MakeTensor<float>(builder_.allocator(), {},
+                                                         std::span<const float>(&one, 1)));
     HR_ASSIGN_OR_RETURN(ValueId value, builder_.Constant(std::move(scalar)));
     if (type.dtype != DType::kFloat32) {
-      HR_ASSIGN_OR_RETURN(value, EmitOne("Cast", {value}, {{"to", static_cast<int64_t>(type.dtype)}}));
+      HR_ASSIGN_OR_RETURN(value,
+                          EmitOne("Cast", {value}, {{"to", static_cast<int64_t>(type.dtype)}}));
     }
     if (type.ranked && type.dims.empty()) return value;
     HR_ASSIGN_OR_RETURN(ValueId shape, EmitOne("Shape", {y}, {}));
@@ -112,8 +114,7 @@ class Differentiator {
 
   Status VisitNode(NodeId id) {
     const graph::Module& module = builder_.module();
-    const ops::OpDef* def =
-        builder_.registry().Get(module.OperatorOf(graph().nodes[id])).value();
+    const ops::OpDef* def = builder_.registry().Get(module.OperatorOf(graph().nodes[id])).value();
     std::vector<ValueId> grads;
     bool any = false;
     std::vector<ValueId> outputs = graph().nodes[id].outputs;
@@ -147,7 +148,8 @@ class Differentiator {
   std::vector<std::vector<ValueId>> contributions_;
 };
 
-Status CheckValues(const graph::Graph& graph, std::span<const ValueId> values, std::string_view what) {
+Status CheckValues(const graph::Graph& graph, std::span<const ValueId> values,
+                   std::string_view what) {
   for (ValueId value : values) {
     if (value >= graph.values.size()) {
       return InvalidArgument("gradients: ", what, " #", value, " is not a value of this graph");

@@ -103,11 +103,12 @@ Result<uint32_t> GraphBuilder::AddVariable(std::string_view name, Tensor initial
     return AlreadyExists("a variable is already called '", name, "'");
   }
   HR_ASSIGN_OR_RETURN(initial, initial.Contiguous(allocator_));
-  module_.variables.push_back({.name = std::string(name),
-                               .dtype = initial.dtype(),
-                               .dims = initial.dims(),
-                               .trainable = trainable,
-                               .initial_constant = static_cast<uint32_t>(module_.constants.size())});
+  module_.variables.push_back(
+      {.name = std::string(name),
+       .dtype = initial.dtype(),
+       .dims = initial.dims(),
+       .trainable = trainable,
+       .initial_constant = static_cast<uint32_t>(module_.constants.size())});
   module_.constants.push_back(std::move(initial));
   return static_cast<uint32_t>(module_.variables.size() - 1);
 }
@@ -132,11 +133,14 @@ Result<uint32_t> GraphBuilder::AddVariable(std::string_view name, DType dtype, D
   graph::ValueType wanted = graph::ValueType::Tensor(dtype, dims);
   const graph::ValueType& got = graph.values[graph.outputs[0]].type;
   if (!(got == wanted)) {
-    return fail(InvalidArgument("expected ", graph::TypeText(wanted, module_.symbols), ", it makes ",
-                                graph::TypeText(got, module_.symbols)));
+    return fail(InvalidArgument("expected ", graph::TypeText(wanted, module_.symbols),
+                                ", it makes ", graph::TypeText(got, module_.symbols)));
   }
-  module_.variables.push_back({.name = std::string(name), .dtype = dtype, .dims = std::move(dims),
-                               .trainable = trainable, .initial_graph = body});
+  module_.variables.push_back({.name = std::string(name),
+                               .dtype = dtype,
+                               .dims = std::move(dims),
+                               .trainable = trainable,
+                               .initial_graph = body});
   return static_cast<uint32_t>(module_.variables.size() - 1);
 }
 

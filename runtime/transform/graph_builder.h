@@ -26,7 +26,7 @@ struct NodeSpec {
   size_t outputs = 1;
   std::vector<graph::Attribute> attributes;
   std::vector<NodeId> controls;
-  std::string name;    // empty: made from the operator's name
+  std::string name;  // empty: made from the operator's name
   std::string device;
 };
 
@@ -57,7 +57,8 @@ class GraphBuilder final : public ops::Emitter {
   Result<std::vector<ValueId>> Emit(std::string_view domain, std::string_view name,
                                     std::span<const ValueId> inputs, size_t outputs,
                                     std::vector<graph::Attribute> attributes) override;
-  // Gives a node more outputs (optional ones that a gradient rule asks for); returns output `index`.
+  // Gives a node more outputs (optional ones that a gradient rule asks for); returns output
+  // `index`.
   Result<ValueId> RequireOutput(NodeId node, size_t index) override;
 
   Status AddSignature(graph::Signature signature);

@@ -32,8 +32,11 @@ class Renumbering {
 class Keeper {
  public:
   Keeper(const ops::OpRegistry& registry, const graph::Module& from)
-      : registry_(registry), from_(from), nodes_(from.main().nodes.size()),
-        values_(from.main().values.size()), constants_(from.constants.size()),
+      : registry_(registry),
+        from_(from),
+        nodes_(from.main().nodes.size()),
+        values_(from.main().values.size()),
+        constants_(from.constants.size()),
         variables_(from.variables.size()) {}
 
   graph::Module Run(const std::vector<const graph::Signature*>& signatures) {
@@ -46,7 +49,8 @@ class Keeper {
     for (size_t i = 0; i < nodes_.kept().size(); ++i) Visit(nodes_.kept()[i]);
     to_ = from_;
     to_.signatures.clear();
-    for (const graph::Signature* signature : signatures) to_.signatures.push_back(Mapped(*signature));
+    for (const graph::Signature* signature : signatures)
+      to_.signatures.push_back(Mapped(*signature));
     CopyGraph();
     CopyVariables();
     to_.constants.clear();
@@ -99,7 +103,8 @@ class Keeper {
     const graph::Operator& op = from_.OperatorOf(node);
     const ops::OpDef* def = registry_.Find(op.domain, op.name, op.version);
     for (graph::Attribute& attribute : node.attributes) {
-      if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value)) tensor->index = constants_(tensor->index);
+      if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value))
+        tensor->index = constants_(tensor->index);
       if (def != nullptr && IsVariable(*def, attribute.name)) {
         auto& index = std::get<int64_t>(attribute.value);
         index = variables_(static_cast<uint32_t>(index));
@@ -128,7 +133,8 @@ class Keeper {
       for (graph::Value& value : to_.graphs[i].values) value.constant = constants_(value.constant);
       for (graph::Node& node : to_.graphs[i].nodes) {
         for (graph::Attribute& attribute : node.attributes) {
-          if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value)) tensor->index = constants_(tensor->index);
+          if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value))
+            tensor->index = constants_(tensor->index);
         }
       }
     }

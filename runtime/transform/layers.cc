@@ -15,13 +15,14 @@ Result<ValueId> UniformVariable(GraphBuilder& builder, std::string name, DType d
                                       {"shape", std::vector<int64_t>(dims)},
                                       {"low", -bound},
                                       {"high", bound}}};
-  HR_ASSIGN_OR_RETURN(uint32_t variable,
-                      builder.AddVariable(name, dtype, std::move(dims), true, std::move(initializer)));
+  HR_ASSIGN_OR_RETURN(uint32_t variable, builder.AddVariable(name, dtype, std::move(dims), true,
+                                                             std::move(initializer)));
   return builder.Read(variable);
 }
 
 Status CheckLayer(const GraphBuilder& builder, std::string_view name, ValueId x, int64_t size) {
-  if (x >= builder.graph().values.size()) return InvalidArgument("layer '", name, "': there is no value #", x);
+  if (x >= builder.graph().values.size())
+    return InvalidArgument("layer '", name, "': there is no value #", x);
   if (size < 1) return InvalidArgument("layer '", name, "' needs at least one output, got ", size);
   return {};
 }
@@ -50,7 +51,8 @@ Result<ValueId> Dense(GraphBuilder& builder, std::string_view name, ValueId x, i
   int64_t features = type.dims[1].size;
   HR_ASSIGN_OR_RETURN(ValueId weight, UniformVariable(builder, Cat(name, "/weight"), type.dtype,
                                                       {units, features}, features));
-  HR_ASSIGN_OR_RETURN(ValueId bias, UniformVariable(builder, Cat(name, "/bias"), type.dtype, {units}, features));
+  HR_ASSIGN_OR_RETURN(ValueId bias,
+                      UniformVariable(builder, Cat(name, "/bias"), type.dtype, {units}, features));
   return EmitOne(builder, std::string(name), "Gemm", {x, weight, bias}, {{"transB", int64_t{1}}});
 }
 
@@ -62,16 +64,19 @@ Result<ValueId> Conv2d(GraphBuilder& builder, std::string_view name, ValueId x, 
     return InvalidArgument("layer '", name, "' takes [N, C, H, W] with a known C, got ",
                            graph::TypeText(type, builder.module().symbols));
   }
-  if (kernel < 1) return InvalidArgument("layer '", name, "' needs a kernel of at least 1, got ", kernel);
+  if (kernel < 1)
+    return InvalidArgument("layer '", name, "' needs a kernel of at least 1, got ", kernel);
   int64_t groups = 1;
   for (const graph::Attribute& attribute : attributes) {
-    if (attribute.name == "group") groups = std::max<int64_t>(1, std::get<int64_t>(attribute.value));
+    if (attribute.name == "group")
+      groups = std::max<int64_t>(1, std::get<int64_t>(attribute.value));
   }
   int64_t in = type.dims[1].size / groups;
   int64_t fan_in = in * kernel * kernel;
   HR_ASSIGN_OR_RETURN(ValueId weight, UniformVariable(builder, Cat(name, "/weight"), type.dtype,
                                                       {channels, in, kernel, kernel}, fan_in));
-  HR_ASSIGN_OR_RETURN(ValueId bias, UniformVariable(builder, Cat(name, "/bias"), type.dtype, {channels}, fan_in));
+  HR_ASSIGN_OR_RETURN(ValueId bias,
+                      UniformVariable(builder, Cat(name, "/bias"), type.dtype, {channels}, fan_in));
   return EmitOne(builder, std::string(name), "Conv", {x, weight, bias}, std::move(attributes));
 }
 

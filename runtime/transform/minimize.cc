@@ -32,8 +32,10 @@ Result<OptimizerDef> FindOptimizer(const NamedNumbers& spec) {
     return sgd;
   }
   if (spec.name == "adam") {
-    return OptimizerDef{"adam", "Adam",
-                        {{"m_variable", "adam_m"}, {"v_variable", "adam_v"}, {"step_variable", "adam_step", true}}};
+    return OptimizerDef{
+        "adam",
+        "Adam",
+        {{"m_variable", "adam_m"}, {"v_variable", "adam_v"}, {"step_variable", "adam_step", true}}};
   }
   return InvalidArgument("there is no optimizer '", spec.name, "'; there are: sgd, adam");
 }
@@ -67,8 +69,8 @@ Result<uint32_t> AddState(GraphBuilder& builder, uint32_t variable, const StateD
 
 }  // namespace
 
-Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss, std::string_view optimizer,
-                                     ValueId learning_rate) {
+Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
+                                     std::string_view optimizer, ValueId learning_rate) {
   HR_ASSIGN_OR_RETURN(NamedNumbers spec, ParseNamedNumbers(optimizer));
   HR_ASSIGN_OR_RETURN(OptimizerDef def, FindOptimizer(spec));
   const ops::OpDef* op = builder.registry().Newest(ops::kTrain, def.op);
@@ -94,17 +96,19 @@ Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss, std::s
       HR_ASSIGN_OR_RETURN(uint32_t index, AddState(builder, variables[i], state));
       attributes.push_back({std::string(state.attribute), static_cast<int64_t>(index)});
     }
-    HR_ASSIGN_OR_RETURN(NodeId node,
-                        builder.AddNode({.domain = std::string(ops::kTrain),
-                                         .op = std::string(def.op),
-                                         .inputs = {learning_rate, gradients[i]},
-                                         .outputs = 0,
-                                         .attributes = std::move(attributes),
-                                         .name = Cat(builder.module().variables[variables[i]].name, "/update")}));
+    HR_ASSIGN_OR_RETURN(
+        NodeId node,
+        builder.AddNode({.domain = std::string(ops::kTrain),
+                         .op = std::string(def.op),
+                         .inputs = {learning_rate, gradients[i]},
+                         .outputs = 0,
+                         .attributes = std::move(attributes),
+                         .name = Cat(builder.module().variables[variables[i]].name, "/update")}));
     updates.push_back(node);
   }
   if (updates.empty()) {
-    return FailedPrecondition("the loss depends on no trainable variable through differentiable operators");
+    return FailedPrecondition(
+        "the loss depends on no trainable variable through differentiable operators");
   }
   return updates;
 }

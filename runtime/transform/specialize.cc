@@ -51,8 +51,11 @@ class Marker {
 class Extractor {
  public:
   Extractor(const graph::Module& from, const Request& request)
-      : from_(from), graph_(from.graphs[request.graph]), request_(request),
-        value_map_(graph_.values.size(), kNone), node_map_(graph_.nodes.size(), kNone) {}
+      : from_(from),
+        graph_(from.graphs[request.graph]),
+        request_(request),
+        value_map_(graph_.values.size(), kNone),
+        node_map_(graph_.nodes.size(), kNone) {}
 
   graph::Module Run() {
     std::vector<bool> fed(graph_.values.size(), false);
@@ -145,8 +148,8 @@ Status CheckFeeds(const graph::Module& module, const Request& request) {
     const graph::ValueType& type = graph.values[feed.value].type;
     auto mismatch = [&](const auto&... why) {
       return InvalidArgument("'", graph::ValueText(graph, feed.value), "' takes ",
-                             graph::TypeText(type, module.symbols), ", got ",
-                             DTypeName(feed.dtype), ShapeText(feed.dims), why...);
+                             graph::TypeText(type, module.symbols), ", got ", DTypeName(feed.dtype),
+                             ShapeText(feed.dims), why...);
     };
     if (feed.dtype != type.dtype) return mismatch();
     if (!type.ranked) continue;
@@ -162,7 +165,8 @@ Status CheckFeeds(const graph::Module& module, const Request& request) {
       }
       size = feed.dims[i];
       if (size < symbol.min || (symbol.max != graph::kUnknownDim && size > symbol.max)) {
-        return mismatch(": dimension '", symbol.name, "' lies in [", symbol.min, ", ", symbol.max, "]");
+        return mismatch(": dimension '", symbol.name, "' lies in [", symbol.min, ", ", symbol.max,
+                        "]");
       }
     }
   }
@@ -205,7 +209,8 @@ size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
 bool FoldShape(graph::Module& module, NodeId id, Allocator& allocator) {
   graph::Graph& graph = module.main();
   const graph::Node& node = graph.nodes[id];
-  if (module.OperatorOf(node).name != "Shape" || !module.OperatorOf(node).domain.empty()) return false;
+  if (module.OperatorOf(node).name != "Shape" || !module.OperatorOf(node).domain.empty())
+    return false;
   auto dims = graph.values[node.inputs[0]].type.FixedDims();
   if (!dims) return false;
   auto rank = static_cast<int64_t>(dims->size());
@@ -290,7 +295,8 @@ void MergeEqualNodes(const ops::OpRegistry& registry, graph::Module& module) {
 Status CheckRequest(const graph::Module& module, const Request& request) {
   const graph::Graph& graph = module.graphs[request.graph];
   for (const Feed& feed : request.feeds) {
-    if (feed.value >= graph.values.size()) return InvalidArgument("there is no value #", feed.value);
+    if (feed.value >= graph.values.size())
+      return InvalidArgument("there is no value #", feed.value);
   }
   for (ValueId fetch : request.fetches) {
     if (fetch >= graph.values.size()) return InvalidArgument("there is no value #", fetch);

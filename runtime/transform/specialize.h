@@ -34,7 +34,8 @@ class ConstantEvaluator {
 Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
                                  const Request& request, ConstantEvaluator* evaluator);
 
-// The nodes, values and constants that the signature "run" of a specialized module needs, renumbered.
+// The nodes, values and constants that the signature "run" of a specialized module needs,
+// renumbered.
 graph::Module RemoveDeadNodes(const graph::Module& module);
 
 }  // namespace hr::transform

@@ -1,5 +1,6 @@
-/* LeNet on Fashion-MNIST: builds the graph, trains it, saves a checkpoint, exports a file to serve, and
- * lets a new process load that file and measure it. Everything goes through the public C API. */
+/* LeNet on Fashion-MNIST: builds the graph, trains it, saves a checkpoint, exports a file to serve,
+ * and lets a new process load that file and measure it. Everything goes through the public C API.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 /* Prints a failure and ends the program. */
 static void check(hr_status* status, const char* doing) {
   if (status == NULL) return;
-  fprintf(stderr, "lenet: %s: %s: %s", doing, hr_code_name(hr_status_code(status)), hr_status_message(status));
+  fprintf(stderr, "lenet: %s: %s: %s", doing, hr_code_name(hr_status_code(status)),
+          hr_status_message(status));
   if (hr_status_node(status)[0] != '\0') fprintf(stderr, " (node '%s')", hr_status_node(status));
   fputc('\n', stderr);
   exit(1);
@@ -58,7 +60,8 @@ static hr_graph* build(hr_env* env) {
   TRY(hr_graph_dense(graph, "fc2", op(graph, "Relu", NULL, x), 10, &x));
   loss = op2(graph, "SoftmaxCrossEntropyLoss", x, labels);
   hr_value best = op(graph, "ArgMax", "axis=1 keepdims=0", x);
-  hr_value correct = op(graph, "ReduceSum", "keepdims=0", op(graph, "Cast", "to=1", op2(graph, "Equal", best, labels)));
+  hr_value correct = op(graph, "ReduceSum", "keepdims=0",
+                        op(graph, "Cast", "to=1", op2(graph, "Equal", best, labels)));
 
   TRY(hr_graph_signature_input(graph, "train", "images", images));
   TRY(hr_graph_signature_input(graph, "train", "labels", labels));
@@ -74,7 +77,8 @@ static hr_graph* build(hr_env* env) {
   return graph;
 }
 
-/* ---- Training and serving --------------------------------------------------------------------- */
+/* ---- Training and serving ---------------------------------------------------------------------
+ */
 
 static hr_env* make_env(const options* o) {
   hr_env_options env_options = {.struct_size = sizeof env_options, .threads = o->threads};
@@ -95,7 +99,9 @@ static int on_step(void* progress, const hr_train_report* report) {
   hr_progress_update(progress, report->step, 64, "loss", report->loss);
   return 1;
 }
-static void on_message(void* progress, const char* message) { hr_progress_message(progress, message); }
+static void on_message(void* progress, const char* message) {
+  hr_progress_message(progress, message);
+}
 
 /* Loads the exported file and measures it on the test images. */
 static int serve(const options* o) {
@@ -119,7 +125,8 @@ static int serve(const options* o) {
 static double serve_elsewhere(const char* program, const options* o, const char* file) {
   char command[8192];
   double accuracy = -1;
-  snprintf(command, sizeof command, "'%s' --serve '%s' --data '%s' --threads %d", program, file, o->data, o->threads);
+  snprintf(command, sizeof command, "'%s' --serve '%s' --data '%s' --threads %d", program, file,
+           o->data, o->threads);
   FILE* pipe = popen(command, "r");
   if (pipe == NULL || fscanf(pipe, "%lf", &accuracy) != 1 || pclose(pipe) != 0) {
     fprintf(stderr, "lenet: serving '%s' in a new process failed\n", file);
@@ -136,9 +143,13 @@ static void write_json(const options* o, double accuracy, double rate, const cha
     perror(o->json);
     exit(1);
   }
-  fprintf(out, "{\"test_accuracy\": %.4f, \"images_per_second\": %.0f, \"peak_rss_bytes\": %lld, \"epochs\": %d, ",
+  fprintf(out,
+          "{\"test_accuracy\": %.4f, \"images_per_second\": %.0f, \"peak_rss_bytes\": %lld, "
+          "\"epochs\": %d, ",
           accuracy, rate, (long long)usage.ru_maxrss * 1024, o->epochs);
-  fprintf(out, "\"files\": {\"model\": \"%s\", \"checkpoints\": \"%s\", \"tensorboard\": \"%s\", \"export\": \"%s\"}}\n",
+  fprintf(out,
+          "\"files\": {\"model\": \"%s\", \"checkpoints\": \"%s\", \"tensorboard\": \"%s\", "
+          "\"export\": \"%s\"}}\n",
           files[0], files[1], files[2], files[3]);
   if (fclose(out) != 0) {
     perror(o->json);
@@ -175,10 +186,12 @@ static int train(const char* program, const options* o) {
 
   hr_model* model;
   hr_session* session;
-  hr_session_options session_options = {.struct_size = sizeof session_options, .seed = (uint64_t)o->seed};
+  hr_session_options session_options = {.struct_size = sizeof session_options,
+                                        .seed = (uint64_t)o->seed};
   TRY(hr_model_load(env, model_file, NULL, &model));
   TRY(hr_session_create(model, &session_options, &session));
-  snprintf(query, sizeof query, "batch=%d&shuffle=1&seed=%d&repeat=%d&prefetch=2", o->batch, o->seed, o->epochs);
+  snprintf(query, sizeof query, "batch=%d&shuffle=1&seed=%d&repeat=%d&prefetch=2", o->batch,
+           o->seed, o->epochs);
   hr_dataset* data = open_data(env, o, "train", query);
   hr_dataset* test = open_data(env, o, "test", "batch=500");
 
@@ -210,7 +223,8 @@ static int train(const char* program, const options* o) {
   const char* served[2] = {"infer", "eval"};
   TRY(hr_session_export(session, export_file, 2, served, NULL));
   double accuracy = serve_elsewhere(program, o, export_file);
-  printf("test accuracy  %.4f after %d epochs, measured by a new process on %s\n", accuracy, o->epochs, export_file);
+  printf("test accuracy  %.4f after %d epochs, measured by a new process on %s\n", accuracy,
+         o->epochs, export_file);
   printf("speed          %.0f images/s\n", report.examples_per_second);
   printf("graph          %s\ncheckpoints    %s\n", model_file, checkpoints);
   printf("tensorboard    tensorboard --logdir %s\n", events);
@@ -226,43 +240,55 @@ static int train(const char* program, const options* o) {
   return 0;
 }
 
-/* ---- Command line ------------------------------------------------------------------------------ */
+/* ---- Command line ------------------------------------------------------------------------------
+ */
 
 static void usage(FILE* out) {
-  fputs("usage: samples/lenet/run [options]\n\n"
-        "Trains LeNet on Fashion-MNIST, saves a checkpoint, exports a file to serve, and measures that\n"
-        "file in a new process. Started again with the same --out it goes on from the checkpoint.\n\n"
-        "  --epochs N     passes over the 60,000 images (2)\n"
-        "  --batch N      images a step (64)\n"
-        "  --threads N    threads that compute (as many as processors)\n"
-        "  --seed N       of initial values and shuffling (1)\n"
-        "  --data DIR     folder with the four IDX files (/usr/share/datasets/fashion-mnist)\n"
-        "  --out DIR      where files go (out/lenet)\n"
-        "  --json FILE    write results there\n"
-        "  --help         this text\n",
-        out);
+  fputs(
+      "usage: samples/lenet/run [options]\n\n"
+      "Trains LeNet on Fashion-MNIST, saves a checkpoint, exports a file to serve, and measures "
+      "that\n"
+      "file in a new process. Started again with the same --out it goes on from the checkpoint.\n\n"
+      "  --epochs N     passes over the 60,000 images (2)\n"
+      "  --batch N      images a step (64)\n"
+      "  --threads N    threads that compute (as many as processors)\n"
+      "  --seed N       of initial values and shuffling (1)\n"
+      "  --data DIR     folder with the four IDX files (/usr/share/datasets/fashion-mnist)\n"
+      "  --out DIR      where files go (out/lenet)\n"
+      "  --json FILE    write results there\n"
+      "  --help         this text\n",
+      out);
 }
 
 static int number(const char* option, const char* text, int least) {
   char* end;
   long value = strtol(text, &end, 10);
   if (*text == '\0' || *end != '\0' || value < least || value > 1000000000) {
-    fprintf(stderr, "lenet: --%s takes a whole number of at least %d, got '%s'\n", option, least, text);
+    fprintf(stderr, "lenet: --%s takes a whole number of at least %d, got '%s'\n", option, least,
+            text);
     exit(2);
   }
   return (int)value;
 }
 
 int main(int argc, char** argv) {
-  options o = {.epochs = 2, .batch = 64, .threads = 0, .seed = 1, .data = "/usr/share/datasets/fashion-mnist",
+  options o = {.epochs = 2,
+               .batch = 64,
+               .threads = 0,
+               .seed = 1,
+               .data = "/usr/share/datasets/fashion-mnist",
                .out = "out/lenet"};
   enum { EPOCHS = 256, BATCH, THREADS, SEED, DATA, OUT, JSON, SERVE, HELP };
-  static const struct option known[] = {
-      {"epochs", required_argument, NULL, EPOCHS}, {"batch", required_argument, NULL, BATCH},
-      {"threads", required_argument, NULL, THREADS}, {"seed", required_argument, NULL, SEED},
-      {"data", required_argument, NULL, DATA}, {"out", required_argument, NULL, OUT},
-      {"json", required_argument, NULL, JSON}, {"serve", required_argument, NULL, SERVE},
-      {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
+  static const struct option known[] = {{"epochs", required_argument, NULL, EPOCHS},
+                                        {"batch", required_argument, NULL, BATCH},
+                                        {"threads", required_argument, NULL, THREADS},
+                                        {"seed", required_argument, NULL, SEED},
+                                        {"data", required_argument, NULL, DATA},
+                                        {"out", required_argument, NULL, OUT},
+                                        {"json", required_argument, NULL, JSON},
+                                        {"serve", required_argument, NULL, SERVE},
+                                        {"help", no_argument, NULL, HELP},
+                                        {NULL, 0, NULL, 0}};
   for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
     switch (c) {
       case EPOCHS: o.epochs = number("epochs", optarg, 1); break;

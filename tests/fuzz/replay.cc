@@ -1,5 +1,5 @@
-// Gives every file of the folders named on the command line to a fuzz target, once, in order: what a
-// fuzzer once found stays found, in builds without a fuzzer too.
+// Gives every file of the folders named on the command line to a fuzz target, once, in order: what
+// a fuzzer once found stays found, in builds without a fuzzer too.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

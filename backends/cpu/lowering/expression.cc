@@ -23,7 +23,8 @@ std::span<const std::pair<std::string_view, double>> AttributeOperands(std::stri
   using Pair = std::pair<std::string_view, double>;
   static constexpr Pair kLeaky[] = {{"alpha", 0.01}};
   static constexpr Pair kOne[] = {{"alpha", 1.0}};
-  static constexpr Pair kSelu[] = {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}};
+  static constexpr Pair kSelu[] = {{"alpha", 1.67326319217681884765625},
+                                   {"gamma", 1.05070102214813232421875}};
   static constexpr Pair kHard[] = {{"alpha", 0.2}, {"beta", 0.5}};
   if (name == "LeakyRelu") return kLeaky;
   if (name == "Elu" || name == "Celu" || name == "ThresholdedRelu") return kOne;
@@ -57,13 +58,15 @@ class Maker {
     if (IsVariadic(op_.name)) return Variadic();
     if (op_.name == "Clip") return Clip();
     if (op_.name == "Gelu") {
-      return Unary(node_.String("approximate", "none") == "tanh" ? ElementOp::kGeluTanh : ElementOp::kGelu);
+      return Unary(node_.String("approximate", "none") == "tanh" ? ElementOp::kGeluTanh
+                                                                 : ElementOp::kGelu);
     }
     if (op_.name == "Mod") {
       return Binary(node_.Int("fmod", 0) != 0 ? ElementOp::kFmod : ElementOp::kMod);
     }
     if (op_.name == "PRelu") return Binary(ElementOp::kLeakyRelu);
-    if (op_.name == "IsInf" && (node_.Int("detect_negative", 1) == 0 || node_.Int("detect_positive", 1) == 0)) {
+    if (op_.name == "IsInf" &&
+        (node_.Int("detect_negative", 1) == 0 || node_.Int("detect_positive", 1) == 0)) {
       return OneSidedInfinity();
     }
     auto op = IsInternal(op_.name) ? std::nullopt : OpNamed(op_.name);
@@ -105,13 +108,16 @@ class Maker {
                                                                   : ElementOp::kGeluGrad);
     }
     auto op = OpNamed(op_.name);
-    if (!op || IsInternal(op_.name) || OperandsOf(*op) != out_.inputs || !op_.name.ends_with("Grad")) {
+    if (!op || IsInternal(op_.name) || OperandsOf(*op) != out_.inputs ||
+        !op_.name.ends_with("Grad")) {
       return std::nullopt;
     }
     return Plain(*op);
   }
   Expression Variadic() {
-    ElementOp op = op_.name == "Min" ? ElementOp::kMin : op_.name == "Max" ? ElementOp::kMax : ElementOp::kAdd;
+    ElementOp op = op_.name == "Min"   ? ElementOp::kMin
+                   : op_.name == "Max" ? ElementOp::kMax
+                                       : ElementOp::kAdd;
     bool mean = op_.name == "Mean";
     int share = mean ? Constant(1.0 / out_.inputs) : -1;
     int value = 0;
@@ -141,7 +147,9 @@ class Maker {
     bool positive = node_.Int("detect_positive", 1) != 0;
     double infinity = std::numeric_limits<double>::infinity();
     // Neither: nothing equals not-a-number.
-    double wanted = positive ? infinity : negative ? -infinity : std::numeric_limits<double>::quiet_NaN();
+    double wanted = positive   ? infinity
+                    : negative ? -infinity
+                               : std::numeric_limits<double>::quiet_NaN();
     Add(ElementOp::kEqual, {0, Constant(wanted)});
     return std::move(out_);
   }
@@ -161,12 +169,15 @@ std::vector<graph::Attribute> Expression::ToAttributes() const {
     code.push_back(static_cast<int64_t>(step.operands.size()));
     code.insert(code.end(), step.operands.begin(), step.operands.end());
   }
-  return {{"compute", static_cast<int64_t>(compute)}, {"constants", constants}, {"steps", std::move(code)}};
+  return {{"compute", static_cast<int64_t>(compute)},
+          {"constants", constants},
+          {"steps", std::move(code)}};
 }
 
 Expression Expression::FromAttributes(const graph::Node& node, int inputs) {
   Expression out{.compute = static_cast<DType>(node.Int("compute", 0)), .inputs = inputs};
-  if (const auto* value = node.Find("constants")) out.constants = std::get<std::vector<double>>(*value);
+  if (const auto* value = node.Find("constants"))
+    out.constants = std::get<std::vector<double>>(*value);
   auto code = node.Ints("steps");
   for (size_t i = 0; i < code.size();) {
     auto count = static_cast<size_t>(code[i + 1]);
@@ -223,7 +234,8 @@ Expression Expression::DropUnusedInputs(std::vector<int>* kept) const {
   out.inputs = static_cast<int>(kept->size());
   for (Step& step : out.steps) {
     for (int& operand : step.operands) {
-      operand = operand < inputs ? place[static_cast<size_t>(operand)] : operand - inputs + out.inputs;
+      operand =
+          operand < inputs ? place[static_cast<size_t>(operand)] : operand - inputs + out.inputs;
     }
   }
   return out;
@@ -235,7 +247,8 @@ std::string Expression::Describe() const {
   return Join(names, "+");
 }
 
-Result<ElementProgram> Expression::Compile(std::span<const DType> input_types, DType output_type) const {
+Result<ElementProgram> Expression::Compile(std::span<const DType> input_types,
+                                           DType output_type) const {
   ElementProgramBuilder builder(compute);
   std::vector<int> values;
   for (DType dtype : input_types) values.push_back(builder.Input(dtype));
@@ -252,9 +265,11 @@ Result<ElementProgram> Expression::Compile(std::span<const DType> input_types, D
 }
 
 bool IsElementwise(const graph::Operator& op) {
-  if (op.domain == kGrad) return OpNamed(op.name).has_value() && op.name.ends_with("Grad") && !IsInternal(op.name);
+  if (op.domain == kGrad)
+    return OpNamed(op.name).has_value() && op.name.ends_with("Grad") && !IsInternal(op.name);
   if (!op.domain.empty()) return false;
-  constexpr std::string_view kNamed[] = {"Cast", "CastLike", "Sum", "Mean", "Clip", "Gelu", "Mod", "PRelu"};
+  constexpr std::string_view kNamed[] = {"Cast", "CastLike", "Sum", "Mean",
+                                         "Clip", "Gelu",     "Mod", "PRelu"};
   if (std::find(std::begin(kNamed), std::end(kNamed), op.name) != std::end(kNamed)) return true;
   return op.name != "Identity" && !IsInternal(op.name) && OpNamed(op.name).has_value();
 }

@@ -9,8 +9,8 @@
 
 namespace hr::cpu {
 
-// One output computed from inputs of any broadcasting shapes. Values are numbered: inputs first, then
-// constants, then steps; the last step is the output.
+// One output computed from inputs of any broadcasting shapes. Values are numbered: inputs first,
+// then constants, then steps; the last step is the output.
 struct Expression {
   struct Step {
     ElementOp op;
@@ -35,8 +35,9 @@ struct Expression {
   Result<ElementProgram> Compile(std::span<const DType> input_types, DType output_type) const;
 };
 
-// What an ONNX or headrace.grad element-wise operator computes; nothing where it is another operator
-// or has a form that must run some other way. `types`: of the inputs, kUndefined for omitted ones.
+// What an ONNX or headrace.grad element-wise operator computes; nothing where it is another
+// operator or has a form that must run some other way. `types`: of the inputs, kUndefined for
+// omitted ones.
 std::optional<Expression> ExpressionOf(const graph::Operator& op, const graph::Node& node,
                                        std::span<const DType> types);
 // Names of the operators that ExpressionOf knows.

@@ -32,8 +32,8 @@ struct Chain {
   NodeId pool = kNone;
   NodeId relu_grad = kNone;
   NodeId pool_grad = kNone;
-  ValueId out = kNone;       // of the last of the forward nodes
-  ValueId out_grad = kNone;  // its gradient
+  ValueId out = kNone;        // of the last of the forward nodes
+  ValueId out_grad = kNone;   // its gradient
   ValueId conv_grad = kNone;  // the gradient of the convolution's own output
 };
 
@@ -53,7 +53,8 @@ class Fuser {
   const Dims InputDims(NodeId conv) const { return region_.DimsOf(region_.node(conv).inputs[0]); }
 
   void FuseAt(NodeId conv) {
-    if (!PrefersBatchBlocked(region_.DTypeOf(region_.node(conv).inputs[0]), InputDims(conv))) return;
+    if (!PrefersBatchBlocked(region_.DTypeOf(region_.node(conv).inputs[0]), InputDims(conv)))
+      return;
     Chain chain = MatchPool(MatchRelu(conv));
     FindConvGradient(&chain);
     Rewrite(chain);
@@ -66,7 +67,8 @@ class Fuser {
     NodeId gradient = kNone;
     bool others = false;
   };
-  Uses UsesOf(ValueId value, std::string_view forward, std::string_view gradient, size_t grad_input) const {
+  Uses UsesOf(ValueId value, std::string_view forward, std::string_view gradient,
+              size_t grad_input) const {
     Uses uses{.others = region_.IsFetched(value)};
     for (NodeId id : region_.Consumers(value)) {
       const graph::Node& node = region_.node(id);
@@ -91,15 +93,17 @@ class Fuser {
     return chain;
   }
 
-  // relu_out may be used by the pool, by the pool's gradient and by Relu's gradient; these must lead
-  // to each other, or the pool stays by itself.
+  // relu_out may be used by the pool, by the pool's gradient and by Relu's gradient; these must
+  // lead to each other, or the pool stays by itself.
   Chain MatchPool(Chain chain) const {
     const ValueId relu_out = chain.out;
     Chain pooled = chain;
     for (NodeId id : region_.Consumers(relu_out)) {
       if (region_.Is(id, kOnnx, "MaxPool")) pooled.pool = id;
-      if (region_.Is(id, kGrad, "MaxPoolGrad") && region_.node(id).inputs[1] == relu_out) pooled.pool_grad = id;
-      if (region_.Is(id, kGrad, "ReluGrad") && region_.node(id).inputs[1] == relu_out) pooled.relu_grad = id;
+      if (region_.Is(id, kGrad, "MaxPoolGrad") && region_.node(id).inputs[1] == relu_out)
+        pooled.pool_grad = id;
+      if (region_.Is(id, kGrad, "ReluGrad") && region_.node(id).inputs[1] == relu_out)
+        pooled.relu_grad = id;
     }
     if (pooled.pool == kNone) return chain;
     size_t known = 1 + (pooled.pool_grad != kNone) + (pooled.relu_grad != kNone);
@@ -113,7 +117,9 @@ class Fuser {
       const graph::Node& grad = region_.node(pooled.pool_grad);
       if (grad.inputs[2] != pooled.out) return chain;
       ValueId back = grad.outputs[0];
-      if (chain.relu != kNone && (region_.OnlyConsumer(back) != pooled.relu_grad || pooled.relu_grad == kNone)) return chain;
+      if (chain.relu != kNone &&
+          (region_.OnlyConsumer(back) != pooled.relu_grad || pooled.relu_grad == kNone))
+        return chain;
       pooled.out_grad = grad.inputs[0];
     } else if (pooled.relu_grad != kNone) {
       return chain;
@@ -160,8 +166,8 @@ class Fuser {
     return out;
   }
 
-  static std::vector<graph::Attribute> With(std::vector<graph::Attribute> attributes, std::string name,
-                                            Dims value) {
+  static std::vector<graph::Attribute> With(std::vector<graph::Attribute> attributes,
+                                            std::string name, Dims value) {
     attributes.push_back({std::move(name), std::move(value)});
     return attributes;
   }
@@ -179,7 +185,8 @@ class Fuser {
       const graph::Node& node = region_.node(id);
       if (region_.Is(id, kGrad, "ConvGradWeight") && node.inputs[1] == x && weight_grads.empty()) {
         weight_grads.push_back(id);
-      } else if (region_.Is(id, kGrad, "ConvGradInput") && node.inputs[1] == w && input_grads.empty()) {
+      } else if (region_.Is(id, kGrad, "ConvGradInput") && node.inputs[1] == w &&
+                 input_grads.empty()) {
         input_grads.push_back(id);
       } else if (bias_grad == kNone && IsBiasGradient(id)) {
         bias_grad = id;
@@ -189,7 +196,8 @@ class Fuser {
     }
     bool fused_tail = chain.relu != kNone || chain.pool != kNone;
     // A gradient that others use as well must exist in memory: then only the forward part is fused.
-    bool backward = chain.conv_grad != kNone && (!fused_tail || (all_matched && !region_.IsFetched(chain.conv_grad)));
+    bool backward = chain.conv_grad != kNone &&
+                    (!fused_tail || (all_matched && !region_.IsFetched(chain.conv_grad)));
     if (fused_tail && chain.conv_grad != kNone && !backward) return;
     ValueId argmax = kNone;
     if (chain.pool != kNone && backward) {
@@ -217,13 +225,14 @@ class Fuser {
     return dims;
   }
 
-  void RewriteWeightGrad(NodeId id, NodeId bias_grad, const Chain& chain, ValueId saved, ValueId x, ValueId w,
-                         const std::vector<graph::Attribute>& attributes) {
+  void RewriteWeightGrad(NodeId id, NodeId bias_grad, const Chain& chain, ValueId saved, ValueId x,
+                         ValueId w, const std::vector<graph::Attribute>& attributes) {
     const graph::Node node = region_.node(id);
     ValueId dbias = bias_grad == kNone ? kNone : region_.node(bias_grad).outputs[0];
-    ReplaceAll({id, bias_grad},
-               region_.AddNode("ConvGradWeight", {chain.out_grad, saved, x}, {node.outputs[0], dbias},
-                               With(attributes, "shape", region_.DimsOf(w)), node.name));
+    ReplaceAll(
+        {id, bias_grad},
+        region_.AddNode("ConvGradWeight", {chain.out_grad, saved, x}, {node.outputs[0], dbias},
+                        With(attributes, "shape", region_.DimsOf(w)), node.name));
   }
 
   void ReplaceAll(std::initializer_list<NodeId> nodes, NodeId by) {
@@ -236,7 +245,8 @@ class Fuser {
   bool IsBiasGradient(NodeId id) const {
     if (!region_.Is(id, kOnnx, "ReduceSum")) return false;
     const graph::Node& node = region_.node(id);
-    if (node.Int("keepdims", 1) != 0 || node.inputs.size() != 2 || node.inputs[1] == kNone) return false;
+    if (node.Int("keepdims", 1) != 0 || node.inputs.size() != 2 || node.inputs[1] == kNone)
+      return false;
     uint32_t constant = region_.value(node.inputs[1]).constant;
     if (constant == kNone) return false;
     auto axes = region_.module.constants[constant].span<int64_t>();
@@ -244,7 +254,8 @@ class Fuser {
     if (axes.size() != rank - 1) return false;
     for (size_t axis = 0; axis < rank; ++axis) {
       bool listed = std::any_of(axes.begin(), axes.end(), [&](int64_t a) {
-        return a == static_cast<int64_t>(axis) || a + static_cast<int64_t>(rank) == static_cast<int64_t>(axis);
+        return a == static_cast<int64_t>(axis) ||
+               a + static_cast<int64_t>(rank) == static_cast<int64_t>(axis);
       });
       if (listed == (axis == 1)) return false;
     }

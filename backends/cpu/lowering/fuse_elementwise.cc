@@ -32,7 +32,8 @@ class Fuser {
     if (!order.ok()) return;
     for (NodeId id : *order) chains_[id] = ChainEndingAt(id);
     for (NodeId id : *order) {
-      if (chains_[id] && !absorbed_.contains(id) && chains_[id]->nodes.size() > 1) Rewrite(id, *chains_[id]);
+      if (chains_[id] && !absorbed_.contains(id) && chains_[id]->nodes.size() > 1)
+        Rewrite(id, *chains_[id]);
     }
     region_.Sweep();
   }
@@ -40,9 +41,11 @@ class Fuser {
  private:
   std::optional<Chain> ChainEndingAt(NodeId id) {
     const graph::Node& node = region_.node(id);
-    if (node.outputs.size() != 1 || node.outputs[0] == kNone || !node.controls.empty()) return std::nullopt;
+    if (node.outputs.size() != 1 || node.outputs[0] == kNone || !node.controls.empty())
+      return std::nullopt;
     std::vector<DType> types;
-    for (ValueId input : node.inputs) types.push_back(input == kNone ? DType::kUndefined : region_.DTypeOf(input));
+    for (ValueId input : node.inputs)
+      types.push_back(input == kNone ? DType::kUndefined : region_.DTypeOf(input));
     auto expression = ExpressionOf(region_.module.OperatorOf(node), node, types);
     if (!expression) return std::nullopt;
     Chain chain{std::move(*expression), node.inputs, {id}};
@@ -58,10 +61,12 @@ class Fuser {
   bool Absorb(Chain& chain, size_t i, ValueId out) {
     ValueId input = chain.inputs[i];
     NodeId producer = region_.Producer(input);
-    if (producer == kNone || !chains_[producer] || region_.OnlyConsumer(input) == kNone) return false;
+    if (producer == kNone || !chains_[producer] || region_.OnlyConsumer(input) == kNone)
+      return false;
     const Chain& inner = *chains_[producer];
     // What runs in between is kept in the type of the chain and in the shape of its output.
-    bool same = region_.DTypeOf(input) == chain.expression.compute && inner.expression.compute == chain.expression.compute &&
+    bool same = region_.DTypeOf(input) == chain.expression.compute &&
+                inner.expression.compute == chain.expression.compute &&
                 region_.DimsOf(input) == region_.DimsOf(out);
     if (!same || !IsFloating(chain.expression.compute)) return false;
     if (chain.expression.steps.size() + inner.expression.steps.size() > kMaxSteps) return false;
@@ -84,7 +89,8 @@ class Fuser {
 
   void Rewrite(NodeId id, const Chain& chain) {
     const graph::Node node = region_.node(id);
-    NodeId fused = region_.AddNode("Elementwise", chain.inputs, node.outputs, chain.expression.ToAttributes(), node.name);
+    NodeId fused = region_.AddNode("Elementwise", chain.inputs, node.outputs,
+                                   chain.expression.ToAttributes(), node.name);
     for (NodeId member : chain.nodes) region_.Replace(member, fused);
   }
 

@@ -16,15 +16,18 @@ Activation ActivationOf(const Region& region, NodeId node) {
 // A product of two matrices, then Add of a row, as the Gemm that it is.
 NodeId JoinBias(Region& region, NodeId id) {
   const graph::Node product = region.node(id);
-  bool matrices = region.DimsOf(product.inputs[0]).size() == 2 && region.DimsOf(product.inputs[1]).size() == 2;
+  bool matrices =
+      region.DimsOf(product.inputs[0]).size() == 2 && region.DimsOf(product.inputs[1]).size() == 2;
   NodeId add = region.OnlyConsumer(product.outputs[0]);
   if (!matrices || !region.Is(add, "", "Add")) return kNone;
   const graph::Node sum = region.node(add);
   ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
   Dims dims = region.DimsOf(bias);
   int64_t columns = region.DimsOf(product.outputs[0])[1];
-  if (ElementCount(dims) != columns || dims.empty() || dims.back() != columns || dims.size() > 2) return kNone;
-  NodeId gemm = region.AddNode("Gemm", {product.inputs[0], product.inputs[1], bias}, sum.outputs, {}, product.name);
+  if (ElementCount(dims) != columns || dims.empty() || dims.back() != columns || dims.size() > 2)
+    return kNone;
+  NodeId gemm = region.AddNode("Gemm", {product.inputs[0], product.inputs[1], bias}, sum.outputs,
+                               {}, product.name);
   region.Replace(id, gemm);
   region.Replace(add, gemm);
   return gemm;
@@ -38,7 +41,8 @@ void JoinActivation(Region& region, NodeId id) {
   if (activation == Activation::kNone) return;
   std::vector<graph::Attribute> attributes = gemm.attributes;
   attributes.push_back({"activation", static_cast<int64_t>(activation)});
-  NodeId fused = region.AddNode("Gemm", gemm.inputs, region.node(next).outputs, std::move(attributes), gemm.name);
+  NodeId fused = region.AddNode("Gemm", gemm.inputs, region.node(next).outputs,
+                                std::move(attributes), gemm.name);
   region.Replace(id, fused);
   region.Replace(next, fused);
 }
@@ -48,7 +52,9 @@ void JoinActivation(Region& region, NodeId id) {
 void FuseMatrixProducts(Region& region) {
   size_t count = region.node_count();
   for (NodeId id = 0; id < count; ++id) {
-    NodeId gemm = region.Is(id, "", "Gemm") ? id : region.Is(id, "", "MatMul") ? JoinBias(region, id) : kNone;
+    NodeId gemm = region.Is(id, "", "Gemm")     ? id
+                  : region.Is(id, "", "MatMul") ? JoinBias(region, id)
+                                                : kNone;
     if (gemm != kNone) JoinActivation(region, gemm);
   }
   region.Sweep();

@@ -23,7 +23,8 @@ struct Key {
 
 class Joiner {
  public:
-  Joiner(Region& region, const ops::OpRegistry& operators) : region_(region), operators_(operators) {}
+  Joiner(Region& region, const ops::OpRegistry& operators)
+      : region_(region), operators_(operators) {}
 
   void Run() {
     std::map<Key, std::vector<NodeId>> groups;
@@ -39,11 +40,13 @@ class Joiner {
     return region_.Is(id, ops::kTrain, "SGD") || region_.Is(id, ops::kTrain, "Adam");
   }
 
-  // Whoever waits for one step might also be waited for by another: joining them could make a cycle.
+  // Whoever waits for one step might also be waited for by another: joining them could make a
+  // cycle.
   bool HasFollowers(NodeId id) const {
-    return std::any_of(region_.graph().nodes.begin(), region_.graph().nodes.end(), [&](const graph::Node& node) {
-      return std::find(node.controls.begin(), node.controls.end(), id) != node.controls.end();
-    });
+    return std::any_of(
+        region_.graph().nodes.begin(), region_.graph().nodes.end(), [&](const graph::Node& node) {
+          return std::find(node.controls.begin(), node.controls.end(), id) != node.controls.end();
+        });
   }
 
   std::vector<graph::Attribute> Settings(const graph::Node& node) const {
@@ -60,7 +63,8 @@ class Joiner {
     for (const graph::Attribute& attribute : Settings(node)) {
       settings += Cat(attribute.name, "=");
       if (const auto* number = std::get_if<double>(&attribute.value)) settings += Cat(*number, " ");
-      if (const auto* number = std::get_if<int64_t>(&attribute.value)) settings += Cat(*number, " ");
+      if (const auto* number = std::get_if<int64_t>(&attribute.value))
+        settings += Cat(*number, " ");
     }
     return {node.op, node.inputs[0], region_.DTypeOf(node.inputs[1]), std::move(settings)};
   }
@@ -91,6 +95,8 @@ class Joiner {
 
 }  // namespace
 
-void FuseUpdates(Region& region, const ops::OpRegistry& operators) { Joiner(region, operators).Run(); }
+void FuseUpdates(Region& region, const ops::OpRegistry& operators) {
+  Joiner(region, operators).Run();
+}
 
 }  // namespace hr::cpu

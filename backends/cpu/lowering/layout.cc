@@ -23,7 +23,8 @@ class Assigner {
     for (NodeId id : *order) Decide(id);
     for (NodeId id : *order) Convert(id);
     for (graph::Port& port : region_.module.signatures[0].outputs) {
-      if (region_.LayoutOf(port.value) != Layout::kPlain) port.value = Converted(port.value, Layout::kPlain);
+      if (region_.LayoutOf(port.value) != Layout::kPlain)
+        port.value = Converted(port.value, Layout::kPlain);
     }
   }
 
@@ -49,12 +50,14 @@ class Assigner {
     const graph::Node& node = region_.node(id);
     const graph::Operator& op = region_.module.OperatorOf(node);
     const KernelEntry* entry = FindKernel(op.domain, op.name);
-    if (entry == nullptr || !entry->batch_blocked || IsWindowNode(id) || node.outputs.empty()) return false;
+    if (entry == nullptr || !entry->batch_blocked || IsWindowNode(id) || node.outputs.empty())
+      return false;
     if (node.outputs[0] == kNone) return false;
     Dims shape = region_.DimsOf(node.outputs[0]);
     DType dtype = region_.DTypeOf(node.outputs[0]);
     // Lanes beyond the batch must stay zero, which only few operators would leave as they are.
-    if (shape.empty() || shape[0] % (64 / static_cast<int64_t>(DTypeSize(dtype))) != 0) return false;
+    if (shape.empty() || shape[0] % (64 / static_cast<int64_t>(DTypeSize(dtype))) != 0)
+      return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return input != kNone && region_.DimsOf(input) == shape && region_.DTypeOf(input) == dtype;
     });
@@ -65,8 +68,8 @@ class Assigner {
     const graph::Node& node = region_.node(id);
     if (IsWindowNode(id)) {
       const graph::Operator& op = region_.module.OperatorOf(node);
-      blocked_[id] = op.domain == kCpuDomain ||
-                     PrefersBatchBlocked(region_.DTypeOf(node.inputs[0]), region_.DimsOf(node.inputs[0]));
+      blocked_[id] = op.domain == kCpuDomain || PrefersBatchBlocked(region_.DTypeOf(node.inputs[0]),
+                                                                    region_.DimsOf(node.inputs[0]));
       if (blocked_[id] && IsImageOutput(op.name)) SetOutputs(node);
       return;
     }
@@ -108,8 +111,8 @@ class Assigner {
     std::string name = region_.value(value).name;
     ValueId out = region_.AddValue(region_.DTypeOf(value), region_.DimsOf(value), name + "/layout");
     region_.SetLayout(out, layout);
-    region_.AddNode(layout == Layout::kPlain ? "FromBatchBlocked" : "ToBatchBlocked", {value}, {out}, {},
-                    name + "/layout");
+    region_.AddNode(layout == Layout::kPlain ? "FromBatchBlocked" : "ToBatchBlocked", {value},
+                    {out}, {}, name + "/layout");
     converted_[value] = out;
     return out;
   }

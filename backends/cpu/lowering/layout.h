@@ -5,8 +5,8 @@
 
 namespace hr::cpu {
 
-// cpu.Conv and its gradients, pools, and element-wise operators between them run batch-blocked where
-// the batch is large enough; cpu.ToBatchBlocked and cpu.FromBatchBlocked convert.
+// cpu.Conv and its gradients, pools, and element-wise operators between them run batch-blocked
+// where the batch is large enough; cpu.ToBatchBlocked and cpu.FromBatchBlocked convert.
 void AssignLayouts(Region& region);
 
 }  // namespace hr::cpu

@@ -29,7 +29,8 @@ std::unique_ptr<engine::Kernel> MakeCopy(size_t bytes) {
 size_t ValueBytes(const Region& region, ValueId value) {
   const Dims dims = region.DimsOf(value);
   size_t element = DTypeSize(region.DTypeOf(value));
-  if (region.LayoutOf(value) == Layout::kPlain) return static_cast<size_t>(ElementCount(dims)) * element;
+  if (region.LayoutOf(value) == Layout::kPlain)
+    return static_cast<size_t>(ElementCount(dims)) * element;
   int64_t block = 64 / static_cast<int64_t>(element);
   int64_t per_image = ElementCount(std::span(dims).subspan(1));
   return static_cast<size_t>((dims[0] + block - 1) / block * block * per_image) * element;
@@ -46,7 +47,8 @@ class ProgramMaker {
     FindOverwrittenReads(order);
     AssignOutputs();
     for (NodeId id : order) {
-      HR_RETURN_IF_ERROR(AddNode(id).WithNode(graph::NodeText(region_.module, region_.graph(), id)));
+      HR_RETURN_IF_ERROR(
+          AddNode(id).WithNode(graph::NodeText(region_.module, region_.graph(), id)));
     }
     CopyOutputs();
     HR_ASSIGN_OR_RETURN(auto program, builder_.Build(*options_.allocator, slot_count_));
@@ -59,8 +61,10 @@ class ProgramMaker {
     const graph::Signature& run = module.signatures[0];
     uint32_t slot = 0;
     for (const graph::Port& port : run.inputs) buffers_[port.value] = builder_.AddSlot(slot++);
-    for (size_t i = 0; i < module.constants.size(); ++i) constants_.push_back(builder_.AddSlot(slot++));
-    for (size_t i = 0; i < module.variables.size(); ++i) variables_.push_back(builder_.AddSlot(slot++));
+    for (size_t i = 0; i < module.constants.size(); ++i)
+      constants_.push_back(builder_.AddSlot(slot++));
+    for (size_t i = 0; i < module.variables.size(); ++i)
+      variables_.push_back(builder_.AddSlot(slot++));
     first_output_slot_ = slot;
     slot_count_ = slot + static_cast<uint32_t>(run.outputs.size());
     for (ValueId id = 0; id < region_.graph().values.size(); ++id) {
@@ -96,12 +100,13 @@ class ProgramMaker {
       if (!IsRead(region_.node(id))) continue;
       auto variable = static_cast<uint32_t>(region_.node(id).Int("variable", 0));
       bool written_later = last_write[variable] > place[id];
-      copied_reads_[id] =
-          written_later && LastUse(region_.node(id).outputs[0], place) > FirstWriteAfter(order, place[id], variable);
+      copied_reads_[id] = written_later && LastUse(region_.node(id).outputs[0], place) >
+                                               FirstWriteAfter(order, place[id], variable);
     }
   }
 
-  uint32_t FirstWriteAfter(const std::vector<NodeId>& order, uint32_t place, uint32_t variable) const {
+  uint32_t FirstWriteAfter(const std::vector<NodeId>& order, uint32_t place,
+                           uint32_t variable) const {
     for (uint32_t i = place; i < order.size(); ++i) {
       auto written = WrittenVariables(*options_.operators, region_.module, region_.node(order[i]));
       if (std::find(written.begin(), written.end(), variable) != written.end()) return i + 1;
@@ -153,19 +158,20 @@ class ProgramMaker {
 
   BufferIndex BufferOf(ValueId value) {
     if (value == kNone) return kNoBuffer;
-    if (buffers_[value] == kNoBuffer) buffers_[value] = builder_.AddArena(ValueBytes(region_, value));
+    if (buffers_[value] == kNoBuffer)
+      buffers_[value] = builder_.AddArena(ValueBytes(region_, value));
     return buffers_[value];
   }
 
   OperandInfo Info(ValueId id) const {
     if (id == kNone) return {};
     const graph::Value& value = region_.value(id);
-    return {.present = true,
-            .dtype = value.type.dtype,
-            .dims = region_.DimsOf(id),
-            .layout = region_.LayoutOf(id),
-            .constant = value.constant == kNone ? nullptr
-                                                : &region_.module.constants[value.constant]};
+    return {
+        .present = true,
+        .dtype = value.type.dtype,
+        .dims = region_.DimsOf(id),
+        .layout = region_.LayoutOf(id),
+        .constant = value.constant == kNone ? nullptr : &region_.module.constants[value.constant]};
   }
 
   Status AddRead(NodeId id, const graph::Node& node) {
@@ -197,8 +203,8 @@ class ProgramMaker {
       }
       return {};
     }
-    KernelRequest request{.module = region_.module, .op = op, .node = node,
-                          .threads = options_.threads};
+    KernelRequest request{
+        .module = region_.module, .op = op, .node = node, .threads = options_.threads};
     engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id)};
     const ops::OpDef* def = options_.operators->Find(op.domain, op.name, op.version);
     uint32_t type_only = def == nullptr ? 0 : def->type_only_inputs;
@@ -222,9 +228,9 @@ class ProgramMaker {
       step.operands.push_back({v == kNone ? kNoBuffer : variables_[v], Access::kReadWrite});
     }
     HR_ASSIGN_OR_RETURN(LoweredKernel lowered, entry->make(request));
-    step.operands.push_back({lowered.scratch_bytes == 0 ? kNoBuffer
-                                                        : builder_.AddArena(lowered.scratch_bytes),
-                             Access::kWrite});
+    step.operands.push_back(
+        {lowered.scratch_bytes == 0 ? kNoBuffer : builder_.AddArena(lowered.scratch_bytes),
+         Access::kWrite});
     step.kernel = std::move(lowered.kernel);
     for (auto [out, in] : lowered.in_place) {
       step.in_place.push_back({static_cast<uint32_t>(request.output_index(out)), in});

@@ -22,10 +22,11 @@ std::vector<uint32_t> WrittenVariables(const ops::OpRegistry& operators,
 }
 
 Result<std::vector<NodeId>> Schedule(const ops::OpRegistry& operators,
-                                            const graph::Module& module) {
+                                     const graph::Module& module) {
   const graph::Graph& graph = module.main();
   HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph::TopologicalOrder(graph));
-  // A node is late where it writes or follows a write; late nodes keep their order among themselves.
+  // A node is late where it writes or follows a write; late nodes keep their order among
+  // themselves.
   std::vector<bool> late(graph.nodes.size(), false);
   for (NodeId id : order) {
     const graph::Node& node = graph.nodes[id];

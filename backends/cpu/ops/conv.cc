@@ -63,9 +63,10 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   out.scratch_bytes = ConvBackwardWeightsScratchBytes<T>(shape, fusion, slices);
   out.kernel = MakeKernel(Describe("conv_grad_weight", fusion),
                           [=](void* const* p, const RunContext& context) -> Status {
-                            ConvBackwardWeights<T>(context.threads, shape, fusion,
-                                                   GradientFrom<T>(p, fusion), static_cast<const T*>(p[2]),
-                                                   static_cast<T*>(p[3]), static_cast<T*>(p[4]), slices, p[5]);
+                            ConvBackwardWeights<T>(
+                                context.threads, shape, fusion, GradientFrom<T>(p, fusion),
+                                static_cast<const T*>(p[2]), static_cast<T*>(p[3]),
+                                static_cast<T*>(p[4]), slices, p[5]);
                             return {};
                           });
   return out;
@@ -82,8 +83,9 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   out.scratch_bytes = ConvBackwardDataScratchBytes<T>(shape, fusion, slices);
   out.kernel = MakeKernel(Describe("conv_grad_input", fusion),
                           [=](void* const* p, const RunContext& context) -> Status {
-                            ConvBackwardData<T>(context.threads, shape, fusion, GradientFrom<T>(p, fusion),
-                                                static_cast<const T*>(p[2]), static_cast<T*>(p[3]), slices, p[4]);
+                            ConvBackwardData<T>(
+                                context.threads, shape, fusion, GradientFrom<T>(p, fusion),
+                                static_cast<const T*>(p[2]), static_cast<T*>(p[3]), slices, p[4]);
                             return {};
                           });
   return out;
@@ -102,8 +104,9 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
   out.kernel = MakeKernel("conv", [=](void* const* p, const RunContext& context) -> Status {
     const T* bias = has_bias ? static_cast<const T*>(p[2]) : nullptr;
-    ConvPlainForward<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), bias,
-                        activation, static_cast<T*>(p[inputs]), slices, p[inputs + 1]);
+    ConvPlainForward<T>(context.threads, shape, static_cast<const T*>(p[0]),
+                        static_cast<const T*>(p[1]), bias, activation, static_cast<T*>(p[inputs]),
+                        slices, p[inputs + 1]);
     return {};
   });
   return out;
@@ -117,11 +120,12 @@ Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel = MakeKernel("conv_grad_input", [=](void* const* p, const RunContext& context) -> Status {
-    ConvPlainBackwardData<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
-                             static_cast<T*>(p[3]), slices, p[4]);
-    return {};
-  });
+  out.kernel =
+      MakeKernel("conv_grad_input", [=](void* const* p, const RunContext& context) -> Status {
+        ConvPlainBackwardData<T>(context.threads, shape, static_cast<const T*>(p[0]),
+                                 static_cast<const T*>(p[1]), static_cast<T*>(p[3]), slices, p[4]);
+        return {};
+      });
   return out;
 }
 
@@ -133,11 +137,13 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel = MakeKernel("conv_grad_weight", [=](void* const* p, const RunContext& context) -> Status {
-    ConvPlainBackwardWeights<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
-                                static_cast<T*>(p[3]), nullptr, slices, p[4]);
-    return {};
-  });
+  out.kernel =
+      MakeKernel("conv_grad_weight", [=](void* const* p, const RunContext& context) -> Status {
+        ConvPlainBackwardWeights<T>(context.threads, shape, static_cast<const T*>(p[0]),
+                                    static_cast<const T*>(p[1]), static_cast<T*>(p[3]), nullptr,
+                                    slices, p[4]);
+        return {};
+      });
   return out;
 }
 

@@ -37,16 +37,17 @@ Result<LoweredKernel> MakeProgram(const KernelRequest& request, Expression expre
   }
   size_t inputs = request.inputs.size();
   int slices = request.threads;
-  out.kernel = MakeKernel(
-      Cat("elementwise ", expression.Describe()),
-      [program = std::move(program), layout = std::move(layout), kept, inputs, slices](
-          void* const* p, const RunContext& context) -> Status {
-        const void* in[ElementProgram::kMaxInputs];
-        for (size_t i = 0; i < kept.size(); ++i) in[i] = p[kept[i]];
-        void* result = p[inputs];
-        RunElementProgram(context.threads, program, layout, std::span(in, kept.size()), std::span(&result, 1), slices);
-        return {};
-      });
+  out.kernel =
+      MakeKernel(Cat("elementwise ", expression.Describe()),
+                 [program = std::move(program), layout = std::move(layout), kept, inputs, slices](
+                     void* const* p, const RunContext& context) -> Status {
+                   const void* in[ElementProgram::kMaxInputs];
+                   for (size_t i = 0; i < kept.size(); ++i) in[i] = p[kept[i]];
+                   void* result = p[inputs];
+                   RunElementProgram(context.threads, program, layout, std::span(in, kept.size()),
+                                     std::span(&result, 1), slices);
+                   return {};
+                 });
   return out;
 }
 
@@ -61,7 +62,8 @@ Result<LoweredKernel> MakeOne(const KernelRequest& request) {
 }
 
 Result<LoweredKernel> MakeChain(const KernelRequest& request) {
-  return MakeProgram(request, Expression::FromAttributes(request.node, static_cast<int>(request.inputs.size())));
+  return MakeProgram(
+      request, Expression::FromAttributes(request.node, static_cast<int>(request.inputs.size())));
 }
 
 // clang-format off

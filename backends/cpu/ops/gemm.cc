@@ -47,7 +47,8 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   LoweredKernel out;
   out.scratch_bytes = GemmScratchBytes<T>(shape, slices);
   out.kernel = MakeKernel(
-      Cat("gemm", ActivationName(activation)), [=](void* const* p, const RunContext& context) -> Status {
+      Cat("gemm", ActivationName(activation)),
+      [=](void* const* p, const RunContext& context) -> Status {
         auto* c = static_cast<T*>(p[inputs]);
         GemmEpilogue<T> end{.alpha = alpha, .activation = activation};
         if (epilogue) {
@@ -61,8 +62,8 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
           }
           end.beta = beta;
         }
-        Gemm<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), c, end,
-                slices, p[inputs + 1]);
+        Gemm<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), c,
+                end, slices, p[inputs + 1]);
         return {};
       });
   return out;
@@ -75,7 +76,8 @@ struct BatchAxes {
 
 Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
   auto outer = [](const Dims& dims) {
-    return Dims(dims.begin(), dims.end() - static_cast<ptrdiff_t>(std::min<size_t>(2, dims.size())));
+    return Dims(dims.begin(),
+                dims.end() - static_cast<ptrdiff_t>(std::min<size_t>(2, dims.size())));
   };
   Dims outer_a = outer(a);
   Dims outer_b = outer(b);
@@ -83,7 +85,8 @@ Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
   HR_ASSIGN_OR_RETURN(out.dims, BroadcastDims(outer_a, outer_b));
   auto strides = [&](const Dims& dims, const Dims& whole) {
     Dims result(out.dims.size(), 0);
-    int64_t stride = whole.size() >= 2 ? whole[whole.size() - 1] * whole[whole.size() - 2] : ElementCount(whole);
+    int64_t stride =
+        whole.size() >= 2 ? whole[whole.size() - 1] * whole[whole.size() - 2] : ElementCount(whole);
     for (size_t i = 0; i < dims.size(); ++i) {
       size_t from = dims.size() - 1 - i;
       if (dims[from] != 1) result[result.size() - 1 - i] = stride;
@@ -127,10 +130,12 @@ Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
 }
 
 Result<LoweredKernel> MakeGemm(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MakeGemmOf<T>(request); });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return MakeGemmOf<T>(request); });
 }
 Result<LoweredKernel> MakeMatMul(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MakeMatMulOf<T>(request); });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return MakeMatMulOf<T>(request); });
 }
 
 constexpr KernelEntry kKernels[] = {

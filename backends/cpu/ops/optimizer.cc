@@ -13,20 +13,26 @@ double LearningRate(const void* data, DType dtype) {
 }
 
 SgdOptions SettingsOf(const graph::Node& node, SgdOptions) {
-  return {.momentum = node.Float("momentum", 0), .dampening = node.Float("dampening", 0),
-          .weight_decay = node.Float("weight_decay", 0), .nesterov = node.Int("nesterov", 0) != 0};
+  return {.momentum = node.Float("momentum", 0),
+          .dampening = node.Float("dampening", 0),
+          .weight_decay = node.Float("weight_decay", 0),
+          .nesterov = node.Int("nesterov", 0) != 0};
 }
 AdamOptions SettingsOf(const graph::Node& node, AdamOptions) {
-  return {.beta1 = node.Float("beta1", 0.9), .beta2 = node.Float("beta2", 0.999),
-          .epsilon = node.Float("epsilon", 1e-8), .weight_decay = node.Float("weight_decay", 0),
+  return {.beta1 = node.Float("beta1", 0.9),
+          .beta2 = node.Float("beta2", 0.999),
+          .epsilon = node.Float("epsilon", 1e-8),
+          .weight_decay = node.Float("weight_decay", 0),
           .decoupled = node.Int("decoupled", 0) != 0};
 }
 AdaGradOptions SettingsOf(const graph::Node& node, AdaGradOptions) {
   return {.epsilon = node.Float("epsilon", 1e-10), .weight_decay = node.Float("weight_decay", 0)};
 }
 RmsPropOptions SettingsOf(const graph::Node& node, RmsPropOptions) {
-  return {.alpha = node.Float("alpha", 0.99), .momentum = node.Float("momentum", 0),
-          .epsilon = node.Float("epsilon", 1e-8), .weight_decay = node.Float("weight_decay", 0)};
+  return {.alpha = node.Float("alpha", 0.99),
+          .momentum = node.Float("momentum", 0),
+          .epsilon = node.Float("epsilon", 1e-8),
+          .weight_decay = node.Float("weight_decay", 0)};
 }
 
 // Inputs: the learning rate and a gradient a step. Variables: `width` a step, the parameter, its
@@ -69,9 +75,12 @@ void UpdateCounted(const RunContext& context, const Operands& operands, void* co
 template <typename T, typename Options>
 Result<LoweredKernel> MakeUpdate(const KernelRequest& request, size_t width) {
   constexpr bool kCounted = std::is_same_v<Options, AdamOptions>;
-  Operands operands{.steps = request.inputs.size() - 1, .width = width,
-                    .first_variable = request.variable_index(0), .scratch = request.scratch_index(),
-                    .counted = kCounted, .rate = request.input(0).dtype};
+  Operands operands{.steps = request.inputs.size() - 1,
+                    .width = width,
+                    .first_variable = request.variable_index(0),
+                    .scratch = request.scratch_index(),
+                    .counted = kCounted,
+                    .rate = request.input(0).dtype};
   for (size_t i = 0; i < operands.steps; ++i) {
     operands.counts.push_back(request.variables[i * width].elements());
   }
@@ -79,21 +88,22 @@ Result<LoweredKernel> MakeUpdate(const KernelRequest& request, size_t width) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = operands.steps * sizeof(OptimizerTensor<T>);
-  out.kernel = MakeKernel(
-      Cat(request.op.name, " of ", operands.steps, operands.steps == 1 ? " variable" : " variables"),
-      [operands = std::move(operands), settings, slices](void* const* p, const RunContext& context) -> Status {
-        auto* tensors = static_cast<OptimizerTensor<T>*>(p[operands.scratch]);
-        Fill(operands, p, tensors);
-        std::span<const OptimizerTensor<T>> all(tensors, operands.steps);
-        Options options = settings;
-        options.learning_rate = LearningRate(p[0], operands.rate);
-        if constexpr (kCounted) {
-          UpdateCounted<T>(context, operands, p, all, options, slices);
-        } else {
-          UpdateParameters<T>(context.threads, all, options, slices);
-        }
-        return {};
-      });
+  out.kernel = MakeKernel(Cat(request.op.name, " of ", operands.steps,
+                              operands.steps == 1 ? " variable" : " variables"),
+                          [operands = std::move(operands), settings, slices](
+                              void* const* p, const RunContext& context) -> Status {
+                            auto* tensors = static_cast<OptimizerTensor<T>*>(p[operands.scratch]);
+                            Fill(operands, p, tensors);
+                            std::span<const OptimizerTensor<T>> all(tensors, operands.steps);
+                            Options options = settings;
+                            options.learning_rate = LearningRate(p[0], operands.rate);
+                            if constexpr (kCounted) {
+                              UpdateCounted<T>(context, operands, p, all, options, slices);
+                            } else {
+                              UpdateParameters<T>(context.threads, all, options, slices);
+                            }
+                            return {};
+                          });
   return out;
 }
 
@@ -101,7 +111,8 @@ template <typename Options, size_t kWidth>
 Result<LoweredKernel> Make(const KernelRequest& request) {
   DType rate = request.input(0).dtype;
   if (rate != DType::kFloat32 && rate != DType::kFloat64) {
-    return Unimplemented(request.op.name, " takes a learning rate of float32 or float64 here, got ", DTypeName(rate));
+    return Unimplemented(request.op.name, " takes a learning rate of float32 or float64 here, got ",
+                         DTypeName(rate));
   }
   return ForFloating(request, request.input(1).dtype,
                      [&]<typename T>() { return MakeUpdate<T, Options>(request, kWidth); });

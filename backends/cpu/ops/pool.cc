@@ -12,7 +12,9 @@ bool IsBlocked(const KernelRequest& request) {
   return request.input(0).layout == Layout::kBatchBlocked;
 }
 
-size_t Aligned(size_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
+size_t Aligned(size_t bytes) {
+  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
 
 // The window of a global pool is the whole image.
 Result<PoolShape> ShapeOf(const KernelRequest& request, const Dims& x) {
@@ -69,25 +71,25 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = map_at + static_cast<size_t>(outputs) * (blocked ? 1 : sizeof(int64_t));
-  out.kernel = MakeKernel(
-      blocked ? "max_pool_grad_batch_blocked" : "max_pool_grad",
-      [=](void* const* p, const RunContext& context) -> Status {
-        const auto* dy = static_cast<const T*>(p[0]);
-        const auto* x = static_cast<const T*>(p[1]);
-        auto* dx = static_cast<T*>(p[3]);
-        auto* y = static_cast<T*>(p[4]);
-        auto* map = static_cast<std::byte*>(p[4]) + map_at;
-        if (blocked) {
-          auto* argmax = reinterpret_cast<uint8_t*>(map);
-          MaxPool<T>(context.threads, shape, x, y, argmax, slices);
-          MaxPoolBackward<T>(context.threads, shape, dy, argmax, dx, slices);
-        } else {
-          auto* argmax = reinterpret_cast<int64_t*>(map);
-          MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
-          MaxPoolPlainBackward<T>(context.threads, shape, dy, argmax, dx, slices);
-        }
-        return {};
-      });
+  out.kernel =
+      MakeKernel(blocked ? "max_pool_grad_batch_blocked" : "max_pool_grad",
+                 [=](void* const* p, const RunContext& context) -> Status {
+                   const auto* dy = static_cast<const T*>(p[0]);
+                   const auto* x = static_cast<const T*>(p[1]);
+                   auto* dx = static_cast<T*>(p[3]);
+                   auto* y = static_cast<T*>(p[4]);
+                   auto* map = static_cast<std::byte*>(p[4]) + map_at;
+                   if (blocked) {
+                     auto* argmax = reinterpret_cast<uint8_t*>(map);
+                     MaxPool<T>(context.threads, shape, x, y, argmax, slices);
+                     MaxPoolBackward<T>(context.threads, shape, dy, argmax, dx, slices);
+                   } else {
+                     auto* argmax = reinterpret_cast<int64_t*>(map);
+                     MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
+                     MaxPoolPlainBackward<T>(context.threads, shape, dy, argmax, dx, slices);
+                   }
+                   return {};
+                 });
   return out;
 }
 
@@ -99,7 +101,8 @@ Result<LoweredKernel> AverageForward(const KernelRequest& request) {
   LoweredKernel out;
   out.kernel = MakeKernel(IsBlocked(request) ? "average_pool_batch_blocked" : "average_pool",
                           [=](void* const* p, const RunContext& context) -> Status {
-                            pool(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[1]), slices);
+                            pool(context.threads, shape, static_cast<const T*>(p[0]),
+                                 static_cast<T*>(p[1]), slices);
                             return {};
                           });
   return out;
@@ -112,25 +115,30 @@ Result<LoweredKernel> AverageBackward(const KernelRequest& request) {
   auto* pool = IsBlocked(request) ? AveragePoolBackward<T> : AveragePoolPlainBackward<T>;
   int slices = request.threads;
   LoweredKernel out;
-  out.kernel = MakeKernel(IsBlocked(request) ? "average_pool_grad_batch_blocked" : "average_pool_grad",
-                          [=](void* const* p, const RunContext& context) -> Status {
-                            pool(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[2]), slices);
-                            return {};
-                          });
+  out.kernel = MakeKernel(
+      IsBlocked(request) ? "average_pool_grad_batch_blocked" : "average_pool_grad",
+      [=](void* const* p, const RunContext& context) -> Status {
+        pool(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[2]), slices);
+        return {};
+      });
   return out;
 }
 
 Result<LoweredKernel> MakeMax(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MaxForward<T>(request); });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return MaxForward<T>(request); });
 }
 Result<LoweredKernel> MakeMaxGrad(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return MaxBackward<T>(request); });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return MaxBackward<T>(request); });
 }
 Result<LoweredKernel> MakeAverage(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return AverageForward<T>(request); });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return AverageForward<T>(request); });
 }
 Result<LoweredKernel> MakeAverageGrad(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype, [&]<typename T>() { return AverageBackward<T>(request); });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return AverageBackward<T>(request); });
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -3,9 +3,9 @@
  * Every fallible call returns hr_status*: NULL is success; otherwise the caller owns the status and
  * releases it. Contents of output arguments are unspecified after a failure.
  *
- * No call aborts, throws, calls exit or installs a signal handler. Memory for tensors, arenas, plans
- * and file structures comes from the env's allocator, and its failure is HR_RESOURCE_EXHAUSTED;
- * exhaustion in small bookkeeping objects (names, lists) ends the process.
+ * No call aborts, throws, calls exit or installs a signal handler. Memory for tensors, arenas,
+ * plans and file structures comes from the env's allocator, and its failure is
+ * HR_RESOURCE_EXHAUSTED; exhaustion in small bookkeeping objects (names, lists) ends the process.
  *
  * `const char*` arguments are NUL-terminated UTF-8 and are copied where they are kept. A function
  * that takes a struct beginning with struct_size wants it set to sizeof the struct; fields that a
@@ -30,8 +30,8 @@ extern "C" {
 /* 10000 * major + 100 * minor of the interface. Within a major version functions are only added. */
 #define HR_API_VERSION 100
 
-/* The HR_API_VERSION that the library was built with. A program built with a smaller one of the same
- * major version runs with it. */
+/* The HR_API_VERSION that the library was built with. A program built with a smaller one of the
+ * same major version runs with it. */
 HR_API uint32_t hr_api_version(void);
 /* "0.1.0", and what the build contains. Static. */
 HR_API const char* hr_version_text(void);
@@ -80,7 +80,8 @@ HR_API const char* hr_text_data(const hr_text* text);
 HR_API size_t hr_text_size(const hr_text* text); /* without the NUL */
 HR_API void hr_text_release(hr_text* text);
 
-/* Cancels calls that were given it, from any thread and any number of times. It must outlive them. */
+/* Cancels calls that were given it, from any thread and any number of times. It must outlive them.
+ */
 typedef struct hr_cancel hr_cancel;
 HR_API hr_status* hr_cancel_create(hr_cancel** out);
 HR_API void hr_cancel_trigger(hr_cancel* cancel);

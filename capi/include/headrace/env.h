@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Memory of the host. Both functions may be called from any thread. allocate returns NULL on failure;
- * alignment is a power of two. */
+/* Memory of the host. Both functions may be called from any thread. allocate returns NULL on
+ * failure; alignment is a power of two. */
 typedef struct hr_allocator {
   size_t struct_size;
   void* context;
@@ -17,7 +17,12 @@ typedef struct hr_allocator {
   void (*deallocate)(void* context, void* data, size_t bytes, size_t alignment);
 } hr_allocator;
 
-typedef enum hr_log_level { HR_LOG_DEBUG = 0, HR_LOG_INFO = 1, HR_LOG_WARNING = 2, HR_LOG_ERROR = 3 } hr_log_level;
+typedef enum hr_log_level {
+  HR_LOG_DEBUG = 0,
+  HR_LOG_INFO = 1,
+  HR_LOG_WARNING = 2,
+  HR_LOG_ERROR = 3
+} hr_log_level;
 
 /* Where messages go; called from any thread. */
 typedef struct hr_log_sink {
@@ -33,8 +38,8 @@ typedef struct hr_clock {
   int64_t (*now_nanos)(void* context);
 } hr_clock;
 
-/* Threads of the host. parallel_for calls fn(fn_context, task) once for each task in [0, tasks), on at
- * most `threads` threads of which the caller is one, and returns when all are done. */
+/* Threads of the host. parallel_for calls fn(fn_context, task) once for each task in [0, tasks), on
+ * at most `threads` threads of which the caller is one, and returns when all are done. */
 typedef struct hr_executor {
   size_t struct_size;
   void* context;
@@ -50,13 +55,14 @@ typedef struct hr_env_options {
   const hr_log_sink* log;        /* NULL: messages are dropped */
   const hr_clock* clock;         /* NULL: the system's monotonic clock */
   const hr_executor* executor;   /* NULL: threads of the library's own */
-  int32_t threads;               /* the budget; 0: as many as processors; ignored with an executor */
+  int32_t threads; /* the budget; 0: as many as processors; ignored with an executor */
 } hr_env_options;
 
 /* Thread-safe. Models, sessions and data sets keep their env alive, so it may be released first.
  *
  * However many sessions and host threads run, the threads that compute never exceed the budget: a
- * run waits until it gets at least one. After fork() the child must not use an env of the parent. */
+ * run waits until it gets at least one. After fork() the child must not use an env of the parent.
+ */
 typedef struct hr_env hr_env;
 
 /* options NULL: defaults. */

@@ -35,7 +35,8 @@ HR_API hr_status* hr_graph_constant(hr_graph* graph, const char* name, const hr_
 HR_API hr_status* hr_graph_variable(hr_graph* graph, const char* name, const hr_tensor* initial,
                                     int trainable, hr_variable* out);
 /* A variable that starts as the output of `op`, e.g. "RandomUniform" with attributes
- * "low=-0.1 high=0.1"; shape and dtype attributes are added. A session's seed decides the values. */
+ * "low=-0.1 high=0.1"; shape and dtype attributes are added. A session's seed decides the values.
+ */
 HR_API hr_status* hr_graph_variable_init(hr_graph* graph, const char* name, hr_dtype dtype,
                                          size_t rank, const int64_t* dims, int trainable,
                                          const char* op, const char* attributes, hr_variable* out);
@@ -44,8 +45,8 @@ HR_API hr_status* hr_graph_variable_init(hr_graph* graph, const char* name, hr_d
 HR_API hr_status* hr_graph_read(hr_graph* graph, hr_variable variable, hr_value* out);
 
 /* A node. `op` is an ONNX operator ("Conv"), or has its domain before the last dot
- * ("headrace.train.SGD"), and may end in its version ("Softmax@13"); without it the newest known one
- * is taken. `attributes` is NULL or text: "kernel_shape=5,5 strides=1,1 auto_pad=SAME_UPPER"
+ * ("headrace.train.SGD"), and may end in its version ("Softmax@13"); without it the newest known
+ * one is taken. `attributes` is NULL or text: "kernel_shape=5,5 strides=1,1 auto_pad=SAME_UPPER"
  * (names and values apart by spaces, elements by commas, strings with spaces in double quotes).
  * Missing trailing optional outputs are not computed. */
 HR_API hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes,
@@ -63,9 +64,12 @@ HR_API void hr_node_spec_control(hr_node_spec* spec, hr_node node);
 HR_API void hr_node_spec_int(hr_node_spec* spec, const char* name, int64_t value);
 HR_API void hr_node_spec_float(hr_node_spec* spec, const char* name, double value);
 HR_API void hr_node_spec_string(hr_node_spec* spec, const char* name, const char* value);
-HR_API void hr_node_spec_ints(hr_node_spec* spec, const char* name, size_t count, const int64_t* values);
-HR_API void hr_node_spec_floats(hr_node_spec* spec, const char* name, size_t count, const double* values);
-HR_API void hr_node_spec_strings(hr_node_spec* spec, const char* name, size_t count, const char* const* values);
+HR_API void hr_node_spec_ints(hr_node_spec* spec, const char* name, size_t count,
+                              const int64_t* values);
+HR_API void hr_node_spec_floats(hr_node_spec* spec, const char* name, size_t count,
+                                const double* values);
+HR_API void hr_node_spec_strings(hr_node_spec* spec, const char* name, size_t count,
+                                 const char* const* values);
 /* `out_node` may be NULL. The spec may be used again. */
 HR_API hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output_count,
                                hr_value* outputs, hr_node* out_node);
@@ -76,8 +80,8 @@ HR_API hr_status* hr_graph_name_value(hr_graph* graph, hr_value value, const cha
 /* "float32[batch, 10]" */
 HR_API hr_status* hr_graph_type_of(const hr_graph* graph, hr_value value, hr_text** out);
 
-/* Adds nodes that compute the gradient of the sum of `y` with respect to each x. HR_NONE where y does
- * not depend on it. */
+/* Adds nodes that compute the gradient of the sum of `y` with respect to each x. HR_NONE where y
+ * does not depend on it. */
 HR_API hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count,
                                          const hr_value* xs, hr_value* out_gradients);
 
@@ -97,8 +101,8 @@ HR_API hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_v
                                     const char* optimizer, hr_value learning_rate);
 
 /* Entries of a signature, which is made with its first entry. */
-HR_API hr_status* hr_graph_signature_input(hr_graph* graph, const char* signature,
-                                           const char* name, hr_value value);
+HR_API hr_status* hr_graph_signature_input(hr_graph* graph, const char* signature, const char* name,
+                                           hr_value value);
 HR_API hr_status* hr_graph_signature_output(hr_graph* graph, const char* signature,
                                             const char* name, hr_value value);
 HR_API hr_status* hr_graph_signature_target(hr_graph* graph, const char* signature, hr_node node);

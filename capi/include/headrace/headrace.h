@@ -1,4 +1,5 @@
-/* Headrace: an embeddable dataflow runtime that trains and serves. This header includes all others. */
+/* Headrace: an embeddable dataflow runtime that trains and serves. This header includes all others.
+ */
 #ifndef HEADRACE_HEADRACE_H_
 #define HEADRACE_HEADRACE_H_
 

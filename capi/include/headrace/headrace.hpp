@@ -1,5 +1,5 @@
-// C++ over the C interface: RAII handles and exceptions, header-only (C++17). Each class owns one handle;
-// all are movable, and get() gives the handle for what is not wrapped here.
+// C++ over the C interface: RAII handles and exceptions, header-only (C++17). Each class owns one
+// handle; all are movable, and get() gives the handle for what is not wrapped here.
 //
 //   hr::Env env;
 //   hr::Model model = hr::Model::load(env, "lenet.hrg");
@@ -28,7 +28,9 @@ namespace hr {
 class Error : public std::runtime_error {
  public:
   explicit Error(hr_status* status)
-      : std::runtime_error(text(status)), code_(hr_status_code(status)), node_(hr_status_node(status)) {
+      : std::runtime_error(text(status)),
+        code_(hr_status_code(status)),
+        node_(hr_status_node(status)) {
     hr_status_release(status);
   }
   hr_code code() const { return code_; }
@@ -36,8 +38,10 @@ class Error : public std::runtime_error {
 
  private:
   static std::string text(const hr_status* status) {
-    std::string out = std::string(hr_code_name(hr_status_code(status))) + ": " + hr_status_message(status);
-    if (*hr_status_node(status) != '\0') out += " (node '" + std::string(hr_status_node(status)) + "')";
+    std::string out =
+        std::string(hr_code_name(hr_status_code(status))) + ": " + hr_status_message(status);
+    if (*hr_status_node(status) != '\0')
+      out += " (node '" + std::string(hr_status_node(status)) + "')";
     return out;
   }
   hr_code code_;
@@ -148,7 +152,9 @@ class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
   int64_t elements() const { return hr_tensor_elements(get()); }
   size_t bytes() const { return hr_tensor_bytes(get()); }
   template <typename T>
-  T* data() const { return static_cast<T*>(hr_tensor_data(get())); }
+  T* data() const {
+    return static_cast<T*>(hr_tensor_data(get()));
+  }
 };
 
 class Graph : public detail::Handle<hr_graph, hr_graph_release> {
@@ -185,9 +191,11 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     return out;
   }
   // The first output of a new node; attributes as text: "kernel_shape=2,2 strides=2,2".
-  hr_value op(const std::string& name, std::initializer_list<hr_value> inputs, const std::string& attributes = "") {
+  hr_value op(const std::string& name, std::initializer_list<hr_value> inputs,
+              const std::string& attributes = "") {
     hr_value out;
-    check(hr_graph_op(get(), name.c_str(), attributes.c_str(), inputs.size(), inputs.begin(), 1, &out));
+    check(hr_graph_op(get(), name.c_str(), attributes.c_str(), inputs.size(), inputs.begin(), 1,
+                      &out));
     return out;
   }
   hr_value dense(const std::string& name, hr_value x, int64_t units) {
@@ -206,7 +214,8 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     check(hr_graph_add_gradients(get(), y, xs.size(), xs.data(), out.data()));
     return out;
   }
-  void minimize(const std::string& signature, hr_value loss, const std::string& optimizer, hr_value learning_rate) {
+  void minimize(const std::string& signature, hr_value loss, const std::string& optimizer,
+                hr_value learning_rate) {
     check(hr_graph_minimize(get(), signature.c_str(), loss, optimizer.c_str(), learning_rate));
   }
   Graph& signature_input(const std::string& signature, const std::string& name, hr_value value) {
@@ -222,7 +231,8 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
 
 class Model : public detail::Handle<hr_model, hr_model_release> {
  public:
-  static Model load(const Env& env, const std::string& path, const hr_load_options* options = nullptr) {
+  static Model load(const Env& env, const std::string& path,
+                    const hr_load_options* options = nullptr) {
     hr_model* out;
     check(hr_model_load(env.get(), path.c_str(), options, &out));
     return Model(out);
@@ -254,7 +264,8 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
 
   // Any values as feeds and fetches.
   std::vector<Tensor> run(const std::vector<std::pair<std::string, const Tensor*>>& feeds,
-                          const std::vector<std::string>& fetches, const std::vector<std::string>& targets = {},
+                          const std::vector<std::string>& fetches,
+                          const std::vector<std::string>& targets = {},
                           const hr_limits* limits = nullptr) {
     std::vector<const char*> feed_names;
     std::vector<const hr_tensor*> tensors;
@@ -265,8 +276,9 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
     auto fetch_names = detail::pointers(fetches);
     auto target_names = detail::pointers(targets);
     std::vector<hr_tensor*> outputs(fetches.size());
-    check(hr_session_run(get(), feeds.size(), feed_names.data(), tensors.data(), fetches.size(), fetch_names.data(),
-                         targets.size(), target_names.data(), limits, outputs.data()));
+    check(hr_session_run(get(), feeds.size(), feed_names.data(), tensors.data(), fetches.size(),
+                         fetch_names.data(), targets.size(), target_names.data(), limits,
+                         outputs.data()));
     std::vector<Tensor> out;
     for (hr_tensor* tensor : outputs) out.emplace_back(tensor);
     return out;

@@ -41,7 +41,8 @@ HR_API void hr_model_release(hr_model* model);
 
 /* Signatures with types, variables, operators and metadata, as JSON. */
 HR_API hr_status* hr_model_describe(const hr_model* model, hr_text** out);
-/* The main graph, as JSON ("nodes": name, op, inputs, outputs, attributes) or for Graphviz ("dot"). */
+/* The main graph, as JSON ("nodes": name, op, inputs, outputs, attributes) or for Graphviz ("dot").
+ */
 HR_API hr_status* hr_model_graph_text(const hr_model* model, const char* format, hr_text** out);
 
 #ifdef __cplusplus

@@ -8,19 +8,19 @@
 extern "C" {
 #endif
 
-/* Thread-safe. Reading runs go in parallel; a run that writes variables excludes the session's other
- * runs. Releasing a session while runs are in flight is safe: they finish, new ones fail.
+/* Thread-safe. Reading runs go in parallel; a run that writes variables excludes the session's
+ * other runs. Releasing a session while runs are in flight is safe: they finish, new ones fail.
  *
  * A run that fails before its update phase has changed no variable. One that fails later leaves the
- * session tainted (HR_TAINTED): only restoring a checkpoint makes it usable again. Cancelling has no
- * effect once the update phase has begun. */
+ * session tainted (HR_TAINTED): only restoring a checkpoint makes it usable again. Cancelling has
+ * no effect once the update phase has begun. */
 typedef struct hr_session hr_session;
 
 typedef struct hr_session_options {
   size_t struct_size;
-  uint64_t seed;           /* of initial values and of random operators */
-  int32_t max_plans;       /* cached compiled plans; 0: 64 */
-  int32_t disable_fusion;  /* run every node by itself, e.g. to find a fault */
+  uint64_t seed;          /* of initial values and of random operators */
+  int32_t max_plans;      /* cached compiled plans; 0: 64 */
+  int32_t disable_fusion; /* run every node by itself, e.g. to find a fault */
 } hr_session_options;
 
 /* Computes the initial values of the variables. options NULL: defaults. */
@@ -50,8 +50,8 @@ HR_API hr_status* hr_session_set_variable(hr_session* session, const char* name,
 HR_API hr_status* hr_session_describe(hr_session* session, hr_text** out);
 
 /* The fast path: names are resolved once and memory is bound once. A run with unchanged shapes
- * allocates nothing. A call is used by one thread at a time; several calls of one session may run at
- * once. It keeps its session alive. */
+ * allocates nothing. A call is used by one thread at a time; several calls of one session may run
+ * at once. It keeps its session alive. */
 typedef struct hr_call hr_call;
 
 /* The inputs and outputs of a signature, by their names there. */
@@ -71,7 +71,8 @@ HR_API hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double v
 /* The output goes to `data` from now on, which must have exactly the bytes it needs, checked by the
  * next run. */
 HR_API hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes);
-/* limits NULL: none. HR_OUT_OF_RANGE where a bound data set has no more data; nothing was run then. */
+/* limits NULL: none. HR_OUT_OF_RANGE where a bound data set has no more data; nothing was run then.
+ */
 HR_API hr_status* hr_call_run(hr_call* call, const hr_limits* limits);
 /* The output of the last run, in memory that the next run overwrites. */
 HR_API hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out);

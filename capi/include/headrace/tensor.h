@@ -39,16 +39,23 @@ HR_API const int64_t* hr_tensor_strides(const hr_tensor* tensor);
 /* DLPack 1.x (https://dmlc.github.io/dlpack): the layout of its versioned exchange struct. */
 typedef struct hr_dlpack_tensor {
   void* data;
-  struct { int32_t device_type, device_id; } device;
+  struct {
+    int32_t device_type, device_id;
+  } device;
   int32_t ndim;
-  struct { uint8_t code, bits; uint16_t lanes; } dtype;
+  struct {
+    uint8_t code, bits;
+    uint16_t lanes;
+  } dtype;
   int64_t* shape;
   int64_t* strides; /* in elements; may be NULL before DLPack 1.2 */
   uint64_t byte_offset;
 } hr_dlpack_tensor;
 
 typedef struct hr_dlpack {
-  struct { uint32_t major, minor; } version;
+  struct {
+    uint32_t major, minor;
+  } version;
   void* manager_ctx;
   void (*deleter)(struct hr_dlpack* self);
   uint64_t flags; /* bit 0: read-only */
@@ -56,7 +63,8 @@ typedef struct hr_dlpack {
 } hr_dlpack;
 
 /* Takes the managed tensor over (its deleter is called when the last user is gone); on failure the
- * caller keeps it. Strides other than row-major are kept and made contiguous where a run needs it. */
+ * caller keeps it. Strides other than row-major are kept and made contiguous where a run needs it.
+ */
 HR_API hr_status* hr_tensor_from_dlpack(hr_dlpack* managed, hr_tensor** out);
 /* A managed tensor that shares the memory; whoever takes it calls its deleter once. */
 HR_API hr_status* hr_tensor_to_dlpack(const hr_tensor* tensor, hr_dlpack** out);

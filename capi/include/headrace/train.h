@@ -10,21 +10,21 @@ extern "C" {
 
 /* ---- Data sets ----------------------------------------------------------------------------- */
 
-/* Batches of named tensors. Used by one thread at a time. An epoch gives every example once; a pass is
- * as many epochs as the data set repeats; hr_dataset_rewind begins another pass. */
+/* Batches of named tensors. Used by one thread at a time. An epoch gives every example once; a pass
+ * is as many epochs as the data set repeats; hr_dataset_rewind begins another pass. */
 typedef struct hr_dataset hr_dataset;
 
-/* "idx:PLACE/SPLIT?batch=64&shuffle=1&seed=7": images and labels in MNIST's IDX files. PLACE is a folder
- * or the name of one below $HEADRACE_DATA or /usr/share/datasets; SPLIT is train or test. Gives
- * "images" float32 [batch, channels, height, width] in [0, 1] and "labels" int64 [batch].
+/* "idx:PLACE/SPLIT?batch=64&shuffle=1&seed=7": images and labels in MNIST's IDX files. PLACE is a
+ * folder or the name of one below $HEADRACE_DATA or /usr/share/datasets; SPLIT is train or test.
+ * Gives "images" float32 [batch, channels, height, width] in [0, 1] and "labels" int64 [batch].
  * Keys: batch (32), shuffle (0), seed (0), repeat (1, a number or forever), drop_remainder (0),
  * normalize (MEAN,STD), raw (1: uint8 images), prefetch (batches read ahead by a thread, 0). */
 HR_API hr_status* hr_dataset_open(hr_env* env, const char* uri, hr_dataset** out);
 
 typedef struct hr_dataset_options {
   size_t struct_size;
-  int64_t batch;          /* examples; 0: 32 */
-  int64_t repeat;         /* epochs of a pass; 0: 1; -1: forever */
+  int64_t batch;  /* examples; 0: 32 */
+  int64_t repeat; /* epochs of a pass; 0: 1; -1: forever */
   int32_t shuffle;
   int32_t drop_remainder; /* leave out a smaller last batch */
   uint64_t seed;
@@ -36,14 +36,15 @@ HR_API hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char*
                                           const hr_tensor* const* tensors,
                                           const hr_dataset_options* options, hr_dataset** out);
 
-/* Batches that the host makes. The functions are called by one thread at a time, with prefetch by one
- * of the library's. A number other than 0 (and 1 from next) is a failure and is reported. */
+/* Batches that the host makes. The functions are called by one thread at a time, with prefetch by
+ * one of the library's. A number other than 0 (and 1 from next) is a failure and is reported. */
 typedef struct hr_dataset_callbacks {
   size_t struct_size;
   void* context;
-  /* `out` holds a tensor per field, of the declared shape, whose memory the host fills; or it puts its
-   * own in place (after releasing the given one), which the library releases: it must where a
-   * dimension is -1 (then NULL is given) and where the batch is smaller. 0; or 1: the epoch is over. */
+  /* `out` holds a tensor per field, of the declared shape, whose memory the host fills; or it puts
+   * its own in place (after releasing the given one), which the library releases: it must where a
+   * dimension is -1 (then NULL is given) and where the batch is smaller. 0; or 1: the epoch is
+   * over. */
   int (*next)(void* context, size_t field_count, hr_tensor** out);
   /* Goes back to the beginning of an epoch. */
   int (*reset)(void* context, int64_t epoch);
@@ -78,8 +79,8 @@ HR_API hr_status* hr_dataset_describe(const hr_dataset* dataset, hr_text** out);
 HR_API hr_status* hr_dataset_position(const hr_dataset* dataset, hr_text** out);
 HR_API hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position);
 
-/* Before each run, the call draws the inputs whose names are the fields' from the data set, which it
- * keeps alive. NULL: no longer. */
+/* Before each run, the call draws the inputs whose names are the fields' from the data set, which
+ * it keeps alive. NULL: no longer. */
 HR_API hr_status* hr_call_bind_dataset(hr_call* call, hr_dataset* dataset);
 
 /* ---- Checkpoints ---------------------------------------------------------------------------- */
@@ -90,14 +91,14 @@ typedef struct hr_checkpoint_options {
   const hr_dataset* dataset; /* its position is saved, too; or NULL */
 } hr_checkpoint_options;
 
-/* Writes DIRECTORY/step-N (safetensors and a checksummed manifest) for the session's step N: whole or
- * not at all, whatever happens to the process or the disk. The session may run on meanwhile. */
+/* Writes DIRECTORY/step-N (safetensors and a checksummed manifest) for the session's step N: whole
+ * or not at all, whatever happens to the process or the disk. The session may run on meanwhile. */
 HR_API hr_status* hr_session_save(hr_session* session, const char* directory,
                                   const hr_checkpoint_options* options);
 /* Sets the variables, step and seed from a checkpoint (DIRECTORY/step-N, or the newest whole one of
- * DIRECTORY), and the position of options->dataset where it is given, so that training goes on bit by
- * bit as it would have. A failure leaves the session as it was. Clears HR_TAINTED. `report` may be
- * NULL; else it gets {"path", "step", "warnings"} as JSON. */
+ * DIRECTORY), and the position of options->dataset where it is given, so that training goes on bit
+ * by bit as it would have. A failure leaves the session as it was. Clears HR_TAINTED. `report` may
+ * be NULL; else it gets {"path", "step", "warnings"} as JSON. */
 HR_API hr_status* hr_session_restore(hr_session* session, const char* path,
                                      const hr_checkpoint_options* options, hr_text** report);
 /* Steps done so far: runs that write variables or draw random numbers. */
@@ -106,8 +107,8 @@ HR_API int64_t hr_session_step(const hr_session* session);
 /* Verifies all checkpoints of a directory, or one; JSON of what is there. */
 HR_API hr_status* hr_checkpoint_describe(const char* path, hr_text** out);
 
-/* Writes the graph with the session's variables as they are now as initial values, and with only the
- * named signatures and what they need: a file to serve. */
+/* Writes the graph with the session's variables as they are now as initial values, and with only
+ * the named signatures and what they need: a file to serve. */
 HR_API hr_status* hr_session_export(hr_session* session, const char* path, size_t signature_count,
                                     const char* const* signatures, const hr_save_options* options);
 
@@ -123,7 +124,8 @@ HR_API hr_status* hr_events_histogram(hr_events* events, const char* tag, int64_
 /* [N, C, H, W] with C of 1, 3 or 4, uint8 or floats in [0, 1]; the first `most` of them. */
 HR_API hr_status* hr_events_images(hr_events* events, const char* tag, int64_t step,
                                    const hr_tensor* images, int64_t most);
-HR_API hr_status* hr_events_text(hr_events* events, const char* tag, int64_t step, const char* text);
+HR_API hr_status* hr_events_text(hr_events* events, const char* tag, int64_t step,
+                                 const char* text);
 HR_API hr_status* hr_events_graph(hr_events* events, const hr_model* model);
 HR_API hr_status* hr_events_flush(hr_events* events);
 
@@ -150,12 +152,13 @@ typedef struct hr_train_options {
   size_t scalar_count;         /* inputs bound once, e.g. the learning rate */
   const char* const* scalar_names;
   const double* scalars;
-  const char* checkpoint_directory; /* NULL: none. Where it has a checkpoint, training goes on from it */
-  int64_t checkpoint_steps;         /* save each so many steps; 0: only at the end */
-  int32_t keep_checkpoints;         /* 0: 5 */
-  const char* event_directory;      /* NULL: none */
-  int64_t summary_steps;            /* 0: 100 */
-  int64_t eval_steps;               /* 0: only at the end */
+  const char*
+      checkpoint_directory;    /* NULL: none. Where it has a checkpoint, training goes on from it */
+  int64_t checkpoint_steps;    /* save each so many steps; 0: only at the end */
+  int32_t keep_checkpoints;    /* 0: 5 */
+  const char* event_directory; /* NULL: none */
+  int64_t summary_steps;       /* 0: 100 */
+  int64_t eval_steps;          /* 0: only at the end */
   /* Called after every step; 0 stops the training cleanly, with a checkpoint. Or NULL. */
   int (*on_step)(void* context, const hr_train_report* report);
   /* Sentences for people: what was restored, saved, passed over. Or NULL. */
@@ -175,7 +178,8 @@ HR_API hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dat
 
 /* A bar on a terminal, plain lines elsewhere, on standard error. Used by one thread at a time. */
 typedef struct hr_progress hr_progress;
-/* `total` steps (-1: unknown), of which `done` are done; `items`: what is counted, e.g. "images". */
+/* `total` steps (-1: unknown), of which `done` are done; `items`: what is counted, e.g. "images".
+ */
 HR_API hr_status* hr_progress_create(const char* label, const char* items, int64_t done,
                                      int64_t total, hr_progress** out);
 /* `done` steps are done by now, the last of which handled `items` items. */

@@ -33,7 +33,8 @@ TEST(ThreadBudget, NeverExceeded) {
         lease.ParallelFor(4, [&](int) {
           int now = running.fetch_add(1) + 1;
           int seen = most.load();
-          while (now > seen && !most.compare_exchange_weak(seen, now)) {}
+          while (now > seen && !most.compare_exchange_weak(seen, now)) {
+          }
           running.fetch_sub(1);
         });
       }

@@ -1,6 +1,6 @@
 // The random numbers of one node in one run: the key comes from the session's seed and step, the
-// counter from the node's stream and the element, so an element's bits are the same in whatever order,
-// on whatever device and in whatever part of a cut graph it is drawn.
+// counter from the node's stream and the element, so an element's bits are the same in whatever
+// order, on whatever device and in whatever part of a cut graph it is drawn.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class RandomStream {
       : stream_(static_cast<uint64_t>(stream)) {
     // Seed and step are mixed by the generator itself, with a counter that no element uses.
     auto step_bits = static_cast<uint64_t>(step);
-    PhiloxWords<uint32_t> mixed =
-        Philox<uint32_t>({{Low(step_bits), High(step_bits), 0x6865'6164u, 0x7261'6365u}}, Low(seed), High(seed));
+    PhiloxWords<uint32_t> mixed = Philox<uint32_t>(
+        {{Low(step_bits), High(step_bits), 0x6865'6164u, 0x7261'6365u}}, Low(seed), High(seed));
     key_[0] = mixed.word[0];
     key_[1] = mixed.word[1];
   }
 
-  // Words 4 * block … 4 * block + 3 of the stream; element i has word i where it needs one word, and
-  // words 2 * i and 2 * i + 1 where it needs two.
+  // Words 4 * block … 4 * block + 3 of the stream; element i has word i where it needs one word,
+  // and words 2 * i and 2 * i + 1 where it needs two.
   PhiloxWords<uint32_t> Block(uint64_t block) const {
     return Philox(Counter(block), key_[0], key_[1]);
   }

@@ -42,6 +42,10 @@ void hr_session_close(hr_session* session) {
 
 void hr_session_release(hr_session* session) { delete session; }
 
+void hr_session_trim(hr_session* session) {
+  if (session != nullptr) session->rep->Trim();
+}
+
 hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* const* feed_names,
                           const hr_tensor* const* feeds, size_t fetch_count,
                           const char* const* fetch_names, size_t target_count,

@@ -41,64 +41,69 @@ Result<std::unique_ptr<Call>> Call::Create(std::shared_ptr<Session> session,
   return call;
 }
 
-Result<Call::Input*> Call::FindInput(std::string_view name) {
+namespace {
+
+template <typename Ports>
+Status NoPort(std::string_view kind, std::string_view name, const Ports& ports) {
   std::vector<std::string> names;
+  for (const auto& port : ports) names.push_back(port.name);
+  return NotFound("the call has no ", kind, " '", name, "'; it has: ", Join(names));
+}
+
+}  // namespace
+
+Result<Call::Input*> Call::FindInput(std::string_view name) {
   for (Input& input : inputs_) {
     if (input.name == name) return &input;
-    names.push_back(input.name);
   }
-  return NotFound("the call has no input '", name, "'; it has: ", Join(names));
+  return NoPort("input", name, inputs_);
 }
 
 Result<size_t> Call::FindOutput(std::string_view name) const {
-  std::vector<std::string> names;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i].name == name) return i;
-    names.push_back(outputs_[i].name);
   }
-  return NotFound("the call has no output '", name, "'; it has: ", Join(names));
+  return NoPort("output", name, outputs_);
 }
 
-Status Call::BindInput(Input& input, Tensor tensor) {
+Status Call::BindInput(Input& input, const Tensor& tensor) {
   if (!tensor.defined()) return InvalidArgument("input '", input.name, "' got no tensor");
   if (tensor.device().type != DeviceType::kCpu) {
     return InvalidArgument("input '", input.name, "' takes CPU memory, got memory of ",
                            DeviceName(tensor.device()));
   }
-  HR_ASSIGN_OR_RETURN(tensor, tensor.Contiguous(session_->env().allocator()));
   bool same = input.tensor.defined() && input.tensor.dtype() == tensor.dtype() &&
               input.tensor.dims() == tensor.dims();
+  if (tensor.contiguous()) {
+    input.tensor = tensor;  // by copy, which keeps the memory of the dims
+  } else {
+    HR_ASSIGN_OR_RETURN(input.tensor, tensor.Clone(session_->env().allocator()));
+  }
   if (!same) shapes_changed_ = true;
-  input.tensor = std::move(tensor);
   if (!shapes_changed_) {
     auto i = static_cast<size_t>(&input - inputs_.data());
-    invocation_->Bind(plan_->input_slot(i), input.tensor.data());
+    instance_->Bind(instance_.plan().input_slot(i), input.tensor.data());
   }
   return {};
 }
 
-Status Call::Bind(std::string_view name, Tensor tensor) {
+Status Call::Bind(std::string_view name, const Tensor& tensor) {
   HR_ASSIGN_OR_RETURN(Input * input, FindInput(name));
-  return BindInput(*input, std::move(tensor));
+  return BindInput(*input, tensor);
 }
 
 namespace {
 
-template <typename T>
-Result<Tensor> ScalarOf(Allocator& allocator, double value) {
-  T converted = static_cast<T>(value);
-  return MakeTensor<T>(allocator, {}, std::span<const T>(&converted, 1));
-}
-
-Result<Tensor> MakeScalar(Allocator& allocator, DType dtype, double value) {
-  switch (dtype) {
-    case DType::kFloat32: return ScalarOf<float>(allocator, value);
-    case DType::kFloat64: return ScalarOf<double>(allocator, value);
-    case DType::kInt32: return ScalarOf<int32_t>(allocator, value);
-    case DType::kInt64: return ScalarOf<int64_t>(allocator, value);
-    case DType::kBool: return ScalarOf<bool>(allocator, value);
+Status PutNumber(const Tensor& to, double value) {
+  switch (to.dtype()) {
+    case DType::kFloat32: *to.as<float>() = static_cast<float>(value); return {};
+    case DType::kFloat64: *to.as<double>() = value; return {};
+    case DType::kInt32: *to.as<int32_t>() = static_cast<int32_t>(value); return {};
+    case DType::kInt64: *to.as<int64_t>() = static_cast<int64_t>(value); return {};
+    case DType::kBool: *to.as<bool>() = value != 0; return {};
     default:
-      return Unimplemented("a single number cannot become ", DTypeName(dtype), "; bind a tensor");
+      return Unimplemented("a single number cannot become ", DTypeName(to.dtype()),
+                           "; bind a tensor");
   }
 }
 
@@ -107,8 +112,11 @@ Result<Tensor> MakeScalar(Allocator& allocator, DType dtype, double value) {
 Status Call::BindScalar(std::string_view name, double value) {
   HR_ASSIGN_OR_RETURN(Input * input, FindInput(name));
   DType dtype = session_->model().module().main().values[input->value].type.dtype;
-  HR_ASSIGN_OR_RETURN(Tensor scalar, MakeScalar(session_->env().allocator(), dtype, value));
-  return BindInput(*input, std::move(scalar));
+  if (!input->scalar.defined()) {
+    HR_ASSIGN_OR_RETURN(input->scalar, Tensor::Create(session_->env().allocator(), dtype, {}));
+  }
+  HR_RETURN_IF_ERROR(PutNumber(input->scalar, value));
+  return BindInput(*input, input->scalar);
 }
 
 int64_t Call::PulledExamples() const {
@@ -167,12 +175,11 @@ Result<std::shared_ptr<Plan>> Call::PreparePlan() {
 
 Status Call::Prepare() {
   HR_ASSIGN_OR_RETURN(auto plan, PreparePlan());
-  invocation_.reset();  // before the plan that it runs
-  plan_ = std::move(plan);
-  HR_ASSIGN_OR_RETURN(invocation_, plan_->Instantiate());
+  HR_ASSIGN_OR_RETURN(instance_, Instance::Of(std::move(plan)));
   size_t slot = 0;
   for (const Input& input : inputs_) {
-    if (input.tensor.defined()) invocation_->Bind(plan_->input_slot(slot++), input.tensor.data());
+    if (!input.tensor.defined()) continue;
+    instance_->Bind(instance_.plan().input_slot(slot++), input.tensor.data());
   }
   bound_generation_ = 0;
   HR_RETURN_IF_ERROR(BindOutputs());
@@ -182,9 +189,10 @@ Status Call::Prepare() {
 }
 
 Status Call::BindOutputs() {
+  const Plan& plan = instance_.plan();
   for (size_t i = 0; i < outputs_.size(); ++i) {
     OutputPort& output = outputs_[i];
-    const ConcreteType& type = plan_->outputs()[i];
+    const ConcreteType& type = plan.outputs()[i];
     size_t bytes = static_cast<size_t>(ElementCount(type.dims)) * DTypeSize(type.dtype);
     if (output.host != nullptr) {
       if (output.host_bytes != bytes) {
@@ -193,7 +201,7 @@ Status Call::BindOutputs() {
                                ShapeText(type.dims), " and needs ", bytes,
                                " bytes, the bound memory has ", output.host_bytes);
       }
-      invocation_->Bind(plan_->output_slot(i), output.host);
+      instance_->Bind(plan.output_slot(i), output.host);
       continue;
     }
     if (!output.own.defined() || output.own.dtype() != type.dtype ||
@@ -201,7 +209,7 @@ Status Call::BindOutputs() {
       HR_ASSIGN_OR_RETURN(output.own,
                           Tensor::Create(session_->env().allocator(), type.dtype, type.dims));
     }
-    invocation_->Bind(plan_->output_slot(i), output.own.data());
+    instance_->Bind(plan.output_slot(i), output.own.data());
   }
   return {};
 }
@@ -209,12 +217,14 @@ Status Call::BindOutputs() {
 Status Call::Run(const CallLimits& limits) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(session_->run_lock_, plan_->writes(), limits));
+  const Plan& plan = instance_.plan();
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(session_->run_lock_, plan.writes(), limits));
+  HR_ASSIGN_OR_RETURN(Lease threads, session_->LeaseThreads(limits));
   if (bound_generation_ != session_->variables_.generation()) {
-    HR_RETURN_IF_ERROR(session_->BindVariables(*plan_, *invocation_));
+    HR_RETURN_IF_ERROR(session_->BindVariables(plan, *instance_));
     bound_generation_ = session_->variables_.generation();
   }
-  return session_->RunLocked(*plan_, *invocation_, limits);
+  return session_->RunLocked(plan, *instance_, threads, limits);
 }
 
 Result<Tensor> Call::Output(std::string_view name) const {

@@ -24,8 +24,8 @@ class Call {
                                               std::span<const std::string> targets);
 
   // The input from now on. Contiguous CPU memory is used in place, other layouts are copied.
-  Status Bind(std::string_view input, Tensor tensor);
-  // A single number, converted to the input's type.
+  Status Bind(std::string_view input, const Tensor& tensor);
+  // A single number, converted to the input's type, in memory of the call.
   Status BindScalar(std::string_view input, double value);
   // Inputs with the names of the source are pulled from it before every run. The source must
   // outlive the call or be taken off with null.
@@ -51,6 +51,7 @@ class Call {
     std::string name;
     graph::ValueId value;
     Tensor tensor;
+    Tensor scalar;  // where BindScalar puts numbers
   };
   struct OutputPort {
     std::string name;
@@ -63,7 +64,7 @@ class Call {
   explicit Call(std::shared_ptr<Session> session) : session_(std::move(session)) {}
   Result<Input*> FindInput(std::string_view name);
   Result<size_t> FindOutput(std::string_view name) const;
-  Status BindInput(Input& input, Tensor tensor);
+  Status BindInput(Input& input, const Tensor& tensor);
   Status PullSource(const CallLimits& limits);
   // Compiles and instantiates for the inputs' shapes, and binds everything.
   Status Prepare();
@@ -76,8 +77,7 @@ class Call {
   std::shared_ptr<InputSource> source_;
   std::vector<Tensor> pulled_;
   std::vector<Input*> pulled_inputs_;  // null where nobody takes the field
-  std::shared_ptr<Plan> plan_;
-  std::unique_ptr<Invocation> invocation_;
+  Instance instance_;                  // of the plan for these shapes; none before the first run
   bool shapes_changed_ = true;
   uint64_t bound_generation_ = 0;
 };

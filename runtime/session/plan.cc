@@ -59,8 +59,7 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
 
 Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform::Request& request,
                                             const PlanOptions& options) {
-  std::shared_ptr<Plan> plan(new Plan);
-  plan->env_ = model.shared_env();
+  std::shared_ptr<Plan> plan(new Plan(model.shared_env()));
   Env& env = model.env();
   CpuEvaluator evaluator(model);
   HR_ASSIGN_OR_RETURN(plan->region_,
@@ -117,6 +116,7 @@ std::string Plan::Describe() const {
   }
   json.EndArray()
       .Field("writes_variables", written_.size())
+      .Field("idle_instances", idle_.count())
       .Key("regions")
       .BeginArray()
       .BeginObject()

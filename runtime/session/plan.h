@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/session/instance.h"
 #include "runtime/session/model.h"
 #include "runtime/transform/specialize.h"
 
@@ -21,7 +22,7 @@ struct PlanOptions {
   bool deterministic = true;
 };
 
-// Immutable; shared by all the calls that need it.
+// Immutable but for its idle instances; shared by all the calls that need it. Thread-safe.
 class Plan {
  public:
   static Result<std::shared_ptr<Plan>> Compile(const Model& model,
@@ -42,15 +43,17 @@ class Plan {
   uint32_t variable_slot(uint32_t variable) const { return first_variable_ + variable; }
   uint32_t output_slot(size_t i) const { return first_output_ + static_cast<uint32_t>(i); }
 
-  // A new instance with its constants bound.
+  // A new instance with its constants bound; see Instance for those that are used again.
   Result<std::unique_ptr<Invocation>> Instantiate() const;
+  IdleInstances& idle() { return idle_; }
   std::string Describe() const;
 
  private:
-  Plan() = default;
+  explicit Plan(std::shared_ptr<Env> env) : env_(std::move(env)), idle_(env_->threads().total()) {}
   std::shared_ptr<Env> env_;  // outlives the executable
   graph::Module region_;
   std::unique_ptr<Executable> executable_;
+  IdleInstances idle_;
   std::vector<ConcreteType> outputs_;
   std::vector<uint32_t> variables_;
   std::vector<uint32_t> written_;

@@ -102,6 +102,7 @@ Result<std::shared_ptr<Plan>> Session::Prepare(const transform::Request& request
   // Two threads may compile the same plan at once; the first one in the cache stays.
   HR_ASSIGN_OR_RETURN(auto plan, Plan::Compile(*model_, request, options_.plan));
   std::lock_guard lock(plans_mutex_);
+  HR_RETURN_IF_ERROR(CheckUsable());  // it may have been closed meanwhile
   if (auto found = plan_index_.find(key); found != plan_index_.end()) return found->second->plan;
   plans_.push_front({std::move(key), plan});
   plan_index_.emplace(plans_.front().key, plans_.begin());
@@ -110,6 +111,23 @@ Result<std::shared_ptr<Plan>> Session::Prepare(const transform::Request& request
     plans_.pop_back();
   }
   return plan;
+}
+
+void Session::Trim() {
+  std::lock_guard lock(plans_mutex_);
+  for (const CachedPlan& cached : plans_) cached.plan->idle().Clear();
+}
+
+void Session::Close() {
+  closed_.store(true, std::memory_order_release);
+  std::lock_guard lock(plans_mutex_);
+  plan_index_.clear();
+  plans_.clear();
+}
+
+Result<Lease> Session::LeaseThreads(const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(CheckUsable());
+  return env().threads().Acquire(env().threads().total(), limits);
 }
 
 Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
@@ -122,9 +140,8 @@ Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
   return {};
 }
 
-Status Session::RunLocked(const Plan& plan, Invocation& invocation, const CallLimits& limits) {
-  HR_RETURN_IF_ERROR(CheckUsable());
-  HR_ASSIGN_OR_RETURN(Lease threads, env().threads().Acquire(env().threads().total(), limits));
+Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
+                          const CallLimits& limits) {
   bool update_begun = false;
   bool is_step = plan.writes() || plan.random();
   int64_t step = is_step ? step_.fetch_add(1, std::memory_order_relaxed) : 0;
@@ -158,20 +175,20 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
     request.targets.push_back(node);
   }
   HR_ASSIGN_OR_RETURN(auto plan, Prepare(request));
-  HR_ASSIGN_OR_RETURN(auto invocation, plan->Instantiate());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    invocation->Bind(plan->input_slot(i), inputs[i].data());
-  }
+  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, plan->writes(), limits));
+  // Threads first: so there are no more instances than runs that the budget lets go on.
+  HR_ASSIGN_OR_RETURN(Lease threads, LeaseThreads(limits));
+  HR_ASSIGN_OR_RETURN(Instance instance, Instance::Of(plan));
+  for (size_t i = 0; i < inputs.size(); ++i) instance->Bind(plan->input_slot(i), inputs[i].data());
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < plan->outputs().size(); ++i) {
     const ConcreteType& type = plan->outputs()[i];
     HR_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(env().allocator(), type.dtype, type.dims));
-    invocation->Bind(plan->output_slot(i), tensor.data());
+    instance->Bind(plan->output_slot(i), tensor.data());
     outputs.push_back(std::move(tensor));
   }
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, plan->writes(), limits));
-  HR_RETURN_IF_ERROR(BindVariables(*plan, *invocation));
-  HR_RETURN_IF_ERROR(RunLocked(*plan, *invocation, limits));
+  HR_RETURN_IF_ERROR(BindVariables(*plan, *instance));
+  HR_RETURN_IF_ERROR(RunLocked(*plan, *instance, threads, limits));
   return outputs;
 }
 

@@ -61,8 +61,10 @@ class Session : public std::enable_shared_from_this<Session> {
   // An update failed half-way: only a restore makes the session usable again.
   bool tainted() const { return tainted_.load(std::memory_order_acquire); }
 
-  // No new runs; those in flight finish. Handles stay valid.
-  void Close() { closed_.store(true, std::memory_order_release); }
+  // Frees the arenas of cached plans that no run and no call uses.
+  void Trim();
+  // No new runs; those in flight finish. Handles stay valid. The plans go with their last users.
+  void Close();
 
   // Variables, cached plans and memory, as JSON.
   std::string Describe();
@@ -73,10 +75,13 @@ class Session : public std::enable_shared_from_this<Session> {
   Status InitializeVariables();
   Result<Tensor> InitialValue(const graph::Variable& variable);
   Status CheckUsable() const;
+  // For a run that holds the run lock: waits for its threads.
+  Result<Lease> LeaseThreads(const CallLimits& limits);
   // Binds the plan's variables; the caller holds the run lock exclusively where the plan writes.
   Status BindVariables(const Plan& plan, Invocation& invocation);
   // Runs a bound invocation; the caller holds the run lock.
-  Status RunLocked(const Plan& plan, Invocation& invocation, const CallLimits& limits);
+  Status RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
+                   const CallLimits& limits);
 
   struct CachedPlan {
     std::string key;

@@ -1,23 +1,11 @@
 /* Trains a LeNet through the C API and compares its losses with PyTorch's
  * (tests/reference/torch_lenet.json, made by torch_lenet.py, which documents the recipe): 100 steps
  * in float64 within 1e-6, 10 steps in float32 within 1e-4, relative. With and without fusion. */
-#include <headrace/headrace.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "support.h"
 
 #define BATCH 16
-#define CHECK(call)                                                              \
-  do {                                                                           \
-    hr_status* status_ = (call);                                                 \
-    if (status_ != NULL) {                                                       \
-      fprintf(stderr, "%s:%d: %s: %s (node '%s')\n", __FILE__, __LINE__,         \
-              hr_code_name(hr_status_code(status_)), hr_status_message(status_), \
-              hr_status_node(status_));                                          \
-      exit(1);                                                                   \
-    }                                                                            \
-  } while (0)
 
 /* ---- The recipe ---- */
 
@@ -146,21 +134,15 @@ static size_t expected_losses(const char* key, double* out, size_t most) {
   return count;
 }
 
-static int compare(hr_dtype dtype, const char* key, size_t steps, double tolerance,
-                   int disable_fusion) {
-  hr_env_options env_options = {.struct_size = sizeof env_options, .threads = 2};
+static void compare(hr_env* env, hr_dtype dtype, const char* key, size_t steps, double tolerance,
+                    int disable_fusion) {
   hr_session_options options = {.struct_size = sizeof options, .disable_fusion = disable_fusion};
   const int64_t image_dims[4] = {BATCH, 1, 28, 28}, label_dims[1] = {BATCH};
   double expected[100], worst = 0;
-  hr_env* env;
   hr_session* session;
   hr_call* call;
   hr_tensor *images, *labels;
-  if (expected_losses(key, expected, steps) != steps) {
-    fprintf(stderr, "torch_lenet.json has not %zu %s\n", steps, key);
-    return 1;
-  }
-  CHECK(hr_env_create(&env_options, &env));
+  EXPECT(expected_losses(key, expected, steps) == steps);
   hr_model* model = build(env, dtype);
   CHECK(hr_session_create(model, &options, &session));
   CHECK(hr_call_create(session, "train", &call));
@@ -197,15 +179,19 @@ static int compare(hr_dtype dtype, const char* key, size_t steps, double toleran
   hr_call_release(call);
   hr_session_release(session);
   hr_model_release(model);
-  hr_env_release(env);
-  return failed;
+  EXPECT(!failed);
 }
 
-int main(void) {
-  int failed = hash_of(3, 7) != 1457955513u; /* the recipe's own check */
-  failed |= compare(HR_FLOAT32, "losses_float32", 10, 1e-4, 0);
-  failed |= compare(HR_FLOAT32, "losses_float32", 10, 1e-4, 1);
-  failed |= compare(HR_FLOAT64, "losses_float64", 100, 1e-6, 0);
-  failed |= compare(HR_FLOAT64, "losses_float64", 100, 1e-6, 1);
-  return failed;
+static void test_float32(hr_env* env) {
+  EXPECT(hash_of(3, 7) == 1457955513u); /* the recipe's own check */
+  compare(env, HR_FLOAT32, "losses_float32", 10, 1e-4, 0);
+  compare(env, HR_FLOAT32, "losses_float32", 10, 1e-4, 1);
 }
+
+static void test_float64(hr_env* env) {
+  compare(env, HR_FLOAT64, "losses_float64", 100, 1e-6, 0);
+  compare(env, HR_FLOAT64, "losses_float64", 100, 1e-6, 1);
+}
+
+const test tests[] = {
+    {"losses in float32", test_float32}, {"losses in float64", test_float64}, {NULL, NULL}};

@@ -292,6 +292,8 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
     check(hr_session_set_variable(get(), name.c_str(), value.get()));
   }
   int64_t step() const { return hr_session_step(get()); }
+  void trim() { hr_session_trim(get()); }
+  void close() { hr_session_close(get()); }
   std::string describe() const {
     hr_text* text;
     check(hr_session_describe(get(), &text));

@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 /* Thread-safe. Reading runs go in parallel; a run that writes variables excludes the session's
- * other runs. Releasing a session while runs are in flight is safe: they finish, new ones fail.
+ * other runs. Closing or releasing a session, its model or its env while runs are in flight is
+ * safe: they finish.
  *
  * A run that fails before its update phase has changed no variable. One that fails later leaves the
  * session tainted (HR_TAINTED): only restoring a checkpoint makes it usable again. Cancelling has
@@ -26,9 +27,14 @@ typedef struct hr_session_options {
 /* Computes the initial values of the variables. options NULL: defaults. */
 HR_API hr_status* hr_session_create(const hr_model* model, const hr_session_options* options,
                                     hr_session** out);
-/* No new runs from now on; those in flight finish. */
+/* No new runs from now on, calls included; those in flight finish. Frees the plans, as soon as
+ * their last user is done. Allowed while other threads use the session. */
 HR_API void hr_session_close(hr_session* session);
+/* The handle is gone; runs that have begun finish, calls made of the session go on. */
 HR_API void hr_session_release(hr_session* session);
+/* Cached plans keep the memory of their last runs for the next ones: this gives back what no run
+ * and no call holds at the moment. hr_session_describe shows how much there is. */
+HR_API void hr_session_trim(hr_session* session);
 
 /* Runs once: any values as feeds and fetches, nodes as targets; what is not needed is not run. The
  * caller releases the output tensors. Plans are cached by names and shapes. */

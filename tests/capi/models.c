@@ -1,0 +1,87 @@
+#include "models.h"
+
+static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value x) {
+  hr_value out;
+  CHECK(hr_graph_op(graph, name, attributes, 1, &x, 1, &out));
+  return out;
+}
+
+static hr_value dense(hr_graph* graph, const char* name, hr_value x, int64_t units) {
+  hr_value out;
+  CHECK(hr_graph_dense(graph, name, x, units, &out));
+  return out;
+}
+
+static hr_value block(hr_graph* graph, const char* name, hr_value x, int64_t channels) {
+  CHECK(hr_graph_conv2d(graph, name, x, channels, 3, NULL, &x));
+  return op(graph, "MaxPool", "kernel_shape=2,2 strides=2,2", op(graph, "Relu", NULL, x));
+}
+
+static hr_value mlp_scores(hr_graph* graph, hr_value x) {
+  return dense(graph, "fc2", op(graph, "Tanh", NULL, dense(graph, "fc1", x, HIDDEN)), CLASSES);
+}
+
+static hr_value lenet_scores(hr_graph* graph, hr_value x) {
+  x = block(graph, "conv2", block(graph, "conv1", x, 5), 7);
+  x = op(graph, "Relu", NULL, dense(graph, "fc1", op(graph, "Flatten", NULL, x), HIDDEN));
+  return dense(graph, "fc2", x, CLASSES);
+}
+
+static hr_model* make(hr_env* env, size_t rank, const int64_t* dims,
+                      hr_value (*scores_of)(hr_graph*, hr_value), const char* optimizer) {
+  const int64_t label_dims[1] = {-1};
+  hr_graph* graph;
+  hr_model* model;
+  hr_value x, labels, rate, loss;
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, rank, dims, NULL, &x));
+  CHECK(hr_graph_input(graph, "labels", HR_INT64, 1, label_dims, NULL, &labels));
+  CHECK(hr_graph_input(graph, "rate", HR_FLOAT32, 0, NULL, NULL, &rate));
+  const hr_value in[2] = {scores_of(graph, x), labels};
+  CHECK(hr_graph_op(graph, "SoftmaxCrossEntropyLoss", NULL, 2, in, 1, &loss));
+  CHECK(hr_graph_name_value(graph, in[0], "scores"));
+  CHECK(hr_graph_name_value(graph, loss, "loss"));
+  CHECK(hr_graph_signature_input(graph, "infer", "x", x));
+  CHECK(hr_graph_signature_output(graph, "infer", "scores", in[0]));
+  CHECK(hr_graph_signature_input(graph, "train", "x", x));
+  CHECK(hr_graph_signature_input(graph, "train", "labels", labels));
+  CHECK(hr_graph_signature_input(graph, "train", "rate", rate));
+  CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
+  CHECK(hr_graph_minimize(graph, "train", loss, optimizer, rate));
+  CHECK(hr_model_from_graph(graph, &model));
+  hr_graph_release(graph);
+  return model;
+}
+
+hr_model* make_mlp(hr_env* env) {
+  return make(env, 2, (const int64_t[]){-1, FEATURES}, mlp_scores, "adam");
+}
+
+hr_model* make_lenet(hr_env* env) {
+  return make(env, 4, (const int64_t[]){-1, 1, 12, 12}, lenet_scores, "sgd momentum=0.9");
+}
+
+void make_examples(hr_env* env, size_t rank, const int64_t* dims, hr_tensor** x,
+                   hr_tensor** labels) {
+  CHECK(hr_tensor_create(env, HR_FLOAT32, rank, dims, x));
+  CHECK(hr_tensor_create(env, HR_INT64, 1, dims, labels));
+  int64_t size = hr_tensor_elements(*x) / dims[0];
+  for (int64_t i = 0; i < dims[0]; ++i) {
+    ((int64_t*)hr_tensor_data(*labels))[i] = i % CLASSES;
+    for (int64_t j = 0; j < size; ++j) {
+      ((float*)hr_tensor_data(*x))[i * size + j] = (float)((i * 7 + j * (i % CLASSES)) % 11) / 11;
+    }
+  }
+}
+
+hr_dataset* make_dataset(hr_env* env, size_t rank, const int64_t* dims,
+                         const hr_dataset_options* options) {
+  const char* names[2] = {"x", "labels"};
+  hr_tensor* tensors[2];
+  hr_dataset* data;
+  make_examples(env, rank, dims, &tensors[0], &tensors[1]);
+  CHECK(hr_dataset_from_tensors(env, 2, names, (const hr_tensor* const*)tensors, options, &data));
+  hr_tensor_release(tensors[0]);
+  hr_tensor_release(tensors[1]);
+  return data;
+}

@@ -1,0 +1,21 @@
+/* Models and data that several tests train. */
+#ifndef HEADRACE_TESTS_CAPI_MODELS_H_
+#define HEADRACE_TESTS_CAPI_MODELS_H_
+
+#include "support.h"
+
+enum { FEATURES = 12, CLASSES = 4, HIDDEN = 16 };
+
+/* Signatures "train" (x float32 [batch, FEATURES], labels int64 [batch], rate; loss) and "infer"
+ * (x; scores). Optimizer: adam. Values are named x, labels, rate, loss, scores. */
+hr_model* make_mlp(hr_env* env);
+/* The same names for a small LeNet: x is [batch, 1, 12, 12]. Optimizer: sgd with momentum. */
+hr_model* make_lenet(hr_env* env);
+
+/* `count` examples for either model: `x` with `rank` - 1 dimensions an example, and labels. */
+void make_examples(hr_env* env, size_t rank, const int64_t* dims, hr_tensor** x,
+                   hr_tensor** labels);
+hr_dataset* make_dataset(hr_env* env, size_t rank, const int64_t* dims,
+                         const hr_dataset_options* options);
+
+#endif

@@ -1,0 +1,134 @@
+#include "support.h"
+
+#include <dirent.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Expectations ---- */
+
+void check_ok(hr_status* status, const char* file, int line) {
+  if (status == NULL) return;
+  fprintf(stderr, "%s:%d: %s: %s (node '%s')\n", file, line, hr_code_name(hr_status_code(status)),
+          hr_status_message(status), hr_status_node(status));
+  exit(1);
+}
+
+void check_failure(hr_status* status, hr_code code, const char* words, const char* file, int line) {
+  if (hr_status_code(status) != code || strstr(hr_status_message(status), words) == NULL) {
+    fprintf(stderr, "%s:%d: expected %s with '%s', got %s: %s\n", file, line, hr_code_name(code),
+            words, hr_code_name(hr_status_code(status)), hr_status_message(status));
+    exit(1);
+  }
+  hr_status_release(status);
+}
+
+/* ---- Memory ---- */
+
+static atomic_long allocations, live_bytes, fail_at = -1;
+
+static void* allocate(void* context, size_t bytes, size_t alignment) {
+  void* data = NULL;
+  (void)context;
+  long number = atomic_fetch_add(&allocations, 1);
+  if (number == atomic_load(&fail_at)) return NULL;
+  if (alignment < sizeof(void*)) alignment = sizeof(void*);
+  if (posix_memalign(&data, alignment, bytes == 0 ? 1 : bytes) != 0) return NULL;
+  memset(data, 0xA5, bytes);                      /* nobody may count on zeroes */
+  atomic_fetch_add(&live_bytes, (long)bytes + 1); /* empty ones count, too */
+  return data;
+}
+
+static void deallocate(void* context, void* data, size_t bytes, size_t alignment) {
+  (void)context;
+  (void)alignment;
+  atomic_fetch_sub(&live_bytes, (long)bytes + 1);
+  free(data);
+}
+
+hr_env* make_env(int threads) {
+  const hr_allocator allocator = {
+      .struct_size = sizeof allocator, .allocate = allocate, .deallocate = deallocate};
+  hr_env_options options = {
+      .struct_size = sizeof options, .allocator = &allocator, .threads = threads};
+  hr_env* env;
+  CHECK(hr_env_create(&options, &env));
+  return env;
+}
+
+long host_allocations(void) { return atomic_load(&allocations); }
+long host_live_bytes(void) { return atomic_load(&live_bytes); }
+void fail_host_allocation(long n) {
+  atomic_store(&fail_at, n < 0 ? -1 : atomic_load(&allocations) + n);
+}
+
+/* ---- Files ---- */
+
+char* make_folder(void) {
+  const char* root = getenv("TMPDIR");
+  char* folder = malloc(4096);
+  EXPECT(folder != NULL);
+  snprintf(folder, 4096, "%s/headrace-XXXXXX", root == NULL ? "/tmp" : root);
+  EXPECT(mkdtemp(folder) != NULL);
+  return folder;
+}
+
+void remove_folder(char* folder) {
+  char command[4200];
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  EXPECT(system(command) == 0);
+  free(folder);
+}
+
+const char* in_folder(const char* folder, const char* name) {
+  static char path[8192];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+/* ---- Nothing leaks ---- */
+
+/* Entries of a folder of /proc: file descriptors or threads of this process. */
+static long entries(const char* path) {
+  DIR* directory = opendir(path);
+  long count = 0;
+  EXPECT(directory != NULL);
+  while (readdir(directory) != NULL) ++count;
+  closedir(directory);
+  return count;
+}
+
+/* Threads leave /proc a moment after they were joined. */
+static long settled_threads(long expected) {
+  const struct timespec moment = {.tv_nsec = 1000000};
+  long count = entries("/proc/self/task");
+  for (int i = 0; i < 1000 && count != expected; ++i) {
+    nanosleep(&moment, NULL);
+    count = entries("/proc/self/task");
+  }
+  return count;
+}
+
+static int leaked(const char* name, const char* what, long before, long after) {
+  if (before == after) return 0;
+  fprintf(stderr, "%s: %ld %s before the test, %ld after it\n", name, before, what, after);
+  return 1;
+}
+
+int main(void) {
+  int failed = 0;
+  for (const test* t = tests; t->name != NULL; ++t) {
+    long descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+    long bytes = host_live_bytes();
+    fail_host_allocation(-1);
+    hr_env* env = make_env(2);
+    t->run(env);
+    hr_env_release(env);
+    failed |= leaked(t->name, "bytes of the env's allocator", bytes, host_live_bytes());
+    failed |= leaked(t->name, "file descriptors", descriptors, entries("/proc/self/fd"));
+    failed |= leaked(t->name, "threads", threads, settled_threads(threads));
+    printf("%s: done\n", t->name);
+    fflush(stdout);
+  }
+  return failed;
+}

@@ -1,0 +1,53 @@
+/* What the C tests share. Each *_test.c defines `tests`; support.c has main, which gives every test
+ * an env over a counting allocator and fails it where memory, threads or file descriptors are left
+ * at its end. */
+#ifndef HEADRACE_TESTS_CAPI_SUPPORT_H_
+#define HEADRACE_TESTS_CAPI_SUPPORT_H_
+
+#include <headrace/headrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct test {
+  const char* name;
+  void (*run)(hr_env* env);
+} test;
+extern const test tests[]; /* ends with a test without a name */
+
+/* ---- Expectations. A failure ends the program. ---- */
+
+#define EXPECT(condition)                                             \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                        \
+    }                                                                 \
+  } while (0)
+#define CHECK(call) check_ok((call), __FILE__, __LINE__)
+/* The call fails with the code, and its message has the words. */
+#define FAILS(call, code, words) check_failure((call), (code), (words), __FILE__, __LINE__)
+
+void check_ok(hr_status* status, const char* file, int line);
+void check_failure(hr_status* status, hr_code code, const char* words, const char* file, int line);
+
+/* ---- Memory ---- */
+
+/* An env over the counting allocator, for tests that need one of their own. */
+hr_env* make_env(int threads);
+long host_allocations(void); /* from the counting allocator so far */
+long host_live_bytes(void);
+/* The next allocation but `n` from the counting allocator fails, and only that one; -1: none. */
+void fail_host_allocation(long n);
+/* malloc, operator new and their kin so far, of all threads; see heap.c. */
+long heap_allocations(void);
+
+/* ---- Files ---- */
+
+/* A new folder; remove_folder removes it with all it holds and frees the name. */
+char* make_folder(void);
+void remove_folder(char* folder);
+/* "FOLDER/NAME", in memory that the next call uses again. */
+const char* in_folder(const char* folder, const char* name);
+
+#endif

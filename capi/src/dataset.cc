@@ -10,14 +10,21 @@
 namespace hr::capi {
 namespace {
 
-// A data set keeps its env, whose allocator its batches come from.
+// A data set keeps its env, whose allocator its batches come from, also while only a call holds it.
+struct HostedDataset {
+  std::shared_ptr<session::Env> env;
+  std::unique_ptr<train::Dataset> dataset;
+};
+
 hr_status* Give(hr_dataset** out, const hr_env* env,
                 Result<std::unique_ptr<train::Dataset>> dataset, int64_t prefetch = 0) {
   if (dataset.ok() && prefetch > 0) {
     dataset = train::CreatePrefetchDataset(std::move(dataset).value(), prefetch);
   }
   if (!dataset.ok()) return Wrap(std::move(dataset).status());
-  *out = new hr_dataset{env->rep, std::move(dataset).value()};
+  auto hosted = std::make_shared<HostedDataset>(env->rep, std::move(dataset).value());
+  train::Dataset* inner = hosted->dataset.get();
+  *out = new hr_dataset{env->rep, std::shared_ptr<train::Dataset>(std::move(hosted), inner)};
   return nullptr;
 }
 

@@ -8,6 +8,7 @@ namespace hr::capi {
 namespace {
 
 // What the host injected, as the interfaces of the runtime.
+// Counts its users, the env and every tensor; ends with the last of them.
 class HostAllocator final : public Allocator {
  public:
   explicit HostAllocator(const hr_allocator& host) : host_(host) {}
@@ -17,9 +18,19 @@ class HostAllocator final : public Allocator {
   void Deallocate(void* data, size_t bytes, size_t alignment) override {
     host_.deallocate(host_.context, data, bytes, alignment);
   }
+  void Retain() override { users_.fetch_add(1, std::memory_order_relaxed); }
+  void Release() override {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
 
  private:
+  ~HostAllocator() = default;
   hr_allocator host_;
+  std::atomic<int64_t> users_{1};
+};
+
+struct ReleaseAllocator {
+  void operator()(HostAllocator* allocator) const { allocator->Release(); }
 };
 
 class HostLog final : public LogSink {
@@ -56,21 +67,21 @@ class HostExecutor final : public Executor {
 
 // An env together with the adapters that it uses, which go after it.
 struct HostedEnv {
-  std::unique_ptr<HostAllocator> allocator;
+  std::unique_ptr<HostAllocator, ReleaseAllocator> allocator;
   std::unique_ptr<HostLog> log;
   std::unique_ptr<HostClock> clock;
   std::unique_ptr<HostExecutor> executor;
   std::shared_ptr<session::Env> env;
 };
 
-template <typename Adapter, typename Host, typename Base>
-Status Adapt(const Host* given, const char* name, bool (*complete)(const Host&),
-             std::unique_ptr<Adapter>* adapter, Base** out) {
+template <typename Adapter, typename Host, typename Owner, typename Base>
+Status Adapt(const Host* given, const char* name, bool (*complete)(const Host&), Owner* owner,
+             Base** out) {
   if (given == nullptr) return {};
   HR_ASSIGN_OR_RETURN(Host host, CopySized(given, name));
   if (!complete(host)) return InvalidArgument(name, " has a function that is NULL");
-  *adapter = std::make_unique<Adapter>(host);
-  *out = adapter->get();
+  owner->reset(new Adapter(host));
+  *out = owner->get();
   return {};
 }
 

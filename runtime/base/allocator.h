@@ -15,6 +15,9 @@ class Allocator {
   // `alignment` is a power of two. `bytes` may be 0.
   virtual void* Allocate(size_t bytes, size_t alignment) = 0;
   virtual void Deallocate(void* data, size_t bytes, size_t alignment) = 0;
+  // Tensors may outlive whoever owns the allocator: it must live until each Retain has its Release.
+  virtual void Retain() {}
+  virtual void Release() {}
 
  protected:
   ~Allocator() = default;  // trivial: the system's own lives without code before main

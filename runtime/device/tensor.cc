@@ -9,10 +9,19 @@ namespace {
 
 class OwnedBuffer final : public Buffer {
  public:
-  explicit OwnedBuffer(Block block)
-      : Buffer(block.begin(), block.bytes(), DeviceId{}), block_(std::move(block)) {}
+  OwnedBuffer(Allocator& allocator, Block block)
+      : Buffer(block.begin(), block.bytes(), DeviceId{}),
+        allocator_(allocator),
+        block_(std::move(block)) {
+    allocator_.Retain();
+  }
+  ~OwnedBuffer() override {
+    block_.Reset();
+    allocator_.Release();
+  }
 
  private:
+  Allocator& allocator_;
   Block block_;
 };
 
@@ -72,7 +81,7 @@ std::string DeviceName(DeviceId id) {
 
 Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes) {
   HR_ASSIGN_OR_RETURN(Block block, Block::Create(allocator, bytes));
-  return BufferRef(std::make_shared<OwnedBuffer>(std::move(block)));
+  return BufferRef(std::make_shared<OwnedBuffer>(allocator, std::move(block)));
 }
 
 BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),

@@ -19,9 +19,10 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
     for (graph::ValueId output : graph.nodes[id].outputs) {
       if (output != graph::kNone) request.fetches.push_back(output);
     }
-    HR_ASSIGN_OR_RETURN(graph::Module region,
-                        transform::Specialize(model_.env().operators(), module, request, nullptr));
     Env& env = model_.env();
+    HR_ASSIGN_OR_RETURN(
+        graph::Module region,
+        transform::Specialize(env.operators(), module, request, nullptr, env.allocator()));
     HR_ASSIGN_OR_RETURN(
         auto executable,
         env.cpu().Compile(region, {.allocator = &env.allocator(), .operators = &env.operators()}));
@@ -62,8 +63,8 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   std::shared_ptr<Plan> plan(new Plan(model.shared_env()));
   Env& env = model.env();
   CpuEvaluator evaluator(model);
-  HR_ASSIGN_OR_RETURN(plan->region_,
-                      transform::Specialize(env.operators(), model.module(), request, &evaluator));
+  HR_ASSIGN_OR_RETURN(plan->region_, transform::Specialize(env.operators(), model.module(), request,
+                                                           &evaluator, env.allocator()));
   const graph::Module& region = plan->region_;
   const graph::Signature& run = region.signatures[0];
   plan->first_constant_ = static_cast<uint32_t>(run.inputs.size());

@@ -54,8 +54,7 @@ Status Session::InitializeVariables() {
       return std::move(value).status().WithContext(
           Cat("initial value of variable '", variable.name, "'"));
     }
-    variables_.SetShared(i, std::move(value).value());
-    HR_RETURN_IF_ERROR(variables_.MakeWritable(env().allocator(), i));
+    variables_.SetOwned(i, std::move(value).value());
   }
   return {};
 }
@@ -220,10 +219,7 @@ Status Session::RestoreVariables(
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));
   int64_t step = this->step();
   uint64_t seed = seed_;
-  if (Status status = body(variables_, &step, &seed); !status.ok()) {
-    tainted_.store(true, std::memory_order_release);
-    return status;
-  }
+  HR_RETURN_IF_ERROR(body(variables_, &step, &seed));
   step_.store(step, std::memory_order_relaxed);
   seed_ = seed;
   tainted_.store(false, std::memory_order_release);

@@ -51,7 +51,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Calls `body` with all variables while no run writes them.
   Status ReadVariables(const CallLimits& limits,
                        const std::function<Status(const VariableStore&, int64_t step)>& body);
-  // Calls `body` while no run goes on; on success the session is no longer tainted.
+  // Calls `body` while no run goes on; on success the session is no longer tainted. A body that
+  // fails must not have changed a value.
   Status RestoreVariables(
       const CallLimits& limits,
       const std::function<Status(VariableStore&, int64_t* step, uint64_t* seed)>& body);

@@ -10,23 +10,24 @@ void VariableStore::SetShared(uint32_t variable, Tensor value) {
   ++generation_;
 }
 
+void VariableStore::SetOwned(uint32_t variable, Tensor value) {
+  SetShared(variable, std::move(value));
+  owned_[variable] = true;
+}
+
 Status VariableStore::Set(Allocator& allocator, uint32_t variable, const Tensor& value) {
   if (owned_[variable] && value.contiguous()) {
     std::memmove(tensors_[variable].data(), value.data(), value.bytes());
     return {};
   }
-  HR_ASSIGN_OR_RETURN(tensors_[variable], value.Clone(allocator));
-  owned_[variable] = true;
-  ++generation_;
+  HR_ASSIGN_OR_RETURN(Tensor copy, value.Clone(allocator));
+  SetOwned(variable, std::move(copy));
   return {};
 }
 
 Status VariableStore::MakeWritable(Allocator& allocator, uint32_t variable) {
   if (owned_[variable]) return {};
-  HR_ASSIGN_OR_RETURN(tensors_[variable], tensors_[variable].Clone(allocator));
-  owned_[variable] = true;
-  ++generation_;
-  return {};
+  return Set(allocator, variable, tensors_[variable]);
 }
 
 }  // namespace hr::session

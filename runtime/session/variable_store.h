@@ -17,7 +17,9 @@ class VariableStore {
   const Tensor& Get(uint32_t variable) const { return tensors_[variable]; }
   // The value from now on; shared memory is copied before the first write.
   void SetShared(uint32_t variable, Tensor value);
-  // Copies `value` into memory of the session's own.
+  // The same for memory that nobody else uses, which may be written.
+  void SetOwned(uint32_t variable, Tensor value);
+  // Copies `value` into memory of the session's own; cannot fail where that is writable already.
   Status Set(Allocator& allocator, uint32_t variable, const Tensor& value);
   // Makes the variable's memory the session's own, so that it may be written.
   Status MakeWritable(Allocator& allocator, uint32_t variable);

@@ -64,6 +64,32 @@ Status CheckVariables(const session::Session& session, const CheckpointReader& r
   return {};
 }
 
+// Whatever can fail comes before the first variable is set.
+Status SetVariables(session::Session& session, const CheckpointReader& reader, int64_t step,
+                    uint64_t seed, const CallLimits& limits) {
+  Allocator& allocator = session.env().allocator();
+  const auto& variables = session.model().module().variables;
+  return session.RestoreVariables(
+      limits, [&](session::VariableStore& store, int64_t* to_step, uint64_t* to_seed) -> Status {
+        for (uint32_t i = 0; i < variables.size(); ++i)
+          HR_RETURN_IF_ERROR(store.MakeWritable(allocator, i));
+        for (uint32_t i = 0; i < variables.size(); ++i) {
+          HR_ASSIGN_OR_RETURN(Tensor value, reader.Get(variables[i].name));
+          HR_RETURN_IF_ERROR(store.Set(allocator, i, value));
+        }
+        *to_step = step;
+        *to_seed = seed;
+        return {};
+      });
+}
+
+Status SeekSaved(Dataset& dataset, const CheckpointReader& reader) {
+  auto position = reader.metadata().find(kDataKey);
+  if (position != reader.metadata().end()) return dataset.Restore(position->second);
+  return FailedPrecondition("the checkpoint '", reader.path(), "' was saved without a data set, ",
+                            "so it has no position to go on from; restore without one");
+}
+
 }  // namespace
 
 Result<std::string> SaveSession(session::Session& session, const std::string& directory,
@@ -100,26 +126,15 @@ Result<RestoreReport> RestoreSession(session::Session& session, const std::strin
   HR_RETURN_IF_ERROR(CheckVariables(session, reader));
   HR_ASSIGN_OR_RETURN(int64_t step, NumberFrom<int64_t>(reader.metadata(), kStepKey));
   HR_ASSIGN_OR_RETURN(uint64_t seed, NumberFrom<uint64_t>(reader.metadata(), kSeedKey));
+  DataPosition before;
   if (dataset != nullptr) {
-    auto position = reader.metadata().find(kDataKey);
-    if (position == reader.metadata().end()) {
-      return FailedPrecondition("the checkpoint '", reader.path(),
-                                "' was saved without a data set, ",
-                                "so it has no position to go on from; restore without one");
-    }
-    HR_RETURN_IF_ERROR(dataset->Restore(position->second));
+    before = dataset->position();
+    HR_RETURN_IF_ERROR(SeekSaved(*dataset, reader));
   }
-  const auto& variables = session.model().module().variables;
-  HR_RETURN_IF_ERROR(session.RestoreVariables(
-      limits, [&](session::VariableStore& store, int64_t* to_step, uint64_t* to_seed) -> Status {
-        for (uint32_t i = 0; i < variables.size(); ++i) {
-          HR_ASSIGN_OR_RETURN(Tensor value, reader.Get(variables[i].name));
-          HR_RETURN_IF_ERROR(store.Set(session.env().allocator(), i, value));
-        }
-        *to_step = step;
-        *to_seed = seed;
-        return {};
-      }));
+  if (Status status = SetVariables(session, reader, step, seed, limits); !status.ok()) {
+    if (dataset != nullptr) dataset->Seek(before).IgnoreError();
+    return status;
+  }
   return RestoreReport{.path = reader.path(),
                        .step = step,
                        .metadata = reader.metadata(),

@@ -206,7 +206,7 @@ size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
 }
 
 // The value of a Shape node: known as soon as its input's type is.
-bool FoldShape(graph::Module& module, NodeId id, Allocator& allocator) {
+Result<bool> FoldShape(graph::Module& module, NodeId id, Allocator& allocator) {
   graph::Graph& graph = module.main();
   const graph::Node& node = graph.nodes[id];
   if (module.OperatorOf(node).name != "Shape" || !module.OperatorOf(node).domain.empty())
@@ -218,21 +218,19 @@ bool FoldShape(graph::Module& module, NodeId id, Allocator& allocator) {
   int64_t start = clamp(node.Int("start", 0));
   int64_t end = std::max(start, clamp(node.Int("end", rank)));
   std::span<const int64_t> part(dims->data() + start, static_cast<size_t>(end - start));
-  auto tensor = MakeTensor<int64_t>(allocator, {end - start}, part);
-  if (!tensor.ok()) return false;
   std::vector<Tensor> tensors;
-  tensors.push_back(std::move(tensor).value());
+  HR_ASSIGN_OR_RETURN(tensors.emplace_back(), MakeTensor<int64_t>(allocator, {end - start}, part));
   ReplaceByConstants(module, id, std::move(tensors));
   return true;
 }
 
 Status InferAndFold(const ops::OpRegistry& registry, graph::Module& module,
-                    ConstantEvaluator* evaluator) {
+                    ConstantEvaluator* evaluator, Allocator& allocator) {
   HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph::TopologicalOrder(module.main()));
   for (NodeId id : order) {
     HR_RETURN_IF_ERROR(InferNode(registry, module, module.main(), id));
-    if (FoldShape(module, id, SystemAllocator())) continue;
-    if (evaluator == nullptr) continue;
+    HR_ASSIGN_OR_RETURN(bool folded, FoldShape(module, id, allocator));
+    if (folded || evaluator == nullptr) continue;
     const graph::Graph& graph = module.main();
     const graph::Node& node = graph.nodes[id];
     const ops::OpDef* def = registry.Get(module.OperatorOf(node)).value();
@@ -339,13 +337,14 @@ graph::Module RemoveDeadNodes(const graph::Module& module) {
 }
 
 Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
-                                 const Request& request, ConstantEvaluator* evaluator) {
+                                 const Request& request, ConstantEvaluator* evaluator,
+                                 Allocator& allocator) {
   HR_RETURN_IF_ERROR(CheckRequest(module, request));
   HR_RETURN_IF_ERROR(CheckFeeds(module, request));
   graph::Module part = Extractor(module, request).Run();
   part.symbols = module.symbols;
   HR_RETURN_IF_ERROR(CheckFed(part));
-  HR_RETURN_IF_ERROR(InferAndFold(registry, part, evaluator));
+  HR_RETURN_IF_ERROR(InferAndFold(registry, part, evaluator, allocator));
   MergeEqualNodes(registry, part);
   part = RemoveDeadNodes(part);
   HR_RETURN_IF_ERROR(CheckConcrete(part));

@@ -31,8 +31,10 @@ class ConstantEvaluator {
 // the order of the fetches. Variables keep their indices. Nodes that neither a fetch nor a target
 // needs are gone; shapes are concrete; what depends on constants alone is computed (`evaluator` may
 // be null: then only shapes are), and equal pure nodes are merged.
+// Folded shapes get their memory from `allocator`, which must outlive them.
 Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
-                                 const Request& request, ConstantEvaluator* evaluator);
+                                 const Request& request, ConstantEvaluator* evaluator,
+                                 Allocator& allocator);
 
 // The nodes, values and constants that the signature "run" of a specialized module needs,
 // renumbered.

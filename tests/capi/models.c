@@ -27,11 +27,10 @@ static hr_value lenet_scores(hr_graph* graph, hr_value x) {
   return dense(graph, "fc2", x, CLASSES);
 }
 
-static hr_model* make(hr_env* env, size_t rank, const int64_t* dims,
-                      hr_value (*scores_of)(hr_graph*, hr_value), const char* optimizer) {
+static hr_graph* build(hr_env* env, size_t rank, const int64_t* dims,
+                       hr_value (*scores_of)(hr_graph*, hr_value), const char* optimizer) {
   const int64_t label_dims[1] = {-1};
   hr_graph* graph;
-  hr_model* model;
   hr_value x, labels, rate, loss;
   CHECK(hr_graph_create(env, &graph));
   CHECK(hr_graph_input(graph, "x", HR_FLOAT32, rank, dims, NULL, &x));
@@ -48,17 +47,30 @@ static hr_model* make(hr_env* env, size_t rank, const int64_t* dims,
   CHECK(hr_graph_signature_input(graph, "train", "rate", rate));
   CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
   CHECK(hr_graph_minimize(graph, "train", loss, optimizer, rate));
+  return graph;
+}
+
+static hr_model* model_of(hr_graph* graph) {
+  hr_model* model;
   CHECK(hr_model_from_graph(graph, &model));
   hr_graph_release(graph);
   return model;
 }
 
-hr_model* make_mlp(hr_env* env) {
-  return make(env, 2, (const int64_t[]){-1, FEATURES}, mlp_scores, "adam");
+static hr_graph* build_lenet(hr_env* env) {
+  return build(env, 4, (const int64_t[]){-1, 1, 12, 12}, lenet_scores, "sgd momentum=0.9");
 }
 
-hr_model* make_lenet(hr_env* env) {
-  return make(env, 4, (const int64_t[]){-1, 1, 12, 12}, lenet_scores, "sgd momentum=0.9");
+hr_model* make_mlp(hr_env* env) {
+  return model_of(build(env, 2, (const int64_t[]){-1, FEATURES}, mlp_scores, "adam"));
+}
+
+hr_model* make_lenet(hr_env* env) { return model_of(build_lenet(env)); }
+
+void save_lenet(hr_env* env, const char* path) {
+  hr_graph* graph = build_lenet(env);
+  CHECK(hr_graph_save(graph, path, NULL));
+  hr_graph_release(graph);
 }
 
 void make_examples(hr_env* env, size_t rank, const int64_t* dims, hr_tensor** x,

@@ -11,6 +11,7 @@ enum { FEATURES = 12, CLASSES = 4, HIDDEN = 16 };
 hr_model* make_mlp(hr_env* env);
 /* The same names for a small LeNet: x is [batch, 1, 12, 12]. Optimizer: sgd with momentum. */
 hr_model* make_lenet(hr_env* env);
+void save_lenet(hr_env* env, const char* path);
 
 /* `count` examples for either model: `x` with `rank` - 1 dimensions an example, and labels. */
 void make_examples(hr_env* env, size_t rank, const int64_t* dims, hr_tensor** x,

@@ -26,12 +26,17 @@ void check_failure(hr_status* status, hr_code code, const char* words, const cha
 /* ---- Memory ---- */
 
 static atomic_long allocations, live_bytes, fail_at = -1;
+static atomic_int fail_all, has_failed;
 
 static void* allocate(void* context, size_t bytes, size_t alignment) {
   void* data = NULL;
   (void)context;
   long number = atomic_fetch_add(&allocations, 1);
-  if (number == atomic_load(&fail_at)) return NULL;
+  long failing = atomic_load(&fail_at);
+  if (failing >= 0 && (number == failing || (number > failing && atomic_load(&fail_all)))) {
+    atomic_store(&has_failed, 1);
+    return NULL;
+  }
   if (alignment < sizeof(void*)) alignment = sizeof(void*);
   if (posix_memalign(&data, alignment, bytes == 0 ? 1 : bytes) != 0) return NULL;
   memset(data, 0xA5, bytes);                      /* nobody may count on zeroes */
@@ -58,9 +63,12 @@ hr_env* make_env(int threads) {
 
 long host_allocations(void) { return atomic_load(&allocations); }
 long host_live_bytes(void) { return atomic_load(&live_bytes); }
-void fail_host_allocation(long n) {
+void fail_host_allocations(long n, int all) {
+  atomic_store(&fail_all, all);
+  if (n >= 0) atomic_store(&has_failed, 0);
   atomic_store(&fail_at, n < 0 ? -1 : atomic_load(&allocations) + n);
 }
+int host_allocation_failed(void) { return atomic_load(&has_failed); }
 
 /* ---- Files ---- */
 
@@ -120,7 +128,7 @@ int main(void) {
   for (const test* t = tests; t->name != NULL; ++t) {
     long descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task");
     long bytes = host_live_bytes();
-    fail_host_allocation(-1);
+    fail_host_allocations(-1, 0);
     hr_env* env = make_env(2);
     t->run(env);
     hr_env_release(env);

@@ -37,8 +37,10 @@ void check_failure(hr_status* status, hr_code code, const char* words, const cha
 hr_env* make_env(int threads);
 long host_allocations(void); /* from the counting allocator so far */
 long host_live_bytes(void);
-/* The next allocation but `n` from the counting allocator fails, and only that one; -1: none. */
-void fail_host_allocation(long n);
+/* From now on the n-th allocation from the counting allocator (0: the next) fails, and with `all`
+ * every later one; n -1: none fails. */
+void fail_host_allocations(long n, int all);
+int host_allocation_failed(void); /* whether any has since */
 /* malloc, operator new and their kin so far, of all threads; see heap.c. */
 long heap_allocations(void);
 

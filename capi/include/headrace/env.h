@@ -48,7 +48,8 @@ typedef struct hr_executor {
                        void (*fn)(void* fn_context, int task), void* fn_context);
 } hr_executor;
 
-/* What is pointed to is copied; contexts and functions must outlive the env. */
+/* What is pointed to is copied; contexts and functions must outlive the env, and those of the
+ * allocator also the tensors that came from it. */
 typedef struct hr_env_options {
   size_t struct_size;
   const hr_allocator* allocator; /* NULL: malloc */
@@ -58,7 +59,8 @@ typedef struct hr_env_options {
   int32_t threads; /* the budget; 0: as many as processors; ignored with an executor */
 } hr_env_options;
 
-/* Thread-safe. Models, sessions and data sets keep their env alive, so it may be released first.
+/* Thread-safe. Graphs, models, sessions, calls and data sets keep their env alive, so it may be
+ * released first; so may they before their tensors.
  *
  * However many sessions and host threads run, the threads that compute never exceed the budget: a
  * run waits until it gets at least one. After fork() the child must not use an env of the parent.

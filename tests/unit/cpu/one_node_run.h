@@ -134,7 +134,8 @@ class OneNodeRun {
     HR_ASSIGN_OR_RETURN(graph::NodeId node, builder_.AddNode(spec_));
     request_.fetches = builder_.graph().nodes[node].outputs;
     HR_ASSIGN_OR_RETURN(graph::Module module, builder_.Finish());
-    HR_ASSIGN_OR_RETURN(module_, transform::Specialize(registry_, module, request_, nullptr));
+    HR_ASSIGN_OR_RETURN(
+        module_, transform::Specialize(registry_, module, request_, nullptr, SystemAllocator()));
     HR_ASSIGN_OR_RETURN(pool_, CreateThreadPool(threads_));
     budget_ = std::make_unique<ThreadBudget>(*pool_);
     HR_ASSIGN_OR_RETURN(lease_, budget_->Acquire(threads_, {}));

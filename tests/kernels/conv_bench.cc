@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/kernels/winograd.h"
 #include "tests/kernels/fma_peak.h"
 #include "tests/kernels/measure.h"
 
@@ -43,7 +43,16 @@ struct Bench {
     std::printf("\n");
   }
 
+  // Winograd's figures count the operations of a direct convolution: they may exceed the peak.
   void Conv(const std::string& name, const ConvShape& s, const ConvFusion& fusion) const {
+    Method(name, s, fusion, DirectConvPasses<float>());
+    if (WinogradTakes(s)) {
+      Method(name + (WinogradPays(s) ? " W" : " w"), s, fusion, WinogradConvPasses());
+    }
+  }
+
+  void Method(const std::string& name, const ConvShape& s, const ConvFusion& fusion,
+              const ConvPasses<float>& passes) const {
     const int slices = threads.threads();
     const double operations = 2.0 * s.n * s.oc * s.oh * s.ow * s.Taps();
     const int64_t in = BatchBlockedElements<float>(s.n, s.ic * s.ih * s.iw);
@@ -53,22 +62,23 @@ struct Bench {
     Floats dw(s.oc * s.Taps()), db(s.oc);
     std::vector<uint8_t> argmax(out + 64);
     uint8_t* where = argmax.data();
-    Floats scratch((ConvBackwardDataScratchBytes<float>(s, fusion, slices) +
-                    ConvBackwardWeightsScratchBytes<float>(s, fusion, slices)) /
+    Floats scratch((passes.forward_scratch_bytes(s, fusion, slices) +
+                    passes.backward_data_scratch_bytes(s, fusion, slices) +
+                    passes.backward_weights_scratch_bytes(s, fusion, slices)) /
                    sizeof(float));
     const ConvGradient<float> gradient{dy.get(), where, y.get()};
     Time(name + " to blocked", 0,
          [&] { ToBatchBlocked(threads, s.n, s.ic * s.ih * s.iw, plain.get(), x.get(), slices); });
     Time(name + " forward", operations, [&] {
-      ConvForward<float>(threads, s, fusion, {x.get(), w.get(), bias.get(), y.get(), where},
-                         slices);
+      passes.forward(threads, s, fusion, {x.get(), w.get(), bias.get(), y.get(), where}, slices,
+                     scratch.get());
     });
     Time(name + " backward data", operations, [&] {
-      ConvBackwardData(threads, s, fusion, gradient, w.get(), dx.get(), slices, scratch.get());
+      passes.backward_data(threads, s, fusion, gradient, w.get(), dx.get(), slices, scratch.get());
     });
     Time(name + " backward weights", operations, [&] {
-      ConvBackwardWeights(threads, s, fusion, gradient, x.get(), dw.get(), db.get(), slices,
-                          scratch.get());
+      passes.backward_weights(threads, s, fusion, gradient, x.get(), dw.get(), db.get(), slices,
+                              scratch.get());
     });
   }
 };

@@ -3,6 +3,7 @@
 // images, so any number of channels is free of padding. Lanes beyond N are zero.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,13 @@ constexpr int64_t BatchBlocks(int64_t n) {
 template <typename T>
 constexpr int64_t BatchBlockedElements(int64_t n, int64_t k) {
   return BatchBlocks<T>(n) * kBatchBlock<T> * k;
+}
+
+// Zeroes the lanes beyond the first `images`, in adjacent pixels of a last block that is not full.
+template <typename T>
+void ZeroLanes(int64_t images, int64_t pixels, T* y) {
+  constexpr int64_t kB = kBatchBlock<T>;
+  for (T* const end = y + pixels * kB; y < end; y += kB) std::fill(y + images, y + kB, T{0});
 }
 
 // from is [n][k], to is batch-blocked; and back. float and double.

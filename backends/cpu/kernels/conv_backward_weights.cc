@@ -190,15 +190,6 @@ class WeightsPass {
   const T* x_;
 };
 
-// to = the parts' sums, added in order.
-template <typename T>
-void AddParts(const T* from, int64_t stride, int64_t parts, int64_t count, T* to) {
-  std::copy_n(from, count, to);
-  for (int64_t part = 1; part < parts; ++part) {
-    for (int64_t i = 0; i < count; ++i) to[i] += from[part * stride + i];
-  }
-}
-
 }  // namespace
 
 template <typename T>

@@ -70,4 +70,27 @@ void ConvBackwardWeights(const Lease& threads, const ConvShape& shape, const Con
                          const ConvGradient<T>& gradient, const T* x, T* dw, T* db, int slices,
                          void* scratch);
 
+// The three passes of one method, by the signatures above.
+template <typename T>
+struct ConvPasses {
+  const char* name;  // of the method
+  size_t (*forward_scratch_bytes)(const ConvShape&, const ConvFusion&, int slices);
+  void (*forward)(const Lease&, const ConvShape&, const ConvFusion&, const ConvForwardArgs<T>&,
+                  int slices, void* scratch);
+  size_t (*backward_data_scratch_bytes)(const ConvShape&, const ConvFusion&, int slices);
+  void (*backward_data)(const Lease&, const ConvShape&, const ConvFusion&, const ConvGradient<T>&,
+                        const T* w, T* dx, int slices, void* scratch);
+  size_t (*backward_weights_scratch_bytes)(const ConvShape&, const ConvFusion&, int slices);
+  void (*backward_weights)(const Lease&, const ConvShape&, const ConvFusion&,
+                           const ConvGradient<T>&, const T* x, T* dw, T* db, int slices,
+                           void* scratch);
+};
+
+template <typename T>
+const ConvPasses<T>& DirectConvPasses();
+
+// The faster method for that shape.
+template <typename T>
+const ConvPasses<T>& ConvPassesFor(const ConvShape& shape);
+
 }  // namespace hr::cpu

@@ -50,11 +50,6 @@ class ForwardPass {
     int outputs;
   };
 
-  // Bias made the lanes beyond the last image differ from 0.
-  static void ZeroLanes(int64_t images, int64_t pixels, T* y) {
-    for (T* const end = y + pixels * kB; y < end; y += kB) std::fill(y + images, y + kB, T{0});
-  }
-
   int64_t TilesPerGroup() const { return CeilDiv(s_.GroupOut(), kernels_.forward_outputs); }
 
   void Row(const Tile& tile, int64_t oh, Range columns, T* to, int64_t to_output, bool relu) const {

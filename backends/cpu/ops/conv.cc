@@ -14,8 +14,9 @@ ConvFusion FusionOf(const graph::Node& node) {
   return {.relu = node.Int("relu", 0) != 0, .pool_h = pool[0], .pool_w = pool[1]};
 }
 
-std::string Describe(std::string_view name, const ConvFusion& fusion) {
-  return Cat(name, "_batch_blocked", fusion.relu ? "+relu" : "", fusion.Pools() ? "+max_pool" : "");
+std::string Describe(std::string_view name, std::string_view method, const ConvFusion& fusion) {
+  return Cat(name, "_batch_blocked_", method, fusion.relu ? "+relu" : "",
+             fusion.Pools() ? "+max_pool" : "");
 }
 
 template <typename T>
@@ -26,17 +27,20 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
   bool has_bias = request.input(2).present;
   size_t inputs = request.inputs.size();
   int slices = request.threads;
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
   LoweredKernel out;
-  out.kernel = MakeKernel(
-      Describe("conv", fusion), [=](void* const* p, const RunContext& context) -> Status {
-        ConvForwardArgs<T> args{.x = static_cast<const T*>(p[0]),
-                                .w = static_cast<const T*>(p[1]),
-                                .bias = has_bias ? static_cast<const T*>(p[2]) : nullptr,
-                                .y = static_cast<T*>(p[inputs]),
-                                .argmax = static_cast<uint8_t*>(p[inputs + 1])};
-        ConvForward<T>(context.threads, shape, fusion, args, slices);
-        return {};
-      });
+  out.scratch_bytes = passes->forward_scratch_bytes(shape, fusion, slices);
+  out.kernel =
+      MakeKernel(Describe("conv", passes->name, fusion),
+                 [=](void* const* p, const RunContext& context) -> Status {
+                   ConvForwardArgs<T> args{.x = static_cast<const T*>(p[0]),
+                                           .w = static_cast<const T*>(p[1]),
+                                           .bias = has_bias ? static_cast<const T*>(p[2]) : nullptr,
+                                           .y = static_cast<T*>(p[inputs]),
+                                           .argmax = static_cast<uint8_t*>(p[inputs + 1])};
+                   passes->forward(context.threads, shape, fusion, args, slices, p[inputs + 2]);
+                   return {};
+                 });
   return out;
 }
 
@@ -60,10 +64,11 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  out.scratch_bytes = ConvBackwardWeightsScratchBytes<T>(shape, fusion, slices);
-  out.kernel = MakeKernel(Describe("conv_grad_weight", fusion),
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  out.scratch_bytes = passes->backward_weights_scratch_bytes(shape, fusion, slices);
+  out.kernel = MakeKernel(Describe("conv_grad_weight", passes->name, fusion),
                           [=](void* const* p, const RunContext& context) -> Status {
-                            ConvBackwardWeights<T>(
+                            passes->backward_weights(
                                 context.threads, shape, fusion, GradientFrom<T>(p, fusion),
                                 static_cast<const T*>(p[2]), static_cast<T*>(p[3]),
                                 static_cast<T*>(p[4]), slices, p[5]);
@@ -80,10 +85,11 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  out.scratch_bytes = ConvBackwardDataScratchBytes<T>(shape, fusion, slices);
-  out.kernel = MakeKernel(Describe("conv_grad_input", fusion),
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  out.scratch_bytes = passes->backward_data_scratch_bytes(shape, fusion, slices);
+  out.kernel = MakeKernel(Describe("conv_grad_input", passes->name, fusion),
                           [=](void* const* p, const RunContext& context) -> Status {
-                            ConvBackwardData<T>(
+                            passes->backward_data(
                                 context.threads, shape, fusion, GradientFrom<T>(p, fusion),
                                 static_cast<const T*>(p[2]), static_cast<T*>(p[3]), slices, p[4]);
                             return {};

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "backends/cpu/kernels/winograd.h"
 #include "tests/reference/conv.h"
 #include "tests/unit/cpu/blocked_testing.h"
 #include "tests/unit/cpu/random_shapes.h"
@@ -23,8 +24,11 @@ class ConvBatchBlocked : public BlockedTest {
     return f;
   }
 
+  // `tolerance` is of the passes' rounding, in units of the direct one's.
   template <typename T>
-  void Check(const ConvShape& s, const ConvFusion& fusion);
+  void Check(const ConvShape& s, const ConvFusion& fusion,
+             const ConvPasses<T>& passes = DirectConvPasses<T>(), double tolerance = 1);
+  void ExpectSameOnAnyNumberOfThreads(const ConvPasses<float>& passes);
 };
 
 PoolShape PoolOf(const ConvShape& s, const ConvFusion& fusion) {
@@ -58,9 +62,10 @@ struct Expected {
 };
 
 template <typename T>
-void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion) {
-  SCOPED_TRACE(testing::Message() << s << " relu " << fusion.relu << " pool " << fusion.pool_h
-                                  << "x" << fusion.pool_w);
+void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion,
+                             const ConvPasses<T>& passes, double tolerance) {
+  SCOPED_TRACE(testing::Message() << passes.name << " " << s << " relu " << fusion.relu << " pool "
+                                  << fusion.pool_h << "x" << fusion.pool_w);
   const int64_t in = s.ic * s.ih * s.iw;
   const int64_t out = s.oc * fusion.OutputRows(s) * fusion.OutputColumns(s);
   const Values x = RandomValues(s.n * in), w = RandomValues(s.oc * s.Taps()),
@@ -79,21 +84,35 @@ void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion) {
   const int slices = RandomInt(1, 4);
   const Lease& threads = RandomInt(0, 1) == 0 ? one_ : three_;
 
-  ConvForward<T>(
+  Buffer<T> forward_scratch(passes.forward_scratch_bytes(s, fusion, slices) / sizeof(T));
+  passes.forward(
       threads, s, fusion,
-      {bx.data(), bw.data(), bias.empty() ? nullptr : bb.data(), by.data(), argmax.data()}, slices);
-  ExpectBlocked(by, s.n, out, expected.y, 8);
+      {bx.data(), bw.data(), bias.empty() ? nullptr : bb.data(), by.data(), argmax.data()}, slices,
+      forward_scratch.data());
+  ExpectBlocked(by, s.n, out, expected.y, 8 * tolerance);
+
+  // Where two elements of a window are equal, or one is 0, rounding decides what gets the gradient.
+  // The direct sums of these values are exact.
+  const std::vector<uint8_t> rounded(argmax.begin(), argmax.begin() + argmax.size());
+  const auto& direct = DirectConvPasses<T>();
+  direct.forward(
+      threads, s, fusion,
+      {bx.data(), bw.data(), bias.empty() ? nullptr : bb.data(), by.data(), argmax.data()}, slices,
+      nullptr);
+  int64_t differ = 0;
+  for (int64_t i = 0; i < argmax.size(); ++i) differ += argmax[i] != rounded[i];
+  EXPECT_LE(differ, 2 + argmax.size() / 100);
 
   const ConvGradient<T> gradient{bdy.data(), argmax.data(), by.data()};
-  Buffer<T> data_scratch(ConvBackwardDataScratchBytes<T>(s, fusion, slices) / sizeof(T));
-  ConvBackwardData(threads, s, fusion, gradient, bw.data(), bdx.data(), slices,
-                   data_scratch.data());
-  ExpectBlocked(bdx, s.n, in, expected.dx, 8);
+  Buffer<T> data_scratch(passes.backward_data_scratch_bytes(s, fusion, slices) / sizeof(T));
+  passes.backward_data(threads, s, fusion, gradient, bw.data(), bdx.data(), slices,
+                       data_scratch.data());
+  ExpectBlocked(bdx, s.n, in, expected.dx, 8 * tolerance);
 
-  Buffer<T> scratch(ConvBackwardWeightsScratchBytes<T>(s, fusion, slices) / sizeof(T));
-  ConvBackwardWeights(threads, s, fusion, gradient, bx.data(), bdw.data(), bdb.data(), slices,
-                      scratch.data());
-  ExpectNear(bdw.data(), expected.dw, 32);
+  Buffer<T> scratch(passes.backward_weights_scratch_bytes(s, fusion, slices) / sizeof(T));
+  passes.backward_weights(threads, s, fusion, gradient, bx.data(), bdw.data(), bdb.data(), slices,
+                          scratch.data());
+  ExpectNear(bdw.data(), expected.dw, 32 * tolerance);
   ExpectNear(bdb.data(), expected.db, 32);
 }
 
@@ -103,6 +122,22 @@ TEST_P(ConvBatchBlocked, AgreesWithTheDefinition) {
     const ConvFusion fusion = RandomFusion(shape);
     Check<float>(shape, fusion);
     if (!HasFatalFailure()) Check<double>(shape, fusion);
+  }
+}
+
+// The rounding of the transforms, most of it with the large kernels.
+constexpr double kWinogradTolerance = 32;
+
+TEST_P(ConvBatchBlocked, WinogradAgreesWithTheDefinition) {
+  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+    ConvShape shape = RandomConv(Any(), 35);
+    shape.groups = shape.sh = shape.sw = shape.dh = shape.dw = 1;
+    shape.ic = RandomInt(1, 7);
+    shape.kh = RandomInt(3, 7), shape.kw = RandomInt(3, 7);
+    shape.ih = shape.kh + RandomInt(0, 17), shape.iw = shape.kw + RandomInt(0, 17);
+    shape.DeriveOutput();
+    ASSERT_TRUE(WinogradTakes(shape));
+    Check<float>(shape, RandomFusion(shape), WinogradConvPasses(), kWinogradTolerance);
   }
 }
 
@@ -139,10 +174,21 @@ TEST_P(ConvBatchBlocked, CutsLargeShapes) {
   Check<float>(Square(1, 70, 9, 3, 5, 2), {true, 1, 1});
   Check<float>(Square(50, 1, 6, 2, 3, 1), {});
   Check<float>(Square(17, 3, 16, 2, 7, 3), {false, 3, 2});
+  const auto& winograd = WinogradConvPasses();
+  Check<float>(Square(2, 40, 70, 3, 3, 1), {true, 2, 2}, winograd, kWinogradTolerance);
+  Check<float>(Square(1, 70, 9, 70, 5, 2), {true, 1, 1}, winograd, kWinogradTolerance);
+  Check<float>(Square(50, 33, 6, 35, 3, 1), {}, winograd, kWinogradTolerance);
+  Check<float>(Square(17, 3, 16, 2, 7, 3), {false, 3, 2}, winograd, kWinogradTolerance);
 }
 
 // Only the number of slices may change the order of sums, not the number of threads.
 TEST_P(ConvBatchBlocked, IsTheSameOnAnyNumberOfThreads) {
+  for (const auto* passes : {&DirectConvPasses<float>(), &WinogradConvPasses()}) {
+    ExpectSameOnAnyNumberOfThreads(*passes);
+  }
+}
+
+void ConvBatchBlocked::ExpectSameOnAnyNumberOfThreads(const ConvPasses<float>& passes) {
   const ConvShape s = Square(50, 2, 9, 3, 3, 1);
   const ConvFusion fusion{true, 2, 2};
   const int64_t in = s.ic * s.ih * s.iw, out = s.oc * 4 * 4;
@@ -156,15 +202,16 @@ TEST_P(ConvBatchBlocked, IsTheSameOnAnyNumberOfThreads) {
   for (const Lease* threads : {&one_, static_cast<const Lease*>(&three_)}) {
     Buffer<float> y(dy.size()), dx(x.size()), dw(w.size()), db(s.oc);
     Buffer<uint8_t> argmax(y.size());
-    Buffer<float> scratch((ConvBackwardDataScratchBytes<float>(s, fusion, 8) +
-                           ConvBackwardWeightsScratchBytes<float>(s, fusion, 8)) /
+    Buffer<float> scratch((passes.forward_scratch_bytes(s, fusion, 8) +
+                           passes.backward_data_scratch_bytes(s, fusion, 8) +
+                           passes.backward_weights_scratch_bytes(s, fusion, 8)) /
                           sizeof(float));
-    ConvForward<float>(*threads, s, fusion, {x.data(), w.data(), nullptr, y.data(), argmax.data()},
-                       8);
+    passes.forward(*threads, s, fusion, {x.data(), w.data(), nullptr, y.data(), argmax.data()}, 8,
+                   scratch.data());
     const ConvGradient<float> gradient{dy.data(), argmax.data(), nullptr};
-    ConvBackwardData(*threads, s, fusion, gradient, w.data(), dx.data(), 8, scratch.data());
-    ConvBackwardWeights(*threads, s, fusion, gradient, x.data(), dw.data(), db.data(), 8,
-                        scratch.data());
+    passes.backward_data(*threads, s, fusion, gradient, w.data(), dx.data(), 8, scratch.data());
+    passes.backward_weights(*threads, s, fusion, gradient, x.data(), dw.data(), db.data(), 8,
+                            scratch.data());
     std::vector<float> all;
     for (Buffer<float>* b : {&y, &dx, &dw, &db})
       all.insert(all.end(), b->data(), b->data() + b->size());

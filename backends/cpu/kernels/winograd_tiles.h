@@ -1,0 +1,128 @@
+// What the three passes of Winograd convolution share: the grid of tiles, and the products of one
+// frequency.
+#pragma once
+
+#include "backends/cpu/kernels/conv_kernels.h"
+#include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/winograd_kernels.h"
+
+namespace hr::cpu {
+
+// The tiles of one image. Tile t of an axis makes outputs [t * outputs, (t + 1) * outputs) of
+// inputs that begin at t * outputs - padding; what lies outside the image is zero, outputs beyond
+// the last are dropped.
+struct WinogradGrid {
+  const ConvShape& s;
+  int64_t row_outputs, column_outputs;
+  int64_t rows, columns;  // of tiles
+  int64_t y_columns;      // that a row of tiles makes
+  int64_t x_columns;      // that it takes, padding included
+  Range inside;           // those of the latter that exist
+
+  explicit WinogradGrid(const ConvShape& shape)
+      : s(shape),
+        row_outputs(WinogradOutputs(s.kh)),
+        column_outputs(WinogradOutputs(s.kw)),
+        rows(CeilDiv(s.oh, row_outputs)),
+        columns(CeilDiv(s.ow, column_outputs)),
+        y_columns(columns * column_outputs),
+        x_columns(y_columns + s.kw - 1),
+        inside{std::min(s.pad_left, x_columns), std::min(s.pad_left + s.iw, x_columns)} {}
+
+  // Tile rows that a pass takes at once: as many as keep `bytes_each` within `bytes`.
+  static int64_t RowsWithin(int64_t bytes, int64_t bytes_each, int64_t rows) {
+    return std::clamp<int64_t>(bytes / bytes_each, 1, rows);
+  }
+
+  // Rows of the input plane `x` that vertical frequency i of a tile row takes.
+  WinogradRows InputRows(const float* x, int64_t tile_row, int i) const {
+    WinogradRows out;
+    for (int r = 0; r < kWinogradTile; ++r) {
+      const int64_t row = tile_row * row_outputs - s.pad_top + r;
+      if (row < 0 || row >= s.ih) continue;
+      out.Add(x + row * s.iw * kBatchBlock<float>, kWinogradInput[i][r]);
+    }
+    return out;
+  }
+
+  // Rows of outputs that it makes, of those of a plane whose row `first` is at `y` and that ends
+  // before row `end`; `width` columns apart.
+  WinogradRows OutputRows(const float* y, int64_t first, int64_t end, int64_t width,
+                          int64_t tile_row, int i) const {
+    WinogradRows out;
+    for (int64_t r = 0; r < row_outputs; ++r) {
+      const int64_t row = tile_row * row_outputs + r;
+      if (row >= end) break;
+      out.Add(y + (row - first) * width * kBatchBlock<float>,
+              WinogradOutputFactor(i, r, row_outputs));
+    }
+    return out;
+  }
+};
+
+// Transformed filters: frequency (i, j) is a matrix [rows][columns] of output and input channels,
+// or the other way around.
+class WinogradFilterBank {
+ public:
+  enum class Order { kOutputsFirst, kInputsFirst };
+
+  WinogradFilterBank(const ConvShape& shape, Order order)
+      : s_(shape), order_(order), plane_(RoundUp(shape.oc * shape.ic, kBatchBlock<float>)) {}
+
+  int64_t Elements() const { return kWinogradTile * kWinogradTile * plane_; }
+  int64_t columns() const { return order_ == Order::kOutputsFirst ? s_.ic : s_.oc; }
+
+  void Transform(const Lease& threads, const float* w, int slices, float* to) const {
+    const int64_t taps = s_.kh * s_.kw, vectors = plane_ / kBatchBlock<float>;
+    const bool outputs_first = order_ == Order::kOutputsFirst;
+    threads.ParallelFor(slices, [&](int slice) {
+      const Range part = PartOf(vectors, slices, slice);
+      WinogradFilters call{.w = w, .columns = columns()};
+      call.w_a = outputs_first ? s_.ic * taps : taps;
+      call.w_b = outputs_first ? taps : s_.ic * taps;
+      call.count = s_.oc * s_.ic;
+      call.kernel_rows = s_.kh;
+      call.kernel_columns = s_.kw;
+      call.to = to;
+      call.plane = plane_;
+      call.begin = part.begin * kBatchBlock<float>;
+      call.end = part.end * kBatchBlock<float>;
+      KernelsForWinograd().filters(call);
+    });
+  }
+
+  // Frequency (i, j) of some rows of the bank at `filters`, times `from`: for every horizontal
+  // frequency j, columns() rows of `tiles` pixels; `to`: rows.size() rows.
+  void Multiply(const float* filters, int i, Range rows, const float* from, int64_t tiles,
+                float* to) const {
+    const auto& kernels = KernelsForConv<float>();
+    ForwardCall<float> call{};
+    call.x_tap = tiles * kBatchBlock<float>;
+    call.x_column = kBatchBlock<float>;
+    call.channels = call.rows = 1;
+    call.taps = call.w_output = columns();
+    call.y_output = tiles * kBatchBlock<float>;
+    for (int j = 0; j < kWinogradTile; ++j) {
+      call.x = from + j * columns() * call.x_tap;
+      call.y = to + j * rows.size() * call.x_tap;
+      call.w = filters + (i * kWinogradTile + j) * plane_ + rows.begin * columns();
+      int64_t left = tiles;
+      for (int width = 0; left > 0; ++width) {
+        const int64_t step = ConvKernels<float>::kWidths[width];
+        call.columns = left / step * step;
+        if (call.columns == 0) continue;
+        kernels.forward[rows.size() - 1][width](call);
+        left -= call.columns;
+        call.x += call.columns * call.x_column;
+        call.y += call.columns * kBatchBlock<float>;
+      }
+    }
+  }
+
+ private:
+  const ConvShape& s_;
+  const Order order_;
+  const int64_t plane_;
+};
+
+}  // namespace hr::cpu

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/lowering/lowering.h"
 #include "runtime/ops/op_def.h"
@@ -26,7 +27,8 @@ class CpuStream final : public Stream {
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(Allocator& allocator)
-      : allocator_(allocator), info_{.name = "CPU:0", .description = "portable kernels"} {}
+      : allocator_(allocator),
+        info_{.name = "CPU:0", .description = Cat("portable kernels, ", InstructionSet())} {}
 
   const DeviceInfo& info() const override { return info_; }
   Allocator& allocator() override { return allocator_; }

@@ -1,129 +1,79 @@
 #include "capi/src/graph_text.h"
 
 #include "runtime/base/errors.h"
-#include "runtime/base/json_writer.h"
 
 namespace hr::capi {
 namespace {
 
-void WriteAttribute(JsonWriter& json, const graph::AttributeValue& value) {
-  std::visit(
-      [&](const auto& v) {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, graph::TensorIndex>) {
-          json.BeginObject().Field("constant", v.index).EndObject();
-        } else if constexpr (std::is_same_v<T, graph::GraphIndex>) {
-          json.BeginObject().Field("graph", v.index).EndObject();
-        } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
-          json.Value(v);
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          json.Value(std::string_view(v));
-        } else {
-          json.BeginArray();
-          for (const auto& item : v) json.Value(item);
-          json.EndArray();
-        }
-      },
-      value);
-}
+using graph::kNone;
 
-void WriteValues(JsonWriter& json, std::string_view key, const graph::Graph& graph,
-                 const std::vector<graph::ValueId>& values) {
-  json.Key(key).BeginArray();
-  for (graph::ValueId value : values) {
-    if (value == graph::kNone) {
-      json.Null();
-    } else {
-      json.Value(std::string_view(graph::ValueText(graph, value)));
-    }
-  }
-  json.EndArray();
-}
+// Marks what must run for the values and nodes it is given.
+class Marker {
+ public:
+  explicit Marker(GraphView* view) : view_(*view) {}
 
-std::string Json(const graph::Module& module) {
-  const graph::Graph& graph = module.main();
-  JsonWriter json;
-  json.BeginObject().Key("nodes").BeginArray();
-  for (graph::NodeId id = 0; id < graph.nodes.size(); ++id) {
-    const graph::Node& node = graph.nodes[id];
-    const graph::Operator& op = module.OperatorOf(node);
-    json.BeginObject()
-        .Field("name", graph::NodeText(module, graph, id))
-        .Field("domain", op.domain)
-        .Field("op", op.name)
-        .Field("version", op.version);
-    if (!node.device.empty()) json.Field("device", node.device);
-    WriteValues(json, "inputs", graph, node.inputs);
-    WriteValues(json, "outputs", graph, node.outputs);
-    json.Key("controls").BeginArray();
-    for (graph::NodeId control : node.controls) {
-      json.Value(std::string_view(graph::NodeText(module, graph, control)));
-    }
-    json.EndArray().Key("attributes").BeginObject();
-    for (const graph::Attribute& attribute : node.attributes) {
-      json.Key(attribute.name);
-      WriteAttribute(json, attribute.value);
-    }
-    json.EndObject().EndObject();
+  void Value(graph::ValueId value) {
+    if (value == kNone) return;
+    view_.values[value] = true;
+    Node(view_.graph.values[value].producer);
   }
-  json.EndArray().Key("values").BeginArray();
-  for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
-    json.BeginObject()
-        .Field("name", graph::ValueText(graph, id))
-        .Field("type", graph::TypeText(graph.values[id].type, module.symbols))
-        .Field("constant", graph.values[id].constant != graph::kNone)
-        .EndObject();
-  }
-  json.EndArray().EndObject();
-  return json.Take();
-}
 
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    out.push_back(c);
+  void Node(graph::NodeId node) {
+    if (node == kNone || view_.nodes[node]) return;
+    view_.nodes[node] = true;
+    open_.push_back(node);
   }
-  out.push_back('"');
-  return out;
-}
 
-std::string Dot(const graph::Module& module) {
-  const graph::Graph& graph = module.main();
-  std::string out =
-      "digraph model {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n";
-  for (graph::ValueId input : graph.inputs) {
-    out += Cat("  v", input, " [shape=ellipse, label=",
-               Quoted(Cat(graph::ValueText(graph, input), "\n",
-                          graph::TypeText(graph.values[input].type, module.symbols))),
-               "];\n");
-  }
-  for (graph::NodeId id = 0; id < graph.nodes.size(); ++id) {
-    const graph::Node& node = graph.nodes[id];
-    out += Cat("  n", id, " [label=",
-               Quoted(Cat(module.OperatorOf(node).name, "\n", graph::NodeText(module, graph, id))),
-               "];\n");
-    for (graph::ValueId value : node.inputs) {
-      if (value == graph::kNone || graph.values[value].constant != graph::kNone) continue;
-      graph::NodeId producer = graph.values[value].producer;
-      std::string from = producer == graph::kNone ? Cat("v", value) : Cat("n", producer);
-      out += Cat("  ", from, " -> n", id,
-                 " [label=", Quoted(graph::TypeText(graph.values[value].type, module.symbols)),
-                 "];\n");
-    }
-    for (graph::NodeId control : node.controls) {
-      out += Cat("  n", control, " -> n", id, " [style=dashed];\n");
+  void Finish() {
+    while (!open_.empty()) {
+      const graph::Node& node = view_.graph.nodes[open_.back()];
+      open_.pop_back();
+      for (graph::ValueId input : node.inputs) Value(input);
+      for (graph::ValueId output : node.outputs) Value(output);
+      for (graph::NodeId control : node.controls) Node(control);
     }
   }
-  return out + "}\n";
-}
+
+ private:
+  GraphView& view_;
+  std::vector<graph::NodeId> open_;
+};
 
 }  // namespace
 
-Result<std::string> GraphText(const graph::Module& module, std::string_view format) {
-  if (format == "json") return Json(module);
-  if (format == "dot") return Dot(module);
-  return InvalidArgument("expected the format 'json' or 'dot', got '", format, "'");
+Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Module& module,
+                            size_t index, const graph::Signature* signature) {
+  if (index >= module.graphs.size()) {
+    return OutOfRange("the model has no graph ", index, "; its graphs are 0 to ",
+                      module.graphs.size() - 1);
+  }
+  if (signature != nullptr && index != 0) {
+    return InvalidArgument("signatures are entries of graph 0, so graph ", index,
+                           " cannot be cut down to one");
+  }
+  const graph::Graph& graph = module.graphs[index];
+  bool all = signature == nullptr;
+  GraphView view{module, graph, operators, std::vector<bool>(graph.nodes.size(), all),
+                 std::vector<bool>(graph.values.size(), all)};
+  if (all) return view;
+  Marker marker(&view);
+  for (const graph::Port& port : signature->inputs) marker.Value(port.value);
+  for (const graph::Port& port : signature->outputs) marker.Value(port.value);
+  for (graph::NodeId target : signature->targets) marker.Node(target);
+  marker.Finish();
+  return view;
+}
+
+std::vector<std::string_view> VariablesOf(const GraphView& view, const graph::Node& node,
+                                          std::span<const std::string_view> names) {
+  std::vector<std::string_view> variables;
+  for (std::string_view name : names) {
+    if (node.Find(name) == nullptr) continue;
+    auto index = static_cast<size_t>(node.Int(name, 0));
+    if (index < view.module.variables.size())
+      variables.push_back(view.module.variables[index].name);
+  }
+  return variables;
 }
 
 }  // namespace hr::capi

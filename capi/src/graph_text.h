@@ -1,11 +1,30 @@
-// The main graph as text for people and tools.
+// A graph of a module as text for people and tools.
 #pragma once
 
-#include "runtime/graph/graph.h"
+#include "runtime/ops/op_def.h"
 
 namespace hr::capi {
 
-// `format`: "json" or "dot".
-Result<std::string> GraphText(const graph::Module& module, std::string_view format);
+// A graph, and which of its nodes and values are shown.
+struct GraphView {
+  const graph::Module& module;
+  const graph::Graph& graph;
+  const ops::OpRegistry& operators;
+  std::vector<bool> nodes;
+  std::vector<bool> values;
+};
+
+// The whole of module.graphs[index], or of the main graph what `signature` needs where it is not
+// null.
+Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Module& module,
+                            size_t index, const graph::Signature* signature);
+
+std::string GraphJson(const GraphView& view);
+// For Graphviz.
+std::string GraphDot(const GraphView& view);
+
+// The variables whose indices stand in the attributes `names` of the node.
+std::vector<std::string_view> VariablesOf(const GraphView& view, const graph::Node& node,
+                                          std::span<const std::string_view> names);
 
 }  // namespace hr::capi

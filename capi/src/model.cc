@@ -2,7 +2,10 @@
 
 #include "capi/src/graph_text.h"
 #include "capi/src/handles.h"
+#include "runtime/base/json_writer.h"
+#include "runtime/format/file_info.h"
 #include "runtime/format/reader.h"
+#include "runtime/format/version.h"
 
 namespace hr::capi {
 namespace {
@@ -32,6 +35,41 @@ Status CallHostRead(void* context, uint64_t offset, size_t bytes, void* out) {
                        offset);
   }
   return {};
+}
+
+Result<std::string> TextOf(const session::Model& model, std::string_view format,
+                           const hr_graph_view& view) {
+  const graph::Signature* signature = nullptr;
+  if (view.signature != nullptr) {
+    HR_ASSIGN_OR_RETURN(signature, model.FindSignature(view.signature));
+  }
+  HR_ASSIGN_OR_RETURN(GraphView shown,
+                      ViewGraph(model.env().operators(), model.module(), view.graph, signature));
+  if (format == "json") return GraphJson(shown);
+  if (format == "dot") return GraphDot(shown);
+  return InvalidArgument("expected the format 'json' or 'dot', got '", format, "'");
+}
+
+std::string TextOf(const format::FileInfo& info) {
+  JsonWriter json;
+  json.BeginObject()
+      .Field("format", Cat(format::kMajorVersion, ".", info.minor))
+      .Field("bytes", info.file_bytes)
+      .Field("structure_bytes", info.structure_bytes)
+      .Field("structure_checksum", info.structure_checksum)
+      .Key("segments")
+      .BeginArray();
+  for (const format::SegmentInfo& segment : info.segments) {
+    json.BeginObject()
+        .Field("file", segment.file)
+        .Field("offset", segment.offset)
+        .Field("bytes", segment.bytes)
+        .Field("mutable", segment.mutable_data)
+        .Field("checksum", segment.checksum)
+        .EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.Take();
 }
 
 }  // namespace
@@ -89,11 +127,24 @@ hr_status* hr_model_describe(const hr_model* model, hr_text** out) {
 }
 
 hr_status* hr_model_graph_text(const hr_model* model, const char* format, hr_text** out) {
+  return hr_model_view(model, format, nullptr, out);
+}
+
+hr_status* hr_model_view(const hr_model* model, const char* format, const hr_graph_view* view,
+                         hr_text** out) {
   HR_REQUIRE(model);
   HR_REQUIRE(format);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(std::string text, hr::capi::GraphText(model->rep->module(), format));
+  HR_ASSIGN_OR_WRAP(hr_graph_view copy, hr::capi::CopySized(view, "hr_graph_view"));
+  HR_ASSIGN_OR_WRAP(std::string text, hr::capi::TextOf(*model->rep, format, copy));
   return hr::capi::WrapText(out, std::move(text));
+}
+
+hr_status* hr_model_file_describe(const char* path, hr_text** out) {
+  HR_REQUIRE(path);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto info, hr::format::ReadFileInfo(path));
+  return hr::capi::WrapText(out, hr::capi::TextOf(info));
 }
 
 }  // extern "C"

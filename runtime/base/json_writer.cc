@@ -1,26 +1,42 @@
 #include "runtime/base/json_writer.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "runtime/base/utf8.h"
 
 namespace hr {
 namespace {
 
-void AppendQuoted(std::string* out, std::string_view text) {
+void AppendEscaped(std::string* out, char c) {
   constexpr char kHex[] = "0123456789abcdef";
+  if (c == '"' || c == '\\') {
+    out->push_back('\\');
+    out->push_back(c);
+  } else if (c == '\n') {
+    out->append("\\n");
+  } else if (static_cast<unsigned char>(c) < 0x20) {
+    out->append("\\u00");
+    out->push_back(kHex[(c >> 4) & 0xF]);
+    out->push_back(kHex[c & 0xF]);
+  } else {
+    out->push_back(c);
+  }
+}
+
+// Bytes that are no UTF-8, which JSON cannot hold, become the replacement character.
+void AppendQuoted(std::string* out, std::string_view text) {
   out->push_back('"');
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out->push_back('\\');
-      out->push_back(c);
-    } else if (c == '\n') {
-      out->append("\\n");
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out->append("\\u00");
-      out->push_back(kHex[(c >> 4) & 0xF]);
-      out->push_back(kHex[c & 0xF]);
+  while (!text.empty()) {
+    size_t length = Utf8Length(text);
+    if (length > 1) {
+      out->append(text.substr(0, length));
+    } else if (length == 0) {
+      out->append("\\ufffd");
     } else {
-      out->push_back(c);
+      AppendEscaped(out, text[0]);
     }
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   out->push_back('"');
 }

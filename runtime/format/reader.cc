@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/format/decode.h"
+#include "runtime/format/file_info.h"
 #include "runtime/format/segment_reader.h"
 
 namespace hr::format {
@@ -96,6 +97,25 @@ Result<Module> Read(Source& source, const std::string* folder, const ReadOptions
   return module;
 }
 
+Result<FileInfo> InfoOf(Source& source) {
+  HR_ASSIGN_OR_RETURN(Header header, ReadHeader(source, {}));
+  HR_ASSIGN_OR_RETURN(Piece structure, source.Range(0, header.structure_bytes));
+  HR_ASSIGN_OR_RETURN(const fbs::GraphDef* def, VerifyStructure(header, structure.view()));
+  FileInfo info{.minor = def->minor(),
+                .file_bytes = source.bytes(),
+                .structure_bytes = header.structure_bytes,
+                .structure_checksum = header.checksum != 0};
+  if (def->segments() == nullptr) return info;
+  for (const fbs::Segment* segment : *def->segments()) {
+    info.segments.push_back({.file = segment->file() == nullptr ? "" : segment->file()->str(),
+                             .offset = segment->offset(),
+                             .bytes = segment->bytes(),
+                             .mutable_data = segment->mutable_data(),
+                             .checksum = segment->crc32c().has_value()});
+  }
+  return info;
+}
+
 // For sources without a path.
 Result<Module> ReadFrom(Source& source, const ReadOptions& options) {
   if (options.side_file_folder == nullptr) return Read(source, nullptr, options);
@@ -124,6 +144,14 @@ Result<Module> ReadModule(BufferRef file, const ReadOptions& options) {
 Result<Module> ReadModule(const HostReader& file, const ReadOptions& options) {
   std::unique_ptr<Source> source = MakeReaderSource(file, AllocatorOf(options));
   return ReadFrom(*source, options);
+}
+
+Result<FileInfo> ReadFileInfo(const std::string& path) {
+  HR_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
+                      OpenFileSource(path, true, SystemAllocator()));
+  Result<FileInfo> info = InfoOf(*source);
+  if (!info.ok()) return std::move(info).status().WithContext(Cat("'", path, "'"));
+  return info;
 }
 
 Status VerifyChecksums(const std::string& path, ReadOptions options) {

@@ -1,9 +1,7 @@
 #include "runtime/session/model.h"
 
-#include <map>
-
 #include "runtime/base/errors.h"
-#include "runtime/base/json_writer.h"
+#include "runtime/session/describe_model.h"
 
 namespace hr::session {
 namespace {
@@ -24,20 +22,6 @@ std::vector<std::string> Names(const Items& items) {
     if (!item.name.empty()) names.push_back(item.name);
   }
   return names;
-}
-
-void DescribePorts(JsonWriter& json, std::string_view key, const graph::Module& module,
-                   std::span<const graph::Port> ports) {
-  json.Key(key).BeginArray();
-  for (const graph::Port& port : ports) {
-    const graph::Value& value = module.main().values[port.value];
-    json.BeginObject()
-        .Field("name", port.name)
-        .Field("value", graph::ValueText(module.main(), port.value))
-        .Field("type", graph::TypeText(value.type, module.symbols))
-        .EndObject();
-  }
-  json.EndArray();
 }
 
 }  // namespace
@@ -78,35 +62,6 @@ Result<uint32_t> Model::FindVariable(std::string_view name) const {
   return Unknown("variable", name, Names(module_.variables));
 }
 
-std::string Model::Describe() const {
-  JsonWriter json;
-  json.BeginObject().Field("producer", module_.producer).Key("signatures").BeginArray();
-  for (const graph::Signature& signature : module_.signatures) {
-    json.BeginObject().Field("name", signature.name);
-    DescribePorts(json, "inputs", module_, signature.inputs);
-    DescribePorts(json, "outputs", module_, signature.outputs);
-    json.Field("targets", signature.targets.size()).EndObject();
-  }
-  json.EndArray().Key("variables").BeginArray();
-  for (const graph::Variable& variable : module_.variables) {
-    json.BeginObject().Field("name", variable.name).Field("dtype", DTypeName(variable.dtype));
-    json.Key("dims").Values(std::span<const int64_t>(variable.dims));
-    json.Field("trainable", variable.trainable).EndObject();
-  }
-  json.EndArray().Key("operators").BeginObject();
-  std::map<std::string, size_t> counts;
-  for (const graph::Node& node : module_.main().nodes) {
-    const graph::Operator& op = module_.OperatorOf(node);
-    ++counts[op.domain.empty() ? op.name : Cat(op.domain, ".", op.name)];
-  }
-  for (const auto& [name, count] : counts) json.Field(name, count);
-  json.EndObject().Key("metadata").BeginObject();
-  for (const auto& [key, value] : module_.metadata) json.Field(key, value);
-  json.EndObject()
-      .Field("nodes", module_.main().nodes.size())
-      .Field("values", module_.main().values.size())
-      .EndObject();
-  return json.Take();
-}
+std::string Model::Describe() const { return DescribeModel(module_); }
 
 }  // namespace hr::session

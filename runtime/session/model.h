@@ -25,7 +25,7 @@ class Model {
   Result<graph::ValueId> FindValue(std::string_view name) const;
   Result<graph::NodeId> FindNode(std::string_view name) const;
   Result<uint32_t> FindVariable(std::string_view name) const;
-  // Signatures with types, variables, operators in use, metadata, as JSON.
+  // Signatures with types, variables, graphs, operators in use, metadata, as JSON.
   std::string Describe() const;
 
  private:

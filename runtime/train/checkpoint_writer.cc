@@ -5,8 +5,8 @@
 
 #include "runtime/base/crc32c.h"
 #include "runtime/base/errors.h"
+#include "runtime/base/utf8.h"
 #include "runtime/train/checkpoint_directory.h"
-#include "runtime/train/utf8.h"
 
 namespace hr::train {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/host.h"
+#include "runtime/base/utf8.h"
 #include "runtime/train/graph_event.h"
 #include "runtime/train/histogram.h"
 #include "runtime/train/png.h"
-#include "runtime/train/utf8.h"
 
 namespace hr::train {
 namespace {

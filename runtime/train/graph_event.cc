@@ -4,7 +4,7 @@
 #include <set>
 
 #include "runtime/base/errors.h"
-#include "runtime/train/utf8.h"
+#include "runtime/base/utf8.h"
 
 namespace hr::train {
 namespace {

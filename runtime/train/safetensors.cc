@@ -7,8 +7,8 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/base/utf8.h"
 #include "runtime/train/json.h"
-#include "runtime/train/utf8.h"
 
 namespace hr::train {
 namespace {

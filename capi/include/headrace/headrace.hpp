@@ -13,6 +13,7 @@
 #define HEADRACE_HEADRACE_HPP_
 
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
@@ -34,6 +35,8 @@ class Error : public std::runtime_error {
     hr_status_release(status);
   }
   hr_code code() const { return code_; }
+  // what() without the code's name before it.
+  const char* message() const { return what() + std::strlen(hr_code_name(code_)) + 2; }
   const std::string& node() const { return node_; }
 
  private:

@@ -39,11 +39,26 @@ HR_API hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
 HR_API hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out);
 HR_API void hr_model_release(hr_model* model);
 
-/* Signatures with types, variables, operators and metadata, as JSON. */
+/* Signatures with types, variables, graphs, operators and metadata, as JSON. */
 HR_API hr_status* hr_model_describe(const hr_model* model, hr_text** out);
-/* The main graph, as JSON ("nodes": name, op, inputs, outputs, attributes) or for Graphviz ("dot").
- */
+
+/* Which nodes a text shows. */
+typedef struct hr_graph_view {
+  size_t struct_size;
+  const char* signature; /* what this signature needs of the main graph; NULL: all */
+  uint32_t graph;        /* 0: the main one; others are numbered as hr_model_describe lists them */
+} hr_graph_view;
+
+/* A graph with its nodes, as JSON ("nodes": name, op, inputs, outputs, attributes; "values": name,
+ * type) or for Graphviz ("dot"). view NULL: all of the main graph. */
+HR_API hr_status* hr_model_view(const hr_model* model, const char* format,
+                                const hr_graph_view* view, hr_text** out);
+/* hr_model_view with the view NULL. */
 HR_API hr_status* hr_model_graph_text(const hr_model* model, const char* format, hr_text** out);
+
+/* Of what parts a .hrg file consists, as JSON: format version, sizes, segments, checksums. Verifies
+ * no more than it needs; works where loading fails for an operator that this library lacks. */
+HR_API hr_status* hr_model_file_describe(const char* path, hr_text** out);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,10 @@
-#include "runtime/train/utf8.h"
+#include "runtime/base/utf8.h"
 
 #include <cstdint>
 
-namespace hr::train {
-namespace {
+namespace hr {
 
-// Bytes of the sequence that `text` begins with; 0 where it is malformed.
-size_t SequenceLength(std::string_view text) {
+size_t Utf8Length(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   uint8_t lead = byte(0);
   if (lead < 0x80) return 1;
@@ -21,15 +19,13 @@ size_t SequenceLength(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-}  // namespace
-
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    size_t length = SequenceLength(text);
+    size_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
   return true;
 }
 
-}  // namespace hr::train
+}  // namespace hr

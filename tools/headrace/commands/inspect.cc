@@ -1,0 +1,112 @@
+// headrace inspect: what is in a graph file, as text, as a picture, as JSON; and what became of a
+// signature when it was compiled.
+#include <memory>
+
+#include "tools/headrace/command.h"
+#include "tools/headrace/errors.h"
+#include "tools/headrace/feeds.h"
+#include "tools/headrace/inspect_text.h"
+#include "tools/headrace/output.h"
+
+namespace headrace::tool {
+namespace {
+
+constexpr char kDescription[] =
+    "Shows a graph file: signatures, variables, nodes; or what the backend compiled of it";
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  headrace inspect lenet.hrg\n"
+    "  headrace inspect lenet.hrg --signature infer --dot | dot -Tsvg -o lenet.svg\n"
+    "  headrace inspect lenet.hrg --plan train --shape images=64x1x28x28 --shape labels=64";
+
+struct Options {
+  std::string file;
+  std::string signature;
+  std::string plan;
+  std::vector<std::string> shapes;
+  uint32_t graph = 0;
+  int threads = 0;
+  bool text = false;
+  bool dot = false;
+  bool json = false;
+};
+
+hr_graph_view ViewOf(const Options& options) {
+  auto view = Sized<hr_graph_view>();
+  view.graph = options.graph;
+  if (!options.signature.empty()) view.signature = options.signature.c_str();
+  return view;
+}
+
+// The signature compiled for the given shapes; nothing is run.
+Json PlanOf(const hr::Env& env, const hr::Model& model, const Json& described,
+            const Options& options) {
+  FeedOptions feed_options{.shapes = options.shapes};
+  hr::Session session(model);
+  hr::Call call(session, options.plan);
+  for (const Feed& feed :
+       MakeFeeds(env, FindSignature(described, options.plan), feed_options, "zeros"))
+    call.bind(feed.name, feed.tensor);
+  Json plan = Described(hr_call_describe, call.get());
+  plan["signature"] = options.plan;
+  return plan;
+}
+
+int Inspect(const Options& options) {
+  if (options.plan.empty() && !options.shapes.empty())
+    throw UsageError("--shape says for which shapes --plan compiles; give --plan SIGNATURE too");
+  hr::Env env(options.threads);
+  hr::Model model = hr::Model::load(env, options.file);
+  if (options.dot) {
+    hr_graph_view view = ViewOf(options);
+    WriteText("-", TextOf(hr_model_view, model.get(), "dot", &view));
+    return kOk;
+  }
+  Json all;
+  all["file"] = Described(hr_model_file_describe, options.file.c_str());
+  all["model"] = Described(hr_model_describe, model.get());
+  if (!options.plan.empty()) {
+    all["plan"] = PlanOf(env, model, all["model"], options);
+  } else {
+    hr_graph_view view = ViewOf(options);
+    all["graph"] = Described(hr_model_view, model.get(), "json", &view);
+  }
+  if (options.json) {
+    WriteJson("-", all);
+  } else if (!options.plan.empty()) {
+    PrintPlan(all["plan"]);
+  } else {
+    PrintModel(options.file, all, options.signature);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Command AddInspect(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = program.add_subcommand("inspect", kDescription);
+  app->footer(kFooter);
+  app->add_option("FILE", options->file, "graph file")->required()->type_name("");
+  app->add_option("--signature", options->signature, "only what this signature needs")
+      ->type_name("NAME");
+  app->add_option("--graph", options->graph,
+                  "number of the graph: 0 is the main one, others are initializers and bodies")
+      ->type_name("N");
+  auto* plan = app->add_option("--plan", options->plan,
+                               "compile this signature; show devices, steps, kernels and memory")
+                   ->type_name("SIGNATURE");
+  AddRepeated(app, "--shape", options->shapes, "with --plan: shape of an input (open sizes: 1)")
+      ->type_name("NAME=1x28x28");
+  app->add_option("--threads", options->threads, "with --plan: compile for so many (0: all)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  auto* text = app->add_flag("--text", options->text, "for people (this is the default)");
+  auto* dot = app->add_flag("--dot", options->dot, "the graph, for Graphviz");
+  auto* json = app->add_flag("--json", options->json, "everything, as JSON");
+  text->excludes(dot)->excludes(json);
+  dot->excludes(json)->excludes(plan);
+  return {app, [options] { return Inspect(*options); }};
+}
+
+}  // namespace headrace::tool

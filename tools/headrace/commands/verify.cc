@@ -1,0 +1,131 @@
+// headrace verify: whether files and checkpoints are whole.
+#include <filesystem>
+#include <memory>
+
+#include "tools/headrace/command.h"
+#include "tools/headrace/errors.h"
+#include "tools/headrace/output.h"
+
+namespace headrace::tool {
+namespace {
+
+constexpr char kDescription[] =
+    "Verifies graph files (structure, meaning, checksums of the tensors) and checkpoints";
+constexpr char kFooter[] =
+    "One line for each file and each checkpoint says what it is, or precisely what is wrong with "
+    "it.\n"
+    "Exit status: 0 all are whole, 1 at least one is not, 2 the command line makes no sense.\n\n"
+    "Example:\n"
+    "  headrace verify lenet.hrg out/checkpoints";
+
+struct Options {
+  std::vector<std::string> paths;
+  bool json = false;
+};
+
+struct Verdict {
+  std::string path;
+  std::string kind;
+  std::string error;    // empty: whole
+  std::string summary;  // of what is whole
+};
+
+bool HasAllChecksums(const Json& file) {
+  for (const Json& segment : file["segments"]) {
+    if (!segment["checksum"].get<bool>()) return false;
+  }
+  return file["structure_checksum"];
+}
+
+// The library's sentence without the path before it, which stands in the line already.
+std::string WithoutPath(const std::string& sentence, const std::string& path) {
+  std::string start = "'" + path + "': ";
+  return sentence.starts_with(start) ? sentence.substr(start.size()) : sentence;
+}
+
+Verdict VerifyFile(const hr::Env& env, const std::string& path) {
+  Verdict verdict{.path = path, .kind = "graph"};
+  try {
+    Json file = Described(hr_model_file_describe, path.c_str());
+    auto options = Sized<hr_load_options>();
+    bool checksums = HasAllChecksums(file);
+    options.verify_checksums = checksums ? 1 : 0;
+    hr::Model model = hr::Model::load(env, path, &options);
+    Json described = Described(hr_model_describe, model.get());
+    verdict.summary = "graph file, format " + file["format"].get<std::string>() + ", " +
+                      CountText(described["signatures"].size(), "signature") + ", " +
+                      CountText(described["nodes"], "node") + ", " +
+                      BytesText(described["constants"]["bytes"]) + " of tensors, checksums " +
+                      (checksums ? "right" : "absent, so the tensors' bytes are unverified");
+  } catch (const hr::Error& error) {
+    verdict.error = WithoutPath(error.message(), path);
+  }
+  return verdict;
+}
+
+void VerifyCheckpoints(const std::string& path, std::vector<Verdict>* verdicts) {
+  try {
+    for (const Json& checkpoint : Described(hr_checkpoint_describe, path.c_str())) {
+      Verdict& verdict = verdicts->emplace_back();
+      verdict = {.path = checkpoint["path"], .kind = "checkpoint"};
+      if (checkpoint["whole"].get<bool>()) {
+        verdict.summary = "checkpoint of step " + checkpoint["step"].dump() + ", " +
+                          CountText(checkpoint["tensors"].size(), "tensor") + ", checksums right";
+      } else {
+        verdict.error = checkpoint["error"];
+      }
+    }
+  } catch (const hr::Error& error) {
+    verdicts->push_back({.path = path, .kind = "checkpoint", .error = error.message()});
+  }
+}
+
+Json ToJson(const std::vector<Verdict>& verdicts) {
+  Json out = Json::array();
+  for (const Verdict& verdict : verdicts) {
+    bool whole = verdict.error.empty();
+    out.push_back({{"path", verdict.path},
+                   {"kind", verdict.kind},
+                   {"whole", whole},
+                   {whole ? "summary" : "error", whole ? verdict.summary : verdict.error}});
+  }
+  return out;
+}
+
+int Verify(const Options& options) {
+  hr::Env env;
+  std::vector<Verdict> verdicts;
+  for (const std::string& path : options.paths) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+      VerifyCheckpoints(path, &verdicts);
+    } else {
+      verdicts.push_back(VerifyFile(env, path));
+    }
+  }
+  bool all = true;
+  for (const Verdict& verdict : verdicts) {
+    bool whole = verdict.error.empty();
+    all &= whole;
+    if (options.json) continue;
+    Print("%s %s: %s\n", whole ? "ok    " : "BROKEN", verdict.path.c_str(),
+          whole ? verdict.summary.c_str() : verdict.error.c_str());
+  }
+  if (options.json) WriteJson("-", ToJson(verdicts));
+  return all ? kOk : kFailure;
+}
+
+}  // namespace
+
+Command AddVerify(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = program.add_subcommand("verify", kDescription);
+  app->footer(kFooter);
+  app->add_option("PATH", options->paths, "graph files, checkpoints, folders of checkpoints")
+      ->required()
+      ->type_name("");
+  app->add_flag("--json", options->json, "print a JSON list instead of lines");
+  return {app, [options] { return Verify(*options); }};
+}
+
+}  // namespace headrace::tool

@@ -10,6 +10,12 @@ namespace hr {
 // has none.
 std::string HostName();
 
+// Of this run of the machine's kernel; empty where the system does not tell.
+std::string BootId();
+
+// How many processors this process may run on.
+int AvailableProcessors();
+
 // Whether people see what is written to `file` as it is written.
 bool IsTerminal(std::FILE* file);
 

@@ -1,8 +1,11 @@
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
+#include "runtime/base/file.h"
 #include "runtime/base/host.h"
 
 namespace hr {
@@ -13,6 +16,19 @@ std::string HostName() {
   std::string text = name;
   std::replace(text.begin(), text.end(), '/', '-');
   return text;
+}
+
+std::string BootId() {
+  Result<std::string> text = ReadFile("/proc/sys/kernel/random/boot_id");
+  return text.ok() ? text->substr(0, 36) : "";
+}
+
+int AvailableProcessors() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
 }
 
 bool IsTerminal(std::FILE* file) { return isatty(fileno(file)) == 1; }

@@ -71,6 +71,24 @@ Status Call::Check(int rank, int size) const {
   return {};
 }
 
+Status Call::CheckBuffers(int rank, int size, const void* input, const void* output) const {
+  const uint64_t width = kind == OpKind::kBarrier ? 0 : DTypeSize(dtype);
+  const uint64_t in = InputCount(rank, size) * width, out = OutputCount(rank, size) * width;
+  if (in == 0 && out == 0) return {};
+  if ((input == nullptr && in > 0) || (output == nullptr && out > 0)) {
+    return InvalidArgument(Text(), ": expected ",
+                           input == nullptr && in > 0 ? "an input" : "an output",
+                           " buffer, got null");
+  }
+  if (in == 0 || out == 0) return {};
+  const auto from = reinterpret_cast<uintptr_t>(input), to = reinterpret_cast<uintptr_t>(output);
+  if (from + in <= to || to + out <= from) return {};
+  const uint64_t block = bytes() * static_cast<uint64_t>(rank);
+  if (in == out ? from == to : in < out ? from == to + block : to == from + block) return {};
+  return InvalidArgument(Text(), ": input and output overlap; in place, they must be the same",
+                         in == out ? "" : ", or the smaller one this rank's block of the larger");
+}
+
 uint64_t Call::Label(uint64_t epoch) const {
   // Both ends of a message have the same label.
   const uint64_t what = point_to_point() ? 0 : static_cast<uint64_t>(kind);

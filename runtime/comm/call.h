@@ -61,6 +61,10 @@ struct Call {
   std::string Text() const;
   // A failure where no group of `size` ranks, of which this is `rank`, can do it.
   Status Check(int rank, int size) const;
+  // A failure where a buffer is missing, or where the two overlap in a way that the operation
+  // cannot do. In place: they may be the same where both have the same size; where one has `size`
+  // blocks and the other one, that one may be block `rank` of the larger.
+  Status CheckBuffers(int rank, int size, const void* input, const void* output) const;
   // Equal where ranks agree, and hardly ever elsewhere.
   uint64_t Label(uint64_t epoch) const;
   // Elements of this rank's input and output buffers; 0 where it has none.

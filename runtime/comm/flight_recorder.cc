@@ -10,16 +10,11 @@ constexpr std::string_view kStates[] = {"running", "done", "failed"};
 
 }  // namespace
 
-uint64_t FlightRecorder::Post(uint16_t channel, uint64_t sequence, uint64_t label,
-                              const Call& call) {
+uint64_t FlightRecorder::Post(const Record& record) {
   if (records_.size() < kCapacity) records_.emplace_back();
-  Record& record = records_[next_ % kCapacity];
-  record = {.number = next_,
-            .channel = channel,
-            .sequence = sequence,
-            .label = label,
-            .call = call,
-            .posted_nanos = SystemClock().NowNanos()};
+  Record& kept = records_[next_ % kCapacity];
+  kept = record;
+  kept.number = next_;
   return next_++;
 }
 
@@ -30,12 +25,30 @@ void FlightRecorder::End(uint64_t number, bool ok) {
   record.ended_nanos = SystemClock().NowNanos();
 }
 
-const FlightRecorder::Record* FlightRecorder::Find(uint16_t channel, uint64_t label) const {
+template <typename Wanted>
+const FlightRecorder::Record* FlightRecorder::Latest(Wanted wanted) const {
   for (uint64_t i = 0; i < records_.size(); ++i) {
     const Record& record = records_[(next_ - 1 - i) % kCapacity];
-    if (record.channel == channel && record.label == label) return &record;
+    if (wanted(record)) return &record;
   }
   return nullptr;
+}
+
+const FlightRecorder::Record* FlightRecorder::Find(uint16_t channel, uint64_t label) const {
+  return Latest([=](const Record& r) { return r.channel == channel && r.label == label; });
+}
+
+const FlightRecorder::Record* FlightRecorder::FindCollective(uint16_t channel,
+                                                             uint64_t sequence) const {
+  return Latest([=](const Record& r) {
+    return r.channel == channel && r.sequence == sequence && !r.call.point_to_point();
+  });
+}
+
+uint64_t FlightRecorder::Called(uint16_t channel) const {
+  const Record* last =
+      Latest([=](const Record& r) { return r.channel == channel && !r.call.point_to_point(); });
+  return last == nullptr ? 0 : last->sequence + 1;
 }
 
 std::string FlightRecorder::Json() const {

@@ -23,15 +23,22 @@ class FlightRecorder {
   };
   static constexpr size_t kCapacity = 2000;
 
-  // Not thread-safe. Returns the record's number.
-  uint64_t Post(uint16_t channel, uint64_t sequence, uint64_t label, const Call& call);
+  // Not thread-safe. Returns the number that it gives the record.
+  uint64_t Post(const Record& record);
   void End(uint64_t number, bool ok);
   // The latest record with this label, or null.
   const Record* Find(uint16_t channel, uint64_t label) const;
+  // The collective with this sequence, or null.
+  const Record* FindCollective(uint16_t channel, uint64_t sequence) const;
+  // Collectives called on a channel so far; 0 where the last one is forgotten.
+  uint64_t Called(uint16_t channel) const;
   // A JSON array, oldest first.
   std::string Json() const;
 
  private:
+  template <typename Wanted>
+  const Record* Latest(Wanted wanted) const;
+
   std::vector<Record> records_;  // a ring, by number
   uint64_t next_ = 0;
 };

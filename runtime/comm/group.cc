@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/base/crc32c.h"
+#include "runtime/base/file.h"
+#include "runtime/base/host.h"
 #include "runtime/base/json_writer.h"
 
 namespace hr::comm {
 namespace {
 
 constexpr size_t kMaxPlanned = 64;
+// How long a peer that runs usually takes to answer, several times over.
+constexpr int64_t kSpinNanos = 50'000;
 constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
 // Channels are 16 bits of a tag, and the last one is the mesh's own.
 constexpr int kMaxChannel = 0xfffe;
@@ -45,37 +50,64 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   std::vector<int> ranks(shared->options.mesh.size);
   std::iota(ranks.begin(), ranks.end(), 0);
   std::shared_ptr<Group> group(new Group(std::move(shared), std::move(ranks), rank, 0));
-  // So that no rank leaves while another is still connecting.
-  HR_RETURN_IF_ERROR(group->Run({.kind = OpKind::kBarrier}, nullptr, nullptr, limits));
+  HR_RETURN_IF_ERROR(group->Agree(limits));
   return group;
+}
+
+// The first operation: no rank leaves while another is still connecting, all choose algorithms
+// alike, and each learns how many ranks there are on its host.
+Status Group::Agree(const CallLimits& limits) {
+  const GroupOptions& options = shared_->options;
+  std::string settings = Cat(options.cost.latency, options.cost.per_byte,
+                             options.cost.per_reduced_byte, options.cost.slice_bytes);
+  for (auto& [kind, name] : options.algorithms) settings += Cat(OpKindName(kind), name);
+  const uint32_t mine[2] = {Crc32c(AsBytes(BootId())), Crc32c(AsBytes(settings))};
+  std::vector<uint32_t> all(2 * pool_->ranks().size());
+  HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllGather, .dtype = DType::kUint32, .count = 2}, mine,
+                         all.data(), limits));
+  int here = 0;
+  for (int rank = 0; rank < size(); ++rank) {
+    here += all[2 * rank] == mine[0];
+    if (all[2 * rank + 1] != all[1]) {
+      return FailedPrecondition("ranks 0 and ", rank, " of group '", mesh_.options().name,
+                                "' pin different algorithms, or have different cost models");
+    }
+  }
+  int64_t spin = options.mesh.spin_nanos;
+  if (spin < 0) spin = here > AvailableProcessors() ? 0 : kSpinNanos;
+  mesh_.set_spin_nanos(spin);
+  return {};
 }
 
 Group::Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel)
     : shared_(std::move(shared)),
-      mesh_(shared_->mesh),
-      ranks_(std::make_shared<const std::vector<int>>(std::move(ranks))),
+      mesh_(*shared_->mesh),
+      pool_(std::make_shared<WorkPool>(shared_->mesh, std::move(ranks))),
       rank_(rank),
       channel_(channel) {}
 
 Group::~Group() = default;
 
-Result<std::shared_ptr<const Schedule>> Group::ScheduleFor(const Call& call) {
+// Where the work has had this schedule before, nothing is copied.
+Status Group::ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule) {
   for (const Planned& planned : planned_) {
-    if (SamePlan(planned.call, call)) return planned.schedule;
+    if (!SamePlan(planned.call, call)) continue;
+    if (schedule != planned.schedule) schedule = planned.schedule;
+    return {};
   }
   const GroupOptions& options = shared_->options;
   const auto found = options.algorithms.find(call.kind);
   std::string_view pinned;
   if (found != options.algorithms.end()) pinned = found->second;
-  HR_ASSIGN_OR_RETURN(Schedule schedule,
+  HR_ASSIGN_OR_RETURN(Schedule made,
                       options.planner->Plan(call, rank_, size(), options.cost, pinned));
-  Planned planned = {call, std::make_shared<const Schedule>(std::move(schedule))};
+  schedule = std::make_shared<const Schedule>(std::move(made));
   if (planned_.size() < kMaxPlanned) {
-    planned_.push_back(planned);
+    planned_.push_back({call, schedule});
   } else {
-    planned_[next_planned_++ % kMaxPlanned] = planned;
+    planned_[next_planned_++ % kMaxPlanned] = {call, schedule};
   }
-  return planned.schedule;
+  return {};
 }
 
 // Messages meet by channel and sequence, those of send and recv by channel and the caller's tag.
@@ -87,43 +119,32 @@ uint64_t Group::NextTag(const Call& call) {
 
 Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
   HR_RETURN_IF_ERROR(call.Check(rank_, size()));
-  if ((input == nullptr && call.InputCount(rank_, size()) > 0) ||
-      (output == nullptr && call.OutputCount(rank_, size()) > 0)) {
-    return InvalidArgument(call.Text(), ": expected a buffer, got null");
-  }
+  HR_RETURN_IF_ERROR(call.CheckBuffers(rank_, size(), input, output));
   PostingScope scope(posting_);
   if (!scope.alone()) {
     return FailedPrecondition(call.Text(),
                               ": another thread is posting to this group; split off a sub-group "
                               "for each thread");
   }
-  auto work = std::make_shared<Work>();
-  HR_ASSIGN_OR_RETURN(work->schedule_, ScheduleFor(call));
-  if (work->schedule_->scratch_bytes > 0) {
-    HR_ASSIGN_OR_RETURN(work->scratch_,
-                        Block::Create(*shared_->options.allocator, work->schedule_->scratch_bytes));
-  }
-  work->mesh_ = mesh_;
+  WorkRef work = pool_->Take();
+  HR_RETURN_IF_ERROR(ScheduleFor(call, work->schedule_));
   work->call_ = call;
-  work->ranks_ = ranks_;
-  work->input_ = static_cast<const std::byte*>(input);
-  work->output_ = static_cast<std::byte*>(output);
+  HR_RETURN_IF_ERROR(work->Prepare(*shared_->options.allocator, input, output));
   work->channel_ = channel_;
   work->tag_ = NextTag(call);
   work->label_ = call.Label(epoch());
-  work->parts_ = std::vector<Work::Part>(work->schedule_->transfers);
-  HR_RETURN_IF_ERROR(mesh_->Start(work));
+  HR_RETURN_IF_ERROR(mesh_.Start(work));
   return work;
 }
 
 Status Group::Run(const Call& call, const void* input, void* output, const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(WorkRef work, Post(call, input, output));
-  return work->Wait(limits);
+  return work->Complete(limits);
 }
 
 Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits& limits) {
   const int32_t mine[3] = {color, key, shared_->last_channel.load()};
-  std::vector<int32_t> all(3 * ranks_->size());
+  std::vector<int32_t> all(3 * pool_->ranks().size());
   HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllGather, .dtype = DType::kInt32, .count = 3}, mine,
                          all.data(), limits));
   // Groups of one split have no rank in common, so they can share a channel; it has to be one that
@@ -143,7 +164,7 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
                    [&](int a, int b) { return all[3 * a + 1] < all[3 * b + 1]; });
   const int rank =
       static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
-  for (int& member : members) member = (*ranks_)[member];
+  for (int& member : members) member = pool_->ranks()[member];
   return std::shared_ptr<Group>(
       new Group(shared_, std::move(members), rank, static_cast<uint16_t>(channel)));
 }
@@ -151,9 +172,9 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
 std::string Group::Describe() const {
   JsonWriter json;
   json.BeginObject();
-  json.Field("name", mesh_->options().name).Field("rank", rank_).Field("size", size());
+  json.Field("name", mesh_.options().name).Field("rank", rank_).Field("size", size());
   json.Field("epoch", epoch()).Key("transports").BeginArray();
-  for (int rank : *ranks_) json.Value(mesh_->TransportOf(rank));
+  for (int rank : pool_->ranks()) json.Value(mesh_.TransportOf(rank));
   json.EndArray().EndObject();
   return json.Take();
 }

@@ -32,29 +32,30 @@ class Group {
   ~Group();
 
   int rank() const { return rank_; }
-  int size() const { return static_cast<int>(ranks_->size()); }
-  uint64_t epoch() const { return mesh_->options().epoch; }
+  int size() const { return static_cast<int>(pool_->ranks().size()); }
+  uint64_t epoch() const { return mesh_.options().epoch; }
   // OK, or why the group has ended: the same code and cause on all ranks.
-  Status status() const { return mesh_->status(); }
+  Status status() const { return mesh_.status(); }
 
-  // Starts an operation. `input` and `output` have the sizes that Call::InputCount and OutputCount
-  // say, and stay where they are until the work is done. They may be the same where both have the
-  // same size; of a gather the input may be its block of the output, of a scatter the output its
-  // block of the input.
+  // Starts an operation. `input` and `output` stay where they are until the work is done; see
+  // Call::CheckBuffers.
   Result<WorkRef> Post(const Call& call, const void* input, void* output);
-  // Posts and waits.
+  // Posts and waits, as Work::Complete.
   Status Run(const Call& call, const void* input, void* output, const CallLimits& limits);
 
   // Sub-groups of the ranks with the same `color`, ordered by `key`, then by rank. A rank with a
   // negative color gets null. To be called by all ranks of this group.
   Result<std::shared_ptr<Group>> Split(int color, int key, const CallLimits& limits);
 
+  // Ends what is in flight with CANCELLED and says goodbye, for all groups that share its
+  // connections. As the destructor, but others may still use the group, and are told.
+  void Close() { mesh_.Close(); }
   // Ends the group, and all that share its connections, on all ranks.
-  void Abort(std::string cause) { mesh_->Abort(Code::kAborted, std::move(cause)); }
+  void Abort(std::string cause) { mesh_.Abort(Code::kAborted, std::move(cause)); }
   // JSON: rank, size, epoch, and the transport to each rank.
   std::string Describe() const;
   // JSON: the last operations. See FlightRecorder.
-  std::string Dump() const { return mesh_->RecorderJson(); }
+  std::string Dump() const { return mesh_.RecorderJson(); }
   // How `call` would be done, and what it would cost; one line an algorithm, the chosen one first.
   std::string Explain(const Call& call) const {
     return shared_->options.planner->Explain(call, size(), shared_->options.cost);
@@ -77,12 +78,13 @@ class Group {
   };
 
   Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
-  Result<std::shared_ptr<const Schedule>> ScheduleFor(const Call& call);
+  Status Agree(const CallLimits& limits);
+  Status ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule);
   uint64_t NextTag(const Call& call);
 
   std::shared_ptr<Shared> shared_;
-  std::shared_ptr<Mesh> mesh_;
-  std::shared_ptr<const std::vector<int>> ranks_;
+  Mesh& mesh_;
+  std::shared_ptr<WorkPool> pool_;
   const int rank_;
   const uint16_t channel_;
   std::atomic<bool> posting_{false};

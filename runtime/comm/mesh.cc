@@ -31,9 +31,15 @@ Status Mesh::Start(const WorkRef& work) {
     Reactor::Guard guard(*reactor_);
     if (!status_.ok()) return status_.Clone();
     if (closed_) return FailedPrecondition("group '", options_.name, "' is closed");
-    work->record_ =
-        recorder_.Post(work->channel_, work->tag_ & 0x7fffffffffff, work->label_, work->call_);
-    active_.push_back(work);
+    work->posted_nanos_ = SystemClock().NowNanos();
+    work->tell_nanos_ = 0;
+    work->record_ = recorder_.Post({.channel = work->channel_,
+                                    .sequence = work->sequence(),
+                                    .label = work->label_,
+                                    .call = work->call_,
+                                    .posted_nanos = work->posted_nanos_});
+    work->active_at_ = active_.size();
+    active_.push_back(work.Share());
     // Held back while it starts, so that transfers that end at once do not enter it in the list.
     work->ready_ = true;
     const bool finished = work->Run();
@@ -63,6 +69,7 @@ bool Mesh::Advance() {
     ListenTo(peer);
     OnControl(rank, text);
   }
+  TurnAway();
   for (size_t i = 0; i < ready_.size(); ++i) {
     Work& work = *ready_[i];
     if (work.done()) continue;  // ended by a verdict
@@ -79,15 +86,17 @@ bool Mesh::Advance() {
 
 void Mesh::Finish(Work& work, Status status) {
   recorder_.End(work.record_, status.ok());
-  auto found = std::find_if(active_.begin(), active_.end(),
-                            [&](const WorkRef& active) { return active.get() == &work; });
-  WorkRef ended = std::move(*found);
-  *found = std::move(active_.back());
+  if (work.ready_) std::erase(ready_, &work);
+  const WorkRef ended = std::move(active_[work.active_at_]);
+  if (work.active_at_ + 1 < active_.size()) {
+    active_[work.active_at_] = std::move(active_.back());
+    active_[work.active_at_]->active_at_ = work.active_at_;
+  }
   active_.pop_back();
   work.status_ = std::move(status);
   if (!work.callbacks_.empty()) {
     std::lock_guard lock(ended_mutex_);
-    ended_.push_back(ended);
+    ended_.push_back(ended.Share());
     any_ended_.store(true, std::memory_order_release);
   }
   work.done_.store(true, std::memory_order_release);

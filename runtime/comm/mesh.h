@@ -30,8 +30,10 @@ struct MeshOptions {
   std::vector<TransportFactory> transports;  // the first that reaches a peer connects to it
   // A peer from which nothing came for so long is taken for dead.
   int64_t silence_nanos = 10'000'000'000;
-  // Where more ranks run on this host than it has cores, waiting threads sleep sooner.
-  int64_t spin_nanos = 50'000;
+  // How long a waiting thread polls before it sleeps; negative: not at all where more ranks run on
+  // this host than it has processors, else for as long as a peer usually takes to answer.
+  int64_t spin_nanos = -1;
+  std::shared_ptr<void> keeps;  // lives as long as the mesh: what the pointers above point to
 };
 
 class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mesh> {
@@ -44,8 +46,9 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   const MeshOptions& options() const { return options_; }
   // OK, or the verdict that ended the group.
   Status status();
-  // Starts `work`, which has not been used before.
+  // Starts `work`, which has not been started before.
   Status Start(const WorkRef& work);
+  void set_spin_nanos(int64_t nanos) { reactor_->set_spin_nanos(nanos); }
   // Ends the group for all ranks. Does not wait.
   void Abort(Code code, std::string cause);
   // Says goodbye to all peers; what is in flight ends with CANCELLED.
@@ -67,6 +70,13 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
     std::byte control_text[kControlBytes];
     uint64_t arrivals = 0;  // as last seen
     int64_t heard_at = 0;
+    bool welcome = false;  // it has this process among its peers
+    // While the ranks meet: the address that did not answer, why, and since when.
+    std::string stale, trouble;
+    int64_t stale_since = 0;
+    // How many operations of a channel it has called, as it last told.
+    uint16_t channel = 0;
+    std::optional<uint64_t> called;
   };
   struct ControlMessage {
     Transfer transfer;
@@ -77,14 +87,20 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   explicit Mesh(MeshOptions options) : options_(std::move(options)) {}
 
   // mesh_form.cc
+  Status CheckFresh(const CallLimits& limits);
   Status Listen();
   Status Publish(const CallLimits& limits);
-  Status Dial(int rank, const CallLimits& limits);
-  Status Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport);
-  Status CheckDialled();
   Status MeetAll(const CallLimits& limits);
+  Status DialMissing(const CallLimits& limits);
+  Status Dial(int rank, const std::string& addresses);
+  void Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport);
+  Status CheckDialled();
+  Status NoteStale(int rank, const Status& why);
+  void HearWelcomes();
+  void DropIdleTransports();
+  void TurnAway();
   std::string Key(std::string_view what) const;
-  std::string Identity() const;
+  std::string Identity(int rank) const;
   std::string Missing() const;
   void Unpublish();
 
@@ -106,11 +122,17 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void OnMismatch(Work& work, const Work::Part& part);
   void AnswerMismatch(int rank, std::string_view question);
   void BlameMismatch(int rank, std::string_view answer);
+  void AccuseMismatch(int rank, std::string_view theirs, std::string_view ours);
+  void AccuseLate(const Work& work);
+  void OnStuck(int rank, std::string_view told);
+  void OnProgress(int rank, std::string_view told);
+  void TellOfStuck(int64_t now);
   void SendControl(int rank, std::string text);
   void Accuse(Verdict accusation);
   void Convict(const Verdict& verdict, Status status);
   void EndAll(const Status& status);
   int64_t Watch(int64_t now);
+  void Beat(int64_t now);
   int RankOf(const Peer& peer) const { return static_cast<int>(&peer - peers_.data()); }
 
   const MeshOptions options_;
@@ -128,7 +150,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   Status status_;
   bool closed_ = false;
   bool published_ = false;
-  int64_t watched_at_ = 0;
+  int64_t beaten_at_ = 0;  // the last heartbeat
+  std::list<std::unique_ptr<Endpoint>> turned_away_;
 
   std::mutex ended_mutex_;
   std::vector<WorkRef> ended_;  // whose callbacks are due

@@ -1,5 +1,5 @@
-// How the ranks of a mesh meet: everybody publishes addresses in the store, and connects to the
-// ranks below.
+// How the ranks of a mesh meet: everybody publishes addresses in the store and connects to the
+// ranks below, which answer with a welcome ("W") once they have taken the connection in.
 #include <algorithm>
 #include <charconv>
 
@@ -9,6 +9,7 @@ namespace hr::comm {
 namespace {
 
 constexpr int64_t kSliceNanos = 10'000'000;
+constexpr std::string_view kVerdict = "verdict";
 
 std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;
@@ -26,9 +27,9 @@ std::string Mesh::Key(std::string_view what) const {
   return Cat("headrace/", options_.name, "/", options_.epoch, "/", what);
 }
 
-// What peers compare: the same group, epoch and size, and who this is.
-std::string Mesh::Identity() const {
-  return Cat(options_.rank, " ", options_.size, " ", options_.epoch, " ", options_.name);
+// What peers compare: the same group, epoch and size, and who it is.
+std::string Mesh::Identity(int rank) const {
+  return Cat(rank, " ", options_.size, " ", options_.epoch, " ", options_.name);
 }
 
 Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& limits) {
@@ -41,30 +42,33 @@ Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& 
   }
   std::shared_ptr<Mesh> mesh(new Mesh(std::move(options)));
   mesh->peers_ = std::vector<Peer>(mesh->options_.size);
-  mesh->arbiter_ = CreateStoreArbiter(*mesh->options_.store, mesh->Key("verdict"));
+  mesh->arbiter_ = CreateStoreArbiter(*mesh->options_.store, mesh->Key(kVerdict));
+  HR_RETURN_IF_ERROR(mesh->CheckFresh(limits));
   HR_RETURN_IF_ERROR(mesh->Listen());
   HR_RETURN_IF_ERROR(mesh->Publish(limits));
-  for (int rank = 0; rank < mesh->options_.rank; ++rank) {
-    HR_RETURN_IF_ERROR(mesh->Dial(rank, limits));
-  }
   HR_RETURN_IF_ERROR(mesh->MeetAll(limits));
+  mesh->DropIdleTransports();
   std::vector<Transport*> transports;
   for (auto& transport : mesh->transports_) transports.push_back(transport.get());
   HR_ASSIGN_OR_RETURN(mesh->reactor_, Reactor::Create(std::move(transports), *mesh));
-  mesh->reactor_->set_spin_nanos(mesh->options_.spin_nanos);
-  {
-    Reactor::Guard guard(*mesh->reactor_);
-    for (Peer& peer : mesh->peers_) {
-      if (peer.endpoint != nullptr) mesh->ListenTo(peer);
-    }
-  }
   mesh->options_.poller->Add(*mesh->reactor_);
   return mesh;
 }
 
+// An epoch that has ended is over: ranks of before and after must not meet.
+Status Mesh::CheckFresh(const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(std::optional<std::string> text,
+                      options_.store->TryGet(Key(kVerdict), limits));
+  if (!text.has_value()) return {};
+  HR_ASSIGN_OR_RETURN(const Verdict verdict, Verdict::Decode(*text));
+  return FailedPrecondition("epoch ", options_.epoch, " of group '", options_.name,
+                            "' has ended because of rank ", verdict.culprit, ": ", verdict.cause,
+                            "; start again with a higher epoch, or with an empty store");
+}
+
 Status Mesh::Listen() {
   for (const TransportFactory& create : options_.transports) {
-    HR_ASSIGN_OR_RETURN(auto transport, create(Identity()));
+    HR_ASSIGN_OR_RETURN(auto transport, create(Identity(options_.rank)));
     transports_.push_back(std::move(transport));
   }
   return {};
@@ -83,25 +87,6 @@ Status Mesh::Publish(const CallLimits& limits) {
                        "; give every process its own rank, and every restart a new epoch");
 }
 
-Status Mesh::Dial(int rank, const CallLimits& limits) {
-  Result<std::string> addresses = options_.store->Get(Key(Cat("address/", rank)), limits);
-  if (!addresses.ok()) {
-    return std::move(addresses).status().WithContext(
-        Cat("rank ", rank, " of group '", options_.name, "' did not come"));
-  }
-  const auto words = Words(*addresses);
-  for (auto& transport : transports_) {
-    for (std::string_view address : words) {
-      if (!address.starts_with(Cat(transport->name(), ":")) || !transport->Reaches(address))
-        continue;
-      HR_ASSIGN_OR_RETURN(peers_[rank].endpoint, transport->Connect(address));
-      peers_[rank].transport = transport.get();
-      return {};
-    }
-  }
-  return Unavailable("no transport reaches rank ", rank, " at ", *addresses);
-}
-
 void Mesh::Unpublish() {
   if (!std::exchange(published_, false)) return;
   const CallLimits limits = {.deadline_nanos = SystemClock().NowNanos() + 1'000'000'000,
@@ -109,41 +94,117 @@ void Mesh::Unpublish() {
   options_.store->Delete(Key(Cat("address/", options_.rank)), limits).IgnoreError();
 }
 
+// Connects to the ranks below that have come.
+Status Mesh::DialMissing(const CallLimits& limits) {
+  for (int rank = 0; rank < options_.rank; ++rank) {
+    if (peers_[rank].endpoint != nullptr) continue;
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> addresses,
+                        options_.store->TryGet(Key(Cat("address/", rank)), limits));
+    if (!addresses.has_value()) {
+      peers_[rank].stale.clear();
+      continue;
+    }
+    if (*addresses == peers_[rank].stale) {
+      if (SystemClock().NowNanos() < peers_[rank].stale_since + options_.silence_nanos) continue;
+      return Unavailable("rank ", rank, " does not answer at ", *addresses, ": ",
+                         peers_[rank].trouble, "; where it was killed, use a new epoch");
+    }
+    HR_RETURN_IF_ERROR(Dial(rank, *addresses));
+  }
+  return {};
+}
+
+Status Mesh::Dial(int rank, const std::string& addresses) {
+  peers_[rank].stale = addresses;  // unless it answers
+  const auto words = Words(addresses);
+  for (auto& transport : transports_) {
+    for (std::string_view address : words) {
+      if (!address.starts_with(Cat(transport->name(), ":")) || !transport->Reaches(address))
+        continue;
+      auto endpoint = transport->Connect(address);
+      if (endpoint.status().code() == Code::kUnavailable) {
+        return NoteStale(rank, endpoint.status());
+      }
+      if (!endpoint.ok()) return std::move(endpoint).status();
+      peers_[rank].endpoint = std::move(endpoint).value();
+      peers_[rank].transport = transport.get();
+      ListenTo(peers_[rank]);
+      return {};
+    }
+  }
+  return Unavailable("no transport reaches rank ", rank, " at ", addresses);
+}
+
+// The address may be that of a process that is just leaving, whose successor will publish its own.
+Status Mesh::NoteStale(int rank, const Status& why) {
+  Peer& peer = peers_[rank];
+  peer.endpoint.reset();
+  peer.trouble = why.message();
+  peer.stale_since = SystemClock().NowNanos();
+  return {};
+}
+
 // Takes a connection in, if the peer is one that we wait for.
-Status Mesh::Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport) {
+void Mesh::Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport) {
   const std::string_view identity = endpoint->peer_identity();
   int rank = -1;
   std::from_chars(identity.data(), identity.data() + identity.size(), rank);
-  const std::string expected =
-      Cat(rank, " ", options_.size, " ", options_.epoch, " ", options_.name);
-  if (rank <= options_.rank || rank >= options_.size || identity != expected ||
+  if (rank <= options_.rank || rank >= options_.size || identity != Identity(rank) ||
       peers_[rank].endpoint != nullptr) {
     // A stranger, or one of another incarnation: its own call fails with this.
     endpoint->Close(Cat("rank ", options_.rank, " of group '", options_.name, "', epoch ",
                         options_.epoch, ", size ", options_.size, ", does not expect '", identity,
                         "' (rank, size, epoch, group)"));
-    transport.Progress();
-    return {};
+    turned_away_.push_back(std::move(endpoint));
+    return;
   }
   peers_[rank].endpoint = std::move(endpoint);
   peers_[rank].transport = &transport;
-  return {};
+  peers_[rank].welcome = true;
+  ListenTo(peers_[rank]);
+  SendControl(rank, "W");
+}
+
+// Says no to whoever comes now, and lets go of those who have heard it.
+void Mesh::TurnAway() {
+  for (auto& transport : transports_) {
+    while (auto endpoint = transport->Accept()) {
+      endpoint->Close(Cat("group '", options_.name, "', epoch ", options_.epoch,
+                          ", is complete; rank ", options_.rank, " takes nobody in any more"));
+      turned_away_.push_back(std::move(endpoint));
+    }
+  }
+  if (!turned_away_.empty()) {
+    turned_away_.remove_if([](const auto& endpoint) { return endpoint->flushed(); });
+  }
+}
+
+void Mesh::HearWelcomes() {
+  for (int rank : std::exchange(heard_, {})) {
+    Peer& peer = peers_[rank];
+    if (peer.endpoint == nullptr || !peer.control.status.ok()) continue;  // see CheckDialled
+    const bool welcome = peer.control.received == 1 && peer.control_text[0] == std::byte{'W'};
+    peer.welcome |= welcome;
+    ListenTo(peer);
+  }
 }
 
 Status Mesh::CheckDialled() {
   for (int rank = 0; rank < options_.rank; ++rank) {
+    if (peers_[rank].endpoint == nullptr) continue;
     const Endpoint& endpoint = *peers_[rank].endpoint;
-    if (!endpoint.status().ok()) {
-      return endpoint.status().Clone().WithContext(Cat("connecting to rank ", rank));
+    if (endpoint.established() && endpoint.peer_identity() != Identity(rank)) {
+      return FailedPrecondition("expected '", Identity(rank),
+                                "' (rank, size, epoch, group) at the address of rank ", rank,
+                                ", found '", endpoint.peer_identity(),
+                                "'; are all ranks started with the same size?");
     }
-    if (!endpoint.established()) continue;
-    const std::string expected =
-        Cat(rank, " ", options_.size, " ", options_.epoch, " ", options_.name);
-    if (endpoint.peer_identity() != expected) {
-      return FailedPrecondition(
-          "expected '", expected, "' (rank, size, epoch, group) at the address of rank ", rank,
-          ", found '", endpoint.peer_identity(), "'; are all ranks started with the same size?");
+    const Status& status = endpoint.status();
+    if (status.ok()) continue;
+    if (peers_[rank].welcome || status.code() != Code::kUnavailable) {
+      return status.Clone().WithContext(Cat("connecting to rank ", rank));
     }
+    HR_RETURN_IF_ERROR(NoteStale(rank, status.Clone()));
   }
   return {};
 }
@@ -151,10 +212,7 @@ Status Mesh::CheckDialled() {
 std::string Mesh::Missing() const {
   std::vector<int> missing;
   for (int rank = 0; rank < options_.size; ++rank) {
-    const Endpoint* endpoint = peers_[rank].endpoint.get();
-    if (rank != options_.rank && (endpoint == nullptr || !endpoint->established())) {
-      missing.push_back(rank);
-    }
+    if (rank != options_.rank && !peers_[rank].welcome) missing.push_back(rank);
   }
   return Join(missing);
 }
@@ -162,13 +220,13 @@ std::string Mesh::Missing() const {
 Status Mesh::MeetAll(const CallLimits& limits) {
   std::string missing;
   while (!(missing = Missing()).empty()) {
+    HR_RETURN_IF_ERROR(DialMissing(limits));
     bool moved = false;
     for (auto& transport : transports_) {
       moved |= transport->Progress();
-      while (auto endpoint = transport->Accept()) {
-        HR_RETURN_IF_ERROR(Admit(std::move(endpoint), *transport));
-      }
+      while (auto endpoint = transport->Accept()) Admit(std::move(endpoint), *transport);
     }
+    HearWelcomes();
     HR_RETURN_IF_ERROR(CheckDialled());
     if (Status status = limits.Check(); !status.ok()) {
       return std::move(status).WithContext(
@@ -184,6 +242,16 @@ Status Mesh::MeetAll(const CallLimits& limits) {
     if (armed) WaitReadable(handles, kSliceNanos);
   }
   return {};
+}
+
+// Each peer has its connection, so nobody will come to the others.
+void Mesh::DropIdleTransports() {
+  turned_away_.clear();
+  std::erase_if(transports_, [this](const std::unique_ptr<Transport>& transport) {
+    return std::none_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
+      return peer.endpoint != nullptr && peer.transport == transport.get();
+    });
+  });
 }
 
 }  // namespace hr::comm

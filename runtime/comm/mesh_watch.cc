@@ -1,8 +1,9 @@
 // The watch over the peers: silence, loss, disagreement, and how all ranks come to one verdict.
 //
 // Whoever sees a fault accuses; the arbiter makes the first accusation the verdict; the accuser
-// tells all ranks. Control messages are a letter and text: H heartbeat, V verdict, Q and A the
-// question and the answer of ranks that called different operations.
+// tells all ranks. Control messages are a letter and text: W welcome (mesh_form.cc), H heartbeat, V
+// verdict, S "I am stuck in this operation" and P, its answer, how many operations the other rank
+// has called; Q and A the question and the answer about a message that is of another operation.
 #include <charconv>
 
 #include "runtime/comm/mesh.h"
@@ -11,25 +12,28 @@ namespace hr::comm {
 namespace {
 
 constexpr int64_t kArbiterNanos = 3'000'000'000;
+// Operations that take longer are told to the peers.
+constexpr int64_t kStuckNanos = 500'000'000;
 
-// "Q <channel> <label> <text>"
-struct Disagreement {
+// What ranks tell each other about an operation: "<letter><channel> <number> <text>", where the
+// number is a label (Q, A), a sequence (S) or a count (P).
+struct Told {
   uint16_t channel = 0;
-  uint64_t label = 0;
+  uint64_t number = 0;
   std::string_view text;
 
-  static std::string Encode(char kind, uint16_t channel, uint64_t label, std::string_view text) {
-    return Cat(kind, channel, " ", label, " ", text);
+  static std::string Encode(char kind, uint16_t channel, uint64_t number, std::string_view text) {
+    return Cat(kind, channel, " ", number, " ", text);
   }
-  static std::optional<Disagreement> Decode(std::string_view body) {
-    Disagreement d;
+  static std::optional<Told> Decode(std::string_view body) {
+    Told told;
     const char* end = body.data() + body.size();
-    auto [at, error] = std::from_chars(body.data(), end, d.channel);
+    auto [at, error] = std::from_chars(body.data(), end, told.channel);
     if (error != std::errc() || at == end) return std::nullopt;
-    auto [at2, error2] = std::from_chars(at + 1, end, d.label);
+    auto [at2, error2] = std::from_chars(at + 1, end, told.number);
     if (error2 != std::errc() || at2 == end) return std::nullopt;
-    d.text = std::string_view(at2 + 1, end - at2 - 1);
-    return d;
+    told.text = std::string_view(at2 + 1, end - at2 - 1);
+    return told;
   }
 };
 
@@ -70,6 +74,8 @@ void Mesh::OnControl(int rank, std::string_view text) {
     case 'V':
       if (Result<Verdict> verdict = Verdict::Decode(body); verdict.ok()) Convict(*verdict, {});
       return;
+    case 'S': return OnStuck(rank, body);
+    case 'P': return OnProgress(rank, body);
     case 'Q': return AnswerMismatch(rank, body);
     case 'A': return BlameMismatch(rank, body);
     default: return;  // a heartbeat
@@ -105,30 +111,87 @@ void Mesh::OnTransferFailed(Work& work, Work::Part& part) {
 
 // Asks the peer what it called; its label says which of its operations is meant.
 void Mesh::OnMismatch(Work& work, const Work::Part& part) {
-  SendControl(part.peer, Disagreement::Encode('Q', work.channel_, part.label,
-                                              Cat(work.call_.Text(), "\n", work.label_)));
+  SendControl(part.peer, Told::Encode('Q', work.channel_, part.label, work.call_.Text()));
 }
 
 void Mesh::AnswerMismatch(int rank, std::string_view question) {
-  const auto asked = Disagreement::Decode(question);
+  const auto asked = Told::Decode(question);
   if (!asked.has_value()) return;
-  const FlightRecorder::Record* record = recorder_.Find(asked->channel, asked->label);
+  const FlightRecorder::Record* record = recorder_.Find(asked->channel, asked->number);
   const std::string ours = record != nullptr ? record->call.Text() : "an operation long ago";
-  SendControl(
-      rank, Disagreement::Encode('A', asked->channel, asked->label, Cat(ours, "\n", asked->text)));
+  SendControl(rank, Told::Encode('A', asked->channel, asked->number, Cat(ours, "\n", asked->text)));
 }
 
 void Mesh::BlameMismatch(int rank, std::string_view answer) {
-  const auto told = Disagreement::Decode(answer);
+  const auto told = Told::Decode(answer);
   if (!told.has_value()) return;
-  const size_t first = std::min(told->text.find('\n'), told->text.size() - 1);
-  std::string_view ours = told->text.substr(first + 1);
-  ours = ours.substr(0, ours.find('\n'));
+  const size_t line = std::min(told->text.find('\n'), told->text.size());
+  const std::string_view ours = told->text.substr(std::min(line + 1, told->text.size()));
+  AccuseMismatch(rank, told->text.substr(0, line), ours);
+}
+
+void Mesh::AccuseMismatch(int rank, std::string_view theirs, std::string_view ours) {
   Accuse({.culprit = rank,
           .code = Code::kFailedPrecondition,
-          .cause = Cat("the ranks called different operations: rank ", rank, " called ",
-                       told->text.substr(0, first), ", rank ", options_.rank, " called ", ours,
+          .cause = Cat("the ranks called different operations: rank ", rank, " called ", theirs,
+                       ", rank ", options_.rank, " called ", ours,
                        "; every rank must post the same operations in the same order")});
+}
+
+// A collective that takes long may wait for ranks that wait for us in another one.
+void Mesh::TellOfStuck(int64_t now) {
+  for (const WorkRef& work : active_) {
+    if (work->call_.point_to_point() || now - work->posted_nanos_ < kStuckNanos ||
+        now < work->tell_nanos_) {
+      continue;
+    }
+    const int64_t pause = std::min(now - work->posted_nanos_, options_.silence_nanos);
+    work->tell_nanos_ = now + std::max(pause, kStuckNanos);
+    const std::string text = Cat(work->label_, "\n", work->call_.Text());
+    for (int rank : work->pool_->ranks()) {
+      SendControl(rank, Told::Encode('S', work->channel_, work->sequence(), text));
+    }
+  }
+}
+
+void Mesh::OnStuck(int rank, std::string_view told) {
+  const auto stuck = Told::Decode(told);
+  if (!stuck.has_value()) return;
+  SendControl(rank, Told::Encode('P', stuck->channel, recorder_.Called(stuck->channel), ""));
+  const size_t line = std::min(stuck->text.find('\n'), stuck->text.size());
+  const auto* ours = recorder_.FindCollective(stuck->channel, stuck->number);
+  if (ours == nullptr || stuck->text.substr(0, line) == Cat(ours->label)) return;
+  AccuseMismatch(rank, stuck->text.substr(std::min(line + 1, stuck->text.size())),
+                 ours->call.Text());
+}
+
+void Mesh::OnProgress(int rank, std::string_view told) {
+  const auto progress = Told::Decode(told);
+  if (!progress.has_value()) return;
+  peers_[rank].channel = progress->channel;
+  peers_[rank].called = progress->number;
+}
+
+// Blames the rank that has not come to the operation, as far as that is known.
+void Mesh::AccuseLate(const Work& work) {
+  const int64_t waited = (SystemClock().NowNanos() - work.posted_nanos_) / 1'000'000;
+  const std::string what = Cat("rank ", options_.rank, " waited ", waited, " ms for it in ",
+                               work.call_.Text(), ", number ", work.sequence() + 1);
+  for (int rank : work.pool_->ranks()) {
+    const Peer& peer = peers_[rank];
+    if (work.call_.point_to_point() || !peer.called.has_value() || peer.channel != work.channel_ ||
+        *peer.called > work.sequence()) {
+      continue;
+    }
+    return Accuse({.culprit = rank,
+                   .code = Code::kDeadlineExceeded,
+                   .cause = Cat(what, "; it has called only ", *peer.called)});
+  }
+  int culprit = options_.rank;
+  for (uint32_t i = 0; i < work.started_ && culprit == options_.rank; ++i) {
+    if (!work.parts_[i].complete) culprit = work.parts_[i].peer;
+  }
+  Accuse({.culprit = culprit, .code = Code::kDeadlineExceeded, .cause = what});
 }
 
 void Mesh::Abort(Code code, std::string cause) {
@@ -192,12 +255,19 @@ void Mesh::EndAll(const Status& status) {
   ready_.clear();
 }
 
-// Heartbeats, and a look at who has been silent. Returns when to look again.
+// Returns when to look again.
 int64_t Mesh::Watch(int64_t now) {
   if (!status_.ok()) return INT64_MAX;
   const int64_t interval = options_.silence_nanos / 4;
+  if (now - beaten_at_ >= interval) Beat(now);
+  TellOfStuck(now);
+  return std::min(beaten_at_ + interval, now + kStuckNanos);
+}
+
+// Heartbeats, and a look at who has been silent.
+void Mesh::Beat(int64_t now) {
   // If this process was frozen itself, its peers get a new chance.
-  const bool overslept = now - std::exchange(watched_at_, now) > 2 * interval;
+  const bool overslept = now - std::exchange(beaten_at_, now) > options_.silence_nanos / 2;
   for (Peer& peer : peers_) {
     if (peer.endpoint == nullptr || !peer.endpoint->status().ok()) continue;
     const uint64_t arrivals = peer.endpoint->arrivals();
@@ -211,7 +281,6 @@ int64_t Mesh::Watch(int64_t now) {
     }
     SendControl(RankOf(peer), "H");
   }
-  return now + interval;
 }
 
 }  // namespace hr::comm

@@ -7,33 +7,69 @@
 
 namespace hr::comm {
 
+Mesh& Work::mesh() const { return pool_->mesh(); }
+
+bool Work::Test() {
+  if (!done()) mesh().reactor_->Turn();
+  return done();
+}
+
 Status Work::Wait(const CallLimits& limits) {
-  if (!done()) HR_RETURN_IF_ERROR(mesh_->reactor_->Wait(done_, limits));
+  if (!done()) HR_RETURN_IF_ERROR(mesh().reactor_->Wait(done_, limits));
   return status_.Clone();
+}
+
+Status Work::Complete(const CallLimits& limits) {
+  Status status = Wait(limits);
+  if (done()) return status_.Clone();
+  End(std::move(status));
+  return Wait({});  // for the verdict, which comes in any case
 }
 
 void Work::OnDone(std::function<void(const Status&)> callback) {
   {
-    Reactor::Guard guard(*mesh_->reactor_);
+    Reactor::Guard guard(*mesh().reactor_);
     if (!done()) return callbacks_.push_back(std::move(callback));
   }
   callback(status_);
 }
 
-void Work::Cancel() {
+void Work::Cancel() { End(Cancelled(call_.Text(), " was cancelled")); }
+
+void Work::End(Status status) {
+  Mesh& mesh = this->mesh();
   {
-    Reactor::Guard guard(*mesh_->reactor_);
+    Reactor::Guard guard(*mesh.reactor_);
     if (done()) return;
     if (call_.kind == OpKind::kRecv) {
-      mesh_->EndTransfers(*this);
-      mesh_->Finish(*this, Cancelled(call_.Text(), " was cancelled"));
+      mesh.EndTransfers(*this);
+      mesh.Finish(*this, std::move(status));
+    } else if (status.code() == Code::kDeadlineExceeded) {
+      mesh.AccuseLate(*this);
     } else {
-      mesh_->Accuse({.culprit = mesh_->options_.rank,
-                     .code = Code::kCancelled,
-                     .cause = Cat("it cancelled ", call_.Text())});
+      mesh.Accuse({.culprit = mesh.options_.rank,
+                   .code = status.code(),
+                   .cause = Cat("it cancelled ", call_.Text())});
     }
   }
-  mesh_->Deliver();
+  mesh.Deliver();
+}
+
+// Takes the memory that the schedule needs.
+Status Work::Prepare(Allocator& allocator, const void* input, void* output) {
+  input_ = static_cast<const std::byte*>(input);
+  output_ = static_cast<std::byte*>(output);
+  if (parts_.size() < schedule_->transfers) parts_ = std::vector<Part>(schedule_->transfers);
+  if (scratch_.bytes() < schedule_->scratch_bytes) {
+    HR_ASSIGN_OR_RETURN(scratch_, Block::Create(allocator, schedule_->scratch_bytes));
+  }
+  if (call_.kind == OpKind::kAllToAll && input == output && input != nullptr) {
+    const size_t bytes = call_.bytes() * pool_->ranks().size();
+    HR_ASSIGN_OR_RETURN(staged_, Block::Create(allocator, bytes));
+    std::memcpy(staged_.data(), input, bytes);
+    input_ = staged_.begin();
+  }
+  return {};
 }
 
 std::byte* Work::At(const Slice& slice) const {
@@ -75,10 +111,11 @@ void Work::StartTransfer(const Step& step) {
   part.label = label_;
   part.owner = this;
   part.done = OnTransferDone;
-  part.peer = (*ranks_)[step.peer];
+  part.peer = pool_->ranks()[step.peer];
+  part.complete = false;
   part.sends = sends;
   ++pending_;
-  Endpoint& endpoint = *mesh_->peers_[part.peer].endpoint;
+  Endpoint& endpoint = *mesh().peers_[part.peer].endpoint;
   sends ? endpoint.Send(part) : endpoint.Recv(part);
 }
 
@@ -91,7 +128,8 @@ void Work::Compute(const Step& step) {
     case Step::kMultiply:
       return Multiply(call_.dtype, At(step.a), call_.factor, At(step.out), count);
     case Step::kDivide:
-      return Divide(call_.dtype, At(step.a), static_cast<int>(ranks_->size()), At(step.out), count);
+      return Divide(call_.dtype, At(step.a), static_cast<int>(pool_->ranks().size()), At(step.out),
+                    count);
     case Step::kCopy:
       if (At(step.a) != At(step.out)) std::memmove(At(step.out), At(step.a), step.out.bytes);
       return;
@@ -104,11 +142,11 @@ void Work::OnTransferDone(Transfer& transfer) {
   Work& work = *static_cast<Work*>(transfer.owner);
   // A part that failed is never complete: its work ends by a verdict.
   if (!part.status.ok() || (!part.sends && part.label != work.label_)) {
-    return work.mesh_->OnTransferFailed(work, part);
+    return work.mesh().OnTransferFailed(work, part);
   }
   part.complete = true;
   --work.pending_;
-  work.mesh_->Ready(work);
+  work.mesh().Ready(work);
 }
 
 }  // namespace hr::comm

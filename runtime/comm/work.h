@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/allocator.h"
@@ -14,32 +15,52 @@
 namespace hr::comm {
 
 class Mesh;
+class WorkPool;
 
-// Thread-safe. Dropping it does not end the operation; its buffers stay in use until it is done.
-class Work : public std::enable_shared_from_this<Work> {
+// Thread-safe. Counts its references (WorkRef); dropping them does not end the operation, whose
+// buffers stay in use until it is done.
+class Work {
  public:
   // True once it has ended, well or not; then the buffers are the caller's again.
   bool done() const { return done_.load(std::memory_order_acquire); }
+  // Moves the group on a little, without waiting, and returns done().
+  bool Test();
   // How it ended. Only when done().
   const Status& status() const { return status_; }
   // Waits for the end, driving the group meanwhile, and returns status(). CANCELLED and
   // DEADLINE_EXCEEDED from `limits` end the waiting, not the operation.
   Status Wait(const CallLimits& limits);
+  // As Wait, but the buffers are the caller's again in any case: where `limits` end the waiting,
+  // the operation ends as by Cancel().
+  Status Complete(const CallLimits& limits);
   // Calls `callback` when it ends, at once if it has. On any thread that drives the group, so the
   // callback should be short; it may start operations, but neither wait nor close the group.
   void OnDone(std::function<void(const Status&)> callback);
   // Ends it with CANCELLED. A receive that has no message yet is as if never posted; anything else
   // cannot go on without this rank, so the group is aborted.
   void Cancel();
+  // When it was started, on SystemClock().
+  int64_t posted_nanos() const { return posted_nanos_; }
 
  private:
   friend class Mesh;
   friend class Group;
+  friend class WorkPool;
+  friend class WorkRef;
   struct Part : Transfer {
     int peer = 0;  // rank in the mesh
     bool sends = false;
     bool complete = false;
   };
+
+  Work() = default;
+  void Unref();
+  Mesh& mesh() const;
+  // Among the collectives of its channel, or of sends and receives: the caller's tag.
+  uint64_t sequence() const { return tag_ & ((uint64_t{1} << 47) - 1); }
+  // Ends it early, with `status` where that concerns nobody else.
+  void End(Status status);
+  Status Prepare(Allocator& allocator, const void* input, void* output);
 
   // Everything below is the mesh's, guarded by its reactor.
   bool Run();
@@ -49,29 +70,84 @@ class Work : public std::enable_shared_from_this<Work> {
   std::byte* At(const Slice& slice) const;
   static void OnTransferDone(Transfer& transfer);
 
-  std::shared_ptr<Mesh> mesh_;
+  std::atomic<int> references_{0};
+  std::shared_ptr<WorkPool> pool_;  // where it goes when nobody refers to it; null there
+  Work* next_ = nullptr;            // in the pool
+
   Call call_;
   std::shared_ptr<const Schedule> schedule_;
-  std::shared_ptr<const std::vector<int>> ranks_;  // the group's, as ranks of the mesh
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
   Block scratch_;
+  Block staged_;  // the input, where the output takes its place
   uint64_t tag_ = 0;
   uint64_t label_ = 0;
   uint16_t channel_ = 0;
   uint64_t record_ = 0;  // in the flight recorder
+  int64_t posted_nanos_ = 0;
+  int64_t tell_nanos_ = 0;  // when the peers are told of it, if it is not done by then
 
   size_t next_step_ = 0;
   std::vector<Part> parts_;
   uint32_t started_ = 0;
   uint32_t pending_ = 0;
-  bool ready_ = false;  // in the mesh's list of those that can go on
+  bool ready_ = false;    // in the mesh's list of those that can go on
+  size_t active_at_ = 0;  // place among the mesh's active ones
 
   Status status_;
   std::atomic<bool> done_{false};
   std::vector<std::function<void(const Status&)>> callbacks_;
 };
 
-using WorkRef = std::shared_ptr<Work>;
+// A reference to a work, or none.
+class WorkRef {
+ public:
+  WorkRef() = default;
+  // Takes over a reference that was released.
+  static WorkRef Adopt(Work* work) { return WorkRef(work); }
+  WorkRef(WorkRef&& other) noexcept : work_(std::exchange(other.work_, nullptr)) {}
+  WorkRef& operator=(WorkRef&& other) noexcept {
+    std::swap(work_, other.work_);
+    return *this;
+  }
+  ~WorkRef() {
+    if (work_ != nullptr) work_->Unref();
+  }
+  WorkRef Share() const {
+    work_->references_.fetch_add(1, std::memory_order_relaxed);
+    return WorkRef(work_);
+  }
+  Work* Release() { return std::exchange(work_, nullptr); }
+  Work* get() const { return work_; }
+  Work* operator->() const { return work_; }
+  Work& operator*() const { return *work_; }
+
+ private:
+  explicit WorkRef(Work* work) : work_(work) {}
+  Work* work_ = nullptr;
+};
+
+// The works of one group, which are used again and again, with what they have allocated.
+class WorkPool : public std::enable_shared_from_this<WorkPool> {
+ public:
+  // `ranks`: of the group, as ranks of the mesh.
+  WorkPool(std::shared_ptr<Mesh> mesh, std::vector<int> ranks);
+  ~WorkPool();
+
+  Mesh& mesh() const { return *mesh_; }
+  const std::vector<int>& ranks() const { return ranks_; }
+  // A work as new. By one thread at a time.
+  WorkRef Take();
+
+ private:
+  friend class Work;
+  void Return(Work* work);  // by any thread
+  void CollectReturned();
+
+  const std::shared_ptr<Mesh> mesh_;
+  const std::vector<int> ranks_;
+  Work* free_ = nullptr;
+  std::atomic<Work*> returned_{nullptr};
+};
 
 }  // namespace hr::comm

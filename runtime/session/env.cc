@@ -1,21 +1,9 @@
 #include "runtime/session/env.h"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <thread>
-
 #include "runtime/base/errors.h"
+#include "runtime/base/host.h"
 
 namespace hr::session {
-
-int AvailableProcessors() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
-}
 
 Result<std::shared_ptr<Env>> Env::Create(const EnvOptions& options) {
   std::shared_ptr<Env> env(new Env);

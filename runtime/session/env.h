@@ -53,7 +53,4 @@ class Env {
   Device* cpu_ = nullptr;
 };
 
-// How many processors this process may run on.
-int AvailableProcessors();
-
 }  // namespace hr::session

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "runtime/base/host.h"
 #include "runtime/comm/ring_stream.h"
 #include "runtime/comm/stream_transport.h"
 #include "runtime/comm/wake_event.h"
@@ -40,13 +41,9 @@ Bytes HelloBytes(const Hello& hello) {
 
 // "boot id:network namespace" of this process: where abstract sockets can be reached.
 std::string HostId() {
-  std::string boot;
-  if (Result<std::string> text = ReadFile("/proc/sys/kernel/random/boot_id"); text.ok()) {
-    boot = text->substr(0, 36);
-  }
   struct stat space {};
   ::stat("/proc/self/ns/net", &space);
-  return Cat(boot, ":", space.st_ino);
+  return Cat(BootId(), ":", space.st_ino);
 }
 
 // The other process of a connection.

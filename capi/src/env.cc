@@ -104,6 +104,7 @@ Result<std::shared_ptr<session::Env>> CreateEnv(const hr_env_options& options) {
       &hosted->executor, &inner.executor));
   HR_ASSIGN_OR_RETURN(hosted->env, session::Env::Create(inner));
   HR_RETURN_IF_ERROR(RegisterBackends(*hosted->env));
+  RegisterTransports(hosted->env->comm());
   session::Env* env = hosted->env.get();
   return std::shared_ptr<session::Env>(std::move(hosted), env);
 }

@@ -3,6 +3,16 @@
 #ifdef HEADRACE_CPU
 #include "backends/cpu/cpu_backend.h"
 #endif
+#ifdef HEADRACE_COMM
+#include "transport/collective/planner.h"
+#include "transport/inproc/inproc.h"
+#endif
+#ifdef HEADRACE_SHM
+#include "transport/shm/shm.h"
+#endif
+#ifdef HEADRACE_TCP
+#include "transport/tcp/tcp.h"
+#endif
 
 namespace hr::capi {
 
@@ -11,6 +21,33 @@ Status RegisterBackends([[maybe_unused]] session::Env& env) {
   HR_RETURN_IF_ERROR(env.AddBackend(cpu::CreateCpuBackend(env.allocator())));
 #endif
   return {};
+}
+
+// In the order of preference.
+void RegisterTransports(comm::Hub& hub) {
+  hub.AddStore("file", comm::CreateFileStore);
+  hub.AddStore("memory", [](const std::string&) -> Result<std::unique_ptr<comm::Store>> {
+    return comm::CreateMemoryStore();
+  });
+#ifdef HEADRACE_COMM
+  hub.SetPlanner(comm::CreatePlanner());
+  hub.AddTransport("inproc", [network = comm::CreateInprocNetwork()](const comm::TransportSettings&,
+                                                                     std::string identity) {
+    return comm::CreateInprocTransport(network, std::move(identity));
+  });
+#endif
+#ifdef HEADRACE_SHM
+  hub.AddTransport("shm", [](const comm::TransportSettings&, std::string identity) {
+    return comm::CreateShmTransport(std::move(identity));
+  });
+#endif
+#ifdef HEADRACE_TCP
+  hub.AddTransport("tcp", [](const comm::TransportSettings& settings, std::string identity) {
+    comm::TcpOptions options = {.trusted_fabric = settings.trusted_fabric};
+    if (!settings.host.empty()) options.host = settings.host;
+    return comm::CreateTcpTransport(options, std::move(identity));
+  });
+#endif
 }
 
 }  // namespace hr::capi

@@ -6,5 +6,6 @@
 namespace hr::capi {
 
 Status RegisterBackends(session::Env& env);
+void RegisterTransports(comm::Hub& hub);
 
 }  // namespace hr::capi

@@ -1,6 +1,7 @@
 // What the process knows about where it runs.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -12,6 +13,9 @@ std::string HostName();
 
 // Of this run of the machine's kernel; empty where the system does not tell.
 std::string BootId();
+
+// Bits that nobody else has: for names, not for secrets.
+uint64_t UniqueBits();
 
 // How many processors this process may run on.
 int AvailableProcessors();

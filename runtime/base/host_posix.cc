@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "runtime/base/file.h"
@@ -21,6 +22,13 @@ std::string HostName() {
 std::string BootId() {
   Result<std::string> text = ReadFile("/proc/sys/kernel/random/boot_id");
   return text.ok() ? text->substr(0, 36) : "";
+}
+
+uint64_t UniqueBits() {
+  uint64_t bits = 0;
+  if (getentropy(&bits, sizeof bits) == 0) return bits;
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return static_cast<uint64_t>(now) ^ static_cast<uint64_t>(getpid()) << 40;
 }
 
 int AvailableProcessors() {

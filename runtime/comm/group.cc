@@ -38,11 +38,23 @@ class PostingScope {
   const bool alone_;
 };
 
+Status CheckPins(const GroupOptions& options) {
+  for (const auto& [kind, name] : options.algorithms) {
+    const auto known = options.planner->Algorithms(kind);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return InvalidArgument(OpKindName(kind), " has no algorithm '", name,
+                             "'; it has: ", Join(known));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLimits& limits) {
   if (options.planner == nullptr) return InvalidArgument("a group needs a planner");
   if (options.allocator == nullptr) options.allocator = &SystemAllocator();
+  HR_RETURN_IF_ERROR(CheckPins(options));
   HR_ASSIGN_OR_RETURN(auto mesh, Mesh::Form(options.mesh, limits));
   auto shared = std::make_shared<Shared>(std::move(options));
   shared->mesh = std::move(mesh);
@@ -170,12 +182,30 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
 }
 
 std::string Group::Describe() const {
+  const GroupOptions& options = shared_->options;
   JsonWriter json;
-  json.BeginObject();
-  json.Field("name", mesh_.options().name).Field("rank", rank_).Field("size", size());
-  json.Field("epoch", epoch()).Key("transports").BeginArray();
-  for (int rank : pool_->ranks()) json.Value(mesh_.TransportOf(rank));
-  json.EndArray().EndObject();
+  json.BeginObject().Field("name", options.mesh.name).Field("rank", rank_).Field("size", size());
+  json.Field("epoch", epoch()).Field("store", options.mesh.store->Describe());
+  json.Key("members").BeginArray();
+  for (int rank = 0; rank < size(); ++rank) {
+    json.BeginObject().Field("rank", rank).Field("world_rank", pool_->ranks()[rank]);
+    json.Field("transport", mesh_.TransportOf(pool_->ranks()[rank])).EndObject();
+  }
+  json.EndArray().Key("algorithms").BeginObject();
+  for (int code = 0; OpKindName(static_cast<OpKind>(code)) != "unknown"; ++code) {
+    const auto kind = static_cast<OpKind>(code);
+    const auto pin = options.algorithms.find(kind);
+    json.Key(OpKindName(kind)).BeginObject().Key("known");
+    json.Values(std::span<const std::string_view>(options.planner->Algorithms(kind)));
+    json.Key("pinned");
+    pin == options.algorithms.end() ? json.Null() : json.Value(pin->second);
+    json.EndObject();
+  }
+  json.EndObject().Key("cost_model").BeginObject();
+  json.Field("latency_seconds", options.cost.latency);
+  json.Field("seconds_per_byte", options.cost.per_byte);
+  json.Field("seconds_per_reduced_byte", options.cost.per_reduced_byte);
+  json.Field("slice_bytes", options.cost.slice_bytes).EndObject().EndObject();
   return json.Take();
 }
 

@@ -33,6 +33,7 @@ class Group {
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(pool_->ranks().size()); }
+  const MeshOptions& options() const { return mesh_.options(); }
   uint64_t epoch() const { return mesh_.options().epoch; }
   // OK, or why the group has ended: the same code and cause on all ranks.
   Status status() const { return mesh_.status(); }
@@ -52,7 +53,7 @@ class Group {
   void Close() { mesh_.Close(); }
   // Ends the group, and all that share its connections, on all ranks.
   void Abort(std::string cause) { mesh_.Abort(Code::kAborted, std::move(cause)); }
-  // JSON: rank, size, epoch, and the transport to each rank.
+  // JSON: name, rank, size, epoch, members, algorithms, cost model.
   std::string Describe() const;
   // JSON: the last operations. See FlightRecorder.
   std::string Dump() const { return mesh_.RecorderJson(); }

@@ -33,6 +33,9 @@ struct MeshOptions {
   // How long a waiting thread polls before it sleeps; negative: not at all where more ranks run on
   // this host than it has processors, else for as long as a peer usually takes to answer.
   int64_t spin_nanos = -1;
+  // Of waits that have no limits of their own; negative: none.
+  int64_t timeout_nanos = 600'000'000'000;
+  const Clock* clock = &SystemClock();  // of the limits that hosts give
   std::shared_ptr<void> keeps;  // lives as long as the mesh: what the pointers above point to
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/comm/call.h"
@@ -63,6 +64,8 @@ class Planner {
   // `call` has passed its Check(). `pinned` names an algorithm, or is empty for the cheapest.
   virtual Result<Schedule> Plan(const Call& call, int rank, int size, const CostModel& cost,
                                 std::string_view pinned) const = 0;
+  // The names of the algorithms for an operation.
+  virtual std::vector<std::string_view> Algorithms(OpKind kind) const = 0;
   // One line an algorithm: its name and what it would cost; the chosen one first.
   virtual std::string Explain(const Call& call, int size, const CostModel& cost) const = 0;
 };

@@ -9,6 +9,8 @@ namespace hr::comm {
 
 Mesh& Work::mesh() const { return pool_->mesh(); }
 
+const MeshOptions& Work::options() const { return mesh().options(); }
+
 bool Work::Test() {
   if (!done()) mesh().reactor_->Turn();
   return done();

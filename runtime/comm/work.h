@@ -15,6 +15,7 @@
 namespace hr::comm {
 
 class Mesh;
+struct MeshOptions;
 class WorkPool;
 
 // Thread-safe. Counts its references (WorkRef); dropping them does not end the operation, whose
@@ -41,6 +42,8 @@ class Work {
   void Cancel();
   // When it was started, on SystemClock().
   int64_t posted_nanos() const { return posted_nanos_; }
+  // What its group was created with.
+  const MeshOptions& options() const;
 
  private:
   friend class Mesh;

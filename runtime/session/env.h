@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/comm/hub.h"
 #include "runtime/device/backend.h"
 #include "runtime/ops/op_def.h"
 
@@ -40,6 +41,8 @@ class Env {
   // The device with this name ("CPU:0"); a failure that lists those there are.
   Result<Device*> FindDevice(std::string_view name) const;
   Device& cpu() const { return *cpu_; }
+  // What its groups of processes share.
+  comm::Hub& comm() { return comm_; }
 
  private:
   Env() = default;
@@ -51,6 +54,7 @@ class Env {
   ops::OpRegistry operators_;
   std::vector<std::unique_ptr<Backend>> backends_;
   Device* cpu_ = nullptr;
+  comm::Hub comm_;
 };
 
 }  // namespace hr::session

@@ -123,19 +123,38 @@ static int leaked(const char* name, const char* what, long before, long after) {
   return 1;
 }
 
-int main(void) {
+/* What libuv opens once for the whole process is no leak. */
+static void open_once(void) {
+  hr_env* env = make_env(1);
+  hr_group_options options = {.struct_size = sizeof options, .size = 1, .transport = "tcp"};
+  hr_group* group = NULL;
+  hr_status_release(hr_group_create(env, &options, NULL, &group)); /* a build may lack it */
+  hr_group_release(group);
+  hr_env_release(env);
+}
+
+static int run_test(const test* t) {
+  long descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+  long bytes = host_live_bytes();
   int failed = 0;
+  fail_host_allocations(-1, 0);
+  hr_env* env = make_env(2);
+  t->run(env);
+  hr_env_release(env);
+  failed |= leaked(t->name, "bytes of the env's allocator", bytes, host_live_bytes());
+  failed |= leaked(t->name, "file descriptors", descriptors, entries("/proc/self/fd"));
+  failed |= leaked(t->name, "threads", threads, settled_threads(threads));
+  return failed;
+}
+
+int main(int argc, char** argv) {
+  int failed = 0;
+  open_once();
   for (const test* t = tests; t->name != NULL; ++t) {
-    long descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task");
-    long bytes = host_live_bytes();
-    fail_host_allocations(-1, 0);
-    hr_env* env = make_env(2);
-    t->run(env);
-    hr_env_release(env);
-    failed |= leaked(t->name, "bytes of the env's allocator", bytes, host_live_bytes());
-    failed |= leaked(t->name, "file descriptors", descriptors, entries("/proc/self/fd"));
-    failed |= leaked(t->name, "threads", threads, settled_threads(threads));
-    printf("%s: done\n", t->name);
+    const int wanted = argc > 1 ? strcmp(argv[1], t->name) == 0 : strncmp(t->name, "rank ", 5) != 0;
+    if (!wanted) continue;
+    failed |= run_test(t);
+    if (argc == 1) printf("%s: done\n", t->name);
     fflush(stdout);
   }
   return failed;

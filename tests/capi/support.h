@@ -1,6 +1,7 @@
 /* What the C tests share. Each *_test.c defines `tests`; support.c has main, which gives every test
  * an env over a counting allocator and fails it where memory, threads or file descriptors are left
- * at its end. */
+ * at its end. Started with the name of a test, the program runs that one alone; those whose names
+ * begin with "rank " run only so (comm_support.h). */
 #ifndef HEADRACE_TESTS_CAPI_SUPPORT_H_
 #define HEADRACE_TESTS_CAPI_SUPPORT_H_
 

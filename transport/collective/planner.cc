@@ -112,6 +112,14 @@ class CollectivePlanner final : public Planner {
     return builder.Take(std::string(chosen->name));
   }
 
+  std::vector<std::string_view> Algorithms(OpKind kind) const override {
+    std::vector<std::string_view> names;
+    for (const Algorithm& algorithm : kAlgorithms) {
+      if (algorithm.kind == kind) names.push_back(algorithm.name);
+    }
+    return names;
+  }
+
   std::string Explain(const Call& call, int size, const CostModel& cost) const override {
     std::string text;
     for (const Algorithm* algorithm : Ranked(call, size, cost)) {

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "runtime/base/allocator.h"
+#include "runtime/base/host.h"
 #include "runtime/comm/ring_stream.h"
 #include "runtime/comm/stream_transport.h"
 #include "runtime/comm/wake_event.h"
@@ -55,7 +56,7 @@ class InprocNetwork {
 
   std::string Listen(std::shared_ptr<WakeEvent> wake) {
     std::lock_guard lock(mutex_);
-    std::string address = Cat("inproc:", ++last_);
+    std::string address = Cat("inproc:", id_, ":", ++last_);
     listeners_[address].wake = std::move(wake);
     return address;
   }
@@ -93,6 +94,7 @@ class InprocNetwork {
   }
 
  private:
+  const uint64_t id_ = UniqueBits();  // other processes have networks, too
   std::mutex mutex_;
   uint64_t last_ = 0;
   std::map<std::string, Listener, std::less<>> listeners_;

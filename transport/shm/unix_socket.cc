@@ -1,6 +1,5 @@
 #include "transport/shm/unix_socket.h"
 
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/host.h"
 
 namespace hr::comm {
 namespace {
@@ -37,9 +37,7 @@ Descriptor NewSocket() {
 }  // namespace
 
 Result<Descriptor> ListenUnix(std::string* name) {
-  uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != sizeof random) return Failed("getrandom");
-  *name = Cat("headrace-", ::getpid(), "-", random);
+  *name = Cat("headrace-", ::getpid(), "-", UniqueBits());
   sockaddr_un address;
   const socklen_t length = FillAddress(address, *name);
   Descriptor socket = NewSocket();

@@ -4,6 +4,7 @@
 #define HEADRACE_HEADRACE_H_
 
 #include "headrace/base.h"
+#include "headrace/comm.h"
 #include "headrace/env.h"
 #include "headrace/graph.h"
 #include "headrace/model.h"

@@ -84,6 +84,11 @@ struct Fault {
   int signal;
 };
 
+std::string NameOf(const Fault& fault) {
+  return Cat(fault.transport, "_", fault.state, fault.signal == SIGKILL ? "_killed" : "_frozen");
+}
+void PrintTo(const Fault& fault, std::ostream* out) { *out << NameOf(fault); }
+
 class CommFaults : public testing::TestWithParam<Fault> {};
 
 TEST_P(CommFaults, SurvivorsAgreeOnTheRootCause) {
@@ -128,10 +133,8 @@ std::vector<Fault> Faults() {
   return faults;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CommFaults, testing::ValuesIn(Faults()), [](const auto& info) {
-  const Fault& fault = info.param;
-  return Cat(fault.transport, "_", fault.state, fault.signal == SIGKILL ? "_killed" : "_frozen");
-});
+INSTANTIATE_TEST_SUITE_P(All, CommFaults, testing::ValuesIn(Faults()),
+                         [](const auto& info) { return NameOf(info.param); });
 
 }  // namespace
 }  // namespace hr

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct TransportDriver {
   // Makes a factory whose transports can reach each other.
   std::function<std::function<Result<std::unique_ptr<Transport>>(std::string identity)>()> open;
 };
+
+// What GoogleTest prints, and ctest takes into the tests' names.
+inline void PrintTo(const TransportDriver& driver, std::ostream* out) { *out << driver.name; }
 
 std::vector<TransportDriver> TransportDrivers();
 

@@ -63,16 +63,19 @@ TEST_P(GroupTest, EveryOperationRuns) {
 }
 
 TEST_P(GroupTest, PinnedAlgorithmsAreUsedAndUnknownOnesRefused) {
-  for (const char* name : {"ring", "recursive_doubling", "magic"}) {
+  for (const char* name : {"ring", "recursive_doubling"}) {
     RunRanks(
         2, [&](GroupOptions& options) { options.algorithms[OpKind::kAllReduce] = name; },
         [&](GroupPtr group) {
           float x = 1;
-          const Status status = group->Run(AllReduce(1), &x, &x, Within(std::chrono::seconds(20)));
-          EXPECT_EQ(status.ok(), std::string_view(name) != "magic") << status.ToString();
-          EXPECT_EQ(x, status.ok() ? 2 : 1);
+          ASSERT_TRUE(group->Run(AllReduce(1), &x, &x, Within(std::chrono::seconds(20))).ok());
+          EXPECT_EQ(x, 2);
         });
   }
+  GroupOptions options = Options(0, 1);
+  options.algorithms[OpKind::kAllReduce] = "magic";
+  auto group = Group::Create(std::move(options), Within(std::chrono::seconds(20)));
+  EXPECT_EQ(group.status().code(), Code::kInvalidArgument) << group.status().ToString();
 }
 
 TEST_P(GroupTest, MessagesBetweenTwoRanksMeetByTag) {
@@ -176,8 +179,11 @@ TEST_P(GroupTest, DifferentOperationsFailEverywhereWithBothTold) {
   RunRanks(3, [&](GroupPtr group) {
     std::vector<float> x(4000, 1.0f);
     const uint64_t count = group->rank() == 2 ? 4000 : 3999;
-    Status status =
-        group->Run(AllReduce(count), x.data(), x.data(), Within(std::chrono::seconds(20)));
+    // So that the verdict finds no rank still creating its group.
+    Status status = group->Run({}, nullptr, nullptr, Within(std::chrono::seconds(20)));
+    if (status.ok()) {
+      status = group->Run(AllReduce(count), x.data(), x.data(), Within(std::chrono::seconds(20)));
+    }
     // A rank may have got what it needed before the verdict; then the next operation tells.
     if (status.ok()) status = group->Run({}, nullptr, nullptr, Within(std::chrono::seconds(20)));
     EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();

@@ -1,0 +1,196 @@
+#include <cstdlib>
+
+#include "capi/src/comm_handles.h"
+
+namespace hr::capi {
+namespace {
+
+constexpr int64_t kDefaultTimeout = 600'000'000'000;
+constexpr int64_t kDefaultSilence = 10'000'000'000;
+
+// What a group needs to live as long as its connections.
+struct Keeps {
+  std::shared_ptr<session::Env> env;
+  std::shared_ptr<comm::Store> store;
+};
+
+// "all_reduce=ring,broadcast=chain"
+Result<std::map<comm::OpKind, std::string>> ParsePins(std::string_view text) {
+  std::map<comm::OpKind, std::string> pins;
+  while (!text.empty()) {
+    const std::string_view pin = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(pin.size() + 1, text.size()));
+    const size_t equals = std::min(pin.find('='), pin.size());
+    int code = 0;
+    std::string_view name;
+    do {
+      name = comm::OpKindName(static_cast<comm::OpKind>(code++));
+    } while (name != "unknown" && name != pin.substr(0, equals));
+    if (name == "unknown" || equals == pin.size()) {
+      return InvalidArgument(
+          "hr_group_options.algorithms: expected OPERATION=ALGORITHM, such as "
+          "all_reduce=ring, got '",
+          pin, "'");
+    }
+    pins[static_cast<comm::OpKind>(code - 1)] = pin.substr(equals + 1);
+  }
+  return pins;
+}
+
+// Fills in what the caller left to the environment. Returns the url of the store.
+Result<std::string> ResolveLaunch(hr_group_options& options) {
+  std::string url = options.store_url != nullptr ? options.store_url : "";
+  const bool has_store = options.store != nullptr || !url.empty();
+  if (options.size == 0) {
+    HR_ASSIGN_OR_RETURN(
+        cluster::Launch launch,
+        cluster::LaunchFromEnvironment([](const char* name) { return std::getenv(name); }));
+    options.rank = launch.rank;
+    options.size = launch.size;
+    options.epoch = launch.epoch;
+    if (!has_store) url = launch.store;
+  } else if (!has_store && options.size == 1) {
+    url = "memory:";
+  }
+  if (options.store == nullptr && url.empty()) {
+    return InvalidArgument("rank ", options.rank, " of ", options.size,
+                           " does not know where the "
+                           "ranks meet; set HEADRACE_STORE (file:FOLDER), or give a store");
+  }
+  return url;
+}
+
+Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options& options) {
+  if (options.timeout_nanos < -1 || options.silence_nanos < 0) {
+    return InvalidArgument(
+        "hr_group_options: expected times of 0 or more nanoseconds (-1: no "
+        "timeout), got timeout ",
+        options.timeout_nanos, ", silence ", options.silence_nanos);
+  }
+  comm::GroupOptions out;
+  out.mesh.name = options.name != nullptr ? options.name : "world";
+  out.mesh.rank = options.rank;
+  out.mesh.size = options.size;
+  out.mesh.epoch = options.epoch;
+  out.mesh.clock = &env.clock();
+  out.mesh.timeout_nanos = options.timeout_nanos != 0 ? options.timeout_nanos : kDefaultTimeout;
+  out.mesh.silence_nanos = options.silence_nanos != 0 ? options.silence_nanos : kDefaultSilence;
+  out.allocator = &env.allocator();
+  out.planner = env.comm().planner();
+  if (out.planner == nullptr) return Unimplemented("this build has no transports");
+  if (options.algorithms != nullptr) {
+    HR_ASSIGN_OR_RETURN(out.algorithms, ParsePins(options.algorithms));
+  }
+  const comm::TransportSettings settings = {
+      .host = options.address != nullptr ? options.address : "",
+      .trusted_fabric = options.trusted_fabric != 0};
+  HR_ASSIGN_OR_RETURN(
+      out.mesh.transports,
+      env.comm().Transports(options.transport != nullptr ? options.transport : "auto", settings));
+  return out;
+}
+
+Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::Env>& env,
+                                                 const hr_group_options* given,
+                                                 const hr_limits* given_limits) {
+  HR_ASSIGN_OR_RETURN(hr_group_options options, CopySized(given, "hr_group_options"));
+  if (options.store != nullptr && options.store_url != nullptr) {
+    return InvalidArgument("hr_group_options has both a store and a store_url; leave one NULL");
+  }
+  HR_ASSIGN_OR_RETURN(const std::string url, ResolveLaunch(options));
+  HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, OptionsFrom(*env, options));
+  auto keeps = std::make_shared<Keeps>();
+  keeps->env = env;
+  if (options.store != nullptr) {
+    keeps->store = options.store->rep;
+  } else {
+    HR_ASSIGN_OR_RETURN(keeps->store, env->comm().OpenStore(url));
+  }
+  inner.mesh.store = keeps->store.get();
+  inner.mesh.keeps = std::move(keeps);
+  HR_ASSIGN_OR_RETURN(inner.mesh.poller, env->comm().poller());
+  HR_ASSIGN_OR_RETURN(CallLimits limits,
+                      CommLimits(given_limits, inner.mesh, SystemClock().NowNanos()));
+  return comm::Group::Create(std::move(inner), limits);
+}
+
+Result<std::shared_ptr<comm::Group>> SplitGroup(comm::Group& group, int32_t color, int32_t key,
+                                                const hr_limits* limits) {
+  HR_ASSIGN_OR_RETURN(CallLimits inner,
+                      CommLimits(limits, group.options(), SystemClock().NowNanos()));
+  return group.Split(color, key, inner);
+}
+
+}  // namespace
+
+Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options,
+                              int64_t begin_nanos) {
+  CallLimits out;
+  int64_t timeout = options.timeout_nanos;
+  if (limits != nullptr) {
+    HR_ASSIGN_OR_RETURN(const hr_limits copy, CopySized(limits, "hr_limits"));
+    if (copy.cancel != nullptr) out.cancel = &copy.cancel->rep;
+    timeout = copy.timeout_nanos;
+  }
+  if (timeout <= 0) return out;
+  out.clock = options.clock;
+  if (out.clock != &SystemClock()) begin_nanos = out.clock->NowNanos();
+  out.deadline_nanos = timeout > INT64_MAX - begin_nanos ? INT64_MAX : begin_nanos + timeout;
+  return out;
+}
+
+}  // namespace hr::capi
+
+extern "C" {
+
+hr_status* hr_group_create(hr_env* env, const hr_group_options* options, const hr_limits* limits,
+                           hr_group** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(out);
+  return hr::capi::WrapInto(out, hr::capi::CreateGroup(env->rep, options, limits));
+}
+
+void hr_group_release(hr_group* group) { delete group; }
+
+void hr_group_close(hr_group* group) {
+  if (group != nullptr) group->rep->Close();
+}
+
+hr_status* hr_group_abort(hr_group* group, const char* cause) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(cause);
+  group->rep->Abort(cause);
+  return nullptr;
+}
+
+int32_t hr_group_rank(const hr_group* group) { return group->rep->rank(); }
+int32_t hr_group_size(const hr_group* group) { return group->rep->size(); }
+uint64_t hr_group_epoch(const hr_group* group) { return group->rep->epoch(); }
+
+hr_status* hr_group_status(hr_group* group) {
+  HR_REQUIRE(group);
+  return hr::capi::Wrap(group->rep->status());
+}
+
+hr_status* hr_group_describe(hr_group* group, hr_text** out) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(out);
+  return hr::capi::WrapText(out, group->rep->Describe());
+}
+
+hr_status* hr_group_dump(hr_group* group, hr_text** out) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(out);
+  return hr::capi::WrapText(out, group->rep->Dump());
+}
+
+hr_status* hr_group_split(hr_group* group, int32_t color, int32_t key, const hr_limits* limits,
+                          hr_group** out) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto part, hr::capi::SplitGroup(*group->rep, color, key, limits));
+  *out = part == nullptr ? nullptr : new hr_group{std::move(part)};
+  return nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,29 @@
+// Handles of headrace/comm.h. An hr_work* is a comm::Work* under another name, so that starting an
+// operation allocates nothing.
+#pragma once
+
+#include "capi/src/handles.h"
+#include "headrace/comm.h"
+#include "runtime/cluster/launch.h"
+#include "runtime/comm/group.h"
+
+struct hr_launch {
+  hr::cluster::Launch rep;
+};
+struct hr_store {
+  std::shared_ptr<hr::comm::Store> rep;
+};
+struct hr_group {
+  std::shared_ptr<hr::comm::Group> rep;
+};
+
+namespace hr::capi {
+
+inline comm::Work* FromHandle(hr_work* work) { return reinterpret_cast<comm::Work*>(work); }
+inline hr_work* ToHandle(comm::WorkRef work) { return reinterpret_cast<hr_work*>(work.Release()); }
+
+// What limits a wait that began at `begin_nanos` on SystemClock() in a group with these options.
+Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options,
+                              int64_t begin_nanos);
+
+}  // namespace hr::capi

@@ -1,0 +1,41 @@
+#include "capi/src/comm_handles.h"
+
+using hr::capi::FromHandle;
+using hr::capi::Wrap;
+
+extern "C" {
+
+void hr_work_release(hr_work* work) {
+  if (work != nullptr) hr::comm::WorkRef::Adopt(FromHandle(work));
+}
+
+int hr_work_test(hr_work* work) { return FromHandle(work)->Test() ? 1 : 0; }
+
+hr_status* hr_work_wait(hr_work* work, const hr_limits* limits) {
+  HR_REQUIRE(work);
+  hr::comm::Work& inner = *FromHandle(work);
+  if (inner.done()) return inner.status().ok() ? nullptr : Wrap(inner.status().Clone());
+  HR_ASSIGN_OR_WRAP(hr::CallLimits call_limits,
+                    hr::capi::CommLimits(limits, inner.options(), hr::SystemClock().NowNanos()));
+  return Wrap(inner.Wait(call_limits));
+}
+
+hr_status* hr_work_on_done(hr_work* work, void (*callback)(void* context, const hr_status* status),
+                           void* context) {
+  HR_REQUIRE(work);
+  HR_REQUIRE(callback);
+  FromHandle(work)->OnDone([callback, context](const hr::Status& status) {
+    hr_status* given = Wrap(status.Clone());
+    callback(context, given);
+    hr_status_release(given);
+  });
+  return nullptr;
+}
+
+hr_status* hr_work_cancel(hr_work* work) {
+  HR_REQUIRE(work);
+  FromHandle(work)->Cancel();
+  return nullptr;
+}
+
+}  // extern "C"

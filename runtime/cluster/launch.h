@@ -1,0 +1,38 @@
+// What a process was started as: its rank, how many there are, and where they meet.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+
+namespace hr::cluster {
+
+struct Launch {
+  int rank = 0;
+  int size = 1;
+  int local_rank = -1;  // among the processes of this host; -1: unknown
+  int local_size = 0;   // 0: unknown
+  uint64_t epoch = 0;   // restarts of the job so far
+  std::string store;    // url of the place where the ranks meet; empty: unknown
+
+  // Which variable said what.
+  struct Source {
+    std::string field, variable, value;
+  };
+  std::vector<Source> sources;
+
+  std::string Json() const;
+};
+
+// The value of a variable, or null.
+using Environment = std::function<const char*(const char* name)>;
+
+// From the variables of Headrace, torchrun, Open MPI, MPICH and Slurm. FAILED_PRECONDITION where
+// two contradict each other or they are incomplete; INVALID_ARGUMENT where a value makes no sense.
+// With none of them, the process is alone.
+Result<Launch> LaunchFromEnvironment(const Environment& environment);
+
+}  // namespace hr::cluster

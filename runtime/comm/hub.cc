@@ -1,0 +1,76 @@
+#include "runtime/comm/hub.h"
+
+#include <algorithm>
+
+namespace hr::comm {
+namespace {
+
+template <typename List>
+std::string NamesOf(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) names.push_back(item.name);
+  return names.empty() ? "none in this build" : Join(names);
+}
+
+template <typename List>
+auto FindNamed(const List& list, std::string_view name) {
+  return std::find_if(list.begin(), list.end(),
+                      [&](const auto& item) { return item.name == name; });
+}
+
+}  // namespace
+
+void Hub::AddTransport(std::string name, MakeTransport make) {
+  transports_.push_back({std::move(name), std::move(make)});
+}
+
+void Hub::AddStore(std::string scheme, MakeStore make) {
+  stores_.push_back({std::move(scheme), std::move(make)});
+}
+
+Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
+                                                      const TransportSettings& settings) const {
+  std::vector<TransportFactory> out;
+  auto add = [&](const Named<MakeTransport>& transport) {
+    out.push_back([make = transport.make, settings](std::string identity) {
+      return make(settings, std::move(identity));
+    });
+  };
+  if (wanted == "auto") {
+    for (const auto& transport : transports_) add(transport);
+    if (out.empty()) return Unimplemented("this build has no transports");
+    return out;
+  }
+  for (size_t begin = 0; begin <= wanted.size();) {
+    const size_t end = std::min(wanted.find(',', begin), wanted.size());
+    const std::string_view name = wanted.substr(begin, end - begin);
+    const auto found = FindNamed(transports_, name);
+    if (found == transports_.end()) {
+      return NotFound("there is no transport '", name, "'; there are: ", NamesOf(transports_),
+                      "; or say auto");
+    }
+    add(*found);
+    begin = end + 1;
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Store>> Hub::OpenStore(std::string_view url) const {
+  const size_t colon = std::min(url.find(':'), url.size());
+  const auto found = FindNamed(stores_, url.substr(0, colon));
+  if (colon == url.size() || found == stores_.end()) {
+    return InvalidArgument("expected the url of a store, KIND:PLACE, with a kind of ",
+                           NamesOf(stores_), "; got '", url, "'");
+  }
+  return found->make(std::string(url.substr(colon + 1)));
+}
+
+Result<Poller*> Hub::poller() {
+  std::lock_guard lock(mutex_);
+  if (poller_ == nullptr) {
+    HR_ASSIGN_OR_RETURN(poller_, Poller::Create());
+  }
+  return poller_.get();
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,57 @@
+// What the groups of an env share: the transports and stores that there are, and the one thread
+// that moves the data of groups for which nobody waits.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/comm/mesh.h"
+#include "runtime/comm/poller.h"
+#include "runtime/comm/schedule.h"
+#include "runtime/comm/store.h"
+
+namespace hr::comm {
+
+struct TransportSettings {
+  std::string host;  // numeric address of this host to listen at; empty: loopback
+  bool trusted_fabric = false;
+};
+
+// Thread-safe after the Add calls.
+class Hub {
+ public:
+  using MakeTransport = std::function<Result<std::unique_ptr<Transport>>(
+      const TransportSettings& settings, std::string identity)>;
+  using MakeStore = std::function<Result<std::unique_ptr<Store>>(const std::string& place)>;
+
+  // In the order of preference.
+  void AddTransport(std::string name, MakeTransport make);
+  // Opens urls "scheme:place".
+  void AddStore(std::string scheme, MakeStore make);
+  void SetPlanner(std::unique_ptr<Planner> planner) { planner_ = std::move(planner); }
+
+  // `wanted`: "auto" for all, or names joined by commas, in the caller's order of preference.
+  Result<std::vector<TransportFactory>> Transports(std::string_view wanted,
+                                                   const TransportSettings& settings) const;
+  Result<std::unique_ptr<Store>> OpenStore(std::string_view url) const;
+  const Planner* planner() const { return planner_.get(); }
+  // Its thread starts with the first call.
+  Result<Poller*> poller();
+
+ private:
+  template <typename Make>
+  struct Named {
+    std::string name;
+    Make make;
+  };
+  std::vector<Named<MakeTransport>> transports_;
+  std::vector<Named<MakeStore>> stores_;
+  std::unique_ptr<Planner> planner_;
+  std::mutex mutex_;  // poller_
+  std::unique_ptr<Poller> poller_;
+};
+
+}  // namespace hr::comm

@@ -1,0 +1,50 @@
+/* What the tests of headrace/comm.h share: ranks that are processes, each this program again. */
+#ifndef HEADRACE_TESTS_COMM_SUPPORT_H_
+#define HEADRACE_TESTS_COMM_SUPPORT_H_
+
+#include <sys/types.h>
+
+#include "support.h"
+
+double seconds_now(void);
+void sleep_ms(int milliseconds);
+hr_limits within(double seconds);
+
+/* ---- Ranks that are processes ---- */
+
+/* The ranks run a test of this program, one whose name begins with "rank ". */
+enum { MOST_RANKS = 8 };
+typedef struct ranks {
+  int size;
+  pid_t pids[MOST_RANKS];
+  char* folder; /* of the file store, and for what ranks leave to the test */
+} ranks;
+
+/* Starts processes that are told who they are by HEADRACE_RANK, _SIZE and _STORE. */
+void start_ranks(ranks* all, int size, const char* test, const char* argument);
+const char* rank_argument(void);
+/* Waits until a rank has ended, for so long at most. Its exit code; 128 + signal where one ended
+ * it; -1 where it still runs. */
+int await_rank(ranks* all, int rank, double seconds);
+/* Kills those that still run and removes the folder. */
+void end_ranks(ranks* all);
+/* start, await 0 of each, end. */
+void run_ranks(int size, const char* test, const char* argument);
+
+/* A file in the folder, for a rank to tell the test something: NULL where there is none. */
+void leave_note(const char* name, const char* text);
+char* read_note(const ranks* all, const char* name, char* text, size_t capacity);
+/* Waits for a note. */
+void await_note(const ranks* all, const char* name, double seconds);
+const char* rank_folder(void);
+
+/* ---- Groups ---- */
+
+/* The group of all ranks, from the environment; `transport` as in hr_group_options. */
+hr_group* join_world(hr_env* env, const char* transport);
+/* "CODE: message" of a failure, which is released. */
+void failure_text(hr_status* status, char* text, size_t capacity);
+/* Kilobytes of memory in use. */
+long resident_kilobytes(void);
+
+#endif

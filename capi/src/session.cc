@@ -52,6 +52,7 @@ hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* co
                           const char* const* target_names, const hr_limits* limits,
                           hr_tensor** outputs) {
   HR_REQUIRE(session);
+  const auto held = session->rep;  // the handle may go while the run goes on
   if (fetch_count != 0) HR_REQUIRE(outputs);
   if (feed_count != 0) HR_REQUIRE(feeds);
   HR_ASSIGN_OR_WRAP(auto names, StringsFrom(feed_count, feed_names, "feed_names"));
@@ -62,8 +63,7 @@ hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* co
     HR_REQUIRE(feeds[i]);
     inputs.push_back({std::move(names[i]), feeds[i]->rep});
   }
-  HR_ASSIGN_OR_WRAP(auto results,
-                    session->rep->Run(inputs, fetches, targets, LimitsFor(*session->rep, limits)));
+  HR_ASSIGN_OR_WRAP(auto results, held->Run(inputs, fetches, targets, LimitsFor(*held, limits)));
   for (size_t i = 0; i < results.size(); ++i) outputs[i] = NewTensor(std::move(results[i]));
   return nullptr;
 }

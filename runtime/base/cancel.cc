@@ -18,4 +18,27 @@ constinit SteadyClock steady_clock;
 
 const Clock& SystemClock() { return steady_clock; }
 
+void CancelToken::Cancel() {
+  cancelled_.store(true, std::memory_order_release);
+  std::lock_guard lock(mutex_);
+  for (CancelWake* wake = first_; wake != nullptr; wake = wake->next_) wake->wake_(wake->context_);
+}
+
+CancelWake::CancelWake(const CancelToken* token, void (*wake)(void* context), void* context)
+    : token_(token), wake_(wake), context_(context) {
+  if (token_ == nullptr) return;
+  std::lock_guard lock(token_->mutex_);
+  next_ = token_->first_;
+  if (next_ != nullptr) next_->link_ = &next_;
+  link_ = &token_->first_;
+  token_->first_ = this;
+}
+
+CancelWake::~CancelWake() {
+  if (token_ == nullptr) return;
+  std::lock_guard lock(token_->mutex_);
+  *link_ = next_;
+  if (next_ != nullptr) next_->link_ = link_;
+}
+
 }  // namespace hr

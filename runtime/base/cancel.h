@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 
 #include "runtime/base/errors.h"
 
@@ -19,14 +20,43 @@ class Clock {
 };
 const Clock& SystemClock();
 
+class CancelWake;
+
 // Set once from any thread, read by any number of waiting calls. Must outlive them.
 class CancelToken {
  public:
-  void Cancel() { cancelled_.store(true, std::memory_order_release); }
+  // Also wakes those who wait with a CancelWake.
+  void Cancel();
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
  private:
+  friend class CancelWake;
   std::atomic<bool> cancelled_{false};
+  mutable std::mutex mutex_;  // guards the list
+  mutable CancelWake* first_ = nullptr;
+};
+
+// As long as it lives, cancelling the token calls wake(context). Who makes one looks at cancelled()
+// afterwards, since the token may have been cancelled before. Allocates nothing.
+//
+// `wake` runs on the cancelling thread under the token's lock: whatever lock it takes must not be
+// held while a CancelWake of that token is made or ends. Ending waits until a call in progress is
+// over, so `context` may go afterwards.
+class CancelWake {
+ public:
+  // A null token is never cancelled.
+  CancelWake(const CancelToken* token, void (*wake)(void* context), void* context);
+  CancelWake(const CancelWake&) = delete;
+  CancelWake& operator=(const CancelWake&) = delete;
+  ~CancelWake();
+
+ private:
+  friend class CancelToken;
+  const CancelToken* const token_;
+  void (*const wake_)(void* context);
+  void* const context_;
+  CancelWake* next_ = nullptr;
+  CancelWake** link_ = nullptr;  // what points to this one
 };
 
 // What limits one call. Copied freely; the default limits nothing.

@@ -1,14 +1,13 @@
 #include "runtime/base/executor.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+
+#include "runtime/base/wait_point.h"
 
 namespace hr {
 
 struct ThreadBudget::Waiters {
-  std::mutex mutex;
-  std::condition_variable freed;
+  WaitPoint freed;
   std::atomic<int> count{0};
 };
 
@@ -21,25 +20,24 @@ ThreadBudget::ThreadBudget(Executor& executor)
 ThreadBudget::~ThreadBudget() = default;
 
 Result<Lease> ThreadBudget::Acquire(int wanted, const CallLimits& limits) {
-  auto try_take = [&]() -> int {
+  // Those who wait get their share, so that under load runs go side by side.
+  auto try_take = [&](int sharers) -> int {
     int free = free_.load(std::memory_order_relaxed);
     while (free > 0) {
-      int take = std::min(free, std::max(1, wanted));
+      int take = std::max(1, std::min(free / sharers, wanted));
       if (free_.compare_exchange_weak(free, free - take, std::memory_order_seq_cst)) return take;
     }
     return 0;
   };
-  int taken = try_take();
+  int taken = try_take(1 + waiters_->count.load(std::memory_order_relaxed));
   if (taken == 0) {
-    std::unique_lock lock(waiters_->mutex);
     waiters_->count.fetch_add(1, std::memory_order_seq_cst);
-    Status limit;
-    while ((taken = try_take()) == 0 && (limit = limits.Check()).ok()) {
-      // A cancel token does not notify, so waiting is sliced.
-      waiters_->freed.wait_for(lock, std::chrono::milliseconds(5));
-    }
+    Status waited = waiters_->freed.Wait(limits, [&] {
+      taken = try_take(waiters_->count.load(std::memory_order_relaxed));
+      return taken != 0;
+    });
     waiters_->count.fetch_sub(1, std::memory_order_relaxed);
-    if (taken == 0) return std::move(limit).WithContext("waiting for a thread of the budget");
+    if (!waited.ok()) return std::move(waited).WithContext("waiting for a thread of the budget");
   }
   Lease lease;
   lease.budget_ = this;
@@ -51,8 +49,7 @@ Result<Lease> ThreadBudget::Acquire(int wanted, const CallLimits& limits) {
 void ThreadBudget::Release(int threads) {
   free_.fetch_add(threads, std::memory_order_seq_cst);
   if (waiters_->count.load(std::memory_order_seq_cst) == 0) return;
-  std::lock_guard lock(waiters_->mutex);
-  waiters_->freed.notify_all();
+  waiters_->freed.NotifyAll();
 }
 
 Lease::Lease(Lease&& other) noexcept { *this = std::move(other); }

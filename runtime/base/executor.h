@@ -71,7 +71,8 @@ class ThreadBudget {
   ~ThreadBudget();
 
   int total() const { return total_; }
-  // Between 1 and `wanted` threads; waits while none is free, within `limits`.
+  // Between 1 and `wanted` threads, fewer where others wait for some; waits while none is free,
+  // within `limits`.
   Result<Lease> Acquire(int wanted, const CallLimits& limits);
 
  private:

@@ -15,20 +15,14 @@ bool RunLock::TryLock(bool exclusive) {
 
 Status RunLock::Lock(bool exclusive, const CallLimits& limits) {
   if (TryLock(exclusive)) return {};
-  std::unique_lock lock(mutex_);
   waiting_.fetch_add(1, std::memory_order_seq_cst);
   if (exclusive) waiting_writers_.fetch_add(1, std::memory_order_seq_cst);
-  Status limit;
-  bool taken = false;
-  while (!(taken = TryLock(exclusive)) && (limit = limits.Check()).ok()) {
-    // A cancel token does not notify, so waiting is sliced.
-    changed_.wait_for(lock, std::chrono::milliseconds(5));
-  }
+  Status waited = changed_.Wait(limits, [&] { return TryLock(exclusive); });
   if (exclusive) waiting_writers_.fetch_sub(1, std::memory_order_seq_cst);
   waiting_.fetch_sub(1, std::memory_order_seq_cst);
-  if (taken) return {};
-  changed_.notify_all();  // readers that let this writer go first
-  return std::move(limit).WithContext("waiting for other runs of the session");
+  if (waited.ok()) return {};
+  changed_.NotifyAll();  // readers that let this writer go first
+  return std::move(waited).WithContext("waiting for other runs of the session");
 }
 
 void RunLock::Unlock(bool exclusive) {
@@ -38,8 +32,7 @@ void RunLock::Unlock(bool exclusive) {
     state_.fetch_sub(1, std::memory_order_seq_cst);
   }
   if (waiting_.load(std::memory_order_seq_cst) == 0) return;
-  std::lock_guard lock(mutex_);
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace hr::session

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 
-#include "runtime/base/cancel.h"
+#include "runtime/base/wait_point.h"
 
 namespace hr::session {
 
@@ -20,8 +18,7 @@ class RunLock {
   std::atomic<int> state_{0};            // readers, or -1 for a writer
   std::atomic<int> waiting_writers_{0};  // readers let them go first
   std::atomic<int> waiting_{0};
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  WaitPoint changed_;
 };
 
 // Holds a RunLock for a scope.

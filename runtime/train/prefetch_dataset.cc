@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/wait_point.h"
 
 namespace hr::train {
 namespace {
@@ -44,7 +45,7 @@ class PrefetchDataset final : public Dataset {
   void ReadAhead();
   Item* FreeItem();
   bool Publish(const Item& item);
-  Status WaitForItem(std::unique_lock<std::mutex>& lock, const CallLimits& limits);
+  Status WaitForItem(const CallLimits& limits);
   void Pop();
 
   std::unique_ptr<Dataset> source_;
@@ -54,8 +55,8 @@ class PrefetchDataset final : public Dataset {
   std::thread thread_;
   std::optional<CancelToken> cancel_;
 
-  std::mutex mutex_;  // guards all below
-  std::condition_variable item_ready_;
+  WaitPoint item_ready_;
+  std::mutex& mutex_ = item_ready_.mutex();  // guards all below
   std::condition_variable item_free_;
   size_t first_ = 0;
   size_t count_ = 0;
@@ -109,54 +110,43 @@ bool PrefetchDataset::Publish(const Item& item) {
     ++count_;
     running_ = go_on;
   }
-  item_ready_.notify_one();
+  item_ready_.NotifyAll();
   return go_on;
 }
 
-Status PrefetchDataset::WaitForItem(std::unique_lock<std::mutex>& lock, const CallLimits& limits) {
-  if (count_ == 0 && !running_) {
-    lock.unlock();
-    Start();
-    lock.lock();
+Status PrefetchDataset::WaitForItem(const CallLimits& limits) {
+  bool idle;
+  {
+    std::lock_guard lock(mutex_);
+    idle = count_ == 0 && !running_;
   }
-  bool limited = limits.cancel != nullptr || limits.clock != nullptr;
-  while (count_ == 0) {
-    HR_RETURN_IF_ERROR(limits.Check());
-    if (limited) {
-      item_ready_.wait_for(lock, std::chrono::milliseconds(5));  // tokens and clocks wake nobody
-    } else {
-      item_ready_.wait(lock);
-    }
-  }
-  return {};
+  if (idle) Start();
+  return item_ready_.Wait(limits, [this] { return count_ > 0; });
 }
 
 Result<bool> PrefetchDataset::Next(std::span<Tensor> out, const CallLimits& limits) {
   HR_RETURN_IF_ERROR(CheckBatchSpan(fields(), out));
-  std::unique_lock lock(mutex_);
   HR_RETURN_IF_ERROR(limits.Check());
-  HR_RETURN_IF_ERROR(WaitForItem(lock, limits));
-  Item& item = items_[first_];
-  lock.unlock();  // the thread leaves ready items alone
+  HR_RETURN_IF_ERROR(WaitForItem(limits));
+  Item& item = items_[first_];  // the thread leaves ready items, and first_, alone
   Result<bool> result = std::exchange(item.result, false);
   if (result.ok()) {
     if (*result) std::ranges::copy(item.tensors, out.begin());
     delivered_ = item.after;
   }
-  lock.lock();
   Pop();
   return result;
 }
 
 void PrefetchDataset::Pop() {
+  std::lock_guard lock(mutex_);
   first_ = (first_ + 1) % items_.size();
   --count_;
   item_free_.notify_one();
 }
 
 bool PrefetchDataset::done() {
-  std::unique_lock lock(mutex_);
-  WaitForItem(lock, {}).IgnoreError();  // without limits it cannot fail
+  WaitForItem({}).IgnoreError();  // without limits it cannot fail
   const Item& item = items_[first_];
   return item.result.ok() && !*item.result;
 }

@@ -97,3 +97,35 @@ hr_dataset* make_dataset(hr_env* env, size_t rank, const int64_t* dims,
   hr_tensor_release(tensors[1]);
   return data;
 }
+
+static hr_tensor* filled(hr_env* env, size_t rank, int64_t width, float value) {
+  hr_tensor* tensor;
+  CHECK(hr_tensor_create(env, HR_FLOAT32, rank, &width, &tensor));
+  for (int64_t i = 0; i < hr_tensor_elements(tensor); ++i)
+    ((float*)hr_tensor_data(tensor))[i] = value;
+  return tensor;
+}
+
+/* The gradient of the sum is 1 everywhere, the rate is -1. */
+hr_model* make_counters(hr_env* env, int64_t width) {
+  const char* names[2] = {"a", "b"};
+  hr_graph* graph;
+  hr_value now[2], sum, rate;
+  hr_tensor *zeros = filled(env, 1, width, 0), *minus_one = filled(env, 0, 1, -1);
+  CHECK(hr_graph_create(env, &graph));
+  for (int i = 0; i < 2; ++i) {
+    hr_variable variable;
+    CHECK(hr_graph_variable(graph, names[i], zeros, 1, &variable));
+    CHECK(hr_graph_read(graph, variable, &now[i]));
+    CHECK(hr_graph_signature_output(graph, "look", names[i], now[i]));
+  }
+  CHECK(hr_graph_op(graph, "Add", NULL, 2, now, 1, &sum));
+  sum = op(graph, "ReduceSum", "keepdims=0", sum);
+  CHECK(hr_graph_constant(graph, "rate", minus_one, &rate));
+  CHECK(hr_graph_minimize(graph, "step", sum, "sgd", rate));
+  CHECK(hr_graph_signature_output(graph, "step", "sum", sum));
+  CHECK(hr_graph_name_value(graph, sum, "sum"));
+  hr_tensor_release(zeros);
+  hr_tensor_release(minus_one);
+  return model_of(graph);
+}

@@ -11,6 +11,9 @@ enum { FEATURES = 12, CLASSES = 4, HIDDEN = 16 };
 hr_model* make_mlp(hr_env* env);
 /* The same names for a small LeNet: x is [batch, 1, 12, 12]. Optimizer: sgd with momentum. */
 hr_model* make_lenet(hr_env* env);
+/* Two variables a and b, float32 [width], zero at first. Signature "step" adds 1 to every element
+ * of both and gives their sum as it was; "look" gives a and b. */
+hr_model* make_counters(hr_env* env, int64_t width);
 void save_lenet(hr_env* env, const char* path);
 
 /* `count` examples for either model: `x` with `rank` - 1 dimensions an example, and labels. */

@@ -51,14 +51,20 @@ static void deallocate(void* context, void* data, size_t bytes, size_t alignment
   free(data);
 }
 
-hr_env* make_env(int threads) {
+static hr_env* counting_env(hr_env_options options) {
   const hr_allocator allocator = {
       .struct_size = sizeof allocator, .allocate = allocate, .deallocate = deallocate};
-  hr_env_options options = {
-      .struct_size = sizeof options, .allocator = &allocator, .threads = threads};
   hr_env* env;
+  options.struct_size = sizeof options;
+  options.allocator = &allocator;
   CHECK(hr_env_create(&options, &env));
   return env;
+}
+
+hr_env* make_env(int threads) { return counting_env((hr_env_options){.threads = threads}); }
+
+hr_env* make_env_with(const hr_executor* executor, const hr_clock* clock) {
+  return counting_env((hr_env_options){.executor = executor, .clock = clock});
 }
 
 long host_allocations(void) { return atomic_load(&allocations); }

@@ -36,6 +36,8 @@ void check_failure(hr_status* status, hr_code code, const char* words, const cha
 
 /* An env over the counting allocator, for tests that need one of their own. */
 hr_env* make_env(int threads);
+/* The same with threads and time of the test. */
+hr_env* make_env_with(const hr_executor* executor, const hr_clock* clock);
 long host_allocations(void); /* from the counting allocator so far */
 long host_live_bytes(void);
 /* From now on the n-th allocation from the counting allocator (0: the next) fails, and with `all`

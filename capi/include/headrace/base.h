@@ -80,7 +80,8 @@ HR_API const char* hr_text_data(const hr_text* text);
 HR_API size_t hr_text_size(const hr_text* text); /* without the NUL */
 HR_API void hr_text_release(hr_text* text);
 
-/* Cancels calls that were given it, from any thread and any number of times. It must outlive them.
+/* Cancels calls that were given it, from any thread and any number of times, but not from a signal
+ * handler. It must outlive them. Waiting calls are woken at once; a run looks at it between steps.
  */
 typedef struct hr_cancel hr_cancel;
 HR_API hr_status* hr_cancel_create(hr_cancel** out);

@@ -44,6 +44,25 @@ TEST(ThreadBudget, NeverExceeded) {
   EXPECT_LE(most.load(), 3);
 }
 
+TEST(ThreadBudget, ThoseWhoWaitShare) {
+  auto pool = CreateThreadPool(4).value();
+  ThreadBudget budget(*pool);
+  auto all = std::make_unique<Lease>(budget.Acquire(4, {}).value());
+  EXPECT_EQ(all->threads(), 4);
+  std::atomic<int> inside{0};
+  std::vector<std::thread> hosts;
+  for (int i = 0; i < 2; ++i) {
+    hosts.emplace_back([&] {
+      Lease lease = budget.Acquire(4, {}).value();
+      inside.fetch_add(1);
+      while (inside.load() < 2) std::this_thread::yield();  // both at one time
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  all.reset();
+  for (auto& host : hosts) host.join();
+}
+
 TEST(ThreadBudget, WaitingObeysLimits) {
   auto pool = CreateThreadPool(1).value();
   ThreadBudget budget(*pool);

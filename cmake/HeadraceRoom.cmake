@@ -32,11 +32,15 @@ target_link_libraries(headrace_strict_flags INTERFACE headrace_flags)
 target_compile_options(headrace_strict_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
 
-# headrace_room(NAME [LOOSE] [LIBRARIES lib...]): the sources of the current folder (below it too).
-# LOOSE allows exceptions, for folders at the edge of libraries that throw.
+# headrace_room(NAME [LOOSE] [LIBRARIES lib...] [WITHOUT folder...]): the sources of the current
+# folder (below it too, but for some folders). LOOSE allows exceptions, for folders at the edge of
+# libraries that throw.
 function(headrace_room name)
-  cmake_parse_arguments(ROOM "LOOSE" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "LOOSE" "" "LIBRARIES;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  foreach(folder IN LISTS ROOM_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
   if(NOT sources)
     return()
   endif()

@@ -1,4 +1,4 @@
-#include "capi/src/train_handles.h"
+#include "capi/src/train/handles.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/format/writer.h"
 #include "runtime/train/checkpoint_directory.h"

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "capi/src/train_handles.h"
+#include "capi/src/train/handles.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/train/callback_dataset.h"
 #include "runtime/train/dataset_uri.h"

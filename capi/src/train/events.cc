@@ -1,4 +1,4 @@
-#include "capi/src/train_handles.h"
+#include "capi/src/train/handles.h"
 
 namespace hr::capi {
 namespace {

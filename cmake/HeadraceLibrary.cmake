@@ -18,6 +18,7 @@ foreach(library IN LISTS libraries)
   elseif(library STREQUAL "PkgConfig::UV")
     list(APPEND bundled_names uv)
     get_target_property(file PkgConfig::UV INTERFACE_LINK_LIBRARIES)
+    list(FILTER file INCLUDE REGEX "/libuv\\.") # the system's own libraries stand there, too
     list(APPEND bundled ${file})
   elseif(library STREQUAL "DNNL::dnnl")
     list(APPEND bundled_names dnnl)

@@ -1,6 +1,7 @@
 // What the process knows about where it runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -17,8 +18,11 @@ std::string BootId();
 // Bits that nobody else has: for names, not for secrets.
 uint64_t UniqueBits();
 
-// How many processors this process may run on.
-int AvailableProcessors();
+// The processors that this process may run on, a bit each; those beyond 1,024 are left out.
+using ProcessorSet = std::array<uint64_t, 16>;
+ProcessorSet AvailableProcessorSet();
+int CountProcessors(const ProcessorSet& set);
+inline int AvailableProcessors() { return CountProcessors(AvailableProcessorSet()); }
 
 // Whether people see what is written to `file` as it is written.
 bool IsTerminal(std::FILE* file);

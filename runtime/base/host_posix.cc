@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <thread>
 
@@ -31,12 +32,26 @@ uint64_t UniqueBits() {
   return static_cast<uint64_t>(now) ^ static_cast<uint64_t>(getpid()) << 40;
 }
 
-int AvailableProcessors() {
+ProcessorSet AvailableProcessorSet() {
+  ProcessorSet out{};
 #if defined(__linux__)
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int i = 0; i < CPU_SETSIZE && i < 1024; ++i) {
+      if (CPU_ISSET(i, &set)) out[i / 64] |= uint64_t{1} << i % 64;
+    }
+    return out;
+  }
 #endif
-  return std::max(1u, std::thread::hardware_concurrency());
+  const unsigned count = std::clamp(std::thread::hardware_concurrency(), 1u, 1024u);
+  for (unsigned i = 0; i < count; ++i) out[i / 64] |= uint64_t{1} << i % 64;
+  return out;
+}
+
+int CountProcessors(const ProcessorSet& set) {
+  int count = 0;
+  for (uint64_t word : set) count += std::popcount(word);
+  return std::max(1, count);
 }
 
 bool IsTerminal(std::FILE* file) { return isatty(fileno(file)) == 1; }

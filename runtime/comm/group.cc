@@ -23,6 +23,12 @@ bool SamePlan(const Call& a, const Call& b) {
          a.reduce_op == b.reduce_op && a.peer == b.peer;
 }
 
+// What ranks tell each other first.
+struct Introduction {
+  uint32_t host, settings;  // hashes
+  ProcessorSet processors;
+};
+
 // Notices a second thread.
 class PostingScope {
  public:
@@ -73,20 +79,24 @@ Status Group::Agree(const CallLimits& limits) {
   std::string settings = Cat(options.cost.latency, options.cost.per_byte,
                              options.cost.per_reduced_byte, options.cost.slice_bytes);
   for (auto& [kind, name] : options.algorithms) settings += Cat(OpKindName(kind), name);
-  const uint32_t mine[2] = {Crc32c(AsBytes(BootId())), Crc32c(AsBytes(settings))};
-  std::vector<uint32_t> all(2 * pool_->ranks().size());
-  HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllGather, .dtype = DType::kUint32, .count = 2}, mine,
-                         all.data(), limits));
+  const Introduction mine = {Crc32c(AsBytes(BootId())), Crc32c(AsBytes(settings)),
+                             AvailableProcessorSet()};
+  std::vector<Introduction> all(pool_->ranks().size());
+  HR_RETURN_IF_ERROR(
+      Run({.kind = OpKind::kAllGather, .count = sizeof mine}, &mine, all.data(), limits));
   int here = 0;
+  ProcessorSet processors{};
   for (int rank = 0; rank < size(); ++rank) {
-    here += all[2 * rank] == mine[0];
-    if (all[2 * rank + 1] != all[1]) {
+    if (all[rank].settings != all[0].settings) {
       return FailedPrecondition("ranks 0 and ", rank, " of group '", mesh_.options().name,
                                 "' pin different algorithms, or have different cost models");
     }
+    if (all[rank].host != mine.host) continue;
+    ++here;
+    for (size_t i = 0; i < processors.size(); ++i) processors[i] |= all[rank].processors[i];
   }
   int64_t spin = options.mesh.spin_nanos;
-  if (spin < 0) spin = here > AvailableProcessors() ? 0 : kSpinNanos;
+  if (spin < 0) spin = here > CountProcessors(processors) ? 0 : kSpinNanos;
   mesh_.set_spin_nanos(spin);
   return {};
 }

@@ -142,14 +142,17 @@ Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
 Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
                           const CallLimits& limits) {
   bool update_begun = false;
-  bool is_step = plan.writes() || plan.random();
-  int64_t step = is_step ? step_.fetch_add(1, std::memory_order_relaxed) : 0;
+  // A run that writes is alone, and counts where it succeeds; random runs beside each other need
+  // numbers of their own at once.
+  bool counts_now = plan.random() && !plan.writes();
+  int64_t step = counts_now ? step_.fetch_add(1, std::memory_order_relaxed) : this->step();
   Status status = invocation.Run({.threads = threads,
                                   .limits = limits,
                                   .seed = seed_,
                                   .step = step,
                                   .update_begun = &update_begun});
   if (!status.ok() && update_begun) tainted_.store(true, std::memory_order_release);
+  if (status.ok() && plan.writes()) step_.store(step + 1, std::memory_order_relaxed);
   return status;
 }
 

@@ -49,12 +49,12 @@ class Trainer {
     HR_RETURN_IF_ERROR(RestoreNewest());
     begin_nanos_ = clock_.NowNanos();
     Status ended = Loop();
-    bool stopped = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
-    if (!ended.ok() && !stopped) return ended;
-    if (ended.ok() && options_.eval_data != nullptr && !report_.evaluated)
-      HR_RETURN_IF_ERROR(EvaluateNow());
-    // What was reached is kept, also when the caller's patience ended.
+    bool ran_out = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
+    if (!ended.ok() && !ran_out) return ended;
+    // What was reached is kept, also when the caller's patience ended or the evaluation fails.
     if (report_.step != saved_step_) HR_RETURN_IF_ERROR(Save());
+    if (ended.ok() && !stopped_ && options_.eval_data != nullptr && !report_.evaluated)
+      HR_RETURN_IF_ERROR(EvaluateNow());
     if (events_ != nullptr) HR_RETURN_IF_ERROR(events_->Flush());
     if (!ended.ok()) return ended;
     return report_;
@@ -94,22 +94,31 @@ class Trainer {
     while (options_.max_steps < 0 || report_.step < options_.max_steps) {
       if (options_.train_data->done()) return {};
       HR_RETURN_IF_ERROR(Step());
-      bool go_on = !options_.on_step || options_.on_step(report_);
-      report_.evaluated = report_.evaluated && !go_on;
-      if (!go_on) return {};
+      stopped_ = options_.on_step && !options_.on_step(report_);
+      if (stopped_) return {};
     }
     return {};
+  }
+
+  // A batch that was drawn for a run that did not come to pass is drawn again after a restore.
+  Status RunOrGoBack() {
+    DataPosition before = options_.train_data->position();
+    Status status = call_->Run(limits_);
+    if (!status.ok()) HR_RETURN_IF_ERROR(options_.train_data->Seek(before));
+    return status;
   }
 
   static bool Due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
 
   Status Step() {
-    HR_RETURN_IF_ERROR(call_->Run(limits_));
+    report_.evaluated = false;
+    HR_RETURN_IF_ERROR(RunOrGoBack());
     HR_ASSIGN_OR_RETURN(Tensor loss, call_->Output("loss"));
     HR_ASSIGN_OR_RETURN(report_.loss, NumberIn(loss, "loss"));
     report_.step = session_->step();
     report_.epoch = options_.train_data->position().epoch;
-    examples_ += call_->PulledExamples();
+    report_.examples = call_->PulledExamples();
+    examples_ += report_.examples;
     double seconds = static_cast<double>(clock_.NowNanos() - begin_nanos_) * 1e-9;
     report_.examples_per_second = seconds > 0 ? static_cast<double>(examples_) / seconds : 0;
     if (!std::isfinite(report_.loss)) {
@@ -162,6 +171,7 @@ class Trainer {
   std::unique_ptr<session::Call> call_;
   std::unique_ptr<EventWriter> events_;
   StepReport report_;
+  bool stopped_ = false;  // by on_step
   int64_t saved_step_ = -1;
   int64_t examples_ = 0;
   int64_t begin_nanos_ = 0;

@@ -20,6 +20,7 @@ struct StepReport {
   bool evaluated = false;          // the fields below are of this step
   double evaluation_loss = 0;      // mean over the evaluation's batches
   double evaluation_accuracy = 0;  // NaN where the signature gives none
+  int64_t examples = 0;            // of the step's batch
 };
 
 struct TrainOptions {
@@ -41,7 +42,8 @@ struct TrainOptions {
 
   int64_t eval_steps = 0;  // evaluate each so many steps; 0: only at the end
 
-  // Called after each step; false stops the training cleanly, with a checkpoint.
+  // Called after each step; false stops the training cleanly, with a checkpoint and without the
+  // evaluation at the end.
   std::function<bool(const StepReport&)> on_step;
   // Sentences for people: what was restored, what was saved, what was passed over.
   std::function<void(std::string_view)> on_message;

@@ -15,9 +15,9 @@ static hr_dataset* make_data(hr_env* env) {
 }
 
 /* Trains a new session to `steps` steps in all, going on from the checkpoint in `folder` if there
- * is one. */
-static void train(hr_env* env, hr_model* model, const char* folder, int64_t steps, uint64_t seed,
-                  float* weights) {
+ * is one. Whether it got there within the limits. */
+static int train_within(hr_env* env, hr_model* model, const char* folder, int64_t steps,
+                        uint64_t seed, const hr_limits* limits, float* weights) {
   const char* names[1] = {"rate"};
   const double values[1] = {0.01};
   hr_session_options session_options = {.struct_size = sizeof session_options, .seed = seed};
@@ -33,14 +33,24 @@ static void train(hr_env* env, hr_model* model, const char* folder, int64_t step
                               .scalars = values,
                               .checkpoint_directory = folder};
   hr_train_report report = {.struct_size = sizeof report};
-  CHECK(hr_train(session, &options, NULL, &report));
-  EXPECT(report.step == steps && hr_session_step(session) == steps);
+  hr_status* ended = hr_train(session, &options, limits, &report);
+  int done = ended == NULL;
+  EXPECT(done || hr_status_code(ended) == HR_DEADLINE_EXCEEDED);
+  EXPECT(!done || (report.step == steps && hr_session_step(session) == steps));
+  EXPECT(limits != NULL || report.examples == 16);
+  hr_status_release(ended);
   CHECK(hr_session_get_variable(session, "fc1/weight", &weight));
   EXPECT(hr_tensor_bytes(weight) == sizeof(float) * HIDDEN * FEATURES);
   memcpy(weights, hr_tensor_data(weight), hr_tensor_bytes(weight));
   hr_tensor_release(weight);
   hr_dataset_release(data);
   hr_session_release(session);
+  return done;
+}
+
+static void train(hr_env* env, hr_model* model, const char* folder, int64_t steps, uint64_t seed,
+                  float* weights) {
+  EXPECT(train_within(env, model, folder, steps, seed, NULL, weights));
 }
 
 static void test_resume(hr_env* env) {
@@ -54,6 +64,54 @@ static void test_resume(hr_env* env) {
   EXPECT(memcmp(expected, early, sizeof got) != 0);
   remove_folder(whole);
   remove_folder(broken);
+  hr_model_release(model);
+}
+
+static int64_t next_tick(void* context) { return ++*(int64_t*)context; }
+
+/* A deadline that passes in the middle of a run loses neither what was trained nor the batch that
+ * the run had drawn. The clock ticks whenever it is looked at. */
+static void test_deadlines(hr_env* unused) {
+  (void)unused;
+  int64_t ticks = 0;
+  hr_clock clock = {sizeof clock, &ticks, next_tick};
+  hr_env_options options = {.struct_size = sizeof options, .clock = &clock, .threads = 1};
+  hr_limits limits = {.struct_size = sizeof limits, .timeout_nanos = 45};
+  char *whole = make_folder(), *broken = make_folder();
+  float expected[HIDDEN * FEATURES], got[HIDDEN * FEATURES];
+  int attempts = 1;
+  hr_env* env;
+  CHECK(hr_env_create(&options, &env));
+  hr_model* model = make_mlp(env);
+  train(env, model, whole, 20, 3, expected);
+  while (!train_within(env, model, broken, 20, 3, &limits, got)) EXPECT(++attempts < 50);
+  EXPECT(attempts > 3);
+  EXPECT(memcmp(expected, got, sizeof got) == 0);
+  remove_folder(whole);
+  remove_folder(broken);
+  hr_model_release(model);
+  hr_env_release(env);
+}
+
+static void test_renamed_fields(hr_env* env) {
+  hr_model* model = make_mlp(env);
+  hr_dataset* data = make_data(env);
+  hr_session* session;
+  hr_call* call;
+  CHECK(hr_dataset_rename(data, "x", "pixels"));
+  FAILS(hr_dataset_rename(data, "x", "y"), HR_NOT_FOUND, "pixels, labels");
+  FAILS(hr_dataset_rename(data, "pixels", "labels"), HR_ALREADY_EXISTS, "'labels'");
+  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_call_create(session, "train", &call));
+  CHECK(hr_call_bind_scalar(call, "rate", 0.1));
+  CHECK(hr_call_bind_dataset(call, data));
+  FAILS(hr_call_run(call, NULL), HR_INVALID_ARGUMENT, "'x'");
+  CHECK(hr_dataset_rename(data, "pixels", "x"));
+  CHECK(hr_call_bind_dataset(call, data));
+  CHECK(hr_call_run(call, NULL));
+  hr_call_release(call);
+  hr_session_release(session);
+  hr_dataset_release(data);
   hr_model_release(model);
 }
 
@@ -86,5 +144,8 @@ static void test_wrong_use(hr_env* env) {
   hr_model_release(model);
 }
 
-const test tests[] = {
-    {"resumes bit by bit", test_resume}, {"wrong use is told", test_wrong_use}, {NULL, NULL}};
+const test tests[] = {{"resumes bit by bit", test_resume},
+                      {"deadlines lose nothing", test_deadlines},
+                      {"fields have other names", test_renamed_fields},
+                      {"wrong use is told", test_wrong_use},
+                      {NULL, NULL}};

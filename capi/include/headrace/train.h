@@ -73,6 +73,9 @@ HR_API int64_t hr_dataset_batches(const hr_dataset* dataset);
 HR_API hr_status* hr_dataset_rewind(hr_dataset* dataset);
 /* The next batch: one tensor per field, to be released. HR_OUT_OF_RANGE where the pass is over. */
 HR_API hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tensor** out);
+/* `field` is called `name` from now on, so that it meets the input of that name; calls that are
+ * bound to the data set already do not notice. */
+HR_API hr_status* hr_dataset_rename(hr_dataset* dataset, const char* field, const char* name);
 /* {"fields": […], "position": {…}} */
 HR_API hr_status* hr_dataset_describe(const hr_dataset* dataset, hr_text** out);
 /* Where the data set stands, as JSON, and going back there. Checkpoints do it for you. */
@@ -140,6 +143,7 @@ typedef struct hr_train_report {
   int32_t evaluated;          /* whether the evaluation's fields are of this step */
   double evaluation_loss;     /* mean per example */
   double evaluation_accuracy; /* NaN where the signature has no output "correct" */
+  int64_t examples;           /* of this step's batch */
 } hr_train_report;
 
 typedef struct hr_train_options {
@@ -159,15 +163,17 @@ typedef struct hr_train_options {
   const char* event_directory; /* NULL: none */
   int64_t summary_steps;       /* 0: 100 */
   int64_t eval_steps;          /* 0: only at the end */
-  /* Called after every step; 0 stops the training cleanly, with a checkpoint. Or NULL. */
+  /* Called after every step; 0 stops the training cleanly, with a checkpoint and without the
+   * evaluation at the end. Or NULL. */
   int (*on_step)(void* context, const hr_train_report* report);
   /* Sentences for people: what was restored, saved, passed over. Or NULL. */
   void (*on_message)(void* context, const char* message);
   void* context;
 } hr_train_options;
 
-/* Restores the newest checkpoint if there is one, trains, summarises, evaluates and saves. When the
- * limits end it, what was reached is saved first and their code is returned. `out` may be NULL. */
+/* Restores the newest checkpoint if there is one, trains, summarises, evaluates and saves (at the
+ * end before it evaluates, so that what was trained is safe). When the limits end it, what was
+ * reached is saved first and their code is returned. `out` may be NULL. */
 HR_API hr_status* hr_train(hr_session* session, const hr_train_options* options,
                            const hr_limits* limits, hr_train_report* out);
 /* One pass of the data through an evaluation signature; signature NULL: "eval". */

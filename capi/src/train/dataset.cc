@@ -6,6 +6,7 @@
 #include "runtime/train/dataset_uri.h"
 #include "runtime/train/memory_dataset.h"
 #include "runtime/train/prefetch_dataset.h"
+#include "runtime/train/renamed_dataset.h"
 
 namespace hr::capi {
 namespace {
@@ -203,6 +204,14 @@ hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tens
   if (!more)
     return Wrap(hr::OutOfRange("the data set has no more data; rewind it or let it repeat"));
   for (size_t i = 0; i < batch.size(); ++i) out[i] = hr::capi::NewTensor(std::move(batch[i]));
+  return nullptr;
+}
+
+hr_status* hr_dataset_rename(hr_dataset* dataset, const char* field, const char* name) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(field);
+  HR_REQUIRE(name);
+  HR_ASSIGN_OR_WRAP(dataset->rep, hr::train::RenameField(dataset->rep, field, name));
   return nullptr;
 }
 

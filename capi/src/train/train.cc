@@ -12,7 +12,8 @@ hr_train_report ReportFrom(const train::StepReport& report) {
           .examples_per_second = report.examples_per_second,
           .evaluated = report.evaluated ? 1 : 0,
           .evaluation_loss = report.evaluation_loss,
-          .evaluation_accuracy = report.evaluation_accuracy};
+          .evaluation_accuracy = report.evaluation_accuracy,
+          .examples = report.examples};
 }
 
 // Writes as much of the report as the caller's struct holds.

@@ -27,7 +27,7 @@ class DotWriter {
     for (graph::ValueId input : view_.graph.inputs) {
       if (view_.values[input]) Ellipse(Cat("v", input), input);
     }
-    for (graph::NodeId id = 0; id < view_.graph.nodes.size(); ++id) {
+    for (graph::NodeId id : view_.order) {
       if (view_.nodes[id]) Node(id);
     }
     for (graph::ValueId output : view_.graph.outputs) Output(output, "output");

@@ -77,7 +77,7 @@ void WriteNode(JsonWriter& json, const GraphView& view, graph::NodeId id) {
 std::string GraphJson(const GraphView& view) {
   JsonWriter json;
   json.BeginObject().Key("nodes").BeginArray();
-  for (graph::NodeId id = 0; id < view.graph.nodes.size(); ++id) {
+  for (graph::NodeId id : view.order) {
     if (view.nodes[id]) WriteNode(json, view, id);
   }
   json.EndArray().Key("values").BeginArray();

@@ -52,8 +52,13 @@ Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Modul
                            " cannot be cut down to one");
   }
   const graph::Graph& graph = module.graphs[index];
+  HR_ASSIGN_OR_RETURN(auto order, graph::TopologicalOrder(graph));
   bool all = signature == nullptr;
-  GraphView view{module, graph, operators, std::vector<bool>(graph.nodes.size(), all),
+  GraphView view{module,
+                 graph,
+                 operators,
+                 std::move(order),
+                 std::vector<bool>(graph.nodes.size(), all),
                  std::vector<bool>(graph.values.size(), all)};
   if (all) return view;
   Marker marker(&view);

@@ -10,6 +10,7 @@ struct GraphView {
   const graph::Module& module;
   const graph::Graph& graph;
   const ops::OpRegistry& operators;
+  std::vector<graph::NodeId> order;  // of all nodes: producers before users
   std::vector<bool> nodes;
   std::vector<bool> values;
 };

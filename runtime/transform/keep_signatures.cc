@@ -1,5 +1,7 @@
 #include "runtime/transform/keep_signatures.h"
 
+#include <algorithm>
+
 #include "runtime/base/errors.h"
 
 namespace hr::transform {
@@ -9,7 +11,7 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-// New numbers in the order in which old ones are first asked for.
+// New numbers in the order in which old ones are first asked for, or sorted.
 class Renumbering {
  public:
   explicit Renumbering(size_t count) : to_(count, kNone) {}
@@ -20,6 +22,11 @@ class Renumbering {
       kept_.push_back(old);
     }
     return to_[old];
+  }
+  // From here on in the order of the old numbers.
+  void Sort() {
+    std::sort(kept_.begin(), kept_.end());
+    for (uint32_t i = 0; i < kept_.size(); ++i) to_[kept_[i]] = i;
   }
   bool Has(uint32_t old) const { return old != kNone && to_[old] != kNone; }
   const std::vector<uint32_t>& kept() const { return kept_; }
@@ -47,6 +54,8 @@ class Keeper {
     }
     // Nodes found on the way are appended to the list that is walked.
     for (size_t i = 0; i < nodes_.kept().size(); ++i) Visit(nodes_.kept()[i]);
+    nodes_.Sort();
+    values_.Sort();
     to_ = from_;
     to_.signatures.clear();
     for (const graph::Signature* signature : signatures)

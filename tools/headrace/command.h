@@ -26,6 +26,8 @@ inline CLI::Option* AddRepeated(CLI::App* app, const std::string& name,
 }
 
 Command AddInspect(CLI::App& program);
+Command AddRun(CLI::App& program);
+Command AddTrain(CLI::App& program);
 Command AddVerify(CLI::App& program);
 Command AddDoctor(CLI::App& program);
 

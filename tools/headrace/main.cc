@@ -55,9 +55,8 @@ int Main(int argc, char** argv) {
   program.require_subcommand(1);
   program.set_version_flag("--version", hr_version_text());
   const std::vector<Command> commands = {
-      AddInspect(program),
-      AddVerify(program),
-      AddDoctor(program),
+      AddInspect(program), AddRun(program),    AddTrain(program),
+      AddVerify(program),  AddDoctor(program),
   };
   if (argc > 1 && argv[1][0] != '-') {
     std::string problem = UnknownCommand(program, argv[1]);

@@ -1,0 +1,161 @@
+"""headrace train: a classifier that learns, stopping and going on, and what can be wrong."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+
+import support
+
+RATE = ["--set", "learning_rate=0.1"]
+
+
+class Train(support.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.make_data("train", 96)
+        self.make_data("test", 40, seed=2)
+
+    def train(self, *arguments, model="mlp.hrg", data="idx:./data/train"):
+        return self.ok("train", model, "--data", data, "--batch", 16, *RATE, *arguments)
+
+    def test_learns_evaluates_and_exports(self):
+        self.train("--epochs", 20, "--evaluate", "eval", "--evaluate-data", "idx:./data/test",
+                   "--evaluate-every", 60, "--checkpoint", "out/ck", "--events", "out/ev",
+                   "--save-every", 50, "--export", "serve.hrg", "--export-signature", "infer",
+                   "--export-signature", "eval", "--json", "report.json")
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertEqual((report["steps"], report["epochs"], report["stopped"]), (120, 20, False))
+        self.assertGreater(report["evaluation"]["accuracy"], 0.9)
+        steps = sorted(path.name for path in (self.folder / "out/ck").glob("step-*"))
+        self.assertEqual(steps, ["step-000050", "step-000100", "step-000120"])
+        self.assertTrue(list((self.folder / "out/ev").glob("events.out.tfevents.*")))
+        self.assertEqual(self.run_tool("verify", "out/ck", "serve.hrg").returncode, 0)
+        served = self.json_of("inspect", "serve.hrg", "--json")["model"]
+        self.assertEqual([s["name"] for s in served["signatures"]], ["infer", "eval"])
+        nodes = self.json_of("inspect", "serve.hrg", "--json", "--signature", "infer")["graph"]
+        order = [node["name"] for node in nodes["nodes"]]
+        self.assertLess(order.index("fc1"), order.index("fc2"), "an export keeps the order")
+        self.assertEqual([n["id"] for n in nodes["nodes"]],
+                         sorted(n["id"] for n in nodes["nodes"]))
+        one = self.json_of("run", "serve.hrg", "--input", "images=random", "--json", "-")
+        other = self.json_of("run", "mlp.hrg", "--input", "images=random", "--checkpoint", "out/ck",
+                             "--json", "-")
+        self.assertEqual(one["outputs"], other["outputs"])
+
+    def test_plain_lines_where_there_is_no_terminal(self):
+        done = self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train", *RATE)
+        self.assertEqual(done.returncode, 0)
+        self.assertNotIn("\r", done.stderr)
+        self.assertIn("100% 3/3", done.stderr)
+        self.assertIn("step 3, 1 epoch complete, loss ", done.stdout)
+
+    def test_a_bar_on_a_terminal(self):
+        leader, follower = pty.openpty()
+        subprocess.run([support.TOOL, "train", "mlp.hrg", "--data", "idx:./data/train", *RATE],
+                       cwd=self.folder, stderr=follower, stdout=subprocess.DEVNULL, check=True,
+                       timeout=60)
+        os.close(follower)
+        self.assertIn(b"[====", os.read(leader, 10000))
+        os.close(leader)
+
+    def test_resumed_is_as_if_never_stopped(self):
+        self.train("--steps", 30, "--checkpoint", "whole")
+        self.train("--steps", 13, "--checkpoint", "parts")
+        self.assertIn("going on", self.run_tool(
+            "train", "mlp.hrg", "--data", "idx:./data/train", "--batch", 16, *RATE, "--steps", 30,
+            "--checkpoint", "parts", "--resume").stderr)
+        name = next((self.folder / "whole/step-000030").glob("*.safetensors")).name
+        whole, parts = ((self.folder / top / "step-000030" / name).read_bytes()
+                        for top in ("whole", "parts"))
+        self.assertEqual(whole, parts)
+
+    def test_more_epochs_later(self):
+        self.train("--epochs", 1, "--checkpoint", "ck")
+        self.train("--epochs", 3, "--checkpoint", "ck", "--resume")
+        self.assertTrue((self.folder / "ck/step-000018").is_dir())
+
+    def test_a_signal_stops_with_a_checkpoint(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            folder = self.folder / f"ck{number}"
+            command = [support.TOOL, "train", "mlp.hrg", "--data",
+                       "idx:./data/train?repeat=forever", "--batch", "2", *RATE, "--save-every",
+                       "1000", "--keep", "2", "--checkpoint", folder]
+            with subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True) as process:
+                deadline = time.monotonic() + 60
+                while not list(folder.glob("step-*[0-9]")) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                process.send_signal(number)
+                output, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 128 + number, errors)
+            self.assertIn("--resume", errors)
+            step = int(output.split()[1].rstrip(","))
+            self.assertTrue((folder / f"step-{step:06}").is_dir(), output)
+            self.assertEqual(self.run_tool("verify", folder).returncode, 0)
+            done = self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train", "--batch", 2,
+                                 *RATE, "--steps", step + 5, "--checkpoint", folder, "--resume")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"step {step + 5},", done.stdout)
+
+    def test_fields_of_other_names(self):
+        bind = ["--bind", "x=images", "--bind", "y=labels"]
+        text = self.train("--epochs", 20, *bind, "--evaluate", "eval", "--evaluate-data",
+                          "idx:./data/test", model="renamed.hrg")
+        self.assertIn("accuracy", text)
+        self.fails(1, "input 'x' (float32[batch, 1, 4, 4]) of signature 'train' has no value: "
+                   "the data set gives images, labels", "train", "renamed.hrg", "--data",
+                   "idx:./data/train", *RATE)
+        self.fails(1, "no field 'pixels'", "train", "renamed.hrg", "--data", "idx:./data/train",
+                   *RATE, "--bind", "x=pixels")
+
+    def test_wrong_use(self):
+        train = ["train", "mlp.hrg", "--data", "idx:./data/train"]
+        self.fails(1, "learning_rate=NUMBER", *train)
+        self.fails(1, "no signature 'fit'", *train, *RATE, "--signature", "fit")
+        self.fails(1, "no signature 'test'", *train, *RATE, "--evaluate", "test",
+                   "--evaluate-data", "idx:./data/test")
+        self.fails(1, "idx:./nowhere/train", "train", "mlp.hrg", "--data", "idx:./nowhere/train",
+                   *RATE)
+        self.fails(1, "unknown kind of data set 'csv'", "train", "mlp.hrg", "--data", "csv:x", *RATE)
+        self.fails(1, "no folder 'no'", *train, *RATE, "--export", "no/serve.hrg")
+        self.fails(1, "no signature 'x'", *train, *RATE, "--export", "serve.hrg",
+                   "--export-signature", "x")
+        self.fails(2, "NAME=NUMBER", *train, "--set", "learning_rate=fast")
+        self.fails(2, "give one", *train, *RATE, "--epochs", 1, "--steps", 1)
+        self.fails(2, "go together", *train, *RATE, "--evaluate", "eval")
+        self.fails(2, "--checkpoint", *train, *RATE, "--resume")
+        self.fails(2, "batch already", "train", "mlp.hrg", "--data", "idx:./data/train?batch=8",
+                   "--batch", 16, *RATE)
+        self.fails(2, "--epochs", *train, *RATE, "--epochs", 0)
+        self.fails(2, "--data", "train", "mlp.hrg")
+
+    def test_checkpoints_are_not_overwritten_unasked(self):
+        self.train("--steps", 2, "--checkpoint", "ck")
+        self.fails(1, "add --resume", "train", "mlp.hrg", "--data", "idx:./data/train", *RATE,
+                   "--checkpoint", "ck")
+
+    def test_resuming_what_does_not_fit(self):
+        self.train("--steps", 2, "--checkpoint", "ck")
+        tensors = next((self.folder / "ck/step-000002").glob("*.safetensors"))
+        self.damage(tensors.relative_to(self.folder), -1)
+        done = self.run_tool("verify", "ck")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is damaged: its checksum", done.stdout)
+        self.fails(1, "no checkpoint in 'ck' is whole", "train", "mlp.hrg", "--data",
+                   "idx:./data/train", *RATE, "--checkpoint", "ck", "--resume")
+
+    def test_a_rate_that_is_too_large(self):
+        done = self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train", "--set",
+                             "learning_rate=1e38", "--epochs", 50)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("lower the learning rate", done.stderr.splitlines()[-1])
+
+    def test_nothing_is_saved_without_a_folder(self):
+        self.train("--steps", 2)
+        self.assertEqual(list(self.folder.glob("step-*")), [])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,198 @@
+// headrace run: runs a signature once, or many times to measure it.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "tools/headrace/command.h"
+#include "tools/headrace/errors.h"
+#include "tools/headrace/feeds.h"
+#include "tools/headrace/npy.h"
+#include "tools/headrace/output.h"
+#include "tools/headrace/values.h"
+
+namespace headrace::tool {
+namespace {
+
+constexpr char kDescription[] = "Runs a signature on given, random or zero inputs, and measures it";
+constexpr char kFooter[] =
+    "Each input takes a .npy file, the word random (floats in [0, 1), integers 0 or 1) or zeros, "
+    "or a\n"
+    "number, which fills it. What a training signature updates is gone when the program ends; use\n"
+    "headrace train.\n\n"
+    "Examples:\n"
+    "  headrace run lenet.hrg --input images=digits.npy --output scores=scores.npy\n"
+    "  headrace run lenet.hrg --input images=random --shape images=64x1x28x28 --repeat 1000";
+
+constexpr int64_t kShown = 10;  // elements of each output
+
+struct Options {
+  std::string file;
+  std::string signature;
+  FeedOptions feeds;
+  std::vector<std::string> outputs;
+  std::string checkpoint;
+  std::string json;
+  int64_t repeat = 0;
+  int threads = 0;
+};
+
+// "infer" where nothing else is said, or the only one there is.
+std::string SignatureFor(const Options& options, const Json& model) {
+  if (!options.signature.empty()) return options.signature;
+  const Json& all = model["signatures"];
+  return all.size() == 1 ? all[0]["name"].get<std::string>() : "infer";
+}
+
+double MillisecondsOf(hr::Call& call) {
+  auto begin = std::chrono::steady_clock::now();
+  call.run();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+// Percentile by nearest rank of sorted times.
+double Percentile(const std::vector<double>& sorted, double percent) {
+  auto rank = static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(sorted.size())));
+  return sorted[std::max<size_t>(rank, 1) - 1];
+}
+
+Json Latency(hr::Call& call, int64_t repeat) {
+  std::vector<double> times;
+  double total = 0;
+  for (int64_t i = 0; i < repeat; ++i) {
+    times.push_back(MillisecondsOf(call));
+    total += times.back();
+  }
+  std::sort(times.begin(), times.end());
+  return {{"runs", repeat},
+          {"min", times.front()},
+          {"median", Percentile(times, 50)},
+          {"p90", Percentile(times, 90)},
+          {"p99", Percentile(times, 99)},
+          {"max", times.back()},
+          {"runs_per_second", static_cast<double>(repeat) / total * 1000}};
+}
+
+Json OutputJson(const std::string& name, const hr::Tensor& tensor) {
+  Summary summary = Summarise(tensor);
+  return {{"name", name},
+          {"dtype", hr_dtype_name(hr_tensor_dtype(tensor.get()))},
+          {"dims", tensor.dims()},
+          {"min", summary.min},
+          {"max", summary.max},
+          {"mean", summary.mean},
+          {"deviation", summary.deviation},
+          {"not_finite", summary.not_finite}};
+}
+
+void PrintOutput(const std::string& name, const hr::Tensor& tensor) {
+  Summary summary = Summarise(tensor);
+  Print("%s %s: min %.6g, max %.6g, mean %.6g, deviation %.6g", name.c_str(),
+        TypeText(tensor).c_str(), summary.min, summary.max, summary.mean, summary.deviation);
+  if (summary.not_finite != 0)
+    Print(", %s NOT FINITE", CountText(static_cast<size_t>(summary.not_finite), "element").c_str());
+  Print("\n  %s\n", FirstElements(tensor, kShown).c_str());
+}
+
+void PrintLatency(const Json& latency, double first) {
+  Print("first run %.3f ms, with compiling; then %s runs, %.1f a second\n", first,
+        latency["runs"].dump().c_str(), latency["runs_per_second"].get<double>());
+  Print("  min %.3f ms, median %.3f ms, p90 %.3f ms, p99 %.3f ms, max %.3f ms\n",
+        latency["min"].get<double>(), latency["median"].get<double>(), latency["p90"].get<double>(),
+        latency["p99"].get<double>(), latency["max"].get<double>());
+}
+
+std::map<std::string, std::string> OutputTargets(const Options& options, const Json& signature) {
+  auto targets = NamedValues(options.outputs, "--output");
+  for (const auto& [name, target] : targets) {
+    if (target == "-" && options.json == "-")
+      throw UsageError("--output " + name + "=- and --json - both want standard output");
+    bool known = false;
+    std::string names;
+    for (const Json& port : signature["outputs"]) {
+      known |= port["name"] == name;
+      names += (names.empty() ? "" : ", ") + port["name"].get<std::string>();
+    }
+    if (!known) throw Failure("the signature has no output '" + name + "'; it has: " + names);
+  }
+  return targets;
+}
+
+int Run(const Options& options) {
+  hr::Env env(options.threads);
+  hr::Model model = hr::Model::load(env, options.file);
+  Json described = Described(hr_model_describe, model.get());
+  const Json& signature = FindSignature(described, SignatureFor(options, described));
+  auto targets = OutputTargets(options, signature);
+  std::vector<Feed> feeds = MakeFeeds(env, signature, options.feeds, "");
+
+  hr::Session session(model, options.feeds.seed);
+  if (!options.checkpoint.empty()) session.restore(options.checkpoint);
+  hr::Call call(session, signature["name"]);
+  Json report = {{"signature", signature["name"]}, {"inputs", Json::array()}};
+  for (const Feed& feed : feeds) {
+    call.bind(feed.name, feed.tensor);
+    report["inputs"].push_back(
+        {{"name", feed.name}, {"type", TypeText(feed.tensor)}, {"source", feed.source}});
+    if (options.json != "-")
+      Print("%s %s from %s\n", feed.name.c_str(), TypeText(feed.tensor).c_str(),
+            feed.source.c_str());
+  }
+  double first = MillisecondsOf(call);
+  report["first_run_ms"] = first;
+  if (options.repeat > 0) report["latency_ms"] = Latency(call, options.repeat);
+
+  report["outputs"] = Json::array();
+  for (const Json& port : signature["outputs"]) {
+    std::string name = port["name"];
+    hr::Tensor tensor = call.result(name);
+    report["outputs"].push_back(OutputJson(name, tensor));
+    if (options.json != "-") PrintOutput(name, tensor);
+    auto target = targets.find(name);
+    if (target == targets.end()) continue;
+    if (target->second == "-") {
+      WriteText("-", ElementsText(tensor));
+    } else {
+      WriteNpy(target->second, tensor);
+    }
+  }
+  if (options.repeat > 0 && options.json != "-") PrintLatency(report["latency_ms"], first);
+  if (!options.json.empty()) WriteJson(options.json, report);
+  return kOk;
+}
+
+}  // namespace
+
+Command AddRun(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = program.add_subcommand("run", kDescription);
+  app->footer(kFooter);
+  app->add_option("FILE", options->file, "graph file")->required()->type_name("");
+  app->add_option("--signature", options->signature, "what to run (infer, or the only one)")
+      ->type_name("NAME");
+  AddRepeated(app, "--input", options->feeds.inputs,
+              "an input: a .npy file, random, zeros, a number")
+      ->type_name("NAME=FILE.npy|random|zeros|NUMBER");
+  AddRepeated(app, "--shape", options->feeds.shapes,
+              "shape of an input without a file (open sizes: 1)")
+      ->type_name("NAME=1x28x28");
+  AddRepeated(app, "--output", options->outputs, "write an output to a file, or all of it as text")
+      ->type_name("NAME=FILE.npy|-");
+  app->add_option("--checkpoint", options->checkpoint,
+                  "restore the variables: a checkpoint, or a folder of them (the newest)")
+      ->type_name("DIR");
+  app->add_option("--repeat", options->repeat, "run so many times more and show latencies")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--seed", options->feeds.seed, "of random inputs, and initial values (0)")
+      ->type_name("N");
+  app->add_option("--threads", options->threads, "threads that compute (0: all processors)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--json", options->json, "write a report there; - is standard output, alone")
+      ->type_name("FILE");
+  return {app, [options] { return Run(*options); }};
+}
+
+}  // namespace headrace::tool

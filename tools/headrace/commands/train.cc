@@ -1,0 +1,361 @@
+// headrace train: the managed training loop over a graph file and a data set.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "tools/headrace/command.h"
+#include "tools/headrace/dataset_spec.h"
+#include "tools/headrace/errors.h"
+#include "tools/headrace/feeds.h"
+#include "tools/headrace/output.h"
+#include "tools/headrace/stop_signal.h"
+#include "tools/headrace/training_progress.h"
+
+namespace headrace::tool {
+namespace {
+
+constexpr char kDescription[] = "Trains a graph file on a data set";
+constexpr char kFooter[] =
+    "SPEC is the address of a data set: idx:PLACE/SPLIT?batch=64&shuffle=1&seed=7, where PLACE is "
+    "a\n"
+    "folder or a name below $HEADRACE_DATA or /usr/share/datasets. Its fields feed the inputs of "
+    "the\n"
+    "same names; --bind joins other names, --set gives numbers. Training data is shuffled and "
+    "read\n"
+    "ahead unless its address says otherwise.\n\n"
+    "Ctrl-C (or SIGTERM) stops after the step, saves a checkpoint and ends with status 130 (143); "
+    "a\n"
+    "second one ends at once. The same command with --resume goes on as if nothing had "
+    "happened.\n\n"
+    "Example:\n"
+    "  headrace train lenet.hrg --data idx:fashion-mnist/train --batch 64 --epochs 2 \\\n"
+    "    --set learning_rate=0.05 --evaluate eval --evaluate-data idx:fashion-mnist/test \\\n"
+    "    --checkpoint out/checkpoints --events out/events --export lenet-serve.hrg";
+
+struct Options {
+  std::string file;
+  std::string data;
+  std::string signature = "train";
+  std::vector<std::string> bind;
+  std::vector<std::string> set;
+  int64_t epochs = 0;
+  int64_t steps = 0;
+  int64_t batch = 0;
+  uint64_t seed = 0;
+  std::string checkpoint;
+  bool resume = false;
+  int64_t save_every = 0;
+  int keep = 0;
+  std::string events;
+  std::string evaluate;
+  std::string evaluate_data;
+  int64_t evaluate_every = 0;
+  std::string export_file;
+  std::vector<std::string> export_signatures;
+  int threads = 0;
+  std::string json;
+};
+
+void CheckTogether(const Options& options) {
+  if (options.epochs != 0 && options.steps != 0)
+    throw UsageError("--epochs and --steps both say when training ends; give one");
+  if (options.evaluate.empty() != options.evaluate_data.empty())
+    throw UsageError("--evaluate and --evaluate-data go together");
+  if (options.evaluate_every != 0 && options.evaluate.empty())
+    throw UsageError("--evaluate-every needs --evaluate and --evaluate-data");
+  if (options.checkpoint.empty() &&
+      (options.resume || options.save_every != 0 || options.keep != 0))
+    throw UsageError("--resume, --save-every and --keep need --checkpoint DIR");
+  if (options.export_file.empty() && !options.export_signatures.empty())
+    throw UsageError("--export-signature needs --export FILE");
+}
+
+// Whether `path` holds a checkpoint.
+bool HasCheckpoint(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return false;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().filename().string().starts_with("step-")) return true;
+  }
+  return false;
+}
+
+void CheckPlaces(const Options& options) {
+  if (!options.resume && !options.checkpoint.empty() && HasCheckpoint(options.checkpoint))
+    throw Failure("'" + options.checkpoint +
+                  "' holds checkpoints already; add --resume to go on from the newest, or name "
+                  "another folder");
+  if (options.export_file.empty()) return;
+  std::filesystem::path folder = std::filesystem::path(options.export_file).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw Failure("--export: there is no folder '" + folder.string() + "'");
+}
+
+DatasetSpec TrainingSpec(const Options& options) {
+  DatasetSpec spec(options.data);
+  if (options.batch != 0) spec.Add("batch", std::to_string(options.batch), "--batch");
+  if (options.epochs != 0) spec.Add("repeat", std::to_string(options.epochs), "--epochs");
+  if (options.steps != 0) spec.AddDefault("repeat", "forever");
+  if (options.seed != 0) spec.AddDefault("seed", std::to_string(options.seed));
+  spec.AddDefault("shuffle", "1");
+  spec.AddDefault("prefetch", "2");
+  return spec;
+}
+
+std::vector<std::string> FieldsOf(const hr::Dataset& data) {
+  std::vector<std::string> names;
+  Json described = Described(hr_dataset_describe, data.get());
+  for (const Json& field : described["fields"]) names.push_back(field["name"]);
+  return names;
+}
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// A data set whose fields have the names that --bind gives them. Of the evaluation's it renames
+// those that it has.
+hr::Dataset OpenData(const hr::Env& env, const std::string& spec, const Options& options,
+                     bool all_fields) {
+  hr::Dataset data(env, spec);
+  for (const auto& [input, field] : NamedValues(options.bind, "--bind")) {
+    if (!all_fields && !Has(FieldsOf(data), field)) continue;
+    hr::check(hr_dataset_rename(data.get(), field.c_str(), input.c_str()));
+  }
+  return data;
+}
+
+struct Scalars {
+  std::vector<std::string> names;
+  std::vector<double> values;
+};
+
+Scalars ParseScalars(const std::vector<std::string>& items) {
+  Scalars out;
+  for (const auto& [name, text] : NamedValues(items, "--set")) {
+    size_t used = 0;
+    double value = 0;
+    try {
+      value = std::stod(text, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used != text.size())
+      throw UsageError("--set takes NAME=NUMBER, got '" + name + "=" + text + "'");
+    out.names.push_back(name);
+    out.values.push_back(value);
+  }
+  return out;
+}
+
+// Every input of the signature gets a value from somewhere, before anything is trained.
+void CheckInputs(const Json& signature, const std::vector<std::string>& fields,
+                 const Scalars& scalars, bool can_set) {
+  for (const Json& port : signature["inputs"]) {
+    std::string name = port["name"];
+    if (Has(fields, name) || Has(scalars.names, name)) continue;
+    std::string known;
+    for (const std::string& field : fields) known += (known.empty() ? "" : ", ") + field;
+    throw Failure("input '" + name + "' (" + port["type"].get<std::string>() + ") of signature '" +
+                  signature["name"].get<std::string>() + "' has no value: the data set gives " +
+                  known + "; use --bind " + name + "=FIELD" +
+                  (can_set ? " or --set " + name + "=NUMBER" : ""));
+  }
+}
+
+std::vector<std::string> ExportedSignatures(const Options& options, const Json& model) {
+  std::vector<std::string> names = options.export_signatures;
+  for (const std::string& name : names) FindSignature(model, name);
+  if (!names.empty()) return names;
+  for (const Json& signature : model["signatures"]) {
+    if (signature["name"] != options.signature) names.push_back(signature["name"]);
+  }
+  if (names.empty())
+    throw Failure("--export: the model has no signature but '" + options.signature + "'");
+  return names;
+}
+
+int OnStep(void* progress, const hr_train_report* report) {
+  static_cast<TrainingProgress*>(progress)->Step(*report);
+  return StopSignal() == 0 ? 1 : 0;
+}
+
+void OnMessage(void* progress, const char* message) {
+  static_cast<TrainingProgress*>(progress)->Say(message);
+}
+
+// Steps at which training ends; -1 where that is unknown.
+int64_t TotalSteps(const Options& options, const DatasetSpec& spec, const hr::Dataset& data) {
+  if (options.steps != 0) return options.steps;
+  std::string repeat = spec.Find("repeat").value_or("1");
+  if (repeat == "forever" || data.batches() < 0) return -1;
+  return data.batches() * std::stoll(repeat);
+}
+
+hr_train_report Train(const hr::Session& session, const Options& options, const Scalars& scalars,
+                      const DatasetSpec& spec, const hr::Dataset& data, const hr::Dataset* test) {
+  auto names = hr::detail::pointers(scalars.names);
+  TrainingProgress progress(TotalSteps(options, spec, data));
+  auto text = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
+  auto train = Sized<hr_train_options>();
+  train.train_signature = options.signature.c_str();
+  train.eval_signature = text(options.evaluate);
+  train.train_data = data.get();
+  train.eval_data = test == nullptr ? nullptr : test->get();
+  train.max_steps = options.steps;
+  train.scalar_count = names.size();
+  train.scalar_names = names.data();
+  train.scalars = scalars.values.data();
+  train.checkpoint_directory = text(options.checkpoint);
+  train.checkpoint_steps = options.save_every;
+  train.keep_checkpoints = options.keep;
+  train.event_directory = text(options.events);
+  train.eval_steps = options.evaluate_every;
+  train.on_step = OnStep;
+  train.on_message = OnMessage;
+  train.context = &progress;
+  auto report = Sized<hr_train_report>();
+  WatchForStop();
+  hr::check(hr_train(session.get(), &train, nullptr, &report));
+  return report;
+}
+
+void Export(const hr::Session& session, const std::string& path,
+            const std::vector<std::string>& signatures) {
+  auto names = hr::detail::pointers(signatures);
+  hr::check(hr_session_export(session.get(), path.c_str(), names.size(), names.data(), nullptr));
+}
+
+Json ReportJson(const Options& options, const hr_train_report& report, bool exported) {
+  auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  Json out = {{"steps", report.step},
+              {"epochs", report.epoch},
+              {"loss", report.loss},
+              {"examples_per_second", report.examples_per_second},
+              {"evaluation", nullptr},
+              {"stopped", StopSignal() != 0},
+              {"checkpoints", or_null(options.checkpoint)},
+              {"events", or_null(options.events)},
+              {"export", or_null(exported ? options.export_file : "")}};
+  if (report.evaluated != 0)
+    out["evaluation"] = {{"loss", report.evaluation_loss},
+                         {"accuracy", report.evaluation_accuracy}};
+  return out;
+}
+
+void PrintReport(const Options& options, const hr_train_report& report, bool exported) {
+  std::vector<std::vector<std::string>> rows;
+  Print("step %lld, %s complete, loss %.4f, %s examples/s\n", static_cast<long long>(report.step),
+        CountText(static_cast<size_t>(report.epoch), "epoch").c_str(), report.loss,
+        Grouped(std::llround(report.examples_per_second)).c_str());
+  if (report.evaluated != 0) Print("%s\n", EvaluationText(report).c_str());
+  if (!options.checkpoint.empty()) rows.push_back({"checkpoints", options.checkpoint});
+  if (!options.events.empty()) rows.push_back({"events", "tensorboard --logdir " + options.events});
+  if (exported) rows.push_back({"export", options.export_file});
+  PrintTable(rows, 0);
+}
+
+int Stopped(const Options& options) {
+  std::fprintf(stderr, "headrace train: stopped by signal %d; %s\n", StopSignal(),
+               options.checkpoint.empty()
+                   ? "nothing was saved, since there is no --checkpoint DIR"
+                   : "the same command with --resume goes on from the checkpoint");
+  return 128 + StopSignal();
+}
+
+int RunTrain(const Options& options) {
+  CheckTogether(options);
+  DatasetSpec spec = TrainingSpec(options);
+  Scalars scalars = ParseScalars(options.set);
+  CheckPlaces(options);
+  hr::Env env(options.threads);
+  hr::Model model = hr::Model::load(env, options.file);
+  Json described = Described(hr_model_describe, model.get());
+  std::vector<std::string> exported;
+  if (!options.export_file.empty()) exported = ExportedSignatures(options, described);
+  hr::Dataset data = OpenData(env, spec.text(), options, true);
+  CheckInputs(FindSignature(described, options.signature), FieldsOf(data), scalars, true);
+  std::unique_ptr<hr::Dataset> test;
+  if (!options.evaluate.empty()) {
+    test = std::make_unique<hr::Dataset>(OpenData(env, options.evaluate_data, options, false));
+    CheckInputs(FindSignature(described, options.evaluate), FieldsOf(*test), {}, false);
+  }
+  hr::Session session(model, options.seed);
+  if (options.resume && !HasCheckpoint(options.checkpoint))
+    std::fprintf(stderr, "no checkpoint in '%s' yet: beginning with step 0\n",
+                 options.checkpoint.c_str());
+  hr_train_report report = Train(session, options, scalars, spec, data, test.get());
+  bool stopped = StopSignal() != 0;
+  if (!stopped && !exported.empty()) Export(session, options.export_file, exported);
+  bool has_export = !stopped && !exported.empty();
+  if (options.json != "-") PrintReport(options, report, has_export);
+  if (!options.json.empty()) WriteJson(options.json, ReportJson(options, report, has_export));
+  return stopped ? Stopped(options) : kOk;
+}
+
+void AddTrainingOptions(CLI::App* app, Options* options) {
+  app->add_option("FILE", options->file, "graph file")->required()->type_name("");
+  app->add_option("--data", options->data, "what to train on")->required()->type_name("SPEC");
+  app->add_option("--signature", options->signature, "what to run; has an output \"loss\" (train)")
+      ->type_name("NAME");
+  AddRepeated(app, "--bind", options->bind, "feed an input from the field of another name")
+      ->type_name("INPUT=FIELD");
+  AddRepeated(app, "--set", options->set, "give an input this number, e.g. learning_rate=0.05")
+      ->type_name("INPUT=NUMBER");
+  app->add_option("--epochs", options->epochs, "passes over the data (1)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--steps", options->steps, "end at this step, resumed ones included")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--batch", options->batch, "examples a step (32)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--seed", options->seed, "of initial values and shuffling (0)")->type_name("N");
+  app->add_option("--threads", options->threads, "threads that compute (0: all processors)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+}
+
+void AddOutputOptions(CLI::App* app, Options* options) {
+  app->add_option("--checkpoint", options->checkpoint, "folder for checkpoints")->type_name("DIR");
+  app->add_flag("--resume", options->resume, "go on from the newest checkpoint, if there is one");
+  app->add_option("--save-every", options->save_every,
+                  "steps between checkpoints (at the end only)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--keep", options->keep, "newest checkpoints kept (5)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--events", options->events, "folder for TensorBoard")->type_name("DIR");
+  app->add_option("--evaluate", options->evaluate,
+                  "evaluate with this signature; has \"loss\" and perhaps \"correct\" (a count)")
+      ->type_name("SIGNATURE");
+  app->add_option("--evaluate-data", options->evaluate_data, "what to evaluate on")
+      ->type_name("SPEC");
+  app->add_option("--evaluate-every", options->evaluate_every,
+                  "steps between evaluations (at the end only)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--export", options->export_file, "write a file to serve when training is done")
+      ->type_name("FILE");
+  AddRepeated(app, "--export-signature", options->export_signatures,
+              "signatures to keep in it (all but the training one)")
+      ->type_name("NAME");
+  app->add_option("--json", options->json, "write a report there; - is standard output, alone")
+      ->type_name("FILE");
+}
+
+}  // namespace
+
+Command AddTrain(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = program.add_subcommand("train", kDescription);
+  app->footer(kFooter);
+  AddTrainingOptions(app, options.get());
+  AddOutputOptions(app, options.get());
+  return {app, [options] { return RunTrain(*options); }};
+}
+
+}  // namespace headrace::tool

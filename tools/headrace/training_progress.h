@@ -1,0 +1,31 @@
+// What headrace train shows while it works, on standard error.
+#pragma once
+
+#include <string>
+
+#include "tools/headrace/library.h"
+
+namespace headrace::tool {
+
+// "step 938: evaluation loss 0.3600, accuracy 0.8668"
+std::string EvaluationText(const hr_train_report& report);
+
+// A bar on a terminal, lines elsewhere. It begins with the first step, when it is known from where
+// training goes on.
+class TrainingProgress {
+ public:
+  explicit TrainingProgress(int64_t total_steps) : total_(total_steps) {}  // -1: unknown
+  ~TrainingProgress() { hr_progress_release(bar_); }
+  TrainingProgress(const TrainingProgress&) = delete;
+  TrainingProgress& operator=(const TrainingProgress&) = delete;
+
+  void Step(const hr_train_report& report);
+  // A line of its own.
+  void Say(const std::string& text);
+
+ private:
+  int64_t total_;
+  hr_progress* bar_ = nullptr;
+};
+
+}  // namespace headrace::tool

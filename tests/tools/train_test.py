@@ -1,8 +1,10 @@
 """headrace train: a classifier that learns, stopping and going on, and what can be wrong."""
+import gzip
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import time
 
@@ -145,6 +147,16 @@ class Train(support.ToolTest):
         self.assertIn("is damaged: its checksum", done.stdout)
         self.fails(1, "no checkpoint in 'ck' is whole", "train", "mlp.hrg", "--data",
                    "idx:./data/train", *RATE, "--checkpoint", "ck", "--resume")
+
+    def test_what_was_trained_outlives_a_failing_evaluation(self):
+        labels = self.folder / "data/test-labels-idx1-ubyte.gz"
+        labels.write_bytes(gzip.compress(struct.pack(">2I", 0x801, 40) + bytes([200] * 40)))
+        done = self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train", *RATE,
+                             "--checkpoint", "ck", "--evaluate", "eval", "--evaluate-data",
+                             "idx:./data/test")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("200", done.stderr.splitlines()[-1])
+        self.assertTrue((self.folder / "ck/step-000003").is_dir())
 
     def test_a_rate_that_is_too_large(self):
         done = self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train", "--set",

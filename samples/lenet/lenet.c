@@ -96,7 +96,7 @@ static hr_dataset* open_data(hr_env* env, const options* o, const char* split, c
 }
 
 static int on_step(void* progress, const hr_train_report* report) {
-  hr_progress_update(progress, report->step, 64, "loss", report->loss);
+  hr_progress_update(progress, report->step, report->examples, "loss", report->loss);
   return 1;
 }
 static void on_message(void* progress, const char* message) {

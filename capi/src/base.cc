@@ -11,16 +11,15 @@ hr_status* Wrap(Status status) {
   return new hr_status{std::move(status), std::move(message), std::move(node)};
 }
 
-CallLimits LimitsFrom(const hr_limits* limits, const Clock& clock) {
+Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock) {
   CallLimits out;
-  auto copy = CopySized(limits, "hr_limits");
-  if (limits == nullptr || !copy.ok()) return out;
-  if (copy->cancel != nullptr) out.cancel = &copy->cancel->rep;
-  if (copy->timeout_nanos > 0) {
+  HR_ASSIGN_OR_RETURN(hr_limits copy, CopySized(limits, "hr_limits"));
+  if (copy.cancel != nullptr) out.cancel = &copy.cancel->rep;
+  if (copy.timeout_nanos > 0) {
     out.clock = &clock;
     int64_t now = clock.NowNanos();
     out.deadline_nanos =
-        copy->timeout_nanos > INT64_MAX - now ? INT64_MAX : now + copy->timeout_nanos;
+        copy.timeout_nanos > INT64_MAX - now ? INT64_MAX : now + copy.timeout_nanos;
   }
   return out;
 }

@@ -93,11 +93,47 @@ hr_status* Give(T* out, Result<T> result) {
   return nullptr;
 }
 
-void SetAttribute(hr_node_spec* spec, const char* name, graph::AttributeValue value) {
-  if (spec != nullptr && name != nullptr) spec->rep.attributes.push_back({name, std::move(value)});
+// A wrong argument is kept for hr_graph_add.
+void SetAttribute(hr_node_spec* spec, const char* name, Result<graph::AttributeValue> value) {
+  if (spec == nullptr || !spec->fault.ok()) return;
+  if (name == nullptr) {
+    spec->fault =
+        InvalidArgument("the name of an attribute of ", spec->rep.op, " must not be NULL");
+  } else if (!value.ok()) {
+    spec->fault =
+        std::move(value).status().WithContext(Cat("attribute '", name, "' of ", spec->rep.op));
+  } else {
+    spec->rep.attributes.push_back({name, std::move(value).value()});
+  }
+}
+
+template <typename T>
+Result<graph::AttributeValue> ValuesFrom(size_t count, const T* values) {
+  if (count != 0 && values == nullptr) return InvalidArgument("'values' must not be NULL");
+  return graph::AttributeValue(std::vector<T>(values, values + count));
+}
+
+Result<graph::AttributeValue> TextFrom(const char* value) {
+  if (value == nullptr) return InvalidArgument("'value' must not be NULL");
+  return graph::AttributeValue(std::string(value));
+}
+
+Result<graph::AttributeValue> TextsFrom(size_t count, const char* const* values) {
+  HR_ASSIGN_OR_RETURN(auto texts, StringsFrom(count, values, "values"));
+  return graph::AttributeValue(std::move(texts));
 }
 
 }  // namespace
+
+Status SaveModule(const session::Env& env, const graph::Module& module, const char* path,
+                  const hr_save_options* options) {
+  HR_ASSIGN_OR_RETURN(hr_save_options copy, CopySized(options, "hr_save_options"));
+  return format::WriteModule(module, path,
+                             {.names = copy.strip_names == 0,
+                              .side_file = copy.side_file == nullptr ? "" : copy.side_file,
+                              .allocator = &env.allocator()});
+}
+
 }  // namespace hr::capi
 
 using hr::capi::AddNode;
@@ -182,7 +218,8 @@ hr_status* hr_node_spec_create(const char* op, hr_node_spec** out) {
   HR_REQUIRE(op);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto parsed, hr::transform::ParseOperator(op));
-  *out = new hr_node_spec{{.domain = parsed.domain, .op = parsed.name, .version = parsed.version}};
+  *out = new hr_node_spec{
+      .rep = {.domain = parsed.domain, .op = parsed.name, .version = parsed.version}};
   return nullptr;
 }
 
@@ -201,23 +238,23 @@ void hr_node_spec_control(hr_node_spec* spec, hr_node node) {
   if (spec != nullptr) spec->rep.controls.push_back(node);
 }
 void hr_node_spec_int(hr_node_spec* spec, const char* name, int64_t value) {
-  SetAttribute(spec, name, value);
+  SetAttribute(spec, name, hr::graph::AttributeValue(value));
 }
 void hr_node_spec_float(hr_node_spec* spec, const char* name, double value) {
-  SetAttribute(spec, name, value);
+  SetAttribute(spec, name, hr::graph::AttributeValue(value));
 }
 void hr_node_spec_string(hr_node_spec* spec, const char* name, const char* value) {
-  SetAttribute(spec, name, std::string(value == nullptr ? "" : value));
+  SetAttribute(spec, name, hr::capi::TextFrom(value));
 }
 void hr_node_spec_ints(hr_node_spec* spec, const char* name, size_t count, const int64_t* values) {
-  SetAttribute(spec, name, std::vector<int64_t>(values, values + count));
+  SetAttribute(spec, name, hr::capi::ValuesFrom(count, values));
 }
 void hr_node_spec_floats(hr_node_spec* spec, const char* name, size_t count, const double* values) {
-  SetAttribute(spec, name, std::vector<double>(values, values + count));
+  SetAttribute(spec, name, hr::capi::ValuesFrom(count, values));
 }
 void hr_node_spec_strings(hr_node_spec* spec, const char* name, size_t count,
                           const char* const* values) {
-  SetAttribute(spec, name, std::vector<std::string>(values, values + count));
+  SetAttribute(spec, name, hr::capi::TextsFrom(count, values));
 }
 
 hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output_count,
@@ -225,6 +262,7 @@ hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output
   HR_REQUIRE(graph);
   HR_REQUIRE(spec);
   if (output_count != 0) HR_REQUIRE(outputs);
+  if (!spec->fault.ok()) return Wrap(spec->fault.Clone());
   return Wrap(AddNode(graph, spec->rep, output_count, outputs, out_node));
 }
 
@@ -327,11 +365,7 @@ hr_status* hr_graph_set_metadata(hr_graph* graph, const char* key, const char* v
 hr_status* hr_graph_save(const hr_graph* graph, const char* path, const hr_save_options* options) {
   HR_REQUIRE(graph);
   HR_REQUIRE(path);
-  HR_ASSIGN_OR_WRAP(hr_save_options copy, hr::capi::CopySized(options, "hr_save_options"));
-  hr::format::WriteOptions inner{.names = copy.strip_names == 0,
-                                 .side_file = copy.side_file == nullptr ? "" : copy.side_file,
-                                 .allocator = &graph->env->allocator()};
-  return Wrap(hr::format::WriteModule(graph->rep.module(), path, inner));
+  return Wrap(hr::capi::SaveModule(*graph->env, graph->rep.module(), path, options));
 }
 
 }  // extern "C"

@@ -34,6 +34,7 @@ struct hr_graph {
 };
 struct hr_node_spec {
   hr::transform::NodeSpec rep;
+  hr::Status fault;  // the first wrong argument, which hr_graph_add reports
 };
 struct hr_model {
   std::shared_ptr<const hr::session::Model> rep;
@@ -64,7 +65,7 @@ inline hr_status* WrapText(hr_text** out, std::string text) {
 }
 
 // The limits that count from now.
-CallLimits LimitsFrom(const hr_limits* limits, const Clock& clock);
+Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock);
 
 // A copy of a struct that begins with struct_size: what the caller's version does not have is zero.
 // A failure where it has non-zero fields that this library does not know.
@@ -93,6 +94,8 @@ Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* na
                                              const char* what);
 Result<Dims> DimsFrom(size_t rank, const int64_t* dims);
 hr_tensor* NewTensor(Tensor tensor);
+Status SaveModule(const session::Env& env, const graph::Module& module, const char* path,
+                  const hr_save_options* options);
 
 }  // namespace hr::capi
 

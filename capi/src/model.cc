@@ -22,6 +22,19 @@ hr_status* MakeModel(const hr_env& env, Result<graph::Module> module, hr_model**
   return WrapInto(out, session::Model::Create(env.rep, std::move(module).value()));
 }
 
+// Memory of the host, which is released at the end once the model has taken it over.
+struct HostMemory {
+  void (*release)(void* context);
+  void* context;
+  bool taken_over = false;
+
+  static void End(void* self) {
+    auto* memory = static_cast<HostMemory*>(self);
+    if (memory->taken_over && memory->release != nullptr) memory->release(memory->context);
+    delete memory;
+  }
+};
+
 // The host's read function as the reader wants it.
 struct HostRead {
   int (*read)(void* context, uint64_t offset, void* out, size_t bytes);
@@ -93,8 +106,12 @@ hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
   HR_REQUIRE(data);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(*env, options));
-  auto buffer = hr::AdoptBuffer(const_cast<void*>(data), bytes, {}, release, context);
-  return hr::capi::MakeModel(*env, hr::format::ReadModule(std::move(buffer), inner), out);
+  auto* memory = new hr::capi::HostMemory{release, context};
+  auto buffer =
+      hr::AdoptBuffer(const_cast<void*>(data), bytes, {}, hr::capi::HostMemory::End, memory);
+  hr_status* failure = hr::capi::MakeModel(*env, hr::format::ReadModule(buffer, inner), out);
+  if (failure == nullptr) memory->taken_over = true;
+  return failure;
 }
 
 hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,

@@ -14,7 +14,7 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   return out;
 }
 
-CallLimits LimitsFor(const session::Session& session, const hr_limits* limits) {
+Result<CallLimits> LimitsFor(const session::Session& session, const hr_limits* limits) {
   return LimitsFrom(limits, session.env().clock());
 }
 
@@ -63,7 +63,8 @@ hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* co
     HR_REQUIRE(feeds[i]);
     inputs.push_back({std::move(names[i]), feeds[i]->rep});
   }
-  HR_ASSIGN_OR_WRAP(auto results, held->Run(inputs, fetches, targets, LimitsFor(*held, limits)));
+  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(*held, limits));
+  HR_ASSIGN_OR_WRAP(auto results, held->Run(inputs, fetches, targets, checked));
   for (size_t i = 0; i < results.size(); ++i) outputs[i] = NewTensor(std::move(results[i]));
   return nullptr;
 }
@@ -145,7 +146,8 @@ hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t 
 hr_status* hr_call_run(hr_call* call, const hr_limits* limits) {
   HR_REQUIRE(call);
   if (limits == nullptr) return Wrap(call->rep->Run({}));
-  return Wrap(call->rep->Run(LimitsFor(call->rep->session(), limits)));
+  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(call->rep->session(), limits));
+  return Wrap(call->rep->Run(checked));
 }
 
 hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out) {

@@ -172,15 +172,25 @@ hr_status* hr_tensor_share(const hr_tensor* tensor, hr_tensor** out) {
 }
 
 hr_dtype hr_tensor_dtype(const hr_tensor* tensor) {
-  return static_cast<hr_dtype>(tensor->rep.dtype());
+  return tensor == nullptr ? HR_UNDEFINED : static_cast<hr_dtype>(tensor->rep.dtype());
 }
-size_t hr_tensor_rank(const hr_tensor* tensor) { return tensor->rep.dims().size(); }
-const int64_t* hr_tensor_dims(const hr_tensor* tensor) { return tensor->rep.dims().data(); }
-int64_t hr_tensor_elements(const hr_tensor* tensor) { return tensor->rep.elements(); }
-size_t hr_tensor_bytes(const hr_tensor* tensor) { return tensor->rep.bytes(); }
-void* hr_tensor_data(const hr_tensor* tensor) { return tensor->rep.data(); }
+size_t hr_tensor_rank(const hr_tensor* tensor) {
+  return tensor == nullptr ? 0 : tensor->rep.dims().size();
+}
+const int64_t* hr_tensor_dims(const hr_tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->rep.dims().data();
+}
+int64_t hr_tensor_elements(const hr_tensor* tensor) {
+  return tensor == nullptr ? 0 : tensor->rep.elements();
+}
+size_t hr_tensor_bytes(const hr_tensor* tensor) {
+  return tensor == nullptr ? 0 : tensor->rep.bytes();
+}
+void* hr_tensor_data(const hr_tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->rep.data();
+}
 const int64_t* hr_tensor_strides(const hr_tensor* tensor) {
-  return tensor->strides.empty() ? nullptr : tensor->strides.data();
+  return tensor == nullptr || tensor->strides.empty() ? nullptr : tensor->strides.data();
 }
 
 hr_status* hr_tensor_from_dlpack(hr_dlpack* managed, hr_tensor** out) {

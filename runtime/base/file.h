@@ -58,7 +58,8 @@ class FileReader {
   std::string path_;
 };
 
-Result<std::string> ReadFile(const std::string& path);
+// A failure where the file has more than `most_bytes`, before any memory is taken.
+Result<std::string> ReadFile(const std::string& path, size_t most_bytes = SIZE_MAX);
 Result<int64_t> FileSize(const std::string& path);
 bool FileExists(const std::string& path);
 Result<std::vector<std::string>> ListDirectory(const std::string& path);  // names, sorted

@@ -127,10 +127,13 @@ Status FileReader::ReadAt(int64_t offset, std::span<std::byte> out) const {
   return {};
 }
 
-Result<std::string> ReadFile(const std::string& path) {
+Result<std::string> ReadFile(const std::string& path, size_t most_bytes) {
   Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return FromErrno("open", path);
   HR_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(fd.get(), path));
+  if (static_cast<size_t>(size) > most_bytes) {
+    return DataLoss("'", path, "' has ", size, " bytes, expected at most ", most_bytes);
+  }
   std::string contents(static_cast<size_t>(size), '\0');
   size_t done = 0;
   while (true) {

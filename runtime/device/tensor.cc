@@ -129,7 +129,15 @@ Tensor Tensor::WithoutData(DType dtype, Dims dims) {
   return tensor;
 }
 
+Status CheckHostMemory(const Tensor& tensor) {
+  DeviceId device = tensor.device();
+  if (device.type == DeviceType::kCpu || device.type == DeviceType::kCudaHost) return {};
+  return InvalidArgument("expected a tensor in memory of the host, got ", tensor.TypeText(), " on ",
+                         DeviceName(device), "; copy it to the host first");
+}
+
 Result<Tensor> Tensor::Clone(Allocator& allocator) const {
+  HR_RETURN_IF_ERROR(CheckHostMemory(*this));
   HR_ASSIGN_OR_RETURN(Tensor copy, Create(allocator, dtype_, dims_));
   if (contiguous()) {
     if (bytes() != 0) std::memcpy(copy.data(), data(), bytes());
@@ -141,6 +149,7 @@ Result<Tensor> Tensor::Clone(Allocator& allocator) const {
 }
 
 Result<Tensor> Tensor::Contiguous(Allocator& allocator) const {
+  HR_RETURN_IF_ERROR(CheckHostMemory(*this));
   if (contiguous()) return *this;
   return Clone(allocator);
 }

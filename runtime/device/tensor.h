@@ -88,9 +88,9 @@ class Tensor {
     return {as<T>(), static_cast<size_t>(elements())};
   }
 
-  // A contiguous copy.
+  // A contiguous copy; a failure where the host cannot read the memory.
   Result<Tensor> Clone(Allocator& allocator) const;
-  // The same tensor where it is contiguous, else a contiguous copy.
+  // The same tensor where it is contiguous, else a contiguous copy; fails as Clone does.
   Result<Tensor> Contiguous(Allocator& allocator) const;
   // "float32[64, 10]"
   std::string TypeText() const;
@@ -102,6 +102,9 @@ class Tensor {
   Dims dims_;
   Dims strides_;
 };
+
+// A failure that names the device unless the host can read the tensor's memory.
+Status CheckHostMemory(const Tensor& tensor);
 
 // A contiguous tensor with the given elements, on the CPU.
 template <typename T>

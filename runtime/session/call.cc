@@ -68,9 +68,8 @@ Result<size_t> Call::FindOutput(std::string_view name) const {
 
 Status Call::BindInput(Input& input, const Tensor& tensor) {
   if (!tensor.defined()) return InvalidArgument("input '", input.name, "' got no tensor");
-  if (tensor.device().type != DeviceType::kCpu) {
-    return InvalidArgument("input '", input.name, "' takes CPU memory, got memory of ",
-                           DeviceName(tensor.device()));
+  if (Status status = CheckHostMemory(tensor); !status.ok()) {
+    return std::move(status).WithContext(Cat("input '", input.name, "'"));
   }
   bool same = input.tensor.defined() && input.tensor.dtype() == tensor.dtype() &&
               input.tensor.dims() == tensor.dims();

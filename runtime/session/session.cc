@@ -164,9 +164,10 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
   std::vector<Tensor> inputs;
   for (const NamedTensor& feed : feeds) {
     HR_ASSIGN_OR_RETURN(graph::ValueId value, model_->FindValue(feed.name));
-    HR_ASSIGN_OR_RETURN(Tensor tensor, feed.tensor.Contiguous(env().allocator()));
-    request.feeds.push_back({value, tensor.dtype(), tensor.dims()});
-    inputs.push_back(std::move(tensor));
+    auto tensor = feed.tensor.Contiguous(env().allocator());
+    if (!tensor.ok()) return std::move(tensor).status().WithContext(Cat("feed '", feed.name, "'"));
+    request.feeds.push_back({value, tensor->dtype(), tensor->dims()});
+    inputs.push_back(std::move(tensor).value());
   }
   for (const std::string& fetch : fetches) {
     HR_ASSIGN_OR_RETURN(graph::ValueId value, model_->FindValue(fetch));
@@ -205,6 +206,7 @@ Status Session::SetVariable(uint32_t variable, const Tensor& value, const CallLi
     return InvalidArgument("variable '", declared.name, "' is ", DTypeName(declared.dtype),
                            ShapeText(declared.dims), ", got ", value.TypeText());
   }
+  HR_RETURN_IF_ERROR(CheckHostMemory(value));
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));
   return variables_.Set(env().allocator(), variable, value);
 }

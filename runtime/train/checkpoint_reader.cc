@@ -9,6 +9,9 @@
 namespace hr::train {
 namespace {
 
+// Room for a hundred thousand shards.
+constexpr size_t kMostManifestBytes = 16 << 20;
+
 BufferRef BufferOf(MappedFile file) {
   auto* owned = new MappedFile(std::move(file));
   return AdoptBuffer(
@@ -43,7 +46,7 @@ Result<CheckpointReader> CheckpointReader::Open(const std::string& path,
   CheckpointReader reader;
   reader.path_ = path;
   std::string manifest = JoinPath(path, kManifestName);
-  HR_ASSIGN_OR_RETURN(std::string text, ReadFile(manifest));
+  HR_ASSIGN_OR_RETURN(std::string text, ReadFile(manifest, kMostManifestBytes));
   HR_ASSIGN_OR_RETURN(reader.manifest_, ParseManifest(text, manifest));
   const std::vector<ShardInfo>& shards = reader.manifest_.shards;
   for (size_t i = 0; i < shards.size(); ++i) {

@@ -295,6 +295,11 @@ Status CheckRequest(const graph::Module& module, const Request& request) {
   for (const Feed& feed : request.feeds) {
     if (feed.value >= graph.values.size())
       return InvalidArgument("there is no value #", feed.value);
+    auto same = [&](const Feed& other) { return other.value == feed.value; };
+    if (std::count_if(request.feeds.begin(), request.feeds.end(), same) > 1) {
+      return InvalidArgument("'", graph::ValueText(graph, feed.value),
+                             "' is fed twice; give each value once");
+    }
   }
   for (ValueId fetch : request.fetches) {
     if (fetch >= graph.values.size()) return InvalidArgument("there is no value #", fetch);

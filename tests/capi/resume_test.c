@@ -1,6 +1,5 @@
 /* Training that was broken off and restored from its checkpoint goes on bit by bit as it would
- * have: variables, optimizer state, step and the position in shuffled data. Also: what wrong use
- * says. */
+ * have: variables, optimizer state, step and the position in shuffled data. */
 #include "models.h"
 
 static hr_dataset* make_data(hr_env* env) {
@@ -115,37 +114,7 @@ static void test_renamed_fields(hr_env* env) {
   hr_model_release(model);
 }
 
-static void test_wrong_use(hr_env* env) {
-  hr_model* model = make_mlp(env);
-  const int64_t dims[2] = {2, FEATURES + 1};
-  const char garbage[] = "this is no graph file, it is a sentence that is long enough";
-  hr_session* session;
-  hr_call* call;
-  hr_tensor* tensor;
-  hr_model* other;
-  CHECK(hr_session_create(model, NULL, &session));
-  FAILS(hr_call_create(session, "tran", &call), HR_NOT_FOUND, "did you mean 'train'");
-  CHECK(hr_call_create(session, "train", &call));
-  FAILS(hr_call_run(call, NULL), HR_INVALID_ARGUMENT, "'x'");
-  CHECK(hr_tensor_create(env, HR_FLOAT32, 2, dims, &tensor));
-  FAILS(hr_call_bind(call, "y", tensor), HR_NOT_FOUND, "x, labels, rate");
-  CHECK(hr_call_bind(call, "x", tensor));
-  FAILS(hr_call_run(call, NULL), HR_INVALID_ARGUMENT, "float32[2, 13]");
-  FAILS(hr_model_load(env, "/no/such/file.hrg", NULL, &other), HR_NOT_FOUND, "/no/such/file.hrg");
-  FAILS(hr_model_load_memory(env, garbage, sizeof garbage, NULL, NULL, NULL, &other),
-        HR_INVALID_ARGUMENT, "");
-  FAILS(hr_session_create(NULL, NULL, &session), HR_INVALID_ARGUMENT, "'model' must not be NULL");
-  hr_session_close(session);
-  FAILS(hr_session_run(session, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL),
-        HR_FAILED_PRECONDITION, "closed");
-  hr_tensor_release(tensor);
-  hr_call_release(call);
-  hr_session_release(session);
-  hr_model_release(model);
-}
-
 const test tests[] = {{"resumes bit by bit", test_resume},
                       {"deadlines lose nothing", test_deadlines},
                       {"fields have other names", test_renamed_fields},
-                      {"wrong use is told", test_wrong_use},
                       {NULL, NULL}};

@@ -7,6 +7,9 @@
  * plans and file structures comes from the env's allocator, and its failure is
  * HR_RESOURCE_EXHAUSTED; exhaustion in small bookkeeping objects (names, lists) ends the process.
  *
+ * Where a call takes a release function, it is called once when the last user is gone; a call that
+ * fails takes nothing over and does not call it.
+ *
  * `const char*` arguments are NUL-terminated UTF-8 and are copied where they are kept. A function
  * that takes a struct beginning with struct_size wants it set to sizeof the struct; fields that a
  * library does not know must be zero, fields that a program does not know are taken as zero.

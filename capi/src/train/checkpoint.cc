@@ -1,6 +1,5 @@
 #include "capi/src/train/handles.h"
 #include "runtime/base/json_writer.h"
-#include "runtime/format/writer.h"
 #include "runtime/train/checkpoint_directory.h"
 #include "runtime/train/session_checkpoint.h"
 #include "runtime/transform/keep_signatures.h"
@@ -111,12 +110,8 @@ hr_status* hr_session_export(hr_session* session, const char* path, size_t signa
   HR_REQUIRE(session);
   HR_REQUIRE(path);
   HR_ASSIGN_OR_WRAP(auto names, hr::capi::StringsFrom(signature_count, signatures, "signatures"));
-  HR_ASSIGN_OR_WRAP(hr_save_options copy, hr::capi::CopySized(options, "hr_save_options"));
   HR_ASSIGN_OR_WRAP(auto module, hr::capi::Trained(*session->rep, names));
-  hr::format::WriteOptions inner{.names = copy.strip_names == 0,
-                                 .side_file = copy.side_file == nullptr ? "" : copy.side_file,
-                                 .allocator = &session->rep->env().allocator()};
-  return Wrap(hr::format::WriteModule(module, path, inner));
+  return Wrap(hr::capi::SaveModule(session->rep->env(), module, path, options));
 }
 
 }  // extern "C"

@@ -55,8 +55,10 @@ class HostData {
  public:
   explicit HostData(const hr_dataset_callbacks& host) : host_(host) {}
   ~HostData() {
-    if (host_.release != nullptr) host_.release(host_.context);
+    if (taken_over_ && host_.release != nullptr) host_.release(host_.context);
   }
+  // From now on the host's release function is called at the end.
+  void TakeOver() { taken_over_ = true; }
 
   static Result<bool> Next(void* context, std::span<Tensor> out) {
     return static_cast<HostData*>(context)->NextBatch(out);
@@ -93,12 +95,13 @@ class HostData {
   }
 
   const hr_dataset_callbacks host_;
+  bool taken_over_ = false;
 };
 
 Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env,
                                                       const hr_dataset_callbacks* callbacks,
                                                       size_t count, const hr_dataset_field* fields,
-                                                      int64_t repeat) {
+                                                      int64_t repeat, HostData** data) {
   HR_ASSIGN_OR_RETURN(hr_dataset_callbacks copy, CopySized(callbacks, "hr_dataset_callbacks"));
   if (copy.next == nullptr) return InvalidArgument("hr_dataset_callbacks.next must not be NULL");
   std::vector<train::Field> inner;
@@ -107,7 +110,8 @@ Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env,
     HR_ASSIGN_OR_RETURN(Dims dims, DimsFrom(fields[i].rank, fields[i].dims));
     inner.push_back({fields[i].name, static_cast<DType>(fields[i].dtype), std::move(dims)});
   }
-  train::DatasetCallbacks host{.context = new HostData(copy),
+  *data = new HostData(copy);
+  train::DatasetCallbacks host{.context = *data,
                                .next = HostData::Next,
                                .reset = copy.reset == nullptr ? nullptr : HostData::Reset,
                                .size = HostData::Size,
@@ -175,9 +179,13 @@ hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* ca
   HR_REQUIRE(fields);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::OptionsFrom(options));
-  return hr::capi::Give(
-      out, env, hr::capi::FromCallbacks(env, callbacks, field_count, fields, checked.batch.repeat),
+  hr::capi::HostData* data = nullptr;
+  hr_status* failure = hr::capi::Give(
+      out, env,
+      hr::capi::FromCallbacks(env, callbacks, field_count, fields, checked.batch.repeat, &data),
       checked.prefetch);
+  if (failure == nullptr) data->TakeOver();
+  return failure;
 }
 
 void hr_dataset_release(hr_dataset* dataset) { delete dataset; }
@@ -199,8 +207,8 @@ hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tens
   HR_REQUIRE(dataset);
   HR_REQUIRE(out);
   std::vector<hr::Tensor> batch(dataset->rep->fields().size());
-  HR_ASSIGN_OR_WRAP(bool more,
-                    dataset->rep->Next(batch, hr::capi::LimitsFrom(limits, dataset->env->clock())));
+  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
+  HR_ASSIGN_OR_WRAP(bool more, dataset->rep->Next(batch, checked));
   if (!more)
     return Wrap(hr::OutOfRange("the data set has no more data; rewind it or let it repeat"));
   for (size_t i = 0; i < batch.size(); ++i) out[i] = hr::capi::NewTensor(std::move(batch[i]));

@@ -72,6 +72,7 @@ hr_status* hr_events_histogram(hr_events* events, const char* tag, int64_t step,
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(values);
+  HR_WRAP_IF_ERROR(hr::CheckHostMemory(values->rep));
   return Wrap(events->rep->AddHistogram(tag, step, values->rep));
 }
 
@@ -80,6 +81,7 @@ hr_status* hr_events_images(hr_events* events, const char* tag, int64_t step,
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(images);
+  HR_WRAP_IF_ERROR(hr::CheckHostMemory(images->rep));
   return Wrap(events->rep->AddImages(tag, step, images->rep, most));
 }
 

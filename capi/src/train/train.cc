@@ -16,11 +16,17 @@ hr_train_report ReportFrom(const train::StepReport& report) {
           .examples = report.examples};
 }
 
+Status CheckReport(const hr_train_report* out) {
+  if (out == nullptr || out->struct_size >= sizeof(size_t)) return {};
+  return InvalidArgument("hr_train_report.struct_size is ", out->struct_size,
+                         "; set it to sizeof(hr_train_report)");
+}
+
 // Writes as much of the report as the caller's struct holds.
 void GiveReport(const train::StepReport& report, hr_train_report* out) {
   if (out == nullptr) return;
   hr_train_report whole = ReportFrom(report);
-  size_t size = out->struct_size == 0 ? sizeof whole : std::min(out->struct_size, sizeof whole);
+  size_t size = std::min(out->struct_size, sizeof whole);
   whole.struct_size = size;
   __builtin_memcpy(out, &whole, size);
 }
@@ -72,9 +78,10 @@ hr_status* hr_train(hr_session* session, const hr_train_options* options, const 
   HR_REQUIRE(session);
   HR_REQUIRE(options);
   HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(options));
-  HR_ASSIGN_OR_WRAP(auto report,
-                    hr::train::Train(session->rep, inner,
-                                     hr::capi::LimitsFrom(limits, session->rep->env().clock())));
+  HR_WRAP_IF_ERROR(hr::capi::CheckReport(out));
+  HR_ASSIGN_OR_WRAP(hr::CallLimits checked,
+                    hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  HR_ASSIGN_OR_WRAP(auto report, hr::train::Train(session->rep, inner, checked));
   hr::capi::GiveReport(report, out);
   return nullptr;
 }
@@ -83,10 +90,12 @@ hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dataset* d
                        const hr_limits* limits, hr_train_report* out) {
   HR_REQUIRE(session);
   HR_REQUIRE(data);
-  HR_ASSIGN_OR_WRAP(
-      auto report,
-      hr::train::Evaluate(session->rep, signature == nullptr ? "eval" : signature, data->rep,
-                          hr::capi::LimitsFrom(limits, session->rep->env().clock())));
+  HR_WRAP_IF_ERROR(hr::capi::CheckReport(out));
+  HR_ASSIGN_OR_WRAP(hr::CallLimits checked,
+                    hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  HR_ASSIGN_OR_WRAP(auto report,
+                    hr::train::Evaluate(session->rep, signature == nullptr ? "eval" : signature,
+                                        data->rep, checked));
   hr::capi::GiveReport(report, out);
   return nullptr;
 }

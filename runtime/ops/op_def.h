@@ -2,6 +2,7 @@
 // in the backends; everything else about an operator stands in one entry of one family's file.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -75,6 +76,21 @@ struct OpDef {
   bool has_effect() const { return !writes.empty(); }
   bool foldable() const { return reads.empty() && writes.empty() && !random; }
 };
+
+// Calls body(index, reads, writes) for each variable that the node names, once per attribute. The
+// index is the attribute's own, so it can be changed where the node can.
+template <typename AnyNode, typename Body>
+void ForEachVariable(const OpDef& def, AnyNode& node, Body&& body) {
+  for (auto& attribute : node.attributes) {
+    auto among = [&](std::span<const std::string_view> names) {
+      return std::find(names.begin(), names.end(), attribute.name) != names.end();
+    };
+    bool reads = among(def.reads);
+    bool writes = among(def.writes);
+    auto* index = std::get_if<int64_t>(&attribute.value);
+    if ((reads || writes) && index != nullptr) body(*index, reads, writes);
+  }
+}
 
 // Finds definitions by (domain, name, version). One belongs to each env; the built-in operators are
 // there from the start. Add before the first use from a second thread; Find is thread-safe after.

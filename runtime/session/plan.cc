@@ -75,14 +75,12 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   for (const graph::Node& node : region.main().nodes) {
     const ops::OpDef* def = env.operators().Get(region.OperatorOf(node)).value();
     plan->random_ |= def->random;
-    for (auto [names, into] : {std::pair{def->reads, &touched}, std::pair{def->writes, &written}}) {
-      for (std::string_view name : names) {
-        if (node.Find(name) != nullptr) into->insert(static_cast<uint32_t>(node.Int(name, 0)));
-      }
-    }
+    ops::ForEachVariable(*def, node, [&](int64_t variable, bool, bool writes) {
+      touched.insert(static_cast<uint32_t>(variable));
+      if (writes) written.insert(static_cast<uint32_t>(variable));
+    });
   }
   plan->written_.assign(written.begin(), written.end());
-  touched.merge(written);
   plan->variables_.assign(touched.begin(), touched.end());
   for (const graph::Port& port : run.outputs) {
     const graph::ValueType& type = region.main().values[port.value].type;

@@ -34,11 +34,9 @@ void GraphBuilder::IndexNames() {
     const graph::Operator& op = module_.OperatorOf(node);
     const ops::OpDef* def = registry_.Find(op.domain, op.name, op.version);
     if (def == nullptr) continue;
-    for (std::string_view attribute : def->writes) {
-      if (node.Find(attribute) != nullptr) {
-        resources_[static_cast<uint32_t>(node.Int(attribute, 0))].last_write = id;
-      }
-    }
+    ops::ForEachVariable(*def, node, [&](int64_t variable, bool, bool writes) {
+      if (writes) resources_[static_cast<uint32_t>(variable)].last_write = id;
+    });
   }
 }
 
@@ -180,20 +178,15 @@ void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id) {
       node.controls.push_back(earlier);
     }
   };
-  auto each = [&](std::span<const std::string_view> attributes, auto&& body) {
-    for (std::string_view attribute : attributes) {
-      if (node.Find(attribute) == nullptr) continue;
-      body(resources_[static_cast<uint32_t>(node.Int(attribute, 0))]);
+  ops::ForEachVariable(def, node, [&](int64_t variable, bool, bool writes) {
+    Resource& resource = resources_[static_cast<uint32_t>(variable)];
+    after(resource.last_write);
+    if (writes) {
+      for (NodeId read : resource.reads) after(read);
+      resource = {.last_write = id};
+    } else if (resource.last_write != kNone) {
+      resource.reads.push_back(id);
     }
-  };
-  each(def.reads, [&](Resource& resource) {
-    after(resource.last_write);
-    if (resource.last_write != kNone) resource.reads.push_back(id);
-  });
-  each(def.writes, [&](Resource& resource) {
-    after(resource.last_write);
-    for (NodeId read : resource.reads) after(read);
-    resource = {.last_write = id};
   });
 }
 

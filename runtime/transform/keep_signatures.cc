@@ -114,21 +114,13 @@ class Keeper {
     for (graph::Attribute& attribute : node.attributes) {
       if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value))
         tensor->index = constants_(tensor->index);
-      if (def != nullptr && IsVariable(*def, attribute.name)) {
-        auto& index = std::get<int64_t>(attribute.value);
-        index = variables_(static_cast<uint32_t>(index));
-      }
+    }
+    if (def != nullptr) {
+      ops::ForEachVariable(*def, node, [&](int64_t& variable, bool, bool) {
+        variable = variables_(static_cast<uint32_t>(variable));
+      });
     }
     return node;
-  }
-
-  static bool IsVariable(const ops::OpDef& def, std::string_view attribute) {
-    for (auto names : {def.reads, def.writes}) {
-      for (std::string_view name : names) {
-        if (name == attribute) return true;
-      }
-    }
-    return false;
   }
 
   void CopyVariables() {

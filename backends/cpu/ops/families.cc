@@ -9,7 +9,7 @@ std::span<const std::span<const KernelEntry>> KernelFamilies() {
       ConvKernels(),     ElementwiseKernels(), GemmKernels(),      GenerateKernels(),
       IndexingKernels(), MovementKernels(),    OptimizerKernels(), PadKernels(),
       PoolKernels(),     RandomKernels(),      ReduceKernels(),    ScanKernels(),
-      SoftmaxKernels(),  ViewKernels(),
+      SoftmaxKernels(),  StateKernels(),       ViewKernels(),
   };
   return families;
 }

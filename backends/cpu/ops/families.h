@@ -21,6 +21,7 @@ std::span<const KernelEntry> RandomKernels();       // random.cc
 std::span<const KernelEntry> ReduceKernels();       // reduce.cc
 std::span<const KernelEntry> ScanKernels();         // scan.cc
 std::span<const KernelEntry> SoftmaxKernels();      // softmax.cc
+std::span<const KernelEntry> StateKernels();        // state.cc
 std::span<const KernelEntry> ViewKernels();         // views.cc
 
 std::span<const std::span<const KernelEntry>> KernelFamilies();

@@ -75,6 +75,9 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   out.mesh.clock = &env.clock();
   out.mesh.timeout_nanos = options.timeout_nanos != 0 ? options.timeout_nanos : kDefaultTimeout;
   out.mesh.silence_nanos = options.silence_nanos != 0 ? options.silence_nanos : kDefaultSilence;
+  const char* folder = options.dump_folder;
+  if (folder == nullptr) folder = std::getenv("HEADRACE_DUMP_FOLDER");
+  if (folder != nullptr) out.mesh.dump_folder = folder;
   out.allocator = &env.allocator();
   out.planner = env.comm().planner();
   if (out.planner == nullptr) return Unimplemented("this build has no transports");

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string>
 
+#include "runtime/base/result.h"
+
 namespace hr {
 
 // The machine's name, without characters that cannot stand in a file's name; "localhost" where it
@@ -13,7 +15,7 @@ namespace hr {
 std::string HostName();
 
 // Of this run of the machine's kernel; empty where the system does not tell.
-std::string BootId();
+Result<std::string> BootId();
 
 // Bits that nobody else has: for names, not for secrets.
 uint64_t UniqueBits();

@@ -20,9 +20,11 @@ std::string HostName() {
   return text;
 }
 
-std::string BootId() {
-  Result<std::string> text = ReadFile("/proc/sys/kernel/random/boot_id");
-  return text.ok() ? text->substr(0, 36) : "";
+Result<std::string> BootId() {
+  const std::string path = "/proc/sys/kernel/random/boot_id";
+  if (!FileExists(path)) return std::string();
+  HR_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return text.substr(0, 36);
 }
 
 uint64_t UniqueBits() {

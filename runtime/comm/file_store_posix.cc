@@ -13,7 +13,7 @@
 namespace hr::comm {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstPause(1), kLastPause(20);
+constexpr std::chrono::microseconds kFirstPause(50), kLastPause(20'000);
 
 // A file name that says the key: letters, digits, '-' and '_' as they are, else %XX.
 std::string FileNameOf(std::string_view key) {
@@ -33,9 +33,9 @@ class FileStore final : public Store {
  public:
   explicit FileStore(std::string directory) : directory_(std::move(directory)) {}
 
-  Status Set(std::string_view key, std::string_view value, const CallLimits&) override {
+  Status Set(std::string_view key, std::string_view value, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, value));
-    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock(limits));
     return Write(key, value);
   }
   Result<std::optional<std::string>> TryGet(std::string_view key, const CallLimits&) override {
@@ -53,26 +53,26 @@ class FileStore final : public Store {
       std::this_thread::sleep_for(pause);
     }
   }
-  Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits&) override {
+  Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, ""));
-    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock(limits));
     HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
     HR_ASSIGN_OR_RETURN(const int64_t sum, AddToValue(key, held, delta));
     HR_RETURN_IF_ERROR(Write(key, Cat(sum)));
     return sum;
   }
   Result<std::string> CompareAndSwap(std::string_view key, std::optional<std::string_view> expected,
-                                     std::string_view desired, const CallLimits&) override {
+                                     std::string_view desired, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, desired));
-    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock(limits));
     HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
     if (held != expected) return held.value_or("");
     HR_RETURN_IF_ERROR(Write(key, desired));
     return std::string(desired);
   }
-  Status Delete(std::string_view key, const CallLimits&) override {
+  Status Delete(std::string_view key, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, ""));
-    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock());
+    HR_ASSIGN_OR_RETURN(Descriptor lock, Lock(limits));
     const std::string path = PathOf(key);
     return FileExists(path) ? RemoveFile(path) : Status();
   }
@@ -87,13 +87,25 @@ class FileStore final : public Store {
   std::string PathOf(std::string_view key) const { return JoinPath(directory_, FileNameOf(key)); }
 
   // Held until the descriptor is closed, also by the death of the process.
-  Result<Descriptor> Lock() const {
+  Result<Descriptor> Lock(const CallLimits& limits) const {
     const std::string path = JoinPath(directory_, "lock");
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!file.valid() || ::flock(file.get(), LOCK_EX) != 0) {
-      return Unavailable("cannot lock ", path, ": ", std::strerror(errno));
+    if (!file.valid()) return NoLock(path);
+    // A process that is frozen while it holds the lock must not stop the others for good.
+    for (auto pause = kFirstPause; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+         pause = std::min(2 * pause, kLastPause)) {
+      if (errno != EWOULDBLOCK && errno != EINTR) return NoLock(path);
+      if (Status status = limits.Check(); !status.ok()) {
+        return std::move(status).WithContext(Cat("another process keeps ", path, " locked"));
+      }
+      std::this_thread::sleep_for(pause);
     }
     return file;
+  }
+  static Status NoLock(const std::string& path) {
+    const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return Status(exhausted ? Code::kResourceExhausted : Code::kUnavailable,
+                  Cat("cannot lock ", path, ": ", std::strerror(errno)));
   }
   Result<std::optional<std::string>> Look(std::string_view key) const {
     const std::string path = PathOf(key);

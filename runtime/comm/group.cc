@@ -61,6 +61,7 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   if (options.planner == nullptr) return InvalidArgument("a group needs a planner");
   if (options.allocator == nullptr) options.allocator = &SystemAllocator();
   HR_RETURN_IF_ERROR(CheckPins(options));
+  HR_ASSIGN_OR_RETURN(const std::string boot, BootId());
   HR_ASSIGN_OR_RETURN(auto mesh, Mesh::Form(options.mesh, limits));
   auto shared = std::make_shared<Shared>(std::move(options));
   shared->mesh = std::move(mesh);
@@ -68,18 +69,18 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   std::vector<int> ranks(shared->options.mesh.size);
   std::iota(ranks.begin(), ranks.end(), 0);
   std::shared_ptr<Group> group(new Group(std::move(shared), std::move(ranks), rank, 0));
-  HR_RETURN_IF_ERROR(group->Agree(limits));
+  HR_RETURN_IF_ERROR(group->Agree(boot, limits));
   return group;
 }
 
 // The first operation: no rank leaves while another is still connecting, all choose algorithms
 // alike, and each learns how many ranks there are on its host.
-Status Group::Agree(const CallLimits& limits) {
+Status Group::Agree(std::string_view boot, const CallLimits& limits) {
   const GroupOptions& options = shared_->options;
   std::string settings = Cat(options.cost.latency, options.cost.per_byte,
                              options.cost.per_reduced_byte, options.cost.slice_bytes);
   for (auto& [kind, name] : options.algorithms) settings += Cat(OpKindName(kind), name);
-  const Introduction mine = {Crc32c(AsBytes(BootId())), Crc32c(AsBytes(settings)),
+  const Introduction mine = {Crc32c(AsBytes(boot)), Crc32c(AsBytes(settings)),
                              AvailableProcessorSet()};
   std::vector<Introduction> all(pool_->ranks().size());
   HR_RETURN_IF_ERROR(

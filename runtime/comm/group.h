@@ -79,7 +79,7 @@ class Group {
   };
 
   Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
-  Status Agree(const CallLimits& limits);
+  Status Agree(std::string_view boot, const CallLimits& limits);
   Status ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule);
   uint64_t NextTag(const Call& call);
 

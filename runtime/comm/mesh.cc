@@ -147,6 +147,7 @@ void Mesh::Close() {
   };
   while (!flushed() && SystemClock().NowNanos() < give_up) reactor_->Turn();
   reactor_->LeavePoller();
+  WriteDump();
   Unpublish();
 }
 

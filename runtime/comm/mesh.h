@@ -36,6 +36,7 @@ struct MeshOptions {
   // Of waits that have no limits of their own; negative: none.
   int64_t timeout_nanos = 600'000'000'000;
   const Clock* clock = &SystemClock();  // of the limits that hosts give
+  std::string dump_folder;  // where the flight recorder is written when the group fails; or empty
   std::shared_ptr<void> keeps;  // lives as long as the mesh: what the pointers above point to
 };
 
@@ -91,6 +92,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
 
   // mesh_form.cc
   Status CheckFresh(const CallLimits& limits);
+  Status Meet(const CallLimits& limits);
+  Status LookForVerdict(const CallLimits& limits);
   Status Listen();
   Status Publish(const CallLimits& limits);
   Status MeetAll(const CallLimits& limits);
@@ -100,11 +103,11 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   Status CheckDialled();
   Status NoteStale(int rank, const Status& why);
   void HearWelcomes();
-  void DropIdleTransports();
+  Status CreateReactor();
   void TurnAway();
   std::string Key(std::string_view what) const;
   std::string Identity(int rank) const;
-  std::string Missing() const;
+  std::vector<int> Missing() const;
   void Unpublish();
 
   // ReactorClient.
@@ -133,7 +136,9 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void SendControl(int rank, std::string text);
   void Accuse(Verdict accusation);
   void Convict(const Verdict& verdict, Status status);
+  Status EndedBy(const Verdict& verdict) const;
   void EndAll(const Status& status);
+  void WriteDump();
   int64_t Watch(int64_t now);
   void Beat(int64_t now);
   int RankOf(const Peer& peer) const { return static_cast<int>(&peer - peers_.data()); }
@@ -150,9 +155,11 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   FlightRecorder recorder_;
   std::optional<Verdict> accusation_;
   bool accused_ = false;
+  bool dump_due_ = false;
   Status status_;
   bool closed_ = false;
   bool published_ = false;
+  int64_t look_at_ = 0;    // for a verdict, while the ranks meet
   int64_t beaten_at_ = 0;  // the last heartbeat
   std::list<std::unique_ptr<Endpoint>> turned_away_;
 

@@ -9,6 +9,8 @@ namespace hr::comm {
 namespace {
 
 constexpr int64_t kSliceNanos = 10'000'000;
+constexpr int64_t kVerdictNanos = 3'000'000'000;
+constexpr int64_t kLookNanos = 100'000'000;
 constexpr std::string_view kVerdict = "verdict";
 
 std::vector<std::string_view> Words(std::string_view text) {
@@ -44,13 +46,7 @@ Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& 
   mesh->peers_ = std::vector<Peer>(mesh->options_.size);
   mesh->arbiter_ = CreateStoreArbiter(*mesh->options_.store, mesh->Key(kVerdict));
   HR_RETURN_IF_ERROR(mesh->CheckFresh(limits));
-  HR_RETURN_IF_ERROR(mesh->Listen());
-  HR_RETURN_IF_ERROR(mesh->Publish(limits));
-  HR_RETURN_IF_ERROR(mesh->MeetAll(limits));
-  mesh->DropIdleTransports();
-  std::vector<Transport*> transports;
-  for (auto& transport : mesh->transports_) transports.push_back(transport.get());
-  HR_ASSIGN_OR_RETURN(mesh->reactor_, Reactor::Create(std::move(transports), *mesh));
+  HR_RETURN_IF_ERROR(mesh->Meet(limits));
   mesh->options_.poller->Add(*mesh->reactor_);
   return mesh;
 }
@@ -60,10 +56,42 @@ Status Mesh::CheckFresh(const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(std::optional<std::string> text,
                       options_.store->TryGet(Key(kVerdict), limits));
   if (!text.has_value()) return {};
-  HR_ASSIGN_OR_RETURN(const Verdict verdict, Verdict::Decode(*text));
-  return FailedPrecondition("epoch ", options_.epoch, " of group '", options_.name,
-                            "' has ended because of rank ", verdict.culprit, ": ", verdict.cause,
-                            "; start again with a higher epoch, or with an empty store");
+  HR_ASSIGN_OR_RETURN(Verdict verdict, Verdict::Decode(*text));
+  verdict.cause += "; to start again, use a higher epoch or an empty store";
+  return EndedBy(verdict);
+}
+
+// A rank that cannot go on accuses, so that the others need not wait for it: all get one verdict.
+Status Mesh::Meet(const CallLimits& limits) {
+  Status status = Listen();
+  if (status.ok()) status = Publish(limits);
+  if (status.ok()) status = MeetAll(limits);
+  if (status.ok()) status = CreateReactor();
+  if (status.ok() || status.code() == Code::kAlreadyExists || !status_.ok()) return status;
+  const bool waited =
+      status.code() == Code::kDeadlineExceeded || status.code() == Code::kUnavailable;
+  const std::vector<int> missing = Missing();
+  const Verdict accusation = {.culprit = waited && !missing.empty() ? missing[0] : options_.rank,
+                              .code = status.code(),
+                              .cause = std::string(status.message())};
+  // The store may need the descriptors that are missing.
+  for (Peer& peer : peers_) peer.endpoint.reset();
+  turned_away_.clear();
+  transports_.clear();
+  const CallLimits soon = {.deadline_nanos = SystemClock().NowNanos() + kVerdictNanos,
+                           .clock = &SystemClock()};
+  Result<Verdict> verdict = arbiter_->Decide(accusation, soon);
+  return verdict.ok() ? EndedBy(*verdict) : std::move(status);
+}
+
+// Whether another rank has accused. The store is asked now and then.
+Status Mesh::LookForVerdict(const CallLimits& limits) {
+  const int64_t now = SystemClock().NowNanos();
+  if (now < look_at_) return {};
+  look_at_ = now + kLookNanos;
+  HR_ASSIGN_OR_RETURN(std::optional<Verdict> verdict, arbiter_->Look(limits));
+  if (verdict.has_value()) status_ = EndedBy(*verdict);
+  return status_.Clone();
 }
 
 Status Mesh::Listen() {
@@ -209,28 +237,30 @@ Status Mesh::CheckDialled() {
   return {};
 }
 
-std::string Mesh::Missing() const {
+std::vector<int> Mesh::Missing() const {
   std::vector<int> missing;
   for (int rank = 0; rank < options_.size; ++rank) {
     if (rank != options_.rank && !peers_[rank].welcome) missing.push_back(rank);
   }
-  return Join(missing);
+  return missing;
 }
 
 Status Mesh::MeetAll(const CallLimits& limits) {
-  std::string missing;
+  std::vector<int> missing;
   while (!(missing = Missing()).empty()) {
+    HR_RETURN_IF_ERROR(LookForVerdict(limits));
     HR_RETURN_IF_ERROR(DialMissing(limits));
     bool moved = false;
     for (auto& transport : transports_) {
       moved |= transport->Progress();
       while (auto endpoint = transport->Accept()) Admit(std::move(endpoint), *transport);
+      HR_RETURN_IF_ERROR(transport->status().Clone());
     }
     HearWelcomes();
     HR_RETURN_IF_ERROR(CheckDialled());
     if (Status status = limits.Check(); !status.ok()) {
-      return std::move(status).WithContext(
-          Cat("rank ", options_.rank, " of group '", options_.name, "' waits for rank ", missing));
+      return std::move(status).WithContext(Cat("rank ", options_.rank, " of group '", options_.name,
+                                               "' waits for rank ", Join(missing)));
     }
     if (moved) continue;
     std::vector<int> handles;
@@ -244,14 +274,18 @@ Status Mesh::MeetAll(const CallLimits& limits) {
   return {};
 }
 
-// Each peer has its connection, so nobody will come to the others.
-void Mesh::DropIdleTransports() {
+Status Mesh::CreateReactor() {
+  // Each peer has its connection, so nobody will come to the other transports.
   turned_away_.clear();
   std::erase_if(transports_, [this](const std::unique_ptr<Transport>& transport) {
     return std::none_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
       return peer.endpoint != nullptr && peer.transport == transport.get();
     });
   });
+  std::vector<Transport*> transports;
+  for (auto& transport : transports_) transports.push_back(transport.get());
+  HR_ASSIGN_OR_RETURN(reactor_, Reactor::Create(std::move(transports), *this));
+  return {};
 }
 
 }  // namespace hr::comm

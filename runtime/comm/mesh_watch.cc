@@ -4,8 +4,10 @@
 // tells all ranks. Control messages are a letter and text: W welcome (mesh_form.cc), H heartbeat, V
 // verdict, S "I am stuck in this operation" and P, its answer, how many operations the other rank
 // has called; Q and A the question and the answer about a message that is of another operation.
+#include <algorithm>
 #include <charconv>
 
+#include "runtime/base/file.h"
 #include "runtime/comm/mesh.h"
 
 namespace hr::comm {
@@ -215,6 +217,7 @@ int64_t Mesh::OnTimer(int64_t now) {
     next = Watch(now);
     accusation.swap(accusation_);
   }
+  WriteDump();
   if (!accusation.has_value()) return next;
   const CallLimits limits = {.deadline_nanos = now + kArbiterNanos, .clock = &SystemClock()};
   Result<Verdict> verdict = arbiter_->Decide(*accusation, limits);
@@ -237,13 +240,34 @@ void Mesh::Convict(const Verdict& verdict, Status lost) {
   accusation_.reset();
   if (lost.ok()) {
     for (int rank = 0; rank < options_.size; ++rank) SendControl(rank, Cat('V', verdict.Encode()));
-    status_ =
-        Status(verdict.code, Cat("group '", options_.name, "', epoch ", options_.epoch,
-                                 ", ended because of rank ", verdict.culprit, ": ", verdict.cause));
+    status_ = EndedBy(verdict);
   } else {
     status_ = std::move(lost).WithContext(Cat("rank ", verdict.culprit, ": ", verdict.cause));
   }
   EndAll(status_);
+  dump_due_ = !options_.dump_folder.empty();
+  if (dump_due_) reactor_->CallTimer();
+}
+
+void Mesh::WriteDump() {
+  std::string text;
+  {
+    Reactor::Guard guard(*reactor_);
+    if (!std::exchange(dump_due_, false)) return;
+    text = recorder_.Json();
+  }
+  std::string name = options_.name;
+  std::replace(name.begin(), name.end(), '/', '-');
+  const std::string file = Cat(name, "-", options_.epoch, "-", options_.rank, ".json");
+  // There is nobody left to tell that the disk is full.
+  if (Status made = MakeDirectories(options_.dump_folder); !made.ok()) return;
+  WriteFileAtomically(JoinPath(options_.dump_folder, file), AsBytes(text)).IgnoreError();
+}
+
+Status Mesh::EndedBy(const Verdict& verdict) const {
+  return Status(verdict.code,
+                Cat("group '", options_.name, "', epoch ", options_.epoch,
+                    ", ended because of rank ", verdict.culprit, ": ", verdict.cause));
 }
 
 void Mesh::EndAll(const Status& status) {

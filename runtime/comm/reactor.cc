@@ -8,8 +8,7 @@ namespace hr::comm {
 namespace {
 
 constexpr int64_t kDefaultSpinNanos = 50'000;
-// Tokens cannot wake a sleeper, and deadlines may be on the host's clock, so sleeps are cut.
-constexpr int64_t kCancelSliceNanos = 10'000'000;
+// Deadlines may be on the host's clock, so sleeps are cut.
 constexpr int64_t kSliceNanos = 500'000'000;
 // Turns between two looks at the clock.
 constexpr int kTurnsPerLook = 32;
@@ -23,9 +22,12 @@ inline void Pause() {
 }
 
 int64_t SleepNanos(const CallLimits& limits) {
-  const int64_t slice = limits.cancel != nullptr ? kCancelSliceNanos : kSliceNanos;
-  if (limits.clock == nullptr) return slice;
-  return std::clamp<int64_t>(limits.deadline_nanos - limits.clock->NowNanos(), 0, slice);
+  if (limits.clock == nullptr) return kSliceNanos;
+  return std::clamp<int64_t>(limits.deadline_nanos - limits.clock->NowNanos(), 0, kSliceNanos);
+}
+
+bool IsCancelled(const CallLimits& limits) {
+  return limits.cancel != nullptr && limits.cancel->cancelled();
 }
 
 }  // namespace
@@ -40,7 +42,10 @@ Reactor::Reactor(std::vector<Transport*> transports, ReactorClient& client, Wake
     : transports_(std::move(transports)),
       client_(client),
       spin_nanos_(kDefaultSpinNanos),
-      wake_(std::move(wake)) {}
+      wake_(std::move(wake)) {
+  handles_.push_back(wake_.handle());
+  for (Transport* transport : transports_) handles_.push_back(transport->wait_handle());
+}
 
 Reactor::~Reactor() { LeavePoller(); }
 
@@ -138,7 +143,7 @@ bool Reactor::Spin(const std::atomic<bool>& done, const CallLimits& limits) {
     if (done.load(std::memory_order_acquire)) return true;
     if (Turn()) {
       until = 0;
-      if (limits.cancel != nullptr && limits.cancel->cancelled()) return false;
+      if (IsCancelled(limits)) return false;
     } else {
       Pause();
     }
@@ -150,6 +155,8 @@ bool Reactor::Spin(const std::atomic<bool>& done, const CallLimits& limits) {
 }
 
 void Reactor::Sleep(const std::atomic<bool>& done, const CallLimits& limits) {
+  const CancelWake wake(
+      limits.cancel, [](void* reactor) { static_cast<Reactor*>(reactor)->NoteCompletion(); }, this);
   {
     std::unique_lock right(handles_right_, std::try_to_lock);
     if (right.owns_lock()) return SleepOnHandles(done, limits);
@@ -157,7 +164,7 @@ void Reactor::Sleep(const std::atomic<bool>& done, const CallLimits& limits) {
   Rouse();  // our turns have disarmed the handles of whoever sleeps on them
   std::unique_lock lock(sleepers_mutex_);
   sleeper_count_.fetch_add(1);
-  if (!done.load(std::memory_order_acquire)) {
+  if (!done.load(std::memory_order_acquire) && !IsCancelled(limits)) {
     sleepers_.wait_for(lock, std::chrono::nanoseconds(SleepNanos(limits)));
   }
   sleeper_count_.fetch_sub(1);
@@ -168,13 +175,12 @@ void Reactor::SleepOnHandles(const std::atomic<bool>& done, const CallLimits& li
   bool armed;
   {
     std::lock_guard lock(mutex_);
-    armed = !TurnLocked() && !done.load(std::memory_order_acquire) && ArmLocked();
+    armed = !TurnLocked() && !done.load(std::memory_order_acquire) && !IsCancelled(limits) &&
+            ArmLocked();
   }
   client_.Deliver();
   if (armed) {
-    std::vector<int> handles = {wake_.handle()};
-    for (Transport* transport : transports_) handles.push_back(transport->wait_handle());
-    WaitReadable(handles, SleepNanos(limits));
+    WaitReadable(handles_, SleepNanos(limits));
   }
   asleep_.store(false, std::memory_order_seq_cst);
   wake_.Clear();

@@ -93,6 +93,7 @@ class Reactor {
   // Sleeping. One thread sleeps on the handles, holding the right to; others on the condition.
   std::mutex handles_right_;
   WakeEvent wake_;
+  std::vector<int> handles_;  // to sleep on
   std::atomic<bool> asleep_{false};
   std::mutex sleepers_mutex_;
   std::condition_variable sleepers_;

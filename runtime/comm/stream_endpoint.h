@@ -56,12 +56,13 @@ class StreamEndpoint final : public Endpoint {
   };
   // A message or an offer that came before its receive.
   struct Arrival {
-    uint64_t tag, label, bytes;
+    uint64_t tag = 0, label = 0, bytes = 0;
     uint32_t sender = 0;  // of an offer
     bool offer = false;
     bool complete = false;        // an eager message's bytes are all there
     Transfer* claimed = nullptr;  // the receive that waits for them
     std::unique_ptr<std::byte[]> data;
+    size_t room = 0;  // in data
   };
 
   void Enqueue(Outgoing frame);
@@ -88,6 +89,8 @@ class StreamEndpoint final : public Endpoint {
 
   void TakeOffer(Transfer& transfer, uint64_t label, uint64_t bytes, uint32_t sender);
   void TakeArrival(Transfer& transfer, Arrival& arrival);
+  Arrival& NewArrival();
+  void DropArrival(const Arrival& arrival);
   void ReturnCredit(uint64_t message_bytes);
   void Fail(Status status);
 
@@ -110,6 +113,7 @@ class StreamEndpoint final : public Endpoint {
   TransferQueue posted_;     // receives without a message
   TransferQueue receiving_;  // receives whose offer was invited, by id
   std::list<Arrival> unexpected_;
+  std::list<Arrival> spare_;     // to be used again
   size_t offers_ = 0;            // in unexpected_
   uint64_t uncredited_ = 0;      // eager bytes that came and were not credited back
   uint64_t credit_to_give_ = 0;  // of those, taken from the queue

@@ -8,7 +8,7 @@ namespace {
 constexpr auto kGreetingTime = std::chrono::seconds(5);
 constexpr size_t kMaxStrangers = 1024;
 // Looking for new connections is a system call, and they are rare.
-constexpr unsigned kTurnsPerAnswer = 64;
+constexpr unsigned kTurnsPerAnswer = 512;
 
 }  // namespace
 

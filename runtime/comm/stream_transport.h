@@ -18,16 +18,18 @@ class StreamTransport : public Transport {
   std::unique_ptr<Endpoint> Accept() final;
   bool Progress() final;
   bool Arm() final;
+  const Status& status() const final { return status_; }
 
  protected:
   // `identity`, at most kMaxText bytes, is told to every peer.
   StreamTransport(const StreamTraits& traits, std::string identity);
   // For destructors whose members the streams use.
   void DropStrangers() { strangers_.clear(); }
+  void NoteFailure(Status status) { status_ = std::move(status); }
 
   // Starts to connect; see Transport::Connect.
   virtual Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) = 0;
-  // A stream that a peer dialled, or null.
+  // A stream that a peer dialled, or null. Where one had to be turned away, see NoteFailure.
   virtual std::unique_ptr<ByteStream> Answer() = 0;
   // Called around the arming of the streams: before, to forget old wake-ups; and after, to arm what
   // is answered. False: there is something to do already.
@@ -45,6 +47,7 @@ class StreamTransport : public Transport {
   const std::string identity_;
   std::vector<StreamEndpoint*> endpoints_;  // those given away
   std::vector<Stranger> strangers_;         // answered, not yet greeted
+  Status status_;
   unsigned turn_ = 0;
   bool armed_ = false;
 };

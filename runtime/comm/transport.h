@@ -102,6 +102,9 @@ class Transport {
   // within a few seconds are dropped and never seen here.
   virtual std::unique_ptr<Endpoint> Accept() = 0;
 
+  // OK, or why connections that peers made could not be taken: RESOURCE_EXHAUSTED.
+  virtual const Status& status() const = 0;
+
   // Moves what can be moved now, over all connections. True if anything was.
   virtual bool Progress() = 0;
 

@@ -60,9 +60,12 @@ void WakeEvent::Clear() const {
 }
 
 void WaitReadable(std::span<const int> handles, int64_t timeout_nanos) {
-  std::vector<pollfd> polled;
-  polled.reserve(handles.size());
-  for (int handle : handles) polled.push_back({.fd = handle, .events = POLLIN, .revents = 0});
+  pollfd few[8];
+  std::vector<pollfd> many(handles.size() > std::size(few) ? handles.size() : 0);
+  const std::span<pollfd> polled(many.empty() ? few : many.data(), handles.size());
+  for (size_t i = 0; i < handles.size(); ++i) {
+    polled[i] = {.fd = handles[i], .events = POLLIN, .revents = 0};
+  }
 #ifdef __linux__
   const timespec timeout = {timeout_nanos / 1'000'000'000, timeout_nanos % 1'000'000'000};
   ::ppoll(polled.data(), polled.size(), timeout_nanos < 0 ? nullptr : &timeout, nullptr);

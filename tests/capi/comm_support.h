@@ -31,6 +31,17 @@ void end_ranks(ranks* all);
 /* start, await 0 of each, end. */
 void run_ranks(int size, const char* test, const char* argument);
 
+/* The entries of `tests`, and a test that is such ranks. */
+#define TEST(name) \
+  { #name, test_##name }
+#define RANK(name) \
+  { "rank " #name, rank_##name }
+#define PROCESSES(name, size, argument)       \
+  static void test_##name(hr_env* env) {      \
+    (void)env;                                \
+    run_ranks(size, "rank " #name, argument); \
+  }
+
 /* A file in the folder, for a rank to tell the test something: NULL where there is none. */
 void leave_note(const char* name, const char* text);
 char* read_note(const ranks* all, const char* name, char* text, size_t capacity);

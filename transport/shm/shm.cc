@@ -40,10 +40,11 @@ Bytes HelloBytes(const Hello& hello) {
 }
 
 // "boot id:network namespace" of this process: where abstract sockets can be reached.
-std::string HostId() {
+Result<std::string> HostId() {
+  HR_ASSIGN_OR_RETURN(const std::string boot, BootId());
   struct stat space {};
   ::stat("/proc/self/ns/net", &space);
-  return Cat(BootId(), ":", space.st_ino);
+  return Cat(boot, ":", space.st_ino);
 }
 
 // The other process of a connection.
@@ -87,12 +88,12 @@ std::unique_ptr<ByteStream> OpenStream(Segment segment, Descriptor socket, Descr
 class ShmTransport final : public StreamTransport {
  public:
   ShmTransport(std::string identity, WakeEvent wake, Descriptor listener, Descriptor epoll,
-               std::string_view socket_name)
+               std::string_view host, std::string_view socket_name)
       : StreamTransport(kTraits, std::move(identity)),
         wake_(std::move(wake)),
         listener_(std::move(listener)),
         epoll_(std::move(epoll)),
-        host_(Cat("shm:", HostId(), ":")),
+        host_(Cat("shm:", host, ":")),
         address_(Cat(host_, socket_name)) {}
 
   Status Start() {
@@ -135,10 +136,11 @@ class ShmTransport final : public StreamTransport {
   std::unique_ptr<ByteStream> Answer() override {
     const auto now = std::chrono::steady_clock::now();
     while (waiting_.size() < kMaxWaiting) {
-      Descriptor socket = AcceptUnix(listener_.get());
-      if (!socket.valid()) break;
-      if (!Watch(socket.get(), EPOLLIN).ok()) continue;
-      waiting_.push_back({std::move(socket), now + kHelloTime});
+      Result<Descriptor> socket = AcceptUnix(listener_.get());
+      if (!socket.ok()) NoteFailure(std::move(socket).status());
+      if (!socket.ok() || !socket->valid()) break;
+      if (!Watch(socket->get(), EPOLLIN).ok()) continue;
+      waiting_.push_back({std::move(socket).value(), now + kHelloTime});
     }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       bool settled = now > it->give_up;
@@ -157,9 +159,13 @@ class ShmTransport final : public StreamTransport {
         ReceiveDescriptors(socket.get(), reinterpret_cast<std::byte*>(&hello), sizeof hello, 2);
     if (passed.ok() && passed->empty()) return nullptr;
     *settled = true;
+    if (passed.status().code() == Code::kResourceExhausted) NoteFailure(passed.status().Clone());
     if (!passed.ok() || hello != Hello()) return nullptr;
     auto segment = Segment::Map(std::move((*passed)[0]), RingPair::Bytes(kRingBytes));
-    if (!segment.ok()) return nullptr;
+    if (!segment.ok()) {
+      NoteFailure(std::move(segment).status());
+      return nullptr;
+    }
     const int bell = wake_.set_handle();
     if (!SendDescriptors(socket.get(), HelloBytes(Hello()), {&bell, 1}).ok() ||
         !Watch(socket.get(), kConnected, EPOLL_CTL_MOD).ok()) {
@@ -192,11 +198,13 @@ class ShmTransport final : public StreamTransport {
 Result<std::unique_ptr<Transport>> CreateShmTransport(std::string identity) {
   std::string socket_name;
   HR_ASSIGN_OR_RETURN(Descriptor listener, ListenUnix(&socket_name));
+  HR_ASSIGN_OR_RETURN(const std::string host, HostId());
   HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
   Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return ResourceExhausted("cannot create an epoll: ", std::strerror(errno));
-  auto transport = std::make_unique<ShmTransport>(
-      std::move(identity), std::move(wake), std::move(listener), std::move(epoll), socket_name);
+  auto transport =
+      std::make_unique<ShmTransport>(std::move(identity), std::move(wake), std::move(listener),
+                                     std::move(epoll), host, socket_name);
   HR_RETURN_IF_ERROR(transport->Start());
   return transport;
 }

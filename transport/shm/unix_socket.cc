@@ -16,9 +16,12 @@ namespace {
 constexpr int kBacklog = 1024;
 constexpr size_t kMaxDescriptors = 4;
 
+bool Exhausted() {
+  return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+}
+
 Status Failed(std::string_view what) {
-  const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-  return Status(exhausted ? Code::kResourceExhausted : Code::kUnavailable,
+  return Status(Exhausted() ? Code::kResourceExhausted : Code::kUnavailable,
                 Cat(what, ": ", std::strerror(errno)));
 }
 
@@ -63,9 +66,10 @@ Result<Descriptor> ConnectUnix(std::string_view name) {
   return socket;
 }
 
-Descriptor AcceptUnix(int listener) {
+Result<Descriptor> AcceptUnix(int listener) {
   for (;;) {
     Descriptor socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket.valid() && Exhausted()) return Failed("cannot accept a connection");
     if (!socket.valid()) return socket;
     ucred peer{};
     socklen_t size = sizeof peer;
@@ -117,6 +121,10 @@ Result<std::vector<Descriptor>> ReceiveDescriptors(int socket, std::byte* messag
   if (got == static_cast<ssize_t>(bytes) && received.size() == count &&
       (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0) {
     return received;
+  }
+  if (got > 0 && (header.msg_flags & MSG_CTRUNC) != 0 && received.size() < count) {
+    return ResourceExhausted("cannot take the descriptors of a peer process",
+                             "; raise the limit of open files (ulimit -n)");
   }
   if (got <= 0) return Unavailable("the peer process is gone");
   return DataLoss("the process on the Unix socket does not speak this version of Headrace");

@@ -14,8 +14,8 @@ namespace hr::comm {
 // Listens at a name that nobody else has; `name` is set to it.
 Result<Descriptor> ListenUnix(std::string* name);
 Result<Descriptor> ConnectUnix(std::string_view name);
-// A connection of a process of the same user; invalid where none waits.
-Descriptor AcceptUnix(int listener);
+// A connection of a process of the same user; invalid where none waits. RESOURCE_EXHAUSTED.
+Result<Descriptor> AcceptUnix(int listener);
 
 // Sends a short message with descriptors.
 Status SendDescriptors(int socket, Bytes message, std::span<const int> descriptors);

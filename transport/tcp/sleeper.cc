@@ -3,8 +3,24 @@
 #include <uv.h>
 
 #include "runtime/base/errors.h"
+#include "runtime/comm/wake_event.h"
 
 namespace hr::comm {
+namespace {
+
+constexpr int kLoopDescriptors = 6;
+
+// uv_loop_init loses descriptors where it runs out of them halfway, so it is only called where it
+// will get as many as it takes.
+Status CheckDescriptorsForLoop() {
+  WakeEvent probes[kLoopDescriptors];
+  for (WakeEvent& probe : probes) {
+    HR_ASSIGN_OR_RETURN(probe, WakeEvent::Create());
+  }
+  return {};
+}
+
+}  // namespace
 
 struct Sleeper::State {
   uv_loop_t loop;
@@ -20,6 +36,7 @@ struct Sleeper::Watch::Handle {
 Sleeper::Sleeper(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<Sleeper>> Sleeper::Create() {
+  HR_RETURN_IF_ERROR(CheckDescriptorsForLoop());
   auto state = std::make_unique<State>();
   if (int error = uv_loop_init(&state->loop); error != 0) {
     return ResourceExhausted("cannot create an event loop: ", uv_strerror(error));

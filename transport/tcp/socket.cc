@@ -22,9 +22,12 @@ bool Later(int error) {
          error == ENOTCONN;
 }
 
+bool Exhausted() {
+  return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+}
+
 Status Failed(std::string_view what) {
-  const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
-  return Status(exhausted ? Code::kResourceExhausted : Code::kUnavailable,
+  return Status(Exhausted() ? Code::kResourceExhausted : Code::kUnavailable,
                 Cat(what, ": ", std::strerror(errno)));
 }
 
@@ -131,11 +134,13 @@ Result<Descriptor> ConnectTcp(const SocketAddress& address) {
   return socket;
 }
 
-Descriptor AcceptTcp(int listener) {
+Result<Descriptor> AcceptTcp(int listener) {
   SocketAddress peer;
   peer.length = sizeof peer.storage;
   Descriptor socket(::accept4(listener, peer.get(), &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (socket.valid()) Tune(socket.get(), peer.loopback());
+  if (!socket.valid() && Exhausted()) return Failed("cannot accept a connection");
+  if (!socket.valid()) return socket;
+  Tune(socket.get(), peer.loopback());
   return socket;
 }
 

@@ -30,8 +30,8 @@ struct SocketAddress {
 Result<Descriptor> ListenTcp(const SocketAddress& address);
 // Starts to connect; the socket becomes writable, or fails, later.
 Result<Descriptor> ConnectTcp(const SocketAddress& address);
-// Invalid where nobody waits.
-Descriptor AcceptTcp(int listener);
+// Invalid where nobody waits. RESOURCE_EXHAUSTED.
+Result<Descriptor> AcceptTcp(int listener);
 Result<SocketAddress> LocalAddress(int socket);
 
 // 0 where the socket takes or has nothing now. A failure is final; a peer that closed is one, too.

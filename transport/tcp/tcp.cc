@@ -66,10 +66,16 @@ class TcpTransport final : public StreamTransport {
     return Open(std::move(socket));
   }
   std::unique_ptr<ByteStream> Answer() override {
-    Descriptor socket = AcceptTcp(listener_.get());
-    if (!socket.valid()) return nullptr;
-    auto stream = Open(std::move(socket));
-    return stream.ok() ? std::move(stream).value() : nullptr;
+    Result<Descriptor> socket = AcceptTcp(listener_.get());
+    if (socket.ok() && !socket->valid()) return nullptr;
+    if (socket.ok()) {
+      auto stream = Open(std::move(socket).value());
+      if (stream.ok()) return std::move(stream).value();
+      NoteFailure(std::move(stream).status());
+    } else {
+      NoteFailure(std::move(socket).status());
+    }
+    return nullptr;
   }
   void BeginArm() override {}
   bool EndArm() override { return sleeper_->Arm(); }

@@ -111,6 +111,9 @@ typedef struct hr_group_options {
   int64_t timeout_nanos;
   int64_t silence_nanos;  /* a peer that is silent for so long is dead; 0: 10 seconds */
   const char* algorithms; /* pins, e.g. "all_reduce=ring,broadcast=chain"; the same on all ranks */
+  /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails; NULL:
+   * $HEADRACE_DUMP_FOLDER, or nowhere. */
+  const char* dump_folder;
 } hr_group_options;
 
 /* Returns when all ranks are connected to each other. options NULL: all from the environment;

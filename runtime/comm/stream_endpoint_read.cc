@@ -1,0 +1,320 @@
+// Frames that come in, and the messages in them.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/comm/stream_endpoint.h"
+
+namespace hr::comm {
+namespace {
+
+// Reads of one Progress() call, so that a busy peer does not starve the others.
+constexpr int kReadsPerTurn = 64;
+// What an endpoint keeps for early messages to come.
+constexpr size_t kMaxSpare = 8;
+constexpr size_t kMaxSpareBytes = 4096;
+
+Status TooLong(uint64_t bytes, size_t room) {
+  return InvalidArgument("the message has ", bytes, " bytes but the receive has room for ", room,
+                         "; post a receive of the sender's size");
+}
+
+Status Broken(std::string_view what) { return DataLoss("the peer broke the protocol: ", what); }
+
+}  // namespace
+
+// An entry for the frame that is being read: one that was used before where there is one.
+StreamEndpoint::Arrival& StreamEndpoint::NewArrival() {
+  if (spare_.empty()) spare_.emplace_back();
+  unexpected_.splice(unexpected_.end(), spare_, spare_.begin());
+  Arrival& arrival = unexpected_.back();
+  arrival.tag = header_.tag;
+  arrival.label = header_.label;
+  arrival.sender = 0;
+  arrival.offer = arrival.complete = false;
+  arrival.claimed = nullptr;
+  return arrival;
+}
+
+void StreamEndpoint::DropArrival(const Arrival& arrival) {
+  const auto found = std::find_if(unexpected_.begin(), unexpected_.end(),
+                                  [&](const Arrival& a) { return &a == &arrival; });
+  if (spare_.size() >= kMaxSpare || arrival.room > kMaxSpareBytes) {
+    unexpected_.erase(found);
+  } else {
+    spare_.splice(spare_.begin(), unexpected_, found);
+  }
+}
+
+void StreamEndpoint::TakeArrival(Transfer& transfer, Arrival& arrival) {
+  ReturnCredit(arrival.bytes);
+  transfer.label = arrival.label;
+  transfer.received = arrival.bytes;
+  if (arrival.bytes > transfer.bytes) {
+    return Finish(transfer, TooLong(arrival.bytes, transfer.bytes));
+  }
+  if (arrival.bytes > 0) std::memcpy(transfer.data, arrival.data.get(), arrival.bytes);
+  Finish(transfer, {});
+}
+
+void StreamEndpoint::TakeOffer(Transfer& transfer, uint64_t label, uint64_t bytes,
+                               uint32_t sender) {
+  transfer.label = label;
+  transfer.received = bytes;
+  if (bytes > transfer.bytes) {
+    Status status = TooLong(bytes, transfer.bytes);
+    EnqueueText(FrameKind::kRefuse, sender, status.message());
+    return Finish(transfer, std::move(status));
+  }
+  transfer.id = next_id_++;
+  receiving_.Push(transfer);
+  FrameHeader header{};
+  header.kind = FrameKind::kInvite;
+  header.sender = sender;
+  header.receiver = transfer.id;
+  Enqueue({.header = header});
+}
+
+void StreamEndpoint::ReturnCredit(uint64_t message_bytes) {
+  credit_to_give_ += sizeof(FrameHeader) + message_bytes;
+  if (!status_.ok() || credit_to_give_ < traits_.credit_bytes / 2) return;
+  FrameHeader header{};
+  header.kind = FrameKind::kCredit;
+  header.bytes = credit_to_give_;
+  uncredited_ -= credit_to_give_;
+  credit_to_give_ = 0;
+  Enqueue({.header = header});
+}
+
+bool StreamEndpoint::Progress() {
+  bool moved = !outgoing_.empty() && Flush();
+  for (int i = 0; i < kReadsPerTurn && status_.ok(); ++i) {
+    Result<bool> read = ReadSome();
+    if (!read.ok()) {
+      // A peer that broke the protocol is told why; one that is gone is not written to any more.
+      const bool tell = read.status().code() == Code::kDataLoss;
+      Fail(std::move(read).status());
+      if (!tell) outgoing_.clear();
+      if (tell) EnqueueText(FrameKind::kGoodbye, 0, status_.message());
+      return true;
+    }
+    if (!*read) break;
+    moved = true;
+  }
+  return moved;
+}
+
+bool StreamEndpoint::Arm() {
+  if (ahead_begin_ != ahead_end_ && status_.ok()) return false;
+  return stream_->Arm(status_.ok(), !outgoing_.empty());
+}
+
+// Bytes read ahead first; directly where much is wanted.
+Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
+  if (ahead_begin_ == ahead_end_) {
+    if (bytes >= ahead_.size()) return stream_->Read(to, bytes);
+    HR_ASSIGN_OR_RETURN(ahead_end_, stream_->Read(ahead_.data(), ahead_.size()));
+    ahead_begin_ = 0;
+  }
+  const size_t count = std::min(bytes, ahead_end_ - ahead_begin_);
+  std::memcpy(to, ahead_.data() + ahead_begin_, count);
+  ahead_begin_ += count;
+  return count;
+}
+
+// Reads a piece of a header or of a payload. False where nothing has come.
+Result<bool> StreamEndpoint::ReadSome() {
+  if (header_read_ < sizeof header_) {
+    std::byte* to = reinterpret_cast<std::byte*>(&header_) + header_read_;
+    HR_ASSIGN_OR_RETURN(const size_t got, Fill(to, sizeof header_ - header_read_));
+    header_read_ += got;
+    arrivals_ += got;
+    if (header_read_ < sizeof header_) return got > 0;
+    payload_left_ = header_.payload;
+    HR_RETURN_IF_ERROR(OnHeader());
+  }
+  if (payload_left_ > 0) {
+    std::byte dropped[4096];
+    Result<size_t> got = sink_ != nullptr ? Fill(sink_, payload_left_)
+                                          : Fill(dropped, std::min(payload_left_, sizeof dropped));
+    if (!got.ok()) return std::move(got).status();
+    payload_left_ -= *got;
+    arrivals_ += *got;
+    if (sink_ != nullptr) sink_ += *got;
+    if (payload_left_ > 0) return *got > 0;
+  }
+  header_read_ = 0;
+  HR_RETURN_IF_ERROR(OnPayload());
+  return true;
+}
+
+// A header has come: says where its payload goes. What has none is dealt with in OnPayload(), too.
+Status StreamEndpoint::OnHeader() {
+  sink_ = nullptr;
+  reading_ = nullptr;
+  arriving_ = nullptr;
+  if (!established_ && header_.kind != FrameKind::kGreeting) {
+    return Broken("it did not begin with a greeting; is it a Headrace program?");
+  }
+  switch (header_.kind) {
+    case FrameKind::kGreeting:
+    case FrameKind::kRefuse:
+    case FrameKind::kGoodbye:
+      if (header_.payload > kMaxText) return Broken("a text is too long");
+      text_.resize(header_.payload);
+      sink_ = reinterpret_cast<std::byte*>(text_.data());
+      return {};
+    case FrameKind::kEager: return OnEager();
+    case FrameKind::kData: return OnData();
+    case FrameKind::kOffer:
+    case FrameKind::kInvite:
+    case FrameKind::kWithdraw:
+    case FrameKind::kCredit:
+      return header_.payload == 0 ? Status() : Broken("a control frame has a payload");
+  }
+  return Broken(Cat("unknown frame kind ", static_cast<uint32_t>(header_.kind)));
+}
+
+Status StreamEndpoint::OnEager() {
+  uncredited_ += sizeof header_ + header_.payload;
+  if (uncredited_ > traits_.credit_bytes) return Broken("it sent more than its credit allows");
+  if (Transfer* transfer = posted_.TakeByTag(header_.tag)) {
+    reading_ = transfer;
+    if (header_.payload <= transfer->bytes) sink_ = transfer->data;
+    return {};
+  }
+  Arrival& arrival = NewArrival();
+  arrival.bytes = header_.payload;
+  if (arrival.room < arrival.bytes) {
+    arrival.data = std::make_unique_for_overwrite<std::byte[]>(arrival.bytes);
+    arrival.room = arrival.bytes;
+  }
+  arriving_ = &arrival;
+  sink_ = arrival.data.get();
+  return {};
+}
+
+Status StreamEndpoint::OnData() {
+  Transfer* transfer = receiving_.FindById(header_.receiver);
+  if (transfer == nullptr) return {};  // cancelled meanwhile: dropped
+  if (header_.payload > transfer->received - transfer->moved) {
+    return Broken("a message is longer than its offer said");
+  }
+  reading_ = transfer;
+  sink_ = transfer->data + transfer->moved;
+  return {};
+}
+
+// The whole frame has come.
+Status StreamEndpoint::OnPayload() {
+  switch (header_.kind) {
+    case FrameKind::kGreeting: return OnGreeting();
+    case FrameKind::kOffer: return OnOffer();
+    case FrameKind::kInvite: return OnInvite();
+    case FrameKind::kWithdraw: return OnWithdraw();
+    case FrameKind::kCredit: return OnCredit();
+    case FrameKind::kRefuse: return OnRefuse();
+    case FrameKind::kGoodbye:
+      peer_left_ = true;
+      return Unavailable("the peer closed the connection: ", text_);
+    case FrameKind::kEager:
+      if (arriving_ != nullptr) {
+        OnArrivalComplete();
+        return {};
+      }
+      ReturnCredit(header_.payload);
+      if (reading_ == nullptr) return {};  // cancelled meanwhile
+      reading_->label = header_.label;
+      reading_->received = header_.payload;
+      Finish(*std::exchange(reading_, nullptr), reading_->received <= reading_->bytes
+                                                    ? Status()
+                                                    : TooLong(header_.payload, reading_->bytes));
+      return {};
+    case FrameKind::kData:
+      if (reading_ == nullptr) return {};
+      reading_->moved += header_.payload;
+      if (reading_->moved < reading_->received) return {};
+      receiving_.Remove(*reading_);
+      Finish(*std::exchange(reading_, nullptr), {});
+      return {};
+  }
+  return {};
+}
+
+Status StreamEndpoint::OnGreeting() {
+  if (established_) return Broken("it greeted twice");
+  if (header_.tag != kProtocolMagic) {
+    return Broken("its greeting is not Headrace's; is it another program?");
+  }
+  if (header_.label != kProtocolVersion) {
+    return DataLoss("the peer speaks version ", header_.label, " of the wire protocol, this one ",
+                    kProtocolVersion, "; run the same version of Headrace on all ranks");
+  }
+  credit_ = std::min<uint64_t>(header_.bytes, traits_.credit_bytes);
+  peer_identity_ = text_;
+  established_ = true;
+  return {};
+}
+
+void StreamEndpoint::OnArrivalComplete() {
+  Arrival& arrival = *std::exchange(arriving_, nullptr);
+  arrival.complete = true;
+  if (arrival.claimed == nullptr) return;
+  TakeArrival(*arrival.claimed, arrival);
+  DropArrival(arrival);
+}
+
+Status StreamEndpoint::OnOffer() {
+  if (Transfer* transfer = posted_.TakeByTag(header_.tag)) {
+    TakeOffer(*transfer, header_.label, header_.bytes, header_.sender);
+    return {};
+  }
+  if (++offers_ > kMaxOffers) return Broken("it has too many messages on offer");
+  Arrival& offer = NewArrival();
+  offer.bytes = header_.bytes;
+  offer.sender = header_.sender;
+  offer.offer = true;
+  return {};
+}
+
+Status StreamEndpoint::OnInvite() {
+  Transfer* transfer = offered_.TakeById(header_.sender);
+  if (transfer == nullptr) {  // withdrawn meanwhile
+    FrameHeader header{};
+    header.kind = FrameKind::kWithdraw;
+    header.receiver = header_.receiver;
+    Enqueue({.header = header});
+    return {};
+  }
+  EnqueueData(*transfer, header_.receiver);
+  Flush();
+  return {};
+}
+
+Status StreamEndpoint::OnCredit() {
+  if (header_.bytes > traits_.credit_bytes - std::min<uint64_t>(credit_, traits_.credit_bytes)) {
+    return Broken("it gave more credit than was used");
+  }
+  credit_ += header_.bytes;
+  return {};
+}
+
+Status StreamEndpoint::OnWithdraw() {
+  if (header_.receiver != 0) {
+    if (Transfer* transfer = receiving_.TakeById(header_.receiver)) {
+      Finish(*transfer, Aborted("the sender cancelled the message"));
+    }
+    return {};
+  }
+  offers_ -= unexpected_.remove_if(
+      [&](const Arrival& a) { return a.offer && a.sender == header_.sender; });
+  return {};
+}
+
+Status StreamEndpoint::OnRefuse() {
+  if (Transfer* transfer = offered_.TakeById(header_.sender)) {
+    Finish(*transfer, InvalidArgument("the peer refused the message: ", text_));
+  }
+  return {};
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,103 @@
+// Frames on their way out.
+#include <algorithm>
+#include <array>
+
+#include "runtime/comm/stream_endpoint.h"
+
+namespace hr::comm {
+namespace {
+
+constexpr std::array<std::byte, 4096> kZeros{};
+
+Bytes HeaderBytes(const FrameHeader& header) {
+  return {reinterpret_cast<const std::byte*>(&header), sizeof header};
+}
+
+}  // namespace
+
+void StreamEndpoint::Enqueue(Outgoing frame) {
+  if (outgoing_.empty()) {
+    Result<size_t> written = WriteSome(frame);
+    // A failure is met again, and handled, when reading or by the next Flush().
+    if (written.ok() && frame.done()) return OnWritten(frame);
+  }
+  outgoing_.push_back(std::move(frame));
+}
+
+void StreamEndpoint::EnqueueText(FrameKind kind, uint32_t sender, std::string_view text) {
+  Outgoing frame{};
+  frame.owned = text.substr(0, kMaxText);
+  frame.header.kind = kind;
+  frame.header.payload = static_cast<uint32_t>(frame.owned.size());
+  frame.header.sender = sender;
+  Enqueue(std::move(frame));
+}
+
+Result<size_t> StreamEndpoint::WriteSome(Outgoing& frame) {
+  Bytes pieces[2];
+  size_t count = 0;
+  const size_t header_done = std::min(frame.written, sizeof frame.header);
+  if (header_done < sizeof frame.header) {
+    pieces[count++] = HeaderBytes(frame.header).subspan(header_done);
+  }
+  const size_t sent = frame.written - header_done;
+  const size_t left = frame.header.payload - sent;
+  if (left > 0) {
+    const std::byte* payload = frame.owned.empty() ? frame.payload : AsBytes(frame.owned).data();
+    pieces[count++] = payload != nullptr ? Bytes(payload + sent, left)
+                                         : Bytes(kZeros).first(std::min(left, kZeros.size()));
+  }
+  HR_ASSIGN_OR_RETURN(size_t written, stream_->Write({pieces, count}));
+  frame.written += written;
+  return written;
+}
+
+void StreamEndpoint::OnWritten(Outgoing& frame) {
+  Transfer* transfer = frame.transfer;
+  if (transfer == nullptr) return;
+  if (frame.header.kind == FrameKind::kEager) return Finish(*transfer, {});
+  transfer->moved += frame.header.payload;
+  if (transfer->moved == transfer->bytes) return Finish(*transfer, {});
+  EnqueueData(*transfer, frame.header.receiver);
+}
+
+void StreamEndpoint::EnqueueData(Transfer& transfer, uint32_t receiver) {
+  Outgoing frame{};
+  frame.header.kind = FrameKind::kData;
+  frame.header.payload =
+      static_cast<uint32_t>(std::min(transfer.bytes - transfer.moved, traits_.frame_bytes));
+  frame.header.receiver = receiver;
+  frame.payload = transfer.data + transfer.moved;
+  frame.transfer = &transfer;
+  outgoing_.push_back(std::move(frame));
+}
+
+bool StreamEndpoint::Flush() {
+  bool moved = false;
+  while (!outgoing_.empty()) {
+    Result<size_t> written = WriteSome(outgoing_.front());
+    if (!written.ok()) {
+      // What the peer said last tells more than a broken pipe, so reading reports the failure.
+      if (!status_.ok()) outgoing_.clear();
+      return moved;
+    }
+    if (*written == 0) return moved;
+    moved = true;
+    if (!outgoing_.front().done()) continue;
+    Outgoing frame = std::move(outgoing_.front());
+    outgoing_.pop_front();
+    OnWritten(frame);
+  }
+  return moved;
+}
+
+// Makes a frame independent of its transfer's memory.
+void StreamEndpoint::Detach(Outgoing& frame) {
+  if (frame.header.kind == FrameKind::kEager) {
+    frame.owned = AsText({frame.payload, frame.header.payload});
+  }
+  frame.payload = nullptr;
+  frame.transfer = nullptr;
+}
+
+}  // namespace hr::comm

@@ -166,9 +166,11 @@ hr_status* hr_group_abort(hr_group* group, const char* cause) {
   return nullptr;
 }
 
-int32_t hr_group_rank(const hr_group* group) { return group->rep->rank(); }
-int32_t hr_group_size(const hr_group* group) { return group->rep->size(); }
-uint64_t hr_group_epoch(const hr_group* group) { return group->rep->epoch(); }
+int32_t hr_group_rank(const hr_group* group) { return group == nullptr ? -1 : group->rep->rank(); }
+int32_t hr_group_size(const hr_group* group) { return group == nullptr ? 0 : group->rep->size(); }
+uint64_t hr_group_epoch(const hr_group* group) {
+  return group == nullptr ? 0 : group->rep->epoch();
+}
 
 hr_status* hr_group_status(hr_group* group) {
   HR_REQUIRE(group);

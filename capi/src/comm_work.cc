@@ -9,7 +9,7 @@ void hr_work_release(hr_work* work) {
   if (work != nullptr) hr::comm::WorkRef::Adopt(FromHandle(work));
 }
 
-int hr_work_test(hr_work* work) { return FromHandle(work)->Test() ? 1 : 0; }
+int hr_work_test(hr_work* work) { return work == nullptr || FromHandle(work)->Test() ? 1 : 0; }
 
 hr_status* hr_work_wait(hr_work* work, const hr_limits* limits) {
   HR_REQUIRE(work);

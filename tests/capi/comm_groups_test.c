@@ -241,6 +241,32 @@ static void test_wrong_options(hr_env* env) {
   FAILS(hr_store_from_callbacks(&empty, &store), HR_INVALID_ARGUMENT, "NULL");
 }
 
+/* What must be given, missing. */
+static void test_missing(hr_env* env) {
+  hr_group* group = join_alone(env);
+  hr_text* text;
+  hr_launch* launch;
+  hr_store* store;
+  FAILS(hr_launch_from_environment(NULL), HR_INVALID_ARGUMENT, "'out'");
+  FAILS(hr_launch_describe(NULL, &text), HR_INVALID_ARGUMENT, "'launch'");
+  FAILS(hr_store_open(NULL, "memory:", &store), HR_INVALID_ARGUMENT, "'env'");
+  FAILS(hr_store_open(env, NULL, &store), HR_INVALID_ARGUMENT, "'url'");
+  FAILS(hr_store_open(env, "memory:", NULL), HR_INVALID_ARGUMENT, "'out'");
+  FAILS(hr_store_from_callbacks(NULL, &store), HR_INVALID_ARGUMENT, "'callbacks'");
+  FAILS(hr_group_status(NULL), HR_INVALID_ARGUMENT, "'group'");
+  FAILS(hr_group_describe(group, NULL), HR_INVALID_ARGUMENT, "'out'");
+  FAILS(hr_group_dump(NULL, &text), HR_INVALID_ARGUMENT, "'group'");
+  FAILS(hr_group_split(NULL, 0, 0, NULL, &group), HR_INVALID_ARGUMENT, "'group'");
+  FAILS(hr_group_abort(group, NULL), HR_INVALID_ARGUMENT, "'cause'");
+  FAILS(hr_work_cancel(NULL), HR_INVALID_ARGUMENT, "'work'");
+  hr_group_release(group);
+  CHECK(hr_launch_from_environment(&launch));
+  CHECK(hr_launch_describe(launch, &text));
+  EXPECT(strstr(hr_text_data(text), "\"size\":1") != NULL);
+  hr_text_release(text);
+  hr_launch_release(launch);
+}
+
 static void test_wrong_calls(hr_env* env) {
   hr_group* group = join_alone(env);
   hr_work* work;
@@ -280,6 +306,11 @@ static void test_wrong_calls(hr_env* env) {
   FAILS(hr_barrier(group, NULL), HR_FAILED_PRECONDITION, "closed");
   hr_group_release(group);
   hr_work_release(work); /* after its group and with what it needs */
+  EXPECT(hr_group_rank(NULL) == -1 && hr_group_size(NULL) == 0 && hr_group_epoch(NULL) == 0);
+  EXPECT(hr_launch_rank(NULL) == -1 && hr_launch_size(NULL) == 0 && hr_launch_epoch(NULL) == 0);
+  EXPECT(hr_launch_local_rank(NULL) == -1 && hr_launch_local_size(NULL) == 0);
+  EXPECT(hr_launch_store(NULL)[0] == '\0' && hr_work_test(NULL) == 1);
+  hr_group_close(NULL);
   hr_group_release(NULL);
   hr_work_release(NULL);
   hr_store_release(NULL);
@@ -443,6 +474,7 @@ const test tests[] = {TEST(many_in_flight),
                       TEST(splits),
                       TEST(describes),
                       TEST(wrong_options),
+                      TEST(missing),
                       TEST(wrong_calls),
                       TEST(two_threads_post),
                       TEST(host_store),

@@ -109,7 +109,7 @@ Result<std::shared_ptr<session::Env>> CreateEnv(const hr_env_options& options) {
   return std::shared_ptr<session::Env>(std::move(hosted), env);
 }
 
-std::string Describe(const session::Env& env) {
+std::string Describe(session::Env& env) {
   JsonWriter json;
   json.BeginObject().Field("version", hr_version_text()).Field("threads", env.threads().total());
   json.Key("devices").BeginArray();
@@ -122,7 +122,10 @@ std::string Describe(const session::Env& env) {
           .EndObject();
     }
   }
-  json.EndArray().Key("operators").BeginArray();
+  json.EndArray().Key("transports");
+  json.Values(std::span<const std::string_view>(env.comm().transport_names()));
+  json.Key("stores").Values(std::span<const std::string_view>(env.comm().store_schemes()));
+  json.Key("operators").BeginArray();
   for (const ops::OpDef* def : env.operators().all()) {
     json.BeginObject()
         .Field("domain", def->domain)

@@ -5,10 +5,7 @@
 namespace hr::comm {
 namespace {
 
-template <typename List>
-std::string NamesOf(const List& list) {
-  std::vector<std::string> names;
-  for (const auto& item : list) names.push_back(item.name);
+std::string Listed(const std::vector<std::string_view>& names) {
   return names.empty() ? "none in this build" : Join(names);
 }
 
@@ -46,7 +43,7 @@ Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
     const std::string_view name = wanted.substr(begin, end - begin);
     const auto found = FindNamed(transports_, name);
     if (found == transports_.end()) {
-      return NotFound("there is no transport '", name, "'; there are: ", NamesOf(transports_),
+      return NotFound("there is no transport '", name, "'; there are: ", Listed(transport_names()),
                       "; or say auto");
     }
     add(*found);
@@ -60,7 +57,7 @@ Result<std::unique_ptr<Store>> Hub::OpenStore(std::string_view url) const {
   const auto found = FindNamed(stores_, url.substr(0, colon));
   if (colon == url.size() || found == stores_.end()) {
     return InvalidArgument("expected the url of a store, KIND:PLACE, with a kind of ",
-                           NamesOf(stores_), "; got '", url, "'");
+                           Listed(store_schemes()), "; got '", url, "'");
   }
   return found->make(std::string(url.substr(colon + 1)));
 }

@@ -37,6 +37,8 @@ class Hub {
   Result<std::vector<TransportFactory>> Transports(std::string_view wanted,
                                                    const TransportSettings& settings) const;
   Result<std::unique_ptr<Store>> OpenStore(std::string_view url) const;
+  std::vector<std::string_view> transport_names() const { return NamesOf(transports_); }
+  std::vector<std::string_view> store_schemes() const { return NamesOf(stores_); }
   const Planner* planner() const { return planner_.get(); }
   // Its thread starts with the first call.
   Result<Poller*> poller();
@@ -47,6 +49,13 @@ class Hub {
     std::string name;
     Make make;
   };
+  template <typename Make>
+  static std::vector<std::string_view> NamesOf(const std::vector<Named<Make>>& all) {
+    std::vector<std::string_view> names;
+    for (const Named<Make>& one : all) names.push_back(one.name);
+    return names;
+  }
+
   std::vector<Named<MakeTransport>> transports_;
   std::vector<Named<MakeStore>> stores_;
   std::unique_ptr<Planner> planner_;

@@ -70,7 +70,7 @@ typedef struct hr_env hr_env;
 /* options NULL: defaults. */
 HR_API hr_status* hr_env_create(const hr_env_options* options, hr_env** out);
 HR_API void hr_env_release(hr_env* env);
-/* Devices, threads and operators, as JSON. */
+/* Devices, threads, transports and operators, as JSON. */
 HR_API hr_status* hr_env_describe(const hr_env* env, hr_text** out);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
 // headrace doctor: what this machine and this build have, what is missing, and what to do about it.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -132,10 +133,26 @@ void CheckBackends(const Json& env, Findings& findings) {
     findings.Missing("oneDNN", "not used by this build",
                      "Nothing needs to be done: the portable kernels do all the work.");
   }
-  if (!env.contains("transports")) return;
-  for (const Json& transport : env["transports"])
-    findings.Good("transport",
-                  transport.is_string() ? transport.get<std::string>() : transport.dump());
+}
+
+void CheckTransports(const Json& env, Findings& findings) {
+  findings.Begin("transports");
+  struct {
+    const char* name;
+    const char* between;
+    const char* advice;
+  } const known[] = {
+      {"inproc", "between threads", "Build with HEADRACE_COMM=ON."},
+      {"shm", "between processes of this machine", "Build with HEADRACE_COMM=ON on Linux."},
+      {"tcp", "between machines", "Install libuv1-dev and libssl-dev and build again."}};
+  const Json& present = env["transports"];
+  for (const auto& transport : known) {
+    if (std::find(present.begin(), present.end(), transport.name) != present.end()) {
+      findings.Good(transport.name, transport.between);
+    } else {
+      findings.Missing(transport.name, "not in this build", transport.advice);
+    }
+  }
 }
 
 // A product small enough to know: the kernels run on this processor and are right.
@@ -204,6 +221,7 @@ Findings Examine() {
   CheckMachine(ThisMachine(), described["threads"], findings);
   CheckBackends(described, findings);
   if (!described["devices"].empty()) CheckProduct(env, findings);
+  CheckTransports(described, findings);
   CheckData(env, findings);
   findings.Begin("programs beside it");
   CheckProgram("dot", "Install graphviz to draw what 'headrace inspect --dot' prints.", findings);

@@ -18,6 +18,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -357,6 +358,143 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
     hr_tensor* out;
     check(hr_call_result(get(), name.c_str(), &out));
     return Tensor(out);
+  }
+};
+
+// The hr_dtype of a C++ type.
+template <typename T>
+constexpr hr_dtype dtype_of() {
+  static_assert(std::is_arithmetic_v<T>, "float16 and bfloat16 have no C++ type: use the C calls");
+  if constexpr (std::is_same_v<T, bool>) return HR_BOOL;
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? HR_FLOAT32 : HR_FLOAT64;
+  if constexpr (std::is_signed_v<T>) {
+    return sizeof(T) == 1   ? HR_INT8
+           : sizeof(T) == 2 ? HR_INT16
+           : sizeof(T) == 4 ? HR_INT32
+                            : HR_INT64;
+  }
+  return sizeof(T) == 1   ? HR_UINT8
+         : sizeof(T) == 2 ? HR_UINT16
+         : sizeof(T) == 4 ? HR_UINT32
+                          : HR_UINT64;
+}
+
+class Store : public detail::Handle<hr_store, hr_store_release> {
+ public:
+  Store(const Env& env, const std::string& url) {
+    hr_store* out;
+    check(hr_store_open(env.get(), url.c_str(), &out));
+    reset(out);
+  }
+};
+
+// An operation in flight; dropping it does not end it.
+class Work : public detail::Handle<hr_work, hr_work_release> {
+ public:
+  explicit Work(hr_work* owned) : Handle(owned) {}
+  bool test() { return hr_work_test(get()) != 0; }
+  void wait(const hr_limits* limits = nullptr) { check(hr_work_wait(get(), limits)); }
+  void cancel() { check(hr_work_cancel(get())); }
+};
+
+class Group : public detail::Handle<hr_group, hr_group_release> {
+ public:
+  // Rank, size and meeting place from the environment.
+  explicit Group(const Env& env) { create(env, nullptr, nullptr); }
+  Group(const Env& env, const hr_group_options& options, const hr_limits* limits = nullptr) {
+    create(env, &options, limits);
+  }
+  int32_t rank() const { return hr_group_rank(get()); }
+  int32_t size() const { return hr_group_size(get()); }
+  uint64_t epoch() const { return hr_group_epoch(get()); }
+  std::string describe() const {
+    hr_text* text;
+    check(hr_group_describe(get(), &text));
+    return detail::take(text);
+  }
+  std::string dump() const {
+    hr_text* text;
+    check(hr_group_dump(get(), &text));
+    return detail::take(text);
+  }
+  void close() { hr_group_close(get()); }
+  void abort(const std::string& cause) { check(hr_group_abort(get(), cause.c_str())); }
+  // False where the color is negative.
+  Group split(int32_t color, int32_t key = 0, const hr_limits* limits = nullptr) {
+    hr_group* out;
+    check(hr_group_split(get(), color, key, limits, &out));
+    return Group(out);
+  }
+
+  template <typename T>
+  void send(const T* data, uint64_t count, int32_t to, uint32_t tag = 0,
+            const hr_limits* limits = nullptr) {
+    check(hr_send(get(), data, count, dtype_of<T>(), to, tag, limits));
+  }
+  template <typename T>
+  void recv(T* data, uint64_t count, int32_t from, uint32_t tag = 0,
+            const hr_limits* limits = nullptr) {
+    check(hr_recv(get(), data, count, dtype_of<T>(), from, tag, limits));
+  }
+  void barrier(const hr_limits* limits = nullptr) { check(hr_barrier(get(), limits)); }
+  template <typename T>
+  void broadcast(const T* input, T* output, uint64_t count, int32_t root,
+                 const hr_limits* limits = nullptr) {
+    check(hr_broadcast(get(), input, output, count, dtype_of<T>(), root, limits));
+  }
+  template <typename T>
+  void reduce(const T* input, T* output, uint64_t count, hr_reduce_op op, int32_t root,
+              const hr_limits* limits = nullptr) {
+    check(hr_reduce(get(), input, output, count, dtype_of<T>(), op, root, limits));
+  }
+  template <typename T>
+  void all_reduce(const T* input, T* output, uint64_t count, hr_reduce_op op = HR_SUM,
+                  const hr_limits* limits = nullptr) {
+    check(hr_all_reduce(get(), input, output, count, dtype_of<T>(), op, limits));
+  }
+  template <typename T>
+  Work all_reduce_start(const T* input, T* output, uint64_t count, hr_reduce_op op = HR_SUM) {
+    hr_work* out;
+    check(hr_all_reduce_start(get(), input, output, count, dtype_of<T>(), op, &out));
+    return Work(out);
+  }
+  template <typename T>
+  void gather(const T* input, T* output, uint64_t count, int32_t root,
+              const hr_limits* limits = nullptr) {
+    check(hr_gather(get(), input, output, count, dtype_of<T>(), root, limits));
+  }
+  template <typename T>
+  void all_gather(const T* input, T* output, uint64_t count, const hr_limits* limits = nullptr) {
+    check(hr_all_gather(get(), input, output, count, dtype_of<T>(), limits));
+  }
+  template <typename T>
+  void scatter(const T* input, T* output, uint64_t count, int32_t root,
+               const hr_limits* limits = nullptr) {
+    check(hr_scatter(get(), input, output, count, dtype_of<T>(), root, limits));
+  }
+  template <typename T>
+  void reduce_scatter(const T* input, T* output, uint64_t count, hr_reduce_op op = HR_SUM,
+                      const hr_limits* limits = nullptr) {
+    check(hr_reduce_scatter(get(), input, output, count, dtype_of<T>(), op, limits));
+  }
+  template <typename T>
+  void all_to_all(const T* input, T* output, uint64_t count, const hr_limits* limits = nullptr) {
+    check(hr_all_to_all(get(), input, output, count, dtype_of<T>(), limits));
+  }
+  // Any operation, with struct_size set here.
+  Work start(hr_operation operation) {
+    hr_work* out;
+    operation.struct_size = sizeof operation;
+    check(hr_group_start(get(), &operation, &out));
+    return Work(out);
+  }
+
+ private:
+  explicit Group(hr_group* owned) : Handle(owned) {}
+  void create(const Env& env, const hr_group_options* options, const hr_limits* limits) {
+    hr_group* out;
+    check(hr_group_create(env.get(), options, limits, &out));
+    reset(out);
   }
 };
 

@@ -21,6 +21,8 @@ struct OperandInfo {
   Dims dims;  // logical, whatever the layout
   Layout layout = Layout::kPlain;
   const Tensor* constant = nullptr;  // its value, where it is known
+  // The same in run after run: a constant, or a variable that the region only reads.
+  bool steady = false;
 
   int64_t elements() const { return ElementCount(dims); }
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
@@ -49,11 +51,21 @@ struct KernelRequest {
   size_t scratch_index() const { return inputs.size() + outputs.size() + variables.size(); }
 };
 
+// A steady input in another order, made before the first run and whenever the input has changed,
+// and kept between runs: memory that the node's kernel gets in place of the input.
+struct Preparation {
+  size_t input = 0;
+  size_t bytes = 0;
+  size_t scratch_bytes = 0;
+  std::unique_ptr<engine::Kernel> kernel;  // (input, memory, scratch); null: nothing is prepared
+};
+
 struct LoweredKernel {
   std::unique_ptr<engine::Kernel> kernel;
   size_t scratch_bytes = 0;
   // (output, input) that may share memory.
   std::vector<std::pair<uint32_t, uint32_t>> in_place;
+  Preparation preparation;
 };
 
 struct KernelEntry {

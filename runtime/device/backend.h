@@ -50,6 +50,9 @@ struct RunContext {
   CallLimits limits;
   uint64_t seed = 0;  // of the session
   int64_t step = 0;   // counts the session's runs that draw random numbers or write variables
+  // Grows whenever variables may have changed, so that what was made of them beforehand is made
+  // again; always 0 in runs that write variables. The same for runs of one executable at one time.
+  uint64_t variables_version = 0;
   Stream* stream = nullptr;
   // Set when the first variable is about to be written: from then on cancel is ignored, and a
   // failure leaves variables half updated.

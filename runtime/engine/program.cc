@@ -17,12 +17,24 @@ BufferIndex ProgramBuilder::AddSlot(uint32_t slot) {
   return static_cast<BufferIndex>(buffers_.size() - 1);
 }
 
+BufferIndex ProgramBuilder::AddKept(size_t bytes) {
+  buffers_.push_back({.bytes = bytes, .kept = true});
+  return static_cast<BufferIndex>(buffers_.size() - 1);
+}
+
 BufferIndex ProgramBuilder::AddView(BufferIndex of, size_t offset) {
   buffers_.push_back({.base = of, .offset = offset});
   return static_cast<BufferIndex>(buffers_.size() - 1);
 }
 
 void ProgramBuilder::AddStep(StepSpec step) { steps_.push_back(std::move(step)); }
+
+void ProgramBuilder::AddPreparation(StepSpec step) { preparations_.push_back(std::move(step)); }
+
+bool ProgramBuilder::IsArena(BufferIndex buffer) const {
+  const BufferSpec& spec = buffers_[buffer];
+  return spec.base == kNoBuffer && spec.slot == UINT32_MAX && !spec.kept;
+}
 
 BufferIndex ProgramBuilder::Root(BufferIndex buffer, size_t* offset) const {
   while (buffers_[buffer].base != kNoBuffer) {
@@ -66,8 +78,7 @@ void ProgramBuilder::ShareInPlace() {
       if (to == kNoBuffer || from == kNoBuffer) continue;
       size_t from_offset = 0;
       BufferIndex from_root = Root(from, &from_offset);
-      bool arena_both = buffers_[to].base == kNoBuffer && buffers_[to].slot == UINT32_MAX &&
-                        buffers_[from_root].slot == UINT32_MAX;
+      bool arena_both = IsArena(to) && IsArena(from_root);
       if (!arena_both || spans[from_root].last != i || spans[to].first != i || to == from_root)
         continue;
       if (from_offset != 0 || buffers_[to].bytes > buffers_[from_root].bytes) continue;
@@ -79,49 +90,94 @@ void ProgramBuilder::ShareInPlace() {
   }
 }
 
+std::vector<size_t> ProgramBuilder::PlaceArena(size_t* arena_bytes) const {
+  std::vector<Span> spans(buffers_.size());
+  auto touch = [&](const StepSpec& step, uint32_t at) {
+    for (const Operand& operand : step.operands) {
+      size_t offset = 0;
+      if (operand.buffer != kNoBuffer) spans[Root(operand.buffer, &offset)].Touch(at);
+    }
+  };
+  for (const StepSpec& preparation : preparations_) touch(preparation, 0);
+  for (uint32_t i = 0; i < steps_.size(); ++i) touch(steps_[i], i);
+  std::vector<Lifetime> lifetimes;
+  std::vector<BufferIndex> planned;
+  for (BufferIndex b = 0; b < buffers_.size(); ++b) {
+    if (!IsArena(b) || spans[b].first == UINT32_MAX) continue;
+    planned.push_back(b);
+    lifetimes.push_back({buffers_[b].bytes, spans[b].first, spans[b].last});
+  }
+  ArenaLayout layout = PlanArena(lifetimes);
+  *arena_bytes = layout.bytes;
+  std::vector<size_t> offsets(buffers_.size(), 0);
+  for (size_t i = 0; i < planned.size(); ++i) offsets[planned[i]] = layout.offsets[i];
+  return offsets;
+}
+
 Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, uint32_t slot_count) {
   ShareInPlace();
   auto program = std::make_unique<Program>();
   program->allocator_ = &allocator;
   program->slot_places_.resize(slot_count);
-  std::vector<Span> spans(buffers_.size());
+  std::vector<size_t> offsets = PlaceArena(&program->arena_bytes_);
+  if (size_t bytes = PlaceKept(&offsets); bytes != 0) {
+    HR_ASSIGN_OR_RETURN(program->kept_, Block::Create(allocator, bytes));
+  }
   for (uint32_t i = 0; i < steps_.size(); ++i) {
-    for (const Operand& operand : steps_[i].operands) {
-      size_t offset = 0;
-      if (operand.buffer != kNoBuffer) spans[Root(operand.buffer, &offset)].Touch(i);
-    }
     if (steps_[i].writes_variables) program->first_write_ = std::min(program->first_write_, i);
+    program->steps_.push_back(program->AddPlaces(*this, steps_[i], offsets));
   }
-  std::vector<Lifetime> lifetimes;
-  std::vector<uint32_t> lifetime_of(buffers_.size(), UINT32_MAX);
-  for (BufferIndex b = 0; b < buffers_.size(); ++b) {
-    const BufferSpec& buffer = buffers_[b];
-    if (buffer.base != kNoBuffer || buffer.slot != UINT32_MAX || spans[b].first == UINT32_MAX)
-      continue;
-    lifetime_of[b] = static_cast<uint32_t>(lifetimes.size());
-    lifetimes.push_back({buffer.bytes, spans[b].first, spans[b].last});
-  }
-  ArenaLayout layout = PlanArena(lifetimes);
-  program->arena_bytes_ = layout.bytes;
-  for (const StepSpec& step : steps_) {
-    program->steps_.push_back({step.kernel.get(), static_cast<uint32_t>(program->places_.size())});
-    for (const Operand& operand : step.operands) {
-      Program::Place place{.null = operand.buffer == kNoBuffer};
-      if (!place.null) {
-        BufferIndex base = Root(operand.buffer, &place.offset);
-        place.slot = buffers_[base].slot;
-        if (place.slot == UINT32_MAX) {
-          place.offset += layout.offsets[lifetime_of[base]];
-        } else {
-          program->slot_places_[place.slot].push_back(
-              static_cast<uint32_t>(program->places_.size()));
-        }
-      }
-      program->places_.push_back(place);
-    }
+  for (const StepSpec& step : preparations_) {
+    program->preparations_.push_back(program->AddPlaces(*this, step, offsets));
   }
   program->specs_ = std::move(steps_);
+  program->preparation_specs_ = std::move(preparations_);
   return program;
+}
+
+size_t ProgramBuilder::PlaceKept(std::vector<size_t>* offsets) const {
+  size_t bytes = 0;
+  for (BufferIndex b = 0; b < buffers_.size(); ++b) {
+    if (!buffers_[b].kept) continue;
+    (*offsets)[b] = bytes;
+    bytes += (buffers_[b].bytes + 63) / 64 * 64;
+  }
+  return bytes;
+}
+
+Program::Step Program::AddPlaces(const ProgramBuilder& builder, const StepSpec& step,
+                                 const std::vector<size_t>& offsets) {
+  Step added{step.kernel.get(), static_cast<uint32_t>(places_.size())};
+  for (const Operand& operand : step.operands) {
+    Place place{.null = operand.buffer == kNoBuffer};
+    if (!place.null) {
+      BufferIndex base = builder.Root(operand.buffer, &place.offset);
+      place.slot = builder.buffers_[base].slot;
+      place.kept = builder.buffers_[base].kept;
+      place.offset += offsets[base];
+      if (place.slot != UINT32_MAX) {
+        slot_places_[place.slot].push_back(static_cast<uint32_t>(places_.size()));
+      }
+    }
+    places_.push_back(place);
+  }
+  return added;
+}
+
+// Runs of a program at one time have one version of the variables, so whoever comes first prepares
+// for all of them.
+Status Program::Prepare(void* const* operands, const RunContext& context) const {
+  const uint64_t wanted = context.variables_version + 1;
+  if (prepared_.load(std::memory_order_acquire) == wanted) return {};
+  std::lock_guard lock(preparing_);
+  if (prepared_.load(std::memory_order_relaxed) == wanted) return {};
+  for (size_t i = 0; i < preparations_.size(); ++i) {
+    Status status =
+        preparations_[i].kernel->Run(operands + preparations_[i].first_operand, context);
+    if (!status.ok()) return std::move(status).WithNode(preparation_specs_[i].node);
+  }
+  prepared_.store(wanted, std::memory_order_release);
+  return {};
 }
 
 class ProgramInvocation final : public Invocation {
@@ -130,7 +186,8 @@ class ProgramInvocation final : public Invocation {
       : program_(program), arena_(std::move(arena)), operands_(program.places_.size(), nullptr) {
     for (size_t i = 0; i < operands_.size(); ++i) {
       const Program::Place& place = program.places_[i];
-      if (!place.null && place.slot == UINT32_MAX) operands_[i] = arena_.begin() + place.offset;
+      if (place.null || place.slot != UINT32_MAX) continue;
+      operands_[i] = (place.kept ? program.kept_ : arena_).begin() + place.offset;
     }
   }
 
@@ -142,6 +199,9 @@ class ProgramInvocation final : public Invocation {
 
   Status Run(const RunContext& context) override {
     const auto& steps = program_.steps_;
+    if (!program_.preparations_.empty()) {
+      HR_RETURN_IF_ERROR(program_.Prepare(operands_.data(), context));
+    }
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (i < program_.first_write_) {
         HR_RETURN_IF_ERROR(context.limits.Check());
@@ -168,7 +228,8 @@ Result<std::unique_ptr<Invocation>> Program::Instantiate() {
 
 std::string Program::Describe() const {
   JsonWriter json;
-  json.BeginObject().Field("arena_bytes", arena_bytes_).Key("steps").BeginArray();
+  json.BeginObject().Field("arena_bytes", arena_bytes_);
+  json.Field("kept_bytes", kept_.bytes()).Key("steps").BeginArray();
   for (size_t i = 0; i < specs_.size(); ++i) {
     json.BeginObject()
         .Field("node", specs_[i].node)

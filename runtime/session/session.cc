@@ -150,7 +150,9 @@ Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease&
                                   .limits = limits,
                                   .seed = seed_,
                                   .step = step,
+                                  .variables_version = plan.writes() ? 0 : variables_.version(),
                                   .update_begun = &update_begun});
+  if (plan.writes()) variables_.MarkWritten();
   if (!status.ok() && update_begun) tainted_.store(true, std::memory_order_release);
   if (status.ok() && plan.writes()) step_.store(step + 1, std::memory_order_relaxed);
   return status;

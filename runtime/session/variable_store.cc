@@ -8,6 +8,7 @@ void VariableStore::SetShared(uint32_t variable, Tensor value) {
   tensors_[variable] = std::move(value);
   owned_[variable] = false;
   ++generation_;
+  ++version_;
 }
 
 void VariableStore::SetOwned(uint32_t variable, Tensor value) {
@@ -18,6 +19,7 @@ void VariableStore::SetOwned(uint32_t variable, Tensor value) {
 Status VariableStore::Set(Allocator& allocator, uint32_t variable, const Tensor& value) {
   if (owned_[variable] && value.contiguous()) {
     std::memmove(tensors_[variable].data(), value.data(), value.bytes());
+    ++version_;
     return {};
   }
   HR_ASSIGN_OR_RETURN(Tensor copy, value.Clone(allocator));

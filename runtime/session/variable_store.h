@@ -25,11 +25,16 @@ class VariableStore {
   Status MakeWritable(Allocator& allocator, uint32_t variable);
   // Grows whenever a variable's memory moves: bound pointers must be bound again.
   uint64_t generation() const { return generation_; }
+  // Grows whenever the value of a variable may have changed.
+  uint64_t version() const { return version_; }
+  // A run has written variables.
+  void MarkWritten() { ++version_; }
 
  private:
   std::vector<Tensor> tensors_;
   std::vector<bool> owned_;
   uint64_t generation_ = 1;
+  uint64_t version_ = 0;
 };
 
 }  // namespace hr::session

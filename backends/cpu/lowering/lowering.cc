@@ -92,7 +92,9 @@ class ProgramMaker {
     for (uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i + 1;
     for (NodeId id : order) {
       for (uint32_t v : WrittenVariables(*options_.operators, region_.module, region_.node(id))) {
-        if (v != kNone) last_write[v] = std::max(last_write[v], place[id]);
+        if (v == kNone) continue;
+        writes_variables_ = true;
+        last_write[v] = std::max(last_write[v], place[id]);
       }
     }
     copied_reads_.assign(region_.node_count(), false);
@@ -171,7 +173,17 @@ class ProgramMaker {
         .dtype = value.type.dtype,
         .dims = region_.DimsOf(id),
         .layout = region_.LayoutOf(id),
-        .constant = value.constant == kNone ? nullptr : &region_.module.constants[value.constant]};
+        .constant = value.constant == kNone ? nullptr : &region_.module.constants[value.constant],
+        .steady = IsSteady(id)};
+  }
+
+  // A constant, or a variable while no run of this region writes any, or a view of either.
+  bool IsSteady(ValueId id) const {
+    if (region_.value(id).constant != kNone) return true;
+    NodeId producer = region_.Producer(id);
+    if (producer == kNone) return false;
+    if (IsRead(region_.node(producer))) return !writes_variables_;
+    return IsView(region_.node(producer)) && IsSteady(region_.node(producer).inputs[0]);
   }
 
   Status AddRead(NodeId id, const graph::Node& node) {
@@ -232,11 +244,26 @@ class ProgramMaker {
         {lowered.scratch_bytes == 0 ? kNoBuffer : builder_.AddArena(lowered.scratch_bytes),
          Access::kWrite});
     step.kernel = std::move(lowered.kernel);
+    if (lowered.preparation.kernel != nullptr) Prepare(std::move(lowered.preparation), &step);
     for (auto [out, in] : lowered.in_place) {
       step.in_place.push_back({static_cast<uint32_t>(request.output_index(out)), in});
     }
     builder_.AddStep(std::move(step));
     return {};
+  }
+
+  // The step takes what the preparation makes in place of its input.
+  void Prepare(Preparation preparation, engine::StepSpec* step) {
+    Operand& input = step->operands[preparation.input];
+    BufferIndex kept = builder_.AddKept(preparation.bytes);
+    BufferIndex scratch =
+        preparation.scratch_bytes == 0 ? kNoBuffer : builder_.AddArena(preparation.scratch_bytes);
+    builder_.AddPreparation({.kernel = std::move(preparation.kernel),
+                             .operands = {{input.buffer, Access::kRead},
+                                          {kept, Access::kWrite},
+                                          {scratch, Access::kWrite}},
+                             .node = step->node});
+    input.buffer = kept;
   }
 
   const Region& region_;
@@ -245,6 +272,7 @@ class ProgramMaker {
   std::vector<BufferIndex> buffers_;  // of values
   std::vector<BufferIndex> constants_;
   std::vector<BufferIndex> variables_;
+  bool writes_variables_ = false;
   std::vector<bool> copied_reads_;
   std::vector<uint32_t> copied_outputs_;
   uint32_t first_output_slot_ = 0;

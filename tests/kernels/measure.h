@@ -4,6 +4,8 @@
 #include <ctime>
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 namespace hr::bench {
 
@@ -24,6 +26,23 @@ double BestSeconds(int threads, Body&& body) {
     const double seconds = Now(threads) - start;
     best = std::min(best, seconds);
     total += seconds;
+  }
+  return best;
+}
+
+// The best time of each of several bodies that take turns, so that other work disturbs them alike.
+inline std::vector<double> BestInTurn(int threads,
+                                      const std::vector<std::function<void()>>& bodies) {
+  std::vector<double> best(bodies.size(), 1e9);
+  double total = 0;
+  for (int repeat = 0; repeat < 5 || (total < 0.4 && repeat < 2000); ++repeat) {
+    for (size_t i = 0; i < bodies.size(); ++i) {
+      const double start = Now(threads);
+      bodies[i]();
+      const double seconds = Now(threads) - start;
+      best[i] = std::min(best[i], seconds);
+      total += seconds;
+    }
   }
   return best;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/window_shape.h"
 
 namespace hr::cpu {
@@ -53,11 +54,30 @@ class Fuser {
   const Dims InputDims(NodeId conv) const { return region_.DimsOf(region_.node(conv).inputs[0]); }
 
   void FuseAt(NodeId conv) {
-    if (!PrefersBatchBlocked(region_.DTypeOf(region_.node(conv).inputs[0]), InputDims(conv)))
-      return;
+    if (!PrefersBatchBlocked(region_.DTypeOf(region_.node(conv).inputs[0]), InputDims(conv)) ||
+        IsFasterPlain(conv)) {
+      return JoinRelu(conv);
+    }
     Chain chain = MatchPool(MatchRelu(conv));
     FindConvGradient(&chain);
     Rewrite(chain);
+  }
+
+  bool IsFasterPlain(NodeId conv) const {
+    const graph::Node& node = region_.node(conv);
+    auto shape = ConvShapeOf(node, InputDims(conv), region_.DimsOf(node.inputs[1]));
+    return onednn::kAvailable && shape.ok() && region_.DTypeOf(node.inputs[0]) == DType::kFloat32 &&
+           onednn::PlainPays(*shape);
+  }
+
+  void JoinRelu(NodeId conv) {
+    const graph::Node node = region_.node(conv);
+    NodeId relu = region_.OnlyConsumer(node.outputs[0]);
+    if (!region_.Is(relu, kOnnx, "Relu")) return;
+    std::vector<graph::Attribute> attributes = node.attributes;
+    attributes.push_back({"relu", int64_t{1}});
+    ReplaceAll({conv, relu}, region_.AddNode("PlainConv", node.inputs, region_.node(relu).outputs,
+                                             std::move(attributes), node.name));
   }
 
   // The consumers of a value split into the one forward node of the given operator, the gradient

@@ -7,7 +7,7 @@
 //
 // with Conv's attributes, "relu", "pool" (window height and width) and, for the gradients, the
 // shape of what they make as "shape". `saved` is the argmax map with pooling, and y with Relu
-// alone.
+// alone. Convolutions of plain images only take Relu with them: cpu.PlainConv(x, w, bias?) → y.
 #pragma once
 
 #include "backends/cpu/lowering/region.h"

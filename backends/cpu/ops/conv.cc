@@ -3,6 +3,7 @@
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
 #include "backends/cpu/kernels/conv_plain.h"
+#include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/window_shape.h"
 
@@ -104,17 +105,25 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
                       ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
   bool has_bias = request.input(2).present;
   auto activation = request.node.Int("relu", 0) != 0 ? Activation::kRelu : Activation::kNone;
+  if (std::is_same_v<T, float>) {
+    HR_ASSIGN_OR_RETURN(
+        LoweredKernel other,
+        onednn::MakeConv(
+            request, {.name = "conv", .shape = shape, .bias = has_bias, .activation = activation}));
+    if (other.kernel != nullptr) return other;
+  }
   size_t inputs = request.inputs.size();
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel = MakeKernel("conv", [=](void* const* p, const RunContext& context) -> Status {
-    const T* bias = has_bias ? static_cast<const T*>(p[2]) : nullptr;
-    ConvPlainForward<T>(context.threads, shape, static_cast<const T*>(p[0]),
-                        static_cast<const T*>(p[1]), bias, activation, static_cast<T*>(p[inputs]),
-                        slices, p[inputs + 1]);
-    return {};
-  });
+  out.kernel = MakeKernel(activation == Activation::kRelu ? "conv+relu" : "conv",
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            const T* bias = has_bias ? static_cast<const T*>(p[2]) : nullptr;
+                            ConvPlainForward<T>(context.threads, shape, static_cast<const T*>(p[0]),
+                                                static_cast<const T*>(p[1]), bias, activation,
+                                                static_cast<T*>(p[inputs]), slices, p[inputs + 1]);
+                            return {};
+                          });
   return out;
 }
 
@@ -123,6 +132,13 @@ template <typename T>
 Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(2).dims, request.input(1).dims));
+  if (std::is_same_v<T, float>) {
+    HR_ASSIGN_OR_RETURN(LoweredKernel other,
+                        onednn::MakeConv(request, {.name = "conv_grad_input",
+                                                   .shape = shape,
+                                                   .pass = onednn::ConvPass::kBackwardData}));
+    if (other.kernel != nullptr) return other;
+  }
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
@@ -140,6 +156,13 @@ template <typename T>
 Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(1).dims, request.input(2).dims));
+  if (std::is_same_v<T, float>) {
+    HR_ASSIGN_OR_RETURN(LoweredKernel other,
+                        onednn::MakeConv(request, {.name = "conv_grad_weight",
+                                                   .shape = shape,
+                                                   .pass = onednn::ConvPass::kBackwardWeights}));
+    if (other.kernel != nullptr) return other;
+  }
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
@@ -207,6 +230,7 @@ constexpr KernelEntry kKernels[] = {
     {"", "Conv", MakePlainForward},
     {"headrace.grad", "ConvGradWeight", MakePlainGradWeight},
     {"headrace.grad", "ConvGradInput", MakePlainGradInput},
+    {"cpu", "PlainConv", MakePlainForward},
     {"cpu", "Conv", MakeForward, true},
     {"cpu", "ConvGradWeight", MakeGradWeight, true},
     {"cpu", "ConvGradInput", MakeGradInput, true},

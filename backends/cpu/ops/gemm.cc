@@ -1,6 +1,7 @@
 // Matrix products.
 #include "backends/cpu/kernels/gemm.h"
 
+#include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/families.h"
 
 namespace hr::cpu {
@@ -28,6 +29,42 @@ std::string_view ActivationName(Activation activation) {
   return kNames[static_cast<size_t>(activation)];
 }
 
+// A product by the portable kernels.
+template <typename T>
+struct PortableProduct {
+  GemmShape shape;
+  int slices;
+  bool packed;  // B is packed beforehand
+
+  PortableProduct(const KernelRequest& request, const GemmShape& s)
+      : shape(s), slices(request.threads), packed(request.input(1).steady && PackingPays(s)) {}
+
+  // Thin products read B once and keep up with memory; they gain where B is not in a cache, as
+  // packed panels follow each other.
+  static bool PackingPays(const GemmShape& s) {
+    return s.n >= 32 && (s.m >= 16 || s.n * s.k * sizeof(T) >= 1 << 20);
+  }
+  size_t scratch_bytes() const {
+    return packed ? GemmPackedBScratchBytes<T>(shape, slices) : GemmScratchBytes<T>(shape, slices);
+  }
+  void Run(const Lease& threads, const T* a, const T* b, T* c, const GemmEpilogue<T>& epilogue,
+           void* scratch) const {
+    (packed ? GemmPackedB<T> : Gemm<T>)(threads, shape, a, b, c, epilogue, slices, scratch);
+  }
+  Preparation MakePreparation() const {
+    if (!packed) return {};
+    return {.input = 1,
+            .bytes = PackedBBytes<T>(shape.n, shape.k),
+            .kernel = MakeKernel(
+                "pack", [product = *this](void* const* p, const RunContext& context) -> Status {
+                  const GemmShape& s = product.shape;
+                  PackB(context.threads, s.n, s.k, s.transpose_b, static_cast<const T*>(p[0]),
+                        s.ldb, static_cast<T*>(p[1]), product.slices);
+                  return {};
+                })};
+  }
+};
+
 // Gemm, and cpu.Gemm, which has the attribute "activation" besides.
 template <typename T>
 Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
@@ -42,10 +79,20 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   // The epilogue adds a bias of one row or column as it is; everything else is laid out in C first.
   bool epilogue = (kind == BiasKind::kRow || kind == BiasKind::kColumn) && beta == T(1);
   Activation activation = ActivationOf(request.node);
+  bool simple =
+      alpha == T(1) && (kind == BiasKind::kNone || (kind == BiasKind::kColumn && epilogue));
+  if (std::is_same_v<T, float> && simple) {
+    HR_ASSIGN_OR_RETURN(LoweredKernel other,
+                        onednn::MakeGemm(request, {.name = "gemm",
+                                                   .shape = shape,
+                                                   .bias = kind == BiasKind::kColumn,
+                                                   .activation = activation}));
+    if (other.kernel != nullptr) return other;
+  }
   size_t inputs = request.inputs.size();
-  int slices = request.threads;
-  LoweredKernel out;
-  out.scratch_bytes = GemmScratchBytes<T>(shape, slices);
+  const PortableProduct<T> product(request, shape);
+  LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
+                    .preparation = product.MakePreparation()};
   out.kernel = MakeKernel(
       Cat("gemm", ActivationName(activation)),
       [=](void* const* p, const RunContext& context) -> Status {
@@ -62,8 +109,8 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
           }
           end.beta = beta;
         }
-        Gemm<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), c,
-                end, slices, p[inputs + 1]);
+        product.Run(context.threads, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), c,
+                    end, p[inputs + 1]);
         return {};
       });
   return out;
@@ -99,31 +146,45 @@ Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
   return out;
 }
 
+// One product of matrices.
+template <typename T>
+Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShape& shape) {
+  if (std::is_same_v<T, float>) {
+    HR_ASSIGN_OR_RETURN(LoweredKernel other,
+                        onednn::MakeGemm(request, {.name = "matmul", .shape = shape}));
+    if (other.kernel != nullptr) return other;
+  }
+  const PortableProduct<T> product(request, shape);
+  LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
+                    .preparation = product.MakePreparation()};
+  out.kernel = MakeKernel("matmul", [=](void* const* p, const RunContext& context) -> Status {
+    product.Run(context.threads, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
+                static_cast<T*>(p[2]), {}, p[3]);
+    return {};
+  });
+  return out;
+}
+
 template <typename T>
 Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
   const Dims& a = request.input(0).dims;
   const Dims& b = request.input(1).dims;
   int64_t m = a.size() < 2 ? 1 : a[a.size() - 2];
   int64_t n = b.size() < 2 ? 1 : b.back();
-  GemmShape shape = GemmShape::Dense(m, n, a.back());
   HR_ASSIGN_OR_RETURN(BatchAxes axes, BatchOf(a, b));
+  // Matrices that share their right-hand side are one with more rows.
+  if (ElementCount(b) == a.back() * n)
+    return MakeOneMatMul<T>(request, GemmShape::Dense(m * ElementCount(axes.dims), n, a.back()));
+  GemmShape shape = GemmShape::Dense(m, n, a.back());
   int slices = request.threads;
   LoweredKernel out;
   auto batch_of = [](const BatchAxes& axes, const GemmShape& shape) {
     return GemmBatch{axes.dims, axes.a_strides, axes.b_strides, shape.m * shape.n};
   };
-  bool single = ElementCount(axes.dims) == 1;
-  out.scratch_bytes = single ? GemmScratchBytes<T>(shape, slices)
-                             : GemmBatchedScratchBytes<T>(shape, batch_of(axes, shape), slices);
+  out.scratch_bytes = GemmBatchedScratchBytes<T>(shape, batch_of(axes, shape), slices);
   out.kernel = MakeKernel("matmul", [=](void* const* p, const RunContext& context) -> Status {
-    const auto* a = static_cast<const T*>(p[0]);
-    const auto* b = static_cast<const T*>(p[1]);
-    auto* c = static_cast<T*>(p[2]);
-    if (single) {
-      Gemm<T>(context.threads, shape, a, b, c, {}, slices, p[3]);
-    } else {
-      GemmBatched<T>(context.threads, shape, batch_of(axes, shape), a, b, c, {}, slices, p[3]);
-    }
+    GemmBatched<T>(context.threads, shape, batch_of(axes, shape), static_cast<const T*>(p[0]),
+                   static_cast<const T*>(p[1]), static_cast<T*>(p[2]), {}, slices, p[3]);
     return {};
   });
   return out;

@@ -111,6 +111,8 @@ class OneNodeRun {
     double error = dtype == DType::kFloat32 ? 4e-6 : dtype == DType::kFloat64 ? 4e-14 : 0;
     Check(error, error);
   }
+  // The compiled region as JSON; after a run.
+  std::string Describe() const { return executable_->Describe(); }
   // The failure of building, compiling or running; "" where there is none.
   std::string Failure() {
     auto outputs = Run();

@@ -1,0 +1,45 @@
+// Which library runs a node of float32. The rules are drawn from measurements of both on AVX-512
+// (tests/kernels/onednn_bench.cc; docs/performance.md has the figures), never from timing in a run:
+// the same model takes the same kernels everywhere.
+#pragma once
+
+#include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/gemm.h"
+
+namespace hr::cpu::onednn {
+
+enum class ConvPass : uint8_t { kForward, kBackwardData, kBackwardWeights };
+
+// oneDNN is 2 to 10 % faster from some 30 million multiply-adds on, more where B is large for the
+// rows that read it; below that the difference is not worth its fixed cost. Thin products are ours.
+inline bool GemmPays(const GemmShape& s) {
+  return s.m >= 64 && s.n >= 64 && s.k >= 16 && s.m * s.n * s.k >= 1 << 25;
+}
+
+// For plain images, which is what batches below half a block have. Kernels that copy their weights
+// on every run (`kept`: they do not) need enough pixels to make up for it.
+inline bool ConvPays(const ConvShape& s, ConvPass pass, bool kept) {
+  const int64_t pixels = s.n * s.OutputPlane();
+  if (pixels * s.oc * s.Taps() < 1 << 17) return false;
+  if (s.groups > 1) return true;
+  const bool one_tap = s.kh * s.kw == 1;
+  switch (pass) {
+    case ConvPass::kForward:  // one tap is a product of matrices without any copy
+      if (one_tap) return kept && s.OutputPlane() < 128;
+      return s.ic >= 3 && (kept || pixels >= 128);
+    case ConvPass::kBackwardData:
+      if (one_tap) return s.ic >= 16 && s.sh * s.sw == 1;
+      return s.ic >= 16 && (kept || pixels >= 128);
+    case ConvPass::kBackwardWeights: return !one_tap && s.ic >= 3 && pixels >= 256;
+  }
+  return false;
+}
+
+// Large batches are ours (batch-blocked, which needs no copies and has Winograd), but for many
+// channels of few pixels: there oneDNN on plain images is faster, its copies included.
+inline bool PlainPays(const ConvShape& s) {
+  return s.groups == 1 && s.OutputPlane() <= 64 && s.n * s.OutputPlane() >= 256 && s.ic >= 256 &&
+         s.oc >= 256;
+}
+
+}  // namespace hr::cpu::onednn

@@ -1,0 +1,84 @@
+#include "backends/cpu/onednn/kernels.h"
+
+#include "backends/cpu/onednn/convolution.h"
+#include "backends/cpu/onednn/matmul.h"
+
+namespace hr::cpu::onednn {
+namespace {
+
+std::string Describe(std::string_view name, Activation activation) {
+  return Cat(name, "_onednn", activation == Activation::kRelu ? "+relu" : "");
+}
+
+// Anything that oneDNN does not do, the portable kernels do; only lack of memory is passed on.
+Result<LoweredKernel> Portable(Status reason) {
+  if (reason.code() == Code::kResourceExhausted) return reason;
+  return LoweredKernel();
+}
+
+// The weights are packed once where they never change; the kernel then gets packed ones.
+template <typename Op>
+void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel) {
+  kernel->preparation = {
+      .input = input,
+      .bytes = op->packed_bytes(),
+      .scratch_bytes = op->scratch_bytes(),
+      .kernel = MakeKernel("pack_onednn", [op](void* const* p, const RunContext& context) {
+        return op->Pack(context.threads, static_cast<const float*>(p[0]), static_cast<float*>(p[1]),
+                        p[2]);
+      })};
+}
+
+}  // namespace
+
+Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& node) {
+  const bool packed = request.input(1).steady;
+  if (!GemmPays(node.shape)) return LoweredKernel();
+  auto made = MatMul::Create(node.shape, {.column_bias = node.bias,
+                                          .activation = node.activation,
+                                          .packed_b = packed,
+                                          .slices = request.threads});
+  if (!made.ok()) return Portable(std::move(made).status());
+  std::shared_ptr<const MatMul> product = *std::move(made);
+  const size_t c = request.output_index(0), scratch = request.scratch_index();
+  LoweredKernel out{.scratch_bytes = product->scratch_bytes()};
+  out.kernel = MakeKernel(Describe(node.name, node.activation),
+                          [=, bias = node.bias](void* const* p, const RunContext& context) {
+                            return product->Run(context.threads, static_cast<const float*>(p[0]),
+                                                static_cast<const float*>(p[1]),
+                                                bias ? static_cast<const float*>(p[2]) : nullptr,
+                                                static_cast<float*>(p[c]), p[scratch]);
+                          });
+  if (packed) PackOnce(product, 1, &out);
+  return out;
+}
+
+Result<LoweredKernel> MakeConv(const KernelRequest& request, const ConvNode& node) {
+  const bool packed = node.pass != ConvPass::kBackwardWeights && request.input(1).steady;
+  if (!ConvPays(node.shape, node.pass, packed)) return LoweredKernel();
+  auto made = Convolution::Create(node.shape, {.pass = node.pass,
+                                               .bias = node.bias,
+                                               .activation = node.activation,
+                                               .packed_weights = packed,
+                                               .slices = request.threads});
+  if (!made.ok()) return Portable(std::move(made).status());
+  std::shared_ptr<const Convolution> convolution = *std::move(made);
+  const size_t result = request.output_index(0), scratch = request.scratch_index();
+  LoweredKernel out{.scratch_bytes = convolution->scratch_bytes()};
+  out.kernel = MakeKernel(
+      Describe(node.name, node.activation),
+      [=, pass = node.pass, bias = node.bias](void* const* p, const RunContext& context) {
+        auto* const first = static_cast<float*>(p[0]);
+        auto* const second = static_cast<float*>(p[1]);
+        auto* const made = static_cast<float*>(p[result]);
+        ConvMemory memory{.x = first, .w = second, .y = made};
+        if (bias) memory.bias = static_cast<const float*>(p[2]);
+        if (pass == ConvPass::kBackwardData) memory = {.x = made, .w = second, .y = first};
+        if (pass == ConvPass::kBackwardWeights) memory = {.x = second, .w = made, .y = first};
+        return convolution->Run(context.threads, memory, p[scratch]);
+      });
+  if (packed) PackOnce(convolution, 1, &out);
+  return out;
+}
+
+}  // namespace hr::cpu::onednn

@@ -1,0 +1,94 @@
+#include "backends/cpu/onednn/convolution.h"
+
+#include "tests/reference/conv.h"
+#include "tests/unit/cpu/blocked_testing.h"
+#include "tests/unit/cpu/random_shapes.h"
+
+namespace hr::cpu::onednn {
+namespace {
+
+using reference::Values;
+
+class OneDnnConvolution : public BlockedTest {
+ protected:
+  // Runs a pass on one and on three threads and compares what it writes.
+  void CheckPass(const ConvShape& s, const ConvOptions& options, ConvMemory memory,
+                 Buffer<float>* result, const Values& expected) {
+    auto made = Convolution::Create(s, options);
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    const Convolution& convolution = **made;
+    Buffer<char> scratch(static_cast<int64_t>(convolution.scratch_bytes()));
+    Buffer<float> packed(static_cast<int64_t>(convolution.packed_bytes() / sizeof(float)));
+    if (options.packed_weights) {
+      ASSERT_TRUE(convolution.Pack(three_, memory.w, packed.data(), scratch.data()).ok());
+      memory.w = packed.data();
+    }
+    std::vector<float> first;
+    for (const Lease* lease : {&one_, static_cast<const Lease*>(&three_)}) {
+      std::fill_n(result->data(), result->size(), 77.0f);
+      Status status = convolution.Run(*lease, memory, scratch.data());
+      ASSERT_TRUE(status.ok()) << status.ToString();
+      ExpectNear(result->data(), expected, 32);
+      std::vector<float> got(result->data(), result->data() + result->size());
+      EXPECT_TRUE(first.empty() || first == got) << "threads change the result";
+      first = std::move(got);
+    }
+  }
+
+  void Check(const ConvShape& s) {
+    SCOPED_TRACE(testing::Message() << s);
+    const Values x = RandomValues(s.n * s.ic * s.InputPlane()), w = RandomValues(s.oc * s.Taps());
+    const Values dy = RandomValues(s.n * s.oc * s.OutputPlane()), bias = RandomValues(s.oc);
+    Buffer<float> bx(x.size()), bw(w.size()), by(dy.size()), bb(bias.size());
+    Fill(bx, x), Fill(bw, w), Fill(bb, bias);
+    Buffer<float> made_x(x.size()), made_w(w.size()), made_y(dy.size());
+    ConvOptions options{.slices = static_cast<int>(RandomInt(1, 5))};
+    for (bool packed : {false, true}) {
+      options.packed_weights = packed;
+      Fill(by, dy);
+      options.pass = ConvPass::kBackwardData;
+      CheckPass(s, options, {made_x.data(), bw.data(), by.data()}, &made_x,
+                reference::ConvBackwardData(s, w, dy));
+      options.pass = ConvPass::kForward;
+      CheckPass(s, options, {bx.data(), bw.data(), made_y.data()}, &made_y,
+                reference::Conv(s, x, w, {}));
+      Values activated = reference::Conv(s, x, w, bias);
+      for (double& v : activated) v = std::max(v, 0.0);
+      ConvOptions fused = options;
+      fused.bias = true, fused.activation = Activation::kRelu;
+      CheckPass(s, fused, {bx.data(), bw.data(), made_y.data(), bb.data()}, &made_y, activated);
+    }
+    options.packed_weights = false;
+    options.pass = ConvPass::kBackwardWeights;
+    CheckPass(s, options, {bx.data(), made_w.data(), by.data()}, &made_w,
+              reference::ConvBackwardWeights(s, x, dy));
+  }
+
+  static ConvShape Square(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel,
+                          int64_t groups = 1) {
+    ConvShape s;
+    s.n = n, s.ic = ic, s.oc = oc, s.groups = groups;
+    s.ih = s.iw = size, s.kh = s.kw = kernel;
+    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
+    s.DeriveOutput();
+    return s;
+  }
+};
+
+TEST_P(OneDnnConvolution, AgreesWithTheDefinition) {
+  for (int round = 0; round < 40 && !HasFatalFailure(); ++round) Check(RandomConv(Any(), 4));
+}
+
+// Large enough to be cut: by images, by channels, by groups; whole blocks of channels and not.
+TEST_P(OneDnnConvolution, CutsWork) {
+  for (const ConvShape& s :
+       {Square(1, 48, 20, 80, 3), Square(4, 20, 14, 50, 3), Square(3, 33, 15, 70, 1),
+        Square(2, 40, 20, 40, 5, 40), Square(1, 64, 28, 64, 3, 4), Square(5, 3, 40, 24, 7)}) {
+    if (!HasFatalFailure()) Check(s);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OneDnn, OneDnnConvolution, testing::Values(HWY_STATIC_TARGET));
+
+}  // namespace
+}  // namespace hr::cpu::onednn

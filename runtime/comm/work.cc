@@ -133,7 +133,9 @@ void Work::Compute(const Step& step) {
       return Divide(call_.dtype, At(step.a), static_cast<int>(pool_->ranks().size()), At(step.out),
                     count);
     case Step::kCopy:
-      if (At(step.a) != At(step.out)) std::memmove(At(step.out), At(step.a), step.out.bytes);
+      if (count > 0 && At(step.a) != At(step.out)) {
+        std::memmove(At(step.out), At(step.a), step.out.bytes);
+      }
       return;
     default: return;
   }

@@ -6,8 +6,6 @@ namespace hr::cpu {
 namespace {
 
 constexpr int64_t kB = kBatchBlock<float>;
-// One vertical frequency of the gradient should stay in half of a small L2 cache.
-constexpr int64_t kFrequencyBytes = 256 << 10;
 
 // The transposed algorithm: dx = B (U^T (A dy A^T)) B^T, overlapping tiles added. A unit is some
 // input channels of one block.
@@ -22,8 +20,7 @@ class DataPass {
         bank_(s_, WinogradFilterBank::Order::kInputsFirst) {
     const int64_t most = CeilDiv(s_.ic, conv_.forward_outputs);
     parts_ = std::min(most, CeilDiv(slices, BatchBlocks<float>(s_.n)));
-    const int64_t bytes = kWinogradTile * s_.oc * grid_.columns * int64_t{64};
-    chunk_rows_ = WinogradGrid::RowsWithin(kFrequencyBytes, bytes, grid_.rows);
+    chunk_rows_ = grid_.RowsAtOnce(s_.oc, grid_.rows);
   }
 
   const WinogradFilterBank& bank() const { return bank_; }

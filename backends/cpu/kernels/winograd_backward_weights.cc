@@ -6,8 +6,6 @@ namespace hr::cpu {
 namespace {
 
 constexpr int64_t kB = kBatchBlock<float>;
-// One vertical frequency of the input and of the gradient should stay in half of a small L2 cache.
-constexpr int64_t kFrequencyBytes = 256 << 10;
 // Channels of either side whose sums a task keeps: more of them make the transforms cheaper, sums
 // that leave the L2 cache make everything slower.
 constexpr int64_t kTaskChannels = 32;
@@ -26,9 +24,8 @@ class WeightsPass {
     parts_ = std::min(BatchBlocks<float>(s_.n), CeilDiv(slices, Units()));
     inputs_ = CeilDiv(s_.ic, input_chunks_);
     outputs_ = CeilDiv(s_.oc, output_chunks_);
-    const int64_t bytes = kWinogradTile * std::max(inputs_, outputs_) * grid_.columns * int64_t{64};
     const int64_t rows = CeilDiv(BatchBlocks<float>(s_.n), parts_) * grid_.rows;
-    group_rows_ = WinogradGrid::RowsWithin(kFrequencyBytes, bytes, rows);
+    group_rows_ = grid_.RowsAtOnce(std::max(inputs_, outputs_), rows);
   }
 
   int64_t parts() const { return parts_; }

@@ -7,8 +7,6 @@ namespace hr::cpu {
 namespace {
 
 constexpr int64_t kB = kBatchBlock<float>;
-// One vertical frequency of the input should stay in half of a small L2 cache.
-constexpr int64_t kFrequencyBytes = 256 << 10;
 
 class ForwardPass {
  public:
@@ -17,10 +15,7 @@ class ForwardPass {
     // Chunks of tile rows hold whole pooling windows.
     const int64_t whole = fusion_.pool_h / std::gcd(fusion_.pool_h, grid_.row_outputs);
     const int64_t most = CeilDiv(grid_.rows, CeilDiv(slices, BatchBlocks<float>(s_.n)));
-    const int64_t bytes = kWinogradTile * s_.ic * grid_.columns * int64_t{64};
-    chunk_rows_ =
-        std::max(WinogradGrid::RowsWithin(kFrequencyBytes, bytes, most) / whole, int64_t{1}) *
-        whole;
+    chunk_rows_ = std::max(grid_.RowsAtOnce(s_.ic, most) / whole, int64_t{1}) * whole;
     chunks_ = CeilDiv(grid_.rows, chunk_rows_);
   }
 

@@ -29,9 +29,13 @@ struct WinogradGrid {
         x_columns(y_columns + s.kw - 1),
         inside{std::min(s.pad_left, x_columns), std::min(s.pad_left + s.iw, x_columns)} {}
 
-  // Tile rows that a pass takes at once: as many as keep `bytes_each` within `bytes`.
-  static int64_t RowsWithin(int64_t bytes, int64_t bytes_each, int64_t rows) {
-    return std::clamp<int64_t>(bytes / bytes_each, 1, rows);
+  // Tile rows that a pass takes at once, at most `most`: one vertical frequency of `channels`
+  // channels should stay in half of a small L2 cache.
+  int64_t RowsAtOnce(int64_t channels, int64_t most) const {
+    constexpr int64_t kFrequencyBytes = 256 << 10;
+    constexpr int64_t kPixelBytes = kBatchBlock<float> * sizeof(float);
+    const int64_t row_bytes = kWinogradTile * channels * columns * kPixelBytes;
+    return std::clamp<int64_t>(kFrequencyBytes / row_bytes, 1, most);
   }
 
   // Rows of the input plane `x` that vertical frequency i of a tile row takes.

@@ -93,34 +93,25 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   return out;
 }
 
+// Forward x → y, backward (dy, x: type only) → dx: either way from the first operand to the output.
 template <typename T>
-Result<LoweredKernel> AverageForward(const KernelRequest& request) {
-  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
-  auto* pool = IsBlocked(request) ? AveragePool<T> : AveragePoolPlain<T>;
+using AveragePass = void (*)(const Lease&, const PoolShape&, const T* from, T* to, int slices);
+
+// `image`: the dimensions of x.
+template <typename T>
+Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
+                              std::string_view name, AveragePass<T> plain, AveragePass<T> blocked) {
+  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, image));
+  const AveragePass<T> pass = IsBlocked(request) ? blocked : plain;
+  const size_t output = request.output_index(0);
   int slices = request.threads;
   LoweredKernel out;
-  out.kernel = MakeKernel(IsBlocked(request) ? "average_pool_batch_blocked" : "average_pool",
+  out.kernel = MakeKernel(Cat(name, IsBlocked(request) ? "_batch_blocked" : ""),
                           [=](void* const* p, const RunContext& context) -> Status {
-                            pool(context.threads, shape, static_cast<const T*>(p[0]),
-                                 static_cast<T*>(p[1]), slices);
+                            pass(context.threads, shape, static_cast<const T*>(p[0]),
+                                 static_cast<T*>(p[output]), slices);
                             return {};
                           });
-  return out;
-}
-
-// (dy, x: type only) → dx
-template <typename T>
-Result<LoweredKernel> AverageBackward(const KernelRequest& request) {
-  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
-  auto* pool = IsBlocked(request) ? AveragePoolBackward<T> : AveragePoolPlainBackward<T>;
-  int slices = request.threads;
-  LoweredKernel out;
-  out.kernel = MakeKernel(
-      IsBlocked(request) ? "average_pool_grad_batch_blocked" : "average_pool_grad",
-      [=](void* const* p, const RunContext& context) -> Status {
-        pool(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[2]), slices);
-        return {};
-      });
   return out;
 }
 
@@ -133,12 +124,16 @@ Result<LoweredKernel> MakeMaxGrad(const KernelRequest& request) {
                      [&]<typename T>() { return MaxBackward<T>(request); });
 }
 Result<LoweredKernel> MakeAverage(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype,
-                     [&]<typename T>() { return AverageForward<T>(request); });
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
+    return Average<T>(request, request.input(0).dims, "average_pool", AveragePoolPlain<T>,
+                      AveragePool<T>);
+  });
 }
 Result<LoweredKernel> MakeAverageGrad(const KernelRequest& request) {
-  return ForFloating(request, request.input(0).dtype,
-                     [&]<typename T>() { return AverageBackward<T>(request); });
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
+    return Average<T>(request, request.input(1).dims, "average_pool_grad",
+                      AveragePoolPlainBackward<T>, AveragePoolBackward<T>);
+  });
 }
 
 constexpr KernelEntry kKernels[] = {

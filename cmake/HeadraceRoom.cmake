@@ -11,6 +11,7 @@ target_compile_options(headrace_flags INTERFACE -Wall -Wextra -Werror
   -ffunction-sections -fdata-sections
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 target_link_libraries(headrace_flags INTERFACE Threads::Threads)
+target_compile_definitions(headrace_flags INTERFACE $<$<BOOL:${HEADRACE_COMM}>:HEADRACE_COMM>)
 if(HEADRACE_SANITIZER STREQUAL "address")
   # Between its own checks gcc takes moved variants for uninitialized ones.
   set(HEADRACE_SANITIZER_FLAGS $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
@@ -33,15 +34,16 @@ add_library(headrace_strict_flags INTERFACE)
 target_link_libraries(headrace_strict_flags INTERFACE headrace_flags)
 target_compile_options(headrace_strict_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+include(HeadraceSize)
 
-# headrace_room(NAME [LOOSE] [LIBRARIES lib...] [WITHOUT folder...]): the sources of the current
-# folder (below it too, but for some folders). LOOSE allows exceptions, for folders at the edge of
-# libraries that throw.
+# headrace_room(NAME [LOOSE] [LIBRARIES lib...] [WITHOUT path...]): the sources of the current
+# folder (below it too, but for paths that begin so). LOOSE allows exceptions, for folders at the
+# edge of libraries that throw.
 function(headrace_room name)
   cmake_parse_arguments(ROOM "LOOSE" "" "LIBRARIES;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   foreach(folder IN LISTS ROOM_WITHOUT)
-    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
   endforeach()
   if(NOT sources)
     return()

@@ -186,39 +186,48 @@ struct ColumnStrip {
   }
 };
 
-// Folds [begin, end) by halves, so that the error of a sum grows with the logarithm of the count.
-template <typename Strip, typename Leaf>
-typename Strip::Acc ByHalves(int64_t begin, int64_t end, int64_t leaf_steps, const Leaf& leaf) {
-  if (end - begin <= leaf_steps) return leaf(begin, end);
-  const int64_t leaves = (end - begin + leaf_steps - 1) / leaf_steps;
-  const int64_t middle = begin + leaves / 2 * leaf_steps;
-  auto acc = ByHalves<Strip>(begin, middle, leaf_steps, leaf);
-  MeetInto<typename Strip::Folds>(acc, ByHalves<Strip>(middle, end, leaf_steps, leaf));
+// Folds are taken by halves, so that the error of a sum grows with the logarithm of the count. Both
+// functions call themselves: inlined into each other and themselves they would take a megabyte.
+
+constexpr int64_t MiddleOf(int64_t begin, int64_t end, int64_t leaf) {
+  return begin + (end - begin + leaf - 1) / leaf / 2 * leaf;
+}
+
+// Steps [begin, end) of the innermost axis.
+template <typename Strip, typename T>
+HWY_NOINLINE typename Strip::Acc FoldSteps(const Strip& strip, const T* x, int64_t begin,
+                                           int64_t end) {
+  if (end - begin <= Strip::kSteps) return strip.Fold(x, begin, end);
+  const int64_t middle = MiddleOf(begin, end, Strip::kSteps);
+  auto acc = FoldSteps(strip, x, begin, middle);
+  MeetInto<typename Strip::Folds>(acc, FoldSteps(strip, x, middle, end));
   return acc;
 }
 
+// Elements [begin, end) of the other reduced axes, the innermost one whole.
 template <typename Strip, typename T>
-HWY_INLINE typename Strip::Acc FoldInner(const Strip& strip, const T* x, int64_t length) {
-  if (length <= Strip::kSteps) return strip.Fold(x, 0, length);
-  return ByHalves<Strip>(0, length, Strip::kSteps, [&](int64_t begin, int64_t end) HWY_ATTR {
-    return strip.Fold(x, begin, end);
-  });
+HWY_NOINLINE typename Strip::Acc FoldElements(const Strip& strip, const ReduceShape& shape,
+                                              const T* x, int64_t begin, int64_t end) {
+  using F = typename Strip::Folds;
+  constexpr int64_t kLeaf = 64;
+  if (end - begin > kLeaf) {
+    const int64_t middle = MiddleOf(begin, end, kLeaf);
+    auto acc = FoldElements(strip, shape, x, begin, middle);
+    MeetInto<F>(acc, FoldElements(strip, shape, x, middle, end));
+    return acc;
+  }
+  typename Strip::Acc acc = FoldSteps(strip, x, 0, 0);
+  for (int64_t i = begin; i < end; ++i) {
+    MeetInto<F>(acc, FoldSteps(strip, x + shape.reduced.Offset(i), 0, shape.length));
+  }
+  return acc;
 }
 
 // All elements of one output, or of one output of each column of the strip.
 template <typename Strip, typename T>
 HWY_INLINE typename Strip::Acc FoldAll(const Strip& strip, const ReduceShape& shape, const T* x) {
-  if (shape.reduced.count == 0) return FoldInner(strip, x, shape.length);
-  constexpr int64_t kLeaf = 64;
-  return ByHalves<Strip>(0, shape.reduced.elements(), kLeaf,
-                         [&](int64_t begin, int64_t end) HWY_ATTR {
-                           auto acc = strip.Fold(x, 0, 0);
-                           for (int64_t i = begin; i < end; ++i) {
-                             MeetInto<typename Strip::Folds>(
-                                 acc, FoldInner(strip, x + shape.reduced.Offset(i), shape.length));
-                           }
-                           return acc;
-                         });
+  if (shape.reduced.count == 0) return FoldSteps(strip, x, 0, shape.length);
+  return FoldElements(strip, shape, x, 0, shape.reduced.elements());
 }
 
 template <typename T, Fold fold>

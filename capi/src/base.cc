@@ -1,14 +1,38 @@
 #include "headrace/base.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "capi/src/handles.h"
 
 namespace hr::capi {
 
 hr_status* Wrap(Status status) {
   if (status.ok()) return nullptr;
-  std::string message(status.message());
-  std::string node(status.node());
-  return new hr_status{std::move(status), std::move(message), std::move(node)};
+  return new hr_status{std::move(status)};
+}
+
+hr_status* NullArgument(const char* function, const char* argument) {
+  return Wrap(InvalidArgument(function, ": '", argument, "' must not be NULL"));
+}
+
+Status CopySizedBytes(const void* given, const char* name, void* out, size_t size) {
+  if (given == nullptr) return {};
+  size_t given_size;
+  std::memcpy(&given_size, given, sizeof given_size);
+  if (given_size < sizeof given_size) {
+    return InvalidArgument(name, ".struct_size is ", given_size, "; set it to sizeof(", name, ")");
+  }
+  const auto* bytes = static_cast<const unsigned char*>(given);
+  for (size_t i = size; i < given_size; ++i) {
+    if (bytes[i] != 0) {
+      return Unimplemented(name, " has options that this library (interface ", hr_api_version(),
+                           ") does not know; leave them zero or use a newer library");
+    }
+  }
+  std::memcpy(out, given, std::min(given_size, size));
+  std::memcpy(out, &size, sizeof size);
+  return {};
 }
 
 Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock) {
@@ -60,10 +84,10 @@ hr_code hr_status_code(const hr_status* status) {
   return status == nullptr ? HR_OK : static_cast<hr_code>(status->rep.code());
 }
 const char* hr_status_message(const hr_status* status) {
-  return status == nullptr ? "" : status->message.c_str();
+  return status == nullptr ? "" : status->rep.message().data();
 }
 const char* hr_status_node(const hr_status* status) {
-  return status == nullptr ? "" : status->node.c_str();
+  return status == nullptr ? "" : status->rep.node().data();
 }
 void hr_status_release(hr_status* status) { delete status; }
 const char* hr_code_name(hr_code code) {

@@ -11,21 +11,22 @@ namespace {
 // Counts its users, the env and every tensor; ends with the last of them.
 class HostAllocator final : public Allocator {
  public:
-  explicit HostAllocator(const hr_allocator& host) : host_(host) {}
+  bool complete() const { return host.allocate != nullptr && host.deallocate != nullptr; }
   void* Allocate(size_t bytes, size_t alignment) override {
-    return host_.allocate(host_.context, bytes, alignment);
+    return host.allocate(host.context, bytes, alignment);
   }
   void Deallocate(void* data, size_t bytes, size_t alignment) override {
-    host_.deallocate(host_.context, data, bytes, alignment);
+    host.deallocate(host.context, data, bytes, alignment);
   }
   void Retain() override { users_.fetch_add(1, std::memory_order_relaxed); }
   void Release() override {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
+  hr_allocator host{};
+
  private:
   ~HostAllocator() = default;
-  hr_allocator host_;
   std::atomic<int64_t> users_{1};
 };
 
@@ -33,78 +34,62 @@ struct ReleaseAllocator {
   void operator()(HostAllocator* allocator) const { allocator->Release(); }
 };
 
-class HostLog final : public LogSink {
- public:
-  explicit HostLog(const hr_log_sink& host) : host_(host) {}
+struct HostLog final : public LogSink {
+  bool complete() const { return host.write != nullptr; }
   void Write(LogLevel level, std::string_view message) override {
-    host_.write(host_.context, static_cast<hr_log_level>(level), std::string(message).c_str());
+    host.write(host.context, static_cast<hr_log_level>(level), std::string(message).c_str());
   }
 
- private:
-  hr_log_sink host_;
+  hr_log_sink host{};
 };
 
-class HostClock final : public Clock {
- public:
-  explicit HostClock(const hr_clock& host) : host_(host) {}
-  int64_t NowNanos() const override { return host_.now_nanos(host_.context); }
+struct HostClock final : public Clock {
+  bool complete() const { return host.now_nanos != nullptr; }
+  int64_t NowNanos() const override { return host.now_nanos(host.context); }
 
- private:
-  hr_clock host_;
+  hr_clock host{};
 };
 
-class HostExecutor final : public Executor {
- public:
-  explicit HostExecutor(const hr_executor& host) : host_(host) {}
-  int concurrency() const override { return host_.concurrency; }
+struct HostExecutor final : public Executor {
+  bool complete() const { return host.parallel_for != nullptr && host.concurrency > 0; }
+  int concurrency() const override { return host.concurrency; }
   void ParallelFor(int tasks, int threads, TaskFunction fn, void* context) override {
-    host_.parallel_for(host_.context, tasks, threads, fn, context);
+    host.parallel_for(host.context, tasks, threads, fn, context);
   }
 
- private:
-  hr_executor host_;
+  hr_executor host{};
 };
 
 // An env together with the adapters that it uses, which go after it.
 struct HostedEnv {
   std::unique_ptr<HostAllocator, ReleaseAllocator> allocator;
-  std::unique_ptr<HostLog> log;
-  std::unique_ptr<HostClock> clock;
-  std::unique_ptr<HostExecutor> executor;
+  HostLog log;
+  HostClock clock;
+  HostExecutor executor;
   std::shared_ptr<session::Env> env;
 };
 
-template <typename Adapter, typename Host, typename Owner, typename Base>
-Status Adapt(const Host* given, const char* name, bool (*complete)(const Host&), Owner* owner,
-             Base** out) {
+// Fills the adapter, and `out` with it, where the host gave something to adapt.
+template <typename Adapter, typename Host, typename Base>
+Status Adapt(const Host* given, const char* name, Adapter* adapter, Base** out) {
   if (given == nullptr) return {};
-  HR_ASSIGN_OR_RETURN(Host host, CopySized(given, name));
-  if (!complete(host)) return InvalidArgument(name, " has a function that is NULL");
-  owner->reset(new Adapter(host));
-  *out = owner->get();
+  HR_RETURN_IF_ERROR(CopySizedBytes(given, name, &adapter->host, sizeof adapter->host));
+  if (!adapter->complete()) return InvalidArgument(name, " has a function that is NULL");
+  *out = adapter;
   return {};
 }
 
 Result<std::shared_ptr<session::Env>> CreateEnv(const hr_env_options& options) {
   auto hosted = std::make_shared<HostedEnv>();
   session::EnvOptions inner{.threads = options.threads};
-  HR_RETURN_IF_ERROR(Adapt<HostAllocator>(
-      options.allocator, "hr_allocator",
-      +[](const hr_allocator& a) { return a.allocate != nullptr && a.deallocate != nullptr; },
-      &hosted->allocator, &inner.allocator));
-  HR_RETURN_IF_ERROR(Adapt<HostLog>(
-      options.log, "hr_log_sink", +[](const hr_log_sink& l) { return l.write != nullptr; },
-      &hosted->log, &inner.log));
-  HR_RETURN_IF_ERROR(Adapt<HostClock>(
-      options.clock, "hr_clock", +[](const hr_clock& c) { return c.now_nanos != nullptr; },
-      &hosted->clock, &inner.clock));
-  HR_RETURN_IF_ERROR(Adapt<HostExecutor>(
-      options.executor, "hr_executor",
-      +[](const hr_executor& e) { return e.parallel_for != nullptr && e.concurrency > 0; },
-      &hosted->executor, &inner.executor));
+  hosted->allocator.reset(new HostAllocator);
+  HR_RETURN_IF_ERROR(
+      Adapt(options.allocator, "hr_allocator", hosted->allocator.get(), &inner.allocator));
+  HR_RETURN_IF_ERROR(Adapt(options.log, "hr_log_sink", &hosted->log, &inner.log));
+  HR_RETURN_IF_ERROR(Adapt(options.clock, "hr_clock", &hosted->clock, &inner.clock));
+  HR_RETURN_IF_ERROR(Adapt(options.executor, "hr_executor", &hosted->executor, &inner.executor));
   HR_ASSIGN_OR_RETURN(hosted->env, session::Env::Create(inner));
-  HR_RETURN_IF_ERROR(RegisterBackends(*hosted->env));
-  RegisterTransports(hosted->env->comm());
+  HR_RETURN_IF_ERROR(RegisterParts(*hosted->env));
   session::Env* env = hosted->env.get();
   return std::shared_ptr<session::Env>(std::move(hosted), env);
 }
@@ -122,9 +107,14 @@ std::string Describe(session::Env& env) {
           .EndObject();
     }
   }
-  json.EndArray().Key("transports");
-  json.Values(std::span<const std::string_view>(env.comm().transport_names()));
-  json.Key("stores").Values(std::span<const std::string_view>(env.comm().store_schemes()));
+  std::vector<std::string_view> transports;
+  std::vector<std::string_view> stores;
+#ifdef HEADRACE_COMM
+  transports = env.comm().transport_names();
+  stores = env.comm().store_schemes();
+#endif
+  json.EndArray().Key("transports").Values(std::span<const std::string_view>(transports));
+  json.Key("stores").Values(std::span<const std::string_view>(stores));
   json.Key("operators").BeginArray();
   for (const ops::OpDef* def : env.operators().all()) {
     json.BeginObject()

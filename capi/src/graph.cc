@@ -12,7 +12,7 @@ namespace {
 
 Result<graph::ValueType> InputType(transform::GraphBuilder& builder, hr_dtype dtype, size_t rank,
                                    const int64_t* dims, const char* const* symbols) {
-  HR_ASSIGN_OR_RETURN(Dims sizes, DimsFrom(rank, dims));
+  HR_ASSIGN_OR_RETURN(auto&& sizes, DimsFrom(rank, dims));
   graph::ValueType type{.dtype = static_cast<DType>(dtype), .ranked = true};
   for (size_t i = 0; i < rank; ++i) {
     if (sizes[i] < graph::kUnknownDim) {
@@ -33,7 +33,7 @@ Result<graph::ValueType> InputType(transform::GraphBuilder& builder, hr_dtype dt
 
 Result<transform::NodeSpec> SpecFor(const ops::OpRegistry& registry, const char* op,
                                     const char* attributes) {
-  HR_ASSIGN_OR_RETURN(graph::Operator parsed, transform::ParseOperator(op));
+  HR_ASSIGN_OR_RETURN(auto&& parsed, transform::ParseOperator(op));
   transform::NodeSpec spec{.domain = parsed.domain, .op = parsed.name, .version = parsed.version};
   if (attributes == nullptr) return spec;
   const ops::OpDef* newest = registry.Newest(parsed.domain, parsed.name);
@@ -78,10 +78,10 @@ Status AddPort(hr_graph* graph, const char* signature, const char* name, hr_valu
 Result<uint32_t> InitVariable(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
                               const int64_t* dims, int trainable, const char* op,
                               const char* attributes) {
-  HR_ASSIGN_OR_RETURN(Dims shape, DimsFrom(rank, dims));
-  HR_ASSIGN_OR_RETURN(transform::NodeSpec spec, SpecFor(graph->rep.registry(), op, attributes));
-  spec.attributes.push_back({"shape", std::vector<int64_t>(shape)});
-  spec.attributes.push_back({"dtype", static_cast<int64_t>(dtype)});
+  HR_ASSIGN_OR_RETURN(auto&& shape, DimsFrom(rank, dims));
+  HR_ASSIGN_OR_RETURN(auto&& spec, SpecFor(graph->rep.registry(), op, attributes));
+  graph::Append(&spec.attributes, {"shape", shape});
+  graph::Append(&spec.attributes, {"dtype", static_cast<int64_t>(dtype)});
   return graph->rep.AddVariable(name, static_cast<DType>(dtype), std::move(shape), trainable != 0,
                                 std::move(spec));
 }
@@ -157,7 +157,7 @@ hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dtype, siz
   HR_REQUIRE(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto type, hr::capi::InputType(graph->rep, dtype, rank, dims, symbols));
+  HR_ASSIGN_OR_WRAP(auto&& type, hr::capi::InputType(graph->rep, dtype, rank, dims, symbols));
   return Give(out, graph->rep.AddInput(name, std::move(type)));
 }
 
@@ -209,7 +209,7 @@ hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, 
   HR_REQUIRE(op);
   if (input_count != 0) HR_REQUIRE(inputs);
   if (output_count != 0) HR_REQUIRE(outputs);
-  HR_ASSIGN_OR_WRAP(auto spec, hr::capi::SpecFor(graph->rep.registry(), op, attributes));
+  HR_ASSIGN_OR_WRAP(auto&& spec, hr::capi::SpecFor(graph->rep.registry(), op, attributes));
   spec.inputs.assign(inputs, inputs + input_count);
   return Wrap(AddNode(graph, std::move(spec), output_count, outputs, nullptr));
 }
@@ -217,7 +217,7 @@ hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, 
 hr_status* hr_node_spec_create(const char* op, hr_node_spec** out) {
   HR_REQUIRE(op);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto parsed, hr::transform::ParseOperator(op));
+  HR_ASSIGN_OR_WRAP(auto&& parsed, hr::transform::ParseOperator(op));
   *out = new hr_node_spec{
       .rep = {.domain = parsed.domain, .op = parsed.name, .version = parsed.version}};
   return nullptr;
@@ -292,8 +292,8 @@ hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count, con
   if (count == 0) return nullptr;
   HR_REQUIRE(xs);
   HR_REQUIRE(out_gradients);
-  HR_ASSIGN_OR_WRAP(auto gradients, hr::transform::AddGradients(graph->rep, std::span(&y, 1),
-                                                                std::span(xs, count)));
+  HR_ASSIGN_OR_WRAP(auto&& gradients, hr::transform::AddGradients(graph->rep, std::span(&y, 1),
+                                                                  std::span(xs, count)));
   std::copy(gradients.begin(), gradients.end(), out_gradients);
   return nullptr;
 }
@@ -311,7 +311,7 @@ hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x, int64_
   HR_REQUIRE(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto spec, hr::capi::SpecFor(graph->rep.registry(), "Conv", attributes));
+  HR_ASSIGN_OR_WRAP(auto&& spec, hr::capi::SpecFor(graph->rep.registry(), "Conv", attributes));
   return Give(out, hr::transform::Conv2d(graph->rep, name, x, channels, kernel,
                                          std::move(spec.attributes)));
 }
@@ -321,7 +321,7 @@ hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value lo
   HR_REQUIRE(graph);
   HR_REQUIRE(signature);
   HR_REQUIRE(optimizer);
-  HR_ASSIGN_OR_WRAP(auto updates,
+  HR_ASSIGN_OR_WRAP(auto&& updates,
                     hr::transform::Minimize(graph->rep, loss, optimizer, learning_rate));
   auto& targets = graph->rep.SignatureNamed(signature).targets;
   targets.insert(targets.end(), updates.begin(), updates.end());

@@ -55,8 +55,13 @@ class DotWriter {
     const graph::Node& node = view_.graph.nodes[id];
     const graph::Operator& op = view_.module.OperatorOf(node);
     const ops::OpDef* def = view_.operators.Find(op.domain, op.name, op.version);
-    bool writes = def != nullptr && !def->writes.empty();
-    bool reads = def != nullptr && !def->reads.empty() && !writes;
+    bool reads = false;
+    bool writes = false;
+    for (const ops::VariableUse& use :
+         def == nullptr ? std::vector<ops::VariableUse>() : ops::VariablesOf(*def, node)) {
+      reads |= use.reads;
+      writes |= use.writes;
+    }
     std::string_view look = writes  ? ", fillcolor=mistyrose"
                             : reads ? ", shape=cylinder, fillcolor=lightyellow"
                                     : "";

@@ -39,10 +39,16 @@ void WriteValues(JsonWriter& json, std::string_view key, const graph::Graph& gra
   json.EndArray();
 }
 
+// The names of the variables that the node reads, or writes.
 void WriteVariables(JsonWriter& json, std::string_view key, const GraphView& view,
-                    const graph::Node& node, std::span<const std::string_view> names) {
-  std::vector<std::string_view> variables = VariablesOf(view, node, names);
-  if (!variables.empty()) json.Key(key).Values(std::span<const std::string_view>(variables));
+                    std::span<const ops::VariableUse> uses, bool ops::VariableUse::*used) {
+  bool any = false;
+  for (const ops::VariableUse& use : uses) {
+    if (!(use.*used)) continue;
+    if (!std::exchange(any, true)) json.Key(key).BeginArray();
+    json.Value(view.module.variables[static_cast<size_t>(use.variable)].name);
+  }
+  if (any) json.EndArray();
 }
 
 void WriteNode(JsonWriter& json, const GraphView& view, graph::NodeId id) {
@@ -58,8 +64,9 @@ void WriteNode(JsonWriter& json, const GraphView& view, graph::NodeId id) {
   WriteValues(json, "inputs", view.graph, node.inputs);
   WriteValues(json, "outputs", view.graph, node.outputs);
   if (const ops::OpDef* def = view.operators.Find(op.domain, op.name, op.version)) {
-    WriteVariables(json, "reads", view, node, def->reads);
-    WriteVariables(json, "writes", view, node, def->writes);
+    std::vector<ops::VariableUse> uses = ops::VariablesOf(*def, node);
+    WriteVariables(json, "reads", view, uses, &ops::VariableUse::reads);
+    WriteVariables(json, "writes", view, uses, &ops::VariableUse::writes);
   }
   json.Key("controls").BeginArray();
   for (graph::NodeId control : node.controls)

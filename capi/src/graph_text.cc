@@ -58,8 +58,8 @@ Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Modul
                  graph,
                  operators,
                  std::move(order),
-                 std::vector<bool>(graph.nodes.size(), all),
-                 std::vector<bool>(graph.values.size(), all)};
+                 graph::Marks(graph.nodes.size(), all),
+                 graph::Marks(graph.values.size(), all)};
   if (all) return view;
   Marker marker(&view);
   for (const graph::Port& port : signature->inputs) marker.Value(port.value);
@@ -67,18 +67,6 @@ Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Modul
   for (graph::NodeId target : signature->targets) marker.Node(target);
   marker.Finish();
   return view;
-}
-
-std::vector<std::string_view> VariablesOf(const GraphView& view, const graph::Node& node,
-                                          std::span<const std::string_view> names) {
-  std::vector<std::string_view> variables;
-  for (std::string_view name : names) {
-    if (node.Find(name) == nullptr) continue;
-    auto index = static_cast<size_t>(node.Int(name, 0));
-    if (index < view.module.variables.size())
-      variables.push_back(view.module.variables[index].name);
-  }
-  return variables;
 }
 
 }  // namespace hr::capi

@@ -11,8 +11,8 @@ struct GraphView {
   const graph::Graph& graph;
   const ops::OpRegistry& operators;
   std::vector<graph::NodeId> order;  // of all nodes: producers before users
-  std::vector<bool> nodes;
-  std::vector<bool> values;
+  graph::Marks nodes;
+  graph::Marks values;
 };
 
 // The whole of module.graphs[index], or of the main graph what `signature` needs where it is not
@@ -23,9 +23,5 @@ Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Modul
 std::string GraphJson(const GraphView& view);
 // For Graphviz.
 std::string GraphDot(const GraphView& view);
-
-// The variables whose indices stand in the attributes `names` of the node.
-std::vector<std::string_view> VariablesOf(const GraphView& view, const graph::Node& node,
-                                          std::span<const std::string_view> names);
 
 }  // namespace hr::capi

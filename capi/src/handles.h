@@ -12,8 +12,6 @@
 
 struct hr_status {
   hr::Status rep;
-  std::string message;  // NUL-terminated copies
-  std::string node;
 };
 struct hr_text {
   std::string rep;
@@ -50,6 +48,8 @@ namespace hr::capi {
 
 // Null for a success.
 hr_status* Wrap(Status status);
+// Says that `function` was called without one of its arguments.
+[[gnu::cold]] hr_status* NullArgument(const char* function, const char* argument);
 
 // The value through `out`, made into a handle, or the failure.
 template <typename Handle, typename T>
@@ -67,25 +67,16 @@ inline hr_status* WrapText(hr_text** out, std::string text) {
 // The limits that count from now.
 Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock);
 
+// Copies `given` over the struct of `size` bytes at `out`, which is all zero; both begin with
+// struct_size.
+Status CopySizedBytes(const void* given, const char* name, void* out, size_t size);
+
 // A copy of a struct that begins with struct_size: what the caller's version does not have is zero.
 // A failure where it has non-zero fields that this library does not know.
 template <typename T>
 Result<T> CopySized(const T* given, const char* name) {
   T out{};
-  if (given == nullptr) return out;
-  if (given->struct_size < sizeof(size_t)) {
-    return InvalidArgument(name, ".struct_size is ", given->struct_size, "; set it to sizeof(",
-                           name, ")");
-  }
-  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  for (size_t i = sizeof(T); i < given->struct_size; ++i) {
-    if (bytes[i] != 0) {
-      return Unimplemented(name, " has options that this library (interface ", hr_api_version(),
-                           ") does not know; leave them zero or use a newer library");
-    }
-  }
-  __builtin_memcpy(&out, given, given->struct_size < sizeof(T) ? given->struct_size : sizeof(T));
-  out.struct_size = sizeof(T);
+  HR_RETURN_IF_ERROR(CopySizedBytes(given, name, &out, sizeof out));
   return out;
 }
 
@@ -101,8 +92,7 @@ Status SaveModule(const session::Env& env, const graph::Module& module, const ch
 
 // Leaves the function where a pointer that must be given is null.
 #define HR_REQUIRE(argument) \
-  if ((argument) == nullptr) \
-  return ::hr::capi::Wrap(::hr::InvalidArgument(__func__, ": '" #argument "' must not be NULL"))
+  if ((argument) == nullptr) return ::hr::capi::NullArgument(__func__, #argument)
 // As HR_RETURN_IF_ERROR and HR_ASSIGN_OR_RETURN, for functions that return hr_status*.
 #define HR_WRAP_IF_ERROR(expr)                                            \
   do {                                                                    \
@@ -114,4 +104,4 @@ Status SaveModule(const session::Env& env, const graph::Module& module, const ch
 #define HR_ASSIGN_OR_WRAP_INNER(result, decl, expr)                      \
   auto result = (expr);                                                  \
   if (!result.ok()) return ::hr::capi::Wrap(std::move(result).status()); \
-  decl = std::move(result).value()
+  decl = result.Take()

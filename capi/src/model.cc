@@ -56,7 +56,7 @@ Result<std::string> TextOf(const session::Model& model, std::string_view format,
   if (view.signature != nullptr) {
     HR_ASSIGN_OR_RETURN(signature, model.FindSignature(view.signature));
   }
-  HR_ASSIGN_OR_RETURN(GraphView shown,
+  HR_ASSIGN_OR_RETURN(auto&& shown,
                       ViewGraph(model.env().operators(), model.module(), view.graph, signature));
   if (format == "json") return GraphJson(shown);
   if (format == "dot") return GraphDot(shown);
@@ -95,7 +95,7 @@ hr_status* hr_model_load(hr_env* env, const char* path, const hr_load_options* o
   HR_REQUIRE(env);
   HR_REQUIRE(path);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(*env, options));
+  HR_ASSIGN_OR_WRAP(auto&& inner, hr::capi::OptionsFrom(*env, options));
   return hr::capi::MakeModel(*env, hr::format::ReadModule(std::string(path), inner), out);
 }
 
@@ -121,7 +121,7 @@ hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
   HR_REQUIRE(env);
   HR_REQUIRE(read);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(*env, options));
+  HR_ASSIGN_OR_WRAP(auto&& inner, hr::capi::OptionsFrom(*env, options));
   hr::capi::HostRead host{read, context};
   hr::format::HostReader reader{
       .context = &host, .bytes = total_bytes, .read = hr::capi::CallHostRead};
@@ -153,14 +153,14 @@ hr_status* hr_model_view(const hr_model* model, const char* format, const hr_gra
   HR_REQUIRE(format);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(hr_graph_view copy, hr::capi::CopySized(view, "hr_graph_view"));
-  HR_ASSIGN_OR_WRAP(std::string text, hr::capi::TextOf(*model->rep, format, copy));
+  HR_ASSIGN_OR_WRAP(auto&& text, hr::capi::TextOf(*model->rep, format, copy));
   return hr::capi::WrapText(out, std::move(text));
 }
 
 hr_status* hr_model_file_describe(const char* path, hr_text** out) {
   HR_REQUIRE(path);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto info, hr::format::ReadFileInfo(path));
+  HR_ASSIGN_OR_WRAP(auto&& info, hr::format::ReadFileInfo(path));
   return hr::capi::WrapText(out, hr::capi::TextOf(info));
 }
 

@@ -16,26 +16,18 @@
 
 namespace hr::capi {
 
-Status RegisterBackends([[maybe_unused]] session::Env& env) {
-#ifdef HEADRACE_CPU
-  HR_RETURN_IF_ERROR(env.AddBackend(cpu::CreateCpuBackend(env.allocator())));
-#endif
-  return {};
-}
-
+#ifdef HEADRACE_COMM
 // In the order of preference.
-void RegisterTransports(comm::Hub& hub) {
+static void RegisterTransports(comm::Hub& hub) {
   hub.AddStore("file", comm::CreateFileStore);
   hub.AddStore("memory", [](const std::string&) -> Result<std::unique_ptr<comm::Store>> {
     return comm::CreateMemoryStore();
   });
-#ifdef HEADRACE_COMM
   hub.SetPlanner(comm::CreatePlanner());
   hub.AddTransport("inproc", [network = comm::CreateInprocNetwork()](const comm::TransportSettings&,
                                                                      std::string identity) {
     return comm::CreateInprocTransport(network, std::move(identity));
   });
-#endif
 #ifdef HEADRACE_SHM
   hub.AddTransport("shm", [](const comm::TransportSettings&, std::string identity) {
     return comm::CreateShmTransport(std::move(identity));
@@ -48,6 +40,17 @@ void RegisterTransports(comm::Hub& hub) {
     return comm::CreateTcpTransport(options, std::move(identity));
   });
 #endif
+}
+#endif
+
+Status RegisterParts([[maybe_unused]] session::Env& env) {
+#ifdef HEADRACE_CPU
+  HR_RETURN_IF_ERROR(env.AddBackend(cpu::CreateCpuBackend(env.allocator())));
+#endif
+#ifdef HEADRACE_COMM
+  RegisterTransports(env.comm());
+#endif
+  return {};
 }
 
 }  // namespace hr::capi

@@ -5,7 +5,6 @@
 
 namespace hr::capi {
 
-Status RegisterBackends(session::Env& env);
-void RegisterTransports(comm::Hub& hub);
+Status RegisterParts(session::Env& env);
 
 }  // namespace hr::capi

@@ -18,12 +18,28 @@ Result<CallLimits> LimitsFor(const session::Session& session, const hr_limits* l
   return LimitsFrom(limits, session.env().clock());
 }
 
+// What a run by names is given.
+struct RunNames {
+  std::vector<std::string> feeds, fetches, targets;
+};
+struct CNames {
+  size_t count;
+  const char* const* names;
+};
+
+Result<RunNames> NamesFrom(CNames feeds, CNames fetches, CNames targets) {
+  RunNames out;
+  HR_ASSIGN_OR_RETURN(out.feeds, StringsFrom(feeds.count, feeds.names, "feed_names"));
+  HR_ASSIGN_OR_RETURN(out.fetches, StringsFrom(fetches.count, fetches.names, "fetch_names"));
+  HR_ASSIGN_OR_RETURN(out.targets, StringsFrom(targets.count, targets.names, "target_names"));
+  return out;
+}
+
 }  // namespace
 }  // namespace hr::capi
 
 using hr::capi::LimitsFor;
 using hr::capi::NewTensor;
-using hr::capi::StringsFrom;
 using hr::capi::Wrap;
 
 extern "C" {
@@ -32,7 +48,7 @@ hr_status* hr_session_create(const hr_model* model, const hr_session_options* op
                              hr_session** out) {
   HR_REQUIRE(model);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(options));
+  HR_ASSIGN_OR_WRAP(auto&& inner, hr::capi::OptionsFrom(options));
   return hr::capi::WrapInto(out, hr::session::Session::Create(model->rep, inner));
 }
 
@@ -55,16 +71,16 @@ hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* co
   const auto held = session->rep;  // the handle may go while the run goes on
   if (fetch_count != 0) HR_REQUIRE(outputs);
   if (feed_count != 0) HR_REQUIRE(feeds);
-  HR_ASSIGN_OR_WRAP(auto names, StringsFrom(feed_count, feed_names, "feed_names"));
-  HR_ASSIGN_OR_WRAP(auto fetches, StringsFrom(fetch_count, fetch_names, "fetch_names"));
-  HR_ASSIGN_OR_WRAP(auto targets, StringsFrom(target_count, target_names, "target_names"));
+  HR_ASSIGN_OR_WRAP(auto&& names,
+                    hr::capi::NamesFrom({feed_count, feed_names}, {fetch_count, fetch_names},
+                                        {target_count, target_names}));
   std::vector<hr::session::NamedTensor> inputs;
   for (size_t i = 0; i < feed_count; ++i) {
     HR_REQUIRE(feeds[i]);
-    inputs.push_back({std::move(names[i]), feeds[i]->rep});
+    inputs.push_back({std::move(names.feeds[i]), feeds[i]->rep});
   }
   HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(*held, limits));
-  HR_ASSIGN_OR_WRAP(auto results, held->Run(inputs, fetches, targets, checked));
+  HR_ASSIGN_OR_WRAP(auto&& results, held->Run(inputs, names.fetches, names.targets, checked));
   for (size_t i = 0; i < results.size(); ++i) outputs[i] = NewTensor(std::move(results[i]));
   return nullptr;
 }
@@ -83,7 +99,7 @@ hr_status* hr_session_get_variable(hr_session* session, const char* name, hr_ten
   HR_REQUIRE(name);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(uint32_t variable, session->rep->model().FindVariable(name));
-  HR_ASSIGN_OR_WRAP(hr::Tensor value, session->rep->GetVariable(variable, {}));
+  HR_ASSIGN_OR_WRAP(auto&& value, session->rep->GetVariable(variable, {}));
   *out = NewTensor(std::move(value));
   return nullptr;
 }
@@ -115,10 +131,11 @@ hr_status* hr_call_create_custom(hr_session* session, size_t feed_count,
                                  const char* const* target_names, hr_call** out) {
   HR_REQUIRE(session);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto feeds, StringsFrom(feed_count, feed_names, "feed_names"));
-  HR_ASSIGN_OR_WRAP(auto fetches, StringsFrom(fetch_count, fetch_names, "fetch_names"));
-  HR_ASSIGN_OR_WRAP(auto targets, StringsFrom(target_count, target_names, "target_names"));
-  return hr::capi::WrapInto(out, hr::session::Call::Create(session->rep, feeds, fetches, targets));
+  HR_ASSIGN_OR_WRAP(auto&& names,
+                    hr::capi::NamesFrom({feed_count, feed_names}, {fetch_count, fetch_names},
+                                        {target_count, target_names}));
+  return hr::capi::WrapInto(
+      out, hr::session::Call::Create(session->rep, names.feeds, names.fetches, names.targets));
 }
 
 void hr_call_release(hr_call* call) { delete call; }
@@ -154,7 +171,7 @@ hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** o
   HR_REQUIRE(call);
   HR_REQUIRE(output);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(hr::Tensor tensor, call->rep->Output(output));
+  HR_ASSIGN_OR_WRAP(auto&& tensor, call->rep->Output(output));
   *out = NewTensor(std::move(tensor));
   return nullptr;
 }
@@ -162,7 +179,7 @@ hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** o
 hr_status* hr_call_describe(hr_call* call, hr_text** out) {
   HR_REQUIRE(call);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto plan, call->rep->PreparePlan());
+  HR_ASSIGN_OR_WRAP(auto&& plan, call->rep->PreparePlan());
   return hr::capi::WrapText(out, plan->Describe());
 }
 

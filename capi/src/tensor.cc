@@ -122,7 +122,7 @@ hr_status* hr_tensor_create(hr_env* env, hr_dtype dtype, size_t rank, const int6
                             hr_tensor** out) {
   HR_REQUIRE(env);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
+  HR_ASSIGN_OR_WRAP(auto&& shape, DimsFrom(rank, dims));
   return Give(out, hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype),
                                       std::move(shape)));
 }
@@ -132,9 +132,9 @@ hr_status* hr_tensor_copy_of(hr_env* env, hr_dtype dtype, size_t rank, const int
   HR_REQUIRE(env);
   HR_REQUIRE(out);
   if (bytes != 0) HR_REQUIRE(data);
-  HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
+  HR_ASSIGN_OR_WRAP(auto&& shape, DimsFrom(rank, dims));
   HR_ASSIGN_OR_WRAP(
-      hr::Tensor tensor,
+      auto&& tensor,
       hr::Tensor::Create(env->rep->allocator(), static_cast<hr::DType>(dtype), std::move(shape)));
   HR_WRAP_IF_ERROR(hr::capi::CheckBytes(tensor, bytes));
   if (bytes != 0) std::memcpy(tensor.data(), data, bytes);
@@ -146,7 +146,7 @@ hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void
                           hr_tensor** out) {
   HR_REQUIRE(out);
   if (bytes != 0) HR_REQUIRE(data);
-  HR_ASSIGN_OR_WRAP(hr::Dims shape, DimsFrom(rank, dims));
+  HR_ASSIGN_OR_WRAP(auto&& shape, DimsFrom(rank, dims));
   size_t element = hr_dtype_size(dtype);
   if (element != 0 && reinterpret_cast<uintptr_t>(data) % element != 0) {
     return hr::capi::Wrap(
@@ -154,7 +154,7 @@ hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void
   }
   // The release function is taken over only once nothing can fail any more.
   auto probe = hr::AdoptBuffer(data, bytes, {}, nullptr, nullptr);
-  HR_ASSIGN_OR_WRAP(hr::Tensor checked,
+  HR_ASSIGN_OR_WRAP(auto&& checked,
                     hr::Tensor::View(probe, 0, static_cast<hr::DType>(dtype), shape));
   HR_WRAP_IF_ERROR(hr::capi::CheckBytes(checked, bytes));
   auto buffer = hr::AdoptBuffer(data, bytes, {}, release, context);

@@ -9,7 +9,7 @@ namespace {
 using Table = std::array<uint32_t, 256>;
 
 // Slicing by eight: table k advances a byte that lies k bytes before the end of a group.
-constexpr std::array<Table, 8> MakeTables() {
+std::array<Table, 8> MakeTables() {
   std::array<Table, 8> tables{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t crc = i;
@@ -25,11 +25,10 @@ constexpr std::array<Table, 8> MakeTables() {
   return tables;
 }
 
-constexpr std::array<Table, 8> kTables = MakeTables();
-
 }  // namespace
 
 uint32_t Crc32c(Bytes bytes, uint32_t crc) {
+  static const std::array<Table, 8> tables = MakeTables();  // made when first needed: 8 KiB
   crc = ~crc;
   const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
   size_t n = bytes.size();
@@ -39,11 +38,11 @@ uint32_t Crc32c(Bytes bytes, uint32_t crc) {
     std::memcpy(&low, p, 4);
     std::memcpy(&high, p + 4, 4);
     low ^= crc;
-    crc = kTables[7][low & 0xFF] ^ kTables[6][(low >> 8) & 0xFF] ^ kTables[5][(low >> 16) & 0xFF] ^
-          kTables[4][low >> 24] ^ kTables[3][high & 0xFF] ^ kTables[2][(high >> 8) & 0xFF] ^
-          kTables[1][(high >> 16) & 0xFF] ^ kTables[0][high >> 24];
+    crc = tables[7][low & 0xFF] ^ tables[6][(low >> 8) & 0xFF] ^ tables[5][(low >> 16) & 0xFF] ^
+          tables[4][low >> 24] ^ tables[3][high & 0xFF] ^ tables[2][(high >> 8) & 0xFF] ^
+          tables[1][(high >> 16) & 0xFF] ^ tables[0][high >> 24];
   }
-  for (; n > 0; --n, ++p) crc = (crc >> 8) ^ kTables[0][(crc ^ *p) & 0xFF];
+  for (; n > 0; --n, ++p) crc = (crc >> 8) ^ tables[0][(crc ^ *p) & 0xFF];
   return ~crc;
 }
 

@@ -1,11 +1,13 @@
 #include "runtime/base/dtype.h"
 
+#include "runtime/base/strings.h"
+
 namespace hr {
 namespace {
 
 struct Entry {
   DType dtype;
-  std::string_view name;
+  Literal name;
   uint8_t size;
   bool supported;
 };

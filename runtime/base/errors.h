@@ -7,10 +7,18 @@
 
 namespace hr {
 
-#define HR_DEFINE_ERROR(name, code)            \
-  template <typename... Pieces>                \
-  Status name(const Pieces&... pieces) {       \
-    return Status(Code::code, Cat(pieces...)); \
+namespace internal {
+// `what`: the code in the lowest byte, the kinds of the pieces above it.
+[[gnu::cold]] Status Failure(uint64_t what, ...);
+}  // namespace internal
+
+#define HR_DEFINE_ERROR(name, code)                                                 \
+  template <typename... Pieces>                                                     \
+  [[gnu::always_inline]] inline Status name(const Pieces&... pieces) {              \
+    using internal::Travelling;                                                     \
+    constexpr uint64_t kKinds = internal::Kinds<decltype(Travelling(pieces))...>(); \
+    return internal::Failure(kKinds << 8 | static_cast<uint64_t>(Code::code),       \
+                             Travelling(pieces)...);                                \
   }
 HR_DEFINE_ERROR(Cancelled, kCancelled)
 HR_DEFINE_ERROR(InvalidArgument, kInvalidArgument)

@@ -8,8 +8,7 @@ Status WriteFileAtomically(const std::string& path, Bytes contents) {
   return WriteFileAtomically(path, [&](FileWriter& writer) { return writer.Write(contents); });
 }
 
-Status WriteFileAtomically(const std::string& path,
-                           const std::function<Status(FileWriter&)>& write) {
+Status WriteFileAtomically(const std::string& path, FunctionRef<Status(FileWriter&)> write) {
   std::string temporary = Cat(path, ".tmp");
   auto write_and_rename = [&]() -> Status {
     HR_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(temporary));

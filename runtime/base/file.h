@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/base/allocator.h"
+#include "runtime/base/function_ref.h"
 #include "runtime/base/result.h"
 
 namespace hr {
@@ -95,8 +95,7 @@ class FileWriter {
 // Writes to a temporary neighbour, syncs, renames over `path`, syncs the directory.
 Status WriteFileAtomically(const std::string& path, Bytes contents);
 // The same with contents that `write` sends piece by piece; where it fails, `path` stays as it was.
-Status WriteFileAtomically(const std::string& path,
-                           const std::function<Status(FileWriter&)>& write);
+Status WriteFileAtomically(const std::string& path, FunctionRef<Status(FileWriter&)> write);
 
 // "a/b" + "c"; an absolute second part wins.
 std::string JoinPath(std::string_view directory, std::string_view name);

@@ -192,7 +192,7 @@ Status RemoveTree(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return FromErrno("remove", path);
   if (!S_ISDIR(info.st_mode)) return RemoveFile(path);
-  HR_ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(path));
+  HR_ASSIGN_OR_RETURN(auto&& names, ListDirectory(path));
   for (const std::string& name : names) HR_RETURN_IF_ERROR(RemoveTree(JoinPath(path, name)));
   if (rmdir(path.c_str()) != 0) return FromErrno("remove", path);
   return {};

@@ -75,6 +75,27 @@ JsonWriter& JsonWriter::Value(std::string_view text) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Value(bool value) { return Raw(value ? "true" : "false"); }
+JsonWriter& JsonWriter::Integer(int64_t value) { return Raw(Cat(value)); }
+JsonWriter& JsonWriter::Natural(uint64_t value) { return Raw(Cat(value)); }
+
+JsonWriter& JsonWriter::Field(std::string_view name, std::string_view value) {
+  return Key(name).Value(value);
+}
+JsonWriter& JsonWriter::Field(std::string_view name, const char* value) {
+  return Key(name).Value(value);
+}
+JsonWriter& JsonWriter::Field(std::string_view name, bool value) { return Key(name).Value(value); }
+JsonWriter& JsonWriter::Field(std::string_view name, double value) {
+  return Key(name).Value(value);
+}
+JsonWriter& JsonWriter::Integer(std::string_view name, int64_t value) {
+  return Key(name).Integer(value);
+}
+JsonWriter& JsonWriter::Natural(std::string_view name, uint64_t value) {
+  return Key(name).Natural(value);
+}
+
 JsonWriter& JsonWriter::Value(double value) {
   return std::isfinite(value) ? Raw(Cat(value)) : Null();
 }

@@ -26,12 +26,10 @@ class JsonWriter {
   JsonWriter& Key(std::string_view name);
   JsonWriter& Value(std::string_view text);
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
-  JsonWriter& Value(bool value) { return Raw(value ? "true" : "false"); }
+  JsonWriter& Value(bool value);
   JsonWriter& Value(double value);  // null where JSON has no such number
-  template <std::integral T>
-  JsonWriter& Value(T value) {
-    return Raw(Cat(value));
-  }
+  JsonWriter& Value(std::signed_integral auto value) { return Integer(value); }
+  JsonWriter& Value(std::unsigned_integral auto value) { return Natural(value); }
   template <typename T>
   JsonWriter& Values(std::span<const T> items) {
     BeginArray();
@@ -42,9 +40,15 @@ class JsonWriter {
   // Text that is JSON already.
   JsonWriter& Raw(std::string_view json);
 
-  template <typename T>
-  JsonWriter& Field(std::string_view name, const T& value) {
-    return Key(name).Value(value);
+  JsonWriter& Field(std::string_view name, std::string_view value);
+  JsonWriter& Field(std::string_view name, const char* value);
+  JsonWriter& Field(std::string_view name, bool value);
+  JsonWriter& Field(std::string_view name, double value);
+  JsonWriter& Field(std::string_view name, std::signed_integral auto value) {
+    return Integer(name, value);
+  }
+  JsonWriter& Field(std::string_view name, std::unsigned_integral auto value) {
+    return Natural(name, value);
   }
 
   const std::string& text() const { return text_; }
@@ -53,6 +57,10 @@ class JsonWriter {
  private:
   JsonWriter& Open(char bracket);
   JsonWriter& Close(char bracket);
+  JsonWriter& Integer(int64_t value);
+  JsonWriter& Natural(uint64_t value);
+  JsonWriter& Integer(std::string_view name, int64_t value);
+  JsonWriter& Natural(std::string_view name, uint64_t value);
   void Separate();
 
   std::string text_;

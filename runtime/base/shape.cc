@@ -9,9 +9,9 @@ namespace hr {
 Result<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
   int64_t count = 1;
   for (int64_t dim : dims) {
-    if (dim < 0) return InvalidArgument("shape ", ShapeText(dims), " has a negative dimension");
+    if (dim < 0) return InvalidArgument("shape ", dims, " has a negative dimension");
     if (__builtin_mul_overflow(count, dim, &count)) {
-      return InvalidArgument("shape ", ShapeText(dims), " has more than 2^63 elements");
+      return InvalidArgument("shape ", dims, " has more than 2^63 elements");
     }
   }
   return count;
@@ -39,9 +39,8 @@ Result<Dims> BroadcastDims(std::span<const int64_t> a, std::span<const int64_t> 
     int64_t da = i < a.size() ? a[a.size() - 1 - i] : 1;
     int64_t db = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (da != db && da != 1 && db != 1) {
-      return InvalidArgument("shapes ", ShapeText(a), " and ", ShapeText(b),
-                             " do not broadcast: dimensions ", da, " and ", db,
-                             " differ and neither is 1");
+      return InvalidArgument("shapes ", a, " and ", b, " do not broadcast: dimensions ", da,
+                             " and ", db, " differ and neither is 1");
     }
     out[out.size() - 1 - i] = da == 1 ? db : da;
   }

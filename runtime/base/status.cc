@@ -29,8 +29,9 @@ std::string_view CodeName(Code code) {
   return "UNKNOWN";
 }
 
-Status::Status(Code code, std::string message)
-    : state_(std::make_unique<State>(State{code, std::move(message), {}})) {}
+Status::Status(Code code, std::string message) : state_(new State{code, std::move(message), {}}) {}
+
+void Status::Free(State* state) { delete state; }
 
 std::string_view Status::message() const {
   return ok() ? std::string_view() : std::string_view(state_->message);

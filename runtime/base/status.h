@@ -2,9 +2,9 @@
 // costs nothing; a failure owns a code, a sentence and, where it applies, the name of a node.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace hr {
 
@@ -40,10 +40,19 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(Code code, std::string message);
+  Status(Status&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  // Inline, so that no code is left where it is known to be a success, or to have moved on.
+  [[gnu::always_inline]] ~Status() {
+    if (state_ != nullptr) Free(state_);
+  }
 
   bool ok() const { return state_ == nullptr; }
   Code code() const { return ok() ? Code::kOk : state_->code; }
-  // Empty for a success.
+  // Empty for a success; a failure's two texts end with a zero byte.
   std::string_view message() const;
   // The node at which the failure happened; empty where none applies.
   std::string_view node() const;
@@ -65,7 +74,9 @@ class [[nodiscard]] Status {
     std::string message;
     std::string node;
   };
-  std::unique_ptr<State> state_;
+  static void Free(State* state);
+
+  State* state_ = nullptr;
 };
 
 }  // namespace hr
@@ -80,10 +91,11 @@ class [[nodiscard]] Status {
     if (!hr_status_.ok()) return hr_status_; \
   } while (false)
 
-// HR_ASSIGN_OR_RETURN(auto x, Compute()): declares x, or leaves with the failure of a Result.
+// HR_ASSIGN_OR_RETURN(auto x, Compute()): declares x, or leaves with the failure of a Result. With
+// `auto&& x` the value stays in the Result, which lives as long as x: no code to move it.
 #define HR_ASSIGN_OR_RETURN(decl, expr) \
   HR_ASSIGN_OR_RETURN_INNER(HR_CONCAT(hr_result_, __LINE__), decl, expr)
 #define HR_ASSIGN_OR_RETURN_INNER(result, decl, expr)  \
   auto result = (expr);                                \
   if (!result.ok()) return std::move(result).status(); \
-  decl = std::move(result).value()
+  decl = result.Take()

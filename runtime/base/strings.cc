@@ -1,6 +1,7 @@
 #include "runtime/base/strings.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -9,12 +10,50 @@
 namespace hr {
 
 namespace internal {
-void AppendDouble(std::string* out, double value) {
+namespace {
+
+void AppendNumber(std::string* out, auto value) {
   char digits[40];
   auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
   out->append(digits, static_cast<size_t>(end - digits));
 }
+
+}  // namespace
+
+std::string ConcatenateList(uint64_t kinds, va_list pieces) {
+  std::string out;
+  for (; kinds != kEnd; kinds >>= kKindBits) {
+    switch (static_cast<PieceKind>(kinds % (1 << kKindBits))) {
+      case kEnd: break;
+      case kLiteral: out += va_arg(pieces, const char*); break;
+      case kView: out += *va_arg(pieces, const std::string_view*); break;
+      case kString: out += *va_arg(pieces, const std::string*); break;
+      case kChar: out += static_cast<char>(va_arg(pieces, int)); break;
+      case kSigned: AppendNumber(&out, va_arg(pieces, long long)); break;
+      case kUnsigned: AppendNumber(&out, va_arg(pieces, unsigned long long)); break;
+      case kReal: AppendNumber(&out, va_arg(pieces, double)); break;
+      case kShape: out += ShapeText(*va_arg(pieces, const Shape*)); break;
+      case kShapeView: out += ShapeText(*va_arg(pieces, const ShapeView*)); break;
+    }
+  }
+  return out;
+}
+
+std::string Concatenate(uint64_t kinds, ...) {
+  va_list pieces;
+  va_start(pieces, kinds);
+  std::string out = ConcatenateList(kinds, pieces);
+  va_end(pieces);
+  return out;
+}
+
 }  // namespace internal
+
+bool Literal::Equals(std::string_view text) const { return text == text_; }
+
+bool IsOneOf(std::string_view word, std::initializer_list<Literal> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 std::string ShapeText(std::span<const int64_t> dims) { return Cat("[", Join(dims), "]"); }
 

@@ -1,38 +1,107 @@
 // Joining pieces of text into messages, without streams and without locale.
 #pragma once
 
-#include <charconv>
 #include <concepts>
+#include <cstdarg>
+#include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hr {
 
-namespace internal {
-void AppendDouble(std::string* out, double value);
+// A literal, or other text that ends with a zero byte and outlives its readers: a string_view of
+// half the size, for tables.
+class Literal {
+ public:
+  constexpr Literal(const char* text) : text_(text) {}              // NOLINT: implicit
+  constexpr Literal(std::string_view text) : text_(text.data()) {}  // NOLINT: implicit
+  constexpr operator std::string_view() const { return text_; }     // NOLINT: implicit
+  constexpr const char* data() const { return text_; }
+  template <std::convertible_to<std::string_view> Text>
+  friend bool operator==(Literal a, const Text& b) {
+    return a.Equals(b);
+  }
 
-inline void AppendPiece(std::string* out, std::string_view text) { out->append(text); }
-inline void AppendPiece(std::string* out, const char* text) { out->append(text); }
-inline void AppendPiece(std::string* out, char c) { out->push_back(c); }
-inline void AppendPiece(std::string* out, bool b) { out->append(b ? "true" : "false"); }
-template <std::integral T>
-void AppendPiece(std::string* out, T value) {
-  char digits[24];
-  auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  out->append(digits, static_cast<size_t>(end - digits));
+ private:
+  bool Equals(std::string_view text) const;
+
+  const char* text_;
+};
+
+namespace internal {
+
+// How a piece of text travels: messages are made at hundreds of places, so a place only hands over
+// its pieces, and one function puts them together.
+enum PieceKind : uint64_t {
+  kEnd,
+  kLiteral,
+  kView,
+  kString,
+  kChar,
+  kSigned,
+  kUnsigned,
+  kReal,
+  kShape,
+  kShapeView
+};
+inline constexpr int kKindBits = 4;
+
+inline const char* Travelling(const char* text) { return text; }
+inline const std::string_view* Travelling(const std::string_view& text) { return &text; }
+inline const std::string* Travelling(const std::string& text) { return &text; }
+inline const char* Travelling(Literal text) { return text.data(); }
+using Shape = std::vector<int64_t>;
+using ShapeView = std::span<const int64_t>;
+inline const Shape* Travelling(const Shape& shape) { return &shape; }
+inline const ShapeView* Travelling(const ShapeView& shape) { return &shape; }
+inline int Travelling(char c) { return c; }
+inline const char* Travelling(bool b) { return b ? "true" : "false"; }
+inline long long Travelling(std::signed_integral auto value) { return value; }
+inline unsigned long long Travelling(std::unsigned_integral auto value) { return value; }
+inline double Travelling(std::floating_point auto value) { return value; }
+
+template <typename T>
+inline constexpr PieceKind kKindOf = kLiteral;
+template <>
+inline constexpr PieceKind kKindOf<const std::string_view*> = kView;
+template <>
+inline constexpr PieceKind kKindOf<const std::string*> = kString;
+template <>
+inline constexpr PieceKind kKindOf<const Shape*> = kShape;
+template <>
+inline constexpr PieceKind kKindOf<const ShapeView*> = kShapeView;
+template <>
+inline constexpr PieceKind kKindOf<int> = kChar;
+template <>
+inline constexpr PieceKind kKindOf<long long> = kSigned;
+template <>
+inline constexpr PieceKind kKindOf<unsigned long long> = kUnsigned;
+template <>
+inline constexpr PieceKind kKindOf<double> = kReal;
+
+// The kinds of pieces that travel as Ts, the first in the lowest bits.
+template <typename... Ts>
+consteval uint64_t Kinds() {
+  static_assert(sizeof...(Ts) <= (64 - 8) / kKindBits);  // 8 bits are left for an error's code
+  uint64_t kinds = kEnd;
+  int shift = 0;
+  ((kinds |= uint64_t{kKindOf<Ts>} << shift, shift += kKindBits), ...);
+  return kinds;
 }
-template <std::floating_point T>
-void AppendPiece(std::string* out, T value) {
-  AppendDouble(out, static_cast<double>(value));
-}
+
+std::string Concatenate(uint64_t kinds, ...);
+std::string ConcatenateList(uint64_t kinds, va_list pieces);
+
 }  // namespace internal
 
+// Text, numbers, bools and shapes ("[2, 3, 4]") after each other.
 template <typename... Pieces>
-std::string Cat(const Pieces&... pieces) {
-  std::string out;
-  (internal::AppendPiece(&out, pieces), ...);
-  return out;
+[[gnu::always_inline]] inline std::string Cat(const Pieces&... pieces) {
+  using namespace internal;
+  return Concatenate(Kinds<decltype(Travelling(pieces))...>(), Travelling(pieces)...);
 }
 
 // "2, 3, 4"
@@ -43,7 +112,7 @@ std::string Join(const Range& items, std::string_view separator = ", ") {
   for (const auto& item : items) {
     if (!first) out.append(separator);
     first = false;
-    internal::AppendPiece(&out, item);
+    out.append(Cat(item));
   }
   return out;
 }
@@ -54,6 +123,9 @@ std::string ShapeText(std::span<const int64_t> dims);
 // Well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms) without zero bytes: text that any
 // binding and any JSON reader takes.
 bool IsCleanText(std::string_view text);
+
+// Whether `word` is one of `words`.
+bool IsOneOf(std::string_view word, std::initializer_list<Literal> words);
 
 // The closest of `candidates` to `word` for "did you mean"; empty where none is close.
 std::string_view ClosestWord(std::string_view word, std::span<const std::string> candidates);

@@ -65,7 +65,7 @@ Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims) {
   size_t bytes;
   if (__builtin_mul_overflow(static_cast<size_t>(count), DTypeSize(dtype), &bytes) ||
       bytes > static_cast<size_t>(INT64_MAX)) {
-    return InvalidArgument("a tensor of shape ", ShapeText(dims), " is too large");
+    return InvalidArgument("a tensor of shape ", dims, " is too large");
   }
   return bytes;
 }
@@ -101,8 +101,8 @@ Result<Tensor> Tensor::Create(Allocator& allocator, DType dtype, Dims dims) {
 Result<Tensor> Tensor::View(BufferRef buffer, size_t offset, DType dtype, Dims dims) {
   HR_ASSIGN_OR_RETURN(size_t bytes, CheckedTensorBytes(dtype, dims));
   if (offset > buffer->bytes() || bytes > buffer->bytes() - offset) {
-    return InvalidArgument("a tensor of shape ", ShapeText(dims), " needs ", bytes,
-                           " bytes from offset ", offset, ", its buffer has ", buffer->bytes());
+    return InvalidArgument("a tensor of shape ", dims, " needs ", bytes, " bytes from offset ",
+                           offset, ", its buffer has ", buffer->bytes());
   }
   Tensor tensor;
   tensor.buffer_ = std::move(buffer);
@@ -138,7 +138,7 @@ Status CheckHostMemory(const Tensor& tensor) {
 
 Result<Tensor> Tensor::Clone(Allocator& allocator) const {
   HR_RETURN_IF_ERROR(CheckHostMemory(*this));
-  HR_ASSIGN_OR_RETURN(Tensor copy, Create(allocator, dtype_, dims_));
+  HR_ASSIGN_OR_RETURN(auto&& copy, Create(allocator, dtype_, dims_));
   if (contiguous()) {
     if (bytes() != 0) std::memcpy(copy.data(), data(), bytes());
   } else {
@@ -154,6 +154,6 @@ Result<Tensor> Tensor::Contiguous(Allocator& allocator) const {
   return Clone(allocator);
 }
 
-std::string Tensor::TypeText() const { return Cat(DTypeName(dtype_), ShapeText(dims_)); }
+std::string Tensor::TypeText() const { return Cat(DTypeName(dtype_), dims_); }
 
 }  // namespace hr

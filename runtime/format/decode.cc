@@ -9,13 +9,13 @@ using graph::kNone;
 using graph::Module;
 
 // A table of unique keys.
-template <typename Value, typename Items, typename Decode>
-Status DecodeMap(std::string_view what, const Items* items, DecodeContext* context,
-                 std::map<std::string, Value>* out, Decode decode) {
+template <typename Map, typename Items, typename Decode>
+Status DecodeMap(Literal what, const Items* items, DecodeContext* context, Map* out,
+                 Decode decode) {
   if (items == nullptr) return {};
   for (const auto* item : *items) {
     HR_RETURN_IF_ERROR(context->Charge(1, 2 * sizeof(std::string)));
-    std::pair<std::string, Value> entry;
+    std::pair<std::string, typename Map::mapped_type> entry;
     HR_RETURN_IF_ERROR(decode(*item, entry));
     if (!out->insert(std::move(entry)).second) {
       return InvalidArgument(what, " '", entry.first, "' is given twice");
@@ -87,8 +87,8 @@ Status DecodeConstant(const fbs::TensorData& def, const std::vector<Piece>& segm
     return InvalidArgument("lies in segment ", def.segment(), ", there are ", segments.size());
   }
   if (bytes != def.bytes()) {
-    return InvalidArgument(DTypeName(dtype), ShapeText(dims), " has ", bytes,
-                           " bytes, the file says ", def.bytes());
+    return InvalidArgument(DTypeName(dtype), dims, " has ", bytes, " bytes, the file says ",
+                           def.bytes());
   }
   if (def.offset() % kTensorAlignmentInFile != 0) {
     return InvalidArgument("begins at offset ", def.offset(), ", which is not a multiple of ",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/function_ref.h"
 #include "runtime/format/graph_def_generated.h"
 #include "runtime/format/reader.h"
 #include "runtime/format/version.h"
@@ -23,23 +24,9 @@ class DecodeContext {
   const ReadLimits& limits() const { return limits_; }
 
   // Before memory for `count` items of `size` bytes is taken.
-  Status Charge(uint64_t count, uint64_t size) {
-    uint64_t bytes = count * size;  // no overflow: 2^31 items of some hundred bytes at most
-    if (bytes > budget_) {
-      return InvalidArgument("the structure refers to the same lists again and again, so that it ",
-                             "would unfold to many times its size; write each list once");
-    }
-    budget_ -= bytes;
-    return {};
-  }
+  Status Charge(uint64_t count, uint64_t size);
 
-  Status Text(const flatbuffers::String* text, std::string* out) {
-    if (text == nullptr) return {};
-    HR_RETURN_IF_ERROR(CheckLimit("bytes in a string", text->size(), limits_.string_bytes));
-    HR_RETURN_IF_ERROR(Charge(text->size(), 1));
-    out->assign(text->c_str(), text->size());
-    return {};
-  }
+  Status Text(const flatbuffers::String* text, std::string* out);
 
   template <typename T>
   Status List(const flatbuffers::Vector<T>* items, std::vector<T>* out) {
@@ -49,40 +36,27 @@ class DecodeContext {
     return {};
   }
 
-  Status DimList(const flatbuffers::Vector<int64_t>* dims, std::vector<int64_t>* out) {
-    if (dims != nullptr) HR_RETURN_IF_ERROR(CheckLimit("dimensions", dims->size(), limits_.rank));
-    return List(dims, out);
-  }
+  Status DimList(const flatbuffers::Vector<int64_t>* dims, std::vector<int64_t>* out);
 
   // Calls decode(item, element) for every item and the element that it becomes in `out`.
   template <typename T, typename Element, typename Decode>
-  Status Each(std::string_view what, const Tables<T>* items, std::vector<Element>* out,
-              Decode decode) {
+  Status Each(Literal what, const Tables<T>* items, std::vector<Element>* out, Decode decode) {
     out->clear();
     if (items == nullptr) return {};
     HR_RETURN_IF_ERROR(Charge(items->size(), sizeof(Element)));
     out->resize(items->size());
-    for (uint32_t i = 0; i < items->size(); ++i) {
-      Status status = decode(*items->Get(i), (*out)[i]);
-      if (!status.ok()) return std::move(status).WithContext(Cat(what, " ", i));
-    }
-    return {};
+    return Number(what, items->size(),
+                  [&](uint32_t i) { return decode(*items->Get(i), (*out)[i]); });
   }
 
-  static Status CheckLimit(std::string_view what, uint64_t count, uint64_t limit) {
-    if (count <= limit) return {};
-    return OutOfRange("there are ", count, " ", what, ", the limit is ", limit,
-                      "; raise it in the options of reading if you trust the file");
-  }
-
+  static Status CheckLimit(Literal what, uint64_t count, uint64_t limit);
   // A code that this library does not know.
-  Status Unknown(std::string_view what, int64_t code) const {
-    return Unimplemented("unknown ", what, " ", code, "; the file is of version ", kMajorVersion,
-                         ".", minor_, ", this library knows ", kMajorVersion, ".", kMinorVersion,
-                         "; update Headrace, or write the file again if it is damaged");
-  }
+  Status Unknown(Literal what, int64_t code) const;
 
  private:
+  // decode(0) to decode(count - 1); a failure says which it was.
+  static Status Number(Literal what, uint32_t count, FunctionRef<Status(uint32_t)> decode);
+
   // In memory nothing takes more than this many times its bytes in a file.
   static constexpr uint64_t kExpansion = 32;
 

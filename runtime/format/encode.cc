@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/function_ref.h"
 #include "runtime/format/graph_def_generated.h"
 #include "runtime/format/layout.h"
 #include "runtime/format/version.h"
@@ -58,11 +59,17 @@ class Encoder {
   // A vector of what `encode` makes of each item, an Offset<T>.
   template <typename T, typename Items, typename Encode>
   Table<T> Tables(const Items& items, Encode encode) {
-    std::vector<Offset<T>> offsets;
-    offsets.reserve(items.size());
-    for (const auto& item : items) {
+    auto item = items.begin();
+    return List(items.size(), [&] { return encode(*item++).o; }).o;
+  }
+
+  // A vector of the offsets that `next` returns.
+  Table<void> List(size_t count, FunctionRef<flatbuffers::uoffset_t()> next) {
+    std::vector<Offset<void>> offsets;
+    offsets.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
       if (!Fits(0)) return 0;
-      offsets.push_back(encode(item));
+      offsets.push_back(next());
     }
     return Vector(offsets);
   }

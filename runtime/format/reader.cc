@@ -39,7 +39,7 @@ Result<Header> ReadHeader(Source& source, const ReadLimits& limits) {
   }
   if (source.bytes() < kHeaderOffset) return CutShort(kHeaderEnd, source.bytes());
   size_t available = std::min<uint64_t>(source.bytes(), kHeaderEnd);
-  HR_ASSIGN_OR_RETURN(Piece start, source.Range(0, available));
+  HR_ASSIGN_OR_RETURN(auto&& start, source.Range(0, available));
   HR_RETURN_IF_ERROR(CheckIdentifier(start.view()));
   if (available < kHeaderEnd) return CutShort(kHeaderEnd, available);
   Header header;
@@ -84,13 +84,13 @@ Result<const fbs::GraphDef*> VerifyStructure(const Header& header, Bytes structu
 
 Result<Module> Read(Source& source, const std::string* folder, const ReadOptions& options) {
   HR_ASSIGN_OR_RETURN(Header header, ReadHeader(source, options.limits));
-  HR_ASSIGN_OR_RETURN(Piece structure, source.Range(0, header.structure_bytes));
+  HR_ASSIGN_OR_RETURN(auto&& structure, source.Range(0, header.structure_bytes));
   HR_ASSIGN_OR_RETURN(const fbs::GraphDef* def, VerifyStructure(header, structure.view()));
   DecodeContext context(header.structure_bytes, def->minor(), options.limits);
   Module module;
   HR_RETURN_IF_ERROR(DecodeModule(*def, &context, &module));
   SegmentReader segments(source, header, folder, options);
-  HR_ASSIGN_OR_RETURN(std::vector<Piece> pieces, segments.Read(def->segments(), &context));
+  HR_ASSIGN_OR_RETURN(auto&& pieces, segments.Read(def->segments(), &context));
   HR_RETURN_IF_ERROR(
       DecodeConstants(*def, pieces, options.external_constants, &context, &module.constants));
   HR_RETURN_IF_ERROR(graph::Verify(module));
@@ -99,7 +99,7 @@ Result<Module> Read(Source& source, const std::string* folder, const ReadOptions
 
 Result<FileInfo> InfoOf(Source& source) {
   HR_ASSIGN_OR_RETURN(Header header, ReadHeader(source, {}));
-  HR_ASSIGN_OR_RETURN(Piece structure, source.Range(0, header.structure_bytes));
+  HR_ASSIGN_OR_RETURN(auto&& structure, source.Range(0, header.structure_bytes));
   HR_ASSIGN_OR_RETURN(const fbs::GraphDef* def, VerifyStructure(header, structure.view()));
   FileInfo info{.minor = def->minor(),
                 .file_bytes = source.bytes(),
@@ -126,8 +126,7 @@ Result<Module> ReadFrom(Source& source, const ReadOptions& options) {
 }  // namespace
 
 Result<Module> ReadModule(const std::string& path, const ReadOptions& options) {
-  HR_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
-                      OpenFileSource(path, options.map, AllocatorOf(options)));
+  HR_ASSIGN_OR_RETURN(auto&& source, OpenFileSource(path, options.map, AllocatorOf(options)));
   std::string folder(options.side_file_folder == nullptr ? DirectoryOf(path)
                                                          : options.side_file_folder);
   Result<Module> module = Read(*source, &folder, options);
@@ -136,8 +135,7 @@ Result<Module> ReadModule(const std::string& path, const ReadOptions& options) {
 }
 
 Result<Module> ReadModule(BufferRef file, const ReadOptions& options) {
-  HR_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
-                      MakeMemorySource(std::move(file), AllocatorOf(options)));
+  HR_ASSIGN_OR_RETURN(auto&& source, MakeMemorySource(std::move(file), AllocatorOf(options)));
   return ReadFrom(*source, options);
 }
 
@@ -147,8 +145,7 @@ Result<Module> ReadModule(const HostReader& file, const ReadOptions& options) {
 }
 
 Result<FileInfo> ReadFileInfo(const std::string& path) {
-  HR_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
-                      OpenFileSource(path, true, SystemAllocator()));
+  HR_ASSIGN_OR_RETURN(auto&& source, OpenFileSource(path, true, SystemAllocator()));
   Result<FileInfo> info = InfoOf(*source);
   if (!info.ok()) return std::move(info).status().WithContext(Cat("'", path, "'"));
   return info;

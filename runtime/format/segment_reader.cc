@@ -49,14 +49,15 @@ Result<Piece> SegmentReader::ReadOne(const fbs::Segment& segment, DecodeContext*
                     offset, ", there are ", room, "; copy or download the file again");
   }
   file->end = offset + segment.bytes();
-  HR_ASSIGN_OR_RETURN(Piece piece, file->source->Range(file->begin + offset, segment.bytes()));
+  HR_ASSIGN_OR_RETURN(auto&& piece, file->source->Range(file->begin + offset, segment.bytes()));
   if (options_.verify_checksums) HR_RETURN_IF_ERROR(CheckChecksum(segment, piece));
   return piece;
 }
 
 Result<SegmentReader::File*> SegmentReader::Open(const std::string& name) {
-  auto found = files_.find(name);
-  if (found != files_.end()) return &found->second;
+  for (File& file : files_) {
+    if (file.name == name) return &file;
+  }
   File file;
   if (!name.empty()) {
     HR_ASSIGN_OR_RETURN(file, OpenSideFile(name));
@@ -66,7 +67,9 @@ Result<SegmentReader::File*> SegmentReader::Open(const std::string& name) {
     file.source = &graph_file_;
     file.begin = header_.segments_begin;
   }
-  return &files_.emplace(name, std::move(file)).first->second;
+  file.name = name;
+  files_.push_back(std::move(file));
+  return &files_.back();
 }
 
 Result<SegmentReader::File> SegmentReader::OpenSideFile(const std::string& name) {

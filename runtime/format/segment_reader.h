@@ -1,7 +1,6 @@
 // Finding the segments of a file, in itself and in side files.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +24,7 @@ class SegmentReader {
 
  private:
   struct File {
+    std::string name;
     std::unique_ptr<Source> owned;  // null for the graph file itself
     Source* source = nullptr;
     uint64_t begin = 0;  // where segments begin
@@ -32,6 +32,7 @@ class SegmentReader {
   };
 
   Result<Piece> ReadOne(const fbs::Segment& segment, DecodeContext* context);
+  // Valid until the next call.
   Result<File*> Open(const std::string& name);
   Result<File> OpenSideFile(const std::string& name);
 
@@ -39,7 +40,7 @@ class SegmentReader {
   const Header& header_;
   const std::string* folder_;
   const ReadOptions& options_;
-  std::map<std::string, File> files_;
+  std::vector<File> files_;
 };
 
 }  // namespace hr::format

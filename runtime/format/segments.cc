@@ -14,8 +14,8 @@ using graph::kNone;
 using graph::Module;
 
 // True for constants that only variables refer to.
-std::vector<bool> FindMutable(const Module& module) {
-  std::vector<bool> is_mutable(module.constants.size(), false);
+graph::Marks FindMutable(const Module& module) {
+  graph::Marks is_mutable(module.constants.size(), false);
   for (const graph::Variable& variable : module.variables) {
     if (variable.initial_constant != kNone) is_mutable[variable.initial_constant] = true;
   }
@@ -83,7 +83,7 @@ void AddSegment(const Module& module, bool mutable_data, const std::vector<uint3
 
 Result<SegmentTable> PlanSegments(const Module& module) {
   HR_RETURN_IF_ERROR(CheckWritable(module));
-  std::vector<bool> is_mutable = FindMutable(module);
+  graph::Marks is_mutable = FindMutable(module);
   std::vector<uint32_t> first = FindShared(module);
   for (uint32_t i = 0; i < first.size(); ++i) {
     if (!is_mutable[i]) is_mutable[first[i]] = false;
@@ -101,23 +101,23 @@ Result<SegmentTable> PlanSegments(const Module& module) {
 }
 
 Status SendSegment(const Module& module, const SegmentTable& table, const SegmentPlan& segment,
-                   Allocator& allocator, const Sink& sink) {
+                   Allocator& allocator, Sink sink) {
   uint64_t sent = 0;
   for (uint32_t constant : segment.constants) {
     uint64_t offset = table.places[constant].offset;
     HR_RETURN_IF_ERROR(SendZeros(offset - sent, sink));
-    HR_ASSIGN_OR_RETURN(Tensor tensor, module.constants[constant].Contiguous(allocator));
+    HR_ASSIGN_OR_RETURN(auto&& tensor, module.constants[constant].Contiguous(allocator));
     HR_RETURN_IF_ERROR(sink({tensor.data(), tensor.bytes()}));
     sent = offset + tensor.bytes();
   }
   return {};
 }
 
-Status SendZeros(uint64_t bytes, const Sink& sink) {
-  static constexpr std::byte kZeros[4096] = {};
+Status SendZeros(uint64_t bytes, Sink sink) {
+  const std::byte zeros[4096] = {};
   while (bytes != 0) {
-    size_t piece = std::min<uint64_t>(bytes, sizeof kZeros);
-    HR_RETURN_IF_ERROR(sink({kZeros, piece}));
+    size_t piece = std::min<uint64_t>(bytes, sizeof zeros);
+    HR_RETURN_IF_ERROR(sink({zeros, piece}));
     bytes -= piece;
   }
   return {};

@@ -1,18 +1,18 @@
 // Deciding where each constant's bytes go in a file, and sending them there.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/base/file.h"
+#include "runtime/base/function_ref.h"
 #include "runtime/graph/graph.h"
 
 namespace hr::format {
 
 // Receives a file's bytes in order.
-using Sink = std::function<Status(Bytes)>;
+using Sink = FunctionRef<Status(Bytes)>;
 
 struct TensorPlace {
   uint32_t segment = graph::kNone;
@@ -40,9 +40,9 @@ Result<SegmentTable> PlanSegments(const graph::Module& module);
 
 // Sends the bytes of a segment. Strided tensors are copied, one at a time, through `allocator`.
 Status SendSegment(const graph::Module& module, const SegmentTable& table,
-                   const SegmentPlan& segment, Allocator& allocator, const Sink& sink);
+                   const SegmentPlan& segment, Allocator& allocator, Sink sink);
 
 // Sends `bytes` zero bytes.
-Status SendZeros(uint64_t bytes, const Sink& sink);
+Status SendZeros(uint64_t bytes, Sink sink);
 
 }  // namespace hr::format

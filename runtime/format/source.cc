@@ -34,7 +34,7 @@ class ReaderSource final : public Source {
       : reader_(reader), allocator_(allocator) {}
   uint64_t bytes() const override { return reader_.bytes; }
   Result<Piece> Range(uint64_t offset, size_t bytes) override {
-    HR_ASSIGN_OR_RETURN(BufferRef buffer, AllocateBuffer(allocator_, bytes));
+    HR_ASSIGN_OR_RETURN(auto&& buffer, AllocateBuffer(allocator_, bytes));
     if (bytes != 0) {
       HR_RETURN_IF_ERROR(reader_.read(reader_.context, offset, bytes, buffer->data()));
     }
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Source>> MakeMemorySource(BufferRef file, Allocator& allo
                            "; expected memory of the CPU");
   }
   if (reinterpret_cast<uintptr_t>(file->data()) % kTensorAlignment != 0) {
-    HR_ASSIGN_OR_RETURN(BufferRef copy, AllocateBuffer(allocator, file->bytes()));
+    HR_ASSIGN_OR_RETURN(auto&& copy, AllocateBuffer(allocator, file->bytes()));
     std::memcpy(copy->data(), file->data(), file->bytes());
     file = std::move(copy);
   }

@@ -41,7 +41,7 @@ Result<SegmentTable> MakeTable(const Module& module, const WriteOptions& options
 
 // All segments with the padding between them; `sent` bytes of padding before the first.
 Status SendSegments(const Module& module, const SegmentTable& table, Allocator& allocator,
-                    const Sink& sink) {
+                    Sink sink) {
   uint64_t sent = 0;
   for (const SegmentPlan& segment : table.segments) {
     HR_RETURN_IF_ERROR(SendZeros(segment.offset - sent, sink));
@@ -52,8 +52,8 @@ Status SendSegments(const Module& module, const SegmentTable& table, Allocator& 
 }
 
 Status Send(const Module& module, const SegmentTable& table, const WriteOptions& options,
-            const Sink& sink) {
-  HR_ASSIGN_OR_RETURN(std::string structure, EncodeStructure(module, table, options.names));
+            Sink sink) {
+  HR_ASSIGN_OR_RETURN(auto&& structure, EncodeStructure(module, table, options.names));
   HR_RETURN_IF_ERROR(sink(AsBytes(structure)));
   if (table.segments.empty() || !table.side_file.empty()) return {};
   uint64_t padding = AlignUp(structure.size(), kSegmentAlignment) - structure.size();
@@ -61,18 +61,14 @@ Status Send(const Module& module, const SegmentTable& table, const WriteOptions&
   return SendSegments(module, table, AllocatorOf(options), sink);
 }
 
-Sink SinkOf(FileWriter& writer) {
-  return [&writer](Bytes bytes) { return writer.Write(bytes); };
-}
-
 }  // namespace
 
-Status WriteModule(const Module& module, const Sink& sink, const WriteOptions& options) {
+Status WriteModule(const Module& module, Sink sink, const WriteOptions& options) {
   if (!options.side_file.empty()) {
     return InvalidArgument("a graph written to memory can have no side file ('", options.side_file,
                            "'); write it to a path, or leave the side file out");
   }
-  HR_ASSIGN_OR_RETURN(SegmentTable table, MakeTable(module, options));
+  HR_ASSIGN_OR_RETURN(auto&& table, MakeTable(module, options));
   return Send(module, table, options, sink);
 }
 
@@ -87,7 +83,7 @@ Result<std::string> WriteModuleToString(const Module& module, const WriteOptions
 }
 
 Status WriteModule(const Module& module, const std::string& path, const WriteOptions& options) {
-  HR_ASSIGN_OR_RETURN(SegmentTable table, MakeTable(module, options));
+  HR_ASSIGN_OR_RETURN(auto&& table, MakeTable(module, options));
   if (!options.side_file.empty()) {
     HR_RETURN_IF_ERROR(CheckSideFileName(options.side_file));
     table.side_file = options.side_file;
@@ -96,11 +92,14 @@ Status WriteModule(const Module& module, const std::string& path, const WriteOpt
     }
     std::string side_path = JoinPath(DirectoryOf(path), options.side_file);
     HR_RETURN_IF_ERROR(WriteFileAtomically(side_path, [&](FileWriter& writer) {
-      return SendSegments(module, table, AllocatorOf(options), SinkOf(writer));
+      auto sink = [&](Bytes bytes) { return writer.Write(bytes); };
+      return SendSegments(module, table, AllocatorOf(options), sink);
     }));
   }
-  return WriteFileAtomically(
-      path, [&](FileWriter& writer) { return Send(module, table, options, SinkOf(writer)); });
+  return WriteFileAtomically(path, [&](FileWriter& writer) {
+    auto sink = [&](Bytes bytes) { return writer.Write(bytes); };
+    return Send(module, table, options, sink);
+  });
 }
 
 }  // namespace hr::format

@@ -29,7 +29,7 @@ Status WriteModule(const graph::Module& module, const std::string& path,
                    const WriteOptions& options = {});
 
 // The same bytes, in order, to `sink`, whose failure is passed on. No side file.
-Status WriteModule(const graph::Module& module, const Sink& sink, const WriteOptions& options = {});
+Status WriteModule(const graph::Module& module, Sink sink, const WriteOptions& options = {});
 Result<std::string> WriteModuleToString(const graph::Module& module,
                                         const WriteOptions& options = {});
 

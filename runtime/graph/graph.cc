@@ -16,6 +16,24 @@ const T* FindAs(const Node& node, std::string_view attribute) {
 
 }  // namespace
 
+void Append(std::vector<Attribute>* attributes, const AttributeInit& init) {
+  struct Visitor {
+    AttributeValue operator()(int64_t value) { return value; }
+    AttributeValue operator()(double value) { return value; }
+    AttributeValue operator()(std::string_view value) { return std::string(value); }
+    AttributeValue operator()(std::span<const int64_t> value) {
+      return std::vector<int64_t>(value.begin(), value.end());
+    }
+  };
+  attributes->push_back({std::string(init.name), std::visit(Visitor(), init.value)});
+}
+
+std::vector<Attribute> Attributes(std::initializer_list<AttributeInit> list) {
+  std::vector<Attribute> out;
+  for (const AttributeInit& init : list) Append(&out, init);
+  return out;
+}
+
 const AttributeValue* Node::Find(std::string_view attribute) const {
   for (const Attribute& candidate : attributes) {
     if (candidate.name == attribute) return &candidate.value;

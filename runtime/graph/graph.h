@@ -2,7 +2,9 @@
 // format::ReadModule, checked by Verify, and immutable once a Model owns it.
 #pragma once
 
+#include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,6 +17,9 @@ namespace hr::graph {
 
 using ValueId = uint32_t;
 using NodeId = uint32_t;
+
+// One for each node, value, …: not vector<bool>, whose packing costs code at every use.
+using Marks = std::vector<char>;
 
 // Indices into Module::constants and Module::graphs, as attributes.
 struct TensorIndex {
@@ -35,6 +40,14 @@ struct Attribute {
   AttributeValue value;
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
+
+// An attribute as source code writes it, {"axis", axis}; refers to what it was made of.
+struct AttributeInit {
+  std::string_view name;
+  std::variant<int64_t, double, std::string_view, std::span<const int64_t>> value;
+};
+std::vector<Attribute> Attributes(std::initializer_list<AttributeInit> list);
+void Append(std::vector<Attribute>* attributes, const AttributeInit& init);
 
 // An operator by (domain, name, version); "" is ONNX's domain.
 struct Operator {
@@ -101,7 +114,7 @@ struct Signature {
 
 struct Module {
   std::string producer;
-  std::map<std::string, int32_t> opsets;  // domain → version
+  std::map<std::string, int32_t, std::less<>> opsets;  // domain → version
   std::map<std::string, std::string> metadata;
   std::vector<Operator> operators;
   std::vector<Symbol> symbols;

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/function_ref.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/verify_names.h"
 
@@ -12,13 +13,13 @@ constexpr size_t kMaxRank = 64;
 // Bodies within bodies; so that passes may recurse over them.
 constexpr size_t kMaxNesting = 64;
 
-Status CheckIndex(std::string_view what, uint64_t index, size_t count) {
+Status CheckIndex(Literal what, uint64_t index, size_t count) {
   if (index < count) return {};
   return InvalidArgument(what, " ", index, " is out of range: there are ", count);
 }
 
 // Says where a failure happened: "value 7: …".
-Status In(Status status, std::string_view what, const auto& which) {
+Status In(Status status, Literal what, const auto& which) {
   if (status.ok()) return status;
   return std::move(status).WithContext(Cat(what, " ", which));
 }
@@ -124,7 +125,7 @@ class GraphVerifier {
   }
 
   Status CheckInputs() const {
-    std::vector<bool> seen(graph_.values.size(), false);
+    Marks seen(graph_.values.size(), false);
     for (ValueId id : graph_.inputs) {
       HR_RETURN_IF_ERROR(CheckIndex("graph input: value", id, graph_.values.size()));
       const Value& value = graph_.values[id];
@@ -139,7 +140,7 @@ class GraphVerifier {
 
   const Module& module_;
   const Graph& graph_;
-  std::vector<bool> produced_ = std::vector<bool>(graph_.values.size(), false);
+  Marks produced_ = Marks(graph_.values.size(), false);
 };
 
 Status CheckVariable(const Module& module, const Variable& variable) {
@@ -152,7 +153,7 @@ Status CheckVariable(const Module& module, const Variable& variable) {
         CheckIndex("initial value: constant", variable.initial_constant, module.constants.size()));
     const Tensor& tensor = module.constants[variable.initial_constant];
     if (tensor.dtype() != variable.dtype || tensor.dims() != variable.dims) {
-      return InvalidArgument("is ", DTypeName(variable.dtype), ShapeText(variable.dims),
+      return InvalidArgument("is ", DTypeName(variable.dtype), variable.dims,
                              ", its initial value is ", tensor.TypeText());
     }
     return {};
@@ -246,13 +247,15 @@ class NestingVerifier {
   std::vector<Frame> stack_;
 };
 
-template <typename Items>
-Status CheckUniqueNames(std::string_view what, const Items& items) {
+// `name_of(i)` is the name of item i.
+Status CheckUniqueNames(Literal what, size_t count,
+                        FunctionRef<const std::string&(size_t)> name_of) {
   std::set<std::string_view> names;
-  for (const auto& item : items) {
-    if (item.name.empty()) return InvalidArgument("a ", what, " has no name");
-    if (!names.insert(item.name).second) {
-      return InvalidArgument("two ", what, "s are called '", item.name, "'");
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& name = name_of(i);
+    if (name.empty()) return InvalidArgument("a ", what, " has no name");
+    if (!names.insert(name).second) {
+      return InvalidArgument("two ", what, "s are called '", name, "'");
     }
   }
   return {};
@@ -263,8 +266,12 @@ Status CheckUniqueNames(std::string_view what, const Items& items) {
 Status Verify(const Module& module) {
   if (module.graphs.empty()) return InvalidArgument("there is no main graph");
   HR_RETURN_IF_ERROR(VerifyNames(module));
-  HR_RETURN_IF_ERROR(CheckUniqueNames("variable", module.variables));
-  HR_RETURN_IF_ERROR(CheckUniqueNames("signature", module.signatures));
+  HR_RETURN_IF_ERROR(
+      CheckUniqueNames("variable", module.variables.size(),
+                       [&](size_t i) -> const std::string& { return module.variables[i].name; }));
+  HR_RETURN_IF_ERROR(
+      CheckUniqueNames("signature", module.signatures.size(),
+                       [&](size_t i) -> const std::string& { return module.signatures[i].name; }));
   for (size_t i = 0; i < module.symbols.size(); ++i) {
     HR_RETURN_IF_ERROR(In(CheckSymbol(module.symbols[i]), "symbol", i));
   }

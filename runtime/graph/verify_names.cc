@@ -5,13 +5,13 @@
 namespace hr::graph {
 namespace {
 
-Status Check(std::string_view what, std::string_view text) {
+Status Check(Literal what, std::string_view text) {
   if (IsCleanText(text)) return {};
   return InvalidArgument("a ", what, " is not UTF-8 text, or holds a zero byte");
 }
 
 template <typename Items>
-Status CheckEach(std::string_view what, const Items& items) {
+Status CheckEach(Literal what, const Items& items) {
   for (const auto& item : items) HR_RETURN_IF_ERROR(Check(what, item.name));
   return {};
 }

@@ -51,7 +51,7 @@ Status InferClip(InferContext& context) {
 
 Status InferGelu(InferContext& context) {
   std::string_view mode = context.node().String("approximate", "none");
-  if (mode != "none" && mode != "tanh") {
+  if (!IsOneOf(mode, {"none", "tanh"})) {
     return InvalidArgument("Gelu's attribute 'approximate' is none or tanh, got '", mode, "'");
   }
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));  // of the gradient
@@ -60,14 +60,12 @@ Status InferGelu(InferContext& context) {
 
 // A gradient operator (dy, y) → dx.
 template <const char* Name>
-Status FromOutput(GradientContext& g) {
+void FromOutput(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad(Name, {g.grad(0), g.output(0)}));
-  return g.status();
 }
 
-Status GeluGradient(GradientContext& g) {
-  g.SetGrad(0, g.EmitGrad(kGeluGrad, {g.grad(0), g.input(0)}, g.node().attributes));
-  return g.status();
+void GeluGradient(GradientContext& g) {
+  g.SetGrad(0, g.EmitGradAlike(kGeluGrad, {g.grad(0), g.input(0)}));
 }
 
 // `above` where x > threshold, else `below`.
@@ -133,20 +131,18 @@ ValueId ClipRule(GradientContext& g) {
 }
 
 template <ValueId (*Rule)(GradientContext&)>
-Status Composed(GradientContext& g) {
+void Composed(GradientContext& g) {
   if (g.wants(0)) g.SetGrad(0, Rule(g));
-  return g.status();
 }
 
-Status PReluGradient(GradientContext& g) {
+void PReluGradient(GradientContext& g) {
   ValueId dy = g.grad(0);
   ValueId zero = g.Scalar(0, dy);
   if (g.wants(0)) g.SetGrad(0, Above(g, 0, dy, g.Mul(dy, g.input(1))));
   if (g.wants(1)) g.SetGrad(1, g.SumTo(Above(g, 0, zero, g.Mul(dy, g.input(0))), g.input(1)));
-  return g.status();
 }
 
-using Gradient = Status (*)(GradientContext&);
+using Gradient = void (*)(GradientContext&);
 
 constexpr OpDef Function(std::string_view name, int version, Gradient gradient,
                          std::span<const AttributeDef> attributes = {}) {

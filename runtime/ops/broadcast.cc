@@ -7,12 +7,11 @@ namespace hr::ops {
 namespace {
 
 Status InferExpand(InferContext& context) {
-  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
-  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+  HR_RETURN_IF_ERROR(context.ExpectInts(1));
   ValueType out = context.input(0);
   auto dims = DimsFromShapeInput(context, 1);
   if (!out.ranked || !dims) {
-    context.SetOutput(0, ValueType::Unranked(out.dtype));
+    context.SetUnranked(0, out.dtype);
     return {};
   }
   ValueType target{.dtype = out.dtype, .ranked = true, .dims = std::move(*dims)};
@@ -25,7 +24,7 @@ Status InferExpand(InferContext& context) {
 Status CheckBroadcasts(const InferContext& context, const ValueType& small,
                        const ValueType& large) {
   if (!small.ranked || !large.ranked) return {};
-  HR_ASSIGN_OR_RETURN(auto dims, BroadcastTypes(context, small, large));
+  HR_ASSIGN_OR_RETURN(auto&& dims, BroadcastTypes(context, small, large));
   bool same = dims.size() == large.dims.size();
   for (size_t i = 0; same && i < dims.size(); ++i) {
     same = dims[i] == large.dims[i] || !dims[i].fixed() || !large.dims[i].fixed();
@@ -45,14 +44,10 @@ Status InferExpandLike(InferContext& context) {
   return InferLikeInput<1>(context);
 }
 
-Status SumBack(GradientContext& g) {
-  g.SetGrad(0, g.SumTo(g.grad(0), g.input(0)));
-  return g.status();
-}
+void SumBack(GradientContext& g) { g.SetGrad(0, g.SumTo(g.grad(0), g.input(0))); }
 
-Status SumToGradient(GradientContext& g) {
+void SumToGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("ExpandLike", {g.grad(0), g.input(0)}));
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {
@@ -67,16 +62,16 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "ExpandLike",
      .inputs = {2, 2},
+     .type_only_inputs = 1u << 1,
      .infer = InferExpandLike,
-     .gradient = SumBack,
-     .type_only_inputs = 1u << 1},
+     .gradient = SumBack},
     // (x, like) → x summed over the axes along which like would be broadcast to it
     {.domain = kGrad,
      .name = "SumTo",
      .inputs = {2, 2},
+     .type_only_inputs = 1u << 1,
      .infer = InferSumTo,
-     .gradient = SumToGradient,
-     .type_only_inputs = 1u << 1},
+     .gradient = SumToGradient},
 };
 
 }  // namespace

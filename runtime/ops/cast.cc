@@ -31,10 +31,7 @@ Status InferCastLike(InferContext& context) {
   return {};
 }
 
-Status CastBack(GradientContext& g) {
-  g.SetGrad(0, g.CastLike(g.grad(0), g.input(0)));
-  return g.status();
-}
+void CastBack(GradientContext& g) { g.SetGrad(0, g.CastLike(g.grad(0), g.input(0))); }
 
 constexpr OpDef kOps[] = {
     {.domain = kOnnx,
@@ -54,17 +51,17 @@ constexpr OpDef kOps[] = {
      .name = "CastLike",
      .since_version = 15,
      .inputs = {2, 2},
+     .type_only_inputs = 1u << 1,
      .infer = InferCastLike,
-     .gradient = CastBack,
-     .type_only_inputs = 1u << 1},
+     .gradient = CastBack},
     {.domain = kOnnx,
      .name = "CastLike",
      .since_version = 19,
      .inputs = {2, 2},
+     .type_only_inputs = 1u << 1,
      .attributes = kSaturate,
      .infer = InferCastLike,
-     .gradient = CastBack,
-     .type_only_inputs = 1u << 1},
+     .gradient = CastBack},
 };
 
 }  // namespace

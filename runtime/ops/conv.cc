@@ -43,7 +43,7 @@ Result<std::optional<Dims>> KernelShape(const InferContext& context, const Value
       kernel.push_back(w.dims[i].size);
     } else if (given.size() != w.dims.size() - 2 ||
                (w.dims[i].fixed() && w.dims[i].size != given[i - 2])) {
-      return InvalidArgument("Conv's attribute 'kernel_shape' ", ShapeText(given),
+      return InvalidArgument("Conv's attribute 'kernel_shape' ", given,
                              " does not fit the weights ", context.Text(w));
     }
   }
@@ -55,9 +55,7 @@ Status CheckBias(const InferContext& context, Dim outputs) {
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
   HR_RETURN_IF_ERROR(context.ExpectRank(2, 1));
   if (!context.input(2).ranked) return {};
-  return EqualDims(context, "output channels and bias", outputs, context.input(2).dims[0])
-      .status()
-      .Clone();
+  return EqualDims(context, "output channels and bias", outputs, context.input(2).dims[0]).status();
 }
 
 Status InferConv(InferContext& context) {
@@ -67,7 +65,7 @@ Status InferConv(InferContext& context) {
   const ValueType& x = context.input(0);
   const ValueType& w = context.input(1);
   if (!x.ranked || !w.ranked) {
-    context.SetOutput(0, ValueType::Unranked(x.dtype));
+    context.SetUnranked(0, x.dtype);
     return {};
   }
   HR_RETURN_IF_ERROR(context.ExpectRank(1, x.rank()));
@@ -75,7 +73,7 @@ Status InferConv(InferContext& context) {
   HR_RETURN_IF_ERROR(CheckBias(context, w.dims[0]));
   std::vector<Dim> out = {x.dims[0], w.dims[0]};
   out.resize(x.dims.size());
-  HR_ASSIGN_OR_RETURN(std::optional<Dims> kernel, KernelShape(context, w));
+  HR_ASSIGN_OR_RETURN(auto&& kernel, KernelShape(context, w));
   if (kernel) {
     Dims spatial;
     for (size_t i = 2; i < x.dims.size(); ++i) spatial.push_back(x.dims[i].size);
@@ -94,15 +92,11 @@ ValueId BiasGradient(GradientContext& g) {
   return g.Emit("ReduceSum", {g.grad(0), g.Ints(axes)}, {{"keepdims", int64_t{0}}});
 }
 
-Status ConvGradient(GradientContext& g) {
+void ConvGradient(GradientContext& g) {
   ValueId dy = g.grad(0);
-  std::vector<graph::Attribute> attributes = g.node().attributes;
-  if (g.wants(0))
-    g.SetGrad(0, g.EmitGrad("ConvGradInput", {dy, g.input(1), g.input(0)}, attributes));
-  if (g.wants(1))
-    g.SetGrad(1, g.EmitGrad("ConvGradWeight", {dy, g.input(0), g.input(1)}, attributes));
+  if (g.wants(0)) g.SetGrad(0, g.EmitGradAlike("ConvGradInput", {dy, g.input(1), g.input(0)}));
+  if (g.wants(1)) g.SetGrad(1, g.EmitGradAlike("ConvGradWeight", {dy, g.input(0), g.input(1)}));
   if (g.wants(2)) g.SetGrad(2, BiasGradient(g));
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {
@@ -118,16 +112,16 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "ConvGradInput",
      .inputs = {3, 3},
+     .type_only_inputs = 1u << 2,
      .attributes = kAttributes,
-     .infer = InferLikeInput<2>,
-     .type_only_inputs = 1u << 2},
+     .infer = InferLikeInput<2>},
     // (dy, x, w) → dw; of w only the type is used
     {.domain = kGrad,
      .name = "ConvGradWeight",
      .inputs = {3, 3},
+     .type_only_inputs = 1u << 2,
      .attributes = kAttributes,
-     .infer = InferLikeInput<2>,
-     .type_only_inputs = 1u << 2},
+     .infer = InferLikeInput<2>},
 };
 
 }  // namespace

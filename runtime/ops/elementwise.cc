@@ -31,45 +31,40 @@ void SetSummed(GradientContext& g, size_t i, ValueId grad) {
   g.SetGrad(i, g.SumTo(grad, g.input(i)));
 }
 
-Status AddGradient(GradientContext& g) {
+void AddGradient(GradientContext& g) {
   for (size_t i = 0; i < g.input_count(); ++i) {
     if (g.wants(i)) SetSummed(g, i, g.grad(0));
   }
-  return g.status();
 }
 
-Status SubGradient(GradientContext& g) {
+void SubGradient(GradientContext& g) {
   if (g.wants(0)) SetSummed(g, 0, g.grad(0));
   if (g.wants(1)) SetSummed(g, 1, g.Neg(g.grad(0)));
-  return g.status();
 }
 
-Status MulGradient(GradientContext& g) {
+void MulGradient(GradientContext& g) {
   if (g.wants(0)) SetSummed(g, 0, g.Mul(g.grad(0), g.input(1)));
   if (g.wants(1)) SetSummed(g, 1, g.Mul(g.grad(0), g.input(0)));
-  return g.status();
 }
 
-Status DivGradient(GradientContext& g) {
+void DivGradient(GradientContext& g) {
   ValueId share = g.Div(g.grad(0), g.input(1));
   if (g.wants(0)) SetSummed(g, 0, share);
   if (g.wants(1)) SetSummed(g, 1, g.Neg(g.Mul(share, g.output(0))));
-  return g.status();
 }
 
 // y = a - b trunc(a / b), so the quotient is (a - y) / b.
-Status ModGradient(GradientContext& g) {
+void ModGradient(GradientContext& g) {
   if (g.wants(0)) SetSummed(g, 0, g.grad(0));
   if (g.wants(1)) {
     ValueId quotient = g.Div(g.Sub(g.input(0), g.output(0)), g.input(1));
     SetSummed(g, 1, g.Neg(g.Mul(g.grad(0), quotient)));
   }
-  return g.status();
 }
 
 // The base's gradient with exponent 0 is 0 also at 0; the exponent's is 0 where the base is not
 // positive.
-Status PowGradient(GradientContext& g) {
+void PowGradient(GradientContext& g) {
   ValueId x = g.input(0);
   ValueId exponent = g.CastLike(g.input(1), x);
   if (g.wants(0)) {
@@ -83,19 +78,17 @@ Status PowGradient(GradientContext& g) {
     ValueId grad = g.Mul(g.grad(0), g.Mul(g.output(0), log));
     SetSummed(g, 1, g.CastLike(grad, g.input(1)));
   }
-  return g.status();
 }
 
-Status MeanGradient(GradientContext& g) {
+void MeanGradient(GradientContext& g) {
   ValueId share = g.Scale(g.grad(0), 1.0 / static_cast<double>(g.input_count()));
   for (size_t i = 0; i < g.input_count(); ++i) {
     if (g.wants(i)) SetSummed(g, i, share);
   }
-  return g.status();
 }
 
 // Inputs that equal the extreme share its gradient.
-Status ExtremeGradient(GradientContext& g) {
+void ExtremeGradient(GradientContext& g) {
   std::vector<ValueId> chosen;
   ValueId count = kNone;
   for (size_t i = 0; i < g.input_count(); ++i) {
@@ -106,10 +99,9 @@ Status ExtremeGradient(GradientContext& g) {
   for (size_t i = 0; i < g.input_count(); ++i) {
     if (g.wants(i)) SetSummed(g, i, g.Mul(share, chosen[i]));
   }
-  return g.status();
 }
 
-using Gradient = Status (*)(GradientContext&);
+using Gradient = void (*)(GradientContext&);
 
 constexpr OpDef Binary(std::string_view name, Gradient gradient) {
   return {.domain = kOnnx,

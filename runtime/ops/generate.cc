@@ -53,7 +53,7 @@ Status InferConstantOfShape(InferContext& context) {
   if (dims)
     SetDims(context, 0, dtype, std::move(*dims));
   else
-    context.SetOutput(0, ValueType::Unranked(dtype));
+    context.SetUnranked(0, dtype);
   return {};
 }
 
@@ -104,9 +104,9 @@ constexpr OpDef kOps[] = {
     {.domain = kOnnx,
      .name = "EyeLike",
      .since_version = 9,
+     .type_only_inputs = 1,
      .attributes = kEyeAttributes,
-     .infer = InferEyeLike,
-     .type_only_inputs = 1},
+     .infer = InferEyeLike},
 };
 
 }  // namespace

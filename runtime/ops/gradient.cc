@@ -6,16 +6,57 @@
 
 namespace hr::ops {
 
+namespace {
+
+// The item, or kNone where the list is shorter.
+ValueId At(std::span<const ValueId> list, size_t i) { return i < list.size() ? list[i] : kNone; }
+
+}  // namespace
+
+const Node& GradientContext::node() const { return emitter_.graph().nodes[node_id_]; }
+ValueId GradientContext::input(size_t i) const { return At(node().inputs, i); }
+ValueId GradientContext::output(size_t i) const { return At(node().outputs, i); }
+ValueId GradientContext::grad(size_t i) const { return At(grads_, i); }
+bool GradientContext::wants(size_t i) const { return i < wanted_.size() && wanted_[i]; }
+const ValueType& GradientContext::type(ValueId value) const {
+  return emitter_.graph().values[value].type;
+}
+
+void GradientContext::SetGrad(size_t i, ValueId value) {
+  if (i < results_.size()) results_[i] = value;
+}
+
+void GradientContext::Fail(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+}
+
 ValueId GradientContext::RequireOutput(size_t i) {
   if (!status_.ok()) return kNone;
   return Keep(emitter_.RequireOutput(node_id_, i));
 }
 
-ValueId GradientContext::EmitIn(std::string_view domain, std::string_view name,
-                                std::initializer_list<ValueId> inputs,
-                                std::vector<graph::Attribute> attributes) {
+ValueId GradientContext::EmitOne(std::string_view domain, std::string_view name, Inputs inputs,
+                                 std::vector<graph::Attribute> attributes) {
   return EmitMany(domain, name, {inputs.begin(), inputs.size()}, 1, std::move(attributes))[0];
 }
+
+ValueId GradientContext::Emit(Literal name, Inputs inputs, Attributes attributes) {
+  return EmitOne(kOnnx, name, inputs, graph::Attributes(attributes));
+}
+
+ValueId GradientContext::EmitGrad(Literal name, Inputs inputs, Attributes attributes) {
+  return EmitOne(kGrad, name, inputs, graph::Attributes(attributes));
+}
+
+ValueId GradientContext::EmitGradAlike(Literal name, Inputs inputs) {
+  return EmitOne(kGrad, name, inputs, node().attributes);
+}
+
+ValueId GradientContext::Add(ValueId a, ValueId b) { return Emit("Add", {a, b}); }
+ValueId GradientContext::Sub(ValueId a, ValueId b) { return Emit("Sub", {a, b}); }
+ValueId GradientContext::Mul(ValueId a, ValueId b) { return Emit("Mul", {a, b}); }
+ValueId GradientContext::Div(ValueId a, ValueId b) { return Emit("Div", {a, b}); }
+ValueId GradientContext::Neg(ValueId a) { return Emit("Neg", {a}); }
 
 std::vector<ValueId> GradientContext::EmitMany(std::string_view domain, std::string_view name,
                                                std::span<const ValueId> inputs, size_t outputs,
@@ -74,6 +115,10 @@ ValueId GradientContext::Scalar(double value, ValueId like) {
   float narrow = static_cast<float>(value);
   auto tensor = MakeTensor<float>(emitter_.allocator(), {}, std::span<const float>(&narrow, 1));
   return CastLike(KeepConstant(std::move(tensor)), like);
+}
+
+ValueId GradientContext::ZerosLike(ValueId like) {
+  return EmitGrad("ExpandLike", {Scalar(0, like), like});
 }
 
 ValueId GradientContext::Ints(std::span<const int64_t> values) {

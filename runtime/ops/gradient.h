@@ -1,10 +1,9 @@
 // What a gradient rule sees and emits. A failure inside Emit is kept and reported once at the end,
 // so rules read as formulas:
 //
-//   Status MulGradient(GradientContext& g) {
+//   void MulGradient(GradientContext& g) {
 //     g.SetGrad(0, g.SumTo(g.Emit("Mul", {g.grad(0), g.input(1)}), g.input(0)));
 //     g.SetGrad(1, g.SumTo(g.Emit("Mul", {g.grad(0), g.input(0)}), g.input(1)));
-//     return g.status();
 //   }
 #pragma once
 
@@ -38,7 +37,7 @@ class GradientContext {
  public:
   // `grads`: the gradient of each output, kNone where nothing depends on it.
   GradientContext(Emitter& emitter, NodeId node, std::span<const ValueId> grads,
-                  std::vector<bool> wanted)
+                  graph::Marks wanted)
       : emitter_(emitter),
         node_id_(node),
         grads_(grads),
@@ -46,46 +45,40 @@ class GradientContext {
         results_(wanted_.size(), kNone) {}
 
   // References into the graph hold until the next Emit.
-  const Node& node() const { return emitter_.graph().nodes[node_id_]; }
+  const Node& node() const;
   size_t input_count() const { return node().inputs.size(); }
-  ValueId input(size_t i) const { return i < node().inputs.size() ? node().inputs[i] : kNone; }
+  ValueId input(size_t i) const;
   // kNone where the node does not have this optional output.
-  ValueId output(size_t i) const { return i < node().outputs.size() ? node().outputs[i] : kNone; }
+  ValueId output(size_t i) const;
   // output(i), added to the node where it does not have it yet.
   ValueId RequireOutput(size_t i);
-  ValueId grad(size_t i) const { return i < grads_.size() ? grads_[i] : kNone; }
+  ValueId grad(size_t i) const;
   // Whether anybody wants input i's gradient; rules may skip the others.
-  bool wants(size_t i) const { return i < wanted_.size() && wanted_[i]; }
-  const ValueType& type(ValueId value) const { return emitter_.graph().values[value].type; }
+  bool wants(size_t i) const;
+  const ValueType& type(ValueId value) const;
   // The elements of an int64 or int32 constant; nothing for any other value.
   std::optional<std::vector<int64_t>> ConstantInts(ValueId value) const;
   // The rank of a value; a failure is kept, and 0 returned, where it is not known.
   size_t Rank(ValueId value);
 
-  void SetGrad(size_t i, ValueId value) {
-    if (i < results_.size()) results_[i] = value;
-  }
+  void SetGrad(size_t i, ValueId value);
 
-  // The first output of a new node; kNone after a failure.
-  ValueId Emit(std::string_view name, std::initializer_list<ValueId> inputs,
-               std::vector<graph::Attribute> attributes = {}) {
-    return EmitIn(kOnnx, name, inputs, std::move(attributes));
-  }
-  ValueId EmitIn(std::string_view domain, std::string_view name,
-                 std::initializer_list<ValueId> inputs,
-                 std::vector<graph::Attribute> attributes = {});
+  // The first output of a new node; kNone after a failure. Emit makes a node of ONNX, EmitGrad one
+  // of headrace.grad, EmitGradAlike gives that the attributes of this node.
+  using Inputs = std::initializer_list<ValueId>;
+  using Attributes = std::initializer_list<graph::AttributeInit>;
+  ValueId Emit(Literal name, Inputs inputs, Attributes attributes = {});
+  ValueId EmitGrad(Literal name, Inputs inputs, Attributes attributes = {});
+  ValueId EmitGradAlike(Literal name, Inputs inputs);
+  // All outputs.
   std::vector<ValueId> EmitMany(std::string_view domain, std::string_view name,
                                 std::span<const ValueId> inputs, size_t outputs,
-                                std::vector<graph::Attribute> attributes = {});
-  ValueId EmitGrad(std::string_view name, std::initializer_list<ValueId> inputs,
-                   std::vector<graph::Attribute> attributes = {}) {
-    return EmitIn(kGrad, name, inputs, std::move(attributes));
-  }
-  ValueId Add(ValueId a, ValueId b) { return Emit("Add", {a, b}); }
-  ValueId Sub(ValueId a, ValueId b) { return Emit("Sub", {a, b}); }
-  ValueId Mul(ValueId a, ValueId b) { return Emit("Mul", {a, b}); }
-  ValueId Div(ValueId a, ValueId b) { return Emit("Div", {a, b}); }
-  ValueId Neg(ValueId a) { return Emit("Neg", {a}); }
+                                std::vector<graph::Attribute> attributes);
+  ValueId Add(ValueId a, ValueId b);
+  ValueId Sub(ValueId a, ValueId b);
+  ValueId Mul(ValueId a, ValueId b);
+  ValueId Div(ValueId a, ValueId b);
+  ValueId Neg(ValueId a);
   // value * factor; no node where the factor is 1.
   ValueId Scale(ValueId value, double factor);
   // `value` as the floating type of `like`.
@@ -93,7 +86,7 @@ class GradientContext {
   // A scalar constant of the floating type of `like`.
   ValueId Scalar(double value, ValueId like);
   // Zeros in the shape of `like`.
-  ValueId ZerosLike(ValueId like) { return EmitGrad("ExpandLike", {Scalar(0, like), like}); }
+  ValueId ZerosLike(ValueId like);
   // A 1-D int64 constant, for axes and shapes.
   ValueId Ints(std::span<const int64_t> values);
   // Sums a gradient that was broadcast back to the shape of `like`; no node where the types are the
@@ -104,22 +97,22 @@ class GradientContext {
 
   // Whether nothing has failed yet; afterwards ids may be kNone.
   bool ok() const { return status_.ok(); }
-  void Fail(Status status) {
-    if (status_.ok()) status_ = std::move(status);
-  }
+  void Fail(Status status);
   // The first failure, once.
   Status status() { return std::move(status_); }
   std::span<const ValueId> results() const { return results_; }
 
  private:
   bool SameShape(ValueId a, ValueId b) const;
+  ValueId EmitOne(std::string_view domain, std::string_view name, Inputs inputs,
+                  std::vector<graph::Attribute> attributes);
   ValueId Keep(Result<ValueId> value);
   ValueId KeepConstant(Result<Tensor> tensor);
 
   Emitter& emitter_;
   NodeId node_id_;
   std::span<const ValueId> grads_;
-  std::vector<bool> wanted_;
+  graph::Marks wanted_;
   std::vector<ValueId> results_;
   Status status_;
 };

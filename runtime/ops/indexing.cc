@@ -21,7 +21,7 @@ constexpr AttributeDef kTopKAttributes[] = {{"axis", AttributeKind::kInt},
 Status CheckAxis(const InferContext& context, int64_t otherwise) {
   const ValueType& x = context.input(0);
   if (!x.ranked) return {};
-  return ResolveAxis(context, context.node().Int("axis", otherwise), x.rank()).status().Clone();
+  return ResolveAxis(context, context.node().Int("axis", otherwise), x.rank()).status();
 }
 
 Status InferGather(InferContext& context) {
@@ -30,7 +30,7 @@ Status InferGather(InferContext& context) {
   const ValueType& data = context.input(0);
   const ValueType& indices = context.input(1);
   if (!data.ranked || !indices.ranked) {
-    context.SetOutput(0, ValueType::Unranked(data.dtype));
+    context.SetUnranked(0, data.dtype);
     return {};
   }
   HR_ASSIGN_OR_RETURN(int64_t axis,
@@ -42,10 +42,9 @@ Status InferGather(InferContext& context) {
   return {};
 }
 
-Status GatherGradient(GradientContext& g) {
+void GatherGradient(GradientContext& g) {
   int64_t axis = g.node().Int("axis", 0);
   g.SetGrad(0, g.EmitGrad("GatherGrad", {g.grad(0), g.input(1), g.input(0)}, {{"axis", axis}}));
-  return g.status();
 }
 
 Status InferGatherElements(InferContext& context) {
@@ -59,17 +58,16 @@ Status InferGatherElements(InferContext& context) {
 }
 
 // Adds the gradients up where they were taken.
-Status GatherElementsGradient(GradientContext& g) {
+void GatherElementsGradient(GradientContext& g) {
   int64_t axis = g.node().Int("axis", 0);
   g.SetGrad(0, g.Emit("ScatterElements", {g.ZerosLike(g.input(0)), g.input(1), g.grad(0)},
-                      {{"axis", axis}, {"reduction", std::string("add")}}));
-  return g.status();
+                      {{"axis", axis}, {"reduction", "add"}}));
 }
 
 Status CheckReduction(const InferContext& context) {
   std::string_view reduction = context.node().String("reduction", "none");
-  bool newer = context.def().since_version >= 18 && (reduction == "max" || reduction == "min");
-  if (reduction == "none" || reduction == "add" || reduction == "mul" || newer) return {};
+  bool newer = context.def().since_version >= 18 && IsOneOf(reduction, {"max", "min"});
+  if (IsOneOf(reduction, {"none", "add", "mul"}) || newer) return {};
   return InvalidArgument(context.def().name,
                          "'s attribute 'reduction' is none, add, mul or (since 18) max, min, got '",
                          reduction, "'");
@@ -88,8 +86,7 @@ Status InferScatterElements(InferContext& context) {
   for (size_t d = 0; indices.ranked && updates.ranked && d < indices.dims.size(); ++d) {
     HR_RETURN_IF_ERROR(
         EqualDims(context, "the sizes of indices and updates", indices.dims[d], updates.dims[d])
-            .status()
-            .Clone());
+            .status());
   }
   return InferSameAsInput(context);
 }
@@ -104,17 +101,17 @@ bool AddsOrReplaces(GradientContext& g, bool& adds) {
   return false;
 }
 
-Status ScatterElementsGradient(GradientContext& g) {
+void ScatterElementsGradient(GradientContext& g) {
   bool adds;
-  if (!AddsOrReplaces(g, adds)) return g.status();
-  std::vector<graph::Attribute> axis = {{"axis", g.node().Int("axis", 0)}};
+  if (!AddsOrReplaces(g, adds)) return;
+  const graph::AttributeInit axis = {"axis", g.node().Int("axis", 0)};
   ValueId dy = g.grad(0);
   if (g.wants(0)) {
     g.SetGrad(
-        0, adds ? dy : g.Emit("ScatterElements", {dy, g.input(1), g.ZerosLike(g.input(2))}, axis));
+        0,
+        adds ? dy : g.Emit("ScatterElements", {dy, g.input(1), g.ZerosLike(g.input(2))}, {axis}));
   }
-  if (g.wants(2)) g.SetGrad(2, g.Emit("GatherElements", {dy, g.input(1)}, axis));
-  return g.status();
+  if (g.wants(2)) g.SetGrad(2, g.Emit("GatherElements", {dy, g.input(1)}, {axis}));
 }
 
 Status InferGatherND(InferContext& context) {
@@ -123,7 +120,7 @@ Status InferGatherND(InferContext& context) {
   const ValueType& data = context.input(0);
   const ValueType& indices = context.input(1);
   int64_t batch = context.node().Int("batch_dims", 0);
-  context.SetOutput(0, ValueType::Unranked(data.dtype));
+  context.SetUnranked(0, data.dtype);
   if (!data.ranked || !indices.ranked || !indices.dims.back().fixed()) return {};
   int64_t taken = indices.dims.back().size;
   if (batch < 0 || batch >= indices.rank() || taken < 1 || taken > data.rank() - batch) {
@@ -136,13 +133,12 @@ Status InferGatherND(InferContext& context) {
   return {};
 }
 
-Status GatherNDGradient(GradientContext& g) {
+void GatherNDGradient(GradientContext& g) {
   if (g.node().Int("batch_dims", 0) != 0) {
-    return Unimplemented("there is no gradient of GatherND with batch_dims");
+    return g.Fail(Unimplemented("there is no gradient of GatherND with batch_dims"));
   }
   g.SetGrad(0, g.Emit("ScatterND", {g.ZerosLike(g.input(0)), g.input(1), g.grad(0)},
-                      {{"reduction", std::string("add")}}));
-  return g.status();
+                      {{"reduction", "add"}}));
 }
 
 Status InferScatterND(InferContext& context) {
@@ -163,15 +159,14 @@ Status InferScatterND(InferContext& context) {
   return InferSameAsInput(context);
 }
 
-Status ScatterNDGradient(GradientContext& g) {
+void ScatterNDGradient(GradientContext& g) {
   bool adds;
-  if (!AddsOrReplaces(g, adds)) return g.status();
+  if (!AddsOrReplaces(g, adds)) return;
   ValueId dy = g.grad(0);
   if (g.wants(0)) {
     g.SetGrad(0, adds ? dy : g.Emit("ScatterND", {dy, g.input(1), g.ZerosLike(g.input(2))}));
   }
   if (g.wants(2)) g.SetGrad(2, g.Emit("GatherND", {dy, g.input(1)}));
-  return g.status();
 }
 
 Status InferOneHot(InferContext& context) {
@@ -181,7 +176,7 @@ Status InferOneHot(InferContext& context) {
   const ValueType& indices = context.input(0);
   DType dtype = context.input(2).dtype;
   if (!indices.ranked) {
-    context.SetOutput(0, ValueType::Unranked(dtype));
+    context.SetUnranked(0, dtype);
     return {};
   }
   auto depth = context.ConstantNumber(1);
@@ -206,8 +201,7 @@ Status InferTopK(InferContext& context) {
     Dim& dim = out.dims[static_cast<size_t>(axis)];
     auto k = context.ConstantInts(1);
     if (k && (k->size() != 1 || (*k)[0] < 0 || (dim.fixed() && (*k)[0] > dim.size))) {
-      return InvalidArgument("TopK wants a k that fits ", context.InputText(0), ", got ",
-                             ShapeText(*k));
+      return InvalidArgument("TopK wants a k that fits ", context.InputText(0), ", got ", *k);
     }
     dim = k ? FixedDim((*k)[0]) : Dim{};
   }
@@ -218,12 +212,11 @@ Status InferTopK(InferContext& context) {
   return {};
 }
 
-Status TopKGradient(GradientContext& g) {
-  if (g.grad(0) == kNone) return {};
+void TopKGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return;
   int64_t axis = g.node().Int("axis", -1);
   g.SetGrad(0, g.Emit("ScatterElements", {g.ZerosLike(g.input(0)), g.RequireOutput(1), g.grad(0)},
                       {{"axis", axis}}));
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {
@@ -239,9 +232,9 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "GatherGrad",
      .inputs = {3, 3},
+     .type_only_inputs = 1u << 2,
      .attributes = kAxis,
-     .infer = InferLikeInput<2>,
-     .type_only_inputs = 1u << 2},
+     .infer = InferLikeInput<2>},
     {.domain = kOnnx,
      .name = "GatherElements",
      .since_version = 11,

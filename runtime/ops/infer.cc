@@ -11,6 +11,14 @@ std::optional<std::vector<int64_t>> IntsOf(const Tensor& tensor) {
   return std::nullopt;
 }
 
+void InferContext::SetOutput(size_t i, const ValueType& type) { SetOutput(i, ValueType(type)); }
+
+void InferContext::SetOutput(size_t i, ValueType&& type) {
+  if (i < outputs_.size()) outputs_[i] = std::move(type);
+}
+
+void InferContext::SetUnranked(size_t i, DType dtype) { SetOutput(i, ValueType::Unranked(dtype)); }
+
 std::optional<std::vector<int64_t>> InferContext::ConstantInts(size_t i) const {
   const Tensor* tensor = constant(i);
   return tensor == nullptr ? std::nullopt : IntsOf(*tensor);
@@ -84,6 +92,11 @@ Status InferContext::ExpectIndices(size_t i) const {
   return ExpectDType(i, {DType::kInt64, DType::kInt32});
 }
 
+Status InferContext::ExpectInts(size_t i) const {
+  HR_RETURN_IF_ERROR(ExpectDType(i, {DType::kInt64}));
+  return ExpectRank(i, 1);
+}
+
 Status InferSameAsInput(InferContext& context) {
   context.SetOutput(0, context.input(0));
   return {};
@@ -145,7 +158,7 @@ Result<ValueType> BroadcastInputs(const InferContext& context) {
 
 Status InferBroadcast(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
-  HR_ASSIGN_OR_RETURN(ValueType out, BroadcastInputs(context));
+  HR_ASSIGN_OR_RETURN(auto&& out, BroadcastInputs(context));
   context.SetOutput(0, std::move(out));
   return {};
 }

@@ -39,9 +39,9 @@ class InferContext {
   std::optional<double> ConstantNumber(size_t i) const;
 
   size_t output_count() const { return outputs_.size(); }
-  void SetOutput(size_t i, ValueType type) {
-    if (i < outputs_.size()) outputs_[i] = std::move(type);
-  }
+  void SetOutput(size_t i, const ValueType& type);
+  void SetOutput(size_t i, ValueType&& type);
+  void SetUnranked(size_t i, DType dtype);
   // The constant that a kTensor attribute names.
   Result<const Tensor*> TensorOf(std::string_view attribute) const;
   // The variable that a kInt attribute names.
@@ -59,6 +59,7 @@ class InferContext {
   Status ExpectRank(size_t i, int64_t rank) const;  // passes where the rank is unknown
   Status ExpectRankAtLeast(size_t i, int64_t rank) const;
   Status ExpectIndices(size_t i) const;  // int32 or int64
+  Status ExpectInts(size_t i) const;     // int64 of rank 1: a shape, axes, …
 
  private:
   const OpDef& def_;

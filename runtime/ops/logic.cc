@@ -10,7 +10,7 @@ constexpr AttributeDef kIsInfAttributes[] = {{"detect_negative", AttributeKind::
                                              {"detect_positive", AttributeKind::kInt}};
 
 Status InferEqual(InferContext& context) {
-  HR_ASSIGN_OR_RETURN(ValueType out, BroadcastInputs(context));
+  HR_ASSIGN_OR_RETURN(auto&& out, BroadcastInputs(context));
   out.dtype = DType::kBool;
   context.SetOutput(0, std::move(out));
   return {};
@@ -41,7 +41,7 @@ Status InferWhere(InferContext& context) {
   return {};
 }
 
-Status WhereGradient(GradientContext& g) {
+void WhereGradient(GradientContext& g) {
   ValueId zero = g.Scalar(0, g.grad(0));
   if (g.wants(1)) {
     g.SetGrad(1, g.SumTo(g.Emit("Where", {g.input(0), g.grad(0), zero}), g.input(1)));
@@ -49,7 +49,6 @@ Status WhereGradient(GradientContext& g) {
   if (g.wants(2)) {
     g.SetGrad(2, g.SumTo(g.Emit("Where", {g.input(0), zero, g.grad(0)}), g.input(2)));
   }
-  return g.status();
 }
 
 constexpr OpDef Binary(std::string_view name, int version, Status (*infer)(InferContext&)) {

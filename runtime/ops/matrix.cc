@@ -29,11 +29,10 @@ Status InferGemm(InferContext& context) {
                                Cat("the inner dimensions of ", context.InputText(0), " and ",
                                    context.InputText(1)),
                                a[1], b[0])
-                         .status()
-                         .Clone());
+                         .status());
   ValueType out{.dtype = context.input(0).dtype, .ranked = true, .dims = {a[0], b[1]}};
   if (context.has_input(2) && context.input(2).ranked) {
-    HR_ASSIGN_OR_RETURN(auto sum, BroadcastTypes(context, out, context.input(2)));
+    HR_ASSIGN_OR_RETURN(auto&& sum, BroadcastTypes(context, out, context.input(2)));
     bool fits =
         sum.size() == 2 && (!a[0].fixed() || sum[0] == a[0]) && (!b[1].fixed() || sum[1] == b[1]);
     if (!fits) {
@@ -60,7 +59,7 @@ Status InferMatMul(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(1, 1));
   ValueType a = context.input(0);
   ValueType b = context.input(1);
-  context.SetOutput(0, ValueType::Unranked(a.dtype));
+  context.SetUnranked(0, a.dtype);
   if (!a.ranked || !b.ranked) return {};
   bool row = a.dims.size() == 1;
   bool column = b.dims.size() == 1;
@@ -70,9 +69,8 @@ Status InferMatMul(InferContext& context) {
                                Cat("the inner dimensions of ", context.InputText(0), " and ",
                                    context.InputText(1)),
                                a.dims.back(), b.dims[b.dims.size() - 2])
-                         .status()
-                         .Clone());
-  HR_ASSIGN_OR_RETURN(std::vector<Dim> out, BroadcastTypes(context, BatchOf(a), BatchOf(b)));
+                         .status());
+  HR_ASSIGN_OR_RETURN(auto&& out, BroadcastTypes(context, BatchOf(a), BatchOf(b)));
   if (!row) out.push_back(a.dims[a.dims.size() - 2]);
   if (!column) out.push_back(b.dims.back());
   SetDims(context, 0, a.dtype, std::move(out));
@@ -86,7 +84,7 @@ ValueId Product(GradientContext& g, ValueId a, ValueId b, bool transpose_a, bool
       {{"alpha", alpha}, {"transA", int64_t{transpose_a}}, {"transB", int64_t{transpose_b}}});
 }
 
-Status GemmGradient(GradientContext& g) {
+void GemmGradient(GradientContext& g) {
   bool ta = g.node().Int("transA", 0) != 0;
   bool tb = g.node().Int("transB", 0) != 0;
   double alpha = g.node().Float("alpha", 1);
@@ -101,7 +99,6 @@ Status GemmGradient(GradientContext& g) {
     g.SetGrad(1, tb ? Product(g, dy, a, true, ta, alpha) : Product(g, a, dy, !ta, false, alpha));
   }
   if (g.wants(2)) g.SetGrad(2, g.SumTo(g.Scale(dy, beta), g.input(2)));
-  return g.status();
 }
 
 // The last two axes exchanged.
@@ -109,14 +106,14 @@ ValueId Transposed(GradientContext& g, ValueId value) {
   std::vector<int64_t> perm;
   for (size_t i = 0; i < g.Rank(value); ++i) perm.push_back(static_cast<int64_t>(i));
   if (perm.size() >= 2) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return g.Emit("Transpose", {value}, {{"perm", std::move(perm)}});
+  return g.Emit("Transpose", {value}, {{"perm", perm}});
 }
 
 ValueId WithAxis(GradientContext& g, ValueId value, int64_t axis) {
   return g.Emit("Unsqueeze", {value, g.Ints(std::span(&axis, 1))});
 }
 
-Status MatMulGradient(GradientContext& g) {
+void MatMulGradient(GradientContext& g) {
   ValueId a = g.input(0);
   ValueId b = g.input(1);
   ValueId dy = g.grad(0);
@@ -125,7 +122,7 @@ Status MatMulGradient(GradientContext& g) {
   if (a_rank == 2 && b_rank == 2) {
     if (g.wants(0)) g.SetGrad(0, Product(g, dy, b, false, true));
     if (g.wants(1)) g.SetGrad(1, Product(g, a, dy, true, false));
-    return g.status();
+    return;
   }
   if (b_rank == 1) {
     b = WithAxis(g, b, 1);
@@ -143,7 +140,6 @@ Status MatMulGradient(GradientContext& g) {
     ValueId db = g.SumTo(g.Emit("MatMul", {Transposed(g, a), dy}), b);
     g.SetGrad(1, g.ReshapeLike(db, g.input(1)));
   }
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {

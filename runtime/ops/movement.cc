@@ -22,7 +22,7 @@ Result<std::vector<int64_t>> Permutation(const Node& node, size_t rank) {
   if (given.empty()) {
     for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
   }
-  std::vector<bool> seen(rank, false);
+  graph::Marks seen(rank, false);
   bool fits = perm.size() == rank;
   for (size_t i = 0; fits && i < rank; ++i) {
     fits =
@@ -30,29 +30,29 @@ Result<std::vector<int64_t>> Permutation(const Node& node, size_t rank) {
     if (fits) seen[static_cast<size_t>(perm[i])] = true;
   }
   if (fits) return perm;
-  return InvalidArgument("Transpose's attribute 'perm' ", ShapeText(perm), " is no permutation of ",
-                         rank, " axes");
+  return InvalidArgument("Transpose's attribute 'perm' ", perm, " is no permutation of ", rank,
+                         " axes");
 }
 
 Status InferTranspose(InferContext& context) {
   const ValueType& x = context.input(0);
   ValueType out = x;
   if (x.ranked) {
-    HR_ASSIGN_OR_RETURN(auto perm, Permutation(context.node(), x.dims.size()));
+    HR_ASSIGN_OR_RETURN(auto&& perm, Permutation(context.node(), x.dims.size()));
     for (size_t i = 0; i < perm.size(); ++i) out.dims[i] = x.dims[static_cast<size_t>(perm[i])];
   }
   context.SetOutput(0, std::move(out));
   return {};
 }
 
-Status TransposeGradient(GradientContext& g) {
-  HR_ASSIGN_OR_RETURN(auto perm, Permutation(g.node(), g.Rank(g.input(0))));
-  std::vector<int64_t> inverse(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) {
-    inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+void TransposeGradient(GradientContext& g) {
+  auto perm = Permutation(g.node(), g.Rank(g.input(0)));
+  if (!perm.ok()) return g.Fail(std::move(perm).status());
+  std::vector<int64_t> inverse(perm->size());
+  for (size_t i = 0; i < inverse.size(); ++i) {
+    inverse[static_cast<size_t>((*perm)[i])] = static_cast<int64_t>(i);
   }
-  g.SetGrad(0, g.Emit("Transpose", {g.grad(0)}, {{"perm", std::move(inverse)}}));
-  return g.status();
+  g.SetGrad(0, g.Emit("Transpose", {g.grad(0)}, {{"perm", inverse}}));
 }
 
 Status InferConcat(InferContext& context) {
@@ -101,20 +101,19 @@ ValueId ConcatenatedSizes(GradientContext& g, int64_t axis) {
   for (size_t i = 0; i < g.input_count(); ++i) {
     parts.push_back(g.Emit("Shape", {g.input(i)}, {{"start", from}, {"end", from + 1}}));
   }
-  return g.EmitMany(kOnnx, "Concat", parts, 1, {{"axis", int64_t{0}}})[0];
+  return g.EmitMany(kOnnx, "Concat", parts, 1, graph::Attributes({{"axis", int64_t{0}}}))[0];
 }
 
-Status ConcatGradient(GradientContext& g) {
+void ConcatGradient(GradientContext& g) {
   int64_t axis = g.node().Int("axis", 0);
   size_t count = g.input_count();
   if (count == 1) {
     g.SetGrad(0, g.grad(0));
-    return g.status();
+    return;
   }
   ValueId inputs[] = {g.grad(0), ConcatenatedSizes(g, axis)};
-  auto parts = g.EmitMany(kOnnx, "Split", inputs, count, {{"axis", axis}});
+  auto parts = g.EmitMany(kOnnx, "Split", inputs, count, graph::Attributes({{"axis", axis}}));
   for (size_t i = 0; i < count; ++i) g.SetGrad(i, parts[i]);
-  return g.status();
 }
 
 // The outputs' sizes along the axis: as given, or equal parts of which the last may be smaller.
@@ -122,25 +121,24 @@ Result<std::vector<Dim>> SplitSizes(const InferContext& context, Dim whole) {
   size_t count = context.output_count();
   std::vector<Dim> sizes(count);
   if (context.has_input(1)) {
-    HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
-    HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+    HR_RETURN_IF_ERROR(context.ExpectInts(1));
     auto given = context.ConstantInts(1);
     if (!given) return sizes;
     if (given->size() != count) {
-      return InvalidArgument("Split into ", ShapeText(*given), " has ", given->size(),
-                             " parts, the node has ", count, " outputs");
+      return InvalidArgument("Split into ", *given, " has ", given->size(), " parts, the node has ",
+                             count, " outputs");
     }
     int64_t sum = 0;
     for (size_t i = 0; i < count; ++i) {
-      if ((*given)[i] < 0) return InvalidArgument("Split has a negative part: ", ShapeText(*given));
+      if ((*given)[i] < 0) return InvalidArgument("Split has a negative part: ", *given);
       sizes[i] = FixedDim((*given)[i]);
       if (__builtin_add_overflow(sum, (*given)[i], &sum)) {
-        return InvalidArgument("Split into ", ShapeText(*given), " is too large");
+        return InvalidArgument("Split into ", *given, " is too large");
       }
     }
     if (whole.fixed() && whole.size != sum) {
-      return InvalidArgument("Split into ", ShapeText(*given), " makes ", sum,
-                             " of a dimension of ", whole.size);
+      return InvalidArgument("Split into ", *given, " makes ", sum, " of a dimension of ",
+                             whole.size);
     }
     return sizes;
   }
@@ -169,7 +167,7 @@ Status InferSplit(InferContext& context) {
     HR_ASSIGN_OR_RETURN(int64_t at, ResolveAxis(context, context.node().Int("axis", 0), x.rank()));
     axis = static_cast<size_t>(at);
   }
-  HR_ASSIGN_OR_RETURN(auto sizes, SplitSizes(context, x.ranked ? x.dims[axis] : Dim{}));
+  HR_ASSIGN_OR_RETURN(auto&& sizes, SplitSizes(context, x.ranked ? x.dims[axis] : Dim{}));
   for (size_t i = 0; i < sizes.size(); ++i) {
     ValueType out = x;
     if (x.ranked) out.dims[axis] = sizes[i];
@@ -178,28 +176,26 @@ Status InferSplit(InferContext& context) {
   return {};
 }
 
-Status SplitGradient(GradientContext& g) {
+void SplitGradient(GradientContext& g) {
   std::vector<ValueId> parts;
   for (size_t i = 0; i < g.node().outputs.size(); ++i) {
     parts.push_back(g.grad(i) != kNone ? g.grad(i) : g.ZerosLike(g.RequireOutput(i)));
   }
   int64_t axis = g.node().Int("axis", 0);
-  g.SetGrad(0, g.EmitMany(kOnnx, "Concat", parts, 1, {{"axis", axis}})[0]);
-  return g.status();
+  g.SetGrad(0, g.EmitMany(kOnnx, "Concat", parts, 1, graph::Attributes({{"axis", axis}}))[0]);
 }
 
 Status InferTile(InferContext& context) {
-  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
-  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+  HR_RETURN_IF_ERROR(context.ExpectInts(1));
   ValueType out = context.input(0);
   auto repeats = context.ConstantInts(1);
   if (out.ranked && repeats && repeats->size() != out.dims.size()) {
     return InvalidArgument("Tile takes one repeat per axis of ", context.InputText(0), ", got ",
-                           ShapeText(*repeats));
+                           *repeats);
   }
   for (size_t i = 0; i < out.dims.size(); ++i) {
     if (repeats && (*repeats)[i] < 0) {
-      return InvalidArgument("Tile's repeats are 0 or more, got ", ShapeText(*repeats));
+      return InvalidArgument("Tile's repeats are 0 or more, got ", *repeats);
     }
     if (!repeats || (*repeats)[i] != 1) {
       Dim pair[] = {out.dims[i], repeats ? FixedDim((*repeats)[i]) : Dim{}};
@@ -210,9 +206,8 @@ Status InferTile(InferContext& context) {
   return {};
 }
 
-Status TileGradient(GradientContext& g) {
+void TileGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("TileGrad", {g.grad(0), g.input(0)}));
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {
@@ -256,8 +251,8 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "TileGrad",
      .inputs = {2, 2},
-     .infer = InferLikeInput<1>,
-     .type_only_inputs = 1u << 1},
+     .type_only_inputs = 1u << 1,
+     .infer = InferLikeInput<1>},
 };
 
 }  // namespace

@@ -22,8 +22,7 @@ Status CheckPerChannel(const InferContext& context, size_t x, size_t first, size
     if (!context.input(x).ranked || !context.input(i).ranked) continue;
     HR_RETURN_IF_ERROR(EqualDims(context, Cat("channels and ", context.InputText(i)),
                                  context.input(x).dims[1], context.input(i).dims[0])
-                           .status()
-                           .Clone());
+                           .status());
   }
   return {};
 }
@@ -40,12 +39,11 @@ Status InferBatchNormalization(InferContext& context) {
   return {};
 }
 
-Status BatchNormalizationGradient(GradientContext& g) {
-  if (g.grad(0) == kNone) return {};
+void BatchNormalizationGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return;
   ValueId inputs[] = {g.grad(0), g.input(0), g.input(1), g.input(3), g.input(4)};
   auto grads = g.EmitMany(kGrad, "BatchNormalizationGrad", inputs, 3, g.node().attributes);
   for (size_t i = 0; i < 3; ++i) g.SetGrad(i, grads[i]);
-  return g.status();
 }
 
 Status InferBatchNormalizationGrad(InferContext& context) {
@@ -80,15 +78,14 @@ Status InferLayerNormalization(InferContext& context) {
   return {};
 }
 
-Status LayerNormalizationGradient(GradientContext& g) {
-  if (g.grad(0) == kNone) return {};
+void LayerNormalizationGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return;
   ValueId inputs[] = {g.grad(0), g.input(0), g.input(1), g.RequireOutput(1), g.RequireOutput(2)};
-  auto grads =
-      g.EmitMany(kGrad, "LayerNormalizationGrad", inputs, 2, {{"axis", g.node().Int("axis", -1)}});
+  auto grads = g.EmitMany(kGrad, "LayerNormalizationGrad", inputs, 2,
+                          graph::Attributes({{"axis", g.node().Int("axis", -1)}}));
   g.SetGrad(0, grads[0]);
   g.SetGrad(1, grads[1]);
   if (g.wants(2)) g.SetGrad(2, g.SumTo(g.grad(0), g.input(2)));
-  return g.status();
 }
 
 Status InferLayerNormalizationGrad(InferContext& context) {

@@ -9,8 +9,10 @@
 namespace hr::ops {
 namespace {
 
-auto Key(const OpDef& def) { return std::tuple(def.domain, def.name, def.since_version); }
-bool Before(const OpDef* a, const OpDef* b) { return Key(*a) < Key(*b); }
+using Key = std::tuple<std::string_view, std::string_view, int>;
+
+Key KeyOf(const OpDef& def) { return {def.domain, def.name, def.since_version}; }
+bool Before(const OpDef* a, const OpDef* b) { return KeyOf(*a) < KeyOf(*b); }
 
 AttributeKind KindOf(const graph::AttributeValue& value) {
   return static_cast<AttributeKind>(value.index());  // the same order
@@ -23,8 +25,10 @@ std::string_view KindName(AttributeKind kind) {
 }
 
 Status CheckArity(std::string_view what, const Arity& arity, size_t count, std::string_view op) {
-  if (count >= static_cast<size_t>(arity.min) && count <= static_cast<size_t>(arity.max)) return {};
-  if (arity.max == kUnlimited) {
+  bool limited = arity.max != kUnlimited;
+  bool fits = !limited || count <= static_cast<size_t>(arity.max);
+  if (fits && count >= static_cast<size_t>(arity.min)) return {};
+  if (!limited) {
     return InvalidArgument(op, " takes at least ", arity.min, " ", what, ", got ", count);
   }
   if (arity.min == arity.max) {
@@ -47,15 +51,13 @@ Status UnknownAttribute(const OpDef& def, std::string_view name) {
   return InvalidArgument(def.name, " has no attribute '", name, "'; it has ", Join(known));
 }
 
+bool HoldsVariable(const AttributeDef& attribute) { return attribute.reads || attribute.writes; }
+
 Status CheckVariables(const OpDef& def, const graph::Module& module, const Node& node) {
-  for (auto names : {def.reads, def.writes}) {
-    for (std::string_view name : names) {
-      if (node.Find(name) == nullptr) continue;  // optional ones
-      int64_t index = node.Int(name, -1);
-      if (index < 0 || static_cast<size_t>(index) >= module.variables.size()) {
-        return InvalidArgument("attribute '", name, "' names variable ", index, ", there are ",
-                               module.variables.size());
-      }
+  for (const VariableUse& use : VariablesOf(def, node)) {
+    if (use.variable < 0 || static_cast<size_t>(use.variable) >= module.variables.size()) {
+      return InvalidArgument("attribute '", use.attribute, "' names variable ", use.variable,
+                             ", there are ", module.variables.size());
     }
   }
   return {};
@@ -63,16 +65,29 @@ Status CheckVariables(const OpDef& def, const graph::Module& module, const Node&
 
 }  // namespace
 
+bool OpDef::foldable() const {
+  return !random && std::none_of(attributes.begin(), attributes.end(), HoldsVariable);
+}
+
+std::vector<VariableUse> VariablesOf(const OpDef& def, const Node& node) {
+  std::vector<VariableUse> out;
+  for (const AttributeDef& attribute : def.attributes) {
+    if (!HoldsVariable(attribute) || node.Find(attribute.name) == nullptr) continue;
+    out.push_back(
+        {attribute.name, node.Int(attribute.name, -1), attribute.reads, attribute.writes});
+  }
+  return out;
+}
+
 OpRegistry::OpRegistry() {
   for (std::span<const OpDef> family : BuiltinFamilies()) {
-    for (const OpDef& def : family) defs_.push_back(&def);
+    for (const OpDef& def : family) Add(def).IgnoreError();  // a test knows that they differ
   }
-  std::sort(defs_.begin(), defs_.end(), Before);
 }
 
 const OpDef* OpRegistry::Find(std::string_view domain, std::string_view name, int version) const {
-  OpDef probe{.domain = domain, .name = name, .since_version = version};
-  auto after = std::upper_bound(defs_.begin(), defs_.end(), &probe, Before);
+  auto after = std::upper_bound(defs_.begin(), defs_.end(), Key(domain, name, version),
+                                [](const Key& key, const OpDef* def) { return key < KeyOf(*def); });
   if (after == defs_.begin()) return nullptr;
   const OpDef* found = *std::prev(after);
   return found->domain == domain && found->name == name ? found : nullptr;
@@ -98,7 +113,7 @@ Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
 
 Status OpRegistry::Add(const OpDef& def) {
   auto at = std::lower_bound(defs_.begin(), defs_.end(), &def, Before);
-  if (at != defs_.end() && Key(**at) == Key(def)) {
+  if (at != defs_.end() && KeyOf(**at) == KeyOf(def)) {
     return AlreadyExists("operator ", def.domain, ".", def.name, " version ", def.since_version,
                          " is already defined");
   }

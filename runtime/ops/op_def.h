@@ -2,10 +2,10 @@
 // in the backends; everything else about an operator stands in one entry of one family's file.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <string_view>
 
+#include "runtime/base/strings.h"
 #include "runtime/graph/graph.h"
 
 namespace hr::ops {
@@ -26,11 +26,11 @@ inline constexpr std::string_view kGrad = "headrace.grad";
 inline constexpr std::string_view kComm = "headrace.comm";
 inline constexpr std::string_view kData = "headrace.data";
 
-inline constexpr int kUnlimited = INT32_MAX;
+inline constexpr int16_t kUnlimited = INT16_MAX;
 
 struct Arity {
-  int min = 1;
-  int max = 1;
+  int16_t min = 1;
+  int16_t max = 1;
 };
 
 enum class AttributeKind : uint8_t {
@@ -45,52 +45,45 @@ enum class AttributeKind : uint8_t {
 };
 
 struct AttributeDef {
-  std::string_view name;
+  Literal name;
   AttributeKind kind;
   bool required = false;
+  // Of a kInt that holds the index of a variable: what the operator does with that.
+  bool reads = false;
+  bool writes = false;
 };
 
-// Plain data; the views refer to static storage, or to the custom operator that owns them.
+// Plain data; it refers to static storage, or to the custom operator that owns it. That derives
+// from OpDef, where its rules need more.
 struct OpDef {
-  std::string_view domain;
-  std::string_view name;
+  Literal domain;
+  Literal name;
   int since_version = 1;  // the operator set version that brought this definition
   Arity inputs;
   Arity outputs;
+  // Bit i: of input i only the type is used, so its memory may be reused before this node runs.
+  uint16_t type_only_inputs = 0;
+  // Draws random numbers: never folded, merged or replayed; has the attribute "stream".
+  bool random = false;
   std::span<const AttributeDef> attributes;
   // Checks the inputs' types and sets the outputs'. Called while a graph is built, with what is
   // known, and again for each plan, with concrete shapes.
   Status (*infer)(InferContext&) = nullptr;
   // Emits the nodes that compute the inputs' gradients. Null: not differentiable, gradients stop.
-  Status (*gradient)(GradientContext&) = nullptr;
-  // Names of the kInt attributes that hold indices of variables.
-  std::span<const std::string_view> reads = {};
-  std::span<const std::string_view> writes = {};
-  // Bit i: of input i only the type is used, so its memory may be reused before this node runs.
-  uint32_t type_only_inputs = 0;
-  // Draws random numbers: never folded, merged or replayed; has the attribute "stream".
-  bool random = false;
-  // For a custom operator's callbacks.
-  const void* context = nullptr;
+  void (*gradient)(GradientContext&) = nullptr;
 
-  bool has_effect() const { return !writes.empty(); }
-  bool foldable() const { return reads.empty() && writes.empty() && !random; }
+  // Whether the outputs follow from the inputs and attributes alone.
+  bool foldable() const;
 };
 
-// Calls body(index, reads, writes) for each variable that the node names, once per attribute. The
-// index is the attribute's own, so it can be changed where the node can.
-template <typename AnyNode, typename Body>
-void ForEachVariable(const OpDef& def, AnyNode& node, Body&& body) {
-  for (auto& attribute : node.attributes) {
-    auto among = [&](std::span<const std::string_view> names) {
-      return std::find(names.begin(), names.end(), attribute.name) != names.end();
-    };
-    bool reads = among(def.reads);
-    bool writes = among(def.writes);
-    auto* index = std::get_if<int64_t>(&attribute.value);
-    if ((reads || writes) && index != nullptr) body(*index, reads, writes);
-  }
-}
+struct VariableUse {
+  Literal attribute;
+  int64_t variable;
+  bool reads;
+  bool writes;
+};
+// The variables that a node names; optional ones only where they are given.
+std::vector<VariableUse> VariablesOf(const OpDef& def, const Node& node);
 
 // Finds definitions by (domain, name, version). One belongs to each env; the built-in operators are
 // there from the start. Add before the first use from a second thread; Find is thread-safe after.

@@ -5,35 +5,33 @@
 namespace hr::ops {
 namespace {
 
-constexpr std::string_view kSgdVariables[] = {"variable", "momentum_variable"};
+// A variable that the step changes.
+constexpr AttributeDef Changed(std::string_view name, bool required = true) {
+  return {name, AttributeKind::kInt, required, true, true};
+}
+constexpr AttributeDef Number(std::string_view name) { return {name, AttributeKind::kFloat}; }
+constexpr AttributeDef Flag(std::string_view name) { return {name, AttributeKind::kInt}; }
+
 constexpr AttributeDef kSgdAttributes[] = {
-    {"variable", AttributeKind::kInt, true}, {"momentum_variable", AttributeKind::kInt},
-    {"momentum", AttributeKind::kFloat},     {"dampening", AttributeKind::kFloat},
-    {"weight_decay", AttributeKind::kFloat}, {"nesterov", AttributeKind::kInt},
+    Changed("variable"),    Changed("momentum_variable", false),
+    Number("momentum"),     Number("dampening"),
+    Number("weight_decay"), Flag("nesterov"),
 };
-constexpr std::string_view kAdamVariables[] = {"variable", "m_variable", "v_variable",
-                                               "step_variable"};
 constexpr AttributeDef kAdamAttributes[] = {
-    {"variable", AttributeKind::kInt, true},   {"m_variable", AttributeKind::kInt, true},
-    {"v_variable", AttributeKind::kInt, true}, {"step_variable", AttributeKind::kInt, true},
-    {"beta1", AttributeKind::kFloat},          {"beta2", AttributeKind::kFloat},
-    {"epsilon", AttributeKind::kFloat},        {"weight_decay", AttributeKind::kFloat},
-    {"decoupled", AttributeKind::kInt},
+    Changed("variable"),      Changed("m_variable"),  Changed("v_variable"),
+    Changed("step_variable"), Number("beta1"),        Number("beta2"),
+    Number("epsilon"),        Number("weight_decay"), Flag("decoupled"),
 };
-constexpr std::string_view kAdaGradVariables[] = {"variable", "sum_variable"};
 constexpr AttributeDef kAdaGradAttributes[] = {
-    {"variable", AttributeKind::kInt, true},
-    {"sum_variable", AttributeKind::kInt, true},
-    {"epsilon", AttributeKind::kFloat},
-    {"weight_decay", AttributeKind::kFloat},
+    Changed("variable"),
+    Changed("sum_variable"),
+    Number("epsilon"),
+    Number("weight_decay"),
 };
-constexpr std::string_view kRmsPropVariables[] = {"variable", "square_variable",
-                                                  "momentum_variable"};
 constexpr AttributeDef kRmsPropAttributes[] = {
-    {"variable", AttributeKind::kInt, true},    {"square_variable", AttributeKind::kInt, true},
-    {"momentum_variable", AttributeKind::kInt}, {"alpha", AttributeKind::kFloat},
-    {"momentum", AttributeKind::kFloat},        {"epsilon", AttributeKind::kFloat},
-    {"weight_decay", AttributeKind::kFloat},
+    Changed("variable"),    Changed("square_variable"), Changed("momentum_variable", false),
+    Number("alpha"),        Number("momentum"),         Number("epsilon"),
+    Number("weight_decay"),
 };
 
 // Variable `attribute` has the type of the parameter.
@@ -43,9 +41,8 @@ Status CheckState(const InferContext& context, std::string_view attribute,
   HR_ASSIGN_OR_RETURN(const graph::Variable* state, context.VariableOf(attribute));
   if (state->dtype == parameter.dtype && state->dims == parameter.dims) return {};
   return InvalidArgument(context.def().name, "'s variable '", state->name, "' wants the type of '",
-                         parameter.name, "', ", DTypeName(parameter.dtype),
-                         ShapeText(parameter.dims), ", got ", DTypeName(state->dtype),
-                         ShapeText(state->dims));
+                         parameter.name, "', ", DTypeName(parameter.dtype), parameter.dims,
+                         ", got ", DTypeName(state->dtype), state->dims);
 }
 
 // Checks learning rate, gradient and the variables that have the parameter's type.
@@ -58,11 +55,11 @@ Status InferStep(InferContext& context) {
   if (context.input(1).dtype != parameter->dtype || (dims && *dims != parameter->dims)) {
     return InvalidArgument(context.def().name, " of variable '", parameter->name,
                            "' takes a gradient of type ", DTypeName(parameter->dtype),
-                           ShapeText(parameter->dims), ", got ", context.Text(context.input(1)));
+                           parameter->dims, ", got ", context.Text(context.input(1)));
   }
-  for (std::string_view attribute : context.def().writes) {
-    if (attribute == "step_variable") continue;
-    HR_RETURN_IF_ERROR(CheckState(context, attribute, *parameter));
+  for (const AttributeDef& attribute : context.def().attributes) {
+    if (!attribute.writes || attribute.name == "step_variable") continue;
+    HR_RETURN_IF_ERROR(CheckState(context, attribute.name, *parameter));
   }
   return {};
 }
@@ -81,7 +78,7 @@ Status InferAdam(InferContext& context) {
   HR_ASSIGN_OR_RETURN(const graph::Variable* step, context.VariableOf("step_variable"));
   if (step->dtype != DType::kInt64 || !step->dims.empty()) {
     return InvalidArgument("Adam's variable '", step->name, "' wants int64[], got ",
-                           DTypeName(step->dtype), ShapeText(step->dims));
+                           DTypeName(step->dtype), step->dims);
   }
   return InferStep(context);
 }
@@ -93,33 +90,25 @@ constexpr OpDef kOps[] = {
      .inputs = {2, 2},
      .outputs = {0, 0},
      .attributes = kSgdAttributes,
-     .infer = InferMomentumStep,
-     .reads = kSgdVariables,
-     .writes = kSgdVariables},
+     .infer = InferMomentumStep},
     {.domain = kTrain,
      .name = "Adam",
      .inputs = {2, 2},
      .outputs = {0, 0},
      .attributes = kAdamAttributes,
-     .infer = InferAdam,
-     .reads = kAdamVariables,
-     .writes = kAdamVariables},
+     .infer = InferAdam},
     {.domain = kTrain,
      .name = "AdaGrad",
      .inputs = {2, 2},
      .outputs = {0, 0},
      .attributes = kAdaGradAttributes,
-     .infer = InferStep,
-     .reads = kAdaGradVariables,
-     .writes = kAdaGradVariables},
+     .infer = InferStep},
     {.domain = kTrain,
      .name = "RMSProp",
      .inputs = {2, 2},
      .outputs = {0, 0},
      .attributes = kRmsPropAttributes,
-     .infer = InferMomentumStep,
-     .reads = kRmsPropVariables,
-     .writes = kRmsPropVariables},
+     .infer = InferMomentumStep},
 };
 
 }  // namespace

@@ -34,8 +34,7 @@ Result<ValueType> PooledType(const InferContext& context) {
   auto kernel = context.node().Ints("kernel_shape");
   if (kernel.size() != x.dims.size() - 2) {
     return InvalidArgument(context.def().name, "'s attribute 'kernel_shape' wants ",
-                           x.dims.size() - 2, " values for ", context.Text(x), ", got ",
-                           ShapeText(kernel));
+                           x.dims.size() - 2, " values for ", context.Text(x), ", got ", kernel);
   }
   Dims spatial;
   for (size_t i = 2; i < x.dims.size(); ++i) spatial.push_back(x.dims[i].size);
@@ -48,7 +47,7 @@ Result<ValueType> PooledType(const InferContext& context) {
 
 Status InferMaxPool(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
-  HR_ASSIGN_OR_RETURN(ValueType out, PooledType(context));
+  HR_ASSIGN_OR_RETURN(auto&& out, PooledType(context));
   ValueType indices = out;
   indices.dtype = DType::kInt64;
   context.SetOutput(0, std::move(out));
@@ -58,7 +57,7 @@ Status InferMaxPool(InferContext& context) {
 
 Status InferAveragePool(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
-  HR_ASSIGN_OR_RETURN(ValueType out, PooledType(context));
+  HR_ASSIGN_OR_RETURN(auto&& out, PooledType(context));
   context.SetOutput(0, std::move(out));
   return {};
 }
@@ -72,26 +71,21 @@ Status InferGlobalPool(InferContext& context) {
   return {};
 }
 
-Status MaxPoolGradient(GradientContext& g) {
-  if (g.grad(0) == kNone) return {};
-  g.SetGrad(0,
-            g.EmitGrad("MaxPoolGrad", {g.grad(0), g.input(0), g.output(0)}, g.node().attributes));
-  return g.status();
+void MaxPoolGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return;
+  g.SetGrad(0, g.EmitGradAlike("MaxPoolGrad", {g.grad(0), g.input(0), g.output(0)}));
 }
 
-Status AveragePoolGradient(GradientContext& g) {
-  g.SetGrad(0, g.EmitGrad("AveragePoolGrad", {g.grad(0), g.input(0)}, g.node().attributes));
-  return g.status();
+void AveragePoolGradient(GradientContext& g) {
+  g.SetGrad(0, g.EmitGradAlike("AveragePoolGrad", {g.grad(0), g.input(0)}));
 }
 
-Status GlobalAveragePoolGradient(GradientContext& g) {
+void GlobalAveragePoolGradient(GradientContext& g) {
   g.SetGrad(0, SpreadMean(g, g.grad(0), g.input(0)));
-  return g.status();
 }
 
-Status GlobalMaxPoolGradient(GradientContext& g) {
+void GlobalMaxPoolGradient(GradientContext& g) {
   g.SetGrad(0, SpreadToExtremes(g, g.grad(0), g.output(0), g.input(0)));
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {
@@ -125,9 +119,9 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "AveragePoolGrad",
      .inputs = {2, 2},
+     .type_only_inputs = 1u << 1,
      .attributes = kAveragePoolAttributes,
-     .infer = InferLikeInput<1>,
-     .type_only_inputs = 1u << 1},
+     .infer = InferLikeInput<1>},
     {.domain = kOnnx,
      .name = "GlobalAveragePool",
      .infer = InferGlobalPool,

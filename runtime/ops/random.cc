@@ -96,62 +96,61 @@ Status InferDropout(InferContext& context) {
   return {};
 }
 
-Status DropoutGradient(GradientContext& g) {
-  if (g.grad(0) == kNone) return {};
+void DropoutGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return;
   ValueId mask = g.RequireOutput(1);
   g.SetGrad(0, g.EmitGrad("DropoutGrad", {g.grad(0), mask, g.input(1), g.input(2)}));
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {
     {.domain = kOnnx,
      .name = "RandomUniform",
      .inputs = {0, 0},
+     .random = true,
      .attributes = kUniform,
-     .infer = InferFromShape,
-     .random = true},
+     .infer = InferFromShape},
     {.domain = kOnnx,
      .name = "RandomNormal",
      .inputs = {0, 0},
+     .random = true,
      .attributes = kNormal,
-     .infer = InferFromShape,
-     .random = true},
+     .infer = InferFromShape},
     {.domain = kOnnx,
      .name = "RandomUniformLike",
-     .attributes = kUniformLike,
-     .infer = InferLike,
      .type_only_inputs = 1,
-     .random = true},
+     .random = true,
+     .attributes = kUniformLike,
+     .infer = InferLike},
     {.domain = kOnnx,
      .name = "RandomNormalLike",
-     .attributes = kNormalLike,
-     .infer = InferLike,
      .type_only_inputs = 1,
-     .random = true},
+     .random = true,
+     .attributes = kNormalLike,
+     .infer = InferLike},
     // (probabilities)
     {.domain = kOnnx,
      .name = "Bernoulli",
      .since_version = 15,
+     .random = true,
      .attributes = kBernoulli,
-     .infer = InferBernoulli,
-     .random = true},
+     .infer = InferBernoulli},
     // (log-probabilities [batch, classes]) → [batch, sample_size]
     {.domain = kOnnx,
      .name = "Multinomial",
      .since_version = 7,
+     .random = true,
      .attributes = kMultinomial,
-     .infer = InferMultinomial,
-     .random = true},
+     .infer = InferMultinomial},
     // (x, ratio []?, training_mode []?) → (y, mask?)
     {.domain = kOnnx,
      .name = "Dropout",
      .since_version = 12,
      .inputs = {1, 3},
      .outputs = {1, 2},
+     .random = true,
      .attributes = kDropout,
      .infer = InferDropout,
-     .gradient = DropoutGradient,
-     .random = true},
+     .gradient = DropoutGradient},
     // (dy, mask, ratio []?, training_mode []?) → dx
     {.domain = kGrad, .name = "DropoutGrad", .inputs = {2, 4}, .infer = InferSameAsInput},
 };

@@ -49,8 +49,7 @@ Status InferAnyReduce(InferContext& context) {
   bool keep = node.Int("keepdims", 1) != 0;
   std::vector<int64_t> axes(node.Ints("axes").begin(), node.Ints("axes").end());
   if (context.has_input(1)) {
-    HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
-    HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+    HR_RETURN_IF_ERROR(context.ExpectInts(1));
     auto known = context.ConstantInts(1);
     if (!known) {
       context.SetOutput(0, ReducedOverUnknownAxes(context, keep));
@@ -81,7 +80,7 @@ Status InferArg(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
   const ValueType& x = context.input(0);
   if (!x.ranked) {
-    context.SetOutput(0, ValueType::Unranked(DType::kInt64));
+    context.SetUnranked(0, DType::kInt64);
     return {};
   }
   HR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(context, context.node().Int("axis", 0), x.rank()));
@@ -112,7 +111,7 @@ ValueId WithAxes(GradientContext& g, ValueId value) {
 }
 
 // The same reduction of another value, with keepdims.
-ValueId ReduceAlike(GradientContext& g, std::string_view name, ValueId value) {
+ValueId ReduceAlike(GradientContext& g, Literal name, ValueId value) {
   return g.Emit(name, {value, Axes(g)});
 }
 
@@ -153,13 +152,12 @@ ValueId LogSumExpRule(GradientContext& g, ValueId dy) {
 }
 
 template <ValueId (*Rule)(GradientContext&, ValueId dy)>
-Status ReduceGradient(GradientContext& g) {
+void ReduceGradient(GradientContext& g) {
   bool nothing = ReducesNothing(g);
   g.SetGrad(0, nothing ? g.grad(0) : Rule(g, WithAxes(g, g.grad(0))));
-  return g.status();
 }
 
-using Gradient = Status (*)(GradientContext&);
+using Gradient = void (*)(GradientContext&);
 
 constexpr OpDef WithAttribute(std::string_view name, Gradient gradient) {
   return {.domain = kOnnx,

@@ -25,12 +25,14 @@ Dim Remainder(std::vector<Dim> dims, const std::vector<Dim>& taken) {
       return {};
     }
   }
-  auto first_open =
-      std::stable_partition(dims.begin(), dims.end(), [](Dim d) { return d.fixed(); });
-  Dim size = Product({dims.begin(), first_open});
-  if (divisor <= 0 || !size.fixed() || size.size % divisor != 0) return {};
-  dims.erase(dims.begin(), first_open);
-  dims.push_back(FixedDim(size.size / divisor));
+  int64_t size = 1;
+  for (Dim& dim : dims) {
+    if (!dim.fixed()) continue;
+    if (__builtin_mul_overflow(size, dim.size, &size)) return {};
+    dim = FixedDim(1);
+  }
+  if (divisor <= 0 || size % divisor != 0) return {};
+  dims.push_back(FixedDim(size / divisor));
   return Product(dims);
 }
 
@@ -42,7 +44,7 @@ Result<std::vector<Dim>> RequestedDims(const InferContext& context,
   std::vector<Dim> out;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < -1)
-      return InvalidArgument("Reshape to ", ShapeText(shape), ": ", shape[i], " is not a size");
+      return InvalidArgument("Reshape to ", shape, ": ", shape[i], " is not a size");
     if (shape[i] > 0 || (shape[i] == 0 && !zero_copies)) {
       out.push_back(FixedDim(shape[i]));
     } else if (shape[i] == -1 || !x.ranked) {
@@ -50,7 +52,7 @@ Result<std::vector<Dim>> RequestedDims(const InferContext& context,
     } else if (i < x.dims.size()) {
       out.push_back(x.dims[i]);
     } else {
-      return InvalidArgument("Reshape to ", ShapeText(shape), ": dimension ", i,
+      return InvalidArgument("Reshape to ", shape, ": dimension ", i,
                              " is 0, which copies the input's, but the input is ", context.Text(x));
     }
   }
@@ -64,7 +66,7 @@ Status CheckElements(const InferContext& context, const std::vector<Dim>& out,
   Dim want = Product(out);
   if (!x.ranked || !have.fixed() || !want.fixed() || have == want) return {};
   return InvalidArgument("Reshape cannot turn ", context.Text(x), " with ", have.size,
-                         " elements into ", ShapeText(shape), " with ", want.size);
+                         " elements into ", shape, " with ", want.size);
 }
 
 // Fills in the dimension that was given as -1.
@@ -79,32 +81,30 @@ Status InferRest(const InferContext& context, size_t rest, const std::vector<int
   bool fits = !have.fixed() || !taken.fixed() || (taken.size != 0 && have.size % taken.size == 0);
   if (!fits) {
     return InvalidArgument("Reshape cannot turn ", context.Text(x), " with ", have.size,
-                           " elements into ", ShapeText(shape), ": ", taken.size,
-                           " does not divide them");
+                           " elements into ", shape, ": ", taken.size, " does not divide them");
   }
   out[rest] = Remainder(x.dims, others);
   return {};
 }
 
 Status InferReshape(InferContext& context) {
-  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
-  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+  HR_RETURN_IF_ERROR(context.ExpectInts(1));
   const ValueType& x = context.input(0);
   auto shape = context.ConstantInts(1);
   if (!shape) {
     auto dims = DimsFromShapeInput(context, 1);
     if (dims)
-      SetDims(context, 0, x.dtype, *dims);
+      SetDims(context, 0, x.dtype, std::move(*dims));
     else
-      context.SetOutput(0, ValueType::Unranked(x.dtype));
+      context.SetUnranked(0, x.dtype);
     return {};
   }
-  HR_ASSIGN_OR_RETURN(std::vector<Dim> out, RequestedDims(context, *shape));
+  HR_ASSIGN_OR_RETURN(auto&& out, RequestedDims(context, *shape));
   auto rest = std::find(shape->begin(), shape->end(), -1);
   if (rest == shape->end()) {
     HR_RETURN_IF_ERROR(CheckElements(context, out, *shape));
   } else if (std::find(rest + 1, shape->end(), -1) != shape->end()) {
-    return InvalidArgument("Reshape takes -1 once, got ", ShapeText(*shape));
+    return InvalidArgument("Reshape takes -1 once, got ", *shape);
   } else {
     HR_RETURN_IF_ERROR(InferRest(context, static_cast<size_t>(rest - shape->begin()), *shape, out));
   }
@@ -129,17 +129,16 @@ Status InferFlatten(InferContext& context) {
 
 // Nothing where the axes are given but not known.
 Result<std::optional<std::vector<int64_t>>> AxesInput(const InferContext& context, int64_t rank) {
-  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
-  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
+  HR_RETURN_IF_ERROR(context.ExpectInts(1));
   auto axes = context.ConstantInts(1);
   if (!axes) return std::optional<std::vector<int64_t>>();
-  HR_ASSIGN_OR_RETURN(auto resolved, ResolveAxes(context, *axes, rank));
+  HR_ASSIGN_OR_RETURN(auto&& resolved, ResolveAxes(context, *axes, rank));
   return std::optional(std::move(resolved));
 }
 
 Status InferSqueeze(InferContext& context) {
   const ValueType& x = context.input(0);
-  context.SetOutput(0, ValueType::Unranked(x.dtype));
+  context.SetUnranked(0, x.dtype);
   if (!x.ranked) return {};
   std::vector<Dim> out;
   if (!context.has_input(1)) {
@@ -150,7 +149,7 @@ Status InferSqueeze(InferContext& context) {
     SetDims(context, 0, x.dtype, std::move(out));
     return {};
   }
-  HR_ASSIGN_OR_RETURN(auto axes, AxesInput(context, x.rank()));
+  HR_ASSIGN_OR_RETURN(auto&& axes, AxesInput(context, x.rank()));
   if (!axes) return {};
   for (size_t i = 0; i < x.dims.size(); ++i) {
     if (!std::binary_search(axes->begin(), axes->end(), static_cast<int64_t>(i))) {
@@ -166,12 +165,12 @@ Status InferSqueeze(InferContext& context) {
 
 Status InferUnsqueeze(InferContext& context) {
   const ValueType& x = context.input(0);
-  context.SetOutput(0, ValueType::Unranked(x.dtype));
+  context.SetUnranked(0, x.dtype);
   auto count = DimsFromShapeInput(context, 1);
   if (!x.ranked || !count) return {};
   int64_t rank = x.rank() + static_cast<int64_t>(count->size());
   std::vector<Dim> out(static_cast<size_t>(rank));
-  HR_ASSIGN_OR_RETURN(auto axes, AxesInput(context, rank));
+  HR_ASSIGN_OR_RETURN(auto&& axes, AxesInput(context, rank));
   if (axes) {
     auto next = x.dims.begin();
     for (int64_t i = 0; i < rank; ++i) {
@@ -194,15 +193,9 @@ Status InferReshapeLike(InferContext& context) {
   return InferLikeInput<1>(context);
 }
 
-Status IdentityGradient(GradientContext& g) {
-  g.SetGrad(0, g.grad(0));
-  return g.status();
-}
+void IdentityGradient(GradientContext& g) { g.SetGrad(0, g.grad(0)); }
 
-Status BackToInputShape(GradientContext& g) {
-  g.SetGrad(0, g.ReshapeLike(g.grad(0), g.input(0)));
-  return g.status();
-}
+void BackToInputShape(GradientContext& g) { g.SetGrad(0, g.ReshapeLike(g.grad(0), g.input(0))); }
 
 constexpr OpDef kOps[] = {
     {.domain = kOnnx, .name = "Identity", .infer = InferSameAsInput, .gradient = IdentityGradient},
@@ -243,9 +236,9 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "ReshapeLike",
      .inputs = {2, 2},
+     .type_only_inputs = 1u << 1,
      .infer = InferReshapeLike,
-     .gradient = BackToInputShape,
-     .type_only_inputs = 1u << 1},
+     .gradient = BackToInputShape},
 };
 
 }  // namespace

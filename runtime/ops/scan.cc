@@ -15,17 +15,16 @@ Status InferCumSum(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectIndices(1));
   auto axis = context.ConstantInts(1);
   if (axis && axis->size() == 1 && context.input(0).ranked) {
-    HR_RETURN_IF_ERROR(ResolveAxis(context, (*axis)[0], context.input(0).rank()).status().Clone());
+    HR_RETURN_IF_ERROR(ResolveAxis(context, (*axis)[0], context.input(0).rank()).status());
   }
   return InferSameAsInput(context);
 }
 
-Status CumSumGradient(GradientContext& g) {
+void CumSumGradient(GradientContext& g) {
   int64_t exclusive = g.node().Int("exclusive", 0);
   int64_t reverse = g.node().Int("reverse", 0);
   g.SetGrad(0, g.Emit("CumSum", {g.grad(0), g.input(1)},
                       {{"exclusive", exclusive}, {"reverse", int64_t{reverse == 0}}}));
-  return g.status();
 }
 
 Status InferTrilu(InferContext& context) {
@@ -34,9 +33,9 @@ Status InferTrilu(InferContext& context) {
   return InferSameAsInput(context);
 }
 
-Status TriluGradient(GradientContext& g) {
-  g.SetGrad(0, g.Emit("Trilu", {g.grad(0), g.input(1)}, g.node().attributes));
-  return g.status();
+void TriluGradient(GradientContext& g) {
+  int64_t upper = g.node().Int("upper", 1);
+  g.SetGrad(0, g.Emit("Trilu", {g.grad(0), g.input(1)}, {{"upper", upper}}));
 }
 
 constexpr OpDef kOps[] = {

@@ -30,14 +30,14 @@ Status InferSize(InferContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Shape", .infer = InferShape, .type_only_inputs = 1},
+    {.domain = kOnnx, .name = "Shape", .type_only_inputs = 1, .infer = InferShape},
     {.domain = kOnnx,
      .name = "Shape",
      .since_version = 15,
+     .type_only_inputs = 1,
      .attributes = kRange,
-     .infer = InferShape,
-     .type_only_inputs = 1},
-    {.domain = kOnnx, .name = "Size", .infer = InferSize, .type_only_inputs = 1},
+     .infer = InferShape},
+    {.domain = kOnnx, .name = "Size", .type_only_inputs = 1, .infer = InferSize},
 };
 
 }  // namespace

@@ -15,12 +15,12 @@ Result<std::vector<int64_t>> ResolveAxes(const InferContext& context, std::span<
   std::vector<int64_t> out;
   for (int64_t axis : axes) {
     HR_ASSIGN_OR_RETURN(int64_t resolved, ResolveAxis(context, axis, rank));
-    out.push_back(resolved);
-  }
-  std::sort(out.begin(), out.end());
-  if (std::adjacent_find(out.begin(), out.end()) != out.end()) {
-    return InvalidArgument(context.def().name, " takes each axis once, got ", ShapeText(axes),
-                           " for rank ", rank);
+    auto at = std::lower_bound(out.begin(), out.end(), resolved);
+    if (at != out.end() && *at == resolved) {
+      return InvalidArgument(context.def().name, " takes each axis once, got ", axes, " for rank ",
+                             rank);
+    }
+    out.insert(at, resolved);
   }
   return out;
 }
@@ -68,7 +68,7 @@ std::optional<std::vector<Dim>> DimsFromShapeInput(const InferContext& context, 
   return std::vector<Dim>(static_cast<size_t>(type.dims[0].size));
 }
 
-void SetDims(InferContext& context, size_t out, DType dtype, std::vector<Dim> dims) {
+void SetDims(InferContext& context, size_t out, DType dtype, std::vector<Dim>&& dims) {
   context.SetOutput(out, {.dtype = dtype, .ranked = true, .dims = std::move(dims)});
 }
 

@@ -28,7 +28,7 @@ Dim SumDims(Dim a, Dim b);
 std::optional<std::vector<Dim>> DimsFromShapeInput(const InferContext& context, size_t i);
 
 // Sets output `out` to `dtype` with these dimensions.
-void SetDims(InferContext& context, size_t out, DType dtype, std::vector<Dim> dims);
+void SetDims(InferContext& context, size_t out, DType dtype, std::vector<Dim>&& dims);
 
 // Output 0 has the dimensions of input I and the element type of input 0: most gradients.
 template <size_t I>

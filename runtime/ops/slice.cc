@@ -27,13 +27,12 @@ Result<std::optional<std::vector<int64_t>>> AxesOrAll(const InferContext& contex
     return InvalidArgument(context.def().name, " wants an axis for each of ", count,
                            " values, got ", out.size());
   }
+  graph::Marks seen(static_cast<size_t>(rank));
   for (int64_t& axis : out) {
     HR_ASSIGN_OR_RETURN(axis, ResolveAxis(context, axis, rank));
-  }
-  std::vector<int64_t> sorted = out;
-  std::sort(sorted.begin(), sorted.end());
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    return InvalidArgument(context.def().name, " takes each axis once, got ", ShapeText(out));
+    if (std::exchange(seen[static_cast<size_t>(axis)], true)) {
+      return InvalidArgument(context.def().name, " takes each axis once, got ", out);
+    }
   }
   return std::optional(std::move(out));
 }
@@ -68,8 +67,7 @@ Status InferSlice(InferContext& context) {
   }
   bool known = starts && ends && (steps || !context.has_input(4));
   if (known && (ends->size() != axes->size() || (steps && steps->size() != axes->size()))) {
-    return InvalidArgument("Slice wants as many ends and steps as starts, which are ",
-                           ShapeText(*starts));
+    return InvalidArgument("Slice wants as many ends and steps as starts, which are ", *starts);
   }
   for (size_t i = 0; i < axes->size(); ++i) {
     Dim& dim = out.dims[static_cast<size_t>((*axes)[i])];
@@ -83,16 +81,15 @@ Status InferSlice(InferContext& context) {
   return {};
 }
 
-Status SliceGradient(GradientContext& g) {
+void SliceGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("SliceGrad",
                           {g.grad(0), g.input(0), g.input(1), g.input(2), g.input(3), g.input(4)}));
-  return g.status();
 }
 
 Status InferPad(InferContext& context) {
   std::string_view mode = context.node().String("mode", "constant");
   bool wraps = mode == "wrap" && context.def().since_version >= 19;
-  if (mode != "constant" && mode != "reflect" && mode != "edge" && !wraps) {
+  if (!IsOneOf(mode, {"constant", "reflect", "edge"}) && !wraps) {
     return InvalidArgument(
         "Pad's attribute 'mode' is constant, reflect, edge or (since 19) wrap, got '", mode, "'");
   }
@@ -105,7 +102,7 @@ Status InferPad(InferContext& context) {
   if (out.ranked && pads) {
     if (pads->size() % 2 != 0 || (!context.has_input(3) && count != out.dims.size())) {
       return InvalidArgument("Pad wants a begin and an end per axis of ", context.InputText(0),
-                             ", got ", ShapeText(*pads));
+                             ", got ", *pads);
     }
     HR_ASSIGN_OR_RETURN(axes, AxesOrAll(context, 3, count, out.rank()));
   }
@@ -117,12 +114,11 @@ Status InferPad(InferContext& context) {
     int64_t added;
     if (__builtin_add_overflow((*pads)[i], (*pads)[i + count], &added)) added = INT64_MAX;
     if (dim.fixed() && added > INT64_MAX - dim.size) {
-      return InvalidArgument("Pad by ", ShapeText(*pads), " makes ", context.InputText(0),
-                             " too large");
+      return InvalidArgument("Pad by ", *pads, " makes ", context.InputText(0), " too large");
     }
     if (added == 0) continue;
     if (dim.fixed() && dim.size + added < 0) {
-      return InvalidArgument("Pad by ", ShapeText(*pads), " takes more than there is from ",
+      return InvalidArgument("Pad by ", *pads, " takes more than there is from ",
                              context.InputText(0));
     }
     dim = dim.fixed() ? FixedDim(dim.size + added) : Dim{};
@@ -132,9 +128,8 @@ Status InferPad(InferContext& context) {
 }
 
 // What x does not get went into the constant.
-Status PadGradient(GradientContext& g) {
-  ValueId dx =
-      g.EmitGrad("PadGrad", {g.grad(0), g.input(0), g.input(1), g.input(3)}, g.node().attributes);
+void PadGradient(GradientContext& g) {
+  ValueId dx = g.EmitGradAlike("PadGrad", {g.grad(0), g.input(0), g.input(1), g.input(3)});
   if (g.wants(0)) g.SetGrad(0, dx);
   if (g.wants(2) && g.node().String("mode", "constant") == "constant") {
     auto total = [&](ValueId value) {
@@ -142,7 +137,6 @@ Status PadGradient(GradientContext& g) {
     };
     g.SetGrad(2, g.ReshapeLike(g.Sub(total(g.grad(0)), total(dx)), g.input(2)));
   }
-  return g.status();
 }
 
 constexpr OpDef kOps[] = {
@@ -157,8 +151,8 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "SliceGrad",
      .inputs = {4, 6},
-     .infer = InferLikeInput<1>,
-     .type_only_inputs = 1u << 1},
+     .type_only_inputs = 1u << 1,
+     .infer = InferLikeInput<1>},
     // (x, pads, value []?, axes? since 18)
     {.domain = kOnnx,
      .name = "Pad",
@@ -185,9 +179,9 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = "PadGrad",
      .inputs = {3, 4},
+     .type_only_inputs = 1u << 1,
      .attributes = kPadAttributes,
-     .infer = InferLikeInput<1>,
-     .type_only_inputs = 1u << 1},
+     .infer = InferLikeInput<1>},
 };
 
 }  // namespace

@@ -14,16 +14,15 @@ Status InferSoftmax(InferContext& context) {
   const ValueType& x = context.input(0);
   if (x.ranked) {
     int64_t axis = context.node().Int("axis", -1);
-    HR_RETURN_IF_ERROR(ResolveAxis(context, axis, x.rank()).status().Clone());
+    HR_RETURN_IF_ERROR(ResolveAxis(context, axis, x.rank()).status());
   }
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));  // of the gradients
   return InferFloatingUnary(context);
 }
 
 template <const char* Name>
-Status SoftmaxGradient(GradientContext& g) {
+void SoftmaxGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad(Name, {g.grad(0), g.output(0)}, {{"axis", g.node().Int("axis", -1)}}));
-  return g.status();
 }
 
 constexpr char kSoftmaxGrad[] = "SoftmaxGrad";
@@ -37,8 +36,7 @@ Status CheckWeights(const InferContext& context, Dim classes, size_t weights) {
   HR_RETURN_IF_ERROR(context.ExpectRank(weights, 1));
   if (!context.input(weights).ranked) return {};
   return EqualDims(context, "classes and weights", classes, context.input(weights).dims[0])
-      .status()
-      .Clone();
+      .status();
 }
 
 // Checks scores [N, C, d…] at `first`, labels [N, d…] and weights [C]? behind it; returns the
@@ -67,9 +65,9 @@ Result<ValueType> LossPerLabel(const InferContext& context, size_t first) {
 }
 
 Status InferLoss(InferContext& context) {
-  HR_ASSIGN_OR_RETURN(ValueType loss, LossPerLabel(context, 0));
+  HR_ASSIGN_OR_RETURN(auto&& loss, LossPerLabel(context, 0));
   std::string_view reduction = context.node().String("reduction", "mean");
-  if (reduction == "mean" || reduction == "sum") {
+  if (IsOneOf(reduction, {"mean", "sum"})) {
     loss = ValueType::Tensor(loss.dtype, {});
   } else if (reduction != "none") {
     return InvalidArgument(context.def().name,
@@ -82,33 +80,29 @@ Status InferLoss(InferContext& context) {
 
 // (dloss, log_prob, labels, weights?) → the gradient of the scores
 Status InferLossGrad(InferContext& context) {
-  HR_RETURN_IF_ERROR(LossPerLabel(context, 1).status().Clone());
+  HR_RETURN_IF_ERROR(LossPerLabel(context, 1).status());
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));
   context.SetOutput(0, context.input(1));
   return {};
 }
 
-Status CrossEntropyGradient(GradientContext& g) {
-  if (!g.wants(0)) return {};
-  std::vector<graph::Attribute> attributes = g.node().attributes;
+void CrossEntropyGradient(GradientContext& g) {
+  if (!g.wants(0)) return;
   ValueId log_prob = g.RequireOutput(1);
   ValueId dx = kNone;
   if (g.grad(0) != kNone) {
-    dx = g.EmitGrad(kCrossEntropyGrad, {g.grad(0), log_prob, g.input(1), g.input(2)}, attributes);
+    dx = g.EmitGradAlike(kCrossEntropyGrad, {g.grad(0), log_prob, g.input(1), g.input(2)});
   }
   if (g.grad(1) != kNone) {
     ValueId through = g.EmitGrad(kLogSoftmaxGrad, {g.grad(1), log_prob}, {{"axis", int64_t{1}}});
     dx = dx == kNone ? through : g.Add(dx, through);
   }
   g.SetGrad(0, dx);
-  return g.status();
 }
 
-Status LikelihoodGradient(GradientContext& g) {
-  if (!g.wants(0)) return {};
-  g.SetGrad(0, g.EmitGrad(kLikelihoodGrad, {g.grad(0), g.input(0), g.input(1), g.input(2)},
-                          g.node().attributes));
-  return g.status();
+void LikelihoodGradient(GradientContext& g) {
+  if (!g.wants(0)) return;
+  g.SetGrad(0, g.EmitGradAlike(kLikelihoodGrad, {g.grad(0), g.input(0), g.input(1), g.input(2)}));
 }
 
 constexpr OpDef kOps[] = {
@@ -161,9 +155,9 @@ constexpr OpDef kOps[] = {
     {.domain = kGrad,
      .name = kLikelihoodGrad,
      .inputs = {3, 4},
+     .type_only_inputs = 1u << 1,
      .attributes = kLossAttributes,
-     .infer = InferLossGrad,
-     .type_only_inputs = 1u << 1},
+     .infer = InferLossGrad},
 };
 
 }  // namespace

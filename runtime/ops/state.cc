@@ -6,8 +6,12 @@
 namespace hr::ops {
 namespace {
 
-constexpr std::string_view kVariable[] = {"variable"};
-constexpr AttributeDef kVariableAttribute[] = {{"variable", AttributeKind::kInt, true}};
+constexpr AttributeDef Variable(bool reads, bool writes) {
+  return {"variable", AttributeKind::kInt, true, reads, writes};
+}
+constexpr AttributeDef kRead[] = {Variable(true, false)};
+constexpr AttributeDef kWritten[] = {Variable(false, true)};
+constexpr AttributeDef kChanged[] = {Variable(true, true)};
 
 Status InferRead(InferContext& context) {
   HR_ASSIGN_OR_RETURN(const graph::Variable* variable, context.VariableOf("variable"));
@@ -29,29 +33,21 @@ Status InferAssign(InferContext& context) {
 
 constexpr OpDef kOps[] = {
     // () → value
-    {.domain = kState,
-     .name = "Read",
-     .inputs = {0, 0},
-     .attributes = kVariableAttribute,
-     .infer = InferRead,
-     .reads = kVariable},
+    {.domain = kState, .name = "Read", .inputs = {0, 0}, .attributes = kRead, .infer = InferRead},
     // (value) → (): the variable becomes the value.
     {.domain = kState,
      .name = "Assign",
      .inputs = {1, 1},
      .outputs = {0, 0},
-     .attributes = kVariableAttribute,
-     .infer = InferAssign,
-     .writes = kVariable},
+     .attributes = kWritten,
+     .infer = InferAssign},
     // (value) → (): the value is added to the variable.
     {.domain = kState,
      .name = "AssignAdd",
      .inputs = {1, 1},
      .outputs = {0, 0},
-     .attributes = kVariableAttribute,
-     .infer = InferAssign,
-     .reads = kVariable,
-     .writes = kVariable},
+     .attributes = kChanged,
+     .infer = InferAssign},
 };
 
 }  // namespace

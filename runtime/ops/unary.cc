@@ -9,7 +9,7 @@ namespace hr::ops {
 namespace {
 
 ValueId Square(GradientContext& g, ValueId x) { return g.Mul(x, x); }
-ValueId Apply(GradientContext& g, std::string_view name) { return g.Emit(name, {g.input(0)}); }
+ValueId Apply(GradientContext& g, Literal name) { return g.Emit(name, {g.input(0)}); }
 
 // 1 + sign * x²
 ValueId OnePlus(GradientContext& g, double sign, ValueId x) {
@@ -49,9 +49,8 @@ ValueId ErfRule(GradientContext& g) {
 }
 
 template <ValueId (*Rule)(GradientContext&)>
-Status UnaryGradient(GradientContext& g) {
+void UnaryGradient(GradientContext& g) {
   g.SetGrad(0, Rule(g));
-  return g.status();
 }
 
 template <ValueId (*Rule)(GradientContext&)>

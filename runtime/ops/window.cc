@@ -15,13 +15,12 @@ Result<std::vector<int64_t>> PerAxis(const graph::Node& node, std::string_view n
   auto given = node.Ints(name);
   if (given.empty()) return std::vector<int64_t>(count, least);
   if (given.size() != count) {
-    return InvalidArgument("attribute '", name, "' wants ", count, " values, got ",
-                           ShapeText(given));
+    return InvalidArgument("attribute '", name, "' wants ", count, " values, got ", given);
   }
   for (int64_t value : given) {
     if (value >= least && value <= kMaxWindow) continue;
     return InvalidArgument("attribute '", name, "' wants values from ", least, " to ", kMaxWindow,
-                           ", got ", ShapeText(given));
+                           ", got ", given);
   }
   return std::vector<int64_t>(given.begin(), given.end());
 }
@@ -52,24 +51,23 @@ Result<std::vector<WindowAxis>> ResolveWindow(const graph::Node& node,
                                               std::span<const int64_t> kernel,
                                               std::span<const int64_t> input) {
   size_t rank = kernel.size();
-  HR_ASSIGN_OR_RETURN(auto strides, PerAxis(node, "strides", rank, 1));
-  HR_ASSIGN_OR_RETURN(auto dilations, PerAxis(node, "dilations", rank, 1));
-  HR_ASSIGN_OR_RETURN(auto pads, PerAxis(node, "pads", 2 * rank, 0));
+  HR_ASSIGN_OR_RETURN(auto&& strides, PerAxis(node, "strides", rank, 1));
+  HR_ASSIGN_OR_RETURN(auto&& dilations, PerAxis(node, "dilations", rank, 1));
+  HR_ASSIGN_OR_RETURN(auto&& pads, PerAxis(node, "pads", 2 * rank, 0));
   std::string_view mode = node.String("auto_pad", "NOTSET");
-  bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  if (!same && mode != "NOTSET" && mode != "VALID") {
+  bool same = IsOneOf(mode, {"SAME_UPPER", "SAME_LOWER"});
+  if (!same && !IsOneOf(mode, {"NOTSET", "VALID"})) {
     return InvalidArgument("auto_pad is NOTSET, VALID, SAME_UPPER or SAME_LOWER, got '", mode, "'");
   }
   bool padded = std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad != 0; });
   if (padded && mode != "NOTSET") {
     return InvalidArgument("give auto_pad or pads, not both; got auto_pad '", mode, "' and pads ",
-                           ShapeText(pads));
+                           pads);
   }
   std::vector<WindowAxis> out;
   for (size_t i = 0; i < rank; ++i) {
     if (kernel[i] < 1 || kernel[i] > kMaxWindow) {
-      return InvalidArgument("kernel_shape wants values from 1 to ", kMaxWindow, ", got ",
-                             ShapeText(kernel));
+      return InvalidArgument("kernel_shape wants values from 1 to ", kMaxWindow, ", got ", kernel);
     }
     WindowAxis axis{.kernel = kernel[i],
                     .stride = strides[i],

@@ -173,7 +173,7 @@ Result<std::shared_ptr<Plan>> Call::PreparePlan() {
 }
 
 Status Call::Prepare() {
-  HR_ASSIGN_OR_RETURN(auto plan, PreparePlan());
+  HR_ASSIGN_OR_RETURN(auto&& plan, PreparePlan());
   HR_ASSIGN_OR_RETURN(instance_, Instance::Of(std::move(plan)));
   size_t slot = 0;
   for (const Input& input : inputs_) {
@@ -196,9 +196,9 @@ Status Call::BindOutputs() {
     if (output.host != nullptr) {
       if (output.host_bytes != bytes) {
         shapes_changed_ = true;
-        return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype),
-                               ShapeText(type.dims), " and needs ", bytes,
-                               " bytes, the bound memory has ", output.host_bytes);
+        return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype), type.dims,
+                               " and needs ", bytes, " bytes, the bound memory has ",
+                               output.host_bytes);
       }
       instance_->Bind(plan.output_slot(i), output.host);
       continue;
@@ -218,7 +218,7 @@ Status Call::Run(const CallLimits& limits) {
   if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
   const Plan& plan = instance_.plan();
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(session_->run_lock_, plan.writes(), limits));
-  HR_ASSIGN_OR_RETURN(Lease threads, session_->LeaseThreads(limits));
+  HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
   if (bound_generation_ != session_->variables_.generation()) {
     HR_RETURN_IF_ERROR(session_->BindVariables(plan, *instance_));
     bound_generation_ = session_->variables_.generation();

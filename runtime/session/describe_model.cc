@@ -147,7 +147,7 @@ void WriteGraphs(JsonWriter& json, const Module& module) {
 }
 
 void WriteOperators(JsonWriter& json, const Module& module) {
-  std::map<std::string, size_t> counts;
+  std::map<std::string, int32_t, std::less<>> counts;
   for (const graph::Node& node : module.main().nodes) {
     const graph::Operator& op = module.OperatorOf(node);
     ++counts[op.domain.empty() ? op.name : Cat(op.domain, ".", op.name)];

@@ -5,9 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/comm/hub.h"
 #include "runtime/device/backend.h"
 #include "runtime/ops/op_def.h"
+#ifdef HEADRACE_COMM
+#include "runtime/comm/hub.h"
+#endif
 
 namespace hr::session {
 
@@ -41,8 +43,10 @@ class Env {
   // The device with this name ("CPU:0"); a failure that lists those there are.
   Result<Device*> FindDevice(std::string_view name) const;
   Device& cpu() const { return *cpu_; }
+#ifdef HEADRACE_COMM
   // What its groups of processes share.
   comm::Hub& comm() { return comm_; }
+#endif
 
  private:
   Env() = default;
@@ -54,7 +58,9 @@ class Env {
   ops::OpRegistry operators_;
   std::vector<std::unique_ptr<Backend>> backends_;
   Device* cpu_ = nullptr;
+#ifdef HEADRACE_COMM
   comm::Hub comm_;
+#endif
 };
 
 }  // namespace hr::session

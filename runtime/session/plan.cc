@@ -1,7 +1,5 @@
 #include "runtime/session/plan.h"
 
-#include <set>
-
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
 
@@ -24,16 +22,16 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
         graph::Module region,
         transform::Specialize(env.operators(), module, request, nullptr, env.allocator()));
     HR_ASSIGN_OR_RETURN(
-        auto executable,
+        auto&& executable,
         env.cpu().Compile(region, {.allocator = &env.allocator(), .operators = &env.operators()}));
-    HR_ASSIGN_OR_RETURN(auto invocation, executable->Instantiate());
+    HR_ASSIGN_OR_RETURN(auto&& invocation, executable->Instantiate());
     auto slot = static_cast<uint32_t>(region.signatures[0].inputs.size());
     for (const Tensor& constant : region.constants) invocation->Bind(slot++, constant.data());
     slot += static_cast<uint32_t>(region.variables.size());
     std::vector<Tensor> results;
     for (const graph::Port& port : region.signatures[0].outputs) {
       const graph::ValueType& type = region.main().values[port.value].type;
-      HR_ASSIGN_OR_RETURN(Tensor tensor,
+      HR_ASSIGN_OR_RETURN(auto&& tensor,
                           Tensor::Create(env.allocator(), type.dtype, *type.FixedDims()));
       invocation->Bind(slot++, tensor.data());
       results.push_back(std::move(tensor));
@@ -70,18 +68,20 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   plan->first_constant_ = static_cast<uint32_t>(run.inputs.size());
   plan->first_variable_ = plan->first_constant_ + static_cast<uint32_t>(region.constants.size());
   plan->first_output_ = plan->first_variable_ + static_cast<uint32_t>(region.variables.size());
-  std::set<uint32_t> touched;
-  std::set<uint32_t> written;
+  graph::Marks touched(region.variables.size());
+  graph::Marks written(region.variables.size());
   for (const graph::Node& node : region.main().nodes) {
     const ops::OpDef* def = env.operators().Get(region.OperatorOf(node)).value();
     plan->random_ |= def->random;
-    ops::ForEachVariable(*def, node, [&](int64_t variable, bool, bool writes) {
-      touched.insert(static_cast<uint32_t>(variable));
-      if (writes) written.insert(static_cast<uint32_t>(variable));
-    });
+    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
+      touched[static_cast<size_t>(use.variable)] = true;
+      if (use.writes) written[static_cast<size_t>(use.variable)] = true;
+    }
   }
-  plan->written_.assign(written.begin(), written.end());
-  plan->variables_.assign(touched.begin(), touched.end());
+  for (uint32_t i = 0; i < region.variables.size(); ++i) {
+    if (written[i]) plan->written_.push_back(i);
+    if (touched[i]) plan->variables_.push_back(i);
+  }
   for (const graph::Port& port : run.outputs) {
     const graph::ValueType& type = region.main().values[port.value].type;
     plan->outputs_.push_back({type.dtype, *type.FixedDims()});
@@ -97,7 +97,7 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
 }
 
 Result<std::unique_ptr<Invocation>> Plan::Instantiate() const {
-  HR_ASSIGN_OR_RETURN(auto invocation, executable_->Instantiate());
+  HR_ASSIGN_OR_RETURN(auto&& invocation, executable_->Instantiate());
   for (size_t i = 0; i < region_.constants.size(); ++i) {
     invocation->Bind(constant_slot(i), region_.constants[i].data());
   }

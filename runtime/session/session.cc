@@ -1,5 +1,7 @@
 #include "runtime/session/session.h"
 
+#include <algorithm>
+
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
 
@@ -62,16 +64,16 @@ Status Session::InitializeVariables() {
 Result<Tensor> Session::InitialValue(const graph::Variable& variable) {
   const graph::Graph& graph = model_->module().graphs[variable.initial_graph];
   transform::Request request{.graph = variable.initial_graph, .fetches = graph.outputs};
-  HR_ASSIGN_OR_RETURN(auto plan, Plan::Compile(*model_, request, options_.plan));
+  HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options_.plan));
   const ConcreteType& type = plan->outputs()[0];
   if (type.dtype != variable.dtype || type.dims != variable.dims) {
-    return InvalidArgument("expected ", DTypeName(variable.dtype), ShapeText(variable.dims),
-                           ", the initializer makes ", DTypeName(type.dtype), ShapeText(type.dims));
+    return InvalidArgument("expected ", DTypeName(variable.dtype), variable.dims,
+                           ", the initializer makes ", DTypeName(type.dtype), type.dims);
   }
-  HR_ASSIGN_OR_RETURN(Tensor value, Tensor::Create(env().allocator(), type.dtype, type.dims));
-  HR_ASSIGN_OR_RETURN(auto invocation, plan->Instantiate());
+  HR_ASSIGN_OR_RETURN(auto&& value, Tensor::Create(env().allocator(), type.dtype, type.dims));
+  HR_ASSIGN_OR_RETURN(auto&& invocation, plan->Instantiate());
   invocation->Bind(plan->output_slot(0), value.data());
-  HR_ASSIGN_OR_RETURN(Lease threads, env().threads().Acquire(env().threads().total(), {}));
+  HR_ASSIGN_OR_RETURN(auto&& threads, env().threads().Acquire(env().threads().total(), {}));
   // Step -1: initial values have random numbers of their own.
   HR_RETURN_IF_ERROR(invocation->Run({.threads = threads, .seed = seed_, .step = -1}));
   return value;
@@ -93,23 +95,24 @@ Result<std::shared_ptr<Plan>> Session::Prepare(const transform::Request& request
   std::string key = KeyOf(request);
   {
     std::lock_guard lock(plans_mutex_);
-    if (auto found = plan_index_.find(key); found != plan_index_.end()) {
-      plans_.splice(plans_.begin(), plans_, found->second);
-      return found->second->plan;
-    }
+    if (auto plan = FindPlan(key)) return plan;
   }
   // Two threads may compile the same plan at once; the first one in the cache stays.
-  HR_ASSIGN_OR_RETURN(auto plan, Plan::Compile(*model_, request, options_.plan));
+  HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options_.plan));
   std::lock_guard lock(plans_mutex_);
   HR_RETURN_IF_ERROR(CheckUsable());  // it may have been closed meanwhile
-  if (auto found = plan_index_.find(key); found != plan_index_.end()) return found->second->plan;
+  if (auto other = FindPlan(key)) return other;
   plans_.push_front({std::move(key), plan});
-  plan_index_.emplace(plans_.front().key, plans_.begin());
-  if (plans_.size() > options_.max_plans) {
-    plan_index_.erase(plans_.back().key);
-    plans_.pop_back();
-  }
+  if (plans_.size() > options_.max_plans) plans_.pop_back();
   return plan;
+}
+
+std::shared_ptr<Plan> Session::FindPlan(std::string_view key) {
+  auto found = std::find_if(plans_.begin(), plans_.end(),
+                            [&](const CachedPlan& cached) { return cached.key == key; });
+  if (found == plans_.end()) return nullptr;
+  plans_.splice(plans_.begin(), plans_, found);
+  return found->plan;
 }
 
 void Session::Trim() {
@@ -120,7 +123,6 @@ void Session::Trim() {
 void Session::Close() {
   closed_.store(true, std::memory_order_release);
   std::lock_guard lock(plans_mutex_);
-  plan_index_.clear();
   plans_.clear();
 }
 
@@ -179,16 +181,16 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
     HR_ASSIGN_OR_RETURN(graph::NodeId node, model_->FindNode(target));
     request.targets.push_back(node);
   }
-  HR_ASSIGN_OR_RETURN(auto plan, Prepare(request));
+  HR_ASSIGN_OR_RETURN(auto&& plan, Prepare(request));
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, plan->writes(), limits));
   // Threads first: so there are no more instances than runs that the budget lets go on.
-  HR_ASSIGN_OR_RETURN(Lease threads, LeaseThreads(limits));
+  HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits));
   HR_ASSIGN_OR_RETURN(Instance instance, Instance::Of(plan));
   for (size_t i = 0; i < inputs.size(); ++i) instance->Bind(plan->input_slot(i), inputs[i].data());
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < plan->outputs().size(); ++i) {
     const ConcreteType& type = plan->outputs()[i];
-    HR_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(env().allocator(), type.dtype, type.dims));
+    HR_ASSIGN_OR_RETURN(auto&& tensor, Tensor::Create(env().allocator(), type.dtype, type.dims));
     instance->Bind(plan->output_slot(i), tensor.data());
     outputs.push_back(std::move(tensor));
   }
@@ -206,7 +208,7 @@ Status Session::SetVariable(uint32_t variable, const Tensor& value, const CallLi
   const graph::Variable& declared = model_->module().variables[variable];
   if (value.dtype() != declared.dtype || value.dims() != declared.dims) {
     return InvalidArgument("variable '", declared.name, "' is ", DTypeName(declared.dtype),
-                           ShapeText(declared.dims), ", got ", value.TypeText());
+                           declared.dims, ", got ", value.TypeText());
   }
   HR_RETURN_IF_ERROR(CheckHostMemory(value));
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/session/plan.h"
@@ -88,6 +87,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string key;
     std::shared_ptr<Plan> plan;
   };
+  // Null where there is none; the caller holds plans_mutex_.
+  std::shared_ptr<Plan> FindPlan(std::string_view key);
 
   const std::shared_ptr<const Model> model_;
   const SessionOptions options_;
@@ -99,7 +100,6 @@ class Session : public std::enable_shared_from_this<Session> {
   VariableStore variables_;
   std::mutex plans_mutex_;
   std::list<CachedPlan> plans_;  // most recently used first
-  std::unordered_map<std::string_view, std::list<CachedPlan>::iterator> plan_index_;
 };
 
 }  // namespace hr::session

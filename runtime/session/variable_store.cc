@@ -22,7 +22,7 @@ Status VariableStore::Set(Allocator& allocator, uint32_t variable, const Tensor&
     ++version_;
     return {};
   }
-  HR_ASSIGN_OR_RETURN(Tensor copy, value.Clone(allocator));
+  HR_ASSIGN_OR_RETURN(auto&& copy, value.Clone(allocator));
   SetOwned(variable, std::move(copy));
   return {};
 }

@@ -32,7 +32,7 @@ class VariableStore {
 
  private:
   std::vector<Tensor> tensors_;
-  std::vector<bool> owned_;
+  graph::Marks owned_;
   uint64_t generation_ = 1;
   uint64_t version_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "runtime/train/checkpoint_manifest.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "runtime/base/crc32c.h"
 #include "runtime/base/errors.h"

@@ -42,50 +42,35 @@ std::vector<std::string_view> SplitCommas(std::string_view text) {
 }
 
 template <typename T>
-Result<T> ParseNumber(std::string_view key, std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidArgument("'", key, "' takes ",
-                           std::is_same_v<T, int64_t> ? "an integer" : "a number", ", got '", text,
-                           "'");
-  }
-  return value;
+Status ParseNumber(std::string_view key, std::string_view text, T* out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  if (error == std::errc() && end == text.data() + text.size()) return {};
+  return InvalidArgument("'", key, "' takes ",
+                         std::is_same_v<T, int64_t> ? "an integer" : "a number", ", got '", text,
+                         "'");
 }
 
 template <typename T>
-Result<std::vector<T>> ParseNumbers(std::string_view key, std::string_view text) {
-  std::vector<T> out;
+Status ParseNumbers(std::string_view key, std::string_view text, std::vector<T>* out) {
   for (std::string_view part : SplitCommas(text)) {
-    HR_ASSIGN_OR_RETURN(T value, ParseNumber<T>(key, part));
-    out.push_back(value);
+    HR_RETURN_IF_ERROR(ParseNumber(key, part, &out->emplace_back()));
   }
-  return out;
+  return {};
 }
 
-Result<graph::AttributeValue> ParseValue(const ops::AttributeDef& def, std::string_view text) {
+Status ParseValue(const ops::AttributeDef& def, std::string_view text, graph::AttributeValue* out) {
   switch (def.kind) {
-    case ops::AttributeKind::kInt: {
-      HR_ASSIGN_OR_RETURN(int64_t value, ParseNumber<int64_t>(def.name, text));
-      return graph::AttributeValue(value);
-    }
-    case ops::AttributeKind::kFloat: {
-      HR_ASSIGN_OR_RETURN(double value, ParseNumber<double>(def.name, text));
-      return graph::AttributeValue(value);
-    }
-    case ops::AttributeKind::kString: return graph::AttributeValue(std::string(text));
-    case ops::AttributeKind::kInts: {
-      HR_ASSIGN_OR_RETURN(auto values, ParseNumbers<int64_t>(def.name, text));
-      return graph::AttributeValue(std::move(values));
-    }
-    case ops::AttributeKind::kFloats: {
-      HR_ASSIGN_OR_RETURN(auto values, ParseNumbers<double>(def.name, text));
-      return graph::AttributeValue(std::move(values));
-    }
+    case ops::AttributeKind::kInt: return ParseNumber(def.name, text, &out->emplace<int64_t>());
+    case ops::AttributeKind::kFloat: return ParseNumber(def.name, text, &out->emplace<double>());
+    case ops::AttributeKind::kString: out->emplace<std::string>(text); return {};
+    case ops::AttributeKind::kInts:
+      return ParseNumbers(def.name, text, &out->emplace<std::vector<int64_t>>());
+    case ops::AttributeKind::kFloats:
+      return ParseNumbers(def.name, text, &out->emplace<std::vector<double>>());
     case ops::AttributeKind::kStrings: {
-      std::vector<std::string> values;
+      auto& values = out->emplace<std::vector<std::string>>();
       for (std::string_view part : SplitCommas(text)) values.emplace_back(part);
-      return graph::AttributeValue(std::move(values));
+      return {};
     }
     case ops::AttributeKind::kTensor:
     case ops::AttributeKind::kGraph: break;
@@ -106,8 +91,8 @@ Result<std::pair<std::string, std::string>> SplitPair(const std::string& word) {
 Result<graph::Operator> ParseOperator(std::string_view text) {
   graph::Operator op;
   if (size_t at = text.find('@'); at != std::string_view::npos) {
-    HR_ASSIGN_OR_RETURN(int64_t version,
-                        ParseNumber<int64_t>("operator version", text.substr(at + 1)));
+    int64_t version;
+    HR_RETURN_IF_ERROR(ParseNumber("operator version", text.substr(at + 1), &version));
     if (version < 1 || version > INT32_MAX) {
       return InvalidArgument("an operator version is at least 1, got ", version);
     }
@@ -127,7 +112,7 @@ Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def,
                                                       std::string_view text) {
   std::vector<graph::Attribute> out;
   for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
-    HR_ASSIGN_OR_RETURN(auto pair, SplitPair(word));
+    HR_ASSIGN_OR_RETURN(auto&& pair, SplitPair(word));
     const ops::AttributeDef* known = nullptr;
     for (const ops::AttributeDef& attribute : def.attributes) {
       if (attribute.name == pair.first) known = &attribute;
@@ -138,8 +123,8 @@ Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def,
       return InvalidArgument(def.name, " has no attribute '", pair.first,
                              "'; it has: ", Join(names));
     }
-    HR_ASSIGN_OR_RETURN(graph::AttributeValue value, ParseValue(*known, pair.second));
-    out.push_back({std::move(pair.first), std::move(value)});
+    graph::Attribute& attribute = out.emplace_back(graph::Attribute{std::move(pair.first), {}});
+    HR_RETURN_IF_ERROR(ParseValue(*known, pair.second, &attribute.value));
   }
   return out;
 }
@@ -147,8 +132,9 @@ Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def,
 Result<NamedNumbers> ParseNamedNumbers(std::string_view text) {
   NamedNumbers out{.name = NextWord(&text)};
   for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
-    HR_ASSIGN_OR_RETURN(auto pair, SplitPair(word));
-    HR_ASSIGN_OR_RETURN(double value, ParseNumber<double>(pair.first, pair.second));
+    HR_ASSIGN_OR_RETURN(auto&& pair, SplitPair(word));
+    double value;
+    HR_RETURN_IF_ERROR(ParseNumber(pair.first, pair.second, &value));
     out.numbers.emplace_back(std::move(pair.first), value);
   }
   return out;

@@ -14,7 +14,7 @@ class Differentiator {
 
   Result<std::vector<ValueId>> Run(std::span<const ValueId> ys, std::span<const ValueId> xs,
                                    std::span<const ValueId> grad_ys) {
-    HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph::TopologicalOrder(builder_.graph()));
+    HR_ASSIGN_OR_RETURN(auto&& order, graph::TopologicalOrder(builder_.graph()));
     MarkDependents(order, xs);
     contributions_.resize(value_count_);
     for (size_t i = 0; i < ys.size(); ++i) {
@@ -24,7 +24,7 @@ class Differentiator {
       }
       contributions_[ys[i]].push_back(given);
     }
-    std::vector<bool> needed = ReachedFrom(order, ys);
+    graph::Marks needed = ReachedFrom(order, ys);
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
       if (needed[*id]) HR_RETURN_IF_ERROR(VisitNode(*id));
     }
@@ -57,9 +57,9 @@ class Differentiator {
   }
 
   // Nodes between the xs and the ys.
-  std::vector<bool> ReachedFrom(const std::vector<NodeId>& order, std::span<const ValueId> ys) {
-    std::vector<bool> wanted(value_count_, false);
-    std::vector<bool> needed(graph().nodes.size(), false);
+  graph::Marks ReachedFrom(const std::vector<NodeId>& order, std::span<const ValueId> ys) {
+    graph::Marks wanted(value_count_, false);
+    graph::Marks needed(graph().nodes.size(), false);
     for (ValueId y : ys) wanted[y] = true;
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
       const graph::Node& node = graph().nodes[*id];
@@ -81,23 +81,16 @@ class Differentiator {
                              graph::ValueText(graph(), y), "' is ", DTypeName(type.dtype));
     }
     float one = 1.0f;
-    HR_ASSIGN_OR_RETURN(Tensor scalar, MakeTensor<float>(builder_.allocator(), {},
+    HR_ASSIGN_OR_RETURN(auto&& scalar, MakeTensor<float>(builder_.allocator(), {},
                                                          std::span<const float>(&one, 1)));
     HR_ASSIGN_OR_RETURN(ValueId value, builder_.Constant(std::move(scalar)));
     if (type.dtype != DType::kFloat32) {
-      HR_ASSIGN_OR_RETURN(value,
-                          EmitOne("Cast", {value}, {{"to", static_cast<int64_t>(type.dtype)}}));
+      HR_ASSIGN_OR_RETURN(value, builder_.EmitOne(ops::kOnnx, "Cast", {value},
+                                                  {{"to", static_cast<int64_t>(type.dtype)}}));
     }
     if (type.ranked && type.dims.empty()) return value;
-    HR_ASSIGN_OR_RETURN(ValueId shape, EmitOne("Shape", {y}, {}));
-    return EmitOne("Expand", {value, shape}, {});
-  }
-
-  Result<ValueId> EmitOne(std::string_view op, std::vector<ValueId> inputs,
-                          std::vector<graph::Attribute> attributes) {
-    HR_ASSIGN_OR_RETURN(auto outputs,
-                        builder_.Emit(ops::kOnnx, op, inputs, 1, std::move(attributes)));
-    return outputs[0];
+    HR_ASSIGN_OR_RETURN(ValueId shape, builder_.EmitOne(ops::kOnnx, "Shape", {y}));
+    return builder_.EmitOne(ops::kOnnx, "Expand", {value, shape});
   }
 
   // The sum of all contributions, added up once.
@@ -105,7 +98,7 @@ class Differentiator {
     std::vector<ValueId>& parts = contributions_[value];
     if (parts.empty()) return kNone;
     while (parts.size() > 1) {
-      HR_ASSIGN_OR_RETURN(ValueId sum, EmitOne("Add", {parts[0], parts[1]}, {}));
+      HR_ASSIGN_OR_RETURN(ValueId sum, builder_.EmitOne(ops::kOnnx, "Add", {parts[0], parts[1]}));
       parts.erase(parts.begin());
       parts[0] = sum;
     }
@@ -127,13 +120,16 @@ class Differentiator {
       any |= grad != kNone;
     }
     if (!any || def->gradient == nullptr) return {};
-    std::vector<bool> wanted;
+    graph::Marks wanted;
     std::vector<ValueId> inputs = graph().nodes[id].inputs;
     for (ValueId input : inputs) wanted.push_back(input != kNone && Depends(input));
     ops::GradientContext context(builder_, id, grads, wanted);
-    HR_RETURN_IF_ERROR(def->gradient(context)
-                           .WithContext("gradient")
-                           .WithNode(graph::NodeText(module, graph(), id)));
+    def->gradient(context);
+    if (Status status = context.status(); !status.ok()) {
+      return std::move(status)
+          .WithContext("gradient")
+          .WithNode(graph::NodeText(module, graph(), id));
+    }
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (wanted[i] && context.results()[i] != kNone) {
         contributions_[inputs[i]].push_back(context.results()[i]);
@@ -144,7 +140,7 @@ class Differentiator {
 
   GraphBuilder& builder_;
   const size_t value_count_;  // values that existed before; gradients do not flow into new ones
-  std::vector<bool> depends_;
+  graph::Marks depends_;
   std::vector<std::vector<ValueId>> contributions_;
 };
 

@@ -24,19 +24,19 @@ GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry
 void GraphBuilder::IndexNames() {
   for (const graph::Graph& graph : module_.graphs) {
     for (const graph::Node& node : graph.nodes) {
-      names_.insert(node.name);
+      names_.try_emplace(node.name);
       next_stream_ = std::max(next_stream_, node.Int("stream", -1) + 1);
     }
-    for (const graph::Value& value : graph.values) names_.insert(value.name);
+    for (const graph::Value& value : graph.values) names_.try_emplace(value.name);
   }
   for (NodeId id = 0; id < module_.main().nodes.size(); ++id) {
     const graph::Node& node = module_.main().nodes[id];
     const graph::Operator& op = module_.OperatorOf(node);
     const ops::OpDef* def = registry_.Find(op.domain, op.name, op.version);
     if (def == nullptr) continue;
-    ops::ForEachVariable(*def, node, [&](int64_t variable, bool, bool writes) {
-      if (writes) resources_[static_cast<uint32_t>(variable)].last_write = id;
-    });
+    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
+      if (use.writes) ResourceOf(use.variable).last_write = id;
+    }
   }
 }
 
@@ -64,7 +64,7 @@ Status GraphBuilder::SetSymbolBounds(std::string_view name, int64_t min, int64_t
 }
 
 Result<ValueId> GraphBuilder::AddValue(graph::Value value) {
-  if (!value.name.empty() && !names_.insert(value.name).second) {
+  if (!value.name.empty() && !names_.try_emplace(value.name).second) {
     return AlreadyExists("a value or node is already called '", value.name, "'");
   }
   current().values.push_back(std::move(value));
@@ -147,24 +147,26 @@ Result<ValueId> GraphBuilder::Read(uint32_t variable) {
     return InvalidArgument("variable ", variable, " does not exist; there are ",
                            module_.variables.size());
   }
-  if (ValueId known = resources_[variable].current_read; known != kNone) return known;
-  HR_ASSIGN_OR_RETURN(
-      NodeId node, AddNode({.domain = std::string(ops::kState),
-                            .op = "Read",
-                            .attributes = {{"variable", static_cast<int64_t>(variable)}},
-                            .name = UniqueName(Cat(module_.variables[variable].name, "/read"))}));
-  ValueId value = current().nodes[node].outputs[0];
-  resources_[variable].current_read = value;
+  ValueId& value = ResourceOf(variable).current_read;
+  if (value != kNone) return value;
+  HR_ASSIGN_OR_RETURN(value, EmitOne(ops::kState, "Read", {}, {{"variable", int64_t{variable}}},
+                                     UniqueName(Cat(module_.variables[variable].name, "/read"))));
   return value;
+}
+
+GraphBuilder::Resource& GraphBuilder::ResourceOf(int64_t variable) {
+  auto index = static_cast<size_t>(variable);
+  if (index >= resources_.size()) resources_.resize(module_.variables.size());
+  return resources_[index];
 }
 
 std::string GraphBuilder::UniqueName(std::string_view wanted) {
   std::string base = scope_.empty() ? std::string(wanted) : Cat(scope_, "/", wanted);
-  if (!names_.contains(base)) return base;
-  int& suffix = next_suffix_[base];
+  auto known = names_.find(base);
+  if (known == names_.end()) return base;
   std::string name;
   do {
-    name = Cat(base, "_", ++suffix);
+    name = Cat(base, "_", ++known->second);
   } while (names_.contains(name));
   return name;
 }
@@ -178,16 +180,16 @@ void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id) {
       node.controls.push_back(earlier);
     }
   };
-  ops::ForEachVariable(def, node, [&](int64_t variable, bool, bool writes) {
-    Resource& resource = resources_[static_cast<uint32_t>(variable)];
+  for (const ops::VariableUse& use : ops::VariablesOf(def, node)) {
+    Resource& resource = ResourceOf(use.variable);
     after(resource.last_write);
-    if (writes) {
+    if (use.writes) {
       for (NodeId read : resource.reads) after(read);
       resource = {.last_write = id};
     } else if (resource.last_write != kNone) {
       resource.reads.push_back(id);
     }
-  });
+  }
 }
 
 Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
@@ -196,8 +198,7 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
     def = registry_.Newest(spec.domain, spec.op);
     spec.version = def != nullptr ? def->since_version : 1;
   }
-  graph::Operator op{spec.domain, spec.op, spec.version};
-  HR_ASSIGN_OR_RETURN(def, registry_.Get(op));
+  HR_ASSIGN_OR_RETURN(def, registry_.Get({spec.domain, spec.op, spec.version}));
   graph::Graph& graph = current();
   for (ValueId input : spec.inputs) {
     if (input != kNone && input >= graph.values.size()) {
@@ -206,12 +207,12 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   }
   if (def->random && std::none_of(spec.attributes.begin(), spec.attributes.end(),
                                   [](const auto& a) { return a.name == "stream"; })) {
-    spec.attributes.push_back({"stream", next_stream_++});
+    graph::Append(&spec.attributes, {"stream", next_stream_++});
   }
   if (!spec.name.empty() && names_.contains(spec.name)) {
     return AlreadyExists("a value or node is already called '", spec.name, "'");
   }
-  graph::Node node{.op = module_.InternOperator(op.domain, op.name, op.version),
+  graph::Node node{.op = module_.InternOperator(spec.domain, spec.op, spec.version),
                    .inputs = std::move(spec.inputs),
                    .controls = std::move(spec.controls),
                    .attributes = std::move(spec.attributes),
@@ -221,17 +222,17 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   size_t first_value = graph.values.size();
   for (size_t i = 0; i < spec.outputs; ++i) {
     node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
-    graph.values.push_back(
-        {.producer = id, .name = i == 0 ? Cat(node.name, ":0") : Cat(node.name, ":", i)});
+    graph.values.push_back({.producer = id, .name = Cat(node.name, ":", i)});
   }
   graph.nodes.push_back(std::move(node));
   if (Status status = InferNode(registry_, module_, graph, id); !status.ok()) {
     graph.nodes.pop_back();
-    graph.values.resize(first_value);
+    while (graph.values.size() > first_value) graph.values.pop_back();
     return status;
   }
-  names_.insert(graph.nodes[id].name);
-  for (size_t i = first_value; i < graph.values.size(); ++i) names_.insert(graph.values[i].name);
+  names_.try_emplace(graph.nodes[id].name);
+  for (size_t i = first_value; i < graph.values.size(); ++i)
+    names_.try_emplace(graph.values[i].name);
   ChainEffects(*def, id);
   int& opset = module_.opsets[spec.domain];
   opset = std::max(opset, spec.domain.empty() ? std::max(kOnnxOpset, spec.version) : spec.version);
@@ -249,13 +250,25 @@ Result<std::vector<ValueId>> GraphBuilder::Emit(std::string_view domain, std::st
   return current().nodes[node].outputs;
 }
 
+Result<ValueId> GraphBuilder::EmitOne(std::string_view domain, std::string_view op,
+                                      std::initializer_list<ValueId> inputs,
+                                      std::initializer_list<graph::AttributeInit> attributes,
+                                      std::string name) {
+  HR_ASSIGN_OR_RETURN(NodeId node, AddNode({.domain = std::string(domain),
+                                            .op = std::string(op),
+                                            .inputs = inputs,
+                                            .attributes = graph::Attributes(attributes),
+                                            .name = std::move(name)}));
+  return current().nodes[node].outputs[0];
+}
+
 Result<ValueId> GraphBuilder::RequireOutput(NodeId id, size_t index) {
   graph::Graph& graph = current();
   while (graph.nodes[id].outputs.size() <= index) {
     size_t at = graph.nodes[id].outputs.size();
     graph.nodes[id].outputs.push_back(static_cast<ValueId>(graph.values.size()));
     std::string name = Cat(graph.nodes[id].name, ":", at);
-    names_.insert(name);
+    names_.try_emplace(name);
     graph.values.push_back({.producer = id, .name = std::move(name)});
   }
   HR_RETURN_IF_ERROR(InferNode(registry_, module_, graph, id));
@@ -284,7 +297,7 @@ void GraphBuilder::SetMetadata(std::string_view key, std::string_view value) {
 
 Status GraphBuilder::RenameValue(ValueId value, std::string_view name) {
   if (value >= current().values.size()) return InvalidArgument("there is no value #", value);
-  if (!names_.insert(std::string(name)).second) {
+  if (!names_.try_emplace(std::string(name)).second) {
     return AlreadyExists("a value or node is already called '", name, "'");
   }
   names_.erase(current().values[value].name);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +56,11 @@ class GraphBuilder final : public ops::Emitter {
   Result<std::vector<ValueId>> Emit(std::string_view domain, std::string_view name,
                                     std::span<const ValueId> inputs, size_t outputs,
                                     std::vector<graph::Attribute> attributes) override;
+  // The output of a new node that has one; an empty name is made from the operator's.
+  Result<ValueId> EmitOne(std::string_view domain, std::string_view op,
+                          std::initializer_list<ValueId> inputs,
+                          std::initializer_list<graph::AttributeInit> attributes = {},
+                          std::string name = {});
   // Gives a node more outputs (optional ones that a gradient rule asks for); returns output
   // `index`.
   Result<ValueId> RequireOutput(NodeId node, size_t index) override;
@@ -88,6 +92,8 @@ class GraphBuilder final : public ops::Emitter {
   graph::Graph& current() { return module_.graphs[current_]; }
   Result<ValueId> AddValue(graph::Value value);
   std::string UniqueName(std::string_view wanted);
+  // `variable` is one of the module's.
+  Resource& ResourceOf(int64_t variable);
   void ChainEffects(const ops::OpDef& def, NodeId node);
   void IndexNames();
 
@@ -96,9 +102,9 @@ class GraphBuilder final : public ops::Emitter {
   graph::Module module_;
   uint32_t current_ = 0;
   std::string scope_;
-  std::map<uint32_t, Resource> resources_;
-  std::set<std::string, std::less<>> names_;
-  std::map<std::string, int, std::less<>> next_suffix_;
+  std::vector<Resource> resources_;  // by variable, for those that were touched
+  // Every name, with the last number that was put behind it to make another.
+  std::map<std::string, int32_t, std::less<>> names_;
   int64_t next_stream_ = 0;
 };
 

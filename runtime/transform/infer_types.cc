@@ -30,7 +30,7 @@ Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, g
 
 Status InferTypes(const ops::OpRegistry& registry, const graph::Module& module,
                   graph::Graph& graph) {
-  HR_ASSIGN_OR_RETURN(std::vector<graph::NodeId> order, graph::TopologicalOrder(graph));
+  HR_ASSIGN_OR_RETURN(auto&& order, graph::TopologicalOrder(graph));
   for (graph::NodeId id : order) HR_RETURN_IF_ERROR(InferNode(registry, module, graph, id));
   return {};
 }

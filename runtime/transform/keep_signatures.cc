@@ -114,13 +114,19 @@ class Keeper {
     for (graph::Attribute& attribute : node.attributes) {
       if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value))
         tensor->index = constants_(tensor->index);
-    }
-    if (def != nullptr) {
-      ops::ForEachVariable(*def, node, [&](int64_t& variable, bool, bool) {
-        variable = variables_(static_cast<uint32_t>(variable));
-      });
+      if (def != nullptr && IsVariable(*def, attribute.name)) {
+        auto& index = std::get<int64_t>(attribute.value);
+        index = variables_(static_cast<uint32_t>(index));
+      }
     }
     return node;
+  }
+
+  static bool IsVariable(const ops::OpDef& def, std::string_view attribute) {
+    return std::any_of(def.attributes.begin(), def.attributes.end(),
+                       [&](const ops::AttributeDef& known) {
+                         return known.name == attribute && (known.reads || known.writes);
+                       });
   }
 
   void CopyVariables() {

@@ -11,10 +11,10 @@ Result<ValueId> UniformVariable(GraphBuilder& builder, std::string name, DType d
                                 int64_t fan_in) {
   double bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
   NodeSpec initializer{.op = "RandomUniform",
-                       .attributes = {{"dtype", static_cast<int64_t>(dtype)},
-                                      {"shape", std::vector<int64_t>(dims)},
-                                      {"low", -bound},
-                                      {"high", bound}}};
+                       .attributes = graph::Attributes({{"dtype", static_cast<int64_t>(dtype)},
+                                                        {"shape", dims},
+                                                        {"low", -bound},
+                                                        {"high", bound}})};
   HR_ASSIGN_OR_RETURN(uint32_t variable, builder.AddVariable(name, dtype, std::move(dims), true,
                                                              std::move(initializer)));
   return builder.Read(variable);
@@ -27,21 +27,12 @@ Status CheckLayer(const GraphBuilder& builder, std::string_view name, ValueId x,
   return {};
 }
 
-Result<ValueId> EmitOne(GraphBuilder& builder, std::string name, std::string_view op,
-                        std::vector<ValueId> inputs, std::vector<graph::Attribute> attributes) {
-  HR_ASSIGN_OR_RETURN(NodeId node, builder.AddNode({.op = std::string(op),
-                                                    .inputs = std::move(inputs),
-                                                    .attributes = std::move(attributes),
-                                                    .name = std::move(name)}));
-  return builder.graph().nodes[node].outputs[0];
-}
-
 }  // namespace
 
 Result<ValueId> Dense(GraphBuilder& builder, std::string_view name, ValueId x, int64_t units) {
   HR_RETURN_IF_ERROR(CheckLayer(builder, name, x, units));
   if (builder.graph().values[x].type.rank() != 2) {
-    HR_ASSIGN_OR_RETURN(x, EmitOne(builder, Cat(name, "/flatten"), "Flatten", {x}, {}));
+    HR_ASSIGN_OR_RETURN(x, builder.EmitOne(ops::kOnnx, "Flatten", {x}, {}, Cat(name, "/flatten")));
   }
   const graph::ValueType type = builder.graph().values[x].type;
   if (!type.ranked || !type.dims[1].fixed()) {
@@ -53,7 +44,8 @@ Result<ValueId> Dense(GraphBuilder& builder, std::string_view name, ValueId x, i
                                                       {units, features}, features));
   HR_ASSIGN_OR_RETURN(ValueId bias,
                       UniformVariable(builder, Cat(name, "/bias"), type.dtype, {units}, features));
-  return EmitOne(builder, std::string(name), "Gemm", {x, weight, bias}, {{"transB", int64_t{1}}});
+  return builder.EmitOne(ops::kOnnx, "Gemm", {x, weight, bias}, {{"transB", int64_t{1}}},
+                         std::string(name));
 }
 
 Result<ValueId> Conv2d(GraphBuilder& builder, std::string_view name, ValueId x, int64_t channels,
@@ -77,7 +69,11 @@ Result<ValueId> Conv2d(GraphBuilder& builder, std::string_view name, ValueId x, 
                                                       {channels, in, kernel, kernel}, fan_in));
   HR_ASSIGN_OR_RETURN(ValueId bias,
                       UniformVariable(builder, Cat(name, "/bias"), type.dtype, {channels}, fan_in));
-  return EmitOne(builder, std::string(name), "Conv", {x, weight, bias}, std::move(attributes));
+  HR_ASSIGN_OR_RETURN(NodeId node, builder.AddNode({.op = "Conv",
+                                                    .inputs = {x, weight, bias},
+                                                    .attributes = std::move(attributes),
+                                                    .name = std::string(name)}));
+  return builder.graph().nodes[node].outputs[0];
 }
 
 }  // namespace hr::transform

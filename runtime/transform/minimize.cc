@@ -19,24 +19,21 @@ struct StateDef {
 struct OptimizerDef {
   std::string_view name;
   std::string_view op;
-  std::vector<StateDef> state;
+  std::span<const StateDef> state;
 };
+
+constexpr StateDef kSgdState[] = {{"momentum_variable", "momentum"}};
+constexpr StateDef kAdamState[] = {
+    {"m_variable", "adam_m"}, {"v_variable", "adam_v"}, {"step_variable", "adam_step", true}};
 
 Result<OptimizerDef> FindOptimizer(const NamedNumbers& spec) {
   if (spec.name == "sgd") {
     bool momentum = std::any_of(spec.numbers.begin(), spec.numbers.end(), [](const auto& number) {
       return number.first == "momentum" && number.second != 0;
     });
-    OptimizerDef sgd{"sgd", "SGD", {}};
-    if (momentum) sgd.state.push_back({"momentum_variable", "momentum"});
-    return sgd;
+    return OptimizerDef{"sgd", "SGD", std::span(kSgdState).first(momentum ? 1 : 0)};
   }
-  if (spec.name == "adam") {
-    return OptimizerDef{
-        "adam",
-        "Adam",
-        {{"m_variable", "adam_m"}, {"v_variable", "adam_v"}, {"step_variable", "adam_step", true}}};
-  }
+  if (spec.name == "adam") return OptimizerDef{"adam", "Adam", kAdamState};
   return InvalidArgument("there is no optimizer '", spec.name, "'; there are: sgd, adam");
 }
 
@@ -50,9 +47,9 @@ Result<std::vector<graph::Attribute>> Settings(const ops::OpDef& def, const Name
       return InvalidArgument("optimizer '", spec.name, "' has no setting '", key, "'");
     }
     if (known->kind == ops::AttributeKind::kInt) {
-      out.push_back({key, static_cast<int64_t>(value)});
+      graph::Append(&out, {key, static_cast<int64_t>(value)});
     } else {
-      out.push_back({key, value});
+      graph::Append(&out, {key, value});
     }
   }
   return out;
@@ -62,7 +59,7 @@ Result<uint32_t> AddState(GraphBuilder& builder, uint32_t variable, const StateD
   const graph::Variable declared = builder.module().variables[variable];
   DType dtype = state.counter ? DType::kInt64 : declared.dtype;
   Dims dims = state.counter ? Dims{} : declared.dims;
-  HR_ASSIGN_OR_RETURN(Tensor zero, Tensor::Create(builder.allocator(), dtype, dims));
+  HR_ASSIGN_OR_RETURN(auto&& zero, Tensor::Create(builder.allocator(), dtype, dims));
   if (zero.bytes() != 0) __builtin_memset(zero.data(), 0, zero.bytes());
   return builder.AddVariable(Cat(declared.name, "/", state.suffix), std::move(zero), false);
 }
@@ -71,11 +68,11 @@ Result<uint32_t> AddState(GraphBuilder& builder, uint32_t variable, const StateD
 
 Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
                                      std::string_view optimizer, ValueId learning_rate) {
-  HR_ASSIGN_OR_RETURN(NamedNumbers spec, ParseNamedNumbers(optimizer));
-  HR_ASSIGN_OR_RETURN(OptimizerDef def, FindOptimizer(spec));
+  HR_ASSIGN_OR_RETURN(auto&& spec, ParseNamedNumbers(optimizer));
+  HR_ASSIGN_OR_RETURN(auto&& def, FindOptimizer(spec));
   const ops::OpDef* op = builder.registry().Newest(ops::kTrain, def.op);
   if (op == nullptr) return Unimplemented("this build has no operator headrace.train.", def.op);
-  HR_ASSIGN_OR_RETURN(std::vector<graph::Attribute> settings, Settings(*op, spec));
+  HR_ASSIGN_OR_RETURN(auto&& settings, Settings(*op, spec));
   std::vector<uint32_t> variables;
   std::vector<ValueId> reads;
   for (uint32_t v = 0; v < builder.module().variables.size(); ++v) {
@@ -86,15 +83,15 @@ Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
   }
   if (variables.empty()) return FailedPrecondition("there is no trainable variable to update");
   ValueId ys[] = {loss};
-  HR_ASSIGN_OR_RETURN(std::vector<ValueId> gradients, AddGradients(builder, ys, reads));
+  HR_ASSIGN_OR_RETURN(auto&& gradients, AddGradients(builder, ys, reads));
   std::vector<NodeId> updates;
   for (size_t i = 0; i < variables.size(); ++i) {
     if (gradients[i] == kNone) continue;
     std::vector<graph::Attribute> attributes = settings;
-    attributes.push_back({"variable", static_cast<int64_t>(variables[i])});
+    graph::Append(&attributes, {"variable", int64_t{variables[i]}});
     for (const StateDef& state : def.state) {
       HR_ASSIGN_OR_RETURN(uint32_t index, AddState(builder, variables[i], state));
-      attributes.push_back({std::string(state.attribute), static_cast<int64_t>(index)});
+      graph::Append(&attributes, {state.attribute, int64_t{index}});
     }
     HR_ASSIGN_OR_RETURN(
         NodeId node,

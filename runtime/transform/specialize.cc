@@ -18,7 +18,7 @@ constexpr size_t kMaxFoldedBytes = 1 << 20;
 // Which nodes the fetches and targets need, walking backwards from them and stopping at feeds.
 class Marker {
  public:
-  Marker(const graph::Graph& graph, const std::vector<bool>& fed)
+  Marker(const graph::Graph& graph, const graph::Marks& fed)
       : graph_(graph), fed_(fed), needed_(graph.nodes.size(), false) {}
 
   void NeedValue(ValueId value) {
@@ -30,7 +30,7 @@ class Marker {
     needed_[node] = true;
     stack_.push_back(node);
   }
-  std::vector<bool> Run() {
+  graph::Marks Run() {
     while (!stack_.empty()) {
       const graph::Node& node = graph_.nodes[stack_.back()];
       stack_.pop_back();
@@ -42,8 +42,8 @@ class Marker {
 
  private:
   const graph::Graph& graph_;
-  const std::vector<bool>& fed_;
-  std::vector<bool> needed_;
+  const graph::Marks& fed_;
+  graph::Marks needed_;
   std::vector<NodeId> stack_;
 };
 
@@ -54,22 +54,22 @@ class Extractor {
       : from_(from),
         graph_(from.graphs[request.graph]),
         request_(request),
+        to_{.producer = from.producer,
+            .opsets = from.opsets,
+            .operators = from.operators,
+            .symbols = from.symbols,
+            .variables = from.variables},
         value_map_(graph_.values.size(), kNone),
         node_map_(graph_.nodes.size(), kNone) {}
 
   graph::Module Run() {
-    std::vector<bool> fed(graph_.values.size(), false);
+    graph::Marks fed(graph_.values.size(), false);
     for (const Feed& feed : request_.feeds) fed[feed.value] = true;
     Marker marker(graph_, fed);
     for (ValueId fetch : request_.fetches) marker.NeedValue(fetch);
     for (NodeId target : request_.targets) marker.NeedNode(target);
-    std::vector<bool> needed = marker.Run();
+    graph::Marks needed = marker.Run();
 
-    to_.producer = from_.producer;
-    to_.opsets = from_.opsets;
-    to_.operators = from_.operators;
-    to_.variables = from_.variables;
-    to_.graphs.resize(1);
     // Subgraphs keep their numbers.
     for (size_t i = 1; i < from_.graphs.size(); ++i) to_.graphs.push_back(from_.graphs[i]);
     graph::Signature run{.name = "run"};
@@ -93,7 +93,7 @@ class Extractor {
  private:
   graph::Graph& out() { return to_.graphs[0]; }
 
-  void CopyNodes(const std::vector<bool>& needed, const std::vector<bool>& fed) {
+  void CopyNodes(const graph::Marks& needed, const graph::Marks& fed) {
     for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
       if (needed[id]) node_map_[id] = next_node_++;
     }
@@ -149,7 +149,7 @@ Status CheckFeeds(const graph::Module& module, const Request& request) {
     auto mismatch = [&](const auto&... why) {
       return InvalidArgument("'", graph::ValueText(graph, feed.value), "' takes ",
                              graph::TypeText(type, module.symbols), ", got ", DTypeName(feed.dtype),
-                             ShapeText(feed.dims), why...);
+                             feed.dims, why...);
     };
     if (feed.dtype != type.dtype) return mismatch();
     if (!type.ranked) continue;
@@ -226,7 +226,7 @@ Result<bool> FoldShape(graph::Module& module, NodeId id, Allocator& allocator) {
 
 Status InferAndFold(const ops::OpRegistry& registry, graph::Module& module,
                     ConstantEvaluator* evaluator, Allocator& allocator) {
-  HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph::TopologicalOrder(module.main()));
+  HR_ASSIGN_OR_RETURN(auto&& order, graph::TopologicalOrder(module.main()));
   for (NodeId id : order) {
     HR_RETURN_IF_ERROR(InferNode(registry, module, module.main(), id));
     HR_ASSIGN_OR_RETURN(bool folded, FoldShape(module, id, allocator));
@@ -236,7 +236,7 @@ Status InferAndFold(const ops::OpRegistry& registry, graph::Module& module,
     const ops::OpDef* def = registry.Get(module.OperatorOf(node)).value();
     if (!def->foldable() || node.outputs.empty() || !AllInputsConstant(graph, node)) continue;
     if (OutputBytes(graph, node) > kMaxFoldedBytes) continue;
-    HR_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, evaluator->Evaluate(module, id));
+    HR_ASSIGN_OR_RETURN(auto&& tensors, evaluator->Evaluate(module, id));
     ReplaceByConstants(module, id, std::move(tensors));
   }
   return {};
@@ -261,7 +261,7 @@ void MergeEqualNodes(const ops::OpRegistry& registry, graph::Module& module) {
   for (ValueId i = 0; i < replacement.size(); ++i) replacement[i] = i;
   auto order = graph::TopologicalOrder(graph);
   if (!order.ok()) return;
-  std::map<std::pair<uint32_t, std::vector<ValueId>>, std::vector<NodeId>> seen;
+  std::vector<std::vector<NodeId>> seen(graph.nodes.size());  // by the hash of what must be equal
   for (NodeId id : *order) {
     graph::Node& node = graph.nodes[id];
     for (ValueId& input : node.inputs) {
@@ -269,11 +269,14 @@ void MergeEqualNodes(const ops::OpRegistry& registry, graph::Module& module) {
     }
     const ops::OpDef* def = registry.Get(module.OperatorOf(node)).value();
     if (!def->foldable() || !node.controls.empty()) continue;
-    auto& same = seen[{node.op, node.inputs}];
+    uint64_t hash = node.op;
+    for (ValueId input : node.inputs) hash = (hash ^ input) * 0x9E3779B97F4A7C15u;
+    auto& same = seen[(hash >> 32) % seen.size()];
     auto twin = std::find_if(same.begin(), same.end(), [&](NodeId other) {
-      return graph.nodes[other].attributes == node.attributes &&
-             graph.nodes[other].outputs.size() == node.outputs.size() &&
-             graph.nodes[other].device == node.device;
+      const graph::Node& known = graph.nodes[other];
+      return known.op == node.op && known.inputs == node.inputs &&
+             known.attributes == node.attributes && known.outputs.size() == node.outputs.size() &&
+             known.device == node.device;
     });
     if (twin == same.end()) {
       same.push_back(id);
@@ -336,9 +339,7 @@ graph::Module RemoveDeadNodes(const graph::Module& module) {
     request.feeds.push_back({port.value, type.dtype, *type.FixedDims()});
   }
   for (const graph::Port& port : run.outputs) request.fetches.push_back(port.value);
-  graph::Module out = Extractor(module, request).Run();
-  out.symbols = module.symbols;
-  return out;
+  return Extractor(module, request).Run();
 }
 
 Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
@@ -347,7 +348,6 @@ Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::M
   HR_RETURN_IF_ERROR(CheckRequest(module, request));
   HR_RETURN_IF_ERROR(CheckFeeds(module, request));
   graph::Module part = Extractor(module, request).Run();
-  part.symbols = module.symbols;
   HR_RETURN_IF_ERROR(CheckFed(part));
   HR_RETURN_IF_ERROR(InferAndFold(registry, part, evaluator, allocator));
   MergeEqualNodes(registry, part);

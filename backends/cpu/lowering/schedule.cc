@@ -16,7 +16,9 @@ std::vector<uint32_t> WrittenVariables(const ops::OpRegistry& operators,
   if (op.domain == kCpuDomain) {
     for (int64_t variable : node.Ints("variables")) add(variable);
   } else if (const ops::OpDef* def = operators.Find(op.domain, op.name, op.version)) {
-    for (std::string_view attribute : def->writes) add(node.Int(attribute, -1));
+    for (const ops::AttributeDef& attribute : def->attributes) {
+      if (attribute.writes) add(node.Int(attribute.name, -1));
+    }
   }
   return out;
 }

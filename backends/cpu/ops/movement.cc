@@ -73,10 +73,10 @@ struct SliceBox {
 
 // The inputs starts, ends, axes? and steps? stand at `first`.
 Result<SliceBox> SliceOf(const KernelRequest& request, const Dims& dims, size_t first) {
-  HR_ASSIGN_OR_RETURN(auto starts, KnownInts(request, first));
-  HR_ASSIGN_OR_RETURN(auto ends, KnownInts(request, first + 1));
-  HR_ASSIGN_OR_RETURN(auto axes, KnownInts(request, first + 2));
-  HR_ASSIGN_OR_RETURN(auto steps, KnownInts(request, first + 3));
+  HR_ASSIGN_OR_RETURN(auto&& starts, KnownInts(request, first));
+  HR_ASSIGN_OR_RETURN(auto&& ends, KnownInts(request, first + 1));
+  HR_ASSIGN_OR_RETURN(auto&& axes, KnownInts(request, first + 2));
+  HR_ASSIGN_OR_RETURN(auto&& steps, KnownInts(request, first + 3));
   SliceBox box{dims, ContiguousStrides(dims)};
   for (size_t i = 0; i < starts->size(); ++i) {
     const size_t at = axes ? FrontAxis((*axes)[i], dims.size()) : i;

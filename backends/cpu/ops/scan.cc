@@ -33,7 +33,7 @@ Result<LoweredKernel> MakeTopK(const KernelRequest& request) {
   const Dims& dims = request.input(0).dims;
   const size_t axis = AxisOf(request.node, -1, dims.size());
   const AroundAxis around = SplitAround(dims, axis);
-  HR_ASSIGN_OR_RETURN(const auto k, KnownInts(request, 1));
+  HR_ASSIGN_OR_RETURN(auto&& k, KnownInts(request, 1));
   const TopKShape shape{around.outer, around.n, around.inner, (*k)[0],
                         request.node.Int("largest", 1) != 0};
   const size_t values = request.output_index(0);

@@ -85,7 +85,7 @@ void WriteSparse(const std::string& path) {
   auto file = FileWriter::Create(path);
   ASSERT_TRUE(file.ok());
   int64_t offset = 0;
-  Sink sink = [&](Bytes bytes) -> Status {
+  auto sink = [&](Bytes bytes) -> Status {
     if (bytes.size() < kBytes / 16) HR_RETURN_IF_ERROR(file->WriteAt(offset, bytes));
     offset += static_cast<int64_t>(bytes.size());
     return {};

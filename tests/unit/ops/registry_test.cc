@@ -38,19 +38,21 @@ TEST(Registry, DefinitionsAreWellFormed) {
   OpRegistry registry;
   const OpDef* before = nullptr;
   for (const OpDef* def : registry.all()) {
-    SCOPED_TRACE(def->name);
+    SCOPED_TRACE(def->name.data());
     EXPECT_NE(def->infer, nullptr);
     EXPECT_LE(def->inputs.min, def->inputs.max);
     EXPECT_LE(def->outputs.min, def->outputs.max);
     uint64_t type_only = def->type_only_inputs;
-    EXPECT_EQ(type_only >> std::min(def->inputs.max, 63), 0u);
+    EXPECT_EQ(type_only >> std::min<int>(def->inputs.max, 63), 0u);
     auto has = [&](std::string_view name) {
       return std::any_of(
           def->attributes.begin(), def->attributes.end(),
           [&](const AttributeDef& a) { return a.name == name && a.kind == AttributeKind::kInt; });
     };
-    for (std::string_view name : def->reads) EXPECT_TRUE(has(name)) << name;
-    for (std::string_view name : def->writes) EXPECT_TRUE(has(name)) << name;
+    for (const AttributeDef& attribute : def->attributes) {
+      bool variable = attribute.reads || attribute.writes;
+      EXPECT_TRUE(!variable || has(attribute.name)) << attribute.name.data();
+    }
     EXPECT_EQ(def->random, has("stream"));
     bool twice = before != nullptr && before->domain == def->domain && before->name == def->name &&
                  before->since_version == def->since_version;
@@ -63,7 +65,8 @@ TEST(Registry, TheReferenceKnowsEveryOperator) {
   OpRegistry registry;
   for (const OpDef* def : registry.all()) {
     if (def->domain == kComm || def->domain == kData) continue;  // these reach outside the graph
-    EXPECT_TRUE(reference::Knows(def->domain, def->name)) << def->domain << "." << def->name;
+    EXPECT_TRUE(reference::Knows(def->domain, def->name))
+        << def->domain.data() << "." << def->name.data();
   }
 }
 

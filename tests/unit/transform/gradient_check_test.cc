@@ -190,7 +190,7 @@ TEST(GradientTable, HasEveryDifferentiableOperator) {
   for (const ops::OpDef* def : registry.all()) {
     if (def->gradient == nullptr) continue;
     EXPECT_EQ(covered.count(def), 1u)
-        << def->name << " since " << def->since_version << " has no row in gradient_cases.h";
+        << def->name.data() << " since " << def->since_version << " has no row in gradient_cases.h";
   }
 }
 

@@ -1,5 +1,5 @@
 // The operations of a group. Nothing here allocates or handles text unless something fails.
-#include "capi/src/comm_handles.h"
+#include "capi/src/comm/handles.h"
 
 namespace hr::capi {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "capi/src/comm_handles.h"
+#include "capi/src/comm/handles.h"
 #include "runtime/comm/store_values.h"
 
 namespace hr::capi {

@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include "capi/src/comm_handles.h"
+#include "capi/src/comm/handles.h"
 
 extern "C" {
 

@@ -1,4 +1,4 @@
-#include "capi/src/comm_handles.h"
+#include "capi/src/comm/handles.h"
 
 using hr::capi::FromHandle;
 using hr::capi::Wrap;

@@ -10,7 +10,7 @@ target_compile_options(headrace_flags INTERFACE -Wall -Wextra -Werror
   -Wno-missing-field-initializers -fvisibility=hidden
   -ffunction-sections -fdata-sections
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
-target_link_libraries(headrace_flags INTERFACE Threads::Threads)
+target_link_libraries(headrace_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(headrace_flags INTERFACE $<$<BOOL:${HEADRACE_COMM}>:HEADRACE_COMM>)
 if(HEADRACE_SANITIZER STREQUAL "address")
   # Between its own checks gcc takes moved variants for uninitialized ones.

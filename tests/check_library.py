@@ -25,7 +25,7 @@ def declared():
     for header in sorted(INCLUDE.rglob("*.h")):
         text = output_of("cc", "-E", "-P", f"-I{INCLUDE}", "-include", str(header), "-xc", "/dev/null")
         text = re.sub(r"static\s+inline[^{]*\{.*?\n\}", "", text, flags=re.DOTALL)
-        names |= set(re.findall(r"\b(hr_\w+)\s*\(", text))
+        names |= set(re.findall(r"\b(hr_\w+)\s*\((?!\*)", text))  # not a pointer to a function
     return names
 
 

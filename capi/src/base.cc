@@ -7,10 +7,7 @@
 
 namespace hr::capi {
 
-hr_status* Wrap(Status status) {
-  if (status.ok()) return nullptr;
-  return new hr_status{std::move(status)};
-}
+hr_status* Wrap(Status status) { return plugin::ToC(std::move(status)); }
 
 hr_status* NullArgument(const char* function, const char* argument) {
   return Wrap(InvalidArgument(function, ": '", argument, "' must not be NULL"));

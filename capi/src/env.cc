@@ -113,6 +113,8 @@ std::string Describe(session::Env& env) {
   transports = env.comm().transport_names();
   stores = env.comm().store_schemes();
 #endif
+  json.EndArray().Key("plugins").BeginArray();
+  for (const auto& plugin : env.plugins()) json.Value(plugin->name());
   json.EndArray().Key("transports").Values(std::span<const std::string_view>(transports));
   json.Key("stores").Values(std::span<const std::string_view>(stores));
   json.Key("operators").BeginArray();

@@ -7,12 +7,10 @@
 
 #include "headrace/headrace.h"
 #include "runtime/base/errors.h"
+#include "runtime/plugin/status.h"
 #include "runtime/session/call.h"
 #include "runtime/transform/graph_builder.h"
 
-struct hr_status {
-  hr::Status rep;
-};
 struct hr_text {
   std::string rep;
 };

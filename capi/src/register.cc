@@ -53,4 +53,8 @@ Status RegisterParts([[maybe_unused]] session::Env& env) {
   return {};
 }
 
+hr_plugin_entry_function FindLinkedPlugin([[maybe_unused]] std::string_view name) {
+  return nullptr;
+}
+
 }  // namespace hr::capi

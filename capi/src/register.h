@@ -1,10 +1,14 @@
-// The one place that names concrete backends and transports.
+// The one place that names concrete backends, transports and plugins.
 #pragma once
 
+#include "headrace/plugin.h"
 #include "runtime/session/env.h"
 
 namespace hr::capi {
 
 Status RegisterParts(session::Env& env);
+
+// The entry of a plugin that a static build has linked; null where there is none of this name.
+hr_plugin_entry_function FindLinkedPlugin(std::string_view name);
 
 }  // namespace hr::capi

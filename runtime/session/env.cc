@@ -21,6 +21,9 @@ Result<std::shared_ptr<Env>> Env::Create(const EnvOptions& options) {
 }
 
 Status Env::AddBackend(std::unique_ptr<Backend> backend) {
+  if (frozen_.load(std::memory_order_relaxed)) {
+    return FailedPrecondition("devices are added before the first model, which is there already");
+  }
   for (const auto& device : backend->devices()) {
     if (FindDevice(device->info().name).ok()) {
       return AlreadyExists("a device is already called '", device->info().name, "'");

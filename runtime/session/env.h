@@ -2,11 +2,13 @@
 // operators. Two envs in one process know nothing of each other.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "runtime/device/backend.h"
 #include "runtime/ops/op_def.h"
+#include "runtime/plugin/plugin.h"
 #ifdef HEADRACE_COMM
 #include "runtime/comm/hub.h"
 #endif
@@ -39,6 +41,11 @@ class Env {
   // Before the first model only.
   Status AddOperator(const ops::OpDef& def) { return operators_.Add(def); }
   Status AddBackend(std::unique_ptr<Backend> backend);
+  // From now on no device is added.
+  void Freeze() { frozen_.store(true, std::memory_order_relaxed); }
+  // Kept until the env ends, and listed.
+  void AddPlugin(std::shared_ptr<plugin::Plugin> plugin) { plugins_.push_back(std::move(plugin)); }
+  std::span<const std::shared_ptr<plugin::Plugin>> plugins() const { return plugins_; }
   std::span<const std::unique_ptr<Backend>> backends() const { return backends_; }
   // The device with this name ("CPU:0"); a failure that lists those there are.
   Result<Device*> FindDevice(std::string_view name) const;
@@ -56,8 +63,10 @@ class Env {
   std::unique_ptr<Executor> own_executor_;
   std::unique_ptr<ThreadBudget> budget_;
   ops::OpRegistry operators_;
+  std::vector<std::shared_ptr<plugin::Plugin>> plugins_;
   std::vector<std::unique_ptr<Backend>> backends_;
   Device* cpu_ = nullptr;
+  std::atomic<bool> frozen_ = false;
 #ifdef HEADRACE_COMM
   comm::Hub comm_;
 #endif

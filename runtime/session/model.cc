@@ -30,6 +30,7 @@ Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, gra
   HR_RETURN_IF_ERROR(ops::CheckModule(env->operators(), module));
   std::shared_ptr<Model> model(new Model);
   model->env_ = std::move(env);
+  model->env_->Freeze();
   model->module_ = std::move(module);
   const graph::Graph& main = model->module_.main();
   for (graph::ValueId id = 0; id < main.values.size(); ++id) {

@@ -119,6 +119,9 @@ class Env : public detail::Handle<hr_env, hr_env_release> {
     create(&options);
   }
   explicit Env(const hr_env_options& options) { create(&options); }
+  void load_plugin(const std::string& name_or_path) {
+    check(hr_env_load_plugin(get(), name_or_path.c_str()));
+  }
   std::string describe() const {
     hr_text* text;
     check(hr_env_describe(get(), &text));

@@ -1,0 +1,49 @@
+#include "capi/src/plugin.h"
+
+#include "capi/src/handles.h"
+#include "capi/src/register.h"
+
+namespace hr::capi {
+namespace {
+
+bool HasPlugin(const session::Env& env, std::string_view name) {
+  for (const auto& plugin : env.plugins()) {
+    if (plugin->name() == name) return true;
+  }
+  return false;
+}
+
+Status TakeParts(session::Env&, const std::shared_ptr<plugin::Plugin>& plugin) {
+  if (plugin->backend() != nullptr) {
+    return Unimplemented("plugin '", plugin->name(), "' has a backend, which this library lacks");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status LoadPlugin(session::Env& env, std::string_view name_or_path) {
+  if (HasPlugin(env, name_or_path)) return {};
+  hr_plugin_entry_function entry = FindLinkedPlugin(name_or_path);
+  if (entry == nullptr) {
+    HR_ASSIGN_OR_RETURN(entry, plugin::FindEntry(name_or_path));
+  }
+  const plugin::HostServices services{&env.allocator(), &env.clock(), env.log()};
+  HR_ASSIGN_OR_RETURN(auto&& plugin, plugin::Plugin::Open(entry, services));
+  if (HasPlugin(env, plugin->name())) return {};
+  HR_RETURN_IF_ERROR(TakeParts(env, plugin));
+  env.AddPlugin(std::move(plugin));
+  return {};
+}
+
+}  // namespace hr::capi
+
+extern "C" {
+
+hr_status* hr_env_load_plugin(hr_env* env, const char* name_or_path) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(name_or_path);
+  return hr::capi::Wrap(hr::capi::LoadPlugin(*env->rep, name_or_path));
+}
+
+}  // extern "C"

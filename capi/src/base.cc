@@ -86,6 +86,11 @@ const char* hr_status_message(const hr_status* status) {
 const char* hr_status_node(const hr_status* status) {
   return status == nullptr ? "" : status->rep.node().data();
 }
+hr_status* hr_status_create(hr_code code, const char* message) {
+  auto known =
+      code > HR_OK && code <= HR_ARBITER_LOST ? static_cast<hr::Code>(code) : hr::Code::kUnknown;
+  return new hr_status{hr::Status(known, message == nullptr ? "" : message)};
+}
 void hr_status_release(hr_status* status) { delete status; }
 const char* hr_code_name(hr_code code) {
   return hr::CodeName(static_cast<hr::Code>(code)).data();  // literals, so NUL-terminated

@@ -31,18 +31,6 @@ Result<graph::ValueType> InputType(transform::GraphBuilder& builder, hr_dtype dt
   return type;
 }
 
-Result<transform::NodeSpec> SpecFor(const ops::OpRegistry& registry, const char* op,
-                                    const char* attributes) {
-  HR_ASSIGN_OR_RETURN(auto&& parsed, transform::ParseOperator(op));
-  transform::NodeSpec spec{.domain = parsed.domain, .op = parsed.name, .version = parsed.version};
-  if (attributes == nullptr) return spec;
-  const ops::OpDef* newest = registry.Newest(parsed.domain, parsed.name);
-  if (parsed.version == 0 && newest != nullptr) parsed.version = newest->since_version;
-  HR_ASSIGN_OR_RETURN(const ops::OpDef* def, registry.Get(parsed));
-  HR_ASSIGN_OR_RETURN(spec.attributes, transform::ParseAttributes(*def, attributes));
-  return spec;
-}
-
 Status AddNode(hr_graph* graph, transform::NodeSpec spec, size_t output_count, hr_value* outputs,
                hr_node* out_node) {
   spec.outputs = output_count;
@@ -124,6 +112,18 @@ Result<graph::AttributeValue> TextsFrom(size_t count, const char* const* values)
 }
 
 }  // namespace
+
+Result<transform::NodeSpec> SpecFor(const ops::OpRegistry& registry, const char* op,
+                                    const char* attributes) {
+  HR_ASSIGN_OR_RETURN(auto&& parsed, transform::ParseOperator(op));
+  transform::NodeSpec spec{.domain = parsed.domain, .op = parsed.name, .version = parsed.version};
+  if (attributes == nullptr) return spec;
+  const ops::OpDef* newest = registry.Newest(parsed.domain, parsed.name);
+  if (parsed.version == 0 && newest != nullptr) parsed.version = newest->since_version;
+  HR_ASSIGN_OR_RETURN(const ops::OpDef* def, registry.Get(parsed));
+  HR_ASSIGN_OR_RETURN(spec.attributes, transform::ParseAttributes(*def, attributes));
+  return spec;
+}
 
 Status SaveModule(const session::Env& env, const graph::Module& module, const char* path,
                   const hr_save_options* options) {

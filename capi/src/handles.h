@@ -82,6 +82,9 @@ Result<T> CopySized(const T* given, const char* name) {
 Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names,
                                              const char* what);
 Result<Dims> DimsFrom(size_t rank, const int64_t* dims);
+// The operator and attributes of a node, as hr_graph_op takes them.
+Result<transform::NodeSpec> SpecFor(const ops::OpRegistry& registry, const char* op,
+                                    const char* attributes);
 hr_tensor* NewTensor(Tensor tensor);
 Status SaveModule(const session::Env& env, const graph::Module& module, const char* path,
                   const hr_save_options* options);

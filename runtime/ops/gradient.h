@@ -36,14 +36,16 @@ class Emitter {
 class GradientContext {
  public:
   // `grads`: the gradient of each output, kNone where nothing depends on it.
-  GradientContext(Emitter& emitter, NodeId node, std::span<const ValueId> grads,
+  GradientContext(const OpDef& def, Emitter& emitter, NodeId node, std::span<const ValueId> grads,
                   graph::Marks wanted)
-      : emitter_(emitter),
+      : def_(def),
+        emitter_(emitter),
         node_id_(node),
         grads_(grads),
         wanted_(std::move(wanted)),
         results_(wanted_.size(), kNone) {}
 
+  const OpDef& def() const { return def_; }
   // References into the graph hold until the next Emit.
   const Node& node() const;
   size_t input_count() const { return node().inputs.size(); }
@@ -95,8 +97,14 @@ class GradientContext {
   // The same elements in the shape of `like`; no node where the types are the same already.
   ValueId ReshapeLike(ValueId value, ValueId like);
 
+  std::string Text(const ValueType& type) const {
+    return graph::TypeText(type, emitter_.module().symbols);
+  }
+  bool Has(ValueId value) const { return value < emitter_.graph().values.size(); }
+
   // Whether nothing has failed yet; afterwards ids may be kNone.
   bool ok() const { return status_.ok(); }
+  const Status& failure() const { return status_; }
   void Fail(Status status);
   // The first failure, once.
   Status status() { return std::move(status_); }
@@ -109,6 +117,7 @@ class GradientContext {
   ValueId Keep(Result<ValueId> value);
   ValueId KeepConstant(Result<Tensor> tensor);
 
+  const OpDef& def_;
   Emitter& emitter_;
   NodeId node_id_;
   std::span<const ValueId> grads_;

@@ -39,6 +39,7 @@ class InferContext {
   std::optional<double> ConstantNumber(size_t i) const;
 
   size_t output_count() const { return outputs_.size(); }
+  const ValueType& output(size_t i) const { return outputs_[i]; }  // as set so far
   void SetOutput(size_t i, const ValueType& type);
   void SetOutput(size_t i, ValueType&& type);
   void SetUnranked(size_t i, DType dtype);

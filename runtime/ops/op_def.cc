@@ -107,7 +107,10 @@ Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
   std::vector<std::string> names;
   for (const OpDef* def : defs_) names.emplace_back(def->name);
   std::string_view close = ClosestWord(op.name, names);
-  if (close.empty()) return Unimplemented("there is no operator ", full);
+  if (close.empty()) {
+    return Unimplemented("there is no operator ", full,
+                         "; one of the host's own must be added before its model is loaded");
+  }
   return Unimplemented("there is no operator ", full, "; did you mean ", close, "?");
 }
 

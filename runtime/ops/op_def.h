@@ -65,6 +65,7 @@ struct OpDef {
   uint16_t type_only_inputs = 0;
   // Draws random numbers: never folded, merged or replayed; has the attribute "stream".
   bool random = false;
+  bool custom = false;  // it is a CustomOp
   std::span<const AttributeDef> attributes;
   // Checks the inputs' types and sets the outputs'. Called while a graph is built, with what is
   // known, and again for each plan, with concrete shapes.

@@ -20,6 +20,15 @@ Result<std::shared_ptr<Env>> Env::Create(const EnvOptions& options) {
   return env;
 }
 
+Status Env::AddOperator(std::shared_ptr<const ops::CustomOp> op) {
+  if (frozen_.load(std::memory_order_relaxed)) {
+    return FailedPrecondition("operators are added before the env's first model");
+  }
+  HR_RETURN_IF_ERROR(operators_.Add(*op));
+  custom_operators_.push_back(std::move(op));
+  return {};
+}
+
 Status Env::AddBackend(std::unique_ptr<Backend> backend) {
   if (frozen_.load(std::memory_order_relaxed)) {
     return FailedPrecondition("devices are added before the first model, which is there already");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/device/backend.h"
-#include "runtime/ops/op_def.h"
+#include "runtime/ops/custom_op.h"
 #include "runtime/plugin/plugin.h"
 #ifdef HEADRACE_COMM
 #include "runtime/comm/hub.h"
@@ -38,10 +38,10 @@ class Env {
   LogSink* log() const { return log_; }
 
   const ops::OpRegistry& operators() const { return operators_; }
-  // Before the first model only.
-  Status AddOperator(const ops::OpDef& def) { return operators_.Add(def); }
+  // Before it is frozen: after that any thread reads them.
+  Status AddOperator(std::shared_ptr<const ops::CustomOp> op);
   Status AddBackend(std::unique_ptr<Backend> backend);
-  // From now on no device is added.
+  // From now on no device or operator is added.
   void Freeze() { frozen_.store(true, std::memory_order_relaxed); }
   // Kept until the env ends, and listed.
   void AddPlugin(std::shared_ptr<plugin::Plugin> plugin) { plugins_.push_back(std::move(plugin)); }
@@ -62,6 +62,7 @@ class Env {
   const Clock* clock_ = nullptr;
   std::unique_ptr<Executor> own_executor_;
   std::unique_ptr<ThreadBudget> budget_;
+  std::vector<std::shared_ptr<const ops::CustomOp>> custom_operators_;
   ops::OpRegistry operators_;
   std::vector<std::shared_ptr<plugin::Plugin>> plugins_;
   std::vector<std::unique_ptr<Backend>> backends_;

@@ -123,7 +123,7 @@ class Differentiator {
     graph::Marks wanted;
     std::vector<ValueId> inputs = graph().nodes[id].inputs;
     for (ValueId input : inputs) wanted.push_back(input != kNone && Depends(input));
-    ops::GradientContext context(builder_, id, grads, wanted);
+    ops::GradientContext context(*def, builder_, id, grads, wanted);
     def->gradient(context);
     if (Status status = context.status(); !status.ok()) {
       return std::move(status)

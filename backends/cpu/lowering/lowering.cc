@@ -7,6 +7,7 @@
 #include "backends/cpu/lowering/passes.h"
 #include "backends/cpu/lowering/region.h"
 #include "backends/cpu/lowering/schedule.h"
+#include "backends/cpu/ops/custom.h"
 
 namespace hr::cpu {
 namespace {
@@ -205,11 +206,13 @@ class ProgramMaker {
     if (IsRead(node)) return AddRead(id, node);
     const graph::Operator& op = region_.module.OperatorOf(node);
     const KernelEntry* entry = FindKernel(op.domain, op.name);
-    if (entry == nullptr) {
+    const ops::OpDef* def = options_.operators->Find(op.domain, op.name, op.version);
+    const bool custom = def != nullptr && def->custom;
+    if (entry == nullptr && !custom) {
       return Unimplemented("the CPU backend has no kernel for ",
                            op.domain.empty() ? op.name : Cat(op.domain, ".", op.name));
     }
-    if (entry->make == nullptr) {
+    if (entry != nullptr && entry->make == nullptr) {
       if (node.outputs[0] != kNone) {
         buffers_[node.outputs[0]] = builder_.AddView(BufferOf(node.inputs[0]), 0);
       }
@@ -218,7 +221,6 @@ class ProgramMaker {
     KernelRequest request{
         .module = region_.module, .op = op, .node = node, .threads = options_.threads};
     engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id)};
-    const ops::OpDef* def = options_.operators->Find(op.domain, op.name, op.version);
     uint32_t type_only = def == nullptr ? 0 : def->type_only_inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       request.inputs.push_back(Info(node.inputs[i]));
@@ -239,7 +241,9 @@ class ProgramMaker {
       request.variables.push_back(std::move(info));
       step.operands.push_back({v == kNone ? kNoBuffer : variables_[v], Access::kReadWrite});
     }
-    HR_ASSIGN_OR_RETURN(LoweredKernel lowered, entry->make(request));
+    HR_ASSIGN_OR_RETURN(LoweredKernel lowered,
+                        custom ? MakeCustom(request, static_cast<const ops::CustomOp&>(*def))
+                               : entry->make(request));
     step.operands.push_back(
         {lowered.scratch_bytes == 0 ? kNoBuffer : builder_.AddArena(lowered.scratch_bytes),
          Access::kWrite});

@@ -71,6 +71,9 @@ HR_API hr_code hr_status_code(const hr_status* status);
 HR_API const char* hr_status_message(const hr_status* status);
 /* The node at which the failure happened; "" where none applies. */
 HR_API const char* hr_status_node(const hr_status* status);
+/* A failure of the host's own, for functions that the library calls. HR_UNKNOWN in place of HR_OK
+ * and of codes that do not exist; message NULL: "". */
+HR_API hr_status* hr_status_create(hr_code code, const char* message);
 /* NULL is allowed. */
 HR_API void hr_status_release(hr_status* status);
 /* "INVALID_ARGUMENT". Static. */

@@ -8,6 +8,7 @@
 #include "headrace/env.h"
 #include "headrace/graph.h"
 #include "headrace/model.h"
+#include "headrace/operator.h"
 #include "headrace/session.h"
 #include "headrace/tensor.h"
 #include "headrace/train.h"

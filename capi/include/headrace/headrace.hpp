@@ -122,6 +122,8 @@ class Env : public detail::Handle<hr_env, hr_env_release> {
   void load_plugin(const std::string& name_or_path) {
     check(hr_env_load_plugin(get(), name_or_path.c_str()));
   }
+  // Before the first model.
+  void add_operator(const hr_operator& op) { check(hr_env_add_operator(get(), &op)); }
   std::string describe() const {
     hr_text* text;
     check(hr_env_describe(get(), &text));

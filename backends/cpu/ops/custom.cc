@@ -1,0 +1,46 @@
+#include "backends/cpu/ops/custom.h"
+
+#include <algorithm>
+
+namespace hr::cpu {
+namespace {
+
+using ops::CustomTensor;
+
+// What does not change from run to run: all but the memory.
+struct Prepared {
+  explicit Prepared(const KernelRequest& request)
+      : node(request.node), inputs(request.inputs), outputs(request.outputs) {
+    for (const auto* operands : {&inputs, &outputs}) {
+      for (const OperandInfo& info : *operands) {
+        tensors.push_back({info.dtype, info.dims.size(), info.dims.data(), nullptr});
+      }
+    }
+  }
+  Prepared(const Prepared&) = delete;
+
+  const graph::Node node;
+  const std::vector<OperandInfo> inputs, outputs;  // the tensors refer to their dimensions
+  std::vector<CustomTensor> tensors;
+};
+
+}  // namespace
+
+Result<LoweredKernel> MakeCustom(const KernelRequest& request, const ops::CustomOp& op) {
+  LoweredKernel out;
+  auto prepared = std::make_unique<const Prepared>(request);
+  out.scratch_bytes = prepared->tensors.size() * sizeof(CustomTensor);
+  out.kernel = MakeKernel(Cat("custom ", op.domain, ".", op.name),
+                          [&op, scratch = request.scratch_index(), prepared = std::move(prepared)](
+                              void* const* p, const RunContext& context) -> Status {
+                            const auto& tensors = prepared->tensors;
+                            auto* now = static_cast<CustomTensor*>(p[scratch]);
+                            std::copy(tensors.begin(), tensors.end(), now);
+                            for (size_t i = 0; i < tensors.size(); ++i) now[i].data = p[i];
+                            return op.Compute(prepared->node, now, now + prepared->inputs.size(),
+                                              context.threads);
+                          });
+  return out;
+}
+
+}  // namespace hr::cpu

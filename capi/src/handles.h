@@ -39,7 +39,10 @@ struct hr_session {
   std::shared_ptr<hr::session::Session> rep;
 };
 struct hr_call {
-  std::unique_ptr<hr::session::Call> rep;
+  std::shared_ptr<hr::session::Call> rep;
+};
+struct hr_run {
+  std::shared_ptr<hr::session::AsyncRun> rep;
 };
 
 namespace hr::capi {

@@ -144,12 +144,14 @@ hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tenso
   HR_REQUIRE(call);
   HR_REQUIRE(input);
   HR_REQUIRE(tensor);
+  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
   return Wrap(call->rep->Bind(input, tensor->rep));
 }
 
 hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value) {
   HR_REQUIRE(call);
   HR_REQUIRE(input);
+  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
   return Wrap(call->rep->BindScalar(input, value));
 }
 
@@ -157,20 +159,61 @@ hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t 
   HR_REQUIRE(call);
   HR_REQUIRE(output);
   HR_REQUIRE(data);
+  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
   return Wrap(call->rep->BindOutput(output, data, bytes));
 }
 
 hr_status* hr_call_run(hr_call* call, const hr_limits* limits) {
   HR_REQUIRE(call);
+  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
   if (limits == nullptr) return Wrap(call->rep->Run({}));
   HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(call->rep->session(), limits));
   return Wrap(call->rep->Run(checked));
+}
+
+hr_status* hr_call_start(hr_call* call, const hr_limits* limits, hr_run** out) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(out);
+  const std::shared_ptr<hr::session::Call>& held = call->rep;
+  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(held->session(), limits));
+  if (!held->BeginFlight()) return Wrap(hr::session::Call::InFlight());
+  auto run = std::make_shared<hr::session::AsyncRun>(held, checked);
+  *out = new hr_run{run};
+  held->session().env().runs().Add(std::move(run));
+  return nullptr;
+}
+
+void hr_run_release(hr_run* run) { delete run; }
+
+int hr_run_test(hr_run* run) { return run == nullptr || run->rep->done() ? 1 : 0; }
+
+hr_status* hr_run_wait(hr_run* run, const hr_limits* limits) {
+  HR_REQUIRE(run);
+  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, hr::capi::LimitsFrom(limits, hr::SystemClock()));
+  return Wrap(run->rep->Wait(checked));
+}
+
+hr_status* hr_run_on_done(hr_run* run, void (*callback)(void* context, const hr_status* status),
+                          void* context) {
+  HR_REQUIRE(run);
+  HR_REQUIRE(callback);
+  run->rep->OnDone([callback, context](const hr::Status& status) {
+    hr_status* given = Wrap(status.Clone());
+    callback(context, given);
+    hr_status_release(given);
+  });
+  return nullptr;
+}
+
+void hr_run_cancel(hr_run* run) {
+  if (run != nullptr) run->rep->Cancel();
 }
 
 hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out) {
   HR_REQUIRE(call);
   HR_REQUIRE(output);
   HR_REQUIRE(out);
+  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
   HR_ASSIGN_OR_WRAP(auto&& tensor, call->rep->Output(output));
   *out = NewTensor(std::move(tensor));
   return nullptr;
@@ -179,6 +222,7 @@ hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** o
 hr_status* hr_call_describe(hr_call* call, hr_text** out) {
   HR_REQUIRE(call);
   HR_REQUIRE(out);
+  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
   HR_ASSIGN_OR_WRAP(auto&& plan, call->rep->PreparePlan());
   return hr::capi::WrapText(out, plan->Describe());
 }

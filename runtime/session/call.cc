@@ -226,6 +226,10 @@ Status Call::Run(const CallLimits& limits) {
   return session_->RunLocked(plan, *instance_, threads, limits);
 }
 
+Status Call::InFlight() {
+  return FailedPrecondition("the call's run is in flight; wait for its end, or make another call");
+}
+
 Result<Tensor> Call::Output(std::string_view name) const {
   HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
   if (outputs_[i].host != nullptr) {

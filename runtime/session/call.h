@@ -2,6 +2,7 @@
 // shapes allocates nothing.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,15 @@ class Call {
 
   // OUT_OF_RANGE where a bound source has no more data: then nothing was run.
   Status Run(const CallLimits& limits);
+
+  // A failure while a run that was started goes on: the call is that run's.
+  Status CheckIdle() const {
+    return in_flight_.load(std::memory_order_acquire) ? InFlight() : Status();
+  }
+  // False where a started run goes on already; EndFlight ends it.
+  bool BeginFlight() { return !in_flight_.exchange(true, std::memory_order_acq_rel); }
+  void EndFlight() { in_flight_.store(false, std::memory_order_release); }
+  static Status InFlight();
 
   // The output of the last run, in memory that the next run overwrites.
   Result<Tensor> Output(std::string_view output) const;
@@ -78,6 +88,7 @@ class Call {
   std::vector<Tensor> pulled_;
   std::vector<Input*> pulled_inputs_;  // null where nobody takes the field
   Instance instance_;                  // of the plan for these shapes; none before the first run
+  std::atomic<bool> in_flight_{false};
   bool shapes_changed_ = true;
   uint64_t bound_generation_ = 0;
 };

@@ -17,6 +17,7 @@ Result<std::shared_ptr<Env>> Env::Create(const EnvOptions& options) {
     executor = env->own_executor_.get();
   }
   env->budget_ = std::make_unique<ThreadBudget>(*executor);
+  env->runs_ = std::make_unique<RunQueue>(env->budget_->total());
   return env;
 }
 

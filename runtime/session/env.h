@@ -9,6 +9,7 @@
 #include "runtime/device/backend.h"
 #include "runtime/ops/custom_op.h"
 #include "runtime/plugin/plugin.h"
+#include "runtime/session/run_queue.h"
 #ifdef HEADRACE_COMM
 #include "runtime/comm/hub.h"
 #endif
@@ -32,6 +33,7 @@ class Env {
   Allocator& allocator() const { return *allocator_; }
   const Clock& clock() const { return *clock_; }
   ThreadBudget& threads() const { return *budget_; }
+  RunQueue& runs() const { return *runs_; }
   void Log(LogLevel level, std::string_view message) const {
     if (log_ != nullptr) log_->Write(level, message);
   }
@@ -68,6 +70,7 @@ class Env {
   std::vector<std::unique_ptr<Backend>> backends_;
   Device* cpu_ = nullptr;
   std::atomic<bool> frozen_ = false;
+  std::unique_ptr<RunQueue> runs_;
 #ifdef HEADRACE_COMM
   comm::Hub comm_;
 #endif

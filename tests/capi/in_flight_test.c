@@ -1,67 +1,10 @@
 /* What happens to a run from outside while it goes on: closing, releasing, cancelling, deadlines.
  * The env's threads are the test's, which holds a run at any of its parallel regions. */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <time.h>
 
+#include "gate.h"
 #include "models.h"
-
-/* ---- An env whose runs can be held ---- */
-
-typedef struct gate {
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  int hold_at; /* the parallel region, counted from 1, at which the run stops; 0: none */
-  int regions; /* begun so far */
-  int held;
-  atomic_llong now; /* of the clock */
-} gate;
-
-static gate the_gate = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static void pass(void) {
-  pthread_mutex_lock(&the_gate.mutex);
-  if (++the_gate.regions == the_gate.hold_at) {
-    the_gate.held = 1;
-    pthread_cond_broadcast(&the_gate.changed);
-    while (the_gate.held) pthread_cond_wait(&the_gate.changed, &the_gate.mutex);
-  }
-  pthread_mutex_unlock(&the_gate.mutex);
-}
-
-static void parallel_for(void* context, int32_t tasks, int32_t threads,
-                         void (*fn)(void* fn_context, int task), void* fn_context) {
-  (void)context;
-  (void)threads;
-  pass();
-  for (int task = 0; task < tasks; ++task) fn(fn_context, task);
-}
-
-static void hold_at(int region) {
-  pthread_mutex_lock(&the_gate.mutex);
-  the_gate.hold_at = region;
-  the_gate.regions = 0;
-  pthread_mutex_unlock(&the_gate.mutex);
-}
-
-static void wait_until_held(void) {
-  pthread_mutex_lock(&the_gate.mutex);
-  while (!the_gate.held) pthread_cond_wait(&the_gate.changed, &the_gate.mutex);
-  pthread_mutex_unlock(&the_gate.mutex);
-}
-
-static void let_go(void) {
-  pthread_mutex_lock(&the_gate.mutex);
-  the_gate.held = 0;
-  the_gate.hold_at = 0;
-  pthread_cond_broadcast(&the_gate.changed);
-  pthread_mutex_unlock(&the_gate.mutex);
-}
-
-static int64_t now_nanos(void* context) {
-  (void)context;
-  return atomic_load(&the_gate.now);
-}
 
 enum { WIDTH = 1 << 18 };
 
@@ -81,11 +24,8 @@ typedef struct step {
 
 /* A session whose first step is done. */
 static step open_step(void) {
-  const hr_executor executor = {
-      .struct_size = sizeof executor, .concurrency = 2, .parallel_for = parallel_for};
-  const hr_clock clock = {.struct_size = sizeof clock, .now_nanos = now_nanos};
   step s = {.limits = {.struct_size = sizeof(hr_limits)}};
-  s.env = make_env_with(&executor, &clock);
+  s.env = make_gated_env();
   s.model = make_counters(s.env, WIDTH);
   CHECK(hr_session_create(s.model, NULL, &s.session));
   CHECK(hr_cancel_create(&s.cancel));
@@ -93,7 +33,7 @@ static step open_step(void) {
   CHECK(hr_call_create(s.session, "step", &s.call));
   hold_at(0);
   CHECK(hr_call_run(s.call, NULL));
-  s.regions = the_gate.regions;
+  s.regions = regions_begun();
   EXPECT(s.regions >= 2);
   return s;
 }
@@ -215,7 +155,7 @@ static void test_deadline_during_a_run(hr_env* env) {
   (void)env;
   s.limits.timeout_nanos = 1000;
   begin(&s, 1);
-  atomic_fetch_add(&the_gate.now, 1001);
+  advance_clock(1001);
   let_go();
   join(&s);
   FAILS(s.status, HR_DEADLINE_EXCEEDED, "deadline");
@@ -250,7 +190,7 @@ static void expect_waiting_ends(step* running, step* waiting, const char* words)
   waiting->limits = (hr_limits){.struct_size = sizeof(hr_limits), .timeout_nanos = 1000};
   EXPECT(pthread_create(&waiting->thread, NULL, run_step, waiting) == 0);
   nanosleep(&moment, NULL);
-  atomic_fetch_add(&the_gate.now, 2000);
+  advance_clock(2000);
   join(waiting);
   FAILS(waiting->status, HR_DEADLINE_EXCEEDED, words);
   let_go();

@@ -335,6 +335,15 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
   int64_t batches() const { return hr_dataset_batches(get()); }
 };
 
+// A run that was started; its end does not need this handle.
+class Run : public detail::Handle<hr_run, hr_run_release> {
+ public:
+  explicit Run(hr_run* owned) : Handle(owned) {}
+  bool test() { return hr_run_test(get()) != 0; }
+  void wait(const hr_limits* limits = nullptr) { check(hr_run_wait(get(), limits)); }
+  void cancel() { hr_run_cancel(get()); }
+};
+
 class Call : public detail::Handle<hr_call, hr_call_release> {
  public:
   Call(const Session& session, const std::string& signature) {
@@ -359,6 +368,11 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
     return *this;
   }
   void run(const hr_limits* limits = nullptr) { check(hr_call_run(get(), limits)); }
+  Run start(const hr_limits* limits = nullptr) {
+    hr_run* out;
+    check(hr_call_start(get(), limits, &out));
+    return Run(out);
+  }
   Tensor result(const std::string& name) const {
     hr_tensor* out;
     check(hr_call_result(get(), name.c_str(), &out));

@@ -80,6 +80,30 @@ HR_API hr_status* hr_call_output(hr_call* call, const char* output, void* data, 
 /* limits NULL: none. HR_OUT_OF_RANGE where a bound data set has no more data; nothing was run then.
  */
 HR_API hr_status* hr_call_run(hr_call* call, const hr_limits* limits);
+
+/* A run that was started and goes on by itself, on a thread of the env's: of those there are at
+ * most as many as its budget has, and runs beyond that wait for their turn. Thread-safe. */
+typedef struct hr_run hr_run;
+
+/* Starts a run and returns at once. Until it has ended the call and the memory bound to it are the
+ * run's: other calls on it fail with HR_FAILED_PRECONDITION, but it may be released. The limits
+ * count from now; their token must outlive the run. The caller releases the run, which does not end
+ * it. */
+HR_API hr_status* hr_call_start(hr_call* call, const hr_limits* limits, hr_run** out);
+HR_API void hr_run_release(hr_run* run);
+/* 1 where it has ended, well or not. Does not wait. */
+HR_API int hr_run_test(hr_run* run);
+/* Waits for the end and returns how it ended. Limits (NULL: none; on the system's monotonic clock,
+ * since the env may be gone) end the waiting, not the run. */
+HR_API hr_status* hr_run_wait(hr_run* run, const hr_limits* limits);
+/* Calls `callback` once it has ended, on the thread that ran it, or at once where it has; `status`
+ * is NULL or why it failed, and is valid during the call. The callback may start the call again. */
+HR_API hr_status* hr_run_on_done(hr_run* run,
+                                 void (*callback)(void* context, const hr_status* status),
+                                 void* context);
+/* As triggering a token in its limits. */
+HR_API void hr_run_cancel(hr_run* run);
+
 /* The output of the last run, in memory that the next run overwrites. */
 HR_API hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out);
 /* The plan for the bound shapes, as JSON. */

@@ -243,6 +243,7 @@ hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position) {
 
 hr_status* hr_call_bind_dataset(hr_call* call, hr_dataset* dataset) {
   HR_REQUIRE(call);
+  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
   if (dataset == nullptr) return Wrap(call->rep->BindSource(nullptr));
   return Wrap(call->rep->BindSource(dataset->rep));
 }

@@ -111,6 +111,13 @@ Group::Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, u
 
 Group::~Group() = default;
 
+// The pinned algorithm; empty where the cheapest is taken.
+std::string_view Group::PinOf(OpKind kind) const {
+  const auto& pins = shared_->options.algorithms;
+  const auto found = pins.find(kind);
+  return found == pins.end() ? std::string_view() : found->second;
+}
+
 // Where the work has had this schedule before, nothing is copied.
 Status Group::ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule) {
   for (const Planned& planned : planned_) {
@@ -119,11 +126,8 @@ Status Group::ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& sch
     return {};
   }
   const GroupOptions& options = shared_->options;
-  const auto found = options.algorithms.find(call.kind);
-  std::string_view pinned;
-  if (found != options.algorithms.end()) pinned = found->second;
   HR_ASSIGN_OR_RETURN(Schedule made,
-                      options.planner->Plan(call, rank_, size(), options.cost, pinned));
+                      options.planner->Plan(call, rank_, size(), options.cost, PinOf(call.kind)));
   schedule = std::make_shared<const Schedule>(std::move(made));
   if (planned_.size() < kMaxPlanned) {
     planned_.push_back({call, schedule});
@@ -192,6 +196,23 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
       new Group(shared_, std::move(members), rank, static_cast<uint16_t>(channel)));
 }
 
+Result<std::string> Group::Explain(const Call& call) const {
+  HR_RETURN_IF_ERROR(call.Check(rank_, size()));
+  const GroupOptions& options = shared_->options;
+  const auto estimates = options.planner->Estimates(call, size(), options.cost);
+  const std::string_view pin = PinOf(call.kind);
+  JsonWriter json;
+  json.BeginObject().Field("operation", call.Text()).Field("bytes", call.bytes());
+  json.Field("algorithm", pin.empty() ? estimates.front().algorithm : pin);
+  json.Field("pinned", !pin.empty()).Key("estimates").BeginArray();
+  for (const Estimate& estimate : estimates) {
+    json.BeginObject().Field("algorithm", estimate.algorithm);
+    json.Field("seconds", estimate.seconds).EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.Take();
+}
+
 std::string Group::Describe() const {
   const GroupOptions& options = shared_->options;
   JsonWriter json;
@@ -205,11 +226,11 @@ std::string Group::Describe() const {
   json.EndArray().Key("algorithms").BeginObject();
   for (int code = 0; OpKindName(static_cast<OpKind>(code)) != "unknown"; ++code) {
     const auto kind = static_cast<OpKind>(code);
-    const auto pin = options.algorithms.find(kind);
+    const std::string_view pin = PinOf(kind);
     json.Key(OpKindName(kind)).BeginObject().Key("known");
     json.Values(std::span<const std::string_view>(options.planner->Algorithms(kind)));
     json.Key("pinned");
-    pin == options.algorithms.end() ? json.Null() : json.Value(pin->second);
+    pin.empty() ? json.Null() : json.Value(pin);
     json.EndObject();
   }
   json.EndObject().Key("cost_model").BeginObject();

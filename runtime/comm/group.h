@@ -57,10 +57,8 @@ class Group {
   std::string Describe() const;
   // JSON: the last operations. See FlightRecorder.
   std::string Dump() const { return mesh_.RecorderJson(); }
-  // How `call` would be done, and what it would cost; one line an algorithm, the chosen one first.
-  std::string Explain(const Call& call) const {
-    return shared_->options.planner->Explain(call, size(), shared_->options.cost);
-  }
+  // JSON: the algorithm that `call` takes, whether it is pinned, and what each one would cost.
+  Result<std::string> Explain(const Call& call) const;
 
  private:
   // What a group has in common with its sub-groups.
@@ -80,6 +78,7 @@ class Group {
 
   Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
   Status Agree(std::string_view boot, const CallLimits& limits);
+  std::string_view PinOf(OpKind kind) const;
   Status ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule);
   uint64_t NextTag(const Call& call);
 

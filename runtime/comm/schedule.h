@@ -57,6 +57,11 @@ struct CostModel {
   uint64_t slice_bytes = 256 << 10;  // of messages that are passed on while they come; not 0
 };
 
+struct Estimate {
+  std::string_view algorithm;
+  double seconds;
+};
+
 // Chooses algorithms. Thread-safe.
 class Planner {
  public:
@@ -66,8 +71,9 @@ class Planner {
                                 std::string_view pinned) const = 0;
   // The names of the algorithms for an operation.
   virtual std::vector<std::string_view> Algorithms(OpKind kind) const = 0;
-  // One line an algorithm: its name and what it would cost; the chosen one first.
-  virtual std::string Explain(const Call& call, int size, const CostModel& cost) const = 0;
+  // What each algorithm for `call` would cost, the cheapest first.
+  virtual std::vector<Estimate> Estimates(const Call& call, int size,
+                                          const CostModel& cost) const = 0;
 };
 
 }  // namespace hr::comm

@@ -187,6 +187,14 @@ static void rank_describes(hr_env* env) {
               "\"all_reduce\":{\"known\":[\"recursive_doubling\",\"ring\"],\"pinned\":\"ring\"}");
   expect_text(text, "\"latency_seconds\"");
   hr_text_release(text);
+  hr_operation operation = {.struct_size = sizeof operation,
+                            .kind = HR_OPERATION_ALL_REDUCE,
+                            .dtype = HR_FLOAT32,
+                            .count = 3};
+  CHECK(hr_group_explain(group, &operation, &text));
+  expect_text(text, "\"algorithm\":\"ring\",\"pinned\":true");
+  expect_text(text, "{\"algorithm\":\"recursive_doubling\",\"seconds\":");
+  hr_text_release(text);
   CHECK(hr_group_dump(group, &text));
   expect_text(text, "\"operation\":\"all_reduce(max, float32[3])\"");
   expect_text(text, "\"state\":\"done\"");
@@ -256,6 +264,9 @@ static void test_missing(hr_env* env) {
   FAILS(hr_group_status(NULL), HR_INVALID_ARGUMENT, "'group'");
   FAILS(hr_group_describe(group, NULL), HR_INVALID_ARGUMENT, "'out'");
   FAILS(hr_group_dump(NULL, &text), HR_INVALID_ARGUMENT, "'group'");
+  FAILS(hr_group_explain(group, NULL, &text), HR_INVALID_ARGUMENT, "'operation'");
+  hr_operation unknown = {.struct_size = sizeof unknown, .kind = (hr_operation_kind)99};
+  FAILS(hr_group_explain(group, &unknown, &text), HR_INVALID_ARGUMENT, "99");
   FAILS(hr_group_split(NULL, 0, 0, NULL, &group), HR_INVALID_ARGUMENT, "'group'");
   FAILS(hr_group_abort(group, NULL), HR_INVALID_ARGUMENT, "'cause'");
   FAILS(hr_work_cancel(NULL), HR_INVALID_ARGUMENT, "'work'");

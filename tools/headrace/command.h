@@ -30,5 +30,13 @@ Command AddRun(CLI::App& program);
 Command AddTrain(CLI::App& program);
 Command AddVerify(CLI::App& program);
 Command AddDoctor(CLI::App& program);
+#ifdef HEADRACE_COMM
+// `started`: the words behind "--".
+Command AddLaunch(CLI::App& program, std::vector<std::string> started);
+// Below "headrace comm".
+Command AddCommBench(CLI::App& comm);
+Command AddCommPlan(CLI::App& comm);
+Command AddCommDump(CLI::App& comm);
+#endif
 
 }  // namespace headrace::tool

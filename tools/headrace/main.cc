@@ -1,5 +1,7 @@
 // headrace: one program, a subcommand for each thing to do with graph files.
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 #include <vector>
 
 #include "tools/headrace/command.h"
@@ -24,8 +26,14 @@ int Fail(const std::string& who, std::string text, int status) {
   return status;
 }
 
+// "headrace comm bench", as the user called it.
+std::string FullName(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return parent == nullptr ? app->get_name() : FullName(parent) + " " + app->get_name();
+}
+
 int RunCommand(const Command& command) {
-  std::string name = "headrace " + command.app->get_name();
+  const std::string name = FullName(command.app);
   try {
     int status = command.run();
     FinishOutput();
@@ -39,6 +47,12 @@ int RunCommand(const Command& command) {
   }
 }
 
+// The innermost command that was called.
+const CLI::App* Called(const CLI::App* app) {
+  const auto below = app->get_subcommands();
+  return below.empty() ? app : Called(below.front());
+}
+
 // CLI11 would only say that a command is required.
 std::string UnknownCommand(const CLI::App& program, const std::string& word) {
   std::string known;
@@ -49,15 +63,37 @@ std::string UnknownCommand(const CLI::App& program, const std::string& word) {
   return "there is no command '" + word + "'; there are: " + known;
 }
 
+// Takes off what stands behind "--": words for a program that is started, which CLI11 would take
+// apart where they have brackets.
+[[maybe_unused]] std::vector<std::string> WordsBehind(int& argc, char** argv) {
+  char** const end = argv + argc;
+  char** const dashes = std::find_if(argv, end, [](std::string_view w) { return w == "--"; });
+  if (dashes == end) return {};
+  argc = static_cast<int>(dashes - argv);
+  return {dashes + 1, end};
+}
+
 int Main(int argc, char** argv) {
-  CLI::App program("Headrace: looks at, checks, runs and trains graph files (.hrg).", "headrace");
+  CLI::App program(
+      "Headrace: looks at, checks, runs and trains graph files (.hrg); starts and measures groups "
+      "of "
+      "processes.",
+      "headrace");
   program.footer(kFooter);
   program.require_subcommand(1);
   program.set_version_flag("--version", hr_version_text());
-  const std::vector<Command> commands = {
+  std::vector<Command> commands = {
       AddInspect(program), AddRun(program),    AddTrain(program),
       AddVerify(program),  AddDoctor(program),
   };
+#ifdef HEADRACE_COMM
+  CLI::App* comm = program.add_subcommand("comm", "Measures, plans and explains communication");
+  comm->require_subcommand(1);
+  for (auto add : {AddCommBench, AddCommPlan, AddCommDump}) commands.push_back(add(*comm));
+  std::vector<std::string> started;
+  if (argc > 1 && argv[1] == std::string_view("launch")) started = WordsBehind(argc, argv);
+  commands.push_back(AddLaunch(program, std::move(started)));
+#endif
   if (argc > 1 && argv[1][0] != '-') {
     std::string problem = UnknownCommand(program, argv[1]);
     if (!problem.empty()) return Fail("headrace", problem, kUsage);
@@ -69,8 +105,7 @@ int Main(int argc, char** argv) {
     FinishOutput();
     return kOk;
   } catch (const CLI::ParseError& error) {
-    std::string name = "headrace";
-    for (const CLI::App* command : program.get_subcommands()) name += " " + command->get_name();
+    const std::string name = FullName(Called(&program));
     return Fail(name, std::string(error.what()) + "; see " + name + " --help", kUsage);
   }
   for (const Command& command : commands) {

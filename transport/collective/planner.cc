@@ -120,12 +120,13 @@ class CollectivePlanner final : public Planner {
     return names;
   }
 
-  std::string Explain(const Call& call, int size, const CostModel& cost) const override {
-    std::string text;
+  std::vector<Estimate> Estimates(const Call& call, int size,
+                                  const CostModel& cost) const override {
+    std::vector<Estimate> estimates;
     for (const Algorithm* algorithm : Ranked(call, size, cost)) {
-      text += Cat(algorithm->name, " ", Seconds(*algorithm, call, size, cost) * 1e6, " us\n");
+      estimates.push_back({algorithm->name, Seconds(*algorithm, call, size, cost)});
     }
-    return text;
+    return estimates;
   }
 };
 

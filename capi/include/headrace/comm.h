@@ -101,8 +101,9 @@ typedef struct hr_group_options {
   const char* name; /* NULL: "world". Groups of one store and epoch differ in name */
   hr_store* store;  /* or NULL and … */
   const char* store_url; /* … what hr_store_open takes */
-  /* "auto" (NULL): to each peer the fastest that reaches it, of inproc (threads of one env), shm
-   * (processes of one host) and tcp; or those that may be used, e.g. "shm,tcp". */
+  /* "auto": to each peer the fastest that reaches it, of inproc (threads of one env), shm
+   * (processes of one host) and tcp; or those that may be used, e.g. "shm,tcp". NULL:
+   * $HEADRACE_TRANSPORT, or "auto". */
   const char* transport;
   /* The numeric IPv4 or IPv6 address of this host where TCP listens; NULL: 127.0.0.1. */
   const char* address;
@@ -293,6 +294,10 @@ typedef struct hr_operation {
 HR_API hr_status* hr_group_start(hr_group* group, const hr_operation* operation, hr_work** out);
 HR_API hr_status* hr_group_run(hr_group* group, const hr_operation* operation,
                                const hr_limits* limits);
+/* How the group would carry out `operation` (whose buffers are ignored): the algorithm, whether it
+ * is pinned, and what each algorithm would cost by the group's cost model, as JSON. Sends nothing,
+ * so a rank may call it alone. */
+HR_API hr_status* hr_group_explain(hr_group* group, const hr_operation* operation, hr_text** out);
 
 #ifdef __cplusplus
 }

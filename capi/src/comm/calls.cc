@@ -125,4 +125,13 @@ hr_status* hr_group_run(hr_group* group, const hr_operation* operation, const hr
   return Run(group, General(given), given.input, given.output, limits);
 }
 
+hr_status* hr_group_explain(hr_group* group, const hr_operation* operation, hr_text** out) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(operation);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(hr_operation given, CopySized(operation, "hr_operation"));
+  HR_ASSIGN_OR_WRAP(std::string text, group->rep->Explain(General(given)));
+  return WrapText(out, std::move(text));
+}
+
 }  // extern "C"

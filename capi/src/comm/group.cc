@@ -14,6 +14,12 @@ struct Keeps {
   std::shared_ptr<comm::Store> store;
 };
 
+// What the caller gave, else the environment's word, else `otherwise`.
+const char* GivenOr(const char* given, const char* variable, const char* otherwise) {
+  if (given == nullptr) given = std::getenv(variable);
+  return given != nullptr && *given != '\0' ? given : otherwise;
+}
+
 // "all_reduce=ring,broadcast=chain"
 Result<std::map<comm::OpKind, std::string>> ParsePins(std::string_view text) {
   std::map<comm::OpKind, std::string> pins;
@@ -75,9 +81,7 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   out.mesh.clock = &env.clock();
   out.mesh.timeout_nanos = options.timeout_nanos != 0 ? options.timeout_nanos : kDefaultTimeout;
   out.mesh.silence_nanos = options.silence_nanos != 0 ? options.silence_nanos : kDefaultSilence;
-  const char* folder = options.dump_folder;
-  if (folder == nullptr) folder = std::getenv("HEADRACE_DUMP_FOLDER");
-  if (folder != nullptr) out.mesh.dump_folder = folder;
+  out.mesh.dump_folder = GivenOr(options.dump_folder, "HEADRACE_DUMP_FOLDER", "");
   out.allocator = &env.allocator();
   out.planner = env.comm().planner();
   if (out.planner == nullptr) return Unimplemented("this build has no transports");
@@ -87,9 +91,8 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   const comm::TransportSettings settings = {
       .host = options.address != nullptr ? options.address : "",
       .trusted_fabric = options.trusted_fabric != 0};
-  HR_ASSIGN_OR_RETURN(
-      out.mesh.transports,
-      env.comm().Transports(options.transport != nullptr ? options.transport : "auto", settings));
+  const char* transport = GivenOr(options.transport, "HEADRACE_TRANSPORT", "auto");
+  HR_ASSIGN_OR_RETURN(out.mesh.transports, env.comm().Transports(transport, settings));
   return out;
 }
 

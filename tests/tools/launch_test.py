@@ -1,0 +1,143 @@
+"""headrace launch."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import support
+
+PYTHON = sys.executable
+
+
+class Launch(support.ToolTest):
+    def launch(self, ranks, program, *options, **more):
+        return self.run_tool("launch", "-n", ranks, *options, "--", "sh", "-c", program, **more)
+
+    def started(self, ranks, program, *options):
+        """A running launcher, once all ranks have said READY."""
+        process = subprocess.Popen(
+            [support.TOOL, "launch", "-n", str(ranks), *options, "--", "sh", "-c", program],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        pids = {}
+        while len(pids) < ranks:
+            rank, word, pid = process.stdout.readline().split()
+            self.assertEqual(word, "READY")
+            pids[int(rank.strip("[]"))] = int(pid)
+        return process, pids
+
+    def assert_gone(self, pids):
+        deadline = time.monotonic() + 5
+        while any(self.is_alive(pid) for pid in pids):
+            self.assertLess(time.monotonic(), deadline, "a process was left behind")
+            time.sleep(0.02)
+
+    @staticmethod
+    def is_alive(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
+    def test_variables(self):
+        done = self.launch(2, "env; echo folder $HEADRACE_STORE", "--standalone", "--transport",
+                           "tcp", env={**os.environ, "RANK": "7", "OWN": "kept"})
+        self.assertEqual(done.returncode, 0)
+        for rank in range(2):
+            lines = {line[4:] for line in done.stdout.splitlines() if line.startswith(f"[{rank}] ")}
+            self.assertLessEqual({f"RANK={rank}", "WORLD_SIZE=2", f"LOCAL_RANK={rank}",
+                                  "LOCAL_WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "OWN=kept",
+                                  "TORCHELASTIC_RESTART_COUNT=0", "HEADRACE_TRANSPORT=tcp"}, lines)
+            self.assertEqual(sum(line.startswith("RANK=") for line in lines), 1)
+            store = next(line for line in lines if line.startswith("HEADRACE_STORE=file:"))
+            self.assertFalse(pathlib.Path(store.split("file:")[1]).exists(), "it was left behind")
+        self.assertIn("2 ranks of sh on this machine", done.stderr)
+        self.assertEqual(self.launch(1, "true", "--quiet").stderr, "")
+
+    def test_output_is_prefixed(self):
+        done = self.launch(11, "[ $RANK = 10 ] && printf 'a\\nb' && echo c >&2; true", "--quiet")
+        self.assertEqual((done.stdout, done.stderr), ("[10] a\n[10] b\n", "[10] c\n"))
+        done = self.launch(2, "head -c 300000 /dev/zero | tr '\\0' x; echo", "--quiet")
+        self.assertEqual(done.stdout.replace("\n", "").count("x"), 600000)
+        self.assertTrue(all(line[:4] in ("[0] ", "[1] ") for line in done.stdout.splitlines()))
+
+    def test_exit_status_and_cause(self):
+        for program, status, cause in [
+                ("exit 0", 0, ""), ("[ $RANK != 1 ]", 1, "rank 1 failed with exit status 1"),
+                ("[ $RANK = 2 ] && exit 41; sleep 60", 41, "rank 2 failed with exit status 41"),
+                ("[ $RANK = 0 ] && kill -KILL $$; sleep 60", 137, "rank 0 was ended by signal 9"),
+                ("[ $RANK = 0 ] && kill -SEGV $$; sleep 60", 139, "rank 0 was ended by signal 11")]:
+            done = self.launch(3, program, "--quiet", "--patience", 0.1)
+            self.assertEqual(done.returncode, status, program)
+            self.assertIn(cause, done.stderr)
+            self.assertEqual(done.stderr.count("headrace launch:"), 1 if cause else 0, done.stderr)
+
+    def test_the_rest_is_ended_even_if_it_does_not_want_to(self):
+        begin = time.monotonic()
+        process, pids = self.started(
+            3, "trap '' TERM; echo READY $$; while [ $RANK != 1 ]; do sleep 0.1; done; sleep 0.2; "
+            "exit 5", "--quiet", "--patience", "0.3")
+        self.assertEqual(process.wait(), 5)
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assert_gone(pids.values())
+
+    def test_the_rest_may_end_by_itself(self):
+        done = self.launch(2, "[ $RANK = 0 ] && exit 3; sleep 0.5; echo I have seen it", "--quiet")
+        self.assertEqual((done.returncode, done.stdout), (3, "[1] I have seen it\n"))
+
+    def test_signals_are_passed_on(self):
+        for number in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]:
+            process, pids = self.started(2, "echo READY $$; exec sleep 60", "--quiet")
+            process.send_signal(number)
+            self.assertEqual(process.wait(), 128 + number)
+            self.assert_gone(pids.values())
+        process, _ = self.started(
+            2, "trap 'echo got it; exit 0' USR1; echo READY $$; while true; do sleep 0.05; done")
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(process.wait(), 0)
+        self.assertEqual(process.stdout.read().count("got it"), 2)
+
+    def test_a_third_wish_to_end_is_an_order(self):
+        process, pids = self.started(
+            2, "trap '' INT; echo READY $$; while true; do sleep 0.05; done", "--quiet")
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+        self.assertEqual(process.wait(), 137)
+        self.assert_gone(pids.values())
+
+    def test_ranks_do_not_outlive_a_killed_launcher(self):
+        process, pids = self.started(2, "echo READY $$; exec sleep 60", "--quiet")
+        process.kill()
+        process.wait()
+        self.assert_gone(pids.values())
+
+    def test_a_killed_rank_of_a_group_is_the_cause_on_all(self):
+        script = ("if [ $RANK = 1 ]; then (sleep 0.5; kill -9 $$) & fi; "
+                  f"exec {support.TOOL} comm bench --min 64K --max 64K --seconds 60")
+        done = self.launch(3, script)
+        self.assertEqual(done.returncode, 137, done.stderr)
+        self.assertIn("headrace launch: rank 1 was ended by signal 9", done.stderr)
+        for rank in (0, 2):
+            self.assertRegex(done.stderr, rf"\[{rank}\] .*ended because of rank 1")
+
+    def test_wrong_use(self):
+        self.fails(2, "--ranks is required", "launch", "--", "true")
+        self.fails(2, "-n expects 1 or more", "launch", "-n", 0, "--", "true")
+        self.fails(2, "there is no PROGRAM", "launch", "-n", 2)
+        self.fails(2, "--colour", "launch", "-n", 2, "--colour", "true")
+
+    def test_arguments_stay_as_they_are(self):
+        done = self.run_tool("launch", "-n", 1, "--quiet", "--", "printf", "<%s>", "[1,2]", "--", "-n",
+                             "", "a b", "--json")
+        self.assertEqual(done.stdout, "[0] <[1,2]><--><-n><><a b><--json>\n")
+        self.fails(127, "cannot start 'nosuch': No such file", "launch", "-n", 2, "--", "nosuch")
+
+
+if __name__ == "__main__":
+    support.main()

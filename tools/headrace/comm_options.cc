@@ -1,0 +1,111 @@
+#include "tools/headrace/comm_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "tools/headrace/errors.h"
+
+namespace headrace::tool {
+namespace {
+
+// By hr_operation_kind.
+constexpr const char* kOperations[] = {"send",    "recv",           "barrier",   "broadcast",
+                                       "reduce",  "all_reduce",     "gather",    "all_gather",
+                                       "scatter", "reduce_scatter", "all_to_all"};
+// By hr_reduce_op.
+constexpr const char* kReduceOps[] = {"sum", "product", "min", "max", "average"};
+constexpr hr_dtype kDTypes[] = {HR_FLOAT32, HR_FLOAT64, HR_FLOAT16, HR_BFLOAT16,
+                                HR_INT8,    HR_INT16,   HR_INT32,   HR_INT64,
+                                HR_UINT8,   HR_UINT16,  HR_UINT32,  HR_UINT64};
+
+template <typename Names>
+size_t IndexOf(const Names& names, const std::string& name, const char* what) {
+  const auto found = std::find(std::begin(names), std::end(names), name);
+  if (found != std::end(names)) return static_cast<size_t>(found - std::begin(names));
+  std::string known;
+  for (const auto& one : names) known += (known.empty() ? "" : ", ") + std::string(one);
+  throw UsageError("there is no " + std::string(what) + " '" + name + "'; there are: " + known);
+}
+
+// How many blocks of `count` elements the larger buffer has.
+uint64_t BlocksOf(hr_operation_kind kind, int32_t ranks) {
+  switch (kind) {
+    case HR_OPERATION_GATHER:
+    case HR_OPERATION_ALL_GATHER:
+    case HR_OPERATION_SCATTER:
+    case HR_OPERATION_REDUCE_SCATTER:
+    case HR_OPERATION_ALL_TO_ALL: return static_cast<uint64_t>(ranks);
+    default: return 1;
+  }
+}
+
+}  // namespace
+
+hr_operation_kind OperationNamed(const std::string& name) {
+  return static_cast<hr_operation_kind>(IndexOf(kOperations, name, "operation"));
+}
+
+const char* OperationName(hr_operation_kind kind) { return kOperations[kind]; }
+
+hr_reduce_op ReduceOpNamed(const std::string& name) {
+  return static_cast<hr_reduce_op>(IndexOf(kReduceOps, name, "reduction"));
+}
+
+hr_dtype DTypeNamed(const std::string& name) {
+  std::vector<std::string> names;
+  for (hr_dtype dtype : kDTypes) names.emplace_back(hr_dtype_name(dtype));
+  return kDTypes[IndexOf(names, name, "element type")];
+}
+
+uint64_t ParseBytes(const std::string& text, const std::string& option) {
+  constexpr char kUnits[] = "KMGT";
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, number);
+  int shift = 0;
+  if (error == std::errc() && at + 1 == end) {
+    const char* unit = std::find(kUnits, kUnits + 4, static_cast<char>(std::toupper(*at)));
+    shift = unit == kUnits + 4 ? 0 : 10 * static_cast<int>(unit - kUnits + 1);
+    if (shift > 0) ++at;
+  }
+  if (error != std::errc() || at != end || number == 0 || number > (uint64_t{1} << 50) >> shift) {
+    throw UsageError(option + " expects bytes such as 8, 64K or 1G, got '" + text + "'");
+  }
+  return number << shift;
+}
+
+void SizeRange::AddOptions(CLI::App* app) {
+  app->add_option("--min", min, "smallest size (" + min + ")")->type_name("BYTES");
+  app->add_option("--max", max, "largest size (" + max + "); K, M, G are powers of 1024")
+      ->type_name("BYTES");
+  app->add_option("--factor", factor, "between two sizes (" + std::to_string(factor) + ")")
+      ->type_name("N");
+}
+
+std::vector<uint64_t> SizeRange::Sizes() const {
+  const uint64_t first = ParseBytes(min, "--min"), last = ParseBytes(max, "--max");
+  if (first > last) throw UsageError("--min " + min + " is more than --max " + max);
+  if (factor < 2) throw UsageError("--factor expects 2 or more, got " + std::to_string(factor));
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = first; size <= last; size *= factor) {
+    sizes.push_back(size);
+    if (size > last / factor) break;
+  }
+  return sizes;
+}
+
+hr_operation OperationOf(hr_operation_kind kind, hr_dtype dtype, uint64_t bytes, int32_t ranks) {
+  auto operation = Sized<hr_operation>();
+  operation.kind = kind;
+  operation.dtype = kind == HR_OPERATION_BARRIER ? HR_UINT8 : dtype;
+  if (kind == HR_OPERATION_BARRIER) return operation;
+  operation.count = std::max<uint64_t>(1, bytes / hr_dtype_size(dtype) / BlocksOf(kind, ranks));
+  return operation;
+}
+
+uint64_t BytesOf(const hr_operation& operation, int32_t ranks) {
+  return operation.count * hr_dtype_size(operation.dtype) * BlocksOf(operation.kind, ranks);
+}
+
+}  // namespace headrace::tool

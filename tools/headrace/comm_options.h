@@ -1,0 +1,36 @@
+// What the commands about communication have in common: names of operations, sizes, groups.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/headrace/library.h"
+
+namespace headrace::tool {
+
+// "all_reduce"; throw UsageError that lists the known ones.
+hr_operation_kind OperationNamed(const std::string& name);
+hr_dtype DTypeNamed(const std::string& name);
+hr_reduce_op ReduceOpNamed(const std::string& name);
+const char* OperationName(hr_operation_kind kind);
+
+// "8", "64K", "1M", "2G": bytes in powers of 1024. Throws UsageError naming `option`.
+uint64_t ParseBytes(const std::string& text, const std::string& option);
+
+// The sizes that --min, --max and --factor ask for.
+struct SizeRange {
+  std::string min = "8", max = "64M";
+  uint64_t factor = 4;
+
+  void AddOptions(CLI::App* app);
+  std::vector<uint64_t> Sizes() const;  // throws UsageError
+};
+
+// Bytes of data as nccl-tests counts them: of the larger one of input and output, which of a gather
+// and its kind hold a block for each rank. An operation on that many bytes, or as many as whole
+// elements and equal blocks allow.
+hr_operation OperationOf(hr_operation_kind kind, hr_dtype dtype, uint64_t bytes, int32_t ranks);
+uint64_t BytesOf(const hr_operation& operation, int32_t ranks);
+
+}  // namespace headrace::tool

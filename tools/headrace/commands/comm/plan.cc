@@ -1,0 +1,161 @@
+// headrace comm plan: which algorithm carries out which operation, and what it would cost.
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "tools/headrace/comm_options.h"
+#include "tools/headrace/command.h"
+#include "tools/headrace/errors.h"
+#include "tools/headrace/output.h"
+
+namespace headrace::tool {
+namespace {
+
+constexpr char kDescription[] = "Shows the algorithm for each operation and size, and its cost";
+constexpr char kFooter[] =
+    "The cost model is that of this machine and the given transport. Started by a launcher, the "
+    "group\n"
+    "of its ranks is shown (rank 0 prints); else -n ranks are made of threads. Times are what the "
+    "model\n"
+    "expects, in microseconds; 'headrace comm bench' measures.\n\n"
+    "Example:\n"
+    "  headrace comm plan -n 4 --transport tcp --op all_reduce,broadcast";
+
+struct Options {
+  int32_t ranks = 2;
+  std::vector<std::string> operations = {"all_reduce", "broadcast",      "reduce",
+                                         "all_gather", "reduce_scatter", "all_to_all"};
+  std::string dtype = "float32", transport, algorithms, json;
+  SizeRange sizes;
+};
+
+hr_group_options GroupOptions(const Options& options) {
+  auto given = Sized<hr_group_options>();
+  if (!options.transport.empty()) given.transport = options.transport.c_str();
+  if (!options.algorithms.empty()) given.algorithms = options.algorithms.c_str();
+  return given;
+}
+
+// A group whose ranks are threads of this process; all stay, so that none misses another.
+std::vector<hr::Group> JoinAsThreads(const hr::Env& env, const Options& options) {
+  hr_store* store;
+  hr::check(hr_store_open(env.get(), "memory:", &store));
+  const std::unique_ptr<hr_store, void (*)(hr_store*)> owner(store, hr_store_release);
+  std::vector<hr::Group> groups;
+  std::string failure;
+  std::mutex mutex;  // both
+  std::vector<std::thread> threads;
+  for (int32_t rank = options.ranks - 1; rank >= 0; --rank) {
+    threads.emplace_back([&, rank] {
+      hr_group_options given = GroupOptions(options);
+      given.rank = rank;
+      given.size = options.ranks;
+      given.store = store;
+      try {
+        hr::Group group(env, given);
+        std::lock_guard lock(mutex);
+        groups.push_back(std::move(group));
+      } catch (const hr::Error& error) {
+        std::lock_guard lock(mutex);
+        failure = error.message();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (!failure.empty()) throw Failure(failure);
+  return groups;
+}
+
+std::vector<hr::Group> Join(const hr::Env& env, const Options& options) {
+  hr_launch* launch;
+  hr::check(hr_launch_from_environment(&launch));
+  const int32_t launched = hr_launch_size(launch);
+  hr_launch_release(launch);
+  if (launched < 2) return JoinAsThreads(env, options);
+  std::vector<hr::Group> groups;
+  groups.emplace_back(env, GroupOptions(options));
+  return groups;
+}
+
+std::string EstimatesText(const Json& estimates) {
+  std::string text;
+  for (const Json& estimate : estimates) {
+    char one[80];
+    std::snprintf(one, sizeof one, "%s%s %.1f", text.empty() ? "" : ", ",
+                  estimate["algorithm"].get<std::string>().c_str(),
+                  estimate["seconds"].get<double>() * 1e6);
+    text += one;
+  }
+  return text;
+}
+
+void PrintPlans(const Json& report) {
+  const Json& cost = report["cost_model"];
+  Print("%d ranks\ncost model", report["ranks"].get<int>());
+  for (const auto& [name, value] : cost.items()) {
+    Print("%s %s %.4g", name == cost.begin().key() ? "" : ",", name.c_str(), value.get<double>());
+  }
+  Print("\n\n");
+  std::vector<std::vector<std::string>> rows = {{"operation", "bytes", "algorithm", "expected us"}};
+  for (const Json& plan : report["plans"]) {
+    std::string algorithm = plan["algorithm"];
+    if (plan["pinned"]) algorithm += " (pinned)";
+    rows.push_back(
+        {plan["operation"], Grouped(plan["bytes"]), algorithm, EstimatesText(plan["estimates"])});
+  }
+  PrintTable(rows, 0);
+}
+
+int Run(const Options& options) {
+  if (options.ranks < 1) throw UsageError("-n expects 1 or more");
+  const std::vector<uint64_t> sizes = options.sizes.Sizes();
+  const hr_dtype dtype = DTypeNamed(options.dtype);
+  std::vector<hr_operation_kind> kinds;
+  for (const std::string& name : options.operations) kinds.push_back(OperationNamed(name));
+  hr::Env env;
+  std::vector<hr::Group> groups = Join(env, options);
+  hr::Group& group = groups.front();
+  Json report = {{"ranks", group.size()},
+                 {"cost_model", Json::parse(group.describe())["cost_model"]},
+                 {"plans", Json::array()}};
+  for (hr_operation_kind kind : kinds) {
+    for (uint64_t size : sizes) {
+      hr_operation operation = OperationOf(kind, dtype, size, group.size());
+      Json plan = Described(hr_group_explain, group.get(), &operation);
+      plan["operation"] = OperationName(kind);
+      plan["bytes"] = BytesOf(operation, group.size());
+      report["plans"].push_back(plan);
+    }
+  }
+  if (groups.size() > 1 || group.rank() == 0) {
+    options.json != "-" ? PrintPlans(report) : void();
+    if (!options.json.empty()) WriteJson(options.json, report);
+  }
+  if (groups.size() == 1) group.barrier();
+  return kOk;
+}
+
+}  // namespace
+
+Command AddCommPlan(CLI::App& comm) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = comm.add_subcommand("plan", kDescription);
+  app->footer(kFooter);
+  app->add_option("-n,--ranks", options->ranks, "ranks, where no launcher says (2)")
+      ->type_name("N");
+  app->add_option("--op", options->operations, "operations (all that have a choice)")
+      ->type_name("NAME,…")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  options->sizes.AddOptions(app);
+  app->add_option("--dtype", options->dtype, "element type (float32)")->type_name("NAME");
+  app->add_option("--transport", options->transport, "auto, or e.g. tcp ($HEADRACE_TRANSPORT)")
+      ->type_name("NAME,…");
+  app->add_option("--algorithm", options->algorithms, "pins, e.g. all_reduce=ring")
+      ->type_name("OPERATION=NAME,…");
+  app->add_option("--json", options->json, "write the plans there; - is standard output, alone")
+      ->type_name("FILE");
+  return {app, [options] { return Run(*options); }};
+}
+
+}  // namespace headrace::tool

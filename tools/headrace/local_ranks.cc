@@ -1,0 +1,281 @@
+#include "tools/headrace/local_ranks.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "tools/headrace/errors.h"
+
+extern char** environ;
+
+namespace headrace::tool {
+namespace {
+
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+// A line that is longer comes in pieces.
+constexpr size_t kMaxLine = 64 << 10;
+
+sigset_t Watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  for (int signal : kPassedOn) sigaddset(&set, signal);
+  return set;
+}
+
+[[noreturn]] void Fail(const std::string& what) {
+  throw Failure(what + ": " + std::strerror(errno));
+}
+
+struct Pipe {
+  Pipe() {
+    if (pipe2(ends, O_CLOEXEC) != 0) Fail("cannot create a pipe");
+  }
+  int ends[2];
+};
+
+void WriteAll(int to, const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t count = write(to, text.data() + at, text.size() - at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;  // nobody reads any more
+    at += static_cast<size_t>(count);
+  }
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// This process's environment, with `variables` in place of those of the same names.
+std::vector<std::string> Environment(const std::vector<std::string>& variables) {
+  std::vector<std::string> all = variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('=') + 1);
+    bool replaced = false;
+    for (const std::string& variable : variables) replaced |= variable.starts_with(name);
+    if (!replaced) all.push_back(text);
+  }
+  return all;
+}
+
+// In the child: becomes the program, or says why not through `failure`.
+[[noreturn]] void Become(char** program, char** environment, pid_t parent, int out, int err,
+                         int failure) {
+  setpgid(0, 0);  // so that what it starts can be ended with it, and Ctrl-C comes once
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // which has ended meanwhile
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  execvpe(program[0], program, environment);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof error);
+  _exit(127);
+}
+
+}  // namespace
+
+LocalRanks::LocalRanks() {
+  const sigset_t set = Watched();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0) Fail("cannot watch for signals");
+}
+
+LocalRanks::~LocalRanks() {
+  SendAll(SIGKILL);
+  for (Rank& rank : ranks_) {
+    if (rank.running) waitpid(rank.pid, nullptr, 0);
+    for (int fd : {rank.out.fd, rank.err.fd}) {
+      if (fd >= 0) close(fd);
+    }
+  }
+  close(signals_);
+}
+
+void LocalRanks::Start(const std::vector<std::string>& program, int count,
+                       const RankVariables& variables) {
+  ranks_.reserve(static_cast<size_t>(count));
+  for (int rank = 0; rank < count; ++rank) StartOne(program, rank, variables(rank));
+}
+
+void LocalRanks::StartOne(const std::vector<std::string>& program, int rank,
+                          const std::vector<std::string>& variables) {
+  std::vector<std::string> words = program, environment = Environment(variables);
+  const std::vector<char*> arguments = Pointers(words), entries = Pointers(environment);
+  Pipe out, err, failure;
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) Fail("cannot start rank " + std::to_string(rank));
+  if (pid == 0) {
+    Become(const_cast<char**>(arguments.data()), const_cast<char**>(entries.data()), parent,
+           out.ends[1], err.ends[1], failure.ends[1]);
+  }
+  for (const Pipe* pipe : {&out, &err, &failure}) close(pipe->ends[1]);
+  Rank& started = ranks_.emplace_back();
+  started.pid = pid;
+  started.running = true;
+  started.out.fd = out.ends[0];
+  started.err.fd = err.ends[0];
+  for (int fd : {started.out.fd, started.err.fd}) fcntl(fd, F_SETFL, O_NONBLOCK);
+  int error = 0;
+  const ssize_t told = read(failure.ends[0], &error, sizeof error);
+  close(failure.ends[0]);
+  if (told == sizeof error) {
+    errno = error;
+    Fail("cannot start '" + program[0] + "'");
+  }
+}
+
+// To each one and whatever it has started.
+void LocalRanks::SendAll(int signal) {
+  for (const Rank& rank : ranks_) {
+    if (rank.running && kill(-rank.pid, signal) != 0) kill(rank.pid, signal);
+  }
+}
+
+std::string LocalRanks::Prefix(const Rank& rank) const {
+  const size_t width = std::to_string(ranks_.size() - 1).size();
+  std::string number = std::to_string(&rank - ranks_.data());
+  number.insert(0, width - number.size(), ' ');
+  return "[" + number + "] ";
+}
+
+// Prints the lines that have come.
+void LocalRanks::PassOn(const Rank& rank, Stream& stream, int to) {
+  char bytes[16384];
+  for (ssize_t got; stream.fd >= 0;) {
+    got = read(stream.fd, bytes, sizeof bytes);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    if (got <= 0) {
+      close(stream.fd);
+      stream.fd = -1;
+      return Flush(rank, stream, to);
+    }
+    stream.line.append(bytes, static_cast<size_t>(got));
+    std::string text;
+    for (size_t end; (end = stream.line.find('\n')) != std::string::npos;) {
+      text += Prefix(rank) + stream.line.substr(0, end + 1);
+      stream.line.erase(0, end + 1);
+    }
+    WriteAll(to, text);
+    if (stream.line.size() > kMaxLine) Flush(rank, stream, to);
+  }
+}
+
+// Ends a line that the rank has left open.
+void LocalRanks::Flush(const Rank& rank, Stream& stream, int to) {
+  if (!stream.line.empty()) WriteAll(to, Prefix(rank) + stream.line + "\n");
+  stream.line.clear();
+}
+
+// The first wish to end is the ranks' own matter, the third one is not.
+void LocalRanks::TakeSignal() {
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) continue;
+    const bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+    if (ends) ++asked_;
+    SendAll(asked_ > 2 ? SIGKILL : signal);
+  }
+}
+
+void LocalRanks::Note(const Rank& rank, int status) {
+  const bool killed = WIFSIGNALED(status);
+  const int code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
+  if ((!killed && code == 0) || failed_) return;
+  failed_ = true;
+  const std::string who = "rank " + std::to_string(&rank - ranks_.data());
+  end_.status = killed ? 128 + code : code;
+  end_.cause =
+      killed ? who + " was ended by signal " + std::to_string(code) + " (" + strsignal(code) + ")"
+             : who + " failed with exit status " + std::to_string(code);
+  next_stage_ = std::chrono::steady_clock::now();
+}
+
+void LocalRanks::Reap() {
+  // A rank that was killed is a cause, one that failed perhaps a consequence.
+  for (bool killed : {true, false}) {
+    for (Rank& rank : ranks_) {
+      siginfo_t info{};
+      if (!rank.running ||
+          waitid(P_PID, static_cast<id_t>(rank.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+        continue;
+      }
+      if (info.si_pid == 0 || (info.si_code != CLD_EXITED) != killed) continue;
+      int status = 0;
+      waitpid(rank.pid, &status, 0);
+      rank.running = false;
+      Note(rank, status);
+    }
+  }
+}
+
+// Ends those that go on after one has failed, step by step.
+void LocalRanks::Hurry(std::chrono::milliseconds patience) {
+  if (!failed_ || std::chrono::steady_clock::now() < next_stage_) return;
+  if (stage_ == 1) SendAll(SIGTERM);
+  if (stage_ > 1) SendAll(SIGKILL);
+  ++stage_;
+  next_stage_ = std::chrono::steady_clock::now() + patience;
+}
+
+bool LocalRanks::AnyRuns() const {
+  for (const Rank& rank : ranks_) {
+    if (rank.running) return true;
+  }
+  return false;
+}
+
+// Sleeps until something has happened.
+bool LocalRanks::Wait() {
+  std::vector<pollfd> sources = {{signals_, POLLIN, 0}};
+  for (const Rank& rank : ranks_) {
+    for (int fd : {rank.out.fd, rank.err.fd}) {
+      if (fd >= 0) sources.push_back({fd, POLLIN, 0});
+    }
+  }
+  int timeout = -1;
+  if (failed_) {
+    const auto left = next_stage_ - std::chrono::steady_clock::now();
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    timeout = static_cast<int>(std::max<int64_t>(0, milliseconds));
+  }
+  return poll(sources.data(), sources.size(), timeout) > 0;
+}
+
+RanksEnd LocalRanks::Watch(std::chrono::milliseconds patience) {
+  while (AnyRuns()) {
+    Wait();
+    TakeSignal();
+    Reap();
+    for (Rank& rank : ranks_) {
+      PassOn(rank, rank.out, STDOUT_FILENO);
+      PassOn(rank, rank.err, STDERR_FILENO);
+    }
+    Hurry(patience);
+  }
+  // Descendants may hold the pipes open; what the ranks wrote is there already.
+  for (Rank& rank : ranks_) {
+    Flush(rank, rank.out, STDOUT_FILENO);
+    Flush(rank, rank.err, STDERR_FILENO);
+  }
+  return end_;
+}
+
+}  // namespace headrace::tool

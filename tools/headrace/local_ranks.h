@@ -1,0 +1,70 @@
+// Processes of one program on this machine, watched together: their output line by line, signals
+// passed on, and what ends them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace headrace::tool {
+
+// The environment of one rank: NAME=VALUE that replace those of this process.
+using RankVariables = std::function<std::vector<std::string>(int rank)>;
+
+struct RanksEnd {
+  int status = 0;     // for the exit of this program: of the first that failed, or 128 + signal
+  std::string cause;  // empty where all ended well
+};
+
+class LocalRanks {
+ public:
+  LocalRanks();
+  // Kills what still runs.
+  ~LocalRanks();
+  LocalRanks(const LocalRanks&) = delete;
+  LocalRanks& operator=(const LocalRanks&) = delete;
+
+  // Starts `count` processes. Throws Failure, with none left, where one cannot be started.
+  void Start(const std::vector<std::string>& program, int count, const RankVariables& variables);
+  // Prints what they write, passes signals on, and returns when all have ended. Where one fails,
+  // the others may end by themselves for `patience`, are then asked to (SIGTERM), and after
+  // another `patience` killed.
+  RanksEnd Watch(std::chrono::milliseconds patience);
+
+ private:
+  struct Stream {
+    int fd = -1;
+    std::string line;  // begun
+  };
+  struct Rank {
+    pid_t pid = -1;
+    bool running = false;
+    Stream out, err;
+  };
+
+  void StartOne(const std::vector<std::string>& program, int rank,
+                const std::vector<std::string>& variables);
+  void SendAll(int signal);
+  void PassOn(const Rank& rank, Stream& stream, int to);
+  void Flush(const Rank& rank, Stream& stream, int to);
+  void TakeSignal();
+  void Reap();
+  void Note(const Rank& rank, int status);
+  void Hurry(std::chrono::milliseconds patience);
+  bool AnyRuns() const;
+  bool Wait();
+  std::string Prefix(const Rank& rank) const;
+
+  std::vector<Rank> ranks_;
+  int signals_ = -1;  // readable when one has come for this process, or a rank has ended
+  int asked_ = 0;     // signals of the user that were passed on
+  RanksEnd end_;
+  bool failed_ = false;
+  int stage_ = 0;  // of Hurry
+  std::chrono::steady_clock::time_point next_stage_;
+};
+
+}  // namespace headrace::tool

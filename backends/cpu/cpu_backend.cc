@@ -32,7 +32,7 @@ class CpuDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   Allocator& allocator() override { return allocator_; }
-  Status Copy(void* to, const void* from, size_t bytes, Stream*) override {
+  Status Copy(void* to, const void* from, size_t bytes, CopyKind, Stream*) override {
     if (bytes != 0) std::memcpy(to, from, bytes);
     return {};
   }
@@ -42,8 +42,8 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<Event>> CreateEvent() override {
     return std::unique_ptr<Event>(std::make_unique<CpuEvent>());
   }
-  std::vector<bool> Supports(const graph::Module& region) override {
-    std::vector<bool> out;
+  Result<std::vector<char>> Supports(const graph::Module& region) override {
+    std::vector<char> out;
     for (const graph::Node& node : region.main().nodes) {
       const graph::Operator& op = region.OperatorOf(node);
       bool is_read = op.domain == ops::kState && op.name == "Read";

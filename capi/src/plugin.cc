@@ -2,6 +2,7 @@
 
 #include "capi/src/handles.h"
 #include "capi/src/register.h"
+#include "runtime/plugin/backend.h"
 
 namespace hr::capi {
 namespace {
@@ -13,9 +14,10 @@ bool HasPlugin(const session::Env& env, std::string_view name) {
   return false;
 }
 
-Status TakeParts(session::Env&, const std::shared_ptr<plugin::Plugin>& plugin) {
+Status TakeParts(session::Env& env, const std::shared_ptr<plugin::Plugin>& plugin) {
   if (plugin->backend() != nullptr) {
-    return Unimplemented("plugin '", plugin->name(), "' has a backend, which this library lacks");
+    HR_ASSIGN_OR_RETURN(auto&& backend, plugin::CreateBackend(plugin));
+    HR_RETURN_IF_ERROR(env.AddBackend(std::move(backend)));
   }
   return {};
 }

@@ -52,6 +52,13 @@ void ThreadBudget::Release(int threads) {
   waiters_->freed.NotifyAll();
 }
 
+Lease Lease::Borrow(Executor& executor, int threads) {
+  Lease lease;
+  lease.executor_ = &executor;
+  lease.threads_ = threads;
+  return lease;
+}
+
 Lease::Lease(Lease&& other) noexcept { *this = std::move(other); }
 
 Lease& Lease::operator=(Lease&& other) noexcept {

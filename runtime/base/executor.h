@@ -38,6 +38,9 @@ class Lease {
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
 
+  // Threads that somebody else leased; `executor` must outlive the answer.
+  static Lease Borrow(Executor& executor, int threads);
+
   // At least 1.
   int threads() const { return threads_; }
 

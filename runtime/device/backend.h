@@ -32,6 +32,7 @@ class Event {
   virtual ~Event() = default;
   virtual bool Done() = 0;
   virtual Status Synchronize(const CallLimits& limits) = 0;
+  virtual void* native_handle() { return nullptr; }  // e.g. cudaEvent_t
 };
 
 // A queue of work on one device, executed in order. Used by one thread at a time.
@@ -95,18 +96,22 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;
 };
 
+// The codes are the plugins' (hr_copy_kind).
+enum class CopyKind : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3 };
+
 // One device of a backend. Thread-safe.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual Allocator& allocator() = 0;
-  // Between this device's memory and the host's, or within either.
-  virtual Status Copy(void* to, const void* from, size_t bytes, Stream* stream) = 0;
+  // Between this device's memory and the host's, or within this device's.
+  virtual Status Copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream* stream) = 0;
   virtual Result<std::unique_ptr<Stream>> CreateStream() = 0;
   virtual Result<std::unique_ptr<Event>> CreateEvent() = 0;
-  // For each node of the region's main graph, whether this device takes it.
-  virtual std::vector<bool> Supports(const graph::Module& region) = 0;
+  // For each node of the region's main graph, whether this device takes it. Nodes stand in
+  // topological order.
+  virtual Result<std::vector<char>> Supports(const graph::Module& region) = 0;
   virtual Result<std::unique_ptr<Executable>> Compile(const graph::Module& region,
                                                       const CompileOptions& options) = 0;
 };

@@ -75,6 +75,7 @@ std::string DeviceName(DeviceId id) {
     case DeviceType::kCpu: return Cat("CPU:", id.ordinal);
     case DeviceType::kCuda: return Cat("CUDA:", id.ordinal);
     case DeviceType::kCudaHost: return Cat("CUDA_HOST:", id.ordinal);
+    case DeviceType::kExtension: break;  // has names of its own
   }
   return Cat("device type ", static_cast<int>(id.type), ":", id.ordinal);
 }

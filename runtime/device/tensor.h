@@ -13,7 +13,7 @@
 namespace hr {
 
 // Where memory lies. The codes are DLPack's DLDeviceType.
-enum class DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };
+enum class DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kExtension = 12 };
 
 struct DeviceId {
   DeviceType type = DeviceType::kCpu;

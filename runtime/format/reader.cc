@@ -93,7 +93,7 @@ Result<Module> Read(Source& source, const std::string* folder, const ReadOptions
   HR_ASSIGN_OR_RETURN(auto&& pieces, segments.Read(def->segments(), &context));
   HR_RETURN_IF_ERROR(
       DecodeConstants(*def, pieces, options.external_constants, &context, &module.constants));
-  HR_RETURN_IF_ERROR(graph::Verify(module));
+  HR_RETURN_IF_ERROR(graph::Verify(module, options.external_constants));
   return module;
 }
 

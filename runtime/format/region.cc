@@ -1,9 +1,20 @@
 #include "runtime/format/region.h"
 
+#include "runtime/base/strings.h"
+
 namespace hr::format {
 
 Result<std::string> WriteRegion(const graph::Module& region) {
-  return WriteModuleToString(region, {.external_constants = true});
+  graph::Module copy = region;
+  for (graph::Variable& variable : copy.variables) {
+    variable.initial_constant = variable.initial_graph = graph::kNone;
+  }
+  for (graph::Signature& signature : copy.signatures) {
+    for (auto* ports : {&signature.inputs, &signature.outputs}) {
+      for (size_t i = 0; i < ports->size(); ++i) (*ports)[i].name = Cat(i);
+    }
+  }
+  return WriteModuleToString(copy, {.external_constants = true});
 }
 
 Result<graph::Module> ReadRegion(Bytes file, Allocator* allocator) {

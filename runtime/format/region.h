@@ -9,7 +9,8 @@
 
 namespace hr::format {
 
-// Names of nodes are kept: the plugin's errors speak of them.
+// Names of nodes are kept: the plugin's errors speak of them. Inputs and outputs are called by
+// their numbers, and variables have no initial values.
 Result<std::string> WriteRegion(const graph::Module& region);
 
 // Constants of the answer have a type and no memory (Tensor::defined() is false); nothing refers to

@@ -28,7 +28,7 @@ Status AddChecksums(const Module& module, Allocator& allocator, SegmentTable* ta
 }
 
 Result<SegmentTable> MakeTable(const Module& module, const WriteOptions& options) {
-  HR_RETURN_IF_ERROR(graph::Verify(module));
+  HR_RETURN_IF_ERROR(graph::Verify(module, options.external_constants));
   SegmentTable table;
   if (options.external_constants) {
     table.places.resize(module.constants.size());

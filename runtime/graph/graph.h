@@ -140,8 +140,8 @@ ValueId FindValue(const Graph& graph, std::string_view name);
 
 // Checks every index, the single producer of each value, that names are text and unique where they
 // must be, and that nodes form no cycle and bodies do not nest without end. Reader and builder both
-// call it; nothing later checks again.
-Status Verify(const Module& module);
+// call it; nothing later checks again. Only variables of a region have no initial value.
+Status Verify(const Module& module, bool is_region = false);
 
 // Nodes so ordered that inputs and controls come first; ties go by NodeId. Fails on a cycle.
 Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph);

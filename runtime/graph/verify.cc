@@ -143,7 +143,7 @@ class GraphVerifier {
   Marks produced_ = Marks(graph_.values.size(), false);
 };
 
-Status CheckVariable(const Module& module, const Variable& variable) {
+Status CheckVariable(const Module& module, const Variable& variable, bool is_region) {
   HR_RETURN_IF_ERROR(CheckedElementCount(variable.dims).status().Clone());
   if (!IsSupported(variable.dtype)) {
     return InvalidArgument("has unsupported type ", DTypeName(variable.dtype));
@@ -158,6 +158,7 @@ Status CheckVariable(const Module& module, const Variable& variable) {
     }
     return {};
   }
+  if (is_region && variable.initial_graph == kNone) return {};
   HR_RETURN_IF_ERROR(
       CheckIndex("initial value: graph", variable.initial_graph, module.graphs.size()));
   const Graph& graph = module.graphs[variable.initial_graph];
@@ -263,7 +264,7 @@ Status CheckUniqueNames(Literal what, size_t count,
 
 }  // namespace
 
-Status Verify(const Module& module) {
+Status Verify(const Module& module, bool is_region) {
   if (module.graphs.empty()) return InvalidArgument("there is no main graph");
   HR_RETURN_IF_ERROR(VerifyNames(module));
   HR_RETURN_IF_ERROR(
@@ -280,7 +281,7 @@ Status Verify(const Module& module) {
   }
   HR_RETURN_IF_ERROR(NestingVerifier(module).Run());
   for (const Variable& variable : module.variables) {
-    HR_RETURN_IF_ERROR(In(CheckVariable(module, variable), "variable", variable.name));
+    HR_RETURN_IF_ERROR(In(CheckVariable(module, variable, is_region), "variable", variable.name));
   }
   for (const Signature& signature : module.signatures) {
     HR_RETURN_IF_ERROR(In(CheckSignature(module, signature), "signature", signature.name));

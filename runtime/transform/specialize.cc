@@ -70,8 +70,6 @@ class Extractor {
     for (NodeId target : request_.targets) marker.NeedNode(target);
     graph::Marks needed = marker.Run();
 
-    // Subgraphs keep their numbers.
-    for (size_t i = 1; i < from_.graphs.size(); ++i) to_.graphs.push_back(from_.graphs[i]);
     graph::Signature run{.name = "run"};
     for (const Feed& feed : request_.feeds) {
       graph::Value value{.type = graph::ValueType::Tensor(feed.dtype, feed.dims),

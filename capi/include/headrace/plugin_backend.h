@@ -35,7 +35,7 @@ typedef enum hr_attribute_kind {
   HR_ATTRIBUTE_INTS = 3,
   HR_ATTRIBUTE_FLOATS = 4,
   HR_ATTRIBUTE_STRINGS = 5,
-  HR_ATTRIBUTE_TENSOR = 6, /* an index into the region's constants */
+  HR_ATTRIBUTE_TENSOR = 6, /* one of the region's constants */
   HR_ATTRIBUTE_GRAPH = 7   /* a body, which only the FlatBuffer has */
 } hr_attribute_kind;
 
@@ -44,9 +44,10 @@ typedef struct hr_region_attribute {
   const char* name;
   hr_attribute_kind kind;
   size_t count;
-  const int64_t* ints; /* of INT and INTS; TENSOR's index */
-  const double* floats;
-  const char* const* strings;
+  const int64_t* ints;        /* of INT and INTS */
+  const double* floats;       /* of FLOAT and FLOATS */
+  const char* const* strings; /* of STRING and STRINGS */
+  uint32_t index;             /* of TENSOR and GRAPH */
 } hr_region_attribute;
 
 /* Values are indices into the region's; UINT32_MAX stands for an omitted one. */
@@ -119,13 +120,14 @@ typedef struct hr_compile_options {
   int32_t deterministic; /* bit-equal reruns */
 } hr_compile_options;
 
-/* Cancellation and deadline of one call: NULL while it may go on, else what to return. */
+/* Cancellation and deadline of one call. check gives NULL while it may go on, else what to return.
+ */
 typedef struct hr_plugin_limits {
   void* context;
   hr_status* (*check)(void* context);
 } hr_plugin_limits;
 
-/* One run. Lives as long as the call, but for a run that is queued on a stream. */
+/* One run. Lives as long as the call. */
 typedef struct hr_plugin_run {
   size_t struct_size;
   const hr_plugin_limits* limits; /* looked at between steps, until the update began */

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/cpu_backend.h"
 #include "runtime/graph/graph.h"
 #include "runtime/transform/graph_builder.h"
 #include "runtime/transform/specialize.h"
 #include "tests/reference/evaluator.h"
+#include "tests/unit/cpu/tested_backend.h"
 
 namespace hr::cpu {
 
@@ -141,7 +141,7 @@ class OneNodeRun {
     HR_ASSIGN_OR_RETURN(pool_, CreateThreadPool(threads_));
     budget_ = std::make_unique<ThreadBudget>(*pool_);
     HR_ASSIGN_OR_RETURN(lease_, budget_->Acquire(threads_, {}));
-    backend_ = CreateCpuBackend(SystemAllocator());
+    backend_ = CreateTestedBackend();
     HR_ASSIGN_OR_RETURN(executable_,
                         backend_->devices()[0]->Compile(module_, {.allocator = &SystemAllocator(),
                                                                   .operators = &registry_,

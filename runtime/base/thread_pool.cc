@@ -1,5 +1,5 @@
 // The library's own executor. One parallel region runs at a time per set of workers it took; a
-// region's workers pull task numbers from a shared counter.
+// region's workers take its tasks one by one.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -28,19 +28,31 @@ constexpr int kSpins = 4000;
 struct Region {
   TaskFunction fn;
   void* context;
-  int tasks;
-  std::atomic<int> next{0};
-  std::atomic<int> active{0};  // workers inside
+  int64_t tasks;
+  int threads;
+  std::atomic<uint64_t> taken{0};  // chunks of tasks
+  std::atomic<int> active{0};      // workers inside
 
-  void Work() {
-    for (int task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
-      fn(context, task);
+  // A thread begins at a place of its own, the same in every region, so that it finds what it left
+  // in its caches; then it takes what others have not begun.
+  void Work(int place) {
+    const int64_t chunks = std::min<int64_t>(tasks, 64);
+    const int64_t first = place % threads * chunks / threads;
+    for (int64_t i = 0; i < chunks; ++i) {
+      const int64_t chunk = (first + i) % chunks;
+      const uint64_t bit = uint64_t{1} << chunk;
+      if ((taken.load(std::memory_order_relaxed) & bit) != 0) continue;
+      if ((taken.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) continue;
+      for (int64_t task = tasks * chunk / chunks; task < tasks * (chunk + 1) / chunks; ++task) {
+        fn(context, static_cast<int>(task));
+      }
     }
   }
 };
 
 // One worker waits on a mailbox of its own, so regions of different leases do not meet.
 struct Worker {
+  int place = 0;  // of the pool's threads; 0 is the caller's
   std::atomic<Region*> mailbox{nullptr};
   std::atomic<bool> busy{false};
   std::atomic<bool> asleep{false};
@@ -84,7 +96,7 @@ struct Worker {
 
   void Loop() {
     while (Region* region = Await()) {
-      region->Work();
+      region->Work(place);
       busy.store(false, std::memory_order_release);
       region->active.fetch_sub(1, std::memory_order_acq_rel);  // last touch: the region may end
     }
@@ -94,7 +106,11 @@ struct Worker {
 class ThreadPool final : public Executor {
  public:
   explicit ThreadPool(int threads) : workers_(static_cast<size_t>(threads - 1)) {
-    for (Worker& worker : workers_) worker.thread = std::thread([&worker] { worker.Loop(); });
+    int place = 0;
+    for (Worker& worker : workers_) {
+      worker.place = ++place;
+      worker.thread = std::thread([&worker] { worker.Loop(); });
+    }
   }
 
   ~ThreadPool() override {
@@ -111,8 +127,9 @@ class ThreadPool final : public Executor {
   int concurrency() const override { return static_cast<int>(workers_.size()) + 1; }
 
   void ParallelFor(int tasks, int threads, TaskFunction fn, void* context) override {
-    Region region{.fn = fn, .context = context, .tasks = tasks};
-    int helpers = std::min(threads, tasks) - 1;
+    const int used = std::min(threads, tasks);
+    Region region{.fn = fn, .context = context, .tasks = tasks, .threads = used};
+    int helpers = used - 1;
     for (Worker& worker : workers_) {
       if (helpers == 0) break;
       if (worker.busy.exchange(true, std::memory_order_acquire)) continue;
@@ -120,7 +137,7 @@ class ThreadPool final : public Executor {
       region.active.fetch_add(1, std::memory_order_relaxed);
       worker.Post(&region);
     }
-    region.Work();
+    region.Work(0);
     // A worker that slept through the region is not waited for.
     for (Worker& worker : workers_) {
       if (worker.Withdraw(&region)) region.active.fetch_sub(1, std::memory_order_relaxed);

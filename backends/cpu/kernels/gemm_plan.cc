@@ -12,6 +12,8 @@ constexpr double kPackRows = 0.1;
 constexpr double kStoreTransposed = 1.5;
 constexpr double kDotEnd = 6;                // summing the lanes of one element of C
 constexpr double kSliceCost = 20000;         // waking a thread
+constexpr double kLine = 8;                  // 64 bytes from the second-level cache
+constexpr double kFirstLevelBytes = 32 << 10;
 constexpr int64_t kBlockK = 384;             // a panel of B fits the first-level cache with ease
 constexpr int64_t kBlockBytesA = 256 << 10;  // half of a small second-level cache
 constexpr int64_t kBlockN = 2048;
@@ -24,6 +26,13 @@ double Cost(const GemmKernels<T>& kernels, const Product<T>& p) {
   double cost = static_cast<double>(p.m) * columns * static_cast<double>(p.k);
   if (p.b_column != 1) cost += kPackTransposed * static_cast<double>(p.n * p.k);
   return p.c_transposed ? cost + kStoreTransposed * mn : cost;
+}
+
+// The time to bring the operands from behind the first-level cache: what thin products take.
+template <typename T>
+double Traffic(const Product<T>& p) {
+  const double bytes = static_cast<double>(p.m * p.k + p.k * p.n + p.m * p.n) * sizeof(T);
+  return bytes > kFirstLevelBytes ? kLine * bytes / 64 : 0;
 }
 
 template <typename T>
@@ -105,7 +114,7 @@ template <typename T>
 GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& p, int slices) {
   const int64_t column_unit = p.dots ? 8 : 2 * kernels.lanes;
   GemmGrid best{.m_step = p.m, .n_step = p.n, .k_step = p.k};
-  const double total = Cost(kernels, p);
+  const double total = std::max(Cost(kernels, p), Traffic(p));
   const double lanes = p.dots ? 1 : kernels.lanes;
   const int useful = static_cast<int>(std::min<double>(slices, total / kSliceCost));
   if (useful <= 1) return best;
@@ -118,7 +127,7 @@ GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& p, int slices
         cell.m = CeilDiv(p.m, m);
         cell.n = std::min(p.n, RoundUp(CeilDiv(p.n, n), column_unit));
         cell.k = CeilDiv(p.k, cut_k);
-        double cost = Cost(kernels, cell);
+        double cost = std::max(Cost(kernels, cell), Traffic(cell));
         if (PacksA(kernels, p, cell.m, cell.n)) {
           cost += kPackTransposed * static_cast<double>(cell.m * cell.k);
         }
@@ -126,7 +135,8 @@ GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& p, int slices
           cost += kSliceCost / 4 + 2.0 * static_cast<double>(p.m * p.n) / lanes * cut_k / useful +
                   static_cast<double>(cell.m * cell.n) / lanes;
         }
-        if (cost >= best_cost) continue;
+        const bool by_rows = p.c_transposed ? m == 1 : n == 1;  // threads keep to rows of C
+        if (cost > best_cost || (cost == best_cost && !by_rows)) continue;
         best_cost = cost;
         best = {m, n, cut_k, cell.m, cell.n, cell.k};
       }

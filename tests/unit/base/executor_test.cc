@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -14,8 +15,9 @@ TEST(Executor, RunsEveryTaskOnce) {
   ThreadBudget budget(*pool);
   Lease lease = budget.Acquire(4, {}).value();
   for (int round = 0; round < 2000; ++round) {
-    std::vector<std::atomic<int>> counts(37);
-    lease.ParallelFor(37, [&](int task) { counts[task].fetch_add(1); });
+    const int tasks = std::array{2, 3, 37, 64, 65, 200}[round % 6];
+    std::vector<std::atomic<int>> counts(tasks);
+    lease.ParallelFor(tasks, [&](int task) { counts[task].fetch_add(1); });
     for (auto& count : counts) ASSERT_EQ(count.load(), 1);
   }
 }

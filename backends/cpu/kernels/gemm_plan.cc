@@ -10,9 +10,9 @@ namespace {
 constexpr double kPackTransposed = 0.35;  // an element
 constexpr double kPackRows = 0.1;
 constexpr double kStoreTransposed = 1.5;
-constexpr double kDotEnd = 6;                // summing the lanes of one element of C
-constexpr double kSliceCost = 20000;         // waking a thread
-constexpr double kLine = 8;                  // 64 bytes from the second-level cache
+constexpr double kDotEnd = 6;         // summing the lanes of one element of C
+constexpr double kSliceCost = 20000;  // waking a thread
+constexpr double kLine = 8;           // 64 bytes from the second-level cache
 constexpr double kFirstLevelBytes = 32 << 10;
 constexpr int64_t kBlockK = 384;             // a panel of B fits the first-level cache with ease
 constexpr int64_t kBlockBytesA = 256 << 10;  // half of a small second-level cache

@@ -20,6 +20,8 @@ foreach(library IN LISTS libraries)
     get_target_property(file PkgConfig::UV INTERFACE_LINK_LIBRARIES)
     list(FILTER file INCLUDE REGEX "/libuv\\.") # the system's own libraries stand there, too
     list(APPEND bundled ${file})
+  elseif(library STREQUAL "OpenSSL::SSL")
+    list(APPEND static_libraries ssl crypto)
   elseif(library STREQUAL "DNNL::dnnl")
     list(APPEND bundled_names dnnl)
     list(APPEND bundled $<TARGET_FILE:DNNL::dnnl>)

@@ -24,7 +24,7 @@ THIRD_PARTY = {
     "zlib.h": {"runtime/train"},
     "CLI/": {"tools", "samples"},
     "uv.h": {"transport/tcp"},
-    "openssl/": {"transport/tcp"},
+    "openssl/": {"transport/tcp", "tests/conformance"},
     "ucp/": {"transport/ucx"},
     "ucs/": {"transport/ucx"},
     "nccl.h": {"transport/nccl", "backends/cuda"},

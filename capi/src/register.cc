@@ -35,7 +35,8 @@ static void RegisterTransports(comm::Hub& hub) {
 #endif
 #ifdef HEADRACE_TCP
   hub.AddTransport("tcp", [](const comm::TransportSettings& settings, std::string identity) {
-    comm::TcpOptions options = {.trusted_fabric = settings.trusted_fabric};
+    comm::TcpOptions options = {.secret = settings.secret,
+                                .trusted_fabric = settings.trusted_fabric};
     if (!settings.host.empty()) options.host = settings.host;
     return comm::CreateTcpTransport(options, std::move(identity));
   });

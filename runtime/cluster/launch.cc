@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/file.h"
 #include "runtime/base/json_writer.h"
 
 namespace hr::cluster {
@@ -148,6 +149,22 @@ Status FindStore(const Environment& environment, Launch& launch) {
 }
 
 }  // namespace
+
+Result<std::string> SecretFromEnvironment(const Environment& environment) {
+  constexpr size_t kMostBytes = 4096;
+  std::string secret(Get(environment, "HEADRACE_SECRET"));
+  const std::string_view file = Get(environment, "HEADRACE_SECRET_FILE");
+  if (file.empty()) return secret;
+  if (!secret.empty()) {
+    return FailedPrecondition(
+        "HEADRACE_SECRET and HEADRACE_SECRET_FILE are both set; unset one of them");
+  }
+  Result<std::string> text = ReadFile(std::string(file), kMostBytes);
+  if (!text.ok()) return std::move(text).status().WithContext("HEADRACE_SECRET_FILE");
+  secret = text->substr(0, text->find_first_of("\r\n"));
+  if (secret.empty()) return InvalidArgument("HEADRACE_SECRET_FILE: ", file, " has no first line");
+  return secret;
+}
 
 Result<Launch> LaunchFromEnvironment(const Environment& environment) {
   Resolver said(environment);

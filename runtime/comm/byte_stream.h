@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "runtime/base/file.h"
 #include "runtime/base/result.h"
@@ -26,6 +27,8 @@ class ByteStream {
   // Asks for the transport's wait handle to be raised when Read would return bytes or a failure (if
   // `read`), and when Write would accept some (if `write`). False where that is so already.
   virtual bool Arm(bool read, bool write) = 0;
+  // Who the peer is, for messages; empty where that says nothing.
+  virtual std::string Describe() const { return ""; }
 };
 
 // How messages are best cut for a kind of stream.

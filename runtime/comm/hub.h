@@ -16,7 +16,8 @@
 namespace hr::comm {
 
 struct TransportSettings {
-  std::string host;  // numeric address of this host to listen at; empty: loopback
+  std::string host;    // numeric address of this host to listen at; empty: loopback
+  std::string secret;  // of the cluster; empty: none
   bool trusted_fabric = false;
 };
 

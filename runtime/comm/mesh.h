@@ -108,6 +108,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   std::string Key(std::string_view what) const;
   std::string Identity(int rank) const;
   std::vector<int> Missing() const;
+  std::string Strangers() const;
   void Unpublish();
 
   // ReactorClient.

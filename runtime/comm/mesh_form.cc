@@ -245,6 +245,15 @@ std::vector<int> Mesh::Missing() const {
   return missing;
 }
 
+// Who came and was not let in: perhaps one that is missing.
+std::string Mesh::Strangers() const {
+  std::string text;
+  for (const auto& transport : transports_) {
+    if (!transport->last_stranger().empty()) text += Cat("; ", transport->last_stranger());
+  }
+  return text;
+}
+
 Status Mesh::MeetAll(const CallLimits& limits) {
   std::vector<int> missing;
   while (!(missing = Missing()).empty()) {
@@ -260,7 +269,7 @@ Status Mesh::MeetAll(const CallLimits& limits) {
     HR_RETURN_IF_ERROR(CheckDialled());
     if (Status status = limits.Check(); !status.ok()) {
       return std::move(status).WithContext(Cat("rank ", options_.rank, " of group '", options_.name,
-                                               "' waits for rank ", Join(missing)));
+                                               "' waits for rank ", Join(missing), Strangers()));
     }
     if (moved) continue;
     std::vector<int> handles;

@@ -4,10 +4,18 @@
 #include <tuple>
 
 namespace hr::comm {
+namespace {
+
+// Peers get more when they have said who they are.
+constexpr size_t kStrangersReadAhead = 1024;
+
+}  // namespace
 
 StreamEndpoint::StreamEndpoint(std::unique_ptr<ByteStream> stream, const StreamTraits& traits,
                                std::string_view identity)
-    : stream_(std::move(stream)), traits_(traits), ahead_(traits.read_ahead) {
+    : stream_(std::move(stream)),
+      traits_(traits),
+      ahead_(std::min(traits.read_ahead, kStrangersReadAhead)) {
   Outgoing greeting{.header = {.kind = FrameKind::kGreeting,
                                .payload = static_cast<uint32_t>(identity.size()),
                                .tag = kProtocolMagic,

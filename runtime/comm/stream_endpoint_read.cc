@@ -251,6 +251,7 @@ Status StreamEndpoint::OnGreeting() {
   }
   credit_ = std::min<uint64_t>(header_.bytes, traits_.credit_bytes);
   peer_identity_ = text_;
+  ahead_.resize(traits_.read_ahead);
   established_ = true;
   return {};
 }

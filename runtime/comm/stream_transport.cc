@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/strings.h"
+
 namespace hr::comm {
 namespace {
 
@@ -39,16 +41,26 @@ bool StreamTransport::AnswerNew() {
   while (strangers_.size() < kMaxStrangers) {
     std::unique_ptr<ByteStream> stream = Answer();
     if (stream == nullptr) break;
+    std::string from = stream->Describe();
     strangers_.push_back({std::make_unique<StreamEndpoint>(std::move(stream), traits_, identity_),
-                          now + kGreetingTime});
+                          now + kGreetingTime, std::move(from)});
     any = true;
   }
   for (Stranger& stranger : strangers_) any |= stranger.endpoint->Progress();
-  std::erase_if(strangers_, [now](const Stranger& stranger) {
-    const bool failed = !stranger.endpoint->status().ok() && stranger.endpoint->flushed();
-    return failed || (!stranger.endpoint->established() && now > stranger.give_up);
-  });
+  std::erase_if(strangers_, [&](const Stranger& stranger) { return IsLost(stranger, now); });
   return any;
+}
+
+bool StreamTransport::IsLost(const Stranger& stranger, std::chrono::steady_clock::time_point now) {
+  const StreamEndpoint& endpoint = *stranger.endpoint;
+  if (endpoint.established()) return false;
+  std::string_view why = endpoint.status().message();
+  if (endpoint.status().ok() || !endpoint.flushed()) {
+    if (now <= stranger.give_up) return false;
+    if (endpoint.status().ok()) why = "it did not say who it is in 5 seconds";
+  }
+  last_stranger_ = Cat("a connection from ", stranger.from, " was dropped: ", why);
+  return true;
 }
 
 bool StreamTransport::Progress() {

@@ -19,6 +19,7 @@ class StreamTransport : public Transport {
   bool Progress() final;
   bool Arm() final;
   const Status& status() const final { return status_; }
+  std::string_view last_stranger() const final { return last_stranger_; }
 
  protected:
   // `identity`, at most kMaxText bytes, is told to every peer.
@@ -40,14 +41,17 @@ class StreamTransport : public Transport {
   struct Stranger {
     std::unique_ptr<StreamEndpoint> endpoint;
     std::chrono::steady_clock::time_point give_up;
+    std::string from;
   };
   bool AnswerNew();
+  bool IsLost(const Stranger& stranger, std::chrono::steady_clock::time_point now);
 
   const StreamTraits traits_;
   const std::string identity_;
   std::vector<StreamEndpoint*> endpoints_;  // those given away
   std::vector<Stranger> strangers_;         // answered, not yet greeted
   Status status_;
+  std::string last_stranger_;
   unsigned turn_ = 0;
   bool armed_ = false;
 };

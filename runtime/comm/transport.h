@@ -104,6 +104,9 @@ class Transport {
 
   // OK, or why connections that peers made could not be taken: RESOURCE_EXHAUSTED.
   virtual const Status& status() const = 0;
+  // Why the last stranger was dropped, for whoever waits for a peer that does not come; empty where
+  // none was.
+  virtual std::string_view last_stranger() const { return {}; }
 
   // Moves what can be moved now, over all connections. True if anything was.
   virtual bool Progress() = 0;

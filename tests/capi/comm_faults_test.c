@@ -135,6 +135,45 @@ static void test_a_rank_that_dies_while_they_meet(hr_env* env) {
   end_ranks(&all);
 }
 
+/* Rank 1 has another cluster secret than the others, or none. The words never show it. */
+static void rank_has_its_secret(hr_env* env) {
+  hr_group_options options = {.struct_size = sizeof options, .transport = "tcp"};
+  hr_limits limits = within(20);
+  hr_group* group;
+  const int odd = getenv("HEADRACE_RANK")[0] == '1';
+  options.secret = odd ? rank_argument() : "what the ranks have in common";
+  hr_status* status = hr_group_create(env, &options, &limits, &group);
+  leave_cause(status);
+}
+
+static void test_a_rank_with_another_secret(hr_env* env) {
+  const char* secrets[] = {"what only one rank thinks of", ""};
+  (void)env;
+  for (int i = 0; i < 2; ++i) {
+    ranks all;
+    start_ranks(&all, 2, "rank has_its_secret", secrets[i]);
+    expect_one_cause(&all, -1, 10, "UNAUTHENTICATED",
+                     "start all ranks with the same cluster secret");
+    end_ranks(&all);
+  }
+}
+
+/* All have the secret, from the environment, and work in the open of no network. */
+static void rank_with_a_secret(hr_env* env) {
+  hr_group* world = join_world(env, "tcp");
+  float x[5] = {1, 2, 3, 4, 5};
+  CHECK(hr_all_reduce(world, x, x, 5, HR_FLOAT32, HR_SUM, NULL));
+  EXPECT(x[4] == 5.0f * (float)hr_group_size(world));
+  hr_group_release(world);
+}
+
+static void test_ranks_with_a_secret(hr_env* env) {
+  (void)env;
+  EXPECT(setenv("HEADRACE_SECRET", "a secret in the environment", 1) == 0);
+  run_ranks(3, "rank with_a_secret", "");
+  EXPECT(unsetenv("HEADRACE_SECRET") == 0);
+}
+
 static void rank_second_with_its_rank(hr_env* env) {
   hr_group* world = join_world(env, "auto");
   CHECK(hr_barrier(world, NULL));
@@ -291,6 +330,8 @@ const test tests[] = {TEST(killed),
                       TEST(frozen),
                       TEST(a_rank_that_never_comes),
                       TEST(a_rank_that_dies_while_they_meet),
+                      TEST(a_rank_with_another_secret),
+                      TEST(ranks_with_a_secret),
                       TEST(second_with_its_rank),
                       TEST(disagreement),
                       TEST(nobody_sends),
@@ -298,6 +339,8 @@ const test tests[] = {TEST(killed),
                       TEST(goes_on),
                       RANK(in_state),
                       RANK(meets),
+                      RANK(has_its_secret),
+                      RANK(with_a_secret),
                       RANK(second_with_its_rank),
                       RANK(disagrees),
                       RANK(nobody_sends),

@@ -151,6 +151,13 @@ Result<SocketAddress> LocalAddress(int socket) {
   return address;
 }
 
+std::string PeerAddress(int socket) {
+  SocketAddress address;
+  address.length = sizeof address.storage;
+  const bool known = ::getpeername(socket, address.get(), &address.length) == 0;
+  return known ? address.Text() : "somebody";
+}
+
 Result<size_t> WriteSocket(int socket, std::span<const Bytes> pieces) {
   iovec vector[kMaxPieces];
   msghdr message{};

@@ -33,6 +33,8 @@ Result<Descriptor> ConnectTcp(const SocketAddress& address);
 // Invalid where nobody waits. RESOURCE_EXHAUSTED.
 Result<Descriptor> AcceptTcp(int listener);
 Result<SocketAddress> LocalAddress(int socket);
+// Whom it is connected to, for messages.
+std::string PeerAddress(int socket);
 
 // 0 where the socket takes or has nothing now. A failure is final; a peer that closed is one, too.
 Result<size_t> WriteSocket(int socket, std::span<const Bytes> pieces);

@@ -5,6 +5,7 @@
 #include "runtime/comm/stream_transport.h"
 #include "transport/tcp/sleeper.h"
 #include "transport/tcp/socket.h"
+#include "transport/tcp/tls.h"
 
 namespace hr::comm {
 namespace {
@@ -13,33 +14,52 @@ constexpr StreamTraits kTraits = {.eager_bytes = 32 << 10,
                                   .credit_bytes = 4 << 20,
                                   .frame_bytes = 1 << 20,
                                   .read_ahead = 64 << 10};
+// More read ahead would only be copied once more.
+constexpr StreamTraits kTlsTraits = {.eager_bytes = kTraits.eager_bytes,
+                                     .credit_bytes = kTraits.credit_bytes,
+                                     .frame_bytes = kTraits.frame_bytes,
+                                     .read_ahead = kTlsRecordBytes};
 
 class TcpStream final : public ByteStream {
  public:
-  TcpStream(Descriptor socket, std::unique_ptr<Sleeper::Watch> watch)
-      : socket_(std::move(socket)), watch_(std::move(watch)) {}
+  // `plain`: nothing encrypts what passes, so a peer's TLS would be taken for nonsense.
+  TcpStream(Descriptor socket, std::unique_ptr<Sleeper::Watch> watch, bool plain)
+      : socket_(std::move(socket)), watch_(std::move(watch)), look_for_tls_(plain) {}
 
   Result<size_t> Write(std::span<const Bytes> pieces) override {
     return WriteSocket(socket_.get(), pieces);
   }
   Result<size_t> Read(std::byte* to, size_t bytes) override {
-    return ReadSocket(socket_.get(), to, bytes);
+    HR_ASSIGN_OR_RETURN(const size_t got, ReadSocket(socket_.get(), to, bytes));
+    if (look_for_tls_ && got > 0) {
+      look_for_tls_ = false;
+      if (LooksLikeTls(to, got)) {
+        return Unauthenticated(
+            "the peer speaks TLS, this process has no cluster secret; start all ranks with the "
+            "same cluster secret");
+      }
+    }
+    return got;
   }
   bool Arm(bool read, bool write) override {
     watch_->Want(read, write);
     return true;  // whether it is ready shows when the sleeper is armed
   }
+  std::string Describe() const override { return PeerAddress(socket_.get()); }
 
  private:
   Descriptor socket_;
   std::unique_ptr<Sleeper::Watch> watch_;  // goes before its socket
+  bool look_for_tls_;
 };
 
 class TcpTransport final : public StreamTransport {
  public:
-  TcpTransport(std::string identity, std::unique_ptr<Sleeper> sleeper, Descriptor listener,
+  TcpTransport(std::string identity, std::unique_ptr<TlsContext> tls,
+               std::unique_ptr<Sleeper> sleeper, Descriptor listener,
                std::unique_ptr<Sleeper::Watch> watch, std::string address)
-      : StreamTransport(kTraits, std::move(identity)),
+      : StreamTransport(tls != nullptr ? kTlsTraits : kTraits, std::move(identity)),
+        tls_(std::move(tls)),
         sleeper_(std::move(sleeper)),
         listener_(std::move(listener)),
         watch_(std::move(watch)),
@@ -56,20 +76,22 @@ class TcpTransport final : public StreamTransport {
   int wait_handle() const override { return sleeper_->wait_handle(); }
 
  private:
-  Result<std::unique_ptr<ByteStream>> Open(Descriptor socket) {
+  Result<std::unique_ptr<ByteStream>> Open(Descriptor socket, bool dialled) {
     HR_ASSIGN_OR_RETURN(auto watch, sleeper_->Add(socket.get()));
-    return std::make_unique<TcpStream>(std::move(socket), std::move(watch));
+    auto stream = std::make_unique<TcpStream>(std::move(socket), std::move(watch), tls_ == nullptr);
+    if (tls_ == nullptr) return std::unique_ptr<ByteStream>(std::move(stream));
+    return tls_->Wrap(std::move(stream), dialled);
   }
   Result<std::unique_ptr<ByteStream>> Dial(std::string_view text) override {
     HR_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::Parse(text));
     HR_ASSIGN_OR_RETURN(Descriptor socket, ConnectTcp(address));
-    return Open(std::move(socket));
+    return Open(std::move(socket), true);
   }
   std::unique_ptr<ByteStream> Answer() override {
     Result<Descriptor> socket = AcceptTcp(listener_.get());
     if (socket.ok() && !socket->valid()) return nullptr;
     if (socket.ok()) {
-      auto stream = Open(std::move(socket).value());
+      auto stream = Open(std::move(socket).value(), false);
       if (stream.ok()) return std::move(stream).value();
       NoteFailure(std::move(stream).status());
     } else {
@@ -80,6 +102,7 @@ class TcpTransport final : public StreamTransport {
   void BeginArm() override {}
   bool EndArm() override { return sleeper_->Arm(); }
 
+  const std::unique_ptr<TlsContext> tls_;  // null: plain text
   std::unique_ptr<Sleeper> sleeper_;
   Descriptor listener_;
   std::unique_ptr<Sleeper::Watch> watch_;
@@ -91,16 +114,20 @@ class TcpTransport final : public StreamTransport {
 Result<std::unique_ptr<Transport>> CreateTcpTransport(const TcpOptions& options,
                                                       std::string identity) {
   HR_ASSIGN_OR_RETURN(SocketAddress wanted, SocketAddress::From(options.host, options.port));
-  if (!wanted.loopback() && !options.trusted_fabric) {
-    return FailedPrecondition("TCP to ", options.host,
-                              " would be plaintext off this host; set trusted_fabric where the "
-                              "network can be trusted with that");
+  std::unique_ptr<TlsContext> tls;
+  if (!options.secret.empty()) {
+    HR_ASSIGN_OR_RETURN(tls, TlsContext::Create(options.secret));
+  } else if (!wanted.loopback() && !options.trusted_fabric) {
+    return FailedPrecondition("TCP at ", options.host,
+                              " would leave this host in plain text; give all ranks the same "
+                              "cluster secret, or set trusted_fabric where the network can be "
+                              "trusted with plain text");
   }
   HR_ASSIGN_OR_RETURN(Descriptor listener, ListenTcp(wanted));
   HR_ASSIGN_OR_RETURN(SocketAddress address, LocalAddress(listener.get()));
   HR_ASSIGN_OR_RETURN(auto sleeper, Sleeper::Create());
   HR_ASSIGN_OR_RETURN(auto watch, sleeper->Add(listener.get()));
-  return std::make_unique<TcpTransport>(std::move(identity), std::move(sleeper),
+  return std::make_unique<TcpTransport>(std::move(identity), std::move(tls), std::move(sleeper),
                                         std::move(listener), std::move(watch), address.Text());
 }
 

@@ -1,8 +1,8 @@
 // The transport over TCP.
 //
 // The calling thread writes and reads the sockets itself, and large messages go straight between
-// the socket and their memory; libuv's loop is what a sleeper waits on. Connections are not
-// encrypted.
+// the socket and their memory; libuv's loop is what a sleeper waits on. With a secret every
+// connection is TLS 1.3 between two sides that have proven it; without, all is plain text.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,9 @@ struct TcpOptions {
   // one.
   std::string host = "127.0.0.1";
   int port = 0;
-  // The network can be trusted with plaintext. Without it only loopback addresses are allowed.
+  // The cluster secret, at least kMinSecret bytes; empty: plain text.
+  std::string secret;
+  // The network can be trusted with plain text. Without it that is for loopback addresses only.
   bool trusted_fabric = false;
 };
 

@@ -88,8 +88,8 @@ HR_API void hr_store_release(hr_store* store);
  * ranks, in-flight operations included, with one cause that names it: the same code and sentence on
  * every rank. HR_UNAVAILABLE: it is dead, silent or has left; HR_FAILED_PRECONDITION: the ranks
  * called different operations; HR_DEADLINE_EXCEEDED, HR_CANCELLED: a rank gave up waiting;
- * HR_ABORTED: hr_group_abort; HR_ARBITER_LOST: the store, which decides, could not be reached. To
- * go on, create a group of the next epoch. */
+ * HR_ABORTED: hr_group_abort; HR_UNAUTHENTICATED: a rank has another secret; HR_ARBITER_LOST: the
+ * store, which decides, could not be reached. To go on, create a group of the next epoch. */
 typedef struct hr_group hr_group;
 
 typedef struct hr_group_options {
@@ -107,7 +107,7 @@ typedef struct hr_group_options {
   const char* transport;
   /* The numeric IPv4 or IPv6 address of this host where TCP listens; NULL: 127.0.0.1. */
   const char* address;
-  int32_t trusted_fabric; /* 1: TCP off this host is allowed, in plain text */
+  int32_t trusted_fabric; /* 1: TCP off this host may go without a secret, in plain text */
   /* Of calls without limits of their own, creation included; 0: 10 minutes; -1: none. */
   int64_t timeout_nanos;
   int64_t silence_nanos;  /* a peer that is silent for so long is dead; 0: 10 seconds */
@@ -115,6 +115,11 @@ typedef struct hr_group_options {
   /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails; NULL:
    * $HEADRACE_DUMP_FOLDER, or nowhere. */
   const char* dump_folder;
+  /* The cluster secret, the same on all ranks, at least 16 bytes that nobody can guess (openssl
+   * rand -hex 32). With it TCP is TLS 1.3, and only who has it gets in: HR_UNAUTHENTICATED
+   * elsewhere. Copied, never shown. NULL: $HEADRACE_SECRET, or the first line of the file
+   * $HEADRACE_SECRET_FILE, or none; "": none. */
+  const char* secret;
 } hr_group_options;
 
 /* Returns when all ranks are connected to each other. options NULL: all from the environment;

@@ -8,6 +8,8 @@ namespace {
 constexpr int64_t kDefaultTimeout = 600'000'000'000;
 constexpr int64_t kDefaultSilence = 10'000'000'000;
 
+const char* ProcessEnvironment(const char* name) { return std::getenv(name); }
+
 // What a group needs to live as long as its connections.
 struct Keeps {
   std::shared_ptr<session::Env> env;
@@ -48,9 +50,7 @@ Result<std::string> ResolveLaunch(hr_group_options& options) {
   std::string url = options.store_url != nullptr ? options.store_url : "";
   const bool has_store = options.store != nullptr || !url.empty();
   if (options.size == 0) {
-    HR_ASSIGN_OR_RETURN(
-        cluster::Launch launch,
-        cluster::LaunchFromEnvironment([](const char* name) { return std::getenv(name); }));
+    HR_ASSIGN_OR_RETURN(cluster::Launch launch, cluster::LaunchFromEnvironment(ProcessEnvironment));
     options.rank = launch.rank;
     options.size = launch.size;
     options.epoch = launch.epoch;
@@ -64,6 +64,17 @@ Result<std::string> ResolveLaunch(hr_group_options& options) {
                            "ranks meet; set HEADRACE_STORE (file:FOLDER), or give a store");
   }
   return url;
+}
+
+Result<comm::TransportSettings> SettingsFrom(const hr_group_options& options) {
+  comm::TransportSettings settings = {.trusted_fabric = options.trusted_fabric != 0};
+  if (options.address != nullptr) settings.host = options.address;
+  if (options.secret != nullptr) {
+    settings.secret = options.secret;
+  } else {
+    HR_ASSIGN_OR_RETURN(settings.secret, cluster::SecretFromEnvironment(ProcessEnvironment));
+  }
+  return settings;
 }
 
 Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options& options) {
@@ -88,9 +99,7 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   if (options.algorithms != nullptr) {
     HR_ASSIGN_OR_RETURN(out.algorithms, ParsePins(options.algorithms));
   }
-  const comm::TransportSettings settings = {
-      .host = options.address != nullptr ? options.address : "",
-      .trusted_fabric = options.trusted_fabric != 0};
+  HR_ASSIGN_OR_RETURN(const comm::TransportSettings settings, SettingsFrom(options));
   const char* transport = GivenOr(options.transport, "HEADRACE_TRANSPORT", "auto");
   HR_ASSIGN_OR_RETURN(out.mesh.transports, env.comm().Transports(transport, settings));
   return out;

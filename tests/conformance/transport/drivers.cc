@@ -29,6 +29,13 @@ std::vector<TransportDriver> TransportDrivers() {
            return CreateTcpTransport({.host = "::1"}, std::move(identity));
          };
        }},
+      {"tcp_tls",
+       [] {
+         return [](std::string identity) {
+           return CreateTcpTransport({.secret = "a secret of the conformance suite"},
+                                     std::move(identity));
+         };
+       }},
 #endif
 #ifdef __linux__
       {"shm", [] { return CreateShmTransport; }},

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "runtime/base/file.h"
+
 namespace hr::cluster {
 namespace {
 
@@ -139,6 +141,30 @@ TEST(Launch, ValuesThatMakeNoSense) {
                 {"WORLD_SIZE"});
   ExpectFailure(With(Torchrun(), {{"MASTER_PORT", "http"}}), Code::kInvalidArgument,
                 {"MASTER_PORT", "'http'"});
+}
+
+Result<std::string> Secret(const Variables& variables) {
+  return SecretFromEnvironment([&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Launch, SecretsComeFromAVariableOrAFileAndAreNotShown) {
+  const std::string file = JoinPath(testing::TempDir(), "secret_of_the_launch_test");
+  ASSERT_TRUE(WriteFileAtomically(file, AsBytes("the secret in a file\nnot this\n")).ok());
+  EXPECT_EQ(*Secret({}), "");
+  EXPECT_EQ(*Secret({{"HEADRACE_SECRET", "swordfish"}}), "swordfish");
+  EXPECT_EQ(*Secret({{"HEADRACE_SECRET_FILE", file}}), "the secret in a file");
+  EXPECT_EQ(
+      Secret({{"HEADRACE_SECRET", "swordfish"}, {"HEADRACE_SECRET_FILE", file}}).status().code(),
+      Code::kFailedPrecondition);
+  EXPECT_FALSE(Secret({{"HEADRACE_SECRET_FILE", "/no/such/file"}}).ok());
+  ASSERT_TRUE(WriteFileAtomically(file, AsBytes("\n")).ok());
+  EXPECT_EQ(Secret({{"HEADRACE_SECRET_FILE", file}}).status().code(), Code::kInvalidArgument);
+  EXPECT_TRUE(RemoveFile(file).ok());
+  EXPECT_EQ(Resolve({{"HEADRACE_SECRET", "swordfish"}})->Json().find("swordfish"),
+            std::string::npos);
 }
 
 TEST(Launch, DescribesWhereItKnowsItFrom) {

@@ -257,13 +257,28 @@ void hr_node_spec_strings(hr_node_spec* spec, const char* name, size_t count,
   SetAttribute(spec, name, hr::capi::TextsFrom(count, values));
 }
 
+void hr_node_spec_tensor(hr_node_spec* spec, const char* name, const hr_tensor* value) {
+  if (spec == nullptr || !spec->fault.ok()) return;
+  if (name == nullptr || value == nullptr) {
+    spec->fault = hr::InvalidArgument("a tensor of ", spec->rep.op, " needs a name and a value");
+  } else {
+    spec->tensors.emplace_back(name, value->rep);
+  }
+}
+
 hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output_count,
                         hr_value* outputs, hr_node* out_node) {
   HR_REQUIRE(graph);
   HR_REQUIRE(spec);
   if (output_count != 0) HR_REQUIRE(outputs);
   if (!spec->fault.ok()) return Wrap(spec->fault.Clone());
-  return Wrap(AddNode(graph, spec->rep, output_count, outputs, out_node));
+  hr::transform::NodeSpec complete = spec->rep;
+  for (const auto& [name, tensor] : spec->tensors) {
+    HR_ASSIGN_OR_WRAP(hr_value value, graph->rep.Constant(tensor));
+    const uint32_t constant = graph->rep.graph().values[value].constant;
+    complete.attributes.push_back({name, hr::graph::TensorIndex{constant}});
+  }
+  return Wrap(AddNode(graph, std::move(complete), output_count, outputs, out_node));
 }
 
 hr_node hr_graph_producer(const hr_graph* graph, hr_value value) {

@@ -30,6 +30,7 @@ struct hr_graph {
 };
 struct hr_node_spec {
   hr::transform::NodeSpec rep;
+  std::vector<std::pair<std::string, hr::Tensor>> tensors;  // attributes that become constants
   hr::Status fault;  // the first wrong argument, which hr_graph_add reports
 };
 struct hr_model {

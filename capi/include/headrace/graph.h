@@ -70,6 +70,8 @@ HR_API void hr_node_spec_floats(hr_node_spec* spec, const char* name, size_t cou
                                 const double* values);
 HR_API void hr_node_spec_strings(hr_node_spec* spec, const char* name, size_t count,
                                  const char* const* values);
+/* The tensor's memory is shared, so do not change it. */
+HR_API void hr_node_spec_tensor(hr_node_spec* spec, const char* name, const hr_tensor* value);
 /* `out_node` may be NULL. The spec may be used again. */
 HR_API hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output_count,
                                hr_value* outputs, hr_node* out_node);

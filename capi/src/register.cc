@@ -11,6 +11,7 @@
 #include "transport/shm/shm.h"
 #endif
 #ifdef HEADRACE_TCP
+#include "runtime/comm/remote_store.h"
 #include "transport/tcp/tcp.h"
 #endif
 
@@ -19,10 +20,15 @@ namespace hr::capi {
 #ifdef HEADRACE_COMM
 // In the order of preference.
 static void RegisterTransports(comm::Hub& hub) {
-  hub.AddStore("file", comm::CreateFileStore);
-  hub.AddStore("memory", [](const std::string&) -> Result<std::unique_ptr<comm::Store>> {
-    return comm::CreateMemoryStore();
+  using comm::StoreSettings;
+  hub.AddStore("file", [](const std::string& place, const StoreSettings&) {
+    return comm::CreateFileStore(place);
   });
+  hub.AddStore(
+      "memory",
+      [](const std::string&, const StoreSettings&) -> Result<std::unique_ptr<comm::Store>> {
+        return comm::CreateMemoryStore();
+      });
   hub.SetPlanner(comm::CreatePlanner());
   hub.AddTransport("inproc", [network = comm::CreateInprocNetwork()](const comm::TransportSettings&,
                                                                      std::string identity) {
@@ -34,11 +40,9 @@ static void RegisterTransports(comm::Hub& hub) {
   });
 #endif
 #ifdef HEADRACE_TCP
-  hub.AddTransport("tcp", [](const comm::TransportSettings& settings, std::string identity) {
-    comm::TcpOptions options = {.secret = settings.secret,
-                                .trusted_fabric = settings.trusted_fabric};
-    if (!settings.host.empty()) options.host = settings.host;
-    return comm::CreateTcpTransport(options, std::move(identity));
+  hub.AddTransport("tcp", comm::CreateTcpTransport);
+  hub.AddStore("tcp", [](const std::string& place, const StoreSettings& settings) {
+    return comm::OpenRemoteStore(comm::CreateTcpTransport, "tcp", place, settings);
   });
 #endif
 }

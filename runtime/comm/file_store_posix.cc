@@ -77,6 +77,7 @@ class FileStore final : public Store {
     return FileExists(path) ? RemoveFile(path) : Status();
   }
   std::string Describe() const override { return Cat("file store ", directory_); }
+  std::string Url() const override { return Cat("file:", directory_); }
 
  private:
   static Status CheckName(std::string_view key, std::string_view value) {

@@ -52,14 +52,15 @@ Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
   return out;
 }
 
-Result<std::unique_ptr<Store>> Hub::OpenStore(std::string_view url) const {
+Result<std::unique_ptr<Store>> Hub::OpenStore(std::string_view url,
+                                              const StoreSettings& settings) const {
   const size_t colon = std::min(url.find(':'), url.size());
   const auto found = FindNamed(stores_, url.substr(0, colon));
   if (colon == url.size() || found == stores_.end()) {
     return InvalidArgument("expected the url of a store, KIND:PLACE, with a kind of ",
                            Listed(store_schemes()), "; got '", url, "'");
   }
-  return found->make(std::string(url.substr(colon + 1)));
+  return found->make(std::string(url.substr(colon + 1)), settings);
 }
 
 Result<Poller*> Hub::poller() {

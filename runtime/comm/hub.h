@@ -15,9 +15,10 @@
 
 namespace hr::comm {
 
-struct TransportSettings {
-  std::string host;    // numeric address of this host to listen at; empty: loopback
-  std::string secret;  // of the cluster; empty: none
+struct StoreSettings {
+  // This process keeps the store, where nobody does yet: one that others reach at an address.
+  bool serve = false;
+  std::string secret;
   bool trusted_fabric = false;
 };
 
@@ -26,7 +27,8 @@ class Hub {
  public:
   using MakeTransport = std::function<Result<std::unique_ptr<Transport>>(
       const TransportSettings& settings, std::string identity)>;
-  using MakeStore = std::function<Result<std::unique_ptr<Store>>(const std::string& place)>;
+  using MakeStore = std::function<Result<std::unique_ptr<Store>>(const std::string& place,
+                                                                 const StoreSettings& settings)>;
 
   // In the order of preference.
   void AddTransport(std::string name, MakeTransport make);
@@ -37,7 +39,8 @@ class Hub {
   // `wanted`: "auto" for all, or names joined by commas, in the caller's order of preference.
   Result<std::vector<TransportFactory>> Transports(std::string_view wanted,
                                                    const TransportSettings& settings) const;
-  Result<std::unique_ptr<Store>> OpenStore(std::string_view url) const;
+  Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
+                                           const StoreSettings& settings) const;
   std::vector<std::string_view> transport_names() const { return NamesOf(transports_); }
   std::vector<std::string_view> store_schemes() const { return NamesOf(stores_); }
   const Planner* planner() const { return planner_.get(); }

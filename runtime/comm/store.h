@@ -39,10 +39,13 @@ class Store {
   virtual Status Delete(std::string_view key, const CallLimits& limits) = 0;
   // For messages: "file store /tmp/x".
   virtual std::string Describe() const = 0;
+  // What another process opens to share it; empty where none can.
+  virtual std::string Url() const { return ""; }
 };
 
-// For threads of one process, and what a TCP store's server keeps.
-std::unique_ptr<Store> CreateMemoryStore();
+// For threads of one process, and what the server of a remote store keeps. RESOURCE_EXHAUSTED where
+// keys and values would be more than `most_bytes`.
+std::unique_ptr<Store> CreateMemoryStore(size_t most_bytes = SIZE_MAX);
 
 // A file a key in `directory`, which all ranks see; it is created where it is missing. Changes are
 // made under a lock file, so a network file system must support locks.

@@ -20,6 +20,19 @@
 
 namespace hr::comm {
 
+// How a transport is made; what means nothing to a kind of transport is ignored.
+struct TransportSettings {
+  // The address or name of this host to listen at, which is also published. Empty: the address from
+  // which the route to `towards` leaves, so that those who live there can reach us; without that,
+  // loopback. Port 0 takes a free one. NOT_FOUND where the address is not of this host,
+  // ALREADY_EXISTS where the port is taken.
+  std::string host, towards;
+  int port = 0;
+  bool listen = true;           // false: it only connects, and has no address
+  std::string secret;           // of the cluster; empty: none, and no encryption
+  bool trusted_fabric = false;  // what leaves the host may go without encryption
+};
+
 // One send or receive in flight. The caller owns it and the memory it names, and keeps both where
 // they are until `done` was called; a transport allocates nothing for it.
 struct Transfer {

@@ -174,6 +174,81 @@ static void test_ranks_with_a_secret(hr_env* env) {
   EXPECT(unsetenv("HEADRACE_SECRET") == 0);
 }
 
+/* ---- The store that rank 0 keeps ---- */
+
+/* A place that is free now. */
+static void free_place(hr_env* env, char* url, size_t capacity) {
+  const hr_store_options options = {.struct_size = sizeof options, .serve = 1, .secret = ""};
+  hr_store* store;
+  hr_text* text;
+  CHECK(hr_store_open_with(env, "tcp:127.0.0.1:0", &options, &store));
+  CHECK(hr_store_url(store, &text));
+  snprintf(url, capacity, "%s", hr_text_data(text));
+  hr_text_release(text);
+  hr_store_release(store);
+}
+
+static void rank_meets_at(hr_env* env) {
+  static const char* const gone[] = {"HEADRACE_STORE", "HEADRACE_RANK", "HEADRACE_SIZE"};
+  const char* port = strrchr(rank_argument(), ':') + 1;
+  hr_group* world;
+  float x = 1;
+  /* As torchrun tells it. */
+  EXPECT(setenv("RANK", getenv("HEADRACE_RANK"), 1) == 0);
+  EXPECT(setenv("WORLD_SIZE", getenv("HEADRACE_SIZE"), 1) == 0);
+  EXPECT(setenv("MASTER_ADDR", "localhost", 1) == 0 && setenv("MASTER_PORT", port, 1) == 0);
+  for (int i = 0; i < 3; ++i) unsetenv(gone[i]);
+  for (int round = 0; round < 2; ++round) {
+    char name[16];
+    snprintf(name, sizeof name, "round %d", round);
+    hr_group_options options = {.struct_size = sizeof options, .name = name, .epoch = 0};
+    CHECK(hr_group_create(env, &options, NULL, &world));
+    CHECK(hr_all_reduce(world, &x, &x, 1, HR_FLOAT32, HR_SUM, NULL));
+    hr_group_release(world);
+  }
+  EXPECT(x == 9);
+}
+
+static void test_ranks_meet_at_an_address(hr_env* env) {
+  char url[64];
+  free_place(env, url, sizeof url);
+  run_ranks(3, "rank meets_at", url);
+}
+
+static void rank_loses_the_store(hr_env* env) {
+  hr_group_options options = {.struct_size = sizeof options, .silence_nanos = 2000000000};
+  hr_group* world;
+  hr_status* status = NULL;
+  int32_t x = 1;
+  options.store_url = rank_argument();
+  CHECK(hr_group_create(env, &options, NULL, &world));
+  leave_note("ready", "");
+  while (status == NULL) status = hr_all_reduce(world, &x, &x, 1, HR_INT32, HR_SUM, NULL);
+  leave_cause(status);
+  hr_group_release(world);
+}
+
+static void test_losing_the_store(hr_env* env) {
+  char url[64], text[1024];
+  ranks all;
+  free_place(env, url, sizeof url);
+  start_ranks(&all, 3, "rank loses_the_store", url);
+  for (int rank = 0; rank < 3; ++rank) {
+    char name[32];
+    snprintf(name, sizeof name, "ready.%d", rank);
+    await_note(&all, name, 20);
+  }
+  EXPECT(kill(all.pids[0], SIGKILL) == 0);
+  for (int rank = 1; rank < 3; ++rank) {
+    char name[32];
+    snprintf(name, sizeof name, "cause.%d", rank);
+    EXPECT(await_rank(&all, rank, 6) == 0);
+    EXPECT(read_note(&all, name, text, sizeof text) != NULL);
+    EXPECT(strncmp(text, "ARBITER_LOST", 12) == 0 && strstr(text, "rank 0") != NULL);
+  }
+  end_ranks(&all);
+}
+
 static void rank_second_with_its_rank(hr_env* env) {
   hr_group* world = join_world(env, "auto");
   CHECK(hr_barrier(world, NULL));
@@ -332,6 +407,8 @@ const test tests[] = {TEST(killed),
                       TEST(a_rank_that_dies_while_they_meet),
                       TEST(a_rank_with_another_secret),
                       TEST(ranks_with_a_secret),
+                      TEST(ranks_meet_at_an_address),
+                      TEST(losing_the_store),
                       TEST(second_with_its_rank),
                       TEST(disagreement),
                       TEST(nobody_sends),
@@ -341,6 +418,8 @@ const test tests[] = {TEST(killed),
                       RANK(meets),
                       RANK(has_its_secret),
                       RANK(with_a_secret),
+                      RANK(meets_at),
+                      RANK(loses_the_store),
                       RANK(second_with_its_rank),
                       RANK(disagrees),
                       RANK(nobody_sends),

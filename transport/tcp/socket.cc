@@ -1,6 +1,7 @@
 #include "transport/tcp/socket.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -43,9 +44,31 @@ void Tune(int socket, bool loopback) {
   if (loopback) ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
+Result<SocketAddress> LookUp(const std::string& host, int port, unsigned n) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  // Mistyped addresses are no names.
+  const bool name = host.find_first_not_of("0123456789.:") != std::string::npos;
+  if (!name || ::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) {
+    return InvalidArgument("expected an IPv4 or IPv6 address, or a host's name, got '", host, "'");
+  }
+  unsigned count = 0;
+  for (addrinfo* one = found; one != nullptr; one = one->ai_next) ++count;
+  addrinfo* chosen = found;
+  for (n %= count; n > 0; --n) chosen = chosen->ai_next;
+  SocketAddress address;
+  std::memcpy(&address.storage, chosen->ai_addr, chosen->ai_addrlen);
+  address.length = chosen->ai_addrlen;
+  // The port stands at the same place in both families.
+  reinterpret_cast<sockaddr_in*>(&address.storage)->sin_port = htons(static_cast<uint16_t>(port));
+  ::freeaddrinfo(found);
+  return address;
+}
+
 }  // namespace
 
-Result<SocketAddress> SocketAddress::From(const std::string& host, int port) {
+Result<SocketAddress> SocketAddress::From(const std::string& host, int port, unsigned n) {
   if (port < 0 || port > 65535) {
     return InvalidArgument("expected a port from 0 to 65535, got ", port);
   }
@@ -61,12 +84,12 @@ Result<SocketAddress> SocketAddress::From(const std::string& host, int port) {
     v6->sin6_port = htons(static_cast<uint16_t>(port));
     address.length = sizeof *v6;
   } else {
-    return InvalidArgument("expected a numeric IPv4 or IPv6 address, got '", host, "'");
+    return LookUp(host, port, n);
   }
   return address;
 }
 
-Result<SocketAddress> SocketAddress::Parse(std::string_view text) {
+Result<SocketAddress> SocketAddress::Parse(std::string_view text, unsigned n) {
   const std::string_view given = text;
   const size_t colon = text.rfind(':');
   if (text.starts_with("tcp:") && colon > 4) {
@@ -75,7 +98,7 @@ Result<SocketAddress> SocketAddress::Parse(std::string_view text) {
     int port = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (error == std::errc() && end == digits.data() + digits.size() && port > 0) {
-      return From(std::string(host), port);
+      return From(std::string(host), port, n);
     }
   }
   return InvalidArgument("expected an address like tcp:1.2.3.4:5678 or tcp:[::1]:5678, got '",
@@ -119,7 +142,12 @@ Result<Descriptor> ListenTcp(const SocketAddress& address) {
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::bind(socket.get(), address.get(), address.length) != 0 ||
       ::listen(socket.get(), kBacklog) != 0) {
-    return Failed(Cat("cannot listen at ", address.Text()));
+    const std::string what = Cat("cannot listen at ", address.Text());
+    if (errno == EADDRINUSE) return AlreadyExists(what, ": the port is taken");
+    if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) {
+      return NotFound(what, ": this is no address of this host");
+    }
+    return Failed(what);
   }
   return socket;
 }
@@ -149,6 +177,15 @@ Result<SocketAddress> LocalAddress(int socket) {
   address.length = sizeof address.storage;
   if (::getsockname(socket, address.get(), &address.length) != 0) return Failed("getsockname");
   return address;
+}
+
+Result<SocketAddress> LocalAddressTowards(const SocketAddress& there) {
+  // Connecting a datagram socket only looks the route up.
+  Descriptor socket(::socket(there.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid() || ::connect(socket.get(), there.get(), there.length) != 0) {
+    return Unavailable("there is no route to ", there.Host());
+  }
+  return LocalAddress(socket.get());
 }
 
 std::string PeerAddress(int socket) {

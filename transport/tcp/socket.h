@@ -15,10 +15,10 @@ struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t length = 0;
 
-  // From a numeric host, IPv4 or IPv6.
-  static Result<SocketAddress> From(const std::string& host, int port);
-  // From "tcp:1.2.3.4:5678" or "tcp:[::1]:5678", and back.
-  static Result<SocketAddress> Parse(std::string_view text);
+  // From a host's address or name. A name may stand for several addresses: the n-th, counted round.
+  static Result<SocketAddress> From(const std::string& host, int port, unsigned n = 0);
+  // From "tcp:1.2.3.4:5678", "tcp:[::1]:5678" or "tcp:name:5678"; the first two also back.
+  static Result<SocketAddress> Parse(std::string_view text, unsigned n = 0);
   std::string Text() const;
   std::string Host() const;
   int port() const;
@@ -35,6 +35,9 @@ Result<Descriptor> AcceptTcp(int listener);
 Result<SocketAddress> LocalAddress(int socket);
 // Whom it is connected to, for messages.
 std::string PeerAddress(int socket);
+
+// The address of this host that the route to an address leaves from. Sends nothing.
+Result<SocketAddress> LocalAddressTowards(const SocketAddress& there);
 
 // 0 where the socket takes or has nothing now. A failure is final; a peer that closed is one, too.
 Result<size_t> WriteSocket(int socket, std::span<const Bytes> pieces);

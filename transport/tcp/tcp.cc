@@ -53,23 +53,53 @@ class TcpStream final : public ByteStream {
   bool look_for_tls_;
 };
 
+constexpr std::string_view kPlainTextLeaves =
+    " would leave this host in plain text; give all ranks the same cluster secret, or set "
+    "trusted_fabric where the network can be trusted with plain text";
+
+Status CheckTrust(const TransportSettings& settings, const SocketAddress& address) {
+  if (!settings.secret.empty() || settings.trusted_fabric || address.loopback()) return {};
+  return FailedPrecondition("TCP at ", address.Host(), kPlainTextLeaves);
+}
+
+Result<SocketAddress> ListenAddress(const TransportSettings& settings) {
+  if (!settings.host.empty()) return SocketAddress::From(settings.host, settings.port);
+  if (settings.towards.empty()) return SocketAddress::From("127.0.0.1", settings.port);
+  constexpr int kDiscard = 9;  // any port will do
+  HR_ASSIGN_OR_RETURN(SocketAddress there, SocketAddress::From(settings.towards, kDiscard));
+  if (there.loopback() && settings.towards != "localhost" &&
+      settings.towards.find_first_not_of("0123456789.:") != std::string::npos) {
+    // This host by its own name: the others come over the default route, if there is one. (An
+    // address that is nobody's, RFC 5737.)
+    HR_ASSIGN_OR_RETURN(const SocketAddress nobody, SocketAddress::From("192.0.2.1", kDiscard));
+    if (LocalAddressTowards(nobody).ok()) there = nobody;
+  }
+  HR_ASSIGN_OR_RETURN(const SocketAddress here, LocalAddressTowards(there));
+  return SocketAddress::From(here.Host(), settings.port);
+}
+
+// Where peers come in; nowhere where a transport only connects.
+struct Listener {
+  Descriptor socket;
+  std::unique_ptr<Sleeper::Watch> watch;  // goes before its socket
+  std::string address;
+};
+
 class TcpTransport final : public StreamTransport {
  public:
-  TcpTransport(std::string identity, std::unique_ptr<TlsContext> tls,
-               std::unique_ptr<Sleeper> sleeper, Descriptor listener,
-               std::unique_ptr<Sleeper::Watch> watch, std::string address)
+  TcpTransport(std::string identity, std::unique_ptr<TlsContext> tls, bool trusted_fabric,
+               std::unique_ptr<Sleeper> sleeper, Listener listener)
       : StreamTransport(tls != nullptr ? kTlsTraits : kTraits, std::move(identity)),
         tls_(std::move(tls)),
+        trusted_fabric_(trusted_fabric),
         sleeper_(std::move(sleeper)),
-        listener_(std::move(listener)),
-        watch_(std::move(watch)),
-        address_(std::move(address)) {
-    watch_->Want(true, false);
+        listener_(std::move(listener)) {
+    if (listener_.watch != nullptr) listener_.watch->Want(true, false);
   }
   ~TcpTransport() override { DropStrangers(); }
 
   std::string_view name() const override { return "tcp"; }
-  const std::string& address() const override { return address_; }
+  const std::string& address() const override { return listener_.address; }
   bool Reaches(std::string_view address) const override {
     return SocketAddress::Parse(address).ok();
   }
@@ -83,12 +113,16 @@ class TcpTransport final : public StreamTransport {
     return tls_->Wrap(std::move(stream), dialled);
   }
   Result<std::unique_ptr<ByteStream>> Dial(std::string_view text) override {
-    HR_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::Parse(text));
+    HR_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::Parse(text, dials_++));
+    if (tls_ == nullptr && !trusted_fabric_ && !address.loopback()) {
+      return FailedPrecondition("TCP to ", address.Host(), kPlainTextLeaves);
+    }
     HR_ASSIGN_OR_RETURN(Descriptor socket, ConnectTcp(address));
     return Open(std::move(socket), true);
   }
   std::unique_ptr<ByteStream> Answer() override {
-    Result<Descriptor> socket = AcceptTcp(listener_.get());
+    if (!listener_.socket.valid()) return nullptr;
+    Result<Descriptor> socket = AcceptTcp(listener_.socket.get());
     if (socket.ok() && !socket->valid()) return nullptr;
     if (socket.ok()) {
       auto stream = Open(std::move(socket).value(), false);
@@ -103,43 +137,33 @@ class TcpTransport final : public StreamTransport {
   bool EndArm() override { return sleeper_->Arm(); }
 
   const std::unique_ptr<TlsContext> tls_;  // null: plain text
+  const bool trusted_fabric_;
+  unsigned dials_ = 0;
   std::unique_ptr<Sleeper> sleeper_;
-  Descriptor listener_;
-  std::unique_ptr<Sleeper::Watch> watch_;
-  const std::string address_;
+  Listener listener_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> CreateTcpTransport(const TcpOptions& options,
+Result<std::unique_ptr<Transport>> CreateTcpTransport(const TransportSettings& settings,
                                                       std::string identity) {
-  HR_ASSIGN_OR_RETURN(SocketAddress wanted, SocketAddress::From(options.host, options.port));
   std::unique_ptr<TlsContext> tls;
-  if (!options.secret.empty()) {
-    HR_ASSIGN_OR_RETURN(tls, TlsContext::Create(options.secret));
-  } else if (!wanted.loopback() && !options.trusted_fabric) {
-    return FailedPrecondition("TCP at ", options.host,
-                              " would leave this host in plain text; give all ranks the same "
-                              "cluster secret, or set trusted_fabric where the network can be "
-                              "trusted with plain text");
+  if (!settings.secret.empty()) {
+    HR_ASSIGN_OR_RETURN(tls, TlsContext::Create(settings.secret));
   }
-  HR_ASSIGN_OR_RETURN(Descriptor listener, ListenTcp(wanted));
-  HR_ASSIGN_OR_RETURN(SocketAddress address, LocalAddress(listener.get()));
   HR_ASSIGN_OR_RETURN(auto sleeper, Sleeper::Create());
-  HR_ASSIGN_OR_RETURN(auto watch, sleeper->Add(listener.get()));
-  return std::make_unique<TcpTransport>(std::move(identity), std::move(tls), std::move(sleeper),
-                                        std::move(listener), std::move(watch), address.Text());
-}
-
-Result<std::string> LocalAddressTowards(const std::string& host) {
-  // Connecting a datagram socket only looks the route up; the port (discard) does not matter.
-  HR_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::From(host, 9));
-  Descriptor socket(::socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.valid() || ::connect(socket.get(), address.get(), address.length) != 0) {
-    return Unavailable("there is no route to ", host);
+  Listener listener;
+  if (settings.listen) {
+    HR_ASSIGN_OR_RETURN(const SocketAddress wanted, ListenAddress(settings));
+    HR_RETURN_IF_ERROR(CheckTrust(settings, wanted));
+    HR_ASSIGN_OR_RETURN(listener.socket, ListenTcp(wanted));
+    HR_ASSIGN_OR_RETURN(const SocketAddress address, LocalAddress(listener.socket.get()));
+    HR_ASSIGN_OR_RETURN(listener.watch, sleeper->Add(listener.socket.get()));
+    listener.address = address.Text();
   }
-  HR_ASSIGN_OR_RETURN(SocketAddress local, LocalAddress(socket.get()));
-  return local.Host();
+  return std::make_unique<TcpTransport>(std::move(identity), std::move(tls),
+                                        settings.trusted_fabric, std::move(sleeper),
+                                        std::move(listener));
 }
 
 }  // namespace hr::comm

@@ -12,23 +12,10 @@
 
 namespace hr::comm {
 
-struct TcpOptions {
-  // The numeric IPv4 or IPv6 address to listen at, which is also published. Port 0 takes a free
-  // one.
-  std::string host = "127.0.0.1";
-  int port = 0;
-  // The cluster secret, at least kMinSecret bytes; empty: plain text.
-  std::string secret;
-  // The network can be trusted with plain text. Without it that is for loopback addresses only.
-  bool trusted_fabric = false;
-};
-
-// `identity`: see Endpoint::peer_identity. Addresses are "tcp:1.2.3.4:5678" and "tcp:[::1]:5678".
-Result<std::unique_ptr<Transport>> CreateTcpTransport(const TcpOptions& options,
+// `identity`: see Endpoint::peer_identity. A secret has at least kMinSecret bytes. Addresses are
+// "tcp:1.2.3.4:5678", "tcp:[::1]:5678" and "tcp:name:5678"; names are looked up when they are used,
+// which may take a while.
+Result<std::unique_ptr<Transport>> CreateTcpTransport(const TransportSettings& settings,
                                                       std::string identity);
-
-// The address of this host that the route to `host` leaves from: what to listen at so that it can
-// reach us. Sends nothing.
-Result<std::string> LocalAddressTowards(const std::string& host);
 
 }  // namespace hr::comm

@@ -46,10 +46,29 @@ HR_API hr_status* hr_launch_describe(const hr_launch* launch, hr_text** out);
  * what a group failed of. Thread-safe; groups keep it alive. */
 typedef struct hr_store hr_store;
 
-/* "file:FOLDER": a folder that all ranks see, created where it is missing; network file systems
- * must support locks. "memory:": a new store for ranks that are threads of this process and share
- * the handle. */
+/* "tcp:HOST:PORT" (also tcp://HOST:PORT, and HOST as [IPv6]): a store that one process keeps for
+ * all; without a secret on loopback alone. This opens it as a client, which connects when it is
+ * first used, and again where a connection breaks. Of a group's own store_url, rank 0 is the one
+ * that keeps it. "file:FOLDER": a folder that all ranks see, created where it is missing; network
+ * file systems must support locks. "memory:": a new store for ranks that are threads of this
+ * process and share the handle. */
 HR_API hr_status* hr_store_open(hr_env* env, const char* url, hr_store** out);
+
+typedef struct hr_store_options {
+  size_t struct_size;
+  /* 1: this process keeps the store, with a thread of its own, for as long as the handle or a group
+   * that uses it lives, unless somebody keeps one at this address already. PORT may be 0 then: any
+   * free one. */
+  int32_t serve;
+  int32_t trusted_fabric; /* as in hr_group_options */
+  const char* secret;     /* as in hr_group_options */
+} hr_store_options;
+/* options NULL: as hr_store_open. */
+HR_API hr_status* hr_store_open_with(hr_env* env, const char* url, const hr_store_options* options,
+                                     hr_store** out);
+/* What other processes open, with the port that was taken; empty for a store that is this process's
+ * own. */
+HR_API hr_status* hr_store_url(const hr_store* store, hr_text** out);
 
 /* A store of the host's. The functions are called from any thread, several at a time. Keys and
  * values are text, at most 512 bytes and 1 MiB; sizes are without the NUL that follows. A negative

@@ -1,14 +1,13 @@
 #include <cstdlib>
 
 #include "capi/src/comm/handles.h"
+#include "runtime/comm/remote_store.h"
 
 namespace hr::capi {
 namespace {
 
 constexpr int64_t kDefaultTimeout = 600'000'000'000;
 constexpr int64_t kDefaultSilence = 10'000'000'000;
-
-const char* ProcessEnvironment(const char* name) { return std::getenv(name); }
 
 // What a group needs to live as long as its connections.
 struct Keeps {
@@ -59,21 +58,21 @@ Result<std::string> ResolveLaunch(hr_group_options& options) {
     url = "memory:";
   }
   if (options.store == nullptr && url.empty()) {
-    return InvalidArgument("rank ", options.rank, " of ", options.size,
-                           " does not know where the "
-                           "ranks meet; set HEADRACE_STORE (file:FOLDER), or give a store");
+    return InvalidArgument(
+        "rank ", options.rank, " of ", options.size,
+        " does not know where the "
+        "ranks meet; set HEADRACE_STORE (tcp:HOST:PORT or file:FOLDER), or give a store");
   }
   return url;
 }
 
-Result<comm::TransportSettings> SettingsFrom(const hr_group_options& options) {
-  comm::TransportSettings settings = {.trusted_fabric = options.trusted_fabric != 0};
+// Ranks that meet at an address listen where the others can reach them from there.
+Result<comm::TransportSettings> SettingsFrom(const hr_group_options& options,
+                                             std::string_view store_url) {
+  comm::TransportSettings settings = {.towards = comm::HostOfStore(store_url),
+                                      .trusted_fabric = options.trusted_fabric != 0};
   if (options.address != nullptr) settings.host = options.address;
-  if (options.secret != nullptr) {
-    settings.secret = options.secret;
-  } else {
-    HR_ASSIGN_OR_RETURN(settings.secret, cluster::SecretFromEnvironment(ProcessEnvironment));
-  }
+  HR_ASSIGN_OR_RETURN(settings.secret, SecretOr(options.secret));
   return settings;
 }
 
@@ -99,9 +98,6 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   if (options.algorithms != nullptr) {
     HR_ASSIGN_OR_RETURN(out.algorithms, ParsePins(options.algorithms));
   }
-  HR_ASSIGN_OR_RETURN(const comm::TransportSettings settings, SettingsFrom(options));
-  const char* transport = GivenOr(options.transport, "HEADRACE_TRANSPORT", "auto");
-  HR_ASSIGN_OR_RETURN(out.mesh.transports, env.comm().Transports(transport, settings));
   return out;
 }
 
@@ -114,13 +110,21 @@ Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::
   }
   HR_ASSIGN_OR_RETURN(const std::string url, ResolveLaunch(options));
   HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, OptionsFrom(*env, options));
+  HR_ASSIGN_OR_RETURN(
+      const comm::TransportSettings settings,
+      SettingsFrom(options, options.store != nullptr ? options.store->rep->Url() : url));
   auto keeps = std::make_shared<Keeps>();
   keeps->env = env;
   if (options.store != nullptr) {
     keeps->store = options.store->rep;
   } else {
-    HR_ASSIGN_OR_RETURN(keeps->store, env->comm().OpenStore(url));
+    const comm::StoreSettings store = {.serve = options.rank == 0,
+                                       .secret = settings.secret,
+                                       .trusted_fabric = settings.trusted_fabric};
+    HR_ASSIGN_OR_RETURN(keeps->store, env->comm().OpenStore(url, store));
   }
+  const char* transport = GivenOr(options.transport, "HEADRACE_TRANSPORT", "auto");
+  HR_ASSIGN_OR_RETURN(inner.mesh.transports, env->comm().Transports(transport, settings));
   inner.mesh.store = keeps->store.get();
   inner.mesh.keeps = std::move(keeps);
   HR_ASSIGN_OR_RETURN(inner.mesh.poller, env->comm().poller());
@@ -137,6 +141,13 @@ Result<std::shared_ptr<comm::Group>> SplitGroup(comm::Group& group, int32_t colo
 }
 
 }  // namespace
+
+const char* ProcessEnvironment(const char* name) { return std::getenv(name); }
+
+Result<std::string> SecretOr(const char* given) {
+  if (given != nullptr) return std::string(given);
+  return cluster::SecretFromEnvironment(ProcessEnvironment);
+}
 
 Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options,
                               int64_t begin_nanos) {

@@ -22,6 +22,12 @@ namespace hr::capi {
 inline comm::Work* FromHandle(hr_work* work) { return reinterpret_cast<comm::Work*>(work); }
 inline hr_work* ToHandle(comm::WorkRef work) { return reinterpret_cast<hr_work*>(work.Release()); }
 
+// A variable of the process; null where it is not set.
+const char* ProcessEnvironment(const char* name);
+
+// The cluster secret that a caller gave, or the environment's where that is null.
+Result<std::string> SecretOr(const char* given);
+
 // What limits a wait that began at `begin_nanos` on SystemClock() in a group with these options.
 Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options,
                               int64_t begin_nanos);

@@ -1,13 +1,10 @@
-#include <cstdlib>
-
 #include "capi/src/comm/handles.h"
 
 extern "C" {
 
 hr_status* hr_launch_from_environment(hr_launch** out) {
   HR_REQUIRE(out);
-  return hr::capi::WrapInto(
-      out, hr::cluster::LaunchFromEnvironment([](const char* name) { return std::getenv(name); }));
+  return hr::capi::WrapInto(out, hr::cluster::LaunchFromEnvironment(hr::capi::ProcessEnvironment));
 }
 
 void hr_launch_release(hr_launch* launch) { delete launch; }

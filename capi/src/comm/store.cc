@@ -110,8 +110,13 @@ Result<std::shared_ptr<comm::Store>> CreateHostStore(const hr_store_callbacks* g
   return std::shared_ptr<comm::Store>(std::make_shared<HostStore>(host));
 }
 
-Result<std::shared_ptr<comm::Store>> OpenStore(session::Env& env, const char* url) {
-  HR_ASSIGN_OR_RETURN(auto store, env.comm().OpenStore(url));
+Result<std::shared_ptr<comm::Store>> OpenStore(session::Env& env, const char* url,
+                                               const hr_store_options* given) {
+  HR_ASSIGN_OR_RETURN(const hr_store_options options, CopySized(given, "hr_store_options"));
+  comm::StoreSettings settings = {.serve = options.serve != 0,
+                                  .trusted_fabric = options.trusted_fabric != 0};
+  HR_ASSIGN_OR_RETURN(settings.secret, SecretOr(options.secret));
+  HR_ASSIGN_OR_RETURN(auto store, env.comm().OpenStore(url, settings));
   return std::shared_ptr<comm::Store>(std::move(store));
 }
 
@@ -121,10 +126,21 @@ Result<std::shared_ptr<comm::Store>> OpenStore(session::Env& env, const char* ur
 extern "C" {
 
 hr_status* hr_store_open(hr_env* env, const char* url, hr_store** out) {
+  return hr_store_open_with(env, url, nullptr, out);
+}
+
+hr_status* hr_store_open_with(hr_env* env, const char* url, const hr_store_options* options,
+                              hr_store** out) {
   HR_REQUIRE(env);
   HR_REQUIRE(url);
   HR_REQUIRE(out);
-  return hr::capi::WrapInto(out, hr::capi::OpenStore(*env->rep, url));
+  return hr::capi::WrapInto(out, hr::capi::OpenStore(*env->rep, url, options));
+}
+
+hr_status* hr_store_url(const hr_store* store, hr_text** out) {
+  HR_REQUIRE(store);
+  HR_REQUIRE(out);
+  return hr::capi::WrapText(out, store->rep->Url());
 }
 
 hr_status* hr_store_from_callbacks(const hr_store_callbacks* callbacks, hr_store** out) {

@@ -214,6 +214,12 @@ hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, 
   return Wrap(AddNode(graph, std::move(spec), output_count, outputs, nullptr));
 }
 
+hr_status* hr_graph_device(hr_graph* graph, const char* device) {
+  HR_REQUIRE(graph);
+  graph->rep.SetDevice(device == nullptr ? "" : device);
+  return nullptr;
+}
+
 hr_status* hr_node_spec_create(const char* op, hr_node_spec** out) {
   HR_REQUIRE(op);
   HR_REQUIRE(out);

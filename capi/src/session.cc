@@ -11,6 +11,7 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   if (copy.max_plans < 0) return InvalidArgument("max_plans is at least 1, got ", copy.max_plans);
   if (copy.max_plans > 0) out.max_plans = static_cast<size_t>(copy.max_plans);
   out.plan.fuse = copy.disable_fusion == 0;
+  if (copy.device != nullptr) out.plan.device = copy.device;
   return out;
 }
 

@@ -1,7 +1,10 @@
 #include "runtime/session/plan.h"
 
+#include <algorithm>
+
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/session/placement.h"
 
 namespace hr::session {
 namespace {
@@ -86,14 +89,44 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
     const graph::ValueType& type = region.main().values[port.value].type;
     plan->outputs_.push_back({type.dtype, *type.FixedDims()});
   }
-  HR_ASSIGN_OR_RETURN(plan->executable_,
-                      env.cpu().Compile(region, {.allocator = &env.allocator(),
-                                                 .operators = &env.operators(),
-                                                 .log = env.log(),
-                                                 .threads = env.threads().total(),
-                                                 .fuse = options.fuse,
-                                                 .deterministic = options.deterministic}));
+  HR_RETURN_IF_ERROR(plan->CompileWith({.allocator = &env.allocator(),
+                                        .operators = &env.operators(),
+                                        .log = env.log(),
+                                        .threads = env.threads().total(),
+                                        .fuse = options.fuse,
+                                        .deterministic = options.deterministic},
+                                       options));
   return plan;
+}
+
+Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& options) {
+  Device& cpu = env_->cpu();
+  if (!options.only_host && WantsPlacement(region_, options.device)) {
+    HR_RETURN_IF_ERROR(SortNodes(&region_));
+    HR_ASSIGN_OR_RETURN(placement_, Place(*env_, region_, options.device));
+    const bool all_cpu = std::all_of(placement_.begin(), placement_.end(),
+                                     [&](Device* device) { return device == &cpu; });
+    if (all_cpu) placement_.clear();
+  }
+  if (placement_.empty()) {
+    HR_ASSIGN_OR_RETURN(executable_, cpu.Compile(region_, compile));
+    return {};
+  }
+  variable_devices_.resize(region_.variables.size());
+  for (graph::NodeId id = 0; id < placement_.size(); ++id) {
+    const graph::Node& node = region_.main().nodes[id];
+    const ops::OpDef* def = compile.operators->Get(region_.OperatorOf(node)).value();
+    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
+      Device*& device = variable_devices_[static_cast<size_t>(use.variable)];
+      device = placement_[id] == &cpu ? nullptr : placement_[id];
+    }
+  }
+  HR_ASSIGN_OR_RETURN(
+      auto&& spread,
+      Spread::Compile(cpu, region_, Cut(*compile.operators, region_, placement_), compile));
+  spread_ = spread.get();
+  executable_ = std::move(spread);
+  return {};
 }
 
 Result<std::unique_ptr<Invocation>> Plan::Instantiate() const {
@@ -117,15 +150,32 @@ std::string Plan::Describe() const {
       .Field("writes_variables", written_.size())
       .Field("idle_instances", idle_.count())
       .Key("regions")
-      .BeginArray()
-      .BeginObject()
-      .Field("device", env_->cpu().info().name)
-      .Key("executable")
-      .Raw(executable_->Describe())
-      .EndObject()
-      .EndArray()
-      .EndObject();
+      .BeginArray();
+  if (spread_ != nullptr) {
+    spread_->DescribeRegions(json);
+    json.EndArray().Key("copies").BeginArray();
+    spread_->DescribeCopies(json);
+  } else {
+    json.BeginObject().Field("device", env_->cpu().info().name).Key("executable");
+    json.Raw(executable_->Describe()).EndObject();
+  }
+  json.EndArray().Key("placement").BeginArray();
+  DescribePlacement(json);
+  json.EndArray().EndObject();
   return json.Take();
+}
+
+void Plan::DescribePlacement(JsonWriter& json) const {
+  const auto& nodes = region_.main().nodes;
+  for (graph::NodeId id = 0; id < nodes.size(); ++id) {
+    const Device& device = placement_.empty() ? env_->cpu() : *placement_[id];
+    json.BeginObject()
+        .Field("node", graph::NodeText(region_, region_.main(), id))
+        .Field("op", region_.OperatorOf(nodes[id]).name)
+        .Field("device", device.info().name)
+        .Field("wanted", nodes[id].device)
+        .EndObject();
+  }
 }
 
 }  // namespace hr::session

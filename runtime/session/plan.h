@@ -7,6 +7,7 @@
 
 #include "runtime/session/instance.h"
 #include "runtime/session/model.h"
+#include "runtime/session/spread.h"
 #include "runtime/transform/specialize.h"
 
 namespace hr::session {
@@ -20,6 +21,8 @@ struct ConcreteType {
 struct PlanOptions {
   bool fuse = true;
   bool deterministic = true;
+  std::string device;      // of nodes that name none; empty: the CPU
+  bool only_host = false;  // whatever nodes say
 };
 
 // Immutable but for its idle instances; shared by all the calls that need it. Thread-safe.
@@ -35,6 +38,10 @@ class Plan {
   const std::vector<uint32_t>& variables() const { return variables_; }
   const std::vector<uint32_t>& written() const { return written_; }
   bool writes() const { return !written_.empty(); }
+  // Where the plan wants the variable's memory; null for the host's.
+  Device* device_of(uint32_t variable) const {
+    return variable_devices_.empty() ? nullptr : variable_devices_[variable];
+  }
   // Draws random numbers: then every run is a step.
   bool random() const { return random_; }
 
@@ -50,9 +57,15 @@ class Plan {
 
  private:
   explicit Plan(std::shared_ptr<Env> env) : env_(std::move(env)), idle_(env_->threads().total()) {}
-  std::shared_ptr<Env> env_;  // outlives the executable
-  graph::Module region_;
+  Status CompileWith(const CompileOptions& compile, const PlanOptions& options);
+  void DescribePlacement(JsonWriter& json) const;
+
+  std::shared_ptr<Env> env_;               // outlives the executable
+  graph::Module region_;                   // the whole, where there are several
+  std::vector<Device*> placement_;         // of the nodes; empty where the CPU runs all
+  std::vector<Device*> variable_devices_;  // null: the host; empty where all are there
   std::unique_ptr<Executable> executable_;
+  const Spread* spread_ = nullptr;  // the executable, where it has several regions
   IdleInstances idle_;
   std::vector<ConcreteType> outputs_;
   std::vector<uint32_t> variables_;

@@ -38,6 +38,9 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options) {
   if (options.max_plans == 0) return InvalidArgument("a session keeps at least one plan, got 0");
+  if (!options.plan.device.empty()) {
+    HR_RETURN_IF_ERROR(model->env().FindDevice(options.plan.device).status().Clone());
+  }
   std::shared_ptr<Session> session(new Session(std::move(model), options));
   HR_RETURN_IF_ERROR(session->InitializeVariables());
   return session;
@@ -64,7 +67,9 @@ Status Session::InitializeVariables() {
 Result<Tensor> Session::InitialValue(const graph::Variable& variable) {
   const graph::Graph& graph = model_->module().graphs[variable.initial_graph];
   transform::Request request{.graph = variable.initial_graph, .fetches = graph.outputs};
-  HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options_.plan));
+  PlanOptions options = options_.plan;
+  options.only_host = true;
+  HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options));
   const ConcreteType& type = plan->outputs()[0];
   if (type.dtype != variable.dtype || type.dims != variable.dims) {
     return InvalidArgument("expected ", DTypeName(variable.dtype), variable.dims,
@@ -132,11 +137,12 @@ Result<Lease> Session::LeaseThreads(const CallLimits& limits) {
 }
 
 Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
-  for (uint32_t variable : plan.written()) {
-    HR_RETURN_IF_ERROR(variables_.MakeWritable(env().allocator(), variable));
-  }
   for (uint32_t variable : plan.variables()) {
-    invocation.Bind(plan.variable_slot(variable), variables_.Get(variable).data());
+    const auto& written = plan.written();
+    const bool writes = std::binary_search(written.begin(), written.end(), variable);
+    HR_ASSIGN_OR_RETURN(void* data, variables_.Locate(env().allocator(), variable,
+                                                      plan.device_of(variable), writes));
+    invocation.Bind(plan.variable_slot(variable), data);
   }
   return {};
 }
@@ -201,6 +207,7 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
 
 Result<Tensor> Session::GetVariable(uint32_t variable, const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, false, limits));
+  HR_RETURN_IF_ERROR(variables_.BringHome(env().allocator()));
   return variables_.Get(variable).Clone(env().allocator());
 }
 
@@ -219,6 +226,7 @@ Status Session::ReadVariables(
     const CallLimits& limits,
     const std::function<Status(const VariableStore&, int64_t step)>& body) {
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, false, limits));
+  HR_RETURN_IF_ERROR(variables_.BringHome(env().allocator()));
   return body(variables_, step());
 }
 
@@ -243,9 +251,12 @@ std::string Session::Describe() {
       .Field("tainted", tainted())
       .Key("variables")
       .BeginArray();
+  uint32_t index = 0;
   for (const graph::Variable& variable : model_->module().variables) {
+    Device* device = variables_.DeviceOf(index++);
     json.BeginObject().Field("name", variable.name).Field("dtype", DTypeName(variable.dtype));
-    json.Key("dims").Values(std::span<const int64_t>(variable.dims)).EndObject();
+    json.Key("dims").Values(std::span<const int64_t>(variable.dims));
+    json.Field("device", (device == nullptr ? env().cpu() : *device).info().name).EndObject();
   }
   json.EndArray().Key("plans").BeginArray();
   std::lock_guard lock(plans_mutex_);

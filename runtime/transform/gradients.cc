@@ -105,7 +105,15 @@ class Differentiator {
     return parts[0];
   }
 
+  // Gradients are computed where the node is.
   Status VisitNode(NodeId id) {
+    const std::string before = builder_.SetDevice(graph().nodes[id].device);
+    Status status = AddGradientsOf(id);
+    builder_.SetDevice(before);
+    return status;
+  }
+
+  Status AddGradientsOf(NodeId id) {
     const graph::Module& module = builder_.module();
     const ops::OpDef* def = builder_.registry().Get(module.OperatorOf(graph().nodes[id])).value();
     std::vector<ValueId> grads;

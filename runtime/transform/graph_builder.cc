@@ -218,6 +218,7 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
                    .attributes = std::move(spec.attributes),
                    .device = std::move(spec.device),
                    .name = spec.name.empty() ? UniqueName(spec.op) : std::move(spec.name)};
+  if (node.device.empty() && current_ == 0) node.device = device_;
   NodeId id = static_cast<NodeId>(graph.nodes.size());
   size_t first_value = graph.values.size();
   for (size_t i = 0; i < spec.outputs; ++i) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/ops/gradient.h"
@@ -72,6 +73,9 @@ class GraphBuilder final : public ops::Emitter {
   Status RenameValue(ValueId value, std::string_view name);
   // Nodes emitted while it is set are called "scope/…".
   void SetScope(std::string scope) { scope_ = std::move(scope); }
+  // The device of nodes that are added without one of their own from now on; returns the one
+  // before.
+  std::string SetDevice(std::string device) { return std::exchange(device_, std::move(device)); }
 
   const graph::Module& module() const override { return module_; }
   const graph::Graph& graph() const override { return module_.graphs[current_]; }
@@ -102,6 +106,7 @@ class GraphBuilder final : public ops::Emitter {
   graph::Module module_;
   uint32_t current_ = 0;
   std::string scope_;
+  std::string device_;
   std::vector<Resource> resources_;  // by variable, for those that were touched
   // Every name, with the last number that was put behind it to make another.
   std::map<std::string, int32_t, std::less<>> names_;

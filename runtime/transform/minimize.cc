@@ -64,10 +64,8 @@ Result<uint32_t> AddState(GraphBuilder& builder, uint32_t variable, const StateD
   return builder.AddVariable(Cat(declared.name, "/", state.suffix), std::move(zero), false);
 }
 
-}  // namespace
-
-Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
-                                     std::string_view optimizer, ValueId learning_rate) {
+Result<std::vector<NodeId>> AddUpdates(GraphBuilder& builder, ValueId loss,
+                                       std::string_view optimizer, ValueId learning_rate) {
   HR_ASSIGN_OR_RETURN(auto&& spec, ParseNamedNumbers(optimizer));
   HR_ASSIGN_OR_RETURN(auto&& def, FindOptimizer(spec));
   const ops::OpDef* op = builder.registry().Newest(ops::kTrain, def.op);
@@ -107,6 +105,16 @@ Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
     return FailedPrecondition(
         "the loss depends on no trainable variable through differentiable operators");
   }
+  return updates;
+}
+
+}  // namespace
+
+Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
+                                     std::string_view optimizer, ValueId learning_rate) {
+  const std::string device = builder.SetDevice("");  // an update goes where its variable is
+  auto updates = AddUpdates(builder, loss, optimizer, learning_rate);
+  builder.SetDevice(device);
   return updates;
 }
 

@@ -53,6 +53,11 @@ HR_API hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attri
                               size_t input_count, const hr_value* inputs, size_t output_count,
                               hr_value* outputs);
 
+/* Nodes added from now on run on this device ("TOY:0"), unless their spec names another; NULL or
+ * "": where the session wants. Gradients run where the nodes are whose gradients they are, updates
+ * where their variable is. A session fails where it has no such device. */
+HR_API hr_status* hr_graph_device(hr_graph* graph, const char* device);
+
 /* The long form, for what hr_graph_op cannot say. Used by one thread at a time. */
 typedef struct hr_node_spec hr_node_spec;
 HR_API hr_status* hr_node_spec_create(const char* op, hr_node_spec** out);

@@ -184,6 +184,8 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     check(hr_graph_input(get(), name.c_str(), dtype, dims.size(), dims.data(), names.data(), &out));
     return out;
   }
+  // Of the nodes that follow; "": where the session wants.
+  void device(const std::string& name) { check(hr_graph_device(get(), name.c_str())); }
   hr_value constant(const Tensor& tensor, const char* name = nullptr) {
     hr_value out;
     check(hr_graph_constant(get(), name, tensor.get(), &out));

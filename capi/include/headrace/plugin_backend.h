@@ -85,7 +85,9 @@ typedef struct hr_region_tensor {
 typedef struct hr_region {
   size_t struct_size;
   size_t node_count;
-  const hr_region_node* nodes; /* in an order that respects inputs and controls */
+  /* In an order that respects inputs and controls. A headrace.state.Read without controls gives
+   * what the variable was when the run began, even if its value is used after a write. */
+  const hr_region_node* nodes;
   size_t value_count;
   const hr_region_value* values;
   size_t input_count;
@@ -202,7 +204,7 @@ typedef struct hr_backend_table {
   void (*release_invocation)(hr_invocation* invocation);
   /* The memory of a slot until the next bind of it. */
   void (*bind)(hr_invocation* invocation, uint32_t slot, void* data);
-  /* All slots are bound. */
+  /* All slots that the region uses are bound. */
   hr_status* (*run)(hr_invocation* invocation, const hr_plugin_run* run);
 } hr_backend_table;
 

@@ -22,9 +22,15 @@ typedef struct hr_session_options {
   uint64_t seed;          /* of initial values and of random operators */
   int32_t max_plans;      /* cached compiled plans; 0: 64 */
   int32_t disable_fusion; /* run every node by itself, e.g. to find a fault */
+  /* "TOY:0": where nodes run that name no device (hr_graph_device). NULL: on the CPU. */
+  const char* device;
 } hr_session_options;
 
-/* Computes the initial values of the variables. options NULL: defaults. */
+/* Computes the initial values of the variables. options NULL: defaults.
+ *
+ * A node that its device does not take runs on the CPU, together with the others that use its
+ * variables; hr_call_describe shows each node's place. Inputs, outputs and the values of variables
+ * are host memory, whatever the devices. */
 HR_API hr_status* hr_session_create(const hr_model* model, const hr_session_options* options,
                                     hr_session** out);
 /* No new runs from now on, calls included; those in flight finish. Frees the plans, as soon as
@@ -52,7 +58,7 @@ HR_API hr_status* hr_session_get_variable(hr_session* session, const char* name,
 HR_API hr_status* hr_session_set_variable(hr_session* session, const char* name,
                                           const hr_tensor* value);
 
-/* Variables, cached plans with their steps and kernels, and memory, as JSON. */
+/* Variables, cached plans with their devices, steps and kernels, and memory, as JSON. */
 HR_API hr_status* hr_session_describe(hr_session* session, hr_text** out);
 
 /* The fast path: names are resolved once and memory is bound once. A run with unchanged shapes

@@ -8,21 +8,22 @@
 
 namespace hr::cpu {
 
-std::span<const KernelEntry> ConvKernels();         // conv.cc
-std::span<const KernelEntry> ElementwiseKernels();  // elementwise.cc
-std::span<const KernelEntry> GemmKernels();         // gemm.cc
-std::span<const KernelEntry> GenerateKernels();     // generate.cc
-std::span<const KernelEntry> IndexingKernels();     // indexing.cc
-std::span<const KernelEntry> MovementKernels();     // movement.cc
-std::span<const KernelEntry> OptimizerKernels();    // optimizer.cc
-std::span<const KernelEntry> PadKernels();          // pad.cc
-std::span<const KernelEntry> PoolKernels();         // pool.cc
-std::span<const KernelEntry> RandomKernels();       // random.cc
-std::span<const KernelEntry> ReduceKernels();       // reduce.cc
-std::span<const KernelEntry> ScanKernels();         // scan.cc
-std::span<const KernelEntry> SoftmaxKernels();      // softmax.cc
-std::span<const KernelEntry> StateKernels();        // state.cc
-std::span<const KernelEntry> ViewKernels();         // views.cc
+std::span<const KernelEntry> ConvKernels();           // conv.cc
+std::span<const KernelEntry> ElementwiseKernels();    // elementwise.cc
+std::span<const KernelEntry> GemmKernels();           // gemm.cc
+std::span<const KernelEntry> GenerateKernels();       // generate.cc
+std::span<const KernelEntry> IndexingKernels();       // indexing.cc
+std::span<const KernelEntry> MovementKernels();       // movement.cc
+std::span<const KernelEntry> NormalizationKernels();  // normalization.cc
+std::span<const KernelEntry> OptimizerKernels();      // optimizer.cc
+std::span<const KernelEntry> PadKernels();            // pad.cc
+std::span<const KernelEntry> PoolKernels();           // pool.cc
+std::span<const KernelEntry> RandomKernels();         // random.cc
+std::span<const KernelEntry> ReduceKernels();         // reduce.cc
+std::span<const KernelEntry> ScanKernels();           // scan.cc
+std::span<const KernelEntry> SoftmaxKernels();        // softmax.cc
+std::span<const KernelEntry> StateKernels();          // state.cc
+std::span<const KernelEntry> ViewKernels();           // views.cc
 
 std::span<const std::span<const KernelEntry>> KernelFamilies();
 

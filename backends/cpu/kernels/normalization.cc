@@ -1,0 +1,190 @@
+#include "backends/cpu/kernels/normalization.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/kernels/normalization_kernels.h"
+#include "backends/cpu/kernels/partition.h"
+
+namespace hr::cpu {
+namespace {
+
+constexpr int64_t kTaskElements = 1 << 13;  // worth waking a thread
+
+// Calls body(group) for each of `groups`, cut into tasks.
+template <typename Body>
+void ForGroups(const Lease& threads, int64_t groups, int tasks, const Body& body) {
+  threads.ParallelFor(tasks, [&](int task) {
+    const Range part = PartOf(groups, tasks, task);
+    for (int64_t group = part.begin; group < part.end; ++group) body(group);
+  });
+}
+
+double InverseOf(double variance, double epsilon) { return 1 / std::sqrt(variance + epsilon); }
+
+// The runs of one channel, added up in double: there may be many.
+template <typename T>
+struct Channel {
+  const ChannelShape& shape;
+  int64_t channel;
+
+  template <typename Body>
+  void ForRuns(const Body& body) const {
+    for (int64_t n = 0; n < shape.batch; ++n) {
+      body((n * shape.channels + channel) * shape.inner);
+    }
+  }
+  template <typename Term>
+  double Mean(const Term& term) const {
+    double sum = 0;
+    ForRuns([&](int64_t offset) { sum += static_cast<double>(term(offset)); });
+    return sum / static_cast<double>(shape.count());
+  }
+};
+
+struct Moments {
+  double mean, variance;
+};
+
+template <typename T>
+Moments MomentsOf(const Channel<T>& channel, const T* x) {
+  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  const int64_t inner = channel.shape.inner;
+  Moments out;
+  out.mean = channel.Mean([&](int64_t at) { return kernels.sum(x + at, inner); });
+  const T mean = static_cast<T>(out.mean);
+  out.variance = channel.Mean([&](int64_t at) { return kernels.squares(x + at, inner, mean); });
+  return out;
+}
+
+template <typename T>
+void NormalizeChannel(const Channel<T>& channel, const Moments& moments, double epsilon, const T* x,
+                      const T* scale, const T* bias, T* y) {
+  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  const int64_t c = channel.channel;
+  const auto factor = static_cast<T>(scale[c] * InverseOf(moments.variance, epsilon));
+  channel.ForRuns([&](int64_t at) {
+    kernels.normalize(x + at, channel.shape.inner, static_cast<T>(moments.mean), factor, bias[c],
+                      y + at);
+  });
+}
+
+}  // namespace
+
+int NormTasks(int64_t groups, int64_t length, int slices) {
+  const int64_t useful = std::min(groups, groups * length / kTaskElements);
+  return static_cast<int>(std::clamp<int64_t>(useful, 1, slices));
+}
+
+template <typename T>
+void NormalizeRows(const Lease& threads, const RowShape& shape, double epsilon, const T* x,
+                   const T* scale, const T* bias, T* y, T* mean, T* inverse, int tasks) {
+  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  const int64_t n = shape.length;
+  ForGroups(threads, shape.rows, tasks, [&](int64_t row) {
+    const T* from = x + row * n;
+    const T m = kernels.sum(from, n) / static_cast<T>(n);
+    const double variance = kernels.squares(from, n, m) / static_cast<double>(n);
+    const auto i = static_cast<T>(InverseOf(variance, epsilon));
+    kernels.normalize_each(from, n, m, i, scale, bias, y + row * n);
+    if (mean != nullptr) mean[row] = m;
+    if (inverse != nullptr) inverse[row] = i;
+  });
+}
+
+template <typename T>
+void NormalizeRowsGrad(const Lease& threads, const RowShape& shape, const T* dy, const T* x,
+                       const T* scale, const T* mean, const T* inverse, T* dx, T* dscale, int tasks,
+                       T* scratch) {
+  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  const int64_t n = shape.length;
+  threads.ParallelFor(tasks, [&](int task) {
+    T* partial = scratch + task * n;
+    std::fill_n(partial, n, T(0));
+    const Range part = PartOf(shape.rows, tasks, task);
+    for (int64_t row = part.begin; row < part.end; ++row) {
+      const int64_t at = row * n;
+      const T i = inverse[row];
+      T sums[2];
+      kernels.dots(dy + at, scale, x + at, n, mean[row], i, sums);
+      kernels.accumulate(dy + at, x + at, n, mean[row], i, partial);
+      const auto count = static_cast<T>(n);
+      kernels.gradient(dy + at, scale, x + at, n, i, sums[0] / count, mean[row],
+                       i * sums[1] / count, dx + at);
+    }
+  });
+  AddParts(scratch, n, tasks, n, dscale);
+}
+
+template <typename T>
+void NormalizeChannels(const Lease& threads, const ChannelShape& shape, double epsilon, const T* x,
+                       const T* scale, const T* bias, const T* mean, const T* variance, T* y,
+                       int tasks) {
+  ForGroups(threads, shape.channels, tasks, [&](int64_t c) {
+    NormalizeChannel<T>({shape, c}, {mean[c], variance[c]}, epsilon, x, scale, bias, y);
+  });
+}
+
+template <typename T>
+void TrainChannels(const Lease& threads, const ChannelShape& shape, double epsilon, const T* x,
+                   const T* scale, const T* bias, T* y, const RunningStatistics<T>& running,
+                   int tasks) {
+  ForGroups(threads, shape.channels, tasks, [&](int64_t c) {
+    const Channel<T> channel{shape, c};
+    const Moments moments = MomentsOf(channel, x);
+    NormalizeChannel(channel, moments, epsilon, x, scale, bias, y);
+    const auto mix = [&](T old, double now) {
+      return static_cast<T>(running.momentum * old + (1 - running.momentum) * now);
+    };
+    if (running.mean != nullptr) running.mean[c] = mix(running.old_mean[c], moments.mean);
+    if (running.variance != nullptr) {
+      running.variance[c] = mix(running.old_variance[c], moments.variance);
+    }
+  });
+}
+
+template <typename T>
+void NormalizeChannelsGrad(const Lease& threads, const ChannelShape& shape, double epsilon,
+                           const T* dy, const T* x, const T* scale, const T* mean,
+                           const T* variance, T* dx, T* dscale, T* dbias, int tasks) {
+  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  ForGroups(threads, shape.channels, tasks, [&](int64_t c) {
+    const Channel<T> channel{shape, c};
+    const Moments moments = mean == nullptr ? MomentsOf(channel, x) : Moments{mean[c], variance[c]};
+    const auto m = static_cast<T>(moments.mean);
+    const double inverse = InverseOf(moments.variance, epsilon);
+    double sum = 0, product = 0;
+    channel.ForRuns([&](int64_t at) {
+      T sums[2];
+      kernels.dots(dy + at, nullptr, x + at, shape.inner, m, static_cast<T>(inverse), sums);
+      sum += static_cast<double>(sums[0]);
+      product += static_cast<double>(sums[1]);
+    });
+    // Statistics that were given do not depend on x.
+    const double share = mean == nullptr ? 1 / static_cast<double>(shape.count()) : 0;
+    channel.ForRuns([&](int64_t at) {
+      kernels.gradient(dy + at, nullptr, x + at, shape.inner, static_cast<T>(scale[c] * inverse),
+                       static_cast<T>(sum * share), m, static_cast<T>(inverse * product * share),
+                       dx + at);
+    });
+    dscale[c] = static_cast<T>(product);
+    dbias[c] = static_cast<T>(sum);
+  });
+}
+
+#define HR_INSTANTIATE(T)                                                                          \
+  template void NormalizeRows(const Lease&, const RowShape&, double, const T*, const T*, const T*, \
+                              T*, T*, T*, int);                                                    \
+  template void NormalizeRowsGrad(const Lease&, const RowShape&, const T*, const T*, const T*,     \
+                                  const T*, const T*, T*, T*, int, T*);                            \
+  template void NormalizeChannels(const Lease&, const ChannelShape&, double, const T*, const T*,   \
+                                  const T*, const T*, const T*, T*, int);                          \
+  template void TrainChannels(const Lease&, const ChannelShape&, double, const T*, const T*,       \
+                              const T*, T*, const RunningStatistics<T>&, int);                     \
+  template void NormalizeChannelsGrad(const Lease&, const ChannelShape&, double, const T*,         \
+                                      const T*, const T*, const T*, const T*, T*, T*, T*, int);
+HR_INSTANTIATE(float)
+HR_INSTANTIATE(double)
+#undef HR_INSTANTIATE
+
+}  // namespace hr::cpu

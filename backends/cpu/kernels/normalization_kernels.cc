@@ -1,0 +1,168 @@
+#include "backends/cpu/kernels/normalization_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/normalization_kernels.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target.h.
+#include <hwy/highway.h>
+
+#include "backends/cpu/kernels/partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hr::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+// Of this file: another may use the same names.
+namespace {
+
+template <typename T>
+using Tag = hn::ScalableTag<T>;
+template <typename T>
+using Vector = hn::Vec<Tag<T>>;
+template <typename T>
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag<T>()));
+
+template <typename T>
+struct Whole {
+  Vector<T> Load(const T* from) const { return hn::LoadU(Tag<T>(), from); }
+  void Store(Vector<T> value, T* to) const { hn::StoreU(value, Tag<T>(), to); }
+  static Vector<T> Keep(Vector<T> value) { return value; }
+};
+
+// The first lanes; Keep sets the others to 0.
+template <typename T>
+struct First : Part<Tag<T>> {
+  using Part<Tag<T>>::Part;
+  Vector<T> Keep(Vector<T> value) const { return hn::IfThenElseZero(this->mask, value); }
+};
+
+// Calls visit(offset, lanes) for each vector of n elements.
+template <typename T, typename Visit>
+HWY_INLINE void ForEach(int64_t n, const Visit& visit) {
+  int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) visit(i, Whole<T>());
+  if (i < n) visit(i, First<T>(n - i));
+}
+
+template <typename T>
+HWY_INLINE T Total(Vector<T> v) {
+  return hn::GetLane(hn::SumOfLanes(Tag<T>(), v));
+}
+
+template <typename T>
+HWY_INLINE Vector<T> Set(T value) {
+  return hn::Set(Tag<T>(), value);
+}
+
+template <typename T>
+T Sum(const T* x, int64_t n) {
+  auto sum = hn::Zero(Tag<T>());
+  ForEach<T>(n,
+             [&](int64_t i, const auto& lanes) HWY_ATTR { sum = hn::Add(sum, lanes.Load(x + i)); });
+  return Total<T>(sum);
+}
+
+template <typename T>
+T Squares(const T* x, int64_t n, T mean) {
+  auto sum = hn::Zero(Tag<T>());
+  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto away = lanes.Keep(hn::Sub(lanes.Load(x + i), Set(mean)));
+    sum = hn::MulAdd(away, away, sum);
+  });
+  return Total<T>(sum);
+}
+
+template <typename T>
+void Normalize(const T* x, int64_t n, T mean, T a, T b, T* y) {
+  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    lanes.Store(hn::MulAdd(hn::Sub(lanes.Load(x + i), Set(mean)), Set(a), Set(b)), y + i);
+  });
+}
+
+template <typename T>
+void NormalizeEach(const T* x, int64_t n, T mean, T inverse, const T* scale, const T* bias, T* y) {
+  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto xhat = hn::Mul(hn::Sub(lanes.Load(x + i), Set(mean)), Set(inverse));
+    const auto end = bias == nullptr ? hn::Zero(Tag<T>()) : lanes.Load(bias + i);
+    lanes.Store(hn::MulAdd(xhat, lanes.Load(scale + i), end), y + i);
+  });
+}
+
+template <typename T, typename Lanes>
+HWY_INLINE Vector<T> Scaled(const Lanes& lanes, const T* dy, const T* scale, int64_t i) {
+  const auto d = lanes.Load(dy + i);
+  return scale == nullptr ? d : hn::Mul(d, lanes.Load(scale + i));
+}
+
+template <typename T>
+void Dots(const T* dy, const T* scale, const T* x, int64_t n, T mean, T inverse, T sums[2]) {
+  auto sum = hn::Zero(Tag<T>()), product = sum;
+  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto d = Scaled<T>(lanes, dy, scale, i);  // 0 beyond the end
+    sum = hn::Add(sum, d);
+    product = hn::MulAdd(d, hn::Sub(lanes.Load(x + i), Set(mean)), product);
+  });
+  sums[0] = Total<T>(sum);
+  sums[1] = Total<T>(product) * inverse;
+}
+
+template <typename T>
+void Gradient(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T mean, T c, T* dx) {
+  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto away = hn::Sub(lanes.Load(x + i), Set(mean));
+    const auto rest = hn::Sub(Scaled<T>(lanes, dy, scale, i), Set(b));
+    lanes.Store(hn::Mul(Set(a), hn::NegMulAdd(away, Set(c), rest)), dx + i);
+  });
+}
+
+template <typename T>
+void Accumulate(const T* dy, const T* x, int64_t n, T mean, T inverse, T* sum) {
+  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto xhat = hn::Mul(hn::Sub(lanes.Load(x + i), Set(mean)), Set(inverse));
+    lanes.Store(hn::MulAdd(lanes.Load(dy + i), xhat, lanes.Load(sum + i)), sum + i);
+  });
+}
+
+template <typename T>
+constexpr NormKernels<T> MakeTable() {
+  return {.sum = &Sum<T>,
+          .squares = &Squares<T>,
+          .normalize = &Normalize<T>,
+          .normalize_each = &NormalizeEach<T>,
+          .dots = &Dots<T>,
+          .gradient = &Gradient<T>,
+          .accumulate = &Accumulate<T>};
+}
+
+}  // namespace
+
+const NormKernels<float>& FloatNorms() {
+  static constexpr NormKernels<float> kTable = MakeTable<float>();
+  return kTable;
+}
+
+const NormKernels<double>& DoubleNorms() {
+  static constexpr NormKernels<double> kTable = MakeTable<double>();
+  return kTable;
+}
+
+}  // namespace hr::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hr::cpu {
+HWY_EXPORT(FloatNorms);
+HWY_EXPORT(DoubleNorms);
+
+template <>
+const NormKernels<float>& KernelsForNormalization() {
+  return HWY_DYNAMIC_DISPATCH(FloatNorms)();
+}
+
+template <>
+const NormKernels<double>& KernelsForNormalization() {
+  return HWY_DYNAMIC_DISPATCH(DoubleNorms)();
+}
+
+}  // namespace hr::cpu
+#endif

@@ -1,0 +1,244 @@
+// BatchNormalization and LayerNormalization with their gradients.
+#include "backends/cpu/kernels/normalization.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/cpu/kernels/axes.h"
+#include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/request.h"
+
+namespace hr::cpu {
+namespace {
+
+double EpsilonOf(const graph::Node& node) { return node.Float("epsilon", 1e-5); }
+
+// Everything of one floating-point type: what the kernels compute in.
+Status CheckOneType(const KernelRequest& request) {
+  for (const OperandInfo& input : request.inputs) {
+    if (!input.present || input.dtype == request.input(0).dtype) continue;
+    return Unimplemented(request.op.name, " of ", DTypeName(request.input(0).dtype), " with ",
+                         DTypeName(input.dtype), " has no CPU kernel; insert a Cast");
+  }
+  return {};
+}
+
+// ---- Rows ----
+
+// How scale or bias lies along the normalized axes, which it may be broadcast to.
+struct RowOperand {
+  bool present = false;
+  bool whole = false;  // one element for each of the row
+  Axes axes;
+
+  int64_t scratch(int64_t length) const { return present && !whole ? length : 0; }
+  // The operand with one element for each of the row, put into `to` unless it is that already.
+  template <typename T>
+  const T* Expand(const void* data, int64_t length, T** to) const {
+    const auto* from = static_cast<const T*>(data);
+    if (!present || whole) return present ? from : nullptr;
+    T* out = *to;
+    for (int64_t i = 0; i < length; ++i) out[i] = from[axes.Offset(i)];
+    *to += length;
+    return out;
+  }
+};
+
+struct RowPlan {
+  RowShape shape;
+  size_t axis;
+  int tasks;
+
+  RowPlan(const KernelRequest& request, const Dims& dims)
+      : axis(AxisOf(request.node, -1, dims.size())) {
+    const std::span<const int64_t> all(dims);
+    shape = {ElementCount(all.first(axis)), ElementCount(all.subspan(axis))};
+    tasks = NormTasks(shape.rows, shape.length, request.threads);
+  }
+};
+
+Result<RowOperand> RowOperandOf(const KernelRequest& request, size_t i, const Dims& x,
+                                size_t axis) {
+  RowOperand out;
+  const OperandInfo& info = request.input(i);
+  out.present = info.present;
+  if (!info.present) return out;
+  if (x.size() - axis > kMaxAxes) {
+    return Unimplemented(request.op.name, " has no CPU kernel for ", x.size() - axis, " axes");
+  }
+  const size_t missing = x.size() - info.dims.size();
+  for (size_t d = missing; d < axis; ++d) {
+    if (info.dims[d - missing] == 1) continue;
+    return Unimplemented(request.op.name, " has no CPU kernel for input ", i, " of shape ",
+                         info.dims, ", which differs between rows");
+  }
+  const Dims strides = ContiguousStrides(info.dims);
+  for (size_t d = axis; d < x.size(); ++d) {
+    const bool broadcast = d < missing || info.dims[d - missing] == 1;
+    out.axes.Add(x[d], broadcast ? 0 : strides[d - missing]);
+  }
+  out.whole = info.elements() == out.axes.elements();
+  return out;
+}
+
+template <typename T>
+Result<LoweredKernel> MakeRows(const KernelRequest& request) {
+  HR_RETURN_IF_ERROR(CheckOneType(request));
+  const Dims& dims = request.input(0).dims;
+  const RowPlan plan(request, dims);
+  HR_ASSIGN_OR_RETURN(const RowOperand scale, RowOperandOf(request, 1, dims, plan.axis));
+  HR_ASSIGN_OR_RETURN(const RowOperand bias, RowOperandOf(request, 2, dims, plan.axis));
+  for (size_t i = 1; i < 3; ++i) {
+    if (!request.has_output(i) || request.outputs[i].dtype == DTypeOf<T>::value) continue;
+    return Unimplemented(request.op.name, " has no CPU kernel for statistics of ",
+                         DTypeName(request.outputs[i].dtype), "; set stash_type to 1");
+  }
+  const double epsilon = EpsilonOf(request.node);
+  const size_t y = request.output_index(0), scratch = request.scratch_index();
+  const bool has_mean = request.has_output(1), has_inverse = request.has_output(2);
+  const int64_t n = plan.shape.length;
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.scratch_bytes = static_cast<size_t>(scale.scratch(n) + bias.scratch(n)) * sizeof(T);
+  out.kernel =
+      MakeKernel("layer_normalization", [=](void* const* p, const RunContext& context) -> Status {
+        auto* memory = static_cast<T*>(p[scratch]);
+        const T* s = scale.Expand<T>(p[1], n, &memory);
+        const T* b = bias.Expand<T>(bias.present ? p[2] : nullptr, n, &memory);
+        NormalizeRows(context.threads, plan.shape, epsilon, static_cast<const T*>(p[0]), s, b,
+                      static_cast<T*>(p[y]), has_mean ? static_cast<T*>(p[y + 1]) : nullptr,
+                      has_inverse ? static_cast<T*>(p[y + 2]) : nullptr, plan.tasks);
+        return {};
+      });
+  return out;
+}
+
+// (dy, x, scale, mean, inverse) → (dx, dscale)
+template <typename T>
+Result<LoweredKernel> MakeRowsGrad(const KernelRequest& request) {
+  HR_RETURN_IF_ERROR(CheckOneType(request));
+  const Dims& dims = request.input(1).dims;
+  const RowPlan plan(request, dims);
+  HR_ASSIGN_OR_RETURN(const RowOperand scale, RowOperandOf(request, 2, dims, plan.axis));
+  const int64_t n = plan.shape.length, scales = request.input(2).elements();
+  const size_t dx = request.output_index(0), scratch = request.scratch_index();
+  const bool has_dscale = request.has_output(1);
+  LoweredKernel out;
+  out.in_place = {{0, 0}, {0, 1}};
+  out.scratch_bytes = static_cast<size_t>((plan.tasks + 2) * n) * sizeof(T);
+  out.kernel = MakeKernel(
+      "layer_normalization_grad", [=](void* const* p, const RunContext& context) -> Status {
+        auto* memory = static_cast<T*>(p[scratch]);
+        T* sums = memory;
+        memory += n;
+        const T* s = scale.Expand<T>(p[2], n, &memory);
+        NormalizeRowsGrad(context.threads, plan.shape, static_cast<const T*>(p[0]),
+                          static_cast<const T*>(p[1]), s, static_cast<const T*>(p[3]),
+                          static_cast<const T*>(p[4]), static_cast<T*>(p[dx]), sums, plan.tasks,
+                          memory);
+        if (!has_dscale) return {};
+        auto* dscale = static_cast<T*>(p[dx + 1]);
+        std::fill_n(dscale, scales, T(0));
+        for (int64_t i = 0; i < n; ++i) dscale[scale.axes.Offset(i)] += sums[i];
+        return {};
+      });
+  return out;
+}
+
+// ---- Channels ----
+
+ChannelShape ChannelsOf(const Dims& dims) {
+  return {dims[0], dims[1], ElementCount(std::span<const int64_t>(dims).subspan(2))};
+}
+
+// (x, scale, bias, mean, variance) → (y, running mean?, running variance?)
+template <typename T>
+Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
+  HR_RETURN_IF_ERROR(CheckOneType(request));
+  const ChannelShape shape = ChannelsOf(request.input(0).dims);
+  const int tasks = NormTasks(shape.channels, shape.count(), request.threads);
+  const bool training = request.node.Int("training_mode", 0) != 0;
+  const double epsilon = EpsilonOf(request.node), momentum = request.node.Float("momentum", 0.9);
+  const size_t y = request.output_index(0);
+  const bool has_mean = request.has_output(1), has_variance = request.has_output(2);
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.kernel = MakeKernel(training ? "batch_normalization_training" : "batch_normalization",
+                          [=](void* const* p, const RunContext& context) -> Status {
+                            const auto* x = static_cast<const T*>(p[0]);
+                            const auto* scale = static_cast<const T*>(p[1]);
+                            const auto* bias = static_cast<const T*>(p[2]);
+                            const auto* mean = static_cast<const T*>(p[3]);
+                            const auto* variance = static_cast<const T*>(p[4]);
+                            if (!training) {
+                              NormalizeChannels(context.threads, shape, epsilon, x, scale, bias,
+                                                mean, variance, static_cast<T*>(p[y]), tasks);
+                              return {};
+                            }
+                            const RunningStatistics<T> running{
+                                .momentum = momentum,
+                                .old_mean = mean,
+                                .old_variance = variance,
+                                .mean = has_mean ? static_cast<T*>(p[y + 1]) : nullptr,
+                                .variance = has_variance ? static_cast<T*>(p[y + 2]) : nullptr};
+                            TrainChannels(context.threads, shape, epsilon, x, scale, bias,
+                                          static_cast<T*>(p[y]), running, tasks);
+                            return {};
+                          });
+  return out;
+}
+
+// (dy, x, scale, mean, variance) → (dx, dscale, dbias)
+template <typename T>
+Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
+  HR_RETURN_IF_ERROR(CheckOneType(request));
+  const ChannelShape shape = ChannelsOf(request.input(1).dims);
+  const int tasks = NormTasks(shape.channels, shape.count(), request.threads);
+  const bool training = request.node.Int("training_mode", 0) != 0;
+  const double epsilon = EpsilonOf(request.node);
+  const size_t first = request.output_index(0);
+  const size_t scratch = request.scratch_index();
+  LoweredKernel out;
+  out.in_place = {{0, 0}, {0, 1}};
+  // What nobody asked for goes to scratch.
+  const std::array wanted = {request.has_output(0), request.has_output(1), request.has_output(2)};
+  const int64_t sizes[] = {request.input(1).elements(), shape.channels, shape.channels};
+  for (size_t i = 0; i < 3; ++i) {
+    if (!wanted[i]) out.scratch_bytes += static_cast<size_t>(sizes[i]) * sizeof(T);
+  }
+  out.kernel = MakeKernel(
+      "batch_normalization_grad", [=](void* const* p, const RunContext& context) -> Status {
+        auto* memory = static_cast<T*>(p[scratch]);
+        T* outputs[3];
+        for (size_t i = 0; i < 3; ++i) {
+          outputs[i] = wanted[i] ? static_cast<T*>(p[first + i]) : memory;
+          if (!wanted[i]) memory += sizes[i];
+        }
+        NormalizeChannelsGrad<T>(context.threads, shape, epsilon, static_cast<const T*>(p[0]),
+                                 static_cast<const T*>(p[1]), static_cast<const T*>(p[2]),
+                                 training ? nullptr : static_cast<const T*>(p[3]),
+                                 static_cast<const T*>(p[4]), outputs[0], outputs[1], outputs[2],
+                                 tasks);
+        return {};
+      });
+  return out;
+}
+
+#define HR_FLOATING(Make)                                               \
+  [](const KernelRequest& request) {                                    \
+    return ForFloating(request, request.input(0).dtype,                 \
+                       [&]<typename T>() { return Make<T>(request); }); \
+  }
+constexpr KernelEntry kKernels[] = {
+    {"", "BatchNormalization", HR_FLOATING(MakeChannels)},
+    {"", "LayerNormalization", HR_FLOATING(MakeRows)},
+    {"headrace.grad", "BatchNormalizationGrad", HR_FLOATING(MakeChannelsGrad)},
+    {"headrace.grad", "LayerNormalizationGrad", HR_FLOATING(MakeRowsGrad)},
+};
+#undef HR_FLOATING
+
+}  // namespace
+
+std::span<const KernelEntry> NormalizationKernels() { return kKernels; }
+
+}  // namespace hr::cpu

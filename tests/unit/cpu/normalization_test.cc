@@ -1,0 +1,144 @@
+// Normalization of rows and of channels, and their gradients.
+#include "tests/unit/cpu/kernel_fixture.h"
+#include "tests/unit/cpu/one_node_run.h"
+
+namespace hr::cpu {
+namespace {
+
+class NormalizationTest : public KernelTest {
+ protected:
+  int RandomThreads() { return static_cast<int>(RandomInt(1, 3)); }
+  template <typename T>
+  std::vector<T> Values(const Dims& dims, double scale = 1, double shift = 0) {
+    std::vector<T> x = Random<T>(ElementCount(dims));
+    for (T& value : x) value = static_cast<T>(value * scale + shift);
+    return x;
+  }
+  template <typename T>
+  OneNodeRun& With(OneNodeRun& run, const Dims& dims, double scale = 1, double shift = 0) {
+    return run.In(dims, Values<T>(dims, scale, shift));
+  }
+  template <typename T>
+  static double Error() {
+    return sizeof(T) == 4 ? 2e-4 : 1e-12;
+  }
+
+  // Around the sizes of vectors and of tasks.
+  Dims RandomDims(int64_t least_rank) {
+    Dims dims = {RandomInt(2, 90), RandomInt(2, 70)};
+    for (int64_t i = RandomInt(least_rank - 2, 2); i > 0; --i) dims.push_back(RandomInt(2, 9));
+    return dims;
+  }
+  // The axes from `axis` on, sometimes with one that is broadcast, sometimes without the first.
+  Dims RandomScale(const Dims& dims, int64_t axis) {
+    Dims out(dims.begin() + axis, dims.end());
+    if (RandomInt(0, 3) == 0) out[static_cast<size_t>(RandomInt(0, out.size() - 1))] = 1;
+    if (RandomInt(0, 3) == 0 && out.size() > 1) out.erase(out.begin());
+    if (RandomInt(0, 3) == 0) out.insert(out.begin(), 1);
+    while (out.size() > dims.size()) out.erase(out.begin());
+    return out;
+  }
+
+  template <typename T>
+  void CheckRows() {
+    const Dims dims = RandomDims(2);
+    const int64_t axis = RandomInt(0, static_cast<int64_t>(dims.size()) - 1);
+    OneNodeRun run("LayerNormalization");
+    With<T>(run, dims, 3, 2);
+    With<T>(run, RandomScale(dims, axis));
+    if (RandomInt(0, 1) == 1) With<T>(run, RandomScale(dims, axis));
+    run.With("axis", axis).Outputs(static_cast<size_t>(RandomInt(1, 3)));
+    run.Threads(RandomThreads()).Check(Error<T>(), Error<T>());
+  }
+
+  template <typename T>
+  void CheckRowsGrad() {
+    const Dims dims = RandomDims(2);
+    const int64_t axis = RandomInt(0, static_cast<int64_t>(dims.size()) - 1);
+    Dims rows = dims;
+    for (size_t d = static_cast<size_t>(axis); d < rows.size(); ++d) rows[d] = 1;
+    OneNodeRun run("LayerNormalizationGrad", "headrace.grad");
+    With<T>(run, dims);
+    With<T>(run, dims);
+    With<T>(run, RandomScale(dims, axis));
+    With<T>(run, rows, 0.1);
+    With<T>(run, rows, 0.1, 2);
+    run.With("axis", axis).Outputs(2);
+    run.Threads(RandomThreads()).Check(Error<T>(), Error<T>());
+  }
+
+  template <typename T>
+  void CheckChannels() {
+    const Dims dims = RandomDims(2);
+    const int64_t training = RandomInt(0, 1);
+    OneNodeRun run("BatchNormalization");
+    With<T>(run, dims, 3, 2);
+    for (int i = 0; i < 3; ++i) With<T>(run, {dims[1]});
+    With<T>(run, {dims[1]}, 0.5, 1);
+    run.With("training_mode", training).With("momentum", 0.7);
+    run.Outputs(training == 0 ? 1 : static_cast<size_t>(RandomInt(1, 3)));
+    run.Threads(RandomThreads()).Check(Error<T>(), Error<T>());
+  }
+
+  template <typename T>
+  void CheckChannelsGrad() {
+    const Dims dims = RandomDims(2);
+    OneNodeRun run("BatchNormalizationGrad", "headrace.grad");
+    With<T>(run, dims);
+    With<T>(run, dims, 1, 0.5);
+    With<T>(run, {dims[1]});
+    With<T>(run, {dims[1]}, 0.1);
+    With<T>(run, {dims[1]}, 0.5, 1);
+    run.With("training_mode", RandomInt(0, 1)).Outputs(3);
+    run.Threads(RandomThreads()).Check(2 * Error<T>(), 2 * Error<T>());
+  }
+};
+
+TEST_P(NormalizationTest, Rows) {
+  for (int i = 0; i < 20; ++i) {
+    CheckRows<float>();
+    CheckRows<double>();
+  }
+}
+
+TEST_P(NormalizationTest, RowsGrad) {
+  for (int i = 0; i < 20; ++i) {
+    CheckRowsGrad<float>();
+    CheckRowsGrad<double>();
+  }
+}
+
+TEST_P(NormalizationTest, Channels) {
+  for (int i = 0; i < 20; ++i) {
+    CheckChannels<float>();
+    CheckChannels<double>();
+  }
+}
+
+TEST_P(NormalizationTest, ChannelsGrad) {
+  for (int i = 0; i < 20; ++i) {
+    CheckChannelsGrad<float>();
+    CheckChannelsGrad<double>();
+  }
+}
+
+TEST_P(NormalizationTest, SaysWhatItLacks) {
+  OneNodeRun rows("LayerNormalization");
+  With<float>(rows, {4, 8});
+  With<float>(rows, {4, 8});
+  ExpectFailure(rows, "input 1 of shape [4, 8], which differs between rows");
+  OneNodeRun types("LayerNormalization");
+  With<float>(types, {4, 8});
+  With<double>(types, {8});
+  ExpectFailure(types, "LayerNormalization of float32 with float64 has no CPU kernel");
+  OneNodeRun stash("LayerNormalization");
+  With<float>(stash, {4, 8});
+  With<float>(stash, {8});
+  stash.With("stash_type", int64_t{16}).Outputs(2);
+  ExpectFailure(stash, "statistics of bfloat16");
+}
+
+HR_KERNEL_TESTS(NormalizationTest);
+
+}  // namespace
+}  // namespace hr::cpu

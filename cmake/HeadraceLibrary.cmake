@@ -1,5 +1,6 @@
 # libheadrace from the objects of all rooms, and its installation. Included by capi/CMakeLists.txt,
-# which sets `objects` and `libraries` (what the rooms link).
+# which sets `objects` and `libraries` (what the rooms link), and `static_objects` and
+# `plugin_libraries`, those with the plugins.
 #   headrace         what hosts link: shared, or the static one where BUILD_SHARED_LIBS is OFF
 #   headrace_static  always there, and installed beside the shared one
 set(include_directory ${PROJECT_SOURCE_DIR}/capi/include)
@@ -10,7 +11,7 @@ set(include_directory ${PROJECT_SOURCE_DIR}/capi/include)
 set(static_libraries stdc++ m pthread dl)
 set(bundled "")       # the shared libraries of others, …
 set(bundled_names "") # … and the names to link them by
-foreach(library IN LISTS libraries)
+foreach(library IN LISTS plugin_libraries)
   if(library STREQUAL "PkgConfig::HWY")
     list(APPEND bundled_names hwy)
     get_target_property(file PkgConfig::HWY INTERFACE_LINK_LIBRARIES)
@@ -49,10 +50,10 @@ file(CONFIGURE OUTPUT ${version_script} CONTENT "HEADRACE_0 {
 };
 " @ONLY)
 
-add_library(headrace_static STATIC ${objects})
+add_library(headrace_static STATIC ${static_objects})
 set_target_properties(headrace_static PROPERTIES OUTPUT_NAME headrace)
 target_link_libraries(headrace_static
-  PRIVATE $<BUILD_INTERFACE:headrace_flags> $<BUILD_INTERFACE:${libraries}>
+  PRIVATE $<BUILD_INTERFACE:headrace_flags> $<BUILD_INTERFACE:${plugin_libraries}>
   INTERFACE "$<INSTALL_INTERFACE:${static_interface}>")
 target_include_directories(headrace_static PUBLIC
   $<BUILD_INTERFACE:${include_directory}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -72,6 +73,9 @@ if(BUILD_SHARED_LIBS)
     target_link_options(headrace PRIVATE -Wl,-z,defs)
   endif()
   add_library(Headrace::headrace ALIAS headrace)
+  if(TARGET headrace_net) # opened by name, so nothing else would build it
+    add_dependencies(headrace headrace_net)
+  endif()
 else()
   add_library(Headrace::headrace ALIAS headrace_static)
 endif()

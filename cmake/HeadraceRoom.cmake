@@ -38,9 +38,10 @@ include(HeadraceSize)
 
 # headrace_room(NAME [LOOSE] [LIBRARIES lib...] [WITHOUT path...]): the sources of the current
 # folder (below it too, but for paths that begin so). LOOSE allows exceptions, for folders at the
-# edge of libraries that throw.
+# edge of libraries that throw. PLUGIN: it is no part of the shared libheadrace, only of the static
+# one and of a plugin.
 function(headrace_room name)
-  cmake_parse_arguments(ROOM "LOOSE" "" "LIBRARIES;WITHOUT" ${ARGN})
+  cmake_parse_arguments(ROOM "LOOSE;PLUGIN" "" "LIBRARIES;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   foreach(folder IN LISTS ROOM_WITHOUT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
@@ -56,8 +57,35 @@ function(headrace_room name)
     target_link_libraries(hr_${name} PUBLIC headrace_strict_flags)
   endif()
   target_link_libraries(hr_${name} PRIVATE ${ROOM_LIBRARIES})
-  set_property(GLOBAL APPEND PROPERTY HEADRACE_ROOMS hr_${name})
-  set_property(GLOBAL APPEND PROPERTY HEADRACE_ROOM_LIBRARIES ${ROOM_LIBRARIES})
+  set(of "")
+  if(ROOM_PLUGIN)
+    set(of PLUGIN_)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY HEADRACE_${of}ROOMS hr_${name})
+  set_property(GLOBAL APPEND PROPERTY HEADRACE_${of}ROOM_LIBRARIES ${ROOM_LIBRARIES})
+endfunction()
+
+# headrace_plugin(NAME ROOMS room... SOURCES file...): libheadrace_NAME.so of these rooms and
+# sources, and of what they need of the core's rooms up to comm. It stands beside libheadrace and
+# never links it.
+function(headrace_plugin name)
+  cmake_parse_arguments(PLUGIN "" "" "ROOMS;SOURCES" ${ARGN})
+  if(NOT TARGET headrace_guest)
+    add_library(headrace_guest STATIC $<TARGET_OBJECTS:hr_base> $<TARGET_OBJECTS:hr_device>
+      $<TARGET_OBJECTS:hr_comm>)
+  endif()
+  add_library(headrace_${name} MODULE ${PLUGIN_SOURCES})
+  target_link_libraries(headrace_${name} PRIVATE headrace_strict_flags)
+  headrace_link_rooms(headrace_${name} ${PLUGIN_ROOMS})
+  target_link_libraries(headrace_${name} PRIVATE headrace_guest)
+  target_link_options(headrace_${name} PRIVATE -Wl,--gc-sections -Wl,-z,now
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin.map)
+  if(NOT HEADRACE_SANITIZER_FLAGS) # a sanitizer's runtime is in the program
+    target_link_options(headrace_${name} PRIVATE -Wl,-z,defs)
+  endif()
+  if(BUILD_SHARED_LIBS)
+    install(TARGETS headrace_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT headrace)
+  endif()
 endfunction()
 
 # headrace_link_rooms(TARGET ROOM...): links single rooms, those there are, instead of the library:

@@ -24,14 +24,19 @@ Status TakeParts(session::Env& env, const std::shared_ptr<plugin::Plugin>& plugi
 
 }  // namespace
 
-Status LoadPlugin(session::Env& env, std::string_view name_or_path) {
-  if (HasPlugin(env, name_or_path)) return {};
+Result<std::shared_ptr<plugin::Plugin>> OpenPlugin(session::Env& env,
+                                                   std::string_view name_or_path) {
   hr_plugin_entry_function entry = FindLinkedPlugin(name_or_path);
   if (entry == nullptr) {
     HR_ASSIGN_OR_RETURN(entry, plugin::FindEntry(name_or_path));
   }
   const plugin::HostServices services{&env.allocator(), &env.clock(), env.log()};
-  HR_ASSIGN_OR_RETURN(auto&& plugin, plugin::Plugin::Open(entry, services));
+  return plugin::Plugin::Open(entry, services);
+}
+
+Status LoadPlugin(session::Env& env, std::string_view name_or_path) {
+  if (HasPlugin(env, name_or_path)) return {};
+  HR_ASSIGN_OR_RETURN(auto&& plugin, OpenPlugin(env, name_or_path));
   if (HasPlugin(env, plugin->name())) return {};
   HR_RETURN_IF_ERROR(TakeParts(env, plugin));
   env.AddPlugin(std::move(plugin));

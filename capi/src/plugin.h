@@ -5,7 +5,11 @@
 
 namespace hr::capi {
 
-// By name or path, see hr_env_load_plugin. Success where the env has a plugin of this name already.
+// An instance of a plugin by name or path, see hr_env_load_plugin: linked in, or a shared object.
+Result<std::shared_ptr<plugin::Plugin>> OpenPlugin(session::Env& env,
+                                                   std::string_view name_or_path);
+
+// Gives what it has to the env. Success where the env has a plugin of this name already.
 Status LoadPlugin(session::Env& env, std::string_view name_or_path);
 
 }  // namespace hr::capi

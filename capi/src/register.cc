@@ -4,22 +4,21 @@
 #include "backends/cpu/cpu_backend.h"
 #endif
 #ifdef HEADRACE_COMM
+#include "capi/src/comm/plugin_on_demand.h"
+#include "runtime/comm/remote_store.h"
 #include "transport/collective/planner.h"
 #include "transport/inproc/inproc.h"
 #endif
 #ifdef HEADRACE_SHM
 #include "transport/shm/shm.h"
 #endif
-#ifdef HEADRACE_TCP
-#include "runtime/comm/remote_store.h"
-#include "transport/tcp/tcp.h"
-#endif
 
 namespace hr::capi {
 
 #ifdef HEADRACE_COMM
 // In the order of preference.
-static void RegisterTransports(comm::Hub& hub) {
+static void RegisterTransports(session::Env& env) {
+  comm::Hub& hub = env.comm();
   using comm::StoreSettings;
   hub.AddStore("file", [](const std::string& place, const StoreSettings&) {
     return comm::CreateFileStore(place);
@@ -39,12 +38,14 @@ static void RegisterTransports(comm::Hub& hub) {
     return comm::CreateShmTransport(std::move(identity));
   });
 #endif
-#ifdef HEADRACE_TCP
-  hub.AddTransport("tcp", comm::CreateTcpTransport);
-  hub.AddStore("tcp", [](const std::string& place, const StoreSettings& settings) {
-    return comm::OpenRemoteStore(comm::CreateTcpTransport, "tcp", place, settings);
+  const auto net = std::make_shared<PluginOnDemand>(env, "net");
+  const auto tcp = [net](const comm::TransportSettings& settings, std::string identity) {
+    return net->CreateTransport("tcp", settings, std::move(identity));
+  };
+  hub.AddTransport("tcp", tcp, [net] { return net->Open().status().Clone(); });
+  hub.AddStore("tcp", [tcp](const std::string& place, const StoreSettings& settings) {
+    return comm::OpenRemoteStore(tcp, "tcp", place, settings);
   });
-#endif
 }
 #endif
 
@@ -53,13 +54,9 @@ Status RegisterParts([[maybe_unused]] session::Env& env) {
   HR_RETURN_IF_ERROR(env.AddBackend(cpu::CreateCpuBackend(env.allocator())));
 #endif
 #ifdef HEADRACE_COMM
-  RegisterTransports(env.comm());
+  RegisterTransports(env);
 #endif
   return {};
-}
-
-hr_plugin_entry_function FindLinkedPlugin([[maybe_unused]] std::string_view name) {
-  return nullptr;
 }
 
 }  // namespace hr::capi

@@ -17,12 +17,12 @@ auto FindNamed(const List& list, std::string_view name) {
 
 }  // namespace
 
-void Hub::AddTransport(std::string name, MakeTransport make) {
-  transports_.push_back({std::move(name), std::move(make)});
+void Hub::AddTransport(std::string name, MakeTransport make, std::function<Status()> available) {
+  transports_.push_back({std::move(name), std::move(make), std::move(available)});
 }
 
 void Hub::AddStore(std::string scheme, MakeStore make) {
-  stores_.push_back({std::move(scheme), std::move(make)});
+  stores_.push_back({std::move(scheme), std::move(make), {}});
 }
 
 Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
@@ -34,7 +34,9 @@ Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
     });
   };
   if (wanted == "auto") {
-    for (const auto& transport : transports_) add(transport);
+    for (const auto& transport : transports_) {
+      if (transport.Check().ok()) add(transport);
+    }
     if (out.empty()) return Unimplemented("this build has no transports");
     return out;
   }
@@ -45,6 +47,9 @@ Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
     if (found == transports_.end()) {
       return NotFound("there is no transport '", name, "'; there are: ", Listed(transport_names()),
                       "; or say auto");
+    }
+    if (Status status = found->Check(); !status.ok()) {
+      return std::move(status).WithContext(Cat("transport '", name, "' needs a plugin"));
     }
     add(*found);
     begin = end + 1;

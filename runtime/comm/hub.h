@@ -30,8 +30,9 @@ class Hub {
   using MakeStore = std::function<Result<std::unique_ptr<Store>>(const std::string& place,
                                                                  const StoreSettings& settings)>;
 
-  // In the order of preference.
-  void AddTransport(std::string name, MakeTransport make);
+  // In the order of preference. `available`, where it is given, says why a transport cannot be had
+  // on this machine; "auto" goes without it then.
+  void AddTransport(std::string name, MakeTransport make, std::function<Status()> available = {});
   // Opens urls "scheme:place".
   void AddStore(std::string scheme, MakeStore make);
   void SetPlanner(std::unique_ptr<Planner> planner) { planner_ = std::move(planner); }
@@ -41,6 +42,7 @@ class Hub {
                                                    const TransportSettings& settings) const;
   Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
                                            const StoreSettings& settings) const;
+  // Of those that can be had on this machine.
   std::vector<std::string_view> transport_names() const { return NamesOf(transports_); }
   std::vector<std::string_view> store_schemes() const { return NamesOf(stores_); }
   const Planner* planner() const { return planner_.get(); }
@@ -52,11 +54,16 @@ class Hub {
   struct Named {
     std::string name;
     Make make;
+    std::function<Status()> available;
+
+    Status Check() const { return available == nullptr ? Status() : available(); }
   };
   template <typename Make>
   static std::vector<std::string_view> NamesOf(const std::vector<Named<Make>>& all) {
     std::vector<std::string_view> names;
-    for (const Named<Make>& one : all) names.push_back(one.name);
+    for (const Named<Make>& one : all) {
+      if (one.Check().ok()) names.push_back(one.name);
+    }
     return names;
   }
 

@@ -144,7 +144,8 @@ void CheckTransports(const Json& env, Findings& findings) {
   } const known[] = {
       {"inproc", "between threads", "Build with HEADRACE_COMM=ON."},
       {"shm", "between processes of this machine", "Build with HEADRACE_COMM=ON on Linux."},
-      {"tcp", "between machines", "Install libuv1-dev and libssl-dev and build again."}};
+      {"tcp", "between machines",
+       "Install libuv and OpenSSL 3, and put libheadrace_net.so beside the library."}};
   const Json& present = env["transports"];
   for (const auto& transport : known) {
     if (std::find(present.begin(), present.end(), transport.name) != present.end()) {

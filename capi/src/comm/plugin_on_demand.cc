@@ -1,0 +1,26 @@
+#include "capi/src/comm/plugin_on_demand.h"
+
+#include "capi/src/plugin.h"
+#include "runtime/plugin/transport.h"
+
+namespace hr::capi {
+
+Result<std::shared_ptr<plugin::Plugin>> PluginOnDemand::Open() {
+  std::lock_guard lock(mutex_);
+  if (plugin_ != nullptr) return plugin_;
+  Result<std::shared_ptr<plugin::Plugin>> opened = OpenPlugin(env_, name_);
+  if (opened.ok()) {
+    plugin_ = *opened;
+  } else if (env_.log() != nullptr && !std::exchange(complained_, true)) {
+    env_.log()->Write(LogLevel::kInfo, opened.status().message());
+  }
+  return opened;
+}
+
+Result<std::unique_ptr<comm::Transport>> PluginOnDemand::CreateTransport(
+    const std::string& kind, const comm::TransportSettings& settings, std::string identity) {
+  HR_ASSIGN_OR_RETURN(auto plugin, Open());
+  return plugin::CreateTransport(std::move(plugin), kind, settings, std::move(identity));
+}
+
+}  // namespace hr::capi

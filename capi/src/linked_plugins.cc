@@ -1,0 +1,17 @@
+// Compiled twice: for the shared library, which opens its plugins, and for the static one, which
+// has them linked in.
+#include "capi/src/register.h"
+#ifdef HEADRACE_LINKED_NET
+#include "transport/net/net.h"
+#endif
+
+namespace hr::capi {
+
+hr_plugin_entry_function FindLinkedPlugin([[maybe_unused]] std::string_view name) {
+#ifdef HEADRACE_LINKED_NET
+  if (name == "net") return comm::NetPluginEntry;
+#endif
+  return nullptr;
+}
+
+}  // namespace hr::capi

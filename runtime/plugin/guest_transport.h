@@ -1,0 +1,19 @@
+// The plugin's side, for transports written against comm::Transport: an entry is one call,
+//
+//   HR_PLUGIN_EXPORT hr_status* hr_plugin_entry(const hr_plugin_host* host, hr_plugin* out) {
+//     return hr::plugin::OfferTransport(host, out, "net", "tcp", CreateTcpTransport);
+//   }
+#pragma once
+
+#include "headrace/plugin.h"
+#include "runtime/comm/transport.h"
+
+namespace hr::plugin {
+
+// `make` is not called where the versions differ. Names are literals.
+hr_status* OfferTransport(const hr_plugin_host* host, hr_plugin* out, const char* name,
+                          const char* kind,
+                          Result<std::unique_ptr<comm::Transport>> (*make)(
+                              const comm::TransportSettings& settings, std::string identity));
+
+}  // namespace hr::plugin

@@ -1,0 +1,12 @@
+#include "transport/net/net.h"
+
+#include "runtime/plugin/guest_transport.h"
+#include "transport/tcp/tcp.h"
+
+namespace hr::comm {
+
+hr_status* NetPluginEntry(const hr_plugin_host* host, hr_plugin* out) {
+  return plugin::OfferTransport(host, out, "net", "tcp", CreateTcpTransport);
+}
+
+}  // namespace hr::comm

@@ -1,7 +1,6 @@
 // A region as the plain structs that a plugin reads.
 #pragma once
 
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -32,10 +31,10 @@ class RegionView {
   std::vector<hr_region_tensor> constants_;
   std::vector<hr_region_tensor> variables_;
   std::vector<uint32_t> outputs_;
-  // What the above points to; a deque's elements stay where they are.
-  std::deque<std::vector<hr_region_attribute>> attributes_;
-  std::deque<std::vector<const char*>> strings_;
-  std::deque<Dims> dims_;
+  // Whose elements the above points to.
+  std::vector<std::vector<hr_region_attribute>> attributes_;
+  std::vector<std::vector<const char*>> strings_;
+  std::vector<Dims> dims_;
 };
 
 }  // namespace hr::plugin

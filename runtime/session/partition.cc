@@ -36,9 +36,6 @@ class Cutter {
         BinAt(devices_[id], depths_[id]).nodes.push_back(id);
       }
     }
-    std::sort(bins_.begin(), bins_.end(), [](const Bin& a, const Bin& b) {
-      return a.depth != b.depth ? a.depth < b.depth : a.order < b.order;
-    });
     for (Bin& bin : bins_) Fill(bin);
     AddOutputs();
     for (Part& part : parts_) SetTargets(part);
@@ -49,7 +46,6 @@ class Cutter {
   struct Bin {
     Device* device;
     uint32_t depth;
-    size_t order;
     std::vector<NodeId> nodes;
   };
 
@@ -107,11 +103,13 @@ class Cutter {
     }
   }
 
+  // Bins are ordered by depth.
   Bin& BinAt(Device* device, uint32_t depth) {
-    for (Bin& bin : bins_) {
-      if (bin.device == device && bin.depth == depth) return bin;
+    auto at = bins_.begin();
+    for (; at != bins_.end() && at->depth <= depth; ++at) {
+      if (at->device == device && at->depth == depth) return *at;
     }
-    return bins_.emplace_back(Bin{device, depth, bins_.size(), {}});
+    return *bins_.insert(at, Bin{device, depth, {}});
   }
 
   // Reading costs nothing, so every part that uses the variable reads it itself, as long as it has

@@ -101,6 +101,7 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
 
 Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& options) {
   Device& cpu = env_->cpu();
+  default_device_ = options.device;
   if (!options.only_host && WantsPlacement(region_, options.device)) {
     HR_RETURN_IF_ERROR(SortNodes(&region_));
     HR_ASSIGN_OR_RETURN(placement_, Place(*env_, region_, options.device));
@@ -173,7 +174,7 @@ void Plan::DescribePlacement(JsonWriter& json) const {
         .Field("node", graph::NodeText(region_, region_.main(), id))
         .Field("op", region_.OperatorOf(nodes[id]).name)
         .Field("device", device.info().name)
-        .Field("wanted", nodes[id].device)
+        .Field("wanted", nodes[id].device.empty() ? default_device_ : nodes[id].device)
         .EndObject();
   }
 }

@@ -60,8 +60,9 @@ class Plan {
   Status CompileWith(const CompileOptions& compile, const PlanOptions& options);
   void DescribePlacement(JsonWriter& json) const;
 
-  std::shared_ptr<Env> env_;               // outlives the executable
-  graph::Module region_;                   // the whole, where there are several
+  std::shared_ptr<Env> env_;  // outlives the executable
+  graph::Module region_;      // the whole, where there are several
+  std::string default_device_;
   std::vector<Device*> placement_;         // of the nodes; empty where the CPU runs all
   std::vector<Device*> variable_devices_;  // null: the host; empty where all are there
   std::unique_ptr<Executable> executable_;

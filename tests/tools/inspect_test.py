@@ -1,4 +1,5 @@
 """headrace inspect."""
+import os
 import shutil
 import subprocess
 import unittest
@@ -68,6 +69,25 @@ class Inspect(support.ToolTest):
         one = self.json_of("inspect", "mlp.hrg", "--plan", "infer", "--json")["plan"]
         self.assertEqual(one["inputs"][0]["type"], "float32[1, 1, 4, 4]")
         self.assertEqual(one["writes_variables"], 0)
+
+    def test_placement(self):
+        text = self.ok("inspect", "mlp.hrg", "--placement", "infer")
+        self.assertIn("CPU:0", text)
+        self.assertNotIn("copies", text)
+        toy = os.environ["HEADRACE_TEST_PLUGINS"] + "/libheadrace_toy_accelerator.so"
+        placed = ["--plugin", toy, "--device", "TOY:0"]
+        text = self.ok("inspect", "mlp.hrg", "--placement", "infer", *placed)
+        self.assertRegex(text, r"TOY:0 +Relu")
+        self.assertRegex(text, r"CPU:0 +Softmax .*TOY:0 was wanted")
+        self.assertRegex(text, r"TOY:0 +CPU:0 +64 +Relu:0")
+        self.assertIn("toy_relu", self.ok("inspect", "mlp.hrg", "--plan", "infer", *placed))
+        devices = {node["device"] for node in self.json_of(
+            "inspect", "mlp.hrg", "--plan", "infer", "--json", *placed)["plan"]["placement"]}
+        self.assertEqual(devices, {"CPU:0", "TOY:0"})
+        self.fails(1, "there are: CPU:0, TOY:0, TOY:1", "inspect", "mlp.hrg", "--plan", "infer",
+                   "--plugin", toy, "--device", "TOY:9")
+        self.fails(1, "plugin 'atlantis'", "inspect", "mlp.hrg", "--plugin", "atlantis")
+        self.fails(2, "--device", "inspect", "mlp.hrg", "--device", "CPU:0")
 
     def test_wrong_use(self):
         self.fails(1, "nosuch.hrg", "inspect", "nosuch.hrg")

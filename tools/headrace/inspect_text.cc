@@ -232,25 +232,60 @@ void PrintModel(const std::string& path, const Json& all, const std::string& sig
   PrintNodes(all["graph"]);
 }
 
-void PrintPlan(const Json& plan) {
+namespace {
+
+void PrintPlanHeader(const Json& plan) {
   Print("plan of '%s' for\n", Text(plan["signature"]).c_str());
   std::vector<std::vector<std::string>> inputs;
   for (const Json& input : plan["inputs"])
     inputs.push_back({Text(input["name"]), Text(input["type"])});
   PrintTable(inputs, 2);
-  Print("variables written: %s\n", plan["writes_variables"].dump().c_str());
-  for (const Json& region : plan["regions"]) {
-    const Json& executable = region["executable"];
-    Print("\n%s: %zu steps, arena of %s (%s bytes)\n", Text(region["device"]).c_str(),
-          executable["steps"].size(), BytesText(executable["arena_bytes"]).c_str(),
-          Grouped(executable["arena_bytes"]).c_str());
-    std::vector<std::vector<std::string>> rows = {{"", "kernel", "node", ""}};
-    for (const Json& step : executable["steps"]) {
-      rows.push_back({std::to_string(rows.size() - 1), Text(step["kernel"]), Text(step["node"]),
-                      step["writes_variables"].get<bool>() ? "writes variables" : ""});
-    }
-    PrintTable(rows, 2);
+}
+
+// What a plugin's backend says of itself may have other members, or none.
+void PrintRegion(const Json& region) {
+  const Json& said = region["executable"];
+  const Json executable = said.is_object() ? said : Json::object();
+  const Json steps = executable.value("steps", Json::array());
+  const Json arena_bytes = executable.value("arena_bytes", Json(0));
+  Print("\n%s: %zu steps, arena of %s (%s bytes)\n", Text(region["device"]).c_str(), steps.size(),
+        BytesText(arena_bytes).c_str(), Grouped(arena_bytes).c_str());
+  std::vector<std::vector<std::string>> rows = {{"", "kernel", "node", ""}};
+  for (const Json& step : steps) {
+    rows.push_back({std::to_string(rows.size() - 1), step.value("kernel", ""),
+                    step.value("node", ""),
+                    step.value("writes_variables", false) ? "writes variables" : ""});
   }
+  PrintTable(rows, 2);
+}
+
+}  // namespace
+
+void PrintPlan(const Json& plan) {
+  PrintPlanHeader(plan);
+  Print("variables written: %s\n", plan["writes_variables"].dump().c_str());
+  for (const Json& region : plan["regions"]) PrintRegion(region);
+}
+
+void PrintPlacement(const Json& plan) {
+  PrintPlanHeader(plan);
+  Print("\n");
+  std::vector<std::vector<std::string>> nodes = {{"device", "operator", "node", ""}};
+  for (const Json& node : plan["placement"]) {
+    const std::string device = Text(node["device"]), wanted = Text(node["wanted"]);
+    const bool fell_back = !wanted.empty() && wanted != device;
+    nodes.push_back({device, Text(node["op"]), Text(node["node"]),
+                     fell_back ? wanted + " was wanted" : ""});
+  }
+  PrintTable(nodes, 2);
+  if (!plan.contains("copies")) return;
+  std::vector<std::vector<std::string>> copies = {{"from", "to", "bytes", "value"}};
+  for (const Json& copy : plan["copies"]) {
+    copies.push_back(
+        {Text(copy["from"]), Text(copy["to"]), Grouped(copy["bytes"]), Text(copy["value"])});
+  }
+  Print("\ncopies\n");
+  PrintTable(copies, 2);
 }
 
 }  // namespace headrace::tool

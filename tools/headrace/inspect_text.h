@@ -13,4 +13,7 @@ void PrintModel(const std::string& path, const Json& all, const std::string& sig
 // Of hr_call_describe, with "signature".
 void PrintPlan(const Json& plan);
 
+// The same, as the devices of its nodes and the copies between them.
+void PrintPlacement(const Json& plan);
+
 }  // namespace headrace::tool

@@ -17,13 +17,17 @@ constexpr char kFooter[] =
     "Examples:\n"
     "  headrace inspect lenet.hrg\n"
     "  headrace inspect lenet.hrg --signature infer --dot | dot -Tsvg -o lenet.svg\n"
-    "  headrace inspect lenet.hrg --plan train --shape images=64x1x28x28 --shape labels=64";
+    "  headrace inspect lenet.hrg --plan train --shape images=64x1x28x28 --shape labels=64\n"
+    "  headrace inspect lenet.hrg --placement infer --plugin cuda --device CUDA:0";
 
 struct Options {
   std::string file;
   std::string signature;
   std::string plan;
+  std::string placement;  // as plan, but shows devices
   std::vector<std::string> shapes;
+  std::vector<std::string> plugins;
+  std::string device;
   uint32_t graph = 0;
   int threads = 0;
   bool text = false;
@@ -42,7 +46,9 @@ hr_graph_view ViewOf(const Options& options) {
 Json PlanOf(const hr::Env& env, const hr::Model& model, const Json& described,
             const Options& options) {
   FeedOptions feed_options{.shapes = options.shapes};
-  hr::Session session(model);
+  auto session_options = Sized<hr_session_options>();
+  if (!options.device.empty()) session_options.device = options.device.c_str();
+  hr::Session session(model, session_options);
   hr::Call call(session, options.plan);
   for (const Feed& feed :
        MakeFeeds(env, FindSignature(described, options.plan), feed_options, "zeros"))
@@ -52,10 +58,20 @@ Json PlanOf(const hr::Env& env, const hr::Model& model, const Json& described,
   return plan;
 }
 
-int Inspect(const Options& options) {
-  if (options.plan.empty() && !options.shapes.empty())
+void CheckUsage(const Options& options) {
+  if (!options.plan.empty()) return;
+  if (!options.shapes.empty())
     throw UsageError("--shape says for which shapes --plan compiles; give --plan SIGNATURE too");
+  if (!options.device.empty())
+    throw UsageError("--device says where --plan puts nodes; give --plan SIGNATURE too");
+}
+
+int Inspect(Options options) {
+  const bool placement = !options.placement.empty();
+  if (placement) options.plan = options.placement;
+  CheckUsage(options);
   hr::Env env(options.threads);
+  for (const std::string& plugin : options.plugins) env.load_plugin(plugin);
   hr::Model model = hr::Model::load(env, options.file);
   if (options.dot) {
     hr_graph_view view = ViewOf(options);
@@ -73,6 +89,8 @@ int Inspect(const Options& options) {
   }
   if (options.json) {
     WriteJson("-", all);
+  } else if (placement) {
+    PrintPlacement(all["plan"]);
   } else if (!options.plan.empty()) {
     PrintPlan(all["plan"]);
   } else {
@@ -96,6 +114,13 @@ Command AddInspect(CLI::App& program) {
   auto* plan = app->add_option("--plan", options->plan,
                                "compile this signature; show devices, steps, kernels and memory")
                    ->type_name("SIGNATURE");
+  auto* placement = app->add_option("--placement", options->placement,
+                                    "compile this signature; show which device runs which node")
+                        ->type_name("SIGNATURE");
+  AddRepeated(app, "--plugin", options->plugins, "load this plugin first")
+      ->type_name("NAME|FILE.so");
+  app->add_option("--device", options->device, "with --plan: of nodes that name none (CPU:0)")
+      ->type_name("NAME");
   AddRepeated(app, "--shape", options->shapes, "with --plan: shape of an input (open sizes: 1)")
       ->type_name("NAME=1x28x28");
   app->add_option("--threads", options->threads, "with --plan: compile for so many (0: all)")
@@ -105,7 +130,8 @@ Command AddInspect(CLI::App& program) {
   auto* dot = app->add_flag("--dot", options->dot, "the graph, for Graphviz");
   auto* json = app->add_flag("--json", options->json, "everything, as JSON");
   text->excludes(dot)->excludes(json);
-  dot->excludes(json)->excludes(plan);
+  dot->excludes(json)->excludes(plan)->excludes(placement);
+  plan->excludes(placement);
   return {app, [options] { return Inspect(*options); }};
 }
 

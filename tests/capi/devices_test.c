@@ -1,6 +1,7 @@
 /* Sessions over several devices: the CPU and the toy accelerator of tests/plugin, which takes a
  * handful of operators and has memory of its own. */
 #include <math.h>
+#include <pthread.h>
 
 #include "support.h"
 
@@ -283,6 +284,60 @@ static void plans_share_variables(hr_env* env) {
   hr_model_release(model);
 }
 
+/* Readers of every kind go on while one thread trains. */
+
+typedef struct crowd {
+  hr_env* env;
+  hr_session* session;
+  hr_tensor* x;
+} crowd;
+
+static void* infer_in_thread(void* context) {
+  const crowd* c = context;
+  float scores[BATCH * OUT];
+  hr_call* call;
+  CHECK(hr_call_create(c->session, "infer", &call));
+  CHECK(hr_call_bind(call, "x", c->x));
+  CHECK(hr_call_output(call, "scores", scores, sizeof scores));
+  for (int i = 0; i < 200; ++i) CHECK(hr_call_run(call, NULL));
+  hr_call_release(call);
+  return NULL;
+}
+
+static void* look_in_thread(void* context) {
+  const crowd* c = context;
+  for (int i = 0; i < 200; ++i) {
+    hr_tensor* w1;
+    hr_text* text;
+    CHECK(hr_session_get_variable(c->session, "w1", &w1));
+    CHECK(hr_session_describe(c->session, &text));
+    hr_text_release(text);
+    hr_tensor_release(w1);
+  }
+  return NULL;
+}
+
+static void threads_share_variables(hr_env* env) {
+  const int64_t dims[2] = {BATCH, IN};
+  float alone[STEPS], among[STEPS];
+  pthread_t threads[3];
+  load_toy(env);
+  hr_model* model = make_model(env, "TOY:0", "CPU:0");
+  hr_session* first = session_on(model, NULL);
+  train(env, first, alone);
+  crowd c = {env, session_on(model, NULL), tensor_of(env, 2, dims, 3)};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT(pthread_create(&threads[i], NULL, i == 2 ? look_in_thread : infer_in_thread, &c) == 0);
+  }
+  train(env, c.session, among);
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
+  EXPECT(memcmp(alone, among, sizeof alone) == 0);
+  hr_tensor_release(c.x);
+  hr_session_release(c.session);
+  hr_session_release(first);
+  hr_model_release(model);
+}
+
 /* ---- What goes wrong ---- */
 
 static void unknown_device(hr_env* env) {
@@ -395,6 +450,7 @@ const test tests[] = {
     {"placement shows", placement_shows},
     {"variables are host tensors, wherever they live", variables_are_plain},
     {"plans share variables", plans_share_variables},
+    {"threads share variables", threads_share_variables},
     {"an unknown device", unknown_device},
     {"devices that contradict each other", contradicting_devices},
     {"a plugin that comes too late", late_plugin},

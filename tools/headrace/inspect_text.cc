@@ -274,8 +274,8 @@ void PrintPlacement(const Json& plan) {
   for (const Json& node : plan["placement"]) {
     const std::string device = Text(node["device"]), wanted = Text(node["wanted"]);
     const bool fell_back = !wanted.empty() && wanted != device;
-    nodes.push_back({device, Text(node["op"]), Text(node["node"]),
-                     fell_back ? wanted + " was wanted" : ""});
+    nodes.push_back(
+        {device, Text(node["op"]), Text(node["node"]), fell_back ? wanted + " was wanted" : ""});
   }
   PrintTable(nodes, 2);
   if (!plan.contains("copies")) return;

@@ -84,6 +84,7 @@ class StreamEndpoint final : public Endpoint {
   Status OnWithdraw();
   Status OnPayload();
   Status OnGreeting();
+  void OnEagerComplete();
   void OnArrivalComplete();
   Status OnRefuse();
 

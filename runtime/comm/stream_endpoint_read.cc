@@ -216,19 +216,7 @@ Status StreamEndpoint::OnPayload() {
     case FrameKind::kGoodbye:
       peer_left_ = true;
       return Unavailable("the peer closed the connection: ", text_);
-    case FrameKind::kEager:
-      if (arriving_ != nullptr) {
-        OnArrivalComplete();
-        return {};
-      }
-      ReturnCredit(header_.payload);
-      if (reading_ == nullptr) return {};  // cancelled meanwhile
-      reading_->label = header_.label;
-      reading_->received = header_.payload;
-      Finish(*std::exchange(reading_, nullptr), reading_->received <= reading_->bytes
-                                                    ? Status()
-                                                    : TooLong(header_.payload, reading_->bytes));
-      return {};
+    case FrameKind::kEager: OnEagerComplete(); return {};
     case FrameKind::kData:
       if (reading_ == nullptr) return {};
       reading_->moved += header_.payload;
@@ -254,6 +242,18 @@ Status StreamEndpoint::OnGreeting() {
   ahead_.resize(traits_.read_ahead);
   established_ = true;
   return {};
+}
+
+void StreamEndpoint::OnEagerComplete() {
+  if (arriving_ != nullptr) return OnArrivalComplete();
+  ReturnCredit(header_.payload);
+  if (reading_ == nullptr) return;  // cancelled meanwhile
+  Transfer& transfer = *std::exchange(reading_, nullptr);
+  transfer.label = header_.label;
+  transfer.received = header_.payload;
+  Finish(transfer, transfer.received <= transfer.bytes
+                       ? Status()
+                       : TooLong(transfer.received, transfer.bytes));
 }
 
 void StreamEndpoint::OnArrivalComplete() {

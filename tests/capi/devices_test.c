@@ -352,6 +352,7 @@ static void unknown_device(hr_env* env) {
   hr_session_release(session);
   hr_session_options options = {.struct_size = sizeof options, .device = "TOY:7"};
   FAILS(hr_session_create(model, &options, &session), HR_NOT_FOUND, "CPU:0, TOY:0, TOY:1");
+  FAILS(hr_graph_device(NULL, "CPU:0"), HR_INVALID_ARGUMENT, "graph");
   hr_model_release(model);
 }
 

@@ -215,15 +215,21 @@ Status Call::BindOutputs() {
 
 Status Call::Run(const CallLimits& limits) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
-  if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
-  const Plan& plan = instance_.plan();
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(session_->run_lock_, plan.writes(), limits));
-  HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
-  if (bound_generation_ != session_->variables_.generation()) {
-    HR_RETURN_IF_ERROR(session_->BindVariables(plan, *instance_));
-    bound_generation_ = session_->variables_.generation();
+  while (true) {
+    if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
+    const Plan& plan = instance_.plan();
+    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(session_->run_lock_, plan.writes(), limits));
+    if (bound_generation_ != session_->variables_.generation() && !session_->Fits(plan)) {
+      shapes_changed_ = true;  // the session needs a plan of its own now
+      continue;
+    }
+    HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
+    if (bound_generation_ != session_->variables_.generation()) {
+      HR_RETURN_IF_ERROR(session_->BindVariables(plan, *instance_));
+      bound_generation_ = session_->variables_.generation();
+    }
+    return session_->RunLocked(plan, *instance_, threads, limits);
   }
-  return session_->RunLocked(plan, *instance_, threads, limits);
 }
 
 Status Call::InFlight() {

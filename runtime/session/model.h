@@ -2,13 +2,35 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/graph/graph.h"
 #include "runtime/session/env.h"
 
 namespace hr::session {
+
+class Plan;
+
+// The plans that the sessions of a model share, as long as any of them has it. Thread-safe.
+class SharedPlans {
+ public:
+  // Null where there is none.
+  std::shared_ptr<Plan> Find(std::string_view key);
+  // The plan, or an equal one that came first.
+  std::shared_ptr<Plan> Add(std::string key, std::shared_ptr<Plan> plan);
+
+ private:
+  struct Entry {
+    std::string key;
+    std::weak_ptr<Plan> plan;
+  };
+  std::shared_ptr<Plan> FindLocked(std::string_view key) const;
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
 
 class Model {
  public:
@@ -19,6 +41,8 @@ class Model {
   const graph::Module& module() const { return module_; }
   Env& env() const { return *env_; }
   const std::shared_ptr<Env>& shared_env() const { return env_; }
+
+  SharedPlans& shared_plans() const { return shared_plans_; }
 
   // Failures name the closest known name.
   Result<const graph::Signature*> FindSignature(std::string_view name) const;
@@ -34,6 +58,7 @@ class Model {
   graph::Module module_;
   std::unordered_map<std::string_view, graph::ValueId> values_;
   std::unordered_map<std::string_view, graph::NodeId> nodes_;
+  mutable SharedPlans shared_plans_;
 };
 
 }  // namespace hr::session

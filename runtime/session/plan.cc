@@ -130,6 +130,27 @@ Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& optio
   return {};
 }
 
+std::shared_ptr<Plan> SharedPlans::FindLocked(std::string_view key) const {
+  for (const Entry& entry : entries_) {
+    if (entry.key == key) return entry.plan.lock();
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Plan> SharedPlans::Find(std::string_view key) {
+  std::lock_guard lock(mutex_);
+  return FindLocked(key);
+}
+
+std::shared_ptr<Plan> SharedPlans::Add(std::string key, std::shared_ptr<Plan> plan) {
+  std::lock_guard lock(mutex_);
+  if (auto first = FindLocked(key)) return first;
+  std::erase_if(entries_, [](const Entry& entry) { return entry.plan.expired(); });
+  plan->shared_ = true;
+  entries_.push_back({std::move(key), plan});
+  return plan;
+}
+
 Result<std::unique_ptr<Invocation>> Plan::Instantiate() const {
   HR_ASSIGN_OR_RETURN(auto&& invocation, executable_->Instantiate());
   for (size_t i = 0; i < region_.constants.size(); ++i) {
@@ -149,6 +170,7 @@ std::string Plan::Describe() const {
   }
   json.EndArray()
       .Field("writes_variables", written_.size())
+      .Field("shared_by_sessions", shared_)
       .Field("idle_instances", idle_.count())
       .Key("regions")
       .BeginArray();

@@ -38,6 +38,9 @@ class Plan {
   const std::vector<uint32_t>& variables() const { return variables_; }
   const std::vector<uint32_t>& written() const { return written_; }
   bool writes() const { return !written_.empty(); }
+  // Sessions whose variables are the model's own may share it, with all that it keeps of them.
+  bool shareable() const { return !writes() && spread_ == nullptr; }
+  bool shared() const { return shared_; }
   // Where the plan wants the variable's memory; null for the host's.
   Device* device_of(uint32_t variable) const {
     return variable_devices_.empty() ? nullptr : variable_devices_[variable];
@@ -56,6 +59,7 @@ class Plan {
   std::string Describe() const;
 
  private:
+  friend class SharedPlans;
   explicit Plan(std::shared_ptr<Env> env) : env_(std::move(env)), idle_(env_->threads().total()) {}
   Status CompileWith(const CompileOptions& compile, const PlanOptions& options);
   void DescribePlacement(JsonWriter& json) const;
@@ -72,6 +76,7 @@ class Plan {
   std::vector<uint32_t> variables_;
   std::vector<uint32_t> written_;
   bool random_ = false;
+  bool shared_ = false;
   uint32_t first_constant_ = 0;
   uint32_t first_variable_ = 0;
   uint32_t first_output_ = 0;

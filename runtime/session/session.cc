@@ -8,8 +8,8 @@
 namespace hr::session {
 namespace {
 
-std::string KeyOf(const transform::Request& request) {
-  std::string key;
+std::string KeyOf(const transform::Request& request, const PlanOptions& options) {
+  std::string key = Cat(options.fuse, options.deterministic, options.device, ";");
   auto put = [&](int64_t number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
@@ -51,7 +51,7 @@ Status Session::InitializeVariables() {
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const graph::Variable& variable = module.variables[i];
     if (variable.initial_constant != graph::kNone) {
-      variables_.SetShared(i, module.constants[variable.initial_constant]);
+      variables_.SetInitial(i, module.constants[variable.initial_constant]);
       continue;
     }
     auto value = InitialValue(variable);
@@ -97,13 +97,19 @@ Status Session::CheckUsable() const {
 
 Result<std::shared_ptr<Plan>> Session::Prepare(const transform::Request& request) {
   HR_RETURN_IF_ERROR(CheckUsable());
-  std::string key = KeyOf(request);
+  std::string key = KeyOf(request, options_.plan);
   {
     std::lock_guard lock(plans_mutex_);
     if (auto plan = FindPlan(key)) return plan;
   }
+  const bool shares = variables_.initial();
+  std::shared_ptr<Plan> plan;
+  if (shares) plan = model_->shared_plans().Find(key);
+  if (plan == nullptr) {
+    HR_ASSIGN_OR_RETURN(plan, Plan::Compile(*model_, request, options_.plan));
+    if (shares && plan->shareable()) plan = model_->shared_plans().Add(key, std::move(plan));
+  }
   // Two threads may compile the same plan at once; the first one in the cache stays.
-  HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options_.plan));
   std::lock_guard lock(plans_mutex_);
   HR_RETURN_IF_ERROR(CheckUsable());  // it may have been closed meanwhile
   if (auto other = FindPlan(key)) return other;
@@ -116,8 +122,21 @@ std::shared_ptr<Plan> Session::FindPlan(std::string_view key) {
   auto found = std::find_if(plans_.begin(), plans_.end(),
                             [&](const CachedPlan& cached) { return cached.key == key; });
   if (found == plans_.end()) return nullptr;
+  if (!Fits(*found->plan)) {
+    plans_.erase(found);
+    return nullptr;
+  }
   plans_.splice(plans_.begin(), plans_, found);
   return found->plan;
+}
+
+Result<RunGuard> Session::Enter(const transform::Request& request, const CallLimits& limits,
+                                std::shared_ptr<Plan>* plan) {
+  while (true) {
+    HR_ASSIGN_OR_RETURN(*plan, Prepare(request));
+    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, (*plan)->writes(), limits));
+    if (Fits(**plan)) return guard;
+  }
 }
 
 void Session::Trim() {
@@ -154,11 +173,12 @@ Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease&
   // numbers of their own at once.
   bool counts_now = plan.random() && !plan.writes();
   int64_t step = counts_now ? step_.fetch_add(1, std::memory_order_relaxed) : this->step();
+  const uint64_t version = plan.writes() ? 0 : plan.shared() ? 1 : variables_.version();
   Status status = invocation.Run({.threads = threads,
                                   .limits = limits,
                                   .seed = seed_,
                                   .step = step,
-                                  .variables_version = plan.writes() ? 0 : variables_.version(),
+                                  .variables_version = version,
                                   .update_begun = &update_begun});
   if (plan.writes()) variables_.MarkWritten();
   if (!status.ok() && update_begun) tainted_.store(true, std::memory_order_release);
@@ -187,8 +207,8 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
     HR_ASSIGN_OR_RETURN(graph::NodeId node, model_->FindNode(target));
     request.targets.push_back(node);
   }
-  HR_ASSIGN_OR_RETURN(auto&& plan, Prepare(request));
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, plan->writes(), limits));
+  std::shared_ptr<Plan> plan;
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Enter(request, limits, &plan));
   // Threads first: so there are no more instances than runs that the budget lets go on.
   HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits));
   HR_ASSIGN_OR_RETURN(Instance instance, Instance::Of(plan));

@@ -87,6 +87,12 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string key;
     std::shared_ptr<Plan> plan;
   };
+  // Whether this session may run the plan: its variables are still those of the sessions that share
+  // it.
+  bool Fits(const Plan& plan) const { return !plan.shared() || variables_.initial(); }
+  // Locks for a run of the plan for a request.
+  Result<RunGuard> Enter(const transform::Request& request, const CallLimits& limits,
+                         std::shared_ptr<Plan>* plan);
   // Null where there is none; the caller holds plans_mutex_.
   std::shared_ptr<Plan> FindPlan(std::string_view key);
 

@@ -4,7 +4,12 @@
 
 namespace hr::session {
 
+void VariableStore::SetInitial(uint32_t variable, Tensor value) {
+  tensors_[variable] = std::move(value);
+}
+
 void VariableStore::SetShared(uint32_t variable, Tensor value) {
+  initial_.store(false, std::memory_order_release);
   tensors_[variable] = std::move(value);
   owned_[variable] = false;
   ++generation_;
@@ -31,6 +36,7 @@ Status VariableStore::Set(Allocator& allocator, uint32_t variable, const Tensor&
 
 Status VariableStore::MakeWritable(Allocator& allocator, uint32_t variable) {
   if (owned_[variable]) return {};
+  initial_.store(false, std::memory_order_release);
   HR_ASSIGN_OR_RETURN(auto&& copy, tensors_[variable].Clone(allocator));
   tensors_[variable] = std::move(copy);
   owned_[variable] = true;
@@ -96,6 +102,7 @@ Result<void*> VariableStore::Locate(Allocator& allocator, uint32_t variable, Dev
     return static_cast<void*>(tensors_[variable].data());
   }
   if (remotes_.empty()) remotes_.resize(tensors_.size());
+  if (writes) initial_.store(false, std::memory_order_release);
   Remote& remote = remotes_[variable];
   if (remote.device != device) HR_RETURN_IF_ERROR(Fetch(allocator, variable));
   HR_RETURN_IF_ERROR(Send(variable, device));

@@ -31,6 +31,10 @@ class VariableStore {
     std::lock_guard lock(mutex_);
     return device_of(variable);
   }
+  // Whether all variables have, and have always had, the values that the model's file gives.
+  bool initial() const { return initial_.load(std::memory_order_acquire); }
+  // At first: memory of the model's, copied before the first write.
+  void SetInitial(uint32_t variable, Tensor value);
   // The value from now on; shared memory is copied before the first write.
   void SetShared(uint32_t variable, Tensor value);
   // The same for memory that nobody else uses, which may be written.
@@ -70,6 +74,7 @@ class VariableStore {
   std::vector<Remote> remotes_;  // none before the first use of a device
   std::atomic<uint64_t> generation_ = 1;
   uint64_t version_ = 0;
+  std::atomic<bool> initial_ = true;
 };
 
 }  // namespace hr::session

@@ -124,7 +124,78 @@ static void follow_changes(hr_env* env, int64_t rows, int64_t inner, int64_t col
 static void test_small(hr_env* env) { follow_changes(env, 16, 24, 40); }
 static void test_large(hr_env* env) { follow_changes(env, 64, 520, 1100); }
 
+/* A session of a model from a file, with its inference call; the weights are the file's. */
+typedef struct reader {
+  hr_session* session;
+  hr_call* infer;
+  float* scores;
+} reader;
+
+static reader open_reader(const hr_model* model, const product* p) {
+  const size_t count = (size_t)(p->rows * p->columns);
+  reader r = {.scores = malloc(count * sizeof(float))};
+  CHECK(hr_session_create(model, NULL, &r.session));
+  CHECK(hr_call_create(r.session, "infer", &r.infer));
+  CHECK(hr_call_bind(r.infer, "x", p->x));
+  CHECK(hr_call_output(r.infer, "scores", r.scores, count * sizeof(float)));
+  CHECK(hr_call_run(r.infer, NULL));
+  return r;
+}
+
+static void close_reader(reader* r) {
+  hr_call_release(r->infer);
+  hr_session_release(r->session);
+  free(r->scores);
+}
+
+static int shares(const reader* r) {
+  hr_text* text;
+  CHECK(hr_call_describe(r->infer, &text));
+  const int yes = strstr(hr_text_data(text), "\"shared_by_sessions\":true") != NULL;
+  hr_text_release(text);
+  return yes;
+}
+
+/* N sessions hold packed weights once, until one of them has weights of its own. */
+static void sessions_share(hr_env* env) {
+  product p = make_product(env, 64, 520, 1100);
+  const size_t bytes = (size_t)(p.rows * p.columns) * sizeof(float);
+  const long packed = (long)(p.inner * p.columns) * (long)sizeof(float);
+  const char* signatures[1] = {"infer"};
+  char* folder = make_folder();
+  hr_model* model;
+  hr_tensor* w;
+  CHECK(hr_session_export(p.session, in_folder(folder, "product.hrg"), 1, signatures, NULL));
+  CHECK(hr_model_load(env, in_folder(folder, "product.hrg"), NULL, &model));
+  reader first = open_reader(model, &p);
+  const long with_one = host_live_bytes();
+  reader second = open_reader(model, &p);
+  EXPECT(host_live_bytes() - with_one < packed / 4);
+  EXPECT(memcmp(first.scores, second.scores, bytes) == 0);
+  EXPECT(shares(&first) && shares(&second));
+
+  const char* name = weights_name(&p);
+  CHECK(hr_session_get_variable(second.session, name, &w));
+  float* weights = hr_tensor_data(w);
+  for (int64_t i = 0; i < hr_tensor_elements(w); ++i) weights[i] = -weights[i];
+  CHECK(hr_session_set_variable(second.session, name, w));
+  hr_tensor_release(w);
+  CHECK(hr_call_run(second.infer, NULL));
+  EXPECT(memcmp(first.scores, second.scores, bytes) != 0);
+  EXPECT(!shares(&second));
+  memcpy(second.scores, first.scores, bytes);
+  CHECK(hr_call_run(first.infer, NULL)); /* undisturbed */
+  EXPECT(memcmp(first.scores, second.scores, bytes) == 0);
+  EXPECT(shares(&first));
+  close_reader(&first);
+  close_reader(&second);
+  hr_model_release(model);
+  remove_folder(folder);
+  release_product(&p);
+}
+
 const test tests[] = {
+    {"sessions share what is kept", sessions_share},
     {"packed weights of a small product follow the variable", test_small},
     {"packed weights of a large product follow the variable", test_large},
     {NULL, NULL},

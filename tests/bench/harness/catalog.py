@@ -25,6 +25,7 @@ class Benchmark:
     fresh_process: bool = False      # a new process for every run: memory, loading
     statistic: str = "median"        # or mean, where the runs are samples (seeds)
     floor: Optional[Callable] = None  # floor(case, Machine) in the benchmark's unit
+    floor_program: Optional[str] = None  # or a target of ours that measures it, in turn with the rest
     overhead: bool = False           # report time − floor in place of time
     units: dict = dataclasses.field(default_factory=dict)  # of cases that have their own
     ours: Optional[Callable] = None  # ours(case, args) instead of a program: things not timed

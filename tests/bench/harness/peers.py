@@ -13,6 +13,11 @@ PACKAGES = {
     "tensorflow-xla": ["tensorflow-cpu"],
     "onnxruntime": ["onnxruntime", "onnx"],
     "onnxruntime-lean": ["onnxruntime", "onnx"],
+    "gloo": ["torch", "numpy"],
+}
+SYSTEM_PACKAGES = {  # of Debian and Ubuntu
+    "openmpi": ["openmpi-bin", "libopenmpi-dev"],
+    "ucx": ["ucx-utils"],
 }
 
 
@@ -27,10 +32,29 @@ def run_pip(*arguments):
                       "--peer none measures ours alone")
 
 
+def is_in_system(package):
+    asked = subprocess.run(["dpkg-query", "-W", "-f=${db:Status-Status}", package], text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return asked.stdout == "installed"
+
+
+def install_in_system(packages):
+    missing = [package for package in packages if not is_in_system(package)]
+    if not missing:
+        return
+    print(f"installing {', '.join(missing)}", file=sys.stderr)
+    command = [*([] if os.geteuid() == 0 else ["sudo"]), "apt-get", "install", "-y", "-qq",
+               "--no-install-recommends", *missing]
+    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode != 0:
+        raise Failure(f"{' '.join(command)} failed (see above); --peer none measures ours alone")
+
+
 def install(peer):
-    """Makes `peer` importable in .venv-bench. Quick when it is."""
+    """Makes `peer` usable: in .venv-bench, or of the distribution. Quick when it is."""
+    if peer in SYSTEM_PACKAGES:
+        return install_in_system(SYSTEM_PACKAGES[peer])
     if peer not in PACKAGES:
-        raise Failure(f"no peer '{peer}'; there are {', '.join(PACKAGES)}")
+        raise Failure(f"no peer '{peer}'; there are {', '.join([*PACKAGES, *SYSTEM_PACKAGES])}")
     if not (VENV / "bin/pip").exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
     for package in PACKAGES[peer]:
@@ -48,7 +72,8 @@ def is_installed(package):
 def command(peer, folder):
     """`torch-compile` is peer_torch.py with the argument `compile`."""
     module, _, variant = peer.partition("-")
-    return [str(VENV / "bin/python"), str(folder / f"peer_{module}.py"), *filter(None, [variant])]
+    python = sys.executable if peer in SYSTEM_PACKAGES else str(VENV / "bin/python")
+    return [python, str(folder / f"peer_{module}.py"), *filter(None, [variant])]
 
 
 def environment(threads, scratch):

@@ -12,6 +12,7 @@ from .side import Side, SideError
 # Idle threads of an OpenMP team spin for up to 0.2 s; let the last side's come to rest.
 REST_SECONDS = 0.3
 OURS = "headrace"
+FLOOR = "floor"
 
 
 class Runner:
@@ -54,8 +55,11 @@ class Runner:
     def _programs(self):
         if self._args.peers_only:
             return {}
-        target = "bench_" + self._benchmark.name.replace("-", "_")
-        return {OURS: [str(machine.build(self._args.build, target))]}
+        targets = {OURS: "bench_" + self._benchmark.name.replace("-", "_")}
+        if self._benchmark.floor_program:
+            targets[FLOOR] = self._benchmark.floor_program
+        return {side: [str(machine.build(self._args.build, target))]
+                for side, target in targets.items()}
 
     def _machine(self):
         return machine.limits(self._args.build, self._args.threads)
@@ -88,7 +92,9 @@ class Runner:
         return sides[name].measure(case, 1)
 
     def _results(self, case, values, limits):
-        floor = self._benchmark.floor(case, limits) if limits else None
+        floor = self._summary(values.get((FLOOR, case)), None)
+        if limits:
+            floor = self._benchmark.floor(case, limits)
         ours = self._summary(values.get((OURS, case)), floor)
         for peer in self._peers or [None]:
             theirs = self._summary(values.get((peer, case)), floor)
@@ -101,7 +107,7 @@ class Runner:
         if not values:
             return None
         middle = getattr(statistics, self._benchmark.statistic)(values)
-        return middle - floor if self._benchmark.overhead else middle
+        return middle - floor if self._benchmark.overhead and floor else middle
 
     def _ratio(self, ours, theirs):
         if not ours or not theirs:

@@ -1,0 +1,4 @@
+"""OpenMPI, shared memory."""
+from harness.openmpi import serve
+
+serve("all_reduce", 2, "shm")

@@ -1,0 +1,5 @@
+from harness.catalog import Benchmark
+
+BENCHMARK = Benchmark(
+    name="comm-shm-p2p", about="a message between two processes through shared memory, one way",
+    unit="us", cases=["bytes-8", "bytes-65536", "bytes-1048576"], peers=["openmpi"], repeats=7)

@@ -1,0 +1,4 @@
+"""OpenMPI, TCP."""
+from harness.openmpi import serve
+
+serve("all_reduce", 2, "tcp")

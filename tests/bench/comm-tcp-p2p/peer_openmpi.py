@@ -1,0 +1,4 @@
+"""OpenMPI, TCP."""
+from harness.openmpi import serve
+
+serve("send", 2, "tcp")

@@ -27,6 +27,7 @@ THIRD_PARTY = {
     "openssl/": {"transport/tcp", "tests/conformance"},
     "ucp/": {"transport/ucx"},
     "ucs/": {"transport/ucx"},
+    "mpi.h": {"tests/bench"},
     "nccl.h": {"transport/nccl", "backends/cuda"},
     "cuda": {"transport/nccl", "backends/cuda"},
     "cudnn": {"backends/cuda"},

@@ -1,6 +1,8 @@
 #include "runtime/comm/group.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <numeric>
 
 #include "runtime/base/crc32c.h"
@@ -12,6 +14,9 @@ namespace hr::comm {
 namespace {
 
 constexpr size_t kMaxPlanned = 64;
+// Of a rank's slot in shared memory, which is to stay in a core's own cache; and of all of them.
+constexpr uint64_t kSlotBytes = 256 << 10;
+constexpr uint64_t kMaxAreaBytes = 8 << 20;
 // How long a peer that runs usually takes to answer, several times over.
 constexpr int64_t kSpinNanos = 50'000;
 constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
@@ -70,6 +75,8 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   std::iota(ranks.begin(), ranks.end(), 0);
   std::shared_ptr<Group> group(new Group(std::move(shared), std::move(ranks), rank, 0));
   HR_RETURN_IF_ERROR(group->Agree(boot, limits));
+  HR_RETURN_IF_ERROR(group->ShareMemory(limits));
+  group->Settle();
   return group;
 }
 
@@ -102,12 +109,53 @@ Status Group::Agree(std::string_view boot, const CallLimits& limits) {
   return {};
 }
 
+// Where all ranks can, they map one piece of memory; where one cannot, all do without.
+Status Group::ShareMemory(const CallLimits& limits) {
+  if (size() == 1) return {};
+  const auto ranks = static_cast<uint64_t>(size());
+  const uint64_t slot = std::min(kSlotBytes, std::bit_floor(kMaxAreaBytes / ranks));
+  const size_t bytes = SharedArea::Bytes(size(), slot);
+  MemorySharer* sharer = mesh_.SharerOf(pool_->ranks());
+  struct Offer {
+    int32_t able;
+    char ticket[MemorySharer::kMaxTicket];
+  };
+  Offer mine = {.able = sharer != nullptr, .ticket = ""};
+  Result<std::unique_ptr<SharedBlock>> block = std::unique_ptr<SharedBlock>();
+  if (sharer != nullptr && rank_ == 0) {
+    std::string ticket;
+    block = sharer->Create(bytes, &ticket);
+    mine.able = block.ok() && ticket.size() <= sizeof mine.ticket;
+    if (mine.able) std::copy(ticket.begin(), ticket.end(), mine.ticket);
+  }
+  std::vector<Offer> offers(ranks);
+  const Call gather = {.kind = OpKind::kAllGather, .count = sizeof mine};
+  HR_RETURN_IF_ERROR(Run(gather, &mine, offers.data(), limits));
+  for (const Offer& offer : offers) {
+    if (!offer.able) return {};
+  }
+  if (rank_ != 0) {
+    const char* ticket = offers[0].ticket;
+    block = sharer->Open({ticket, strnlen(ticket, sizeof mine.ticket)}, bytes);
+  }
+  int32_t failures = block.ok() ? 0 : 1;
+  const Call sum = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = 1};
+  HR_RETURN_IF_ERROR(Run(sum, &failures, &failures, limits));
+  if (failures > 0) return {};
+  pool_->set_shared(std::make_unique<SharedArea>(std::move(block).value(), rank_, size(), slot));
+  cost_.shared_bytes = slot;
+  return {};
+}
+
 Group::Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel)
     : shared_(std::move(shared)),
       mesh_(*shared_->mesh),
       pool_(std::make_shared<WorkPool>(shared_->mesh, std::move(ranks))),
       rank_(rank),
-      channel_(channel) {}
+      channel_(channel),
+      cost_(shared_->options.cost) {
+  cost_.shared_bytes = 0;
+}
 
 Group::~Group() = default;
 
@@ -127,7 +175,8 @@ Status Group::ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& sch
   }
   const GroupOptions& options = shared_->options;
   HR_ASSIGN_OR_RETURN(Schedule made,
-                      options.planner->Plan(call, rank_, size(), options.cost, PinOf(call.kind)));
+                      options.planner->Plan(call, rank_, size(), cost_,
+                                            settled_ ? PinOf(call.kind) : std::string_view()));
   schedule = std::make_shared<const Schedule>(std::move(made));
   if (planned_.size() < kMaxPlanned) {
     planned_.push_back({call, schedule});
@@ -160,6 +209,7 @@ Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
   work->channel_ = channel_;
   work->tag_ = NextTag(call);
   work->label_ = call.Label(epoch());
+  if (work->schedule_->raises > 0) work->turn_ = shared_turns_++;
   HR_RETURN_IF_ERROR(mesh_.Start(work));
   return work;
 }
@@ -192,14 +242,17 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
   const int rank =
       static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
   for (int& member : members) member = pool_->ranks()[member];
-  return std::shared_ptr<Group>(
+  std::shared_ptr<Group> part(
       new Group(shared_, std::move(members), rank, static_cast<uint16_t>(channel)));
+  HR_RETURN_IF_ERROR(part->ShareMemory(limits));
+  part->Settle();
+  return part;
 }
 
 Result<std::string> Group::Explain(const Call& call) const {
   HR_RETURN_IF_ERROR(call.Check(rank_, size()));
   const GroupOptions& options = shared_->options;
-  const auto estimates = options.planner->Estimates(call, size(), options.cost);
+  const auto estimates = options.planner->Estimates(call, size(), cost_);
   const std::string_view pin = PinOf(call.kind);
   JsonWriter json;
   json.BeginObject().Field("operation", call.Text()).Field("bytes", call.bytes());
@@ -234,10 +287,12 @@ std::string Group::Describe() const {
     json.EndObject();
   }
   json.EndObject().Key("cost_model").BeginObject();
-  json.Field("latency_seconds", options.cost.latency);
-  json.Field("seconds_per_byte", options.cost.per_byte);
-  json.Field("seconds_per_reduced_byte", options.cost.per_reduced_byte);
-  json.Field("slice_bytes", options.cost.slice_bytes).EndObject().EndObject();
+  json.Field("latency_seconds", cost_.latency);
+  json.Field("seconds_per_byte", cost_.per_byte);
+  json.Field("seconds_per_reduced_byte", cost_.per_reduced_byte);
+  json.Field("slice_bytes", cost_.slice_bytes).Field("shared_bytes", cost_.shared_bytes);
+  json.Field("shared_latency_seconds", cost_.shared_latency);
+  json.Field("shared_seconds_per_byte", cost_.shared_per_byte).EndObject().EndObject();
   return json.Take();
 }
 

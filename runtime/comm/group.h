@@ -78,6 +78,11 @@ class Group {
 
   Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
   Status Agree(std::string_view boot, const CallLimits& limits);
+  Status ShareMemory(const CallLimits& limits);
+  void Settle() {
+    settled_ = true;
+    planned_.clear();
+  }
   std::string_view PinOf(OpKind kind) const;
   Status ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule);
   uint64_t NextTag(const Call& call);
@@ -87,8 +92,11 @@ class Group {
   std::shared_ptr<WorkPool> pool_;
   const int rank_;
   const uint16_t channel_;
+  CostModel cost_;
+  bool settled_ = false;  // what it has in shared memory is known; pins hold from then on
   std::atomic<bool> posting_{false};
   uint64_t sequence_ = 0;
+  uint64_t shared_turns_ = 0;     // operations in shared memory so far
   std::vector<Planned> planned_;  // the latest, bounded
   size_t next_planned_ = 0;
 };

@@ -26,6 +26,17 @@ std::string Mesh::TransportOf(int rank) const {
   return transport == nullptr ? "self" : std::string(transport->name());
 }
 
+MemorySharer* Mesh::SharerOf(const std::vector<int>& ranks) const {
+  MemorySharer* sharer = nullptr;
+  for (int rank : ranks) {
+    if (rank == options_.rank) continue;
+    MemorySharer* theirs = peers_[rank].transport->memory_sharer();
+    if (theirs == nullptr || (sharer != nullptr && theirs != sharer)) return nullptr;
+    sharer = theirs;
+  }
+  return sharer;
+}
+
 Status Mesh::Start(const WorkRef& work) {
   {
     Reactor::Guard guard(*reactor_);
@@ -42,9 +53,7 @@ Status Mesh::Start(const WorkRef& work) {
     active_.push_back(work.Share());
     // Held back while it starts, so that transfers that end at once do not enter it in the list.
     work->ready_ = true;
-    const bool finished = work->Run();
-    work->ready_ = false;
-    if (finished) Finish(*work, {});
+    RunOn(*work);
   }
   Deliver();
   return {};
@@ -55,8 +64,39 @@ void Mesh::Ready(Work& work) {
   ready_.push_back(&work);
 }
 
+// Lets it run as far as it can, while it is marked as ready.
+void Mesh::RunOn(Work& work) {
+  const bool finished = work.Run();
+  work.ready_ = false;
+  if (finished) return Finish(work, {});
+  if (work.schedule_->raises > 0 && !std::exchange(work.watched_, true)) watched_.push_back(&work);
+}
+
+// Operations in shared memory, in the order in which they were posted, since one may wait for the
+// other's turn to end. True if any could go on.
+bool Mesh::LookAtWatched() {
+  bool any = false;
+  for (size_t i = 0; i < watched_.size();) {
+    Work& work = *watched_[i];
+    const size_t before = work.next_step_;
+    work.ready_ = true;
+    RunOn(work);
+    const bool ended = i == watched_.size() || watched_[i] != &work;
+    any |= ended || work.next_step_ != before;
+    if (!ended) ++i;
+  }
+  return any;
+}
+
+bool Mesh::Arm() {
+  if (watched_.empty()) return true;
+  for (Work* work : watched_) work->pool_->shared()->AskToBeWoken();
+  return std::none_of(watched_.begin(), watched_.end(), [](Work* work) { return work->CanGoOn(); });
+}
+
 bool Mesh::Advance() {
   bool any = !ready_.empty() || !heard_.empty();
+  if (!watched_.empty()) any |= LookAtWatched();
   while (!heard_.empty()) {
     const int rank = heard_.back();
     heard_.pop_back();
@@ -72,10 +112,7 @@ bool Mesh::Advance() {
   TurnAway();
   for (size_t i = 0; i < ready_.size(); ++i) {
     Work& work = *ready_[i];
-    if (work.done()) continue;  // ended by a verdict
-    const bool finished = work.Run();
-    work.ready_ = false;
-    if (finished) Finish(work, {});
+    if (!work.done()) RunOn(work);  // else ended by a verdict
   }
   ready_.clear();
   if (!control_messages_.empty()) {
@@ -87,6 +124,7 @@ bool Mesh::Advance() {
 void Mesh::Finish(Work& work, Status status) {
   recorder_.End(work.record_, status.ok());
   if (work.ready_) std::erase(ready_, &work);
+  if (work.watched_) std::erase(watched_, &work);
   const WorkRef ended = std::move(active_[work.active_at_]);
   if (work.active_at_ + 1 < active_.size()) {
     active_[work.active_at_] = std::move(active_.back());

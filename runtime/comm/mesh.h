@@ -60,6 +60,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   std::string RecorderJson();
   // The transport that connects to each rank, by name.
   std::string TransportOf(int rank) const;
+  // What can share memory with all of `ranks` (and this one); null where nothing can.
+  MemorySharer* SharerOf(const std::vector<int>& ranks) const;
 
  private:
   friend class Work;
@@ -72,6 +74,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
     Transport* transport = nullptr;
     Transfer control;  // always posted, so that what a peer has to say is heard
     std::byte control_text[kControlBytes];
+    Transfer nudge;  // always the same message, so that waking allocates nothing
+    bool nudging = false;
     uint64_t arrivals = 0;  // as last seen
     int64_t heard_at = 0;
     bool welcome = false;  // it has this process among its peers
@@ -113,12 +117,15 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
 
   // ReactorClient.
   bool Advance() override;
+  bool Arm() override;
   void Deliver() override;
   int64_t OnTimer(int64_t now) override;
 
   // Work. All under the reactor's lock.
   void OnTransferFailed(Work& work, Work::Part& part);
   void Ready(Work& work);
+  void RunOn(Work& work);
+  bool LookAtWatched();
   void Finish(Work& work, Status status);
   void EndTransfers(Work& work);
 
@@ -126,7 +133,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void ListenTo(Peer& peer);
   void OnControl(int rank, std::string_view text);
   void OnPeerFailed(int rank, const Status& status);
-  void OnMismatch(Work& work, const Work::Part& part);
+  void OnMismatch(Work& work, int rank, uint64_t label);
+  void Wake(int rank);
   void AnswerMismatch(int rank, std::string_view question);
   void BlameMismatch(int rank, std::string_view answer);
   void AccuseMismatch(int rank, std::string_view theirs, std::string_view ours);
@@ -151,7 +159,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
 
   std::vector<WorkRef> active_;
   std::vector<Work*> ready_;
-  std::vector<int> heard_;  // ranks whose control receive ended
+  std::vector<Work*> watched_;  // that wait for what comes by no transport
+  std::vector<int> heard_;      // ranks whose control receive ended
   std::list<ControlMessage> control_messages_;
   FlightRecorder recorder_;
   std::optional<Verdict> accusation_;

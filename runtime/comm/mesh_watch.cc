@@ -2,8 +2,9 @@
 //
 // Whoever sees a fault accuses; the arbiter makes the first accusation the verdict; the accuser
 // tells all ranks. Control messages are a letter and text: W welcome (mesh_form.cc), H heartbeat, V
-// verdict, S "I am stuck in this operation" and P, its answer, how many operations the other rank
-// has called; Q and A the question and the answer about a message that is of another operation.
+// verdict, N nothing but a nudge, S "I am stuck in this operation" and P, its answer, how many
+// operations the other rank has called; Q and A the question and the answer about a message that is
+// of another operation.
 #include <algorithm>
 #include <charconv>
 
@@ -80,7 +81,7 @@ void Mesh::OnControl(int rank, std::string_view text) {
     case 'P': return OnProgress(rank, body);
     case 'Q': return AnswerMismatch(rank, body);
     case 'A': return BlameMismatch(rank, body);
-    default: return;  // a heartbeat
+    default: return;  // a heartbeat or a nudge
   }
 }
 
@@ -89,12 +90,8 @@ void Mesh::OnPeerFailed(int rank, const Status& status) {
   Peer& peer = peers_[rank];
   if (peer.endpoint->peer_left()) {
     // It is free to go as long as nobody here needs it.
-    bool needed = false;
-    for (const WorkRef& work : active_) {
-      for (uint32_t i = 0; i < work->started_; ++i) {
-        needed |= work->parts_[i].peer == rank && !work->parts_[i].complete;
-      }
-    }
+    const bool needed = std::any_of(active_.begin(), active_.end(),
+                                    [rank](const WorkRef& work) { return work->Needs(rank); });
     if (!needed) return;
   }
   Accuse({.culprit = rank, .code = status.code(), .cause = std::string(status.message())});
@@ -102,7 +99,7 @@ void Mesh::OnPeerFailed(int rank, const Status& status) {
 
 void Mesh::OnTransferFailed(Work& work, Work::Part& part) {
   if (closed_ || work.done() || part.status.code() == Code::kCancelled) return;
-  if (!part.sends && part.label != work.label_) return OnMismatch(work, part);
+  if (!part.sends && part.label != work.label_) return OnMismatch(work, part.peer, part.label);
   switch (part.status.code()) {
     case Code::kInvalidArgument:  // the peer expected another size: it tells everybody
     case Code::kAborted:          // the peer has cancelled: so does it
@@ -112,8 +109,23 @@ void Mesh::OnTransferFailed(Work& work, Work::Part& part) {
 }
 
 // Asks the peer what it called; its label says which of its operations is meant.
-void Mesh::OnMismatch(Work& work, const Work::Part& part) {
-  SendControl(part.peer, Told::Encode('Q', work.channel_, part.label, work.call_.Text()));
+void Mesh::OnMismatch(Work& work, int rank, uint64_t label) {
+  SendControl(rank, Told::Encode('Q', work.channel_, label, work.call_.Text()));
+}
+
+// Any message ends a rank's sleep. One that is still on its way does, too.
+void Mesh::Wake(int rank) {
+  Peer& peer = peers_[rank];
+  if (peer.endpoint == nullptr || !peer.endpoint->status().ok() ||
+      std::exchange(peer.nudging, true))
+    return;
+  static constexpr char kNudge = 'N';
+  peer.nudge.data = reinterpret_cast<std::byte*>(const_cast<char*>(&kNudge));
+  peer.nudge.bytes = sizeof kNudge;
+  peer.nudge.tag = kControlTag;
+  peer.nudge.owner = &peer;
+  peer.nudge.done = [](Transfer& t) { static_cast<Peer*>(t.owner)->nudging = false; };
+  peer.endpoint->Send(peer.nudge);
 }
 
 void Mesh::AnswerMismatch(int rank, std::string_view question) {
@@ -190,8 +202,8 @@ void Mesh::AccuseLate(const Work& work) {
                    .cause = Cat(what, "; it has called only ", *peer.called)});
   }
   int culprit = options_.rank;
-  for (uint32_t i = 0; i < work.started_ && culprit == options_.rank; ++i) {
-    if (!work.parts_[i].complete) culprit = work.parts_[i].peer;
+  for (int rank : work.pool_->ranks()) {
+    if (rank != options_.rank && work.Needs(rank)) culprit = rank;
   }
   Accuse({.culprit = culprit, .code = Code::kDeadlineExceeded, .cause = what});
 }

@@ -94,8 +94,8 @@ bool Reactor::Turn() {
 }
 
 bool Reactor::ArmLocked() {
-  return std::all_of(transports_.begin(), transports_.end(),
-                     [](Transport* transport) { return transport->Arm(); });
+  return client_.Arm() && std::all_of(transports_.begin(), transports_.end(),
+                                      [](Transport* transport) { return transport->Arm(); });
 }
 
 void Reactor::NoteCompletion() {

@@ -26,6 +26,9 @@ class ReactorClient {
   // Goes on with what completed transfers made possible. Called after each progress with the
   // reactor locked. True if it did something.
   virtual bool Advance() = 0;
+  // Asks to be woken for what comes by no transport. Called before a sleep with the reactor locked.
+  // False where there is something to do already.
+  virtual bool Arm() { return true; }
   // Calls back whoever asked to be. Called after Advance(), unlocked, perhaps by several threads.
   virtual void Deliver() = 0;
   // Something that is due at times (heartbeats). Called unlocked on the Poller's thread; returns

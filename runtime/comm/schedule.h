@@ -13,9 +13,10 @@
 
 namespace hr::comm {
 
-enum class Place : uint8_t { kInput, kOutput, kScratch };
+// kShared: the slots of all ranks of the group, one behind the other (SharedArea).
+enum class Place : uint8_t { kInput, kOutput, kScratch, kShared };
 
-// Bytes of one of an operation's three buffers.
+// Bytes of one of an operation's buffers.
 struct Slice {
   Place place = Place::kOutput;
   uint64_t begin = 0;
@@ -24,14 +25,16 @@ struct Slice {
 
 struct Step {
   enum Kind : uint8_t {
-    kSend,      // a, to `peer`
-    kRecv,      // out, from `peer`
-    kAwait,     // transfer number `transfer`, counted in the order of sends and receives
-    kAwaitAll,  // every transfer started so far
-    kCombine,   // out = a op b
-    kMultiply,  // out = a * the call's factor
-    kDivide,    // out = a / ranks
-    kCopy,      // out = a
+    kSend,         // a, to `peer`
+    kRecv,         // out, from `peer`
+    kAwait,        // transfer number `transfer`, counted in the order of sends and receives
+    kAwaitAll,     // every transfer started so far
+    kCombine,      // out = a op b
+    kMultiply,     // out = a * the call's factor
+    kDivide,       // out = a / ranks
+    kCopy,         // out = a
+    kRaise,        // tells the others that this rank's slot is written, once more
+    kAwaitRaised,  // until `peer` has raised `transfer` times in this operation
   };
   Kind kind = kAwaitAll;
   int peer = 0;  // rank in the group
@@ -46,6 +49,7 @@ struct Schedule {
   std::vector<Step> steps;
   uint32_t transfers = 0;
   uint64_t scratch_bytes = 0;
+  uint32_t raises = 0;  // the same on all ranks; 0: it does not use Place::kShared
 };
 
 // What a group's connections cost, in seconds: agreed by all its ranks, since their choices of
@@ -55,6 +59,10 @@ struct CostModel {
   double per_byte = 2e-10;  // sent
   double per_reduced_byte = 1e-10;
   uint64_t slice_bytes = 256 << 10;  // of messages that are passed on while they come; not 0
+  // Of memory that all ranks share. Bytes of a slot, a power of two; 0 where there is none.
+  uint64_t shared_bytes = 0;
+  double shared_latency = 3e-7;    // until another rank sees what was raised
+  double shared_per_byte = 5e-11;  // copied
 };
 
 struct Estimate {

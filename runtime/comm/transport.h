@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "runtime/base/errors.h"
+#include "runtime/comm/shared_memory.h"
 
 namespace hr::comm {
 
@@ -120,6 +121,9 @@ class Transport {
   // Why the last stranger was dropped, for whoever waits for a peer that does not come; empty where
   // none was.
   virtual std::string_view last_stranger() const { return {}; }
+
+  // Where it can share memory with its peers; else null.
+  virtual MemorySharer* memory_sharer() { return nullptr; }
 
   // Moves what can be moved now, over all connections. True if anything was.
   virtual bool Progress() = 0;

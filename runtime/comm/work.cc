@@ -79,6 +79,7 @@ std::byte* Work::At(const Slice& slice) const {
     case Place::kInput: return const_cast<std::byte*>(input_) + slice.begin;
     case Place::kOutput: return output_ + slice.begin;
     case Place::kScratch: return scratch_.begin() + slice.begin;
+    case Place::kShared: return pool_->shared()->At(slice.begin);
   }
   return nullptr;
 }
@@ -88,19 +89,65 @@ bool Work::Awaits(const Step& step) const {
   return step.kind == Step::kAwait && !parts_[step.transfer].complete;
 }
 
-// Goes on to where a transfer has to be awaited. True at the end.
+// Goes on to where a transfer or another rank has to be awaited. True at the end.
 bool Work::Run() {
+  if (!IsMyTurn()) return false;
   while (next_step_ < schedule_->steps.size()) {
     const Step& step = schedule_->steps[next_step_];
     if (Awaits(step)) return false;
+    if (step.kind == Step::kAwaitRaised && !HasRaised(step)) return false;
     ++next_step_;
-    if (step.kind == Step::kSend || step.kind == Step::kRecv) {
-      StartTransfer(step);
-    } else {
-      Compute(step);
+    switch (step.kind) {
+      case Step::kSend:
+      case Step::kRecv: StartTransfer(step); break;
+      case Step::kRaise: Raise(); break;
+      default: Compute(step);
     }
   }
+  if (schedule_->raises > 0) pool_->shared()->EndTurn(schedule_->raises);
   return true;
+}
+
+bool Work::Needs(int rank) const {
+  for (uint32_t i = 0; i < started_; ++i) {
+    if (parts_[i].peer == rank && !parts_[i].complete) return true;
+  }
+  if (schedule_->raises == 0) return false;
+  const auto& ranks = pool_->ranks();
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] != rank) continue;
+    return !IsMyTurn() || !pool_->shared()->Raised(static_cast<int>(i), schedule_->raises);
+  }
+  return false;
+}
+
+bool Work::IsMyTurn() const { return schedule_->raises == 0 || pool_->shared()->turn() == turn_; }
+
+bool Work::CanGoOn() const {
+  const Step& step = schedule_->steps[next_step_];
+  return IsMyTurn() && !differs_ &&
+         (step.kind != Step::kAwaitRaised || pool_->shared()->Raised(step.peer, step.transfer));
+}
+
+// False also where the other rank has raised in another operation: that ends by a verdict.
+bool Work::HasRaised(const Step& step) {
+  const SharedArea& shared = *pool_->shared();
+  if (!shared.Raised(step.peer, step.transfer)) return false;
+  const uint64_t theirs = shared.LabelOf(step.peer);
+  if (theirs == label_) return true;
+  if (!std::exchange(differs_, true)) {
+    mesh().OnMismatch(*this, pool_->ranks()[step.peer], theirs);
+  }
+  return false;
+}
+
+void Work::Raise() {
+  SharedArea& shared = *pool_->shared();
+  shared.Raise(label_);
+  const auto& ranks = pool_->ranks();
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (shared.TakeSleeper(static_cast<int>(i))) mesh().Wake(ranks[i]);
+  }
 }
 
 void Work::StartTransfer(const Step& step) {

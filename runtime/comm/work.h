@@ -10,6 +10,7 @@
 #include "runtime/base/allocator.h"
 #include "runtime/base/cancel.h"
 #include "runtime/comm/schedule.h"
+#include "runtime/comm/shared_area.h"
 #include "runtime/comm/transport.h"
 
 namespace hr::comm {
@@ -67,6 +68,13 @@ class Work {
 
   // Everything below is the mesh's, guarded by its reactor.
   bool Run();
+  // Whether it needs anything more of this rank of the mesh.
+  bool Needs(int rank) const;
+  // In shared memory.
+  bool IsMyTurn() const;
+  bool HasRaised(const Step& step);
+  bool CanGoOn() const;  // of one that has stopped there
+  void Raise();
   void StartTransfer(const Step& step);
   void Compute(const Step& step);
   bool Awaits(const Step& step) const;
@@ -90,6 +98,9 @@ class Work {
   int64_t posted_nanos_ = 0;
   int64_t tell_nanos_ = 0;  // when the peers are told of it, if it is not done by then
 
+  uint64_t turn_ = 0;     // among the group's operations in shared memory
+  bool watched_ = false;  // in the mesh's list of those that wait for others to raise
+  bool differs_ = false;  // another rank has called something else there
   size_t next_step_ = 0;
   std::vector<Part> parts_;
   uint32_t started_ = 0;
@@ -139,6 +150,9 @@ class WorkPool : public std::enable_shared_from_this<WorkPool> {
 
   Mesh& mesh() const { return *mesh_; }
   const std::vector<int>& ranks() const { return ranks_; }
+  // The memory that its ranks share; null where they have none. Guarded by the mesh's reactor.
+  SharedArea* shared() const { return shared_.get(); }
+  void set_shared(std::unique_ptr<SharedArea> shared) { shared_ = std::move(shared); }
   // A work as new. By one thread at a time.
   WorkRef Take();
 
@@ -149,6 +163,7 @@ class WorkPool : public std::enable_shared_from_this<WorkPool> {
 
   const std::shared_ptr<Mesh> mesh_;
   const std::vector<int> ranks_;
+  std::unique_ptr<SharedArea> shared_;
   Work* free_ = nullptr;
   std::atomic<Work*> returned_{nullptr};
 };

@@ -28,6 +28,8 @@ WorkRef WorkPool::Take() {
   work->started_ = 0;
   work->pending_ = 0;
   work->ready_ = false;
+  work->watched_ = false;
+  work->differs_ = false;
   work->done_.store(false, std::memory_order_relaxed);
   if (!work->status_.ok()) work->status_ = {};
   if (!work->callbacks_.empty()) work->callbacks_.clear();

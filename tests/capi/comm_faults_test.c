@@ -365,8 +365,8 @@ static void test_giving_up(hr_env* env) {
   (void)env;
   /* The operations of creating the group count, too. */
   give_up("deadline", "DEADLINE_EXCEEDED",
-          "because of rank 1: rank 0 waited 2000 ms for it in all_reduce(sum, int32[1]), number 4; "
-          "it has called only 3");
+          "because of rank 1: rank 0 waited 2000 ms for it in all_reduce(sum, int32[1]), number 6; "
+          "it has called only 5");
   give_up("cancel", "CANCELLED", "because of rank 0: it cancelled all_reduce(sum, int32[1])");
   give_up("abort", "ABORTED", "because of rank 0: the disk is full");
 }

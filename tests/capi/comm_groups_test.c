@@ -184,7 +184,8 @@ static void rank_describes(hr_env* env) {
   expect_text(text, "\"size\":2");
   expect_text(text, "\"transport\":\"shm\"");
   expect_text(text,
-              "\"all_reduce\":{\"known\":[\"recursive_doubling\",\"ring\"],\"pinned\":\"ring\"}");
+              "\"all_reduce\":{\"known\":[\"recursive_doubling\",\"ring\",\"shared\"],\"pinned\":"
+              "\"ring\"}");
   expect_text(text, "\"latency_seconds\"");
   hr_text_release(text);
   hr_operation operation = {.struct_size = sizeof operation,

@@ -11,8 +11,12 @@ namespace hr::comm {
 
 class ScheduleBuilder {
  public:
-  ScheduleBuilder(const Call& call, int rank, int size, uint64_t slice_bytes)
-      : call(call), rank(rank), size(size), slice_bytes(slice_bytes) {}
+  ScheduleBuilder(const Call& call, int rank, int size, const CostModel& cost)
+      : call(call),
+        rank(rank),
+        size(size),
+        slice_bytes(cost.slice_bytes),
+        shared_bytes(cost.shared_bytes) {}
 
   // Starts a transfer and returns its number, for Await. What is empty is not sent, by either side.
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -34,6 +38,14 @@ class ScheduleBuilder {
   }
   void Copy(Slice a, Slice out) {
     if (out.bytes > 0) Add({.kind = Step::kCopy, .a = a, .out = out});
+  }
+
+  void Raise() {
+    Add({.kind = Step::kRaise});
+    ++schedule_.raises;
+  }
+  void AwaitRaised(int peer, uint32_t times) {
+    Add({.kind = Step::kAwaitRaised, .peer = peer, .transfer = times});
   }
 
   // The first `count` elements of a buffer.
@@ -68,7 +80,8 @@ class ScheduleBuilder {
   const Call& call;
   const int rank;
   const int size;
-  const uint64_t slice_bytes;  // how large messages are cut, so that they can be passed on early
+  const uint64_t slice_bytes;   // how large messages are cut, so that they can be passed on early
+  const uint64_t shared_bytes;  // of each rank's slot
 
  private:
   uint32_t Transfer(Step step) {
@@ -104,5 +117,9 @@ void DisseminationBarrier(ScheduleBuilder& b);
 void RingAllGather(ScheduleBuilder& b);
 void RingReduceScatter(ScheduleBuilder& b);
 void PairwiseAllToAll(ScheduleBuilder& b);
+// shared.cc: in memory that all ranks share
+void SharedAllReduce(ScheduleBuilder& b);
+void SharedAllGather(ScheduleBuilder& b);
+void SharedBarrier(ScheduleBuilder& b);
 
 }  // namespace hr::comm

@@ -8,12 +8,9 @@ namespace hr::comm {
 namespace {
 
 // What one rank does, at the critical path: messages one after the other, bytes sent, bytes
-// reduced.
+// reduced. In shared memory: waits for other ranks, and bytes copied.
 struct Effort {
   double messages, bytes, reduced;
-  double Seconds(const CostModel& cost) const {
-    return messages * cost.latency + bytes * cost.per_byte + reduced * cost.per_reduced_byte;
-  }
 };
 
 struct Algorithm {
@@ -21,6 +18,7 @@ struct Algorithm {
   std::string_view name;
   void (*build)(ScheduleBuilder& b);
   Effort (*effort)(double bytes, double ranks);  // bytes as Call::bytes() counts
+  bool shared = false;
 };
 
 double Levels(double ranks) { return std::bit_width(static_cast<unsigned>(ranks) - 1); }
@@ -74,17 +72,41 @@ constexpr Algorithm kAlgorithms[] = {
        return Effort{n - 1, x * (n - 1), x * (n - 1)};
      }},
     {OpKind::kAllToAll, "pairwise", PairwiseAllToAll, Star},
+    {OpKind::kBarrier, "shared", SharedBarrier,
+     [](double, double) {
+       return Effort{1, 0, 0};
+     },
+     true},
+    {OpKind::kAllReduce, "shared", SharedAllReduce,
+     [](double x, double n) {
+       return Effort{x * n > (16 << 10) ? 2.0 : 1.0, 2 * x * (n - 1) / n, x * (n - 1) / n};
+     },
+     true},
+    {OpKind::kAllGather, "shared", SharedAllGather,
+     [](double x, double n) {
+       return Effort{1, x * (n + 1), 0};
+     },
+     true},
 };
 
 double Seconds(const Algorithm& algorithm, const Call& call, int size, const CostModel& cost) {
-  return algorithm.effort(static_cast<double>(call.bytes()), size).Seconds(cost);
+  const Effort effort = algorithm.effort(static_cast<double>(call.bytes()), size);
+  const double latency = algorithm.shared ? cost.shared_latency : cost.latency;
+  const double per_byte = algorithm.shared ? cost.shared_per_byte : cost.per_byte;
+  return effort.messages * latency + effort.bytes * per_byte +
+         effort.reduced * cost.per_reduced_byte;
+}
+
+// Whether there is shared memory for it, of which each rank needs some for every other.
+bool Applies(const Algorithm& algorithm, int size, const CostModel& cost) {
+  return !algorithm.shared || (size > 1 && cost.shared_bytes / static_cast<uint64_t>(size) >= 64);
 }
 
 // The algorithms for a call, the cheapest first.
 std::vector<const Algorithm*> Ranked(const Call& call, int size, const CostModel& cost) {
   std::vector<const Algorithm*> ranked;
   for (const Algorithm& algorithm : kAlgorithms) {
-    if (algorithm.kind == call.kind) ranked.push_back(&algorithm);
+    if (algorithm.kind == call.kind && Applies(algorithm, size, cost)) ranked.push_back(&algorithm);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [&](const Algorithm* a, const Algorithm* b) {
     return Seconds(*a, call, size, cost) < Seconds(*b, call, size, cost);
@@ -105,9 +127,9 @@ class CollectivePlanner final : public Planner {
     }
     if (!pinned.empty() && chosen->name != pinned) {
       return InvalidArgument(OpKindName(call.kind), " has no algorithm '", pinned,
-                             "'; it has: ", known);
+                             "' in this group; it has: ", known);
     }
-    ScheduleBuilder builder(call, rank, size, cost.slice_bytes);
+    ScheduleBuilder builder(call, rank, size, cost);
     chosen->build(builder);
     return builder.Take(std::string(chosen->name));
   }

@@ -12,6 +12,7 @@
 #include "runtime/comm/ring_stream.h"
 #include "runtime/comm/stream_transport.h"
 #include "runtime/comm/wake_event.h"
+#include "transport/shm/memory_sharer.h"
 #include "transport/shm/segment.h"
 #include "transport/shm/unix_socket.h"
 
@@ -105,6 +106,7 @@ class ShmTransport final : public StreamTransport {
   const std::string& address() const override { return address_; }
   bool Reaches(std::string_view address) const override { return address.starts_with(host_); }
   int wait_handle() const override { return epoll_.get(); }
+  MemorySharer* memory_sharer() override { return sharer_.get(); }
 
  private:
   struct Waiting {
@@ -190,6 +192,7 @@ class ShmTransport final : public StreamTransport {
   Descriptor epoll_;
   const std::string host_;
   const std::string address_;
+  const std::unique_ptr<MemorySharer> sharer_ = CreateMemorySharer();
   std::vector<Waiting> waiting_;  // accepted, without a hello yet
 };
 

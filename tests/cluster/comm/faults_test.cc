@@ -126,7 +126,7 @@ std::vector<Fault> Faults() {
   transports.push_back("tcp");
 #endif
   for (const char* transport : transports) {
-    for (const char* state : {"rest", "eager", "receive", "offer", "ring"}) {
+    for (const char* state : {"rest", "eager", "receive", "offer", "ring", "flat", "slices"}) {
       for (int signal : {SIGKILL, SIGSTOP}) faults.push_back({transport, state, signal});
     }
   }

@@ -37,8 +37,8 @@ void Say(const std::string& line) {
 
 // What the rank does when its fate comes. Returns the group's end.
 Status Play(Group& group, std::string_view state) {
-  const bool ring = state == "ring";
-  std::vector<float> data(ring ? 4 << 20 : 16);
+  const bool large = state == "ring" || state == "slices";
+  std::vector<float> data(large ? 4 << 20 : 16);
   const Call reduce = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
   HR_RETURN_IF_ERROR(group.Run(reduce, data.data(), data.data(), Within(30)));
   Say("READY");
@@ -80,7 +80,9 @@ Status Run(char** argv) {
   options.mesh.spin_nanos = 0;
   options.planner = planner.get();
   const std::string_view state = argv[6];
+  // The others, "flat" and "slices", take shared memory where there is some.
   if (state == "ring") options.algorithms[OpKind::kAllReduce] = "ring";
+  if (state == "eager") options.algorithms[OpKind::kAllReduce] = "recursive_doubling";
   HR_ASSIGN_OR_RETURN(auto group, Group::Create(std::move(options), Within(20)));
   return Play(*group, state);
 }

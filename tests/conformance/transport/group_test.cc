@@ -1,5 +1,7 @@
 // Operations of a group over every transport. What the algorithms compute is tested apart
 // (tests/unit/transport/schedule_test.cc); here they run over real connections.
+#include <map>
+#include <mutex>
 #include <numeric>
 
 #include "tests/conformance/transport/ranks.h"
@@ -76,6 +78,68 @@ TEST_P(GroupTest, PinnedAlgorithmsAreUsedAndUnknownOnesRefused) {
   options.algorithms[OpKind::kAllReduce] = "magic";
   auto group = Group::Create(std::move(options), Within(std::chrono::seconds(20)));
   EXPECT_EQ(group.status().code(), Code::kInvalidArgument) << group.status().ToString();
+}
+
+// Every reduction of every dtype, around the borders of slots and slices; in place and not; all
+// ranks get the same bits.
+TEST_P(GroupTest, AllReduceOfEveryTypeInPlaceAndNot) {
+  constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16,
+                              DType::kInt8,    DType::kInt16,   DType::kInt32,   DType::kInt64,
+                              DType::kUint8,   DType::kUint16,  DType::kUint32,  DType::kUint64};
+  for (int size : {2, 3}) {
+    std::mutex mutex;
+    std::map<std::string, std::vector<std::byte>> results;  // of the first rank that came
+    RunRanks(size, [&](GroupPtr group) {
+      for (DType dtype : kTypes) {
+        for (uint64_t bytes : {8, 8192, 16384, 262144, 262208, 400'000, 1'300'000}) {
+          const uint64_t count = bytes / DTypeSize(dtype) + (bytes > 8 ? 1 : 0);
+          for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMax}) {
+            std::vector<std::byte> data(count * DTypeSize(dtype)), out(data.size());
+            for (size_t i = 0; i < data.size(); ++i) {  // no NaN in any type
+              data[i] = static_cast<std::byte>((i * 37 + group->rank() * 11) % 61);
+            }
+            const Call call = AllReduce(count, dtype, op);
+            const CallLimits limits = Within(std::chrono::seconds(20));
+            ASSERT_TRUE(group->Run(call, data.data(), out.data(), limits).ok());
+            ASSERT_TRUE(group->Run(call, data.data(), data.data(), limits).ok());
+            ASSERT_EQ(data, out) << call.Text();
+            std::lock_guard lock(mutex);
+            auto [first, fresh] = results.try_emplace(call.Text(), out);
+            ASSERT_EQ(first->second, out) << call.Text() << " differs between ranks";
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST_P(GroupTest, OperationsInFlightTakeTheirTurns) {
+  RunRanks(3, [](GroupPtr group) {
+    std::vector<int32_t> sums(40, group->rank()), all(3 * 40);
+    std::vector<WorkRef> works;
+    for (int i = 0; i < 40; ++i) {
+      works.push_back(group->Post(AllReduce(1, DType::kInt32), &sums[i], &sums[i]).value());
+      if (i % 3 == 0) works.push_back(group->Post({}, nullptr, nullptr).value());
+    }
+    for (WorkRef& work : works) ASSERT_TRUE(work->Wait(Within(std::chrono::seconds(20))).ok());
+    for (int32_t sum : sums) ASSERT_EQ(sum, 3);
+  });
+}
+
+// Nobody waits: the poller's thread must be woken by what comes through shared memory, too.
+TEST_P(GroupTest, OperationsEndWhileNobodyWaits) {
+  RunRanks(2, [](GroupPtr group) {
+    for (int i = 0; i < 5; ++i) {
+      int32_t x = 1;
+      WorkRef work = group->Post(AllReduce(1, DType::kInt32), &x, &x).value();
+      const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (!work->done() && std::chrono::steady_clock::now() < give_up) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1 + 30 * group->rank()));
+      }
+      ASSERT_TRUE(work->done());
+      ASSERT_EQ(x, 2);
+    }
+  });
 }
 
 TEST_P(GroupTest, MessagesBetweenTwoRanksMeetByTag) {

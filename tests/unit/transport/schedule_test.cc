@@ -24,10 +24,14 @@ struct Rank {
   uint32_t started = 0;
   std::vector<bool> ended;
 
+  uint32_t raised = 0;
+  std::byte* shared = nullptr;  // of all ranks
+
   std::byte* At(const Slice& s) {
-    return (s.place == Place::kInput    ? in
-            : s.place == Place::kOutput ? out
-                                        : scratch.data()) +
+    return (s.place == Place::kInput     ? in
+            : s.place == Place::kOutput  ? out
+            : s.place == Place::kScratch ? scratch.data()
+                                         : shared) +
            s.begin;
   }
 };
@@ -36,7 +40,7 @@ class Simulation {
  public:
   Simulation(const Call& call, int size, std::string_view algorithm, bool in_place, unsigned seed,
              const CostModel& cost = {})
-      : call_(call), size_(size), random_(seed), ranks_(size) {
+      : call_(call), size_(size), random_(seed), ranks_(size), shared_(size * cost.shared_bytes) {
     auto planner = CreatePlanner();
     for (int r = 0; r < size; ++r) {
       Rank& rank = ranks_[r];
@@ -48,6 +52,7 @@ class Simulation {
       rank.ended.resize(rank.schedule.transfers);
       rank.in = in_place ? rank.output.data() : rank.input.data();
       rank.out = rank.output.data();
+      rank.shared = shared_.data();
     }
   }
 
@@ -74,8 +79,9 @@ class Simulation {
     }
     for (Rank& rank : ranks_) {
       if (rank.next < rank.schedule.steps.size()) return false;
+      if (rank.raised != rank.schedule.raises || rank.raised != ranks_[0].raised) return false;
     }
-    return true;
+    return !ended_before_all_raised_;
   }
 
  private:
@@ -91,6 +97,7 @@ class Simulation {
   bool CanStep(const Rank& rank) const {
     if (rank.next == rank.schedule.steps.size()) return false;
     const Step& step = rank.schedule.steps[rank.next];
+    if (step.kind == Step::kAwaitRaised) return ranks_[step.peer].raised >= step.transfer;
     if (step.kind == Step::kAwait) return rank.ended[step.transfer];
     if (step.kind != Step::kAwaitAll) return true;
     for (uint32_t i = 0; i < rank.started; ++i) {
@@ -119,8 +126,11 @@ class Simulation {
         Divide(call_.dtype, rank.At(step.a), size_, rank.At(step.out), count);
         return;
       case Step::kCopy: std::memmove(rank.At(step.out), rank.At(step.a), step.out.bytes); return;
-      default: return;
+      case Step::kRaise: ++rank.raised; break;
+      default: break;
     }
+    if (rank.schedule.raises == 0 || rank.next < rank.schedule.steps.size()) return;
+    for (const Rank& other : ranks_) ended_before_all_raised_ |= other.raised == 0;
   }
 
   void Move(Pair& pair) {
@@ -140,6 +150,8 @@ class Simulation {
   std::mt19937 random_;
   std::vector<Rank> ranks_;
   std::map<std::pair<int, int>, Pair> pairs_;
+  std::vector<std::byte> shared_;
+  bool ended_before_all_raised_ = false;  // see SharedArea
 };
 
 // Small whole numbers, so that sums are exact in any order.
@@ -194,6 +206,9 @@ void CheckCall(Call call, int size, std::string_view algorithm, bool in_place, u
   }
 }
 
+// Slots so small that large operations take many rounds.
+constexpr CostModel kShared = {.slice_bytes = 64, .shared_bytes = 1024};
+
 struct Case {
   OpKind kind;
   const char* algorithm;
@@ -216,12 +231,18 @@ constexpr Case kCases[] = {
     {OpKind::kScatter, "star", false},
     {OpKind::kReduceScatter, "ring", false},
     {OpKind::kAllToAll, "pairwise", false},
+    {OpKind::kBarrier, "shared", false},
+    {OpKind::kAllReduce, "shared", false},
+    {OpKind::kAllReduce, "shared", true},
+    {OpKind::kAllGather, "shared", false},
 };
+bool IsShared(const Case& c) { return c.algorithm == std::string_view("shared"); }
 
 TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
   unsigned seed = 1;
   for (const Case& c : kCases) {
     for (int size : {1, 2, 3, 4, 5, 7, 8}) {
+      if (size == 1 && IsShared(c)) continue;
       for (uint64_t count : {0, 1, 2, 5, 64, 1000}) {
         for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum,
                             ReduceOp::kMin, ReduceOp::kMax}) {
@@ -230,7 +251,8 @@ TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
                              .count = count,
                              .reduce_op = op,
                              .peer = size / 2};
-          CheckCall(call, size, c.algorithm, c.in_place, ++seed);
+          CheckCall(call, size, c.algorithm, c.in_place, ++seed,
+                    IsShared(c) ? kShared : CostModel());
           if (HasFatalFailure()) return;
           if (!call.reduces()) break;
         }
@@ -246,7 +268,7 @@ TEST(Schedules, SlicedTransfersInManyOrders) {
       for (uint64_t count : {47, 400, 1001}) {
         for (unsigned seed = 0; seed < 20; ++seed) {
           CheckCall({.kind = c.kind, .dtype = DType::kFloat32, .count = count, .peer = size - 1},
-                    size, c.algorithm, c.in_place, seed, {.slice_bytes = 64});
+                    size, c.algorithm, c.in_place, seed, kShared);
           if (HasFatalFailure()) return;
         }
       }
@@ -255,10 +277,10 @@ TEST(Schedules, SlicedTransfersInManyOrders) {
 }
 
 TEST(Schedules, AllRanksGetTheSameBits) {
-  for (const char* algorithm : {"recursive_doubling", "ring"}) {
+  for (const char* algorithm : {"recursive_doubling", "ring", "shared"}) {
     for (int size : {2, 3, 4, 6, 7}) {
       Simulation simulation({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 501},
-                            size, algorithm, false, 3);
+                            size, algorithm, false, 3, kShared);
       std::mt19937 random(5);
       for (int r = 0; r < size; ++r) {
         for (int i = 0; i < 501; ++i) {
@@ -277,6 +299,15 @@ TEST(Schedules, AllRanksGetTheSameBits) {
       }
     }
   }
+}
+
+TEST(Schedules, SharedMemoryIsUsedWhereThereIsSome) {
+  auto planner = CreatePlanner();
+  const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4};
+  EXPECT_FALSE(planner->Plan(call, 0, 2, {}, "shared").ok());
+  EXPECT_FALSE(planner->Plan(call, 0, 1, kShared, "shared").ok());
+  EXPECT_FALSE(planner->Plan(call, 0, 100, kShared, "shared").ok()) << "slots are too small";
+  EXPECT_EQ(planner->Plan(call, 0, 2, kShared, "").value().algorithm, "shared");
 }
 
 TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {

@@ -11,7 +11,9 @@ target_compile_options(headrace_flags INTERFACE -Wall -Wextra -Werror
   -ffunction-sections -fdata-sections
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 target_link_libraries(headrace_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
-target_compile_definitions(headrace_flags INTERFACE $<$<BOOL:${HEADRACE_COMM}>:HEADRACE_COMM>)
+target_compile_definitions(headrace_flags INTERFACE
+  $<$<NOT:$<BOOL:${HEADRACE_TRAIN}>>:HEADRACE_WITHOUT_TRAINING>
+  $<$<BOOL:${HEADRACE_COMM}>:HEADRACE_COMM>)
 if(HEADRACE_SANITIZER STREQUAL "address")
   # Between its own checks gcc takes moved variants for uninitialized ones.
   set(HEADRACE_SANITIZER_FLAGS $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>

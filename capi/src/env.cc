@@ -3,6 +3,7 @@
 #include "capi/src/handles.h"
 #include "capi/src/register.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/plugin/plugin.h"
 
 namespace hr::capi {
 namespace {
@@ -123,7 +124,7 @@ std::string Describe(session::Env& env) {
         .Field("domain", def->domain)
         .Field("name", def->name)
         .Field("since_version", def->since_version)
-        .Field("differentiable", def->gradient != nullptr)
+        .Field("differentiable", static_cast<bool>(def->gradient))
         .EndObject();
   }
   json.EndArray().EndObject();

@@ -3,9 +3,7 @@
 #include "capi/src/handles.h"
 #include "runtime/format/writer.h"
 #include "runtime/transform/attribute_text.h"
-#include "runtime/transform/gradients.h"
 #include "runtime/transform/layers.h"
-#include "runtime/transform/minimize.h"
 
 namespace hr::capi {
 namespace {
@@ -307,18 +305,6 @@ hr_status* hr_graph_type_of(const hr_graph* graph, hr_value value, hr_text** out
       out, hr::graph::TypeText(graph->rep.graph().values[value].type, module.symbols));
 }
 
-hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count, const hr_value* xs,
-                                  hr_value* out_gradients) {
-  HR_REQUIRE(graph);
-  if (count == 0) return nullptr;
-  HR_REQUIRE(xs);
-  HR_REQUIRE(out_gradients);
-  HR_ASSIGN_OR_WRAP(auto&& gradients, hr::transform::AddGradients(graph->rep, std::span(&y, 1),
-                                                                  std::span(xs, count)));
-  std::copy(gradients.begin(), gradients.end(), out_gradients);
-  return nullptr;
-}
-
 hr_status* hr_graph_dense(hr_graph* graph, const char* name, hr_value x, int64_t units,
                           hr_value* out) {
   HR_REQUIRE(graph);
@@ -335,18 +321,6 @@ hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x, int64_
   HR_ASSIGN_OR_WRAP(auto&& spec, hr::capi::SpecFor(graph->rep.registry(), "Conv", attributes));
   return Give(out, hr::transform::Conv2d(graph->rep, name, x, channels, kernel,
                                          std::move(spec.attributes)));
-}
-
-hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value loss,
-                             const char* optimizer, hr_value learning_rate) {
-  HR_REQUIRE(graph);
-  HR_REQUIRE(signature);
-  HR_REQUIRE(optimizer);
-  HR_ASSIGN_OR_WRAP(auto&& updates,
-                    hr::transform::Minimize(graph->rep, loss, optimizer, learning_rate));
-  auto& targets = graph->rep.SignatureNamed(signature).targets;
-  targets.insert(targets.end(), updates.begin(), updates.end());
-  return nullptr;
 }
 
 hr_status* hr_graph_signature_input(hr_graph* graph, const char* signature, const char* name,

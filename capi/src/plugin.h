@@ -1,6 +1,7 @@
 // Loading plugins into an env.
 #pragma once
 
+#include "runtime/plugin/plugin.h"
 #include "runtime/session/env.h"
 
 namespace hr::capi {

@@ -6,11 +6,14 @@ namespace hr::ops {
 
 std::span<const std::span<const OpDef>> BuiltinFamilies() {
   static const std::array families = {
-      ActivationOps(),    BroadcastOps(), CastOps(),  ConvOps(),   ElementwiseOps(),
-      GenerateOps(),      IndexingOps(),  LogicOps(), MatrixOps(), MovementOps(),
-      NormalizationOps(), OptimizerOps(), PoolOps(),  RandomOps(), ReductionOps(),
-      ReshapeOps(),       ScanOps(),      ShapeOps(), SliceOps(),  SoftmaxOps(),
-      StateOps(),         UnaryOps()};
+#ifndef HEADRACE_WITHOUT_TRAINING
+      OptimizerOps(),
+#endif
+      ActivationOps(),    BroadcastOps(), CastOps(),   ConvOps(),      ElementwiseOps(),
+      GenerateOps(),      IndexingOps(),  LogicOps(),  MatrixOps(),    MovementOps(),
+      NormalizationOps(), PoolOps(),      RandomOps(), ReductionOps(), ReshapeOps(),
+      ScanOps(),          ShapeOps(),     SliceOps(),  SoftmaxOps(),   StateOps(),
+      UnaryOps()};
   return families;
 }
 

@@ -53,6 +53,23 @@ struct AttributeDef {
   bool writes = false;
 };
 
+// Emits the nodes that compute the gradients of a node's inputs. A library without training has
+// none, and so nothing that only they use.
+class GradientRule {
+ public:
+  using Function = void (*)(GradientContext&);
+#ifdef HEADRACE_WITHOUT_TRAINING
+  constexpr GradientRule(Function) {}  // NOLINT: implicit on purpose
+#else
+  constexpr GradientRule(Function rule) : rule_(rule) {}  // NOLINT: implicit on purpose
+#endif
+  explicit operator bool() const { return rule_ != nullptr; }
+  void operator()(GradientContext& context) const { rule_(context); }
+
+ private:
+  Function rule_ = nullptr;
+};
+
 // Plain data; it refers to static storage, or to the custom operator that owns it. That derives
 // from OpDef, where its rules need more.
 struct OpDef {
@@ -70,8 +87,8 @@ struct OpDef {
   // Checks the inputs' types and sets the outputs'. Called while a graph is built, with what is
   // known, and again for each plan, with concrete shapes.
   Status (*infer)(InferContext&) = nullptr;
-  // Emits the nodes that compute the inputs' gradients. Null: not differentiable, gradients stop.
-  void (*gradient)(GradientContext&) = nullptr;
+  // Null: not differentiable, gradients stop.
+  GradientRule gradient = nullptr;
 
   // Whether the outputs follow from the inputs and attributes alone.
   bool foldable() const;

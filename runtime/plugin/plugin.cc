@@ -33,15 +33,6 @@ hr_status* MakeStatus(hr_code code, const char* message, const char* node) {
 
 }  // namespace
 
-hr_status* ToC(Status status) { return status.ok() ? nullptr : new hr_status{std::move(status)}; }
-
-Status FromC(hr_status* status) {
-  if (status == nullptr) return {};
-  Status out = std::move(status->rep);
-  delete status;
-  return out;
-}
-
 Plugin::Plugin(const HostServices& services) : services_(services) {
   host_ = {
       .struct_size = sizeof host_,

@@ -12,8 +12,15 @@ struct hr_status {
 namespace hr::plugin {
 
 // Null for a success.
-hr_status* ToC(Status status);
+inline hr_status* ToC(Status status) {
+  return status.ok() ? nullptr : new hr_status{std::move(status)};
+}
 // Takes it over.
-Status FromC(hr_status* status);
+inline Status FromC(hr_status* status) {
+  if (status == nullptr) return {};
+  Status out = std::move(status->rep);
+  delete status;
+  return out;
+}
 
 }  // namespace hr::plugin

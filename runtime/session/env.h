@@ -8,11 +8,14 @@
 
 #include "runtime/device/backend.h"
 #include "runtime/ops/custom_op.h"
-#include "runtime/plugin/plugin.h"
 #include "runtime/session/run_queue.h"
 #ifdef HEADRACE_COMM
 #include "runtime/comm/hub.h"
 #endif
+
+namespace hr::plugin {
+class Plugin;
+}
 
 namespace hr::session {
 

@@ -99,6 +99,21 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   return plan;
 }
 
+#ifdef HEADRACE_ONE_DEVICE
+
+Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions&) {
+  Device& cpu = env_->cpu();
+  for (const graph::Node& node : region_.main().nodes) {
+    if (!node.device.empty()) HR_RETURN_IF_ERROR(env_->FindDevice(node.device).status().Clone());
+  }
+  HR_ASSIGN_OR_RETURN(executable_, cpu.Compile(region_, compile));
+  return {};
+}
+
+void Plan::DescribeRegions(JsonWriter& json) const { DescribeOnlyRegion(json); }
+
+#else
+
 Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& options) {
   Device& cpu = env_->cpu();
   default_device_ = options.device;
@@ -129,6 +144,15 @@ Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& optio
   executable_ = std::move(spread);
   return {};
 }
+
+void Plan::DescribeRegions(JsonWriter& json) const {
+  if (spread_ == nullptr) return DescribeOnlyRegion(json);
+  spread_->DescribeRegions(json);
+  json.EndArray().Key("copies").BeginArray();
+  spread_->DescribeCopies(json);
+}
+
+#endif
 
 std::shared_ptr<Plan> SharedPlans::FindLocked(std::string_view key) const {
   for (const Entry& entry : entries_) {
@@ -174,18 +198,16 @@ std::string Plan::Describe() const {
       .Field("idle_instances", idle_.count())
       .Key("regions")
       .BeginArray();
-  if (spread_ != nullptr) {
-    spread_->DescribeRegions(json);
-    json.EndArray().Key("copies").BeginArray();
-    spread_->DescribeCopies(json);
-  } else {
-    json.BeginObject().Field("device", env_->cpu().info().name).Key("executable");
-    json.Raw(executable_->Describe()).EndObject();
-  }
+  DescribeRegions(json);
   json.EndArray().Key("placement").BeginArray();
   DescribePlacement(json);
   json.EndArray().EndObject();
   return json.Take();
+}
+
+void Plan::DescribeOnlyRegion(JsonWriter& json) const {
+  json.BeginObject().Field("device", env_->cpu().info().name).Key("executable");
+  json.Raw(executable_->Describe()).EndObject();
 }
 
 void Plan::DescribePlacement(JsonWriter& json) const {

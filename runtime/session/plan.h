@@ -62,6 +62,8 @@ class Plan {
   friend class SharedPlans;
   explicit Plan(std::shared_ptr<Env> env) : env_(std::move(env)), idle_(env_->threads().total()) {}
   Status CompileWith(const CompileOptions& compile, const PlanOptions& options);
+  void DescribeRegions(JsonWriter& json) const;
+  void DescribeOnlyRegion(JsonWriter& json) const;
   void DescribePlacement(JsonWriter& json) const;
 
   std::shared_ptr<Env> env_;  // outlives the executable

@@ -127,7 +127,7 @@ class Differentiator {
       grads.push_back(grad);
       any |= grad != kNone;
     }
-    if (!any || def->gradient == nullptr) return {};
+    if (!any || !def->gradient) return {};
     graph::Marks wanted;
     std::vector<ValueId> inputs = graph().nodes[id].inputs;
     for (ValueId input : inputs) wanted.push_back(input != kNone && Depends(input));

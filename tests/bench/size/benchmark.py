@@ -7,7 +7,10 @@ from harness.peers import ROOT, Failure
 
 COMMON = ["-DCMAKE_BUILD_TYPE=MinSizeRel", "-DHEADRACE_TESTS=OFF", "-DHEADRACE_TOOLS=OFF",
           "-DHEADRACE_ONEDNN=OFF", "-DHEADRACE_COMM=OFF"]
-OPTIONS = {"core": ["-DHEADRACE_CPU=OFF", "-DHEADRACE_TRAIN=OFF"], "train": []}
+ONE_DEVICE = "-DHEADRACE_PLUGINS=OFF"
+OPTIONS = {"core": ["-DHEADRACE_CPU=OFF", "-DHEADRACE_TRAIN=OFF", ONE_DEVICE],
+           "core-with-plugins": ["-DHEADRACE_CPU=OFF", "-DHEADRACE_TRAIN=OFF"],
+           "train": []}
 
 
 def call(*command):
@@ -26,5 +29,6 @@ def stripped_bytes(case, args):
 
 
 BENCHMARK = Benchmark(
-    name="size", about="stripped library: the core; the core, the portable CPU and training",
-    unit="bytes", cases=["core", "train"], peers=[], repeats=1, ours=stripped_bytes)
+    name="size", about="stripped library: the core (files, graphs, sessions), the core with plugins and "
+                       "several devices, that with the portable CPU and training",
+    unit="bytes", cases=["core", "core-with-plugins", "train"], peers=[], repeats=1, ours=stripped_bytes)

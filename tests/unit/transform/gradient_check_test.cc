@@ -188,7 +188,7 @@ TEST(GradientTable, HasEveryDifferentiableOperator) {
                                     : registry.Find(row.domain, row.op, row.version));
   }
   for (const ops::OpDef* def : registry.all()) {
-    if (def->gradient == nullptr) continue;
+    if (!def->gradient) continue;
     EXPECT_EQ(covered.count(def), 1u)
         << def->name.data() << " since " << def->since_version << " has no row in gradient_cases.h";
   }

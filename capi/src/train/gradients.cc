@@ -1,0 +1,33 @@
+// What makes a graph one that trains.
+#include "runtime/transform/gradients.h"
+
+#include "capi/src/handles.h"
+#include "runtime/transform/minimize.h"
+
+extern "C" {
+
+hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count, const hr_value* xs,
+                                  hr_value* out_gradients) {
+  HR_REQUIRE(graph);
+  if (count == 0) return nullptr;
+  HR_REQUIRE(xs);
+  HR_REQUIRE(out_gradients);
+  HR_ASSIGN_OR_WRAP(auto&& gradients, hr::transform::AddGradients(graph->rep, std::span(&y, 1),
+                                                                  std::span(xs, count)));
+  std::copy(gradients.begin(), gradients.end(), out_gradients);
+  return nullptr;
+}
+
+hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value loss,
+                             const char* optimizer, hr_value learning_rate) {
+  HR_REQUIRE(graph);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(optimizer);
+  HR_ASSIGN_OR_WRAP(auto&& updates,
+                    hr::transform::Minimize(graph->rep, loss, optimizer, learning_rate));
+  auto& targets = graph->rep.SignatureNamed(signature).targets;
+  targets.insert(targets.end(), updates.begin(), updates.end());
+  return nullptr;
+}
+
+}  // extern "C"

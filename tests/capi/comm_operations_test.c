@@ -124,7 +124,7 @@ static void fill(buffers* b, void* data, hr_dtype dtype, uint64_t count) {
 
 /* Runs it in turn as a call that waits and as one that does not. */
 static void run(buffers* b, hr_operation* operation) {
-  static int turn = 0;
+  static _Thread_local int turn = 0;
   operation->struct_size = sizeof *operation;
   if (++turn % 2 == 0) {
     CHECK(hr_group_run(b->group, operation, NULL));

@@ -38,6 +38,7 @@ static void* allocate(void* context, size_t bytes, size_t alignment) {
     atomic_store(&has_failed, 1);
     return NULL;
   }
+  if (bytes > (size_t)1 << 38) return NULL; /* a sanitizer would end the program */
   if (alignment < sizeof(void*)) alignment = sizeof(void*);
   if (posix_memalign(&data, alignment, bytes == 0 ? 1 : bytes) != 0) return NULL;
   memset(data, 0xA5, bytes);                      /* nobody may count on zeroes */

@@ -194,7 +194,7 @@ TEST_F(Strangers, SilenceAndHalfAHandshakeCostLittleAndEnd) {
   constexpr int kEach = 100;
   constexpr unsigned char kHello[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3};
   right_ = Create(kSecret, "right");
-  const long before = ResidentKilobytes();
+  [[maybe_unused]] const long before = ResidentKilobytes();
   std::vector<std::unique_ptr<SocketStream>> sockets;
   for (int i = 0; i < 2 * kEach; ++i) {
     sockets.push_back(std::make_unique<SocketStream>(right_->address()));
@@ -202,7 +202,9 @@ TEST_F(Strangers, SilenceAndHalfAHandshakeCostLittleAndEnd) {
     if (i % 2 == 0) Write(*sockets.back(), hello);
   }
   ExpectPeersGetIn(kSecret);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their memory grows, too
   EXPECT_LT(ResidentKilobytes() - before, 2 * kEach * 100) << "kilobytes for 200 strangers";
+#endif
   EXPECT_TRUE(Says("did not say who it is in 5 seconds")) << right_->last_stranger();
   // All of them were dropped.
   for (auto& socket : sockets) {

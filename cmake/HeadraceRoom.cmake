@@ -41,9 +41,9 @@ include(HeadraceSize)
 # headrace_room(NAME [LOOSE] [LIBRARIES lib...] [WITHOUT path...]): the sources of the current
 # folder (below it too, but for paths that begin so). LOOSE allows exceptions, for folders at the
 # edge of libraries that throw. PLUGIN: it is no part of the shared libheadrace, only of the static
-# one and of a plugin.
+# one and of a plugin. APART: of a plugin alone, so that no host links its libraries.
 function(headrace_room name)
-  cmake_parse_arguments(ROOM "LOOSE;PLUGIN" "" "LIBRARIES;WITHOUT" ${ARGN})
+  cmake_parse_arguments(ROOM "LOOSE;PLUGIN;APART" "" "LIBRARIES;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   foreach(folder IN LISTS ROOM_WITHOUT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
@@ -59,6 +59,9 @@ function(headrace_room name)
     target_link_libraries(hr_${name} PUBLIC headrace_strict_flags)
   endif()
   target_link_libraries(hr_${name} PRIVATE ${ROOM_LIBRARIES})
+  if(ROOM_APART)
+    return()
+  endif()
   set(of "")
   if(ROOM_PLUGIN)
     set(of PLUGIN_)

@@ -61,8 +61,9 @@ def internal_parts(part):
         return {f"runtime/{room}" for room in ROOMS[:ROOMS.index(name)]} if name in ROOMS else set()
     if kind == "backends":
         return {f"runtime/{room}" for room in ROOMS[:ROOMS.index("engine") + 1]}
-    if part == "transport/net":  # a plugin of transports
-        return {"runtime/base", "runtime/comm", "runtime/plugin", "transport/tcp"}
+    plugins = {"transport/net": {"transport/tcp"}, "transport/ucx": set()}
+    if part in plugins:
+        return {"runtime/base", "runtime/comm", "runtime/plugin"} | plugins[part]
     if kind == "transport":
         return {"runtime/base", "runtime/device", "runtime/comm"}
     if part == "capi/src":

@@ -117,6 +117,13 @@ std::string Describe(session::Env& env) {
   json.EndArray().Key("plugins").BeginArray();
   for (const auto& plugin : env.plugins()) json.Value(plugin->name());
   json.EndArray().Key("transports").Values(std::span<const std::string_view>(transports));
+  json.Key("transport_devices").BeginObject();
+#ifdef HEADRACE_COMM
+  for (std::string_view name : transports) {
+    if (std::string found = env.comm().DevicesOf(name); !found.empty()) json.Field(name, found);
+  }
+#endif
+  json.EndObject();
   json.Key("stores").Values(std::span<const std::string_view>(stores));
   json.Key("operators").BeginArray();
   for (const ops::OpDef* def : env.operators().all()) {

@@ -16,6 +16,21 @@
 namespace hr::capi {
 
 #ifdef HEADRACE_COMM
+// UCX cannot encrypt what leaves the host, and is left alone where it has no RDMA to offer.
+static void AddUcx(session::Env& env) {
+  const auto ucx = std::make_shared<PluginOnDemand>(env, "ucx");
+  env.comm().AddTransport("ucx",
+                          [ucx](const comm::TransportSettings& settings, std::string identity) {
+                            return ucx->CreateTransport("ucx", settings, std::move(identity));
+                          },
+                          {.available = [ucx] { return ucx->Open().status().Clone(); },
+                           .automatic =
+                               [ucx](const comm::TransportSettings& settings) {
+                                 return settings.trusted_fabric && ucx->IsPreferred("ucx");
+                               },
+                           .devices = [ucx] { return ucx->Devices("ucx"); }});
+}
+
 // In the order of preference.
 static void RegisterTransports(session::Env& env) {
   comm::Hub& hub = env.comm();
@@ -42,7 +57,8 @@ static void RegisterTransports(session::Env& env) {
   const auto tcp = [net](const comm::TransportSettings& settings, std::string identity) {
     return net->CreateTransport("tcp", settings, std::move(identity));
   };
-  hub.AddTransport("tcp", tcp, [net] { return net->Open().status().Clone(); });
+  AddUcx(env);
+  hub.AddTransport("tcp", tcp, {.available = [net] { return net->Open().status().Clone(); }});
   hub.AddStore("tcp", [tcp](const std::string& place, const StoreSettings& settings) {
     return comm::OpenRemoteStore(tcp, "tcp", place, settings);
   });

@@ -17,8 +17,13 @@ auto FindNamed(const List& list, std::string_view name) {
 
 }  // namespace
 
-void Hub::AddTransport(std::string name, MakeTransport make, std::function<Status()> available) {
-  transports_.push_back({std::move(name), std::move(make), std::move(available)});
+void Hub::AddTransport(std::string name, MakeTransport make, Traits traits) {
+  transports_.push_back({std::move(name), std::move(make), std::move(traits)});
+}
+
+std::string Hub::DevicesOf(std::string_view transport) const {
+  const auto found = FindNamed(transports_, transport);
+  return found == transports_.end() ? "" : found->traits.devices();
 }
 
 void Hub::AddStore(std::string scheme, MakeStore make) {
@@ -35,7 +40,9 @@ Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
   };
   if (wanted == "auto") {
     for (const auto& transport : transports_) {
-      if (transport.Check().ok()) add(transport);
+      if (transport.traits.automatic(settings) && transport.traits.available().ok()) {
+        add(transport);
+      }
     }
     if (out.empty()) return Unimplemented("this build has no transports");
     return out;
@@ -48,7 +55,7 @@ Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
       return NotFound("there is no transport '", name, "'; there are: ", Listed(transport_names()),
                       "; or say auto");
     }
-    if (Status status = found->Check(); !status.ok()) {
+    if (Status status = found->traits.available(); !status.ok()) {
       return std::move(status).WithContext(Cat("transport '", name, "' needs a plugin"));
     }
     add(*found);

@@ -30,9 +30,21 @@ class Hub {
   using MakeStore = std::function<Result<std::unique_ptr<Store>>(const std::string& place,
                                                                  const StoreSettings& settings)>;
 
-  // In the order of preference. `available`, where it is given, says why a transport cannot be had
-  // on this machine; "auto" goes without it then.
-  void AddTransport(std::string name, MakeTransport make, std::function<Status()> available = {});
+  // What else is to be known of a transport.
+  struct Traits {
+    // Why it cannot be had on this machine; "auto" goes without it then.
+    std::function<Status()> available = [] { return Status(); };
+    // Whether "auto" takes it, where it can be had.
+    std::function<bool(const TransportSettings&)> automatic = [](const auto&) { return true; };
+    // What it found on this machine, for people.
+    std::function<std::string()> devices = [] { return std::string(); };
+  };
+
+  // In the order of preference.
+  void AddTransport(std::string name, MakeTransport make, Traits traits);
+  void AddTransport(std::string name, MakeTransport make) {
+    AddTransport(std::move(name), std::move(make), Traits());
+  }
   // Opens urls "scheme:place".
   void AddStore(std::string scheme, MakeStore make);
   void SetPlanner(std::unique_ptr<Planner> planner) { planner_ = std::move(planner); }
@@ -45,6 +57,8 @@ class Hub {
   // Of those that can be had on this machine.
   std::vector<std::string_view> transport_names() const { return NamesOf(transports_); }
   std::vector<std::string_view> store_schemes() const { return NamesOf(stores_); }
+  // What that transport found on this machine.
+  std::string DevicesOf(std::string_view transport) const;
   const Planner* planner() const { return planner_.get(); }
   // Its thread starts with the first call.
   Result<Poller*> poller();
@@ -54,15 +68,13 @@ class Hub {
   struct Named {
     std::string name;
     Make make;
-    std::function<Status()> available;
-
-    Status Check() const { return available == nullptr ? Status() : available(); }
+    Traits traits;
   };
   template <typename Make>
   static std::vector<std::string_view> NamesOf(const std::vector<Named<Make>>& all) {
     std::vector<std::string_view> names;
     for (const Named<Make>& one : all) {
-      if (one.Check().ok()) names.push_back(one.name);
+      if (one.traits.available().ok()) names.push_back(one.name);
     }
     return names;
   }

@@ -6,8 +6,7 @@
 // sent; messages with different tags do not hold each other up.
 //
 // Most transports move bytes in order and need only a ByteStream (byte_stream.h): framing,
-// matching, credits and rendezvous are written once in StreamEndpoint. One that matches messages
-// itself (UCX) implements the classes below directly.
+// matching, credits and rendezvous are written once in StreamEndpoint.
 #pragma once
 
 #include <cstddef>

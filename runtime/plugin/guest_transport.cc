@@ -2,6 +2,7 @@
 #include "runtime/plugin/guest_transport.h"
 
 #include <deque>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,10 @@ struct Instance {
   hr::plugin::Guest guest;
   MakeTransport make;
   const char* kinds[2];
+  hr::plugin::TransportFindings (*look)();
   hr_transport_table table;
+  std::once_flag looked;
+  hr::plugin::TransportFindings found;
 };
 
 // The host's transfer as ours. Used again and again.
@@ -53,6 +57,15 @@ void OnDone(comm::Transfer& transfer) {
   c->own = nullptr;
   parcel.endpoint->free.push_back(&parcel);
   c->done(c, parcel.endpoint->instance->guest.Pass(std::move(transfer.status)));
+}
+
+// Looks only once.
+const TransportFindings& Findings(void* self) {
+  auto& instance = *static_cast<Instance*>(self);
+  std::call_once(instance.looked, [&] {
+    if (instance.look != nullptr) instance.found = instance.look();
+  });
+  return instance.found;
 }
 
 comm::Transfer& Wrap(hr_endpoint& endpoint, hr_transfer* c) {
@@ -144,15 +157,17 @@ hr_transport_table TableOf(const Instance& instance) {
       .close = [](hr_endpoint* e, const char* reason) { e->rep->Close(reason); },
       .flushed = [](const hr_endpoint* e) -> int32_t { return e->rep->flushed(); },
       .arrivals = [](const hr_endpoint* e) { return e->rep->arrivals(); },
+      .devices = [](void* self, const char*) { return Findings(self).devices.c_str(); },
+      .preferred = [](void* self, const char*) -> int32_t { return Findings(self).preferred; },
   };
 }
 
 }  // namespace
 
 hr_status* OfferTransport(const hr_plugin_host* host, hr_plugin* out, const char* name,
-                          const char* kind, MakeTransport make) {
+                          const char* kind, MakeTransport make, TransportFindings (*look)()) {
   if (!hr_plugin_matches(host, out, name)) return nullptr;
-  auto* instance = new Instance{Guest(*host), make, {kind, nullptr}, {}};
+  auto* instance = new Instance{Guest(*host), make, {kind, nullptr}, look, {}, {}, {}};
   instance->table = TableOf(*instance);
   out->self = instance;
   out->release = [](void* self) { delete static_cast<Instance*>(self); };

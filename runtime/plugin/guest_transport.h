@@ -10,10 +10,18 @@
 
 namespace hr::plugin {
 
-// `make` is not called where the versions differ. Names are literals.
+// What a transport finds on a machine; see hr_transport_table.
+struct TransportFindings {
+  std::string devices;
+  bool preferred = true;
+};
+
+// `make` is not called where the versions differ. `look` is called when somebody wants to know.
+// Names are literals.
 hr_status* OfferTransport(const hr_plugin_host* host, hr_plugin* out, const char* name,
                           const char* kind,
                           Result<std::unique_ptr<comm::Transport>> (*make)(
-                              const comm::TransportSettings& settings, std::string identity));
+                              const comm::TransportSettings& settings, std::string identity),
+                          TransportFindings (*look)() = nullptr);
 
 }  // namespace hr::plugin

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "headrace/plugin_transport.h"
 #include "runtime/comm/transport.h"
 #include "runtime/plugin/plugin.h"
 
@@ -17,5 +18,13 @@ Result<std::unique_ptr<comm::Transport>> CreateTransport(std::shared_ptr<Plugin>
 
 // A failure where the plugin has no such kind.
 Status CheckHasTransport(const Plugin& plugin, std::string_view kind);
+
+// See hr_transport_table, which `plugin` has and which knows the kind.
+inline std::string TransportDevices(const Plugin& plugin, const char* kind) {
+  return plugin.transport()->devices(plugin.self(), kind);
+}
+inline bool IsPreferred(const Plugin& plugin, const char* kind) {
+  return plugin.transport()->preferred(plugin.self(), kind) != 0;
+}
 
 }  // namespace hr::plugin

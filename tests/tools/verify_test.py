@@ -64,7 +64,7 @@ class Doctor(support.ToolTest):
         findings = self.json_of("doctor", "--json")
         by_name = {finding["name"]: finding for finding in findings}
         for name in ["version", "interface", "processors", "memory", "CPU:0", "a small product",
-                     "oneDNN", "inproc", "shm", "tcp", "fashion-mnist"]:
+                     "oneDNN", "inproc", "shm", "ucx", "tcp", "fashion-mnist"]:
             self.assertIn(name, by_name)
         self.assertEqual(by_name["a small product"]["state"], "ok")
         for finding in findings:

@@ -121,12 +121,13 @@ typedef struct hr_group_options {
   hr_store* store;  /* or NULL and … */
   const char* store_url; /* … what hr_store_open takes */
   /* "auto": to each peer the fastest that reaches it, of inproc (threads of one env), shm
-   * (processes of one host) and tcp; or those that may be used, e.g. "shm,tcp". NULL:
-   * $HEADRACE_TRANSPORT, or "auto". */
+   * (processes of one host), ucx (where it has RDMA hardware and trusted_fabric is set) and tcp; or
+   * those that may be used, e.g. "shm,tcp". NULL: $HEADRACE_TRANSPORT, or "auto". */
   const char* transport;
   /* The numeric IPv4 or IPv6 address of this host where TCP listens; NULL: 127.0.0.1. */
   const char* address;
-  int32_t trusted_fabric; /* 1: TCP off this host may go without a secret, in plain text */
+  int32_t trusted_fabric; /* 1: TCP off this host may go without a secret, in plain text, as
+                             UCX does */
   /* Of calls without limits of their own, creation included; 0: 10 minutes; -1: none. */
   int64_t timeout_nanos;
   int64_t silence_nanos;  /* a peer that is silent for so long is dead; 0: 10 seconds */

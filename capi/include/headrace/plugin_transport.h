@@ -105,6 +105,12 @@ typedef struct hr_transport_table {
   int32_t (*flushed)(const hr_endpoint* endpoint);
   /* Grows whenever bytes arrive. */
   uint64_t (*arrivals)(const hr_endpoint* endpoint);
+
+  /* What a kind found on this machine, "TRANSPORT/DEVICE" and so on with spaces between; "" where
+   * there is nothing to tell. Any thread; lives as long as the plugin's instance. */
+  const char* (*devices)(void* self, const char* kind);
+  /* 1: a host that is free to choose takes this kind where it reaches a peer. Any thread. */
+  int32_t (*preferred)(void* self, const char* kind);
 } hr_transport_table;
 
 #ifdef __cplusplus

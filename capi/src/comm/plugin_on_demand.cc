@@ -23,4 +23,16 @@ Result<std::unique_ptr<comm::Transport>> PluginOnDemand::CreateTransport(
   return plugin::CreateTransport(std::move(plugin), kind, settings, std::move(identity));
 }
 
+bool PluginOnDemand::IsPreferred(const char* kind) {
+  const auto plugin = Open();
+  return plugin.ok() && plugin::CheckHasTransport(**plugin, kind).ok() &&
+         plugin::IsPreferred(**plugin, kind);
+}
+
+std::string PluginOnDemand::Devices(const char* kind) {
+  const auto plugin = Open();
+  if (!plugin.ok() || !plugin::CheckHasTransport(**plugin, kind).ok()) return "";
+  return plugin::TransportDevices(**plugin, kind);
+}
+
 }  // namespace hr::capi

@@ -18,6 +18,9 @@ class PluginOnDemand {
   Result<std::unique_ptr<comm::Transport>> CreateTransport(const std::string& kind,
                                                            const comm::TransportSettings& settings,
                                                            std::string identity);
+  // See hr_transport_table; nothing where there is no such plugin.
+  bool IsPreferred(const char* kind);
+  std::string Devices(const char* kind);
 
  private:
   session::Env& env_;

@@ -125,6 +125,9 @@ std::vector<Fault> Faults() {
 #ifdef HEADRACE_TEST_TCP
   transports.push_back("tcp");
 #endif
+#ifdef HEADRACE_TEST_UCX
+  transports.push_back("ucx");
+#endif
   for (const char* transport : transports) {
     for (const char* state : {"rest", "eager", "receive", "offer", "ring", "flat", "slices"}) {
       for (int signal : {SIGKILL, SIGSTOP}) faults.push_back({transport, state, signal});

@@ -13,6 +13,9 @@
 #ifdef HEADRACE_TEST_TCP
 #include "transport/tcp/tcp.h"
 #endif
+#ifdef HEADRACE_TEST_UCX
+#include "transport/ucx/ucx.h"
+#endif
 
 namespace hr::comm {
 namespace {
@@ -25,6 +28,9 @@ CallLimits Within(int seconds) {
 Result<std::unique_ptr<Transport>> CreateTransport(std::string_view name, std::string identity) {
 #ifdef HEADRACE_TEST_TCP
   if (name == "tcp") return CreateTcpTransport({}, std::move(identity));
+#endif
+#ifdef HEADRACE_TEST_UCX
+  if (name == "ucx") return CreateUcxTransport({}, std::move(identity));
 #endif
   if (name == "shm") return CreateShmTransport(std::move(identity));
   return InvalidArgument("no transport '", name, "'");

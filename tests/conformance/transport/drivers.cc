@@ -1,10 +1,17 @@
 #include "tests/conformance/transport/drivers.h"
 
+#include <cstdlib>
+
 #include "transport/inproc/inproc.h"
 #ifdef HEADRACE_TEST_TCP
-#include "runtime/plugin/transport.h"
 #include "transport/net/net.h"
 #include "transport/tcp/tcp.h"
+#endif
+#ifdef HEADRACE_TEST_UCX
+#include "transport/ucx/ucx.h"
+#endif
+#if defined(HEADRACE_TEST_TCP) || defined(HEADRACE_TEST_UCX)
+#include "runtime/plugin/transport.h"
 #endif
 #ifdef __linux__
 #include "transport/shm/shm.h"
@@ -12,22 +19,33 @@
 
 namespace hr::comm {
 
-#ifdef HEADRACE_TEST_TCP
+[[maybe_unused]] static constexpr std::string_view kSecret = "a secret of the conformance suite";
+
+#if defined(HEADRACE_TEST_TCP) || defined(HEADRACE_TEST_UCX)
 namespace {
 
-constexpr std::string_view kSecret = "a secret of the conformance suite";
-
 // As a host opens it: through the plugin's table.
-TransportDriver ThroughTable(std::string name, std::string_view secret) {
-  return {std::move(name), [secret] {
+TransportDriver ThroughTable(std::string name, hr_plugin_entry_function entry, std::string kind,
+                             TransportSettings settings = {}) {
+  return {std::move(name), [=] {
             const plugin::HostServices services = {&SystemAllocator(), &SystemClock(), nullptr};
-            auto opened = std::move(plugin::Plugin::Open(NetPluginEntry, services)).value();
-            return [opened, secret](std::string identity) {
-              return plugin::CreateTransport(opened, "tcp", {.secret = std::string(secret)},
-                                             std::move(identity));
+            auto opened = std::move(plugin::Plugin::Open(entry, services)).value();
+            return [=](std::string identity) {
+              return plugin::CreateTransport(opened, kind, settings, std::move(identity));
             };
           }};
 }
+
+#ifdef HEADRACE_TEST_UCX
+// As between hosts, where UCX notices lost peers by itself. Without trust it does not ask UCX_TLS.
+std::function<Result<std::unique_ptr<Transport>>(std::string)> OpenUcxOverTcp() {
+  setenv("UCX_TLS", "tcp", 1);
+  setenv("UCX_NET_DEVICES", "lo", 1);
+  return [](std::string identity) {
+    return CreateUcxTransport({.trusted_fabric = true}, std::move(identity));
+  };
+}
+#endif
 
 }  // namespace
 #endif
@@ -57,8 +75,16 @@ std::vector<TransportDriver> TransportDrivers() {
            return CreateTcpTransport({.secret = std::string(kSecret)}, std::move(identity));
          };
        }},
-      ThroughTable("tcp_table", ""),
-      ThroughTable("tcp_tls_table", kSecret),
+      ThroughTable("tcp_table", NetPluginEntry, "tcp"),
+      ThroughTable("tcp_tls_table", NetPluginEntry, "tcp", {.secret = std::string(kSecret)}),
+#endif
+#ifdef HEADRACE_TEST_UCX
+      {"ucx",
+       [] {
+         return [](std::string identity) { return CreateUcxTransport({}, std::move(identity)); };
+       }},
+      {"ucx_tcp", OpenUcxOverTcp},
+      ThroughTable("ucx_table", UcxPluginEntry, "ucx"),
 #endif
 #ifdef __linux__
       {"shm", [] { return CreateShmTransport; }},

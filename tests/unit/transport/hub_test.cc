@@ -11,8 +11,9 @@ namespace {
 class HubTest : public testing::Test {
  protected:
   HubTest() {
-    hub_.AddTransport("away", Make, [] { return Unavailable("libaway.so is not here"); });
-    hub_.AddTransport("here", Make, [] { return Status(); });
+    hub_.AddTransport("away", Make,
+                      {.available = [] { return Unavailable("libaway.so is not here"); }});
+    hub_.AddTransport("here", Make);
   }
   static Result<std::unique_ptr<Transport>> Make(const TransportSettings&, std::string identity) {
     return CreateInprocTransport(CreateInprocNetwork(), std::move(identity));
@@ -32,6 +33,17 @@ TEST_F(HubTest, WhoAsksForItByNameIsToldWhy) {
   EXPECT_EQ(factories.status().code(), Code::kUnavailable);
   EXPECT_NE(factories.status().message().find("libaway.so"), std::string_view::npos)
       << factories.status().ToString();
+}
+
+TEST_F(HubTest, AutoTakesWhatDependsOnTrustOnlyWithIt) {
+  hub_.AddTransport("plain", Make,
+                    {.automatic = [](const TransportSettings& s) { return s.trusted_fabric; },
+                     .devices = [] { return "wire/0"; }});
+  EXPECT_EQ(hub_.Transports("auto", {})->size(), 1u);
+  EXPECT_EQ(hub_.Transports("auto", {.trusted_fabric = true})->size(), 2u);
+  EXPECT_EQ(hub_.Transports("plain", {})->size(), 1u);
+  EXPECT_EQ(hub_.DevicesOf("plain"), "wire/0");
+  EXPECT_EQ(hub_.DevicesOf("here"), "");
 }
 
 TEST_F(HubTest, NamesThatNobodyHas) {

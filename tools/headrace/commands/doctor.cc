@@ -144,12 +144,16 @@ void CheckTransports(const Json& env, Findings& findings) {
   } const known[] = {
       {"inproc", "between threads", "Build with HEADRACE_COMM=ON."},
       {"shm", "between processes of this machine", "Build with HEADRACE_COMM=ON on Linux."},
+      {"ucx", "between machines with RDMA",
+       "Install UCX, and put libheadrace_ucx.so beside the library, where machines have RDMA."},
       {"tcp", "between machines",
        "Install libuv and OpenSSL 3, and put libheadrace_net.so beside the library."}};
   const Json& present = env["transports"];
   for (const auto& transport : known) {
     if (std::find(present.begin(), present.end(), transport.name) != present.end()) {
-      findings.Good(transport.name, transport.between);
+      const std::string devices = env["transport_devices"].value(transport.name, "");
+      findings.Good(transport.name,
+                    transport.between + (devices.empty() ? "" : "; found " + devices));
     } else {
       findings.Missing(transport.name, "not in this build", transport.advice);
     }

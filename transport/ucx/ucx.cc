@@ -1,0 +1,152 @@
+#include "transport/ucx/ucx.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "runtime/base/strings.h"
+#include "runtime/comm/stream_transport.h"
+#include "runtime/plugin/guest_transport.h"
+#include "transport/ucx/resources.h"
+#include "transport/ucx/worker.h"
+
+namespace hr::comm {
+namespace {
+
+constexpr std::string_view kScheme = "ucx:";
+constexpr StreamTraits kTraits = {.eager_bytes = kPacketRoom - 64,
+                                  .credit_bytes = 1 << 20,
+                                  .frame_bytes = 1 << 20,
+                                  .read_ahead = 0};
+
+std::string ToHex(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+// Empty where `text` is not hexadecimal.
+std::string FromHex(std::string_view text) {
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    unsigned byte = 0;
+    const char* end = text.data() + std::min(i + 2, text.size());
+    if (std::from_chars(text.data() + i, end, byte, 16).ptr != text.data() + i + 2) return "";
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+std::string AddressText(const UcxPeer& peer) {
+  return Cat(kScheme, peer.host, ":", peer.pid, ":", ToHex(peer.worker));
+}
+
+Result<UcxPeer> ParseAddress(std::string_view address) {
+  UcxPeer peer;
+  if (address.starts_with(kScheme)) {
+    const std::string_view text = address.substr(kScheme.size());
+    const size_t host = std::min(text.find(':'), text.size());
+    const size_t pid = std::min(text.find(':', host + 1), text.size());
+    peer.host = text.substr(0, host);
+    std::from_chars(text.data() + std::min(host + 1, pid), text.data() + pid, peer.pid);
+    peer.worker = FromHex(text.substr(std::min(pid + 1, text.size())));
+  }
+  if (peer.pid != 0 && !peer.worker.empty()) return peer;
+  return InvalidArgument("expected an address of UCX, 'ucx:HOST:PID:WORKER', got '", address, "'");
+}
+
+class UcxStream final : public ByteStream {
+ public:
+  UcxStream(UcxWorker& worker, Line& line) : worker_(worker), line_(line) {}
+  ~UcxStream() override { worker_.HangUp(line_); }
+
+  Result<size_t> Write(std::span<const Bytes> pieces) override {
+    return worker_.Send(line_, pieces);
+  }
+  Result<size_t> Read(std::byte* to, size_t bytes) override {
+    if (line_.inbox.empty()) worker_.Progress();
+    if (!line_.inbox.empty()) return line_.inbox.Take(to, bytes);
+    if (!line_.status.ok()) return line_.status.Clone();
+    return 0;
+  }
+  bool Arm(bool read, bool write) override {
+    if (write && worker_.TakesMore(line_)) return false;
+    return !read || (line_.inbox.empty() && line_.status.ok());
+  }
+
+ private:
+  UcxWorker& worker_;
+  Line& line_;
+};
+
+class UcxTransport final : public StreamTransport {
+ public:
+  UcxTransport(std::string identity, std::unique_ptr<UcxWorker> worker, bool confined)
+      : StreamTransport(kTraits, std::move(identity)),
+        worker_(std::move(worker)),
+        confined_(confined),
+        address_(AddressText(worker_->self())) {}
+  ~UcxTransport() override { DropStrangers(); }
+
+  std::string_view name() const override { return "ucx"; }
+  const std::string& address() const override { return address_; }
+  bool Reaches(std::string_view address) const override {
+    Result<UcxPeer> peer = ParseAddress(address);
+    return peer.ok() && (!confined_ || peer->host == worker_->self().host);
+  }
+  int wait_handle() const override { return worker_->wait_handle(); }
+
+ private:
+  Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) override {
+    HR_ASSIGN_OR_RETURN(const UcxPeer peer, ParseAddress(address));
+    if (confined_ && peer.host != worker_->self().host) {
+      return FailedPrecondition(
+          "UCX cannot encrypt what leaves this host; set trusted_fabric where the network can be "
+          "trusted with plain text, or use tcp");
+    }
+    HR_ASSIGN_OR_RETURN(Line * line, worker_->Dial(peer));
+    return std::make_unique<UcxStream>(*worker_, *line);
+  }
+  std::unique_ptr<ByteStream> Answer() override {
+    worker_->Tend();
+    Result<Line*> line = worker_->Answer();
+    if (!line.ok() || *line == nullptr) return nullptr;
+    return std::make_unique<UcxStream>(*worker_, **line);
+  }
+  void BeginArm() override { worker_->Drain(); }
+  bool EndArm() override { return !worker_->HasCallers() && worker_->Arm(); }
+
+  const std::unique_ptr<UcxWorker> worker_;
+  const bool confined_;
+  const std::string address_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> CreateUcxTransport(const TransportSettings& settings,
+                                                      std::string identity) {
+  const bool confined = !settings.trusted_fabric;
+  HR_ASSIGN_OR_RETURN(auto worker, UcxWorker::Create(confined));
+  return std::make_unique<UcxTransport>(std::move(identity), std::move(worker), confined);
+}
+
+namespace {
+
+plugin::TransportFindings Look() {
+  Result<std::vector<std::string>> resources = UcxWorker::Look();
+  if (!resources.ok())
+    return {.devices = std::string(resources.status().message()), .preferred = false};
+  return {.devices = Join(*resources, " "),
+          .preferred = std::any_of(resources->begin(), resources->end(), IsRdma)};
+}
+
+}  // namespace
+
+hr_status* UcxPluginEntry(const hr_plugin_host* host, hr_plugin* out) {
+  return plugin::OfferTransport(host, out, "ucx", "ucx", CreateUcxTransport, Look);
+}
+
+}  // namespace hr::comm

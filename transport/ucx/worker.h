@@ -1,0 +1,118 @@
+// UCX's context and worker, and all lines of a transport.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/ucx/line.h"
+
+namespace hr::comm {
+
+// A process to connect to.
+struct UcxPeer {
+  std::string host;  // where its shared memory reaches
+  uint32_t pid = 0;
+  std::string worker;
+};
+
+inline Status UcxFailure(std::string_view what, ucs_status_t status) {
+  return Unavailable("UCX ", what, ": ", ucs_status_string(status));
+}
+
+class UcxWorker {
+ public:
+  // `confined`: shared memory of this host is all that it uses.
+  static Result<std::unique_ptr<UcxWorker>> Create(bool confined);
+  ~UcxWorker();
+  // What UCX finds on this machine; see UcxResources.
+  static Result<std::vector<std::string>> Look();
+
+  // What peers need to connect.
+  const UcxPeer& self() const { return self_; }
+  int wait_handle() const { return epoll_.get(); }
+
+  // Opens a line to a worker: the side that dials says hello on it.
+  Result<Line*> Dial(const UcxPeer& peer);
+  // The line of a process that has called, or null; a failure where one cannot be answered.
+  Result<Line*> Answer();
+  // Tells the peer, and frees the line when UCX is done with it.
+  void HangUp(Line& line);
+
+  // Sends up to kPacketRoom bytes of `pieces`, copied; returns how many are on their way and need
+  // no more progress. Where UCX holds them back that is 0 until it has let them go, and then their
+  // number: `pieces` have to be the same until then.
+  Result<size_t> Send(Line& line, std::span<const Bytes> pieces);
+  static bool TakesMore(const Line& line) { return line.pending == 0; }
+  bool Progress() { return ucp_worker_progress(worker_) != 0; }
+  // Looks after lines that are closing, and after peers that died or do not answer.
+  void Tend();
+  // Progresses until nothing comes.
+  void Drain();
+  bool HasCallers() const { return !callers_.empty(); }
+  // Has the wait handle raised when something comes. False where that cannot be promised now.
+  bool Arm();
+
+ private:
+  struct Packet {
+    size_t room() const { return kPacketRoom - bytes; }
+    void Put(Bytes piece) {
+      if (piece.empty()) return;
+      std::memcpy(data + bytes, piece.data(), piece.size());
+      bytes += piece.size();
+    }
+
+    Line* line;
+    size_t bytes;  // of data
+    Envelope envelope;
+    std::byte data[kPacketRoom];  // sent together with the envelope
+  };
+
+  static constexpr unsigned kActiveMessage = 0;
+  UcxWorker() = default;
+  Status Start(bool confined);
+  Status StartContext(bool confined);
+  Status StartWorker();
+  Status ReadAddress();
+  Status WatchEvents();
+  Line& NewLine(uint64_t key);
+  Status Open(Line& line, const UcxPeer& peer);
+  Status WatchProcess(Line& line, const UcxPeer& peer);
+  void FindDeaths();
+  void Close(Line& line);
+  bool Closed(Line& line);
+  Packet& NewPacket(Line& line, EnvelopeKind kind);
+  void Post(Packet& packet);
+  void OnMessage(Bytes message);
+  void OnHello(uint64_t key, Bytes text);
+
+  static ucs_status_t OnActiveMessage(void* self, const void* header, size_t header_bytes,
+                                      void* data, size_t bytes, const ucp_am_recv_param_t* param);
+  static void OnSent(void* request, ucs_status_t status, void* packet);
+  static void OnFailure(void* line, ucp_ep_h endpoint, ucs_status_t status);
+
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  Descriptor deaths_;  // an epoll of processes
+  Descriptor epoll_;   // of UCX's events and of deaths
+  bool news_ = false;  // something came for a line
+  UcxPeer self_;
+  bool shares_memory_ = false;  // with processes of this host
+  uint64_t next_key_ = 0;
+  std::unordered_map<uint64_t, Line*> lines_;  // by key; those in use
+  std::vector<std::unique_ptr<Line>> all_;     // those that are closing, too
+  struct Caller {
+    Line* line;
+    UcxPeer peer;
+  };
+  std::deque<Caller> callers_;  // not answered yet
+  std::vector<std::unique_ptr<Packet>> packets_;
+  std::vector<Packet*> free_;
+};
+
+}  // namespace hr::comm

@@ -1,0 +1,192 @@
+// How a worker comes and goes, and what a sleeper waits on.
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucs/debug/debug.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/base/host.h"
+#include "runtime/base/strings.h"
+#include "transport/ucx/resources.h"
+#include "transport/ucx/worker.h"
+
+namespace hr::comm {
+namespace {
+
+constexpr auto kFarewellTime = std::chrono::milliseconds(200);
+
+// Takes back the handlers that UCX installs when it is loaded, for backtraces: signals are the
+// host's affair.
+void LeaveSignalsAlone() {
+  for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
+    struct sigaction action {};
+    Dl_info owner{};
+    if (::sigaction(signal, nullptr, &action) != 0 ||
+        ::dladdr(reinterpret_cast<void*>(action.sa_sigaction), &owner) == 0 ||
+        std::string_view(owner.dli_fname).find("libucs") == std::string_view::npos) {
+      continue;
+    }
+    ucs_debug_disable_signal(signal);
+  }
+}
+
+uint64_t Namespace(const char* which) {
+  struct stat space {};
+  ::stat(Cat("/proc/self/ns/", which).c_str(), &space);
+  return space.st_ino;
+}
+
+// "boot id:namespaces" of this process: where memory is shared, and processes are seen.
+Result<std::string> HostId() {
+  HR_ASSIGN_OR_RETURN(const std::string boot, BootId());
+  return Cat(boot, "-", Namespace("pid"), "-", Namespace("ipc"), "-", Namespace("net"));
+}
+
+Status Watch(const Descriptor& epoll, int descriptor, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = descriptor;
+  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
+  return ResourceExhausted("cannot watch a connection: ", std::strerror(errno));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<UcxWorker>> UcxWorker::Create(bool confined) {
+  LeaveSignalsAlone();
+  std::unique_ptr<UcxWorker> worker(new UcxWorker());
+  HR_RETURN_IF_ERROR(worker->StartContext(confined));
+  HR_RETURN_IF_ERROR(worker->StartWorker());
+  HR_RETURN_IF_ERROR(worker->ReadAddress());
+  HR_RETURN_IF_ERROR(worker->WatchEvents());
+  worker->next_key_ = UniqueBits() * 0x9E3779B97F4A7C15 & ~uint64_t{1};
+  return worker;
+}
+
+Result<std::vector<std::string>> UcxWorker::Look() {
+  LeaveSignalsAlone();
+  UcxWorker worker;
+  HR_RETURN_IF_ERROR(worker.StartContext(false));
+  return UcxResources(worker.context_);
+}
+
+UcxWorker::~UcxWorker() {
+  if (worker_ != nullptr) {
+    while (!lines_.empty()) HangUp(*lines_.begin()->second);
+    // Farewells are on their way; a peer that does not take them is not waited for.
+    const auto give_up = std::chrono::steady_clock::now() + kFarewellTime;
+    while (!all_.empty() && std::chrono::steady_clock::now() < give_up) Tend();
+    for (auto& line : all_) {
+      if (line->closing != nullptr) ucp_request_free(line->closing);
+    }
+    ucp_worker_destroy(worker_);
+  }
+  if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+Status UcxWorker::StartContext(bool confined) {
+  ucp_config_t* config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  if (status != UCS_OK) return UcxFailure("cannot read its configuration", status);
+  if (confined) status = ucp_config_modify(config, "TLS", "self,sm");
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  params.name = "headrace";
+  if (status == UCS_OK) status = ucp_init(&params, config, &context_);
+  ucp_config_release(config);
+  if (status != UCS_OK) return UcxFailure("cannot start", status);
+  const std::vector<std::string> resources = UcxResources(context_);
+  shares_memory_ = std::any_of(resources.begin(), resources.end(), IsSharedMemory);
+  return {};
+}
+
+Status UcxWorker::StartWorker() {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  ucs_status_t status = ucp_worker_create(context_, &params, &worker_);
+  if (status != UCS_OK) return UcxFailure("cannot start a worker", status);
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = kActiveMessage;
+  handler.cb = OnActiveMessage;
+  handler.arg = this;
+  status = ucp_worker_set_am_recv_handler(worker_, &handler);
+  return status == UCS_OK ? Status() : UcxFailure("takes no message handler", status);
+}
+
+Status UcxWorker::ReadAddress() {
+  ucp_address_t* address = nullptr;
+  size_t bytes = 0;
+  const ucs_status_t status = ucp_worker_get_address(worker_, &address, &bytes);
+  if (status != UCS_OK) return UcxFailure("tells no address", status);
+  self_.worker.assign(reinterpret_cast<const char*>(address), bytes);
+  ucp_worker_release_address(worker_, address);
+  self_.pid = static_cast<uint32_t>(::getpid());
+  HR_ASSIGN_OR_RETURN(self_.host, HostId());
+  if (bytes + 256 <= kPacketRoom) return {};
+  return ResourceExhausted("UCX finds so many devices that its address has ", bytes,
+                           " bytes; name those to use in UCX_NET_DEVICES");
+}
+
+// ---- Sleeping ----
+
+Status UcxWorker::WatchEvents() {
+  deaths_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!deaths_.valid() || !epoll_.valid()) {
+    return ResourceExhausted("cannot create an epoll: ", std::strerror(errno));
+  }
+  int events = -1;
+  const ucs_status_t status = ucp_worker_get_efd(worker_, &events);
+  if (status != UCS_OK) return UcxFailure("has nothing to sleep on", status);
+  HR_RETURN_IF_ERROR(Watch(epoll_, events, EPOLLIN));
+  return Watch(epoll_, deaths_.get(), EPOLLIN);
+}
+
+// A process of this host is seen to end, by however it ends, before UCX would notice.
+Status UcxWorker::WatchProcess(Line& line, const UcxPeer& peer) {
+#ifdef SYS_pidfd_open
+  if (peer.host != self_.host) return {};
+  line.process = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  if (line.process.valid()) return Watch(deaths_, line.process.get(), EPOLLIN | EPOLLONESHOT);
+  if (errno == ESRCH) return Unavailable("the peer's process, ", peer.pid, ", has ended");
+#endif
+  return {};
+}
+
+void UcxWorker::FindDeaths() {
+  epoll_event dead[16];
+  for (int count = 16; count == 16;) {
+    count = ::epoll_wait(deaths_.get(), dead, 16, 0);
+    for (int i = 0; i < count; ++i) {
+      for (auto& line : all_) {
+        if (line->process.get() != dead[i].data.fd || !line->status.ok()) continue;
+        line->status = Unavailable("the peer's process has ended");
+      }
+    }
+  }
+}
+
+// UCX refuses as long as it finds that something happened, perhaps of no consequence. It also does
+// while a peer's shared memory is full, whose reader does not wake us.
+bool UcxWorker::Arm() {
+  for (const auto& [key, line] : lines_) {
+    if (!line->notices && line->pending > 0 && line->status.ok()) return false;
+  }
+  news_ = false;
+  for (int tries = 0; tries < 8 && !news_; ++tries) {
+    if (ucp_worker_arm(worker_) == UCS_OK) return true;
+    Drain();
+  }
+  return false;
+}
+
+}  // namespace hr::comm

@@ -8,6 +8,7 @@ namespace hr::comm {
 namespace {
 
 constexpr size_t kMaxCallers = 256;
+constexpr size_t kHoldBytes = 1024;  // from here a copy costs more than the bookkeeping
 constexpr auto kAnswerTime = std::chrono::seconds(8);
 
 // A hello carries this, the host's text and the worker's address.
@@ -23,9 +24,7 @@ struct Hello {
 // ---- Lines ----
 
 Line& UcxWorker::NewLine(uint64_t key) {
-  Line& line = *all_.emplace_back(std::make_unique<Line>());
-  line.worker = this;
-  line.key = key;
+  Line& line = *all_.emplace_back(std::make_unique<Line>(*this, worker_, key));
   lines_[key] = &line;
   return line;
 }
@@ -91,6 +90,7 @@ void UcxWorker::HangUp(Line& line) {
     Post(NewPacket(line, EnvelopeKind::kGone));
   }
   lines_.erase(line.key);
+  if (last_ == &line) last_ = nullptr;
   Close(line);
 }
 
@@ -148,34 +148,43 @@ Result<size_t> UcxWorker::Send(Line& line, std::span<const Bytes> pieces) {
 
 ucs_status_t UcxWorker::OnActiveMessage(void* self, const void*, size_t, void* data, size_t bytes,
                                         const ucp_am_recv_param_t* param) {
-  const bool whole = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
-  if (whole && bytes >= sizeof(Envelope)) {
-    static_cast<UcxWorker*>(self)->OnMessage({static_cast<const std::byte*>(data), bytes});
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || bytes < sizeof(Envelope)) {
+    return UCS_OK;  // nobody of ours
+  }
+  Envelope envelope;
+  std::memcpy(&envelope, data, sizeof envelope);
+  const Bytes rest = {static_cast<const std::byte*>(data) + sizeof envelope,
+                      bytes - sizeof envelope};
+  UcxWorker& worker = *static_cast<UcxWorker*>(self);
+  Line* line = worker.FindLine(envelope, rest);
+  if (line == nullptr || !line->status.ok()) return UCS_OK;
+  worker.news_ = true;
+  line->heard = true;
+  if (envelope.sequence != line->received++) {
+    line->status = DataLoss("the peer broke the protocol: messages are missing");
+  } else if (envelope.kind == EnvelopeKind::kGone) {
+    line->status = Unavailable("the peer dropped the connection");
+  } else if (envelope.kind == EnvelopeKind::kBytes && !rest.empty()) {
+    const bool can_stay = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+    if (can_stay && rest.size() >= kHoldBytes) {
+      line->inbox.Hold(data, rest);
+      return UCS_INPROGRESS;
+    }
+    line->inbox.Copy(rest);
   }
   return UCS_OK;
 }
 
-void UcxWorker::OnMessage(Bytes message) {
-  Envelope envelope;
-  std::memcpy(&envelope, message.data(), sizeof envelope);
-  message = message.subspan(sizeof envelope);
+// The line that a message is for; a hello makes it. Null where nobody wants it (any more).
+Line* UcxWorker::FindLine(const Envelope& envelope, Bytes rest) {
+  if (last_ != nullptr && last_->key == envelope.key) return last_;
   auto found = lines_.find(envelope.key);
   if (found == lines_.end() && envelope.kind == EnvelopeKind::kHello && envelope.key % 2 == 0) {
-    OnHello(envelope.key, message);
+    OnHello(envelope.key, rest);
     found = lines_.find(envelope.key);
   }
-  if (found == lines_.end()) return;  // for somebody who was here before, or has hung up
-  Line& line = *found->second;
-  if (!line.status.ok()) return;
-  line.heard = true;
-  news_ = true;
-  if (envelope.sequence != line.received++) {
-    line.status = DataLoss("the peer broke the protocol: messages are missing");
-  } else if (envelope.kind == EnvelopeKind::kBytes) {
-    line.inbox.Put(message);
-  } else if (envelope.kind == EnvelopeKind::kGone) {
-    line.status = Unavailable("the peer dropped the connection");
-  }
+  last_ = found == lines_.end() ? nullptr : found->second;
+  return last_;
 }
 
 void UcxWorker::OnFailure(void* data, ucp_ep_h, ucs_status_t status) {
@@ -188,6 +197,7 @@ void UcxWorker::OnFailure(void* data, ucp_ep_h, ucs_status_t status) {
 
 void UcxWorker::Close(Line& line) {
   line.hung_up = true;
+  line.inbox.Clear();
   line.process = Descriptor();
   if (line.endpoint == nullptr) return;
   ucp_request_param_t params{};

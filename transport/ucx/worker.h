@@ -88,7 +88,7 @@ class UcxWorker {
   bool Closed(Line& line);
   Packet& NewPacket(Line& line, EnvelopeKind kind);
   void Post(Packet& packet);
-  void OnMessage(Bytes message);
+  Line* FindLine(const Envelope& envelope, Bytes rest);
   void OnHello(uint64_t key, Bytes text);
 
   static ucs_status_t OnActiveMessage(void* self, const void* header, size_t header_bytes,
@@ -105,6 +105,7 @@ class UcxWorker {
   bool shares_memory_ = false;  // with processes of this host
   uint64_t next_key_ = 0;
   std::unordered_map<uint64_t, Line*> lines_;  // by key; those in use
+  Line* last_ = nullptr;                       // that something came for
   std::vector<std::unique_ptr<Line>> all_;     // those that are closing, too
   struct Caller {
     Line* line;

@@ -8,6 +8,9 @@
 
 namespace hr::comm {
 
+// Where an epoch's verdict is kept, see EpochKey.
+inline constexpr std::string_view kVerdictKey = "verdict";
+
 // Who is to blame for the end of an epoch, and why.
 struct Verdict {
   int culprit = -1;  // a rank of the group

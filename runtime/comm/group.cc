@@ -9,6 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/host.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/comm/membership.h"
 
 namespace hr::comm {
 namespace {
@@ -67,6 +68,9 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   if (options.allocator == nullptr) options.allocator = &SystemAllocator();
   HR_RETURN_IF_ERROR(CheckPins(options));
   HR_ASSIGN_OR_RETURN(const std::string boot, BootId());
+  if (!options.mesh.agreed && options.mesh.store != nullptr) {
+    HR_RETURN_IF_ERROR(EnterEpoch(options.mesh, limits));
+  }
   HR_ASSIGN_OR_RETURN(auto mesh, Mesh::Form(options.mesh, limits));
   auto shared = std::make_shared<Shared>(std::move(options));
   shared->mesh = std::move(mesh);
@@ -77,7 +81,35 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   HR_RETURN_IF_ERROR(group->Agree(boot, limits));
   HR_RETURN_IF_ERROR(group->ShareMemory(limits));
   group->Settle();
+  HR_RETURN_IF_ERROR(group->CheckPinsHold());
+  if (rank == 0 && !group->options().agreed) {
+    HR_RETURN_IF_ERROR(NoteFormed(group->options(), limits));
+  }
   return group;
+}
+
+Result<std::optional<Verdict>> Group::VerdictOfAll(const CallLimits& limits) {
+  std::optional<Verdict> known = mesh_.verdict();
+  if (!known.has_value()) return known;
+  const auto arbiter = CreateStoreArbiter(*options().store, EpochKey(options(), kVerdictKey));
+  HR_ASSIGN_OR_RETURN(known, arbiter->Decide(*known, limits));
+  return known;
+}
+
+// That an algorithm is known does not say that this group can run it.
+Status Group::CheckPinsHold() const {
+  const GroupOptions& options = shared_->options;
+  for (const auto& [kind, name] : options.algorithms) {
+    const Call any = {.kind = kind, .count = 1};
+    const auto estimates = options.planner->Estimates(any, size(), cost_);
+    const bool holds = std::any_of(estimates.begin(), estimates.end(),
+                                   [&](const Estimate& one) { return one.algorithm == name; });
+    if (holds) continue;
+    return FailedPrecondition("group '", options.mesh.name, "' cannot run ", OpKindName(kind), "=",
+                              name, ", because its ranks share no memory; pin another algorithm, ",
+                              "or none");
+  }
+  return {};
 }
 
 // The first operation: no rank leaves while another is still connecting, all choose algorithms
@@ -96,8 +128,11 @@ Status Group::Agree(std::string_view boot, const CallLimits& limits) {
   ProcessorSet processors{};
   for (int rank = 0; rank < size(); ++rank) {
     if (all[rank].settings != all[0].settings) {
-      return FailedPrecondition("ranks 0 and ", rank, " of group '", mesh_.options().name,
-                                "' pin different algorithms, or have different cost models");
+      mesh_.Abort(
+          Code::kFailedPrecondition,
+          Cat("ranks 0 and ", rank, " pin different algorithms, or have different cost models"),
+          rank);
+      for (;;) HR_RETURN_IF_ERROR(Run({}, nullptr, nullptr, limits));  // until the verdict comes
     }
     if (all[rank].host != mine.host) continue;
     ++here;

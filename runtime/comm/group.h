@@ -34,9 +34,16 @@ class Group {
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(pool_->ranks().size()); }
   const MeshOptions& options() const { return mesh_.options(); }
+  const GroupOptions& group_options() const { return shared_->options; }
+  // Not split from another.
+  bool whole() const { return channel_ == 0; }
   uint64_t epoch() const { return mesh_.options().epoch; }
   // OK, or why the group has ended: the same code and cause on all ranks.
   Status status() const { return mesh_.status(); }
+  // What all ranks agree that it has ended of; null while it goes on. ARBITER_LOST as Arbiter.
+  Result<std::optional<Verdict>> VerdictOfAll(const CallLimits& limits);
+  // The ranks that this one could not hear when it ended.
+  std::vector<int> Suspects() const { return mesh_.suspects(); }
 
   // Starts an operation. `input` and `output` stay where they are until the work is done; see
   // Call::CheckBuffers.
@@ -52,7 +59,7 @@ class Group {
   // connections. As the destructor, but others may still use the group, and are told.
   void Close() { mesh_.Close(); }
   // Ends the group, and all that share its connections, on all ranks.
-  void Abort(std::string cause) { mesh_.Abort(Code::kAborted, std::move(cause)); }
+  void Abort(std::string cause) { mesh_.Abort(Code::kAborted, std::move(cause), options().rank); }
   // JSON: name, rank, size, epoch, members, algorithms, cost model.
   std::string Describe() const;
   // JSON: the last operations. See FlightRecorder.
@@ -83,6 +90,7 @@ class Group {
     settled_ = true;
     planned_.clear();
   }
+  Status CheckPinsHold() const;
   std::string_view PinOf(OpKind kind) const;
   Status ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule);
   uint64_t NextTag(const Call& call);

@@ -16,6 +16,16 @@ Status Mesh::status() {
   return status_.Clone();
 }
 
+std::optional<Verdict> Mesh::verdict() {
+  Reactor::Guard guard(*reactor_);
+  return verdict_;
+}
+
+std::vector<int> Mesh::suspects() {
+  Reactor::Guard guard(*reactor_);
+  return suspects_;
+}
+
 std::string Mesh::RecorderJson() {
   Reactor::Guard guard(*reactor_);
   return recorder_.Json();

@@ -25,8 +25,10 @@ struct MeshOptions {
   int rank = 0;
   int size = 1;
   uint64_t epoch = 0;
-  Store* store = nullptr;                    // outlives the mesh
-  Poller* poller = nullptr;                  // outlives the mesh
+  uint64_t attempt = 0;      // to meet in this epoch; see EnterEpoch
+  bool agreed = false;       // the ranks agreed on epoch and members in the store; see Regroup
+  Store* store = nullptr;    // outlives the mesh
+  Poller* poller = nullptr;  // outlives the mesh
   std::vector<TransportFactory> transports;  // the first that reaches a peer connects to it
   // A peer from which nothing came for so long is taken for dead.
   int64_t silence_nanos = 10'000'000'000;
@@ -40,6 +42,10 @@ struct MeshOptions {
   std::shared_ptr<void> keeps;  // lives as long as the mesh: what the pointers above point to
 };
 
+// What a group keeps in the store: one key of all its epochs, and one of this epoch's.
+std::string GroupKey(const MeshOptions& options, std::string_view what);
+std::string EpochKey(const MeshOptions& options, std::string_view what);
+
 class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mesh> {
  public:
   // Meets the other ranks through the store, within `limits`. ALREADY_EXISTS where another process
@@ -50,11 +56,15 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   const MeshOptions& options() const { return options_; }
   // OK, or the verdict that ended the group.
   Status status();
+  // What ended the group, as far as this rank knows; null while it goes on.
+  std::optional<Verdict> verdict();
+  // The ranks that were silent, or cut off, when the group ended.
+  std::vector<int> suspects();
   // Starts `work`, which has not been started before.
   Status Start(const WorkRef& work);
   void set_spin_nanos(int64_t nanos) { reactor_->set_spin_nanos(nanos); }
-  // Ends the group for all ranks. Does not wait.
-  void Abort(Code code, std::string cause);
+  // Ends the group for all ranks, because of `culprit`. Does not wait.
+  void Abort(Code code, std::string cause, int culprit);
   // Says goodbye to all peers; what is in flight ends with CANCELLED.
   void Close();
   std::string RecorderJson();
@@ -109,7 +119,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void HearWelcomes();
   Status CreateReactor();
   void TurnAway();
-  std::string Key(std::string_view what) const;
+  std::string Key(std::string_view what) const { return EpochKey(options_, what); }
   std::string Identity(int rank) const;
   std::vector<int> Missing() const;
   std::string Strangers() const;
@@ -147,6 +157,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void Convict(const Verdict& verdict, Status status);
   Status EndedBy(const Verdict& verdict) const;
   void EndAll(const Status& status);
+  void NoteSuspects();
   void WriteDump();
   int64_t Watch(int64_t now);
   void Beat(int64_t now);
@@ -167,6 +178,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   bool accused_ = false;
   bool dump_due_ = false;
   Status status_;
+  std::optional<Verdict> verdict_;
+  std::vector<int> suspects_;
   bool closed_ = false;
   bool published_ = false;
   int64_t look_at_ = 0;    // for a verdict, while the ranks meet

@@ -11,7 +11,6 @@ namespace {
 constexpr int64_t kSliceNanos = 10'000'000;
 constexpr int64_t kVerdictNanos = 3'000'000'000;
 constexpr int64_t kLookNanos = 100'000'000;
-constexpr std::string_view kVerdict = "verdict";
 
 std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;
@@ -25,8 +24,13 @@ std::vector<std::string_view> Words(std::string_view text) {
 
 }  // namespace
 
-std::string Mesh::Key(std::string_view what) const {
-  return Cat("headrace/", options_.name, "/", options_.epoch, "/", what);
+std::string GroupKey(const MeshOptions& options, std::string_view what) {
+  return Cat("headrace/", options.name, "/", what);
+}
+
+std::string EpochKey(const MeshOptions& options, std::string_view what) {
+  const std::string attempt = options.attempt == 0 ? "" : Cat(".", options.attempt);
+  return GroupKey(options, Cat(options.epoch, attempt, "/", what));
 }
 
 // What peers compare: the same group, epoch and size, and who it is.
@@ -44,7 +48,7 @@ Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& 
   }
   std::shared_ptr<Mesh> mesh(new Mesh(std::move(options)));
   mesh->peers_ = std::vector<Peer>(mesh->options_.size);
-  mesh->arbiter_ = CreateStoreArbiter(*mesh->options_.store, mesh->Key(kVerdict));
+  mesh->arbiter_ = CreateStoreArbiter(*mesh->options_.store, mesh->Key(kVerdictKey));
   HR_RETURN_IF_ERROR(mesh->CheckFresh(limits));
   HR_RETURN_IF_ERROR(mesh->Meet(limits));
   mesh->options_.poller->Add(*mesh->reactor_);
@@ -54,7 +58,7 @@ Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& 
 // An epoch that has ended is over: ranks of before and after must not meet.
 Status Mesh::CheckFresh(const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(std::optional<std::string> text,
-                      options_.store->TryGet(Key(kVerdict), limits));
+                      options_.store->TryGet(Key(kVerdictKey), limits));
   if (!text.has_value()) return {};
   HR_ASSIGN_OR_RETURN(Verdict verdict, Verdict::Decode(*text));
   verdict.cause += "; to start again, use a higher epoch or an empty store";

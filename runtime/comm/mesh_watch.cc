@@ -208,9 +208,9 @@ void Mesh::AccuseLate(const Work& work) {
   Accuse({.culprit = culprit, .code = Code::kDeadlineExceeded, .cause = what});
 }
 
-void Mesh::Abort(Code code, std::string cause) {
+void Mesh::Abort(Code code, std::string cause, int culprit) {
   Reactor::Guard guard(*reactor_);
-  Accuse({.culprit = options_.rank, .code = code, .cause = std::move(cause)});
+  Accuse({.culprit = culprit, .code = code, .cause = std::move(cause)});
 }
 
 // The store may take its time, so the poller's thread asks it.
@@ -250,6 +250,8 @@ void Mesh::Convict(const Verdict& verdict, Status lost) {
   if (!status_.ok() || closed_) return;
   accused_ = true;
   accusation_.reset();
+  verdict_ = verdict;
+  NoteSuspects();
   if (lost.ok()) {
     for (int rank = 0; rank < options_.size; ++rank) SendControl(rank, Cat('V', verdict.Encode()));
     status_ = EndedBy(verdict);
@@ -280,6 +282,18 @@ Status Mesh::EndedBy(const Verdict& verdict) const {
   return Status(verdict.code,
                 Cat("group '", options_.name, "', epoch ", options_.epoch,
                     ", ended because of rank ", verdict.culprit, ": ", verdict.cause));
+}
+
+// Healthy peers are heard four times in the silence that counts as death. In a network that was
+// split, the whole other side has been silent for as long as the one that is blamed.
+void Mesh::NoteSuspects() {
+  const int64_t now = SystemClock().NowNanos();
+  for (const Peer& peer : peers_) {
+    if (peer.endpoint == nullptr) continue;
+    const bool fresh = peer.endpoint->arrivals() != peer.arrivals ||
+                       now - peer.heard_at <= options_.silence_nanos / 8 * 5;
+    if (!fresh || !peer.endpoint->status().ok()) suspects_.push_back(RankOf(peer));
+  }
 }
 
 void Mesh::EndAll(const Status& status) {

@@ -176,18 +176,6 @@ static void test_ranks_with_a_secret(hr_env* env) {
 
 /* ---- The store that rank 0 keeps ---- */
 
-/* A place that is free now. */
-static void free_place(hr_env* env, char* url, size_t capacity) {
-  const hr_store_options options = {.struct_size = sizeof options, .serve = 1, .secret = ""};
-  hr_store* store;
-  hr_text* text;
-  CHECK(hr_store_open_with(env, "tcp:127.0.0.1:0", &options, &store));
-  CHECK(hr_store_url(store, &text));
-  snprintf(url, capacity, "%s", hr_text_data(text));
-  hr_text_release(text);
-  hr_store_release(store);
-}
-
 static void rank_meets_at(hr_env* env) {
   static const char* const gone[] = {"HEADRACE_STORE", "HEADRACE_RANK", "HEADRACE_SIZE"};
   const char* port = strrchr(rank_argument(), ':') + 1;
@@ -211,7 +199,7 @@ static void rank_meets_at(hr_env* env) {
 
 static void test_ranks_meet_at_an_address(hr_env* env) {
   char url[64];
-  free_place(env, url, sizeof url);
+  hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
   run_ranks(3, "rank meets_at", url);
 }
 
@@ -231,7 +219,7 @@ static void rank_loses_the_store(hr_env* env) {
 static void test_losing_the_store(hr_env* env) {
   char url[64], text[1024];
   ranks all;
-  free_place(env, url, sizeof url);
+  hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
   start_ranks(&all, 3, "rank loses_the_store", url);
   for (int rank = 0; rank < 3; ++rank) {
     char name[32];
@@ -378,8 +366,10 @@ static void rank_goes_on(hr_env* env) {
   char folder[600], path[700];
   snprintf(folder, sizeof folder, "%s/dump", rank_folder());
   hr_group_options options = {.struct_size = sizeof options, .dump_folder = folder};
-  hr_group *first, *second;
+  const hr_group_options other = {.struct_size = sizeof other, .name = "other"};
+  hr_group *first, *second, *unharmed;
   CHECK(hr_group_create(env, &options, NULL, &first));
+  CHECK(hr_group_create(env, &other, NULL, &unharmed));
   CHECK(hr_barrier(first, NULL));
   CHECK(hr_group_abort(first, "to go on"));
   hr_status* status = NULL;
@@ -393,10 +383,19 @@ static void rank_goes_on(hr_env* env) {
   fclose(dump);
   EXPECT(strstr(text, "\"operation\":\"barrier()\"") != NULL);
   FAILS(hr_group_create(env, &options, NULL, &first), HR_ABORTED, "use a higher epoch");
+  CHECK(hr_barrier(unharmed, NULL));
+  hr_group_release(unharmed);
   setenv("HEADRACE_EPOCH", "1", 1);
   CHECK(hr_group_create(env, &options, NULL, &second));
   EXPECT(hr_group_epoch(second) == 1);
   CHECK(hr_barrier(second, NULL));
+  FAILS(hr_group_create(env,
+                        &(hr_group_options){.struct_size = sizeof options,
+                                            .rank = hr_group_rank(second),
+                                            .size = 2,
+                                            .store_url = getenv("HEADRACE_STORE")},
+                        NULL, &first),
+        HR_FAILED_PRECONDITION, "has gone on to epoch 1");
   hr_group_release(second);
 }
 PROCESSES(goes_on, 2, "")

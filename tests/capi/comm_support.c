@@ -32,12 +32,18 @@ static pid_t start_rank(const ranks* all, int rank, const char* test, const char
   if (pid != 0) return pid;
   char store[512];
   snprintf(store, sizeof store, "file:%s/store", all->folder);
-  set_number("HEADRACE_RANK", rank);
-  set_number("HEADRACE_SIZE", all->size);
+  if (rank >= 0) set_number("HEADRACE_RANK", rank);
+  if (rank >= 0) set_number("HEADRACE_SIZE", all->size);
   setenv("HEADRACE_STORE", store, 1);
   setenv("HEADRACE_TEST_ARGUMENT", argument, 1);
   execl("/proc/self/exe", "rank", test, (char*)NULL);
   _exit(127);
+}
+
+void start_another(ranks* all, const char* test, const char* argument) {
+  EXPECT(all->size < MOST_RANKS);
+  all->pids[all->size] = start_rank(all, -1, test, argument);
+  EXPECT(all->pids[all->size++] > 0);
 }
 
 const char* rank_argument(void) { return getenv("HEADRACE_TEST_ARGUMENT"); }
@@ -129,6 +135,17 @@ hr_group* join_world(hr_env* env, const char* transport) {
   hr_group* group;
   CHECK(hr_group_create(env, &options, NULL, &group));
   return group;
+}
+
+hr_store* keep_store(hr_env* env, char* url, size_t capacity) {
+  const hr_store_options options = {.struct_size = sizeof options, .serve = 1, .secret = ""};
+  hr_store* store;
+  hr_text* text;
+  CHECK(hr_store_open_with(env, "tcp:127.0.0.1:0", &options, &store));
+  CHECK(hr_store_url(store, &text));
+  snprintf(url, capacity, "%s", hr_text_data(text));
+  hr_text_release(text);
+  return store;
 }
 
 void failure_text(hr_status* status, char* text, size_t capacity) {

@@ -22,6 +22,8 @@ typedef struct ranks {
 
 /* Starts processes that are told who they are by HEADRACE_RANK, _SIZE and _STORE. */
 void start_ranks(ranks* all, int size, const char* test, const char* argument);
+/* One more, that is told the store alone. */
+void start_another(ranks* all, const char* test, const char* argument);
 const char* rank_argument(void);
 /* Waits until a rank has ended, for so long at most. Its exit code; 128 + signal where one ended
  * it; -1 where it still runs. */
@@ -53,6 +55,8 @@ const char* rank_folder(void);
 
 /* The group of all ranks, from the environment; `transport` as in hr_group_options. */
 hr_group* join_world(hr_env* env, const char* transport);
+/* A store that this process keeps, at an address of this host. */
+hr_store* keep_store(hr_env* env, char* url, size_t capacity);
 /* "CODE: message" of a failure, which is released. */
 void failure_text(hr_status* status, char* text, size_t capacity);
 /* Kilobytes of memory in use. */

@@ -108,7 +108,8 @@ HR_API void hr_store_release(hr_store* store);
  * every rank. HR_UNAVAILABLE: it is dead, silent or has left; HR_FAILED_PRECONDITION: the ranks
  * called different operations; HR_DEADLINE_EXCEEDED, HR_CANCELLED: a rank gave up waiting;
  * HR_ABORTED: hr_group_abort; HR_UNAUTHENTICATED: a rank has another secret; HR_ARBITER_LOST: the
- * store, which decides, could not be reached. To go on, create a group of the next epoch. */
+ * store, which decides, could not be reached. To go on, see hr_group_shrink, or start all ranks
+ * anew with the next epoch. */
 typedef struct hr_group hr_group;
 
 typedef struct hr_group_options {
@@ -116,7 +117,7 @@ typedef struct hr_group_options {
   int32_t rank;
   int32_t size;     /* 0: rank, size and epoch, and the store where none is given, come from the
                        environment (hr_launch_from_environment) */
-  uint64_t epoch;   /* of the job: a new one after each restart */
+  uint64_t epoch;   /* of the job: a new one after each restart of all ranks */
   const char* name; /* NULL: "world". Groups of one store and epoch differ in name */
   hr_store* store;  /* or NULL and … */
   const char* store_url; /* … what hr_store_open takes */
@@ -145,7 +146,9 @@ typedef struct hr_group_options {
 /* Returns when all ranks are connected to each other. options NULL: all from the environment;
  * limits NULL: options->timeout_nanos. HR_DEADLINE_EXCEEDED names the ranks that did not come,
  * HR_ALREADY_EXISTS says that another process has this rank, HR_RESOURCE_EXHAUSTED that memory or
- * file descriptors ran out. The group keeps its env and store alive. */
+ * file descriptors ran out; HR_FAILED_PRECONDITION also that the group has gone on to a later
+ * epoch. Ranks that failed to meet may try again with the same options. The group keeps its env and
+ * store alive. */
 HR_API hr_status* hr_group_create(hr_env* env, const hr_group_options* options,
                                   const hr_limits* limits, hr_group** out);
 /* Gives the handle back. With the last one of a group and its sub-groups, it is closed. */
@@ -173,6 +176,36 @@ HR_API hr_status* hr_group_dump(hr_group* group, hr_text** out);
  * and may be used by another thread. */
 HR_API hr_status* hr_group_split(hr_group* group, int32_t color, int32_t key,
                                  const hr_limits* limits, hr_group** out);
+
+/* ---- Groups that go on -------------------------------------------------------------------------
+ */
+
+/* A group that has ended goes on in a new epoch, without the rank that its cause names (dead,
+ * frozen, or one that gave up) and without those that do not call this within silence_nanos after
+ * the first: the others are a new group, its ranks in their old order. Where one of them fails
+ * meanwhile, the rest goes on without it, too. *out is the new group; the old one is closed, and is
+ * still the caller's to release.
+ *
+ * An epoch has one successor, decided by a compare-and-swap in the store: of a network that was
+ * split, the largest side that reaches the store goes on, and the others never do.
+ * HR_FAILED_PRECONDITION: the others go on without this rank, or the group has not ended;
+ * HR_ARBITER_LOST: the store went with the process that kept it, so that nothing can be decided:
+ * start all ranks anew. Not for sub-groups: let the group that they were split from go on. */
+HR_API hr_status* hr_group_shrink(hr_group* group, const hr_limits* limits, hr_group** out);
+/* As many ranks as make `new_size` in all join: all ranks of the group call this, and the new ones
+ * hr_group_join; they come behind the old ones. Where the group has ended, it goes on as by
+ * hr_group_shrink and is filled up at once. Waits for the new ranks as long as `limits` allow
+ * (NULL: the group's timeout); where they do not come, HR_DEADLINE_EXCEEDED, and the group is as
+ * before. */
+HR_API hr_status* hr_group_grow(hr_group* group, int32_t new_size, const hr_limits* limits,
+                                hr_group** out);
+/* Waits for the group to grow, and becomes a rank of it. Of the options, rank, size and epoch do
+ * not matter, and name and algorithms are the group's; NULL: all from the environment, where a
+ * store (HEADRACE_STORE, or MASTER_ADDR and MASTER_PORT) is enough. So a process that was started
+ * again calls hr_group_create, and where that says that the group is there without it
+ * (HR_ALREADY_EXISTS, HR_FAILED_PRECONDITION, or the cause that ended the epoch), this. */
+HR_API hr_status* hr_group_join(hr_env* env, const hr_group_options* options,
+                                const hr_limits* limits, hr_group** out);
 
 /* ---- Operations --------------------------------------------------------------------------------
  */

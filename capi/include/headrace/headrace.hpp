@@ -446,6 +446,23 @@ class Group : public detail::Handle<hr_group, hr_group_release> {
     check(hr_group_split(get(), color, key, limits, &out));
     return Group(out);
   }
+  // The next epoch's group; see hr_group_shrink.
+  Group shrink(const hr_limits* limits = nullptr) {
+    hr_group* out;
+    check(hr_group_shrink(get(), limits, &out));
+    return Group(out);
+  }
+  Group grow(int32_t new_size, const hr_limits* limits = nullptr) {
+    hr_group* out;
+    check(hr_group_grow(get(), new_size, limits, &out));
+    return Group(out);
+  }
+  static Group join(const Env& env, const hr_group_options* options = nullptr,
+                    const hr_limits* limits = nullptr) {
+    hr_group* out;
+    check(hr_group_join(env.get(), options, limits, &out));
+    return Group(out);
+  }
 
   template <typename T>
   void send(const T* data, uint64_t count, int32_t to, uint32_t tag = 0,

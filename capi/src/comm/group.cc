@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "capi/src/comm/handles.h"
+#include "runtime/comm/elastic.h"
 #include "runtime/comm/remote_store.h"
 
 namespace hr::capi {
@@ -101,14 +102,18 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   return out;
 }
 
-Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::Env>& env,
-                                                 const hr_group_options* given,
-                                                 const hr_limits* given_limits) {
-  HR_ASSIGN_OR_RETURN(hr_group_options options, CopySized(given, "hr_group_options"));
+// With the store and the transports; `joins`: whoever that is keeps no store.
+Result<comm::GroupOptions> Prepare(const std::shared_ptr<session::Env>& env,
+                                   hr_group_options options, bool joins) {
   if (options.store != nullptr && options.store_url != nullptr) {
     return InvalidArgument("hr_group_options has both a store and a store_url; leave one NULL");
   }
   HR_ASSIGN_OR_RETURN(const std::string url, ResolveLaunch(options));
+  if (joins && (url.starts_with("memory:") && options.store == nullptr)) {
+    return InvalidArgument(
+        "to join a group needs its store; set HEADRACE_STORE (tcp:HOST:PORT or file:FOLDER), or "
+        "give a store");
+  }
   HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, OptionsFrom(*env, options));
   HR_ASSIGN_OR_RETURN(
       const comm::TransportSettings settings,
@@ -118,7 +123,7 @@ Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::
   if (options.store != nullptr) {
     keeps->store = options.store->rep;
   } else {
-    const comm::StoreSettings store = {.serve = options.rank == 0,
+    const comm::StoreSettings store = {.serve = options.rank == 0 && !joins,
                                        .secret = settings.secret,
                                        .trusted_fabric = settings.trusted_fabric};
     HR_ASSIGN_OR_RETURN(keeps->store, env->comm().OpenStore(url, store));
@@ -128,9 +133,19 @@ Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::
   inner.mesh.store = keeps->store.get();
   inner.mesh.keeps = std::move(keeps);
   HR_ASSIGN_OR_RETURN(inner.mesh.poller, env->comm().poller());
+  return inner;
+}
+
+Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::Env>& env,
+                                                 const hr_group_options* given,
+                                                 const hr_limits* given_limits, bool joins) {
+  HR_ASSIGN_OR_RETURN(hr_group_options options, CopySized(given, "hr_group_options"));
+  if (joins) options.size = 0;
+  HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, Prepare(env, options, joins));
   HR_ASSIGN_OR_RETURN(CallLimits limits,
                       CommLimits(given_limits, inner.mesh, SystemClock().NowNanos()));
-  return comm::Group::Create(std::move(inner), limits);
+  return joins ? comm::Join(std::move(inner), limits)
+               : comm::Group::Create(std::move(inner), limits);
 }
 
 Result<std::shared_ptr<comm::Group>> SplitGroup(comm::Group& group, int32_t color, int32_t key,
@@ -138,6 +153,19 @@ Result<std::shared_ptr<comm::Group>> SplitGroup(comm::Group& group, int32_t colo
   HR_ASSIGN_OR_RETURN(CallLimits inner,
                       CommLimits(limits, group.options(), SystemClock().NowNanos()));
   return group.Split(color, key, inner);
+}
+
+Result<std::shared_ptr<comm::Group>> ShrinkGroup(comm::Group& group, const hr_limits* limits) {
+  HR_ASSIGN_OR_RETURN(CallLimits inner,
+                      CommLimits(limits, group.options(), SystemClock().NowNanos()));
+  return comm::Shrink(group, inner);
+}
+
+Result<std::shared_ptr<comm::Group>> GrowGroup(comm::Group& group, int32_t size,
+                                               const hr_limits* limits) {
+  HR_ASSIGN_OR_RETURN(CallLimits inner,
+                      CommLimits(limits, group.options(), SystemClock().NowNanos()));
+  return comm::Grow(group, size, inner);
 }
 
 }  // namespace
@@ -173,7 +201,27 @@ hr_status* hr_group_create(hr_env* env, const hr_group_options* options, const h
                            hr_group** out) {
   HR_REQUIRE(env);
   HR_REQUIRE(out);
-  return hr::capi::WrapInto(out, hr::capi::CreateGroup(env->rep, options, limits));
+  return hr::capi::WrapInto(out, hr::capi::CreateGroup(env->rep, options, limits, false));
+}
+
+hr_status* hr_group_join(hr_env* env, const hr_group_options* options, const hr_limits* limits,
+                         hr_group** out) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(out);
+  return hr::capi::WrapInto(out, hr::capi::CreateGroup(env->rep, options, limits, true));
+}
+
+hr_status* hr_group_shrink(hr_group* group, const hr_limits* limits, hr_group** out) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(out);
+  return hr::capi::WrapInto(out, hr::capi::ShrinkGroup(*group->rep, limits));
+}
+
+hr_status* hr_group_grow(hr_group* group, int32_t new_size, const hr_limits* limits,
+                         hr_group** out) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(out);
+  return hr::capi::WrapInto(out, hr::capi::GrowGroup(*group->rep, new_size, limits));
 }
 
 void hr_group_release(hr_group* group) { delete group; }

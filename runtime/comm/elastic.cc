@@ -1,0 +1,181 @@
+#include "runtime/comm/elastic.h"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "runtime/comm/regroup.h"
+
+namespace hr::comm {
+namespace {
+
+constexpr int64_t kVerdictNanos = 3'000'000'000;
+
+// The group ended: what all ranks know as the reason, and who this rank cannot reach.
+Result<Ending> EndingOf(Group& group, const CallLimits& limits) {
+  auto verdict = group.VerdictOfAll(StoreLimits(group.options(), limits));
+  if (!verdict.ok()) {
+    return StoreFailed(group.options(), limits, std::move(verdict).status());
+  }
+  return Ending{.verdict = *std::move(verdict), .suspects = group.Suspects()};
+}
+
+// What became of epochs that the ranks have left behind. Nobody reads it any more.
+void Forget(const MeshOptions& options, int size, const CallLimits& limits) {
+  Store& store = *options.store;
+  for (int rank = 0; rank < size; ++rank) {
+    store.Delete(EpochKey(options, Cat("stays/", rank)), limits).IgnoreError();
+  }
+  store.Delete(EpochKey(options, kVerdictKey), limits).IgnoreError();
+}
+
+// Goes from epoch to epoch until a group has formed.
+class Elastic {
+ public:
+  Elastic(GroupOptions options, int target, const CallLimits& limits)
+      : options_(std::move(options)), target_(target), limits_(limits) {}
+
+  // The first round, among the ranks of `group`.
+  Status Leave(Group& group);
+  // The first round of one that joins.
+  Status Await(const std::string& name);
+  // Forms the group that was agreed on, or one of a later epoch.
+  Result<std::shared_ptr<Group>> Form();
+
+ private:
+  Status GoOn(const Ending& ending, const std::function<Result<Ending>()>& look);
+  Status Take(const Membership& next, std::string_view name);
+  Status Blame(Status status, Ending& ending);
+
+  GroupOptions options_;
+  const int target_;
+  const CallLimits limits_;
+  std::vector<MeshOptions> passed_;
+};
+
+Status Elastic::Leave(Group& group) {
+  auto look = [&] { return EndingOf(group, limits_); };
+  HR_ASSIGN_OR_RETURN(const Ending ending, look());
+  return GoOn(ending, look);
+}
+
+Status Elastic::GoOn(const Ending& ending, const std::function<Result<Ending>()>& look) {
+  const int rank = options_.mesh.rank;
+  if (ending.verdict.has_value() && ending.verdict->culprit == rank) {
+    return FailedPrecondition("rank ", rank, " ended epoch ", options_.mesh.epoch, " of group '",
+                              options_.mesh.name, "' (", ending.verdict->cause,
+                              "), so the others go on without it; it may join them "
+                              "(hr_group_join) when they grow");
+  }
+  Round round(options_.mesh, target_, limits_);
+  HR_ASSIGN_OR_RETURN(const Membership next, round.Agree(ending, look));
+  passed_.push_back(options_.mesh);
+  Status taken = Take(next, Cat(rank));
+  if (!taken.ok()) round.Withdraw();
+  return taken;
+}
+
+Status Elastic::Take(const Membership& next, std::string_view name) {
+  MeshOptions& mesh = options_.mesh;
+  const bool related = name.starts_with('+') || next.from == mesh.epoch;
+  const int rank = related ? next.RankOf(name) : -1;
+  if (rank < 0) {
+    return FailedPrecondition("group '", mesh.name, "' has gone on to epoch ", next.epoch,
+                              " without rank ", mesh.rank, " of epoch ", mesh.epoch,
+                              ", which came too late or was cut off from the others; it may join "
+                              "them (hr_group_join) when they grow");
+  }
+  mesh.epoch = next.epoch;
+  mesh.attempt = next.attempt;
+  mesh.rank = rank;
+  mesh.size = static_cast<int>(next.members.size());
+  mesh.agreed = true;
+  return {};
+}
+
+Status Elastic::Await(const std::string& name) {
+  HR_ASSIGN_OR_RETURN(const Membership next, AwaitSeat(options_.mesh, name, limits_));
+  return Take(next, name);
+}
+
+// Why the ranks did not meet. An error where this rank itself could not go on.
+Status Elastic::Blame(Status status, Ending& ending) {
+  if (Status ended = limits_.Check(); !ended.ok()) {
+    return std::move(ended).WithContext(std::string(status.message()));
+  }
+  const CallLimits soon = Sooner(limits_, kVerdictNanos);
+  const auto arbiter =
+      CreateStoreArbiter(*options_.mesh.store, EpochKey(options_.mesh, kVerdictKey));
+  do {
+    auto verdict = arbiter->Look(soon);
+    if (!verdict.ok()) return StoreFailed(options_.mesh, limits_, std::move(verdict).status());
+    ending.verdict = *std::move(verdict);
+    if (ending.verdict.has_value()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  } while (soon.Check().ok());
+  const bool own = !ending.verdict.has_value() || ending.verdict->culprit == options_.mesh.rank;
+  return own ? std::move(status) : Status();
+}
+
+Result<std::shared_ptr<Group>> Elastic::Form() {
+  for (;;) {
+    const CallLimits soon = Sooner(limits_, PatienceOf(options_.mesh));
+    Result<std::shared_ptr<Group>> group = Group::Create(options_, soon);
+    if (group.ok()) {
+      if (options_.mesh.rank == 0) {
+        for (const MeshOptions& mesh : passed_) Forget(mesh, mesh.size, soon);
+      }
+      return group;
+    }
+    Ending ending;
+    HR_RETURN_IF_ERROR(Blame(std::move(group).status(), ending));
+    HR_RETURN_IF_ERROR(GoOn(ending, nullptr));
+  }
+}
+
+Result<std::shared_ptr<Group>> GoOnFrom(Group& group, int target, const CallLimits& limits) {
+  Elastic elastic(group.group_options(), target, limits);
+  HR_RETURN_IF_ERROR(elastic.Leave(group));
+  Result<std::shared_ptr<Group>> next = elastic.Form();
+  group.Close();
+  return next;
+}
+
+Status CheckWhole(const Group& group) {
+  if (group.whole()) return {};
+  return InvalidArgument(
+      "a sub-group cannot shrink or grow; let the group that it was split from, ",
+      "and split that again");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Group>> Shrink(Group& group, const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(CheckWhole(group));
+  if (group.status().ok()) {
+    return FailedPrecondition("group '", group.options().name,
+                              "' has not ended, so there is nothing to shrink it by; a rank that "
+                              "is not wanted any more can end it (hr_group_abort)");
+  }
+  return GoOnFrom(group, 0, limits);
+}
+
+Result<std::shared_ptr<Group>> Grow(Group& group, int size, const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(CheckWhole(group));
+  const bool ended = !group.status().ok();
+  if (size < 1 || (!ended && size <= group.size())) {
+    return InvalidArgument("expected a new size above ", ended ? 0 : group.size(), ", got ", size);
+  }
+  return GoOnFrom(group, size, limits);
+}
+
+Result<std::shared_ptr<Group>> Join(GroupOptions options, const CallLimits& limits) {
+  if (options.mesh.store == nullptr) return InvalidArgument("to join a group needs its store");
+  std::random_device device;
+  const std::string name = Cat("+", device(), ".", device());
+  Elastic elastic(std::move(options), 0, limits);
+  HR_RETURN_IF_ERROR(elastic.Await(name));
+  return elastic.Form();
+}
+
+}  // namespace hr::comm

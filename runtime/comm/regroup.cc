@@ -1,0 +1,272 @@
+#include "runtime/comm/regroup.h"
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+#include <thread>
+
+namespace hr::comm {
+namespace {
+
+constexpr int64_t kStoreNanos = 3'000'000'000;
+constexpr auto kFirstPause = std::chrono::milliseconds(1);
+constexpr auto kLastPause = std::chrono::milliseconds(20);
+constexpr std::string_view kInvitationKey = "invitation";
+
+std::string SeatKey(const MeshOptions& mesh, std::string_view invitation, std::string_view what) {
+  return GroupKey(mesh, Cat("seat/", invitation, "/", what));
+}
+
+CallLimits Briefly() {
+  return {.deadline_nanos = SystemClock().NowNanos() + 1'000'000'000, .clock = &SystemClock()};
+}
+
+// Numbers with a comma behind each.
+std::vector<int> Numbers(std::string_view text) {
+  std::vector<int> numbers;
+  int number = 0;
+  for (const char* at = text.data(); at < text.data() + text.size();) {
+    auto [end, error] = std::from_chars(at, text.data() + text.size(), number);
+    if (error != std::errc()) break;
+    numbers.push_back(number);
+    at = end + 1;
+  }
+  return numbers;
+}
+
+bool Has(const std::vector<int>& list, int rank) {
+  return std::find(list.begin(), list.end(), rank) != list.end();
+}
+
+}  // namespace
+
+CallLimits Sooner(const CallLimits& limits, int64_t nanos) {
+  CallLimits soon = limits;
+  if (soon.clock == nullptr) soon.clock = &SystemClock();
+  soon.deadline_nanos = std::min(limits.deadline_nanos, soon.clock->NowNanos() + nanos);
+  return soon;
+}
+
+Round::Round(const MeshOptions& mesh, int target, const CallLimits& limits)
+    : mesh_(mesh), store_(*mesh.store), target_(target), limits_(limits), ranks_(mesh.size) {}
+
+CallLimits StoreLimits(const MeshOptions& mesh, const CallLimits& limits) {
+  return Sooner(limits, std::max(kStoreNanos, mesh.silence_nanos));
+}
+
+// A store that does not answer takes the decision with it.
+Status StoreFailed(const MeshOptions& mesh, const CallLimits& limits, Status status) {
+  const Code code = status.code();
+  const bool lost = code == Code::kUnavailable || code == Code::kArbiterLost ||
+                    (code == Code::kDeadlineExceeded && limits.Check().ok());
+  if (!lost) return status;
+  return ArbiterLost("group '", mesh.name, "' cannot go on from epoch ", mesh.epoch,
+                     ", because nobody can decide who is in it: ", status.message(),
+                     "; start all ranks anew, with a store that outlives them: a folder, or one "
+                     "kept by a process that is no rank (hr_store_open_with, serve)");
+}
+
+template <typename T>
+Result<T> Round::Reached(Result<T> result) const {
+  if (result.ok()) return result;
+  return StoreFailed(mesh_, limits_, std::move(result).status());
+}
+
+// Tells the others that this rank goes on, to how many ranks, and whom it could not hear.
+Status Round::Announce(const Ending& ending) {
+  std::string text = Cat(target_, ",");
+  for (int rank : ending.suspects) text += Cat(rank, ",");
+  const std::string key = EpochKey(mesh_, Cat("stays/", mesh_.rank));
+  Status set = store_.Set(key, text, Soon());
+  return set.ok() ? Status() : StoreFailed(mesh_, limits_, std::move(set));
+}
+
+void Round::Withdraw() {
+  const CallLimits briefly = Briefly();
+  store_.Delete(EpochKey(mesh_, Cat("stays/", mesh_.rank)), briefly).IgnoreError();
+  if (invitation_.empty()) return;
+  store_.Delete(GroupKey(mesh_, kInvitationKey), briefly).IgnoreError();
+}
+
+Status Round::LookForOthers() {
+  for (int rank = 0; rank < mesh_.size; ++rank) {
+    if (ranks_[rank].stays) continue;
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> text,
+                        Reached(store_.TryGet(EpochKey(mesh_, Cat("stays/", rank)), Soon())));
+    if (!text.has_value()) continue;
+    std::vector<int> numbers = Numbers(*text);
+    if (numbers.empty()) continue;
+    ranks_[rank].stays = true;
+    target_ = std::max(target_, numbers.front());
+    ranks_[rank].suspects.assign(numbers.begin() + 1, numbers.end());
+  }
+  return {};
+}
+
+// Whoever answers this invitation was there after it was made.
+Status Round::Invite() {
+  const std::string key = GroupKey(mesh_, kInvitationKey);
+  const std::string mine = Cat(mesh_.epoch, ".", mesh_.attempt, "-");
+  HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Reached(store_.TryGet(key, Soon())));
+  if (!held.has_value() || !held->starts_with(mine)) {
+    std::random_device device;
+    std::optional<std::string_view> expected;
+    if (held.has_value()) expected = *held;
+    HR_ASSIGN_OR_RETURN(held,
+                        Reached(store_.CompareAndSwap(key, expected, Cat(mine, device()), Soon())));
+  }
+  if (invitation_ != *held) joiners_.clear();
+  invitation_ = held->starts_with(mine) ? *held : "";
+  return {};
+}
+
+Status Round::LookForJoiners() {
+  HR_RETURN_IF_ERROR(Invite());
+  if (invitation_.empty()) return {};
+  for (;;) {
+    const std::string key = SeatKey(mesh_, invitation_, Cat(joiners_.size() + 1));
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> name, Reached(store_.TryGet(key, Soon())));
+    if (!name.has_value()) return {};
+    joiners_.push_back(*std::move(name));
+  }
+}
+
+bool Round::Waiting(const Ending& ending, int64_t now) {
+  if (ending.verdict.has_value() && ended_at_ == 0) ended_at_ = now;
+  if (ended_at_ != 0 && now - ended_at_ > mesh_.silence_nanos) return false;
+  for (int rank = 0; rank < mesh_.size; ++rank) {
+    const bool blamed = ending.verdict.has_value() && ending.verdict->culprit == rank;
+    if (!ranks_[rank].stays && !blamed) return true;
+  }
+  return false;
+}
+
+// The most ranks that can all hear each other: greedily from each rank, in order.
+std::vector<int> Round::LargestSide(const Ending& ending) const {
+  auto stays = [&](int rank) {
+    return ranks_[rank].stays && !(ending.verdict.has_value() && ending.verdict->culprit == rank);
+  };
+  std::vector<int> largest;
+  for (int first = 0; first < mesh_.size; ++first) {
+    std::vector<int> side;
+    for (int i = 0; i < mesh_.size; ++i) {
+      const int rank = (first + i) % mesh_.size;
+      const bool heard = std::all_of(side.begin(), side.end(), [&](int other) {
+        return !Has(ranks_[rank].suspects, other) && !Has(ranks_[other].suspects, rank);
+      });
+      if (stays(rank) && heard) side.push_back(rank);
+    }
+    if (side.size() > largest.size()) largest = std::move(side);
+  }
+  std::sort(largest.begin(), largest.end());
+  return largest;
+}
+
+// Swaps the membership if this rank may. Null: not yet.
+Result<std::optional<Membership>> Round::Propose(const Ending& ending, const std::string* held) {
+  const std::vector<int> side = LargestSide(ending);
+  std::optional<Membership> none;
+  if (!Has(side, mesh_.rank)) {
+    if (SystemClock().NowNanos() - ended_at_ < PatienceOf(mesh_)) return none;
+    return Unavailable("rank ", mesh_.rank, " of group '", mesh_.name, "' was cut off from rank ",
+                       Join(side), ", which should go on but do not; start all ranks anew");
+  }
+  const size_t missing = std::max(target_ - static_cast<int>(side.size()), 0);
+  if (missing > 0) {
+    HR_RETURN_IF_ERROR(LookForJoiners());
+    if (joiners_.size() < missing) return none;
+  }
+  Membership next = {.epoch = mesh_.epoch + 1, .formed = true, .from = mesh_.epoch};
+  for (int rank : side) next.members.push_back(Cat(rank));
+  next.members.insert(next.members.end(), joiners_.begin(), joiners_.begin() + missing);
+  std::optional<std::string_view> expected;
+  if (held != nullptr) expected = *held;
+  const std::string text = next.Encode();
+  HR_ASSIGN_OR_RETURN(
+      const std::string now,
+      Reached(store_.CompareAndSwap(GroupKey(mesh_, kMembershipKey), expected, text, Soon())));
+  if (now != text) return none;
+  if (!invitation_.empty()) {
+    for (size_t seat = 1; seat <= joiners_.size(); ++seat) {
+      store_.Delete(SeatKey(mesh_, invitation_, Cat(seat)), Soon()).IgnoreError();
+    }
+    store_.Delete(SeatKey(mesh_, invitation_, "count"), Soon()).IgnoreError();
+    store_.Delete(GroupKey(mesh_, kInvitationKey), Soon()).IgnoreError();
+  }
+  return std::optional<Membership>(std::move(next));
+}
+
+Status Round::LimitsEnded(Status status) {
+  std::vector<int> missing;
+  for (int rank = 0; rank < mesh_.size; ++rank) {
+    if (!ranks_[rank].stays) missing.push_back(rank);
+  }
+  std::string what = Cat("rank ", mesh_.rank, " of group '", mesh_.name, "', epoch ", mesh_.epoch,
+                         ", waits for the next epoch");
+  if (!missing.empty()) what += Cat(", and for rank ", Join(missing), " to go on, too");
+  if (target_ > 0) what += Cat(", and for new ranks to join: it is to have ", target_);
+  return std::move(status).WithContext(what);
+}
+
+Result<Membership> Round::Agree(const Ending& ending, const std::function<Result<Ending>()>& look) {
+  Result<Membership> next = GoOn(ending, look);
+  if (next.ok()) return next;
+  Withdraw();
+  return limits_.Check().ok() ? std::move(next) : LimitsEnded(std::move(next).status());
+}
+
+Result<Membership> Round::GoOn(Ending ending, const std::function<Result<Ending>()>& look) {
+  const std::string key = GroupKey(mesh_, kMembershipKey);
+  HR_RETURN_IF_ERROR(Announce(ending));
+  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Reached(store_.TryGet(key, Soon())));
+    if (held.has_value()) {
+      HR_ASSIGN_OR_RETURN(Membership now, Membership::Decode(*held));
+      if (!now.IsOf(mesh_)) return now;
+    }
+    if (!ending.verdict.has_value() && look != nullptr) {
+      HR_ASSIGN_OR_RETURN(ending, look());
+      if (ending.verdict.has_value()) HR_RETURN_IF_ERROR(Announce(ending));
+    }
+    HR_RETURN_IF_ERROR(LookForOthers());
+    const int64_t now = SystemClock().NowNanos();
+    if (!Waiting(ending, now)) {
+      HR_ASSIGN_OR_RETURN(std::optional<Membership> next,
+                          Propose(ending, held.has_value() ? &*held : nullptr));
+      if (next.has_value()) return *std::move(next);
+    }
+    HR_RETURN_IF_ERROR(limits_.Check());
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
+                             const CallLimits& limits) {
+  Store& store = *mesh.store;
+  std::string answered, seat;
+  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> held,
+                        store.TryGet(GroupKey(mesh, kMembershipKey), limits));
+    if (held.has_value()) {
+      HR_ASSIGN_OR_RETURN(Membership now, Membership::Decode(*held));
+      if (now.RankOf(name) >= 0) return now;
+    }
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> invitation,
+                        store.TryGet(GroupKey(mesh, kInvitationKey), limits));
+    if (invitation.has_value() && *invitation != answered) {
+      answered = *invitation;
+      HR_ASSIGN_OR_RETURN(const int64_t number,
+                          store.Add(SeatKey(mesh, answered, "count"), 1, limits));
+      seat = SeatKey(mesh, answered, Cat(number));
+      HR_RETURN_IF_ERROR(store.Set(seat, name, limits));
+    }
+    if (Status status = limits.Check(); !status.ok()) {
+      if (!seat.empty()) store.Delete(seat, Briefly()).IgnoreError();
+      return std::move(status).WithContext(
+          Cat("waiting for group '", mesh.name, "' to grow (hr_group_grow)"));
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,74 @@
+// How the ranks of an epoch agree, through the store, on who is in the next one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/membership.h"
+
+namespace hr::comm {
+
+// How an epoch ended for this rank; without a verdict where it goes on.
+struct Ending {
+  std::optional<Verdict> verdict;
+  std::vector<int> suspects;  // whom it could not hear
+};
+
+// The limits, but for no longer than that.
+CallLimits Sooner(const CallLimits& limits, int64_t nanos);
+// How long ranks that agreed may take to meet.
+inline int64_t PatienceOf(const MeshOptions& mesh) {
+  return 2 * mesh.silence_nanos + 2'000'000'000;
+}
+// Of one call of the store, which may be gone.
+CallLimits StoreLimits(const MeshOptions& mesh, const CallLimits& limits);
+// What a failure of the store means to those who go on: ARBITER_LOST where it is gone.
+Status StoreFailed(const MeshOptions& mesh, const CallLimits& limits, Status status);
+
+// One agreement, as a rank of the epoch in `mesh` takes part in it.
+class Round {
+ public:
+  // `target`: ranks of the next epoch, those who join included; 0: nobody joins.
+  Round(const MeshOptions& mesh, int target, const CallLimits& limits);
+
+  // Returns the membership of the next epoch, which need not have this rank in it. `look`, where it
+  // is given, tells an ending that came later. ARBITER_LOST where the store cannot be reached.
+  Result<Membership> Agree(const Ending& ending, const std::function<Result<Ending>()>& look);
+  // Takes back that this rank goes on.
+  void Withdraw();
+
+ private:
+  struct Rank {
+    bool stays = false;
+    std::vector<int> suspects;
+  };
+
+  Result<Membership> GoOn(Ending ending, const std::function<Result<Ending>()>& look);
+  Status Announce(const Ending& ending);
+  Status LookForOthers();
+  Status Invite();
+  Status LookForJoiners();
+  bool Waiting(const Ending& ending, int64_t now);
+  std::vector<int> LargestSide(const Ending& ending) const;
+  Result<std::optional<Membership>> Propose(const Ending& ending, const std::string* held);
+  template <typename T>
+  Result<T> Reached(Result<T> result) const;
+  CallLimits Soon() const { return StoreLimits(mesh_, limits_); }
+  Status LimitsEnded(Status status);
+
+  const MeshOptions mesh_;
+  Store& store_;
+  int target_;  // the largest that any rank asks for
+  const CallLimits limits_;
+  std::vector<Rank> ranks_;
+  std::string invitation_;
+  std::vector<std::string> joiners_;
+  int64_t ended_at_ = 0;  // when this rank first knew
+};
+
+// Waits until the group takes `name` in; returns the membership that has it.
+Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
+                             const CallLimits& limits);
+
+}  // namespace hr::comm

@@ -17,9 +17,13 @@ Result<format::ReadOptions> OptionsFrom(const hr_env& env, const hr_load_options
                              .verify_checksums = copy.verify_checksums != 0};
 }
 
-hr_status* MakeModel(const hr_env& env, Result<graph::Module> module, hr_model** out) {
+// The module as a model; `options` were looked at before.
+hr_status* MakeModel(const hr_env& env, Result<graph::Module> module,
+                     const hr_load_options* options, hr_model** out) {
   if (!module.ok()) return Wrap(std::move(module).status());
-  return WrapInto(out, session::Model::Create(env.rep, std::move(module).value()));
+  HR_ASSIGN_OR_WRAP(hr_load_options copy, CopySized(options, "hr_load_options"));
+  return WrapInto(
+      out, session::Model::Create(env.rep, std::move(module).value(), copy.inspect_only != 0));
 }
 
 // Memory of the host, which is released at the end once the model has taken it over.
@@ -96,7 +100,7 @@ hr_status* hr_model_load(hr_env* env, const char* path, const hr_load_options* o
   HR_REQUIRE(path);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto&& inner, hr::capi::OptionsFrom(*env, options));
-  return hr::capi::MakeModel(*env, hr::format::ReadModule(std::string(path), inner), out);
+  return hr::capi::MakeModel(*env, hr::format::ReadModule(std::string(path), inner), options, out);
 }
 
 hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
@@ -109,7 +113,8 @@ hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
   auto* memory = new hr::capi::HostMemory{release, context};
   auto buffer =
       hr::AdoptBuffer(const_cast<void*>(data), bytes, {}, hr::capi::HostMemory::End, memory);
-  hr_status* failure = hr::capi::MakeModel(*env, hr::format::ReadModule(buffer, inner), out);
+  hr_status* failure =
+      hr::capi::MakeModel(*env, hr::format::ReadModule(buffer, inner), options, out);
   if (failure == nullptr) memory->taken_over = true;
   return failure;
 }
@@ -125,7 +130,7 @@ hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
   hr::capi::HostRead host{read, context};
   hr::format::HostReader reader{
       .context = &host, .bytes = total_bytes, .read = hr::capi::CallHostRead};
-  return hr::capi::MakeModel(*env, hr::format::ReadModule(reader, inner), out);
+  return hr::capi::MakeModel(*env, hr::format::ReadModule(reader, inner), options, out);
 }
 
 hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out) {

@@ -26,9 +26,12 @@ std::vector<std::string> Names(const Items& items) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, graph::Module module) {
-  HR_RETURN_IF_ERROR(ops::CheckModule(env->operators(), module));
+Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, graph::Module module,
+                                                   bool inspect_only) {
+  Status fault = ops::CheckModule(env->operators(), module);
+  if (!fault.ok() && !(inspect_only && fault.code() == Code::kUnimplemented)) return fault;
   std::shared_ptr<Model> model(new Model);
+  model->fault_ = std::move(fault);
   model->env_ = std::move(env);
   model->env_->Freeze();
   model->module_ = std::move(module);

@@ -34,9 +34,12 @@ class SharedPlans {
 
 class Model {
  public:
-  // Checks the module's operators against those of the env.
-  static Result<std::shared_ptr<const Model>> Create(std::shared_ptr<Env> env,
-                                                     graph::Module module);
+  // Checks the module's operators against those of the env. One that is unknown (UNIMPLEMENTED) is
+  // taken for inspection only.
+  static Result<std::shared_ptr<const Model>> Create(std::shared_ptr<Env> env, graph::Module module,
+                                                     bool inspect_only = false);
+  // Why no session can run it; OK for all models but those.
+  const Status& fault() const { return fault_; }
 
   const graph::Module& module() const { return module_; }
   Env& env() const { return *env_; }
@@ -56,6 +59,7 @@ class Model {
   Model() = default;
   std::shared_ptr<Env> env_;
   graph::Module module_;
+  Status fault_;
   std::unordered_map<std::string_view, graph::ValueId> values_;
   std::unordered_map<std::string_view, graph::NodeId> nodes_;
   mutable SharedPlans shared_plans_;

@@ -37,6 +37,7 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 
 Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options) {
+  if (!model->fault().ok()) return model->fault().Clone();
   if (options.max_plans == 0) return InvalidArgument("a session keeps at least one plan, got 0");
   if (!options.plan.device.empty()) {
     HR_RETURN_IF_ERROR(model->env().FindDevice(options.plan.device).status().Clone());

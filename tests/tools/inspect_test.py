@@ -18,6 +18,14 @@ class Inspect(support.ToolTest):
                      "float32[] (constant)"]:
             self.assertIn(part, text)
 
+    def test_operators_of_others_are_shown(self):
+        text = self.ok("inspect", "custom.hrg")
+        for part in ["org.example.Twist@1", "Relu", "float32[3]"]:
+            self.assertIn(part, text)
+        self.assertIn("Twist", self.ok("inspect", "custom.hrg", "--dot"))
+        for refuse in [["run", "custom.hrg"], ["inspect", "custom.hrg", "--plan", "run"]]:
+            self.fails(1, "there is no operator org.example.Twist", *refuse)
+
     def test_signature_cuts_the_graph_down(self):
         text = self.ok("inspect", "mlp.hrg", "--signature", "infer")
         self.assertIn("Softmax@13", text)

@@ -3,6 +3,7 @@
 //   stripped.hrg  the same without names, its tensors in stripped.bin
 //   types.hrg     "same" gives back one tensor of each element type that NumPy has as well
 //   renamed.hrg   mlp.hrg whose inputs are called x and y
+//   custom.hrg    "run" applies an operator that only this program knows
 #include <cstdio>
 #include <headrace/headrace.hpp>
 #include <string>
@@ -46,6 +47,24 @@ void Classifier(const hr::Env& env, const std::string& folder) {
   }
 }
 
+void Custom(const std::string& folder) {
+  hr_operator op{};
+  op.struct_size = sizeof op;
+  op.name = "org.example.Twist";
+  op.min_inputs = op.max_inputs = op.min_outputs = op.max_outputs = 1;
+  op.infer = [](void*, hr_op* node) { return hr_op_set_output_like(node, 0, 0); };
+  op.compute = [](void*, hr_op*, const hr_op_tensor*, const hr_op_tensor*) -> hr_status* {
+    return nullptr;
+  };
+  hr::Env env;
+  env.add_operator(op);
+  hr::Graph graph(env);
+  hr_value x = graph.input("x", HR_FLOAT32, {3});
+  graph.signature_input("run", "x", x);
+  graph.signature_output("run", "y", graph.op("org.example.Twist", {graph.op("Relu", {x})}));
+  graph.save(folder + "/custom.hrg");
+}
+
 void Types(const hr::Env& env, const std::string& folder) {
   hr::Graph graph(env);
   for (hr_dtype dtype : {HR_FLOAT32, HR_FLOAT64, HR_FLOAT16, HR_BFLOAT16, HR_INT8, HR_INT16,
@@ -68,6 +87,7 @@ int main(int argc, char** argv) {
   try {
     hr::Env env(1);
     Classifier(env, argv[1]);
+    Custom(argv[1]);
     Types(env, argv[1]);
   } catch (const hr::Error& error) {
     std::fprintf(stderr, "tools_make_model: %s\n", error.what());

@@ -18,6 +18,9 @@ typedef struct hr_load_options {
   int32_t read_whole_file;
   /* Verify the tensors' checksums, which loading alone does not look at. */
   int32_t verify_checksums;
+  /* Take operators that this library does not know: the model can be described and viewed, and
+   * sessions of it fail as the load would have. */
+  int32_t inspect_only;
 } hr_load_options;
 
 /* Maps and verifies a .hrg file; the weights are not read. options NULL: defaults. */

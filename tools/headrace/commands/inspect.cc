@@ -72,7 +72,9 @@ int Inspect(Options options) {
   CheckUsage(options);
   hr::Env env(options.threads);
   for (const std::string& plugin : options.plugins) env.load_plugin(plugin);
-  hr::Model model = hr::Model::load(env, options.file);
+  auto load = Sized<hr_load_options>();
+  load.inspect_only = 1;
+  hr::Model model = hr::Model::load(env, options.file, &load);
   if (options.dot) {
     hr_graph_view view = ViewOf(options);
     WriteText("-", TextOf(hr_model_view, model.get(), "dot", &view));

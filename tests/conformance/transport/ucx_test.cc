@@ -1,0 +1,74 @@
+// What is UCX's alone: trust, a process that calls itself, and signals.
+#ifdef HEADRACE_TEST_UCX
+#include "transport/ucx/ucx.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+
+#include "tests/conformance/transport/fixture.h"
+#include "transport/ucx/resources.h"
+
+namespace hr::comm {
+namespace {
+
+std::string OfAnotherHost(std::string address) { return address.replace(4, 4, "cafe"); }
+
+TEST(Ucx, OtherHostsNeedTrust) {
+  auto confined = std::move(CreateUcxTransport({}, "x")).value();
+  const std::string away = OfAnotherHost(confined->address());
+  EXPECT_TRUE(confined->Reaches(confined->address()));
+  EXPECT_FALSE(confined->Reaches(away));
+  auto endpoint = confined->Connect(away);
+  ASSERT_EQ(endpoint.status().code(), Code::kFailedPrecondition) << endpoint.status().ToString();
+  EXPECT_NE(endpoint.status().message().find("trusted_fabric"), std::string_view::npos);
+  auto trusting = std::move(CreateUcxTransport({.trusted_fabric = true}, "x")).value();
+  EXPECT_TRUE(trusting->Reaches(away));
+}
+
+TEST(Ucx, AddressesThatAreNone) {
+  auto transport = std::move(CreateUcxTransport({}, "x")).value();
+  for (const char* address :
+       {"ucx:", "ucx:a:1:", "ucx:a:b:00", "ucx:a:1:0", "ucx:a:1:zz", "shm:a"}) {
+    EXPECT_EQ(transport->Connect(address).status().code(), Code::kInvalidArgument) << address;
+  }
+}
+
+TEST(Ucx, AProcessReachesItself) {
+  auto transport = std::move(CreateUcxTransport({}, "me")).value();
+  auto there = std::move(transport->Connect(transport->address())).value();
+  std::unique_ptr<Endpoint> here;
+  Message sent(300'000);
+  auto room = Message::Room(300'000);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  there->Send(sent.transfer);
+  while (!room->done() && std::chrono::steady_clock::now() < give_up) {
+    transport->Progress();
+    if (here != nullptr || (here = transport->Accept()) == nullptr) continue;
+    here->Recv(room->transfer);
+  }
+  ASSERT_TRUE(room->done());
+  EXPECT_EQ(there->peer_identity(), "me");
+  EXPECT_TRUE(room->data == sent.data);
+}
+
+TEST(Ucx, SignalsStayTheHosts) {
+  auto transport = CreateUcxTransport({}, "x");
+  for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
+    struct sigaction action {};
+    Dl_info owner{};
+    ASSERT_EQ(sigaction(signal, nullptr, &action), 0);
+    if (dladdr(reinterpret_cast<void*>(action.sa_sigaction), &owner) == 0) continue;
+    EXPECT_EQ(std::string_view(owner.dli_fname).find("libuc"), std::string_view::npos) << signal;
+  }
+}
+
+TEST(Ucx, KnowsHardware) {
+  EXPECT_TRUE(IsRdma("rc_mlx5/mlx5_0:1") && IsRdma("dc_mlx5/mlx5_0:1"));
+  EXPECT_FALSE(IsRdma("tcp/eth0") || IsRdma("cma/memory"));
+  EXPECT_TRUE(IsSharedMemory("posix/memory"));
+  EXPECT_FALSE(IsSharedMemory("self/memory0"));
+}
+
+}  // namespace
+}  // namespace hr::comm
+#endif

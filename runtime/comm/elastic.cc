@@ -11,13 +11,16 @@ namespace {
 
 constexpr int64_t kVerdictNanos = 3'000'000'000;
 
-// The group ended: what all ranks know as the reason, and who this rank cannot reach.
-Result<Ending> EndingOf(Group& group, const CallLimits& limits) {
+// Why the group ended, as all ranks know it, and whom this one cannot reach.
+Status LookAt(Group& group, const CallLimits& limits, Ending& ending) {
+  ending.suspects = group.Suspects();
+  if (ending.verdict.has_value()) return {};
   auto verdict = group.VerdictOfAll(StoreLimits(group.options(), limits));
   if (!verdict.ok()) {
     return StoreFailed(group.options(), limits, std::move(verdict).status());
   }
-  return Ending{.verdict = *std::move(verdict), .suspects = group.Suspects()};
+  ending.verdict = *std::move(verdict);
+  return {};
 }
 
 // What became of epochs that the ranks have left behind. Nobody reads it any more.
@@ -43,7 +46,7 @@ class Elastic {
   Result<std::shared_ptr<Group>> Form();
 
  private:
-  Status GoOn(const Ending& ending, const std::function<Result<Ending>()>& look);
+  Status GoOn(const Ending& ending, const LookAgain& look);
   Status Take(const Membership& next, std::string_view name);
   Status Blame(Status status, Ending& ending);
 
@@ -54,14 +57,15 @@ class Elastic {
 };
 
 Status Elastic::Leave(Group& group) {
-  auto look = [&] { return EndingOf(group, limits_); };
-  HR_ASSIGN_OR_RETURN(const Ending ending, look());
+  auto look = [&](Ending& ending) { return LookAt(group, limits_, ending); };
+  Ending ending;
+  HR_RETURN_IF_ERROR(look(ending));
   return GoOn(ending, look);
 }
 
-Status Elastic::GoOn(const Ending& ending, const std::function<Result<Ending>()>& look) {
+Status Elastic::GoOn(const Ending& ending, const LookAgain& look) {
   const int rank = options_.mesh.rank;
-  if (ending.verdict.has_value() && ending.verdict->culprit == rank) {
+  if (ending.Excludes(rank)) {
     return FailedPrecondition("rank ", rank, " ended epoch ", options_.mesh.epoch, " of group '",
                               options_.mesh.name, "' (", ending.verdict->cause,
                               "), so the others go on without it; it may join them "
@@ -110,7 +114,10 @@ Status Elastic::Blame(Status status, Ending& ending) {
     auto verdict = arbiter->Look(soon);
     if (!verdict.ok()) return StoreFailed(options_.mesh, limits_, std::move(verdict).status());
     ending.verdict = *std::move(verdict);
-    if (ending.verdict.has_value()) break;
+    if (ending.verdict.has_value()) {
+      ending.suspects = {ending.verdict->culprit};
+      break;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   } while (soon.Check().ok());
   const bool own = !ending.verdict.has_value() || ending.verdict->culprit == options_.mesh.rank;

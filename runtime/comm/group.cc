@@ -90,7 +90,8 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
 
 Result<std::optional<Verdict>> Group::VerdictOfAll(const CallLimits& limits) {
   std::optional<Verdict> known = mesh_.verdict();
-  if (!known.has_value()) return known;
+  // Else the arbiter has decided it.
+  if (!known.has_value() || status().code() != Code::kArbiterLost) return known;
   const auto arbiter = CreateStoreArbiter(*options().store, EpochKey(options(), kVerdictKey));
   HR_ASSIGN_OR_RETURN(known, arbiter->Decide(*known, limits));
   return known;

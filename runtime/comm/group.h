@@ -42,7 +42,7 @@ class Group {
   Status status() const { return mesh_.status(); }
   // What all ranks agree that it has ended of; null while it goes on. ARBITER_LOST as Arbiter.
   Result<std::optional<Verdict>> VerdictOfAll(const CallLimits& limits);
-  // The ranks that this one could not hear when it ended.
+  // The ranks that this one cannot hear. See Mesh.
   std::vector<int> Suspects() const { return mesh_.suspects(); }
 
   // Starts an operation. `input` and `output` stay where they are until the work is done; see

@@ -23,7 +23,15 @@ std::optional<Verdict> Mesh::verdict() {
 
 std::vector<int> Mesh::suspects() {
   Reactor::Guard guard(*reactor_);
-  return suspects_;
+  std::vector<int> suspects = suspects_;
+  for (const Peer& peer : peers_) {
+    if (peer.endpoint == nullptr || peer.endpoint->status().ok()) continue;
+    const int rank = RankOf(peer);
+    if (std::find(suspects.begin(), suspects.end(), rank) == suspects.end()) {
+      suspects.push_back(rank);
+    }
+  }
+  return suspects;
 }
 
 std::string Mesh::RecorderJson() {

@@ -58,7 +58,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   Status status();
   // What ended the group, as far as this rank knows; null while it goes on.
   std::optional<Verdict> verdict();
-  // The ranks that were silent, or cut off, when the group ended.
+  // The ranks that were silent when the group ended, or whose connections have broken.
   std::vector<int> suspects();
   // Starts `work`, which has not been started before.
   Status Start(const WorkRef& work);

@@ -292,7 +292,7 @@ void Mesh::NoteSuspects() {
     if (peer.endpoint == nullptr) continue;
     const bool fresh = peer.endpoint->arrivals() != peer.arrivals ||
                        now - peer.heard_at <= options_.silence_nanos / 8 * 5;
-    if (!fresh || !peer.endpoint->status().ok()) suspects_.push_back(RankOf(peer));
+    if (!fresh) suspects_.push_back(RankOf(peer));
   }
 }
 

@@ -12,9 +12,10 @@ constexpr int64_t kStoreNanos = 3'000'000'000;
 constexpr auto kFirstPause = std::chrono::milliseconds(1);
 constexpr auto kLastPause = std::chrono::milliseconds(20);
 constexpr std::string_view kInvitationKey = "invitation";
+constexpr std::string_view kLeft = "-";  // in the seat of one that gave up waiting
 
-std::string SeatKey(const MeshOptions& mesh, std::string_view invitation, std::string_view what) {
-  return GroupKey(mesh, Cat("seat/", invitation, "/", what));
+std::string SeatKey(const MeshOptions& mesh, std::string_view invitation, size_t number) {
+  return GroupKey(mesh, Cat("seat/", invitation, "/", number));
 }
 
 CallLimits Briefly() {
@@ -76,6 +77,8 @@ Result<T> Round::Reached(Result<T> result) const {
 Status Round::Announce(const Ending& ending) {
   std::string text = Cat(target_, ",");
   for (int rank : ending.suspects) text += Cat(rank, ",");
+  if (text == announced_) return {};
+  announced_ = text;
   const std::string key = EpochKey(mesh_, Cat("stays/", mesh_.rank));
   Status set = store_.Set(key, text, Soon());
   return set.ok() ? Status() : StoreFailed(mesh_, limits_, std::move(set));
@@ -84,19 +87,24 @@ Status Round::Announce(const Ending& ending) {
 void Round::Withdraw() {
   const CallLimits briefly = Briefly();
   store_.Delete(EpochKey(mesh_, Cat("stays/", mesh_.rank)), briefly).IgnoreError();
+}
+
+void Round::Revoke() {
   if (invitation_.empty()) return;
+  const CallLimits briefly = Briefly();
   store_.Delete(GroupKey(mesh_, kInvitationKey), briefly).IgnoreError();
+  for (size_t seat = 1; seat <= seats_; ++seat) {
+    store_.Delete(SeatKey(mesh_, invitation_, seat), briefly).IgnoreError();
+  }
 }
 
 Status Round::LookForOthers() {
   for (int rank = 0; rank < mesh_.size; ++rank) {
-    if (ranks_[rank].stays) continue;
     HR_ASSIGN_OR_RETURN(std::optional<std::string> text,
                         Reached(store_.TryGet(EpochKey(mesh_, Cat("stays/", rank)), Soon())));
-    if (!text.has_value()) continue;
-    std::vector<int> numbers = Numbers(*text);
+    const std::vector<int> numbers = Numbers(text.value_or(""));
+    ranks_[rank].stays = !numbers.empty();
     if (numbers.empty()) continue;
-    ranks_[rank].stays = true;
     target_ = std::max(target_, numbers.front());
     ranks_[rank].suspects.assign(numbers.begin() + 1, numbers.end());
   }
@@ -115,7 +123,10 @@ Status Round::Invite() {
     HR_ASSIGN_OR_RETURN(held,
                         Reached(store_.CompareAndSwap(key, expected, Cat(mine, device()), Soon())));
   }
-  if (invitation_ != *held) joiners_.clear();
+  if (invitation_ != *held) {
+    joiners_.clear();
+    seats_ = 0;
+  }
   invitation_ = held->starts_with(mine) ? *held : "";
   return {};
 }
@@ -124,28 +135,35 @@ Status Round::LookForJoiners() {
   HR_RETURN_IF_ERROR(Invite());
   if (invitation_.empty()) return {};
   for (;;) {
-    const std::string key = SeatKey(mesh_, invitation_, Cat(joiners_.size() + 1));
+    const std::string key = SeatKey(mesh_, invitation_, seats_ + 1);
     HR_ASSIGN_OR_RETURN(std::optional<std::string> name, Reached(store_.TryGet(key, Soon())));
     if (!name.has_value()) return {};
-    joiners_.push_back(*std::move(name));
+    ++seats_;
+    if (*name != kLeft) joiners_.push_back(*std::move(name));
   }
 }
 
+bool Round::AllSuspect(int rank) const {
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [&](const Rank& other) { return !other.stays || Has(other.suspects, rank); });
+}
+
+// Whether ranks that may go on have not said so yet, and have time left.
 bool Round::Waiting(const Ending& ending, int64_t now) {
   if (ending.verdict.has_value() && ended_at_ == 0) ended_at_ = now;
-  if (ended_at_ != 0 && now - ended_at_ > mesh_.silence_nanos) return false;
+  const int64_t waited = ended_at_ == 0 ? 0 : now - ended_at_;
+  if (waited > mesh_.silence_nanos) return false;
   for (int rank = 0; rank < mesh_.size; ++rank) {
-    const bool blamed = ending.verdict.has_value() && ending.verdict->culprit == rank;
-    if (!ranks_[rank].stays && !blamed) return true;
+    if (ranks_[rank].stays || ending.Excludes(rank)) continue;
+    if (!ending.Blames(rank)) return true;
+    if (!AllSuspect(rank) && waited < mesh_.silence_nanos / 4) return true;
   }
   return false;
 }
 
 // The most ranks that can all hear each other: greedily from each rank, in order.
 std::vector<int> Round::LargestSide(const Ending& ending) const {
-  auto stays = [&](int rank) {
-    return ranks_[rank].stays && !(ending.verdict.has_value() && ending.verdict->culprit == rank);
-  };
+  auto stays = [&](int rank) { return ranks_[rank].stays && !ending.Excludes(rank); };
   std::vector<int> largest;
   for (int first = 0; first < mesh_.size; ++first) {
     std::vector<int> side;
@@ -186,13 +204,6 @@ Result<std::optional<Membership>> Round::Propose(const Ending& ending, const std
       const std::string now,
       Reached(store_.CompareAndSwap(GroupKey(mesh_, kMembershipKey), expected, text, Soon())));
   if (now != text) return none;
-  if (!invitation_.empty()) {
-    for (size_t seat = 1; seat <= joiners_.size(); ++seat) {
-      store_.Delete(SeatKey(mesh_, invitation_, Cat(seat)), Soon()).IgnoreError();
-    }
-    store_.Delete(SeatKey(mesh_, invitation_, "count"), Soon()).IgnoreError();
-    store_.Delete(GroupKey(mesh_, kInvitationKey), Soon()).IgnoreError();
-  }
   return std::optional<Membership>(std::move(next));
 }
 
@@ -208,26 +219,26 @@ Status Round::LimitsEnded(Status status) {
   return std::move(status).WithContext(what);
 }
 
-Result<Membership> Round::Agree(const Ending& ending, const std::function<Result<Ending>()>& look) {
+Result<Membership> Round::Agree(const Ending& ending, const LookAgain& look) {
   Result<Membership> next = GoOn(ending, look);
+  Revoke();
   if (next.ok()) return next;
   Withdraw();
   return limits_.Check().ok() ? std::move(next) : LimitsEnded(std::move(next).status());
 }
 
-Result<Membership> Round::GoOn(Ending ending, const std::function<Result<Ending>()>& look) {
+Result<Membership> Round::GoOn(Ending ending, const LookAgain& look) {
   const std::string key = GroupKey(mesh_, kMembershipKey);
-  HR_RETURN_IF_ERROR(Announce(ending));
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
+  // Each asks for each, so the more they are, the less often.
+  const auto last_pause = kLastPause * (1 + mesh_.size / 16);
+  for (auto pause = kFirstPause;; pause = std::min(2 * pause, last_pause)) {
     HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Reached(store_.TryGet(key, Soon())));
     if (held.has_value()) {
       HR_ASSIGN_OR_RETURN(Membership now, Membership::Decode(*held));
       if (!now.IsOf(mesh_)) return now;
     }
-    if (!ending.verdict.has_value() && look != nullptr) {
-      HR_ASSIGN_OR_RETURN(ending, look());
-      if (ending.verdict.has_value()) HR_RETURN_IF_ERROR(Announce(ending));
-    }
+    if (look != nullptr) HR_RETURN_IF_ERROR(look(ending));
+    HR_RETURN_IF_ERROR(Announce(ending));
     HR_RETURN_IF_ERROR(LookForOthers());
     const int64_t now = SystemClock().NowNanos();
     if (!Waiting(ending, now)) {
@@ -240,10 +251,23 @@ Result<Membership> Round::GoOn(Ending ending, const std::function<Result<Ending>
   }
 }
 
-Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
-                             const CallLimits& limits) {
+namespace {
+
+// Takes the first seat that is free, for `name`. Returns its key.
+Result<std::string> TakeSeat(const MeshOptions& mesh, std::string_view invitation,
+                             const std::string& name, const CallLimits& limits) {
+  for (size_t number = 1;; ++number) {
+    std::string key = SeatKey(mesh, invitation, number);
+    HR_ASSIGN_OR_RETURN(const std::string held,
+                        mesh.store->CompareAndSwap(key, std::nullopt, name, limits));
+    if (held == name) return key;
+  }
+}
+
+Result<Membership> AnswerInvitations(const MeshOptions& mesh, const std::string& name,
+                                     const CallLimits& limits, std::string& seat) {
   Store& store = *mesh.store;
-  std::string answered, seat;
+  std::string answered;
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
     HR_ASSIGN_OR_RETURN(std::optional<std::string> held,
                         store.TryGet(GroupKey(mesh, kMembershipKey), limits));
@@ -254,19 +278,27 @@ Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
     HR_ASSIGN_OR_RETURN(std::optional<std::string> invitation,
                         store.TryGet(GroupKey(mesh, kInvitationKey), limits));
     if (invitation.has_value() && *invitation != answered) {
+      if (!seat.empty()) HR_RETURN_IF_ERROR(store.Delete(seat, limits));  // of one that is over
       answered = *invitation;
-      HR_ASSIGN_OR_RETURN(const int64_t number,
-                          store.Add(SeatKey(mesh, answered, "count"), 1, limits));
-      seat = SeatKey(mesh, answered, Cat(number));
-      HR_RETURN_IF_ERROR(store.Set(seat, name, limits));
+      HR_ASSIGN_OR_RETURN(seat, TakeSeat(mesh, answered, name, limits));
     }
-    if (Status status = limits.Check(); !status.ok()) {
-      if (!seat.empty()) store.Delete(seat, Briefly()).IgnoreError();
-      return std::move(status).WithContext(
-          Cat("waiting for group '", mesh.name, "' to grow (hr_group_grow)"));
-    }
+    HR_RETURN_IF_ERROR(limits.Check());
     std::this_thread::sleep_for(pause);
   }
+}
+
+}  // namespace
+
+Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
+                             const CallLimits& limits) {
+  std::string seat;
+  Result<Membership> now = AnswerInvitations(mesh, name, limits, seat);
+  if (!now.ok() && !seat.empty()) {
+    mesh.store->CompareAndSwap(seat, name, kLeft, Briefly()).status().IgnoreError();
+  }
+  if (now.ok() || limits.Check().ok()) return now;
+  return std::move(now).status().WithContext(
+      Cat("waiting for group '", mesh.name, "' to grow (hr_group_grow)"));
 }
 
 }  // namespace hr::comm

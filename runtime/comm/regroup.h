@@ -12,7 +12,12 @@ namespace hr::comm {
 // How an epoch ended for this rank; without a verdict where it goes on.
 struct Ending {
   std::optional<Verdict> verdict;
-  std::vector<int> suspects;  // whom it could not hear
+  std::vector<int> suspects;  // whom it cannot hear
+
+  bool Blames(int rank) const { return verdict.has_value() && verdict->culprit == rank; }
+  // A rank that gave up does not go on. One that was not heard may be the one that hears: in a
+  // split network, each side blames the other.
+  bool Excludes(int rank) const { return Blames(rank) && verdict->code != Code::kUnavailable; }
 };
 
 // The limits, but for no longer than that.
@@ -26,15 +31,18 @@ CallLimits StoreLimits(const MeshOptions& mesh, const CallLimits& limits);
 // What a failure of the store means to those who go on: ARBITER_LOST where it is gone.
 Status StoreFailed(const MeshOptions& mesh, const CallLimits& limits, Status status);
 
+// Brings an ending up to date; may be null.
+using LookAgain = std::function<Status(Ending& ending)>;
+
 // One agreement, as a rank of the epoch in `mesh` takes part in it.
 class Round {
  public:
   // `target`: ranks of the next epoch, those who join included; 0: nobody joins.
   Round(const MeshOptions& mesh, int target, const CallLimits& limits);
 
-  // Returns the membership of the next epoch, which need not have this rank in it. `look`, where it
-  // is given, tells an ending that came later. ARBITER_LOST where the store cannot be reached.
-  Result<Membership> Agree(const Ending& ending, const std::function<Result<Ending>()>& look);
+  // Returns the membership of the next epoch, which need not have this rank in it. ARBITER_LOST
+  // where the store cannot be reached.
+  Result<Membership> Agree(const Ending& ending, const LookAgain& look);
   // Takes back that this rank goes on.
   void Withdraw();
 
@@ -44,12 +52,14 @@ class Round {
     std::vector<int> suspects;
   };
 
-  Result<Membership> GoOn(Ending ending, const std::function<Result<Ending>()>& look);
+  Result<Membership> GoOn(Ending ending, const LookAgain& look);
   Status Announce(const Ending& ending);
   Status LookForOthers();
   Status Invite();
   Status LookForJoiners();
+  void Revoke();
   bool Waiting(const Ending& ending, int64_t now);
+  bool AllSuspect(int rank) const;
   std::vector<int> LargestSide(const Ending& ending) const;
   Result<std::optional<Membership>> Propose(const Ending& ending, const std::string* held);
   template <typename T>
@@ -62,7 +72,8 @@ class Round {
   int target_;  // the largest that any rank asks for
   const CallLimits limits_;
   std::vector<Rank> ranks_;
-  std::string invitation_;
+  std::string announced_, invitation_;
+  size_t seats_ = 0;  // taken, as far as this rank has looked
   std::vector<std::string> joiners_;
   int64_t ended_at_ = 0;  // when this rank first knew
 };

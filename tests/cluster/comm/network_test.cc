@@ -5,7 +5,8 @@
 
 #include <thread>
 
-#include "runtime/comm/group.h"
+#include "runtime/base/file.h"
+#include "runtime/comm/elastic.h"
 #include "runtime/comm/remote_store.h"
 #include "tests/cluster/comm/fault_proxy.h"
 #include "transport/collective/planner.h"
@@ -70,7 +71,7 @@ class CommNetwork : public testing::TestWithParam<std::string> {
     ends_.resize(kSize);
     for (int rank = 0; rank < kSize; ++rank) {
       threads.emplace_back([&, rank, limit] {
-        RoutedStore store(*store_, proxy_, rank);
+        RoutedStore store(clients_[rank] != nullptr ? *clients_[rank] : *store_, proxy_, rank);
         GroupOptions options;
         options.mesh.rank = rank;
         options.mesh.size = kSize;
@@ -88,6 +89,11 @@ class CommNetwork : public testing::TestWithParam<std::string> {
       });
     }
     for (std::thread& thread : threads) thread.join();
+  }
+  static std::unique_ptr<Store> OpenStore(std::string_view place, bool serve) {
+    return std::move(OpenRemoteStore(CreateTcpTransport, "tcp", place,
+                                     {.serve = serve, .secret = GetParam()}))
+        .value();
   }
   static Status Reduce(Group& group, std::vector<float>& data) {
     const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
@@ -109,6 +115,23 @@ class CommNetwork : public testing::TestWithParam<std::string> {
     std::vector<float> data(count);
     for (;;) HR_RETURN_IF_ERROR(Reduce(group, data));
   }
+  // The victim is cut off; all try to go on. Only the others do.
+  void SplitAndGoOn(Code victims_end) {
+    RunRanks([&](Group& group) -> Status {
+      HR_RETURN_IF_ERROR(Meet(group, NetFault::kBlackHole));
+      ReduceForEver(group, 16).IgnoreError();
+      HR_ASSIGN_OR_RETURN(auto next, Shrink(group, Within(std::chrono::seconds(20))));
+      std::vector<float> ones(16, 1);
+      HR_RETURN_IF_ERROR(Reduce(*next, ones));
+      EXPECT_EQ(ones[15], kSize - 1);
+      return {};
+    });
+    striker_.join();
+    for (int rank = 0; rank < kSize; ++rank) {
+      const Code code = rank == kVictim ? victims_end : Code::kOk;
+      EXPECT_EQ(ends_[rank].code(), code) << rank << ": " << ends_[rank].ToString();
+    }
+  }
   void ExpectOneCause(Code code) {
     const int64_t took = SystemClock().NowNanos() - struck_;
     striker_.join();
@@ -121,6 +144,7 @@ class CommNetwork : public testing::TestWithParam<std::string> {
 
   FaultProxy proxy_;
   std::unique_ptr<Store> store_ = CreateMemoryStore();
+  std::unique_ptr<Store> clients_[kSize];  // how ranks reach it, where it has an address
   std::unique_ptr<Poller> poller_ = std::move(Poller::Create()).value();
   std::unique_ptr<Planner> planner_ = CreatePlanner();
   std::vector<Status> ends_;
@@ -227,16 +251,29 @@ TEST_P(CommNetwork, WhileTheyClose) {
   EXPECT_LT(slowest, 2'000'000'000);
 }
 
+// Who is cut off from the others still reaches the store, and learns that they go on without it.
+TEST_P(CommNetwork, OneSideOfASplitNetworkGoesOn) {
+  SplitAndGoOn(Code::kFailedPrecondition);
+  std::string folder = testing::TempDir() + "headrace_split_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  store_ = std::move(CreateFileStore(folder)).value();
+  SplitAndGoOn(Code::kFailedPrecondition);
+  EXPECT_TRUE(RemoveTree(folder).ok());
+}
+
+TEST_P(CommNetwork, TheSideWithTheStoreGoesOn) {
+  store_ = OpenStore("127.0.0.1:0", true);
+  for (int rank = 1; rank < kSize; ++rank) {
+    clients_[rank] = OpenStore(proxy_.Route(rank, 0, store_->Url()).substr(4), false);
+  }
+  SplitAndGoOn(Code::kArbiterLost);
+}
+
 // A store's client whose connection breaks all the time.
 TEST_P(CommNetwork, AStoreCountsEveryCallOnceThoughConnectionsBreak) {
   constexpr int kCalls = 300;
-  auto open = [](std::string_view place, bool serve) {
-    return std::move(OpenRemoteStore(CreateTcpTransport, "tcp", place,
-                                     {.serve = serve, .secret = GetParam()}))
-        .value();
-  };
-  auto server = open("127.0.0.1:0", true);
-  auto client = open(proxy_.Route(kVictim, 0, server->Url()).substr(4), false);
+  auto server = OpenStore("127.0.0.1:0", true);
+  auto client = OpenStore(proxy_.Route(kVictim, 0, server->Url()).substr(4), false);
   std::atomic<bool> stop{false};
   int breaks = 0;
   std::thread breaker([&] {

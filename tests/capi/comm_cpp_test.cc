@@ -59,8 +59,33 @@ void rank_wrapped(hr_env*) {
 }
 PROCESSES(wrapped, 2, "")
 
+// Rank 0 ends the group, rank 1 goes on alone, and rank 0 comes back as the last rank.
+void rank_goes_on(hr_env*) {
+  const hr::Env env;
+  const hr_limits limits = within(20);
+  hr::Group world(env);
+  const bool leaves = world.rank() == 0;
+  if (leaves) world.abort("to come back");
+  try {
+    for (;;) world.barrier();
+  } catch (const hr::Error& error) {
+    EXPECT(error.code() == HR_ABORTED);
+  }
+  if (leaves) {
+    world = hr::Group::join(env, nullptr, &limits);
+  } else {
+    hr::Group alone = world.shrink(&limits);
+    EXPECT(alone.size() == 1);
+    world = alone.grow(2, &limits);
+  }
+  EXPECT(world.size() == 2 && world.rank() == (leaves ? 1 : 0) && world.epoch() == 2);
+  world.barrier();
+}
+PROCESSES(goes_on, 2, "")
+
 }  // namespace
 
 extern "C" {
-extern const test tests[] = {TEST(wrapped), RANK(wrapped), {nullptr, nullptr}};
+extern const test tests[] = {
+    TEST(wrapped), TEST(goes_on), RANK(wrapped), RANK(goes_on), {nullptr, nullptr}};
 }

@@ -20,31 +20,6 @@ using Tag = hn::ScalableTag<T>;
 template <typename T>
 using Vector = hn::Vec<Tag<T>>;
 template <typename T>
-constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag<T>()));
-
-template <typename T>
-struct Whole {
-  Vector<T> Load(const T* from) const { return hn::LoadU(Tag<T>(), from); }
-  void Store(Vector<T> value, T* to) const { hn::StoreU(value, Tag<T>(), to); }
-  static Vector<T> Keep(Vector<T> value) { return value; }
-};
-
-// The first lanes; Keep sets the others to 0.
-template <typename T>
-struct First : Part<Tag<T>> {
-  using Part<Tag<T>>::Part;
-  Vector<T> Keep(Vector<T> value) const { return hn::IfThenElseZero(this->mask, value); }
-};
-
-// Calls visit(offset, lanes) for each vector of n elements.
-template <typename T, typename Visit>
-HWY_INLINE void ForEach(int64_t n, const Visit& visit) {
-  int64_t i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) visit(i, Whole<T>());
-  if (i < n) visit(i, First<T>(n - i));
-}
-
-template <typename T>
 HWY_INLINE T Total(Vector<T> v) {
   return hn::GetLane(hn::SumOfLanes(Tag<T>(), v));
 }
@@ -57,16 +32,16 @@ HWY_INLINE Vector<T> Set(T value) {
 template <typename T>
 T Sum(const T* x, int64_t n) {
   auto sum = hn::Zero(Tag<T>());
-  ForEach<T>(n,
-             [&](int64_t i, const auto& lanes) HWY_ATTR { sum = hn::Add(sum, lanes.Load(x + i)); });
+  ForVectors<Tag<T>>(
+      n, [&](int64_t i, const auto& lanes) HWY_ATTR { sum = hn::Add(sum, lanes.Load(x + i)); });
   return Total<T>(sum);
 }
 
 template <typename T>
 T Squares(const T* x, int64_t n, T mean) {
   auto sum = hn::Zero(Tag<T>());
-  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
-    const auto away = lanes.Keep(hn::Sub(lanes.Load(x + i), Set(mean)));
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto away = lanes.Keep(hn::Sub(lanes.Load(x + i), Set(mean)), hn::Zero(Tag<T>()));
     sum = hn::MulAdd(away, away, sum);
   });
   return Total<T>(sum);
@@ -74,14 +49,14 @@ T Squares(const T* x, int64_t n, T mean) {
 
 template <typename T>
 void Normalize(const T* x, int64_t n, T mean, T a, T b, T* y) {
-  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     lanes.Store(hn::MulAdd(hn::Sub(lanes.Load(x + i), Set(mean)), Set(a), Set(b)), y + i);
   });
 }
 
 template <typename T>
 void NormalizeEach(const T* x, int64_t n, T mean, T inverse, const T* scale, const T* bias, T* y) {
-  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     const auto xhat = hn::Mul(hn::Sub(lanes.Load(x + i), Set(mean)), Set(inverse));
     const auto end = bias == nullptr ? hn::Zero(Tag<T>()) : lanes.Load(bias + i);
     lanes.Store(hn::MulAdd(xhat, lanes.Load(scale + i), end), y + i);
@@ -97,7 +72,7 @@ HWY_INLINE Vector<T> Scaled(const Lanes& lanes, const T* dy, const T* scale, int
 template <typename T>
 void Dots(const T* dy, const T* scale, const T* x, int64_t n, T mean, T inverse, T sums[2]) {
   auto sum = hn::Zero(Tag<T>()), product = sum;
-  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     const auto d = Scaled<T>(lanes, dy, scale, i);  // 0 beyond the end
     sum = hn::Add(sum, d);
     product = hn::MulAdd(d, hn::Sub(lanes.Load(x + i), Set(mean)), product);
@@ -108,7 +83,7 @@ void Dots(const T* dy, const T* scale, const T* x, int64_t n, T mean, T inverse,
 
 template <typename T>
 void Gradient(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T mean, T c, T* dx) {
-  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     const auto away = hn::Sub(lanes.Load(x + i), Set(mean));
     const auto rest = hn::Sub(Scaled<T>(lanes, dy, scale, i), Set(b));
     lanes.Store(hn::Mul(Set(a), hn::NegMulAdd(away, Set(c), rest)), dx + i);
@@ -117,7 +92,7 @@ void Gradient(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T me
 
 template <typename T>
 void Accumulate(const T* dy, const T* x, int64_t n, T mean, T inverse, T* sum) {
-  ForEach<T>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     const auto xhat = hn::Mul(hn::Sub(lanes.Load(x + i), Set(mean)), Set(inverse));
     lanes.Store(hn::MulAdd(lanes.Load(dy + i), xhat, lanes.Load(sum + i)), sum + i);
   });

@@ -49,6 +49,34 @@ struct Part {
   decltype(First(0)) mask;
 };
 
+// The same for a whole vector. Keep takes the lanes that there are from one value, the others from
+// another.
+template <class D>
+struct WholeLanes {
+  using T = hwy::HWY_NAMESPACE::TFromD<D>;
+  using V = hwy::HWY_NAMESPACE::Vec<D>;
+  V Load(const T* from) const { return hwy::HWY_NAMESPACE::LoadU(D(), from); }
+  void Store(V value, T* to) const { hwy::HWY_NAMESPACE::StoreU(value, D(), to); }
+  static V Keep(V value, V) { return value; }
+};
+template <class D>
+struct FirstLanes : Part<D> {
+  using typename Part<D>::V;
+  using Part<D>::Part;
+  V Keep(V value, V otherwise) const {
+    return hwy::HWY_NAMESPACE::IfThenElse(this->mask, value, otherwise);
+  }
+};
+
+// Calls visit(offset, lanes) for each vector of n elements.
+template <class D, typename Visit>
+HWY_INLINE void ForVectors(int64_t n, const Visit& visit) {
+  constexpr auto kLanes = static_cast<int64_t>(hwy::HWY_NAMESPACE::MaxLanes(D()));
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) visit(i, WholeLanes<D>());
+  if (i < n) visit(i, FirstLanes<D>(n - i));
+}
+
 }  // namespace hr::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -25,22 +25,10 @@ using Vector = hn::Vec<Tag<T>>;
 template <typename T>
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag<T>()));
 
-// All lanes of a vector, with the interface of Part.
 template <typename T>
-struct Whole {
-  using V = Vector<T>;
-  V Load(const T* from) const { return hn::LoadU(Tag<T>(), from); }
-  void Store(V value, T* to) const { hn::StoreU(value, Tag<T>(), to); }
-  static V Keep(V value, V) { return value; }
-};
-
-// The first lanes. What lies beyond is read as 0 and never written.
+using Whole = WholeLanes<Tag<T>>;
 template <typename T>
-struct First : Part<Tag<T>> {
-  using V = Vector<T>;
-  using Part<Tag<T>>::Part;
-  V Keep(V value, V otherwise) const { return hn::IfThenElse(this->mask, value, otherwise); }
-};
+using First = FirstLanes<Tag<T>>;
 
 // One line along the lanes. ForEach calls visit(offset, lanes) for each of its vectors.
 template <typename T>
@@ -49,9 +37,7 @@ struct Row {
 
   template <typename Visit>
   HWY_INLINE void ForEach(const Visit& visit) const {
-    int64_t i = 0;
-    for (; i + kLanes<T> <= n; i += kLanes<T>) visit(i, Whole<T>());
-    if (i < n) visit(i, First<T>(n - i));
+    ForVectors<Tag<T>>(n, visit);
   }
   static Vector<T> Sum(Vector<T> v) { return hn::SumOfLanes(Tag<T>(), v); }
   static Vector<T> Largest(Vector<T> v) { return hn::MaxOfLanes(Tag<T>(), v); }

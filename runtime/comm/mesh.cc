@@ -87,7 +87,18 @@ void Mesh::RunOn(Work& work) {
   const bool finished = work.Run();
   work.ready_ = false;
   if (finished) return Finish(work, {});
-  if (work.schedule_->raises > 0 && !std::exchange(work.watched_, true)) watched_.push_back(&work);
+  if (work.schedule_->raises > 0 && !std::exchange(work.watched_, true)) {
+    watched_.push_back(&work);
+    NoteGone(work);
+  }
+}
+
+// In shared memory no transfer tells that a rank had left before the operation began.
+void Mesh::NoteGone(const Work& work) {
+  for (int rank : work.pool_->ranks()) {
+    const Endpoint* endpoint = peers_[rank].endpoint.get();
+    if (endpoint != nullptr && !endpoint->status().ok()) OnPeerFailed(rank, endpoint->status());
+  }
 }
 
 // Operations in shared memory, in the order in which they were posted, since one may wait for the
@@ -112,9 +123,19 @@ bool Mesh::Arm() {
   return std::none_of(watched_.begin(), watched_.end(), [](Work* work) { return work->CanGoOn(); });
 }
 
+void Mesh::RunReady() {
+  for (size_t i = 0; i < ready_.size(); ++i) {
+    Work& work = *ready_[i];
+    if (!work.done()) RunOn(work);  // else ended by a verdict
+  }
+  ready_.clear();
+}
+
 bool Mesh::Advance() {
   bool any = !ready_.empty() || !heard_.empty();
   if (!watched_.empty()) any |= LookAtWatched();
+  // First what came before a verdict: whose data is all there has ended well.
+  RunReady();
   while (!heard_.empty()) {
     const int rank = heard_.back();
     heard_.pop_back();
@@ -128,11 +149,7 @@ bool Mesh::Advance() {
     OnControl(rank, text);
   }
   TurnAway();
-  for (size_t i = 0; i < ready_.size(); ++i) {
-    Work& work = *ready_[i];
-    if (!work.done()) RunOn(work);  // else ended by a verdict
-  }
-  ready_.clear();
+  RunReady();
   if (!control_messages_.empty()) {
     control_messages_.remove_if([](const ControlMessage& message) { return message.sent; });
   }

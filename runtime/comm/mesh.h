@@ -136,6 +136,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void Ready(Work& work);
   void RunOn(Work& work);
   bool LookAtWatched();
+  void NoteGone(const Work& work);
+  void RunReady();
   void Finish(Work& work, Status status);
   void EndTransfers(Work& work);
 

@@ -82,9 +82,9 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   HR_RETURN_IF_ERROR(group->ShareMemory(limits));
   group->Settle();
   HR_RETURN_IF_ERROR(group->CheckPinsHold());
-  if (rank == 0 && !group->options().agreed) {
-    HR_RETURN_IF_ERROR(NoteFormed(group->options(), limits));
-  }
+  // A group that works is not given up because its store cannot be told (out of descriptors, say):
+  // the others have it already. At worst its epoch can be entered again.
+  if (rank == 0 && !group->options().agreed) NoteFormed(group->options(), limits).IgnoreError();
   return group;
 }
 

@@ -104,7 +104,10 @@ Status CheckOperator(const hr_operator& op) {
       return InvalidArgument("attribute ", i, " has no name");
     }
     if (op.attributes[i].kind < HR_ATTRIBUTE_INT || op.attributes[i].kind > HR_ATTRIBUTE_STRINGS) {
-      return InvalidArgument("attribute '", op.attributes[i].name, "' is of no known kind");
+      return InvalidArgument("attribute '", op.attributes[i].name, "' is of kind ",
+                             int{op.attributes[i].kind},
+                             "; a custom operator's are numbers, strings, or lists of them (0 to ",
+                             int{HR_ATTRIBUTE_STRINGS}, ")");
     }
   }
   return {};

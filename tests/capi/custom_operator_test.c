@@ -235,7 +235,9 @@ static void wrong_definitions(hr_env* env) {
         "min_inputs and max_inputs are 1 and 0");
   op = good;
   op.attributes = (hr_attribute[]){{"beta", (hr_attribute_kind)9, 0}};
-  FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "'beta' is of no known kind");
+  FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "'beta' is of kind 9");
+  op.attributes = (hr_attribute[]){{"beta", HR_ATTRIBUTE_TENSOR, 0}};
+  FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "'beta' is of kind 6");
   op.struct_size = 0;
   FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "struct_size");
   EXPECT(self.released == 0); /* what is not taken stays the host's */

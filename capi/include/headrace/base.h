@@ -124,6 +124,18 @@ HR_API size_t hr_dtype_size(hr_dtype dtype);
 /* "float32". Static. */
 HR_API const char* hr_dtype_name(hr_dtype dtype);
 
+/* What a node's attribute holds. */
+typedef enum hr_attribute_kind {
+  HR_ATTRIBUTE_INT = 0,
+  HR_ATTRIBUTE_FLOAT = 1,
+  HR_ATTRIBUTE_STRING = 2,
+  HR_ATTRIBUTE_INTS = 3,
+  HR_ATTRIBUTE_FLOATS = 4,
+  HR_ATTRIBUTE_STRINGS = 5,
+  HR_ATTRIBUTE_TENSOR = 6,
+  HR_ATTRIBUTE_GRAPH = 7
+} hr_attribute_kind;
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,18 +23,9 @@ typedef struct hr_op_tensor {
   void* data;
 } hr_op_tensor;
 
-typedef enum hr_attribute_kind {
-  HR_ATTRIBUTE_INT = 0,
-  HR_ATTRIBUTE_FLOAT = 1,
-  HR_ATTRIBUTE_STRING = 2,
-  HR_ATTRIBUTE_INTS = 3,
-  HR_ATTRIBUTE_FLOATS = 4,
-  HR_ATTRIBUTE_STRINGS = 5
-} hr_attribute_kind;
-
 typedef struct hr_attribute {
   const char* name;
-  hr_attribute_kind kind;
+  hr_attribute_kind kind; /* numbers, strings and lists of them; no tensor, no graph */
   int32_t required;
 } hr_attribute;
 

@@ -28,17 +28,6 @@ typedef struct hr_invocation hr_invocation;
 
 /* ---- Regions, as plain structs that live as long as the call that gets them ---- */
 
-typedef enum hr_attribute_kind {
-  HR_ATTRIBUTE_INT = 0,
-  HR_ATTRIBUTE_FLOAT = 1,
-  HR_ATTRIBUTE_STRING = 2,
-  HR_ATTRIBUTE_INTS = 3,
-  HR_ATTRIBUTE_FLOATS = 4,
-  HR_ATTRIBUTE_STRINGS = 5,
-  HR_ATTRIBUTE_TENSOR = 6, /* one of the region's constants */
-  HR_ATTRIBUTE_GRAPH = 7   /* a body, which only the FlatBuffer has */
-} hr_attribute_kind;
-
 /* Single values have a count of 1. */
 typedef struct hr_region_attribute {
   const char* name;
@@ -47,7 +36,7 @@ typedef struct hr_region_attribute {
   const int64_t* ints;        /* of INT and INTS */
   const double* floats;       /* of FLOAT and FLOATS */
   const char* const* strings; /* of STRING and STRINGS */
-  uint32_t index;             /* of TENSOR and GRAPH */
+  uint32_t index;             /* of TENSOR: the region's constant; of GRAPH: in the FlatBuffer */
 } hr_region_attribute;
 
 /* Values are indices into the region's; UINT32_MAX stands for an omitted one. */

@@ -70,16 +70,17 @@ function(headrace_room name)
   set_property(GLOBAL APPEND PROPERTY HEADRACE_${of}ROOM_LIBRARIES ${ROOM_LIBRARIES})
 endfunction()
 
-# headrace_plugin(NAME ROOMS room... SOURCES file...): libheadrace_NAME.so of these rooms and
-# sources, and of what they need of the core's rooms up to comm. It stands beside libheadrace and
-# never links it.
+# headrace_plugin(NAME ROOMS room...): a transport's libheadrace_NAME.so of these rooms, of the
+# folder's module/entry.cc, and of what they need of the core's rooms up to comm. It stands beside
+# libheadrace and never links it.
 function(headrace_plugin name)
-  cmake_parse_arguments(PLUGIN "" "" "ROOMS;SOURCES" ${ARGN})
+  cmake_parse_arguments(PLUGIN "" "" "ROOMS" ${ARGN})
   if(NOT TARGET headrace_guest)
     add_library(headrace_guest STATIC $<TARGET_OBJECTS:hr_base> $<TARGET_OBJECTS:hr_device>
       $<TARGET_OBJECTS:hr_comm>)
   endif()
-  add_library(headrace_${name} MODULE ${PLUGIN_SOURCES})
+  set(guest ${PROJECT_SOURCE_DIR}/runtime/plugin)
+  add_library(headrace_${name} MODULE module/entry.cc ${guest}/guest.cc ${guest}/guest_transport.cc)
   target_link_libraries(headrace_${name} PRIVATE headrace_strict_flags)
   headrace_link_rooms(headrace_${name} ${PLUGIN_ROOMS})
   target_link_libraries(headrace_${name} PRIVATE headrace_guest)

@@ -66,6 +66,18 @@ inline hr_status* WrapText(hr_text** out, std::string text) {
   return nullptr;
 }
 
+// A host's function that is told how something ended; the status is the library's.
+struct HostCallback {
+  void (*function)(void* context, const hr_status* status);
+  void* context;
+
+  void operator()(const Status& status) const {
+    hr_status* given = Wrap(status.Clone());
+    function(context, given);
+    hr_status_release(given);
+  }
+};
+
 // The limits that count from now.
 Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock);
 

@@ -10,20 +10,25 @@
 namespace hr::capi {
 namespace {
 
-Result<format::ReadOptions> OptionsFrom(const hr_env& env, const hr_load_options* options) {
+struct LoadOptions {
+  format::ReadOptions read;
+  bool inspect_only;
+};
+
+Result<LoadOptions> OptionsFrom(const hr_env& env, const hr_load_options* options) {
   HR_ASSIGN_OR_RETURN(hr_load_options copy, CopySized(options, "hr_load_options"));
-  return format::ReadOptions{.allocator = &env.rep->allocator(),
-                             .map = copy.read_whole_file == 0,
-                             .verify_checksums = copy.verify_checksums != 0};
+  return LoadOptions{.read = {.allocator = &env.rep->allocator(),
+                              .map = copy.read_whole_file == 0,
+                              .verify_checksums = copy.verify_checksums != 0},
+                     .inspect_only = copy.inspect_only != 0};
 }
 
-// The module as a model; `options` were looked at before.
-hr_status* MakeModel(const hr_env& env, Result<graph::Module> module,
-                     const hr_load_options* options, hr_model** out) {
-  if (!module.ok()) return Wrap(std::move(module).status());
-  HR_ASSIGN_OR_WRAP(hr_load_options copy, CopySized(options, "hr_load_options"));
-  return WrapInto(
-      out, session::Model::Create(env.rep, std::move(module).value(), copy.inspect_only != 0));
+// The module that `source` holds, as a model.
+template <typename Source>
+hr_status* LoadModel(const hr_env& env, const Source& source, const LoadOptions& options,
+                     hr_model** out) {
+  HR_ASSIGN_OR_WRAP(auto&& module, format::ReadModule(source, options.read));
+  return WrapInto(out, session::Model::Create(env.rep, std::move(module), options.inspect_only));
 }
 
 // Memory of the host, which is released at the end once the model has taken it over.
@@ -100,7 +105,7 @@ hr_status* hr_model_load(hr_env* env, const char* path, const hr_load_options* o
   HR_REQUIRE(path);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto&& inner, hr::capi::OptionsFrom(*env, options));
-  return hr::capi::MakeModel(*env, hr::format::ReadModule(std::string(path), inner), options, out);
+  return hr::capi::LoadModel(*env, std::string(path), inner, out);
 }
 
 hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
@@ -113,8 +118,7 @@ hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
   auto* memory = new hr::capi::HostMemory{release, context};
   auto buffer =
       hr::AdoptBuffer(const_cast<void*>(data), bytes, {}, hr::capi::HostMemory::End, memory);
-  hr_status* failure =
-      hr::capi::MakeModel(*env, hr::format::ReadModule(buffer, inner), options, out);
+  hr_status* failure = hr::capi::LoadModel(*env, buffer, inner, out);
   if (failure == nullptr) memory->taken_over = true;
   return failure;
 }
@@ -130,7 +134,7 @@ hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
   hr::capi::HostRead host{read, context};
   hr::format::HostReader reader{
       .context = &host, .bytes = total_bytes, .read = hr::capi::CallHostRead};
-  return hr::capi::MakeModel(*env, hr::format::ReadModule(reader, inner), options, out);
+  return hr::capi::LoadModel(*env, reader, inner, out);
 }
 
 hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out) {

@@ -198,11 +198,7 @@ hr_status* hr_run_on_done(hr_run* run, void (*callback)(void* context, const hr_
                           void* context) {
   HR_REQUIRE(run);
   HR_REQUIRE(callback);
-  run->rep->OnDone([callback, context](const hr::Status& status) {
-    hr_status* given = Wrap(status.Clone());
-    callback(context, given);
-    hr_status_release(given);
-  });
+  run->rep->OnDone(hr::capi::HostCallback{callback, context});
   return nullptr;
 }
 

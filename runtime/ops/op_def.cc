@@ -79,6 +79,15 @@ std::vector<VariableUse> VariablesOf(const OpDef& def, const Node& node) {
   return out;
 }
 
+const OpDef& DefOf(const OpRegistry& registry, const graph::Module& module, const Node& node) {
+  return *registry.Get(module.OperatorOf(node)).value();
+}
+
+std::vector<VariableUse> VariablesOf(const OpRegistry& registry, const graph::Module& module,
+                                     const Node& node) {
+  return VariablesOf(DefOf(registry, module, node), node);
+}
+
 OpRegistry::OpRegistry() {
   for (std::span<const OpDef> family : BuiltinFamilies()) {
     for (const OpDef& def : family) Add(def).IgnoreError();  // a test knows that they differ

@@ -123,6 +123,12 @@ class OpRegistry {
   std::vector<const OpDef*> defs_;  // sorted by domain, name, version
 };
 
+// The definition of a node's operator, or the variables that it names, in a module that was checked
+// before.
+const OpDef& DefOf(const OpRegistry& registry, const graph::Module& module, const Node& node);
+std::vector<VariableUse> VariablesOf(const OpRegistry& registry, const graph::Module& module,
+                                     const Node& node);
+
 // Checks a node's arity and attributes against its definition.
 Status CheckNode(const OpDef& def, const Node& node);
 

@@ -1,6 +1,7 @@
 #include "runtime/session/partition.h"
 
 #include <algorithm>
+#include <map>
 
 namespace hr::session {
 namespace {
@@ -53,7 +54,7 @@ class Cutter {
     for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
       const graph::Node& node = graph_.nodes[id];
       const graph::Operator& op = module_.OperatorOf(node);
-      for (const auto& use : ops::VariablesOf(*operators_.Get(op).value(), node)) {
+      for (const auto& use : ops::VariablesOf(operators_, module_, node)) {
         writes_[id] |= static_cast<char>(use.writes);
         if (op.name == "Read" && op.domain == ops::kState && node.controls.empty()) {
           free_reads_[id] = static_cast<uint32_t>(use.variable);
@@ -88,14 +89,15 @@ class Cutter {
         }
       }
     }
+    std::map<const Device*, uint32_t> deepest;
+    for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
+      uint32_t& depth = deepest[devices_[id]];
+      depth = std::max(depth, depths_[id]);
+    }
     for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
       if (!writes_[id]) continue;
-      for (NodeId other = 0; !awaited[id] && other < graph_.nodes.size(); ++other) {
-        if (devices_[other] == devices_[id]) depths_[id] = std::max(depths_[id], depths_[other]);
-      }
-      const graph::Node& node = graph_.nodes[id];
-      for (const auto& use :
-           ops::VariablesOf(*operators_.Get(module_.OperatorOf(node)).value(), node)) {
+      if (!awaited[id]) depths_[id] = deepest[devices_[id]];
+      for (const auto& use : ops::VariablesOf(operators_, module_, graph_.nodes[id])) {
         if (!use.writes) continue;
         uint32_t& first = first_write_[static_cast<size_t>(use.variable)];
         first = std::min(first, depths_[id]);

@@ -57,8 +57,7 @@ class Placer {
   // Variables that one node uses belong together.
   void JoinVariables() {
     for (NodeId id = 0; id < nodes_.size(); ++id) {
-      const ops::OpDef* def = env_.operators().Get(module_.OperatorOf(nodes_[id])).value();
-      for (const ops::VariableUse& use : ops::VariablesOf(*def, nodes_[id])) {
+      for (const auto& use : ops::VariablesOf(env_.operators(), module_, nodes_[id])) {
         const auto variable = static_cast<uint32_t>(use.variable);
         if (variable_of_[id] == kNone) variable_of_[id] = variable;
         leader_[Leader(variable)] = Leader(variable_of_[id]);

@@ -74,9 +74,9 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   graph::Marks touched(region.variables.size());
   graph::Marks written(region.variables.size());
   for (const graph::Node& node : region.main().nodes) {
-    const ops::OpDef* def = env.operators().Get(region.OperatorOf(node)).value();
-    plan->random_ |= def->random;
-    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
+    const ops::OpDef& def = ops::DefOf(env.operators(), region, node);
+    plan->random_ |= def.random;
+    for (const ops::VariableUse& use : ops::VariablesOf(def, node)) {
       touched[static_cast<size_t>(use.variable)] = true;
       if (use.writes) written[static_cast<size_t>(use.variable)] = true;
     }
@@ -131,8 +131,7 @@ Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& optio
   variable_devices_.resize(region_.variables.size());
   for (graph::NodeId id = 0; id < placement_.size(); ++id) {
     const graph::Node& node = region_.main().nodes[id];
-    const ops::OpDef* def = compile.operators->Get(region_.OperatorOf(node)).value();
-    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
+    for (const auto& use : ops::VariablesOf(*compile.operators, region_, node)) {
       Device*& device = variable_devices_[static_cast<size_t>(use.variable)];
       device = placement_[id] == &cpu ? nullptr : placement_[id];
     }

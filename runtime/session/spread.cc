@@ -132,10 +132,11 @@ class SpreadCompiler {
   Status AddPart(Part& part) {
     uint32_t slot = 0;
     std::vector<uint32_t> inputs;
+    const Needs needs = NeedsOf(part.module);
     for (size_t i = 0; i < part.inputs.size(); ++i) {
-      const bool read = Reads(part.module, part.module.main().inputs[i]);
-      inputs.push_back(read ? Bring(part.inputs[i], part.device)
-                            : AddArena(part.device, BytesOf(part.inputs[i])));
+      inputs.push_back(needs.values[part.module.main().inputs[i]]
+                           ? Bring(part.inputs[i], part.device)
+                           : AddArena(part.device, BytesOf(part.inputs[i])));
     }
     for (uint32_t input : inputs) Use(input, &slot);
     for (uint32_t constant : part.constants) {
@@ -143,7 +144,7 @@ class SpreadCompiler {
       Use(buffer, &slot);
     }
     for (size_t i = 0; i < whole_.variables.size(); ++i, ++slot) {
-      if (!UsesVariable(part.module, i)) continue;
+      if (!needs.variables[i]) continue;
       uint32_t same = slot;
       Use(spread_->slots_[first_variable_ + i], &same);
     }
@@ -151,26 +152,24 @@ class SpreadCompiler {
     return AddRegion(part);
   }
 
-  // Whether any node uses more of the value than its type.
-  bool Reads(const graph::Module& module, ValueId value) const {
+  // What a part's nodes use: values of which they want more than the type, and variables.
+  struct Needs {
+    graph::Marks values;
+    graph::Marks variables;
+  };
+  Needs NeedsOf(const graph::Module& module) const {
+    Needs needs{graph::Marks(module.main().values.size()), graph::Marks(module.variables.size())};
     for (const graph::Node& node : module.main().nodes) {
-      const ops::OpDef* def = options_.operators->Get(module.OperatorOf(node)).value();
+      const ops::OpDef& def = ops::DefOf(*options_.operators, module, node);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const bool type_only = i < 16 && (def->type_only_inputs >> i & 1) != 0;
-        if (node.inputs[i] == value && !type_only) return true;
+        const bool type_only = i < 16 && (def.type_only_inputs >> i & 1) != 0;
+        if (node.inputs[i] != kNone && !type_only) needs.values[node.inputs[i]] = true;
+      }
+      for (const ops::VariableUse& use : ops::VariablesOf(def, node)) {
+        needs.variables[static_cast<size_t>(use.variable)] = true;
       }
     }
-    return false;
-  }
-
-  bool UsesVariable(const graph::Module& module, size_t variable) const {
-    for (const graph::Node& node : module.main().nodes) {
-      const ops::OpDef* def = options_.operators->Get(module.OperatorOf(node)).value();
-      for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
-        if (static_cast<size_t>(use.variable) == variable) return true;
-      }
-    }
-    return false;
+    return needs;
   }
 
   Result<uint32_t> ConstantOn(uint32_t constant, Device* device) {

@@ -8,18 +8,13 @@ void VariableStore::SetInitial(uint32_t variable, Tensor value) {
   tensors_[variable] = std::move(value);
 }
 
-void VariableStore::SetShared(uint32_t variable, Tensor value) {
+void VariableStore::SetOwned(uint32_t variable, Tensor value) {
   initial_.store(false, std::memory_order_release);
   tensors_[variable] = std::move(value);
-  owned_[variable] = false;
+  owned_[variable] = true;
   ++generation_;
   ++version_;
   TakeHome(variable);
-}
-
-void VariableStore::SetOwned(uint32_t variable, Tensor value) {
-  SetShared(variable, std::move(value));
-  owned_[variable] = true;
 }
 
 Status VariableStore::Set(Allocator& allocator, uint32_t variable, const Tensor& value) {

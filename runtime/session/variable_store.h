@@ -35,9 +35,7 @@ class VariableStore {
   bool initial() const { return initial_.load(std::memory_order_acquire); }
   // At first: memory of the model's, copied before the first write.
   void SetInitial(uint32_t variable, Tensor value);
-  // The value from now on; shared memory is copied before the first write.
-  void SetShared(uint32_t variable, Tensor value);
-  // The same for memory that nobody else uses, which may be written.
+  // The value from now on, in memory that nobody else uses, so that it may be written.
   void SetOwned(uint32_t variable, Tensor value);
   // Copies `value` into memory of the session's own; cannot fail where that is writable already.
   Status Set(Allocator& allocator, uint32_t variable, const Tensor& value);

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "tools/headrace/comm_options.h"
+
 namespace headrace::tool {
 namespace {
 
@@ -69,15 +71,6 @@ std::array<std::byte, 8 * kPeriod> Period(hr_dtype dtype, uint64_t begin, ValueA
     Encode(dtype, value_at(begin + i), bytes.data() + i * hr_dtype_size(dtype));
   }
   return bytes;
-}
-
-bool HasBlocks(hr_operation_kind kind) {
-  return kind == HR_OPERATION_GATHER || kind == HR_OPERATION_ALL_GATHER ||
-         kind == HR_OPERATION_ALL_TO_ALL;
-}
-bool TakesBlocks(hr_operation_kind kind) {
-  return kind == HR_OPERATION_SCATTER || kind == HR_OPERATION_REDUCE_SCATTER ||
-         kind == HR_OPERATION_ALL_TO_ALL;
 }
 
 }  // namespace

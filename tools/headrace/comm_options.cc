@@ -30,14 +30,7 @@ size_t IndexOf(const Names& names, const std::string& name, const char* what) {
 
 // How many blocks of `count` elements the larger buffer has.
 uint64_t BlocksOf(hr_operation_kind kind, int32_t ranks) {
-  switch (kind) {
-    case HR_OPERATION_GATHER:
-    case HR_OPERATION_ALL_GATHER:
-    case HR_OPERATION_SCATTER:
-    case HR_OPERATION_REDUCE_SCATTER:
-    case HR_OPERATION_ALL_TO_ALL: return static_cast<uint64_t>(ranks);
-    default: return 1;
-  }
+  return HasBlocks(kind) || TakesBlocks(kind) ? static_cast<uint64_t>(ranks) : 1;
 }
 
 }  // namespace
@@ -93,6 +86,36 @@ std::vector<uint64_t> SizeRange::Sizes() const {
     if (size > last / factor) break;
   }
   return sizes;
+}
+
+void CommOptions::AddOptions(CLI::App* app, const std::string& about_operations) {
+  app->add_option("--op", operations, about_operations)
+      ->type_name("NAME,…")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  sizes.AddOptions(app);
+  app->add_option("--dtype", dtype, "element type (" + dtype + ")")->type_name("NAME");
+  app->add_option("--transport", transport, "auto, or e.g. tcp ($HEADRACE_TRANSPORT)")
+      ->type_name("NAME,…");
+  app->add_option("--algorithm", algorithms, "pins, e.g. all_reduce=ring")
+      ->type_name("OPERATION=NAME,…");
+}
+
+hr_group_options CommOptions::Group() const {
+  auto given = Sized<hr_group_options>();
+  if (!transport.empty()) given.transport = transport.c_str();
+  if (!algorithms.empty()) given.algorithms = algorithms.c_str();
+  return given;
+}
+
+bool HasBlocks(hr_operation_kind kind) {
+  return kind == HR_OPERATION_GATHER || kind == HR_OPERATION_ALL_GATHER ||
+         kind == HR_OPERATION_ALL_TO_ALL;
+}
+
+bool TakesBlocks(hr_operation_kind kind) {
+  return kind == HR_OPERATION_SCATTER || kind == HR_OPERATION_REDUCE_SCATTER ||
+         kind == HR_OPERATION_ALL_TO_ALL;
 }
 
 hr_operation OperationOf(hr_operation_kind kind, hr_dtype dtype, uint64_t bytes, int32_t ranks) {

@@ -27,6 +27,21 @@ struct SizeRange {
   std::vector<uint64_t> Sizes() const;  // throws UsageError
 };
 
+// What --op, --dtype, --transport, --algorithm and the sizes ask for.
+struct CommOptions {
+  std::vector<std::string> operations;
+  std::string dtype = "float32", transport, algorithms;
+  SizeRange sizes;
+
+  void AddOptions(CLI::App* app, const std::string& about_operations);
+  // For a group of the launcher's; refers to these options.
+  hr_group_options Group() const;
+};
+
+// Whether the output, or the input, holds a block for each rank.
+bool HasBlocks(hr_operation_kind kind);
+bool TakesBlocks(hr_operation_kind kind);
+
 // Bytes of data as nccl-tests counts them: of the larger one of input and output, which of a gather
 // and its kind hold a block for each rank. An operation on that many bytes, or as many as whole
 // elements and equal blocks allow.

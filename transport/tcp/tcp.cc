@@ -53,13 +53,12 @@ class TcpStream final : public ByteStream {
   bool look_for_tls_;
 };
 
-constexpr std::string_view kPlainTextLeaves =
-    " would leave this host in plain text; give all ranks the same cluster secret, or set "
-    "trusted_fabric where the network can be trusted with plain text";
-
-Status CheckTrust(const TransportSettings& settings, const SocketAddress& address) {
-  if (!settings.secret.empty() || settings.trusted_fabric || address.loopback()) return {};
-  return FailedPrecondition("TCP at ", address.Host(), kPlainTextLeaves);
+Status CheckTrust(bool encrypted, bool trusted_fabric, const SocketAddress& address) {
+  if (encrypted || trusted_fabric || address.loopback()) return {};
+  return FailedPrecondition("what TCP carries at ", address.Host(),
+                            " would leave this host in plain text; give all ranks the same cluster "
+                            "secret, or set trusted_fabric where the network can be trusted with "
+                            "plain text");
 }
 
 Result<SocketAddress> ListenAddress(const TransportSettings& settings) {
@@ -114,9 +113,7 @@ class TcpTransport final : public StreamTransport {
   }
   Result<std::unique_ptr<ByteStream>> Dial(std::string_view text) override {
     HR_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::Parse(text, dials_++));
-    if (tls_ == nullptr && !trusted_fabric_ && !address.loopback()) {
-      return FailedPrecondition("TCP to ", address.Host(), kPlainTextLeaves);
-    }
+    HR_RETURN_IF_ERROR(CheckTrust(tls_ != nullptr, trusted_fabric_, address));
     HR_ASSIGN_OR_RETURN(Descriptor socket, ConnectTcp(address));
     return Open(std::move(socket), true);
   }
@@ -155,7 +152,7 @@ Result<std::unique_ptr<Transport>> CreateTcpTransport(const TransportSettings& s
   Listener listener;
   if (settings.listen) {
     HR_ASSIGN_OR_RETURN(const SocketAddress wanted, ListenAddress(settings));
-    HR_RETURN_IF_ERROR(CheckTrust(settings, wanted));
+    HR_RETURN_IF_ERROR(CheckTrust(tls != nullptr, settings.trusted_fabric, wanted));
     HR_ASSIGN_OR_RETURN(listener.socket, ListenTcp(wanted));
     HR_ASSIGN_OR_RETURN(const SocketAddress address, LocalAddress(listener.socket.get()));
     HR_ASSIGN_OR_RETURN(listener.watch, sleeper->Add(listener.socket.get()));

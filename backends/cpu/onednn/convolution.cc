@@ -7,16 +7,7 @@
 namespace hr::cpu::onednn {
 namespace {
 
-constexpr int64_t kChannelBlock = 16;   // of the widest vectors: parts end at whole blocks
 constexpr double kLeastWork = 1 << 19;  // operations that are worth another thread
-
-size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-// Part `index` of channels cut at whole blocks.
-Range ChannelsOf(int64_t channels, int64_t cuts, int64_t index) {
-  const Range blocks = PartOf(CeilDiv(channels, kChannelBlock), cuts, index);
-  return {blocks.begin * kChannelBlock, std::min(channels, blocks.end * kChannelBlock)};
-}
 
 }  // namespace
 
@@ -42,7 +33,7 @@ Status Convolution::AddParts() {
   const Range images{0, s_.n}, groups{0, s_.groups}, in{0, s_.GroupIn()}, out{0, s_.GroupOut()};
   const int64_t cuts = Cuts();
   const bool cut_in = options_.pass == ConvPass::kBackwardData;
-  const int64_t channels = CeilDiv(cut_in ? in.end : out.end, kChannelBlock);
+  const int64_t channels = BlocksOf(cut_in ? in.end : out.end);
   const int64_t most = s_.groups > 1 ? s_.groups : channels;
   const bool even = s_.n % cuts == 0 || s_.n >= 4 * cuts || (most < cuts && most < s_.n);
   const bool by_images = options_.pass != ConvPass::kBackwardWeights && even;
@@ -53,9 +44,9 @@ Status Convolution::AddParts() {
     } else if (s_.groups > 1) {
       HR_RETURN_IF_ERROR(AddPart(images, PartOf(s_.groups, parts, i), in, out));
     } else if (cut_in) {
-      HR_RETURN_IF_ERROR(AddPart(images, groups, ChannelsOf(in.end, parts, i), out));
+      HR_RETURN_IF_ERROR(AddPart(images, groups, PartAtBlocks(in.end, parts, i), out));
     } else {
-      HR_RETURN_IF_ERROR(AddPart(images, groups, in, ChannelsOf(out.end, parts, i)));
+      HR_RETURN_IF_ERROR(AddPart(images, groups, in, PartAtBlocks(out.end, parts, i)));
     }
     // Parts with other images have the same weights.
     const size_t bytes = options_.packed_weights ? kinds_[parts_.back().kind].w.inner_bytes : 0;
@@ -155,7 +146,7 @@ Status Convolution::Finish(Operand* operand, dnnl_query_t query, bool result,
   const_dnnl_memory_desc_t from = operand->plain.get(), to = operand->inner;
   if (result) std::swap(from, to);
   HR_ASSIGN_OR_RETURN(operand->copy, Primitive::Reorder(*library_, from, to, options_.slices));
-  operand->inner_bytes = Aligned(dnnl_memory_desc_get_size(operand->inner));
+  operand->inner_bytes = AlignedBytes(dnnl_memory_desc_get_size(operand->inner));
   if (packed) operand->copied = false;  // Pack has done it
   return {};
 }
@@ -185,7 +176,7 @@ Status Convolution::MakePrimitives(Kind* kind) const {
     if (operand->copied) kind->scratch_bytes += operand->inner_bytes;
     scratch = std::max(scratch, operand->copy.scratch_bytes());
   }
-  kind->scratch_bytes += Aligned(scratch);
+  kind->scratch_bytes += AlignedBytes(scratch);
   return {};
 }
 
@@ -223,7 +214,7 @@ Status Convolution::RunPart(const Part& part, const ConvMemory& memory, char* sc
 Status Convolution::Run(const Lease& threads, const ConvMemory& memory, void* scratch) const {
   return ForTasks(*library_, threads, static_cast<int>(parts_.size()), [&](int task) {
     return RunPart(parts_[static_cast<size_t>(task)], memory,
-                   static_cast<char*>(scratch) + scratch_bytes_ * static_cast<size_t>(task));
+                   ScratchOf(scratch, scratch_bytes_, task));
   });
 }
 
@@ -232,8 +223,7 @@ Status Convolution::Pack(const Lease& threads, const float* w, float* packed, vo
     const Part& part = parts_[static_cast<size_t>(task)];
     if (task > 0 && part.packed == 0) return {};  // all parts have the same weights
     void* const ends[] = {const_cast<float*>(w + part.w), packed + part.packed / sizeof(float)};
-    return kinds_[part.kind].w.copy.Execute(
-        ends, static_cast<char*>(scratch) + scratch_bytes_ * static_cast<size_t>(task));
+    return kinds_[part.kind].w.copy.Execute(ends, ScratchOf(scratch, scratch_bytes_, task));
   });
 }
 

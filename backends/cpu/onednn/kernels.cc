@@ -16,6 +16,8 @@ Result<LoweredKernel> Portable(Status reason) {
   return LoweredKernel();
 }
 
+bool OfFloat32(const KernelRequest& request) { return request.input(0).dtype == DType::kFloat32; }
+
 // The weights are packed once where they never change; the kernel then gets packed ones.
 template <typename Op>
 void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel) {
@@ -33,7 +35,7 @@ void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel)
 
 Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& node) {
   const bool packed = request.input(1).steady;
-  if (!GemmPays(node.shape)) return LoweredKernel();
+  if (!OfFloat32(request) || !GemmPays(node.shape)) return LoweredKernel();
   auto made = MatMul::Create(node.shape, {.column_bias = node.bias,
                                           .activation = node.activation,
                                           .packed_b = packed,
@@ -55,7 +57,7 @@ Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& nod
 
 Result<LoweredKernel> MakeConv(const KernelRequest& request, const ConvNode& node) {
   const bool packed = node.pass != ConvPass::kBackwardWeights && request.input(1).steady;
-  if (!ConvPays(node.shape, node.pass, packed)) return LoweredKernel();
+  if (!OfFloat32(request) || !ConvPays(node.shape, node.pass, packed)) return LoweredKernel();
   auto made = Convolution::Create(node.shape, {.pass = node.pass,
                                                .bias = node.bias,
                                                .activation = node.activation,

@@ -1,6 +1,6 @@
-// oneDNN's kernels for nodes that it is expected to run faster than ours (choice.h). A result
-// without kernel says that the portable one is to run; so it is everywhere in a build without
-// oneDNN.
+// oneDNN's kernels for nodes of float32 that it is expected to run faster than ours (choice.h). A
+// result without kernel says that the portable one is to run; so it is everywhere in a build
+// without oneDNN.
 #pragma once
 
 #include "backends/cpu/kernel_table.h"

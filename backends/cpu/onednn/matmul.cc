@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backends/cpu/kernels/partition.h"
 #include "backends/cpu/onednn/tasks.h"
 
 namespace hr::cpu::onednn {
@@ -31,12 +30,6 @@ Grid CutInto(const GemmShape& s, int slices) {
   return best;
 }
 
-// Columns in whole vectors, but for the last ones.
-Range ColumnsOf(int64_t n, int64_t cuts, int64_t index) {
-  const Range blocks = PartOf(CeilDiv(n, 16), cuts, index);
-  return {blocks.begin * 16, std::min(n, blocks.end * 16)};
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const MatMul>> MatMul::Create(const GemmShape& shape,
@@ -51,7 +44,7 @@ Result<std::shared_ptr<const MatMul>> MatMul::Create(const GemmShape& shape,
 Status MatMul::AddCells() {
   const Grid grid = CutInto(s_, options_.slices);
   for (int64_t column = 0; column < grid.columns; ++column) {
-    const Range columns = ColumnsOf(s_.n, grid.columns, column);
+    const Range columns = PartAtBlocks(s_.n, grid.columns, column);
     for (int64_t row = 0; row < grid.rows; ++row) {
       const Range rows = PartOf(s_.m, grid.rows, row);
       HR_ASSIGN_OR_RETURN(size_t kind, KindOf(rows.size(), columns.size()));
@@ -62,7 +55,7 @@ Status MatMul::AddCells() {
   rows_cut_ = static_cast<size_t>(grid.rows);
   for (const Kind& kind : kinds_) {
     const size_t bytes = std::max(kind.product.scratch_bytes(), kind.pack.scratch_bytes());
-    scratch_bytes_ = std::max(scratch_bytes_, (bytes + 63) / 64 * 64);
+    scratch_bytes_ = std::max(scratch_bytes_, AlignedBytes(bytes));
   }
   return {};
 }
@@ -106,7 +99,7 @@ Result<MatMul::Kind> MatMul::MakeKind(int64_t rows, int64_t columns) const {
   if (!options_.packed_b) return kind;
   HR_ASSIGN_OR_RETURN(kind.pack, Primitive::Reorder(*library_, plain_b.get(), kind.PackedLayout(),
                                                     options_.slices));
-  kind.packed_bytes = (dnnl_memory_desc_get_size(kind.PackedLayout()) + 63) / 64 * 64;
+  kind.packed_bytes = AlignedBytes(dnnl_memory_desc_get_size(kind.PackedLayout()));
   return kind;
 }
 
@@ -121,7 +114,7 @@ Status MatMul::Run(const Lease& threads, const float* a, const float* b, const f
                             options_.column_bias ? const_cast<float*>(bias + cell.j) : nullptr};
     const Kind& kind = kinds_[cell.kind];
     Status status = kind.product.Execute(std::span(memory, options_.column_bias ? 4 : 3),
-                                         ScratchOf(scratch, task));
+                                         ScratchOf(scratch, scratch_bytes_, task));
     Activate(options_.activation, kind.rows, kind.columns, s_.ldc, static_cast<float*>(memory[2]));
     return status;
   });
@@ -133,7 +126,7 @@ Status MatMul::Pack(const Lease& threads, const float* b, float* packed, void* s
     const Cell& cell = cells_[static_cast<size_t>(task) * rows_cut_];
     const float* from = b + cell.j * (s_.transpose_b ? s_.ldb : 1);
     void* const memory[] = {const_cast<float*>(from), packed + cell.packed_offset / sizeof(float)};
-    return kinds_[cell.kind].pack.Execute(memory, ScratchOf(scratch, task));
+    return kinds_[cell.kind].pack.Execute(memory, ScratchOf(scratch, scratch_bytes_, task));
   });
 }
 

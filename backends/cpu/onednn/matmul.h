@@ -55,9 +55,6 @@ class MatMul {
   Status AddCells();
   Result<size_t> KindOf(int64_t rows, int64_t columns);
   Result<Kind> MakeKind(int64_t rows, int64_t columns) const;
-  void* ScratchOf(void* scratch, int task) const {
-    return static_cast<char*>(scratch) + scratch_bytes_ * static_cast<size_t>(task);
-  }
 
   const GemmShape s_;
   const MatMulOptions options_;

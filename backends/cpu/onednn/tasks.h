@@ -1,13 +1,33 @@
 // Parts of a kernel on the threads of a run, each of them serial inside.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "backends/cpu/kernels/gemm_kernels.h"
+#include "backends/cpu/kernels/partition.h"
 #include "backends/cpu/onednn/library.h"
 #include "runtime/base/executor.h"
 
 namespace hr::cpu::onednn {
+
+// Channels and columns are cut at whole blocks: the widest vectors' floats.
+inline constexpr int64_t kBlock = 16;
+
+inline int64_t BlocksOf(int64_t total) { return CeilDiv(total, kBlock); }
+// Part `index` of `total` elements cut at whole blocks.
+inline Range PartAtBlocks(int64_t total, int64_t parts, int64_t index) {
+  const Range blocks = PartOf(BlocksOf(total), parts, index);
+  return {blocks.begin * kBlock, std::min(total, blocks.end * kBlock)};
+}
+
+// Bytes in whole cache lines.
+inline size_t AlignedBytes(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// The scratch memory of a task, where each has `bytes`.
+inline char* ScratchOf(void* scratch, size_t bytes, int task) {
+  return static_cast<char*>(scratch) + bytes * static_cast<size_t>(task);
+}
 
 // Status body(task) for each task in [0, tasks); one of the failures where there are any.
 template <typename Body>

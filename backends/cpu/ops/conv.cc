@@ -105,13 +105,11 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
                       ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
   bool has_bias = request.input(2).present;
   auto activation = request.node.Int("relu", 0) != 0 ? Activation::kRelu : Activation::kNone;
-  if (std::is_same_v<T, float>) {
-    HR_ASSIGN_OR_RETURN(
-        LoweredKernel other,
-        onednn::MakeConv(
-            request, {.name = "conv", .shape = shape, .bias = has_bias, .activation = activation}));
-    if (other.kernel != nullptr) return other;
-  }
+  HR_ASSIGN_OR_RETURN(
+      LoweredKernel other,
+      onednn::MakeConv(
+          request, {.name = "conv", .shape = shape, .bias = has_bias, .activation = activation}));
+  if (other.kernel != nullptr) return other;
   size_t inputs = request.inputs.size();
   int slices = request.threads;
   LoweredKernel out;
@@ -132,13 +130,11 @@ template <typename T>
 Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(2).dims, request.input(1).dims));
-  if (std::is_same_v<T, float>) {
-    HR_ASSIGN_OR_RETURN(LoweredKernel other,
-                        onednn::MakeConv(request, {.name = "conv_grad_input",
-                                                   .shape = shape,
-                                                   .pass = onednn::ConvPass::kBackwardData}));
-    if (other.kernel != nullptr) return other;
-  }
+  HR_ASSIGN_OR_RETURN(LoweredKernel other,
+                      onednn::MakeConv(request, {.name = "conv_grad_input",
+                                                 .shape = shape,
+                                                 .pass = onednn::ConvPass::kBackwardData}));
+  if (other.kernel != nullptr) return other;
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
@@ -156,13 +152,11 @@ template <typename T>
 Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(1).dims, request.input(2).dims));
-  if (std::is_same_v<T, float>) {
-    HR_ASSIGN_OR_RETURN(LoweredKernel other,
-                        onednn::MakeConv(request, {.name = "conv_grad_weight",
-                                                   .shape = shape,
-                                                   .pass = onednn::ConvPass::kBackwardWeights}));
-    if (other.kernel != nullptr) return other;
-  }
+  HR_ASSIGN_OR_RETURN(LoweredKernel other,
+                      onednn::MakeConv(request, {.name = "conv_grad_weight",
+                                                 .shape = shape,
+                                                 .pass = onednn::ConvPass::kBackwardWeights}));
+  if (other.kernel != nullptr) return other;
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);

@@ -81,7 +81,7 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   Activation activation = ActivationOf(request.node);
   bool simple =
       alpha == T(1) && (kind == BiasKind::kNone || (kind == BiasKind::kColumn && epilogue));
-  if (std::is_same_v<T, float> && simple) {
+  if (simple) {
     HR_ASSIGN_OR_RETURN(LoweredKernel other,
                         onednn::MakeGemm(request, {.name = "gemm",
                                                    .shape = shape,
@@ -149,11 +149,9 @@ Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
 // One product of matrices.
 template <typename T>
 Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShape& shape) {
-  if (std::is_same_v<T, float>) {
-    HR_ASSIGN_OR_RETURN(LoweredKernel other,
-                        onednn::MakeGemm(request, {.name = "matmul", .shape = shape}));
-    if (other.kernel != nullptr) return other;
-  }
+  HR_ASSIGN_OR_RETURN(LoweredKernel other,
+                      onednn::MakeGemm(request, {.name = "matmul", .shape = shape}));
+  if (other.kernel != nullptr) return other;
   const PortableProduct<T> product(request, shape);
   LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
                     .preparation = product.MakePreparation()};

@@ -142,29 +142,25 @@ Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::
   HR_ASSIGN_OR_RETURN(hr_group_options options, CopySized(given, "hr_group_options"));
   if (joins) options.size = 0;
   HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, Prepare(env, options, joins));
-  HR_ASSIGN_OR_RETURN(CallLimits limits,
-                      CommLimits(given_limits, inner.mesh, SystemClock().NowNanos()));
+  HR_ASSIGN_OR_RETURN(CallLimits limits, CommLimits(given_limits, inner.mesh));
   return joins ? comm::Join(std::move(inner), limits)
                : comm::Group::Create(std::move(inner), limits);
 }
 
 Result<std::shared_ptr<comm::Group>> SplitGroup(comm::Group& group, int32_t color, int32_t key,
                                                 const hr_limits* limits) {
-  HR_ASSIGN_OR_RETURN(CallLimits inner,
-                      CommLimits(limits, group.options(), SystemClock().NowNanos()));
+  HR_ASSIGN_OR_RETURN(CallLimits inner, CommLimits(limits, group.options()));
   return group.Split(color, key, inner);
 }
 
 Result<std::shared_ptr<comm::Group>> ShrinkGroup(comm::Group& group, const hr_limits* limits) {
-  HR_ASSIGN_OR_RETURN(CallLimits inner,
-                      CommLimits(limits, group.options(), SystemClock().NowNanos()));
+  HR_ASSIGN_OR_RETURN(CallLimits inner, CommLimits(limits, group.options()));
   return comm::Shrink(group, inner);
 }
 
 Result<std::shared_ptr<comm::Group>> GrowGroup(comm::Group& group, int32_t size,
                                                const hr_limits* limits) {
-  HR_ASSIGN_OR_RETURN(CallLimits inner,
-                      CommLimits(limits, group.options(), SystemClock().NowNanos()));
+  HR_ASSIGN_OR_RETURN(CallLimits inner, CommLimits(limits, group.options()));
   return comm::Grow(group, size, inner);
 }
 

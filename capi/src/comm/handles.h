@@ -30,6 +30,6 @@ Result<std::string> SecretOr(const char* given);
 
 // What limits a wait that began at `begin_nanos` on SystemClock() in a group with these options.
 Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options,
-                              int64_t begin_nanos);
+                              int64_t begin_nanos = SystemClock().NowNanos());
 
 }  // namespace hr::capi

@@ -15,8 +15,7 @@ hr_status* hr_work_wait(hr_work* work, const hr_limits* limits) {
   HR_REQUIRE(work);
   hr::comm::Work& inner = *FromHandle(work);
   if (inner.done()) return inner.status().ok() ? nullptr : Wrap(inner.status().Clone());
-  HR_ASSIGN_OR_WRAP(hr::CallLimits call_limits,
-                    hr::capi::CommLimits(limits, inner.options(), hr::SystemClock().NowNanos()));
+  HR_ASSIGN_OR_WRAP(hr::CallLimits call_limits, hr::capi::CommLimits(limits, inner.options()));
   return Wrap(inner.Wait(call_limits));
 }
 
@@ -24,11 +23,7 @@ hr_status* hr_work_on_done(hr_work* work, void (*callback)(void* context, const 
                            void* context) {
   HR_REQUIRE(work);
   HR_REQUIRE(callback);
-  FromHandle(work)->OnDone([callback, context](const hr::Status& status) {
-    hr_status* given = Wrap(status.Clone());
-    callback(context, given);
-    hr_status_release(given);
-  });
+  FromHandle(work)->OnDone(hr::capi::HostCallback{callback, context});
   return nullptr;
 }
 

@@ -15,25 +15,19 @@ namespace {
 constexpr char kDescription[] =
     "Measures an operation of the group in which this process is started";
 constexpr char kFooter[] =
-    "Every rank runs it; rank 0 prints. size is that of the larger buffer, time that of the "
-    "slowest "
-    "rank.\n"
-    "algbw is size / time. busbw is what that asks of each link at least, so that it can be "
-    "compared\n"
-    "with the hardware and between numbers of ranks: algbw times 2(n-1)/n for all_reduce, (n-1)/n "
-    "for\n"
-    "gather, all_gather, scatter, reduce_scatter and all_to_all, 1 for the others. Results are "
-    "checked\n"
-    "once for each size; the exit status is 1 where elements are wrong. 'send' goes back and "
-    "forth\n"
-    "between ranks 0 and 1, and its time is that of one way.\n\n"
-    "Example:\n"
-    "  headrace launch -n 4 -- headrace comm bench --op all_reduce --max 1M";
+    R"(Every rank runs it; rank 0 prints. size is that of the larger buffer, time that of the slowest rank.
+algbw is size / time. busbw is what that asks of each link at least, so that it can be compared with
+the hardware and between numbers of ranks: algbw times 2(n-1)/n for all_reduce, (n-1)/n for gather,
+all_gather, scatter, reduce_scatter and all_to_all, 1 for the others. Results are checked once for
+each size; the exit status is 1 where elements are wrong. 'send' goes back and forth between ranks 0
+and 1, and its time is that of one way.
+
+Example:
+  headrace launch -n 4 -- headrace comm bench --op all_reduce --max 1M)";
 
 struct Options {
-  std::vector<std::string> operations = {"all_reduce"};
-  std::string dtype = "float32", reduce = "sum", transport, algorithms, json;
-  SizeRange sizes;
+  CommOptions comm{.operations = {"all_reduce"}};
+  std::string reduce = "sum", json;
   int32_t root = 0;
   double seconds = 0.2;
   bool in_place = false;
@@ -48,15 +42,9 @@ struct Row {
 };
 
 double BusFactor(hr_operation_kind kind, double ranks) {
-  switch (kind) {
-    case HR_OPERATION_ALL_REDUCE: return 2 * (ranks - 1) / ranks;
-    case HR_OPERATION_GATHER:
-    case HR_OPERATION_ALL_GATHER:
-    case HR_OPERATION_SCATTER:
-    case HR_OPERATION_REDUCE_SCATTER:
-    case HR_OPERATION_ALL_TO_ALL: return (ranks - 1) / ranks;
-    default: return 1;
-  }
+  const double others = (ranks - 1) / ranks;
+  if (kind == HR_OPERATION_ALL_REDUCE) return 2 * others;
+  return HasBlocks(kind) || TakesBlocks(kind) ? others : 1;
 }
 
 class Bench {
@@ -66,12 +54,12 @@ class Bench {
         group_(group),
         rank_(group.rank()),
         ranks_(group.size()),
-        data_(ParseBytes(options.sizes.max, "--max") + 8 * static_cast<uint64_t>(ranks_),
+        data_(ParseBytes(options.comm.sizes.max, "--max") + 8 * static_cast<uint64_t>(ranks_),
               options.in_place, rank_, ranks_) {}
 
   Row Measure(hr_operation_kind kind, uint64_t bytes) {
     Row row;
-    row.operation = OperationOf(kind, DTypeNamed(options_.dtype), bytes, ranks_);
+    row.operation = OperationOf(kind, DTypeNamed(options_.comm.dtype), bytes, ranks_);
     row.operation.op = ReduceOpNamed(options_.reduce);
     row.operation.peer = kind == HR_OPERATION_SEND ? (rank_ + 1) % ranks_ : options_.root;
     row.bytes = BytesOf(row.operation, ranks_);
@@ -165,7 +153,7 @@ std::string TransportsOf(const Json& group) {
 void PrintHeading(const Options& options, const hr::Group& group) {
   Print("# %s, transport %s, %s, %s\n",
         CountText(static_cast<size_t>(group.size()), "rank").c_str(),
-        TransportsOf(Json::parse(group.describe())).c_str(), options.dtype.c_str(),
+        TransportsOf(Json::parse(group.describe())).c_str(), options.comm.dtype.c_str(),
         options.in_place ? "in place" : "out of place");
   Print("# %12s %12s  %-14s %-20s %12s %12s %12s %8s\n", "size (bytes)", "count", "operation",
         "algorithm", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "errors");
@@ -180,16 +168,9 @@ void PrintRow(const Row& row) {
   FinishOutput();  // while the next one is measured
 }
 
-hr::Group Join(const hr::Env& env, const Options& options) {
-  auto given = Sized<hr_group_options>();
-  if (!options.transport.empty()) given.transport = options.transport.c_str();
-  if (!options.algorithms.empty()) given.algorithms = options.algorithms.c_str();
-  return hr::Group(env, given);
-}
-
 std::vector<hr_operation_kind> Kinds(const Options& options, int32_t ranks) {
   std::vector<hr_operation_kind> kinds;
-  for (const std::string& name : options.operations) {
+  for (const std::string& name : options.comm.operations) {
     kinds.push_back(OperationNamed(name));
     if (kinds.back() == HR_OPERATION_RECV) throw UsageError("--op send measures both ends");
     if (kinds.back() == HR_OPERATION_SEND && ranks < 2)
@@ -199,12 +180,12 @@ std::vector<hr_operation_kind> Kinds(const Options& options, int32_t ranks) {
 }
 
 int Run(const Options& options) {
-  DTypeNamed(options.dtype);
+  DTypeNamed(options.comm.dtype);
   ReduceOpNamed(options.reduce);
-  const std::vector<uint64_t> sizes = options.sizes.Sizes();
+  const std::vector<uint64_t> sizes = options.comm.sizes.Sizes();
   Kinds(options, 2);  // what makes no sense is said before the ranks meet
   hr::Env env;
-  hr::Group group = Join(env, options);
+  hr::Group group(env, options.comm.Group());
   if (options.root < 0 || options.root >= group.size())
     throw UsageError("--root " + std::to_string(options.root) + " is no rank of " +
                      std::to_string(group.size()));
@@ -234,12 +215,7 @@ Command AddCommBench(CLI::App& comm) {
   auto options = std::make_shared<Options>();
   CLI::App* app = comm.add_subcommand("bench", kDescription);
   app->footer(kFooter);
-  app->add_option("--op", options->operations, "operations, e.g. all_reduce,send (all_reduce)")
-      ->type_name("NAME,…")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  options->sizes.AddOptions(app);
-  app->add_option("--dtype", options->dtype, "element type (float32)")->type_name("NAME");
+  options->comm.AddOptions(app, "operations, e.g. all_reduce,send (all_reduce)");
   app->add_option("--reduce", options->reduce, "sum, product, min, max or average (sum)")
       ->type_name("NAME");
   app->add_option("--root", options->root, "of broadcast, reduce, gather, scatter (0)")
@@ -248,10 +224,6 @@ Command AddCommBench(CLI::App& comm) {
   app->add_option("--seconds", options->seconds, "to measure each size for (0.2)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
-  app->add_option("--transport", options->transport, "auto, or e.g. tcp ($HEADRACE_TRANSPORT)")
-      ->type_name("NAME,…");
-  app->add_option("--algorithm", options->algorithms, "pins, e.g. all_reduce=ring")
-      ->type_name("OPERATION=NAME,…");
   app->add_option("--json", options->json, "write the rows there; - is standard output, alone")
       ->type_name("FILE");
   return {app, [options] { return Run(*options); }};

@@ -13,28 +13,19 @@ namespace {
 
 constexpr char kDescription[] = "Shows the algorithm for each operation and size, and its cost";
 constexpr char kFooter[] =
-    "The cost model is that of this machine and the given transport. Started by a launcher, the "
-    "group\n"
-    "of its ranks is shown (rank 0 prints); else -n ranks are made of threads. Times are what the "
-    "model\n"
-    "expects, in microseconds; 'headrace comm bench' measures.\n\n"
-    "Example:\n"
-    "  headrace comm plan -n 4 --transport tcp --op all_reduce,broadcast";
+    R"(The cost model is that of this machine and the given transport. Started by a launcher, the group of
+its ranks is shown (rank 0 prints); else -n ranks are made of threads. Times are what the model
+expects, in microseconds; 'headrace comm bench' measures.
+
+Example:
+  headrace comm plan -n 4 --transport tcp --op all_reduce,broadcast)";
 
 struct Options {
   int32_t ranks = 2;
-  std::vector<std::string> operations = {"all_reduce", "broadcast",      "reduce",
-                                         "all_gather", "reduce_scatter", "all_to_all"};
-  std::string dtype = "float32", transport, algorithms, json;
-  SizeRange sizes;
+  CommOptions comm{.operations = {"all_reduce", "broadcast", "reduce", "all_gather",
+                                  "reduce_scatter", "all_to_all"}};
+  std::string json;
 };
-
-hr_group_options GroupOptions(const Options& options) {
-  auto given = Sized<hr_group_options>();
-  if (!options.transport.empty()) given.transport = options.transport.c_str();
-  if (!options.algorithms.empty()) given.algorithms = options.algorithms.c_str();
-  return given;
-}
 
 // A group whose ranks are threads of this process; all stay, so that none misses another.
 std::vector<hr::Group> JoinAsThreads(const hr::Env& env, const Options& options) {
@@ -47,7 +38,7 @@ std::vector<hr::Group> JoinAsThreads(const hr::Env& env, const Options& options)
   std::vector<std::thread> threads;
   for (int32_t rank = options.ranks - 1; rank >= 0; --rank) {
     threads.emplace_back([&, rank] {
-      hr_group_options given = GroupOptions(options);
+      hr_group_options given = options.comm.Group();
       given.rank = rank;
       given.size = options.ranks;
       given.store = store;
@@ -73,7 +64,7 @@ std::vector<hr::Group> Join(const hr::Env& env, const Options& options) {
   hr_launch_release(launch);
   if (launched < 2) return JoinAsThreads(env, options);
   std::vector<hr::Group> groups;
-  groups.emplace_back(env, GroupOptions(options));
+  groups.emplace_back(env, options.comm.Group());
   return groups;
 }
 
@@ -108,10 +99,10 @@ void PrintPlans(const Json& report) {
 
 int Run(const Options& options) {
   if (options.ranks < 1) throw UsageError("-n expects 1 or more");
-  const std::vector<uint64_t> sizes = options.sizes.Sizes();
-  const hr_dtype dtype = DTypeNamed(options.dtype);
+  const std::vector<uint64_t> sizes = options.comm.sizes.Sizes();
+  const hr_dtype dtype = DTypeNamed(options.comm.dtype);
   std::vector<hr_operation_kind> kinds;
-  for (const std::string& name : options.operations) kinds.push_back(OperationNamed(name));
+  for (const std::string& name : options.comm.operations) kinds.push_back(OperationNamed(name));
   hr::Env env;
   std::vector<hr::Group> groups = Join(env, options);
   hr::Group& group = groups.front();
@@ -143,16 +134,7 @@ Command AddCommPlan(CLI::App& comm) {
   app->footer(kFooter);
   app->add_option("-n,--ranks", options->ranks, "ranks, where no launcher says (2)")
       ->type_name("N");
-  app->add_option("--op", options->operations, "operations (all that have a choice)")
-      ->type_name("NAME,…")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  options->sizes.AddOptions(app);
-  app->add_option("--dtype", options->dtype, "element type (float32)")->type_name("NAME");
-  app->add_option("--transport", options->transport, "auto, or e.g. tcp ($HEADRACE_TRANSPORT)")
-      ->type_name("NAME,…");
-  app->add_option("--algorithm", options->algorithms, "pins, e.g. all_reduce=ring")
-      ->type_name("OPERATION=NAME,…");
+  options->comm.AddOptions(app, "operations (all that have a choice)");
   app->add_option("--json", options->json, "write the plans there; - is standard output, alone")
       ->type_name("FILE");
   return {app, [options] { return Run(*options); }};

@@ -75,6 +75,20 @@ Result<std::unique_ptr<Store>> Hub::OpenStore(std::string_view url,
   return found->make(std::string(url.substr(colon + 1)), settings);
 }
 
+Result<std::shared_ptr<Store>> Hub::OpenGroupStore(std::string_view url,
+                                                   const StoreSettings& settings) {
+  if (!settings.serve) {
+    HR_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(url, settings));
+    return store;
+  }
+  std::lock_guard lock(mutex_);
+  auto key = std::make_tuple(std::string(url), settings.secret, settings.trusted_fabric);
+  if (auto kept = kept_.find(key); kept != kept_.end()) return kept->second;
+  HR_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(url, settings));
+  if (store->kept_here()) kept_.emplace(std::move(key), store);
+  return store;
+}
+
 Result<Poller*> Hub::poller() {
   std::lock_guard lock(mutex_);
   if (poller_ == nullptr) {

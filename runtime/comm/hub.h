@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "runtime/comm/mesh.h"
@@ -54,6 +56,11 @@ class Hub {
                                                    const TransportSettings& settings) const;
   Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
                                            const StoreSettings& settings) const;
+  // The same for groups that are made one after the other: where this process keeps the store for
+  // others, it goes on as long as the hub. A rank that is ahead so never meets the store of a group
+  // that its keeper is about to leave.
+  Result<std::shared_ptr<Store>> OpenGroupStore(std::string_view url,
+                                                const StoreSettings& settings);
   // Of those that can be had on this machine.
   std::vector<std::string_view> transport_names() const { return NamesOf(transports_); }
   std::vector<std::string_view> store_schemes() const { return NamesOf(stores_); }
@@ -82,8 +89,10 @@ class Hub {
   std::vector<Named<MakeTransport>> transports_;
   std::vector<Named<MakeStore>> stores_;
   std::unique_ptr<Planner> planner_;
-  std::mutex mutex_;  // poller_
+  std::mutex mutex_;  // what follows
   std::unique_ptr<Poller> poller_;
+  // Stores that this process keeps, by all that they were opened with.
+  std::map<std::tuple<std::string, std::string, bool>, std::shared_ptr<Store>> kept_;
 };
 
 }  // namespace hr::comm

@@ -51,6 +51,7 @@ class StoreServer final : public Store {
     thread_.join();
   }
 
+  bool kept_here() const override { return true; }
   Status Set(std::string_view key, std::string_view value, const CallLimits& limits) override {
     const Changing changing(*this);
     return values_->Set(key, value, limits);

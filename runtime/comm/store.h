@@ -41,6 +41,8 @@ class Store {
   virtual std::string Describe() const = 0;
   // What another process opens to share it; empty where none can.
   virtual std::string Url() const { return ""; }
+  // Whether it is gone for all processes when this object is.
+  virtual bool kept_here() const { return false; }
 };
 
 // For threads of one process, and what the server of a remote store keeps. RESOURCE_EXHAUSTED where

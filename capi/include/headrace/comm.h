@@ -49,9 +49,9 @@ typedef struct hr_store hr_store;
 /* "tcp:HOST:PORT" (also tcp://HOST:PORT, and HOST as [IPv6]): a store that one process keeps for
  * all; without a secret on loopback alone. This opens it as a client, which connects when it is
  * first used, and again where a connection breaks. Of a group's own store_url, rank 0 is the one
- * that keeps it. "file:FOLDER": a folder that all ranks see, created where it is missing; network
- * file systems must support locks. "memory:": a new store for ranks that are threads of this
- * process and share the handle. */
+ * that keeps it, for as long as its env lives. "file:FOLDER": a folder that all ranks see, created
+ * where it is missing; network file systems must support locks. "memory:": a new store for ranks
+ * that are threads of this process and share the handle. */
 HR_API hr_status* hr_store_open(hr_env* env, const char* url, hr_store** out);
 
 typedef struct hr_store_options {

@@ -126,7 +126,7 @@ Result<comm::GroupOptions> Prepare(const std::shared_ptr<session::Env>& env,
     const comm::StoreSettings store = {.serve = options.rank == 0 && !joins,
                                        .secret = settings.secret,
                                        .trusted_fabric = settings.trusted_fabric};
-    HR_ASSIGN_OR_RETURN(keeps->store, env->comm().OpenStore(url, store));
+    HR_ASSIGN_OR_RETURN(keeps->store, env->comm().OpenGroupStore(url, store));
   }
   const char* transport = GivenOr(options.transport, "HEADRACE_TRANSPORT", "auto");
   HR_ASSIGN_OR_RETURN(inner.mesh.transports, env->comm().Transports(transport, settings));

@@ -46,6 +46,49 @@ TEST_F(HubTest, AutoTakesWhatDependsOnTrustOnlyWithIt) {
   EXPECT_EQ(hub_.DevicesOf("here"), "");
 }
 
+// A store that says whether it is kept here, and counts how many there are.
+class CountedStore final : public Store {
+ public:
+  CountedStore(bool kept, int* alive) : kept_(kept), alive_(alive) { ++*alive_; }
+  ~CountedStore() override { --*alive_; }
+  Status Set(std::string_view, std::string_view, const CallLimits&) override { return {}; }
+  Result<std::optional<std::string>> TryGet(std::string_view, const CallLimits&) override {
+    return std::optional<std::string>();
+  }
+  Result<std::string> Get(std::string_view, const CallLimits&) override { return std::string(); }
+  Result<int64_t> Add(std::string_view, int64_t, const CallLimits&) override { return 0; }
+  Result<std::string> CompareAndSwap(std::string_view, std::optional<std::string_view>,
+                                     std::string_view, const CallLimits&) override {
+    return std::string();
+  }
+  Status Delete(std::string_view, const CallLimits&) override { return {}; }
+  std::string Describe() const override { return "counted store"; }
+  bool kept_here() const override { return kept_; }
+
+ private:
+  const bool kept_;
+  int* const alive_;
+};
+
+TEST(HubStores, GroupsThatFollowEachOtherMeetInTheStoreThatIsKeptHere) {
+  int alive = 0;
+  auto hub = std::make_unique<Hub>();
+  hub->AddStore("count", [&](const std::string& place, const StoreSettings& settings) {
+    const bool kept = settings.serve && place != "taken";
+    return Result<std::unique_ptr<Store>>(std::make_unique<CountedStore>(kept, &alive));
+  });
+  const Store* first = hub->OpenGroupStore("count:a", {.serve = true})->get();
+  EXPECT_EQ(hub->OpenGroupStore("count:a", {.serve = true})->get(), first);
+  EXPECT_NE(hub->OpenGroupStore("count:a", {.serve = true, .secret = "s"})->get(), first);
+  EXPECT_EQ(alive, 2);
+  // Clients, and stores that somebody else keeps, go with their group.
+  EXPECT_TRUE(hub->OpenGroupStore("count:a", {}).ok());
+  EXPECT_TRUE(hub->OpenGroupStore("count:taken", {.serve = true}).ok());
+  EXPECT_EQ(alive, 2);
+  hub.reset();
+  EXPECT_EQ(alive, 0);
+}
+
 TEST_F(HubTest, NamesThatNobodyHas) {
   EXPECT_EQ(hub_.Transports("pigeon", {}).status().code(), Code::kNotFound);
   EXPECT_EQ(hub_.OpenStore("pigeon:loft", {}).status().code(), Code::kInvalidArgument);

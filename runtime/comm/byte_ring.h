@@ -15,8 +15,14 @@ namespace hr::comm {
 // The part of a ring that lies in the common memory; `capacity` bytes of data follow it. All zero
 // bytes is a valid empty ring. A cache line for each side, and one that is only written by
 // sleepers.
+//
+// What was published last lies beside the tail, too, where it is short: a reader that keeps up gets
+// it with the one cache line that it looks at. A reader that does not finds it in the ring.
 struct RingMemory {
+  static constexpr size_t kLatestWords = 6;
   alignas(64) std::atomic<uint64_t> tail;  // bytes ever written
+  std::atomic<uint64_t> latest_at;         // 1 + where `latest` begins; 0: it is none
+  std::atomic<uint64_t> latest[kLatestWords];
   alignas(64) std::atomic<uint64_t> head;  // bytes ever read
   alignas(64) std::atomic<uint32_t> reader_sleeps;
   std::atomic<uint32_t> writer_sleeps;
@@ -61,7 +67,9 @@ class RingWriter {
   }
   // True where the reader sleeps and must be woken.
   bool Publish() {
+    ShowLatest();
     ring_.tail.store(tail_, std::memory_order_release);
+    published_ = tail_;
     return TakeSleeper(ring_.reader_sleeps);
   }
   // Asks to be woken when there is room. False where there is some.
@@ -73,11 +81,25 @@ class RingWriter {
 
  private:
   size_t Room() const { return capacity_ - std::min<uint64_t>(tail_ - head_, capacity_); }
+  // Readers see by `latest_at` whether the words change under them.
+  void ShowLatest() {
+    uint64_t words[RingMemory::kLatestWords] = {};
+    const size_t count = tail_ - published_, at = published_ & (capacity_ - 1);
+    ring_.latest_at.store(0, std::memory_order_relaxed);
+    if (count > sizeof words || at + count > capacity_) return;
+    std::memcpy(words, data_ + at, count);
+    std::atomic_thread_fence(std::memory_order_release);
+    for (size_t i = 0; i < std::size(words); ++i) {
+      ring_.latest[i].store(words[i], std::memory_order_relaxed);
+    }
+    ring_.latest_at.store(published_ + 1, std::memory_order_release);
+  }
 
   RingMemory& ring_;
   std::byte* data_;
   const size_t capacity_;
   uint64_t tail_ = 0;
+  uint64_t published_ = 0;
   uint64_t head_ = 0;  // as last seen
 };
 
@@ -90,6 +112,7 @@ class RingReader {
     if (Held() < bytes) tail_ = ring_.tail.load(std::memory_order_acquire);
     const size_t count = std::min(Held(), bytes);
     if (count == 0) return 0;
+    if (count == Held() && TakeLatest(to, count)) return count;
     const size_t at = head_ & (capacity_ - 1);
     const size_t first = std::min(count, capacity_ - at);
     std::memcpy(to, data_ + at, first);
@@ -97,9 +120,13 @@ class RingReader {
     head_ += count;
     return count;
   }
+  // Whether what was read and not given back is much enough for a writer to wait for.
+  bool OwesMuch() const { return head_ - released_ >= capacity_ / 8; }
+  bool Owes() const { return head_ != released_; }
   // Gives the room of what was read back. True where the writer sleeps and must be woken.
   bool Release() {
     ring_.head.store(head_, std::memory_order_release);
+    released_ = head_;
     return TakeSleeper(ring_.writer_sleeps);
   }
   // Asks to be woken when bytes come. False where there are some.
@@ -111,11 +138,27 @@ class RingReader {
 
  private:
   size_t Held() const { return std::min<uint64_t>(tail_ - head_, capacity_); }
+  // Reads `count` bytes if they are all that was published last.
+  bool TakeLatest(std::byte* to, size_t count) {
+    uint64_t words[RingMemory::kLatestWords];
+    if (count > sizeof words || ring_.latest_at.load(std::memory_order_acquire) != head_ + 1) {
+      return false;
+    }
+    for (size_t i = 0; i < std::size(words); ++i) {
+      words[i] = ring_.latest[i].load(std::memory_order_relaxed);
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (ring_.latest_at.load(std::memory_order_relaxed) != head_ + 1) return false;
+    std::memcpy(to, words, count);
+    head_ += count;
+    return true;
+  }
 
   RingMemory& ring_;
   std::byte* data_;
   const size_t capacity_;
   uint64_t head_ = 0;
+  uint64_t released_ = 0;
   uint64_t tail_ = 0;  // as last seen
 };
 

@@ -1,6 +1,5 @@
 #include "runtime/comm/flight_recorder.h"
 
-#include "runtime/base/cancel.h"
 #include "runtime/base/json_writer.h"
 
 namespace hr::comm {
@@ -19,10 +18,11 @@ uint64_t FlightRecorder::Post(const Record& record) {
 }
 
 void FlightRecorder::End(uint64_t number, bool ok) {
+  if (number == kNone) return;
   Record& record = records_[number % kCapacity];
   if (record.number != number) return;  // it ran longer than we remember
   record.state = ok ? State::kDone : State::kFailed;
-  record.ended_nanos = SystemClock().NowNanos();
+  record.ended = ticks_.Now();
 }
 
 template <typename Wanted>
@@ -52,6 +52,7 @@ uint64_t FlightRecorder::Called(uint16_t channel) const {
 }
 
 std::string FlightRecorder::Json() const {
+  const TickCounter::Scale scale = ticks_.ScaleNow();
   JsonWriter json;
   json.BeginArray();
   for (uint64_t i = next_ - records_.size(); i < next_; ++i) {
@@ -61,7 +62,8 @@ std::string FlightRecorder::Json() const {
     json.Field("sequence", record.sequence).Field("operation", record.call.Text());
     json.Field("bytes", record.call.bytes());
     json.Field("state", kStates[static_cast<size_t>(record.state)]);
-    json.Field("posted_nanos", record.posted_nanos).Field("ended_nanos", record.ended_nanos);
+    json.Field("posted_nanos", scale.Nanos(record.posted));
+    json.Field("ended_nanos", record.ended == 0 ? 0 : scale.Nanos(record.ended));
     json.EndObject();
   }
   json.EndArray();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/ticks.h"
 #include "runtime/comm/call.h"
 
 namespace hr::comm {
@@ -18,11 +19,15 @@ class FlightRecorder {
     uint64_t label = 0;
     Call call;
     State state = State::kRunning;
-    int64_t posted_nanos = 0;  // on SystemClock()
-    int64_t ended_nanos = 0;
+    uint64_t posted = 0;  // by ticks()
+    uint64_t ended = 0;   // 0: not yet
   };
   static constexpr size_t kCapacity = 2000;
 
+  static constexpr uint64_t kNone = UINT64_MAX;  // the number of no record
+
+  // What times are taken by.
+  const TickCounter& ticks() const { return ticks_; }
   // Not thread-safe. Returns the number that it gives the record.
   uint64_t Post(const Record& record);
   void End(uint64_t number, bool ok);
@@ -39,6 +44,7 @@ class FlightRecorder {
   template <typename Wanted>
   const Record* Latest(Wanted wanted) const;
 
+  const TickCounter ticks_;
   std::vector<Record> records_;  // a ring, by number
   uint64_t next_ = 0;
 };

@@ -15,6 +15,8 @@ namespace hr::comm {
 namespace {
 
 constexpr size_t kMaxPlanned = 64;
+// Messages that are worth a try without a work: a larger one rather finds its receive posted.
+constexpr uint64_t kShortBytes = 1024;
 // Of a rank's slot in shared memory, which is to stay in a core's own cache; and of all of them.
 constexpr uint64_t kSlotBytes = 256 << 10;
 constexpr uint64_t kMaxAreaBytes = 8 << 20;
@@ -202,24 +204,20 @@ std::string_view Group::PinOf(OpKind kind) const {
   return found == pins.end() ? std::string_view() : found->second;
 }
 
-// Where the work has had this schedule before, nothing is copied.
-Status Group::ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule) {
+// What was planned before has been checked.
+Result<const Group::Planned*> Group::PlanFor(const Call& call) {
   for (const Planned& planned : planned_) {
-    if (!SamePlan(planned.call, call)) continue;
-    if (schedule != planned.schedule) schedule = planned.schedule;
-    return {};
+    if (SamePlan(planned.call, call)) return &planned;
   }
+  HR_RETURN_IF_ERROR(call.Check(rank_, size()));
   const GroupOptions& options = shared_->options;
   HR_ASSIGN_OR_RETURN(Schedule made,
                       options.planner->Plan(call, rank_, size(), cost_,
                                             settled_ ? PinOf(call.kind) : std::string_view()));
-  schedule = std::make_shared<const Schedule>(std::move(made));
-  if (planned_.size() < kMaxPlanned) {
-    planned_.push_back({call, schedule});
-  } else {
-    planned_[next_planned_++ % kMaxPlanned] = {call, schedule};
-  }
-  return {};
+  if (planned_.size() < kMaxPlanned) planned_.emplace_back();
+  Planned& planned = planned_[next_planned_++ % kMaxPlanned];
+  planned = {call, std::make_shared<const Schedule>(std::move(made)), call.Label(epoch())};
+  return &planned;
 }
 
 // Messages meet by channel and sequence, those of send and recv by channel and the caller's tag.
@@ -229,30 +227,74 @@ uint64_t Group::NextTag(const Call& call) {
   return channel | (sequence_++ & (kPointToPoint - 1));
 }
 
-Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
-  HR_RETURN_IF_ERROR(call.Check(rank_, size()));
+Status Group::Prepare(Work& work, const Call& call, const void* input, void* output) {
+  HR_ASSIGN_OR_RETURN(const Planned* plan, PlanFor(call));
   HR_RETURN_IF_ERROR(call.CheckBuffers(rank_, size(), input, output));
+  if (work.schedule_ != plan->schedule) work.schedule_ = plan->schedule;
+  work.call_ = call;
+  HR_RETURN_IF_ERROR(work.Prepare(*shared_->options.allocator, input, output));
+  work.channel_ = channel_;
+  work.tag_ = NextTag(call);
+  work.label_ = plan->label;
+  if (work.schedule_->raises > 0) work.turn_ = shared_turns_++;
+  return {};
+}
+
+Status Group::ConcurrentPosting(const Call& call) {
+  return FailedPrecondition(call.Text(),
+                            ": another thread is posting to this group; split off a sub-group for "
+                            "each thread");
+}
+
+Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
   PostingScope scope(posting_);
-  if (!scope.alone()) {
-    return FailedPrecondition(call.Text(),
-                              ": another thread is posting to this group; split off a sub-group "
-                              "for each thread");
-  }
+  if (!scope.alone()) return ConcurrentPosting(call);
   WorkRef work = pool_->Take();
-  HR_RETURN_IF_ERROR(ScheduleFor(call, work->schedule_));
-  work->call_ = call;
-  HR_RETURN_IF_ERROR(work->Prepare(*shared_->options.allocator, input, output));
-  work->channel_ = channel_;
-  work->tag_ = NextTag(call);
-  work->label_ = call.Label(epoch());
-  if (work->schedule_->raises > 0) work->turn_ = shared_turns_++;
+  HR_RETURN_IF_ERROR(Prepare(*work, call, input, output));
   HR_RETURN_IF_ERROR(mesh_.Start(work));
   return work;
 }
 
+Result<WorkRef> Group::PostAndPoll(const Call& call, const void* input, void* output) {
+  if (call.point_to_point() && call.bytes() <= kShortBytes) {
+    HR_ASSIGN_OR_RETURN(const bool done, PassShort(call, input, output));
+    if (done) return WorkRef();
+  }
+  HR_ASSIGN_OR_RETURN(WorkRef work, PostResident(call, input, output));
+  if (!work->done()) work->Poll();
+  return work;
+}
+
+// A message that can go or be taken at once needs no work. True where that was so.
+Result<bool> Group::PassShort(const Call& call, const void* input, void* output) {
+  Mesh::Message message = {.call = call, .rank = 0, .channel = channel_, .tag = 0, .label = 0};
+  {
+    PostingScope scope(posting_);
+    if (!scope.alone()) return ConcurrentPosting(call);
+    HR_ASSIGN_OR_RETURN(const Planned* plan, PlanFor(call));
+    HR_RETURN_IF_ERROR(call.CheckBuffers(rank_, size(), input, output));
+    message.rank = pool_->ranks()[call.peer];
+    message.tag = NextTag(call);
+    message.label = plan->label;
+    if (call.kind == OpKind::kSend) {
+      return mesh_.SendNow(message, {static_cast<const std::byte*>(input), call.bytes()});
+    }
+  }
+  return mesh_.RecvNow(message, {static_cast<std::byte*>(output), call.bytes()});
+}
+
+Result<WorkRef> Group::PostResident(const Call& call, const void* input, void* output) {
+  PostingScope scope(posting_);
+  if (!scope.alone()) return ConcurrentPosting(call);
+  if (!pool_->Renew(resident_)) resident_ = pool_->Take();
+  HR_RETURN_IF_ERROR(Prepare(*resident_, call, input, output));
+  HR_RETURN_IF_ERROR(mesh_.Start(resident_));
+  return resident_.Share();
+}
+
 Status Group::Run(const Call& call, const void* input, void* output, const CallLimits& limits) {
-  HR_ASSIGN_OR_RETURN(WorkRef work, Post(call, input, output));
-  return work->Complete(limits);
+  HR_ASSIGN_OR_RETURN(WorkRef work, PostAndPoll(call, input, output));
+  return work.get() == nullptr ? Status() : work->Complete(limits);
 }
 
 Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits& limits) {

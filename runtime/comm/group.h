@@ -48,6 +48,10 @@ class Group {
   // Starts an operation. `input` and `output` stay where they are until the work is done; see
   // Call::CheckBuffers.
   Result<WorkRef> Post(const Call& call, const void* input, void* output);
+  // As Post, for who would wait next: drives the group for some microseconds, so that the work is
+  // often done, or null where it needed none. Whoever keeps it until the next operation makes that
+  // one slower.
+  Result<WorkRef> PostAndPoll(const Call& call, const void* input, void* output);
   // Posts and waits, as Work::Complete.
   Status Run(const Call& call, const void* input, void* output, const CallLimits& limits);
 
@@ -81,6 +85,7 @@ class Group {
   struct Planned {
     Call call;
     std::shared_ptr<const Schedule> schedule;
+    uint64_t label;
   };
 
   Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
@@ -89,10 +94,15 @@ class Group {
   void Settle() {
     settled_ = true;
     planned_.clear();
+    next_planned_ = 0;
   }
   Status CheckPinsHold() const;
   std::string_view PinOf(OpKind kind) const;
-  Status ScheduleFor(const Call& call, std::shared_ptr<const Schedule>& schedule);
+  Result<const Planned*> PlanFor(const Call& call);
+  static Status ConcurrentPosting(const Call& call);
+  Result<bool> PassShort(const Call& call, const void* input, void* output);
+  Result<WorkRef> PostResident(const Call& call, const void* input, void* output);
+  Status Prepare(Work& work, const Call& call, const void* input, void* output);
   uint64_t NextTag(const Call& call);
 
   std::shared_ptr<Shared> shared_;
@@ -107,6 +117,7 @@ class Group {
   uint64_t shared_turns_ = 0;     // operations in shared memory so far
   std::vector<Planned> planned_;  // the latest, bounded
   size_t next_planned_ = 0;
+  WorkRef resident_;  // for operations that are waited for at once; free while nobody else has it
 };
 
 }  // namespace hr::comm

@@ -60,21 +60,60 @@ Status Mesh::Start(const WorkRef& work) {
     Reactor::Guard guard(*reactor_);
     if (!status_.ok()) return status_.Clone();
     if (closed_) return FailedPrecondition("group '", options_.name, "' is closed");
-    work->posted_nanos_ = SystemClock().NowNanos();
     work->tell_nanos_ = 0;
-    work->record_ = recorder_.Post({.channel = work->channel_,
-                                    .sequence = work->sequence(),
-                                    .label = work->label_,
-                                    .call = work->call_,
-                                    .posted_nanos = work->posted_nanos_});
     work->active_at_ = active_.size();
     active_.push_back(work.Share());
     // Held back while it starts, so that transfers that end at once do not enter it in the list.
     work->ready_ = true;
+    work->record_ = FlightRecorder::kNone;
     RunOn(*work);
+    Record(*work);  // now that its messages are on their way, for which the peers wait
   }
   Deliver();
   return {};
+}
+
+bool Mesh::SendNow(const Message& message, Bytes data) {
+  Reactor::Guard guard(*reactor_);
+  if (!Works()) return false;
+  Endpoint& endpoint = *peers_[message.rank].endpoint;
+  if (!endpoint.SendNow(message.tag, message.label, data)) return false;
+  RecordDone(message, recorder_.ticks().Now());
+  return true;
+}
+
+bool Mesh::RecvNow(const Message& message, std::span<std::byte> data) {
+  const uint64_t posted = recorder_.ticks().Now();
+  return reactor_->Poll([&] {
+    if (!Works()) return false;
+    Endpoint& endpoint = *peers_[message.rank].endpoint;
+    if (!endpoint.RecvNow(message.tag, message.label, data)) return false;
+    RecordDone(message, posted);
+    return true;
+  });
+}
+
+void Mesh::RecordDone(const Message& message, uint64_t posted) {
+  recorder_.Post({.channel = message.channel,
+                  .sequence = Work::SequenceOf(message.tag),
+                  .label = message.label,
+                  .call = message.call,
+                  .state = FlightRecorder::State::kDone,
+                  .posted = posted,
+                  .ended = recorder_.ticks().Now()});
+}
+
+void Mesh::Record(Work& work) {
+  using State = FlightRecorder::State;
+  work.posted_ = recorder_.ticks().Now();
+  const State ended = work.status_.ok() ? State::kDone : State::kFailed;
+  work.record_ = recorder_.Post({.channel = work.channel_,
+                                 .sequence = work.sequence(),
+                                 .label = work.label_,
+                                 .call = work.call_,
+                                 .state = work.done() ? ended : State::kRunning,
+                                 .posted = work.posted_,
+                                 .ended = work.done() ? work.posted_ : 0});
 }
 
 void Mesh::Ready(Work& work) {
@@ -131,7 +170,8 @@ void Mesh::RunReady() {
   ready_.clear();
 }
 
-bool Mesh::Advance() {
+bool Mesh::Advance(bool moved) {
+  if (!moved && watched_.empty() && ready_.empty() && heard_.empty()) return false;
   bool any = !ready_.empty() || !heard_.empty();
   if (!watched_.empty()) any |= LookAtWatched();
   // First what came before a verdict: whose data is all there has ended well.
@@ -148,7 +188,7 @@ bool Mesh::Advance() {
     ListenTo(peer);
     OnControl(rank, text);
   }
-  TurnAway();
+  if (moved) TurnAway();
   RunReady();
   if (!control_messages_.empty()) {
     control_messages_.remove_if([](const ControlMessage& message) { return message.sent; });
@@ -173,7 +213,7 @@ void Mesh::Finish(Work& work, Status status) {
     any_ended_.store(true, std::memory_order_release);
   }
   work.done_.store(true, std::memory_order_release);
-  reactor_->NoteCompletion();
+  reactor_->NoteCompletionLocked();
 }
 
 // Takes back the memory that the transports still use for `work`.

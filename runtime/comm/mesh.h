@@ -62,6 +62,16 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   std::vector<int> suspects();
   // Starts `work`, which has not been started before.
   Status Start(const WorkRef& work);
+  // The short way of a send or receive, for what needs no waiting; see Endpoint::SendNow. `rank` is
+  // of the mesh. False: nothing has happened.
+  struct Message {
+    const Call& call;
+    int rank;
+    uint16_t channel;
+    uint64_t tag, label;
+  };
+  bool SendNow(const Message& message, Bytes data);
+  bool RecvNow(const Message& message, std::span<std::byte> data);
   void set_spin_nanos(int64_t nanos) { reactor_->set_spin_nanos(nanos); }
   // Ends the group for all ranks, because of `culprit`. Does not wait.
   void Abort(Code code, std::string cause, int culprit);
@@ -126,13 +136,16 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void Unpublish();
 
   // ReactorClient.
-  bool Advance() override;
+  bool Advance(bool moved) override;
   bool Arm() override;
   void Deliver() override;
   int64_t OnTimer(int64_t now) override;
 
   // Work. All under the reactor's lock.
   void OnTransferFailed(Work& work, Work::Part& part);
+  bool Works() const { return status_.ok() && !closed_; }
+  void Record(Work& work);
+  void RecordDone(const Message& message, uint64_t posted);
   void Ready(Work& work);
   void RunOn(Work& work);
   bool LookAtWatched();
@@ -184,7 +197,6 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   std::vector<int> suspects_;
   bool closed_ = false;
   bool published_ = false;
-  int blamed_ = -1;        // the rank with which a meeting failed; -1: none that is known
   int64_t look_at_ = 0;    // for a verdict, while the ranks meet
   int64_t beaten_at_ = 0;  // the last heartbeat
   std::list<std::unique_ptr<Endpoint>> turned_away_;

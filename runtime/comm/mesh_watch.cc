@@ -154,12 +154,12 @@ void Mesh::AccuseMismatch(int rank, std::string_view theirs, std::string_view ou
 
 // A collective that takes long may wait for ranks that wait for us in another one.
 void Mesh::TellOfStuck(int64_t now) {
+  if (active_.empty()) return;
+  const TickCounter::Scale scale = recorder_.ticks().ScaleNow();
   for (const WorkRef& work : active_) {
-    if (work->call_.point_to_point() || now - work->posted_nanos_ < kStuckNanos ||
-        now < work->tell_nanos_) {
-      continue;
-    }
-    const int64_t pause = std::min(now - work->posted_nanos_, options_.silence_nanos);
+    const int64_t waited = now - scale.Nanos(work->posted_);
+    if (work->call_.point_to_point() || waited < kStuckNanos || now < work->tell_nanos_) continue;
+    const int64_t pause = std::min(waited, options_.silence_nanos);
     work->tell_nanos_ = now + std::max(pause, kStuckNanos);
     const std::string text = Cat(work->label_, "\n", work->call_.Text());
     for (int rank : work->pool_->ranks()) {
@@ -188,7 +188,8 @@ void Mesh::OnProgress(int rank, std::string_view told) {
 
 // Blames the rank that has not come to the operation, as far as that is known.
 void Mesh::AccuseLate(const Work& work) {
-  const int64_t waited = (SystemClock().NowNanos() - work.posted_nanos_) / 1'000'000;
+  const int64_t posted = recorder_.ticks().ScaleNow().Nanos(work.posted_);
+  const int64_t waited = (SystemClock().NowNanos() - posted) / 1'000'000;
   const std::string what = Cat("rank ", options_.rank, " waited ", waited, " ms for it in ",
                                work.call_.Text(), ", number ", work.sequence() + 1);
   for (int rank : work.pool_->ranks()) {

@@ -12,6 +12,8 @@ constexpr int64_t kDefaultSpinNanos = 50'000;
 constexpr int64_t kSliceNanos = 500'000'000;
 // Turns between two looks at the clock.
 constexpr int kTurnsPerLook = 32;
+// Of Poll().
+constexpr int kFirstTurns = 128;
 
 inline void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -54,6 +56,7 @@ void Reactor::LeavePoller() {
 }
 
 Reactor::Guard::Guard(Reactor& reactor) : reactor_(reactor) {
+  if (reactor_.mutex_.try_lock()) return;
   reactor_.posters_.fetch_add(1, std::memory_order_relaxed);
   reactor_.mutex_.lock();
   reactor_.posters_.fetch_sub(1, std::memory_order_relaxed);
@@ -61,13 +64,19 @@ Reactor::Guard::Guard(Reactor& reactor) : reactor_(reactor) {
 
 Reactor::Guard::~Guard() {
   reactor_.mutex_.unlock();
-  reactor_.Rouse();
+  reactor_.RouseAfterLock();
 }
 
 // Makes whoever sleeps on the handles, a waiter or the Poller, arm them anew: they may have been
 // disarmed, or there may be something more to write.
 void Reactor::Rouse() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  RouseAfterLock();
+}
+
+// Who is about to sleep says so before it takes the lock to arm: whoever has held the lock needs no
+// fence, since either it sees that, or the sleeper has seen what was done under the lock.
+void Reactor::RouseAfterLock() {
   if (asleep_.load(std::memory_order_relaxed)) wake_.Set();
   if (watched_.load(std::memory_order_relaxed) && watched_.exchange(false)) {
     if (Poller* poller = poller_.load()) poller->Kick();
@@ -82,7 +91,23 @@ void Reactor::CallTimer() {
 bool Reactor::TurnLocked() {
   bool moved = false;
   for (Transport* transport : transports_) moved |= transport->Progress();
-  return client_.Advance() || moved;
+  return client_.Advance(moved) || moved;
+}
+
+bool Reactor::Poll(FunctionRef<bool()> done) {
+  if (spin_nanos_.load(std::memory_order_relaxed) == 0 || !mutex_.try_lock()) return false;
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  bool is_done = done();
+  for (int turn = 0; turn < kFirstTurns && !is_done; ++turn) {
+    if (posters_.load(std::memory_order_relaxed) > 0) break;
+    if (!TurnLocked()) continue;
+    is_done = done();
+    break;
+  }
+  mutex_.unlock();
+  RouseAfterLock();  // the turns have disarmed the handles
+  client_.Deliver();
+  return is_done;
 }
 
 bool Reactor::Turn() {
@@ -100,6 +125,10 @@ bool Reactor::ArmLocked() {
 
 void Reactor::NoteCompletion() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  NoteCompletionLocked();
+}
+
+void Reactor::NoteCompletionLocked() {
   if (asleep_.load(std::memory_order_relaxed)) wake_.Set();
   if (sleeper_count_.load(std::memory_order_relaxed) > 0) {
     std::lock_guard lock(sleepers_mutex_);
@@ -116,9 +145,9 @@ class Reactor::Waiting {
     reactor_.Rouse();
   }
   ~Waiting() {
-    reactor_.waiters_.fetch_sub(1);
+    if (reactor_.waiters_.fetch_sub(1) == 1) return;
     reactor_.Rouse();
-    reactor_.NoteCompletion();  // somebody else must drive now
+    reactor_.NoteCompletion();  // one of the others must drive now
   }
 
  private:
@@ -162,8 +191,9 @@ void Reactor::Sleep(const std::atomic<bool>& done, const CallLimits& limits) {
     if (right.owns_lock()) return SleepOnHandles(done, limits);
   }
   Rouse();  // our turns have disarmed the handles of whoever sleeps on them
-  std::unique_lock lock(sleepers_mutex_);
   sleeper_count_.fetch_add(1);
+  { std::lock_guard lock(mutex_); }  // what completes from now on is told
+  std::unique_lock lock(sleepers_mutex_);
   if (!done.load(std::memory_order_acquire) && !IsCancelled(limits)) {
     sleepers_.wait_for(lock, std::chrono::nanoseconds(SleepNanos(limits)));
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/cancel.h"
+#include "runtime/base/function_ref.h"
 #include "runtime/comm/transport.h"
 #include "runtime/comm/wake_event.h"
 
@@ -24,8 +25,8 @@ class ReactorClient {
  public:
   virtual ~ReactorClient() = default;
   // Goes on with what completed transfers made possible. Called after each progress with the
-  // reactor locked. True if it did something.
-  virtual bool Advance() = 0;
+  // reactor locked; `moved`: that there was some. True if it did something.
+  virtual bool Advance(bool moved) = 0;
   // Asks to be woken for what comes by no transport. Called before a sleep with the reactor locked.
   // False where there is something to do already.
   virtual bool Arm() { return true; }
@@ -60,8 +61,13 @@ class Reactor {
   // One round. Returns without doing anything where another thread is at it. True if anything
   // moved.
   bool Turn();
+  // Drives until `done`, called with the reactor locked, is true; but only until something moves,
+  // and for some microseconds, without a look at any clock. Whether it was true.
+  bool Poll(FunctionRef<bool()> done);
   // To be called whenever something that somebody may wait for has become true.
   void NoteCompletion();
+  // The same, with the reactor locked since before it became true.
+  void NoteCompletionLocked();
 
   // Has the Poller call the client's OnTimer() soon. For the client, with the reactor locked or
   // not.
@@ -84,6 +90,7 @@ class Reactor {
   void Sleep(const std::atomic<bool>& done, const CallLimits& limits);
   void SleepOnHandles(const std::atomic<bool>& done, const CallLimits& limits);
   void Rouse();
+  void RouseAfterLock();
 
   const std::vector<Transport*> transports_;
   ReactorClient& client_;

@@ -90,7 +90,7 @@ class RemoteStore final : public Store, public ReactorClient {
     std::string text;
   };
 
-  bool Advance() override { return false; }
+  bool Advance(bool) override { return false; }
   void Deliver() override {}
   int64_t OnTimer(int64_t) override { return INT64_MAX; }
 

@@ -29,17 +29,20 @@ class RingStream final : public ByteStream {
   Result<size_t> Read(std::byte* to, size_t bytes) override {
     size_t count = in_.Read(to, bytes);
     if (count == 0) {
+      // Room is given back while there is nothing else to do: nobody waits for a little of it.
+      if (in_.Owes()) Release();
       if (++idle_ % kIdleReads != 0 || peer_->Alive()) return count;
       // What it wrote before it went is still there.
       count = in_.Read(to, bytes);
       if (count == 0) return Unavailable("the peer process is gone");
     }
     idle_ = 0;
-    if (in_.Release()) peer_->Wake();
+    if (in_.OwesMuch()) Release();
     return count;
   }
 
   bool Arm(bool read, bool write) override {
+    if (in_.Owes()) Release();
     if (read && !in_.Arm()) return false;
     if (write && !out_.Arm()) return false;
     if (peer_->Alive()) return true;
@@ -48,6 +51,10 @@ class RingStream final : public ByteStream {
   }
 
  private:
+  void Release() {
+    if (in_.Release()) peer_->Wake();
+  }
+
   RingWriter out_;
   RingReader in_;
   std::unique_ptr<RingPeer> peer_;

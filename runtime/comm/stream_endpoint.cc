@@ -1,6 +1,7 @@
 #include "runtime/comm/stream_endpoint.h"
 
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 
 namespace hr::comm {
@@ -36,16 +37,22 @@ void StreamEndpoint::SignInto(std::vector<StreamEndpoint*>& list) {
   list_ = &list;
 }
 
+// Makes it the header of an eager message, where the peer has credit for that.
+bool StreamEndpoint::TakeCredit(FrameHeader& header, size_t bytes) {
+  const uint64_t cost = sizeof header + bytes;
+  if (bytes > traits_.eager_bytes || cost > credit_) return false;
+  credit_ -= cost;
+  header.kind = FrameKind::kEager;
+  header.payload = static_cast<uint32_t>(bytes);
+  return true;
+}
+
 void StreamEndpoint::Send(Transfer& transfer) {
   if (!status_.ok()) return Finish(transfer, status_.Clone());
   FrameHeader header{};
   header.tag = transfer.tag;
   header.label = transfer.label;
-  const uint64_t cost = sizeof header + transfer.bytes;
-  if (transfer.bytes <= traits_.eager_bytes && cost <= credit_) {
-    credit_ -= cost;
-    header.kind = FrameKind::kEager;
-    header.payload = static_cast<uint32_t>(transfer.bytes);
+  if (TakeCredit(header, transfer.bytes)) {
     return Enqueue({.header = header, .payload = transfer.data, .transfer = &transfer});
   }
   transfer.id = next_id_++;
@@ -57,17 +64,20 @@ void StreamEndpoint::Send(Transfer& transfer) {
   Enqueue({.header = header});
 }
 
+std::list<StreamEndpoint::Arrival>::iterator StreamEndpoint::FindArrival(uint64_t tag) {
+  return std::find_if(unexpected_.begin(), unexpected_.end(),
+                      [tag](const Arrival& a) { return a.tag == tag && a.claimed == nullptr; });
+}
+
 void StreamEndpoint::Recv(Transfer& transfer) {
   transfer.moved = 0;
-  auto found = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const Arrival& a) {
-    return a.tag == transfer.tag && a.claimed == nullptr;
-  });
+  const auto found = FindArrival(transfer.tag);
   if (found == unexpected_.end()) {
     return status_.ok() ? posted_.Push(transfer) : Finish(transfer, status_.Clone());
   }
   if (found->offer) {
     const auto [label, bytes, sender] = std::tuple(found->label, found->bytes, found->sender);
-    DropArrival(*found);
+    DropArrival(found);
     --offers_;
     return TakeOffer(transfer, label, bytes, sender);
   }
@@ -76,7 +86,20 @@ void StreamEndpoint::Recv(Transfer& transfer) {
     return;
   }
   TakeArrival(transfer, *found);
-  DropArrival(*found);
+  DropArrival(found);
+}
+
+bool StreamEndpoint::RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> to) {
+  if (unexpected_.empty()) return false;
+  const auto found = FindArrival(tag);
+  if (found == unexpected_.end() || !found->complete || found->label != label ||
+      found->bytes > to.size()) {
+    return false;
+  }
+  ReturnCredit(found->bytes);
+  if (found->bytes > 0) std::memcpy(to.data(), found->data.get(), found->bytes);
+  DropArrival(found);
+  return true;
 }
 
 void StreamEndpoint::Cancel(Transfer& transfer) {
@@ -86,10 +109,10 @@ void StreamEndpoint::Cancel(Transfer& transfer) {
     sink_ = nullptr;
     found = true;
   }
-  for (Arrival& arrival : unexpected_) {
-    if (arrival.claimed != &transfer) continue;
+  for (auto arrival = unexpected_.begin(); arrival != unexpected_.end(); ++arrival) {
+    if (arrival->claimed != &transfer) continue;
     // Drops the message when it is complete, since its receive is gone.
-    ReturnCredit(arrival.bytes);
+    ReturnCredit(arrival->bytes);
     arriving_ = nullptr;
     sink_ = nullptr;
     DropArrival(arrival);

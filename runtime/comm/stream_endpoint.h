@@ -34,6 +34,8 @@ class StreamEndpoint final : public Endpoint {
   bool peer_left() const override { return peer_left_; }
   void Send(Transfer& transfer) override;
   void Recv(Transfer& transfer) override;
+  bool SendNow(uint64_t tag, uint64_t label, Bytes message) override;
+  bool RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> to) override;
   void Cancel(Transfer& transfer) override;
   void Close(std::string_view reason) override;
   bool flushed() const override { return outgoing_.empty(); }
@@ -65,6 +67,7 @@ class StreamEndpoint final : public Endpoint {
     size_t room = 0;  // in data
   };
 
+  bool TakeCredit(FrameHeader& header, size_t bytes);
   void Enqueue(Outgoing frame);
   void EnqueueText(FrameKind kind, uint32_t sender, std::string_view text);
   Result<size_t> WriteSome(Outgoing& frame);
@@ -90,8 +93,9 @@ class StreamEndpoint final : public Endpoint {
 
   void TakeOffer(Transfer& transfer, uint64_t label, uint64_t bytes, uint32_t sender);
   void TakeArrival(Transfer& transfer, Arrival& arrival);
+  std::list<Arrival>::iterator FindArrival(uint64_t tag);
   Arrival& NewArrival();
-  void DropArrival(const Arrival& arrival);
+  void DropArrival(std::list<Arrival>::iterator arrival);
   void ReturnCredit(uint64_t message_bytes);
   void Fail(Status status);
 
@@ -131,6 +135,7 @@ class StreamEndpoint final : public Endpoint {
   std::vector<std::byte> ahead_;  // bytes read before they were asked for
   size_t ahead_begin_ = 0;
   size_t ahead_end_ = 0;
+  bool drained_ = false;  // the last reading got less than it asked for
 };
 
 }  // namespace hr::comm

@@ -35,13 +35,11 @@ StreamEndpoint::Arrival& StreamEndpoint::NewArrival() {
   return arrival;
 }
 
-void StreamEndpoint::DropArrival(const Arrival& arrival) {
-  const auto found = std::find_if(unexpected_.begin(), unexpected_.end(),
-                                  [&](const Arrival& a) { return &a == &arrival; });
-  if (spare_.size() >= kMaxSpare || arrival.room > kMaxSpareBytes) {
-    unexpected_.erase(found);
+void StreamEndpoint::DropArrival(std::list<Arrival>::iterator arrival) {
+  if (spare_.size() >= kMaxSpare || arrival->room > kMaxSpareBytes) {
+    unexpected_.erase(arrival);
   } else {
-    spare_.splice(spare_.begin(), unexpected_, found);
+    spare_.splice(spare_.begin(), unexpected_, arrival);
   }
 }
 
@@ -99,6 +97,7 @@ bool StreamEndpoint::Progress() {
     }
     if (!*read) break;
     moved = true;
+    if (drained_ && ahead_begin_ == ahead_end_) break;
   }
   return moved;
 }
@@ -111,9 +110,13 @@ bool StreamEndpoint::Arm() {
 // Bytes read ahead first; directly where much is wanted.
 Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
   if (ahead_begin_ == ahead_end_) {
-    if (bytes >= ahead_.size()) return stream_->Read(to, bytes);
-    HR_ASSIGN_OR_RETURN(ahead_end_, stream_->Read(ahead_.data(), ahead_.size()));
+    const bool direct = bytes >= ahead_.size();
+    const std::span<std::byte> into = direct ? std::span(to, bytes) : std::span(ahead_);
+    HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(into.data(), into.size()));
+    drained_ = got < into.size();
+    if (direct) return got;
     ahead_begin_ = 0;
+    ahead_end_ = got;
   }
   const size_t count = std::min(bytes, ahead_end_ - ahead_begin_);
   std::memcpy(to, ahead_.data() + ahead_begin_, count);
@@ -261,7 +264,8 @@ void StreamEndpoint::OnArrivalComplete() {
   arrival.complete = true;
   if (arrival.claimed == nullptr) return;
   TakeArrival(*arrival.claimed, arrival);
-  DropArrival(arrival);
+  DropArrival(std::find_if(unexpected_.begin(), unexpected_.end(),
+                           [&](const Arrival& a) { return &a == &arrival; }));
 }
 
 Status StreamEndpoint::OnOffer() {

@@ -24,6 +24,22 @@ void StreamEndpoint::Enqueue(Outgoing frame) {
   outgoing_.push_back(std::move(frame));
 }
 
+bool StreamEndpoint::SendNow(uint64_t tag, uint64_t label, Bytes message) {
+  if (!status_.ok() || !outgoing_.empty()) return false;
+  FrameHeader header{};
+  header.tag = tag;
+  header.label = label;
+  if (!TakeCredit(header, message.size())) return false;
+  const Bytes pieces[] = {HeaderBytes(header), message};
+  Result<size_t> written = stream_->Write(pieces);
+  const size_t count = written.ok() ? *written : 0;  // a failure is met again; see Enqueue
+  if (count < sizeof header + message.size()) {
+    outgoing_.push_back(
+        {.header = header, .owned = std::string(AsText(message)), .written = count});
+  }
+  return true;
+}
+
 void StreamEndpoint::EnqueueText(FrameKind kind, uint32_t sender, std::string_view text) {
   Outgoing frame{};
   frame.owned = text.substr(0, kMaxText);

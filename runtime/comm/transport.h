@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/file.h"
 #include "runtime/comm/shared_memory.h"
 
 namespace hr::comm {
@@ -80,6 +81,13 @@ class Endpoint {
   // it failed are still received.
   virtual void Send(Transfer& transfer) = 0;
   virtual void Recv(Transfer& transfer) = 0;
+  // The short way of small messages, for what needs no waiting. True: it is done, and the memory is
+  // the caller's again. False: nothing has happened; whoever wants it still uses Send() or Recv().
+  virtual bool SendNow(uint64_t /*tag*/, uint64_t /*label*/, Bytes /*message*/) { return false; }
+  // Takes the first message with `tag` where it has come whole, carries `label` and fits.
+  virtual bool RecvNow(uint64_t /*tag*/, uint64_t /*label*/, std::span<std::byte> /*to*/) {
+    return false;
+  }
   // Ends a transfer with CANCELLED, before the call returns, and no matter how far it has got; a
   // receive that the peer has matched with a cancelled send ends with ABORTED. No effect on one
   // that has ended. Other transfers go on.

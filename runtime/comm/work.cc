@@ -16,6 +16,10 @@ bool Work::Test() {
   return done();
 }
 
+void Work::Poll() {
+  mesh().reactor_->Poll([this] { return done(); });
+}
+
 Status Work::Wait(const CallLimits& limits) {
   if (!done()) HR_RETURN_IF_ERROR(mesh().reactor_->Wait(done_, limits));
   return status_.Clone();

@@ -27,6 +27,8 @@ class Work {
   bool done() const { return done_.load(std::memory_order_acquire); }
   // Moves the group on a little, without waiting, and returns done().
   bool Test();
+  // As Wait, but only until something moves, and for some microseconds at most.
+  void Poll();
   // How it ended. Only when done().
   const Status& status() const { return status_; }
   // Waits for the end, driving the group meanwhile, and returns status(). CANCELLED and
@@ -41,8 +43,6 @@ class Work {
   // Ends it with CANCELLED. A receive that has no message yet is as if never posted; anything else
   // cannot go on without this rank, so the group is aborted.
   void Cancel();
-  // When it was started, on SystemClock().
-  int64_t posted_nanos() const { return posted_nanos_; }
   // What its group was created with.
   const MeshOptions& options() const;
 
@@ -61,7 +61,8 @@ class Work {
   void Unref();
   Mesh& mesh() const;
   // Among the collectives of its channel, or of sends and receives: the caller's tag.
-  uint64_t sequence() const { return tag_ & ((uint64_t{1} << 47) - 1); }
+  static uint64_t SequenceOf(uint64_t tag) { return tag & ((uint64_t{1} << 47) - 1); }
+  uint64_t sequence() const { return SequenceOf(tag_); }
   // Ends it early, with `status` where that concerns nobody else.
   void End(Status status);
   Status Prepare(Allocator& allocator, const void* input, void* output);
@@ -94,8 +95,8 @@ class Work {
   uint64_t tag_ = 0;
   uint64_t label_ = 0;
   uint16_t channel_ = 0;
-  uint64_t record_ = 0;  // in the flight recorder
-  int64_t posted_nanos_ = 0;
+  uint64_t record_ = 0;     // in the flight recorder
+  uint64_t posted_ = 0;     // by the flight recorder's ticks
   int64_t tell_nanos_ = 0;  // when the peers are told of it, if it is not done by then
 
   uint64_t turn_ = 0;     // among the group's operations in shared memory
@@ -155,9 +156,12 @@ class WorkPool : public std::enable_shared_from_this<WorkPool> {
   void set_shared(std::unique_ptr<SharedArea> shared) { shared_ = std::move(shared); }
   // A work as new. By one thread at a time.
   WorkRef Take();
+  // As Take, of the work that `work` refers to, if there is one that nobody else refers to.
+  bool Renew(const WorkRef& work);
 
  private:
   friend class Work;
+  static void Reset(Work& work);
   void Return(Work* work);  // by any thread
   void CollectReturned();
 

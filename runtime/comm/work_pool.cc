@@ -24,16 +24,28 @@ WorkRef WorkPool::Take() {
   Work* work = free_ != nullptr ? std::exchange(free_, free_->next_) : new Work;
   work->references_.store(1, std::memory_order_relaxed);
   work->pool_ = shared_from_this();
-  work->next_step_ = 0;
-  work->started_ = 0;
-  work->pending_ = 0;
-  work->ready_ = false;
-  work->watched_ = false;
-  work->differs_ = false;
-  work->done_.store(false, std::memory_order_relaxed);
-  if (!work->status_.ok()) work->status_ = {};
-  if (!work->callbacks_.empty()) work->callbacks_.clear();
+  Reset(*work);
   return WorkRef::Adopt(work);
+}
+
+bool WorkPool::Renew(const WorkRef& work) {
+  if (work.get() == nullptr || work->references_.load(std::memory_order_acquire) > 1) return false;
+  work->staged_.Reset();
+  if (work->scratch_.bytes() > kMaxScratch) work->scratch_.Reset();
+  Reset(*work);
+  return true;
+}
+
+void WorkPool::Reset(Work& work) {
+  work.next_step_ = 0;
+  work.started_ = 0;
+  work.pending_ = 0;
+  work.ready_ = false;
+  work.watched_ = false;
+  work.differs_ = false;
+  work.done_.store(false, std::memory_order_relaxed);
+  if (!work.status_.ok()) work.status_ = {};
+  if (!work.callbacks_.empty()) work.callbacks_.clear();
 }
 
 void WorkPool::CollectReturned() {

@@ -159,6 +159,14 @@ hr_transport_table TableOf(const Instance& instance) {
       .arrivals = [](const hr_endpoint* e) { return e->rep->arrivals(); },
       .devices = [](void* self, const char*) { return Findings(self).devices.c_str(); },
       .preferred = [](void* self, const char*) -> int32_t { return Findings(self).preferred; },
+      .send_now = [](hr_endpoint* e, uint64_t tag, uint64_t label, const void* data,
+                     uint64_t bytes) -> int32_t {
+        return e->rep->SendNow(tag, label, {static_cast<const std::byte*>(data), bytes});
+      },
+      .receive_now = [](hr_endpoint* e, uint64_t tag, uint64_t label, void* data,
+                        uint64_t room) -> int32_t {
+        return e->rep->RecvNow(tag, label, {static_cast<std::byte*>(data), room});
+      },
   };
 }
 

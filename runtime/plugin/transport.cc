@@ -76,6 +76,14 @@ class PluginEndpoint final : public comm::Endpoint {
   void Recv(comm::Transfer& transfer) override {
     table_.receive(endpoint_, &parcels_.Take(transfer).c);
   }
+  bool SendNow(uint64_t tag, uint64_t label, Bytes message) override {
+    return table_.send_now != nullptr &&
+           table_.send_now(endpoint_, tag, label, message.data(), message.size()) != 0;
+  }
+  bool RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> to) override {
+    return table_.receive_now != nullptr &&
+           table_.receive_now(endpoint_, tag, label, to.data(), to.size()) != 0;
+  }
   void Cancel(comm::Transfer& transfer) override {
     if (transfer.next == nullptr) return;  // it is done
     table_.cancel(endpoint_, &reinterpret_cast<Parcel*>(transfer.next)->c);

@@ -16,7 +16,7 @@ constexpr std::string_view kScheme = "ucx:";
 constexpr StreamTraits kTraits = {.eager_bytes = kPacketRoom - 64,
                                   .credit_bytes = 1 << 20,
                                   .frame_bytes = 1 << 20,
-                                  .read_ahead = 0};
+                                  .read_ahead = 256};
 
 std::string ToHex(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";

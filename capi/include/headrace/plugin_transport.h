@@ -111,6 +111,14 @@ typedef struct hr_transport_table {
   const char* (*devices)(void* self, const char* kind);
   /* 1: a host that is free to choose takes this kind where it reaches a peer. Any thread. */
   int32_t (*preferred)(void* self, const char* kind);
+
+  /* The short way of small messages, for what needs no waiting. 1: it is done, and the memory is
+   * the host's again; 0: nothing has happened. Either may be NULL. */
+  int32_t (*send_now)(hr_endpoint* endpoint, uint64_t tag, uint64_t label, const void* data,
+                      uint64_t bytes);
+  /* Takes the first message with `tag` where it has come whole, carries `label` and fits. */
+  int32_t (*receive_now)(hr_endpoint* endpoint, uint64_t tag, uint64_t label, void* data,
+                         uint64_t room);
 } hr_transport_table;
 
 #ifdef __cplusplus

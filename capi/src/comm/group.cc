@@ -173,8 +173,7 @@ Result<std::string> SecretOr(const char* given) {
   return cluster::SecretFromEnvironment(ProcessEnvironment);
 }
 
-Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options,
-                              int64_t begin_nanos) {
+Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options) {
   CallLimits out;
   int64_t timeout = options.timeout_nanos;
   if (limits != nullptr) {
@@ -184,8 +183,8 @@ Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& 
   }
   if (timeout <= 0) return out;
   out.clock = options.clock;
-  if (out.clock != &SystemClock()) begin_nanos = out.clock->NowNanos();
-  out.deadline_nanos = timeout > INT64_MAX - begin_nanos ? INT64_MAX : begin_nanos + timeout;
+  const int64_t now = out.clock->NowNanos();
+  out.deadline_nanos = timeout > INT64_MAX - now ? INT64_MAX : now + timeout;
   return out;
 }
 

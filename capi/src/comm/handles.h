@@ -28,8 +28,7 @@ const char* ProcessEnvironment(const char* name);
 // The cluster secret that a caller gave, or the environment's where that is null.
 Result<std::string> SecretOr(const char* given);
 
-// What limits a wait that began at `begin_nanos` on SystemClock() in a group with these options.
-Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options,
-                              int64_t begin_nanos = SystemClock().NowNanos());
+// What limits a wait that begins now in a group with these options.
+Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options);
 
 }  // namespace hr::capi

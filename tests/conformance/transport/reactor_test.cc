@@ -23,7 +23,7 @@ CallLimits Within(std::chrono::nanoseconds time) {
 
 // One process: a transport, its reactor, and an endpoint.
 struct Side : ReactorClient {
-  bool Advance() override { return false; }
+  bool Advance(bool) override { return false; }
   void Deliver() override {}
   int64_t OnTimer(int64_t) override { return INT64_MAX; }
 

@@ -1,0 +1,48 @@
+// Time stamps that cost less than reading the clock, for what is noted often and seldom looked at.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/cancel.h"
+
+namespace hr {
+
+// Reads the processor's counter where it runs evenly, else SystemClock(). Thread-safe.
+class TickCounter {
+ public:
+  TickCounter();
+
+  uint64_t Now() const {
+#if defined(__x86_64__)
+    if (counts_) return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#endif
+    return static_cast<uint64_t>(SystemClock().NowNanos());
+  }
+
+  // Turns what Now() has returned into nanoseconds of SystemClock(): by the two readings of both,
+  // now and when the counter was made, between which they lie. Order is kept.
+  class Scale {
+   public:
+    int64_t Nanos(uint64_t ticks) const {
+      return nanos_ + static_cast<int64_t>(static_cast<double>(ticks - ticks_) * nanos_per_tick_);
+    }
+
+   private:
+    friend class TickCounter;
+    uint64_t ticks_;
+    int64_t nanos_;
+    double nanos_per_tick_;
+  };
+  Scale ScaleNow() const;
+
+ private:
+  bool counts_ = false;
+  uint64_t ticks_;  // when it was made
+  int64_t nanos_;
+};
+
+}  // namespace hr

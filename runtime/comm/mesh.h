@@ -197,6 +197,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   std::vector<int> suspects_;
   bool closed_ = false;
   bool published_ = false;
+  int blamed_ = -1;        // the rank with which a meeting failed; -1: none that is known
   int64_t look_at_ = 0;    // for a verdict, while the ranks meet
   int64_t beaten_at_ = 0;  // the last heartbeat
   std::list<std::unique_ptr<Endpoint>> turned_away_;

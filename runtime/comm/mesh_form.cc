@@ -72,19 +72,22 @@ Status Mesh::Meet(const CallLimits& limits) {
   if (status.ok()) status = MeetAll(limits);
   if (status.ok()) status = CreateReactor();
   if (status.ok() || status.code() == Code::kAlreadyExists || !status_.ok()) return status;
-  const bool waited =
-      status.code() == Code::kDeadlineExceeded || status.code() == Code::kUnavailable;
   const std::vector<int> missing = Missing();
-  const Verdict accusation = {.culprit = waited && !missing.empty() ? missing[0] : options_.rank,
+  if (blamed_ < 0 && status.code() == Code::kDeadlineExceeded && !missing.empty()) {
+    blamed_ = missing[0];
+  }
+  const Verdict accusation = {.culprit = blamed_ < 0 ? options_.rank : blamed_,
                               .code = status.code(),
                               .cause = std::string(status.message())};
-  // The store may need the descriptors that are missing.
+  const CallLimits soon = {.deadline_nanos = SystemClock().NowNanos() + kVerdictNanos,
+                           .clock = &SystemClock()};
+  // Connections break after that, else those at their other ends would accuse this rank.
+  Result<Verdict> verdict = arbiter_->Decide(accusation, soon);
   for (Peer& peer : peers_) peer.endpoint.reset();
   turned_away_.clear();
   transports_.clear();
-  const CallLimits soon = {.deadline_nanos = SystemClock().NowNanos() + kVerdictNanos,
-                           .clock = &SystemClock()};
-  Result<Verdict> verdict = arbiter_->Decide(accusation, soon);
+  // The store may have needed descriptors that were missing.
+  if (!verdict.ok()) verdict = arbiter_->Decide(accusation, soon);
   return verdict.ok() ? EndedBy(*verdict) : std::move(status);
 }
 
@@ -138,6 +141,7 @@ Status Mesh::DialMissing(const CallLimits& limits) {
     }
     if (*addresses == peers_[rank].stale) {
       if (SystemClock().NowNanos() < peers_[rank].stale_since + options_.silence_nanos) continue;
+      blamed_ = rank;
       return Unavailable("rank ", rank, " does not answer at ", *addresses, ": ",
                          peers_[rank].trouble, "; where it was killed, use a new epoch");
     }
@@ -164,6 +168,7 @@ Status Mesh::Dial(int rank, const std::string& addresses) {
       return {};
     }
   }
+  blamed_ = rank;
   return Unavailable("no transport reaches rank ", rank, " at ", addresses);
 }
 
@@ -234,6 +239,7 @@ Status Mesh::CheckDialled() {
     const Status& status = endpoint.status();
     if (status.ok()) continue;
     if (peers_[rank].welcome || status.code() != Code::kUnavailable) {
+      if (status.code() == Code::kUnavailable) blamed_ = rank;
       return status.Clone().WithContext(Cat("connecting to rank ", rank));
     }
     HR_RETURN_IF_ERROR(NoteStale(rank, status.Clone()));

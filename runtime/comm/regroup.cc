@@ -155,8 +155,23 @@ bool Round::Waiting(const Ending& ending, int64_t now) {
   if (waited > mesh_.silence_nanos) return false;
   for (int rank = 0; rank < mesh_.size; ++rank) {
     if (ranks_[rank].stays || ending.Excludes(rank)) continue;
-    if (!ending.Blames(rank)) return true;
-    if (!AllSuspect(rank) && waited < mesh_.silence_nanos / 4) return true;
+    const bool suspected = AllSuspect(rank);
+    if (ending.Blames(rank) && suspected) continue;
+    if (!ending.Blames(rank) && !suspected) return true;
+    if (waited < mesh_.silence_nanos / 4) return true;
+  }
+  return waited < mesh_.silence_nanos / 4 && Disputed(ending);
+}
+
+// Whether a rank would be left behind that some of those who go on still hear. Where it is dead,
+// they will notice in a moment.
+bool Round::Disputed(const Ending& ending) const {
+  const std::vector<int> side = LargestSide(ending);
+  for (int rank = 0; rank < mesh_.size; ++rank) {
+    if (!ranks_[rank].stays || ending.Excludes(rank) || Has(side, rank)) continue;
+    const bool heard = std::any_of(side.begin(), side.end(),
+                                   [&](int other) { return !Has(ranks_[other].suspects, rank); });
+    if (heard) return true;
   }
   return false;
 }

@@ -59,6 +59,7 @@ class Round {
   Status LookForJoiners();
   void Revoke();
   bool Waiting(const Ending& ending, int64_t now);
+  bool Disputed(const Ending& ending) const;
   bool AllSuspect(int rank) const;
   std::vector<int> LargestSide(const Ending& ending) const;
   Result<std::optional<Membership>> Propose(const Ending& ending, const std::string* held);

@@ -126,7 +126,11 @@ static void rank_meets(hr_env* env) {
   hr_group* group;
   if (is_victim && strcmp(rank_argument(), "never") == 0) sleep_ms(60000);
   if (is_victim) leave_note("ready", "");
-  if (getenv("HEADRACE_RANK")[0] == '2' && strcmp(rank_argument(), "killed") == 0) sleep_ms(1000);
+  /* Who comes late finds it gone, or the others have met it before. */
+  const char late = strcmp(rank_argument(), "killed") == 0 ? '2' : '0';
+  if (getenv("HEADRACE_RANK")[0] == late && !is_victim && strcmp(rank_argument(), "never") != 0) {
+    sleep_ms(1000);
+  }
   leave_cause(hr_group_create(env, &options, &limits, &group));
 }
 
@@ -146,6 +150,25 @@ static void test_a_rank_that_dies_while_they_meet(hr_env* env) {
   sleep_ms(300);
   kill(all.pids[1], SIGKILL);
   expect_one_cause(&all, 1, CREATE_SECONDS + 1.5, "", "because of rank 1");
+  end_ranks(&all);
+}
+
+static void test_a_rank_that_dies_once_it_was_met(hr_env* env) {
+  const int order[] = {2, 0};
+  char name[32], text[1024];
+  ranks all;
+  (void)env;
+  start_ranks(&all, 3, "rank meets", "met");
+  await_note(&all, "ready.1", 10);
+  sleep_ms(300);
+  kill(all.pids[1], SIGKILL);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT(await_rank(&all, order[i], CREATE_SECONDS + 1.5) == 0);
+    snprintf(name, sizeof name, "cause.%d", order[i]);
+    EXPECT(read_note(&all, name, text, sizeof text) != NULL);
+    if (strstr(text, "because of rank 1") == NULL) fprintf(stderr, "%s: %s\n", name, text);
+    EXPECT(strstr(text, "because of rank 1") != NULL);
+  }
   end_ranks(&all);
 }
 
@@ -418,6 +441,7 @@ const test tests[] = {TEST(killed),
                       TEST(frozen),
                       TEST(a_rank_that_never_comes),
                       TEST(a_rank_that_dies_while_they_meet),
+                      TEST(a_rank_that_dies_once_it_was_met),
                       TEST(a_rank_with_another_secret),
                       TEST(ranks_with_a_secret),
                       TEST(ranks_meet_at_an_address),

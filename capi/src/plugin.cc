@@ -3,6 +3,9 @@
 #include "capi/src/handles.h"
 #include "capi/src/register.h"
 #include "runtime/plugin/backend.h"
+#ifdef HEADRACE_COMM
+#include "runtime/plugin/transport.h"
+#endif
 
 namespace hr::capi {
 namespace {
@@ -14,11 +17,30 @@ bool HasPlugin(const session::Env& env, std::string_view name) {
   return false;
 }
 
+#ifdef HEADRACE_COMM
+Status TakeTransport(comm::Hub& hub, const std::shared_ptr<plugin::Plugin>& plugin,
+                     const char* kind) {
+  return hub.AddPluginTransport(
+      kind,
+      [plugin, kind](const comm::TransportSettings& settings, std::string identity) {
+        return plugin::CreateTransport(plugin, kind, settings, std::move(identity));
+      },
+      {.automatic = [plugin, kind](const auto&) { return plugin::IsPreferred(*plugin, kind); },
+       .devices = [plugin, kind] { return plugin::TransportDevices(*plugin, kind); },
+       .plugin = std::string(plugin->name())});
+}
+#endif
+
 Status TakeParts(session::Env& env, const std::shared_ptr<plugin::Plugin>& plugin) {
   if (plugin->backend() != nullptr) {
     HR_ASSIGN_OR_RETURN(auto&& backend, plugin::CreateBackend(plugin));
     HR_RETURN_IF_ERROR(env.AddBackend(std::move(backend)));
   }
+#ifdef HEADRACE_COMM
+  for (const char* kind : plugin::TransportKinds(*plugin)) {
+    HR_RETURN_IF_ERROR(TakeTransport(env.comm(), plugin, kind));
+  }
+#endif
   return {};
 }
 

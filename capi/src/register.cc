@@ -28,7 +28,8 @@ static void AddUcx(session::Env& env) {
                                [ucx](const comm::TransportSettings& settings) {
                                  return settings.trusted_fabric && ucx->IsPreferred("ucx");
                                },
-                           .devices = [ucx] { return ucx->Devices("ucx"); }});
+                           .devices = [ucx] { return ucx->Devices("ucx"); },
+                           .plugin = "ucx"});
 }
 
 // In the order of preference.
@@ -58,7 +59,8 @@ static void RegisterTransports(session::Env& env) {
     return net->CreateTransport("tcp", settings, std::move(identity));
   };
   AddUcx(env);
-  hub.AddTransport("tcp", tcp, {.available = [net] { return net->Open().status().Clone(); }});
+  hub.AddTransport("tcp", tcp,
+                   {.available = [net] { return net->Open().status().Clone(); }, .plugin = "net"});
   hub.AddStore("tcp", [tcp](const std::string& place, const StoreSettings& settings) {
     return comm::OpenRemoteStore(tcp, "tcp", place, settings);
   });

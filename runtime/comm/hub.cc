@@ -21,6 +21,19 @@ void Hub::AddTransport(std::string name, MakeTransport make, Traits traits) {
   transports_.push_back({std::move(name), std::move(make), std::move(traits)});
 }
 
+Status Hub::AddPluginTransport(std::string name, MakeTransport make, Traits traits) {
+  if (const auto found = FindNamed(transports_, name); found != transports_.end()) {
+    if (found->traits.plugin == traits.plugin) return {};
+    return AlreadyExists("a transport is already called '", name, "'");
+  }
+  if (used_.load(std::memory_order_relaxed)) {
+    return FailedPrecondition("transports are added before the first group, which there was");
+  }
+  const auto last = transports_.empty() ? transports_.end() : std::prev(transports_.end());
+  transports_.insert(last, {std::move(name), std::move(make), std::move(traits)});
+  return {};
+}
+
 std::string Hub::DevicesOf(std::string_view transport) const {
   const auto found = FindNamed(transports_, transport);
   return found == transports_.end() ? "" : found->traits.devices();
@@ -31,7 +44,8 @@ void Hub::AddStore(std::string scheme, MakeStore make) {
 }
 
 Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
-                                                      const TransportSettings& settings) const {
+                                                      const TransportSettings& settings) {
+  used_.store(true, std::memory_order_relaxed);
   std::vector<TransportFactory> out;
   auto add = [&](const Named<MakeTransport>& transport) {
     out.push_back([make = transport.make, settings](std::string identity) {

@@ -2,6 +2,7 @@
 // that moves the data of groups for which nobody waits.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -40,20 +41,26 @@ class Hub {
     std::function<bool(const TransportSettings&)> automatic = [](const auto&) { return true; };
     // What it found on this machine, for people.
     std::function<std::string()> devices = [] { return std::string(); };
+    // Which brings it; empty where the library does.
+    std::string plugin;
   };
 
-  // In the order of preference.
+  // In the order of preference; the last one reaches everybody.
   void AddTransport(std::string name, MakeTransport make, Traits traits);
   void AddTransport(std::string name, MakeTransport make) {
     AddTransport(std::move(name), std::move(make), Traits());
   }
+  // One that the host has loaded: preferred to the last of those that are there. OK where this
+  // plugin brings it anyway; ALREADY_EXISTS where another transport has this name;
+  // FAILED_PRECONDITION after the first group.
+  Status AddPluginTransport(std::string name, MakeTransport make, Traits traits);
   // Opens urls "scheme:place".
   void AddStore(std::string scheme, MakeStore make);
   void SetPlanner(std::unique_ptr<Planner> planner) { planner_ = std::move(planner); }
 
   // `wanted`: "auto" for all, or names joined by commas, in the caller's order of preference.
   Result<std::vector<TransportFactory>> Transports(std::string_view wanted,
-                                                   const TransportSettings& settings) const;
+                                                   const TransportSettings& settings);
   Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
                                            const StoreSettings& settings) const;
   // The same for groups that are made one after the other: where this process keeps the store for
@@ -89,6 +96,7 @@ class Hub {
   std::vector<Named<MakeTransport>> transports_;
   std::vector<Named<MakeStore>> stores_;
   std::unique_ptr<Planner> planner_;
+  std::atomic<bool> used_ = false;
   std::mutex mutex_;  // what follows
   std::unique_ptr<Poller> poller_;
   // Stores that this process keeps, by all that they were opened with.

@@ -149,12 +149,17 @@ class PluginTransport final : public comm::Transport {
 
 }  // namespace
 
-Status CheckHasTransport(const Plugin& plugin, std::string_view kind) {
+std::vector<const char*> TransportKinds(const Plugin& plugin) {
+  std::vector<const char*> kinds;
   const hr_transport_table* table = plugin.transport();
-  if (table != nullptr && table->struct_size >= sizeof *table) {
-    for (const char* const* one = table->kinds; *one != nullptr; ++one) {
-      if (kind == *one) return {};
-    }
+  if (table == nullptr || table->struct_size < sizeof *table) return kinds;
+  for (const char* const* one = table->kinds; *one != nullptr; ++one) kinds.push_back(*one);
+  return kinds;
+}
+
+Status CheckHasTransport(const Plugin& plugin, std::string_view kind) {
+  for (const char* one : TransportKinds(plugin)) {
+    if (kind == one) return {};
   }
   return NotFound("plugin '", plugin.name(), "' has no transport '", kind, "'");
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "headrace/plugin_transport.h"
 #include "runtime/comm/transport.h"
@@ -16,6 +17,8 @@ Result<std::unique_ptr<comm::Transport>> CreateTransport(std::shared_ptr<Plugin>
                                                          const comm::TransportSettings& settings,
                                                          std::string identity);
 
+// Those that the plugin has.
+std::vector<const char*> TransportKinds(const Plugin& plugin);
 // A failure where the plugin has no such kind.
 Status CheckHasTransport(const Plugin& plugin, std::string_view kind);
 

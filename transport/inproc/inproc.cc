@@ -48,6 +48,9 @@ std::unique_ptr<ByteStream> OpenEnd(std::shared_ptr<Wire> wire, int side) {
 
 class InprocNetwork {
  public:
+  explicit InprocNetwork(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const { return name_; }
+
   // One listening transport: the wires dialled to it, and what wakes it.
   struct Listener {
     std::shared_ptr<WakeEvent> wake;
@@ -56,7 +59,7 @@ class InprocNetwork {
 
   std::string Listen(std::shared_ptr<WakeEvent> wake) {
     std::lock_guard lock(mutex_);
-    std::string address = Cat("inproc:", id_, ":", ++last_);
+    std::string address = Cat(name_, ":", id_, ":", ++last_);
     listeners_[address].wake = std::move(wake);
     return address;
   }
@@ -94,6 +97,7 @@ class InprocNetwork {
   }
 
  private:
+  const std::string name_;
   const uint64_t id_ = UniqueBits();  // other processes have networks, too
   std::mutex mutex_;
   uint64_t last_ = 0;
@@ -111,7 +115,7 @@ class InprocTransport final : public StreamTransport {
         address_(network_->Listen(wake_)) {}
   ~InprocTransport() override { network_->Leave(address_); }
 
-  std::string_view name() const override { return "inproc"; }
+  std::string_view name() const override { return network_->name(); }
   const std::string& address() const override { return address_; }
   bool Reaches(std::string_view address) const override { return network_->Knows(address); }
   int wait_handle() const override { return wake_->handle(); }
@@ -139,7 +143,9 @@ class InprocTransport final : public StreamTransport {
 
 }  // namespace
 
-std::shared_ptr<InprocNetwork> CreateInprocNetwork() { return std::make_shared<InprocNetwork>(); }
+std::shared_ptr<InprocNetwork> CreateInprocNetwork(std::string name) {
+  return std::make_shared<InprocNetwork>(std::move(name));
+}
 
 Result<std::unique_ptr<Transport>> CreateInprocTransport(std::shared_ptr<InprocNetwork> network,
                                                          std::string identity) {

@@ -9,9 +9,9 @@
 namespace hr::comm {
 
 // Where the inproc transports of one env find each other. Thread-safe; lives as long as any of
-// them, which keep it alive.
+// them, which keep it alive. Their name, with which their addresses begin, is `name`.
 class InprocNetwork;
-std::shared_ptr<InprocNetwork> CreateInprocNetwork();
+std::shared_ptr<InprocNetwork> CreateInprocNetwork(std::string name = "inproc");
 
 // `identity`: see Endpoint::peer_identity.
 Result<std::unique_ptr<Transport>> CreateInprocTransport(std::shared_ptr<InprocNetwork> network,

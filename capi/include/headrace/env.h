@@ -70,8 +70,8 @@ typedef struct hr_env hr_env;
 /* options NULL: defaults. */
 HR_API hr_status* hr_env_create(const hr_env_options* options, hr_env** out);
 HR_API void hr_env_release(hr_env* env);
-/* Adds what a plugin has (backends, transports; docs/plugins.md) to the env, before the first model
- * and while no other thread uses the env. A name, "cuda", stands for libheadrace_cuda.so beside
+/* Adds what a plugin has (backends, transports; docs/plugins.md) to the env, before the first model,
+ * or the first group, and while no other thread uses the env. A name, "cuda", stands for libheadrace_cuda.so beside
  * libheadrace or else where the system's loader looks; anything with a slash is a path. A plugin
  * that the env has already is a success. Where the plugin, or a driver that it needs, is missing,
  * the failure is HR_UNAVAILABLE and the env works on without it. */

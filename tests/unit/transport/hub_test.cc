@@ -46,6 +46,17 @@ TEST_F(HubTest, AutoTakesWhatDependsOnTrustOnlyWithIt) {
   EXPECT_EQ(hub_.DevicesOf("here"), "");
 }
 
+TEST_F(HubTest, WhatAPluginBringsStandsBeforeTheLast) {
+  hub_.AddTransport("last", Make, {.plugin = "net"});
+  ASSERT_TRUE(hub_.AddPluginTransport("wire", Make, {.plugin = "wire"}).ok());
+  EXPECT_EQ(hub_.transport_names(), (std::vector<std::string_view>{"here", "wire", "last"}));
+  EXPECT_TRUE(hub_.AddPluginTransport("last", Make, {.plugin = "net"}).ok());
+  EXPECT_EQ(hub_.AddPluginTransport("last", Make, {.plugin = "wire"}).code(), Code::kAlreadyExists);
+  EXPECT_EQ(hub_.Transports("auto", {})->size(), 3u);
+  EXPECT_EQ(hub_.AddPluginTransport("late", Make, {.plugin = "x"}).code(),
+            Code::kFailedPrecondition);
+}
+
 // A store that says whether it is kept here, and counts how many there are.
 class CountedStore final : public Store {
  public:

@@ -58,7 +58,7 @@ struct CostModel {
   double latency = 5e-6;    // of one message
   double per_byte = 2e-10;  // sent
   double per_reduced_byte = 1e-10;
-  uint64_t slice_bytes = 256 << 10;  // of messages that are passed on while they come; not 0
+  uint64_t slice_bytes = 1 << 20;  // of messages that are passed on while they come; not 0
   // Of memory that all ranks share. Bytes of a slot, a power of two; 0 where there is none.
   uint64_t shared_bytes = 0;
   double shared_latency = 3e-7;    // until another rank sees what was raised

@@ -89,6 +89,7 @@ class StreamEndpoint final : public Endpoint {
   Status OnGreeting();
   void OnEagerComplete();
   void OnArrivalComplete();
+  void FinishReading(Status status);
   Status OnRefuse();
 
   void TakeOffer(Transfer& transfer, uint64_t label, uint64_t bytes, uint32_t sender);
@@ -131,6 +132,7 @@ class StreamEndpoint final : public Endpoint {
   Transfer* reading_ = nullptr;  // the receive it belongs to
   Arrival* arriving_ = nullptr;  // the early message it belongs to
   std::string text_;             // its text
+  bool turn_over_ = false;       // a long message has come whole
 
   std::vector<std::byte> ahead_;  // bytes read before they were asked for
   size_t ahead_begin_ = 0;

@@ -9,6 +9,9 @@ namespace {
 
 // Reads of one Progress() call, so that a busy peer does not starve the others.
 constexpr int kReadsPerTurn = 64;
+// A message so long is dealt with before more is read: the peer may be waiting for what comes of
+// it, and sends on meanwhile.
+constexpr size_t kLongMessage = 64 << 10;
 // What an endpoint keeps for early messages to come.
 constexpr size_t kMaxSpare = 8;
 constexpr size_t kMaxSpareBytes = 4096;
@@ -85,7 +88,8 @@ void StreamEndpoint::ReturnCredit(uint64_t message_bytes) {
 
 bool StreamEndpoint::Progress() {
   bool moved = !outgoing_.empty() && Flush();
-  for (int i = 0; i < kReadsPerTurn && status_.ok(); ++i) {
+  turn_over_ = false;
+  for (int i = 0; i < kReadsPerTurn && status_.ok() && !turn_over_; ++i) {
     Result<bool> read = ReadSome();
     if (!read.ok()) {
       // A peer that broke the protocol is told why; one that is gone is not written to any more.
@@ -225,7 +229,7 @@ Status StreamEndpoint::OnPayload() {
       reading_->moved += header_.payload;
       if (reading_->moved < reading_->received) return {};
       receiving_.Remove(*reading_);
-      Finish(*std::exchange(reading_, nullptr), {});
+      FinishReading({});
       return {};
   }
   return {};
@@ -251,12 +255,17 @@ void StreamEndpoint::OnEagerComplete() {
   if (arriving_ != nullptr) return OnArrivalComplete();
   ReturnCredit(header_.payload);
   if (reading_ == nullptr) return;  // cancelled meanwhile
+  reading_->label = header_.label;
+  reading_->received = header_.payload;
+  FinishReading(reading_->received <= reading_->bytes
+                    ? Status()
+                    : TooLong(reading_->received, reading_->bytes));
+}
+
+void StreamEndpoint::FinishReading(Status status) {
   Transfer& transfer = *std::exchange(reading_, nullptr);
-  transfer.label = header_.label;
-  transfer.received = header_.payload;
-  Finish(transfer, transfer.received <= transfer.bytes
-                       ? Status()
-                       : TooLong(transfer.received, transfer.bytes));
+  turn_over_ = transfer.received >= kLongMessage;
+  Finish(transfer, std::move(status));
 }
 
 void StreamEndpoint::OnArrivalComplete() {

@@ -10,7 +10,9 @@
 namespace hr::comm {
 namespace {
 
-constexpr StreamTraits kTraits = {.eager_bytes = 32 << 10,
+// An invitation delays a message by a trip there and back. One that comes before its receive is
+// copied once more instead; the credit bounds what such messages hold.
+constexpr StreamTraits kTraits = {.eager_bytes = 512 << 10,
                                   .credit_bytes = 4 << 20,
                                   .frame_bytes = 1 << 20,
                                   .read_ahead = 64 << 10};

@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "side.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,16 @@ const char* bench_env(hr_env** out) {
   hr_env_options options = {.struct_size = sizeof options, .threads = bench_threads()};
   BENCH_TRY(hr_env_create(&options, out));
   return NULL;
+}
+
+void bench_bind(int rank, int ranks) {
+  cpu_set_t all, mine;
+  if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < ranks) return;
+  int core = 0;
+  for (int before = rank; !CPU_ISSET(core, &all) || before-- > 0;) ++core;
+  CPU_ZERO(&mine);
+  CPU_SET(core, &mine);
+  sched_setaffinity(0, sizeof mine, &mine);
 }
 
 int bench_threads(void) {

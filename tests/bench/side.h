@@ -44,6 +44,10 @@ const char* bench_env(hr_env** out);
 // Monotonic seconds.
 double bench_now(void);
 
+// Binds this process to the rank-th of the cores it may use, unless ranks outnumber them. Where the
+// system puts two ranks on one core, they take two to three times as long; which it does by chance.
+void bench_bind(int rank, int ranks);
+
 // How many threads the run is about (2 unless the command line says otherwise).
 int bench_threads(void);
 

@@ -4,7 +4,7 @@ import socket
 import subprocess
 import time
 
-from harness.peer import serve
+from harness.peer import bind, serve
 
 SECONDS = 0.15
 
@@ -19,14 +19,15 @@ def microseconds(size, count):
     port = str(free_port())
     environment = {**os.environ, "UCX_TLS": "self,sm"}
     server = subprocess.Popen(["ucx_perftest", "-p", port], env=environment,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              preexec_fn=lambda: bind(1, 2))
     try:
         client = ["ucx_perftest", "127.0.0.1", "-p", port, "-t", "tag_lat", "-s", str(size),
                   "-n", str(count), "-w", "100", "-f"]
         for _ in range(50):  # until the server listens
             time.sleep(0.1)
             done = subprocess.run(client, env=environment, text=True, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
+                                  stderr=subprocess.STDOUT, preexec_fn=lambda: bind(0, 2))
             if done.returncode == 0:
                 # Iterations, typical latency, latency of the last stretch, latency of all, …
                 return float(done.stdout.splitlines()[-1].split()[-5])

@@ -97,6 +97,7 @@ static int Obey(const struct sockaddr_in* address) {
   int64_t request[2];
   double seconds;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  bench_bind(1, 2);
   peer = socket(AF_INET, SOCK_STREAM, 0);
   int one = 1;
   setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -119,6 +120,7 @@ int main(void) {
     return 1;
   }
   if (fork() == 0) return Obey(&address);
+  bench_bind(0, 2);
   peer = accept(listener, NULL, NULL);
   int one = 1;
   setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

@@ -135,7 +135,9 @@ int ranks_serve(int operation, int size, const char* const* transports, int tran
     if (fork() != 0) continue;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     ranks.rank = rank;
+    bench_bind(rank, size);
     return Obey();
   }
+  bench_bind(0, size);
   return bench_serve(Run);
 }

@@ -4,7 +4,7 @@ import os
 import pathlib
 import time
 
-from .peer import SCRATCH, serve as answer
+from .peer import SCRATCH, bind, serve as answer
 
 SECONDS = 0.15
 WARM_UP = 3
@@ -13,6 +13,7 @@ WARM_UP = 3
 def join(rank, ranks):
     import torch
     import torch.distributed
+    bind(rank, ranks)
     torch.set_num_threads(1)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     meeting = pathlib.Path(SCRATCH) / f"gloo-{os.getppid() if rank else os.getpid()}"

@@ -14,5 +14,6 @@ def serve(operation, ranks, transport):
     subprocess.run(["mpicc", "-O2", SOURCE, "-o", program], check=True)
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                       OMPI_MCA_btl=TRANSPORTS[transport], OMPI_MCA_pml="ob1")
-    options = ["--oversubscribe", "--bind-to", "none"]
+    binding = "core" if ranks <= len(os.sched_getaffinity(0)) else "none"
+    options = ["--oversubscribe", "--bind-to", binding]
     os.execvp("mpirun", ["mpirun", *options, "-n", str(ranks), str(program), operation])

@@ -21,6 +21,13 @@ def serve(run):
         answers.write(json.dumps(answer) + "\n")
 
 
+def bind(rank, ranks):
+    """As bench_bind of side.h."""
+    cores = sorted(os.sched_getaffinity(0))
+    if ranks <= len(cores):
+        os.sched_setaffinity(0, cores[rank:rank + 1])
+
+
 def seconds_each(step, count, repeats):
     """`repeats` times: how long one of `count` calls of step takes."""
     values = []

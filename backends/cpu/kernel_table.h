@@ -56,6 +56,7 @@ struct KernelRequest {
 struct Preparation {
   size_t input = 0;
   size_t bytes = 0;
+  std::string format;  // of the memory: equal where kernels for other shapes could use it as it is
   size_t scratch_bytes = 0;
   std::unique_ptr<engine::Kernel> kernel;  // (input, memory, scratch); null: nothing is prepared
 };

@@ -10,6 +10,8 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   session::SessionOptions out{.seed = copy.seed};
   if (copy.max_plans < 0) return InvalidArgument("max_plans is at least 1, got ", copy.max_plans);
   if (copy.max_plans > 0) out.max_plans = static_cast<size_t>(copy.max_plans);
+  if (copy.max_sizes < 0) return InvalidArgument("max_sizes is at least 1, got ", copy.max_sizes);
+  if (copy.max_sizes > 0) out.plan.max_sizes = static_cast<size_t>(copy.max_sizes);
   out.plan.fuse = copy.disable_fusion == 0;
   if (copy.device != nullptr) out.plan.device = copy.device;
   return out;
@@ -220,8 +222,8 @@ hr_status* hr_call_describe(hr_call* call, hr_text** out) {
   HR_REQUIRE(call);
   HR_REQUIRE(out);
   HR_WRAP_IF_ERROR(call->rep->CheckIdle());
-  HR_ASSIGN_OR_WRAP(auto&& plan, call->rep->PreparePlan());
-  return hr::capi::WrapText(out, plan->Describe());
+  HR_ASSIGN_OR_WRAP(auto&& at, call->rep->PreparePlan());
+  return hr::capi::WrapText(out, at.plan->Describe(*at.size));
 }
 
 }  // extern "C"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/cancel.h"
+#include "runtime/base/errors.h"
 #include "runtime/base/executor.h"
 #include "runtime/base/log.h"
 #include "runtime/device/tensor.h"
@@ -60,6 +61,8 @@ struct RunContext {
   bool* update_begun = nullptr;
 };
 
+class Executable;
+
 // One instance of an executable with its own arena. Used by one thread at a time.
 class Invocation {
  public:
@@ -68,6 +71,12 @@ class Invocation {
   virtual void Bind(uint32_t slot, void* data) = 0;
   // All slots must be bound. Where `context.stream` is given the work is only queued.
   virtual Status Run(const RunContext& context) = 0;
+  // Goes on as an instance of `other`, the same executable at other sizes (Executable::Resize), in
+  // the memory that it has; that grows only where `other` needs more than any before. What was
+  // bound stays bound. A failure changes nothing.
+  virtual Status Become(Executable&) {
+    return Unimplemented("an instance on this device keeps its sizes; make a new one");
+  }
 };
 
 // A compiled region. Thread-safe.
@@ -75,6 +84,12 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual Result<std::unique_ptr<Invocation>> Instantiate() = 0;
+  // The same region at other sizes: `region` differs from what was compiled in the types of values
+  // and in what constants hold, and in nothing else. Null unless the device shares work and memory
+  // between sizes and CompileOptions::resizable asked for it.
+  virtual Result<std::unique_ptr<Executable>> Resize(const graph::Module&) {
+    return std::unique_ptr<Executable>();
+  }
   virtual size_t arena_bytes() const = 0;
   // Steps, kernels and memory, as JSON.
   virtual std::string Describe() const = 0;
@@ -87,6 +102,7 @@ struct CompileOptions {
   int threads = 1;  // how finely kernels cut their work
   bool fuse = true;
   bool deterministic = true;
+  bool resizable = false;  // keep what Executable::Resize needs
 };
 
 struct DeviceInfo {

@@ -137,6 +137,14 @@ Status CheckHostMemory(const Tensor& tensor) {
                          DeviceName(device), "; copy it to the host first");
 }
 
+bool Tensor::Become(DType dtype, const Dims& dims) {
+  const auto bytes = static_cast<size_t>(ElementCount(dims)) * DTypeSize(dtype);
+  if (!defined() || !contiguous() || bytes > buffer_->bytes() - offset_) return false;
+  dtype_ = dtype;
+  dims_ = dims;
+  return true;
+}
+
 Result<Tensor> Tensor::Clone(Allocator& allocator) const {
   HR_RETURN_IF_ERROR(CheckHostMemory(*this));
   HR_ASSIGN_OR_RETURN(auto&& copy, Create(allocator, dtype_, dims_));

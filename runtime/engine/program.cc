@@ -17,11 +17,6 @@ BufferIndex ProgramBuilder::AddSlot(uint32_t slot) {
   return static_cast<BufferIndex>(buffers_.size() - 1);
 }
 
-BufferIndex ProgramBuilder::AddKept(size_t bytes) {
-  buffers_.push_back({.bytes = bytes, .kept = true});
-  return static_cast<BufferIndex>(buffers_.size() - 1);
-}
-
 BufferIndex ProgramBuilder::AddView(BufferIndex of, size_t offset) {
   buffers_.push_back({.base = of, .offset = offset});
   return static_cast<BufferIndex>(buffers_.size() - 1);
@@ -29,11 +24,15 @@ BufferIndex ProgramBuilder::AddView(BufferIndex of, size_t offset) {
 
 void ProgramBuilder::AddStep(StepSpec step) { steps_.push_back(std::move(step)); }
 
-void ProgramBuilder::AddPreparation(StepSpec step) { preparations_.push_back(std::move(step)); }
+BufferIndex ProgramBuilder::AddPreparation(PreparationSpec preparation) {
+  buffers_.push_back({.kept = static_cast<uint32_t>(preparations_.size())});
+  preparations_.push_back(std::move(preparation));
+  return static_cast<BufferIndex>(buffers_.size() - 1);
+}
 
 bool ProgramBuilder::IsArena(BufferIndex buffer) const {
   const BufferSpec& spec = buffers_[buffer];
-  return spec.base == kNoBuffer && spec.slot == UINT32_MAX && !spec.kept;
+  return spec.base == kNoBuffer && spec.slot == UINT32_MAX && spec.kept == UINT32_MAX;
 }
 
 BufferIndex ProgramBuilder::Root(BufferIndex buffer, size_t* offset) const {
@@ -92,14 +91,14 @@ void ProgramBuilder::ShareInPlace() {
 
 std::vector<size_t> ProgramBuilder::PlaceArena(size_t* arena_bytes) const {
   std::vector<Span> spans(buffers_.size());
-  auto touch = [&](const StepSpec& step, uint32_t at) {
-    for (const Operand& operand : step.operands) {
-      size_t offset = 0;
-      if (operand.buffer != kNoBuffer) spans[Root(operand.buffer, &offset)].Touch(at);
-    }
+  auto touch = [&](BufferIndex buffer, uint32_t at) {
+    size_t offset = 0;
+    if (buffer != kNoBuffer) spans[Root(buffer, &offset)].Touch(at);
   };
-  for (const StepSpec& preparation : preparations_) touch(preparation, 0);
-  for (uint32_t i = 0; i < steps_.size(); ++i) touch(steps_[i], i);
+  for (const PreparationSpec& preparation : preparations_) touch(preparation.scratch, 0);
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    for (const Operand& operand : steps_[i].operands) touch(operand.buffer, i);
+  }
   std::vector<Lifetime> lifetimes;
   std::vector<BufferIndex> planned;
   for (BufferIndex b = 0; b < buffers_.size(); ++b) {
@@ -114,41 +113,45 @@ std::vector<size_t> ProgramBuilder::PlaceArena(size_t* arena_bytes) const {
   return offsets;
 }
 
-Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, uint32_t slot_count) {
+Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, uint32_t slot_count,
+                                                       std::shared_ptr<PreparedPool> pool) {
   ShareInPlace();
   auto program = std::make_unique<Program>();
   program->allocator_ = &allocator;
+  program->pool_ = pool != nullptr ? std::move(pool) : std::make_shared<PreparedPool>();
   program->slot_places_.resize(slot_count);
   std::vector<size_t> offsets = PlaceArena(&program->arena_bytes_);
-  if (size_t bytes = PlaceKept(&offsets); bytes != 0) {
-    HR_ASSIGN_OR_RETURN(program->kept_, Block::Create(allocator, bytes));
-  }
   for (uint32_t i = 0; i < steps_.size(); ++i) {
     if (steps_[i].writes_variables) program->first_write_ = std::min(program->first_write_, i);
-    program->steps_.push_back(program->AddPlaces(*this, steps_[i], offsets));
+    program->steps_.push_back(
+        program->AddPlaces(*this, *steps_[i].kernel, steps_[i].operands, offsets));
   }
-  for (const StepSpec& step : preparations_) {
-    program->preparations_.push_back(program->AddPlaces(*this, step, offsets));
-  }
+  HR_RETURN_IF_ERROR(AddPreparations(allocator, offsets, *program));
   program->specs_ = std::move(steps_);
-  program->preparation_specs_ = std::move(preparations_);
   return program;
 }
 
-size_t ProgramBuilder::PlaceKept(std::vector<size_t>* offsets) const {
-  size_t bytes = 0;
-  for (BufferIndex b = 0; b < buffers_.size(); ++b) {
-    if (!buffers_[b].kept) continue;
-    (*offsets)[b] = bytes;
-    bytes += (buffers_[b].bytes + 63) / 64 * 64;
+Status ProgramBuilder::AddPreparations(Allocator& allocator, const std::vector<size_t>& offsets,
+                                       Program& program) {
+  for (BufferIndex memory = 0; memory < buffers_.size(); ++memory) {
+    if (buffers_[memory].kept == UINT32_MAX) continue;
+    const PreparationSpec& spec = preparations_[buffers_[memory].kept];
+    PreparedKey key{.format = spec.format};
+    key.slot = buffers_[Root(spec.from, &key.offset)].slot;
+    HR_ASSIGN_OR_RETURN(auto&& prepared, program.pool_->Get(allocator, key, spec.bytes));
+    program.kept_.push_back(std::move(prepared));
+    const Operand operands[] = {{spec.from}, {memory}, {spec.scratch}};
+    program.preparations_.push_back(program.AddPlaces(*this, *spec.kernel, operands, offsets));
   }
-  return bytes;
+  program.preparation_specs_ = std::move(preparations_);
+  return {};
 }
 
-Program::Step Program::AddPlaces(const ProgramBuilder& builder, const StepSpec& step,
+Program::Step Program::AddPlaces(const ProgramBuilder& builder, const Kernel& kernel,
+                                 std::span<const Operand> operands,
                                  const std::vector<size_t>& offsets) {
-  Step added{step.kernel.get(), static_cast<uint32_t>(places_.size())};
-  for (const Operand& operand : step.operands) {
+  Step added{&kernel, static_cast<uint32_t>(places_.size())};
+  for (const Operand& operand : operands) {
     Place place{.null = operand.buffer == kNoBuffer};
     if (!place.null) {
       BufferIndex base = builder.Root(operand.buffer, &place.offset);
@@ -164,17 +167,17 @@ Program::Step Program::AddPlaces(const ProgramBuilder& builder, const StepSpec& 
   return added;
 }
 
-// Runs of a program at one time have one version of the variables, so whoever comes first prepares
-// for all of them.
 Status Program::Prepare(void* const* operands, const RunContext& context) const {
   const uint64_t wanted = context.variables_version + 1;
   if (prepared_.load(std::memory_order_acquire) == wanted) return {};
-  std::lock_guard lock(preparing_);
-  if (prepared_.load(std::memory_order_relaxed) == wanted) return {};
+  const auto lock = pool_->Lock();
   for (size_t i = 0; i < preparations_.size(); ++i) {
-    Status status =
-        preparations_[i].kernel->Run(operands + preparations_[i].first_operand, context);
+    const Step& step = preparations_[i];
+    Prepared& made = *kept_[i];
+    if (made.version == wanted) continue;
+    Status status = step.kernel->Run(operands + step.first_operand, context);
     if (!status.ok()) return std::move(status).WithNode(preparation_specs_[i].node);
+    made.version = wanted;
   }
   prepared_.store(wanted, std::memory_order_release);
   return {};
@@ -183,42 +186,65 @@ Status Program::Prepare(void* const* operands, const RunContext& context) const 
 class ProgramInvocation final : public Invocation {
  public:
   ProgramInvocation(const Program& program, Block arena)
-      : program_(program), arena_(std::move(arena)), operands_(program.places_.size(), nullptr) {
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      const Program::Place& place = program.places_[i];
-      if (place.null || place.slot != UINT32_MAX) continue;
-      operands_[i] = (place.kept ? program.kept_ : arena_).begin() + place.offset;
-    }
+      : program_(&program), arena_(std::move(arena)), bound_(program.slot_places_.size()) {
+    PlaceOperands();
   }
 
   void Bind(uint32_t slot, void* data) override {
-    for (uint32_t i : program_.slot_places_[slot]) {
-      operands_[i] = static_cast<std::byte*>(data) + program_.places_[i].offset;
+    bound_[slot] = data;
+    for (uint32_t i : program_->slot_places_[slot]) {
+      operands_[i] = static_cast<std::byte*>(data) + program_->places_[i].offset;
     }
   }
 
+  Status Become(Executable& other) override {
+    const auto& program = static_cast<const Program&>(other);
+    if (program.arena_bytes_ > arena_.bytes()) {
+      HR_ASSIGN_OR_RETURN(arena_, Block::Create(*program.allocator_, program.arena_bytes_));
+    }
+    program_ = &program;
+    PlaceOperands();
+    for (uint32_t slot = 0; slot < bound_.size(); ++slot) {
+      if (bound_[slot] != nullptr) Bind(slot, bound_[slot]);
+    }
+    return {};
+  }
+
   Status Run(const RunContext& context) override {
-    const auto& steps = program_.steps_;
-    if (!program_.preparations_.empty()) {
-      HR_RETURN_IF_ERROR(program_.Prepare(operands_.data(), context));
+    const Program& program = *program_;
+    const auto& steps = program.steps_;
+    if (!program.preparations_.empty()) {
+      HR_RETURN_IF_ERROR(program.Prepare(operands_.data(), context));
     }
     for (uint32_t i = 0; i < steps.size(); ++i) {
-      if (i < program_.first_write_) {
+      if (i < program.first_write_) {
         HR_RETURN_IF_ERROR(context.limits.Check());
-      } else if (i == program_.first_write_ && context.update_begun != nullptr) {
+      } else if (i == program.first_write_ && context.update_begun != nullptr) {
         HR_RETURN_IF_ERROR(context.limits.Check());
         *context.update_begun = true;
       }
       Status status = steps[i].kernel->Run(operands_.data() + steps[i].first_operand, context);
-      if (!status.ok()) return std::move(status).WithNode(program_.specs_[i].node);
+      if (!status.ok()) return std::move(status).WithNode(program.specs_[i].node);
     }
     return {};
   }
 
  private:
-  const Program& program_;
+  // Points all operands but those in slots to their memory.
+  void PlaceOperands() {
+    operands_.assign(program_->places_.size(), nullptr);
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const Program::Place& place = program_->places_[i];
+      if (place.null || place.slot != UINT32_MAX) continue;
+      const Block& block = place.kept == UINT32_MAX ? arena_ : program_->kept_[place.kept]->memory;
+      operands_[i] = block.begin() + place.offset;
+    }
+  }
+
+  const Program* program_;
   Block arena_;
   std::vector<void*> operands_;
+  std::vector<void*> bound_;  // by slot
 };
 
 Result<std::unique_ptr<Invocation>> Program::Instantiate() {
@@ -229,7 +255,9 @@ Result<std::unique_ptr<Invocation>> Program::Instantiate() {
 std::string Program::Describe() const {
   JsonWriter json;
   json.BeginObject().Field("arena_bytes", arena_bytes_);
-  json.Field("kept_bytes", kept_.bytes()).Key("steps").BeginArray();
+  size_t kept_bytes = 0;
+  for (const auto& prepared : kept_) kept_bytes += prepared->memory.bytes();
+  json.Field("kept_bytes", kept_bytes).Key("steps").BeginArray();
   for (size_t i = 0; i < specs_.size(); ++i) {
     json.BeginObject()
         .Field("node", specs_[i].node)

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
-#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/engine/kernel.h"
+#include "runtime/engine/prepared.h"
 
 namespace hr::engine {
 
@@ -32,6 +34,16 @@ struct StepSpec {
   bool writes_variables = false;
 };
 
+// What is made once for many runs of a slot that no step writes, or of a part of one.
+struct PreparationSpec {
+  std::unique_ptr<Kernel> kernel;  // (from, memory, scratch)
+  BufferIndex from = kNoBuffer;
+  size_t bytes = 0;    // of the memory
+  std::string format;  // of the contents; see PreparedKey
+  BufferIndex scratch = kNoBuffer;
+  std::string node;
+};
+
 class Program;
 
 class ProgramBuilder {
@@ -40,42 +52,52 @@ class ProgramBuilder {
   BufferIndex AddArena(size_t bytes);
   // Memory bound from outside.
   BufferIndex AddSlot(uint32_t slot);
-  // Memory of the program, which all its invocations share: what preparations write.
-  BufferIndex AddKept(size_t bytes);
   // `bytes` at `offset` of another buffer.
   BufferIndex AddView(BufferIndex of, size_t offset);
   void AddStep(StepSpec step);
-  // Writes kept memory from slots that no step writes. Done before the first run, and again when
-  // RunContext::variables_version has changed.
-  void AddPreparation(StepSpec step);
+  // Memory that all invocations share, and other programs of the pool, too, where they make the
+  // same. Made before the first run, and again when RunContext::variables_version has changed.
+  BufferIndex AddPreparation(PreparationSpec preparation);
   size_t step_count() const { return steps_.size(); }
 
-  Result<std::unique_ptr<Program>> Build(Allocator& allocator, uint32_t slot_count);
+  // `pool` null: the program shares with no other.
+  Result<std::unique_ptr<Program>> Build(Allocator& allocator, uint32_t slot_count,
+                                         std::shared_ptr<PreparedPool> pool = nullptr);
 
  private:
   friend class Program;
   struct BufferSpec {
     size_t bytes = 0;
-    bool kept = false;
+    uint32_t kept = UINT32_MAX;    // index into preparations_
     uint32_t slot = UINT32_MAX;    // of external memory
     BufferIndex base = kNoBuffer;  // of a view
     size_t offset = 0;
   };
+
   BufferIndex Root(BufferIndex buffer, size_t* offset) const;
   bool IsArena(BufferIndex buffer) const;
   void ShareInPlace();
-  // The offset of each buffer in the arena or in kept memory, and the size of either.
+  // The offset of each buffer in the arena, and its size.
   std::vector<size_t> PlaceArena(size_t* arena_bytes) const;
-  size_t PlaceKept(std::vector<size_t>* offsets) const;
+  Status AddPreparations(Allocator& allocator, const std::vector<size_t>& offsets,
+                         Program& program);
 
   std::vector<BufferSpec> buffers_;
   std::vector<StepSpec> steps_;
-  std::vector<StepSpec> preparations_;
+  std::vector<PreparationSpec> preparations_;
 };
 
 class Program final : public Executable {
  public:
+  // Makes the program of the same region at other sizes. Programs that may become each other have
+  // the same slots.
+  using Resizer = std::function<Result<std::unique_ptr<Executable>>(const graph::Module&)>;
+  void set_resizer(Resizer resizer) { resizer_ = std::move(resizer); }
+
   Result<std::unique_ptr<Invocation>> Instantiate() override;
+  Result<std::unique_ptr<Executable>> Resize(const graph::Module& region) override {
+    return resizer_ ? resizer_(region) : std::unique_ptr<Executable>();
+  }
   size_t arena_bytes() const override { return arena_bytes_; }
   std::string Describe() const override;
 
@@ -90,13 +112,13 @@ class Program final : public Executable {
   // Where an operand lies: in the arena, in kept memory, or in a slot.
   struct Place {
     uint32_t slot = UINT32_MAX;
+    uint32_t kept = UINT32_MAX;
     bool null = false;
-    bool kept = false;
     size_t offset = 0;
   };
   // Notes where the operands lie. `offsets` are those of the builder's buffers.
-  Step AddPlaces(const ProgramBuilder& builder, const StepSpec& step,
-                 const std::vector<size_t>& offsets);
+  Step AddPlaces(const ProgramBuilder& builder, const Kernel& kernel,
+                 std::span<const Operand> operands, const std::vector<size_t>& offsets);
   // Has kept memory made of `operands`, those of one invocation, unless it is up to date.
   Status Prepare(void* const* operands, const RunContext& context) const;
 
@@ -107,11 +129,12 @@ class Program final : public Executable {
   std::vector<Place> places_;                       // of all operands, step after step
   std::vector<std::vector<uint32_t>> slot_places_;  // slot → indices into places_
   std::vector<StepSpec> specs_;                     // owns the kernels
-  Block kept_;
   std::vector<Step> preparations_;
-  std::vector<StepSpec> preparation_specs_;
-  mutable std::mutex preparing_;
-  mutable std::atomic<uint64_t> prepared_ = 0;  // variables_version + 1 of the kept memory
+  std::vector<std::shared_ptr<Prepared>> kept_;  // what each of them makes
+  std::vector<PreparationSpec> preparation_specs_;
+  std::shared_ptr<PreparedPool> pool_;
+  mutable std::atomic<uint64_t> prepared_ = 0;  // variables_version + 1 of all kept memory
+  Resizer resizer_;
 };
 
 }  // namespace hr::engine

@@ -14,9 +14,10 @@ Result<std::unique_ptr<Call>> Call::Create(std::shared_ptr<Session> session,
     call->inputs_.push_back({.name = port.name, .value = port.value});
   }
   for (const graph::Port& port : signature->outputs) {
-    call->outputs_.push_back({.name = port.name, .value = port.value});
+    call->outputs_.push_back({.name = port.name});
+    call->request_.fetches.push_back(port.value);
   }
-  call->targets_ = signature->targets;
+  call->request_.targets = signature->targets;
   return call;
 }
 
@@ -32,11 +33,12 @@ Result<std::unique_ptr<Call>> Call::Create(std::shared_ptr<Session> session,
   }
   for (const std::string& fetch : fetches) {
     HR_ASSIGN_OR_RETURN(graph::ValueId value, model.FindValue(fetch));
-    call->outputs_.push_back({.name = fetch, .value = value});
+    call->outputs_.push_back({.name = fetch});
+    call->request_.fetches.push_back(value);
   }
   for (const std::string& target : targets) {
     HR_ASSIGN_OR_RETURN(graph::NodeId node, model.FindNode(target));
-    call->targets_.push_back(node);
+    call->request_.targets.push_back(node);
   }
   return call;
 }
@@ -161,29 +163,61 @@ Status Call::PullSource(const CallLimits& limits) {
   return {};
 }
 
-Result<std::shared_ptr<Plan>> Call::PreparePlan() {
-  transform::Request request{.targets = targets_};
+void Call::CollectFeeds() {
+  size_t count = 0;
+  auto& feeds = request_.feeds;
   for (const Input& input : inputs_) {
     // What is not bound may not be needed either; if it is, the failure names it.
     if (!input.tensor.defined()) continue;
-    request.feeds.push_back({input.value, input.tensor.dtype(), input.tensor.dims()});
+    if (count == feeds.size()) feeds.emplace_back();
+    transform::Feed& feed = feeds[count++];
+    feed.value = input.value;
+    feed.dtype = input.tensor.dtype();
+    feed.dims = input.tensor.dims();  // by copy, which keeps the memory
   }
-  for (const OutputPort& output : outputs_) request.fetches.push_back(output.value);
-  return session_->Prepare(request);
+  feeds.resize(count);
+}
+
+Result<PlanAt> Call::PreparePlan() {
+  CollectFeeds();
+  return session_->Prepare(request_);
+}
+
+Status Call::TakeInstance() {
+  CollectFeeds();
+  if (instance_ && session_->Fits(instance_.plan())) {
+    if (auto size = instance_.plan().Find(request_.feeds)) return instance_.Resize(std::move(size));
+  }
+  HR_ASSIGN_OR_RETURN(PlanAt at, session_->Prepare(request_));
+  if (instance_ && at.plan.get() == &instance_.plan()) return instance_.Resize(std::move(at.size));
+  bound_generation_ = 0;
+  HR_ASSIGN_OR_RETURN(instance_, Instance::Of(std::move(at.plan), std::move(at.size)));
+  return {};
 }
 
 Status Call::Prepare() {
-  HR_ASSIGN_OR_RETURN(auto&& plan, PreparePlan());
-  HR_ASSIGN_OR_RETURN(instance_, Instance::Of(std::move(plan)));
+  HR_RETURN_IF_ERROR(TakeInstance());
   size_t slot = 0;
   for (const Input& input : inputs_) {
     if (!input.tensor.defined()) continue;
     instance_->Bind(instance_.plan().input_slot(slot++), input.tensor.data());
   }
-  bound_generation_ = 0;
   HR_RETURN_IF_ERROR(BindOutputs());
   // Only a call whose inputs are all bound may bind them one by one from now on.
   shapes_changed_ = slot != inputs_.size();
+  return {};
+}
+
+// The memory is for the largest size of the plan, so that it stays where it is at others.
+Status Call::FitOutput(const ConcreteType& most, const ConcreteType& type, OutputPort& output) {
+  Tensor& own = output.own;
+  const auto bytes = static_cast<size_t>(ElementCount(most.dims)) * DTypeSize(most.dtype);
+  if (own.defined() && own.buffer()->bytes() == bytes && own.Become(type.dtype, type.dims))
+    return {};
+  Allocator& allocator = session_->env().allocator();
+  HR_ASSIGN_OR_RETURN(own, Tensor::Create(allocator, most.dtype, most.dims));
+  if (own.Become(type.dtype, type.dims)) return {};
+  HR_ASSIGN_OR_RETURN(own, Tensor::Create(allocator, type.dtype, type.dims));
   return {};
 }
 
@@ -191,7 +225,7 @@ Status Call::BindOutputs() {
   const Plan& plan = instance_.plan();
   for (size_t i = 0; i < outputs_.size(); ++i) {
     OutputPort& output = outputs_[i];
-    const ConcreteType& type = plan.outputs()[i];
+    const ConcreteType& type = instance_.size().outputs[i];
     size_t bytes = static_cast<size_t>(ElementCount(type.dims)) * DTypeSize(type.dtype);
     if (output.host != nullptr) {
       if (output.host_bytes != bytes) {
@@ -203,11 +237,7 @@ Status Call::BindOutputs() {
       instance_->Bind(plan.output_slot(i), output.host);
       continue;
     }
-    if (!output.own.defined() || output.own.dtype() != type.dtype ||
-        output.own.dims() != type.dims) {
-      HR_ASSIGN_OR_RETURN(output.own,
-                          Tensor::Create(session_->env().allocator(), type.dtype, type.dims));
-    }
+    HR_RETURN_IF_ERROR(FitOutput(plan.full().outputs[i], type, output));
     instance_->Bind(plan.output_slot(i), output.own.data());
   }
   return {};

@@ -54,7 +54,7 @@ class Call {
 
   Session& session() const { return *session_; }
   // The plan for the bound shapes, compiled where necessary.
-  Result<std::shared_ptr<Plan>> PreparePlan();
+  Result<PlanAt> PreparePlan();
 
  private:
   struct Input {
@@ -65,7 +65,6 @@ class Call {
   };
   struct OutputPort {
     std::string name;
-    graph::ValueId value;
     void* host = nullptr;  // the caller's memory, where it gave any
     size_t host_bytes = 0;
     Tensor own;
@@ -76,14 +75,18 @@ class Call {
   Result<size_t> FindOutput(std::string_view name) const;
   Status BindInput(Input& input, const Tensor& tensor);
   Status PullSource(const CallLimits& limits);
-  // Compiles and instantiates for the inputs' shapes, and binds everything.
+  void CollectFeeds();
+  // Compiles and instantiates for the inputs' shapes, and binds everything. Allocates nothing where
+  // the plan at hand has met the shapes before.
   Status Prepare();
+  Status TakeInstance();
   Status BindOutputs();
+  Status FitOutput(const ConcreteType& most, const ConcreteType& type, OutputPort& output);
 
   std::shared_ptr<Session> session_;
   std::vector<Input> inputs_;
   std::vector<OutputPort> outputs_;
-  std::vector<graph::NodeId> targets_;
+  transform::Request request_;  // its feeds as of the last CollectFeeds
   std::shared_ptr<InputSource> source_;
   std::vector<Tensor> pulled_;
   std::vector<Input*> pulled_inputs_;  // null where nobody takes the field

@@ -6,17 +6,17 @@ namespace hr::session {
 
 IdleInstances::IdleInstances(int most) { idle_.reserve(static_cast<size_t>(most)); }
 
-std::unique_ptr<Invocation> IdleInstances::Take() {
+SizedInvocation IdleInstances::Take() {
   std::lock_guard lock(mutex_);
-  if (idle_.empty()) return nullptr;
-  std::unique_ptr<Invocation> taken = std::move(idle_.back());
+  if (idle_.empty()) return {};
+  SizedInvocation taken = std::move(idle_.back());
   idle_.pop_back();
   return taken;
 }
 
-void IdleInstances::Put(std::unique_ptr<Invocation> invocation) {
+void IdleInstances::Put(SizedInvocation idle) {
   std::lock_guard lock(mutex_);
-  if (idle_.size() < idle_.capacity()) idle_.push_back(std::move(invocation));
+  if (idle_.size() < idle_.capacity()) idle_.push_back(std::move(idle));
 }
 
 void IdleInstances::Clear() {
@@ -29,28 +29,41 @@ size_t IdleInstances::count() const {
   return idle_.size();
 }
 
-Result<Instance> Instance::Of(std::shared_ptr<Plan> plan) {
+Result<Instance> Instance::Of(std::shared_ptr<Plan> plan, std::shared_ptr<const PlanSize> size) {
   Instance instance;
-  instance.invocation_ = plan->idle().Take();
-  if (instance.invocation_ == nullptr) {
-    HR_ASSIGN_OR_RETURN(instance.invocation_, plan->Instantiate());
+  instance.at_ = plan->idle().Take();
+  if (instance.at_.invocation == nullptr) {
+    HR_ASSIGN_OR_RETURN(instance.at_, plan->Instantiate());
   }
   instance.plan_ = std::move(plan);
+  HR_RETURN_IF_ERROR(instance.Resize(std::move(size)));
   return instance;
+}
+
+Status Instance::Resize(std::shared_ptr<const PlanSize> size) {
+  const PlanSize& before = *at_.size;
+  if (size.get() == &before) return {};
+  HR_RETURN_IF_ERROR(at_.invocation->Become(*size->executable));
+  for (size_t i = 0; i < size->constants.size(); ++i) {
+    void* const data = size->constants[i].data();
+    if (data != before.constants[i].data()) at_.invocation->Bind(plan_->constant_slot(i), data);
+  }
+  at_.size = std::move(size);
+  return {};
 }
 
 Instance& Instance::operator=(Instance&& other) noexcept {
   if (this == &other) return *this;
   GiveBack();
   plan_ = std::move(other.plan_);
-  invocation_ = std::move(other.invocation_);
+  at_ = std::move(other.at_);
   return *this;
 }
 
 Instance::~Instance() { GiveBack(); }
 
 void Instance::GiveBack() {
-  if (invocation_ != nullptr) plan_->idle().Put(std::move(invocation_));
+  if (at_.invocation != nullptr) plan_->idle().Put(std::move(at_));
 }
 
 }  // namespace hr::session

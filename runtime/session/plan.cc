@@ -12,7 +12,7 @@ namespace {
 // Computes constant nodes by compiling them alone for the CPU.
 class CpuEvaluator final : public transform::ConstantEvaluator {
  public:
-  explicit CpuEvaluator(const Model& model) : model_(model) {}
+  explicit CpuEvaluator(Env& env) : env_(env) {}
 
   Result<std::vector<Tensor>> Evaluate(const graph::Module& module, graph::NodeId id) override {
     const graph::Graph& graph = module.main();
@@ -20,7 +20,7 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
     for (graph::ValueId output : graph.nodes[id].outputs) {
       if (output != graph::kNone) request.fetches.push_back(output);
     }
-    Env& env = model_.env();
+    Env& env = env_;
     HR_ASSIGN_OR_RETURN(
         graph::Module region,
         transform::Specialize(env.operators(), module, request, nullptr, env.allocator()));
@@ -54,67 +54,119 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
     return out;
   }
 
-  const Model& model_;
+  Env& env_;
 };
+
+std::shared_ptr<PlanSize> SizeOf(const graph::Module& region, std::vector<transform::Feed> feeds,
+                                 std::unique_ptr<Executable> executable) {
+  auto size = std::make_shared<PlanSize>();
+  size->feeds = std::move(feeds);
+  for (const graph::Port& port : region.signatures[0].outputs) {
+    const graph::ValueType& type = region.main().values[port.value].type;
+    size->outputs.push_back({type.dtype, *type.FixedDims()});
+  }
+  size->constants = region.constants;
+  size->executable = std::move(executable);
+  return size;
+}
 
 }  // namespace
 
+Plan::Plan(const Model& model, const PlanOptions& options, std::vector<transform::SizeRange> ranges)
+    : env_(model.shared_env()),
+      ranges_(std::move(ranges)),
+      sizes_(options.max_sizes),
+      idle_(env_->threads().total()) {}
+
 Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform::Request& request,
-                                            const PlanOptions& options) {
-  std::shared_ptr<Plan> plan(new Plan(model.shared_env()));
+                                            const PlanOptions& options,
+                                            std::vector<transform::SizeRange> ranges) {
+  std::shared_ptr<Plan> plan(new Plan(model, options, std::move(ranges)));
   Env& env = model.env();
-  CpuEvaluator evaluator(model);
-  HR_ASSIGN_OR_RETURN(plan->region_, transform::Specialize(env.operators(), model.module(), request,
-                                                           &evaluator, env.allocator()));
-  const graph::Module& region = plan->region_;
-  const graph::Signature& run = region.signatures[0];
-  plan->first_constant_ = static_cast<uint32_t>(run.inputs.size());
-  plan->first_variable_ = plan->first_constant_ + static_cast<uint32_t>(region.constants.size());
-  plan->first_output_ = plan->first_variable_ + static_cast<uint32_t>(region.variables.size());
+  CpuEvaluator evaluator(env);
+  const bool resizable = !plan->ranges_.empty();
+  HR_ASSIGN_OR_RETURN(plan->region_,
+                      transform::Specialize(env.operators(), model.module(), request, &evaluator,
+                                            env.allocator(), resizable ? &plan->recipe_ : nullptr));
+  plan->NoteVariables();
+  HR_ASSIGN_OR_RETURN(auto&& executable, plan->CompileWith({.allocator = &env.allocator(),
+                                                            .operators = &env.operators(),
+                                                            .log = env.log(),
+                                                            .threads = env.threads().total(),
+                                                            .fuse = options.fuse,
+                                                            .deterministic = options.deterministic,
+                                                            .resizable = resizable},
+                                                           options));
+  plan->full_ = SizeOf(plan->region_, request.feeds, std::move(executable));
+  return plan;
+}
+
+void Plan::NoteVariables() {
+  const graph::Module& region = region_;
+  first_constant_ = static_cast<uint32_t>(region.signatures[0].inputs.size());
+  first_variable_ = first_constant_ + static_cast<uint32_t>(region.constants.size());
+  first_output_ = first_variable_ + static_cast<uint32_t>(region.variables.size());
   graph::Marks touched(region.variables.size());
   graph::Marks written(region.variables.size());
   for (const graph::Node& node : region.main().nodes) {
-    const ops::OpDef& def = ops::DefOf(env.operators(), region, node);
-    plan->random_ |= def.random;
+    const ops::OpDef& def = ops::DefOf(env_->operators(), region, node);
+    random_ |= def.random;
     for (const ops::VariableUse& use : ops::VariablesOf(def, node)) {
       touched[static_cast<size_t>(use.variable)] = true;
       if (use.writes) written[static_cast<size_t>(use.variable)] = true;
     }
   }
   for (uint32_t i = 0; i < region.variables.size(); ++i) {
-    if (written[i]) plan->written_.push_back(i);
-    if (touched[i]) plan->variables_.push_back(i);
+    if (written[i]) written_.push_back(i);
+    if (touched[i]) variables_.push_back(i);
   }
-  for (const graph::Port& port : run.outputs) {
-    const graph::ValueType& type = region.main().values[port.value].type;
-    plan->outputs_.push_back({type.dtype, *type.FixedDims()});
-  }
-  HR_RETURN_IF_ERROR(plan->CompileWith({.allocator = &env.allocator(),
-                                        .operators = &env.operators(),
-                                        .log = env.log(),
-                                        .threads = env.threads().total(),
-                                        .fuse = options.fuse,
-                                        .deterministic = options.deterministic},
-                                       options));
-  return plan;
+}
+
+std::shared_ptr<const PlanSize> Plan::Find(const std::vector<transform::Feed>& feeds) {
+  return full_->feeds == feeds ? full_ : sizes_.Find(feeds);
+}
+
+Result<std::shared_ptr<const PlanSize>> Plan::At(const Model& model,
+                                                 const transform::Request& request) {
+  if (auto known = Find(request.feeds)) return known;
+  HR_RETURN_IF_ERROR(transform::CheckRequest(model.module(), request));
+  CpuEvaluator evaluator(*env_);
+  HR_ASSIGN_OR_RETURN(const graph::Module region,
+                      transform::AtSizes(env_->operators(), recipe_, region_, request.feeds,
+                                         &evaluator, env_->allocator()));
+  HR_ASSIGN_OR_RETURN(auto&& executable, full_->executable->Resize(region));
+  return sizes_.Add(SizeOf(region, request.feeds, std::move(executable)));
+}
+
+void Plan::Trim() {
+  idle_.Clear();
+  sizes_.Clear();
 }
 
 #ifdef HEADRACE_ONE_DEVICE
 
-Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions&) {
-  Device& cpu = env_->cpu();
+bool Plan::HasRanges(const Model&, const PlanOptions&) { return true; }
+
+Result<std::unique_ptr<Executable>> Plan::CompileWith(const CompileOptions& compile,
+                                                      const PlanOptions&) {
   for (const graph::Node& node : region_.main().nodes) {
     if (!node.device.empty()) HR_RETURN_IF_ERROR(env_->FindDevice(node.device).status().Clone());
   }
-  HR_ASSIGN_OR_RETURN(executable_, cpu.Compile(region_, compile));
-  return {};
+  return env_->cpu().Compile(region_, compile);
 }
 
-void Plan::DescribeRegions(JsonWriter& json) const { DescribeOnlyRegion(json); }
+void Plan::DescribeRegions(JsonWriter& json, const PlanSize& size) const {
+  DescribeOnlyRegion(json, size);
+}
 
 #else
 
-Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& options) {
+bool Plan::HasRanges(const Model& model, const PlanOptions& options) {
+  return options.only_host || !WantsPlacement(model.module(), options.device);
+}
+
+Result<std::unique_ptr<Executable>> Plan::CompileWith(const CompileOptions& compile,
+                                                      const PlanOptions& options) {
   Device& cpu = env_->cpu();
   default_device_ = options.device;
   if (!options.only_host && WantsPlacement(region_, options.device)) {
@@ -124,10 +176,7 @@ Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& optio
                                      [&](Device* device) { return device == &cpu; });
     if (all_cpu) placement_.clear();
   }
-  if (placement_.empty()) {
-    HR_ASSIGN_OR_RETURN(executable_, cpu.Compile(region_, compile));
-    return {};
-  }
+  if (placement_.empty()) return cpu.Compile(region_, compile);
   variable_devices_.resize(region_.variables.size());
   for (graph::NodeId id = 0; id < placement_.size(); ++id) {
     const graph::Node& node = region_.main().nodes[id];
@@ -140,12 +189,11 @@ Status Plan::CompileWith(const CompileOptions& compile, const PlanOptions& optio
       auto&& spread,
       Spread::Compile(cpu, region_, Cut(*compile.operators, region_, placement_), compile));
   spread_ = spread.get();
-  executable_ = std::move(spread);
-  return {};
+  return std::unique_ptr<Executable>(std::move(spread));
 }
 
-void Plan::DescribeRegions(JsonWriter& json) const {
-  if (spread_ == nullptr) return DescribeOnlyRegion(json);
+void Plan::DescribeRegions(JsonWriter& json, const PlanSize& size) const {
+  if (spread_ == nullptr) return DescribeOnlyRegion(json, size);
   spread_->DescribeRegions(json);
   json.EndArray().Key("copies").BeginArray();
   spread_->DescribeCopies(json);
@@ -174,39 +222,66 @@ std::shared_ptr<Plan> SharedPlans::Add(std::string key, std::shared_ptr<Plan> pl
   return plan;
 }
 
-Result<std::unique_ptr<Invocation>> Plan::Instantiate() const {
-  HR_ASSIGN_OR_RETURN(auto&& invocation, executable_->Instantiate());
-  for (size_t i = 0; i < region_.constants.size(); ++i) {
-    invocation->Bind(constant_slot(i), region_.constants[i].data());
+Result<SizedInvocation> Plan::Instantiate() const {
+  auto made = full_->executable->Instantiate();
+  if (!made.ok() && !ranges_.empty()) {
+    return std::move(made).status().WithContext(
+        "the plan's memory is for the ends of its ranges; declare smaller bounds or buckets");
   }
-  return invocation;
+  HR_ASSIGN_OR_RETURN(auto&& invocation, std::move(made));
+  for (size_t i = 0; i < full_->constants.size(); ++i) {
+    invocation->Bind(constant_slot(i), full_->constants[i].data());
+  }
+  return SizedInvocation{full_, std::move(invocation)};
 }
 
-std::string Plan::Describe() const {
+std::string Plan::Describe(const PlanSize& size) const {
   JsonWriter json;
   json.BeginObject().Key("inputs").BeginArray();
-  for (const graph::Port& port : region_.signatures[0].inputs) {
+  const auto& inputs = region_.signatures[0].inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const transform::Feed& feed = size.feeds[i];
     json.BeginObject()
-        .Field("name", port.name)
-        .Field("type", graph::TypeText(region_.main().values[port.value].type, {}))
+        .Field("name", inputs[i].name)
+        .Field("type", Cat(DTypeName(feed.dtype), feed.dims))
         .EndObject();
   }
   json.EndArray()
       .Field("writes_variables", written_.size())
       .Field("shared_by_sessions", shared_)
-      .Field("idle_instances", idle_.count())
-      .Key("regions")
-      .BeginArray();
-  DescribeRegions(json);
+      .Field("idle_instances", idle_.count());
+  DescribeSizes(json);
+  json.Key("regions").BeginArray();
+  DescribeRegions(json, size);
   json.EndArray().Key("placement").BeginArray();
   DescribePlacement(json);
   json.EndArray().EndObject();
   return json.Take();
 }
 
-void Plan::DescribeOnlyRegion(JsonWriter& json) const {
+void Plan::DescribeSizes(JsonWriter& json) const {
+  json.Field("arena_bytes", full_->executable->arena_bytes()).Key("ranges").BeginArray();
+  for (const transform::SizeRange& range : ranges_) {
+    json.BeginObject()
+        .Field("dimension", region_.symbols[range.symbol].name)
+        .Field("first", range.first)
+        .Field("last", range.last)
+        .EndObject();
+  }
+  json.EndArray().Field("max_sizes", sizes_.most()).Key("sizes").BeginArray();
+  for (const auto& size : sizes_.List()) {
+    json.BeginObject().Key("inputs").BeginArray();
+    for (const transform::Feed& feed : size->feeds) {
+      json.Value(Cat(DTypeName(feed.dtype), feed.dims));
+    }
+    json.EndArray().Field("arena_bytes", size->executable->arena_bytes()).EndObject();
+  }
+  json.EndArray();
+}
+
+void Plan::DescribeOnlyRegion(JsonWriter& json, const PlanSize& size) const {
   json.BeginObject().Field("device", env_->cpu().info().name).Key("executable");
-  json.Raw(executable_->Describe()).EndObject();
+  json.Raw(size.executable->Describe()).EndObject();
 }
 
 void Plan::DescribePlacement(JsonWriter& json) const {

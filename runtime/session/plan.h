@@ -1,4 +1,8 @@
-// A request compiled for concrete shapes.
+// A request compiled for concrete shapes, or for ranges of the sizes of named dimensions.
+//
+// The plan of ranges is compiled at their ends, which sizes its memory. At any other size within
+// them only what depends on it is made: types, constants computed of shapes, kernels and their
+// places in that memory (PlanSize). What the graph alone decides is done once.
 #pragma once
 
 #include <memory>
@@ -7,33 +11,38 @@
 
 #include "runtime/session/instance.h"
 #include "runtime/session/model.h"
+#include "runtime/session/plan_sizes.h"
 #include "runtime/session/spread.h"
 #include "runtime/transform/specialize.h"
 
 namespace hr::session {
-
-// A tensor's type as a run sees it.
-struct ConcreteType {
-  DType dtype = DType::kUndefined;
-  Dims dims;
-};
 
 struct PlanOptions {
   bool fuse = true;
   bool deterministic = true;
   std::string device;      // of nodes that name none; empty: the CPU
   bool only_host = false;  // whatever nodes say
+  size_t max_sizes = 64;   // that a plan keeps beside the ends of its ranges
 };
 
-// Immutable but for its idle instances; shared by all the calls that need it. Thread-safe.
+// Immutable but for its idle instances and sizes; shared by all the calls that need it.
+// Thread-safe.
 class Plan {
  public:
+  // `ranges`: those of the request, whose feeds are at their ends; empty for exact shapes.
   static Result<std::shared_ptr<Plan>> Compile(const Model& model,
                                                const transform::Request& request,
-                                               const PlanOptions& options);
+                                               const PlanOptions& options,
+                                               std::vector<transform::SizeRange> ranges = {});
+  // Whether the session's plans may have ranges: not where nodes are placed on devices.
+  static bool HasRanges(const Model& model, const PlanOptions& options);
 
-  Executable& executable() const { return *executable_; }
-  const std::vector<ConcreteType>& outputs() const { return outputs_; }
+  // The size that it was compiled for.
+  const PlanSize& full() const { return *full_; }
+  // The plan at the request's size: null where it has not met it yet, or lost it. No allocation.
+  std::shared_ptr<const PlanSize> Find(const std::vector<transform::Feed>& feeds);
+  // The same, made where necessary. The request differs from the plan's in sizes within its ranges.
+  Result<std::shared_ptr<const PlanSize>> At(const Model& model, const transform::Request& request);
   // Variables that the plan touches; those that it writes.
   const std::vector<uint32_t>& variables() const { return variables_; }
   const std::vector<uint32_t>& written() const { return written_; }
@@ -53,28 +62,37 @@ class Plan {
   uint32_t variable_slot(uint32_t variable) const { return first_variable_ + variable; }
   uint32_t output_slot(size_t i) const { return first_output_ + static_cast<uint32_t>(i); }
 
-  // A new instance with its constants bound; see Instance for those that are used again.
-  Result<std::unique_ptr<Invocation>> Instantiate() const;
+  // A new instance, at the size that the plan was compiled for, with its constants bound; see
+  // Instance for those that are used again.
+  Result<SizedInvocation> Instantiate() const;
   IdleInstances& idle() { return idle_; }
-  std::string Describe() const;
+  // Gives back memory that no run and no call uses, and all sizes but the one compiled for.
+  void Trim();
+  // With the steps at `size`.
+  std::string Describe(const PlanSize& size) const;
 
  private:
   friend class SharedPlans;
-  explicit Plan(std::shared_ptr<Env> env) : env_(std::move(env)), idle_(env_->threads().total()) {}
-  Status CompileWith(const CompileOptions& compile, const PlanOptions& options);
-  void DescribeRegions(JsonWriter& json) const;
-  void DescribeOnlyRegion(JsonWriter& json) const;
+  Plan(const Model& model, const PlanOptions& options, std::vector<transform::SizeRange> ranges);
+  void NoteVariables();
+  Result<std::unique_ptr<Executable>> CompileWith(const CompileOptions& compile,
+                                                  const PlanOptions& options);
+  void DescribeSizes(JsonWriter& json) const;
+  void DescribeRegions(JsonWriter& json, const PlanSize& size) const;
+  void DescribeOnlyRegion(JsonWriter& json, const PlanSize& size) const;
   void DescribePlacement(JsonWriter& json) const;
 
   std::shared_ptr<Env> env_;  // outlives the executable
-  graph::Module region_;      // the whole, where there are several
+  graph::Module region_;      // the whole, where there are several; at the ends of the ranges
+  const std::vector<transform::SizeRange> ranges_;
+  transform::Recipe recipe_;  // of the region, where there are ranges
   std::string default_device_;
   std::vector<Device*> placement_;         // of the nodes; empty where the CPU runs all
   std::vector<Device*> variable_devices_;  // null: the host; empty where all are there
-  std::unique_ptr<Executable> executable_;
+  std::shared_ptr<const PlanSize> full_;
   const Spread* spread_ = nullptr;  // the executable, where it has several regions
+  PlanSizes sizes_;                 // all but the full one
   IdleInstances idle_;
-  std::vector<ConcreteType> outputs_;
   std::vector<uint32_t> variables_;
   std::vector<uint32_t> written_;
   bool random_ = false;

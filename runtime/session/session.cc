@@ -9,7 +9,8 @@ namespace hr::session {
 namespace {
 
 std::string KeyOf(const transform::Request& request, const PlanOptions& options) {
-  std::string key = Cat(options.fuse, options.deterministic, options.device, ";");
+  std::string key =
+      Cat(options.fuse, options.deterministic, options.max_sizes, options.device, ";");
   auto put = [&](int64_t number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
@@ -32,6 +33,7 @@ std::string KeyOf(const transform::Request& request, const PlanOptions& options)
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
     : model_(std::move(model)),
       options_(options),
+      has_ranges_(Plan::HasRanges(*model_, options_.plan)),
       seed_(options.seed),
       variables_(model_->module().variables.size()) {}
 
@@ -39,6 +41,7 @@ Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
                                                  const SessionOptions& options) {
   if (!model->fault().ok()) return model->fault().Clone();
   if (options.max_plans == 0) return InvalidArgument("a session keeps at least one plan, got 0");
+  if (options.plan.max_sizes == 0) return InvalidArgument("a plan keeps at least one size, got 0");
   if (!options.plan.device.empty()) {
     HR_RETURN_IF_ERROR(model->env().FindDevice(options.plan.device).status().Clone());
   }
@@ -71,13 +74,14 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable) {
   PlanOptions options = options_.plan;
   options.only_host = true;
   HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options));
-  const ConcreteType& type = plan->outputs()[0];
+  const ConcreteType& type = plan->full().outputs[0];
   if (type.dtype != variable.dtype || type.dims != variable.dims) {
     return InvalidArgument("expected ", DTypeName(variable.dtype), variable.dims,
                            ", the initializer makes ", DTypeName(type.dtype), type.dims);
   }
   HR_ASSIGN_OR_RETURN(auto&& value, Tensor::Create(env().allocator(), type.dtype, type.dims));
-  HR_ASSIGN_OR_RETURN(auto&& invocation, plan->Instantiate());
+  HR_ASSIGN_OR_RETURN(auto&& made, plan->Instantiate());
+  const auto& invocation = made.invocation;
   invocation->Bind(plan->output_slot(0), value.data());
   HR_ASSIGN_OR_RETURN(auto&& threads, env().threads().Acquire(env().threads().total(), {}));
   // Step -1: initial values have random numbers of their own.
@@ -96,30 +100,56 @@ Status Session::CheckUsable() const {
   return {};
 }
 
-Result<std::shared_ptr<Plan>> Session::Prepare(const transform::Request& request) {
+Result<PlanAt> Session::Prepare(const transform::Request& request) {
   HR_RETURN_IF_ERROR(CheckUsable());
-  std::string key = KeyOf(request, options_.plan);
-  {
-    std::lock_guard lock(plans_mutex_);
+  PlanAt at;
+  HR_ASSIGN_OR_RETURN(at.plan, PlanFor(request));
+  HR_ASSIGN_OR_RETURN(at.size, at.plan->At(*model_, request));
+  return at;
+}
+
+Result<std::shared_ptr<Plan>> Session::PlanFor(const transform::Request& request) {
+  const graph::Module& module = model_->module();
+  std::string exact_key = KeyOf(request, options_.plan);
+  if (auto plan = FindPlan(exact_key)) return plan;
+  auto ranges =
+      has_ranges_ ? transform::RangesOf(module, request) : std::vector<transform::SizeRange>();
+  if (!ranges.empty()) {
+    const transform::Request ends = transform::AtRangeEnds(module, request);
+    std::string key = KeyOf(ends, options_.plan);
     if (auto plan = FindPlan(key)) return plan;
+    const bool is_exact = key == exact_key;
+    auto plan = AddPlan(std::move(key), ends, std::move(ranges));
+    // A graph may be impossible at the ends: then each size has a plan of its own.
+    if (plan.ok() || is_exact || plan.status().code() == Code::kResourceExhausted) return plan;
   }
+  return AddPlan(std::move(exact_key), request, {});
+}
+
+Result<std::shared_ptr<Plan>> Session::AddPlan(std::string key, const transform::Request& request,
+                                               std::vector<transform::SizeRange> ranges) {
   const bool shares = variables_.initial();
   std::shared_ptr<Plan> plan;
   if (shares) plan = model_->shared_plans().Find(key);
   if (plan == nullptr) {
-    HR_ASSIGN_OR_RETURN(plan, Plan::Compile(*model_, request, options_.plan));
+    HR_ASSIGN_OR_RETURN(plan, Plan::Compile(*model_, request, options_.plan, std::move(ranges)));
     if (shares && plan->shareable()) plan = model_->shared_plans().Add(key, std::move(plan));
   }
   // Two threads may compile the same plan at once; the first one in the cache stays.
   std::lock_guard lock(plans_mutex_);
   HR_RETURN_IF_ERROR(CheckUsable());  // it may have been closed meanwhile
-  if (auto other = FindPlan(key)) return other;
+  if (auto other = FindPlanLocked(key)) return other;
   plans_.push_front({std::move(key), plan});
   if (plans_.size() > options_.max_plans) plans_.pop_back();
   return plan;
 }
 
 std::shared_ptr<Plan> Session::FindPlan(std::string_view key) {
+  std::lock_guard lock(plans_mutex_);
+  return FindPlanLocked(key);
+}
+
+std::shared_ptr<Plan> Session::FindPlanLocked(std::string_view key) {
   auto found = std::find_if(plans_.begin(), plans_.end(),
                             [&](const CachedPlan& cached) { return cached.key == key; });
   if (found == plans_.end()) return nullptr;
@@ -132,17 +162,17 @@ std::shared_ptr<Plan> Session::FindPlan(std::string_view key) {
 }
 
 Result<RunGuard> Session::Enter(const transform::Request& request, const CallLimits& limits,
-                                std::shared_ptr<Plan>* plan) {
+                                PlanAt* at) {
   while (true) {
-    HR_ASSIGN_OR_RETURN(*plan, Prepare(request));
-    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, (*plan)->writes(), limits));
-    if (Fits(**plan)) return guard;
+    HR_ASSIGN_OR_RETURN(*at, Prepare(request));
+    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, at->plan->writes(), limits));
+    if (Fits(*at->plan)) return guard;
   }
 }
 
 void Session::Trim() {
   std::lock_guard lock(plans_mutex_);
-  for (const CachedPlan& cached : plans_) cached.plan->idle().Clear();
+  for (const CachedPlan& cached : plans_) cached.plan->Trim();
 }
 
 void Session::Close() {
@@ -208,15 +238,16 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
     HR_ASSIGN_OR_RETURN(graph::NodeId node, model_->FindNode(target));
     request.targets.push_back(node);
   }
-  std::shared_ptr<Plan> plan;
-  HR_ASSIGN_OR_RETURN(RunGuard guard, Enter(request, limits, &plan));
+  PlanAt at;
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Enter(request, limits, &at));
+  const auto& [plan, size] = at;
   // Threads first: so there are no more instances than runs that the budget lets go on.
   HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits));
-  HR_ASSIGN_OR_RETURN(Instance instance, Instance::Of(plan));
+  HR_ASSIGN_OR_RETURN(Instance instance, Instance::Of(plan, size));
   for (size_t i = 0; i < inputs.size(); ++i) instance->Bind(plan->input_slot(i), inputs[i].data());
   std::vector<Tensor> outputs;
-  for (size_t i = 0; i < plan->outputs().size(); ++i) {
-    const ConcreteType& type = plan->outputs()[i];
+  for (size_t i = 0; i < size->outputs.size(); ++i) {
+    const ConcreteType& type = size->outputs[i];
     HR_ASSIGN_OR_RETURN(auto&& tensor, Tensor::Create(env().allocator(), type.dtype, type.dims));
     instance->Bind(plan->output_slot(i), tensor.data());
     outputs.push_back(std::move(tensor));
@@ -281,7 +312,7 @@ std::string Session::Describe() {
   }
   json.EndArray().Key("plans").BeginArray();
   std::lock_guard lock(plans_mutex_);
-  for (const CachedPlan& cached : plans_) json.Raw(cached.plan->Describe());
+  for (const auto& [key, plan] : plans_) json.Raw(plan->Describe(plan->full()));
   json.EndArray().EndObject();
   return json.Take();
 }

@@ -21,6 +21,12 @@ struct SessionOptions {
   PlanOptions plan;
 };
 
+// What a run needs: its plan, at its size.
+struct PlanAt {
+  std::shared_ptr<Plan> plan;
+  std::shared_ptr<const PlanSize> size;
+};
+
 struct NamedTensor {
   std::string name;
   Tensor tensor;
@@ -37,7 +43,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Env& env() const { return model_->env(); }
 
   // The plan for a request, compiled where it is not cached.
-  Result<std::shared_ptr<Plan>> Prepare(const transform::Request& request);
+  Result<PlanAt> Prepare(const transform::Request& request);
 
   // Runs once: any values as feeds and fetches, nodes as targets. Outputs are new tensors.
   Result<std::vector<Tensor>> Run(std::span<const NamedTensor> feeds,
@@ -91,13 +97,18 @@ class Session : public std::enable_shared_from_this<Session> {
   // it.
   bool Fits(const Plan& plan) const { return !plan.shared() || variables_.initial(); }
   // Locks for a run of the plan for a request.
-  Result<RunGuard> Enter(const transform::Request& request, const CallLimits& limits,
-                         std::shared_ptr<Plan>* plan);
-  // Null where there is none; the caller holds plans_mutex_.
+  Result<RunGuard> Enter(const transform::Request& request, const CallLimits& limits, PlanAt* at);
+  Result<std::shared_ptr<Plan>> PlanFor(const transform::Request& request);
+  // Null where none is cached.
   std::shared_ptr<Plan> FindPlan(std::string_view key);
+  std::shared_ptr<Plan> FindPlanLocked(std::string_view key);
+  // Compiles a plan, or takes what another session of the model has compiled, and caches it.
+  Result<std::shared_ptr<Plan>> AddPlan(std::string key, const transform::Request& request,
+                                        std::vector<transform::SizeRange> ranges);
 
   const std::shared_ptr<const Model> model_;
   const SessionOptions options_;
+  const bool has_ranges_;
   uint64_t seed_;
   std::atomic<int64_t> step_{0};
   std::atomic<bool> tainted_{false};

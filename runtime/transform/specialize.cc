@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/errors.h"
-#include "runtime/transform/infer_types.h"
 
 namespace hr::transform {
 namespace {
@@ -11,9 +10,6 @@ namespace {
 using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
-
-// Folding stops growing constants beyond this many bytes: a broadcast constant is cheaper computed.
-constexpr size_t kMaxFoldedBytes = 1 << 20;
 
 // Which nodes the fetches and targets need, walking backwards from them and stopping at feeds.
 class Marker {
@@ -74,7 +70,7 @@ class Extractor {
     for (const Feed& feed : request_.feeds) {
       graph::Value value{.type = graph::ValueType::Tensor(feed.dtype, feed.dims),
                          .name = graph_.values[feed.value].name};
-      value_map_[feed.value] = static_cast<ValueId>(out().values.size());
+      value_map_[feed.value] = next_value_++;
       out().values.push_back(std::move(value));
       out().inputs.push_back(value_map_[feed.value]);
       run.inputs.push_back({graph_.values[feed.value].name, value_map_[feed.value]});
@@ -86,6 +82,15 @@ class Extractor {
     for (NodeId target : request_.targets) run.targets.push_back(node_map_[target]);
     to_.signatures.push_back(std::move(run));
     return std::move(to_);
+  }
+
+  // After Run: the value that each of the new module was.
+  std::vector<ValueId> Origins() const {
+    std::vector<ValueId> origins(next_value_);
+    for (ValueId id = 0; id < value_map_.size(); ++id) {
+      if (value_map_[id] != kNone) origins[value_map_[id]] = id;
+    }
+    return origins;
   }
 
  private:
@@ -125,7 +130,7 @@ class Extractor {
     graph::Value value = graph_.values[id];
     if (value.producer != kNone) value.producer = node_map_[value.producer];
     if (value.constant != kNone) value.constant = AddConstant(value.constant);
-    value_map_[id] = static_cast<ValueId>(out().values.size());
+    value_map_[id] = next_value_++;
     out().values.push_back(std::move(value));
     return value_map_[id];
   }
@@ -137,108 +142,8 @@ class Extractor {
   std::vector<ValueId> value_map_;
   std::vector<NodeId> node_map_;
   NodeId next_node_ = 0;
+  ValueId next_value_ = 0;
 };
-
-Status CheckFeeds(const graph::Module& module, const Request& request) {
-  const graph::Graph& graph = module.graphs[request.graph];
-  std::vector<int64_t> bound(module.symbols.size(), graph::kUnknownDim);
-  for (const Feed& feed : request.feeds) {
-    const graph::ValueType& type = graph.values[feed.value].type;
-    auto mismatch = [&](const auto&... why) {
-      return InvalidArgument("'", graph::ValueText(graph, feed.value), "' takes ",
-                             graph::TypeText(type, module.symbols), ", got ", DTypeName(feed.dtype),
-                             feed.dims, why...);
-    };
-    if (feed.dtype != type.dtype) return mismatch();
-    if (!type.ranked) continue;
-    if (feed.dims.size() != type.dims.size()) return mismatch();
-    for (size_t i = 0; i < feed.dims.size(); ++i) {
-      const graph::Dim& dim = type.dims[i];
-      if (dim.fixed() && dim.size != feed.dims[i]) return mismatch();
-      if (dim.symbol == kNone) continue;
-      const graph::Symbol& symbol = module.symbols[dim.symbol];
-      int64_t& size = bound[dim.symbol];
-      if (size != graph::kUnknownDim && size != feed.dims[i]) {
-        return mismatch(": dimension '", symbol.name, "' is ", size, " in another feed");
-      }
-      size = feed.dims[i];
-      if (size < symbol.min || (symbol.max != graph::kUnknownDim && size > symbol.max)) {
-        return mismatch(": dimension '", symbol.name, "' lies in [", symbol.min, ", ", symbol.max,
-                        "]");
-      }
-    }
-  }
-  return {};
-}
-
-// Turns a node's outputs into constants; the node itself dies with the next RemoveDeadNodes.
-void ReplaceByConstants(graph::Module& module, NodeId id, std::vector<Tensor> tensors) {
-  graph::Graph& graph = module.main();
-  for (size_t i = 0; i < tensors.size() && i < graph.nodes[id].outputs.size(); ++i) {
-    ValueId output = graph.nodes[id].outputs[i];
-    if (output == kNone) continue;
-    graph::Value& value = graph.values[output];
-    value.type = graph::ValueType::Tensor(tensors[i].dtype(), tensors[i].dims());
-    value.producer = kNone;
-    value.constant = static_cast<uint32_t>(module.constants.size());
-    module.constants.push_back(std::move(tensors[i]));
-    graph.nodes[id].outputs[i] = kNone;
-  }
-}
-
-bool AllInputsConstant(const graph::Graph& graph, const graph::Node& node) {
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return input == kNone || graph.values[input].constant != kNone;
-  });
-}
-
-size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
-  size_t bytes = 0;
-  for (ValueId output : node.outputs) {
-    if (output == kNone) continue;
-    auto dims = graph.values[output].type.FixedDims();
-    if (!dims) return SIZE_MAX;
-    bytes += static_cast<size_t>(ElementCount(*dims)) * DTypeSize(graph.values[output].type.dtype);
-  }
-  return bytes;
-}
-
-// The value of a Shape node: known as soon as its input's type is.
-Result<bool> FoldShape(graph::Module& module, NodeId id, Allocator& allocator) {
-  graph::Graph& graph = module.main();
-  const graph::Node& node = graph.nodes[id];
-  if (module.OperatorOf(node).name != "Shape" || !module.OperatorOf(node).domain.empty())
-    return false;
-  auto dims = graph.values[node.inputs[0]].type.FixedDims();
-  if (!dims) return false;
-  auto rank = static_cast<int64_t>(dims->size());
-  auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-  int64_t start = clamp(node.Int("start", 0));
-  int64_t end = std::max(start, clamp(node.Int("end", rank)));
-  std::span<const int64_t> part(dims->data() + start, static_cast<size_t>(end - start));
-  std::vector<Tensor> tensors;
-  HR_ASSIGN_OR_RETURN(tensors.emplace_back(), MakeTensor<int64_t>(allocator, {end - start}, part));
-  ReplaceByConstants(module, id, std::move(tensors));
-  return true;
-}
-
-Status InferAndFold(const ops::OpRegistry& registry, graph::Module& module,
-                    ConstantEvaluator* evaluator, Allocator& allocator) {
-  HR_ASSIGN_OR_RETURN(auto&& order, graph::TopologicalOrder(module.main()));
-  for (NodeId id : order) {
-    HR_RETURN_IF_ERROR(InferNode(registry, module, module.main(), id));
-    HR_ASSIGN_OR_RETURN(bool folded, FoldShape(module, id, allocator));
-    if (folded || evaluator == nullptr) continue;
-    const graph::Graph& graph = module.main();
-    const graph::Node& node = graph.nodes[id];
-    const ops::OpDef* def = registry.Get(module.OperatorOf(node)).value();
-    if (!def->foldable() || node.outputs.empty() || !AllInputsConstant(graph, node)) continue;
-    if (OutputBytes(graph, node) > kMaxFoldedBytes) continue;
-    HR_ASSIGN_OR_RETURN(auto&& tensors, evaluator->Evaluate(module, id));
-    ReplaceByConstants(module, id, std::move(tensors));
-  }
-  return {};
-}
 
 Status CheckConcrete(const graph::Module& module) {
   const graph::Graph& graph = module.main();
@@ -291,26 +196,6 @@ void MergeEqualNodes(const ops::OpRegistry& registry, graph::Module& module) {
   for (graph::Port& port : module.signatures[0].outputs) port.value = replacement[port.value];
 }
 
-Status CheckRequest(const graph::Module& module, const Request& request) {
-  const graph::Graph& graph = module.graphs[request.graph];
-  for (const Feed& feed : request.feeds) {
-    if (feed.value >= graph.values.size())
-      return InvalidArgument("there is no value #", feed.value);
-    auto same = [&](const Feed& other) { return other.value == feed.value; };
-    if (std::count_if(request.feeds.begin(), request.feeds.end(), same) > 1) {
-      return InvalidArgument("'", graph::ValueText(graph, feed.value),
-                             "' is fed twice; give each value once");
-    }
-  }
-  for (ValueId fetch : request.fetches) {
-    if (fetch >= graph.values.size()) return InvalidArgument("there is no value #", fetch);
-  }
-  for (NodeId target : request.targets) {
-    if (target >= graph.nodes.size()) return InvalidArgument("there is no node #", target);
-  }
-  return {};
-}
-
 // Every value that is neither computed nor constant must be fed.
 Status CheckFed(const graph::Module& module) {
   const graph::Graph& graph = module.main();
@@ -329,7 +214,10 @@ Status CheckFed(const graph::Module& module) {
 
 }  // namespace
 
-graph::Module RemoveDeadNodes(const graph::Module& module) {
+namespace {
+
+// `origins`: the value that each of the result was; may be null.
+graph::Module NeededPart(const graph::Module& module, std::vector<ValueId>* origins) {
   const graph::Signature& run = module.signatures[0];
   Request request{.targets = run.targets};
   for (const graph::Port& port : run.inputs) {
@@ -337,21 +225,53 @@ graph::Module RemoveDeadNodes(const graph::Module& module) {
     request.feeds.push_back({port.value, type.dtype, *type.FixedDims()});
   }
   for (const graph::Port& port : run.outputs) request.fetches.push_back(port.value);
-  return Extractor(module, request).Run();
+  Extractor extractor(module, request);
+  graph::Module part = extractor.Run();
+  if (origins != nullptr) *origins = extractor.Origins();
+  return part;
 }
+
+}  // namespace
+
+graph::Module RemoveDeadNodes(const graph::Module& module) { return NeededPart(module, nullptr); }
 
 Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
                                  const Request& request, ConstantEvaluator* evaluator,
-                                 Allocator& allocator) {
+                                 Allocator& allocator, Recipe* recipe) {
   HR_RETURN_IF_ERROR(CheckRequest(module, request));
-  HR_RETURN_IF_ERROR(CheckFeeds(module, request));
   graph::Module part = Extractor(module, request).Run();
   HR_RETURN_IF_ERROR(CheckFed(part));
-  HR_RETURN_IF_ERROR(InferAndFold(registry, part, evaluator, allocator));
+  Recipe once;
+  if (recipe == nullptr) {
+    recipe = &once;
+  } else {
+    recipe->part = part;
+  }
+  HR_RETURN_IF_ERROR(InferAndFold({registry, evaluator, allocator}, part, &recipe->folds));
   MergeEqualNodes(registry, part);
-  part = RemoveDeadNodes(part);
+  part = NeededPart(part, &recipe->origins);
   HR_RETURN_IF_ERROR(CheckConcrete(part));
   return part;
+}
+
+Result<graph::Module> AtSizes(const ops::OpRegistry& registry, const Recipe& recipe,
+                              const graph::Module& specialized, std::span<const Feed> feeds,
+                              ConstantEvaluator* evaluator, Allocator& allocator) {
+  graph::Module part = recipe.part;
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    part.main().values[part.main().inputs[i]].type =
+        graph::ValueType::Tensor(feeds[i].dtype, feeds[i].dims);
+  }
+  HR_RETURN_IF_ERROR(InferAndFoldAgain({registry, evaluator, allocator}, recipe.folds, part));
+  graph::Module out = specialized;
+  for (ValueId id = 0; id < out.main().values.size(); ++id) {
+    graph::Value& value = out.main().values[id];
+    const graph::Value& now = part.main().values[recipe.origins[id]];
+    value.type = now.type;
+    if (value.constant != kNone) out.constants[value.constant] = part.constants[now.constant];
+  }
+  HR_RETURN_IF_ERROR(CheckConcrete(out));
+  return out;
 }
 
 }  // namespace hr::transform

@@ -30,11 +30,12 @@ static hr_value lenet_scores(hr_graph* graph, hr_value x) {
 static hr_graph* build(hr_env* env, size_t rank, const int64_t* dims,
                        hr_value (*scores_of)(hr_graph*, hr_value), const char* optimizer) {
   const int64_t label_dims[1] = {-1};
+  const char* symbols[4] = {"batch", NULL, NULL, NULL};
   hr_graph* graph;
   hr_value x, labels, rate, loss;
   CHECK(hr_graph_create(env, &graph));
-  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, rank, dims, NULL, &x));
-  CHECK(hr_graph_input(graph, "labels", HR_INT64, 1, label_dims, NULL, &labels));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, rank, dims, symbols, &x));
+  CHECK(hr_graph_input(graph, "labels", HR_INT64, 1, label_dims, symbols, &labels));
   CHECK(hr_graph_input(graph, "rate", HR_FLOAT32, 0, NULL, NULL, &rate));
   const hr_value in[2] = {scores_of(graph, x), labels};
   CHECK(hr_graph_op(graph, "SoftmaxCrossEntropyLoss", NULL, 2, in, 1, &loss));
@@ -61,9 +62,20 @@ static hr_graph* build_lenet(hr_env* env) {
   return build(env, 4, (const int64_t[]){-1, 1, 12, 12}, lenet_scores, "sgd momentum=0.9");
 }
 
-hr_model* make_mlp(hr_env* env) {
-  return model_of(build(env, 2, (const int64_t[]){-1, FEATURES}, mlp_scores, "adam"));
+static hr_graph* build_mlp(hr_env* env) {
+  return build(env, 2, (const int64_t[]){-1, FEATURES}, mlp_scores, "adam");
 }
+
+static hr_model* bounded(hr_graph* graph, bounds batch) {
+  CHECK(hr_graph_bound(graph, "batch", batch.min, batch.max, batch.count, batch.buckets));
+  return model_of(graph);
+}
+
+hr_model* make_mlp(hr_env* env) { return model_of(build_mlp(env)); }
+
+hr_model* make_bounded_mlp(hr_env* env, bounds batch) { return bounded(build_mlp(env), batch); }
+
+hr_model* make_bounded_lenet(hr_env* env, bounds batch) { return bounded(build_lenet(env), batch); }
 
 hr_model* make_lenet(hr_env* env) { return model_of(build_lenet(env)); }
 

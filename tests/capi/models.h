@@ -11,6 +11,16 @@ enum { FEATURES = 12, CLASSES = 4, HIDDEN = 16 };
 hr_model* make_mlp(hr_env* env);
 /* The same names for a small LeNet: x is [batch, 1, 12, 12]. Optimizer: sgd with momentum. */
 hr_model* make_lenet(hr_env* env);
+
+/* What hr_graph_bound takes. */
+typedef struct bounds {
+  int64_t min, max;
+  size_t count;
+  const int64_t* buckets;
+} bounds;
+/* The same models with bounds of `batch`. */
+hr_model* make_bounded_mlp(hr_env* env, bounds batch);
+hr_model* make_bounded_lenet(hr_env* env, bounds batch);
 /* Two variables a and b, float32 [width], zero at first. Signature "step" adds 1 to every element
  * of both and gives their sum as it was; "look" gives a and b. */
 hr_model* make_counters(hr_env* env, int64_t width);

@@ -51,23 +51,23 @@ class Fuser {
   }
 
  private:
-  const Dims InputDims(NodeId conv) const { return region_.DimsOf(region_.node(conv).inputs[0]); }
-
   void FuseAt(NodeId conv) {
-    if (!PrefersBatchBlocked(region_.DTypeOf(region_.node(conv).inputs[0]), InputDims(conv)) ||
-        IsFasterPlain(conv)) {
-      return JoinRelu(conv);
-    }
+    const bool blocked = region_.Decide(
+        [node = region_.node(conv)](const Region& region) { return RunsBlocked(region, node); });
+    if (!blocked) return JoinRelu(conv);
     Chain chain = MatchPool(MatchRelu(conv));
     FindConvGradient(&chain);
     Rewrite(chain);
   }
 
-  bool IsFasterPlain(NodeId conv) const {
-    const graph::Node& node = region_.node(conv);
-    auto shape = ConvShapeOf(node, InputDims(conv), region_.DimsOf(node.inputs[1]));
-    return onednn::kAvailable && shape.ok() && region_.DTypeOf(node.inputs[0]) == DType::kFloat32 &&
-           onednn::PlainPays(*shape);
+  static bool RunsBlocked(const Region& region, const graph::Node& conv) {
+    const DType dtype = region.DTypeOf(conv.inputs[0]);
+    const Dims x = region.DimsOf(conv.inputs[0]);
+    if (!PrefersBatchBlocked(dtype, x)) return false;
+    auto shape = ConvShapeOf(conv, x, region.DimsOf(conv.inputs[1]));
+    const bool faster_plain =
+        onednn::kAvailable && shape.ok() && dtype == DType::kFloat32 && onednn::PlainPays(*shape);
+    return !faster_plain;
   }
 
   void JoinRelu(NodeId conv) {
@@ -130,8 +130,11 @@ class Fuser {
     if (region_.IsFetched(relu_out) || region_.Consumers(relu_out).size() != known) return chain;
     const graph::Node& pool = region_.node(pooled.pool);
     if (pool.outputs.size() > 1 && pool.outputs[1] != kNone) return chain;
-    auto shape = PoolShapeOf(pool, region_.DimsOf(relu_out));
-    if (!shape.ok() || !CanFuseMaxPool(*shape)) return chain;
+    const bool fits = region_.Decide([pool, relu_out](const Region& region) {
+      auto shape = PoolShapeOf(pool, region.DimsOf(relu_out));
+      return shape.ok() && CanFuseMaxPool(*shape);
+    });
+    if (!fits) return chain;
     pooled.out = pool.outputs[0];
     if (pooled.pool_grad != kNone) {
       const graph::Node& grad = region_.node(pooled.pool_grad);
@@ -186,12 +189,6 @@ class Fuser {
     return out;
   }
 
-  static std::vector<graph::Attribute> With(std::vector<graph::Attribute> attributes,
-                                            std::string name, Dims value) {
-    attributes.push_back({std::move(name), std::move(value)});
-    return attributes;
-  }
-
   void Rewrite(const Chain& chain) {
     const graph::Node conv = region_.node(chain.conv);
     const std::vector<graph::Attribute> attributes = Attributes(chain);
@@ -221,38 +218,39 @@ class Fuser {
     if (fused_tail && chain.conv_grad != kNone && !backward) return;
     ValueId argmax = kNone;
     if (chain.pool != kNone && backward) {
-      argmax = region_.AddValue(DType::kUint8, ArgmaxDims(chain.out), conv.name + "/argmax");
+      argmax = region_.AddValue(
+          DType::kUint8,
+          [out = chain.out](const Region& region) { return ArgmaxDims(region, out); },
+          conv.name + "/argmax");
     }
     NodeId fused = region_.AddNode("Conv", conv.inputs, {chain.out, argmax}, attributes, conv.name);
     ReplaceAll({chain.conv, chain.relu, chain.pool}, fused);
     if (!backward) return;
     ReplaceAll({chain.relu_grad, chain.pool_grad}, fused);
     ValueId saved = argmax != kNone ? argmax : chain.relu != kNone ? chain.out : kNone;
-    for (NodeId id : weight_grads) RewriteWeightGrad(id, bias_grad, chain, saved, x, w, attributes);
+    for (NodeId id : weight_grads) RewriteWeightGrad(id, bias_grad, chain, saved, x, attributes);
     for (NodeId id : input_grads) {
       const graph::Node node = region_.node(id);
       region_.Replace(id, region_.AddNode("ConvGradInput", {chain.out_grad, saved, w}, node.outputs,
-                                          With(attributes, "shape", region_.DimsOf(x)), node.name));
+                                          attributes, node.name));
     }
   }
 
   // The map lies as the batch-blocked output does, a byte for each of its elements.
-  Dims ArgmaxDims(ValueId out) const {
-    Dims dims = region_.DimsOf(out);
-    int64_t block = 64 / static_cast<int64_t>(DTypeSize(region_.DTypeOf(out)));
+  static Dims ArgmaxDims(const Region& region, ValueId out) {
+    Dims dims = region.DimsOf(out);
+    int64_t block = 64 / static_cast<int64_t>(DTypeSize(region.DTypeOf(out)));
     dims[0] = (dims[0] + block - 1) / block;
     dims.push_back(block);
     return dims;
   }
 
   void RewriteWeightGrad(NodeId id, NodeId bias_grad, const Chain& chain, ValueId saved, ValueId x,
-                         ValueId w, const std::vector<graph::Attribute>& attributes) {
+                         const std::vector<graph::Attribute>& attributes) {
     const graph::Node node = region_.node(id);
     ValueId dbias = bias_grad == kNone ? kNone : region_.node(bias_grad).outputs[0];
-    ReplaceAll(
-        {id, bias_grad},
-        region_.AddNode("ConvGradWeight", {chain.out_grad, saved, x}, {node.outputs[0], dbias},
-                        With(attributes, "shape", region_.DimsOf(w)), node.name));
+    ReplaceAll({id, bias_grad}, region_.AddNode("ConvGradWeight", {chain.out_grad, saved, x},
+                                                {node.outputs[0], dbias}, attributes, node.name));
   }
 
   void ReplaceAll(std::initializer_list<NodeId> nodes, NodeId by) {

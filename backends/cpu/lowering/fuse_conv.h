@@ -5,9 +5,9 @@
 //   cpu.ConvGradWeight(dy, saved?, x) → (dw, dbias?)
 //   cpu.ConvGradInput(dy, saved?, w) → dx
 //
-// with Conv's attributes, "relu", "pool" (window height and width) and, for the gradients, the
-// shape of what they make as "shape". `saved` is the argmax map with pooling, and y with Relu
-// alone. Convolutions of plain images only take Relu with them: cpu.PlainConv(x, w, bias?) → y.
+// with Conv's attributes, "relu" and "pool" (window height and width). `saved` is the argmax map
+// with pooling, and y with Relu alone. Convolutions of plain images only take Relu with them:
+// cpu.PlainConv(x, w, bias?) → y.
 #pragma once
 
 #include "backends/cpu/lowering/region.h"

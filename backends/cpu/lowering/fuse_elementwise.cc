@@ -66,11 +66,14 @@ class Fuser {
     const Chain& inner = *chains_[producer];
     // What runs in between is kept in the type of the chain and in the shape of its output.
     bool same = region_.DTypeOf(input) == chain.expression.compute &&
-                inner.expression.compute == chain.expression.compute &&
-                region_.DimsOf(input) == region_.DimsOf(out);
+                inner.expression.compute == chain.expression.compute;
     if (!same || !IsFloating(chain.expression.compute)) return false;
     if (chain.expression.steps.size() + inner.expression.steps.size() > kMaxSteps) return false;
     if (chain.inputs.size() + inner.inputs.size() - 1 > kMaxInputs) return false;
+    const auto same_shape = [input, out](const Region& r) {
+      return r.DimsOf(input) == r.DimsOf(out);
+    };
+    if (!region_.Decide(same_shape)) return false;
     chain.expression = chain.expression.Inline(static_cast<int>(i), inner.expression);
     chain.inputs.insert(chain.inputs.end(), inner.inputs.begin(), inner.inputs.end());
     chain.nodes.insert(chain.nodes.end(), inner.nodes.begin(), inner.nodes.end());

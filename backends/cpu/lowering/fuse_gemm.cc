@@ -22,10 +22,13 @@ NodeId JoinBias(Region& region, NodeId id) {
   if (!matrices || !region.Is(add, "", "Add")) return kNone;
   const graph::Node sum = region.node(add);
   ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
-  Dims dims = region.DimsOf(bias);
-  int64_t columns = region.DimsOf(product.outputs[0])[1];
-  if (ElementCount(dims) != columns || dims.empty() || dims.back() != columns || dims.size() > 2)
-    return kNone;
+  const bool is_row = region.Decide([bias, whole = product.outputs[0]](const Region& r) {
+    Dims dims = r.DimsOf(bias);
+    int64_t columns = r.DimsOf(whole)[1];
+    return ElementCount(dims) == columns && !dims.empty() && dims.back() == columns &&
+           dims.size() <= 2;
+  });
+  if (!is_row) return kNone;
   NodeId gemm = region.AddNode("Gemm", {product.inputs[0], product.inputs[1], bias}, sum.outputs,
                                {}, product.name);
   region.Replace(id, gemm);

@@ -53,13 +53,21 @@ class Assigner {
     if (entry == nullptr || !entry->batch_blocked || IsWindowNode(id) || node.outputs.empty())
       return false;
     if (node.outputs[0] == kNone) return false;
-    Dims shape = region_.DimsOf(node.outputs[0]);
-    DType dtype = region_.DTypeOf(node.outputs[0]);
-    // Lanes beyond the batch must stay zero, which only few operators would leave as they are.
-    if (shape.empty() || shape[0] % (64 / static_cast<int64_t>(DTypeSize(dtype))) != 0)
-      return false;
-    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return input != kNone && region_.DimsOf(input) == shape && region_.DTypeOf(input) == dtype;
+    return region_.Decide([inputs = node.inputs, output = node.outputs[0]](const Region& region) {
+      Dims shape = region.DimsOf(output);
+      DType dtype = region.DTypeOf(output);
+      // Lanes beyond the batch must stay zero, which only few operators would leave as they are.
+      if (shape.empty() || shape[0] % (64 / static_cast<int64_t>(DTypeSize(dtype))) != 0)
+        return false;
+      return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+        return input != kNone && region.DimsOf(input) == shape && region.DTypeOf(input) == dtype;
+      });
+    });
+  }
+
+  bool Prefers(ValueId image) {
+    return region_.Decide([image](const Region& region) {
+      return PrefersBatchBlocked(region.DTypeOf(image), region.DimsOf(image));
     });
   }
 
@@ -68,16 +76,14 @@ class Assigner {
     const graph::Node& node = region_.node(id);
     if (IsWindowNode(id)) {
       const graph::Operator& op = region_.module.OperatorOf(node);
-      blocked_[id] = op.domain == kCpuDomain || PrefersBatchBlocked(region_.DTypeOf(node.inputs[0]),
-                                                                    region_.DimsOf(node.inputs[0]));
+      blocked_[id] = op.domain == kCpuDomain || Prefers(node.inputs[0]);
       if (blocked_[id] && IsImageOutput(op.name)) SetOutputs(node);
       return;
     }
-    if (!IsFollower(id)) return;
     bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return region_.LayoutOf(input) == Layout::kBatchBlocked;
     });
-    if (!any) return;
+    if (!any || !IsFollower(id)) return;
     blocked_[id] = true;
     SetOutputs(node);
   }
@@ -109,7 +115,9 @@ class Assigner {
     if (converted_.size() <= value) converted_.resize(value + 1, kNone);
     if (converted_[value] != kNone) return converted_[value];
     std::string name = region_.value(value).name;
-    ValueId out = region_.AddValue(region_.DTypeOf(value), region_.DimsOf(value), name + "/layout");
+    ValueId out = region_.AddValue(
+        region_.DTypeOf(value), [value](const Region& region) { return region.DimsOf(value); },
+        name + "/layout");
     region_.SetLayout(out, layout);
     region_.AddNode(layout == Layout::kPlain ? "FromBatchBlocked" : "ToBatchBlocked", {value},
                     {out}, {}, name + "/layout");

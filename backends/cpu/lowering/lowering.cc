@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <optional>
 
 #include "backends/cpu/kernels/batch_blocked.h"
 #include "backends/cpu/lowering/passes.h"
@@ -39,21 +41,23 @@ size_t ValueBytes(const Region& region, ValueId value) {
 
 class ProgramMaker {
  public:
-  ProgramMaker(const Region& region, const CompileOptions& options)
-      : region_(region), options_(options), buffers_(region.graph().values.size(), kNoBuffer) {}
+  ProgramMaker(const Region& region, const std::vector<NodeId>& order,
+               const CompileOptions& options)
+      : region_(region),
+        order_(order),
+        options_(options),
+        buffers_(region.graph().values.size(), kNoBuffer) {}
 
-  Result<std::unique_ptr<Executable>> Run() {
+  Result<std::unique_ptr<engine::Program>> Run(std::shared_ptr<engine::PreparedPool> pool) {
     AddSlots();
-    HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, Schedule(*options_.operators, region_.module));
-    FindOverwrittenReads(order);
+    FindOverwrittenReads(order_);
     AssignOutputs();
-    for (NodeId id : order) {
+    for (NodeId id : order_) {
       HR_RETURN_IF_ERROR(
           AddNode(id).WithNode(graph::NodeText(region_.module, region_.graph(), id)));
     }
     CopyOutputs();
-    HR_ASSIGN_OR_RETURN(auto program, builder_.Build(*options_.allocator, slot_count_));
-    return std::unique_ptr<Executable>(std::move(program));
+    return builder_.Build(*options_.allocator, slot_count_, std::move(pool));
   }
 
  private:
@@ -258,19 +262,19 @@ class ProgramMaker {
 
   // The step takes what the preparation makes in place of its input.
   void Prepare(Preparation preparation, engine::StepSpec* step) {
-    Operand& input = step->operands[preparation.input];
-    BufferIndex kept = builder_.AddKept(preparation.bytes);
-    BufferIndex scratch =
-        preparation.scratch_bytes == 0 ? kNoBuffer : builder_.AddArena(preparation.scratch_bytes);
-    builder_.AddPreparation({.kernel = std::move(preparation.kernel),
-                             .operands = {{input.buffer, Access::kRead},
-                                          {kept, Access::kWrite},
-                                          {scratch, Access::kWrite}},
-                             .node = step->node});
-    input.buffer = kept;
+    BufferIndex& input = step->operands[preparation.input].buffer;
+    input = builder_.AddPreparation({.kernel = std::move(preparation.kernel),
+                                     .from = input,
+                                     .bytes = preparation.bytes,
+                                     .format = std::move(preparation.format),
+                                     .scratch = preparation.scratch_bytes == 0
+                                                    ? kNoBuffer
+                                                    : builder_.AddArena(preparation.scratch_bytes),
+                                     .node = step->node});
   }
 
   const Region& region_;
+  const std::vector<NodeId>& order_;
   const CompileOptions& options_;
   engine::ProgramBuilder builder_;
   std::vector<BufferIndex> buffers_;  // of values
@@ -283,13 +287,69 @@ class ProgramMaker {
   uint32_t slot_count_ = 0;
 };
 
+// What is left of a region when kernels are to be made.
+struct Lowered {
+  Region region;
+  std::vector<NodeId> order;
+};
+
+// A region at all its sizes. Passes run and steps are ordered once for each way in which sizes make
+// the passes decide, as a rule once; kernels are made and the arena is laid out for every size.
+// Thread-safe.
+class Lowering : public std::enable_shared_from_this<Lowering> {
+ public:
+  explicit Lowering(const CompileOptions& options) : options_(options) {}
+
+  Result<std::unique_ptr<Executable>> At(const graph::Module& module) {
+    if (auto sized = Find(module)) return Make(*sized);
+    auto lowered = std::make_unique<Lowered>(Lowered{Region(module, options_.resizable), {}});
+    HR_RETURN_IF_ERROR(RunPasses(lowered->region, options_));
+    HR_ASSIGN_OR_RETURN(lowered->order, Schedule(*options_.operators, lowered->region.module));
+    HR_ASSIGN_OR_RETURN(auto&& executable, Make(*lowered));
+    if (options_.resizable) Keep(std::move(lowered));
+    return executable;
+  }
+
+ private:
+  // Decisions by size are few; what is met beyond these is lowered again.
+  static constexpr size_t kMaxKept = 8;
+
+  // What an earlier size was lowered to, at this size.
+  std::optional<Lowered> Find(const graph::Module& module) {
+    std::lock_guard lock(mutex_);
+    for (const auto& known : kept_) {
+      Region sized = known->region.At(module);
+      if (known->region.FitsAt(sized)) return Lowered{std::move(sized), known->order};
+    }
+    return std::nullopt;
+  }
+
+  void Keep(std::unique_ptr<const Lowered> lowered) {
+    std::lock_guard lock(mutex_);
+    if (kept_.size() < kMaxKept) kept_.push_back(std::move(lowered));
+  }
+
+  Result<std::unique_ptr<Executable>> Make(const Lowered& lowered) {
+    HR_ASSIGN_OR_RETURN(auto&& program,
+                        ProgramMaker(lowered.region, lowered.order, options_).Run(pool_));
+    if (options_.resizable) {
+      program->set_resizer(
+          [self = shared_from_this()](const graph::Module& sized) { return self->At(sized); });
+    }
+    return std::unique_ptr<Executable>(std::move(program));
+  }
+
+  const CompileOptions options_;
+  const std::shared_ptr<engine::PreparedPool> pool_ = std::make_shared<engine::PreparedPool>();
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<const Lowered>> kept_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Executable>> Lower(const graph::Module& module,
                                           const CompileOptions& options) {
-  Region region(module);
-  HR_RETURN_IF_ERROR(RunPasses(region, options));
-  return ProgramMaker(region, options).Run();
+  return std::make_shared<Lowering>(options)->At(module);
 }
 
 }  // namespace hr::cpu

@@ -10,7 +10,8 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-Region::Region(graph::Module module) : module(std::move(module)) {
+Region::Region(graph::Module module, bool resizable)
+    : module(std::move(module)), resizable_(resizable) {
   dead_.assign(node_count(), false);
 }
 
@@ -56,11 +57,40 @@ void Region::SetLayout(ValueId value, Layout layout) {
   layouts_[value] = layout;
 }
 
-ValueId Region::AddValue(DType dtype, const Dims& dims, std::string name) {
+ValueId Region::AddValue(DType dtype, ShapeRule shape, std::string name) {
   graph().values.push_back(
-      {.type = graph::ValueType::Tensor(dtype, dims), .name = std::move(name)});
+      {.type = graph::ValueType::Tensor(dtype, shape(*this)), .name = std::move(name)});
   indexed_ = false;
-  return static_cast<ValueId>(graph().values.size() - 1);
+  const auto id = static_cast<ValueId>(graph().values.size() - 1);
+  if (resizable_) added_.push_back({id, std::move(shape)});
+  return id;
+}
+
+bool Region::Decide(Predicate predicate) {
+  const bool outcome = predicate(*this);
+  if (resizable_) decisions_.push_back({std::move(predicate), outcome});
+  return outcome;
+}
+
+Region Region::At(const graph::Module& sized) const {
+  Region out(module);
+  auto& values = out.graph().values;
+  for (ValueId id = 0; id < sized.main().values.size(); ++id) {
+    values[id].type = sized.main().values[id].type;
+  }
+  out.module.constants = sized.constants;
+  out.layouts_ = layouts_;
+  for (const Added& added : added_) {
+    graph::ValueType& type = values[added.value].type;
+    type = graph::ValueType::Tensor(type.dtype, added.shape(out));
+  }
+  return out;
+}
+
+bool Region::FitsAt(const Region& sized) const {
+  return std::all_of(decisions_.begin(), decisions_.end(), [&](const Decision& decision) {
+    return decision.predicate(sized) == decision.outcome;
+  });
 }
 
 NodeId Region::AddNode(std::string_view name, std::vector<ValueId> inputs,

@@ -1,6 +1,8 @@
-// A region while it is rewritten: the module, plus the layout of each value.
+// A region while it is rewritten: the module, plus the layout of each value, plus what has to be
+// known to have the result for other sizes, too.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "backends/cpu/kernel_table.h"
@@ -10,7 +12,8 @@ namespace hr::cpu {
 
 class Region {
  public:
-  explicit Region(graph::Module module);
+  // `resizable`: notes decisions, for FitsAt.
+  explicit Region(graph::Module module, bool resizable = false);
 
   graph::Module module;
 
@@ -37,7 +40,9 @@ class Region {
   }
   void SetLayout(graph::ValueId value, Layout layout);
 
-  graph::ValueId AddValue(DType dtype, const Dims& dims, std::string name);
+  // A value whose shape follows from those of others.
+  using ShapeRule = std::function<Dims(const Region&)>;
+  graph::ValueId AddValue(DType dtype, ShapeRule shape, std::string name);
   // A node of the domain "cpu". Outputs that were made by other nodes are taken over from them.
   graph::NodeId AddNode(std::string_view name, std::vector<graph::ValueId> inputs,
                         std::vector<graph::ValueId> outputs,
@@ -48,6 +53,15 @@ class Region {
   // removes it.
   void Replace(graph::NodeId node, graph::NodeId by);
   bool IsDead(graph::NodeId node) const { return dead_[node]; }
+  // What a pass decides by the sizes of values. The predicate holds values and attributes, but no
+  // nodes, whose numbers change.
+  using Predicate = std::function<bool(const Region&)>;
+  bool Decide(Predicate predicate);
+  // The rewritten region with the types and constants of `module`, which is the original one at
+  // other sizes.
+  Region At(const graph::Module& module) const;
+  // Whether the passes would have rewritten `sized`, a result of At, as they did this region.
+  bool FitsAt(const Region& sized) const;
   // Removes dead nodes and whatever only they needed. Nodes are renumbered; values, constants and
   // variables, and so the region's slots, are not.
   void Sweep();
@@ -56,6 +70,17 @@ class Region {
   void IndexConsumers() const;
   std::vector<bool> Needed() const;
 
+  struct Added {
+    graph::ValueId value;
+    ShapeRule shape;
+  };
+  struct Decision {
+    Predicate predicate;
+    bool outcome;
+  };
+  bool resizable_;
+  std::vector<Added> added_;
+  std::vector<Decision> decisions_;
   std::vector<Layout> layouts_;
   std::vector<bool> dead_;
   mutable bool indexed_ = false;

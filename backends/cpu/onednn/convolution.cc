@@ -218,6 +218,15 @@ Status Convolution::Run(const Lease& threads, const ConvMemory& memory, void* sc
   });
 }
 
+std::string Convolution::packed_format() const {
+  std::string out;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (i > 0 && parts_[i].packed == 0) continue;  // all parts have the same weights
+    out += Cat("at ", parts_[i].w, ": ", LayoutText(kinds_[parts_[i].kind].w.inner));
+  }
+  return out;
+}
+
 Status Convolution::Pack(const Lease& threads, const float* w, float* packed, void* scratch) const {
   return ForTasks(*library_, threads, static_cast<int>(parts_.size()), [&](int task) -> Status {
     const Part& part = parts_[static_cast<size_t>(task)];

@@ -44,6 +44,7 @@ class Convolution {
 
   // Weights in the order in which Run reads them. Only with `packed_weights`.
   size_t packed_bytes() const { return packed_bytes_; }
+  std::string packed_format() const;
   Status Pack(const Lease& threads, const float* w, float* packed, void* scratch) const;
 
  private:

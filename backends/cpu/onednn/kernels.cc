@@ -24,6 +24,7 @@ void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel)
   kernel->preparation = {
       .input = input,
       .bytes = op->packed_bytes(),
+      .format = op->packed_format(),
       .scratch_bytes = op->scratch_bytes(),
       .kernel = MakeKernel("pack_onednn", [op](void* const* p, const RunContext& context) {
         return op->Pack(context.threads, static_cast<const float*>(p[0]), static_cast<float*>(p[1]),

@@ -120,6 +120,14 @@ Status MatMul::Run(const Lease& threads, const float* a, const float* b, const f
   });
 }
 
+std::string MatMul::packed_format() const {
+  std::string out;
+  for (size_t i = 0; i < cells_.size(); i += rows_cut_) {
+    out += Cat("at ", cells_[i].j, ": ", LayoutText(kinds_[cells_[i].kind].PackedLayout()));
+  }
+  return out;
+}
+
 Status MatMul::Pack(const Lease& threads, const float* b, float* packed, void* scratch) const {
   const auto columns = static_cast<int>(cells_.size() / rows_cut_);
   return ForTasks(*library_, threads, columns, [&](int task) {

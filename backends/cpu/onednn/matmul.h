@@ -33,6 +33,7 @@ class MatMul {
 
   // B in the order in which Run reads it. Only with `packed_b`.
   size_t packed_bytes() const { return packed_bytes_; }
+  std::string packed_format() const;
   Status Pack(const Lease& threads, const float* b, float* packed, void* scratch) const;
 
  private:

@@ -22,6 +22,37 @@ Result<MemoryDesc> AnyLayout(std::span<const int64_t> dims) {
   return desc;
 }
 
+namespace {
+
+// "name a,b,c "
+template <typename T>
+std::string ListText(const_dnnl_memory_desc_t layout, dnnl_query_t query, std::string_view name,
+                     int count) {
+  const T* values = nullptr;
+  if (dnnl_memory_desc_query(layout, query, &values) != dnnl_success) return {};
+  std::string out(name);
+  for (int i = 0; i < count; ++i) out += Cat(i == 0 ? " " : ",", values[i]);
+  return out + " ";
+}
+
+template <typename T>
+T Number(const_dnnl_memory_desc_t layout, dnnl_query_t query) {
+  T value{};
+  return dnnl_memory_desc_query(layout, query, &value) == dnnl_success ? value : T{};
+}
+
+}  // namespace
+
+std::string LayoutText(const_dnnl_memory_desc_t layout) {
+  const int rank = Number<int>(layout, dnnl_query_ndims_s32);
+  const int blocks = Number<int>(layout, dnnl_query_inner_nblks_s32);
+  return ListText<dnnl_dim_t>(layout, dnnl_query_dims, "dims", rank) +
+         ListText<dnnl_dim_t>(layout, dnnl_query_padded_dims, "padded", rank) +
+         ListText<dnnl_dim_t>(layout, dnnl_query_strides, "strides", rank) +
+         ListText<dnnl_dim_t>(layout, dnnl_query_inner_blks, "blocks", blocks) +
+         ListText<dnnl_dim_t>(layout, dnnl_query_inner_idxs, "axes", blocks);
+}
+
 Result<Attributes> MakeAttributes() {
   Attributes attributes;
   HR_RETURN_IF_ERROR(Check(dnnl_primitive_attr_create(attributes.out()), "attributes"));

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/cpu/onednn/library.h"
@@ -14,6 +15,9 @@ namespace hr::cpu::onednn {
 Result<MemoryDesc> Strided(std::span<const int64_t> dims, std::span<const int64_t> strides);
 // The same with a layout that the primitive chooses.
 Result<MemoryDesc> AnyLayout(std::span<const int64_t> dims);
+
+// The layout in words: equal where memory of one serves as the other.
+std::string LayoutText(const_dnnl_memory_desc_t layout);
 
 // Attributes of every primitive here: scratch memory comes from us.
 Result<Attributes> MakeAttributes();

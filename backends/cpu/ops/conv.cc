@@ -59,9 +59,8 @@ ConvGradient<T> GradientFrom(void* const* p, const ConvFusion& fusion) {
 
 template <typename T>
 Result<LoweredKernel> GradWeight(const KernelRequest& request) {
-  auto weights = request.node.Ints("shape");
-  HR_ASSIGN_OR_RETURN(ConvShape shape, ConvShapeOf(request.node, request.input(2).dims,
-                                                   Dims(weights.begin(), weights.end())));
+  HR_ASSIGN_OR_RETURN(ConvShape shape,
+                      ConvShapeOf(request.node, request.input(2).dims, request.outputs[0].dims));
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
@@ -80,9 +79,8 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
 
 template <typename T>
 Result<LoweredKernel> GradInput(const KernelRequest& request) {
-  auto image = request.node.Ints("shape");
-  HR_ASSIGN_OR_RETURN(ConvShape shape, ConvShapeOf(request.node, Dims(image.begin(), image.end()),
-                                                   request.input(2).dims));
+  HR_ASSIGN_OR_RETURN(ConvShape shape,
+                      ConvShapeOf(request.node, request.outputs[0].dims, request.input(2).dims));
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;

@@ -55,6 +55,8 @@ struct PortableProduct {
     if (!packed) return {};
     return {.input = 1,
             .bytes = PackedBBytes<T>(shape.n, shape.k),
+            .format = Cat("panels ", shape.n, "x", shape.k, shape.transpose_b ? " of rows" : "",
+                          " by ", shape.ldb),
             .kernel = MakeKernel(
                 "pack", [product = *this](void* const* p, const RunContext& context) -> Status {
                   const GemmShape& s = product.shape;

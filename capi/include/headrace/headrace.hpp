@@ -184,6 +184,11 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     check(hr_graph_input(get(), name.c_str(), dtype, dims.size(), dims.data(), names.data(), &out));
     return out;
   }
+  // Of a dimension that inputs name; see hr_graph_bound.
+  void bound(const std::string& symbol, int64_t min, int64_t max,
+             const std::vector<int64_t>& buckets = {}) {
+    check(hr_graph_bound(get(), symbol.c_str(), min, max, buckets.size(), buckets.data()));
+  }
   // Of the nodes that follow; "": where the session wants.
   void device(const std::string& name) { check(hr_graph_device(get(), name.c_str())); }
   hr_value constant(const Tensor& tensor, const char* name = nullptr) {

@@ -24,6 +24,7 @@ typedef struct hr_session_options {
   int32_t disable_fusion; /* run every node by itself, e.g. to find a fault */
   /* "TOY:0": where nodes run that name no device (hr_graph_device). NULL: on the CPU. */
   const char* device;
+  int32_t max_sizes; /* sizes of bounded dimensions that each plan keeps; 0: 64 (hr_graph_bound) */
 } hr_session_options;
 
 /* Computes the initial values of the variables. options NULL: defaults.

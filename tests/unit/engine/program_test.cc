@@ -29,18 +29,20 @@ class Preparations : public testing::Test {
   void SetUp() override {
     ProgramBuilder builder;
     const BufferIndex weights = builder.AddSlot(0), input = builder.AddSlot(1);
-    const BufferIndex output = builder.AddSlot(2), kept = builder.AddKept(sizeof(int));
-    const BufferIndex scratch = builder.AddArena(64);
-    builder.AddPreparation(
-        {.kernel = Make([this](void* const* p) -> Status {
-           ++prepared_;
-           if (fail_) return Unavailable("not now");
-           Int(p[2]) = 2 * Int(p[0]);
-           Int(p[1]) = Int(p[2]);
-           return {};
-         }),
-         .operands = {{weights, Access::kRead}, {kept, Access::kWrite}, {scratch, Access::kWrite}},
-         .node = "product"});
+    const BufferIndex output = builder.AddSlot(2), scratch = builder.AddArena(64);
+    const BufferIndex kept =
+        builder.AddPreparation({.kernel = Make([this](void* const* p) -> Status {
+                                  ++prepared_;
+                                  if (fail_) return Unavailable("not now");
+                                  Int(p[2]) = 2 * Int(p[0]);
+                                  Int(p[1]) = Int(p[2]);
+                                  return {};
+                                }),
+                                .from = weights,
+                                .bytes = sizeof(int),
+                                .format = "twice",
+                                .scratch = scratch,
+                                .node = "product"});
     builder.AddStep(
         {.kernel = Make([](void* const* p) -> Status {
            Int(p[2]) = Int(p[0]) + Int(p[1]);
@@ -97,6 +99,71 @@ TEST_F(Preparations, AreTriedAgainAfterAFailure) {
   fail_ = false;
   ASSERT_TRUE(Run(*invocation, 0).ok());
   EXPECT_EQ(output_, 21);
+}
+
+// output = kept + scratch of the arena, whose size the program states; what is kept is `factor`
+// times the weights.
+struct Sized {
+  std::shared_ptr<PreparedPool> pool = std::make_shared<PreparedPool>();
+  int prepared = 0;
+
+  std::unique_ptr<Program> Make(size_t scratch_bytes, int factor, int added) {
+    ProgramBuilder builder;
+    const BufferIndex weights = builder.AddSlot(0), output = builder.AddSlot(1);
+    const BufferIndex scratch = builder.AddArena(scratch_bytes);
+    const BufferIndex kept = builder.AddPreparation({.kernel = Make([=, this](void* const* p) {
+                                                       ++prepared;
+                                                       Int(p[1]) = factor * Int(p[0]);
+                                                       return Status();
+                                                     }),
+                                                     .from = weights,
+                                                     .bytes = sizeof(int),
+                                                     .format = Cat("times ", factor)});
+    builder.AddStep({.kernel = Make([=](void* const* p) {
+                       Int(p[1]) = added;
+                       Int(p[2]) = Int(p[0]) + Int(p[1]);
+                       return Status();
+                     }),
+                     .operands = {{kept}, {scratch, Access::kWrite}, {output, Access::kWrite}}});
+    return builder.Build(SystemAllocator(), 2, pool).value();
+  }
+  static std::unique_ptr<Kernel> Make(std::function<Status(void* const*)> body) {
+    return engine::Make(std::move(body));
+  }
+};
+
+TEST(Become, KeepsWhatIsBoundAndSharesWhatIsPreparedAlike) {
+  Sized sized;
+  const auto large = sized.Make(640, 2, 1), small = sized.Make(64, 2, 5);
+  const auto other = sized.Make(1280, 3, 7);
+  const Lease lease;
+  int weights = 10, output = 0;
+  auto invocation = large->Instantiate().value();
+  invocation->Bind(0, &weights);
+  invocation->Bind(1, &output);
+  const auto run = [&](Executable& program, int wanted, int prepared) {
+    ASSERT_TRUE(invocation->Become(program).ok());
+    ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
+    EXPECT_EQ(output, wanted);
+    EXPECT_EQ(sized.prepared, prepared);
+  };
+  run(*large, 21, 1);
+  run(*small, 25, 1);  // the same memory, made once
+  run(*other, 37, 2);  // of another format, and in a larger arena
+  run(*large, 21, 2);
+}
+
+TEST(PreparedPool, KeepsTheLastFormatsOfEachSource) {
+  PreparedPool pool;
+  const auto get = [&](std::string format) {
+    return pool.Get(SystemAllocator(), {.slot = 1, .format = std::move(format)}, 64).value().get();
+  };
+  const auto held = pool.Get(SystemAllocator(), {.slot = 1, .format = "a"}, 64).value();
+  get("b");
+  get("c");
+  EXPECT_EQ(get("a"), held.get());
+  get("d");
+  EXPECT_NE(get("a"), held.get());
 }
 
 }  // namespace

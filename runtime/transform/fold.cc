@@ -1,0 +1,167 @@
+#include "runtime/transform/fold.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "runtime/base/errors.h"
+#include "runtime/transform/infer_types.h"
+
+namespace hr::transform {
+namespace {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+// Folding stops growing constants beyond this many bytes: a broadcast constant is cheaper computed.
+constexpr size_t kMaxFoldedBytes = 1 << 20;
+
+// Turns a node's outputs into constants; the node itself is dead from now on.
+void ReplaceByConstants(graph::Module& module, NodeId id, std::vector<Tensor> tensors) {
+  graph::Graph& graph = module.main();
+  for (size_t i = 0; i < tensors.size() && i < graph.nodes[id].outputs.size(); ++i) {
+    ValueId output = graph.nodes[id].outputs[i];
+    if (output == kNone) continue;
+    graph::Value& value = graph.values[output];
+    value.type = graph::ValueType::Tensor(tensors[i].dtype(), tensors[i].dims());
+    value.producer = kNone;
+    value.constant = static_cast<uint32_t>(module.constants.size());
+    module.constants.push_back(std::move(tensors[i]));
+    graph.nodes[id].outputs[i] = kNone;
+  }
+}
+
+bool AllInputsConstant(const graph::Graph& graph, const graph::Node& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return input == kNone || graph.values[input].constant != kNone;
+  });
+}
+
+size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
+  size_t bytes = 0;
+  for (ValueId output : node.outputs) {
+    if (output == kNone) continue;
+    auto dims = graph.values[output].type.FixedDims();
+    if (!dims) return SIZE_MAX;
+    bytes += static_cast<size_t>(ElementCount(*dims)) * DTypeSize(graph.values[output].type.dtype);
+  }
+  return bytes;
+}
+
+bool IsFoldable(const FoldTools& tools, const graph::Module& module, NodeId id) {
+  const graph::Graph& graph = module.main();
+  const graph::Node& node = graph.nodes[id];
+  return tools.evaluator != nullptr && ops::DefOf(tools.operators, module, node).foldable() &&
+         !node.outputs.empty() && AllInputsConstant(graph, node) &&
+         OutputBytes(graph, node) <= kMaxFoldedBytes;
+}
+
+bool IsShape(const graph::Operator& op) { return op.name == "Shape" && op.domain.empty(); }
+
+// The value of a Shape node: known as soon as its input's type is. Nothing for other nodes.
+Result<std::optional<Tensor>> ShapeOf(const FoldTools& tools, const graph::Module& module,
+                                      NodeId id) {
+  const graph::Node& node = module.main().nodes[id];
+  if (!IsShape(module.OperatorOf(node))) return std::optional<Tensor>();
+  auto dims = module.main().values[node.inputs[0]].type.FixedDims();
+  if (!dims) return std::optional<Tensor>();
+  auto rank = static_cast<int64_t>(dims->size());
+  auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  int64_t start = clamp(node.Int("start", 0));
+  int64_t end = std::max(start, clamp(node.Int("end", rank)));
+  std::span<const int64_t> part(dims->data() + start, static_cast<size_t>(end - start));
+  HR_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor<int64_t>(tools.allocator, {end - start}, part));
+  return std::optional<Tensor>(std::move(tensor));
+}
+
+bool SameContents(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.dims() == b.dims() &&
+         (a.data() == b.data() || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+}
+
+// Folds the nodes of a record once more.
+class Repeater {
+ public:
+  Repeater(const FoldTools& tools, const FoldRecord& record, graph::Module& module)
+      : tools_(tools),
+        record_(record),
+        module_(module),
+        graph_(module.main()),
+        changed_(graph_.values.size(), false) {}
+
+  Status Run() {
+    for (NodeId id : record_.order) {
+      HR_RETURN_IF_ERROR(InferNode(tools_.operators, module_, graph_, id));
+      if (record_.folded[id]) HR_RETURN_IF_ERROR(Fold(id));
+    }
+    return {};
+  }
+
+ private:
+  Status Fold(NodeId id) {
+    HR_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, ValuesOf(id));
+    const auto& outputs = graph_.nodes[id].outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] == kNone) continue;
+      changed_[outputs[i]] = !SameContents(tensors[i], record_.known[outputs[i]]);
+    }
+    ReplaceByConstants(module_, id, std::move(tensors));
+    return {};
+  }
+
+  Result<std::vector<Tensor>> ValuesOf(NodeId id) {
+    HR_ASSIGN_OR_RETURN(auto&& shape, ShapeOf(tools_, module_, id));
+    if (shape) return std::vector<Tensor>{*std::move(shape)};
+    const graph::Node& node = graph_.nodes[id];
+    const bool same = std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input != kNone && changed_[input];
+    });
+    if (!same) return tools_.evaluator->Evaluate(module_, id);
+    std::vector<Tensor> known;
+    for (ValueId output : node.outputs) {
+      known.push_back(output == kNone ? Tensor() : record_.known[output]);
+    }
+    return known;
+  }
+
+  const FoldTools& tools_;
+  const FoldRecord& record_;
+  graph::Module& module_;
+  graph::Graph& graph_;
+  graph::Marks changed_;  // values that come out otherwise
+};
+
+}  // namespace
+
+Status InferAndFold(const FoldTools& tools, graph::Module& module, FoldRecord* record) {
+  graph::Graph& graph = module.main();
+  HR_ASSIGN_OR_RETURN(record->order, graph::TopologicalOrder(graph));
+  record->folded.assign(graph.nodes.size(), false);
+  record->known.resize(graph.values.size());
+  for (NodeId id : record->order) {
+    HR_RETURN_IF_ERROR(InferNode(tools.operators, module, graph, id));
+    std::vector<Tensor> tensors;
+    HR_ASSIGN_OR_RETURN(auto&& shape, ShapeOf(tools, module, id));
+    if (shape) {
+      tensors.push_back(*std::move(shape));
+    } else if (IsFoldable(tools, module, id)) {
+      HR_ASSIGN_OR_RETURN(tensors, tools.evaluator->Evaluate(module, id));
+    } else {
+      continue;
+    }
+    record->folded[id] = true;
+    const auto& outputs = graph.nodes[id].outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] != kNone) record->known[outputs[i]] = tensors[i];
+    }
+    ReplaceByConstants(module, id, std::move(tensors));
+  }
+  return {};
+}
+
+Status InferAndFoldAgain(const FoldTools& tools, const FoldRecord& record, graph::Module& module) {
+  return Repeater(tools, record, module).Run();
+}
+
+}  // namespace hr::transform

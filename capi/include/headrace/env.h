@@ -70,11 +70,11 @@ typedef struct hr_env hr_env;
 /* options NULL: defaults. */
 HR_API hr_status* hr_env_create(const hr_env_options* options, hr_env** out);
 HR_API void hr_env_release(hr_env* env);
-/* Adds what a plugin has (backends, transports; docs/plugins.md) to the env, before the first model,
- * or the first group, and while no other thread uses the env. A name, "cuda", stands for libheadrace_cuda.so beside
- * libheadrace or else where the system's loader looks; anything with a slash is a path. A plugin
- * that the env has already is a success. Where the plugin, or a driver that it needs, is missing,
- * the failure is HR_UNAVAILABLE and the env works on without it. */
+/* Adds what a plugin has (backends, transports; docs/plugins.md) to the env, before the first
+ * model, or the first group, and while no other thread uses the env. A name, "cuda", stands for
+ * libheadrace_cuda.so beside libheadrace or else where the system's loader looks; anything with a
+ * slash is a path. A plugin that the env has already is a success. Where the plugin, or a driver
+ * that it needs, is missing, the failure is HR_UNAVAILABLE and the env works on without it. */
 HR_API hr_status* hr_env_load_plugin(hr_env* env, const char* name_or_path);
 /* Devices, plugins, threads, transports and operators, as JSON. */
 HR_API hr_status* hr_env_describe(const hr_env* env, hr_text** out);

@@ -17,9 +17,11 @@ namespace {
 constexpr size_t kMaxPlanned = 64;
 // Messages that are worth a try without a work: a larger one rather finds its receive posted.
 constexpr uint64_t kShortBytes = 1024;
-// Of a rank's slot in shared memory, which is to stay in a core's own cache; and of all of them.
-constexpr uint64_t kSlotBytes = 256 << 10;
-constexpr uint64_t kMaxAreaBytes = 8 << 20;
+// Of a rank's ring in shared memory, and of all of them. See SharedArea.
+constexpr uint64_t kRingBytes = 2 << 20;
+constexpr uint64_t kAllRingsBytes = 16 << 20;
+// What each wait for another rank takes where they share processors: it has to be woken.
+constexpr double kWakeSeconds = 15e-6;
 // How long a peer that runs usually takes to answer, several times over.
 constexpr int64_t kSpinNanos = 50'000;
 constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
@@ -36,6 +38,18 @@ struct Introduction {
   uint32_t host, settings;  // hashes
   ProcessorSet processors;
 };
+
+// Whether more ranks run on a host than it has processors for.
+bool IsCrowded(const std::vector<Introduction>& all, uint32_t host) {
+  int ranks = 0;
+  ProcessorSet processors{};
+  for (const Introduction& one : all) {
+    if (one.host != host) continue;
+    ++ranks;
+    for (size_t i = 0; i < processors.size(); ++i) processors[i] |= one.processors[i];
+  }
+  return ranks > CountProcessors(processors);
+}
 
 // Notices a second thread.
 class PostingScope {
@@ -127,8 +141,7 @@ Status Group::Agree(std::string_view boot, const CallLimits& limits) {
   std::vector<Introduction> all(pool_->ranks().size());
   HR_RETURN_IF_ERROR(
       Run({.kind = OpKind::kAllGather, .count = sizeof mine}, &mine, all.data(), limits));
-  int here = 0;
-  ProcessorSet processors{};
+  std::map<uint32_t, bool> crowded;  // by host
   for (int rank = 0; rank < size(); ++rank) {
     if (all[rank].settings != all[0].settings) {
       mesh_.Abort(
@@ -137,13 +150,16 @@ Status Group::Agree(std::string_view boot, const CallLimits& limits) {
           rank);
       for (;;) HR_RETURN_IF_ERROR(Run({}, nullptr, nullptr, limits));  // until the verdict comes
     }
-    if (all[rank].host != mine.host) continue;
-    ++here;
-    for (size_t i = 0; i < processors.size(); ++i) processors[i] |= all[rank].processors[i];
+    const uint32_t host = all[rank].host;
+    if (!crowded.contains(host)) crowded[host] = IsCrowded(all, host);
   }
   int64_t spin = options.mesh.spin_nanos;
-  if (spin < 0) spin = here > CountProcessors(processors) ? 0 : kSpinNanos;
+  if (spin < 0) spin = crowded[mine.host] ? 0 : kSpinNanos;
   mesh_.set_spin_nanos(spin);
+  if (std::any_of(crowded.begin(), crowded.end(), [](const auto& host) { return host.second; })) {
+    cost_.latency += kWakeSeconds;  // the same on all ranks, wherever they run
+    cost_.shared_latency += kWakeSeconds;
+  }
   return {};
 }
 
@@ -151,8 +167,8 @@ Status Group::Agree(std::string_view boot, const CallLimits& limits) {
 Status Group::ShareMemory(const CallLimits& limits) {
   if (size() == 1) return {};
   const auto ranks = static_cast<uint64_t>(size());
-  const uint64_t slot = std::min(kSlotBytes, std::bit_floor(kMaxAreaBytes / ranks));
-  const size_t bytes = SharedArea::Bytes(size(), slot);
+  const uint64_t ring = std::min(kRingBytes, std::bit_floor(kAllRingsBytes / ranks));
+  const size_t bytes = SharedArea::Bytes(size(), ring);
   MemorySharer* sharer = mesh_.SharerOf(pool_->ranks());
   struct Offer {
     int32_t able;
@@ -180,8 +196,8 @@ Status Group::ShareMemory(const CallLimits& limits) {
   const Call sum = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = 1};
   HR_RETURN_IF_ERROR(Run(sum, &failures, &failures, limits));
   if (failures > 0) return {};
-  pool_->set_shared(std::make_unique<SharedArea>(std::move(block).value(), rank_, size(), slot));
-  cost_.shared_bytes = slot;
+  pool_->set_shared(std::make_unique<SharedArea>(std::move(block).value(), rank_, size(), ring));
+  cost_.shared_bytes = ring;
   return {};
 }
 

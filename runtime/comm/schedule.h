@@ -13,8 +13,12 @@
 
 namespace hr::comm {
 
-// kShared: the slots of all ranks of the group, one behind the other (SharedArea).
-enum class Place : uint8_t { kInput, kOutput, kScratch, kShared };
+// kSlot, kRing: in the memory that the group shares (SharedArea), those of all ranks, one behind
+// the other.
+enum class Place : uint8_t { kInput, kOutput, kScratch, kSlot, kRing };
+
+// Of each rank's slot in shared memory.
+constexpr uint64_t kSlotBytes = 8 << 10;
 
 // Bytes of one of an operation's buffers.
 struct Slice {
@@ -49,7 +53,10 @@ struct Schedule {
   std::vector<Step> steps;
   uint32_t transfers = 0;
   uint64_t scratch_bytes = 0;
-  uint32_t raises = 0;  // the same on all ranks; 0: it does not use Place::kShared
+  // In shared memory; the same on all ranks.
+  uint32_t raises = 0;      // 0: it is not used
+  uint64_t ring_stage = 0;  // places in rings count from a multiple of it; a power of two, or 0
+  uint64_t ring_bytes = 0;  // of its ring that each rank takes, in all
 };
 
 // What a group's connections cost, in seconds: agreed by all its ranks, since their choices of
@@ -57,11 +64,11 @@ struct Schedule {
 struct CostModel {
   double latency = 5e-6;    // of one message
   double per_byte = 2e-10;  // sent
-  double per_reduced_byte = 1e-10;
+  double per_reduced_byte = 3e-11;
   uint64_t slice_bytes = 1 << 20;  // of messages that are passed on while they come; not 0
-  // Of memory that all ranks share. Bytes of a slot, a power of two; 0 where there is none.
+  // Of memory that all ranks share. Bytes of a ring, a power of two; 0 where there is none.
   uint64_t shared_bytes = 0;
-  double shared_latency = 3e-7;    // until another rank sees what was raised
+  double shared_latency = 2e-7;    // until another rank sees what was raised
   double shared_per_byte = 5e-11;  // copied
 };
 

@@ -3,41 +3,54 @@
 // Each rank has two slots, used by turns, so that it may begin the next operation while others
 // still read the last one: an operation here ends on no rank before every rank has begun it, hence
 // nobody is two operations ahead. A slot begins with a count that only its rank raises, beside the
-// first bytes of the data, so that a small operation takes one cache line from each peer. The
-// others are not trusted: nothing that they write is used as a place or a size.
+// first bytes of the data, so that a small operation takes one cache line from each peer.
+//
+// What is larger goes through the rank's ring, each operation behind the one before, stage by
+// stage. The ring is larger than a core's own cache: to write a line that another core still holds
+// means to ask for it back, which takes several times as long as to fetch one that it has let go.
+//
+// The others are not trusted: nothing that they write is used as a place or a size.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
+#include "runtime/comm/schedule.h"
 #include "runtime/comm/shared_memory.h"
 
 namespace hr::comm {
 
 class SharedArea {
  public:
-  // `slot_bytes` is a power of two.
-  static constexpr size_t Bytes(int ranks, size_t slot_bytes) {
-    return static_cast<size_t>(ranks) * (kLine + 2 * Stride(slot_bytes));
+  // `ring_bytes` is a power of two.
+  static constexpr size_t Bytes(int ranks, size_t ring_bytes) {
+    return RingsAt(ranks) + static_cast<size_t>(ranks) * ring_bytes;
   }
-  SharedArea(std::unique_ptr<SharedBlock> block, int rank, int ranks, size_t slot_bytes)
-      : block_(std::move(block)), rank_(rank), ranks_(ranks), slot_bytes_(slot_bytes) {}
+  SharedArea(std::unique_ptr<SharedBlock> block, int rank, int ranks, size_t ring_bytes)
+      : block_(std::move(block)), rank_(rank), ranks_(ranks), ring_bytes_(ring_bytes) {}
 
   // Operations are carried out one after the other, in the order in which they were posted.
   uint64_t turn() const { return turn_; }
-  // Ends the one whose turn it is, after so many Raise() of every rank.
-  void EndTurn(uint32_t raises) {
-    base_[turn_ % 2] += raises;
+  // Ends the one whose turn it is, after as many Raise() of every rank as its schedule says.
+  void EndTurn(const Schedule& schedule) {
+    base_[turn_ % 2] += schedule.raises;
+    if (schedule.ring_stage > 0) ring_at_ = RingAt(schedule.ring_stage) + schedule.ring_bytes;
     raised_ = 0;
     ++turn_;
   }
 
   // Of the operation whose turn it is.
   // `place` counts through the slots' data of all ranks.
-  std::byte* At(uint64_t place) const {
-    const uint64_t rank = place / slot_bytes_, offset = place % slot_bytes_;
-    return reinterpret_cast<std::byte*>(&SlotOf(rank) + 1) + offset;
+  std::byte* InSlot(uint64_t place) const {
+    return reinterpret_cast<std::byte*>(&SlotOf(place / kSlotBytes) + 1) + place % kSlotBytes;
+  }
+  // `place` counts through the rings of all ranks; in each, from where this operation begins. What
+  // lies within one stage does not wrap.
+  std::byte* InRing(uint64_t place, uint64_t stage) const {
+    const uint64_t within = ring_bytes_ - 1;
+    const uint64_t offset = (RingAt(stage) + place) & within;
+    return block_->data() + RingsAt(ranks_) + (place & ~within) + offset;
   }
   // Says that everything written before may be read. Others see it in Raised().
   void Raise(uint64_t label) {
@@ -67,27 +80,30 @@ class SharedArea {
   }
 
  private:
-  static constexpr size_t kLine = 64;
+  static constexpr size_t kLine = 64, kPage = 4096;
   struct Slot {
     std::atomic<uint64_t> raised;
     std::atomic<uint64_t> label;
   };
-  static constexpr size_t Stride(size_t slot_bytes) {
-    return (sizeof(Slot) + slot_bytes + kLine - 1) / kLine * kLine;
+  static constexpr size_t kStride = (sizeof(Slot) + kSlotBytes + kLine - 1) / kLine * kLine;
+  static constexpr size_t RingsAt(int ranks) {
+    return (static_cast<size_t>(ranks) * (kLine + 2 * kStride) + kPage - 1) / kPage * kPage;
   }
+  uint64_t RingAt(uint64_t stage) const { return (ring_at_ + stage - 1) & ~(stage - 1); }
   std::atomic<uint32_t>& SleepsOf(int rank) const {
     return *reinterpret_cast<std::atomic<uint32_t>*>(block_->data() + kLine * rank);
   }
   Slot& SlotOf(uint64_t rank) const {
     const size_t number = static_cast<size_t>(ranks_) * (turn_ % 2) + rank;
-    return *reinterpret_cast<Slot*>(block_->data() + kLine * ranks_ + Stride(slot_bytes_) * number);
+    return *reinterpret_cast<Slot*>(block_->data() + kLine * ranks_ + kStride * number);
   }
 
   const std::unique_ptr<SharedBlock> block_;
   const int rank_, ranks_;
-  const size_t slot_bytes_;
+  const size_t ring_bytes_;
   uint64_t turn_ = 0;
   uint64_t base_[2] = {0, 0};  // what slots were raised to by operations that have ended
+  uint64_t ring_at_ = 0;       // where what was written in rings ends, counted without end
   uint32_t raised_ = 0;        // by this rank in the one whose turn it is
 };
 

@@ -83,7 +83,8 @@ std::byte* Work::At(const Slice& slice) const {
     case Place::kInput: return const_cast<std::byte*>(input_) + slice.begin;
     case Place::kOutput: return output_ + slice.begin;
     case Place::kScratch: return scratch_.begin() + slice.begin;
-    case Place::kShared: return pool_->shared()->At(slice.begin);
+    case Place::kSlot: return pool_->shared()->InSlot(slice.begin);
+    case Place::kRing: return pool_->shared()->InRing(slice.begin, schedule_->ring_stage);
   }
   return nullptr;
 }
@@ -108,7 +109,7 @@ bool Work::Run() {
       default: Compute(step);
     }
   }
-  if (schedule_->raises > 0) pool_->shared()->EndTurn(schedule_->raises);
+  if (schedule_->raises > 0) pool_->shared()->EndTurn(*schedule_);
   return true;
 }
 

@@ -15,6 +15,7 @@ class ScheduleBuilder {
       : call(call),
         rank(rank),
         size(size),
+        cost(cost),
         slice_bytes(cost.slice_bytes),
         shared_bytes(cost.shared_bytes) {}
 
@@ -46,6 +47,11 @@ class ScheduleBuilder {
   }
   void AwaitRaised(int peer, uint32_t times) {
     Add({.kind = Step::kAwaitRaised, .peer = peer, .transfer = times});
+  }
+  // Takes so many stages of each rank's ring.
+  void TakeRing(uint64_t stage_bytes, uint64_t stages) {
+    schedule_.ring_stage = stage_bytes;
+    schedule_.ring_bytes = stage_bytes * stages;
   }
 
   // The first `count` elements of a buffer.
@@ -80,8 +86,9 @@ class ScheduleBuilder {
   const Call& call;
   const int rank;
   const int size;
+  const CostModel& cost;
   const uint64_t slice_bytes;   // how large messages are cut, so that they can be passed on early
-  const uint64_t shared_bytes;  // of each rank's slot
+  const uint64_t shared_bytes;  // of each rank's ring
 
  private:
   uint32_t Transfer(Step step) {

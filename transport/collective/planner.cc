@@ -1,105 +1,84 @@
 #include "transport/collective/planner.h"
 
-#include <bit>
-
 #include "transport/collective/builder.h"
+#include "transport/collective/effort.h"
 
 namespace hr::comm {
 namespace {
-
-// What one rank does, at the critical path: messages one after the other, bytes sent, bytes
-// reduced. In shared memory: waits for other ranks, and bytes copied.
-struct Effort {
-  double messages, bytes, reduced;
-};
 
 struct Algorithm {
   OpKind kind;
   std::string_view name;
   void (*build)(ScheduleBuilder& b);
-  Effort (*effort)(double bytes, double ranks);  // bytes as Call::bytes() counts
+  // Of an operation on so many bytes, as Call::bytes() counts.
+  double (*seconds)(double bytes, double ranks, const CostModel& cost);
   bool shared = false;
 };
 
-double Levels(double ranks) { return std::bit_width(static_cast<unsigned>(ranks) - 1); }
-Effort Star(double bytes, double ranks) { return {1, bytes * (ranks - 1), 0}; }
+double Star(double x, double n, const CostModel& cost) {
+  return Seconds({.waits = 1, .bytes = x * (n - 1)}, cost);
+}
+double Direct(double x, double, const CostModel& cost) {
+  return Seconds({.waits = 1, .bytes = x}, cost);
+}
 
 void BuildSend(ScheduleBuilder& b) { b.Send(b.call.peer, b.Whole(Place::kInput)); }
 void BuildRecv(ScheduleBuilder& b) { b.Recv(b.call.peer, b.Whole(Place::kOutput)); }
 
 constexpr Algorithm kAlgorithms[] = {
-    {OpKind::kSend, "direct", BuildSend,
-     [](double x, double) {
-       return Effort{1, x, 0};
-     }},
-    {OpKind::kRecv, "direct", BuildRecv,
-     [](double x, double) {
-       return Effort{1, x, 0};
-     }},
+    {OpKind::kSend, "direct", BuildSend, Direct},
+    {OpKind::kRecv, "direct", BuildRecv, Direct},
     {OpKind::kBarrier, "dissemination", DisseminationBarrier,
-     [](double, double n) {
-       return Effort{Levels(n), 0, 0};
-     }},
+     [](double, double n, const CostModel& cost) { return Seconds({.waits = Levels(n)}, cost); }},
     {OpKind::kBroadcast, "binomial", BinomialBroadcast,
-     [](double x, double n) {
-       return Effort{Levels(n), Levels(n) * x, 0};
+     [](double x, double n, const CostModel& cost) {
+       return Seconds({.waits = Levels(n), .bytes = Levels(n) * x}, cost);
      }},
     {OpKind::kBroadcast, "chain", ChainBroadcast,
-     [](double x, double n) {
-       return Effort{2 * n, x, 0};
+     [](double x, double n, const CostModel& cost) {
+       return Seconds({.waits = 2 * n, .bytes = x}, cost);
      }},
     {OpKind::kReduce, "binomial", BinomialReduce,
-     [](double x, double n) {
-       return Effort{Levels(n), Levels(n) * x, Levels(n) * x};
+     [](double x, double n, const CostModel& cost) {
+       return Seconds({Levels(n), Levels(n) * x, Levels(n) * x}, cost);
      }},
     {OpKind::kAllReduce, "recursive_doubling", RecursiveDoublingAllReduce,
-     [](double x, double n) {
-       const double rounds = Levels(n) + (std::has_single_bit(static_cast<unsigned>(n)) ? 0 : 1);
-       return Effort{rounds, rounds * x, rounds * x};
+     [](double x, double n, const CostModel& cost) {
+       const double rounds = Levels(n) + (IsPowerOfTwo(n) ? 0 : 1);
+       return Seconds({rounds, rounds * x, rounds * x}, cost);
      }},
     {OpKind::kAllReduce, "ring", RingAllReduce,
-     [](double x, double n) {
-       return Effort{2 * (n - 1), 2 * x * (n - 1) / n, x * (n - 1) / n};
+     [](double x, double n, const CostModel& cost) {
+       return Seconds({2 * (n - 1), 2 * x * (n - 1) / n, x * (n - 1) / n}, cost);
      }},
     {OpKind::kGather, "star", StarGather, Star},
     {OpKind::kScatter, "star", StarScatter, Star},
     {OpKind::kAllGather, "ring", RingAllGather,
-     [](double x, double n) {
-       return Effort{n - 1, x * (n - 1), 0};
+     [](double x, double n, const CostModel& cost) {
+       return Seconds({.waits = n - 1, .bytes = x * (n - 1)}, cost);
      }},
     {OpKind::kReduceScatter, "ring", RingReduceScatter,
-     [](double x, double n) {
-       return Effort{n - 1, x * (n - 1), x * (n - 1)};
+     [](double x, double n, const CostModel& cost) {
+       return Seconds({n - 1, x * (n - 1), x * (n - 1)}, cost);
      }},
     {OpKind::kAllToAll, "pairwise", PairwiseAllToAll, Star},
     {OpKind::kBarrier, "shared", SharedBarrier,
-     [](double, double) {
-       return Effort{1, 0, 0};
-     },
-     true},
-    {OpKind::kAllReduce, "shared", SharedAllReduce,
-     [](double x, double n) {
-       return Effort{x * n > (16 << 10) ? 2.0 : 1.0, 2 * x * (n - 1) / n, x * (n - 1) / n};
-     },
-     true},
+     [](double, double, const CostModel& cost) { return SharedSeconds({.waits = 1}, cost); }, true},
+    {OpKind::kAllReduce, "shared", SharedAllReduce, SharedAllReduceSeconds, true},
     {OpKind::kAllGather, "shared", SharedAllGather,
-     [](double x, double n) {
-       return Effort{1, x * (n + 1), 0};
+     [](double x, double n, const CostModel& cost) {
+       return SharedSeconds({.waits = 1, .bytes = x * (n + 1)}, cost);
      },
      true},
 };
 
-double Seconds(const Algorithm& algorithm, const Call& call, int size, const CostModel& cost) {
-  const Effort effort = algorithm.effort(static_cast<double>(call.bytes()), size);
-  const double latency = algorithm.shared ? cost.shared_latency : cost.latency;
-  const double per_byte = algorithm.shared ? cost.shared_per_byte : cost.per_byte;
-  return effort.messages * latency + effort.bytes * per_byte +
-         effort.reduced * cost.per_reduced_byte;
+double SecondsOf(const Algorithm& algorithm, const Call& call, int size, const CostModel& cost) {
+  return algorithm.seconds(static_cast<double>(call.bytes()), size, cost);
 }
 
-// Whether there is shared memory for it, of which each rank needs some for every other.
+// Whether there is shared memory for it: in a stage, some of each rank for every other.
 bool Applies(const Algorithm& algorithm, int size, const CostModel& cost) {
-  return !algorithm.shared || (size > 1 && cost.shared_bytes / static_cast<uint64_t>(size) >= 64);
+  return !algorithm.shared || (size > 1 && cost.shared_bytes / static_cast<uint64_t>(size) >= 256);
 }
 
 // The algorithms for a call, the cheapest first.
@@ -109,7 +88,7 @@ std::vector<const Algorithm*> Ranked(const Call& call, int size, const CostModel
     if (algorithm.kind == call.kind && Applies(algorithm, size, cost)) ranked.push_back(&algorithm);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [&](const Algorithm* a, const Algorithm* b) {
-    return Seconds(*a, call, size, cost) < Seconds(*b, call, size, cost);
+    return SecondsOf(*a, call, size, cost) < SecondsOf(*b, call, size, cost);
   });
   return ranked;
 }
@@ -146,7 +125,7 @@ class CollectivePlanner final : public Planner {
                                   const CostModel& cost) const override {
     std::vector<Estimate> estimates;
     for (const Algorithm* algorithm : Ranked(call, size, cost)) {
-      estimates.push_back({algorithm->name, Seconds(*algorithm, call, size, cost)});
+      estimates.push_back({algorithm->name, SecondsOf(*algorithm, call, size, cost)});
     }
     return estimates;
   }

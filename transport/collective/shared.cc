@@ -1,18 +1,33 @@
 // Algorithms over memory that all ranks share: each rank reads the others' data where it lies, so
 // nothing is passed on. They end on no rank before every rank has raised in them, which SharedArea
 // asks for.
+#include <bit>
+
 #include "transport/collective/builder.h"
+#include "transport/collective/effort.h"
 
 namespace hr::comm {
 namespace {
 
-// Up to so many bytes of all ranks together everybody reduces everything by itself.
-constexpr uint64_t kFlatBytes = 16 << 10;
+// What is written before the others are told: as much as stays in a core's own cache.
+constexpr uint64_t kMaxStageBytes = 256 << 10;
 
-// A place in the slot of rank `owner`.
-Slice Shared(const ScheduleBuilder& b, int owner, uint64_t begin, uint64_t bytes) {
-  return {Place::kShared, static_cast<uint64_t>(owner) * b.shared_bytes + begin, bytes};
-}
+// Where a larger operation goes: stage by stage through the rings, each rank's in the same place.
+// One rank is at most one stage ahead of what another still reads, so that four are enough, however
+// the stages of two operations differ.
+struct Stages {
+  // For `wanted` bytes, all ranks alike.
+  Stages(ScheduleBuilder& b, uint64_t wanted)
+      : ring(b.shared_bytes),
+        bytes(std::min({std::bit_ceil(wanted), kMaxStageBytes, b.shared_bytes / 4})) {}
+
+  // Bytes [begin, begin + bytes) of the stage number `stage` of rank `owner`.
+  Slice At(int owner, uint64_t stage, uint64_t begin, uint64_t length) const {
+    return {Place::kRing, static_cast<uint64_t>(owner) * ring + stage * bytes % ring + begin,
+            length};
+  }
+  const uint64_t ring, bytes;
+};
 
 void AwaitOthers(ScheduleBuilder& b, uint32_t times) {
   for (int rank = 0; rank < b.size; ++rank) {
@@ -29,23 +44,44 @@ void CombineInOrder(ScheduleBuilder& b, Operand operand, Slice sum) {
   b.Complete(sum);
 }
 
+// Everybody reduces everything by itself, from the slots, whose lines the others hold.
+double FlatSeconds(double bytes, double ranks, const CostModel& cost) {
+  return SharedSeconds({1, 4 * bytes * (ranks - 1), bytes * (ranks - 1)}, cost);
+}
+double SlicedSeconds(double bytes, double ranks, const CostModel& cost) {
+  const double others = bytes * (ranks - 1) / ranks;
+  return SharedSeconds({2, 2 * others, others}, cost);
+}
+bool ReducesFlat(double bytes, double ranks, const CostModel& cost) {
+  return bytes <= kSlotBytes &&
+         FlatSeconds(bytes, ranks, cost) <= SlicedSeconds(bytes, ranks, cost);
+}
+
 void FlatAllReduce(ScheduleBuilder& b) {
   const Slice sum = b.Whole(Place::kOutput);
-  auto part = [&b, &sum](int rank) { return Shared(b, rank, 0, sum.bytes); };
+  auto part = [&sum](int rank) {
+    return Slice{Place::kSlot, static_cast<uint64_t>(rank) * kSlotBytes, sum.bytes};
+  };
   b.Prepare(b.Whole(Place::kInput), part(b.rank));
   b.Raise();
   AwaitOthers(b, 1);
   CombineInOrder(b, part, sum);
 }
 
-// Elements [begin, end) in one round: every rank puts what the others need into its slot, reduces
-// its own slice, and takes theirs.
+// One stage: every rank puts what the others need into its ring, reduces its own slice, and takes
+// theirs.
 class SlicedRound {
  public:
-  SlicedRound(ScheduleBuilder& b, uint64_t begin, uint64_t end, uint64_t room)
-      : b_(b), begin_(begin), count_(end - begin), room_(room) {}
+  // Of as many elements as have room, from the one number round * each.
+  SlicedRound(ScheduleBuilder& b, const Stages& stages, uint64_t room, uint64_t round)
+      : b_(b), stages_(stages), room_(room), round_(round) {
+    const uint64_t each = room / DTypeSize(b.call.dtype) * b.size;
+    begin_ = round * each;
+    count_ = std::min(b.call.count - begin_, each);
+  }
 
-  void Write(uint32_t raised) {
+  void Write() {
+    const auto raised = static_cast<uint32_t>(2 * round_);
     for (int rank = 0; rank < b_.size; ++rank) {
       if (rank != b_.rank) b_.Prepare(SliceOf(Place::kInput, rank), Piece(b_.rank, rank));
     }
@@ -53,6 +89,7 @@ class SlicedRound {
     AwaitOthers(b_, raised + 1);
     ReduceOwn();
     b_.Raise();
+    b_.Copy(Piece(b_.rank, b_.rank), SliceOf(Place::kOutput, b_.rank));
     for (int distance = 1; distance < b_.size; ++distance) {  // not all from the same one
       const int rank = (b_.rank + distance) % b_.size;
       b_.AwaitRaised(rank, raised + 2);
@@ -67,23 +104,25 @@ class SlicedRound {
   }
   // What `owner` holds of the slice of `rank`; of its own slice: the result.
   Slice Piece(int owner, int rank) const {
-    return Shared(b_, owner, static_cast<uint64_t>(rank) * room_,
-                  SliceOf(Place::kOutput, rank).bytes);
+    return stages_.At(owner, round_, static_cast<uint64_t>(rank) * room_,
+                      SliceOf(Place::kOutput, rank).bytes);
   }
   void ReduceOwn() {
-    const Slice result = Piece(b_.rank, b_.rank), output = SliceOf(Place::kOutput, b_.rank);
     Slice own = SliceOf(Place::kInput, b_.rank);
     if (b_.call.reduce_op == ReduceOp::kPreMultipliedSum) {
+      const Slice output = SliceOf(Place::kOutput, b_.rank);
       b_.Prepare(own, output);
       own = output;
     }
     CombineInOrder(
-        b_, [&](int rank) { return rank == b_.rank ? own : Piece(rank, b_.rank); }, result);
-    b_.Copy(result, output);
+        b_, [&](int rank) { return rank == b_.rank ? own : Piece(rank, b_.rank); },
+        Piece(b_.rank, b_.rank));
   }
 
   ScheduleBuilder& b_;
-  const uint64_t begin_, count_, room_;
+  const Stages& stages_;
+  const uint64_t room_, round_;
+  uint64_t begin_, count_;
 };
 
 }  // namespace
@@ -93,33 +132,42 @@ void SharedBarrier(ScheduleBuilder& b) {
   AwaitOthers(b, 1);
 }
 
-void SharedAllReduce(ScheduleBuilder& b) {
-  const uint64_t bytes = b.call.bytes(), width = DTypeSize(b.call.dtype);
-  const auto ranks = static_cast<uint64_t>(b.size);
-  if (bytes * ranks <= kFlatBytes && bytes <= b.shared_bytes) return FlatAllReduce(b);
-  // Pieces begin on cache lines.
-  const uint64_t room = b.shared_bytes / ranks / 64 * 64;
-  const uint64_t each = room / width * ranks;
-  uint32_t raised = 0;
-  for (uint64_t begin = 0; begin < b.call.count; begin += each, raised += 2) {
-    SlicedRound(b, begin, std::min(b.call.count, begin + each), room).Write(raised);
-  }
+double SharedAllReduceSeconds(double bytes, double ranks, const CostModel& cost) {
+  return (ReducesFlat(bytes, ranks, cost) ? FlatSeconds : SlicedSeconds)(bytes, ranks, cost);
 }
 
-// Two halves of a slot by turns: what is overwritten was read before the round between raised.
+void SharedAllReduce(ScheduleBuilder& b) {
+  constexpr uint64_t kLine = 64;  // pieces begin on cache lines
+  const uint64_t width = DTypeSize(b.call.dtype), ranks = static_cast<uint64_t>(b.size);
+  if (ReducesFlat(static_cast<double>(b.call.bytes()), b.size, b.cost)) return FlatAllReduce(b);
+  const uint64_t largest = PartOf(b.call.count, 0, ranks).end * width;
+  const Stages stages(b, (largest + kLine - 1) / kLine * kLine * ranks);
+  const uint64_t room = stages.bytes / ranks / kLine * kLine;
+  const uint64_t each = room / width * ranks;
+  const uint64_t rounds = (b.call.count + each - 1) / each;
+  b.TakeRing(stages.bytes, rounds);
+  for (uint64_t round = 0; round < rounds; ++round) SlicedRound(b, stages, room, round).Write();
+}
+
 void SharedAllGather(ScheduleBuilder& b) {
-  const uint64_t block = b.call.bytes(), half = b.shared_bytes / 2;
-  uint32_t raised = 0;
-  for (uint64_t at = 0; raised == 0 || at < block; at += half) {
-    const uint64_t bytes = std::min(half, block - at), begin = raised % 2 * half;
-    b.Copy({Place::kInput, at, bytes}, Shared(b, b.rank, begin, bytes));
+  const uint64_t block = b.call.bytes();
+  const Stages stages(b, block);
+  const bool small = block <= kSlotBytes;
+  const uint64_t each = small ? kSlotBytes : stages.bytes;
+  const uint64_t rounds = std::max<uint64_t>(1, (block + each - 1) / each);
+  if (!small) b.TakeRing(each, rounds);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    const uint64_t at = round * each, bytes = std::min(each, block - at);
+    auto piece = [&](int rank) {
+      return small ? Slice{Place::kSlot, rank * kSlotBytes, bytes}
+                   : stages.At(rank, round, 0, bytes);
+    };
+    b.Copy({Place::kInput, at, bytes}, piece(b.rank));
     b.Raise();
-    ++raised;
     for (int distance = 0; distance < b.size; ++distance) {
       const int rank = (b.rank + distance) % b.size;
-      if (distance > 0) b.AwaitRaised(rank, raised);
-      b.Copy(Shared(b, rank, begin, bytes),
-             {Place::kOutput, static_cast<uint64_t>(rank) * block + at, bytes});
+      if (distance > 0) b.AwaitRaised(rank, static_cast<uint32_t>(round + 1));
+      b.Copy(piece(rank), {Place::kOutput, static_cast<uint64_t>(rank) * block + at, bytes});
     }
   }
 }

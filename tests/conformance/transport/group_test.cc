@@ -126,6 +126,34 @@ TEST_P(GroupTest, OperationsInFlightTakeTheirTurns) {
   });
 }
 
+// One operation begins while other ranks are in the one before, whatever the two are.
+TEST_P(GroupTest, OperationsOfManySizesFollowEachOther) {
+  RunRanks(3, [](GroupPtr group) {
+    constexpr uint64_t kCounts[] = {1, 40'000, 300, 9, 700'001, 5000, 70'000, 200'000};
+    std::vector<std::vector<int32_t>> sums, own, all;
+    for (int i = 0; i < 48; ++i) {
+      sums.emplace_back(kCounts[i % std::size(kCounts)], group->rank() + i);
+      own.push_back(sums.back());
+      all.emplace_back(3 * own.back().size());
+    }
+    std::vector<WorkRef> works;
+    for (size_t i = 0; i < own.size(); ++i) {
+      Call call = AllReduce(own[i].size(), DType::kInt32);
+      works.push_back(group->Post(call, sums[i].data(), sums[i].data()).value());
+      call.kind = OpKind::kAllGather;
+      if (i % 3 != 1) works.push_back(group->Post(call, own[i].data(), all[i].data()).value());
+    }
+    for (WorkRef& work : works) ASSERT_TRUE(work->Wait(Within(std::chrono::seconds(20))).ok());
+    for (size_t i = 0; i < own.size(); ++i) {
+      const int n = static_cast<int>(i);
+      ASSERT_EQ(sums[i], std::vector<int32_t>(sums[i].size(), 3 + 3 * n)) << i;
+      for (size_t at = 0; i % 3 != 1 && at < all[i].size(); ++at) {
+        ASSERT_EQ(all[i][at], static_cast<int>(at / own[i].size()) + n) << i << " " << at;
+      }
+    }
+  });
+}
+
 // Nobody waits: the poller's thread must be woken by what comes through shared memory, too.
 TEST_P(GroupTest, OperationsEndWhileNobodyWaits) {
   RunRanks(2, [](GroupPtr group) {

@@ -25,14 +25,23 @@ struct Rank {
   std::vector<bool> ended;
 
   uint32_t raised = 0;
-  std::byte* shared = nullptr;  // of all ranks
+  // Of all ranks.
+  std::byte* slots = nullptr;
+  std::byte* rings = nullptr;
+  uint64_t ring_at = 0, ring_bytes = 0;
 
   std::byte* At(const Slice& s) {
-    return (s.place == Place::kInput     ? in
-            : s.place == Place::kOutput  ? out
-            : s.place == Place::kScratch ? scratch.data()
-                                         : shared) +
-           s.begin;
+    switch (s.place) {
+      case Place::kInput: return in + s.begin;
+      case Place::kOutput: return out + s.begin;
+      case Place::kScratch: return scratch.data() + s.begin;
+      case Place::kSlot: return slots + s.begin;
+      case Place::kRing: break;
+    }
+    const uint64_t begin = s.begin % ring_bytes + ring_at;
+    EXPECT_LE(begin % ring_bytes + s.bytes, ring_bytes) << "it wraps";
+    EXPECT_LE(begin % schedule.ring_stage + s.bytes, schedule.ring_stage);
+    return rings + s.begin / ring_bytes * ring_bytes + begin % ring_bytes;
   }
 };
 
@@ -40,7 +49,12 @@ class Simulation {
  public:
   Simulation(const Call& call, int size, std::string_view algorithm, bool in_place, unsigned seed,
              const CostModel& cost = {})
-      : call_(call), size_(size), random_(seed), ranks_(size), shared_(size * cost.shared_bytes) {
+      : call_(call),
+        size_(size),
+        random_(seed),
+        ranks_(size),
+        slots_(size * kSlotBytes),
+        rings_(size * cost.shared_bytes) {
     auto planner = CreatePlanner();
     for (int r = 0; r < size; ++r) {
       Rank& rank = ranks_[r];
@@ -52,7 +66,10 @@ class Simulation {
       rank.ended.resize(rank.schedule.transfers);
       rank.in = in_place ? rank.output.data() : rank.input.data();
       rank.out = rank.output.data();
-      rank.shared = shared_.data();
+      rank.slots = slots_.data();
+      rank.rings = rings_.data();
+      rank.ring_bytes = cost.shared_bytes;
+      rank.ring_at = seed * rank.schedule.ring_stage;
     }
   }
 
@@ -80,6 +97,7 @@ class Simulation {
     for (Rank& rank : ranks_) {
       if (rank.next < rank.schedule.steps.size()) return false;
       if (rank.raised != rank.schedule.raises || rank.raised != ranks_[0].raised) return false;
+      EXPECT_EQ(rank.schedule.ring_bytes, ranks_[0].schedule.ring_bytes);
     }
     return !ended_before_all_raised_;
   }
@@ -150,7 +168,7 @@ class Simulation {
   std::mt19937 random_;
   std::vector<Rank> ranks_;
   std::map<std::pair<int, int>, Pair> pairs_;
-  std::vector<std::byte> shared_;
+  std::vector<std::byte> slots_, rings_;
   bool ended_before_all_raised_ = false;  // see SharedArea
 };
 
@@ -206,8 +224,8 @@ void CheckCall(Call call, int size, std::string_view algorithm, bool in_place, u
   }
 }
 
-// Slots so small that large operations take many rounds.
-constexpr CostModel kShared = {.slice_bytes = 64, .shared_bytes = 1024};
+// Rings so small that large operations take many rounds.
+constexpr CostModel kShared = {.slice_bytes = 64, .shared_bytes = 4096};
 
 struct Case {
   OpKind kind;
@@ -306,7 +324,7 @@ TEST(Schedules, SharedMemoryIsUsedWhereThereIsSome) {
   const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4};
   EXPECT_FALSE(planner->Plan(call, 0, 2, {}, "shared").ok());
   EXPECT_FALSE(planner->Plan(call, 0, 1, kShared, "shared").ok());
-  EXPECT_FALSE(planner->Plan(call, 0, 100, kShared, "shared").ok()) << "slots are too small";
+  EXPECT_FALSE(planner->Plan(call, 0, 100, kShared, "shared").ok()) << "rings are too small";
   EXPECT_EQ(planner->Plan(call, 0, 2, kShared, "").value().algorithm, "shared");
 }
 

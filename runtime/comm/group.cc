@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "runtime/base/crc32c.h"
 #include "runtime/base/file.h"
@@ -36,8 +37,22 @@ bool SamePlan(const Call& a, const Call& b) {
 // What ranks tell each other first.
 struct Introduction {
   uint32_t host, settings;  // hashes
+  int32_t first_near;       // the first rank with which it can share memory, or itself
+  // Its slowest transports to those, and to the others; empty where there are none.
+  char near[8], far[8];
   ProcessorSet processors;
+  Calibration calibration;
 };
+
+std::string_view NameIn(const char (&text)[8]) { return {text, strnlen(text, sizeof text)}; }
+
+// Keeps the slower one.
+void NoteTransport(const Calibration& calibration, std::string_view name, char (&slowest)[8]) {
+  const std::string_view known = NameIn(slowest);
+  if (!known.empty() && calibration.Of(known).latency >= calibration.Of(name).latency) return;
+  std::memset(slowest, 0, sizeof slowest);
+  name.copy(slowest, sizeof slowest);
+}
 
 // Whether more ranks run on a host than it has processors for.
 bool IsCrowded(const std::vector<Introduction>& all, uint32_t host) {
@@ -95,9 +110,9 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   std::iota(ranks.begin(), ranks.end(), 0);
   std::shared_ptr<Group> group(new Group(std::move(shared), std::move(ranks), rank, 0));
   HR_RETURN_IF_ERROR(group->Agree(boot, limits));
+  group->Price();
   HR_RETURN_IF_ERROR(group->ShareMemory(limits));
-  group->Settle();
-  HR_RETURN_IF_ERROR(group->CheckPinsHold());
+  HR_RETURN_IF_ERROR(group->Settle());
   // A group that works is not given up because its store cannot be told (out of descriptors, say):
   // the others have it already. At worst its epoch can be entered again.
   if (rank == 0 && !group->options().agreed) NoteFormed(group->options(), limits).IgnoreError();
@@ -113,54 +128,90 @@ Result<std::optional<Verdict>> Group::VerdictOfAll(const CallLimits& limits) {
   return known;
 }
 
-// That an algorithm is known does not say that this group can run it.
-Status Group::CheckPinsHold() const {
+// Pins hold from now on. That an algorithm is known does not say that this group can run it; a
+// sub-group takes the cheapest then.
+Status Group::Settle() {
   const GroupOptions& options = shared_->options;
   for (const auto& [kind, name] : options.algorithms) {
     const Call any = {.kind = kind, .count = 1};
     const auto estimates = options.planner->Estimates(any, size(), cost_);
     const bool holds = std::any_of(estimates.begin(), estimates.end(),
                                    [&](const Estimate& one) { return one.algorithm == name; });
-    if (holds) continue;
+    if (holds) pins_[kind] = name;
+    if (holds || !whole()) continue;
     return FailedPrecondition("group '", options.mesh.name, "' cannot run ", OpKindName(kind), "=",
-                              name, ", because its ranks share no memory; pin another algorithm, ",
-                              "or none");
+                              name, ", because its ranks ", options.planner->WhyNot(kind, name),
+                              "; pin another algorithm, or none");
   }
+  planned_.clear();
+  next_planned_ = 0;
   return {};
 }
 
 // The first operation: no rank leaves while another is still connecting, all choose algorithms
-// alike, and each learns how many ranks there are on its host.
+// alike, and each learns which ranks there are on its host.
 Status Group::Agree(std::string_view boot, const CallLimits& limits) {
   const GroupOptions& options = shared_->options;
-  std::string settings = Cat(options.cost.latency, options.cost.per_byte,
-                             options.cost.per_reduced_byte, options.cost.slice_bytes);
+  std::string settings;
   for (auto& [kind, name] : options.algorithms) settings += Cat(OpKindName(kind), name);
-  const Introduction mine = {Crc32c(AsBytes(boot)), Crc32c(AsBytes(settings)),
-                             AvailableProcessorSet()};
+  Introduction mine = {.host = Crc32c(AsBytes(boot)),
+                       .settings = Crc32c(AsBytes(settings)),
+                       .first_near = rank_,
+                       .near = "",
+                       .far = "",
+                       .processors = AvailableProcessorSet(),
+                       .calibration = options.calibration};
+  for (int rank = size() - 1; rank >= 0; --rank) {
+    if (rank == rank_) continue;
+    const bool near = mesh_.SharerOf({rank}) != nullptr;
+    if (near) mine.first_near = std::min(mine.first_near, rank);
+    NoteTransport(options.calibration, mesh_.TransportOf(rank), near ? mine.near : mine.far);
+  }
   std::vector<Introduction> all(pool_->ranks().size());
   HR_RETURN_IF_ERROR(
       Run({.kind = OpKind::kAllGather, .count = sizeof mine}, &mine, all.data(), limits));
+  Shared& agreed = *shared_;
+  agreed.calibration = all[0].calibration;
   std::map<uint32_t, bool> crowded;  // by host
   for (int rank = 0; rank < size(); ++rank) {
     if (all[rank].settings != all[0].settings) {
-      mesh_.Abort(
-          Code::kFailedPrecondition,
-          Cat("ranks 0 and ", rank, " pin different algorithms, or have different cost models"),
-          rank);
+      mesh_.Abort(Code::kFailedPrecondition, Cat("ranks 0 and ", rank, " pin different algorithms"),
+                  rank);
       for (;;) HR_RETURN_IF_ERROR(Run({}, nullptr, nullptr, limits));  // until the verdict comes
     }
-    const uint32_t host = all[rank].host;
-    if (!crowded.contains(host)) crowded[host] = IsCrowded(all, host);
+    const Introduction& one = all[rank];
+    if (!crowded.contains(one.host)) crowded[one.host] = IsCrowded(all, one.host);
+    agreed.crowded |= crowded[one.host];
+    agreed.hosts.push_back(one.first_near);
+    NoteTransport(agreed.calibration, NameIn(one.near), mine.near);
+    NoteTransport(agreed.calibration, NameIn(one.far), mine.far);
   }
+  const std::string_view near = NameIn(mine.near), far = NameIn(mine.far);
+  agreed.near = agreed.calibration.Of(near.empty() ? far : near);
+  agreed.far = agreed.calibration.Of(far.empty() ? near : far);
   int64_t spin = options.mesh.spin_nanos;
   if (spin < 0) spin = crowded[mine.host] ? 0 : kSpinNanos;
   mesh_.set_spin_nanos(spin);
-  if (std::any_of(crowded.begin(), crowded.end(), [](const auto& host) { return host.second; })) {
-    cost_.latency += kWakeSeconds;  // the same on all ranks, wherever they run
-    cost_.shared_latency += kWakeSeconds;
-  }
   return {};
+}
+
+// From what was agreed: the same on all ranks.
+void Group::Price() {
+  const Shared& agreed = *shared_;
+  std::vector<int> hosts;
+  for (int rank : pool_->ranks()) hosts.push_back(agreed.hosts[rank]);
+  const std::set<int> different(hosts.begin(), hosts.end());
+  const bool apart = different.size() > 1;
+  const LinkCost& link = apart ? agreed.far : agreed.near;
+  if (apart && different.size() < hosts.size()) cost_.hosts = std::move(hosts);
+  const double wake = agreed.crowded ? kWakeSeconds : 0;
+  cost_.latency = link.latency + wake;
+  cost_.per_byte = link.per_byte;
+  cost_.near_latency = agreed.near.latency + wake;
+  cost_.near_per_byte = agreed.near.per_byte;
+  cost_.per_reduced_byte = agreed.calibration.per_reduced_byte;
+  cost_.shared_latency = agreed.calibration.shared.latency + wake;
+  cost_.shared_per_byte = agreed.calibration.shared.per_byte;
 }
 
 // Where all ranks can, they map one piece of memory; where one cannot, all do without.
@@ -206,18 +257,14 @@ Group::Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, u
       mesh_(*shared_->mesh),
       pool_(std::make_shared<WorkPool>(shared_->mesh, std::move(ranks))),
       rank_(rank),
-      channel_(channel),
-      cost_(shared_->options.cost) {
-  cost_.shared_bytes = 0;
-}
+      channel_(channel) {}
 
 Group::~Group() = default;
 
 // The pinned algorithm; empty where the cheapest is taken.
 std::string_view Group::PinOf(OpKind kind) const {
-  const auto& pins = shared_->options.algorithms;
-  const auto found = pins.find(kind);
-  return found == pins.end() ? std::string_view() : found->second;
+  const auto found = pins_.find(kind);
+  return found == pins_.end() ? std::string_view() : found->second;
 }
 
 // What was planned before has been checked.
@@ -228,8 +275,7 @@ Result<const Group::Planned*> Group::PlanFor(const Call& call) {
   HR_RETURN_IF_ERROR(call.Check(rank_, size()));
   const GroupOptions& options = shared_->options;
   HR_ASSIGN_OR_RETURN(Schedule made,
-                      options.planner->Plan(call, rank_, size(), cost_,
-                                            settled_ ? PinOf(call.kind) : std::string_view()));
+                      options.planner->Plan(call, rank_, size(), cost_, PinOf(call.kind)));
   if (planned_.size() < kMaxPlanned) planned_.emplace_back();
   Planned& planned = planned_[next_planned_++ % kMaxPlanned];
   planned = {call, std::make_shared<const Schedule>(std::move(made)), call.Label(epoch())};
@@ -338,8 +384,9 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
   for (int& member : members) member = pool_->ranks()[member];
   std::shared_ptr<Group> part(
       new Group(shared_, std::move(members), rank, static_cast<uint16_t>(channel)));
+  part->Price();
   HR_RETURN_IF_ERROR(part->ShareMemory(limits));
-  part->Settle();
+  HR_RETURN_IF_ERROR(part->Settle());
   return part;
 }
 
@@ -380,14 +427,30 @@ std::string Group::Describe() const {
     pin.empty() ? json.Null() : json.Value(pin);
     json.EndObject();
   }
-  json.EndObject().Key("cost_model").BeginObject();
+  json.EndObject();
+  DescribeCost(json);
+  json.EndObject();
+  return json.Take();
+}
+
+void Group::DescribeCost(JsonWriter& json) const {
+  const GroupOptions& options = shared_->options;
+  json.Key("cost_model").BeginObject();
   json.Field("latency_seconds", cost_.latency);
   json.Field("seconds_per_byte", cost_.per_byte);
+  json.Field("near_latency_seconds", cost_.near_latency);
+  json.Field("near_seconds_per_byte", cost_.near_per_byte);
+  json.Field("hosts", std::set<int>(cost_.hosts.begin(), cost_.hosts.end()).size());
   json.Field("seconds_per_reduced_byte", cost_.per_reduced_byte);
   json.Field("slice_bytes", cost_.slice_bytes).Field("shared_bytes", cost_.shared_bytes);
   json.Field("shared_latency_seconds", cost_.shared_latency);
-  json.Field("shared_seconds_per_byte", cost_.shared_per_byte).EndObject().EndObject();
-  return json.Take();
+  json.Field("shared_seconds_per_byte", cost_.shared_per_byte);
+  json.Field("crowded", shared_->crowded).EndObject();
+  json.Key("calibration").BeginObject();
+  const bool measured = shared_->calibration.source == Calibration::Source::kFile;
+  json.Field("source", measured ? "file" : "default").Field("machine", HostName());
+  json.Field("place", options.calibration_place);
+  json.Field("trouble", options.calibration_trouble).EndObject();
 }
 
 }  // namespace hr::comm

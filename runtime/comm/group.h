@@ -7,16 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/calibration.h"
 #include "runtime/comm/mesh.h"
 #include "runtime/comm/schedule.h"
 #include "runtime/comm/work.h"
+
+namespace hr {
+class JsonWriter;
+}
 
 namespace hr::comm {
 
 struct GroupOptions {
   MeshOptions mesh;
   const Planner* planner = nullptr;          // outlives the group
-  CostModel cost;                            // the same on all ranks
+  Calibration calibration;                   // rank 0's holds for all
+  std::string calibration_place;             // where it is kept, for people
+  std::string calibration_trouble;           // why what is kept there is not used, or empty
   std::map<OpKind, std::string> algorithms;  // pins; the cheapest where there is none
   Allocator* allocator = nullptr;            // for scratch memory; null: the system's
 };
@@ -80,6 +87,11 @@ class Group {
     }
     const GroupOptions options;
     std::shared_ptr<Mesh> mesh;
+    // What all ranks have agreed on.
+    Calibration calibration;
+    LinkCost near, far;      // the slowest link inside a host, and between hosts
+    std::vector<int> hosts;  // by rank of the mesh: the first rank that shares its host's memory
+    bool crowded = false;    // on some host, more ranks run than it has processors
     std::atomic<int32_t> last_channel{0};
   };
   struct Planned {
@@ -90,13 +102,10 @@ class Group {
 
   Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
   Status Agree(std::string_view boot, const CallLimits& limits);
+  void Price();
   Status ShareMemory(const CallLimits& limits);
-  void Settle() {
-    settled_ = true;
-    planned_.clear();
-    next_planned_ = 0;
-  }
-  Status CheckPinsHold() const;
+  Status Settle();
+  void DescribeCost(JsonWriter& json) const;
   std::string_view PinOf(OpKind kind) const;
   Result<const Planned*> PlanFor(const Call& call);
   static Status ConcurrentPosting(const Call& call);
@@ -111,7 +120,7 @@ class Group {
   const int rank_;
   const uint16_t channel_;
   CostModel cost_;
-  bool settled_ = false;  // what it has in shared memory is known; pins hold from then on
+  std::map<OpKind, std::string> pins_;  // that this group can run, once it knows
   std::atomic<bool> posting_{false};
   uint64_t sequence_ = 0;
   uint64_t shared_turns_ = 0;     // operations in shared memory so far

@@ -64,7 +64,12 @@ struct Schedule {
 struct CostModel {
   double latency = 5e-6;    // of one message
   double per_byte = 2e-10;  // sent
-  double per_reduced_byte = 3e-11;
+  double per_reduced_byte = 4e-11;
+  // Of messages inside a host, and the host of each rank, by any numbers; empty unless there are
+  // several hosts, and several ranks on one of them.
+  double near_latency = 5e-6;
+  double near_per_byte = 2e-10;
+  std::vector<int> hosts;
   uint64_t slice_bytes = 1 << 20;  // of messages that are passed on while they come; not 0
   // Of memory that all ranks share. Bytes of a ring, a power of two; 0 where there is none.
   uint64_t shared_bytes = 0;
@@ -86,6 +91,8 @@ class Planner {
                                 std::string_view pinned) const = 0;
   // The names of the algorithms for an operation.
   virtual std::vector<std::string_view> Algorithms(OpKind kind) const = 0;
+  // What a group's ranks lack that cannot run an algorithm: "share no memory".
+  virtual std::string_view WhyNot(OpKind kind, std::string_view algorithm) const = 0;
   // What each algorithm for `call` would cost, the cheapest first.
   virtual std::vector<Estimate> Estimates(const Call& call, int size,
                                           const CostModel& cost) const = 0;

@@ -173,7 +173,8 @@ static void rank_describes(hr_env* env) {
   hr_group_options options = {.struct_size = sizeof options,
                               .name = "workers",
                               .transport = "shm",
-                              .algorithms = "all_reduce=ring"};
+                              .algorithms = "all_reduce=ring",
+                              .calibration = "/dev/null"};
   hr_group* group;
   hr_text* text;
   float x[3] = {0};
@@ -184,9 +185,12 @@ static void rank_describes(hr_env* env) {
   expect_text(text, "\"size\":2");
   expect_text(text, "\"transport\":\"shm\"");
   expect_text(text,
-              "\"all_reduce\":{\"known\":[\"recursive_doubling\",\"ring\",\"shared\"],\"pinned\":"
-              "\"ring\"}");
+              "\"all_reduce\":{\"known\":[\"recursive_doubling\",\"ring\",\"rabenseifner\","
+              "\"hierarchical\",\"shared\"],\"pinned\":\"ring\"}");
   expect_text(text, "\"latency_seconds\"");
+  /* A file that is no calibration is not used, and that is said. */
+  expect_text(text, "\"source\":\"default\"");
+  expect_text(text, "the calibration '/dev/null' is not used: ");
   hr_text_release(text);
   hr_operation operation = {.struct_size = sizeof operation,
                             .kind = HR_OPERATION_ALL_REDUCE,

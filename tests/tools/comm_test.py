@@ -76,6 +76,25 @@ class Comm(support.ToolTest):
         self.assertEqual((broadcast["algorithm"], broadcast["pinned"]), ("chain", True))
         self.fails(1, "has no algorithm 'magic'", "comm", "plan", "--algorithm", "reduce=magic")
 
+    def test_calibration(self):
+        path = self.folder / "costs.txt"
+        os.environ["HEADRACE_CALIBRATION"] = str(path)
+        try:
+            usual = self.json_of("comm", "plan", "--op", "all_reduce", "--max", "8", "--json", "-")
+            self.assertEqual(usual["calibration"]["source"], "default")
+            self.ok("comm", "calibrate", "--transport", "shm")
+            text = path.read_text()
+            self.assertRegex(text, r"(?s)^headrace calibration 1\nmachine \S+\nlink shm .*\nend\n$")
+            plan = self.json_of("comm", "plan", "--op", "all_reduce", "--max", "8",
+                                "--transport", "shm", "--json", "-")
+            self.assertEqual(plan["calibration"]["source"], "file")
+            latency = float(text.split("link shm ")[1].split()[0])
+            self.assertEqual(plan["cost_model"]["latency_seconds"], latency)
+            path.write_text(text.replace("link shm", "link shm -1"))
+            self.assertIn("line 3 makes no sense", self.ok("comm", "plan", "--max", "8"))
+        finally:
+            del os.environ["HEADRACE_CALIBRATION"]
+
     def test_plan_of_a_launch(self):
         text = self.ok("launch", "-n", 3, "--", "headrace", "comm", "plan", "--max", "8")
         self.assertIn("[0] 3 ranks\n", text)

@@ -36,6 +36,7 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started);
 // Below "headrace comm".
 Command AddCommBench(CLI::App& comm);
 Command AddCommPlan(CLI::App& comm);
+Command AddCommCalibrate(CLI::App& comm);
 Command AddCommDump(CLI::App& comm);
 #endif
 

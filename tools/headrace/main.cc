@@ -89,7 +89,8 @@ int Main(int argc, char** argv) {
 #ifdef HEADRACE_COMM
   CLI::App* comm = program.add_subcommand("comm", "Measures, plans and explains communication");
   comm->require_subcommand(1);
-  for (auto add : {AddCommBench, AddCommPlan, AddCommDump}) commands.push_back(add(*comm));
+  for (auto add : {AddCommBench, AddCommPlan, AddCommCalibrate, AddCommDump})
+    commands.push_back(add(*comm));
   std::vector<std::string> started;
   if (argc > 1 && argv[1] == std::string_view("launch")) started = WordsBehind(argc, argv);
   commands.push_back(AddLaunch(program, std::move(started)));

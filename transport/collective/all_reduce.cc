@@ -1,41 +1,149 @@
+// All-reduce among powers of two: where ranks are none, the first ones work in pairs.
 #include <bit>
 
 #include "transport/collective/builder.h"
 #include "transport/collective/ring.h"
 
 namespace hr::comm {
+namespace {
+
+// Of the first 2 * extra ranks the odd ones give their input to the one below, sit out, and get the
+// result from it.
+class Folding {
+ public:
+  explicit Folding(ScheduleBuilder& b)
+      : b_(b), places(static_cast<int>(std::bit_floor(static_cast<unsigned>(b.size)))) {}
+
+  int extra() const { return b_.size - places; }
+  // Among those that stay.
+  int place() const { return paired() ? b_.rank / 2 : b_.rank - extra(); }
+  int RankAt(int place) const { return place < extra() ? 2 * place : place + extra(); }
+
+  // False where this rank sits out; that is all it does then. Else with the sum of the pair.
+  // `other`: scratch of the same size, for those that stay in a pair.
+  bool Begin(Slice sum, Slice other) {
+    if (!paired()) return true;
+    if (b_.rank % 2 == 1) {
+      b_.Send(b_.rank - 1, sum);
+      b_.AwaitAll();
+      b_.Recv(b_.rank - 1, sum);
+      return false;
+    }
+    b_.Await(b_.Recv(b_.rank + 1, other));
+    b_.Combine(sum, other, sum);
+    return true;
+  }
+  void End(Slice result) {
+    if (paired()) b_.Send(b_.rank + 1, result);
+  }
+
+ private:
+  bool paired() const { return b_.rank < 2 * extra(); }
+  ScheduleBuilder& b_;
+
+ public:
+  const int places;
+};
+
+// The reduce-scatter by halves, and the way back. A rank holds parts [first, first + width) of as
+// many as there are places, fewer at each level and then more again.
+class Halving {
+ public:
+  // `from`: where the input lies; `other`: scratch of half its size, rounded up, or more.
+  Halving(ScheduleBuilder& b, const Folding& folding, Place from, Slice other)
+      : b_(b), folding_(folding), other_(other), from_(from), width_(folding.places) {}
+
+  void Reduce() {
+    while (width_ > 1) {
+      width_ /= 2;
+      const bool upper = (folding_.place() & width_) != 0;
+      const int given = upper ? first_ : first_ + width_;
+      if (upper) first_ += width_;
+      Exchange(Parts(from_, given, width_), Parts(Place::kOutput, first_, width_), upper);
+      from_ = Place::kOutput;
+    }
+    b_.Complete(Parts(Place::kOutput, first_, 1));
+    b_.AwaitAll();  // what was given away is received into now
+  }
+
+  void Gather() {
+    for (; width_ < folding_.places; width_ *= 2) {
+      const int peer = Peer();
+      const int theirs = first_ ^ width_;
+      b_.Send(peer, Parts(Place::kOutput, first_, width_));
+      b_.Await(b_.Recv(peer, Parts(Place::kOutput, theirs, width_)));
+      first_ = std::min(first_, theirs);
+    }
+  }
+
+ private:
+  int Peer() const { return folding_.RankAt(folding_.place() ^ width_); }
+  Slice Parts(Place place, int first, int width) const {
+    const auto of = static_cast<uint64_t>(folding_.places);
+    return b_.Elements(place, PartOf(b_.call.count, first, of).begin,
+                       PartOf(b_.call.count, first + width - 1, of).end);
+  }
+  // `kept` becomes the sum of what both have of it, slice by slice as it comes.
+  void Exchange(Slice given, Slice kept, bool upper) {
+    const int peer = Peer();
+    std::vector<uint32_t> received;
+    auto theirs_of = [&](const Slice& slice) {
+      return Slice{other_.place, other_.begin + slice.begin - kept.begin, slice.bytes};
+    };
+    const std::vector<Slice> slices = b_.Sliced(kept);
+    for (const Slice& slice : slices) received.push_back(b_.Recv(peer, theirs_of(slice)));
+    for (const Slice& slice : b_.Sliced(given)) b_.Send(peer, slice);
+    size_t at = 0;
+    for (const Slice& out : slices) {
+      const Slice theirs = theirs_of(out), ours = {from_, out.begin, out.bytes};
+      b_.Await(received[at++]);
+      upper ? b_.Combine(theirs, ours, out) : b_.Combine(ours, theirs, out);
+    }
+  }
+
+  ScheduleBuilder& b_;
+  const Folding& folding_;
+  const Slice other_;
+  Place from_;
+  int first_ = 0, width_;
+};
+
+}  // namespace
 
 // All ranks hold the same bits after each level, since partners combine the same two values in the
-// same order: the lower rank's first.
+// same order: the lower place's first.
 void RecursiveDoublingAllReduce(ScheduleBuilder& b) {
   const Slice sum = b.Whole(Place::kOutput);
-  const Slice other = b.Scratch(sum.bytes);
   b.Prepare(b.Whole(Place::kInput), sum);
-  // Where ranks are no power of two, the first 2 * extra ones work in pairs: the odd one sits out.
-  const int doubling = static_cast<int>(std::bit_floor(static_cast<unsigned>(b.size)));
-  const int extra = b.size - doubling;
-  const bool paired = b.rank < 2 * extra;
-  if (paired && b.rank % 2 == 1) {
-    b.Send(b.rank - 1, sum);
-    b.AwaitAll();
-    b.Recv(b.rank - 1, sum);
-    return;
-  }
-  if (paired) {
-    b.Await(b.Recv(b.rank + 1, other));
-    b.Combine(sum, other, sum);
-  }
-  const int place = paired ? b.rank / 2 : b.rank - extra;
-  for (int distance = 1; distance < doubling; distance *= 2) {
-    const int partner = place ^ distance;
-    const int peer = partner < extra ? 2 * partner : partner + extra;
+  Folding folding(b);
+  const Slice other = b.Scratch(sum.bytes);
+  if (!folding.Begin(sum, other)) return;
+  const int place = folding.place();
+  for (int distance = 1; distance < folding.places; distance *= 2) {
+    const int peer = folding.RankAt(place ^ distance);
     b.Send(peer, sum);
     b.Recv(peer, other);
     b.AwaitAll();
-    place < partner ? b.Combine(sum, other, sum) : b.Combine(other, sum, sum);
+    (place & distance) == 0 ? b.Combine(sum, other, sum) : b.Combine(other, sum, sum);
   }
   b.Complete(sum);
-  if (paired) b.Send(b.rank + 1, sum);
+  folding.End(sum);
+}
+
+// Rabenseifner, "Optimization of collective reduction operations" (2004).
+void RabenseifnerAllReduce(ScheduleBuilder& b) {
+  Folding folding(b);
+  const Slice result = b.Whole(Place::kOutput);
+  const bool direct =
+      folding.extra() == 0 && folding.places > 1 && b.call.reduce_op != ReduceOp::kPreMultipliedSum;
+  if (!direct) b.Prepare(b.Whole(Place::kInput), result);
+  const uint64_t half = b.Elements(Place::kOutput, 0, b.call.count - b.call.count / 2).bytes;
+  const Slice other = b.Scratch(folding.extra() > 0 ? result.bytes : half);
+  if (!folding.Begin(result, other)) return;
+  Halving halving(b, folding, direct ? Place::kInput : Place::kOutput, other);
+  halving.Reduce();
+  halving.Gather();
+  folding.End(result);
 }
 
 void RingAllReduce(ScheduleBuilder& b) {

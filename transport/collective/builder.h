@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/comm/schedule.h"
 
@@ -18,6 +19,19 @@ class ScheduleBuilder {
         cost(cost),
         slice_bytes(cost.slice_bytes),
         shared_bytes(cost.shared_bytes) {}
+  // Goes on writing `whole`, for some of its ranks, in this order; this one is among them. The call
+  // is theirs: peers count among them. `in_place`: their input is what lies in the output by now.
+  ScheduleBuilder(ScheduleBuilder& whole, const Call& call, std::vector<int> ranks, bool in_place)
+      : call(call),
+        rank(static_cast<int>(std::find(ranks.begin(), ranks.end(), whole.rank) - ranks.begin())),
+        size(static_cast<int>(ranks.size())),
+        cost(whole.cost),
+        slice_bytes(whole.slice_bytes),
+        shared_bytes(whole.shared_bytes),
+        ranks_(std::move(ranks)),
+        in_place_(in_place),
+        to_(whole.to_) {}
+  ScheduleBuilder(const ScheduleBuilder&) = delete;
 
   // Starts a transfer and returns its number, for Await. What is empty is not sent, by either side.
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -28,10 +42,10 @@ class ScheduleBuilder {
   }
   // As Send and Recv, for messages that say something by coming.
   uint32_t Signal(int peer, Slice a = {}) {
-    return Transfer({.kind = Step::kSend, .peer = peer, .a = a});
+    return Transfer({.kind = Step::kSend, .peer = RankAt(peer), .a = a});
   }
   uint32_t Listen(int peer, Slice out = {}) {
-    return Transfer({.kind = Step::kRecv, .peer = peer, .out = out});
+    return Transfer({.kind = Step::kRecv, .peer = RankAt(peer), .out = out});
   }
   void AwaitAll() { Add({.kind = Step::kAwaitAll}); }
   void Combine(Slice a, Slice b, Slice out) {
@@ -43,15 +57,15 @@ class ScheduleBuilder {
 
   void Raise() {
     Add({.kind = Step::kRaise});
-    ++schedule_.raises;
+    ++to_.raises;
   }
   void AwaitRaised(int peer, uint32_t times) {
     Add({.kind = Step::kAwaitRaised, .peer = peer, .transfer = times});
   }
   // Takes so many stages of each rank's ring.
   void TakeRing(uint64_t stage_bytes, uint64_t stages) {
-    schedule_.ring_stage = stage_bytes;
-    schedule_.ring_bytes = stage_bytes * stages;
+    to_.ring_stage = stage_bytes;
+    to_.ring_bytes = stage_bytes * stages;
   }
 
   // The first `count` elements of a buffer.
@@ -59,12 +73,23 @@ class ScheduleBuilder {
   // Elements [begin, end) of a buffer.
   Slice Elements(Place place, uint64_t begin, uint64_t end) const {
     const uint64_t width = DTypeSize(call.dtype);
+    if (in_place_ && place == Place::kInput) place = Place::kOutput;
     return {place, begin * width, (end - begin) * width};
+  }
+  // In pieces of slice_bytes, and of whole elements.
+  std::vector<Slice> Sliced(Slice whole) const {
+    constexpr uint64_t kWidest = 8;
+    const uint64_t each = std::max(slice_bytes / kWidest, uint64_t{1}) * kWidest;
+    std::vector<Slice> slices;
+    for (uint64_t at = 0; at < whole.bytes; at += each) {
+      slices.push_back({whole.place, whole.begin + at, std::min(each, whole.bytes - at)});
+    }
+    return slices;
   }
   // `count` more bytes of scratch, aligned for every dtype.
   Slice Scratch(uint64_t bytes) {
-    const Slice slice = {Place::kScratch, schedule_.scratch_bytes, bytes};
-    schedule_.scratch_bytes += (bytes + 63) / 64 * 64;
+    const Slice slice = {Place::kScratch, to_.scratch_bytes, bytes};
+    to_.scratch_bytes += (bytes + 63) / 64 * 64;
     return slice;
   }
   // Copies this rank's contribution to where it is reduced, multiplied where the call says so.
@@ -79,8 +104,8 @@ class ScheduleBuilder {
 
   Schedule Take(std::string algorithm) {
     AwaitAll();
-    schedule_.algorithm = std::move(algorithm);
-    return std::move(schedule_);
+    to_.algorithm = std::move(algorithm);
+    return std::move(to_);
   }
 
   const Call& call;
@@ -92,12 +117,16 @@ class ScheduleBuilder {
 
  private:
   uint32_t Transfer(Step step) {
-    schedule_.steps.push_back(step);
-    return schedule_.transfers++;
+    to_.steps.push_back(step);
+    return to_.transfers++;
   }
-  void Add(Step step) { schedule_.steps.push_back(step); }
+  void Add(Step step) { to_.steps.push_back(step); }
+  int RankAt(int peer) const { return ranks_.empty() ? peer : ranks_[peer]; }
 
-  Schedule schedule_;
+  const std::vector<int> ranks_;  // empty: all
+  const bool in_place_ = false;
+  Schedule own_;
+  Schedule& to_ = own_;
 };
 
 // The part of `count` elements that is number `part` of `size`: the first ones are one longer.
@@ -113,6 +142,10 @@ inline Part PartOf(uint64_t count, uint64_t part, uint64_t size) {
 // all_reduce.cc
 void RecursiveDoublingAllReduce(ScheduleBuilder& b);
 void RingAllReduce(ScheduleBuilder& b);
+void RabenseifnerAllReduce(ScheduleBuilder& b);
+// hierarchical.cc: inside hosts and between them
+void HierarchicalAllReduce(ScheduleBuilder& b);
+void HierarchicalBroadcast(ScheduleBuilder& b);
 // rooted.cc: trees and stars around a root
 void BinomialBroadcast(ScheduleBuilder& b);
 void ChainBroadcast(ScheduleBuilder& b);

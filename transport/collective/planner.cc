@@ -6,14 +6,22 @@
 namespace hr::comm {
 namespace {
 
+// What a group must have to run an algorithm.
+enum Demand { kNothing, kSharedMemory, kHosts };
+
 struct Algorithm {
   OpKind kind;
   std::string_view name;
   void (*build)(ScheduleBuilder& b);
   // Of an operation on so many bytes, as Call::bytes() counts.
   double (*seconds)(double bytes, double ranks, const CostModel& cost);
-  bool shared = false;
+  Demand demand = kNothing;
 };
+
+template <Effort (*kEffort)(double, double, const CostModel&)>
+double ByMessages(double x, double n, const CostModel& cost) {
+  return Seconds(kEffort(x, n, cost), cost);
+}
 
 double Star(double x, double n, const CostModel& cost) {
   return Seconds({.waits = 1, .bytes = x * (n - 1)}, cost);
@@ -30,27 +38,20 @@ constexpr Algorithm kAlgorithms[] = {
     {OpKind::kRecv, "direct", BuildRecv, Direct},
     {OpKind::kBarrier, "dissemination", DisseminationBarrier,
      [](double, double n, const CostModel& cost) { return Seconds({.waits = Levels(n)}, cost); }},
-    {OpKind::kBroadcast, "binomial", BinomialBroadcast,
-     [](double x, double n, const CostModel& cost) {
-       return Seconds({.waits = Levels(n), .bytes = Levels(n) * x}, cost);
-     }},
-    {OpKind::kBroadcast, "chain", ChainBroadcast,
-     [](double x, double n, const CostModel& cost) {
-       return Seconds({.waits = 2 * n, .bytes = x}, cost);
-     }},
+    {OpKind::kBroadcast, "binomial", BinomialBroadcast, ByMessages<BinomialEffort>},
+    {OpKind::kBroadcast, "chain", ChainBroadcast, ByMessages<ChainEffort>},
+    {OpKind::kBroadcast, "hierarchical", HierarchicalBroadcast, HierarchicalBroadcastSeconds,
+     kHosts},
     {OpKind::kReduce, "binomial", BinomialReduce,
      [](double x, double n, const CostModel& cost) {
        return Seconds({Levels(n), Levels(n) * x, Levels(n) * x}, cost);
      }},
     {OpKind::kAllReduce, "recursive_doubling", RecursiveDoublingAllReduce,
-     [](double x, double n, const CostModel& cost) {
-       const double rounds = Levels(n) + (IsPowerOfTwo(n) ? 0 : 1);
-       return Seconds({rounds, rounds * x, rounds * x}, cost);
-     }},
-    {OpKind::kAllReduce, "ring", RingAllReduce,
-     [](double x, double n, const CostModel& cost) {
-       return Seconds({2 * (n - 1), 2 * x * (n - 1) / n, x * (n - 1) / n}, cost);
-     }},
+     ByMessages<RecursiveDoublingEffort>},
+    {OpKind::kAllReduce, "ring", RingAllReduce, ByMessages<RingEffort>},
+    {OpKind::kAllReduce, "rabenseifner", RabenseifnerAllReduce, ByMessages<RabenseifnerEffort>},
+    {OpKind::kAllReduce, "hierarchical", HierarchicalAllReduce, HierarchicalAllReduceSeconds,
+     kHosts},
     {OpKind::kGather, "star", StarGather, Star},
     {OpKind::kScatter, "star", StarScatter, Star},
     {OpKind::kAllGather, "ring", RingAllGather,
@@ -63,22 +64,28 @@ constexpr Algorithm kAlgorithms[] = {
      }},
     {OpKind::kAllToAll, "pairwise", PairwiseAllToAll, Star},
     {OpKind::kBarrier, "shared", SharedBarrier,
-     [](double, double, const CostModel& cost) { return SharedSeconds({.waits = 1}, cost); }, true},
-    {OpKind::kAllReduce, "shared", SharedAllReduce, SharedAllReduceSeconds, true},
+     [](double, double, const CostModel& cost) { return SharedSeconds({.waits = 1}, cost); },
+     kSharedMemory},
+    {OpKind::kAllReduce, "shared", SharedAllReduce, SharedAllReduceSeconds, kSharedMemory},
     {OpKind::kAllGather, "shared", SharedAllGather,
      [](double x, double n, const CostModel& cost) {
        return SharedSeconds({.waits = 1, .bytes = x * (n + 1)}, cost);
      },
-     true},
+     kSharedMemory},
 };
 
 double SecondsOf(const Algorithm& algorithm, const Call& call, int size, const CostModel& cost) {
   return algorithm.seconds(static_cast<double>(call.bytes()), size, cost);
 }
 
-// Whether there is shared memory for it: in a stage, some of each rank for every other.
 bool Applies(const Algorithm& algorithm, int size, const CostModel& cost) {
-  return !algorithm.shared || (size > 1 && cost.shared_bytes / static_cast<uint64_t>(size) >= 256);
+  switch (algorithm.demand) {
+    case kNothing: return true;
+    // In a stage, some of each rank for every other.
+    case kSharedMemory: return size > 1 && cost.shared_bytes / static_cast<uint64_t>(size) >= 256;
+    case kHosts: return !cost.hosts.empty();
+  }
+  return false;
 }
 
 // The algorithms for a call, the cheapest first.
@@ -119,6 +126,14 @@ class CollectivePlanner final : public Planner {
       if (algorithm.kind == kind) names.push_back(algorithm.name);
     }
     return names;
+  }
+
+  std::string_view WhyNot(OpKind kind, std::string_view name) const override {
+    for (const Algorithm& algorithm : kAlgorithms) {
+      if (algorithm.kind != kind || algorithm.name != name) continue;
+      if (algorithm.demand == kHosts) return "are not on several hosts, several on one of them";
+    }
+    return "share no memory";
   }
 
   std::vector<Estimate> Estimates(const Call& call, int size,

@@ -33,10 +33,7 @@ void ChainBroadcast(ScheduleBuilder& b) {
   const FromRoot chain(b);
   const Slice data = b.Whole(Place::kOutput);
   if (chain.place == 0) b.Copy(b.Whole(Place::kInput), data);
-  std::vector<Slice> slices;
-  for (uint64_t at = 0; at < data.bytes; at += b.slice_bytes) {
-    slices.push_back({data.place, data.begin + at, std::min(b.slice_bytes, data.bytes - at)});
-  }
+  const std::vector<Slice> slices = b.Sliced(data);
   std::vector<uint32_t> received(slices.size(), ScheduleBuilder::kNone);
   for (size_t i = 0; chain.place > 0 && i < slices.size(); ++i) {
     received[i] = b.Recv(chain.Rank(chain.place - 1), slices[i]);

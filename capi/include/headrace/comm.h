@@ -141,6 +141,11 @@ typedef struct hr_group_options {
    * elsewhere. Copied, never shown. NULL: $HEADRACE_SECRET, or the first line of the file
    * $HEADRACE_SECRET_FILE, or none; "": none. */
   const char* secret;
+  /* What communication costs here, as 'headrace comm calibrate' has measured it: the path of its
+   * file. Rank 0's holds for all ranks. NULL: $HEADRACE_CALIBRATION, or the machine's file in the
+   * user's cache folder, where there is one; "": what is usual. A file of another machine, or that
+   * makes no sense, is not used, and the log and hr_group_describe say why. */
+  const char* calibration;
 } hr_group_options;
 
 /* Returns when all ranks are connected to each other. options NULL: all from the environment;
@@ -166,7 +171,8 @@ HR_API int32_t hr_group_size(const hr_group* group);
 HR_API uint64_t hr_group_epoch(const hr_group* group);
 /* NULL, or why the group has ended: the same on all ranks. */
 HR_API hr_status* hr_group_status(hr_group* group);
-/* Name, rank, members with their transports, algorithms, cost model, as JSON. */
+/* Name, rank, members with their transports, algorithms, cost model and where it comes from, as
+ * JSON. */
 HR_API hr_status* hr_group_describe(hr_group* group, hr_text** out);
 /* The last 2,000 operations with sizes, states and times, oldest first, as JSON. */
 HR_API hr_status* hr_group_dump(hr_group* group, hr_text** out);

@@ -77,6 +77,23 @@ Result<comm::TransportSettings> SettingsFrom(const hr_group_options& options,
   return settings;
 }
 
+// What is usual, where nothing better can be read.
+void Calibrate(session::Env& env, const char* given, comm::GroupOptions& out) {
+  out.calibration_place = given != nullptr ? given : comm::CalibrationPath(ProcessEnvironment);
+  if (out.calibration_place.empty()) return;
+  Result<comm::Calibration> read = comm::ReadCalibration(out.calibration_place);
+  if (read.ok()) {
+    out.calibration = *read;
+    return;
+  }
+  // Nobody need have measured, unless the host says where.
+  if (read.status().code() == Code::kNotFound && given == nullptr) return;
+  out.calibration_trouble =
+      Cat("the calibration '", out.calibration_place, "' is not used: ", read.status().message(),
+          "; write it anew with 'headrace comm calibrate'");
+  env.Log(LogLevel::kWarning, out.calibration_trouble);
+}
+
 Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options& options) {
   if (options.timeout_nanos < -1 || options.silence_nanos < 0) {
     return InvalidArgument(
@@ -96,6 +113,7 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   out.allocator = &env.allocator();
   out.planner = env.comm().planner();
   if (out.planner == nullptr) return Unimplemented("this build has no transports");
+  Calibrate(env, options.calibration, out);
   if (options.algorithms != nullptr) {
     HR_ASSIGN_OR_RETURN(out.algorithms, ParsePins(options.algorithms));
   }

@@ -65,13 +65,16 @@ TEST_P(GroupTest, EveryOperationRuns) {
 }
 
 TEST_P(GroupTest, PinnedAlgorithmsAreUsedAndUnknownOnesRefused) {
-  for (const char* name : {"ring", "recursive_doubling"}) {
+  for (const char* name : {"ring", "recursive_doubling", "rabenseifner"}) {
     RunRanks(
-        2, [&](GroupOptions& options) { options.algorithms[OpKind::kAllReduce] = name; },
+        3, [&](GroupOptions& options) { options.algorithms[OpKind::kAllReduce] = name; },
         [&](GroupPtr group) {
-          float x = 1;
-          ASSERT_TRUE(group->Run(AllReduce(1), &x, &x, Within(std::chrono::seconds(20))).ok());
-          EXPECT_EQ(x, 2);
+          for (uint64_t count : {1, 700'001}) {
+            std::vector<float> x(count, 1);
+            const CallLimits limits = Within(std::chrono::seconds(20));
+            ASSERT_TRUE(group->Run(AllReduce(count), x.data(), x.data(), limits).ok());
+            EXPECT_EQ(x, std::vector<float>(count, 3));
+          }
         });
   }
   GroupOptions options = Options(0, 1);

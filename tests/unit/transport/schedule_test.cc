@@ -225,7 +225,7 @@ void CheckCall(Call call, int size, std::string_view algorithm, bool in_place, u
 }
 
 // Rings so small that large operations take many rounds.
-constexpr CostModel kShared = {.slice_bytes = 64, .shared_bytes = 4096};
+const CostModel kShared = {.slice_bytes = 64, .shared_bytes = 4096};
 
 struct Case {
   OpKind kind;
@@ -242,6 +242,8 @@ constexpr Case kCases[] = {
     {OpKind::kReduce, "binomial", true},
     {OpKind::kAllReduce, "recursive_doubling", false},
     {OpKind::kAllReduce, "recursive_doubling", true},
+    {OpKind::kAllReduce, "rabenseifner", false},
+    {OpKind::kAllReduce, "rabenseifner", true},
     {OpKind::kAllReduce, "ring", false},
     {OpKind::kAllReduce, "ring", true},
     {OpKind::kGather, "star", false},
@@ -256,10 +258,43 @@ constexpr Case kCases[] = {
 };
 bool IsShared(const Case& c) { return c.algorithm == std::string_view("shared"); }
 
+// Ranks that stand on several hosts in different ways.
+const std::vector<std::vector<int>> kHosts = {{0, 0, 2},          {0, 1, 0, 1},
+                                              {0, 0, 2, 2},       {0, 1, 2, 0, 1},
+                                              {0, 0, 0, 0, 4, 5}, {0, 0, 0, 3, 3, 3, 6, 6, 6}};
+
+TEST(Schedules, HierarchicalOnesDoWhatTheirOperationSays) {
+  unsigned seed = 1;
+  for (const std::vector<int>& hosts : kHosts) {
+    const int size = static_cast<int>(hosts.size());
+    for (uint64_t slice : {64, 1 << 20}) {
+      const CostModel cost = {.hosts = hosts, .slice_bytes = slice};
+      for (uint64_t count : {0, 1, 5, 64, 1001}) {
+        for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum}) {
+          const Call call = {.kind = OpKind::kAllReduce,
+                             .dtype = DType::kFloat32,
+                             .count = count,
+                             .reduce_op = op};
+          for (bool in_place : {false, true}) {
+            CheckCall(call, size, "hierarchical", in_place, ++seed, cost);
+            if (HasFatalFailure()) return;
+          }
+        }
+        for (int root = 0; root < size; ++root) {
+          const Call call = {
+              .kind = OpKind::kBroadcast, .dtype = DType::kFloat32, .count = count, .peer = root};
+          CheckCall(call, size, "hierarchical", root % 2 == 0, ++seed, cost);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
   unsigned seed = 1;
   for (const Case& c : kCases) {
-    for (int size : {1, 2, 3, 4, 5, 7, 8}) {
+    for (int size : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
       if (size == 1 && IsShared(c)) continue;
       for (uint64_t count : {0, 1, 2, 5, 64, 1000}) {
         for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum,
@@ -282,7 +317,7 @@ TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
 TEST(Schedules, SlicedTransfersInManyOrders) {
   // Parts of more than one slice, so that windows and slots are used again.
   for (const Case& c : kCases) {
-    for (int size : {2, 3, 5}) {
+    for (int size : {2, 3, 4, 5}) {
       for (uint64_t count : {47, 400, 1001}) {
         for (unsigned seed = 0; seed < 20; ++seed) {
           CheckCall({.kind = c.kind, .dtype = DType::kFloat32, .count = count, .peer = size - 1},
@@ -295,10 +330,13 @@ TEST(Schedules, SlicedTransfersInManyOrders) {
 }
 
 TEST(Schedules, AllRanksGetTheSameBits) {
-  for (const char* algorithm : {"recursive_doubling", "ring", "shared"}) {
-    for (int size : {2, 3, 4, 6, 7}) {
+  for (const char* algorithm :
+       {"recursive_doubling", "ring", "rabenseifner", "shared", "hierarchical"}) {
+    for (int size : {2, 3, 4, 6, 7, 8, 9}) {
+      CostModel cost = kShared;
+      for (int r = 0; r < size; ++r) cost.hosts.push_back(r % 2);
       Simulation simulation({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 501},
-                            size, algorithm, false, 3, kShared);
+                            size, algorithm, false, 3, cost);
       std::mt19937 random(5);
       for (int r = 0; r < size; ++r) {
         for (int i = 0; i < 501; ++i) {
@@ -335,12 +373,30 @@ TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
   EXPECT_NE(schedule.status().message().find("ring"), std::string_view::npos);
 }
 
-TEST(Schedules, TheCostModelPrefersDoublingForSmallAndRingForLarge) {
-  auto planner = CreatePlanner();
-  Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 1};
-  EXPECT_TRUE(planner->Estimates(call, 8, {}).front().algorithm == "recursive_doubling");
-  call.count = 16 << 20;
-  EXPECT_TRUE(planner->Estimates(call, 8, {}).front().algorithm == "ring");
+// The cheapest algorithm for an all-reduce.
+std::string_view Cheapest(uint64_t bytes, int ranks, const CostModel& cost = {}) {
+  const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kUint8, .count = bytes};
+  return CreatePlanner()->Estimates(call, ranks, cost).front().algorithm;
+}
+
+TEST(Schedules, TheCostModelPrefersFewMessagesForSmallAndFewBytesForLarge) {
+  EXPECT_EQ(Cheapest(4, 8), "recursive_doubling");
+  EXPECT_EQ(Cheapest(64 << 10, 8), "rabenseifner");
+  EXPECT_EQ(Cheapest(64 << 20, 6), "ring");
+  EXPECT_EQ(Cheapest(64 << 20, 2), "ring") << "Rabenseifner's is the same for two";
+}
+
+TEST(Schedules, TheCostModelKeepsInsideHostsWhatItCan) {
+  CostModel cost = {.latency = 3e-5,  // gigabit Ethernet
+                    .per_byte = 8e-9,
+                    .near_latency = 5e-7,
+                    .near_per_byte = 1e-10,
+                    .hosts = {0, 0, 2, 2}};
+  EXPECT_EQ(Cheapest(4, 4, cost), "hierarchical");
+  EXPECT_EQ(Cheapest(64 << 20, 4, cost), "hierarchical");
+  cost.near_latency = cost.latency, cost.near_per_byte = cost.per_byte;
+  EXPECT_NE(Cheapest(4, 4, cost), "hierarchical");
+  EXPECT_NE(Cheapest(64 << 20, 4, cost), "hierarchical");
 }
 
 }  // namespace

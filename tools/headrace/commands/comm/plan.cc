@@ -1,8 +1,7 @@
 // headrace comm plan: which algorithm carries out which operation, and what it would cost.
 #include <memory>
-#include <mutex>
-#include <thread>
 
+#include "tools/headrace/comm_groups.h"
 #include "tools/headrace/comm_options.h"
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
@@ -27,47 +26,6 @@ struct Options {
   std::string json;
 };
 
-// A group whose ranks are threads of this process; all stay, so that none misses another.
-std::vector<hr::Group> JoinAsThreads(const hr::Env& env, const Options& options) {
-  hr_store* store;
-  hr::check(hr_store_open(env.get(), "memory:", &store));
-  const std::unique_ptr<hr_store, void (*)(hr_store*)> owner(store, hr_store_release);
-  std::vector<hr::Group> groups;
-  std::string failure;
-  std::mutex mutex;  // both
-  std::vector<std::thread> threads;
-  for (int32_t rank = options.ranks - 1; rank >= 0; --rank) {
-    threads.emplace_back([&, rank] {
-      hr_group_options given = options.comm.Group();
-      given.rank = rank;
-      given.size = options.ranks;
-      given.store = store;
-      try {
-        hr::Group group(env, given);
-        std::lock_guard lock(mutex);
-        groups.push_back(std::move(group));
-      } catch (const hr::Error& error) {
-        std::lock_guard lock(mutex);
-        failure = error.message();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  if (!failure.empty()) throw Failure(failure);
-  return groups;
-}
-
-std::vector<hr::Group> Join(const hr::Env& env, const Options& options) {
-  hr_launch* launch;
-  hr::check(hr_launch_from_environment(&launch));
-  const int32_t launched = hr_launch_size(launch);
-  hr_launch_release(launch);
-  if (launched < 2) return JoinAsThreads(env, options);
-  std::vector<hr::Group> groups;
-  groups.emplace_back(env, options.comm.Group());
-  return groups;
-}
-
 std::string EstimatesText(const Json& estimates) {
   std::string text;
   for (const Json& estimate : estimates) {
@@ -80,13 +38,27 @@ std::string EstimatesText(const Json& estimates) {
   return text;
 }
 
+std::string Number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+std::string SourceText(const Json& calibration) {
+  const std::string place = calibration["place"], trouble = calibration["trouble"];
+  if (calibration["source"] == "file") return "measured on this machine: " + place;
+  if (!trouble.empty()) return trouble;
+  return "as on usual machines; 'headrace comm calibrate' measures this one";
+}
+
 void PrintPlans(const Json& report) {
   const Json& cost = report["cost_model"];
   Print("%d ranks\ncost model", report["ranks"].get<int>());
   for (const auto& [name, value] : cost.items()) {
-    Print("%s %s %.4g", name == cost.begin().key() ? "" : ",", name.c_str(), value.get<double>());
+    const std::string text = value.is_boolean() ? value.dump() : Number(value.get<double>());
+    Print("%s %s %s", name == cost.begin().key() ? "" : ",", name.c_str(), text.c_str());
   }
-  Print("\n\n");
+  Print("\n%s\n\n", SourceText(report["calibration"]).c_str());
   std::vector<std::vector<std::string>> rows = {{"operation", "bytes", "algorithm", "expected us"}};
   for (const Json& plan : report["plans"]) {
     std::string algorithm = plan["algorithm"];
@@ -104,10 +76,12 @@ int Run(const Options& options) {
   std::vector<hr_operation_kind> kinds;
   for (const std::string& name : options.comm.operations) kinds.push_back(OperationNamed(name));
   hr::Env env;
-  std::vector<hr::Group> groups = Join(env, options);
+  std::vector<hr::Group> groups = JoinOrMake(env, options.comm.Group(), options.ranks);
   hr::Group& group = groups.front();
+  const Json described = Json::parse(group.describe());
   Json report = {{"ranks", group.size()},
-                 {"cost_model", Json::parse(group.describe())["cost_model"]},
+                 {"cost_model", described["cost_model"]},
+                 {"calibration", described["calibration"]},
                  {"plans", Json::array()}};
   for (hr_operation_kind kind : kinds) {
     for (uint64_t size : sizes) {

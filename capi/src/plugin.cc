@@ -22,8 +22,8 @@ Status TakeTransport(comm::Hub& hub, const std::shared_ptr<plugin::Plugin>& plug
                      const char* kind) {
   return hub.AddPluginTransport(
       kind,
-      [plugin, kind](const comm::TransportSettings& settings, std::string identity) {
-        return plugin::CreateTransport(plugin, kind, settings, std::move(identity));
+      [plugin, kind](const comm::TransportSettings& settings, const std::string& identity) {
+        return plugin::CreateTransport(plugin, kind, settings, identity);
       },
       {.automatic = [plugin, kind](const auto&) { return plugin::IsPreferred(*plugin, kind); },
        .devices = [plugin, kind] { return plugin::TransportDevices(*plugin, kind); },

@@ -19,17 +19,18 @@ namespace hr::capi {
 // UCX cannot encrypt what leaves the host, and is left alone where it has no RDMA to offer.
 static void AddUcx(session::Env& env) {
   const auto ucx = std::make_shared<PluginOnDemand>(env, "ucx");
-  env.comm().AddTransport("ucx",
-                          [ucx](const comm::TransportSettings& settings, std::string identity) {
-                            return ucx->CreateTransport("ucx", settings, std::move(identity));
-                          },
-                          {.available = [ucx] { return ucx->Open().status().Clone(); },
-                           .automatic =
-                               [ucx](const comm::TransportSettings& settings) {
-                                 return settings.trusted_fabric && ucx->IsPreferred("ucx");
-                               },
-                           .devices = [ucx] { return ucx->Devices("ucx"); },
-                           .plugin = "ucx"});
+  env.comm().AddTransport(
+      "ucx",
+      [ucx](const comm::TransportSettings& settings, const std::string& identity) {
+        return ucx->CreateTransport("ucx", settings, identity);
+      },
+      {.available = [ucx] { return ucx->Open().status().Clone(); },
+       .automatic =
+           [ucx](const comm::TransportSettings& settings) {
+             return settings.trusted_fabric && ucx->IsPreferred("ucx");
+           },
+       .devices = [ucx] { return ucx->Devices("ucx"); },
+       .plugin = "ucx"});
 }
 
 // In the order of preference.
@@ -55,8 +56,8 @@ static void RegisterTransports(session::Env& env) {
   });
 #endif
   const auto net = std::make_shared<PluginOnDemand>(env, "net");
-  const auto tcp = [net](const comm::TransportSettings& settings, std::string identity) {
-    return net->CreateTransport("tcp", settings, std::move(identity));
+  const auto tcp = [net](const comm::TransportSettings& settings, const std::string& identity) {
+    return net->CreateTransport("tcp", settings, identity);
   };
   AddUcx(env);
   hub.AddTransport("tcp", tcp,

@@ -17,9 +17,10 @@ Status DecodeMap(Literal what, const Items* items, DecodeContext* context, Map* 
     HR_RETURN_IF_ERROR(context->Charge(1, 2 * sizeof(std::string)));
     std::pair<std::string, typename Map::mapped_type> entry;
     HR_RETURN_IF_ERROR(decode(*item, entry));
-    if (!out->insert(std::move(entry)).second) {
+    if (out->find(entry.first) != out->end()) {
       return InvalidArgument(what, " '", entry.first, "' is given twice");
     }
+    out->insert(std::move(entry));
   }
   return {};
 }

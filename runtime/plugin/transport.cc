@@ -167,7 +167,7 @@ Status CheckHasTransport(const Plugin& plugin, std::string_view kind) {
 Result<std::unique_ptr<comm::Transport>> CreateTransport(std::shared_ptr<Plugin> plugin,
                                                          const std::string& kind,
                                                          const comm::TransportSettings& settings,
-                                                         std::string identity) {
+                                                         const std::string& identity) {
   HR_RETURN_IF_ERROR(CheckHasTransport(*plugin, kind));
   const hr_transport_settings c = {.struct_size = sizeof c,
                                    .identity = identity.c_str(),

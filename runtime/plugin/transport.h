@@ -15,7 +15,7 @@ namespace hr::plugin {
 Result<std::unique_ptr<comm::Transport>> CreateTransport(std::shared_ptr<Plugin> plugin,
                                                          const std::string& kind,
                                                          const comm::TransportSettings& settings,
-                                                         std::string identity);
+                                                         const std::string& identity);
 
 // Those that the plugin has.
 std::vector<const char*> TransportKinds(const Plugin& plugin);

@@ -29,7 +29,9 @@ class GzipReader {
     return GzipReader(file, path, size);
   }
   GzipReader(GzipReader&& other) noexcept
-      : file_(std::exchange(other.file_, nullptr)), path_(other.path_), size_(other.size_) {}
+      : file_(std::exchange(other.file_, nullptr)),
+        path_(std::move(other.path_)),
+        size_(other.size_) {}
   ~GzipReader() {
     if (file_ != nullptr) gzclose(file_);
   }

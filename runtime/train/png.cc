@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "runtime/base/errors.h"
@@ -61,7 +62,7 @@ bool IsSide(int64_t side) { return side >= 1 && side <= kMostSide; }
 template <typename T>
 char PixelOf(T value) {
   double clipped = value > T{0} ? std::min(static_cast<double>(value), 1.0) : 0.0;
-  return static_cast<char>(static_cast<uint8_t>(clipped * 255.0 + 0.5));
+  return static_cast<char>(std::lround(clipped * 255.0));
 }
 template <>
 char PixelOf(uint8_t value) {

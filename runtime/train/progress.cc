@@ -31,7 +31,7 @@ std::string NumberText(double value) {
 // "0:04", "12:30", "3:07:09"
 std::string DurationText(double seconds) {
   constexpr double kMost = 999.0 * 3600;
-  auto whole = static_cast<int64_t>(std::clamp(seconds, 0.0, kMost) + 0.5);
+  const int64_t whole = std::lround(std::clamp(seconds, 0.0, kMost));
   char text[32];
   if (whole < 3600) {
     std::snprintf(text, sizeof text, "%d:%02d", static_cast<int>(whole / 60),

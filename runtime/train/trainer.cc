@@ -184,8 +184,9 @@ Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainO
   return Trainer(std::move(session), options, limits).Run();
 }
 
-Result<StepReport> Evaluate(std::shared_ptr<session::Session> session, const std::string& signature,
-                            const std::shared_ptr<Dataset>& data, const CallLimits& limits) {
+Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
+                            const std::string& signature, const std::shared_ptr<Dataset>& data,
+                            const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, signature));
   HR_RETURN_IF_ERROR(call->BindSource(data));
   bool counts = HasOutput(*session, signature, "correct");

@@ -55,7 +55,8 @@ Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainO
                          const CallLimits& limits);
 
 // Runs the evaluation signature over a whole pass of the data.
-Result<StepReport> Evaluate(std::shared_ptr<session::Session> session, const std::string& signature,
-                            const std::shared_ptr<Dataset>& data, const CallLimits& limits);
+Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
+                            const std::string& signature, const std::shared_ptr<Dataset>& data,
+                            const CallLimits& limits);
 
 }  // namespace hr::train

@@ -7,8 +7,8 @@
 namespace hr::transform {
 namespace {
 
-Result<ValueId> UniformVariable(GraphBuilder& builder, std::string name, DType dtype, Dims dims,
-                                int64_t fan_in) {
+Result<ValueId> UniformVariable(GraphBuilder& builder, const std::string& name, DType dtype,
+                                Dims dims, int64_t fan_in) {
   double bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
   NodeSpec initializer{.op = "RandomUniform",
                        .attributes = graph::Attributes({{"dtype", static_cast<int64_t>(dtype)},

@@ -84,6 +84,7 @@ inline std::string take(hr_text* text) {
 
 inline std::vector<const char*> pointers(const std::vector<std::string>& names) {
   std::vector<const char*> out;
+  out.reserve(names.size());
   for (const std::string& name : names) out.push_back(name.c_str());
   return out;
 }
@@ -296,6 +297,7 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
                          fetch_names.data(), targets.size(), target_names.data(), limits,
                          outputs.data()));
     std::vector<Tensor> out;
+    out.reserve(outputs.size());
     for (hr_tensor* tensor : outputs) out.emplace_back(tensor);
     return out;
   }

@@ -18,9 +18,9 @@ Result<std::shared_ptr<plugin::Plugin>> PluginOnDemand::Open() {
 }
 
 Result<std::unique_ptr<comm::Transport>> PluginOnDemand::CreateTransport(
-    const std::string& kind, const comm::TransportSettings& settings, std::string identity) {
+    const std::string& kind, const comm::TransportSettings& settings, const std::string& identity) {
   HR_ASSIGN_OR_RETURN(auto plugin, Open());
-  return plugin::CreateTransport(std::move(plugin), kind, settings, std::move(identity));
+  return plugin::CreateTransport(std::move(plugin), kind, settings, identity);
 }
 
 bool PluginOnDemand::IsPreferred(const char* kind) {

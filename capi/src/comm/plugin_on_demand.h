@@ -17,7 +17,7 @@ class PluginOnDemand {
   Result<std::shared_ptr<plugin::Plugin>> Open();
   Result<std::unique_ptr<comm::Transport>> CreateTransport(const std::string& kind,
                                                            const comm::TransportSettings& settings,
-                                                           std::string identity);
+                                                           const std::string& identity);
   // See hr_transport_table; nothing where there is no such plugin.
   bool IsPreferred(const char* kind);
   std::string Devices(const char* kind);

@@ -23,7 +23,8 @@ hr_status* Give(hr_dataset** out, const hr_env* env,
     dataset = train::CreatePrefetchDataset(std::move(dataset).value(), prefetch);
   }
   if (!dataset.ok()) return Wrap(std::move(dataset).status());
-  auto hosted = std::make_shared<HostedDataset>(env->rep, std::move(dataset).value());
+  auto hosted =
+      std::make_shared<HostedDataset>(HostedDataset{env->rep, std::move(dataset).value()});
   train::Dataset* inner = hosted->dataset.get();
   *out = new hr_dataset{env->rep, std::shared_ptr<train::Dataset>(std::move(hosted), inner)};
   return nullptr;

@@ -1,6 +1,7 @@
 #include "comm_support.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ static pid_t start_rank(const ranks* all, int rank, const char* test, const char
   if (rank >= 0) set_number("HEADRACE_SIZE", all->size);
   setenv("HEADRACE_STORE", store, 1);
   setenv("HEADRACE_TEST_ARGUMENT", argument, 1);
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a frozen rank, too, ends with a test that failed */
   execl("/proc/self/exe", "rank", test, (char*)NULL);
   _exit(127);
 }

@@ -1,5 +1,4 @@
 /* Groups that lose ranks and go on without them, and to which new ranks come. */
-#include <dirent.h>
 #include <signal.h>
 #include <time.h>
 
@@ -274,21 +273,12 @@ PROCESSES(tries_again, 2, "")
 
 /* ---- Many rounds ---- */
 
-static int count_entries(const char* folder) {
-  DIR* entries = opendir(folder);
-  int count = 0;
-  EXPECT(entries != NULL);
-  while (readdir(entries) != NULL) ++count;
-  closedir(entries);
-  return count;
-}
-
 /* In each round rank 0 ends the group, the others go on without it, and it joins them again. */
 static void rank_comes_and_goes(hr_env* env) {
   enum { WARM = 11, ROUNDS = 50 }; /* ranks have the same part every third round */
   hr_limits limits = within(30);
   char store[600];
-  int descriptors = 0, threads = 0;
+  long descriptors = 0, threads = 0;
   long kilobytes = 0;
   hr_group* world = create_world(env, usual);
   snprintf(store, sizeof store, "%s/store", rank_folder());

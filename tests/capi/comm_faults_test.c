@@ -142,13 +142,18 @@ static void test_a_rank_that_never_comes(hr_env* env) {
   end_ranks(&all);
 }
 
+/* Starts three ranks and kills rank 1 while they meet. */
+static void kill_one_that_meets(ranks* all, const char* how) {
+  start_ranks(all, 3, "rank meets", how);
+  await_note(all, "ready.1", 10);
+  sleep_ms(300);
+  kill(all->pids[1], SIGKILL);
+}
+
 static void test_a_rank_that_dies_while_they_meet(hr_env* env) {
   ranks all;
   (void)env;
-  start_ranks(&all, 3, "rank meets", "killed");
-  await_note(&all, "ready.1", 10);
-  sleep_ms(300);
-  kill(all.pids[1], SIGKILL);
+  kill_one_that_meets(&all, "killed");
   expect_one_cause(&all, 1, CREATE_SECONDS + 1.5, "", "because of rank 1");
   end_ranks(&all);
 }
@@ -158,10 +163,7 @@ static void test_a_rank_that_dies_once_it_was_met(hr_env* env) {
   char name[32], text[1024];
   ranks all;
   (void)env;
-  start_ranks(&all, 3, "rank meets", "met");
-  await_note(&all, "ready.1", 10);
-  sleep_ms(300);
-  kill(all.pids[1], SIGKILL);
+  kill_one_that_meets(&all, "met");
   for (int i = 0; i < 2; ++i) {
     EXPECT(await_rank(&all, order[i], CREATE_SECONDS + 1.5) == 0);
     snprintf(name, sizeof name, "cause.%d", order[i]);

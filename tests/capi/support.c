@@ -102,11 +102,8 @@ const char* in_folder(const char* folder, const char* name) {
   return path;
 }
 
-/* ---- Nothing leaks ---- */
-
-/* Entries of a folder of /proc: file descriptors or threads of this process. */
-static long entries(const char* path) {
-  DIR* directory = opendir(path);
+long count_entries(const char* folder) {
+  DIR* directory = opendir(folder);
   long count = 0;
   EXPECT(directory != NULL);
   while (readdir(directory) != NULL) ++count;
@@ -114,23 +111,25 @@ static long entries(const char* path) {
   return count;
 }
 
+/* ---- Nothing leaks: entries of /proc are this process's descriptors and threads ---- */
+
 /* Threads leave /proc a moment after they were joined: the least that are there for a while. */
 static long resting_threads(void) {
   const struct timespec moment = {.tv_nsec = 1000000};
-  long least = entries("/proc/self/task");
+  long least = count_entries("/proc/self/task");
   for (int i = 0; i < 20; ++i) {
     nanosleep(&moment, NULL);
-    const long count = entries("/proc/self/task");
+    const long count = count_entries("/proc/self/task");
     if (count < least) least = count;
   }
   return least;
 }
 static long settled_threads(long expected) {
   const struct timespec moment = {.tv_nsec = 1000000};
-  long count = entries("/proc/self/task");
+  long count = count_entries("/proc/self/task");
   for (int i = 0; i < 1000 && count > expected; ++i) {
     nanosleep(&moment, NULL);
-    count = entries("/proc/self/task");
+    count = count_entries("/proc/self/task");
   }
   return count;
 }
@@ -157,7 +156,7 @@ static void open_once(void) {
 }
 
 static int run_test(const test* t) {
-  long descriptors = entries("/proc/self/fd"), threads = resting_threads();
+  long descriptors = count_entries("/proc/self/fd"), threads = resting_threads();
   long bytes = host_live_bytes();
   int failed = 0;
   fail_host_allocations(-1, 0);
@@ -165,7 +164,7 @@ static int run_test(const test* t) {
   t->run(env);
   hr_env_release(env);
   failed |= leaked(t->name, "bytes of the env's allocator", bytes, host_live_bytes());
-  failed |= leaked(t->name, "file descriptors", descriptors, entries("/proc/self/fd"));
+  failed |= leaked(t->name, "file descriptors", descriptors, count_entries("/proc/self/fd"));
   failed |= leaked(t->name, "threads", threads, settled_threads(threads));
   return failed;
 }

@@ -54,5 +54,7 @@ char* make_folder(void);
 void remove_folder(char* folder);
 /* "FOLDER/NAME", in memory that the next call uses again. */
 const char* in_folder(const char* folder, const char* name);
+/* Of whatever kind, with "." and "..". */
+long count_entries(const char* folder);
 
 #endif

@@ -120,7 +120,7 @@ std::string Describe(session::Env& env) {
   json.Key("transport_devices").BeginObject();
 #ifdef HEADRACE_COMM
   for (std::string_view name : transports) {
-    if (std::string found = env.comm().DevicesOf(name); !found.empty()) json.Field(name, found);
+    if (std::string found = env.comm().DevicesOf(name); !found.empty()) json.Key(name).Value(found);
   }
 #endif
   json.EndObject();

@@ -26,7 +26,7 @@ void WriteAttribute(JsonWriter& json, const graph::AttributeValue& value) {
       value);
 }
 
-void WriteValues(JsonWriter& json, std::string_view key, const graph::Graph& graph,
+void WriteValues(JsonWriter& json, const char* key, const graph::Graph& graph,
                  const std::vector<graph::ValueId>& values) {
   json.Key(key).BeginArray();
   for (graph::ValueId value : values) {

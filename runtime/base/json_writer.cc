@@ -69,6 +69,8 @@ JsonWriter& JsonWriter::Key(std::string_view name) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Key(const char* name) { return Key(std::string_view(name)); }
+
 JsonWriter& JsonWriter::Value(std::string_view text) {
   Separate();
   AppendQuoted(&text_, text);
@@ -79,20 +81,20 @@ JsonWriter& JsonWriter::Value(bool value) { return Raw(value ? "true" : "false")
 JsonWriter& JsonWriter::Integer(int64_t value) { return Raw(Cat(value)); }
 JsonWriter& JsonWriter::Natural(uint64_t value) { return Raw(Cat(value)); }
 
-JsonWriter& JsonWriter::Field(std::string_view name, std::string_view value) {
+JsonWriter& JsonWriter::Field(const char* name, std::string_view value) {
   return Key(name).Value(value);
 }
-JsonWriter& JsonWriter::Field(std::string_view name, const char* value) {
+JsonWriter& JsonWriter::Field(const char* name, const char* value) {
   return Key(name).Value(value);
 }
-JsonWriter& JsonWriter::Field(std::string_view name, bool value) { return Key(name).Value(value); }
-JsonWriter& JsonWriter::Field(std::string_view name, double value) {
+JsonWriter& JsonWriter::Field(const char* name, bool value) { return Key(name).Value(value); }
+JsonWriter& JsonWriter::Field(const char* name, double value) {
   return Key(name).Value(value);
 }
-JsonWriter& JsonWriter::Integer(std::string_view name, int64_t value) {
+JsonWriter& JsonWriter::Integer(const char* name, int64_t value) {
   return Key(name).Integer(value);
 }
-JsonWriter& JsonWriter::Natural(std::string_view name, uint64_t value) {
+JsonWriter& JsonWriter::Natural(const char* name, uint64_t value) {
   return Key(name).Natural(value);
 }
 

@@ -23,6 +23,7 @@ class JsonWriter {
   JsonWriter& BeginArray() { return Open('['); }
   JsonWriter& EndArray() { return Close(']'); }
 
+  JsonWriter& Key(const char* name);
   JsonWriter& Key(std::string_view name);
   JsonWriter& Value(std::string_view text);
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
@@ -40,14 +41,15 @@ class JsonWriter {
   // Text that is JSON already.
   JsonWriter& Raw(std::string_view json);
 
-  JsonWriter& Field(std::string_view name, std::string_view value);
-  JsonWriter& Field(std::string_view name, const char* value);
-  JsonWriter& Field(std::string_view name, bool value);
-  JsonWriter& Field(std::string_view name, double value);
-  JsonWriter& Field(std::string_view name, std::signed_integral auto value) {
+  // A key that the program knows, and its value: hundreds of places hand over one pointer.
+  JsonWriter& Field(const char* name, std::string_view value);
+  JsonWriter& Field(const char* name, const char* value);
+  JsonWriter& Field(const char* name, bool value);
+  JsonWriter& Field(const char* name, double value);
+  JsonWriter& Field(const char* name, std::signed_integral auto value) {
     return Integer(name, value);
   }
-  JsonWriter& Field(std::string_view name, std::unsigned_integral auto value) {
+  JsonWriter& Field(const char* name, std::unsigned_integral auto value) {
     return Natural(name, value);
   }
 
@@ -59,8 +61,8 @@ class JsonWriter {
   JsonWriter& Close(char bracket);
   JsonWriter& Integer(int64_t value);
   JsonWriter& Natural(uint64_t value);
-  JsonWriter& Integer(std::string_view name, int64_t value);
-  JsonWriter& Natural(std::string_view name, uint64_t value);
+  JsonWriter& Integer(const char* name, int64_t value);
+  JsonWriter& Natural(const char* name, uint64_t value);
   void Separate();
 
   std::string text_;

@@ -106,11 +106,11 @@ template <typename... Pieces>
 
 // "2, 3, 4"
 template <typename Range>
-std::string Join(const Range& items, std::string_view separator = ", ") {
+std::string Join(const Range& items, Literal separator = ", ") {
   std::string out;
   bool first = true;
   for (const auto& item : items) {
-    if (!first) out.append(separator);
+    if (!first) out.append(separator.data());
     first = false;
     out.append(Cat(item));
   }

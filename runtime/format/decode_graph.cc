@@ -75,7 +75,7 @@ Status DecodeNode(const fbs::Node& def, DecodeContext* context, graph::Node* nod
 
 // Gives names to `items`, nodes or values.
 template <typename Items>
-Status DecodeNames(std::string_view what, const Tables<fbs::Name>* names, DecodeContext* context,
+Status DecodeNames(Literal what, const Tables<fbs::Name>* names, DecodeContext* context,
                    Items* items) {
   if (names == nullptr) return {};
   for (const fbs::Name* name : *names) {

@@ -9,7 +9,7 @@ namespace hr::graph {
 namespace {
 
 template <typename T>
-const T* FindAs(const Node& node, std::string_view attribute) {
+const T* FindAs(const Node& node, Literal attribute) {
   const AttributeValue* value = node.Find(attribute);
   return value == nullptr ? nullptr : std::get_if<T>(value);
 }
@@ -34,29 +34,29 @@ std::vector<Attribute> Attributes(std::initializer_list<AttributeInit> list) {
   return out;
 }
 
-const AttributeValue* Node::Find(std::string_view attribute) const {
+const AttributeValue* Node::Find(Literal attribute) const {
   for (const Attribute& candidate : attributes) {
     if (candidate.name == attribute) return &candidate.value;
   }
   return nullptr;
 }
 
-int64_t Node::Int(std::string_view attribute, int64_t otherwise) const {
+int64_t Node::Int(Literal attribute, int64_t otherwise) const {
   const auto* value = FindAs<int64_t>(*this, attribute);
   return value == nullptr ? otherwise : *value;
 }
 
-double Node::Float(std::string_view attribute, double otherwise) const {
+double Node::Float(Literal attribute, double otherwise) const {
   const auto* value = FindAs<double>(*this, attribute);
   return value == nullptr ? otherwise : *value;
 }
 
-std::string_view Node::String(std::string_view attribute, std::string_view otherwise) const {
+std::string_view Node::String(Literal attribute, Literal otherwise) const {
   const auto* value = FindAs<std::string>(*this, attribute);
-  return value == nullptr ? otherwise : std::string_view(*value);
+  return value == nullptr ? std::string_view(otherwise) : *value;
 }
 
-std::span<const int64_t> Node::Ints(std::string_view attribute) const {
+std::span<const int64_t> Node::Ints(Literal attribute) const {
   const auto* value = FindAs<std::vector<int64_t>>(*this, attribute);
   return value == nullptr ? std::span<const int64_t>() : std::span<const int64_t>(*value);
 }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/strings.h"
 #include "runtime/device/tensor.h"
 #include "runtime/graph/type.h"
 
@@ -66,13 +67,13 @@ struct Node {
   std::string device;  // a constraint such as "CPU:0"; empty: placed by the session
   std::string name;    // empty in a stripped file
 
-  const AttributeValue* Find(std::string_view attribute) const;
+  const AttributeValue* Find(Literal attribute) const;
   // The attribute, or `otherwise` where it is absent. Types were checked with the operator.
-  int64_t Int(std::string_view attribute, int64_t otherwise) const;
-  double Float(std::string_view attribute, double otherwise) const;
-  std::string_view String(std::string_view attribute, std::string_view otherwise) const;
+  int64_t Int(Literal attribute, int64_t otherwise) const;
+  double Float(Literal attribute, double otherwise) const;
+  std::string_view String(Literal attribute, Literal otherwise) const;
   // Empty where absent.
-  std::span<const int64_t> Ints(std::string_view attribute) const;
+  std::span<const int64_t> Ints(Literal attribute) const;
 };
 
 struct Value {

@@ -33,7 +33,7 @@ std::optional<double> InferContext::ConstantNumber(size_t i) const {
   return ints ? std::optional(static_cast<double>((*ints)[0])) : std::nullopt;
 }
 
-Result<const Tensor*> InferContext::TensorOf(std::string_view attribute) const {
+Result<const Tensor*> InferContext::TensorOf(Literal attribute) const {
   const auto* value = node_.Find(attribute);
   const auto* index = value == nullptr ? nullptr : std::get_if<graph::TensorIndex>(value);
   if (index != nullptr && index->index < module_.constants.size()) {
@@ -43,7 +43,7 @@ Result<const Tensor*> InferContext::TensorOf(std::string_view attribute) const {
                          module_.constants.size(), " constants");
 }
 
-Result<const graph::Variable*> InferContext::VariableOf(std::string_view attribute) const {
+Result<const graph::Variable*> InferContext::VariableOf(Literal attribute) const {
   int64_t index = node_.Int(attribute, -1);
   if (index < 0 || static_cast<size_t>(index) >= module_.variables.size()) {
     return InvalidArgument(def_.name, "'s attribute '", attribute, "' names variable ", index,

@@ -44,9 +44,9 @@ class InferContext {
   void SetOutput(size_t i, ValueType&& type);
   void SetUnranked(size_t i, DType dtype);
   // The constant that a kTensor attribute names.
-  Result<const Tensor*> TensorOf(std::string_view attribute) const;
+  Result<const Tensor*> TensorOf(Literal attribute) const;
   // The variable that a kInt attribute names.
-  Result<const graph::Variable*> VariableOf(std::string_view attribute) const;
+  Result<const graph::Variable*> VariableOf(Literal attribute) const;
 
   std::string Text(const ValueType& type) const { return graph::TypeText(type, module_.symbols); }
   // "input 0 (float32[2, 3])"

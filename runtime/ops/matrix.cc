@@ -17,7 +17,7 @@ Status InferGemm(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
   HR_RETURN_IF_ERROR(context.ExpectRank(0, 2));
   HR_RETURN_IF_ERROR(context.ExpectRank(1, 2));
-  auto dims = [&](size_t i, std::string_view transposed) {
+  auto dims = [&](size_t i, Literal transposed) {
     const ValueType& type = context.input(i);
     std::vector<Dim> out = type.ranked ? type.dims : std::vector<Dim>(2);
     if (context.node().Int(transposed, 0) != 0) std::swap(out[0], out[1]);

@@ -24,7 +24,7 @@ std::string_view KindName(AttributeKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-Status CheckArity(std::string_view what, const Arity& arity, size_t count, std::string_view op) {
+Status CheckArity(Literal what, const Arity& arity, size_t count, Literal op) {
   bool limited = arity.max != kUnlimited;
   bool fits = !limited || count <= static_cast<size_t>(arity.max);
   if (fits && count >= static_cast<size_t>(arity.min)) return {};

@@ -15,7 +15,7 @@ Status InferShape(InferContext& context) {
     SetDims(context, 0, DType::kInt64, {Dim{}});
     return {};
   }
-  auto position = [&](std::string_view name, int64_t otherwise) {
+  auto position = [&](Literal name, int64_t otherwise) {
     int64_t given = context.node().Int(name, otherwise);
     return std::clamp<int64_t>(given < 0 ? given + x.rank() : given, 0, x.rank());
   };

@@ -10,7 +10,7 @@ constexpr int64_t kMaxWindow = int64_t{1} << 30;
 constexpr int64_t kMaxInput = int64_t{1} << 60;
 
 // An attribute with one entry per axis, within [least, kMaxWindow].
-Result<std::vector<int64_t>> PerAxis(const graph::Node& node, std::string_view name, size_t count,
+Result<std::vector<int64_t>> PerAxis(const graph::Node& node, Literal name, size_t count,
                                      int64_t least) {
   auto given = node.Ints(name);
   if (given.empty()) return std::vector<int64_t>(count, least);

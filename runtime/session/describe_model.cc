@@ -30,7 +30,7 @@ void WriteDims(JsonWriter& json, const graph::ValueType& type, const Module& mod
   json.EndArray();
 }
 
-void WritePorts(JsonWriter& json, std::string_view key, const Module& module,
+void WritePorts(JsonWriter& json, const char* key, const Module& module,
                 std::span<const graph::Port> ports) {
   json.Key(key).BeginArray();
   for (const graph::Port& port : ports) {
@@ -153,7 +153,7 @@ void WriteOperators(JsonWriter& json, const Module& module) {
     ++counts[op.domain.empty() ? op.name : Cat(op.domain, ".", op.name)];
   }
   json.Key("operators").BeginObject();
-  for (const auto& [name, count] : counts) json.Field(name, count);
+  for (const auto& [name, count] : counts) json.Key(name).Value(count);
   json.EndObject();
 }
 
@@ -162,9 +162,9 @@ void WriteOperators(JsonWriter& json, const Module& module) {
 std::string DescribeModel(const Module& module) {
   JsonWriter json;
   json.BeginObject().Field("producer", module.producer).Key("opsets").BeginObject();
-  for (const auto& [domain, version] : module.opsets) json.Field(domain, version);
+  for (const auto& [domain, version] : module.opsets) json.Key(domain).Value(version);
   json.EndObject().Key("metadata").BeginObject();
-  for (const auto& [key, value] : module.metadata) json.Field(key, value);
+  for (const auto& [key, value] : module.metadata) json.Key(key).Value(value);
   json.EndObject();
   WriteSignatures(json, module);
   WriteVariables(json, module);

@@ -6,7 +6,7 @@
 namespace hr::session {
 namespace {
 
-Status Unknown(std::string_view what, std::string_view name, std::span<const std::string> known) {
+Status Unknown(Literal what, std::string_view name, std::span<const std::string> known) {
   std::string_view close = ClosestWord(name, known);
   std::string hint = !close.empty()     ? Cat("; did you mean '", close, "'?")
                      : known.empty()    ? Cat("; it has none")

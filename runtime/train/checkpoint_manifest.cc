@@ -85,7 +85,7 @@ std::string EncodeManifest(const CheckpointManifest& manifest) {
   json.BeginObject();
   json.Field("format", kFormat).Field("version", kVersion).Field("step", manifest.step);
   json.Key("metadata").BeginObject();
-  for (const auto& [key, value] : manifest.metadata) json.Field(key, value);
+  for (const auto& [key, value] : manifest.metadata) json.Key(key).Value(value);
   json.EndObject();
   json.Key("shards").BeginArray();
   for (size_t i = 0; i < manifest.shards.size(); ++i) {

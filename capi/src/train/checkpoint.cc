@@ -13,7 +13,7 @@ std::string ReportText(const train::RestoreReport& report) {
   json.Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json.Value(std::string_view(warning));
   json.EndArray().Key("metadata").BeginObject();
-  for (const auto& [key, value] : report.metadata) json.Field(key, value);
+  for (const auto& [key, value] : report.metadata) json.Key(key).Value(value);
   json.EndObject().EndObject();
   return json.Take();
 }
@@ -30,7 +30,7 @@ void DescribeOne(JsonWriter& json, const std::string& path) {
     json.BeginObject().Field("name", name).Field("type", tensor.TypeText()).EndObject();
   }
   json.EndArray().Key("metadata").BeginObject();
-  for (const auto& [key, value] : reader->metadata()) json.Field(key, value);
+  for (const auto& [key, value] : reader->metadata()) json.Key(key).Value(value);
   json.EndObject().EndObject();
 }
 

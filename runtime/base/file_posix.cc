@@ -199,7 +199,8 @@ Status RemoveTree(const std::string& path) {
 }
 
 Status RenamePath(const std::string& from, const std::string& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) return FromErrno(Cat("rename '", from, "' to").c_str(), to);
+  if (rename(from.c_str(), to.c_str()) != 0)
+    return FromErrno(Cat("rename '", from, "' to").c_str(), to);
   return {};
 }
 

@@ -88,9 +88,7 @@ JsonWriter& JsonWriter::Field(const char* name, const char* value) {
   return Key(name).Value(value);
 }
 JsonWriter& JsonWriter::Field(const char* name, bool value) { return Key(name).Value(value); }
-JsonWriter& JsonWriter::Field(const char* name, double value) {
-  return Key(name).Value(value);
-}
+JsonWriter& JsonWriter::Field(const char* name, double value) { return Key(name).Value(value); }
 JsonWriter& JsonWriter::Integer(const char* name, int64_t value) {
   return Key(name).Integer(value);
 }

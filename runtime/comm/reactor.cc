@@ -12,8 +12,10 @@ constexpr int64_t kDefaultSpinNanos = 50'000;
 constexpr int64_t kSliceNanos = 500'000'000;
 // Turns between two looks at the clock.
 constexpr int kTurnsPerLook = 32;
-// Of Poll().
-constexpr int kFirstTurns = 128;
+// Of Poll(): long enough that two ranks that answer each other stay in it.
+constexpr int64_t kPollNanos = 20'000;
+constexpr int kLooksPerTurn = 8;
+constexpr int kLooksPerClock = 64;
 
 inline void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -98,11 +100,15 @@ bool Reactor::Poll(FunctionRef<bool()> done) {
   if (spin_nanos_.load(std::memory_order_relaxed) == 0 || !mutex_.try_lock()) return false;
   waits_.fetch_add(1, std::memory_order_relaxed);
   bool is_done = done();
-  for (int turn = 0; turn < kFirstTurns && !is_done; ++turn) {
-    if (posters_.load(std::memory_order_relaxed) > 0) break;
-    if (!TurnLocked()) continue;
+  int64_t until = 0;
+  for (int look = 1; !is_done && posters_.load(std::memory_order_relaxed) == 0; ++look) {
+    const bool moved = look % kLooksPerTurn == 0 && TurnLocked();
     is_done = done();
-    break;
+    if (moved) break;
+    if (look % kLooksPerClock != 0) continue;
+    const int64_t now = SystemClock().NowNanos();
+    if (until == 0) until = now + kPollNanos;
+    if (now >= until) break;
   }
   mutex_.unlock();
   RouseAfterLock();  // the turns have disarmed the handles

@@ -61,8 +61,9 @@ class Reactor {
   // One round. Returns without doing anything where another thread is at it. True if anything
   // moved.
   bool Turn();
-  // Drives until `done`, called with the reactor locked, is true; but only until something moves,
-  // and for some microseconds, without a look at any clock. Whether it was true.
+  // Asks `done`, with the reactor locked, until it is true, and drives now and then; but only until
+  // something moves, and for some microseconds, in which nothing ends it early. Whether it was
+  // true.
   bool Poll(FunctionRef<bool()> done);
   // To be called whenever something that somebody may wait for has become true.
   void NoteCompletion();

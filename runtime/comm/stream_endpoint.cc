@@ -90,12 +90,9 @@ void StreamEndpoint::Recv(Transfer& transfer) {
 }
 
 bool StreamEndpoint::RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> to) {
-  if (unexpected_.empty()) return false;
-  const auto found = FindArrival(tag);
-  if (found == unexpected_.end() || !found->complete || found->label != label ||
-      found->bytes > to.size()) {
-    return false;
-  }
+  const auto found = unexpected_.empty() ? unexpected_.end() : FindArrival(tag);
+  if (found == unexpected_.end()) return TakeAhead(tag, label, to);
+  if (!found->complete || found->label != label || found->bytes > to.size()) return false;
   ReturnCredit(found->bytes);
   if (found->bytes > 0) std::memcpy(to.data(), found->data.get(), found->bytes);
   DropArrival(found);

@@ -76,6 +76,9 @@ class StreamEndpoint final : public Endpoint {
   void EnqueueData(Transfer& transfer, uint32_t receiver);
   void Detach(Outgoing& frame);
 
+  bool TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to);
+  void OnReadFailure(Status status);
+  Status ReadAhead();
   Result<size_t> Fill(std::byte* to, size_t bytes);
   Result<bool> ReadSome();
   Status OnHeader();

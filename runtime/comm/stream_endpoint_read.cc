@@ -92,11 +92,7 @@ bool StreamEndpoint::Progress() {
   for (int i = 0; i < kReadsPerTurn && status_.ok() && !turn_over_; ++i) {
     Result<bool> read = ReadSome();
     if (!read.ok()) {
-      // A peer that broke the protocol is told why; one that is gone is not written to any more.
-      const bool tell = read.status().code() == Code::kDataLoss;
-      Fail(std::move(read).status());
-      if (!tell) outgoing_.clear();
-      if (tell) EnqueueText(FrameKind::kGoodbye, 0, status_.message());
+      OnReadFailure(std::move(read).status());
       return true;
     }
     if (!*read) break;
@@ -106,21 +102,61 @@ bool StreamEndpoint::Progress() {
   return moved;
 }
 
+// A peer that broke the protocol is told why; one that is gone is not written to any more.
+void StreamEndpoint::OnReadFailure(Status status) {
+  const bool tell = status.code() == Code::kDataLoss;
+  Fail(std::move(status));
+  if (!tell) outgoing_.clear();
+  if (tell) EnqueueText(FrameKind::kGoodbye, 0, status_.message());
+}
+
 bool StreamEndpoint::Arm() {
   if (ahead_begin_ != ahead_end_ && status_.ok()) return false;
   return stream_->Arm(status_.ok(), !outgoing_.empty());
 }
 
+Status StreamEndpoint::ReadAhead() {
+  HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(ahead_.data(), ahead_.size()));
+  drained_ = got < ahead_.size();
+  ahead_begin_ = 0;
+  ahead_end_ = got;
+  return {};
+}
+
+// A message that comes whole and first, and that somebody waits for, past all lists. Whatever else
+// is there stays for Progress().
+bool StreamEndpoint::TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to) {
+  if (header_read_ > 0 || !status_.ok() || posted_.HasTag(tag)) return false;
+  if (ahead_begin_ == ahead_end_) {
+    if (Status read = ReadAhead(); !read.ok()) OnReadFailure(std::move(read));
+  }
+  FrameHeader header;
+  const size_t have = ahead_end_ - ahead_begin_;
+  if (have < sizeof header) return false;
+  const std::byte* frame = ahead_.data() + ahead_begin_;
+  std::memcpy(&header, frame, sizeof header);
+  const size_t bytes = sizeof header + header.payload;
+  if (header.kind != FrameKind::kEager || header.tag != tag || header.label != label ||
+      header.payload > to.size() || bytes > have || uncredited_ + bytes > traits_.credit_bytes) {
+    return false;
+  }
+  if (header.payload > 0) std::memcpy(to.data(), frame + sizeof header, header.payload);
+  ahead_begin_ += bytes;
+  arrivals_ += bytes;
+  uncredited_ += bytes;
+  ReturnCredit(header.payload);
+  return true;
+}
+
 // Bytes read ahead first; directly where much is wanted.
 Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
   if (ahead_begin_ == ahead_end_) {
-    const bool direct = bytes >= ahead_.size();
-    const std::span<std::byte> into = direct ? std::span(to, bytes) : std::span(ahead_);
-    HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(into.data(), into.size()));
-    drained_ = got < into.size();
-    if (direct) return got;
-    ahead_begin_ = 0;
-    ahead_end_ = got;
+    if (bytes >= ahead_.size()) {
+      HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(to, bytes));
+      drained_ = got < bytes;
+      return got;
+    }
+    HR_RETURN_IF_ERROR(ReadAhead());
   }
   const size_t count = std::min(bytes, ahead_end_ - ahead_begin_);
   std::memcpy(to, ahead_.data() + ahead_begin_, count);

@@ -33,6 +33,11 @@ class TransferQueue {
     while (t != nullptr && t->id != id) t = t->next;
     return t;
   }
+  bool HasTag(uint64_t tag) const {
+    Transfer* t = first_;
+    while (t != nullptr && t->tag != tag) t = t->next;
+    return t != nullptr;
+  }
 
   TransferQueue() = default;
   TransferQueue(const TransferQueue&) = delete;

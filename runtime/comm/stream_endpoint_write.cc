@@ -9,6 +9,20 @@ namespace {
 
 constexpr std::array<std::byte, 4096> kZeros{};
 
+// Whether a frame may go before one that waits already: what is short does not stand in line behind
+// the bulk of messages, which receivers tell apart by more than their order.
+bool MayPass(FrameKind frame, FrameKind waiting) {
+  switch (frame) {
+    case FrameKind::kInvite:
+    case FrameKind::kCredit:
+      return waiting == FrameKind::kData || waiting == FrameKind::kEager ||
+             waiting == FrameKind::kOffer;
+    case FrameKind::kEager:
+    case FrameKind::kOffer: return waiting == FrameKind::kData;
+    default: return false;
+  }
+}
+
 Bytes HeaderBytes(const FrameHeader& header) {
   return {reinterpret_cast<const std::byte*>(&header), sizeof header};
 }
@@ -21,7 +35,11 @@ void StreamEndpoint::Enqueue(Outgoing frame) {
     // A failure is met again, and handled, when reading or by the next Flush().
     if (written.ok() && frame.done()) return OnWritten(frame);
   }
-  outgoing_.push_back(std::move(frame));
+  // The first may have begun, even where nothing of it is known to be written yet.
+  auto at = outgoing_.end();
+  const auto first = outgoing_.empty() ? at : outgoing_.begin() + 1;
+  while (at != first && MayPass(frame.header.kind, std::prev(at)->header.kind)) --at;
+  outgoing_.insert(at, std::move(frame));
 }
 
 bool StreamEndpoint::SendNow(uint64_t tag, uint64_t label, Bytes message) {

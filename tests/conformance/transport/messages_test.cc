@@ -144,6 +144,50 @@ TEST_P(TransportMessages, ShorterThanTheRoomIsFine) {
   EXPECT_EQ(room->data[10], std::byte{0xA5});
 }
 
+TEST_P(TransportMessages, SmallOnesDoNotStandInLineBehindLargeOnes) {
+  std::vector<std::unique_ptr<Message>> sent, rooms;
+  Message small(64, 2);
+  auto room_small = Message::Room(64, 2);
+  to_left_->Recv(room_small->transfer);
+  for (unsigned i = 0; i < 64; ++i) {
+    sent.push_back(std::make_unique<Message>(1 << 20, 1, i));
+    rooms.push_back(Message::Room(1 << 20, 1));
+    to_left_->Recv(rooms.back()->transfer);
+    to_right_->Send(sent.back()->transfer);
+  }
+  for (int i = 0; i < 20; ++i) left_->Progress(), right_->Progress();
+  to_right_->Send(small.transfer);
+  ASSERT_TRUE(Until([&] { return room_small->done(); }));
+  EXPECT_FALSE(rooms.back()->done());
+  ASSERT_TRUE(Until([&] { return rooms.back()->done(); }));
+  EXPECT_TRUE(room_small->data == small.data);
+  for (size_t i = 0; i < rooms.size(); ++i) EXPECT_TRUE(rooms[i]->data == sent[i]->data) << i;
+}
+
+// Both send so much that either's invitations and credit would wait long behind its own data.
+TEST_P(TransportMessages, ManyLargeOnesCrossEachOther) {
+  constexpr unsigned kCount = 12;
+  constexpr size_t kBytes = 3 << 20;
+  std::vector<std::unique_ptr<Message>> sent, rooms;
+  for (unsigned i = 0; i < 2 * kCount; ++i) {
+    Endpoint& to = i % 2 == 0 ? *to_right_ : *to_left_;
+    Endpoint& from = i % 2 == 0 ? *to_left_ : *to_right_;
+    // Some are eager where the transport sends so much uninvited.
+    const size_t bytes = i % 3 == 0 ? kBytes / 16 : kBytes;
+    sent.push_back(std::make_unique<Message>(bytes, i / 4, i));
+    rooms.push_back(Message::Room(kBytes, i / 4));
+    to.Send(sent.back()->transfer);
+    from.Recv(rooms.back()->transfer);
+  }
+  ASSERT_TRUE(Until([&] {
+    return std::all_of(rooms.begin(), rooms.end(), [](const auto& room) { return room->done(); });
+  }));
+  for (size_t i = 0; i < rooms.size(); ++i) {
+    ASSERT_EQ(rooms[i]->transfer.received, sent[i]->data.size()) << i;
+    EXPECT_EQ(std::memcmp(rooms[i]->data.data(), sent[i]->data.data(), sent[i]->data.size()), 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, TransportMessages, ::testing::ValuesIn(TransportDrivers()),
                          [](const auto& info) { return info.param.name; });
 

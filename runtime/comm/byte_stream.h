@@ -24,6 +24,9 @@ class ByteStream {
   // everything it wrote before has been read.
   virtual Result<size_t> Read(std::byte* to, size_t bytes) = 0;
 
+  // Nothing more will be written: the peer's Read fails once it has read everything.
+  virtual void EndWriting() {}
+
   // Asks for the transport's wait handle to be raised when Read would return bytes or a failure (if
   // `read`), and when Write would accept some (if `write`). False where that is so already.
   virtual bool Arm(bool read, bool write) = 0;
@@ -37,6 +40,9 @@ struct StreamTraits {
   size_t credit_bytes;  // the most eager bytes, headers included, that may lie unreceived at a peer
   size_t frame_bytes;   // the most payload in one frame, so that frames of several messages mix
   size_t read_ahead;  // bytes to ask for when a header is due: large where a read is a system call
+  // Closing a stream takes back what the peer has not got yet, where something of the peer's comes
+  // unread: so the last word waits for its answer, for a short time.
+  bool lingers = false;
 };
 
 }  // namespace hr::comm

@@ -1,6 +1,7 @@
 #include "runtime/comm/mesh.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "runtime/base/file.h"
 
@@ -258,7 +259,9 @@ void Mesh::Close() {
       return peer.endpoint == nullptr || peer.endpoint->flushed();
     });
   };
-  while (!flushed() && SystemClock().NowNanos() < give_up) reactor_->Turn();
+  while (!flushed() && SystemClock().NowNanos() < give_up) {
+    if (!reactor_->Turn()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
   reactor_->LeavePoller();
   WriteDump();
   Unpublish();

@@ -9,6 +9,7 @@ namespace {
 
 // Peers get more when they have said who they are.
 constexpr size_t kStrangersReadAhead = 1024;
+constexpr auto kLingerTime = std::chrono::milliseconds(300);
 
 }  // namespace
 
@@ -168,6 +169,12 @@ void StreamEndpoint::Close(std::string_view reason) {
   Fail(Cancelled("the connection was closed on this side: ", reason));
   unexpected_.clear();
   EnqueueText(FrameKind::kGoodbye, 0, reason);
+  if (traits_.lingers) linger_until_ = std::chrono::steady_clock::now() + kLingerTime;
+}
+
+bool StreamEndpoint::flushed() const {
+  if (!outgoing_.empty()) return false;
+  return !linger_until_.has_value() || std::chrono::steady_clock::now() >= *linger_until_;
 }
 
 }  // namespace hr::comm

@@ -6,9 +6,11 @@
 // waits for is bounded, and a message that nobody takes never blocks the others.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +40,7 @@ class StreamEndpoint final : public Endpoint {
   bool RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> to) override;
   void Cancel(Transfer& transfer) override;
   void Close(std::string_view reason) override;
-  bool flushed() const override { return outgoing_.empty(); }
+  bool flushed() const override;
   uint64_t arrivals() const override { return arrivals_; }
 
   // Writes what waits and reads what has come. True if anything moved.
@@ -78,6 +80,7 @@ class StreamEndpoint final : public Endpoint {
 
   bool TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to);
   void OnReadFailure(Status status);
+  void AwaitEnd();
   Status ReadAhead();
   Result<size_t> Fill(std::byte* to, size_t bytes);
   Result<bool> ReadSome();
@@ -109,6 +112,8 @@ class StreamEndpoint final : public Endpoint {
   Status status_;
   bool established_ = false;
   bool peer_left_ = false;
+  // Closed on this side, and the end of what the peer writes has not come: how long it is awaited.
+  std::optional<std::chrono::steady_clock::time_point> linger_until_;
   std::string peer_identity_;
   uint64_t arrivals_ = 0;
   uint32_t next_id_ = 1;

@@ -88,6 +88,7 @@ void StreamEndpoint::ReturnCredit(uint64_t message_bytes) {
 
 bool StreamEndpoint::Progress() {
   bool moved = !outgoing_.empty() && Flush();
+  if (linger_until_.has_value()) AwaitEnd();
   turn_over_ = false;
   for (int i = 0; i < kReadsPerTurn && status_.ok() && !turn_over_; ++i) {
     Result<bool> read = ReadSome();
@@ -106,8 +107,20 @@ bool StreamEndpoint::Progress() {
 void StreamEndpoint::OnReadFailure(Status status) {
   const bool tell = status.code() == Code::kDataLoss;
   Fail(std::move(status));
-  if (!tell) outgoing_.clear();
-  if (tell) EnqueueText(FrameKind::kGoodbye, 0, status_.message());
+  if (tell) return EnqueueText(FrameKind::kGoodbye, 0, status_.message());
+  outgoing_.clear();
+  stream_->EndWriting();  // which answers its goodbye
+}
+
+// Reads what the peer still has to say, which nobody wants any more. It may be waiting likewise.
+void StreamEndpoint::AwaitEnd() {
+  std::byte dropped[4096];
+  if (outgoing_.empty()) stream_->EndWriting();
+  for (int i = 0; i < kReadsPerTurn; ++i) {
+    Result<size_t> got = stream_->Read(dropped, sizeof dropped);
+    if (!got.ok()) return linger_until_.reset();
+    if (*got == 0) return;
+  }
 }
 
 bool StreamEndpoint::Arm() {

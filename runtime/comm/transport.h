@@ -96,7 +96,8 @@ class Endpoint {
   // Says goodbye: messages sent before still arrive, transfers in flight on this side end with
   // CANCELLED, the peer sees UNAVAILABLE with `reason`. Stays to be progressed until flushed().
   virtual void Close(std::string_view reason) = 0;
-  // True where no byte waits to be written.
+  // True where no byte waits to be written, and closing loses none that was (or the peer had its
+  // time to take them).
   virtual bool flushed() const = 0;
 
   // A count that grows whenever bytes arrive, so that silence can be noticed.

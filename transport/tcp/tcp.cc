@@ -15,12 +15,14 @@ namespace {
 constexpr StreamTraits kTraits = {.eager_bytes = 512 << 10,
                                   .credit_bytes = 4 << 20,
                                   .frame_bytes = 1 << 20,
-                                  .read_ahead = 64 << 10};
+                                  .read_ahead = 64 << 10,
+                                  .lingers = true};
 // More read ahead would only be copied once more.
 constexpr StreamTraits kTlsTraits = {.eager_bytes = kTraits.eager_bytes,
                                      .credit_bytes = kTraits.credit_bytes,
                                      .frame_bytes = kTraits.frame_bytes,
-                                     .read_ahead = kTlsRecordBytes};
+                                     .read_ahead = kTlsRecordBytes,
+                                     .lingers = true};
 
 class TcpStream final : public ByteStream {
  public:
@@ -43,6 +45,7 @@ class TcpStream final : public ByteStream {
     }
     return got;
   }
+  void EndWriting() override { ::shutdown(socket_.get(), SHUT_WR); }
   bool Arm(bool read, bool write) override {
     watch_->Want(read, write);
     return true;  // whether it is ready shows when the sleeper is armed

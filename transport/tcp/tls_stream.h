@@ -18,6 +18,7 @@ class TlsStream final : public ByteStream {
 
   Result<size_t> Write(std::span<const Bytes> pieces) override;
   Result<size_t> Read(std::byte* to, size_t bytes) override;
+  void EndWriting() override { inner_->EndWriting(); }
   bool Arm(bool read, bool write) override;
   std::string Describe() const override { return inner_->Describe(); }
 

@@ -32,8 +32,9 @@ struct MeshOptions {
   std::vector<TransportFactory> transports;  // the first that reaches a peer connects to it
   // A peer from which nothing came for so long is taken for dead.
   int64_t silence_nanos = 10'000'000'000;
-  // How long a waiting thread polls before it sleeps; negative: not at all where more ranks run on
-  // this host than it has processors, else for as long as a peer usually takes to answer.
+  // How long a waiting thread polls before it sleeps; 0: it looks now and then, and gives its core
+  // away between; negative: 0 where more ranks run on this host than it has processors, else for as
+  // long as a peer usually takes to answer.
   int64_t spin_nanos = -1;
   // Of waits that have no limits of their own; negative: none.
   int64_t timeout_nanos = 600'000'000'000;

@@ -1,6 +1,7 @@
 #include "runtime/comm/reactor.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "runtime/comm/poller.h"
 
@@ -12,6 +13,9 @@ constexpr int64_t kDefaultSpinNanos = 50'000;
 constexpr int64_t kSliceNanos = 500'000'000;
 // Turns between two looks at the clock.
 constexpr int kTurnsPerLook = 32;
+// How long a thread that does not spin gives its core away before it sleeps: another rank that has
+// this core gets on with it, and neither of them has to be woken.
+constexpr int64_t kYieldNanos = 100'000;
 // Of Poll(): long enough that two ranks that answer each other stay in it.
 constexpr int64_t kPollNanos = 20'000;
 constexpr int kLooksPerTurn = 8;
@@ -173,18 +177,21 @@ Status Reactor::Wait(const std::atomic<bool>& done, const CallLimits& limits) {
 // Polls for as long as something moves and a little longer. True where `done` came.
 bool Reactor::Spin(const std::atomic<bool>& done, const CallLimits& limits) {
   const int64_t spin = spin_nanos_.load(std::memory_order_relaxed);
+  const int64_t patience = spin > 0 ? spin : kYieldNanos;
   int64_t until = 0;
   for (int turn = 1;; ++turn) {
     if (done.load(std::memory_order_acquire)) return true;
     if (Turn()) {
       until = 0;
       if (IsCancelled(limits)) return false;
-    } else {
+    } else if (spin > 0) {
       Pause();
+    } else {
+      std::this_thread::yield();
     }
     if (turn % kTurnsPerLook != 0 && spin > 0) continue;
     const int64_t now = SystemClock().NowNanos();
-    if (until == 0) until = now + spin;
+    if (until == 0) until = now + patience;
     if (now >= until || !limits.Check().ok()) return done.load(std::memory_order_acquire);
   }
 }

@@ -76,8 +76,8 @@ class Reactor {
   // From now on the Poller leaves it alone; waits for a call in progress.
   void LeavePoller();
 
-  // How long a waiting thread polls before it sleeps. 0 where ranks outnumber cores: then the core
-  // is better left to the peer.
+  // How long a waiting thread polls before it sleeps. 0 where ranks outnumber cores: then it gives
+  // its core away between two looks, since the peer may need it.
   void set_spin_nanos(int64_t nanos) { spin_nanos_.store(nanos, std::memory_order_relaxed); }
 
  private:

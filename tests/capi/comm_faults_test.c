@@ -226,7 +226,7 @@ static void rank_meets_at(hr_env* env) {
   EXPECT(setenv("MASTER_ADDR", "localhost", 1) == 0 && setenv("MASTER_PORT", port, 1) == 0);
   for (int i = 0; i < 3; ++i) unsetenv(gone[i]);
   for (int round = 0; round < 2; ++round) {
-    char name[16];
+    char name[32];
     snprintf(name, sizeof name, "round %d", round);
     hr_group_options options = {.struct_size = sizeof options, .name = name, .epoch = 0};
     CHECK(hr_group_create(env, &options, NULL, &world));

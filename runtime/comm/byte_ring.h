@@ -58,6 +58,7 @@ class RingWriter {
       room = Room();
     }
     const size_t count = std::min(room, bytes.size());
+    if (count == 0) return 0;
     const size_t at = tail_ & (capacity_ - 1);
     const size_t first = std::min(count, capacity_ - at);
     std::memcpy(data_ + at, bytes.data(), first);

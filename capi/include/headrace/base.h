@@ -26,6 +26,14 @@
 #define HR_API __attribute__((visibility("default")))
 #endif
 
+/* In C an enumeration holds whatever number it is given; this says the same to C++, so that a wrong
+ * one can be looked at and refused. */
+#ifdef __cplusplus
+#define HR_ENUM : int32_t
+#else
+#define HR_ENUM
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,7 +47,7 @@ HR_API uint32_t hr_api_version(void);
 /* "0.1.0", and what the build contains. Static. */
 HR_API const char* hr_version_text(void);
 
-typedef enum hr_code {
+typedef enum hr_code HR_ENUM {
   HR_OK = 0,
   HR_CANCELLED = 1,
   HR_UNKNOWN = 2,
@@ -102,7 +110,7 @@ typedef struct hr_limits {
 } hr_limits;
 
 /* Element types; the codes are ONNX's TensorProto.DataType. */
-typedef enum hr_dtype {
+typedef enum hr_dtype HR_ENUM {
   HR_UNDEFINED = 0,
   HR_FLOAT32 = 1,
   HR_UINT8 = 2,
@@ -125,7 +133,7 @@ HR_API size_t hr_dtype_size(hr_dtype dtype);
 HR_API const char* hr_dtype_name(hr_dtype dtype);
 
 /* What a node's attribute holds. */
-typedef enum hr_attribute_kind {
+typedef enum hr_attribute_kind HR_ENUM {
   HR_ATTRIBUTE_INT = 0,
   HR_ATTRIBUTE_FLOAT = 1,
   HR_ATTRIBUTE_STRING = 2,

@@ -216,7 +216,7 @@ HR_API hr_status* hr_group_join(hr_env* env, const hr_group_options* options,
 /* ---- Operations --------------------------------------------------------------------------------
  */
 
-typedef enum hr_reduce_op {
+typedef enum hr_reduce_op HR_ENUM {
   HR_SUM = 0,
   HR_PRODUCT = 1,
   HR_MIN = 2,
@@ -327,7 +327,7 @@ HR_API hr_status* hr_all_to_all_start(hr_group* group, const void* input, void* 
 /* ---- The general form ---------------------------------------------------------------------------
  */
 
-typedef enum hr_operation_kind {
+typedef enum hr_operation_kind HR_ENUM {
   HR_OPERATION_SEND = 0,
   HR_OPERATION_RECV = 1,
   HR_OPERATION_BARRIER = 2,

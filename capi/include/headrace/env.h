@@ -17,7 +17,7 @@ typedef struct hr_allocator {
   void (*deallocate)(void* context, void* data, size_t bytes, size_t alignment);
 } hr_allocator;
 
-typedef enum hr_log_level {
+typedef enum hr_log_level HR_ENUM {
   HR_LOG_DEBUG = 0,
   HR_LOG_INFO = 1,
   HR_LOG_WARNING = 2,

@@ -139,7 +139,7 @@ typedef struct hr_plugin_run {
   void* context; /* the host's */
 } hr_plugin_run;
 
-typedef enum hr_copy_kind {
+typedef enum hr_copy_kind HR_ENUM {
   HR_COPY_HOST_TO_DEVICE = 1,
   HR_COPY_DEVICE_TO_HOST = 2,
   HR_COPY_DEVICE_TO_DEVICE = 3 /* within one device */

@@ -135,8 +135,9 @@ Status Group::Settle() {
   for (const auto& [kind, name] : options.algorithms) {
     const Call any = {.kind = kind, .count = 1};
     const auto estimates = options.planner->Estimates(any, size(), cost_);
-    const bool holds = std::any_of(estimates.begin(), estimates.end(),
-                                   [&](const Estimate& one) { return one.algorithm == name; });
+    const bool holds =
+        std::any_of(estimates.begin(), estimates.end(),
+                    [&name = name](const Estimate& one) { return one.algorithm == name; });
     if (holds) pins_[kind] = name;
     if (holds || !whole()) continue;
     return FailedPrecondition("group '", options.mesh.name, "' cannot run ", OpKindName(kind), "=",

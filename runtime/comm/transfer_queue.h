@@ -29,20 +29,22 @@ class TransferQueue {
     return TakeIf([&](const Transfer& t) { return &t == &transfer; }) != nullptr;
   }
   Transfer* FindById(uint32_t id) const {
-    Transfer* t = first_;
-    while (t != nullptr && t->id != id) t = t->next;
-    return t;
+    return FindIf([id](const Transfer& t) { return t.id == id; });
   }
   bool HasTag(uint64_t tag) const {
-    Transfer* t = first_;
-    while (t != nullptr && t->tag != tag) t = t->next;
-    return t != nullptr;
+    return FindIf([tag](const Transfer& t) { return t.tag == tag; }) != nullptr;
   }
 
   TransferQueue() = default;
   TransferQueue(const TransferQueue&) = delete;
 
  private:
+  template <typename Wanted>
+  Transfer* FindIf(Wanted wanted) const {
+    Transfer* t = first_;
+    while (t != nullptr && !wanted(*t)) t = t->next;
+    return t;
+  }
   template <typename Wanted>
   Transfer* TakeIf(Wanted wanted) {
     for (Transfer** link = &first_; *link != nullptr; link = &(*link)->next) {

@@ -18,11 +18,11 @@ constexpr StreamTraits kTraits = {.eager_bytes = 512 << 10,
                                   .read_ahead = 64 << 10,
                                   .lingers = true};
 // More read ahead would only be copied once more.
-constexpr StreamTraits kTlsTraits = {.eager_bytes = kTraits.eager_bytes,
-                                     .credit_bytes = kTraits.credit_bytes,
-                                     .frame_bytes = kTraits.frame_bytes,
-                                     .read_ahead = kTlsRecordBytes,
-                                     .lingers = true};
+constexpr StreamTraits kTlsTraits = [] {
+  StreamTraits traits = kTraits;
+  traits.read_ahead = kTlsRecordBytes;
+  return traits;
+}();
 
 class TcpStream final : public ByteStream {
  public:

@@ -1,5 +1,7 @@
 #include "runtime/comm/ring_stream.h"
 
+#include <algorithm>
+
 #include "runtime/base/errors.h"
 
 namespace hr::comm {
@@ -7,6 +9,8 @@ namespace {
 
 // Reads that found nothing between two looks at whether the peer lives.
 constexpr unsigned kIdleReads = 4096;
+// What is written or read at once, so that both sides copy at the same time, and from caches.
+constexpr size_t kSliceBytes = 16 << 10;
 
 class RingStream final : public ByteStream {
  public:
@@ -18,16 +22,16 @@ class RingStream final : public ByteStream {
   Result<size_t> Write(std::span<const Bytes> pieces) override {
     size_t total = 0;
     for (Bytes piece : pieces) {
-      const size_t count = out_.Append(piece);
+      const size_t count = Append(piece);
       total += count;
       if (count < piece.size()) break;
     }
-    if (total > 0 && out_.Publish()) peer_->Wake();
+    if (total > 0) Publish();
     return total;
   }
 
   Result<size_t> Read(std::byte* to, size_t bytes) override {
-    size_t count = in_.Read(to, bytes);
+    size_t count = ReadSlices(to, bytes);
     if (count == 0) {
       // Room is given back while there is nothing else to do: nobody waits for a little of it.
       if (in_.Owes()) Release();
@@ -37,7 +41,6 @@ class RingStream final : public ByteStream {
       if (count == 0) return Unavailable("the peer process is gone");
     }
     idle_ = 0;
-    if (in_.OwesMuch()) Release();
     return count;
   }
 
@@ -51,6 +54,27 @@ class RingStream final : public ByteStream {
   }
 
  private:
+  size_t Append(Bytes piece) {
+    for (size_t done = 0;;) {
+      const size_t slice = std::min(piece.size() - done, kSliceBytes);
+      const size_t count = out_.Append(piece.subspan(done, slice));
+      done += count;
+      if (count < slice || done == piece.size()) return done;
+      Publish();
+    }
+  }
+  size_t ReadSlices(std::byte* to, size_t bytes) {
+    for (size_t done = 0;;) {
+      const size_t slice = std::min(bytes - done, kSliceBytes);
+      const size_t count = in_.Read(to + done, slice);
+      done += count;
+      if (in_.OwesMuch()) Release();
+      if (count < slice || done == bytes) return done;
+    }
+  }
+  void Publish() {
+    if (out_.Publish()) peer_->Wake();
+  }
   void Release() {
     if (in_.Release()) peer_->Wake();
   }

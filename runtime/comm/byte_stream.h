@@ -18,8 +18,11 @@ class ByteStream {
   virtual ~ByteStream() = default;  // closes
 
   // Accepts as many bytes of `pieces`, in order, as it can now; 0 where it is full or not yet
-  // connected. A failure is final and says why.
+  // connected. A failure is final and says why. A stream may go on to read what it has not accepted
+  // yet: the next call has to offer the same bytes, in the same memory or after LetGo().
   virtual Result<size_t> Write(std::span<const Bytes> pieces) = 0;
+  // The memory that was offered last is about to go.
+  virtual void LetGo() {}
   // Reads up to `bytes`; 0 where none has come. A peer that closed is a failure, UNAVAILABLE, once
   // everything it wrote before has been read.
   virtual Result<size_t> Read(std::byte* to, size_t bytes) = 0;

@@ -9,14 +9,6 @@ constexpr std::string_view kStates[] = {"running", "done", "failed"};
 
 }  // namespace
 
-uint64_t FlightRecorder::Post(const Record& record) {
-  if (records_.size() < kCapacity) records_.emplace_back();
-  Record& kept = records_[next_ % kCapacity];
-  kept = record;
-  kept.number = next_;
-  return next_++;
-}
-
 void FlightRecorder::End(uint64_t number, bool ok) {
   if (number == kNone) return;
   Record& record = records_[number % kCapacity];

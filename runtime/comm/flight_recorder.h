@@ -28,8 +28,14 @@ class FlightRecorder {
 
   // What times are taken by.
   const TickCounter& ticks() const { return ticks_; }
-  // Not thread-safe. Returns the number that it gives the record.
-  uint64_t Post(const Record& record);
+  // Not thread-safe. Returns the number that it gives the record. Inline, to be written in place.
+  uint64_t Post(const Record& record) {
+    if (records_.size() < kCapacity) records_.emplace_back();
+    Record& kept = records_[next_ % kCapacity];
+    kept = record;
+    kept.number = next_;
+    return next_++;
+  }
   void End(uint64_t number, bool ok);
   // The latest record with this label, or null.
   const Record* Find(uint16_t channel, uint64_t label) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace hr::comm {
@@ -32,8 +33,16 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 40);
 
+// How much of the header travels. All kinds have the first kHeadBytes, and an eager message has no
+// more, because a short message that fits into fewer cache lines is there sooner.
+inline constexpr size_t kHeadBytes = offsetof(FrameHeader, bytes);
+static_assert(kHeadBytes == 24);
+constexpr size_t HeaderBytes(FrameKind kind) {
+  return kind == FrameKind::kEager ? kHeadBytes : sizeof(FrameHeader);
+}
+
 inline constexpr uint64_t kProtocolMagic = 0x65636172'64616548;  // "Headrace"
-inline constexpr uint64_t kProtocolVersion = 1;
+inline constexpr uint64_t kProtocolVersion = 2;
 // Identities and reasons; also the most that a stranger can make us keep.
 inline constexpr uint32_t kMaxText = 4096;
 // Offers that may lie unanswered at one endpoint.

@@ -98,6 +98,8 @@ class Group {
     Call call;
     std::shared_ptr<const Schedule> schedule;
     uint64_t label;
+    uint64_t bytes;  // of the call
+    int peer;        // of a message: in the mesh
   };
 
   Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, uint16_t channel);
@@ -107,6 +109,7 @@ class Group {
   Status Settle();
   void DescribeCost(JsonWriter& json) const;
   std::string_view PinOf(OpKind kind) const;
+  const Planned* FindPlan(const Call& call) const;
   Result<const Planned*> PlanFor(const Call& call);
   static Status ConcurrentPosting(const Call& call);
   Result<bool> PassShort(const Call& call, const void* input, void* output);

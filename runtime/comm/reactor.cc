@@ -18,7 +18,7 @@ constexpr int kTurnsPerLook = 32;
 constexpr int64_t kYieldNanos = 100'000;
 // Of Poll(): long enough that two ranks that answer each other stay in it.
 constexpr int64_t kPollNanos = 20'000;
-constexpr int kLooksPerTurn = 8;
+constexpr int kLooksPerTurn = 32;
 constexpr int kLooksPerClock = 64;
 
 inline void Pause() {

@@ -30,6 +30,7 @@ StreamEndpoint::StreamEndpoint(std::unique_ptr<ByteStream> stream, const StreamT
 }
 
 StreamEndpoint::~StreamEndpoint() {
+  stream_.reset();  // which may still read what is to be written
   if (list_ != nullptr) std::erase(*list_, this);
 }
 
@@ -40,7 +41,7 @@ void StreamEndpoint::SignInto(std::vector<StreamEndpoint*>& list) {
 
 // Makes it the header of an eager message, where the peer has credit for that.
 bool StreamEndpoint::TakeCredit(FrameHeader& header, size_t bytes) {
-  const uint64_t cost = sizeof header + bytes;
+  const uint64_t cost = HeaderBytes(FrameKind::kEager) + bytes;
   if (bytes > traits_.eager_bytes || cost > credit_) return false;
   credit_ -= cost;
   header.kind = FrameKind::kEager;
@@ -162,10 +163,7 @@ void StreamEndpoint::Fail(Status status) {
 }
 
 void StreamEndpoint::Close(std::string_view reason) {
-  if (!status_.ok()) {
-    outgoing_.clear();
-    return;
-  }
+  if (!status_.ok()) return DropOutgoing();
   Fail(Cancelled("the connection was closed on this side: ", reason));
   unexpected_.clear();
   EnqueueText(FrameKind::kGoodbye, 0, reason);

@@ -56,7 +56,8 @@ class StreamEndpoint final : public Endpoint {
     std::string owned;                   // the payload, where it is ours
     Transfer* transfer = nullptr;        // whose message this is a piece of
     size_t written = 0;                  // of header and payload
-    bool done() const { return written == sizeof header + header.payload; }
+    size_t header_bytes() const { return HeaderBytes(header.kind); }
+    bool done() const { return written == header_bytes() + header.payload; }
   };
   // A message or an offer that came before its receive.
   struct Arrival {
@@ -77,12 +78,15 @@ class StreamEndpoint final : public Endpoint {
   bool Flush();
   void EnqueueData(Transfer& transfer, uint32_t receiver);
   void Detach(Outgoing& frame);
+  void DropOutgoing();
 
   bool TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to);
   void OnReadFailure(Status status);
   void AwaitEnd();
   Status ReadAhead();
   Result<size_t> Fill(std::byte* to, size_t bytes);
+  bool HasHeader() const;
+  Result<bool> ReadHeader();
   Result<bool> ReadSome();
   Status OnHeader();
   Status OnEager();

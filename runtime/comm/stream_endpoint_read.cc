@@ -76,7 +76,7 @@ void StreamEndpoint::TakeOffer(Transfer& transfer, uint64_t label, uint64_t byte
 }
 
 void StreamEndpoint::ReturnCredit(uint64_t message_bytes) {
-  credit_to_give_ += sizeof(FrameHeader) + message_bytes;
+  credit_to_give_ += HeaderBytes(FrameKind::kEager) + message_bytes;
   if (!status_.ok() || credit_to_give_ < traits_.credit_bytes / 2) return;
   FrameHeader header{};
   header.kind = FrameKind::kCredit;
@@ -108,7 +108,7 @@ void StreamEndpoint::OnReadFailure(Status status) {
   const bool tell = status.code() == Code::kDataLoss;
   Fail(std::move(status));
   if (tell) return EnqueueText(FrameKind::kGoodbye, 0, status_.message());
-  outgoing_.clear();
+  DropOutgoing();
   stream_->EndWriting();  // which answers its goodbye
 }
 
@@ -145,15 +145,15 @@ bool StreamEndpoint::TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte
   }
   FrameHeader header;
   const size_t have = ahead_end_ - ahead_begin_;
-  if (have < sizeof header) return false;
+  if (have < kHeadBytes) return false;
   const std::byte* frame = ahead_.data() + ahead_begin_;
-  std::memcpy(&header, frame, sizeof header);
-  const size_t bytes = sizeof header + header.payload;
+  std::memcpy(&header, frame, kHeadBytes);
+  const size_t bytes = kHeadBytes + header.payload;
   if (header.kind != FrameKind::kEager || header.tag != tag || header.label != label ||
       header.payload > to.size() || bytes > have || uncredited_ + bytes > traits_.credit_bytes) {
     return false;
   }
-  if (header.payload > 0) std::memcpy(to.data(), frame + sizeof header, header.payload);
+  if (header.payload > 0) std::memcpy(to.data(), frame + kHeadBytes, header.payload);
   ahead_begin_ += bytes;
   arrivals_ += bytes;
   uncredited_ += bytes;
@@ -177,14 +177,30 @@ Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
   return count;
 }
 
-// Reads a piece of a header or of a payload. False where nothing has come.
-Result<bool> StreamEndpoint::ReadSome() {
-  if (header_read_ < sizeof header_) {
+// Whether all of the header is there; what kind it is tells how long that is.
+bool StreamEndpoint::HasHeader() const {
+  return header_read_ >= kHeadBytes && header_read_ == HeaderBytes(header_.kind);
+}
+
+// Reads a piece of the header. False where nothing has come.
+Result<bool> StreamEndpoint::ReadHeader() {
+  const size_t begun = header_read_;
+  do {
+    const size_t want = header_read_ < kHeadBytes ? kHeadBytes : HeaderBytes(header_.kind);
     std::byte* to = reinterpret_cast<std::byte*>(&header_) + header_read_;
-    HR_ASSIGN_OR_RETURN(const size_t got, Fill(to, sizeof header_ - header_read_));
+    HR_ASSIGN_OR_RETURN(const size_t got, Fill(to, want - header_read_));
     header_read_ += got;
     arrivals_ += got;
-    if (header_read_ < sizeof header_) return got > 0;
+    if (header_read_ < want) break;
+  } while (!HasHeader());
+  return header_read_ > begun;
+}
+
+// Reads a piece of a header or of a payload. False where nothing has come.
+Result<bool> StreamEndpoint::ReadSome() {
+  if (!HasHeader()) {
+    HR_ASSIGN_OR_RETURN(const bool moved, ReadHeader());
+    if (!HasHeader()) return moved;
     payload_left_ = header_.payload;
     HR_RETURN_IF_ERROR(OnHeader());
   }
@@ -231,7 +247,7 @@ Status StreamEndpoint::OnHeader() {
 }
 
 Status StreamEndpoint::OnEager() {
-  uncredited_ += sizeof header_ + header_.payload;
+  uncredited_ += HeaderBytes(FrameKind::kEager) + header_.payload;
   if (uncredited_ > traits_.credit_bytes) return Broken("it sent more than its credit allows");
   if (Transfer* transfer = posted_.TakeByTag(header_.tag)) {
     reading_ = transfer;

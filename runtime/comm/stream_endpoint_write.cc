@@ -23,8 +23,8 @@ bool MayPass(FrameKind frame, FrameKind waiting) {
   }
 }
 
-Bytes HeaderBytes(const FrameHeader& header) {
-  return {reinterpret_cast<const std::byte*>(&header), sizeof header};
+Bytes WireForm(const FrameHeader& header) {
+  return {reinterpret_cast<const std::byte*>(&header), HeaderBytes(header.kind)};
 }
 
 }  // namespace
@@ -48,10 +48,11 @@ bool StreamEndpoint::SendNow(uint64_t tag, uint64_t label, Bytes message) {
   header.tag = tag;
   header.label = label;
   if (!TakeCredit(header, message.size())) return false;
-  const Bytes pieces[] = {HeaderBytes(header), message};
+  const Bytes pieces[] = {WireForm(header), message};
   Result<size_t> written = stream_->Write(pieces);
   const size_t count = written.ok() ? *written : 0;  // a failure is met again; see Enqueue
-  if (count < sizeof header + message.size()) {
+  if (count < pieces[0].size() + message.size()) {
+    stream_->LetGo();
     outgoing_.push_back(
         {.header = header, .owned = std::string(AsText(message)), .written = count});
   }
@@ -70,9 +71,9 @@ void StreamEndpoint::EnqueueText(FrameKind kind, uint32_t sender, std::string_vi
 Result<size_t> StreamEndpoint::WriteSome(Outgoing& frame) {
   Bytes pieces[2];
   size_t count = 0;
-  const size_t header_done = std::min(frame.written, sizeof frame.header);
-  if (header_done < sizeof frame.header) {
-    pieces[count++] = HeaderBytes(frame.header).subspan(header_done);
+  const size_t header_done = std::min(frame.written, frame.header_bytes());
+  if (header_done < frame.header_bytes()) {
+    pieces[count++] = WireForm(frame.header).subspan(header_done);
   }
   const size_t sent = frame.written - header_done;
   const size_t left = frame.header.payload - sent;
@@ -112,7 +113,7 @@ bool StreamEndpoint::Flush() {
     Result<size_t> written = WriteSome(outgoing_.front());
     if (!written.ok()) {
       // What the peer said last tells more than a broken pipe, so reading reports the failure.
-      if (!status_.ok()) outgoing_.clear();
+      if (!status_.ok()) DropOutgoing();
       return moved;
     }
     if (*written == 0) return moved;
@@ -125,8 +126,14 @@ bool StreamEndpoint::Flush() {
   return moved;
 }
 
+void StreamEndpoint::DropOutgoing() {
+  stream_->LetGo();
+  outgoing_.clear();
+}
+
 // Makes a frame independent of its transfer's memory.
 void StreamEndpoint::Detach(Outgoing& frame) {
+  stream_->LetGo();
   if (frame.header.kind == FrameKind::kEager) {
     frame.owned = AsText({frame.payload, frame.header.payload});
   }

@@ -13,13 +13,14 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/file.h"
+#include "runtime/comm/frame.h"
 #include "runtime/comm/wake_event.h"
 
 namespace hr::comm {
 
 // What every message begins with. Keys are made by the side that dials, from random bits, and are
 // even towards the side that is dialled and odd towards the one that dialled.
-enum class EnvelopeKind : uint32_t { kHello = 1, kBytes = 2, kGone = 3 };
+enum class EnvelopeKind : uint32_t { kHello = 1, kBytes = 2, kGone = 3, kWelcome = 4 };
 struct Envelope {
   uint64_t key;
   EnvelopeKind kind;
@@ -27,9 +28,60 @@ struct Envelope {
 };
 static_assert(sizeof(Envelope) == 16);
 
+// What an eager frame that comes whole begins with instead, once the peer's id for its line is
+// known: a message of 8 bytes then fills just a cache line of UCX's queue. The rest of its header
+// follows from what UCX says of it: that it is one of these, and how long it is.
+struct [[gnu::packed]] ShortEnvelope {
+  uint32_t line;
+  uint64_t tag, label;  // of the frame
+};
+static_assert(sizeof(ShortEnvelope) == 20);
+
 // A message fits into one piece of every transport of UCX, so messages come as they were sent.
 inline constexpr size_t kPacketBytes = 8128;
 inline constexpr size_t kPacketRoom = kPacketBytes - sizeof(Envelope);
+
+class UcxWorker;
+struct Line;
+
+// Which of the two it is to UCX.
+enum MessageId : unsigned { kLongMessage = 0, kShortMessage = 1 };
+
+// A message on its way out.
+struct Packet {
+  static constexpr size_t kFrontBytes = 1024;  // from here a copy costs more than the bookkeeping
+
+  // Begins it with `bytes`, an envelope.
+  template <typename T>
+  void Begin(MessageId message_id, const T& envelope) {
+    id = message_id;
+    std::memcpy(front, &envelope, sizeof envelope);
+    front_bytes = sizeof envelope;
+    body = {};
+  }
+  // False where it does not fit into the front.
+  bool Add(Bytes piece) {
+    if (piece.size() > kFrontBytes - front_bytes) return false;
+    std::memcpy(front + front_bytes, piece.data(), piece.size());
+    front_bytes += piece.size();
+    return true;
+  }
+  // The memory of `body` is about to go.
+  void Keep() {
+    kept = AsText(body);
+    body = AsBytes(kept);
+  }
+  size_t bytes() const { return front_bytes + body.size(); }
+  // All of it from `offset` on; returns how much there was room for.
+  size_t Pack(size_t offset, std::byte* to, size_t room) const;
+
+  Line* line = nullptr;
+  MessageId id = kLongMessage;
+  size_t front_bytes = 0;
+  Bytes body;        // behind the front; not copied
+  std::string kept;  // the body, where nobody else keeps it
+  std::byte front[kFrontBytes];
+};
 
 // Bytes that came and were not read yet. Large messages stay in UCX's memory until then.
 class Inbox {
@@ -92,20 +144,38 @@ class Inbox {
   std::deque<Held> held_;
 };
 
-class UcxWorker;
-
 struct Line {
-  Line(UcxWorker& owner, ucp_worker_h ucp_worker, uint64_t own_key)
-      : worker(&owner), key(own_key), inbox(ucp_worker) {}
+  Line(UcxWorker& owner, ucp_worker_h ucp_worker, uint64_t own_key, uint32_t own_id)
+      : worker(&owner), key(own_key), id(own_id), inbox(ucp_worker) {}
+
+  // Whether bytes that come now go where the reader wants them.
+  bool Sinks(size_t bytes) const { return bytes <= sink.size() && inbox.empty(); }
+  // Takes bytes that came, in two pieces.
+  void Take(Bytes head, Bytes rest) {
+    const bool sinks = Sinks(head.size() + rest.size());
+    for (Bytes piece : {head, rest}) {
+      if (piece.empty()) continue;
+      if (!sinks) {
+        inbox.Copy(piece);
+        continue;
+      }
+      std::memcpy(sink.data(), piece.data(), piece.size());
+      sink = sink.subspan(piece.size());
+    }
+  }
 
   UcxWorker* const worker;
-  const uint64_t key;  // what comes for us carries it
+  const uint64_t key;    // what comes for us carries it, or …
+  const uint32_t id;     // in a short envelope
+  uint32_t peer_id = 0;  // what the peer calls its end; 0: it has not told
   ucp_ep_h endpoint = nullptr;
   bool notices = false;  // UCX tells when the peer is lost
   Inbox inbox;
-  Status status;                    // why nothing more comes, once the inbox is empty
+  std::span<std::byte> sink;  // where what comes next goes, past the inbox, as long as it fits
+  Status status;              // why nothing more comes, once the inbox is empty
   uint32_t sent = 0, received = 0;  // messages
   size_t pending = 0;               // packets that UCX has not let go of
+  Packet* posted = nullptr;         // one of them, which may have others' memory as its body
   size_t taken = 0;                 // bytes in a packet whose sending was not reported yet
   bool heard = false;               // anything of the peer
   std::chrono::steady_clock::time_point dialled;

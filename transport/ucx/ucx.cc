@@ -67,11 +67,9 @@ class UcxStream final : public ByteStream {
     return worker_.Send(line_, pieces);
   }
   Result<size_t> Read(std::byte* to, size_t bytes) override {
-    if (line_.inbox.empty()) worker_.Progress();
-    if (!line_.inbox.empty()) return line_.inbox.Take(to, bytes);
-    if (!line_.status.ok()) return line_.status.Clone();
-    return 0;
+    return worker_.Receive(line_, {to, bytes});
   }
+  void LetGo() override { UcxWorker::Keep(line_); }
   bool Arm(bool read, bool write) override {
     if (write && worker_.TakesMore(line_)) return false;
     return !read || (line_.inbox.empty() && line_.status.ok());

@@ -8,24 +8,33 @@ namespace hr::comm {
 namespace {
 
 constexpr size_t kMaxCallers = 256;
+// Looks for what comes in one reading, for all lines together: coming back for another one costs
+// more than to look, and who looks rarely finds messages late.
+constexpr size_t kLooks = 16;
 constexpr size_t kHoldBytes = 1024;  // from here a copy costs more than the bookkeeping
 constexpr auto kAnswerTime = std::chrono::seconds(8);
 
 // A hello carries this, the host's text and the worker's address.
-constexpr uint64_t kMagic = 0x6f6c6c65'68636872;
+constexpr uint64_t kMagic = 0x326c6c65'68636872;
 struct Hello {
   uint64_t magic;
   uint32_t pid;
-  uint32_t host_bytes;
+  uint32_t id;  // of the line
+  uint64_t host_bytes;
 };
+
+Bytes BytesOf(const auto& value) {
+  return {reinterpret_cast<const std::byte*>(&value), sizeof value};
+}
 
 }  // namespace
 
 // ---- Lines ----
 
 Line& UcxWorker::NewLine(uint64_t key) {
-  Line& line = *all_.emplace_back(std::make_unique<Line>(*this, worker_, key));
-  lines_[key] = &line;
+  if (++last_id_ == 0) ++last_id_;
+  Line& line = *all_.emplace_back(std::make_unique<Line>(*this, worker_, key, last_id_));
+  lines_[key] = ids_[line.id] = &line;
   return line;
 }
 
@@ -47,18 +56,19 @@ Result<Line*> UcxWorker::Dial(const UcxPeer& peer) {
   Line& line = NewLine((next_key_ += 2) | 1);
   line.dialled = std::chrono::steady_clock::now();
   line.status = Open(line, peer);
-  if (line.status.ok()) {
-    const Hello hello = {kMagic, self_.pid, static_cast<uint32_t>(self_.host.size())};
-    Packet& packet = NewPacket(line, EnvelopeKind::kHello);
-    packet.Put({reinterpret_cast<const std::byte*>(&hello), sizeof hello});
-    packet.Put(AsBytes(self_.host));
-    packet.Put(AsBytes(self_.worker));
-    Post(packet);
-  }
+  if (line.status.ok()) SayHello(line);
   if (line.status.ok()) return &line;
   Status status = line.status.Clone();
   HangUp(line);
   return status;
+}
+
+void UcxWorker::SayHello(Line& line) {
+  const Hello hello = {kMagic, self_.pid, line.id, self_.host.size()};
+  Packet& packet = NewPacket(line, EnvelopeKind::kHello);
+  packet.kept = Cat(AsText(BytesOf(hello)), self_.host, self_.worker);
+  packet.body = AsBytes(packet.kept);
+  Post(packet);
 }
 
 void UcxWorker::OnHello(uint64_t key, Bytes text) {
@@ -72,6 +82,7 @@ void UcxWorker::OnHello(uint64_t key, Bytes text) {
                   .worker = std::string(AsText(text.subspan(hello.host_bytes)))};
   Line& line = NewLine(key);
   line.heard = true;
+  line.peer_id = hello.id;
   callers_.push_back({&line, std::move(peer)});
 }
 
@@ -80,43 +91,77 @@ Result<Line*> UcxWorker::Answer() {
   const Caller caller = std::move(callers_.front());
   callers_.pop_front();
   Status status = Open(*caller.line, caller.peer);
-  if (status.ok()) return caller.line;
+  if (status.ok()) {
+    Packet& welcome = NewPacket(*caller.line, EnvelopeKind::kWelcome);
+    welcome.Add(BytesOf(caller.line->id));
+    Post(welcome);
+    return caller.line;
+  }
   HangUp(*caller.line);
   return status;
 }
 
 void UcxWorker::HangUp(Line& line) {
+  Keep(line);
   if (line.endpoint != nullptr && line.status.ok()) {
     Post(NewPacket(line, EnvelopeKind::kGone));
   }
   lines_.erase(line.key);
+  ids_.erase(line.id);
   if (last_ == &line) last_ = nullptr;
   Close(line);
 }
 
 // ---- Sending ----
 
-UcxWorker::Packet& UcxWorker::NewPacket(Line& line, EnvelopeKind kind) {
+size_t Packet::Pack(size_t offset, std::byte* to, size_t room) const {
+  size_t packed = 0;
+  if (offset < front_bytes) {
+    packed = std::min(room, front_bytes - offset);
+    std::memcpy(to, front + offset, packed);
+  }
+  const size_t at = offset + packed - front_bytes;
+  const size_t rest = std::min(room - packed, body.size() - at);
+  if (rest > 0) std::memcpy(to + packed, body.data() + at, rest);
+  return packed + rest;
+}
+
+Packet& UcxWorker::NewPacket(Line& line) {
   if (free_.empty()) free_.push_back(packets_.emplace_back(std::make_unique<Packet>()).get());
   Packet& packet = *free_.back();
   free_.pop_back();
   packet.line = &line;
-  packet.bytes = 0;
-  packet.envelope = {line.key ^ 1, kind, line.sent++};
+  ++line.sent;
   return packet;
 }
 
+Packet& UcxWorker::NewPacket(Line& line, EnvelopeKind kind) {
+  const Envelope envelope = {line.key ^ 1, kind, line.sent};
+  Packet& packet = NewPacket(line);
+  packet.Begin(kLongMessage, envelope);
+  return packet;
+}
+
+// UCX copies a packet with a body where it wants it, by packet_type_.
 void UcxWorker::Post(Packet& packet) {
-  ucp_request_param_t params{};
+  ucp_request_param_t params;
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = UCP_AM_SEND_FLAG_EAGER;
   params.cb.send = OnSent;
   params.user_data = &packet;
+  const void* from = packet.front;
+  size_t count = packet.front_bytes;
+  if (!packet.body.empty()) {
+    params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    params.datatype = packet_type_;
+    from = &packet;
+    count = 1;
+  }
   Line& line = *packet.line;
   ++line.pending;
-  void* request = ucp_am_send_nbx(line.endpoint, kActiveMessage, nullptr, 0, &packet.envelope,
-                                  sizeof packet.envelope + packet.bytes, &params);
+  line.posted = &packet;
+  void* request = ucp_am_send_nbx(line.endpoint, packet.id, nullptr, 0, from, count, &params);
   if (request == nullptr || UCS_PTR_IS_ERR(request)) {
     OnSent(nullptr, UCS_PTR_RAW_STATUS(request), &packet);
   }
@@ -126,6 +171,7 @@ void UcxWorker::OnSent(void* request, ucs_status_t status, void* data) {
   Packet& packet = *static_cast<Packet*>(data);
   Line& line = *packet.line;
   --line.pending;
+  if (line.posted == &packet) line.posted = nullptr;
   if (status != UCS_OK && line.status.ok()) line.status = UcxFailure("cannot send", status);
   line.worker->free_.push_back(&packet);
   if (request == nullptr) return;
@@ -137,14 +183,57 @@ Result<size_t> UcxWorker::Send(Line& line, std::span<const Bytes> pieces) {
   if (!line.status.ok()) return line.status.Clone();
   if (!TakesMore(line)) return 0;
   if (line.taken > 0) return std::exchange(line.taken, 0);
-  Packet& packet = NewPacket(line, EnvelopeKind::kBytes);
-  for (Bytes piece : pieces) packet.Put(piece.first(std::min(piece.size(), packet.room())));
-  line.taken = packet.bytes;
-  Post(packet);
+  line.taken = PostFrame(line, pieces);
+  if (line.taken == 0) line.taken = PostBytes(line, pieces);
   return TakesMore(line) ? std::exchange(line.taken, 0) : 0;
 }
 
+// Posts the pieces, if they are an eager frame, with a short envelope. Returns their number, or 0.
+// Whatever the bytes mean, the same come out at the other end.
+size_t UcxWorker::PostFrame(Line& line, std::span<const Bytes> pieces) {
+  const Bytes message = pieces.size() == 2 ? pieces[1] : Bytes();
+  if (line.peer_id == 0 || pieces.empty() || pieces.size() > 2 || pieces[0].size() != kHeadBytes ||
+      message.size() > Packet::kFrontBytes - sizeof(ShortEnvelope)) {
+    return 0;
+  }
+  FrameHeader header;
+  std::memcpy(&header, pieces[0].data(), kHeadBytes);
+  if (header.kind != FrameKind::kEager || header.payload != message.size()) return 0;
+  Packet& packet = NewPacket(line);
+  packet.Begin(kShortMessage, ShortEnvelope{line.peer_id, header.tag, header.label});
+  packet.Add(message);
+  Post(packet);
+  return kHeadBytes + message.size();
+}
+
+// Posts of the pieces, in order, what fits. What is long is not copied, and nothing follows it.
+size_t UcxWorker::PostBytes(Line& line, std::span<const Bytes> pieces) {
+  Packet& packet = NewPacket(line, EnvelopeKind::kBytes);
+  for (Bytes piece : pieces) {
+    if (packet.Add(piece)) continue;
+    packet.body = piece.first(std::min(piece.size(), kPacketBytes - packet.front_bytes));
+    break;
+  }
+  const size_t bytes = packet.bytes() - sizeof(Envelope);
+  Post(packet);
+  return bytes;
+}
+
 // ---- Receiving ----
+
+Result<size_t> UcxWorker::Receive(Line& line, std::span<std::byte> to) {
+  if (line.inbox.empty()) {
+    line.sink = to;
+    for (size_t i = 0; i < kLooks && !Progress(); i += lines_.size()) {
+    }
+    const size_t got = to.size() - line.sink.size();
+    line.sink = {};
+    if (got > 0) return got;
+  }
+  if (!line.inbox.empty()) return line.inbox.Take(to.data(), to.size());
+  if (!line.status.ok()) return line.status.Clone();
+  return 0;
+}
 
 ucs_status_t UcxWorker::OnActiveMessage(void* self, const void*, size_t, void* data, size_t bytes,
                                         const ucp_am_recv_param_t* param) {
@@ -164,15 +253,48 @@ ucs_status_t UcxWorker::OnActiveMessage(void* self, const void*, size_t, void* d
     line->status = DataLoss("the peer broke the protocol: messages are missing");
   } else if (envelope.kind == EnvelopeKind::kGone) {
     line->status = Unavailable("the peer dropped the connection");
+  } else if (envelope.kind == EnvelopeKind::kWelcome && rest.size() == sizeof line->peer_id) {
+    std::memcpy(&line->peer_id, rest.data(), sizeof line->peer_id);
   } else if (envelope.kind == EnvelopeKind::kBytes && !rest.empty()) {
     const bool can_stay = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
-    if (can_stay && rest.size() >= kHoldBytes) {
+    if (can_stay && rest.size() >= kHoldBytes && !line->Sinks(rest.size())) {
       line->inbox.Hold(data, rest);
       return UCS_INPROGRESS;
     }
-    line->inbox.Copy(rest);
+    line->Take({}, rest);
   }
   return UCS_OK;
+}
+
+ucs_status_t UcxWorker::OnShortMessage(void* self, const void*, size_t, void* data, size_t bytes,
+                                       const ucp_am_recv_param_t* param) {
+  ShortEnvelope envelope;
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || bytes < sizeof envelope) {
+    return UCS_OK;  // nobody of ours
+  }
+  std::memcpy(&envelope, data, sizeof envelope);
+  UcxWorker& worker = *static_cast<UcxWorker*>(self);
+  Line* line = worker.FindLine(envelope.line);
+  if (line == nullptr || !line->status.ok()) return UCS_OK;
+  worker.news_ = true;
+  ++line->received;
+  const Bytes message = {static_cast<const std::byte*>(data) + sizeof envelope,
+                         bytes - sizeof envelope};
+  FrameHeader header;
+  header.kind = FrameKind::kEager;
+  header.payload = static_cast<uint32_t>(message.size());
+  header.tag = envelope.tag;
+  header.label = envelope.label;
+  line->Take(BytesOf(header).first(kHeadBytes), message);
+  return UCS_OK;
+}
+
+Line* UcxWorker::FindLine(uint32_t id) {
+  if (last_ == nullptr || last_->id != id) {
+    const auto found = ids_.find(id);
+    last_ = found == ids_.end() ? nullptr : found->second;
+  }
+  return last_;
 }
 
 // The line that a message is for; a hello makes it. Null where nobody wants it (any more).

@@ -44,10 +44,16 @@ class UcxWorker {
   // Tells the peer, and frees the line when UCX is done with it.
   void HangUp(Line& line);
 
-  // Sends up to kPacketRoom bytes of `pieces`, copied; returns how many are on their way and need
-  // no more progress. Where UCX holds them back that is 0 until it has let them go, and then their
-  // number: `pieces` have to be the same until then.
+  // Sends up to kPacketRoom bytes of `pieces`; returns how many are on their way and need no more
+  // progress. Where UCX holds them back that is 0 until it has let them go, and then their number:
+  // `pieces` have to be the same until then, and stay where they are unless Keep() is called.
   Result<size_t> Send(Line& line, std::span<const Bytes> pieces);
+  // Copies what UCX holds back.
+  static void Keep(Line& line) {
+    if (line.posted != nullptr) line.posted->Keep();
+  }
+  // Reads what has come for the line; looks a few times. A failure comes after the last byte.
+  Result<size_t> Receive(Line& line, std::span<std::byte> to);
   static bool TakesMore(const Line& line) { return line.pending == 0; }
   bool Progress() { return ucp_worker_progress(worker_) != 0; }
   // Looks after lines that are closing, and after peers that died or do not answer.
@@ -59,21 +65,6 @@ class UcxWorker {
   bool Arm();
 
  private:
-  struct Packet {
-    size_t room() const { return kPacketRoom - bytes; }
-    void Put(Bytes piece) {
-      if (piece.empty()) return;
-      std::memcpy(data + bytes, piece.data(), piece.size());
-      bytes += piece.size();
-    }
-
-    Line* line;
-    size_t bytes;  // of data
-    Envelope envelope;
-    std::byte data[kPacketRoom];  // sent together with the envelope
-  };
-
-  static constexpr unsigned kActiveMessage = 0;
   UcxWorker() = default;
   Status Start(bool confined);
   Status StartContext(bool confined);
@@ -86,25 +77,35 @@ class UcxWorker {
   void FindDeaths();
   void Close(Line& line);
   bool Closed(Line& line);
+  Packet& NewPacket(Line& line);
   Packet& NewPacket(Line& line, EnvelopeKind kind);
+  size_t PostFrame(Line& line, std::span<const Bytes> pieces);
+  size_t PostBytes(Line& line, std::span<const Bytes> pieces);
+  void SayHello(Line& line);
   void Post(Packet& packet);
   Line* FindLine(const Envelope& envelope, Bytes rest);
+  Line* FindLine(uint32_t id);
   void OnHello(uint64_t key, Bytes text);
 
   static ucs_status_t OnActiveMessage(void* self, const void* header, size_t header_bytes,
                                       void* data, size_t bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t OnShortMessage(void* self, const void* header, size_t header_bytes,
+                                     void* data, size_t bytes, const ucp_am_recv_param_t* param);
   static void OnSent(void* request, ucs_status_t status, void* packet);
   static void OnFailure(void* line, ucp_ep_h endpoint, ucs_status_t status);
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
-  Descriptor deaths_;  // an epoll of processes
-  Descriptor epoll_;   // of UCX's events and of deaths
-  bool news_ = false;  // something came for a line
+  ucp_datatype_t packet_type_ = 0;  // of packets with a body
+  Descriptor deaths_;               // an epoll of processes
+  Descriptor epoll_;                // of UCX's events and of deaths
+  bool news_ = false;               // something came for a line
   UcxPeer self_;
   bool shares_memory_ = false;  // with processes of this host
   uint64_t next_key_ = 0;
+  uint32_t last_id_ = 0;
   std::unordered_map<uint64_t, Line*> lines_;  // by key; those in use
+  std::unordered_map<uint32_t, Line*> ids_;    // the same, by id
   Line* last_ = nullptr;                       // that something came for
   std::vector<std::unique_ptr<Line>> all_;     // those that are closing, too
   struct Caller {

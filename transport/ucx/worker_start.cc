@@ -35,6 +35,19 @@ void LeaveSignalsAlone() {
   }
 }
 
+// How UCX copies a packet.
+constexpr ucp_generic_dt_ops_t kPacketOperations = {
+    .start_pack = [](void*, const void* packet, size_t) { return const_cast<void*>(packet); },
+    .start_unpack = [](void*, void*, size_t) -> void* { return nullptr; },
+    .packed_size = [](void* packet) { return static_cast<Packet*>(packet)->bytes(); },
+    .pack =
+        [](void* packet, size_t offset, void* to, size_t room) {
+          return static_cast<Packet*>(packet)->Pack(offset, static_cast<std::byte*>(to), room);
+        },
+    .unpack = [](void*, size_t, const void*, size_t) { return UCS_ERR_UNSUPPORTED; },
+    .finish = [](void*) {},
+};
+
 uint64_t Namespace(const char* which) {
   struct stat space {};
   ::stat(Cat("/proc/self/ns/", which).c_str(), &space);
@@ -86,6 +99,7 @@ UcxWorker::~UcxWorker() {
     }
     ucp_worker_destroy(worker_);
   }
+  if (packet_type_ != 0) ucp_dt_destroy(packet_type_);
   if (context_ != nullptr) ucp_cleanup(context_);
 }
 
@@ -112,13 +126,17 @@ Status UcxWorker::StartWorker() {
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucs_status_t status = ucp_worker_create(context_, &params, &worker_);
   if (status != UCS_OK) return UcxFailure("cannot start a worker", status);
-  ucp_am_handler_param_t handler{};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = kActiveMessage;
-  handler.cb = OnActiveMessage;
-  handler.arg = this;
-  status = ucp_worker_set_am_recv_handler(worker_, &handler);
+  const ucp_am_recv_callback_t callbacks[] = {OnActiveMessage, OnShortMessage};
+  for (unsigned id : {kLongMessage, kShortMessage}) {
+    ucp_am_handler_param_t handler{};
+    handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                         UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    handler.id = id;
+    handler.cb = callbacks[id];
+    handler.arg = this;
+    if (status == UCS_OK) status = ucp_worker_set_am_recv_handler(worker_, &handler);
+  }
+  if (status == UCS_OK) status = ucp_dt_create_generic(&kPacketOperations, nullptr, &packet_type_);
   return status == UCS_OK ? Status() : UcxFailure("takes no message handler", status);
 }
 

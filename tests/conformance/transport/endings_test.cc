@@ -64,6 +64,23 @@ TEST_P(TransportEndings, CancelAtEveryState) {
   }
 }
 
+// The receiver does not keep up, so that the transport has all it can take when the sender cancels.
+TEST_P(TransportEndings, CancelledMemoryIsNotReadAgain) {
+  constexpr std::byte kBefore{0x11}, kAfter{0xEE};
+  Message large(8 << 20);
+  auto room = Message::Room(8 << 20);
+  std::fill(large.data.begin(), large.data.end(), kBefore);
+  to_left_->Recv(room->transfer);
+  to_right_->Send(large.transfer);
+  ASSERT_TRUE(Until([&] { return room->data[0] == kBefore; }));
+  for (int i = 0; i < 1000; ++i) left_->Progress();
+  ASSERT_FALSE(large.done());
+  to_right_->Cancel(large.transfer);
+  std::fill(large.data.begin(), large.data.end(), kAfter);
+  Settle();
+  EXPECT_EQ(std::count(room->data.begin(), room->data.end(), kAfter), 0);
+}
+
 TEST_P(TransportEndings, CloseDeliversWhatWasSentAndSaysWhy) {
   Message sent(2000, 1);
   auto room = Message::Room(2000, 1), never = Message::Room(8, 2), own = Message::Room(8, 3);

@@ -101,7 +101,7 @@ class Strangers : public testing::Test {
     }));
   }
   void Write(ByteStream& stream, const FrameHeader& header, std::string_view payload = "") {
-    Write(stream, {reinterpret_cast<const std::byte*>(&header), sizeof header});
+    Write(stream, {reinterpret_cast<const std::byte*>(&header), HeaderBytes(header.kind)});
     if (!payload.empty()) Write(stream, AsBytes(payload));
   }
   static FrameHeader Greeting(uint64_t version = kProtocolVersion) {

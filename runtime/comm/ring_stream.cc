@@ -10,7 +10,14 @@ namespace {
 // Reads that found nothing between two looks at whether the peer lives.
 constexpr unsigned kIdleReads = 4096;
 // What is written or read at once, so that both sides copy at the same time, and from caches.
+constexpr size_t kFirstSliceBytes = 4 << 10;
 constexpr size_t kSliceBytes = 16 << 10;
+
+// The next slice of `bytes` when `done` of them are: the first ones are short, since the other side
+// has nothing to do until it has them.
+size_t Slice(size_t done, size_t bytes) {
+  return std::min(bytes - done, std::clamp(done, kFirstSliceBytes, kSliceBytes));
+}
 
 class RingStream final : public ByteStream {
  public:
@@ -56,7 +63,7 @@ class RingStream final : public ByteStream {
  private:
   size_t Append(Bytes piece) {
     for (size_t done = 0;;) {
-      const size_t slice = std::min(piece.size() - done, kSliceBytes);
+      const size_t slice = Slice(done, piece.size());
       const size_t count = out_.Append(piece.subspan(done, slice));
       done += count;
       if (count < slice || done == piece.size()) return done;
@@ -65,7 +72,7 @@ class RingStream final : public ByteStream {
   }
   size_t ReadSlices(std::byte* to, size_t bytes) {
     for (size_t done = 0;;) {
-      const size_t slice = std::min(bytes - done, kSliceBytes);
+      const size_t slice = Slice(done, bytes);
       const size_t count = in_.Read(to + done, slice);
       done += count;
       if (in_.OwesMuch()) Release();

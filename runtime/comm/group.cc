@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxPlanned = 64;
 // Messages that are worth a try without a work: a larger one rather finds its receive posted.
-constexpr uint64_t kShortBytes = 1024;
+constexpr uint64_t kShortBytes = 4096;
 // Of a rank's ring in shared memory, and of all of them. See SharedArea.
 constexpr uint64_t kRingBytes = 2 << 20;
 constexpr uint64_t kAllRingsBytes = 16 << 20;

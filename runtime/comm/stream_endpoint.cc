@@ -17,7 +17,7 @@ StreamEndpoint::StreamEndpoint(std::unique_ptr<ByteStream> stream, const StreamT
                                std::string_view identity)
     : stream_(std::move(stream)),
       traits_(traits),
-      ahead_(std::min(traits.read_ahead, kStrangersReadAhead)) {
+      read_ahead_(std::min(traits.read_ahead, kStrangersReadAhead)) {
   Outgoing greeting{.header = {.kind = FrameKind::kGreeting,
                                .payload = static_cast<uint32_t>(identity.size()),
                                .tag = kProtocolMagic,

@@ -83,7 +83,7 @@ class StreamEndpoint final : public Endpoint {
   bool TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to);
   void OnReadFailure(Status status);
   void AwaitEnd();
-  Status ReadAhead();
+  Status ReadAhead(size_t bytes);
   Result<size_t> Fill(std::byte* to, size_t bytes);
   bool HasHeader() const;
   Result<bool> ReadHeader();
@@ -146,6 +146,7 @@ class StreamEndpoint final : public Endpoint {
   std::string text_;             // its text
   bool turn_over_ = false;       // a long message has come whole
 
+  size_t read_ahead_;             // how much to ask for when a header is due
   std::vector<std::byte> ahead_;  // bytes read before they were asked for
   size_t ahead_begin_ = 0;
   size_t ahead_end_ = 0;

@@ -128,9 +128,10 @@ bool StreamEndpoint::Arm() {
   return stream_->Arm(status_.ok(), !outgoing_.empty());
 }
 
-Status StreamEndpoint::ReadAhead() {
-  HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(ahead_.data(), ahead_.size()));
-  drained_ = got < ahead_.size();
+Status StreamEndpoint::ReadAhead(size_t bytes) {
+  if (ahead_.size() < bytes) ahead_.resize(bytes);
+  HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(ahead_.data(), bytes));
+  drained_ = got < bytes;
   ahead_begin_ = 0;
   ahead_end_ = got;
   return {};
@@ -141,7 +142,8 @@ Status StreamEndpoint::ReadAhead() {
 bool StreamEndpoint::TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to) {
   if (header_read_ > 0 || !status_.ok() || posted_.HasTag(tag)) return false;
   if (ahead_begin_ == ahead_end_) {
-    if (Status read = ReadAhead(); !read.ok()) OnReadFailure(std::move(read));
+    Status read = ReadAhead(std::max(read_ahead_, kHeadBytes + to.size()));
+    if (!read.ok()) OnReadFailure(std::move(read));
   }
   FrameHeader header;
   const size_t have = ahead_end_ - ahead_begin_;
@@ -164,12 +166,12 @@ bool StreamEndpoint::TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte
 // Bytes read ahead first; directly where much is wanted.
 Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
   if (ahead_begin_ == ahead_end_) {
-    if (bytes >= ahead_.size()) {
+    if (bytes >= read_ahead_) {
       HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(to, bytes));
       drained_ = got < bytes;
       return got;
     }
-    HR_RETURN_IF_ERROR(ReadAhead());
+    HR_RETURN_IF_ERROR(ReadAhead(read_ahead_));
   }
   const size_t count = std::min(bytes, ahead_end_ - ahead_begin_);
   std::memcpy(to, ahead_.data() + ahead_begin_, count);
@@ -311,7 +313,7 @@ Status StreamEndpoint::OnGreeting() {
   }
   credit_ = std::min<uint64_t>(header_.bytes, traits_.credit_bytes);
   peer_identity_ = text_;
-  ahead_.resize(traits_.read_ahead);
+  read_ahead_ = traits_.read_ahead;
   established_ = true;
   return {};
 }

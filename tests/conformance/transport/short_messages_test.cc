@@ -56,6 +56,23 @@ TEST_P(TransportShortMessages, ArriveWhole) {
   EXPECT_TRUE(short_way_);
 }
 
+// Who waits for a message looks at its connection alone.
+TEST_P(TransportShortMessages, NeedNoTurnOfTheirReceiver) {
+  Settle();
+  for (size_t bytes : {8, 300, 1000, 4096}) {
+    Message sent(bytes, 4, static_cast<unsigned>(bytes));
+    auto room = Message::Room(bytes, 4);
+    Send(*to_right_, sent);
+    bool taken = false;
+    for (int i = 0; i < 1'000'000 && !taken; ++i) {
+      left_->Progress();
+      taken = RecvNow(*to_left_, *room);
+    }
+    ASSERT_TRUE(taken) << bytes;
+    EXPECT_TRUE(room->data == sent.data) << bytes;
+  }
+}
+
 TEST_P(TransportShortMessages, ManyReturnTheirCredit) {
   // Many times what a peer may leave lying about.
   for (unsigned i = 0; i < 20'000; ++i) {

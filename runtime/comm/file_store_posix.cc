@@ -1,11 +1,14 @@
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
 
 #include "runtime/base/file.h"
+#include "runtime/base/host.h"
 #include "runtime/comm/store.h"
 #include "runtime/comm/store_values.h"
 #include "runtime/comm/wake_event.h"
@@ -35,8 +38,9 @@ class FileStore final : public Store {
 
   Status Set(std::string_view key, std::string_view value, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, value));
+    HR_ASSIGN_OR_RETURN(const Draft draft, Write(value));
     HR_ASSIGN_OR_RETURN(Descriptor lock, Lock(limits));
-    return Write(key, value);
+    return RenamePath(draft.path, PathOf(key));
   }
   Result<std::optional<std::string>> TryGet(std::string_view key, const CallLimits&) override {
     HR_RETURN_IF_ERROR(CheckName(key, ""));
@@ -56,18 +60,32 @@ class FileStore final : public Store {
   Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, ""));
     HR_ASSIGN_OR_RETURN(Descriptor lock, Lock(limits));
-    HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
-    HR_ASSIGN_OR_RETURN(const int64_t sum, AddToValue(key, held, delta));
-    HR_RETURN_IF_ERROR(Write(key, Cat(sum)));
-    return sum;
+    for (;;) {
+      HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
+      HR_ASSIGN_OR_RETURN(const int64_t sum, AddToValue(key, held, delta));
+      HR_ASSIGN_OR_RETURN(const Draft draft, Write(Cat(sum)));
+      if (held.has_value() || !links_) {
+        HR_RETURN_IF_ERROR(RenamePath(draft.path, PathOf(key)));
+        return sum;
+      }
+      HR_ASSIGN_OR_RETURN(const bool created, Create(key, draft));
+      if (created) return sum;
+    }
   }
   Result<std::string> CompareAndSwap(std::string_view key, std::optional<std::string_view> expected,
                                      std::string_view desired, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, desired));
+    HR_ASSIGN_OR_RETURN(const Draft draft, Write(desired));
+    while (!expected.has_value() && links_) {
+      HR_ASSIGN_OR_RETURN(const bool created, Create(key, draft));
+      if (created) return std::string(desired);
+      HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
+      if (held.has_value()) return *std::move(held);
+    }
     HR_ASSIGN_OR_RETURN(Descriptor lock, Lock(limits));
     HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Look(key));
     if (held != expected) return held.value_or("");
-    HR_RETURN_IF_ERROR(Write(key, desired));
+    HR_RETURN_IF_ERROR(RenamePath(draft.path, PathOf(key)));
     return std::string(desired);
   }
   Status Delete(std::string_view key, const CallLimits& limits) override {
@@ -87,6 +105,36 @@ class FileStore final : public Store {
   }
   std::string PathOf(std::string_view key) const { return JoinPath(directory_, FileNameOf(key)); }
 
+  // A value in a file of its own. Not synced: no group outlives the machine that fails.
+  struct Draft {
+    explicit Draft(std::string where) : path(std::move(where)) {}
+    Draft(Draft&& other) noexcept : path(std::exchange(other.path, "")) {}
+    ~Draft() {
+      if (!path.empty()) ::unlink(path.c_str());
+    }
+    std::string path;
+  };
+  Result<Draft> Write(std::string_view value) const {
+    Draft draft(JoinPath(directory_, Cat("draft.", UniqueBits())));
+    HR_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(draft.path));
+    HR_RETURN_IF_ERROR(writer.Write(AsBytes(value)));
+    HR_RETURN_IF_ERROR(writer.Close());
+    return draft;
+  }
+  // Gives the key a value where it has none, in one step and without the lock: ranks meet, and
+  // agree on who failed, also while a process that holds it is stopped. False where it has one, or
+  // where the file system has no links and the lock is needed.
+  Result<bool> Create(std::string_view key, const Draft& draft) {
+    const std::string path = PathOf(key);
+    if (::link(draft.path.c_str(), path.c_str()) == 0) return true;
+    if (errno == EEXIST) return false;
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) {
+      return Unavailable("cannot create ", path, ": ", std::strerror(errno));
+    }
+    links_ = false;
+    return false;
+  }
+
   // Held until the descriptor is closed, also by the death of the process.
   Result<Descriptor> Lock(const CallLimits& limits) const {
     const std::string path = JoinPath(directory_, "lock");
@@ -97,7 +145,8 @@ class FileStore final : public Store {
          pause = std::min(2 * pause, kLastPause)) {
       if (errno != EWOULDBLOCK && errno != EINTR) return NoLock(path);
       if (Status status = limits.Check(); !status.ok()) {
-        return std::move(status).WithContext(Cat("another process keeps ", path, " locked"));
+        return std::move(status).WithContext(
+            Cat("another process, perhaps one that is stopped, keeps ", path, " locked"));
       }
       std::this_thread::sleep_for(pause);
     }
@@ -116,11 +165,9 @@ class FileStore final : public Store {
     if (!FileExists(path)) return std::optional<std::string>();  // deleted meanwhile
     return std::move(value).status();
   }
-  Status Write(std::string_view key, std::string_view value) const {
-    return WriteFileAtomically(PathOf(key), AsBytes(value));
-  }
 
   const std::string directory_;
+  std::atomic<bool> links_{true};  // the file system has them
 };
 
 }  // namespace

@@ -6,6 +6,12 @@
 #include "runtime/base/file.h"
 
 namespace hr::comm {
+namespace {
+
+// Between two looks at whether all has been sent, when a group closes.
+constexpr std::chrono::microseconds kFirstPause(20), kLastPause(2000);
+
+}  // namespace
 
 Mesh::~Mesh() {
   Close();
@@ -259,8 +265,13 @@ void Mesh::Close() {
       return peer.endpoint == nullptr || peer.endpoint->flushed();
     });
   };
-  while (!flushed() && SystemClock().NowNanos() < give_up) {
-    if (!reactor_->Turn()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  for (auto pause = kFirstPause; !flushed() && SystemClock().NowNanos() < give_up;) {
+    if (reactor_->Turn()) {
+      pause = kFirstPause;
+      continue;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLastPause);
   }
   reactor_->LeavePoller();
   WriteDump();

@@ -128,6 +128,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   Status CheckDialled();
   Status NoteStale(int rank, const Status& why);
   void HearWelcomes();
+  void BeatWhileMeeting();
   Status CreateReactor();
   void TurnAway();
   std::string Key(std::string_view what) const { return EpochKey(options_, what); }

@@ -9,7 +9,9 @@ namespace hr::comm {
 namespace {
 
 constexpr int64_t kSliceNanos = 10'000'000;
-constexpr int64_t kVerdictNanos = 3'000'000'000;
+// What a rank spends beyond its deadline: on the verdict, and on taking its address back.
+constexpr int64_t kVerdictNanos = 700'000'000;
+constexpr int64_t kUnpublishNanos = 200'000'000;
 constexpr int64_t kLookNanos = 100'000'000;
 
 std::vector<std::string_view> Words(std::string_view text) {
@@ -124,7 +126,7 @@ Status Mesh::Publish(const CallLimits& limits) {
 
 void Mesh::Unpublish() {
   if (!std::exchange(published_, false)) return;
-  const CallLimits limits = {.deadline_nanos = SystemClock().NowNanos() + 1'000'000'000,
+  const CallLimits limits = {.deadline_nanos = SystemClock().NowNanos() + kUnpublishNanos,
                              .clock = &SystemClock()};
   options_.store->Delete(Key(Cat("address/", options_.rank)), limits).IgnoreError();
 }
@@ -247,6 +249,16 @@ Status Mesh::CheckDialled() {
   return {};
 }
 
+// A rank that has met all others already counts the silence of those that have not.
+void Mesh::BeatWhileMeeting() {
+  const int64_t now = SystemClock().NowNanos();
+  if (now - beaten_at_ < options_.silence_nanos / 4) return;
+  beaten_at_ = now;
+  for (int rank = 0; rank < options_.size; ++rank) {
+    if (peers_[rank].welcome) SendControl(rank, "H");
+  }
+}
+
 std::vector<int> Mesh::Missing() const {
   std::vector<int> missing;
   for (int rank = 0; rank < options_.size; ++rank) {
@@ -276,6 +288,7 @@ Status Mesh::MeetAll(const CallLimits& limits) {
       HR_RETURN_IF_ERROR(transport->status().Clone());
     }
     HearWelcomes();
+    BeatWhileMeeting();
     HR_RETURN_IF_ERROR(CheckDialled());
     if (Status status = limits.Check(); !status.ok()) {
       return std::move(status).WithContext(Cat("rank ", options_.rank, " of group '", options_.name,

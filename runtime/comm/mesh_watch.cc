@@ -14,7 +14,8 @@
 namespace hr::comm {
 namespace {
 
-constexpr int64_t kArbiterNanos = 3'000'000'000;
+// For the verdict, once a fault was seen: all ranks know it within a second.
+constexpr int64_t kArbiterNanos = 800'000'000;
 // Operations that take longer are told to the peers.
 constexpr int64_t kStuckNanos = 500'000'000;
 

@@ -166,6 +166,7 @@ void StreamEndpoint::Close(std::string_view reason) {
   if (!status_.ok()) return DropOutgoing();
   Fail(Cancelled("the connection was closed on this side: ", reason));
   unexpected_.clear();
+  closed_ = true;
   EnqueueText(FrameKind::kGoodbye, 0, reason);
   if (traits_.lingers) linger_until_ = std::chrono::steady_clock::now() + kLingerTime;
 }

@@ -82,7 +82,7 @@ class StreamEndpoint final : public Endpoint {
 
   bool TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to);
   void OnReadFailure(Status status);
-  void AwaitEnd();
+  void Leave();
   Status ReadAhead(size_t bytes);
   Result<size_t> Fill(std::byte* to, size_t bytes);
   bool HasHeader() const;
@@ -116,6 +116,7 @@ class StreamEndpoint final : public Endpoint {
   Status status_;
   bool established_ = false;
   bool peer_left_ = false;
+  bool closed_ = false;  // by this side
   // Closed on this side, and the end of what the peer writes has not come: how long it is awaited.
   std::optional<std::chrono::steady_clock::time_point> linger_until_;
   std::string peer_identity_;

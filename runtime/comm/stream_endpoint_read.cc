@@ -88,7 +88,7 @@ void StreamEndpoint::ReturnCredit(uint64_t message_bytes) {
 
 bool StreamEndpoint::Progress() {
   bool moved = !outgoing_.empty() && Flush();
-  if (linger_until_.has_value()) AwaitEnd();
+  if (closed_) Leave();
   turn_over_ = false;
   for (int i = 0; i < kReadsPerTurn && status_.ok() && !turn_over_; ++i) {
     Result<bool> read = ReadSome();
@@ -112,13 +112,17 @@ void StreamEndpoint::OnReadFailure(Status status) {
   stream_->EndWriting();  // which answers its goodbye
 }
 
-// Reads what the peer still has to say, which nobody wants any more. It may be waiting likewise.
-void StreamEndpoint::AwaitEnd() {
+// Reads what the peer still has to say, which nobody wants any more: it may be on its way out
+// likewise, and each waits for room to write.
+void StreamEndpoint::Leave() {
   std::byte dropped[4096];
   if (outgoing_.empty()) stream_->EndWriting();
   for (int i = 0; i < kReadsPerTurn; ++i) {
     Result<size_t> got = stream_->Read(dropped, sizeof dropped);
-    if (!got.ok()) return linger_until_.reset();
+    if (!got.ok()) {
+      linger_until_.reset();
+      return DropOutgoing();
+    }
     if (*got == 0) return;
   }
 }
@@ -140,7 +144,7 @@ Status StreamEndpoint::ReadAhead(size_t bytes) {
 // A message that comes whole and first, and that somebody waits for, past all lists. Whatever else
 // is there stays for Progress().
 bool StreamEndpoint::TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to) {
-  if (header_read_ > 0 || !status_.ok() || posted_.HasTag(tag)) return false;
+  if (header_read_ > 0 || !established_ || !status_.ok() || posted_.HasTag(tag)) return false;
   if (ahead_begin_ == ahead_end_) {
     Status read = ReadAhead(std::max(read_ahead_, kHeadBytes + to.size()));
     if (!read.ok()) OnReadFailure(std::move(read));

@@ -255,7 +255,9 @@ static void rank_loses_the_store(hr_env* env) {
   hr_group_release(world);
 }
 
-static void test_losing_the_store(hr_env* env) {
+/* A rank that keeps the store ends: at once, or by its silence. The others know it a second later,
+ * by the store's own account of it or by the peer's. */
+static void lose_the_store(hr_env* env, int signal, double seconds) {
   char url[64], text[1024];
   ranks all;
   hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
@@ -265,16 +267,22 @@ static void test_losing_the_store(hr_env* env) {
     snprintf(name, sizeof name, "ready.%d", rank);
     await_note(&all, name, 20);
   }
-  EXPECT(kill(all.pids[0], SIGKILL) == 0);
+  EXPECT(kill(all.pids[0], signal) == 0);
   for (int rank = 1; rank < 3; ++rank) {
     char name[32];
     snprintf(name, sizeof name, "cause.%d", rank);
-    EXPECT(await_rank(&all, rank, 6) == 0);
+    EXPECT(await_rank(&all, rank, seconds) == 0);
     EXPECT(read_note(&all, name, text, sizeof text) != NULL);
     EXPECT(strncmp(text, "ARBITER_LOST", 12) == 0 && strstr(text, "rank 0") != NULL);
+    EXPECT(strstr(text, "start all ranks anew") != NULL);
   }
   end_ranks(&all);
 }
+
+static void test_losing_the_store(hr_env* env) { lose_the_store(env, SIGKILL, 2); }
+/* 2 s of silence, seen within a quarter of it, a second for the verdict, and the end of the rank.
+ */
+static void test_a_store_that_freezes(hr_env* env) { lose_the_store(env, SIGSTOP, 4); }
 
 static void rank_second_with_its_rank(hr_env* env) {
   hr_group* world = join_world(env, "auto");
@@ -448,6 +456,7 @@ const test tests[] = {TEST(killed),
                       TEST(ranks_with_a_secret),
                       TEST(ranks_meet_at_an_address),
                       TEST(losing_the_store),
+                      TEST(a_store_that_freezes),
                       TEST(second_with_its_rank),
                       TEST(disagreement),
                       TEST(nobody_sends),

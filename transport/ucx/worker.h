@@ -22,6 +22,11 @@ struct UcxPeer {
 };
 
 inline Status UcxFailure(std::string_view what, ucs_status_t status) {
+  if (status == UCS_ERR_NO_RESOURCE || status == UCS_ERR_NO_MEMORY) {
+    return ResourceExhausted("UCX ", what, ": ", ucs_status_string(status),
+                             "; make room in /dev/shm and for descriptors (ulimit -n), or use "
+                             "another transport");
+  }
   return Unavailable("UCX ", what, ": ", ucs_status_string(status));
 }
 
@@ -75,6 +80,7 @@ class UcxWorker {
   Status Open(Line& line, const UcxPeer& peer);
   Status WatchProcess(Line& line, const UcxPeer& peer);
   void FindDeaths();
+  bool SetTimer();
   void Close(Line& line);
   bool Closed(Line& line);
   Packet& NewPacket(Line& line);
@@ -98,8 +104,10 @@ class UcxWorker {
   ucp_worker_h worker_ = nullptr;
   ucp_datatype_t packet_type_ = 0;  // of packets with a body
   Descriptor deaths_;               // an epoll of processes
-  Descriptor epoll_;                // of UCX's events and of deaths
-  bool news_ = false;               // something came for a line
+  Descriptor timer_;
+  long timer_nanos_ = 0;  // that it was set to last; 0: it is not
+  Descriptor epoll_;      // of UCX's events, of deaths and of the timer
+  bool news_ = false;     // something came for a line
   UcxPeer self_;
   bool shares_memory_ = false;  // with processes of this host
   uint64_t next_key_ = 0;

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <ucs/debug/debug.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ namespace hr::comm {
 namespace {
 
 constexpr auto kFarewellTime = std::chrono::milliseconds(200);
+constexpr long kFirstTimerNanos = 50'000, kLastTimerNanos = 5'000'000;
 
 // Takes back the handlers that UCX installs when it is loaded, for backtraces: signals are the
 // host's affair.
@@ -159,13 +161,15 @@ Status UcxWorker::ReadAddress() {
 Status UcxWorker::WatchEvents() {
   deaths_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  if (!deaths_.valid() || !epoll_.valid()) {
-    return ResourceExhausted("cannot create an epoll: ", std::strerror(errno));
+  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!deaths_.valid() || !epoll_.valid() || !timer_.valid()) {
+    return ResourceExhausted("cannot create an epoll or a timer: ", std::strerror(errno));
   }
   int events = -1;
   const ucs_status_t status = ucp_worker_get_efd(worker_, &events);
   if (status != UCS_OK) return UcxFailure("has nothing to sleep on", status);
   HR_RETURN_IF_ERROR(Watch(epoll_, events, EPOLLIN));
+  HR_RETURN_IF_ERROR(Watch(epoll_, timer_.get(), EPOLLIN));
   return Watch(epoll_, deaths_.get(), EPOLLIN);
 }
 
@@ -193,12 +197,23 @@ void UcxWorker::FindDeaths() {
   }
 }
 
-// UCX refuses as long as it finds that something happened, perhaps of no consequence. It also does
-// while a peer's shared memory is full, whose reader does not wake us.
+// While a peer's shared memory is full, whose reader does not wake us, and UCX does not arm, the
+// timer does: soon at first, and more rarely the longer that lasts. Setting it also takes it down.
+bool UcxWorker::SetTimer() {
+  const bool full = std::any_of(lines_.begin(), lines_.end(), [](const auto& entry) {
+    const Line& line = *entry.second;
+    return !line.notices && line.pending > 0 && line.status.ok();
+  });
+  timer_nanos_ = full ? std::clamp(2 * timer_nanos_, kFirstTimerNanos, kLastTimerNanos) : 0;
+  itimerspec when{};
+  when.it_value.tv_nsec = timer_nanos_;
+  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+  return full;
+}
+
+// UCX refuses as long as it finds that something happened, perhaps of no consequence.
 bool UcxWorker::Arm() {
-  for (const auto& [key, line] : lines_) {
-    if (!line->notices && line->pending > 0 && line->status.ok()) return false;
-  }
+  if (SetTimer()) return true;
   news_ = false;
   for (int tries = 0; tries < 8 && !news_; ++tries) {
     if (ucp_worker_arm(worker_) == UCS_OK) return true;

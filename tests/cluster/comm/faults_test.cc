@@ -82,17 +82,32 @@ struct Fault {
   const char* transport;
   const char* state;
   int signal;
+  int victim = 1;
+  int delay_ms = 30;  // behind READY
 };
 
 std::string NameOf(const Fault& fault) {
-  return Cat(fault.transport, "_", fault.state, fault.signal == SIGKILL ? "_killed" : "_frozen");
+  return Cat(fault.transport, "_", fault.state, "_rank", fault.victim,
+             fault.signal == SIGKILL ? "_killed_" : "_frozen_", fault.delay_ms);
 }
 void PrintTo(const Fault& fault, std::ostream* out) { *out << NameOf(fault); }
 
 class CommFaults : public testing::TestWithParam<Fault> {};
 
+// What a survivor says, by what its group was doing.
+void ExpectCause(const Fault& fault, const std::string& cause) {
+  if (std::string_view(fault.state) == "close") {
+    EXPECT_EQ(cause, "OK");
+    return;
+  }
+  EXPECT_NE(cause.find(Cat("rank ", fault.victim)), std::string::npos) << cause;
+  if (std::string_view(fault.state) == "meet") return;
+  EXPECT_NE(cause.find(Cat("because of rank ", fault.victim)), std::string::npos) << cause;
+  EXPECT_EQ(cause.rfind("UNAVAILABLE", 0), 0u) << cause;
+}
+
 TEST_P(CommFaults, SurvivorsAgreeOnTheRootCause) {
-  constexpr int kSize = 3, kVictim = 1;
+  constexpr int kSize = 3;
   const Fault& fault = GetParam();
   std::string folder = testing::TempDir() + "headrace_faults_XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
@@ -103,18 +118,18 @@ TEST_P(CommFaults, SurvivorsAgreeOnTheRootCause) {
           std::make_unique<RankProcess>(rank, kSize, folder, fault.transport, fault.state));
     }
     for (auto& rank : ranks) ASSERT_EQ(rank->Await("READY", 20'000), "");
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    ranks[kVictim]->Signal(fault.signal);
-    // A dead process shows at once, a frozen one by its silence.
-    const int limit = 1000 + (fault.signal == SIGSTOP ? 2 * kSilenceMs : 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(fault.delay_ms));
+    ranks[fault.victim]->Signal(fault.signal);
+    // A dead process shows at once, a frozen one by its silence; who meets has 3 s.
+    const bool meets = std::string_view(fault.state) == "meet";
+    const int limit = 1000 + (fault.signal == SIGSTOP || meets ? 2 * kSilenceMs : 0);
     const auto begin = std::chrono::steady_clock::now();
-    const std::string first = ranks[0]->Await("CAUSE ", limit + 10'000);
-    const std::string last = ranks[2]->Await("CAUSE ", limit + 10'000);
+    const std::string first = ranks[(fault.victim + 1) % kSize]->Await("CAUSE ", limit + 10'000);
+    const std::string last = ranks[(fault.victim + 2) % kSize]->Await("CAUSE ", limit + 10'000);
     const auto took = std::chrono::steady_clock::now() - begin;
     EXPECT_LT(took, std::chrono::milliseconds(limit));
     EXPECT_EQ(first, last);
-    EXPECT_NE(first.find(Cat("because of rank ", kVictim)), std::string::npos) << first;
-    EXPECT_EQ(first.rfind("UNAVAILABLE", 0), 0u) << first;
+    ExpectCause(fault, first);
   }
   EXPECT_TRUE(RemoveTree(folder).ok());
 }
@@ -129,8 +144,16 @@ std::vector<Fault> Faults() {
   transports.push_back("ucx");
 #endif
   for (const char* transport : transports) {
-    for (const char* state : {"rest", "eager", "receive", "offer", "ring", "flat", "slices"}) {
-      for (int signal : {SIGKILL, SIGSTOP}) faults.push_back({transport, state, signal});
+    for (int signal : {SIGKILL, SIGSTOP}) {
+      for (const char* state :
+           {"rest", "eager", "receive", "offer", "transfer", "ring", "flat", "slices", "close"}) {
+        faults.push_back({transport, state, signal});
+      }
+      for (int victim : {0, 2}) faults.push_back({transport, "ring", signal, victim});
+      // From before it has an address until the group has formed.
+      for (int delay : {0, 3, 6, 12, 25, 50}) {
+        faults.push_back({transport, "meet", signal, delay % 2 == 0 ? 1 : 0, delay});
+      }
     }
   }
   return faults;

@@ -1,6 +1,7 @@
 // One rank of a group, to be killed or frozen by a test:
 //   comm_rank RANK SIZE STORE_FOLDER TRANSPORT SILENCE_MS STATE
-// Says READY when it is in STATE, and CAUSE with code and message when the group has ended.
+// Says READY when it is in STATE, and CAUSE with code and message when the group has ended, and is
+// closed.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -41,17 +42,37 @@ void Say(const std::string& line) {
   std::fflush(stdout);
 }
 
+// Large messages that go both ways without end, invited and on their way at any time.
+Status Exchange(Group& group) {
+  std::vector<float> sent(4 << 20), received(sent.size());
+  Call send = {.kind = OpKind::kSend, .dtype = DType::kFloat32, .count = sent.size()};
+  Call receive = send;
+  receive.kind = OpKind::kRecv;
+  send.peer = (group.rank() + 1) % group.size();
+  receive.peer = (group.rank() + group.size() - 1) % group.size();
+  for (;;) {
+    HR_ASSIGN_OR_RETURN(WorkRef coming, group.Post(receive, nullptr, received.data()));
+    HR_RETURN_IF_ERROR(group.Run(send, sent.data(), nullptr, Within(30)));
+    HR_RETURN_IF_ERROR(coming->Complete(Within(30)));
+  }
+}
+
 // What the rank does when its fate comes. Returns the group's end.
 Status Play(Group& group, std::string_view state) {
   const bool large = state == "ring" || state == "slices";
   std::vector<float> data(large ? 4 << 20 : 16);
   const Call reduce = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
   HR_RETURN_IF_ERROR(group.Run(reduce, data.data(), data.data(), Within(30)));
-  Say("READY");
+  if (state != "meet") Say("READY");
   if (state == "rest") {
     while (group.status().ok()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return group.status();
   }
+  if (state == "close") {  // while one of them is gone or does not answer
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return {};
+  }
+  if (state == "transfer") return Exchange(group);
   if (state == "receive") {
     const Call receive = {.kind = OpKind::kRecv,
                           .dtype = DType::kFloat32,
@@ -89,7 +110,9 @@ Status Run(char** argv) {
   // The others, "flat" and "slices", take shared memory where there is some.
   if (state == "ring") options.algorithms[OpKind::kAllReduce] = "ring";
   if (state == "eager") options.algorithms[OpKind::kAllReduce] = "recursive_doubling";
-  HR_ASSIGN_OR_RETURN(auto group, Group::Create(std::move(options), Within(20)));
+  if (state == "meet") Say("READY");
+  HR_ASSIGN_OR_RETURN(auto group,
+                      Group::Create(std::move(options), Within(state == "meet" ? 3 : 20)));
   return Play(*group, state);
 }
 

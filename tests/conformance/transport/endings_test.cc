@@ -102,6 +102,21 @@ TEST_P(TransportEndings, CloseDeliversWhatWasSentAndSaysWhy) {
   EXPECT_EQ(late.transfer.status.code(), Code::kUnavailable);
 }
 
+// Each has more to write than the transport holds, and wants nothing more of the other.
+TEST_P(TransportEndings, BothCloseWithMuchOnItsWay) {
+  Message from_left(8 << 20, 1), from_right(8 << 20, 2);
+  auto at_right = Message::Room(8 << 20, 1), at_left = Message::Room(8 << 20, 2);
+  const std::byte none = at_left->data[0];
+  to_left_->Recv(at_right->transfer);
+  to_right_->Recv(at_left->transfer);
+  to_right_->Send(from_left.transfer);
+  to_left_->Send(from_right.transfer);
+  ASSERT_TRUE(Until([&] { return at_left->data[0] != none && at_right->data[0] != none; }));
+  to_right_->Close("enough");
+  to_left_->Close("enough");
+  EXPECT_TRUE(Until([&] { return to_right_->flushed() && to_left_->flushed(); }));
+}
+
 TEST_P(TransportEndings, MessagesThatCameBeforeTheEndAreStillReceived) {
   Message sent(500, 1);
   to_right_->Send(sent.transfer);

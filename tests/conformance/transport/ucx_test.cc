@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 
+#include "runtime/comm/wake_event.h"
 #include "tests/conformance/transport/fixture.h"
 #include "transport/ucx/resources.h"
 
@@ -48,6 +49,44 @@ TEST(Ucx, AProcessReachesItself) {
   }
   ASSERT_TRUE(room->done());
   EXPECT_EQ(there->peer_identity(), "me");
+  EXPECT_TRUE(room->data == sent.data);
+}
+
+// A peer that reads nothing fills its shared memory, and does not tell when it reads again.
+TEST(Ucx, WhoWaitsForAFullPeerSleeps) {
+  auto left = std::move(CreateUcxTransport({}, "left")).value();
+  auto right = std::move(CreateUcxTransport({}, "right")).value();
+  auto to_right = std::move(left->Connect(right->address())).value();
+  std::unique_ptr<Endpoint> to_left;
+  Message sent(8 << 20);
+  auto room = Message::Room(8 << 20);
+  to_right->Send(sent.transfer);
+  while (to_left == nullptr) {
+    left->Progress();
+    right->Progress();
+    to_left = right->Accept();
+  }
+  to_left->Recv(room->transfer);
+  const std::byte first = room->data[0];
+  while (room->data[0] == first) {
+    right->Progress();
+    left->Progress();
+  }
+  for (int i = 0; i < 1000; ++i) left->Progress();
+  ASSERT_FALSE(sent.done());
+  int sleeps = 0;
+  for (int i = 0; i < 10; ++i) {
+    left->Progress();
+    if (!left->Arm()) continue;
+    const int handle = left->wait_handle();
+    WaitReadable({&handle, 1}, 1'000'000'000);
+    ++sleeps;
+  }
+  EXPECT_GE(sleeps, 8);
+  while (!room->done()) {
+    left->Progress();
+    right->Progress();
+  }
   EXPECT_TRUE(room->data == sent.data);
 }
 

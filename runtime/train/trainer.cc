@@ -87,6 +87,7 @@ class Trainer {
     for (const std::string& warning : restored.warnings) Say(warning);
     Say(Cat("going on from '", restored.path, "', step ", restored.step));
     report_.step = saved_step_ = restored.step;
+    report_.epoch = options_.train_data->position().epoch;
     return {};
   }
 

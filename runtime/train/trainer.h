@@ -20,7 +20,7 @@ struct StepReport {
   bool evaluated = false;          // the fields below are of this step
   double evaluation_loss = 0;      // mean over the evaluation's batches
   double evaluation_accuracy = 0;  // NaN where the signature gives none
-  int64_t examples = 0;            // of the step's batch
+  int64_t examples = 0;            // of the step's batch; 0 where no step was left to do
 };
 
 struct TrainOptions {

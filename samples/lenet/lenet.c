@@ -3,11 +3,14 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <headrace/headrace.h>
 
@@ -21,6 +24,12 @@ static void check(hr_status* status, const char* doing) {
   exit(1);
 }
 #define TRY(call) check((call), #call)
+
+/* Says why the system refused and ends the program. */
+static void fail(const char* what) {
+  fprintf(stderr, "lenet: %s: %s\n", what, strerror(errno));
+  exit(1);
+}
 
 typedef struct options {
   int epochs, batch, threads, seed;
@@ -95,12 +104,30 @@ static hr_dataset* open_data(hr_env* env, const options* o, const char* split, c
   return data;
 }
 
-static int on_step(void* progress, const hr_train_report* report) {
-  hr_progress_update(progress, report->step, report->examples, "loss", report->loss);
+/* The bar begins with the first step, when it is known from where training goes on. */
+typedef struct watch {
+  int64_t total;
+  hr_progress* progress;
+} watch;
+
+static int on_step(void* context, const hr_train_report* report) {
+  watch* w = context;
+  int64_t counted = report->examples;
+  if (w->progress == NULL) {
+    TRY(hr_progress_create("train", "images", report->step, w->total, &w->progress));
+    counted = 0; /* the step was done before the clock of the bar began */
+  }
+  hr_progress_update(w->progress, report->step, counted, "loss", report->loss);
   return 1;
 }
-static void on_message(void* progress, const char* message) {
-  hr_progress_message(progress, message);
+
+static void on_message(void* context, const char* message) {
+  watch* w = context;
+  if (w->progress != NULL) {
+    hr_progress_message(w->progress, message);
+  } else {
+    fprintf(stderr, "%s\n", message);
+  }
 }
 
 /* Loads the exported file and measures it on the test images. */
@@ -121,40 +148,92 @@ static int serve(const options* o) {
   return 0;
 }
 
+/* Starts this program to serve a file; what it prints can be read from the descriptor. No shell
+ * stands between, so names may hold any character. */
+static pid_t start_serving(const char* program, const options* o, const char* file, int* out) {
+  extern char** environ;
+  char threads[16];
+  snprintf(threads, sizeof threads, "%d", o->threads);
+  char* arguments[] = {(char*)program, "--serve",   (char*)file, "--data",
+                       (char*)o->data, "--threads", threads,     NULL};
+  int ends[2];
+  pid_t child;
+  posix_spawn_file_actions_t actions;
+  if (pipe(ends) != 0) fail("a pipe");
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  if ((errno = posix_spawnp(&child, program, &actions, NULL, arguments, environ)) != 0)
+    fail(program);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  *out = ends[0];
+  return child;
+}
+
 /* The accuracy that a new process of this program measures. */
 static double serve_elsewhere(const char* program, const options* o, const char* file) {
-  char command[8192];
   double accuracy = -1;
-  snprintf(command, sizeof command, "'%s' --serve '%s' --data '%s' --threads %d", program, file,
-           o->data, o->threads);
-  FILE* pipe = popen(command, "r");
-  if (pipe == NULL || fscanf(pipe, "%lf", &accuracy) != 1 || pclose(pipe) != 0) {
+  int out, status;
+  pid_t child = start_serving(program, o, file, &out);
+  FILE* printed = fdopen(out, "r");
+  int read = fscanf(printed, "%lf", &accuracy);
+  fclose(printed);
+  if (waitpid(child, &status, 0) != child || status != 0 || read != 1) {
     fprintf(stderr, "lenet: serving '%s' in a new process failed\n", file);
     exit(1);
   }
   return accuracy;
 }
 
-static void write_json(const options* o, double accuracy, double rate, const char* const* files) {
+static void json_string(FILE* out, const char* key, const char* text) {
+  fprintf(out, "\"%s\": \"", key);
+  for (; *text != '\0'; ++text) {
+    unsigned char c = (unsigned char)*text;
+    if (c < ' ') {
+      fprintf(out, "\\u%04x", c);
+    } else {
+      if (c == '"' || c == '\\') fputc('\\', out);
+      fputc(c, out);
+    }
+  }
+  fputc('"', out);
+}
+
+/* Before hours of training, not after them. */
+static void check_folder_of(const char* option, const char* file) {
+  const char* slash = strrchr(file, '/');
+  char* folder = slash == NULL ? strdup(".") : strndup(file, (size_t)(slash + 1 - file));
+  if (access(folder, W_OK) != 0) {
+    fprintf(stderr, "lenet: --%s: cannot write '%s': %s; name a folder that is there\n", option,
+            file, strerror(errno));
+    exit(1);
+  }
+  free(folder);
+}
+
+/* `names` and `files`: four of them. */
+static void write_json(const options* o, double accuracy, const hr_train_report* report,
+                       const char* const* names, const char* const* files) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   FILE* out = fopen(o->json, "w");
-  if (out == NULL) {
-    perror(o->json);
-    exit(1);
+  if (out == NULL) fail(o->json);
+  fprintf(out, "{\"test_accuracy\": %.4f, ", accuracy);
+  if (report->examples != 0) {
+    fprintf(out, "\"images_per_second\": %.0f, ", report->examples_per_second);
+  } else {
+    fputs("\"images_per_second\": null, ", out);
   }
-  fprintf(out,
-          "{\"test_accuracy\": %.4f, \"images_per_second\": %.0f, \"peak_rss_bytes\": %lld, "
-          "\"epochs\": %d, ",
-          accuracy, rate, (long long)usage.ru_maxrss * 1024, o->epochs);
-  fprintf(out,
-          "\"files\": {\"model\": \"%s\", \"checkpoints\": \"%s\", \"tensorboard\": \"%s\", "
-          "\"export\": \"%s\"}}\n",
-          files[0], files[1], files[2], files[3]);
-  if (fclose(out) != 0) {
-    perror(o->json);
-    exit(1);
+  fprintf(out, "\"peak_rss_bytes\": %lld, \"epochs\": %lld, \"files\": {",
+          (long long)usage.ru_maxrss * 1024, (long long)report->epoch);
+  for (int i = 0; i < 4; ++i) {
+    if (i > 0) fputs(", ", out);
+    json_string(out, names[i], files[i]);
   }
+  fputs("}}\n", out);
+  if (fclose(out) != 0) fail(o->json);
 }
 
 /* Makes a folder and those above it. */
@@ -164,11 +243,16 @@ static void make_folders(const char* path) {
     if (path[i] != '/' && path[i] != '\0') continue;
     memcpy(prefix, path, i);
     prefix[i] = '\0';
-    if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
-      perror(prefix);
-      exit(1);
-    }
+    if (mkdir(prefix, 0777) != 0 && errno != EEXIST) fail(prefix);
   }
+}
+
+static void say_nothing_was_left(const options* o, const hr_train_report* report,
+                                 const char* checkpoints) {
+  printf(
+      "Nothing was left to train: '%s' has %lld epochs already, --epochs asks for %d. Give more\n"
+      "--epochs to go on; remove that folder or name another --out to begin afresh.\n",
+      checkpoints, (long long)report->epoch, o->epochs);
 }
 
 static int train(const char* program, const options* o) {
@@ -179,6 +263,7 @@ static int train(const char* program, const options* o) {
   snprintf(export_file, sizeof export_file, "%s/lenet-serve.hrg", o->out);
 
   make_folders(o->out);
+  if (o->json != NULL) check_folder_of("json", o->json);
   hr_env* env = make_env(o);
   hr_graph* graph = build(env);
   TRY(hr_graph_save(graph, model_file, NULL));
@@ -200,8 +285,7 @@ static int train(const char* program, const options* o) {
   TRY(hr_events_graph(graph_events, model));
   hr_events_release(graph_events);
 
-  hr_progress* progress;
-  TRY(hr_progress_create("train", "images", 0, hr_dataset_batches(data) * o->epochs, &progress));
+  watch watching = {.total = hr_dataset_batches(data) * o->epochs};
   const char* scalar_names[1] = {"learning_rate"};
   const double scalars[1] = {0.05};
   hr_train_options train_options = {.struct_size = sizeof train_options,
@@ -215,22 +299,24 @@ static int train(const char* program, const options* o) {
                                     .eval_steps = hr_dataset_batches(data),
                                     .on_step = on_step,
                                     .on_message = on_message,
-                                    .context = progress};
+                                    .context = &watching};
   hr_train_report report = {.struct_size = sizeof report};
   TRY(hr_train(session, &train_options, NULL, &report));
-  hr_progress_release(progress);
+  hr_progress_release(watching.progress);
+  if (report.examples == 0) say_nothing_was_left(o, &report, checkpoints);
 
   const char* served[2] = {"infer", "eval"};
   TRY(hr_session_export(session, export_file, 2, served, NULL));
   double accuracy = serve_elsewhere(program, o, export_file);
-  printf("test accuracy  %.4f after %d epochs, measured by a new process on %s\n", accuracy,
-         o->epochs, export_file);
-  printf("speed          %.0f images/s\n", report.examples_per_second);
+  printf("test accuracy  %.4f after %lld epoch%s, measured by a new process on %s\n", accuracy,
+         (long long)report.epoch, report.epoch == 1 ? "" : "s", export_file);
+  if (report.examples != 0) printf("speed          %.0f images/s\n", report.examples_per_second);
   printf("graph          %s\ncheckpoints    %s\n", model_file, checkpoints);
   printf("tensorboard    tensorboard --logdir %s\n", events);
   if (o->json != NULL) {
+    const char* names[4] = {"model", "checkpoints", "tensorboard", "export"};
     const char* files[4] = {model_file, checkpoints, events, export_file};
-    write_json(o, accuracy, report.examples_per_second, files);
+    write_json(o, accuracy, &report, names, files);
   }
   hr_dataset_release(test);
   hr_dataset_release(data);

@@ -143,7 +143,7 @@ typedef struct hr_train_report {
   int32_t evaluated;          /* whether the evaluation's fields are of this step */
   double evaluation_loss;     /* mean per example */
   double evaluation_accuracy; /* NaN where the signature has no output "correct" */
-  int64_t examples;           /* of this step's batch */
+  int64_t examples;           /* of this step's batch; 0 where no step was left to do */
 } hr_train_report;
 
 typedef struct hr_train_options {

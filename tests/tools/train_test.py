@@ -78,6 +78,18 @@ class Train(support.ToolTest):
         self.train("--epochs", 3, "--checkpoint", "ck", "--resume")
         self.assertTrue((self.folder / "ck/step-000018").is_dir())
 
+    def test_nothing_left_to_train(self):
+        self.train("--epochs", 3, "--checkpoint", "ck")
+        for limit, more in ((["--epochs", 3], "--epochs"), (["--epochs", 1], "--epochs"),
+                            (["--steps", 18], "--steps")):
+            text = self.train(*limit, "--checkpoint", "ck", "--resume", "--json", "report.json")
+            self.assertIn("step 18, 3 epochs complete: nothing was left to train; give more "
+                          + more, text)
+            report = json.loads((self.folder / "report.json").read_text())
+            self.assertEqual((report["steps"], report["epochs"]), (18, 3))
+            self.assertIsNone(report["loss"])
+            self.assertIsNone(report["examples_per_second"])
+
     def test_a_signal_stops_with_a_checkpoint(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             folder = self.folder / f"ck{number}"
@@ -122,6 +134,9 @@ class Train(support.ToolTest):
                    *RATE)
         self.fails(1, "unknown kind of data set 'csv'", "train", "mlp.hrg", "--data", "csv:x", *RATE)
         self.fails(1, "no folder 'no'", *train, *RATE, "--export", "no/serve.hrg")
+        self.fails(1, "--json: there is no folder 'no'", *train, *RATE, "--checkpoint", "ck",
+                   "--json", "no/report.json")
+        self.assertFalse((self.folder / "ck").exists())
         self.fails(1, "no signature 'x'", *train, *RATE, "--export", "serve.hrg",
                    "--export-signature", "x")
         self.fails(2, "NAME=NUMBER", *train, "--set", "learning_rate=fast")

@@ -81,15 +81,20 @@ bool HasCheckpoint(const std::string& path) {
   return false;
 }
 
+// A file that is written at the end is refused before the beginning.
+void CheckFolderOf(const std::string& file, const std::string& option) {
+  std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw Failure(option + ": there is no folder '" + folder.string() + "'");
+}
+
 void CheckPlaces(const Options& options) {
   if (!options.resume && !options.checkpoint.empty() && HasCheckpoint(options.checkpoint))
     throw Failure("'" + options.checkpoint +
                   "' holds checkpoints already; add --resume to go on from the newest, or name "
                   "another folder");
-  if (options.export_file.empty()) return;
-  std::filesystem::path folder = std::filesystem::path(options.export_file).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw Failure("--export: there is no folder '" + folder.string() + "'");
+  CheckFolderOf(options.export_file, "--export");
+  CheckFolderOf(options.json, "--json");
 }
 
 DatasetSpec TrainingSpec(const Options& options) {
@@ -227,12 +232,16 @@ void Export(const hr::Session& session, const std::string& path,
   hr::check(hr_session_export(session.get(), path.c_str(), names.size(), names.data(), nullptr));
 }
 
+// Whether any step was done, so that there is a loss and a speed.
+bool Trained(const hr_train_report& report) { return report.examples != 0; }
+
 Json ReportJson(const Options& options, const hr_train_report& report, bool exported) {
   auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  auto measured = [&](double value) { return Trained(report) ? Json(value) : Json(); };
   Json out = {{"steps", report.step},
               {"epochs", report.epoch},
-              {"loss", report.loss},
-              {"examples_per_second", report.examples_per_second},
+              {"loss", measured(report.loss)},
+              {"examples_per_second", measured(report.examples_per_second)},
               {"evaluation", nullptr},
               {"stopped", StopSignal() != 0},
               {"checkpoints", or_null(options.checkpoint)},
@@ -246,9 +255,18 @@ Json ReportJson(const Options& options, const hr_train_report& report, bool expo
 
 void PrintReport(const Options& options, const hr_train_report& report, bool exported) {
   std::vector<std::vector<std::string>> rows;
-  Print("step %lld, %s complete, loss %.4f, %s examples/s\n", static_cast<long long>(report.step),
-        CountText(static_cast<size_t>(report.epoch), "epoch").c_str(), report.loss,
-        Grouped(std::llround(report.examples_per_second)).c_str());
+  Print("step %lld, %s complete", static_cast<long long>(report.step),
+        CountText(static_cast<size_t>(report.epoch), "epoch").c_str());
+  if (Trained(report)) {
+    Print(", loss %.4f, %s examples/s\n", report.loss,
+          Grouped(std::llround(report.examples_per_second)).c_str());
+  } else {
+    Print(
+        ": nothing was left to train; give more --%s to go on, or another --checkpoint DIR to "
+        "begin "
+        "afresh\n",
+        options.steps != 0 ? "steps" : "epochs");
+  }
   if (report.evaluated != 0) Print("%s\n", EvaluationText(report).c_str());
   if (!options.checkpoint.empty()) rows.push_back({"checkpoints", options.checkpoint});
   if (!options.events.empty()) rows.push_back({"events", "tensorboard --logdir " + options.events});

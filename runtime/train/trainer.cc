@@ -55,7 +55,10 @@ class Trainer {
     if (report_.step != saved_step_) HR_RETURN_IF_ERROR(Save());
     if (ended.ok() && !stopped_ && options_.eval_data != nullptr && !report_.evaluated)
       HR_RETURN_IF_ERROR(EvaluateNow());
-    if (events_ != nullptr) HR_RETURN_IF_ERROR(events_->Flush());
+    if (events_ != nullptr) {
+      if (report_.step != summarised_step_) HR_RETURN_IF_ERROR(Summarise());
+      HR_RETURN_IF_ERROR(events_->Flush());
+    }
     if (!ended.ok()) return ended;
     return report_;
   }
@@ -76,7 +79,7 @@ class Trainer {
   }
 
   Status RestoreNewest() {
-    report_.step = session_->step();
+    report_.step = summarised_step_ = session_->step();
     saved_step_ = -1;
     const std::string& directory = options_.checkpoint_directory;
     if (directory.empty() || !FileExists(directory)) return {};
@@ -86,7 +89,7 @@ class Trainer {
                         RestoreSession(*session_, directory, options_.train_data.get(), limits_));
     for (const std::string& warning : restored.warnings) Say(warning);
     Say(Cat("going on from '", restored.path, "', step ", restored.step));
-    report_.step = saved_step_ = restored.step;
+    report_.step = saved_step_ = summarised_step_ = restored.step;
     report_.epoch = options_.train_data->position().epoch;
     return {};
   }
@@ -135,6 +138,7 @@ class Trainer {
   }
 
   Status Summarise() {
+    summarised_step_ = report_.step;
     HR_RETURN_IF_ERROR(events_->AddScalar("train/loss", report_.step, report_.loss));
     return events_->AddScalar("train/examples_per_second", report_.step,
                               report_.examples_per_second);
@@ -174,6 +178,7 @@ class Trainer {
   StepReport report_;
   bool stopped_ = false;  // by on_step
   int64_t saved_step_ = -1;
+  int64_t summarised_step_ = -1;  // none of the steps before training
   int64_t examples_ = 0;
   int64_t begin_nanos_ = 0;
 };

@@ -38,7 +38,7 @@ struct TrainOptions {
   int keep_checkpoints = 5;
 
   std::string event_directory;  // empty: none
-  int64_t summary_steps = 100;
+  int64_t summary_steps = 100;  // and at the end
 
   int64_t eval_steps = 0;  // evaluate each so many steps; 0: only at the end
 

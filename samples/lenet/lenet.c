@@ -107,8 +107,36 @@ static hr_dataset* open_data(hr_env* env, const options* o, const char* split, c
 /* The bar begins with the first step, when it is known from where training goes on. */
 typedef struct watch {
   int64_t total;
+  int64_t epoch_steps;
+  hr_session* session;
+  hr_events* events;
   hr_progress* progress;
 } watch;
+
+/* For TensorBoard: the graph, and images as the model gets them. */
+static void write_beginning(hr_events* events, hr_model* model, hr_dataset* test) {
+  hr_tensor* batch[2]; /* images, labels */
+  TRY(hr_events_graph(events, model));
+  TRY(hr_dataset_next(test, NULL, batch)); /* an evaluation begins a pass of its own */
+  TRY(hr_events_images(events, "images", 0, batch[0], 8));
+  hr_tensor_release(batch[0]);
+  hr_tensor_release(batch[1]);
+  TRY(hr_events_flush(events));
+}
+
+/* Histograms of what is trained, but for the optimizer's state. */
+static void write_weights(const watch* w, int64_t step) {
+  for (size_t i = 0; i < hr_session_variable_count(w->session); ++i) {
+    const char* name = hr_session_variable_name(w->session, i);
+    hr_tensor* values;
+    char tag[256];
+    if (strstr(name, "/momentum") != NULL) continue;
+    snprintf(tag, sizeof tag, "weights/%s", name);
+    TRY(hr_session_get_variable(w->session, name, &values));
+    TRY(hr_events_histogram(w->events, tag, step, values));
+    hr_tensor_release(values);
+  }
+}
 
 static int on_step(void* context, const hr_train_report* report) {
   watch* w = context;
@@ -118,6 +146,7 @@ static int on_step(void* context, const hr_train_report* report) {
     counted = 0; /* the step was done before the clock of the bar began */
   }
   hr_progress_update(w->progress, report->step, counted, "loss", report->loss);
+  if (report->step % w->epoch_steps == 0) write_weights(w, report->step);
   return 1;
 }
 
@@ -280,12 +309,11 @@ static int train(const char* program, const options* o) {
   hr_dataset* data = open_data(env, o, "train", query);
   hr_dataset* test = open_data(env, o, "test", "batch=500");
 
-  hr_events* graph_events;
-  TRY(hr_events_open(events, &graph_events));
-  TRY(hr_events_graph(graph_events, model));
-  hr_events_release(graph_events);
-
-  watch watching = {.total = hr_dataset_batches(data) * o->epochs};
+  int64_t epoch_steps = hr_dataset_batches(data);
+  watch watching = {
+      .total = epoch_steps * o->epochs, .epoch_steps = epoch_steps, .session = session};
+  TRY(hr_events_open(events, &watching.events));
+  write_beginning(watching.events, model, test);
   const char* scalar_names[1] = {"learning_rate"};
   const double scalars[1] = {0.05};
   hr_train_options train_options = {.struct_size = sizeof train_options,
@@ -296,13 +324,14 @@ static int train(const char* program, const options* o) {
                                     .scalars = scalars,
                                     .checkpoint_directory = checkpoints,
                                     .event_directory = events,
-                                    .eval_steps = hr_dataset_batches(data),
+                                    .eval_steps = epoch_steps,
                                     .on_step = on_step,
                                     .on_message = on_message,
                                     .context = &watching};
   hr_train_report report = {.struct_size = sizeof report};
   TRY(hr_train(session, &train_options, NULL, &report));
   hr_progress_release(watching.progress);
+  hr_events_release(watching.events);
   if (report.examples == 0) say_nothing_was_left(o, &report, checkpoints);
 
   const char* served[2] = {"infer", "eval"};

@@ -63,6 +63,13 @@ class Lenet(unittest.TestCase):
         for path in results["files"].values():
             self.assertTrue((self.folder / path).exists(), path)
 
+    def test_event_files_have_scalars_the_graph_images_and_weights(self):
+        self.trained("--epochs", 2)
+        events = b"".join(path.read_bytes() for path in (self.folder / "out/tensorboard").iterdir())
+        for tag, count in ((b"train/loss", 1), (b"eval/accuracy", 2), (b"SoftmaxCrossEntropyLoss", 1),
+                           (b"\x89PNG", 8), (b"weights/conv1", 4), (b"weights/fc2", 4)):
+            self.assertGreaterEqual(events.count(tag), count, tag)
+
     def test_goes_on_from_its_checkpoint(self):
         self.trained("--epochs", 1)
         done, results = self.trained("--epochs", 2)

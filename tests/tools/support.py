@@ -47,6 +47,19 @@ class ToolTest(unittest.TestCase):
         self.assertIn(saying, done.stderr)
         return done
 
+    def events(self, folder):
+        """What the event files of a folder hold: (step, bytes of the event), oldest file first."""
+        found = []
+        for path in sorted((self.folder / folder).glob("events.out.tfevents.*")):
+            data, at = path.read_bytes(), 0
+            while at < len(data):
+                size, = struct.unpack_from("<Q", data, at)
+                event = data[at + 12:at + 12 + size]
+                # Field 1 is the time, as 9 bytes; field 2 the step, here below 128.
+                found.append((event[10] if event[9] == 0x10 else None, event))
+                at += 12 + size + 4
+        return found
+
     def damage(self, name, at, byte=None):
         """Flips the byte at `at`, or puts `byte` there."""
         path = self.folder / name

@@ -78,6 +78,16 @@ class Train(support.ToolTest):
         self.train("--epochs", 3, "--checkpoint", "ck", "--resume")
         self.assertTrue((self.folder / "ck/step-000018").is_dir())
 
+    def test_a_short_training_leaves_a_curve_and_the_graph(self):
+        self.train("--steps", 20, "--events", "out/ev", "--checkpoint", "ck")
+        events = self.events("out/ev")
+        for tag in (b"train/loss", b"train/examples_per_second"):
+            self.assertEqual([step for step, event in events if tag in event],
+                             list(range(1, 21)))
+        self.assertEqual(sum(b"Placeholder" in event for _, event in events), 1)
+        self.train("--steps", 20, "--events", "out/none", "--checkpoint", "ck", "--resume")
+        self.assertFalse([event for _, event in self.events("out/none") if b"train/" in event])
+
     def test_nothing_left_to_train(self):
         self.train("--epochs", 3, "--checkpoint", "ck")
         for limit, more in ((["--epochs", 3], "--epochs"), (["--epochs", 1], "--epochs"),

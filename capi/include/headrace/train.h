@@ -161,7 +161,7 @@ typedef struct hr_train_options {
   int64_t checkpoint_steps;    /* save each so many steps; 0: only at the end */
   int32_t keep_checkpoints;    /* 0: 5 */
   const char* event_directory; /* NULL: none */
-  int64_t summary_steps;       /* 0: 100 */
+  int64_t summary_steps;       /* scalars each so many steps and at the end; 0: 100 */
   int64_t eval_steps;          /* 0: only at the end */
   /* Called after every step; 0 stops the training cleanly, with a checkpoint and without the
    * evaluation at the end. Or NULL. */

@@ -198,10 +198,25 @@ int64_t TotalSteps(const Options& options, const DatasetSpec& spec, const hr::Da
   return data.batches() * std::stoll(repeat);
 }
 
+// A short training leaves a curve too, not only its last point.
+int64_t SummarySteps(int64_t total) {
+  constexpr int64_t kPoints = 100, kMost = 100;
+  return total < 0 ? kMost : std::clamp<int64_t>(total / kPoints, 1, kMost);
+}
+
+void WriteGraph(const std::string& directory, const hr::Model& model) {
+  hr_events* events;
+  hr::check(hr_events_open(directory.c_str(), &events));
+  hr_status* written = hr_events_graph(events, model.get());
+  hr_events_release(events);
+  hr::check(written);
+}
+
 hr_train_report Train(const hr::Session& session, const Options& options, const Scalars& scalars,
                       const DatasetSpec& spec, const hr::Dataset& data, const hr::Dataset* test) {
   auto names = hr::detail::pointers(scalars.names);
-  TrainingProgress progress(TotalSteps(options, spec, data));
+  const int64_t total = TotalSteps(options, spec, data);
+  TrainingProgress progress(total);
   auto text = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
   auto train = Sized<hr_train_options>();
   train.train_signature = options.signature.c_str();
@@ -216,6 +231,7 @@ hr_train_report Train(const hr::Session& session, const Options& options, const 
   train.checkpoint_steps = options.save_every;
   train.keep_checkpoints = options.keep;
   train.event_directory = text(options.events);
+  train.summary_steps = SummarySteps(total);
   train.eval_steps = options.evaluate_every;
   train.on_step = OnStep;
   train.on_message = OnMessage;
@@ -303,6 +319,7 @@ int RunTrain(const Options& options) {
   if (options.resume && !HasCheckpoint(options.checkpoint))
     std::fprintf(stderr, "no checkpoint in '%s' yet: beginning with step 0\n",
                  options.checkpoint.c_str());
+  if (!options.events.empty()) WriteGraph(options.events, model);
   hr_train_report report = Train(session, options, scalars, spec, data, test.get());
   bool stopped = StopSignal() != 0;
   if (!stopped && !exported.empty()) Export(session, options.export_file, exported);

@@ -135,6 +135,20 @@ class Run(support.ToolTest):
         text = self.ok("run", "mlp.hrg", "--input", "images=-2.5")
         self.assertIn("from -2.5", text)
 
+    def test_says_which_checkpoint_it_restores(self):
+        self.make_data()
+        self.ok("train", "mlp.hrg", "--data", "idx:./data/train", "--set", "learning_rate=0.1",
+                "--steps", 4, "--save-every", 2, "--checkpoint", "ck")
+        run = ["run", "mlp.hrg", "--input", "images=zeros", "--checkpoint", "ck"]
+        self.assertEqual(self.run_tool(*run).stderr,
+                         "variables from 'ck/step-000004', step 4\n")
+        tensors = next((self.folder / "ck/step-000004").glob("*.safetensors"))
+        self.damage(tensors.relative_to(self.folder), -1)
+        done = self.run_tool(*run)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"step-000004.* is damaged(.|\n)*"
+                                      r"variables from 'ck/step-000002', step 2\n")
+
     def test_repeat(self):
         done = self.json_of("run", "mlp.hrg", "--input", "images=zeros", "--repeat", 50,
                             "--threads", 1, "--json", "-")

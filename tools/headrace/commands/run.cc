@@ -119,6 +119,16 @@ std::map<std::string, std::string> OutputTargets(const Options& options, const J
   return targets;
 }
 
+// Says which checkpoint it was, and which newer ones are damaged.
+void Restore(const hr::Session& session, const std::string& path) {
+  Json report = Described(hr_session_restore, session.get(), path.c_str(), nullptr);
+  for (const Json& warning : report["warnings"])
+    std::fprintf(stderr, "%s\n", warning.get<std::string>().c_str());
+  std::fprintf(stderr, "variables from '%s', step %lld\n",
+               report["path"].get<std::string>().c_str(),
+               static_cast<long long>(report["step"].get<int64_t>()));
+}
+
 int Run(const Options& options) {
   hr::Env env(options.threads);
   hr::Model model = hr::Model::load(env, options.file);
@@ -128,7 +138,7 @@ int Run(const Options& options) {
   std::vector<Feed> feeds = MakeFeeds(env, signature, options.feeds, "");
 
   hr::Session session(model, options.feeds.seed);
-  if (!options.checkpoint.empty()) session.restore(options.checkpoint);
+  if (!options.checkpoint.empty()) Restore(session, options.checkpoint);
   hr::Call call(session, signature["name"]);
   Json report = {{"signature", signature["name"]}, {"inputs", Json::array()}};
   for (const Feed& feed : feeds) {

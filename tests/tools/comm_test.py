@@ -55,7 +55,7 @@ class Comm(support.ToolTest):
                 ("--max expects bytes", "--max", "0"),
                 ("--max expects bytes", "--max", "99999999999999999999"),
                 ("--min 1K is more than --max 8", "--min", "1K", "--max", "8"),
-                ("--factor expects 2 or more", "--factor", "1"),
+                ("--factor: expected a whole number from 2, got 1", "--factor", "1"),
                 ("--root 1 is no rank of 1", "--root", "1")]:
             self.fails(2, saying, "comm", "bench", *arguments)
         self.fails(1, "no transport 'pigeon'", "comm", "bench", "--transport", "pigeon")

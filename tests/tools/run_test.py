@@ -121,7 +121,15 @@ class Run(support.ToolTest):
                    "images=1x1x4x4")
         self.fails(2, "twice", "run", "mlp.hrg", "--input", "images=zeros", "--input",
                    "images=random")
-        self.fails(2, "--repeat", "run", "mlp.hrg", "--input", "images=zeros", "--repeat", "-1")
+        zeros = ["run", "mlp.hrg", "--input", "images=zeros"]
+        for given in ("-1", "abc", "1.5", "1x", "", "0x10"):
+            self.fails(2, f"--repeat: expected a whole number from 0, got {given}; see", *zeros,
+                       "--repeat", given)
+        self.fails(2, "--threads: expected a whole number from 0 to 2147483647, got 3000000000",
+                   *zeros, "--threads", "3000000000")
+        self.fails(2, "--seed: expected a whole number from 0, got -1", *zeros, "--seed", "-1")
+        self.assertEqual(self.json_of(*zeros, "--repeat", "010", "--json", "-")["latency_ms"]["runs"],
+                         10)
         self.fails(2, "standard output", "run", "mlp.hrg", "--input", "images=zeros", "--output",
                    "scores=-", "--json", "-")
         self.fails(1, "there are: train, eval, infer", "run", "mlp.hrg", "--signature", "serve")

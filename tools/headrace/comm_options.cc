@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tools/headrace/errors.h"
+#include "tools/headrace/numbers.h"
 
 namespace headrace::tool {
 namespace {
@@ -72,14 +73,12 @@ void SizeRange::AddOptions(CLI::App* app) {
   app->add_option("--min", min, "smallest size (" + min + ")")->type_name("BYTES");
   app->add_option("--max", max, "largest size (" + max + "); K, M, G are powers of 1024")
       ->type_name("BYTES");
-  app->add_option("--factor", factor, "between two sizes (" + std::to_string(factor) + ")")
-      ->type_name("N");
+  AddNumber(app, "--factor", factor, 2, "between two sizes (" + std::to_string(factor) + ")");
 }
 
 std::vector<uint64_t> SizeRange::Sizes() const {
   const uint64_t first = ParseBytes(min, "--min"), last = ParseBytes(max, "--max");
   if (first > last) throw UsageError("--min " + min + " is more than --max " + max);
-  if (factor < 2) throw UsageError("--factor expects 2 or more, got " + std::to_string(factor));
   std::vector<uint64_t> sizes;
   for (uint64_t size = first; size <= last; size *= factor) {
     sizes.push_back(size);

@@ -6,6 +6,7 @@
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
 #include "tools/headrace/inspect_text.h"
+#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -110,9 +111,8 @@ Command AddInspect(CLI::App& program) {
   app->add_option("FILE", options->file, "graph file")->required()->type_name("");
   app->add_option("--signature", options->signature, "only what this signature needs")
       ->type_name("NAME");
-  app->add_option("--graph", options->graph,
-                  "number of the graph: 0 is the main one, others are initializers and bodies")
-      ->type_name("N");
+  AddNumber(app, "--graph", options->graph, 0,
+            "number of the graph: 0 is the main one, others are initializers and bodies");
   auto* plan = app->add_option("--plan", options->plan,
                                "compile this signature; show devices, steps, kernels and memory")
                    ->type_name("SIGNATURE");
@@ -125,9 +125,7 @@ Command AddInspect(CLI::App& program) {
       ->type_name("NAME");
   AddRepeated(app, "--shape", options->shapes, "with --plan: shape of an input (open sizes: 1)")
       ->type_name("NAME=1x28x28");
-  app->add_option("--threads", options->threads, "with --plan: compile for so many (0: all)")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  AddNumber(app, "--threads", options->threads, 0, "with --plan: compile for so many (0: all)");
   auto* text = app->add_flag("--text", options->text, "for people (this is the default)");
   auto* dot = app->add_flag("--dot", options->dot, "the graph, for Graphviz");
   auto* json = app->add_flag("--json", options->json, "everything, as JSON");

@@ -10,6 +10,7 @@
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
 #include "tools/headrace/local_ranks.h"
+#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -104,7 +105,6 @@ std::vector<std::string> Variables(const Options& options, int rank, int port,
 }
 
 int Run(const Options& options) {
-  if (options.ranks < 1) throw UsageError("-n expects 1 or more");
   if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
   const ScratchFolder folder;
   const int port = FreePort();
@@ -134,14 +134,13 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
   options->program = std::move(started);
   CLI::App* app = program.add_subcommand("launch", kDescription);
   app->footer(kFooter);
-  app->add_option("-n,--ranks", options->ranks, "how many processes")->required()->type_name("N");
+  AddNumber(app, "-n,--ranks", options->ranks, 1, "how many processes")->required();
   app->add_flag("--standalone", options->standalone, "on this machine alone (always so, for now)");
   app->add_option("--transport", options->transport,
                   "for groups that name none: auto, shm, tcp, … (sets HEADRACE_TRANSPORT)")
       ->type_name("NAME,…");
-  app->add_option("--patience", options->patience, "seconds for ranks to end by themselves (3)")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+  AddSeconds(app, "--patience", options->patience, true,
+             "seconds for ranks to end by themselves (3)");
   app->add_flag("--quiet", options->quiet, "do not say what is started");
   return {app, [options] { return Run(*options); }};
 }

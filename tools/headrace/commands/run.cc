@@ -8,6 +8,7 @@
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
 #include "tools/headrace/npy.h"
+#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 #include "tools/headrace/values.h"
 
@@ -192,14 +193,9 @@ Command AddRun(CLI::App& program) {
   app->add_option("--checkpoint", options->checkpoint,
                   "restore the variables: a checkpoint, or a folder of them (the newest)")
       ->type_name("DIR");
-  app->add_option("--repeat", options->repeat, "run so many times more and show latencies")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
-  app->add_option("--seed", options->feeds.seed, "of random inputs, and initial values (0)")
-      ->type_name("N");
-  app->add_option("--threads", options->threads, "threads that compute (0: all processors)")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  AddNumber(app, "--repeat", options->repeat, 0, "run so many times more and show latencies");
+  AddNumber(app, "--seed", options->feeds.seed, 0, "of random inputs, and initial values (0)");
+  AddNumber(app, "--threads", options->threads, 0, "threads that compute (0: all processors)");
   app->add_option("--json", options->json, "write a report there; - is standard output, alone")
       ->type_name("FILE");
   return {app, [options] { return Run(*options); }};

@@ -8,6 +8,7 @@
 #include "tools/headrace/dataset_spec.h"
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
+#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 #include "tools/headrace/stop_signal.h"
 #include "tools/headrace/training_progress.h"
@@ -338,41 +339,27 @@ void AddTrainingOptions(CLI::App* app, Options* options) {
       ->type_name("INPUT=FIELD");
   AddRepeated(app, "--set", options->set, "give an input this number, e.g. learning_rate=0.05")
       ->type_name("INPUT=NUMBER");
-  app->add_option("--epochs", options->epochs, "passes over the data (1)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--steps", options->steps, "end at this step, resumed ones included")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--batch", options->batch, "examples a step (32)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--seed", options->seed, "of initial values and shuffling (0)")->type_name("N");
-  app->add_option("--threads", options->threads, "threads that compute (0: all processors)")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  AddNumber(app, "--epochs", options->epochs, 1, "passes over the data (1)");
+  AddNumber(app, "--steps", options->steps, 1, "end at this step, resumed ones included");
+  AddNumber(app, "--batch", options->batch, 1, "examples a step (32)");
+  AddNumber(app, "--seed", options->seed, 0, "of initial values and shuffling (0)");
+  AddNumber(app, "--threads", options->threads, 0, "threads that compute (0: all processors)");
 }
 
 void AddOutputOptions(CLI::App* app, Options* options) {
   app->add_option("--checkpoint", options->checkpoint, "folder for checkpoints")->type_name("DIR");
   app->add_flag("--resume", options->resume, "go on from the newest checkpoint, if there is one");
-  app->add_option("--save-every", options->save_every,
-                  "steps between checkpoints (at the end only)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--keep", options->keep, "newest checkpoints kept (5)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  AddNumber(app, "--save-every", options->save_every, 1,
+            "steps between checkpoints (at the end only)");
+  AddNumber(app, "--keep", options->keep, 1, "newest checkpoints kept (5)");
   app->add_option("--events", options->events, "folder for TensorBoard")->type_name("DIR");
   app->add_option("--evaluate", options->evaluate,
                   "evaluate with this signature; has \"loss\" and perhaps \"correct\" (a count)")
       ->type_name("SIGNATURE");
   app->add_option("--evaluate-data", options->evaluate_data, "what to evaluate on")
       ->type_name("SPEC");
-  app->add_option("--evaluate-every", options->evaluate_every,
-                  "steps between evaluations (at the end only)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  AddNumber(app, "--evaluate-every", options->evaluate_every, 1,
+            "steps between evaluations (at the end only)");
   app->add_option("--export", options->export_file, "write a file to serve when training is done")
       ->type_name("FILE");
   AddRepeated(app, "--export-signature", options->export_signatures,

@@ -7,6 +7,7 @@
 #include "tools/headrace/comm_options.h"
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
+#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -218,12 +219,9 @@ Command AddCommBench(CLI::App& comm) {
   options->comm.AddOptions(app, "operations, e.g. all_reduce,send (all_reduce)");
   app->add_option("--reduce", options->reduce, "sum, product, min, max or average (sum)")
       ->type_name("NAME");
-  app->add_option("--root", options->root, "of broadcast, reduce, gather, scatter (0)")
-      ->type_name("RANK");
+  AddNumber(app, "--root", options->root, 0, "of broadcast, reduce, gather, scatter (0)");
   app->add_flag("--in-place", options->in_place, "input and output share memory");
-  app->add_option("--seconds", options->seconds, "to measure each size for (0.2)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  AddSeconds(app, "--seconds", options->seconds, false, "to measure each size for (0.2)");
   app->add_option("--json", options->json, "write the rows there; - is standard output, alone")
       ->type_name("FILE");
   return {app, [options] { return Run(*options); }};

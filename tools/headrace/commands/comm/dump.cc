@@ -8,6 +8,7 @@
 
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
+#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -160,7 +161,7 @@ Command AddCommDump(CLI::App& comm) {
   CLI::App* app = comm.add_subcommand("dump", kDescription);
   app->footer(kFooter);
   app->add_option("PATH", options->paths, "files, or folders of them")->required()->type_name("");
-  app->add_option("--last", options->last, "operations to show of each file (20)")->type_name("N");
+  AddNumber(app, "--last", options->last, 0, "operations to show of each file (20)");
   app->add_option("--json", options->json, "write all of them there; - is standard output, alone")
       ->type_name("FILE");
   return {app, [options] { return Run(*options); }};

@@ -5,6 +5,7 @@
 #include "tools/headrace/comm_options.h"
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
+#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -70,7 +71,6 @@ void PrintPlans(const Json& report) {
 }
 
 int Run(const Options& options) {
-  if (options.ranks < 1) throw UsageError("-n expects 1 or more");
   const std::vector<uint64_t> sizes = options.comm.sizes.Sizes();
   const hr_dtype dtype = DTypeNamed(options.comm.dtype);
   std::vector<hr_operation_kind> kinds;
@@ -106,8 +106,7 @@ Command AddCommPlan(CLI::App& comm) {
   auto options = std::make_shared<Options>();
   CLI::App* app = comm.add_subcommand("plan", kDescription);
   app->footer(kFooter);
-  app->add_option("-n,--ranks", options->ranks, "ranks, where no launcher says (2)")
-      ->type_name("N");
+  AddNumber(app, "-n,--ranks", options->ranks, 1, "ranks, where no launcher says (2)");
   options->comm.AddOptions(app, "operations (all that have a choice)");
   app->add_option("--json", options->json, "write the plans there; - is standard output, alone")
       ->type_name("FILE");

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kLeastBar = 5;
 constexpr int kMostBar = 40;
+constexpr double kLeastSeconds = 0.1;  // over which a speed says something
 constexpr char kEraseToEnd[] = "\x1b[K";
 
 // "11,832", "4.25", "0.0012"
@@ -66,12 +67,13 @@ std::string CountText(const ProgressState& state) {
 // Rate, ETA and metrics.
 std::string DetailText(const ProgressState& state) {
   std::string text;
-  if (state.seconds > 0 && state.items > 0) {
+  const bool measured = state.seconds >= kLeastSeconds;
+  if (measured && state.items > 0) {
     text +=
         Cat("  ", NumberText(std::round(state.items / state.seconds)), " ", state.item_name, "/s");
   }
   int64_t fresh = state.done - state.resumed_from;
-  if (state.total > state.done && fresh > 0) {
+  if (measured && state.total > state.done && fresh > 0) {
     double left = static_cast<double>(state.total - state.done);
     text += Cat("  ETA ", DurationText(state.seconds / static_cast<double>(fresh) * left));
   } else if (state.total >= 0 && state.done >= state.total) {

@@ -14,9 +14,12 @@ std::string EvaluationText(const hr_train_report& report) {
 }
 
 void TrainingProgress::Step(const hr_train_report& report) {
-  if (bar_ == nullptr)
-    hr::check(hr_progress_create("train", "examples", report.step - 1, total_, &bar_));
-  hr_progress_update(bar_, report.step, report.examples, "loss", report.loss);
+  int64_t counted = report.examples;
+  if (bar_ == nullptr) {
+    hr::check(hr_progress_create("train", "examples", report.step, total_, &bar_));
+    counted = 0;  // the step was done before the bar's clock began
+  }
+  hr_progress_update(bar_, report.step, counted, "loss", report.loss);
   if (report.evaluated != 0) Say(EvaluationText(report));
 }
 

@@ -57,6 +57,16 @@ TEST(RenderProgress, AResumedTrainingCountsItsOwnStepsOnly) {
   EXPECT_TRUE(Contains(RenderProgress(state, 100, true), "ETA 5:12:40"));
 }
 
+TEST(RenderProgress, ShowsNoSpeedBeforeItIsMeasured) {
+  ProgressState state = HalfDone();
+  state.done = 1;
+  state.items = 64;
+  state.seconds = 3e-6;
+  EXPECT_EQ(RenderProgress(state, 100, false), "train    0% 1/938  loss 0.4127");
+  state.total = 1;
+  EXPECT_EQ(RenderProgress(state, 100, false), "train  100% 1/1  in 0:00  loss 0.4127");
+}
+
 class ProgressTest : public testing::Test {
  protected:
   ~ProgressTest() override { std::fclose(file_); }

@@ -149,7 +149,9 @@ Result<IdxFiles> FindFiles(const std::string& path, const DatasetOptions& option
     }
   }
   return NotFound("no data set 'idx:", path, "': looked for ", Join(prefixes, " or "),
-                  "-images-idx3-ubyte and -labels-idx1-ubyte (also with .gz) in ", Join(folders));
+                  "-images-idx3-ubyte and -labels-idx1-ubyte (also with .gz) in ", Join(folders),
+                  "; install dataset-fashion-mnist, set $HEADRACE_DATA or name another folder "
+                  "(--data)");
 }
 
 std::vector<float> PixelMap(const IdxOptions& options) {
@@ -192,8 +194,8 @@ Result<std::unique_ptr<Dataset>> OpenDataset(std::string_view uri_text,
                                              const DatasetOptions& where) {
   HR_ASSIGN_OR_RETURN(Uri uri, ParseUri(uri_text));
   if (uri.scheme != "idx") {
-    return InvalidArgument("unknown kind of data set '", uri.scheme, "' in '", uri_text,
-                           "'; the only one is idx");
+    return InvalidArgument("unknown kind of data set '", uri.scheme, "' in '",
+                           WithoutQuery(uri_text), "'; the only one is idx");
   }
   HR_ASSIGN_OR_RETURN(IdxOptions options, ParseOptions(uri));
   HR_ASSIGN_OR_RETURN(IdxFiles files, FindFiles(uri.path, where));
@@ -201,6 +203,11 @@ Result<std::unique_ptr<Dataset>> OpenDataset(std::string_view uri_text,
   std::vector<Column> columns;
   HR_ASSIGN_OR_RETURN(columns.emplace_back(), LoadImages(files.images, options, allocator));
   HR_ASSIGN_OR_RETURN(columns.emplace_back(), LoadLabels(files.labels, allocator));
+  const int64_t images = columns[0].data.dims()[0], labels = columns[1].data.dims()[0];
+  if (images != labels) {
+    return InvalidArgument("'", files.labels, "' has ", labels, " labels, '", files.images,
+                           "' has ", images, " images; give files that belong together");
+  }
   HR_ASSIGN_OR_RETURN(auto dataset,
                       CreateMemoryDataset(std::move(columns), options.batch, allocator));
   if (options.prefetch == 0) return dataset;

@@ -88,7 +88,7 @@ Status GzipReader::ExpectEnd(size_t expected) {
   HR_ASSIGN_OR_RETURN(size_t more, Read(&extra, 1));
   if (more == 0) return {};
   return DataLoss("'", path_, "' is longer than its header says: expected ", expected,
-                  " bytes of elements, found more");
+                  " bytes of elements, found more; fetch it again");
 }
 
 DType DTypeOfCode(uint8_t code) {
@@ -146,7 +146,7 @@ Status CheckSize(const Header& header, GzipReader& reader) {
   if (count.ok() && *count <= most) return {};
   return DataLoss("'", reader.path(), "' lies about its size: its header announces ",
                   DTypeName(header.dtype), ShapeText(header.dims), ", the file can hold at most ",
-                  most, " elements");
+                  most, " elements; fetch it again");
 }
 
 void ToHostOrder(const Tensor& tensor) {
@@ -168,7 +168,7 @@ Result<Tensor> ReadIdx(const std::string& path, Allocator& allocator) {
   HR_ASSIGN_OR_RETURN(size_t n, reader.Read(tensor.data(), tensor.bytes()));
   if (n < tensor.bytes()) {
     return DataLoss("'", path, "' lies about its size: its header announces ", tensor.TypeText(),
-                    ", that is ", tensor.bytes(), " bytes, found ", n);
+                    ", that is ", tensor.bytes(), " bytes, found ", n, "; fetch it again");
   }
   HR_RETURN_IF_ERROR(reader.ExpectEnd(tensor.bytes()));
   ToHostOrder(tensor);

@@ -45,10 +45,12 @@ Result<T> ParseNumber(std::string_view key, std::string_view value, std::string_
 
 }  // namespace
 
+std::string_view WithoutQuery(std::string_view text) { return text.substr(0, text.find('?')); }
+
 Result<Uri> ParseUri(std::string_view text) {
   if (text.find(':') == std::string_view::npos) {
-    return InvalidArgument("expected an address like 'idx:FOLDER/train?batch=64', got '", text,
-                           "'");
+    return InvalidArgument("expected an address like 'idx:FOLDER/train?batch=64', got '",
+                           WithoutQuery(text), "'");
   }
   Uri uri;
   uri.scheme = TakeUntil(&text, ':');

@@ -16,6 +16,9 @@ struct Uri {
   std::vector<std::pair<std::string, std::string>> query;
 };
 
+// For messages: what was asked for, without options that a program may have added.
+std::string_view WithoutQuery(std::string_view text);
+
 // INVALID_ARGUMENT without a scheme, for an item without '=' and for a key that stands twice.
 // "%2F" and the like are decoded in the path and in values.
 Result<Uri> ParseUri(std::string_view text);

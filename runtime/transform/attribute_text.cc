@@ -120,8 +120,8 @@ Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def,
     if (known == nullptr) {
       std::vector<std::string_view> names;
       for (const ops::AttributeDef& attribute : def.attributes) names.push_back(attribute.name);
-      return InvalidArgument(def.name, " has no attribute '", pair.first,
-                             "'; it has: ", Join(names));
+      return InvalidArgument(def.name, " has no attribute '", pair.first, "'; it has ",
+                             names.empty() ? "none" : Join(names));
     }
     graph::Attribute& attribute = out.emplace_back(graph::Attribute{std::move(pair.first), {}});
     HR_RETURN_IF_ERROR(ParseValue(*known, pair.second, &attribute.value));

@@ -47,6 +47,18 @@ static void test_names(hr_env* env) {
   close_session();
 }
 
+static void test_attributes(hr_env* env) {
+  hr_graph* graph;
+  hr_value x, y;
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 0, NULL, NULL, &x));
+  FAILS(hr_graph_op(graph, "Relu", "alpha=1", 1, &x, 1, &y), HR_INVALID_ARGUMENT,
+        "Relu has no attribute 'alpha'; it has none");
+  FAILS(hr_graph_op(graph, "LeakyRelu", "beta=1", 1, &x, 1, &y), HR_INVALID_ARGUMENT,
+        "it has alpha");
+  hr_graph_release(graph);
+}
+
 /* ---- Feeds ---- */
 
 static void nothing(hr_dlpack* self) { (void)self; }
@@ -283,6 +295,7 @@ static void test_tainted(hr_env* env) {
 }
 
 const test tests[] = {{"names", test_names},
+                      {"attributes", test_attributes},
                       {"feeds", test_feeds},
                       {"tensors", test_tensors},
                       {"data", test_data},

@@ -53,6 +53,11 @@ class Train(support.ToolTest):
         self.assertIn("100% 3/3", done.stderr)
         self.assertIn("step 3, 1 epoch complete, loss ", done.stdout)
 
+    def test_a_bar_shows_no_speed_that_was_not_measured(self):
+        done = self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train", *RATE, "--steps", 1)
+        self.assertIn("100% 1/1  in 0:0", done.stderr)
+        self.assertNotIn("examples/s", done.stderr)
+
     def test_a_bar_on_a_terminal(self):
         leader, follower = pty.openpty()
         subprocess.run([support.TOOL, "train", "mlp.hrg", "--data", "idx:./data/train", *RATE],
@@ -142,6 +147,8 @@ class Train(support.ToolTest):
                    "--evaluate-data", "idx:./data/test")
         self.fails(1, "idx:./nowhere/train", "train", "mlp.hrg", "--data", "idx:./nowhere/train",
                    *RATE)
+        self.fails(1, "like 'idx:FOLDER/train?batch=64', got 'foo'", "train", "mlp.hrg", "--data",
+                   "foo", *RATE)
         self.fails(1, "unknown kind of data set 'csv'", "train", "mlp.hrg", "--data", "csv:x", *RATE)
         self.fails(1, "no folder 'no'", *train, *RATE, "--export", "no/serve.hrg")
         self.fails(1, "--json: there is no folder 'no'", *train, *RATE, "--checkpoint", "ck",
@@ -155,7 +162,10 @@ class Train(support.ToolTest):
         self.fails(2, "--checkpoint", *train, *RATE, "--resume")
         self.fails(2, "batch already", "train", "mlp.hrg", "--data", "idx:./data/train?batch=8",
                    "--batch", 16, *RATE)
-        self.fails(2, "--epochs", *train, *RATE, "--epochs", 0)
+        for option in ("--epochs", "--steps", "--batch", "--save-every", "--keep",
+                       "--evaluate-every"):
+            self.fails(2, f"{option}: expected a whole number from 1, got 0; see", *train, *RATE,
+                       option, 0)
         self.fails(2, "--data", "train", "mlp.hrg")
 
     def test_checkpoints_are_not_overwritten_unasked(self):

@@ -75,15 +75,20 @@ TEST_F(DatasetUriTest, ExplainsWhatIsWrong) {
   HR_EXPECT_ERROR(OpenError("idx:set/train?prefetch=-1"), kInvalidArgument, "prefetch");
   HR_EXPECT_ERROR(OpenError("idx:set%/train"), kInvalidArgument, "hexadecimal");
   HR_EXPECT_ERROR(OpenError("idx:train"), kInvalidArgument, "FOLDER/SPLIT");
-  HR_EXPECT_ERROR(OpenError("csv:set/train"), kInvalidArgument, "unknown kind");
-  HR_EXPECT_ERROR(OpenError("set/train"), kInvalidArgument, "expected an address");
+  HR_EXPECT_ERROR(OpenError("csv:set/train?batch=2"), kInvalidArgument,
+                  "unknown kind of data set 'csv' in 'csv:set/train'");
+  HR_EXPECT_ERROR(OpenError("set/train?batch=2"), kInvalidArgument, "got 'set/train'");
   HR_EXPECT_ERROR(OpenError("idx:nowhere/train"), kNotFound, folder_.Path("nowhere"));
+  HR_EXPECT_ERROR(OpenError("idx:nowhere/train"), kNotFound,
+                  "install dataset-fashion-mnist, set $HEADRACE_DATA or name another folder");
 }
 
 TEST_F(DatasetUriTest, RefusesFilesThatDoNotBelongTogether) {
   WriteSplit("train");
   WriteText(folder_.Path("set/train-labels-idx1-ubyte"), "\0\0\x08\x01\0\0\0\2\x07\x08"s);
-  HR_EXPECT_ERROR(OpenError("idx:set/train"), kInvalidArgument, "'labels' has 2 examples");
+  HR_EXPECT_ERROR(OpenError("idx:set/train"), kInvalidArgument,
+                  Cat("'", folder_.Path("set/train-labels-idx1-ubyte"), "' has 2 labels, '",
+                      folder_.Path("set/train-images-idx3-ubyte"), "' has 3 images"));
   WriteText(folder_.Path("set/train-labels-idx1-ubyte"), "\0\0\x0c\x01\0\0\0\1\0\0\0\1"s);
   HR_EXPECT_ERROR(OpenError("idx:set/train"), kInvalidArgument, "found int32[1]");
   WriteText(folder_.Path("set/train-images-idx3-ubyte"), "\0\0\x08\x01\0\0\0\1\1"s);

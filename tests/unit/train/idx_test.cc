@@ -79,9 +79,10 @@ TEST_F(IdxTest, RefusesFilesThatLieAboutTheirSize) {
   HR_EXPECT_ERROR(Read(Gzip(kBytes.substr(0, 14))), kDataLoss, "6 bytes, found 2");
   // 4 G x 4 G elements overflow; 4 G elements do not, and must not be allocated.
   std::string huge = "\0\0\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff"s;
-  HR_EXPECT_ERROR(Read(huge), kDataLoss, "lies about its size");
+  HR_EXPECT_ERROR(Read(huge), kDataLoss, "elements; fetch it again");
   HR_EXPECT_ERROR(Read("\0\0\x0e\x01\xff\xff\xff\xff"s), kDataLoss, "float64[4294967295]");
-  HR_EXPECT_ERROR(Read(Gzip("\0\0\x08\x01\xff\xff\xff\xff"s)), kDataLoss, "lies about its size");
+  HR_EXPECT_ERROR(Read(Gzip("\0\0\x08\x01\xff\xff\xff\xff"s)), kDataLoss,
+                  "elements; fetch it again");
   EXPECT_LE(allocator_.allocations(), 4) << "only the four files of plausible size";
 }
 

@@ -97,9 +97,14 @@ static hr_env* make_env(const options* o) {
 }
 
 static hr_dataset* open_data(hr_env* env, const options* o, const char* split, const char* query) {
-  char uri[4096];
+  char uri[16384] = "idx:";
   hr_dataset* data;
-  snprintf(uri, sizeof uri, "idx:%s/%s?%s", o->data, split, query);
+  size_t end = strlen(uri);
+  for (const char* c = o->data; *c != '\0' && end < sizeof uri - 512; ++c) {
+    /* These two mean something in an address. */
+    end += (size_t)snprintf(uri + end, 4, *c == '%' || *c == '?' ? "%%%02X" : "%c", *c);
+  }
+  snprintf(uri + end, sizeof uri - end, "/%s?%s", split, query);
   TRY(hr_dataset_open(env, uri, &data));
   return data;
 }

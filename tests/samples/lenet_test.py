@@ -92,7 +92,7 @@ class Lenet(unittest.TestCase):
             self.assertEqual(again["test_accuracy"], first["test_accuracy"])
 
     def test_names_hold_any_character(self):
-        data, out = "it's $(touch hacked)", 'out "quoted" \\ back\tslash'
+        data, out = "it's 100% $(touch hacked)?", 'out "quoted" \\ back\tslash'
         self.make_data(data)
         _, results = self.trained("--epochs", 1, data=data, out=out)
         self.assertEqual(results["files"]["model"], out + "/lenet.hrg")

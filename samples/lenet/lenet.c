@@ -284,9 +284,9 @@ static void make_folders(const char* path) {
 static void say_nothing_was_left(const options* o, const hr_train_report* report,
                                  const char* checkpoints) {
   printf(
-      "Nothing was left to train: '%s' has %lld epochs already, --epochs asks for %d. Give more\n"
-      "--epochs to go on; remove that folder or name another --out to begin afresh.\n",
-      checkpoints, (long long)report->epoch, o->epochs);
+      "Nothing was left to train: '%s' has %lld epoch%s already, --epochs asks for %d. Give\n"
+      "more --epochs to go on; remove that folder or name another --out to begin afresh.\n",
+      checkpoints, (long long)report->epoch, report->epoch == 1 ? "" : "s", o->epochs);
 }
 
 static int train(const char* program, const options* o) {

@@ -77,6 +77,8 @@ class Lenet(unittest.TestCase):
         self.assertGreater(results["images_per_second"], 0)
         self.assertIn("going on from 'out/checkpoints/step-000006'", done.stderr)
         self.assertNotIn("Nothing was left", done.stdout)
+        self.trained("--epochs", 1, out="one")
+        self.assertIn("has 1 epoch already", self.trained("--epochs", 1, out="one")[0].stdout)
 
     def test_says_where_nothing_is_left_to_train(self):
         _, first = self.trained("--epochs", 3)

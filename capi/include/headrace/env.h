@@ -64,6 +64,8 @@ typedef struct hr_env_options {
  *
  * However many sessions and host threads run, the threads that compute never exceed the budget: a
  * run waits until it gets at least one. After fork() the child must not use an env of the parent.
+ * The library must not be unloaded (dlclose) while anything of an env is left, nor ever where it
+ * has oneDNN, whose threads outlive their use.
  */
 typedef struct hr_env hr_env;
 

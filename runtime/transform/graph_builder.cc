@@ -17,7 +17,7 @@ GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry
 
 GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry,
                            graph::Module module)
-    : allocator_(allocator), registry_(registry), module_(std::move(module)) {
+    : allocator_(&allocator), registry_(&registry), module_(std::move(module)) {
   IndexNames();
 }
 
@@ -32,7 +32,7 @@ void GraphBuilder::IndexNames() {
   for (NodeId id = 0; id < module_.main().nodes.size(); ++id) {
     const graph::Node& node = module_.main().nodes[id];
     const graph::Operator& op = module_.OperatorOf(node);
-    const ops::OpDef* def = registry_.Find(op.domain, op.name, op.version);
+    const ops::OpDef* def = registry_->Find(op.domain, op.name, op.version);
     if (def == nullptr) continue;
     for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
       if (use.writes) ResourceOf(use.variable).last_write = id;
@@ -86,7 +86,7 @@ Result<ValueId> GraphBuilder::Constant(Tensor value) {
 }
 
 Result<ValueId> GraphBuilder::AddConstant(std::string_view name, Tensor value) {
-  HR_ASSIGN_OR_RETURN(value, value.Contiguous(allocator_));
+  HR_ASSIGN_OR_RETURN(value, value.Contiguous(*allocator_));
   graph::Value entry{.type = graph::ValueType::Tensor(value.dtype(), value.dims()),
                      .constant = static_cast<uint32_t>(module_.constants.size()),
                      .name = name.empty() ? UniqueName("constant") : std::string(name)};
@@ -100,7 +100,7 @@ Result<uint32_t> GraphBuilder::AddVariable(std::string_view name, Tensor initial
   if (module_.FindVariable(name) != kNone) {
     return AlreadyExists("a variable is already called '", name, "'");
   }
-  HR_ASSIGN_OR_RETURN(initial, initial.Contiguous(allocator_));
+  HR_ASSIGN_OR_RETURN(initial, initial.Contiguous(*allocator_));
   module_.variables.push_back(
       {.name = std::string(name),
        .dtype = initial.dtype(),
@@ -171,11 +171,11 @@ std::string GraphBuilder::UniqueName(std::string_view wanted) {
   return name;
 }
 
-void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id) {
+void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id, bool chained) {
   if (current_ != 0) return;
   graph::Node& node = current().nodes[id];
   auto after = [&](NodeId earlier) {
-    if (earlier == kNone || earlier == id) return;
+    if (!chained || earlier == kNone || earlier == id) return;
     if (std::find(node.controls.begin(), node.controls.end(), earlier) == node.controls.end()) {
       node.controls.push_back(earlier);
     }
@@ -195,10 +195,10 @@ void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id) {
 Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   const ops::OpDef* def = nullptr;
   if (spec.version == 0) {
-    def = registry_.Newest(spec.domain, spec.op);
+    def = registry_->Newest(spec.domain, spec.op);
     spec.version = def != nullptr ? def->since_version : 1;
   }
-  HR_ASSIGN_OR_RETURN(def, registry_.Get({spec.domain, spec.op, spec.version}));
+  HR_ASSIGN_OR_RETURN(def, registry_->Get({spec.domain, spec.op, spec.version}));
   graph::Graph& graph = current();
   for (ValueId input : spec.inputs) {
     if (input != kNone && input >= graph.values.size()) {
@@ -226,7 +226,7 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
     graph.values.push_back({.producer = id, .name = Cat(node.name, ":", i)});
   }
   graph.nodes.push_back(std::move(node));
-  if (Status status = InferNode(registry_, module_, graph, id); !status.ok()) {
+  if (Status status = InferNode(*registry_, module_, graph, id); !status.ok()) {
     graph.nodes.pop_back();
     while (graph.values.size() > first_value) graph.values.pop_back();
     return status;
@@ -234,7 +234,7 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   names_.try_emplace(graph.nodes[id].name);
   for (size_t i = first_value; i < graph.values.size(); ++i)
     names_.try_emplace(graph.values[i].name);
-  ChainEffects(*def, id);
+  ChainEffects(*def, id, spec.chained);
   int& opset = module_.opsets[spec.domain];
   opset = std::max(opset, spec.domain.empty() ? std::max(kOnnxOpset, spec.version) : spec.version);
   return id;
@@ -272,7 +272,7 @@ Result<ValueId> GraphBuilder::RequireOutput(NodeId id, size_t index) {
     names_.try_emplace(name);
     graph.values.push_back({.producer = id, .name = std::move(name)});
   }
-  HR_RETURN_IF_ERROR(InferNode(registry_, module_, graph, id));
+  HR_RETURN_IF_ERROR(InferNode(*registry_, module_, graph, id));
   return graph.nodes[id].outputs[index];
 }
 
@@ -308,7 +308,7 @@ Status GraphBuilder::RenameValue(ValueId value, std::string_view name) {
 
 Result<graph::Module> GraphBuilder::Finish() {
   HR_RETURN_IF_ERROR(graph::Verify(module_));
-  HR_RETURN_IF_ERROR(ops::CheckModule(registry_, module_));
+  HR_RETURN_IF_ERROR(ops::CheckModule(*registry_, module_));
   return std::move(module_);
 }
 

@@ -1,7 +1,8 @@
 // Builds a Module node by node, with types inferred as it grows.
 //
 // Effects on one variable are chained in program order by control edges; reading a variable that
-// nothing has written yet gives its value at the start of the step. Not thread-safe.
+// nothing has written yet gives its value at the start of the step. A copy goes on by itself, so
+// what may fail half-way is tried on one. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -26,7 +27,8 @@ struct NodeSpec {
   size_t outputs = 1;
   std::vector<graph::Attribute> attributes;
   std::vector<NodeId> controls;
-  std::string name;  // empty: made from the operator's name
+  bool chained = true;  // after all earlier effects on its variables; else after `controls` alone
+  std::string name;     // empty: made from the operator's name
   std::string device;
 };
 
@@ -71,6 +73,8 @@ class GraphBuilder final : public ops::Emitter {
   graph::Signature& SignatureNamed(std::string_view name);
   void SetMetadata(std::string_view key, std::string_view value);
   Status RenameValue(ValueId value, std::string_view name);
+  // `wanted` below the scope, with a number behind it where a node or value is called so already.
+  std::string UniqueName(std::string_view wanted);
   // Nodes emitted while it is set are called "scope/…".
   void SetScope(std::string scope) { scope_ = std::move(scope); }
   // The device of nodes that are added without one of their own from now on; returns the one
@@ -79,8 +83,8 @@ class GraphBuilder final : public ops::Emitter {
 
   const graph::Module& module() const override { return module_; }
   const graph::Graph& graph() const override { return module_.graphs[current_]; }
-  Allocator& allocator() override { return allocator_; }
-  const ops::OpRegistry& registry() const { return registry_; }
+  Allocator& allocator() override { return *allocator_; }
+  const ops::OpRegistry& registry() const { return *registry_; }
 
   // The module, verified. The builder is empty afterwards.
   Result<graph::Module> Finish();
@@ -95,14 +99,13 @@ class GraphBuilder final : public ops::Emitter {
 
   graph::Graph& current() { return module_.graphs[current_]; }
   Result<ValueId> AddValue(graph::Value value);
-  std::string UniqueName(std::string_view wanted);
   // `variable` is one of the module's.
   Resource& ResourceOf(int64_t variable);
-  void ChainEffects(const ops::OpDef& def, NodeId node);
+  void ChainEffects(const ops::OpDef& def, NodeId node, bool chained);
   void IndexNames();
 
-  Allocator& allocator_;
-  const ops::OpRegistry& registry_;
+  Allocator* allocator_;
+  const ops::OpRegistry* registry_;
   graph::Module module_;
   uint32_t current_ = 0;
   std::string scope_;

@@ -1,10 +1,12 @@
 #include "runtime/transform/minimize.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/base/errors.h"
 #include "runtime/transform/attribute_text.h"
 #include "runtime/transform/gradients.h"
+#include "runtime/transform/specialize.h"
 
 namespace hr::transform {
 namespace {
@@ -37,6 +39,34 @@ Result<OptimizerDef> FindOptimizer(const NamedNumbers& spec) {
   return InvalidArgument("there is no optimizer '", spec.name, "'; there are: sgd, adam");
 }
 
+// What PyTorch's optimizers take.
+Status CheckSetting(std::string_view optimizer, std::string_view key, double value, bool flag) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool beta = key.starts_with("beta");
+  const double least = key == "dampening" ? std::numeric_limits<double>::lowest() : 0;
+  bool fits = flag ? value == 0 || value == 1 : value >= least && value < (beta ? 1 : kInfinity);
+  if (fits) return {};
+  return InvalidArgument("optimizer '", optimizer, "': ", key, " must be ",
+                         flag        ? "0 or 1"
+                         : beta      ? "at least 0 and below 1"
+                         : least < 0 ? "finite"
+                                     : "at least 0 and finite",
+                         ", got ", value);
+}
+
+Status CheckNesterov(const NamedNumbers& spec) {
+  double nesterov = 0, momentum = 0, dampening = 0;
+  for (const auto& [key, value] : spec.numbers) {
+    if (key == "nesterov") nesterov = value;
+    if (key == "momentum") momentum = value;
+    if (key == "dampening") dampening = value;
+  }
+  if (nesterov == 0 || (momentum > 0 && dampening == 0)) return {};
+  return InvalidArgument("optimizer '", spec.name,
+                         "': nesterov wants momentum above 0 and no dampening, got ", momentum,
+                         " and ", dampening);
+}
+
 // The optimizer's settings as attributes of its node.
 Result<std::vector<graph::Attribute>> Settings(const ops::OpDef& def, const NamedNumbers& spec) {
   std::vector<graph::Attribute> out;
@@ -46,76 +76,171 @@ Result<std::vector<graph::Attribute>> Settings(const ops::OpDef& def, const Name
     if (known == def.attributes.end() || key.ends_with("variable")) {
       return InvalidArgument("optimizer '", spec.name, "' has no setting '", key, "'");
     }
-    if (known->kind == ops::AttributeKind::kInt) {
+    const bool flag = known->kind == ops::AttributeKind::kInt;
+    HR_RETURN_IF_ERROR(CheckSetting(spec.name, key, value, flag));
+    if (flag) {
       graph::Append(&out, {key, static_cast<int64_t>(value)});
     } else {
       graph::Append(&out, {key, value});
     }
   }
+  HR_RETURN_IF_ERROR(CheckNesterov(spec));
   return out;
 }
 
-Result<uint32_t> AddState(GraphBuilder& builder, uint32_t variable, const StateDef& state) {
-  const graph::Variable declared = builder.module().variables[variable];
-  DType dtype = state.counter ? DType::kInt64 : declared.dtype;
-  Dims dims = state.counter ? Dims{} : declared.dims;
-  HR_ASSIGN_OR_RETURN(auto&& zero, Tensor::Create(builder.allocator(), dtype, dims));
-  if (zero.bytes() != 0) __builtin_memset(zero.data(), 0, zero.bytes());
-  return builder.AddVariable(Cat(declared.name, "/", state.suffix), std::move(zero), false);
+Status CheckLoss(const GraphBuilder& builder, ValueId loss) {
+  const graph::Graph& graph = builder.graph();
+  if (loss >= graph.values.size()) return InvalidArgument("the loss is no value of this graph");
+  const graph::ValueType& type = graph.values[loss].type;
+  if (!type.ranked || type.dims.empty()) return {};
+  return InvalidArgument("the loss must be a scalar, '", graph::ValueText(graph, loss), "' is ",
+                         graph::TypeText(type, builder.module().symbols),
+                         "; reduce it, e.g. by ReduceMean with keepdims=0");
 }
 
-Result<std::vector<NodeId>> AddUpdates(GraphBuilder& builder, ValueId loss,
-                                       std::string_view optimizer, ValueId learning_rate) {
-  HR_ASSIGN_OR_RETURN(auto&& spec, ParseNamedNumbers(optimizer));
-  HR_ASSIGN_OR_RETURN(auto&& def, FindOptimizer(spec));
-  const ops::OpDef* op = builder.registry().Newest(ops::kTrain, def.op);
-  if (op == nullptr) return Unimplemented("this build has no operator headrace.train.", def.op);
-  HR_ASSIGN_OR_RETURN(auto&& settings, Settings(*op, spec));
-  std::vector<uint32_t> variables;
-  std::vector<ValueId> reads;
-  for (uint32_t v = 0; v < builder.module().variables.size(); ++v) {
-    if (!builder.module().variables[v].trainable) continue;
-    HR_ASSIGN_OR_RETURN(ValueId read, builder.Read(v));
-    variables.push_back(v);
-    reads.push_back(read);
-  }
-  if (variables.empty()) return FailedPrecondition("there is no trainable variable to update");
-  ValueId ys[] = {loss};
-  HR_ASSIGN_OR_RETURN(auto&& gradients, AddGradients(builder, ys, reads));
-  std::vector<NodeId> updates;
-  for (size_t i = 0; i < variables.size(); ++i) {
-    if (gradients[i] == kNone) continue;
-    std::vector<graph::Attribute> attributes = settings;
-    graph::Append(&attributes, {"variable", int64_t{variables[i]}});
-    for (const StateDef& state : def.state) {
-      HR_ASSIGN_OR_RETURN(uint32_t index, AddState(builder, variables[i], state));
-      graph::Append(&attributes, {state.attribute, int64_t{index}});
+class Minimizer {
+ public:
+  Minimizer(GraphBuilder& builder, std::string_view signature, ValueId learning_rate)
+      : builder_(builder), signature_(signature), learning_rate_(learning_rate) {}
+
+  Status Run(ValueId loss, std::string_view optimizer) {
+    HR_ASSIGN_OR_RETURN(auto&& spec, ParseNamedNumbers(optimizer));
+    HR_ASSIGN_OR_RETURN(optimizer_, FindOptimizer(spec));
+    const ops::OpDef* op = builder_.registry().Newest(ops::kTrain, optimizer_.op);
+    if (op == nullptr) {
+      return Unimplemented("this build has no operator headrace.train.", optimizer_.op);
     }
-    HR_ASSIGN_OR_RETURN(
-        NodeId node,
-        builder.AddNode({.domain = std::string(ops::kTrain),
-                         .op = std::string(def.op),
-                         .inputs = {learning_rate, gradients[i]},
-                         .outputs = 0,
-                         .attributes = std::move(attributes),
-                         .name = Cat(builder.module().variables[variables[i]].name, "/update")}));
-    updates.push_back(node);
-  }
-  if (updates.empty()) {
+    HR_ASSIGN_OR_RETURN(settings_, Settings(*op, spec));
+    HR_RETURN_IF_ERROR(CheckLoss(builder_, loss));
+    HR_RETURN_IF_ERROR(FindGradients(loss));
+    FindEffects(loss);
+    bool any = false;
+    for (uint32_t v = 0; v < gradients_.size(); ++v) {
+      if (gradients_[v] == kNone) continue;
+      HR_RETURN_IF_ERROR(AddUpdate(v));
+      any = true;
+    }
+    if (any) return {};
     return FailedPrecondition(
         "the loss depends on no trainable variable through differentiable operators");
   }
-  return updates;
-}
+
+ private:
+  const graph::Module& module() const { return builder_.module(); }
+
+  // Of each variable, summed over all its reads.
+  Status FindGradients(ValueId loss) {
+    std::vector<int64_t> variables;
+    std::vector<ValueId> reads;
+    for (const graph::Node& node : builder_.graph().nodes) {
+      const graph::Operator& op = module().OperatorOf(node);
+      if (op.domain != ops::kState || op.name != "Read") continue;
+      int64_t variable = node.Int("variable", 0);
+      if (!module().variables[variable].trainable) continue;
+      variables.push_back(variable);
+      reads.push_back(node.outputs[0]);
+    }
+    HR_ASSIGN_OR_RETURN(auto&& found, AddGradients(builder_, std::span(&loss, 1), reads));
+    gradients_.assign(module().variables.size(), kNone);
+    for (size_t i = 0; i < reads.size(); ++i) {
+      if (found[i] == kNone) continue;
+      ValueId& sum = gradients_[variables[i]];
+      if (sum == kNone) {
+        sum = found[i];
+      } else {
+        HR_ASSIGN_OR_RETURN(sum, builder_.EmitOne(ops::kOnnx, "Add", {sum, found[i]}));
+      }
+    }
+    return {};
+  }
+
+  // An update comes after what its own signature does with the variable; other signatures' updates
+  // are none of its business.
+  void FindEffects(ValueId loss) {
+    Request step{.fetches = gradients_, .targets = builder_.SignatureNamed(signature_).targets};
+    std::erase(step.fetches, kNone);
+    step.fetches.push_back(loss);
+    if (learning_rate_ < builder_.graph().values.size()) step.fetches.push_back(learning_rate_);
+    for (const graph::Port& port : builder_.SignatureNamed(signature_).outputs)
+      step.fetches.push_back(port.value);
+    const graph::Graph& graph = builder_.graph();
+    const graph::Marks needed = NeededNodes(graph, graph::Marks(graph.values.size(), false), step);
+    effects_.resize(gradients_.size());
+    for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+      const graph::Node& node = graph.nodes[id];
+      if (!needed[id]) continue;
+      for (const ops::VariableUse& use : ops::VariablesOf(builder_.registry(), module(), node)) {
+        // A read without controls is of the start of the step, whatever comes first.
+        if (use.writes || !node.controls.empty()) effects_[use.variable].push_back(id);
+      }
+    }
+  }
+
+  Status CheckOnlyUpdate(uint32_t variable) {
+    for (NodeId target : builder_.SignatureNamed(signature_).targets) {
+      const graph::Node& node = builder_.graph().nodes[target];
+      if (module().OperatorOf(node).domain == ops::kTrain && node.Int("variable", -1) == variable) {
+        return AlreadyExists("signature '", signature_, "' updates variable '",
+                             module().variables[variable].name,
+                             "' already; minimize the sum of the losses, or use another signature");
+      }
+    }
+    return {};
+  }
+
+  Result<uint32_t> AddState(uint32_t variable, const StateDef& state) {
+    const graph::Variable declared = module().variables[variable];
+    DType dtype = state.counter ? DType::kInt64 : declared.dtype;
+    Dims dims = state.counter ? Dims{} : declared.dims;
+    HR_ASSIGN_OR_RETURN(auto&& zero, Tensor::Create(builder_.allocator(), dtype, dims));
+    if (zero.bytes() != 0) __builtin_memset(zero.data(), 0, zero.bytes());
+    std::string name = Cat(declared.name, "/", state.suffix);
+    if (module().FindVariable(name) != kNone)
+      name = Cat(declared.name, "/", signature_, "/", state.suffix);
+    return builder_.AddVariable(name, std::move(zero), false);
+  }
+
+  Status AddUpdate(uint32_t variable) {
+    HR_RETURN_IF_ERROR(CheckOnlyUpdate(variable));
+    std::vector<graph::Attribute> attributes = settings_;
+    graph::Append(&attributes, {"variable", int64_t{variable}});
+    for (const StateDef& state : optimizer_.state) {
+      HR_ASSIGN_OR_RETURN(uint32_t index, AddState(variable, state));
+      graph::Append(&attributes, {state.attribute, int64_t{index}});
+    }
+    std::string name = builder_.UniqueName(Cat(module().variables[variable].name, "/update"));
+    HR_ASSIGN_OR_RETURN(NodeId node,
+                        builder_.AddNode({.domain = std::string(ops::kTrain),
+                                          .op = std::string(optimizer_.op),
+                                          .inputs = {learning_rate_, gradients_[variable]},
+                                          .outputs = 0,
+                                          .attributes = std::move(attributes),
+                                          .controls = effects_[variable],
+                                          .chained = false,
+                                          .name = std::move(name)}));
+    builder_.SignatureNamed(signature_).targets.push_back(node);
+    return {};
+  }
+
+  GraphBuilder& builder_;
+  const std::string_view signature_;
+  const ValueId learning_rate_;
+  OptimizerDef optimizer_;
+  std::vector<graph::Attribute> settings_;
+  std::vector<ValueId> gradients_;            // by variable
+  std::vector<std::vector<NodeId>> effects_;  // by variable
+};
 
 }  // namespace
 
-Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
-                                     std::string_view optimizer, ValueId learning_rate) {
-  const std::string device = builder.SetDevice("");  // an update goes where its variable is
-  auto updates = AddUpdates(builder, loss, optimizer, learning_rate);
-  builder.SetDevice(device);
-  return updates;
+Status Minimize(GraphBuilder& builder, std::string_view signature, ValueId loss,
+                std::string_view optimizer, ValueId learning_rate) {
+  GraphBuilder attempt = builder;
+  const std::string device = attempt.SetDevice("");  // an update goes where its variable is
+  HR_RETURN_IF_ERROR(Minimizer(attempt, signature, learning_rate).Run(loss, optimizer));
+  attempt.SetDevice(device);
+  builder = std::move(attempt);
+  return {};
 }
 
 }  // namespace hr::transform

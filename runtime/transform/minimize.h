@@ -5,11 +5,13 @@
 
 namespace hr::transform {
 
-// Adds the gradients of the scalar `loss` for each trainable variable that it depends on, and a
-// node that updates the variable; returns those nodes. `optimizer`: "sgd" with momentum, dampening,
-// weight_decay, nesterov; "adam" with beta1, beta2, epsilon, weight_decay, decoupled. State
-// variables are called "<variable>/<optimizer's state>". `learning_rate`: a scalar.
-Result<std::vector<NodeId>> Minimize(GraphBuilder& builder, ValueId loss,
-                                     std::string_view optimizer, ValueId learning_rate);
+// Adds the gradients of the scalar `loss` for each trainable variable that it depends on, through
+// whichever of its reads, and nodes that update the variables, the new targets of `signature`.
+// `optimizer`: "sgd" with momentum, dampening, weight_decay, nesterov; "adam" with beta1, beta2,
+// epsilon, weight_decay, decoupled. State variables are called "<variable>/<optimizer's state>", or
+// "<variable>/<signature>/<optimizer's state>" where another signature's are called so already.
+// `learning_rate`: a scalar. A failure leaves the graph as it was.
+Status Minimize(GraphBuilder& builder, std::string_view signature, ValueId loss,
+                std::string_view optimizer, ValueId learning_rate);
 
 }  // namespace hr::transform

@@ -11,7 +11,7 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-// Which nodes the fetches and targets need, walking backwards from them and stopping at feeds.
+// Walks backwards.
 class Marker {
  public:
   Marker(const graph::Graph& graph, const graph::Marks& fed)
@@ -61,10 +61,7 @@ class Extractor {
   graph::Module Run() {
     graph::Marks fed(graph_.values.size(), false);
     for (const Feed& feed : request_.feeds) fed[feed.value] = true;
-    Marker marker(graph_, fed);
-    for (ValueId fetch : request_.fetches) marker.NeedValue(fetch);
-    for (NodeId target : request_.targets) marker.NeedNode(target);
-    graph::Marks needed = marker.Run();
+    graph::Marks needed = NeededNodes(graph_, fed, request_);
 
     graph::Signature run{.name = "run"};
     for (const Feed& feed : request_.feeds) {
@@ -213,6 +210,14 @@ Status CheckFed(const graph::Module& module) {
 }
 
 }  // namespace
+
+graph::Marks NeededNodes(const graph::Graph& graph, const graph::Marks& fed,
+                         const Request& request) {
+  Marker marker(graph, fed);
+  for (ValueId fetch : request.fetches) marker.NeedValue(fetch);
+  for (NodeId target : request.targets) marker.NeedNode(target);
+  return marker.Run();
+}
 
 namespace {
 

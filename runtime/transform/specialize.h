@@ -30,6 +30,11 @@ Result<graph::Module> AtSizes(const ops::OpRegistry& registry, const Recipe& rec
                               const graph::Module& specialized, std::span<const Feed> feeds,
                               ConstantEvaluator* evaluator, Allocator& allocator);
 
+// The nodes that the request's fetches and targets need, walking backwards from them and stopping
+// at the values that are fed.
+graph::Marks NeededNodes(const graph::Graph& graph, const graph::Marks& fed,
+                         const Request& request);
+
 // The nodes, values and constants that the signature "run" of a specialized module needs,
 // renumbered.
 graph::Module RemoveDeadNodes(const graph::Module& module);

@@ -141,3 +141,11 @@ hr_model* make_counters(hr_env* env, int64_t width) {
   hr_tensor_release(minus_one);
   return model_of(graph);
 }
+
+hr_session* session_of(hr_graph* graph) {
+  hr_session* session;
+  hr_model* model = model_of(graph);
+  CHECK(hr_session_create(model, NULL, &session));
+  hr_model_release(model);
+  return session;
+}

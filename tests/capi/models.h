@@ -24,6 +24,8 @@ hr_model* make_bounded_lenet(hr_env* env, bounds batch);
 /* Two variables a and b, float32 [width], zero at first. Signature "step" adds 1 to every element
  * of both and gives their sum as it was; "look" gives a and b. */
 hr_model* make_counters(hr_env* env, int64_t width);
+/* A session of the graph, which is released. */
+hr_session* session_of(hr_graph* graph);
 void save_lenet(hr_env* env, const char* path);
 
 /* `count` examples for either model: `x` with `rank` - 1 dimensions an example, and labels. */

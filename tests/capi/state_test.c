@@ -1,5 +1,5 @@
 /* Variables that a graph writes by itself: Assign and AssignAdd, and what reads beside them see. */
-#include "support.h"
+#include "models.h"
 
 enum { N = 5 };
 
@@ -23,16 +23,6 @@ static hr_node write_node(hr_graph* graph, const char* op, hr_variable variable,
   CHECK(hr_graph_add(graph, spec, 0, NULL, &node));
   hr_node_spec_release(spec);
   return node;
-}
-
-static hr_session* session_of(hr_graph* graph) {
-  hr_model* model;
-  hr_session* session;
-  CHECK(hr_model_from_graph(graph, &model));
-  CHECK(hr_session_create(model, NULL, &session));
-  hr_model_release(model);
-  hr_graph_release(graph);
-  return session;
 }
 
 static void expect_floats(hr_session* session, const char* name, const float* expected) {

@@ -23,11 +23,8 @@ hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value lo
   HR_REQUIRE(graph);
   HR_REQUIRE(signature);
   HR_REQUIRE(optimizer);
-  HR_ASSIGN_OR_WRAP(auto&& updates,
-                    hr::transform::Minimize(graph->rep, loss, optimizer, learning_rate));
-  auto& targets = graph->rep.SignatureNamed(signature).targets;
-  targets.insert(targets.end(), updates.begin(), updates.end());
-  return nullptr;
+  return hr::capi::Wrap(
+      hr::transform::Minimize(graph->rep, signature, loss, optimizer, learning_rate));
 }
 
 }  // extern "C"

@@ -58,6 +58,7 @@ class CallbackDataset final : public Dataset {
  private:
   Result<bool> Fetch();
   Result<bool> FetchOfEpoch();
+  Status CheckCount(bool more);
   Status Reset(int64_t epoch);
   bool PassIsOver(int64_t epoch) const {
     return repeat_ != kRepeatForever && epoch - position_.first_epoch >= repeat_;
@@ -68,9 +69,9 @@ class CallbackDataset final : public Dataset {
   int64_t repeat_;
   std::vector<TensorRing> rings_;
   DataPosition position_;
-  // Where the host's functions stand: the epoch they are in, and whether they begin it.
+  // Where the host's functions stand.
   int64_t source_epoch_ = 0;
-  bool fresh_ = true;
+  int64_t fetched_ = 0;  // batches of this epoch
   // The end shows only when the next batch is asked for, so done() reads one ahead.
   std::vector<Tensor> ahead_;
   std::optional<Result<bool>> ahead_result_;
@@ -88,17 +89,26 @@ Result<bool> CallbackDataset::FetchOfEpoch() {
   for (size_t i = 0; more && i < fields_.size(); ++i) {
     HR_RETURN_IF_ERROR(CheckBatchTensor(fields_[i], ahead_[i]));
   }
+  if (more) ++fetched_;
+  HR_RETURN_IF_ERROR(CheckCount(more));
   return more;
+}
+
+// Training on less than was promised would look like success.
+Status CallbackDataset::CheckCount(bool more) {
+  const int64_t expected = size().value_or(-1);
+  if (expected < 0 || (more ? fetched_ <= expected : fetched_ == expected)) return {};
+  return DataLoss("the host's data set declared ", expected, " batches, epoch ", source_epoch_,
+                  more ? " has more" : Cat(" ended after ", fetched_),
+                  "; deliver as many as declared, or declare -1 where the number is unknown");
 }
 
 // The next batch into ahead_, going on to the next epoch where one ends.
 Result<bool> CallbackDataset::Fetch() {
   if (PassIsOver(source_epoch_)) return false;
   HR_ASSIGN_OR_RETURN(bool more, FetchOfEpoch());
-  bool empty = !more && fresh_;
-  fresh_ = false;
   if (more) return true;
-  if (empty && repeat_ != 1) {
+  if (fetched_ == 0 && repeat_ != 1) {
     return FailedPrecondition("the host's data set has no batch in epoch ", source_epoch_,
                               ", so it cannot be repeated");
   }
@@ -116,7 +126,7 @@ Status CallbackDataset::Reset(int64_t epoch) {
   }
   HR_RETURN_IF_ERROR(callbacks_.reset(callbacks_.context, epoch));
   source_epoch_ = epoch;
-  fresh_ = true;
+  fetched_ = 0;
   return {};
 }
 
@@ -134,17 +144,21 @@ Result<bool> CallbackDataset::Next(std::span<Tensor> out, const CallLimits& limi
   std::ranges::copy(ahead_, out.begin());
   position_.index = source_epoch_ == position_.epoch ? position_.index + 1 : 1;
   position_.epoch = source_epoch_;
+  if (position_.index == size()) position_ = {source_epoch_ + 1, 0, position_.first_epoch};
   return true;
 }
 
 bool CallbackDataset::done() {
   if (!ahead_result_) ahead_result_ = Fetch();
-  return ahead_result_->ok() && !**ahead_result_;
+  if (!ahead_result_->ok()) return false;
+  // Where the number of batches is unknown, only now the epoch turns out to be complete.
+  if (source_epoch_ > position_.epoch) position_ = {source_epoch_, 0, position_.first_epoch};
+  return !**ahead_result_;
 }
 
 std::optional<int64_t> CallbackDataset::size() const {
   int64_t batches = callbacks_.size == nullptr ? -1 : callbacks_.size(callbacks_.context);
-  return batches < 0 ? std::nullopt : std::optional<int64_t>(batches);
+  return batches <= 0 ? std::nullopt : std::optional<int64_t>(batches);
 }
 
 Status CallbackDataset::Seek(const DataPosition& position) {
@@ -155,7 +169,6 @@ Status CallbackDataset::Seek(const DataPosition& position) {
   position_ = {.epoch = position.epoch, .first_epoch = position.first_epoch};
   for (; position_.index < position.index; ++position_.index) {
     HR_ASSIGN_OR_RETURN(bool more, FetchOfEpoch());
-    fresh_ = false;
     if (!more) {
       return OutOfRange("the data position is after batch ", position.index, " of epoch ",
                         position.epoch, ", the host's data set ended after ", position_.index);

@@ -148,7 +148,9 @@ void PrefetchDataset::Pop() {
 bool PrefetchDataset::done() {
   WaitForItem({}).IgnoreError();  // without limits it cannot fail
   const Item& item = items_[first_];
-  return item.result.ok() && !*item.result;
+  if (!item.result.ok() || *item.result) return false;
+  delivered_ = item.after;
+  return true;
 }
 
 Status PrefetchDataset::Seek(const DataPosition& position) {

@@ -96,7 +96,9 @@ class Trainer {
 
   Status Loop() {
     while (options_.max_steps < 0 || report_.step < options_.max_steps) {
-      if (options_.train_data->done()) return {};
+      const bool done = options_.train_data->done();
+      report_.epoch = options_.train_data->position().epoch;  // done() may find one complete
+      if (done) return {};
       HR_RETURN_IF_ERROR(Step());
       stopped_ = options_.on_step && !options_.on_step(report_);
       if (stopped_) return {};

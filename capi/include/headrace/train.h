@@ -49,7 +49,9 @@ typedef struct hr_dataset_callbacks {
   /* Goes back to the beginning of an epoch. */
   int (*reset)(void* context, int64_t epoch);
   void (*release)(void* context); /* may be NULL */
-  int64_t batches;                /* of one epoch; -1: unknown */
+  /* Of one epoch, exactly: HR_DATA_LOSS from the run or call that finds more or fewer, which leaves
+   * position and session as they were. -1 (or 0): unknown. */
+  int64_t batches;
 } hr_dataset_callbacks;
 
 /* A field: a name, a type, and the largest shape of a batch; -1 where a dimension differs. */
@@ -137,7 +139,8 @@ HR_API hr_status* hr_events_flush(hr_events* events);
 typedef struct hr_train_report {
   size_t struct_size;
   int64_t step;
-  int64_t epoch; /* complete ones */
+  int64_t epoch; /* complete ones; where a host's data set has an unknown number of batches, the
+                  * last is counted at the end of the pass or with the first batch after it */
   double loss;
   double examples_per_second;
   int32_t evaluated;          /* whether the evaluation's fields are of this step */

@@ -79,6 +79,46 @@ TEST_F(CallbackDatasetTest, ADataSetThatEndsEarlyIsNoEndlessLoop) {
   HR_EXPECT_ERROR(data->Next(out, {}), kFailedPrecondition, "no batch in epoch 0");
 }
 
+TEST_F(CallbackDatasetTest, AnEpochHasAsManyBatchesAsDeclared) {
+  for (int64_t batches : {1, 3}) {
+    source_.GoTo(0);
+    source_.batches = batches;
+    DatasetCallbacks callbacks = source_.callbacks();
+    callbacks.size = [](void*) { return int64_t{2}; };
+    auto data = CreateCallbackDataset(ScriptedFields(), callbacks, 2, allocator_).value();
+    std::vector<Tensor> out(1);
+    EXPECT_EQ(DrawValues(*data, std::min(batches, int64_t{2})).front(), 0);
+    const std::string position = data->Save();
+    for (int time = 0; time < 2; ++time) {
+      EXPECT_FALSE(data->done());
+      HR_EXPECT_ERROR(data->Next(out, {}), kDataLoss,
+                      batches == 1 ? "declared 2 batches, epoch 0 ended after 1; deliver as many"
+                      : time == 0  ? "declared 2 batches, epoch 0 has more; deliver as many"
+                                   : "declared 2 batches, epoch 0 ended after 3; deliver as many");
+    }
+    EXPECT_EQ(data->Save(), position);
+  }
+}
+
+TEST_F(CallbackDatasetTest, CountsCompleteEpochs) {
+  for (bool known : {true, false}) {
+    source_.GoTo(0);
+    DatasetCallbacks callbacks = source_.callbacks();
+    if (!known) callbacks.size = nullptr;
+    auto data = CreateCallbackDataset(ScriptedFields(), callbacks, 2, allocator_).value();
+    for (int64_t epoch : {0, 1}) {
+      DrawValues(*data, 2);
+      EXPECT_EQ(data->position().epoch, epoch);
+      DrawValues(*data, 1);
+      EXPECT_EQ(data->position().epoch, known ? epoch + 1 : epoch) << "after the last batch";
+      EXPECT_EQ(data->done(), epoch == 1);
+      EXPECT_EQ(data->position().epoch, epoch + 1) << "once its end is seen";
+      EXPECT_EQ(data->position().index, 0);
+    }
+    EXPECT_EQ(DrawValues(*data), Values{});
+  }
+}
+
 TEST_F(CallbackDatasetTest, ReadOnceWithoutReset) {
   DatasetCallbacks once{&source_, ScriptedSource::Next, nullptr, nullptr, nullptr};
   auto data = CreateCallbackDataset(ScriptedFields(), once, 1, allocator_).value();

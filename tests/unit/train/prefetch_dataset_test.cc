@@ -50,6 +50,7 @@ TEST_F(PrefetchTest, DoneIsExact) {
   int batches = 0;
   for (; !data->done(); ++batches) EXPECT_TRUE(data->Next(out, {}).value());
   EXPECT_EQ(batches, 3);
+  EXPECT_EQ(data->position().epoch, 1);
   EXPECT_FALSE(data->Next(out, {}).value());
   EXPECT_TRUE(data->done());
 }

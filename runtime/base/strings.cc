@@ -82,7 +82,7 @@ bool IsCleanText(std::string_view text) {
 
 std::string_view ClosestWord(std::string_view word, std::span<const std::string> candidates) {
   std::string_view best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  size_t best_distance = (word.size() + 1) / 3 + 1;  // more would be another word
   for (const std::string& candidate : candidates) {
     size_t distance = EditDistance(word, candidate);
     if (distance < best_distance) {

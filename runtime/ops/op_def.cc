@@ -51,6 +51,10 @@ Status UnknownAttribute(const OpDef& def, std::string_view name) {
   return InvalidArgument(def.name, " has no attribute '", name, "'; it has ", Join(known));
 }
 
+std::string FullName(std::string_view domain, std::string_view name) {
+  return domain.empty() ? std::string(name) : Cat(domain, ".", name);
+}
+
 bool HoldsVariable(const AttributeDef& attribute) { return attribute.reads || attribute.writes; }
 
 Status CheckVariables(const OpDef& def, const graph::Module& module, const Node& node) {
@@ -108,19 +112,25 @@ const OpDef* OpRegistry::Newest(std::string_view domain, std::string_view name) 
 
 Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
   if (const OpDef* def = Find(op.domain, op.name, op.version)) return def;
-  std::string full = op.domain.empty() ? op.name : Cat(op.domain, ".", op.name);
+  const std::string full = FullName(op.domain, op.name);
   if (const OpDef* newest = Newest(op.domain, op.name)) {
     return Unimplemented("operator ", full, " is known, but not in version ", op.version,
                          "; the oldest known is not older than ", newest->since_version);
   }
+  if (IsOneOf(op.name, {"If", "Loop", "Scan", "Call"})) {
+    return Unimplemented("operator ", full, " is control flow, which this version does not run");
+  }
   std::vector<std::string> names;
-  for (const OpDef* def : defs_) names.emplace_back(def->name);
+  for (const OpDef* def : defs_) {
+    if (def->domain == op.domain) names.emplace_back(def->name);
+  }
   std::string_view close = ClosestWord(op.name, names);
   if (close.empty()) {
     return Unimplemented("there is no operator ", full,
                          "; one of the host's own must be added before its model is loaded");
   }
-  return Unimplemented("there is no operator ", full, "; did you mean ", close, "?");
+  return Unimplemented("there is no operator ", full, "; did you mean ", FullName(op.domain, close),
+                       "?");
 }
 
 Status OpRegistry::Add(const OpDef& def) {

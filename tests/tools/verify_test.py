@@ -1,6 +1,8 @@
 """headrace verify, headrace doctor, and the program as a whole."""
 import json
 import os
+import pathlib
+import shutil
 import unittest
 
 import support
@@ -38,6 +40,18 @@ class Verify(support.ToolTest):
             self.assertTrue(line.startswith(f"BROKEN {name}.hrg: "), line)
             self.assertIn(what, line)
         self.assertTrue(lines[-1].startswith("ok"), lines[-1])
+
+    def test_a_released_file_with_control_flow(self):
+        path = pathlib.Path(__file__).parent.parent / "files/version_1_0.hrg"
+        line, = self.lines(0, path)
+        self.assertRegex(line, r"^ok +.*format 1.0.*checksums right; this build cannot run it: "
+                               r"operator Loop is control flow")
+        verdict, = self.json_of("verify", "--json", path)
+        self.assertTrue(verdict["whole"])
+        self.assertIn("operator Loop is control flow", verdict["unsupported"])
+        shutil.copy(path, self.folder / "damaged.hrg")
+        self.damage("damaged.hrg", 500)
+        self.assertIn("structure is damaged", self.lines(1, "damaged.hrg")[0])
 
     def test_side_file(self):
         self.damage("stripped.bin", 1)

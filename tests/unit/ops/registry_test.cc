@@ -22,8 +22,22 @@ TEST(Registry, FindsTheNewestDefinitionNotNewerThanAsked) {
 TEST(Registry, SaysWhatIsClose) {
   EXPECT_EQ(OneNode("Conf").In("float32[1]").Text(),
             "there is no operator Conf; did you mean Conv?");
+  EXPECT_EQ(OneNode("SGDD", "headrace.train").In("float32[1]").Text(),
+            "there is no operator headrace.train.SGDD; did you mean headrace.train.SGD?");
+  constexpr std::string_view kOfTheHost =
+      "; one of the host's own must be added before its model is loaded";
+  EXPECT_EQ(OneNode("Bar", "com.foo").In("float32[1]").Text(),
+            Cat("there is no operator com.foo.Bar", kOfTheHost));
+  EXPECT_EQ(OneNode("Lap").In("float32[1]").Text(), Cat("there is no operator Lap", kOfTheHost));
   EXPECT_EQ(OneNode("Gelu", "", 13).In("float32[1]").Text(),
             "operator Gelu is known, but not in version 13; the oldest known is not older than 20");
+}
+
+TEST(Registry, SaysThatControlFlowDoesNotRun) {
+  for (const char* name : {"If", "Loop", "Scan", "Call"}) {
+    EXPECT_EQ(OneNode(name).In("float32[1]").Text(),
+              Cat("operator ", name, " is control flow, which this version does not run"));
+  }
 }
 
 TEST(Registry, TakesCustomOperatorsOnce) {

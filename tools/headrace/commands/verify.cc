@@ -13,7 +13,8 @@ constexpr char kDescription[] =
     "Verifies graph files (structure, meaning, checksums of the tensors) and checkpoints";
 constexpr char kFooter[] =
     "One line for each file and each checkpoint says what it is, or precisely what is wrong with "
-    "it.\n"
+    "it. A file may be whole and yet hold operators that this build does not have; the line says "
+    "so.\n"
     "Exit status: 0 all are whole, 1 at least one is not, 2 the command line makes no sense.\n\n"
     "Example:\n"
     "  headrace verify lenet.hrg out/checkpoints";
@@ -26,8 +27,9 @@ struct Options {
 struct Verdict {
   std::string path;
   std::string kind;
-  std::string error;    // empty: whole
-  std::string summary;  // of what is whole
+  std::string error;        // empty: whole
+  std::string summary;      // of what is whole
+  std::string unsupported;  // why this build cannot run it
 };
 
 bool HasAllChecksums(const Json& file) {
@@ -43,6 +45,19 @@ std::string WithoutPath(const std::string& sentence, const std::string& path) {
   return sentence.starts_with(start) ? sentence.substr(start.size()) : sentence;
 }
 
+// What only this build lacks, such as an operator, is no fault of the file: `unsupported` says it.
+hr::Model Load(const hr::Env& env, const std::string& path, hr_load_options options,
+               std::string* unsupported) {
+  try {
+    return hr::Model::load(env, path, &options);
+  } catch (const hr::Error& error) {
+    if (error.code() != HR_UNIMPLEMENTED) throw;
+    *unsupported = WithoutPath(error.message(), path);
+  }
+  options.inspect_only = 1;
+  return hr::Model::load(env, path, &options);
+}
+
 Verdict VerifyFile(const hr::Env& env, const std::string& path) {
   Verdict verdict{.path = path, .kind = "graph"};
   try {
@@ -50,13 +65,15 @@ Verdict VerifyFile(const hr::Env& env, const std::string& path) {
     auto options = Sized<hr_load_options>();
     bool checksums = HasAllChecksums(file);
     options.verify_checksums = checksums ? 1 : 0;
-    hr::Model model = hr::Model::load(env, path, &options);
+    hr::Model model = Load(env, path, options, &verdict.unsupported);
     Json described = Described(hr_model_describe, model.get());
     verdict.summary = "graph file, format " + file["format"].get<std::string>() + ", " +
                       CountText(described["signatures"].size(), "signature") + ", " +
                       CountText(described["nodes"], "node") + ", " +
                       BytesText(described["constants"]["bytes"]) + " of tensors, checksums " +
                       (checksums ? "right" : "absent, so the tensors' bytes are unverified");
+    if (!verdict.unsupported.empty())
+      verdict.summary += "; this build cannot run it: " + verdict.unsupported;
   } catch (const hr::Error& error) {
     verdict.error = WithoutPath(error.message(), path);
   }
@@ -88,6 +105,7 @@ Json ToJson(const std::vector<Verdict>& verdicts) {
                    {"kind", verdict.kind},
                    {"whole", whole},
                    {whole ? "summary" : "error", whole ? verdict.summary : verdict.error}});
+    if (whole && !verdict.unsupported.empty()) out.back()["unsupported"] = verdict.unsupported;
   }
   return out;
 }

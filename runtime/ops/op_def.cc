@@ -9,6 +9,9 @@
 namespace hr::ops {
 namespace {
 
+// Of the ONNX release whose tests judge the operators.
+constexpr int kNewestOnnxOpset = 27;
+
 using Key = std::tuple<std::string_view, std::string_view, int>;
 
 Key KeyOf(const OpDef& def) { return {def.domain, def.name, def.since_version}; }
@@ -110,8 +113,25 @@ const OpDef* OpRegistry::Newest(std::string_view domain, std::string_view name) 
   return Find(domain, name, INT32_MAX);
 }
 
+// Operators go by the versions of their domain's operator sets, and change in few of them.
+int OpRegistry::NewestVersion(std::string_view domain) const {
+  if (domain == kOnnx) return kNewestOnnxOpset;
+  int newest = 1;
+  for (const OpDef* def : defs_) {
+    if (def->domain == domain) newest = std::max(newest, def->since_version);
+  }
+  return newest;
+}
+
 Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
-  if (const OpDef* def = Find(op.domain, op.name, op.version)) return def;
+  const OpDef* def = Find(op.domain, op.name, op.version);
+  if (def != nullptr && op.version <= def->since_version) return def;
+  if (def != nullptr) {
+    const int newest_version = NewestVersion(op.domain);
+    if (op.version <= newest_version) return def;
+    return Unimplemented("operator ", FullName(op.domain, op.name), " is known up to version ",
+                         newest_version, ", got ", op.version);
+  }
   const std::string full = FullName(op.domain, op.name);
   if (const OpDef* newest = Newest(op.domain, op.name)) {
     return Unimplemented("operator ", full, " is known, but not in version ", op.version,
@@ -121,8 +141,8 @@ Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
     return Unimplemented("operator ", full, " is control flow, which this version does not run");
   }
   std::vector<std::string> names;
-  for (const OpDef* def : defs_) {
-    if (def->domain == op.domain) names.emplace_back(def->name);
+  for (const OpDef* known : defs_) {
+    if (known->domain == op.domain) names.emplace_back(known->name);
   }
   std::string_view close = ClosestWord(op.name, names);
   if (close.empty()) {

@@ -120,6 +120,8 @@ class OpRegistry {
   std::span<const OpDef* const> all() const { return defs_; }
 
  private:
+  int NewestVersion(std::string_view domain) const;
+
   std::vector<const OpDef*> defs_;  // sorted by domain, name, version
 };
 

@@ -56,11 +56,17 @@ Status GraphBuilder::SetSymbolBounds(std::string_view name, int64_t min, int64_t
   if (!std::is_sorted(buckets.begin(), buckets.end())) {
     return InvalidArgument("the buckets of dimension '", name, "' must ascend");
   }
-  graph::Symbol& symbol = module_.symbols[AddSymbol(name)];
-  symbol.min = min;
-  symbol.max = max;
-  symbol.buckets = std::move(buckets);
-  return {};
+  std::vector<std::string_view> names;
+  for (graph::Symbol& symbol : module_.symbols) {
+    names.push_back(symbol.name);
+    if (symbol.name != name) continue;
+    symbol.min = min;
+    symbol.max = max;
+    symbol.buckets = std::move(buckets);
+    return {};
+  }
+  return NotFound("no input has a dimension '", name,
+                  "' yet; named so far: ", names.empty() ? "none" : Join(names));
 }
 
 Result<ValueId> GraphBuilder::AddValue(graph::Value value) {

@@ -41,6 +41,7 @@ class GraphBuilder final : public ops::Emitter {
 
   // Returns the index of the symbol, the known one where the name is taken.
   uint32_t AddSymbol(std::string_view name);
+  // Of a symbol that was added.
   Status SetSymbolBounds(std::string_view name, int64_t min, int64_t max,
                          std::vector<int64_t> buckets);
 

@@ -134,6 +134,28 @@ static void test_tensors(hr_env* env) {
         "not aligned");
 }
 
+/* ---- Graphs ---- */
+
+static void test_graphs(hr_env* env) {
+  const int64_t dims[2] = {-1, -1};
+  const char* symbols[2] = {"batch", "length"};
+  hr_graph* graph;
+  hr_value x, y;
+  CHECK(hr_graph_create(env, &graph));
+  FAILS(hr_graph_bound(graph, "batch", 1, 8, 0, NULL), HR_NOT_FOUND, "named so far: none");
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 2, dims, symbols, &x));
+  FAILS(hr_graph_bound(graph, "bacth", 1, 8, 0, NULL), HR_NOT_FOUND,
+        "no input has a dimension 'bacth' yet; named so far: batch, length");
+  FAILS(hr_graph_bound(graph, "", 1, 8, 0, NULL), HR_NOT_FOUND, "dimension ''");
+  CHECK(hr_graph_bound(graph, "length", 1, 8, 0, NULL));
+  FAILS(hr_graph_op(graph, "Relu@1000", NULL, 1, &x, 1, &y), HR_UNIMPLEMENTED,
+        "operator Relu is known up to version 27, got 1000");
+  FAILS(hr_graph_op(graph, "headrace.state.Read@2", "variable=0", 0, NULL, 1, &y), HR_UNIMPLEMENTED,
+        "operator headrace.state.Read is known up to version 1, got 2");
+  CHECK(hr_graph_op(graph, "Relu@27", NULL, 1, &x, 1, &y));
+  hr_graph_release(graph);
+}
+
 /* ---- Data sets ---- */
 
 static int calls_of_release;
@@ -298,6 +320,7 @@ const test tests[] = {{"names", test_names},
                       {"attributes", test_attributes},
                       {"feeds", test_feeds},
                       {"tensors", test_tensors},
+                      {"graphs", test_graphs},
                       {"data", test_data},
                       {"release functions", test_release_functions},
                       {"tainted sessions", test_tainted},

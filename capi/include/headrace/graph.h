@@ -24,9 +24,10 @@ HR_API void hr_graph_release(hr_graph* graph);
  * NULL per dimension) names unknown dimensions: equal names are equal sizes. */
 HR_API hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
                                  const int64_t* dims, const char* const* symbols, hr_value* out);
-/* Bounds and buckets of a named dimension; max -1: unbounded, buckets ascend. Runs check the
- * bounds. One plan, with memory for the upper end, serves all sizes up to the smallest bucket that
- * holds them, and beyond the buckets up to max; nothing is padded. A later call replaces both. */
+/* Bounds and buckets of a dimension that an input named (else HR_NOT_FOUND); max -1: unbounded,
+ * buckets ascend. Runs check the bounds. One plan, with memory for the upper end, serves all sizes
+ * up to the smallest bucket that holds them, and beyond the buckets up to max; nothing is padded. A
+ * later call replaces both. */
 HR_API hr_status* hr_graph_bound(hr_graph* graph, const char* symbol, int64_t min, int64_t max,
                                  size_t bucket_count, const int64_t* buckets);
 /* name NULL: one is made. The tensor's memory is shared, so do not change it. */

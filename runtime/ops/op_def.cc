@@ -40,24 +40,6 @@ Status CheckArity(Literal what, const Arity& arity, size_t count, Literal op) {
   return InvalidArgument(op, " takes ", arity.min, " to ", arity.max, " ", what, ", got ", count);
 }
 
-const AttributeDef* FindAttribute(const OpDef& def, std::string_view name) {
-  for (const AttributeDef& attribute : def.attributes) {
-    if (attribute.name == name) return &attribute;
-  }
-  return nullptr;
-}
-
-Status UnknownAttribute(const OpDef& def, std::string_view name) {
-  std::vector<std::string> known;
-  for (const AttributeDef& attribute : def.attributes) known.emplace_back(attribute.name);
-  if (known.empty()) return InvalidArgument(def.name, " has no attributes, got '", name, "'");
-  return InvalidArgument(def.name, " has no attribute '", name, "'; it has ", Join(known));
-}
-
-std::string FullName(std::string_view domain, std::string_view name) {
-  return domain.empty() ? std::string(name) : Cat(domain, ".", name);
-}
-
 bool HoldsVariable(const AttributeDef& attribute) { return attribute.reads || attribute.writes; }
 
 Status CheckVariables(const OpDef& def, const graph::Module& module, const Node& node) {
@@ -71,6 +53,16 @@ Status CheckVariables(const OpDef& def, const graph::Module& module, const Node&
 }
 
 }  // namespace
+
+Result<const AttributeDef*> FindAttribute(const OpDef& def, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const AttributeDef& attribute : def.attributes) {
+    if (attribute.name == name) return &attribute;
+    known.push_back(attribute.name);
+  }
+  return InvalidArgument(def.name, " has no attribute '", name, "'; it has ",
+                         known.empty() ? "none" : Join(known));
+}
 
 bool OpDef::foldable() const {
   return !random && std::none_of(attributes.begin(), attributes.end(), HoldsVariable);
@@ -125,14 +117,15 @@ int OpRegistry::NewestVersion(std::string_view domain) const {
 
 Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
   const OpDef* def = Find(op.domain, op.name, op.version);
-  if (def != nullptr && op.version <= def->since_version) return def;
-  if (def != nullptr) {
-    const int newest_version = NewestVersion(op.domain);
-    if (op.version <= newest_version) return def;
-    return Unimplemented("operator ", FullName(op.domain, op.name), " is known up to version ",
-                         newest_version, ", got ", op.version);
+  const bool found = def != nullptr;
+  if (found && op.version <= def->since_version) return def;
+  const int newest_version = NewestVersion(op.domain);
+  if (found && op.version <= newest_version) return def;
+  const std::string full = op.domain.empty() ? op.name : Cat(op.domain, ".", op.name);
+  if (found) {
+    return Unimplemented("operator ", full, " is known up to version ", newest_version, ", got ",
+                         op.version);
   }
-  const std::string full = FullName(op.domain, op.name);
   if (const OpDef* newest = Newest(op.domain, op.name)) {
     return Unimplemented("operator ", full, " is known, but not in version ", op.version,
                          "; the oldest known is not older than ", newest->since_version);
@@ -149,8 +142,7 @@ Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
     return Unimplemented("there is no operator ", full,
                          "; one of the host's own must be added before its model is loaded");
   }
-  return Unimplemented("there is no operator ", full, "; did you mean ", FullName(op.domain, close),
-                       "?");
+  return Unimplemented("there is no operator ", full, "; did you mean ", close, "?");
 }
 
 Status OpRegistry::Add(const OpDef& def) {
@@ -173,8 +165,7 @@ Status CheckNode(const OpDef& def, const Node& node) {
     if (node.inputs[i] == kNone) return InvalidArgument(def.name, " needs its input ", i);
   }
   for (const graph::Attribute& attribute : node.attributes) {
-    const AttributeDef* known = FindAttribute(def, attribute.name);
-    if (known == nullptr) return UnknownAttribute(def, attribute.name);
+    HR_ASSIGN_OR_RETURN(const AttributeDef* known, FindAttribute(def, attribute.name));
     if (known->kind != KindOf(attribute.value)) {
       return InvalidArgument(def.name, "'s attribute '", attribute.name, "' is ",
                              KindName(known->kind), ", got ", KindName(KindOf(attribute.value)));

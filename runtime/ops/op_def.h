@@ -133,6 +133,8 @@ std::vector<VariableUse> VariablesOf(const OpRegistry& registry, const graph::Mo
 
 // Checks a node's arity and attributes against its definition.
 Status CheckNode(const OpDef& def, const Node& node);
+// INVALID_ARGUMENT, which lists those there are, where there is none of that name.
+Result<const AttributeDef*> FindAttribute(const OpDef& def, std::string_view name);
 
 // Definitions, arities, attributes and the variables that nodes refer to, for a whole module.
 Status CheckModule(const OpRegistry& registry, const graph::Module& module);

@@ -113,16 +113,7 @@ Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def,
   std::vector<graph::Attribute> out;
   for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
     HR_ASSIGN_OR_RETURN(auto&& pair, SplitPair(word));
-    const ops::AttributeDef* known = nullptr;
-    for (const ops::AttributeDef& attribute : def.attributes) {
-      if (attribute.name == pair.first) known = &attribute;
-    }
-    if (known == nullptr) {
-      std::vector<std::string_view> names;
-      for (const ops::AttributeDef& attribute : def.attributes) names.push_back(attribute.name);
-      return InvalidArgument(def.name, " has no attribute '", pair.first, "'; it has ",
-                             names.empty() ? "none" : Join(names));
-    }
+    HR_ASSIGN_OR_RETURN(const ops::AttributeDef* known, ops::FindAttribute(def, pair.first));
     graph::Attribute& attribute = out.emplace_back(graph::Attribute{std::move(pair.first), {}});
     HR_RETURN_IF_ERROR(ParseValue(*known, pair.second, &attribute.value));
   }

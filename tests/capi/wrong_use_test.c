@@ -142,7 +142,8 @@ static void test_graphs(hr_env* env) {
   hr_graph* graph;
   hr_value x, y;
   CHECK(hr_graph_create(env, &graph));
-  FAILS(hr_graph_bound(graph, "batch", 1, 8, 0, NULL), HR_NOT_FOUND, "named so far: none");
+  FAILS(hr_graph_bound(graph, "batch", 1, 8, 0, NULL), HR_NOT_FOUND,
+        "no input has a dimension 'batch' yet");
   CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 2, dims, symbols, &x));
   FAILS(hr_graph_bound(graph, "bacth", 1, 8, 0, NULL), HR_NOT_FOUND,
         "no input has a dimension 'bacth' yet; named so far: batch, length");

@@ -55,11 +55,11 @@ Status CheckVariables(const OpDef& def, const graph::Module& module, const Node&
 }  // namespace
 
 Result<const AttributeDef*> FindAttribute(const OpDef& def, std::string_view name) {
-  std::vector<std::string_view> known;
   for (const AttributeDef& attribute : def.attributes) {
     if (attribute.name == name) return &attribute;
-    known.push_back(attribute.name);
   }
+  std::vector<std::string_view> known;
+  for (const AttributeDef& attribute : def.attributes) known.push_back(attribute.name);
   return InvalidArgument(def.name, " has no attribute '", name, "'; it has ",
                          known.empty() ? "none" : Join(known));
 }

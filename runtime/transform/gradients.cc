@@ -180,10 +180,12 @@ Result<std::vector<ValueId>> AddGradients(GraphBuilder& builder, std::span<const
                              DTypeName(builder.graph().values[x].type.dtype));
     }
   }
-  builder.SetScope("gradients");
-  auto result = Differentiator(builder).Run(ys, xs, grad_ys);
-  builder.SetScope("");
-  return result;
+  GraphBuilder attempt = builder;
+  attempt.SetScope("gradients");
+  HR_ASSIGN_OR_RETURN(std::vector<ValueId> gradients, Differentiator(attempt).Run(ys, xs, grad_ys));
+  attempt.SetScope("");
+  builder = std::move(attempt);
+  return gradients;
 }
 
 }  // namespace hr::transform

@@ -1,4 +1,5 @@
-/* hr_graph_minimize: what it refuses, and that several signatures of a graph train apart. */
+/* hr_graph_minimize and hr_graph_add_gradients: what they refuse, that this changes nothing, and
+ * that several signatures of a graph train apart. */
 #include "models.h"
 
 typedef struct builder {
@@ -94,6 +95,91 @@ static void test_failures_change_nothing(hr_env* env) {
   remove_folder(folder);
 }
 
+/* ---- A gradient that fails half-way ---- */
+
+/* The negative of its input; its gradient adds a node and then fails where the context says so. */
+static hr_status* infer_negative(void* context, hr_op* op) {
+  (void)context;
+  return hr_op_set_output_like(op, 0, 0);
+}
+static hr_status* compute_negative(void* context, hr_op* op, const hr_op_tensor* in,
+                                   const hr_op_tensor* out) {
+  (void)context;
+  (void)op;
+  for (int i = 0; i < 2; ++i) ((float*)out->data)[i] = -((const float*)in->data)[i];
+  return NULL;
+}
+static hr_status* add_gradient_of_negative(void* context, hr_op* op) {
+  const hr_value given = hr_op_output_gradient(op, 0);
+  hr_value out;
+  hr_status* status = hr_op_add(op, "Neg", NULL, 1, &given, 1, &out);
+  if (status != NULL) return status;
+  if (*(const int*)context) return hr_status_create(HR_UNAVAILABLE, "not today");
+  return hr_op_set_gradient(op, 0, out);
+}
+
+static void expect_shown(const hr_graph* graph, char* text, size_t capacity, int first) {
+  hr_model* model;
+  hr_text* shown;
+  CHECK(hr_model_from_graph(graph, &model));
+  CHECK(hr_model_graph_text(model, "json", &shown));
+  EXPECT(hr_text_size(shown) < capacity);
+  EXPECT(first || strcmp(text, hr_text_data(shown)) == 0);
+  strcpy(text, hr_text_data(shown));
+  hr_text_release(shown);
+  hr_model_release(model);
+}
+
+static void test_failed_gradients_change_nothing(hr_env* env) {
+  static char before[1 << 16], after[1 << 16], shown[1 << 16];
+  char* folder = make_folder();
+  int fails = 1;
+  hr_value gradients[2], xs[2];
+  const hr_operator negative = {.struct_size = sizeof negative,
+                                .name = "com.example.Negative",
+                                .min_inputs = 1,
+                                .max_inputs = 1,
+                                .min_outputs = 1,
+                                .max_outputs = 1,
+                                .context = &fails,
+                                .infer = infer_negative,
+                                .compute = compute_negative,
+                                .gradient = add_gradient_of_negative};
+  CHECK(hr_env_add_operator(env, &negative));
+  builder b = begin(env);
+  hr_value square = op(b.graph, "Mul", NULL, b.now, b.now);
+  hr_value y = sum_of(b.graph, op(b.graph, "com.example.Negative", NULL, square, HR_NONE));
+  xs[0] = b.now;
+  xs[1] = b.rate; /* on which y does not depend */
+  size_t size = saved(b.graph, folder, before);
+  expect_shown(b.graph, shown, sizeof shown, 1);
+  for (int i = 0; i < 2; ++i) {
+    FAILS(hr_graph_add_gradients(b.graph, y, 2, xs, gradients), HR_UNAVAILABLE, "not today");
+    EXPECT(saved(b.graph, folder, after) == size && memcmp(before, after, size) == 0);
+    expect_shown(b.graph, shown, sizeof shown, 0);
+  }
+  fails = 0;
+  CHECK(hr_graph_add_gradients(b.graph, y, 2, xs, gradients));
+  EXPECT(gradients[0] != HR_NONE && gradients[1] == HR_NONE);
+  CHECK(hr_graph_signature_output(b.graph, "slope", "d", gradients[0]));
+  hr_session* session = session_of(b.graph);
+  const float w[2] = {3, -5};
+  const int64_t two = 2;
+  float slope[2] = {0, 0};
+  hr_tensor* value;
+  hr_call* call;
+  CHECK(hr_tensor_copy_of(env, HR_FLOAT32, 1, &two, w, sizeof w, &value));
+  CHECK(hr_session_set_variable(session, "w", value));
+  CHECK(hr_call_create(session, "slope", &call));
+  CHECK(hr_call_output(call, "d", slope, sizeof slope));
+  CHECK(hr_call_run(call, NULL));
+  EXPECT(slope[0] == -6 && slope[1] == 10); /* of -w * w */
+  hr_call_release(call);
+  hr_tensor_release(value);
+  hr_session_release(session);
+  remove_folder(folder);
+}
+
 static void test_settings(hr_env* env) {
   const struct {
     const char *optimizer, *words;
@@ -175,6 +261,7 @@ static void test_effects_of_the_step_stay_in_order(hr_env* env) {
 }
 
 const test tests[] = {{"failures change nothing", test_failures_change_nothing},
+                      {"failed gradients change nothing", test_failed_gradients_change_nothing},
                       {"settings", test_settings},
                       {"signatures train apart", test_signatures_train_apart},
                       {"effects of the step", test_effects_of_the_step_stay_in_order},

@@ -91,7 +91,7 @@ HR_API hr_status* hr_graph_name_value(hr_graph* graph, hr_value value, const cha
 HR_API hr_status* hr_graph_type_of(const hr_graph* graph, hr_value value, hr_text** out);
 
 /* Adds nodes that compute the gradient of the sum of `y` with respect to each x. HR_NONE where y
- * does not depend on it. */
+ * does not depend on it. A failed call leaves the graph as it was. */
 HR_API hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count,
                                          const hr_value* xs, hr_value* out_gradients);
 

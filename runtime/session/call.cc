@@ -46,10 +46,11 @@ Result<std::unique_ptr<Call>> Call::Create(std::shared_ptr<Session> session,
 namespace {
 
 template <typename Ports>
-Status NoPort(std::string_view kind, std::string_view name, const Ports& ports) {
+Status NoPort(Literal kind, std::string_view name, const Ports& ports) {
   std::vector<std::string> names;
   for (const auto& port : ports) names.push_back(port.name);
-  return NotFound("the call has no ", kind, " '", name, "'; it has: ", Join(names));
+  return NotFound("the call has no ", kind, " '", name, "'; it has", names.empty() ? " none" : ": ",
+                  Join(names));
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ Result<Device*> Env::FindDevice(std::string_view name) const {
       names.push_back(device->info().name);
     }
   }
-  return NotFound("there is no device '", name, "'; there are: ", Join(names));
+  return NotFound("there is no device '", name, "'; there are", names.empty() ? " none" : ": ",
+                  Join(names));
 }
 
 }  // namespace hr::session

@@ -65,7 +65,8 @@ Status GraphBuilder::SetSymbolBounds(std::string_view name, int64_t min, int64_t
     symbol.buckets = std::move(buckets);
     return {};
   }
-  return NotFound("no input has a dimension '", name, "' yet; named so far: ", Join(names));
+  return NotFound("no input has a dimension '", name,
+                  "' yet; named so far: ", names.empty() ? "none" : "", Join(names));
 }
 
 Result<ValueId> GraphBuilder::AddValue(graph::Value value) {

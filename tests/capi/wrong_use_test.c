@@ -47,6 +47,31 @@ static void test_names(hr_env* env) {
   close_session();
 }
 
+/* Where there is nothing to name, the sentence says so. */
+static void test_names_of_nothing(hr_env* env) {
+  int64_t dims[1] = {2};
+  const char* none = "none";
+  hr_call* call;
+  hr_graph* graph;
+  hr_tensor* x = zeros(env, HR_FLOAT32, 1, dims);
+  hr_model* counters = make_counters(env, 2);
+  CHECK(hr_session_create(counters, NULL, &session));
+  CHECK(hr_call_create_custom(session, 0, NULL, 0, NULL, 0, NULL, &call));
+  FAILS(hr_call_bind(call, "x", x), HR_NOT_FOUND, "the call has no input 'x'; it has none");
+  FAILS(hr_call_output(call, "y", &dims, 8), HR_NOT_FOUND,
+        "the call has no output 'y'; it has none");
+  hr_call_release(call);
+  hr_session_release(session);
+  hr_model_release(counters);
+  CHECK(hr_graph_create(env, &graph));
+  session = session_of(graph);
+  FAILS(hr_call_create(session, none, &call), HR_NOT_FOUND, "no signature 'none'; it has none");
+  FAILS(hr_session_export(session, "never.hrg", 1, &none, NULL), HR_NOT_FOUND,
+        "no signature 'none'; there are none");
+  hr_session_release(session);
+  hr_tensor_release(x);
+}
+
 static void test_attributes(hr_env* env) {
   hr_graph* graph;
   hr_value x, y;
@@ -143,7 +168,7 @@ static void test_graphs(hr_env* env) {
   hr_value x, y;
   CHECK(hr_graph_create(env, &graph));
   FAILS(hr_graph_bound(graph, "batch", 1, 8, 0, NULL), HR_NOT_FOUND,
-        "no input has a dimension 'batch' yet");
+        "no input has a dimension 'batch' yet; named so far: none");
   CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 2, dims, symbols, &x));
   FAILS(hr_graph_bound(graph, "bacth", 1, 8, 0, NULL), HR_NOT_FOUND,
         "no input has a dimension 'bacth' yet; named so far: batch, length");
@@ -318,6 +343,7 @@ static void test_tainted(hr_env* env) {
 }
 
 const test tests[] = {{"names", test_names},
+                      {"names of nothing", test_names_of_nothing},
                       {"attributes", test_attributes},
                       {"feeds", test_feeds},
                       {"tensors", test_tensors},

@@ -1,7 +1,7 @@
 // tools_make_model FOLDER: writes small graph files for the tests of the headrace command.
 //   mlp.hrg       a classifier of 4×4 images with the signatures infer, train and eval
 //   stripped.hrg  the same without names, its tensors in stripped.bin
-//   types.hrg     "same" gives back one tensor of each element type that NumPy has as well
+//   types.hrg     "float32" and so on give back a tensor of that type; "silent" gives nothing
 //   renamed.hrg   mlp.hrg whose inputs are called x and y
 //   custom.hrg    "run" applies an operator that only this program knows
 #include <cstdio>
@@ -73,6 +73,7 @@ void Types(const hr::Env& env, const std::string& folder) {
     hr_value x = graph.input("in_" + name, dtype, {-1, 3});
     graph.signature_input(name, "x", x);
     graph.signature_output(name, "y", graph.op("Identity", {x}));
+    if (dtype == HR_BOOL) graph.signature_input("silent", "x", x);
   }
   graph.save(folder + "/types.hrg");
 }

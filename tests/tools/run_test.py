@@ -117,6 +117,8 @@ class Run(support.ToolTest):
         self.fails(1, "no signature 'x'", "run", "mlp.hrg", "--signature", "x")
         self.fails(1, "no output 'score'; it has: scores", "run", "mlp.hrg", "--input",
                    "images=zeros", "--output", "score=-")
+        self.fails(1, "no output 'y'; it has none", "run", "types.hrg", "--signature", "silent",
+                   "--input", "x=zeros", "--output", "y=-")
         self.fails(2, "has its own", "run", "mlp.hrg", "--input", "images=in.npy", "--shape",
                    "images=1x1x4x4")
         self.fails(2, "twice", "run", "mlp.hrg", "--input", "images=zeros", "--input",

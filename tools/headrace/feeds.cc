@@ -126,13 +126,11 @@ class Maker {
 
  private:
   static void CheckName(const Json& signature, const std::string& name) {
-    std::string known;
     for (const Json& port : signature["inputs"]) {
       if (port["name"] == name) return;
-      known += (known.empty() ? "" : ", ") + port["name"].get<std::string>();
     }
     throw Failure("signature '" + signature["name"].get<std::string>() + "' has no input '" + name +
-                  "'; it has: " + known);
+                  "'; it has" + NamesOf(signature["inputs"]));
   }
 
   hr::Tensor TensorFor(const std::string& name, const std::string& source, const Json& port) {
@@ -180,14 +178,20 @@ std::map<std::string, std::string> NamedValues(const std::vector<std::string>& i
   return out;
 }
 
+std::string NamesOf(const Json& items) {
+  if (items.empty()) return " none";
+  std::string out;
+  for (const Json& item : items)
+    out += (out.empty() ? ": " : ", ") + item["name"].get<std::string>();
+  return out;
+}
+
 const Json& FindSignature(const Json& model, const std::string& name) {
-  std::string known;
   for (const Json& signature : model["signatures"]) {
     if (signature["name"] == name) return signature;
-    known += (known.empty() ? "" : ", ") + signature["name"].get<std::string>();
   }
-  throw Failure("the model has no signature '" + name + "'; " +
-                (known.empty() ? "it has none" : "there are: " + known));
+  throw Failure("the model has no signature '" + name + "'; there are" +
+                NamesOf(model["signatures"]));
 }
 
 std::vector<Feed> MakeFeeds(const hr::Env& env, const Json& signature, const FeedOptions& options,

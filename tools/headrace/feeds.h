@@ -28,6 +28,9 @@ struct Feed {
   hr::Tensor tensor;
 };
 
+// ": a, b", or " none": the end of a sentence that says which items of a description there are.
+std::string NamesOf(const Json& items);
+
 // The entry of hr_model_describe's "signatures". Throws Failure that lists the known ones.
 const Json& FindSignature(const Json& model, const std::string& name);
 

@@ -109,13 +109,11 @@ std::map<std::string, std::string> OutputTargets(const Options& options, const J
   for (const auto& [name, target] : targets) {
     if (target == "-" && options.json == "-")
       throw UsageError("--output " + name + "=- and --json - both want standard output");
-    bool known = false;
-    std::string names;
-    for (const Json& port : signature["outputs"]) {
-      known |= port["name"] == name;
-      names += (names.empty() ? "" : ", ") + port["name"].get<std::string>();
+    const Json& outputs = signature["outputs"];
+    if (std::none_of(outputs.begin(), outputs.end(),
+                     [&](const Json& port) { return port["name"] == name; })) {
+      throw Failure("the signature has no output '" + name + "'; it has" + NamesOf(outputs));
     }
-    if (!known) throw Failure("the signature has no output '" + name + "'; it has: " + names);
   }
   return targets;
 }

@@ -1,0 +1,143 @@
+/* The host's log: what plugins and groups say arrives with its level, from the thread that it
+ * happens on; and which sinks are refused. */
+#include <pthread.h>
+
+#include "support.h"
+
+enum { MOST = 8 };
+typedef struct entry {
+  hr_log_level level;
+  pthread_t thread;
+  char message[512];
+} entry;
+/* Written from any thread, as the header says. */
+typedef struct journal {
+  pthread_mutex_t mutex;
+  int count;
+  entry entries[MOST];
+} journal;
+
+static void note(void* context, hr_log_level level, const char* message) {
+  journal* j = context;
+  pthread_mutex_lock(&j->mutex);
+  EXPECT(j->count < MOST && strlen(message) < sizeof j->entries[0].message);
+  entry* e = &j->entries[j->count++];
+  e->level = level;
+  e->thread = pthread_self();
+  strcpy(e->message, message);
+  pthread_mutex_unlock(&j->mutex);
+}
+
+static void expect_entry(const entry* e, hr_log_level level, const char* message) {
+  if (e->level == level && strcmp(e->message, message) == 0) return;
+  fprintf(stderr, "expected level %d '%s', got level %d '%s'\n", level, message, e->level,
+          e->message);
+  exit(1);
+}
+
+static hr_env* talking_env(journal* j) {
+  const hr_log_sink sink = {.struct_size = sizeof sink, .context = j, .write = note};
+  const hr_env_options options = {.struct_size = sizeof options, .log = &sink};
+  hr_env* env;
+  *j = (journal){.mutex = PTHREAD_MUTEX_INITIALIZER};
+  CHECK(hr_env_create(&options, &env)); /* the sink is copied */
+  return env;
+}
+
+/* ---- Plugins ---- */
+
+static const char* const talker = HEADRACE_TEST_PLUGINS "/libheadrace_talker.so";
+
+static void test_plugins_talk(hr_env* env) {
+  journal first, second;
+  (void)env;
+  hr_env* a = talking_env(&first);
+  hr_env* b = talking_env(&second);
+  EXPECT(first.count == 0);
+  CHECK(hr_env_load_plugin(a, talker));
+  EXPECT(first.count == 2 && second.count == 0); /* each env has its own */
+  expect_entry(&first.entries[0], HR_LOG_DEBUG, "the talker comes");
+  expect_entry(&first.entries[1], HR_LOG_INFO, "it stays");
+  hr_env_release(a);
+  EXPECT(first.count == 3); /* the sink outlives the env */
+  expect_entry(&first.entries[2], HR_LOG_ERROR, "the talker goes");
+  hr_env_release(b);
+  EXPECT(second.count == 0);
+}
+
+static void test_nobody_listens(hr_env* env) { CHECK(hr_env_load_plugin(env, talker)); }
+
+/* ---- Groups ---- */
+
+typedef struct member {
+  hr_env* env;
+  hr_group_options options;
+} member;
+
+static void* meet(void* self) {
+  const member* m = self;
+  hr_group* group;
+  CHECK(hr_group_create(m->env, &m->options, NULL, &group));
+  hr_group_release(group);
+  return NULL;
+}
+
+/* Two ranks that are threads of this process are given a file that is no calibration. */
+static void test_groups_talk(hr_env* env) {
+  journal j;
+  member members[2];
+  pthread_t threads[2];
+  hr_store* store;
+  (void)env;
+  hr_env* own = talking_env(&j);
+  CHECK(hr_store_open(own, "memory:", &store));
+  for (int rank = 0; rank < 2; ++rank) {
+    const hr_group_options options = {.struct_size = sizeof options,
+                                      .rank = rank,
+                                      .size = 2,
+                                      .store = store,
+                                      .calibration = "/dev/null"};
+    members[rank] = (member){own, options};
+    EXPECT(pthread_create(&threads[rank], NULL, meet, &members[rank]) == 0);
+  }
+  for (int rank = 0; rank < 2; ++rank) pthread_join(threads[rank], NULL);
+  EXPECT(j.count == 2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT(j.entries[i].level == HR_LOG_WARNING);
+    EXPECT(strstr(j.entries[i].message, "the calibration '/dev/null' is not used: ") != NULL);
+    EXPECT(strstr(j.entries[i].message, "write it anew with 'headrace comm calibrate'") != NULL);
+    EXPECT(!pthread_equal(j.entries[i].thread, pthread_self()));
+  }
+  EXPECT(!pthread_equal(j.entries[0].thread, j.entries[1].thread));
+  hr_store_release(store);
+  hr_env_release(own);
+}
+
+/* ---- Sinks that are refused ---- */
+
+static void test_refused_sinks(hr_env* env) {
+  struct {
+    hr_log_sink known;
+    int64_t new_option;
+  } sink = {.known = {.struct_size = sizeof sink, .write = note}, .new_option = 1};
+  const hr_env_options options = {.struct_size = sizeof options, .log = &sink.known};
+  (void)env;
+  hr_env* none;
+  FAILS(hr_env_create(&options, &none), HR_UNIMPLEMENTED,
+        "hr_log_sink has options that this library");
+  sink.known.struct_size = 0;
+  FAILS(hr_env_create(&options, &none), HR_INVALID_ARGUMENT,
+        "hr_log_sink.struct_size is 0; set it to sizeof(hr_log_sink)");
+  sink.known.struct_size = offsetof(hr_log_sink, write); /* cut off before the function */
+  FAILS(hr_env_create(&options, &none), HR_INVALID_ARGUMENT,
+        "hr_log_sink has a function that is NULL");
+  sink.known = (hr_log_sink){.struct_size = sizeof sink.known};
+  FAILS(hr_env_create(&options, &none), HR_INVALID_ARGUMENT,
+        "hr_log_sink has a function that is NULL");
+}
+
+const test tests[] = {{"plugins talk", test_plugins_talk},
+                      {"nobody listens", test_nobody_listens},
+                      {"groups talk", test_groups_talk},
+                      {"refused sinks", test_refused_sinks},
+                      {NULL, NULL}};

@@ -3,7 +3,6 @@
 #include "runtime/base/json_writer.h"
 
 namespace hr::capi {
-namespace {
 
 void WriteAttribute(JsonWriter& json, const graph::AttributeValue& value) {
   std::visit(
@@ -25,6 +24,8 @@ void WriteAttribute(JsonWriter& json, const graph::AttributeValue& value) {
       },
       value);
 }
+
+namespace {
 
 void WriteValues(JsonWriter& json, const char* key, const graph::Graph& graph,
                  const std::vector<graph::ValueId>& values) {

@@ -1,6 +1,7 @@
 // A graph of a module as text for people and tools.
 #pragma once
 
+#include "runtime/base/json_writer.h"
 #include "runtime/ops/op_def.h"
 
 namespace hr::capi {
@@ -20,6 +21,7 @@ struct GraphView {
 Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Module& module,
                             size_t index, const graph::Signature* signature);
 
+void WriteAttribute(JsonWriter& json, const graph::AttributeValue& value);
 std::string GraphJson(const GraphView& view);
 // For Graphviz.
 std::string GraphDot(const GraphView& view);

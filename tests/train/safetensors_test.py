@@ -1,6 +1,6 @@
 """Reads our checkpoints with Python's safetensors.
 
-usage: safetensors_test.py WRITE_SAMPLES    (the program that writes them)
+usage: safetensors_test.py WRITE_CHECKPOINT    (the program that writes one)
 """
 import json
 import pathlib

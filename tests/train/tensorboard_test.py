@@ -1,6 +1,6 @@
-"""Reads our event files with TensorBoard's own code.
+"""Reads event files that the C API wrote with TensorBoard's own code.
 
-usage: tensorboard_test.py WRITE_SAMPLES    (the program that writes them)
+usage: tensorboard_test.py WRITE_EVENTS    (the program that writes them)
 """
 import io
 import math
@@ -19,8 +19,8 @@ from tensorboard.plugins.histogram import summary_v2 as histogram_summary
 from tensorboard.util import tensor_util
 
 
-def wave(count):
-    return np.sin(0.37 * np.arange(count)).astype(np.float32)
+def wave(count, dtype=np.float32):
+    return np.sin(0.37 * np.arange(count)).astype(dtype)
 
 
 def decode_png(data):
@@ -49,7 +49,7 @@ class TensorBoardTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         subprocess.run([cls.program, cls.folder.name], check=True)
-        cls.events = str(pathlib.Path(cls.folder.name) / "events")
+        cls.events = cls.folder.name
         cls.board = plugin_event_accumulator.EventAccumulator(
             cls.events, size_guidance={plugin_event_accumulator.TENSORS: 0})
         cls.board.Reload()
@@ -78,9 +78,14 @@ class TensorBoardTest(unittest.TestCase):
         self.assertEqual([step for step, _ in values], list(range(100)))
         for step, value in values:
             self.assertTrue(math.isclose(value, 1 / (step + 1), rel_tol=1e-6))
+        (first, nan), (last, infinity) = self.values("odd")
+        self.assertEqual((first, last), (-3, 2**63 - 1))
+        self.assertTrue(math.isnan(nan) and infinity == -math.inf)
 
     def test_histograms_are_the_ones_tensorboard_makes(self):
-        for tag, data in (("weights", wave(1000)), ("single", wave(1))):
+        for tag, data in (("weights", wave(1000)), ("weights64", wave(1000, np.float64)),
+                          ("single", wave(1)), ("empty", wave(0)), ("counts", np.arange(6)),
+                          ("odd values", np.float32([1, 2, 4]))):  # those that are finite
             self.assertEqual(self.plugin(tag), "histograms")
             ((step, ours),) = self.values(tag)
             self.assertEqual(step, 7)
@@ -101,23 +106,35 @@ class TensorBoardTest(unittest.TestCase):
         ((_, strings),) = self.values("grey")
         np.testing.assert_array_equal(decode_png(strings[2])[:, :, 0],
                                       np.arange(42, dtype=np.uint8).reshape(6, 7))
+        ((_, strings),) = self.values("floats")
+        self.assertEqual(list(strings[:2]), [b"16", b"16"])
+        clipped = np.minimum(np.arange(2048), 255).astype(np.uint8).reshape(2, 4, 16, 16)
+        self.assertEqual(len(strings), 4)  # the first two of five
+        for png, pixels in zip(strings[2:], clipped.transpose(0, 2, 3, 1)):
+            np.testing.assert_array_equal(decode_png(png), pixels)
 
     def test_text(self):
         self.assertEqual(self.plugin("notes"), "text")
         ((_, text),) = self.values("notes")
         self.assertEqual(text.item().decode(), "batch **64**, ä")
+        ((_, text),) = self.values("nothing")
+        self.assertEqual(text.item(), b"")
 
     def test_graph(self):
         graph = self.board.Graph()
         self.assertIsInstance(graph, graph_pb2.GraphDef)
         self.assertEqual([(node.name, node.op) for node in graph.node],
-                         [("images", "Placeholder"), ("layer1/conv", "Conv"),
-                          ("layer1/relu", "Relu")])
-        self.assertEqual(list(graph.node[2].input), ["layer1/conv:0", "^images"])
-        self.assertEqual(graph.node[1].device, "/device:CPU:0")
-        self.assertEqual(graph.node[1].attr["kernel"].s, b"5x5")
-        shape = graph.node[1].attr["_output_shapes"].list.shape[0]
-        self.assertEqual([dim.size for dim in shape.dim], [-1, 20, 24, 24])
+                         [("images", "Placeholder"), ("layer1/filter", "Const"),
+                          ("layer1/conv", "Conv"), ("layer1/relu", "Relu")])
+        images, weights, conv, relu = graph.node
+        self.assertEqual(list(conv.input), ["images", "layer1/filter"])
+        self.assertEqual(list(relu.input), ["layer1/conv"])
+        self.assertEqual((conv.device, relu.device), ("CPU:0", ""))
+        self.assertEqual(conv.attr["strides"].s, b"[2,1]")
+        for node, sizes in ((images, [-1, 1, 28, 28]), (weights, [20, 1, 5, 5]),
+                            (conv, [-1, 20, 12, 24]), (relu, [-1, 20, 12, 24])):
+            (shape,) = node.attr["_output_shapes"].list.shape
+            self.assertEqual([dim.size for dim in shape.dim], sizes)
 
 
 if __name__ == "__main__":

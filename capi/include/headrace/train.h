@@ -119,18 +119,23 @@ HR_API hr_status* hr_session_export(hr_session* session, const char* path, size_
 
 /* ---- TensorBoard ---------------------------------------------------------------------------- */
 
-/* An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe. */
+/* An event file that `tensorboard --logdir DIRECTORY` shows, a new one in the directory, which is
+ * made where it is missing. Tags and text are UTF-8. Thread-safe. */
 typedef struct hr_events hr_events;
 HR_API hr_status* hr_events_open(const char* directory, hr_events** out);
 HR_API void hr_events_release(hr_events* events); /* flushes */
 HR_API hr_status* hr_events_scalar(hr_events* events, const char* tag, int64_t step, double value);
+/* Of float32, float64, int64, int32 or uint8, contiguous. What is not finite is left out. */
 HR_API hr_status* hr_events_histogram(hr_events* events, const char* tag, int64_t step,
                                       const hr_tensor* values);
-/* [N, C, H, W] with C of 1, 3 or 4, uint8 or floats in [0, 1]; the first `most` of them. */
+/* [N, C, H, W], or [C, H, W], contiguous, with C of 1 (grey), 2 (with alpha), 3 (RGB) or 4; uint8,
+ * or float32 or float64 in [0, 1]; the first `most` of them. */
 HR_API hr_status* hr_events_images(hr_events* events, const char* tag, int64_t step,
                                    const hr_tensor* images, int64_t most);
+/* Markdown. */
 HR_API hr_status* hr_events_text(hr_events* events, const char* tag, int64_t step,
                                  const char* text);
+/* The main graph, with attributes as JSON. */
 HR_API hr_status* hr_events_graph(hr_events* events, const hr_model* model);
 HR_API hr_status* hr_events_flush(hr_events* events);
 

@@ -1,3 +1,4 @@
+#include "capi/src/graph_text.h"
 #include "capi/src/train/handles.h"
 
 namespace hr::capi {
@@ -34,6 +35,11 @@ std::vector<train::EventGraphNode> EventGraph(const graph::Module& module) {
       auto index = std::find(outputs.begin(), outputs.end(), input) - outputs.begin();
       std::string name = graph::NodeText(module, graph, producer);
       entry.inputs.push_back(index == 0 ? name : Cat(name, ":", index));
+    }
+    for (const graph::Attribute& attribute : node.attributes) {
+      JsonWriter json;
+      WriteAttribute(json, attribute.value);
+      entry.attributes.emplace_back(attribute.name, json.Take());
     }
     for (graph::NodeId control : node.controls) {
       entry.inputs.push_back(Cat("^", graph::NodeText(module, graph, control)));

@@ -1,11 +1,9 @@
-// Writes an event file and a checkpoint below the folder given, for the Python tests of this folder
-// to read.
+// Writes a checkpoint below the folder given, for Python to read.
 #include <cmath>
 #include <cstdio>
 #include <numeric>
 
 #include "runtime/train/checkpoint_writer.h"
-#include "runtime/train/event_file.h"
 
 namespace hr::train {
 namespace {
@@ -28,31 +26,6 @@ Result<Tensor> Ramp(Dims dims) {
   return tensor;
 }
 
-std::vector<EventGraphNode> SampleGraph() {
-  return {
-      {"images", "Placeholder", {}, "/device:CPU:0", {}, {{-1, 1, 28, 28}}},
-      {"layer1/conv", "Conv", {"images"}, "/device:CPU:0", {{"kernel", "5x5"}}, {{-1, 20, 24, 24}}},
-      {"layer1/relu", "Relu", {"layer1/conv:0", "^images"}, "", {}, {}}};
-}
-
-Status WriteEvents(const std::string& directory) {
-  HR_ASSIGN_OR_RETURN(auto events, EventWriter::Open(directory, {}));
-  for (int64_t step = 0; step < 100; ++step) {
-    HR_RETURN_IF_ERROR(events->AddScalar("train/loss", step, 1.0 / static_cast<double>(step + 1)));
-  }
-  HR_ASSIGN_OR_RETURN(Tensor wave, Wave({50, 20}));
-  HR_RETURN_IF_ERROR(events->AddHistogram("weights", 7, wave));
-  HR_ASSIGN_OR_RETURN(Tensor one, Wave({1}));
-  HR_RETURN_IF_ERROR(events->AddHistogram("single", 7, one));
-  HR_ASSIGN_OR_RETURN(Tensor images, Ramp({2, 3, 4, 5}));
-  HR_RETURN_IF_ERROR(events->AddImages("inputs", 8, images));
-  HR_ASSIGN_OR_RETURN(Tensor grey, Ramp({1, 6, 7}));
-  HR_RETURN_IF_ERROR(events->AddImages("grey", 8, grey));
-  HR_RETURN_IF_ERROR(events->AddText("notes", 9, "batch **64**, \xc3\xa4"));
-  HR_RETURN_IF_ERROR(events->AddGraph(SampleGraph()));
-  return events->Flush();
-}
-
 Status WriteCheckpoint(const std::string& directory) {
   HR_ASSIGN_OR_RETURN(Tensor wave, Wave({3, 4}));
   HR_ASSIGN_OR_RETURN(Tensor ramp, Ramp({5}));
@@ -70,11 +43,6 @@ Status WriteCheckpoint(const std::string& directory) {
   return writer->Commit();
 }
 
-Status WriteAll(const std::string& directory) {
-  HR_RETURN_IF_ERROR(WriteEvents(JoinPath(directory, "events")));
-  return WriteCheckpoint(JoinPath(directory, "checkpoints"));
-}
-
 }  // namespace
 }  // namespace hr::train
 
@@ -83,7 +51,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
     return 2;
   }
-  hr::Status status = hr::train::WriteAll(argv[1]);
+  hr::Status status = hr::train::WriteCheckpoint(hr::JoinPath(argv[1], "checkpoints"));
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

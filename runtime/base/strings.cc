@@ -55,6 +55,10 @@ bool IsOneOf(std::string_view word, std::initializer_list<Literal> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+std::string ListText(std::span<const std::string> names) {
+  return names.empty() ? " none" : ": " + Join(names);
+}
+
 std::string ShapeText(std::span<const int64_t> dims) { return Cat("[", Join(dims), "]"); }
 
 namespace {

@@ -117,6 +117,9 @@ std::string Join(const Range& items, Literal separator = ", ") {
   return out;
 }
 
+// ": a, b", or " none": the end of a sentence that says which there are.
+std::string ListText(std::span<const std::string> names);
+
 // "[2, 3, 4]", the way shapes are written in messages.
 std::string ShapeText(std::span<const int64_t> dims);
 

@@ -45,12 +45,15 @@ Result<std::unique_ptr<Call>> Call::Create(std::shared_ptr<Session> session,
 
 namespace {
 
+Status NoPort(Literal kind, std::string_view name, std::span<const std::string> names) {
+  return NotFound("the call has no ", kind, " '", name, "'; it has", ListText(names));
+}
+
 template <typename Ports>
-Status NoPort(Literal kind, std::string_view name, const Ports& ports) {
+std::vector<std::string> Names(const Ports& ports) {
   std::vector<std::string> names;
   for (const auto& port : ports) names.push_back(port.name);
-  return NotFound("the call has no ", kind, " '", name, "'; it has", names.empty() ? " none" : ": ",
-                  Join(names));
+  return names;
 }
 
 }  // namespace
@@ -59,14 +62,14 @@ Result<Call::Input*> Call::FindInput(std::string_view name) {
   for (Input& input : inputs_) {
     if (input.name == name) return &input;
   }
-  return NoPort("input", name, inputs_);
+  return NoPort("input", name, Names(inputs_));
 }
 
 Result<size_t> Call::FindOutput(std::string_view name) const {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i].name == name) return i;
   }
-  return NoPort("output", name, outputs_);
+  return NoPort("output", name, Names(outputs_));
 }
 
 Status Call::BindInput(Input& input, const Tensor& tensor) {

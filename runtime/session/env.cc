@@ -52,8 +52,7 @@ Result<Device*> Env::FindDevice(std::string_view name) const {
       names.push_back(device->info().name);
     }
   }
-  return NotFound("there is no device '", name, "'; there are", names.empty() ? " none" : ": ",
-                  Join(names));
+  return NotFound("there is no device '", name, "'; there are", ListText(names));
 }
 
 }  // namespace hr::session

@@ -9,8 +9,7 @@ namespace {
 Status Unknown(Literal what, std::string_view name, std::span<const std::string> known) {
   std::string_view close = ClosestWord(name, known);
   std::string hint = !close.empty()     ? Cat("; did you mean '", close, "'?")
-                     : known.empty()    ? Cat("; it has none")
-                     : known.size() < 9 ? Cat("; there are: ", Join(known))
+                     : known.size() < 9 ? Cat("; there are", ListText(known))
                                         : Cat("; there are ", known.size(), " others");
   return NotFound("the model has no ", what, " '", name, "'", hint);
 }

@@ -37,7 +37,7 @@ Result<std::shared_ptr<Dataset>> RenameField(std::shared_ptr<Dataset> dataset,
       return AlreadyExists("the data set has a field '", name, "' already");
   }
   if (found == nullptr) {
-    return NotFound("the data set has no field '", field, "'; it has: ", Join(dataset->names()));
+    return NotFound("the data set has no field '", field, "'; it has", ListText(dataset->names()));
   }
   found->name = name;
   return std::shared_ptr<Dataset>(

@@ -56,7 +56,7 @@ Status GraphBuilder::SetSymbolBounds(std::string_view name, int64_t min, int64_t
   if (!std::is_sorted(buckets.begin(), buckets.end())) {
     return InvalidArgument("the buckets of dimension '", name, "' must ascend");
   }
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (graph::Symbol& symbol : module_.symbols) {
     names.push_back(symbol.name);
     if (symbol.name != name) continue;
@@ -65,8 +65,7 @@ Status GraphBuilder::SetSymbolBounds(std::string_view name, int64_t min, int64_t
     symbol.buckets = std::move(buckets);
     return {};
   }
-  return NotFound("no input has a dimension '", name,
-                  "' yet; named so far: ", names.empty() ? "none" : "", Join(names));
+  return NotFound("no input has a dimension '", name, "' yet; there are", ListText(names));
 }
 
 Result<ValueId> GraphBuilder::AddValue(graph::Value value) {

@@ -166,8 +166,7 @@ Result<graph::Module> KeepSignatures(const ops::OpRegistry& registry, const grap
     if (signature == nullptr) {
       std::vector<std::string> known;
       for (const graph::Signature& candidate : module.signatures) known.push_back(candidate.name);
-      return NotFound("the model has no signature '", name, "'; there are",
-                      known.empty() ? " none" : ": ", Join(known));
+      return NotFound("the model has no signature '", name, "'; there are", ListText(known));
     }
     kept.push_back(signature);
   }

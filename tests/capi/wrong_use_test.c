@@ -65,7 +65,7 @@ static void test_names_of_nothing(hr_env* env) {
   hr_model_release(counters);
   CHECK(hr_graph_create(env, &graph));
   session = session_of(graph);
-  FAILS(hr_call_create(session, none, &call), HR_NOT_FOUND, "no signature 'none'; it has none");
+  FAILS(hr_call_create(session, none, &call), HR_NOT_FOUND, "no signature 'none'; there are none");
   FAILS(hr_session_export(session, "never.hrg", 1, &none, NULL), HR_NOT_FOUND,
         "no signature 'none'; there are none");
   hr_session_release(session);
@@ -168,10 +168,10 @@ static void test_graphs(hr_env* env) {
   hr_value x, y;
   CHECK(hr_graph_create(env, &graph));
   FAILS(hr_graph_bound(graph, "batch", 1, 8, 0, NULL), HR_NOT_FOUND,
-        "no input has a dimension 'batch' yet; named so far: none");
+        "no input has a dimension 'batch' yet; there are none");
   CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 2, dims, symbols, &x));
   FAILS(hr_graph_bound(graph, "bacth", 1, 8, 0, NULL), HR_NOT_FOUND,
-        "no input has a dimension 'bacth' yet; named so far: batch, length");
+        "no input has a dimension 'bacth' yet; there are: batch, length");
   FAILS(hr_graph_bound(graph, "", 1, 8, 0, NULL), HR_NOT_FOUND, "dimension ''");
   CHECK(hr_graph_bound(graph, "length", 1, 8, 0, NULL));
   FAILS(hr_graph_op(graph, "Relu@1000", NULL, 1, &x, 1, &y), HR_UNIMPLEMENTED,

@@ -213,7 +213,10 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
     HR_ASSIGN_OR_RETURN(double in_batch, NumberIn(correct_tensor, "correct"));
     correct += in_batch;
   }
-  if (examples == 0) return FailedPrecondition("the evaluation's data set gave no examples");
+  if (examples == 0) {
+    return FailedPrecondition(
+        "the evaluation's data set gave no examples; rewind it where its pass is over");
+  }
   StepReport report{.step = session->step(), .evaluated = true};
   report.evaluation_loss = loss_sum / static_cast<double>(examples);
   report.evaluation_accuracy = counts ? correct / static_cast<double>(examples) : std::nan("");

@@ -35,6 +35,17 @@ static hr_dataset* data_of(hr_env* env, source* s, int64_t declared, int64_t pre
   return data;
 }
 
+static void test_fields(hr_env* env) {
+  source s = {.batches = 3};
+  hr_dataset* data = data_of(env, &s, 3, 0);
+  EXPECT(hr_dataset_field_count(data) == 2);
+  EXPECT(strcmp(hr_dataset_field_name(data, 0), "x") == 0);
+  CHECK(hr_dataset_rename(data, "labels", "classes"));
+  EXPECT(strcmp(hr_dataset_field_name(data, 1), "classes") == 0);
+  EXPECT(hr_dataset_field_name(data, 2) == NULL);
+  hr_dataset_release(data);
+}
+
 static hr_status* train(hr_session* session, hr_dataset* data, hr_train_report* report) {
   const char* names[1] = {"rate"};
   const double rates[1] = {0.01};
@@ -94,4 +105,5 @@ static void test_data_that_ends_early(hr_env* env) {
 
 const test tests[] = {{"epochs are counted", test_epochs_are_counted},
                       {"data that ends early", test_data_that_ends_early},
+                      {"fields", test_fields},
                       {NULL, NULL}};

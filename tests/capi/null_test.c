@@ -223,6 +223,7 @@ static void test_training(hr_env* env) {
   MISSING(hr_dataset_describe(NULL, &text), "dataset");
   MISSING(hr_dataset_position(NULL, &text), "dataset");
   MISSING(hr_dataset_seek(NULL, "{}"), "dataset");
+  EXPECT(hr_dataset_field_count(NULL) == 0 && hr_dataset_field_name(NULL, 0) == NULL);
   EXPECT(hr_dataset_done(NULL) == 1 && hr_dataset_batches(NULL) == -1);
   MISSING(hr_train(session, NULL, NULL, NULL), "options");
   FAILS(hr_train(session, &options, NULL, NULL), HR_INVALID_ARGUMENT,

@@ -73,6 +73,9 @@ HR_API int hr_dataset_done(hr_dataset* dataset);
 /* Batches of one epoch; -1: unknown. */
 HR_API int64_t hr_dataset_batches(const hr_dataset* dataset);
 HR_API hr_status* hr_dataset_rewind(hr_dataset* dataset);
+HR_API size_t hr_dataset_field_count(const hr_dataset* dataset);
+/* Lives until the data set is released or a field renamed. NULL where there is no such field. */
+HR_API const char* hr_dataset_field_name(const hr_dataset* dataset, size_t index);
 /* The next batch: one tensor per field, to be released. HR_OUT_OF_RANGE where the pass is over. */
 HR_API hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tensor** out);
 /* `field` is called `name` from now on, so that it meets the input of that name; calls that are
@@ -184,7 +187,7 @@ typedef struct hr_train_options {
  * reached is saved first and their code is returned. `out` may be NULL. */
 HR_API hr_status* hr_train(hr_session* session, const hr_train_options* options,
                            const hr_limits* limits, hr_train_report* out);
-/* One pass of the data through an evaluation signature; signature NULL: "eval". */
+/* What is left of the data's pass, through an evaluation signature; signature NULL: "eval". */
 HR_API hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dataset* data,
                               const hr_limits* limits, hr_train_report* out);
 

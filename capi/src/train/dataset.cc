@@ -199,6 +199,14 @@ int64_t hr_dataset_batches(const hr_dataset* dataset) {
   return dataset == nullptr ? -1 : dataset->rep->size().value_or(-1);
 }
 
+size_t hr_dataset_field_count(const hr_dataset* dataset) {
+  return dataset == nullptr ? 0 : dataset->rep->names().size();
+}
+
+const char* hr_dataset_field_name(const hr_dataset* dataset, size_t index) {
+  return index < hr_dataset_field_count(dataset) ? dataset->rep->names()[index].c_str() : nullptr;
+}
+
 hr_status* hr_dataset_rewind(hr_dataset* dataset) {
   HR_REQUIRE(dataset);
   return Wrap(dataset->rep->Rewind());

@@ -1,0 +1,172 @@
+// Building graphs.
+#ifndef HEADRACE_CPP_GRAPH_HPP_
+#define HEADRACE_CPP_GRAPH_HPP_
+
+#include <initializer_list>
+
+#include "headrace/cpp/tensor.hpp"
+#include "headrace/graph.h"
+
+namespace hr {
+
+// A node for Graph::add, where op() cannot say it: names, devices, control edges, tensors.
+class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
+ public:
+  explicit NodeSpec(const std::string& op)
+      : Handle(detail::made<hr_node_spec*>(hr_node_spec_create, op.c_str())) {}
+  NodeSpec& name(const std::string& name) {
+    hr_node_spec_name(get(), name.c_str());
+    return *this;
+  }
+  NodeSpec& device(const std::string& device) {
+    hr_node_spec_device(get(), device.c_str());
+    return *this;
+  }
+  // HR_NONE: omitted.
+  NodeSpec& input(hr_value value) {
+    hr_node_spec_input(get(), value);
+    return *this;
+  }
+  NodeSpec& control(hr_node node) {
+    hr_node_spec_control(get(), node);
+    return *this;
+  }
+  NodeSpec& set_int(const std::string& name, int64_t value) {
+    hr_node_spec_int(get(), name.c_str(), value);
+    return *this;
+  }
+  NodeSpec& set_float(const std::string& name, double value) {
+    hr_node_spec_float(get(), name.c_str(), value);
+    return *this;
+  }
+  NodeSpec& set_string(const std::string& name, const std::string& value) {
+    hr_node_spec_string(get(), name.c_str(), value.c_str());
+    return *this;
+  }
+  NodeSpec& set_ints(const std::string& name, const std::vector<int64_t>& values) {
+    hr_node_spec_ints(get(), name.c_str(), values.size(), values.data());
+    return *this;
+  }
+  NodeSpec& set_floats(const std::string& name, const std::vector<double>& values) {
+    hr_node_spec_floats(get(), name.c_str(), values.size(), values.data());
+    return *this;
+  }
+  NodeSpec& set_strings(const std::string& name, const std::vector<std::string>& values) {
+    hr_node_spec_strings(get(), name.c_str(), values.size(), detail::pointers(values).data());
+    return *this;
+  }
+  NodeSpec& set_tensor(const std::string& name, const Tensor& value) {
+    hr_node_spec_tensor(get(), name.c_str(), value.get());
+    return *this;
+  }
+};
+
+class Graph : public detail::Handle<hr_graph, hr_graph_release> {
+ public:
+  explicit Graph(const Env& env) : Handle(detail::made<hr_graph*>(hr_graph_create, env.get())) {}
+  // A dimension of -1 is unknown until a run; `symbols` may name those, "" for none.
+  hr_value input(const std::string& name, hr_dtype dtype, const std::vector<int64_t>& dims,
+                 const std::vector<std::string>& symbols = {}) {
+    std::vector<const char*> names(dims.size(), nullptr);
+    for (size_t i = 0; i < symbols.size() && i < names.size(); ++i) {
+      names[i] = detail::or_null(symbols[i]);
+    }
+    return detail::made<hr_value>(hr_graph_input, get(), name.c_str(), dtype, dims.size(),
+                                  dims.data(), names.data());
+  }
+  // Of a dimension that inputs name; see hr_graph_bound.
+  void bound(const std::string& symbol, int64_t min, int64_t max,
+             const std::vector<int64_t>& buckets = {}) {
+    check(hr_graph_bound(get(), symbol.c_str(), min, max, buckets.size(), buckets.data()));
+  }
+  // Of the nodes that follow; "": where the session wants.
+  void device(const std::string& name) { check(hr_graph_device(get(), name.c_str())); }
+  hr_value constant(const Tensor& tensor, const char* name = nullptr) {
+    return detail::made<hr_value>(hr_graph_constant, get(), name, tensor.get());
+  }
+  hr_variable variable(const std::string& name, const Tensor& initial, bool trainable = true) {
+    return detail::made<hr_variable>(hr_graph_variable, get(), name.c_str(), initial.get(),
+                                     trainable ? 1 : 0);
+  }
+  // That starts as the output of `op`, e.g. "RandomUniform" with "low=-0.1 high=0.1".
+  hr_variable variable(const std::string& name, hr_dtype dtype, const std::vector<int64_t>& dims,
+                       const std::string& op, const std::string& attributes = "",
+                       bool trainable = true) {
+    return detail::made<hr_variable>(hr_graph_variable_init, get(), name.c_str(), dtype,
+                                     dims.size(), dims.data(), trainable ? 1 : 0, op.c_str(),
+                                     attributes.c_str());
+  }
+  hr_value read(hr_variable variable) {
+    return detail::made<hr_value>(hr_graph_read, get(), variable);
+  }
+  // The first output of a new node; attributes as text: "kernel_shape=2,2 strides=2,2".
+  hr_value op(const std::string& name, std::initializer_list<hr_value> inputs,
+              const std::string& attributes = "") {
+    return ops(name, inputs, 1, attributes)[0];
+  }
+  // All outputs.
+  std::vector<hr_value> ops(const std::string& name, const std::vector<hr_value>& inputs,
+                            size_t outputs, const std::string& attributes = "") {
+    std::vector<hr_value> out(outputs);
+    check(hr_graph_op(get(), name.c_str(), attributes.c_str(), inputs.size(), inputs.data(),
+                      outputs, out.data()));
+    return out;
+  }
+  struct Node {
+    hr_node id;
+    std::vector<hr_value> outputs;
+  };
+  Node add(const NodeSpec& spec, size_t outputs = 1) {
+    Node out{HR_NONE, std::vector<hr_value>(outputs)};
+    check(hr_graph_add(get(), spec.get(), outputs, out.outputs.data(), &out.id));
+    return out;
+  }
+  // HR_NONE for inputs and constants.
+  hr_node producer(hr_value value) const { return hr_graph_producer(get(), value); }
+  void name(hr_value value, const std::string& name) {
+    check(hr_graph_name_value(get(), value, name.c_str()));
+  }
+  // "float32[batch, 10]"
+  std::string type_of(hr_value value) const {
+    return detail::text_of(hr_graph_type_of, get(), value);
+  }
+  hr_value dense(const std::string& name, hr_value x, int64_t units) {
+    return detail::made<hr_value>(hr_graph_dense, get(), name.c_str(), x, units);
+  }
+  hr_value conv2d(const std::string& name, hr_value x, int64_t channels, int64_t kernel,
+                  const std::string& attributes = "") {
+    return detail::made<hr_value>(hr_graph_conv2d, get(), name.c_str(), x, channels, kernel,
+                                  attributes.c_str());
+  }
+  std::vector<hr_value> gradients(hr_value y, const std::vector<hr_value>& xs) {
+    std::vector<hr_value> out(xs.size());
+    check(hr_graph_add_gradients(get(), y, xs.size(), xs.data(), out.data()));
+    return out;
+  }
+  void minimize(const std::string& signature, hr_value loss, const std::string& optimizer,
+                hr_value learning_rate) {
+    check(hr_graph_minimize(get(), signature.c_str(), loss, optimizer.c_str(), learning_rate));
+  }
+  Graph& signature_input(const std::string& signature, const std::string& name, hr_value value) {
+    check(hr_graph_signature_input(get(), signature.c_str(), name.c_str(), value));
+    return *this;
+  }
+  Graph& signature_output(const std::string& signature, const std::string& name, hr_value value) {
+    check(hr_graph_signature_output(get(), signature.c_str(), name.c_str(), value));
+    return *this;
+  }
+  Graph& signature_target(const std::string& signature, hr_node node) {
+    check(hr_graph_signature_target(get(), signature.c_str(), node));
+    return *this;
+  }
+  void set_metadata(const std::string& key, const std::string& value) {
+    check(hr_graph_set_metadata(get(), key.c_str(), value.c_str()));
+  }
+  void save(const std::string& path, const hr_save_options* options = nullptr) const {
+    check(hr_graph_save(get(), path.c_str(), options));
+  }
+};
+
+}  // namespace hr
+
+#endif  // HEADRACE_CPP_GRAPH_HPP_

@@ -1,0 +1,88 @@
+// Models, from files, memory, functions and graphs.
+#ifndef HEADRACE_CPP_MODEL_HPP_
+#define HEADRACE_CPP_MODEL_HPP_
+
+#include <exception>
+
+#include "headrace/cpp/graph.hpp"
+#include "headrace/model.h"
+
+namespace hr {
+
+class Model : public detail::Handle<hr_model, hr_model_release> {
+ public:
+  static Model load(const Env& env, const std::string& path,
+                    const hr_load_options* options = nullptr) {
+    return Model(detail::made<hr_model*>(hr_model_load, env.get(), path.c_str(), options));
+  }
+  // From memory that stays unchanged until `release` is called, when the last model, session and
+  // tensor of it is gone; without one the caller keeps it until then.
+  static Model load_memory(const Env& env, const void* data, size_t bytes,
+                           std::function<void()> release = {},
+                           const hr_load_options* options = nullptr) {
+    auto held = release ? std::make_unique<detail::Release>(std::move(release)) : nullptr;
+    Model out(detail::made<hr_model*>(hr_model_load_memory, env.get(), data, bytes,
+                                      held ? detail::call_release : nullptr, held.get(), options));
+    held.release();
+    return out;
+  }
+  // The same, of bytes that the model keeps.
+  static Model load_memory(const Env& env, std::vector<char> bytes,
+                           const hr_load_options* options = nullptr) {
+    const auto held = std::make_shared<std::vector<char>>(std::move(bytes));
+    return load_memory(
+        env, held->data(), held->size(), [held] {}, options);
+  }
+  // Through a function that reads `bytes` at `offset`; what it throws comes out again.
+  using Read = std::function<void(uint64_t offset, void* out, size_t bytes)>;
+  static Model load(const Env& env, uint64_t total_bytes, const Read& read,
+                    const hr_load_options* options = nullptr) {
+    Reader reader{read, nullptr};
+    hr_model* out = nullptr;
+    hr_status* status =
+        hr_model_load_callback(env.get(), total_bytes, Reader::call, &reader, options, &out);
+    if (status != nullptr && reader.failure) {
+      hr_status_release(status);
+      std::rethrow_exception(reader.failure);
+    }
+    check(status);
+    return Model(out);
+  }
+  explicit Model(const Graph& graph)
+      : Handle(detail::made<hr_model*>(hr_model_from_graph, graph.get())) {}
+
+  std::string describe() const { return detail::text_of(hr_model_describe, get()); }
+  // A graph as "json" or "dot"; of the main one, number 0, perhaps only what a signature needs.
+  std::string view(const std::string& format, const std::string& signature = "",
+                   uint32_t graph = 0) const {
+    const hr_graph_view view = {sizeof view, detail::or_null(signature), graph};
+    return detail::text_of(hr_model_view, get(), format.c_str(), &view);
+  }
+  // Of what parts a file consists.
+  static std::string describe_file(const std::string& path) {
+    return detail::text_of(hr_model_file_describe, path.c_str());
+  }
+
+ private:
+  struct Reader {
+    const Read& read;
+    std::exception_ptr failure;
+
+    static int call(void* context, uint64_t offset, void* out, size_t bytes) noexcept {
+      auto* self = static_cast<Reader*>(context);
+      try {
+        self->read(offset, out, bytes);
+        return 0;
+      } catch (...) {
+        self->failure = std::current_exception();
+        return 1;
+      }
+    }
+  };
+
+  explicit Model(hr_model* owned) : Handle(owned) {}
+};
+
+}  // namespace hr
+
+#endif  // HEADRACE_CPP_MODEL_HPP_

@@ -1,0 +1,155 @@
+// Sessions, calls, and runs in the background.
+#ifndef HEADRACE_CPP_SESSION_HPP_
+#define HEADRACE_CPP_SESSION_HPP_
+
+#include "headrace/cpp/dataset.hpp"
+#include "headrace/cpp/model.hpp"
+#include "headrace/session.h"
+
+namespace hr {
+
+class Session : public detail::Handle<hr_session, hr_session_release> {
+ public:
+  explicit Session(const Model& model, uint64_t seed = 0) : Session(model, with_seed(seed)) {}
+  Session(const Model& model, const hr_session_options& options)
+      : Handle(detail::made<hr_session*>(hr_session_create, model.get(), &options)) {}
+
+  // Any values as feeds and fetches.
+  std::vector<Tensor> run(const std::vector<std::pair<std::string, const Tensor*>>& feeds,
+                          const std::vector<std::string>& fetches,
+                          const std::vector<std::string>& targets = {},
+                          const hr_limits* limits = nullptr) {
+    std::vector<const char*> feed_names;
+    std::vector<const hr_tensor*> tensors;
+    for (const auto& [name, tensor] : feeds) {
+      feed_names.push_back(name.c_str());
+      tensors.push_back(tensor->get());
+    }
+    auto fetch_names = detail::pointers(fetches);
+    auto target_names = detail::pointers(targets);
+    std::vector<hr_tensor*> outputs(fetches.size());
+    check(hr_session_run(get(), feeds.size(), feed_names.data(), tensors.data(), fetches.size(),
+                         fetch_names.data(), targets.size(), target_names.data(), limits,
+                         outputs.data()));
+    std::vector<Tensor> out;
+    out.reserve(outputs.size());
+    for (hr_tensor* tensor : outputs) out.emplace_back(tensor);
+    return out;
+  }
+  std::vector<std::string> variables() const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < hr_session_variable_count(get()); ++i) {
+      out.emplace_back(hr_session_variable_name(get(), i));
+    }
+    return out;
+  }
+  Tensor variable(const std::string& name) const {
+    return Tensor(detail::made<hr_tensor*>(hr_session_get_variable, get(), name.c_str()));
+  }
+  void set_variable(const std::string& name, const Tensor& value) {
+    check(hr_session_set_variable(get(), name.c_str(), value.get()));
+  }
+  int64_t step() const { return hr_session_step(get()); }
+  void trim() { hr_session_trim(get()); }
+  void close() { hr_session_close(get()); }
+  std::string describe() const { return detail::text_of(hr_session_describe, get()); }
+
+  // See checkpoint_options.
+  void save(const std::string& directory, const hr_checkpoint_options* options = nullptr) const {
+    check(hr_session_save(get(), directory.c_str(), options));
+  }
+  // {"path", "step", "warnings"} as JSON.
+  std::string restore(const std::string& path, const hr_checkpoint_options* options = nullptr) {
+    return detail::text_of(hr_session_restore, get(), path.c_str(), options);
+  }
+  // A file to serve: the named signatures, with today's variables as initial values.
+  void save_model(const std::string& path, const std::vector<std::string>& signatures,
+                  const hr_save_options* options = nullptr) const {
+    check(hr_session_export(get(), path.c_str(), signatures.size(),
+                            detail::pointers(signatures).data(), options));
+  }
+
+ private:
+  static hr_session_options with_seed(uint64_t seed) {
+    hr_session_options out{};
+    out.struct_size = sizeof out;
+    out.seed = seed;
+    return out;
+  }
+};
+
+// A run that was started; its end does not need this handle.
+class Run : public detail::Handle<hr_run, hr_run_release> {
+ public:
+  explicit Run(hr_run* owned) : Handle(owned) {}
+  bool test() { return hr_run_test(get()) != 0; }
+  void wait(const hr_limits* limits = nullptr) { check(hr_run_wait(get(), limits)); }
+  void cancel() { hr_run_cancel(get()); }
+  // Calls `callback` once it has ended, on the thread that ran it, or at once where it has;
+  // `failure` is nullptr where it went well. The callback must not throw.
+  using Callback = std::function<void(const Error* failure)>;
+  void on_done(Callback callback) {
+    auto* held = new Callback(std::move(callback));  // done(), which may be called here, deletes it
+    hr_status* status = hr_run_on_done(get(), done, held);
+    if (status != nullptr) delete held;
+    check(status);
+  }
+
+ private:
+  static void done(void* context, const hr_status* status) noexcept {
+    const std::unique_ptr<Callback> callback(static_cast<Callback*>(context));
+    if (status == nullptr) {
+      (*callback)(nullptr);
+    } else {
+      const Error failure(*status);
+      (*callback)(&failure);
+    }
+  }
+};
+
+class Call : public detail::Handle<hr_call, hr_call_release> {
+ public:
+  Call(const Session& session, const std::string& signature)
+      : Handle(detail::made<hr_call*>(hr_call_create, session.get(), signature.c_str())) {}
+  // Any values as inputs and outputs, nodes as targets.
+  Call(const Session& session, const std::vector<std::string>& feeds,
+       const std::vector<std::string>& fetches, const std::vector<std::string>& targets = {})
+      : Handle(detail::made<hr_call*>(hr_call_create_custom, session.get(), feeds.size(),
+                                      detail::pointers(feeds).data(), fetches.size(),
+                                      detail::pointers(fetches).data(), targets.size(),
+                                      detail::pointers(targets).data())) {}
+  Call& bind(const std::string& input, const Tensor& tensor) {
+    check(hr_call_bind(get(), input.c_str(), tensor.get()));
+    return *this;
+  }
+  Call& bind(const std::string& input, double number) {
+    check(hr_call_bind_scalar(get(), input.c_str(), number));
+    return *this;
+  }
+  Call& bind(const Dataset& dataset) {
+    check(hr_call_bind_dataset(get(), dataset.get()));
+    return *this;
+  }
+  // No data set any longer.
+  Call& unbind_dataset() {
+    check(hr_call_bind_dataset(get(), nullptr));
+    return *this;
+  }
+  Call& output(const std::string& name, void* data, size_t bytes) {
+    check(hr_call_output(get(), name.c_str(), data, bytes));
+    return *this;
+  }
+  void run(const hr_limits* limits = nullptr) { check(hr_call_run(get(), limits)); }
+  Run start(const hr_limits* limits = nullptr) {
+    return Run(detail::made<hr_run*>(hr_call_start, get(), limits));
+  }
+  Tensor result(const std::string& name) const {
+    return Tensor(detail::made<hr_tensor*>(hr_call_result, get(), name.c_str()));
+  }
+  // The plan for the bound shapes.
+  std::string describe() const { return detail::text_of(hr_call_describe, get()); }
+};
+
+}  // namespace hr
+
+#endif  // HEADRACE_CPP_SESSION_HPP_

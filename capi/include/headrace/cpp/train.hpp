@@ -1,0 +1,156 @@
+// The managed loop, event files, progress.
+#ifndef HEADRACE_CPP_TRAIN_HPP_
+#define HEADRACE_CPP_TRAIN_HPP_
+
+#include "headrace/cpp/session.hpp"
+
+namespace hr {
+
+// hr_train_options with functions. What they throw ends the training, after it was saved, and comes
+// out of train().
+struct TrainOptions {
+  const Dataset* train_data = nullptr;                  // its passes are the training
+  const Dataset* eval_data = nullptr;                   // or nullptr
+  std::string train_signature;                          // "": "train"
+  std::string eval_signature;                           // "": "eval"
+  int64_t max_steps = 0;                                // 0: to the end of the data
+  std::vector<std::pair<std::string, double>> scalars;  // inputs bound once: the learning rate
+  std::string checkpoint_directory;                     // "": none
+  int64_t checkpoint_steps = 0;                         // 0: only at the end
+  int32_t keep_checkpoints = 0;                         // 0: 5
+  std::string event_directory;                          // "": none
+  int64_t summary_steps = 0;                            // 0: 100
+  int64_t eval_steps = 0;                               // 0: only at the end
+  // After every step; false stops the training cleanly.
+  std::function<bool(const hr_train_report& report)> on_step;
+  std::function<void(const std::string& message)> on_message;
+};
+
+namespace detail {
+
+// A training's functions, and the first exception of theirs.
+struct TrainCallbacks {
+  const TrainOptions& options;
+  std::exception_ptr failure;
+
+  static int step(void* context, const hr_train_report* report) noexcept {
+    auto* self = static_cast<TrainCallbacks*>(context);
+    bool go_on = true;
+    self->guard([&] {
+      if (self->options.on_step) go_on = self->options.on_step(*report);
+    });
+    return go_on && !self->failure ? 1 : 0;
+  }
+  static void message(void* context, const char* text) noexcept {
+    auto* self = static_cast<TrainCallbacks*>(context);
+    self->guard([&] {
+      if (self->options.on_message) self->options.on_message(text);
+    });
+  }
+
+ private:
+  template <typename Function>
+  void guard(const Function& function) noexcept {
+    try {
+      function();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+};
+
+inline hr_train_report empty_report() {
+  hr_train_report out{};
+  out.struct_size = sizeof out;
+  return out;
+}
+
+}  // namespace detail
+
+// See hr_train.
+inline hr_train_report train(const Session& session, const TrainOptions& given,
+                             const hr_limits* limits = nullptr) {
+  std::vector<const char*> names;
+  std::vector<double> scalars;
+  for (const auto& [name, value] : given.scalars) {
+    names.push_back(name.c_str());
+    scalars.push_back(value);
+  }
+  detail::TrainCallbacks callbacks{given, nullptr};
+  hr_train_options options{};
+  options.struct_size = sizeof options;
+  options.train_signature = detail::or_null(given.train_signature);
+  options.eval_signature = detail::or_null(given.eval_signature);
+  options.train_data = given.train_data == nullptr ? nullptr : given.train_data->get();
+  options.eval_data = given.eval_data == nullptr ? nullptr : given.eval_data->get();
+  options.max_steps = given.max_steps;
+  options.scalar_count = names.size();
+  options.scalar_names = names.data();
+  options.scalars = scalars.data();
+  options.checkpoint_directory = detail::or_null(given.checkpoint_directory);
+  options.checkpoint_steps = given.checkpoint_steps;
+  options.keep_checkpoints = given.keep_checkpoints;
+  options.event_directory = detail::or_null(given.event_directory);
+  options.summary_steps = given.summary_steps;
+  options.eval_steps = given.eval_steps;
+  options.on_step = detail::TrainCallbacks::step;
+  options.on_message = detail::TrainCallbacks::message;
+  options.context = &callbacks;
+  hr_train_report out = detail::empty_report();
+  hr_status* status = hr_train(session.get(), &options, limits, &out);
+  if (callbacks.failure) {
+    hr_status_release(status);
+    std::rethrow_exception(callbacks.failure);
+  }
+  check(status);
+  return out;
+}
+
+// What is left of the data's pass, through an evaluation signature.
+inline hr_train_report evaluate(const Session& session, const Dataset& data,
+                                const std::string& signature = "eval",
+                                const hr_limits* limits = nullptr) {
+  hr_train_report out = detail::empty_report();
+  check(hr_evaluate(session.get(), signature.c_str(), data.get(), limits, &out));
+  return out;
+}
+
+// An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe.
+class Events : public detail::Handle<hr_events, hr_events_release> {
+ public:
+  explicit Events(const std::string& directory)
+      : Handle(detail::made<hr_events*>(hr_events_open, directory.c_str())) {}
+  void scalar(const std::string& tag, int64_t step, double value) {
+    check(hr_events_scalar(get(), tag.c_str(), step, value));
+  }
+  void histogram(const std::string& tag, int64_t step, const Tensor& values) {
+    check(hr_events_histogram(get(), tag.c_str(), step, values.get()));
+  }
+  // The first `most` of a batch.
+  void images(const std::string& tag, int64_t step, const Tensor& images, int64_t most = 3) {
+    check(hr_events_images(get(), tag.c_str(), step, images.get(), most));
+  }
+  void text(const std::string& tag, int64_t step, const std::string& text) {
+    check(hr_events_text(get(), tag.c_str(), step, text.c_str()));
+  }
+  void graph(const Model& model) { check(hr_events_graph(get(), model.get())); }
+  void flush() { check(hr_events_flush(get())); }
+};
+
+// A bar on a terminal, plain lines elsewhere, on standard error.
+class Progress : public detail::Handle<hr_progress, hr_progress_release> {
+ public:
+  // `total` steps (-1: unknown), of which `done` are done; `items`: what is counted.
+  Progress(const std::string& label, const std::string& items, int64_t done, int64_t total)
+      : Handle(detail::made<hr_progress*>(hr_progress_create, label.c_str(), items.c_str(), done,
+                                          total)) {}
+  // `done` steps are done by now, the last of which handled `items` items.
+  void update(int64_t done, int64_t items, const std::string& metric_name, double metric) {
+    hr_progress_update(get(), done, items, metric_name.c_str(), metric);
+  }
+  void message(const std::string& text) { hr_progress_message(get(), text.c_str()); }
+};
+
+}  // namespace hr
+
+#endif  // HEADRACE_CPP_TRAIN_HPP_

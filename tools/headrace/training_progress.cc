@@ -15,17 +15,17 @@ std::string EvaluationText(const hr_train_report& report) {
 
 void TrainingProgress::Step(const hr_train_report& report) {
   int64_t counted = report.examples;
-  if (bar_ == nullptr) {
-    hr::check(hr_progress_create("train", "examples", report.step, total_, &bar_));
+  if (!bar_) {
+    bar_.emplace("train", "examples", report.step, total_);
     counted = 0;  // the step was done before the bar's clock began
   }
-  hr_progress_update(bar_, report.step, counted, "loss", report.loss);
+  bar_->update(report.step, counted, "loss", report.loss);
   if (report.evaluated != 0) Say(EvaluationText(report));
 }
 
 void TrainingProgress::Say(const std::string& text) {
-  if (bar_ != nullptr) {
-    hr_progress_message(bar_, text.c_str());
+  if (bar_) {
+    bar_->message(text);
   } else {
     std::fprintf(stderr, "%s\n", text.c_str());
   }

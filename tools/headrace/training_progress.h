@@ -1,6 +1,7 @@
 // What headrace train shows while it works, on standard error.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tools/headrace/library.h"
@@ -15,9 +16,6 @@ std::string EvaluationText(const hr_train_report& report);
 class TrainingProgress {
  public:
   explicit TrainingProgress(int64_t total_steps) : total_(total_steps) {}  // -1: unknown
-  ~TrainingProgress() { hr_progress_release(bar_); }
-  TrainingProgress(const TrainingProgress&) = delete;
-  TrainingProgress& operator=(const TrainingProgress&) = delete;
 
   void Step(const hr_train_report& report);
   // A line of its own.
@@ -25,7 +23,7 @@ class TrainingProgress {
 
  private:
   int64_t total_;
-  hr_progress* bar_ = nullptr;
+  std::optional<hr::Progress> bar_;
 };
 
 }  // namespace headrace::tool

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "tools/headrace/command.h"
@@ -109,13 +110,6 @@ DatasetSpec TrainingSpec(const Options& options) {
   return spec;
 }
 
-std::vector<std::string> FieldsOf(const hr::Dataset& data) {
-  std::vector<std::string> names;
-  Json described = Described(hr_dataset_describe, data.get());
-  for (const Json& field : described["fields"]) names.push_back(field["name"]);
-  return names;
-}
-
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -126,16 +120,13 @@ hr::Dataset OpenData(const hr::Env& env, const std::string& spec, const Options&
                      bool all_fields) {
   hr::Dataset data(env, spec);
   for (const auto& [input, field] : NamedValues(options.bind, "--bind")) {
-    if (!all_fields && !Has(FieldsOf(data), field)) continue;
-    hr::check(hr_dataset_rename(data.get(), field.c_str(), input.c_str()));
+    if (!all_fields && !Has(data.fields(), field)) continue;
+    data.rename(field, input);
   }
   return data;
 }
 
-struct Scalars {
-  std::vector<std::string> names;
-  std::vector<double> values;
-};
+using Scalars = std::map<std::string, double>;
 
 Scalars ParseScalars(const std::vector<std::string>& items) {
   Scalars out;
@@ -149,8 +140,7 @@ Scalars ParseScalars(const std::vector<std::string>& items) {
     }
     if (used != text.size())
       throw UsageError("--set takes NAME=NUMBER, got '" + name + "=" + text + "'");
-    out.names.push_back(name);
-    out.values.push_back(value);
+    out[name] = value;
   }
   return out;
 }
@@ -160,7 +150,7 @@ void CheckInputs(const Json& signature, const std::vector<std::string>& fields,
                  const Scalars& scalars, bool can_set) {
   for (const Json& port : signature["inputs"]) {
     std::string name = port["name"];
-    if (Has(fields, name) || Has(scalars.names, name)) continue;
+    if (Has(fields, name) || scalars.contains(name)) continue;
     std::string known;
     for (const std::string& field : fields) known += (known.empty() ? "" : ", ") + field;
     throw Failure("input '" + name + "' (" + port["type"].get<std::string>() + ") of signature '" +
@@ -182,15 +172,6 @@ std::vector<std::string> ExportedSignatures(const Options& options, const Json& 
   return names;
 }
 
-int OnStep(void* progress, const hr_train_report* report) {
-  static_cast<TrainingProgress*>(progress)->Step(*report);
-  return StopSignal() == 0 ? 1 : 0;
-}
-
-void OnMessage(void* progress, const char* message) {
-  static_cast<TrainingProgress*>(progress)->Say(message);
-}
-
 // Steps at which training ends; -1 where that is unknown.
 int64_t TotalSteps(const Options& options, const DatasetSpec& spec, const hr::Dataset& data) {
   if (options.steps != 0) return options.steps;
@@ -205,48 +186,30 @@ int64_t SummarySteps(int64_t total) {
   return total < 0 ? kMost : std::clamp<int64_t>(total / kPoints, 1, kMost);
 }
 
-void WriteGraph(const std::string& directory, const hr::Model& model) {
-  hr_events* events;
-  hr::check(hr_events_open(directory.c_str(), &events));
-  hr_status* written = hr_events_graph(events, model.get());
-  hr_events_release(events);
-  hr::check(written);
-}
-
 hr_train_report Train(const hr::Session& session, const Options& options, const Scalars& scalars,
                       const DatasetSpec& spec, const hr::Dataset& data, const hr::Dataset* test) {
-  auto names = hr::detail::pointers(scalars.names);
   const int64_t total = TotalSteps(options, spec, data);
   TrainingProgress progress(total);
-  auto text = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
-  auto train = Sized<hr_train_options>();
-  train.train_signature = options.signature.c_str();
-  train.eval_signature = text(options.evaluate);
-  train.train_data = data.get();
-  train.eval_data = test == nullptr ? nullptr : test->get();
+  hr::TrainOptions train;
+  train.train_signature = options.signature;
+  train.eval_signature = options.evaluate;
+  train.train_data = &data;
+  train.eval_data = test;
   train.max_steps = options.steps;
-  train.scalar_count = names.size();
-  train.scalar_names = names.data();
-  train.scalars = scalars.values.data();
-  train.checkpoint_directory = text(options.checkpoint);
+  train.scalars.assign(scalars.begin(), scalars.end());
+  train.checkpoint_directory = options.checkpoint;
   train.checkpoint_steps = options.save_every;
   train.keep_checkpoints = options.keep;
-  train.event_directory = text(options.events);
+  train.event_directory = options.events;
   train.summary_steps = SummarySteps(total);
   train.eval_steps = options.evaluate_every;
-  train.on_step = OnStep;
-  train.on_message = OnMessage;
-  train.context = &progress;
-  auto report = Sized<hr_train_report>();
+  train.on_step = [&](const hr_train_report& report) {
+    progress.Step(report);
+    return StopSignal() == 0;
+  };
+  train.on_message = [&](const std::string& message) { progress.Say(message); };
   WatchForStop();
-  hr::check(hr_train(session.get(), &train, nullptr, &report));
-  return report;
-}
-
-void Export(const hr::Session& session, const std::string& path,
-            const std::vector<std::string>& signatures) {
-  auto names = hr::detail::pointers(signatures);
-  hr::check(hr_session_export(session.get(), path.c_str(), names.size(), names.data(), nullptr));
+  return hr::train(session, train);
 }
 
 // Whether any step was done, so that there is a loss and a speed.
@@ -310,20 +273,20 @@ int RunTrain(const Options& options) {
   std::vector<std::string> exported;
   if (!options.export_file.empty()) exported = ExportedSignatures(options, described);
   hr::Dataset data = OpenData(env, spec.text(), options, true);
-  CheckInputs(FindSignature(described, options.signature), FieldsOf(data), scalars, true);
+  CheckInputs(FindSignature(described, options.signature), data.fields(), scalars, true);
   std::unique_ptr<hr::Dataset> test;
   if (!options.evaluate.empty()) {
     test = std::make_unique<hr::Dataset>(OpenData(env, options.evaluate_data, options, false));
-    CheckInputs(FindSignature(described, options.evaluate), FieldsOf(*test), {}, false);
+    CheckInputs(FindSignature(described, options.evaluate), test->fields(), {}, false);
   }
   hr::Session session(model, options.seed);
   if (options.resume && !HasCheckpoint(options.checkpoint))
     std::fprintf(stderr, "no checkpoint in '%s' yet: beginning with step 0\n",
                  options.checkpoint.c_str());
-  if (!options.events.empty()) WriteGraph(options.events, model);
+  if (!options.events.empty()) hr::Events(options.events).graph(model);
   hr_train_report report = Train(session, options, scalars, spec, data, test.get());
   bool stopped = StopSignal() != 0;
-  if (!stopped && !exported.empty()) Export(session, options.export_file, exported);
+  if (!stopped && !exported.empty()) session.save_model(options.export_file, exported);
   bool has_export = !stopped && !exported.empty();
   if (options.json != "-") PrintReport(options, report, has_export);
   if (!options.json.empty()) WriteJson(options.json, ReportJson(options, report, has_export));

@@ -1,6 +1,6 @@
-"""Compiles and runs every complete C program that README.md and docs/ show, exactly as it stands.
+"""Compiles and runs every complete program that README.md and docs/ show, exactly as it stands.
 
-usage: programs_test.py CC LIBHEADRACE    (the C compiler, the shared library)
+usage: programs_test.py CC CXX LIBHEADRACE    (the compilers, the shared library)
 """
 import json
 import pathlib
@@ -12,13 +12,14 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")  # Debian's dataset-fashion-mnist
-CC, LIBRARY = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve()
+COMPILERS = {"c": (sys.argv.pop(1), "-std=c11"), "cpp": (sys.argv.pop(1), "-std=c++17")}
+LIBRARY = pathlib.Path(sys.argv.pop(1)).resolve()
 
 
 def programs(page):
-    """The C blocks of a Markdown page that have a main function."""
-    blocks = re.findall(r"^```c\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-    return [block for block in blocks if re.search(r"^int main\(", block, re.MULTILINE)]
+    """The blocks of a Markdown page, with their languages, that have a main function."""
+    blocks = re.findall(r"^```(c|cpp)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if re.search(r"^int main\(", block[1], re.MULTILINE)]
 
 
 class Programs(unittest.TestCase):
@@ -27,11 +28,13 @@ class Programs(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
 
-    def run_program(self, text):
+    def run_program(self, language, text):
         """What it prints, run in a folder of its own."""
-        (self.folder / "program.c").write_text(text)
+        compiler, standard = COMPILERS[language]
+        source = f"program.{language}"
+        (self.folder / source).write_text(text)
         folder = LIBRARY.parent
-        subprocess.run([CC, "-std=c11", "-Wall", "-Wextra", "-Werror", "program.c", "-o", "program",
+        subprocess.run([compiler, standard, "-Wall", "-Wextra", "-Werror", source, "-o", "program",
                         f"-I{ROOT}/capi/include", f"-L{folder}", f"-Wl,-rpath,{folder}",
                         "-lheadrace"], cwd=self.folder, check=True)
         done = subprocess.run([self.folder / "program"], cwd=self.folder, timeout=300, text=True,
@@ -40,10 +43,10 @@ class Programs(unittest.TestCase):
         return done.stdout
 
     def test_readme_trains(self):
-        (program,) = programs(ROOT / "README.md")
+        ((language, program),) = programs(ROOT / "README.md")
         self.assertLess(program.count("\n"), 30)
         loss, steps = re.fullmatch(r"loss (\S+) after (\S+) steps\n",
-                                   self.run_program(program)).groups()
+                                   self.run_program(language, program)).groups()
         self.assertLess(float(loss), 1)  # ln 10 before training
         self.assertEqual(int(steps), 60000 // 64 + 1)
         (manifest,) = self.folder.glob("out/step-*/manifest.json")
@@ -51,15 +54,19 @@ class Programs(unittest.TestCase):
 
     def test_readme_checks_errors(self):
         """Without its data set it says why and fails."""
-        (program,) = programs(ROOT / "README.md")
+        ((language, program),) = programs(ROOT / "README.md")
         with self.assertRaisesRegex(AssertionError, "no such place"):
-            self.run_program(program.replace("idx:fashion-mnist/", "idx:no such place/"))
+            self.run_program(language, program.replace("idx:fashion-mnist/", "idx:no such place/"))
 
     def test_programs_of_the_pages(self):
+        found = 0
         for page in sorted((ROOT / "docs").glob("*.md")):
-            for program in programs(page):
+            for language, program in programs(page):
                 with self.subTest(page=page.name):
-                    self.run_program(program)
+                    loss = re.search(r"loss (\S+)", self.run_program(language, program))
+                    self.assertLess(float(loss[1]), 1)
+                found += 1
+        self.assertGreater(found, 0)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,7 @@ static void test_groups_talk(hr_env* env) {
                                       .rank = rank,
                                       .size = 2,
                                       .store = store,
+                                      .transport = "inproc",
                                       .calibration = "/dev/null"};
     members[rank] = (member){own, options};
     EXPECT(pthread_create(&threads[rank], NULL, meet, &members[rank]) == 0);

@@ -21,13 +21,7 @@ TickCounter::TickCounter()
     : counts_(CounterIsEven()), ticks_(Now()), nanos_(SystemClock().NowNanos()) {}
 
 TickCounter::Scale TickCounter::ScaleNow() const {
-  Scale scale;
-  scale.ticks_ = ticks_;
-  scale.nanos_ = nanos_;
-  const uint64_t ticks = Now() - ticks_;
-  const auto nanos = static_cast<double>(SystemClock().NowNanos() - nanos_);
-  scale.nanos_per_tick_ = ticks == 0 ? 1 : nanos / static_cast<double>(ticks);
-  return scale;
+  return {ticks_, nanos_, Now(), SystemClock().NowNanos()};
 }
 
 }  // namespace hr

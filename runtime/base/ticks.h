@@ -23,20 +23,30 @@ class TickCounter {
     return static_cast<uint64_t>(SystemClock().NowNanos());
   }
 
-  // Turns what Now() has returned into nanoseconds of SystemClock(): by the two readings of both,
-  // now and when the counter was made, between which they lie. Order is kept.
+  // The readings of both when the counter was made.
+  uint64_t began() const { return ticks_; }
+  int64_t began_nanos() const { return nanos_; }
+
+  // Turns what Now() has returned into nanoseconds of SystemClock(), by two readings of both. Order
+  // is kept.
   class Scale {
    public:
+    Scale(uint64_t ticks, int64_t nanos, uint64_t later_ticks, int64_t later_nanos)
+        : ticks_(ticks),
+          nanos_(nanos),
+          nanos_per_tick_(later_ticks == ticks ? 1
+                                               : static_cast<double>(later_nanos - nanos) /
+                                                     static_cast<double>(later_ticks - ticks)) {}
     int64_t Nanos(uint64_t ticks) const {
       return nanos_ + static_cast<int64_t>(static_cast<double>(ticks - ticks_) * nanos_per_tick_);
     }
 
    private:
-    friend class TickCounter;
     uint64_t ticks_;
     int64_t nanos_;
     double nanos_per_tick_;
   };
+  // By now and when the counter was made.
   Scale ScaleNow() const;
 
  private:

@@ -1,42 +1,44 @@
 // Remembers the last operations of a group, for the people who ask why it stopped.
 #pragma once
 
+#include <atomic>
 #include <string>
-#include <vector>
 
 #include "runtime/base/ticks.h"
-#include "runtime/comm/call.h"
+#include "runtime/comm/flight_log.h"
 
 namespace hr::comm {
 
 class FlightRecorder {
  public:
-  enum class State : uint8_t { kRunning, kDone, kFailed };
-  struct Record {
-    uint64_t number = 0;  // counts the operations of all sub-groups on these connections
-    uint16_t channel = 0;
-    uint64_t sequence = 0;
-    uint64_t label = 0;
-    Call call;
-    State state = State::kRunning;
-    uint64_t posted = 0;  // by ticks()
-    uint64_t ended = 0;   // 0: not yet
-  };
-  static constexpr size_t kCapacity = 2000;
+  using Record = FlightRecord;
+  using State = FlightRecord::State;
+  static constexpr uint64_t kNone = FlightRecord::kNone;
 
-  static constexpr uint64_t kNone = UINT64_MAX;  // the number of no record
+  // Before all else. With a path the records are in that file, too, from which ReadFlightLog() has
+  // them at any time; where the file cannot be had, it goes without.
+  Status Open(const std::string& path);
+  // Where that file is; empty where there is none.
+  const std::string& path() const { return path_; }
 
   // What times are taken by.
   const TickCounter& ticks() const { return ticks_; }
   // Not thread-safe. Returns the number that it gives the record. Inline, to be written in place.
   uint64_t Post(const Record& record) {
-    if (records_.size() < kCapacity) records_.emplace_back();
-    Record& kept = records_[next_ % kCapacity];
+    const uint64_t number = log_->next;
+    Record& kept = log_->records[number % FlightLog::kCapacity];
+    // Whoever reads the file meanwhile finds a record whole, or without a number.
+    const std::atomic_ref shown(kept.number);
+    shown.store(kNone, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_release);
     kept = record;
-    kept.number = next_;
-    return next_++;
+    shown.store(number, std::memory_order_release);
+    std::atomic_ref(log_->next).store(number + 1, std::memory_order_release);
+    return number;
   }
   void End(uint64_t number, bool ok);
+  // Notes how ticks and the clock stand to each other; now and then.
+  void Stamp();
   // The latest record with this label, or null.
   const Record* Find(uint16_t channel, uint64_t label) const;
   // The collective with this sequence, or null.
@@ -44,15 +46,18 @@ class FlightRecorder {
   // Collectives called on a channel so far; 0 where the last one is forgotten.
   uint64_t Called(uint16_t channel) const;
   // A JSON array, oldest first.
-  std::string Json() const;
+  std::string Json();
 
  private:
   template <typename Wanted>
   const Record* Latest(Wanted wanted) const;
 
   const TickCounter ticks_;
-  std::vector<Record> records_;  // a ring, by number
-  uint64_t next_ = 0;
+  MappedFlightLog log_;
+  std::string path_;
 };
+
+// What Json() says of the recorder whose file this is.
+Result<std::string> ReadFlightLog(const std::string& path);
 
 }  // namespace hr::comm

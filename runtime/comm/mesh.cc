@@ -275,6 +275,7 @@ void Mesh::Close() {
   }
   reactor_->LeavePoller();
   WriteDump();
+  if (status().ok()) DropRecorderFile();
   Unpublish();
 }
 

@@ -39,7 +39,9 @@ struct MeshOptions {
   // Of waits that have no limits of their own; negative: none.
   int64_t timeout_nanos = 600'000'000'000;
   const Clock* clock = &SystemClock();  // of the limits that hosts give
-  std::string dump_folder;  // where the flight recorder is written when the group fails; or empty
+  // Where the flight recorder is: NAME-EPOCH-RANK.flight while the group lives, and .json when it
+  // has failed; empty: nowhere.
+  std::string dump_folder;
   std::shared_ptr<void> keeps;  // lives as long as the mesh: what the pointers above point to
 };
 
@@ -175,7 +177,9 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   Status EndedBy(const Verdict& verdict) const;
   void EndAll(const Status& status);
   void NoteSuspects();
+  std::string DumpPath(std::string_view extension) const;
   void WriteDump();
+  void DropRecorderFile();
   int64_t Watch(int64_t now);
   void Beat(int64_t now);
   int RankOf(const Peer& peer) const { return static_cast<int>(&peer - peers_.data()); }

@@ -53,6 +53,7 @@ Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& 
   mesh->arbiter_ = CreateStoreArbiter(*mesh->options_.store, mesh->Key(kVerdictKey));
   HR_RETURN_IF_ERROR(mesh->CheckFresh(limits));
   HR_RETURN_IF_ERROR(mesh->Meet(limits));
+  HR_RETURN_IF_ERROR(mesh->recorder_.Open(mesh->DumpPath(".flight")));
   mesh->options_.poller->Add(*mesh->reactor_);
   return mesh;
 }

@@ -272,12 +272,24 @@ void Mesh::WriteDump() {
     if (!std::exchange(dump_due_, false)) return;
     text = recorder_.Json();
   }
-  std::string name = options_.name;
-  std::replace(name.begin(), name.end(), '/', '-');
-  const std::string file = Cat(name, "-", options_.epoch, "-", options_.rank, ".json");
   // There is nobody left to tell that the disk is full.
   if (Status made = MakeDirectories(options_.dump_folder); !made.ok()) return;
-  WriteFileAtomically(JoinPath(options_.dump_folder, file), AsBytes(text)).IgnoreError();
+  Status written = WriteFileAtomically(DumpPath(".json"), AsBytes(text));
+  if (written.ok()) DropRecorderFile();
+}
+
+// Empty where there is no folder for it.
+std::string Mesh::DumpPath(std::string_view extension) const {
+  if (options_.dump_folder.empty()) return "";
+  std::string name = options_.name;
+  std::replace(name.begin(), name.end(), '/', '-');
+  return JoinPath(options_.dump_folder,
+                  Cat(name, "-", options_.epoch, "-", options_.rank, extension));
+}
+
+// Nobody needs it any more.
+void Mesh::DropRecorderFile() {
+  if (!recorder_.path().empty()) RemoveFile(recorder_.path()).IgnoreError();
 }
 
 Status Mesh::EndedBy(const Verdict& verdict) const {
@@ -313,6 +325,7 @@ int64_t Mesh::Watch(int64_t now) {
   const int64_t interval = options_.silence_nanos / 4;
   if (now - beaten_at_ >= interval) Beat(now);
   TellOfStuck(now);
+  recorder_.Stamp();
   return std::min(beaten_at_ + interval, now + kStuckNanos);
 }
 

@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import time
 
 import support
 
@@ -119,13 +120,38 @@ class Comm(support.ToolTest):
         records = self.json_of("comm", "dump", one, "--json", "-")[str(one)]
         self.assertEqual(records, json.loads(one.read_text()))
 
+    def test_dump_of_running_ranks(self):
+        folder = self.folder / "live"
+        environment = {**os.environ, "HEADRACE_DUMP_FOLDER": str(folder)}
+        command = [support.TOOL, "launch", "-n", "2", "--", support.TOOL, "comm", "bench",
+                   "--max", "64", "--seconds", "60"]
+        ranks = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        try:
+            operation = ""
+            for _ in range(200):
+                if (folder / "world-0-1.flight").exists():
+                    operation = self.ok("comm", "dump", folder)
+                    if "all_reduce(sum" in operation:
+                        break
+                time.sleep(0.1)
+            self.assertIn("all_reduce(sum", operation)
+            self.assertIn("live/world-0-0.flight: ", operation)
+            self.assertIn("group world-0, all its ranks", operation)
+            self.assertIsNone(ranks.poll())
+        finally:
+            ranks.terminate()
+            ranks.wait()
+
     def test_damaged_dumps(self):
         (self.folder / "empty").mkdir()
-        self.fails(1, "no .json files in 'empty'", "comm", "dump", "empty")
+        self.fails(1, "no .flight and no .json files in 'empty'", "comm", "dump", "empty")
         self.fails(1, "cannot read 'nosuch'", "comm", "dump", "nosuch")
         for text in ["", "{}", "[1]", '[{"number": 1}]', '[{"number": "x"}]']:
             (self.folder / "bad.json").write_text(text)
             self.fails(1, "'bad.json' is no flight recorder's file", "comm", "dump", "bad.json")
+        (self.folder / "bad.flight").write_text("[]")
+        self.fails(1, "'bad.flight' is not a flight recorder's file", "comm", "dump", "bad.flight")
 
 
 if __name__ == "__main__":

@@ -133,7 +133,9 @@ typedef struct hr_group_options {
   int64_t timeout_nanos;
   int64_t silence_nanos;  /* a peer that is silent for so long is dead; 0: 10 seconds */
   const char* algorithms; /* pins, e.g. "all_reduce=ring,broadcast=chain"; the same on all ranks */
-  /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails; NULL:
+  /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails. Until then
+   * NAME-EPOCH-RANK.flight is there (about 200 kB, removed when the group is closed), for
+   * hr_dump_read at any time: also when the process hangs, or was killed. NULL:
    * $HEADRACE_DUMP_FOLDER, or nowhere. */
   const char* dump_folder;
   /* The cluster secret, the same on all ranks, at least 16 bytes that nobody can guess (openssl
@@ -176,6 +178,9 @@ HR_API hr_status* hr_group_status(hr_group* group);
 HR_API hr_status* hr_group_describe(hr_group* group, hr_text** out);
 /* The last 2,000 operations with sizes, states and times, oldest first, as JSON. */
 HR_API hr_status* hr_group_dump(hr_group* group, hr_text** out);
+/* The same of a group of another process, from its .flight file: see dump_folder. HR_DATA_LOSS
+ * where it is none, or of another version of the library. */
+HR_API hr_status* hr_dump_read(const char* path, hr_text** out);
 
 /* Sub-groups of the ranks with the same `color`, ordered by `key`, then by rank; *out is NULL for a
  * negative color. All ranks call it. A sub-group shares the connections and the fate of its group

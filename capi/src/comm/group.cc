@@ -273,6 +273,13 @@ hr_status* hr_group_dump(hr_group* group, hr_text** out) {
   return hr::capi::WrapText(out, group->rep->Dump());
 }
 
+hr_status* hr_dump_read(const char* path, hr_text** out) {
+  HR_REQUIRE(path);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(std::string text, hr::comm::ReadFlightLog(path));
+  return hr::capi::WrapText(out, std::move(text));
+}
+
 hr_status* hr_group_split(hr_group* group, int32_t color, int32_t key, const hr_limits* limits,
                           hr_group** out) {
   HR_REQUIRE(group);

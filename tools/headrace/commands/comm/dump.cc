@@ -15,13 +15,15 @@ namespace headrace::tool {
 namespace {
 
 constexpr char kDescription[] =
-    "Shows what groups did last, from the files of their flight recorder";
+    "Shows what groups do, or did last, from the files of their flight recorders";
 constexpr char kFooter[] =
-    "A group that fails writes its last 2,000 operations to FOLDER/NAME-EPOCH-RANK.json, where\n"
-    "hr_group_options.dump_folder or HEADRACE_DUMP_FOLDER says so. Given the files of all ranks, "
-    "the end\n"
-    "names those that are behind. Times are seconds on the machine's monotonic clock; processes of "
-    "one\n"
+    "A group keeps its last 2,000 operations in FOLDER/NAME-EPOCH-RANK.flight, where\n"
+    "hr_group_options.dump_folder or HEADRACE_DUMP_FOLDER says so: the file tells what a process "
+    "is\n"
+    "at while it runs or hangs, and what it was at when it was killed. A group that fails leaves\n"
+    "them as .json, one that is closed leaves nothing. Given the files of all ranks, the end "
+    "names\n"
+    "those that are behind. Times are seconds on the machine's monotonic clock; processes of one\n"
     "machine share it.\n\n"
     "Example:\n"
     "  HEADRACE_DUMP_FOLDER=dumps headrace launch -n 4 -- ./train; headrace comm dump dumps";
@@ -37,7 +39,7 @@ struct Recorder {
   Json records;
 };
 
-Json ReadRecords(const std::string& path) {
+Json ReadJson(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -58,6 +60,19 @@ Json ReadRecords(const std::string& path) {
   return records;
 }
 
+Json ReadRecords(const std::string& path) {
+  if (std::filesystem::path(path).extension() != ".flight") return ReadJson(path);
+  return Described(hr_dump_read, path.c_str());
+}
+
+// Of the two that a rank may have left, the one that it kept to the end.
+bool IsRecorder(const std::filesystem::path& path) {
+  std::filesystem::path flight = path;
+  return path.extension() == ".flight" ||
+         (path.extension() == ".json" &&
+          !std::filesystem::exists(flight.replace_extension(".flight")));
+}
+
 std::vector<Recorder> ReadAll(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
@@ -67,9 +82,11 @@ std::vector<Recorder> ReadAll(const std::vector<std::string>& paths) {
     }
     const size_t before = files.size();
     for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+      if (IsRecorder(entry.path())) files.push_back(entry.path().string());
     }
-    if (files.size() == before) throw Failure("there are no .json files in '" + path + "'");
+    if (files.size() == before) {
+      throw Failure("there are no .flight and no .json files in '" + path + "'");
+    }
     std::sort(files.begin() + static_cast<ptrdiff_t>(before), files.end());
   }
   std::vector<Recorder> recorders;
@@ -109,7 +126,7 @@ void PrintRecorder(const Recorder& recorder, size_t last) {
   Print("\n");
 }
 
-// NAME-EPOCH of NAME-EPOCH-RANK.json: ranks of one group have it in common.
+// NAME-EPOCH of NAME-EPOCH-RANK: ranks of one group have it in common.
 std::string GroupOf(const std::string& path) {
   const std::string stem = std::filesystem::path(path).stem().string();
   return stem.substr(0, stem.rfind('-'));

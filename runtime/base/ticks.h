@@ -1,6 +1,7 @@
 // Time stamps that cost less than reading the clock, for what is noted often and seldom looked at.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "runtime/base/cancel.h"
@@ -38,7 +39,9 @@ class TickCounter {
                                                : static_cast<double>(later_nanos - nanos) /
                                                      static_cast<double>(later_ticks - ticks)) {}
     int64_t Nanos(uint64_t ticks) const {
-      return nanos_ + static_cast<int64_t>(static_cast<double>(ticks - ticks_) * nanos_per_tick_);
+      constexpr double kMost = 4e18;  // what is beyond makes no sense
+      const auto since = static_cast<double>(static_cast<int64_t>(ticks - ticks_));
+      return nanos_ + static_cast<int64_t>(std::clamp(since * nanos_per_tick_, -kMost, kMost));
     }
 
    private:

@@ -11,6 +11,14 @@
 
 namespace hr::comm {
 
+// An eager frame that somebody waits for, and where its payload goes.
+struct ExpectedFrame {
+  uint64_t tag, label;
+  std::span<std::byte> room;
+  bool taken = false;
+  size_t bytes = 0;  // of the payload, once it was taken
+};
+
 // A connected pair of byte pipes, such as a socket or two rings in shared memory. Not thread-safe;
 // no call waits.
 class ByteStream {
@@ -26,6 +34,14 @@ class ByteStream {
   // Reads up to `bytes`; 0 where none has come. A peer that closed is a failure, UNAVAILABLE, once
   // everything it wrote before has been read.
   virtual Result<size_t> Read(std::byte* to, size_t bytes) = 0;
+
+  // For streams that carry short eager frames faster whole than as bytes, among which they keep
+  // their place. False where that cannot be now; nothing has happened then.
+  virtual bool WriteEager(uint64_t /*tag*/, uint64_t /*label*/, Bytes /*payload*/) { return false; }
+  // As Read, but where the next bytes are just this frame, a stream may take it instead: 0 then.
+  virtual Result<size_t> ReadExpecting(ExpectedFrame& /*frame*/, std::byte* to, size_t bytes) {
+    return Read(to, bytes);
+  }
 
   // Nothing more will be written: the peer's Read fails once it has read everything.
   virtual void EndWriting() {}

@@ -15,7 +15,7 @@ struct FlightRecord {
   enum class State : uint8_t { kRunning, kDone, kFailed };
   static constexpr uint64_t kNone = UINT64_MAX;  // the number of no record
 
-  uint64_t number = 0;  // counts the operations of all sub-groups on these connections
+  uint64_t number = kNone;  // counts the operations of all sub-groups on these connections
   uint16_t channel = 0;
   uint64_t sequence = 0;
   uint64_t label = 0;

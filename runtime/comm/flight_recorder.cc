@@ -71,7 +71,7 @@ const FlightRecorder::Record* FlightRecorder::Latest(Wanted wanted) const {
   const uint64_t next = log_->next;
   for (uint64_t i = 0; i < std::min(next, FlightLog::kCapacity); ++i) {
     const Record& record = log_->records[(next - 1 - i) % FlightLog::kCapacity];
-    if (wanted(record)) return &record;
+    if (record.number != kNone && wanted(record)) return &record;
   }
   return nullptr;
 }
@@ -102,7 +102,10 @@ Result<std::string> ReadFlightLog(const std::string& path) {
   HR_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, sizeof(FlightLog)));
   auto log = std::make_unique<FlightLog>();
   if (text.size() == sizeof *log) std::memcpy(log.get(), text.data(), sizeof *log);
-  if (log->magic == FlightLog::kMagic && log->record_bytes == sizeof(FlightRecord)) {
+  const FlightLog::Moment &first = log->first, &latest = log->latest;
+  if (log->magic == FlightLog::kMagic && log->record_bytes == sizeof(FlightRecord) &&
+      first.ticks <= latest.ticks && 0 <= first.nanos && first.nanos <= latest.nanos &&
+      latest.nanos <= INT64_MAX / 2) {
     return JsonOf(*log);
   }
   return DataLoss("'", path, "' is not a flight recorder's file of this version of Headrace");

@@ -25,16 +25,29 @@ class FlightRecorder {
   const TickCounter& ticks() const { return ticks_; }
   // Not thread-safe. Returns the number that it gives the record. Inline, to be written in place.
   uint64_t Post(const Record& record) {
-    const uint64_t number = log_->next;
-    Record& kept = log_->records[number % FlightLog::kCapacity];
+    Draft(record);
+    return Publish();
+  }
+  // The same in two steps, for what is known before it happens: nobody sees a draft, and the next
+  // one replaces it. Its own number is kNone.
+  void Draft(const Record& record) {
+    Record& kept = log_->records[log_->next % FlightLog::kCapacity];
     // Whoever reads the file meanwhile finds a record whole, or without a number.
-    const std::atomic_ref shown(kept.number);
-    shown.store(kNone, std::memory_order_relaxed);
+    std::atomic_ref(kept.number).store(kNone, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_release);
     kept = record;
-    shown.store(number, std::memory_order_release);
+  }
+  uint64_t Publish() {
+    const uint64_t number = log_->next;
+    Record& kept = log_->records[number % FlightLog::kCapacity];
+    std::atomic_ref(kept.number).store(number, std::memory_order_release);
     std::atomic_ref(log_->next).store(number + 1, std::memory_order_release);
     return number;
+  }
+  // Of a draft of something that has ended.
+  void PublishEnded() {
+    log_->records[log_->next % FlightLog::kCapacity].ended = ticks_.Now();
+    Publish();
   }
   void End(uint64_t number, bool ok);
   // Notes how ticks and the clock stand to each other; now and then.

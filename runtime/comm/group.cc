@@ -282,6 +282,7 @@ Result<const Group::Planned*> Group::PlanFor(const Call& call) {
   const GroupOptions& options = shared_->options;
   HR_ASSIGN_OR_RETURN(Schedule made,
                       options.planner->Plan(call, rank_, size(), cost_, PinOf(call.kind)));
+  const Mesh::Lock lock(mesh_);  // see PassShort
   if (planned_.size() < kMaxPlanned) planned_.emplace_back();
   Planned& planned = planned_[next_planned_++ % kMaxPlanned];
   const int peer = call.point_to_point() ? pool_->ranks()[call.peer] : 0;
@@ -326,34 +327,35 @@ Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
 }
 
 Result<WorkRef> Group::PostAndPoll(const Call& call, const void* input, void* output) {
-  if (call.point_to_point() && call.count <= kShortBytes) {
-    HR_ASSIGN_OR_RETURN(const bool done, PassShort(call, input, output));
-    if (done) return WorkRef();
-  }
   HR_ASSIGN_OR_RETURN(WorkRef work, PostResident(call, input, output));
   if (!work->done()) work->Poll();
   return work;
 }
 
-// A message that can go or be taken at once needs no work. True where that was so; the first of its
-// kind, and one with a fault, is left to those who look closely.
-Result<bool> Group::PassShort(const Call& call, const void* input, void* output) {
+// The first of its kind, and one with a fault, is left to those who look closely. What has been
+// planned is looked up with the mesh locked, which costs no lock of its own.
+bool Group::PassShort(const Call& call, const void* input, void* output) {
+  if (!call.point_to_point() || call.count > kShortBytes) return false;
   const bool sends = call.kind == OpKind::kSend;
-  Mesh::Message message = {.call = call, .rank = 0, .channel = channel_, .tag = 0, .label = 0};
-  size_t bytes = 0;
-  {
-    PostingScope scope(posting_);
-    if (!scope.alone()) return ConcurrentPosting(call);
+  if ((sends ? input : output) == nullptr) return false;
+  Mesh::Message message = {.call = call, .channel = channel_, .tag = NextTag(call)};
+  const auto known = [&] {
     const Planned* plan = FindPlan(call);
     if (plan == nullptr || plan->bytes > kShortBytes) return false;
-    if ((sends ? input : output) == nullptr) return false;
-    bytes = plan->bytes;
     message.rank = plan->peer;
-    message.tag = NextTag(call);
     message.label = plan->label;
-    if (sends) return mesh_.SendNow(message, {static_cast<const std::byte*>(input), bytes});
+    message.bytes = plan->bytes;
+    return true;
+  };
+  if (sends) {
+    return mesh_.SendNow(
+        message, [&] { return !posting_.load(std::memory_order_relaxed) && known(); }, input);
   }
-  return mesh_.RecvNow(message, {static_cast<std::byte*>(output), bytes});
+  {
+    PostingScope scope(posting_);
+    if (!scope.alone() || !known()) return false;
+  }
+  return mesh_.RecvNow(message, output);
 }
 
 Result<WorkRef> Group::PostResident(const Call& call, const void* input, void* output) {
@@ -366,8 +368,9 @@ Result<WorkRef> Group::PostResident(const Call& call, const void* input, void* o
 }
 
 Status Group::Run(const Call& call, const void* input, void* output, const CallLimits& limits) {
+  if (PassShort(call, input, output)) return {};
   HR_ASSIGN_OR_RETURN(WorkRef work, PostAndPoll(call, input, output));
-  return work.get() == nullptr ? Status() : work->Complete(limits);
+  return work->Complete(limits);
 }
 
 Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits& limits) {

@@ -55,9 +55,11 @@ class Group {
   // Starts an operation. `input` and `output` stay where they are until the work is done; see
   // Call::CheckBuffers.
   Result<WorkRef> Post(const Call& call, const void* input, void* output);
+  // A short message that can go or be taken at once needs no work, nor anything else of what
+  // follows. True where that was so; else nothing has happened.
+  bool PassShort(const Call& call, const void* input, void* output);
   // As Post, for who would wait next: drives the group for some microseconds, so that the work is
-  // often done, or null where it needed none. Whoever keeps it until the next operation makes that
-  // one slower.
+  // often done. Whoever keeps it until the next operation makes that one slower.
   Result<WorkRef> PostAndPoll(const Call& call, const void* input, void* output);
   // Posts and waits, as Work::Complete.
   Status Run(const Call& call, const void* input, void* output, const CallLimits& limits);
@@ -112,7 +114,6 @@ class Group {
   const Planned* FindPlan(const Call& call) const;
   Result<const Planned*> PlanFor(const Call& call);
   static Status ConcurrentPosting(const Call& call);
-  Result<bool> PassShort(const Call& call, const void* input, void* output);
   Result<WorkRef> PostResident(const Call& call, const void* input, void* output);
   Status Prepare(Work& work, const Call& call, const void* input, void* output);
   uint64_t NextTag(const Call& call);

@@ -80,34 +80,39 @@ Status Mesh::Start(const WorkRef& work) {
   return {};
 }
 
-bool Mesh::SendNow(const Message& message, Bytes data) {
+bool Mesh::SendNow(const Message& message, FunctionRef<bool()> complete, const void* data) {
   Reactor::Guard guard(*reactor_);
-  if (!Works()) return false;
+  if (!Works() || !complete()) return false;
   Endpoint& endpoint = *peers_[message.rank].endpoint;
-  if (!endpoint.SendNow(message.tag, message.label, data)) return false;
-  RecordDone(message, recorder_.ticks().Now());
+  const Bytes bytes = {static_cast<const std::byte*>(data), message.bytes};
+  if (!endpoint.SendNow(message.tag, message.label, bytes)) return false;
+  Draft(message);  // now that it is on its way
+  recorder_.PublishEnded();
   return true;
 }
 
-bool Mesh::RecvNow(const Message& message, std::span<std::byte> data) {
-  const uint64_t posted = recorder_.ticks().Now();
+bool Mesh::RecvNow(const Message& message, void* data) {
+  Endpoint* endpoint = nullptr;
   return reactor_->Poll([&] {
     if (!Works()) return false;
-    Endpoint& endpoint = *peers_[message.rank].endpoint;
-    if (!endpoint.RecvNow(message.tag, message.label, data)) return false;
-    RecordDone(message, posted);
+    if (endpoint == nullptr) {
+      endpoint = peers_[message.rank].endpoint.get();
+      Draft(message);  // before it comes, because somebody may wait for what comes of it
+    }
+    const std::span<std::byte> room = {static_cast<std::byte*>(data), message.bytes};
+    if (!endpoint->RecvNow(message.tag, message.label, room)) return false;
+    recorder_.PublishEnded();
     return true;
   });
 }
 
-void Mesh::RecordDone(const Message& message, uint64_t posted) {
-  recorder_.Post({.channel = message.channel,
-                  .sequence = Work::SequenceOf(message.tag),
-                  .label = message.label,
-                  .call = message.call,
-                  .state = FlightRecorder::State::kDone,
-                  .posted = posted,
-                  .ended = recorder_.ticks().Now()});
+void Mesh::Draft(const Message& message) {
+  recorder_.Draft({.channel = message.channel,
+                   .sequence = Work::SequenceOf(message.tag),
+                   .label = message.label,
+                   .call = message.call,
+                   .state = FlightRecorder::State::kDone,
+                   .posted = recorder_.ticks().Now()});
 }
 
 void Mesh::Record(Work& work) {

@@ -65,16 +65,26 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   std::vector<int> suspects();
   // Starts `work`, which has not been started before.
   Status Start(const WorkRef& work);
-  // The short way of a send or receive, for what needs no waiting; see Endpoint::SendNow. `rank` is
-  // of the mesh. False: nothing has happened.
+  // The short way of a send or receive, for what needs no waiting; see Endpoint::SendNow. False:
+  // nothing has happened. `complete` is called with the mesh locked, and may say no.
   struct Message {
     const Call& call;
-    int rank;
     uint16_t channel;
-    uint64_t tag, label;
+    uint64_t tag;
+    int rank = 0;  // of the mesh
+    uint64_t label = 0;
+    size_t bytes = 0;
   };
-  bool SendNow(const Message& message, Bytes data);
-  bool RecvNow(const Message& message, std::span<std::byte> data);
+  bool SendNow(const Message& message, FunctionRef<bool()> complete, const void* data);
+  bool RecvNow(const Message& message, void* data);
+  // Holds it locked against that.
+  class Lock {
+   public:
+    explicit Lock(Mesh& mesh) : guard_(*mesh.reactor_) {}
+
+   private:
+    const Reactor::Guard guard_;
+  };
   void set_spin_nanos(int64_t nanos) { reactor_->set_spin_nanos(nanos); }
   // Ends the group for all ranks, because of `culprit`. Does not wait.
   void Abort(Code code, std::string cause, int culprit);
@@ -149,7 +159,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void OnTransferFailed(Work& work, Work::Part& part);
   bool Works() const { return status_.ok() && !closed_; }
   void Record(Work& work);
-  void RecordDone(const Message& message, uint64_t posted);
+  void Draft(const Message& message);
   void Ready(Work& work);
   void RunOn(Work& work);
   bool LookAtWatched();

@@ -56,6 +56,7 @@ class StreamEndpoint final : public Endpoint {
     std::string owned;                   // the payload, where it is ours
     Transfer* transfer = nullptr;        // whose message this is a piece of
     size_t written = 0;                  // of header and payload
+    const std::byte* begin() const { return owned.empty() ? payload : AsBytes(owned).data(); }
     size_t header_bytes() const { return HeaderBytes(header.kind); }
     bool done() const { return written == header_bytes() + header.payload; }
   };
@@ -83,7 +84,8 @@ class StreamEndpoint final : public Endpoint {
   bool TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to);
   void OnReadFailure(Status status);
   void Leave();
-  Status ReadAhead(size_t bytes);
+  bool NoteTaken(size_t payload);
+  Status ReadAhead(size_t bytes, ExpectedFrame* expected);
   Result<size_t> Fill(std::byte* to, size_t bytes);
   bool HasHeader() const;
   Result<bool> ReadHeader();

@@ -21,6 +21,8 @@ Status TooLong(uint64_t bytes, size_t room) {
                          "; post a receive of the sender's size");
 }
 
+constexpr std::string_view kTooMuch = "it sent more than its credit allows";
+
 Status Broken(std::string_view what) { return DataLoss("the peer broke the protocol: ", what); }
 
 }  // namespace
@@ -132,9 +134,12 @@ bool StreamEndpoint::Arm() {
   return stream_->Arm(status_.ok(), !outgoing_.empty());
 }
 
-Status StreamEndpoint::ReadAhead(size_t bytes) {
+Status StreamEndpoint::ReadAhead(size_t bytes, ExpectedFrame* expected) {
   if (ahead_.size() < bytes) ahead_.resize(bytes);
-  HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(ahead_.data(), bytes));
+  std::byte* to = ahead_.data();
+  HR_ASSIGN_OR_RETURN(const size_t got, expected == nullptr
+                                            ? stream_->Read(to, bytes)
+                                            : stream_->ReadExpecting(*expected, to, bytes));
   drained_ = got < bytes;
   ahead_begin_ = 0;
   ahead_end_ = got;
@@ -146,7 +151,9 @@ Status StreamEndpoint::ReadAhead(size_t bytes) {
 bool StreamEndpoint::TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to) {
   if (header_read_ > 0 || !established_ || !status_.ok() || posted_.HasTag(tag)) return false;
   if (ahead_begin_ == ahead_end_) {
-    Status read = ReadAhead(std::max(read_ahead_, kHeadBytes + to.size()));
+    ExpectedFrame expected = {.tag = tag, .label = label, .room = to};
+    Status read = ReadAhead(std::max(read_ahead_, kHeadBytes + to.size()), &expected);
+    if (expected.taken) return NoteTaken(expected.bytes);
     if (!read.ok()) OnReadFailure(std::move(read));
   }
   FrameHeader header;
@@ -156,14 +163,23 @@ bool StreamEndpoint::TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte
   std::memcpy(&header, frame, kHeadBytes);
   const size_t bytes = kHeadBytes + header.payload;
   if (header.kind != FrameKind::kEager || header.tag != tag || header.label != label ||
-      header.payload > to.size() || bytes > have || uncredited_ + bytes > traits_.credit_bytes) {
+      header.payload > to.size() || bytes > have) {
     return false;
   }
   if (header.payload > 0) std::memcpy(to.data(), frame + kHeadBytes, header.payload);
   ahead_begin_ += bytes;
-  arrivals_ += bytes;
-  uncredited_ += bytes;
-  ReturnCredit(header.payload);
+  return NoteTaken(header.payload);
+}
+
+// An eager frame was taken to where it was wanted. False where it should not have been sent.
+bool StreamEndpoint::NoteTaken(size_t payload) {
+  arrivals_ += kHeadBytes + payload;
+  uncredited_ += kHeadBytes + payload;
+  if (uncredited_ > traits_.credit_bytes) {
+    OnReadFailure(Broken(kTooMuch));
+    return false;
+  }
+  ReturnCredit(payload);
   return true;
 }
 
@@ -175,7 +191,7 @@ Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
       drained_ = got < bytes;
       return got;
     }
-    HR_RETURN_IF_ERROR(ReadAhead(read_ahead_));
+    HR_RETURN_IF_ERROR(ReadAhead(read_ahead_, nullptr));
   }
   const size_t count = std::min(bytes, ahead_end_ - ahead_begin_);
   std::memcpy(to, ahead_.data() + ahead_begin_, count);
@@ -254,7 +270,7 @@ Status StreamEndpoint::OnHeader() {
 
 Status StreamEndpoint::OnEager() {
   uncredited_ += HeaderBytes(FrameKind::kEager) + header_.payload;
-  if (uncredited_ > traits_.credit_bytes) return Broken("it sent more than its credit allows");
+  if (uncredited_ > traits_.credit_bytes) return Broken(kTooMuch);
   if (Transfer* transfer = posted_.TakeByTag(header_.tag)) {
     reading_ = transfer;
     if (header_.payload <= transfer->bytes) sink_ = transfer->data;

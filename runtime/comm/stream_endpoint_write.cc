@@ -44,6 +44,12 @@ void StreamEndpoint::Enqueue(Outgoing frame) {
 
 bool StreamEndpoint::SendNow(uint64_t tag, uint64_t label, Bytes message) {
   if (!status_.ok() || !outgoing_.empty()) return false;
+  if (const uint64_t cost = kHeadBytes + message.size(); cost <= credit_) {
+    if (stream_->WriteEager(tag, label, message)) {
+      credit_ -= cost;
+      return true;
+    }
+  }
   FrameHeader header{};
   header.tag = tag;
   header.label = label;
@@ -69,6 +75,11 @@ void StreamEndpoint::EnqueueText(FrameKind kind, uint32_t sender, std::string_vi
 }
 
 Result<size_t> StreamEndpoint::WriteSome(Outgoing& frame) {
+  const FrameHeader& header = frame.header;
+  if (header.kind == FrameKind::kEager && frame.written == 0 &&
+      stream_->WriteEager(header.tag, header.label, {frame.begin(), header.payload})) {
+    return frame.written = kHeadBytes + header.payload;
+  }
   Bytes pieces[2];
   size_t count = 0;
   const size_t header_done = std::min(frame.written, frame.header_bytes());
@@ -78,7 +89,7 @@ Result<size_t> StreamEndpoint::WriteSome(Outgoing& frame) {
   const size_t sent = frame.written - header_done;
   const size_t left = frame.header.payload - sent;
   if (left > 0) {
-    const std::byte* payload = frame.owned.empty() ? frame.payload : AsBytes(frame.owned).data();
+    const std::byte* payload = frame.begin();
     pieces[count++] = payload != nullptr ? Bytes(payload + sent, left)
                                          : Bytes(kZeros).first(std::min(left, kZeros.size()));
   }

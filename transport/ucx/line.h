@@ -13,6 +13,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/file.h"
+#include "runtime/comm/byte_stream.h"
 #include "runtime/comm/frame.h"
 #include "runtime/comm/wake_event.h"
 
@@ -28,14 +29,16 @@ struct Envelope {
 };
 static_assert(sizeof(Envelope) == 16);
 
-// What an eager frame that comes whole begins with instead, once the peer's id for its line is
-// known: a message of 8 bytes then fills just a cache line of UCX's queue. The rest of its header
-// follows from what UCX says of it: that it is one of these, and how long it is.
-struct [[gnu::packed]] ShortEnvelope {
+// What a short eager frame is instead, once the peer's id for its line is known: a message of 8
+// bytes then fills just a cache line of UCX's queue. The rest of its header follows from what UCX
+// says of it: that it is one of these, and how long it is.
+struct [[gnu::packed]] ShortFrame {
   uint32_t line;
-  uint64_t tag, label;  // of the frame
+  uint64_t tag, label;
+  std::byte payload[236];  // as much as there is
 };
-static_assert(sizeof(ShortEnvelope) == 20);
+inline constexpr size_t kShortHead = offsetof(ShortFrame, payload);
+static_assert(kShortHead == 20);
 
 // A message fits into one piece of every transport of UCX, so messages come as they were sent.
 inline constexpr size_t kPacketBytes = 8128;
@@ -51,10 +54,7 @@ enum MessageId : unsigned { kLongMessage = 0, kShortMessage = 1 };
 struct Packet {
   static constexpr size_t kFrontBytes = 1024;  // from here a copy costs more than the bookkeeping
 
-  // Begins it with `bytes`, an envelope.
-  template <typename T>
-  void Begin(MessageId message_id, const T& envelope) {
-    id = message_id;
+  void Begin(const Envelope& envelope) {
     std::memcpy(front, &envelope, sizeof envelope);
     front_bytes = sizeof envelope;
     body = {};
@@ -76,7 +76,6 @@ struct Packet {
   size_t Pack(size_t offset, std::byte* to, size_t room) const;
 
   Line* line = nullptr;
-  MessageId id = kLongMessage;
   size_t front_bytes = 0;
   Bytes body;        // behind the front; not copied
   std::string kept;  // the body, where nobody else keeps it
@@ -150,9 +149,15 @@ struct Line {
 
   // Whether bytes that come now go where the reader wants them.
   bool Sinks(size_t bytes) const { return bytes <= sink.size() && inbox.empty(); }
+  // Whether this frame is expected, and comes next.
+  bool Expects(const ShortFrame& frame, size_t payload) const {
+    return expected != nullptr && !expected->taken && expected->tag == frame.tag &&
+           expected->label == frame.label && payload <= expected->room.size() && Sinks(0);
+  }
   // Takes bytes that came, in two pieces.
   void Take(Bytes head, Bytes rest) {
     const bool sinks = Sinks(head.size() + rest.size());
+    expected = nullptr;  // it would not be the first any more
     for (Bytes piece : {head, rest}) {
       if (piece.empty()) continue;
       if (!sinks) {
@@ -171,6 +176,7 @@ struct Line {
   ucp_ep_h endpoint = nullptr;
   bool notices = false;  // UCX tells when the peer is lost
   Inbox inbox;
+  ExpectedFrame* expected = nullptr;
   std::span<std::byte> sink;  // where what comes next goes, past the inbox, as long as it fits
   Status status;              // why nothing more comes, once the inbox is empty
   uint32_t sent = 0, received = 0;  // messages

@@ -69,6 +69,15 @@ class UcxStream final : public ByteStream {
   Result<size_t> Read(std::byte* to, size_t bytes) override {
     return worker_.Receive(line_, {to, bytes});
   }
+  bool WriteEager(uint64_t tag, uint64_t label, Bytes payload) override {
+    return UcxWorker::SendEager(line_, tag, label, payload);
+  }
+  Result<size_t> ReadExpecting(ExpectedFrame& frame, std::byte* to, size_t bytes) override {
+    line_.expected = &frame;
+    Result<size_t> got = worker_.Receive(line_, {to, bytes});
+    line_.expected = nullptr;
+    return got;
+  }
   void LetGo() override { UcxWorker::Keep(line_); }
   bool Arm(bool read, bool write) override {
     if (write && worker_.TakesMore(line_)) return false;

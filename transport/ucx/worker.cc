@@ -126,19 +126,12 @@ size_t Packet::Pack(size_t offset, std::byte* to, size_t room) const {
   return packed + rest;
 }
 
-Packet& UcxWorker::NewPacket(Line& line) {
+Packet& UcxWorker::NewPacket(Line& line, EnvelopeKind kind) {
   if (free_.empty()) free_.push_back(packets_.emplace_back(std::make_unique<Packet>()).get());
   Packet& packet = *free_.back();
   free_.pop_back();
   packet.line = &line;
-  ++line.sent;
-  return packet;
-}
-
-Packet& UcxWorker::NewPacket(Line& line, EnvelopeKind kind) {
-  const Envelope envelope = {line.key ^ 1, kind, line.sent};
-  Packet& packet = NewPacket(line);
-  packet.Begin(kLongMessage, envelope);
+  packet.Begin({line.key ^ 1, kind, line.sent++});
   return packet;
 }
 
@@ -161,7 +154,7 @@ void UcxWorker::Post(Packet& packet) {
   Line& line = *packet.line;
   ++line.pending;
   line.posted = &packet;
-  void* request = ucp_am_send_nbx(line.endpoint, packet.id, nullptr, 0, from, count, &params);
+  void* request = ucp_am_send_nbx(line.endpoint, kLongMessage, nullptr, 0, from, count, &params);
   if (request == nullptr || UCS_PTR_IS_ERR(request)) {
     OnSent(nullptr, UCS_PTR_RAW_STATUS(request), &packet);
   }
@@ -183,27 +176,27 @@ Result<size_t> UcxWorker::Send(Line& line, std::span<const Bytes> pieces) {
   if (!line.status.ok()) return line.status.Clone();
   if (!TakesMore(line)) return 0;
   if (line.taken > 0) return std::exchange(line.taken, 0);
-  line.taken = PostFrame(line, pieces);
-  if (line.taken == 0) line.taken = PostBytes(line, pieces);
+  line.taken = PostBytes(line, pieces);
   return TakesMore(line) ? std::exchange(line.taken, 0) : 0;
 }
 
-// Posts the pieces, if they are an eager frame, with a short envelope. Returns their number, or 0.
-// Whatever the bytes mean, the same come out at the other end.
-size_t UcxWorker::PostFrame(Line& line, std::span<const Bytes> pieces) {
-  const Bytes message = pieces.size() == 2 ? pieces[1] : Bytes();
-  if (line.peer_id == 0 || pieces.empty() || pieces.size() > 2 || pieces[0].size() != kHeadBytes ||
-      message.size() > Packet::kFrontBytes - sizeof(ShortEnvelope)) {
-    return 0;
+// UCX copies what it takes at once, and takes nothing of what it cannot.
+bool UcxWorker::SendEager(Line& line, uint64_t tag, uint64_t label, Bytes payload) {
+  if (line.peer_id == 0 || !line.status.ok() || line.taken > 0 || !TakesMore(line) ||
+      payload.size() > sizeof(ShortFrame::payload)) {
+    return false;
   }
-  FrameHeader header;
-  std::memcpy(&header, pieces[0].data(), kHeadBytes);
-  if (header.kind != FrameKind::kEager || header.payload != message.size()) return 0;
-  Packet& packet = NewPacket(line);
-  packet.Begin(kShortMessage, ShortEnvelope{line.peer_id, header.tag, header.label});
-  packet.Add(message);
-  Post(packet);
-  return kHeadBytes + message.size();
+  ShortFrame frame;
+  frame.line = line.peer_id;
+  frame.tag = tag;
+  frame.label = label;
+  if (!payload.empty()) std::memcpy(frame.payload, payload.data(), payload.size());
+  ucp_request_param_t params;
+  params.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+  const bool done = ucp_am_send_nbx(line.endpoint, kShortMessage, nullptr, 0, &frame,
+                                    kShortHead + payload.size(), &params) == nullptr;
+  line.sent += done;
+  return done;
 }
 
 // Posts of the pieces, in order, what fits. What is long is not copied, and nothing follows it.
@@ -268,24 +261,29 @@ ucs_status_t UcxWorker::OnActiveMessage(void* self, const void*, size_t, void* d
 
 ucs_status_t UcxWorker::OnShortMessage(void* self, const void*, size_t, void* data, size_t bytes,
                                        const ucp_am_recv_param_t* param) {
-  ShortEnvelope envelope;
-  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || bytes < sizeof envelope) {
+  ShortFrame frame;
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || bytes < kShortHead) {
     return UCS_OK;  // nobody of ours
   }
-  std::memcpy(&envelope, data, sizeof envelope);
+  std::memcpy(&frame, data, kShortHead);
   UcxWorker& worker = *static_cast<UcxWorker*>(self);
-  Line* line = worker.FindLine(envelope.line);
+  Line* line = worker.FindLine(frame.line);
   if (line == nullptr || !line->status.ok()) return UCS_OK;
   worker.news_ = true;
   ++line->received;
-  const Bytes message = {static_cast<const std::byte*>(data) + sizeof envelope,
-                         bytes - sizeof envelope};
+  const Bytes payload = {static_cast<const std::byte*>(data) + kShortHead, bytes - kShortHead};
+  if (line->Expects(frame, payload.size())) {
+    if (!payload.empty()) std::memcpy(line->expected->room.data(), payload.data(), payload.size());
+    line->expected->bytes = payload.size();
+    line->expected->taken = true;
+    return UCS_OK;
+  }
   FrameHeader header;
   header.kind = FrameKind::kEager;
-  header.payload = static_cast<uint32_t>(message.size());
-  header.tag = envelope.tag;
-  header.label = envelope.label;
-  line->Take(BytesOf(header).first(kHeadBytes), message);
+  header.payload = static_cast<uint32_t>(payload.size());
+  header.tag = frame.tag;
+  header.label = frame.label;
+  line->Take(BytesOf(header).first(kHeadBytes), payload);
   return UCS_OK;
 }
 

@@ -53,6 +53,8 @@ class UcxWorker {
   // progress. Where UCX holds them back that is 0 until it has let them go, and then their number:
   // `pieces` have to be the same until then, and stay where they are unless Keep() is called.
   Result<size_t> Send(Line& line, std::span<const Bytes> pieces);
+  // The whole of a short eager frame, where UCX takes it at once; else nothing has happened.
+  static bool SendEager(Line& line, uint64_t tag, uint64_t label, Bytes payload);
   // Copies what UCX holds back.
   static void Keep(Line& line) {
     if (line.posted != nullptr) line.posted->Keep();
@@ -83,9 +85,7 @@ class UcxWorker {
   bool SetTimer();
   void Close(Line& line);
   bool Closed(Line& line);
-  Packet& NewPacket(Line& line);
   Packet& NewPacket(Line& line, EnvelopeKind kind);
-  size_t PostFrame(Line& line, std::span<const Bytes> pieces);
   size_t PostBytes(Line& line, std::span<const Bytes> pieces);
   void SayHello(Line& line);
   void Post(Packet& packet);

@@ -25,9 +25,9 @@ hr_status* Run(hr_group* group, const Call& call, const void* input, void* outpu
                const hr_limits* limits) {
   if (group == nullptr) return NoGroup(call.kind, "group");
   if (limits != nullptr) HR_WRAP_IF_ERROR(CopySized(limits, "hr_limits").status().Clone());
+  if (group->rep->PassShort(call, input, output)) return nullptr;
   Result<comm::WorkRef> posted = group->rep->PostAndPoll(call, input, output);
   if (!posted.ok()) return Wrap(std::move(posted).status());
-  if (posted->get() == nullptr) return nullptr;
   comm::Work& work = **posted;
   if (!work.done()) {
     HR_ASSIGN_OR_WRAP(CallLimits inner, CommLimits(limits, work.options()));

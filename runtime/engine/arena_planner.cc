@@ -33,6 +33,10 @@ ArenaLayout PlanArena(std::span<const Lifetime> lifetimes) {
       offset = std::max(offset, layout.offsets[other] + Aligned(neighbour.bytes));
     }
     layout.offsets[id] = offset;
+    if (offset + bytes < buffer.bytes) {  // beyond what a size can tell
+      layout.bytes = SIZE_MAX;
+      return layout;
+    }
     layout.bytes = std::max(layout.bytes, offset + bytes);
     auto at = std::upper_bound(placed.begin(), placed.end(), offset,
                                [&](size_t value, uint32_t p) { return value < layout.offsets[p]; });

@@ -17,7 +17,7 @@ struct Lifetime {
 
 struct ArenaLayout {
   std::vector<size_t> offsets;  // one per lifetime, multiples of kTensorAlignment
-  size_t bytes = 0;             // of the arena
+  size_t bytes = 0;             // of the arena; SIZE_MAX, which no allocator gives, beyond that
 };
 
 ArenaLayout PlanArena(std::span<const Lifetime> lifetimes);

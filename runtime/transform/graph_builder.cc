@@ -34,9 +34,7 @@ void GraphBuilder::IndexNames() {
     const graph::Operator& op = module_.OperatorOf(node);
     const ops::OpDef* def = registry_->Find(op.domain, op.name, op.version);
     if (def == nullptr) continue;
-    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) {
-      if (use.writes) ResourceOf(use.variable).last_write = id;
-    }
+    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) NoteUse(use, id);
   }
 }
 
@@ -165,6 +163,15 @@ GraphBuilder::Resource& GraphBuilder::ResourceOf(int64_t variable) {
   return resources_[index];
 }
 
+void GraphBuilder::NoteUse(const ops::VariableUse& use, NodeId id) {
+  Resource& resource = ResourceOf(use.variable);
+  if (use.writes) {
+    resource = {.last_write = id};
+  } else if (!current().nodes[id].controls.empty()) {  // else it is of the start of the step
+    resource.reads.push_back(id);
+  }
+}
+
 std::string GraphBuilder::UniqueName(std::string_view wanted) {
   std::string base = scope_.empty() ? std::string(wanted) : Cat(scope_, "/", wanted);
   auto known = names_.find(base);
@@ -190,10 +197,8 @@ void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id, bool chained) 
     after(resource.last_write);
     if (use.writes) {
       for (NodeId read : resource.reads) after(read);
-      resource = {.last_write = id};
-    } else if (resource.last_write != kNone) {
-      resource.reads.push_back(id);
     }
+    NoteUse(use, id);
   }
 }
 

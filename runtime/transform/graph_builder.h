@@ -94,7 +94,7 @@ class GraphBuilder final : public ops::Emitter {
   // Nodes that touched a variable, for chaining effects.
   struct Resource {
     NodeId last_write = kNone;
-    std::vector<NodeId> reads;  // since the last write
+    std::vector<NodeId> reads;  // since the last write, but for those of the start of the step
     ValueId current_read = kNone;
   };
 
@@ -103,6 +103,7 @@ class GraphBuilder final : public ops::Emitter {
   // `variable` is one of the module's.
   Resource& ResourceOf(int64_t variable);
   void ChainEffects(const ops::OpDef& def, NodeId node, bool chained);
+  void NoteUse(const ops::VariableUse& use, NodeId node);
   void IndexNames();
 
   Allocator* allocator_;

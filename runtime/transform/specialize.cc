@@ -145,44 +145,49 @@ class Extractor {
 Status CheckConcrete(const graph::Module& module) {
   const graph::Graph& graph = module.main();
   for (ValueId id = 0; id < graph.values.size(); ++id) {
-    const graph::Value& value = graph.values[id];
-    if (value.producer == kNone || value.type.FixedDims()) continue;
-    return Unimplemented("the shape of '", graph::ValueText(graph, id), "', ",
-                         graph::TypeText(value.type, module.symbols),
-                         ", depends on data; this version plans for concrete shapes only");
+    const graph::ValueType& type = graph.values[id].type;
+    const auto dims = type.FixedDims();
+    if (!dims) {
+      return Unimplemented("the shape of '", graph::ValueText(graph, id), "', ",
+                           graph::TypeText(type, module.symbols),
+                           ", depends on data; this version plans for concrete shapes only");
+    }
+    // From here on sizes are multiplied without looking.
+    if (auto bytes = CheckedTensorBytes(type.dtype, *dims); !bytes.ok())
+      return std::move(bytes).status().WithContext(graph::ValueText(graph, id));
   }
   return {};
 }
 
-// Merges pure nodes with the same operator, inputs and attributes.
-void MergeEqualNodes(const ops::OpRegistry& registry, graph::Module& module) {
+// Merges pure nodes with the same operator, inputs and attributes. `order` is a topological one.
+void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<NodeId>& order,
+                     graph::Module& module) {
   graph::Graph& graph = module.main();
   std::vector<ValueId> replacement(graph.values.size());
   for (ValueId i = 0; i < replacement.size(); ++i) replacement[i] = i;
-  auto order = graph::TopologicalOrder(graph);
-  if (!order.ok()) return;
-  std::vector<std::vector<NodeId>> seen(graph.nodes.size());  // by the hash of what must be equal
-  for (NodeId id : *order) {
+  // Nodes met so far, in lists by the hash of what must be equal.
+  std::vector<NodeId> first(graph.nodes.size(), kNone), next = first;
+  for (NodeId id : order) {
     graph::Node& node = graph.nodes[id];
     for (ValueId& input : node.inputs) {
       if (input != kNone) input = replacement[input];
     }
-    const ops::OpDef* def = registry.Get(module.OperatorOf(node)).value();
-    if (!def->foldable() || !node.controls.empty()) continue;
+    if (!ops::DefOf(registry, module, node).foldable() || !node.controls.empty()) continue;
     uint64_t hash = node.op;
     for (ValueId input : node.inputs) hash = (hash ^ input) * 0x9E3779B97F4A7C15u;
-    auto& same = seen[(hash >> 32) % seen.size()];
-    auto twin = std::find_if(same.begin(), same.end(), [&](NodeId other) {
-      const graph::Node& known = graph.nodes[other];
-      return known.op == node.op && known.inputs == node.inputs &&
-             known.attributes == node.attributes && known.outputs.size() == node.outputs.size() &&
-             known.device == node.device;
-    });
-    if (twin == same.end()) {
-      same.push_back(id);
+    const auto differs = [&](const graph::Node& other) {
+      return other.op != node.op || other.inputs != node.inputs ||
+             other.attributes != node.attributes || other.outputs.size() != node.outputs.size() ||
+             other.device != node.device;
+    };
+    NodeId& head = first[(hash >> 32) % first.size()];
+    NodeId twin = head;
+    while (twin != kNone && differs(graph.nodes[twin])) twin = next[twin];
+    if (twin == kNone) {
+      next[id] = std::exchange(head, id);
       continue;
     }
-    const auto& kept = graph.nodes[*twin].outputs;
+    const auto& kept = graph.nodes[twin].outputs;
     bool covers = true;
     for (size_t i = 0; i < kept.size(); ++i) covers &= node.outputs[i] == kNone || kept[i] != kNone;
     if (!covers) continue;
@@ -252,8 +257,12 @@ Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::M
   } else {
     recipe->part = part;
   }
+  // What somebody waits for is an effect of the run, also where his value becomes a constant.
+  for (const graph::Node& node : part.main().nodes) {
+    for (NodeId awaited : node.controls) part.signatures[0].targets.push_back(awaited);
+  }
   HR_RETURN_IF_ERROR(InferAndFold({registry, evaluator, allocator}, part, &recipe->folds));
-  MergeEqualNodes(registry, part);
+  MergeEqualNodes(registry, recipe->folds.order, part);
   part = NeededPart(part, &recipe->origins);
   HR_RETURN_IF_ERROR(CheckConcrete(part));
   return part;

@@ -85,7 +85,8 @@ class GraphRun {
     HR_ASSIGN_OR_RETURN(auto outputs,
                         EvaluateNode(module_, node, inputs, early ? at_start_ : variables_));
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (node.outputs[i] != kNone) values_[node.outputs[i]] = std::move(outputs[i]);
+      // A value that was fed stays.
+      if (node.outputs[i] != kNone) values_.try_emplace(node.outputs[i], std::move(outputs[i]));
     }
     return {};
   }

@@ -1,0 +1,79 @@
+#include "runtime/transform/layers.h"
+
+#include <cmath>
+
+#include "tests/unit/transform/built_graph.h"
+
+namespace hr::transform {
+namespace {
+
+class Layers : public BuiltGraph {
+ protected:
+  // "name dtype[dims] within bound" of a variable.
+  std::string Text(size_t i) const {
+    const graph::Variable& variable = builder_.module().variables[i];
+    const graph::Graph& body = builder_.module().graphs[variable.initial_graph];
+    const graph::Node& draw = body.nodes[0];
+    const double low = draw.Float("low", 0), high = draw.Float("high", 0);
+    EXPECT_EQ(builder_.module().OperatorOf(draw).name, "RandomUniform");
+    EXPECT_EQ(low, -high);
+    EXPECT_TRUE(variable.trainable);
+    EXPECT_EQ(body.values[body.outputs[0]].type,
+              graph::ValueType::Tensor(variable.dtype, variable.dims));
+    return Cat(variable.name, " ", DTypeName(variable.dtype), variable.dims, " within 1/sqrt(",
+               std::lround(1 / (high * high)), ")");
+  }
+  std::string TypeOf(ValueId value) const {
+    return graph::TypeText(builder_.graph().values[value].type, builder_.module().symbols);
+  }
+  static std::string MessageOf(const Result<ValueId>& result) {
+    return std::string(result.status().message());
+  }
+};
+
+TEST_F(Layers, DenseHasAWeightAndABias) {
+  const ValueId y = *Dense(builder_, "dense", Input("x", {7, 20}), 5);
+  EXPECT_EQ(TypeOf(y), "float32[7, 5]");
+  EXPECT_EQ(Text(0), "dense/weight float32[5, 20] within 1/sqrt(20)");
+  EXPECT_EQ(Text(1), "dense/bias float32[5] within 1/sqrt(20)");
+  EXPECT_EQ(builder_.graph().nodes[Producer(y)].name, "dense");
+}
+
+TEST_F(Layers, DenseFlattensAndKeepsTypeAndBatch) {
+  graph::ValueType type = graph::ValueType::Tensor(DType::kFloat64, {0, 4, 5});
+  type.dims[0] = {.symbol = builder_.AddSymbol("batch")};
+  const ValueId y = *Dense(builder_, "dense", *builder_.AddInput("x", type), 3);
+  EXPECT_EQ(TypeOf(y), "float64[batch, 3]");
+  EXPECT_EQ(Text(0), "dense/weight float64[3, 20] within 1/sqrt(20)");
+}
+
+TEST_F(Layers, Conv2dHasAKernelAndABias) {
+  const ValueId y = *Conv2d(builder_, "conv", Input("x", {2, 6, 8, 8}), 4, 3, {});
+  EXPECT_EQ(TypeOf(y), "float32[2, 4, 6, 6]");
+  EXPECT_EQ(Text(0), "conv/weight float32[4, 6, 3, 3] within 1/sqrt(54)");
+  EXPECT_EQ(Text(1), "conv/bias float32[4] within 1/sqrt(54)");
+}
+
+TEST_F(Layers, GroupsSeeTheirChannelsAlone) {
+  const ValueId x = Input("x", {2, 6, 8, 8}, DType::kFloat64);
+  const ValueId y = *Conv2d(builder_, "conv", x, 4, 3, {{"group", int64_t{2}}});
+  EXPECT_EQ(TypeOf(y), "float64[2, 4, 6, 6]");
+  EXPECT_EQ(Text(0), "conv/weight float64[4, 3, 3, 3] within 1/sqrt(27)");
+}
+
+TEST_F(Layers, WhatDoesNotFitIsTold) {
+  const ValueId x = Input("x", {2, 6, 8, 8});
+  EXPECT_EQ(MessageOf(Dense(builder_, "d", 99, 5)), "layer 'd': there is no value #99");
+  EXPECT_EQ(MessageOf(Dense(builder_, "d", x, 0)), "layer 'd' needs at least one output, got 0");
+  EXPECT_EQ(MessageOf(Conv2d(builder_, "c", x, 4, 0, {})),
+            "layer 'c' needs a kernel of at least 1, got 0");
+  EXPECT_EQ(MessageOf(Conv2d(builder_, "c", Input("flat", {2, 6}), 4, 3, {})),
+            "layer 'c' takes [N, C, H, W] with a known C, got float32[2, 6]");
+  const ValueId open = *builder_.AddInput("open", graph::ValueType::Unranked(DType::kFloat32));
+  EXPECT_NE(MessageOf(Dense(builder_, "d", open, 5)).find("needs to know how many features"),
+            std::string::npos);
+  EXPECT_FALSE(Dense(builder_, "ints", Input("i", {2, 3}, DType::kInt64), 5).ok());
+}
+
+}  // namespace
+}  // namespace hr::transform

@@ -1,0 +1,104 @@
+// The nodes and variables that training adds; what comes out of them is
+// tests/capi/minimize_test.c's.
+#include "runtime/transform/minimize.h"
+
+#include "tests/unit/transform/built_graph.h"
+
+namespace hr::transform {
+namespace {
+
+class MinimizeTest : public BuiltGraph, public testing::WithParamInterface<DType> {
+ protected:
+  MinimizeTest() { now_ = *builder_.Read(w_); }
+
+  ValueId Sum(ValueId x) { return Node("ReduceSum", {x}, {{"keepdims", int64_t{0}}}); }
+  Status Train(std::string_view signature, ValueId loss, std::string_view optimizer = "sgd") {
+    return Minimize(builder_, signature, loss, optimizer, rate_);
+  }
+  // The only target of a signature.
+  const graph::Node& Update(std::string_view signature) {
+    const auto& targets = builder_.SignatureNamed(signature).targets;
+    EXPECT_EQ(targets.size(), 1u);
+    return builder_.graph().nodes[targets.at(0)];
+  }
+  std::vector<std::string> Variables() const {
+    std::vector<std::string> out;
+    for (const graph::Variable& variable : builder_.module().variables)
+      out.push_back(Cat(variable.name, " ", DTypeName(variable.dtype), variable.dims));
+    return out;
+  }
+
+  const DType dtype_ = GetParam();
+  const uint32_t w_ = Variable("w", {1, 2}, dtype_);
+  const ValueId rate_ = Input("rate", {}, dtype_);
+  ValueId now_;
+};
+
+TEST_P(MinimizeTest, AnUpdateTakesTheGradientOfItsVariable) {
+  const uint32_t fixed = *builder_.AddVariable("fixed", Make(dtype_, {2}, {1, 2}), false);
+  Variable("unused", {1, 2}, dtype_);
+  const ValueId loss = Sum(Node("Mul", {now_, *builder_.Read(fixed)}));
+  ASSERT_TRUE(Train("train", loss).ok());
+  const graph::Node& update = Update("train");
+  EXPECT_EQ(builder_.module().OperatorOf(update).name, "SGD");
+  EXPECT_EQ(update.Int("variable", -1), w_);
+  EXPECT_EQ(update.inputs[0], rate_);
+  EXPECT_EQ(builder_.graph().values[update.inputs[1]].type, graph::ValueType::Tensor(dtype_, {2}));
+  EXPECT_EQ(update.controls, std::vector<NodeId>()) << "the read is of the start of the step";
+  EXPECT_TRUE(builder_.Finish().ok());
+}
+
+TEST_P(MinimizeTest, StateHasTheTypeOfItsVariableAndANameOfItsOwn) {
+  const ValueId loss = Sum(now_);
+  ASSERT_TRUE(Train("a", loss, "sgd momentum=0.5").ok());
+  ASSERT_TRUE(Train("b", loss, "sgd momentum=0.5").ok());
+  ASSERT_TRUE(Train("c", loss, "adam").ok());
+  const std::string type = Cat(DTypeName(dtype_), Dims{2});
+  EXPECT_EQ(Variables(), (std::vector<std::string>{"w " + type, "w/momentum " + type,
+                                                   "w/b/momentum " + type, "w/adam_m " + type,
+                                                   "w/adam_v " + type, "w/adam_step int64[]"}));
+  EXPECT_FALSE(builder_.module().variables[1].trainable);
+  EXPECT_EQ(Update("b").Int("momentum_variable", -1), 2);
+}
+
+// Its own signature's effects come before the update; another signature's do not hold it up.
+TEST_P(MinimizeTest, UpdatesWaitForTheEffectsOfTheirOwnStep) {
+  ASSERT_TRUE(Train("other", Sum(now_)).ok());
+  const NodeId add = Effect("AssignAdd", w_, now_);
+  const ValueId after = *builder_.Read(w_);
+  ASSERT_TRUE(Train("start", Sum(now_)).ok());
+  EXPECT_EQ(Update("start").controls, std::vector<NodeId>());
+  ASSERT_TRUE(Train("both", Sum(Node("Add", {now_, after}))).ok());
+  const auto& controls = Update("both").controls;
+  for (NodeId wanted : {add, Producer(after)})
+    EXPECT_EQ(std::count(controls.begin(), controls.end(), wanted), 1);
+}
+
+TEST_P(MinimizeTest, AFailureLeavesTheGraphAsItWas) {
+  const ValueId loss = Sum(now_);
+  const size_t nodes = builder_.graph().nodes.size(), values = builder_.graph().values.size();
+  builder_.SetDevice("TOY:0");
+  for (const auto& [words, optimizer] :
+       {std::pair("there is no optimizer 'rmsprop'; there are: sgd, adam", "rmsprop"),
+        std::pair("optimizer 'sgd' has no setting 'beta1'", "sgd beta1=0.5"),
+        std::pair("optimizer 'adam' has no setting 'm_variable'", "adam m_variable=0"),
+        std::pair("optimizer 'adam': beta1 must be", "adam beta1=1"),
+        std::pair("expected name=value", "adam beta1")}) {
+    const Status status = Train("train", loss, optimizer);
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(Train("train", now_).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Train("train", 999).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Train("train", rate_).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(builder_.graph().nodes.size(), nodes);
+  EXPECT_EQ(builder_.graph().values.size(), values);
+  EXPECT_EQ(builder_.module().variables.size(), 1u);
+  EXPECT_TRUE(builder_.module().signatures.empty());
+  EXPECT_EQ(builder_.SetDevice(""), "TOY:0");
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, MinimizeTest, testing::Values(DType::kFloat32, DType::kFloat64),
+                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+
+}  // namespace
+}  // namespace hr::transform

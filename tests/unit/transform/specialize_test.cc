@@ -1,0 +1,316 @@
+#include "runtime/transform/specialize.h"
+
+#include <algorithm>
+
+#include "tests/unit/transform/built_graph.h"
+
+namespace hr::transform {
+namespace {
+
+class SpecializeTest : public BuiltGraph {
+ protected:
+  // What the request needs of what was built; every input that it names is fed with its type.
+  Result<graph::Module> Try(const std::vector<ValueId>& feeds, std::vector<ValueId> fetches,
+                            std::vector<NodeId> targets = {},
+                            ConstantEvaluator* evaluator = nullptr) {
+    Request request{.fetches = std::move(fetches), .targets = std::move(targets)};
+    for (ValueId feed : feeds) {
+      const graph::ValueType& type = builder_.graph().values[feed].type;
+      request.feeds.push_back({feed, type.dtype, type.FixedDims().value_or(Dims{})});
+    }
+    return Specialize(registry_, builder_.module(), request, evaluator, SystemAllocator());
+  }
+  graph::Module Get(const std::vector<ValueId>& feeds, std::vector<ValueId> fetches,
+                    std::vector<NodeId> targets = {}, ConstantEvaluator* evaluator = nullptr) {
+    auto made = Try(feeds, std::move(fetches), std::move(targets), evaluator);
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    if (!made.ok()) return {};
+    EXPECT_EQ(Verified(*made), "OK");
+    return std::move(made).value();
+  }
+  static ValueId OutputOf(const graph::Module& module, size_t i) {
+    return module.signatures[0].outputs[i].value;
+  }
+  // Whether two values are computed once, where both are fetched.
+  bool Merged(ValueId a, ValueId b, const std::vector<ValueId>& feeds) {
+    const graph::Module module = Get(feeds, {a, b});
+    return OutputOf(module, 0) == OutputOf(module, 1);
+  }
+};
+
+// ---- Pruning ----
+
+class Pruning : public SpecializeTest {};
+
+TEST_F(Pruning, KeepsWhatTheFetchesNeedAlone) {
+  const ValueId x = Input("x", {2}), y = Input("y", {2});
+  const ValueId needed = Node("Neg", {x});
+  Node("Abs", {x});
+  Node("Exp", {y});
+  Effect("Assign", Variable("unused", {0, 0}), x);
+  const graph::Module module = Get({x}, {Node("Sqrt", {needed})});
+  EXPECT_EQ(module.main().nodes.size(), 2u);
+  EXPECT_EQ(CountOf(module, "Neg") + CountOf(module, "Sqrt"), 2u);
+  EXPECT_EQ(module.main().values.size(), 3u);
+  EXPECT_TRUE(module.constants.empty());
+  EXPECT_EQ(module.variables.size(), 1u) << "variables keep their indices";
+}
+
+TEST_F(Pruning, TheSignatureHasThePortsOfTheRequest) {
+  const ValueId x = Input("x", {2}, DType::kFloat64), y = Input("y", {2}, DType::kFloat64);
+  const ValueId sum = Node("Add", {x, y}), product = Node("Mul", {x, y});
+  const graph::Module module = Get({y, x}, {product, sum, y, product});
+  ASSERT_EQ(module.signatures.size(), 1u);
+  const graph::Signature& run = module.signatures[0];
+  EXPECT_EQ(run.name, "run");
+  ASSERT_EQ(run.inputs.size(), 2u);
+  EXPECT_EQ(run.inputs[0].name, "y");
+  EXPECT_EQ(run.inputs[1].name, "x");
+  ASSERT_EQ(run.outputs.size(), 4u);
+  EXPECT_EQ(run.outputs[0].name, builder_.graph().values[product].name);
+  EXPECT_EQ(run.outputs[1].name, builder_.graph().values[sum].name);
+  EXPECT_EQ(run.outputs[2].value, run.inputs[0].value);
+  EXPECT_EQ(run.outputs[3].value, run.outputs[0].value);
+  const graph::ValueType type = graph::ValueType::Tensor(DType::kFloat64, {2});
+  for (const graph::Value& value : module.main().values) EXPECT_EQ(value.type, type);
+}
+
+TEST_F(Pruning, AFedValueCutsOffWhatComputesIt) {
+  const ValueId x = Input("x", {2});
+  const ValueId middle = Node("Neg", {x});
+  const graph::Module module = Get({middle}, {Node("Sqrt", {middle})});
+  EXPECT_EQ(module.main().nodes.size(), 1u);
+  EXPECT_EQ(CountOf(module, "Sqrt"), 1u);
+}
+
+// Its other output is still wanted.
+TEST_F(Pruning, ANodeLosesTheOutputThatIsFed) {
+  const ValueId x = Input("x", {4});
+  const NodeId split = Split(x);
+  const ValueId sum = Node("Add", {Output(split, 0), Output(split, 1)});
+  const graph::Module module = Get({x, Output(split, 0)}, {sum});
+  ASSERT_EQ(CountOf(module, "Split"), 1u);
+  const graph::Node& kept = module.main().nodes[0];
+  EXPECT_EQ(kept.outputs[0], kNone);
+  EXPECT_NE(kept.outputs[1], kNone);
+}
+
+TEST_F(Pruning, TargetsAndWhatTheyWaitForStay) {
+  const ValueId x = Input("x", {2});
+  const uint32_t w = Variable("w", {0, 0});
+  Effect("Assign", w, x);
+  Effect("AssignAdd", w, Node("Neg", {x}));
+  const NodeId other = Effect("Assign", Variable("v", {0, 0}), x);
+  const NodeId last = Effect("AssignAdd", w, x);
+  const graph::Module module = Get({x}, {}, {last});
+  EXPECT_EQ(CountOf(module, "AssignAdd"), 2u);
+  EXPECT_EQ(CountOf(module, "Assign"), 1u);
+  EXPECT_EQ(CountOf(module, "Neg"), 1u);
+  const graph::Node& target = module.main().nodes[module.signatures[0].targets[0]];
+  EXPECT_EQ(target.controls.size(), builder_.graph().nodes[last].controls.size());
+  EXPECT_EQ(CountOf(Get({x}, {}, {other}), "AssignAdd"), 0u);
+}
+
+// The read waits for the update, which nobody asked for otherwise.
+TEST_F(Pruning, AReadBehindAnUpdateKeepsIt) {
+  const ValueId x = Input("x", {2});
+  const uint32_t w = Variable("w", {1, 2});
+  const ValueId before = *builder_.Read(w);
+  Effect("AssignAdd", w, x);
+  const ValueId after = *builder_.Read(w);
+  EXPECT_EQ(CountOf(Get({}, {before}), "AssignAdd"), 0u);
+  EXPECT_EQ(CountOf(Get({x}, {after}), "AssignAdd"), 1u);
+}
+
+// A pure node between two effects: its value is known, the order that it stands for remains.
+TEST_F(Pruning, OrderThroughAFoldedNodeRemains) {
+  const ValueId x = Input("x", {2});
+  const NodeId first = Effect("Assign", Variable("v", {0, 0}), x);
+  const NodeId between = AddNode({.op = "Neg", .inputs = {Constant({1, 2})}, .controls = {first}});
+  const NodeId last = AddNode({.domain = std::string(ops::kState),
+                               .op = "AssignAdd",
+                               .inputs = {Output(between)},
+                               .outputs = 0,
+                               .attributes = {{"variable", int64_t{Variable("w", {0, 0})}}},
+                               .controls = {between}});
+  ReferenceEvaluator evaluator;
+  const graph::Module module = Get({x}, {}, {last}, &evaluator);
+  EXPECT_EQ(evaluator.calls, 1);
+  ASSERT_EQ(module.main().nodes.size(), 3u);
+  const auto order = graph::TopologicalOrder(module.main()).value();
+  EXPECT_EQ(module.OperatorOf(module.main().nodes[order[0]]).name, "Assign");
+  EXPECT_EQ(module.OperatorOf(module.main().nodes[order[2]]).name, "AssignAdd");
+}
+
+TEST_F(Pruning, AFoldedOutputStaysAnOutput) {
+  ReferenceEvaluator evaluator;
+  const ValueId sum = Node("Add", {Constant({1, 2}, DType::kFloat64),  //
+                                   Constant({3, 4}, DType::kFloat64)});
+  const graph::Module module = Get({}, {sum}, {}, &evaluator);
+  EXPECT_TRUE(module.main().nodes.empty());
+  ASSERT_EQ(module.constants.size(), 1u) << "what it was made of is gone";
+  const graph::Value& value = module.main().values[OutputOf(module, 0)];
+  EXPECT_EQ(value.type, graph::ValueType::Tensor(DType::kFloat64, {2}));
+  EXPECT_EQ(module.constants[value.constant].as<double>()[1], 6);
+}
+
+TEST_F(Pruning, RemoveDeadNodesChangesNothingThatIsNeeded) {
+  const ValueId x = Input("x", {2});
+  const uint32_t w = Variable("w", {1, 2});
+  const ValueId y = Node("Add", {Node("Mul", {x, Constant({2, 2})}), *builder_.Read(w)});
+  graph::Module module = Get({x}, {y}, {Effect("Assign", w, y)});
+  const size_t nodes = module.main().nodes.size(), values = module.main().values.size();
+  EXPECT_EQ(RemoveDeadNodes(module).main().nodes.size(), nodes);
+  graph::Node dead = module.main().nodes[0];
+  dead.outputs = {kNone};
+  module.main().nodes.push_back(dead);
+  module.main().values.push_back({.type = graph::ValueType::Tensor(DType::kFloat32, {2}),
+                                  .constant = static_cast<uint32_t>(module.constants.size())});
+  module.constants.push_back(Make(DType::kFloat32, {2}, {1, 2}));
+  const graph::Module pruned = RemoveDeadNodes(module);
+  EXPECT_EQ(pruned.main().nodes.size(), nodes);
+  EXPECT_EQ(pruned.main().values.size(), values);
+  EXPECT_EQ(pruned.constants.size(), module.constants.size() - 1);
+  EXPECT_EQ(pruned.signatures[0].targets.size(), 1u);
+}
+
+// ---- Merging of equal nodes ----
+
+class Merging : public SpecializeTest {
+ protected:
+  ValueId x_ = Input("x", {2, 2}), y_ = Input("y", {2, 2});
+  bool Same(ValueId a, ValueId b) { return Merged(a, b, {x_, y_}); }
+};
+
+TEST_F(Merging, EqualNodesAndThoseBehindThemAreComputedOnce) {
+  const ValueId a = Node("Exp", {Node("Add", {x_, y_})});
+  const ValueId b = Node("Exp", {Node("Add", {x_, y_})});
+  const graph::Module module = Get({x_, y_}, {a, b, Node("Sub", {a, b})});
+  EXPECT_EQ(OutputOf(module, 0), OutputOf(module, 1));
+  EXPECT_EQ(module.main().nodes.size(), 3u);
+}
+
+TEST_F(Merging, DoublesAreMergedLikeFloats) {
+  const ValueId x = Input("doubles", {3}, DType::kFloat64);
+  const ValueId a = Node("Softmax", {x}), b = Node("Softmax", {x});
+  const graph::Module module = Get({x}, {a, b});
+  EXPECT_EQ(OutputOf(module, 0), OutputOf(module, 1));
+  EXPECT_EQ(module.main().values[OutputOf(module, 0)].type,
+            graph::ValueType::Tensor(DType::kFloat64, {3}));
+}
+
+TEST_F(Merging, WhatDiffersAnywhereIsKept) {
+  EXPECT_FALSE(Same(Node("Add", {x_, y_}), Node("Mul", {x_, y_}))) << "operator";
+  EXPECT_FALSE(Same(Node("Sub", {x_, y_}), Node("Sub", {y_, x_}))) << "order of inputs";
+  EXPECT_FALSE(Same(Node("Softmax", {x_}, {{"axis", int64_t{0}}}),
+                    Node("Softmax", {x_}, {{"axis", int64_t{1}}})))
+      << "attribute";
+  EXPECT_FALSE(Same(Node("Cast", {x_}, {{"to", static_cast<int64_t>(DType::kFloat64)}}),
+                    Node("Cast", {x_}, {{"to", static_cast<int64_t>(DType::kFloat16)}})))
+      << "type";
+  const auto sum = [&](int version) {
+    return Output(AddNode({.op = "ReduceMean", .version = version, .inputs = {x_}}));
+  };
+  EXPECT_FALSE(Same(sum(13), sum(18))) << "version";
+  const auto on = [&](std::string device) {
+    return Output(AddNode({.op = "Exp", .inputs = {x_}, .device = std::move(device)}));
+  };
+  EXPECT_FALSE(Same(on("CPU:0"), on("TOY:0"))) << "device";
+  EXPECT_TRUE(Same(on("CPU:0"), on("CPU:0")));
+  const ValueId zero = *builder_.Constant(Make(DType::kFloat32, {}, {0}));
+  EXPECT_FALSE(Same(Node("Clip", {x_, zero}), Node("Clip", {x_, kNone, zero}))) << "input";
+}
+
+// Even where two draw from one stream, which two nodes of a file may do.
+TEST_F(Merging, RandomNodesAreKept) {
+  const Attributes attributes = {{"shape", std::vector<int64_t>{2, 2}}, {"stream", int64_t{3}}};
+  EXPECT_FALSE(Same(Node("RandomNormal", {}, attributes), Node("RandomNormal", {}, attributes)));
+  EXPECT_FALSE(Same(Node("Dropout", {x_}), Node("Dropout", {x_})));
+}
+
+TEST_F(Merging, ReadsBeforeAndBehindAnUpdateAreKept) {
+  const ValueId x = Input("z", {2});
+  const uint32_t w = Variable("w", {1, 2});
+  const ValueId before = *builder_.Read(w);
+  Effect("Assign", w, x);
+  const ValueId after = *builder_.Read(w);
+  const graph::Module module =
+      Get({x}, {before, after, Node("Neg", {before}), Node("Neg", {after})});
+  EXPECT_EQ(CountOf(module, "Read"), 2u);
+  EXPECT_EQ(CountOf(module, "Neg"), 2u);
+  EXPECT_NE(OutputOf(module, 0), OutputOf(module, 1));
+}
+
+TEST_F(Merging, EqualEffectsAreKept) {
+  const ValueId x = Input("z", {2});
+  const uint32_t w = Variable("w", {1, 2});
+  const NodeId first = Effect("AssignAdd", w, x), second = Effect("AssignAdd", w, x);
+  EXPECT_EQ(CountOf(Get({x}, {}, {first, second}), "AssignAdd"), 2u);
+}
+
+TEST_F(Merging, NodesThatWaitForOthersAreKept) {
+  const ValueId z = Input("z", {2});
+  const NodeId effect = Effect("Assign", Variable("w", {1, 2}), z);
+  const ValueId waits = Output(AddNode({.op = "Exp", .inputs = {x_}, .controls = {effect}}));
+  const ValueId free = Node("Exp", {x_});
+  EXPECT_FALSE(Merged(free, waits, {x_, z}));
+}
+
+// One whose twin has the value that it wants itself, and one whose twin lacks it.
+TEST_F(Merging, ANodeStandsForATwinWhoseOutputsItHas) {
+  const NodeId one = Split(x_), other = Split(x_);
+  EXPECT_EQ(CountOf(Get({x_}, {Output(one, 0), Output(other, 1)}), "Split"), 1u);
+  const graph::Module module =
+      Get({x_, Output(one, 0)}, {Output(one, 1), Output(other, 0), Output(other, 1)});
+  EXPECT_EQ(CountOf(module, "Split"), 2u);
+}
+
+// ---- What cannot be planned ----
+
+class Refusals : public SpecializeTest {
+ protected:
+  std::string Message(const std::vector<ValueId>& feeds, std::vector<ValueId> fetches) {
+    auto made = Try(feeds, std::move(fetches));
+    EXPECT_FALSE(made.ok());
+    return made.ok() ? "" : std::string(made.status().message());
+  }
+};
+
+TEST_F(Refusals, WhatIsNotFedIsNamed) {
+  const ValueId x = Input("x", {2}), y = Input("y", {2}), z = Input("z", {2});
+  const ValueId sum = Node("Add", {Node("Mul", {x, y}), z});
+  EXPECT_EQ(Message({z}, {sum}),
+            "the run needs 'x' (float32[2]), 'y' (float32[2]), which nothing feeds; bind them "
+            "first");
+}
+
+TEST_F(Refusals, AShapeThatDependsOnDataIsNamed) {
+  const ValueId x = Input("x", {6}), shape = Input("shape", {2}, DType::kInt64);
+  const ValueId reshaped = Node("Reshape", {x, shape});
+  const std::string message = Message({x, shape}, {Node("Exp", {reshaped})});
+  EXPECT_NE(message.find(builder_.graph().values[reshaped].name), std::string::npos) << message;
+  EXPECT_NE(message.find("depends on data"), std::string::npos) << message;
+}
+
+TEST_F(Refusals, RequestsAreChecked) {
+  const ValueId x = Input("x", {2});
+  EXPECT_NE(Message({x}, {99}).find("no value #99"), std::string::npos);
+  EXPECT_NE(Message({x, x}, {x}).find("fed twice"), std::string::npos);
+}
+
+// Numbers of elements or bytes that do not fit into 64 bits, one of which wraps around to 0.
+TEST_F(Refusals, ATensorLargerThanAnyMemoryIsRefused) {
+  const double large = 1ull << 32;
+  for (const Values& dims :
+       {Values{large / 2, large}, Values{large, large}, Values{large, 1, large}}) {
+    const ValueId x = Input(Cat("x", builder_.graph().values.size()), {1});
+    const ValueId expanded = Node("Expand", {x, Constant(dims, DType::kInt64)});
+    const std::string message = Message({x}, {Node("ReduceMax", {expanded})});
+    EXPECT_EQ(message.find(Cat(builder_.graph().values[expanded].name, ": ")), 0u) << message;
+    EXPECT_NE(message.find(Cat("shape ", Dims(dims.begin(), dims.end()))), std::string::npos)
+        << message;
+  }
+}
+
+}  // namespace
+}  // namespace hr::transform

@@ -130,6 +130,8 @@ TEST_P(CommFaults, SurvivorsAgreeOnTheRootCause) {
     EXPECT_LT(took, std::chrono::milliseconds(limit));
     EXPECT_EQ(first, last);
     ExpectCause(fault, first);
+    for (int behind : {1, 2})
+      EXPECT_EQ(ranks[(fault.victim + behind) % kSize]->Await("LEFT ", 10'000), "");
   }
   EXPECT_TRUE(RemoveTree(folder).ok());
 }

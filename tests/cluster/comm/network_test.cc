@@ -62,6 +62,12 @@ class RoutedStore final : public Store {
   const int rank_;
 };
 
+// What libuv opens once for the whole process is no test's.
+class OpenedOnce final : public testing::Environment {
+  void SetUp() override { EXPECT_TRUE(CreateTcpTransport({}, "once").ok()); }
+};
+[[maybe_unused]] auto* const opened_once = testing::AddGlobalTestEnvironment(new OpenedOnce);
+
 class CommNetwork : public testing::TestWithParam<std::string> {
  protected:
   // Runs play(group) in each rank; the end of each is in ends_.

@@ -1,7 +1,7 @@
 // One rank of a group, to be killed or frozen by a test:
 //   comm_rank RANK SIZE STORE_FOLDER TRANSPORT SILENCE_MS STATE
-// Says READY when it is in STATE, and CAUSE with code and message when the group has ended, and is
-// closed.
+// Says READY when it is in STATE, CAUSE with code and message when the group has ended, and is
+// closed, and then LEFT with what it has not given back.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/comm/group.h"
+#include "tests/leaks.h"
 #include "transport/collective/planner.h"
 #include "transport/shm/shm.h"
 #ifdef HEADRACE_TEST_TCP
@@ -121,6 +122,10 @@ Status Run(char** argv) {
 
 int main(int argc, char** argv) {
   if (argc != 7) return 2;
+  // Libraries open some things once for the whole process.
+  hr::comm::CreateTransport(argv[4], "once").status().IgnoreError();
+  const hr::Leaks leaks;
   hr::comm::Say(hr::Cat("CAUSE ", hr::comm::Run(argv).ToString()));
+  hr::comm::Say(hr::Cat("LEFT ", leaks.Text()));
   return 0;
 }

@@ -113,6 +113,14 @@ StoreFixture Host() {
           map};
 }
 
+// What libuv opens once for the whole process is no test's.
+class OpenedOnce final : public testing::Environment {
+  void SetUp() override {
+    for (const StoreDriver& driver : StoreDrivers()) driver.create().open();
+  }
+};
+[[maybe_unused]] auto* const opened_once = testing::AddGlobalTestEnvironment(new OpenedOnce);
+
 }  // namespace
 
 std::vector<StoreDriver> StoreDrivers() {

@@ -1,5 +1,7 @@
 #include "tests/conformance/transport/drivers.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 
 #include "transport/inproc/inproc.h"
@@ -49,6 +51,22 @@ std::function<Result<std::unique_ptr<Transport>>(std::string)> OpenUcxOverTcp() 
 
 }  // namespace
 #endif
+
+namespace {
+
+// What libuv and UCX open once for the whole process is no test's.
+class OpenedOnce final : public testing::Environment {
+  void SetUp() override {
+    for (const TransportDriver& driver : TransportDrivers()) {
+      if (driver.name != "tcp" && driver.name != "ucx") continue;
+      auto transport = driver.open()("once");
+      EXPECT_TRUE(transport.ok()) << driver.name << ": " << transport.status().ToString();
+    }
+  }
+};
+[[maybe_unused]] auto* const opened_once = testing::AddGlobalTestEnvironment(new OpenedOnce);
+
+}  // namespace
 
 std::vector<TransportDriver> TransportDrivers() {
   return {

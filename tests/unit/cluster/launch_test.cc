@@ -23,24 +23,22 @@ Variables With(Variables variables, const Variables& more) {
   return variables;
 }
 
-const Variables& Torchrun() {
-  static const Variables variables = {{"RANK", "3"},
-                                      {"WORLD_SIZE", "4"},
-                                      {"LOCAL_RANK", "1"},
-                                      {"LOCAL_WORLD_SIZE", "2"},
-                                      {"TORCHELASTIC_RESTART_COUNT", "5"},
-                                      {"MASTER_ADDR", "10.0.0.1"},
-                                      {"MASTER_PORT", "29500"}};
-  return variables;
+Variables Torchrun() {
+  return {{"RANK", "3"},
+          {"WORLD_SIZE", "4"},
+          {"LOCAL_RANK", "1"},
+          {"LOCAL_WORLD_SIZE", "2"},
+          {"TORCHELASTIC_RESTART_COUNT", "5"},
+          {"MASTER_ADDR", "10.0.0.1"},
+          {"MASTER_PORT", "29500"}};
 }
 
-const Variables& OpenMpi() {
-  static const Variables variables = {{"OMPI_COMM_WORLD_RANK", "1"},
-                                      {"OMPI_COMM_WORLD_SIZE", "2"},
-                                      {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                                      {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                                      {"OMPI_FILE_LOCATION", "/tmp/job"}};
-  return variables;
+Variables OpenMpi() {
+  return {{"OMPI_COMM_WORLD_RANK", "1"},
+          {"OMPI_COMM_WORLD_SIZE", "2"},
+          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+          {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+          {"OMPI_FILE_LOCATION", "/tmp/job"}};
 }
 
 void ExpectFailure(const Variables& variables, Code code, std::vector<std::string_view> parts) {

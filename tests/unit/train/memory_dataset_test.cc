@@ -1,27 +1,10 @@
 #include "runtime/train/memory_dataset.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <new>
 
+#include "tests/leaks.h"
 #include "tests/unit/train/test_support.h"
-
-namespace {
-std::atomic<int64_t> news{0};
-}  // namespace
-
-// Counts every allocation of the program, whoever makes it.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  news.fetch_add(1, std::memory_order_relaxed);
-  if (void* data = std::malloc(bytes == 0 ? 1 : bytes)) return data;
-  std::abort();
-}
-[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  return operator new(bytes);
-}
-[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, size_t) noexcept { std::free(data); }
 
 namespace hr::train {
 namespace {
@@ -181,12 +164,12 @@ TEST_F(MemoryDatasetTest, AllocatesNothingAfterTheFirstBatches) {
   std::vector<Tensor> out(2);
   for (int i = 0; i < 12; ++i) EXPECT_TRUE(data->Next(out, {}).value());
   int tensors = allocator_.allocations();
-  int64_t before = news.load();
+  const long before = ObjectsMade();
   for (int i = 0; i < 100; ++i) {
     if (!data->Next(out, {}).ok()) break;
   }
-  int64_t after = news.load();
-  EXPECT_EQ(after - before, 0);
+  const long after = ObjectsMade();
+  EXPECT_EQ(after, before);
   EXPECT_EQ(allocator_.allocations(), tensors);
 }
 

@@ -78,6 +78,7 @@ TEST(Calibration, LiesInTheUsersCache) {
   EXPECT_TRUE(path().starts_with("/c/headrace/calibration-")) << path();
   variables["HEADRACE_CALIBRATION"] = "/given";
   EXPECT_EQ(path(), "/given");
+  variables.clear();
 }
 
 }  // namespace

@@ -182,6 +182,35 @@ static void test_graphs(hr_env* env) {
   hr_graph_release(graph);
 }
 
+/* Its 2^62 elements have 2^64 bytes, which a size takes for none. */
+static void test_huge_values(hr_env* env) {
+  const int64_t one[1] = {1}, two[1] = {2};
+  hr_graph* graph;
+  hr_value in[2], large, most;
+  hr_call* call;
+  float result = 0;
+  hr_tensor* shape = zeros(env, HR_INT64, 1, two);
+  for (int i = 0; i < 2; ++i) ((int64_t*)hr_tensor_data(shape))[i] = (int64_t)1 << 31;
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 1, one, NULL, &in[0]));
+  CHECK(hr_graph_constant(graph, NULL, shape, &in[1]));
+  CHECK(hr_graph_op(graph, "Expand", NULL, 2, in, 1, &large));
+  CHECK(hr_graph_op(graph, "ReduceMax", "keepdims=0", 1, &large, 1, &most));
+  CHECK(hr_graph_signature_input(graph, "infer", "x", in[0]));
+  CHECK(hr_graph_signature_output(graph, "infer", "most", most));
+  session = session_of(graph);
+  hr_tensor* x = zeros(env, HR_FLOAT32, 1, one);
+  CHECK(hr_call_create(session, "infer", &call));
+  CHECK(hr_call_bind(call, "x", x));
+  CHECK(hr_call_output(call, "most", &result, sizeof result));
+  FAILS(hr_call_run(call, NULL), HR_INVALID_ARGUMENT,
+        "Expand:0: a tensor of shape [2147483648, 2147483648] is too large");
+  hr_call_release(call);
+  hr_tensor_release(x);
+  hr_tensor_release(shape);
+  hr_session_release(session);
+}
+
 /* ---- Data sets ---- */
 
 static int calls_of_release;
@@ -348,6 +377,7 @@ const test tests[] = {{"names", test_names},
                       {"feeds", test_feeds},
                       {"tensors", test_tensors},
                       {"graphs", test_graphs},
+                      {"huge values", test_huge_values},
                       {"data", test_data},
                       {"release functions", test_release_functions},
                       {"tainted sessions", test_tainted},

@@ -66,6 +66,16 @@ class Launch(support.ToolTest):
         self.assertEqual(done.stdout.replace("\n", "").count("x"), 600000)
         self.assertTrue(all(line[:4] in ("[0] ", "[1] ") for line in done.stdout.splitlines()))
 
+    def test_output_as_it_is(self):
+        done = self.launch(2, "[ $RANK = 1 ] && printf 'a\\nb' && echo c >&2; true", "--quiet",
+                           "--no-prefix")
+        self.assertEqual((done.stdout, done.stderr), ("a\nb", "c\n"))
+        done = self.launch(1, "head -c 300000 /dev/zero | tr '\\0' x", "--quiet", "--no-prefix")
+        self.assertEqual(done.stdout, 300000 * "x")
+        rows = self.json_of("launch", "-n", 2, "--no-prefix", "--", "headrace", "comm", "bench",
+                            "--max", "8", "--seconds", 0.005, "--json", "-")
+        self.assertEqual([row["ranks"] for row in rows], [2])
+
     def test_exit_status_and_cause(self):
         for program, status, cause in [
                 ("exit 0", 0, ""), ("[ $RANK != 1 ]", 1, "rank 1 failed with exit status 1"),

@@ -89,7 +89,7 @@ std::vector<std::string> Environment(const std::vector<std::string>& variables) 
 
 }  // namespace
 
-LocalRanks::LocalRanks() {
+LocalRanks::LocalRanks(bool prefixes) : prefixes_(prefixes) {
   const sigset_t set = Watched();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -149,6 +149,7 @@ void LocalRanks::SendAll(int signal) {
 }
 
 std::string LocalRanks::Prefix(const Rank& rank) const {
+  if (!prefixes_) return "";
   const size_t width = std::to_string(ranks_.size() - 1).size();
   std::string number = std::to_string(&rank - ranks_.data());
   number.insert(0, width - number.size(), ' ');
@@ -177,9 +178,10 @@ void LocalRanks::PassOn(const Rank& rank, Stream& stream, int to) {
   }
 }
 
-// Ends a line that the rank has left open.
+// Prints a line that the rank has left open, and ends it where the next one's prefix must begin
+// one.
 void LocalRanks::Flush(const Rank& rank, Stream& stream, int to) {
-  if (!stream.line.empty()) WriteAll(to, Prefix(rank) + stream.line + "\n");
+  if (!stream.line.empty()) WriteAll(to, Prefix(rank) + stream.line + (prefixes_ ? "\n" : ""));
   stream.line.clear();
 }
 

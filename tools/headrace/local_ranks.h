@@ -21,7 +21,9 @@ struct RanksEnd {
 
 class LocalRanks {
  public:
-  LocalRanks();
+  // `prefixes`: what the ranks write is printed by the line, each with its rank before it. Without,
+  // it is printed as it is.
+  explicit LocalRanks(bool prefixes);
   // Kills what still runs.
   ~LocalRanks();
   LocalRanks(const LocalRanks&) = delete;
@@ -58,6 +60,7 @@ class LocalRanks {
   bool Wait();
   std::string Prefix(const Rank& rank) const;
 
+  const bool prefixes_;
   std::vector<Rank> ranks_;
   int signals_ = -1;  // readable when one has come for this process, or a rank has ended
   int asked_ = 0;     // signals of the user that were passed on

@@ -144,7 +144,7 @@ void CheckTransports(const Json& env, Findings& findings) {
   } const known[] = {
       {"inproc", "between threads", "Build with HEADRACE_COMM=ON."},
       {"shm", "between processes of this machine", "Build with HEADRACE_COMM=ON on Linux."},
-      {"ucx", "between machines with RDMA",
+      {"ucx", "between machines, by RDMA where they have it",
        "Install UCX, and put libheadrace_ucx.so beside the library, where machines have RDMA."},
       {"tcp", "between machines",
        "Install libuv and OpenSSL 3, and put libheadrace_net.so beside the library."}};

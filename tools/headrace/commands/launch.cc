@@ -24,7 +24,8 @@ constexpr char kFooter[] =
     "LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT; and "
     "HEADRACE_STORE\n"
     "says where they meet, which hr_group_create reads. Each line of their output begins with the "
-    "rank.\n"
+    "rank;\n"
+    "with --no-prefix it is passed on as it is, for programs to read.\n"
     "Signals are passed on. When a rank fails, the others have --patience seconds to end by "
     "themselves,\n"
     "are then asked to (SIGTERM), and killed after another --patience; the last line says which "
@@ -33,14 +34,15 @@ constexpr char kFooter[] =
     "+ the\n"
     "signal that ended it, or 127 when the program cannot be started.\n\n"
     "Example:\n"
-    "  headrace launch -n 4 --transport tcp -- ./train --epochs 3";
+    "  headrace launch -n 4 --transport tcp -- ./train --epochs 3\n"
+    "  headrace launch -n 4 --no-prefix -- headrace comm bench --json - | jq '.[].seconds'";
 
 struct Options {
   int ranks = 0;
   std::vector<std::string> program;
   std::string transport;
   double patience = 3;
-  bool standalone = false, quiet = false;
+  bool standalone = false, quiet = false, prefixes = true;
 };
 
 // A folder that lives as long as this.
@@ -108,7 +110,7 @@ int Run(const Options& options) {
   if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
   const ScratchFolder folder;
   const int port = FreePort();
-  LocalRanks ranks;
+  LocalRanks ranks(options.prefixes);
   try {
     ranks.Start(Resolved(options.program), options.ranks,
                 [&](int rank) { return Variables(options, rank, port, folder.path()); });
@@ -141,6 +143,8 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
       ->type_name("NAME,…");
   AddSeconds(app, "--patience", options->patience, true,
              "seconds for ranks to end by themselves (3)");
+  app->add_flag("!--no-prefix", options->prefixes,
+                "output as it is, without the rank before each line");
   app->add_flag("--quiet", options->quiet, "do not say what is started");
   return {app, [options] { return Run(*options); }};
 }

@@ -148,7 +148,9 @@ bool StoreServer::Turn() {
     moved = true;
   }
   for (Client& client : clients_) {
-    client.replies.remove_if([](const OutgoingReply& reply) { return reply.sent; });
+    if (client.replies.remove_if([](const OutgoingReply& reply) { return reply.sent; }) > 0) {
+      changed_ = true;  // there is room for answers to its waits
+    }
     if (std::exchange(client.heard, false)) {
       moved = true;
       client.listens = false;
@@ -264,7 +266,8 @@ void StoreServer::Forget(Client& client, uint64_t number) {
 bool StoreServer::AnswerWaits() {
   if (!changed_.exchange(false)) return false;
   for (Client& client : clients_) {
-    for (auto wait = client.waits.begin(); wait != client.waits.end();) {
+    for (auto wait = client.waits.begin();
+         wait != client.waits.end() && client.replies.size() < kMaxReplies;) {
       Result<std::optional<std::string>> held = values_->TryGet(wait->key, {});
       if (held.ok() && !held->has_value()) {
         ++wait;

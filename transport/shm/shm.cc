@@ -161,13 +161,11 @@ class ShmTransport final : public StreamTransport {
         ReceiveDescriptors(socket.get(), reinterpret_cast<std::byte*>(&hello), sizeof hello, 2);
     if (passed.ok() && passed->empty()) return nullptr;
     *settled = true;
-    if (passed.status().code() == Code::kResourceExhausted) NoteFailure(passed.status().Clone());
+    NoteExhaustion(passed.status());
     if (!passed.ok() || hello != Hello()) return nullptr;
     auto segment = Segment::Map(std::move((*passed)[0]), RingPair::Bytes(kRingBytes));
-    if (!segment.ok()) {
-      NoteFailure(std::move(segment).status());
-      return nullptr;
-    }
+    NoteExhaustion(segment.status());
+    if (!segment.ok()) return nullptr;
     const int bell = wake_.set_handle();
     if (!SendDescriptors(socket.get(), HelloBytes(Hello()), {&bell, 1}).ok() ||
         !Watch(socket.get(), kConnected, EPOLL_CTL_MOD).ok()) {
@@ -175,6 +173,11 @@ class ShmTransport final : public StreamTransport {
     }
     return OpenStream(std::move(segment).value(), std::move(socket), std::move((*passed)[1]),
                       false);
+  }
+
+  // A process that passes something else does not keep others out.
+  void NoteExhaustion(const Status& status) {
+    if (status.code() == Code::kResourceExhausted) NoteFailure(status.Clone());
   }
 
   void BeginArm() override {

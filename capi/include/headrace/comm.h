@@ -125,7 +125,8 @@ typedef struct hr_group_options {
    * (processes of one host), ucx (where it has RDMA hardware and trusted_fabric is set) and tcp; or
    * those that may be used, e.g. "shm,tcp". NULL: $HEADRACE_TRANSPORT, or "auto". */
   const char* transport;
-  /* The numeric IPv4 or IPv6 address of this host where TCP listens; NULL: 127.0.0.1. */
+  /* The numeric IPv4 or IPv6 address of this host where TCP listens; NULL: the one from which the
+   * route to the store leaves, where that is at an address, else 127.0.0.1. */
   const char* address;
   int32_t trusted_fabric; /* 1: TCP off this host may go without a secret, in plain text, as
                              UCX does */

@@ -163,8 +163,16 @@ const char* hosts_start(int size, hosts_join* join, hosts_step* step) {
   return error;
 }
 
-const char* hosts_measure(double* value) {
+const char* hosts_begin(void) { return Order(host_count); }
+
+const char* hosts_end(double* value) {
   *value = 0;
-  BENCH_DO(Order(host_count));
   return HearAll(value);
 }
+
+const char* hosts_measure(double* value) {
+  BENCH_DO(hosts_begin());
+  return hosts_end(value);
+}
+
+const char* hosts_cut(int rank) { return Shell("ip link set dev n%dr%d down", host_count, rank); }

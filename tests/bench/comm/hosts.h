@@ -18,6 +18,12 @@ typedef const char* hosts_step(double* value);
 const char* hosts_start(int size, hosts_join* join, hosts_step* step);
 // The largest value of any rank.
 const char* hosts_measure(double* value);
+// The same in two parts, for what is done meanwhile.
+const char* hosts_begin(void);
+const char* hosts_end(double* value);
+
+// The network swallows what a rank's host sends, and what is sent to it.
+const char* hosts_cut(int rank);
 
 // The address of a rank's host.
 void hosts_address(int rank, char* out, size_t room);

@@ -21,14 +21,7 @@ struct UcxPeer {
   std::string worker;
 };
 
-inline Status UcxFailure(std::string_view what, ucs_status_t status) {
-  if (status == UCS_ERR_NO_RESOURCE || status == UCS_ERR_NO_MEMORY) {
-    return ResourceExhausted("UCX ", what, ": ", ucs_status_string(status),
-                             "; make room in /dev/shm and for descriptors (ulimit -n), or use "
-                             "another transport");
-  }
-  return Unavailable("UCX ", what, ": ", ucs_status_string(status));
-}
+Status UcxFailure(std::string_view what, ucs_status_t status);
 
 class UcxWorker {
  public:

@@ -70,7 +70,29 @@ Status Watch(const Descriptor& epoll, int descriptor, uint32_t events) {
   return ResourceExhausted("cannot watch a connection: ", std::strerror(errno));
 }
 
+// UCX does not say that descriptors ran out, and gives back those that it got.
+bool LacksDescriptors() {
+  constexpr size_t kPlenty = 64;
+  std::vector<Descriptor> got;
+  do {
+    got.emplace_back(::epoll_create1(EPOLL_CLOEXEC));
+  } while (got.back().valid() && got.size() < kPlenty);
+  return !got.back().valid();
+}
+
 }  // namespace
+
+Status UcxFailure(std::string_view what, ucs_status_t status) {
+  const bool lost = status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_ENDPOINT_TIMEOUT ||
+                    status == UCS_ERR_NOT_CONNECTED;
+  if (status == UCS_ERR_NO_RESOURCE || status == UCS_ERR_NO_MEMORY ||
+      (!lost && LacksDescriptors())) {
+    return ResourceExhausted("UCX ", what, ": ", ucs_status_string(status),
+                             "; make room in /dev/shm and for descriptors (ulimit -n), or use "
+                             "another transport");
+  }
+  return Unavailable("UCX ", what, ": ", ucs_status_string(status));
+}
 
 Result<std::unique_ptr<UcxWorker>> UcxWorker::Create(bool confined) {
   LeaveSignalsAlone();

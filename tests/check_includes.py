@@ -25,7 +25,7 @@ THIRD_PARTY = {
     "CLI/": {"tools", "samples"},
     "uv.h": {"transport/tcp"},
     "openssl/": {"transport/tcp", "tests/conformance"},
-    "ucp/": {"transport/ucx"},
+    "ucp/": {"transport/ucx", "tests/conformance"},
     "ucs/": {"transport/ucx"},
     "mpi.h": {"tests/bench"},
     "nccl.h": {"transport/nccl", "backends/cuda"},

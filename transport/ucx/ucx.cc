@@ -12,51 +12,10 @@
 namespace hr::comm {
 namespace {
 
-constexpr std::string_view kScheme = "ucx:";
 constexpr StreamTraits kTraits = {.eager_bytes = kPacketRoom - 64,
                                   .credit_bytes = 1 << 20,
                                   .frame_bytes = 1 << 20,
                                   .read_ahead = 256};
-
-std::string ToHex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-// Empty where `text` is not hexadecimal.
-std::string FromHex(std::string_view text) {
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); i += 2) {
-    unsigned byte = 0;
-    const char* end = text.data() + std::min(i + 2, text.size());
-    if (std::from_chars(text.data() + i, end, byte, 16).ptr != text.data() + i + 2) return "";
-    bytes += static_cast<char>(byte);
-  }
-  return bytes;
-}
-
-std::string AddressText(const UcxPeer& peer) {
-  return Cat(kScheme, peer.host, ":", peer.pid, ":", ToHex(peer.worker));
-}
-
-Result<UcxPeer> ParseAddress(std::string_view address) {
-  UcxPeer peer;
-  if (address.starts_with(kScheme)) {
-    const std::string_view text = address.substr(kScheme.size());
-    const size_t host = std::min(text.find(':'), text.size());
-    const size_t pid = std::min(text.find(':', host + 1), text.size());
-    peer.host = text.substr(0, host);
-    std::from_chars(text.data() + std::min(host + 1, pid), text.data() + pid, peer.pid);
-    peer.worker = FromHex(text.substr(std::min(pid + 1, text.size())));
-  }
-  if (peer.pid != 0 && !peer.worker.empty()) return peer;
-  return InvalidArgument("expected an address of UCX, 'ucx:HOST:PID:WORKER', got '", address, "'");
-}
 
 class UcxStream final : public ByteStream {
  public:

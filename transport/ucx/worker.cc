@@ -14,15 +14,6 @@ constexpr size_t kLooks = 16;
 constexpr size_t kHoldBytes = 1024;  // from here a copy costs more than the bookkeeping
 constexpr auto kAnswerTime = std::chrono::seconds(8);
 
-// A hello carries this, the host's text and the worker's address.
-constexpr uint64_t kMagic = 0x326c6c65'68636872;
-struct Hello {
-  uint64_t magic;
-  uint32_t pid;
-  uint32_t id;  // of the line
-  uint64_t host_bytes;
-};
-
 Bytes BytesOf(const auto& value) {
   return {reinterpret_cast<const std::byte*>(&value), sizeof value};
 }
@@ -64,41 +55,43 @@ Result<Line*> UcxWorker::Dial(const UcxPeer& peer) {
 }
 
 void UcxWorker::SayHello(Line& line) {
-  const Hello hello = {kMagic, self_.pid, line.id, self_.host.size()};
   Packet& packet = NewPacket(line, EnvelopeKind::kHello);
-  packet.kept = Cat(AsText(BytesOf(hello)), self_.host, self_.worker);
+  packet.kept = EncodeHello({.peer = self_, .line = line.id});
   packet.body = AsBytes(packet.kept);
   Post(packet);
 }
 
 void UcxWorker::OnHello(uint64_t key, Bytes text) {
-  Hello hello;
-  if (text.size() < sizeof hello || callers_.size() >= kMaxCallers) return;
-  std::memcpy(&hello, text.data(), sizeof hello);
-  text = text.subspan(sizeof hello);
-  if (hello.magic != kMagic || hello.host_bytes >= text.size() || lines_.contains(key)) return;
-  UcxPeer peer = {.host = std::string(AsText(text.first(hello.host_bytes))),
-                  .pid = hello.pid,
-                  .worker = std::string(AsText(text.subspan(hello.host_bytes)))};
+  if (callers_.size() >= kMaxCallers || lines_.contains(key)) return;
+  std::optional<UcxHello> hello = DecodeHello(AsText(text));
+  if (!hello.has_value()) return;
   Line& line = NewLine(key);
   line.heard = true;
-  line.peer_id = hello.id;
-  callers_.push_back({&line, std::move(peer)});
+  line.peer_id = hello->line;
+  callers_.push_back({&line, *std::move(hello)});
 }
 
 Result<Line*> UcxWorker::Answer() {
   if (callers_.empty()) return nullptr;
   const Caller caller = std::move(callers_.front());
   callers_.pop_front();
-  Status status = Open(*caller.line, caller.peer);
-  if (status.ok()) {
-    Packet& welcome = NewPacket(*caller.line, EnvelopeKind::kWelcome);
-    welcome.Add(BytesOf(caller.line->id));
-    Post(welcome);
-    return caller.line;
-  }
+  Status status = Welcome(caller.hello, *caller.line);
+  if (status.ok()) return caller.line;
   HangUp(*caller.line);
   return status;
+}
+
+// A peer of another version is told so.
+Status UcxWorker::Welcome(const UcxHello& hello, Line& line) {
+  HR_RETURN_IF_ERROR(Open(line, hello.peer));
+  const bool same = hello.version == kUcxVersion;
+  const std::string why =
+      Cat("the peer speaks version ", kUcxVersion, " of UCX's messages, this process version ",
+          hello.version, "; run the same version of Headrace on all ranks");
+  Packet& packet = NewPacket(line, same ? EnvelopeKind::kWelcome : EnvelopeKind::kGone);
+  packet.Add(same ? BytesOf(line.id) : AsBytes(why));
+  Post(packet);
+  return same ? Status() : DataLoss(why);
 }
 
 void UcxWorker::HangUp(Line& line) {
@@ -245,7 +238,8 @@ ucs_status_t UcxWorker::OnActiveMessage(void* self, const void*, size_t, void* d
   if (envelope.sequence != line->received++) {
     line->status = DataLoss("the peer broke the protocol: messages are missing");
   } else if (envelope.kind == EnvelopeKind::kGone) {
-    line->status = Unavailable("the peer dropped the connection");
+    line->status =
+        rest.empty() ? Unavailable("the peer dropped the connection") : DataLoss(AsText(rest));
   } else if (envelope.kind == EnvelopeKind::kWelcome && rest.size() == sizeof line->peer_id) {
     std::memcpy(&line->peer_id, rest.data(), sizeof line->peer_id);
   } else if (envelope.kind == EnvelopeKind::kBytes && !rest.empty()) {

@@ -11,15 +11,9 @@
 #include <vector>
 
 #include "transport/ucx/line.h"
+#include "transport/ucx/peer.h"
 
 namespace hr::comm {
-
-// A process to connect to.
-struct UcxPeer {
-  std::string host;  // where its shared memory reaches
-  uint32_t pid = 0;
-  std::string worker;
-};
 
 Status UcxFailure(std::string_view what, ucs_status_t status);
 
@@ -81,6 +75,7 @@ class UcxWorker {
   Packet& NewPacket(Line& line, EnvelopeKind kind);
   size_t PostBytes(Line& line, std::span<const Bytes> pieces);
   void SayHello(Line& line);
+  Status Welcome(const UcxHello& hello, Line& line);
   void Post(Packet& packet);
   Line* FindLine(const Envelope& envelope, Bytes rest);
   Line* FindLine(uint32_t id);
@@ -111,7 +106,7 @@ class UcxWorker {
   std::vector<std::unique_ptr<Line>> all_;     // those that are closing, too
   struct Caller {
     Line* line;
-    UcxPeer peer;
+    UcxHello hello;
   };
   std::deque<Caller> callers_;  // not answered yet
   std::vector<std::unique_ptr<Packet>> packets_;

@@ -13,6 +13,9 @@ constexpr int64_t kSliceNanos = 10'000'000;
 constexpr int64_t kVerdictNanos = 700'000'000;
 constexpr int64_t kUnpublishNanos = 200'000'000;
 constexpr int64_t kLookNanos = 100'000'000;
+// Descriptors that are held back while the ranks meet, for the store, which may need some for the
+// verdict when they have run out.
+constexpr size_t kReserve = 4;
 
 std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;
@@ -70,7 +73,10 @@ Status Mesh::CheckFresh(const CallLimits& limits) {
 
 // A rank that cannot go on accuses, so that the others need not wait for it: all get one verdict.
 Status Mesh::Meet(const CallLimits& limits) {
-  Status status = Listen();
+  std::vector<Result<WakeEvent>> reserve;
+  while (reserve.size() < kReserve) reserve.push_back(WakeEvent::Create());
+  Status status = reserve.back().status().Clone();
+  if (status.ok()) status = Listen();
   if (status.ok()) status = Publish(limits);
   if (status.ok()) status = MeetAll(limits);
   if (status.ok()) status = CreateReactor();
@@ -84,13 +90,12 @@ Status Mesh::Meet(const CallLimits& limits) {
                               .cause = std::string(status.message())};
   const CallLimits soon = {.deadline_nanos = SystemClock().NowNanos() + kVerdictNanos,
                            .clock = &SystemClock()};
+  reserve.clear();
   // Connections break after that, else those at their other ends would accuse this rank.
   Result<Verdict> verdict = arbiter_->Decide(accusation, soon);
   for (Peer& peer : peers_) peer.endpoint.reset();
   turned_away_.clear();
   transports_.clear();
-  // The store may have needed descriptors that were missing.
-  if (!verdict.ok()) verdict = arbiter_->Decide(accusation, soon);
   return verdict.ok() ? EndedBy(*verdict) : std::move(status);
 }
 

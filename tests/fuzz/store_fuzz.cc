@@ -17,7 +17,7 @@ using namespace hr;
 using namespace hr::comm;
 
 constexpr size_t kMostReplies = 66;  // that are kept for a client, each of kMaxReplyBytes at most
-constexpr size_t kMostZeros = size_t{4} << 20;
+constexpr size_t kMostZeros = StoreCall::kMaxBytes + 64;  // too long for any
 
 void Check(bool condition) {
   if (!condition) std::abort();

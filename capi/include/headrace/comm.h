@@ -134,8 +134,8 @@ typedef struct hr_group_options {
   int64_t timeout_nanos;
   int64_t silence_nanos;  /* a peer that is silent for so long is dead; 0: 10 seconds */
   const char* algorithms; /* pins, e.g. "all_reduce=ring,broadcast=chain"; the same on all ranks */
-  /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails. Until then
-   * NAME-EPOCH-RANK.flight is there (about 200 kB, removed when the group is closed), for
+  /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails. Until
+   * then NAME-EPOCH-RANK.flight is there (about 200 kB, removed when the group is closed), for
    * hr_dump_read at any time: also when the process hangs, or was killed. NULL:
    * $HEADRACE_DUMP_FOLDER, or nowhere. */
   const char* dump_folder;

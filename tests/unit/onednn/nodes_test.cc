@@ -2,10 +2,14 @@
 #include <random>
 
 #include "backends/cpu/kernels/gemm.h"
+#include "tests/leaks.h"
 #include "tests/unit/cpu/one_node_run.h"
 
 namespace hr::cpu {
 namespace {
+
+// oneDNN keeps the primitives that it has made.
+[[maybe_unused]] const bool keeps_objects = library_keeps_objects = true;
 
 std::vector<float> Values(const Dims& dims) {
   std::mt19937 engine(static_cast<uint32_t>(ElementCount(dims)));

@@ -181,7 +181,7 @@ TEST_F(Builder, BoundsOfDimensionsAreChecked) {
   EXPECT_FALSE(builder_.SetSymbolBounds("n", 8, 7, {}).ok());
   EXPECT_FALSE(builder_.SetSymbolBounds("n", 1, 64, {9, 8}).ok());
   EXPECT_EQ(builder_.SetSymbolBounds("m", 1, 64, {}).message(),
-            "no input has a dimension 'm' yet; named so far: n");
+            "no input has a dimension 'm' yet; there are: n");
 }
 
 TEST_F(Builder, SignaturesHaveNamesOfTheirOwn) {

@@ -55,6 +55,12 @@ void rank_wrapped(hr_env*) {
   } catch (const hr::Error& error) {
     EXPECT(error.code() == HR_INVALID_ARGUMENT);
   }
+  try {
+    hr::read_dump("nobody.flight");
+    EXPECT(false);
+  } catch (const hr::Error& error) {
+    EXPECT(error.code() == HR_NOT_FOUND);
+  }
   world.barrier();
 }
 PROCESSES(wrapped, 2, "")

@@ -22,6 +22,11 @@ class Work : public detail::Handle<hr_work, hr_work_release> {
   void cancel() { check(hr_work_cancel(get())); }
 };
 
+// What a group of another process has called; see hr_dump_read.
+inline std::string read_dump(const std::string& flight_file) {
+  return detail::text_of(hr_dump_read, flight_file.c_str());
+}
+
 class Group : public detail::Handle<hr_group, hr_group_release> {
  public:
   // Rank, size and meeting place from the environment.

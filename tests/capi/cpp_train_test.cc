@@ -86,7 +86,8 @@ void test_managed_training(hr_env*) {
   EXPECT(end.step == 16 && end.epoch == 4 && end.evaluated == 1);
   throws([&] { hr::evaluate(session, test); }, HR_FAILED_PRECONDITION, "rewind it");
   test.rewind();
-  EXPECT(end.evaluation_loss == hr::evaluate(session, test).evaluation_loss);
+  // The next pass has the same examples in another order.
+  EXPECT(std::fabs(hr::evaluate(session, test).evaluation_loss - end.evaluation_loss) < 1e-6);
   EXPECT(has(messages, "going on from") && has(messages, "saved"));
   test.rewind();
   const hr::Cancel cancel;

@@ -359,7 +359,8 @@ static void test_two_threads_post(hr_env* env) {
 enum { ENTRIES = 64 };
 typedef struct host_store {
   pthread_mutex_t mutex;
-  int entries, gone, released;
+  atomic_int gone; /* told by one rank, seen by all threads */
+  int released;
   struct {
     char key[128], value[256];
     size_t size;

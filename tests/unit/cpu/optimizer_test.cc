@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/optimizer.h"
 
 #include <cmath>
+#include <limits>
 
 #include "tests/unit/cpu/kernel_fixture.h"
 
@@ -102,6 +103,27 @@ TEST_P(OptimizerTest, RmsProp) {
                 p -= 0.01 * v;
               });
   }
+}
+
+// Momentum of weights without gradients ends at 0, not among the subnormal numbers; what is no
+// number stays.
+TEST_P(OptimizerTest, FadedStateIsZero) {
+  const auto fade = [&](auto one) {
+    using T = decltype(one);
+    std::vector<T> p(35), g(35), velocity(35, one);
+    velocity[3] = std::numeric_limits<T>::quiet_NaN();
+    velocity[34] = -one;
+    const OptimizerTensor<T> tensor = {p.data(), g.data(), {velocity.data(), nullptr}, 35};
+    for (int step = 0; step < 8000; ++step) {
+      UpdateParameters<T>(three_, std::span(&tensor, 1), SgdOptions{.momentum = 0.9}, 3);
+      for (T v : velocity) ASSERT_NE(std::fpclassify(v), FP_SUBNORMAL) << step;
+    }
+    for (size_t i = 0; i < velocity.size(); ++i) {
+      EXPECT_TRUE(i == 3 ? std::isnan(velocity[i]) : velocity[i] == 0) << i;
+    }
+  };
+  fade(1.0f);
+  fade(1.0);
 }
 
 TEST_P(OptimizerTest, SlicesDoNotMatter) {

@@ -44,16 +44,11 @@ void StreamEndpoint::Enqueue(Outgoing frame) {
 
 bool StreamEndpoint::SendNow(uint64_t tag, uint64_t label, Bytes message) {
   if (!status_.ok() || !outgoing_.empty()) return false;
-  if (const uint64_t cost = kHeadBytes + message.size(); cost <= credit_) {
-    if (stream_->WriteEager(tag, label, message)) {
-      credit_ -= cost;
-      return true;
-    }
-  }
   FrameHeader header{};
   header.tag = tag;
   header.label = label;
   if (!TakeCredit(header, message.size())) return false;
+  if (stream_->WriteEager(tag, label, message)) return true;
   const Bytes pieces[] = {WireForm(header), message};
   Result<size_t> written = stream_->Write(pieces);
   const size_t count = written.ok() ? *written : 0;  // a failure is met again; see Enqueue

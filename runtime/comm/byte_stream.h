@@ -35,6 +35,17 @@ class ByteStream {
   // everything it wrote before has been read.
   virtual Result<size_t> Read(std::byte* to, size_t bytes) = 0;
 
+  // As Read, for what is long: where it returns 0, a stream may go on to write into `to` between
+  // calls. The next call has to name the same memory, unless StopReading() comes before.
+  virtual Result<size_t> ReadLong(std::byte* to, size_t bytes) { return Read(to, bytes); }
+  // The memory that ReadLong named last is about to go. Waits where something writes into it now,
+  // but never for the peer.
+  virtual void StopReading() {}
+
+  // True while the peer is at work on what was written, for as long as that should take: whoever
+  // polls does not sleep meanwhile.
+  virtual bool PeerWorks() { return false; }
+
   // For streams that carry short eager frames faster whole than as bytes, among which they keep
   // their place. False where that cannot be now; nothing has happened then.
   virtual bool WriteEager(uint64_t /*tag*/, uint64_t /*label*/, Bytes /*payload*/) { return false; }
@@ -62,6 +73,8 @@ struct StreamTraits {
   // Closing a stream takes back what the peer has not got yet, where something of the peer's comes
   // unread: so the last word waits for its answer, for a short time.
   bool lingers = false;
+  // Peers may be processes of this host, and may read what is sent to them from where it lies.
+  bool lends = false;
 };
 
 }  // namespace hr::comm

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 namespace hr::comm {
 namespace {
@@ -27,6 +26,7 @@ StreamEndpoint::StreamEndpoint(std::unique_ptr<ByteStream> stream, const StreamT
                                .receiver = 0},
                     .owned = std::string(identity)};
   outgoing_.push_back(std::move(greeting));
+  OfferMemory();
 }
 
 StreamEndpoint::~StreamEndpoint() {
@@ -63,7 +63,9 @@ void StreamEndpoint::Send(Transfer& transfer) {
   header.kind = FrameKind::kOffer;
   header.bytes = transfer.bytes;
   header.sender = transfer.id;
-  Enqueue({.header = header});
+  Outgoing offer{.header = header};
+  Lend(transfer, offer);
+  Enqueue(std::move(offer));
 }
 
 std::list<StreamEndpoint::Arrival>::iterator StreamEndpoint::FindArrival(uint64_t tag) {
@@ -78,10 +80,10 @@ void StreamEndpoint::Recv(Transfer& transfer) {
     return status_.ok() ? posted_.Push(transfer) : Finish(transfer, status_.Clone());
   }
   if (found->offer) {
-    const auto [label, bytes, sender] = std::tuple(found->label, found->bytes, found->sender);
+    const Offer offer = {found->label, found->bytes, found->place, found->sender};
     DropArrival(found);
     --offers_;
-    return TakeOffer(transfer, label, bytes, sender);
+    return TakeOffer(transfer, offer);
   }
   if (!found->complete) {
     found->claimed = &transfer;
@@ -103,17 +105,19 @@ bool StreamEndpoint::RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> 
 
 void StreamEndpoint::Cancel(Transfer& transfer) {
   bool found = posted_.Remove(transfer) || receiving_.Remove(transfer);
+  if (borrowing_.Remove(transfer)) {
+    Tell(FrameKind::kRead, transfer.sender, transfer.id);  // as much as it wanted
+    found = true;
+  }
   if (reading_ == &transfer) {
-    reading_ = nullptr;
-    sink_ = nullptr;
+    StopReading();
     found = true;
   }
   for (auto arrival = unexpected_.begin(); arrival != unexpected_.end(); ++arrival) {
     if (arrival->claimed != &transfer) continue;
     // Drops the message when it is complete, since its receive is gone.
     ReturnCredit(arrival->bytes);
-    arriving_ = nullptr;
-    sink_ = nullptr;
+    StopReading();
     DropArrival(arrival);
     found = true;
     break;
@@ -125,14 +129,12 @@ void StreamEndpoint::Cancel(Transfer& transfer) {
     Enqueue({.header = withdraw});
     found = true;
   }
-  for (Outgoing& frame : outgoing_) {
-    if (frame.transfer != &transfer) continue;
+  for (size_t i = 0; i < outgoing_.size(); ++i) {
+    if (outgoing_[i].transfer != &transfer) continue;
     found = true;
-    const bool data = frame.header.kind == FrameKind::kData;
-    Detach(frame);
-    if (!data) break;
-    withdraw.receiver = frame.header.receiver;
-    Enqueue({.header = withdraw});
+    withdraw.receiver = outgoing_[i].header.receiver;
+    Detach(i);
+    if (withdraw.receiver != 0) Enqueue({.header = withdraw});
     break;
   }
   if (found) Finish(transfer, Cancelled("the transfer was cancelled"));
@@ -141,25 +143,36 @@ void StreamEndpoint::Cancel(Transfer& transfer) {
 // Ends every transfer with `status`. Frames that are on their way keep no hold on their memory.
 void StreamEndpoint::Fail(Status status) {
   status_ = std::move(status);
-  for (TransferQueue* queue : {&posted_, &receiving_, &offered_}) {
+  Transfer* reading = reading_;
+  StopReading();
+  for (TransferQueue* queue : {&posted_, &receiving_, &borrowing_, &offered_}) {
     while (Transfer* transfer = queue->Pop()) {
-      if (transfer == reading_) reading_ = nullptr;
+      if (transfer == reading) reading = nullptr;
       Finish(*transfer, status_.Clone());
     }
   }
-  if (reading_ != nullptr) Finish(*std::exchange(reading_, nullptr), status_.Clone());
+  if (reading != nullptr) Finish(*reading, status_.Clone());
   for (Arrival& arrival : unexpected_) {
     if (arrival.claimed != nullptr) Finish(*arrival.claimed, status_.Clone());
   }
   // What came whole can still be received.
   unexpected_.remove_if([](const Arrival& arrival) { return !arrival.complete; });
   offers_ = 0;
-  for (Outgoing& frame : outgoing_) {
-    Transfer* transfer = frame.transfer;
+  for (size_t i = outgoing_.size(); i-- > 0;) {
+    Transfer* transfer = outgoing_[i].transfer;
     if (transfer == nullptr) continue;
-    Detach(frame);
+    Detach(i);
     Finish(*transfer, status_.Clone());
   }
+}
+
+// What is left of the payload being read is dropped.
+void StreamEndpoint::StopReading() {
+  if (reading_ == nullptr && arriving_ == nullptr) return;
+  stream_->StopReading();
+  reading_ = nullptr;
+  arriving_ = nullptr;
+  sink_ = nullptr;
 }
 
 void StreamEndpoint::Close(std::string_view reason) {

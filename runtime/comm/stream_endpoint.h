@@ -16,8 +16,10 @@
 
 #include "runtime/comm/byte_stream.h"
 #include "runtime/comm/frame.h"
+#include "runtime/comm/peer_memory.h"
 #include "runtime/comm/transfer_queue.h"
 #include "runtime/comm/transport.h"
+#include "runtime/comm/ways.h"
 
 namespace hr::comm {
 
@@ -52,18 +54,24 @@ class StreamEndpoint final : public Endpoint {
   // A frame that waits to be written, or is being written.
   struct Outgoing {
     FrameHeader header;
-    const std::byte* payload = nullptr;  // null: zero bytes, of a message that was cancelled
-    std::string owned;                   // the payload, where it is ours
-    Transfer* transfer = nullptr;        // whose message this is a piece of
-    size_t written = 0;                  // of header and payload
+    const std::byte* payload = nullptr;
+    std::string owned;             // the payload, where it is ours
+    Transfer* transfer = nullptr;  // whose message this is a piece of
+    size_t written = 0;            // of header and payload
     const std::byte* begin() const { return owned.empty() ? payload : AsBytes(owned).data(); }
     size_t header_bytes() const { return HeaderBytes(header.kind); }
     bool done() const { return written == header_bytes() + header.payload; }
   };
+  struct Offer {
+    uint64_t label, bytes;
+    uint64_t place;  // where the peer has the message, if it may be read there; else 0
+    uint32_t sender;
+  };
   // A message or an offer that came before its receive.
   struct Arrival {
     uint64_t tag = 0, label = 0, bytes = 0;
-    uint32_t sender = 0;  // of an offer
+    uint32_t sender = 0;  // of an offer, as is …
+    uint64_t place = 0;
     bool offer = false;
     bool complete = false;        // an eager message's bytes are all there
     Transfer* claimed = nullptr;  // the receive that waits for them
@@ -71,6 +79,7 @@ class StreamEndpoint final : public Endpoint {
     size_t room = 0;  // in data
   };
 
+  static Status Broken(std::string_view what);
   bool TakeCredit(FrameHeader& header, size_t bytes);
   void Enqueue(Outgoing frame);
   void EnqueueText(FrameKind kind, uint32_t sender, std::string_view text);
@@ -78,7 +87,7 @@ class StreamEndpoint final : public Endpoint {
   void OnWritten(Outgoing& frame);
   bool Flush();
   void EnqueueData(Transfer& transfer, uint32_t receiver);
-  void Detach(Outgoing& frame);
+  void Detach(size_t index);
   void DropOutgoing();
 
   bool TakeAhead(uint64_t tag, uint64_t label, std::span<std::byte> to);
@@ -87,6 +96,8 @@ class StreamEndpoint final : public Endpoint {
   bool NoteTaken(size_t payload);
   Status ReadAhead(size_t bytes, ExpectedFrame* expected);
   Result<size_t> Fill(std::byte* to, size_t bytes);
+  Result<size_t> Drop(size_t bytes);
+  void StopReading();
   bool HasHeader() const;
   Result<bool> ReadHeader();
   Result<bool> ReadSome();
@@ -104,13 +115,27 @@ class StreamEndpoint final : public Endpoint {
   void FinishReading(Status status);
   Status OnRefuse();
 
-  void TakeOffer(Transfer& transfer, uint64_t label, uint64_t bytes, uint32_t sender);
+  void TakeOffer(Transfer& transfer, const Offer& offer);
+  void Invite(Transfer& transfer, uint32_t sender);
   void TakeArrival(Transfer& transfer, Arrival& arrival);
   std::list<Arrival>::iterator FindArrival(uint64_t tag);
   Arrival& NewArrival();
   void DropArrival(std::list<Arrival>::iterator arrival);
   void ReturnCredit(uint64_t message_bytes);
   void Fail(Status status);
+
+  void OfferMemory();
+  void Tell(FrameKind kind, uint32_t sender, uint32_t receiver);
+  void Lend(const Transfer& transfer, Outgoing& offer);
+  void OnReading();
+  void OnRead();
+  bool PeerWorks();
+  Status OnProbe();
+  bool Borrows(Transfer& transfer, uint64_t place);
+  void Borrow(Transfer& transfer, uint64_t place, uint32_t sender);
+  bool ReadLent();
+  Status OnSettle();
+  void NoteWay(const Transfer& transfer, Way way);
 
   std::unique_ptr<ByteStream> stream_;
   std::vector<StreamEndpoint*>* list_ = nullptr;
@@ -127,12 +152,19 @@ class StreamEndpoint final : public Endpoint {
 
   // Outgoing.
   std::deque<Outgoing> outgoing_;
-  TransferQueue offered_;  // sends that wait for an invitation
-  uint64_t credit_ = 0;    // 0 until the peer's greeting told its window
+  TransferQueue offered_;   // sends that wait for an invitation
+  uint64_t credit_ = 0;     // 0 until the peer's greeting told its window
+  uint64_t secret_ = 0;     // that the peer shows it can read
+  bool lends_ = false;      // it can
+  int64_t read_until_ = 0;  // it reads now, for about so long
 
   // Incoming.
   TransferQueue posted_;     // receives without a message
-  TransferQueue receiving_;  // receives whose offer was invited, by id
+  TransferQueue receiving_;  // receives whose offer was invited, or has been read, by id
+  TransferQueue borrowing_;  // receives whose offer is read where it lies
+  PeerMemory peer_memory_;
+  Ways ways_;
+  uint64_t place_ = 0;  // in the offer being read
   std::list<Arrival> unexpected_;
   std::list<Arrival> spare_;     // to be used again
   size_t offers_ = 0;            // in unexpected_

@@ -23,9 +23,11 @@ Status TooLong(uint64_t bytes, size_t room) {
 
 constexpr std::string_view kTooMuch = "it sent more than its credit allows";
 
-Status Broken(std::string_view what) { return DataLoss("the peer broke the protocol: ", what); }
-
 }  // namespace
+
+Status StreamEndpoint::Broken(std::string_view what) {
+  return DataLoss("the peer broke the protocol: ", what);
+}
 
 // An entry for the frame that is being read: one that was used before where there is one.
 StreamEndpoint::Arrival& StreamEndpoint::NewArrival() {
@@ -59,22 +61,23 @@ void StreamEndpoint::TakeArrival(Transfer& transfer, Arrival& arrival) {
   Finish(transfer, {});
 }
 
-void StreamEndpoint::TakeOffer(Transfer& transfer, uint64_t label, uint64_t bytes,
-                               uint32_t sender) {
-  transfer.label = label;
-  transfer.received = bytes;
-  if (bytes > transfer.bytes) {
-    Status status = TooLong(bytes, transfer.bytes);
-    EnqueueText(FrameKind::kRefuse, sender, status.message());
+void StreamEndpoint::TakeOffer(Transfer& transfer, const Offer& offer) {
+  transfer.label = offer.label;
+  transfer.received = offer.bytes;
+  if (offer.bytes > transfer.bytes) {
+    Status status = TooLong(offer.bytes, transfer.bytes);
+    EnqueueText(FrameKind::kRefuse, offer.sender, status.message());
     return Finish(transfer, std::move(status));
   }
   transfer.id = next_id_++;
+  if (Borrows(transfer, offer.place)) return Borrow(transfer, offer.place, offer.sender);
+  Invite(transfer, offer.sender);
+}
+
+void StreamEndpoint::Invite(Transfer& transfer, uint32_t sender) {
+  transfer.moved = 0;
   receiving_.Push(transfer);
-  FrameHeader header{};
-  header.kind = FrameKind::kInvite;
-  header.sender = sender;
-  header.receiver = transfer.id;
-  Enqueue({.header = header});
+  Tell(FrameKind::kInvite, sender, transfer.id);
 }
 
 void StreamEndpoint::ReturnCredit(uint64_t message_bytes) {
@@ -102,7 +105,8 @@ bool StreamEndpoint::Progress() {
     moved = true;
     if (drained_ && ahead_begin_ == ahead_end_) break;
   }
-  return moved;
+  moved |= ReadLent();
+  return moved || PeerWorks();
 }
 
 // A peer that broke the protocol is told why; one that is gone is not written to any more.
@@ -130,7 +134,7 @@ void StreamEndpoint::Leave() {
 }
 
 bool StreamEndpoint::Arm() {
-  if (ahead_begin_ != ahead_end_ && status_.ok()) return false;
+  if ((ahead_begin_ != ahead_end_ || !borrowing_.empty()) && status_.ok()) return false;
   return stream_->Arm(status_.ok(), !outgoing_.empty());
 }
 
@@ -187,7 +191,7 @@ bool StreamEndpoint::NoteTaken(size_t payload) {
 Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
   if (ahead_begin_ == ahead_end_) {
     if (bytes >= read_ahead_) {
-      HR_ASSIGN_OR_RETURN(const size_t got, stream_->Read(to, bytes));
+      HR_ASSIGN_OR_RETURN(const size_t got, stream_->ReadLong(to, bytes));
       drained_ = got < bytes;
       return got;
     }
@@ -197,6 +201,13 @@ Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
   std::memcpy(to, ahead_.data() + ahead_begin_, count);
   ahead_begin_ += count;
   return count;
+}
+
+Result<size_t> StreamEndpoint::Drop(size_t bytes) {
+  std::byte dropped[4096];
+  Result<size_t> got = Fill(dropped, std::min(bytes, sizeof dropped));
+  stream_->StopReading();
+  return got;
 }
 
 // Whether all of the header is there; what kind it is tells how long that is.
@@ -227,9 +238,7 @@ Result<bool> StreamEndpoint::ReadSome() {
     HR_RETURN_IF_ERROR(OnHeader());
   }
   if (payload_left_ > 0) {
-    std::byte dropped[4096];
-    Result<size_t> got = sink_ != nullptr ? Fill(sink_, payload_left_)
-                                          : Fill(dropped, std::min(payload_left_, sizeof dropped));
+    Result<size_t> got = sink_ != nullptr ? Fill(sink_, payload_left_) : Drop(payload_left_);
     if (!got.ok()) return std::move(got).status();
     payload_left_ -= *got;
     arrivals_ += *got;
@@ -260,12 +269,21 @@ Status StreamEndpoint::OnHeader() {
     case FrameKind::kEager: return OnEager();
     case FrameKind::kData: return OnData();
     case FrameKind::kOffer:
+      place_ = 0;
+      if (header_.payload != sizeof place_) break;
+      sink_ = reinterpret_cast<std::byte*>(&place_);
+      return {};
     case FrameKind::kInvite:
     case FrameKind::kWithdraw:
     case FrameKind::kCredit:
-      return header_.payload == 0 ? Status() : Broken("a control frame has a payload");
+    case FrameKind::kProbe:
+    case FrameKind::kReads:
+    case FrameKind::kReading:
+    case FrameKind::kRead:
+    case FrameKind::kSettle: break;
+    default: return Broken(Cat("unknown frame kind ", static_cast<uint32_t>(header_.kind)));
   }
-  return Broken(Cat("unknown frame kind ", static_cast<uint32_t>(header_.kind)));
+  return header_.payload == 0 ? Status() : Broken("a control frame has a payload");
 }
 
 Status StreamEndpoint::OnEager() {
@@ -307,6 +325,11 @@ Status StreamEndpoint::OnPayload() {
     case FrameKind::kWithdraw: return OnWithdraw();
     case FrameKind::kCredit: return OnCredit();
     case FrameKind::kRefuse: return OnRefuse();
+    case FrameKind::kProbe: return OnProbe();
+    case FrameKind::kReads: lends_ = traits_.lends; return {};
+    case FrameKind::kReading: OnReading(); return {};
+    case FrameKind::kRead: OnRead(); return {};
+    case FrameKind::kSettle: return OnSettle();
     case FrameKind::kGoodbye:
       peer_left_ = true;
       return Unavailable("the peer closed the connection: ", text_);
@@ -316,6 +339,7 @@ Status StreamEndpoint::OnPayload() {
       reading_->moved += header_.payload;
       if (reading_->moved < reading_->received) return {};
       receiving_.Remove(*reading_);
+      NoteWay(*reading_, Way::kStreamed);
       FinishReading({});
       return {};
   }
@@ -366,13 +390,14 @@ void StreamEndpoint::OnArrivalComplete() {
 
 Status StreamEndpoint::OnOffer() {
   if (Transfer* transfer = posted_.TakeByTag(header_.tag)) {
-    TakeOffer(*transfer, header_.label, header_.bytes, header_.sender);
+    TakeOffer(*transfer, {header_.label, header_.bytes, place_, header_.sender});
     return {};
   }
   if (++offers_ > kMaxOffers) return Broken("it has too many messages on offer");
   Arrival& offer = NewArrival();
   offer.bytes = header_.bytes;
   offer.sender = header_.sender;
+  offer.place = place_;
   offer.offer = true;
   return {};
 }

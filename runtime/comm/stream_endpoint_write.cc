@@ -1,13 +1,10 @@
 // Frames on their way out.
 #include <algorithm>
-#include <array>
 
 #include "runtime/comm/stream_endpoint.h"
 
 namespace hr::comm {
 namespace {
-
-constexpr std::array<std::byte, 4096> kZeros{};
 
 // Whether a frame may go before one that waits already: what is short does not stand in line behind
 // the bulk of messages, which receivers tell apart by more than their order.
@@ -35,7 +32,7 @@ void StreamEndpoint::Enqueue(Outgoing frame) {
     // A failure is met again, and handled, when reading or by the next Flush().
     if (written.ok() && frame.done()) return OnWritten(frame);
   }
-  // The first may have begun, even where nothing of it is known to be written yet.
+  // The first may have begun; see Detach().
   auto at = outgoing_.end();
   const auto first = outgoing_.empty() ? at : outgoing_.begin() + 1;
   while (at != first && MayPass(frame.header.kind, std::prev(at)->header.kind)) --at;
@@ -83,11 +80,7 @@ Result<size_t> StreamEndpoint::WriteSome(Outgoing& frame) {
   }
   const size_t sent = frame.written - header_done;
   const size_t left = frame.header.payload - sent;
-  if (left > 0) {
-    const std::byte* payload = frame.begin();
-    pieces[count++] = payload != nullptr ? Bytes(payload + sent, left)
-                                         : Bytes(kZeros).first(std::min(left, kZeros.size()));
-  }
+  if (left > 0) pieces[count++] = Bytes(frame.begin() + sent, left);
   HR_ASSIGN_OR_RETURN(size_t written, stream_->Write({pieces, count}));
   frame.written += written;
   return written;
@@ -137,13 +130,16 @@ void StreamEndpoint::DropOutgoing() {
   outgoing_.clear();
 }
 
-// Makes a frame independent of its transfer's memory.
-void StreamEndpoint::Detach(Outgoing& frame) {
-  stream_->LetGo();
-  if (frame.header.kind == FrameKind::kEager) {
-    frame.owned = AsText({frame.payload, frame.header.payload});
+// Ends a frame's hold on its transfer's memory. The first may have begun, even where nothing of it
+// is known to be written yet, and so goes on with a copy, as does what took credit.
+void StreamEndpoint::Detach(size_t index) {
+  Outgoing& frame = outgoing_[index];
+  if (index > 0 && frame.header.kind == FrameKind::kData) {
+    outgoing_.erase(outgoing_.begin() + static_cast<ptrdiff_t>(index));
+    return;
   }
-  frame.payload = nullptr;
+  if (index == 0) stream_->LetGo();
+  frame.owned = AsText({frame.payload, frame.header.payload});
   frame.transfer = nullptr;
 }
 

@@ -9,6 +9,7 @@ namespace hr::comm {
 class TransferQueue {
  public:
   bool empty() const { return first_ == nullptr; }
+  Transfer* front() const { return first_; }
 
   void Push(Transfer& transfer) {
     transfer.next = nullptr;

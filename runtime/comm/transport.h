@@ -56,6 +56,9 @@ struct Transfer {
   Transfer* next = nullptr;
   size_t moved = 0;
   uint32_t id = 0;
+  uint32_t sender = 0;  // the peer's id of a message that is being read where it lies, …
+  uint64_t place = 0;   // … its address there, …
+  int64_t begun = 0;    // … and since when, in nanoseconds; 0: nobody wants to know
 };
 
 // A connection to one peer.
@@ -89,8 +92,8 @@ class Endpoint {
     return false;
   }
   // Ends a transfer with CANCELLED, before the call returns, and no matter how far it has got; a
-  // receive that the peer has matched with a cancelled send ends with ABORTED. No effect on one
-  // that has ended. Other transfers go on.
+  // receive that the peer has matched with a cancelled send ends with ABORTED, or gets all of it
+  // where that was on its way. No effect on one that has ended. Other transfers go on.
   virtual void Cancel(Transfer& transfer) = 0;
 
   // Says goodbye: messages sent before still arrive, transfers in flight on this side end with

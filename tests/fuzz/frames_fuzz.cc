@@ -14,7 +14,7 @@ using namespace hr;
 using namespace hr::comm;
 
 constexpr StreamTraits kTraits = {
-    .eager_bytes = 256, .credit_bytes = 4096, .frame_bytes = 512, .read_ahead = 128};
+    .eager_bytes = 256, .credit_bytes = 4096, .frame_bytes = 512, .read_ahead = 128, .lends = true};
 
 void Check(bool condition) {
   if (!condition) std::abort();

@@ -21,8 +21,11 @@ namespace {
 
 // Two rings of a connection stay in a core's second-level cache, through which large messages go.
 constexpr size_t kRingBytes = 512 << 10;
-constexpr StreamTraits kTraits = {
-    .eager_bytes = 32 << 10, .credit_bytes = 1 << 20, .frame_bytes = 1 << 20, .read_ahead = 256};
+constexpr StreamTraits kTraits = {.eager_bytes = 32 << 10,
+                                  .credit_bytes = 1 << 20,
+                                  .frame_bytes = 1 << 20,
+                                  .read_ahead = 256,
+                                  .lends = true};
 constexpr auto kHelloTime = std::chrono::seconds(5);
 constexpr size_t kMaxWaiting = 256;
 // A connection's socket says nothing more but that the peer is gone: once, not for as long.

@@ -21,7 +21,15 @@ namespace hr::comm {
 
 // What every message begins with. Keys are made by the side that dials, from random bits, and are
 // even towards the side that is dialled and odd towards the one that dialled.
-enum class EnvelopeKind : uint32_t { kHello = 1, kBytes = 2, kGone = 3, kWelcome = 4 };
+enum class EnvelopeKind : uint32_t {
+  kHello = 1,
+  kBytes = 2,
+  kGone = 3,
+  kWelcome = 4,
+  kLoan = 5,    // the next bytes are the peer's to read from where they lie: UCX's rendezvous
+  kRepaid = 6,  // the loan's bytes were the right ones for as long as it lasted
+  kRevoked = 7  // they perhaps were not, and come again, as others do
+};
 struct Envelope {
   uint64_t key;
   EnvelopeKind kind;
@@ -43,6 +51,9 @@ static_assert(kShortHead == 20);
 // A message fits into one piece of every transport of UCX, so messages come as they were sent.
 inline constexpr size_t kPacketBytes = 8128;
 inline constexpr size_t kPacketRoom = kPacketBytes - sizeof(Envelope);
+
+// What is lent at once.
+inline constexpr size_t kMinLoanBytes = 32 << 10, kMaxLoanBytes = 1 << 20;
 
 class UcxWorker;
 struct Line;
@@ -82,6 +93,24 @@ struct Packet {
   std::byte front[kFrontBytes];
 };
 
+// The sender's side of a loan.
+enum class Lending { kNone, kLent, kRevoked };
+
+// The receiver's side: bytes that it reads from where they lie in the sender's memory.
+struct Loan {
+  bool reading() const { return request != nullptr; }
+  // Whether the sender has said how it ended, which it does after the reading.
+  bool ended() const { return verdict != EnvelopeKind::kLoan; }
+
+  size_t bytes = 0;
+  void* message = nullptr;  // UCX's, until the reading begins
+  void* request = nullptr;  // UCX's, while it lasts
+  std::byte* to = nullptr;
+  std::unique_ptr<std::byte[]> own;  // which `to` is where the reader has no room for all
+  ucs_status_t status = UCS_OK;
+  EnvelopeKind verdict = EnvelopeKind::kLoan;
+};
+
 // Bytes that came and were not read yet. Large messages stay in UCX's memory until then.
 class Inbox {
  public:
@@ -99,10 +128,32 @@ class Inbox {
     auto own = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
     std::memcpy(own.get(), bytes.data(), bytes.size());
     const Bytes left = {own.get(), bytes.size()};
-    held_.push_back({nullptr, std::move(own), left});
+    held_.push_back({nullptr, std::move(own), left, nullptr});
   }
   // `bytes` are the end of `message`, which is UCX's and is given back when they have been read.
-  void Hold(void* message, Bytes bytes) { held_.push_back({message, nullptr, bytes}); }
+  void Hold(void* message, Bytes bytes) { held_.push_back({message, nullptr, bytes, nullptr}); }
+  // Bytes that are still to be fetched: there is nothing to take while they come first.
+  Loan* Hold(std::unique_ptr<Loan> loan) {
+    held_.push_back({nullptr, nullptr, {}, std::move(loan)});
+    return held_.back().loan.get();
+  }
+  Loan* loan() const {
+    return begin_ < copied_.size() || held_.empty() ? nullptr : held_.front().loan.get();
+  }
+  // The loan that comes first has ended: its bytes take its place, where they are here.
+  void EndLoan() {
+    const std::unique_ptr<Loan> loan = std::move(held_.front().loan);
+    held_.pop_front();
+    if (loan->own == nullptr || loan->verdict != EnvelopeKind::kRepaid) return;
+    const Bytes left = {loan->own.get(), loan->bytes};
+    held_.push_front({nullptr, std::move(loan->own), left, nullptr});
+  }
+  template <typename Function>
+  void ForEachLoan(Function&& function) {
+    for (Held& held : held_) {
+      if (held.loan != nullptr) function(*held.loan);
+    }
+  }
   void Clear() {
     while (!held_.empty()) DropHeld();
   }
@@ -122,6 +173,7 @@ class Inbox {
     void* message;  // UCX's, or null and …
     std::unique_ptr<std::byte[]> own;
     Bytes left;
+    std::unique_ptr<Loan> loan;
   };
   void DropHeld() {
     if (void* message = held_.front().message) ucp_am_data_release(worker_, message);
@@ -147,6 +199,15 @@ struct Line {
   Line(UcxWorker& owner, ucp_worker_h ucp_worker, uint64_t own_key, uint32_t own_id)
       : worker(&owner), key(own_key), id(own_id), inbox(ucp_worker) {}
 
+  // Whether the peer reads this where it lies, rather than that it is copied twice.
+  bool Lends(Bytes piece) const { return lends && piece.size() >= kMinLoanBytes; }
+  // Whether Receive() has something to do now.
+  bool due() const {
+    if (inbox.empty()) return !status.ok();
+    const Loan* first = inbox.loan();
+    return first == nullptr || !status.ok() || first->message != nullptr ||
+           (first->ended() && !first->reading());
+  }
   // Whether bytes that come now go where the reader wants them.
   bool Sinks(size_t bytes) const { return bytes <= sink.size() && inbox.empty(); }
   // Whether this frame is expected, and comes next.
@@ -175,15 +236,19 @@ struct Line {
   uint32_t peer_id = 0;  // what the peer calls its end; 0: it has not told
   ucp_ep_h endpoint = nullptr;
   bool notices = false;  // UCX tells when the peer is lost
+  bool lends = false;    // the peer's network adapter reads memory of this process
   Inbox inbox;
   ExpectedFrame* expected = nullptr;
   std::span<std::byte> sink;  // where what comes next goes, past the inbox, as long as it fits
   Status status;              // why nothing more comes, once the inbox is empty
-  uint32_t sent = 0, received = 0;  // messages
-  size_t pending = 0;               // packets that UCX has not let go of
-  Packet* posted = nullptr;         // one of them, which may have others' memory as its body
-  size_t taken = 0;                 // bytes in a packet whose sending was not reported yet
-  bool heard = false;               // anything of the peer
+  uint32_t sent = 0, received = 0;   // messages
+  size_t pending = 0;                // packets that UCX has not let go of
+  Packet* posted = nullptr;          // one of them, which may have others' memory as its body
+  size_t taken = 0;                  // bytes in a packet whose sending was not reported yet
+  Lending lending = Lending::kNone;  // of those
+  std::chrono::steady_clock::time_point lent;
+  Loan* loan = nullptr;  // of the peer's, that has not ended
+  bool heard = false;    // anything of the peer
   std::chrono::steady_clock::time_point dialled;
   Descriptor process;  // readable when the peer's process ends; invalid where it is not ours to see
   void* closing = nullptr;  // UCX's request

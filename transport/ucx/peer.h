@@ -22,7 +22,7 @@ Result<UcxPeer> ParseAddress(std::string_view address);
 
 // Of the messages of a line. Hellos, and envelopes that say why a line is gone, stay as they are,
 // so that processes of different versions can tell each other.
-inline constexpr uint32_t kUcxVersion = 2;
+inline constexpr uint32_t kUcxVersion = 3;
 
 // The first message of the side that dials.
 struct UcxHello {

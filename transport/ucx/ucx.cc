@@ -14,8 +14,15 @@ namespace {
 
 constexpr StreamTraits kTraits = {.eager_bytes = kPacketRoom - 64,
                                   .credit_bytes = 1 << 20,
-                                  .frame_bytes = 1 << 20,
+                                  .frame_bytes = kMaxLoanBytes,
                                   .read_ahead = 256};
+
+// Processes of one host read each other's memory without UCX.
+StreamTraits Traits(bool ucx_lends) {
+  StreamTraits traits = kTraits;
+  traits.lends = !ucx_lends;
+  return traits;
+}
 
 class UcxStream final : public ByteStream {
  public:
@@ -26,21 +33,26 @@ class UcxStream final : public ByteStream {
     return worker_.Send(line_, pieces);
   }
   Result<size_t> Read(std::byte* to, size_t bytes) override {
-    return worker_.Receive(line_, {to, bytes});
+    return worker_.Receive(line_, {to, bytes}, false);
   }
+  Result<size_t> ReadLong(std::byte* to, size_t bytes) override {
+    return worker_.Receive(line_, {to, bytes}, true);
+  }
+  void StopReading() override { worker_.StopReading(line_); }
+  bool PeerWorks() override { return UcxWorker::PeerReads(line_); }
   bool WriteEager(uint64_t tag, uint64_t label, Bytes payload) override {
     return UcxWorker::SendEager(line_, tag, label, payload);
   }
   Result<size_t> ReadExpecting(ExpectedFrame& frame, std::byte* to, size_t bytes) override {
     line_.expected = &frame;
-    Result<size_t> got = worker_.Receive(line_, {to, bytes});
+    Result<size_t> got = worker_.Receive(line_, {to, bytes}, false);
     line_.expected = nullptr;
     return got;
   }
   void LetGo() override { UcxWorker::Keep(line_); }
   bool Arm(bool read, bool write) override {
     if (write && worker_.TakesMore(line_)) return false;
-    return !read || (line_.inbox.empty() && line_.status.ok());
+    return !read || !line_.due();
   }
 
  private:
@@ -50,8 +62,9 @@ class UcxStream final : public ByteStream {
 
 class UcxTransport final : public StreamTransport {
  public:
-  UcxTransport(std::string identity, std::unique_ptr<UcxWorker> worker, bool confined)
-      : StreamTransport(kTraits, std::move(identity)),
+  UcxTransport(std::string identity, std::unique_ptr<UcxWorker> worker, bool confined,
+               bool ucx_lends)
+      : StreamTransport(Traits(ucx_lends), std::move(identity)),
         worker_(std::move(worker)),
         confined_(confined),
         address_(AddressText(worker_->self())) {}
@@ -93,10 +106,10 @@ class UcxTransport final : public StreamTransport {
 }  // namespace
 
 Result<std::unique_ptr<Transport>> CreateUcxTransport(const TransportSettings& settings,
-                                                      std::string identity) {
+                                                      std::string identity, bool lends) {
   const bool confined = !settings.trusted_fabric;
-  HR_ASSIGN_OR_RETURN(auto worker, UcxWorker::Create(confined));
-  return std::make_unique<UcxTransport>(std::move(identity), std::move(worker), confined);
+  HR_ASSIGN_OR_RETURN(auto worker, UcxWorker::Create(confined, lends));
+  return std::make_unique<UcxTransport>(std::move(identity), std::move(worker), confined, lends);
 }
 
 namespace {
@@ -112,7 +125,10 @@ plugin::TransportFindings Look() {
 }  // namespace
 
 hr_status* UcxPluginEntry(const hr_plugin_host* host, hr_plugin* out) {
-  return plugin::OfferTransport(host, out, "ucx", "ucx", CreateUcxTransport, Look);
+  constexpr auto create = [](const TransportSettings& settings, std::string identity) {
+    return CreateUcxTransport(settings, std::move(identity));
+  };
+  return plugin::OfferTransport(host, out, "ucx", "ucx", create, Look);
 }
 
 }  // namespace hr::comm

@@ -1,8 +1,8 @@
 // The transport over UCX: RDMA where the hardware has it, else what UCX offers in its place.
 //
 // UCX moves the bytes of a connection as active messages, in order, and StreamTransport does the
-// rest. So a cancelled transfer never leaves memory that UCX still reads or writes: UCX itself
-// cannot take back a send, nor a receive once it is matched.
+// rest. Network adapters read what is long from the sender's memory (worker_loans.cc). UCX itself
+// cannot take back a send, nor a receive once it is matched, so what is cancelled is copied.
 //
 // UCX cannot encrypt: without `trusted_fabric` only processes of this host are reached, through
 // shared memory. Addresses are "ucx:HOST:PID:WORKER", and say nothing that has to be hidden.
@@ -17,9 +17,10 @@
 namespace hr::comm {
 
 // `identity`: see Endpoint::peer_identity. With `trusted_fabric` UCX chooses among all transports
-// that it finds; UCX_TLS and its other variables are heeded.
+// that it finds; UCX_TLS and its other variables are heeded. `lends`: receivers read what is long
+// by UCX's rendezvous also where there is no network adapter that does it, for tests.
 Result<std::unique_ptr<Transport>> CreateUcxTransport(const TransportSettings& settings,
-                                                      std::string identity);
+                                                      std::string identity, bool lends = false);
 
 // The plugin "ucx".
 hr_status* UcxPluginEntry(const hr_plugin_host* host, hr_plugin* out);

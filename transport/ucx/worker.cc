@@ -36,6 +36,7 @@ Status UcxWorker::Open(Line& line, const UcxPeer& peer) {
   params.address = reinterpret_cast<const ucp_address_t*>(peer.worker.data());
   // Shared memory does not notice how a peer fares; its process is watched instead.
   line.notices = !shares_memory_ || peer.host != self_.host;
+  line.lends = lends_ || (line.notices && has_rdma_);
   params.err_mode = line.notices ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   params.err_handler = {OnFailure, &line};
   const ucs_status_t status = ucp_ep_create(worker_, &params, &line.endpoint);
@@ -128,17 +129,22 @@ Packet& UcxWorker::NewPacket(Line& line, EnvelopeKind kind) {
   return packet;
 }
 
-// UCX copies a packet with a body where it wants it, by packet_type_.
-void UcxWorker::Post(Packet& packet) {
+// UCX copies a packet with a body where it wants it, by packet_type_; the peer reads what is
+// `lent`.
+void UcxWorker::Post(Packet& packet, Bytes lent) {
   ucp_request_param_t params;
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
-  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  params.flags = lent.empty() ? UCP_AM_SEND_FLAG_EAGER : UCP_AM_SEND_FLAG_RNDV;
   params.cb.send = OnSent;
   params.user_data = &packet;
   const void* from = packet.front;
-  size_t count = packet.front_bytes;
-  if (!packet.body.empty()) {
+  size_t count = packet.front_bytes, header_bytes = 0;
+  if (!lent.empty()) {
+    header_bytes = count;
+    from = lent.data();
+    count = lent.size();
+  } else if (!packet.body.empty()) {
     params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
     params.datatype = packet_type_;
     from = &packet;
@@ -147,7 +153,8 @@ void UcxWorker::Post(Packet& packet) {
   Line& line = *packet.line;
   ++line.pending;
   line.posted = &packet;
-  void* request = ucp_am_send_nbx(line.endpoint, kLongMessage, nullptr, 0, from, count, &params);
+  void* request = ucp_am_send_nbx(line.endpoint, kLongMessage, packet.front, header_bytes, from,
+                                  count, &params);
   if (request == nullptr || UCS_PTR_IS_ERR(request)) {
     OnSent(nullptr, UCS_PTR_RAW_STATUS(request), &packet);
   }
@@ -168,9 +175,11 @@ void UcxWorker::OnSent(void* request, ucs_status_t status, void* data) {
 Result<size_t> UcxWorker::Send(Line& line, std::span<const Bytes> pieces) {
   if (!line.status.ok()) return line.status.Clone();
   if (!TakesMore(line)) return 0;
+  if (line.lending != Lending::kNone) Settle(line);
   if (line.taken > 0) return std::exchange(line.taken, 0);
+  if (!TakesMore(line)) return 0;
   line.taken = PostBytes(line, pieces);
-  return TakesMore(line) ? std::exchange(line.taken, 0) : 0;
+  return TakesMore(line) && line.lending == Lending::kNone ? std::exchange(line.taken, 0) : 0;
 }
 
 // UCX copies what it takes at once, and takes nothing of what it cannot.
@@ -194,9 +203,11 @@ bool UcxWorker::SendEager(Line& line, uint64_t tag, uint64_t label, Bytes payloa
 
 // Posts of the pieces, in order, what fits. What is long is not copied, and nothing follows it.
 size_t UcxWorker::PostBytes(Line& line, std::span<const Bytes> pieces) {
+  if (line.Lends(pieces.front())) return Lend(line, pieces.front());
   Packet& packet = NewPacket(line, EnvelopeKind::kBytes);
   for (Bytes piece : pieces) {
     if (packet.Add(piece)) continue;
+    if (line.Lends(piece)) break;
     packet.body = piece.first(std::min(piece.size(), kPacketBytes - packet.front_bytes));
     break;
   }
@@ -207,7 +218,7 @@ size_t UcxWorker::PostBytes(Line& line, std::span<const Bytes> pieces) {
 
 // ---- Receiving ----
 
-Result<size_t> UcxWorker::Receive(Line& line, std::span<std::byte> to) {
+Result<size_t> UcxWorker::Receive(Line& line, std::span<std::byte> to, bool patient) {
   if (line.inbox.empty()) {
     line.sink = to;
     for (size_t i = 0; i < kLooks && !Progress(); i += lines_.size()) {
@@ -216,20 +227,23 @@ Result<size_t> UcxWorker::Receive(Line& line, std::span<std::byte> to) {
     line.sink = {};
     if (got > 0) return got;
   }
+  if (line.inbox.loan() != nullptr) return ReadLoan(line, to, patient);
   if (!line.inbox.empty()) return line.inbox.Take(to.data(), to.size());
   if (!line.status.ok()) return line.status.Clone();
   return 0;
 }
 
-ucs_status_t UcxWorker::OnActiveMessage(void* self, const void*, size_t, void* data, size_t bytes,
+ucs_status_t UcxWorker::OnActiveMessage(void* self, const void* header, size_t header_bytes,
+                                        void* data, size_t bytes,
                                         const ucp_am_recv_param_t* param) {
-  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || bytes < sizeof(Envelope)) {
-    return UCS_OK;  // nobody of ours
-  }
+  const bool lent = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   Envelope envelope;
-  std::memcpy(&envelope, data, sizeof envelope);
-  const Bytes rest = {static_cast<const std::byte*>(data) + sizeof envelope,
-                      bytes - sizeof envelope};
+  if ((lent ? header_bytes : bytes) < sizeof envelope) return UCS_OK;  // nobody of ours
+  std::memcpy(&envelope, lent ? header : data, sizeof envelope);
+  if (lent != (envelope.kind == EnvelopeKind::kLoan)) return UCS_OK;
+  const Bytes rest =
+      lent ? Bytes()
+           : Bytes(static_cast<const std::byte*>(data) + sizeof envelope, bytes - sizeof envelope);
   UcxWorker& worker = *static_cast<UcxWorker*>(self);
   Line* line = worker.FindLine(envelope, rest);
   if (line == nullptr || !line->status.ok()) return UCS_OK;
@@ -242,6 +256,18 @@ ucs_status_t UcxWorker::OnActiveMessage(void* self, const void*, size_t, void* d
         rest.empty() ? Unavailable("the peer dropped the connection") : DataLoss(AsText(rest));
   } else if (envelope.kind == EnvelopeKind::kWelcome && rest.size() == sizeof line->peer_id) {
     std::memcpy(&line->peer_id, rest.data(), sizeof line->peer_id);
+  } else if (lent) {
+    if (line->loan != nullptr || bytes == 0 || bytes > kMaxLoanBytes) {
+      line->status = DataLoss("the peer broke the protocol: a loan that cannot be");
+      return UCS_OK;
+    }
+    auto loan = std::make_unique<Loan>();
+    loan->bytes = bytes;
+    loan->message = data;
+    line->loan = line->inbox.Hold(std::move(loan));
+    return UCS_INPROGRESS;
+  } else if (envelope.kind == EnvelopeKind::kRepaid || envelope.kind == EnvelopeKind::kRevoked) {
+    if (line->loan != nullptr) std::exchange(line->loan, nullptr)->verdict = envelope.kind;
   } else if (envelope.kind == EnvelopeKind::kBytes && !rest.empty()) {
     const bool can_stay = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
     if (can_stay && rest.size() >= kHoldBytes && !line->Sinks(rest.size())) {
@@ -311,13 +337,18 @@ void UcxWorker::OnFailure(void* data, ucp_ep_h, ucs_status_t status) {
 
 void UcxWorker::Close(Line& line) {
   line.hung_up = true;
+  EndLoans(line);
   line.inbox.Clear();
   line.process = Descriptor();
+  CloseEndpoint(line);
+}
+
+void UcxWorker::CloseEndpoint(Line& line) {
   if (line.endpoint == nullptr) return;
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = line.notices && !line.status.ok() ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-  void* request = ucp_ep_close_nbx(line.endpoint, &params);
+  void* request = ucp_ep_close_nbx(std::exchange(line.endpoint, nullptr), &params);
   if (UCS_PTR_IS_PTR(request)) line.closing = request;
 }
 

@@ -19,8 +19,9 @@ Status UcxFailure(std::string_view what, ucs_status_t status);
 
 class UcxWorker {
  public:
-  // `confined`: shared memory of this host is all that it uses.
-  static Result<std::unique_ptr<UcxWorker>> Create(bool confined);
+  // `confined`: shared memory of this host is all that it uses. `lends`: what is long is read by
+  // the peer, by UCX's rendezvous, also where no network adapter does that.
+  static Result<std::unique_ptr<UcxWorker>> Create(bool confined, bool lends);
   ~UcxWorker();
   // What UCX finds on this machine; see UcxResources.
   static Result<std::vector<std::string>> Look();
@@ -45,9 +46,15 @@ class UcxWorker {
   // Copies what UCX holds back.
   static void Keep(Line& line) {
     if (line.posted != nullptr) line.posted->Keep();
+    if (line.lending == Lending::kLent) line.lending = Lending::kRevoked;
   }
   // Reads what has come for the line; looks a few times. A failure comes after the last byte.
-  Result<size_t> Receive(Line& line, std::span<std::byte> to);
+  // `patient`: where it returns 0, UCX may go on to write into `to` until StopReading(), and the
+  // next call names the same.
+  Result<size_t> Receive(Line& line, std::span<std::byte> to, bool patient);
+  void StopReading(Line& line);
+  // Whether the peer reads what was lent to it, which should be over soon.
+  static bool PeerReads(const Line& line);
   static bool TakesMore(const Line& line) { return line.pending == 0; }
   bool Progress() { return ucp_worker_progress(worker_) != 0; }
   // Looks after lines that are closing, and after peers that died or do not answer.
@@ -71,12 +78,19 @@ class UcxWorker {
   void FindDeaths();
   bool SetTimer();
   void Close(Line& line);
+  void CloseEndpoint(Line& line);
   bool Closed(Line& line);
   Packet& NewPacket(Line& line, EnvelopeKind kind);
   size_t PostBytes(Line& line, std::span<const Bytes> pieces);
+  size_t Lend(Line& line, Bytes bytes);
+  void Settle(Line& line);
+  void Borrow(Loan& loan, std::span<std::byte> to, bool patient);
+  Result<size_t> ReadLoan(Line& line, std::span<std::byte> to, bool patient);
+  void AwaitReading(Line& line, Loan& loan);
+  void EndLoans(Line& line);
   void SayHello(Line& line);
   Status Welcome(const UcxHello& hello, Line& line);
-  void Post(Packet& packet);
+  void Post(Packet& packet, Bytes lent = {});
   Line* FindLine(const Envelope& envelope, Bytes rest);
   Line* FindLine(uint32_t id);
   void OnHello(uint64_t key, Bytes text);
@@ -85,6 +99,7 @@ class UcxWorker {
                                       void* data, size_t bytes, const ucp_am_recv_param_t* param);
   static ucs_status_t OnShortMessage(void* self, const void* header, size_t header_bytes,
                                      void* data, size_t bytes, const ucp_am_recv_param_t* param);
+  static void OnBorrowed(void* request, ucs_status_t status, size_t bytes, void* loan);
   static void OnSent(void* request, ucs_status_t status, void* packet);
   static void OnFailure(void* line, ucp_ep_h endpoint, ucs_status_t status);
 
@@ -98,6 +113,8 @@ class UcxWorker {
   bool news_ = false;     // something came for a line
   UcxPeer self_;
   bool shares_memory_ = false;  // with processes of this host
+  bool has_rdma_ = false;
+  bool lends_ = false;  // to all
   uint64_t next_key_ = 0;
   uint32_t last_id_ = 0;
   std::unordered_map<uint64_t, Line*> lines_;  // by key; those in use

@@ -94,9 +94,10 @@ Status UcxFailure(std::string_view what, ucs_status_t status) {
   return Unavailable("UCX ", what, ": ", ucs_status_string(status));
 }
 
-Result<std::unique_ptr<UcxWorker>> UcxWorker::Create(bool confined) {
+Result<std::unique_ptr<UcxWorker>> UcxWorker::Create(bool confined, bool lends) {
   LeaveSignalsAlone();
   std::unique_ptr<UcxWorker> worker(new UcxWorker());
+  worker->lends_ = lends;
   HR_RETURN_IF_ERROR(worker->StartContext(confined));
   HR_RETURN_IF_ERROR(worker->StartWorker());
   HR_RETURN_IF_ERROR(worker->ReadAddress());
@@ -140,7 +141,9 @@ Status UcxWorker::StartContext(bool confined) {
   ucp_config_release(config);
   if (status != UCS_OK) return UcxFailure("cannot start", status);
   const std::vector<std::string> resources = UcxResources(context_);
-  shares_memory_ = std::any_of(resources.begin(), resources.end(), IsSharedMemory);
+  const auto has = [&](auto is) { return std::any_of(resources.begin(), resources.end(), is); };
+  shares_memory_ = has(IsSharedMemory);
+  has_rdma_ = has(IsRdma);
   return {};
 }
 
@@ -219,8 +222,9 @@ void UcxWorker::FindDeaths() {
   }
 }
 
-// While a peer's shared memory is full, whose reader does not wake us, and UCX does not arm, the
-// timer does: soon at first, and more rarely the longer that lasts. Setting it also takes it down.
+// While a peer's shared memory may be full, whose reader does not wake us, and UCX does not arm,
+// the timer does: soon at first, and more rarely the longer that lasts. Setting it also takes it
+// down.
 bool UcxWorker::SetTimer() {
   const bool full = std::any_of(lines_.begin(), lines_.end(), [](const auto& entry) {
     const Line& line = *entry.second;
@@ -235,13 +239,13 @@ bool UcxWorker::SetTimer() {
 
 // UCX refuses as long as it finds that something happened, perhaps of no consequence.
 bool UcxWorker::Arm() {
-  if (SetTimer()) return true;
+  const bool full = SetTimer();
   news_ = false;
   for (int tries = 0; tries < 8 && !news_; ++tries) {
     if (ucp_worker_arm(worker_) == UCS_OK) return true;
     Drain();
   }
-  return false;
+  return full && !news_;
 }
 
 }  // namespace hr::comm

@@ -102,6 +102,12 @@ std::vector<TransportDriver> TransportDrivers() {
          return [](std::string identity) { return CreateUcxTransport({}, std::move(identity)); };
        }},
       {"ucx_tcp", OpenUcxOverTcp},
+      {"ucx_lent",
+       [] {
+         return
+             [](std::string identity) { return CreateUcxTransport({}, std::move(identity), true); };
+       },
+       false},
       ThroughTable("ucx_table", UcxPluginEntry, "ucx"),
 #endif
 #ifdef __linux__

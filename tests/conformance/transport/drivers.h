@@ -15,6 +15,9 @@ struct TransportDriver {
   std::string name;
   // Makes a factory whose transports can reach each other.
   std::function<std::function<Result<std::unique_ptr<Transport>>(std::string identity)>()> open;
+  // What it reads by itself stays there for it. The kernel, as UCX uses it in place of network
+  // adapters, does not pin memory, and UCX gives the connection up where it is gone.
+  bool pins = true;
 };
 
 // What GoogleTest prints, and ctest takes into the tests' names.

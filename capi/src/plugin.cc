@@ -61,6 +61,7 @@ Status LoadPlugin(session::Env& env, std::string_view name_or_path) {
   HR_ASSIGN_OR_RETURN(auto&& plugin, OpenPlugin(env, name_or_path));
   if (HasPlugin(env, plugin->name())) return {};
   HR_RETURN_IF_ERROR(TakeParts(env, plugin));
+  env.Log(LogLevel::kInfo, Cat("plugin '", plugin->name(), "' is loaded, from ", name_or_path));
   env.AddPlugin(std::move(plugin));
   return {};
 }

@@ -279,7 +279,7 @@ void Mesh::Close() {
     pause = std::min(2 * pause, kLastPause);
   }
   reactor_->LeavePoller();
-  WriteDump();
+  Report();
   if (status().ok()) DropRecorderFile();
   Unpublish();
 }

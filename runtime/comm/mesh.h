@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/log.h"
 #include "runtime/comm/arbiter.h"
 #include "runtime/comm/flight_recorder.h"
 #include "runtime/comm/poller.h"
@@ -42,6 +43,7 @@ struct MeshOptions {
   // Where the flight recorder is: NAME-EPOCH-RANK.flight while the group lives, and .json when it
   // has failed; empty: nowhere.
   std::string dump_folder;
+  LogSink* log = nullptr;       // told that the group has met and why it ended; outlives the mesh
   std::shared_ptr<void> keeps;  // lives as long as the mesh: what the pointers above point to
 };
 
@@ -188,7 +190,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void EndAll(const Status& status);
   void NoteSuspects();
   std::string DumpPath(std::string_view extension) const;
-  void WriteDump();
+  void LogMembers();
+  void Report();
   void DropRecorderFile();
   int64_t Watch(int64_t now);
   void Beat(int64_t now);
@@ -207,7 +210,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   FlightRecorder recorder_;
   std::optional<Verdict> accusation_;
   bool accused_ = false;
-  bool dump_due_ = false;
+  bool report_due_ = false;
   Status status_;
   std::optional<Verdict> verdict_;
   std::vector<int> suspects_;

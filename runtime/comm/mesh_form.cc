@@ -58,7 +58,23 @@ Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& 
   HR_RETURN_IF_ERROR(mesh->Meet(limits));
   HR_RETURN_IF_ERROR(mesh->recorder_.Open(mesh->DumpPath(".flight")));
   mesh->options_.poller->Add(*mesh->reactor_);
+  mesh->LogMembers();
   return mesh;
+}
+
+// Such as "group 'world', epoch 0: rank 1 of 4 has met the others, 1 over shm, 2 over tcp".
+void Mesh::LogMembers() {
+  if (options_.log == nullptr) return;
+  std::string text = Cat("group '", options_.name, "', epoch ", options_.epoch, ": rank ",
+                         options_.rank, " of ", options_.size);
+  if (options_.size > 1) text += " has met the others";
+  for (const auto& transport : transports_) {
+    const auto count = std::count_if(peers_.begin(), peers_.end(), [&](const Peer& peer) {
+      return peer.transport == transport.get();
+    });
+    if (count > 0) text += Cat(", ", count, " over ", transport->name());
+  }
+  options_.log->Write(LogLevel::kInfo, text);
 }
 
 // An epoch that has ended is over: ranks of before and after must not meet.

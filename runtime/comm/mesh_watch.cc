@@ -231,7 +231,7 @@ int64_t Mesh::OnTimer(int64_t now) {
     next = Watch(now);
     accusation.swap(accusation_);
   }
-  WriteDump();
+  Report();
   if (!accusation.has_value()) return next;
   const CallLimits limits = {.deadline_nanos = now + kArbiterNanos, .clock = &SystemClock()};
   Result<Verdict> verdict = arbiter_->Decide(*accusation, limits);
@@ -261,21 +261,27 @@ void Mesh::Convict(const Verdict& verdict, Status lost) {
     status_ = std::move(lost).WithContext(Cat("rank ", verdict.culprit, ": ", verdict.cause));
   }
   EndAll(status_);
-  dump_due_ = !options_.dump_folder.empty();
-  if (dump_due_) reactor_->CallTimer();
+  report_due_ = true;
+  reactor_->CallTimer();
 }
 
-void Mesh::WriteDump() {
-  std::string text;
+// Says why the group ended, and keeps its last operations where there is a folder for them.
+void Mesh::Report() {
+  std::string why, operations;
   {
     Reactor::Guard guard(*reactor_);
-    if (!std::exchange(dump_due_, false)) return;
-    text = recorder_.Json();
+    if (!std::exchange(report_due_, false)) return;
+    why = status_.message();
+    if (!options_.dump_folder.empty()) operations = recorder_.Json();
   }
-  // There is nobody left to tell that the disk is full.
-  if (Status made = MakeDirectories(options_.dump_folder); !made.ok()) return;
-  Status written = WriteFileAtomically(DumpPath(".json"), AsBytes(text));
-  if (written.ok()) DropRecorderFile();
+  if (!operations.empty()) {
+    Status kept = MakeDirectories(options_.dump_folder);
+    if (kept.ok()) kept = WriteFileAtomically(DumpPath(".json"), AsBytes(operations));
+    if (kept.ok()) DropRecorderFile();
+    why += kept.ok() ? Cat("; its last operations are in ", DumpPath(".json"))
+                     : Cat("; its last operations could not be kept: ", kept.message());
+  }
+  if (options_.log != nullptr) options_.log->Write(LogLevel::kError, why);
 }
 
 // Empty where there is no folder for it.

@@ -55,12 +55,14 @@ static void test_plugins_talk(hr_env* env) {
   hr_env* b = talking_env(&second);
   EXPECT(first.count == 0);
   CHECK(hr_env_load_plugin(a, talker));
-  EXPECT(first.count == 2 && second.count == 0); /* each env has its own */
+  EXPECT(first.count == 3 && second.count == 0); /* each env has its own */
   expect_entry(&first.entries[0], HR_LOG_DEBUG, "the talker comes");
   expect_entry(&first.entries[1], HR_LOG_INFO, "it stays");
+  EXPECT(first.entries[2].level == HR_LOG_INFO);
+  EXPECT(strstr(first.entries[2].message, "plugin 'talker' is loaded, from ") != NULL);
   hr_env_release(a);
-  EXPECT(first.count == 3); /* the sink outlives the env */
-  expect_entry(&first.entries[2], HR_LOG_ERROR, "the talker goes");
+  EXPECT(first.count == 4); /* the sink outlives the env */
+  expect_entry(&first.entries[3], HR_LOG_ERROR, "the talker goes");
   hr_env_release(b);
   EXPECT(second.count == 0);
 }
@@ -74,15 +76,32 @@ typedef struct member {
   hr_group_options options;
 } member;
 
-static void* meet(void* self) {
+static void* meet_and_abort(void* self) {
   const member* m = self;
   hr_group* group;
   CHECK(hr_group_create(m->env, &m->options, NULL, &group));
+  if (m->options.rank == 1) CHECK(hr_group_abort(group, "had enough"));
+  hr_status* ended = hr_barrier(group, NULL);
+  EXPECT(hr_status_code(ended) == HR_ABORTED);
+  hr_status_release(ended);
   hr_group_release(group);
   return NULL;
 }
 
-/* Two ranks that are threads of this process are given a file that is no calibration. */
+/* How many messages of the level have both words. */
+static int count_of(const journal* j, hr_log_level level, const char* word, const char* other) {
+  int count = 0;
+  for (int i = 0; i < j->count; ++i) {
+    const entry* e = &j->entries[i];
+    EXPECT(!pthread_equal(e->thread, pthread_self()));
+    count += e->level == level && strstr(e->message, word) != NULL &&
+             strstr(e->message, other) != NULL;
+  }
+  return count;
+}
+
+/* Two ranks that are threads of this process are given a file that is no calibration, and a folder
+ * for their last operations that cannot be made; then one has had enough. */
 static void test_groups_talk(hr_env* env) {
   journal j;
   member members[2];
@@ -97,19 +116,19 @@ static void test_groups_talk(hr_env* env) {
                                       .size = 2,
                                       .store = store,
                                       .transport = "inproc",
+                                      .dump_folder = "/dev/null/dumps",
                                       .calibration = "/dev/null"};
     members[rank] = (member){own, options};
-    EXPECT(pthread_create(&threads[rank], NULL, meet, &members[rank]) == 0);
+    EXPECT(pthread_create(&threads[rank], NULL, meet_and_abort, &members[rank]) == 0);
   }
   for (int rank = 0; rank < 2; ++rank) pthread_join(threads[rank], NULL);
-  EXPECT(j.count == 2);
-  for (int i = 0; i < 2; ++i) {
-    EXPECT(j.entries[i].level == HR_LOG_WARNING);
-    EXPECT(strstr(j.entries[i].message, "the calibration '/dev/null' is not used: ") != NULL);
-    EXPECT(strstr(j.entries[i].message, "write it anew with 'headrace comm calibrate'") != NULL);
-    EXPECT(!pthread_equal(j.entries[i].thread, pthread_self()));
-  }
-  EXPECT(!pthread_equal(j.entries[0].thread, j.entries[1].thread));
+  EXPECT(j.count == 6);
+  EXPECT(count_of(&j, HR_LOG_WARNING, "the calibration '/dev/null' is not used: ",
+                  "write it anew with 'headrace comm calibrate'") == 2);
+  EXPECT(count_of(&j, HR_LOG_INFO, "group 'world', epoch 0: rank 0 of 2 has met the others",
+                  ", 1 over inproc") == 1);
+  EXPECT(count_of(&j, HR_LOG_ERROR, "ended because of rank 1: had enough",
+                  "; its last operations could not be kept: ") == 2);
   hr_store_release(store);
   hr_env_release(own);
 }

@@ -108,6 +108,7 @@ bool StreamEndpoint::ReadLent() {
   std::byte* to = transfer->data + transfer->moved;
   if (!peer_memory_.Read(transfer->place + transfer->moved, to, bytes)) {
     borrowing_.Pop();
+    ways_.Note(transfer->received, Way::kLent, INT64_MAX);
     Invite(*transfer, transfer->sender);
     return true;
   }

@@ -11,8 +11,9 @@ namespace hr::comm {
 namespace {
 
 // An invitation delays a message by a trip there and back. One that comes before its receive is
-// copied once more instead; the credit bounds what such messages hold.
-constexpr StreamTraits kTraits = {.eager_bytes = 512 << 10,
+// copied once more instead, into memory that is new to the process, which costs more from 128 KiB
+// on; the credit bounds what such messages hold.
+constexpr StreamTraits kTraits = {.eager_bytes = 128 << 10,
                                   .credit_bytes = 4 << 20,
                                   .frame_bytes = 1 << 20,
                                   .read_ahead = 64 << 10,

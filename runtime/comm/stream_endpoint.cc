@@ -122,19 +122,16 @@ void StreamEndpoint::Cancel(Transfer& transfer) {
     found = true;
     break;
   }
-  FrameHeader withdraw{};
-  withdraw.kind = FrameKind::kWithdraw;
   if (offered_.Remove(transfer)) {
-    withdraw.sender = transfer.id;
-    Enqueue({.header = withdraw});
+    Tell(FrameKind::kWithdraw, transfer.id, 0);
     found = true;
   }
   for (size_t i = 0; i < outgoing_.size(); ++i) {
     if (outgoing_[i].transfer != &transfer) continue;
     found = true;
-    withdraw.receiver = outgoing_[i].header.receiver;
+    const uint32_t receiver = outgoing_[i].header.receiver;
     Detach(i);
-    if (withdraw.receiver != 0) Enqueue({.header = withdraw});
+    if (receiver != 0) Tell(FrameKind::kWithdraw, 0, receiver);
     break;
   }
   if (found) Finish(transfer, Cancelled("the transfer was cancelled"));

@@ -82,6 +82,8 @@ class StreamEndpoint final : public Endpoint {
   static Status Broken(std::string_view what);
   bool TakeCredit(FrameHeader& header, size_t bytes);
   void Enqueue(Outgoing frame);
+  // A frame of nothing but ids.
+  void Tell(FrameKind kind, uint32_t sender, uint32_t receiver);
   void EnqueueText(FrameKind kind, uint32_t sender, std::string_view text);
   Result<size_t> WriteSome(Outgoing& frame);
   void OnWritten(Outgoing& frame);
@@ -125,7 +127,6 @@ class StreamEndpoint final : public Endpoint {
   void Fail(Status status);
 
   void OfferMemory();
-  void Tell(FrameKind kind, uint32_t sender, uint32_t receiver);
   void Lend(const Transfer& transfer, Outgoing& offer);
   void OnReading();
   void OnRead();

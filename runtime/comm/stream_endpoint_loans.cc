@@ -6,8 +6,8 @@
 // (kSettle); to one that was cancelled meanwhile the answer is kWithdraw. So a sender gives its
 // memory back at any time, without waiting for the receiver.
 #include <algorithm>
-#include <chrono>
 
+#include "runtime/base/cancel.h"
 #include "runtime/base/host.h"
 #include "runtime/comm/stream_endpoint.h"
 
@@ -21,9 +21,7 @@ constexpr size_t kSliceBytes = 1 << 20;
 // How long a sender expects a reading to take, at the most.
 constexpr int64_t kMaxReadingNanos = 2'000'000;
 
-int64_t Now() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
+int64_t Now() { return SystemClock().NowNanos(); }
 
 }  // namespace
 
@@ -44,14 +42,6 @@ Status StreamEndpoint::OnProbe() {
   if (!peer_memory_.Open(header_.sender, header_.tag, header_.label)) return {};
   Tell(FrameKind::kReads, 0, 0);
   return {};
-}
-
-void StreamEndpoint::Tell(FrameKind kind, uint32_t sender, uint32_t receiver) {
-  FrameHeader header{};
-  header.kind = kind;
-  header.sender = sender;
-  header.receiver = receiver;
-  Enqueue({.header = header});
 }
 
 // ---- The sender ----

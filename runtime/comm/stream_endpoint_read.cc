@@ -270,9 +270,11 @@ Status StreamEndpoint::OnHeader() {
     case FrameKind::kData: return OnData();
     case FrameKind::kOffer:
       place_ = 0;
-      if (header_.payload != sizeof place_) break;
-      sink_ = reinterpret_cast<std::byte*>(&place_);
-      return {};
+      if (header_.payload == sizeof place_) {
+        sink_ = reinterpret_cast<std::byte*>(&place_);
+        return {};
+      }
+      [[fallthrough]];
     case FrameKind::kInvite:
     case FrameKind::kWithdraw:
     case FrameKind::kCredit:
@@ -280,10 +282,10 @@ Status StreamEndpoint::OnHeader() {
     case FrameKind::kReads:
     case FrameKind::kReading:
     case FrameKind::kRead:
-    case FrameKind::kSettle: break;
-    default: return Broken(Cat("unknown frame kind ", static_cast<uint32_t>(header_.kind)));
+    case FrameKind::kSettle:
+      return header_.payload == 0 ? Status() : Broken("a control frame has a payload");
   }
-  return header_.payload == 0 ? Status() : Broken("a control frame has a payload");
+  return Broken(Cat("unknown frame kind ", static_cast<uint32_t>(header_.kind)));
 }
 
 Status StreamEndpoint::OnEager() {
@@ -405,10 +407,7 @@ Status StreamEndpoint::OnOffer() {
 Status StreamEndpoint::OnInvite() {
   Transfer* transfer = offered_.TakeById(header_.sender);
   if (transfer == nullptr) {  // withdrawn meanwhile
-    FrameHeader header{};
-    header.kind = FrameKind::kWithdraw;
-    header.receiver = header_.receiver;
-    Enqueue({.header = header});
+    Tell(FrameKind::kWithdraw, 0, header_.receiver);
     return {};
   }
   EnqueueData(*transfer, header_.receiver);

@@ -57,6 +57,14 @@ bool StreamEndpoint::SendNow(uint64_t tag, uint64_t label, Bytes message) {
   return true;
 }
 
+void StreamEndpoint::Tell(FrameKind kind, uint32_t sender, uint32_t receiver) {
+  FrameHeader header{};
+  header.kind = kind;
+  header.sender = sender;
+  header.receiver = receiver;
+  Enqueue({.header = header});
+}
+
 void StreamEndpoint::EnqueueText(FrameKind kind, uint32_t sender, std::string_view text) {
   Outgoing frame{};
   frame.owned = text.substr(0, kMaxText);

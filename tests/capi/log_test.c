@@ -95,10 +95,19 @@ static int count_of(const journal* j, hr_log_level level, const char* word, cons
   for (int i = 0; i < j->count; ++i) {
     const entry* e = &j->entries[i];
     EXPECT(!pthread_equal(e->thread, pthread_self()));
-    count +=
-        e->level == level && strstr(e->message, word) != NULL && strstr(e->message, other) != NULL;
+    count += e->level == level && strstr(e->message, word) && strstr(e->message, other);
   }
   return count;
+}
+
+/* Each rank's thread was warned itself. */
+static void expect_two_warned(const journal* j) {
+  const entry* warnings[MOST];
+  int count = 0;
+  for (int i = 0; i < j->count; ++i) {
+    if (j->entries[i].level == HR_LOG_WARNING) warnings[count++] = &j->entries[i];
+  }
+  EXPECT(count == 2 && !pthread_equal(warnings[0]->thread, warnings[1]->thread));
 }
 
 /* Two ranks that are threads of this process are given a file that is no calibration, and a folder
@@ -126,6 +135,7 @@ static void test_groups_talk(hr_env* env) {
   EXPECT(j.count == 6);
   EXPECT(count_of(&j, HR_LOG_WARNING, "the calibration '/dev/null' is not used: ",
                   "write it anew with 'headrace comm calibrate'") == 2);
+  expect_two_warned(&j);
   EXPECT(count_of(&j, HR_LOG_INFO, "group 'world', epoch 0: rank 0 of 2 has met the others",
                   ", 1 over inproc") == 1);
   EXPECT(count_of(&j, HR_LOG_ERROR, "ended because of rank 1: had enough",

@@ -257,15 +257,7 @@ ucs_status_t UcxWorker::OnActiveMessage(void* self, const void* header, size_t h
   } else if (envelope.kind == EnvelopeKind::kWelcome && rest.size() == sizeof line->peer_id) {
     std::memcpy(&line->peer_id, rest.data(), sizeof line->peer_id);
   } else if (lent) {
-    if (line->loan != nullptr || bytes == 0 || bytes > kMaxLoanBytes) {
-      line->status = DataLoss("the peer broke the protocol: a loan that cannot be");
-      return UCS_OK;
-    }
-    auto loan = std::make_unique<Loan>();
-    loan->bytes = bytes;
-    loan->message = data;
-    line->loan = line->inbox.Hold(std::move(loan));
-    return UCS_INPROGRESS;
+    return OnLoan(*line, data, bytes);
   } else if (envelope.kind == EnvelopeKind::kRepaid || envelope.kind == EnvelopeKind::kRevoked) {
     if (line->loan != nullptr) std::exchange(line->loan, nullptr)->verdict = envelope.kind;
   } else if (envelope.kind == EnvelopeKind::kBytes && !rest.empty()) {

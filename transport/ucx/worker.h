@@ -84,6 +84,7 @@ class UcxWorker {
   size_t PostBytes(Line& line, std::span<const Bytes> pieces);
   size_t Lend(Line& line, Bytes bytes);
   void Settle(Line& line);
+  static ucs_status_t OnLoan(Line& line, void* message, size_t bytes);
   void Borrow(Loan& loan, std::span<std::byte> to, bool patient);
   Result<size_t> ReadLoan(Line& line, std::span<std::byte> to, bool patient);
   void AwaitReading(Line& line, Loan& loan);

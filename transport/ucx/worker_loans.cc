@@ -45,6 +45,18 @@ void UcxWorker::Settle(Line& line) {
 
 // ---- The receiver ----
 
+ucs_status_t UcxWorker::OnLoan(Line& line, void* message, size_t bytes) {
+  if (line.loan != nullptr || bytes == 0 || bytes > kMaxLoanBytes) {
+    line.status = DataLoss("the peer broke the protocol: a loan that cannot be");
+    return UCS_OK;
+  }
+  auto loan = std::make_unique<Loan>();
+  loan->bytes = bytes;
+  loan->message = message;
+  line.loan = line.inbox.Hold(std::move(loan));
+  return UCS_INPROGRESS;  // the message stays
+}
+
 // Keeps the bytes where the reader is not `patient`, or there is too little room.
 void UcxWorker::Borrow(Loan& loan, std::span<std::byte> to, bool patient) {
   loan.to = to.data();

@@ -126,6 +126,13 @@ class StreamEndpointLoans : public ::testing::Test {
     Run();
     ASSERT_TRUE(message.done);
   }
+  // So it goes for `place`, where message 2 is said to be, first.
+  void OfferSecond(Message& room, uint64_t place) {
+    Probe();
+    StreamOne();
+    endpoint_.Recv(room.transfer);
+    Offer(place, 2);
+  }
 
   Wire wire_;
   const uint64_t secret_ = 0x1234567812345678;
@@ -136,11 +143,8 @@ class StreamEndpointLoans : public ::testing::Test {
 #ifdef __linux__
 
 TEST_F(StreamEndpointLoans, MessageIsReadAndBelievedWhenItIsSettled) {
-  Probe();
-  StreamOne();
   Message sent(std::byte{7}), room(std::byte{0});
-  endpoint_.Recv(room.transfer);
-  Offer(reinterpret_cast<uintptr_t>(sent.data.data()), 2);
+  OfferSecond(room, reinterpret_cast<uintptr_t>(sent.data.data()));
   EXPECT_EQ(Heard(FrameKind::kReading).sender, 2u);
   const FrameHeader read = Heard(FrameKind::kRead);
   EXPECT_EQ(read.sender, 2u);
@@ -153,11 +157,8 @@ TEST_F(StreamEndpointLoans, MessageIsReadAndBelievedWhenItIsSettled) {
 }
 
 TEST_F(StreamEndpointLoans, MessageThatWasCancelledMeanwhileIsAborted) {
-  Probe();
-  StreamOne();
   Message sent(std::byte{7}), room(std::byte{0});
-  endpoint_.Recv(room.transfer);
-  Offer(reinterpret_cast<uintptr_t>(sent.data.data()), 2);
+  OfferSecond(room, reinterpret_cast<uintptr_t>(sent.data.data()));
   Tell({.kind = FrameKind::kWithdraw, .receiver = Heard(FrameKind::kRead).receiver});
   Run();
   ASSERT_TRUE(room.done);
@@ -165,11 +166,8 @@ TEST_F(StreamEndpointLoans, MessageThatWasCancelledMeanwhileIsAborted) {
 }
 
 TEST_F(StreamEndpointLoans, WhatCannotBeReadIsStreamed) {
-  Probe();
-  StreamOne();
   Message sent(std::byte{7}), room(std::byte{0});
-  endpoint_.Recv(room.transfer);
-  Offer(64, 2);
+  OfferSecond(room, 64);
   const FrameHeader invite = Heard(FrameKind::kInvite);
   EXPECT_EQ(invite.sender, 2u);
   Tell({.kind = FrameKind::kData, .receiver = invite.receiver}, sent.data);
@@ -193,11 +191,8 @@ TEST_F(StreamEndpointLoans, WhatCannotBeReadIsNotTriedForLong) {
 }
 
 TEST_F(StreamEndpointLoans, CancelledReceiveLetsTheSenderGo) {
-  Probe();
-  StreamOne();
   Message sent(std::byte{7}), room(std::byte{0});
-  endpoint_.Recv(room.transfer);
-  Offer(reinterpret_cast<uintptr_t>(sent.data.data()), 2);
+  OfferSecond(room, reinterpret_cast<uintptr_t>(sent.data.data()));
   const uint32_t id = Heard(FrameKind::kRead).receiver;
   endpoint_.Cancel(room.transfer);
   EXPECT_EQ(room.transfer.status.code(), Code::kCancelled);

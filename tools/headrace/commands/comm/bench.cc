@@ -68,8 +68,7 @@ class Bench {
     data_.Prepare(row.operation);
     RunOnce(row.operation);
     row.errors = Summed(kind == HR_OPERATION_BARRIER ? 0 : Errors(row.operation));
-    row.iterations = Iterations(row.operation);
-    row.seconds = Slowest(Timed(row.operation, row.iterations));
+    FillTime(row);
     if (kind == HR_OPERATION_SEND) row.seconds /= 2;
     row.algbw = static_cast<double>(row.bytes) / row.seconds * 1e-9;
     row.busbw = row.algbw * BusFactor(kind, ranks_);
@@ -98,18 +97,24 @@ class Bench {
     return data_.CountErrors(received);
   }
 
+  // Seconds of the slowest rank.
   double Timed(const hr_operation& operation, int64_t iterations) {
     group_.barrier();
     const auto begin = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < iterations; ++i) RunOnce(operation);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    return taken.count() / static_cast<double>(iterations);
+    return Slowest(taken.count());
   }
-  // As many as fill the time, the same on all ranks.
-  int64_t Iterations(const hr_operation& operation) {
-    double each = Slowest(Timed(operation, 2));
-    each = std::min(each, Slowest(Timed(operation, each < 1e-3 ? 50 : 2)));
-    return std::clamp<int64_t>(static_cast<int64_t>(options_.seconds / each), 3, 1'000'000);
+  // Batches grow until one takes a part of the time worth mentioning, which warms up, too. Some of
+  // that size are measured: what the first ones took says little about the rest.
+  void FillTime(Row& row) {
+    int64_t batch = 1;
+    while (Timed(row.operation, batch) < options_.seconds / 20) batch *= 2;
+    double seconds = 0;
+    for (; seconds < options_.seconds; row.iterations += batch) {
+      seconds += Timed(row.operation, batch);
+    }
+    row.seconds = seconds / static_cast<double>(row.iterations);
   }
   double Slowest(double seconds) {
     group_.all_reduce(&seconds, &seconds, 1, HR_MAX);

@@ -13,6 +13,7 @@
 
 #include "runtime/base/cancel.h"
 #include "runtime/base/function_ref.h"
+#include "runtime/base/quick_mutex.h"
 #include "runtime/comm/transport.h"
 #include "runtime/comm/wake_event.h"
 
@@ -95,7 +96,7 @@ class Reactor {
 
   const std::vector<Transport*> transports_;
   ReactorClient& client_;
-  std::mutex mutex_;
+  QuickMutex mutex_;
   std::atomic<int> posters_{0};  // threads that want mutex_ to start something
   std::atomic<int> waiters_{0};
   std::atomic<uint64_t> waits_{0};  // ever begun

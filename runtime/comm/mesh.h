@@ -120,6 +120,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
     // How many operations of a channel it has called, as it last told.
     uint16_t channel = 0;
     std::optional<uint64_t> called;
+    bool lost_arbiter = false;  // it has told so; also of this rank
   };
   struct ControlMessage {
     Transfer transfer;
@@ -184,8 +185,16 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void OnProgress(int rank, std::string_view told);
   void TellOfStuck(int64_t now);
   void SendControl(int rank, std::string text);
+  int64_t Watch(int64_t now);
+  void Beat(int64_t now);
+  // mesh_verdict.cc
   void Accuse(Verdict accusation);
-  void Convict(const Verdict& verdict, Status status);
+  void Convict(const Verdict& verdict, std::string_view lost = "");
+  void TellAll(const std::string& text);
+  void TellArbiterLost(const Verdict& accusation, std::string_view why);
+  void OnArbiterLost(int rank, std::string_view text);
+  void EndTogether(int64_t now);
+  void ConvictTogether(std::string_view text);
   Status EndedBy(const Verdict& verdict) const;
   void EndAll(const Status& status);
   void NoteSuspects();
@@ -193,8 +202,6 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void LogMembers();
   void Report();
   void DropRecorderFile();
-  int64_t Watch(int64_t now);
-  void Beat(int64_t now);
   int RankOf(const Peer& peer) const { return static_cast<int>(&peer - peers_.data()); }
 
   const MeshOptions options_;
@@ -210,6 +217,10 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   FlightRecorder recorder_;
   std::optional<Verdict> accusation_;
   bool accused_ = false;
+  // What the lowest rank has told that has lost the arbiter; empty: none has.
+  std::string undecided_;
+  int undecided_of_ = 0;
+  int64_t together_at_ = 0;  // no longer than that are the others waited for
   bool report_due_ = false;
   Status status_;
   std::optional<Verdict> verdict_;

@@ -1,21 +1,18 @@
-// The watch over the peers: silence, loss, disagreement, and how all ranks come to one verdict.
+// The watch over the peers: silence, loss, disagreement. Whoever sees a fault accuses; see
+// mesh_verdict.cc.
 //
-// Whoever sees a fault accuses; the arbiter makes the first accusation the verdict; the accuser
-// tells all ranks. Control messages are a letter and text: W welcome (mesh_form.cc), H heartbeat, V
-// verdict, N nothing but a nudge, S "I am stuck in this operation" and P, its answer, how many
-// operations the other rank has called; Q and A the question and the answer about a message that is
-// of another operation.
+// Control messages are a letter and text: W welcome (mesh_form.cc), H heartbeat, N nothing but a
+// nudge, V, L and U on the way to a verdict (mesh_verdict.cc), S "I am stuck in this operation" and
+// P, its answer, how many operations the other rank has called; Q and A the question and the answer
+// about a message that is of another operation.
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/base/file.h"
 #include "runtime/comm/mesh.h"
 
 namespace hr::comm {
 namespace {
 
-// For the verdict, once a fault was seen: all ranks know it within a second.
-constexpr int64_t kArbiterNanos = 800'000'000;
 // Operations that take longer are told to the peers.
 constexpr int64_t kStuckNanos = 500'000'000;
 
@@ -76,8 +73,10 @@ void Mesh::OnControl(int rank, std::string_view text) {
   const std::string_view body = text.substr(1);
   switch (text.front()) {
     case 'V':
-      if (Result<Verdict> verdict = Verdict::Decode(body); verdict.ok()) Convict(*verdict, {});
+      if (Result<Verdict> verdict = Verdict::Decode(body); verdict.ok()) Convict(*verdict);
       return;
+    case 'L': return OnArbiterLost(rank, body);
+    case 'U': return ConvictTogether(body);
     case 'S': return OnStuck(rank, body);
     case 'P': return OnProgress(rank, body);
     case 'Q': return AnswerMismatch(rank, body);
@@ -210,129 +209,16 @@ void Mesh::AccuseLate(const Work& work) {
   Accuse({.culprit = culprit, .code = Code::kDeadlineExceeded, .cause = what});
 }
 
-void Mesh::Abort(Code code, std::string cause, int culprit) {
-  Reactor::Guard guard(*reactor_);
-  Accuse({.culprit = culprit, .code = code, .cause = std::move(cause)});
-}
-
-// The store may take its time, so the poller's thread asks it.
-void Mesh::Accuse(Verdict accusation) {
-  if (std::exchange(accused_, true) || closed_) return;
-  accusation_ = std::move(accusation);
-  reactor_->CallTimer();
-}
-
-int64_t Mesh::OnTimer(int64_t now) {
-  std::optional<Verdict> accusation;
-  int64_t next;
-  {
-    Reactor::Guard guard(*reactor_);
-    if (closed_) return INT64_MAX;
-    next = Watch(now);
-    accusation.swap(accusation_);
-  }
-  Report();
-  if (!accusation.has_value()) return next;
-  const CallLimits limits = {.deadline_nanos = now + kArbiterNanos, .clock = &SystemClock()};
-  Result<Verdict> verdict = arbiter_->Decide(*accusation, limits);
-  {
-    Reactor::Guard guard(*reactor_);
-    if (verdict.ok()) {
-      Convict(*verdict, {});
-    } else {
-      Convict(*accusation, std::move(verdict).status());
-    }
-  }
-  Deliver();
-  return next;
-}
-
-// Ends the group with the verdict, or with `lost` where there was no arbiter to make one.
-void Mesh::Convict(const Verdict& verdict, Status lost) {
-  if (!status_.ok() || closed_) return;
-  accused_ = true;
-  accusation_.reset();
-  verdict_ = verdict;
-  NoteSuspects();
-  if (lost.ok()) {
-    for (int rank = 0; rank < options_.size; ++rank) SendControl(rank, Cat('V', verdict.Encode()));
-    status_ = EndedBy(verdict);
-  } else {
-    status_ = std::move(lost).WithContext(Cat("rank ", verdict.culprit, ": ", verdict.cause));
-  }
-  EndAll(status_);
-  report_due_ = true;
-  reactor_->CallTimer();
-}
-
-// Says why the group ended, and keeps its last operations where there is a folder for them.
-void Mesh::Report() {
-  std::string why, operations;
-  {
-    Reactor::Guard guard(*reactor_);
-    if (!std::exchange(report_due_, false)) return;
-    why = status_.message();
-    if (!options_.dump_folder.empty()) operations = recorder_.Json();
-  }
-  if (!operations.empty()) {
-    Status kept = MakeDirectories(options_.dump_folder);
-    if (kept.ok()) kept = WriteFileAtomically(DumpPath(".json"), AsBytes(operations));
-    if (kept.ok()) DropRecorderFile();
-    why += kept.ok() ? Cat("; its last operations are in ", DumpPath(".json"))
-                     : Cat("; its last operations could not be kept: ", kept.message());
-  }
-  if (options_.log != nullptr) options_.log->Write(LogLevel::kError, why);
-}
-
-// Empty where there is no folder for it.
-std::string Mesh::DumpPath(std::string_view extension) const {
-  if (options_.dump_folder.empty()) return "";
-  std::string name = options_.name;
-  std::replace(name.begin(), name.end(), '/', '-');
-  return JoinPath(options_.dump_folder,
-                  Cat(name, "-", options_.epoch, "-", options_.rank, extension));
-}
-
-// Nobody needs it any more.
-void Mesh::DropRecorderFile() {
-  if (!recorder_.path().empty()) RemoveFile(recorder_.path()).IgnoreError();
-}
-
-Status Mesh::EndedBy(const Verdict& verdict) const {
-  return Status(verdict.code,
-                Cat("group '", options_.name, "', epoch ", options_.epoch,
-                    ", ended because of rank ", verdict.culprit, ": ", verdict.cause));
-}
-
-// Healthy peers are heard four times in the silence that counts as death. In a network that was
-// split, the whole other side has been silent for as long as the one that is blamed.
-void Mesh::NoteSuspects() {
-  const int64_t now = SystemClock().NowNanos();
-  for (const Peer& peer : peers_) {
-    if (peer.endpoint == nullptr) continue;
-    const bool fresh = peer.endpoint->arrivals() != peer.arrivals ||
-                       now - peer.heard_at <= options_.silence_nanos / 8 * 5;
-    if (!fresh) suspects_.push_back(RankOf(peer));
-  }
-}
-
-void Mesh::EndAll(const Status& status) {
-  while (!active_.empty()) {
-    Work& work = *active_.back();
-    EndTransfers(work);
-    Finish(work, status.Clone());
-  }
-  ready_.clear();
-}
-
 // Returns when to look again.
 int64_t Mesh::Watch(int64_t now) {
+  if (together_at_ != 0) EndTogether(now);
   if (!status_.ok()) return INT64_MAX;
   const int64_t interval = options_.silence_nanos / 4;
   if (now - beaten_at_ >= interval) Beat(now);
   TellOfStuck(now);
   recorder_.Stamp();
-  return std::min(beaten_at_ + interval, now + kStuckNanos);
+  const int64_t next = std::min(beaten_at_ + interval, now + kStuckNanos);
+  return together_at_ != 0 ? std::min(next, together_at_) : next;
 }
 
 // Heartbeats, and a look at who has been silent.

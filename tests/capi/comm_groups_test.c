@@ -359,14 +359,19 @@ static void test_two_threads_post(hr_env* env) {
 enum { ENTRIES = 64 };
 typedef struct host_store {
   pthread_mutex_t mutex;
-  atomic_int gone; /* told by one rank, seen by all threads */
-  int released;
   struct {
     char key[128], value[256];
     size_t size;
     int used;
   } entry[ENTRIES];
 } host_store;
+
+/* A rank's way to it. */
+typedef struct host_way {
+  host_store* store;
+  atomic_int gone; /* told by the rank, seen by all threads */
+  int released;
+} host_way;
 
 static int find_entry(const host_store* store, const char* key) {
   for (int i = 0; i < ENTRIES; ++i) {
@@ -376,7 +381,8 @@ static int find_entry(const host_store* store, const char* key) {
 }
 
 static int64_t host_get(void* context, const char* key, char* value, size_t capacity) {
-  host_store* store = context;
+  host_way* way = context;
+  host_store* store = way->store;
   int64_t size = -1;
   pthread_mutex_lock(&store->mutex);
   const int at = find_entry(store, key);
@@ -384,14 +390,15 @@ static int64_t host_get(void* context, const char* key, char* value, size_t capa
     size = (int64_t)store->entry[at].size;
     memcpy(value, store->entry[at].value, (size_t)size < capacity ? (size_t)size : capacity);
   }
-  if (store->gone) size = -7;
+  if (way->gone) size = -7;
   pthread_mutex_unlock(&store->mutex);
   return size;
 }
 
 static int host_swap(void* context, const char* key, const char* expected, size_t expected_size,
                      const char* desired, size_t desired_size) {
-  host_store* store = context;
+  host_way* way = context;
+  host_store* store = way->store;
   int result = 0;
   pthread_mutex_lock(&store->mutex);
   int at = find_entry(store, key);
@@ -399,7 +406,7 @@ static int host_swap(void* context, const char* key, const char* expected, size_
                           ? at < 0
                           : at >= 0 && store->entry[at].size == expected_size &&
                                 memcmp(store->entry[at].value, expected, expected_size) == 0;
-  if (store->gone) {
+  if (way->gone) {
     result = -7;
   } else if (matches) {
     for (int i = 0; at < 0; ++i) at = store->entry[i].used ? -1 : i;
@@ -415,67 +422,99 @@ static int host_swap(void* context, const char* key, const char* expected, size_
 }
 
 static int host_remove(void* context, const char* key) {
-  host_store* store = context;
+  host_way* way = context;
+  host_store* store = way->store;
   pthread_mutex_lock(&store->mutex);
   const int at = find_entry(store, key);
   if (at >= 0) store->entry[at].used = 0;
   pthread_mutex_unlock(&store->mutex);
-  return store->gone ? -7 : 0;
+  return way->gone ? -7 : 0;
 }
 
-static void host_release(void* context) { ++((host_store*)context)->released; }
+static void host_release(void* context) { ++((host_way*)context)->released; }
 
+enum { MEMBERS = 3 };
 typedef struct member {
   hr_env* env;
-  hr_store* store;
-  host_store* host;
+  host_way way;
   int rank, loses_store;
+  const char* aborts; /* NULL: it does not */
+  int fails;
+  char cause[1024];
 } member;
 
+static hr_store* open_host_store(member* self) {
+  const hr_store_callbacks callbacks = {sizeof callbacks, &self->way,  host_get,
+                                        host_swap,        host_remove, host_release};
+  hr_store* store;
+  CHECK(hr_store_from_callbacks(&callbacks, &store));
+  return store;
+}
+
 static void* run_member(void* context) {
-  const member* self = context;
+  member* self = context;
+  hr_store* store = open_host_store(self);
   hr_group_options options = {.struct_size = sizeof options,
                               .rank = self->rank,
-                              .size = 2,
-                              .store = self->store,
+                              .size = MEMBERS,
+                              .store = store,
                               .transport = "inproc"};
   hr_group* group;
   int32_t x = 1;
   CHECK(hr_group_create(self->env, &options, NULL, &group));
   CHECK(hr_all_reduce(group, &x, &x, 1, HR_INT32, HR_SUM, NULL));
-  EXPECT(x == 2);
-  if (self->loses_store) {
-    CHECK(hr_barrier(group, NULL));
-    self->host->gone = 1;
-    if (self->rank == 0) CHECK(hr_group_abort(group, "the end"));
-    hr_status* status = NULL;
-    while (status == NULL) status = hr_barrier(group, NULL);
-    /* Rank 0 could not get a verdict; rank 1 sees it leave, and cannot get one either. */
-    FAILS(status, HR_ARBITER_LOST, "store of the host program");
-  }
+  EXPECT(x == MEMBERS);
+  self->way.gone = self->loses_store;
+  CHECK(hr_barrier(group, NULL));
+  if (self->aborts != NULL) CHECK(hr_group_abort(group, self->aborts));
+  hr_status* status = NULL;
+  while (self->fails && status == NULL) status = hr_barrier(group, NULL);
+  if (self->fails) failure_text(status, self->cause, sizeof self->cause);
+  hr_store_release(store);
+  EXPECT(self->way.released == 0);
   hr_group_release(group);
+  EXPECT(self->way.released == 1);
   return NULL;
 }
 
-static void run_with_host_store(hr_env* env, int loses_store) {
+/* Each member as given, in a thread; where they fail, all say the same, and begin with `cause`. */
+static void run_members(hr_env* env, member* members, const char* cause) {
   static host_store host;
+  pthread_t threads[MEMBERS];
   host = (host_store){.mutex = PTHREAD_MUTEX_INITIALIZER};
-  const hr_store_callbacks callbacks = {sizeof callbacks, &host,       host_get,
-                                        host_swap,        host_remove, host_release};
-  hr_store* store;
-  pthread_t thread;
-  CHECK(hr_store_from_callbacks(&callbacks, &store));
-  member members[2] = {{env, store, &host, 0, loses_store}, {env, store, &host, 1, loses_store}};
-  EXPECT(pthread_create(&thread, NULL, run_member, &members[1]) == 0);
-  run_member(&members[0]);
-  pthread_join(thread, NULL);
-  EXPECT(host.released == 0);
-  hr_store_release(store);
-  EXPECT(host.released == 1);
+  for (int rank = 0; rank < MEMBERS; ++rank) {
+    members[rank].env = env;
+    members[rank].way.store = &host;
+    members[rank].rank = rank;
+    members[rank].fails = cause != NULL;
+    EXPECT(pthread_create(&threads[rank], NULL, run_member, &members[rank]) == 0);
+  }
+  for (int rank = 0; rank < MEMBERS; ++rank) pthread_join(threads[rank], NULL);
+  for (int rank = 0; cause != NULL && rank < MEMBERS; ++rank) {
+    EXPECT(strncmp(members[rank].cause, cause, strlen(cause)) == 0);
+    EXPECT(strcmp(members[rank].cause, members[0].cause) == 0);
+  }
 }
 
-static void test_host_store(hr_env* env) { run_with_host_store(env, 0); }
-static void test_arbiter_lost(hr_env* env) { run_with_host_store(env, 1); }
+static void test_host_store(hr_env* env) {
+  member members[MEMBERS] = {{0}};
+  run_members(env, members, NULL);
+}
+
+/* Two accuse, and nobody decides. */
+static void test_arbiter_lost(hr_env* env) {
+  member members[MEMBERS] = {{.loses_store = 1},
+                             {.loses_store = 1, .aborts = "this"},
+                             {.loses_store = 1, .aborts = "that"}};
+  run_members(env, members, "ARBITER_LOST: group 'world', epoch 0, ended because of rank ");
+  EXPECT(strstr(members[0].cause, "store of the host program") != NULL);
+}
+
+/* The others ask the arbiter in its place. */
+static void test_arbiter_lost_by_one(hr_env* env) {
+  member members[MEMBERS] = {{0}, {.loses_store = 1, .aborts = "this"}, {0}};
+  run_members(env, members, "ABORTED: group 'world', epoch 0, ended because of rank 1: this");
+}
 
 PROCESSES(many_in_flight, 3, "")
 PROCESSES(nobody_waits, 2, "")
@@ -496,6 +535,7 @@ const test tests[] = {TEST(many_in_flight),
                       TEST(two_threads_post),
                       TEST(host_store),
                       TEST(arbiter_lost),
+                      TEST(arbiter_lost_by_one),
                       RANK(many_in_flight),
                       RANK(nobody_waits),
                       RANK(allocates_nothing),

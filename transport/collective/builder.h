@@ -143,13 +143,21 @@ inline Part PartOf(uint64_t count, uint64_t part, uint64_t size) {
 void RecursiveDoublingAllReduce(ScheduleBuilder& b);
 void RingAllReduce(ScheduleBuilder& b);
 void RabenseifnerAllReduce(ScheduleBuilder& b);
-// hierarchical.cc: inside hosts and between them
+// hierarchical.cc: inside hosts, and between one rank of each
 void HierarchicalAllReduce(ScheduleBuilder& b);
 void HierarchicalBroadcast(ScheduleBuilder& b);
+void HierarchicalReduce(ScheduleBuilder& b);
+void HierarchicalBarrier(ScheduleBuilder& b);
+// lanes.cc: inside hosts, and between all their ranks
+void LanesAllReduce(ScheduleBuilder& b);
+void HierarchicalAllGather(ScheduleBuilder& b);
+void HierarchicalReduceScatter(ScheduleBuilder& b);
 // rooted.cc: trees and stars around a root
 void BinomialBroadcast(ScheduleBuilder& b);
 void ChainBroadcast(ScheduleBuilder& b);
 void BinomialReduce(ScheduleBuilder& b);
+// Its tree alone: `sum` becomes that of all ranks on the root. `other`: scratch of the same size.
+void ReduceToRoot(ScheduleBuilder& b, Slice sum, Slice other);
 void StarGather(ScheduleBuilder& b);
 void StarScatter(ScheduleBuilder& b);
 // exchange.cc: everybody with everybody
@@ -157,6 +165,8 @@ void DisseminationBarrier(ScheduleBuilder& b);
 void RingAllGather(ScheduleBuilder& b);
 void RingReduceScatter(ScheduleBuilder& b);
 void PairwiseAllToAll(ScheduleBuilder& b);
+// The input of a reduce-scatter, multiplied where the call says so.
+Slice PreparedBlocks(ScheduleBuilder& b, Slice input);
 // shared.cc: in memory that all ranks share
 void SharedAllReduce(ScheduleBuilder& b);
 void SharedAllGather(ScheduleBuilder& b);

@@ -39,6 +39,9 @@ inline Effort BinomialEffort(double x, double n, const CostModel&) {
 inline Effort ChainEffort(double x, double n, const CostModel&) {
   return {.waits = 2 * n, .bytes = x};
 }
+inline Effort BinomialReduceEffort(double x, double n, const CostModel&) {
+  return {Levels(n), Levels(n) * x, Levels(n) * x};
+}
 inline Effort RecursiveDoublingEffort(double x, double n, const CostModel&) {
   const double rounds = Levels(n) + (IsPowerOfTwo(n) ? 0 : 1);
   return {rounds, rounds * x, rounds * x};
@@ -57,6 +60,12 @@ inline Effort RabenseifnerEffort(double x, double n, const CostModel&) {
 // hierarchical.cc
 double HierarchicalAllReduceSeconds(double bytes, double ranks, const CostModel& cost);
 double HierarchicalBroadcastSeconds(double bytes, double ranks, const CostModel& cost);
+double HierarchicalReduceSeconds(double bytes, double ranks, const CostModel& cost);
+double HierarchicalBarrierSeconds(double bytes, double ranks, const CostModel& cost);
+// lanes.cc
+double LanesAllReduceSeconds(double bytes, const CostModel& cost);
+double HierarchicalAllGatherSeconds(double bytes, double ranks, const CostModel& cost);
+double HierarchicalReduceScatterSeconds(double bytes, double ranks, const CostModel& cost);
 // shared.cc
 double SharedAllReduceSeconds(double bytes, double ranks, const CostModel& cost);
 

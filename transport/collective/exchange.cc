@@ -27,13 +27,15 @@ void RingAllGather(ScheduleBuilder& b) {
               }});
 }
 
+Slice PreparedBlocks(ScheduleBuilder& b, Slice input) {
+  if (b.call.reduce_op != ReduceOp::kPreMultipliedSum) return input;
+  const Slice multiplied = b.Scratch(input.bytes);
+  b.Prepare(input, multiplied);
+  return multiplied;
+}
+
 void RingReduceScatter(ScheduleBuilder& b) {
-  Slice from = b.Elements(Place::kInput, 0, b.call.count * b.size);
-  if (b.call.reduce_op == ReduceOp::kPreMultipliedSum) {
-    const Slice multiplied = b.Scratch(from.bytes);
-    b.Prepare(from, multiplied);
-    from = multiplied;
-  }
+  const Slice from = PreparedBlocks(b, b.Elements(Place::kInput, 0, b.call.count * b.size));
   const uint64_t bytes = b.call.bytes();
   auto input = [from, bytes](int part) {
     return Slice{from.place, from.begin + bytes * part, bytes};

@@ -1,31 +1,10 @@
 // Inside each host by its quick links, between hosts by one rank of each, its leader, so that what
-// leaves a host leaves it once.
-#include <algorithm>
-
-#include "transport/collective/builder.h"
+// leaves a host leaves it once. Few messages; for much data see lanes.cc.
 #include "transport/collective/effort.h"
+#include "transport/collective/hosts.h"
 
 namespace hr::comm {
 namespace {
-
-struct Hosts {
-  // `first_leader` leads its own host.
-  Hosts(const ScheduleBuilder& b, int first_leader) {
-    const std::vector<int>& hosts = b.cost.hosts;
-    for (int rank = 0; rank < b.size; ++rank) {
-      if (hosts[rank] == hosts[b.rank]) here.push_back(rank);
-      const bool led = std::any_of(leaders.begin(), leaders.end(),
-                                   [&](int leader) { return hosts[leader] == hosts[rank]; });
-      if (!led) leaders.push_back(hosts[rank] == hosts[first_leader] ? first_leader : rank);
-    }
-    leader = *std::find_if(leaders.begin(), leaders.end(),
-                           [&](int one) { return hosts[one] == hosts[b.rank]; });
-    std::swap(*here.begin(), *std::find(here.begin(), here.end(), leader));
-  }
-  std::vector<int> here;  // the ranks of this host, its leader first
-  std::vector<int> leaders;
-  int leader = 0;
-};
 
 // The algorithms that are the quickest among so many leaders, or in a host.
 using Build = void (*)(ScheduleBuilder& b);
@@ -45,86 +24,126 @@ Choice BroadcastAmong(double x, double n, const CostModel& cost) {
                  {ChainBroadcast, Seconds(ChainEffort(x, n, cost), cost)});
 }
 
-CostModel Inside(const CostModel& cost) {
-  CostModel inside = cost;
-  inside.latency = cost.near_latency;
-  inside.per_byte = cost.near_per_byte;
-  return inside;
-}
-
-struct Numbers {
-  explicit Numbers(const std::vector<int>& hosts) {
-    std::vector<int> sorted = hosts;
-    std::sort(sorted.begin(), sorted.end());
-    for (auto at = sorted.begin(); at != sorted.end(); ++here) {
-      const auto end = std::upper_bound(at, sorted.end(), *at);
-      most = std::max(most, static_cast<double>(end - at));
-      at = end;
-    }
-  }
-  double here = 0;  // hosts
-  double most = 0;  // ranks of a host
-};
-
-void BroadcastInside(ScheduleBuilder& b, const Hosts& hosts) {
+void BroadcastInside(ScheduleBuilder& b, const Leaders& leaders) {
   Call call = b.call;
   call.kind = OpKind::kBroadcast;
   call.peer = 0;
-  ScheduleBuilder inside(b, call, hosts.here, true);
+  ScheduleBuilder inside(b, call, leaders.here, true);
   const auto bytes = static_cast<double>(call.bytes());
   BroadcastAmong(bytes, inside.size, Inside(b.cost)).build(inside);
+}
+
+double LeadersAllReduceSeconds(double x, const CostModel& cost) {
+  const HostNumbers numbers(cost);
+  const CostModel inside = Inside(cost);
+  return Seconds(BinomialReduceEffort(x, numbers.most, inside), inside) +
+         AllReduceBetween(x, numbers.hosts, cost).seconds +
+         BroadcastAmong(x, numbers.most, inside).seconds;
+}
+
+// All ranks get the bits that the leaders have, which all have the same.
+void LeadersAllReduce(ScheduleBuilder& b) {
+  const Leaders leaders(b, 0);
+  Call first = Partly(b.call);
+  first.kind = OpKind::kReduce;
+  first.peer = 0;
+  {
+    ScheduleBuilder inside(b, first, leaders.here, false);
+    BinomialReduce(inside);
+  }
+  b.AwaitAll();
+  if (leaders.leads(b.rank)) {
+    const Call then = Further(b.call);
+    ScheduleBuilder between(b, then, leaders.all, true);
+    AllReduceBetween(static_cast<double>(b.call.bytes()), between.size, b.cost).build(between);
+    b.AwaitAll();
+  }
+  BroadcastInside(b, leaders);
 }
 
 }  // namespace
 
 double HierarchicalAllReduceSeconds(double x, double, const CostModel& cost) {
-  const Numbers numbers(cost.hosts);
-  const CostModel inside = Inside(cost);
-  const double levels = Levels(numbers.most);
-  return Seconds({levels, levels * x, levels * x}, inside) +
-         AllReduceBetween(x, numbers.here, cost).seconds +
-         BroadcastAmong(x, numbers.most, inside).seconds;
+  return std::min(LeadersAllReduceSeconds(x, cost), LanesAllReduceSeconds(x, cost));
+}
+
+void HierarchicalAllReduce(ScheduleBuilder& b) {
+  const auto bytes = static_cast<double>(b.call.bytes());
+  LanesAllReduceSeconds(bytes, b.cost) < LeadersAllReduceSeconds(bytes, b.cost)
+      ? LanesAllReduce(b)
+      : LeadersAllReduce(b);
 }
 
 double HierarchicalBroadcastSeconds(double x, double, const CostModel& cost) {
-  const Numbers numbers(cost.hosts);
-  return BroadcastAmong(x, numbers.here, cost).seconds +
+  const HostNumbers numbers(cost);
+  return BroadcastAmong(x, numbers.hosts, cost).seconds +
          BroadcastAmong(x, numbers.most, Inside(cost)).seconds;
 }
 
-// All ranks get the bits that the leaders have, which all have the same.
-void HierarchicalAllReduce(ScheduleBuilder& b) {
-  const Hosts hosts(b, 0);
-  Call inside = b.call, between = b.call;
-  inside.kind = OpKind::kReduce;
-  inside.peer = 0;
-  if (inside.reduce_op == ReduceOp::kAverage) inside.reduce_op = ReduceOp::kSum;
-  if (between.reduce_op == ReduceOp::kPreMultipliedSum) between.reduce_op = ReduceOp::kSum;
-  {
-    ScheduleBuilder reduce(b, inside, hosts.here, false);
-    BinomialReduce(reduce);
-  }
-  b.AwaitAll();
-  if (b.rank == hosts.leader) {
-    ScheduleBuilder leaders(b, between, hosts.leaders, true);
-    AllReduceBetween(static_cast<double>(b.call.bytes()), leaders.size, b.cost).build(leaders);
+void HierarchicalBroadcast(ScheduleBuilder& b) {
+  const Leaders leaders(b, b.call.peer);
+  if (b.rank == b.call.peer) b.Copy(b.Whole(Place::kInput), b.Whole(Place::kOutput));
+  if (leaders.leads(b.rank)) {
+    Call call = b.call;
+    call.peer = leaders.PlaceOf(b.call.peer);
+    ScheduleBuilder between(b, call, leaders.all, true);
+    BroadcastAmong(static_cast<double>(call.bytes()), between.size, b.cost).build(between);
     b.AwaitAll();
   }
-  BroadcastInside(b, hosts);
+  BroadcastInside(b, leaders);
 }
 
-void HierarchicalBroadcast(ScheduleBuilder& b) {
-  const Hosts hosts(b, b.call.peer);
-  if (b.rank == b.call.peer) b.Copy(b.Whole(Place::kInput), b.Whole(Place::kOutput));
-  if (b.rank == hosts.leader) {
-    Call call = b.call;
-    call.peer = static_cast<int>(
-        std::find(hosts.leaders.begin(), hosts.leaders.end(), b.call.peer) - hosts.leaders.begin());
-    ScheduleBuilder leaders(b, call, hosts.leaders, true);
-    BroadcastAmong(static_cast<double>(call.bytes()), leaders.size, b.cost).build(leaders);
-    b.AwaitAll();
+double HierarchicalReduceSeconds(double x, double, const CostModel& cost) {
+  const HostNumbers numbers(cost);
+  const CostModel inside = Inside(cost);
+  return Seconds(BinomialReduceEffort(x, numbers.most, inside), inside) +
+         Seconds(BinomialReduceEffort(x, numbers.hosts, cost), cost);
+}
+
+void HierarchicalReduce(ScheduleBuilder& b) {
+  const int root = b.call.peer;
+  const Leaders leaders(b, root);
+  Slice sum = b.Whole(Place::kOutput);
+  if (b.rank != root) sum = b.Scratch(sum.bytes);
+  const Slice other = b.Scratch(sum.bytes);
+  b.Prepare(b.Whole(Place::kInput), sum);
+  Call call = b.call;
+  call.peer = 0;
+  {
+    ScheduleBuilder inside(b, call, leaders.here, false);
+    ReduceToRoot(inside, sum, other);
   }
-  BroadcastInside(b, hosts);
+  if (!leaders.leads(b.rank)) return;
+  call.peer = leaders.PlaceOf(root);
+  ScheduleBuilder between(b, call, leaders.all, false);
+  ReduceToRoot(between, sum, other);
+  if (b.rank == root) b.Complete(sum);
+}
+
+double HierarchicalBarrierSeconds(double, double, const CostModel& cost) {
+  return Seconds({.waits = 2}, Inside(cost)) +
+         Seconds({.waits = Levels(HostNumbers(cost).hosts)}, cost);
+}
+
+void HierarchicalBarrier(ScheduleBuilder& b) {
+  const Leaders leaders(b, 0);
+  const int leader = leaders.here.front();
+  if (b.rank != leader) {
+    b.Signal(leader);
+    b.Listen(leader);
+    return;
+  }
+  for (int rank : leaders.here) {
+    if (rank != leader) b.Listen(rank);
+  }
+  b.AwaitAll();
+  {
+    ScheduleBuilder between(b, b.call, leaders.all, false);
+    DisseminationBarrier(between);
+  }
+  for (int rank : leaders.here) {
+    if (rank != leader) b.Signal(rank);
+  }
 }
 
 }  // namespace hr::comm

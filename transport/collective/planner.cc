@@ -38,14 +38,13 @@ constexpr Algorithm kAlgorithms[] = {
     {OpKind::kRecv, "direct", BuildRecv, Direct},
     {OpKind::kBarrier, "dissemination", DisseminationBarrier,
      [](double, double n, const CostModel& cost) { return Seconds({.waits = Levels(n)}, cost); }},
+    {OpKind::kBarrier, "hierarchical", HierarchicalBarrier, HierarchicalBarrierSeconds, kHosts},
     {OpKind::kBroadcast, "binomial", BinomialBroadcast, ByMessages<BinomialEffort>},
     {OpKind::kBroadcast, "chain", ChainBroadcast, ByMessages<ChainEffort>},
     {OpKind::kBroadcast, "hierarchical", HierarchicalBroadcast, HierarchicalBroadcastSeconds,
      kHosts},
-    {OpKind::kReduce, "binomial", BinomialReduce,
-     [](double x, double n, const CostModel& cost) {
-       return Seconds({Levels(n), Levels(n) * x, Levels(n) * x}, cost);
-     }},
+    {OpKind::kReduce, "binomial", BinomialReduce, ByMessages<BinomialReduceEffort>},
+    {OpKind::kReduce, "hierarchical", HierarchicalReduce, HierarchicalReduceSeconds, kHosts},
     {OpKind::kAllReduce, "recursive_doubling", RecursiveDoublingAllReduce,
      ByMessages<RecursiveDoublingEffort>},
     {OpKind::kAllReduce, "ring", RingAllReduce, ByMessages<RingEffort>},
@@ -58,10 +57,14 @@ constexpr Algorithm kAlgorithms[] = {
      [](double x, double n, const CostModel& cost) {
        return Seconds({.waits = n - 1, .bytes = x * (n - 1)}, cost);
      }},
+    {OpKind::kAllGather, "hierarchical", HierarchicalAllGather, HierarchicalAllGatherSeconds,
+     kHosts},
     {OpKind::kReduceScatter, "ring", RingReduceScatter,
      [](double x, double n, const CostModel& cost) {
        return Seconds({n - 1, x * (n - 1), x * (n - 1)}, cost);
      }},
+    {OpKind::kReduceScatter, "hierarchical", HierarchicalReduceScatter,
+     HierarchicalReduceScatterSeconds, kHosts},
     {OpKind::kAllToAll, "pairwise", PairwiseAllToAll, Star},
     {OpKind::kBarrier, "shared", SharedBarrier,
      [](double, double, const CostModel& cost) { return SharedSeconds({.waits = 1}, cost); },

@@ -44,12 +44,8 @@ void ChainBroadcast(ScheduleBuilder& b) {
   }
 }
 
-void BinomialReduce(ScheduleBuilder& b) {
+void ReduceToRoot(ScheduleBuilder& b, Slice sum, Slice other) {
   const FromRoot tree(b);
-  Slice sum = b.Whole(Place::kOutput);
-  if (tree.place != 0) sum = b.Scratch(sum.bytes);
-  const Slice other = b.Scratch(sum.bytes);
-  b.Prepare(b.Whole(Place::kInput), sum);
   for (int distance = 1; distance < b.size; distance *= 2) {
     if (tree.place & distance) {
       b.Send(tree.Rank(tree.place - distance), sum);
@@ -59,7 +55,14 @@ void BinomialReduce(ScheduleBuilder& b) {
     b.Await(b.Recv(tree.Rank(tree.place + distance), other));
     b.Combine(sum, other, sum);
   }
-  b.Complete(sum);
+}
+
+void BinomialReduce(ScheduleBuilder& b) {
+  Slice sum = b.Whole(Place::kOutput);
+  if (b.rank != b.call.peer) sum = b.Scratch(sum.bytes);
+  b.Prepare(b.Whole(Place::kInput), sum);
+  ReduceToRoot(b, sum, b.Scratch(sum.bytes));
+  if (b.rank == b.call.peer) b.Complete(sum);
 }
 
 void StarGather(ScheduleBuilder& b) {

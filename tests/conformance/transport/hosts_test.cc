@@ -55,8 +55,10 @@ class Hosts : public GroupTest {
         size,
         [&](GroupOptions& options) {
           options.mesh.transports = {near, factory_};
-          options.algorithms[OpKind::kAllReduce] = "hierarchical";
-          options.algorithms[OpKind::kBroadcast] = "hierarchical";
+          for (OpKind kind : {OpKind::kBarrier, OpKind::kBroadcast, OpKind::kReduce,
+                              OpKind::kAllReduce, OpKind::kAllGather, OpKind::kReduceScatter}) {
+            options.algorithms[kind] = "hierarchical";
+          }
         },
         body);
   }
@@ -80,6 +82,38 @@ TEST_P(Hosts, HierarchicalAlgorithmsRun) {
           ASSERT_TRUE(group->Run(cast, own.data(), own.data(), limits).ok());
           EXPECT_EQ(own, std::vector<int32_t>(count, root + 7));
         }
+      }
+    });
+  }
+}
+
+// Rank r's block b is full of r * 100 + b.
+TEST_P(Hosts, HierarchicalAlgorithmsMoveBlocks) {
+  for (int size : {3, 4, 5}) {
+    RunHosts(size, [size](std::shared_ptr<Group> group) {
+      const CallLimits limits = Within(std::chrono::seconds(20));
+      const int rank = group->rank();
+      for (uint64_t count : {1, 1001, 300'001}) {
+        std::vector<int32_t> blocks(count * size), out(count), all(count * size);
+        for (uint64_t i = 0; i < blocks.size(); ++i) {
+          blocks[i] = rank * 100 + static_cast<int32_t>(i / count);
+        }
+        Call call = {.kind = OpKind::kReduceScatter, .dtype = DType::kInt32, .count = count};
+        ASSERT_TRUE(group->Run(call, blocks.data(), out.data(), limits).ok());
+        EXPECT_EQ(out, std::vector<int32_t>(count, 50 * size * (size - 1) + size * rank));
+        call.kind = OpKind::kAllGather;
+        ASSERT_TRUE(group->Run(call, out.data(), all.data(), limits).ok());
+        for (int r = 0; r < size; ++r) {
+          EXPECT_EQ(all[r * count], 50 * size * (size - 1) + size * r);
+          EXPECT_EQ(all[(r + 1) * count - 1], all[r * count]);
+        }
+        call.kind = OpKind::kReduce;
+        for (call.peer = 0; call.peer < size; ++call.peer) {
+          ASSERT_TRUE(group->Run(call, blocks.data(), out.data(), limits).ok());
+          if (rank != call.peer) continue;
+          EXPECT_EQ(out, std::vector<int32_t>(count, 50 * size * (size - 1)));
+        }
+        ASSERT_TRUE(group->Run({.kind = OpKind::kBarrier}, nullptr, nullptr, limits).ok());
       }
     });
   }

@@ -66,6 +66,8 @@ class Simulation {
       rank.ended.resize(rank.schedule.transfers);
       rank.in = in_place ? rank.output.data() : rank.input.data();
       rank.out = rank.output.data();
+      if (in_place && call.kind == OpKind::kAllGather) rank.in = rank.out + r * call.bytes();
+      if (in_place && call.kind == OpKind::kReduceScatter) rank.out = rank.in + r * call.bytes();
       rank.slots = slots_.data();
       rank.rings = rings_.data();
       rank.ring_bytes = cost.shared_bytes;
@@ -248,13 +250,16 @@ constexpr Case kCases[] = {
     {OpKind::kAllReduce, "ring", true},
     {OpKind::kGather, "star", false},
     {OpKind::kAllGather, "ring", false},
+    {OpKind::kAllGather, "ring", true},
     {OpKind::kScatter, "star", false},
     {OpKind::kReduceScatter, "ring", false},
+    {OpKind::kReduceScatter, "ring", true},
     {OpKind::kAllToAll, "pairwise", false},
     {OpKind::kBarrier, "shared", false},
     {OpKind::kAllReduce, "shared", false},
     {OpKind::kAllReduce, "shared", true},
     {OpKind::kAllGather, "shared", false},
+    {OpKind::kAllGather, "shared", true},
 };
 bool IsShared(const Case& c) { return c.algorithm == std::string_view("shared"); }
 
@@ -263,31 +268,82 @@ const std::vector<std::vector<int>> kHosts = {{0, 0, 2},          {0, 1, 0, 1},
                                               {0, 0, 2, 2},       {0, 1, 2, 0, 1},
                                               {0, 0, 0, 0, 4, 5}, {0, 0, 0, 3, 3, 3, 6, 6, 6}};
 
+struct HostsCase {
+  OpKind kind;
+  bool in_place;
+};
+constexpr HostsCase kHostsCases[] = {
+    {OpKind::kBarrier, false},  {OpKind::kBroadcast, false},    {OpKind::kBroadcast, true},
+    {OpKind::kReduce, false},   {OpKind::kReduce, true},        {OpKind::kAllReduce, false},
+    {OpKind::kAllReduce, true}, {OpKind::kAllGather, false},    {OpKind::kReduceScatter, false},
+    {OpKind::kAllGather, true}, {OpKind::kReduceScatter, true},
+};
+
+// Where messages are dear, what is made of few is taken; where bytes are, what moves few.
+CostModel HostsCost(const std::vector<int>& hosts, uint64_t slice, bool messages_are_dear) {
+  const double message = messages_are_dear ? 1 : 1e-9, byte = messages_are_dear ? 1e-9 : 1;
+  return {.latency = message,
+          .per_byte = byte,
+          .near_latency = message,
+          .near_per_byte = byte,
+          .hosts = hosts,
+          .slice_bytes = slice};
+}
+
+void CheckOnHosts(const HostsCase& c, uint64_t count, const CostModel& cost, unsigned& seed) {
+  const int size = static_cast<int>(cost.hosts.size());
+  Call call = {.kind = c.kind, .dtype = DType::kFloat32, .count = count};
+  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum}) {
+    call.reduce_op = op;
+    for (call.peer = 0; call.peer < (call.rooted() ? size : 1); ++call.peer) {
+      CheckCall(call, size, "hierarchical", c.in_place, ++seed, cost);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    if (!call.reduces()) return;
+  }
+}
+
 TEST(Schedules, HierarchicalOnesDoWhatTheirOperationSays) {
   unsigned seed = 1;
   for (const std::vector<int>& hosts : kHosts) {
-    const int size = static_cast<int>(hosts.size());
     for (uint64_t slice : {64, 1 << 20}) {
-      const CostModel cost = {.hosts = hosts, .slice_bytes = slice};
-      for (uint64_t count : {0, 1, 5, 64, 1001}) {
-        for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum}) {
-          const Call call = {.kind = OpKind::kAllReduce,
-                             .dtype = DType::kFloat32,
-                             .count = count,
-                             .reduce_op = op};
-          for (bool in_place : {false, true}) {
-            CheckCall(call, size, "hierarchical", in_place, ++seed, cost);
+      for (bool messages_are_dear : {false, true}) {
+        const CostModel cost = HostsCost(hosts, slice, messages_are_dear);
+        for (const HostsCase& c : kHostsCases) {
+          for (uint64_t count : {0, 1, 5, 64, 1001}) {
+            CheckOnHosts(c, count, cost, seed);
             if (HasFatalFailure()) return;
           }
         }
-        for (int root = 0; root < size; ++root) {
-          const Call call = {
-              .kind = OpKind::kBroadcast, .dtype = DType::kFloat32, .count = count, .peer = root};
-          CheckCall(call, size, "hierarchical", root % 2 == 0, ++seed, cost);
-          if (HasFatalFailure()) return;
-        }
       }
     }
+  }
+}
+
+// The bytes that a rank's schedule sends to ranks of other hosts.
+uint64_t BytesOut(const Call& call, int rank, const CostModel& cost, std::string_view algorithm) {
+  const auto size = static_cast<int>(cost.hosts.size());
+  auto schedule = CreatePlanner()->Plan(call, rank, size, cost, algorithm);
+  uint64_t bytes = 0;
+  for (const Step& step : schedule->steps) {
+    const bool leaves = step.kind == Step::kSend && cost.hosts[step.peer] != cost.hosts[rank];
+    if (leaves) bytes += step.a.bytes;
+  }
+  return bytes;
+}
+
+// What leaves a host leaves it once, through all of its ranks alike.
+TEST(Schedules, LanesMoveNoMoreThanTheyMust) {
+  const CostModel cost = HostsCost({0, 0, 0, 0, 4, 4, 4, 4}, 1 << 20, false);
+  constexpr uint64_t kBytes = 1 << 20;
+  for (int rank = 0; rank < 8; ++rank) {
+    Call call = {.kind = OpKind::kAllGather, .dtype = DType::kUint8, .count = kBytes};
+    EXPECT_EQ(BytesOut(call, rank, cost, "hierarchical"), kBytes);
+    EXPECT_EQ(BytesOut(call, rank, cost, "ring"), rank % 4 == 3 ? 7 * kBytes : 0);
+    call.kind = OpKind::kReduceScatter;
+    EXPECT_EQ(BytesOut(call, rank, cost, "hierarchical"), kBytes);
+    call.kind = OpKind::kAllReduce;
+    EXPECT_EQ(BytesOut(call, rank, cost, "hierarchical"), kBytes / 4);
   }
 }
 
@@ -335,6 +391,7 @@ TEST(Schedules, AllRanksGetTheSameBits) {
     for (int size : {2, 3, 4, 6, 7, 8, 9}) {
       CostModel cost = kShared;
       for (int r = 0; r < size; ++r) cost.hosts.push_back(r % 2);
+      if (size % 2 == 0) cost.latency = cost.near_latency = 1;  // of leaders, else of lanes
       Simulation simulation({.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 501},
                             size, algorithm, false, 3, cost);
       std::mt19937 random(5);
@@ -373,9 +430,10 @@ TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
   EXPECT_NE(schedule.status().message().find("ring"), std::string_view::npos);
 }
 
-// The cheapest algorithm for an all-reduce.
-std::string_view Cheapest(uint64_t bytes, int ranks, const CostModel& cost = {}) {
-  const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kUint8, .count = bytes};
+// The cheapest algorithm.
+std::string_view Cheapest(uint64_t bytes, int ranks, const CostModel& cost = {},
+                          OpKind kind = OpKind::kAllReduce) {
+  const Call call = {.kind = kind, .dtype = DType::kUint8, .count = bytes};
   return CreatePlanner()->Estimates(call, ranks, cost).front().algorithm;
 }
 
@@ -394,6 +452,11 @@ TEST(Schedules, TheCostModelKeepsInsideHostsWhatItCan) {
                     .hosts = {0, 0, 2, 2}};
   EXPECT_EQ(Cheapest(4, 4, cost), "hierarchical");
   EXPECT_EQ(Cheapest(64 << 20, 4, cost), "hierarchical");
+  for (OpKind kind :
+       {OpKind::kBarrier, OpKind::kReduce, OpKind::kAllGather, OpKind::kReduceScatter}) {
+    EXPECT_EQ(Cheapest(4, 4, cost, kind), "hierarchical");
+    EXPECT_EQ(Cheapest(64 << 20, 4, cost, kind), "hierarchical");
+  }
   cost.near_latency = cost.latency, cost.near_per_byte = cost.per_byte;
   EXPECT_NE(Cheapest(4, 4, cost), "hierarchical");
   EXPECT_NE(Cheapest(64 << 20, 4, cost), "hierarchical");

@@ -44,7 +44,7 @@ static const char* Reduce(double* milliseconds) {
 static const char* Run(const char* name, int repeats, double* values) {
   int size = name[0] == 'n' ? atoi(name + 1) : 0;
   if (size < 2 || size > HOSTS_MAX) return "expected nN with 2 to 16 ranks";
-  BENCH_DO(hosts_start(size, Join, Reduce));
+  BENCH_DO(hosts_start(size, 1, Join, Reduce));
   for (int i = 0; i < repeats; ++i) BENCH_DO(hosts_measure(&values[i]));
   return NULL;
 }

@@ -2,6 +2,7 @@
 #include "hosts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,17 +20,19 @@ typedef struct Answer {
   char error[512];
 } Answer;
 
-typedef struct Host {
+typedef struct Rank {
   pid_t process;
   int line;  // to give it orders, a byte each
-} Host;
+} Rank;
 
-static Host hosts[HOSTS_MAX];
-static int host_count;
-static int bridged;
+static Rank ranks[HOSTS_MAX];
+static int rank_count, ranks_each = 1;
+static int bridged, generation;  // the kernel takes its time to forget a link
+
+static int FirstOf(int rank) { return rank - rank % ranks_each; }
 
 void hosts_address(int rank, char* out, size_t room) {
-  snprintf(out, room, "10.77.0.%d", rank + 1);
+  snprintf(out, room, "10.77.0.%d", FirstOf(rank) + 1);
 }
 
 __attribute__((format(printf, 1, 2))) static const char* Shell(const char* format, ...) {
@@ -52,7 +55,16 @@ static const char* LeaveNetwork(void) {
   return errno == EPERM ? "may not make network namespaces; run it as root" : strerror(errno);
 }
 
-// In the rank's namespace. The shaper counts frames with their Ethernet header, and of what the
+// The first rank of a host makes its namespace.
+static const char* EnterNetwork(int rank) {
+  char path[64];
+  if (FirstOf(rank) == rank) return LeaveNetwork();
+  snprintf(path, sizeof path, "/proc/%d/ns/net", (int)ranks[FirstOf(rank)].process);
+  int network = open(path, O_RDONLY | O_CLOEXEC);
+  return network >= 0 && setns(network, CLONE_NEWNET) == 0 ? NULL : strerror(errno);
+}
+
+// In the host's namespace. The shaper counts frames with their Ethernet header, and of what the
 // kernel leaves to be cut by the device (GSO) every frame's headers, so nothing need be switched
 // off; but its bucket must hold a packet that is not yet cut, of 64 KiB.
 static const char* Shape(int rank) {
@@ -63,13 +75,6 @@ static const char* Shape(int rank) {
             "ip link set dev line up",
             address));
   return Shell("tc qdisc add dev line root tbf rate 1gbit burst 128kb latency 10ms");
-}
-
-static const char* Settle(int line, int rank, int size, hosts_join* join) {
-  char order;
-  if (read(line, &order, 1) != 1) return "the benchmark ended";
-  BENCH_DO(Shape(rank));
-  return join(rank, size);
 }
 
 static void Tell(int line, const char* error, double value) {
@@ -83,8 +88,9 @@ static void Live(int line, int rank, int size, hosts_join* join, hosts_step* ste
   double value = 0;
   char order;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  Tell(line, LeaveNetwork(), 0);
-  Tell(line, Settle(line, rank, size, join), 0);
+  Tell(line, EnterNetwork(rank), 0);
+  if (read(line, &order, 1) == 1) Tell(line, FirstOf(rank) == rank ? Shape(rank) : NULL, 0);
+  if (read(line, &order, 1) == 1) Tell(line, join(rank, size), 0);
   while (read(line, &order, 1) == 1) {
     const char* error = step(&value);
     Tell(line, error, value);
@@ -92,36 +98,36 @@ static void Live(int line, int rank, int size, hosts_join* join, hosts_step* ste
   _exit(0);
 }
 
-static const char* Hear(const Host* host, double* value) {
+static const char* Hear(const Rank* rank, double* value) {
   static Answer answer;
-  if (read(host->line, &answer, sizeof answer) != sizeof answer) return "a rank ended";
+  if (read(rank->line, &answer, sizeof answer) != sizeof answer) return "a rank ended";
   *value = answer.value;
   return answer.error[0] == '\0' ? NULL : answer.error;
 }
 
 static const char* Order(int count) {
   for (int i = 0; i < count; ++i) {
-    if (write(hosts[i].line, "", 1) != 1) return "a rank ended";
+    if (write(ranks[i].line, "", 1) != 1) return "a rank ended";
   }
   return NULL;
 }
 
 static const char* HearAll(double* largest) {
-  for (int i = 0; i < host_count; ++i) {
+  for (int i = 0; i < rank_count; ++i) {
     double value;
-    BENCH_DO(Hear(&hosts[i], &value));
+    BENCH_DO(Hear(&ranks[i], &value));
     if (value > *largest) *largest = value;
   }
   return NULL;
 }
 
-static void End(void) {
-  for (int i = 0; i < host_count; ++i) {
-    kill(hosts[i].process, SIGKILL);
-    close(hosts[i].line);
-    waitpid(hosts[i].process, NULL, 0);
+void hosts_stop(void) {
+  for (int i = 0; i < rank_count; ++i) {
+    kill(ranks[i].process, SIGKILL);
+    close(ranks[i].line);
+    waitpid(ranks[i].process, NULL, 0);
   }
-  host_count = 0;
+  rank_count = 0;
 }
 
 static const char* StartOne(int rank, int size, hosts_join* join, hosts_step* step) {
@@ -134,13 +140,14 @@ static const char* StartOne(int rank, int size, hosts_join* join, hosts_step* st
     Live(line[1], rank, size, join, step);
   }
   close(line[1]);
-  hosts[rank] = (Host){process, line[0]};
-  host_count = rank + 1;
-  BENCH_DO(Hear(&hosts[rank], &unused));
+  ranks[rank] = (Rank){process, line[0]};
+  rank_count = rank + 1;
+  BENCH_DO(Hear(&ranks[rank], &unused));
+  if (FirstOf(rank) != rank) return NULL;
   return Shell(
-      "ip link add dev n%dr%d type veth peer name line netns %d && "
-      "ip link set dev n%dr%d master bridge up",
-      size, rank, (int)process, size, rank);
+      "ip link add dev g%dr%d type veth peer name line netns %d && "
+      "ip link set dev g%dr%d master bridge up",
+      generation, rank, (int)process, generation, rank);
 }
 
 static const char* StartAll(int size, hosts_join* join, hosts_step* step) {
@@ -151,19 +158,24 @@ static const char* StartAll(int size, hosts_join* join, hosts_step* step) {
     bridged = 1;
   }
   for (int rank = 0; rank < size; ++rank) BENCH_DO(StartOne(rank, size, join, step));
-  BENCH_DO(Order(size));
-  return HearAll(&unused);
+  for (int order = 0; order < 2; ++order) {  // to shape the network, and to join
+    BENCH_DO(Order(size));
+    BENCH_DO(HearAll(&unused));
+  }
+  return NULL;
 }
 
-const char* hosts_start(int size, hosts_join* join, hosts_step* step) {
-  if (host_count == size) return NULL;
-  End();
+const char* hosts_start(int size, int each, hosts_join* join, hosts_step* step) {
+  if (rank_count == size && ranks_each == each) return NULL;
+  hosts_stop();
+  ranks_each = each;
+  ++generation;
   const char* error = StartAll(size, join, step);
-  if (error != NULL) End();
+  if (error != NULL) hosts_stop();
   return error;
 }
 
-const char* hosts_begin(void) { return Order(host_count); }
+const char* hosts_begin(void) { return Order(rank_count); }
 
 const char* hosts_end(double* value) {
   *value = 0;
@@ -175,4 +187,6 @@ const char* hosts_measure(double* value) {
   return hosts_end(value);
 }
 
-const char* hosts_cut(int rank) { return Shell("ip link set dev n%dr%d down", host_count, rank); }
+const char* hosts_cut(int rank) {
+  return Shell("ip link set dev g%dr%d down", generation, FirstOf(rank));
+}

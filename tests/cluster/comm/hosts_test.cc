@@ -159,7 +159,7 @@ TEST(CommHosts, MeetAtAnAddressAndAgreeWhoIsCutOff) {
   double unused;
   Folder() = testing::TempDir() + "headrace_hosts_XXXXXX";
   ASSERT_NE(mkdtemp(Folder().data()), nullptr);
-  if (const char* why = hosts_start(kHosts, Settle, Step)) {
+  if (const char* why = hosts_start(kHosts, 1, Settle, Step)) {
     EXPECT_TRUE(RemoveTree(Folder()).ok());
     GTEST_SKIP() << why;
   }

@@ -10,13 +10,17 @@
 namespace hr::comm {
 namespace {
 
+// A call of the kernel costs as much as a copy of some 32 KiB: what is longer is read straight into
+// its place, but for its beginning.
+constexpr size_t kReadAhead = (32 << 10) + 64;
+
 // An invitation delays a message by a trip there and back. One that comes before its receive is
 // copied once more instead, into memory that is new to the process, which costs more from 128 KiB
 // on; the credit bounds what such messages hold.
 constexpr StreamTraits kTraits = {.eager_bytes = 128 << 10,
                                   .credit_bytes = 4 << 20,
                                   .frame_bytes = 1 << 20,
-                                  .read_ahead = 64 << 10,
+                                  .read_ahead = kReadAhead,
                                   .lingers = true};
 // More read ahead would only be copied once more.
 constexpr StreamTraits kTlsTraits = [] {

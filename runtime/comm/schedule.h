@@ -70,7 +70,8 @@ struct CostModel {
   double near_latency = 5e-6;
   double near_per_byte = 2e-10;
   std::vector<int> hosts;
-  uint64_t slice_bytes = 1 << 20;  // of messages that are passed on while they come; not 0
+  // Of messages that are passed on while they come; not 0. Some of them fit into a core's cache.
+  uint64_t slice_bytes = 512 << 10;
   // Of memory that all ranks share. Bytes of a ring, a power of two; 0 where there is none.
   uint64_t shared_bytes = 0;
   double shared_latency = 2e-7;    // until another rank sees what was raised

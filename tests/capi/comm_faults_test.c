@@ -13,8 +13,8 @@ static void leave_cause(hr_status* status) {
   leave_note("cause", text);
 }
 
-/* argument: "TRANSPORT STATE". The rank says that it is in its state by the note "ready.RANK" and
- * stays in it until the group ends. */
+/* argument: "TRANSPORT STATE", and a store's url where rank 0 is to keep one. The rank says that it
+ * is in its state by the note "ready.RANK" and stays in it until the group ends. */
 static hr_status* play(hr_group* world, const char* state) {
   static float data[1 << 21];
   const int32_t rank = hr_group_rank(world), size = hr_group_size(world);
@@ -38,9 +38,10 @@ static hr_status* play(hr_group* world, const char* state) {
 }
 
 static void rank_in_state(hr_env* env) {
-  char transport[16], state[16];
-  EXPECT(sscanf(rank_argument(), "%15s %15s", transport, state) == 2);
-  hr_group* world = join_world(env, transport);
+  char transport[16], state[16], url[64];
+  const int words = sscanf(rank_argument(), "%15s %15s %63s", transport, state, url);
+  EXPECT(words >= 2);
+  hr_group* world = join_world_at(env, transport, words == 3 ? url : NULL);
   hr_status* status = play(world, state);
   FAILS(hr_barrier(world, NULL), hr_status_code(status), hr_status_message(status));
   leave_cause(status);
@@ -83,11 +84,10 @@ static void expect_one_cause(ranks* all, int victim, double seconds, const char*
   }
 }
 
-static void strike(const char* transport, const char* state, int signal) {
-  enum { VICTIM = 1 };
-  char argument[64];
+/* The others end with one cause at once, or by the victim's silence, `seconds` later. */
+static void strike_at(int victim, const char* argument, int signal, double seconds,
+                      const char* code, const char* words) {
   ranks all;
-  snprintf(argument, sizeof argument, "%s %s", transport, state);
   start_ranks(&all, 3, "rank in_state", argument);
   for (int rank = 0; rank < 3; ++rank) {
     char name[32];
@@ -95,10 +95,25 @@ static void strike(const char* transport, const char* state, int signal) {
     await_note(&all, name, 20);
   }
   sleep_ms(20);
-  EXPECT(kill(all.pids[VICTIM], signal) == 0);
-  const double limit = (signal == SIGSTOP ? SILENCE_SECONDS * 1.25 : 0) + 1;
-  expect_one_cause(&all, VICTIM, limit, "UNAVAILABLE", "because of rank 1");
+  EXPECT(kill(all.pids[victim], signal) == 0);
+  const double silence = signal == SIGSTOP ? SILENCE_SECONDS * 1.25 : 0;
+  expect_one_cause(&all, victim, silence + seconds, code, words);
   end_ranks(&all);
+}
+
+static void strike(const char* transport, const char* state, int signal) {
+  char argument[64];
+  snprintf(argument, sizeof argument, "%s %s", transport, state);
+  strike_at(1, argument, signal, 1, "UNAVAILABLE", "because of rank 1");
+}
+
+/* Rank 0, which keeps the store: the arbiter is waited for, and then rank 0 while the group closes.
+ */
+static void strike_the_keeper(hr_env* env, const char* transport, const char* state, int signal) {
+  char url[64], argument[128];
+  hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
+  snprintf(argument, sizeof argument, "%s %s %s", transport, state, url);
+  strike_at(0, argument, signal, 1.5, "ARBITER_LOST", "because of rank 0*start all ranks anew");
 }
 
 static void test_killed(hr_env* env) {
@@ -242,73 +257,46 @@ static void test_ranks_meet_at_an_address(hr_env* env) {
   run_ranks(3, "rank meets_at", url);
 }
 
-/* argument: the store's url, or with "leave " before it: rank 0 goes after a while then. */
-static void rank_loses_the_store(hr_env* env) {
-  hr_group_options options = {.struct_size = sizeof options, .silence_nanos = 2000000000};
+/* argument: the store's url. Rank 0, which keeps it, goes after a while. */
+static void rank_goes_on_without_the_store(hr_env* env) {
+  hr_group_options options = {.struct_size = sizeof options, .store_url = rank_argument()};
   hr_group* world;
   hr_status* status = NULL;
   int32_t x = 1;
-  const char* space = strchr(rank_argument(), ' ');
-  options.store_url = space != NULL ? space + 1 : rank_argument();
   CHECK(hr_group_create(env, &options, NULL, &world));
-  leave_note("ready", "");
-  for (int i = 0; status == NULL && (space == NULL || hr_group_rank(world) != 0 || i < 100); ++i) {
+  for (int i = 0; status == NULL && (hr_group_rank(world) != 0 || i < 100); ++i) {
     status = hr_all_reduce(world, &x, &x, 1, HR_INT32, HR_SUM, NULL);
   }
   leave_cause(status);
   hr_group_release(world);
 }
 
-/* Without the rank that kept the store: the others know within `seconds`, and say the same. */
-static void expect_a_lost_store(ranks* all, double seconds, const char* code) {
-  char first[1024], text[1024];
-  for (int rank = 1; rank < 3; ++rank) {
-    char name[32];
-    snprintf(name, sizeof name, "cause.%d", rank);
-    EXPECT(await_rank(all, rank, seconds) == 0);
-    EXPECT(read_note(all, name, text, sizeof text) != NULL);
-    EXPECT(strstr(text, code) != NULL && strstr(text, "rank 0") != NULL);
-    if (rank == 1) strcpy(first, text);
-    if (strcmp(text, first) != 0) printf("rank 1: %s\nrank 2: %s\n", first, text);
-    EXPECT(strcmp(text, first) == 0);
-  }
-}
-
-/* A rank that keeps the store ends: at once, or by its silence. The others know it a second later,
- * by the store's own account of it or by the peer's. */
-static void lose_the_store(hr_env* env, int signal, double seconds) {
-  char url[64];
-  ranks all;
-  hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
-  start_ranks(&all, 3, "rank loses_the_store", url);
-  for (int rank = 0; rank < 3; ++rank) {
-    char name[32];
-    snprintf(name, sizeof name, "ready.%d", rank);
-    await_note(&all, name, 20);
-  }
-  EXPECT(kill(all.pids[0], signal) == 0);
-  expect_a_lost_store(&all, seconds, "ARBITER_LOST: ");
-  end_ranks(&all);
-}
-
-/* It goes while the others go on: whether one of them still gets a verdict is a matter of luck. */
+/* Whether one of them still gets a verdict is a matter of luck. */
 static void test_the_store_leaves(hr_env* env) {
-  char url[64], argument[80];
+  char url[64];
   for (int round = 0; round < 5; ++round) {
     ranks all;
     hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
-    snprintf(argument, sizeof argument, "leave %s", url);
-    start_ranks(&all, 3, "rank loses_the_store", argument);
+    start_ranks(&all, 3, "rank goes_on_without_the_store", url);
     EXPECT(await_rank(&all, 0, 20) == 0);
-    expect_a_lost_store(&all, 2, ": ");
+    expect_one_cause(&all, 0, 2, "", "because of rank 0");
     end_ranks(&all);
   }
 }
 
-static void test_losing_the_store(hr_env* env) { lose_the_store(env, SIGKILL, 2); }
-/* 2 s of silence, seen within a quarter of it, a second for the verdict, and the end of the rank.
- */
-static void test_a_store_that_freezes(hr_env* env) { lose_the_store(env, SIGSTOP, 4); }
+static void test_losing_the_store(hr_env* env) {
+  const char* states[] = {"rest", "small", "ring", "receive", "send"};
+  for (int i = 0; i < 5; ++i) {
+    strike_the_keeper(env, "auto", states[i], SIGKILL);
+    strike_the_keeper(env, "tcp", states[i], SIGKILL);
+  }
+}
+
+static void test_a_store_that_freezes(hr_env* env) {
+  strike_the_keeper(env, "auto", "rest", SIGSTOP);
+  strike_the_keeper(env, "auto", "ring", SIGSTOP);
+  strike_the_keeper(env, "tcp", "receive", SIGSTOP);
+}
 
 static void rank_second_with_its_rank(hr_env* env) {
   hr_group* world = join_world(env, "auto");
@@ -497,7 +485,7 @@ const test tests[] = {TEST(killed),
                       RANK(has_its_secret),
                       RANK(with_a_secret),
                       RANK(meets_at),
-                      RANK(loses_the_store),
+                      RANK(goes_on_without_the_store),
                       RANK(second_with_its_rank),
                       RANK(disagrees),
                       RANK(nobody_sends),

@@ -130,7 +130,12 @@ void await_note(const ranks* all, const char* name, double seconds) {
 }
 
 hr_group* join_world(hr_env* env, const char* transport) {
+  return join_world_at(env, transport, NULL);
+}
+
+hr_group* join_world_at(hr_env* env, const char* transport, const char* store) {
   hr_group_options options = {.struct_size = sizeof options,
+                              .store_url = store,
                               .transport = transport,
                               .timeout_nanos = 60000000000,
                               .silence_nanos = 2000000000};

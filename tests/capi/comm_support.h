@@ -55,6 +55,8 @@ const char* rank_folder(void);
 
 /* The group of all ranks, from the environment; `transport` as in hr_group_options. */
 hr_group* join_world(hr_env* env, const char* transport);
+/* The same, at a store that rank 0 keeps. */
+hr_group* join_world_at(hr_env* env, const char* transport, const char* store);
 /* A store that this process keeps, at an address of this host. */
 hr_store* keep_store(hr_env* env, char* url, size_t capacity);
 /* "CODE: message" of a failure, which is released. */

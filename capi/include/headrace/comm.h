@@ -165,8 +165,8 @@ HR_API void hr_group_release(hr_group* group);
  * flight ends with HR_CANCELLED, ranks that still need this one with HR_UNAVAILABLE. Not from a
  * callback. */
 HR_API void hr_group_close(hr_group* group);
-/* Ends the group, and all that share its connections, on all ranks with HR_ABORTED and `cause`.
- * Does not wait. */
+/* Ends the group, and all that share its connections, on all ranks with HR_ABORTED and `cause` (or
+ * its first 1,200 bytes). Does not wait. */
 HR_API hr_status* hr_group_abort(hr_group* group, const char* cause);
 
 HR_API int32_t hr_group_rank(const hr_group* group);

@@ -193,7 +193,9 @@ bool Mesh::Advance(bool moved) {
     heard_.pop_back();
     Peer& peer = peers_[rank];
     if (!peer.control.status.ok()) {
+      peer.heard_out = true;
       OnPeerFailed(rank, peer.control.status);
+      EndTogether(SystemClock().NowNanos());
       continue;
     }
     const std::string text(AsText({peer.control_text, peer.control.received}));

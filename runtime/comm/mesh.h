@@ -121,6 +121,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
     uint16_t channel = 0;
     std::optional<uint64_t> called;
     bool lost_arbiter = false;  // it has told so; also of this rank
+    bool heard_out = false;     // nothing more comes from it, and all that came was dealt with
   };
   struct ControlMessage {
     Transfer transfer;

@@ -129,8 +129,7 @@ void Mesh::EndTogether(int64_t now) {
   const auto told = Undecided::Decode(undecided_);
   if (!told.has_value() || !peers_[options_.rank].lost_arbiter) return;
   const bool all = std::all_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
-    return peer.lost_arbiter || RankOf(peer) == told->accusation.culprit ||
-           !peer.endpoint->status().ok();
+    return peer.lost_arbiter || peer.heard_out || RankOf(peer) == told->accusation.culprit;
   });
   if (all || now >= together_at_) Convict(told->accusation, told->why);
 }

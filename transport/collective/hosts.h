@@ -26,13 +26,11 @@ struct Leaders {
 };
 
 // A lane joins a rank of every host: lane j the j-th ones. A host with fewer ranks than another has
-// some of its ranks in several lanes.
+// some of its ranks in several lanes: this one is in `place`, place + here(), and so on.
 struct Lanes {
   explicit Lanes(const ScheduleBuilder& b);
   // The ranks of a lane, by host.
   std::vector<int> RanksOf(int lane) const;
-  // Whether this rank is in it.
-  bool Has(int lane) const { return lane % here() == place; }
   // The rank that gave a lane its number on a host, or -1 where that host has none.
   int RankAt(int host, int lane) const {
     return lane < static_cast<int>(hosts[host].size()) ? hosts[host][lane] : -1;

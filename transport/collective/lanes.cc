@@ -1,10 +1,9 @@
 // Inside each host by its quick links, between hosts by all its ranks at once, each in a lane of
-// its own: every byte leaves a host once, and no rank handles more than its share.
+// its own: every byte leaves a host once, and no rank handles more than its share. In what they
+// cost, all bytes that leave a host share its line.
 #include "transport/collective/effort.h"
 #include "transport/collective/hosts.h"
 #include "transport/collective/ring.h"
-
-// In what they cost, all bytes that leave a host share its line.
 
 namespace hr::comm {
 namespace {
@@ -38,8 +37,7 @@ void HierarchicalAllGather(ScheduleBuilder& b) {
   const uint64_t ranks = b.size;
   const Blocks blocks = {b.Elements(Place::kOutput, 0, b.call.count * ranks), b.call.bytes()};
   b.Copy(b.Whole(Place::kInput), blocks.Of(b.rank));
-  for (int lane = 0; lane < lanes.count; ++lane) {
-    if (!lanes.Has(lane)) continue;
+  for (int lane = lanes.place; lane < lanes.count; lane += lanes.here()) {
     ScheduleBuilder between(b, b.call, lanes.RanksOf(lane), true);
     AddRing(between, {.gather = true, .input = {}, .result = [&](int host) {
                         return blocks.Of(lanes.RankAt(host, lane));
@@ -81,8 +79,7 @@ void HierarchicalReduceScatter(ScheduleBuilder& b) {
                .result = [&](int) { return own < 0 ? Slice{} : sums[own]; }});
     });
   }
-  for (int lane = 0; lane < lanes.count; ++lane) {
-    if (!lanes.Has(lane)) continue;
+  for (int lane = lanes.place; lane < lanes.count; lane += lanes.here()) {
     ScheduleBuilder between(b, then_call, lanes.RanksOf(lane), false);
     const bool ours = lanes.RankAt(lanes.own, lane) == b.rank;
     AddRing(between, {.reduce = true,
@@ -125,8 +122,7 @@ void LanesAllReduce(ScheduleBuilder& b) {
                      .input = [&](int place) { return part_in(from, first + place); },
                      .result = [&](int place) { return part_in(Place::kOutput, first + place); }});
   });
-  for (int lane = 0; lane < lanes.count; ++lane) {
-    if (!lanes.Has(lane)) continue;
+  for (int lane = lanes.place; lane < lanes.count; lane += lanes.here()) {
     ScheduleBuilder between(b, then_call, lanes.RanksOf(lane), true);
     auto part_of = [&](int host) {
       const Part whole = PartOf(b.call.count, lane, lanes.count);

@@ -1,8 +1,6 @@
 from harness.catalog import Benchmark
+from harness.shaped import PAYLOAD_RATE
 
-LINE = 1e9 / 8            # bytes a second
-PAYLOAD = 1500 - 40 - 12  # of a frame at the MTU: less IPv4, TCP and its time stamps
-FRAME = 1500 + 14         # as the shaper counts it, with Ethernet's header
 RANKS, HOSTS = 8, 2
 LARGE = 8 << 20           # bytes of an all_reduce, else of each rank's block: 1 MiB
 
@@ -13,7 +11,7 @@ def floor(case, machine):
     if size == "small":
         return None
     blocks = 2 / HOSTS if operation == "all_reduce" else (RANKS - RANKS // HOSTS) / RANKS
-    return 1e3 * LARGE * blocks / (LINE * PAYLOAD / FRAME)
+    return 1e3 * LARGE * blocks / PAYLOAD_RATE
 
 
 OPERATIONS = {"all_reduce": "ring", "all_gather": "ring", "reduce_scatter": "ring"}

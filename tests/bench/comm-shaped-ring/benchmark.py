@@ -1,15 +1,13 @@
 from harness.catalog import Benchmark
+from harness.shaped import PAYLOAD_RATE
 
 ELEMENTS = 16 << 20       # floats, 64 MiB
-LINE = 1e9 / 8            # bytes a second
-PAYLOAD = 1500 - 40 - 12  # of a frame at the MTU: less IPv4, TCP and its time stamps
-FRAME = 1500 + 14         # as the shaper counts it, with Ethernet's header
 
 
 def floor(case, machine):
     """Each rank sends and receives 2 * X * (N - 1) / N bytes at what the line leaves for payload."""
     ranks = int(case.removeprefix("n"))
-    return 1e3 * 2 * 4 * ELEMENTS * (ranks - 1) / ranks / (LINE * PAYLOAD / FRAME)
+    return 1e3 * 2 * 4 * ELEMENTS * (ranks - 1) / ranks / PAYLOAD_RATE
 
 
 BENCHMARK = Benchmark(

@@ -21,7 +21,8 @@ Status FromErrno(Literal action, const std::string& path) {
   switch (error) {
     case ENOENT:
     case ENOTDIR: return NotFound(text);
-    case EEXIST: return AlreadyExists(text);
+    case EEXIST:
+    case ENOTEMPTY: return AlreadyExists(text);
     case EACCES:
     case EPERM:
     case EROFS: return PermissionDenied(text);

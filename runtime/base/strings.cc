@@ -55,6 +55,12 @@ bool IsOneOf(std::string_view word, std::initializer_list<Literal> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+std::string ZeroPadded(uint64_t number, size_t digits) {
+  std::string text = Cat(number);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return text;
+}
+
 std::string ListText(std::span<const std::string> names) {
   return names.empty() ? " none" : ": " + Join(names);
 }

@@ -117,6 +117,9 @@ std::string Join(const Range& items, Literal separator = ", ") {
   return out;
 }
 
+// With at least so many digits: "000123".
+std::string ZeroPadded(uint64_t number, size_t digits);
+
 // ": a, b", or " none": the end of a sentence that says which there are.
 std::string ListText(std::span<const std::string> names);
 

@@ -102,6 +102,9 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   if (!options.mesh.agreed && options.mesh.store != nullptr) {
     HR_RETURN_IF_ERROR(EnterEpoch(options.mesh, limits));
   }
+  if (options.mesh.job.empty() && options.mesh.store != nullptr) {
+    HR_RETURN_IF_ERROR(EnterJob(options.mesh, limits));
+  }
   HR_ASSIGN_OR_RETURN(auto mesh, Mesh::Form(options.mesh, limits));
   auto shared = std::make_shared<Shared>(std::move(options));
   shared->mesh = std::move(mesh);
@@ -425,7 +428,9 @@ std::string Group::Describe() const {
   const GroupOptions& options = shared_->options;
   JsonWriter json;
   json.BeginObject().Field("name", options.mesh.name).Field("rank", rank_).Field("size", size());
-  json.Field("epoch", epoch()).Field("store", options.mesh.store->Describe());
+  json.Field("epoch", epoch())
+      .Field("job", options.mesh.job)
+      .Field("store", options.mesh.store->Describe());
   json.Key("members").BeginArray();
   for (int rank = 0; rank < size(); ++rank) {
     json.BeginObject().Field("rank", rank).Field("world_rank", pool_->ranks()[rank]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 
 namespace hr::comm {
 namespace {
@@ -76,6 +77,14 @@ Status EnterEpoch(MeshOptions& options, const CallLimits& limits) {
     if (held.has_value()) expected = *held;
     HR_RETURN_IF_ERROR(store.CompareAndSwap(key, expected, now.Encode(), limits).status().Clone());
   }
+}
+
+Status EnterJob(MeshOptions& options, const CallLimits& limits) {
+  std::random_device device;
+  const std::string mine = Cat(device(), "-", device());
+  HR_ASSIGN_OR_RETURN(options.job, options.store->CompareAndSwap(GroupKey(options, "job"),
+                                                                 std::nullopt, mine, limits));
+  return {};
 }
 
 Status NoteFormed(const MeshOptions& options, const CallLimits& limits) {

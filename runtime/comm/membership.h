@@ -33,6 +33,9 @@ inline constexpr std::string_view kMembershipKey = "membership";
 // Enters the epoch that the host chose, and sets options.attempt: the ranks may try again where
 // they failed to meet. FAILED_PRECONDITION where the group has gone on to a later epoch.
 Status EnterEpoch(MeshOptions& options, const CallLimits& limits);
+// Sets options.job: a name that the group keeps in all its epochs, and that no other group has, nor
+// the same one after its store was lost.
+Status EnterJob(MeshOptions& options, const CallLimits& limits);
 // Notes that all have met: a failure is the group's end from now on.
 Status NoteFormed(const MeshOptions& options, const CallLimits& limits);
 

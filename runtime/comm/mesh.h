@@ -27,6 +27,7 @@ struct MeshOptions {
   int size = 1;
   uint64_t epoch = 0;
   uint64_t attempt = 0;      // to meet in this epoch; see EnterEpoch
+  std::string job;           // the same in all epochs; see EnterJob
   bool agreed = false;       // the ranks agreed on epoch and members in the store; see Regroup
   Store* store = nullptr;    // outlives the mesh
   Poller* poller = nullptr;  // outlives the mesh

@@ -1,7 +1,6 @@
 #include "runtime/train/checkpoint_directory.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "runtime/base/errors.h"
@@ -10,16 +9,14 @@
 namespace hr::train {
 namespace {
 
-// The step of "step-000123" or "step-000123.old".
-std::optional<int64_t> StepOf(std::string_view name) {
-  if (name.ends_with(kOldEnding)) name.remove_suffix(sizeof kOldEnding - 1);
-  constexpr std::string_view kPrefix = "step-";
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  int64_t step = 0;
-  std::string_view digits = name.substr(kPrefix.size());
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc() || step < 0 || name != StepName(step)) return std::nullopt;
-  return step;
+std::string_view Without(std::string_view name, std::string_view ending) {
+  if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  return name;
+}
+
+// Of "step-000123" or "step-000123.old".
+std::optional<CheckpointName> NameOf(std::string_view name) {
+  return CheckpointName::Parse(Without(name, kOldEnding));
 }
 
 bool IsDamage(const Status& status) {
@@ -35,18 +32,29 @@ Status RemoveCheckpoint(const std::string& path) {
   return RemoveTree(doomed);
 }
 
+Status RemoveBrokenOff(const std::string& directory, uint64_t term) {
+  HR_ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    if (!name.ends_with(kTemporaryEnding)) continue;
+    const auto parsed = NameOf(Without(name, kTemporaryEnding));
+    if (!parsed.has_value() || parsed->term > term) continue;
+    HR_RETURN_IF_ERROR(RemoveTree(JoinPath(directory, name)));
+  }
+  return RemoveUntaken(directory, term);
+}
+
 }  // namespace
 
 Result<std::vector<CheckpointFolder>> ListCheckpoints(const std::string& directory) {
   HR_ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(directory));
   std::vector<CheckpointFolder> folders;
   for (const std::string& name : names) {
-    if (std::optional<int64_t> step = StepOf(name)) {
-      folders.push_back({*step, JoinPath(directory, name)});
-    }
+    if (const auto parsed = NameOf(name)) folders.push_back({*parsed, JoinPath(directory, name)});
   }
   // Names are sorted, so the .old one of a step follows the step itself.
-  std::ranges::stable_sort(folders, std::greater<>(), &CheckpointFolder::step);
+  std::ranges::stable_sort(folders, [](const CheckpointFolder& a, const CheckpointFolder& b) {
+    return a.name.IsNewerThan(b.name);
+  });
   return folders;
 }
 
@@ -68,18 +76,15 @@ Result<OpenedCheckpoint> OpenCheckpoint(const std::string& path, const ReadOptio
   return DataLoss("no checkpoint in '", path, "' is whole: ", Join(warnings, "; "));
 }
 
-Status RemoveOldCheckpoints(const std::string& directory, int64_t newest, int keep) {
-  HR_ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(directory));
-  for (const std::string& name : names) {
-    bool broken_off = name.starts_with("step-") && name.ends_with(kTemporaryEnding);
-    if (broken_off) HR_RETURN_IF_ERROR(RemoveTree(JoinPath(directory, name)));
-  }
+Status RemoveOldCheckpoints(const std::string& directory, const CheckpointName& newest, int keep) {
+  HR_RETURN_IF_ERROR(RemoveBrokenOff(directory, newest.term));
   HR_ASSIGN_OR_RETURN(std::vector<CheckpointFolder> folders, ListCheckpoints(directory));
   int kept = 0;
-  int64_t previous = -1;
+  std::string previous;
   for (const CheckpointFolder& folder : folders) {
-    if (folder.step > newest) continue;
-    bool replaced = std::exchange(previous, folder.step) == folder.step;
+    if (folder.name.IsNewerThan(newest)) continue;
+    const std::string name = folder.name.Text();
+    const bool replaced = std::exchange(previous, name) == name;
     if (replaced || (keep > 0 && kept == keep)) {
       HR_RETURN_IF_ERROR(RemoveCheckpoint(folder.path));
     } else if (FileExists(JoinPath(folder.path, kManifestName))) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/train/checkpoint_reader.h"
+#include "runtime/train/checkpoint_term.h"
 
 namespace hr::train {
 
@@ -14,11 +15,12 @@ inline constexpr char kTemporaryEnding[] = ".tmp";
 inline constexpr char kOldEnding[] = ".old";
 
 struct CheckpointFolder {
-  int64_t step = 0;
+  CheckpointName name;
   std::string path;
 };
 
-// Newest first, not verified. NOT_FOUND where the directory is missing.
+// Newest first: the latest steps of the latest term, then of the one before. Not verified.
+// NOT_FOUND where the directory is missing.
 Result<std::vector<CheckpointFolder>> ListCheckpoints(const std::string& directory);
 
 struct OpenedCheckpoint {
@@ -31,8 +33,9 @@ struct OpenedCheckpoint {
 // failures (no memory, no permission) never fall back to an older checkpoint.
 Result<OpenedCheckpoint> OpenCheckpoint(const std::string& path, const ReadOptions& options);
 
-// Of the checkpoints up to step `newest`, which is one of them, removes all but the `keep` newest
-// (0: none), and what broken-off writers left. Only for the writer of the directory.
-Status RemoveOldCheckpoints(const std::string& directory, int64_t newest, int keep);
+// Of the checkpoints up to `newest`, which is one of them, removes all but the `keep` newest (0:
+// none), and what broken-off writers left, but nothing of later terms. Only for the writer of the
+// directory.
+Status RemoveOldCheckpoints(const std::string& directory, const CheckpointName& newest, int keep);
 
 }  // namespace hr::train

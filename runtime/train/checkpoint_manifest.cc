@@ -15,11 +15,6 @@ constexpr char kFormat[] = "headrace-checkpoint";
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kTrailerKey = "\"manifest_bytes\"";
 
-std::string ZeroPadded(uint64_t number, size_t digits) {
-  std::string text = Cat(number);
-  return text.size() < digits ? Cat(std::string(digits - text.size(), '0'), text) : text;
-}
-
 std::string HexText(uint32_t value) {
   std::string text(8, '0');
   for (size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[(value >> (28 - 4 * i)) & 15];
@@ -74,10 +69,6 @@ Status CheckFormat(const Json& json, std::string_view what) {
 
 std::string ShardName(size_t index, size_t count) {
   return Cat("shard-", ZeroPadded(index, 5), "-of-", ZeroPadded(count, 5), ".safetensors");
-}
-
-std::string StepName(int64_t step) {
-  return Cat("step-", ZeroPadded(static_cast<uint64_t>(step), 6));
 }
 
 std::string EncodeManifest(const CheckpointManifest& manifest) {

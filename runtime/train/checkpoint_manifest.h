@@ -3,6 +3,8 @@
 //   DIR/step-000123/manifest.json                      written last: with it the checkpoint exists
 //   DIR/step-000123/shard-00000-of-00002.safetensors
 //   DIR/latest                                         "step-000123", for people and scripts
+//
+// Where groups of processes write, checkpoint_term.h says who may.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +35,6 @@ struct CheckpointManifest {
 
 // "shard-00000-of-00002.safetensors"
 std::string ShardName(size_t index, size_t count);
-// "step-000123"
-std::string StepName(int64_t step);
 
 // JSON whose last lines hold the size and the CRC-32C of all that stands before them.
 std::string EncodeManifest(const CheckpointManifest& manifest);

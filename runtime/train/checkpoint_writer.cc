@@ -57,12 +57,13 @@ Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Create(
   writer->manifest_.step = step;
   writer->manifest_.metadata = std::move(metadata);
   HR_RETURN_IF_ERROR(writer->Plan(std::move(specs)));
-  HR_RETURN_IF_ERROR(MakeDirectories(directory));
-  writer->path_ = JoinPath(directory, StepName(step));
+  HR_ASSIGN_OR_RETURN(const uint64_t term, TakeTerm(directory, options.owner));
+  writer->name_ = {.step = step, .term = term};
+  writer->path_ = JoinPath(directory, writer->name_.Text());
   writer->temporary_ = Cat(writer->path_, kTemporaryEnding);
   if (FileExists(writer->temporary_)) HR_RETURN_IF_ERROR(RemoveTree(writer->temporary_));
   HR_RETURN_IF_ERROR(MakeDirectories(writer->temporary_));
-  HR_RETURN_IF_ERROR(writer->OpenShard());
+  HR_RETURN_IF_ERROR(writer->OrOver(writer->OpenShard()));
   return writer;
 }
 
@@ -120,7 +121,18 @@ Status CheckpointWriter::CloseShard() {
   return file_->Close();
 }
 
-Status CheckpointWriter::Write(const Tensor& tensor) {
+// Who has taken the directory meanwhile may have removed the files of this writer.
+Status CheckpointWriter::OrOver(Status status) const {
+  if (status.code() != Code::kNotFound) return status;
+  HR_RETURN_IF_ERROR(CheckTerm(directory_, name_.term, options_.owner));
+  return status;
+}
+
+Status CheckpointWriter::Write(const Tensor& tensor) { return OrOver(WriteNext(tensor)); }
+
+Status CheckpointWriter::Commit() { return OrOver(CommitAll()); }
+
+Status CheckpointWriter::WriteNext(const Tensor& tensor) {
   if (next_ == order_.size()) {
     return FailedPrecondition("all ", next_, " tensors of the checkpoint are written already");
   }
@@ -143,7 +155,7 @@ Status CheckpointWriter::Write(const Tensor& tensor) {
   return {};
 }
 
-Status CheckpointWriter::Commit() {
+Status CheckpointWriter::CommitAll() {
   if (next_ != order_.size() || committed_) {
     return FailedPrecondition("the checkpoint has ", order_.size(), " tensors, ", next_,
                               " are written", committed_ ? ", and it was committed already" : "");
@@ -151,15 +163,19 @@ Status CheckpointWriter::Commit() {
   HR_RETURN_IF_ERROR(CloseShard());
   HR_RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(temporary_, kManifestName), AsBytes(EncodeManifest(manifest_))));
+  HR_RETURN_IF_ERROR(CheckTerm(directory_, name_.term, options_.owner));
   HR_RETURN_IF_ERROR(Replace());
   committed_ = true;
-  Status tidied = RemoveOldCheckpoints(directory_, manifest_.step, options_.keep);
-  if (tidied.ok()) {
-    tidied =
-        WriteFileAtomically(JoinPath(directory_, kLatestName), AsBytes(Cat(BaseName(path_), "\n")));
-  }
+  HR_RETURN_IF_ERROR(CheckTerm(directory_, name_.term, options_.owner));
+  Status tidied = Tidy();
   if (tidied.ok()) return {};
   return std::move(tidied).WithContext(Cat("the checkpoint '", path_, "' is saved, but"));
+}
+
+Status CheckpointWriter::Tidy() {
+  HR_RETURN_IF_ERROR(RemoveOldCheckpoints(directory_, name_, options_.keep));
+  const std::string latest = Cat(name_.Text(), "\n");
+  return WriteFileAtomically(JoinPath(directory_, kLatestName), AsBytes(latest));
 }
 
 // A folder cannot be renamed over another: the one of the same step makes room first, under a name

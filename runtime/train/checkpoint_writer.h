@@ -5,7 +5,8 @@
 //   HR_RETURN_IF_ERROR(writer->Write(Find(spec.name))); HR_RETURN_IF_ERROR(writer->Commit());
 //
 // Everything is written and synced in DIR/step-N.tmp, the manifest last, which a rename then makes
-// DIR/step-N. Until Commit returns success, a reader finds the checkpoint before it.
+// DIR/step-N (or step-N-term-T, see checkpoint_term.h). Until Commit returns success, a reader
+// finds the checkpoint before it.
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@
 #include "runtime/base/file.h"
 #include "runtime/device/tensor.h"
 #include "runtime/train/checkpoint_manifest.h"
+#include "runtime/train/checkpoint_term.h"
 #include "runtime/train/safetensors.h"
 
 namespace hr::train {
@@ -29,12 +31,15 @@ struct TensorSpec {
 struct CheckpointOptions {
   int keep = 5;                                // newest checkpoints kept by Commit; 0: all
   int64_t max_shard_bytes = int64_t{4} << 30;  // a larger tensor has a shard of its own
+  // For which group it is written; null: for none, in a directory that nobody else writes to.
+  std::optional<CheckpointOwner> owner;
 };
 
 // One writer at a time in a directory; one thread at a time. Needs no memory for the tensors.
 class CheckpointWriter {
  public:
-  // Makes DIRECTORY where it is missing. What is wrong with `specs` or `metadata` shows here.
+  // Makes DIRECTORY where it is missing, and takes it for the owner: FAILED_PRECONDITION as
+  // TakeTerm. What is wrong with `specs` or `metadata` shows here.
   static Result<std::unique_ptr<CheckpointWriter>> Create(const std::string& directory,
                                                           int64_t step,
                                                           std::vector<TensorSpec> specs,
@@ -51,6 +56,8 @@ class CheckpointWriter {
   Status Write(const Tensor& tensor);
 
   // Makes the checkpoint exist, replacing one of the same step; then removes those beyond `keep`.
+  // FAILED_PRECONDITION where the directory was taken meanwhile: readers then find the checkpoints
+  // of whoever has it, also where this one came into being at the last moment.
   Status Commit();
 
   // DIRECTORY/step-N
@@ -59,13 +66,18 @@ class CheckpointWriter {
  private:
   CheckpointWriter(std::string directory, const CheckpointOptions& options);
   Status Plan(std::vector<TensorSpec> specs);
+  Status WriteNext(const Tensor& tensor);
+  Status CommitAll();
+  Status OrOver(Status status) const;
   Status OpenShard();
   Status CloseShard();
   Status Append(Bytes bytes);
   Status Replace();
+  Status Tidy();
 
   std::string directory_;
   CheckpointOptions options_;
+  CheckpointName name_;
   std::string path_;
   std::string temporary_;
   CheckpointManifest manifest_;

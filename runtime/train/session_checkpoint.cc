@@ -119,7 +119,11 @@ Result<std::string> SaveSession(session::Session& session, const std::string& di
 }
 
 Result<RestoreReport> RestoreSession(session::Session& session, const std::string& path,
-                                     Dataset* dataset, const CallLimits& limits) {
+                                     const RestoreOptions& options, const CallLimits& limits) {
+  if (options.owner.has_value() && FileExists(path) && !FileExists(JoinPath(path, kManifestName))) {
+    HR_RETURN_IF_ERROR(TakeTerm(path, options.owner).status().Clone());
+  }
+  Dataset* dataset = options.dataset;
   HR_ASSIGN_OR_RETURN(OpenedCheckpoint opened,
                       OpenCheckpoint(path, {.allocator = &session.env().allocator()}));
   const CheckpointReader& reader = opened.reader;

@@ -22,6 +22,13 @@ struct SaveOptions {
 Result<std::string> SaveSession(session::Session& session, const std::string& directory,
                                 const SaveOptions& options, const CallLimits& limits);
 
+struct RestoreOptions {
+  Dataset* dataset = nullptr;  // its position is set, too
+  // Takes a directory of checkpoints for this group, before the newest is looked for, so that
+  // those whose epoch is over cannot add one any more.
+  std::optional<CheckpointOwner> owner;
+};
+
 struct RestoreReport {
   std::string path;  // of the checkpoint that was read
   int64_t step = 0;
@@ -33,6 +40,6 @@ struct RestoreReport {
 // whole one of a directory), and the data set's position where one is given. All variables are
 // checked before the first is set: a failure leaves the session as it was.
 Result<RestoreReport> RestoreSession(session::Session& session, const std::string& path,
-                                     Dataset* dataset, const CallLimits& limits);
+                                     const RestoreOptions& options, const CallLimits& limits);
 
 }  // namespace hr::train

@@ -82,11 +82,16 @@ class Trainer {
     report_.step = summarised_step_ = session_->step();
     saved_step_ = -1;
     const std::string& directory = options_.checkpoint_directory;
-    if (directory.empty() || !FileExists(directory)) return {};
+    if (directory.empty()) return {};
+    if (options_.owner.has_value()) {
+      HR_RETURN_IF_ERROR(TakeTerm(directory, options_.owner).status().Clone());
+    }
+    if (!FileExists(directory)) return {};
     HR_ASSIGN_OR_RETURN(auto known, ListCheckpoints(directory));
     if (known.empty()) return {};
-    HR_ASSIGN_OR_RETURN(RestoreReport restored,
-                        RestoreSession(*session_, directory, options_.train_data.get(), limits_));
+    HR_ASSIGN_OR_RETURN(
+        RestoreReport restored,
+        RestoreSession(*session_, directory, {.dataset = options_.train_data.get()}, limits_));
     for (const std::string& warning : restored.warnings) Say(warning);
     Say(Cat("going on from '", restored.path, "', step ", restored.step));
     report_.step = saved_step_ = summarised_step_ = restored.step;
@@ -161,7 +166,7 @@ class Trainer {
 
   Status Save() {
     if (options_.checkpoint_directory.empty()) return {};
-    SaveOptions save{.files = {.keep = options_.keep_checkpoints},
+    SaveOptions save{.files = {.keep = options_.keep_checkpoints, .owner = options_.owner},
                      .dataset = options_.train_data.get()};
     // A caller whose deadline passed still wants what was reached.
     HR_ASSIGN_OR_RETURN(std::string path,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/session/call.h"
+#include "runtime/train/checkpoint_term.h"
 #include "runtime/train/dataset.h"
 
 namespace hr::train {
@@ -36,6 +37,7 @@ struct TrainOptions {
   std::string checkpoint_directory;  // empty: none; else the newest is restored first
   int64_t checkpoint_steps = 0;      // save each so many steps; 0: only at the end
   int keep_checkpoints = 5;
+  std::optional<CheckpointOwner> owner;  // the group for which this process writes them, if any
 
   std::string event_directory;  // empty: none
   int64_t summary_steps = 100;  // and at the end

@@ -2,6 +2,7 @@
 #ifndef HEADRACE_TRAIN_H_
 #define HEADRACE_TRAIN_H_
 
+#include "headrace/comm.h"
 #include "headrace/session.h"
 
 #ifdef __cplusplus
@@ -97,7 +98,17 @@ typedef struct hr_checkpoint_options {
   size_t struct_size;
   int32_t keep;              /* newest checkpoints kept; 0: 5; -1: all */
   const hr_dataset* dataset; /* its position is saved, too; or NULL */
+  const hr_group* group;     /* for which this process writes; or NULL. See below */
 } hr_checkpoint_options;
+
+/* Where a group trains, one rank of it saves, and passes the group: the directory then belongs to
+ * the group's epoch from the first such hr_session_restore, hr_session_save or hr_train on. Ranks
+ * that the group went on without (hr_group_shrink), say because they were frozen in the middle of a
+ * save, get HR_FAILED_PRECONDITION and can neither add a checkpoint that a reader would prefer, nor
+ * touch any of the later epoch's. So does a job that is still running when another one, or the same
+ * one started anew, has taken the directory: the last to come has it. Checkpoints of groups are
+ * called step-N-term-T; T grows whenever the directory changes hands. Without a group nothing is
+ * taken: then no other process may write to the directory. */
 
 /* Writes DIRECTORY/step-N (safetensors and a checksummed manifest) for the session's step N: whole
  * or not at all, whatever happens to the process or the disk. The session may run on meanwhile. */
@@ -180,6 +191,8 @@ typedef struct hr_train_options {
   /* Sentences for people: what was restored, saved, passed over. Or NULL. */
   void (*on_message)(void* context, const char* message);
   void* context;
+  const hr_group* group; /* for which this process writes checkpoints (hr_checkpoint_options), or
+                            NULL */
 } hr_train_options;
 
 /* Restores the newest checkpoint if there is one, trains, summarises, evaluates and saves (at the

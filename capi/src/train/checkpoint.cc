@@ -1,4 +1,7 @@
 #include "capi/src/train/handles.h"
+#ifdef HEADRACE_COMM
+#include "capi/src/comm/handles.h"
+#endif
 #include "runtime/base/json_writer.h"
 #include "runtime/train/checkpoint_directory.h"
 #include "runtime/train/session_checkpoint.h"
@@ -67,6 +70,17 @@ Result<graph::Module> Trained(session::Session& session, std::span<const std::st
 }  // namespace
 }  // namespace hr::capi
 
+std::optional<hr::train::CheckpointOwner> hr::capi::OwnerFrom(const hr_group* group) {
+#ifdef HEADRACE_COMM
+  if (group != nullptr) {
+    const comm::MeshOptions& mesh = group->rep->options();
+    return train::CheckpointOwner{.job = mesh.job, .epoch = mesh.epoch};
+  }
+#endif
+  (void)group;  // there are none in a build without communication
+  return std::nullopt;
+}
+
 using hr::capi::Wrap;
 
 extern "C" {
@@ -80,6 +94,7 @@ hr_status* hr_session_save(hr_session* session, const char* directory,
   hr::train::SaveOptions inner;
   if (copy.keep != 0) inner.files.keep = copy.keep < 0 ? 0 : copy.keep;
   if (copy.dataset != nullptr) inner.dataset = copy.dataset->rep.get();
+  inner.files.owner = hr::capi::OwnerFrom(copy.group);
   return Wrap(hr::train::SaveSession(*session->rep, directory, inner, {}).status().Clone());
 }
 
@@ -89,8 +104,9 @@ hr_status* hr_session_restore(hr_session* session, const char* path,
   HR_REQUIRE(path);
   HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy,
                     hr::capi::CopySized(options, "hr_checkpoint_options"));
-  hr::train::Dataset* dataset = copy.dataset == nullptr ? nullptr : copy.dataset->rep.get();
-  HR_ASSIGN_OR_WRAP(auto restored, hr::train::RestoreSession(*session->rep, path, dataset, {}));
+  hr::train::RestoreOptions inner{.owner = hr::capi::OwnerFrom(copy.group)};
+  if (copy.dataset != nullptr) inner.dataset = copy.dataset->rep.get();
+  HR_ASSIGN_OR_WRAP(auto restored, hr::train::RestoreSession(*session->rep, path, inner, {}));
   return report == nullptr ? nullptr : hr::capi::WrapText(report, hr::capi::ReportText(restored));
 }
 

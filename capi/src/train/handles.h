@@ -5,9 +5,17 @@
 
 #include "capi/src/handles.h"
 #include "headrace/train.h"
+#include "runtime/train/checkpoint_term.h"
 #include "runtime/train/dataset.h"
 #include "runtime/train/event_file.h"
 #include "runtime/train/progress.h"
+
+namespace hr::capi {
+
+// For whom `group`, which may be null, writes checkpoints.
+std::optional<train::CheckpointOwner> OwnerFrom(const hr_group* group);
+
+}  // namespace hr::capi
 
 struct hr_dataset {
   std::shared_ptr<hr::session::Env> env;

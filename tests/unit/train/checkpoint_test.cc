@@ -9,7 +9,9 @@ namespace {
 class CheckpointTest : public TrainTest {
  protected:
   std::string Directory() const { return folder_.Path("checkpoints"); }
-  std::string StepPath(int64_t step) const { return JoinPath(Directory(), StepName(step)); }
+  std::string StepPath(int64_t step) const {
+    return JoinPath(Directory(), CheckpointName{step}.Text());
+  }
   Status Save(int64_t step, const CheckpointOptions& options = {}) {
     return SaveTensors(Directory(), step, {{"w", StepTensor(allocator_, step, 100)}}, options);
   }
@@ -92,8 +94,8 @@ TEST_F(CheckpointTest, KeepsTheLastOnes) {
   for (int64_t step = 1; step <= 5; ++step) HR_EXPECT_OK(Save(step, {.keep = 2}));
   auto folders = ListCheckpoints(Directory()).value();
   ASSERT_EQ(folders.size(), 2u);
-  EXPECT_EQ(folders[0].step, 5);
-  EXPECT_EQ(folders[1].step, 4);
+  EXPECT_EQ(folders[0].name.step, 5);
+  EXPECT_EQ(folders[1].name.step, 4);
   HR_EXPECT_OK(Save(3, {.keep = 1}));  // after going back: nothing newer is touched
   EXPECT_EQ(ListCheckpoints(Directory())->size(), 3u);
   EXPECT_TRUE(FileExists(StepPath(3)));

@@ -125,12 +125,15 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
   explicit Dataset(hr_dataset* owned) : Handle(owned) {}
 };
 
-// hr_checkpoint_options with its struct_size set. keep 0: 5 checkpoints; -1: all.
-inline hr_checkpoint_options checkpoint_options(int32_t keep, const Dataset* dataset = nullptr) {
+// hr_checkpoint_options with its struct_size set. keep 0: 5 checkpoints; -1: all. `group`: for
+// which this process writes them.
+inline hr_checkpoint_options checkpoint_options(int32_t keep, const Dataset* dataset = nullptr,
+                                                const hr_group* group = nullptr) {
   hr_checkpoint_options out{};
   out.struct_size = sizeof out;
   out.keep = keep;
   out.dataset = dataset == nullptr ? nullptr : dataset->get();
+  out.group = group;
   return out;
 }
 

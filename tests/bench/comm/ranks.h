@@ -6,8 +6,9 @@
 
 enum { RANKS_ALL_REDUCE = 0, RANKS_SEND = 1 };
 
-// Adds what `microseconds` says of so many bytes to every answer.
-void ranks_add(double (*microseconds)(int64_t bytes));
+// Adds what `seconds` says of so many bytes to every answer: all ranks ask it at once, after an
+// operation's runs, and the largest counts.
+void ranks_add(double (*seconds)(int64_t bytes));
 
 // Serves cases WORD-BYTES with microseconds for one operation (of a send, one way) between `size`
 // ranks. `transports` are those of the groups that are made, and WORD chooses one where there are

@@ -25,7 +25,7 @@ static double SecondsPerByte(void) {
   return seconds / ((double)kRecord * kRecords);
 }
 
-static double Cipher(int64_t bytes) { return 1e6 * 2 * (double)bytes * SecondsPerByte(); }
+static double Cipher(int64_t bytes) { return 2 * (double)bytes * SecondsPerByte(); }
 
 int main(void) {
   static const char* const kTransports[] = {"tcp"};

@@ -96,6 +96,33 @@ void test_managed_training(hr_env*) {
   throws([&] { hr::evaluate(session, test, "evil"); }, HR_NOT_FOUND, "did you mean 'eval'");
 }
 
+hr::Group group_of_one(const hr::Env& env, const std::string& store) {
+  hr_group_options options{};
+  options.struct_size = sizeof options;
+  options.size = 1;
+  options.store_url = store.c_str();
+  return hr::Group(env, options);
+}
+
+void test_checkpoints_of_groups(hr_env*) {
+  const Folder folder;
+  const hr::Env env(1);
+  const hr::Group before = group_of_one(env, "file:" + (folder / "before"));
+  const hr::Group after = group_of_one(env, "file:" + (folder / "after"));
+  hr::Session session{hr::Model(network(env))};
+  const hr::Dataset data = batches(env, 1);
+  const hr_checkpoint_options saving = hr::checkpoint_options(0, nullptr, &before);
+  session.save(folder / "checkpoints", &saving);
+  hr::TrainOptions options;
+  options.train_data = &data;
+  options.scalars = {{"rate", 0.05}};
+  options.checkpoint_directory = folder / "checkpoints";
+  options.group = &after;
+  throws([&] { hr::train(session, options); }, HR_FAILED_PRECONDITION, "without a data set");
+  throws([&] { session.save(folder / "checkpoints", &saving); }, HR_FAILED_PRECONDITION,
+         "which came after job");
+}
+
 // ---- Data sets ----
 
 // Three batches of x and "count" [-1], of which the second throws where it is told to.
@@ -183,6 +210,7 @@ void test_events(hr_env*) {
 extern "C" {
 extern const test tests[] = {{"training", test_training},
                              {"managed training", test_managed_training},
+                             {"checkpoints of groups", test_checkpoints_of_groups},
                              {"host data", test_host_data},
                              {"events", test_events},
                              {nullptr, nullptr}};

@@ -2,7 +2,7 @@
 #ifndef HEADRACE_CPP_DATASET_HPP_
 #define HEADRACE_CPP_DATASET_HPP_
 
-#include "headrace/cpp/tensor.hpp"
+#include "headrace/cpp/comm.hpp"
 #include "headrace/train.h"
 
 namespace hr {
@@ -128,12 +128,12 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
 // hr_checkpoint_options with its struct_size set. keep 0: 5 checkpoints; -1: all. `group`: for
 // which this process writes them.
 inline hr_checkpoint_options checkpoint_options(int32_t keep, const Dataset* dataset = nullptr,
-                                                const hr_group* group = nullptr) {
+                                                const Group* group = nullptr) {
   hr_checkpoint_options out{};
   out.struct_size = sizeof out;
   out.keep = keep;
   out.dataset = dataset == nullptr ? nullptr : dataset->get();
-  out.group = group;
+  out.group = group == nullptr ? nullptr : group->get();
   return out;
 }
 

@@ -24,7 +24,7 @@ struct TrainOptions {
   // After every step; false stops the training cleanly.
   std::function<bool(const hr_train_report& report)> on_step;
   std::function<void(const std::string& message)> on_message;
-  const hr_group* group = nullptr;  // for which this process writes checkpoints, or nullptr
+  const Group* group = nullptr;  // for which this process writes checkpoints, or nullptr
 };
 
 namespace detail {
@@ -97,7 +97,7 @@ inline hr_train_report train(const Session& session, const TrainOptions& given,
   options.on_step = detail::TrainCallbacks::step;
   options.on_message = detail::TrainCallbacks::message;
   options.context = &callbacks;
-  options.group = given.group;
+  options.group = given.group == nullptr ? nullptr : given.group->get();
   hr_train_report out = detail::empty_report();
   hr_status* status = hr_train(session.get(), &options, limits, &out);
   if (callbacks.failure) {

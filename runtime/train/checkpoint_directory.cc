@@ -9,6 +9,9 @@
 namespace hr::train {
 namespace {
 
+// A reader starts over where the writer has removed what it has just listed.
+constexpr int kMostListings = 20;
+
 std::string_view Without(std::string_view name, std::string_view ending) {
   if (name.ends_with(ending)) name.remove_suffix(ending.size());
   return name;
@@ -23,24 +26,23 @@ bool IsDamage(const Status& status) {
   return status.code() == Code::kDataLoss || status.code() == Code::kNotFound;
 }
 
-// Renamed first, so that a crash in between leaves no half of it under its name.
-Status RemoveCheckpoint(const std::string& path) {
-  if (path.ends_with(kTemporaryEnding)) return RemoveTree(path);
-  std::string doomed = Cat(path, kTemporaryEnding);
-  if (FileExists(doomed)) HR_RETURN_IF_ERROR(RemoveTree(doomed));
-  HR_RETURN_IF_ERROR(RenamePath(path, doomed));
-  return RemoveTree(doomed);
-}
-
-Status RemoveBrokenOff(const std::string& directory, uint64_t term) {
-  HR_ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(directory));
-  for (const std::string& name : names) {
-    if (!name.ends_with(kTemporaryEnding)) continue;
-    const auto parsed = NameOf(Without(name, kTemporaryEnding));
-    if (!parsed.has_value() || parsed->term > term) continue;
-    HR_RETURN_IF_ERROR(RemoveTree(JoinPath(directory, name)));
+// Null where the checkpoint was removed between the listing and now.
+Result<std::optional<OpenedCheckpoint>> OpenNewest(const std::string& directory,
+                                                   const ReadOptions& options) {
+  HR_ASSIGN_OR_RETURN(std::vector<CheckpointFolder> folders, ListCheckpoints(directory));
+  std::vector<std::string> warnings;
+  for (const CheckpointFolder& folder : folders) {
+    Result<CheckpointReader> reader = CheckpointReader::Open(folder.path, options);
+    if (reader.ok()) {
+      return std::optional(OpenedCheckpoint{std::move(reader).value(), std::move(warnings)});
+    }
+    if (!IsDamage(reader.status())) return std::move(reader).status();
+    if (!FileExists(folder.path)) return std::optional<OpenedCheckpoint>();
+    warnings.push_back(
+        Cat("checkpoint '", folder.path, "' is skipped: ", reader.status().message()));
   }
-  return RemoveUntaken(directory, term);
+  if (warnings.empty()) return NotFound("there is no checkpoint in '", directory, "'");
+  return DataLoss("no checkpoint in '", directory, "' is whole: ", Join(warnings, "; "));
 }
 
 }  // namespace
@@ -63,21 +65,16 @@ Result<OpenedCheckpoint> OpenCheckpoint(const std::string& path, const ReadOptio
     HR_ASSIGN_OR_RETURN(CheckpointReader reader, CheckpointReader::Open(path, options));
     return OpenedCheckpoint{std::move(reader), {}};
   }
-  HR_ASSIGN_OR_RETURN(std::vector<CheckpointFolder> folders, ListCheckpoints(path));
-  std::vector<std::string> warnings;
-  for (const CheckpointFolder& folder : folders) {
-    Result<CheckpointReader> reader = CheckpointReader::Open(folder.path, options);
-    if (reader.ok()) return OpenedCheckpoint{std::move(reader).value(), std::move(warnings)};
-    if (!IsDamage(reader.status())) return std::move(reader).status();
-    warnings.push_back(
-        Cat("checkpoint '", folder.path, "' is skipped: ", reader.status().message()));
+  for (int i = 0; i < kMostListings; ++i) {
+    HR_ASSIGN_OR_RETURN(std::optional<OpenedCheckpoint> opened, OpenNewest(path, options));
+    if (opened.has_value()) return *std::move(opened);
   }
-  if (warnings.empty()) return NotFound("there is no checkpoint in '", path, "'");
-  return DataLoss("no checkpoint in '", path, "' is whole: ", Join(warnings, "; "));
+  return Unavailable("the checkpoints in '", path, "' are replaced faster than they can be read; ",
+                     "keep more of them");
 }
 
 Status RemoveOldCheckpoints(const std::string& directory, const CheckpointName& newest, int keep) {
-  HR_RETURN_IF_ERROR(RemoveBrokenOff(directory, newest.term));
+  RemoveUnfinished(directory, newest.term);
   HR_ASSIGN_OR_RETURN(std::vector<CheckpointFolder> folders, ListCheckpoints(directory));
   int kept = 0;
   std::string previous;
@@ -86,7 +83,7 @@ Status RemoveOldCheckpoints(const std::string& directory, const CheckpointName& 
     const std::string name = folder.name.Text();
     const bool replaced = std::exchange(previous, name) == name;
     if (replaced || (keep > 0 && kept == keep)) {
-      HR_RETURN_IF_ERROR(RemoveCheckpoint(folder.path));
+      HR_RETURN_IF_ERROR(RemoveAside(folder.path));
     } else if (FileExists(JoinPath(folder.path, kManifestName))) {
       ++kept;
     }

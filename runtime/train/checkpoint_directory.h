@@ -10,9 +10,6 @@
 namespace hr::train {
 
 inline constexpr char kLatestName[] = "latest";
-// Endings of a step's folder while it is written, and while another takes its place.
-inline constexpr char kTemporaryEnding[] = ".tmp";
-inline constexpr char kOldEnding[] = ".old";
 
 struct CheckpointFolder {
   CheckpointName name;

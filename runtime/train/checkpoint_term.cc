@@ -14,7 +14,7 @@ namespace hr::train {
 namespace {
 
 constexpr char kOwnerName[] = "owner.json";
-constexpr std::string_view kUntakenEnding = ".tmp";
+constexpr std::string_view kDoomedPrefix = "removed.";
 constexpr std::string_view kStepPrefix = "step-";
 constexpr std::string_view kTermPrefix = "term-";
 // Older ones only tell a job from long ago that it has been followed by others.
@@ -60,6 +60,18 @@ Result<std::vector<uint64_t>> TermsOf(const std::string& directory) {
   return terms;
 }
 
+// Of "step-000123-term-000007.tmp", "step-000123.old.tmp" and "term-000007.4711.tmp"; 0 for what is
+// being removed.
+std::optional<uint64_t> TermOfUnfinished(std::string_view name) {
+  if (name.starts_with(kDoomedPrefix)) return 0;
+  if (!name.ends_with(kTemporaryEnding)) return std::nullopt;
+  name.remove_suffix(kTemporaryEnding.size());
+  if (name.ends_with(kOldEnding)) name.remove_suffix(kOldEnding.size());
+  if (const auto step = CheckpointName::Parse(name)) return step->term;
+  const auto term = TakeNumbered<uint64_t>(kTermPrefix, &name);
+  return name.starts_with('.') ? term : std::nullopt;
+}
+
 std::string TermPath(const std::string& directory, uint64_t term) {
   return JoinPath(directory, Numbered(kTermPrefix, term));
 }
@@ -82,7 +94,7 @@ Result<std::optional<CheckpointOwner>> OwnerOf(const std::string& directory, uin
 // the term sees its owner. ALREADY_EXISTS where another was first.
 Status Create(const std::string& directory, uint64_t term, const CheckpointOwner& owner) {
   const std::string path = TermPath(directory, term);
-  const std::string temporary = Cat(path, ".", std::random_device()(), kUntakenEnding);
+  const std::string temporary = Cat(path, ".", std::random_device()(), kTemporaryEnding);
   JsonWriter json;
   json.BeginObject().Field("job", owner.job).Field("epoch", owner.epoch).EndObject();
   Status status = MakeDirectories(temporary);
@@ -123,7 +135,7 @@ Result<uint64_t> HeldTerm(const std::string& directory, const std::vector<uint64
   }
   for (const uint64_t term : terms) {
     HR_ASSIGN_OR_RETURN(const auto before, OwnerOf(directory, term));
-    if (before.has_value() && before->job == owner.job) {
+    if (before.has_value() && before->job == owner.job && before->epoch >= owner.epoch) {
       return GoneOn(directory, terms.back(), *now, owner);
     }
   }
@@ -159,6 +171,7 @@ Result<uint64_t> TakeTerm(const std::string& directory,
     if (held != 0) return held;
     const Status created = Create(directory, newest + 1, *owner);
     if (created.ok()) {
+      RemoveUnfinished(directory, newest);
       if (newest > kTermsKept) RemoveTree(TermPath(directory, newest - kTermsKept)).IgnoreError();
       return newest + 1;
     }
@@ -179,17 +192,23 @@ Status CheckTerm(const std::string& directory, uint64_t term,
   return GoneOn(directory, terms.back(), now.value_or(CheckpointOwner{.job = "unknown"}), owner);
 }
 
-Status RemoveUntaken(const std::string& directory, uint64_t term) {
-  HR_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
-  for (const std::string& name : names) {
-    std::string_view rest = name;
-    const auto of = TakeNumbered<uint64_t>(kTermPrefix, &rest);
-    const bool untaken = rest.starts_with('.') && rest.ends_with(kUntakenEnding);
-    if (of.has_value() && *of <= term && untaken) {
-      HR_RETURN_IF_ERROR(RemoveTree(JoinPath(directory, name)));
-    }
+Status RemoveAside(const std::string& path) {
+  if (BaseName(path).starts_with(kDoomedPrefix)) return RemoveTree(path);
+  const std::string doomed =
+      JoinPath(DirectoryOf(path), Cat(kDoomedPrefix, std::random_device()()));
+  const Status renamed = RenamePath(path, doomed);
+  if (renamed.code() == Code::kNotFound) return {};  // somebody else was first
+  return renamed.ok() ? RemoveTree(doomed) : renamed.Clone();
+}
+
+void RemoveUnfinished(const std::string& directory, uint64_t term) {
+  const Result<std::vector<std::string>> names = ListDirectory(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const std::optional<uint64_t> of = TermOfUnfinished(name);
+    if (!of.has_value() || *of > term) continue;
+    RemoveAside(JoinPath(directory, name)).IgnoreError();
   }
-  return {};
 }
 
 }  // namespace hr::train

@@ -21,13 +21,18 @@
 
 namespace hr::train {
 
-// Of the epochs of one job, the highest may write; of several jobs, the one that came last.
+// Of the epochs of one job, the highest may write; of several jobs, the one whose latest epoch came
+// last.
 struct CheckpointOwner {
   std::string job;
   uint64_t epoch = 0;
 
   bool operator==(const CheckpointOwner&) const = default;
 };
+
+// Endings of a step's folder while it is written, and while another takes its place.
+inline constexpr std::string_view kTemporaryEnding = ".tmp";
+inline constexpr std::string_view kOldEnding = ".old";
 
 // What a step's folder is called: "step-000123", "step-000123-term-000007".
 struct CheckpointName {
@@ -44,8 +49,10 @@ struct CheckpointName {
 };
 
 // Takes DIRECTORY, which is made where it is missing, for `owner`; returns the term, which is the
-// same as before where the owner has the directory already. FAILED_PRECONDITION where a later epoch
-// of the job, or a later job, has it. Without an owner: the term of whoever had it last.
+// same as before where the owner has the directory already. Where it has not, no commit of an
+// earlier term succeeds any more once this returns. FAILED_PRECONDITION where a later epoch of the
+// job, or a job that came after this epoch, has it. Without an owner: the term of whoever had it
+// last.
 Result<uint64_t> TakeTerm(const std::string& directory,
                           const std::optional<CheckpointOwner>& owner);
 
@@ -53,7 +60,12 @@ Result<uint64_t> TakeTerm(const std::string& directory,
 Status CheckTerm(const std::string& directory, uint64_t term,
                  const std::optional<CheckpointOwner>& owner);
 
-// Removes what was left by those who died while they took this or an earlier term.
-Status RemoveUntaken(const std::string& directory, uint64_t term);
+// Removes a folder, which is gone at once, so that whoever writes into it cannot finish it
+// meanwhile, and a crash leaves no half of it under its name.
+Status RemoveAside(const std::string& path);
+
+// Removes what is being written in terms up to this one, a checkpoint or a term itself, unless the
+// writer is just doing so. A writer that lives notices.
+void RemoveUnfinished(const std::string& directory, uint64_t term);
 
 }  // namespace hr::train

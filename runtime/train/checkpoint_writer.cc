@@ -166,6 +166,7 @@ Status CheckpointWriter::CommitAll() {
   HR_RETURN_IF_ERROR(CheckTerm(directory_, name_.term, options_.owner));
   HR_RETURN_IF_ERROR(Replace());
   committed_ = true;
+  // Not needed for what readers find, but the caller has to know that it is over.
   HR_RETURN_IF_ERROR(CheckTerm(directory_, name_.term, options_.owner));
   Status tidied = Tidy();
   if (tidied.ok()) return {};
@@ -174,8 +175,11 @@ Status CheckpointWriter::CommitAll() {
 
 Status CheckpointWriter::Tidy() {
   HR_RETURN_IF_ERROR(RemoveOldCheckpoints(directory_, name_, options_.keep));
-  const std::string latest = Cat(name_.Text(), "\n");
-  return WriteFileAtomically(JoinPath(directory_, kLatestName), AsBytes(latest));
+  const std::string latest = JoinPath(directory_, kLatestName);
+  const std::string own = Cat(latest, ".", name_.term);  // in each term another file
+  HR_RETURN_IF_ERROR(WriteFileAtomically(own, AsBytes(Cat(name_.Text(), "\n"))));
+  HR_RETURN_IF_ERROR(RenamePath(own, latest));
+  return SyncDirectory(directory_);
 }
 
 // A folder cannot be renamed over another: the one of the same step makes room first, under a name

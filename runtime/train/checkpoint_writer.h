@@ -56,8 +56,7 @@ class CheckpointWriter {
   Status Write(const Tensor& tensor);
 
   // Makes the checkpoint exist, replacing one of the same step; then removes those beyond `keep`.
-  // FAILED_PRECONDITION where the directory was taken meanwhile: readers then find the checkpoints
-  // of whoever has it, also where this one came into being at the last moment.
+  // FAILED_PRECONDITION where the directory was taken meanwhile.
   Status Commit();
 
   // DIRECTORY/step-N

@@ -102,7 +102,8 @@ typedef struct hr_checkpoint_options {
 } hr_checkpoint_options;
 
 /* Where a group trains, one rank of it saves, and passes the group: the directory then belongs to
- * the group's epoch from the first such hr_session_restore, hr_session_save or hr_train on. Ranks
+ * the group's epoch from the first such hr_session_restore (of the directory, not of one of its
+ * checkpoints), hr_session_save or hr_train on. Ranks
  * that the group went on without (hr_group_shrink), say because they were frozen in the middle of a
  * save, get HR_FAILED_PRECONDITION and can neither add a checkpoint that a reader would prefer, nor
  * touch any of the later epoch's. So does a job that is still running when another one, or the same

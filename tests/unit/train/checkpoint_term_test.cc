@@ -66,8 +66,10 @@ TEST_F(CheckpointTermTest, GrowsWithEpochsAndJobs) {
   HR_EXPECT_ERROR(Take("a", 2), kFailedPrecondition,
                   "belong to epoch 3 of job a since term 2; epoch 2 is over");
   EXPECT_EQ(Take("b", 0).value(), 3u) << "started anew, with epochs that begin anew";
-  HR_EXPECT_ERROR(Take("a", 4), kFailedPrecondition, "which came after job a had them");
+  HR_EXPECT_ERROR(Take("a", 3), kFailedPrecondition, "which came after job a had them");
   EXPECT_EQ(Take("b", 0).value(), 3u);
+  EXPECT_EQ(Take("a", 4).value(), 4u) << "started anew, with the store that it had";
+  HR_EXPECT_ERROR(Take("b", 0), kFailedPrecondition, "which came after job b had them");
 }
 
 TEST_F(CheckpointTermTest, OneOfManyTakesIt) {
@@ -99,6 +101,7 @@ TEST_F(CheckpointTermTest, ALateCommitOfAnEarlierEpochFails) {
   auto late = Written(110, Owner{"a", 1});
   ASSERT_NE(late, nullptr);
   EXPECT_EQ(Take("a", 2).value(), 2u);
+  EXPECT_FALSE(FileExists(late->path() + ".tmp")) << "so that its last step cannot succeed";
   HR_EXPECT_ERROR(late->Commit(), kFailedPrecondition, "epoch 1 is over");
   late.reset();
   EXPECT_EQ(Found(), "step-000100-term-000001");
@@ -125,6 +128,7 @@ TEST_F(CheckpointTermTest, WhatAnEarlierTermAddsIsNeverTheNewest) {
 TEST_F(CheckpointTermTest, TouchesNothingOfLaterTerms) {
   auto early = Written(7, Owner{"a", 1});
   ASSERT_NE(early, nullptr);
+  EXPECT_EQ(ListDirectory(Directory())->size(), 2u) << "a term, and what is being written";
   auto later = Written(7, Owner{"a", 2});
   ASSERT_NE(later, nullptr);
   HR_EXPECT_ERROR(early->Commit(), kFailedPrecondition, "epoch 1 is over");

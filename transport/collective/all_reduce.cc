@@ -51,7 +51,11 @@ class Halving {
  public:
   // `from`: where the input lies; `other`: scratch of half its size, rounded up, or more.
   Halving(ScheduleBuilder& b, const Folding& folding, Place from, Slice other)
-      : b_(b), folding_(folding), other_(other), from_(from), width_(folding.places) {}
+      : b_(b),
+        folding_(folding),
+        other_(other),
+        from_(b.Whole(from).place),
+        width_(folding.places) {}
 
   void Reduce() {
     while (width_ > 1) {
@@ -137,7 +141,10 @@ void RabenseifnerAllReduce(ScheduleBuilder& b) {
   const bool direct =
       folding.extra() == 0 && folding.places > 1 && b.call.reduce_op != ReduceOp::kPreMultipliedSum;
   if (!direct) b.Prepare(b.Whole(Place::kInput), result);
-  const uint64_t half = b.Elements(Place::kOutput, 0, b.call.count - b.call.count / 2).bytes;
+  // The lower half of the parts, of which the first may have an element more each.
+  const uint64_t lower = std::max(folding.places / 2, 1) - 1;
+  const uint64_t half =
+      b.Elements(Place::kOutput, 0, PartOf(b.call.count, lower, folding.places).end).bytes;
   const Slice other = b.Scratch(folding.extra() > 0 ? result.bytes : half);
   if (!folding.Begin(result, other)) return;
   Halving halving(b, folding, direct ? Place::kInput : Place::kOutput, other);

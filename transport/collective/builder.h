@@ -33,10 +33,11 @@ class ScheduleBuilder {
         to_(whole.to_) {}
   ScheduleBuilder(const ScheduleBuilder&) = delete;
 
-  // Starts a transfer and returns its number, for Await. What is empty is not sent, by either side.
+  // Starts a transfer and returns its number, for Await. What is empty is not sent, by either side,
+  // unless the whole call is: then only that something comes tells whether all called the same.
   static constexpr uint32_t kNone = UINT32_MAX;
-  uint32_t Send(int peer, Slice a) { return a.bytes == 0 ? kNone : Signal(peer, a); }
-  uint32_t Recv(int peer, Slice out) { return out.bytes == 0 ? kNone : Listen(peer, out); }
+  uint32_t Send(int peer, Slice a) { return Skips(a) ? kNone : Signal(peer, a); }
+  uint32_t Recv(int peer, Slice out) { return Skips(out) ? kNone : Listen(peer, out); }
   void Await(uint32_t transfer) {
     if (transfer != kNone) Add({.kind = Step::kAwait, .transfer = transfer});
   }
@@ -121,6 +122,7 @@ class ScheduleBuilder {
     return to_.transfers++;
   }
   void Add(Step step) { to_.steps.push_back(step); }
+  bool Skips(const Slice& slice) const { return slice.bytes == 0 && call.count > 0; }
   int RankAt(int peer) const { return ranks_.empty() ? peer : ranks_[peer]; }
 
   const std::vector<int> ranks_;  // empty: all

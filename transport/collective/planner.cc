@@ -30,8 +30,9 @@ double Direct(double x, double, const CostModel& cost) {
   return Seconds({.waits = 1, .bytes = x}, cost);
 }
 
-void BuildSend(ScheduleBuilder& b) { b.Send(b.call.peer, b.Whole(Place::kInput)); }
-void BuildRecv(ScheduleBuilder& b) { b.Recv(b.call.peer, b.Whole(Place::kOutput)); }
+// A message of nothing is a message, too.
+void BuildSend(ScheduleBuilder& b) { b.Signal(b.call.peer, b.Whole(Place::kInput)); }
+void BuildRecv(ScheduleBuilder& b) { b.Listen(b.call.peer, b.Whole(Place::kOutput)); }
 
 constexpr Algorithm kAlgorithms[] = {
     {OpKind::kSend, "direct", BuildSend, Direct},

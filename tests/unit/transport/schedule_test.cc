@@ -34,7 +34,9 @@ struct Rank {
     switch (s.place) {
       case Place::kInput: return in + s.begin;
       case Place::kOutput: return out + s.begin;
-      case Place::kScratch: return scratch.data() + s.begin;
+      case Place::kScratch:
+        EXPECT_LE(s.begin + s.bytes, schedule.scratch_bytes);
+        return scratch.data() + s.begin;
       case Place::kSlot: return slots + s.begin;
       case Place::kRing: break;
     }
@@ -316,6 +318,33 @@ TEST(Schedules, HierarchicalOnesDoWhatTheirOperationSays) {
           }
         }
       }
+    }
+  }
+}
+
+// Between as many hosts as these, with such costs, it halves and doubles.
+TEST(Schedules, HierarchicalOnesHalveAndDoubleBetweenHosts) {
+  CostModel cost = HostsCost({0, 0, 2, 2, 4, 4, 6, 6}, 1 << 20, false);
+  cost.latency = 3e-5;
+  cost.per_byte = 8e-9;
+  cost.near_latency = 1e-6;
+  cost.near_per_byte = 1e-10;
+  unsigned seed = 1;
+  for (bool in_place : {false, true}) {
+    for (uint64_t count : {4000, 16384, 50001}) {
+      CheckOnHosts({OpKind::kAllReduce, in_place}, count, cost, seed);
+    }
+  }
+}
+
+// The parts of some ranks are longer than others', the more so the more ranks there are.
+TEST(Schedules, HalvingManyRanksStaysWithinItsScratch) {
+  unsigned seed = 1;
+  for (int size : {32, 64, 65}) {
+    for (uint64_t count : {95, 96, 111, 1007, 1008}) {
+      const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = count};
+      CheckCall(call, size, "rabenseifner", false, ++seed);
+      if (HasFatalFailure()) return;
     }
   }
 }

@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   hr_env* env;
   hr_group* world;
   hr_text* description;
-  if (most < 1) {
+  if (most < 1 || most > (uint64_t)1 << 40) {
     fprintf(stderr, "usage: allreduce [ELEMENTS]\n");
     return 2;
   }

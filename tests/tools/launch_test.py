@@ -139,7 +139,7 @@ class Launch(support.ToolTest):
     def test_wrong_use(self):
         self.fails(2, "--ranks is required", "launch", "--", "true")
         for given in ("-1", "soon", "inf"):
-            self.fails(2, f"--patience: expected seconds from 0, got {given}", "launch", "-n", 1,
+            self.fails(2, f"--patience: expected seconds from 0 to 1000000, got {given}", "launch", "-n", 1,
                        "--patience", given, "--", "true")
         self.fails(2, "--ranks: expected a whole number from 1, got 0", "launch", "-n", 0, "--", "true")
         self.fails(2, "there is no PROGRAM", "launch", "-n", 2)

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -21,6 +22,7 @@ namespace {
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 // A line that is longer comes in pieces.
 constexpr size_t kMaxLine = 64 << 10;
+constexpr int kReads = 16;
 
 sigset_t Watched() {
   sigset_t set;
@@ -57,13 +59,21 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-// This process's environment, with `variables` in place of those of the same names.
+// What another launcher, in which this one may run, says of this process.
+constexpr std::string_view kOfOthers[] = {
+    "PMI_",           "OMPI_COMM_WORLD_",     "HEADRACE_RANK=",
+    "HEADRACE_SIZE=", "HEADRACE_LOCAL_RANK=", "HEADRACE_LOCAL_SIZE=",
+    "HEADRACE_EPOCH="};
+
+// This process's environment, with `variables` in place of those of the same names, and without
+// what would contradict them.
 std::vector<std::string> Environment(const std::vector<std::string>& variables) {
   std::vector<std::string> all = variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('=') + 1);
-    bool replaced = false;
+    bool replaced = std::any_of(std::begin(kOfOthers), std::end(kOfOthers),
+                                [&](std::string_view other) { return text.starts_with(other); });
     for (const std::string& variable : variables) replaced |= variable.starts_with(name);
     if (!replaced) all.push_back(text);
   }
@@ -79,6 +89,9 @@ std::vector<std::string> Environment(const std::vector<std::string>& variables) 
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  // A process that is not in the foreground would be stopped when it reads the terminal.
+  if (isatty(STDIN_FILENO)) dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   execvpe(program[0], program, environment);
@@ -94,6 +107,7 @@ LocalRanks::LocalRanks(bool prefixes) : prefixes_(prefixes) {
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) Fail("cannot watch for signals");
+  signal(SIGPIPE, SIG_IGN);  // who stops reading the output does not end the ranks
 }
 
 LocalRanks::~LocalRanks() {
@@ -156,11 +170,12 @@ std::string LocalRanks::Prefix(const Rank& rank) const {
   return "[" + number + "] ";
 }
 
-// Prints the lines that have come.
+// Prints the lines that have come: at least what a pipe holds, but of one that writes without pause
+// no more than that, so that signals and the other ranks are heard.
 void LocalRanks::PassOn(const Rank& rank, Stream& stream, int to) {
   char bytes[16384];
-  for (ssize_t got; stream.fd >= 0;) {
-    got = read(stream.fd, bytes, sizeof bytes);
+  for (int reads = 0; reads < kReads && stream.fd >= 0; ++reads) {
+    const ssize_t got = read(stream.fd, bytes, sizeof bytes);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (got <= 0) {
       close(stream.fd);

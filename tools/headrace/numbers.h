@@ -36,8 +36,10 @@ inline CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double& v
     double number{};
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool read = error == std::errc() && end == text.data() + text.size();
-    if (read && std::isfinite(number) && (number > 0 || (zero_too && number == 0))) return "";
-    return std::string("expected seconds ") + (zero_too ? "from" : "above") + " 0, got " + text;
+    constexpr double kMost = 1e6;
+    if (read && number <= kMost && (number > 0 || (zero_too && number == 0))) return "";
+    return std::string("expected seconds ") + (zero_too ? "from" : "above") +
+           " 0 to 1000000, got " + text;
   };
   return app->add_option(name, value, help)
       ->type_name("SECONDS")

@@ -51,8 +51,8 @@ class Elastic {
   Status Blame(Status status, Ending& ending);
 
   GroupOptions options_;
-  const int target_;
-  const CallLimits limits_;
+  int target_;
+  CallLimits limits_;
   std::vector<MeshOptions> passed_;
 };
 
@@ -81,7 +81,7 @@ Status Elastic::GoOn(const Ending& ending, const LookAgain& look) {
 
 Status Elastic::Take(const Membership& next, std::string_view name) {
   MeshOptions& mesh = options_.mesh;
-  const bool related = name.starts_with('+') || next.from == mesh.epoch;
+  const bool related = name.starts_with('+') || (next.from == mesh.epoch && next.job == mesh.job);
   const int rank = related ? next.RankOf(name) : -1;
   if (rank < 0) {
     return FailedPrecondition("group '", mesh.name, "' has gone on to epoch ", next.epoch,
@@ -91,6 +91,7 @@ Status Elastic::Take(const Membership& next, std::string_view name) {
   }
   mesh.epoch = next.epoch;
   mesh.attempt = next.attempt;
+  mesh.job = next.job;
   mesh.rank = rank;
   mesh.size = static_cast<int>(next.members.size());
   mesh.agreed = true;
@@ -125,7 +126,12 @@ Status Elastic::Blame(Status status, Ending& ending) {
 }
 
 Result<std::shared_ptr<Group>> Elastic::Form() {
+  target_ = 0;  // whoever fails to come now is not waited for again
   for (;;) {
+    // The old epoch is over: there is no going back because the caller's time is. It is for this
+    // attempt, and for agreeing on the next one.
+    const CallLimits time = Sooner({.clock = limits_.clock}, 2 * PatienceOf(options_.mesh));
+    limits_.deadline_nanos = std::max(limits_.deadline_nanos, time.deadline_nanos);
     const CallLimits soon = Sooner(limits_, PatienceOf(options_.mesh));
     Result<std::shared_ptr<Group>> group = Group::Create(options_, soon);
     if (group.ok()) {

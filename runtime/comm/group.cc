@@ -48,6 +48,7 @@ std::string_view NameIn(const char (&text)[8]) { return {text, strnlen(text, siz
 
 // Keeps the slower one.
 void NoteTransport(const Calibration& calibration, std::string_view name, char (&slowest)[8]) {
+  if (name.empty()) return;
   const std::string_view known = NameIn(slowest);
   if (!known.empty() && calibration.Of(known).latency >= calibration.Of(name).latency) return;
   std::memset(slowest, 0, sizeof slowest);
@@ -102,9 +103,6 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   if (!options.mesh.agreed && options.mesh.store != nullptr) {
     HR_RETURN_IF_ERROR(EnterEpoch(options.mesh, limits));
   }
-  if (options.mesh.job.empty() && options.mesh.store != nullptr) {
-    HR_RETURN_IF_ERROR(EnterJob(options.mesh, limits));
-  }
   HR_ASSIGN_OR_RETURN(auto mesh, Mesh::Form(options.mesh, limits));
   auto shared = std::make_shared<Shared>(std::move(options));
   shared->mesh = std::move(mesh);
@@ -113,12 +111,13 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   std::iota(ranks.begin(), ranks.end(), 0);
   std::shared_ptr<Group> group(new Group(std::move(shared), std::move(ranks), rank, 0));
   HR_RETURN_IF_ERROR(group->Agree(boot, limits));
+  // Before any rank returns, since each needs rank 0 for what follows. A group that works is not
+  // given up because its store cannot be told (out of descriptors, say): at worst its epoch can be
+  // entered again.
+  if (rank == 0 && !group->options().agreed) NoteFormed(group->options(), limits).IgnoreError();
   group->Price();
   HR_RETURN_IF_ERROR(group->ShareMemory(limits));
   HR_RETURN_IF_ERROR(group->Settle());
-  // A group that works is not given up because its store cannot be told (out of descriptors, say):
-  // the others have it already. At worst its epoch can be entered again.
-  if (rank == 0 && !group->options().agreed) NoteFormed(group->options(), limits).IgnoreError();
   return group;
 }
 
@@ -376,26 +375,47 @@ Status Group::Run(const Call& call, const void* input, void* output, const CallL
   return work->Complete(limits);
 }
 
+// The same number on all ranks, that no other group of theirs has. Other sub-groups may be split at
+// the same time, by other threads. Groups of one split have no rank in common, so they share it.
+Result<int32_t> Group::TakeChannel(const CallLimits& limits) {
+  std::atomic<int32_t>& last = shared_->last_channel;
+  for (;;) {
+    const int32_t own = ++last;
+    int32_t channel = 0, got = 0;
+    HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllReduce,
+                            .dtype = DType::kInt32,
+                            .count = 1,
+                            .reduce_op = ReduceOp::kMax},
+                           &own, &channel, limits));
+    if (channel > kMaxChannel) {
+      return ResourceExhausted("a group can be split ", kMaxChannel, " times; create a new group");
+    }
+    int32_t before = last.load();
+    while (before < channel && !last.compare_exchange_weak(before, channel)) {
+    }
+    const int32_t free = channel == own || before < channel;
+    HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllReduce,
+                            .dtype = DType::kInt32,
+                            .count = 1,
+                            .reduce_op = ReduceOp::kMin},
+                           &free, &got, limits));
+    if (got != 0) return channel;
+  }
+}
+
 Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits& limits) {
-  const int32_t mine[3] = {color, key, shared_->last_channel.load()};
-  std::vector<int32_t> all(3 * pool_->ranks().size());
-  HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllGather, .dtype = DType::kInt32, .count = 3}, mine,
+  const int32_t mine[2] = {color, key};
+  std::vector<int32_t> all(2 * pool_->ranks().size());
+  HR_RETURN_IF_ERROR(Run({.kind = OpKind::kAllGather, .dtype = DType::kInt32, .count = 2}, mine,
                          all.data(), limits));
-  // Groups of one split have no rank in common, so they can share a channel; it has to be one that
-  // none of their ranks has used.
-  int32_t channel = 0;
   std::vector<int> members;
   for (int rank = 0; rank < size(); ++rank) {
-    channel = std::max(channel, all[3 * rank + 2] + 1);
-    if (color >= 0 && all[3 * rank] == color) members.push_back(rank);
+    if (color >= 0 && all[2 * rank] == color) members.push_back(rank);
   }
-  if (channel > kMaxChannel) {
-    return ResourceExhausted("a group can be split ", kMaxChannel, " times; create a new group");
-  }
-  shared_->last_channel = channel;
+  HR_ASSIGN_OR_RETURN(const int32_t channel, TakeChannel(limits));
   if (members.empty()) return std::shared_ptr<Group>();
   std::stable_sort(members.begin(), members.end(),
-                   [&](int a, int b) { return all[3 * a + 1] < all[3 * b + 1]; });
+                   [&](int a, int b) { return all[2 * a + 1] < all[2 * b + 1]; });
   const int rank =
       static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
   for (int& member : members) member = pool_->ranks()[member];

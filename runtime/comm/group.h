@@ -117,6 +117,7 @@ class Group {
   Result<WorkRef> PostResident(const Call& call, const void* input, void* output);
   Status Prepare(Work& work, const Call& call, const void* input, void* output);
   uint64_t NextTag(const Call& call);
+  Result<int32_t> TakeChannel(const CallLimits& limits);
 
   std::shared_ptr<Shared> shared_;
   Mesh& mesh_;

@@ -26,10 +26,45 @@ Status GoneOn(const MeshOptions& options, uint64_t epoch) {
                             epoch, " or an empty store; got epoch ", options.epoch);
 }
 
+std::string NewJob() {
+  std::random_device device;
+  return Cat(device(), "-", device());
+}
+
+// Swaps the membership, unless another rank was faster.
+Status Swap(const MeshOptions& options, const std::optional<Membership>& held,
+            const Membership& next, const CallLimits& limits) {
+  const std::string before = held.has_value() ? held->Encode() : "";
+  std::optional<std::string_view> expected;
+  if (held.has_value()) expected = before;
+  return options.store
+      ->CompareAndSwap(GroupKey(options, kMembershipKey), expected, next.Encode(), limits)
+      .status()
+      .Clone();
+}
+
+// False where that attempt to meet has failed, as this rank knows. Where it was not there, it comes
+// too late for the others, and shares their failure.
+Result<bool> EnterAttempt(MeshOptions& options, const Membership& now, const CallLimits& limits) {
+  options.attempt = now.attempt;
+  options.job = now.job;
+  const std::string entered = EpochKey(options, Cat("entered/", options.rank));
+  HR_ASSIGN_OR_RETURN(const std::optional<std::string> verdict,
+                      options.store->TryGet(EpochKey(options, kVerdictKey), limits));
+  options.missed = verdict.has_value() && !now.formed;
+  if (options.missed) {
+    HR_ASSIGN_OR_RETURN(const std::optional<std::string> was_there,
+                        options.store->TryGet(entered, limits));
+    if (was_there.has_value()) return false;
+  }
+  HR_RETURN_IF_ERROR(options.store->Set(entered, "", limits));
+  return true;
+}
+
 }  // namespace
 
 std::string Membership::Encode() const {
-  std::string text = Cat(epoch, " ", attempt, " ", int{formed}, " ", from, " ");
+  std::string text = Cat(epoch, " ", attempt, " ", int{formed}, " ", from, " ", job, " ");
   for (const std::string& member : members) text += Cat(member, ",");
   return text;
 }
@@ -42,6 +77,7 @@ Result<Membership> Membership::Decode(std::string_view text) {
     return DataLoss("the group's membership cannot be read from the store");
   }
   out.formed = formed != 0;
+  out.job = TakeWord(text, ' ');
   while (!text.empty()) out.members.emplace_back(TakeWord(text, ','));
   return out;
 }
@@ -51,50 +87,39 @@ int Membership::RankOf(std::string_view member) const {
   return found == members.end() ? -1 : static_cast<int>(found - members.begin());
 }
 
+Result<std::optional<Membership>> ReadMembership(const MeshOptions& options,
+                                                 const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(std::optional<std::string> held,
+                      options.store->TryGet(GroupKey(options, kMembershipKey), limits));
+  std::optional<Membership> now;
+  if (!held.has_value()) return now;
+  HR_ASSIGN_OR_RETURN(now, Membership::Decode(*held));
+  return now;
+}
+
 Status EnterEpoch(MeshOptions& options, const CallLimits& limits) {
-  Store& store = *options.store;
-  const std::string key = GroupKey(options, kMembershipKey);
   for (;;) {
     HR_RETURN_IF_ERROR(limits.Check());
-    HR_ASSIGN_OR_RETURN(std::optional<std::string> held, store.TryGet(key, limits));
-    Membership now = {.epoch = options.epoch, .from = options.epoch};
-    if (held.has_value()) {
-      HR_ASSIGN_OR_RETURN(now, Membership::Decode(*held));
-      if (now.epoch > options.epoch || (now.epoch == options.epoch && !now.members.empty())) {
-        return GoneOn(options, now.epoch);
-      }
+    HR_ASSIGN_OR_RETURN(const std::optional<Membership> held, ReadMembership(options, limits));
+    Membership next = {.epoch = options.epoch, .from = options.epoch, .job = NewJob()};
+    if (held.has_value() && held->epoch == options.epoch && held->members.empty()) {
+      HR_ASSIGN_OR_RETURN(const bool entered, EnterAttempt(options, *held, limits));
+      if (entered) return {};
+      next = *held;
+      ++next.attempt;
+    } else if (held.has_value() && held->epoch >= options.epoch) {
+      return GoneOn(options, held->epoch);
     }
-    if (held.has_value() && now.epoch == options.epoch) {
-      options.attempt = now.attempt;
-      HR_ASSIGN_OR_RETURN(std::optional<std::string> verdict,
-                          store.TryGet(EpochKey(options, kVerdictKey), limits));
-      if (!verdict.has_value() || now.formed) return {};
-      ++now.attempt;
-    } else {
-      now = {.epoch = options.epoch, .from = options.epoch};
-    }
-    std::optional<std::string_view> expected;
-    if (held.has_value()) expected = *held;
-    HR_RETURN_IF_ERROR(store.CompareAndSwap(key, expected, now.Encode(), limits).status().Clone());
+    HR_RETURN_IF_ERROR(Swap(options, held, next, limits));
   }
 }
 
-Status EnterJob(MeshOptions& options, const CallLimits& limits) {
-  std::random_device device;
-  const std::string mine = Cat(device(), "-", device());
-  HR_ASSIGN_OR_RETURN(options.job, options.store->CompareAndSwap(GroupKey(options, "job"),
-                                                                 std::nullopt, mine, limits));
-  return {};
-}
-
 Status NoteFormed(const MeshOptions& options, const CallLimits& limits) {
-  const std::string key = GroupKey(options, kMembershipKey);
-  HR_ASSIGN_OR_RETURN(std::optional<std::string> held, options.store->TryGet(key, limits));
-  if (!held.has_value()) return {};
-  HR_ASSIGN_OR_RETURN(Membership now, Membership::Decode(*held));
-  if (now.formed || !now.IsOf(options)) return {};
-  now.formed = true;
-  return options.store->CompareAndSwap(key, *held, now.Encode(), limits).status().Clone();
+  HR_ASSIGN_OR_RETURN(const std::optional<Membership> held, ReadMembership(options, limits));
+  if (!held.has_value() || held->formed || !held->IsOf(options)) return {};
+  Membership formed = *held;
+  formed.formed = true;
+  return Swap(options, held, formed, limits);
 }
 
 }  // namespace hr::comm

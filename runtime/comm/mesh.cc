@@ -238,6 +238,14 @@ void Mesh::EndTransfers(Work& work) {
   }
 }
 
+bool Mesh::IsComing(const Work& work) const {
+  for (uint32_t i = 0; i < work.started_; ++i) {
+    const Work::Part& part = work.parts_[i];
+    if (!part.complete && peers_[part.peer].endpoint->IsComing(part)) return true;
+  }
+  return false;
+}
+
 void Mesh::Deliver() {
   if (!any_ended_.load(std::memory_order_acquire)) return;
   std::vector<WorkRef> ended;
@@ -251,8 +259,23 @@ void Mesh::Deliver() {
   }
 }
 
+// What this rank accuses somebody of, perhaps itself, is not lost where it closes right after.
+void Mesh::AwaitVerdict() {
+  const int64_t give_up = SystemClock().NowNanos() + 1'000'000'000;
+  auto pending = [this] {
+    Reactor::Guard guard(*reactor_);
+    return accused_ && status_.ok() && !closed_;
+  };
+  for (auto pause = kFirstPause; pending() && SystemClock().NowNanos() < give_up;) {
+    reactor_->Turn();
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLastPause);
+  }
+}
+
 void Mesh::Close() {
   if (reactor_ == nullptr) return;
+  AwaitVerdict();
   const int64_t give_up = SystemClock().NowNanos() + 1'000'000'000;
   {
     Reactor::Guard guard(*reactor_);

@@ -27,7 +27,8 @@ struct MeshOptions {
   int size = 1;
   uint64_t epoch = 0;
   uint64_t attempt = 0;      // to meet in this epoch; see EnterEpoch
-  std::string job;           // the same in all epochs; see EnterJob
+  bool missed = false;       // the others failed to meet in this attempt; see EnterEpoch
+  std::string job;           // see Membership
   bool agreed = false;       // the ranks agreed on epoch and members in the store; see Regroup
   Store* store = nullptr;    // outlives the mesh
   Poller* poller = nullptr;  // outlives the mesh
@@ -135,6 +136,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   // mesh_form.cc
   Status CheckFresh(const CallLimits& limits);
   Status Meet(const CallLimits& limits);
+  bool CameTooLate(const CallLimits& limits);
   Status LookForVerdict(const CallLimits& limits);
   Status Listen();
   Status Publish(const CallLimits& limits);
@@ -171,7 +173,10 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void NoteGone(const Work& work);
   void RunReady();
   void Finish(Work& work, Status status);
+  void AwaitVerdict();
   void EndTransfers(Work& work);
+  // Whether the message of a receive is on its way. See Endpoint.
+  bool IsComing(const Work& work) const;
 
   // mesh_watch.cc: peers that fail or disagree.
   void ListenTo(Peer& peer);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/comm/mesh.h"
+#include "runtime/comm/membership.h"
 
 namespace hr::comm {
 namespace {
@@ -83,7 +83,7 @@ Status Mesh::CheckFresh(const CallLimits& limits) {
                       options_.store->TryGet(Key(kVerdictKey), limits));
   if (!text.has_value()) return {};
   HR_ASSIGN_OR_RETURN(Verdict verdict, Verdict::Decode(*text));
-  verdict.cause += "; to start again, use a higher epoch or an empty store";
+  if (!options_.missed) verdict.cause += "; to start again, use a higher epoch or an empty store";
   return EndedBy(verdict);
 }
 
@@ -97,6 +97,13 @@ Status Mesh::Meet(const CallLimits& limits) {
   if (status.ok()) status = MeetAll(limits);
   if (status.ok()) status = CreateReactor();
   if (status.ok() || status.code() == Code::kAlreadyExists || !status_.ok()) return status;
+  const CallLimits briefly = {.deadline_nanos = SystemClock().NowNanos() + kLookNanos,
+                              .clock = &SystemClock()};
+  if (CameTooLate(briefly)) {
+    return AlreadyExists("group '", options_.name, "', epoch ", options_.epoch,
+                         ", has met without this process (", status.message(),
+                         "); join it (hr_group_join), or start all ranks anew with a higher epoch");
+  }
   const std::vector<int> missing = Missing();
   if (blamed_ < 0 && status.code() == Code::kDeadlineExceeded && !missing.empty()) {
     blamed_ = missing[0];
@@ -113,6 +120,16 @@ Status Mesh::Meet(const CallLimits& limits) {
   turned_away_.clear();
   transports_.clear();
   return verdict.ok() ? EndedBy(*verdict) : std::move(status);
+}
+
+// Whether the group lives already, so that it is no fault of its own that this rank is none of it.
+bool Mesh::CameTooLate(const CallLimits& limits) {
+  if (options_.agreed) return false;
+  Result<std::optional<std::string>> held =
+      options_.store->TryGet(GroupKey(options_, kMembershipKey), limits);
+  if (!held.ok() || !held->has_value()) return false;
+  const Result<Membership> now = Membership::Decode(**held);
+  return now.ok() && now->formed && now->IsOf(options_);
 }
 
 // Whether another rank has accused. The store is asked now and then.

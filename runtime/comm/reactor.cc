@@ -207,6 +207,13 @@ void Reactor::Sleep(const std::atomic<bool>& done, const CallLimits& limits) {
   sleeper_count_.fetch_add(1);
   { std::lock_guard lock(mutex_); }  // what completes from now on is told
   std::unique_lock lock(sleepers_mutex_);
+  // Whoever had the handles may have left meanwhile, when there was nobody here to be told.
+  std::unique_lock right(handles_right_, std::try_to_lock);
+  if (right.owns_lock()) {
+    sleeper_count_.fetch_sub(1);
+    lock.unlock();
+    return SleepOnHandles(done, limits);
+  }
   if (!done.load(std::memory_order_acquire) && !IsCancelled(limits)) {
     sleepers_.wait_for(lock, std::chrono::nanoseconds(SleepNanos(limits)));
   }

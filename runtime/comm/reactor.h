@@ -71,6 +71,8 @@ class Reactor {
   // The same, with the reactor locked since before it became true.
   void NoteCompletionLocked();
 
+  // Has whoever sleeps on the handles look again: a turn may have taken what it waits for.
+  void Rouse();
   // Has the Poller call the client's OnTimer() soon. For the client, with the reactor locked or
   // not.
   void CallTimer();
@@ -91,7 +93,6 @@ class Reactor {
   bool Spin(const std::atomic<bool>& done, const CallLimits& limits);
   void Sleep(const std::atomic<bool>& done, const CallLimits& limits);
   void SleepOnHandles(const std::atomic<bool>& done, const CallLimits& limits);
-  void Rouse();
   void RouseAfterLock();
 
   const std::vector<Transport*> transports_;

@@ -196,7 +196,7 @@ std::vector<int> Round::LargestSide(const Ending& ending) const {
 }
 
 // Swaps the membership if this rank may. Null: not yet.
-Result<std::optional<Membership>> Round::Propose(const Ending& ending, const std::string* held) {
+Result<std::optional<Membership>> Round::Propose(const Ending& ending, const Membership& held) {
   const std::vector<int> side = LargestSide(ending);
   std::optional<Membership> none;
   if (!Has(side, mesh_.rank)) {
@@ -209,15 +209,14 @@ Result<std::optional<Membership>> Round::Propose(const Ending& ending, const std
     HR_RETURN_IF_ERROR(LookForJoiners());
     if (joiners_.size() < missing) return none;
   }
-  Membership next = {.epoch = mesh_.epoch + 1, .formed = true, .from = mesh_.epoch};
+  Membership next = {
+      .epoch = mesh_.epoch + 1, .formed = true, .from = mesh_.epoch, .job = mesh_.job};
   for (int rank : side) next.members.push_back(Cat(rank));
   next.members.insert(next.members.end(), joiners_.begin(), joiners_.begin() + missing);
-  std::optional<std::string_view> expected;
-  if (held != nullptr) expected = *held;
-  const std::string text = next.Encode();
+  const std::string before = held.Encode(), text = next.Encode();
   HR_ASSIGN_OR_RETURN(
       const std::string now,
-      Reached(store_.CompareAndSwap(GroupKey(mesh_, kMembershipKey), expected, text, Soon())));
+      Reached(store_.CompareAndSwap(GroupKey(mesh_, kMembershipKey), before, text, Soon())));
   if (now != text) return none;
   return std::optional<Membership>(std::move(next));
 }
@@ -239,26 +238,33 @@ Result<Membership> Round::Agree(const Ending& ending, const LookAgain& look) {
   Revoke();
   if (next.ok()) return next;
   Withdraw();
+  // The others may just have agreed, and count on this rank.
+  Result<Membership> now = Current(Briefly());
+  if (now.ok() && !now->IsOf(mesh_)) return now;
   return limits_.Check().ok() ? std::move(next) : LimitsEnded(std::move(next).status());
 }
 
+// A store that was emptied, since it came back without what it held, knows nothing of this epoch.
+Result<Membership> Round::Current(const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(std::optional<Membership> now, Reached(ReadMembership(mesh_, limits)));
+  if (now.has_value() && (now->job == mesh_.job || now->epoch > mesh_.epoch)) {
+    return *std::move(now);
+  }
+  return StoreFailed(mesh_, limits_, Unavailable("the store was emptied meanwhile"));
+}
+
 Result<Membership> Round::GoOn(Ending ending, const LookAgain& look) {
-  const std::string key = GroupKey(mesh_, kMembershipKey);
   // Each asks for each, so the more they are, the less often.
   const auto last_pause = kLastPause * (1 + mesh_.size / 16);
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, last_pause)) {
-    HR_ASSIGN_OR_RETURN(std::optional<std::string> held, Reached(store_.TryGet(key, Soon())));
-    if (held.has_value()) {
-      HR_ASSIGN_OR_RETURN(Membership now, Membership::Decode(*held));
-      if (!now.IsOf(mesh_)) return now;
-    }
+    HR_ASSIGN_OR_RETURN(const Membership held, Current(Soon()));
+    if (!held.IsOf(mesh_)) return held;
     if (look != nullptr) HR_RETURN_IF_ERROR(look(ending));
     HR_RETURN_IF_ERROR(Announce(ending));
     HR_RETURN_IF_ERROR(LookForOthers());
     const int64_t now = SystemClock().NowNanos();
     if (!Waiting(ending, now)) {
-      HR_ASSIGN_OR_RETURN(std::optional<Membership> next,
-                          Propose(ending, held.has_value() ? &*held : nullptr));
+      HR_ASSIGN_OR_RETURN(std::optional<Membership> next, Propose(ending, held));
       if (next.has_value()) return *std::move(next);
     }
     HR_RETURN_IF_ERROR(limits_.Check());

@@ -62,7 +62,8 @@ class Round {
   bool Disputed(const Ending& ending) const;
   bool AllSuspect(int rank) const;
   std::vector<int> LargestSide(const Ending& ending) const;
-  Result<std::optional<Membership>> Propose(const Ending& ending, const std::string* held);
+  Result<std::optional<Membership>> Propose(const Ending& ending, const Membership& held);
+  Result<Membership> Current(const CallLimits& limits);
   template <typename T>
   Result<T> Reached(Result<T> result) const;
   CallLimits Soon() const { return StoreLimits(mesh_, limits_); }

@@ -197,8 +197,13 @@ Result<RemoteStore::Reply> RemoteStore::Call(StoreRequest head, std::string_view
         return ended;
       }
       trouble = std::move(exchange->receive.status);
-      if (trouble.ok()) return Decode(*exchange);
-      const Reactor::Guard guard(*reactor_);  // the endpoint has failed: both transfers are over
+      const Reactor::Guard guard(*reactor_);
+      if (trouble.ok()) {
+        // Only a server that does not keep to the protocol replies before it has the request.
+        if (!exchange->over()) endpoint_->Cancel(exchange->send);
+        return Decode(*exchange);
+      }
+      // The endpoint has failed: both transfers are over.
       final = endpoint_ != nullptr && endpoint_->peer_left();
     }
     if (trouble.code() != Code::kUnavailable) {

@@ -103,6 +103,10 @@ bool StreamEndpoint::RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> 
   return true;
 }
 
+bool StreamEndpoint::IsComing(const Transfer& receive) const {
+  return reading_ == &receive || receiving_.Has(receive) || borrowing_.Has(receive);
+}
+
 void StreamEndpoint::Cancel(Transfer& transfer) {
   bool found = posted_.Remove(transfer) || receiving_.Remove(transfer);
   if (borrowing_.Remove(transfer)) {
@@ -115,10 +119,7 @@ void StreamEndpoint::Cancel(Transfer& transfer) {
   }
   for (auto arrival = unexpected_.begin(); arrival != unexpected_.end(); ++arrival) {
     if (arrival->claimed != &transfer) continue;
-    // Drops the message when it is complete, since its receive is gone.
-    ReturnCredit(arrival->bytes);
-    StopReading();
-    DropArrival(arrival);
+    arrival->claimed = nullptr;  // its bytes are still with us, for the next receive
     found = true;
     break;
   }

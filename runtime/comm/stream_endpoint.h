@@ -41,6 +41,7 @@ class StreamEndpoint final : public Endpoint {
   bool SendNow(uint64_t tag, uint64_t label, Bytes message) override;
   bool RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> to) override;
   void Cancel(Transfer& transfer) override;
+  bool IsComing(const Transfer& receive) const override;
   void Close(std::string_view reason) override;
   bool flushed() const override;
   uint64_t arrivals() const override { return arrivals_; }
@@ -58,6 +59,7 @@ class StreamEndpoint final : public Endpoint {
     std::string owned;             // the payload, where it is ours
     Transfer* transfer = nullptr;  // whose message this is a piece of
     size_t written = 0;            // of header and payload
+    bool denial = false;           // see Deny
     const std::byte* begin() const { return owned.empty() ? payload : AsBytes(owned).data(); }
     size_t header_bytes() const { return HeaderBytes(header.kind); }
     bool done() const { return written == header_bytes() + header.payload; }
@@ -84,6 +86,8 @@ class StreamEndpoint final : public Endpoint {
   void Enqueue(Outgoing frame);
   // A frame of nothing but ids.
   void Tell(FrameKind kind, uint32_t sender, uint32_t receiver);
+  // Answers who asks for a message that is not (or no longer) offered.
+  Status Deny();
   void EnqueueText(FrameKind kind, uint32_t sender, std::string_view text);
   Result<size_t> WriteSome(Outgoing& frame);
   void OnWritten(Outgoing& frame);
@@ -129,7 +133,7 @@ class StreamEndpoint final : public Endpoint {
   void OfferMemory();
   void Lend(const Transfer& transfer, Outgoing& offer);
   void OnReading();
-  void OnRead();
+  Status OnRead();
   bool PeerWorks();
   Status OnProbe();
   bool Borrows(Transfer& transfer, uint64_t place);
@@ -153,6 +157,7 @@ class StreamEndpoint final : public Endpoint {
 
   // Outgoing.
   std::deque<Outgoing> outgoing_;
+  size_t denials_ = 0;      // in outgoing_
   TransferQueue offered_;   // sends that wait for an invitation
   uint64_t credit_ = 0;     // 0 until the peer's greeting told its window
   uint64_t secret_ = 0;     // that the peer shows it can read

@@ -61,11 +61,13 @@ void StreamEndpoint::OnReading() {
   read_until_ = Now() + std::min<int64_t>(static_cast<int64_t>(transfer->bytes), kMaxReadingNanos);
 }
 
-void StreamEndpoint::OnRead() {
+Status StreamEndpoint::OnRead() {
   Transfer* transfer = offered_.TakeById(header_.sender);
   read_until_ = 0;
-  Tell(transfer != nullptr ? FrameKind::kSettle : FrameKind::kWithdraw, 0, header_.receiver);
-  if (transfer != nullptr) Finish(*transfer, {});
+  if (transfer == nullptr) return Deny();
+  Tell(FrameKind::kSettle, 0, header_.receiver);
+  Finish(*transfer, {});
+  return {};
 }
 
 bool StreamEndpoint::PeerWorks() {

@@ -330,7 +330,7 @@ Status StreamEndpoint::OnPayload() {
     case FrameKind::kProbe: return OnProbe();
     case FrameKind::kReads: lends_ = traits_.lends; return {};
     case FrameKind::kReading: OnReading(); return {};
-    case FrameKind::kRead: OnRead(); return {};
+    case FrameKind::kRead: return OnRead();
     case FrameKind::kSettle: return OnSettle();
     case FrameKind::kGoodbye:
       peer_left_ = true;
@@ -406,10 +406,7 @@ Status StreamEndpoint::OnOffer() {
 
 Status StreamEndpoint::OnInvite() {
   Transfer* transfer = offered_.TakeById(header_.sender);
-  if (transfer == nullptr) {  // withdrawn meanwhile
-    Tell(FrameKind::kWithdraw, 0, header_.receiver);
-    return {};
-  }
+  if (transfer == nullptr) return Deny();  // withdrawn meanwhile
   EnqueueData(*transfer, header_.receiver);
   Flush();
   return {};

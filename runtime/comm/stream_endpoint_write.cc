@@ -65,6 +65,17 @@ void StreamEndpoint::Tell(FrameKind kind, uint32_t sender, uint32_t receiver) {
   Enqueue({.header = header});
 }
 
+// A peer that only asks and never reads would have ever more answers wait for it.
+Status StreamEndpoint::Deny() {
+  if (++denials_ > kMaxOffers) return Broken("it asks for messages that were never offered");
+  Outgoing frame{};
+  frame.header.kind = FrameKind::kWithdraw;
+  frame.header.receiver = header_.receiver;
+  frame.denial = true;
+  Enqueue(std::move(frame));
+  return {};
+}
+
 void StreamEndpoint::EnqueueText(FrameKind kind, uint32_t sender, std::string_view text) {
   Outgoing frame{};
   frame.owned = text.substr(0, kMaxText);
@@ -96,6 +107,7 @@ Result<size_t> StreamEndpoint::WriteSome(Outgoing& frame) {
 
 void StreamEndpoint::OnWritten(Outgoing& frame) {
   Transfer* transfer = frame.transfer;
+  denials_ -= frame.denial;
   if (transfer == nullptr) return;
   if (frame.header.kind == FrameKind::kEager) return Finish(*transfer, {});
   transfer->moved += frame.header.payload;
@@ -136,6 +148,7 @@ bool StreamEndpoint::Flush() {
 void StreamEndpoint::DropOutgoing() {
   stream_->LetGo();
   outgoing_.clear();
+  denials_ = 0;
 }
 
 // Ends a frame's hold on its transfer's memory. The first may have begun, even where nothing of it

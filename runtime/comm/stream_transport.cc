@@ -8,7 +8,9 @@ namespace hr::comm {
 namespace {
 
 constexpr auto kGreetingTime = std::chrono::seconds(5);
-constexpr size_t kMaxStrangers = 1024;
+// A greeting takes some milliseconds. Who stays silent for longer makes room for others.
+constexpr size_t kMaxStrangers = 256;
+constexpr auto kPatience = std::chrono::seconds(1);
 // Looking for new connections is a system call, and they are rare.
 constexpr unsigned kTurnsPerAnswer = 512;
 
@@ -38,12 +40,13 @@ std::unique_ptr<Endpoint> StreamTransport::Accept() {
 bool StreamTransport::AnswerNew() {
   bool any = false;
   const auto now = std::chrono::steady_clock::now();
+  if (strangers_.size() == kMaxStrangers) DropIdle("there were too many");
   while (strangers_.size() < kMaxStrangers) {
     std::unique_ptr<ByteStream> stream = Answer();
     if (stream == nullptr) break;
     std::string from = stream->Describe();
     strangers_.push_back({std::make_unique<StreamEndpoint>(std::move(stream), traits_, identity_),
-                          now + kGreetingTime, std::move(from)});
+                          now, std::move(from)});
     any = true;
   }
   for (Stranger& stranger : strangers_) any |= stranger.endpoint->Progress();
@@ -51,12 +54,28 @@ bool StreamTransport::AnswerNew() {
   return any;
 }
 
+// The one that has been silent for too long. False where there is none.
+bool StreamTransport::DropIdle(std::string_view why) {
+  const auto now = std::chrono::steady_clock::now();
+  if (strangers_.empty() || now <= strangers_.front().since + kPatience) return false;
+  last_stranger_ = Cat("a connection from ", strangers_.front().from, " was dropped: ", why);
+  strangers_.erase(strangers_.begin());
+  return true;
+}
+
+void StreamTransport::NoteFailure(Status status) {
+  // What strangers hold is there to be had.
+  const bool exhausted = status.code() == Code::kResourceExhausted;
+  if (exhausted && DropIdle(status.message())) return;
+  status_ = std::move(status);
+}
+
 bool StreamTransport::IsLost(const Stranger& stranger, std::chrono::steady_clock::time_point now) {
   const StreamEndpoint& endpoint = *stranger.endpoint;
   if (endpoint.established()) return false;
   std::string_view why = endpoint.status().message();
   if (endpoint.status().ok() || !endpoint.flushed()) {
-    if (now <= stranger.give_up) return false;
+    if (now <= stranger.since + kGreetingTime) return false;
     if (endpoint.status().ok()) why = "it did not say who it is in 5 seconds";
   }
   last_stranger_ = Cat("a connection from ", stranger.from, " was dropped: ", why);

@@ -26,7 +26,7 @@ class StreamTransport : public Transport {
   StreamTransport(const StreamTraits& traits, std::string identity);
   // For destructors whose members the streams use.
   void DropStrangers() { strangers_.clear(); }
-  void NoteFailure(Status status) { status_ = std::move(status); }
+  void NoteFailure(Status status);
 
   // Starts to connect; see Transport::Connect.
   virtual Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) = 0;
@@ -40,10 +40,11 @@ class StreamTransport : public Transport {
  private:
   struct Stranger {
     std::unique_ptr<StreamEndpoint> endpoint;
-    std::chrono::steady_clock::time_point give_up;
+    std::chrono::steady_clock::time_point since;
     std::string from;
   };
   bool AnswerNew();
+  bool DropIdle(std::string_view why);
   bool IsLost(const Stranger& stranger, std::chrono::steady_clock::time_point now);
 
   const StreamTraits traits_;

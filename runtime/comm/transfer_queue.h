@@ -32,6 +32,9 @@ class TransferQueue {
   Transfer* FindById(uint32_t id) const {
     return FindIf([id](const Transfer& t) { return t.id == id; });
   }
+  bool Has(const Transfer& transfer) const {
+    return FindIf([&](const Transfer& t) { return &t == &transfer; }) != nullptr;
+  }
   bool HasTag(uint64_t tag) const {
     return FindIf([tag](const Transfer& t) { return t.tag == tag; }) != nullptr;
   }

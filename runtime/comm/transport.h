@@ -95,6 +95,9 @@ class Endpoint {
   // receive that the peer has matched with a cancelled send ends with ABORTED, or gets all of it
   // where that was on its way. No effect on one that has ended. Other transfers go on.
   virtual void Cancel(Transfer& transfer) = 0;
+  // Whether the message of a receive is on its way into its memory, so that Cancel() would lose it.
+  // Until then, a cancelled receive leaves its message to the next one.
+  virtual bool IsComing(const Transfer& /*receive*/) const { return false; }
 
   // Says goodbye: messages sent before still arrive, transfers in flight on this side end with
   // CANCELLED, the peer sees UNAVAILABLE with `reason`. Stays to be progressed until flushed().

@@ -38,6 +38,8 @@ class WakeEvent {
   int set_handle() const { return write_.valid() ? write_.get() : read_.get(); }
   // Sets the event behind another's set_handle().
   static void Set(int set_handle);
+  // False where a descriptor that came from another process is certainly none.
+  static bool IsOne(int set_handle);
 
  private:
   Descriptor read_;

@@ -52,6 +52,18 @@ void WakeEvent::Set(int set_handle) {
   }
 }
 
+// Writing to anything else might wait, or raise SIGPIPE.
+bool WakeEvent::IsOne(int set_handle) {
+#ifdef __linux__
+  constexpr std::string_view kEvent = "anon_inode:[eventfd]";
+  char target[kEvent.size() + 1];
+  const ssize_t size = ::readlink(Cat("/proc/self/fd/", set_handle).c_str(), target, sizeof target);
+  return size < 0 || std::string_view(target, static_cast<size_t>(size)) == kEvent;
+#else
+  return set_handle >= 0;
+#endif
+}
+
 void WakeEvent::Clear() const {
   uint64_t count;
   while (::read(read_.get(), &count, sizeof count) > 0) {

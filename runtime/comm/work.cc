@@ -7,12 +7,20 @@
 
 namespace hr::comm {
 
+namespace {
+
+// For the rest of a message that is on its way when a receive's limits end.
+constexpr int64_t kRestNanos = 500'000'000;
+
+}  // namespace
+
 Mesh& Work::mesh() const { return pool_->mesh(); }
 
 const MeshOptions& Work::options() const { return mesh().options(); }
 
 bool Work::Test() {
-  if (!done()) mesh().reactor_->Turn();
+  // The turn may have taken what somebody who sleeps was waiting for.
+  if (!done() && mesh().reactor_->Turn() && !done()) mesh().reactor_->Rouse();
   return done();
 }
 
@@ -28,7 +36,12 @@ Status Work::Wait(const CallLimits& limits) {
 Status Work::Complete(const CallLimits& limits) {
   Status status = Wait(limits);
   if (done()) return status_.Clone();
-  End(std::move(status));
+  End(status.Clone(), false);
+  if (call_.kind == OpKind::kRecv) {
+    const int64_t until = SystemClock().NowNanos() + kRestNanos;
+    Wait({.deadline_nanos = until, .clock = &SystemClock()}).IgnoreError();
+    End(std::move(status), true);
+  }
   return Wait({});  // for the verdict, which comes in any case
 }
 
@@ -40,14 +53,17 @@ void Work::OnDone(std::function<void(const Status&)> callback) {
   callback(status_);
 }
 
-void Work::Cancel() { End(Cancelled(call_.Text(), " was cancelled")); }
+void Work::Cancel() { End(Cancelled(call_.Text(), " was cancelled"), false); }
 
-void Work::End(Status status) {
+// `insist`: also where that loses a message, which only the end of the group may do.
+void Work::End(Status status, bool insist) {
   Mesh& mesh = this->mesh();
   {
     Reactor::Guard guard(*mesh.reactor_);
     if (done()) return;
-    if (call_.kind == OpKind::kRecv) {
+    const bool coming = call_.kind == OpKind::kRecv && mesh.IsComing(*this);
+    if (coming && !insist) return;
+    if (call_.kind == OpKind::kRecv && !coming) {
       mesh.EndTransfers(*this);
       mesh.Finish(*this, std::move(status));
     } else if (status.code() == Code::kDeadlineExceeded) {

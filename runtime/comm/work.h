@@ -35,13 +35,14 @@ class Work {
   // DEADLINE_EXCEEDED from `limits` end the waiting, not the operation.
   Status Wait(const CallLimits& limits);
   // As Wait, but the buffers are the caller's again in any case: where `limits` end the waiting,
-  // the operation ends as by Cancel().
+  // the operation ends as by Cancel(), and a message that is on its way gets a moment more.
   Status Complete(const CallLimits& limits);
   // Calls `callback` when it ends, at once if it has. On any thread that drives the group, so the
   // callback should be short; it may start operations, but neither wait nor close the group.
   void OnDone(std::function<void(const Status&)> callback);
-  // Ends it with CANCELLED. A receive that has no message yet is as if never posted; anything else
-  // cannot go on without this rank, so the group is aborted.
+  // Ends it with CANCELLED. A receive that has no message yet is as if never posted, one whose
+  // message is on its way goes on; anything else cannot go on without this rank, so the group is
+  // aborted.
   void Cancel();
   // What its group was created with.
   const MeshOptions& options() const;
@@ -58,13 +59,13 @@ class Work {
   };
 
   Work() = default;
+  void End(Status status, bool insist);
   void Unref();
   Mesh& mesh() const;
   // Among the collectives of its channel, or of sends and receives: the caller's tag.
   static uint64_t SequenceOf(uint64_t tag) { return tag & ((uint64_t{1} << 47) - 1); }
   uint64_t sequence() const { return SequenceOf(tag_); }
   // Ends it early, with `status` where that concerns nobody else.
-  void End(Status status);
   Status Prepare(Allocator& allocator, const void* input, void* output);
 
   // Everything below is the mesh's, guarded by its reactor.

@@ -167,6 +167,9 @@ hr_transport_table TableOf(const Instance& instance) {
                         uint64_t room) -> int32_t {
         return e->rep->RecvNow(tag, label, {static_cast<std::byte*>(data), room});
       },
+      .is_coming = [](const hr_endpoint* e, const hr_transfer* c) -> int32_t {
+        return c->own != nullptr && e->rep->IsComing(static_cast<const Parcel*>(c->own)->rep);
+      },
   };
 }
 

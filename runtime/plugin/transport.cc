@@ -88,6 +88,10 @@ class PluginEndpoint final : public comm::Endpoint {
     if (transfer.next == nullptr) return;  // it is done
     table_.cancel(endpoint_, &reinterpret_cast<Parcel*>(transfer.next)->c);
   }
+  bool IsComing(const comm::Transfer& receive) const override {
+    return receive.next != nullptr &&
+           table_.is_coming(endpoint_, &reinterpret_cast<const Parcel*>(receive.next)->c) != 0;
+  }
   void Close(std::string_view reason) override {
     table_.close(endpoint_, std::string(reason).c_str());
   }

@@ -222,6 +222,83 @@ static void test_a_survivor_dies_while_they_shrink(hr_env* env) {
   }
 }
 
+/* A store that came back without what it held knows of no epoch, so nobody may decide by it. */
+static void rank_finds_the_store_empty(hr_env* env) {
+  hr_limits limits = within(30);
+  char command[700];
+  hr_group* next;
+  hr_group* world = create_world(env, usual);
+  const int32_t rank = hr_group_rank(world);
+  CHECK(hr_barrier(world, NULL));
+  if (rank == 2) CHECK(hr_group_abort(world, "that is it"));
+  hr_status_release(reduce_for_ever(world));
+  if (rank == 0) {
+    snprintf(command, sizeof command, "rm -f '%s'/store/*", rank_folder());
+    EXPECT(system(command) == 0);
+    leave_note("emptied", "");
+  }
+  const ranks all = {.folder = (char*)rank_folder()};
+  await_note(&all, "emptied.0", 20);
+  if (rank < 2) {
+    FAILS(hr_group_shrink(world, &limits, &next), HR_ARBITER_LOST, "the store was emptied");
+  }
+  hr_group_release(world);
+}
+PROCESSES(finds_the_store_empty, 3, "auto -")
+
+/* ---- Those who come die ---- */
+
+static void rank_comes_and_dies(hr_env* env) {
+  hr_group* world;
+  die_after(atoi(getenv("HEADRACE_TEST_DELAY")));
+  hr_status_release(hr_group_join(env, &usual, NULL, &world));
+  for (;;) sleep_ms(1000);
+}
+
+/* Whatever has become of the one that came, those who were there go on. */
+static void rank_is_joined_by_one_that_dies(hr_env* env) {
+  hr_limits limits = within(4);
+  hr_group* next;
+  hr_group* world = create_world(env, usual);
+  CHECK(hr_barrier(world, NULL));
+  leave_note("ready", "");
+  hr_status* status = hr_group_grow(world, 4, &limits, &next);
+  if (status == NULL) {
+    hr_group_release(world);
+    world = next;
+  } else {
+    EXPECT(hr_status_code(status) == HR_DEADLINE_EXCEEDED);
+    hr_status_release(status);
+  }
+  limits = within(30);
+  while (hr_group_size(world) == 4) {
+    hr_status_release(reduce_for_ever(world));
+    CHECK(hr_group_shrink(world, &limits, &next));
+    hr_group_release(world);
+    world = next;
+  }
+  EXPECT(count_ranks(world) == 3);
+  hr_group_release(world);
+}
+
+static void test_one_that_comes_dies(hr_env* env) {
+  const char* delays[] = {"5", "15", "25", "40", "80", "300"};
+  (void)env;
+  for (int i = 0; i < 6; ++i) {
+    ranks all;
+    setenv("HEADRACE_TEST_DELAY", delays[i], 1);
+    start_ranks(&all, 3, "rank is_joined_by_one_that_dies", "auto -");
+    await_ready(&all, 3);
+    start_another(&all, "rank comes_and_dies", "auto -");
+    for (int rank = 0; rank < 3; ++rank) {
+      const int code = await_rank(&all, rank, 30);
+      if (code != 0) fprintf(stderr, "delay %s: rank %d: %d\n", delays[i], rank, code);
+      EXPECT(code == 0);
+    }
+    end_ranks(&all);
+  }
+}
+
 /* ---- Limits ---- */
 
 static void rank_waits_in_vain(hr_env* env) {
@@ -334,6 +411,8 @@ const test tests[] = {TEST(killed_in_a_ring),
                       TEST(with_a_store_at_an_address),
                       TEST(losing_the_store),
                       TEST(a_survivor_dies_while_they_shrink),
+                      TEST(finds_the_store_empty),
+                      TEST(one_that_comes_dies),
                       TEST(waits_in_vain),
                       TEST(nobody_to_join),
                       TEST(tries_again),
@@ -343,6 +422,9 @@ const test tests[] = {TEST(killed_in_a_ring),
                       RANK(joins),
                       RANK(loses_the_store),
                       RANK(loses_two),
+                      RANK(finds_the_store_empty),
+                      RANK(comes_and_dies),
+                      RANK(is_joined_by_one_that_dies),
                       RANK(waits_in_vain),
                       RANK(tries_again),
                       RANK(comes_and_goes),

@@ -1,6 +1,8 @@
 /* What a host sees of plugins that cannot be loaded, and of one that brings a transport. */
 #include <pthread.h>
 
+#include <headrace/plugin.h>
+
 #include "support.h"
 
 static const char* plugin(const char* name) {
@@ -27,8 +29,11 @@ static void no_entry(hr_env* env) {
 }
 
 static void other_version(hr_env* env) {
-  FAILS(hr_env_load_plugin(env, plugin("other_version")), HR_FAILED_PRECONDITION,
-        "plugin 'other' has plugin interface 2, this library 1; use a newer library");
+  char words[128];
+  snprintf(words, sizeof words,
+           "plugin 'other' has plugin interface %d, this library %d; use a newer",
+           HR_PLUGIN_VERSION + 1, HR_PLUGIN_VERSION);
+  FAILS(hr_env_load_plugin(env, plugin("other_version")), HR_FAILED_PRECONDITION, words);
 }
 
 static void no_driver(hr_env* env) {

@@ -192,8 +192,9 @@ void TryAnswering(const Hello& hello, const std::string& said, const Offer& offe
   auto transport = NewTransport();
   const Descriptor socket = std::move(ConnectUnix(NameIn(transport->address()))).value();
   Pass(socket.get(), said, offer, count, kinds);
-  const bool right =
-      said == hello.text && count == 2 && offer.descriptor(kinds) == offer.descriptor(0);
+  const bool right = said == hello.text && count == 2 &&
+                     offer.descriptor(kinds) == offer.descriptor(0) &&
+                     offer.descriptor(kinds >> 2) == offer.descriptor(1);
   std::byte answer[256];
   Turn(*transport);
   Check((::recv(socket.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) == right);

@@ -75,7 +75,10 @@ class FuzzEndpoint final : public Endpoint {
     Check(sends_.size() <= kMostReplies);
   }
   void Recv(Transfer& transfer) override { receives_.push_back(&transfer); }
-  void Cancel(Transfer&) override { Check(false); }
+  void Cancel(Transfer& transfer) override {
+    Check(!trial_.server && std::erase(sends_, &transfer) == 1);
+    End(transfer, Cancelled("the server replied before it had the request"));
+  }
   void Close(std::string_view reason) override {
     Check(!reason.empty());
     Fail();

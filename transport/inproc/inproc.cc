@@ -65,7 +65,10 @@ class InprocNetwork {
   }
   void Leave(const std::string& address) {
     std::lock_guard lock(mutex_);
-    for (auto& wire : listeners_[address].dialled) wire->open[1] = false;
+    for (auto& wire : listeners_[address].dialled) {
+      wire->open[1] = false;
+      wire->wake[0]->Set();
+    }
     listeners_.erase(address);
   }
   bool Knows(std::string_view address) {

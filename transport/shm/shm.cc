@@ -21,6 +21,7 @@ namespace {
 
 // Two rings of a connection stay in a core's second-level cache, through which large messages go.
 constexpr size_t kRingBytes = 512 << 10;
+constexpr int kMostEdges = 64;
 constexpr StreamTraits kTraits = {.eager_bytes = 32 << 10,
                                   .credit_bytes = 1 << 20,
                                   .frame_bytes = 1 << 20,
@@ -69,7 +70,8 @@ class ProcessPeer final : public RingPeer {
     Hello hello;
     auto answer =
         ReceiveDescriptors(socket_.get(), reinterpret_cast<std::byte*>(&hello), sizeof hello, 1);
-    refused_ = !answer.ok() || (!answer->empty() && hello != Hello());
+    refused_ = !answer.ok() ||
+               (!answer->empty() && (hello != Hello() || !WakeEvent::IsOne(answer->front().get())));
     if (!refused_ && !answer->empty()) bell_ = std::move(answer->front());
     return bell_.valid();
   }
@@ -165,7 +167,7 @@ class ShmTransport final : public StreamTransport {
     if (passed.ok() && passed->empty()) return nullptr;
     *settled = true;
     NoteExhaustion(passed.status());
-    if (!passed.ok() || hello != Hello()) return nullptr;
+    if (!passed.ok() || hello != Hello() || !WakeEvent::IsOne((*passed)[1].get())) return nullptr;
     auto segment = Segment::Map(std::move((*passed)[0]), RingPair::Bytes(kRingBytes));
     NoteExhaustion(segment.status());
     if (!segment.ok()) return nullptr;
@@ -185,9 +187,13 @@ class ShmTransport final : public StreamTransport {
 
   void BeginArm() override {
     wake_.Clear();
-    // Takes the edges of closed sockets off; whether they are closed is asked afterwards.
+    // Takes the edges of closed sockets off; whether they are closed is asked afterwards. What is
+    // left, and those who wait to be answered, only wake once more.
     epoll_event edges[16];
-    while (::epoll_wait(epoll_.get(), edges, std::size(edges), 0) == std::size(edges)) {
+    for (int i = 0; i < kMostEdges; ++i) {
+      if (::epoll_wait(epoll_.get(), edges, std::size(edges), 0) <
+          static_cast<int>(std::size(edges)))
+        break;
     }
   }
   // The listening socket is in the set, too.

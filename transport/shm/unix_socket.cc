@@ -133,7 +133,8 @@ Result<std::vector<Descriptor>> ReceiveDescriptors(int socket, std::byte* messag
 bool PeerClosed(int socket) {
   char byte;
   const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+  // Nothing comes after the hellos, so a peer that sends more cannot hide its end behind it.
+  return got >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 }  // namespace hr::comm

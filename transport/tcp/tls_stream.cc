@@ -64,7 +64,11 @@ class TlsStream::Pieces {
 
 // The handshake, and what else this side has to write by itself.
 Status TlsStream::Progress() {
-  if (handshake_ == nullptr) return sealed_ == 0 ? Flush() : Status();
+  if (handshake_ == nullptr) {
+    // What the peer said last tells more than that it cannot be written to any more.
+    if (sealed_ == 0) Flush().IgnoreError();
+    return {};
+  }
   HR_RETURN_IF_ERROR(handshake_->Progress());
   return handshake_->done() ? EndHandshake() : Status();
 }

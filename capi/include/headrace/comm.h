@@ -132,7 +132,8 @@ typedef struct hr_group_options {
                              UCX does */
   /* Of calls without limits of their own, creation included; 0: 10 minutes; -1: none. */
   int64_t timeout_nanos;
-  int64_t silence_nanos;  /* a peer that is silent for so long is dead; 0: 10 seconds */
+  int64_t
+      silence_nanos; /* a peer that is silent for so long is dead; 0: 10 seconds; a day at most */
   const char* algorithms; /* pins, e.g. "all_reduce=ring,broadcast=chain"; the same on all ranks */
   /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails. Until
    * then NAME-EPOCH-RANK.flight is there (about 200 kB, removed when the group is closed), for
@@ -153,7 +154,8 @@ typedef struct hr_group_options {
 
 /* Returns when all ranks are connected to each other. options NULL: all from the environment;
  * limits NULL: options->timeout_nanos. HR_DEADLINE_EXCEEDED names the ranks that did not come,
- * HR_ALREADY_EXISTS says that another process has this rank, HR_RESOURCE_EXHAUSTED that memory or
+ * HR_ALREADY_EXISTS says that another process has this rank, or that the group has met
+ * without it, HR_RESOURCE_EXHAUSTED that memory or
  * file descriptors ran out; HR_FAILED_PRECONDITION also that the group has gone on to a later
  * epoch. Ranks that failed to meet may try again with the same options. The group keeps its env and
  * store alive. */
@@ -208,7 +210,8 @@ HR_API hr_status* hr_group_shrink(hr_group* group, const hr_limits* limits, hr_g
  * hr_group_join; they come behind the old ones. Where the group has ended, it goes on as by
  * hr_group_shrink and is filled up at once. Waits for the new ranks as long as `limits` allow
  * (NULL: the group's timeout); where they do not come, HR_DEADLINE_EXCEEDED, and the group is as
- * before. */
+ * before. One that fails while it comes in is left out: look at the size of *out. Once the ranks
+ * have agreed, they meet, whatever `limits` say. */
 HR_API hr_status* hr_group_grow(hr_group* group, int32_t new_size, const hr_limits* limits,
                                 hr_group** out);
 /* Waits for the group to grow, and becomes a rank of it. Of the options, rank, size and epoch do
@@ -234,7 +237,8 @@ typedef enum hr_reduce_op HR_ENUM {
 /* Calls of this part wait for the end of the operation, within `limits` (NULL: the group's
  * timeout). When they return, the buffers are the caller's again, whatever happened: where limits
  * end the wait, a receive is as if never called, and anything else ends the group, because the
- * other ranks cannot go on without this one.
+ * other ranks cannot go on without this one. A receive whose message is on its way just then gets
+ * it, unless the rest takes more than half a second: that ends the group, too.
  *
  * Counts are of elements, 64 bits wide, and may be 0: of one rank's contribution (gather,
  * all_gather), of one rank's result (scatter, reduce_scatter), of what one rank sends another
@@ -300,8 +304,8 @@ HR_API hr_status* hr_work_wait(hr_work* work, const hr_limits* limits);
 HR_API hr_status* hr_work_on_done(hr_work* work,
                                   void (*callback)(void* context, const hr_status* status),
                                   void* context);
-/* Ends it with HR_CANCELLED: a receive is as if never started; anything else ends the group. No
- * effect on what has ended. */
+/* Ends it with HR_CANCELLED: a receive is as if never started, unless its message is on its way,
+ * which it then gets; anything else ends the group. No effect on what has ended. */
 HR_API hr_status* hr_work_cancel(hr_work* work);
 
 /* As the calls without _start, but they return as soon as the operation is under way. The caller

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* Grows with every change of the plugins' headers. */
-#define HR_PLUGIN_VERSION 1
+#define HR_PLUGIN_VERSION 2
 
 #if defined(__cplusplus)
 #define HR_PLUGIN_EXPORT extern "C" HR_API

@@ -119,6 +119,9 @@ typedef struct hr_transport_table {
   /* Takes the first message with `tag` where it has come whole, carries `label` and fits. */
   int32_t (*receive_now)(hr_endpoint* endpoint, uint64_t tag, uint64_t label, void* data,
                          uint64_t room);
+  /* 1: the message of a receive is on its way into its memory, so that cancel() would lose it. A
+   * receive that is cancelled before leaves its message to the next one. */
+  int32_t (*is_coming)(const hr_endpoint* endpoint, const hr_transfer* transfer);
 } hr_transport_table;
 
 #ifdef __cplusplus

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t kDefaultTimeout = 600'000'000'000;
 constexpr int64_t kDefaultSilence = 10'000'000'000;
+constexpr int64_t kMostSilence = int64_t{86'400} * 1'000'000'000;
+constexpr int32_t kMostRanks = 1 << 16;
 
 // What a group needs to live as long as its connections.
 struct Keeps {
@@ -100,6 +102,11 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
         "hr_group_options: expected times of 0 or more nanoseconds (-1: no "
         "timeout), got timeout ",
         options.timeout_nanos, ", silence ", options.silence_nanos);
+  }
+  if (options.silence_nanos > kMostSilence || options.size > kMostRanks) {
+    return InvalidArgument("hr_group_options: expected at most ", kMostRanks,
+                           " ranks and a silence of a day, got size ", options.size,
+                           ", silence_nanos ", options.silence_nanos);
   }
   comm::GroupOptions out;
   out.mesh.name = options.name != nullptr ? options.name : "world";

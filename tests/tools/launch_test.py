@@ -1,9 +1,12 @@
 """headrace launch."""
+import fcntl
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 import support
@@ -111,6 +114,49 @@ class Launch(support.ToolTest):
         process.send_signal(signal.SIGUSR1)
         self.assertEqual(process.wait(), 0)
         self.assertEqual(process.stdout.read().count("got it"), 2)
+
+    def test_signals_are_heard_while_ranks_write_without_pause(self):
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            process = subprocess.Popen([support.TOOL, "launch", "-n", "2", "--quiet", "--", "yes"],
+                                       stdout=nowhere, stderr=nowhere, cwd=self.folder)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(10), 128 + signal.SIGINT)
+
+    def test_a_terminal_is_not_read(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, theirs)
+        done = subprocess.run(
+            [support.TOOL, "launch", "-n", "2", "--quiet", "--", "sh", "-c", "read x; echo got $x"],
+            stdin=theirs, capture_output=True, text=True, timeout=20, check=False,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY), start_new_session=True)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[0] got", "[1] got"])
+
+    def test_output_that_nobody_reads(self):
+        process = subprocess.Popen(
+            [support.TOOL, "launch", "-n", "2", "--", "sh", "-c", "while echo a line; do true; done"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        process.stdout.close()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=20)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        folder = said.split("meeting at file:")[1].split()[0]
+        self.assertFalse(pathlib.Path(folder).exists(), "it was left behind")
+
+    def test_what_an_outer_launcher_says_is_not_of_the_ranks(self):
+        outer = {"PMI_RANK": "0", "PMI_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0",
+                 "OMPI_COMM_WORLD_SIZE": "1", "HEADRACE_RANK": "3", "HEADRACE_SIZE": "5",
+                 "HEADRACE_EPOCH": "9"}
+        done = self.run_tool("launch", "-n", 2, "--", "headrace", "comm", "bench", "--max", "8",
+                             "--seconds", 0.005, env={**os.environ, **outer})
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_third_wish_to_end_is_an_order(self):
         process, pids = self.started(

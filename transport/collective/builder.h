@@ -170,6 +170,7 @@ void PairwiseAllToAll(ScheduleBuilder& b);
 // The input of a reduce-scatter, multiplied where the call says so.
 Slice PreparedBlocks(ScheduleBuilder& b, Slice input);
 // shared.cc: in memory that all ranks share
+uint64_t SharedStageBytes(const CostModel& cost);  // at most, of what goes through the rings
 void SharedAllReduce(ScheduleBuilder& b);
 void SharedAllGather(ScheduleBuilder& b);
 void SharedBarrier(ScheduleBuilder& b);

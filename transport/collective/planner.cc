@@ -92,11 +92,24 @@ bool Applies(const Algorithm& algorithm, int size, const CostModel& cost) {
   return false;
 }
 
-// The algorithms for a call, the cheapest first.
-std::vector<const Algorithm*> Ranked(const Call& call, int size, const CostModel& cost) {
+// In shared memory each stage has steps for every rank, and many ranks have small stages: a plan
+// for a gigabyte among a hundred of them would itself be gigabytes.
+bool IsTooLong(const Algorithm& algorithm, const Call& call, int size, const CostModel& cost) {
+  constexpr double kMostTurns = 1 << 15;
+  if (algorithm.demand != kSharedMemory) return false;
+  const auto stage = static_cast<double>(std::max(SharedStageBytes(cost), uint64_t{1}));
+  return static_cast<double>(call.bytes()) / stage * size > kMostTurns;
+}
+
+// The algorithms for a call, the cheapest first. What is pinned is there also where it should not
+// be taken.
+std::vector<const Algorithm*> Ranked(const Call& call, int size, const CostModel& cost,
+                                     std::string_view pinned) {
   std::vector<const Algorithm*> ranked;
   for (const Algorithm& algorithm : kAlgorithms) {
-    if (algorithm.kind == call.kind && Applies(algorithm, size, cost)) ranked.push_back(&algorithm);
+    if (algorithm.kind != call.kind || !Applies(algorithm, size, cost)) continue;
+    if (algorithm.name != pinned && IsTooLong(algorithm, call, size, cost)) continue;
+    ranked.push_back(&algorithm);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [&](const Algorithm* a, const Algorithm* b) {
     return SecondsOf(*a, call, size, cost) < SecondsOf(*b, call, size, cost);
@@ -108,7 +121,7 @@ class CollectivePlanner final : public Planner {
  public:
   Result<Schedule> Plan(const Call& call, int rank, int size, const CostModel& cost,
                         std::string_view pinned) const override {
-    const auto ranked = Ranked(call, size, cost);
+    const auto ranked = Ranked(call, size, cost, pinned);
     const Algorithm* chosen = ranked.front();
     std::string known;
     for (const Algorithm* algorithm : ranked) {
@@ -143,7 +156,7 @@ class CollectivePlanner final : public Planner {
   std::vector<Estimate> Estimates(const Call& call, int size,
                                   const CostModel& cost) const override {
     std::vector<Estimate> estimates;
-    for (const Algorithm* algorithm : Ranked(call, size, cost)) {
+    for (const Algorithm* algorithm : Ranked(call, size, cost, "")) {
       estimates.push_back({algorithm->name, SecondsOf(*algorithm, call, size, cost)});
     }
     return estimates;

@@ -18,8 +18,7 @@ constexpr uint64_t kMaxStageBytes = 256 << 10;
 struct Stages {
   // For `wanted` bytes, all ranks alike.
   Stages(ScheduleBuilder& b, uint64_t wanted)
-      : ring(b.shared_bytes),
-        bytes(std::min({std::bit_ceil(wanted), kMaxStageBytes, b.shared_bytes / 4})) {}
+      : ring(b.shared_bytes), bytes(std::min(std::bit_ceil(wanted), SharedStageBytes(b.cost))) {}
 
   // Bytes [begin, begin + bytes) of the stage number `stage` of rank `owner`.
   Slice At(int owner, uint64_t stage, uint64_t begin, uint64_t length) const {
@@ -126,6 +125,10 @@ class SlicedRound {
 };
 
 }  // namespace
+
+uint64_t SharedStageBytes(const CostModel& cost) {
+  return std::min(kMaxStageBytes, cost.shared_bytes / 4);
+}
 
 void SharedBarrier(ScheduleBuilder& b) {
   b.Raise();

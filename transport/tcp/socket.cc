@@ -40,11 +40,18 @@ Descriptor NewSocket(int family) {
 // what is urgent does not wait behind them.
 constexpr int kUnsentBytes = 256 << 10;
 
+constexpr int kKeepIdleSeconds = 10, kKeepProbeSeconds = 3, kKeepProbes = 3;
+
 // Small messages go at once. On loopback there is no congestion to control, and the simplest
 // algorithm is the fastest. Where an option is missing, the default stays.
 void Tune(int socket, bool loopback) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // A connection to the store may have nothing to say for hours, and be forgotten on its way.
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepIdleSeconds, sizeof kKeepIdleSeconds);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepProbeSeconds, sizeof kKeepProbeSeconds);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &kKeepProbes, sizeof kKeepProbes);
   if (loopback) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
   } else {

@@ -349,6 +349,18 @@ TEST(Schedules, HalvingManyRanksStaysWithinItsScratch) {
   }
 }
 
+// What would take a plan of hundreds of megabytes goes another way.
+TEST(Schedules, PlansForManyRanksStaySmall) {
+  const CostModel cost = {.shared_bytes = 256 << 10};  // what each of 64 ranks has
+  Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 1 << 28};
+  auto schedule = CreatePlanner()->Plan(call, 0, 64, cost, "");
+  ASSERT_TRUE(schedule.ok());
+  EXPECT_NE(schedule->algorithm, "shared");
+  EXPECT_LT(schedule->steps.size(), 100'000u);
+  call.count = 1 << 20;
+  EXPECT_EQ(CreatePlanner()->Plan(call, 0, 64, cost, "")->algorithm, "shared");
+}
+
 // The bytes that a rank's schedule sends to ranks of other hosts.
 uint64_t BytesOut(const Call& call, int rank, const CostModel& cost, std::string_view algorithm) {
   const auto size = static_cast<int>(cost.hosts.size());

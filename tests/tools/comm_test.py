@@ -91,6 +91,14 @@ class Comm(support.ToolTest):
             self.assertEqual(plan["calibration"]["source"], "file")
             latency = float(text.split("link shm ")[1].split()[0])
             self.assertEqual(plan["cost_model"]["latency_seconds"], latency)
+            self.ok("launch", "-n", 2, "--", "headrace", "comm", "calibrate")
+            both = path.read_text()
+            self.assertIn("link shm " + text.split("link shm ")[1].split("\n")[0] + "\n", both)
+            self.assertRegex(both, r"\nlink tcp .*\nend\n$")
+            self.assertEqual(both.count("\nshared "), 1)
+            self.assertEqual(both.count("\nreduce "), text.count("\nreduce "))
+            self.fails(2, "expected inproc, shm, ucx or tcp, got auto", "comm", "calibrate",
+                       "--transport", "auto")
             path.write_text(text.replace("link shm", "link shm -1"))
             self.assertIn("line 3 makes no sense", self.ok("comm", "plan", "--max", "8"))
         finally:

@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "tools/headrace/comm_groups.h"
@@ -30,6 +33,7 @@ constexpr char kFooter[] =
 constexpr uint64_t kSmall = 4, kLarge = 1 << 20;  // bytes
 constexpr int kBatches = 21;
 
+const std::set<std::string> kKnown = {"inproc", "shm", "ucx", "tcp"};
 const std::vector<std::string> kAlone = {"inproc", "shm", "tcp"}, kLaunched = {"tcp"};
 
 struct Options {
@@ -133,7 +137,7 @@ std::string MeasureLink(const hr::Env& env, const std::string& transport, double
     const double reduced = meter.Seconds(HR_OPERATION_ALL_REDUCE, kLarge);
     // Where messages are quick, noise hides it least.
     const double per_reduced = (reduced - large) / static_cast<double>(kLarge);
-    if (reduce <= 0) reduce = per_reduced;
+    if (reduce <= 0 && (transport == "inproc" || transport == "shm")) reduce = per_reduced;
     const double per_byte = (large - latency) / static_cast<double>(kLarge);
     return Line("link " + transport, {Positive(latency), Positive(per_byte)});
   });
@@ -147,6 +151,32 @@ std::string MeasureShared(const hr::Env& env, double reduce) {
     const double per_byte = (large - 2 * latency) / static_cast<double>(kLarge) - reduce / 2;
     return Line("shared", {Positive(latency), Positive(per_byte)});
   });
+}
+
+// What a line says, without its numbers: "link tcp", "reduce".
+std::string Subject(const std::string& line) {
+  std::istringstream words(line);
+  std::string first, second;
+  words >> first >> second;
+  return first == "link" ? first + " " + second : first;
+}
+
+// `measured`, and what a file of this machine says besides that makes sense.
+std::string WithTheRest(const std::string& path, const std::string& head,
+                        const std::string& measured) {
+  std::ifstream file(path);
+  std::string line, before, rest;
+  const std::regex sound("(link [a-z]+|shared|reduce)( [0-9.]+e[-+][0-9]+)+");
+  std::set<std::string> subjects;
+  for (std::istringstream lines(measured); std::getline(lines, line);) {
+    subjects.insert(Subject(line));
+  }
+  for (int number = 0; std::getline(file, line); ++number) {
+    if (number < 2) before += line + "\n";
+    const bool kept = std::regex_match(line, sound) && subjects.count(Subject(line)) == 0;
+    if (number >= 2 && kept) rest += line + "\n";
+  }
+  return head + (before == head ? rest : "") + measured + "end\n";
 }
 
 void WriteTo(const std::string& path, const std::string& text) {
@@ -177,7 +207,7 @@ int Run(const Options& options) {
   if (path.empty()) {
     throw UsageError("there is no home folder to write to; name a file: --output FILE");
   }
-  std::string text =
+  const std::string head =
       "headrace calibration 1\nmachine " + place["machine"].get<std::string>() + "\n";
   hr_launch* launch;
   hr::check(hr_launch_from_environment(&launch));
@@ -185,13 +215,20 @@ int Run(const Options& options) {
   hr_launch_release(launch);
   std::vector<std::string> transports = options.transports;
   if (transports.empty()) transports = alone ? kAlone : kLaunched;
-  double reduce = 0;
   for (const std::string& transport : transports) {
-    text += MeasureLink(env, transport, reduce);
-    if (transport == "shm") text += MeasureShared(env, reduce);
+    if (kKnown.count(transport)) continue;
+    throw UsageError("--transport: expected inproc, shm, ucx or tcp, got " + transport);
   }
-  text += Line("reduce", {Positive(reduce)}) + "end\n";
+  double reduce = 0;
+  std::string measured;
+  for (const std::string& transport : transports) {
+    measured += MeasureLink(env, transport, reduce);
+    if (transport == "shm") measured += MeasureShared(env, reduce);
+  }
+  // Through sockets, the noise would hide it.
+  if (reduce > 0) measured += Line("reduce", {reduce});
   if (!writes) return kOk;
+  const std::string text = WithTheRest(path, head, measured);
   WriteTo(path, text);
   Print("%s\n%s", path.c_str(), text.c_str());
   return kOk;

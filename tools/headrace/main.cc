@@ -53,14 +53,17 @@ const CLI::App* Called(const CLI::App* app) {
   return below.empty() ? app : Called(below.front());
 }
 
-// CLI11 would only say that a command is required.
-std::string UnknownCommand(const CLI::App& program, const std::string& word) {
+// CLI11 would only say that a command is required. "" where the words are commands, up to the first
+// that is none's.
+std::string UnknownCommand(const CLI::App& program, char** words) {
+  const auto commands = program.get_subcommands(nullptr);
+  if (commands.empty() || *words == nullptr || **words == '-') return "";
   std::string known;
-  for (const CLI::App* command : program.get_subcommands(nullptr)) {
-    if (command->get_name() == word) return "";
+  for (const CLI::App* command : commands) {
+    if (command->get_name() == *words) return UnknownCommand(*command, words + 1);
     known += (known.empty() ? "" : ", ") + command->get_name();
   }
-  return "there is no command '" + word + "'; there are: " + known;
+  return "there is no command '" + std::string(*words) + "'; there are: " + known;
 }
 
 // Takes off what stands behind "--": words for a program that is started, which CLI11 would take
@@ -95,10 +98,8 @@ int Main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string_view("launch")) started = WordsBehind(argc, argv);
   commands.push_back(AddLaunch(program, std::move(started)));
 #endif
-  if (argc > 1 && argv[1][0] != '-') {
-    std::string problem = UnknownCommand(program, argv[1]);
-    if (!problem.empty()) return Fail("headrace", problem, kUsage);
-  }
+  const std::string problem = UnknownCommand(program, argv + 1);
+  if (!problem.empty()) return Fail("headrace", problem, kUsage);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -25,7 +25,6 @@ constexpr uint64_t kAllRingsBytes = 16 << 20;
 constexpr double kWakeSeconds = 15e-6;
 // How long a peer that runs usually takes to answer, several times over.
 constexpr int64_t kSpinNanos = 50'000;
-constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
 // Channels are 16 bits of a tag, and the last one is the mesh's own.
 constexpr int kMaxChannel = 0xfffe;
 
@@ -296,8 +295,8 @@ Result<const Group::Planned*> Group::PlanFor(const Call& call) {
 // Messages meet by channel and sequence, those of send and recv by channel and the caller's tag.
 uint64_t Group::NextTag(const Call& call) {
   const uint64_t channel = static_cast<uint64_t>(channel_) << 48;
-  if (call.point_to_point()) return channel | kPointToPoint | call.tag;
-  return channel | (sequence_++ & (kPointToPoint - 1));
+  if (call.point_to_point()) return channel | Work::kPointToPoint | call.tag;
+  return channel | (sequence_++ & (Work::kPointToPoint - 1));
 }
 
 Status Group::Prepare(Work& work, const Call& call, const void* input, void* output) {

@@ -174,6 +174,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void RunReady();
   void Finish(Work& work, Status status);
   void AwaitVerdict();
+  void LookForStrays();
+  bool IsStray(uint64_t tag) const;
   void EndTransfers(Work& work);
   // Whether the message of a receive is on its way. See Endpoint.
   bool IsComing(const Work& work) const;

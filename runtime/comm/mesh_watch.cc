@@ -15,6 +15,9 @@ namespace {
 
 // Operations that take longer are told to the peers.
 constexpr int64_t kStuckNanos = 500'000'000;
+// Of a peer's messages that nobody has asked for, how many are looked at.
+constexpr size_t kMostUnclaimed = 64;
+constexpr char kLongAgo[] = "an operation long ago";
 
 // What ranks tell each other about an operation: "<letter><channel> <number> <text>", where the
 // number is a label (Q, A), a sequence (S) or a count (P).
@@ -132,7 +135,7 @@ void Mesh::AnswerMismatch(int rank, std::string_view question) {
   const auto asked = Told::Decode(question);
   if (!asked.has_value()) return;
   const FlightRecorder::Record* record = recorder_.Find(asked->channel, asked->number);
-  const std::string ours = record != nullptr ? record->call.Text() : "an operation long ago";
+  const std::string ours = record != nullptr ? record->call.Text() : kLongAgo;
   SendControl(rank, Told::Encode('A', asked->channel, asked->number, Cat(ours, "\n", asked->text)));
 }
 
@@ -209,6 +212,34 @@ void Mesh::AccuseLate(const Work& work) {
   Accuse({.culprit = culprit, .code = Code::kDeadlineExceeded, .cause = what});
 }
 
+// Of a collective that has ended here, and cannot have wanted it.
+bool Mesh::IsStray(uint64_t tag) const {
+  const auto channel = static_cast<uint16_t>(tag >> 48);
+  if ((tag & Work::kPointToPoint) != 0 || Work::SequenceOf(tag) >= recorder_.Called(channel)) {
+    return false;
+  }
+  return std::none_of(active_.begin(), active_.end(),
+                      [tag](const WorkRef& work) { return work->tag_ == tag; });
+}
+
+// Where ranks call different operations, it may be that each only sends. What has come and belongs
+// to nothing tells.
+void Mesh::LookForStrays() {
+  for (Peer& peer : peers_) {
+    if (peer.endpoint == nullptr || !peer.endpoint->status().ok()) continue;
+    uint64_t tag = 0, label = 0;
+    for (size_t i = 0; i < kMostUnclaimed && peer.endpoint->Unclaimed(i, &tag, &label); ++i) {
+      if (!IsStray(tag)) continue;
+      const auto channel = static_cast<uint16_t>(tag >> 48);
+      const FlightRecorder::Record* record =
+          recorder_.FindCollective(channel, Work::SequenceOf(tag));
+      const std::string ours = record != nullptr ? record->call.Text() : kLongAgo;
+      SendControl(RankOf(peer), Told::Encode('Q', channel, label, ours));
+      break;
+    }
+  }
+}
+
 // Returns when to look again.
 int64_t Mesh::Watch(int64_t now) {
   if (together_at_ != 0) EndTogether(now);
@@ -216,6 +247,7 @@ int64_t Mesh::Watch(int64_t now) {
   const int64_t interval = options_.silence_nanos / 4;
   if (now - beaten_at_ >= interval) Beat(now);
   TellOfStuck(now);
+  LookForStrays();
   recorder_.Stamp();
   const int64_t next = std::min(beaten_at_ + interval, now + kStuckNanos);
   return together_at_ != 0 ? std::min(next, together_at_) : next;

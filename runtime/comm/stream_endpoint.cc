@@ -107,6 +107,16 @@ bool StreamEndpoint::IsComing(const Transfer& receive) const {
   return reading_ == &receive || receiving_.Has(receive) || borrowing_.Has(receive);
 }
 
+bool StreamEndpoint::Unclaimed(size_t index, uint64_t* tag, uint64_t* label) const {
+  for (const Arrival& arrival : unexpected_) {
+    if (arrival.claimed != nullptr || index-- > 0) continue;
+    *tag = arrival.tag;
+    *label = arrival.label;
+    return true;
+  }
+  return false;
+}
+
 void StreamEndpoint::Cancel(Transfer& transfer) {
   bool found = posted_.Remove(transfer) || receiving_.Remove(transfer);
   if (borrowing_.Remove(transfer)) {

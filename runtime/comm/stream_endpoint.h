@@ -42,6 +42,7 @@ class StreamEndpoint final : public Endpoint {
   bool RecvNow(uint64_t tag, uint64_t label, std::span<std::byte> to) override;
   void Cancel(Transfer& transfer) override;
   bool IsComing(const Transfer& receive) const override;
+  bool Unclaimed(size_t index, uint64_t* tag, uint64_t* label) const override;
   void Close(std::string_view reason) override;
   bool flushed() const override;
   uint64_t arrivals() const override { return arrivals_; }

@@ -99,6 +99,12 @@ class Endpoint {
   // Until then, a cancelled receive leaves its message to the next one.
   virtual bool IsComing(const Transfer& /*receive*/) const { return false; }
 
+  // Tag and label of the message number `index` that has come, or is on offer, and that nobody has
+  // asked for yet. False where there are no more.
+  virtual bool Unclaimed(size_t /*index*/, uint64_t* /*tag*/, uint64_t* /*label*/) const {
+    return false;
+  }
+
   // Says goodbye: messages sent before still arrive, transfers in flight on this side end with
   // CANCELLED, the peer sees UNAVAILABLE with `reason`. Stays to be progressed until flushed().
   virtual void Close(std::string_view reason) = 0;

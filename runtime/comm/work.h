@@ -62,8 +62,10 @@ class Work {
   void End(Status status, bool insist);
   void Unref();
   Mesh& mesh() const;
+  // In a tag, below the channel: set in those of sends and receives.
+  static constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
   // Among the collectives of its channel, or of sends and receives: the caller's tag.
-  static uint64_t SequenceOf(uint64_t tag) { return tag & ((uint64_t{1} << 47) - 1); }
+  static uint64_t SequenceOf(uint64_t tag) { return tag & (kPointToPoint - 1); }
   uint64_t sequence() const { return SequenceOf(tag_); }
   // Ends it early, with `status` where that concerns nobody else.
   Status Prepare(Allocator& allocator, const void* input, void* output);

@@ -170,6 +170,8 @@ hr_transport_table TableOf(const Instance& instance) {
       .is_coming = [](const hr_endpoint* e, const hr_transfer* c) -> int32_t {
         return c->own != nullptr && e->rep->IsComing(static_cast<const Parcel*>(c->own)->rep);
       },
+      .unclaimed = [](const hr_endpoint* e, uint64_t index, uint64_t* tag,
+                      uint64_t* label) -> int32_t { return e->rep->Unclaimed(index, tag, label); },
   };
 }
 

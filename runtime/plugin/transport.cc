@@ -92,6 +92,9 @@ class PluginEndpoint final : public comm::Endpoint {
     return receive.next != nullptr &&
            table_.is_coming(endpoint_, &reinterpret_cast<const Parcel*>(receive.next)->c) != 0;
   }
+  bool Unclaimed(size_t index, uint64_t* tag, uint64_t* label) const override {
+    return table_.unclaimed(endpoint_, index, tag, label) != 0;
+  }
   void Close(std::string_view reason) override {
     table_.close(endpoint_, std::string(reason).c_str());
   }

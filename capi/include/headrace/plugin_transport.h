@@ -122,6 +122,9 @@ typedef struct hr_transport_table {
   /* 1: the message of a receive is on its way into its memory, so that cancel() would lose it. A
    * receive that is cancelled before leaves its message to the next one. */
   int32_t (*is_coming)(const hr_endpoint* endpoint, const hr_transfer* transfer);
+  /* Tag and label of the message number `index` that has come, or is on offer, and that no receive
+   * was posted for. 0 where there are no more. */
+  int32_t (*unclaimed)(const hr_endpoint* endpoint, uint64_t index, uint64_t* tag, uint64_t* label);
 } hr_transport_table;
 
 #ifdef __cplusplus

@@ -101,6 +101,45 @@ TEST_P(GroupTest, AnAbortIsHeardThoughTheGroupIsLeftAtOnce) {
   });
 }
 
+// Each takes itself for the root, so nobody receives what both send.
+TEST_P(GroupTest, RootsThatDifferAreFound) {
+  RunRanks(2, [](GroupPtr group) {
+    Call call = {.kind = OpKind::kBroadcast, .dtype = DType::kInt32, .count = 4};
+    call.peer = group->rank();
+    int32_t data[4] = {};
+    Status status;
+    const CallLimits limits = Within(std::chrono::seconds(20));
+    for (int i = 0; i < 4000 && status.ok(); ++i) {
+      status = group->Run(call, data, data, limits);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
+    EXPECT_NE(status.message().find("called different"), std::string_view::npos)
+        << status.ToString();
+  });
+}
+
+// In another order, also where one of the two goes through shared memory and the other does not.
+TEST_P(GroupTest, CallsInAnotherOrderAreFound) {
+  for (int root : {0, 1}) {
+    RunRanks(
+        2, [root](GroupOptions& options) { options.mesh.epoch = root; },
+        [root](GroupPtr group) {
+          const CallLimits limits = Within(std::chrono::seconds(20));
+          int32_t data[4] = {};
+          Status status;
+          for (int i = group->rank(); i < 4000 && status.ok(); ++i) {
+            const OpKind kind = i % 2 == 0 ? OpKind::kBarrier : OpKind::kReduce;
+            const Call call = {.kind = kind, .dtype = DType::kInt32, .count = 4, .peer = root};
+            status = kind == OpKind::kBarrier ? group->Run({.kind = kind}, nullptr, nullptr, limits)
+                                              : group->Run(call, data, data, limits);
+            if (i > 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          }
+          EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
+        });
+  }
+}
+
 // What is empty on one rank alone is no less a difference.
 TEST_P(GroupTest, EmptyCallsAreComparedToo) {
   RunRanks(2, [](GroupPtr group) {

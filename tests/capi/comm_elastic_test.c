@@ -348,6 +348,39 @@ static void rank_tries_again(hr_env* env) {
 }
 PROCESSES(tries_again, 2, "")
 
+/* Rank 1 was not there when rank 0 gave up: it learns that, instead of waiting in vain. */
+static void rank_comes_too_late(hr_env* env) {
+  hr_group* world;
+  const int late = getenv("HEADRACE_RANK")[0] == '1';
+  if (late) sleep_ms(1500);
+  const double begin = seconds_now();
+  hr_limits limits = within(late ? 20 : 0.5);
+  FAILS(hr_group_create(env, &usual, &limits, &world), HR_DEADLINE_EXCEEDED,
+        "rank 0 of group 'world' waits for rank 1");
+  EXPECT(seconds_now() - begin < 3);
+}
+PROCESSES(comes_too_late, 2, "")
+
+/* Rank 1 leaves and comes again: it is none of the group any more, and accuses nobody. */
+static void rank_comes_again(hr_env* env) {
+  hr_limits limits = within(20);
+  hr_group *world, *again;
+  const ranks all = {.folder = (char*)rank_folder()};
+  CHECK(hr_group_create(env, &usual, &limits, &world));
+  CHECK(hr_barrier(world, NULL));
+  if (hr_group_rank(world) == 1) {
+    hr_group_release(world);
+    FAILS(hr_group_create(env, &usual, &limits, &again), HR_ALREADY_EXISTS, "hr_group_join");
+    leave_note("refused", "");
+    return;
+  }
+  await_note(&all, "refused.1", 20);
+  CHECK(hr_group_abort(world, "a cause of its own"));
+  FAILS(hr_barrier(world, NULL), HR_ABORTED, "a cause of its own");
+  hr_group_release(world);
+}
+PROCESSES(comes_again, 2, "")
+
 /* ---- Many rounds ---- */
 
 /* In each round rank 0 ends the group, the others go on without it, and it joins them again. */
@@ -416,6 +449,8 @@ const test tests[] = {TEST(killed_in_a_ring),
                       TEST(waits_in_vain),
                       TEST(nobody_to_join),
                       TEST(tries_again),
+                      TEST(comes_too_late),
+                      TEST(comes_again),
                       TEST(comes_and_goes),
                       TEST(cannot_share),
                       RANK(loses_one),
@@ -427,6 +462,8 @@ const test tests[] = {TEST(killed_in_a_ring),
                       RANK(is_joined_by_one_that_dies),
                       RANK(waits_in_vain),
                       RANK(tries_again),
+                      RANK(comes_too_late),
+                      RANK(comes_again),
                       RANK(comes_and_goes),
                       RANK(cannot_share),
                       {NULL, NULL}};

@@ -266,8 +266,15 @@ void Mesh::AwaitVerdict() {
     Reactor::Guard guard(*reactor_);
     return accused_ && status_.ok() && !closed_;
   };
+  DriveWhile(pending, give_up);
+}
+
+void Mesh::DriveWhile(FunctionRef<bool()> pending, int64_t give_up) {
   for (auto pause = kFirstPause; pending() && SystemClock().NowNanos() < give_up;) {
-    reactor_->Turn();
+    if (reactor_->Turn()) {
+      pause = kFirstPause;
+      continue;
+    }
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLastPause);
   }
@@ -289,20 +296,13 @@ void Mesh::Close() {
   }
   Deliver();
   // What was sent goes out, unless a peer does not take it.
-  auto flushed = [this] {
+  auto flushing = [this] {
     Reactor::Guard guard(*reactor_);
-    return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-      return peer.endpoint == nullptr || peer.endpoint->flushed();
+    return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+      return peer.endpoint != nullptr && !peer.endpoint->flushed();
     });
   };
-  for (auto pause = kFirstPause; !flushed() && SystemClock().NowNanos() < give_up;) {
-    if (reactor_->Turn()) {
-      pause = kFirstPause;
-      continue;
-    }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, kLastPause);
-  }
+  DriveWhile(flushing, give_up);
   reactor_->LeavePoller();
   Report();
   if (status().ok()) DropRecorderFile();

@@ -174,13 +174,15 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void RunReady();
   void Finish(Work& work, Status status);
   void AwaitVerdict();
-  void LookForStrays();
-  bool IsStray(uint64_t tag) const;
+  // Until then at most, and with pauses where nothing moves.
+  void DriveWhile(FunctionRef<bool()> pending, int64_t give_up);
   void EndTransfers(Work& work);
   // Whether the message of a receive is on its way. See Endpoint.
   bool IsComing(const Work& work) const;
 
   // mesh_watch.cc: peers that fail or disagree.
+  void LookForStrays();
+  bool IsStray(uint64_t tag) const;
   void ListenTo(Peer& peer);
   void OnControl(int rank, std::string_view text);
   void OnPeerFailed(int rank, const Status& status);

@@ -125,11 +125,8 @@ Status Mesh::Meet(const CallLimits& limits) {
 // Whether the group lives already, so that it is no fault of its own that this rank is none of it.
 bool Mesh::CameTooLate(const CallLimits& limits) {
   if (options_.agreed) return false;
-  Result<std::optional<std::string>> held =
-      options_.store->TryGet(GroupKey(options_, kMembershipKey), limits);
-  if (!held.ok() || !held->has_value()) return false;
-  const Result<Membership> now = Membership::Decode(**held);
-  return now.ok() && now->formed && now->IsOf(options_);
+  const Result<std::optional<Membership>> now = ReadMembership(options_, limits);
+  return now.ok() && now->has_value() && (*now)->formed && (*now)->IsOf(options_);
 }
 
 // Whether another rank has accused. The store is asked now and then.

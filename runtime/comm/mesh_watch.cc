@@ -17,7 +17,10 @@ namespace {
 constexpr int64_t kStuckNanos = 500'000'000;
 // Of a peer's messages that nobody has asked for, how many are looked at.
 constexpr size_t kMostUnclaimed = 64;
-constexpr char kLongAgo[] = "an operation long ago";
+
+std::string TextOf(const FlightRecorder::Record* record) {
+  return record != nullptr ? record->call.Text() : "an operation long ago";
+}
 
 // What ranks tell each other about an operation: "<letter><channel> <number> <text>", where the
 // number is a label (Q, A), a sequence (S) or a count (P).
@@ -134,8 +137,7 @@ void Mesh::Wake(int rank) {
 void Mesh::AnswerMismatch(int rank, std::string_view question) {
   const auto asked = Told::Decode(question);
   if (!asked.has_value()) return;
-  const FlightRecorder::Record* record = recorder_.Find(asked->channel, asked->number);
-  const std::string ours = record != nullptr ? record->call.Text() : kLongAgo;
+  const std::string ours = TextOf(recorder_.Find(asked->channel, asked->number));
   SendControl(rank, Told::Encode('A', asked->channel, asked->number, Cat(ours, "\n", asked->text)));
 }
 
@@ -231,9 +233,7 @@ void Mesh::LookForStrays() {
     for (size_t i = 0; i < kMostUnclaimed && peer.endpoint->Unclaimed(i, &tag, &label); ++i) {
       if (!IsStray(tag)) continue;
       const auto channel = static_cast<uint16_t>(tag >> 48);
-      const FlightRecorder::Record* record =
-          recorder_.FindCollective(channel, Work::SequenceOf(tag));
-      const std::string ours = record != nullptr ? record->call.Text() : kLongAgo;
+      const std::string ours = TextOf(recorder_.FindCollective(channel, Work::SequenceOf(tag)));
       SendControl(RankOf(peer), Told::Encode('Q', channel, label, ours));
       break;
     }

@@ -55,7 +55,6 @@ void Work::OnDone(std::function<void(const Status&)> callback) {
 
 void Work::Cancel() { End(Cancelled(call_.Text(), " was cancelled"), false); }
 
-// `insist`: also where that loses a message, which only the end of the group may do.
 void Work::End(Status status, bool insist) {
   Mesh& mesh = this->mesh();
   {

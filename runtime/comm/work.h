@@ -59,6 +59,8 @@ class Work {
   };
 
   Work() = default;
+  // Ends it early, with `status` where that concerns nobody else. `insist`: also where that loses a
+  // message which is on its way; only the end of the group may do so.
   void End(Status status, bool insist);
   void Unref();
   Mesh& mesh() const;
@@ -67,7 +69,6 @@ class Work {
   // Among the collectives of its channel, or of sends and receives: the caller's tag.
   static uint64_t SequenceOf(uint64_t tag) { return tag & (kPointToPoint - 1); }
   uint64_t sequence() const { return SequenceOf(tag_); }
-  // Ends it early, with `status` where that concerns nobody else.
   Status Prepare(Allocator& allocator, const void* input, void* output);
 
   // Everything below is the mesh's, guarded by its reactor.

@@ -7,25 +7,6 @@
 
 enum { WIDTH = 300000 };
 
-typedef struct world {
-  hr_model* model;
-  hr_session* session;
-  hr_call* step;
-} world;
-
-static world open_world(hr_env* env) {
-  world w = {.model = make_counters(env, WIDTH)};
-  CHECK(hr_session_create(w.model, NULL, &w.session));
-  CHECK(hr_call_create(w.session, "step", &w.step));
-  return w;
-}
-
-static void close_world(world* w) {
-  hr_call_release(w->step);
-  hr_session_release(w->session);
-  hr_model_release(w->model);
-}
-
 static hr_group* create_group(hr_env* env) {
   const hr_group_options options = {
       .struct_size = sizeof options, .transport = "shm,tcp", .silence_nanos = 600000000};
@@ -35,7 +16,7 @@ static hr_group* create_group(hr_env* env) {
 }
 
 /* Trains and saves until it may not save any more. */
-static void save_for_ever(world* w, const hr_group* group) {
+static void save_for_ever(counting* w, const hr_group* group) {
   const hr_checkpoint_options options = {.struct_size = sizeof options, .keep = 3, .group = group};
   char text[1024];
   hr_status* status = NULL;
@@ -49,7 +30,7 @@ static void save_for_ever(world* w, const hr_group* group) {
 }
 
 /* What the rank does that saves from now on. */
-static void go_on(world* w, const hr_group* group) {
+static void go_on(counting* w, const hr_group* group) {
   const hr_checkpoint_options options = {.struct_size = sizeof options, .keep = 3, .group = group};
   char step[32];
   CHECK(hr_session_restore(w->session, rank_argument(), &options, NULL));
@@ -63,7 +44,7 @@ static void go_on(world* w, const hr_group* group) {
 }
 
 static void rank_saves(hr_env* env) {
-  world w = open_world(env);
+  counting w = open_counting(env, WIDTH, NULL);
   hr_group* group = create_group(env);
   if (hr_group_rank(group) == 0) {
     save_for_ever(&w, group);
@@ -76,7 +57,7 @@ static void rank_saves(hr_env* env) {
     hr_group_release(next);
   }
   hr_group_release(group);
-  close_world(&w);
+  close_counting(&w);
 }
 
 static int64_t note_of_step(const ranks* all) {
@@ -101,10 +82,10 @@ static void freeze_after(hr_env* env, int milliseconds) {
     fprintf(stderr, "%s\n", text);
     exit(1);
   }
-  world w = open_world(env);
+  counting w = open_counting(env, WIDTH, NULL);
   CHECK(hr_session_restore(w.session, folder, NULL, NULL));
   EXPECT(hr_session_step(w.session) == step);
-  close_world(&w);
+  close_counting(&w);
   end_ranks(&all);
   remove_folder(folder);
 }
@@ -116,7 +97,7 @@ static void test_frozen_while_it_saves(hr_env* env) {
 
 /* All ranks are started anew, with a store of their own, and find a folder that had an owner. */
 static void rank_starts_anew(hr_env* env) {
-  world w = open_world(env);
+  counting w = open_counting(env, WIDTH, NULL);
   hr_group* group = create_group(env);
   const hr_checkpoint_options options = {.struct_size = sizeof options, .group = group};
   hr_status* status = hr_session_restore(w.session, rank_argument(), &options, NULL);
@@ -125,17 +106,17 @@ static void rank_starts_anew(hr_env* env) {
   CHECK(hr_call_run(w.step, NULL));
   CHECK(hr_session_save(w.session, rank_argument(), &options));
   hr_group_release(group);
-  close_world(&w);
+  close_counting(&w);
 }
 
 static void test_jobs_follow_each_other(hr_env* env) {
   char* folder = make_folder();
   for (int64_t job = 1; job <= 3; ++job) {
     run_ranks(1, "rank starts_anew", folder);
-    world w = open_world(env);
+    counting w = open_counting(env, WIDTH, NULL);
     CHECK(hr_session_restore(w.session, folder, NULL, NULL));
     EXPECT(hr_session_step(w.session) == job);
-    close_world(&w);
+    close_counting(&w);
   }
   remove_folder(folder);
 }
@@ -143,7 +124,6 @@ static void test_jobs_follow_each_other(hr_env* env) {
 /* The managed loop takes the folder before its first step. */
 static void rank_trains(hr_env* env) {
   hr_text* report;
-  world w = open_world(env);
   hr_group *first, *second;
   hr_group_options options = {.struct_size = sizeof options, .size = 1};
   char store[256];
@@ -179,7 +159,6 @@ static void rank_trains(hr_env* env) {
   hr_model_release(model);
   hr_group_release(first);
   hr_group_release(second);
-  close_world(&w);
 }
 
 static void test_the_managed_loop(hr_env* env) {

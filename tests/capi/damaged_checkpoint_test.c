@@ -11,28 +11,8 @@
 
 enum { WIDTH = 50000 };
 
-typedef struct world {
-  hr_model* model;
-  hr_session* session;
-  hr_call* step;
-  char* folder;
-} world;
-
-static world open_world(hr_env* env, char* folder) {
-  world w = {.model = make_counters(env, WIDTH), .folder = folder};
-  CHECK(hr_session_create(w.model, NULL, &w.session));
-  CHECK(hr_call_create(w.session, "step", &w.step));
-  return w;
-}
-
-static void close_world(world* w) {
-  hr_call_release(w->step);
-  hr_session_release(w->session);
-  hr_model_release(w->model);
-}
-
 /* The steps that the variables show, which must agree. */
-static int64_t steps_of(const world* w) {
+static int64_t steps_of(const counting* w) {
   hr_tensor *a, *b;
   CHECK(hr_session_get_variable(w->session, "a", &a));
   CHECK(hr_session_get_variable(w->session, "b", &b));
@@ -64,14 +44,14 @@ static void flip(const char* path, long at, int bit) {
 }
 
 /* The checkpoint of step 1 is damaged, the session is at step 2 and stays there. */
-static void expect_refused(const world* w) {
+static void expect_refused(const counting* w) {
   FAILS(hr_session_restore(w->session, in_folder(w->folder, "step-000001"), NULL, NULL),
         HR_DATA_LOSS, "step-000001");
   EXPECT(hr_session_step(w->session) == 2);
 }
 
 static void damage(hr_env* env, const char* name) {
-  world w = open_world(env, make_folder());
+  counting w = open_counting(env, WIDTH, make_folder());
   char file[8192];
   CHECK(hr_call_run(w.step, NULL));
   CHECK(hr_session_save(w.session, w.folder, NULL));
@@ -92,7 +72,7 @@ static void damage(hr_env* env, const char* name) {
   FAILS(hr_session_restore(w.session, in_folder(w.folder, "step-000001"), NULL, NULL), HR_NOT_FOUND,
         "step-000001");
   EXPECT(steps_of(&w) == 2);
-  close_world(&w);
+  close_counting(&w);
   remove_folder(w.folder);
 }
 
@@ -103,19 +83,19 @@ static void test_damage(hr_env* env) {
 
 /* A manifest of a terabyte (a hole) must not cost that memory. */
 static void test_a_manifest_that_lies(hr_env* env) {
-  world w = open_world(env, make_folder());
+  counting w = open_counting(env, WIDTH, make_folder());
   CHECK(hr_session_save(w.session, w.folder, NULL));
   const char* manifest = in_folder(w.folder, "step-000000/manifest.json");
   EXPECT(truncate(manifest, (off_t)1 << 40) == 0);
   FAILS(hr_session_restore(w.session, in_folder(w.folder, "step-000000"), NULL, NULL), HR_DATA_LOSS,
         "expected at most");
-  close_world(&w);
+  close_counting(&w);
   remove_folder(w.folder);
 }
 
 /* A damaged newer checkpoint is passed over, and the report says so. */
 static void test_falls_back(hr_env* env) {
-  world w = open_world(env, make_folder());
+  counting w = open_counting(env, WIDTH, make_folder());
   hr_text* report;
   for (int i = 0; i < 2; ++i) {
     CHECK(hr_call_run(w.step, NULL));
@@ -126,13 +106,13 @@ static void test_falls_back(hr_env* env) {
   EXPECT(strstr(hr_text_data(report), "step-000002' is skipped") != NULL);
   EXPECT(steps_of(&w) == 1 && hr_session_step(w.session) == 1);
   hr_text_release(report);
-  close_world(&w);
+  close_counting(&w);
   remove_folder(w.folder);
 }
 
 /* A checkpoint of another model. */
 static void test_of_another_model(hr_env* env) {
-  world w = open_world(env, make_folder());
+  counting w = open_counting(env, WIDTH, make_folder());
   hr_model* model = make_mlp(env);
   hr_session* session;
   CHECK(hr_session_create(model, NULL, &session));
@@ -141,7 +121,7 @@ static void test_of_another_model(hr_env* env) {
   FAILS(hr_session_restore(session, in_folder(w.folder, "none"), NULL, NULL), HR_NOT_FOUND, "none");
   hr_session_release(session);
   hr_model_release(model);
-  close_world(&w);
+  close_counting(&w);
   remove_folder(w.folder);
 }
 
@@ -158,7 +138,7 @@ static void limit_files(rlim_t bytes) {
 static void test_a_full_disk(hr_env* env) {
   const rlim_t sizes[4] = {0, 100, 4096, WIDTH * 4 + 5000};
   const char* signature = "look";
-  world w = open_world(env, make_folder());
+  counting w = open_counting(env, WIDTH, make_folder());
   CHECK(hr_call_run(w.step, NULL));
   CHECK(hr_session_save(w.session, w.folder, NULL));
   CHECK(hr_session_export(w.session, in_folder(w.folder, "served.hrg"), 1, &signature, NULL));
@@ -177,7 +157,7 @@ static void test_a_full_disk(hr_env* env) {
   CHECK(hr_session_restore(w.session, w.folder, NULL, NULL));
   EXPECT(steps_of(&w) == 1);
   CHECK(hr_session_save(w.session, w.folder, NULL));
-  close_world(&w);
+  close_counting(&w);
   remove_folder(w.folder);
 }
 
@@ -186,7 +166,7 @@ static void test_a_full_disk(hr_env* env) {
 /* Steps and saves until it is killed; reports each step that it saved. */
 static void save_on(char* folder, int report) {
   hr_env* env = make_env(1);
-  world w = open_world(env, folder);
+  counting w = open_counting(env, WIDTH, folder);
   hr_status_release(hr_session_restore(w.session, folder, NULL, NULL)); /* the first has none */
   for (;;) {
     CHECK(hr_call_run(w.step, NULL));
@@ -197,7 +177,7 @@ static void save_on(char* folder, int report) {
 }
 
 static void test_killed(hr_env* env) {
-  world w = open_world(env, make_folder());
+  counting w = open_counting(env, WIDTH, make_folder());
   int64_t saved = 0;
   int report[2];
   EXPECT(pipe(report) == 0 && fcntl(report[0], F_SETFL, O_NONBLOCK) == 0);
@@ -221,7 +201,7 @@ static void test_killed(hr_env* env) {
   EXPECT(saved > 0);
   close(report[0]);
   close(report[1]);
-  close_world(&w);
+  close_counting(&w);
   remove_folder(w.folder);
 }
 

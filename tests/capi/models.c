@@ -142,6 +142,19 @@ hr_model* make_counters(hr_env* env, int64_t width) {
   return model_of(graph);
 }
 
+counting open_counting(hr_env* env, int64_t width, char* folder) {
+  counting opened = {.model = make_counters(env, width), .folder = folder};
+  CHECK(hr_session_create(opened.model, NULL, &opened.session));
+  CHECK(hr_call_create(opened.session, "step", &opened.step));
+  return opened;
+}
+
+void close_counting(counting* opened) {
+  hr_call_release(opened->step);
+  hr_session_release(opened->session);
+  hr_model_release(opened->model);
+}
+
 hr_session* session_of(hr_graph* graph) {
   hr_session* session;
   hr_model* model = model_of(graph);

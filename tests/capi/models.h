@@ -24,6 +24,15 @@ hr_model* make_bounded_lenet(hr_env* env, bounds batch);
 /* Two variables a and b, float32 [width], zero at first. Signature "step" adds 1 to every element
  * of both and gives their sum as it was; "look" gives a and b. */
 hr_model* make_counters(hr_env* env, int64_t width);
+/* Such a model and its session. `folder` is the caller's, or NULL. */
+typedef struct counting {
+  hr_model* model;
+  hr_session* session;
+  hr_call* step; /* of signature "step" */
+  char* folder;
+} counting;
+counting open_counting(hr_env* env, int64_t width, char* folder);
+void close_counting(counting* opened);
 /* A session of the graph, which is released. */
 hr_session* session_of(hr_graph* graph);
 void save_lenet(hr_env* env, const char* path);

@@ -132,8 +132,8 @@ typedef struct hr_group_options {
                              UCX does */
   /* Of calls without limits of their own, creation included; 0: 10 minutes; -1: none. */
   int64_t timeout_nanos;
-  int64_t
-      silence_nanos; /* a peer that is silent for so long is dead; 0: 10 seconds; a day at most */
+  /* A peer that is silent for so long is dead; 0: 10 seconds; a day at most. */
+  int64_t silence_nanos;
   const char* algorithms; /* pins, e.g. "all_reduce=ring,broadcast=chain"; the same on all ranks */
   /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails. Until
    * then NAME-EPOCH-RANK.flight is there (about 200 kB, removed when the group is closed), for
@@ -154,11 +154,10 @@ typedef struct hr_group_options {
 
 /* Returns when all ranks are connected to each other. options NULL: all from the environment;
  * limits NULL: options->timeout_nanos. HR_DEADLINE_EXCEEDED names the ranks that did not come,
- * HR_ALREADY_EXISTS says that another process has this rank, or that the group has met
- * without it, HR_RESOURCE_EXHAUSTED that memory or
- * file descriptors ran out; HR_FAILED_PRECONDITION also that the group has gone on to a later
- * epoch. Ranks that failed to meet may try again with the same options. The group keeps its env and
- * store alive. */
+ * HR_ALREADY_EXISTS says that another process has this rank, or that the group has met without it,
+ * HR_RESOURCE_EXHAUSTED that memory or file descriptors ran out; HR_FAILED_PRECONDITION also that
+ * the group has gone on to a later epoch. Ranks that failed to meet may try again with the same
+ * options. The group keeps its env and store alive. */
 HR_API hr_status* hr_group_create(hr_env* env, const hr_group_options* options,
                                   const hr_limits* limits, hr_group** out);
 /* Gives the handle back. With the last one of a group and its sub-groups, it is closed. */

@@ -103,13 +103,13 @@ typedef struct hr_checkpoint_options {
 
 /* Where a group trains, one rank of it saves, and passes the group: the directory then belongs to
  * the group's epoch from the first such hr_session_restore (of the directory, not of one of its
- * checkpoints), hr_session_save or hr_train on. Ranks
- * that the group went on without (hr_group_shrink), say because they were frozen in the middle of a
- * save, get HR_FAILED_PRECONDITION and can neither add a checkpoint that a reader would prefer, nor
- * touch any of the later epoch's. So does a job that is still running when another one, or the same
- * one started anew, has taken the directory: the last to come has it. Checkpoints of groups are
- * called step-N-term-T; T grows whenever the directory changes hands. Without a group nothing is
- * taken: then no other process may write to the directory. */
+ * checkpoints), hr_session_save or hr_train on. Ranks that the group went on without
+ * (hr_group_shrink), say because they were frozen in the middle of a save, get
+ * HR_FAILED_PRECONDITION and can neither add a checkpoint that a reader would prefer, nor touch any
+ * of the later epoch's. So does a job that is still running when another one, or the same one
+ * started anew, has taken the directory: the last to come has it. Checkpoints of groups are called
+ * step-N-term-T; T grows whenever the directory changes hands. Without a group nothing is taken:
+ * then no other process may write to the directory. */
 
 /* Writes DIRECTORY/step-N (safetensors and a checksummed manifest) for the session's step N: whole
  * or not at all, whatever happens to the process or the disk. The session may run on meanwhile. */

@@ -1,9 +1,16 @@
 #include "headrace/session.h"
 
+#include <cstdlib>
+
 #include "capi/src/handles.h"
 
 namespace hr::capi {
 namespace {
+
+bool MemoryIsCheckedByDefault() {
+  const char* wanted = std::getenv("HEADRACE_CHECK_MEMORY");
+  return wanted != nullptr && std::string_view(wanted) == "1";
+}
 
 Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   HR_ASSIGN_OR_RETURN(hr_session_options copy, CopySized(options, "hr_session_options"));
@@ -13,6 +20,7 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   if (copy.max_sizes < 0) return InvalidArgument("max_sizes is at least 1, got ", copy.max_sizes);
   if (copy.max_sizes > 0) out.plan.max_sizes = static_cast<size_t>(copy.max_sizes);
   out.plan.fuse = copy.disable_fusion == 0;
+  out.plan.check_memory = copy.check_memory != 0 || MemoryIsCheckedByDefault();
   if (copy.device != nullptr) out.plan.device = copy.device;
   return out;
 }

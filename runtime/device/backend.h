@@ -103,6 +103,8 @@ struct CompileOptions {
   bool fuse = true;
   bool deterministic = true;
   bool resizable = false;  // keep what Executable::Resize needs
+  // Verify that steps read only what was written for them, and overwrite memory that is dead.
+  bool check_memory = false;
 };
 
 struct DeviceInfo {

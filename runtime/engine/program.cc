@@ -1,6 +1,7 @@
 #include "runtime/engine/program.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/base/json_writer.h"
 #include "runtime/engine/arena_planner.h"
@@ -43,10 +44,8 @@ BufferIndex ProgramBuilder::Root(BufferIndex buffer, size_t* offset) const {
   return buffer;
 }
 
-namespace {
-
 // Steps between which a root buffer is in use.
-struct Span {
+struct ProgramBuilder::Span {
   uint32_t first = UINT32_MAX;
   uint32_t last = 0;
   void Touch(uint32_t step) {
@@ -55,21 +54,33 @@ struct Span {
   }
 };
 
-}  // namespace
+std::vector<BufferIndex> ProgramBuilder::Roots() const {
+  std::vector<BufferIndex> out;
+  for (BufferIndex buffer = 0; buffer < buffers_.size(); ++buffer) {
+    size_t offset = 0;
+    out.push_back(Root(buffer, &offset));
+  }
+  return out;
+}
+
+std::vector<ProgramBuilder::Span> ProgramBuilder::Spans() const {
+  const std::vector<BufferIndex> roots = Roots();
+  std::vector<Span> spans(buffers_.size());
+  for (const PreparationSpec& preparation : preparations_) {
+    if (preparation.scratch != kNoBuffer) spans[roots[preparation.scratch]].Touch(0);
+  }
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    for (const Operand& operand : steps_[i].operands) {
+      if (operand.buffer != kNoBuffer) spans[roots[operand.buffer]].Touch(i);
+    }
+  }
+  return spans;
+}
 
 // Turns the output of a step into a view of an input that dies there, where both lie in the arena
 // and the output needs no more room.
 void ProgramBuilder::ShareInPlace() {
-  std::vector<Span> spans(buffers_.size());
-  auto root = [&](BufferIndex buffer) {
-    size_t offset = 0;
-    return Root(buffer, &offset);
-  };
-  for (uint32_t i = 0; i < steps_.size(); ++i) {
-    for (const Operand& operand : steps_[i].operands) {
-      if (operand.buffer != kNoBuffer) spans[root(operand.buffer)].Touch(i);
-    }
-  }
+  std::vector<Span> spans = Spans();
   for (uint32_t i = 0; i < steps_.size(); ++i) {
     for (auto [out, in] : steps_[i].in_place) {
       BufferIndex to = steps_[i].operands[out].buffer;
@@ -90,15 +101,7 @@ void ProgramBuilder::ShareInPlace() {
 }
 
 std::vector<size_t> ProgramBuilder::PlaceArena(size_t* arena_bytes) const {
-  std::vector<Span> spans(buffers_.size());
-  auto touch = [&](BufferIndex buffer, uint32_t at) {
-    size_t offset = 0;
-    if (buffer != kNoBuffer) spans[Root(buffer, &offset)].Touch(at);
-  };
-  for (const PreparationSpec& preparation : preparations_) touch(preparation.scratch, 0);
-  for (uint32_t i = 0; i < steps_.size(); ++i) {
-    for (const Operand& operand : steps_[i].operands) touch(operand.buffer, i);
-  }
+  const std::vector<Span> spans = Spans();
   std::vector<Lifetime> lifetimes;
   std::vector<BufferIndex> planned;
   for (BufferIndex b = 0; b < buffers_.size(); ++b) {
@@ -113,14 +116,68 @@ std::vector<size_t> ProgramBuilder::PlaceArena(size_t* arena_bytes) const {
   return offsets;
 }
 
-Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, uint32_t slot_count,
-                                                       std::shared_ptr<PreparedPool> pool) {
+Status ProgramBuilder::VerifyReads(std::span<const BufferIndex> values,
+                                   std::span<const size_t> offsets,
+                                   uint32_t first_output_slot) const {
+  ArenaOwners owners;
+  std::vector<bool> written(buffers_.size());  // slots and kept memory
+  for (BufferIndex b = 0; b < buffers_.size(); ++b)
+    written[b] = buffers_[b].slot < first_output_slot;
+  const auto range_of = [&](BufferIndex buffer) {
+    const BufferIndex value = values[buffer];
+    size_t offset = 0;
+    const BufferIndex root = Root(value, &offset);
+    return ArenaRange{offsets[root] + offset, buffers_[value].bytes};
+  };
+  const auto in_arena = [&](BufferIndex buffer) {
+    size_t offset = 0;
+    return IsArena(Root(buffer, &offset));
+  };
+  for (const StepSpec& step : steps_) {
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const auto [buffer, access] = step.operands[i];
+      if (buffer == kNoBuffer || access == Access::kWrite) continue;
+      if (buffers_[values[buffer]].kept != UINT32_MAX) continue;
+      const bool holds = in_arena(buffer) ? owners.Owns(range_of(buffer), values[buffer])
+                                          : written[values[buffer]];
+      if (holds) continue;
+      return Internal("operand ", i, " of ", step.kernel->Describe(),
+                      " is memory that no earlier step wrote for it; this is a fault of the "
+                      "library: please report it with the graph, and set disable_fusion meanwhile")
+          .WithNode(step.node);
+    }
+    for (const auto& [buffer, access] : step.operands) {
+      if (buffer == kNoBuffer || access == Access::kRead) continue;
+      if (in_arena(buffer)) owners.Write(range_of(buffer), values[buffer]);
+      written[values[buffer]] = true;
+    }
+  }
+  return {};
+}
+
+std::vector<std::vector<ArenaRange>> ProgramBuilder::DeadRanges(
+    std::span<const size_t> offsets) const {
+  const std::vector<Span> spans = Spans();
+  std::vector<std::vector<ArenaRange>> out(steps_.size());
+  for (BufferIndex b = 0; b < buffers_.size(); ++b) {
+    if (!IsArena(b) || spans[b].first == UINT32_MAX || buffers_[b].bytes == 0) continue;
+    if (spans[b].last < out.size()) out[spans[b].last].push_back({offsets[b], buffers_[b].bytes});
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, BuildOptions options) {
+  const std::vector<BufferIndex> values = Roots();
   ShareInPlace();
   auto program = std::make_unique<Program>();
   program->allocator_ = &allocator;
-  program->pool_ = pool != nullptr ? std::move(pool) : std::make_shared<PreparedPool>();
-  program->slot_places_.resize(slot_count);
+  program->pool_ = options.pool ? std::move(options.pool) : std::make_shared<PreparedPool>();
+  program->slot_places_.resize(options.slot_count);
   std::vector<size_t> offsets = PlaceArena(&program->arena_bytes_);
+  if (options.check_memory) {
+    HR_RETURN_IF_ERROR(VerifyReads(values, offsets, options.first_output_slot));
+    program->dead_after_ = DeadRanges(offsets);
+  }
   for (uint32_t i = 0; i < steps_.size(); ++i) {
     if (steps_[i].writes_variables) program->first_write_ = std::min(program->first_write_, i);
     program->steps_.push_back(
@@ -211,11 +268,19 @@ class ProgramInvocation final : public Invocation {
   }
 
   Status Run(const RunContext& context) override {
+    if (!program_->preparations_.empty()) {
+      HR_RETURN_IF_ERROR(program_->Prepare(operands_.data(), context));
+    }
+    return program_->dead_after_.empty() ? RunSteps<false>(context) : RunSteps<true>(context);
+  }
+
+ private:
+  // kPoisoned: memory is filled with kPoison as BuildOptions::check_memory says.
+  template <bool kPoisoned>
+  Status RunSteps(const RunContext& context) {
     const Program& program = *program_;
     const auto& steps = program.steps_;
-    if (!program.preparations_.empty()) {
-      HR_RETURN_IF_ERROR(program.Prepare(operands_.data(), context));
-    }
+    if (kPoisoned) std::memset(arena_.begin(), kPoison, program.arena_bytes_);
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (i < program.first_write_) {
         HR_RETURN_IF_ERROR(context.limits.Check());
@@ -225,11 +290,11 @@ class ProgramInvocation final : public Invocation {
       }
       Status status = steps[i].kernel->Run(operands_.data() + steps[i].first_operand, context);
       if (!status.ok()) return std::move(status).WithNode(program.specs_[i].node);
+      if (kPoisoned) PoisonArena(arena_.begin(), program.dead_after_[i]);
     }
     return {};
   }
 
- private:
   // Points all operands but those in slots to their memory.
   void PlaceOperands() {
     operands_.assign(program_->places_.size(), nullptr);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/engine/kernel.h"
+#include "runtime/engine/memory_check.h"
 #include "runtime/engine/prepared.h"
 
 namespace hr::engine {
@@ -46,6 +47,17 @@ struct PreparationSpec {
 
 class Program;
 
+struct BuildOptions {
+  uint32_t slot_count = 0;
+  // The slots from here on hold nothing before a step writes them.
+  uint32_t first_output_slot = UINT32_MAX;
+  // Null: the program shares prepared memory with no other.
+  std::shared_ptr<PreparedPool> pool;
+  // Verifies that each step reads only what was bound or written before it, and fills the memory of
+  // the arena with kPoison before each run and as soon as no later step needs it.
+  bool check_memory = false;
+};
+
 class ProgramBuilder {
  public:
   // Memory of the arena, alive from its first to its last step.
@@ -60,9 +72,7 @@ class ProgramBuilder {
   BufferIndex AddPreparation(PreparationSpec preparation);
   size_t step_count() const { return steps_.size(); }
 
-  // `pool` null: the program shares with no other.
-  Result<std::unique_ptr<Program>> Build(Allocator& allocator, uint32_t slot_count,
-                                         std::shared_ptr<PreparedPool> pool = nullptr);
+  Result<std::unique_ptr<Program>> Build(Allocator& allocator, BuildOptions options);
 
  private:
   friend class Program;
@@ -77,8 +87,19 @@ class ProgramBuilder {
   BufferIndex Root(BufferIndex buffer, size_t* offset) const;
   bool IsArena(BufferIndex buffer) const;
   void ShareInPlace();
+  // Returns the buffer at the root of each one.
+  std::vector<BufferIndex> Roots() const;
+  // Returns INTERNAL if a step reads memory that holds no value or another one. `values`: the roots
+  // before buffers were shared, which tell values apart.
+  Status VerifyReads(std::span<const BufferIndex> values, std::span<const size_t> offsets,
+                     uint32_t first_output_slot) const;
+  // Returns the ranges of the arena that no step needs any more, by the last step that does.
+  std::vector<std::vector<ArenaRange>> DeadRanges(std::span<const size_t> offsets) const;
   // The offset of each buffer in the arena, and its size.
   std::vector<size_t> PlaceArena(size_t* arena_bytes) const;
+  struct Span;
+  // Returns the steps between which each root buffer is in use.
+  std::vector<Span> Spans() const;
   Status AddPreparations(Allocator& allocator, const std::vector<size_t>& offsets,
                          Program& program);
 
@@ -135,6 +156,7 @@ class Program final : public Executable {
   std::shared_ptr<PreparedPool> pool_;
   mutable std::atomic<uint64_t> prepared_ = 0;  // variables_version + 1 of all kept memory
   Resizer resizer_;
+  std::vector<std::vector<ArenaRange>> dead_after_;  // by step; empty unless memory is checked
 };
 
 }  // namespace hr::engine

@@ -95,7 +95,8 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
                                                             .threads = env.threads().total(),
                                                             .fuse = options.fuse,
                                                             .deterministic = options.deterministic,
-                                                            .resizable = resizable},
+                                                            .resizable = resizable,
+                                                            .check_memory = options.check_memory},
                                                            options));
   plan->full_ = SizeOf(plan->region_, request.feeds, std::move(executable));
   return plan;

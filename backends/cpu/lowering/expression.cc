@@ -230,12 +230,15 @@ Expression Expression::DropUnusedInputs(std::vector<int>* kept) const {
     place[static_cast<size_t>(i)] = static_cast<int>(kept->size());
     kept->push_back(i);
   }
+  return RenumberInputs(place, static_cast<int>(kept->size()));
+}
+
+Expression Expression::RenumberInputs(std::span<const int> place, int count) const {
   Expression out = *this;
-  out.inputs = static_cast<int>(kept->size());
+  out.inputs = count;
   for (Step& step : out.steps) {
     for (int& operand : step.operands) {
-      operand =
-          operand < inputs ? place[static_cast<size_t>(operand)] : operand - inputs + out.inputs;
+      operand = operand < inputs ? place[static_cast<size_t>(operand)] : operand - inputs + count;
     }
   }
   return out;

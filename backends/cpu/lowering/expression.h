@@ -28,8 +28,11 @@ struct Expression {
   // This expression with input `at` computed by `inner`; the inputs of `inner` are appended, the
   // replaced input stays, unused, at its place.
   Expression Inline(int at, const Expression& inner) const;
-  // Without the inputs that no step uses; `kept` gets the places of the others.
+  // Returns the expression without the inputs that no step uses; `kept` gets the places of the
+  // others.
   Expression DropUnusedInputs(std::vector<int>* kept) const;
+  // Returns the expression with `count` inputs, of which input i of this one is number place[i].
+  Expression RenumberInputs(std::span<const int> place, int count) const;
   // "Mul+Add+Relu"
   std::string Describe() const;
   Result<ElementProgram> Compile(std::span<const DType> input_types, DType output_type) const;

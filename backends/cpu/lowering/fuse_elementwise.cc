@@ -19,8 +19,8 @@ constexpr size_t kMaxInputs = 8;
 
 struct Chain {
   Expression expression;
-  std::vector<ValueId> inputs;
-  std::vector<NodeId> nodes;  // that it stands for
+  std::vector<ValueId> inputs;  // each once
+  std::vector<NodeId> nodes;    // that it stands for
 };
 
 class Fuser {
@@ -82,11 +82,20 @@ class Fuser {
     return true;
   }
 
+  // Leaves each value that the chain reads as one input, however often it is used: so a value is
+  // absorbed wholly or not at all.
   static void Trim(Chain& chain) {
     std::vector<int> kept;
     chain.expression = chain.expression.DropUnusedInputs(&kept);
     std::vector<ValueId> inputs;
-    for (int i : kept) inputs.push_back(chain.inputs[static_cast<size_t>(i)]);
+    std::vector<int> place;
+    for (int i : kept) {
+      const ValueId input = chain.inputs[static_cast<size_t>(i)];
+      const auto known = std::find(inputs.begin(), inputs.end(), input);
+      place.push_back(static_cast<int>(known - inputs.begin()));
+      if (known == inputs.end()) inputs.push_back(input);
+    }
+    chain.expression = chain.expression.RenumberInputs(place, static_cast<int>(inputs.size()));
     chain.inputs = std::move(inputs);
   }
 

@@ -57,7 +57,10 @@ class ProgramMaker {
           AddNode(id).WithNode(graph::NodeText(region_.module, region_.graph(), id)));
     }
     CopyOutputs();
-    return builder_.Build(*options_.allocator, slot_count_, std::move(pool));
+    return builder_.Build(*options_.allocator, {.slot_count = slot_count_,
+                                                .first_output_slot = first_output_slot_,
+                                                .pool = std::move(pool),
+                                                .check_memory = options_.check_memory});
   }
 
  private:

@@ -25,6 +25,12 @@ typedef struct hr_session_options {
   /* "TOY:0": where nodes run that name no device (hr_graph_device). NULL: on the CPU. */
   const char* device;
   int32_t max_sizes; /* sizes of bounded dimensions that each plan keeps; 0: 64 (hr_graph_bound) */
+  /* Not 0: verifies of each plan that every step reads only what was given or written before, and
+   * fills working memory with a pattern (NaN, -1) before each run and as soon as it is no longer
+   * needed. A fault of a kernel or of the library then shows as an error or as NaN instead of as a
+   * number that is a little wrong. Runs take longer. The environment variable
+   * HEADRACE_CHECK_MEMORY=1 does the same for all sessions of a process. */
+  int32_t check_memory;
 } hr_session_options;
 
 /* Computes the initial values of the variables. options NULL: defaults.

@@ -145,7 +145,8 @@ class OneNodeRun {
     HR_ASSIGN_OR_RETURN(executable_,
                         backend_->devices()[0]->Compile(module_, {.allocator = &SystemAllocator(),
                                                                   .operators = &registry_,
-                                                                  .threads = threads_}));
+                                                                  .threads = threads_,
+                                                                  .check_memory = true}));
     HR_ASSIGN_OR_RETURN(invocation_, executable_->Instantiate());
     return Bind();
   }

@@ -49,7 +49,7 @@ class Preparations : public testing::Test {
            return {};
          }),
          .operands = {{kept, Access::kRead}, {input, Access::kRead}, {output, Access::kWrite}}});
-    program_ = builder.Build(SystemAllocator(), 3).value();
+    program_ = builder.Build(SystemAllocator(), {.slot_count = 3}).value();
   }
 
   std::unique_ptr<Invocation> Instantiate() {
@@ -125,7 +125,7 @@ struct Sized {
                        return Status();
                      }),
                      .operands = {{kept}, {scratch, Access::kWrite}, {output, Access::kWrite}}});
-    return builder.Build(SystemAllocator(), 2, pool).value();
+    return builder.Build(SystemAllocator(), {.slot_count = 2, .pool = pool}).value();
   }
   static std::unique_ptr<Kernel> Make(std::function<Status(void* const*)> body) {
     return engine::Make(std::move(body));
@@ -151,6 +151,82 @@ TEST(Become, KeepsWhatIsBoundAndSharesWhatIsPreparedAlike) {
   run(*small, 25, 1);  // the same memory, made once
   run(*other, 37, 2);  // of another format, and in a larger arena
   run(*large, 21, 2);
+}
+
+// Slots: input, output. The first step writes `between`, the second one reads `read` instead.
+struct Checked {
+  ProgramBuilder builder;
+  BufferIndex input = builder.AddSlot(0), output = builder.AddSlot(1);
+  BufferIndex between = builder.AddArena(64), other = builder.AddArena(64);
+
+  Result<std::unique_ptr<Program>> Build(BufferIndex read, bool check) {
+    const auto copy = [](void* const* p) -> Status {
+      Int(p[1]) = Int(p[0]);
+      return {};
+    };
+    builder.AddStep({.kernel = Make(copy), .operands = {{input}, {between, Access::kWrite}}});
+    builder.AddStep(
+        {.kernel = Make(copy), .operands = {{read}, {output, Access::kWrite}}, .node = "reader"});
+    return builder.Build(SystemAllocator(),
+                         {.slot_count = 2, .first_output_slot = 1, .check_memory = check});
+  }
+};
+
+TEST(MemoryCheck, RefusesAReadOfWhatNobodyWrote) {
+  Checked wrong;
+  const auto refused = wrong.Build(wrong.other, true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::kInternal);
+  EXPECT_EQ(refused.status().node(), "reader");
+  Checked early;  // an output, before anything is in it
+  EXPECT_FALSE(early.Build(early.output, true).ok());
+  Checked unchecked, right;
+  EXPECT_TRUE(unchecked.Build(unchecked.other, false).ok());
+  EXPECT_TRUE(right.Build(right.between, true).ok());
+}
+
+// A kernel that reads memory which it did not name finds a pattern there.
+TEST(MemoryCheck, FillsWhatIsDead) {
+  ProgramBuilder builder;
+  const BufferIndex output = builder.AddSlot(0), first = builder.AddArena(64);
+  void* hidden = nullptr;
+  builder.AddStep({.kernel = Make([&](void* const* p) -> Status {
+                     hidden = p[0];
+                     EXPECT_EQ(Int(hidden), -1);
+                     Int(hidden) = 5;
+                     return {};
+                   }),
+                   .operands = {{first, Access::kWrite}}});
+  builder.AddStep({.kernel = Make([&](void* const* p) -> Status {
+                     Int(p[0]) = Int(hidden);
+                     return {};
+                   }),
+                   .operands = {{output, Access::kWrite}}});
+  const auto program =
+      builder.Build(SystemAllocator(), {.slot_count = 1, .check_memory = true}).value();
+  int out = 0;
+  const Lease lease;
+  auto invocation = program->Instantiate().value();
+  invocation->Bind(0, &out);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
+    EXPECT_EQ(out, -1);
+  }
+}
+
+TEST(ArenaOwners, KnowsWhoWroteEachByteLast) {
+  ArenaOwners owners;
+  EXPECT_FALSE(owners.Owns({0, 1}, 1));
+  owners.Write({0, 128}, 1);
+  owners.Write({64, 64}, 2);
+  EXPECT_TRUE(owners.Owns({0, 64}, 1));
+  EXPECT_FALSE(owners.Owns({0, 65}, 1));
+  EXPECT_TRUE(owners.Owns({64, 64}, 2));
+  EXPECT_FALSE(owners.Owns({64, 65}, 2));
+  owners.Write({32, 200}, 3);
+  EXPECT_TRUE(owners.Owns({0, 32}, 1));
+  EXPECT_TRUE(owners.Owns({32, 200}, 3));
+  EXPECT_TRUE(owners.Owns({64, 0}, 2));
 }
 
 TEST(PreparedPool, KeepsTheLastFormatsOfEachSource) {

@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOMS = ["base", "device", "comm", "graph", "format", "ops", "transform", "plugin", "engine",
-         "session", "train", "cluster"]
+         "lowering", "session", "train", "cluster"]
 CORE = {f"runtime/{room}" for room in ROOMS[:ROOMS.index("session") + 1]}
 
 # Libraries of others, by the beginning of the include, and who may use them. The core, base to
@@ -60,7 +60,7 @@ def internal_parts(part):
     if kind == "runtime":
         return {f"runtime/{room}" for room in ROOMS[:ROOMS.index(name)]} if name in ROOMS else set()
     if kind == "backends":
-        return {f"runtime/{room}" for room in ROOMS[:ROOMS.index("engine") + 1]}
+        return {f"runtime/{room}" for room in ROOMS[:ROOMS.index("lowering") + 1]}
     plugins = {"transport/net": {"transport/tcp"}, "transport/ucx": set()}
     if part in plugins:
         return {"runtime/base", "runtime/comm", "runtime/plugin"} | plugins[part]

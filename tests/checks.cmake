@@ -15,7 +15,7 @@ headrace_check(constructors ${Python3_EXECUTABLE} ${here}/check_library.py const
 
 # The core links with nothing but the system's libraries (FlatBuffers is headers).
 set(core "")
-foreach(room base device comm graph format ops transform plugin engine session)
+foreach(room base device comm graph format ops transform plugin engine lowering session)
   if(TARGET hr_${room})
     list(APPEND core $<TARGET_OBJECTS:hr_${room}>)
   endif()

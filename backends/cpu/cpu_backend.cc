@@ -4,7 +4,7 @@
 
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/kernel_table.h"
-#include "backends/cpu/lowering/lowering.h"
+#include "backends/cpu/lowering/target.h"
 #include "runtime/ops/op_def.h"
 
 namespace hr::cpu {
@@ -47,13 +47,13 @@ class CpuDevice final : public Device {
     for (const graph::Node& node : region.main().nodes) {
       const graph::Operator& op = region.OperatorOf(node);
       bool is_read = op.domain == ops::kState && op.name == "Read";
-      out.push_back(is_read || FindKernel(op.domain, op.name) != nullptr);
+      out.push_back(is_read || FindKernel(op) != nullptr);
     }
     return out;
   }
   Result<std::unique_ptr<Executable>> Compile(const graph::Module& region,
                                               const CompileOptions& options) override {
-    return Lower(region, options);
+    return lowering::Lower(CpuTarget(), region, options);
   }
 
  private:

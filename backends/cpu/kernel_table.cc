@@ -4,13 +4,13 @@
 
 namespace hr::cpu {
 
-const KernelEntry* FindKernel(std::string_view domain, std::string_view name) {
+const KernelEntry* FindKernel(const graph::Operator& op) {
   for (std::span<const KernelEntry> family : KernelFamilies()) {
     for (const KernelEntry& entry : family) {
-      if (entry.name == name && entry.domain == domain) return &entry;
+      if (entry.name == op.name && entry.domain == op.domain) return &entry;
     }
   }
-  return nullptr;
+  return FindElementwiseKernel(op);
 }
 
 }  // namespace hr::cpu

@@ -1,22 +1,90 @@
 // The kernel level, inside a backend: what one step of a compiled region runs.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "runtime/device/backend.h"
 
 namespace hr::engine {
+
+// The memory of a step's operands, by role and position; null for one that is omitted. The caller
+// of each accessor knows the element type from the node that the kernel was made for.
+class Operands {
+ public:
+  // How many operands there are of each role. They lie in this order, scratch memory last.
+  struct Counts {
+    uint16_t inputs = 0;
+    uint16_t outputs = 0;
+    uint16_t variables = 0;
+  };
+  Operands(void* const* places, Counts counts) : places_(places), counts_(counts) {}
+
+  template <typename T = void>
+  const T* input(size_t i) const {
+    return static_cast<const T*>(places_[i]);
+  }
+  template <typename T = void>
+  T* output(size_t i) const {
+    return static_cast<T*>(places_[counts_.inputs + i]);
+  }
+  // A variable that the node changes.
+  template <typename T = void>
+  T* variable(size_t i) const {
+    return static_cast<T*>(places_[counts_.inputs + counts_.outputs + i]);
+  }
+  // Memory of as many bytes as the kernel asked for, with any contents.
+  template <typename T = void>
+  T* scratch() const {
+    return static_cast<T*>(places_[counts_.inputs + counts_.outputs + counts_.variables]);
+  }
+  const Counts& counts() const { return counts_; }
+
+ private:
+  void* const* places_;
+  Counts counts_;
+};
+
+// What a run gives the kernels that it launches.
+struct LaunchContext {
+  const Lease& threads;
+  uint64_t seed;   // of the session
+  int64_t step;    // counts the session's runs that draw random numbers or write variables
+  Stream* stream;  // null: work is done when the kernel returns
+};
 
 // Prepared for fixed shapes. Run may be called from several invocations at once, so a kernel holds
 // nothing that a run changes; scratch memory comes as an operand.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // `operands`: the memory of the step's operands in the order in which the step was added; null
-  // for an omitted one. Allocates nothing.
-  virtual Status Run(void* const* operands, const RunContext& context) const = 0;
-  // What inspection shows, e.g. "conv_batch_blocked+relu+max_pool".
+  // Allocates nothing.
+  virtual Status Run(Operands operands, const LaunchContext& context) const = 0;
+  // Returns what inspection shows, e.g. "conv_batch_blocked+relu+max_pool".
   virtual std::string Describe() const = 0;
 };
+
+// A kernel from a callable Status(Operands, const LaunchContext&).
+template <typename Body>
+class BodyKernel final : public Kernel {
+ public:
+  BodyKernel(std::string description, Body body)
+      : description_(std::move(description)), body_(std::move(body)) {}
+  Status Run(Operands operands, const LaunchContext& context) const override {
+    return body_(operands, context);
+  }
+  std::string Describe() const override { return description_; }
+
+ private:
+  std::string description_;
+  Body body_;
+};
+
+template <typename Body>
+std::unique_ptr<Kernel> MakeKernel(std::string description, Body body) {
+  return std::make_unique<BodyKernel<Body>>(std::move(description), std::move(body));
+}
 
 }  // namespace hr::engine

@@ -1,6 +1,7 @@
 // Activations. The common ones have gradient operators of their own, written in terms of the output
 // where that saves keeping the input; the others' gradients are composed and left to fusion.
 #include "runtime/ops/builtin.h"
+#include "runtime/ops/element_op.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/infer.h"
 
@@ -13,10 +14,6 @@ constexpr AttributeDef kAlphaBeta[] = {{"alpha", AttributeKind::kFloat},
 constexpr AttributeDef kAlphaGamma[] = {{"alpha", AttributeKind::kFloat},
                                         {"gamma", AttributeKind::kFloat}};
 constexpr AttributeDef kApproximate[] = {{"approximate", AttributeKind::kString}};
-
-// ONNX's defaults of Selu.
-constexpr double kSeluAlpha = 1.67326319217681884765625;
-constexpr double kSeluGamma = 1.05070102214813232421875;
 
 constexpr char kReluGrad[] = "ReluGrad";
 constexpr char kTanhGrad[] = "TanhGrad";

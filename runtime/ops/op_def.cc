@@ -40,8 +40,6 @@ Status CheckArity(Literal what, const Arity& arity, size_t count, Literal op) {
   return InvalidArgument(op, " takes ", arity.min, " to ", arity.max, " ", what, ", got ", count);
 }
 
-bool HoldsVariable(const AttributeDef& attribute) { return attribute.reads || attribute.writes; }
-
 Status CheckVariables(const OpDef& def, const graph::Module& module, const Node& node) {
   for (const VariableUse& use : VariablesOf(def, node)) {
     if (use.variable < 0 || static_cast<size_t>(use.variable) >= module.variables.size()) {
@@ -65,26 +63,13 @@ Result<const AttributeDef*> FindAttribute(const OpDef& def, std::string_view nam
 }
 
 bool OpDef::foldable() const {
-  return !random && std::none_of(attributes.begin(), attributes.end(), HoldsVariable);
-}
-
-std::vector<VariableUse> VariablesOf(const OpDef& def, const Node& node) {
-  std::vector<VariableUse> out;
-  for (const AttributeDef& attribute : def.attributes) {
-    if (!HoldsVariable(attribute) || node.Find(attribute.name) == nullptr) continue;
-    out.push_back(
-        {attribute.name, node.Int(attribute.name, -1), attribute.reads, attribute.writes});
-  }
-  return out;
+  return !random && std::none_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
+    return static_cast<bool>(attribute.effect);
+  });
 }
 
 const OpDef& DefOf(const OpRegistry& registry, const graph::Module& module, const Node& node) {
   return *registry.Get(module.OperatorOf(node)).value();
-}
-
-std::vector<VariableUse> VariablesOf(const OpRegistry& registry, const graph::Module& module,
-                                     const Node& node) {
-  return VariablesOf(DefOf(registry, module, node), node);
 }
 
 OpRegistry::OpRegistry() {

@@ -7,6 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/graph/graph.h"
+#include "runtime/ops/effects.h"
 
 namespace hr::ops {
 
@@ -48,9 +49,7 @@ struct AttributeDef {
   Literal name;
   AttributeKind kind;
   bool required = false;
-  // Of a kInt that holds the index of a variable: what the operator does with that.
-  bool reads = false;
-  bool writes = false;
+  AttributeEffect effect = {};  // kInt for a variable, kString for other resources
 };
 
 // Emits the nodes that compute the gradients of a node's inputs. A library without training has
@@ -90,18 +89,9 @@ struct OpDef {
   // Null: not differentiable, gradients stop.
   GradientRule gradient = nullptr;
 
-  // Whether the outputs follow from the inputs and attributes alone.
+  // Whether the outputs follow from the inputs and attributes alone: no effect, no random numbers.
   bool foldable() const;
 };
-
-struct VariableUse {
-  Literal attribute;
-  int64_t variable;
-  bool reads;
-  bool writes;
-};
-// The variables that a node names; optional ones only where they are given.
-std::vector<VariableUse> VariablesOf(const OpDef& def, const Node& node);
 
 // Finds definitions by (domain, name, version). One belongs to each env; the built-in operators are
 // there from the start. Add before the first use from a second thread; Find is thread-safe after.
@@ -125,11 +115,8 @@ class OpRegistry {
   std::vector<const OpDef*> defs_;  // sorted by domain, name, version
 };
 
-// The definition of a node's operator, or the variables that it names, in a module that was checked
-// before.
+// Returns the definition of a node's operator, in a module that was checked before.
 const OpDef& DefOf(const OpRegistry& registry, const graph::Module& module, const Node& node);
-std::vector<VariableUse> VariablesOf(const OpRegistry& registry, const graph::Module& module,
-                                     const Node& node);
 
 // Checks a node's arity and attributes against its definition.
 Status CheckNode(const OpDef& def, const Node& node);

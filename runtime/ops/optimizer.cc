@@ -7,7 +7,7 @@ namespace {
 
 // A variable that the step changes.
 constexpr AttributeDef Changed(std::string_view name, bool required = true) {
-  return {name, AttributeKind::kInt, required, true, true};
+  return {name, AttributeKind::kInt, required, Changes(ResourceKind::kVariable)};
 }
 constexpr AttributeDef Number(std::string_view name) { return {name, AttributeKind::kFloat}; }
 constexpr AttributeDef Flag(std::string_view name) { return {name, AttributeKind::kInt}; }
@@ -58,7 +58,7 @@ Status InferStep(InferContext& context) {
                            parameter->dims, ", got ", context.Text(context.input(1)));
   }
   for (const AttributeDef& attribute : context.def().attributes) {
-    if (!attribute.writes || attribute.name == "step_variable") continue;
+    if (!attribute.effect.writes || attribute.name == "step_variable") continue;
     HR_RETURN_IF_ERROR(CheckState(context, attribute.name, *parameter));
   }
   return {};

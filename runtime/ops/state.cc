@@ -6,12 +6,12 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef Variable(bool reads, bool writes) {
-  return {"variable", AttributeKind::kInt, true, reads, writes};
+constexpr AttributeDef Variable(AttributeEffect effect) {
+  return {"variable", AttributeKind::kInt, true, effect};
 }
-constexpr AttributeDef kRead[] = {Variable(true, false)};
-constexpr AttributeDef kWritten[] = {Variable(false, true)};
-constexpr AttributeDef kChanged[] = {Variable(true, true)};
+constexpr AttributeDef kRead[] = {Variable(Reads(ResourceKind::kVariable))};
+constexpr AttributeDef kWritten[] = {Variable(Writes(ResourceKind::kVariable))};
+constexpr AttributeDef kChanged[] = {Variable(Changes(ResourceKind::kVariable))};
 
 Status InferRead(InferContext& context) {
   HR_ASSIGN_OR_RETURN(const graph::Variable* variable, context.VariableOf("variable"));

@@ -252,7 +252,8 @@ Status Call::Run(const CallLimits& limits) {
   while (true) {
     if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
     const Plan& plan = instance_.plan();
-    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(session_->run_lock_, plan.writes(), limits));
+    HR_ASSIGN_OR_RETURN(RunGuard guard,
+                        RunGuard::Take(session_->run_lock_, plan.exclusive(), limits));
     if (bound_generation_ != session_->variables_.generation() && !session_->Fits(plan)) {
       shapes_changed_ = true;  // the session needs a plan of its own now
       continue;

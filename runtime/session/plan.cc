@@ -88,7 +88,7 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   HR_ASSIGN_OR_RETURN(plan->region_,
                       transform::Specialize(env.operators(), model.module(), request, &evaluator,
                                             env.allocator(), resizable ? &plan->recipe_ : nullptr));
-  plan->NoteVariables();
+  plan->NoteEffects();
   HR_ASSIGN_OR_RETURN(auto&& executable, plan->CompileWith({.allocator = &env.allocator(),
                                                             .operators = &env.operators(),
                                                             .log = env.log(),
@@ -102,7 +102,7 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   return plan;
 }
 
-void Plan::NoteVariables() {
+void Plan::NoteEffects() {
   const graph::Module& region = region_;
   first_constant_ = static_cast<uint32_t>(region.signatures[0].inputs.size());
   first_variable_ = first_constant_ + static_cast<uint32_t>(region.constants.size());
@@ -112,9 +112,12 @@ void Plan::NoteVariables() {
   for (const graph::Node& node : region.main().nodes) {
     const ops::OpDef& def = ops::DefOf(env_->operators(), region, node);
     random_ |= def.random;
-    for (const ops::VariableUse& use : ops::VariablesOf(def, node)) {
-      touched[static_cast<size_t>(use.variable)] = true;
-      if (use.writes) written[static_cast<size_t>(use.variable)] = true;
+    for (const ops::Effect& effect : ops::EffectsOf(def, node)) {
+      exclusive_ |= effect.writes;
+      if (effect.resource.kind != ops::ResourceKind::kVariable) continue;
+      const auto variable = static_cast<size_t>(effect.resource.variable);
+      touched[variable] = true;
+      if (effect.writes) written[variable] = true;
     }
   }
   for (uint32_t i = 0; i < region.variables.size(); ++i) {

@@ -21,9 +21,9 @@ struct PlanOptions {
   bool fuse = true;
   bool deterministic = true;
   bool check_memory = false;  // CompileOptions::check_memory
-  std::string device;      // of nodes that name none; empty: the CPU
-  bool only_host = false;  // whatever nodes say
-  size_t max_sizes = 64;   // that a plan keeps beside the ends of its ranges
+  std::string device;         // of nodes that name none; empty: the CPU
+  bool only_host = false;     // whatever nodes say
+  size_t max_sizes = 64;      // that a plan keeps beside the ends of its ranges
 };
 
 // Immutable but for its idle instances and sizes; shared by all the calls that need it.
@@ -47,9 +47,11 @@ class Plan {
   // Variables that the plan touches; those that it writes.
   const std::vector<uint32_t>& variables() const { return variables_; }
   const std::vector<uint32_t>& written() const { return written_; }
-  bool writes() const { return !written_.empty(); }
+  bool writes_variables() const { return !written_.empty(); }
+  // Writes some resource, so no other run of the session may go on beside it.
+  bool exclusive() const { return exclusive_; }
   // Sessions whose variables are the model's own may share it, with all that it keeps of them.
-  bool shareable() const { return !writes() && spread_ == nullptr; }
+  bool shareable() const { return !exclusive_ && spread_ == nullptr; }
   bool shared() const { return shared_; }
   // Where the plan wants the variable's memory; null for the host's.
   Device* device_of(uint32_t variable) const {
@@ -75,7 +77,7 @@ class Plan {
  private:
   friend class SharedPlans;
   Plan(const Model& model, const PlanOptions& options, std::vector<transform::SizeRange> ranges);
-  void NoteVariables();
+  void NoteEffects();
   Result<std::unique_ptr<Executable>> CompileWith(const CompileOptions& compile,
                                                   const PlanOptions& options);
   void DescribeSizes(JsonWriter& json) const;
@@ -97,6 +99,7 @@ class Plan {
   std::vector<uint32_t> variables_;
   std::vector<uint32_t> written_;
   bool random_ = false;
+  bool exclusive_ = false;
   bool shared_ = false;
   uint32_t first_constant_ = 0;
   uint32_t first_variable_ = 0;

@@ -85,7 +85,7 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable) {
   invocation->Bind(plan->output_slot(0), value.data());
   HR_ASSIGN_OR_RETURN(auto&& threads, env().threads().Acquire(env().threads().total(), {}));
   // Step -1: initial values have random numbers of their own.
-  HR_RETURN_IF_ERROR(invocation->Run({.threads = threads, .seed = seed_, .step = -1}));
+  HR_RETURN_IF_ERROR(invocation->Run({.threads = threads, .seed = seed(), .step = -1}));
   return value;
 }
 
@@ -165,7 +165,7 @@ Result<RunGuard> Session::Enter(const transform::Request& request, const CallLim
                                 PlanAt* at) {
   while (true) {
     HR_ASSIGN_OR_RETURN(*at, Prepare(request));
-    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, at->plan->writes(), limits));
+    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, at->plan->exclusive(), limits));
     if (Fits(*at->plan)) return guard;
   }
 }
@@ -202,18 +202,19 @@ Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease&
   bool update_begun = false;
   // A run that writes is alone, and counts where it succeeds; random runs beside each other need
   // numbers of their own at once.
-  bool counts_now = plan.random() && !plan.writes();
+  const bool writes = plan.writes_variables();
+  bool counts_now = plan.random() && !writes;
   int64_t step = counts_now ? step_.fetch_add(1, std::memory_order_relaxed) : this->step();
-  const uint64_t version = plan.writes() ? 0 : plan.shared() ? 1 : variables_.version();
+  const uint64_t version = writes ? 0 : plan.shared() ? 1 : variables_.version();
   Status status = invocation.Run({.threads = threads,
                                   .limits = limits,
-                                  .seed = seed_,
+                                  .seed = seed(),
                                   .step = step,
                                   .variables_version = version,
                                   .update_begun = &update_begun});
-  if (plan.writes()) variables_.MarkWritten();
+  if (writes) variables_.MarkWritten();
   if (!status.ok() && update_begun) tainted_.store(true, std::memory_order_release);
-  if (status.ok() && plan.writes()) step_.store(step + 1, std::memory_order_relaxed);
+  if (status.ok() && writes) step_.store(step + 1, std::memory_order_relaxed);
   return status;
 }
 
@@ -287,7 +288,7 @@ Status Session::RestoreVariables(
     const std::function<Status(VariableStore&, int64_t* step, uint64_t* seed)>& body) {
   HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));
   int64_t step = this->step();
-  uint64_t seed = seed_;
+  uint64_t seed = this->seed();
   HR_RETURN_IF_ERROR(body(variables_, &step, &seed));
   step_.store(step, std::memory_order_relaxed);
   seed_ = seed;
@@ -298,7 +299,7 @@ Status Session::RestoreVariables(
 std::string Session::Describe() {
   JsonWriter json;
   json.BeginObject()
-      .Field("seed", seed_)
+      .Field("seed", seed())
       .Field("step", step())
       .Field("tainted", tainted())
       .Key("variables")

@@ -62,7 +62,7 @@ class Session : public std::enable_shared_from_this<Session> {
       const CallLimits& limits,
       const std::function<Status(VariableStore&, int64_t* step, uint64_t* seed)>& body);
 
-  uint64_t seed() const { return seed_; }
+  uint64_t seed() const { return seed_.load(std::memory_order_relaxed); }
   int64_t step() const { return step_.load(std::memory_order_relaxed); }
   // An update failed half-way: only a restore makes the session usable again.
   bool tainted() const { return tainted_.load(std::memory_order_acquire); }
@@ -109,7 +109,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::shared_ptr<const Model> model_;
   const SessionOptions options_;
   const bool has_ranges_;
-  uint64_t seed_;
+  std::atomic<uint64_t> seed_;
   std::atomic<int64_t> step_{0};
   std::atomic<bool> tainted_{false};
   std::atomic<bool> closed_{false};

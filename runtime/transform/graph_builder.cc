@@ -34,7 +34,7 @@ void GraphBuilder::IndexNames() {
     const graph::Operator& op = module_.OperatorOf(node);
     const ops::OpDef* def = registry_->Find(op.domain, op.name, op.version);
     if (def == nullptr) continue;
-    for (const ops::VariableUse& use : ops::VariablesOf(*def, node)) NoteUse(use, id);
+    for (const ops::Effect& effect : ops::EffectsOf(*def, node)) NoteEffect(effect, id);
   }
 }
 
@@ -150,25 +150,22 @@ Result<ValueId> GraphBuilder::Read(uint32_t variable) {
     return InvalidArgument("variable ", variable, " does not exist; there are ",
                            module_.variables.size());
   }
-  ValueId& value = ResourceOf(variable).current_read;
+  ValueId& value = resources_[{.variable = variable}].current_read;
   if (value != kNone) return value;
   HR_ASSIGN_OR_RETURN(value, EmitOne(ops::kState, "Read", {}, {{"variable", int64_t{variable}}},
                                      UniqueName(Cat(module_.variables[variable].name, "/read"))));
   return value;
 }
 
-GraphBuilder::Resource& GraphBuilder::ResourceOf(int64_t variable) {
-  auto index = static_cast<size_t>(variable);
-  if (index >= resources_.size()) resources_.resize(module_.variables.size());
-  return resources_[index];
-}
-
-void GraphBuilder::NoteUse(const ops::VariableUse& use, NodeId id) {
-  Resource& resource = ResourceOf(use.variable);
-  if (use.writes) {
-    resource = {.last_write = id};
-  } else if (!current().nodes[id].controls.empty()) {  // else it is of the start of the step
-    resource.reads.push_back(id);
+void GraphBuilder::NoteEffect(const ops::Effect& effect, NodeId id) {
+  ResourceState& state = resources_[effect.resource];
+  // A read of a variable without control inputs is of the start of the step, whatever comes later.
+  const bool unordered =
+      effect.resource.kind == ops::ResourceKind::kVariable && current().nodes[id].controls.empty();
+  if (effect.writes) {
+    state = {.last_write = id};
+  } else if (!unordered) {
+    state.reads.push_back(id);
   }
 }
 
@@ -192,13 +189,13 @@ void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id, bool chained) 
       node.controls.push_back(earlier);
     }
   };
-  for (const ops::VariableUse& use : ops::VariablesOf(def, node)) {
-    Resource& resource = ResourceOf(use.variable);
-    after(resource.last_write);
-    if (use.writes) {
-      for (NodeId read : resource.reads) after(read);
+  for (const ops::Effect& effect : ops::EffectsOf(def, node)) {
+    const ResourceState& state = resources_[effect.resource];
+    after(state.last_write);
+    if (effect.writes) {
+      for (NodeId read : state.reads) after(read);
     }
-    NoteUse(use, id);
+    NoteEffect(effect, id);
   }
 }
 
@@ -222,6 +219,7 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   if (!spec.name.empty() && names_.contains(spec.name)) {
     return AlreadyExists("a value or node is already called '", spec.name, "'");
   }
+  const size_t operators = module_.operators.size();
   graph::Node node{.op = module_.InternOperator(spec.domain, spec.op, spec.version),
                    .inputs = std::move(spec.inputs),
                    .controls = std::move(spec.controls),
@@ -238,7 +236,8 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   graph.nodes.push_back(std::move(node));
   if (Status status = InferNode(*registry_, module_, graph, id); !status.ok()) {
     graph.nodes.pop_back();
-    while (graph.values.size() > first_value) graph.values.pop_back();
+    graph.values.resize(first_value);
+    module_.operators.resize(operators);
     return status;
   }
   names_.try_emplace(graph.nodes[id].name);

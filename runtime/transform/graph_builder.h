@@ -91,19 +91,17 @@ class GraphBuilder final : public ops::Emitter {
   Result<graph::Module> Finish();
 
  private:
-  // Nodes that touched a variable, for chaining effects.
-  struct Resource {
+  // Nodes that touched a resource, for chaining effects.
+  struct ResourceState {
     NodeId last_write = kNone;
-    std::vector<NodeId> reads;  // since the last write, but for those of the start of the step
-    ValueId current_read = kNone;
+    std::vector<NodeId> reads;     // since the last write, but for those of the start of the step
+    ValueId current_read = kNone;  // of a variable
   };
 
   graph::Graph& current() { return module_.graphs[current_]; }
   Result<ValueId> AddValue(graph::Value value);
-  // `variable` is one of the module's.
-  Resource& ResourceOf(int64_t variable);
   void ChainEffects(const ops::OpDef& def, NodeId node, bool chained);
-  void NoteUse(const ops::VariableUse& use, NodeId node);
+  void NoteEffect(const ops::Effect& effect, NodeId node);
   void IndexNames();
 
   Allocator* allocator_;
@@ -112,7 +110,7 @@ class GraphBuilder final : public ops::Emitter {
   uint32_t current_ = 0;
   std::string scope_;
   std::string device_;
-  std::vector<Resource> resources_;  // by variable, for those that were touched
+  std::map<ops::Resource, ResourceState> resources_;  // those that were touched
   // Every name, with the last number that was put behind it to make another.
   std::map<std::string, int32_t, std::less<>> names_;
   int64_t next_stream_ = 0;

@@ -125,7 +125,8 @@ class Keeper {
   static bool IsVariable(const ops::OpDef& def, std::string_view attribute) {
     return std::any_of(def.attributes.begin(), def.attributes.end(),
                        [&](const ops::AttributeDef& known) {
-                         return known.name == attribute && (known.reads || known.writes);
+                         return known.name == attribute && known.effect &&
+                                known.effect.kind == ops::ResourceKind::kVariable;
                        });
   }
 

@@ -108,20 +108,16 @@ void Loop(const void* const* in, void* out, int64_t count) {
 template <typename T>
 constexpr ElementLoops MakeLoops() {
   ElementLoops loops{};
-#define HR_FILL(name, inputs) \
-  loops.loop[static_cast<int>(ElementOp::k##name)] = Loop<T, inputs, &name<T>>;
-#define HR_UNARY(name) HR_FILL(name, 1)
-#define HR_BINARY(name) HR_FILL(name, 2)
-#define HR_TERNARY(name) HR_FILL(name, 3)
-  HR_ANY_UNARY(HR_UNARY)
-  HR_ANY_BINARY(HR_BINARY)
-  HR_ANY_TERNARY(HR_TERNARY)
-  HR_INTEGER_UNARY(HR_UNARY)
-  HR_INTEGER_BINARY(HR_BINARY)
-#undef HR_TERNARY
-#undef HR_BINARY
-#undef HR_UNARY
-#undef HR_FILL
+#define HR_FLOAT(name, operands)
+#define HR_ANY(name, operands) HR_INTEGER(name, operands)
+#define HR_INTEGER(name, operands) \
+  loops.loop[static_cast<int>(ElementOp::k##name)] = Loop<T, operands, &name<T>>;
+#define HR_ROW(name, types, operands, ...) HR_##types(name, operands)
+  HR_ELEMENT_OPS(HR_ROW)
+#undef HR_ROW
+#undef HR_INTEGER
+#undef HR_ANY
+#undef HR_FLOAT
   return loops;
 }
 

@@ -38,26 +38,37 @@ void Loop(const void* const* in, void* out, int64_t count) {
   }
 }
 
+// Functions of `operands` values, which the functors' names stand for.
+template <typename V, int operands>
+struct FunctionOf;
+template <typename V>
+struct FunctionOf<V, 1> {
+  using Type = V (*)(V);
+};
+template <typename V>
+struct FunctionOf<V, 2> {
+  using Type = V (*)(V, V);
+};
+template <typename V>
+struct FunctionOf<V, 3> {
+  using Type = V (*)(V, V, V);
+};
+
 template <typename T>
 constexpr ElementLoops MakeLoops() {
   ElementLoops loops{};
   using V = VectorValue<T>;
-#define HR_FILL(name, inputs, ...)                   \
+#define HR_FLOAT(name, operands)                     \
   loops.loop[static_cast<int>(ElementOp::k##name)] = \
-      Loop<T, inputs, static_cast<V (*)(__VA_ARGS__)>(&name<V>)>;
-#define HR_UNARY(name) HR_FILL(name, 1, V)
-#define HR_BINARY(name) HR_FILL(name, 2, V, V)
-#define HR_TERNARY(name) HR_FILL(name, 3, V, V, V)
-  HR_FLOAT_UNARY(HR_UNARY)
-  HR_FLOAT_BINARY(HR_BINARY)
-  HR_FLOAT_TERNARY(HR_TERNARY)
-  HR_ANY_UNARY(HR_UNARY)
-  HR_ANY_BINARY(HR_BINARY)
-  HR_ANY_TERNARY(HR_TERNARY)
-#undef HR_TERNARY
-#undef HR_BINARY
-#undef HR_UNARY
-#undef HR_FILL
+      Loop<T, operands, static_cast<typename FunctionOf<V, operands>::Type>(&name<V>)>;
+#define HR_ANY(name, operands) HR_FLOAT(name, operands)
+#define HR_INTEGER(name, operands)
+#define HR_ROW(name, types, operands, ...) HR_##types(name, operands)
+  HR_ELEMENT_OPS(HR_ROW)
+#undef HR_ROW
+#undef HR_INTEGER
+#undef HR_ANY
+#undef HR_FLOAT
   return loops;
 }
 

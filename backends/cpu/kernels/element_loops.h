@@ -6,7 +6,7 @@
 namespace hr::cpu {
 
 struct ElementLoops {
-  ElementLoop loop[kElementOps];
+  ElementLoop loop[ops::kElementOps];
 };
 
 const ElementLoops& IntegerLoops(ElementType type);

@@ -42,26 +42,27 @@ int ElementProgramBuilder::Constant(int64_t value) {
       {.kind = Value::Kind::kConstant, .number = static_cast<double>(value), .integer = value});
 }
 
-int ElementProgramBuilder::Apply(ElementOp op, std::initializer_list<int> operands) {
-  return Add({.kind = Value::Kind::kApply, .op = op, .operands = operands});
+int ElementProgramBuilder::Apply(ElementOp op, std::span<const int> operands) {
+  return Add(
+      {.kind = Value::Kind::kApply, .op = op, .operands = {operands.begin(), operands.end()}});
 }
 
 void ElementProgramBuilder::Output(int value, DType dtype) { outputs_.push_back({value, dtype}); }
 
 Status ElementProgramBuilder::CheckApply(const Value& value, int index) const {
-  if (static_cast<int>(value.operands.size()) != OperandsOf(value.op)) {
-    return InvalidArgument("element-wise ", NameOf(value.op), " takes ", OperandsOf(value.op),
-                           " operands, got ", value.operands.size());
+  const ops::ElementOpInfo& info = ops::InfoOf(value.op);
+  if (value.operands.size() != info.operands) {
+    return InvalidArgument("element-wise ", info.name, " takes ", info.operands, " operands, got ",
+                           value.operands.size());
   }
   for (int operand : value.operands) {
     if (operand < 0 || operand >= index) {
-      return InvalidArgument("element-wise ", NameOf(value.op), " uses value ", operand,
+      return InvalidArgument("element-wise ", info.name, " uses value ", operand,
                              ", which does not come before it");
     }
   }
   if (ElementLoopFor(value.op, ElementTypeOf(dtype_)) == nullptr) {
-    return Unimplemented("element-wise ", NameOf(value.op), " has no meaning for ",
-                         DTypeName(dtype_));
+    return Unimplemented("element-wise ", info.name, " has no meaning for ", DTypeName(dtype_));
   }
   return {};
 }
@@ -151,7 +152,7 @@ void ElementProgramBuilder::Emit(const Value& value, int index, ElementProgram& 
       instruction.output = static_cast<int8_t>(i);
     }
   }
-  program.cost_ += CostOf(value.op);
+  program.cost_ += ops::InfoOf(value.op).cost;
   program.instructions_.push_back(instruction);
 }
 

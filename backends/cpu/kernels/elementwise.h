@@ -81,7 +81,10 @@ class ElementProgramBuilder {
   int Input(DType dtype);
   int Constant(double value);
   int Constant(int64_t value);
-  int Apply(ElementOp op, std::initializer_list<int> operands);
+  int Apply(ElementOp op, std::span<const int> operands);
+  int Apply(ElementOp op, std::initializer_list<int> operands) {
+    return Apply(op, std::span(operands.begin(), operands.size()));
+  }
   void Output(int value, DType dtype);
 
   // Fails where an operation does not exist for the type or has another number of operands, or

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "runtime/base/executor.h"
+#include "runtime/lowering/activation.h"
 
 namespace hr::cpu {
 
@@ -30,7 +31,7 @@ struct GemmShape {
   }
 };
 
-enum class Activation : uint8_t { kNone, kRelu };
+using lowering::Activation;
 
 // What happens to a finished element of C. At most one bias is set; `row_bias` has m elements,
 // `column_bias` n. Where beta is 0, C is not read.

@@ -12,6 +12,7 @@ namespace hr::cpu {
 using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
+using lowering::Region;
 
 bool PrefersBatchBlocked(DType dtype, const Dims& x) {
   if (x.size() != 4 && x.size() != 3) return false;

@@ -1,20 +1,20 @@
 // Joins Conv with the bias gradient, Relu and MaxPool around it, forward and backward, into the
 // operators that the batch-blocked kernels run in one pass:
 //
-//   cpu.Conv(x, w, bias?) → (y, argmax?)
-//   cpu.ConvGradWeight(dy, saved?, x) → (dw, dbias?)
-//   cpu.ConvGradInput(dy, saved?, w) → dx
+//   lowered.Conv(x, w, bias?) → (y, argmax?)
+//   lowered.ConvGradWeight(dy, saved?, x) → (dw, dbias?)
+//   lowered.ConvGradInput(dy, saved?, w) → dx
 //
 // with Conv's attributes, "relu" and "pool" (window height and width). `saved` is the argmax map
 // with pooling, and y with Relu alone. Convolutions of plain images only take Relu with them:
-// cpu.PlainConv(x, w, bias?) → y.
+// lowered.PlainConv(x, w, bias?) → y.
 #pragma once
 
-#include "backends/cpu/lowering/region.h"
+#include "runtime/lowering/region.h"
 
 namespace hr::cpu {
 
-void FuseConvolutions(Region& region);
+void FuseConvolutions(lowering::Region& region);
 
 // Whether a convolution is run on batch-blocked images.
 bool PrefersBatchBlocked(DType dtype, const Dims& x);

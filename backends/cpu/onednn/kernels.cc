@@ -26,10 +26,10 @@ void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel)
       .bytes = op->packed_bytes(),
       .format = op->packed_format(),
       .scratch_bytes = op->scratch_bytes(),
-      .kernel = MakeKernel("pack_onednn", [op](void* const* p, const RunContext& context) {
-        return op->Pack(context.threads, static_cast<const float*>(p[0]), static_cast<float*>(p[1]),
-                        p[2]);
-      })};
+      .kernel =
+          MakeKernel("pack_onednn", [op](engine::Operands p, const engine::LaunchContext& context) {
+            return op->Pack(context.threads, p.input<float>(0), p.output<float>(0), p.scratch());
+          })};
 }
 
 }  // namespace
@@ -43,15 +43,13 @@ Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& nod
                                           .slices = request.threads});
   if (!made.ok()) return Portable(std::move(made).status());
   std::shared_ptr<const MatMul> product = *std::move(made);
-  const size_t c = request.output_index(0), scratch = request.scratch_index();
   LoweredKernel out{.scratch_bytes = product->scratch_bytes()};
-  out.kernel = MakeKernel(Describe(node.name, node.activation),
-                          [=, bias = node.bias](void* const* p, const RunContext& context) {
-                            return product->Run(context.threads, static_cast<const float*>(p[0]),
-                                                static_cast<const float*>(p[1]),
-                                                bias ? static_cast<const float*>(p[2]) : nullptr,
-                                                static_cast<float*>(p[c]), p[scratch]);
-                          });
+  out.kernel = MakeKernel(
+      Describe(node.name, node.activation),
+      [=, bias = node.bias](engine::Operands p, const engine::LaunchContext& context) {
+        return product->Run(context.threads, p.input<float>(0), p.input<float>(1),
+                            bias ? p.input<float>(2) : nullptr, p.output<float>(0), p.scratch());
+      });
   if (packed) PackOnce(product, 1, &out);
   return out;
 }
@@ -66,20 +64,21 @@ Result<LoweredKernel> MakeConv(const KernelRequest& request, const ConvNode& nod
                                                .slices = request.threads});
   if (!made.ok()) return Portable(std::move(made).status());
   std::shared_ptr<const Convolution> convolution = *std::move(made);
-  const size_t result = request.output_index(0), scratch = request.scratch_index();
   LoweredKernel out{.scratch_bytes = convolution->scratch_bytes()};
-  out.kernel = MakeKernel(
-      Describe(node.name, node.activation),
-      [=, pass = node.pass, bias = node.bias](void* const* p, const RunContext& context) {
-        auto* const first = static_cast<float*>(p[0]);
-        auto* const second = static_cast<float*>(p[1]);
-        auto* const made = static_cast<float*>(p[result]);
-        ConvMemory memory{.x = first, .w = second, .y = made};
-        if (bias) memory.bias = static_cast<const float*>(p[2]);
-        if (pass == ConvPass::kBackwardData) memory = {.x = made, .w = second, .y = first};
-        if (pass == ConvPass::kBackwardWeights) memory = {.x = second, .w = made, .y = first};
-        return convolution->Run(context.threads, memory, p[scratch]);
-      });
+  out.kernel = MakeKernel(Describe(node.name, node.activation),
+                          [=, pass = node.pass, bias = node.bias](
+                              engine::Operands p, const engine::LaunchContext& context) {
+                            auto* const first = const_cast<float*>(p.input<float>(0));
+                            auto* const second = const_cast<float*>(p.input<float>(1));
+                            auto* const made = p.output<float>(0);
+                            ConvMemory memory{.x = first, .w = second, .y = made};
+                            if (bias) memory.bias = p.input<float>(2);
+                            if (pass == ConvPass::kBackwardData)
+                              memory = {.x = made, .w = second, .y = first};
+                            if (pass == ConvPass::kBackwardWeights)
+                              memory = {.x = second, .w = made, .y = first};
+                            return convolution->Run(context.threads, memory, p.scratch());
+                          });
   if (packed) PackOnce(convolution, 1, &out);
   return out;
 }

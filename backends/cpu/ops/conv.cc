@@ -26,20 +26,19 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
                       ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
   ConvFusion fusion = FusionOf(request.node);
   bool has_bias = request.input(2).present;
-  size_t inputs = request.inputs.size();
   int slices = request.threads;
   const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
   LoweredKernel out;
   out.scratch_bytes = passes->forward_scratch_bytes(shape, fusion, slices);
   out.kernel =
       MakeKernel(Describe("conv", passes->name, fusion),
-                 [=](void* const* p, const RunContext& context) -> Status {
-                   ConvForwardArgs<T> args{.x = static_cast<const T*>(p[0]),
-                                           .w = static_cast<const T*>(p[1]),
-                                           .bias = has_bias ? static_cast<const T*>(p[2]) : nullptr,
-                                           .y = static_cast<T*>(p[inputs]),
-                                           .argmax = static_cast<uint8_t*>(p[inputs + 1])};
-                   passes->forward(context.threads, shape, fusion, args, slices, p[inputs + 2]);
+                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                   ConvForwardArgs<T> args{.x = p.input<T>(0),
+                                           .w = p.input<T>(1),
+                                           .bias = has_bias ? p.input<T>(2) : nullptr,
+                                           .y = p.output<T>(0),
+                                           .argmax = p.output<uint8_t>(1)};
+                   passes->forward(context.threads, shape, fusion, args, slices, p.scratch());
                    return {};
                  });
   return out;
@@ -47,12 +46,12 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
 
 // (dy, saved?, …): what the gradient kernels take from above.
 template <typename T>
-ConvGradient<T> GradientFrom(void* const* p, const ConvFusion& fusion) {
-  ConvGradient<T> gradient{.dy = static_cast<const T*>(p[0])};
+ConvGradient<T> GradientFrom(engine::Operands p, const ConvFusion& fusion) {
+  ConvGradient<T> gradient{.dy = p.input<T>(0)};
   if (fusion.Pools()) {
-    gradient.argmax = static_cast<const uint8_t*>(p[1]);
+    gradient.argmax = p.input<uint8_t>(1);
   } else if (fusion.relu) {
-    gradient.y = static_cast<const T*>(p[1]);
+    gradient.y = p.input<T>(1);
   }
   return gradient;
 }
@@ -67,11 +66,10 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
   out.scratch_bytes = passes->backward_weights_scratch_bytes(shape, fusion, slices);
   out.kernel = MakeKernel(Describe("conv_grad_weight", passes->name, fusion),
-                          [=](void* const* p, const RunContext& context) -> Status {
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
                             passes->backward_weights(
                                 context.threads, shape, fusion, GradientFrom<T>(p, fusion),
-                                static_cast<const T*>(p[2]), static_cast<T*>(p[3]),
-                                static_cast<T*>(p[4]), slices, p[5]);
+                                p.input<T>(2), p.output<T>(0), p.output<T>(1), slices, p.scratch());
                             return {};
                           });
   return out;
@@ -86,13 +84,13 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   LoweredKernel out;
   const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
   out.scratch_bytes = passes->backward_data_scratch_bytes(shape, fusion, slices);
-  out.kernel = MakeKernel(Describe("conv_grad_input", passes->name, fusion),
-                          [=](void* const* p, const RunContext& context) -> Status {
-                            passes->backward_data(
-                                context.threads, shape, fusion, GradientFrom<T>(p, fusion),
-                                static_cast<const T*>(p[2]), static_cast<T*>(p[3]), slices, p[4]);
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel(Describe("conv_grad_input", passes->name, fusion),
+                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                   passes->backward_data(context.threads, shape, fusion, GradientFrom<T>(p, fusion),
+                                         p.input<T>(2), p.output<T>(0), slices, p.scratch());
+                   return {};
+                 });
   return out;
 }
 
@@ -108,18 +106,17 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
       onednn::MakeConv(
           request, {.name = "conv", .shape = shape, .bias = has_bias, .activation = activation}));
   if (other.kernel != nullptr) return other;
-  size_t inputs = request.inputs.size();
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel = MakeKernel(activation == Activation::kRelu ? "conv+relu" : "conv",
-                          [=](void* const* p, const RunContext& context) -> Status {
-                            const T* bias = has_bias ? static_cast<const T*>(p[2]) : nullptr;
-                            ConvPlainForward<T>(context.threads, shape, static_cast<const T*>(p[0]),
-                                                static_cast<const T*>(p[1]), bias, activation,
-                                                static_cast<T*>(p[inputs]), slices, p[inputs + 1]);
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel(activation == Activation::kRelu ? "conv+relu" : "conv",
+                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                   const T* bias = has_bias ? p.input<T>(2) : nullptr;
+                   ConvPlainForward<T>(context.threads, shape, p.input<T>(0), p.input<T>(1), bias,
+                                       activation, p.output<T>(0), slices, p.scratch());
+                   return {};
+                 });
   return out;
 }
 
@@ -136,10 +133,10 @@ Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel =
-      MakeKernel("conv_grad_input", [=](void* const* p, const RunContext& context) -> Status {
-        ConvPlainBackwardData<T>(context.threads, shape, static_cast<const T*>(p[0]),
-                                 static_cast<const T*>(p[1]), static_cast<T*>(p[3]), slices, p[4]);
+  out.kernel = MakeKernel(
+      "conv_grad_input", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+        ConvPlainBackwardData<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
+                                 p.output<T>(0), slices, p.scratch());
         return {};
       });
   return out;
@@ -158,11 +155,10 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel =
-      MakeKernel("conv_grad_weight", [=](void* const* p, const RunContext& context) -> Status {
-        ConvPlainBackwardWeights<T>(context.threads, shape, static_cast<const T*>(p[0]),
-                                    static_cast<const T*>(p[1]), static_cast<T*>(p[3]), nullptr,
-                                    slices, p[4]);
+  out.kernel = MakeKernel(
+      "conv_grad_weight", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+        ConvPlainBackwardWeights<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
+                                    p.output<T>(0), nullptr, slices, p.scratch());
         return {};
       });
   return out;
@@ -176,10 +172,9 @@ Result<LoweredKernel> Convert(const KernelRequest& request, bool to_blocked) {
   int slices = request.threads;
   LoweredKernel out;
   out.kernel = MakeKernel(to_blocked ? "to_batch_blocked" : "from_batch_blocked",
-                          [=](void* const* p, const RunContext& context) -> Status {
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
                             auto* convert = to_blocked ? ToBatchBlocked<T> : FromBatchBlocked<T>;
-                            convert(context.threads, n, k, static_cast<const T*>(p[0]),
-                                    static_cast<T*>(p[1]), slices);
+                            convert(context.threads, n, k, p.input<T>(0), p.output<T>(0), slices);
                             return {};
                           });
   return out;
@@ -222,12 +217,12 @@ constexpr KernelEntry kKernels[] = {
     {"", "Conv", MakePlainForward},
     {"headrace.grad", "ConvGradWeight", MakePlainGradWeight},
     {"headrace.grad", "ConvGradInput", MakePlainGradInput},
-    {"cpu", "PlainConv", MakePlainForward},
-    {"cpu", "Conv", MakeForward, true},
-    {"cpu", "ConvGradWeight", MakeGradWeight, true},
-    {"cpu", "ConvGradInput", MakeGradInput, true},
-    {"cpu", "ToBatchBlocked", MakeToBlocked},
-    {"cpu", "FromBatchBlocked", MakeFromBlocked},
+    {lowering::kLowered, "PlainConv", MakePlainForward},
+    {lowering::kLowered, "Conv", MakeForward, true},
+    {lowering::kLowered, "ConvGradWeight", MakeGradWeight, true},
+    {lowering::kLowered, "ConvGradInput", MakeGradInput, true},
+    {lowering::kLowered, "ToBatchBlocked", MakeToBlocked},
+    {lowering::kLowered, "FromBatchBlocked", MakeFromBlocked},
 };
 
 }  // namespace

@@ -31,14 +31,17 @@ Result<LoweredKernel> MakeCustom(const KernelRequest& request, const ops::Custom
   auto prepared = std::make_unique<const Prepared>(request);
   out.scratch_bytes = prepared->tensors.size() * sizeof(CustomTensor);
   out.kernel = MakeKernel(Cat("custom ", op.domain, ".", op.name),
-                          [&op, scratch = request.scratch_index(), prepared = std::move(prepared)](
-                              void* const* p, const RunContext& context) -> Status {
+                          [&op, prepared = std::move(prepared)](
+                              engine::Operands p, const engine::LaunchContext& context) -> Status {
                             const auto& tensors = prepared->tensors;
-                            auto* now = static_cast<CustomTensor*>(p[scratch]);
+                            auto* now = p.scratch<CustomTensor>();
                             std::copy(tensors.begin(), tensors.end(), now);
-                            for (size_t i = 0; i < tensors.size(); ++i) now[i].data = p[i];
-                            return op.Compute(prepared->node, now, now + prepared->inputs.size(),
-                                              context.threads);
+                            const size_t inputs = prepared->inputs.size();
+                            for (size_t i = 0; i < tensors.size(); ++i) {
+                              now[i].data =
+                                  i < inputs ? const_cast<void*>(p.input(i)) : p.output(i - inputs);
+                            }
+                            return op.Compute(prepared->node, now, now + inputs, context.threads);
                           });
   return out;
 }

@@ -6,10 +6,10 @@ namespace hr::cpu {
 
 std::span<const std::span<const KernelEntry>> KernelFamilies() {
   static const std::array families = {
-      ConvKernels(),     ElementwiseKernels(), GemmKernels(),          GenerateKernels(),
-      IndexingKernels(), MovementKernels(),    NormalizationKernels(), OptimizerKernels(),
-      PadKernels(),      PoolKernels(),        RandomKernels(),        ReduceKernels(),
-      ScanKernels(),     SoftmaxKernels(),     StateKernels(),         ViewKernels(),
+      ConvKernels(),     GemmKernels(),          GenerateKernels(),  IndexingKernels(),
+      MovementKernels(), NormalizationKernels(), OptimizerKernels(), PadKernels(),
+      PoolKernels(),     RandomKernels(),        ReduceKernels(),    ScanKernels(),
+      SoftmaxKernels(),  StateKernels(),         ViewKernels(),
   };
   return families;
 }

@@ -9,7 +9,6 @@
 namespace hr::cpu {
 
 std::span<const KernelEntry> ConvKernels();           // conv.cc
-std::span<const KernelEntry> ElementwiseKernels();    // elementwise.cc
 std::span<const KernelEntry> GemmKernels();           // gemm.cc
 std::span<const KernelEntry> GenerateKernels();       // generate.cc
 std::span<const KernelEntry> IndexingKernels();       // indexing.cc
@@ -26,5 +25,9 @@ std::span<const KernelEntry> StateKernels();          // state.cc
 std::span<const KernelEntry> ViewKernels();           // views.cc
 
 std::span<const std::span<const KernelEntry>> KernelFamilies();
+
+// Returns the kernel of an element-wise operator, or of a chain of them; null for others. These
+// have a table of their own: runtime/ops/element_op.h. (elementwise.cc)
+const KernelEntry* FindElementwiseKernel(const graph::Operator& op);
 
 }  // namespace hr::cpu

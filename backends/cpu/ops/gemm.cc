@@ -57,17 +57,18 @@ struct PortableProduct {
             .bytes = PackedBBytes<T>(shape.n, shape.k),
             .format = Cat("panels ", shape.n, "x", shape.k, shape.transpose_b ? " of rows" : "",
                           " by ", shape.ldb),
-            .kernel = MakeKernel(
-                "pack", [product = *this](void* const* p, const RunContext& context) -> Status {
-                  const GemmShape& s = product.shape;
-                  PackB(context.threads, s.n, s.k, s.transpose_b, static_cast<const T*>(p[0]),
-                        s.ldb, static_cast<T*>(p[1]), product.slices);
-                  return {};
-                })};
+            .kernel = MakeKernel("pack",
+                                 [product = *this](engine::Operands p,
+                                                   const engine::LaunchContext& context) -> Status {
+                                   const GemmShape& s = product.shape;
+                                   PackB(context.threads, s.n, s.k, s.transpose_b, p.input<T>(0),
+                                         s.ldb, p.output<T>(0), product.slices);
+                                   return {};
+                                 })};
   }
 };
 
-// Gemm, and cpu.Gemm, which has the attribute "activation" besides.
+// Gemm, and lowered.Gemm, which has the attribute "activation" besides.
 template <typename T>
 Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   bool ta = request.node.Int("transA", 0) != 0;
@@ -91,19 +92,18 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
                                                    .activation = activation}));
     if (other.kernel != nullptr) return other;
   }
-  size_t inputs = request.inputs.size();
   const PortableProduct<T> product(request, shape);
   LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
                     .preparation = product.MakePreparation()};
   out.kernel = MakeKernel(
       Cat("gemm", ActivationName(activation)),
-      [=](void* const* p, const RunContext& context) -> Status {
-        auto* c = static_cast<T*>(p[inputs]);
+      [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+        auto* c = p.output<T>(0);
         GemmEpilogue<T> end{.alpha = alpha, .activation = activation};
         if (epilogue) {
-          (kind == BiasKind::kRow ? end.row_bias : end.column_bias) = static_cast<const T*>(p[2]);
+          (kind == BiasKind::kRow ? end.row_bias : end.column_bias) = p.input<T>(2);
         } else if (kind != BiasKind::kNone) {
-          const auto* bias = static_cast<const T*>(p[2]);
+          const auto* bias = p.input<T>(2);
           int64_t row = kind == BiasKind::kFull ? shape.n : kind == BiasKind::kRow ? 1 : 0;
           int64_t column = kind == BiasKind::kFull || kind == BiasKind::kColumn ? 1 : 0;
           for (int64_t i = 0; i < shape.m; ++i) {
@@ -111,8 +111,7 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
           }
           end.beta = beta;
         }
-        product.Run(context.threads, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]), c,
-                    end, p[inputs + 1]);
+        product.Run(context.threads, p.input<T>(0), p.input<T>(1), c, end, p.scratch());
         return {};
       });
   return out;
@@ -157,11 +156,11 @@ Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShap
   const PortableProduct<T> product(request, shape);
   LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
                     .preparation = product.MakePreparation()};
-  out.kernel = MakeKernel("matmul", [=](void* const* p, const RunContext& context) -> Status {
-    product.Run(context.threads, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
-                static_cast<T*>(p[2]), {}, p[3]);
-    return {};
-  });
+  out.kernel =
+      MakeKernel("matmul", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+        product.Run(context.threads, p.input<T>(0), p.input<T>(1), p.output<T>(0), {}, p.scratch());
+        return {};
+      });
   return out;
 }
 
@@ -182,11 +181,12 @@ Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
     return GemmBatch{axes.dims, axes.a_strides, axes.b_strides, shape.m * shape.n};
   };
   out.scratch_bytes = GemmBatchedScratchBytes<T>(shape, batch_of(axes, shape), slices);
-  out.kernel = MakeKernel("matmul", [=](void* const* p, const RunContext& context) -> Status {
-    GemmBatched<T>(context.threads, shape, batch_of(axes, shape), static_cast<const T*>(p[0]),
-                   static_cast<const T*>(p[1]), static_cast<T*>(p[2]), {}, slices, p[3]);
-    return {};
-  });
+  out.kernel =
+      MakeKernel("matmul", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+        GemmBatched<T>(context.threads, shape, batch_of(axes, shape), p.input<T>(0), p.input<T>(1),
+                       p.output<T>(0), {}, slices, p.scratch());
+        return {};
+      });
   return out;
 }
 
@@ -201,7 +201,7 @@ Result<LoweredKernel> MakeMatMul(const KernelRequest& request) {
 
 constexpr KernelEntry kKernels[] = {
     {"", "Gemm", MakeGemm},
-    {"cpu", "Gemm", MakeGemm},
+    {lowering::kLowered, "Gemm", MakeGemm},
     {"", "MatMul", MakeMatMul},
 };
 

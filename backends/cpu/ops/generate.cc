@@ -12,14 +12,13 @@ namespace {
 
 // Writes values that the plan knows.
 template <typename T>
-LoweredKernel KnownValues(const KernelRequest& request, std::string name, std::vector<T> values) {
-  const size_t output = request.output_index(0);
+LoweredKernel KnownValues(std::string name, std::vector<T> values) {
   LoweredKernel out;
-  out.kernel = MakeKernel(std::move(name),
-                          [output, values = std::move(values)](void* const* p, const RunContext&) {
-                            std::copy(values.begin(), values.end(), static_cast<T*>(p[output]));
-                            return Status();
-                          });
+  out.kernel = MakeKernel(std::move(name), [values = std::move(values)](
+                                               engine::Operands p, const engine::LaunchContext&) {
+    std::copy(values.begin(), values.end(), p.output<T>(0));
+    return Status();
+  });
   return out;
 }
 
@@ -32,11 +31,11 @@ Result<LoweredKernel> MakeShape(const KernelRequest& request) {
   };
   const int64_t start = position("start", 0);
   const int64_t end = std::max(start, position("end", rank));
-  return KnownValues<int64_t>(request, "shape", Dims(dims.begin() + start, dims.begin() + end));
+  return KnownValues<int64_t>("shape", Dims(dims.begin() + start, dims.begin() + end));
 }
 
 Result<LoweredKernel> MakeSize(const KernelRequest& request) {
-  return KnownValues<int64_t>(request, "size", {request.input(0).elements()});
+  return KnownValues<int64_t>("size", {request.input(0).elements()});
 }
 
 // The bytes of a tensor that is an attribute.
@@ -49,21 +48,20 @@ std::vector<std::byte> BytesOf(const KernelRequest& request, std::string_view at
 Result<LoweredKernel> MakeConstant(const KernelRequest& request) {
   const graph::Node& node = request.node;
   if (node.Find("value") != nullptr) {
-    return KnownValues<std::byte>(request, "constant", BytesOf(request, "value"));
+    return KnownValues<std::byte>("constant", BytesOf(request, "value"));
   }
   if (node.Find("value_float") != nullptr) {
-    return KnownValues<float>(request, "constant",
-                              {static_cast<float>(node.Float("value_float", 0))});
+    return KnownValues<float>("constant", {static_cast<float>(node.Float("value_float", 0))});
   }
   if (node.Find("value_int") != nullptr) {
-    return KnownValues<int64_t>(request, "constant", {node.Int("value_int", 0)});
+    return KnownValues<int64_t>("constant", {node.Int("value_int", 0)});
   }
   if (const auto* floats = node.Find("value_floats")) {
     const auto& values = std::get<std::vector<double>>(*floats);
-    return KnownValues<float>(request, "constant", {values.begin(), values.end()});
+    return KnownValues<float>("constant", {values.begin(), values.end()});
   }
   const auto ints = node.Ints("value_ints");
-  return KnownValues<int64_t>(request, "constant", {ints.begin(), ints.end()});
+  return KnownValues<int64_t>("constant", {ints.begin(), ints.end()});
 }
 
 Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
@@ -76,8 +74,8 @@ Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
   }
   const int ranges = FillRanges(count, bytes, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel("fill", [=](void* const* p, const RunContext& context) {
-    FillElements(context.threads, count, bytes, &value, p[1], ranges);
+  out.kernel = MakeKernel("fill", [=](engine::Operands p, const engine::LaunchContext& context) {
+    FillElements(context.threads, count, bytes, &value, p.output(0), ranges);
     return Status();
   });
   return out;
@@ -88,10 +86,10 @@ Result<LoweredKernel> MakeRange(const KernelRequest& request) {
   const int64_t count = request.outputs[0].elements();
   return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
-    out.kernel = MakeKernel("range", [=](void* const* p, const RunContext&) {
-      const T start = *static_cast<const T*>(p[0]);
-      const T delta = *static_cast<const T*>(p[2]);
-      auto* y = static_cast<T*>(p[3]);
+    out.kernel = MakeKernel("range", [=](engine::Operands p, const engine::LaunchContext&) {
+      const T start = *p.input<T>(0);
+      const T delta = *p.input<T>(2);
+      auto* y = p.output<T>(0);
       for (int64_t i = 0; i < count; ++i) y[i] = start + static_cast<T>(i) * delta;
       return Status();
     });
@@ -107,8 +105,8 @@ Result<LoweredKernel> MakeEyeLike(const KernelRequest& request) {
   const uint64_t one = OneBits(dtype);
   return ForElementSize(DTypeSize(dtype), [&]<typename U>() -> Result<LoweredKernel> {
     LoweredKernel out;
-    out.kernel = MakeKernel("eye", [=](void* const* p, const RunContext&) {
-      auto* y = static_cast<U*>(p[1]);
+    out.kernel = MakeKernel("eye", [=](engine::Operands p, const engine::LaunchContext&) {
+      auto* y = p.output<U>(0);
       std::fill_n(y, rows * columns, U(0));
       for (int64_t i = std::max<int64_t>(0, -k); i < rows && i + k < columns; ++i) {
         y[i * columns + i + k] = static_cast<U>(one);

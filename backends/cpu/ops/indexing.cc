@@ -29,8 +29,9 @@ Result<LoweredKernel> MakeGather(const KernelRequest& request) {
   const IntView view = ViewOf(request.input(1));
   const int ranges = GatherRanges(shape, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel("gather", [=](void* const* p, const RunContext& context) {
-    return Gather(context.threads, shape, bytes, p[0], At(view, p[1]), p[2], ranges);
+  out.kernel = MakeKernel("gather", [=](engine::Operands p, const engine::LaunchContext& context) {
+    return Gather(context.threads, shape, bytes, p.input(0), At(view, p.input(1)), p.output(0),
+                  ranges);
   });
   return out;
 }
@@ -42,10 +43,11 @@ Result<LoweredKernel> MakeGatherGrad(const KernelRequest& request) {
     const IntView view = ViewOf(request.input(1));
     const int ranges = GatherGradRanges(shape, request.threads);
     LoweredKernel out;
-    out.kernel = MakeKernel("gather_grad", [=](void* const* p, const RunContext& context) {
-      return GatherGrad<T>(context.threads, shape, static_cast<const T*>(p[0]), At(view, p[1]),
-                           static_cast<T*>(p[3]), ranges);
-    });
+    out.kernel =
+        MakeKernel("gather_grad", [=](engine::Operands p, const engine::LaunchContext& context) {
+          return GatherGrad<T>(context.threads, shape, p.input<T>(0), At(view, p.input(1)),
+                               p.output<T>(0), ranges);
+        });
     return out;
   });
 }
@@ -79,9 +81,11 @@ Result<LoweredKernel> MakeGatherElements(const KernelRequest& request) {
   const IntView view = ViewOf(request.input(1));
   const int ranges = ElementsRanges(shape, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel("gather_elements", [=](void* const* p, const RunContext& context) {
-    return GatherElements(context.threads, shape, bytes, p[0], At(view, p[1]), p[2], ranges);
-  });
+  out.kernel =
+      MakeKernel("gather_elements", [=](engine::Operands p, const engine::LaunchContext& context) {
+        return GatherElements(context.threads, shape, bytes, p.input(0), At(view, p.input(1)),
+                              p.output(0), ranges);
+      });
   return out;
 }
 
@@ -111,9 +115,11 @@ LoweredKernel ScatterKernel(const KernelRequest& request, std::string name, cons
       static_cast<size_t>(request.input(0).elements()) * DTypeSize(request.input(0).dtype);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel(std::move(name), [=](void* const* p, const RunContext&) {
-    if (bytes != 0 && p[3] != p[0]) std::memcpy(p[3], p[0], bytes);
-    return place(p[2], p[1], p[3]);
+  out.kernel = MakeKernel(std::move(name), [=](engine::Operands p, const engine::LaunchContext&) {
+    if (bytes != 0 && p.output(0) != p.input(0)) {
+      std::memcpy(p.output(0), p.input(0), bytes);
+    };
+    return place(p.input(2), p.input(1), p.output(0));
   });
   return out;
 }
@@ -162,10 +168,11 @@ Result<LoweredKernel> MakeGatherND(const KernelRequest& request) {
   const size_t bytes = DTypeSize(request.input(0).dtype);
   const int ranges = PlacesRanges(shape, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel("gather_nd", [=](void* const* p, const RunContext& context) {
-    return GatherND(context.threads, shape, bytes, p[0], static_cast<const int64_t*>(p[1]), p[2],
-                    ranges);
-  });
+  out.kernel =
+      MakeKernel("gather_nd", [=](engine::Operands p, const engine::LaunchContext& context) {
+        return GatherND(context.threads, shape, bytes, p.input(0), p.input<int64_t>(1), p.output(0),
+                        ranges);
+      });
   return out;
 }
 
@@ -213,9 +220,8 @@ Result<LoweredKernel> OneHotOf(const KernelRequest& request) {
   return ForElementSize(
       DTypeSize(request.outputs[0].dtype), [&]<typename U>() -> Result<LoweredKernel> {
         LoweredKernel out;
-        out.kernel = MakeKernel("one_hot", [=](void* const* p, const RunContext&) {
-          OneHot(shape, static_cast<const Index*>(p[0]), static_cast<const U*>(p[2]),
-                 static_cast<U*>(p[3]));
+        out.kernel = MakeKernel("one_hot", [=](engine::Operands p, const engine::LaunchContext&) {
+          OneHot(shape, p.input<Index>(0), p.input<U>(2), p.output<U>(0));
           return Status();
         });
         return out;

@@ -22,7 +22,7 @@ Result<LoweredKernel> MakeTranspose(const KernelRequest& request) {
   for (int64_t axis : perm) from.push_back(strides[static_cast<size_t>(axis)]);
   const Dims& out = request.outputs[0].dims;
   HR_ASSIGN_OR_RETURN(Move move, MoveOf(request, out, ContiguousStrides(out), from));
-  return KernelOf(request, "transpose", {std::move(move)});
+  return KernelOf("transpose", {std::move(move)});
 }
 
 Result<LoweredKernel> MakeConcat(const KernelRequest& request) {
@@ -39,7 +39,7 @@ Result<LoweredKernel> MakeConcat(const KernelRequest& request) {
     moves.push_back(std::move(move));
     at += part[axis];
   }
-  return KernelOf(request, "concat", std::move(moves));
+  return KernelOf("concat", std::move(moves));
 }
 
 Result<LoweredKernel> MakeSplit(const KernelRequest& request) {
@@ -57,12 +57,12 @@ Result<LoweredKernel> MakeSplit(const KernelRequest& request) {
       const Dims& part = request.outputs[i].dims;
       HR_ASSIGN_OR_RETURN(Move move,
                           MoveOf(request, part, ContiguousStrides(part), from, 0, at * from[axis]));
-      move.to = request.output_index(i);
+      move.to = i;
       moves.push_back(std::move(move));
     }
     at += sizes ? (*sizes)[i] : even;
   }
-  return KernelOf(request, "split", std::move(moves));
+  return KernelOf("split", std::move(moves));
 }
 
 // The box that a Slice takes of a tensor.
@@ -94,7 +94,7 @@ Result<LoweredKernel> MakeSlice(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(const SliceBox box, SliceOf(request, request.input(0).dims, 1));
   HR_ASSIGN_OR_RETURN(Move move, MoveOf(request, box.dims, ContiguousStrides(box.dims), box.strides,
                                         0, box.offset));
-  return KernelOf(request, "slice", {std::move(move)});
+  return KernelOf("slice", {std::move(move)});
 }
 
 // (dy, x, starts, ends, axes?, steps?)
@@ -102,7 +102,7 @@ Result<LoweredKernel> MakeSliceGrad(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(const SliceBox box, SliceOf(request, request.outputs[0].dims, 2));
   HR_ASSIGN_OR_RETURN(
       Move move, MoveOf(request, box.dims, box.strides, ContiguousStrides(box.dims), box.offset));
-  return KernelOf(request, "slice_grad", {std::move(move)}, BackgroundOf(request));
+  return KernelOf("slice_grad", {std::move(move)}, BackgroundOf(request));
 }
 
 // Expand and ExpandLike: axes of size 1 are read again and again.
@@ -115,7 +115,7 @@ Result<LoweredKernel> MakeExpand(const KernelRequest& request) {
     if (x[i] != 1) from[out.size() - x.size() + i] = strides[i];
   }
   HR_ASSIGN_OR_RETURN(Move move, MoveOf(request, out, ContiguousStrides(out), from));
-  return KernelOf(request, "expand", {std::move(move)});
+  return KernelOf("expand", {std::move(move)});
 }
 
 // The output [r0 * d0, …] is seen as [r0, d0, …].
@@ -132,7 +132,7 @@ Result<LoweredKernel> MakeTile(const KernelRequest& request) {
     from.push_back(strides[i]);
   }
   HR_ASSIGN_OR_RETURN(Move move, MoveOf(request, dims, ContiguousStrides(dims), from));
-  return KernelOf(request, "tile", {std::move(move)});
+  return KernelOf("tile", {std::move(move)});
 }
 
 constexpr KernelEntry kKernels[] = {

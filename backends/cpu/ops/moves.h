@@ -9,9 +9,9 @@
 
 namespace hr::cpu {
 
-// One copy between operands of a kernel; offsets are in bytes.
+// One copy from an input to an output of a kernel; offsets are in bytes.
 struct Move {
-  size_t from, to;  // operands
+  size_t from, to;
   int64_t from_offset = 0, to_offset = 0;
   CopyPlan plan;
 };
@@ -24,14 +24,13 @@ Result<Move> MoveOf(const KernelRequest& request, std::span<const int64_t> dims,
 // What fills output 0 before the moves.
 struct Background {
   static constexpr size_t kNone = SIZE_MAX - 1, kZero = SIZE_MAX;
-  size_t value = kNone;  // the operand that holds it
+  size_t value = kNone;  // the input that holds it
   int64_t count = 0;
   size_t element_bytes = 0;
   int ranges = 1;
 };
 Background BackgroundOf(const KernelRequest& request, size_t value = Background::kZero);
 
-LoweredKernel KernelOf(const KernelRequest& request, std::string name, std::vector<Move> moves,
-                       Background background = {});
+LoweredKernel KernelOf(std::string name, std::vector<Move> moves, Background background = {});
 
 }  // namespace hr::cpu

@@ -94,22 +94,22 @@ Result<LoweredKernel> MakeRows(const KernelRequest& request) {
                          DTypeName(request.outputs[i].dtype), "; set stash_type to 1");
   }
   const double epsilon = EpsilonOf(request.node);
-  const size_t y = request.output_index(0), scratch = request.scratch_index();
   const bool has_mean = request.has_output(1), has_inverse = request.has_output(2);
   const int64_t n = plan.shape.length;
   LoweredKernel out;
   out.in_place = {{0, 0}};
   out.scratch_bytes = static_cast<size_t>(scale.scratch(n) + bias.scratch(n)) * sizeof(T);
-  out.kernel =
-      MakeKernel("layer_normalization", [=](void* const* p, const RunContext& context) -> Status {
-        auto* memory = static_cast<T*>(p[scratch]);
-        const T* s = scale.Expand<T>(p[1], n, &memory);
-        const T* b = bias.Expand<T>(bias.present ? p[2] : nullptr, n, &memory);
-        NormalizeRows(context.threads, plan.shape, epsilon, static_cast<const T*>(p[0]), s, b,
-                      static_cast<T*>(p[y]), has_mean ? static_cast<T*>(p[y + 1]) : nullptr,
-                      has_inverse ? static_cast<T*>(p[y + 2]) : nullptr, plan.tasks);
-        return {};
-      });
+  out.kernel = MakeKernel("layer_normalization",
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            auto* memory = p.scratch<T>();
+                            const T* s = scale.Expand<T>(p.input(1), n, &memory);
+                            const T* b =
+                                bias.Expand<T>(bias.present ? p.input(2) : nullptr, n, &memory);
+                            NormalizeRows(context.threads, plan.shape, epsilon, p.input<T>(0), s, b,
+                                          p.output<T>(0), has_mean ? p.output<T>(1) : nullptr,
+                                          has_inverse ? p.output<T>(2) : nullptr, plan.tasks);
+                            return {};
+                          });
   return out;
 }
 
@@ -121,27 +121,25 @@ Result<LoweredKernel> MakeRowsGrad(const KernelRequest& request) {
   const RowPlan plan(request, dims);
   HR_ASSIGN_OR_RETURN(const RowOperand scale, RowOperandOf(request, 2, dims, plan.axis));
   const int64_t n = plan.shape.length, scales = request.input(2).elements();
-  const size_t dx = request.output_index(0), scratch = request.scratch_index();
   const bool has_dscale = request.has_output(1);
   LoweredKernel out;
   out.in_place = {{0, 0}, {0, 1}};
   out.scratch_bytes = static_cast<size_t>((plan.tasks + 2) * n) * sizeof(T);
-  out.kernel = MakeKernel(
-      "layer_normalization_grad", [=](void* const* p, const RunContext& context) -> Status {
-        auto* memory = static_cast<T*>(p[scratch]);
-        T* sums = memory;
-        memory += n;
-        const T* s = scale.Expand<T>(p[2], n, &memory);
-        NormalizeRowsGrad(context.threads, plan.shape, static_cast<const T*>(p[0]),
-                          static_cast<const T*>(p[1]), s, static_cast<const T*>(p[3]),
-                          static_cast<const T*>(p[4]), static_cast<T*>(p[dx]), sums, plan.tasks,
-                          memory);
-        if (!has_dscale) return {};
-        auto* dscale = static_cast<T*>(p[dx + 1]);
-        std::fill_n(dscale, scales, T(0));
-        for (int64_t i = 0; i < n; ++i) dscale[scale.axes.Offset(i)] += sums[i];
-        return {};
-      });
+  out.kernel = MakeKernel("layer_normalization_grad",
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            auto* memory = p.scratch<T>();
+                            T* sums = memory;
+                            memory += n;
+                            const T* s = scale.Expand<T>(p.input(2), n, &memory);
+                            NormalizeRowsGrad(context.threads, plan.shape, p.input<T>(0),
+                                              p.input<T>(1), s, p.input<T>(3), p.input<T>(4),
+                                              p.output<T>(0), sums, plan.tasks, memory);
+                            if (!has_dscale) return {};
+                            auto* dscale = p.output<T>(1);
+                            std::fill_n(dscale, scales, T(0));
+                            for (int64_t i = 0; i < n; ++i) dscale[scale.axes.Offset(i)] += sums[i];
+                            return {};
+                          });
   return out;
 }
 
@@ -159,30 +157,29 @@ Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
   const int tasks = NormTasks(shape.channels, shape.count(), request.threads);
   const bool training = request.node.Int("training_mode", 0) != 0;
   const double epsilon = EpsilonOf(request.node), momentum = request.node.Float("momentum", 0.9);
-  const size_t y = request.output_index(0);
   const bool has_mean = request.has_output(1), has_variance = request.has_output(2);
   LoweredKernel out;
   out.in_place = {{0, 0}};
   out.kernel = MakeKernel(training ? "batch_normalization_training" : "batch_normalization",
-                          [=](void* const* p, const RunContext& context) -> Status {
-                            const auto* x = static_cast<const T*>(p[0]);
-                            const auto* scale = static_cast<const T*>(p[1]);
-                            const auto* bias = static_cast<const T*>(p[2]);
-                            const auto* mean = static_cast<const T*>(p[3]);
-                            const auto* variance = static_cast<const T*>(p[4]);
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            const auto* x = p.input<T>(0);
+                            const auto* scale = p.input<T>(1);
+                            const auto* bias = p.input<T>(2);
+                            const auto* mean = p.input<T>(3);
+                            const auto* variance = p.input<T>(4);
                             if (!training) {
                               NormalizeChannels(context.threads, shape, epsilon, x, scale, bias,
-                                                mean, variance, static_cast<T*>(p[y]), tasks);
+                                                mean, variance, p.output<T>(0), tasks);
                               return {};
                             }
                             const RunningStatistics<T> running{
                                 .momentum = momentum,
                                 .old_mean = mean,
                                 .old_variance = variance,
-                                .mean = has_mean ? static_cast<T*>(p[y + 1]) : nullptr,
-                                .variance = has_variance ? static_cast<T*>(p[y + 2]) : nullptr};
+                                .mean = has_mean ? p.output<T>(1) : nullptr,
+                                .variance = has_variance ? p.output<T>(2) : nullptr};
                             TrainChannels(context.threads, shape, epsilon, x, scale, bias,
-                                          static_cast<T*>(p[y]), running, tasks);
+                                          p.output<T>(0), running, tasks);
                             return {};
                           });
   return out;
@@ -196,8 +193,6 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   const int tasks = NormTasks(shape.channels, shape.count(), request.threads);
   const bool training = request.node.Int("training_mode", 0) != 0;
   const double epsilon = EpsilonOf(request.node);
-  const size_t first = request.output_index(0);
-  const size_t scratch = request.scratch_index();
   LoweredKernel out;
   out.in_place = {{0, 0}, {0, 1}};
   // What nobody asked for goes to scratch.
@@ -206,21 +201,20 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   for (size_t i = 0; i < 3; ++i) {
     if (!wanted[i]) out.scratch_bytes += static_cast<size_t>(sizes[i]) * sizeof(T);
   }
-  out.kernel = MakeKernel(
-      "batch_normalization_grad", [=](void* const* p, const RunContext& context) -> Status {
-        auto* memory = static_cast<T*>(p[scratch]);
-        T* outputs[3];
-        for (size_t i = 0; i < 3; ++i) {
-          outputs[i] = wanted[i] ? static_cast<T*>(p[first + i]) : memory;
-          if (!wanted[i]) memory += sizes[i];
-        }
-        NormalizeChannelsGrad<T>(context.threads, shape, epsilon, static_cast<const T*>(p[0]),
-                                 static_cast<const T*>(p[1]), static_cast<const T*>(p[2]),
-                                 training ? nullptr : static_cast<const T*>(p[3]),
-                                 static_cast<const T*>(p[4]), outputs[0], outputs[1], outputs[2],
-                                 tasks);
-        return {};
-      });
+  out.kernel = MakeKernel("batch_normalization_grad",
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            auto* memory = p.scratch<T>();
+                            T* outputs[3];
+                            for (size_t i = 0; i < 3; ++i) {
+                              outputs[i] = wanted[i] ? p.output<T>(i) : memory;
+                              if (!wanted[i]) memory += sizes[i];
+                            }
+                            NormalizeChannelsGrad<T>(
+                                context.threads, shape, epsilon, p.input<T>(0), p.input<T>(1),
+                                p.input<T>(2), training ? nullptr : p.input<T>(3), p.input<T>(4),
+                                outputs[0], outputs[1], outputs[2], tasks);
+                            return {};
+                          });
   return out;
 }
 

@@ -37,32 +37,31 @@ RmsPropOptions SettingsOf(const graph::Node& node, RmsPropOptions) {
 
 // Inputs: the learning rate and a gradient a step. Variables: `width` a step, the parameter, its
 // state, and where `counted` the number of its steps.
-struct Operands {
-  size_t steps, width, first_variable, scratch;
+struct Updates {
+  size_t steps, width;
   bool counted;
   DType rate;
   std::vector<int64_t> counts;
 };
 
 template <typename T>
-void Fill(const Operands& operands, void* const* p, OptimizerTensor<T>* tensors) {
+void Fill(const Updates& operands, engine::Operands p, OptimizerTensor<T>* tensors) {
   for (size_t i = 0; i < operands.steps; ++i) {
-    void* const* variables = p + operands.first_variable + i * operands.width;
+    const size_t first = i * operands.width;
     size_t states = operands.width - 1 - (operands.counted ? 1 : 0);
-    tensors[i] = {.parameter = static_cast<T*>(variables[0]),
-                  .gradient = static_cast<const T*>(p[1 + i]),
+    tensors[i] = {.parameter = p.variable<T>(first),
+                  .gradient = p.input<T>(1 + i),
                   .count = operands.counts[i]};
-    for (size_t s = 0; s < states; ++s) tensors[i].state[s] = static_cast<T*>(variables[1 + s]);
+    for (size_t s = 0; s < states; ++s) tensors[i].state[s] = p.variable<T>(first + 1 + s);
   }
 }
 
 // Adam corrects by the number of steps; parameters that agree about it are updated together.
 template <typename T>
-void UpdateCounted(const RunContext& context, const Operands& operands, void* const* p,
-                   std::span<const OptimizerTensor<T>> tensors, AdamOptions options, int slices) {
-  auto counter = [&](size_t i) {
-    return static_cast<int64_t*>(p[operands.first_variable + (i + 1) * operands.width - 1]);
-  };
+void UpdateCounted(const engine::LaunchContext& context, const Updates& operands,
+                   engine::Operands p, std::span<const OptimizerTensor<T>> tensors,
+                   AdamOptions options, int slices) {
+  auto counter = [&](size_t i) { return p.variable<int64_t>((i + 1) * operands.width - 1); };
   for (size_t begin = 0; begin < tensors.size();) {
     options.step = *counter(begin) + 1;
     size_t end = begin;
@@ -75,12 +74,10 @@ void UpdateCounted(const RunContext& context, const Operands& operands, void* co
 template <typename T, typename Options>
 Result<LoweredKernel> MakeUpdate(const KernelRequest& request, size_t width) {
   constexpr bool kCounted = std::is_same_v<Options, AdamOptions>;
-  Operands operands{.steps = request.inputs.size() - 1,
-                    .width = width,
-                    .first_variable = request.variable_index(0),
-                    .scratch = request.scratch_index(),
-                    .counted = kCounted,
-                    .rate = request.input(0).dtype};
+  Updates operands{.steps = request.inputs.size() - 1,
+                   .width = width,
+                   .counted = kCounted,
+                   .rate = request.input(0).dtype};
   for (size_t i = 0; i < operands.steps; ++i) {
     operands.counts.push_back(request.variables[i * width].elements());
   }
@@ -91,12 +88,12 @@ Result<LoweredKernel> MakeUpdate(const KernelRequest& request, size_t width) {
   out.kernel = MakeKernel(Cat(request.op.name, " of ", operands.steps,
                               operands.steps == 1 ? " variable" : " variables"),
                           [operands = std::move(operands), settings, slices](
-                              void* const* p, const RunContext& context) -> Status {
-                            auto* tensors = static_cast<OptimizerTensor<T>*>(p[operands.scratch]);
+                              engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            auto* tensors = p.scratch<OptimizerTensor<T>>();
                             Fill(operands, p, tensors);
                             std::span<const OptimizerTensor<T>> all(tensors, operands.steps);
                             Options options = settings;
-                            options.learning_rate = LearningRate(p[0], operands.rate);
+                            options.learning_rate = LearningRate(p.input(0), operands.rate);
                             if constexpr (kCounted) {
                               UpdateCounted<T>(context, operands, p, all, options, slices);
                             } else {
@@ -120,9 +117,9 @@ Result<LoweredKernel> Make(const KernelRequest& request) {
 
 constexpr KernelEntry kKernels[] = {
     {"headrace.train", "SGD", Make<SgdOptions, 2>},
-    {"cpu", "SGD", Make<SgdOptions, 2>},
+    {lowering::kLowered, "SGD", Make<SgdOptions, 2>},
     {"headrace.train", "Adam", Make<AdamOptions, 4>},
-    {"cpu", "Adam", Make<AdamOptions, 4>},
+    {lowering::kLowered, "Adam", Make<AdamOptions, 4>},
     {"headrace.train", "AdaGrad", Make<AdaGradOptions, 2>},
     {"headrace.train", "RMSProp", Make<RmsPropOptions, 3>},
 };

@@ -86,17 +86,16 @@ Result<LoweredKernel> MakePad(const KernelRequest& request) {
         Move move, MoveOf(request, inside.dims, ContiguousStrides(large), ContiguousStrides(small),
                           inside.large_offset, inside.small_offset));
     const size_t value = request.input(2).present ? 2 : Background::kZero;
-    return KernelOf(request, "pad", {std::move(move)}, BackgroundOf(request, value));
+    return KernelOf("pad", {std::move(move)}, BackgroundOf(request, value));
   }
   HR_ASSIGN_OR_RETURN(MappedShape shape, MappingOf(request, small, large, before));
   const size_t bytes = DTypeSize(request.input(0).dtype);
-  const size_t output = request.output_index(0);
   LoweredKernel out;
-  out.kernel =
-      MakeKernel("pad_mapped", [=, shape = std::move(shape)](void* const* p, const RunContext&) {
-        MappedCopy(shape, bytes, p[0], p[output]);
-        return Status();
-      });
+  out.kernel = MakeKernel("pad_mapped", [=, shape = std::move(shape)](
+                                            engine::Operands p, const engine::LaunchContext&) {
+    MappedCopy(shape, bytes, p.input(0), p.output(0));
+    return Status();
+  });
   return out;
 }
 
@@ -110,17 +109,17 @@ Result<LoweredKernel> MakePadGrad(const KernelRequest& request) {
     HR_ASSIGN_OR_RETURN(
         Move move, MoveOf(request, inside.dims, ContiguousStrides(small), ContiguousStrides(large),
                           inside.small_offset, inside.large_offset));
-    return KernelOf(request, "pad_grad", {std::move(move)}, BackgroundOf(request));
+    return KernelOf("pad_grad", {std::move(move)}, BackgroundOf(request));
   }
   HR_ASSIGN_OR_RETURN(MappedShape shape, MappingOf(request, small, large, before));
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     const int64_t elements = ElementCount(small);
-    const size_t output = request.output_index(0);
     LoweredKernel out;
-    out.kernel = MakeKernel("pad_mapped_grad", [=](void* const* p, const RunContext&) {
-      MappedAdd<T>(shape, static_cast<const T*>(p[0]), elements, static_cast<T*>(p[output]));
-      return Status();
-    });
+    out.kernel =
+        MakeKernel("pad_mapped_grad", [=](engine::Operands p, const engine::LaunchContext&) {
+          MappedAdd<T>(shape, p.input<T>(0), elements, p.output<T>(0));
+          return Status();
+        });
     return out;
   });
 }

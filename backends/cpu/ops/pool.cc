@@ -9,7 +9,7 @@ namespace hr::cpu {
 namespace {
 
 bool IsBlocked(const KernelRequest& request) {
-  return request.input(0).layout == Layout::kBatchBlocked;
+  return request.input(0).layout == kBatchBlockedLayout;
 }
 
 size_t Aligned(size_t bytes) {
@@ -45,14 +45,14 @@ Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.kernel = MakeKernel(blocked ? "max_pool_batch_blocked" : "max_pool",
-                          [=](void* const* p, const RunContext& context) -> Status {
-                            const auto* x = static_cast<const T*>(p[0]);
-                            auto* y = static_cast<T*>(p[1]);
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            const auto* x = p.input<T>(0);
+                            auto* y = p.output<T>(0);
                             if (blocked) {
                               MaxPool<T>(context.threads, shape, x, y, nullptr, slices);
                               return {};
                             }
-                            auto* argmax = indices ? static_cast<int64_t*>(p[2]) : nullptr;
+                            auto* argmax = indices ? p.output<int64_t>(1) : nullptr;
                             MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
                             if (indices) AddPlaneOffsets(shape, argmax);
                             return {};
@@ -73,12 +73,12 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   out.scratch_bytes = map_at + static_cast<size_t>(outputs) * (blocked ? 1 : sizeof(int64_t));
   out.kernel =
       MakeKernel(blocked ? "max_pool_grad_batch_blocked" : "max_pool_grad",
-                 [=](void* const* p, const RunContext& context) -> Status {
-                   const auto* dy = static_cast<const T*>(p[0]);
-                   const auto* x = static_cast<const T*>(p[1]);
-                   auto* dx = static_cast<T*>(p[3]);
-                   auto* y = static_cast<T*>(p[4]);
-                   auto* map = static_cast<std::byte*>(p[4]) + map_at;
+                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                   const auto* dy = p.input<T>(0);
+                   const auto* x = p.input<T>(1);
+                   auto* dx = p.output<T>(0);
+                   auto* y = p.scratch<T>();
+                   auto* map = p.scratch<std::byte>() + map_at;
                    if (blocked) {
                      auto* argmax = reinterpret_cast<uint8_t*>(map);
                      MaxPool<T>(context.threads, shape, x, y, argmax, slices);
@@ -103,13 +103,11 @@ Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
                               std::string_view name, AveragePass<T> plain, AveragePass<T> blocked) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, image));
   const AveragePass<T> pass = IsBlocked(request) ? blocked : plain;
-  const size_t output = request.output_index(0);
   int slices = request.threads;
   LoweredKernel out;
   out.kernel = MakeKernel(Cat(name, IsBlocked(request) ? "_batch_blocked" : ""),
-                          [=](void* const* p, const RunContext& context) -> Status {
-                            pass(context.threads, shape, static_cast<const T*>(p[0]),
-                                 static_cast<T*>(p[output]), slices);
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            pass(context.threads, shape, p.input<T>(0), p.output<T>(0), slices);
                             return {};
                           });
   return out;

@@ -12,7 +12,7 @@ namespace {
 
 int64_t StreamOf(const graph::Node& node) { return node.Int("stream", 0); }
 
-RandomStream At(const RunContext& context, int64_t stream) {
+RandomStream At(const engine::LaunchContext& context, int64_t stream) {
   return RandomStream(context.seed, context.step, stream);
 }
 
@@ -25,12 +25,11 @@ LoweredKernel MakeGenerator(const KernelRequest& request, std::string name, Gene
                             double first, double second) {
   const int64_t count = request.outputs[0].elements();
   const int64_t stream = StreamOf(request.node);
-  const size_t output = request.output_index(0);
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel(std::move(name), [=](void* const* p, const RunContext& context) {
-    generate(context.threads, At(context, stream), count, first, second, static_cast<T*>(p[output]),
-             ranges);
+  out.kernel = MakeKernel(std::move(name), [=](engine::Operands p,
+                                               const engine::LaunchContext& context) {
+    generate(context.threads, At(context, stream), count, first, second, p.output<T>(0), ranges);
     return Status();
   });
   return out;
@@ -59,11 +58,12 @@ Result<LoweredKernel> MakeBernoulli(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     return ForElementSize(DTypeSize(to), [&]<typename U>() -> Result<LoweredKernel> {
       LoweredKernel out;
-      out.kernel = MakeKernel("bernoulli", [=](void* const* p, const RunContext& context) {
-        Bernoulli<T, U>(context.threads, At(context, stream), count, static_cast<const T*>(p[0]),
-                        static_cast<U>(one), static_cast<U*>(p[1]), ranges);
-        return Status();
-      });
+      out.kernel =
+          MakeKernel("bernoulli", [=](engine::Operands p, const engine::LaunchContext& context) {
+            Bernoulli<T, U>(context.threads, At(context, stream), count, p.input<T>(0),
+                            static_cast<U>(one), p.output<U>(0), ranges);
+            return Status();
+          });
       return out;
     });
   });
@@ -81,13 +81,13 @@ struct DropoutMode {
         ratio_dtype(request.input(ratio_input).dtype),
         has_training(request.input(ratio_input + 1).present) {}
 
-  bool Training(void* const* p) const {
-    return has_training && *static_cast<const bool*>(p[ratio_input + 1]);
+  bool Training(engine::Operands p) const {
+    return has_training && *p.input<bool>(ratio_input + 1);
   }
-  Result<double> Ratio(void* const* p) const {
+  Result<double> Ratio(engine::Operands p) const {
     double ratio = 0.5;
-    if (ratio_dtype == DType::kFloat32) ratio = *static_cast<const float*>(p[ratio_input]);
-    if (ratio_dtype == DType::kFloat64) ratio = *static_cast<const double*>(p[ratio_input]);
+    if (ratio_dtype == DType::kFloat32) ratio = *p.input<float>(ratio_input);
+    if (ratio_dtype == DType::kFloat64) ratio = *p.input<double>(ratio_input);
     if (ratio >= 0 && ratio < 1) return ratio;
     return OutOfRange("the ratio of Dropout lies in [0, 1), got ", ratio);
   }
@@ -107,25 +107,25 @@ Result<LoweredKernel> DropoutOf(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(const DropoutMode mode, DropoutModeOf(request, 1));
   const int64_t count = request.input(0).elements();
   const int64_t stream = StreamOf(request.node);
-  const size_t output = request.output_index(0);
   const bool has_mask = request.has_output(1);
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("dropout", [=](void* const* p, const RunContext& context) -> Status {
-    const auto* x = static_cast<const T*>(p[0]);
-    auto* y = static_cast<T*>(p[output]);
-    bool* mask = has_mask ? static_cast<bool*>(p[output + 1]) : nullptr;
-    if (mode.Training(p)) {
-      HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
-      Dropout<T>(context.threads, At(context, stream), count, ratio, 1 / (1 - ratio), x, y, mask,
-                 ranges);
-      return {};
-    }
-    if (y != x) std::copy_n(x, count, y);
-    if (mask != nullptr) std::fill_n(mask, count, true);
-    return {};
-  });
+  out.kernel = MakeKernel("dropout",
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            const auto* x = p.input<T>(0);
+                            auto* y = p.output<T>(0);
+                            bool* mask = has_mask ? p.output<bool>(1) : nullptr;
+                            if (mode.Training(p)) {
+                              HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
+                              Dropout<T>(context.threads, At(context, stream), count, ratio,
+                                         1 / (1 - ratio), x, y, mask, ranges);
+                              return {};
+                            }
+                            if (y != x) std::copy_n(x, count, y);
+                            if (mask != nullptr) std::fill_n(mask, count, true);
+                            return {};
+                          });
   return out;
 }
 
@@ -134,20 +134,20 @@ template <typename T>
 Result<LoweredKernel> DropoutGradOf(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(const DropoutMode mode, DropoutModeOf(request, 2));
   const int64_t count = request.input(0).elements();
-  const size_t output = request.output_index(0);
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("dropout_grad", [=](void* const* p, const RunContext& context) -> Status {
-    double scale = 1;
-    if (mode.Training(p)) {
-      HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
-      scale = 1 / (1 - ratio);
-    }
-    DropoutGrad<T>(context.threads, count, scale, static_cast<const T*>(p[0]),
-                   static_cast<const bool*>(p[1]), static_cast<T*>(p[output]), ranges);
-    return {};
-  });
+  out.kernel = MakeKernel("dropout_grad",
+                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            double scale = 1;
+                            if (mode.Training(p)) {
+                              HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
+                              scale = 1 / (1 - ratio);
+                            }
+                            DropoutGrad<T>(context.threads, count, scale, p.input<T>(0),
+                                           p.input<bool>(1), p.output<T>(0), ranges);
+                            return {};
+                          });
   return out;
 }
 
@@ -162,11 +162,12 @@ Result<LoweredKernel> MultinomialOf(const KernelRequest& request) {
   }
   LoweredKernel out;
   out.scratch_bytes = static_cast<size_t>(classes) * sizeof(double);
-  out.kernel = MakeKernel("multinomial", [=](void* const* p, const RunContext& context) {
-    Multinomial<T, Index>(At(context, stream), rows, classes, samples, static_cast<const T*>(p[0]),
-                          static_cast<double*>(p[2]), static_cast<Index*>(p[1]));
-    return Status();
-  });
+  out.kernel =
+      MakeKernel("multinomial", [=](engine::Operands p, const engine::LaunchContext& context) {
+        Multinomial<T, Index>(At(context, stream), rows, classes, samples, p.input<T>(0),
+                              p.scratch<double>(), p.output<Index>(0));
+        return Status();
+      });
   return out;
 }
 

@@ -12,11 +12,10 @@ namespace {
 Result<LoweredKernel> CopyOf(const KernelRequest& request) {
   const OperandInfo& x = request.input(0);
   const size_t bytes = static_cast<size_t>(x.elements()) * DTypeSize(x.dtype);
-  const size_t output = request.output_index(0);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("copy", [=](void* const* p, const RunContext&) {
-    if (bytes != 0 && p[output] != p[0]) std::memcpy(p[output], p[0], bytes);
+  out.kernel = MakeKernel("copy", [=](engine::Operands p, const engine::LaunchContext&) {
+    if (bytes != 0 && p.output(0) != p.input(0)) std::memcpy(p.output(0), p.input(0), bytes);
     return Status();
   });
   return out;
@@ -27,16 +26,14 @@ Result<LoweredKernel> MakeOver(const KernelRequest& request, Reduction reduction
   return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     HR_ASSIGN_OR_RETURN(const ReducePlan plan,
                         PlanReduce<T>(reduction, dims, reduced, request.threads));
-    const size_t output = request.output_index(0);
-    const size_t scratch = request.scratch_index();
     LoweredKernel out;
     out.scratch_bytes = plan.scratch_bytes;
-    out.kernel = MakeKernel(plan.shape.rows() ? "reduce_rows" : "reduce_columns",
-                            [=](void* const* p, const RunContext& context) {
-                              Reduce<T>(context.threads, plan, static_cast<const T*>(p[0]),
-                                        static_cast<T*>(p[output]), p[scratch]);
-                              return Status();
-                            });
+    out.kernel =
+        MakeKernel(plan.shape.rows() ? "reduce_rows" : "reduce_columns",
+                   [=](engine::Operands p, const engine::LaunchContext& context) {
+                     Reduce<T>(context.threads, plan, p.input<T>(0), p.output<T>(0), p.scratch());
+                     return Status();
+                   });
     return out;
   });
 }
@@ -107,9 +104,9 @@ Result<LoweredKernel> MakeArg(const KernelRequest& request) {
     const int ranges = ArgRanges(shape, request.threads);
     LoweredKernel out;
     out.kernel = MakeKernel(smallest ? "arg_min" : "arg_max",
-                            [=](void* const* p, const RunContext& context) {
-                              ArgReduce<T>(context.threads, shape, static_cast<const T*>(p[0]),
-                                           static_cast<int64_t*>(p[1]), ranges);
+                            [=](engine::Operands p, const engine::LaunchContext& context) {
+                              ArgReduce<T>(context.threads, shape, p.input<T>(0),
+                                           p.output<int64_t>(0), ranges);
                               return Status();
                             });
     return out;

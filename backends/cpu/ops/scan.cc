@@ -16,15 +16,16 @@ Result<LoweredKernel> MakeCumSum(const KernelRequest& request) {
   const IntView view{.is_int64 = request.input(1).dtype == DType::kInt64};
   return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
-    out.kernel = MakeKernel("cum_sum", [=](void* const* p, const RunContext&) -> Status {
-      const int64_t given = IntView{p[1], view.is_int64}[0];
-      HR_ASSIGN_OR_RETURN(const int64_t axis,
-                          NormalizeAxis(given, static_cast<int64_t>(dims.size())));
-      const AroundAxis around = SplitAround(dims, static_cast<size_t>(axis));
-      const ScanShape shape{around.outer, around.n, around.inner, exclusive, reverse};
-      CumSum<T>(shape, static_cast<const T*>(p[0]), static_cast<T*>(p[2]));
-      return {};
-    });
+    out.kernel =
+        MakeKernel("cum_sum", [=](engine::Operands p, const engine::LaunchContext&) -> Status {
+          const int64_t given = IntView{p.input(1), view.is_int64}[0];
+          HR_ASSIGN_OR_RETURN(const int64_t axis,
+                              NormalizeAxis(given, static_cast<int64_t>(dims.size())));
+          const AroundAxis around = SplitAround(dims, static_cast<size_t>(axis));
+          const ScanShape shape{around.outer, around.n, around.inner, exclusive, reverse};
+          CumSum<T>(shape, p.input<T>(0), p.output<T>(0));
+          return {};
+        });
     return out;
   });
 }
@@ -36,15 +37,13 @@ Result<LoweredKernel> MakeTopK(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(auto&& k, KnownInts(request, 1));
   const TopKShape shape{around.outer, around.n, around.inner, (*k)[0],
                         request.node.Int("largest", 1) != 0};
-  const size_t values = request.output_index(0);
-  const size_t scratch = request.scratch_index();
   return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     const int ranges = TopKRanges(shape, request.threads);
     LoweredKernel out;
     out.scratch_bytes = TopKScratchBytes(shape, ranges);
-    out.kernel = MakeKernel("top_k", [=](void* const* p, const RunContext& context) {
-      TopK<T>(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[values]),
-              static_cast<int64_t*>(p[values + 1]), ranges, p[scratch]);
+    out.kernel = MakeKernel("top_k", [=](engine::Operands p, const engine::LaunchContext& context) {
+      TopK<T>(context.threads, shape, p.input<T>(0), p.output<T>(0), p.output<int64_t>(1), ranges,
+              p.scratch());
       return Status();
     });
     return out;
@@ -59,12 +58,11 @@ Result<LoweredKernel> MakeTrilu(const KernelRequest& request) {
   const bool upper = request.node.Int("upper", 1) != 0;
   const bool given = request.input(1).present;
   const size_t bytes = DTypeSize(request.input(0).dtype);
-  const size_t output = request.output_index(0);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("triangle", [=](void* const* p, const RunContext&) {
-    const int64_t diagonal = given ? *static_cast<const int64_t*>(p[1]) : 0;
-    Triangle(matrices, rows, columns, diagonal, upper, bytes, p[0], p[output]);
+  out.kernel = MakeKernel("triangle", [=](engine::Operands p, const engine::LaunchContext&) {
+    const int64_t diagonal = given ? *p.input<int64_t>(1) : 0;
+    Triangle(matrices, rows, columns, diagonal, upper, bytes, p.input(0), p.output(0));
     return Status();
   });
   return out;

@@ -28,10 +28,11 @@ Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name, 
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel(std::move(name), [=](void* const* p, const RunContext& context) {
-    run(context.threads, shape, static_cast<const T*>(p[0]), static_cast<T*>(p[1]), ranges);
-    return Status();
-  });
+  out.kernel =
+      MakeKernel(std::move(name), [=](engine::Operands p, const engine::LaunchContext& context) {
+        run(context.threads, shape, p.input<T>(0), p.output<T>(0), ranges);
+        return Status();
+      });
   return out;
 }
 
@@ -42,11 +43,11 @@ Result<LoweredKernel> MakeGradient(const KernelRequest& request, std::string nam
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}, {0, 1}};
-  out.kernel = MakeKernel(std::move(name), [=](void* const* p, const RunContext& context) {
-    run(context.threads, shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
-        static_cast<T*>(p[2]), ranges);
-    return Status();
-  });
+  out.kernel =
+      MakeKernel(std::move(name), [=](engine::Operands p, const engine::LaunchContext& context) {
+        run(context.threads, shape, p.input<T>(0), p.input<T>(1), p.output<T>(0), ranges);
+        return Status();
+      });
   return out;
 }
 
@@ -79,10 +80,10 @@ struct LossPlan {
                            : LossReduction::kMean;
   }
 
-  LossLabels<T> Labels(void* const* p) const {
+  LossLabels<T> Labels(engine::Operands p) const {
     LossLabels<T> out = labels;
-    out.classes.data = p[first + 1];
-    out.weights = weighted ? static_cast<const T*>(p[first + 2]) : nullptr;
+    out.classes.data = p.input(first + 1);
+    out.weights = weighted ? p.input<T>(first + 2) : nullptr;
     return out;
   }
 };
@@ -90,48 +91,42 @@ struct LossPlan {
 template <typename T>
 Result<LoweredKernel> CrossEntropy(const KernelRequest& request) {
   const LossPlan<T> plan(request, 0);
-  const size_t loss = request.output_index(0);
   const bool wants_log_prob = request.has_output(1);
-  const size_t scratch = request.scratch_index();
   LoweredKernel out;
   out.scratch_bytes = LossScratchBytes(plan.ranges);
-  out.in_place = {{1, 0}};
-  out.kernel = MakeKernel("softmax_cross_entropy", [=](void* const* p, const RunContext& context) {
-    return SoftmaxCrossEntropyLoss<T>(context.threads, plan.shape, static_cast<const T*>(p[0]),
-                                      plan.Labels(p), plan.reduction, static_cast<T*>(p[loss]),
-                                      wants_log_prob ? static_cast<T*>(p[loss + 1]) : nullptr,
-                                      plan.ranges, p[scratch]);
-  });
+  if (wants_log_prob) out.in_place = {{1, 0}};
+  out.kernel = MakeKernel(
+      "softmax_cross_entropy", [=](engine::Operands p, const engine::LaunchContext& context) {
+        return SoftmaxCrossEntropyLoss<T>(
+            context.threads, plan.shape, p.input<T>(0), plan.Labels(p), plan.reduction,
+            p.output<T>(0), wants_log_prob ? p.output<T>(1) : nullptr, plan.ranges, p.scratch());
+      });
   return out;
 }
 
 template <typename T>
 Result<LoweredKernel> Likelihood(const KernelRequest& request) {
   const LossPlan<T> plan(request, 0);
-  const size_t loss = request.output_index(0);
-  const size_t scratch = request.scratch_index();
   LoweredKernel out;
   out.scratch_bytes = LossScratchBytes(plan.ranges);
-  out.kernel =
-      MakeKernel("negative_log_likelihood", [=](void* const* p, const RunContext& context) {
-        return NegativeLogLikelihoodLoss<T>(
-            context.threads, plan.shape, static_cast<const T*>(p[0]), plan.Labels(p),
-            plan.reduction, static_cast<T*>(p[loss]), plan.ranges, p[scratch]);
-      });
+  out.kernel = MakeKernel("negative_log_likelihood", [=](engine::Operands p,
+                                                         const engine::LaunchContext& context) {
+    return NegativeLogLikelihoodLoss<T>(context.threads, plan.shape, p.input<T>(0), plan.Labels(p),
+                                        plan.reduction, p.output<T>(0), plan.ranges, p.scratch());
+  });
   return out;
 }
 
 template <typename T>
 Result<LoweredKernel> CrossEntropyGrad(const KernelRequest& request) {
   const LossPlan<T> plan(request, 1);
-  const size_t dx = request.output_index(0);
   LoweredKernel out;
   out.in_place = {{0, 1}};
-  out.kernel =
-      MakeKernel("softmax_cross_entropy_grad", [=](void* const* p, const RunContext& context) {
-        return SoftmaxCrossEntropyLossGrad<T>(
-            context.threads, plan.shape, static_cast<const T*>(p[0]), static_cast<const T*>(p[1]),
-            plan.Labels(p), plan.reduction, static_cast<T*>(p[dx]), plan.ranges);
+  out.kernel = MakeKernel(
+      "softmax_cross_entropy_grad", [=](engine::Operands p, const engine::LaunchContext& context) {
+        return SoftmaxCrossEntropyLossGrad<T>(context.threads, plan.shape, p.input<T>(0),
+                                              p.input<T>(1), plan.Labels(p), plan.reduction,
+                                              p.output<T>(0), plan.ranges);
       });
   return out;
 }
@@ -139,14 +134,13 @@ Result<LoweredKernel> CrossEntropyGrad(const KernelRequest& request) {
 template <typename T>
 Result<LoweredKernel> LikelihoodGrad(const KernelRequest& request) {
   const LossPlan<T> plan(request, 1);
-  const size_t dx = request.output_index(0);
   LoweredKernel out;
-  out.kernel =
-      MakeKernel("negative_log_likelihood_grad", [=](void* const* p, const RunContext& context) {
-        return NegativeLogLikelihoodLossGrad<T>(
-            context.threads, plan.shape, static_cast<const T*>(p[0]), plan.Labels(p),
-            plan.reduction, static_cast<T*>(p[dx]), plan.ranges);
-      });
+  out.kernel = MakeKernel("negative_log_likelihood_grad",
+                          [=](engine::Operands p, const engine::LaunchContext& context) {
+                            return NegativeLogLikelihoodLossGrad<T>(
+                                context.threads, plan.shape, p.input<T>(0), plan.Labels(p),
+                                plan.reduction, p.output<T>(0), plan.ranges);
+                          });
   return out;
 }
 

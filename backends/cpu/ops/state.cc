@@ -12,17 +12,17 @@ namespace {
 Result<LoweredKernel> MakeAssign(const KernelRequest& request) {
   const auto bytes =
       static_cast<int64_t>(DTypeSize(request.input(0).dtype)) * request.input(0).elements();
-  const size_t variable = request.variable_index(0);
   const int slices = request.threads;
   LoweredKernel out;
-  out.kernel = MakeKernel("assign", [=](void* const* p, const RunContext& context) -> Status {
-    context.threads.ParallelFor(slices, [&](int slice) {
-      const Range part = PartOf(bytes, slices, slice);
-      std::memmove(static_cast<char*>(p[variable]) + part.begin,
-                   static_cast<const char*>(p[0]) + part.begin, part.size());
-    });
-    return {};
-  });
+  out.kernel =
+      MakeKernel("assign", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+        context.threads.ParallelFor(slices, [&](int slice) {
+          const Range part = PartOf(bytes, slices, slice);
+          std::memmove(p.variable<char>(0) + part.begin, p.input<char>(0) + part.begin,
+                       part.size());
+        });
+        return {};
+      });
   return out;
 }
 
@@ -36,15 +36,15 @@ Result<LoweredKernel> MakeAssignAdd(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ElementProgram program, builder.Build());
   const std::span<const int64_t> both[] = {dims, dims};
   HR_ASSIGN_OR_RETURN(ElementLayout layout, ElementLayout::Make(dims, both));
-  const size_t variable = request.variable_index(0);
   const int slices = request.threads;
   LoweredKernel out;
   out.kernel = MakeKernel("assign_add",
-                          [program = std::move(program), layout = std::move(layout), variable,
-                           slices](void* const* p, const RunContext& context) -> Status {
-                            const void* in[] = {p[variable], p[0]};
+                          [program = std::move(program), layout = std::move(layout), slices](
+                              engine::Operands p, const engine::LaunchContext& context) -> Status {
+                            void* variable = p.variable(0);
+                            const void* in[] = {variable, p.input(0)};
                             RunElementProgram(context.threads, program, layout, in,
-                                              std::span(&p[variable], 1), slices);
+                                              std::span(&variable, 1), slices);
                             return {};
                           });
   return out;

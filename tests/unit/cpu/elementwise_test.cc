@@ -47,7 +47,7 @@ class ElementwiseTest : public KernelTest {
     for (size_t i = 0; i < x.size(); ++i) {
       const double expected = want(static_cast<double>(x[i]));
       ASSERT_NEAR(y[i], expected, tolerance * (1 + std::fabs(expected)))
-          << NameOf(op) << "(" << x[i] << ")";
+          << ops::InfoOf(op).name << "(" << x[i] << ")";
     }
   }
 
@@ -115,7 +115,7 @@ TEST_P(ElementwiseTest, FloatEdges) {
   const auto is = [&](ElementOp op, float x, float want) {
     const float got = Apply<float>(op, {{x}})[0];
     EXPECT_TRUE(got == want || (std::isnan(got) && std::isnan(want)))
-        << NameOf(op) << "(" << x << ") = " << got << ", want " << want;
+        << ops::InfoOf(op).name << "(" << x << ") = " << got << ", want " << want;
   };
   using enum ElementOp;
   is(kExp, inf, inf), is(kExp, -inf, 0), is(kExp, nan, nan), is(kExp, 0, 1), is(kExp, 1000, inf);
@@ -139,7 +139,8 @@ TEST_P(ElementwiseTest, TwoAndThreeOperands) {
   const auto check = [&](ElementOp op, float (*want)(float, float)) {
     const auto y = Apply<float>(op, {a, b});
     for (size_t i = 0; i < a.size(); ++i) {
-      EXPECT_FLOAT_EQ(y[i], want(a[i], b[i])) << NameOf(op) << " " << a[i] << ", " << b[i];
+      EXPECT_FLOAT_EQ(y[i], want(a[i], b[i]))
+          << ops::InfoOf(op).name << " " << a[i] << ", " << b[i];
     }
   };
   check(kAdd, [](float x, float y) { return x + y; });

@@ -7,21 +7,14 @@
 namespace hr::engine {
 namespace {
 
-class Function final : public Kernel {
- public:
-  explicit Function(std::function<Status(void* const*)> body) : body_(std::move(body)) {}
-  Status Run(void* const* operands, const RunContext&) const override { return body_(operands); }
-  std::string Describe() const override { return "function"; }
-
- private:
-  std::function<Status(void* const*)> body_;
-};
-
-std::unique_ptr<Kernel> Make(std::function<Status(void* const*)> body) {
-  return std::make_unique<Function>(std::move(body));
+std::unique_ptr<Kernel> Make(std::function<Status(Operands)> body) {
+  return MakeKernel("function", [body = std::move(body)](Operands operands, const LaunchContext&) {
+    return body(operands);
+  });
 }
 
 int& Int(void* memory) { return *static_cast<int*>(memory); }
+int Int(const void* memory) { return *static_cast<const int*>(memory); }
 
 // Slots: weights, input, output. Twice the weights is kept; output = that + input.
 class Preparations : public testing::Test {
@@ -30,25 +23,23 @@ class Preparations : public testing::Test {
     ProgramBuilder builder;
     const BufferIndex weights = builder.AddSlot(0), input = builder.AddSlot(1);
     const BufferIndex output = builder.AddSlot(2), scratch = builder.AddArena(64);
-    const BufferIndex kept =
-        builder.AddPreparation({.kernel = Make([this](void* const* p) -> Status {
-                                  ++prepared_;
-                                  if (fail_) return Unavailable("not now");
-                                  Int(p[2]) = 2 * Int(p[0]);
-                                  Int(p[1]) = Int(p[2]);
-                                  return {};
-                                }),
-                                .from = weights,
-                                .bytes = sizeof(int),
-                                .format = "twice",
-                                .scratch = scratch,
-                                .node = "product"});
-    builder.AddStep(
-        {.kernel = Make([](void* const* p) -> Status {
-           Int(p[2]) = Int(p[0]) + Int(p[1]);
-           return {};
-         }),
-         .operands = {{kept, Access::kRead}, {input, Access::kRead}, {output, Access::kWrite}}});
+    const BufferIndex kept = builder.AddPreparation({.kernel = Make([this](Operands p) -> Status {
+                                                       ++prepared_;
+                                                       if (fail_) return Unavailable("not now");
+                                                       Int(p.scratch()) = 2 * Int(p.input(0));
+                                                       Int(p.output(0)) = Int(p.scratch());
+                                                       return {};
+                                                     }),
+                                                     .from = weights,
+                                                     .bytes = sizeof(int),
+                                                     .format = "twice",
+                                                     .scratch = scratch,
+                                                     .node = "product"});
+    builder.AddStep({.kernel = Make([](Operands p) -> Status {
+                       Int(p.output(0)) = Int(p.input(0)) + Int(p.input(1));
+                       return {};
+                     }),
+                     .buffers = {.inputs = {kept, input}, .outputs = {output}}});
     program_ = builder.Build(SystemAllocator(), {.slot_count = 3}).value();
   }
 
@@ -111,23 +102,23 @@ struct Sized {
     ProgramBuilder builder;
     const BufferIndex weights = builder.AddSlot(0), output = builder.AddSlot(1);
     const BufferIndex scratch = builder.AddArena(scratch_bytes);
-    const BufferIndex kept = builder.AddPreparation({.kernel = Make([=, this](void* const* p) {
+    const BufferIndex kept = builder.AddPreparation({.kernel = Make([=, this](Operands p) {
                                                        ++prepared;
-                                                       Int(p[1]) = factor * Int(p[0]);
+                                                       Int(p.output(0)) = factor * Int(p.input(0));
                                                        return Status();
                                                      }),
                                                      .from = weights,
                                                      .bytes = sizeof(int),
                                                      .format = Cat("times ", factor)});
-    builder.AddStep({.kernel = Make([=](void* const* p) {
-                       Int(p[1]) = added;
-                       Int(p[2]) = Int(p[0]) + Int(p[1]);
+    builder.AddStep({.kernel = Make([=](Operands p) {
+                       Int(p.scratch()) = added;
+                       Int(p.output(0)) = Int(p.input(0)) + Int(p.scratch());
                        return Status();
                      }),
-                     .operands = {{kept}, {scratch, Access::kWrite}, {output, Access::kWrite}}});
+                     .buffers = {.inputs = {kept}, .outputs = {output}, .scratch = scratch}});
     return builder.Build(SystemAllocator(), {.slot_count = 2, .pool = pool}).value();
   }
-  static std::unique_ptr<Kernel> Make(std::function<Status(void* const*)> body) {
+  static std::unique_ptr<Kernel> Make(std::function<Status(Operands)> body) {
     return engine::Make(std::move(body));
   }
 };
@@ -160,13 +151,14 @@ struct Checked {
   BufferIndex between = builder.AddArena(64), other = builder.AddArena(64);
 
   Result<std::unique_ptr<Program>> Build(BufferIndex read, bool check) {
-    const auto copy = [](void* const* p) -> Status {
-      Int(p[1]) = Int(p[0]);
+    const auto copy = [](Operands p) -> Status {
+      Int(p.output(0)) = Int(p.input(0));
       return {};
     };
-    builder.AddStep({.kernel = Make(copy), .operands = {{input}, {between, Access::kWrite}}});
-    builder.AddStep(
-        {.kernel = Make(copy), .operands = {{read}, {output, Access::kWrite}}, .node = "reader"});
+    builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {input}, .outputs = {between}}});
+    builder.AddStep({.kernel = Make(copy),
+                     .buffers = {.inputs = {read}, .outputs = {output}},
+                     .node = "reader"});
     return builder.Build(SystemAllocator(),
                          {.slot_count = 2, .first_output_slot = 1, .check_memory = check});
   }
@@ -190,18 +182,18 @@ TEST(MemoryCheck, FillsWhatIsDead) {
   ProgramBuilder builder;
   const BufferIndex output = builder.AddSlot(0), first = builder.AddArena(64);
   void* hidden = nullptr;
-  builder.AddStep({.kernel = Make([&](void* const* p) -> Status {
-                     hidden = p[0];
+  builder.AddStep({.kernel = Make([&](Operands p) -> Status {
+                     hidden = p.output(0);
                      EXPECT_EQ(Int(hidden), -1);
                      Int(hidden) = 5;
                      return {};
                    }),
-                   .operands = {{first, Access::kWrite}}});
-  builder.AddStep({.kernel = Make([&](void* const* p) -> Status {
-                     Int(p[0]) = Int(hidden);
+                   .buffers = {.outputs = {first}}});
+  builder.AddStep({.kernel = Make([&](Operands p) -> Status {
+                     Int(p.output(0)) = Int(hidden);
                      return {};
                    }),
-                   .operands = {{output, Access::kWrite}}});
+                   .buffers = {.outputs = {output}}});
   const auto program =
       builder.Build(SystemAllocator(), {.slot_count = 1, .check_memory = true}).value();
   int out = 0;
@@ -211,6 +203,43 @@ TEST(MemoryCheck, FillsWhatIsDead) {
   for (int run = 0; run < 2; ++run) {
     ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
     EXPECT_EQ(out, -1);
+  }
+}
+
+// out = first + 10 * second, an output that may overwrite `first` alone.
+TEST(InPlace, NeverOverwritesAnotherOperand) {
+  for (const bool same : {true, false}) {
+    ProgramBuilder builder;
+    const BufferIndex input = builder.AddSlot(0), output = builder.AddSlot(1);
+    const BufferIndex a = builder.AddArena(64), b = builder.AddArena(64),
+                      sum = builder.AddArena(64);
+    const auto copy = [](Operands p) -> Status {
+      Int(p.output(0)) = Int(p.input(0));
+      return {};
+    };
+    const void* memory[3] = {};
+    for (BufferIndex to : {a, b}) {
+      builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {input}, .outputs = {to}}});
+    }
+    builder.AddStep({.kernel = Make([&](Operands p) -> Status {
+                       for (int i : {0, 1}) memory[i] = p.input(static_cast<size_t>(i));
+                       memory[2] = p.output(0);
+                       Int(p.output(0)) = Int(p.input(0)) + 10 * Int(p.input(1));
+                       return {};
+                     }),
+                     .buffers = {.inputs = {a, same ? a : b}, .outputs = {sum}},
+                     .in_place = {{0, 0}}});
+    builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {sum}, .outputs = {output}}});
+    const auto program = builder.Build(SystemAllocator(), {.slot_count = 2}).value();
+    int in = 3, out = 0;
+    auto invocation = program->Instantiate().value();
+    invocation->Bind(0, &in);
+    invocation->Bind(1, &out);
+    const Lease lease;
+    ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
+    EXPECT_EQ(out, 33);
+    EXPECT_EQ(memory[2] == memory[0], !same);
+    EXPECT_NE(memory[2], memory[1]);
   }
 }
 

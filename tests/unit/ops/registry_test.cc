@@ -64,8 +64,10 @@ TEST(Registry, DefinitionsAreWellFormed) {
           [&](const AttributeDef& a) { return a.name == name && a.kind == AttributeKind::kInt; });
     };
     for (const AttributeDef& attribute : def->attributes) {
-      bool variable = attribute.reads || attribute.writes;
-      EXPECT_TRUE(!variable || has(attribute.name)) << attribute.name.data();
+      if (!attribute.effect) continue;
+      const bool variable = attribute.effect.kind == ResourceKind::kVariable;
+      EXPECT_EQ(attribute.kind, variable ? AttributeKind::kInt : AttributeKind::kString)
+          << attribute.name.data();
     }
     EXPECT_EQ(def->random, has("stream"));
     bool twice = before != nullptr && before->domain == def->domain && before->name == def->name &&

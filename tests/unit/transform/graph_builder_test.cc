@@ -1,5 +1,7 @@
 #include "runtime/transform/graph_builder.h"
 
+#include "runtime/ops/infer.h"
+#include "runtime/transform/specialize.h"
 #include "tests/unit/transform/built_graph.h"
 
 namespace hr::transform {
@@ -79,6 +81,63 @@ TEST_F(Effects, AWriteWaitsForAReadThatWaitsForSomethingElse) {
   EXPECT_EQ(ControlsOf(Effect("Assign", w_, x_)), Controls{read});
 }
 
+// An operator on a group and one on a table, as they will come with communication.
+class OtherEffects : public Builder {
+ protected:
+  static constexpr ops::AttributeDef kGroup[] = {
+      {"group", ops::AttributeKind::kString, true, ops::Changes(ops::ResourceKind::kGroup)}};
+  static constexpr ops::AttributeDef kTable[] = {
+      {"table", ops::AttributeKind::kString, true, ops::Reads(ops::ResourceKind::kTable)}};
+  static Status Infer(ops::InferContext& context) {
+    context.SetOutput(0, context.input(0));
+    return {};
+  }
+  static constexpr ops::OpDef kReduce = {
+      .domain = ops::kComm, .name = "TestReduce", .attributes = kGroup, .infer = Infer};
+  static constexpr ops::OpDef kPull = {
+      .domain = ops::kComm, .name = "TestPull", .attributes = kTable, .infer = Infer};
+
+  void SetUp() override {
+    ASSERT_TRUE(registry_.Add(kReduce).ok());
+    ASSERT_TRUE(registry_.Add(kPull).ok());
+  }
+  NodeId On(const char* op, const char* attribute, const char* name) {
+    NodeSpec spec{.domain = std::string(ops::kComm), .op = op, .inputs = {x_}};
+    spec.attributes.push_back({attribute, std::string(name)});
+    return *builder_.AddNode(std::move(spec));
+  }
+  ValueId x_ = Input("x", {2});
+};
+
+TEST_F(OtherEffects, AreChainedByTheNameOfTheirResource) {
+  const NodeId first = On("TestReduce", "group", "world"), other = On("TestReduce", "group", "row");
+  const NodeId second = On("TestReduce", "group", "world"), pull = On("TestPull", "table", "world");
+  EXPECT_EQ(ControlsOf(other), Controls());
+  EXPECT_EQ(ControlsOf(second), Controls{first});
+  EXPECT_EQ(ControlsOf(pull), Controls());
+  EXPECT_EQ(ControlsOf(On("TestPull", "table", "world")), Controls());  // both only read it
+}
+
+TEST_F(OtherEffects, AreNeitherFoldedNorMerged) {
+  EXPECT_FALSE(kReduce.foldable());
+  EXPECT_FALSE(kPull.foldable());
+  const auto effects =
+      ops::EffectsOf(kReduce, builder_.graph().nodes[On("TestReduce", "group", "world")]);
+  ASSERT_EQ(effects.size(), 1u);
+  EXPECT_EQ(effects[0].resource,
+            (ops::Resource{.kind = ops::ResourceKind::kGroup, .name = "world"}));
+  EXPECT_TRUE(effects[0].reads && effects[0].writes);
+  Request request;
+  for (int i = 0; i < 2; ++i) {
+    const NodeId pull = On("TestPull", "table", "t");
+    request.fetches.push_back(builder_.graph().nodes[pull].outputs[0]);
+  }
+  request.feeds = {{x_, DType::kFloat32, {2}}};
+  const auto region =
+      Specialize(registry_, builder_.module(), request, nullptr, SystemAllocator()).value();
+  EXPECT_EQ(region.main().nodes.size(), 2u);
+}
+
 TEST_F(Effects, GoOnInAModuleThatIsContinued) {
   Effect("Assign", w_, x_);
   const NodeId free = Read(v_);
@@ -133,6 +192,7 @@ TEST_F(Builder, ANodeThatDoesNotFitLeavesNothingBehind) {
   EXPECT_FALSE(builder_.AddNode({.op = "Ad", .inputs = {x, x}}).ok());
   EXPECT_TRUE(builder_.graph().nodes.empty());
   EXPECT_EQ(builder_.graph().values.size(), values);
+  EXPECT_TRUE(builder_.module().operators.empty());
   EXPECT_TRUE(builder_.AddNode({.op = "Add", .inputs = {x, x}, .name = "sum"}).ok());
 }
 

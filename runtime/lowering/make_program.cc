@@ -1,49 +1,24 @@
-#include "backends/cpu/lowering/lowering.h"
+#include "runtime/lowering/make_program.h"
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
-#include <optional>
 
-#include "backends/cpu/kernels/batch_blocked.h"
-#include "backends/cpu/lowering/passes.h"
-#include "backends/cpu/lowering/region.h"
-#include "backends/cpu/lowering/schedule.h"
-#include "backends/cpu/ops/custom.h"
+#include "runtime/lowering/schedule.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
 namespace {
 
-using engine::Access;
 using engine::BufferIndex;
 using engine::kNoBuffer;
-using engine::Operand;
 using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-std::unique_ptr<engine::Kernel> MakeCopy(size_t bytes) {
-  return MakeKernel("copy", [bytes](void* const* p, const RunContext&) -> Status {
-    if (bytes != 0) std::memcpy(p[1], p[0], bytes);
-    return {};
-  });
-}
-
-size_t ValueBytes(const Region& region, ValueId value) {
-  const Dims dims = region.DimsOf(value);
-  size_t element = DTypeSize(region.DTypeOf(value));
-  if (region.LayoutOf(value) == Layout::kPlain)
-    return static_cast<size_t>(ElementCount(dims)) * element;
-  int64_t block = 64 / static_cast<int64_t>(element);
-  int64_t per_image = ElementCount(std::span(dims).subspan(1));
-  return static_cast<size_t>((dims[0] + block - 1) / block * block * per_image) * element;
-}
-
 class ProgramMaker {
  public:
-  ProgramMaker(const Region& region, const std::vector<NodeId>& order,
+  ProgramMaker(const Target& target, const Region& region, const std::vector<NodeId>& order,
                const CompileOptions& options)
-      : region_(region),
+      : target_(target),
+        region_(region),
         order_(order),
         options_(options),
         buffers_(region.graph().values.size(), kNoBuffer) {}
@@ -87,9 +62,7 @@ class ProgramMaker {
   }
 
   bool IsView(const graph::Node& node) const {
-    const graph::Operator& op = region_.module.OperatorOf(node);
-    const KernelEntry* entry = FindKernel(op.domain, op.name);
-    return entry != nullptr && entry->make == nullptr;
+    return target_.SupportOf(region_.module.OperatorOf(node)) == Support::kView;
   }
 
   // A read normally is the variable's memory itself. Where something uses the value after the
@@ -159,17 +132,25 @@ class ProgramMaker {
   void CopyOutputs() {
     for (uint32_t i : copied_outputs_) {
       ValueId value = region_.module.signatures[0].outputs[i].value;
-      builder_.AddStep({.kernel = MakeCopy(ValueBytes(region_, value)),
-                        .operands = {{buffers_[value], Access::kRead},
-                                     {builder_.AddSlot(first_output_slot_ + i), Access::kWrite}},
-                        .node = graph::ValueText(region_.graph(), value)});
+      AddCopy(value, buffers_[value], builder_.AddSlot(first_output_slot_ + i),
+              graph::ValueText(region_.graph(), value));
     }
+  }
+
+  void AddCopy(ValueId value, BufferIndex from, BufferIndex to, std::string node) {
+    builder_.AddStep({.kernel = target_.MakeCopyKernel(BytesOf(value)),
+                      .buffers = {.inputs = {from}, .outputs = {to}},
+                      .node = std::move(node)});
+  }
+
+  size_t BytesOf(ValueId value) const {
+    return target_.StoredBytes(region_.DTypeOf(value), region_.DimsOf(value),
+                               region_.LayoutOf(value));
   }
 
   BufferIndex BufferOf(ValueId value) {
     if (value == kNone) return kNoBuffer;
-    if (buffers_[value] == kNoBuffer)
-      buffers_[value] = builder_.AddArena(ValueBytes(region_, value));
+    if (buffers_[value] == kNoBuffer) buffers_[value] = builder_.AddArena(BytesOf(value));
     return buffers_[value];
   }
 
@@ -202,9 +183,7 @@ class ProgramMaker {
       buffers_[value] = variable;
       return {};
     }
-    builder_.AddStep({.kernel = MakeCopy(ValueBytes(region_, value)),
-                      .operands = {{variable, Access::kRead}, {BufferOf(value), Access::kWrite}},
-                      .node = node.name});
+    AddCopy(value, variable, BufferOf(value), node.name);
     return {};
   }
 
@@ -212,14 +191,14 @@ class ProgramMaker {
     const graph::Node& node = region_.node(id);
     if (IsRead(node)) return AddRead(id, node);
     const graph::Operator& op = region_.module.OperatorOf(node);
-    const KernelEntry* entry = FindKernel(op.domain, op.name);
     const ops::OpDef* def = options_.operators->Find(op.domain, op.name, op.version);
     const bool custom = def != nullptr && def->custom;
-    if (entry == nullptr && !custom) {
-      return Unimplemented("the CPU backend has no kernel for ",
+    const Support support = target_.SupportOf(op);
+    if (support == Support::kNone && !custom) {
+      return Unimplemented("the ", target_.name(), " backend has no kernel for ",
                            op.domain.empty() ? op.name : Cat(op.domain, ".", op.name));
     }
-    if (entry != nullptr && entry->make == nullptr) {
+    if (support == Support::kView) {
       if (node.outputs[0] != kNone) {
         buffers_[node.outputs[0]] = builder_.AddView(BufferOf(node.inputs[0]), 0);
       }
@@ -228,44 +207,44 @@ class ProgramMaker {
     KernelRequest request{
         .module = region_.module, .op = op, .node = node, .threads = options_.threads};
     engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id)};
-    uint32_t type_only = def == nullptr ? 0 : def->type_only_inputs;
+    AddOperands(node, def == nullptr ? 0 : def->type_only_inputs, &request, &step.buffers);
+    HR_ASSIGN_OR_RETURN(
+        LoweredKernel lowered,
+        custom ? target_.MakeCustomKernel(request, static_cast<const ops::CustomOp&>(*def))
+               : target_.MakeKernel(request));
+    if (lowered.scratch_bytes != 0) step.buffers.scratch = builder_.AddArena(lowered.scratch_bytes);
+    step.kernel = std::move(lowered.kernel);
+    if (lowered.preparation.kernel != nullptr) Prepare(std::move(lowered.preparation), &step);
+    step.in_place = std::move(lowered.in_place);
+    builder_.AddStep(std::move(step));
+    return {};
+  }
+
+  void AddOperands(const graph::Node& node, uint32_t type_only, KernelRequest* request,
+                   engine::StepBuffers* buffers) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      request.inputs.push_back(Info(node.inputs[i]));
-      bool unused = i < 32 && (type_only >> i & 1) != 0;
-      step.operands.push_back({unused ? kNoBuffer : BufferOf(node.inputs[i]), Access::kRead});
+      request->inputs.push_back(Info(node.inputs[i]));
+      const bool unused = i < 32 && (type_only >> i & 1) != 0;
+      buffers->inputs.push_back(unused ? kNoBuffer : BufferOf(node.inputs[i]));
     }
     for (ValueId output : node.outputs) {
-      request.outputs.push_back(Info(output));
-      step.operands.push_back({BufferOf(output), Access::kWrite});
+      request->outputs.push_back(Info(output));
+      buffers->outputs.push_back(BufferOf(output));
     }
     for (uint32_t v : WrittenVariables(*options_.operators, region_.module, node)) {
-      step.writes_variables |= v != kNone;
       OperandInfo info;
       if (v != kNone) {
         const graph::Variable& variable = region_.module.variables[v];
         info = {.present = true, .dtype = variable.dtype, .dims = variable.dims};
       }
-      request.variables.push_back(std::move(info));
-      step.operands.push_back({v == kNone ? kNoBuffer : variables_[v], Access::kReadWrite});
+      request->variables.push_back(std::move(info));
+      buffers->variables.push_back(v == kNone ? kNoBuffer : variables_[v]);
     }
-    HR_ASSIGN_OR_RETURN(LoweredKernel lowered,
-                        custom ? MakeCustom(request, static_cast<const ops::CustomOp&>(*def))
-                               : entry->make(request));
-    step.operands.push_back(
-        {lowered.scratch_bytes == 0 ? kNoBuffer : builder_.AddArena(lowered.scratch_bytes),
-         Access::kWrite});
-    step.kernel = std::move(lowered.kernel);
-    if (lowered.preparation.kernel != nullptr) Prepare(std::move(lowered.preparation), &step);
-    for (auto [out, in] : lowered.in_place) {
-      step.in_place.push_back({static_cast<uint32_t>(request.output_index(out)), in});
-    }
-    builder_.AddStep(std::move(step));
-    return {};
   }
 
   // The step takes what the preparation makes in place of its input.
   void Prepare(Preparation preparation, engine::StepSpec* step) {
-    BufferIndex& input = step->operands[preparation.input].buffer;
+    BufferIndex& input = step->buffers.inputs[preparation.input];
     input = builder_.AddPreparation({.kernel = std::move(preparation.kernel),
                                      .from = input,
                                      .bytes = preparation.bytes,
@@ -276,6 +255,7 @@ class ProgramMaker {
                                      .node = step->node});
   }
 
+  const Target& target_;
   const Region& region_;
   const std::vector<NodeId>& order_;
   const CompileOptions& options_;
@@ -290,69 +270,13 @@ class ProgramMaker {
   uint32_t slot_count_ = 0;
 };
 
-// What is left of a region when kernels are to be made.
-struct Lowered {
-  Region region;
-  std::vector<NodeId> order;
-};
-
-// A region at all its sizes. Passes run and steps are ordered once for each way in which sizes make
-// the passes decide, as a rule once; kernels are made and the arena is laid out for every size.
-// Thread-safe.
-class Lowering : public std::enable_shared_from_this<Lowering> {
- public:
-  explicit Lowering(const CompileOptions& options) : options_(options) {}
-
-  Result<std::unique_ptr<Executable>> At(const graph::Module& module) {
-    if (auto sized = Find(module)) return Make(*sized);
-    auto lowered = std::make_unique<Lowered>(Lowered{Region(module, options_.resizable), {}});
-    HR_RETURN_IF_ERROR(RunPasses(lowered->region, options_));
-    HR_ASSIGN_OR_RETURN(lowered->order, Schedule(*options_.operators, lowered->region.module));
-    HR_ASSIGN_OR_RETURN(auto&& executable, Make(*lowered));
-    if (options_.resizable) Keep(std::move(lowered));
-    return executable;
-  }
-
- private:
-  // Decisions by size are few; what is met beyond these is lowered again.
-  static constexpr size_t kMaxKept = 8;
-
-  // What an earlier size was lowered to, at this size.
-  std::optional<Lowered> Find(const graph::Module& module) {
-    std::lock_guard lock(mutex_);
-    for (const auto& known : kept_) {
-      Region sized = known->region.At(module);
-      if (known->region.FitsAt(sized)) return Lowered{std::move(sized), known->order};
-    }
-    return std::nullopt;
-  }
-
-  void Keep(std::unique_ptr<const Lowered> lowered) {
-    std::lock_guard lock(mutex_);
-    if (kept_.size() < kMaxKept) kept_.push_back(std::move(lowered));
-  }
-
-  Result<std::unique_ptr<Executable>> Make(const Lowered& lowered) {
-    HR_ASSIGN_OR_RETURN(auto&& program,
-                        ProgramMaker(lowered.region, lowered.order, options_).Run(pool_));
-    if (options_.resizable) {
-      program->set_resizer(
-          [self = shared_from_this()](const graph::Module& sized) { return self->At(sized); });
-    }
-    return std::unique_ptr<Executable>(std::move(program));
-  }
-
-  const CompileOptions options_;
-  const std::shared_ptr<engine::PreparedPool> pool_ = std::make_shared<engine::PreparedPool>();
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<const Lowered>> kept_;
-};
-
 }  // namespace
 
-Result<std::unique_ptr<Executable>> Lower(const graph::Module& module,
-                                          const CompileOptions& options) {
-  return std::make_shared<Lowering>(options)->At(module);
+Result<std::unique_ptr<engine::Program>> MakeProgram(const Target& target, const Region& region,
+                                                     const std::vector<NodeId>& order,
+                                                     const CompileOptions& options,
+                                                     std::shared_ptr<engine::PreparedPool> pool) {
+  return ProgramMaker(target, region, order, options).Run(std::move(pool));
 }
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

@@ -5,10 +5,14 @@
 #include <functional>
 #include <vector>
 
-#include "backends/cpu/kernel_table.h"
 #include "runtime/graph/graph.h"
+#include "runtime/lowering/layout.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
+
+// The domain of operators that rewriting makes. They have no definition; they list the variables
+// that they write in the attribute "variables".
+inline constexpr std::string_view kLowered = "lowered";
 
 class Region {
  public:
@@ -43,7 +47,8 @@ class Region {
   // A value whose shape follows from those of others.
   using ShapeRule = std::function<Dims(const Region&)>;
   graph::ValueId AddValue(DType dtype, ShapeRule shape, std::string name);
-  // A node of the domain "cpu". Outputs that were made by other nodes are taken over from them.
+  // Adds a node of the domain kLowered. Outputs that were made by other nodes are taken over from
+  // them.
   graph::NodeId AddNode(std::string_view name, std::vector<graph::ValueId> inputs,
                         std::vector<graph::ValueId> outputs,
                         std::vector<graph::Attribute> attributes, std::string label);
@@ -87,4 +92,4 @@ class Region {
   mutable std::vector<std::vector<graph::NodeId>> consumers_;
 };
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

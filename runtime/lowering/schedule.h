@@ -5,11 +5,7 @@
 
 #include "runtime/ops/op_def.h"
 
-namespace hr::cpu {
-
-// Operators that rewriting makes; they have no definition. They list the variables they write in
-// the attribute "variables".
-inline constexpr std::string_view kCpuDomain = "cpu";
+namespace hr::lowering {
 
 // The variables that a node writes, in the order of its definition; kNone for absent optional ones.
 std::vector<uint32_t> WrittenVariables(const ops::OpRegistry& operators,
@@ -20,4 +16,4 @@ std::vector<uint32_t> WrittenVariables(const ops::OpRegistry& operators,
 Result<std::vector<graph::NodeId>> Schedule(const ops::OpRegistry& operators,
                                             const graph::Module& module);
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

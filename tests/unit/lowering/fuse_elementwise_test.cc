@@ -5,7 +5,7 @@
 #include "runtime/transform/specialize.h"
 #include "tests/unit/cpu/tested_backend.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
 namespace {
 
 using graph::ValueId;
@@ -61,7 +61,7 @@ class Chains : public testing::Test {
   static constexpr int kCount = 7;
   ops::OpRegistry registry_;
   transform::GraphBuilder builder_;
-  std::unique_ptr<Backend> backend_ = CreateTestedBackend();
+  std::unique_ptr<Backend> backend_ = cpu::CreateTestedBackend();
   ValueId x_ = 0;
   double data_[kCount] = {};
 };
@@ -99,4 +99,4 @@ TEST_F(Chains, StayWithinTheirInputs) {
 }
 
 }  // namespace
-}  // namespace hr::cpu
+}  // namespace hr::lowering

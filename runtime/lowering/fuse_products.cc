@@ -1,8 +1,8 @@
-#include "backends/cpu/lowering/fuse_gemm.h"
+#include "runtime/lowering/fuse_products.h"
 
-#include "backends/cpu/kernels/gemm.h"
+#include "runtime/lowering/activation.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
 namespace {
 
 using graph::kNone;
@@ -63,4 +63,4 @@ void FuseMatrixProducts(Region& region) {
   region.Sweep();
 }
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

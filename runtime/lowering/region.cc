@@ -1,10 +1,10 @@
-#include "backends/cpu/lowering/region.h"
+#include "runtime/lowering/region.h"
 
 #include <algorithm>
 
-#include "backends/cpu/lowering/schedule.h"
+#include "runtime/lowering/schedule.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
 
 using graph::kNone;
 using graph::NodeId;
@@ -106,7 +106,7 @@ NodeId Region::AddNode(std::string_view name, std::vector<ValueId> inputs,
     }
     graph().values[output].producer = id;
   }
-  graph().nodes.push_back({.op = module.InternOperator(kCpuDomain, name, 1),
+  graph().nodes.push_back({.op = module.InternOperator(kLowered, name, 1),
                            .inputs = std::move(inputs),
                            .outputs = std::move(outputs),
                            .attributes = std::move(attributes),
@@ -182,4 +182,4 @@ void Region::Sweep() {
   indexed_ = false;
 }
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

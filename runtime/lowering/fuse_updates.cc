@@ -1,11 +1,11 @@
-#include "backends/cpu/lowering/fuse_updates.h"
+#include "runtime/lowering/fuse_updates.h"
 
 #include <algorithm>
 #include <map>
 
-#include "backends/cpu/lowering/schedule.h"
+#include "runtime/lowering/schedule.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
 namespace {
 
 using graph::kNone;
@@ -99,4 +99,4 @@ void FuseUpdates(Region& region, const ops::OpRegistry& operators) {
   Joiner(region, operators).Run();
 }
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

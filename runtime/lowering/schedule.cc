@@ -1,8 +1,10 @@
-#include "backends/cpu/lowering/schedule.h"
+#include "runtime/lowering/schedule.h"
 
 #include <algorithm>
 
-namespace hr::cpu {
+#include "runtime/lowering/region.h"
+
+namespace hr::lowering {
 
 using graph::NodeId;
 
@@ -13,11 +15,12 @@ std::vector<uint32_t> WrittenVariables(const ops::OpRegistry& operators,
   auto add = [&](int64_t variable) {
     out.push_back(variable < 0 ? graph::kNone : static_cast<uint32_t>(variable));
   };
-  if (op.domain == kCpuDomain) {
+  if (op.domain == kLowered) {
     for (int64_t variable : node.Ints("variables")) add(variable);
   } else if (const ops::OpDef* def = operators.Find(op.domain, op.name, op.version)) {
     for (const ops::AttributeDef& attribute : def->attributes) {
-      if (attribute.writes) add(node.Int(attribute.name, -1));
+      const bool variable = attribute.effect.kind == ops::ResourceKind::kVariable;
+      if (variable && attribute.effect.writes) add(node.Int(attribute.name, -1));
     }
   }
   return out;
@@ -44,4 +47,4 @@ Result<std::vector<NodeId>> Schedule(const ops::OpRegistry& operators,
   return order;
 }
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

@@ -1,12 +1,12 @@
-#include "backends/cpu/lowering/fuse_elementwise.h"
+#include "runtime/lowering/fuse_elementwise.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 
-#include "backends/cpu/lowering/expression.h"
+#include "runtime/lowering/expression.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
 namespace {
 
 using graph::kNone;
@@ -115,4 +115,4 @@ class Fuser {
 
 void FuseElementwise(Region& region) { Fuser(region).Run(); }
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "backends/cpu/kernels/elementwise.h"
 #include "runtime/graph/graph.h"
+#include "runtime/ops/element_op.h"
 
-namespace hr::cpu {
+namespace hr::lowering {
 
 // One output computed from inputs of any broadcasting shapes. Values are numbered: inputs first,
 // then constants, then steps; the last step is the output.
 struct Expression {
   struct Step {
-    ElementOp op;
+    ops::ElementOp op;
     std::vector<int> operands;
   };
   DType compute = DType::kUndefined;  // the type in which it is computed
@@ -21,29 +23,28 @@ struct Expression {
   std::vector<double> constants;
   std::vector<Step> steps;
 
-  // As attributes of cpu.Elementwise, and back.
+  // The attributes of a node lowered.Elementwise, and the expression that they hold.
   std::vector<graph::Attribute> ToAttributes() const;
   static Expression FromAttributes(const graph::Node& node, int inputs);
 
-  // This expression with input `at` computed by `inner`; the inputs of `inner` are appended, the
-  // replaced input stays, unused, at its place.
+  // Returns this expression with input `at` computed by `inner`; the inputs of `inner` are
+  // appended, the replaced input stays, unused, at its place.
   Expression Inline(int at, const Expression& inner) const;
   // Returns the expression without the inputs that no step uses; `kept` gets the places of the
   // others.
   Expression DropUnusedInputs(std::vector<int>* kept) const;
   // Returns the expression with `count` inputs, of which input i of this one is number place[i].
   Expression RenumberInputs(std::span<const int> place, int count) const;
-  // "Mul+Add+Relu"
+  // Returns the names of the steps: "Mul+Add+Relu".
   std::string Describe() const;
-  Result<ElementProgram> Compile(std::span<const DType> input_types, DType output_type) const;
 };
 
-// What an ONNX or headrace.grad element-wise operator computes; nothing where it is another
-// operator or has a form that must run some other way. `types`: of the inputs, kUndefined for
-// omitted ones.
+// Returns what an element-wise operator computes; nothing for other operators, and for forms of
+// element-wise ones that must run some other way. `types`: of the inputs, kUndefined for omitted
+// ones.
 std::optional<Expression> ExpressionOf(const graph::Operator& op, const graph::Node& node,
                                        std::span<const DType> types);
-// Names of the operators that ExpressionOf knows.
+// Returns whether ExpressionOf knows the operator.
 bool IsElementwise(const graph::Operator& op);
 
-}  // namespace hr::cpu
+}  // namespace hr::lowering

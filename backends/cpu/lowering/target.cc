@@ -1,0 +1,73 @@
+#include "backends/cpu/lowering/target.h"
+
+#include <cstring>
+
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/lowering/fuse_conv.h"
+#include "backends/cpu/lowering/layouts.h"
+#include "backends/cpu/ops/custom.h"
+#include "runtime/lowering/fuse_elementwise.h"
+#include "runtime/lowering/fuse_products.h"
+#include "runtime/lowering/fuse_updates.h"
+
+namespace hr::cpu {
+namespace {
+
+using lowering::Region;
+using lowering::Support;
+
+class Cpu final : public lowering::Target {
+ public:
+  std::string_view name() const override { return "CPU"; }
+
+  Support SupportOf(const graph::Operator& op) const override {
+    const KernelEntry* entry = FindKernel(op);
+    if (entry == nullptr) return Support::kNone;
+    return entry->make == nullptr ? Support::kView : Support::kKernel;
+  }
+  Result<LoweredKernel> MakeKernel(const KernelRequest& request) const override {
+    return FindKernel(request.op)->make(request);
+  }
+  Result<LoweredKernel> MakeCustomKernel(const KernelRequest& request,
+                                         const ops::CustomOp& op) const override {
+    return MakeCustom(request, op);
+  }
+  std::unique_ptr<engine::Kernel> MakeCopyKernel(size_t bytes) const override {
+    return engine::MakeKernel("copy",
+                              [bytes](engine::Operands p, const engine::LaunchContext&) -> Status {
+                                if (bytes != 0) std::memcpy(p.output(0), p.input(0), bytes);
+                                return {};
+                              });
+  }
+
+  Status Fuse(Region& region, const CompileOptions& options) const override {
+    FuseConvolutions(region);
+    lowering::FuseMatrixProducts(region);
+    lowering::FuseElementwise(region);
+    lowering::FuseUpdates(region, *options.operators);
+    return {};
+  }
+
+  lowering::NodeLayouts LayoutsOf(Region& region, graph::NodeId node) const override {
+    return BatchBlockedLayouts(region, node);
+  }
+  std::string_view ConversionOp(Layout, Layout to) const override {
+    return to == Layout::kPlain ? "FromBatchBlocked" : "ToBatchBlocked";
+  }
+  size_t StoredBytes(DType dtype, const Dims& dims, Layout layout) const override {
+    if (layout == Layout::kPlain) return Target::StoredBytes(dtype, dims, layout);
+    const int64_t block = 64 / static_cast<int64_t>(DTypeSize(dtype));
+    const int64_t images = (dims[0] + block - 1) / block * block;
+    return static_cast<size_t>(images * ElementCount(std::span(dims).subspan(1))) *
+           DTypeSize(dtype);
+  }
+};
+
+}  // namespace
+
+const lowering::Target& CpuTarget() {
+  static constexpr Cpu kTarget;
+  return kTarget;
+}
+
+}  // namespace hr::cpu

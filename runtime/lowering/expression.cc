@@ -1,0 +1,95 @@
+#include "runtime/lowering/expression.h"
+
+#include "runtime/base/strings.h"
+
+namespace hr::lowering {
+
+std::vector<graph::Attribute> Expression::ToAttributes() const {
+  std::vector<int64_t> code;
+  for (const Step& step : steps) {
+    code.push_back(static_cast<int64_t>(step.op));
+    code.push_back(static_cast<int64_t>(step.operands.size()));
+    code.insert(code.end(), step.operands.begin(), step.operands.end());
+  }
+  return {{"compute", static_cast<int64_t>(compute)},
+          {"constants", constants},
+          {"steps", std::move(code)}};
+}
+
+Expression Expression::FromAttributes(const graph::Node& node, int inputs) {
+  Expression out{.compute = static_cast<DType>(node.Int("compute", 0)), .inputs = inputs};
+  if (const auto* value = node.Find("constants"))
+    out.constants = std::get<std::vector<double>>(*value);
+  auto code = node.Ints("steps");
+  for (size_t i = 0; i < code.size();) {
+    auto count = static_cast<size_t>(code[i + 1]);
+    auto operands = code.subspan(i + 2, count);
+    out.steps.push_back({static_cast<ops::ElementOp>(code[i]), {operands.begin(), operands.end()}});
+    i += 2 + count;
+  }
+  return out;
+}
+
+Expression Expression::Inline(int at, const Expression& inner) const {
+  Expression out{.compute = compute, .inputs = inputs + inner.inputs, .constants = inner.constants};
+  out.constants.insert(out.constants.end(), constants.begin(), constants.end());
+  auto constant_count = static_cast<int>(constants.size());
+  auto inner_constants = static_cast<int>(inner.constants.size());
+  auto inner_steps = static_cast<int>(inner.steps.size());
+  int first_step = out.inputs + inner_constants + constant_count;
+  auto from_inner = [&](int v) {
+    if (v < inner.inputs) return inputs + v;
+    if (v < inner.inputs + inner_constants) return out.inputs + v - inner.inputs;
+    return first_step + v - inner.inputs - inner_constants;
+  };
+  auto from_outer = [&](int v) {
+    if (v == at) return first_step + inner_steps - 1;
+    if (v < inputs) return v;
+    if (v < inputs + constant_count) return out.inputs + inner_constants + v - inputs;
+    return first_step + inner_steps + v - inputs - constant_count;
+  };
+  auto append = [&](const std::vector<Step>& steps, auto&& map) {
+    for (Step step : steps) {
+      for (int& operand : step.operands) operand = map(operand);
+      out.steps.push_back(std::move(step));
+    }
+  };
+  append(inner.steps, from_inner);
+  append(steps, from_outer);
+  return out;
+}
+
+Expression Expression::DropUnusedInputs(std::vector<int>* kept) const {
+  std::vector<int> place(static_cast<size_t>(inputs), -1);
+  for (const Step& step : steps) {
+    for (int operand : step.operands) {
+      if (operand < inputs) place[static_cast<size_t>(operand)] = 0;
+    }
+  }
+  kept->clear();
+  for (int i = 0; i < inputs; ++i) {
+    if (place[static_cast<size_t>(i)] < 0) continue;
+    place[static_cast<size_t>(i)] = static_cast<int>(kept->size());
+    kept->push_back(i);
+  }
+  return RenumberInputs(place, static_cast<int>(kept->size()));
+}
+
+Expression Expression::RenumberInputs(std::span<const int> place, int count) const {
+  Expression out = *this;
+  out.inputs = count;
+  for (Step& step : out.steps) {
+    for (int& operand : step.operands) {
+      operand = operand < inputs ? place[static_cast<size_t>(operand)] : operand - inputs + count;
+    }
+  }
+  return out;
+}
+
+std::string Expression::Describe() const {
+  std::vector<std::string_view> names;
+  for (const Step& step : steps) names.push_back(ops::InfoOf(step.op).name);
+  return Join(names, "+");
+}
+
+}  // namespace hr::lowering

@@ -74,7 +74,7 @@ class Invocation {
   // Goes on as an instance of `other`, the same executable at other sizes (Executable::Resize), in
   // the memory that it has; that grows only where `other` needs more than any before. What was
   // bound stays bound. A failure changes nothing.
-  virtual Status Become(Executable&) {
+  virtual Status SwitchTo(Executable&) {
     return Unimplemented("an instance on this device keeps its sizes; make a new one");
   }
 };

@@ -137,7 +137,7 @@ Status CheckHostMemory(const Tensor& tensor) {
                          DeviceName(device), "; copy it to the host first");
 }
 
-bool Tensor::Become(DType dtype, const Dims& dims) {
+bool Tensor::Retype(DType dtype, const Dims& dims) {
   const auto bytes = static_cast<size_t>(ElementCount(dims)) * DTypeSize(dtype);
   if (!defined() || !contiguous() || bytes > buffer_->bytes() - offset_) return false;
   dtype_ = dtype;

@@ -88,9 +88,9 @@ class Tensor {
     return {as<T>(), static_cast<size_t>(elements())};
   }
 
-  // Takes another type in the memory that it has; false where that is too small, or the tensor is
-  // not contiguous. Allocates nothing where the rank does not grow.
-  bool Become(DType dtype, const Dims& dims);
+  // Takes another type in the memory that it has. Returns false if that is too small or the tensor
+  // is not contiguous. Allocates nothing if the rank does not grow.
+  bool Retype(DType dtype, const Dims& dims);
 
   // A contiguous copy; a failure where the host cannot read the memory.
   Result<Tensor> Clone(Allocator& allocator) const;

@@ -62,7 +62,7 @@ class ProgramInvocation final : public Invocation {
     }
   }
 
-  Status Become(Executable& other) override {
+  Status SwitchTo(Executable& other) override {
     const auto& program = static_cast<const Program&>(other);
     if (program.arena_bytes_ > arena_.bytes()) {
       HR_ASSIGN_OR_RETURN(arena_, Block::Create(*program.allocator_, program.arena_bytes_));

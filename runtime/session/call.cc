@@ -216,11 +216,11 @@ Status Call::Prepare() {
 Status Call::FitOutput(const ConcreteType& most, const ConcreteType& type, OutputPort& output) {
   Tensor& own = output.own;
   const auto bytes = static_cast<size_t>(ElementCount(most.dims)) * DTypeSize(most.dtype);
-  if (own.defined() && own.buffer()->bytes() == bytes && own.Become(type.dtype, type.dims))
+  if (own.defined() && own.buffer()->bytes() == bytes && own.Retype(type.dtype, type.dims))
     return {};
   Allocator& allocator = session_->env().allocator();
   HR_ASSIGN_OR_RETURN(own, Tensor::Create(allocator, most.dtype, most.dims));
-  if (own.Become(type.dtype, type.dims)) return {};
+  if (own.Retype(type.dtype, type.dims)) return {};
   HR_ASSIGN_OR_RETURN(own, Tensor::Create(allocator, type.dtype, type.dims));
   return {};
 }

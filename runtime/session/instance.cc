@@ -43,7 +43,7 @@ Result<Instance> Instance::Of(std::shared_ptr<Plan> plan, std::shared_ptr<const 
 Status Instance::Resize(std::shared_ptr<const PlanSize> size) {
   const PlanSize& before = *at_.size;
   if (size.get() == &before) return {};
-  HR_RETURN_IF_ERROR(at_.invocation->Become(*size->executable));
+  HR_RETURN_IF_ERROR(at_.invocation->SwitchTo(*size->executable));
   for (size_t i = 0; i < size->constants.size(); ++i) {
     void* const data = size->constants[i].data();
     if (data != before.constants[i].data()) at_.invocation->Bind(plan_->constant_slot(i), data);

@@ -40,12 +40,12 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
       results.push_back(std::move(tensor));
     }
     HR_RETURN_IF_ERROR(invocation->Run({.threads = Lease()}));
-    return Spread(graph.nodes[id], std::move(results));
+    return ByOutput(graph.nodes[id], std::move(results));
   }
 
  private:
-  // One tensor per output of the node, undefined where nobody asked.
-  static std::vector<Tensor> Spread(const graph::Node& node, std::vector<Tensor> results) {
+  // Returns one tensor for each output of the node, undefined if nobody asked for it.
+  static std::vector<Tensor> ByOutput(const graph::Node& node, std::vector<Tensor> results) {
     std::vector<Tensor> out(node.outputs.size());
     size_t next = 0;
     for (size_t i = 0; i < out.size(); ++i) {
@@ -189,18 +189,18 @@ Result<std::unique_ptr<Executable>> Plan::CompileWith(const CompileOptions& comp
       device = placement_[id] == &cpu ? nullptr : placement_[id];
     }
   }
-  HR_ASSIGN_OR_RETURN(
-      auto&& spread,
-      Spread::Compile(cpu, region_, Cut(*compile.operators, region_, placement_), compile));
-  spread_ = spread.get();
-  return std::unique_ptr<Executable>(std::move(spread));
+  HR_ASSIGN_OR_RETURN(auto&& executable,
+                      MultiDeviceExecutable::Compile(
+                          cpu, region_, Cut(*compile.operators, region_, placement_), compile));
+  multi_device_ = executable.get();
+  return std::unique_ptr<Executable>(std::move(executable));
 }
 
 void Plan::DescribeRegions(JsonWriter& json, const PlanSize& size) const {
-  if (spread_ == nullptr) return DescribeOnlyRegion(json, size);
-  spread_->DescribeRegions(json);
+  if (multi_device_ == nullptr) return DescribeOnlyRegion(json, size);
+  multi_device_->DescribeRegions(json);
   json.EndArray().Key("copies").BeginArray();
-  spread_->DescribeCopies(json);
+  multi_device_->DescribeCopies(json);
 }
 
 #endif

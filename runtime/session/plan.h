@@ -11,8 +11,8 @@
 
 #include "runtime/session/instance.h"
 #include "runtime/session/model.h"
+#include "runtime/session/multi_device.h"
 #include "runtime/session/plan_sizes.h"
-#include "runtime/session/spread.h"
 #include "runtime/transform/specialize.h"
 
 namespace hr::session {
@@ -51,7 +51,7 @@ class Plan {
   // Writes some resource, so no other run of the session may go on beside it.
   bool exclusive() const { return exclusive_; }
   // Sessions whose variables are the model's own may share it, with all that it keeps of them.
-  bool shareable() const { return !exclusive_ && spread_ == nullptr; }
+  bool shareable() const { return !exclusive_ && multi_device_ == nullptr; }
   bool shared() const { return shared_; }
   // Where the plan wants the variable's memory; null for the host's.
   Device* device_of(uint32_t variable) const {
@@ -93,8 +93,9 @@ class Plan {
   std::vector<Device*> placement_;         // of the nodes; empty where the CPU runs all
   std::vector<Device*> variable_devices_;  // null: the host; empty where all are there
   std::shared_ptr<const PlanSize> full_;
-  const Spread* spread_ = nullptr;  // the executable, where it has several regions
-  PlanSizes sizes_;                 // all but the full one
+  const MultiDeviceExecutable* multi_device_ =
+      nullptr;       // the executable, where it has several regions
+  PlanSizes sizes_;  // all but the full one
   IdleInstances idle_;
   std::vector<uint32_t> variables_;
   std::vector<uint32_t> written_;

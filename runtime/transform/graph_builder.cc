@@ -35,7 +35,37 @@ void GraphBuilder::IndexNames() {
     const ops::OpDef* def = registry_->Find(op.domain, op.name, op.version);
     if (def == nullptr) continue;
     for (const ops::Effect& effect : ops::EffectsOf(*def, node)) NoteEffect(effect, id);
+    if (op.domain == ops::kState && op.name == "Read") NoteRead(node);
   }
+}
+
+GraphBuilder::Extent GraphBuilder::extent() const {
+  const graph::Graph& main = module_.main();
+  return {.operators = module_.operators.size(),
+          .symbols = module_.symbols.size(),
+          .graphs = module_.graphs.size(),
+          .variables = module_.variables.size(),
+          .constants = module_.constants.size(),
+          .nodes = main.nodes.size(),
+          .values = main.values.size(),
+          .opsets = module_.opsets,
+          .next_stream = next_stream_};
+}
+
+void GraphBuilder::TakeBack(const Extent& before) {
+  current_ = 0;
+  module_.operators.resize(before.operators);
+  module_.symbols.resize(before.symbols);
+  module_.graphs.resize(before.graphs);
+  module_.variables.resize(before.variables);
+  module_.constants.resize(before.constants);
+  module_.main().nodes.resize(before.nodes);
+  module_.main().values.resize(before.values);
+  module_.opsets = before.opsets;
+  next_stream_ = before.next_stream;
+  names_.clear();
+  resources_.clear();
+  IndexNames();
 }
 
 uint32_t GraphBuilder::AddSymbol(std::string_view name) {
@@ -155,6 +185,15 @@ Result<ValueId> GraphBuilder::Read(uint32_t variable) {
   HR_ASSIGN_OR_RETURN(value, EmitOne(ops::kState, "Read", {}, {{"variable", int64_t{variable}}},
                                      UniqueName(Cat(module_.variables[variable].name, "/read"))));
   return value;
+}
+
+// Further reads of the variable may use the value of one that comes after the last write.
+void GraphBuilder::NoteRead(const graph::Node& node) {
+  ResourceState& state = resources_[{.variable = node.Int("variable", -1)}];
+  const bool after_last_write =
+      state.last_write == kNone || std::find(node.controls.begin(), node.controls.end(),
+                                             state.last_write) != node.controls.end();
+  if (after_last_write) state.current_read = node.outputs[0];
 }
 
 void GraphBuilder::NoteEffect(const ops::Effect& effect, NodeId id) {

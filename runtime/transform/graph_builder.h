@@ -87,6 +87,16 @@ class GraphBuilder final : public ops::Emitter {
   Allocator& allocator() override { return *allocator_; }
   const ops::OpRegistry& registry() const { return *registry_; }
 
+  // Calls body(), which returns a Status or a Result. If that fails, what it added is taken back.
+  // The body only adds; it changes no node, variable or signature that was there before.
+  template <typename Body>
+  auto AllOrNothing(Body body) {
+    const Extent before = extent();
+    auto result = body();
+    if (!result.ok()) TakeBack(before);
+    return result;
+  }
+
   // The module, verified. The builder is empty afterwards.
   Result<graph::Module> Finish();
 
@@ -98,10 +108,20 @@ class GraphBuilder final : public ops::Emitter {
     ValueId current_read = kNone;  // of a variable
   };
 
+  // How much there is of what is only ever appended.
+  struct Extent {
+    size_t operators, symbols, graphs, variables, constants, nodes, values;
+    std::map<std::string, int32_t, std::less<>> opsets;
+    int64_t next_stream;
+  };
+  Extent extent() const;
+  void TakeBack(const Extent& before);
+
   graph::Graph& current() { return module_.graphs[current_]; }
   Result<ValueId> AddValue(graph::Value value);
   void ChainEffects(const ops::OpDef& def, NodeId node, bool chained);
   void NoteEffect(const ops::Effect& effect, NodeId node);
+  void NoteRead(const graph::Node& node);
   void IndexNames();
 
   Allocator* allocator_;

@@ -27,9 +27,7 @@ Status CheckLayer(const GraphBuilder& builder, std::string_view name, ValueId x,
   return {};
 }
 
-}  // namespace
-
-Result<ValueId> Dense(GraphBuilder& builder, std::string_view name, ValueId x, int64_t units) {
+Result<ValueId> AddDense(GraphBuilder& builder, std::string_view name, ValueId x, int64_t units) {
   HR_RETURN_IF_ERROR(CheckLayer(builder, name, x, units));
   if (builder.graph().values[x].type.rank() != 2) {
     HR_ASSIGN_OR_RETURN(x, builder.EmitOne(ops::kOnnx, "Flatten", {x}, {}, Cat(name, "/flatten")));
@@ -48,8 +46,8 @@ Result<ValueId> Dense(GraphBuilder& builder, std::string_view name, ValueId x, i
                          std::string(name));
 }
 
-Result<ValueId> Conv2d(GraphBuilder& builder, std::string_view name, ValueId x, int64_t channels,
-                       int64_t kernel, std::vector<graph::Attribute> attributes) {
+Result<ValueId> AddConv2d(GraphBuilder& builder, std::string_view name, ValueId x, int64_t channels,
+                          int64_t kernel, std::vector<graph::Attribute> attributes) {
   HR_RETURN_IF_ERROR(CheckLayer(builder, name, x, channels));
   const graph::ValueType type = builder.graph().values[x].type;
   if (type.rank() != 4 || !type.dims[1].fixed()) {
@@ -74,6 +72,18 @@ Result<ValueId> Conv2d(GraphBuilder& builder, std::string_view name, ValueId x, 
                                                     .attributes = std::move(attributes),
                                                     .name = std::string(name)}));
   return builder.graph().nodes[node].outputs[0];
+}
+
+}  // namespace
+
+Result<ValueId> Dense(GraphBuilder& builder, std::string_view name, ValueId x, int64_t units) {
+  return builder.AllOrNothing([&] { return AddDense(builder, name, x, units); });
+}
+
+Result<ValueId> Conv2d(GraphBuilder& builder, std::string_view name, ValueId x, int64_t channels,
+                       int64_t kernel, std::vector<graph::Attribute> attributes) {
+  return builder.AllOrNothing(
+      [&] { return AddConv2d(builder, name, x, channels, kernel, std::move(attributes)); });
 }
 
 }  // namespace hr::transform

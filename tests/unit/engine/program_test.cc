@@ -123,7 +123,7 @@ struct Sized {
   }
 };
 
-TEST(Become, KeepsWhatIsBoundAndSharesWhatIsPreparedAlike) {
+TEST(SwitchTo, KeepsWhatIsBoundAndSharesWhatIsPreparedAlike) {
   Sized sized;
   const auto large = sized.Make(640, 2, 1), small = sized.Make(64, 2, 5);
   const auto other = sized.Make(1280, 3, 7);
@@ -133,7 +133,7 @@ TEST(Become, KeepsWhatIsBoundAndSharesWhatIsPreparedAlike) {
   invocation->Bind(0, &weights);
   invocation->Bind(1, &output);
   const auto run = [&](Executable& program, int wanted, int prepared) {
-    ASSERT_TRUE(invocation->Become(program).ok());
+    ASSERT_TRUE(invocation->SwitchTo(program).ok());
     ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
     EXPECT_EQ(output, wanted);
     EXPECT_EQ(sized.prepared, prepared);

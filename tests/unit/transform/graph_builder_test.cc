@@ -143,9 +143,12 @@ TEST_F(Effects, GoOnInAModuleThatIsContinued) {
   const NodeId free = Read(v_);
   const NodeId last = Effect("AssignAdd", w_, x_), read = Read(w_);
   builder_ = GraphBuilder(SystemAllocator(), registry_, builder_.Finish().value());
-  EXPECT_EQ(ControlsOf(Read(w_)), Controls{last});
-  EXPECT_EQ(ControlsOf(Effect("Assign", w_, x_)), (Controls{last, read, Read(w_)}));
-  EXPECT_EQ(ControlsOf(Effect("Assign", v_, x_)), Controls()) << free;
+  EXPECT_EQ(ControlsOf(read), Controls{last});
+  EXPECT_EQ(Read(w_), read);
+  EXPECT_EQ(Read(v_), free);
+  EXPECT_EQ(ControlsOf(Effect("Assign", w_, x_)), (Controls{last, read}));
+  EXPECT_NE(Read(w_), read);
+  EXPECT_EQ(ControlsOf(Effect("Assign", v_, x_)), Controls());
 }
 
 // ---- Names, streams and types ----

@@ -1,4 +1,4 @@
-#include "runtime/session/spread.h"
+#include "runtime/session/multi_device.h"
 
 #include <algorithm>
 
@@ -9,36 +9,36 @@ namespace hr::session {
 using graph::kNone;
 using graph::ValueId;
 
-class SpreadCompiler {
+class MultiDeviceCompiler {
  public:
-  SpreadCompiler(Device& cpu, const graph::Module& whole, const CompileOptions& options)
+  MultiDeviceCompiler(Device& cpu, const graph::Module& whole, const CompileOptions& options)
       : cpu_(&cpu),
         whole_(whole),
         run_(whole.signatures[0]),
         options_(options),
-        spread_(std::make_unique<Spread>()),
+        executable_(std::make_unique<MultiDeviceExecutable>()),
         places_(whole.main().values.size()) {}
 
-  Result<std::unique_ptr<Spread>> Run(std::vector<Part> parts) {
+  Result<std::unique_ptr<MultiDeviceExecutable>> Run(std::vector<Part> parts) {
     AddSlots();
     for (Part& part : parts) HR_RETURN_IF_ERROR(AddPart(part));
     for (size_t i = 0; i < run_.outputs.size(); ++i) {
       const ValueId value = run_.outputs[i].value;
-      const uint32_t to = spread_->slots_[first_output_ + i];
+      const uint32_t to = executable_->slots_[first_output_ + i];
       if (On(value, cpu_) != to) Copy(value, places_[value][0], to);
     }
     PlaceArenas();
-    return std::move(spread_);
+    return std::move(executable_);
   }
 
  private:
-  using Buffer = Spread::Buffer;
+  using Buffer = MultiDeviceExecutable::Buffer;
 
   uint32_t AddBuffer(Device* device, size_t bytes) {
-    spread_->buffers_.push_back({.device = device, .bytes = bytes});
-    return static_cast<uint32_t>(spread_->buffers_.size() - 1);
+    executable_->buffers_.push_back({.device = device, .bytes = bytes});
+    return static_cast<uint32_t>(executable_->buffers_.size() - 1);
   }
-  Buffer& At(uint32_t buffer) { return spread_->buffers_[buffer]; }
+  Buffer& At(uint32_t buffer) { return executable_->buffers_[buffer]; }
 
   size_t BytesOf(ValueId value) const {
     const graph::ValueType& type = whole_.main().values[value].type;
@@ -46,7 +46,7 @@ class SpreadCompiler {
   }
 
   void AddSlots() {
-    auto& slots = spread_->slots_;
+    auto& slots = executable_->slots_;
     for (const graph::Port& port : run_.inputs) {
       slots.push_back(AddBuffer(cpu_, BytesOf(port.value)));
       places_[port.value].push_back(slots.back());
@@ -72,12 +72,12 @@ class SpreadCompiler {
     for (uint32_t buffer : places_[value]) {
       if (At(buffer).device == device) return buffer;
     }
-    return Spread::kNoIndex;
+    return MultiDeviceExecutable::kNoIndex;
   }
 
   // The same, copied there where it is not yet.
   uint32_t Bring(ValueId value, Device* device) {
-    if (uint32_t there = On(value, device); there != Spread::kNoIndex) return there;
+    if (uint32_t there = On(value, device); there != MultiDeviceExecutable::kNoIndex) return there;
     uint32_t from = places_[value][0];
     // Devices know their own memory and the host's only.
     if (device != cpu_ && At(from).device != cpu_) from = Bring(value, cpu_);
@@ -94,11 +94,11 @@ class SpreadCompiler {
 
   // Memory for the value: the caller's where that is the host's and wants it, else of an arena.
   uint32_t NewPlace(ValueId value, Device* device) {
-    uint32_t buffer = Spread::kNoIndex;
+    uint32_t buffer = MultiDeviceExecutable::kNoIndex;
     for (size_t i = 0; device == cpu_ && i < run_.outputs.size(); ++i) {
-      if (run_.outputs[i].value == value) buffer = spread_->slots_[first_output_ + i];
+      if (run_.outputs[i].value == value) buffer = executable_->slots_[first_output_ + i];
     }
-    if (buffer == Spread::kNoIndex) buffer = AddArena(device, BytesOf(value));
+    if (buffer == MultiDeviceExecutable::kNoIndex) buffer = AddArena(device, BytesOf(value));
     places_[value].push_back(buffer);
     return buffer;
   }
@@ -106,27 +106,27 @@ class SpreadCompiler {
   void Copy(ValueId value, uint32_t from, uint32_t to) {
     Device* source = At(from).device;
     Device* target = At(to).device;
-    Spread::Step step{.device = source == cpu_ ? target : source,
-                      .from = from,
-                      .to = to,
-                      .value = graph::ValueText(whole_.main(), value)};
+    MultiDeviceExecutable::Step step{.device = source == cpu_ ? target : source,
+                                     .from = from,
+                                     .to = to,
+                                     .value = graph::ValueText(whole_.main(), value)};
     if (source != target) {
       step.kind = source == cpu_ ? CopyKind::kHostToDevice : CopyKind::kDeviceToHost;
     }
     Touch(from);
     Touch(to);
-    spread_->steps_.push_back(std::move(step));
+    executable_->steps_.push_back(std::move(step));
   }
 
   // The next step uses the buffer.
   void Touch(uint32_t buffer) {
-    const auto step = static_cast<uint32_t>(spread_->steps_.size());
+    const auto step = static_cast<uint32_t>(executable_->steps_.size());
     At(buffer).first = std::min(At(buffer).first, step);
     At(buffer).last = step;
   }
   void Use(uint32_t buffer, uint32_t* slot) {
     Touch(buffer);
-    At(buffer).uses.push_back({static_cast<uint32_t>(spread_->regions_.size()), (*slot)++});
+    At(buffer).uses.push_back({static_cast<uint32_t>(executable_->regions_.size()), (*slot)++});
   }
 
   Status AddPart(Part& part) {
@@ -146,7 +146,7 @@ class SpreadCompiler {
     for (size_t i = 0; i < whole_.variables.size(); ++i, ++slot) {
       if (!needs.variables[i]) continue;
       uint32_t same = slot;
-      Use(spread_->slots_[first_variable_ + i], &same);
+      Use(executable_->slots_[first_variable_ + i], &same);
     }
     for (ValueId output : part.outputs) Use(NewPlace(output, part.device), &slot);
     return AddRegion(part);
@@ -173,7 +173,7 @@ class SpreadCompiler {
   }
 
   Result<uint32_t> ConstantOn(uint32_t constant, Device* device) {
-    if (device == cpu_) return spread_->slots_[first_constant_ + constant];
+    if (device == cpu_) return executable_->slots_[first_constant_ + constant];
     for (const Known& known : device_constants_) {
       if (known.constant == constant && known.device == device) return known.buffer;
     }
@@ -183,7 +183,7 @@ class SpreadCompiler {
                                     CopyKind::kHostToDevice, nullptr));
     const uint32_t buffer = AddBuffer(device, tensor.bytes());
     At(buffer).fixed = block.data();
-    spread_->constants_.push_back(std::move(block));
+    executable_->constants_.push_back(std::move(block));
     device_constants_.push_back({constant, device, buffer});
     return buffer;
   }
@@ -197,16 +197,16 @@ class SpreadCompiler {
     for (graph::NodeId id = 0; id < part.module.main().nodes.size(); ++id) {
       nodes.push_back(graph::NodeText(part.module, part.module.main(), id));
     }
-    spread_->steps_.push_back(
-        {.region = static_cast<uint32_t>(spread_->regions_.size()), .device = part.device});
-    spread_->regions_.push_back({part.device, std::move(nodes), std::move(executable).value()});
+    executable_->steps_.push_back(
+        {.region = static_cast<uint32_t>(executable_->regions_.size()), .device = part.device});
+    executable_->regions_.push_back({part.device, std::move(nodes), std::move(executable).value()});
     return {};
   }
 
   // One arena for each device; buffers that do not live at the same time share memory.
   void PlaceArenas() {
     std::vector<Device*> devices = {cpu_};
-    for (const Buffer& buffer : spread_->buffers_) {
+    for (const Buffer& buffer : executable_->buffers_) {
       if (std::find(devices.begin(), devices.end(), buffer.device) == devices.end()) {
         devices.push_back(buffer.device);
       }
@@ -214,14 +214,14 @@ class SpreadCompiler {
     for (Device* device : devices) {
       std::vector<engine::Lifetime> lifetimes;
       std::vector<Buffer*> planned;
-      for (Buffer& buffer : spread_->buffers_) {
+      for (Buffer& buffer : executable_->buffers_) {
         if (!buffer.in_arena || buffer.device != device) continue;
         lifetimes.push_back({buffer.bytes, buffer.first, buffer.last});
         planned.push_back(&buffer);
       }
       const engine::ArenaLayout layout = engine::PlanArena(lifetimes);
       for (size_t i = 0; i < planned.size(); ++i) planned[i]->offset = layout.offsets[i];
-      spread_->arenas_.push_back({device, layout.bytes});
+      executable_->arenas_.push_back({device, layout.bytes});
     }
   }
 
@@ -235,7 +235,7 @@ class SpreadCompiler {
   const graph::Module& whole_;
   const graph::Signature& run_;
   const CompileOptions& options_;
-  std::unique_ptr<Spread> spread_;
+  std::unique_ptr<MultiDeviceExecutable> executable_;
   std::vector<std::vector<uint32_t>> places_;  // buffers that hold a value; its origin first
   std::vector<Known> device_constants_;
   size_t first_constant_ = 0;
@@ -243,29 +243,29 @@ class SpreadCompiler {
   size_t first_output_ = 0;
 };
 
-Result<std::unique_ptr<Spread>> Spread::Compile(Device& cpu, const graph::Module& whole,
-                                                std::vector<Part> parts,
-                                                const CompileOptions& options) {
-  return SpreadCompiler(cpu, whole, options).Run(std::move(parts));
+Result<std::unique_ptr<MultiDeviceExecutable>> MultiDeviceExecutable::Compile(
+    Device& cpu, const graph::Module& whole, std::vector<Part> parts,
+    const CompileOptions& options) {
+  return MultiDeviceCompiler(cpu, whole, options).Run(std::move(parts));
 }
 
-class SpreadInvocation final : public Invocation {
+class MultiDeviceInvocation final : public Invocation {
  public:
-  explicit SpreadInvocation(const Spread& spread)
-      : spread_(spread), data_(spread.buffers_.size()) {}
+  explicit MultiDeviceInvocation(const MultiDeviceExecutable& executable)
+      : executable_(executable), data_(executable.buffers_.size()) {}
 
   Status Prepare() {
-    for (const Spread::Region& region : spread_.regions_) {
+    for (const MultiDeviceExecutable::Region& region : executable_.regions_) {
       auto made = region.executable->Instantiate();
       if (!made.ok()) {
         return std::move(made).status().WithContext(region.device->info().name);
       }
       regions_.push_back(std::move(made).value());
     }
-    for (const Spread::Arena& arena : spread_.arenas_) {
+    for (const MultiDeviceExecutable::Arena& arena : executable_.arenas_) {
       HR_ASSIGN_OR_RETURN(Block block, Block::Create(arena.device->allocator(), arena.bytes));
       for (uint32_t i = 0; i < data_.size(); ++i) {
-        const Spread::Buffer& buffer = spread_.buffers_[i];
+        const MultiDeviceExecutable::Buffer& buffer = executable_.buffers_[i];
         if (buffer.device != arena.device) continue;
         if (buffer.in_arena) Place(i, block.begin() + buffer.offset);
         if (buffer.fixed != nullptr) Place(i, buffer.fixed);
@@ -275,15 +275,16 @@ class SpreadInvocation final : public Invocation {
     return {};
   }
 
-  void Bind(uint32_t slot, void* data) override { Place(spread_.slots_[slot], data); }
+  void Bind(uint32_t slot, void* data) override { Place(executable_.slots_[slot], data); }
 
   Status Run(const RunContext& context) override {
     bool begun = false;
     RunContext inner = context;
     inner.update_begun = &begun;
-    for (const Spread::Step& step : spread_.steps_) {
-      Status status = step.region == Spread::kNoIndex ? Copy(step, inner.limits)
-                                                      : regions_[step.region]->Run(inner);
+    for (const MultiDeviceExecutable::Step& step : executable_.steps_) {
+      Status status = step.region == MultiDeviceExecutable::kNoIndex
+                          ? Copy(step, inner.limits)
+                          : regions_[step.region]->Run(inner);
       if (begun) {
         if (context.update_begun != nullptr) *context.update_begun = true;
         inner.limits = {};
@@ -296,37 +297,37 @@ class SpreadInvocation final : public Invocation {
  private:
   void Place(uint32_t buffer, void* data) {
     data_[buffer] = data;
-    for (const Spread::Use& use : spread_.buffers_[buffer].uses) {
+    for (const MultiDeviceExecutable::Use& use : executable_.buffers_[buffer].uses) {
       regions_[use.region]->Bind(use.slot, data);
     }
   }
 
-  Status Copy(const Spread::Step& step, const CallLimits& limits) const {
+  Status Copy(const MultiDeviceExecutable::Step& step, const CallLimits& limits) const {
     HR_RETURN_IF_ERROR(limits.Check());
-    const size_t bytes = spread_.buffers_[step.to].bytes;
+    const size_t bytes = executable_.buffers_[step.to].bytes;
     return step.device->Copy(data_[step.to], data_[step.from], bytes, step.kind, nullptr);
   }
 
-  const Spread& spread_;
+  const MultiDeviceExecutable& executable_;
   std::vector<void*> data_;  // of the buffers
   std::vector<Block> arenas_;
   std::vector<std::unique_ptr<Invocation>> regions_;  // before the arenas
 };
 
-Result<std::unique_ptr<Invocation>> Spread::Instantiate() {
-  auto invocation = std::make_unique<SpreadInvocation>(*this);
+Result<std::unique_ptr<Invocation>> MultiDeviceExecutable::Instantiate() {
+  auto invocation = std::make_unique<MultiDeviceInvocation>(*this);
   HR_RETURN_IF_ERROR(invocation->Prepare());
   return std::unique_ptr<Invocation>(std::move(invocation));
 }
 
-size_t Spread::arena_bytes() const {
+size_t MultiDeviceExecutable::arena_bytes() const {
   size_t bytes = 0;
   for (const Region& region : regions_) bytes += region.executable->arena_bytes();
   for (const Arena& arena : arenas_) bytes += arena.bytes;
   return bytes;
 }
 
-void Spread::DescribeRegions(JsonWriter& json) const {
+void MultiDeviceExecutable::DescribeRegions(JsonWriter& json) const {
   for (const Region& region : regions_) {
     json.BeginObject().Field("device", region.device->info().name).Key("nodes");
     json.Values(std::span<const std::string>(region.nodes)).Key("executable");
@@ -334,7 +335,7 @@ void Spread::DescribeRegions(JsonWriter& json) const {
   }
 }
 
-void Spread::DescribeCopies(JsonWriter& json) const {
+void MultiDeviceExecutable::DescribeCopies(JsonWriter& json) const {
   for (const Step& step : steps_) {
     if (step.region != kNoIndex) continue;
     json.BeginObject()
@@ -346,7 +347,7 @@ void Spread::DescribeCopies(JsonWriter& json) const {
   }
 }
 
-std::string Spread::Describe() const {
+std::string MultiDeviceExecutable::Describe() const {
   JsonWriter json;
   json.BeginArray();
   DescribeRegions(json);

@@ -10,13 +10,14 @@
 
 namespace hr::session {
 
-class Spread final : public Executable {
+class MultiDeviceExecutable final : public Executable {
  public:
   // `whole` is what `parts` were cut from. Its slots are those of the answer: inputs, constants and
   // outputs are host memory, variables memory of the device whose nodes use them.
-  static Result<std::unique_ptr<Spread>> Compile(Device& cpu, const graph::Module& whole,
-                                                 std::vector<Part> parts,
-                                                 const CompileOptions& options);
+  static Result<std::unique_ptr<MultiDeviceExecutable>> Compile(Device& cpu,
+                                                                const graph::Module& whole,
+                                                                std::vector<Part> parts,
+                                                                const CompileOptions& options);
 
   Result<std::unique_ptr<Invocation>> Instantiate() override;
   size_t arena_bytes() const override;
@@ -26,8 +27,8 @@ class Spread final : public Executable {
   void DescribeCopies(JsonWriter& json) const;
 
  private:
-  friend class SpreadCompiler;
-  friend class SpreadInvocation;
+  friend class MultiDeviceCompiler;
+  friend class MultiDeviceInvocation;
 
   static constexpr uint32_t kNoIndex = UINT32_MAX;
 

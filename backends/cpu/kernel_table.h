@@ -38,7 +38,8 @@ struct KernelRequest {
   // The variables that the node's definition says it writes, in that order; absent optional ones
   // are not present. Their pointers follow the outputs'.
   std::vector<OperandInfo> variables;
-  int threads = 1;  // slices into which kernels cut their work
+  int threads = 1;          // slices into which kernels cut their work
+  bool exact_sums = false;  // as in CompileOptions
 
   const OperandInfo& input(size_t i) const {
     static constexpr OperandInfo kAbsent{};

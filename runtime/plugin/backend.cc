@@ -179,7 +179,8 @@ class PluginDevice final : public Device {
     const hr_compile_options view{.struct_size = sizeof view,
                                   .threads = options.threads,
                                   .fuse = options.fuse,
-                                  .deterministic = options.deterministic};
+                                  .deterministic = options.deterministic,
+                                  .exact_sums = options.exact_sums};
     hr_executable* executable = nullptr;
     HR_RETURN_IF_ERROR(
         FromC(table_.compile(device_, RegionView(region).get(), &view, &executable)));

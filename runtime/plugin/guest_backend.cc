@@ -158,7 +158,8 @@ hr_status* Compile(hr_device* device, const hr_region* region, const hr_compile_
                                              .log = &instance->guest,
                                              .threads = options->threads,
                                              .fuse = options->fuse != 0,
-                                             .deterministic = options->deterministic != 0}));
+                                             .deterministic = options->deterministic != 0,
+                                             .exact_sums = options->exact_sums != 0}));
 }
 
 void Describe(const hr_executable* executable, hr_write_function write, void* context) {

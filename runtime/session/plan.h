@@ -20,6 +20,7 @@ namespace hr::session {
 struct PlanOptions {
   bool fuse = true;
   bool deterministic = true;
+  bool exact_sums = false;
   std::string device;      // of nodes that name none; empty: the CPU
   bool only_host = false;  // whatever nodes say
   size_t max_sizes = 64;   // that a plan keeps beside the ends of its ranges

@@ -9,8 +9,8 @@ namespace hr::session {
 namespace {
 
 std::string KeyOf(const transform::Request& request, const PlanOptions& options) {
-  std::string key =
-      Cat(options.fuse, options.deterministic, options.max_sizes, options.device, ";");
+  std::string key = Cat(options.fuse, options.deterministic, options.exact_sums, options.max_sizes,
+                        options.device, ";");
   auto put = [&](int64_t number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
   };

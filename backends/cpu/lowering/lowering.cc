@@ -222,8 +222,11 @@ class ProgramMaker {
       }
       return {};
     }
-    KernelRequest request{
-        .module = region_.module, .op = op, .node = node, .threads = options_.threads};
+    KernelRequest request{.module = region_.module,
+                          .op = op,
+                          .node = node,
+                          .threads = options_.threads,
+                          .exact_sums = options_.exact_sums};
     engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id)};
     uint32_t type_only = def == nullptr ? 0 : def->type_only_inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {

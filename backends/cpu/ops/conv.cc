@@ -28,7 +28,7 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
   bool has_bias = request.input(2).present;
   size_t inputs = request.inputs.size();
   int slices = request.threads;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
   LoweredKernel out;
   out.scratch_bytes = passes->forward_scratch_bytes(shape, fusion, slices);
   out.kernel =
@@ -64,7 +64,7 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
   out.scratch_bytes = passes->backward_weights_scratch_bytes(shape, fusion, slices);
   out.kernel = MakeKernel(Describe("conv_grad_weight", passes->name, fusion),
                           [=](void* const* p, const RunContext& context) -> Status {
@@ -84,7 +84,7 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
   out.scratch_bytes = passes->backward_data_scratch_bytes(shape, fusion, slices);
   out.kernel = MakeKernel(Describe("conv_grad_input", passes->name, fusion),
                           [=](void* const* p, const RunContext& context) -> Status {

@@ -25,6 +25,9 @@ typedef struct hr_session_options {
   /* "TOY:0": where nodes run that name no device (hr_graph_device). NULL: on the CPU. */
   const char* device;
   int32_t max_sizes; /* sizes of bounded dimensions that each plan keeps; 0: 64 (hr_graph_bound) */
+  /* No algorithm that trades accuracy for speed, such as Winograd's convolution: sums of products
+   * are what they say, with the rounding errors of such sums. */
+  int32_t exact_sums;
 } hr_session_options;
 
 /* Computes the initial values of the variables. options NULL: defaults.

@@ -21,6 +21,7 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   if (copy.max_sizes > 0) out.plan.max_sizes = static_cast<size_t>(copy.max_sizes);
   out.plan.fuse = copy.disable_fusion == 0;
   out.plan.check_memory = copy.check_memory != 0 || MemoryIsCheckedByDefault();
+  out.plan.exact_sums = copy.exact_sums != 0;
   if (copy.device != nullptr) out.plan.device = copy.device;
   return out;
 }

@@ -102,7 +102,8 @@ struct CompileOptions {
   int threads = 1;  // how finely kernels cut their work
   bool fuse = true;
   bool deterministic = true;
-  bool resizable = false;  // keep what Executable::Resize needs
+  bool exact_sums = false;  // no algorithm that trades accuracy for speed (Winograd's)
+  bool resizable = false;   // keep what Executable::Resize needs
   // Verify that steps read only what was written for them, and overwrite memory that is dead.
   bool check_memory = false;
 };

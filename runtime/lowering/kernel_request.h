@@ -36,7 +36,8 @@ struct KernelRequest {
   // The variables that the node's definition says it writes, in that order; absent optional ones
   // are not present.
   std::vector<OperandInfo> variables;
-  int threads = 1;  // slices into which kernels cut their work
+  int threads = 1;          // slices into which kernels cut their work
+  bool exact_sums = false;  // CompileOptions::exact_sums
 
   const OperandInfo& input(size_t i) const {
     static constexpr OperandInfo kAbsent{};

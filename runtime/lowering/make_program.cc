@@ -204,8 +204,11 @@ class ProgramMaker {
       }
       return {};
     }
-    KernelRequest request{
-        .module = region_.module, .op = op, .node = node, .threads = options_.threads};
+    KernelRequest request{.module = region_.module,
+                          .op = op,
+                          .node = node,
+                          .threads = options_.threads,
+                          .exact_sums = options_.exact_sums};
     engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id)};
     AddOperands(node, def == nullptr ? 0 : def->type_only_inputs, &request, &step.buffers);
     HR_ASSIGN_OR_RETURN(

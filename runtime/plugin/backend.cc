@@ -180,7 +180,8 @@ class PluginDevice final : public Device {
                                   .threads = options.threads,
                                   .fuse = options.fuse,
                                   .deterministic = options.deterministic,
-                                  .check_memory = options.check_memory};
+                                  .check_memory = options.check_memory,
+                                  .exact_sums = options.exact_sums};
     hr_executable* executable = nullptr;
     HR_RETURN_IF_ERROR(
         FromC(table_.compile(device_, RegionView(region).get(), &view, &executable)));

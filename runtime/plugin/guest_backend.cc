@@ -159,6 +159,7 @@ hr_status* Compile(hr_device* device, const hr_region* region, const hr_compile_
                                              .threads = options->threads,
                                              .fuse = options->fuse != 0,
                                              .deterministic = options->deterministic != 0,
+                                             .exact_sums = options->exact_sums != 0,
                                              .check_memory = options->check_memory != 0}));
 }
 

@@ -95,6 +95,7 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
                                                             .threads = env.threads().total(),
                                                             .fuse = options.fuse,
                                                             .deterministic = options.deterministic,
+                                                            .exact_sums = options.exact_sums,
                                                             .resizable = resizable,
                                                             .check_memory = options.check_memory},
                                                            options));

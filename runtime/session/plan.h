@@ -20,6 +20,7 @@ namespace hr::session {
 struct PlanOptions {
   bool fuse = true;
   bool deterministic = true;
+  bool exact_sums = false;    // CompileOptions::exact_sums
   bool check_memory = false;  // CompileOptions::check_memory
   std::string device;         // of nodes that name none; empty: the CPU
   bool only_host = false;     // whatever nodes say

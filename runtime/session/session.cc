@@ -10,7 +10,7 @@ namespace {
 
 std::string KeyOf(const transform::Request& request, const PlanOptions& options) {
   std::string key = Cat(options.fuse, options.deterministic, options.check_memory,
-                        options.max_sizes, options.device, ";");
+                        options.exact_sums, options.max_sizes, options.device, ";");
   auto put = [&](int64_t number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
   };

@@ -43,7 +43,8 @@ const char* bench_calls_for(bench_step* step, void* context, double seconds, int
     BENCH_DO(bench_seconds_each(step, context, count, 1, &taken));
     taken *= count;
   }
-  *out_count = (int)(count * seconds / taken);
+  count = (int)(count * seconds / taken);
+  *out_count = count > 0 ? count : 1;
   return NULL;
 }
 

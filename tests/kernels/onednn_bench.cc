@@ -184,7 +184,7 @@ ConvShape Shape(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel,
 }
 
 void Convolutions(const Bench& bench) {
-  for (const int64_t n : {1, 4, 16, 64}) {
+  for (const int64_t n : {1, 2, 4, 8, 12, 16, 64}) {
     const auto add = [&](int64_t ic, int64_t size, int64_t oc, int64_t kernel, int64_t stride = 1,
                          int64_t groups = 1) {
       const std::string step = stride > 1 ? Cat("/", stride) : "";
@@ -201,6 +201,10 @@ void Convolutions(const Bench& bench) {
     add(512, 7, 2048, 1), add(256, 28, 512, 1, 2);
     add(64, 28, 64, 3, 1, 64), add(24, 28, 24, 3, 1, 24), add(64, 28, 64, 3, 1, 4);
     add(128, 14, 128, 3, 2, 128);
+    // ResNet-18 at 64 x 64, beside the above.
+    add(3, 64, 64, 7, 2), add(64, 16, 64, 3), add(64, 16, 128, 3, 2), add(64, 16, 128, 1, 2);
+    add(128, 8, 128, 3), add(128, 8, 256, 3, 2), add(256, 4, 256, 3), add(256, 4, 512, 3, 2);
+    add(512, 2, 512, 3);
   }
 }
 

@@ -117,11 +117,10 @@ class DataPass {
       if (count++ == 0) first = r, oh = from / s_.sh;
     }
     if (count == 0) return;
-    DataCall<T> call;
+    DataCall<T> call{};
     call.dy = gradient.Row(oh, s_.ow) + at.group * s_.GroupOut() * gradient.channel;
     call.dy_output = gradient.channel;
     call.dy_row = -(step * s_.dh / s_.sh) * s_.ow * kB;
-    call.outputs = s_.GroupOut();
     call.rows = count;
     call.w = w_ + (at.group * s_.GroupOut() * s_.GroupIn() + at.channels.begin) * s_.kh * s_.kw +
              first * s_.kw;
@@ -131,7 +130,14 @@ class DataPass {
     call.dx = sums;
     call.dx_channel = sums_channel;
     call.dx_column = s_.sw * kB;
-    Taps(static_cast<int>(at.channels.size()), call);
+    const int64_t chains = CeilDiv(s_.GroupOut(), kConvChain);
+    for (int64_t chain = 0; chain < chains; ++chain) {
+      const Range outputs = PartOf(s_.GroupOut(), chains, chain);
+      call.outputs = outputs.size();
+      Taps(static_cast<int>(at.channels.size()), call);
+      call.dy += outputs.size() * call.dy_output;
+      call.w += outputs.size() * call.w_output;
+    }
   }
 
   void Taps(int channels, DataCall<T> call) const {

@@ -57,36 +57,38 @@ class ForwardPass {
     ForEachColumnRun(s_, columns, [&](Range run, Range taps) {
       const int64_t ih = oh * s_.sh - s_.pad_top + rows.begin * s_.dh;
       const int64_t iw = run.begin * s_.sw - s_.pad_left + taps.begin * s_.dw;
-      ForwardCall<T> call;
+      ForwardCall<T> call{};
       call.x = tile.x + (ih * s_.iw + iw) * kB;
       call.x_channel = s_.InputPlane() * kB;
       call.x_row = s_.dh * s_.iw * kB;
       call.x_tap = s_.dw * kB;
       call.x_column = s_.sw * kB;
-      call.channels = s_.GroupIn();
       call.rows = rows.size();
       call.taps = taps.size();
       call.w = args_.w + tile.first * s_.Taps() + rows.begin * s_.kw + taps.begin;
       call.w_output = s_.Taps();
       call.w_channel = s_.kh * s_.kw;
       call.w_row = s_.kw;
-      call.bias = args_.bias != nullptr ? args_.bias + tile.first : nullptr;
       call.y = to + (run.begin - columns.begin) * kB;
       call.y_output = to_output;
-      call.relu = relu;
-      Columns(tile.outputs, call, run.size());
+      Channels(tile, call, run.size(), relu);
     });
   }
 
-  void Columns(int outputs, ForwardCall<T>& call, int64_t columns) const {
-    for (int width = 0; columns > 0; ++width) {
-      const int64_t step = ConvKernels<T>::kWidths[width];
-      call.columns = columns / step * step;
-      if (call.columns == 0) continue;
-      kernels_.forward[outputs - 1][width](call);
-      columns -= call.columns;
-      call.x += call.columns * call.x_column;
-      call.y += call.columns * kB;
+  void Channels(const Tile& tile, ForwardCall<T>& call, int64_t columns, bool relu) const {
+    const T* const x = call.x;
+    T* const y = call.y;
+    call.bias = args_.bias != nullptr ? args_.bias + tile.first : nullptr;
+    for (int64_t left = s_.GroupIn();; left -= kConvChain) {
+      call.channels = std::min(left, kConvChain);
+      call.relu = relu && left <= kConvChain;
+      call.x = x + (s_.GroupIn() - left) * call.x_channel;
+      call.y = y;
+      ForwardColumns(kernels_, tile.outputs, call, columns);
+      if (left <= kConvChain) return;
+      call.w += kConvChain * call.w_channel;
+      call.bias = nullptr;
+      call.add = true;
     }
   }
 

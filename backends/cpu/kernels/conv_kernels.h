@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "backends/cpu/kernels/batch_blocked.h"
+
 namespace hr::cpu {
 
 // argmax of a pooled element whose gradient goes nowhere (ReLU blocked it, or its window was
@@ -12,7 +14,7 @@ namespace hr::cpu {
 inline constexpr uint8_t kNoGradient = 255;
 
 // y[o][j] = bias[o] + sum over channels, rows and taps of w * x, for `columns` output columns of
-// one row.
+// one row; or that sum is added to y[o][j].
 template <typename T>
 struct ForwardCall {
   const T* x;
@@ -25,7 +27,12 @@ struct ForwardCall {
   int64_t y_output;  // columns of y are adjacent
   int64_t columns;   // a multiple of the tile's
   bool relu;
+  bool add;  // to y; without bias
 };
+
+// Channels whose products are summed one after the other, at most; such sums are then added, as
+// rounding errors grow with the length of a sum.
+inline constexpr int64_t kConvChain = 64;
 
 // dx[c][(j + s) * dx_column] += sum over outputs and rows of w[c][s] * dy[j], for `columns` columns
 // of dy and the taps s of the kernel.
@@ -107,5 +114,20 @@ struct ConvKernels {
 // The kernels for this CPU.
 template <typename T>
 const ConvKernels<T>& KernelsForConv();
+
+// `columns` columns of y in tiles. Changes x, y and columns of the call: copying it would cost as
+// much as a small product.
+template <typename T>
+void ForwardColumns(const ConvKernels<T>& kernels, int outputs, ForwardCall<T>& call,
+                    int64_t columns) {
+  constexpr int64_t kWide = ConvKernels<T>::kWidths[0];
+  static_assert(ConvKernels<T>::kWidths[1] == 1);
+  call.columns = columns / kWide * kWide;
+  if (call.columns > 0) kernels.forward[outputs - 1][0](call);
+  call.x += call.columns * call.x_column;
+  call.y += call.columns * kBatchBlock<T>;
+  call.columns = columns - call.columns;
+  if (call.columns > 0) kernels.forward[outputs - 1][1](call);
+}
 
 }  // namespace hr::cpu

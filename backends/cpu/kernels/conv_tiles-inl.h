@@ -62,9 +62,11 @@ HWY_ATTR void ForwardTile(const ForwardCall<T>& call, const T* x, T* y) {
   }
   HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
     HR_UNROLL for (int j = 0; j < kColumns; ++j) {
+      T* const to = y + o * call.y_output + j * kBatchBlock<T>;
+      V sum = call.add ? hn::Add(hn::Load(d, to), sums[o][j]) : sums[o][j];
       // Max's second argument comes back where one is NaN.
-      const V sum = call.relu ? hn::Max(hn::Zero(d), sums[o][j]) : sums[o][j];
-      hn::Store(sum, d, y + o * call.y_output + j * kBatchBlock<T>);
+      if (call.relu) sum = hn::Max(hn::Zero(d), sum);
+      hn::Store(sum, d, to);
     }
   }
 }
@@ -86,9 +88,7 @@ HWY_ATTR void DataTile(const DataCall<T>& call, const T* dy, T* dx) {
   constexpr int kSpan = kColumns + kTaps - 1;
   V sums[kChannels][kSpan];
   HR_UNROLL for (int c = 0; c < kChannels; ++c) {
-    HR_UNROLL for (int j = 0; j < kSpan; ++j) {
-      sums[c][j] = hn::Load(d, dx + c * call.dx_channel + j * call.dx_column);
-    }
+    HR_UNROLL for (int j = 0; j < kSpan; ++j) sums[c][j] = hn::Zero(d);
   }
   const int64_t w_channel = call.w_channel;
   for (int64_t o = 0; o < call.outputs; ++o) {
@@ -109,7 +109,8 @@ HWY_ATTR void DataTile(const DataCall<T>& call, const T* dy, T* dx) {
   }
   HR_UNROLL for (int c = 0; c < kChannels; ++c) {
     HR_UNROLL for (int j = 0; j < kSpan; ++j) {
-      hn::Store(sums[c][j], d, dx + c * call.dx_channel + j * call.dx_column);
+      T* const to = dx + c * call.dx_channel + j * call.dx_column;
+      hn::Store(hn::Add(hn::Load(d, to), sums[c][j]), d, to);
     }
   }
 }

@@ -37,7 +37,7 @@ class DataPass {
       const Range rows{row, std::min(grid_.rows, row + chunk_rows_)};
       const Range outputs{row * grid_.row_outputs, std::min(s_.oh, rows.end * grid_.row_outputs)};
       const auto gradient = source_.Rows(task.block, {0, s_.oc}, outputs, task.expanded, nullptr);
-      for (int i = 0; i < kWinogradTile; ++i) {
+      for (int i = 0; i < grid_.row_axis.tile; ++i) {
         Transform(task, rows, i, gradient);
         Products(task, rows, i, filters);
       }
@@ -50,8 +50,8 @@ class DataPass {
     Range channels;
     float* dx;           // of the first channel
     float* expanded;     // gradient before what was fused
-    float* frequencies;  // [8][oc][tiles]
-    float* products;     // [8][channels of a group][tiles]
+    float* frequencies;  // [column tile][oc][tiles]
+    float* products;     // [column tile][channels of a group][tiles]
     float* line;         // [y_columns], zero outside of the output
     float* row;          // [x_columns]
   };
@@ -72,9 +72,11 @@ class DataPass {
     return s_.oc * GradientSource<float>::BufferElements(s_, fusion_, rows);
   }
   // Sizes in pixels.
-  int64_t Frequencies() const { return kWinogradTile * s_.oc * chunk_rows_ * grid_.columns; }
+  int64_t Frequencies() const {
+    return grid_.column_axis.tile * s_.oc * chunk_rows_ * grid_.columns;
+  }
   int64_t Products() const {
-    return kWinogradTile * conv_.forward_outputs * chunk_rows_ * grid_.columns;
+    return grid_.column_axis.tile * conv_.forward_outputs * chunk_rows_ * grid_.columns;
   }
 
   void Transform(const Task& task, Range rows, int i, const GradientRows<float>& gradient) const {
@@ -86,7 +88,7 @@ class DataPass {
       for (int64_t row = rows.begin; row < rows.end; ++row, to += grid_.columns * kB) {
         kernels_.combine(grid_.OutputRows(dy, gradient.first_row, s_.oh, s_.ow, row, i), s_.ow,
                          task.line);
-        kernels_.output_gradient[grid_.column_outputs](tiles, task.line, to);
+        row_.output_gradient(tiles, task.line, to);
       }
     }
   }
@@ -110,7 +112,7 @@ class DataPass {
       const float* dx = task.dx + c * s_.InputPlane() * kB;
       for (int64_t row = rows.begin; row < rows.end; ++row, from += grid_.columns * kB) {
         std::fill_n(task.row, grid_.x_columns * kB, 0.0F);
-        kernels_.input_gradient(tiles, from, task.row);
+        row_.input_gradient(tiles, from, task.row);
         kernels_.spread(task.row + grid_.inside.begin * kB, grid_.inside.size(),
                         grid_.InputRows(dx, row, i));
       }
@@ -120,6 +122,7 @@ class DataPass {
   const ConvKernels<float>& conv_ = KernelsForConv<float>();
   const WinogradKernels& kernels_ = KernelsForWinograd();
   const ConvShape& s_;
+  const WinogradRowKernels& row_ = kernels_.row[s_.kw];
   const ConvFusion& fusion_;
   const GradientSource<float> source_;
   const WinogradGrid grid_;

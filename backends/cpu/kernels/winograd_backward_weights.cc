@@ -34,25 +34,26 @@ class WeightsPass {
   // dw and db of a part of the batch.
   int64_t PartElements() const { return parts_ > 1 ? RoundUp(Weights() + s_.oc, kB) : 0; }
   int64_t TaskElements() const {
-    return kB * (kWinogradTile * ((inputs_ + outputs_) * GroupTiles() + inputs_ * outputs_) +
+    return kB * (grid_.column_axis.tile *
+                     ((inputs_ + outputs_) * GroupTiles() + inputs_ * outputs_) +
                  grid_.x_columns + grid_.y_columns + 1) +
-           (kWinogradTile + s_.kh * s_.kw) * Plane() + ExpandedElements();
+           (grid_.column_axis.tile + s_.kh * s_.kw) * Plane() + ExpandedElements();
   }
 
   void Run(int64_t unit, int64_t part, const float* x, float* dw, float* db, float* scratch) const {
     const Task task = MakeTask(unit, part, scratch);
     std::fill_n(task.row, (grid_.x_columns + grid_.y_columns) * kB, 0.0F);
-    std::fill_n(task.lanes, (kWinogradTile + s_.kh * s_.kw) * Plane(), 0.0F);
+    std::fill_n(task.lanes, (grid_.column_axis.tile + s_.kh * s_.kw) * Plane(), 0.0F);
     const int64_t sums = task.outputs.size() * task.inputs.size();
-    for (int i = 0; i < kWinogradTile; ++i) {
-      std::fill_n(task.sums, kWinogradTile * sums * kB, 0.0F);
+    for (int i = 0; i < grid_.row_axis.tile; ++i) {
+      std::fill_n(task.sums, grid_.column_axis.tile * sums * kB, 0.0F);
       for (int64_t row = task.rows.begin; row < task.rows.end; row += group_rows_) {
         const Range rows{row, std::min(task.rows.end, row + group_rows_)};
         TransformInput(task, rows, i, x);
         TransformGradient(task, rows, i);
         Products(task, rows.size() * grid_.columns);
       }
-      for (int j = 0; j < kWinogradTile; ++j) {
+      for (int j = 0; j < grid_.column_axis.tile; ++j) {
         conv_.sum_lanes(task.sums + j * sums * kB, sums, task.lanes + j * Plane());
       }
       kernels_.filter_gradient({i, task.lanes, Plane(), s_.kh, s_.kw, task.taps});
@@ -65,13 +66,13 @@ class WeightsPass {
   struct Task {
     Range outputs, inputs;
     Range rows;          // of tiles, block after block
-    float* frequencies;  // of the input: [8][inputs][tiles]
-    float* gradients;    // [8][outputs][tiles]
-    float* sums;         // [8][outputs][inputs], lane by lane
+    float* frequencies;  // of the input: [column tile][inputs][tiles]
+    float* gradients;    // [column tile][outputs][tiles]
+    float* sums;         // [column tile][outputs][inputs], lane by lane
     float* row;          // [x_columns], zero outside of the image
     float* line;         // [y_columns], zero outside of the output
     float* bias;         // sums of one output
-    float* lanes;        // [8][Plane]: sums, over the lanes too
+    float* lanes;        // [column tile][Plane]: sums, over the lanes too
     float* taps;         // [kh][kw][Plane]
     float* expanded;
   };
@@ -91,13 +92,13 @@ class WeightsPass {
     const Range blocks = PartOf(BatchBlocks<float>(s_.n), parts_, part);
     task.rows = {blocks.begin * grid_.rows, blocks.end * grid_.rows};
     task.frequencies = scratch;
-    task.gradients = task.frequencies + kWinogradTile * inputs_ * GroupTiles() * kB;
-    task.sums = task.gradients + kWinogradTile * outputs_ * GroupTiles() * kB;
-    task.row = task.sums + kWinogradTile * outputs_ * inputs_ * kB;
+    task.gradients = task.frequencies + grid_.column_axis.tile * inputs_ * GroupTiles() * kB;
+    task.sums = task.gradients + grid_.column_axis.tile * outputs_ * GroupTiles() * kB;
+    task.row = task.sums + grid_.column_axis.tile * outputs_ * inputs_ * kB;
     task.line = task.row + grid_.x_columns * kB;
     task.bias = task.line + grid_.y_columns * kB;
     task.lanes = task.bias + kB;
-    task.taps = task.lanes + kWinogradTile * Plane();
+    task.taps = task.lanes + grid_.column_axis.tile * Plane();
     task.expanded = task.taps + s_.kh * s_.kw * Plane();
     return task;
   }
@@ -118,7 +119,7 @@ class WeightsPass {
         const float* plane = x + (block * s_.ic + task.inputs.begin + c) * s_.InputPlane() * kB;
         kernels_.combine(grid_.InputRows(plane, row, i), grid_.inside.size(),
                          task.row + grid_.inside.begin * kB);
-        kernels_.input(tiles, task.row, task.frequencies + (c * count + tile) * kB);
+        row_.input(tiles, task.row, task.frequencies + (c * count + tile) * kB);
       }
     });
   }
@@ -134,8 +135,7 @@ class WeightsPass {
         const auto dy = source_.Rows(block, {output, output + 1}, span, task.expanded, nullptr);
         kernels_.combine(grid_.OutputRows(dy.data, dy.first_row, s_.oh, s_.ow, row, i), s_.ow,
                          task.line);
-        kernels_.output_gradient[grid_.column_outputs](tiles, task.line,
-                                                       task.gradients + (o * count + tile) * kB);
+        row_.output_gradient(tiles, task.line, task.gradients + (o * count + tile) * kB);
       }
     });
   }
@@ -143,7 +143,7 @@ class WeightsPass {
   // Adds the products of all pairs of channels.
   void Products(const Task& task, int64_t tiles) const {
     const int64_t groups = CeilDiv(task.outputs.size(), conv_.weights_outputs);
-    for (int j = 0; j < kWinogradTile; ++j) {
+    for (int j = 0; j < grid_.column_axis.tile; ++j) {
       for (int64_t group = 0; group < groups; ++group) {
         const Range outputs = PartOf(task.outputs.size(), groups, group);
         const int64_t first = j * task.outputs.size() + outputs.begin;
@@ -203,6 +203,7 @@ class WeightsPass {
   const ConvKernels<float>& conv_ = KernelsForConv<float>();
   const WinogradKernels& kernels_ = KernelsForWinograd();
   const ConvShape& s_;
+  const WinogradRowKernels& row_ = kernels_.row[s_.kw];
   const ConvFusion& fusion_;
   const GradientSource<float> source_;
   const WinogradGrid grid_;

@@ -36,7 +36,7 @@ class ForwardPass {
     chunk.row = chunk.sums + Sums() * kB;
     chunk.line = chunk.row + grid_.x_columns * kB;
     Begin(chunk, args.bias);
-    for (int i = 0; i < kWinogradTile; ++i) {
+    for (int i = 0; i < grid_.row_axis.tile; ++i) {
       Transform(chunk, i, args.x + chunk.block * s_.ic * s_.InputPlane() * kB);
       const int64_t groups = CeilDiv(s_.oc, conv_.forward_outputs);
       for (int64_t group = 0; group < groups; ++group) {
@@ -52,17 +52,19 @@ class ForwardPass {
   struct Chunk {
     int64_t block;
     Range rows;          // of tiles
-    float* frequencies;  // [8][ic][tiles]
-    float* products;     // [8][outputs of a group][tiles]
+    float* frequencies;  // [column tile][ic][tiles]
+    float* products;     // [column tile][outputs of a group][tiles]
     float* sums;         // [oc][chunk_rows_ * row_outputs][y_columns]
     float* row;          // [x_columns], zero outside of the image
     float* line;         // [y_columns]
   };
 
   // Sizes in pixels.
-  int64_t Frequencies() const { return kWinogradTile * s_.ic * chunk_rows_ * grid_.columns; }
+  int64_t Frequencies() const {
+    return grid_.column_axis.tile * s_.ic * chunk_rows_ * grid_.columns;
+  }
   int64_t Products() const {
-    return kWinogradTile * conv_.forward_outputs * chunk_rows_ * grid_.columns;
+    return grid_.column_axis.tile * conv_.forward_outputs * chunk_rows_ * grid_.columns;
   }
   int64_t SumsOfOutput() const { return chunk_rows_ * grid_.row_outputs * grid_.y_columns; }
   int64_t Sums() const { return s_.oc * SumsOfOutput(); }
@@ -83,7 +85,7 @@ class ForwardPass {
       for (int64_t row = chunk.rows.begin; row < chunk.rows.end; ++row, to += grid_.columns * kB) {
         kernels_.combine(grid_.InputRows(x + c * s_.InputPlane() * kB, row, i), grid_.inside.size(),
                          chunk.row + grid_.inside.begin * kB);
-        kernels_.input(tiles, chunk.row, to);
+        row_.input(tiles, chunk.row, to);
       }
     }
   }
@@ -96,7 +98,7 @@ class ForwardPass {
     for (int64_t o = outputs.begin; o < outputs.end; ++o) {
       const float* sums = chunk.sums + o * SumsOfOutput() * kB;
       for (int64_t row = chunk.rows.begin; row < chunk.rows.end; ++row) {
-        kernels_.output[grid_.column_outputs](tiles, from, chunk.line);
+        row_.output(tiles, from, chunk.line);
         kernels_.spread(chunk.line, grid_.y_columns,
                         grid_.OutputRows(sums, first, s_.oh, grid_.y_columns, row, i));
         from += grid_.columns * kB;
@@ -140,6 +142,7 @@ class ForwardPass {
   const ConvKernels<float>& conv_ = KernelsForConv<float>();
   const WinogradKernels& kernels_ = KernelsForWinograd();
   const ConvShape& s_;
+  const WinogradRowKernels& row_ = kernels_.row[s_.kw];
   const ConvFusion& fusion_;
   const WinogradGrid grid_;
   const WinogradFilterBank bank_;
@@ -156,12 +159,21 @@ bool WinogradTakes(const ConvShape& s) {
          takes(s.kw) && s.oh > 0 && s.ow > 0;
 }
 
-bool WinogradPays(const ConvShape& s) {
+bool WinogradIsAccurate(const ConvShape& s) {
   if (!WinogradTakes(s)) return false;
+  // Sums of few products have small errors, which large tiles would multiply.
+  constexpr int64_t kLeastChannels = 16;
+  const bool small = s.kh <= 4 && s.kw <= 4;
+  return small || std::min(s.ic, s.oc) >= kLeastChannels;
+}
+
+bool WinogradPays(const ConvShape& s) {
+  if (!WinogradIsAccurate(s)) return false;
   // In multiplications of a pixel; a transform costs about this many for each frequency.
   constexpr double kTransform = 12;
   const WinogradGrid grid(s);
-  const double frequencies = kWinogradTile * kWinogradTile * double(grid.rows * grid.columns);
+  const double frequencies =
+      double(grid.row_axis.tile * grid.column_axis.tile * grid.rows * grid.columns);
   const double products = double(s.ic) * double(s.oc);
   const double winograd = frequencies * (1.2 * products + kTransform * double(s.ic + s.oc));
   return winograd < 0.8 * double(s.kh * s.kw * s.oh * s.ow) * products;

@@ -19,7 +19,6 @@ using V = hn::Vec<D>;
 inline constexpr int64_t kPixel = kBatchBlock<float>;
 inline constexpr int64_t kVector = kLanes<float>;
 
-HWY_INLINE V Times(float factor, V v) { return hn::Mul(hn::Set(D(), factor), v); }
 HWY_INLINE V Plus(V sum, float factor, V v) { return hn::MulAdd(hn::Set(D(), factor), v, sum); }
 
 template <int kRows>
@@ -56,39 +55,91 @@ HWY_ATTR void Spread(const float* from, int64_t pixels, const WinogradRows& rows
   }
 }
 
-// The points 2 and -2, say, differ in the sign of the odd powers alone, so each pair shares its
-// even and its odd part.
-HWY_INLINE void InputTile(const V (&d)[kWinogradTile], V (&out)[kWinogradTile]) {
-  out[0] = Plus(hn::Sub(d[6], d[0]), 5.25F, hn::Sub(d[2], d[4]));
-  out[7] = Plus(hn::Sub(d[7], d[1]), 5.25F, hn::Sub(d[3], d[5]));
-  const V even1 = Plus(hn::Add(d[2], d[6]), -4.25F, d[4]);
-  const V odd1 = Plus(hn::Add(d[1], d[5]), -4.25F, d[3]);
-  const V even2 = Plus(Plus(d[6], 0.25F, d[2]), -1.25F, d[4]);
-  const V odd2 = Plus(Plus(Times(0.5F, d[1]), -2.5F, d[3]), 2.0F, d[5]);
-  const V even3 = Plus(Plus(d[6], 4.0F, d[2]), -5.0F, d[4]);
-  const V odd3 = Plus(Plus(Times(2.0F, d[1]), -2.5F, d[3]), 0.5F, d[5]);
-  out[1] = hn::Add(even1, odd1);
-  out[2] = hn::Sub(even1, odd1);
-  out[3] = hn::Add(even2, odd2);
-  out[4] = hn::Sub(even2, odd2);
-  out[5] = hn::Add(even3, odd3);
-  out[6] = hn::Sub(even3, odd3);
+// The factor is known to the compiler.
+HWY_INLINE V Scaled(float factor, V v) {
+  return factor == 1 ? v : hn::Mul(hn::Set(D(), factor), v);
 }
 
-// The transposed one.
-HWY_INLINE void InputGradientTile(const V (&f)[kWinogradTile], V (&out)[kWinogradTile]) {
-  const V even1 = hn::Add(f[1], f[2]), odd1 = hn::Sub(f[1], f[2]);
-  const V even2 = hn::Add(f[3], f[4]), odd2 = hn::Sub(f[3], f[4]);
-  const V even3 = hn::Add(f[5], f[6]), odd3 = hn::Sub(f[5], f[6]);
-  out[0] = hn::Neg(f[0]);
-  out[1] = hn::Sub(Plus(Plus(odd1, 0.5F, odd2), 2.0F, odd3), f[7]);
-  out[2] = Plus(Plus(Plus(even1, 0.25F, even2), 4.0F, even3), 5.25F, f[0]);
-  out[3] = Plus(Plus(Times(-4.25F, odd1), -2.5F, hn::Add(odd2, odd3)), 5.25F, f[7]);
-  out[4] = Plus(Plus(Plus(Times(-4.25F, even1), -1.25F, even2), -5.0F, even3), -5.25F, f[0]);
-  out[5] = Plus(Plus(Plus(odd1, 2.0F, odd2), 0.5F, odd3), -5.25F, f[7]);
-  out[6] = hn::Add(hn::Add(even1, even2), hn::Add(even3, f[0]));
-  out[7] = f[7];
-}
+// The points p and -p differ in the sign of the odd powers alone, so each pair shares its even and
+// its odd part.
+template <int kTaps>
+struct RowTile {
+  static constexpr const WinogradAxis& kAxis = WinogradAxisFor(kTaps);
+  static constexpr int kTile = kAxis.tile, kPairs = kAxis.pairs;
+  static constexpr int kOutputs = static_cast<int>(kAxis.Outputs(kTaps));
+
+  // Every second element from `first` on, times the factors of that row.
+  static HWY_INLINE V Dot(int frequency, int first, int count, const V (&d)[kTile]) {
+    const float(&row)[kWinogradMaxTile] = kAxis.input[frequency];
+    const int last = first + 2 * (count - 1);
+    V sum = Scaled(row[last], d[last]);
+    HR_UNROLL for (int i = 1; i < count; ++i) {
+      sum = Plus(sum, row[last - 2 * i], d[last - 2 * i]);
+    }
+    return sum;
+  }
+
+  static HWY_INLINE void Input(const V (&d)[kTile], V (&out)[kTile]) {
+    out[0] = Dot(0, 0, kPairs + 1, d);
+    out[kTile - 1] = Dot(kTile - 1, 1, kPairs + 1, d);
+    HR_UNROLL for (int pair = 0; pair < kPairs; ++pair) {
+      const V even = Dot(1 + 2 * pair, 2, kPairs, d), odd = Dot(1 + 2 * pair, 1, kPairs, d);
+      out[1 + 2 * pair] = hn::Add(even, odd);
+      out[2 + 2 * pair] = hn::Sub(even, odd);
+    }
+  }
+
+  static HWY_INLINE void Split(const V (&f)[kTile], V (&even)[kPairs], V (&odd)[kPairs]) {
+    HR_UNROLL for (int pair = 0; pair < kPairs; ++pair) {
+      even[pair] = hn::Add(f[1 + 2 * pair], f[2 + 2 * pair]);
+      odd[pair] = hn::Sub(f[1 + 2 * pair], f[2 + 2 * pair]);
+    }
+  }
+
+  static HWY_INLINE void InputGradient(const V (&f)[kTile], V (&out)[kTile]) {
+    V even[kPairs], odd[kPairs];
+    Split(f, even, odd);
+    out[0] = Scaled(kAxis.input[0][0], f[0]);
+    out[kTile - 1] = f[kTile - 1];
+    HR_UNROLL for (int i = 1; i < kTile - 1; ++i) {
+      const V(&part)[kPairs] = i % 2 == 0 ? even : odd;
+      const int edge = i % 2 == 0 ? 0 : kTile - 1;
+      out[i] = Scaled(kAxis.input[1][i], part[0]);
+      HR_UNROLL for (int pair = 1; pair < kPairs; ++pair) {
+        out[i] = Plus(out[i], kAxis.input[1 + 2 * pair][i], part[pair]);
+      }
+      out[i] = Plus(out[i], kAxis.input[edge][i], f[edge]);
+    }
+  }
+
+  static HWY_INLINE void Output(const V (&f)[kTile], V (&out)[kOutputs]) {
+    V even[kPairs], odd[kPairs];
+    Split(f, even, odd);
+    HR_UNROLL for (int s = 0; s < kOutputs; ++s) {
+      const V(&part)[kPairs] = s % 2 == 0 ? even : odd;
+      out[s] = Scaled(kAxis.powers[1][s], part[0]);
+      HR_UNROLL for (int pair = 1; pair < kPairs; ++pair) {
+        out[s] = Plus(out[s], kAxis.powers[1 + 2 * pair][s], part[pair]);
+      }
+    }
+    out[0] = hn::Add(out[0], f[0]);
+    out[kOutputs - 1] = hn::Add(out[kOutputs - 1], f[kTile - 1]);
+  }
+
+  static HWY_INLINE void OutputGradient(const V (&dy)[kOutputs], V (&out)[kTile]) {
+    out[0] = dy[0];
+    out[kTile - 1] = dy[kOutputs - 1];
+    HR_UNROLL for (int pair = 0; pair < kPairs; ++pair) {
+      V even = dy[0], odd = Scaled(kAxis.powers[1 + 2 * pair][1], dy[1]);
+      HR_UNROLL for (int s = 2; s < kOutputs; ++s) {
+        V& part = s % 2 == 0 ? even : odd;
+        part = Plus(part, kAxis.powers[1 + 2 * pair][s], dy[s]);
+      }
+      out[1 + 2 * pair] = hn::Add(even, odd);
+      out[2 + 2 * pair] = hn::Sub(even, odd);
+    }
+  }
+};
 
 // Calls body(lane offset in the row, lane offset in the frequencies) for all vectors of all tiles.
 template <typename Body>
@@ -109,85 +160,72 @@ HWY_INLINE void StoreAll(const V (&from)[kCount], int64_t stride, float* to) {
   HR_UNROLL for (int i = 0; i < kCount; ++i) hn::Store(from[i], D(), to + i * stride);
 }
 
+template <int kTaps>
 HWY_ATTR void Input(const WinogradTiles& call, const float* from, float* to) {
+  using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
-    V d[kWinogradTile], out[kWinogradTile];
+    V d[Tile::kTile], out[Tile::kTile];
     LoadAll(from + pixel, kPixel, d);
-    InputTile(d, out);
+    Tile::Input(d, out);
     StoreAll(out, plane, to + frequency);
   });
 }
 
+template <int kTaps>
 HWY_ATTR void InputGradient(const WinogradTiles& call, const float* from, float* to) {
+  using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
-    V f[kWinogradTile], out[kWinogradTile], sum[kWinogradTile];
+    V f[Tile::kTile], out[Tile::kTile], sum[Tile::kTile];
     LoadAll(from + frequency, plane, f);
-    InputGradientTile(f, out);
+    Tile::InputGradient(f, out);
     LoadAll(to + pixel, kPixel, sum);
-    HR_UNROLL for (int i = 0; i < kWinogradTile; ++i) sum[i] = hn::Add(sum[i], out[i]);
+    HR_UNROLL for (int i = 0; i < Tile::kTile; ++i) sum[i] = hn::Add(sum[i], out[i]);
     StoreAll(sum, kPixel, to + pixel);
   });
 }
 
-template <int kOutputs>
+template <int kTaps>
 HWY_ATTR void Output(const WinogradTiles& call, const float* from, float* to) {
+  using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
-    V f[kWinogradTile], out[kOutputs];
+    V f[Tile::kTile], out[Tile::kOutputs];
     LoadAll(from + frequency, plane, f);
-    const V even[] = {hn::Add(f[1], f[2]), hn::Add(f[3], f[4]), hn::Add(f[5], f[6])};
-    const V odd[] = {hn::Sub(f[1], f[2]), hn::Sub(f[3], f[4]), hn::Sub(f[5], f[6])};
-    HR_UNROLL for (int s = 0; s < kOutputs; ++s) {
-      const V(&part)[3] = s % 2 == 0 ? even : odd;
-      const auto power = static_cast<float>(1 << s);
-      out[s] = Plus(Plus(part[0], power, part[1]), 1 / power, part[2]);
-    }
-    out[0] = hn::Add(out[0], f[0]);
-    out[kOutputs - 1] = hn::Add(out[kOutputs - 1], f[7]);
+    Tile::Output(f, out);
     StoreAll(out, kPixel, to + pixel);
   });
 }
 
-template <int kOutputs>
+template <int kTaps>
 HWY_ATTR void OutputGradient(const WinogradTiles& call, const float* from, float* to) {
+  using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
-    V dy[kOutputs], out[kWinogradTile];
+    V dy[Tile::kOutputs], out[Tile::kTile];
     LoadAll(from + pixel, kPixel, dy);
-    V even[3], odd[3];
-    HR_UNROLL for (int p = 0; p < 3; ++p) even[p] = dy[0], odd[p] = hn::Zero(D());
-    HR_UNROLL for (int s = 1; s < kOutputs; ++s) {
-      V(&part)[3] = s % 2 == 0 ? even : odd;
-      const auto power = static_cast<float>(1 << s);
-      part[0] = hn::Add(part[0], dy[s]);
-      part[1] = Plus(part[1], power, dy[s]);
-      part[2] = Plus(part[2], 1 / power, dy[s]);
-    }
-    out[0] = dy[0];
-    HR_UNROLL for (int p = 0; p < 3; ++p) {
-      out[1 + 2 * p] = hn::Add(even[p], odd[p]);
-      out[2 + 2 * p] = hn::Sub(even[p], odd[p]);
-    }
-    out[7] = dy[kOutputs - 1];
+    Tile::OutputGradient(dy, out);
     StoreAll(out, plane, to + frequency);
   });
 }
 
 // G for filters of `taps` taps.
 struct FilterMatrix {
-  int64_t taps;
-  float factors[kWinogradTile][kWinogradMaxKernel];
+  const int tile;
+  const int64_t taps;
+  float factors[kWinogradMaxTile][kWinogradMaxKernel];
 
-  explicit FilterMatrix(int64_t size) : taps(size) {
-    for (int i = 0; i < kWinogradTile; ++i) {
-      for (int64_t tap = 0; tap < taps; ++tap) factors[i][tap] = WinogradFilterFactor(i, tap, taps);
+  explicit FilterMatrix(int64_t size) : tile(WinogradAxisFor(size).tile), taps(size) {
+    for (int i = 0; i < tile; ++i) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        factors[i][tap] = WinogradAxisFor(taps).Filter(i, tap, taps);
+      }
     }
   }
 
   HWY_INLINE void Transform(const V* from, int64_t stride, V* to, int64_t to_stride) const {
-    for (int i = 0; i < kWinogradTile; ++i) {
+    for (int i = 0; i < tile; ++i) {
       V sum = hn::Zero(D());
       for (int64_t tap = 0; tap < taps; ++tap) sum = Plus(sum, factors[i][tap], from[tap * stride]);
       to[i * to_stride] = sum;
@@ -201,7 +239,7 @@ HWY_ATTR void Filters(const WinogradFilters& given) {
   const FilterMatrix rows(call.kernel_rows), columns(call.kernel_columns);
   alignas(64) float lanes[kWinogradMaxKernel * kWinogradMaxKernel * kVector];
   V filter[kWinogradMaxKernel * kWinogradMaxKernel];
-  V tall[kWinogradTile * kWinogradMaxKernel], out[kWinogradTile];
+  V tall[kWinogradMaxTile * kWinogradMaxKernel], out[kWinogradMaxTile];
   for (int64_t q = call.begin; q < call.end; q += kVector) {
     for (int64_t lane = 0; lane < kVector; ++lane) {
       const bool exists = q + lane < call.count;
@@ -213,9 +251,10 @@ HWY_ATTR void Filters(const WinogradFilters& given) {
     for (int64_t s = 0; s < call.kernel_columns; ++s) {
       rows.Transform(filter + s, call.kernel_columns, tall + s, call.kernel_columns);
     }
-    for (int i = 0; i < kWinogradTile; ++i) {
+    for (int i = 0; i < rows.tile; ++i) {
       columns.Transform(tall + i * call.kernel_columns, 1, out, 1);
-      StoreAll(out, call.plane, call.to + i * kWinogradTile * call.plane + q);
+      float* const to = call.to + i * columns.tile * call.plane + q;
+      for (int j = 0; j < columns.tile; ++j) hn::Store(out[j], D(), to + j * call.plane);
     }
   }
 }
@@ -226,7 +265,7 @@ HWY_ATTR void FilterGradient(const WinogradFilterGradient& given) {
   for (int64_t q = 0; q < call.plane; q += kVector) {
     for (int64_t s = 0; s < call.kernel_columns; ++s) {
       V sum = hn::Zero(D());
-      for (int j = 0; j < kWinogradTile; ++j) {
+      for (int j = 0; j < columns.tile; ++j) {
         sum = Plus(sum, columns.factors[j][s], hn::Load(D(), call.from + j * call.plane + q));
       }
       for (int64_t r = 0; r < call.kernel_rows; ++r) {
@@ -246,19 +285,19 @@ HWY_ATTR void Copy(const float* from, int64_t pixels, bool relu, float* y) {
 }
 
 template <int... i>
-constexpr void FillOutputs(WinogradKernels& table, std::integer_sequence<int, i...>) {
-  ((table.output[i + 2] = &Output<i + 2>), ...);
-  ((table.output_gradient[i + 2] = &OutputGradient<i + 2>), ...);
+constexpr void FillRows(WinogradKernels& table, std::integer_sequence<int, i...>) {
+  ((table.row[kWinogradMinKernel + i] = {&Input<kWinogradMinKernel + i>,
+                                         &InputGradient<kWinogradMinKernel + i>,
+                                         &Output<kWinogradMinKernel + i>,
+                                         &OutputGradient<kWinogradMinKernel + i>}),
+   ...);
 }
 
 constexpr WinogradKernels MakeTable() {
   WinogradKernels table{};
   table.combine = &Combine;
   table.spread = &Spread;
-  table.input = &Input;
-  table.input_gradient = &InputGradient;
-  FillOutputs(table,
-              std::make_integer_sequence<int, kWinogradMaxKernel - kWinogradMinKernel + 1>());
+  FillRows(table, std::make_integer_sequence<int, kWinogradMaxKernel - kWinogradMinKernel + 1>());
   table.filters = &Filters;
   table.filter_gradient = &FilterGradient;
   table.copy = &Copy;

@@ -13,6 +13,7 @@ namespace hr::cpu {
 // the last are dropped.
 struct WinogradGrid {
   const ConvShape& s;
+  const WinogradAxis &row_axis, &column_axis;
   int64_t row_outputs, column_outputs;
   int64_t rows, columns;  // of tiles
   int64_t y_columns;      // that a row of tiles makes
@@ -21,8 +22,10 @@ struct WinogradGrid {
 
   explicit WinogradGrid(const ConvShape& shape)
       : s(shape),
-        row_outputs(WinogradOutputs(s.kh)),
-        column_outputs(WinogradOutputs(s.kw)),
+        row_axis(WinogradAxisFor(s.kh)),
+        column_axis(WinogradAxisFor(s.kw)),
+        row_outputs(row_axis.Outputs(s.kh)),
+        column_outputs(column_axis.Outputs(s.kw)),
         rows(CeilDiv(s.oh, row_outputs)),
         columns(CeilDiv(s.ow, column_outputs)),
         y_columns(columns * column_outputs),
@@ -34,17 +37,20 @@ struct WinogradGrid {
   int64_t RowsAtOnce(int64_t channels, int64_t most) const {
     constexpr int64_t kFrequencyBytes = 256 << 10;
     constexpr int64_t kPixelBytes = kBatchBlock<float> * sizeof(float);
-    const int64_t row_bytes = kWinogradTile * channels * columns * kPixelBytes;
+    const int64_t row_bytes = column_axis.tile * channels * columns * kPixelBytes;
     return std::clamp<int64_t>(kFrequencyBytes / row_bytes, 1, most);
   }
 
   // Rows of the input plane `x` that vertical frequency i of a tile row takes.
   WinogradRows InputRows(const float* x, int64_t tile_row, int i) const {
     WinogradRows out;
-    for (int r = 0; r < kWinogradTile; ++r) {
-      const int64_t row = tile_row * row_outputs - s.pad_top + r;
+    const WinogradAxis::Span pixels = row_axis.Pixels(i);
+    const int64_t top = tile_row * row_outputs - s.pad_top;
+    const float* const factors = row_axis.input[i];
+    for (int r = pixels.begin; r < pixels.end; r += pixels.step) {
+      const int64_t row = top + r;
       if (row < 0 || row >= s.ih) continue;
-      out.Add(x + row * s.iw * kBatchBlock<float>, kWinogradInput[i][r]);
+      out.Add(x + row * s.iw * kBatchBlock<float>, factors[r]);
     }
     return out;
   }
@@ -57,8 +63,7 @@ struct WinogradGrid {
     for (int64_t r = 0; r < row_outputs; ++r) {
       const int64_t row = tile_row * row_outputs + r;
       if (row >= end) break;
-      out.Add(y + (row - first) * width * kBatchBlock<float>,
-              WinogradOutputFactor(i, r, row_outputs));
+      out.Add(y + (row - first) * width * kBatchBlock<float>, row_axis.Output(i, r, row_outputs));
     }
     return out;
   }
@@ -71,9 +76,14 @@ class WinogradFilterBank {
   enum class Order { kOutputsFirst, kInputsFirst };
 
   WinogradFilterBank(const ConvShape& shape, Order order)
-      : s_(shape), order_(order), plane_(RoundUp(shape.oc * shape.ic, kBatchBlock<float>)) {}
+      : s_(shape),
+        order_(order),
+        row_tile_(WinogradAxisFor(s_.kh).tile),
+        column_tile_(WinogradAxisFor(s_.kw).tile),
+        plane_(RoundUp(shape.oc * shape.ic, kBatchBlock<float>)),
+        chain_(Chain()) {}
 
-  int64_t Elements() const { return kWinogradTile * kWinogradTile * plane_; }
+  int64_t Elements() const { return row_tile_ * column_tile_ * plane_; }
   int64_t columns() const { return order_ == Order::kOutputsFirst ? s_.ic : s_.oc; }
 
   void Transform(const Lease& threads, const float* w, int slices, float* to) const {
@@ -104,29 +114,34 @@ class WinogradFilterBank {
     call.x_tap = tiles * kBatchBlock<float>;
     call.x_column = kBatchBlock<float>;
     call.channels = call.rows = 1;
-    call.taps = call.w_output = columns();
+    call.w_output = columns();
     call.y_output = tiles * kBatchBlock<float>;
-    for (int j = 0; j < kWinogradTile; ++j) {
-      call.x = from + j * columns() * call.x_tap;
-      call.y = to + j * rows.size() * call.x_tap;
-      call.w = filters + (i * kWinogradTile + j) * plane_ + rows.begin * columns();
-      int64_t left = tiles;
-      for (int width = 0; left > 0; ++width) {
-        const int64_t step = ConvKernels<float>::kWidths[width];
-        call.columns = left / step * step;
-        if (call.columns == 0) continue;
-        kernels.forward[rows.size() - 1][width](call);
-        left -= call.columns;
-        call.x += call.columns * call.x_column;
-        call.y += call.columns * kBatchBlock<float>;
+    for (int j = 0; j < column_tile_; ++j) {
+      const float* x = from + j * columns() * call.x_tap;
+      const float* w = filters + (i * column_tile_ + j) * plane_ + rows.begin * columns();
+      for (int64_t begin = 0; begin < columns(); begin += chain_) {
+        call.x = x + begin * call.x_tap;
+        call.y = to + j * rows.size() * call.x_tap;
+        call.w = w + begin;
+        call.taps = std::min(chain_, columns() - begin);
+        call.add = begin > 0;
+        ForwardColumns(kernels, static_cast<int>(rows.size()), call, tiles);
       }
     }
   }
 
  private:
+  // Errors grow with the length of a sum, and more in the larger tile (winograd_axis.h).
+  int64_t Chain() const {
+    const int64_t longest = std::max(row_tile_, column_tile_) == kWinogradSix.tile ? 64 : 28;
+    return CeilDiv(columns(), CeilDiv(columns(), longest));
+  }
+
   const ConvShape& s_;
   const Order order_;
+  const int row_tile_, column_tile_;
   const int64_t plane_;
+  const int64_t chain_;  // products that are summed one after the other; such sums are then added
 };
 
 }  // namespace hr::cpu

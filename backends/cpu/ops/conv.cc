@@ -27,7 +27,7 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   bool has_bias = request.input(2).present;
   int slices = request.threads;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
   LoweredKernel out;
   out.scratch_bytes = passes->forward_scratch_bytes(shape, fusion, slices);
   out.kernel =
@@ -63,7 +63,7 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
   out.scratch_bytes = passes->backward_weights_scratch_bytes(shape, fusion, slices);
   out.kernel = MakeKernel(Describe("conv_grad_weight", passes->name, fusion),
                           [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
@@ -82,7 +82,7 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape);
+  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
   out.scratch_bytes = passes->backward_data_scratch_bytes(shape, fusion, slices);
   out.kernel =
       MakeKernel(Describe("conv_grad_input", passes->name, fusion),

@@ -110,6 +110,7 @@ typedef struct hr_compile_options {
   int32_t fuse;          /* 0: one node after the other */
   int32_t deterministic; /* bit-equal reruns */
   int32_t check_memory;  /* as hr_session_options says; a backend may ignore it */
+  int32_t exact_sums;    /* no algorithm that trades accuracy for speed */
 } hr_compile_options;
 
 /* Cancellation and deadline of one call. check gives NULL while it may go on, else what to return.

@@ -31,6 +31,9 @@ typedef struct hr_session_options {
    * number that is a little wrong. Runs take longer. The environment variable
    * HEADRACE_CHECK_MEMORY=1 does the same for all sessions of a process. */
   int32_t check_memory;
+  /* No algorithm that trades accuracy for speed, such as Winograd's convolution: sums of products
+   * are what they say, with the rounding errors of such sums. */
+  int32_t exact_sums;
 } hr_session_options;
 
 /* Computes the initial values of the variables. options NULL: defaults.

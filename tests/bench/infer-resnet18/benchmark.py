@@ -1,0 +1,5 @@
+from harness.catalog import Benchmark
+
+BENCHMARK = Benchmark(
+    name="infer-resnet18", about="inference of ResNet-18 at 64 x 64",
+    unit="ms", cases=[f"batch-{n}" for n in (1, 2, 4, 7, 8, 9, 12, 15, 16, 32)], peers=["torch"])

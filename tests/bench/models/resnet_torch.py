@@ -1,0 +1,69 @@
+"""The ResNet-18 of the benchmarks in PyTorch."""
+import torch
+
+from harness.peer import THREADS
+
+torch.set_num_threads(THREADS)
+nn = torch.nn
+SIZE = 64
+
+
+def layer(inputs, outputs, kernel, stride):
+    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False),
+                         nn.BatchNorm2d(outputs, track_running_stats=False))
+
+
+class Block(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.main = nn.Sequential(layer(inputs, outputs, 3, stride), nn.ReLU(inplace=True),
+                                  layer(outputs, outputs, 3, 1))
+        self.side = nn.Identity() if stride == 1 else layer(inputs, outputs, 1, stride)
+
+    def forward(self, x):
+        return torch.relu_(self.main(x) + self.side(x))
+
+
+def network():
+    stages = [nn.Sequential(Block(max(64, channels // 2), channels, 1 if channels == 64 else 2),
+                            Block(channels, channels, 1)) for channels in (64, 128, 256, 512)]
+    return nn.Sequential(layer(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1), *stages,
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000))
+
+
+def keep_statistics(model):
+    """Makes it normalize by kept statistics."""
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean = torch.zeros(module.num_features)
+            module.running_var = torch.ones(module.num_features)
+    return model.eval()
+
+
+def images(batch):
+    return torch.rand(batch, 3, SIZE, SIZE)
+
+
+def train_step(batch):
+    """A function that makes one step."""
+    model = network()
+    sgd = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
+    loss_of, x, labels = nn.CrossEntropyLoss(), images(batch), torch.arange(batch) % 1000
+
+    def step():
+        sgd.zero_grad(set_to_none=True)
+        loss_of(model(x), labels).backward()
+        sgd.step()
+
+    return step
+
+
+def inference(batch):
+    """A function that computes the scores."""
+    model, x = keep_statistics(network()), images(batch)
+
+    def run():
+        with torch.inference_mode():
+            model(x)
+
+    return run

@@ -1,0 +1,226 @@
+// How far rounding takes convolutions from their exact result, against PyTorch: rms of the error
+// over rms of the result.
+#include <functional>
+
+#include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/kernels/conv_plain.h"
+#include "backends/cpu/kernels/winograd.h"
+#include "tests/unit/cpu/blocked_testing.h"
+
+namespace hr::cpu {
+namespace {
+
+// Batch 16, square, padded by half a kernel; PyTorch's errors in the three passes, as
+// `tests/bench/run conv-accuracy --peer torch` prints them (PyTorch 2.15, AVX-512, two threads).
+struct Case {
+  int64_t kernel, stride, ic, oc, size;
+  double forward, data, weights;
+};
+constexpr Case kCases[] = {
+    {3, 1, 1, 16, 28, 5.5e-8, 2.1e-7, 1.2e-6},    {3, 1, 4, 16, 28, 1.1e-7, 2.1e-7, 1.9e-6},
+    {3, 1, 16, 32, 16, 2.1e-7, 2.1e-7, 7.7e-7},   {3, 1, 64, 128, 16, 2.1e-7, 2.2e-7, 1.1e-6},
+    {3, 1, 256, 256, 14, 2.2e-7, 2.2e-7, 9.6e-7}, {3, 1, 512, 512, 7, 2.3e-7, 2.3e-7, 4.6e-7},
+    {5, 1, 1, 20, 28, 8.8e-8, 3.2e-7, 1.3e-6},    {5, 1, 4, 8, 28, 1.7e-7, 2.4e-7, 1.4e-6},
+    {5, 1, 20, 50, 12, 3.1e-7, 3.3e-7, 7.8e-7},   {5, 1, 64, 64, 14, 3.4e-7, 3.4e-7, 9.2e-7},
+    {5, 1, 256, 256, 14, 3.5e-7, 3.5e-7, 9.2e-7}, {7, 1, 3, 16, 28, 2.1e-7, 4.7e-7, 1.4e-6},
+    {7, 1, 16, 16, 28, 4.8e-7, 4.8e-7, 1.4e-6},   {7, 1, 128, 128, 14, 4.6e-7, 4.6e-7, 8.9e-7},
+    {7, 2, 3, 64, 64, 2.1e-7, 2.7e-7, 1.6e-6},    {3, 2, 256, 512, 14, 2.2e-7, 5.1e-7, 4.8e-7},
+    {1, 1, 64, 256, 14, 1.4e-7, 1.6e-7, 2.6e-7},  {1, 1, 512, 512, 7, 2.9e-7, 2.9e-7, 1.5e-7},
+};
+
+using Values = std::vector<float>;
+
+class Sums {
+ public:
+  Sums(const ConvShape& s, const Values& x, const Values& w, const Values& dy)
+      : s_(s), x_(x), w_(w), dy_(dy) {}
+
+  // The element at that place, in float64.
+  double Forward(int64_t at) const {
+    const int64_t column = at % s_.ow, row = at / s_.ow % s_.oh;
+    const int64_t o = at / s_.OutputPlane() % s_.oc, n = at / s_.OutputPlane() / s_.oc;
+    double sum = 0;
+    for (int64_t c = 0; c < s_.ic; ++c) {
+      ForTaps([&](int64_t r, int64_t s) { sum += X(n, c, row, column, r, s) * W(o, c, r, s); });
+    }
+    return sum;
+  }
+  double Data(int64_t at) const {
+    const int64_t column = at % s_.iw, row = at / s_.iw % s_.ih;
+    const int64_t c = at / s_.InputPlane() % s_.ic, n = at / s_.InputPlane() / s_.ic;
+    double sum = 0;
+    for (int64_t o = 0; o < s_.oc; ++o) {
+      ForTaps([&](int64_t r, int64_t s) {
+        const int64_t y = row + s_.pad_top - r, x = column + s_.pad_left - s;
+        if (y % s_.sh == 0 && x % s_.sw == 0) sum += Dy(n, o, y / s_.sh, x / s_.sw) * W(o, c, r, s);
+      });
+    }
+    return sum;
+  }
+  double Weights(int64_t at) const {
+    const int64_t s = at % s_.kw, r = at / s_.kw % s_.kh;
+    const int64_t c = at / (s_.kh * s_.kw) % s_.ic, o = at / s_.Taps();
+    double sum = 0;
+    for (int64_t n = 0; n < s_.n; ++n) {
+      for (int64_t y = 0; y < s_.oh; ++y) {
+        for (int64_t x = 0; x < s_.ow; ++x) sum += X(n, c, y, x, r, s) * Dy(n, o, y, x);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  template <typename Body>
+  void ForTaps(Body&& body) const {
+    for (int64_t r = 0; r < s_.kh; ++r) {
+      for (int64_t s = 0; s < s_.kw; ++s) body(r, s);
+    }
+  }
+  // What tap (r, s) of output (y, x) reads; 0 outside of the image.
+  double X(int64_t n, int64_t c, int64_t y, int64_t x, int64_t r, int64_t s) const {
+    const int64_t row = y * s_.sh - s_.pad_top + r, column = x * s_.sw - s_.pad_left + s;
+    if (row < 0 || row >= s_.ih || column < 0 || column >= s_.iw) return 0;
+    return x_[((n * s_.ic + c) * s_.ih + row) * s_.iw + column];
+  }
+  double W(int64_t o, int64_t c, int64_t r, int64_t s) const {
+    return w_[((o * s_.ic + c) * s_.kh + r) * s_.kw + s];
+  }
+  double Dy(int64_t n, int64_t o, int64_t y, int64_t x) const {
+    if (y < 0 || y >= s_.oh || x < 0 || x >= s_.ow) return 0;
+    return dy_[((n * s_.oc + o) * s_.oh + y) * s_.ow + x];
+  }
+
+  const ConvShape& s_;
+  const Values &x_, &w_, &dy_;
+};
+
+// Over a sample of the elements.
+double ErrorOf(const Values& got, const std::function<double(int64_t)>& element) {
+  std::mt19937_64 engine(3);
+  double errors = 0, squares = 0;
+  for (int sample = 0; sample < 1000; ++sample) {
+    const auto at = static_cast<int64_t>(engine() % got.size());
+    const double want = element(at), error = got[at] - want;
+    errors += error * error, squares += want * want;
+  }
+  return std::sqrt(errors / squares);
+}
+
+void ToBlocks(const Values& from, int64_t n, Buffer<float>& to) {
+  constexpr int64_t kB = kBatchBlock<float>;
+  const auto k = static_cast<int64_t>(from.size()) / n;
+  std::fill_n(to.data(), to.size(), 0.0F);
+  for (int64_t i = 0; i < n * k; ++i)
+    to.data()[((i / k / kB) * k + i % k) * kB + i / k % kB] = from[i];
+}
+Values FromBlocks(Buffer<float>& from, int64_t n) {
+  constexpr int64_t kB = kBatchBlock<float>;
+  const int64_t k = from.size() / RoundUp(n, kB);
+  Values to(n * k);
+  for (int64_t i = 0; i < n * k; ++i) to[i] = from[((i / k / kB) * k + i % k) * kB + i / k % kB];
+  return to;
+}
+
+class ConvAccuracy : public BlockedTest {
+ protected:
+  static ConvShape ShapeOf(const Case& one) {
+    ConvShape s;
+    s.n = 16, s.ic = one.ic, s.oc = one.oc, s.ih = s.iw = one.size;
+    s.kh = s.kw = one.kernel, s.sh = s.sw = one.stride;
+    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = one.kernel / 2;
+    s.DeriveOutput();
+    return s;
+  }
+
+  void Make(const Case& one) {
+    s_ = ShapeOf(one);
+    x_ = Random<float>(s_.n * s_.ic * s_.InputPlane());
+    w_ = Random<float>(s_.oc * s_.Taps());
+    dy_ = Random<float>(s_.n * s_.oc * s_.OutputPlane());
+  }
+
+  // y, dx and dw are at most `times` as far off as PyTorch's.
+  void Expect(const Case& one, double times, const Values& y, const Values& dx, const Values& dw) {
+    const Sums sums(s_, x_, w_, dy_);
+    EXPECT_LE(ErrorOf(y, [&](int64_t at) { return sums.Forward(at); }), times * one.forward);
+    EXPECT_LE(ErrorOf(dx, [&](int64_t at) { return sums.Data(at); }), times * one.data);
+    EXPECT_LE(ErrorOf(dw, [&](int64_t at) { return sums.Weights(at); }), times * one.weights);
+  }
+
+  void CheckBlocked(const Case& one, const ConvPasses<float>& passes, double times) {
+    SCOPED_TRACE(testing::Message() << passes.name << " " << one.kernel << "x" << one.kernel << "/"
+                                    << one.stride << " " << one.ic << "->" << one.oc);
+    Make(one);
+    Buffer<float> x(x_.size()), y(dy_.size()), dy(dy_.size()), dx(x_.size()), w(w_.size());
+    Buffer<float> dw(w_.size());
+    ToBlocks(x_, s_.n, x);
+    ToBlocks(dy_, s_.n, dy);
+    std::copy(w_.begin(), w_.end(), w.data());
+    Buffer<char> scratch(std::max({passes.forward_scratch_bytes(s_, {}, 3),
+                                   passes.backward_data_scratch_bytes(s_, {}, 3),
+                                   passes.backward_weights_scratch_bytes(s_, {}, 3)}));
+    passes.forward(three_, s_, {}, {.x = x.data(), .w = w.data(), .y = y.data()}, 3,
+                   scratch.data());
+    const ConvGradient<float> gradient{.dy = dy.data()};
+    passes.backward_data(three_, s_, {}, gradient, w.data(), dx.data(), 3, scratch.data());
+    passes.backward_weights(three_, s_, {}, gradient, x.data(), dw.data(), nullptr, 3,
+                            scratch.data());
+    Expect(one, times, FromBlocks(y, s_.n), FromBlocks(dx, s_.n),
+           Values(dw.data(), dw.data() + dw.size()));
+  }
+
+  ConvShape s_;
+  Values x_, w_, dy_;
+};
+
+TEST_P(ConvAccuracy, WinogradIsWithinEightTimesPyTorch) {
+  int taken = 0;
+  for (const Case& one : kCases) {
+    if (!WinogradIsAccurate(ShapeOf(one))) continue;
+    CheckBlocked(one, WinogradConvPasses(), 8);
+    ++taken;
+  }
+  EXPECT_GE(taken, 8);
+}
+
+TEST_P(ConvAccuracy, DirectConvolutionIsWithinFourTimesPyTorch) {
+  for (const Case& one : kCases) CheckBlocked(one, DirectConvPasses<float>(), 4);
+}
+
+TEST_P(ConvAccuracy, PlainConvolutionIsWithinFourTimesPyTorch) {
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(testing::Message() << one.kernel << "x" << one.kernel << "/" << one.stride << " "
+                                    << one.ic << "->" << one.oc);
+    Make(one);
+    Values y(dy_.size()), dx(x_.size()), dw(w_.size());
+    Buffer<char> scratch(ConvPlainScratchBytes<float>(s_, 3));
+    ConvPlainForward<float>(three_, s_, x_.data(), w_.data(), nullptr, Activation::kNone, y.data(),
+                            3, scratch.data());
+    ConvPlainBackwardData<float>(three_, s_, dy_.data(), w_.data(), dx.data(), 3, scratch.data());
+    ConvPlainBackwardWeights<float>(three_, s_, dy_.data(), x_.data(), dw.data(), nullptr, 3,
+                                    scratch.data());
+    Expect(one, 4, y, dx, dw);
+  }
+}
+
+// What runs by default: Winograd nowhere but where it is accurate.
+TEST(WinogradPays, OnlyWhereItIsAccurate) {
+  for (int64_t kernel = 3; kernel <= 7; ++kernel) {
+    for (int64_t ic : {1, 4, 8, 15, 16, 512}) {
+      for (int64_t oc : {1, 15, 16, 512}) {
+        ConvShape s;
+        s.n = 16, s.ic = ic, s.oc = oc, s.ih = s.iw = 56, s.kh = s.kw = kernel;
+        s.DeriveOutput();
+        EXPECT_TRUE(WinogradIsAccurate(s) || !WinogradPays(s)) << kernel << " " << ic << " " << oc;
+        EXPECT_EQ(WinogradIsAccurate(s), kernel <= 4 || std::min(ic, oc) >= 16);
+      }
+    }
+  }
+}
+
+// The widest vectors only: others sum in the same order.
+INSTANTIATE_TEST_SUITE_P(Targets, ConvAccuracy, testing::Values(KernelTargets().back()),
+                         [](const auto& info) { return hwy::TargetName(info.param); });
+
+}  // namespace
+}  // namespace hr::cpu

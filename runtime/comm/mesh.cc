@@ -110,7 +110,7 @@ void Mesh::Draft(const Message& message) {
   recorder_.Draft({.channel = message.channel,
                    .sequence = Work::SequenceOf(message.tag),
                    .label = message.label,
-                   .call = message.call,
+                   .operation = message.operation,
                    .state = FlightRecorder::State::kDone,
                    .posted = recorder_.ticks().Now()});
 }
@@ -122,7 +122,7 @@ void Mesh::Record(Work& work) {
   work.record_ = recorder_.Post({.channel = work.channel_,
                                  .sequence = work.sequence(),
                                  .label = work.label_,
-                                 .call = work.call_,
+                                 .operation = work.operation_,
                                  .state = work.done() ? ended : State::kRunning,
                                  .posted = work.posted_,
                                  .ended = work.done() ? work.posted_ : 0});

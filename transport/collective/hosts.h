@@ -52,8 +52,8 @@ struct HostNumbers {
 };
 
 // A call of which this is an earlier part: what is done to a sum at its end comes later.
-Call Partly(Call call);
+Operation Partly(Operation operation);
 // And what is done to the input was done before.
-Call Further(Call call);
+Operation Further(Operation operation);
 
 }  // namespace hr::comm

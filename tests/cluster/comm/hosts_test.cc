@@ -76,8 +76,10 @@ class Host {
   static Status Sum(Group& group, size_t count) {
     std::vector<int32_t> data(count);
     for (size_t i = 0; i < count; ++i) data[i] = static_cast<int32_t>(i) + group.rank();
-    const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = count};
-    HR_RETURN_IF_ERROR(group.Run(call, data.data(), data.data(), Within(std::chrono::seconds(30))));
+    const Operation operation = {
+        .kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = count};
+    HR_RETURN_IF_ERROR(
+        group.Run(operation, data.data(), data.data(), Within(std::chrono::seconds(30))));
     for (size_t i = 0; i < count; ++i) {
       if (data[i] != static_cast<int32_t>(i) * kSize + kSize * (kSize - 1) / 2) {
         return DataLoss("element ", i, " of ", count, " is ", data[i]);

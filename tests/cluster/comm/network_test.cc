@@ -102,8 +102,9 @@ class CommNetwork : public testing::TestWithParam<std::string> {
         .value();
   }
   static Status Reduce(Group& group, std::vector<float>& data) {
-    const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
-    return group.Run(call, data.data(), data.data(), Within(std::chrono::seconds(20)));
+    const Operation operation = {
+        .kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
+    return group.Run(operation, data.data(), data.data(), Within(std::chrono::seconds(20)));
   }
   // The first thing all do; then the victim's network is struck once, after a while.
   Status Meet(Group& group, NetFault fault) {
@@ -201,10 +202,10 @@ TEST_P(CommNetwork, ALargeMessageOnOffer) {
     RunRanks([&](Group& group) -> Status {
       HR_RETURN_IF_ERROR(Meet(group, fault));
       std::vector<float> large(1 << 20);
-      const Call send = {.kind = OpKind::kSend,
-                         .dtype = DType::kFloat32,
-                         .count = large.size(),
-                         .peer = (group.rank() + 1) % kSize};
+      const Operation send = {.kind = OpKind::kSend,
+                              .dtype = DType::kFloat32,
+                              .count = large.size(),
+                              .peer = (group.rank() + 1) % kSize};
       return group.Run(send, large.data(), nullptr, Within(std::chrono::seconds(20)));
     });
     ExpectOneCause(Code::kUnavailable);

@@ -164,7 +164,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
 
   // Work. All under the reactor's lock.
   void OnTransferFailed(Work& work, Work::Part& part);
-  bool Works() const { return status_.ok() && !closed_; }
+  bool IsLive() const { return status_.ok() && !closed_; }
   void Record(Work& work);
   void Draft(const Message& message);
   void Ready(Work& work);

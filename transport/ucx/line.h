@@ -94,7 +94,7 @@ struct Packet {
 };
 
 // The sender's side of a loan.
-enum class Lending { kNone, kLent, kRevoked };
+enum class Lending { kNone, kActive, kRevoked };
 
 // The receiver's side: bytes that it reads from where they lie in the sender's memory.
 struct Loan {

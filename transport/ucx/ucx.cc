@@ -39,7 +39,7 @@ class UcxStream final : public ByteStream {
     return worker_.Receive(line_, {to, bytes}, true);
   }
   void StopReading() override { worker_.StopReading(line_); }
-  bool PeerWorks() override { return UcxWorker::PeerReads(line_); }
+  bool PeerIsBusy() override { return UcxWorker::PeerReads(line_); }
   bool WriteEager(uint64_t tag, uint64_t label, Bytes payload) override {
     return UcxWorker::SendEager(line_, tag, label, payload);
   }

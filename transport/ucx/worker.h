@@ -46,7 +46,7 @@ class UcxWorker {
   // Copies what UCX holds back.
   static void Keep(Line& line) {
     if (line.posted != nullptr) line.posted->Keep();
-    if (line.lending == Lending::kLent) line.lending = Lending::kRevoked;
+    if (line.lending == Lending::kActive) line.lending = Lending::kRevoked;
   }
   // Reads what has come for the line; looks a few times. A failure comes after the last byte.
   // `patient`: where it returns 0, UCX may go on to write into `to` until StopReading(), and the

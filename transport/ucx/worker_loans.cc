@@ -25,7 +25,7 @@ constexpr auto kReadingTime = std::chrono::microseconds(500);
 
 size_t UcxWorker::Lend(Line& line, Bytes bytes) {
   bytes = bytes.first(std::min(bytes.size(), kMaxLoanBytes));
-  line.lending = Lending::kLent;
+  line.lending = Lending::kActive;
   line.lent = std::chrono::steady_clock::now();
   Post(NewPacket(line, EnvelopeKind::kLoan), bytes);
   return bytes.size();
@@ -38,7 +38,7 @@ bool UcxWorker::PeerReads(const Line& line) {
 
 // The peer has read the bytes: tells it whether they were the right ones.
 void UcxWorker::Settle(Line& line) {
-  const bool lent = std::exchange(line.lending, Lending::kNone) == Lending::kLent;
+  const bool lent = std::exchange(line.lending, Lending::kNone) == Lending::kActive;
   if (!lent) line.taken = 0;
   Post(NewPacket(line, lent ? EnvelopeKind::kRepaid : EnvelopeKind::kRevoked));
 }

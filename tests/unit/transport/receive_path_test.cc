@@ -1,4 +1,4 @@
-#include "runtime/comm/ways.h"
+#include "runtime/comm/receive_path.h"
 
 #include <gtest/gtest.h>
 
@@ -7,48 +7,56 @@ namespace {
 
 constexpr size_t kBytes = 1 << 20;
 
-// How many of `count` messages of kBytes are lent, where each way takes so long.
-int CountLent(Ways& ways, int count, int64_t streamed_nanos, int64_t lent_nanos) {
-  int lent = 0;
+struct Costs {
+  int64_t stream_nanos, memory_nanos;
+  int64_t Of(ReceivePath path) const {
+    return path == ReceivePath::kPeerMemory ? memory_nanos : stream_nanos;
+  }
+};
+
+// Receives `count` messages of kBytes and returns how many of them were read from the peer's
+// memory.
+int CountFromMemory(ReceivePathChooser& chooser, int count, const Costs& costs) {
+  int from_memory = 0;
   for (int i = 0; i < count; ++i) {
-    const Way way = ways.Choose(kBytes);
-    lent += way == Way::kLent;
-    ways.Note(kBytes, way, way == Way::kLent ? lent_nanos : streamed_nanos);
+    const ReceivePath path = chooser.Choose(kBytes);
+    from_memory += path == ReceivePath::kPeerMemory;
+    chooser.Note(kBytes, path, costs.Of(path));
   }
-  return lent;
+  return from_memory;
 }
 
-TEST(Ways, BothAreTriedAndTheFasterIsKept) {
-  Ways ways;
-  EXPECT_EQ(CountLent(ways, 8, 100, 200), 4);
-  EXPECT_LE(CountLent(ways, 1000, 100, 200), 10);
-  Ways others;
-  EXPECT_GE(CountLent(others, 1000, 200, 100), 980);
+TEST(ReceivePathChooser, TriesBothAndKeepsTheFaster) {
+  ReceivePathChooser slower_memory;
+  EXPECT_EQ(CountFromMemory(slower_memory, 8, {100, 200}), 4);
+  EXPECT_LE(CountFromMemory(slower_memory, 1000, {100, 200}), 10);
+  ReceivePathChooser faster_memory;
+  EXPECT_GE(CountFromMemory(faster_memory, 1000, {200, 100}), 980);
 }
 
-TEST(Ways, WhatChangesIsNoticed) {
-  Ways ways;
-  CountLent(ways, 500, 100'000, 200'000);
-  CountLent(ways, 1000, 100'000, 50'000);
-  EXPECT_GE(CountLent(ways, 1000, 100'000, 50'000), 980);
+TEST(ReceivePathChooser, NoticesAChange) {
+  ReceivePathChooser chooser;
+  CountFromMemory(chooser, 500, {100'000, 200'000});
+  CountFromMemory(chooser, 1000, {100'000, 50'000});
+  EXPECT_GE(CountFromMemory(chooser, 1000, {100'000, 50'000}), 980);
 }
 
-TEST(Ways, OneSlowMessageSaysNothing) {
-  Ways ways;
-  CountLent(ways, 500, 100'000, 200'000);
-  ways.Note(kBytes, Way::kStreamed, 10'000'000);
-  EXPECT_LE(CountLent(ways, 100, 100'000, 200'000), 2);
+TEST(ReceivePathChooser, IgnoresOneSlowMessage) {
+  ReceivePathChooser chooser;
+  CountFromMemory(chooser, 500, {100'000, 200'000});
+  chooser.Note(kBytes, ReceivePath::kStream, 10'000'000);
+  EXPECT_LE(CountFromMemory(chooser, 100, {100'000, 200'000}), 2);
 }
 
-TEST(Ways, SizesAreLearntApart) {
-  Ways ways;
-  CountLent(ways, 500, 100'000, 200'000);
+TEST(ReceivePathChooser, LearnsEachSizeByItself) {
+  ReceivePathChooser chooser;
+  CountFromMemory(chooser, 500, {100'000, 200'000});
   for (int i = 0; i < 20; ++i) {
-    const Way way = ways.Choose(16 * kBytes);
-    ways.Note(16 * kBytes, way, way == Way::kLent ? 100 : 200);
+    const ReceivePath path = chooser.Choose(16 * kBytes);
+    chooser.Note(16 * kBytes, path, path == ReceivePath::kPeerMemory ? 100 : 200);
   }
-  EXPECT_EQ(ways.Choose(16 * kBytes), Way::kLent);
-  EXPECT_LE(CountLent(ways, 100, 100'000, 200'000), 2);
+  EXPECT_EQ(chooser.Choose(16 * kBytes), ReceivePath::kPeerMemory);
+  EXPECT_LE(CountFromMemory(chooser, 100, {100'000, 200'000}), 2);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // Of the first 2 * extra ranks the odd ones give their input to the one below, sit out, and get the
@@ -170,4 +170,4 @@ void RingAllReduce(ScheduleBuilder& b) {
       {.reduce = true, .gather = true, .input = part_in(from), .result = part_in(Place::kOutput)});
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -8,7 +8,16 @@
 
 #include "runtime/comm/schedule.h"
 
-namespace hr::comm {
+namespace hr::collective {
+
+using comm::CostModel;
+using comm::Operation;
+using comm::OpKind;
+using comm::Place;
+using comm::ReduceOp;
+using comm::Schedule;
+using comm::Slice;
+using comm::Step;
 
 class ScheduleBuilder {
  public:
@@ -177,4 +186,4 @@ void SharedAllReduce(ScheduleBuilder& b);
 void SharedAllGather(ScheduleBuilder& b);
 void SharedBarrier(ScheduleBuilder& b);
 
-}  // namespace hr::comm
+}  // namespace hr::collective

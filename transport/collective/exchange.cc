@@ -2,7 +2,7 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 Slice BlockOf(const ScheduleBuilder& b, Place place, int rank) {
@@ -54,4 +54,4 @@ void PairwiseAllToAll(ScheduleBuilder& b) {
   b.Copy(BlockOf(b, Place::kInput, b.rank), BlockOf(b, Place::kOutput, b.rank));
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

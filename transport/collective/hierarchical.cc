@@ -3,7 +3,7 @@
 #include "transport/collective/effort.h"
 #include "transport/collective/hosts.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // The algorithms that are the quickest among so many leaders, or in a host.
@@ -146,4 +146,4 @@ void HierarchicalBarrier(ScheduleBuilder& b) {
   }
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

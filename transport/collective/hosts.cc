@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace hr::comm {
+namespace hr::collective {
 
 std::vector<std::vector<int>> RanksByHost(const std::vector<int>& hosts) {
   std::vector<std::vector<int>> ranks;
@@ -66,4 +66,4 @@ Operation Further(Operation operation) {
   return operation;
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -6,7 +6,7 @@
 
 #include "transport/collective/builder.h"
 
-namespace hr::comm {
+namespace hr::collective {
 
 // Each host, by its ranks in order; hosts are in the order of their first ranks.
 std::vector<std::vector<int>> RanksByHost(const std::vector<int>& hosts);
@@ -56,4 +56,4 @@ Operation Partly(Operation operation);
 // And what is done to the input was done before.
 Operation Further(Operation operation);
 
-}  // namespace hr::comm
+}  // namespace hr::collective

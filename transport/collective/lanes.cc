@@ -5,7 +5,7 @@
 #include "transport/collective/hosts.h"
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // This host goes through the lanes in turns, of as many as it has ranks: in a turn from `first` on
@@ -141,4 +141,4 @@ void LanesAllReduce(ScheduleBuilder& b) {
   });
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

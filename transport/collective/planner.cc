@@ -3,7 +3,7 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/effort.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // What a group must have to run an algorithm.
@@ -119,7 +119,7 @@ std::vector<const Algorithm*> Ranked(const Operation& operation, int size, const
   return ranked;
 }
 
-class CollectivePlanner final : public Planner {
+class CollectivePlanner final : public comm::Planner {
  public:
   Result<Schedule> Plan(const Operation& operation, int rank, int size, const CostModel& cost,
                         std::string_view pinned) const override {
@@ -155,9 +155,9 @@ class CollectivePlanner final : public Planner {
     return "share no memory";
   }
 
-  std::vector<Estimate> Estimates(const Operation& operation, int size,
-                                  const CostModel& cost) const override {
-    std::vector<Estimate> estimates;
+  std::vector<comm::Estimate> Estimates(const Operation& operation, int size,
+                                        const CostModel& cost) const override {
+    std::vector<comm::Estimate> estimates;
     for (const Algorithm* algorithm : Ranked(operation, size, cost, "")) {
       estimates.push_back({algorithm->name, SecondsOf(*algorithm, operation, size, cost)});
     }
@@ -167,6 +167,6 @@ class CollectivePlanner final : public Planner {
 
 }  // namespace
 
-std::unique_ptr<Planner> CreatePlanner() { return std::make_unique<CollectivePlanner>(); }
+std::unique_ptr<comm::Planner> CreatePlanner() { return std::make_unique<CollectivePlanner>(); }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

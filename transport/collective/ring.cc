@@ -1,6 +1,6 @@
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // Slices of a part that are under way at one time. More than two hide the latency of a hop.
@@ -127,4 +127,4 @@ void AddRing(ScheduleBuilder& b, const Ring& ring) {
   if (b.size > 1) RingWriter(b, ring).Write();
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

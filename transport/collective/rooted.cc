@@ -1,7 +1,7 @@
 // Trees, chains and stars around a root. Ranks are counted from the root.
 #include "transport/collective/builder.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 struct FromRoot {
@@ -89,4 +89,4 @@ void StarScatter(ScheduleBuilder& b) {
   }
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -6,7 +6,7 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/effort.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // What is written before the others are told: as much as stays in a core's own cache.
@@ -52,14 +52,14 @@ double SlicedSeconds(double bytes, double ranks, const CostModel& cost) {
   return SharedSeconds({2, 2 * others, others}, cost);
 }
 bool ReducesFlat(double bytes, double ranks, const CostModel& cost) {
-  return bytes <= kSlotBytes &&
+  return bytes <= comm::kSlotBytes &&
          FlatSeconds(bytes, ranks, cost) <= SlicedSeconds(bytes, ranks, cost);
 }
 
 void FlatAllReduce(ScheduleBuilder& b) {
   const Slice sum = b.Whole(Place::kOutput);
   auto part = [&sum](int rank) {
-    return Slice{Place::kSlot, static_cast<uint64_t>(rank) * kSlotBytes, sum.bytes};
+    return Slice{Place::kSlot, static_cast<uint64_t>(rank) * comm::kSlotBytes, sum.bytes};
   };
   b.Prepare(b.Whole(Place::kInput), part(b.rank));
   b.Raise();
@@ -156,14 +156,14 @@ void SharedAllReduce(ScheduleBuilder& b) {
 void SharedAllGather(ScheduleBuilder& b) {
   const uint64_t block = b.operation.bytes();
   const Stages stages(b, block);
-  const bool small = block <= kSlotBytes;
-  const uint64_t each = small ? kSlotBytes : stages.bytes;
+  const bool small = block <= comm::kSlotBytes;
+  const uint64_t each = small ? comm::kSlotBytes : stages.bytes;
   const uint64_t rounds = std::max<uint64_t>(1, (block + each - 1) / each);
   if (!small) b.TakeRing(each, rounds);
   for (uint64_t round = 0; round < rounds; ++round) {
     const uint64_t at = round * each, bytes = std::min(each, block - at);
     auto piece = [&](int rank) {
-      return small ? Slice{Place::kSlot, rank * kSlotBytes, bytes}
+      return small ? Slice{Place::kSlot, rank * comm::kSlotBytes, bytes}
                    : stages.At(rank, round, 0, bytes);
     };
     b.Copy({Place::kInput, at, bytes}, piece(b.rank));
@@ -176,4 +176,4 @@ void SharedAllGather(ScheduleBuilder& b) {
   }
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

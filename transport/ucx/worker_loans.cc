@@ -10,7 +10,7 @@
 
 #include "transport/ucx/worker.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 namespace {
 
 // Reading a piece takes the receiver's own time, or that of its network adapter, but not the
@@ -130,4 +130,4 @@ void UcxWorker::EndLoans(Line& line) {
   });
 }
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

@@ -80,7 +80,8 @@ TEST_P(Counts, BeyondThoseOf32Bits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Counts,
-                         testing::Values(TransportDriver{"shm", [] { return CreateShmTransport; }}),
+                         testing::Values(TransportDriver{"shm",
+                                                         [] { return shm::CreateShmTransport; }}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

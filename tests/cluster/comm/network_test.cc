@@ -64,7 +64,7 @@ class RoutedStore final : public Store {
 
 // What libuv opens once for the whole process is no test's.
 class OpenedOnce final : public testing::Environment {
-  void SetUp() override { EXPECT_TRUE(CreateTcpTransport({}, "once").ok()); }
+  void SetUp() override { EXPECT_TRUE(tcp::CreateTcpTransport({}, "once").ok()); }
 };
 [[maybe_unused]] auto* const opened_once = testing::AddGlobalTestEnvironment(new OpenedOnce);
 
@@ -86,7 +86,7 @@ class CommNetwork : public testing::TestWithParam<std::string> {
         options.mesh.spin_nanos = 0;
         options.mesh.silence_nanos = kSilence;
         options.mesh.transports = {[](std::string identity) {
-          return CreateTcpTransport({.secret = GetParam()}, std::move(identity));
+          return tcp::CreateTcpTransport({.secret = GetParam()}, std::move(identity));
         }};
         options.planner = planner_.get();
         options.algorithms[OpKind::kAllReduce] = "ring";
@@ -97,7 +97,7 @@ class CommNetwork : public testing::TestWithParam<std::string> {
     for (std::thread& thread : threads) thread.join();
   }
   static std::unique_ptr<Store> OpenStore(std::string_view place, bool serve) {
-    return std::move(OpenRemoteStore(CreateTcpTransport, "tcp", place,
+    return std::move(OpenRemoteStore(tcp::CreateTcpTransport, "tcp", place,
                                      {.serve = serve, .secret = GetParam()}))
         .value();
   }
@@ -153,7 +153,7 @@ class CommNetwork : public testing::TestWithParam<std::string> {
   std::unique_ptr<Store> store_ = CreateMemoryStore();
   std::unique_ptr<Store> clients_[kSize];  // how ranks reach it, where it has an address
   std::unique_ptr<Poller> poller_ = std::move(Poller::Create()).value();
-  std::unique_ptr<Planner> planner_ = CreatePlanner();
+  std::unique_ptr<Planner> planner_ = collective::CreatePlanner();
   std::vector<Status> ends_;
   std::thread striker_;
   std::atomic<int64_t> struck_{0};

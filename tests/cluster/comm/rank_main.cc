@@ -29,12 +29,12 @@ CallLimits Within(int seconds) {
 
 Result<std::unique_ptr<Transport>> CreateTransport(std::string_view name, std::string identity) {
 #ifdef HEADRACE_TEST_TCP
-  if (name == "tcp") return CreateTcpTransport({}, std::move(identity));
+  if (name == "tcp") return tcp::CreateTcpTransport({}, std::move(identity));
 #endif
 #ifdef HEADRACE_TEST_UCX
-  if (name == "ucx") return CreateUcxTransport({}, std::move(identity));
+  if (name == "ucx") return ucx::CreateUcxTransport({}, std::move(identity));
 #endif
-  if (name == "shm") return CreateShmTransport(std::move(identity));
+  if (name == "shm") return shm::CreateShmTransport(std::move(identity));
   return InvalidArgument("no transport '", name, "'");
 }
 
@@ -96,7 +96,7 @@ Status Play(Group& group, std::string_view state) {
 Status Run(char** argv) {
   HR_ASSIGN_OR_RETURN(auto store, CreateFileStore(argv[3]));
   HR_ASSIGN_OR_RETURN(auto poller, Poller::Create());
-  const auto planner = CreatePlanner();
+  const auto planner = collective::CreatePlanner();
   const std::string transport = argv[4];
   GroupOptions options;
   options.mesh.rank = std::atoi(argv[1]);

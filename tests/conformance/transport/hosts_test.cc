@@ -40,7 +40,7 @@ TransportFactory SharedMemoryOfHosts(int ranks_each) {
   return [ranks_each](std::string identity) -> Result<std::unique_ptr<Transport>> {
     int rank = 0;
     std::from_chars(identity.data(), identity.data() + identity.size(), rank);
-    HR_ASSIGN_OR_RETURN(auto inner, CreateShmTransport(std::move(identity)));
+    HR_ASSIGN_OR_RETURN(auto inner, shm::CreateShmTransport(std::move(identity)));
     return std::make_unique<HostedTransport>(std::move(inner), rank / ranks_each);
   };
 }

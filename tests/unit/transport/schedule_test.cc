@@ -57,7 +57,7 @@ class Simulation {
         ranks_(size),
         slots_(size * kSlotBytes),
         rings_(size * cost.shared_bytes) {
-    auto planner = CreatePlanner();
+    auto planner = collective::CreatePlanner();
     for (int r = 0; r < size; ++r) {
       Rank& rank = ranks_[r];
       rank.schedule = std::move(planner->Plan(operation, r, size, cost, algorithm)).value();
@@ -358,19 +358,19 @@ TEST(Schedules, HalvingManyRanksStaysWithinItsScratch) {
 TEST(Schedules, PlansForManyRanksStaySmall) {
   const CostModel cost = {.shared_bytes = 256 << 10};  // what each of 64 ranks has
   Operation operation = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 1 << 28};
-  auto schedule = CreatePlanner()->Plan(operation, 0, 64, cost, "");
+  auto schedule = collective::CreatePlanner()->Plan(operation, 0, 64, cost, "");
   ASSERT_TRUE(schedule.ok());
   EXPECT_NE(schedule->algorithm, "shared");
   EXPECT_LT(schedule->steps.size(), 100'000u);
   operation.count = 1 << 20;
-  EXPECT_EQ(CreatePlanner()->Plan(operation, 0, 64, cost, "")->algorithm, "shared");
+  EXPECT_EQ(collective::CreatePlanner()->Plan(operation, 0, 64, cost, "")->algorithm, "shared");
 }
 
 // The bytes that a rank's schedule sends to ranks of other hosts.
 uint64_t BytesOut(const Operation& operation, int rank, const CostModel& cost,
                   std::string_view algorithm) {
   const auto size = static_cast<int>(cost.hosts.size());
-  auto schedule = CreatePlanner()->Plan(operation, rank, size, cost, algorithm);
+  auto schedule = collective::CreatePlanner()->Plan(operation, rank, size, cost, algorithm);
   uint64_t bytes = 0;
   for (const Step& step : schedule->steps) {
     const bool leaves = step.kind == Step::kSend && cost.hosts[step.peer] != cost.hosts[rank];
@@ -463,7 +463,7 @@ TEST(Schedules, AllRanksGetTheSameBits) {
 }
 
 TEST(Schedules, SharedMemoryIsUsedWhereThereIsSome) {
-  auto planner = CreatePlanner();
+  auto planner = collective::CreatePlanner();
   const Operation operation = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4};
   EXPECT_FALSE(planner->Plan(operation, 0, 2, {}, "shared").ok());
   EXPECT_FALSE(planner->Plan(operation, 0, 1, kShared, "shared").ok());
@@ -472,7 +472,7 @@ TEST(Schedules, SharedMemoryIsUsedWhereThereIsSome) {
 }
 
 TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
-  auto schedule = CreatePlanner()->Plan(
+  auto schedule = collective::CreatePlanner()->Plan(
       {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4}, 0, 2, {}, "magic");
   ASSERT_FALSE(schedule.ok());
   EXPECT_NE(schedule.status().message().find("ring"), std::string_view::npos);
@@ -482,7 +482,7 @@ TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
 std::string_view Cheapest(uint64_t bytes, int ranks, const CostModel& cost = {},
                           OpKind kind = OpKind::kAllReduce) {
   const Operation operation = {.kind = kind, .dtype = DType::kUint8, .count = bytes};
-  return CreatePlanner()->Estimates(operation, ranks, cost).front().algorithm;
+  return collective::CreatePlanner()->Estimates(operation, ranks, cost).front().algorithm;
 }
 
 TEST(Schedules, TheCostModelPrefersFewMessagesForSmallAndFewBytesForLarge) {

@@ -18,14 +18,18 @@ std::optional<ElementOp> OpNamed(std::string_view name) {
   return std::nullopt;
 }
 
-// Attributes that are operands, by operator.
-std::span<const std::pair<std::string_view, double>> AttributeOperands(std::string_view name) {
-  using Pair = std::pair<std::string_view, double>;
-  static constexpr Pair kLeaky[] = {{"alpha", 0.01}};
-  static constexpr Pair kOne[] = {{"alpha", 1.0}};
-  static constexpr Pair kSelu[] = {{"alpha", 1.67326319217681884765625},
-                                   {"gamma", 1.05070102214813232421875}};
-  static constexpr Pair kHard[] = {{"alpha", 0.2}, {"beta", 0.5}};
+struct AttributeOperand {
+  Literal name;
+  double otherwise;
+};
+
+// The attributes of an operator that are operands of its ElementOp.
+std::span<const AttributeOperand> AttributeOperands(std::string_view name) {
+  static constexpr AttributeOperand kLeaky[] = {{"alpha", 0.01}};
+  static constexpr AttributeOperand kOne[] = {{"alpha", 1.0}};
+  static constexpr AttributeOperand kSelu[] = {{"alpha", 1.67326319217681884765625},
+                                               {"gamma", 1.05070102214813232421875}};
+  static constexpr AttributeOperand kHard[] = {{"alpha", 0.2}, {"beta", 0.5}};
   if (name == "LeakyRelu") return kLeaky;
   if (name == "Elu" || name == "Celu" || name == "ThresholdedRelu") return kOne;
   if (name == "Selu") return kSelu;

@@ -9,7 +9,7 @@ namespace hr::capi {
 
 hr_plugin_entry_function FindLinkedPlugin([[maybe_unused]] std::string_view name) {
 #ifdef HEADRACE_LINKED_NET
-  if (name == "net") return comm::NetPluginEntry;
+  if (name == "net") return net::NetPluginEntry;
 #endif
   return nullptr;
 }

@@ -25,13 +25,13 @@ class HostOp final : public ops::CustomOp {
     for (size_t i = 0; i < host.attribute_count; ++i) {
       const hr_attribute& attribute = host.attributes[i];
       names_.emplace_back(attribute.name);
-      definitions_.push_back({names_.back().c_str(),
+      definitions_.push_back({Literal::Kept(names_.back().c_str()),
                               static_cast<ops::AttributeKind>(attribute.kind),
                               attribute.required != 0});
     }
     OpDef& def = *this;
-    def = {.domain = named_.domain.c_str(),
-           .name = named_.name.c_str(),
+    def = {.domain = Literal::Kept(named_.domain.c_str()),
+           .name = Literal::Kept(named_.name.c_str()),
            .since_version = named_.version,
            .inputs = ArityOf(host.min_inputs, host.max_inputs),
            .outputs = ArityOf(host.min_outputs, host.max_outputs),
@@ -140,7 +140,7 @@ Status AddOperator(session::Env& env, const hr_operator* given) {
 template <typename T>
 const T* AttributeOf(const hr_op* op, const char* name) {
   const graph::AttributeValue* value =
-      op == nullptr || name == nullptr ? nullptr : op->node->Find(name);
+      op == nullptr || name == nullptr ? nullptr : op->node->Find(Literal::Kept(name));
   return value == nullptr ? nullptr : std::get_if<T>(value);
 }
 

@@ -45,14 +45,14 @@ static void RegisterTransports(session::Env& env) {
       [](const std::string&, const StoreSettings&) -> Result<std::unique_ptr<comm::Store>> {
         return comm::CreateMemoryStore();
       });
-  hub.SetPlanner(comm::CreatePlanner());
-  hub.AddTransport("inproc", [network = comm::CreateInprocNetwork()](const comm::TransportSettings&,
-                                                                     std::string identity) {
-    return comm::CreateInprocTransport(network, std::move(identity));
+  hub.SetPlanner(collective::CreatePlanner());
+  hub.AddTransport("inproc", [network = inproc::CreateInprocNetwork()](
+                                 const comm::TransportSettings&, std::string identity) {
+    return inproc::CreateInprocTransport(network, std::move(identity));
   });
 #ifdef HEADRACE_SHM
   hub.AddTransport("shm", [](const comm::TransportSettings&, std::string identity) {
-    return comm::CreateShmTransport(std::move(identity));
+    return shm::CreateShmTransport(std::move(identity));
   });
 #endif
   const auto net = std::make_shared<PluginOnDemand>(env, "net");

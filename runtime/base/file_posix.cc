@@ -15,7 +15,7 @@
 namespace hr {
 namespace {
 
-Status FromErrno(Literal action, const std::string& path) {
+Status FromErrno(std::string_view action, const std::string& path) {
   int error = errno;
   std::string text = Cat("cannot ", action, " '", path, "': ", std::strerror(error));
   switch (error) {
@@ -200,8 +200,7 @@ Status RemoveTree(const std::string& path) {
 }
 
 Status RenamePath(const std::string& from, const std::string& to) {
-  if (rename(from.c_str(), to.c_str()) != 0)
-    return FromErrno(Cat("rename '", from, "' to").c_str(), to);
+  if (rename(from.c_str(), to.c_str()) != 0) return FromErrno(Cat("rename '", from, "' to"), to);
   return {};
 }
 

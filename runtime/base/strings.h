@@ -12,13 +12,18 @@
 
 namespace hr {
 
-// A literal, or other text that ends with a zero byte and outlives its readers: a string_view of
-// half the size, for tables.
+// A string literal: a string_view of half the size, for tables. The constructors run only in the
+// compiler, which refuses text that is not constant or does not end with a zero byte.
 class Literal {
  public:
-  constexpr Literal(const char* text) : text_(text) {}              // NOLINT: implicit
-  constexpr Literal(std::string_view text) : text_(text.data()) {}  // NOLINT: implicit
-  constexpr operator std::string_view() const { return text_; }     // NOLINT: implicit
+  consteval Literal(const char* text) : text_(text) { CheckEnd(text); }  // NOLINT: implicit
+  consteval Literal(std::string_view text)                               // NOLINT: implicit
+      : text_(text.data()) {
+    CheckEnd(text.data() + text.size());
+  }
+  // Other text that ends with a zero byte. It must outlive the result and all copies of that.
+  static constexpr Literal Kept(const char* text) { return Literal(text, KeptTag()); }
+  constexpr operator std::string_view() const { return text_; }  // NOLINT: implicit
   constexpr const char* data() const { return text_; }
   template <std::convertible_to<std::string_view> Text>
   friend bool operator==(Literal a, const Text& b) {
@@ -26,6 +31,12 @@ class Literal {
   }
 
  private:
+  struct KeptTag {};
+  constexpr Literal(const char* text, KeptTag) : text_(text) {}
+  // Reads as far as the zero byte; reading anything that is not a constant does not compile.
+  static consteval void CheckEnd(const char* text) {
+    while (*text != '\0') ++text;
+  }
   bool Equals(std::string_view text) const;
 
   const char* text_;

@@ -44,7 +44,7 @@ class ByteStream {
 
   // True while the peer is at work on what was written, for as long as that should take: whoever
   // polls does not sleep meanwhile.
-  virtual bool PeerWorks() { return false; }
+  virtual bool PeerIsBusy() { return false; }
 
   // For streams that carry short eager frames faster whole than as bytes, among which they keep
   // their place. False where that cannot be now; nothing has happened then.

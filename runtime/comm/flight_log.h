@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "runtime/base/result.h"
-#include "runtime/comm/call.h"
+#include "runtime/comm/operation.h"
 
 namespace hr::comm {
 
@@ -19,7 +19,7 @@ struct FlightRecord {
   uint16_t channel = 0;
   uint64_t sequence = 0;
   uint64_t label = 0;
-  Call call;
+  Operation operation;
   State state = State::kRunning;
   uint64_t posted = 0;  // by TickCounter
   uint64_t ended = 0;   // 0: not yet

@@ -15,8 +15,8 @@ void Write(const FlightRecord& record, const TickCounter::Scale& scale, JsonWrit
   const auto state = std::min<size_t>(static_cast<size_t>(record.state), std::size(kStates) - 1);
   json.BeginObject();
   json.Field("number", record.number).Field("channel", record.channel);
-  json.Field("sequence", record.sequence).Field("operation", record.call.Text());
-  json.Field("bytes", record.call.bytes());
+  json.Field("sequence", record.sequence).Field("operation", record.operation.Text());
+  json.Field("bytes", record.operation.bytes());
   json.Field("state", kStates[state]);
   json.Field("posted_nanos", scale.Nanos(record.posted));
   json.Field("ended_nanos", record.ended == 0 ? 0 : scale.Nanos(record.ended));
@@ -83,13 +83,13 @@ const FlightRecorder::Record* FlightRecorder::Find(uint16_t channel, uint64_t la
 const FlightRecorder::Record* FlightRecorder::FindCollective(uint16_t channel,
                                                              uint64_t sequence) const {
   return Latest([=](const Record& r) {
-    return r.channel == channel && r.sequence == sequence && !r.call.point_to_point();
+    return r.channel == channel && r.sequence == sequence && !r.operation.point_to_point();
   });
 }
 
 uint64_t FlightRecorder::Called(uint16_t channel) const {
-  const Record* last =
-      Latest([=](const Record& r) { return r.channel == channel && !r.call.point_to_point(); });
+  const Record* last = Latest(
+      [=](const Record& r) { return r.channel == channel && !r.operation.point_to_point(); });
   return last == nullptr ? 0 : last->sequence + 1;
 }
 

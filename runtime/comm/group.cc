@@ -28,7 +28,7 @@ constexpr int64_t kSpinNanos = 50'000;
 // Channels are 16 bits of a tag, and the last one is the mesh's own.
 constexpr int kMaxChannel = 0xfffe;
 
-bool SamePlan(const Call& a, const Call& b) {
+bool SamePlan(const Operation& a, const Operation& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.count == b.count &&
          a.reduce_op == b.reduce_op && a.peer == b.peer;
 }
@@ -134,7 +134,7 @@ Result<std::optional<Verdict>> Group::VerdictOfAll(const CallLimits& limits) {
 Status Group::Settle() {
   const GroupOptions& options = shared_->options;
   for (const auto& [kind, name] : options.algorithms) {
-    const Call any = {.kind = kind, .count = 1};
+    const Operation any = {.kind = kind, .count = 1};
     const auto estimates = options.planner->Estimates(any, size(), cost_);
     const bool holds =
         std::any_of(estimates.begin(), estimates.end(),
@@ -236,7 +236,7 @@ Status Group::ShareMemory(const CallLimits& limits) {
     if (mine.able) std::copy(ticket.begin(), ticket.end(), mine.ticket);
   }
   std::vector<Offer> offers(ranks);
-  const Call gather = {.kind = OpKind::kAllGather, .count = sizeof mine};
+  const Operation gather = {.kind = OpKind::kAllGather, .count = sizeof mine};
   HR_RETURN_IF_ERROR(Run(gather, &mine, offers.data(), limits));
   for (const Offer& offer : offers) {
     if (!offer.able) return {};
@@ -246,7 +246,7 @@ Status Group::ShareMemory(const CallLimits& limits) {
     block = sharer->Open({ticket, strnlen(ticket, sizeof mine.ticket)}, bytes);
   }
   int32_t failures = block.ok() ? 0 : 1;
-  const Call sum = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = 1};
+  const Operation sum = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = 1};
   HR_RETURN_IF_ERROR(Run(sum, &failures, &failures, limits));
   if (failures > 0) return {};
   pool_->set_shared(std::make_unique<SharedArea>(std::move(block).value(), rank_, size(), ring));
@@ -269,79 +269,79 @@ std::string_view Group::PinOf(OpKind kind) const {
   return found == pins_.end() ? std::string_view() : found->second;
 }
 
-inline const Group::Planned* Group::FindPlan(const Call& call) const {
+inline const Group::Planned* Group::FindPlan(const Operation& operation) const {
   for (const Planned& planned : planned_) {
-    if (SamePlan(planned.call, call)) return &planned;
+    if (SamePlan(planned.operation, operation)) return &planned;
   }
   return nullptr;
 }
 
 // What was planned before has been checked.
-Result<const Group::Planned*> Group::PlanFor(const Call& call) {
-  if (const Planned* known = FindPlan(call)) return known;
-  HR_RETURN_IF_ERROR(call.Check(rank_, size()));
+Result<const Group::Planned*> Group::PlanFor(const Operation& operation) {
+  if (const Planned* known = FindPlan(operation)) return known;
+  HR_RETURN_IF_ERROR(operation.Check(rank_, size()));
   const GroupOptions& options = shared_->options;
-  HR_ASSIGN_OR_RETURN(Schedule made,
-                      options.planner->Plan(call, rank_, size(), cost_, PinOf(call.kind)));
+  HR_ASSIGN_OR_RETURN(
+      Schedule made, options.planner->Plan(operation, rank_, size(), cost_, PinOf(operation.kind)));
   const Mesh::Lock lock(mesh_);  // see PassShort
   if (planned_.size() < kMaxPlanned) planned_.emplace_back();
   Planned& planned = planned_[next_planned_++ % kMaxPlanned];
-  const int peer = call.point_to_point() ? pool_->ranks()[call.peer] : 0;
-  planned = {call, std::make_shared<const Schedule>(std::move(made)), call.Label(epoch()),
-             call.bytes(), peer};
+  const int peer = operation.point_to_point() ? pool_->ranks()[operation.peer] : 0;
+  planned = {operation, std::make_shared<const Schedule>(std::move(made)), operation.Label(epoch()),
+             operation.bytes(), peer};
   return &planned;
 }
 
 // Messages meet by channel and sequence, those of send and recv by channel and the caller's tag.
-uint64_t Group::NextTag(const Call& call) {
+uint64_t Group::NextTag(const Operation& operation) {
   const uint64_t channel = static_cast<uint64_t>(channel_) << 48;
-  if (call.point_to_point()) return channel | Work::kPointToPoint | call.tag;
+  if (operation.point_to_point()) return channel | Work::kPointToPoint | operation.tag;
   return channel | (sequence_++ & (Work::kPointToPoint - 1));
 }
 
-Status Group::Prepare(Work& work, const Call& call, const void* input, void* output) {
-  HR_ASSIGN_OR_RETURN(const Planned* plan, PlanFor(call));
-  HR_RETURN_IF_ERROR(call.CheckBuffers(rank_, size(), input, output));
+Status Group::Prepare(Work& work, const Operation& operation, const void* input, void* output) {
+  HR_ASSIGN_OR_RETURN(const Planned* plan, PlanFor(operation));
+  HR_RETURN_IF_ERROR(operation.CheckBuffers(rank_, size(), input, output));
   if (work.schedule_ != plan->schedule) work.schedule_ = plan->schedule;
-  work.call_ = call;
+  work.operation_ = operation;
   HR_RETURN_IF_ERROR(work.Prepare(*shared_->options.allocator, input, output));
   work.channel_ = channel_;
-  work.tag_ = NextTag(call);
+  work.tag_ = NextTag(operation);
   work.label_ = plan->label;
   if (work.schedule_->raises > 0) work.turn_ = shared_turns_++;
   return {};
 }
 
-Status Group::ConcurrentPosting(const Call& call) {
-  return FailedPrecondition(call.Text(),
+Status Group::ConcurrentPosting(const Operation& operation) {
+  return FailedPrecondition(operation.Text(),
                             ": another thread is posting to this group; split off a sub-group for "
                             "each thread");
 }
 
-Result<WorkRef> Group::Post(const Call& call, const void* input, void* output) {
+Result<WorkRef> Group::Post(const Operation& operation, const void* input, void* output) {
   PostingScope scope(posting_);
-  if (!scope.alone()) return ConcurrentPosting(call);
+  if (!scope.alone()) return ConcurrentPosting(operation);
   WorkRef work = pool_->Take();
-  HR_RETURN_IF_ERROR(Prepare(*work, call, input, output));
+  HR_RETURN_IF_ERROR(Prepare(*work, operation, input, output));
   HR_RETURN_IF_ERROR(mesh_.Start(work));
   return work;
 }
 
-Result<WorkRef> Group::PostAndPoll(const Call& call, const void* input, void* output) {
-  HR_ASSIGN_OR_RETURN(WorkRef work, PostResident(call, input, output));
+Result<WorkRef> Group::PostAndPoll(const Operation& operation, const void* input, void* output) {
+  HR_ASSIGN_OR_RETURN(WorkRef work, PostResident(operation, input, output));
   if (!work->done()) work->Poll();
   return work;
 }
 
 // The first of its kind, and one with a fault, is left to those who look closely. What has been
 // planned is looked up with the mesh locked, which costs no lock of its own.
-bool Group::PassShort(const Call& call, const void* input, void* output) {
-  if (!call.point_to_point() || call.count > kShortBytes) return false;
-  const bool sends = call.kind == OpKind::kSend;
+bool Group::PassShort(const Operation& operation, const void* input, void* output) {
+  if (!operation.point_to_point() || operation.count > kShortBytes) return false;
+  const bool sends = operation.kind == OpKind::kSend;
   if ((sends ? input : output) == nullptr) return false;
-  Mesh::Message message = {.call = call, .channel = channel_, .tag = NextTag(call)};
+  Mesh::Message message = {.operation = operation, .channel = channel_, .tag = NextTag(operation)};
   const auto known = [&] {
-    const Planned* plan = FindPlan(call);
+    const Planned* plan = FindPlan(operation);
     if (plan == nullptr || plan->bytes > kShortBytes) return false;
     message.rank = plan->peer;
     message.label = plan->label;
@@ -359,18 +359,19 @@ bool Group::PassShort(const Call& call, const void* input, void* output) {
   return mesh_.RecvNow(message, output);
 }
 
-Result<WorkRef> Group::PostResident(const Call& call, const void* input, void* output) {
+Result<WorkRef> Group::PostResident(const Operation& operation, const void* input, void* output) {
   PostingScope scope(posting_);
-  if (!scope.alone()) return ConcurrentPosting(call);
+  if (!scope.alone()) return ConcurrentPosting(operation);
   if (!pool_->Renew(resident_)) resident_ = pool_->Take();
-  HR_RETURN_IF_ERROR(Prepare(*resident_, call, input, output));
+  HR_RETURN_IF_ERROR(Prepare(*resident_, operation, input, output));
   HR_RETURN_IF_ERROR(mesh_.Start(resident_));
   return resident_.Share();
 }
 
-Status Group::Run(const Call& call, const void* input, void* output, const CallLimits& limits) {
-  if (PassShort(call, input, output)) return {};
-  HR_ASSIGN_OR_RETURN(WorkRef work, PostAndPoll(call, input, output));
+Status Group::Run(const Operation& operation, const void* input, void* output,
+                  const CallLimits& limits) {
+  if (PassShort(operation, input, output)) return {};
+  HR_ASSIGN_OR_RETURN(WorkRef work, PostAndPoll(operation, input, output));
   return work->Complete(limits);
 }
 
@@ -426,13 +427,13 @@ Result<std::shared_ptr<Group>> Group::Split(int color, int key, const CallLimits
   return part;
 }
 
-Result<std::string> Group::Explain(const Call& call) const {
-  HR_RETURN_IF_ERROR(call.Check(rank_, size()));
+Result<std::string> Group::Explain(const Operation& operation) const {
+  HR_RETURN_IF_ERROR(operation.Check(rank_, size()));
   const GroupOptions& options = shared_->options;
-  const auto estimates = options.planner->Estimates(call, size(), cost_);
-  const std::string_view pin = PinOf(call.kind);
+  const auto estimates = options.planner->Estimates(operation, size(), cost_);
+  const std::string_view pin = PinOf(operation.kind);
   JsonWriter json;
-  json.BeginObject().Field("operation", call.Text()).Field("bytes", call.bytes());
+  json.BeginObject().Field("operation", operation.Text()).Field("bytes", operation.bytes());
   json.Field("algorithm", pin.empty() ? estimates.front().algorithm : pin);
   json.Field("pinned", !pin.empty()).Key("estimates").BeginArray();
   for (const Estimate& estimate : estimates) {

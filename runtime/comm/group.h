@@ -53,16 +53,16 @@ class Group {
   std::vector<int> Suspects() const { return mesh_.suspects(); }
 
   // Starts an operation. `input` and `output` stay where they are until the work is done; see
-  // Call::CheckBuffers.
-  Result<WorkRef> Post(const Call& call, const void* input, void* output);
+  // Operation::CheckBuffers.
+  Result<WorkRef> Post(const Operation& operation, const void* input, void* output);
   // A short message that can go or be taken at once needs no work, nor anything else of what
   // follows. True where that was so; else nothing has happened.
-  bool PassShort(const Call& call, const void* input, void* output);
+  bool PassShort(const Operation& operation, const void* input, void* output);
   // As Post, for who would wait next: drives the group for some microseconds, so that the work is
   // often done. Whoever keeps it until the next operation makes that one slower.
-  Result<WorkRef> PostAndPoll(const Call& call, const void* input, void* output);
+  Result<WorkRef> PostAndPoll(const Operation& operation, const void* input, void* output);
   // Posts and waits, as Work::Complete.
-  Status Run(const Call& call, const void* input, void* output, const CallLimits& limits);
+  Status Run(const Operation& operation, const void* input, void* output, const CallLimits& limits);
 
   // Sub-groups of the ranks with the same `color`, ordered by `key`, then by rank. A rank with a
   // negative color gets null. To be called by all ranks of this group.
@@ -77,8 +77,8 @@ class Group {
   std::string Describe() const;
   // JSON: the last operations. See FlightRecorder.
   std::string Dump() const { return mesh_.RecorderJson(); }
-  // JSON: the algorithm that `call` takes, whether it is pinned, and what each one would cost.
-  Result<std::string> Explain(const Call& call) const;
+  // JSON: the algorithm that `operation` takes, whether it is pinned, and what each one would cost.
+  Result<std::string> Explain(const Operation& operation) const;
 
  private:
   // What a group has in common with its sub-groups.
@@ -97,7 +97,7 @@ class Group {
     std::atomic<int32_t> last_channel{0};
   };
   struct Planned {
-    Call call;
+    Operation operation;
     std::shared_ptr<const Schedule> schedule;
     uint64_t label;
     uint64_t bytes;  // of the call
@@ -111,12 +111,12 @@ class Group {
   Status Settle();
   void DescribeCost(JsonWriter& json) const;
   std::string_view PinOf(OpKind kind) const;
-  const Planned* FindPlan(const Call& call) const;
-  Result<const Planned*> PlanFor(const Call& call);
-  static Status ConcurrentPosting(const Call& call);
-  Result<WorkRef> PostResident(const Call& call, const void* input, void* output);
-  Status Prepare(Work& work, const Call& call, const void* input, void* output);
-  uint64_t NextTag(const Call& call);
+  const Planned* FindPlan(const Operation& operation) const;
+  Result<const Planned*> PlanFor(const Operation& operation);
+  static Status ConcurrentPosting(const Operation& operation);
+  Result<WorkRef> PostResident(const Operation& operation, const void* input, void* output);
+  Status Prepare(Work& work, const Operation& operation, const void* input, void* output);
+  uint64_t NextTag(const Operation& operation);
   Result<int32_t> TakeChannel(const CallLimits& limits);
 
   std::shared_ptr<Shared> shared_;

@@ -82,7 +82,7 @@ Status Mesh::Start(const WorkRef& work) {
 
 bool Mesh::SendNow(const Message& message, FunctionRef<bool()> complete, const void* data) {
   Reactor::Guard guard(*reactor_);
-  if (!Works() || !complete()) return false;
+  if (!IsLive() || !complete()) return false;
   Endpoint& endpoint = *peers_[message.rank].endpoint;
   const Bytes bytes = {static_cast<const std::byte*>(data), message.bytes};
   if (!endpoint.SendNow(message.tag, message.label, bytes)) return false;
@@ -94,7 +94,7 @@ bool Mesh::SendNow(const Message& message, FunctionRef<bool()> complete, const v
 bool Mesh::RecvNow(const Message& message, void* data) {
   Endpoint* endpoint = nullptr;
   return reactor_->Poll([&] {
-    if (!Works()) return false;
+    if (!IsLive()) return false;
     if (endpoint == nullptr) {
       endpoint = peers_[message.rank].endpoint.get();
       Draft(message);  // before it comes, because somebody may wait for what comes of it
@@ -110,7 +110,7 @@ void Mesh::Draft(const Message& message) {
   recorder_.Draft({.channel = message.channel,
                    .sequence = Work::SequenceOf(message.tag),
                    .label = message.label,
-                   .call = message.call,
+                   .operation = message.operation,
                    .state = FlightRecorder::State::kDone,
                    .posted = recorder_.ticks().Now()});
 }
@@ -122,7 +122,7 @@ void Mesh::Record(Work& work) {
   work.record_ = recorder_.Post({.channel = work.channel_,
                                  .sequence = work.sequence(),
                                  .label = work.label_,
-                                 .call = work.call_,
+                                 .operation = work.operation_,
                                  .state = work.done() ? ended : State::kRunning,
                                  .posted = work.posted_,
                                  .ended = work.done() ? work.posted_ : 0});

@@ -72,7 +72,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   // The short way of a send or receive, for what needs no waiting; see Endpoint::SendNow. False:
   // nothing has happened. `complete` is called with the mesh locked, and may say no.
   struct Message {
-    const Call& call;
+    const Operation& operation;
     uint16_t channel;
     uint64_t tag;
     int rank = 0;  // of the mesh
@@ -164,7 +164,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
 
   // Work. All under the reactor's lock.
   void OnTransferFailed(Work& work, Work::Part& part);
-  bool Works() const { return status_.ok() && !closed_; }
+  bool IsLive() const { return status_.ok() && !closed_; }
   void Record(Work& work);
   void Draft(const Message& message);
   void Ready(Work& work);

@@ -19,7 +19,7 @@ constexpr int64_t kStuckNanos = 500'000'000;
 constexpr size_t kMostUnclaimed = 64;
 
 std::string TextOf(const FlightRecorder::Record* record) {
-  return record != nullptr ? record->call.Text() : "an operation long ago";
+  return record != nullptr ? record->operation.Text() : "an operation long ago";
 }
 
 // What ranks tell each other about an operation: "<letter><channel> <number> <text>", where the
@@ -116,7 +116,7 @@ void Mesh::OnTransferFailed(Work& work, Work::Part& part) {
 
 // Asks the peer what it called; its label says which of its operations is meant.
 void Mesh::OnMismatch(Work& work, int rank, uint64_t label) {
-  SendControl(rank, Told::Encode('Q', work.channel_, label, work.call_.Text()));
+  SendControl(rank, Told::Encode('Q', work.channel_, label, work.operation_.Text()));
 }
 
 // Any message ends a rank's sleep. One that is still on its way does, too.
@@ -163,10 +163,11 @@ void Mesh::TellOfStuck(int64_t now) {
   const TickCounter::Scale scale = recorder_.ticks().ScaleNow();
   for (const WorkRef& work : active_) {
     const int64_t waited = now - scale.Nanos(work->posted_);
-    if (work->call_.point_to_point() || waited < kStuckNanos || now < work->tell_nanos_) continue;
+    if (work->operation_.point_to_point() || waited < kStuckNanos || now < work->tell_nanos_)
+      continue;
     const int64_t pause = std::min(waited, options_.silence_nanos);
     work->tell_nanos_ = now + std::max(pause, kStuckNanos);
-    const std::string text = Cat(work->label_, "\n", work->call_.Text());
+    const std::string text = Cat(work->label_, "\n", work->operation_.Text());
     for (int rank : work->pool_->ranks()) {
       SendControl(rank, Told::Encode('S', work->channel_, work->sequence(), text));
     }
@@ -181,7 +182,7 @@ void Mesh::OnStuck(int rank, std::string_view told) {
   const auto* ours = recorder_.FindCollective(stuck->channel, stuck->number);
   if (ours == nullptr || stuck->text.substr(0, line) == Cat(ours->label)) return;
   AccuseMismatch(rank, stuck->text.substr(std::min(line + 1, stuck->text.size())),
-                 ours->call.Text());
+                 ours->operation.Text());
 }
 
 void Mesh::OnProgress(int rank, std::string_view told) {
@@ -196,11 +197,11 @@ void Mesh::AccuseLate(const Work& work) {
   const int64_t posted = recorder_.ticks().ScaleNow().Nanos(work.posted_);
   const int64_t waited = (SystemClock().NowNanos() - posted) / 1'000'000;
   const std::string what = Cat("rank ", options_.rank, " waited ", waited, " ms for it in ",
-                               work.call_.Text(), ", number ", work.sequence() + 1);
+                               work.operation_.Text(), ", number ", work.sequence() + 1);
   for (int rank : work.pool_->ranks()) {
     const Peer& peer = peers_[rank];
-    if (work.call_.point_to_point() || !peer.called.has_value() || peer.channel != work.channel_ ||
-        *peer.called > work.sequence()) {
+    if (work.operation_.point_to_point() || !peer.called.has_value() ||
+        peer.channel != work.channel_ || *peer.called > work.sequence()) {
       continue;
     }
     return Accuse({.culprit = rank,

@@ -152,7 +152,7 @@ void DivideAs(const void* a, int divisor, void* out, size_t count) {
   }
 }
 
-// Calls `visit` with a value of the element type of `dtype`, which Call::Check admitted.
+// Calls `visit` with a value of the element type of `dtype`, which Operation::Check admitted.
 template <typename Visit>
 void WithElement(DType dtype, Visit visit) {
   switch (dtype) {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "runtime/comm/call.h"
+#include "runtime/comm/operation.h"
 
 namespace hr::comm {
 

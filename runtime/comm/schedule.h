@@ -1,6 +1,6 @@
 // A schedule: what one rank does, step by step, to carry out an operation of its group. Algorithms
-// are pure functions from (call, rank, size) to schedules, so they can be printed, costed and
-// tested without any transport; Operation (operation.h) runs them.
+// are pure functions from (operation, rank, size) to schedules, so they can be printed, costed and
+// tested without any transport. Work (work.h) runs them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/comm/call.h"
+#include "runtime/comm/operation.h"
 
 namespace hr::comm {
 
@@ -87,15 +87,15 @@ struct Estimate {
 class Planner {
  public:
   virtual ~Planner() = default;
-  // `call` has passed its Check(). `pinned` names an algorithm, or is empty for the cheapest.
-  virtual Result<Schedule> Plan(const Call& call, int rank, int size, const CostModel& cost,
-                                std::string_view pinned) const = 0;
+  // `operation` has passed its Check(). `pinned` names an algorithm, or is empty for the cheapest.
+  virtual Result<Schedule> Plan(const Operation& operation, int rank, int size,
+                                const CostModel& cost, std::string_view pinned) const = 0;
   // The names of the algorithms for an operation.
   virtual std::vector<std::string_view> Algorithms(OpKind kind) const = 0;
   // What a group's ranks lack that cannot run an algorithm: "share no memory".
   virtual std::string_view WhyNot(OpKind kind, std::string_view algorithm) const = 0;
-  // What each algorithm for `call` would cost, the cheapest first.
-  virtual std::vector<Estimate> Estimates(const Call& call, int size,
+  // What each algorithm for `operation` would cost, the cheapest first.
+  virtual std::vector<Estimate> Estimates(const Operation& operation, int size,
                                           const CostModel& cost) const = 0;
 };
 

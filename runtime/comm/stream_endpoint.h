@@ -17,9 +17,9 @@
 #include "runtime/comm/byte_stream.h"
 #include "runtime/comm/frame.h"
 #include "runtime/comm/peer_memory.h"
+#include "runtime/comm/receive_path.h"
 #include "runtime/comm/transfer_queue.h"
 #include "runtime/comm/transport.h"
-#include "runtime/comm/ways.h"
 
 namespace hr::comm {
 
@@ -135,13 +135,13 @@ class StreamEndpoint final : public Endpoint {
   void Lend(const Transfer& transfer, Outgoing& offer);
   void OnReading();
   Status OnRead();
-  bool PeerWorks();
+  bool PeerIsBusy();
   Status OnProbe();
   bool Borrows(Transfer& transfer, uint64_t place);
   void Borrow(Transfer& transfer, uint64_t place, uint32_t sender);
-  bool ReadLent();
+  bool ReadPeerMemory();
   Status OnSettle();
-  void NoteWay(const Transfer& transfer, Way way);
+  void NotePath(const Transfer& transfer, ReceivePath path);
 
   std::unique_ptr<ByteStream> stream_;
   std::vector<StreamEndpoint*>* list_ = nullptr;
@@ -170,7 +170,7 @@ class StreamEndpoint final : public Endpoint {
   TransferQueue receiving_;  // receives whose offer was invited, or has been read, by id
   TransferQueue borrowing_;  // receives whose offer is read where it lies
   PeerMemory peer_memory_;
-  Ways ways_;
+  ReceivePathChooser receive_path_;
   uint64_t place_ = 0;  // in the offer being read
   std::list<Arrival> unexpected_;
   std::list<Arrival> spare_;     // to be used again

@@ -70,8 +70,8 @@ Status StreamEndpoint::OnRead() {
   return {};
 }
 
-bool StreamEndpoint::PeerWorks() {
-  if (!outgoing_.empty() && stream_->PeerWorks()) return true;
+bool StreamEndpoint::PeerIsBusy() {
+  if (!outgoing_.empty() && stream_->PeerIsBusy()) return true;
   return read_until_ != 0 && !offered_.empty() && Now() < read_until_;
 }
 
@@ -82,7 +82,7 @@ bool StreamEndpoint::Borrows(Transfer& transfer, uint64_t place) {
   transfer.begun = 0;
   if (place == 0 || !peer_memory_.open()) return false;
   transfer.begun = Now();
-  return ways_.Choose(transfer.received) == Way::kLent;
+  return receive_path_.Choose(transfer.received) == ReceivePath::kPeerMemory;
 }
 
 void StreamEndpoint::Borrow(Transfer& transfer, uint64_t place, uint32_t sender) {
@@ -93,14 +93,14 @@ void StreamEndpoint::Borrow(Transfer& transfer, uint64_t place, uint32_t sender)
 }
 
 // Reads a piece of the first message; true where there is one. What cannot be read is streamed.
-bool StreamEndpoint::ReadLent() {
+bool StreamEndpoint::ReadPeerMemory() {
   Transfer* transfer = borrowing_.front();
   if (transfer == nullptr || !status_.ok()) return false;
   const size_t bytes = std::min(transfer->received - transfer->moved, kSliceBytes);
   std::byte* to = transfer->data + transfer->moved;
   if (!peer_memory_.Read(transfer->place + transfer->moved, to, bytes)) {
     borrowing_.Pop();
-    ways_.Note(transfer->received, Way::kLent, INT64_MAX);
+    receive_path_.Note(transfer->received, ReceivePath::kPeerMemory, INT64_MAX);
     Invite(*transfer, transfer->sender);
     return true;
   }
@@ -119,13 +119,13 @@ Status StreamEndpoint::OnSettle() {
   if (transfer->moved != transfer->received) return Broken("it settled what was not read");
   receiving_.Remove(*transfer);
   turn_over_ = true;
-  NoteWay(*transfer, Way::kLent);
+  NotePath(*transfer, ReceivePath::kPeerMemory);
   Finish(*transfer, {});
   return {};
 }
 
-void StreamEndpoint::NoteWay(const Transfer& transfer, Way way) {
-  if (transfer.begun != 0) ways_.Note(transfer.received, way, Now() - transfer.begun);
+void StreamEndpoint::NotePath(const Transfer& transfer, ReceivePath path) {
+  if (transfer.begun != 0) receive_path_.Note(transfer.received, path, Now() - transfer.begun);
 }
 
 }  // namespace hr::comm

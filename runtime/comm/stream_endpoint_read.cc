@@ -105,8 +105,8 @@ bool StreamEndpoint::Progress() {
     moved = true;
     if (drained_ && ahead_begin_ == ahead_end_) break;
   }
-  moved |= ReadLent();
-  return moved || PeerWorks();
+  moved |= ReadPeerMemory();
+  return moved || PeerIsBusy();
 }
 
 // A peer that broke the protocol is told why; one that is gone is not written to any more.
@@ -341,7 +341,7 @@ Status StreamEndpoint::OnPayload() {
       reading_->moved += header_.payload;
       if (reading_->moved < reading_->received) return {};
       receiving_.Remove(*reading_);
-      NoteWay(*reading_, Way::kStreamed);
+      NotePath(*reading_, ReceivePath::kStream);
       FinishReading({});
       return {};
   }

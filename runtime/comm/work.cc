@@ -37,7 +37,7 @@ Status Work::Complete(const CallLimits& limits) {
   Status status = Wait(limits);
   if (done()) return status_.Clone();
   End(status.Clone(), false);
-  if (call_.kind == OpKind::kRecv) {
+  if (operation_.kind == OpKind::kRecv) {
     const int64_t until = SystemClock().NowNanos() + kRestNanos;
     Wait({.deadline_nanos = until, .clock = &SystemClock()}).IgnoreError();
     End(std::move(status), true);
@@ -53,16 +53,16 @@ void Work::OnDone(std::function<void(const Status&)> callback) {
   callback(status_);
 }
 
-void Work::Cancel() { End(Cancelled(call_.Text(), " was cancelled"), false); }
+void Work::Cancel() { End(Cancelled(operation_.Text(), " was cancelled"), false); }
 
 void Work::End(Status status, bool insist) {
   Mesh& mesh = this->mesh();
   {
     Reactor::Guard guard(*mesh.reactor_);
     if (done()) return;
-    const bool coming = call_.kind == OpKind::kRecv && mesh.IsComing(*this);
+    const bool coming = operation_.kind == OpKind::kRecv && mesh.IsComing(*this);
     if (coming && !insist) return;
-    if (call_.kind == OpKind::kRecv && !coming) {
+    if (operation_.kind == OpKind::kRecv && !coming) {
       mesh.EndTransfers(*this);
       mesh.Finish(*this, std::move(status));
     } else if (status.code() == Code::kDeadlineExceeded) {
@@ -70,7 +70,7 @@ void Work::End(Status status, bool insist) {
     } else {
       mesh.Accuse({.culprit = mesh.options_.rank,
                    .code = status.code(),
-                   .cause = Cat("it cancelled ", call_.Text())});
+                   .cause = Cat("it cancelled ", operation_.Text())});
     }
   }
   mesh.Deliver();
@@ -84,8 +84,8 @@ Status Work::Prepare(Allocator& allocator, const void* input, void* output) {
   if (scratch_.bytes() < schedule_->scratch_bytes) {
     HR_ASSIGN_OR_RETURN(scratch_, Block::Create(allocator, schedule_->scratch_bytes));
   }
-  if (call_.kind == OpKind::kAllToAll && input == output && input != nullptr) {
-    const size_t bytes = call_.bytes() * pool_->ranks().size();
+  if (operation_.kind == OpKind::kAllToAll && input == output && input != nullptr) {
+    const size_t bytes = operation_.bytes() * pool_->ranks().size();
     HR_ASSIGN_OR_RETURN(staged_, Block::Create(allocator, bytes));
     std::memcpy(staged_.data(), input, bytes);
     input_ = staged_.begin();
@@ -189,16 +189,17 @@ void Work::StartTransfer(const Step& step) {
 }
 
 void Work::Compute(const Step& step) {
-  const size_t width = DTypeSize(call_.dtype);
+  const size_t width = DTypeSize(operation_.dtype);
   const size_t count = step.out.bytes / width;
   switch (step.kind) {
     case Step::kCombine:
-      return Combine(call_.dtype, call_.reduce_op, At(step.a), At(step.b), At(step.out), count);
+      return Combine(operation_.dtype, operation_.reduce_op, At(step.a), At(step.b), At(step.out),
+                     count);
     case Step::kMultiply:
-      return Multiply(call_.dtype, At(step.a), call_.factor, At(step.out), count);
+      return Multiply(operation_.dtype, At(step.a), operation_.factor, At(step.out), count);
     case Step::kDivide:
-      return Divide(call_.dtype, At(step.a), static_cast<int>(pool_->ranks().size()), At(step.out),
-                    count);
+      return Divide(operation_.dtype, At(step.a), static_cast<int>(pool_->ranks().size()),
+                    At(step.out), count);
     case Step::kCopy:
       if (count > 0 && At(step.a) != At(step.out)) {
         std::memmove(At(step.out), At(step.a), step.out.bytes);

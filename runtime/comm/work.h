@@ -90,7 +90,7 @@ class Work {
   std::shared_ptr<WorkPool> pool_;  // where it goes when nobody refers to it; null there
   Work* next_ = nullptr;            // in the pool
 
-  Call call_;
+  Operation operation_;
   std::shared_ptr<const Schedule> schedule_;
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;

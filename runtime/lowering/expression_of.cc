@@ -47,7 +47,7 @@ bool MakePlain(Maker& maker, ElementOp op) {
   std::vector<int> operands;
   for (int i = 0; i < maker.inputs(); ++i) operands.push_back(i);
   for (const ops::ElementAttribute& attribute : info.attributes) {
-    if (attribute.name.empty()) break;
+    if (attribute.name == "") break;
     operands.push_back(maker.Constant(maker.node().Float(attribute.name, attribute.otherwise)));
   }
   if (operands.size() != info.operands) return false;

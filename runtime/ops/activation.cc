@@ -141,7 +141,7 @@ void PReluGradient(GradientContext& g) {
 
 using Gradient = void (*)(GradientContext&);
 
-constexpr OpDef Function(std::string_view name, int version, Gradient gradient,
+constexpr OpDef Function(Literal name, int version, Gradient gradient,
                          std::span<const AttributeDef> attributes = {}) {
   return {.domain = kOnnx,
           .name = name,

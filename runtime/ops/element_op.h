@@ -75,7 +75,7 @@ inline constexpr int kElementOps = static_cast<int>(ElementOp::kCount);
 
 // An attribute that is an operand.
 struct ElementAttribute {
-  std::string_view name;
+  Literal name = "";
   double otherwise = 0;
 };
 

@@ -103,7 +103,7 @@ void ExtremeGradient(GradientContext& g) {
 
 using Gradient = void (*)(GradientContext&);
 
-constexpr OpDef Binary(std::string_view name, Gradient gradient) {
+constexpr OpDef Binary(Literal name, Gradient gradient) {
   return {.domain = kOnnx,
           .name = name,
           .since_version = 7,
@@ -111,7 +111,7 @@ constexpr OpDef Binary(std::string_view name, Gradient gradient) {
           .infer = InferBroadcast,
           .gradient = gradient};
 }
-constexpr OpDef Variadic(std::string_view name, Gradient gradient) {
+constexpr OpDef Variadic(Literal name, Gradient gradient) {
   return {.domain = kOnnx,
           .name = name,
           .since_version = 8,

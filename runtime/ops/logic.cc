@@ -51,7 +51,7 @@ void WhereGradient(GradientContext& g) {
   }
 }
 
-constexpr OpDef Binary(std::string_view name, int version, Status (*infer)(InferContext&)) {
+constexpr OpDef Binary(Literal name, int version, Status (*infer)(InferContext&)) {
   return {
       .domain = kOnnx, .name = name, .since_version = version, .inputs = {2, 2}, .infer = infer};
 }

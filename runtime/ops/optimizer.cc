@@ -6,11 +6,11 @@ namespace hr::ops {
 namespace {
 
 // A variable that the step changes.
-constexpr AttributeDef Changed(std::string_view name, bool required = true) {
+constexpr AttributeDef Changed(Literal name, bool required = true) {
   return {name, AttributeKind::kInt, required, Changes(ResourceKind::kVariable)};
 }
-constexpr AttributeDef Number(std::string_view name) { return {name, AttributeKind::kFloat}; }
-constexpr AttributeDef Flag(std::string_view name) { return {name, AttributeKind::kInt}; }
+constexpr AttributeDef Number(Literal name) { return {name, AttributeKind::kFloat}; }
+constexpr AttributeDef Flag(Literal name) { return {name, AttributeKind::kInt}; }
 
 constexpr AttributeDef kSgdAttributes[] = {
     Changed("variable"),    Changed("momentum_variable", false),
@@ -35,7 +35,7 @@ constexpr AttributeDef kRmsPropAttributes[] = {
 };
 
 // Variable `attribute` has the type of the parameter.
-Status CheckState(const InferContext& context, std::string_view attribute,
+Status CheckState(const InferContext& context, Literal attribute,
                   const graph::Variable& parameter) {
   if (context.node().Find(attribute) == nullptr) return {};
   HR_ASSIGN_OR_RETURN(const graph::Variable* state, context.VariableOf(attribute));

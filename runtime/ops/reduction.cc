@@ -159,7 +159,7 @@ void ReduceGradient(GradientContext& g) {
 
 using Gradient = void (*)(GradientContext&);
 
-constexpr OpDef WithAttribute(std::string_view name, Gradient gradient) {
+constexpr OpDef WithAttribute(Literal name, Gradient gradient) {
   return {.domain = kOnnx,
           .name = name,
           .since_version = 11,
@@ -167,7 +167,7 @@ constexpr OpDef WithAttribute(std::string_view name, Gradient gradient) {
           .infer = InferReduce,
           .gradient = gradient};
 }
-constexpr OpDef WithInput(std::string_view name, int version, Gradient gradient) {
+constexpr OpDef WithInput(Literal name, int version, Gradient gradient) {
   return {.domain = kOnnx,
           .name = name,
           .since_version = version,
@@ -177,12 +177,12 @@ constexpr OpDef WithInput(std::string_view name, int version, Gradient gradient)
           .gradient = gradient};
 }
 // Version 20 also takes booleans.
-constexpr OpDef Extreme20(std::string_view name) {
+constexpr OpDef Extreme20(Literal name) {
   OpDef def = WithInput(name, 20, ReduceGradient<ExtremeRule>);
   def.infer = InferAnyReduce;
   return def;
 }
-constexpr OpDef Arg(std::string_view name) {
+constexpr OpDef Arg(Literal name) {
   return {.domain = kOnnx,
           .name = name,
           .since_version = 12,

@@ -54,7 +54,7 @@ void UnaryGradient(GradientContext& g) {
 }
 
 template <ValueId (*Rule)(GradientContext&)>
-constexpr OpDef Function(std::string_view name, int version) {
+constexpr OpDef Function(Literal name, int version) {
   return {.domain = kOnnx,
           .name = name,
           .since_version = version,
@@ -62,7 +62,7 @@ constexpr OpDef Function(std::string_view name, int version) {
           .gradient = UnaryGradient<Rule>};
 }
 // Steps, whose gradient is 0.
-constexpr OpDef Step(std::string_view name, int version, Status (*infer)(InferContext&)) {
+constexpr OpDef Step(Literal name, int version, Status (*infer)(InferContext&)) {
   return {.domain = kOnnx, .name = name, .since_version = version, .infer = infer};
 }
 

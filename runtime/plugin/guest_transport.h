@@ -1,7 +1,7 @@
 // The plugin's side, for transports written against comm::Transport: an entry is one call,
 //
 //   HR_PLUGIN_EXPORT hr_status* hr_plugin_entry(const hr_plugin_host* host, hr_plugin* out) {
-//     return hr::plugin::OfferTransport(host, out, "net", "tcp", CreateTcpTransport);
+//     return hr::plugin::OfferTransport(host, out, "net", "tcp", tcp::CreateTcpTransport);
 //   }
 #pragma once
 

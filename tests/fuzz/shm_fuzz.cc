@@ -43,7 +43,9 @@ struct Tried {
   }
 };
 
-std::unique_ptr<Transport> NewTransport() { return std::move(CreateShmTransport("fuzz")).value(); }
+std::unique_ptr<Transport> NewTransport() {
+  return std::move(shm::CreateShmTransport("fuzz")).value();
+}
 
 // Where a transport of this process listens.
 std::string_view NameIn(std::string_view address) { return address.substr(address.rfind(':') + 1); }
@@ -62,11 +64,11 @@ struct Caller {
 
   Caller() {
     std::string name;
-    const Descriptor listener = std::move(ListenUnix(&name)).value();
+    const Descriptor listener = std::move(shm::ListenUnix(&name)).value();
     const std::string& address = transport->address();
     endpoint =
         std::move(transport->Connect(address.substr(0, address.rfind(':') + 1) + name)).value();
-    socket = std::move(AcceptUnix(listener.get())).value();
+    socket = std::move(shm::AcceptUnix(listener.get())).value();
   }
 };
 
@@ -79,7 +81,7 @@ Hello HearHello() {
   Check(got > 0);
   hello.text.resize(static_cast<size_t>(got));
   auto* text = reinterpret_cast<std::byte*>(hello.text.data());
-  auto passed = std::move(ReceiveDescriptors(socket, text, hello.text.size(), 2)).value();
+  auto passed = std::move(shm::ReceiveDescriptors(socket, text, hello.text.size(), 2)).value();
   hello.memory_bytes = static_cast<size_t>(::lseek(passed[0].get(), 0, SEEK_END));
   return hello;
 }
@@ -102,8 +104,8 @@ int OpenDescriptors() {
 class Offer {
  public:
   explicit Offer(size_t memory_bytes)
-      : memory_(std::move(Segment::Create(memory_bytes)).value()),
-        small_(std::move(Segment::Create(4096)).value()),
+      : memory_(std::move(shm::Segment::Create(memory_bytes)).value()),
+        small_(std::move(shm::Segment::Create(4096)).value()),
         open_(::memfd_create("fuzz", MFD_CLOEXEC)),
         bell_(std::move(WakeEvent::Create()).value()) {
     Check(::ftruncate(open_.get(), static_cast<off_t>(memory_bytes)) == 0);
@@ -113,7 +115,7 @@ class Offer {
   std::byte* memory() const { return memory_.data(); }
 
  private:
-  Segment memory_, small_;
+  shm::Segment memory_, small_;
   Descriptor open_;  // not sealed
   WakeEvent bell_;
   std::array<int, 4> kinds_;
@@ -190,7 +192,7 @@ void Play(Transport& transport, Endpoint& endpoint, const Offer& offer, size_t b
 void TryAnswering(const Hello& hello, const std::string& said, const Offer& offer, size_t count,
                   uint32_t kinds, Input& input) {
   auto transport = NewTransport();
-  const Descriptor socket = std::move(ConnectUnix(NameIn(transport->address()))).value();
+  const Descriptor socket = std::move(shm::ConnectUnix(NameIn(transport->address()))).value();
   Pass(socket.get(), said, offer, count, kinds);
   const bool right = said == hello.text && count == 2 &&
                      offer.descriptor(kinds) == offer.descriptor(0) &&

@@ -62,7 +62,8 @@ Status Drain(ByteStream& stream, const Pipe& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  static TlsContext& context = *TlsContext::Create("a secret of the fuzzer").value().release();
+  static tcp::TlsContext& context =
+      *tcp::TlsContext::Create("a secret of the fuzzer").value().release();
   const bool dialled = (data[0] & 1) != 0, after = (data[0] & 2) != 0;
   Pipe in, out;
   auto stream =

@@ -7,7 +7,6 @@
 namespace {
 
 using namespace hr;
-using namespace hr::comm;
 
 void Check(bool condition) {
   if (!condition) std::abort();
@@ -17,13 +16,13 @@ void Check(bool condition) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto hello = DecodeHello(text)) {
+  if (const auto hello = ucx::DecodeHello(text)) {
     Check(!hello->peer.worker.empty());
     Check(hello->peer.host.size() + hello->peer.worker.size() < size);
-    Check(EncodeHello(*hello) == text);
+    Check(ucx::EncodeHello(*hello) == text);
   }
-  if (const auto peer = ParseAddress(text); peer.ok()) {
-    const auto again = ParseAddress(AddressText(*peer));
+  if (const auto peer = ucx::ParseAddress(text); peer.ok()) {
+    const auto again = ucx::ParseAddress(ucx::AddressText(*peer));
     Check(again.ok() && again->host == peer->host && again->pid == peer->pid &&
           again->worker == peer->worker);
   } else {

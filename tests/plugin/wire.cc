@@ -6,8 +6,8 @@ namespace {
 
 hr::Result<std::unique_ptr<hr::comm::Transport>> MakeWire(const hr::comm::TransportSettings&,
                                                           std::string identity) {
-  static const auto network = hr::comm::CreateInprocNetwork("wire");
-  return hr::comm::CreateInprocTransport(network, std::move(identity));
+  static const auto network = hr::inproc::CreateInprocNetwork("wire");
+  return hr::inproc::CreateInprocTransport(network, std::move(identity));
 }
 
 }  // namespace

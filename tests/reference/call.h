@@ -34,26 +34,24 @@ struct Call {
   void Out(size_t i, Array value) {
     if (i < outputs.size()) outputs[i] = std::move(value);
   }
-  int64_t Int(std::string_view attribute, int64_t otherwise) const {
-    return node.Int(attribute, otherwise);
-  }
-  Number Float(std::string_view attribute, double otherwise) const {
+  int64_t Int(Literal attribute, int64_t otherwise) const { return node.Int(attribute, otherwise); }
+  Number Float(Literal attribute, double otherwise) const {
     return node.Float(attribute, otherwise);
   }
-  std::string_view String(std::string_view attribute, std::string_view otherwise) const {
+  std::string_view String(Literal attribute, Literal otherwise) const {
     return node.String(attribute, otherwise);
   }
-  std::vector<int64_t> Ints(std::string_view attribute) const {
+  std::vector<int64_t> Ints(Literal attribute) const {
     auto values = node.Ints(attribute);
     return {values.begin(), values.end()};
   }
   // The attribute `axis` counted from the start.
-  size_t Axis(int64_t otherwise, size_t rank, std::string_view attribute = "axis") const {
+  size_t Axis(int64_t otherwise, size_t rank, Literal attribute = "axis") const {
     int64_t axis = Int(attribute, otherwise);
     return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
   }
   // The variable that an attribute names.
-  Array& Variable(std::string_view attribute) {
+  Array& Variable(Literal attribute) {
     return variables.at(static_cast<size_t>(Int(attribute, -1)));
   }
 };

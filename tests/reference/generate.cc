@@ -6,7 +6,7 @@
 namespace hr::reference {
 namespace {
 
-Array AttributeTensor(const Call& call, std::string_view attribute) {
+Array AttributeTensor(const Call& call, Literal attribute) {
   const auto& index = std::get<graph::TensorIndex>(*call.node.Find(attribute));
   return FromTensor(call.module.constants.at(index.index));
 }
@@ -42,7 +42,7 @@ void ConstantOfShape(Call& call) {
 void Shape(Call& call) {
   Dims dims = call.In(0).dims;
   auto rank = static_cast<int64_t>(dims.size());
-  auto position = [&](std::string_view attribute, int64_t otherwise) {
+  auto position = [&](Literal attribute, int64_t otherwise) {
     int64_t at = call.Int(attribute, otherwise);
     return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
   };

@@ -4,7 +4,7 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // Of the first 2 * extra ranks the odd ones give their input to the one below, sit out, and get the
@@ -84,8 +84,8 @@ class Halving {
   int Peer() const { return folding_.RankAt(folding_.place() ^ width_); }
   Slice Parts(Place place, int first, int width) const {
     const auto of = static_cast<uint64_t>(folding_.places);
-    return b_.Elements(place, PartOf(b_.call.count, first, of).begin,
-                       PartOf(b_.call.count, first + width - 1, of).end);
+    return b_.Elements(place, PartOf(b_.operation.count, first, of).begin,
+                       PartOf(b_.operation.count, first + width - 1, of).end);
   }
   // `kept` becomes the sum of what both have of it, slice by slice as it comes.
   void Exchange(Slice given, Slice kept, bool upper) {
@@ -138,13 +138,13 @@ void RecursiveDoublingAllReduce(ScheduleBuilder& b) {
 void RabenseifnerAllReduce(ScheduleBuilder& b) {
   Folding folding(b);
   const Slice result = b.Whole(Place::kOutput);
-  const bool direct =
-      folding.extra() == 0 && folding.places > 1 && b.call.reduce_op != ReduceOp::kPreMultipliedSum;
+  const bool direct = folding.extra() == 0 && folding.places > 1 &&
+                      b.operation.reduce_op != ReduceOp::kPreMultipliedSum;
   if (!direct) b.Prepare(b.Whole(Place::kInput), result);
   // The lower half of the parts, of which the first may have an element more each.
   const uint64_t lower = std::max(folding.places / 2, 1) - 1;
   const uint64_t half =
-      b.Elements(Place::kOutput, 0, PartOf(b.call.count, lower, folding.places).end).bytes;
+      b.Elements(Place::kOutput, 0, PartOf(b.operation.count, lower, folding.places).end).bytes;
   const Slice other = b.Scratch(folding.extra() > 0 ? result.bytes : half);
   if (!folding.Begin(result, other)) return;
   Halving halving(b, folding, direct ? Place::kInput : Place::kOutput, other);
@@ -155,13 +155,13 @@ void RabenseifnerAllReduce(ScheduleBuilder& b) {
 
 void RingAllReduce(ScheduleBuilder& b) {
   Place from = Place::kInput;
-  if (b.call.reduce_op == ReduceOp::kPreMultipliedSum || b.size == 1) {
+  if (b.operation.reduce_op == ReduceOp::kPreMultipliedSum || b.size == 1) {
     b.Prepare(b.Whole(Place::kInput), b.Whole(Place::kOutput));
     from = Place::kOutput;
   }
   auto part_in = [&b](Place place) {
     return [&b, place](int part) {
-      const Part cut = PartOf(b.call.count, part, b.size);
+      const Part cut = PartOf(b.operation.count, part, b.size);
       return b.Elements(place, cut.begin, cut.end);
     };
   };
@@ -170,4 +170,4 @@ void RingAllReduce(ScheduleBuilder& b) {
       {.reduce = true, .gather = true, .input = part_in(from), .result = part_in(Place::kOutput)});
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

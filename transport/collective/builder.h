@@ -8,12 +8,21 @@
 
 #include "runtime/comm/schedule.h"
 
-namespace hr::comm {
+namespace hr::collective {
+
+using comm::CostModel;
+using comm::Operation;
+using comm::OpKind;
+using comm::Place;
+using comm::ReduceOp;
+using comm::Schedule;
+using comm::Slice;
+using comm::Step;
 
 class ScheduleBuilder {
  public:
-  ScheduleBuilder(const Call& call, int rank, int size, const CostModel& cost)
-      : call(call),
+  ScheduleBuilder(const Operation& operation, int rank, int size, const CostModel& cost)
+      : operation(operation),
         rank(rank),
         size(size),
         cost(cost),
@@ -21,8 +30,9 @@ class ScheduleBuilder {
         shared_bytes(cost.shared_bytes) {}
   // Goes on writing `whole`, for some of its ranks, in this order; this one is among them. The call
   // is theirs: peers count among them. `in_place`: their input is what lies in the output by now.
-  ScheduleBuilder(ScheduleBuilder& whole, const Call& call, std::vector<int> ranks, bool in_place)
-      : call(call),
+  ScheduleBuilder(ScheduleBuilder& whole, const Operation& operation, std::vector<int> ranks,
+                  bool in_place)
+      : operation(operation),
         rank(static_cast<int>(std::find(ranks.begin(), ranks.end(), whole.rank) - ranks.begin())),
         size(static_cast<int>(ranks.size())),
         cost(whole.cost),
@@ -70,10 +80,10 @@ class ScheduleBuilder {
   }
 
   // The first `count` elements of a buffer.
-  Slice Whole(Place place) const { return Elements(place, 0, call.count); }
+  Slice Whole(Place place) const { return Elements(place, 0, operation.count); }
   // Elements [begin, end) of a buffer.
   Slice Elements(Place place, uint64_t begin, uint64_t end) const {
-    const uint64_t width = DTypeSize(call.dtype);
+    const uint64_t width = DTypeSize(operation.dtype);
     if (in_place_ && place == Place::kInput) place = Place::kOutput;
     return {place, begin * width, (end - begin) * width};
   }
@@ -95,12 +105,13 @@ class ScheduleBuilder {
   }
   // Copies this rank's contribution to where it is reduced, multiplied where the call says so.
   void Prepare(Slice input, Slice to) {
-    const bool multiply = call.reduce_op == ReduceOp::kPreMultipliedSum;
+    const bool multiply = operation.reduce_op == ReduceOp::kPreMultipliedSum;
     Add({.kind = multiply ? Step::kMultiply : Step::kCopy, .a = input, .out = to});
   }
   // Turns a sum into what was asked for.
   void Complete(Slice sum) {
-    if (call.reduce_op == ReduceOp::kAverage) Add({.kind = Step::kDivide, .a = sum, .out = sum});
+    if (operation.reduce_op == ReduceOp::kAverage)
+      Add({.kind = Step::kDivide, .a = sum, .out = sum});
   }
 
   Schedule Take(std::string algorithm) {
@@ -109,7 +120,7 @@ class ScheduleBuilder {
     return std::move(to_);
   }
 
-  const Call& call;
+  const Operation& operation;
   const int rank;
   const int size;
   const CostModel& cost;
@@ -122,7 +133,7 @@ class ScheduleBuilder {
     return to_.transfers++;
   }
   void Add(Step step) { to_.steps.push_back(step); }
-  bool Skips(const Slice& slice) const { return slice.bytes == 0 && call.count > 0; }
+  bool Skips(const Slice& slice) const { return slice.bytes == 0 && operation.count > 0; }
   int RankAt(int peer) const { return ranks_.empty() ? peer : ranks_[peer]; }
 
   const std::vector<int> ranks_;  // empty: all
@@ -175,4 +186,4 @@ void SharedAllReduce(ScheduleBuilder& b);
 void SharedAllGather(ScheduleBuilder& b);
 void SharedBarrier(ScheduleBuilder& b);
 
-}  // namespace hr::comm
+}  // namespace hr::collective

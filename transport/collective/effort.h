@@ -7,7 +7,9 @@
 
 #include "runtime/comm/schedule.h"
 
-namespace hr::comm {
+namespace hr::collective {
+
+using comm::CostModel;
 
 // What one rank does, on the critical path.
 struct Effort {
@@ -69,4 +71,4 @@ double HierarchicalReduceScatterSeconds(double bytes, double ranks, const CostMo
 // shared.cc
 double SharedAllReduceSeconds(double bytes, double ranks, const CostModel& cost);
 
-}  // namespace hr::comm
+}  // namespace hr::collective

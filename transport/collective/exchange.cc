@@ -2,11 +2,11 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 Slice BlockOf(const ScheduleBuilder& b, Place place, int rank) {
-  return b.Elements(place, b.call.count * rank, b.call.count * (rank + 1));
+  return b.Elements(place, b.operation.count * rank, b.operation.count * (rank + 1));
 }
 
 }  // namespace
@@ -28,15 +28,15 @@ void RingAllGather(ScheduleBuilder& b) {
 }
 
 Slice PreparedBlocks(ScheduleBuilder& b, Slice input) {
-  if (b.call.reduce_op != ReduceOp::kPreMultipliedSum) return input;
+  if (b.operation.reduce_op != ReduceOp::kPreMultipliedSum) return input;
   const Slice multiplied = b.Scratch(input.bytes);
   b.Prepare(input, multiplied);
   return multiplied;
 }
 
 void RingReduceScatter(ScheduleBuilder& b) {
-  const Slice from = PreparedBlocks(b, b.Elements(Place::kInput, 0, b.call.count * b.size));
-  const uint64_t bytes = b.call.bytes();
+  const Slice from = PreparedBlocks(b, b.Elements(Place::kInput, 0, b.operation.count * b.size));
+  const uint64_t bytes = b.operation.bytes();
   auto input = [from, bytes](int part) {
     return Slice{from.place, from.begin + bytes * part, bytes};
   };
@@ -54,4 +54,4 @@ void PairwiseAllToAll(ScheduleBuilder& b) {
   b.Copy(BlockOf(b, Place::kInput, b.rank), BlockOf(b, Place::kOutput, b.rank));
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

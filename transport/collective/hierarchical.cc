@@ -3,7 +3,7 @@
 #include "transport/collective/effort.h"
 #include "transport/collective/hosts.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // The algorithms that are the quickest among so many leaders, or in a host.
@@ -25,11 +25,11 @@ Choice BroadcastAmong(double x, double n, const CostModel& cost) {
 }
 
 void BroadcastInside(ScheduleBuilder& b, const Leaders& leaders) {
-  Call call = b.call;
-  call.kind = OpKind::kBroadcast;
-  call.peer = 0;
-  ScheduleBuilder inside(b, call, leaders.here, true);
-  const auto bytes = static_cast<double>(call.bytes());
+  Operation operation = b.operation;
+  operation.kind = OpKind::kBroadcast;
+  operation.peer = 0;
+  ScheduleBuilder inside(b, operation, leaders.here, true);
+  const auto bytes = static_cast<double>(operation.bytes());
   BroadcastAmong(bytes, inside.size, Inside(b.cost)).build(inside);
 }
 
@@ -44,7 +44,7 @@ double LeadersAllReduceSeconds(double x, const CostModel& cost) {
 // All ranks get the bits that the leaders have, which all have the same.
 void LeadersAllReduce(ScheduleBuilder& b) {
   const Leaders leaders(b, 0);
-  Call first = Partly(b.call);
+  Operation first = Partly(b.operation);
   first.kind = OpKind::kReduce;
   first.peer = 0;
   {
@@ -53,9 +53,9 @@ void LeadersAllReduce(ScheduleBuilder& b) {
   }
   b.AwaitAll();
   if (leaders.leads(b.rank)) {
-    const Call then = Further(b.call);
+    const Operation then = Further(b.operation);
     ScheduleBuilder between(b, then, leaders.all, true);
-    AllReduceBetween(static_cast<double>(b.call.bytes()), between.size, b.cost).build(between);
+    AllReduceBetween(static_cast<double>(b.operation.bytes()), between.size, b.cost).build(between);
     b.AwaitAll();
   }
   BroadcastInside(b, leaders);
@@ -68,7 +68,7 @@ double HierarchicalAllReduceSeconds(double x, double, const CostModel& cost) {
 }
 
 void HierarchicalAllReduce(ScheduleBuilder& b) {
-  const auto bytes = static_cast<double>(b.call.bytes());
+  const auto bytes = static_cast<double>(b.operation.bytes());
   LanesAllReduceSeconds(bytes, b.cost) < LeadersAllReduceSeconds(bytes, b.cost)
       ? LanesAllReduce(b)
       : LeadersAllReduce(b);
@@ -81,13 +81,13 @@ double HierarchicalBroadcastSeconds(double x, double, const CostModel& cost) {
 }
 
 void HierarchicalBroadcast(ScheduleBuilder& b) {
-  const Leaders leaders(b, b.call.peer);
-  if (b.rank == b.call.peer) b.Copy(b.Whole(Place::kInput), b.Whole(Place::kOutput));
+  const Leaders leaders(b, b.operation.peer);
+  if (b.rank == b.operation.peer) b.Copy(b.Whole(Place::kInput), b.Whole(Place::kOutput));
   if (leaders.leads(b.rank)) {
-    Call call = b.call;
-    call.peer = leaders.PlaceOf(b.call.peer);
-    ScheduleBuilder between(b, call, leaders.all, true);
-    BroadcastAmong(static_cast<double>(call.bytes()), between.size, b.cost).build(between);
+    Operation operation = b.operation;
+    operation.peer = leaders.PlaceOf(b.operation.peer);
+    ScheduleBuilder between(b, operation, leaders.all, true);
+    BroadcastAmong(static_cast<double>(operation.bytes()), between.size, b.cost).build(between);
     b.AwaitAll();
   }
   BroadcastInside(b, leaders);
@@ -101,21 +101,21 @@ double HierarchicalReduceSeconds(double x, double, const CostModel& cost) {
 }
 
 void HierarchicalReduce(ScheduleBuilder& b) {
-  const int root = b.call.peer;
+  const int root = b.operation.peer;
   const Leaders leaders(b, root);
   Slice sum = b.Whole(Place::kOutput);
   if (b.rank != root) sum = b.Scratch(sum.bytes);
   const Slice other = b.Scratch(sum.bytes);
   b.Prepare(b.Whole(Place::kInput), sum);
-  Call call = b.call;
-  call.peer = 0;
+  Operation operation = b.operation;
+  operation.peer = 0;
   {
-    ScheduleBuilder inside(b, call, leaders.here, false);
+    ScheduleBuilder inside(b, operation, leaders.here, false);
     ReduceToRoot(inside, sum, other);
   }
   if (!leaders.leads(b.rank)) return;
-  call.peer = leaders.PlaceOf(root);
-  ScheduleBuilder between(b, call, leaders.all, false);
+  operation.peer = leaders.PlaceOf(root);
+  ScheduleBuilder between(b, operation, leaders.all, false);
   ReduceToRoot(between, sum, other);
   if (b.rank == root) b.Complete(sum);
 }
@@ -138,7 +138,7 @@ void HierarchicalBarrier(ScheduleBuilder& b) {
   }
   b.AwaitAll();
   {
-    ScheduleBuilder between(b, b.call, leaders.all, false);
+    ScheduleBuilder between(b, b.operation, leaders.all, false);
     DisseminationBarrier(between);
   }
   for (int rank : leaders.here) {
@@ -146,4 +146,4 @@ void HierarchicalBarrier(ScheduleBuilder& b) {
   }
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

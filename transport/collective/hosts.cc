@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace hr::comm {
+namespace hr::collective {
 
 std::vector<std::vector<int>> RanksByHost(const std::vector<int>& hosts) {
   std::vector<std::vector<int>> ranks;
@@ -56,14 +56,14 @@ HostNumbers::HostNumbers(const CostModel& cost) {
   }
 }
 
-Call Partly(Call call) {
-  if (call.reduce_op == ReduceOp::kAverage) call.reduce_op = ReduceOp::kSum;
-  return call;
+Operation Partly(Operation operation) {
+  if (operation.reduce_op == ReduceOp::kAverage) operation.reduce_op = ReduceOp::kSum;
+  return operation;
 }
 
-Call Further(Call call) {
-  if (call.reduce_op == ReduceOp::kPreMultipliedSum) call.reduce_op = ReduceOp::kSum;
-  return call;
+Operation Further(Operation operation) {
+  if (operation.reduce_op == ReduceOp::kPreMultipliedSum) operation.reduce_op = ReduceOp::kSum;
+  return operation;
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

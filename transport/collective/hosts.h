@@ -6,7 +6,7 @@
 
 #include "transport/collective/builder.h"
 
-namespace hr::comm {
+namespace hr::collective {
 
 // Each host, by its ranks in order; hosts are in the order of their first ranks.
 std::vector<std::vector<int>> RanksByHost(const std::vector<int>& hosts);
@@ -52,8 +52,8 @@ struct HostNumbers {
 };
 
 // A call of which this is an earlier part: what is done to a sum at its end comes later.
-Call Partly(Call call);
+Operation Partly(Operation operation);
 // And what is done to the input was done before.
-Call Further(Call call);
+Operation Further(Operation operation);
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -5,7 +5,7 @@
 #include "transport/collective/hosts.h"
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // This host goes through the lanes in turns, of as many as it has ranks: in a turn from `first` on
@@ -35,17 +35,18 @@ double HierarchicalAllGatherSeconds(double x, double n, const CostModel& cost) {
 void HierarchicalAllGather(ScheduleBuilder& b) {
   const Lanes lanes(b);
   const uint64_t ranks = b.size;
-  const Blocks blocks = {b.Elements(Place::kOutput, 0, b.call.count * ranks), b.call.bytes()};
+  const Blocks blocks = {b.Elements(Place::kOutput, 0, b.operation.count * ranks),
+                         b.operation.bytes()};
   b.Copy(b.Whole(Place::kInput), blocks.Of(b.rank));
   for (int lane = lanes.place; lane < lanes.count; lane += lanes.here()) {
-    ScheduleBuilder between(b, b.call, lanes.RanksOf(lane), true);
+    ScheduleBuilder between(b, b.operation, lanes.RanksOf(lane), true);
     AddRing(between, {.gather = true, .input = {}, .result = [&](int host) {
                         return blocks.Of(lanes.RankAt(host, lane));
                       }});
   }
   for (int host = 0; host < static_cast<int>(lanes.hosts.size()); ++host) {
     ForEachTurn(lanes, [&](int first) {
-      ScheduleBuilder inside(b, b.call, lanes.hosts[lanes.own], true);
+      ScheduleBuilder inside(b, b.operation, lanes.hosts[lanes.own], true);
       AddRing(inside, {.gather = true, .input = {}, .result = [&](int place) {
                          return blocks.Of(lanes.RankAt(host, first + place));
                        }});
@@ -63,16 +64,16 @@ double HierarchicalReduceScatterSeconds(double x, double n, const CostModel& cos
 void HierarchicalReduceScatter(ScheduleBuilder& b) {
   const Lanes lanes(b);
   const uint64_t ranks = b.size;
-  const Blocks blocks = {PreparedBlocks(b, b.Elements(Place::kInput, 0, b.call.count * ranks)),
-                         b.call.bytes()};
+  const Blocks blocks = {PreparedBlocks(b, b.Elements(Place::kInput, 0, b.operation.count * ranks)),
+                         b.operation.bytes()};
   // Where this host's sum of each rank's block lies, of those in this rank's lanes.
   std::vector<Slice> sums(ranks);
-  const Call first_call = Partly(b.call), then_call = Further(b.call);
+  const Operation first_operation = Partly(b.operation), then_operation = Further(b.operation);
   for (int host = 0; host < static_cast<int>(lanes.hosts.size()); ++host) {
     ForEachTurn(lanes, [&](int first) {
       const int own = lanes.RankAt(host, first + lanes.place);
       if (own >= 0) sums[own] = lanes.here() == 1 ? blocks.Of(own) : b.Scratch(blocks.bytes);
-      ScheduleBuilder inside(b, first_call, lanes.hosts[lanes.own], false);
+      ScheduleBuilder inside(b, first_operation, lanes.hosts[lanes.own], false);
       AddRing(inside,
               {.reduce = true,
                .input = [&](int place) { return blocks.Of(lanes.RankAt(host, first + place)); },
@@ -80,7 +81,7 @@ void HierarchicalReduceScatter(ScheduleBuilder& b) {
     });
   }
   for (int lane = lanes.place; lane < lanes.count; lane += lanes.here()) {
-    ScheduleBuilder between(b, then_call, lanes.RanksOf(lane), false);
+    ScheduleBuilder between(b, then_operation, lanes.RanksOf(lane), false);
     const bool ours = lanes.RankAt(lanes.own, lane) == b.rank;
     AddRing(between, {.reduce = true,
                       .input =
@@ -107,25 +108,25 @@ void LanesAllReduce(ScheduleBuilder& b) {
   const auto hosts = static_cast<uint64_t>(lanes.hosts.size());
   auto part_in = [&](Place place, int lane) {
     if (lane >= lanes.count) return Slice{};
-    const Part cut = PartOf(b.call.count, lane, lanes.count);
+    const Part cut = PartOf(b.operation.count, lane, lanes.count);
     return b.Elements(place, cut.begin, cut.end);
   };
   Place from = Place::kInput;
-  if (b.call.reduce_op == ReduceOp::kPreMultipliedSum || lanes.here() == 1) {
+  if (b.operation.reduce_op == ReduceOp::kPreMultipliedSum || lanes.here() == 1) {
     b.Prepare(b.Whole(Place::kInput), b.Whole(Place::kOutput));
     from = Place::kOutput;
   }
-  const Call first_call = Partly(b.call), then_call = Further(b.call);
+  const Operation first_operation = Partly(b.operation), then_operation = Further(b.operation);
   ForEachTurn(lanes, [&](int first) {
-    ScheduleBuilder inside(b, first_call, lanes.hosts[lanes.own], false);
+    ScheduleBuilder inside(b, first_operation, lanes.hosts[lanes.own], false);
     AddRing(inside, {.reduce = true,
                      .input = [&](int place) { return part_in(from, first + place); },
                      .result = [&](int place) { return part_in(Place::kOutput, first + place); }});
   });
   for (int lane = lanes.place; lane < lanes.count; lane += lanes.here()) {
-    ScheduleBuilder between(b, then_call, lanes.RanksOf(lane), true);
+    ScheduleBuilder between(b, then_operation, lanes.RanksOf(lane), true);
     auto part_of = [&](int host) {
-      const Part whole = PartOf(b.call.count, lane, lanes.count);
+      const Part whole = PartOf(b.operation.count, lane, lanes.count);
       const Part cut = PartOf(whole.end - whole.begin, host, hosts);
       return b.Elements(Place::kOutput, whole.begin + cut.begin, whole.begin + cut.end);
     };
@@ -133,11 +134,11 @@ void LanesAllReduce(ScheduleBuilder& b) {
   }
   b.AwaitAll();  // what was given away may not be received into before it is gone
   ForEachTurn(lanes, [&](int first) {
-    ScheduleBuilder inside(b, b.call, lanes.hosts[lanes.own], true);
+    ScheduleBuilder inside(b, b.operation, lanes.hosts[lanes.own], true);
     AddRing(inside, {.gather = true, .input = {}, .result = [&](int place) {
                        return part_in(Place::kOutput, first + place);
                      }});
   });
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

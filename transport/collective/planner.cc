@@ -3,7 +3,7 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/effort.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // What a group must have to run an algorithm.
@@ -13,7 +13,7 @@ struct Algorithm {
   OpKind kind;
   std::string_view name;
   void (*build)(ScheduleBuilder& b);
-  // Of an operation on so many bytes, as Call::bytes() counts.
+  // Of an operation on so many bytes, as Operation::bytes() counts.
   double (*seconds)(double bytes, double ranks, const CostModel& cost);
   Demand demand = kNothing;
 };
@@ -31,8 +31,8 @@ double Direct(double x, double, const CostModel& cost) {
 }
 
 // A message of nothing is a message, too.
-void BuildSend(ScheduleBuilder& b) { b.Signal(b.call.peer, b.Whole(Place::kInput)); }
-void BuildRecv(ScheduleBuilder& b) { b.Listen(b.call.peer, b.Whole(Place::kOutput)); }
+void BuildSend(ScheduleBuilder& b) { b.Signal(b.operation.peer, b.Whole(Place::kInput)); }
+void BuildRecv(ScheduleBuilder& b) { b.Listen(b.operation.peer, b.Whole(Place::kOutput)); }
 
 constexpr Algorithm kAlgorithms[] = {
     {OpKind::kSend, "direct", BuildSend, Direct},
@@ -78,8 +78,9 @@ constexpr Algorithm kAlgorithms[] = {
      kSharedMemory},
 };
 
-double SecondsOf(const Algorithm& algorithm, const Call& call, int size, const CostModel& cost) {
-  return algorithm.seconds(static_cast<double>(call.bytes()), size, cost);
+double SecondsOf(const Algorithm& algorithm, const Operation& operation, int size,
+                 const CostModel& cost) {
+  return algorithm.seconds(static_cast<double>(operation.bytes()), size, cost);
 }
 
 bool Applies(const Algorithm& algorithm, int size, const CostModel& cost) {
@@ -94,34 +95,35 @@ bool Applies(const Algorithm& algorithm, int size, const CostModel& cost) {
 
 // In shared memory each stage has steps for every rank, and many ranks have small stages: a plan
 // for a gigabyte among a hundred of them would itself be gigabytes.
-bool IsTooLong(const Algorithm& algorithm, const Call& call, int size, const CostModel& cost) {
+bool IsTooLong(const Algorithm& algorithm, const Operation& operation, int size,
+               const CostModel& cost) {
   constexpr double kMostTurns = 1 << 15;
   if (algorithm.demand != kSharedMemory) return false;
   const auto stage = static_cast<double>(std::max(SharedStageBytes(cost), uint64_t{1}));
-  return static_cast<double>(call.bytes()) / stage * size > kMostTurns;
+  return static_cast<double>(operation.bytes()) / stage * size > kMostTurns;
 }
 
 // The algorithms for a call, the cheapest first. What is pinned is there also where it should not
 // be taken.
-std::vector<const Algorithm*> Ranked(const Call& call, int size, const CostModel& cost,
+std::vector<const Algorithm*> Ranked(const Operation& operation, int size, const CostModel& cost,
                                      std::string_view pinned) {
   std::vector<const Algorithm*> ranked;
   for (const Algorithm& algorithm : kAlgorithms) {
-    if (algorithm.kind != call.kind || !Applies(algorithm, size, cost)) continue;
-    if (algorithm.name != pinned && IsTooLong(algorithm, call, size, cost)) continue;
+    if (algorithm.kind != operation.kind || !Applies(algorithm, size, cost)) continue;
+    if (algorithm.name != pinned && IsTooLong(algorithm, operation, size, cost)) continue;
     ranked.push_back(&algorithm);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [&](const Algorithm* a, const Algorithm* b) {
-    return SecondsOf(*a, call, size, cost) < SecondsOf(*b, call, size, cost);
+    return SecondsOf(*a, operation, size, cost) < SecondsOf(*b, operation, size, cost);
   });
   return ranked;
 }
 
-class CollectivePlanner final : public Planner {
+class CollectivePlanner final : public comm::Planner {
  public:
-  Result<Schedule> Plan(const Call& call, int rank, int size, const CostModel& cost,
+  Result<Schedule> Plan(const Operation& operation, int rank, int size, const CostModel& cost,
                         std::string_view pinned) const override {
-    const auto ranked = Ranked(call, size, cost, pinned);
+    const auto ranked = Ranked(operation, size, cost, pinned);
     const Algorithm* chosen = ranked.front();
     std::string known;
     for (const Algorithm* algorithm : ranked) {
@@ -129,10 +131,10 @@ class CollectivePlanner final : public Planner {
       known += Cat(known.empty() ? "" : ", ", algorithm->name);
     }
     if (!pinned.empty() && chosen->name != pinned) {
-      return InvalidArgument(OpKindName(call.kind), " has no algorithm '", pinned,
+      return InvalidArgument(OpKindName(operation.kind), " has no algorithm '", pinned,
                              "' in this group; it has: ", known);
     }
-    ScheduleBuilder builder(call, rank, size, cost);
+    ScheduleBuilder builder(operation, rank, size, cost);
     chosen->build(builder);
     return builder.Take(std::string(chosen->name));
   }
@@ -153,11 +155,11 @@ class CollectivePlanner final : public Planner {
     return "share no memory";
   }
 
-  std::vector<Estimate> Estimates(const Call& call, int size,
-                                  const CostModel& cost) const override {
-    std::vector<Estimate> estimates;
-    for (const Algorithm* algorithm : Ranked(call, size, cost, "")) {
-      estimates.push_back({algorithm->name, SecondsOf(*algorithm, call, size, cost)});
+  std::vector<comm::Estimate> Estimates(const Operation& operation, int size,
+                                        const CostModel& cost) const override {
+    std::vector<comm::Estimate> estimates;
+    for (const Algorithm* algorithm : Ranked(operation, size, cost, "")) {
+      estimates.push_back({algorithm->name, SecondsOf(*algorithm, operation, size, cost)});
     }
     return estimates;
   }
@@ -165,6 +167,6 @@ class CollectivePlanner final : public Planner {
 
 }  // namespace
 
-std::unique_ptr<Planner> CreatePlanner() { return std::make_unique<CollectivePlanner>(); }
+std::unique_ptr<comm::Planner> CreatePlanner() { return std::make_unique<CollectivePlanner>(); }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

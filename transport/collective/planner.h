@@ -5,8 +5,8 @@
 
 #include "runtime/comm/schedule.h"
 
-namespace hr::comm {
+namespace hr::collective {
 
-std::unique_ptr<Planner> CreatePlanner();
+std::unique_ptr<comm::Planner> CreatePlanner();
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -1,6 +1,6 @@
 #include "transport/collective/ring.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // Slices of a part that are under way at one time. More than two hide the latency of a hop.
@@ -57,13 +57,13 @@ class RingWriter {
   }
   Slice SliceOf(Slice part, uint64_t number) const {
     if (number >= slices_) return {part.place, part.begin, 0};
-    const uint64_t width = DTypeSize(b_.call.dtype);
+    const uint64_t width = DTypeSize(b_.operation.dtype);
     const Part cut = PartOf(part.bytes / width, number, slices_);
     return {part.place, part.begin + cut.begin * width, (cut.end - cut.begin) * width};
   }
 
   void AllocateSlots(uint64_t largest) {
-    const uint64_t width = DTypeSize(b_.call.dtype);
+    const uint64_t width = DTypeSize(b_.operation.dtype);
     const uint64_t bytes = PartOf(largest / width, 0, slices_).end * width;
     for (uint64_t i = 0; i < 2 * window_; ++i) slots_.push_back(b_.Scratch(bytes));
     slot_sends_.assign(slots_.size(), ScheduleBuilder::kNone);
@@ -127,4 +127,4 @@ void AddRing(ScheduleBuilder& b, const Ring& ring) {
   if (b.size > 1) RingWriter(b, ring).Write();
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -7,7 +7,7 @@
 
 #include "transport/collective/builder.h"
 
-namespace hr::comm {
+namespace hr::collective {
 
 struct Ring {
   bool reduce = false;                    // first: rank r gets the reduction of part r
@@ -19,4 +19,4 @@ struct Ring {
 // `result` of a part may lie where `input` of the same part does.
 void AddRing(ScheduleBuilder& b, const Ring& ring);
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -1,12 +1,12 @@
 // Trees, chains and stars around a root. Ranks are counted from the root.
 #include "transport/collective/builder.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 struct FromRoot {
   explicit FromRoot(const ScheduleBuilder& b)
-      : root(b.call.peer), size(b.size), place((b.rank + size - root) % size) {}
+      : root(b.operation.peer), size(b.size), place((b.rank + size - root) % size) {}
   int Rank(int at) const { return (at + root) % size; }
   const int root, size, place;
 };
@@ -59,16 +59,16 @@ void ReduceToRoot(ScheduleBuilder& b, Slice sum, Slice other) {
 
 void BinomialReduce(ScheduleBuilder& b) {
   Slice sum = b.Whole(Place::kOutput);
-  if (b.rank != b.call.peer) sum = b.Scratch(sum.bytes);
+  if (b.rank != b.operation.peer) sum = b.Scratch(sum.bytes);
   b.Prepare(b.Whole(Place::kInput), sum);
   ReduceToRoot(b, sum, b.Scratch(sum.bytes));
-  if (b.rank == b.call.peer) b.Complete(sum);
+  if (b.rank == b.operation.peer) b.Complete(sum);
 }
 
 void StarGather(ScheduleBuilder& b) {
-  const uint64_t count = b.call.count;
-  if (b.rank != b.call.peer) {
-    b.Send(b.call.peer, b.Whole(Place::kInput));
+  const uint64_t count = b.operation.count;
+  if (b.rank != b.operation.peer) {
+    b.Send(b.operation.peer, b.Whole(Place::kInput));
     return;
   }
   for (int rank = 0; rank < b.size; ++rank) {
@@ -78,9 +78,9 @@ void StarGather(ScheduleBuilder& b) {
 }
 
 void StarScatter(ScheduleBuilder& b) {
-  const uint64_t count = b.call.count;
-  if (b.rank != b.call.peer) {
-    b.Recv(b.call.peer, b.Whole(Place::kOutput));
+  const uint64_t count = b.operation.count;
+  if (b.rank != b.operation.peer) {
+    b.Recv(b.operation.peer, b.Whole(Place::kOutput));
     return;
   }
   for (int rank = 0; rank < b.size; ++rank) {
@@ -89,4 +89,4 @@ void StarScatter(ScheduleBuilder& b) {
   }
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

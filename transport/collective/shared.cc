@@ -6,7 +6,7 @@
 #include "transport/collective/builder.h"
 #include "transport/collective/effort.h"
 
-namespace hr::comm {
+namespace hr::collective {
 namespace {
 
 // What is written before the others are told: as much as stays in a core's own cache.
@@ -52,14 +52,14 @@ double SlicedSeconds(double bytes, double ranks, const CostModel& cost) {
   return SharedSeconds({2, 2 * others, others}, cost);
 }
 bool ReducesFlat(double bytes, double ranks, const CostModel& cost) {
-  return bytes <= kSlotBytes &&
+  return bytes <= comm::kSlotBytes &&
          FlatSeconds(bytes, ranks, cost) <= SlicedSeconds(bytes, ranks, cost);
 }
 
 void FlatAllReduce(ScheduleBuilder& b) {
   const Slice sum = b.Whole(Place::kOutput);
   auto part = [&sum](int rank) {
-    return Slice{Place::kSlot, static_cast<uint64_t>(rank) * kSlotBytes, sum.bytes};
+    return Slice{Place::kSlot, static_cast<uint64_t>(rank) * comm::kSlotBytes, sum.bytes};
   };
   b.Prepare(b.Whole(Place::kInput), part(b.rank));
   b.Raise();
@@ -74,9 +74,9 @@ class SlicedRound {
   // Of as many elements as have room, from the one number round * each.
   SlicedRound(ScheduleBuilder& b, const Stages& stages, uint64_t room, uint64_t round)
       : b_(b), stages_(stages), room_(room), round_(round) {
-    const uint64_t each = room / DTypeSize(b.call.dtype) * b.size;
+    const uint64_t each = room / DTypeSize(b.operation.dtype) * b.size;
     begin_ = round * each;
-    count_ = std::min(b.call.count - begin_, each);
+    count_ = std::min(b.operation.count - begin_, each);
   }
 
   void Write() {
@@ -108,7 +108,7 @@ class SlicedRound {
   }
   void ReduceOwn() {
     Slice own = SliceOf(Place::kInput, b_.rank);
-    if (b_.call.reduce_op == ReduceOp::kPreMultipliedSum) {
+    if (b_.operation.reduce_op == ReduceOp::kPreMultipliedSum) {
       const Slice output = SliceOf(Place::kOutput, b_.rank);
       b_.Prepare(own, output);
       own = output;
@@ -141,28 +141,29 @@ double SharedAllReduceSeconds(double bytes, double ranks, const CostModel& cost)
 
 void SharedAllReduce(ScheduleBuilder& b) {
   constexpr uint64_t kLine = 64;  // pieces begin on cache lines
-  const uint64_t width = DTypeSize(b.call.dtype), ranks = static_cast<uint64_t>(b.size);
-  if (ReducesFlat(static_cast<double>(b.call.bytes()), b.size, b.cost)) return FlatAllReduce(b);
-  const uint64_t largest = PartOf(b.call.count, 0, ranks).end * width;
+  const uint64_t width = DTypeSize(b.operation.dtype), ranks = static_cast<uint64_t>(b.size);
+  if (ReducesFlat(static_cast<double>(b.operation.bytes()), b.size, b.cost))
+    return FlatAllReduce(b);
+  const uint64_t largest = PartOf(b.operation.count, 0, ranks).end * width;
   const Stages stages(b, (largest + kLine - 1) / kLine * kLine * ranks);
   const uint64_t room = stages.bytes / ranks / kLine * kLine;
   const uint64_t each = room / width * ranks;
-  const uint64_t rounds = (b.call.count + each - 1) / each;
+  const uint64_t rounds = (b.operation.count + each - 1) / each;
   b.TakeRing(stages.bytes, rounds);
   for (uint64_t round = 0; round < rounds; ++round) SlicedRound(b, stages, room, round).Write();
 }
 
 void SharedAllGather(ScheduleBuilder& b) {
-  const uint64_t block = b.call.bytes();
+  const uint64_t block = b.operation.bytes();
   const Stages stages(b, block);
-  const bool small = block <= kSlotBytes;
-  const uint64_t each = small ? kSlotBytes : stages.bytes;
+  const bool small = block <= comm::kSlotBytes;
+  const uint64_t each = small ? comm::kSlotBytes : stages.bytes;
   const uint64_t rounds = std::max<uint64_t>(1, (block + each - 1) / each);
   if (!small) b.TakeRing(each, rounds);
   for (uint64_t round = 0; round < rounds; ++round) {
     const uint64_t at = round * each, bytes = std::min(each, block - at);
     auto piece = [&](int rank) {
-      return small ? Slice{Place::kSlot, rank * kSlotBytes, bytes}
+      return small ? Slice{Place::kSlot, rank * comm::kSlotBytes, bytes}
                    : stages.At(rank, round, 0, bytes);
     };
     b.Copy({Place::kInput, at, bytes}, piece(b.rank));
@@ -175,4 +176,4 @@ void SharedAllGather(ScheduleBuilder& b) {
   }
 }
 
-}  // namespace hr::comm
+}  // namespace hr::collective

@@ -10,21 +10,21 @@
 #include "runtime/comm/stream_transport.h"
 #include "runtime/comm/wake_event.h"
 
-namespace hr::comm {
+namespace hr::inproc {
 namespace {
 
 constexpr size_t kRingBytes = 256 << 10;
-constexpr StreamTraits kTraits = {
+constexpr comm::StreamTraits kTraits = {
     .eager_bytes = 8 << 10, .credit_bytes = 1 << 20, .frame_bytes = 256 << 10, .read_ahead = 0};
 
 // What both ends of a connection hold.
 struct Wire {
   Block memory;
-  std::shared_ptr<WakeEvent> wake[2];  // of the side that dialled, and of the other
+  std::shared_ptr<comm::WakeEvent> wake[2];  // of the side that dialled, and of the other
   std::atomic<bool> open[2] = {true, true};
 };
 
-class WireEnd final : public RingPeer {
+class WireEnd final : public comm::RingPeer {
  public:
   WireEnd(std::shared_ptr<Wire> wire, int side) : wire_(std::move(wire)), side_(side) {}
   ~WireEnd() override {
@@ -39,9 +39,9 @@ class WireEnd final : public RingPeer {
   const int side_;
 };
 
-std::unique_ptr<ByteStream> OpenEnd(std::shared_ptr<Wire> wire, int side) {
-  const RingPair rings = {wire->memory.begin(), kRingBytes};
-  return CreateRingStream(rings, side == 0, std::make_unique<WireEnd>(std::move(wire), side));
+std::unique_ptr<comm::ByteStream> OpenEnd(std::shared_ptr<Wire> wire, int side) {
+  const comm::RingPair rings = {wire->memory.begin(), kRingBytes};
+  return comm::CreateRingStream(rings, side == 0, std::make_unique<WireEnd>(std::move(wire), side));
 }
 
 }  // namespace
@@ -53,11 +53,11 @@ class InprocNetwork {
 
   // One listening transport: the wires dialled to it, and what wakes it.
   struct Listener {
-    std::shared_ptr<WakeEvent> wake;
+    std::shared_ptr<comm::WakeEvent> wake;
     std::deque<std::shared_ptr<Wire>> dialled;
   };
 
-  std::string Listen(std::shared_ptr<WakeEvent> wake) {
+  std::string Listen(std::shared_ptr<comm::WakeEvent> wake) {
     std::lock_guard lock(mutex_);
     std::string address = Cat(name_, ":", id_, ":", ++last_);
     listeners_[address].wake = std::move(wake);
@@ -109,12 +109,13 @@ class InprocNetwork {
 
 namespace {
 
-class InprocTransport final : public StreamTransport {
+class InprocTransport final : public comm::StreamTransport {
  public:
-  InprocTransport(std::shared_ptr<InprocNetwork> network, WakeEvent wake, std::string identity)
-      : StreamTransport(kTraits, std::move(identity)),
+  InprocTransport(std::shared_ptr<InprocNetwork> network, comm::WakeEvent wake,
+                  std::string identity)
+      : comm::StreamTransport(kTraits, std::move(identity)),
         network_(std::move(network)),
-        wake_(std::make_shared<WakeEvent>(std::move(wake))),
+        wake_(std::make_shared<comm::WakeEvent>(std::move(wake))),
         address_(network_->Listen(wake_)) {}
   ~InprocTransport() override { network_->Leave(address_); }
 
@@ -124,15 +125,15 @@ class InprocTransport final : public StreamTransport {
   int wait_handle() const override { return wake_->handle(); }
 
  private:
-  Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) override {
+  Result<std::unique_ptr<comm::ByteStream>> Dial(std::string_view address) override {
     auto wire = std::make_shared<Wire>();
     HR_ASSIGN_OR_RETURN(wire->memory,
-                        Block::CreateZeroed(SystemAllocator(), RingPair::Bytes(kRingBytes)));
+                        Block::CreateZeroed(SystemAllocator(), comm::RingPair::Bytes(kRingBytes)));
     wire->wake[0] = wake_;
     HR_RETURN_IF_ERROR(network_->Dial(address, wire));
     return OpenEnd(std::move(wire), 0);
   }
-  std::unique_ptr<ByteStream> Answer() override {
+  std::unique_ptr<comm::ByteStream> Answer() override {
     std::shared_ptr<Wire> wire = network_->Answer(address_);
     return wire == nullptr ? nullptr : OpenEnd(std::move(wire), 1);
   }
@@ -140,7 +141,7 @@ class InprocTransport final : public StreamTransport {
   bool EndArm() override { return network_->Quiet(address_); }
 
   std::shared_ptr<InprocNetwork> network_;
-  std::shared_ptr<WakeEvent> wake_;
+  std::shared_ptr<comm::WakeEvent> wake_;
   const std::string address_;
 };
 
@@ -150,11 +151,11 @@ std::shared_ptr<InprocNetwork> CreateInprocNetwork(std::string name) {
   return std::make_shared<InprocNetwork>(std::move(name));
 }
 
-Result<std::unique_ptr<Transport>> CreateInprocTransport(std::shared_ptr<InprocNetwork> network,
-                                                         std::string identity) {
-  HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
+Result<std::unique_ptr<comm::Transport>> CreateInprocTransport(
+    std::shared_ptr<InprocNetwork> network, std::string identity) {
+  HR_ASSIGN_OR_RETURN(comm::WakeEvent wake, comm::WakeEvent::Create());
   return std::make_unique<InprocTransport>(std::move(network), std::move(wake),
                                            std::move(identity));
 }
 
-}  // namespace hr::comm
+}  // namespace hr::inproc

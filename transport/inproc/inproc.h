@@ -6,7 +6,7 @@
 
 #include "runtime/comm/transport.h"
 
-namespace hr::comm {
+namespace hr::inproc {
 
 // Where the inproc transports of one env find each other. Thread-safe; lives as long as any of
 // them, which keep it alive. Their name, with which their addresses begin, is `name`.
@@ -14,7 +14,7 @@ class InprocNetwork;
 std::shared_ptr<InprocNetwork> CreateInprocNetwork(std::string name = "inproc");
 
 // `identity`: see Endpoint::peer_identity.
-Result<std::unique_ptr<Transport>> CreateInprocTransport(std::shared_ptr<InprocNetwork> network,
-                                                         std::string identity);
+Result<std::unique_ptr<comm::Transport>> CreateInprocTransport(
+    std::shared_ptr<InprocNetwork> network, std::string identity);
 
-}  // namespace hr::comm
+}  // namespace hr::inproc

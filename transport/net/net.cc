@@ -3,10 +3,10 @@
 #include "runtime/plugin/guest_transport.h"
 #include "transport/tcp/tcp.h"
 
-namespace hr::comm {
+namespace hr::net {
 
 hr_status* NetPluginEntry(const hr_plugin_host* host, hr_plugin* out) {
-  return plugin::OfferTransport(host, out, "net", "tcp", CreateTcpTransport);
+  return plugin::OfferTransport(host, out, "net", "tcp", tcp::CreateTcpTransport);
 }
 
-}  // namespace hr::comm
+}  // namespace hr::net

@@ -3,8 +3,8 @@
 
 #include "headrace/plugin.h"
 
-namespace hr::comm {
+namespace hr::net {
 
 hr_status* NetPluginEntry(const hr_plugin_host* host, hr_plugin* out);
 
-}  // namespace hr::comm
+}  // namespace hr::net

@@ -11,10 +11,10 @@
 #include "runtime/base/host.h"
 #include "transport/shm/segment.h"
 
-namespace hr::comm {
+namespace hr::shm {
 namespace {
 
-class SegmentBlock final : public SharedBlock {
+class SegmentBlock final : public comm::SharedBlock {
  public:
   explicit SegmentBlock(Segment segment) : segment_(std::move(segment)) {}
   std::byte* data() const override { return segment_.data(); }
@@ -23,9 +23,9 @@ class SegmentBlock final : public SharedBlock {
   Segment segment_;
 };
 
-class SegmentSharer final : public MemorySharer {
+class SegmentSharer final : public comm::MemorySharer {
  public:
-  Result<std::unique_ptr<SharedBlock>> Create(size_t bytes, std::string* ticket) override {
+  Result<std::unique_ptr<comm::SharedBlock>> Create(size_t bytes, std::string* ticket) override {
     HR_ASSIGN_OR_RETURN(Segment segment, Segment::Create(bytes + sizeof(uint64_t)));
     const uint64_t proof = UniqueBits();
     std::memcpy(segment.data() + bytes, &proof, sizeof proof);
@@ -33,14 +33,14 @@ class SegmentSharer final : public MemorySharer {
     return std::make_unique<SegmentBlock>(std::move(segment));
   }
 
-  Result<std::unique_ptr<SharedBlock>> Open(std::string_view ticket, size_t bytes) override {
+  Result<std::unique_ptr<comm::SharedBlock>> Open(std::string_view ticket, size_t bytes) override {
     uint64_t proof = 0, found = 0;
     auto [at, error] = std::from_chars(ticket.data(), ticket.data() + ticket.size(), proof);
     const std::string path(at, ticket.data() + ticket.size());
     if (error != std::errc() || !path.starts_with(" /proc/")) {
       return InvalidArgument("expected the ticket of a memory block, got '", ticket, "'");
     }
-    Descriptor memory(::open(path.c_str() + 1, O_RDWR | O_CLOEXEC));
+    comm::Descriptor memory(::open(path.c_str() + 1, O_RDWR | O_CLOEXEC));
     if (!memory.valid()) {
       return Unavailable("cannot open the shared memory of a peer: ", std::strerror(errno));
     }
@@ -54,6 +54,8 @@ class SegmentSharer final : public MemorySharer {
 
 }  // namespace
 
-std::unique_ptr<MemorySharer> CreateMemorySharer() { return std::make_unique<SegmentSharer>(); }
+std::unique_ptr<comm::MemorySharer> CreateMemorySharer() {
+  return std::make_unique<SegmentSharer>();
+}
 
-}  // namespace hr::comm
+}  // namespace hr::shm

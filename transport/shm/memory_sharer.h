@@ -8,8 +8,8 @@
 
 #include "runtime/comm/shared_memory.h"
 
-namespace hr::comm {
+namespace hr::shm {
 
-std::unique_ptr<MemorySharer> CreateMemorySharer();
+std::unique_ptr<comm::MemorySharer> CreateMemorySharer();
 
-}  // namespace hr::comm
+}  // namespace hr::shm

@@ -16,17 +16,17 @@
 #include "transport/shm/segment.h"
 #include "transport/shm/unix_socket.h"
 
-namespace hr::comm {
+namespace hr::shm {
 namespace {
 
 // Two rings of a connection stay in a core's second-level cache, through which large messages go.
 constexpr size_t kRingBytes = 512 << 10;
 constexpr int kMostEdges = 64;
-constexpr StreamTraits kTraits = {.eager_bytes = 32 << 10,
-                                  .credit_bytes = 1 << 20,
-                                  .frame_bytes = 1 << 20,
-                                  .read_ahead = 256,
-                                  .lends = true};
+constexpr comm::StreamTraits kTraits = {.eager_bytes = 32 << 10,
+                                        .credit_bytes = 1 << 20,
+                                        .frame_bytes = 1 << 20,
+                                        .read_ahead = 256,
+                                        .lends = true};
 constexpr auto kHelloTime = std::chrono::seconds(5);
 constexpr size_t kMaxWaiting = 256;
 // A connection's socket says nothing more but that the peer is gone: once, not for as long.
@@ -53,14 +53,14 @@ Result<std::string> HostId() {
 }
 
 // The other process of a connection.
-class ProcessPeer final : public RingPeer {
+class ProcessPeer final : public comm::RingPeer {
  public:
-  ProcessPeer(Segment segment, Descriptor socket, Descriptor bell)
+  ProcessPeer(Segment segment, comm::Descriptor socket, comm::Descriptor bell)
       : segment_(std::move(segment)), socket_(std::move(socket)), bell_(std::move(bell)) {}
 
   void Wake() override {
     // The peer answers before it sleeps for the first time, so there is a bell if it sleeps.
-    if (HasBell()) WakeEvent::Set(bell_.get());
+    if (HasBell()) comm::WakeEvent::Set(bell_.get());
   }
   bool Alive() override { return HasBell() ? !PeerClosed(socket_.get()) : !refused_; }
 
@@ -70,32 +70,33 @@ class ProcessPeer final : public RingPeer {
     Hello hello;
     auto answer =
         ReceiveDescriptors(socket_.get(), reinterpret_cast<std::byte*>(&hello), sizeof hello, 1);
-    refused_ = !answer.ok() ||
-               (!answer->empty() && (hello != Hello() || !WakeEvent::IsOne(answer->front().get())));
+    refused_ =
+        !answer.ok() ||
+        (!answer->empty() && (hello != Hello() || !comm::WakeEvent::IsOne(answer->front().get())));
     if (!refused_ && !answer->empty()) bell_ = std::move(answer->front());
     return bell_.valid();
   }
 
   Segment segment_;
-  Descriptor socket_;
-  Descriptor bell_;
+  comm::Descriptor socket_;
+  comm::Descriptor bell_;
   bool refused_ = false;
 };
 
-std::unique_ptr<ByteStream> OpenStream(Segment segment, Descriptor socket, Descriptor bell,
-                                       bool dialled) {
-  const RingPair rings = {segment.data(), kRingBytes};
+std::unique_ptr<comm::ByteStream> OpenStream(Segment segment, comm::Descriptor socket,
+                                             comm::Descriptor bell, bool dialled) {
+  const comm::RingPair rings = {segment.data(), kRingBytes};
   segment.CloseDescriptor();
-  return CreateRingStream(
+  return comm::CreateRingStream(
       rings, dialled,
       std::make_unique<ProcessPeer>(std::move(segment), std::move(socket), std::move(bell)));
 }
 
-class ShmTransport final : public StreamTransport {
+class ShmTransport final : public comm::StreamTransport {
  public:
-  ShmTransport(std::string identity, WakeEvent wake, Descriptor listener, Descriptor epoll,
-               std::string_view host, std::string_view socket_name)
-      : StreamTransport(kTraits, std::move(identity)),
+  ShmTransport(std::string identity, comm::WakeEvent wake, comm::Descriptor listener,
+               comm::Descriptor epoll, std::string_view host, std::string_view socket_name)
+      : comm::StreamTransport(kTraits, std::move(identity)),
         wake_(std::move(wake)),
         listener_(std::move(listener)),
         epoll_(std::move(epoll)),
@@ -111,11 +112,11 @@ class ShmTransport final : public StreamTransport {
   const std::string& address() const override { return address_; }
   bool Reaches(std::string_view address) const override { return address.starts_with(host_); }
   int wait_handle() const override { return epoll_.get(); }
-  MemorySharer* memory_sharer() override { return sharer_.get(); }
+  comm::MemorySharer* memory_sharer() override { return sharer_.get(); }
 
  private:
   struct Waiting {
-    Descriptor socket;
+    comm::Descriptor socket;
     std::chrono::steady_clock::time_point give_up;
   };
 
@@ -127,23 +128,23 @@ class ShmTransport final : public StreamTransport {
     return ResourceExhausted("cannot watch a connection: ", std::strerror(errno));
   }
 
-  Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) override {
+  Result<std::unique_ptr<comm::ByteStream>> Dial(std::string_view address) override {
     if (!Reaches(address)) {
       return InvalidArgument("expected the address of a process on this host, '", host_,
                              "…', got '", address, "'");
     }
-    HR_ASSIGN_OR_RETURN(Descriptor socket, ConnectUnix(address.substr(host_.size())));
-    HR_ASSIGN_OR_RETURN(Segment segment, Segment::Create(RingPair::Bytes(kRingBytes)));
+    HR_ASSIGN_OR_RETURN(comm::Descriptor socket, ConnectUnix(address.substr(host_.size())));
+    HR_ASSIGN_OR_RETURN(Segment segment, Segment::Create(comm::RingPair::Bytes(kRingBytes)));
     const int passed[] = {segment.descriptor(), wake_.set_handle()};
     HR_RETURN_IF_ERROR(SendDescriptors(socket.get(), HelloBytes(Hello()), passed));
     HR_RETURN_IF_ERROR(Watch(socket.get(), kConnected));
-    return OpenStream(std::move(segment), std::move(socket), Descriptor(), true);
+    return OpenStream(std::move(segment), std::move(socket), comm::Descriptor(), true);
   }
 
-  std::unique_ptr<ByteStream> Answer() override {
+  std::unique_ptr<comm::ByteStream> Answer() override {
     const auto now = std::chrono::steady_clock::now();
     while (waiting_.size() < kMaxWaiting) {
-      Result<Descriptor> socket = AcceptUnix(listener_.get());
+      Result<comm::Descriptor> socket = AcceptUnix(listener_.get());
       if (!socket.ok()) NoteFailure(std::move(socket).status());
       if (!socket.ok() || !socket->valid()) break;
       if (!Watch(socket->get(), EPOLLIN).ok()) continue;
@@ -151,7 +152,7 @@ class ShmTransport final : public StreamTransport {
     }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       bool settled = now > it->give_up;
-      std::unique_ptr<ByteStream> stream = Welcome(it->socket, &settled);
+      std::unique_ptr<comm::ByteStream> stream = Welcome(it->socket, &settled);
       it = settled ? waiting_.erase(it) : it + 1;
       if (stream != nullptr) return stream;
     }
@@ -160,15 +161,16 @@ class ShmTransport final : public StreamTransport {
 
   // The stream of a process that has said its hello. `settled` is set where nothing more is to
   // come.
-  std::unique_ptr<ByteStream> Welcome(Descriptor& socket, bool* settled) {
+  std::unique_ptr<comm::ByteStream> Welcome(comm::Descriptor& socket, bool* settled) {
     Hello hello;
     auto passed =
         ReceiveDescriptors(socket.get(), reinterpret_cast<std::byte*>(&hello), sizeof hello, 2);
     if (passed.ok() && passed->empty()) return nullptr;
     *settled = true;
     NoteExhaustion(passed.status());
-    if (!passed.ok() || hello != Hello() || !WakeEvent::IsOne((*passed)[1].get())) return nullptr;
-    auto segment = Segment::Map(std::move((*passed)[0]), RingPair::Bytes(kRingBytes));
+    if (!passed.ok() || hello != Hello() || !comm::WakeEvent::IsOne((*passed)[1].get()))
+      return nullptr;
+    auto segment = Segment::Map(std::move((*passed)[0]), comm::RingPair::Bytes(kRingBytes));
     NoteExhaustion(segment.status());
     if (!segment.ok()) return nullptr;
     const int bell = wake_.set_handle();
@@ -199,23 +201,23 @@ class ShmTransport final : public StreamTransport {
   // The listening socket is in the set, too.
   bool EndArm() override { return true; }
 
-  WakeEvent wake_;
-  Descriptor listener_;
-  Descriptor epoll_;
+  comm::WakeEvent wake_;
+  comm::Descriptor listener_;
+  comm::Descriptor epoll_;
   const std::string host_;
   const std::string address_;
-  const std::unique_ptr<MemorySharer> sharer_ = CreateMemorySharer();
+  const std::unique_ptr<comm::MemorySharer> sharer_ = CreateMemorySharer();
   std::vector<Waiting> waiting_;  // accepted, without a hello yet
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> CreateShmTransport(std::string identity) {
+Result<std::unique_ptr<comm::Transport>> CreateShmTransport(std::string identity) {
   std::string socket_name;
-  HR_ASSIGN_OR_RETURN(Descriptor listener, ListenUnix(&socket_name));
+  HR_ASSIGN_OR_RETURN(comm::Descriptor listener, ListenUnix(&socket_name));
   HR_ASSIGN_OR_RETURN(const std::string host, HostId());
-  HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
-  Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+  HR_ASSIGN_OR_RETURN(comm::WakeEvent wake, comm::WakeEvent::Create());
+  comm::Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return ResourceExhausted("cannot create an epoll: ", std::strerror(errno));
   auto transport =
       std::make_unique<ShmTransport>(std::move(identity), std::move(wake), std::move(listener),
@@ -224,4 +226,4 @@ Result<std::unique_ptr<Transport>> CreateShmTransport(std::string identity) {
   return transport;
 }
 
-}  // namespace hr::comm
+}  // namespace hr::shm

@@ -13,9 +13,9 @@
 
 #include "runtime/comm/transport.h"
 
-namespace hr::comm {
+namespace hr::shm {
 
 // `identity`: see Endpoint::peer_identity.
-Result<std::unique_ptr<Transport>> CreateShmTransport(std::string identity);
+Result<std::unique_ptr<comm::Transport>> CreateShmTransport(std::string identity);
 
-}  // namespace hr::comm
+}  // namespace hr::shm

@@ -9,21 +9,21 @@
 #include "runtime/base/file.h"
 #include "runtime/comm/wake_event.h"
 
-namespace hr::comm {
+namespace hr::shm {
 
 // Listens at a name that nobody else has; `name` is set to it.
-Result<Descriptor> ListenUnix(std::string* name);
-Result<Descriptor> ConnectUnix(std::string_view name);
+Result<comm::Descriptor> ListenUnix(std::string* name);
+Result<comm::Descriptor> ConnectUnix(std::string_view name);
 // A connection of a process of the same user; invalid where none waits. RESOURCE_EXHAUSTED.
-Result<Descriptor> AcceptUnix(int listener);
+Result<comm::Descriptor> AcceptUnix(int listener);
 
 // Sends a short message with descriptors.
 Status SendDescriptors(int socket, Bytes message, std::span<const int> descriptors);
 // Receives one message of exactly `bytes` bytes with exactly `count` descriptors. Empty where none
 // has come yet; a failure where it is something else or the peer is gone.
-Result<std::vector<Descriptor>> ReceiveDescriptors(int socket, std::byte* message, size_t bytes,
-                                                   size_t count);
+Result<std::vector<comm::Descriptor>> ReceiveDescriptors(int socket, std::byte* message,
+                                                         size_t bytes, size_t count);
 // True where the peer has closed its end and everything it sent was received.
 bool PeerClosed(int socket);
 
-}  // namespace hr::comm
+}  // namespace hr::shm

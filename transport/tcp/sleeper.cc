@@ -5,7 +5,7 @@
 #include "runtime/base/errors.h"
 #include "runtime/comm/wake_event.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 namespace {
 
 constexpr int kLoopDescriptors = 6;
@@ -13,9 +13,9 @@ constexpr int kLoopDescriptors = 6;
 // uv_loop_init loses descriptors where it runs out of them halfway, so it is only called where it
 // will get as many as it takes.
 Status CheckDescriptorsForLoop() {
-  WakeEvent probes[kLoopDescriptors];
-  for (WakeEvent& probe : probes) {
-    HR_ASSIGN_OR_RETURN(probe, WakeEvent::Create());
+  comm::WakeEvent probes[kLoopDescriptors];
+  for (comm::WakeEvent& probe : probes) {
+    HR_ASSIGN_OR_RETURN(probe, comm::WakeEvent::Create());
   }
   return {};
 }
@@ -83,4 +83,4 @@ bool Sleeper::Arm() {
 
 int Sleeper::wait_handle() const { return uv_backend_fd(&state_->loop); }
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

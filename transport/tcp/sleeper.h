@@ -6,7 +6,7 @@
 
 #include "runtime/base/result.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 
 class Sleeper {
  public:
@@ -40,4 +40,4 @@ class Sleeper::Watch {
   Handle* handle_;  // freed by the loop
 };
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

@@ -9,7 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/comm/wake_event.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -27,11 +27,11 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-Result<Descriptor> ListenTcp(const SocketAddress& address);
+Result<comm::Descriptor> ListenTcp(const SocketAddress& address);
 // Starts to connect; the socket becomes writable, or fails, later.
-Result<Descriptor> ConnectTcp(const SocketAddress& address);
+Result<comm::Descriptor> ConnectTcp(const SocketAddress& address);
 // Invalid where nobody waits. RESOURCE_EXHAUSTED.
-Result<Descriptor> AcceptTcp(int listener);
+Result<comm::Descriptor> AcceptTcp(int listener);
 Result<SocketAddress> LocalAddress(int socket);
 // Whom it is connected to, for messages.
 std::string PeerAddress(int socket);
@@ -43,4 +43,4 @@ Result<SocketAddress> LocalAddressTowards(const SocketAddress& there);
 Result<size_t> WriteSocket(int socket, std::span<const Bytes> pieces);
 Result<size_t> ReadSocket(int socket, std::byte* to, size_t bytes);
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

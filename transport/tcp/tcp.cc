@@ -7,7 +7,7 @@
 #include "transport/tcp/socket.h"
 #include "transport/tcp/tls.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 namespace {
 
 // A call of the kernel costs as much as a copy of some 32 KiB: what is longer is read straight into
@@ -17,24 +17,24 @@ constexpr size_t kReadAhead = (32 << 10) + 64;
 // An invitation delays a message by a trip there and back. One that comes before its receive is
 // copied once more instead, into memory that is new to the process, which costs more from 128 KiB
 // on; the credit bounds what such messages hold.
-constexpr StreamTraits kTraits = {.eager_bytes = 128 << 10,
-                                  .credit_bytes = 4 << 20,
-                                  .frame_bytes = 1 << 20,
-                                  .read_ahead = kReadAhead,
-                                  .lingers = true};
+constexpr comm::StreamTraits kTraits = {.eager_bytes = 128 << 10,
+                                        .credit_bytes = 4 << 20,
+                                        .frame_bytes = 1 << 20,
+                                        .read_ahead = kReadAhead,
+                                        .lingers = true};
 // What is decrypted is written anew in any case, so an invitation saves less. More read ahead would
 // only be copied once more.
-constexpr StreamTraits kTlsTraits = [] {
-  StreamTraits traits = kTraits;
+constexpr comm::StreamTraits kTlsTraits = [] {
+  comm::StreamTraits traits = kTraits;
   traits.eager_bytes = 512 << 10;
   traits.read_ahead = kTlsRecordBytes;
   return traits;
 }();
 
-class TcpStream final : public ByteStream {
+class TcpStream final : public comm::ByteStream {
  public:
   // `plain`: nothing encrypts what passes, so a peer's TLS would be taken for nonsense.
-  TcpStream(Descriptor socket, std::unique_ptr<Sleeper::Watch> watch, bool plain)
+  TcpStream(comm::Descriptor socket, std::unique_ptr<Sleeper::Watch> watch, bool plain)
       : socket_(std::move(socket)), watch_(std::move(watch)), look_for_tls_(plain) {}
 
   Result<size_t> Write(std::span<const Bytes> pieces) override {
@@ -60,7 +60,7 @@ class TcpStream final : public ByteStream {
   std::string Describe() const override { return PeerAddress(socket_.get()); }
 
  private:
-  Descriptor socket_;
+  comm::Descriptor socket_;
   std::unique_ptr<Sleeper::Watch> watch_;  // goes before its socket
   bool look_for_tls_;
 };
@@ -73,7 +73,7 @@ Status CheckTrust(bool encrypted, bool trusted_fabric, const SocketAddress& addr
                             "plain text");
 }
 
-Result<SocketAddress> ListenAddress(const TransportSettings& settings) {
+Result<SocketAddress> ListenAddress(const comm::TransportSettings& settings) {
   if (!settings.host.empty()) return SocketAddress::From(settings.host, settings.port);
   if (settings.towards.empty()) return SocketAddress::From("127.0.0.1", settings.port);
   constexpr int kDiscard = 9;  // any port will do
@@ -91,16 +91,16 @@ Result<SocketAddress> ListenAddress(const TransportSettings& settings) {
 
 // Where peers come in; nowhere where a transport only connects.
 struct Listener {
-  Descriptor socket;
+  comm::Descriptor socket;
   std::unique_ptr<Sleeper::Watch> watch;  // goes before its socket
   std::string address;
 };
 
-class TcpTransport final : public StreamTransport {
+class TcpTransport final : public comm::StreamTransport {
  public:
   TcpTransport(std::string identity, std::unique_ptr<TlsContext> tls, bool trusted_fabric,
                std::unique_ptr<Sleeper> sleeper, Listener listener)
-      : StreamTransport(tls != nullptr ? kTlsTraits : kTraits, std::move(identity)),
+      : comm::StreamTransport(tls != nullptr ? kTlsTraits : kTraits, std::move(identity)),
         tls_(std::move(tls)),
         trusted_fabric_(trusted_fabric),
         sleeper_(std::move(sleeper)),
@@ -117,21 +117,21 @@ class TcpTransport final : public StreamTransport {
   int wait_handle() const override { return sleeper_->wait_handle(); }
 
  private:
-  Result<std::unique_ptr<ByteStream>> Open(Descriptor socket, bool dialled) {
+  Result<std::unique_ptr<comm::ByteStream>> Open(comm::Descriptor socket, bool dialled) {
     HR_ASSIGN_OR_RETURN(auto watch, sleeper_->Add(socket.get()));
     auto stream = std::make_unique<TcpStream>(std::move(socket), std::move(watch), tls_ == nullptr);
-    if (tls_ == nullptr) return std::unique_ptr<ByteStream>(std::move(stream));
+    if (tls_ == nullptr) return std::unique_ptr<comm::ByteStream>(std::move(stream));
     return tls_->Wrap(std::move(stream), dialled);
   }
-  Result<std::unique_ptr<ByteStream>> Dial(std::string_view text) override {
+  Result<std::unique_ptr<comm::ByteStream>> Dial(std::string_view text) override {
     HR_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::Parse(text, dials_++));
     HR_RETURN_IF_ERROR(CheckTrust(tls_ != nullptr, trusted_fabric_, address));
-    HR_ASSIGN_OR_RETURN(Descriptor socket, ConnectTcp(address));
+    HR_ASSIGN_OR_RETURN(comm::Descriptor socket, ConnectTcp(address));
     return Open(std::move(socket), true);
   }
-  std::unique_ptr<ByteStream> Answer() override {
+  std::unique_ptr<comm::ByteStream> Answer() override {
     if (!listener_.socket.valid()) return nullptr;
-    Result<Descriptor> socket = AcceptTcp(listener_.socket.get());
+    Result<comm::Descriptor> socket = AcceptTcp(listener_.socket.get());
     if (socket.ok() && !socket->valid()) return nullptr;
     if (socket.ok()) {
       auto stream = Open(std::move(socket).value(), false);
@@ -154,8 +154,8 @@ class TcpTransport final : public StreamTransport {
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> CreateTcpTransport(const TransportSettings& settings,
-                                                      std::string identity) {
+Result<std::unique_ptr<comm::Transport>> CreateTcpTransport(const comm::TransportSettings& settings,
+                                                            std::string identity) {
   std::unique_ptr<TlsContext> tls;
   if (!settings.secret.empty()) {
     HR_ASSIGN_OR_RETURN(tls, TlsContext::Create(settings.secret));
@@ -175,4 +175,4 @@ Result<std::unique_ptr<Transport>> CreateTcpTransport(const TransportSettings& s
                                         std::move(listener));
 }
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

@@ -10,12 +10,12 @@
 
 #include "runtime/comm/transport.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 
 // `identity`: see Endpoint::peer_identity. A secret has at least kMinSecret bytes. Addresses are
 // "tcp:1.2.3.4:5678", "tcp:[::1]:5678" and "tcp:name:5678"; names are looked up when they are used,
 // which may take a while.
-Result<std::unique_ptr<Transport>> CreateTcpTransport(const TransportSettings& settings,
-                                                      std::string identity);
+Result<std::unique_ptr<comm::Transport>> CreateTcpTransport(const comm::TransportSettings& settings,
+                                                            std::string identity);
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

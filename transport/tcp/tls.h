@@ -8,7 +8,7 @@
 
 #include "transport/tcp/tls_records.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 
 // Shorter secrets could be found out from a recorded handshake.
 inline constexpr size_t kMinSecret = 16;
@@ -23,11 +23,11 @@ class TlsContext {
 
   // Encrypts what passes over `inner`. A peer that cannot prove the secret fails the stream with
   // UNAUTHENTICATED. The context outlives the stream.
-  virtual Result<std::unique_ptr<ByteStream>> Wrap(std::unique_ptr<ByteStream> inner,
-                                                   bool dialled) = 0;
+  virtual Result<std::unique_ptr<comm::ByteStream>> Wrap(std::unique_ptr<comm::ByteStream> inner,
+                                                         bool dialled) = 0;
 };
 
 // What a peer that speaks TLS begins with; plain frames never do.
 bool LooksLikeTls(const std::byte* bytes, size_t count);
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

@@ -7,7 +7,7 @@
 #include "transport/tcp/tls.h"
 #include "transport/tcp/tls_stream.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 namespace {
 
 constexpr std::string_view kIdentity = "headrace cluster";
@@ -74,8 +74,8 @@ class Context final : public TlsContext {
     return {};
   }
 
-  Result<std::unique_ptr<ByteStream>> Wrap(std::unique_ptr<ByteStream> inner,
-                                           bool dialled) override {
+  Result<std::unique_ptr<comm::ByteStream>> Wrap(std::unique_ptr<comm::ByteStream> inner,
+                                                 bool dialled) override {
     auto handshake = std::make_unique<TlsHandshake>(*inner, dialled);
     HR_RETURN_IF_ERROR(handshake->Open(ssl_.get(), method_.get()));
     return std::make_unique<TlsStream>(std::move(inner), std::move(handshake), records_of_a_key_);
@@ -102,4 +102,4 @@ Result<std::unique_ptr<TlsContext>> TlsContext::Create(std::string_view secret,
   return std::unique_ptr<TlsContext>(std::move(context));
 }
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

@@ -8,7 +8,7 @@
 #include "runtime/base/errors.h"
 #include "transport/tcp/tls.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 namespace {
 
 constexpr std::string_view kSameSecret = "; start all ranks with the same cluster secret";
@@ -161,4 +161,4 @@ bool LooksLikeTls(const std::byte* bytes, size_t count) {
          (count == 1 || bytes[1] == kMajor);
 }
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

@@ -8,11 +8,11 @@
 
 #include "transport/tcp/tls_records.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 
 class TlsHandshake {
  public:
-  TlsHandshake(ByteStream& inner, bool dialled) : inner_(inner), dialled_(dialled) {}
+  TlsHandshake(comm::ByteStream& inner, bool dialled) : inner_(inner), dialled_(dialled) {}
   ~TlsHandshake();
   // Both outlive it.
   Status Open(SSL_CTX* context, const BIO_METHOD* method);
@@ -42,7 +42,7 @@ class TlsHandshake {
   int Write(const char* bytes, int count);
   int Read(char* to, int room);
 
-  ByteStream& inner_;
+  comm::ByteStream& inner_;
   const bool dialled_;
   SSL* ssl_ = nullptr;
   bool begun_ = false;  // something came
@@ -52,4 +52,4 @@ class TlsHandshake {
   TlsSecret secrets_[2]{};  // of the client's and of the server's direction
 };
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

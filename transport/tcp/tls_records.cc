@@ -10,7 +10,7 @@
 
 #include "runtime/base/errors.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 namespace {
 
 constexpr size_t kKeyBytes = 16;
@@ -148,4 +148,4 @@ Result<TlsContent> TlsRecords::Open(const std::byte* record, size_t bytes, std::
   return Broken();
 }
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

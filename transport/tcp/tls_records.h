@@ -12,7 +12,7 @@
 
 #include "runtime/comm/byte_stream.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 
 inline constexpr size_t kTlsHeaderBytes = 5;
 inline constexpr size_t kTlsTagBytes = 16;
@@ -69,4 +69,4 @@ class TlsRecords {
   OpenSsl<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free> cipher_;
 };
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

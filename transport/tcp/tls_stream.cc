@@ -6,7 +6,7 @@
 
 #include "runtime/base/errors.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 namespace {
 
 // Records that go to the socket, and come from it, in one call: fewer system calls against memory
@@ -220,4 +220,4 @@ bool TlsStream::Arm(bool read, bool write) {
   return inner_->Arm(read, write || out_begin_ < out_end_);
 }
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

@@ -6,11 +6,11 @@
 
 #include "transport/tcp/tls_handshake.h"
 
-namespace hr::comm {
+namespace hr::tcp {
 
-class TlsStream final : public ByteStream {
+class TlsStream final : public comm::ByteStream {
  public:
-  TlsStream(std::unique_ptr<ByteStream> inner, std::unique_ptr<TlsHandshake> handshake,
+  TlsStream(std::unique_ptr<comm::ByteStream> inner, std::unique_ptr<TlsHandshake> handshake,
             uint64_t records_of_a_key)
       : inner_(std::move(inner)),
         handshake_(std::move(handshake)),
@@ -35,7 +35,7 @@ class TlsStream final : public ByteStream {
   bool HasRecord() const;
   size_t TakePlain(std::byte* to, size_t room);
 
-  const std::unique_ptr<ByteStream> inner_;
+  const std::unique_ptr<comm::ByteStream> inner_;
   std::unique_ptr<TlsHandshake> handshake_;  // null when it is over
   const uint64_t records_of_a_key_;
   Status status_;
@@ -54,4 +54,4 @@ class TlsStream final : public ByteStream {
   size_t plain_end_ = 0;
 };
 
-}  // namespace hr::comm
+}  // namespace hr::tcp

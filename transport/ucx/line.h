@@ -17,7 +17,7 @@
 #include "runtime/comm/frame.h"
 #include "runtime/comm/wake_event.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 
 // What every message begins with. Keys are made by the side that dials, from random bits, and are
 // even towards the side that is dialled and odd towards the one that dialled.
@@ -94,7 +94,7 @@ struct Packet {
 };
 
 // The sender's side of a loan.
-enum class Lending { kNone, kLent, kRevoked };
+enum class Lending { kNone, kActive, kRevoked };
 
 // The receiver's side: bytes that it reads from where they lie in the sender's memory.
 struct Loan {
@@ -238,7 +238,7 @@ struct Line {
   bool notices = false;  // UCX tells when the peer is lost
   bool lends = false;    // the peer's network adapter reads memory of this process
   Inbox inbox;
-  ExpectedFrame* expected = nullptr;
+  comm::ExpectedFrame* expected = nullptr;
   std::span<std::byte> sink;  // where what comes next goes, past the inbox, as long as it fits
   Status status;              // why nothing more comes, once the inbox is empty
   uint32_t sent = 0, received = 0;   // messages
@@ -250,9 +250,10 @@ struct Line {
   Loan* loan = nullptr;  // of the peer's, that has not ended
   bool heard = false;    // anything of the peer
   std::chrono::steady_clock::time_point dialled;
-  Descriptor process;  // readable when the peer's process ends; invalid where it is not ours to see
+  comm::Descriptor
+      process;  // readable when the peer's process ends; invalid where it is not ours to see
   void* closing = nullptr;  // UCX's request
   bool hung_up = false;
 };
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

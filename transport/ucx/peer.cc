@@ -7,7 +7,7 @@
 #include "runtime/base/errors.h"
 #include "runtime/base/strings.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 namespace {
 
 constexpr std::string_view kScheme = "ucx:";
@@ -91,4 +91,4 @@ std::optional<UcxHello> DecodeHello(std::string_view text) {
                   .version = static_cast<uint32_t>(head.version - '0')};
 }
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

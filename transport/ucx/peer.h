@@ -8,7 +8,7 @@
 
 #include "runtime/base/result.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 
 struct UcxPeer {
   std::string host;  // where its shared memory reaches
@@ -34,4 +34,4 @@ std::string EncodeHello(const UcxHello& hello);
 // Null where it is none.
 std::optional<UcxHello> DecodeHello(std::string_view text);
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace hr::comm {
+namespace hr::ucx {
 namespace {
 
 bool BeginsWithOneOf(std::string_view resource, std::initializer_list<std::string_view> names) {
@@ -50,4 +50,4 @@ bool IsRdma(std::string_view resource) {
   return BeginsWithOneOf(resource, {"rc_", "dc_", "ud_", "srd/", "ugni"});
 }
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

@@ -9,22 +9,22 @@
 #include "transport/ucx/resources.h"
 #include "transport/ucx/worker.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 namespace {
 
-constexpr StreamTraits kTraits = {.eager_bytes = kPacketRoom - 64,
-                                  .credit_bytes = 1 << 20,
-                                  .frame_bytes = kMaxLoanBytes,
-                                  .read_ahead = 256};
+constexpr comm::StreamTraits kTraits = {.eager_bytes = kPacketRoom - 64,
+                                        .credit_bytes = 1 << 20,
+                                        .frame_bytes = kMaxLoanBytes,
+                                        .read_ahead = 256};
 
 // Processes of one host read each other's memory without UCX.
-StreamTraits Traits(bool ucx_lends) {
-  StreamTraits traits = kTraits;
+comm::StreamTraits Traits(bool ucx_lends) {
+  comm::StreamTraits traits = kTraits;
   traits.lends = !ucx_lends;
   return traits;
 }
 
-class UcxStream final : public ByteStream {
+class UcxStream final : public comm::ByteStream {
  public:
   UcxStream(UcxWorker& worker, Line& line) : worker_(worker), line_(line) {}
   ~UcxStream() override { worker_.HangUp(line_); }
@@ -39,11 +39,11 @@ class UcxStream final : public ByteStream {
     return worker_.Receive(line_, {to, bytes}, true);
   }
   void StopReading() override { worker_.StopReading(line_); }
-  bool PeerWorks() override { return UcxWorker::PeerReads(line_); }
+  bool PeerIsBusy() override { return UcxWorker::PeerReads(line_); }
   bool WriteEager(uint64_t tag, uint64_t label, Bytes payload) override {
     return UcxWorker::SendEager(line_, tag, label, payload);
   }
-  Result<size_t> ReadExpecting(ExpectedFrame& frame, std::byte* to, size_t bytes) override {
+  Result<size_t> ReadExpecting(comm::ExpectedFrame& frame, std::byte* to, size_t bytes) override {
     line_.expected = &frame;
     Result<size_t> got = worker_.Receive(line_, {to, bytes}, false);
     line_.expected = nullptr;
@@ -60,11 +60,11 @@ class UcxStream final : public ByteStream {
   Line& line_;
 };
 
-class UcxTransport final : public StreamTransport {
+class UcxTransport final : public comm::StreamTransport {
  public:
   UcxTransport(std::string identity, std::unique_ptr<UcxWorker> worker, bool confined,
                bool ucx_lends)
-      : StreamTransport(Traits(ucx_lends), std::move(identity)),
+      : comm::StreamTransport(Traits(ucx_lends), std::move(identity)),
         worker_(std::move(worker)),
         confined_(confined),
         address_(AddressText(worker_->self())) {}
@@ -79,7 +79,7 @@ class UcxTransport final : public StreamTransport {
   int wait_handle() const override { return worker_->wait_handle(); }
 
  private:
-  Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) override {
+  Result<std::unique_ptr<comm::ByteStream>> Dial(std::string_view address) override {
     HR_ASSIGN_OR_RETURN(const UcxPeer peer, ParseAddress(address));
     if (confined_ && peer.host != worker_->self().host) {
       return FailedPrecondition(
@@ -89,7 +89,7 @@ class UcxTransport final : public StreamTransport {
     HR_ASSIGN_OR_RETURN(Line * line, worker_->Dial(peer));
     return std::make_unique<UcxStream>(*worker_, *line);
   }
-  std::unique_ptr<ByteStream> Answer() override {
+  std::unique_ptr<comm::ByteStream> Answer() override {
     worker_->Tend();
     Result<Line*> line = worker_->Answer();
     if (!line.ok() || *line == nullptr) return nullptr;
@@ -105,8 +105,8 @@ class UcxTransport final : public StreamTransport {
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> CreateUcxTransport(const TransportSettings& settings,
-                                                      std::string identity, bool lends) {
+Result<std::unique_ptr<comm::Transport>> CreateUcxTransport(const comm::TransportSettings& settings,
+                                                            std::string identity, bool lends) {
   const bool confined = !settings.trusted_fabric;
   HR_ASSIGN_OR_RETURN(auto worker, UcxWorker::Create(confined, lends));
   return std::make_unique<UcxTransport>(std::move(identity), std::move(worker), confined, lends);
@@ -125,10 +125,10 @@ plugin::TransportFindings Look() {
 }  // namespace
 
 hr_status* UcxPluginEntry(const hr_plugin_host* host, hr_plugin* out) {
-  constexpr auto create = [](const TransportSettings& settings, std::string identity) {
+  constexpr auto create = [](const comm::TransportSettings& settings, std::string identity) {
     return CreateUcxTransport(settings, std::move(identity));
   };
   return plugin::OfferTransport(host, out, "ucx", "ucx", create, Look);
 }
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

@@ -14,15 +14,16 @@
 #include "headrace/plugin.h"
 #include "runtime/comm/transport.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 
 // `identity`: see Endpoint::peer_identity. With `trusted_fabric` UCX chooses among all transports
 // that it finds; UCX_TLS and its other variables are heeded. `lends`: receivers read what is long
 // by UCX's rendezvous also where there is no network adapter that does it, for tests.
-Result<std::unique_ptr<Transport>> CreateUcxTransport(const TransportSettings& settings,
-                                                      std::string identity, bool lends = false);
+Result<std::unique_ptr<comm::Transport>> CreateUcxTransport(const comm::TransportSettings& settings,
+                                                            std::string identity,
+                                                            bool lends = false);
 
 // The plugin "ucx".
 hr_status* UcxPluginEntry(const hr_plugin_host* host, hr_plugin* out);
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

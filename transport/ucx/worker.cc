@@ -4,7 +4,7 @@
 
 #include "runtime/base/strings.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 namespace {
 
 constexpr size_t kMaxCallers = 256;
@@ -290,12 +290,12 @@ ucs_status_t UcxWorker::OnShortMessage(void* self, const void*, size_t, void* da
     line->expected->taken = true;
     return UCS_OK;
   }
-  FrameHeader header;
-  header.kind = FrameKind::kEager;
+  comm::FrameHeader header;
+  header.kind = comm::FrameKind::kEager;
   header.payload = static_cast<uint32_t>(payload.size());
   header.tag = frame.tag;
   header.label = frame.label;
-  line->Take(BytesOf(header).first(kHeadBytes), payload);
+  line->Take(BytesOf(header).first(comm::kHeadBytes), payload);
   return UCS_OK;
 }
 
@@ -331,7 +331,7 @@ void UcxWorker::Close(Line& line) {
   line.hung_up = true;
   EndLoans(line);
   line.inbox.Clear();
-  line.process = Descriptor();
+  line.process = comm::Descriptor();
   CloseEndpoint(line);
 }
 
@@ -371,4 +371,4 @@ void UcxWorker::Drain() {
   }
 }
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

@@ -13,7 +13,7 @@
 #include "transport/ucx/line.h"
 #include "transport/ucx/peer.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 
 Status UcxFailure(std::string_view what, ucs_status_t status);
 
@@ -46,7 +46,7 @@ class UcxWorker {
   // Copies what UCX holds back.
   static void Keep(Line& line) {
     if (line.posted != nullptr) line.posted->Keep();
-    if (line.lending == Lending::kLent) line.lending = Lending::kRevoked;
+    if (line.lending == Lending::kActive) line.lending = Lending::kRevoked;
   }
   // Reads what has come for the line; looks a few times. A failure comes after the last byte.
   // `patient`: where it returns 0, UCX may go on to write into `to` until StopReading(), and the
@@ -107,11 +107,11 @@ class UcxWorker {
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   ucp_datatype_t packet_type_ = 0;  // of packets with a body
-  Descriptor deaths_;               // an epoll of processes
-  Descriptor timer_;
-  long timer_nanos_ = 0;  // that it was set to last; 0: it is not
-  Descriptor epoll_;      // of UCX's events, of deaths and of the timer
-  bool news_ = false;     // something came for a line
+  comm::Descriptor deaths_;         // an epoll of processes
+  comm::Descriptor timer_;
+  long timer_nanos_ = 0;    // that it was set to last; 0: it is not
+  comm::Descriptor epoll_;  // of UCX's events, of deaths and of the timer
+  bool news_ = false;       // something came for a line
   UcxPeer self_;
   bool shares_memory_ = false;  // with processes of this host
   bool has_rdma_ = false;
@@ -131,4 +131,4 @@ class UcxWorker {
   std::vector<Packet*> free_;
 };
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

@@ -10,7 +10,7 @@
 
 #include "transport/ucx/worker.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 namespace {
 
 // Reading a piece takes the receiver's own time, or that of its network adapter, but not the
@@ -25,7 +25,7 @@ constexpr auto kReadingTime = std::chrono::microseconds(500);
 
 size_t UcxWorker::Lend(Line& line, Bytes bytes) {
   bytes = bytes.first(std::min(bytes.size(), kMaxLoanBytes));
-  line.lending = Lending::kLent;
+  line.lending = Lending::kActive;
   line.lent = std::chrono::steady_clock::now();
   Post(NewPacket(line, EnvelopeKind::kLoan), bytes);
   return bytes.size();
@@ -38,7 +38,7 @@ bool UcxWorker::PeerReads(const Line& line) {
 
 // The peer has read the bytes: tells it whether they were the right ones.
 void UcxWorker::Settle(Line& line) {
-  const bool lent = std::exchange(line.lending, Lending::kNone) == Lending::kLent;
+  const bool lent = std::exchange(line.lending, Lending::kNone) == Lending::kActive;
   if (!lent) line.taken = 0;
   Post(NewPacket(line, lent ? EnvelopeKind::kRepaid : EnvelopeKind::kRevoked));
 }
@@ -130,4 +130,4 @@ void UcxWorker::EndLoans(Line& line) {
   });
 }
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

@@ -16,7 +16,7 @@
 #include "transport/ucx/resources.h"
 #include "transport/ucx/worker.h"
 
-namespace hr::comm {
+namespace hr::ucx {
 namespace {
 
 constexpr auto kFarewellTime = std::chrono::milliseconds(200);
@@ -62,7 +62,7 @@ Result<std::string> HostId() {
   return Cat(boot, "-", Namespace("pid"), "-", Namespace("ipc"), "-", Namespace("net"));
 }
 
-Status Watch(const Descriptor& epoll, int descriptor, uint32_t events) {
+Status Watch(const comm::Descriptor& epoll, int descriptor, uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.fd = descriptor;
@@ -73,7 +73,7 @@ Status Watch(const Descriptor& epoll, int descriptor, uint32_t events) {
 // UCX does not say that descriptors ran out, and gives back those that it got.
 bool LacksDescriptors() {
   constexpr size_t kPlenty = 64;
-  std::vector<Descriptor> got;
+  std::vector<comm::Descriptor> got;
   do {
     got.emplace_back(::epoll_create1(EPOLL_CLOEXEC));
   } while (got.back().valid() && got.size() < kPlenty);
@@ -184,9 +184,9 @@ Status UcxWorker::ReadAddress() {
 // ---- Sleeping ----
 
 Status UcxWorker::WatchEvents() {
-  deaths_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  deaths_ = comm::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_ = comm::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  timer_ = comm::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!deaths_.valid() || !epoll_.valid() || !timer_.valid()) {
     return ResourceExhausted("cannot create an epoll or a timer: ", std::strerror(errno));
   }
@@ -202,7 +202,7 @@ Status UcxWorker::WatchEvents() {
 Status UcxWorker::WatchProcess(Line& line, const UcxPeer& peer) {
 #ifdef SYS_pidfd_open
   if (peer.host != self_.host) return {};
-  line.process = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  line.process = comm::Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
   if (line.process.valid()) return Watch(deaths_, line.process.get(), EPOLLIN | EPOLLONESHOT);
   if (errno == ESRCH) return Unavailable("the peer's process, ", peer.pid, ", has ended");
 #endif
@@ -248,4 +248,4 @@ bool UcxWorker::Arm() {
   return full && !news_;
 }
 
-}  // namespace hr::comm
+}  // namespace hr::ucx

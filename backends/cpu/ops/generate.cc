@@ -25,7 +25,7 @@ LoweredKernel KnownValues(std::string name, std::vector<T> values) {
 Result<LoweredKernel> MakeShape(const KernelRequest& request) {
   const Dims& dims = request.input(0).dims;
   const auto rank = static_cast<int64_t>(dims.size());
-  const auto position = [&](std::string_view name, int64_t otherwise) {
+  const auto position = [&](Literal name, int64_t otherwise) {
     const int64_t at = request.node.Int(name, otherwise);
     return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
   };
@@ -39,7 +39,7 @@ Result<LoweredKernel> MakeSize(const KernelRequest& request) {
 }
 
 // The bytes of a tensor that is an attribute.
-std::vector<std::byte> BytesOf(const KernelRequest& request, std::string_view attribute) {
+std::vector<std::byte> BytesOf(const KernelRequest& request, Literal attribute) {
   const auto& index = std::get<graph::TensorIndex>(*request.node.Find(attribute));
   const Tensor& tensor = request.module.constants[index.index];
   return {tensor.data(), tensor.data() + tensor.bytes()};

@@ -1,18 +1,25 @@
-/* What every Headrace header needs: export marks, status, text, limits of calls.
+/* The parts that every Headrace header needs: export marks, statuses, texts, limits of calls.
  *
- * Every fallible call returns hr_status*: NULL is success; otherwise the caller owns the status and
- * releases it. Contents of output arguments are unspecified after a failure.
+ * Failures: every call that can fail returns hr_status*. NULL means success; any other status
+ * belongs to the caller, who releases it. After a failure the contents of output arguments are
+ * unspecified. No call aborts, throws, calls exit or installs a signal handler.
  *
- * No call aborts, throws, calls exit or installs a signal handler. Memory for tensors, arenas,
- * plans and file structures comes from the env's allocator, and its failure is
- * HR_RESOURCE_EXHAUSTED; exhaustion in small bookkeeping objects (names, lists) ends the process.
+ * Memory: tensors, arenas, plans and file structures come from the env's allocator. If that has
+ * none left, the call fails with HR_RESOURCE_EXHAUSTED. If there is no memory for a small
+ * bookkeeping object (a name, a list), the process ends.
  *
- * Where a call takes a release function, it is called once when the last user is gone; a call that
- * fails takes nothing over and does not call it.
+ * Ownership: a call that creates an object gives it to the caller through `out`; the caller
+ * releases it with the release function of its type. If a call takes a release function of the
+ * host, the library calls that once, when the last user is gone. A call that fails takes nothing
+ * over and does not call the release function.
  *
- * `const char*` arguments are NUL-terminated UTF-8 and are copied where they are kept. A function
- * that takes a struct beginning with struct_size wants it set to sizeof the struct; fields that a
- * library does not know must be zero, fields that a program does not know are taken as zero.
+ * NULL: an argument may be NULL if its description says so. Any other NULL makes a call that can
+ * fail return HR_INVALID_ARGUMENT. Release functions accept NULL and do nothing.
+ *
+ * Text: `const char*` arguments are NUL-terminated UTF-8. The library copies what it keeps.
+ *
+ * Structs that begin with struct_size: the caller sets it to the sizeof of the struct. Fields that
+ * the library does not know must be zero; fields that the program does not know count as zero.
  */
 #ifndef HEADRACE_BASE_H_
 #define HEADRACE_BASE_H_
@@ -26,8 +33,8 @@
 #define HR_API __attribute__((visibility("default")))
 #endif
 
-/* In C an enumeration holds whatever number it is given; this says the same to C++, so that a wrong
- * one can be looked at and refused. */
+/* In C an enumeration can hold any int32_t. This gives it the same type in C++, so that the library
+ * can check a wrong number and refuse it. */
 #ifdef __cplusplus
 #define HR_ENUM : int32_t
 #else
@@ -38,13 +45,15 @@
 extern "C" {
 #endif
 
-/* 10000 * major + 100 * minor of the interface. Within a major version functions are only added. */
+/* The version of the interface: 10000 * major + 100 * minor. Within a major version functions are
+ * only added. */
 #define HR_API_VERSION 100
 
-/* The HR_API_VERSION that the library was built with. A program built with a smaller one of the
- * same major version runs with it. */
+/* Returns the HR_API_VERSION that the library was built with. A program that was built with the
+ * same or a smaller version of the same major version can use the library. */
 HR_API uint32_t hr_api_version(void);
-/* "0.1.0", and what the build contains. Static. */
+/* Returns the library's version and what the build contains, such as "0.1.0 +onednn". The text is
+ * static. */
 HR_API const char* hr_version_text(void);
 
 typedef enum hr_code HR_ENUM {
@@ -65,48 +74,53 @@ typedef enum hr_code HR_ENUM {
   HR_UNAVAILABLE = 14,
   HR_DATA_LOSS = 15,
   HR_UNAUTHENTICATED = 16,
-  HR_TAINTED = 17,      /* a session whose update failed half-way; restore a checkpoint */
+  HR_TAINTED = 17,      /* an update of the session failed half-way; restore a checkpoint */
   HR_ARBITER_LOST = 18, /* the process that decides about a group's failures is gone */
 } hr_code;
 
-/* A failure: a code, one or more sentences, and where it applies the node's name. Immutable, so it
- * may be read by any thread. */
+/* A failure: a code, a message, and the name of the node that failed if there is one. Immutable:
+ * any thread may read it. */
 typedef struct hr_status hr_status;
 
-/* HR_OK for NULL. */
+/* Returns the code; HR_OK if `status` is NULL. */
 HR_API hr_code hr_status_code(const hr_status* status);
-/* What was expected, what came, what to do. "" for NULL; lives as long as the status. */
+/* Returns one or more sentences that say what was expected, what came and what to do; "" if
+ * `status` is NULL. The text lives as long as the status. */
 HR_API const char* hr_status_message(const hr_status* status);
-/* The node at which the failure happened; "" where none applies. */
+/* Returns the name of the node that failed; "" if no node is to blame or `status` is NULL. The text
+ * lives as long as the status. */
 HR_API const char* hr_status_node(const hr_status* status);
-/* A failure of the host's own, for functions that the library calls. HR_UNKNOWN in place of HR_OK
- * and of codes that do not exist; message NULL: "". */
+/* Creates a failure of the host, to be returned by a function that the library calls. If `code` is
+ * HR_OK or no code at all, the status has HR_UNKNOWN. `message` may be NULL, which means "". */
 HR_API hr_status* hr_status_create(hr_code code, const char* message);
-/* NULL is allowed. */
 HR_API void hr_status_release(hr_status* status);
-/* "INVALID_ARGUMENT". Static. */
+/* Returns the name of a code, such as "INVALID_ARGUMENT". The text is static. */
 HR_API const char* hr_code_name(hr_code code);
 
-/* Text made by the library, e.g. JSON of the describe functions. */
+/* A text that the library made, such as the JSON of a describe function. Immutable. */
 typedef struct hr_text hr_text;
-/* NUL-terminated; lives as long as the text. */
+/* Returns the characters, NUL-terminated; "" if `text` is NULL. They live as long as the text. */
 HR_API const char* hr_text_data(const hr_text* text);
-HR_API size_t hr_text_size(const hr_text* text); /* without the NUL */
+/* Returns the number of bytes, without the NUL. */
+HR_API size_t hr_text_size(const hr_text* text);
 HR_API void hr_text_release(hr_text* text);
 
-/* Cancels calls that were given it, from any thread and any number of times, but not from a signal
- * handler. It must outlive them. Waiting calls are woken at once; a run looks at it between steps.
+/* A token that cancels the calls to which it was given. It must outlive these calls. Thread-safe.
  */
 typedef struct hr_cancel hr_cancel;
 HR_API hr_status* hr_cancel_create(hr_cancel** out);
+/* Cancels all calls that have the token, now and later. Calls that wait are woken at once; a run
+ * looks at the token between steps. May be called from any thread and any number of times, but not
+ * from a signal handler. NULL does nothing. */
 HR_API void hr_cancel_trigger(hr_cancel* cancel);
 HR_API void hr_cancel_release(hr_cancel* cancel);
 
-/* What limits one call; NULL in place of it: nothing does. */
+/* The limits of one call. If a call gets NULL instead, it has no limits, unless its description
+ * names a default. */
 typedef struct hr_limits {
   size_t struct_size;
-  const hr_cancel* cancel; /* or NULL */
-  int64_t timeout_nanos;   /* from the start of the call; 0 or less: none */
+  const hr_cancel* cancel; /* NULL: the call cannot be cancelled */
+  int64_t timeout_nanos;   /* nanoseconds from the start of the call; 0 or less: no deadline */
 } hr_limits;
 
 /* Element types; the codes are ONNX's TensorProto.DataType. */
@@ -127,12 +141,12 @@ typedef enum hr_dtype HR_ENUM {
   HR_BFLOAT16 = 16,
 } hr_dtype;
 
-/* Bytes of one element; 0 for a code that tensors cannot hold. */
+/* Returns the bytes of one element; 0 if tensors cannot hold the type. */
 HR_API size_t hr_dtype_size(hr_dtype dtype);
-/* "float32". Static. */
+/* Returns the name of the type, such as "float32". The text is static. */
 HR_API const char* hr_dtype_name(hr_dtype dtype);
 
-/* What a node's attribute holds. */
+/* What an attribute of a node holds. */
 typedef enum hr_attribute_kind HR_ENUM {
   HR_ATTRIBUTE_INT = 0,
   HR_ATTRIBUTE_FLOAT = 1,

@@ -1,8 +1,8 @@
-/* Communication between processes: groups of ranks that send, receive and reduce. No graph is
- * needed.
+/* Communication between processes: groups of ranks that send, receive and reduce. It needs no
+ * graph.
  *
  *   hr_group* world;
- *   hr_group_create(env, NULL, NULL, &world);     rank, size and meeting place from the environment
+ *   hr_group_create(env, NULL, NULL, &world);     rank, size and store come from the environment
  *   hr_all_reduce(world, x, x, n, HR_FLOAT32, HR_SUM, NULL);
  */
 #ifndef HEADRACE_COMM_H_
@@ -14,210 +14,236 @@
 extern "C" {
 #endif
 
-/* ---- Who am I ------------------------------------------------------------------------------ */
+/* ---- The launch ---------------------------------------------------------------------------- */
 
-/* What the process was started as. Immutable.
+/* The rank and size with which a launcher has started this process. Immutable.
  *
- * Read from the environment: Headrace's own variables (HEADRACE_RANK, HEADRACE_SIZE,
+ * They are read from environment variables: Headrace's own (HEADRACE_RANK, HEADRACE_SIZE,
  * HEADRACE_LOCAL_RANK, HEADRACE_LOCAL_SIZE, HEADRACE_STORE, HEADRACE_EPOCH), torchrun's (RANK,
  * WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT),
  * Open MPI's (OMPI_COMM_WORLD_*), MPICH's (PMI_*, MPI_LOCAL*) and Slurm's (SLURM_PROCID, …; only in
- * a step that srun started). Those of Headrace say what the others leave open; where two say
- * different things, that is HR_FAILED_PRECONDITION and both are named. With none of them the
- * process is alone: rank 0 of 1. */
+ * a step that srun started). Headrace's variables add what the others do not set. If two variables
+ * contradict each other, the call fails with HR_FAILED_PRECONDITION and names both. If none is set,
+ * the process is alone: rank 0 of 1. */
 typedef struct hr_launch hr_launch;
 HR_API hr_status* hr_launch_from_environment(hr_launch** out);
 HR_API void hr_launch_release(hr_launch* launch);
 HR_API int32_t hr_launch_rank(const hr_launch* launch);
 HR_API int32_t hr_launch_size(const hr_launch* launch);
-/* Among the processes of this host; -1 and 0 where nothing tells. */
+/* Return the rank among the processes of this host and their number; -1 and 0 if they are unknown.
+ */
 HR_API int32_t hr_launch_local_rank(const hr_launch* launch);
 HR_API int32_t hr_launch_local_size(const hr_launch* launch);
-/* Counts the restarts of the job. */
+/* Returns the number of times that the job has been restarted. */
 HR_API uint64_t hr_launch_epoch(const hr_launch* launch);
-/* Where the ranks meet, for hr_store_open; "" where nothing tells. Lives as long as the launch. */
+/* Returns the URL of the store where the ranks meet, for hr_store_open; "" if it is unknown. The
+ * text lives as long as the launch. */
 HR_API const char* hr_launch_store(const hr_launch* launch);
-/* All of it, and which variable said what, as JSON. */
+/* Describes the launch as JSON, with the variable that each value came from. */
 HR_API hr_status* hr_launch_describe(const hr_launch* launch, hr_text** out);
 
-/* ---- Where ranks meet ------------------------------------------------------------------------ */
+/* ---- Stores -------------------------------------------------------------------------------- */
 
-/* A small key-value store through which the ranks of a group find each other, and which decides
- * what a group failed of. Thread-safe; groups keep it alive. */
+/* A small key-value store. Through it the ranks of a group find each other, and it decides which
+ * cause a group has failed of. Thread-safe. Groups keep their store alive, so it may be released
+ * first. */
 typedef struct hr_store hr_store;
 
-/* "tcp:HOST:PORT" (also tcp://HOST:PORT, and HOST as [IPv6]): a store that one process keeps for
- * all; without a secret on loopback alone. This opens it as a client, which connects when it is
- * first used, and again where a connection breaks. Of a group's own store_url, rank 0 is the one
- * that keeps it, for as long as its env lives. "file:FOLDER": a folder that all ranks see, created
- * where it is missing; network file systems must support locks. "memory:": a new store for ranks
- * that are threads of this process and share the handle. */
+/* Opens a store. `url` is one of:
+ *
+ * "tcp:HOST:PORT", also tcp://HOST:PORT, and HOST may be [IPv6]: a store that one process keeps for
+ *   all ranks. Without a secret it works on loopback only. This call opens it as a client, which
+ *   connects when it is first used and reconnects if the connection breaks. If a group's options
+ *   name the store by store_url, rank 0 keeps it for as long as its env lives.
+ * "file:FOLDER": a folder that all ranks can access; it is created if it is missing. A network file
+ *   system must support locks.
+ * "memory:": a new store for ranks that are threads of this process and share the handle. */
 HR_API hr_status* hr_store_open(hr_env* env, const char* url, hr_store** out);
 
 typedef struct hr_store_options {
   size_t struct_size;
-  /* 1: this process keeps the store, with a thread of its own, for as long as the handle or a group
-   * that uses it lives, unless somebody keeps one at this address already. PORT may be 0 then: any
-   * free one. */
+  /* 1: this process keeps the store, on a thread of its own, for as long as the handle or a group
+   * that uses it lives. If a store is kept at this address already, the call opens that one. PORT
+   * may be 0, which means any free port. */
   int32_t serve;
   int32_t trusted_fabric; /* as in hr_group_options */
   const char* secret;     /* as in hr_group_options */
 } hr_store_options;
-/* options NULL: as hr_store_open. */
+/* Opens a store with options. `options` may be NULL: the call is hr_store_open then. */
 HR_API hr_status* hr_store_open_with(hr_env* env, const char* url, const hr_store_options* options,
                                      hr_store** out);
-/* What other processes open, with the port that was taken; empty for a store that is this process's
- * own. */
+/* Writes the URL with which other processes open the store, including the port that was taken. It
+ * is empty if other processes cannot open the store. */
 HR_API hr_status* hr_store_url(const hr_store* store, hr_text** out);
 
-/* A store of the host's. The functions are called from any thread, several at a time. Keys and
- * values are text, at most 512 bytes and 1 MiB; sizes are without the NUL that follows. A negative
- * number (-1 from get aside) says that the store cannot be reached. */
+/* A store of the host. The functions may be called from any thread, several at a time. Keys are
+ * texts of at most 512 bytes, values of at most 1 MiB; sizes do not include the NUL. A negative
+ * result means that the store cannot be reached, except -1 from `get`. */
 typedef struct hr_store_callbacks {
   size_t struct_size;
   void* context;
-  /* Copies the value, or as much of it as fits, and returns its size; -1: there is no such key. */
+  /* Copies the value, or the part of it that fits, and returns the size of the whole value; -1 if
+   * there is no such key. */
   int64_t (*get)(void* context, const char* key, char* value, size_t capacity);
-  /* Sets the key to `desired` if it holds `expected` (NULL: if it does not exist), in one step for
-   * all ranks. 1: done; 0: it holds something else. */
+  /* Sets the key to `desired` if its value is `expected`, or if `expected` is NULL and the key does
+   * not exist. The step is atomic for all ranks. Returns 1 if the key was set, 0 if it was not. */
   int (*compare_and_swap)(void* context, const char* key, const char* expected,
                           size_t expected_size, const char* desired, size_t desired_size);
-  /* 0, also where there is no such key. */
+  /* Removes the key if it exists, and returns 0. */
   int (*remove)(void* context, const char* key);
   void (*release)(void* context); /* may be NULL */
 } hr_store_callbacks;
+/* Makes a store of the host's functions. */
 HR_API hr_status* hr_store_from_callbacks(const hr_store_callbacks* callbacks, hr_store** out);
 HR_API void hr_store_release(hr_store* store);
 
 /* ---- Groups -----------------------------------------------------------------------------------
  */
 
-/* A set of processes that communicate, each a rank from 0 to size - 1.
+/* A set of processes that communicate. Each has a rank from 0 to size - 1.
  *
- * All ranks call the same operations in the same order; what they call is compared, and where it
- * differs the group ends and both sides are told. Sends and receives meet by tag instead, and need
- * no order among the other operations.
+ * Order: all ranks start the same collective operations in the same order. The group compares what
+ * they start; if two ranks differ, it ends and tells both of them. Sends and receives meet by tag
+ * instead and need no order relative to the collective operations.
  *
- * Threads: one thread at a time starts operations of a group, and a second one meanwhile gets
- * HR_FAILED_PRECONDITION; give each thread a sub-group (hr_group_split). Everything else may be
- * called by any thread at any time. Whoever waits moves the data; while nobody waits, one thread of
- * the env does, which sleeps when nothing comes. After fork() a child must not use a group.
+ * Threads: one thread at a time may start operations of a group. A thread that starts one while
+ * another thread is doing so gets HR_FAILED_PRECONDITION; give each thread a sub-group
+ * (hr_group_split). All other functions may be called by any thread at any time. A thread that
+ * waits for an operation moves the data itself; while no thread waits, one thread of the env moves
+ * it, and sleeps when nothing arrives. After fork() the child must not use a group.
  *
- * Failure: a rank that is killed, frozen, cut off, or calls something else ends the group for all
- * ranks, in-flight operations included, with one cause that names it: the same code and sentence on
- * every rank. HR_UNAVAILABLE: it is dead, silent or has left; HR_FAILED_PRECONDITION: the ranks
- * called different operations; HR_DEADLINE_EXCEEDED, HR_CANCELLED: a rank gave up waiting;
- * HR_ABORTED: hr_group_abort; HR_UNAUTHENTICATED: a rank has another secret; HR_ARBITER_LOST: the
- * store, which decides, could not be reached. To go on, see hr_group_shrink, or start all ranks
- * anew with the next epoch. */
+ * Failure: if a rank dies, freezes, is cut off or starts a different operation, the group ends for
+ * all ranks, including the operations in flight. All ranks get the same status, which names the
+ * rank at fault:
+ *   HR_UNAVAILABLE: the rank is dead, silent or has left;
+ *   HR_FAILED_PRECONDITION: the ranks started different operations;
+ *   HR_DEADLINE_EXCEEDED, HR_CANCELLED: a rank gave up waiting;
+ *   HR_ABORTED: a rank called hr_group_abort;
+ *   HR_UNAUTHENTICATED: a rank has a different secret;
+ *   HR_ARBITER_LOST: the store, which decides on the cause, could not be reached.
+ * Afterwards the group can continue in a new epoch (hr_group_shrink), or all ranks can be started
+ * again with the next epoch. */
 typedef struct hr_group hr_group;
 
 typedef struct hr_group_options {
   size_t struct_size;
   int32_t rank;
-  int32_t size;     /* 0: rank, size and epoch, and the store where none is given, come from the
-                       environment (hr_launch_from_environment) */
-  uint64_t epoch;   /* of the job: a new one after each restart of all ranks */
-  const char* name; /* NULL: "world". Groups of one store and epoch differ in name */
-  hr_store* store;  /* or NULL and … */
-  const char* store_url; /* … what hr_store_open takes */
-  /* "auto": to each peer the fastest that reaches it, of inproc (threads of one env), shm
-   * (processes of one host), ucx (where it has RDMA hardware and trusted_fabric is set) and tcp; or
-   * those that may be used, e.g. "shm,tcp". NULL: $HEADRACE_TRANSPORT, or "auto". */
+  int32_t size;          /* 0: rank, size and epoch come from the environment
+                            (hr_launch_from_environment), and so does the store if none is given */
+  uint64_t epoch;        /* of the job; each restart of all ranks needs a new one */
+  const char* name;      /* must be unique among the groups of one store and epoch; NULL: "world" */
+  hr_store* store;       /* the store; NULL: the one that store_url names */
+  const char* store_url; /* as for hr_store_open; must be NULL if there is a store */
+  /* The transports that may be used, such as "shm,tcp", or "auto" for all: inproc (threads of one
+   * env), shm (processes of one host), ucx (if it has RDMA hardware and trusted_fabric is set) and
+   * tcp. Each peer is connected by the fastest of them that reaches it. NULL: $HEADRACE_TRANSPORT,
+   * or "auto" if that is not set. */
   const char* transport;
-  /* The numeric IPv4 or IPv6 address of this host where TCP listens; NULL: the one from which the
-   * route to the store leaves, where that is at an address, else 127.0.0.1. */
+  /* The numeric IPv4 or IPv6 address of this host where TCP listens. NULL: if the store has a
+   * network address, the address from which the route to it leaves; otherwise 127.0.0.1. */
   const char* address;
-  int32_t trusted_fabric; /* 1: TCP off this host may go without a secret, in plain text, as
-                             UCX does */
-  /* Of calls without limits of their own, creation included; 0: 10 minutes; -1: none. */
+  int32_t trusted_fabric; /* 1: TCP may leave this host without a secret, in plain text; UCX always
+                             does */
+  /* The timeout of calls that are given no limits, including the creation; 0: 10 minutes; -1: none.
+   */
   int64_t timeout_nanos;
-  /* A peer that is silent for so long is dead; 0: 10 seconds; a day at most. */
+  /* A peer that sends nothing for so long counts as dead; 0: 10 seconds; at most one day. */
   int64_t silence_nanos;
-  const char* algorithms; /* pins, e.g. "all_reduce=ring,broadcast=chain"; the same on all ranks */
-  /* Where hr_group_dump's text is written, as NAME-EPOCH-RANK.json, when the group fails. Until
-   * then NAME-EPOCH-RANK.flight is there (about 200 kB, removed when the group is closed), for
-   * hr_dump_read at any time: also when the process hangs, or was killed. NULL:
-   * $HEADRACE_DUMP_FOLDER, or nowhere. */
+  /* Fixes algorithms, such as "all_reduce=ring,broadcast=chain"; the same on all ranks. NULL: the
+   * cost model chooses. */
+  const char* algorithms;
+  /* The folder of the flight recorder. When the group fails, the text of hr_group_dump is written
+   * there as NAME-EPOCH-RANK.json. Until then the folder contains NAME-EPOCH-RANK.flight (about
+   * 200 kB, removed when the group is closed), which hr_dump_read reads at any time, even if the
+   * process hangs or was killed. NULL: $HEADRACE_DUMP_FOLDER, or no files if that is not set. */
   const char* dump_folder;
-  /* The cluster secret, the same on all ranks, at least 16 bytes that nobody can guess (openssl
-   * rand -hex 32). With it TCP is TLS 1.3, and only who has it gets in: HR_UNAUTHENTICATED
-   * elsewhere. Copied, never shown. NULL: $HEADRACE_SECRET, or the first line of the file
-   * $HEADRACE_SECRET_FILE, or none; "": none. */
+  /* The cluster secret, the same on all ranks: at least 16 bytes that nobody can guess (openssl
+   * rand -hex 32). With it TCP is TLS 1.3, and a process with another secret, or none, gets
+   * HR_UNAUTHENTICATED. The secret is copied and never shown. NULL: $HEADRACE_SECRET, or the first
+   * line of the file $HEADRACE_SECRET_FILE, or none; "": none. */
   const char* secret;
-  /* What communication costs here, as 'headrace comm calibrate' has measured it: the path of its
-   * file. Rank 0's holds for all ranks. NULL: $HEADRACE_CALIBRATION, or the machine's file in the
-   * user's cache folder, where there is one; "": what is usual. A file of another machine, or that
-   * makes no sense, is not used, and the log and hr_group_describe say why. */
+  /* The path of a file in which 'headrace comm calibrate' has written what communication costs on
+   * this machine. The file of rank 0 counts for all ranks. NULL: $HEADRACE_CALIBRATION, or the
+   * machine's file in the user's cache folder if it exists; "": built-in costs. A file of another
+   * machine, or an invalid one, is not used, and the log and hr_group_describe say why. */
   const char* calibration;
 } hr_group_options;
 
-/* Returns when all ranks are connected to each other. options NULL: all from the environment;
- * limits NULL: options->timeout_nanos. HR_DEADLINE_EXCEEDED names the ranks that did not come,
- * HR_ALREADY_EXISTS says that another process has this rank, or that the group has met without it,
- * HR_RESOURCE_EXHAUSTED that memory or file descriptors ran out; HR_FAILED_PRECONDITION also that
- * the group has gone on to a later epoch. Ranks that failed to meet may try again with the same
- * options. The group keeps its env and store alive. */
+/* Creates a group and waits until all ranks are connected to each other. All ranks call it.
+ * `options` may be NULL, which means that everything comes from the environment. `limits` may be
+ * NULL, which means options->timeout_nanos. The group keeps its env and store alive.
+ *   HR_DEADLINE_EXCEEDED: some ranks, which the message names, did not come;
+ *   HR_ALREADY_EXISTS: another process has this rank, or the group has met without this process;
+ *   HR_RESOURCE_EXHAUSTED: there is no memory or no file descriptor left;
+ *   HR_FAILED_PRECONDITION: the launch variables contradict each other, or the group has gone on to
+ *     a later epoch.
+ * Ranks that failed to meet may try again with the same options. */
 HR_API hr_status* hr_group_create(hr_env* env, const hr_group_options* options,
                                   const hr_limits* limits, hr_group** out);
-/* Gives the handle back. With the last one of a group and its sub-groups, it is closed. */
+/* Releases the handle. When the last handle of a group and of its sub-groups is released, they are
+ * closed. */
 HR_API void hr_group_release(hr_group* group);
-/* Says goodbye for this group and all that share its connections (by hr_group_split): what is in
- * flight ends with HR_CANCELLED, ranks that still need this one with HR_UNAVAILABLE. Not from a
- * callback. */
+/* Leaves this group and all groups that share its connections (by hr_group_split). Operations in
+ * flight end with HR_CANCELLED. Ranks that still need this one fail with HR_UNAVAILABLE. Must not
+ * be called from a callback. NULL does nothing. */
 HR_API void hr_group_close(hr_group* group);
-/* Ends the group, and all that share its connections, on all ranks with HR_ABORTED and `cause` (or
- * its first 1,200 bytes). Does not wait. */
+/* Ends the group and all groups that share its connections, on all ranks, with HR_ABORTED and the
+ * first 1,200 bytes of `cause`. Does not wait. */
 HR_API hr_status* hr_group_abort(hr_group* group, const char* cause);
 
 HR_API int32_t hr_group_rank(const hr_group* group);
 HR_API int32_t hr_group_size(const hr_group* group);
 HR_API uint64_t hr_group_epoch(const hr_group* group);
-/* NULL, or why the group has ended: the same on all ranks. */
+/* Returns why the group has ended, the same on all ranks; NULL while it has not. */
 HR_API hr_status* hr_group_status(hr_group* group);
-/* Name, rank, members with their transports, algorithms, cost model and where it comes from, as
- * JSON. */
+/* Describes name, rank, members with their transports, algorithms, and the cost model with its
+ * origin as JSON. */
 HR_API hr_status* hr_group_describe(hr_group* group, hr_text** out);
-/* The last 2,000 operations with sizes, states and times, oldest first, as JSON. */
+/* Writes the last 2,000 operations with sizes, states and times as JSON, the oldest first. */
 HR_API hr_status* hr_group_dump(hr_group* group, hr_text** out);
-/* The same of a group of another process, from its .flight file: see dump_folder. HR_DATA_LOSS
- * where it is none, or of another version of the library. */
+/* Writes the same for a group of another process, from its .flight file (see dump_folder).
+ * HR_DATA_LOSS: the file is not a .flight file, or another version of the library wrote it. */
 HR_API hr_status* hr_dump_read(const char* path, hr_text** out);
 
-/* Sub-groups of the ranks with the same `color`, ordered by `key`, then by rank; *out is NULL for a
- * negative color. All ranks call it. A sub-group shares the connections and the fate of its group
- * and may be used by another thread. */
+/* Splits the group: ranks with the same `color` form a sub-group, in which they are ordered by
+ * `key` and then by rank. All ranks of the group call it. If `color` is negative, the rank gets no
+ * sub-group and *out is NULL. A sub-group shares the connections of its group, ends together with
+ * it, and may be used by another thread. */
 HR_API hr_status* hr_group_split(hr_group* group, int32_t color, int32_t key,
                                  const hr_limits* limits, hr_group** out);
 
-/* ---- Groups that go on -------------------------------------------------------------------------
+/* ---- Shrinking and growing ---------------------------------------------------------------------
  */
 
-/* A group that has ended goes on in a new epoch, without the rank that its cause names (dead,
- * frozen, or one that gave up) and without those that do not call this within silence_nanos after
- * the first: the others are a new group, its ranks in their old order. Where one of them fails
- * meanwhile, the rest goes on without it, too. *out is the new group; the old one is closed, and is
- * still the caller's to release.
+/* Continues a group that has ended, as a new group in a new epoch. It leaves out the rank that the
+ * cause names (dead, frozen, or one that gave up) and the ranks that do not call this function
+ * within silence_nanos after the first. The remaining ranks keep their order. If one of them fails
+ * meanwhile, it is left out, too. *out is the new group; the old one is closed, and the caller
+ * still has to release it.
  *
- * An epoch has one successor, decided by a compare-and-swap in the store: of a network that was
- * split, the largest side that reaches the store goes on, and the others never do.
- * HR_FAILED_PRECONDITION: the others go on without this rank, or the group has not ended;
- * HR_ARBITER_LOST: the store went with the process that kept it, so that nothing can be decided:
- * start all ranks anew. Not for sub-groups: let the group that they were split from go on. */
+ * An epoch has one successor, because a compare-and-swap in the store decides on it. If the network
+ * was split, the largest side that reaches the store goes on, and the other sides cannot.
+ *   HR_FAILED_PRECONDITION: the others have gone on without this rank, or the group has not ended;
+ *   HR_INVALID_ARGUMENT: it is a sub-group; shrink the group that it was split from;
+ *   HR_ARBITER_LOST: the process that kept the store is gone, so nothing can be decided; start all
+ *     ranks again. */
 HR_API hr_status* hr_group_shrink(hr_group* group, const hr_limits* limits, hr_group** out);
-/* As many ranks as make `new_size` in all join: all ranks of the group call this, and the new ones
- * hr_group_join; they come behind the old ones. Where the group has ended, it goes on as by
- * hr_group_shrink and is filled up at once. Waits for the new ranks as long as `limits` allow
- * (NULL: the group's timeout); where they do not come, HR_DEADLINE_EXCEEDED, and the group is as
- * before. One that fails while it comes in is left out: look at the size of *out. Once the ranks
- * have agreed, they meet, whatever `limits` say. */
+/* Adds ranks to a group until there are `new_size`, as a new group in a new epoch. All ranks of the
+ * group call this, and each new process calls hr_group_join; the new ranks follow the old ones. If
+ * the group has ended, it is first shrunk as by hr_group_shrink and then filled up.
+ *
+ * The call waits for the new ranks within `limits` (NULL: the group's timeout). If they do not
+ * come, it fails with HR_DEADLINE_EXCEEDED and the group is as before. A new rank that fails while
+ * it joins is left out, so check the size of *out. After the ranks have agreed, the limits do not
+ * end the connecting any more. */
 HR_API hr_status* hr_group_grow(hr_group* group, int32_t new_size, const hr_limits* limits,
                                 hr_group** out);
-/* Waits for the group to grow, and becomes a rank of it. Of the options, rank, size and epoch do
- * not matter, and name and algorithms are the group's; NULL: all from the environment, where a
- * store (HEADRACE_STORE, or MASTER_ADDR and MASTER_PORT) is enough. So a process that was started
- * again calls hr_group_create, and where that says that the group is there without it
- * (HR_ALREADY_EXISTS, HR_FAILED_PRECONDITION, or the cause that ended the epoch), this. */
+/* Waits until a group grows, and becomes one of its ranks. Of the options, rank, size and epoch are
+ * ignored; name and algorithms must be the group's. `options` may be NULL, which means that
+ * everything comes from the environment; a store (HEADRACE_STORE, or MASTER_ADDR and MASTER_PORT)
+ * is enough. A process that was restarted calls hr_group_create first. If that fails because the
+ * group has formed without the process (HR_ALREADY_EXISTS, HR_FAILED_PRECONDITION, or the cause
+ * that ended the epoch), it calls this function. */
 HR_API hr_status* hr_group_join(hr_env* env, const hr_group_options* options,
                                 const hr_limits* limits, hr_group** out);
 
@@ -230,84 +256,91 @@ typedef enum hr_reduce_op HR_ENUM {
   HR_MIN = 2,
   HR_MAX = 3,
   HR_AVERAGE = 4,            /* sum / size; integers round towards zero */
-  HR_PRE_MULTIPLIED_SUM = 5, /* sum of factor * input; hr_operation has the factor */
+  HR_PRE_MULTIPLIED_SUM = 5, /* sum of factor * input; the factor is a field of hr_operation */
 } hr_reduce_op;
 
-/* Calls of this part wait for the end of the operation, within `limits` (NULL: the group's
- * timeout). When they return, the buffers are the caller's again, whatever happened: where limits
- * end the wait, a receive is as if never called, and anything else ends the group, because the
- * other ranks cannot go on without this one. A receive whose message is on its way just then gets
- * it, unless the rest takes more than half a second: that ends the group, too.
+/* The functions of this section wait for the end of the operation, within `limits` (NULL: the
+ * group's timeout). When they return, the buffers belong to the caller again, in every case.
  *
- * Counts are of elements, 64 bits wide, and may be 0: of one rank's contribution (gather,
- * all_gather), of one rank's result (scatter, reduce_scatter), of what one rank sends another
- * (all_to_all), else of the buffer. In place: input and output may be the same where both have the
- * same size; of gather and all_gather the input may be block `rank` of the output, of scatter and
- * reduce_scatter the output block `rank` of the input. Buffers that a rank does not need (the input
- * of a broadcast off its root) may be NULL.
+ * If the limits end the wait, the effect depends on the operation. A receive has no effect, as if
+ * it had not been called; but if its message is arriving at that moment, the receive completes, and
+ * if that takes more than half a second, the group ends. Every other operation ends the group,
+ * because the other ranks cannot complete it without this one.
  *
- * All dtypes can be moved; all but HR_BOOL can be reduced. float16 and bfloat16 are computed in
- * float32, integers wrap around, and the result has the same bits on all ranks. */
+ * Counts: `count` is a number of elements and may be 0. It counts one rank's contribution (gather,
+ * all_gather), one rank's result (scatter, reduce_scatter), what one rank sends to another
+ * (all_to_all), or the buffer (all others).
+ *
+ * Buffers: input and output may be the same buffer if they have the same size. Otherwise they may
+ * overlap in one way: for gather and all_gather the input may be block `rank` of the output, for
+ * scatter and reduce_scatter the output may be block `rank` of the input. A buffer that a rank does
+ * not need may be NULL, such as the input of a broadcast on ranks other than the root.
+ *
+ * Types: all dtypes can be sent; all except HR_BOOL can be reduced. Sums of float16 and bfloat16
+ * are computed in float32; integers wrap around. The result has the same bits on all ranks. */
 
-/* Messages between two ranks: a receive takes the first message with its tag, in the order in which
- * they were sent. Count and dtype must be the sender's. */
+/* Send a message to a rank, and receive one from a rank. A receive takes the first message with its
+ * tag, in the order of sending. Its count and dtype must be those of the send. */
 HR_API hr_status* hr_send(hr_group* group, const void* data, uint64_t count, hr_dtype dtype,
                           int32_t to, uint32_t tag, const hr_limits* limits);
 HR_API hr_status* hr_recv(hr_group* group, void* data, uint64_t count, hr_dtype dtype, int32_t from,
                           uint32_t tag, const hr_limits* limits);
 
+/* Waits until all ranks have called it. */
 HR_API hr_status* hr_barrier(hr_group* group, const hr_limits* limits);
-/* output = the root's input [count]. */
+/* On every rank: output [count] = the root's input [count]. */
 HR_API hr_status* hr_broadcast(hr_group* group, const void* input, void* output, uint64_t count,
                                hr_dtype dtype, int32_t root, const hr_limits* limits);
-/* The root's output [count] = the reduction of all inputs [count]. */
+/* On the root: output [count] = the reduction of all inputs [count]. */
 HR_API hr_status* hr_reduce(hr_group* group, const void* input, void* output, uint64_t count,
                             hr_dtype dtype, hr_reduce_op op, int32_t root, const hr_limits* limits);
-/* output [count] = the reduction of all inputs [count]. */
+/* On every rank: output [count] = the reduction of all inputs [count]. */
 HR_API hr_status* hr_all_reduce(hr_group* group, const void* input, void* output, uint64_t count,
                                 hr_dtype dtype, hr_reduce_op op, const hr_limits* limits);
-/* The root's output [size, count] = all inputs [count]. */
+/* On the root: output [size, count] = the inputs [count] of all ranks. */
 HR_API hr_status* hr_gather(hr_group* group, const void* input, void* output, uint64_t count,
                             hr_dtype dtype, int32_t root, const hr_limits* limits);
-/* output [size, count] = all inputs [count]. */
+/* On every rank: output [size, count] = the inputs [count] of all ranks. */
 HR_API hr_status* hr_all_gather(hr_group* group, const void* input, void* output, uint64_t count,
                                 hr_dtype dtype, const hr_limits* limits);
-/* output [count] = block `rank` of the root's input [size, count]. */
+/* On every rank: output [count] = block `rank` of the root's input [size, count]. */
 HR_API hr_status* hr_scatter(hr_group* group, const void* input, void* output, uint64_t count,
                              hr_dtype dtype, int32_t root, const hr_limits* limits);
-/* output [count] = block `rank` of the reduction of all inputs [size, count]. */
+/* On every rank: output [count] = block `rank` of the reduction of all inputs [size, count]. */
 HR_API hr_status* hr_reduce_scatter(hr_group* group, const void* input, void* output,
                                     uint64_t count, hr_dtype dtype, hr_reduce_op op,
                                     const hr_limits* limits);
-/* Block r of output [size, count] = block `rank` of rank r's input [size, count]. */
+/* On every rank: block r of output [size, count] = block `rank` of rank r's input [size, count]. */
 HR_API hr_status* hr_all_to_all(hr_group* group, const void* input, void* output, uint64_t count,
                                 hr_dtype dtype, const hr_limits* limits);
 
 /* ---- Operations in flight -----------------------------------------------------------------------
  */
 
-/* An operation that was started and goes on by itself; its buffers are in use until it is done. Any
- * number may be in flight. Thread-safe. Releasing it does not end the operation. */
+/* An operation in flight. Its buffers are in use until it has ended. Any number may be in flight.
+ * Thread-safe. Releasing the work does not end the operation. */
 typedef struct hr_work hr_work;
 
 HR_API void hr_work_release(hr_work* work);
-/* 1 where it has ended, well or not. Does not wait, and moves the group on a little, so that it can
- * be called in a loop. */
+/* Returns 1 if the operation has ended, whether it succeeded or failed; else 0. Does not wait, but
+ * moves data that can be moved now, so a loop of this call makes progress. */
 HR_API int hr_work_test(hr_work* work);
-/* Waits for the end and returns how it ended. Limits (NULL: the group's timeout) end the waiting,
- * not the operation: it can be waited for again. */
+/* Waits for the end of the operation and returns its result. `limits` (NULL: the group's timeout)
+ * end the waiting, not the operation; it can be waited for again. */
 HR_API hr_status* hr_work_wait(hr_work* work, const hr_limits* limits);
-/* Calls `callback` once it has ended, at once where it has; `status` is NULL or why it failed, and
- * is valid during the call. Called on any thread that moves the group on: it should be short, may
- * start operations and release works, but must neither wait nor close the group. */
+/* Calls `callback` once when the operation has ended; if it has ended already, at once. `status` is
+ * NULL or the failure; it is valid during the callback. The callback runs on any thread that moves
+ * data of the group. It should be short; it may start operations and release works, but must not
+ * wait and must not close the group. */
 HR_API hr_status* hr_work_on_done(hr_work* work,
                                   void (*callback)(void* context, const hr_status* status),
                                   void* context);
-/* Ends it with HR_CANCELLED: a receive is as if never started, unless its message is on its way,
- * which it then gets; anything else ends the group. No effect on what has ended. */
+/* Ends the operation with HR_CANCELLED. A cancelled receive has no effect; but if its message is
+ * arriving at that moment, the receive completes. Any other operation ends the group. An operation
+ * that has ended is left as it is. */
 HR_API hr_status* hr_work_cancel(hr_work* work);
 
-/* As the calls without _start, but they return as soon as the operation is under way. The caller
+/* Start the operation that the function without _start performs, and return at once. The caller
  * releases the work. */
 HR_API hr_status* hr_send_start(hr_group* group, const void* data, uint64_t count, hr_dtype dtype,
                                 int32_t to, uint32_t tag, hr_work** out);
@@ -350,7 +383,7 @@ typedef enum hr_operation_kind HR_ENUM {
   HR_OPERATION_ALL_TO_ALL = 10,
 } hr_operation_kind;
 
-/* Any of the operations above. */
+/* The description of any of the operations above. */
 typedef struct hr_operation {
   size_t struct_size;
   hr_operation_kind kind;
@@ -359,17 +392,18 @@ typedef struct hr_operation {
   const void* input;
   void* output;
   hr_reduce_op op;
-  int32_t peer;  /* the root, or whom to send to or receive from */
+  int32_t peer;  /* the root; of a send the receiver, of a receive the sender */
   uint32_t tag;  /* of sends and receives */
-  double factor; /* of HR_PRE_MULTIPLIED_SUM; each rank's own */
+  double factor; /* of HR_PRE_MULTIPLIED_SUM; it may differ between ranks */
 } hr_operation;
 
+/* Start an operation, and perform one (waiting for its end within `limits`). */
 HR_API hr_status* hr_group_start(hr_group* group, const hr_operation* operation, hr_work** out);
 HR_API hr_status* hr_group_run(hr_group* group, const hr_operation* operation,
                                const hr_limits* limits);
-/* How the group would carry out `operation` (whose buffers are ignored): the algorithm, whether it
- * is pinned, and what each algorithm would cost by the group's cost model, as JSON. Sends nothing,
- * so a rank may call it alone. */
+/* Describes as JSON how the group would perform `operation`: the algorithm, whether it is fixed by
+ * the options, and what each algorithm costs by the group's cost model. The buffers are ignored.
+ * Sends nothing, so one rank may call it alone. */
 HR_API hr_status* hr_group_explain(hr_group* group, const hr_operation* operation, hr_text** out);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* An env: what a program's models and sessions share. Two envs in one process are independent. */
+/* Envs: the allocator, log, clock, threads and devices that a program's models and sessions share.
+ */
 #ifndef HEADRACE_ENV_H_
 #define HEADRACE_ENV_H_
 
@@ -8,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Memory of the host. Both functions may be called from any thread. allocate returns NULL on
- * failure; alignment is a power of two. */
+/* Memory of the host. Both functions may be called from any thread. `alignment` is a power of two.
+ * `allocate` returns NULL if there is no memory left. */
 typedef struct hr_allocator {
   size_t struct_size;
   void* context;
@@ -24,61 +25,69 @@ typedef enum hr_log_level HR_ENUM {
   HR_LOG_ERROR = 3
 } hr_log_level;
 
-/* Where messages go; called from any thread. */
+/* Receives the library's log messages. `write` may be called from any thread. */
 typedef struct hr_log_sink {
   size_t struct_size;
   void* context;
   void (*write)(void* context, hr_log_level level, const char* message);
 } hr_log_sink;
 
-/* Monotonic time, for deadlines; called from any thread. */
+/* A monotonic clock, for deadlines. `now_nanos` returns nanoseconds and may be called from any
+ * thread. */
 typedef struct hr_clock {
   size_t struct_size;
   void* context;
   int64_t (*now_nanos)(void* context);
 } hr_clock;
 
-/* Threads of the host. parallel_for calls fn(fn_context, task) once for each task in [0, tasks), on
- * at most `threads` threads of which the caller is one, and returns when all are done. */
+/* Threads of the host. `parallel_for` calls fn(fn_context, task) once for each task in [0, tasks),
+ * on at most `threads` threads including the calling one, and returns when all calls have returned.
+ * It may be called from any thread. */
 typedef struct hr_executor {
   size_t struct_size;
   void* context;
-  int32_t concurrency; /* the most threads that ever run tasks at one time, the caller's included */
+  int32_t concurrency; /* the most threads that run tasks at one time, including the caller's */
   void (*parallel_for)(void* context, int32_t tasks, int32_t threads,
                        void (*fn)(void* fn_context, int task), void* fn_context);
 } hr_executor;
 
-/* What is pointed to is copied; contexts and functions must outlive the env, and those of the
- * allocator also the tensors that came from it. */
+/* The structs are copied. Their contexts and functions must outlive the env; those of the allocator
+ * must also outlive the tensors that came from it. */
 typedef struct hr_env_options {
   size_t struct_size;
   const hr_allocator* allocator; /* NULL: malloc */
   const hr_log_sink* log;        /* NULL: messages are dropped */
   const hr_clock* clock;         /* NULL: the system's monotonic clock */
-  const hr_executor* executor;   /* NULL: threads of the library's own */
-  int32_t threads; /* the budget; 0: as many as processors; ignored with an executor */
+  const hr_executor* executor;   /* NULL: threads of the library */
+  int32_t threads; /* the thread budget; 0: one per processor; ignored if there is an executor */
 } hr_env_options;
 
-/* Thread-safe. Graphs, models, sessions, calls and data sets keep their env alive, so it may be
- * released first; so may they before their tensors.
+/* Thread-safe. Two envs in one process are independent of each other.
  *
- * However many sessions and host threads run, the threads that compute never exceed the budget: a
- * run waits until it gets at least one. After fork() the child must not use an env of the parent.
- * The library must not be unloaded (dlclose) while anything of an env is left, nor ever where it
- * has oneDNN, whose threads outlive their use.
+ * Ownership: graphs, models, sessions, calls, data sets and groups keep their env alive, so the env
+ * may be released first. Likewise all of these may be released before their tensors.
+ *
+ * Threads: however many sessions and host threads run, the threads that compute never exceed the
+ * budget. A run waits until it gets at least one thread.
+ *
+ * Processes: after fork() the child must not use an env of the parent. The library must not be
+ * unloaded (dlclose) while an object of an env is left. A library that has loaded oneDNN must never
+ * be unloaded, because oneDNN's threads do not end.
  */
 typedef struct hr_env hr_env;
 
-/* options NULL: defaults. */
+/* Creates an env. `options` may be NULL, which means defaults. */
 HR_API hr_status* hr_env_create(const hr_env_options* options, hr_env** out);
 HR_API void hr_env_release(hr_env* env);
-/* Adds what a plugin has (backends, transports; docs/plugins.md) to the env, before the first
- * model, or the first group, and while no other thread uses the env. A name, "cuda", stands for
- * libheadrace_cuda.so beside libheadrace or else where the system's loader looks; anything with a
- * slash is a path. A plugin that the env has already is a success. Where the plugin, or a driver
- * that it needs, is missing, the failure is HR_UNAVAILABLE and the env works on without it. */
+/* Loads a plugin and adds its backends and transports (docs/plugins.md) to the env. Must be called
+ * before the env's first model or group, and while no other thread uses the env.
+ *
+ * If `name_or_path` contains a slash, it is a path. Otherwise it is a name: "cuda" stands for
+ * libheadrace_cuda.so, beside libheadrace or, if it is not there, where the system's loader looks.
+ * Loading a plugin that the env already has succeeds. HR_UNAVAILABLE: the plugin, or a driver that
+ * it needs, is missing; the env remains usable without it. */
 HR_API hr_status* hr_env_load_plugin(hr_env* env, const char* name_or_path);
-/* Devices, plugins, threads, transports and operators, as JSON. */
+/* Describes devices, plugins, threads, transports and operators as JSON. */
 HR_API hr_status* hr_env_describe(const hr_env* env, hr_text** out);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
-// C++ over the C interface: RAII handles and exceptions, header-only (C++17). Each class owns one
-// handle; all are movable, and get() gives the handle for what is not wrapped here. Functions that
-// neither own nor fail (hr_version_text, hr_dtype_name) are called as they are.
+// A header-only C++17 wrapper of the C interface, with RAII handles and exceptions. Each class owns
+// one C handle and is movable; get() returns the handle, for C functions that have no wrapper. A
+// failure is thrown as hr::Error. C functions that create nothing and cannot fail (hr_version_text,
+// hr_dtype_name) are called directly. Ownership, threads and failures are those of the C functions.
 //
 //   hr::Env env;
 //   hr::Model model = hr::Model::load(env, "lenet.hrg");

@@ -1,5 +1,6 @@
-/* Custom operators: a host's own, which graphs, gradients, files and plans treat like built-in
- * ones. The kernel runs on the CPU; on another device's plan the operator falls back to it. */
+/* Custom operators: operators of the host, which graphs, gradients, files and plans treat like
+ * built-in ones. Their kernels run on the CPU, also if the rest of a plan runs on another device.
+ */
 #ifndef HEADRACE_OPERATOR_H_
 #define HEADRACE_OPERATOR_H_
 
@@ -9,13 +10,13 @@
 extern "C" {
 #endif
 
-/* A node of a custom operator as the operator's functions see it: valid during their call, on the
- * thread that made it. Which of the calls below are allowed depends on the function; the others
- * fail, or return what stands for nothing. */
+/* A node of a custom operator, as the operator's functions see it. It is valid during the call of
+ * such a function and on the calling thread only. Each of the calls below is allowed in some of the
+ * functions, as the headings say. In others it fails, or returns HR_UNDEFINED, HR_NONE or 0. */
 typedef struct hr_op hr_op;
 
-/* A contiguous tensor in a kernel. An omitted optional one has dtype HR_UNDEFINED and data NULL;
- * data may be NULL, too, where a dimension is 0. */
+/* A contiguous tensor in a kernel. An optional tensor that is omitted has the dtype HR_UNDEFINED
+ * and NULL data. `data` may also be NULL if a dimension is 0. */
 typedef struct hr_op_tensor {
   hr_dtype dtype;
   size_t rank;
@@ -25,42 +26,46 @@ typedef struct hr_op_tensor {
 
 typedef struct hr_attribute {
   const char* name;
-  hr_attribute_kind kind; /* numbers, strings and lists of them; no tensor, no graph */
-  int32_t required;
+  hr_attribute_kind kind; /* a number, a string or a list; tensors and graphs are not supported */
+  int32_t required;       /* 1: every node must have it */
 } hr_attribute;
 
-/* The functions may be called from any thread and at once. Each returns NULL or a status of
- * hr_status_create, which becomes the failure of whoever called, with the node's name. */
+/* The functions may be called from any thread, several at a time. Each returns NULL, or a status of
+ * hr_status_create. With such a status the library fails the call during which it called the
+ * function, and adds the name of the node. */
 typedef struct hr_operator {
   size_t struct_size;
-  const char* name;                 /* with a domain before the last dot: "com.example.Swish" */
-  int32_t version;                  /* of the definition; several may be added; 0: 1 */
+  const char* name;                 /* domain, dot and operator: "com.example.Swish" */
+  int32_t version;                  /* of this definition; several may be added; 0 means 1 */
   int32_t min_inputs, max_inputs;   /* max -1: any number */
   int32_t min_outputs, max_outputs; /* max -1: any number */
   size_t attribute_count;
   const hr_attribute* attributes;
   void* context;
-  void (*release)(void* context); /* when the env is gone; or NULL */
-  /* Checks the inputs' types and sets those of all outputs. Called while a graph is built, with
-   * what is known by then, and for each plan with every dimension known. */
+  void (*release)(void* context); /* called when the env is gone; may be NULL */
+  /* Checks the types of the inputs and sets the types of all outputs. Called while a graph is
+   * built, when dimensions may be unknown, and for each plan, when all dimensions are known. */
   hr_status* (*infer)(void* context, hr_op* op);
-  /* Computes the outputs from the inputs and attributes alone: equal nodes may be merged, and those
-   * of constants computed once. `inputs` and `outputs` have an entry for each of the node's. */
+  /* Computes the outputs. They must depend on the inputs and attributes only, because the library
+   * may merge equal nodes and compute nodes with constant inputs once. `inputs` and `outputs` have
+   * an entry for each input and output of the node. */
   hr_status* (*compute)(void* context, hr_op* op, const hr_op_tensor* inputs,
                         const hr_op_tensor* outputs);
-  /* Adds the nodes that compute the gradients of the inputs. NULL: gradients stop here. */
+  /* Adds the nodes that compute the gradients of the inputs. NULL: gradients stop at this node. */
   hr_status* (*gradient)(void* context, hr_op* op);
 } hr_operator;
 
-/* Adds an operator to the env, before its first model (HR_FAILED_PRECONDITION after).
- * Files hold operators by name and version only: whoever loads one must have added the same. */
+/* Adds an operator to the env. Must be called before the env's first model; afterwards the call
+ * fails with HR_FAILED_PRECONDITION. Files contain only the name and version of an operator, so a
+ * program must add the operator before it loads a file that uses it. */
 HR_API hr_status* hr_env_add_operator(hr_env* env, const hr_operator* op);
 
 /* ---- In every function ---- */
 
 HR_API size_t hr_op_input_count(const hr_op* op);
 HR_API size_t hr_op_output_count(const hr_op* op);
-/* Attributes of the node; `fallback`, or 0 values, where it does not have them. */
+/* Return an attribute of the node. If the node does not have it, the result is `fallback`, or a
+ * list of 0 values. Lists and strings live as long as `op`. */
 HR_API int64_t hr_op_int(const hr_op* op, const char* name, int64_t fallback);
 HR_API double hr_op_float(const hr_op* op, const char* name, double fallback);
 HR_API const char* hr_op_string(const hr_op* op, const char* name, const char* fallback);
@@ -69,36 +74,39 @@ HR_API size_t hr_op_floats(const hr_op* op, const char* name, const double** out
 
 /* ---- In infer ---- */
 
-/* HR_UNDEFINED where an optional input is omitted. The rank is -1 where it is not known, and so are
- * single dimensions. The arguments that return may be NULL. */
+/* Returns the type of an input; HR_UNDEFINED if the optional input is omitted. *out_rank is -1 if
+ * the rank is unknown; a dimension in *out_dims is -1 if it is unknown. `out_rank` and `out_dims`
+ * may be NULL. */
 HR_API hr_dtype hr_op_input_type(hr_op* op, size_t input, int32_t* out_rank,
                                  const int64_t** out_dims);
+/* Sets the type of an output. rank -1: unknown; a dimension of -1: unknown. */
 HR_API hr_status* hr_op_set_output(hr_op* op, size_t output, hr_dtype dtype, int32_t rank,
                                    const int64_t* dims);
-/* The type of an input, with the names of its dimensions. */
+/* Sets the type of an output to that of an input, including the names of its dimensions. */
 HR_API hr_status* hr_op_set_output_like(hr_op* op, size_t output, size_t input);
 
 /* ---- In compute ---- */
 
-/* Calls fn(fn_context, task) once for each task in [0, tasks) on the threads of this run and
- * returns when all are done. */
+/* Calls fn(fn_context, task) once for each task in [0, tasks) on the threads of this run, and
+ * returns when all calls have returned. */
 HR_API void hr_op_parallel_for(hr_op* op, int32_t tasks, void (*fn)(void* fn_context, int task),
                                void* fn_context);
 
 /* ---- In gradient ---- */
 
-/* HR_NONE where the node does not have it; of a gradient: where nothing depends on the output. */
+/* Return an input, an output, and the gradient of an output. The result is HR_NONE if the node does
+ * not have the input or output, or if nothing depends on the output whose gradient is asked for. */
 HR_API hr_value hr_op_input(const hr_op* op, size_t input);
 HR_API hr_value hr_op_output(const hr_op* op, size_t output);
 HR_API hr_value hr_op_output_gradient(const hr_op* op, size_t output);
-/* Whether anybody wants the gradient of this input. */
+/* Returns 1 if the gradient of this input is needed, else 0. */
 HR_API int hr_op_wants_gradient(const hr_op* op, size_t input);
-/* As hr_graph_op, with the newest version of the operator. */
+/* Adds a node as hr_graph_op does, with the newest version of the operator. */
 HR_API hr_status* hr_op_add(hr_op* op, const char* name, const char* attributes, size_t input_count,
                             const hr_value* inputs, size_t output_count, hr_value* outputs);
-/* A constant scalar of the floating type of `like`. */
+/* Adds a constant scalar of the floating-point type of `like`. */
 HR_API hr_status* hr_op_scalar(hr_op* op, double value, hr_value like, hr_value* out);
-/* The gradient of an input: of its shape. */
+/* Sets the gradient of an input. It must have the shape of the input. */
 HR_API hr_status* hr_op_set_gradient(hr_op* op, size_t input, hr_value gradient);
 
 #ifdef __cplusplus

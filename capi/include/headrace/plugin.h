@@ -1,13 +1,12 @@
 /* Plugins: backends and transports in shared objects of their own.
  *
- * EXPERIMENTAL: until CUDA and UCX have proven this interface, any release may change it; versions
- * are matched exactly.
+ * EXPERIMENTAL: until CUDA and UCX have proven this interface, any release may change it. The
+ * versions of host and plugin must be equal.
  *
  * A plugin is a shared object, libheadrace_NAME.so, that exports one function, hr_plugin_entry. It
- * never links libheadrace: of the headers it uses types and constants alone, and everything it
- * wants of the host stands in the table that it is given. Each env that loads the plugin calls the
- * entry once and gets an instance of its own; the shared object stays loaded until the process
- * ends.
+ * does not link libheadrace: it uses only types and constants of the headers, and calls the host
+ * through the table that the entry gets. Each env that loads the plugin calls the entry once and
+ * gets an instance of its own. The shared object stays loaded until the process ends.
  *
  *   static hr_status* open(void* self, ...);
  *
@@ -19,8 +18,9 @@
  *     return NULL;
  *   }
  *
- * Tables begin with struct_size. Functions of either side may be called from any thread unless they
- * say otherwise. Every hr_status* that crosses belongs to who receives it. No exception may cross.
+ * Tables begin with struct_size. Functions of both sides may be called from any thread unless their
+ * description says otherwise. The receiver of an hr_status* owns it. No function of either side may
+ * throw an exception.
  */
 #ifndef HEADRACE_PLUGIN_H_
 #define HEADRACE_PLUGIN_H_
@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-/* Grows with every change of the plugins' headers. */
+/* The version of the plugin headers. It grows with every change. */
 #define HR_PLUGIN_VERSION 2
 
 #if defined(__cplusplus)
@@ -44,55 +44,55 @@ extern "C" {
 struct hr_backend_table;   /* plugin_backend.h */
 struct hr_transport_table; /* plugin_transport.h */
 
-/* What the host offers. Lives until the plugin's release was called. */
+/* The functions that the host offers. The table lives until the plugin's `release` has returned. */
 typedef struct hr_plugin_host {
   size_t struct_size;
   uint32_t version; /* HR_PLUGIN_VERSION of the host */
-  /* The members up to here stay as they are in every version. */
+  /* The members above are the same in every version. */
 
-  void* context; /* the first argument of those functions that take one */
+  void* context; /* the first argument of the functions that take a context */
 
-  /* Failures. `node` is the name of the graph's node that is to blame, or NULL. Texts are copied.
-   */
+  /* Failures. `node` is the name of the graph's node that failed, or NULL. Texts are copied. */
   hr_status* (*make_status)(hr_code code, const char* message, const char* node);
   hr_code (*status_code)(const hr_status* status);
   const char* (*status_message)(const hr_status* status);
-  const char* (*status_node)(const hr_status* status); /* "" where none applies */
+  const char* (*status_node)(const hr_status* status); /* "" if no node is to blame */
   void (*release_status)(hr_status* status);
 
-  /* Host memory, of the program's own allocator where it gave one. NULL where there is none left;
-   * alignment is a power of two. */
+  /* Host memory, from the env's allocator. `alignment` is a power of two. `allocate` returns NULL
+   * if there is no memory left. */
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
   void (*deallocate)(void* context, void* data, size_t bytes, size_t alignment);
 
   void (*log)(void* context, hr_log_level level, const char* message);
-  int64_t (*now_nanos)(void* context); /* monotonic */
+  int64_t (*now_nanos)(void* context); /* the env's monotonic clock */
 } hr_plugin_host;
 
-/* What the plugin is. Filled by the entry, read once when that returns; what it points to stays
- * until `release`. */
+/* The plugin's description of itself. The entry fills it, and the host reads it once after the
+ * entry has returned. What it points to must live until `release` is called. */
 typedef struct hr_plugin {
   size_t struct_size; /* set by the host */
   uint32_t version;   /* HR_PLUGIN_VERSION of the plugin */
   const char* name;
-  /* The members up to here stay as they are in every version. */
+  /* The members above are the same in every version. */
 
-  void* self; /* the first argument of the tables' functions that make the first objects */
-  /* Called once, after everything made from the plugin has been released. Not after an entry that
-   * failed. May be NULL. */
+  void* self; /* the argument of the tables' functions that take `self` */
+  /* Called once, after everything that came from the plugin has been released. It is not called if
+   * the entry failed. May be NULL. */
   void (*release)(void* self);
 
-  /* What it has; NULL otherwise. */
+  /* The tables of what the plugin has; NULL for what it does not have. */
   const struct hr_backend_table* backend;
   const struct hr_transport_table* transport;
 } hr_plugin;
 
-/* The entry's type. A failure says in one sentence what is missing on this machine, with
- * HR_UNAVAILABLE; programs run on without the plugin. */
+/* The type of the entry. If something is missing on this machine, it returns HR_UNAVAILABLE with a
+ * sentence that says what; the program continues without the plugin. */
 typedef hr_status* (*hr_plugin_entry_function)(const hr_plugin_host* host, hr_plugin* out);
 
-/* The first line of an entry: notes who the plugin is, and says whether the host's interface is the
- * one that the plugin was built for. Where it is not, the entry returns NULL at once. */
+/* Sets the name and version of the plugin, and returns 1 if the host's interface is the one that
+ * the plugin was built for, else 0. An entry calls it first, and returns NULL at once if the result
+ * is 0. */
 static inline int hr_plugin_matches(const hr_plugin_host* host, hr_plugin* out, const char* name) {
   out->version = HR_PLUGIN_VERSION;
   out->name = name;

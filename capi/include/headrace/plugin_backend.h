@@ -1,13 +1,14 @@
-/* What a plugin with an accelerator fills in: devices, their memory, and regions that run on them.
- * EXPERIMENTAL, see plugin.h.
+/* The table of a plugin with an accelerator: devices, their memory, and the regions that run on
+ * them. EXPERIMENTAL, see plugin.h.
  *
- * A region is the part of a plan that one device runs: a graph whose types are all concrete. Its
+ * A region is the part of a plan that one device runs: a graph in which all types are known. Its
  * buffers are numbered slots, in this order: inputs, constants, variables, outputs. The host
- * allocates them in the device's memory with the table's functions, copies what has to be there,
- * and binds them. So a backend sees its own memory only, but for `copy`, one side of which may be
- * the host's.
+ * allocates them in the device's memory with the functions of the table, copies data into them, and
+ * binds them. A backend therefore uses its own memory only, except in `copy`, where one side may be
+ * host memory.
  *
- * Objects are released by their release function, each after everything that was made from it.
+ * The host releases every object with its release function, after all objects that were made from
+ * it.
  */
 #ifndef HEADRACE_PLUGIN_BACKEND_H_
 #define HEADRACE_PLUGIN_BACKEND_H_
@@ -18,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Types of the plugin's own. Devices, executables and events are thread-safe; streams and
+/* Types that the plugin defines. Devices, executables and events are thread-safe; streams and
  * invocations are used by one thread at a time. */
 typedef struct hr_device hr_device;
 typedef struct hr_stream hr_stream;
@@ -26,9 +27,9 @@ typedef struct hr_event hr_event;
 typedef struct hr_executable hr_executable;
 typedef struct hr_invocation hr_invocation;
 
-/* ---- Regions, as plain structs that live as long as the call that gets them ---- */
+/* ---- Regions. The structs live as long as the call that gets them. ---- */
 
-/* Single values have a count of 1. */
+/* An attribute of a node. A single value has a count of 1. */
 typedef struct hr_region_attribute {
   const char* name;
   hr_attribute_kind kind;
@@ -36,13 +37,14 @@ typedef struct hr_region_attribute {
   const int64_t* ints;        /* of INT and INTS */
   const double* floats;       /* of FLOAT and FLOATS */
   const char* const* strings; /* of STRING and STRINGS */
-  uint32_t index;             /* of TENSOR: the region's constant; of GRAPH: in the FlatBuffer */
+  uint32_t index;             /* of TENSOR: a constant of the region; of GRAPH: in the FlatBuffer */
 } hr_region_attribute;
 
-/* Values are indices into the region's; UINT32_MAX stands for an omitted one. */
+/* A node. Its inputs and outputs are indices of the region's values; UINT32_MAX stands for one that
+ * is omitted. */
 typedef struct hr_region_node {
   const char* name;   /* for messages */
-  const char* domain; /* "" is ONNX's */
+  const char* domain; /* "": ONNX */
   const char* op;
   int32_t version; /* of the operator: the opset that defines it */
   size_t input_count;
@@ -50,7 +52,7 @@ typedef struct hr_region_node {
   size_t output_count;
   const uint32_t* outputs;
   size_t control_count;
-  const uint32_t* controls; /* nodes that must have finished first */
+  const uint32_t* controls; /* the nodes that must have finished before this one starts */
   size_t attribute_count;
   const hr_region_attribute* attributes;
 } hr_region_node;
@@ -59,82 +61,84 @@ typedef struct hr_region_value {
   hr_dtype dtype;
   size_t rank;
   const int64_t* dims;
-  uint32_t constant; /* its index where it is one; UINT32_MAX otherwise */
+  uint32_t constant; /* the index of the constant if the value is one, else UINT32_MAX */
 } hr_region_value;
 
-/* A variable (nodes of headrace.state and headrace.train name it by its number) or a constant. */
+/* A constant, or a variable, which nodes of headrace.state and headrace.train name by its index. */
 typedef struct hr_region_tensor {
   const char* name; /* "" for a constant */
   hr_dtype dtype;
   size_t rank;
   const int64_t* dims;
-  const void* host_data; /* of a constant, for backends that must know it early; not of variables */
+  const void* host_data; /* the value of a constant, for backends that need it early; NULL for a
+                            variable */
 } hr_region_tensor;
 
 typedef struct hr_region {
   size_t struct_size;
   size_t node_count;
-  /* In an order that respects inputs and controls. A headrace.state.Read without controls gives
-   * what the variable was when the run began, even if its value is used after a write. */
+  /* Sorted: a node comes after the nodes whose outputs it uses and after its controls. A
+   * headrace.state.Read without controls gives the variable's value at the start of the run, even
+   * if that is used after a write. */
   const hr_region_node* nodes;
   size_t value_count;
   const hr_region_value* values;
   size_t input_count;
-  const uint32_t* inputs; /* values */
+  const uint32_t* inputs; /* indices of values, as are the outputs */
   size_t output_count;
   const uint32_t* outputs;
   size_t constant_count;
   const hr_region_tensor* constants;
   size_t variable_count;
   const hr_region_tensor* variables;
-  /* The same as a GraphDef FlatBuffer (docs/file_format.md) without the bytes of constants and
-   * variables; made when first asked for, and valid as long as the region. */
+  /* Returns the region as a GraphDef FlatBuffer (docs/file_format.md) without the bytes of
+   * constants and variables. It is made at the first call and lives as long as the region. */
   hr_status* (*flatbuffer)(const struct hr_region* region, const void** data, size_t* bytes);
   void* context; /* the host's */
 } hr_region;
 
-/* ---- What calls are given ---- */
+/* ---- Arguments of the table's functions ---- */
 
 typedef struct hr_device_info {
   size_t struct_size;
-  const char* name;        /* "TOY:0": unique in an env; the name that graphs place nodes by */
+  const char* name;        /* "TOY:0": unique in an env; graphs place nodes by this name */
   const char* description; /* of the hardware */
-  int32_t type;            /* DLPack's DLDeviceType; 12 (kDLExtDev) where it has none of its own */
+  int32_t type;            /* DLPack's DLDeviceType; 12 (kDLExtDev) if DLPack has none for it */
   int32_t ordinal;
   int64_t memory_bytes; /* 0: unknown */
 } hr_device_info;
 
 typedef struct hr_compile_options {
   size_t struct_size;
-  int32_t threads;       /* how finely work on the host's threads is cut */
-  int32_t fuse;          /* 0: one node after the other */
-  int32_t deterministic; /* bit-equal reruns */
-  int32_t check_memory;  /* as hr_session_options says; a backend may ignore it */
-  int32_t exact_sums;    /* no algorithm that trades accuracy for speed */
+  int32_t threads;       /* into how many parts kernels should cut their work */
+  int32_t fuse;          /* 0: run every node by itself */
+  int32_t deterministic; /* 1: a repeated run must give the same bits */
+  int32_t check_memory;  /* 1: check as hr_session_options says; a backend may ignore it */
+  int32_t exact_sums;    /* 1: use no algorithm that trades accuracy for speed */
 } hr_compile_options;
 
-/* Cancellation and deadline of one call. check gives NULL while it may go on, else what to return.
- */
+/* Cancellation and deadline of one call. `check` returns NULL while the call may continue, else the
+ * status that it has to return. */
 typedef struct hr_plugin_limits {
   void* context;
   hr_status* (*check)(void* context);
 } hr_plugin_limits;
 
-/* One run. Lives as long as the call. */
+/* One run. It lives as long as the call. */
 typedef struct hr_plugin_run {
   size_t struct_size;
-  const hr_plugin_limits* limits; /* looked at between steps, until the update began */
-  hr_stream* stream;              /* NULL: everything is done when the call returns */
+  const hr_plugin_limits* limits; /* to be checked between steps, until the update begins */
+  hr_stream* stream;              /* NULL: the run must be complete when the call returns */
   uint64_t seed;                  /* of the session */
-  int64_t step;                   /* counts its runs that draw random numbers or write variables */
-  /* Grows whenever variables may have changed, so that what was made of them beforehand is made
-   * again; always 0 in runs that write variables. */
+  int64_t step; /* the session's number of runs that draw random numbers or write variables */
+  /* Grows whenever variables may have changed: data that was derived from variables, such as
+   * packed weights, must then be derived again. Always 0 in runs that write variables. */
   uint64_t variables_version;
-  /* Set to 1 before the first variable is written: failures from then on leave variables half
-   * updated. */
+  /* The backend sets it to 1 before it writes the first variable. A failure after that leaves the
+   * variables half updated. */
   int32_t* update_begun;
-  /* Threads of the host: calls fn(fn_context, task) once for each task in [0, tasks), on at most
-   * `threads` threads of which the caller is one. */
+  /* Threads of the host. `parallel_for` calls fn(fn_context, task) once for each task in [0,
+   * tasks), on at most `threads` threads including the calling one. */
   int32_t threads;
   void (*parallel_for)(const struct hr_plugin_run* run, int32_t tasks,
                        void (*fn)(void* fn_context, int task), void* fn_context);
@@ -147,34 +151,34 @@ typedef enum hr_copy_kind HR_ENUM {
   HR_COPY_DEVICE_TO_DEVICE = 3 /* within one device */
 } hr_copy_kind;
 
-/* Takes text piece by piece. */
+/* Receives a text piece by piece. */
 typedef void (*hr_write_function)(void* context, const char* text, size_t bytes);
 
-/* ---- The table. No function may be NULL, unless it says so. ---- */
+/* ---- The table. A function may be NULL only if its description says so. ---- */
 
 typedef struct hr_backend_table {
   size_t struct_size;
 
-  /* `self` is that of hr_plugin. Devices live until the plugin's release. */
+  /* `self` is hr_plugin.self. Devices live until the plugin is released. */
   size_t (*device_count)(void* self);
   hr_status* (*device)(void* self, size_t i, hr_device_info* info, hr_device** out);
 
-  /* Memory of the device. NULL where there is none left; alignment is a power of two, 64 at least.
-   * The host never reads or writes it: an address may mean nothing to the host's processor. But it
-   * adds offsets to it. */
+  /* Memory of the device. `alignment` is a power of two and at least 64. `allocate` returns NULL if
+   * there is no memory left. The host does not read or write the memory, so its addresses need not
+   * be valid on the host's processor; but the host adds offsets to them. */
   void* (*allocate)(hr_device* device, size_t bytes, size_t alignment);
   void (*deallocate)(hr_device* device, void* data, size_t bytes, size_t alignment);
-  /* stream NULL: done when the call returns. */
+  /* Copies `bytes` bytes. stream NULL: the copy must be complete when the call returns. */
   hr_status* (*copy)(hr_device* device, void* to, const void* from, size_t bytes, hr_copy_kind kind,
                      hr_stream* stream);
 
-  /* Queues of work, executed in order, and marks in them. A device without them leaves all of these
-   * NULL, and is never given a stream. */
+  /* Streams are queues of work that is executed in order; events mark places in them. If a device
+   * has no streams, all of these functions are NULL, and no call gets a stream. */
   hr_status* (*create_stream)(hr_device* device, hr_stream** out);
   void (*release_stream)(hr_stream* stream);
-  void* (*native_stream)(hr_stream* stream); /* e.g. its cudaStream_t */
+  void* (*native_stream)(hr_stream* stream); /* such as its cudaStream_t */
   hr_status* (*record)(hr_stream* stream, hr_event* event);
-  hr_status* (*wait)(hr_stream* stream, hr_event* event); /* queues the wait */
+  hr_status* (*wait)(hr_stream* stream, hr_event* event); /* queues a wait for the event */
   hr_status* (*synchronize_stream)(hr_stream* stream, const hr_plugin_limits* limits);
   hr_status* (*create_event)(hr_device* device, hr_event** out);
   void (*release_event)(hr_event* event);
@@ -188,14 +192,14 @@ typedef struct hr_backend_table {
                         const hr_compile_options* options, hr_executable** out);
   void (*release_executable)(hr_executable* executable);
   size_t (*arena_bytes)(const hr_executable* executable); /* of device memory, for each instance */
-  /* One JSON value: steps, kernels, memory. */
+  /* Writes one JSON value that describes steps, kernels and memory. */
   void (*describe)(const hr_executable* executable, hr_write_function write, void* context);
 
   hr_status* (*instantiate)(hr_executable* executable, hr_invocation** out);
   void (*release_invocation)(hr_invocation* invocation);
-  /* The memory of a slot until the next bind of it. */
+  /* Sets the memory of a slot until the next bind of the same slot. */
   void (*bind)(hr_invocation* invocation, uint32_t slot, void* data);
-  /* All slots that the region uses are bound. */
+  /* Runs the region. All slots that the region uses are bound. */
   hr_status* (*run)(hr_invocation* invocation, const hr_plugin_run* run);
 } hr_backend_table;
 

@@ -1,4 +1,4 @@
-/* Sessions: a model's variables and compiled plans, and running them. */
+/* Sessions: the variables and compiled plans of a model, and their runs. */
 #ifndef HEADRACE_SESSION_H_
 #define HEADRACE_SESSION_H_
 
@@ -8,121 +8,130 @@
 extern "C" {
 #endif
 
-/* Thread-safe. Reading runs go in parallel; a run that writes variables excludes the session's
- * other runs. Closing or releasing a session, its model or its env while runs are in flight is
- * safe: they finish.
+/* Thread-safe. Runs that only read variables go in parallel; a run that writes variables excludes
+ * all other runs of the session. A session, its model or its env may be closed or released while
+ * runs are in flight: the runs finish.
  *
- * A run that fails before its update phase has changed no variable. One that fails later leaves the
- * session tainted (HR_TAINTED): only restoring a checkpoint makes it usable again. Cancelling has
- * no effect once the update phase has begun. */
+ * A run that fails before its update phase has changed no variable. A run that fails in its update
+ * phase leaves the session tainted: every later run fails with HR_TAINTED until a checkpoint has
+ * been restored. Once the update phase has begun, cancellation and deadlines have no effect. */
 typedef struct hr_session hr_session;
 
 typedef struct hr_session_options {
   size_t struct_size;
   uint64_t seed;          /* of initial values and of random operators */
-  int32_t max_plans;      /* cached compiled plans; 0: 64 */
-  int32_t disable_fusion; /* run every node by itself, e.g. to find a fault */
-  /* "TOY:0": where nodes run that name no device (hr_graph_device). NULL: on the CPU. */
+  int32_t max_plans;      /* the most compiled plans that are cached; 0: 64 */
+  int32_t disable_fusion; /* 1: run every node by itself, for example to find a fault */
+  /* The device ("TOY:0") of nodes that name none (hr_graph_device). NULL: the CPU. */
   const char* device;
-  int32_t max_sizes; /* sizes of bounded dimensions that each plan keeps; 0: 64 (hr_graph_bound) */
-  /* Not 0: verifies of each plan that every step reads only what was given or written before, and
-   * fills working memory with a pattern (NaN, -1) before each run and as soon as it is no longer
-   * needed. A fault of a kernel or of the library then shows as an error or as NaN instead of as a
-   * number that is a little wrong. Runs take longer. The environment variable
-   * HEADRACE_CHECK_MEMORY=1 does the same for all sessions of a process. */
+  int32_t max_sizes; /* the most sizes of bounded dimensions that a plan keeps (hr_graph_bound); 0:
+                        64 */
+  /* 1: verify of each plan that every step reads only what was given or written before, and fill
+   * working memory with a pattern (NaN, -1) before each run and as soon as it is no longer needed.
+   * A fault of a kernel or of the library then shows as an error or as NaN instead of as a number
+   * that is a little wrong. Runs take longer. The environment variable HEADRACE_CHECK_MEMORY=1 does
+   * the same for all sessions of a process. */
   int32_t check_memory;
-  /* No algorithm that trades accuracy for speed, such as Winograd's convolution: sums of products
-   * are what they say, with the rounding errors of such sums. */
+  /* 1: use no algorithm that trades accuracy for speed, such as Winograd's convolution. */
   int32_t exact_sums;
 } hr_session_options;
 
-/* Computes the initial values of the variables. options NULL: defaults.
+/* Creates a session and computes the initial values of its variables. `options` may be NULL, which
+ * means defaults.
  *
- * A node that its device does not take runs on the CPU, together with the others that use its
- * variables; hr_call_describe shows each node's place. Inputs, outputs and the values of variables
- * are host memory, whatever the devices. */
+ * A node that its device cannot run runs on the CPU, and so do the other nodes that use its
+ * variables; hr_call_describe shows where each node runs. Inputs, outputs and the values of
+ * variables are in host memory, whatever the devices. */
 HR_API hr_status* hr_session_create(const hr_model* model, const hr_session_options* options,
                                     hr_session** out);
-/* No new runs from now on, calls included; those in flight finish. Frees the plans, as soon as
- * their last user is done. Allowed while other threads use the session. */
+/* Closes the session: new runs fail, also those of its calls, and runs in flight finish. The plans
+ * are freed as soon as their last user is done. May be called while other threads use the session.
+ * NULL does nothing. */
 HR_API void hr_session_close(hr_session* session);
-/* The handle is gone; runs that have begun finish, calls made of the session go on. */
+/* Releases the handle. Runs that have begun finish, and calls of the session remain usable. */
 HR_API void hr_session_release(hr_session* session);
-/* Cached plans keep the memory of their last runs for the next ones: this gives back what no run
- * and no call holds at the moment. hr_session_describe shows how much there is. */
+/* Frees the memory that cached plans keep for their next runs, except what a run or a call holds at
+ * the moment. hr_session_describe shows how much there is. NULL does nothing. */
 HR_API void hr_session_trim(hr_session* session);
 
-/* Runs once: any values as feeds and fetches, nodes as targets; what is not needed is not run. The
- * caller releases the output tensors. Plans are cached by names and shapes. */
+/* Runs the graph once. Any values may be feeds and fetches, and any nodes may be targets; nodes
+ * that neither a fetch nor a target needs do not run. `outputs` gets one tensor for each fetch,
+ * which the caller releases. Plans are cached by names and shapes. Waits for the end of the run,
+ * within `limits` (NULL: none). */
 HR_API hr_status* hr_session_run(hr_session* session, size_t feed_count,
                                  const char* const* feed_names, const hr_tensor* const* feeds,
                                  size_t fetch_count, const char* const* fetch_names,
                                  size_t target_count, const char* const* target_names,
                                  const hr_limits* limits, hr_tensor** outputs);
 
-/* Variables by name. Values are copied. */
+/* Returns the number of variables. */
 HR_API size_t hr_session_variable_count(const hr_session* session);
-/* Lives as long as the session. NULL where there is no such variable. */
+/* Returns the name of a variable; NULL if `index` is too large. It lives as long as the session. */
 HR_API const char* hr_session_variable_name(const hr_session* session, size_t index);
+/* Get and set copy the value of a variable. The type and shape of `value` must be the variable's.
+ */
 HR_API hr_status* hr_session_get_variable(hr_session* session, const char* name, hr_tensor** out);
 HR_API hr_status* hr_session_set_variable(hr_session* session, const char* name,
                                           const hr_tensor* value);
 
-/* Variables, cached plans with their devices, steps and kernels, and memory, as JSON. */
+/* Describes variables, cached plans with their devices, steps and kernels, and memory as JSON. */
 HR_API hr_status* hr_session_describe(hr_session* session, hr_text** out);
 
-/* The fast path: names are resolved once and memory is bound once. A run with unchanged shapes
- * allocates nothing. A call is used by one thread at a time; several calls of one session may run
- * at once. It keeps its session alive. */
+/* A prepared run, the fast path: names are resolved once and memory is bound once, and a run with
+ * the shapes of the run before allocates nothing. A call is used by one thread at a time; several
+ * calls of one session may run at the same time. A call keeps its session alive. */
 typedef struct hr_call hr_call;
 
-/* The inputs and outputs of a signature, by their names there. */
+/* Creates a call of a signature; the signature names its inputs and outputs. */
 HR_API hr_status* hr_call_create(hr_session* session, const char* signature, hr_call** out);
-/* Any values as inputs and outputs, nodes as targets. */
+/* Creates a call with any values as inputs and outputs and any nodes as targets. */
 HR_API hr_status* hr_call_create_custom(hr_session* session, size_t feed_count,
                                         const char* const* feed_names, size_t fetch_count,
                                         const char* const* fetch_names, size_t target_count,
                                         const char* const* target_names, hr_call** out);
 HR_API void hr_call_release(hr_call* call);
 
-/* The input from now on. Contiguous memory is used in place: its contents at the time of the run
- * count. The tensor may be released. */
+/* Binds a tensor to an input for all runs from now on. Contiguous memory is used in place, so a run
+ * sees what the memory contains at that time. The tensor may be released after this call. */
 HR_API hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tensor);
-/* The same for a single number, e.g. a learning rate; converted to the input's type. */
-HR_API hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value);
-/* The output goes to `data` from now on, which must have exactly the bytes it needs, checked by the
- * next run. */
-HR_API hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes);
-/* limits NULL: none. HR_OUT_OF_RANGE where a bound data set has no more data; nothing was run then.
+/* Binds a single number, such as a learning rate, to an input. It is converted to the input's type.
  */
+HR_API hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value);
+/* Makes all runs from now on write an output to `data`. `bytes` must be exactly what the output
+ * needs; the next run checks this. The memory must live as long as the call or until another
+ * output is set. */
+HR_API hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes);
+/* Runs the call and waits for the end, within `limits` (NULL: none). HR_OUT_OF_RANGE: a bound data
+ * set has no more data; in this case nothing has run. */
 HR_API hr_status* hr_call_run(hr_call* call, const hr_limits* limits);
 
-/* A run that was started and goes on by itself, on a thread of the env's: of those there are at
- * most as many as its budget has, and runs beyond that wait for their turn. Thread-safe. */
+/* A run in the background, on a thread of the env. The env has at most as many such threads as its
+ * thread budget; further runs wait for their turn. Thread-safe. */
 typedef struct hr_run hr_run;
 
-/* Starts a run and returns at once. Until it has ended the call and the memory bound to it are the
- * run's: other calls on it fail with HR_FAILED_PRECONDITION, but it may be released. The limits
- * count from now; their token must outlive the run. The caller releases the run, which does not end
- * it. */
+/* Starts a run and returns at once. Until the run has ended it owns the call and the memory that is
+ * bound to the call: functions on the call fail with HR_FAILED_PRECONDITION, but the call may be
+ * released. The limits count from now; their cancel token must outlive the run. Releasing the run
+ * does not end it. */
 HR_API hr_status* hr_call_start(hr_call* call, const hr_limits* limits, hr_run** out);
 HR_API void hr_run_release(hr_run* run);
-/* 1 where it has ended, well or not. Does not wait. */
+/* Returns 1 if the run has ended, whether it succeeded or failed; else 0. Does not wait. */
 HR_API int hr_run_test(hr_run* run);
-/* Waits for the end and returns how it ended. Limits (NULL: none; on the system's monotonic clock,
- * since the env may be gone) end the waiting, not the run. */
+/* Waits for the end of the run and returns its result. `limits` (NULL: none) end the waiting, not
+ * the run. They are measured on the system's monotonic clock, because the env may be gone. */
 HR_API hr_status* hr_run_wait(hr_run* run, const hr_limits* limits);
-/* Calls `callback` once it has ended, on the thread that ran it, or at once where it has; `status`
- * is NULL or why it failed, and is valid during the call. The callback may start the call again. */
+/* Calls `callback` once when the run has ended, on the thread that ran it. If it has ended already,
+ * the callback is called at once, on this thread. `status` is NULL or the failure; it is valid
+ * during the callback. The callback may start the call again. */
 HR_API hr_status* hr_run_on_done(hr_run* run,
                                  void (*callback)(void* context, const hr_status* status),
                                  void* context);
-/* As triggering a token in its limits. */
+/* Cancels the run, as triggering the cancel token of its limits would. */
 HR_API void hr_run_cancel(hr_run* run);
 
-/* The output of the last run, in memory that the next run overwrites. */
+/* Returns an output of the last run as a tensor. The next run overwrites its memory. */
 HR_API hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out);
-/* The plan for the bound shapes, as JSON. */
+/* Describes the plan for the shapes that are bound now as JSON. */
 HR_API hr_status* hr_call_describe(hr_call* call, hr_text** out);
 
 #ifdef __cplusplus

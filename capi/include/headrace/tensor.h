@@ -1,4 +1,4 @@
-/* Tensors: described as DLPack describes them, and exchanged with others through it. */
+/* Tensors. They are described as DLPack describes them, and can be exchanged through DLPack. */
 #ifndef HEADRACE_TENSOR_H_
 #define HEADRACE_TENSOR_H_
 
@@ -8,35 +8,44 @@
 extern "C" {
 #endif
 
-/* A typed view of memory with shared ownership. The description is immutable and may be read by any
- * thread; who writes the elements must keep others from reading them. */
+/* A typed view of memory that several handles can share. The description (type, shape, strides) is
+ * immutable: any thread may read it. A program that writes elements must make sure that no other
+ * thread reads or writes them meanwhile. */
 typedef struct hr_tensor hr_tensor;
 
-/* Contiguous (row-major), uninitialized, in memory of the env's allocator, 64-byte aligned. */
+/* Creates a contiguous (row-major), uninitialized tensor in memory of the env's allocator, aligned
+ * to 64 bytes. `dims` has `rank` entries; it may be NULL if `rank` is 0. */
 HR_API hr_status* hr_tensor_create(hr_env* env, hr_dtype dtype, size_t rank, const int64_t* dims,
                                    hr_tensor** out);
-/* As hr_tensor_create, with a copy of `data`. `bytes` must be what the shape needs. */
+/* Creates a tensor as hr_tensor_create does and copies `data` into it. `bytes` must be the bytes
+ * that the shape needs. */
 HR_API hr_status* hr_tensor_copy_of(hr_env* env, hr_dtype dtype, size_t rank, const int64_t* dims,
                                     const void* data, size_t bytes, hr_tensor** out);
-/* Memory of the host, used in place. `release(context)` is called when the last user is gone; with
- * NULL the host keeps the memory alive until then. data must be aligned to its element. */
+/* Makes a tensor of the host's memory, which is used in place. `data` must be aligned to its
+ * element type, and `bytes` must be the bytes that the shape needs. release(context) is called when
+ * the last user is gone; if `release` is NULL, the host keeps the memory alive until then. */
 HR_API hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void* data,
                                  size_t bytes, void (*release)(void* context), void* context,
                                  hr_tensor** out);
 HR_API void hr_tensor_release(hr_tensor* tensor);
-/* Another handle of the same memory. */
+/* Makes another handle of the same memory. */
 HR_API hr_status* hr_tensor_share(const hr_tensor* tensor, hr_tensor** out);
 
+/* Each of the following returns 0, HR_UNDEFINED or NULL if `tensor` is NULL. Pointers live as long
+ * as the tensor. */
 HR_API hr_dtype hr_tensor_dtype(const hr_tensor* tensor);
 HR_API size_t hr_tensor_rank(const hr_tensor* tensor);
-HR_API const int64_t* hr_tensor_dims(const hr_tensor* tensor); /* rank of them */
+/* Returns the sizes of the dimensions, as many as the rank. */
+HR_API const int64_t* hr_tensor_dims(const hr_tensor* tensor);
 HR_API int64_t hr_tensor_elements(const hr_tensor* tensor);
+/* Returns the bytes of all elements together. */
 HR_API size_t hr_tensor_bytes(const hr_tensor* tensor);
+/* Returns the first element. */
 HR_API void* hr_tensor_data(const hr_tensor* tensor);
-/* In elements, or NULL where the tensor is contiguous. */
+/* Returns the strides in elements, as many as the rank; NULL if the tensor is contiguous. */
 HR_API const int64_t* hr_tensor_strides(const hr_tensor* tensor);
 
-/* DLPack 1.x (https://dmlc.github.io/dlpack): the layout of its versioned exchange struct. */
+/* The layout of the versioned exchange struct of DLPack 1.x (https://dmlc.github.io/dlpack). */
 typedef struct hr_dlpack_tensor {
   void* data;
   struct {
@@ -62,11 +71,11 @@ typedef struct hr_dlpack {
   hr_dlpack_tensor dl_tensor;
 } hr_dlpack;
 
-/* Takes the managed tensor over (its deleter is called when the last user is gone); on failure the
- * caller keeps it. Strides other than row-major are kept and made contiguous where a run needs it.
- */
+/* Takes over a managed tensor; its deleter is called when the last user is gone. If the call fails,
+ * the caller keeps the managed tensor. Strides other than row-major are kept; a run that needs
+ * contiguous memory makes a contiguous copy. */
 HR_API hr_status* hr_tensor_from_dlpack(hr_dlpack* managed, hr_tensor** out);
-/* A managed tensor that shares the memory; whoever takes it calls its deleter once. */
+/* Makes a managed tensor that shares the memory. Whoever takes it calls its deleter once. */
 HR_API hr_status* hr_tensor_to_dlpack(const hr_tensor* tensor, hr_dlpack** out);
 
 #ifdef __cplusplus

@@ -62,25 +62,26 @@ TEST_P(Counts, BeyondThoseOf32Bits) {
   RunRanks(2, [](std::shared_ptr<Group> group) {
     const CallLimits limits = Within(std::chrono::minutes(5));
     const int rank = group->rank();
-    Call call = {.kind = rank == 0 ? OpKind::kSend : OpKind::kRecv,
-                 .dtype = DType::kInt8,
-                 .count = kCount,
-                 .peer = 1 - rank};
+    Operation operation = {.kind = rank == 0 ? OpKind::kSend : OpKind::kRecv,
+                           .dtype = DType::kInt8,
+                           .count = kCount,
+                           .peer = 1 - rank};
     Data data;
     data.Fill(1 + rank);
-    const Status moved = group->Run(call, data.get(), data.get(), limits);
+    const Status moved = group->Run(operation, data.get(), data.get(), limits);
     ASSERT_TRUE(moved.ok()) << moved.ToString();
     EXPECT_EQ(data.FirstWrong(1), kCount);  // at both ends
     data.Fill(1 + rank);
-    call.kind = OpKind::kAllReduce;
-    const Status summed = group->Run(call, data.get(), data.get(), limits);
+    operation.kind = OpKind::kAllReduce;
+    const Status summed = group->Run(operation, data.get(), data.get(), limits);
     ASSERT_TRUE(summed.ok()) << summed.ToString();
     EXPECT_EQ(data.FirstWrong(3), kCount);
   });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Counts,
-                         testing::Values(TransportDriver{"shm", [] { return CreateShmTransport; }}),
+                         testing::Values(TransportDriver{"shm",
+                                                         [] { return shm::CreateShmTransport; }}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -36,8 +36,9 @@ std::string FaultProxy::Route(int from, int to, const std::string& address) {
     if (way.from == from && way.to == to && way.target == address) return way.own;
   }
   Way& way = ways_.emplace_back();
-  way.listener = std::move(ListenTcp(SocketAddress::From("127.0.0.1", 0).value())).value();
-  way.own = LocalAddress(way.listener.get())->Text();
+  way.listener =
+      std::move(tcp::ListenTcp(tcp::SocketAddress::From("127.0.0.1", 0).value())).value();
+  way.own = tcp::LocalAddress(way.listener.get())->Text();
   way.target = address;
   way.from = from;
   way.to = to;
@@ -61,9 +62,9 @@ void FaultProxy::StrikeNew(int rank, NetFault fault) {
 }
 
 void FaultProxy::Accept(Way& way) {
-  Result<Descriptor> socket = AcceptTcp(way.listener.get());
+  Result<Descriptor> socket = tcp::AcceptTcp(way.listener.get());
   if (!socket.ok() || !socket->valid()) return;
-  Result<Descriptor> onwards = ConnectTcp(SocketAddress::Parse(way.target).value());
+  Result<Descriptor> onwards = tcp::ConnectTcp(tcp::SocketAddress::Parse(way.target).value());
   if (!onwards.ok()) return;
   Link& link = links_.emplace_back();
   link.way = &way;
@@ -86,7 +87,7 @@ bool FaultProxy::Carry(Link& link, int from) {
   if (flow.bytes.size() < kHeld) {
     char bytes[64 << 10];
     Result<size_t> got =
-        ReadSocket(link.ends[from].get(), reinterpret_cast<std::byte*>(bytes), sizeof bytes);
+        tcp::ReadSocket(link.ends[from].get(), reinterpret_cast<std::byte*>(bytes), sizeof bytes);
     if (!got.ok() && flow.bytes.empty()) return link.over = true;
     if (got.ok() && *got > 0) {
       if (flow.bytes.empty()) flow.due = now + (fault == NetFault::kDelay ? kDelayNanos : 0);
@@ -101,7 +102,7 @@ bool FaultProxy::Carry(Link& link, int from) {
   size_t count = flow.bytes.size();
   if (fault == NetFault::kPieces) count = std::min(count, 1 + random_() % kMostPiece);
   const Bytes piece = AsBytes(std::string_view(flow.bytes).substr(0, count));
-  Result<size_t> written = WriteSocket(link.ends[1 - from].get(), {&piece, 1});
+  Result<size_t> written = tcp::WriteSocket(link.ends[1 - from].get(), {&piece, 1});
   if (!written.ok()) return link.over = true;
   flow.bytes.erase(0, *written);
   return moved || *written > 0;

@@ -30,7 +30,7 @@ CallLimits Within(std::chrono::nanoseconds time) {
 struct Rank {
   std::unique_ptr<Store> store;
   std::unique_ptr<Poller> poller = std::move(Poller::Create()).value();
-  std::unique_ptr<Planner> planner = CreatePlanner();
+  std::unique_ptr<Planner> planner = collective::CreatePlanner();
   std::shared_ptr<Group> group;
   Status status;
 };
@@ -44,7 +44,7 @@ class Host {
   Status Meet() {
     for (int i = 0; i < kRanksEach; ++i) {
       HR_ASSIGN_OR_RETURN(ranks_[i].store,
-                          OpenRemoteStore(CreateTcpTransport, "tcp", kStore,
+                          OpenRemoteStore(tcp::CreateTcpTransport, "tcp", kStore,
                                           {.serve = host_ == 0, .secret = kSecret}));
     }
     if (ranks_[0].store->kept_here() != (host_ == 0)) return Internal("rank 0 keeps the store");
@@ -76,8 +76,10 @@ class Host {
   static Status Sum(Group& group, size_t count) {
     std::vector<int32_t> data(count);
     for (size_t i = 0; i < count; ++i) data[i] = static_cast<int32_t>(i) + group.rank();
-    const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = count};
-    HR_RETURN_IF_ERROR(group.Run(call, data.data(), data.data(), Within(std::chrono::seconds(30))));
+    const Operation operation = {
+        .kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = count};
+    HR_RETURN_IF_ERROR(
+        group.Run(operation, data.data(), data.data(), Within(std::chrono::seconds(30))));
     for (size_t i = 0; i < count; ++i) {
       if (data[i] != static_cast<int32_t>(i) * kSize + kSize * (kSize - 1) / 2) {
         return DataLoss("element ", i, " of ", count, " is ", data[i]);
@@ -93,10 +95,10 @@ class Host {
     options.mesh.poller = self.poller.get();
     options.mesh.spin_nanos = 0;
     options.mesh.silence_nanos = kSilence;
-    options.mesh.transports = {CreateShmTransport, [](std::string identity) {
+    options.mesh.transports = {shm::CreateShmTransport, [](std::string identity) {
                                  const std::string host = HostOfStore(Cat("tcp:", kStore));
-                                 return CreateTcpTransport({.towards = host, .secret = kSecret},
-                                                           std::move(identity));
+                                 return tcp::CreateTcpTransport(
+                                     {.towards = host, .secret = kSecret}, std::move(identity));
                                }};
     options.planner = self.planner.get();
     const std::string key = EpochKey(options.mesh, Cat("address/", rank));

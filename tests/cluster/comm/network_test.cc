@@ -64,7 +64,7 @@ class RoutedStore final : public Store {
 
 // What libuv opens once for the whole process is no test's.
 class OpenedOnce final : public testing::Environment {
-  void SetUp() override { EXPECT_TRUE(CreateTcpTransport({}, "once").ok()); }
+  void SetUp() override { EXPECT_TRUE(tcp::CreateTcpTransport({}, "once").ok()); }
 };
 [[maybe_unused]] auto* const opened_once = testing::AddGlobalTestEnvironment(new OpenedOnce);
 
@@ -86,7 +86,7 @@ class CommNetwork : public testing::TestWithParam<std::string> {
         options.mesh.spin_nanos = 0;
         options.mesh.silence_nanos = kSilence;
         options.mesh.transports = {[](std::string identity) {
-          return CreateTcpTransport({.secret = GetParam()}, std::move(identity));
+          return tcp::CreateTcpTransport({.secret = GetParam()}, std::move(identity));
         }};
         options.planner = planner_.get();
         options.algorithms[OpKind::kAllReduce] = "ring";
@@ -97,13 +97,14 @@ class CommNetwork : public testing::TestWithParam<std::string> {
     for (std::thread& thread : threads) thread.join();
   }
   static std::unique_ptr<Store> OpenStore(std::string_view place, bool serve) {
-    return std::move(OpenRemoteStore(CreateTcpTransport, "tcp", place,
+    return std::move(OpenRemoteStore(tcp::CreateTcpTransport, "tcp", place,
                                      {.serve = serve, .secret = GetParam()}))
         .value();
   }
   static Status Reduce(Group& group, std::vector<float>& data) {
-    const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
-    return group.Run(call, data.data(), data.data(), Within(std::chrono::seconds(20)));
+    const Operation operation = {
+        .kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
+    return group.Run(operation, data.data(), data.data(), Within(std::chrono::seconds(20)));
   }
   // The first thing all do; then the victim's network is struck once, after a while.
   Status Meet(Group& group, NetFault fault) {
@@ -152,7 +153,7 @@ class CommNetwork : public testing::TestWithParam<std::string> {
   std::unique_ptr<Store> store_ = CreateMemoryStore();
   std::unique_ptr<Store> clients_[kSize];  // how ranks reach it, where it has an address
   std::unique_ptr<Poller> poller_ = std::move(Poller::Create()).value();
-  std::unique_ptr<Planner> planner_ = CreatePlanner();
+  std::unique_ptr<Planner> planner_ = collective::CreatePlanner();
   std::vector<Status> ends_;
   std::thread striker_;
   std::atomic<int64_t> struck_{0};
@@ -201,10 +202,10 @@ TEST_P(CommNetwork, ALargeMessageOnOffer) {
     RunRanks([&](Group& group) -> Status {
       HR_RETURN_IF_ERROR(Meet(group, fault));
       std::vector<float> large(1 << 20);
-      const Call send = {.kind = OpKind::kSend,
-                         .dtype = DType::kFloat32,
-                         .count = large.size(),
-                         .peer = (group.rank() + 1) % kSize};
+      const Operation send = {.kind = OpKind::kSend,
+                              .dtype = DType::kFloat32,
+                              .count = large.size(),
+                              .peer = (group.rank() + 1) % kSize};
       return group.Run(send, large.data(), nullptr, Within(std::chrono::seconds(20)));
     });
     ExpectOneCause(Code::kUnavailable);

@@ -29,12 +29,12 @@ CallLimits Within(int seconds) {
 
 Result<std::unique_ptr<Transport>> CreateTransport(std::string_view name, std::string identity) {
 #ifdef HEADRACE_TEST_TCP
-  if (name == "tcp") return CreateTcpTransport({}, std::move(identity));
+  if (name == "tcp") return tcp::CreateTcpTransport({}, std::move(identity));
 #endif
 #ifdef HEADRACE_TEST_UCX
-  if (name == "ucx") return CreateUcxTransport({}, std::move(identity));
+  if (name == "ucx") return ucx::CreateUcxTransport({}, std::move(identity));
 #endif
-  if (name == "shm") return CreateShmTransport(std::move(identity));
+  if (name == "shm") return shm::CreateShmTransport(std::move(identity));
   return InvalidArgument("no transport '", name, "'");
 }
 
@@ -46,8 +46,8 @@ void Say(const std::string& line) {
 // Large messages that go both ways without end, invited and on their way at any time.
 Status Exchange(Group& group) {
   std::vector<float> sent(4 << 20), received(sent.size());
-  Call send = {.kind = OpKind::kSend, .dtype = DType::kFloat32, .count = sent.size()};
-  Call receive = send;
+  Operation send = {.kind = OpKind::kSend, .dtype = DType::kFloat32, .count = sent.size()};
+  Operation receive = send;
   receive.kind = OpKind::kRecv;
   send.peer = (group.rank() + 1) % group.size();
   receive.peer = (group.rank() + group.size() - 1) % group.size();
@@ -62,7 +62,8 @@ Status Exchange(Group& group) {
 Status Play(Group& group, std::string_view state) {
   const bool large = state == "ring" || state == "slices";
   std::vector<float> data(large ? 4 << 20 : 16);
-  const Call reduce = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
+  const Operation reduce = {
+      .kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = data.size()};
   HR_RETURN_IF_ERROR(group.Run(reduce, data.data(), data.data(), Within(30)));
   if (state != "meet") Say("READY");
   if (state == "rest") {
@@ -75,18 +76,18 @@ Status Play(Group& group, std::string_view state) {
   }
   if (state == "transfer") return Exchange(group);
   if (state == "receive") {
-    const Call receive = {.kind = OpKind::kRecv,
-                          .dtype = DType::kFloat32,
-                          .count = 16,
-                          .peer = (group.rank() + 1) % group.size()};
+    const Operation receive = {.kind = OpKind::kRecv,
+                               .dtype = DType::kFloat32,
+                               .count = 16,
+                               .peer = (group.rank() + 1) % group.size()};
     return group.Run(receive, nullptr, data.data(), Within(30));
   }
   if (state == "offer") {  // large messages that nobody asks for
     std::vector<float> large(4 << 20);
-    const Call send = {.kind = OpKind::kSend,
-                       .dtype = DType::kFloat32,
-                       .count = large.size(),
-                       .peer = (group.rank() + 1) % group.size()};
+    const Operation send = {.kind = OpKind::kSend,
+                            .dtype = DType::kFloat32,
+                            .count = large.size(),
+                            .peer = (group.rank() + 1) % group.size()};
     return group.Run(send, large.data(), nullptr, Within(30));
   }
   for (;;) HR_RETURN_IF_ERROR(group.Run(reduce, data.data(), data.data(), Within(30)));
@@ -95,7 +96,7 @@ Status Play(Group& group, std::string_view state) {
 Status Run(char** argv) {
   HR_ASSIGN_OR_RETURN(auto store, CreateFileStore(argv[3]));
   HR_ASSIGN_OR_RETURN(auto poller, Poller::Create());
-  const auto planner = CreatePlanner();
+  const auto planner = collective::CreatePlanner();
   const std::string transport = argv[4];
   GroupOptions options;
   options.mesh.rank = std::atoi(argv[1]);

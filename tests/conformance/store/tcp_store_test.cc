@@ -20,7 +20,7 @@ CallLimits Within(std::chrono::nanoseconds time) {
 
 Result<std::unique_ptr<Store>> TryOpen(const std::string& place, bool serve,
                                        std::string secret = "") {
-  return OpenRemoteStore(CreateTcpTransport, "tcp", place,
+  return OpenRemoteStore(tcp::CreateTcpTransport, "tcp", place,
                          {.serve = serve, .secret = std::move(secret)});
 }
 std::unique_ptr<Store> Open(const std::string& place, bool serve, std::string secret = "") {

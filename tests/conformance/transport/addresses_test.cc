@@ -14,8 +14,8 @@ namespace hr::comm {
 namespace {
 
 Result<std::string> HostTowards(const std::string& host) {
-  HR_ASSIGN_OR_RETURN(const SocketAddress there, SocketAddress::From(host, 9));
-  HR_ASSIGN_OR_RETURN(const SocketAddress here, LocalAddressTowards(there));
+  HR_ASSIGN_OR_RETURN(const tcp::SocketAddress there, tcp::SocketAddress::From(host, 9));
+  HR_ASSIGN_OR_RETURN(const tcp::SocketAddress here, tcp::LocalAddressTowards(there));
   return here.Host();
 }
 
@@ -47,7 +47,7 @@ std::string InSmallNetwork(Body body) {
 TEST(Addresses, LoopbackIsReachedFromLoopback) {
   EXPECT_EQ(HostTowards("127.0.0.1").value(), "127.0.0.1");
   EXPECT_EQ(HostTowards("::1").value(), "::1");
-  auto transport = CreateTcpTransport({.towards = "127.0.0.1"}, "x");
+  auto transport = tcp::CreateTcpTransport({.towards = "127.0.0.1"}, "x");
   ASSERT_TRUE(transport.ok());
   EXPECT_EQ((*transport)->address().find("tcp:127.0.0.1:"), 0U) << (*transport)->address();
 }
@@ -57,14 +57,14 @@ TEST(Addresses, ListensWhereTheRouteLeaves) {
     EXPECT_EQ(HostTowards("10.9.8.1").value(), "10.9.8.7");
     EXPECT_EQ(HostTowards("fd00::1:2").value(), "fd00::7");
     for (const char* towards : {"10.9.8.1", "fd00::1:2"}) {
-      auto transport = CreateTcpTransport({.towards = towards, .trusted_fabric = true}, "x");
+      auto transport = tcp::CreateTcpTransport({.towards = towards, .trusted_fabric = true}, "x");
       ASSERT_TRUE(transport.ok()) << transport.status().ToString();
       const std::string here =
           std::string_view(towards)[0] == 'f' ? "tcp:[fd00::7]:" : "tcp:10.9.8.7:";
       EXPECT_EQ((*transport)->address().find(here), 0U) << (*transport)->address();
     }
     // What leaves the host is encrypted, or the network is trusted.
-    EXPECT_EQ(CreateTcpTransport({.towards = "10.9.8.1"}, "x").status().code(),
+    EXPECT_EQ(tcp::CreateTcpTransport({.towards = "10.9.8.1"}, "x").status().code(),
               Code::kFailedPrecondition);
   });
   if (!why.empty()) GTEST_SKIP() << why;
@@ -74,7 +74,7 @@ TEST(Addresses, SaysWhereThereIsNoRoute) {
   const std::string why = InSmallNetwork([] {
     ExpectNoRoute("192.0.2.1");  // nobody's (RFC 5737, RFC 3849)
     ExpectNoRoute("2001:db8::1");
-    auto transport = CreateTcpTransport({.towards = "192.0.2.1", .trusted_fabric = true}, "x");
+    auto transport = tcp::CreateTcpTransport({.towards = "192.0.2.1", .trusted_fabric = true}, "x");
     EXPECT_EQ(transport.status().code(), Code::kUnavailable);
   });
   if (!why.empty()) GTEST_SKIP() << why;
@@ -83,9 +83,9 @@ TEST(Addresses, SaysWhereThereIsNoRoute) {
 // The only other address that is asked for is nobody's, where the default route shows.
 TEST(Addresses, ANameOfThisHostListensAtItsLoopbackWithoutADefaultRoute) {
   const std::string why = InSmallNetwork([] {
-    auto transport = CreateTcpTransport({.towards = "localhost"}, "x");
+    auto transport = tcp::CreateTcpTransport({.towards = "localhost"}, "x");
     ASSERT_TRUE(transport.ok()) << transport.status().ToString();
-    EXPECT_TRUE(SocketAddress::Parse((*transport)->address())->loopback());
+    EXPECT_TRUE(tcp::SocketAddress::Parse((*transport)->address())->loopback());
   });
   if (!why.empty()) GTEST_SKIP() << why;
 }

@@ -44,7 +44,7 @@ std::function<Result<std::unique_ptr<Transport>>(std::string)> OpenUcxOverTcp() 
   setenv("UCX_TLS", "tcp", 1);
   setenv("UCX_NET_DEVICES", "lo", 1);
   return [](std::string identity) {
-    return CreateUcxTransport({.trusted_fabric = true}, std::move(identity));
+    return ucx::CreateUcxTransport({.trusted_fabric = true}, std::move(identity));
   };
 }
 #endif
@@ -72,46 +72,49 @@ std::vector<TransportDriver> TransportDrivers() {
   return {
       {"inproc",
        [] {
-         return [network = CreateInprocNetwork()](std::string identity) {
-           return CreateInprocTransport(network, std::move(identity));
+         return [network = inproc::CreateInprocNetwork()](std::string identity) {
+           return inproc::CreateInprocTransport(network, std::move(identity));
          };
        }},
 #ifdef HEADRACE_TEST_TCP
       {"tcp",
        [] {
-         return [](std::string identity) { return CreateTcpTransport({}, std::move(identity)); };
+         return
+             [](std::string identity) { return tcp::CreateTcpTransport({}, std::move(identity)); };
        }},
       {"tcp_ipv6",
        [] {
          return [](std::string identity) {
-           return CreateTcpTransport({.host = "::1"}, std::move(identity));
+           return tcp::CreateTcpTransport({.host = "::1"}, std::move(identity));
          };
        }},
       {"tcp_tls",
        [] {
          return [](std::string identity) {
-           return CreateTcpTransport({.secret = std::string(kSecret)}, std::move(identity));
+           return tcp::CreateTcpTransport({.secret = std::string(kSecret)}, std::move(identity));
          };
        }},
-      ThroughTable("tcp_table", NetPluginEntry, "tcp"),
-      ThroughTable("tcp_tls_table", NetPluginEntry, "tcp", {.secret = std::string(kSecret)}),
+      ThroughTable("tcp_table", net::NetPluginEntry, "tcp"),
+      ThroughTable("tcp_tls_table", net::NetPluginEntry, "tcp", {.secret = std::string(kSecret)}),
 #endif
 #ifdef HEADRACE_TEST_UCX
       {"ucx",
        [] {
-         return [](std::string identity) { return CreateUcxTransport({}, std::move(identity)); };
+         return
+             [](std::string identity) { return ucx::CreateUcxTransport({}, std::move(identity)); };
        }},
       {"ucx_tcp", OpenUcxOverTcp},
       {"ucx_lent",
        [] {
-         return
-             [](std::string identity) { return CreateUcxTransport({}, std::move(identity), true); };
+         return [](std::string identity) {
+           return ucx::CreateUcxTransport({}, std::move(identity), true);
+         };
        },
        false},
-      ThroughTable("ucx_table", UcxPluginEntry, "ucx"),
+      ThroughTable("ucx_table", ucx::UcxPluginEntry, "ucx"),
 #endif
 #ifdef __linux__
-      {"shm", [] { return CreateShmTransport; }},
+      {"shm", [] { return shm::CreateShmTransport; }},
 #endif
   };
 }

@@ -8,7 +8,7 @@ namespace {
 
 using GroupPtr = std::shared_ptr<Group>;
 
-Call Message(OpKind kind, uint64_t count, int peer, uint32_t tag = 0) {
+Operation Message(OpKind kind, uint64_t count, int peer, uint32_t tag = 0) {
   return {.kind = kind, .dtype = DType::kInt32, .count = count, .peer = peer, .tag = tag};
 }
 
@@ -49,9 +49,9 @@ TEST_P(GroupTest, EmptyMessagesAreMessages) {
         const bool sends = group->rank() == 0;
         if (sends) std::this_thread::sleep_for(std::chrono::milliseconds(round % 3));
         if (sends) std::iota(data, data + 4, round);
-        const Call call =
+        const Operation operation =
             Message(sends ? OpKind::kSend : OpKind::kRecv, count, 1 - group->rank(), 5);
-        const Status status = group->Run(call, data, data, Within(std::chrono::seconds(20)));
+        const Status status = group->Run(operation, data, data, Within(std::chrono::seconds(20)));
         ASSERT_TRUE(status.ok()) << status.ToString();
       }
       ASSERT_EQ(data[3], round + 3);
@@ -71,8 +71,9 @@ TEST_P(GroupTest, SubGroupsThatAreSplitAtOnceDoNotMixMessages) {
         ASSERT_TRUE(split.ok()) << split.status().ToString();
         const bool sends = world->rank() == 0;
         int32_t data = sends ? 1000 * which + round : -1;
-        const Call call = Message(sends ? OpKind::kSend : OpKind::kRecv, 1, 1 - world->rank());
-        const Status status = (*split)->Run(call, &data, &data, limits);
+        const Operation operation =
+            Message(sends ? OpKind::kSend : OpKind::kRecv, 1, 1 - world->rank());
+        const Status status = (*split)->Run(operation, &data, &data, limits);
         ASSERT_TRUE(status.ok()) << status.ToString();
         ASSERT_EQ(data, 1000 * which + round);
       }
@@ -104,13 +105,13 @@ TEST_P(GroupTest, AnAbortIsHeardThoughTheGroupIsLeftAtOnce) {
 // Each takes itself for the root, so nobody receives what both send.
 TEST_P(GroupTest, RootsThatDifferAreFound) {
   RunRanks(2, [](GroupPtr group) {
-    Call call = {.kind = OpKind::kBroadcast, .dtype = DType::kInt32, .count = 4};
-    call.peer = group->rank();
+    Operation operation = {.kind = OpKind::kBroadcast, .dtype = DType::kInt32, .count = 4};
+    operation.peer = group->rank();
     int32_t data[4] = {};
     Status status;
     const CallLimits limits = Within(std::chrono::seconds(20));
     for (int i = 0; i < 4000 && status.ok(); ++i) {
-      status = group->Run(call, data, data, limits);
+      status = group->Run(operation, data, data, limits);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
@@ -130,9 +131,10 @@ TEST_P(GroupTest, CallsInAnotherOrderAreFound) {
           Status status;
           for (int i = group->rank(); i < 4000 && status.ok(); ++i) {
             const OpKind kind = i % 2 == 0 ? OpKind::kBarrier : OpKind::kReduce;
-            const Call call = {.kind = kind, .dtype = DType::kInt32, .count = 4, .peer = root};
+            const Operation operation = {
+                .kind = kind, .dtype = DType::kInt32, .count = 4, .peer = root};
             status = kind == OpKind::kBarrier ? group->Run({.kind = kind}, nullptr, nullptr, limits)
-                                              : group->Run(call, data, data, limits);
+                                              : group->Run(operation, data, data, limits);
             if (i > 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
           }
           EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
@@ -144,9 +146,10 @@ TEST_P(GroupTest, CallsInAnotherOrderAreFound) {
 TEST_P(GroupTest, EmptyCallsAreComparedToo) {
   RunRanks(2, [](GroupPtr group) {
     const uint64_t count = group->rank() == 0 ? 4 : 0;
-    const Call call = {.kind = OpKind::kBroadcast, .dtype = DType::kInt32, .count = count};
+    const Operation operation = {
+        .kind = OpKind::kBroadcast, .dtype = DType::kInt32, .count = count};
     int32_t data[4] = {};
-    Status status = group->Run(call, data, data, Within(std::chrono::seconds(20)));
+    Status status = group->Run(operation, data, data, Within(std::chrono::seconds(20)));
     if (status.ok()) {  // the root had only to send
       status = group->Run({.kind = OpKind::kBarrier}, nullptr, nullptr,
                           Within(std::chrono::seconds(20)));

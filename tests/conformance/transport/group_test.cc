@@ -12,7 +12,7 @@ namespace {
 using GroupPtr = std::shared_ptr<Group>;
 const CallLimits kNoLimits = {};
 
-Call AllReduce(uint64_t count, DType dtype = DType::kFloat32, ReduceOp op = ReduceOp::kSum) {
+Operation AllReduce(uint64_t count, DType dtype = DType::kFloat32, ReduceOp op = ReduceOp::kSum) {
   return {.kind = OpKind::kAllReduce, .dtype = dtype, .count = count, .reduce_op = op};
 }
 
@@ -49,8 +49,8 @@ TEST_P(GroupTest, EveryOperationRuns) {
         std::fill_n(three.begin() + block * count, count, 10 * rank + block);
       }
       auto run = [&](OpKind kind, const void* in, void* to, int root = 1) {
-        Call call = {.kind = kind, .dtype = DType::kInt32, .count = count, .peer = root};
-        Status status = group->Run(call, in, to, Within(std::chrono::seconds(20)));
+        Operation operation = {.kind = kind, .dtype = DType::kInt32, .count = count, .peer = root};
+        Status status = group->Run(operation, in, to, Within(std::chrono::seconds(20)));
         ASSERT_TRUE(status.ok()) << status.ToString();
       };
       run(OpKind::kBarrier, nullptr, nullptr);
@@ -108,14 +108,14 @@ TEST_P(GroupTest, AllReduceOfEveryTypeInPlaceAndNot) {
             for (size_t i = 0; i < data.size(); ++i) {  // no NaN in any type
               data[i] = static_cast<std::byte>((i * 37 + group->rank() * 11) % 61);
             }
-            const Call call = AllReduce(count, dtype, op);
+            const Operation operation = AllReduce(count, dtype, op);
             const CallLimits limits = Within(std::chrono::seconds(20));
-            ASSERT_TRUE(group->Run(call, data.data(), out.data(), limits).ok());
-            ASSERT_TRUE(group->Run(call, data.data(), data.data(), limits).ok());
-            ASSERT_EQ(data, out) << call.Text();
+            ASSERT_TRUE(group->Run(operation, data.data(), out.data(), limits).ok());
+            ASSERT_TRUE(group->Run(operation, data.data(), data.data(), limits).ok());
+            ASSERT_EQ(data, out) << operation.Text();
             std::lock_guard lock(mutex);
-            auto [first, fresh] = results.try_emplace(call.Text(), out);
-            ASSERT_EQ(first->second, out) << call.Text() << " differs between ranks";
+            auto [first, fresh] = results.try_emplace(operation.Text(), out);
+            ASSERT_EQ(first->second, out) << operation.Text() << " differs between ranks";
           }
         }
       }
@@ -148,10 +148,10 @@ TEST_P(GroupTest, OperationsOfManySizesFollowEachOther) {
     }
     std::vector<WorkRef> works;
     for (size_t i = 0; i < own.size(); ++i) {
-      Call call = AllReduce(own[i].size(), DType::kInt32);
-      works.push_back(group->Post(call, sums[i].data(), sums[i].data()).value());
-      call.kind = OpKind::kAllGather;
-      if (i % 3 != 1) works.push_back(group->Post(call, own[i].data(), all[i].data()).value());
+      Operation operation = AllReduce(own[i].size(), DType::kInt32);
+      works.push_back(group->Post(operation, sums[i].data(), sums[i].data()).value());
+      operation.kind = OpKind::kAllGather;
+      if (i % 3 != 1) works.push_back(group->Post(operation, own[i].data(), all[i].data()).value());
     }
     WaitForAll(works);
     for (size_t i = 0; i < own.size(); ++i) {
@@ -186,14 +186,15 @@ TEST_P(GroupTest, MessagesBetweenTwoRanksMeetByTag) {
     std::vector<int64_t> a(1000), b(200'000), c(1000), d(200'000);
     std::iota(a.begin(), a.end(), group->rank());
     std::iota(b.begin(), b.end(), 7 * group->rank());
-    auto call = [&](OpKind kind, uint64_t count, uint32_t tag) {
-      return Call{.kind = kind, .dtype = DType::kInt64, .count = count, .peer = peer, .tag = tag};
+    auto operation = [&](OpKind kind, uint64_t count, uint32_t tag) {
+      return Operation{
+          .kind = kind, .dtype = DType::kInt64, .count = count, .peer = peer, .tag = tag};
     };
     std::vector<WorkRef> works;
-    works.push_back(group->Post(call(OpKind::kSend, 200'000, 2), b.data(), nullptr).value());
-    works.push_back(group->Post(call(OpKind::kSend, 1000, 1), a.data(), nullptr).value());
-    works.push_back(group->Post(call(OpKind::kRecv, 1000, 1), nullptr, c.data()).value());
-    works.push_back(group->Post(call(OpKind::kRecv, 200'000, 2), nullptr, d.data()).value());
+    works.push_back(group->Post(operation(OpKind::kSend, 200'000, 2), b.data(), nullptr).value());
+    works.push_back(group->Post(operation(OpKind::kSend, 1000, 1), a.data(), nullptr).value());
+    works.push_back(group->Post(operation(OpKind::kRecv, 1000, 1), nullptr, c.data()).value());
+    works.push_back(group->Post(operation(OpKind::kRecv, 200'000, 2), nullptr, d.data()).value());
     WaitForAll(works);
     EXPECT_EQ(c[0], peer);
     EXPECT_EQ(d[100], 7 * peer + 100);
@@ -354,11 +355,11 @@ TEST_P(GroupTest, DeadlineEndsTheWaitNotTheOperation) {
 TEST_P(GroupTest, CancelledReceiveLeavesTheGroupUsable) {
   RunRanks(2, [](GroupPtr group) {
     int32_t x = 0;
-    const Call receive = {.kind = OpKind::kRecv,
-                          .dtype = DType::kInt32,
-                          .count = 1,
-                          .peer = 1 - group->rank(),
-                          .tag = 5};
+    const Operation receive = {.kind = OpKind::kRecv,
+                               .dtype = DType::kInt32,
+                               .count = 1,
+                               .peer = 1 - group->rank(),
+                               .tag = 5};
     WorkRef work = group->Post(receive, nullptr, &x).value();
     work->Cancel();
     EXPECT_EQ(work->Wait(kNoLimits).code(), Code::kCancelled);
@@ -370,16 +371,16 @@ TEST_P(GroupTest, CancelledReceiveLeavesTheGroupUsable) {
 TEST_P(GroupTest, BadCallsAreRefusedBeforeAnythingIsSent) {
   RunRanks(2, [](GroupPtr group) {
     float x = 0;
-    auto code = [&](Call call, const void* in, void* out) {
-      auto work = group->Post(call, in, out);
+    auto code = [&](Operation operation, const void* in, void* out) {
+      auto work = group->Post(operation, in, out);
       return work.ok() ? Code::kOk : work.status().code();
     };
-    Call call = AllReduce(1);
-    EXPECT_EQ(code(call, nullptr, &x), Code::kInvalidArgument);
-    call.dtype = DType::kBool;
-    EXPECT_EQ(code(call, &x, &x), Code::kInvalidArgument);
-    call.dtype = DType::kString;
-    EXPECT_EQ(code(call, &x, &x), Code::kInvalidArgument);
+    Operation operation = AllReduce(1);
+    EXPECT_EQ(code(operation, nullptr, &x), Code::kInvalidArgument);
+    operation.dtype = DType::kBool;
+    EXPECT_EQ(code(operation, &x, &x), Code::kInvalidArgument);
+    operation.dtype = DType::kString;
+    EXPECT_EQ(code(operation, &x, &x), Code::kInvalidArgument);
     EXPECT_EQ(code({.kind = OpKind::kBroadcast, .count = 1, .peer = 2}, &x, &x),
               Code::kInvalidArgument);
     EXPECT_EQ(code({.kind = OpKind::kSend, .count = 1, .peer = group->rank()}, &x, &x),

@@ -40,7 +40,7 @@ TransportFactory SharedMemoryOfHosts(int ranks_each) {
   return [ranks_each](std::string identity) -> Result<std::unique_ptr<Transport>> {
     int rank = 0;
     std::from_chars(identity.data(), identity.data() + identity.size(), rank);
-    HR_ASSIGN_OR_RETURN(auto inner, CreateShmTransport(std::move(identity)));
+    HR_ASSIGN_OR_RETURN(auto inner, shm::CreateShmTransport(std::move(identity)));
     return std::make_unique<HostedTransport>(std::move(inner), rank / ranks_each);
   };
 }
@@ -68,15 +68,16 @@ TEST_P(Hosts, HierarchicalAlgorithmsRun) {
   for (int size : {3, 4, 5}) {
     RunHosts(size, [size](std::shared_ptr<Group> group) {
       for (uint64_t count : {1, 1001, 300'001}) {
-        const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = count};
+        const Operation operation = {
+            .kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = count};
         std::vector<int32_t> own(count, group->rank()), out(count);
         const CallLimits limits = Within(std::chrono::seconds(20));
-        ASSERT_TRUE(group->Run(call, own.data(), out.data(), limits).ok());
+        ASSERT_TRUE(group->Run(operation, own.data(), out.data(), limits).ok());
         EXPECT_EQ(out, std::vector<int32_t>(count, size * (size - 1) / 2));
-        ASSERT_TRUE(group->Run(call, own.data(), own.data(), limits).ok());
+        ASSERT_TRUE(group->Run(operation, own.data(), own.data(), limits).ok());
         EXPECT_EQ(own, out);
         for (int root = 0; root < size; ++root) {
-          const Call cast = {
+          const Operation cast = {
               .kind = OpKind::kBroadcast, .dtype = DType::kInt32, .count = count, .peer = root};
           std::fill(own.begin(), own.end(), group->rank() + 7);
           ASSERT_TRUE(group->Run(cast, own.data(), own.data(), limits).ok());
@@ -98,19 +99,20 @@ TEST_P(Hosts, HierarchicalAlgorithmsMoveBlocks) {
         for (uint64_t i = 0; i < blocks.size(); ++i) {
           blocks[i] = rank * 100 + static_cast<int32_t>(i / count);
         }
-        Call call = {.kind = OpKind::kReduceScatter, .dtype = DType::kInt32, .count = count};
-        ASSERT_TRUE(group->Run(call, blocks.data(), out.data(), limits).ok());
+        Operation operation = {
+            .kind = OpKind::kReduceScatter, .dtype = DType::kInt32, .count = count};
+        ASSERT_TRUE(group->Run(operation, blocks.data(), out.data(), limits).ok());
         EXPECT_EQ(out, std::vector<int32_t>(count, 50 * size * (size - 1) + size * rank));
-        call.kind = OpKind::kAllGather;
-        ASSERT_TRUE(group->Run(call, out.data(), all.data(), limits).ok());
+        operation.kind = OpKind::kAllGather;
+        ASSERT_TRUE(group->Run(operation, out.data(), all.data(), limits).ok());
         for (int r = 0; r < size; ++r) {
           EXPECT_EQ(all[r * count], 50 * size * (size - 1) + size * r);
           EXPECT_EQ(all[(r + 1) * count - 1], all[r * count]);
         }
-        call.kind = OpKind::kReduce;
-        for (call.peer = 0; call.peer < size; ++call.peer) {
-          ASSERT_TRUE(group->Run(call, blocks.data(), out.data(), limits).ok());
-          if (rank != call.peer) continue;
+        operation.kind = OpKind::kReduce;
+        for (operation.peer = 0; operation.peer < size; ++operation.peer) {
+          ASSERT_TRUE(group->Run(operation, blocks.data(), out.data(), limits).ok());
+          if (rank != operation.peer) continue;
           EXPECT_EQ(out, std::vector<int32_t>(count, 50 * size * (size - 1)));
         }
         ASSERT_TRUE(group->Run({.kind = OpKind::kBarrier}, nullptr, nullptr, limits).ok());
@@ -127,7 +129,7 @@ TEST_P(Hosts, TheGroupKnowsItsHosts) {
     ASSERT_TRUE(part.ok());
     EXPECT_NE((*part)->Describe().find("\"hosts\":0"), std::string::npos);
     int32_t x = 1;
-    const Call sum = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = 1};
+    const Operation sum = {.kind = OpKind::kAllReduce, .dtype = DType::kInt32, .count = 1};
     ASSERT_TRUE((*part)->Run(sum, &x, &x, Within(std::chrono::seconds(20))).ok());
     EXPECT_EQ(x, 2);
   });

@@ -53,7 +53,7 @@ class GroupTest : public ::testing::TestWithParam<TransportDriver> {
 
   std::unique_ptr<Store> store_ = CreateMemoryStore();
   std::unique_ptr<Poller> poller_ = std::move(Poller::Create()).value();
-  std::unique_ptr<Planner> planner_ = CreatePlanner();
+  std::unique_ptr<Planner> planner_ = collective::CreatePlanner();
   TransportFactory factory_;
 };
 

@@ -26,12 +26,12 @@ constexpr std::string_view kSecret = "the secret of these tests", kOther = "quit
 class SocketStream final : public ByteStream {
  public:
   explicit SocketStream(const std::string& address)
-      : socket_(std::move(ConnectTcp(SocketAddress::Parse(address).value())).value()) {}
+      : socket_(std::move(tcp::ConnectTcp(tcp::SocketAddress::Parse(address).value())).value()) {}
   Result<size_t> Write(std::span<const Bytes> pieces) override {
-    return WriteSocket(socket_.get(), pieces);
+    return tcp::WriteSocket(socket_.get(), pieces);
   }
   Result<size_t> Read(std::byte* to, size_t bytes) override {
-    return ReadSocket(socket_.get(), to, bytes);
+    return tcp::ReadSocket(socket_.get(), to, bytes);
   }
   bool Arm(bool, bool) override { return true; }
   int socket() const { return socket_.get(); }
@@ -43,7 +43,7 @@ class SocketStream final : public ByteStream {
 class Strangers : public testing::Test {
  protected:
   static std::unique_ptr<Transport> Create(std::string_view secret, std::string identity) {
-    auto made = CreateTcpTransport({.secret = std::string(secret)}, std::move(identity));
+    auto made = tcp::CreateTcpTransport({.secret = std::string(secret)}, std::move(identity));
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return std::move(made).value();
   }
@@ -87,7 +87,7 @@ class Strangers : public testing::Test {
   std::unique_ptr<ByteStream> Dial(std::string_view secret) {
     auto socket = std::make_unique<SocketStream>(right_->address());
     if (secret.empty()) return socket;
-    context_ = std::move(TlsContext::Create(secret)).value();
+    context_ = std::move(tcp::TlsContext::Create(secret)).value();
     return std::move(context_->Wrap(std::move(socket), true)).value();
   }
   void Write(ByteStream& stream, Bytes bytes) {
@@ -115,7 +115,7 @@ class Strangers : public testing::Test {
   }
 
   std::unique_ptr<Transport> left_, right_;
-  std::unique_ptr<TlsContext> context_;
+  std::unique_ptr<tcp::TlsContext> context_;
 };
 
 TEST_F(Strangers, AnotherSecret) {
@@ -131,16 +131,17 @@ TEST_F(Strangers, TlsToPlainText) {
 }
 
 TEST_F(Strangers, SecretsThatAreTooShort) {
-  auto made = CreateTcpTransport({.secret = "0123456789abcde"}, "x");
+  auto made = tcp::CreateTcpTransport({.secret = "0123456789abcde"}, "x");
   ASSERT_EQ(made.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(made.status().message().find("0123456789abcde"), std::string_view::npos) << "shown";
 }
 
 TEST_F(Strangers, PlainTextOffThisHostNeedsTrust) {
-  EXPECT_EQ(CreateTcpTransport({.host = "0.0.0.0"}, "x").status().code(),
+  EXPECT_EQ(tcp::CreateTcpTransport({.host = "0.0.0.0"}, "x").status().code(),
             Code::kFailedPrecondition);
-  EXPECT_TRUE(CreateTcpTransport({.host = "0.0.0.0", .trusted_fabric = true}, "x").ok());
-  EXPECT_TRUE(CreateTcpTransport({.host = "0.0.0.0", .secret = std::string(kSecret)}, "x").ok());
+  EXPECT_TRUE(tcp::CreateTcpTransport({.host = "0.0.0.0", .trusted_fabric = true}, "x").ok());
+  EXPECT_TRUE(
+      tcp::CreateTcpTransport({.host = "0.0.0.0", .secret = std::string(kSecret)}, "x").ok());
 }
 
 // As OpenSSL's own client does it: with a certificate in mind and without our key.

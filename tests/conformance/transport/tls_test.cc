@@ -44,7 +44,7 @@ class PipeStream final : public ByteStream {
 class Tls : public testing::Test {
  protected:
   void SetUp() override {
-    context_ = std::move(TlsContext::Create("the secret of these tests", 4)).value();
+    context_ = std::move(tcp::TlsContext::Create("the secret of these tests", 4)).value();
     left_ =
         std::move(context_->Wrap(std::make_unique<PipeStream>(to_left_, to_right_), true)).value();
     right_ =
@@ -78,7 +78,7 @@ class Tls : public testing::Test {
   }
 
   Pipe to_left_, to_right_;
-  std::unique_ptr<TlsContext> context_;
+  std::unique_ptr<tcp::TlsContext> context_;
   std::unique_ptr<ByteStream> left_, right_;
 };
 

@@ -15,7 +15,7 @@ namespace hr::comm {
 namespace {
 
 struct Heard {
-  Envelope envelope{};
+  ucx::Envelope envelope{};
   std::string text;
 };
 
@@ -36,7 +36,7 @@ class RawUcx {
     ucp_am_handler_param_t handler{};
     handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                          UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    handler.id = kLongMessage;
+    handler.id = ucx::kLongMessage;
     handler.cb = OnMessage;
     handler.arg = this;
     EXPECT_EQ(ucp_worker_set_am_recv_handler(worker_, &handler), UCS_OK);
@@ -47,23 +47,23 @@ class RawUcx {
   }
 
   // As a process of the host of `other`.
-  UcxPeer AsPeer(const UcxPeer& other) const {
+  ucx::UcxPeer AsPeer(const ucx::UcxPeer& other) const {
     ucp_address_t* address = nullptr;
     size_t bytes = 0;
     EXPECT_EQ(ucp_worker_get_address(worker_, &address, &bytes), UCS_OK);
-    UcxPeer peer = {.host = other.host,
-                    .pid = static_cast<uint32_t>(getpid()),
-                    .worker = std::string(reinterpret_cast<const char*>(address), bytes)};
+    ucx::UcxPeer peer = {.host = other.host,
+                         .pid = static_cast<uint32_t>(getpid()),
+                         .worker = std::string(reinterpret_cast<const char*>(address), bytes)};
     ucp_worker_release_address(worker_, address);
     return peer;
   }
-  void Dial(const UcxPeer& peer) {
+  void Dial(const ucx::UcxPeer& peer) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(peer.worker.data());
     EXPECT_EQ(ucp_ep_create(worker_, &params, &endpoint_), UCS_OK);
   }
-  void Send(std::string bytes, unsigned id = kLongMessage) {
+  void Send(std::string bytes, unsigned id = ucx::kLongMessage) {
     const std::string& message = sent_.emplace_back(std::move(bytes));
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
@@ -73,7 +73,7 @@ class RawUcx {
     ASSERT_FALSE(UCS_PTR_IS_ERR(request));
     if (request != nullptr) ucp_request_free(request);  // when it is done
   }
-  void Send(const Envelope& envelope, std::string_view text) {
+  void Send(const ucx::Envelope& envelope, std::string_view text) {
     std::string message(reinterpret_cast<const char*>(&envelope), sizeof envelope);
     Send(std::move(message.append(text)));
   }
@@ -112,7 +112,7 @@ class UcxStrangers : public testing::Test {
     return true;
   }
   void ExpectPeersGetIn() {
-    auto peer = std::move(CreateUcxTransport({}, "peer")).value();
+    auto peer = std::move(ucx::CreateUcxTransport({}, "peer")).value();
     auto endpoint = std::move(peer->Connect(transport_->address())).value();
     std::unique_ptr<Endpoint> accepted;
     EXPECT_TRUE(Until([&] {
@@ -123,21 +123,22 @@ class UcxStrangers : public testing::Test {
     EXPECT_EQ(accepted->peer_identity(), "peer");
   }
 
-  std::unique_ptr<Transport> transport_ = std::move(CreateUcxTransport({}, "here")).value();
-  const UcxPeer here_ = ParseAddress(transport_->address()).value();
+  std::unique_ptr<Transport> transport_ = std::move(ucx::CreateUcxTransport({}, "here")).value();
+  const ucx::UcxPeer here_ = ucx::ParseAddress(transport_->address()).value();
   RawUcx stranger_;
 };
 
 TEST_F(UcxStrangers, ANewerVersionThatDials) {
   stranger_.Dial(here_);
-  stranger_.Send({.key = 2, .kind = EnvelopeKind::kHello, .sequence = 0},
-                 EncodeHello({.peer = stranger_.AsPeer(here_), .version = kUcxVersion + 1}));
+  stranger_.Send(
+      {.key = 2, .kind = ucx::EnvelopeKind::kHello, .sequence = 0},
+      ucx::EncodeHello({.peer = stranger_.AsPeer(here_), .version = ucx::kUcxVersion + 1}));
   ASSERT_TRUE(Until([&] { return !stranger_.heard().empty(); }));
   const Heard& first = stranger_.heard()[0];
-  EXPECT_EQ(first.envelope.kind, EnvelopeKind::kGone);
+  EXPECT_EQ(first.envelope.kind, ucx::EnvelopeKind::kGone);
   EXPECT_EQ(first.envelope.key, 3U);
-  EXPECT_NE(first.text.find(Cat("the peer speaks version ", kUcxVersion)), std::string::npos);
-  EXPECT_NE(first.text.find(Cat("this process version ", kUcxVersion + 1, "; run the same")),
+  EXPECT_NE(first.text.find(Cat("the peer speaks version ", ucx::kUcxVersion)), std::string::npos);
+  EXPECT_NE(first.text.find(Cat("this process version ", ucx::kUcxVersion + 1, "; run the same")),
             std::string::npos)
       << first.text;
   EXPECT_EQ(transport_->Accept(), nullptr);
@@ -145,13 +146,13 @@ TEST_F(UcxStrangers, ANewerVersionThatDials) {
 }
 
 TEST_F(UcxStrangers, ANewerVersionThatIsDialled) {
-  auto endpoint = std::move(transport_->Connect(AddressText(stranger_.AsPeer(here_)))).value();
+  auto endpoint = std::move(transport_->Connect(ucx::AddressText(stranger_.AsPeer(here_)))).value();
   ASSERT_TRUE(Until([&] { return !stranger_.heard().empty(); }));
   const Heard& hello = stranger_.heard()[0];
-  ASSERT_EQ(hello.envelope.kind, EnvelopeKind::kHello);
-  EXPECT_EQ(DecodeHello(hello.text)->version, kUcxVersion);
-  stranger_.Dial(DecodeHello(hello.text)->peer);
-  stranger_.Send({.key = hello.envelope.key ^ 1, .kind = EnvelopeKind::kGone, .sequence = 0},
+  ASSERT_EQ(hello.envelope.kind, ucx::EnvelopeKind::kHello);
+  EXPECT_EQ(ucx::DecodeHello(hello.text)->version, ucx::kUcxVersion);
+  stranger_.Dial(ucx::DecodeHello(hello.text)->peer);
+  stranger_.Send({.key = hello.envelope.key ^ 1, .kind = ucx::EnvelopeKind::kGone, .sequence = 0},
                  "versions differ");
   ASSERT_TRUE(Until([&] { return !endpoint->status().ok(); }));
   EXPECT_EQ(endpoint->status().code(), Code::kDataLoss);
@@ -162,15 +163,15 @@ TEST_F(UcxStrangers, ANewerVersionThatIsDialled) {
 TEST_F(UcxStrangers, Garbage) {
   std::mt19937 random(7);
   stranger_.Dial(here_);
-  const std::string hello = EncodeHello({.peer = stranger_.AsPeer(here_)});
+  const std::string hello = ucx::EncodeHello({.peer = stranger_.AsPeer(here_)});
   for (uint64_t i = 0; i < 200; ++i) {
     std::string bytes(random() % 300, '\0');
     for (char& c : bytes) c = static_cast<char>(random());
-    stranger_.Send(bytes, i % 3 == 0 ? kShortMessage : kLongMessage);
-    stranger_.Send({.key = i, .kind = static_cast<EnvelopeKind>(i % 6), .sequence = 0}, bytes);
+    stranger_.Send(bytes, i % 3 == 0 ? ucx::kShortMessage : ucx::kLongMessage);
+    stranger_.Send({.key = i, .kind = static_cast<ucx::EnvelopeKind>(i % 6), .sequence = 0}, bytes);
     std::string damaged = hello.substr(0, random() % hello.size());
     if (damaged.size() > 24) damaged[random() % 7] ^= 1;  // in what says that it is a hello
-    stranger_.Send({.key = 2 * i, .kind = EnvelopeKind::kHello, .sequence = 0}, damaged);
+    stranger_.Send({.key = 2 * i, .kind = ucx::EnvelopeKind::kHello, .sequence = 0}, damaged);
     transport_->Progress();
   }
   for (int turn = 0; turn < 1000; ++turn) {

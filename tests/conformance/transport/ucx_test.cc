@@ -15,19 +15,19 @@ namespace {
 std::string OfAnotherHost(std::string address) { return address.replace(4, 4, "cafe"); }
 
 TEST(Ucx, OtherHostsNeedTrust) {
-  auto confined = std::move(CreateUcxTransport({}, "x")).value();
+  auto confined = std::move(ucx::CreateUcxTransport({}, "x")).value();
   const std::string away = OfAnotherHost(confined->address());
   EXPECT_TRUE(confined->Reaches(confined->address()));
   EXPECT_FALSE(confined->Reaches(away));
   auto endpoint = confined->Connect(away);
   ASSERT_EQ(endpoint.status().code(), Code::kFailedPrecondition) << endpoint.status().ToString();
   EXPECT_NE(endpoint.status().message().find("trusted_fabric"), std::string_view::npos);
-  auto trusting = std::move(CreateUcxTransport({.trusted_fabric = true}, "x")).value();
+  auto trusting = std::move(ucx::CreateUcxTransport({.trusted_fabric = true}, "x")).value();
   EXPECT_TRUE(trusting->Reaches(away));
 }
 
 TEST(Ucx, AddressesThatAreNone) {
-  auto transport = std::move(CreateUcxTransport({}, "x")).value();
+  auto transport = std::move(ucx::CreateUcxTransport({}, "x")).value();
   for (const char* address :
        {"ucx:", "ucx:a:1:", "ucx:a:b:00", "ucx:a:1:0", "ucx:a:1:zz", "shm:a"}) {
     EXPECT_EQ(transport->Connect(address).status().code(), Code::kInvalidArgument) << address;
@@ -35,7 +35,7 @@ TEST(Ucx, AddressesThatAreNone) {
 }
 
 TEST(Ucx, AProcessReachesItself) {
-  auto transport = std::move(CreateUcxTransport({}, "me")).value();
+  auto transport = std::move(ucx::CreateUcxTransport({}, "me")).value();
   auto there = std::move(transport->Connect(transport->address())).value();
   std::unique_ptr<Endpoint> here;
   Message sent(300'000);
@@ -54,8 +54,8 @@ TEST(Ucx, AProcessReachesItself) {
 
 // A peer that reads nothing fills its shared memory, and does not tell when it reads again.
 TEST(Ucx, WhoWaitsForAFullPeerSleeps) {
-  auto left = std::move(CreateUcxTransport({}, "left")).value();
-  auto right = std::move(CreateUcxTransport({}, "right")).value();
+  auto left = std::move(ucx::CreateUcxTransport({}, "left")).value();
+  auto right = std::move(ucx::CreateUcxTransport({}, "right")).value();
   auto to_right = std::move(left->Connect(right->address())).value();
   std::unique_ptr<Endpoint> to_left;
   Message sent(8 << 20);
@@ -91,7 +91,7 @@ TEST(Ucx, WhoWaitsForAFullPeerSleeps) {
 }
 
 TEST(Ucx, SignalsStayTheHosts) {
-  auto transport = CreateUcxTransport({}, "x");
+  auto transport = ucx::CreateUcxTransport({}, "x");
   for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
     struct sigaction action {};
     Dl_info owner{};
@@ -102,10 +102,10 @@ TEST(Ucx, SignalsStayTheHosts) {
 }
 
 TEST(Ucx, KnowsHardware) {
-  EXPECT_TRUE(IsRdma("rc_mlx5/mlx5_0:1") && IsRdma("dc_mlx5/mlx5_0:1"));
-  EXPECT_FALSE(IsRdma("tcp/eth0") || IsRdma("cma/memory"));
-  EXPECT_TRUE(IsSharedMemory("posix/memory"));
-  EXPECT_FALSE(IsSharedMemory("self/memory0"));
+  EXPECT_TRUE(ucx::IsRdma("rc_mlx5/mlx5_0:1") && ucx::IsRdma("dc_mlx5/mlx5_0:1"));
+  EXPECT_FALSE(ucx::IsRdma("tcp/eth0") || ucx::IsRdma("cma/memory"));
+  EXPECT_TRUE(ucx::IsSharedMemory("posix/memory"));
+  EXPECT_FALSE(ucx::IsSharedMemory("self/memory0"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(ElementOps, AreWhatTheirOperatorsTake) {
     int operands = def->inputs.min;
     EXPECT_EQ(def->inputs.max, operands) << info.name;
     for (const ElementAttribute& attribute : info.attributes) {
-      if (attribute.name.empty()) continue;
+      if (attribute.name == "") continue;
       EXPECT_TRUE(FindAttribute(*def, attribute.name).ok()) << info.name << " " << attribute.name;
       ++operands;
     }

@@ -18,7 +18,7 @@ FlightRecord Send(const FlightRecorder& recorder, uint64_t label) {
   return {.channel = 1,
           .sequence = 7,
           .label = label,
-          .call = {.kind = OpKind::kSend, .dtype = DType::kFloat32, .count = label, .peer = 2},
+          .operation = {.kind = OpKind::kSend, .dtype = DType::kFloat32, .count = label, .peer = 2},
           .posted = recorder.ticks().Now()};
 }
 

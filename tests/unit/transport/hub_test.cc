@@ -16,7 +16,7 @@ class HubTest : public testing::Test {
     hub_.AddTransport("here", Make);
   }
   static Result<std::unique_ptr<Transport>> Make(const TransportSettings&, std::string identity) {
-    return CreateInprocTransport(CreateInprocNetwork(), std::move(identity));
+    return inproc::CreateInprocTransport(inproc::CreateInprocNetwork(), std::move(identity));
   }
   Hub hub_;
 };

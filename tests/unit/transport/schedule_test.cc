@@ -49,27 +49,30 @@ struct Rank {
 
 class Simulation {
  public:
-  Simulation(const Call& call, int size, std::string_view algorithm, bool in_place, unsigned seed,
-             const CostModel& cost = {})
-      : call_(call),
+  Simulation(const Operation& operation, int size, std::string_view algorithm, bool in_place,
+             unsigned seed, const CostModel& cost = {})
+      : operation_(operation),
         size_(size),
         random_(seed),
         ranks_(size),
         slots_(size * kSlotBytes),
         rings_(size * cost.shared_bytes) {
-    auto planner = CreatePlanner();
+    auto planner = collective::CreatePlanner();
     for (int r = 0; r < size; ++r) {
       Rank& rank = ranks_[r];
-      rank.schedule = std::move(planner->Plan(call, r, size, cost, algorithm)).value();
-      const size_t width = DTypeSize(call.dtype);
-      rank.input.resize(call.InputCount(r, size) * width + 1);
-      rank.output.resize(std::max(call.InputCount(r, size), call.OutputCount(r, size)) * width + 1);
+      rank.schedule = std::move(planner->Plan(operation, r, size, cost, algorithm)).value();
+      const size_t width = DTypeSize(operation.dtype);
+      rank.input.resize(operation.InputCount(r, size) * width + 1);
+      rank.output.resize(
+          std::max(operation.InputCount(r, size), operation.OutputCount(r, size)) * width + 1);
       rank.scratch.resize(rank.schedule.scratch_bytes + 1);
       rank.ended.resize(rank.schedule.transfers);
       rank.in = in_place ? rank.output.data() : rank.input.data();
       rank.out = rank.output.data();
-      if (in_place && call.kind == OpKind::kAllGather) rank.in = rank.out + r * call.bytes();
-      if (in_place && call.kind == OpKind::kReduceScatter) rank.out = rank.in + r * call.bytes();
+      if (in_place && operation.kind == OpKind::kAllGather)
+        rank.in = rank.out + r * operation.bytes();
+      if (in_place && operation.kind == OpKind::kReduceScatter)
+        rank.out = rank.in + r * operation.bytes();
       rank.slots = slots_.data();
       rank.rings = rings_.data();
       rank.ring_bytes = cost.shared_bytes;
@@ -79,7 +82,7 @@ class Simulation {
 
   float* input(int rank) { return reinterpret_cast<float*>(ranks_[rank].in); }
   float* output(int rank) { return reinterpret_cast<float*>(ranks_[rank].out); }
-  size_t InputCount(int rank) const { return call_.InputCount(rank, size_); }
+  size_t InputCount(int rank) const { return operation_.InputCount(rank, size_); }
 
   // False where the ranks wait for each other for ever.
   bool Run() {
@@ -131,21 +134,21 @@ class Simulation {
   void StepOne(int r) {
     Rank& rank = ranks_[r];
     const Step& step = rank.schedule.steps[rank.next++];
-    const size_t count = step.out.bytes / DTypeSize(call_.dtype);
+    const size_t count = step.out.bytes / DTypeSize(operation_.dtype);
     switch (step.kind) {
       case Step::kSend: pairs_[{r, step.peer}].sends.push_back({r, rank.started++, step.a}); return;
       case Step::kRecv:
         pairs_[{step.peer, r}].receives.push_back({r, rank.started++, step.out});
         return;
       case Step::kCombine:
-        Combine(call_.dtype, call_.reduce_op, rank.At(step.a), rank.At(step.b), rank.At(step.out),
-                count);
+        Combine(operation_.dtype, operation_.reduce_op, rank.At(step.a), rank.At(step.b),
+                rank.At(step.out), count);
         return;
       case Step::kMultiply:
-        Multiply(call_.dtype, rank.At(step.a), call_.factor, rank.At(step.out), count);
+        Multiply(operation_.dtype, rank.At(step.a), operation_.factor, rank.At(step.out), count);
         return;
       case Step::kDivide:
-        Divide(call_.dtype, rank.At(step.a), size_, rank.At(step.out), count);
+        Divide(operation_.dtype, rank.At(step.a), size_, rank.At(step.out), count);
         return;
       case Step::kCopy: std::memmove(rank.At(step.out), rank.At(step.a), step.out.bytes); return;
       case Step::kRaise: ++rank.raised; break;
@@ -167,7 +170,7 @@ class Simulation {
     ranks_[to.rank].ended[to.transfer] = true;
   }
 
-  const Call call_;
+  const Operation operation_;
   const int size_;
   std::mt19937 random_;
   std::vector<Rank> ranks_;
@@ -179,14 +182,14 @@ class Simulation {
 // Small whole numbers, so that sums are exact in any order.
 float Value(int rank, uint64_t i) { return static_cast<float>((rank * 7 + i * 3) % 11 + 1); }
 
-float Expected(const Call& call, int size, int rank, uint64_t i) {
+float Expected(const Operation& operation, int size, int rank, uint64_t i) {
   auto reduced = [&](uint64_t at) {
     float sum = 0, product = 1, min = 1e9, max = -1e9;
     for (int r = 0; r < size; ++r) {
       const float v = Value(r, at);
       sum += v, product *= v, min = std::min(min, v), max = std::max(max, v);
     }
-    switch (call.reduce_op) {
+    switch (operation.reduce_op) {
       case ReduceOp::kSum: return sum;
       case ReduceOp::kProduct: return product;
       case ReduceOp::kMin: return min;
@@ -196,33 +199,34 @@ float Expected(const Call& call, int size, int rank, uint64_t i) {
     }
     return 0.0f;
   };
-  const int block = static_cast<int>(call.count == 0 ? 0 : i / call.count);
-  const uint64_t within = call.count == 0 ? 0 : i % call.count;
-  switch (call.kind) {
-    case OpKind::kBroadcast: return Value(call.peer, i);
+  const int block = static_cast<int>(operation.count == 0 ? 0 : i / operation.count);
+  const uint64_t within = operation.count == 0 ? 0 : i % operation.count;
+  switch (operation.kind) {
+    case OpKind::kBroadcast: return Value(operation.peer, i);
     case OpKind::kReduce:
     case OpKind::kAllReduce: return reduced(i);
-    case OpKind::kReduceScatter: return reduced(rank * call.count + i);
+    case OpKind::kReduceScatter: return reduced(rank * operation.count + i);
     case OpKind::kGather:
     case OpKind::kAllGather: return Value(block, within);
-    case OpKind::kScatter: return Value(call.peer, rank * call.count + i);
-    case OpKind::kAllToAll: return Value(block, rank * call.count + within);
+    case OpKind::kScatter: return Value(operation.peer, rank * operation.count + i);
+    case OpKind::kAllToAll: return Value(block, rank * operation.count + within);
     default: return 0;
   }
 }
 
-void CheckCall(Call call, int size, std::string_view algorithm, bool in_place, unsigned seed,
-               const CostModel& cost = {}) {
-  call.factor = 0.5;
-  Simulation simulation(call, size, algorithm, in_place, seed, cost);
+void CheckOperation(Operation operation, int size, std::string_view algorithm, bool in_place,
+                    unsigned seed, const CostModel& cost = {}) {
+  operation.factor = 0.5;
+  Simulation simulation(operation, size, algorithm, in_place, seed, cost);
   for (int r = 0; r < size; ++r) {
     for (uint64_t i = 0; i < simulation.InputCount(r); ++i) simulation.input(r)[i] = Value(r, i);
   }
-  const std::string what = Cat(call.Text(), " ", algorithm, " size ", size, " in place ", in_place);
+  const std::string what =
+      Cat(operation.Text(), " ", algorithm, " size ", size, " in place ", in_place);
   ASSERT_TRUE(simulation.Run()) << what << ": the ranks wait for each other";
   for (int r = 0; r < size; ++r) {
-    for (uint64_t i = 0; i < call.OutputCount(r, size); ++i) {
-      const float expected = Expected(call, size, r, i);
+    for (uint64_t i = 0; i < operation.OutputCount(r, size); ++i) {
+      const float expected = Expected(operation, size, r, i);
       ASSERT_EQ(simulation.output(r)[i], expected) << what << " rank " << r << " element " << i;
     }
   }
@@ -294,14 +298,14 @@ CostModel HostsCost(const std::vector<int>& hosts, uint64_t slice, bool messages
 
 void CheckOnHosts(const HostsCase& c, uint64_t count, const CostModel& cost, unsigned& seed) {
   const int size = static_cast<int>(cost.hosts.size());
-  Call call = {.kind = c.kind, .dtype = DType::kFloat32, .count = count};
+  Operation operation = {.kind = c.kind, .dtype = DType::kFloat32, .count = count};
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum}) {
-    call.reduce_op = op;
-    for (call.peer = 0; call.peer < (call.rooted() ? size : 1); ++call.peer) {
-      CheckCall(call, size, "hierarchical", c.in_place, ++seed, cost);
+    operation.reduce_op = op;
+    for (operation.peer = 0; operation.peer < (operation.rooted() ? size : 1); ++operation.peer) {
+      CheckOperation(operation, size, "hierarchical", c.in_place, ++seed, cost);
       if (testing::Test::HasFatalFailure()) return;
     }
-    if (!call.reduces()) return;
+    if (!operation.reduces()) return;
   }
 }
 
@@ -342,8 +346,9 @@ TEST(Schedules, HalvingManyRanksStaysWithinItsScratch) {
   unsigned seed = 1;
   for (int size : {32, 64, 65}) {
     for (uint64_t count : {95, 96, 111, 1007, 1008}) {
-      const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = count};
-      CheckCall(call, size, "rabenseifner", false, ++seed);
+      const Operation operation = {
+          .kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = count};
+      CheckOperation(operation, size, "rabenseifner", false, ++seed);
       if (HasFatalFailure()) return;
     }
   }
@@ -352,19 +357,20 @@ TEST(Schedules, HalvingManyRanksStaysWithinItsScratch) {
 // What would take a plan of hundreds of megabytes goes another way.
 TEST(Schedules, PlansForManyRanksStaySmall) {
   const CostModel cost = {.shared_bytes = 256 << 10};  // what each of 64 ranks has
-  Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 1 << 28};
-  auto schedule = CreatePlanner()->Plan(call, 0, 64, cost, "");
+  Operation operation = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 1 << 28};
+  auto schedule = collective::CreatePlanner()->Plan(operation, 0, 64, cost, "");
   ASSERT_TRUE(schedule.ok());
   EXPECT_NE(schedule->algorithm, "shared");
   EXPECT_LT(schedule->steps.size(), 100'000u);
-  call.count = 1 << 20;
-  EXPECT_EQ(CreatePlanner()->Plan(call, 0, 64, cost, "")->algorithm, "shared");
+  operation.count = 1 << 20;
+  EXPECT_EQ(collective::CreatePlanner()->Plan(operation, 0, 64, cost, "")->algorithm, "shared");
 }
 
 // The bytes that a rank's schedule sends to ranks of other hosts.
-uint64_t BytesOut(const Call& call, int rank, const CostModel& cost, std::string_view algorithm) {
+uint64_t BytesOut(const Operation& operation, int rank, const CostModel& cost,
+                  std::string_view algorithm) {
   const auto size = static_cast<int>(cost.hosts.size());
-  auto schedule = CreatePlanner()->Plan(call, rank, size, cost, algorithm);
+  auto schedule = collective::CreatePlanner()->Plan(operation, rank, size, cost, algorithm);
   uint64_t bytes = 0;
   for (const Step& step : schedule->steps) {
     const bool leaves = step.kind == Step::kSend && cost.hosts[step.peer] != cost.hosts[rank];
@@ -378,13 +384,13 @@ TEST(Schedules, LanesMoveNoMoreThanTheyMust) {
   const CostModel cost = HostsCost({0, 0, 0, 0, 4, 4, 4, 4}, 1 << 20, false);
   constexpr uint64_t kBytes = 1 << 20;
   for (int rank = 0; rank < 8; ++rank) {
-    Call call = {.kind = OpKind::kAllGather, .dtype = DType::kUint8, .count = kBytes};
-    EXPECT_EQ(BytesOut(call, rank, cost, "hierarchical"), kBytes);
-    EXPECT_EQ(BytesOut(call, rank, cost, "ring"), rank % 4 == 3 ? 7 * kBytes : 0);
-    call.kind = OpKind::kReduceScatter;
-    EXPECT_EQ(BytesOut(call, rank, cost, "hierarchical"), kBytes);
-    call.kind = OpKind::kAllReduce;
-    EXPECT_EQ(BytesOut(call, rank, cost, "hierarchical"), kBytes / 4);
+    Operation operation = {.kind = OpKind::kAllGather, .dtype = DType::kUint8, .count = kBytes};
+    EXPECT_EQ(BytesOut(operation, rank, cost, "hierarchical"), kBytes);
+    EXPECT_EQ(BytesOut(operation, rank, cost, "ring"), rank % 4 == 3 ? 7 * kBytes : 0);
+    operation.kind = OpKind::kReduceScatter;
+    EXPECT_EQ(BytesOut(operation, rank, cost, "hierarchical"), kBytes);
+    operation.kind = OpKind::kAllReduce;
+    EXPECT_EQ(BytesOut(operation, rank, cost, "hierarchical"), kBytes / 4);
   }
 }
 
@@ -396,15 +402,15 @@ TEST(Schedules, EveryAlgorithmDoesWhatItsOperationSays) {
       for (uint64_t count : {0, 1, 2, 5, 64, 1000}) {
         for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kPreMultipliedSum,
                             ReduceOp::kMin, ReduceOp::kMax}) {
-          const Call call = {.kind = c.kind,
-                             .dtype = DType::kFloat32,
-                             .count = count,
-                             .reduce_op = op,
-                             .peer = size / 2};
-          CheckCall(call, size, c.algorithm, c.in_place, ++seed,
-                    IsShared(c) ? kShared : CostModel());
+          const Operation operation = {.kind = c.kind,
+                                       .dtype = DType::kFloat32,
+                                       .count = count,
+                                       .reduce_op = op,
+                                       .peer = size / 2};
+          CheckOperation(operation, size, c.algorithm, c.in_place, ++seed,
+                         IsShared(c) ? kShared : CostModel());
           if (HasFatalFailure()) return;
-          if (!call.reduces()) break;
+          if (!operation.reduces()) break;
         }
       }
     }
@@ -417,8 +423,9 @@ TEST(Schedules, SlicedTransfersInManyOrders) {
     for (int size : {2, 3, 4, 5}) {
       for (uint64_t count : {47, 400, 1001}) {
         for (unsigned seed = 0; seed < 20; ++seed) {
-          CheckCall({.kind = c.kind, .dtype = DType::kFloat32, .count = count, .peer = size - 1},
-                    size, c.algorithm, c.in_place, seed, kShared);
+          CheckOperation(
+              {.kind = c.kind, .dtype = DType::kFloat32, .count = count, .peer = size - 1}, size,
+              c.algorithm, c.in_place, seed, kShared);
           if (HasFatalFailure()) return;
         }
       }
@@ -456,16 +463,16 @@ TEST(Schedules, AllRanksGetTheSameBits) {
 }
 
 TEST(Schedules, SharedMemoryIsUsedWhereThereIsSome) {
-  auto planner = CreatePlanner();
-  const Call call = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4};
-  EXPECT_FALSE(planner->Plan(call, 0, 2, {}, "shared").ok());
-  EXPECT_FALSE(planner->Plan(call, 0, 1, kShared, "shared").ok());
-  EXPECT_FALSE(planner->Plan(call, 0, 100, kShared, "shared").ok()) << "rings are too small";
-  EXPECT_EQ(planner->Plan(call, 0, 2, kShared, "").value().algorithm, "shared");
+  auto planner = collective::CreatePlanner();
+  const Operation operation = {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4};
+  EXPECT_FALSE(planner->Plan(operation, 0, 2, {}, "shared").ok());
+  EXPECT_FALSE(planner->Plan(operation, 0, 1, kShared, "shared").ok());
+  EXPECT_FALSE(planner->Plan(operation, 0, 100, kShared, "shared").ok()) << "rings are too small";
+  EXPECT_EQ(planner->Plan(operation, 0, 2, kShared, "").value().algorithm, "shared");
 }
 
 TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
-  auto schedule = CreatePlanner()->Plan(
+  auto schedule = collective::CreatePlanner()->Plan(
       {.kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 4}, 0, 2, {}, "magic");
   ASSERT_FALSE(schedule.ok());
   EXPECT_NE(schedule.status().message().find("ring"), std::string_view::npos);
@@ -474,8 +481,8 @@ TEST(Schedules, UnknownAlgorithmNamesTheKnownOnes) {
 // The cheapest algorithm.
 std::string_view Cheapest(uint64_t bytes, int ranks, const CostModel& cost = {},
                           OpKind kind = OpKind::kAllReduce) {
-  const Call call = {.kind = kind, .dtype = DType::kUint8, .count = bytes};
-  return CreatePlanner()->Estimates(call, ranks, cost).front().algorithm;
+  const Operation operation = {.kind = kind, .dtype = DType::kUint8, .count = bytes};
+  return collective::CreatePlanner()->Estimates(operation, ranks, cost).front().algorithm;
 }
 
 TEST(Schedules, TheCostModelPrefersFewMessagesForSmallAndFewBytesForLarge) {

@@ -1,4 +1,4 @@
-// Failures as exceptions, handles, limits of calls.
+// The exception for failures, the base class of handles, and the limits of calls.
 #ifndef HEADRACE_CPP_BASE_HPP_
 #define HEADRACE_CPP_BASE_HPP_
 
@@ -16,19 +16,19 @@
 
 namespace hr {
 
-// A failed call: what() is the message, with the node where one applies.
+// A failed call. what() returns the code's name, the message, and the node if there is one.
 class Error : public std::runtime_error {
  public:
   explicit Error(const hr_status& status)
       : std::runtime_error(text(&status)),
         code_(hr_status_code(&status)),
         node_(hr_status_node(&status)) {}
-  // Releases the status.
+  // Takes over the status and releases it.
   explicit Error(hr_status* status) : Error(static_cast<const hr_status&>(*status)) {
     hr_status_release(status);
   }
   hr_code code() const { return code_; }
-  // what() without the code's name before it.
+  // Returns what() without the code's name.
   const char* message() const { return what() + std::strlen(hr_code_name(code_)) + 2; }
   const std::string& node() const { return node_; }
 
@@ -44,6 +44,7 @@ class Error : public std::runtime_error {
   std::string node_;
 };
 
+// Throws the failure that `status` is; NULL is success.
 inline void check(hr_status* status) {
   if (status != nullptr) throw Error(status);
 }
@@ -55,7 +56,7 @@ class Handle {
  public:
   T* get() const { return handle_.get(); }
   explicit operator bool() const { return handle_ != nullptr; }
-  // Gives the handle away, to be released by the caller.
+  // Returns the handle, which the caller has to release.
   T* release() { return handle_.release(); }
 
  protected:
@@ -69,7 +70,7 @@ class Handle {
   std::unique_ptr<T, Deleter> handle_;
 };
 
-// What a function gives through its last argument.
+// Calls a C function and returns what it gives through its last argument.
 template <typename Out, typename... Parameters, typename... Arguments>
 Out made(hr_status* (*function)(Parameters...), Arguments... arguments) {
   Out out{};
@@ -99,7 +100,7 @@ inline const char* or_null(const std::string& text) {
   return text.empty() ? nullptr : text.c_str();
 }
 
-// The exception that is being handled, as the library takes it from its host.
+// Returns the exception that is being handled as a status, for functions that the library calls.
 inline hr_status* status_of_exception() noexcept {
   try {
     throw;
@@ -114,7 +115,7 @@ inline hr_status* status_of_exception() noexcept {
   }
 }
 
-// A function that the library calls once, when the last user of something is gone.
+// A function that the library calls once, when the last user of an object is gone.
 using Release = std::function<void()>;
 inline void call_release(void* context) noexcept {
   const std::unique_ptr<Release> release(static_cast<Release*>(context));
@@ -123,13 +124,14 @@ inline void call_release(void* context) noexcept {
 
 }  // namespace detail
 
+// A token that cancels the calls to which it was given; see hr_cancel.
 class Cancel : public detail::Handle<hr_cancel, hr_cancel_release> {
  public:
   Cancel() : Handle(detail::made<hr_cancel*>(hr_cancel_create)) {}
   void trigger() { hr_cancel_trigger(get()); }
 };
 
-// hr_limits with its struct_size set.
+// Returns an hr_limits with its struct_size set.
 inline hr_limits limits(int64_t timeout_nanos, const Cancel* cancel = nullptr) {
   hr_limits out{};
   out.struct_size = sizeof out;

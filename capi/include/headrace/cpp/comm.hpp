@@ -1,4 +1,4 @@
-// Groups of processes: point-to-point and collective operations on the caller's memory.
+// Groups of processes, with point-to-point and collective operations on the caller's memory.
 #ifndef HEADRACE_CPP_COMM_HPP_
 #define HEADRACE_CPP_COMM_HPP_
 
@@ -7,13 +7,14 @@
 
 namespace hr {
 
+// A key-value store where ranks meet; see hr_store.
 class Store : public detail::Handle<hr_store, hr_store_release> {
  public:
   Store(const Env& env, const std::string& url)
       : Handle(detail::made<hr_store*>(hr_store_open, env.get(), url.c_str())) {}
 };
 
-// An operation in flight; dropping it does not end it.
+// An operation in flight. Destroying the handle does not end the operation.
 class Work : public detail::Handle<hr_work, hr_work_release> {
  public:
   explicit Work(hr_work* owned) : Handle(owned) {}
@@ -22,14 +23,15 @@ class Work : public detail::Handle<hr_work, hr_work_release> {
   void cancel() { check(hr_work_cancel(get())); }
 };
 
-// What a group of another process has called; see hr_dump_read.
+// Returns the operations of a group of another process as JSON; see hr_dump_read.
 inline std::string read_dump(const std::string& flight_file) {
   return detail::text_of(hr_dump_read, flight_file.c_str());
 }
 
+// A set of processes that communicate; see hr_group.
 class Group : public detail::Handle<hr_group, hr_group_release> {
  public:
-  // Rank, size and meeting place from the environment.
+  // Rank, size and store come from the environment.
   explicit Group(const Env& env) : Group(make(hr_group_create, env.get(), nullptr, nullptr)) {}
   Group(const Env& env, const hr_group_options& options, const hr_limits* limits = nullptr)
       : Group(make(hr_group_create, env.get(), &options, limits)) {}
@@ -40,11 +42,12 @@ class Group : public detail::Handle<hr_group, hr_group_release> {
   std::string dump() const { return detail::text_of(hr_group_dump, get()); }
   void close() { hr_group_close(get()); }
   void abort(const std::string& cause) { check(hr_group_abort(get(), cause.c_str())); }
-  // False where the color is negative.
+  // The result is false (operator bool) if the color is negative.
   Group split(int32_t color, int32_t key = 0, const hr_limits* limits = nullptr) {
     return Group(make(hr_group_split, get(), color, key, limits));
   }
-  // The next epoch's group; see hr_group_shrink.
+  // The next three return the group of the next epoch; see hr_group_shrink, hr_group_grow and
+  // hr_group_join.
   Group shrink(const hr_limits* limits = nullptr) {
     return Group(make(hr_group_shrink, get(), limits));
   }
@@ -110,7 +113,7 @@ class Group : public detail::Handle<hr_group, hr_group_release> {
   void all_to_all(const T* input, T* output, uint64_t count, const hr_limits* limits = nullptr) {
     check(hr_all_to_all(get(), input, output, count, dtype_of<T>(), limits));
   }
-  // Any operation, with struct_size set here.
+  // Starts any operation; its struct_size is set here.
   Work start(hr_operation operation) {
     operation.struct_size = sizeof operation;
     return Work(detail::made<hr_work*>(hr_group_start, get(), &operation));

@@ -1,4 +1,4 @@
-// Data sets: from files, tensors and functions of the host.
+// Data sets of files, of tensors, and of functions of the host.
 #ifndef HEADRACE_CPP_DATASET_HPP_
 #define HEADRACE_CPP_DATASET_HPP_
 
@@ -7,20 +7,22 @@
 
 namespace hr {
 
-// hr_dataset_callbacks with functions, which the data set keeps. They are called by one thread at a
-// time, with prefetch by one of the library's. An exception is a failure, reported without its
-// text.
+// The functions of a data set whose batches the host makes; the data set keeps them. They are
+// called by one thread at a time; with prefetch this is a thread of the library. If one throws, the
+// library reports a failure, but not the text of the exception.
 struct HostData {
-  // `batch` holds a tensor per field, of the declared shape, to be filled; or others are put in
-  // their place: they must be where a dimension is -1 (then the given one is empty) and where the
-  // batch is smaller. False: the epoch is over.
+  // Makes the next batch and returns true, or returns false if the epoch is over. `batch` holds a
+  // tensor of the declared shape for each field, or an empty handle if a dimension of the field is
+  // -1. The function fills the tensor or replaces it. It must replace it if the handle is empty or
+  // if the batch is smaller than declared.
   std::function<bool(std::vector<Tensor>& batch)> next;
-  // Goes back to the beginning of an epoch; empty: it is read once.
+  // Goes to the beginning of an epoch. Empty: the data can be read once.
   std::function<void(int64_t epoch)> reset;
-  int64_t batches = -1;  // of one epoch, exactly; -1: unknown
+  int64_t batches = -1;  // the exact number in an epoch; -1: unknown
 };
 
-// A field of such a data set, with the largest shape of a batch; -1 where a dimension differs.
+// A field of a data set. `dims` is the largest shape of a batch; a dimension of -1 differs between
+// batches.
 struct Field {
   std::string name;
   hr_dtype dtype;
@@ -35,7 +37,7 @@ inline int next_batch(void* context, size_t count, hr_tensor** out) noexcept {
   int code = 2;
   try {
     code = static_cast<HostData*>(context)->next(batch) ? 0 : 1;
-  } catch (...) {  // the code says so
+  } catch (...) {  // `code` reports the failure
   }
   batch.resize(count);
   for (size_t i = 0; i < count; ++i) out[i] = batch[i].release();
@@ -53,11 +55,13 @@ inline int reset_data(void* context, int64_t epoch) noexcept {
 
 }  // namespace detail
 
+// A source of batches; see hr_dataset.
 class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
  public:
   Dataset(const Env& env, const std::string& uri)
       : Handle(detail::made<hr_dataset*>(hr_dataset_open, env.get(), uri.c_str())) {}
-  // Batches along the first dimension; struct_size of the options is set here and below.
+  // Makes batches along the first dimension of the tensors. The struct_size of the options is set
+  // by this function and the next one.
   static Dataset from_tensors(const Env& env,
                               const std::vector<std::pair<std::string, const Tensor*>>& columns,
                               hr_dataset_options options = {}) {
@@ -71,7 +75,7 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
     return Dataset(detail::made<hr_dataset*>(hr_dataset_from_tensors, env.get(), names.size(),
                                              names.data(), tensors.data(), &options));
   }
-  // Of the options only repeat and prefetch count.
+  // Of the options only repeat and prefetch are used.
   static Dataset from_host(const Env& env, const std::vector<Field>& fields, HostData data,
                            hr_dataset_options options = {}) {
     std::vector<hr_dataset_field> described;
@@ -93,10 +97,10 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
     return out;
   }
 
-  // Where the pass is over. May wait for the next batch in order to know.
+  // Returns true if the pass is over. It may have to wait for the next batch to find out.
   bool done() const { return hr_dataset_done(get()) != 0; }
   void rewind() { check(hr_dataset_rewind(get())); }
-  // Of one epoch; -1: unknown.
+  // Returns the number of batches in an epoch; -1 if it is unknown.
   int64_t batches() const { return hr_dataset_batches(get()); }
   std::vector<std::string> fields() const {
     std::vector<std::string> out;
@@ -105,7 +109,7 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
     }
     return out;
   }
-  // The next batch: a tensor per field. HR_OUT_OF_RANGE where the pass is over.
+  // Returns the next batch, a tensor for each field. HR_OUT_OF_RANGE: the pass is over.
   std::vector<Tensor> next(const hr_limits* limits = nullptr) {
     std::vector<hr_tensor*> tensors(hr_dataset_field_count(get()));
     check(hr_dataset_next(get(), limits, tensors.data()));
@@ -117,7 +121,7 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
     check(hr_dataset_rename(get(), field.c_str(), name.c_str()));
   }
   std::string describe() const { return detail::text_of(hr_dataset_describe, get()); }
-  // Where it stands, as JSON, and going back there.
+  // Return the position as JSON, and go back to such a position.
   std::string position() const { return detail::text_of(hr_dataset_position, get()); }
   void seek(const std::string& position) { check(hr_dataset_seek(get(), position.c_str())); }
 
@@ -125,8 +129,8 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
   explicit Dataset(hr_dataset* owned) : Handle(owned) {}
 };
 
-// hr_checkpoint_options with its struct_size set. keep 0: 5 checkpoints; -1: all. `group`: for
-// which this process writes them.
+// Returns an hr_checkpoint_options with its struct_size set. keep 0: 5 checkpoints; -1: all.
+// `group` is the group for which this process writes them.
 inline hr_checkpoint_options checkpoint_options(int32_t keep, const Dataset* dataset = nullptr,
                                                 const Group* group = nullptr) {
   hr_checkpoint_options out{};
@@ -137,7 +141,7 @@ inline hr_checkpoint_options checkpoint_options(int32_t keep, const Dataset* dat
   return out;
 }
 
-// All checkpoints of a directory, or one, verified, as JSON.
+// Verifies a checkpoint, or all checkpoints of a directory, and describes them as JSON.
 inline std::string describe_checkpoints(const std::string& path) {
   return detail::text_of(hr_checkpoint_describe, path.c_str());
 }

@@ -1,4 +1,4 @@
-// Envs, and what a host may give them.
+// Envs, and the services that a host may give them.
 #ifndef HEADRACE_CPP_ENV_HPP_
 #define HEADRACE_CPP_ENV_HPP_
 
@@ -7,12 +7,12 @@
 
 namespace hr {
 
-// Memory, messages, time and threads of the host: the structs of headrace/env.h as interfaces.
-// Their functions are called from any thread.
+// The allocator, log, clock and executor of the host: the structs of headrace/env.h as interfaces.
+// Their functions may be called from any thread.
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  virtual void* allocate(size_t bytes, size_t alignment) noexcept = 0;  // nullptr: none is left
+  virtual void* allocate(size_t bytes, size_t alignment) noexcept = 0;  // nullptr: no memory left
   virtual void deallocate(void* data, size_t bytes, size_t alignment) noexcept = 0;
 };
 class LogSink {
@@ -29,17 +29,17 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual int32_t concurrency() const noexcept = 0;
-  // fn(fn_context, task) for each task in [0, tasks) on at most `threads` threads, of which the
-  // caller is one; returns when all are done.
+  // Calls fn(fn_context, task) once for each task in [0, tasks), on at most `threads` threads
+  // including the calling one, and returns when all calls have returned.
   virtual void parallel_for(int32_t tasks, int32_t threads, void (*fn)(void* fn_context, int task),
                             void* fn_context) noexcept = 0;
 };
 
-// What is pointed to must outlive the env, which graphs, models, sessions and data sets keep alive;
-// the allocator also the tensors that came from it.
+// The objects pointed to must outlive the env, which graphs, models, sessions and data sets keep
+// alive. The allocator must also outlive the tensors that came from it.
 struct EnvOptions {
-  int32_t threads = 0;             // 0: as many as processors; ignored with an executor
-  Allocator* allocator = nullptr;  // nullptr, here and below: the library's own
+  int32_t threads = 0;             // 0: one per processor; ignored if there is an executor
+  Allocator* allocator = nullptr;  // nullptr, here and below: the library's
   LogSink* log = nullptr;          // nullptr: messages are dropped
   Clock* clock = nullptr;
   Executor* executor = nullptr;
@@ -47,7 +47,7 @@ struct EnvOptions {
 
 class Env : public detail::Handle<hr_env, hr_env_release> {
  public:
-  // threads 0: as many as processors.
+  // threads 0: one per processor.
   explicit Env(int threads = 0) : Env(with_threads(threads)) {}
   explicit Env(const EnvOptions& options) : Handle(create(options)) {}
   explicit Env(const hr_env_options& options)
@@ -56,7 +56,7 @@ class Env : public detail::Handle<hr_env, hr_env_release> {
   void load_plugin(const std::string& name_or_path) {
     check(hr_env_load_plugin(get(), name_or_path.c_str()));
   }
-  // Before the first model.
+  // Must be called before the env's first model.
   void add_operator(const hr_operator& op) { check(hr_env_add_operator(get(), &op)); }
   void add_operator(Operator op) { detail::add_operator(get(), std::move(op)); }
   std::string describe() const { return detail::text_of(hr_env_describe, get()); }

@@ -1,4 +1,4 @@
-// Building graphs.
+// Building graphs. See headrace/graph.h for the functions that have no comment here.
 #ifndef HEADRACE_CPP_GRAPH_HPP_
 #define HEADRACE_CPP_GRAPH_HPP_
 
@@ -9,7 +9,8 @@
 
 namespace hr {
 
-// A node for Graph::add, where op() cannot say it: names, devices, control edges, tensors.
+// The description of a node for Graph::add, for everything that op() cannot express: names,
+// devices, control inputs, tensors.
 class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
  public:
   explicit NodeSpec(const std::string& op)
@@ -22,7 +23,7 @@ class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
     hr_node_spec_device(get(), device.c_str());
     return *this;
   }
-  // HR_NONE: omitted.
+  // HR_NONE: the optional input is omitted.
   NodeSpec& input(hr_value value) {
     hr_node_spec_input(get(), value);
     return *this;
@@ -64,7 +65,7 @@ class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
 class Graph : public detail::Handle<hr_graph, hr_graph_release> {
  public:
   explicit Graph(const Env& env) : Handle(detail::made<hr_graph*>(hr_graph_create, env.get())) {}
-  // A dimension of -1 is unknown until a run; `symbols` may name those, "" for none.
+  // A dimension of -1 is unknown until a run. `symbols` may name such dimensions; "": no name.
   hr_value input(const std::string& name, hr_dtype dtype, const std::vector<int64_t>& dims,
                  const std::vector<std::string>& symbols = {}) {
     std::vector<const char*> names(dims.size(), nullptr);
@@ -74,12 +75,12 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     return detail::made<hr_value>(hr_graph_input, get(), name.c_str(), dtype, dims.size(),
                                   dims.data(), names.data());
   }
-  // Of a dimension that inputs name; see hr_graph_bound.
+  // Sets the bounds and buckets of a dimension that inputs name; see hr_graph_bound.
   void bound(const std::string& symbol, int64_t min, int64_t max,
              const std::vector<int64_t>& buckets = {}) {
     check(hr_graph_bound(get(), symbol.c_str(), min, max, buckets.size(), buckets.data()));
   }
-  // Of the nodes that follow; "": where the session wants.
+  // Sets the device of the nodes that follow; "": the session chooses.
   void device(const std::string& name) { check(hr_graph_device(get(), name.c_str())); }
   hr_value constant(const Tensor& tensor, const char* name = nullptr) {
     return detail::made<hr_value>(hr_graph_constant, get(), name, tensor.get());
@@ -88,7 +89,7 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     return detail::made<hr_variable>(hr_graph_variable, get(), name.c_str(), initial.get(),
                                      trainable ? 1 : 0);
   }
-  // That starts as the output of `op`, e.g. "RandomUniform" with "low=-0.1 high=0.1".
+  // The initial value is the output of `op`, such as "RandomUniform" with "low=-0.1 high=0.1".
   hr_variable variable(const std::string& name, hr_dtype dtype, const std::vector<int64_t>& dims,
                        const std::string& op, const std::string& attributes = "",
                        bool trainable = true) {
@@ -99,12 +100,13 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
   hr_value read(hr_variable variable) {
     return detail::made<hr_value>(hr_graph_read, get(), variable);
   }
-  // The first output of a new node; attributes as text: "kernel_shape=2,2 strides=2,2".
+  // Adds a node and returns its first output. The attributes are a text: "kernel_shape=2,2
+  // strides=2,2".
   hr_value op(const std::string& name, std::initializer_list<hr_value> inputs,
               const std::string& attributes = "") {
     return ops(name, inputs, 1, attributes)[0];
   }
-  // All outputs.
+  // Adds a node and returns all its outputs.
   std::vector<hr_value> ops(const std::string& name, const std::vector<hr_value>& inputs,
                             size_t outputs, const std::string& attributes = "") {
     std::vector<hr_value> out(outputs);
@@ -121,12 +123,12 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     check(hr_graph_add(get(), spec.get(), outputs, out.outputs.data(), &out.id));
     return out;
   }
-  // HR_NONE for inputs and constants.
+  // Returns the node that computes a value; HR_NONE for inputs and constants.
   hr_node producer(hr_value value) const { return hr_graph_producer(get(), value); }
   void name(hr_value value, const std::string& name) {
     check(hr_graph_name_value(get(), value, name.c_str()));
   }
-  // "float32[batch, 10]"
+  // Returns the type of a value, such as "float32[batch, 10]".
   std::string type_of(hr_value value) const {
     return detail::text_of(hr_graph_type_of, get(), value);
   }

@@ -1,4 +1,4 @@
-// Models, from files, memory, functions and graphs.
+// Models, which are loaded from files, memory or functions, or made of graphs.
 #ifndef HEADRACE_CPP_MODEL_HPP_
 #define HEADRACE_CPP_MODEL_HPP_
 
@@ -15,8 +15,9 @@ class Model : public detail::Handle<hr_model, hr_model_release> {
                     const hr_load_options* options = nullptr) {
     return Model(detail::made<hr_model*>(hr_model_load, env.get(), path.c_str(), options));
   }
-  // From memory that stays unchanged until `release` is called, when the last model, session and
-  // tensor of it is gone; without one the caller keeps it until then.
+  // Loads a model from memory that must stay unchanged until `release` is called, which happens
+  // when the last model, session and tensor of it is gone. Without a `release` the caller keeps the
+  // memory until then.
   static Model load_memory(const Env& env, const void* data, size_t bytes,
                            std::function<void()> release = {},
                            const hr_load_options* options = nullptr) {
@@ -26,14 +27,15 @@ class Model : public detail::Handle<hr_model, hr_model_release> {
     held.release();
     return out;
   }
-  // The same, of bytes that the model keeps.
+  // Loads a model from bytes that the model keeps.
   static Model load_memory(const Env& env, std::vector<char> bytes,
                            const hr_load_options* options = nullptr) {
     const auto held = std::make_shared<std::vector<char>>(std::move(bytes));
     return load_memory(
         env, held->data(), held->size(), [held] {}, options);
   }
-  // Through a function that reads `bytes` at `offset`; what it throws comes out again.
+  // Loads a model through a function that reads `bytes` bytes at `offset`. What it throws is thrown
+  // again.
   using Read = std::function<void(uint64_t offset, void* out, size_t bytes)>;
   static Model load(const Env& env, uint64_t total_bytes, const Read& read,
                     const hr_load_options* options = nullptr) {
@@ -52,13 +54,14 @@ class Model : public detail::Handle<hr_model, hr_model_release> {
       : Handle(detail::made<hr_model*>(hr_model_from_graph, graph.get())) {}
 
   std::string describe() const { return detail::text_of(hr_model_describe, get()); }
-  // A graph as "json" or "dot"; of the main one, number 0, perhaps only what a signature needs.
+  // Returns a graph as "json" or "dot"; of the main graph, number 0, only what a signature needs if
+  // one is given.
   std::string view(const std::string& format, const std::string& signature = "",
                    uint32_t graph = 0) const {
     const hr_graph_view view = {sizeof view, detail::or_null(signature), graph};
     return detail::text_of(hr_model_view, get(), format.c_str(), &view);
   }
-  // Of what parts a file consists.
+  // Describes the parts of a file as JSON.
   static std::string describe_file(const std::string& path) {
     return detail::text_of(hr_model_file_describe, path.c_str());
   }

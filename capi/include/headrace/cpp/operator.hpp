@@ -1,4 +1,4 @@
-// Operators of the host's own, as functions.
+// Custom operators: operators that are functions of the host.
 #ifndef HEADRACE_CPP_OPERATOR_HPP_
 #define HEADRACE_CPP_OPERATOR_HPP_
 
@@ -7,7 +7,7 @@
 
 namespace hr {
 
-// A node of a custom operator as the operator's functions see it, during their call.
+// A node of a custom operator, as the operator's functions see it. It is valid during their call.
 class Op {
  public:
   explicit Op(hr_op* op) : op_(op) {}
@@ -15,7 +15,7 @@ class Op {
 
   size_t input_count() const { return hr_op_input_count(op_); }
   size_t output_count() const { return hr_op_output_count(op_); }
-  // Attributes, by their kind.
+  // Return an attribute; see hr_op_int.
   int64_t get_int(const char* name, int64_t fallback = 0) const {
     return hr_op_int(op_, name, fallback);
   }
@@ -39,9 +39,9 @@ class Op {
   // ---- In infer ----
 
   struct Type {
-    hr_dtype dtype;             // HR_UNDEFINED where an optional input is omitted
-    bool ranked;                // else dims are not known
-    std::vector<int64_t> dims;  // -1 where one is not known
+    hr_dtype dtype;             // HR_UNDEFINED if the optional input is omitted
+    bool ranked;                // false: the rank and the dims are unknown
+    std::vector<int64_t> dims;  // -1: the dimension is unknown
   };
   Type input_type(size_t input) const {
     int32_t rank = -1;
@@ -53,7 +53,7 @@ class Op {
   void set_output(size_t output, hr_dtype dtype, const std::vector<int64_t>& dims) {
     check(hr_op_set_output(op_, output, dtype, static_cast<int32_t>(dims.size()), dims.data()));
   }
-  // Of unknown rank.
+  // Sets the type of an output of unknown rank.
   void set_output(size_t output, hr_dtype dtype) {
     check(hr_op_set_output(op_, output, dtype, -1, nullptr));
   }
@@ -63,7 +63,7 @@ class Op {
 
   // ---- In compute ----
 
-  // fn(task) for each task in [0, tasks), on the run's threads; it must not throw.
+  // Calls fn(task) once for each task in [0, tasks) on the threads of the run. `fn` must not throw.
   template <typename Function>
   void parallel_for(int32_t tasks, const Function& fn) {
     hr_op_parallel_for(
@@ -78,7 +78,7 @@ class Op {
   hr_value output(size_t i) const { return hr_op_output(op_, i); }
   hr_value output_gradient(size_t i) const { return hr_op_output_gradient(op_, i); }
   bool wants_gradient(size_t input) const { return hr_op_wants_gradient(op_, input) != 0; }
-  // The outputs of a new node.
+  // Adds a node and returns its outputs.
   std::vector<hr_value> add(const std::string& name, const std::vector<hr_value>& inputs,
                             const std::string& attributes, size_t outputs) {
     std::vector<hr_value> out(outputs);
@@ -101,8 +101,9 @@ class Op {
   hr_op* op_;
 };
 
-// hr_operator with functions, which Env::add_operator keeps as long as the env lives. They are
-// called from any thread and at once; an exception becomes the failure of whoever called.
+// A custom operator; see hr_operator. Env::add_operator keeps the functions as long as the env
+// lives. They may be called from any thread, several at a time. If one throws, the library fails
+// the call during which it called the function.
 struct Operator {
   struct Attribute {
     std::string name;
@@ -117,7 +118,7 @@ struct Operator {
   std::vector<Attribute> attributes;
   std::function<void(Op)> infer;
   std::function<void(Op, const hr_op_tensor* inputs, const hr_op_tensor* outputs)> compute;
-  std::function<void(Op)> gradient;  // empty: gradients stop here
+  std::function<void(Op)> gradient;  // empty: gradients stop at this node
 };
 
 namespace detail {

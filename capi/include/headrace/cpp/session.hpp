@@ -8,13 +8,14 @@
 
 namespace hr {
 
+// The variables and compiled plans of a model; see hr_session.
 class Session : public detail::Handle<hr_session, hr_session_release> {
  public:
   explicit Session(const Model& model, uint64_t seed = 0) : Session(model, with_seed(seed)) {}
   Session(const Model& model, const hr_session_options& options)
       : Handle(detail::made<hr_session*>(hr_session_create, model.get(), &options)) {}
 
-  // Any values as feeds and fetches.
+  // Runs once, with any values as feeds and fetches; see hr_session_run.
   std::vector<Tensor> run(const std::vector<std::pair<std::string, const Tensor*>>& feeds,
                           const std::vector<std::string>& fetches,
                           const std::vector<std::string>& targets = {},
@@ -54,15 +55,16 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
   void close() { hr_session_close(get()); }
   std::string describe() const { return detail::text_of(hr_session_describe, get()); }
 
-  // See checkpoint_options.
+  // Writes a checkpoint; see hr_session_save and checkpoint_options.
   void save(const std::string& directory, const hr_checkpoint_options* options = nullptr) const {
     check(hr_session_save(get(), directory.c_str(), options));
   }
-  // {"path", "step", "warnings"} as JSON.
+  // Restores a checkpoint and returns {"path", "step", "warnings"} as JSON.
   std::string restore(const std::string& path, const hr_checkpoint_options* options = nullptr) {
     return detail::text_of(hr_session_restore, get(), path.c_str(), options);
   }
-  // A file to serve: the named signatures, with today's variables as initial values.
+  // Writes a file for serving: the named signatures, with the present values of the variables as
+  // initial values.
   void save_model(const std::string& path, const std::vector<std::string>& signatures,
                   const hr_save_options* options = nullptr) const {
     check(hr_session_export(get(), path.c_str(), signatures.size(),
@@ -78,15 +80,15 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
   }
 };
 
-// A run that was started; its end does not need this handle.
+// A run in the background. Destroying the handle does not end the run.
 class Run : public detail::Handle<hr_run, hr_run_release> {
  public:
   explicit Run(hr_run* owned) : Handle(owned) {}
   bool test() { return hr_run_test(get()) != 0; }
   void wait(const hr_limits* limits = nullptr) { check(hr_run_wait(get(), limits)); }
   void cancel() { hr_run_cancel(get()); }
-  // Calls `callback` once it has ended, on the thread that ran it, or at once where it has;
-  // `failure` is nullptr where it went well. The callback must not throw.
+  // Calls `callback` once when the run has ended, on the thread that ran it; if it has ended
+  // already, at once. `failure` is nullptr if the run succeeded. The callback must not throw.
   using Callback = std::function<void(const Error* failure)>;
   void on_done(Callback callback) {
     auto* held = new Callback(std::move(callback));  // done(), which may be called here, deletes it
@@ -107,11 +109,12 @@ class Run : public detail::Handle<hr_run, hr_run_release> {
   }
 };
 
+// A prepared run; see hr_call.
 class Call : public detail::Handle<hr_call, hr_call_release> {
  public:
   Call(const Session& session, const std::string& signature)
       : Handle(detail::made<hr_call*>(hr_call_create, session.get(), signature.c_str())) {}
-  // Any values as inputs and outputs, nodes as targets.
+  // A call with any values as inputs and outputs and any nodes as targets.
   Call(const Session& session, const std::vector<std::string>& feeds,
        const std::vector<std::string>& fetches, const std::vector<std::string>& targets = {})
       : Handle(detail::made<hr_call*>(hr_call_create_custom, session.get(), feeds.size(),
@@ -130,7 +133,7 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
     check(hr_call_bind_dataset(get(), dataset.get()));
     return *this;
   }
-  // No data set any longer.
+  // Makes the call take no batches any more.
   Call& unbind_dataset() {
     check(hr_call_bind_dataset(get(), nullptr));
     return *this;
@@ -146,7 +149,7 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
   Tensor result(const std::string& name) const {
     return Tensor(detail::made<hr_tensor*>(hr_call_result, get(), name.c_str()));
   }
-  // The plan for the bound shapes.
+  // Describes the plan for the shapes that are bound now as JSON.
   std::string describe() const { return detail::text_of(hr_call_describe, get()); }
 };
 

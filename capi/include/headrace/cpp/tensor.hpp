@@ -9,7 +9,7 @@
 
 namespace hr {
 
-// The hr_dtype of a C++ type.
+// Returns the hr_dtype of a C++ type.
 template <typename T>
 constexpr hr_dtype dtype_of() {
   static_assert(std::is_arithmetic_v<T>, "float16 and bfloat16 have no C++ type: use the C calls");
@@ -35,14 +35,15 @@ struct DeleteDLPack {
 };
 }  // namespace detail
 
-// A managed tensor that is deleted where nobody takes it: release() gives it to somebody else.
+// A managed tensor, which is deleted with this handle unless release() gives it to somebody else.
 using DLPack = std::unique_ptr<hr_dlpack, detail::DeleteDLPack>;
 
+// A typed view of shared memory; see hr_tensor.
 class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
  public:
   Tensor() = default;
   explicit Tensor(hr_tensor* owned) : Handle(owned) {}
-  // Uninitialized.
+  // Creates an uninitialized tensor.
   Tensor(const Env& env, hr_dtype dtype, const std::vector<int64_t>& dims)
       : Handle(detail::made<hr_tensor*>(hr_tensor_create, env.get(), dtype, dims.size(),
                                         dims.data())) {}
@@ -56,8 +57,8 @@ class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
                         const std::vector<T>& values) {
     return copy_of(env, dtype_of<T>(), dims, values.data(), values.size() * sizeof(T));
   }
-  // Uses the memory in place. `release` is called when the last user is gone; without one the
-  // caller keeps the memory alive until then.
+  // Makes a tensor that uses the memory in place. `release` is called when the last user is gone;
+  // without one the caller keeps the memory alive until then.
   static Tensor wrap(hr_dtype dtype, const std::vector<int64_t>& dims, void* data, size_t bytes,
                      std::function<void()> release = {}) {
     auto held = release ? std::make_unique<detail::Release>(std::move(release)) : nullptr;
@@ -66,16 +67,16 @@ class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
     held.release();
     return out;
   }
-  // Keeps the vector, and uses its memory.
+  // Makes a tensor that keeps the vector and uses its memory.
   template <typename T>
   static Tensor adopt(const std::vector<int64_t>& dims, std::vector<T> values) {
     const auto held = std::make_shared<std::vector<T>>(std::move(values));
     return wrap(dtype_of<T>(), dims, held->data(), held->size() * sizeof(T), [held] {});
   }
-  // Another handle of the same memory.
+  // Returns another handle of the same memory.
   Tensor share() const { return Tensor(detail::made<hr_tensor*>(hr_tensor_share, get())); }
 
-  // Takes `managed` over, unless it throws.
+  // Takes over `managed`, unless it throws.
   static Tensor from_dlpack(DLPack&& managed) {
     Tensor out(detail::made<hr_tensor*>(hr_tensor_from_dlpack, managed.get()));
     managed.release();
@@ -88,7 +89,7 @@ class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
     const int64_t* dims = hr_tensor_dims(get());
     return {dims, dims + hr_tensor_rank(get())};
   }
-  // In elements; empty where the tensor is contiguous.
+  // Returns the strides in elements; empty if the tensor is contiguous.
   std::vector<int64_t> strides() const {
     const int64_t* strides = hr_tensor_strides(get());
     if (strides == nullptr) return {};

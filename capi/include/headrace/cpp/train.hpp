@@ -1,4 +1,4 @@
-// The managed loop, event files, progress.
+// The managed training loop, event files, and progress bars.
 #ifndef HEADRACE_CPP_TRAIN_HPP_
 #define HEADRACE_CPP_TRAIN_HPP_
 
@@ -6,30 +6,31 @@
 
 namespace hr {
 
-// hr_train_options with functions. What they throw ends the training, after it was saved, and comes
-// out of train().
+// The options of a training; see hr_train_options. If one of the functions throws, the training is
+// saved and ends, and train() throws the exception again.
 struct TrainOptions {
-  const Dataset* train_data = nullptr;                  // its passes are the training
-  const Dataset* eval_data = nullptr;                   // or nullptr
-  std::string train_signature;                          // "": "train"
-  std::string eval_signature;                           // "": "eval"
-  int64_t max_steps = 0;                                // 0: to the end of the data
-  std::vector<std::pair<std::string, double>> scalars;  // inputs bound once: the learning rate
-  std::string checkpoint_directory;                     // "": none
-  int64_t checkpoint_steps = 0;                         // 0: only at the end
-  int32_t keep_checkpoints = 0;                         // 0: 5
-  std::string event_directory;                          // "": none
-  int64_t summary_steps = 0;                            // 0: 100
-  int64_t eval_steps = 0;                               // 0: only at the end
-  // After every step; false stops the training cleanly.
+  const Dataset* train_data = nullptr;  // the training runs through its pass
+  const Dataset* eval_data = nullptr;   // may be nullptr
+  std::string train_signature;          // "": "train"
+  std::string eval_signature;           // "": "eval"
+  int64_t max_steps = 0;                // 0: to the end of the data
+  std::vector<std::pair<std::string, double>>
+      scalars;                       // inputs that are bound once: the learning rate
+  std::string checkpoint_directory;  // "": none
+  int64_t checkpoint_steps = 0;  // the steps from one checkpoint to the next; 0: only at the end
+  int32_t keep_checkpoints = 0;  // 0: 5
+  std::string event_directory;   // "": none
+  int64_t summary_steps = 0;     // 0: 100
+  int64_t eval_steps = 0;        // 0: only at the end
+  // Called after every step; false stops the training, with a checkpoint.
   std::function<bool(const hr_train_report& report)> on_step;
   std::function<void(const std::string& message)> on_message;
-  const Group* group = nullptr;  // for which this process writes checkpoints, or nullptr
+  const Group* group = nullptr;  // for which this process writes checkpoints; may be nullptr
 };
 
 namespace detail {
 
-// A training's functions, and the first exception of theirs.
+// The functions of a training, and the first exception that one of them has thrown.
 struct TrainCallbacks {
   const TrainOptions& options;
   std::exception_ptr failure;
@@ -68,7 +69,7 @@ inline hr_train_report empty_report() {
 
 }  // namespace detail
 
-// See hr_train.
+// Runs a training; see hr_train.
 inline hr_train_report train(const Session& session, const TrainOptions& given,
                              const hr_limits* limits = nullptr) {
   std::vector<const char*> names;
@@ -108,7 +109,7 @@ inline hr_train_report train(const Session& session, const TrainOptions& given,
   return out;
 }
 
-// What is left of the data's pass, through an evaluation signature.
+// Evaluates the rest of the data set's pass with a signature.
 inline hr_train_report evaluate(const Session& session, const Dataset& data,
                                 const std::string& signature = "eval",
                                 const hr_limits* limits = nullptr) {
@@ -128,7 +129,7 @@ class Events : public detail::Handle<hr_events, hr_events_release> {
   void histogram(const std::string& tag, int64_t step, const Tensor& values) {
     check(hr_events_histogram(get(), tag.c_str(), step, values.get()));
   }
-  // The first `most` of a batch.
+  // Adds the first `most` images of a batch.
   void images(const std::string& tag, int64_t step, const Tensor& images, int64_t most = 3) {
     check(hr_events_images(get(), tag.c_str(), step, images.get(), most));
   }
@@ -139,14 +140,14 @@ class Events : public detail::Handle<hr_events, hr_events_release> {
   void flush() { check(hr_events_flush(get())); }
 };
 
-// A bar on a terminal, plain lines elsewhere, on standard error.
+// Shows progress on standard error: as a bar if that is a terminal, otherwise as plain lines.
 class Progress : public detail::Handle<hr_progress, hr_progress_release> {
  public:
-  // `total` steps (-1: unknown), of which `done` are done; `items`: what is counted.
+  // Begins with `done` of `total` steps (-1: unknown); `items` names what the steps handle.
   Progress(const std::string& label, const std::string& items, int64_t done, int64_t total)
       : Handle(detail::made<hr_progress*>(hr_progress_create, label.c_str(), items.c_str(), done,
                                           total)) {}
-  // `done` steps are done by now, the last of which handled `items` items.
+  // Shows that `done` steps are done, and that the last of them handled `items` items.
   void update(int64_t done, int64_t items, const std::string& metric_name, double metric) {
     hr_progress_update(get(), done, items, metric_name.c_str(), metric);
   }

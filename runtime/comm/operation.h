@@ -39,7 +39,7 @@ std::string_view ReduceOpName(ReduceOp op);
 // Counts are of elements, as in NCCL: of one rank's contribution (gather, all_gather), of one
 // rank's result (scatter, reduce_scatter), of what one rank sends another (all_to_all), else of the
 // buffer.
-struct Call {
+struct Operation {
   OpKind kind = OpKind::kBarrier;
   DType dtype = DType::kUint8;
   uint64_t count = 0;

@@ -4,29 +4,29 @@
 namespace hr::capi {
 namespace {
 
-using comm::Call;
+using comm::Operation;
 using comm::OpKind;
 
 hr_status* NoGroup(OpKind kind, const char* what) {
   return Wrap(InvalidArgument("hr_", comm::OpKindName(kind), ": '", what, "' must not be NULL"));
 }
 
-hr_status* Start(hr_group* group, const Call& call, const void* input, void* output,
+hr_status* Start(hr_group* group, const Operation& operation, const void* input, void* output,
                  hr_work** out) {
-  if (group == nullptr) return NoGroup(call.kind, "group");
-  if (out == nullptr) return NoGroup(call.kind, "out");
-  Result<comm::WorkRef> work = group->rep->Post(call, input, output);
+  if (group == nullptr) return NoGroup(operation.kind, "group");
+  if (out == nullptr) return NoGroup(operation.kind, "out");
+  Result<comm::WorkRef> work = group->rep->Post(operation, input, output);
   if (!work.ok()) return Wrap(std::move(work).status());
   *out = ToHandle(std::move(work).value());
   return nullptr;
 }
 
-hr_status* Run(hr_group* group, const Call& call, const void* input, void* output,
+hr_status* Run(hr_group* group, const Operation& operation, const void* input, void* output,
                const hr_limits* limits) {
-  if (group == nullptr) return NoGroup(call.kind, "group");
+  if (group == nullptr) return NoGroup(operation.kind, "group");
   if (limits != nullptr) HR_WRAP_IF_ERROR(CopySized(limits, "hr_limits").status().Clone());
-  if (group->rep->PassShort(call, input, output)) return nullptr;
-  Result<comm::WorkRef> posted = group->rep->PostAndPoll(call, input, output);
+  if (group->rep->PassShort(operation, input, output)) return nullptr;
+  Result<comm::WorkRef> posted = group->rep->PostAndPoll(operation, input, output);
   if (!posted.ok()) return Wrap(std::move(posted).status());
   comm::Work& work = **posted;
   if (!work.done()) {
@@ -36,34 +36,34 @@ hr_status* Run(hr_group* group, const Call& call, const void* input, void* outpu
   return work.status().ok() ? nullptr : Wrap(work.status().Clone());
 }
 
-Call Of(OpKind kind, hr_dtype dtype, uint64_t count) {
+Operation Of(OpKind kind, hr_dtype dtype, uint64_t count) {
   return {.kind = kind, .dtype = static_cast<DType>(dtype), .count = count};
 }
 
-Call Rooted(OpKind kind, hr_dtype dtype, uint64_t count, int32_t root) {
-  Call call = Of(kind, dtype, count);
-  call.peer = root;
-  return call;
+Operation Rooted(OpKind kind, hr_dtype dtype, uint64_t count, int32_t root) {
+  Operation operation = Of(kind, dtype, count);
+  operation.peer = root;
+  return operation;
 }
 
-Call Reducing(OpKind kind, hr_dtype dtype, uint64_t count, hr_reduce_op op, int32_t root = 0) {
-  Call call = Rooted(kind, dtype, count, root);
-  call.reduce_op = static_cast<comm::ReduceOp>(op);
-  return call;
+Operation Reducing(OpKind kind, hr_dtype dtype, uint64_t count, hr_reduce_op op, int32_t root = 0) {
+  Operation operation = Rooted(kind, dtype, count, root);
+  operation.reduce_op = static_cast<comm::ReduceOp>(op);
+  return operation;
 }
 
-Call Message(OpKind kind, hr_dtype dtype, uint64_t count, int32_t peer, uint32_t tag) {
-  Call call = Rooted(kind, dtype, count, peer);
-  call.tag = tag;
-  return call;
+Operation Message(OpKind kind, hr_dtype dtype, uint64_t count, int32_t peer, uint32_t tag) {
+  Operation operation = Rooted(kind, dtype, count, peer);
+  operation.tag = tag;
+  return operation;
 }
 
-Call General(const hr_operation& operation) {
-  Call call = Message(static_cast<OpKind>(operation.kind), operation.dtype, operation.count,
-                      operation.peer, operation.tag);
-  call.reduce_op = static_cast<comm::ReduceOp>(operation.op);
-  call.factor = operation.factor;
-  return call;
+Operation General(const hr_operation& given) {
+  Operation operation =
+      Message(static_cast<OpKind>(given.kind), given.dtype, given.count, given.peer, given.tag);
+  operation.reduce_op = static_cast<comm::ReduceOp>(given.op);
+  operation.factor = given.factor;
+  return operation;
 }
 
 }  // namespace
@@ -74,12 +74,12 @@ using namespace hr::capi;  // NOLINT: this file is nothing but its use
 extern "C" {
 
 // Each operation twice: NAME waits, NAME_start does not.
-#define HR_DEFINE_OPERATION(name, call, input, output, ...)    \
-  hr_status* hr_##name(__VA_ARGS__, const hr_limits* limits) { \
-    return Run(group, call, input, output, limits);            \
-  }                                                            \
-  hr_status* hr_##name##_start(__VA_ARGS__, hr_work** out) {   \
-    return Start(group, call, input, output, out);             \
+#define HR_DEFINE_OPERATION(name, operation, input, output, ...) \
+  hr_status* hr_##name(__VA_ARGS__, const hr_limits* limits) {   \
+    return Run(group, operation, input, output, limits);         \
+  }                                                              \
+  hr_status* hr_##name##_start(__VA_ARGS__, hr_work** out) {     \
+    return Start(group, operation, input, output, out);          \
   }
 
 HR_DEFINE_OPERATION(send, Message(OpKind::kSend, dtype, count, to, tag), data, nullptr,
@@ -88,7 +88,7 @@ HR_DEFINE_OPERATION(send, Message(OpKind::kSend, dtype, count, to, tag), data, n
 HR_DEFINE_OPERATION(recv, Message(OpKind::kRecv, dtype, count, from, tag), nullptr, data,
                     hr_group* group, void* data, uint64_t count, hr_dtype dtype, int32_t from,
                     uint32_t tag)
-HR_DEFINE_OPERATION(barrier, Call(), nullptr, nullptr, hr_group* group)
+HR_DEFINE_OPERATION(barrier, Operation(), nullptr, nullptr, hr_group* group)
 HR_DEFINE_OPERATION(broadcast, Rooted(OpKind::kBroadcast, dtype, count, root), input, output,
                     hr_group* group, const void* input, void* output, uint64_t count,
                     hr_dtype dtype, int32_t root)

@@ -1,4 +1,4 @@
-#include "runtime/comm/call.h"
+#include "runtime/comm/operation.h"
 
 #include <iterator>
 
@@ -31,7 +31,7 @@ std::string_view ReduceOpName(ReduceOp op) {
   return i < std::size(kReduceNames) ? kReduceNames[i] : "unknown";
 }
 
-std::string Call::Text() const {
+std::string Operation::Text() const {
   std::string text = Cat(OpKindName(kind), "(");
   if (reduces()) text += Cat(ReduceOpName(reduce_op), ", ");
   if (kind != OpKind::kBarrier) text += Cat(DTypeName(dtype), "[", count, "]");
@@ -41,7 +41,7 @@ std::string Call::Text() const {
   return text + ")";
 }
 
-Status Call::Check(int rank, int size) const {
+Status Operation::Check(int rank, int size) const {
   if (OpKindName(kind) == "unknown") {
     return InvalidArgument("expected an operation, got code ", static_cast<int>(kind));
   }
@@ -71,7 +71,7 @@ Status Call::Check(int rank, int size) const {
   return {};
 }
 
-Status Call::CheckBuffers(int rank, int size, const void* input, const void* output) const {
+Status Operation::CheckBuffers(int rank, int size, const void* input, const void* output) const {
   const uint64_t width = kind == OpKind::kBarrier ? 0 : DTypeSize(dtype);
   const uint64_t in = InputCount(rank, size) * width, out = OutputCount(rank, size) * width;
   if (in == 0 && out == 0) return {};
@@ -89,7 +89,7 @@ Status Call::CheckBuffers(int rank, int size, const void* input, const void* out
                          in == out ? "" : ", or the smaller one this rank's block of the larger");
 }
 
-uint64_t Call::Label(uint64_t epoch) const {
+uint64_t Operation::Label(uint64_t epoch) const {
   // Both ends of a message have the same label.
   const uint64_t what = point_to_point() ? 0 : static_cast<uint64_t>(kind);
   uint64_t label = Mix(epoch);
@@ -100,7 +100,7 @@ uint64_t Call::Label(uint64_t epoch) const {
   return label;
 }
 
-uint64_t Call::InputCount(int rank, int size) const {
+uint64_t Operation::InputCount(int rank, int size) const {
   switch (kind) {
     case OpKind::kBarrier:
     case OpKind::kRecv: return 0;
@@ -112,7 +112,7 @@ uint64_t Call::InputCount(int rank, int size) const {
   }
 }
 
-uint64_t Call::OutputCount(int rank, int size) const {
+uint64_t Operation::OutputCount(int rank, int size) const {
   switch (kind) {
     case OpKind::kBarrier:
     case OpKind::kSend: return 0;

@@ -104,10 +104,11 @@ HR_API hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x,
                                   int64_t kernel, const char* attributes, hr_value* out);
 
 /* Adds the gradients of the scalar `loss` for every trainable variable that it depends on, and an
- * update of each to the signature `signature` as targets. `optimizer`: "sgd momentum=0.9
- * weight_decay=1e-4 nesterov=1" or "adam beta1=0.9 beta2=0.999 epsilon=1e-8 weight_decay=0.01
- * decoupled=1"; the numbers are what PyTorch takes. `learning_rate`: a scalar of the variables'
- * type. A failed call leaves the graph as it was.
+ * update of each to the signature `signature` as targets. `optimizer`: one that docs/operators.md
+ * lists (headrace.train), with settings of it, e.g. "sgd momentum=0.9 weight_decay=1e-4 nesterov=1"
+ * or "adam beta1=0.9 beta2=0.999 epsilon=1e-8 weight_decay=0.01 decoupled=1"; the numbers are what
+ * PyTorch takes. `learning_rate`: a scalar of the variables' type. A failed call leaves the graph
+ * as it was.
  * Several signatures, each with a loss or an optimizer of its own, may train the same variables:
  * running one runs no other's updates. An optimizer's state is a variable named
  * "<variable>/momentum" and the like, or "<variable>/<signature>/momentum" where that name is taken

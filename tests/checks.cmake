@@ -10,6 +10,8 @@ endfunction()
 headrace_check(includes ${Python3_EXECUTABLE} ${here}/check_includes.py)
 headrace_check(format ${here}/check_format)
 headrace_check(checks ${Python3_EXECUTABLE} ${here}/checks_test.py)
+headrace_check(functors_freestanding ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -ffreestanding
+  -nostdinc -nostdinc++ -I${PROJECT_SOURCE_DIR} ${here}/unit/ops/functors_freestanding.cc)
 headrace_check(constructors ${Python3_EXECUTABLE} ${here}/check_library.py constructors
   $<TARGET_FILE:headrace_internal>)
 

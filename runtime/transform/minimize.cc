@@ -1,9 +1,7 @@
 #include "runtime/transform/minimize.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "runtime/base/errors.h"
+#include "runtime/ops/optimizer.h"
 #include "runtime/transform/attribute_text.h"
 #include "runtime/transform/gradients.h"
 #include "runtime/transform/specialize.h"
@@ -11,80 +9,41 @@
 namespace hr::transform {
 namespace {
 
-// A state variable of an optimizer: the attribute that names it, and what it holds.
-struct StateDef {
-  std::string_view attribute;
-  std::string_view suffix;
-  bool counter = false;  // an int64 scalar instead of the variable's type and shape
+// An optimizer with its settings, and those that were given as attributes of its nodes.
+struct Optimizer {
+  const ops::OptimizerDef* def = nullptr;
+  std::vector<double> settings;
+  std::vector<graph::Attribute> attributes;
 };
 
-struct OptimizerDef {
-  std::string_view name;
-  std::string_view op;
-  std::span<const StateDef> state;
-};
-
-constexpr StateDef kSgdState[] = {{"momentum_variable", "momentum"}};
-constexpr StateDef kAdamState[] = {
-    {"m_variable", "adam_m"}, {"v_variable", "adam_v"}, {"step_variable", "adam_step", true}};
-
-Result<OptimizerDef> FindOptimizer(const NamedNumbers& spec) {
-  if (spec.name == "sgd") {
-    bool momentum = std::any_of(spec.numbers.begin(), spec.numbers.end(), [](const auto& number) {
-      return number.first == "momentum" && number.second != 0;
-    });
-    return OptimizerDef{"sgd", "SGD", std::span(kSgdState).first(momentum ? 1 : 0)};
+Result<size_t> FindSetting(const ops::OptimizerDef& def, std::string_view name) {
+  for (size_t i = 0; i < def.settings.size(); ++i) {
+    if (def.settings[i].name == name) return i;
   }
-  if (spec.name == "adam") return OptimizerDef{"adam", "Adam", kAdamState};
-  return InvalidArgument("there is no optimizer '", spec.name, "'; there are: sgd, adam");
+  return InvalidArgument("optimizer '", def.name, "' has no setting '", name, "'");
 }
 
-// What PyTorch's optimizers take.
-Status CheckSetting(std::string_view optimizer, std::string_view key, double value, bool flag) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const bool beta = key.starts_with("beta");
-  const double least = key == "dampening" ? std::numeric_limits<double>::lowest() : 0;
-  bool fits = flag ? value == 0 || value == 1 : value >= least && value < (beta ? 1 : kInfinity);
-  if (fits) return {};
-  return InvalidArgument("optimizer '", optimizer, "': ", key, " must be ",
-                         flag        ? "0 or 1"
-                         : beta      ? "at least 0 and below 1"
-                         : least < 0 ? "finite"
-                                     : "at least 0 and finite",
-                         ", got ", value);
-}
-
-Status CheckNesterov(const NamedNumbers& spec) {
-  double nesterov = 0, momentum = 0, dampening = 0;
-  for (const auto& [key, value] : spec.numbers) {
-    if (key == "nesterov") nesterov = value;
-    if (key == "momentum") momentum = value;
-    if (key == "dampening") dampening = value;
+Result<Optimizer> ParseOptimizer(std::string_view text) {
+  HR_ASSIGN_OR_RETURN(auto&& spec, ParseNamedNumbers(text));
+  Optimizer out;
+  HR_ASSIGN_OR_RETURN(out.def, ops::FindOptimizer(spec.name));
+  out.settings = ops::SettingsOf(*out.def, {});
+  std::vector<bool> given(out.settings.size(), false);
+  for (const auto& [name, value] : spec.numbers) {
+    HR_ASSIGN_OR_RETURN(size_t i, FindSetting(*out.def, name));
+    out.settings[i] = value;
+    given[i] = true;
   }
-  if (nesterov == 0 || (momentum > 0 && dampening == 0)) return {};
-  return InvalidArgument("optimizer '", spec.name,
-                         "': nesterov wants momentum above 0 and no dampening, got ", momentum,
-                         " and ", dampening);
-}
-
-// The optimizer's settings as attributes of its node.
-Result<std::vector<graph::Attribute>> Settings(const ops::OpDef& def, const NamedNumbers& spec) {
-  std::vector<graph::Attribute> out;
-  for (const auto& [key, value] : spec.numbers) {
-    auto known = std::find_if(def.attributes.begin(), def.attributes.end(),
-                              [&, &key = key](const auto& a) { return a.name == key; });
-    if (known == def.attributes.end() || key.ends_with("variable")) {
-      return InvalidArgument("optimizer '", spec.name, "' has no setting '", key, "'");
-    }
-    const bool flag = known->kind == ops::AttributeKind::kInt;
-    HR_RETURN_IF_ERROR(CheckSetting(spec.name, key, value, flag));
-    if (flag) {
-      graph::Append(&out, {key, static_cast<int64_t>(value)});
+  HR_RETURN_IF_ERROR(ops::CheckSettings(*out.def, out.settings));
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto& [name, otherwise, range] = out.def->settings[i];
+    if (!given[i]) continue;
+    if (range == ops::SettingRange::kFlag) {
+      graph::Append(&out.attributes, {name, static_cast<int64_t>(out.settings[i])});
     } else {
-      graph::Append(&out, {key, value});
+      graph::Append(&out.attributes, {name, out.settings[i]});
     }
   }
-  HR_RETURN_IF_ERROR(CheckNesterov(spec));
   return out;
 }
 
@@ -104,13 +63,10 @@ class Minimizer {
       : builder_(builder), signature_(signature), learning_rate_(learning_rate) {}
 
   Status Run(ValueId loss, std::string_view optimizer) {
-    HR_ASSIGN_OR_RETURN(auto&& spec, ParseNamedNumbers(optimizer));
-    HR_ASSIGN_OR_RETURN(optimizer_, FindOptimizer(spec));
-    const ops::OpDef* op = builder_.registry().Newest(ops::kTrain, optimizer_.op);
-    if (op == nullptr) {
-      return Unimplemented("this build has no operator headrace.train.", optimizer_.op);
+    HR_ASSIGN_OR_RETURN(optimizer_, ParseOptimizer(optimizer));
+    if (builder_.registry().Newest(ops::kTrain, optimizer_.def->op) == nullptr) {
+      return Unimplemented("this build has no operator headrace.train.", optimizer_.def->op);
     }
-    HR_ASSIGN_OR_RETURN(settings_, Settings(*op, spec));
     HR_RETURN_IF_ERROR(CheckLoss(builder_, loss));
     HR_RETURN_IF_ERROR(FindGradients(loss));
     FindEffects(loss);
@@ -188,7 +144,7 @@ class Minimizer {
     return {};
   }
 
-  Result<uint32_t> AddState(uint32_t variable, const StateDef& state) {
+  Result<uint32_t> AddState(uint32_t variable, const ops::OptimizerState& state) {
     const graph::Variable declared = module().variables[variable];
     DType dtype = state.counter ? DType::kInt64 : declared.dtype;
     Dims dims = state.counter ? Dims{} : declared.dims;
@@ -202,16 +158,17 @@ class Minimizer {
 
   Status AddUpdate(uint32_t variable) {
     HR_RETURN_IF_ERROR(CheckOnlyUpdate(variable));
-    std::vector<graph::Attribute> attributes = settings_;
+    std::vector<graph::Attribute> attributes = optimizer_.attributes;
     graph::Append(&attributes, {"variable", int64_t{variable}});
-    for (const StateDef& state : optimizer_.state) {
+    for (const ops::OptimizerState& state : optimizer_.def->state) {
+      if (!ops::Needs(*optimizer_.def, state, optimizer_.settings)) continue;
       HR_ASSIGN_OR_RETURN(uint32_t index, AddState(variable, state));
       graph::Append(&attributes, {state.attribute, int64_t{index}});
     }
     std::string name = builder_.UniqueName(Cat(module().variables[variable].name, "/update"));
     HR_ASSIGN_OR_RETURN(NodeId node,
                         builder_.AddNode({.domain = std::string(ops::kTrain),
-                                          .op = std::string(optimizer_.op),
+                                          .op = std::string(optimizer_.def->op),
                                           .inputs = {learning_rate_, gradients_[variable]},
                                           .outputs = 0,
                                           .attributes = std::move(attributes),
@@ -225,8 +182,7 @@ class Minimizer {
   GraphBuilder& builder_;
   const std::string_view signature_;
   const ValueId learning_rate_;
-  OptimizerDef optimizer_;
-  std::vector<graph::Attribute> settings_;
+  Optimizer optimizer_;
   std::vector<ValueId> gradients_;            // by variable
   std::vector<std::vector<NodeId>> effects_;  // by variable
 };

@@ -10,9 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include <cmath>
-
-#include "runtime/ops/functors/define.h"
+#include "runtime/ops/functors/libm.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {

@@ -115,10 +115,10 @@ HR_API hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x,
 
 /* Adds the gradients of the scalar `loss` for every trainable variable that it depends on, and for
  * each of these variables an update, which becomes a target of the signature `signature`.
- * `optimizer` is a text such as "sgd momentum=0.9 weight_decay=1e-4 nesterov=1" or
- * "adam beta1=0.9 beta2=0.999 epsilon=1e-8 weight_decay=0.01 decoupled=1"; the numbers have
- * PyTorch's meaning. `learning_rate` is a scalar of the variables' type. A call that fails leaves
- * the graph as it was.
+ * `optimizer` is the name of one of those that docs/operators.md lists (headrace.train), with any
+ * of its settings, such as "sgd momentum=0.9 weight_decay=1e-4 nesterov=1" or "adam beta1=0.9
+ * beta2=0.999 epsilon=1e-8 weight_decay=0.01 decoupled=1"; the numbers have PyTorch's meaning.
+ * `learning_rate` is a scalar of the variables' type. A call that fails leaves the graph as it was.
  *
  * Several signatures may train the same variables, each with its own loss or optimizer. Running one
  * does not run the updates of another. The state of an optimizer is a variable named

@@ -2,7 +2,7 @@
 //
 // The .inc files beside this one hold the bodies, as templates over a value type V that is a scalar
 // here and a vector in the CPU backend. They are included inside a namespace, once for each
-// instruction set, after the operations below were defined there for its values:
+// instruction set, after libm.h, and after the operations below were defined there for its values:
 //   operators + - * / unary -, comparisons that give a mask, and & | ! on masks
 //   Splat<V>(double)        every element the same
 //   Select(mask, a, b)      a where the mask is true
@@ -15,9 +15,6 @@
 //   ScalarOf<V>             the type of an element
 #pragma once
 
-#include <cmath>
-
-#include "runtime/ops/functors/define.h"
 #include "runtime/ops/functors/scalar_value.h"
 
 namespace hr::functors {

@@ -1,8 +1,6 @@
 // Philox for scalars; see philox.inc.
 #pragma once
 
-#include <cstdint>
-
 #include "runtime/ops/functors/functors.h"
 
 namespace hr::functors {

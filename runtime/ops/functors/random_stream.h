@@ -3,15 +3,13 @@
 // order, on whatever device and in whatever part of a cut graph it is drawn.
 #pragma once
 
-#include <cstdint>
-
 #include "runtime/ops/functors/philox.h"
 
 namespace hr::functors {
 
 class RandomStream {
  public:
-  RandomStream(uint64_t seed, int64_t step, int64_t stream)
+  HR_FUNCTOR RandomStream(uint64_t seed, int64_t step, int64_t stream)
       : stream_(static_cast<uint64_t>(stream)) {
     // Seed and step are mixed by the generator itself, with a counter that no element uses.
     auto step_bits = static_cast<uint64_t>(step);
@@ -23,19 +21,19 @@ class RandomStream {
 
   // Words 4 * block … 4 * block + 3 of the stream; element i has word i where it needs one word,
   // and words 2 * i and 2 * i + 1 where it needs two.
-  PhiloxWords<uint32_t> Block(uint64_t block) const {
+  HR_FUNCTOR PhiloxWords<uint32_t> Block(uint64_t block) const {
     return Philox(Counter(block), key_[0], key_[1]);
   }
 
   // What Block feeds to the generator, for those who feed it many blocks at a time.
-  PhiloxWords<uint32_t> Counter(uint64_t block) const {
+  HR_FUNCTOR PhiloxWords<uint32_t> Counter(uint64_t block) const {
     return {{Low(block), High(block), Low(stream_), High(stream_)}};
   }
-  uint32_t key(int i) const { return key_[i]; }
+  HR_FUNCTOR uint32_t key(int i) const { return key_[i]; }
 
  private:
-  static uint32_t Low(uint64_t v) { return static_cast<uint32_t>(v); }
-  static uint32_t High(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
+  static HR_FUNCTOR uint32_t Low(uint64_t v) { return static_cast<uint32_t>(v); }
+  static HR_FUNCTOR uint32_t High(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
   uint64_t stream_;
   uint32_t key_[2];
 };

@@ -1,11 +1,7 @@
 // float and double as the values of functors; functors.h says what the operations mean.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-
-#include "runtime/ops/functors/define.h"
+#include "runtime/ops/functors/libm.h"
 
 namespace hr::functors {
 
@@ -18,10 +14,7 @@ using ScalarOf = typename ScalarOfValue<V>::type;
 
 template <typename To, typename From>
 HR_FUNCTOR To Bits(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  memcpy(&to, &from, sizeof to);
-  return to;
+  return __builtin_bit_cast(To, from);
 }
 
 template <typename V>
@@ -35,31 +28,31 @@ HR_FUNCTOR V Select(bool mask, V yes, V no) {
 HR_FUNCTOR bool Any(bool mask) { return mask; }
 template <typename V>
 HR_FUNCTOR V MulAdd(V a, V b, V c) {
-  return std::fma(a, b, c);
+  return libm::fma(a, b, c);
 }
 template <typename V>
 HR_FUNCTOR V Abs(V x) {
-  return std::fabs(x);
+  return libm::fabs(x);
 }
 template <typename V>
 HR_FUNCTOR V Sqrt(V x) {
-  return std::sqrt(x);
+  return libm::sqrt(x);
 }
 template <typename V>
 HR_FUNCTOR V Floor(V x) {
-  return std::floor(x);
+  return libm::floor(x);
 }
 template <typename V>
 HR_FUNCTOR V Ceil(V x) {
-  return std::ceil(x);
+  return libm::ceil(x);
 }
 template <typename V>
 HR_FUNCTOR V RoundEven(V x) {
-  return std::nearbyint(x);
+  return libm::nearbyint(x);
 }
 template <typename V>
 HR_FUNCTOR V CopySign(V magnitude, V sign) {
-  return std::copysign(magnitude, sign);
+  return libm::copysign(magnitude, sign);
 }
 // Converting what is no number, or out of range, is undefined in C++; its result is not used.
 HR_FUNCTOR float PowerOfTwo(float n) {

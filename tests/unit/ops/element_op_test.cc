@@ -22,7 +22,8 @@ TEST(ElementOps, AreWhatTheirOperatorsTake) {
     EXPECT_EQ(def->inputs.max, operands) << info.name;
     for (const ElementAttribute& attribute : info.attributes) {
       if (attribute.name == "") continue;
-      EXPECT_TRUE(FindAttribute(*def, attribute.name).ok()) << info.name << " " << attribute.name;
+      EXPECT_TRUE(FindAttribute(*def, attribute.name).ok())
+          << info.name << " " << attribute.name.data();
       ++operands;
     }
     EXPECT_EQ(operands, info.operands) << info.name;

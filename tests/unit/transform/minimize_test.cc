@@ -2,6 +2,7 @@
 // tests/capi/minimize_test.c's.
 #include "runtime/transform/minimize.h"
 
+#include "runtime/ops/optimizer.h"
 #include "tests/unit/transform/built_graph.h"
 
 namespace hr::transform {
@@ -61,6 +62,36 @@ TEST_P(MinimizeTest, StateHasTheTypeOfItsVariableAndANameOfItsOwn) {
   EXPECT_EQ(Update("b").Int("momentum_variable", -1), 2);
 }
 
+TEST_P(MinimizeTest, EveryOptimizerGetsItsSettingsAndItsState) {
+  const ValueId loss = Sum(now_);
+  for (const ops::OptimizerDef& def : ops::Optimizers()) {
+    std::string text(def.name);
+    for (const ops::OptimizerState& state : def.state)
+      if (const std::string_view setting = state.setting; !setting.empty())
+        text += Cat(" ", setting, "=0.5");
+    for (const ops::OptimizerSetting& setting : def.settings)
+      if (setting.name == "weight_decay") text += " weight_decay=0.25";
+    for (bool all : {false, true}) {
+      const std::string signature = Cat(def.name, all);
+      ASSERT_TRUE(Train(signature, loss, all ? text : std::string(def.name)).ok()) << text;
+      const graph::Node& update = Update(signature);
+      EXPECT_EQ(builder_.module().OperatorOf(update).name, def.op);
+      EXPECT_EQ(update.Float("weight_decay", 0), all ? 0.25 : 0);
+      for (const ops::OptimizerState& state : def.state) {
+        const bool always = std::string_view(state.setting).empty();
+        ASSERT_EQ(update.Find(state.attribute) != nullptr, all || always) << text;
+        if (!all && !always) continue;
+        const auto& variable =
+            builder_.module().variables.at(static_cast<size_t>(update.Int(state.attribute, -1)));
+        EXPECT_TRUE(variable.name.ends_with(state.suffix)) << variable.name;
+        EXPECT_EQ(variable.dtype, state.counter ? DType::kInt64 : dtype_) << variable.name;
+        EXPECT_EQ(variable.dims, state.counter ? Dims{} : Dims{2}) << variable.name;
+      }
+    }
+  }
+  EXPECT_TRUE(builder_.Finish().ok());
+}
+
 // Its own signature's effects come before the update; another signature's do not hold it up.
 TEST_P(MinimizeTest, UpdatesWaitForTheEffectsOfTheirOwnStep) {
   ASSERT_TRUE(Train("other", Sum(now_)).ok());
@@ -79,7 +110,7 @@ TEST_P(MinimizeTest, AFailureLeavesTheGraphAsItWas) {
   const size_t nodes = builder_.graph().nodes.size(), values = builder_.graph().values.size();
   builder_.SetDevice("TOY:0");
   for (const auto& [words, optimizer] :
-       {std::pair("there is no optimizer 'rmsprop'; there are: sgd, adam", "rmsprop"),
+       {std::pair("there is no optimizer 'none'; there are: sgd, adam, adagrad", "none"),
         std::pair("optimizer 'sgd' has no setting 'beta1'", "sgd beta1=0.5"),
         std::pair("optimizer 'adam' has no setting 'm_variable'", "adam m_variable=0"),
         std::pair("optimizer 'adam': beta1 must be", "adam beta1=1"),

@@ -111,15 +111,16 @@ std::string Draft::Leaf(DType dtype, Dims dims, double low, double high) {
     data.low = std::ceil(low);
     data.high = std::floor(high);
   }
-  const auto kind = choice < 60                            ? Statement::Kind::kInput
+  const auto kind = choice < 60                         ? Statement::Kind::kInput
                     : choice < 85 || !IsFloating(dtype) ? Statement::Kind::kConstant
-                                                           : Statement::Kind::kVariable;
+                                                        : Statement::Kind::kVariable;
   return AddLeaf(kind, std::move(data));
 }
 
 std::string Draft::Input(DType dtype, Dims dims, double low, double high) {
   const char* kind = IsFloating(dtype) ? "uniform" : "integers";
-  return AddLeaf(Statement::Kind::kInput, {dtype, std::move(dims), kind, low, high, rng_.Next(), {}});
+  return AddLeaf(Statement::Kind::kInput,
+                 {dtype, std::move(dims), kind, low, high, rng_.Next(), {}});
 }
 
 std::string Draft::Variable(DType dtype, Dims dims, double low, double high) {
@@ -129,8 +130,9 @@ std::string Draft::Variable(DType dtype, Dims dims, double low, double high) {
 }
 
 std::string Draft::Constant(DType dtype, Dims dims, std::vector<double> values) {
-  return AddLeaf(Statement::Kind::kConstant,
-                 {.dtype = dtype, .dims = std::move(dims), .kind = "values", .values = std::move(values)});
+  return AddLeaf(
+      Statement::Kind::kConstant,
+      {.dtype = dtype, .dims = std::move(dims), .kind = "values", .values = std::move(values)});
 }
 
 std::string Draft::Ints(const std::vector<int64_t>& values) {
@@ -151,7 +153,8 @@ std::string Draft::Indices(Dims dims, int64_t size, bool negative) {
 }
 
 std::string Draft::Special(Data data) {
-  Statement statement{.kind = Statement::Kind::kInput, .results = {Name("x")}, .data = std::move(data)};
+  Statement statement{
+      .kind = Statement::Kind::kInput, .results = {Name("x")}, .data = std::move(data)};
   const std::string name = statement.results[0];
   Add(std::move(statement));
   return name;
@@ -167,7 +170,8 @@ std::string Draft::Find(const std::function<bool(const Known&)>& fits) {
   if (found.empty()) return "";
   // The newest third rather than any: graphs grow deep.
   const size_t recent = std::max<size_t>(1, found.size() / 3);
-  const size_t at = rng_.Chance(60) ? found.size() - 1 - rng_.Index(recent) : rng_.Index(found.size());
+  const size_t at =
+      rng_.Chance(60) ? found.size() - 1 - rng_.Index(recent) : rng_.Index(found.size());
   return known_[found[at]].name;
 }
 
@@ -178,7 +182,8 @@ std::string Draft::Clipped(const std::string& name, const Wanted& wanted) {
   if (!IsFloating(known.dtype)) return "";
   const double low = std::max(wanted.low, -2.0);
   const double high = std::min(wanted.high, std::max(low + 1, 2.0));
-  return One("Clip", 13, {name, Constant(known.dtype, {}, {low}), Constant(known.dtype, {}, {high})});
+  return One("Clip", 13,
+             {name, Constant(known.dtype, {}, {low}), Constant(known.dtype, {}, {high})});
 }
 
 std::string Draft::Operand(const Wanted& wanted) {
@@ -186,7 +191,9 @@ std::string Draft::Operand(const Wanted& wanted) {
     return (KindOf(k.dtype) & wanted.types) != 0 && k.rank() >= wanted.least_rank &&
            k.rank() <= wanted.most_rank;
   };
-  const auto in_range = [&](const Known& k) { return k.low >= wanted.low && k.high <= wanted.high; };
+  const auto in_range = [&](const Known& k) {
+    return k.low >= wanted.low && k.high <= wanted.high;
+  };
   if (!focus_.empty() && fits((*this)[focus_])) return Clipped(focus_, wanted);
   std::string found;
   if (!rng_.Chance(15)) found = Find([&](const Known& k) { return fits(k) && in_range(k); });
@@ -228,7 +235,7 @@ bool Draft::Note(const std::string& name, const Array& array, bool trainable) {
   }
   const double largest = Largest(array.dtype);
   if (array.size() == 0 || known.low < -largest || known.high > largest) return false;
-  if (array.size() > static_cast<size_t>(8 * kMostElements)) return false;
+  if (array.size() > static_cast<size_t>(20 * kMostElements)) return false;
   known_.push_back(std::move(known));
   return true;
 }
@@ -255,7 +262,9 @@ bool Draft::Evaluate(const Statement& statement) {
   bool fine = true;
   for (size_t i = 0; i < outputs->size(); ++i) {
     if (statement.results[i] == "_") continue;
-    fine = Note(statement.results[i], (*outputs)[i], trainable && IsFloating((*outputs)[i].dtype)) && fine;
+    fine =
+        Note(statement.results[i], (*outputs)[i], trainable && IsFloating((*outputs)[i].dtype)) &&
+        fine;
     values_[node.outputs[i]] = std::move((*outputs)[i]);
   }
   return fine;
@@ -266,7 +275,8 @@ bool Draft::Add(Statement statement) {
   for (const std::string& operand : statement.operands) {
     auto value = assembler_.Value(operand);
     if (!value.ok()) return false;
-    if (auto variable = assembler_.variables().find(operand); variable != assembler_.variables().end())
+    if (auto variable = assembler_.variables().find(operand);
+        variable != assembler_.variables().end())
       values_[*value] = variables_[variable->second];
   }
   const bool gradient = statement.kind == Statement::Kind::kGradient;
@@ -289,7 +299,8 @@ bool Draft::Add(Statement statement) {
 std::vector<std::string> Draft::Node(const std::string& op, int version,
                                      std::vector<std::string> operands, size_t outputs,
                                      std::vector<NamedAttribute> attributes) {
-  Statement statement{.version = version, .operands = std::move(operands), .attributes = std::move(attributes)};
+  Statement statement{
+      .version = version, .operands = std::move(operands), .attributes = std::move(attributes)};
   for (const std::string& operand : statement.operands) {
     if (operand.empty()) return {};
   }
@@ -307,7 +318,8 @@ std::string Draft::One(const std::string& op, int version, std::vector<std::stri
   return names.empty() ? "" : names[0];
 }
 
-std::vector<std::string> Draft::Gradient(const std::string& of, const std::vector<std::string>& by) {
+std::vector<std::string> Draft::Gradient(const std::string& of,
+                                         const std::vector<std::string>& by) {
   Statement statement{.kind = Statement::Kind::kGradient, .operands = by, .of = of};
   for (size_t i = 0; i < by.size(); ++i) statement.results.push_back(Name("g"));
   std::vector<std::string> names = statement.results;

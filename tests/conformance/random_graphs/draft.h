@@ -13,10 +13,10 @@ namespace hr::random_graphs {
 
 // Sets of element types.
 enum : unsigned {
-  kFloats = 1,   // float32, float64
-  kHalves = 2,   // float16, bfloat16
-  kWords = 4,    // int32, int64
-  kSmalls = 8,   // the other integers
+  kFloats = 1,  // float32, float64
+  kHalves = 2,  // float16, bfloat16
+  kWords = 4,   // int32, int64
+  kSmalls = 8,  // the other integers
   kBools = 16,
   kIntegers = kWords | kSmalls,
   kNumbers = kFloats | kHalves | kIntegers,
@@ -75,8 +75,8 @@ class Draft {
   Dims SmallerDims(const Dims& dims);
 
   // ---- Operands ----
-  // A value that fits, a recent one rather; where there is none, or at times, a new leaf. Values out
-  // of the range are clipped to it.
+  // A value that fits, a recent one rather; where there is none, or at times, a new leaf. Values
+  // out of the range are clipped to it.
   std::string Operand(const Wanted& wanted);
   // A second operand of `first`'s type that broadcasts with it: often `first` itself.
   std::string Partner(const std::string& first, double low = -1e30, double high = 1e30);
@@ -86,8 +86,8 @@ class Draft {
   std::string Find(const std::function<bool(const Known&)>& fits);
 
   // ---- Nodes ----
-  // Adds a node with this many outputs and returns their names; none if it failed, or its values are
-  // too large to go on with.
+  // Adds a node with this many outputs and returns their names; none if it failed, or its values
+  // are too large to go on with.
   std::vector<std::string> Node(const std::string& op, int version,
                                 std::vector<std::string> operands, size_t outputs = 1,
                                 std::vector<NamedAttribute> attributes = {});

@@ -69,7 +69,8 @@ std::string PRelu(Draft& draft, const Row& row) {
   const std::string x = draft.Operand(First(row));
   if (x.empty()) return "";
   const Known known = draft[x];
-  return draft.One(row.op, row.version, {x, draft.Leaf(known.dtype, draft.SmallerDims(known.dims), 0, 1)});
+  return draft.One(row.op, row.version,
+                   {x, draft.Leaf(known.dtype, draft.SmallerDims(known.dims), 0, 1)});
 }
 
 std::string Clip(Draft& draft, const Row& row) {
@@ -101,7 +102,8 @@ std::string Special(Draft& draft, const Row& row) {
   const DType dtype = draft.AnyType(kReal);
   std::vector<NamedAttribute> attributes;
   for (const char* name : {"detect_negative", "detect_positive"}) {
-    if (std::string(row.op) == "IsInf" && draft.rng().Chance(30)) attributes.push_back(Int(name, 0));
+    if (std::string(row.op) == "IsInf" && draft.rng().Chance(30))
+      attributes.push_back(Int(name, 0));
   }
   const int64_t choice = draft.rng().Between(0, 2);
   std::string x = draft.Operand({.types = kReal});
@@ -119,10 +121,13 @@ std::string Cast(Draft& draft, const Row& row) {
   if (x.empty()) return "";
   const Known known = draft[x];
   DType to = draft.AnyType(kAny);
-  const bool negative = known.low <= -1 && (KindOf(to) & kIntegers) != 0;
-  if (negative) to = draft.rng().Pick({DType::kInt32, DType::kInt64});
+  // The range of what is drawn when it runs is not known here.
+  const bool negative = known.low <= -1 || draft.program().random();
+  if (negative && (KindOf(to) & kIntegers) != 0)
+    to = draft.rng().Pick({DType::kInt32, DType::kInt64});
   // What an integer cannot hold is left open.
-  if (IsFloating(known.dtype) && !IsFloating(to) && (known.high > 120 || known.low < -120)) return "";
+  if (IsFloating(known.dtype) && !IsFloating(to) && (known.high > 120 || known.low < -120))
+    return "";
   if (std::string(row.op) == "Cast")
     return draft.One("Cast", row.version, {x}, {Int("to", static_cast<int64_t>(to))});
   return draft.One("CastLike", row.version, {x, draft.Leaf(to, {1}, 0, 1)});

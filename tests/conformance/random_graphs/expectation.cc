@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "tests/conformance/random_graphs/precision.h"
 #include "tests/conformance/random_graphs/rng.h"
 
 namespace hr::random_graphs {
@@ -16,33 +17,6 @@ using graph::ValueId;
 constexpr uint64_t kFirstRuns = 3;
 constexpr uint64_t kMostRuns = 60;
 constexpr Number kUlps = 20;
-
-struct Format {
-  int digits;          // of the significand
-  Number smallest;     // normal number
-  Number largest;      // beyond which a graph is not judged
-};
-
-Format FormatOf(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64: return {53, 0x1p-1022L, 1e200L};
-    case DType::kFloat16: return {11, 0x1p-14L, 3e4L};
-    case DType::kBfloat16: return {8, 0x1p-126L, 1e25L};
-    default: return {24, 0x1p-126L, 1e25L};
-  }
-}
-
-Number Ulp(const Format& format, Number x) {
-  if (std::fabs(x) < format.smallest * 2) return format.smallest;
-  return std::ldexp(Number{1}, std::ilogb(x) + 1 - format.digits);
-}
-
-bool Representable(const Format& format, Number x) {
-  if (x == 0 || !std::isfinite(x)) return true;
-  if (std::fabs(x) < format.smallest) return false;
-  const Number scaled = std::ldexp(x, format.digits - 1 - std::ilogb(x));
-  return scaled == std::nearbyint(scaled);
-}
 
 uint64_t Place(int step, uint64_t kind, uint64_t index) {
   return (static_cast<uint64_t>(step) * 4 + kind) << 32 | index;
@@ -111,23 +85,25 @@ Status Expectation::Prepare(const std::vector<Feed>& feeds) {
   return {};
 }
 
-void Expectation::Disturb(uint64_t run, uint64_t place, bool fed, Array& array) {
+void Expectation::Disturb(uint64_t run, uint64_t place, Moved moved, Array& array, Number least) {
   if (!IsFloating(array.dtype)) return;
   const Format format = FormatOf(array.dtype);
   std::vector<char>& exact = exact_[place];
-  if (run == 0) {
+  if (moved == Moved::kAlways) {
+    exact.resize(array.size());
+  } else if (run == 0) {
     exact.resize(array.size());
     for (size_t i = 0; i < array.size(); ++i) {
       const Number x = array.data[i];
-      exact[i] = fed ? x == std::nearbyint(x) || !std::isfinite(x) : Representable(format, x);
+      exact[i] = moved == Moved::kFed ? x == std::nearbyint(x) : Representable(format, x);
     }
-    return;
   }
+  if (run == 0) return;
   for (size_t i = 0; i < array.size(); ++i) {
     if (exact[i] != 0 || !std::isfinite(array.data[i])) continue;
     const auto bits = Draw(run * 0x10001 + place, i);
     const Number size = (Number{1} + static_cast<Number>(bits >> 44) * 0x1p-20L) / 2;
-    const Number move = kUlps * size * Ulp(format, array.data[i]);
+    const Number move = kUlps * size * Ulp(format, std::max(std::fabs(array.data[i]), least));
     array.data[i] += (bits & 1) != 0 ? move : -move;
   }
 }
@@ -160,6 +136,15 @@ Status Expectation::RunNode(uint64_t run, int step, NodeId id, std::vector<Array
     if (input != kNone && !known) return InvalidArgument("a value is missing");
     inputs.push_back(known ? &*values_[input] : nullptr);
   }
+  const std::string_view op = module_->OperatorOf(node).name;
+  const bool copies = Copies(op), exact = copies || RoundsOnce(op);
+  std::vector<Array> moved_inputs(exact || run == 0 ? 0 : inputs.size());
+  for (size_t i = 0; i < moved_inputs.size(); ++i) {
+    if (inputs[i] == nullptr || module_->main().values[node.inputs[i]].type.dims.empty()) continue;
+    moved_inputs[i] = *inputs[i];
+    Disturb(run, Place(step, 3, id) * 16 + i, Moved::kAlways, moved_inputs[i]);
+    inputs[i] = &moved_inputs[i];
+  }
   HR_ASSIGN_OR_RETURN(auto outputs, reference::EvaluateNode(*module_, node, inputs, variables));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId output = node.outputs[i];
@@ -167,17 +152,21 @@ Status Expectation::RunNode(uint64_t run, int step, NodeId id, std::vector<Array
     auto given = drawn.find(output);
     values_[output] = given != drawn.end() ? given->second : std::move(outputs[i]);
   }
-  const bool drops = module_->OperatorOf(node).name == "Dropout" && node.outputs.size() > 1 &&
-                     drawn.contains(node.outputs[1]) && inputs.size() > 2 &&
-                     inputs[2] != nullptr && inputs[2]->data[0] != 0;
+  const bool drops = op == "Dropout" && node.outputs.size() > 1 &&
+                     drawn.contains(node.outputs[1]) && inputs.size() > 2 && inputs[2] != nullptr &&
+                     inputs[2]->data[0] != 0;
   if (drops) {
     const Number ratio = inputs[1] != nullptr ? inputs[1]->data[0] : Number{0.5};
     DropBy(*inputs[0], *values_[node.outputs[1]], ratio, *values_[node.outputs[0]]);
   }
   if (run == 0) NoteUndefined(id, inputs);
+  const Number least = run == 0 ? 0 : InnerSize(node, op, inputs);
   for (ValueId output : node.outputs) {
-    if (output != kNone && !drawn.contains(output))
-      Disturb(run, Place(step, 0, output), false, *values_[output]);
+    if (output == kNone || (copies && !drawn.contains(output))) continue;
+    const Moved moved = drawn.contains(output) ? Moved::kFed
+                        : exact                ? Moved::kRounded
+                                               : Moved::kAlways;
+    Disturb(run, Place(step, 0, output), moved, *values_[output], least);
   }
   return {};
 }
@@ -186,7 +175,7 @@ Status Expectation::RunStep(uint64_t run, int step, std::vector<Array>& variable
   values_.assign(module_->main().values.size(), std::nullopt);
   for (const auto& [value, array] : given_) {
     values_[value] = array;
-    Disturb(run, Place(0, 1, value), true, *values_[value]);
+    Disturb(run, Place(0, 1, value), Moved::kFed, *values_[value]);
   }
   // A Read without control inputs sees the start of the step.
   std::vector<Array> at_start = variables;
@@ -196,7 +185,8 @@ Status Expectation::RunStep(uint64_t run, int step, std::vector<Array>& variable
     HR_RETURN_IF_ERROR(RunNode(run, step, id, early ? at_start : variables)
                            .WithNode(graph::NodeText(*module_, module_->main(), id)));
   }
-  for (size_t i = 0; i < variables.size(); ++i) Disturb(run, Place(step, 2, i), false, variables[i]);
+  for (size_t i = 0; i < variables.size(); ++i)
+    Disturb(run, Place(step, 2, i), Moved::kRounded, variables[i]);
   if (run == 0 && step == 0) first_ = values_;
   return {};
 }
@@ -205,7 +195,7 @@ Result<std::vector<Array>> Expectation::Run(uint64_t run) {
   std::vector<Array> variables;
   for (const graph::Variable& variable : module_->variables) {
     variables.push_back(reference::FromTensor(module_->constants[variable.initial_constant]));
-    Disturb(run, Place(0, 3, variables.size()), true, variables.back());
+    Disturb(run, Place(0, 3, variables.size()), Moved::kFed, variables.back());
   }
   std::vector<Array> out;
   for (int step = 0; step < steps_; ++step) {

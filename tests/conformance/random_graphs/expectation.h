@@ -8,9 +8,13 @@
 // 20 times what rounding explains. Why this is sound:
 //  - a kernel that rounds well is exact for inputs and results moved by a few ulps (it is backward
 //    stable), and both are moved here; each is judged in the type that it has;
-//  - what is exactly representable in its type stays in place, as do whole numbers that are fed: an
-//    operation whose exact result is representable commits no rounding error. So counts, copies and
-//    selections must agree bit for bit;
+//  - the other operators round inside, so what they take is moved for them, exact or not: a sum of
+//    terms that cancel by their structure is known no better than its terms. A few leave a
+//    small rest of larger numbers (log(1 + x), 1 + erf(x), gradients of normalizations), and their
+//    results move by ulps of those;
+//  - operators that copy or select move nothing; whole numbers that are fed stay in place, and
+//    results that are exactly representable, if the operator rounds at most once or sums: then it
+//    commits no rounding error. So counts, copies and selections must agree bit for bit;
 //  - a decision (comparison, Floor, ArgMax, …) that noise turns is no better known to the library:
 //    an element of an integer type that changes in any run is left out, and a float takes the jump
 //    into its tolerance;
@@ -64,8 +68,12 @@ class Expectation {
   Status RunStep(uint64_t run, int step, std::vector<Array>& variables);
   Status RunNode(uint64_t run, int step, graph::NodeId id, std::vector<Array>& variables);
   void NoteUndefined(graph::NodeId id, const std::vector<const Array*>& inputs);
-  // Moves what is not exact; the base run, 0, notes what is.
-  void Disturb(uint64_t run, uint64_t place, bool fed, Array& array);
+  // What of a value moves: fed ones unless they are whole numbers, those of operators that round
+  // once unless they are representable, all.
+  enum class Moved { kFed, kRounded, kAlways };
+  // Moves what is not exact, as if no element were smaller than `least`; the base run, 0, notes
+  // what is.
+  void Disturb(uint64_t run, uint64_t place, Moved moved, Array& array, Number least = 0);
   Status AddRuns(uint64_t count);
   std::string Compare(const Results& results);
 
@@ -75,7 +83,7 @@ class Expectation {
   std::map<graph::ValueId, Array> given_;  // feeds and constants
   std::vector<graph::NodeId> order_;       // of the nodes that are needed
   std::vector<std::optional<Array>> values_;
-  std::vector<std::optional<Array>> first_;  // the values of the base run's first step
+  std::vector<std::optional<Array>> first_;      // the values of the base run's first step
   std::map<uint64_t, std::vector<char>> exact_;  // by place, from the base run
   std::vector<Judged> judged_values_;
   std::string undefined_;

@@ -23,11 +23,27 @@ class Generator {
       case 2: Chain(); break;
       case 3:
       case 4:
-      case 5: Mixed({{LayerRows(), 50}, {ElementwiseRows(), 25}, {ReductionRows(), 10}, {MovementRows(), 10}, {RandomRows(), 5}}); break;
-      case 6: Mixed({{MovementRows(), 40}, {IndexingRows(), 40}, {GenerateRows(), 10}, {ElementwiseRows(), 10}}); break;
+      case 5:
+        Mixed({{LayerRows(), 50},
+               {ElementwiseRows(), 25},
+               {ReductionRows(), 10},
+               {MovementRows(), 10},
+               {RandomRows(), 5}});
+        break;
+      case 6:
+        Mixed({{MovementRows(), 40},
+               {IndexingRows(), 40},
+               {GenerateRows(), 10},
+               {ElementwiseRows(), 10}});
+        break;
       default:
-        Mixed({{ElementwiseRows(), 40}, {MovementRows(), 20}, {IndexingRows(), 10}, {ReductionRows(), 10},
-               {LayerRows(), 8}, {GenerateRows(), 8}, {RandomRows(), 4}});
+        Mixed({{ElementwiseRows(), 40},
+               {MovementRows(), 20},
+               {IndexingRows(), 10},
+               {ReductionRows(), 10},
+               {LayerRows(), 8},
+               {GenerateRows(), 8},
+               {RandomRows(), 4}});
     }
     const bool trains = rng().Chance(55) && Train();
     if (!trains && rng().Chance(35)) InputGradient();
@@ -58,7 +74,7 @@ class Generator {
   }
 
   void Mixed(const std::vector<Family>& families) {
-    const int64_t length = rng().Between(2, 14);
+    const int64_t length = rng().Chance(15) ? rng().Between(15, 40) : rng().Between(2, 14);
     std::string last;
     for (int64_t i = 0; i < length; ++i) {
       // Half of the time straight on from the last value.
@@ -76,15 +92,15 @@ class Generator {
   std::string Residual(const std::string& name) {
     const Known known = draft_[name];
     if ((KindOf(known.dtype) & kFloats) == 0) return name;
-    const std::string other = draft_.Find([&](const Known& k) {
-      return k.dtype == known.dtype && k.dims == known.dims;
-    });
+    const std::string other =
+        draft_.Find([&](const Known& k) { return k.dtype == known.dtype && k.dims == known.dims; });
     return draft_.One(rng().Pick({"Add", "Mul", "Sub", "Max"}), 14, {name, other});
   }
 
   // Element-wise operators one on the other, longer than any fusion, whose ends meet.
   void Chain() {
-    const DType dtype = KindOf(draft_.main_type()) == kFloats ? draft_.main_type() : DType::kFloat64;
+    const DType dtype =
+        KindOf(draft_.main_type()) == kFloats ? draft_.main_type() : DType::kFloat64;
     std::string last = draft_.Leaf(dtype, draft_.AnyDims(1, 3));
     const int64_t parts = rng().Between(1, 4);
     for (int64_t part = 0; part < parts && !last.empty(); ++part) {
@@ -97,13 +113,15 @@ class Generator {
         if (!next.empty() && draft_[next].dtype == dtype) last = next;
       }
       draft_.Focus("");
-      const std::string met = rng().Chance(60) ? draft_.One(rng().Pick({"Mul", "Add", "Max"}), 14, {last, last})
-                                               : Residual(last);
+      const std::string met = rng().Chance(60)
+                                  ? draft_.One(rng().Pick({"Mul", "Add", "Max"}), 14, {last, last})
+                                  : Residual(last);
       if (!met.empty()) last = met;
     }
   }
   const Row& AnyUnary() {
-    static constexpr const char* kUnary[] = {"Sin", "Cos", "Tanh", "Sigmoid", "Neg", "Atan", "Erf", "Abs", "Exp", "Relu", "Softsign"};
+    static constexpr const char* kUnary[] = {"Sin", "Cos", "Tanh", "Sigmoid", "Neg",     "Atan",
+                                             "Erf", "Abs", "Exp",  "Relu",    "Softsign"};
     const std::string_view wanted = kUnary[rng().Index(std::size(kUnary))];
     for (const Row& row : ElementwiseRows()) {
       if (row.op == wanted) return row;
@@ -134,7 +152,8 @@ class Generator {
                         {of, draft_.Indices({known.dims[0]}, known.dims[1], false)});
     }
     const std::string squared = rng().Chance(50) ? draft_.One("Mul", 14, {of, of}) : of;
-    return draft_.One(rng().Chance(70) ? "ReduceMean" : "ReduceSum", 13, {squared}, {Int("keepdims", 0)});
+    return draft_.One(rng().Chance(70) ? "ReduceMean" : "ReduceSum", 13, {squared},
+                      {Int("keepdims", 0)});
   }
 
   bool Train() {
@@ -160,7 +179,9 @@ class Generator {
     const Known known = draft_[variable];
     return draft_.Variable(known.dtype, known.dims, 0, 0);
   }
-  NamedAttribute Refers(const char* name, const std::string& variable) { return {name, {}, "%" + variable}; }
+  NamedAttribute Refers(const char* name, const std::string& variable) {
+    return {name, {}, "%" + variable};
+  }
 
   void Update(size_t optimizer, const std::string& variable, const std::string& gradient) {
     static constexpr const char* kNames[] = {"SGD", "Adam", "AdaGrad", "RMSProp"};
@@ -176,19 +197,23 @@ class Generator {
       attributes.push_back(Refers("v_variable", StateOf(variable)));
       attributes.push_back(Refers("step_variable", draft_.Variable(DType::kInt64, {}, 0, 0)));
       if (rng().Chance(30)) attributes.push_back(Int("decoupled", 1));
+      // Representable: cases/open/adam_beta2.txt says what happens to 0.999.
+      attributes.push_back(Float("beta1", 0.875));
+      attributes.push_back(Float("beta2", 0.96875));
     }
     if (optimizer == 2) attributes.push_back(Refers("sum_variable", StateOf(variable)));
     if (optimizer == 3) attributes.push_back(Refers("square_variable", StateOf(variable)));
     // With the usual 1e-8 the first step would be the gradient's sign, and noise decide it.
     if (optimizer != 0) attributes.push_back(Float("epsilon", 0.0625));
     if (rng().Chance(30)) attributes.push_back(Float("weight_decay", 0.125));
-    const std::string rate = draft_.Constant(rng().Pick({DType::kFloat32, DType::kFloat64}), {}, {0.0625});
+    const std::string rate =
+        draft_.Constant(rng().Pick({DType::kFloat32, DType::kFloat64}), {}, {0.0625});
     draft_.Node(Cat("headrace.train.", kNames[optimizer]), 1, {rate, gradient}, 0, attributes);
   }
 
   void InputGradient() {
-    const std::string value = draft_.Find(
-        [](const Known& k) { return KindOf(k.dtype) == kFloats && k.name[0] == 'h'; });
+    const std::string value =
+        draft_.Find([](const Known& k) { return KindOf(k.dtype) == kFloats && k.name[0] == 'h'; });
     if (value.empty()) return;
     const auto inputs = Differentiable(value, 'x');
     if (inputs.empty()) return;
@@ -203,7 +228,8 @@ class Generator {
       (known.used ? inner : ends).push_back(known.name);
     }
     auto& fetches = draft_.program().fetches;
-    while (ends.size() > 4) ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(rng().Index(ends.size())));
+    while (ends.size() > 4)
+      ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(rng().Index(ends.size())));
     if (!fetches.empty() && rng().Chance(60)) ends.clear();
     fetches.insert(fetches.end(), ends.begin(), ends.end());
     if (!inner.empty() && rng().Chance(20)) fetches.push_back(rng().Pick(inner));

@@ -8,7 +8,8 @@ std::string ShapeOf(Draft& draft, const Row& row) {
   const std::string x = draft.Operand({.types = kAny, .least_rank = 1});
   if (x.empty()) return "";
   std::vector<NamedAttribute> attributes;
-  if (row.version >= 15 && draft.rng().Chance(40)) attributes.push_back(Int("start", draft.rng().Between(-1, 0)));
+  if (row.version >= 15 && draft.rng().Chance(40))
+    attributes.push_back(Int("start", draft.rng().Between(-1, 0)));
   return draft.One(row.op, row.version, {x}, attributes);
 }
 
@@ -31,9 +32,10 @@ std::string ConstantOfShape(Draft& draft, const Row& row) {
     attributes.push_back({"value", {}, "@" + value});
   }
   // Half of them of the shape of another value.
-  const std::string shape = draft.rng().Chance(50)
-                                ? draft.One("Shape", 13, {draft.Operand({.types = kAny, .least_rank = 1})})
-                                : draft.Ints(dims);
+  const std::string shape =
+      draft.rng().Chance(50)
+          ? draft.One("Shape", 13, {draft.Operand({.types = kAny, .least_rank = 1})})
+          : draft.Ints(dims);
   return draft.One(row.op, row.version, {shape}, attributes);
 }
 
@@ -49,7 +51,8 @@ std::string EyeLike(Draft& draft, const Row& row) {
   const std::string x = draft.Operand({.types = row.types, .least_rank = 2, .most_rank = 2});
   if (x.empty()) return "";
   std::vector<NamedAttribute> attributes = {Int("k", draft.rng().Between(-2, 2))};
-  if (draft.rng().Chance(30)) attributes.push_back(Int("dtype", static_cast<int64_t>(draft.AnyType(kNumbers))));
+  if (draft.rng().Chance(30))
+    attributes.push_back(Int("dtype", static_cast<int64_t>(draft.AnyType(kNumbers))));
   return draft.One(row.op, row.version, {x}, attributes);
 }
 
@@ -63,20 +66,24 @@ std::vector<NamedAttribute> Distribution(Draft& draft, const Row& row) {
 std::string Random(Draft& draft, const Row& row) {
   auto attributes = Distribution(draft, row);
   attributes.push_back(List("shape", draft.AnyDims(0, 3)));
-  if (draft.rng().Chance(50)) attributes.push_back(Int("dtype", static_cast<int64_t>(draft.AnyType(kFloats))));
+  if (draft.rng().Chance(50))
+    attributes.push_back(Int("dtype", static_cast<int64_t>(draft.AnyType(kFloats))));
   return draft.One(row.op, row.version, {}, attributes);
 }
 
 std::string RandomLike(Draft& draft, const Row& row) {
-  return draft.One(row.op, row.version, {draft.Operand({.types = kFloats})}, Distribution(draft, row));
+  return draft.One(row.op, row.version, {draft.Operand({.types = kFloats})},
+                   Distribution(draft, row));
 }
 
 // Of leaves: a probability that is rounded otherwise may turn a draw.
 std::string Bernoulli(Draft& draft, const Row& row) {
-  return draft.One(row.op, row.version, {draft.Input(draft.AnyType(kFloats), draft.AnyDims(1, 3), 0, 1)});
+  return draft.One(row.op, row.version,
+                   {draft.Input(draft.AnyType(kFloats), draft.AnyDims(1, 3), 0, 1)});
 }
 std::string Multinomial(Draft& draft, const Row& row) {
-  const std::string x = draft.Input(draft.AnyType(kFloats), {draft.batch(), draft.rng().Between(1, 9)}, -3, 0);
+  const std::string x =
+      draft.Input(draft.AnyType(kFloats), {draft.batch(), draft.rng().Between(1, 9)}, -3, 0);
   return draft.One(row.op, row.version, {x}, {Int("sample_size", draft.rng().Between(1, 5))});
 }
 
@@ -84,7 +91,8 @@ std::string Dropout(Draft& draft, const Row& row) {
   const std::string x = draft.Operand({.types = kFloats});
   if (x.empty()) return "";
   std::vector<std::string> operands = {x};
-  if (draft.rng().Chance(80)) operands.push_back(draft.Constant(draft.AnyType(kFloats), {}, {0.375}));
+  if (draft.rng().Chance(80))
+    operands.push_back(draft.Constant(draft.AnyType(kFloats), {}, {0.375}));
   if (operands.size() > 1 && draft.rng().Chance(80))
     operands.push_back(draft.Constant(DType::kBool, {}, {draft.rng().Chance(80) ? 1.0 : 0.0}));
   const auto names = draft.Node(row.op, row.version, operands, 2);

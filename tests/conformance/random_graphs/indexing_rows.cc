@@ -36,7 +36,8 @@ std::string GatherElements(Draft& draft, const Row& row) {
   const Known known = draft[x];
   const size_t axis = AnyAxis(draft, known);
   return draft.One(row.op, row.version,
-                   {x, draft.Indices(ElementDims(draft, known, axis), known.dims[axis])}, {Axis(axis)});
+                   {x, draft.Indices(ElementDims(draft, known, axis), known.dims[axis])},
+                   {Axis(axis)});
 }
 
 std::string Reduction(Draft& draft, const Row& row, const Known& known) {
@@ -73,7 +74,8 @@ std::string ScatterElements(Draft& draft, const Row& row) {
     dims = known.dims;
     const auto order = Permutation(draft, dims[axis]);
     reference::Array places(DType::kInt64, dims);
-    reference::ForEach(dims, [&](const Dims& i) { places[i] = order[static_cast<size_t>(i[axis])]; });
+    reference::ForEach(dims,
+                       [&](const Dims& i) { places[i] = order[static_cast<size_t>(i[axis])]; });
     indices = draft.Constant(DType::kInt64, dims, {places.data.begin(), places.data.end()});
   } else {
     indices = draft.Indices(dims, known.dims[axis]);
@@ -90,8 +92,8 @@ std::string GatherND(Draft& draft, const Row& row) {
   const bool batched = known.rank() >= 2 && draft.rng().Chance(30);
   const int64_t size = known.dims[batched ? 1 : 0];
   const int64_t count = draft.rng().Between(1, 7);
-  const std::string indices = batched ? draft.Indices({known.dims[0], count, 1}, size)
-                                      : draft.Indices({count, 1}, size);
+  const std::string indices =
+      batched ? draft.Indices({known.dims[0], count, 1}, size) : draft.Indices({count, 1}, size);
   const std::string wide = draft[indices].dtype == DType::kInt64
                                ? indices
                                : draft.One("Cast", 13, {indices}, {Int("to", 7)});
@@ -109,9 +111,10 @@ std::string ScatterND(Draft& draft, const Row& row) {
   const auto count = static_cast<int64_t>(places.size());
   Dims dims = known.dims;
   dims[0] = count;
-  return draft.One(row.op, row.version,
-                   {x, draft.Constant(DType::kInt64, {count, 1}, places), draft.Leaf(known.dtype, dims)},
-                   ReductionOf(reduction));
+  return draft.One(
+      row.op, row.version,
+      {x, draft.Constant(DType::kInt64, {count, 1}, places), draft.Leaf(known.dtype, dims)},
+      ReductionOf(reduction));
 }
 
 std::string OneHot(Draft& draft, const Row& row) {
@@ -119,7 +122,8 @@ std::string OneHot(Draft& draft, const Row& row) {
   const DType dtype = draft.rng().Chance(70) ? draft.main_type() : draft.AnyType(kNumbers);
   const std::string values = draft.Constant(dtype, {2}, {0, 1});
   return draft.One(row.op, row.version,
-                   {draft.Indices(draft.AnyDims(1, 2), depth), draft.Constant(DType::kInt64, {1}, {static_cast<double>(depth)}), values},
+                   {draft.Indices(draft.AnyDims(1, 2), depth),
+                    draft.Constant(DType::kInt64, {1}, {static_cast<double>(depth)}), values},
                    {Int("axis", draft.rng().Between(-1, 1))});
 }
 

@@ -13,6 +13,7 @@ class Trial {
   Trial(Judge& judge, const Program& program) : judge_(judge), program_(program) {}
 
   Verdict Run() {
+    if (program_.refused) return RunRefused();
     for (const auto& [name, check] : kChecks) {
       const Status status = (this->*check)();
       if (!status.ok()) {
@@ -25,6 +26,14 @@ class Trial {
   }
 
  private:
+  Verdict RunRefused() {
+    verdict_.undefined = true;
+    feeds_ = FeedsOf(program_);
+    if (RunWith(judge_.one_, true).ok())
+      verdict_.judge = "refused", verdict_.detail = "the program was taken and run";
+    return verdict_;
+  }
+
   // What a failure of the comparison is told by.
   static Status Differ(const std::string& difference) {
     return difference.empty() ? Status() : DataLoss(difference);

@@ -34,7 +34,8 @@ std::string Gemm(Draft& draft, const Row& row) {
   std::vector<std::string> operands = {
       x, Weights(draft, known.dtype, trans_b != 0 ? Dims{n, k} : Dims{k, n})};
   if (draft.rng().Chance(70))
-    operands.push_back(Weights(draft, known.dtype, draft.rng().Pick<Dims>({{n}, {n}, {m, 1}, {m, n}, {}, {1}})));
+    operands.push_back(
+        Weights(draft, known.dtype, draft.rng().Pick<Dims>({{n}, {n}, {m, 1}, {m, n}, {}, {1}})));
   std::vector<NamedAttribute> attributes = {Int("transA", trans_a), Int("transB", trans_b)};
   if (draft.rng().Chance(30)) attributes.push_back(Float("alpha", 0.5));
   if (draft.rng().Chance(30)) attributes.push_back(Float("beta", -0.75));
@@ -45,12 +46,15 @@ std::string Gemm(Draft& draft, const Row& row) {
 // Images [N, C, H, W], sometimes [N, C, L].
 std::string Images(Draft& draft, double low = -30, double high = 30) {
   std::string found = draft.Find([&](const Known& k) {
-    return KindOf(k.dtype) == kFloats && (k.rank() == 4 || k.rank() == 3) && k.low >= low && k.high <= high;
+    return KindOf(k.dtype) == kFloats && (k.rank() == 4 || k.rank() == 3) && k.low >= low &&
+           k.high <= high;
   });
   if (!found.empty() && draft.rng().Chance(80)) return found;
   const DType dtype = KindOf(draft.main_type()) == kFloats ? draft.main_type() : DType::kFloat32;
   const auto side = [&] { return draft.rng().Pick<int64_t>({1, 3, 4, 5, 6, 7}); };
-  Dims dims = {draft.batch(), draft.rng().Pick<int64_t>({1, 2, 3, 4, 8}), side(), side()};
+  Dims dims = {draft.batch(), draft.rng().Pick<int64_t>({1, 2, 3, 4, 8, 16}), side(), side()};
+  // Now and then large enough for winograd tiles and for two threads.
+  if (draft.rng().Chance(12)) dims[2] = dims[3] = draft.rng().Between(8, 15);
   if (draft.rng().Chance(20)) dims.pop_back();
   return draft.Input(dtype, dims, -2, 2);
 }
@@ -85,8 +89,9 @@ std::string Conv(Draft& draft, const Row& row) {
   const Known images = draft[x];
   const std::vector<int64_t> kernel = Kernel(draft, images);
   const int64_t channels = images.dims[1];
-  const int64_t groups = channels % 2 == 0 && draft.rng().Chance(25) ? draft.rng().Pick<int64_t>({2, channels}) : 1;
-  const int64_t out = groups * draft.rng().Pick<int64_t>({1, 2, 3, 8});
+  const int64_t groups =
+      channels % 2 == 0 && draft.rng().Chance(25) ? draft.rng().Pick<int64_t>({2, channels}) : 1;
+  const int64_t out = groups * draft.rng().Pick<int64_t>({1, 2, 3, 8, 16, 17});
   Dims dims = {out, channels / groups};
   dims.insert(dims.end(), kernel.begin(), kernel.end());
   std::vector<std::string> operands = {x, Weights(draft, images.dtype, dims)};
@@ -94,7 +99,8 @@ std::string Conv(Draft& draft, const Row& row) {
   std::vector<NamedAttribute> attributes = Window(draft, kernel, false);
   if (groups != 1) attributes.push_back(Int("group", groups));
   std::string y = draft.One(row.op, row.version, operands, attributes);
-  if (!y.empty() && draft[y].dims == images.dims && draft.rng().Chance(60)) y = draft.One("Add", 14, {y, x});
+  if (!y.empty() && draft[y].dims == images.dims && draft.rng().Chance(60))
+    y = draft.One("Add", 14, {y, x});
   if (draft.rng().Chance(50)) y = draft.One("Relu", 14, {y});
   return y;
 }
@@ -107,7 +113,8 @@ std::string Pool(Draft& draft, const Row& row) {
   attributes.push_back(List("kernel_shape", kernel));
   const bool largest = std::string(row.op) == "MaxPool";
   if (!largest && draft.rng().Chance(40)) attributes.push_back(Int("count_include_pad", 1));
-  const auto names = draft.Node(row.op, row.version, {x}, largest && draft.rng().Chance(20) ? 2 : 1, attributes);
+  const auto names =
+      draft.Node(row.op, row.version, {x}, largest && draft.rng().Chance(20) ? 2 : 1, attributes);
   return names.empty() ? "" : names[0];
 }
 
@@ -120,15 +127,18 @@ std::string BatchNormalization(Draft& draft, const Row& row) {
   if (x.empty()) return "";
   const Known images = draft[x];
   const Dims channels = {images.dims[1]};
-  const std::vector<std::string> operands = {
-      x, Weights(draft, images.dtype, channels, 0.5, 1.5), Weights(draft, images.dtype, channels),
-      draft.Variable(images.dtype, channels, -0.5, 0.5), draft.Variable(images.dtype, channels, 0.5, 1.5)};
+  const std::vector<std::string> operands = {x, Weights(draft, images.dtype, channels, 0.5, 1.5),
+                                             Weights(draft, images.dtype, channels),
+                                             draft.Variable(images.dtype, channels, -0.5, 0.5),
+                                             draft.Variable(images.dtype, channels, 0.5, 1.5)};
   // One value a channel has no spread to divide by.
-  const bool training = row.version >= 14 && ElementCount(images.dims) > 4 * channels[0] && draft.rng().Chance(60);
+  const bool training =
+      row.version >= 14 && ElementCount(images.dims) > 4 * channels[0] && draft.rng().Chance(60);
   std::vector<NamedAttribute> attributes;
   if (training) attributes.push_back(Int("training_mode", 1));
   if (draft.rng().Chance(30)) attributes.push_back(Float("momentum", 0.75));
-  const auto names = draft.Node(row.op, row.version, operands, training && draft.rng().Chance(70) ? 3 : 1, attributes);
+  const auto names = draft.Node(row.op, row.version, operands,
+                                training && draft.rng().Chance(70) ? 3 : 1, attributes);
   return names.empty() ? "" : names[0];
 }
 

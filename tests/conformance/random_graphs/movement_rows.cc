@@ -120,8 +120,9 @@ std::string Slice(Draft& draft, const Row& row) {
     start = draft.rng().Chance(50) ? -1 : size - 1;
     end = -size - 1;
   }
-  return draft.One(row.op, row.version,
-                   {x, draft.Ints({start}), draft.Ints({end}), draft.Ints({axis}), draft.Ints({step})});
+  return draft.One(
+      row.op, row.version,
+      {x, draft.Ints({start}), draft.Ints({end}), draft.Ints({axis}), draft.Ints({step})});
 }
 
 std::string Pad(Draft& draft, const Row& row) {
@@ -138,7 +139,8 @@ std::string Pad(Draft& draft, const Row& row) {
   std::vector<int64_t> pads(2 * known.rank());
   for (int64_t& pad : pads) pad = draft.rng().Between(0, most);
   std::vector<std::string> operands = {x, draft.Ints(pads)};
-  if (mode == "constant" && draft.rng().Chance(60)) operands.push_back(draft.Leaf(known.dtype, {}, 0, 1));
+  if (mode == "constant" && draft.rng().Chance(60))
+    operands.push_back(draft.Leaf(known.dtype, {}, 0, 1));
   std::vector<NamedAttribute> attributes;
   if (mode != "constant") attributes.push_back(String("mode", mode));
   if (row.version >= 18 && draft.rng().Chance(40)) {
@@ -172,7 +174,8 @@ std::string Trilu(Draft& draft, const Row& row) {
   if (x.empty()) return "";
   std::vector<std::string> operands = {x};
   if (draft.rng().Chance(60))
-    operands.push_back(draft.Constant(DType::kInt64, {}, {static_cast<double>(draft.rng().Between(-3, 3))}));
+    operands.push_back(
+        draft.Constant(DType::kInt64, {}, {static_cast<double>(draft.rng().Between(-3, 3))}));
   return draft.One(row.op, row.version, operands, {Int("upper", draft.rng().Between(0, 1))});
 }
 
@@ -180,8 +183,9 @@ std::string CumSum(Draft& draft, const Row& row) {
   const std::string x = Any(draft, row);
   if (x.empty()) return "";
   const auto axis = static_cast<double>(AnyAxis(draft, draft[x].rank()));
-  return draft.One(row.op, row.version, {x, draft.Constant(DType::kInt64, {}, {axis})},
-                   {Int("exclusive", draft.rng().Between(0, 1)), Int("reverse", draft.rng().Between(0, 1))});
+  return draft.One(
+      row.op, row.version, {x, draft.Constant(DType::kInt64, {}, {axis})},
+      {Int("exclusive", draft.rng().Between(0, 1)), Int("reverse", draft.rng().Between(0, 1))});
 }
 
 const Row kRows[] = {

@@ -32,9 +32,9 @@ std::string Names(const std::vector<std::string>& names) {
 }
 
 std::string DataText(const Data& data) {
-  std::string out = Cat(DTypeName(data.dtype), " [",
-                        Joined(data.dims, ",", [](int64_t d) { return std::to_string(d); }), "] ",
-                        data.kind);
+  std::string out =
+      Cat(DTypeName(data.dtype), " [",
+          Joined(data.dims, ",", [](int64_t d) { return std::to_string(d); }), "] ", data.kind);
   if (data.kind != "values")
     return Cat(out, " ", NumberText(data.low), " ", NumberText(data.high), " ", data.seed);
   for (double value : data.values) out += " " + NumberText(value);
@@ -96,14 +96,16 @@ Result<Data> ParseData(std::istringstream& line) {
   auto dtype = DTypeFromName(type);
   if (!dtype) return InvalidArgument("no element type: ", type);
   out.dtype = *dtype;
-  for (const std::string& d : Split(rest, ',')) out.dims.push_back(std::strtoll(d.c_str(), nullptr, 10));
+  for (const std::string& d : Split(rest, ','))
+    out.dims.push_back(std::strtoll(d.c_str(), nullptr, 10));
   line >> out.kind;
   if (out.kind != "values") {
     line >> out.low >> out.high >> out.seed;
   } else {
     for (std::string word; line >> word;) out.values.push_back(std::strtod(word.c_str(), nullptr));
     if (static_cast<int64_t>(out.values.size()) != ElementCount(out.dims))
-      return InvalidArgument("a leaf of ", ShapeText(out.dims), " has ", out.values.size(), " values");
+      return InvalidArgument("a leaf of ", ShapeText(out.dims), " has ", out.values.size(),
+                             " values");
   }
   return out;
 }
@@ -152,6 +154,8 @@ Status ParseLine(const std::string& text, Program& out) {
   }
   if (word == "fetch") {
     while (line >> word) out.fetches.push_back(word);
+  } else if (word == "refused") {
+    out.refused = true;
   } else if (word == "steps") {
     line >> out.steps;
   } else if (word == "batch") {
@@ -199,6 +203,7 @@ std::string Program::text() const {
   out += Cat("fetch ", Names(fetches), "\n");
   if (steps != 1) out += Cat("steps ", steps, "\n");
   if (batch != 0) out += Cat("batch ", batch, " bound ", bound, "\n");
+  if (refused) out += "refused\n";
   return out;
 }
 

@@ -3,12 +3,10 @@
 //   input x0 float64 [7, 6] uniform -2 2 12     (low, high, seed of the elements)
 //   constant c0 int64 [2] values 0 1
 //   variable v0 float32 [6] integers 0 5 3
-//   node h0 _ = TopK 11 x0 c0 | axis=i:1        (results = operator, version, operands | attributes)
-//   node = headrace.train.SGD 1 c1 g0 | variable=%v0
-//   gradient g0 = h1 by v0                      (of sums: results = of what, by what)
-//   fetch h0 g0
-//   steps 2
-//   batch 7 bound 16
+//   node h0 _ = TopK 11 x0 c0 | axis=i:1        (results = operator, version, operands |
+//   attributes) node = headrace.train.SGD 1 c1 g0 | variable=%v0 gradient g0 = h1 by v0 (of sums:
+//   results = of what, by what) fetch h0 g0 steps 2 batch 7 bound 16 refused (assembling or running
+//   it has to fail)
 //
 // `_` is an omitted operand or result. Attributes: i:1 f:0.5 s:edge n:1,2 (integers) r:1,2 (floats)
 // @c0 (a constant's tensor) %v0 (a variable). A variable as an operand is its value at that place.
@@ -64,6 +62,7 @@ struct Program {
   int steps = 1;
   int64_t batch = 0;  // the size that a bounded plan knows by name; 0: there is none
   int64_t bound = 0;
+  bool refused = false;
 
   std::string text() const;
   static Result<Program> Parse(const std::string& text);

@@ -8,7 +8,8 @@ namespace {
 int FirstWithOperand(const std::string& op) { return op == "ReduceSum" ? 13 : 18; }
 
 std::string Reduce(Draft& draft, const Row& row) {
-  const std::string x = draft.Operand({.types = row.types, .low = row.low, .high = row.high, .least_rank = 1});
+  const std::string x =
+      draft.Operand({.types = row.types, .low = row.low, .high = row.high, .least_rank = 1});
   if (x.empty()) return "";
   std::vector<int64_t> axes;
   const auto rank = static_cast<int64_t>(draft[x].rank());
@@ -36,14 +37,16 @@ std::string Arg(Draft& draft, const Row& row) {
 }
 
 std::string Softmax(Draft& draft, const Row& row) {
-  const std::string x = draft.Operand({.types = row.types, .low = -60, .high = 60, .least_rank = 1});
+  const std::string x =
+      draft.Operand({.types = row.types, .low = -60, .high = 60, .least_rank = 1});
   if (x.empty()) return "";
   const auto rank = static_cast<int64_t>(draft[x].rank());
   return draft.One(row.op, row.version, {x}, {Int("axis", draft.rng().Between(-rank, rank - 1))});
 }
 
 std::string Loss(Draft& draft, const Row& row) {
-  std::string x = draft.Operand({.types = row.types, .low = -60, .high = 60, .least_rank = 2, .most_rank = 4});
+  std::string x =
+      draft.Operand({.types = row.types, .low = -60, .high = 60, .least_rank = 2, .most_rank = 4});
   if (x.empty()) return "";
   const bool whole = std::string(row.op) == "SoftmaxCrossEntropyLoss";
   if (!whole) x = draft.One("LogSoftmax", 13, {x}, {Int("axis", 1)});
@@ -58,7 +61,8 @@ std::string Loss(Draft& draft, const Row& row) {
   const int64_t choice = draft.rng().Between(0, 2);
   if (choice != 0) attributes.push_back(String("reduction", choice == 1 ? "sum" : "none"));
   if (choice != 0 && draft.rng().Chance(40)) attributes.push_back(Int("ignore_index", 0));
-  const auto names = draft.Node(row.op, row.version, operands, whole && draft.rng().Chance(30) ? 2 : 1, attributes);
+  const auto names = draft.Node(row.op, row.version, operands,
+                                whole && draft.rng().Chance(30) ? 2 : 1, attributes);
   return names.empty() ? "" : names[0];
 }
 

@@ -9,8 +9,8 @@
 namespace hr::random_graphs {
 
 struct Row {
-  const char* op;       // with its domain, if that is not ONNX's
-  int version;          // a version that the library knows, or newer
+  const char* op;  // with its domain, if that is not ONNX's
+  int version;     // a version that the library knows, or newer
   // Adds the operator and returns the name of its output, or "".
   std::string (*draw)(Draft&, const Row&);
   unsigned types = kFloats;  // of the first operand

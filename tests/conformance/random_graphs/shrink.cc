@@ -11,7 +11,10 @@ namespace {
 class Shrinker {
  public:
   Shrinker(Judge& judge, Program program, std::string failed, int most_trials)
-      : judge_(judge), program_(std::move(program)), failed_(std::move(failed)), trials_(most_trials) {}
+      : judge_(judge),
+        program_(std::move(program)),
+        failed_(std::move(failed)),
+        trials_(most_trials) {}
 
   Program Run() {
     bool smaller = true;
@@ -30,7 +33,8 @@ class Shrinker {
   // Takes the candidate if it fails as the program does.
   bool Take(Program candidate) {
     candidate.Prune();
-    if (trials_ <= 0 || candidate.fetches.empty() || candidate.text() == program_.text()) return false;
+    if (trials_ <= 0 || candidate.fetches.empty() || candidate.text() == program_.text())
+      return false;
     --trials_;
     if (judge_.Run(candidate).judge != failed_) return false;
     program_ = std::move(candidate);
@@ -78,7 +82,8 @@ class Shrinker {
     return out;
   }
 
-  static void Rename(Program& program, size_t from, const std::string& name, const std::string& to) {
+  static void Rename(Program& program, size_t from, const std::string& name,
+                     const std::string& to) {
     for (size_t i = from; i < program.statements.size(); ++i) {
       Statement& s = program.statements[i];
       std::replace(s.operands.begin(), s.operands.end(), name, to);
@@ -91,7 +96,8 @@ class Shrinker {
   bool Bypass() {
     bool out = false;
     for (size_t i = program_.statements.size(); i-- > 0;) {
-      for (size_t o = 0; i < program_.statements.size() && o < program_.statements[i].operands.size(); ++o) {
+      for (size_t o = 0;
+           i < program_.statements.size() && o < program_.statements[i].operands.size(); ++o) {
         const Statement& s = program_.statements[i];
         if (s.kind != Statement::Kind::kNode || s.results.empty() || s.operands[o] == "_") continue;
         Program candidate = program_;
@@ -128,14 +134,19 @@ class Shrinker {
       if (s.kind != Statement::Kind::kNode || s.results.size() != 1) continue;
       auto value = values.find(s.results[0]);
       if (value == values.end() || value->second.size() == 0) continue;
-      const auto [low, high] = std::minmax_element(value->second.data.begin(), value->second.data.end());
+      const auto [low, high] =
+          std::minmax_element(value->second.data.begin(), value->second.data.end());
       const char* kind = IsFloating(value->second.dtype) ? "uniform" : "integers";
       Program candidate = program_;
-      candidate.statements[i] = {
-          .kind = Statement::Kind::kInput,
-          .results = s.results,
-          .data = {value->second.dtype, value->second.dims, kind, static_cast<double>(*low),
-                   static_cast<double>(*high), i, {}}};
+      candidate.statements[i] = {.kind = Statement::Kind::kInput,
+                                 .results = s.results,
+                                 .data = {value->second.dtype,
+                                          value->second.dims,
+                                          kind,
+                                          static_cast<double>(*low),
+                                          static_cast<double>(*high),
+                                          i,
+                                          {}}};
       out = Take(std::move(candidate)) || out;
     }
     return out;
@@ -145,13 +156,15 @@ class Shrinker {
   bool Sizes() {
     bool out = false;
     std::set<int64_t> sizes;
-    for (const Statement& s : program_.statements) sizes.insert(s.data.dims.begin(), s.data.dims.end());
+    for (const Statement& s : program_.statements)
+      sizes.insert(s.data.dims.begin(), s.data.dims.end());
     for (int64_t size : sizes) {
       for (int64_t less : {int64_t{1}, size / 2, size - 1}) {
         if (less < 1 || less >= size) continue;
         Program candidate = program_;
         for (Statement& s : candidate.statements) {
-          if (s.data.kind != "values") std::replace(s.data.dims.begin(), s.data.dims.end(), size, less);
+          if (s.data.kind != "values")
+            std::replace(s.data.dims.begin(), s.data.dims.end(), size, less);
         }
         if (candidate.batch == size) candidate.batch = less;
         if (!Take(std::move(candidate))) continue;

@@ -160,12 +160,13 @@ Status Expectation::RunNode(uint64_t run, int step, NodeId id, std::vector<Array
     DropBy(*inputs[0], *values_[node.outputs[1]], ratio, *values_[node.outputs[0]]);
   }
   if (run == 0) NoteUndefined(id, inputs);
-  const Number least = run == 0 ? 0 : InnerSize(node, op, inputs);
+  const Number inner = run == 0 || exact ? 0 : InnerSize(node, op, inputs);
   for (ValueId output : node.outputs) {
     if (output == kNone || (copies && !drawn.contains(output))) continue;
     const Moved moved = drawn.contains(output) ? Moved::kFed
                         : exact                ? Moved::kRounded
                                                : Moved::kAlways;
+    const Number least = std::max(inner, copies ? 0 : SummedSize(inputs, *values_[output]));
     Disturb(run, Place(step, 0, output), moved, *values_[output], least);
   }
   return {};

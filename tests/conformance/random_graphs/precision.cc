@@ -169,4 +169,11 @@ Number InnerSize(const graph::Node& node, std::string_view op,
   return 0;
 }
 
+Number SummedSize(const std::vector<const Array*>& in, const Array& out) {
+  size_t most = 0;
+  for (const Array* array : in) most = std::max(most, array == nullptr ? 0 : array->size());
+  const size_t terms = most / std::max<size_t>(1, out.size());
+  return terms <= 64 ? 0 : LargestOf(out) * static_cast<Number>(terms) / 64;
+}
+
 }  // namespace hr::random_graphs

@@ -32,4 +32,9 @@ bool RoundsOnce(std::string_view op);
 reference::Number InnerSize(const graph::Node& node, std::string_view op,
                             const std::vector<const reference::Array*>& in);
 
+// The same for sums of many terms, one after the other: roundings pile up with the terms, which
+// noise of the terms, as it cancels, does not show. 0 for sums of up to 64.
+reference::Number SummedSize(const std::vector<const reference::Array*>& in,
+                             const reference::Array& out);
+
 }  // namespace hr::random_graphs

@@ -56,6 +56,7 @@ Dims ElementPlace(const Call& call, const Dims& i) {
   size_t axis = call.Axis(0, data.size());
   Dims place = i;
   place.at(axis) = Position(call.In(1)[i], data[axis]);
+  for (size_t d = 0; d < place.size(); ++d) Position(place[d], data.at(d));
   return place;
 }
 

@@ -106,6 +106,13 @@ void BatchNormalizationGrad(Call& call) {
   call.Out(2, std::move(dbias));
 }
 
+// Fails unless the input broadcasts to x.
+void ExpectBroadcast(const Call& call, size_t input, const Dims& x) {
+  if (!call.Has(input)) return;
+  auto dims = BroadcastDims(x, call.In(input).dims);
+  if (!dims.ok() || *dims != x) Fail("input ", input, " does not broadcast to the first");
+}
+
 // Groups of a LayerNormalization: 1 from the axis on.
 Dims LayerGroups(Dims dims, size_t axis) {
   for (size_t d = axis; d < dims.size(); ++d) dims[d] = 1;
@@ -120,6 +127,7 @@ void LayerNormalization(Call& call) {
   const Array& x = call.In(0);
   size_t axis = call.Axis(-1, x.rank());
   auto group = [&](const Dims& i) { return LayerGroup(i, axis); };
+  for (size_t i : {1, 2}) ExpectBroadcast(call, i, x.dims);
   Moments moments(x, LayerGroups(x.dims, axis), group);
   Array inverse = moments.variance;
   for (Number& v : inverse.data) v = 1 / std::sqrt(v + call.Float("epsilon", 1e-5));
@@ -141,6 +149,7 @@ void LayerNormalizationGrad(Call& call) {
   const Array& x = call.In(1);
   const Array& mean = call.In(3);
   const Array& inverse = call.In(4);
+  ExpectBroadcast(call, 2, x.dims);
   size_t axis = call.Axis(-1, x.rank());
   auto group = [&](const Dims& i) { return LayerGroup(i, axis); };
   Array xhat = x;

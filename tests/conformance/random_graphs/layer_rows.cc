@@ -1,0 +1,176 @@
+// Products, convolutions, pools and normalizations.
+#include "tests/conformance/random_graphs/rows.h"
+
+namespace hr::random_graphs {
+namespace {
+
+// A value of a network, or its parameter: a variable rather than a constant.
+std::string Weights(Draft& draft, DType dtype, Dims dims, double low = -1, double high = 1) {
+  return draft.rng().Chance(60) ? draft.Variable(dtype, std::move(dims), low, high)
+                                : draft.Leaf(dtype, std::move(dims), low, high);
+}
+
+std::string MatMul(Draft& draft, const Row& row) {
+  const std::string x = draft.Operand({.low = -30, .high = 30, .least_rank = 1});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  if (known.rank() == 2 && known.dims[0] == known.dims[1] && draft.rng().Chance(50))
+    return draft.One(row.op, row.version, {x, x});
+  Dims dims = {known.dims.back(), draft.rng().Pick<int64_t>({1, 2, 5, 8, 17, 33})};
+  if (draft.rng().Chance(10)) dims.pop_back();
+  if (known.rank() > 2 && draft.rng().Chance(40)) {
+    dims = {known.dims[known.rank() - 3], known.dims.back(), 3};
+  }
+  return draft.One(row.op, row.version, {x, Weights(draft, known.dtype, dims)});
+}
+
+std::string Gemm(Draft& draft, const Row& row) {
+  const std::string x = draft.Operand({.low = -30, .high = 30, .least_rank = 2, .most_rank = 2});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  const int64_t trans_a = draft.rng().Chance(30), trans_b = draft.rng().Chance(50);
+  const int64_t m = known.dims[trans_a != 0 ? 1 : 0], k = known.dims[trans_a != 0 ? 0 : 1];
+  const auto n = draft.rng().Pick<int64_t>({1, 2, 5, 8, 16, 17, 33});
+  std::vector<std::string> operands = {
+      x, Weights(draft, known.dtype, trans_b != 0 ? Dims{n, k} : Dims{k, n})};
+  if (draft.rng().Chance(70))
+    operands.push_back(
+        Weights(draft, known.dtype, draft.rng().Pick<Dims>({{n}, {n}, {m, 1}, {m, n}, {}, {1}})));
+  std::vector<NamedAttribute> attributes = {Int("transA", trans_a), Int("transB", trans_b)};
+  if (draft.rng().Chance(30)) attributes.push_back(Float("alpha", 0.5));
+  if (draft.rng().Chance(30)) attributes.push_back(Float("beta", -0.75));
+  std::string y = draft.One(row.op, row.version, operands, attributes);
+  return draft.rng().Chance(40) ? draft.One("Relu", 14, {y}) : y;
+}
+
+// Images [N, C, H, W], sometimes [N, C, L].
+std::string Images(Draft& draft, double low = -30, double high = 30) {
+  std::string found = draft.Find([&](const Known& k) {
+    return KindOf(k.dtype) == kFloats && (k.rank() == 4 || k.rank() == 3) && k.low >= low &&
+           k.high <= high;
+  });
+  if (!found.empty() && draft.rng().Chance(80)) return found;
+  const DType dtype = KindOf(draft.main_type()) == kFloats ? draft.main_type() : DType::kFloat32;
+  const auto side = [&] { return draft.rng().Pick<int64_t>({1, 3, 4, 5, 6, 7}); };
+  Dims dims = {draft.batch(), draft.rng().Pick<int64_t>({1, 2, 3, 4, 8, 16}), side(), side()};
+  // Now and then large enough for winograd tiles and for two threads.
+  if (draft.rng().Chance(12)) dims[2] = dims[3] = draft.rng().Between(8, 15);
+  if (draft.rng().Chance(20)) dims.pop_back();
+  return draft.Input(dtype, dims, -2, 2);
+}
+
+// Strides, pads and dilations for windows of this size.
+std::vector<NamedAttribute> Window(Draft& draft, const std::vector<int64_t>& kernel, bool pool) {
+  std::vector<NamedAttribute> out;
+  std::vector<int64_t> strides, pads;
+  for (size_t i = 0; i < kernel.size(); ++i) strides.push_back(draft.rng().Between(1, 2));
+  for (size_t i = 0; i < 2 * kernel.size(); ++i)
+    pads.push_back(draft.rng().Between(0, std::min<int64_t>(2, kernel[i % kernel.size()] - 1)));
+  if (draft.rng().Chance(50)) out.push_back(List("strides", strides));
+  if (draft.rng().Chance(40)) {
+    out.push_back(List("pads", pads));
+  } else if (draft.rng().Chance(30)) {
+    out.push_back(String("auto_pad", draft.rng().Chance(50) ? "SAME_UPPER" : "SAME_LOWER"));
+  }
+  if (pool && draft.rng().Chance(30)) out.push_back(Int("ceil_mode", 1));
+  return out;
+}
+
+std::vector<int64_t> Kernel(Draft& draft, const Known& images) {
+  std::vector<int64_t> out;
+  for (size_t i = 2; i < images.rank(); ++i)
+    out.push_back(draft.rng().Between(1, std::min<int64_t>(3, images.dims[i])));
+  return out;
+}
+
+std::string Conv(Draft& draft, const Row& row) {
+  const std::string x = Images(draft);
+  if (x.empty()) return "";
+  const Known images = draft[x];
+  const std::vector<int64_t> kernel = Kernel(draft, images);
+  const int64_t channels = images.dims[1];
+  const int64_t groups =
+      channels % 2 == 0 && draft.rng().Chance(25) ? draft.rng().Pick<int64_t>({2, channels}) : 1;
+  const int64_t out = groups * draft.rng().Pick<int64_t>({1, 2, 3, 8, 16, 17});
+  Dims dims = {out, channels / groups};
+  dims.insert(dims.end(), kernel.begin(), kernel.end());
+  std::vector<std::string> operands = {x, Weights(draft, images.dtype, dims)};
+  if (draft.rng().Chance(60)) operands.push_back(Weights(draft, images.dtype, {out}));
+  std::vector<NamedAttribute> attributes = Window(draft, kernel, false);
+  if (groups != 1) attributes.push_back(Int("group", groups));
+  std::string y = draft.One(row.op, row.version, operands, attributes);
+  if (!y.empty() && draft[y].dims == images.dims && draft.rng().Chance(60))
+    y = draft.One("Add", 14, {y, x});
+  if (draft.rng().Chance(50)) y = draft.One("Relu", 14, {y});
+  return y;
+}
+
+std::string Pool(Draft& draft, const Row& row) {
+  const std::string x = Images(draft, -1e4, 1e4);
+  if (x.empty()) return "";
+  const std::vector<int64_t> kernel = Kernel(draft, draft[x]);
+  std::vector<NamedAttribute> attributes = Window(draft, kernel, true);
+  attributes.push_back(List("kernel_shape", kernel));
+  const bool largest = std::string(row.op) == "MaxPool";
+  if (!largest && draft.rng().Chance(40)) attributes.push_back(Int("count_include_pad", 1));
+  const auto names =
+      draft.Node(row.op, row.version, {x}, largest && draft.rng().Chance(20) ? 2 : 1, attributes);
+  return names.empty() ? "" : names[0];
+}
+
+std::string GlobalPool(Draft& draft, const Row& row) {
+  return draft.One(row.op, row.version, {Images(draft, -1e4, 1e4)});
+}
+
+std::string BatchNormalization(Draft& draft, const Row& row) {
+  const std::string x = Images(draft, -100, 100);
+  if (x.empty()) return "";
+  const Known images = draft[x];
+  const Dims channels = {images.dims[1]};
+  const std::vector<std::string> operands = {x, Weights(draft, images.dtype, channels, 0.5, 1.5),
+                                             Weights(draft, images.dtype, channels),
+                                             draft.Variable(images.dtype, channels, -0.5, 0.5),
+                                             draft.Variable(images.dtype, channels, 0.5, 1.5)};
+  // One value a channel has no spread to divide by.
+  const bool training =
+      row.version >= 14 && ElementCount(images.dims) > 4 * channels[0] && draft.rng().Chance(60);
+  std::vector<NamedAttribute> attributes;
+  if (training) attributes.push_back(Int("training_mode", 1));
+  if (draft.rng().Chance(30)) attributes.push_back(Float("momentum", 0.75));
+  const auto names = draft.Node(row.op, row.version, operands,
+                                training && draft.rng().Chance(70) ? 3 : 1, attributes);
+  return names.empty() ? "" : names[0];
+}
+
+std::string LayerNormalization(Draft& draft, const Row& row) {
+  const std::string x = draft.Operand({.low = -100, .high = 100, .least_rank = 1});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  const auto axis = static_cast<int64_t>(draft.rng().Index(known.rank()));
+  const Dims row_dims(known.dims.begin() + axis, known.dims.end());
+  std::vector<std::string> operands = {x, Weights(draft, known.dtype, row_dims, 0.5, 1.5)};
+  if (draft.rng().Chance(60)) operands.push_back(Weights(draft, known.dtype, row_dims));
+  const auto names = draft.Node(row.op, row.version, operands, draft.rng().Chance(20) ? 3 : 1,
+                                {Int("axis", axis)});
+  return names.empty() ? "" : names[0];
+}
+
+const Row kRows[] = {
+    {"MatMul", 13, MatMul, kFloats, 0, 0, 4},
+    {"Gemm", 13, Gemm, kFloats, 0, 0, 4},
+    {"Conv", 11, Conv, kFloats, 0, 0, 6},
+    {"MaxPool", 12, Pool, kFloats, 0, 0, 3},
+    {"AveragePool", 11, Pool, kFloats},
+    {"AveragePool", 19, Pool, kFloats},
+    {"GlobalAveragePool", 1, GlobalPool},
+    {"GlobalMaxPool", 1, GlobalPool},
+    {"BatchNormalization", 9, BatchNormalization},
+    {"BatchNormalization", 15, BatchNormalization, kFloats, 0, 0, 2},
+    {"LayerNormalization", 17, LayerNormalization, kFloats, 0, 0, 3},
+};
+
+}  // namespace
+
+std::span<const Row> LayerRows() { return kRows; }
+
+}  // namespace hr::random_graphs

@@ -1,0 +1,179 @@
+#include "tests/conformance/random_graphs/precision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace hr::random_graphs {
+
+using reference::Array;
+using reference::Number;
+
+namespace {
+
+bool IsOneOf(std::string_view op, std::span<const std::string_view> ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+// Operators whose kernels go through numbers of size 1, as log(1 + …) or 1 + erf: their error is
+// one of such a number, however small the result.
+bool GoesThroughOne(std::string_view op) {
+  static constexpr std::string_view kOps[] = {"Gelu", "GeluGrad", "LogSoftmax", "ReduceLogSumExp",
+                                              "SoftmaxCrossEntropyLoss"};
+  return IsOneOf(op, kOps);
+}
+
+Number LargestOf(const Array& array) {
+  Number out = 0;
+  for (const Number x : array.data) out = std::max(out, std::fabs(x));
+  return out;
+}
+
+// 1 / the smallest standard deviation of a channel of x [N, C, …], as normalization divides by it.
+Number LargestInverse(const Array& x, Number epsilon) {
+  const auto channels = static_cast<size_t>(x.dims[1]);
+  const size_t inner = x.size() / static_cast<size_t>(x.dims[0]) / channels;
+  Number out = 0;
+  for (size_t c = 0; c < channels; ++c) {
+    Number count = 0, sum = 0, squares = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (i / inner % channels != c) continue;
+      ++count;
+      sum += x.data[i];
+      squares += x.data[i] * x.data[i];
+    }
+    const Number variance = std::max<Number>(0, squares / count - sum * sum / count / count);
+    out = std::max(out, 1 / std::sqrt(variance + epsilon));
+  }
+  return out;
+}
+
+}  // namespace
+
+Format FormatOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return {53, 0x1p-1022L, 1e200L};
+    case DType::kFloat16: return {11, 0x1p-14L, 3e4L};
+    case DType::kBfloat16: return {8, 0x1p-126L, 1e25L};
+    default: return {24, 0x1p-126L, 1e25L};
+  }
+}
+
+Number Ulp(const Format& format, Number x) {
+  if (std::fabs(x) < format.smallest * 2) return format.smallest;
+  return std::ldexp(Number{1}, std::ilogb(x) + 1 - format.digits);
+}
+
+bool Representable(const Format& format, Number x) {
+  if (x == 0 || !std::isfinite(x)) return true;
+  if (std::fabs(x) < format.smallest) return false;
+  const Number scaled = std::ldexp(x, format.digits - 1 - std::ilogb(x));
+  return scaled == std::nearbyint(scaled);
+}
+
+bool Copies(std::string_view op) {
+  static constexpr std::string_view kOps[] = {"Neg",
+                                              "Abs",
+                                              "Sign",
+                                              "Relu",
+                                              "Max",
+                                              "Min",
+                                              "Clip",
+                                              "Where",
+                                              "Identity",
+                                              "Floor",
+                                              "Ceil",
+                                              "Round",
+                                              "Reshape",
+                                              "Flatten",
+                                              "Squeeze",
+                                              "Unsqueeze",
+                                              "Transpose",
+                                              "Concat",
+                                              "Split",
+                                              "Slice",
+                                              "Pad",
+                                              "Tile",
+                                              "Expand",
+                                              "Trilu",
+                                              "Gather",
+                                              "GatherElements",
+                                              "GatherND",
+                                              "OneHot",
+                                              "TopK",
+                                              "MaxPool",
+                                              "GlobalMaxPool",
+                                              "ReduceMax",
+                                              "ReduceMin",
+                                              "Constant",
+                                              "ConstantOfShape",
+                                              "EyeLike",
+                                              "Read",
+                                              "Assign",
+                                              "ReshapeLike",
+                                              "ExpandLike",
+                                              "SliceGrad",
+                                              "ReluGrad",
+                                              "Equal",
+                                              "Greater",
+                                              "Less",
+                                              "GreaterOrEqual",
+                                              "LessOrEqual",
+                                              "And",
+                                              "Or",
+                                              "Xor",
+                                              "Not",
+                                              "IsNaN",
+                                              "IsInf",
+                                              "ArgMax",
+                                              "ArgMin",
+                                              "Shape",
+                                              "Size"};
+  return IsOneOf(op, kOps);
+}
+
+bool RoundsOnce(std::string_view op) {
+  static constexpr std::string_view kOps[] = {"Add",
+                                              "Sub",
+                                              "Mul",
+                                              "Div",
+                                              "Sqrt",
+                                              "Sum",
+                                              "Cast",
+                                              "CastLike",
+                                              "Mod",
+                                              "CumSum",
+                                              "ScatterElements",
+                                              "ScatterND",
+                                              "ReduceSum",
+                                              "MatMul",
+                                              "Gemm",
+                                              "Range",
+                                              "SumTo",
+                                              "GatherGrad",
+                                              "PadGrad",
+                                              "TileGrad",
+                                              "MaxPoolGrad",
+                                              "AssignAdd"};
+  return IsOneOf(op, kOps);
+}
+
+Number InnerSize(const graph::Node& node, std::string_view op,
+                 const std::vector<const Array*>& in) {
+  if (GoesThroughOne(op)) return std::max<Number>(1, LargestOf(*in[0]));
+  if (op == "BatchNormalizationGrad")
+    return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) *
+           std::max<Number>(1, LargestInverse(*in[1], node.Float("epsilon", 1e-5)));
+  if (op == "LayerNormalizationGrad")
+    return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) * LargestOf(*in[4]);
+  return 0;
+}
+
+Number SummedSize(const std::vector<const Array*>& in, const Array& out) {
+  size_t most = 0;
+  for (const Array* array : in) most = std::max(most, array == nullptr ? 0 : array->size());
+  const size_t terms = most / std::max<size_t>(1, out.size());
+  return terms <= 64 ? 0 : LargestOf(out) * static_cast<Number>(terms) / 64;
+}
+
+}  // namespace hr::random_graphs

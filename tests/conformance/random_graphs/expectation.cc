@@ -15,7 +15,6 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr uint64_t kFirstRuns = 3;
-constexpr uint64_t kMostRuns = 60;
 constexpr Number kUlps = 20;
 
 uint64_t Place(int step, uint64_t kind, uint64_t index) {
@@ -257,10 +256,10 @@ std::string Expectation::Compare(const Results& results) {
   return "";
 }
 
-Result<std::string> Expectation::Difference(const Results& results) {
+Result<std::string> Expectation::Difference(const Results& results, uint64_t most_runs) {
   if (runs_ == 1) HR_RETURN_IF_ERROR(AddRuns(kFirstRuns));
   std::string out = Compare(results);
-  while (!out.empty() && runs_ < kMostRuns) {
+  while (!out.empty() && runs_ < most_runs) {
     HR_RETURN_IF_ERROR(AddRuns(runs_));
     out = Compare(results);
   }

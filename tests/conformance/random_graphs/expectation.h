@@ -47,7 +47,8 @@ class Expectation {
   // "" where everything is defined; else the node whose result is too large or not a number.
   const std::string& undefined() const { return undefined_; }
   // "" where the results agree; otherwise says what differs and by how much.
-  Result<std::string> Difference(const Results& results);
+  // A difference counts once `most_runs` noisy runs cannot explain it.
+  Result<std::string> Difference(const Results& results, uint64_t most_runs = 60);
   // The reference's value of the first step; null where nothing needed it.
   const Array* ValueOf(graph::ValueId value) const;
   // The elements that were judged, and those that noise leaves open.

@@ -45,7 +45,8 @@ class Trial {
     return runner.Run(feeds_, program_.steps);
   }
   Status AgainstReference(const Results& results) {
-    HR_ASSIGN_OR_RETURN(std::string difference, expectation_->Difference(results));
+    HR_ASSIGN_OR_RETURN(std::string difference,
+                        expectation_->Difference(results, judge_.most_runs_));
     verdict_.judged = expectation_->judged();
     verdict_.open = expectation_->open();
     return Differ(difference);
@@ -151,7 +152,7 @@ class Trial {
     if (BitDifference(exact, *results).empty()) return {};
     HR_ASSIGN_OR_RETURN(auto expected, Expectation::Create(copy, feeds, 1, Drawn(1)));
     if (!expected.undefined().empty()) return {};
-    HR_ASSIGN_OR_RETURN(std::string difference, expected.Difference(*results));
+    HR_ASSIGN_OR_RETURN(std::string difference, expected.Difference(*results, judge_.most_runs_));
     return Differ(difference.empty() ? "" : Cat("batch ", batch, ": ", difference));
   }
 

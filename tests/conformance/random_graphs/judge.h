@@ -24,11 +24,14 @@ class Judge {
   const ops::OpRegistry& operators() const { return one_->operators(); }
   // All judges but that of the new process, which takes many programs at once.
   Verdict Run(const Program& program);
+  // See Expectation::Difference; fewer are quicker, and right where the error is large.
+  void SetMostRuns(uint64_t most_runs) { most_runs_ = most_runs; }
   // The fused results' hash of a module from a file, as a new process has it.
   Result<uint64_t> HashOf(const Program& program, graph::Module module);
 
  private:
   friend class Trial;
+  uint64_t most_runs_ = 60;
   std::shared_ptr<session::Env> one_;
   std::shared_ptr<session::Env> two_;
 };

@@ -17,6 +17,7 @@ class Shrinker {
         trials_(most_trials) {}
 
   Program Run() {
+    judge_.SetMostRuns(10);
     bool smaller = true;
     while (smaller && trials_ > 0) {
       smaller = Fetches();
@@ -26,6 +27,7 @@ class Shrinker {
       smaller = Cut() || smaller;
       smaller = Sizes() || smaller;
     }
+    judge_.SetMostRuns(60);
     return program_;
   }
 

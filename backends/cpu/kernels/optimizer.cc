@@ -1,7 +1,7 @@
 #include "backends/cpu/kernels/optimizer.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "backends/cpu/kernels/partition.h"
@@ -26,9 +26,10 @@ HWY_ATTR V WithoutSubnormals(V value) {
   return V{hn::IfThenZeroElse(hn::Lt(hn::Abs(value.v), least), value.v)};
 }
 
-// Loads, steps and stores elements [begin, end) of a tensor with kStates state arrays.
-template <typename T, int kStates, typename Step>
-HWY_ATTR void ForElements(const OptimizerTensor<T>& tensor, Range range, const Step& step) {
+// Loads, steps and stores elements [begin, end) of a tensor. Tensor and step are copies, which no
+// store can change: they stay in registers.
+template <typename T, typename Step>
+HWY_ATTR void ForElements(const OptimizerTensor<T> tensor, Range range, const Step step) {
   using V = VectorValue<T>;
   const Tag<T> d;
   for (int64_t i = range.begin; i < range.end; i += kLanes<T>) {
@@ -41,79 +42,42 @@ HWY_ATTR void ForElements(const OptimizerTensor<T>& tensor, Range range, const S
       if (whole) hn::StoreU(value.v, d, to + i);
       if (!whole) part.Store(value.v, to + i);
     };
-    const V gradient = load(tensor.gradient);
-    V parameter = load(tensor.parameter), first{hn::Zero(d)}, second{hn::Zero(d)};
-    if constexpr (kStates > 0) first = load(tensor.state[0]);
-    if constexpr (kStates > 1) second = load(tensor.state[1]);
-    step(gradient, &parameter, &first, &second);
+    V parameter = load(tensor.parameter), state[Step::kStates];
+    for (int s = 0; s < Step::kStates; ++s)
+      state[s] = tensor.state[s] == nullptr ? V{hn::Zero(d)} : load(tensor.state[s]);
+    step(load(tensor.gradient), &parameter, state);
     store(parameter, tensor.parameter);
-    if constexpr (kStates > 0) store(WithoutSubnormals<T>(first), tensor.state[0]);
-    if constexpr (kStates > 1) store(WithoutSubnormals<T>(second), tensor.state[1]);
+    for (int s = 0; s < Step::kStates; ++s)
+      if (tensor.state[s] != nullptr) store(WithoutSubnormals<T>(state[s]), tensor.state[s]);
   }
 }
 
-template <typename T>
-HWY_ATTR void UpdateRange(const OptimizerTensor<T>& tensor, Range range, const SgdOptions& o) {
-  using V = VectorValue<T>;
-  const bool has_momentum = o.momentum != 0;
-  const SgdStep<V> step{Splat<V>(o.learning_rate),
-                        Splat<V>(o.momentum),
-                        Splat<V>(o.dampening),
-                        Splat<V>(o.weight_decay),
-                        o.nesterov,
-                        has_momentum,
-                        o.first};
-  const auto update = [&](V g, V* p, V* velocity, V*) HWY_ATTR { step(g, p, velocity); };
-  if (has_momentum) return ForElements<T, 1>(tensor, range, update);
-  ForElements<T, 0>(tensor, range, update);
+template <typename T, template <class> class Step>
+HWY_ATTR void UpdateRange(const OptimizerTensor<T>& tensor, Range range,
+                          const OptimizerUpdate& update, double learning_rate) {
+  using VectorStep = Step<VectorValue<T>>;
+  typename VectorStep::Settings settings;
+  std::memcpy(&settings, update.settings.data(), sizeof settings);
+  const int64_t number = tensor.counter == nullptr ? 0 : *tensor.counter + 1;
+  ForElements(tensor, range, VectorStep(settings, learning_rate, number));
 }
 
-template <typename T>
-HWY_ATTR void UpdateRange(const OptimizerTensor<T>& tensor, Range range, const AdamOptions& o) {
-  using V = VectorValue<T>;
-  const auto t = static_cast<double>(o.step);
-  const AdamStep<V> step{Splat<V>(o.beta1),
-                         Splat<V>(o.beta2),
-                         Splat<V>(o.epsilon),
-                         Splat<V>(o.learning_rate / (1 - std::pow(o.beta1, t))),
-                         Splat<V>(1 / std::sqrt(1 - std::pow(o.beta2, t))),
-                         Splat<V>(o.decoupled ? 0 : o.weight_decay),
-                         Splat<V>(o.decoupled ? 1 - o.learning_rate * o.weight_decay : 1)};
-  ForElements<T, 2>(tensor, range, step);
+template <typename T, template <class> class... Steps>
+void UpdateWith(StepList<Steps...>, const OptimizerTensor<T>& tensor, Range range,
+                const OptimizerUpdate& update, double learning_rate) {
+  using Function = void (*)(const OptimizerTensor<T>&, Range, const OptimizerUpdate&, double);
+  static constexpr Function kFunctions[] = {UpdateRange<T, Steps>...};
+  kFunctions[update.step](tensor, range, update, learning_rate);
 }
 
-template <typename T>
-HWY_ATTR void UpdateRange(const OptimizerTensor<T>& tensor, Range range, const AdaGradOptions& o) {
-  using V = VectorValue<T>;
-  const AdaGradStep<V> step{Splat<V>(o.learning_rate), Splat<V>(o.epsilon),
-                            Splat<V>(o.weight_decay)};
-  ForElements<T, 1>(tensor, range, [&](V g, V* p, V* sum, V*) HWY_ATTR { step(g, p, sum); });
+void UpdateFloat(const OptimizerTensor<float>& tensor, Range range, const OptimizerUpdate& update,
+                 double learning_rate) {
+  UpdateWith(OptimizerSteps(), tensor, range, update, learning_rate);
 }
-
-template <typename T>
-HWY_ATTR void UpdateRange(const OptimizerTensor<T>& tensor, Range range, const RmsPropOptions& o) {
-  using V = VectorValue<T>;
-  const bool has_momentum = o.momentum != 0;
-  const RmsPropStep<V> step{Splat<V>(o.learning_rate), Splat<V>(o.alpha),
-                            Splat<V>(o.momentum),      Splat<V>(o.epsilon),
-                            Splat<V>(o.weight_decay),  has_momentum};
-  if (has_momentum) return ForElements<T, 2>(tensor, range, step);
-  ForElements<T, 1>(tensor, range, step);
+void UpdateDouble(const OptimizerTensor<double>& tensor, Range range, const OptimizerUpdate& update,
+                  double learning_rate) {
+  UpdateWith(OptimizerSteps(), tensor, range, update, learning_rate);
 }
-
-#define HR_UPDATE(Name, T, Options)                                                  \
-  void Name(const OptimizerTensor<T>& tensor, Range range, const Options& options) { \
-    UpdateRange(tensor, range, options);                                             \
-  }
-HR_UPDATE(SgdFloat, float, SgdOptions)
-HR_UPDATE(SgdDouble, double, SgdOptions)
-HR_UPDATE(AdamFloat, float, AdamOptions)
-HR_UPDATE(AdamDouble, double, AdamOptions)
-HR_UPDATE(AdaGradFloat, float, AdaGradOptions)
-HR_UPDATE(AdaGradDouble, double, AdaGradOptions)
-HR_UPDATE(RmsPropFloat, float, RmsPropOptions)
-HR_UPDATE(RmsPropDouble, double, RmsPropOptions)
-#undef HR_UPDATE
 
 }  // namespace hr::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -143,26 +107,37 @@ void ForTensors(const Lease& threads, std::span<const OptimizerTensor<T>> tensor
   });
 }
 
+template <template <class> class... Steps>
+size_t IndexOf(functors::StepList<Steps...>, std::string_view op) {
+  const std::string_view names[] = {Steps<float>::kOperator...};
+  return static_cast<size_t>(std::find(std::begin(names), std::end(names), op) - names);
+}
+
 }  // namespace
 
-#define HR_EXPORT_UPDATE(Name, T, Options)                                                    \
-  HWY_EXPORT(Name);                                                                           \
-  template <>                                                                                 \
-  void UpdateParameters(const Lease& threads, std::span<const OptimizerTensor<T>> tensors,    \
-                        const Options& options, int slices) {                                 \
-    ForTensors(threads, tensors, slices, [&](const OptimizerTensor<T>& tensor, Range range) { \
-      HWY_DYNAMIC_DISPATCH(Name)(tensor, range, options);                                     \
-    });                                                                                       \
+size_t OptimizerStep(std::string_view op) { return IndexOf(functors::OptimizerSteps(), op); }
+
+HWY_EXPORT(UpdateFloat);
+HWY_EXPORT(UpdateDouble);
+
+template <typename T>
+void UpdateParameters(const Lease& threads, std::span<const OptimizerTensor<T>> tensors,
+                      const OptimizerUpdate& update, double learning_rate, int slices) {
+  ForTensors(threads, tensors, slices, [&](const OptimizerTensor<T>& tensor, Range range) {
+    if constexpr (sizeof(T) == 4) {
+      HWY_DYNAMIC_DISPATCH(UpdateFloat)(tensor, range, update, learning_rate);
+    } else {
+      HWY_DYNAMIC_DISPATCH(UpdateDouble)(tensor, range, update, learning_rate);
+    }
+  });
+  for (const auto& tensor : tensors) {  // every slice has read its counter
+    if (tensor.counter != nullptr) ++*tensor.counter;
   }
-HR_EXPORT_UPDATE(SgdFloat, float, SgdOptions)
-HR_EXPORT_UPDATE(SgdDouble, double, SgdOptions)
-HR_EXPORT_UPDATE(AdamFloat, float, AdamOptions)
-HR_EXPORT_UPDATE(AdamDouble, double, AdamOptions)
-HR_EXPORT_UPDATE(AdaGradFloat, float, AdaGradOptions)
-HR_EXPORT_UPDATE(AdaGradDouble, double, AdaGradOptions)
-HR_EXPORT_UPDATE(RmsPropFloat, float, RmsPropOptions)
-HR_EXPORT_UPDATE(RmsPropDouble, double, RmsPropOptions)
-#undef HR_EXPORT_UPDATE
+}
+template void UpdateParameters(const Lease&, std::span<const OptimizerTensor<float>>,
+                               const OptimizerUpdate&, double, int);
+template void UpdateParameters(const Lease&, std::span<const OptimizerTensor<double>>,
+                               const OptimizerUpdate&, double, int);
 
 }  // namespace hr::cpu
 #endif

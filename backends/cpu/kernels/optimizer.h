@@ -4,47 +4,36 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "runtime/base/executor.h"
+#include "runtime/ops/functors/functors.h"
 
 namespace hr::cpu {
 
-// One parameter tensor of `count` elements. State that the options make unnecessary may be null.
+// One parameter tensor of `count` elements. State that the settings make unnecessary is null, and
+// so is the number of updates so far where the optimizer has none.
 template <typename T>
 struct OptimizerTensor {
   T* parameter = nullptr;
   const T* gradient = nullptr;
-  T* state[2] = {};
+  T* state[functors::OptimizerSteps::kMostStates] = {};
+  int64_t* counter = nullptr;
   int64_t count = 0;
 };
 
-// state: velocity (with momentum)
-struct SgdOptions {
-  double learning_rate = 0, momentum = 0, dampening = 0, weight_decay = 0;
-  bool nesterov = false;
-  bool first = false;  // sets the velocity to the gradient, without dampening
+struct OptimizerUpdate {
+  size_t step = 0;               // OptimizerStep(operator)
+  std::vector<double> settings;  // in the order of the step's Settings
 };
 
-// state: first and second moment
-struct AdamOptions {
-  double learning_rate = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
-  bool decoupled = false;  // AdamW
-  int64_t step = 1;        // of this update, counted from 1
-};
+// The place of an operator's step in functors::OptimizerSteps.
+size_t OptimizerStep(std::string_view op);
 
-// state: sum of squares
-struct AdaGradOptions {
-  double learning_rate = 0, epsilon = 1e-10, weight_decay = 0;
-};
-
-// state: mean square, velocity (with momentum)
-struct RmsPropOptions {
-  double learning_rate = 0, alpha = 0.99, momentum = 0, epsilon = 1e-8, weight_decay = 0;
-};
-
-// float and double. Results do not depend on `slices`.
-template <typename T, typename Options>
+// float and double. No two tensors share memory. Results do not depend on `slices`.
+template <typename T>
 void UpdateParameters(const Lease& threads, std::span<const OptimizerTensor<T>> tensors,
-                      const Options& options, int slices);
+                      const OptimizerUpdate& update, double learning_rate, int slices);
 
 }  // namespace hr::cpu

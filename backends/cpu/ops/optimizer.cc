@@ -1,10 +1,16 @@
 // Optimizer steps, of one variable (headrace.train) and of many (cpu).
 #include "backends/cpu/kernels/optimizer.h"
 
+#include <array>
+
 #include "backends/cpu/ops/families.h"
+#include "runtime/ops/optimizer.h"
 
 namespace hr::cpu {
 namespace {
+
+using functors::OptimizerSteps;
+using functors::StepList;
 
 // The learning rate is a scalar of its own floating type.
 double LearningRate(const void* data, DType dtype) {
@@ -12,102 +18,72 @@ double LearningRate(const void* data, DType dtype) {
                                   : static_cast<double>(*static_cast<const float*>(data));
 }
 
-SgdOptions SettingsOf(const graph::Node& node, SgdOptions) {
-  return {.momentum = node.Float("momentum", 0),
-          .dampening = node.Float("dampening", 0),
-          .weight_decay = node.Float("weight_decay", 0),
-          .nesterov = node.Int("nesterov", 0) != 0};
-}
-AdamOptions SettingsOf(const graph::Node& node, AdamOptions) {
-  return {.beta1 = node.Float("beta1", 0.9),
-          .beta2 = node.Float("beta2", 0.999),
-          .epsilon = node.Float("epsilon", 1e-8),
-          .weight_decay = node.Float("weight_decay", 0),
-          .decoupled = node.Int("decoupled", 0) != 0};
-}
-AdaGradOptions SettingsOf(const graph::Node& node, AdaGradOptions) {
-  return {.epsilon = node.Float("epsilon", 1e-10), .weight_decay = node.Float("weight_decay", 0)};
-}
-RmsPropOptions SettingsOf(const graph::Node& node, RmsPropOptions) {
-  return {.alpha = node.Float("alpha", 0.99),
-          .momentum = node.Float("momentum", 0),
-          .epsilon = node.Float("epsilon", 1e-8),
-          .weight_decay = node.Float("weight_decay", 0)};
-}
-
-// Inputs: the learning rate and a gradient a step. Variables: `width` a step, the parameter, its
-// state, and where `counted` the number of its steps.
+// Inputs: the learning rate and a gradient a step. Variables a step: the parameter, then its state.
 struct Operands {
-  size_t steps, width, first_variable, scratch;
-  bool counted;
+  const ops::OptimizerDef* def;
+  size_t steps, first_variable, scratch;
   DType rate;
   std::vector<int64_t> counts;
+  std::vector<bool> needed;  // by state
+
+  size_t width() const { return 1 + def->state.size(); }
 };
 
 template <typename T>
-void Fill(const Operands& operands, void* const* p, OptimizerTensor<T>* tensors) {
-  for (size_t i = 0; i < operands.steps; ++i) {
-    void* const* variables = p + operands.first_variable + i * operands.width;
-    size_t states = operands.width - 1 - (operands.counted ? 1 : 0);
-    tensors[i] = {.parameter = static_cast<T*>(variables[0]),
-                  .gradient = static_cast<const T*>(p[1 + i]),
-                  .count = operands.counts[i]};
-    for (size_t s = 0; s < states; ++s) tensors[i].state[s] = static_cast<T*>(variables[1 + s]);
+OptimizerTensor<T> TensorOf(const Operands& operands, void* const* p, size_t i) {
+  void* const* variables = p + operands.first_variable + i * operands.width();
+  OptimizerTensor<T> out{.parameter = static_cast<T*>(variables[0]),
+                         .gradient = static_cast<const T*>(p[1 + i]),
+                         .count = operands.counts[i]};
+  size_t arrays = 0;
+  for (size_t s = 0; s < operands.needed.size(); ++s) {
+    void* const state = variables[1 + s];
+    if (operands.def->state[s].counter) {
+      out.counter = static_cast<int64_t*>(state);
+    } else {
+      out.state[arrays++] = operands.needed[s] ? static_cast<T*>(state) : nullptr;
+    }
   }
+  return out;
 }
 
-// Adam corrects by the number of steps; parameters that agree about it are updated together.
+Operands OperandsOf(const KernelRequest& request, const ops::OptimizerDef& def,
+                    std::span<const double> settings) {
+  Operands out{.def = &def,
+               .steps = request.inputs.size() - 1,
+               .first_variable = request.variable_index(0),
+               .scratch = request.scratch_index(),
+               .rate = request.input(0).dtype};
+  for (size_t i = 0; i < out.steps; ++i)
+    out.counts.push_back(request.variables[i * out.width()].elements());
+  for (const ops::OptimizerState& state : def.state)
+    out.needed.push_back(ops::Needs(def, state, settings));
+  return out;
+}
+
 template <typename T>
-void UpdateCounted(const RunContext& context, const Operands& operands, void* const* p,
-                   std::span<const OptimizerTensor<T>> tensors, AdamOptions options, int slices) {
-  auto counter = [&](size_t i) {
-    return static_cast<int64_t*>(p[operands.first_variable + (i + 1) * operands.width - 1]);
-  };
-  for (size_t begin = 0; begin < tensors.size();) {
-    options.step = *counter(begin) + 1;
-    size_t end = begin;
-    while (end < tensors.size() && *counter(end) + 1 == options.step) ++*counter(end++);
-    UpdateParameters<T>(context.threads, tensors.subspan(begin, end - begin), options, slices);
-    begin = end;
-  }
-}
-
-template <typename T, typename Options>
-Result<LoweredKernel> MakeUpdate(const KernelRequest& request, size_t width) {
-  constexpr bool kCounted = std::is_same_v<Options, AdamOptions>;
-  Operands operands{.steps = request.inputs.size() - 1,
-                    .width = width,
-                    .first_variable = request.variable_index(0),
-                    .scratch = request.scratch_index(),
-                    .counted = kCounted,
-                    .rate = request.input(0).dtype};
-  for (size_t i = 0; i < operands.steps; ++i) {
-    operands.counts.push_back(request.variables[i * width].elements());
-  }
-  Options settings = SettingsOf(request.node, Options{});
-  int slices = request.threads;
+LoweredKernel MakeUpdate(const KernelRequest& request) {
+  const ops::OptimizerDef& def = *ops::FindOptimizerOfOp(request.op.name);
+  OptimizerUpdate update{.step = OptimizerStep(request.op.name),
+                         .settings = ops::SettingsOf(def, request.node)};
+  Operands operands = OperandsOf(request, def, update.settings);
   LoweredKernel out;
   out.scratch_bytes = operands.steps * sizeof(OptimizerTensor<T>);
-  out.kernel = MakeKernel(Cat(request.op.name, " of ", operands.steps,
-                              operands.steps == 1 ? " variable" : " variables"),
-                          [operands = std::move(operands), settings, slices](
-                              void* const* p, const RunContext& context) -> Status {
+  std::string description = Cat(request.op.name, " of ", operands.steps,
+                                operands.steps == 1 ? " variable" : " variables");
+  out.kernel = MakeKernel(std::move(description),
+                          [operands = std::move(operands), update = std::move(update),
+                           slices = request.threads](void* const* p, const RunContext& context) {
                             auto* tensors = static_cast<OptimizerTensor<T>*>(p[operands.scratch]);
-                            Fill(operands, p, tensors);
-                            std::span<const OptimizerTensor<T>> all(tensors, operands.steps);
-                            Options options = settings;
-                            options.learning_rate = LearningRate(p[0], operands.rate);
-                            if constexpr (kCounted) {
-                              UpdateCounted<T>(context, operands, p, all, options, slices);
-                            } else {
-                              UpdateParameters<T>(context.threads, all, options, slices);
-                            }
-                            return {};
+                            for (size_t i = 0; i < operands.steps; ++i)
+                              tensors[i] = TensorOf<T>(operands, p, i);
+                            UpdateParameters<T>(context.threads, {tensors, operands.steps}, update,
+                                                LearningRate(p[0], operands.rate), slices);
+                            return Status();
                           });
   return out;
 }
 
-template <typename Options, size_t kWidth>
 Result<LoweredKernel> Make(const KernelRequest& request) {
   DType rate = request.input(0).dtype;
   if (rate != DType::kFloat32 && rate != DType::kFloat64) {
@@ -115,17 +91,15 @@ Result<LoweredKernel> Make(const KernelRequest& request) {
                          DTypeName(rate));
   }
   return ForFloating(request, request.input(1).dtype,
-                     [&]<typename T>() { return MakeUpdate<T, Options>(request, kWidth); });
+                     [&]<typename T>() -> Result<LoweredKernel> { return MakeUpdate<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
-    {"headrace.train", "SGD", Make<SgdOptions, 2>},
-    {"cpu", "SGD", Make<SgdOptions, 2>},
-    {"headrace.train", "Adam", Make<AdamOptions, 4>},
-    {"cpu", "Adam", Make<AdamOptions, 4>},
-    {"headrace.train", "AdaGrad", Make<AdaGradOptions, 2>},
-    {"headrace.train", "RMSProp", Make<RmsPropOptions, 3>},
-};
+template <template <class> class... Steps>
+constexpr auto EntriesOf(StepList<Steps...>) {
+  return std::array{KernelEntry{"headrace.train", Steps<float>::kOperator, Make}...,
+                    KernelEntry{"cpu", Steps<float>::kOperator, Make}...};
+}
+constexpr auto kKernels = EntriesOf(OptimizerSteps());
 
 }  // namespace
 

@@ -1,108 +1,237 @@
+// Every optimizer by its definition: updates one by one and joined, judged by the reference.
 #include "backends/cpu/kernels/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 
+#include "runtime/ops/optimizer.h"
+#include "runtime/transform/graph_builder.h"
+#include "runtime/transform/specialize.h"
+#include "tests/reference/evaluator.h"
 #include "tests/unit/cpu/kernel_fixture.h"
+#include "tests/unit/cpu/tested_backend.h"
 
 namespace hr::cpu {
 namespace {
 
-// Steps a few tensors of odd sizes several times and compares with the same formula in double.
-class OptimizerTest : public KernelTest {
- protected:
-  static constexpr int64_t kCounts[] = {1, 0, 17, 40000, 3};
+using graph::ValueId;
 
-  // want(step, g, p, s0, s1) is one element's step, counted from 1.
-  template <typename T, typename Options, typename Want>
-  void Check(Options options, Want want, double tolerance) {
-    std::vector<std::vector<T>> p, s0, s1;
-    std::vector<std::vector<double>> wp, w0, w1;
-    for (int64_t count : kCounts) {
-      const auto size = static_cast<size_t>(count);
-      p.push_back(Random<T>(count));
-      wp.emplace_back(p.back().begin(), p.back().end());
-      s0.emplace_back(size), s1.emplace_back(size), w0.emplace_back(size), w1.emplace_back(size);
+Tensor Copy(const Tensor& tensor) { return reference::ToTensor(reference::FromTensor(tensor)); }
+
+// An update of each of a few parameters, of sizes that fill no vector, one, and many slices.
+class Training {
+ public:
+  static constexpr int64_t kCounts[] = {1, 0, 17, 33000, 3};
+  static constexpr size_t kParameters = std::size(kCounts);
+
+  using Values = std::function<Tensor(DType, int64_t count)>;
+  Training(const ops::OptimizerDef& def, std::span<const double> settings, DType dtype,
+           bool one_counter, const Values& values)
+      : def_(def), settings_(settings), dtype_(dtype) {
+    std::vector<ValueId> inputs = {
+        builder_.AddInput("rate", graph::ValueType::Tensor(DType::kFloat64, Dims{})).value()};
+    for (size_t i = 0; i < kParameters; ++i) {
+      const auto type = graph::ValueType::Tensor(dtype, Dims{kCounts[i]});
+      inputs.push_back(builder_.AddInput(Cat("g", i), type).value());
+      AddUpdate({inputs[0], inputs[i + 1]}, i, one_counter, values);
     }
-    for (int step = 1; step <= 4; ++step) {
-      std::vector<std::vector<T>> g;
-      std::vector<OptimizerTensor<T>> tensors;
-      for (size_t i = 0; i < p.size(); ++i) {
-        g.push_back(Random<T>(kCounts[i]));
-        tensors.push_back({p[i].data(), g[i].data(), {s0[i].data(), s1[i].data()}, kCounts[i]});
-        for (size_t j = 0; j < g[i].size(); ++j) want(step, g[i][j], wp[i][j], w0[i][j], w1[i][j]);
-      }
-      if constexpr (requires { options.step; }) options.step = step;
-      if constexpr (requires { options.first; }) options.first = step == 1;
-      UpdateParameters<T>(three_, tensors, options, 3);
-    }
-    for (size_t i = 0; i < p.size(); ++i) {
-      for (size_t j = 0; j < p[i].size(); ++j) {
-        ASSERT_NEAR(p[i][j], wp[i][j], tolerance) << "tensor " << i << " at " << j;
-      }
+    for (ValueId input : inputs) {
+      const graph::ValueType& type = builder_.graph().values[input].type;
+      request_.feeds.push_back({input, type.dtype, *type.FixedDims()});
     }
   }
 
-  template <typename Options, typename Want>
-  void CheckBoth(const Options& options, Want want) {
-    Check<float>(options, want, 2e-6);
-    Check<double>(options, want, 1e-13);
+  // One run with these gradients after the other. Returns the variables at the end.
+  std::vector<Tensor> Run(const Lease& threads, int slices, bool fuse,
+                          std::span<const std::vector<Tensor>> gradients) {
+    const graph::Module module = Specialized();
+    auto backend = CreateTestedBackend();
+    auto executable = backend->devices()[0]->Compile(module, {.allocator = &SystemAllocator(),
+                                                              .operators = &registry_,
+                                                              .threads = slices,
+                                                              .fuse = fuse,
+                                                              .check_memory = true});
+    EXPECT_TRUE(executable.ok()) << executable.status().ToString();
+    if (!executable.ok()) return {};
+    plan_ = (*executable)->Describe();
+    auto invocation = (*executable)->Instantiate().value();
+    std::vector<Tensor> variables;
+    auto slot = static_cast<uint32_t>(request_.feeds.size());
+    EXPECT_TRUE(module.constants.empty());
+    for (const Tensor& initial : initial_) {
+      variables.push_back(Copy(initial));
+      invocation->Bind(slot++, variables.back().data());
+    }
+    for (const std::vector<Tensor>& feeds : gradients) {
+      for (uint32_t i = 0; i < feeds.size(); ++i) invocation->Bind(i, feeds[i].data());
+      EXPECT_TRUE(invocation->Run({.threads = threads}).ok());
+    }
+    return variables;
+  }
+
+  std::vector<reference::Array> Expected(std::span<const std::vector<Tensor>> gradients) const {
+    reference::Evaluator evaluator(builder_.module());
+    for (const std::vector<Tensor>& feeds : gradients) {
+      std::map<ValueId, reference::Array> given;
+      for (size_t i = 0; i < feeds.size(); ++i)
+        given[request_.feeds[i].value] = reference::FromTensor(feeds[i]);
+      const auto done = evaluator.Run(given, {}, request_.targets);
+      EXPECT_TRUE(done.ok()) << done.status().ToString();
+    }
+    return evaluator.variables();
+  }
+
+  // How many steps of the last plan have the words.
+  size_t CountOf(std::string_view words) const {
+    size_t count = 0;
+    for (size_t at = 0; (at = plan_.find(words, at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+
+ private:
+  int64_t AddVariable(std::string_view name, Tensor initial) {
+    initial_.push_back(initial);
+    return builder_.AddVariable(name, std::move(initial), false).value();
+  }
+
+  Tensor CounterAt(int64_t steps) {
+    return MakeTensor<int64_t>(SystemAllocator(), {}, std::span<const int64_t>(&steps, 1)).value();
+  }
+
+  void AddUpdate(std::vector<ValueId> inputs, size_t i, bool one_counter, const Values& values) {
+    std::vector<graph::Attribute> attributes = {
+        {"variable", AddVariable(Cat("p", i), values(dtype_, kCounts[i]))}};
+    for (size_t s = 0; s < settings_.size(); ++s) {
+      const auto& [name, otherwise, range] = def_.settings[s];
+      if (range == ops::SettingRange::kFlag) {
+        graph::Append(&attributes, {name, static_cast<int64_t>(settings_[s])});
+      } else {
+        graph::Append(&attributes, {name, settings_[s]});
+      }
+    }
+    for (const ops::OptimizerState& state : def_.state) {
+      if (!ops::Needs(def_, state, settings_)) continue;
+      const std::string name = Cat("p", i, "/", state.suffix);
+      if (!state.counter) {
+        Tensor zero = reference::ToTensor(reference::Array(dtype_, {kCounts[i]}));
+        graph::Append(&attributes, {state.attribute, AddVariable(name, std::move(zero))});
+        continue;
+      }
+      if (i == 0 || !one_counter)
+        counter_ = AddVariable(name, CounterAt(3 * static_cast<int64_t>(i)));
+      graph::Append(&attributes, {state.attribute, counter_});
+    }
+    request_.targets.push_back(builder_
+                                   .AddNode({.domain = std::string(ops::kTrain),
+                                             .op = std::string(def_.op),
+                                             .inputs = std::move(inputs),
+                                             .outputs = 0,
+                                             .attributes = std::move(attributes),
+                                             .chained = false})
+                                   .value());
+  }
+
+  graph::Module Specialized() {
+    return transform::Specialize(registry_, builder_.module(), request_, nullptr, SystemAllocator())
+        .value();
+  }
+
+  const ops::OptimizerDef& def_;
+  const std::span<const double> settings_;
+  const DType dtype_;
+  ops::OpRegistry registry_;
+  transform::GraphBuilder builder_{SystemAllocator(), registry_};
+  transform::Request request_;
+  std::vector<Tensor> initial_;
+  int64_t counter_ = 0;
+  std::string plan_;
+};
+
+class OptimizerTest : public KernelTest {
+ protected:
+  Tensor RandomTensor(DType dtype, int64_t count) {
+    reference::Array array(dtype, {count});
+    const std::vector<double> values = Random<double>(count);
+    std::copy(values.begin(), values.end(), array.data.begin());
+    return reference::ToTensor(array);
+  }
+
+  // Inside the range, and not so close to 0 that a division by it would need exact arithmetic;
+  // 0 now and then where that is the default.
+  double Draw(const ops::OptimizerSetting& setting) {
+    if (setting.range == ops::SettingRange::kFlag) return static_cast<double>(RandomInt(0, 1));
+    if (setting.otherwise == 0 && RandomInt(0, 1) == 0) return 0;
+    const double value = 0.05 + 0.9 * std::abs(Random<double>(1)[0]);
+    return setting.range == ops::SettingRange::kFinite && RandomInt(0, 1) == 0 ? -value : value;
+  }
+  std::vector<double> DrawSettings(const ops::OptimizerDef& def) {
+    for (;;) {
+      std::vector<double> out;
+      for (const ops::OptimizerSetting& setting : def.settings) out.push_back(Draw(setting));
+      if (ops::CheckSettings(def, out).ok()) return out;
+    }
+  }
+
+  // The learning rate and gradients of some steps.
+  std::vector<std::vector<Tensor>> Feeds(DType dtype, int steps) {
+    std::vector<std::vector<Tensor>> out;
+    for (int step = 0; step < steps; ++step) {
+      const double rate = 0.1 / (step + 1);
+      out.emplace_back().push_back(
+          MakeTensor<double>(SystemAllocator(), {}, std::span(&rate, 1)).value());
+      for (int64_t count : Training::kCounts) out.back().push_back(RandomTensor(dtype, count));
+    }
+    return out;
+  }
+
+  void Check(const ops::OptimizerDef& def, std::span<const double> settings, DType dtype,
+             bool one_counter = false) {
+    Training training(def, settings, dtype, one_counter,
+                      [&](DType type, int64_t count) { return RandomTensor(type, count); });
+    const auto feeds = Feeds(dtype, 3);
+    const std::vector<Tensor> joined = training.Run(three_, 3, true, feeds);
+    const std::vector<Tensor> single = training.Run(one_, 1, false, feeds);
+    const auto expected = training.Expected(feeds);
+    const double error = dtype == DType::kFloat32 ? 1e-5 : 1e-14;
+    ASSERT_EQ(joined.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const auto bytes = [](const Tensor& tensor) {
+        return std::string_view(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+      };
+      EXPECT_EQ(reference::Difference(joined[i], expected[i], error, error), "")
+          << "variable " << i;
+      EXPECT_TRUE(bytes(joined[i]) == bytes(single[i])) << "variable " << i;
+    }
+  }
+
+  template <typename Body>
+  void ForEach(Body body) {
+    for (const ops::OptimizerDef& def : ops::Optimizers()) {
+      for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+        SCOPED_TRACE(Cat(def.op, " of ", DTypeName(dtype)));
+        body(def, dtype);
+      }
+    }
   }
 };
 
-TEST_P(OptimizerTest, Sgd) {
-  CheckBoth(SgdOptions{.learning_rate = 0.1, .weight_decay = 0.01},
-            [](int, double g, double& p, double&, double&) { p -= 0.1 * (g + 0.01 * p); });
+TEST_P(OptimizerTest, DefaultsGiveWhatTheReferenceGives) {
+  ForEach([&](const ops::OptimizerDef& def, DType dtype) {
+    Check(def, ops::SettingsOf(def, {}), dtype);
+  });
 }
 
-TEST_P(OptimizerTest, SgdWithMomentum) {
-  for (bool nesterov : {false, true}) {
-    CheckBoth(SgdOptions{.learning_rate = 0.1,
-                         .momentum = 0.9,
-                         .dampening = 0.2,
-                         .weight_decay = 0.01,
-                         .nesterov = nesterov},
-              [=](int step, double g, double& p, double& v, double&) {
-                g += 0.01 * p;
-                v = step == 1 ? g : 0.9 * v + 0.8 * g;
-                p -= 0.1 * (nesterov ? g + 0.9 * v : v);
-              });
-  }
-}
-
-TEST_P(OptimizerTest, Adam) {
-  for (bool decoupled : {false, true}) {
-    CheckBoth(AdamOptions{.learning_rate = 0.01, .weight_decay = 0.1, .decoupled = decoupled},
-              [=](int step, double g, double& p, double& m, double& v) {
-                if (decoupled) p *= 1 - 0.01 * 0.1;
-                if (!decoupled) g += 0.1 * p;
-                m = 0.9 * m + 0.1 * g;
-                v = 0.999 * v + 0.001 * g * g;
-                const double mean = m / (1 - std::pow(0.9, step));
-                const double square = v / (1 - std::pow(0.999, step));
-                p -= 0.01 * mean / (std::sqrt(square) + 1e-8);
-              });
-  }
-}
-
-TEST_P(OptimizerTest, AdaGrad) {
-  CheckBoth(AdaGradOptions{.learning_rate = 0.1, .epsilon = 1e-3, .weight_decay = 0.1},
-            [](int, double g, double& p, double& sum, double&) {
-              g += 0.1 * p;
-              sum += g * g;
-              p -= 0.1 * g / (std::sqrt(sum) + 1e-3);
-            });
-}
-
-TEST_P(OptimizerTest, RmsProp) {
-  for (double momentum : {0.0, 0.9}) {
-    CheckBoth(RmsPropOptions{.learning_rate = 0.01, .momentum = momentum, .epsilon = 1e-2},
-              [=](int, double g, double& p, double& square, double& v) {
-                square = 0.99 * square + 0.01 * g * g;
-                v = momentum * v + g / (std::sqrt(square) + 1e-2);
-                p -= 0.01 * v;
-              });
-  }
+TEST_P(OptimizerTest, OtherSettingsGiveWhatTheReferenceGives) {
+  ForEach([&](const ops::OptimizerDef& def, DType dtype) {
+    for (int i = 0; i < 4; ++i) {
+      const std::vector<double> settings = DrawSettings(def);
+      SCOPED_TRACE(Join(settings));
+      Check(def, settings, dtype);
+    }
+  });
 }
 
 // Momentum of weights without gradients ends at 0, not among the subnormal numbers; what is no
@@ -113,9 +242,10 @@ TEST_P(OptimizerTest, FadedStateIsZero) {
     std::vector<T> p(35), g(35), velocity(35, one);
     velocity[3] = std::numeric_limits<T>::quiet_NaN();
     velocity[34] = -one;
-    const OptimizerTensor<T> tensor = {p.data(), g.data(), {velocity.data(), nullptr}, 35};
+    const OptimizerTensor<T> tensor{p.data(), g.data(), {velocity.data()}, nullptr, 35};
+    const OptimizerUpdate update{OptimizerStep("SGD"), {0.9, 0, 0, 0}};
     for (int step = 0; step < 8000; ++step) {
-      UpdateParameters<T>(three_, std::span(&tensor, 1), SgdOptions{.momentum = 0.9}, 3);
+      UpdateParameters<T>(three_, std::span(&tensor, 1), update, 0, 3);
       for (T v : velocity) ASSERT_NE(std::fpclassify(v), FP_SUBNORMAL) << step;
     }
     for (size_t i = 0; i < velocity.size(); ++i) {
@@ -126,18 +256,24 @@ TEST_P(OptimizerTest, FadedStateIsZero) {
   fade(1.0);
 }
 
-TEST_P(OptimizerTest, SlicesDoNotMatter) {
-  std::vector<float> once = Random<float>(100000), twice = once;
-  const auto gradient = Random<float>(100000);
-  const SgdOptions options{.learning_rate = 0.1};
-  const OptimizerTensor<float> a{once.data(), gradient.data(), {}, 100000};
-  const OptimizerTensor<float> b{twice.data(), gradient.data(), {}, 100000};
-  UpdateParameters<float>(one_, {&a, 1}, options, 1);
-  UpdateParameters<float>(three_, {&b, 1}, options, 3);
-  EXPECT_EQ(once, twice);
-}
-
 HR_KERNEL_TESTS(OptimizerTest);
+
+// The list of steps and the table of definitions have the same optimizers, and agree about their
+// states and settings.
+template <template <class> class... Steps>
+void CheckSteps(functors::StepList<Steps...>) {
+  EXPECT_EQ(sizeof...(Steps), ops::Optimizers().size());
+  const auto check = []<typename Step>(Step*) {
+    const ops::OptimizerDef* def = ops::FindOptimizerOfOp(Step::kOperator);
+    ASSERT_NE(def, nullptr) << Step::kOperator;
+    EXPECT_EQ(sizeof(typename Step::Settings), def->settings.size() * sizeof(double));
+    EXPECT_EQ(std::count_if(def->state.begin(), def->state.end(),
+                            [](const ops::OptimizerState& state) { return !state.counter; }),
+              Step::kStates);
+  };
+  (check(static_cast<Steps<float>*>(nullptr)), ...);
+}
+TEST(OptimizerStepsTest, FitTheDefinitions) { CheckSteps(functors::OptimizerSteps()); }
 
 }  // namespace
 }  // namespace hr::cpu

@@ -27,4 +27,12 @@ HR_FUNCTOR uint32_t FirstWord(uint64_t seed, int64_t step) {
   return RandomStream(seed, step, 0).Block(0).word[0];
 }
 
+template <template <class> class... Steps>
+HR_FUNCTOR float UpdateOnce(StepList<Steps...>, float g, float p) {
+  float state[StepList<Steps...>::kMostStates] = {};
+  (Steps<float>(typename Steps<float>::Settings{}, 0.1, 1)(g, &p, state), ...);
+  return p;
+}
+template float UpdateOnce(OptimizerSteps, float, float);
+
 }  // namespace hr::functors

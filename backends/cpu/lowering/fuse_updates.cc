@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backends/cpu/lowering/schedule.h"
+#include "runtime/ops/optimizer.h"
 
 namespace hr::cpu {
 namespace {
@@ -28,8 +29,9 @@ class Joiner {
 
   void Run() {
     std::map<Key, std::vector<NodeId>> groups;
+    CountWriters();
     for (NodeId id = 0; id < region_.node_count(); ++id) {
-      if (IsStep(id) && !HasFollowers(id)) groups[KeyOf(id)].push_back(id);
+      if (IsStep(id) && !HasFollowers(id) && WritesAlone(id)) groups[KeyOf(id)].push_back(id);
     }
     for (const auto& [key, steps] : groups) Join(steps);
     region_.Sweep();
@@ -37,7 +39,29 @@ class Joiner {
 
  private:
   bool IsStep(NodeId id) const {
-    return region_.Is(id, ops::kTrain, "SGD") || region_.Is(id, ops::kTrain, "Adam");
+    const graph::Operator& op = region_.module.OperatorOf(region_.node(id));
+    return op.domain == ops::kTrain && ops::FindOptimizerOfOp(op.name) != nullptr;
+  }
+
+  std::vector<uint32_t> Written(NodeId id) const {
+    return WrittenVariables(operators_, region_.module, region_.node(id));
+  }
+
+  void CountWriters() {
+    writers_.assign(region_.module.variables.size(), 0);
+    for (NodeId id = 0; id < region_.node_count(); ++id) {
+      if (!IsStep(id)) continue;
+      for (uint32_t v : Written(id))
+        if (v != kNone) ++writers_[v];
+    }
+  }
+
+  // The tensors of a joined step are updated at once, so none may be another's, as a counter of
+  // steps could be.
+  bool WritesAlone(NodeId id) const {
+    const std::vector<uint32_t> written = Written(id);
+    return std::all_of(written.begin(), written.end(),
+                       [&](uint32_t v) { return v == kNone || writers_[v] == 1; });
   }
 
   // Whoever waits for one step might also be waited for by another: joining them could make a
@@ -75,7 +99,7 @@ class Joiner {
     std::vector<int64_t> variables;
     for (NodeId id : steps) {
       inputs.push_back(region_.node(id).inputs[1]);
-      for (uint32_t v : WrittenVariables(operators_, region_.module, region_.node(id))) {
+      for (uint32_t v : Written(id)) {
         variables.push_back(v == kNone ? -1 : static_cast<int64_t>(v));
       }
     }
@@ -91,6 +115,7 @@ class Joiner {
 
   Region& region_;
   const ops::OpRegistry& operators_;
+  std::vector<int> writers_;  // steps that write it, by variable
 };
 
 }  // namespace

@@ -193,7 +193,10 @@ class OptimizerTest : public KernelTest {
                       [&](DType type, int64_t count) { return RandomTensor(type, count); });
     const auto feeds = Feeds(dtype, 3);
     const std::vector<Tensor> joined = training.Run(three_, 3, true, feeds);
+    const bool joinable = !one_counter;
+    EXPECT_EQ(training.CountOf(Cat(def.op, " of 5 variables")), joinable ? 1u : 0u);
     const std::vector<Tensor> single = training.Run(one_, 1, false, feeds);
+    EXPECT_EQ(training.CountOf(Cat(def.op, " of 1 variable")), 5u);
     const auto expected = training.Expected(feeds);
     const double error = dtype == DType::kFloat32 ? 1e-5 : 1e-14;
     ASSERT_EQ(joined.size(), expected.size());
@@ -231,6 +234,15 @@ TEST_P(OptimizerTest, OtherSettingsGiveWhatTheReferenceGives) {
       SCOPED_TRACE(Join(settings));
       Check(def, settings, dtype);
     }
+  });
+}
+
+// Each update counts.
+TEST_P(OptimizerTest, ParametersMayShareACounter) {
+  ForEach([&](const ops::OptimizerDef& def, DType dtype) {
+    const bool counts = std::any_of(def.state.begin(), def.state.end(),
+                                    [](const ops::OptimizerState& state) { return state.counter; });
+    if (counts) Check(def, DrawSettings(def), dtype, true);
   });
 }
 

@@ -63,8 +63,10 @@ LoweredKernel MakeUpdate(const KernelRequest& request) {
   Updates updates = UpdatesOf(request, def, update.settings);
   LoweredKernel out;
   out.scratch_bytes = updates.steps * sizeof(OptimizerTensor<T>);
+  std::string description =
+      Cat(request.op.name, " of ", updates.steps, updates.steps == 1 ? " variable" : " variables");
   out.kernel = MakeKernel(
-      Cat(request.op.name, " of ", updates.steps, updates.steps == 1 ? " variable" : " variables"),
+      std::move(description),
       [updates = std::move(updates), update = std::move(update), slices = request.threads](
           engine::Operands p, const engine::LaunchContext& context) {
         auto* tensors = p.scratch<OptimizerTensor<T>>();

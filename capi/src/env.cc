@@ -70,7 +70,7 @@ struct HostedEnv {
   std::shared_ptr<session::Env> env;
 };
 
-// Fills the adapter, and `out` with it, where the host gave something to adapt.
+// Fills the adapter, and `out` with it, if the host gave something to adapt.
 template <typename Adapter, typename Host, typename Base>
 Status Adapt(const Host* given, const char* name, Adapter* adapter, Base** out) {
   if (given == nullptr) return {};

@@ -49,7 +49,7 @@ Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Modul
   }
   if (signature != nullptr && index != 0) {
     return InvalidArgument("signatures are entries of graph 0, so graph ", index,
-                           " cannot be cut down to one");
+                           " cannot be reduced to one");
   }
   const graph::Graph& graph = module.graphs[index];
   HR_ASSIGN_OR_RETURN(auto order, graph::TopologicalOrder(graph));

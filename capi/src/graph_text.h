@@ -16,7 +16,7 @@ struct GraphView {
   graph::Marks values;
 };
 
-// The whole of module.graphs[index], or of the main graph what `signature` needs where it is not
+// The whole of module.graphs[index], or of the main graph what `signature` needs if it is not
 // null.
 Result<GraphView> ViewGraph(const ops::OpRegistry& operators, const graph::Module& module,
                             size_t index, const graph::Signature* signature);

@@ -22,7 +22,7 @@ struct hr_env {
 };
 struct hr_tensor {
   hr::Tensor rep;
-  hr::Dims strides;  // empty where contiguous
+  hr::Dims strides;  // empty if contiguous
 };
 struct hr_graph {
   std::shared_ptr<hr::session::Env> env;
@@ -86,7 +86,7 @@ Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock);
 Status CopySizedBytes(const void* given, const char* name, void* out, size_t size);
 
 // A copy of a struct that begins with struct_size: what the caller's version does not have is zero.
-// A failure where it has non-zero fields that this library does not know.
+// A failure if it has non-zero fields that this library does not know.
 template <typename T>
 Result<T> CopySized(const T* given, const char* name) {
   T out{};
@@ -107,7 +107,7 @@ Status SaveModule(const session::Env& env, const graph::Module& module, const ch
 
 }  // namespace hr::capi
 
-// Leaves the function where a pointer that must be given is null.
+// Leaves the function if a pointer that must be given is null.
 #define HR_REQUIRE(argument) \
   if ((argument) == nullptr) return ::hr::capi::NullArgument(__func__, #argument)
 // As HR_RETURN_IF_ERROR and HR_ASSIGN_OR_RETURN, for functions that return hr_status*.

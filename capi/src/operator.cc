@@ -43,7 +43,7 @@ class HostOp final : public ops::CustomOp {
   ~HostOp() override {
     if (host_.release != nullptr) host_.release(host_.context);
   }
-  // The host keeps its context where the operator is not taken.
+  // The host keeps its context if the operator is not taken.
   void Forget() { host_.release = nullptr; }
 
   Status Compute(const graph::Node& node, const ops::CustomTensor* inputs,
@@ -116,7 +116,8 @@ Status CheckOperator(const hr_operator& op) {
 Result<graph::Operator> NameOf(const hr_operator& op) {
   HR_ASSIGN_OR_RETURN(graph::Operator named, transform::ParseOperator(op.name));
   if (named.version != 0 || op.version < 0) {
-    return InvalidArgument("the version of '", op.name, "' stands in hr_operator.version, from 1");
+    return InvalidArgument("the version of '", op.name,
+                           "' belongs in hr_operator.version and is at least 1");
   }
   if (named.domain.empty() || named.domain == "cpu" || named.domain.starts_with("headrace")) {
     return InvalidArgument("'", op.name,

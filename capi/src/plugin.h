@@ -10,7 +10,7 @@ namespace hr::capi {
 Result<std::shared_ptr<plugin::Plugin>> OpenPlugin(session::Env& env,
                                                    std::string_view name_or_path);
 
-// Gives what it has to the env. Success where the env has a plugin of this name already.
+// Gives what it has to the env. Success if the env has a plugin of this name already.
 Status LoadPlugin(session::Env& env, std::string_view name_or_path);
 
 }  // namespace hr::capi

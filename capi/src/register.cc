@@ -16,7 +16,7 @@
 namespace hr::capi {
 
 #ifdef HEADRACE_COMM
-// UCX cannot encrypt what leaves the host, and is left alone where it has no RDMA to offer.
+// UCX cannot encrypt what leaves the host, and is left alone if it has no RDMA to offer.
 static void AddUcx(session::Env& env) {
   const auto ucx = std::make_shared<PluginOnDemand>(env, "ucx");
   env.comm().AddTransport(

@@ -8,7 +8,7 @@ namespace hr::capi {
 
 Status RegisterParts(session::Env& env);
 
-// The entry of a plugin that a static build has linked; null where there is none of this name.
+// The entry of a plugin that a static build has linked; null if there is none of this name.
 hr_plugin_entry_function FindLinkedPlugin(std::string_view name);
 
 }  // namespace hr::capi

@@ -42,7 +42,7 @@ Result<DType> FromDl(uint8_t code, uint8_t bits, uint16_t lanes) {
     if (row.code == code && row.bits == bits && lanes == 1) return row.dtype;
   }
   return Unimplemented("DLPack type code ", code, " with ", bits, " bits and ", lanes,
-                       " lanes has no counterpart here");
+                       " lanes is not supported");
 }
 
 void ToDl(DType dtype, uint8_t* code, uint8_t* bits) {

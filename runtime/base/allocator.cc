@@ -28,8 +28,8 @@ Result<Block> Block::Create(Allocator& allocator, size_t bytes, size_t alignment
   Block block;
   block.data_ = allocator.Allocate(bytes, alignment);
   if (block.data_ == nullptr) {
-    return ResourceExhausted("the allocator gave no ", bytes, " bytes; free memory or use a ",
-                             "smaller batch or model");
+    return ResourceExhausted("the allocator could not provide ", bytes,
+                             " bytes; free memory or use a ", "smaller batch or model");
   }
   block.allocator_ = &allocator;
   block.bytes_ = bytes;

@@ -1,5 +1,5 @@
-// Where tensors, arenas, plans' buffers and file structures get their memory: the host's allocator
-// where it gave one. A null answer becomes RESOURCE_EXHAUSTED; nothing aborts.
+// The allocator of tensors, arenas, plans' buffers and file structures: the host's if it has given
+// one. If it returns null, the caller fails with RESOURCE_EXHAUSTED; nothing aborts.
 #pragma once
 
 #include <cstddef>

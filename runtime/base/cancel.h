@@ -65,7 +65,7 @@ struct CallLimits {
   int64_t deadline_nanos = INT64_MAX;  // on `clock`
   const Clock* clock = nullptr;        // null: no deadline
 
-  // OK, CANCELLED or DEADLINE_EXCEEDED. Cheap: reads the clock only where there is a deadline.
+  // OK, CANCELLED or DEADLINE_EXCEEDED. Cheap: reads the clock only if there is a deadline.
   Status Check() const {
     if (cancel != nullptr && cancel->cancelled()) return Cancelled("the call was cancelled");
     if (clock != nullptr && clock->NowNanos() >= deadline_nanos) {

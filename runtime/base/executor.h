@@ -1,5 +1,5 @@
-// Threads. An env has one budget of them; a run leases a share when it starts, so that however many
-// sessions and host threads run, the runnable threads never exceed the budget.
+// Threads. An env has a budget of them. A run leases a share when it starts, so that the threads
+// that compute never exceed the budget, however many sessions and host threads run.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,21 @@ using TaskFunction = void (*)(void* context, int task);
 class Executor {
  public:
   virtual ~Executor() = default;
-  // The most threads, the caller's included, that may run tasks at one time.
+  // Returns the most threads, including the caller's, that may run tasks at one time.
   virtual int concurrency() const = 0;
-  // Runs fn(context, 0 … tasks-1), each once, on at most `threads` threads of which the caller is
-  // one, and returns when all are done. What the tasks wrote is visible to the caller.
+  // Calls fn(context, task) once for each task in [0, tasks), on at most `threads` threads
+  // including the caller's, and returns when all calls have returned. What the tasks wrote is
+  // visible to the caller.
   virtual void ParallelFor(int tasks, int threads, TaskFunction fn, void* context) = 0;
 };
 
-// The executor of an env whose host injected none: `threads - 1` workers, which spin for a few
-// microseconds between regions and sleep otherwise.
+// Creates the executor of an env for which the host has given none: `threads - 1` workers, which
+// spin for a few microseconds after their work and then sleep.
 Result<std::unique_ptr<Executor>> CreateThreadPool(int threads);
 
 class ThreadBudget;
 
-// The threads of one run, the calling one included. Movable; gives them back when destroyed.
+// The threads of one run, including the calling one. The destructor gives them back.
 class Lease {
  public:
   Lease() = default;
@@ -38,14 +39,14 @@ class Lease {
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
 
-  // Threads that somebody else leased; `executor` must outlive the answer.
+  // Returns a lease over threads that belong to somebody else's lease; `executor` must outlive it.
   static Lease Borrow(Executor& executor, int threads);
 
   // At least 1.
   int threads() const { return threads_; }
 
-  // Calls body(task) for each task in [0, tasks), in parallel where the lease has threads for it.
-  // `tasks` fixes how work is cut, so results do not depend on how many threads were free.
+  // Calls body(task) for each task in [0, tasks), in parallel if the lease has several threads.
+  // `tasks` alone decides how work is cut, so results do not depend on the number of free threads.
   template <typename Body>
   void ParallelFor(int tasks, Body&& body) const {
     if (tasks <= 1 || threads_ <= 1) {
@@ -74,8 +75,8 @@ class ThreadBudget {
   ~ThreadBudget();
 
   int total() const { return total_; }
-  // Between 1 and `wanted` threads, fewer where others wait for some; waits while none is free,
-  // within `limits`.
+  // Returns a lease of 1 to `wanted` threads, fewer if others wait for some. Waits within `limits`
+  // while none is free.
   Result<Lease> Acquire(int wanted, const CallLimits& limits);
 
  private:

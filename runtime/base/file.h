@@ -48,7 +48,7 @@ class FileReader {
   ~FileReader();
 
   int64_t size() const { return size_; }  // when it was opened
-  // Fills `out`, or fails with DATA_LOSS where the file ends before that.
+  // Fills `out`, or fails with DATA_LOSS if the file ends before that.
   Status ReadAt(int64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -58,7 +58,7 @@ class FileReader {
   std::string path_;
 };
 
-// A failure where the file has more than `most_bytes`, before any memory is taken.
+// A failure if the file has more than `most_bytes`, before any memory is taken.
 Result<std::string> ReadFile(const std::string& path, size_t most_bytes = SIZE_MAX);
 Result<int64_t> FileSize(const std::string& path);
 bool FileExists(const std::string& path);
@@ -94,12 +94,12 @@ class FileWriter {
 
 // Writes to a temporary neighbour, syncs, renames over `path`, syncs the directory.
 Status WriteFileAtomically(const std::string& path, Bytes contents);
-// The same with contents that `write` sends piece by piece; where it fails, `path` stays as it was.
+// The same with contents that `write` sends piece by piece; if it fails, `path` stays as it was.
 Status WriteFileAtomically(const std::string& path, FunctionRef<Status(FileWriter&)> write);
 
 // "a/b" + "c"; an absolute second part wins.
 std::string JoinPath(std::string_view directory, std::string_view name);
-std::string_view DirectoryOf(std::string_view path);  // "." where there is none
+std::string_view DirectoryOf(std::string_view path);  // "." if there is none
 std::string_view BaseName(std::string_view path);
 
 }  // namespace hr

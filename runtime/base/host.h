@@ -10,11 +10,11 @@
 
 namespace hr {
 
-// The machine's name, without characters that cannot stand in a file's name; "localhost" where it
+// The machine's name, without characters that cannot stand in a file's name; "localhost" if it
 // has none.
 std::string HostName();
 
-// Of this run of the machine's kernel; empty where the system does not tell.
+// Of this run of the machine's kernel; empty if the system does not tell.
 Result<std::string> BootId();
 
 // Bits that nobody else has: for names, not for secrets.
@@ -29,7 +29,7 @@ inline int AvailableProcessors() { return CountProcessors(AvailableProcessorSet(
 // Whether people see what is written to `file` as it is written.
 bool IsTerminal(std::FILE* file);
 
-// The width of that terminal in columns; 80 where it cannot tell.
+// The width of that terminal in columns; 80 if it cannot tell.
 int TerminalWidth(std::FILE* file);
 
 }  // namespace hr

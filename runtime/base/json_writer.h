@@ -28,7 +28,7 @@ class JsonWriter {
   JsonWriter& Value(std::string_view text);
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
   JsonWriter& Value(bool value);
-  JsonWriter& Value(double value);  // null where JSON has no such number
+  JsonWriter& Value(double value);  // null if JSON has no such number
   JsonWriter& Value(std::signed_integral auto value) { return Integer(value); }
   JsonWriter& Value(std::unsigned_integral auto value) { return Natural(value); }
   template <typename T>

@@ -1,5 +1,5 @@
 // Status: the outcome of every call that can fail. A success is one null pointer, so returning it
-// costs nothing; a failure owns a code, a sentence and, where it applies, the name of a node.
+// costs nothing; a failure owns a code, a sentence and, if it applies, the name of a node.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ class [[nodiscard]] Status {
     std::swap(state_, other.state_);
     return *this;
   }
-  // Inline, so that no code is left where it is known to be a success, or to have moved on.
+  // Inline, so that no code is left if it is known to be a success, or to have moved on.
   [[gnu::always_inline]] ~Status() {
     if (state_ != nullptr) Free(state_);
   }
@@ -54,7 +54,7 @@ class [[nodiscard]] Status {
   Code code() const { return ok() ? Code::kOk : state_->code; }
   // Empty for a success; a failure's two texts end with a zero byte.
   std::string_view message() const;
-  // The node at which the failure happened; empty where none applies.
+  // Returns the name of the node that failed; empty if no node is to blame.
   std::string_view node() const;
 
   // Names the node, unless one is named already (the innermost is the culprit).
@@ -65,7 +65,7 @@ class [[nodiscard]] Status {
   Status Clone() const;
   // "INVALID_ARGUMENT: message (node 'conv1')", or "OK".
   std::string ToString() const;
-  // For a place where a failure has no reader (destructors).
+  // For places in which nobody can read the failure (destructors).
   void IgnoreError() const {}
 
  private:

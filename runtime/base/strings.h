@@ -44,8 +44,8 @@ class Literal {
 
 namespace internal {
 
-// How a piece of text travels: messages are made at hundreds of places, so a place only hands over
-// its pieces, and one function puts them together.
+// The kinds of pieces of a text. Messages are made in hundreds of places; to keep these small, each
+// only passes its pieces to one function that concatenates them.
 enum PieceKind : uint64_t {
   kEnd,
   kLiteral,
@@ -93,7 +93,7 @@ inline constexpr PieceKind kKindOf<unsigned long long> = kUnsigned;
 template <>
 inline constexpr PieceKind kKindOf<double> = kReal;
 
-// The kinds of pieces that travel as Ts, the first in the lowest bits.
+// Returns the kinds of pieces that are passed as Ts, the first in the lowest bits.
 template <typename... Ts>
 consteval uint64_t Kinds() {
   static_assert(sizeof...(Ts) <= (64 - 8) / kKindBits);  // 8 bits are left for an error's code
@@ -108,14 +108,14 @@ std::string ConcatenateList(uint64_t kinds, va_list pieces);
 
 }  // namespace internal
 
-// Text, numbers, bools and shapes ("[2, 3, 4]") after each other.
+// Returns the concatenation of texts, numbers, bools and shapes ("[2, 3, 4]").
 template <typename... Pieces>
 [[gnu::always_inline]] inline std::string Cat(const Pieces&... pieces) {
   using namespace internal;
   return Concatenate(Kinds<decltype(Travelling(pieces))...>(), Travelling(pieces)...);
 }
 
-// "2, 3, 4"
+// Returns the items with separators between them: "2, 3, 4".
 template <typename Range>
 std::string Join(const Range& items, Literal separator = ", ") {
   std::string out;
@@ -128,23 +128,23 @@ std::string Join(const Range& items, Literal separator = ", ") {
   return out;
 }
 
-// With at least so many digits: "000123".
+// Returns the number with at least `digits` digits: "000123".
 std::string ZeroPadded(uint64_t number, size_t digits);
 
-// ": a, b", or " none": the end of a sentence that says which there are.
+// Returns ": a, b", or " none", as the end of a sentence that lists names.
 std::string ListText(std::span<const std::string> names);
 
-// "[2, 3, 4]", the way shapes are written in messages.
+// Returns a shape as it is written in messages: "[2, 3, 4]".
 std::string ShapeText(std::span<const int64_t> dims);
 
-// Well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms) without zero bytes: text that any
-// binding and any JSON reader takes.
+// Returns whether the text is well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms)
+// without zero bytes, which every binding and every JSON reader accepts.
 bool IsCleanText(std::string_view text);
 
-// Whether `word` is one of `words`.
+// Returns whether `word` is one of `words`.
 bool IsOneOf(std::string_view word, std::initializer_list<Literal> words);
 
-// The closest of `candidates` to `word` for "did you mean"; empty where none is close.
+// Returns the candidate that is closest to `word`, for "did you mean"; empty if none is close.
 std::string_view ClosestWord(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace hr

@@ -159,7 +159,7 @@ class ThreadPool final : public Executor {
 
 Result<std::unique_ptr<Executor>> CreateThreadPool(int threads) {
   if (threads < 1 || threads > 1024) {
-    return InvalidArgument("a thread budget lies in [1, 1024], got ", threads);
+    return InvalidArgument("expected a thread budget in [1, 1024], got ", threads);
   }
   return std::unique_ptr<Executor>(std::make_unique<ThreadPool>(threads));
 }

@@ -8,7 +8,7 @@
 
 namespace hr {
 
-// Reads the processor's counter where it runs evenly, else SystemClock(). Thread-safe.
+// Reads the processor's counter if it runs evenly, else SystemClock(). Thread-safe.
 class TickCounter {
  public:
   TickCounter();

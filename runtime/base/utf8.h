@@ -6,7 +6,7 @@
 
 namespace hr {
 
-// Bytes of the sequence that `text`, which is not empty, begins with; 0 where it is malformed (The
+// Bytes of the sequence that `text`, which is not empty, begins with; 0 if it is malformed (The
 // Unicode Standard, table 3-7).
 size_t Utf8Length(std::string_view text);
 

@@ -15,10 +15,10 @@ namespace {
 enum Field { kRank, kSize, kLocalRank, kLocalSize, kEpoch, kFields };
 constexpr std::string_view kFieldNames[] = {"rank", "size", "local rank", "local size", "epoch"};
 
-// The variables of those who start processes, by field; null where they have none.
+// The variables of those who start processes, by field; null if they have none.
 struct Launcher {
   const char* variables[kFields];
-  // Only where this one is set, too.
+  // Only if this one is set, too.
   const char* condition;
 };
 constexpr Launcher kLaunchers[] = {
@@ -100,7 +100,7 @@ class Resolver {
 Status CheckComplete(const Resolver& said, const Launch& launch) {
   if (said.knows(kRank) != said.knows(kSize)) {
     const Field known = said.knows(kRank) ? kRank : kSize;
-    return FailedPrecondition("the environment tells the ", kFieldNames[known], " (",
+    return FailedPrecondition("the environment sets the ", kFieldNames[known], " (",
                               said.variable(known), ") but not the ",
                               kFieldNames[known == kRank ? kSize : kRank],
                               "; set HEADRACE_RANK and HEADRACE_SIZE, or neither");

@@ -31,11 +31,11 @@ struct Launch {
 using Environment = std::function<const char*(const char* name)>;
 
 // The cluster secret, from HEADRACE_SECRET or the first line of the file HEADRACE_SECRET_FILE;
-// empty where neither is set. Not a part of Launch, which is printed.
+// empty if neither is set. Not a part of Launch, which is printed.
 Result<std::string> SecretFromEnvironment(const Environment& environment);
 
-// From the variables of Headrace, torchrun, Open MPI, MPICH and Slurm. FAILED_PRECONDITION where
-// two contradict each other or they are incomplete; INVALID_ARGUMENT where a value makes no sense.
+// From the variables of Headrace, torchrun, Open MPI, MPICH and Slurm. FAILED_PRECONDITION if
+// two contradict each other or they are incomplete; INVALID_ARGUMENT if a value makes no sense.
 // With none of them, the process is alone.
 Result<Launch> LaunchFromEnvironment(const Environment& environment);
 

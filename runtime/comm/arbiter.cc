@@ -36,7 +36,7 @@ class StoreArbiter final : public Arbiter {
  private:
   Status Lost(const Status& status) const {
     return ArbiterLost("the group's arbiter, the ", store_.Describe(),
-                       ", cannot be reached, so start all ranks anew: ", status.message());
+                       ", cannot be reached, so start all ranks again: ", status.message());
   }
 
   Store& store_;

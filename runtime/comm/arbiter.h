@@ -1,4 +1,4 @@
-// Decides what a group failed of, so that every rank reports the same root cause.
+// Decides on the cause of a group's failure, so that every rank reports the same one.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace hr::comm {
 
-// Where an epoch's verdict is kept, see EpochKey.
+// The key of an epoch's verdict in the store; see EpochKey.
 inline constexpr std::string_view kVerdictKey = "verdict";
 
-// Who is to blame for the end of an epoch, and why.
+// The rank that has caused the end of an epoch, and why.
 struct Verdict {
   int culprit = -1;  // a rank of the group
   Code code = Code::kAborted;
@@ -24,16 +24,17 @@ struct Verdict {
 class Arbiter {
  public:
   virtual ~Arbiter() = default;
-  // Reports an accusation and returns the verdict: the same for all ranks of an epoch, whoever asks
-  // first and however often. ARBITER_LOST where the arbiter cannot be reached within `limits`.
+  // Reports an accusation and returns the verdict, which is the same for all ranks of an epoch and
+  // for all calls. ARBITER_LOST if the arbiter cannot be reached within `limits`.
   virtual Result<Verdict> Decide(const Verdict& accusation, const CallLimits& limits) = 0;
-  // The verdict where there is one.
+  // Returns the verdict if there is one.
   virtual Result<std::optional<Verdict>> Look(const CallLimits& limits) = 0;
 };
 
-// The store is the arbiter: the first accusation under `key` becomes the verdict. Ranks accuse only
-// what they saw themselves, and close nothing before there is a verdict, so the first accusation
-// names the cause and not a consequence. The store outlives it.
+// Creates an arbiter for which the first accusation under `key` in the store becomes the verdict.
+// Ranks report only what they have observed themselves, and close no connection before there is a
+// verdict; therefore the first accusation names the cause and not a consequence. The store must
+// outlive the arbiter.
 std::unique_ptr<Arbiter> CreateStoreArbiter(Store& store, std::string key);
 
 }  // namespace hr::comm

@@ -16,7 +16,7 @@ namespace hr::comm {
 // bytes is a valid empty ring. A cache line for each side, and one that is only written by
 // sleepers.
 //
-// What was published last lies beside the tail, too, where it is short: a reader that keeps up gets
+// What was published last lies beside the tail, too, if it is short: a reader that keeps up gets
 // it with the one cache line that it looks at. A reader that does not finds it in the ring.
 struct RingMemory {
   static constexpr size_t kLatestWords = 6;
@@ -32,7 +32,7 @@ struct RingMemory {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// True where the sleeper asked to be woken; the flag is taken down. The fence orders what was
+// True if the sleeper asked to be woken; the flag is taken down. The fence orders what was
 // written to the ring before the look at the flag, as Sleep() does the other way round.
 inline bool TakeSleeper(std::atomic<uint32_t>& flag) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -66,14 +66,14 @@ class RingWriter {
     tail_ += count;
     return count;
   }
-  // True where the reader sleeps and must be woken.
+  // True if the reader sleeps and must be woken.
   bool Publish() {
     ShowLatest();
     ring_.tail.store(tail_, std::memory_order_release);
     published_ = tail_;
     return TakeSleeper(ring_.reader_sleeps);
   }
-  // Asks to be woken when there is room. False where there is some.
+  // Asks to be woken when there is room. False if there is some.
   bool Arm() {
     AskToBeWoken(ring_.writer_sleeps);
     head_ = ring_.head.load(std::memory_order_acquire);
@@ -124,13 +124,13 @@ class RingReader {
   // Whether what was read and not given back is much enough for a writer to wait for.
   bool OwesMuch() const { return head_ - released_ >= capacity_ / 8; }
   bool Owes() const { return head_ != released_; }
-  // Gives the room of what was read back. True where the writer sleeps and must be woken.
+  // Gives the room of what was read back. True if the writer sleeps and must be woken.
   bool Release() {
     ring_.head.store(head_, std::memory_order_release);
     released_ = head_;
     return TakeSleeper(ring_.writer_sleeps);
   }
-  // Asks to be woken when bytes come. False where there are some.
+  // Asks to be woken when bytes come. False if there are some.
   bool Arm() {
     AskToBeWoken(ring_.reader_sleeps);
     tail_ = ring_.tail.load(std::memory_order_acquire);

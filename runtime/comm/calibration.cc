@@ -92,7 +92,7 @@ Result<Calibration> ParseCalibration(std::string_view text, std::string_view mac
     const std::string_view line = Take(text, '\n');
     if (line == "end") return out;
     if (ReadLine(WordsOf(line), out)) continue;
-    return DataLoss("line ", number, " makes no sense: '", line.substr(0, 80),
+    return DataLoss("line ", number, " is invalid: '", line.substr(0, 80),
                     "'; costs are more than 0 and less than 1 second");
   }
   return DataLoss("it has no 'end'");

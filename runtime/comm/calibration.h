@@ -13,13 +13,13 @@
 
 namespace hr::comm {
 
-// Of messages, in seconds.
+// The cost of messages, in seconds.
 struct LinkCost {
   double latency = 0;   // of one
-  double per_byte = 0;  // sent, while as much is received
+  double per_byte = 0;  // that is sent while another is received
 };
 
-// As ranks send it to each other.
+// The costs of a machine, in the form in which ranks exchange them.
 struct Calibration {
   enum class Source : int32_t { kDefault, kFile };
   struct Link {
@@ -29,7 +29,7 @@ struct Calibration {
   };
   Source source = Source::kDefault;
   int32_t reserved = 0;
-  // Of usual machines.
+  // The costs of typical machines.
   std::array<Link, 6> links = {{{"inproc", {4e-7, 1.2e-10}},
                                 {"shm", {4e-7, 1.5e-10}},
                                 {"ucx", {2e-6, 1.2e-10}},
@@ -37,14 +37,13 @@ struct Calibration {
   double per_reduced_byte = 4e-11;
   LinkCost shared = {2e-7, 5e-11};  // until another rank sees what was raised; copied
 
-  // That of the last link where the transport is not known.
+  // Returns the cost of a transport; that of the last link if the transport is unknown.
   LinkCost Of(std::string_view transport) const;
 };
 static_assert(std::is_trivially_copyable_v<Calibration>);
 
-// Reads a file's text, which is one of `machine` (HostName()). What it does not say is as by
-// default. FAILED_PRECONDITION where it is of another machine or a later version, DATA_LOSS where
-// it makes no sense.
+// Parses the text of a file of `machine` (HostName()). What the file does not set has its default.
+// FAILED_PRECONDITION if it is of another machine or a later version, DATA_LOSS if it is invalid.
 //   headrace calibration 1
 //   machine NAME
 //   link TRANSPORT SECONDS SECONDS_PER_BYTE
@@ -53,11 +52,11 @@ static_assert(std::is_trivially_copyable_v<Calibration>);
 //   end
 Result<Calibration> ParseCalibration(std::string_view text, std::string_view machine);
 
-// NOT_FOUND where there is no such file.
+// NOT_FOUND if there is no such file.
 Result<Calibration> ReadCalibration(const std::string& path);
 
-// Where it is kept unless the host says otherwise; empty where there is no place. `environment`
-// looks a variable up.
+// Returns the path of the file unless the host names another; empty if there is no place for it.
+// `environment` returns the value of an environment variable.
 std::string CalibrationPath(const char* (*environment)(const char* name));
 
 }  // namespace hr::comm

@@ -103,7 +103,7 @@ Status Elastic::Await(const std::string& name) {
   return Take(next, name);
 }
 
-// Why the ranks did not meet. An error where this rank itself could not go on.
+// Why the ranks did not meet. An error if this rank itself could not go on.
 Status Elastic::Blame(Status status, Ending& ending) {
   if (Status ended = limits_.Check(); !ended.ok()) {
     return std::move(ended).WithContext(std::string(status.message()));
@@ -166,9 +166,10 @@ Status CheckWhole(const Group& group) {
 Result<std::shared_ptr<Group>> Shrink(Group& group, const CallLimits& limits) {
   HR_RETURN_IF_ERROR(CheckWhole(group));
   if (group.status().ok()) {
-    return FailedPrecondition("group '", group.options().name,
-                              "' has not ended, so there is nothing to shrink it by; a rank that "
-                              "is not wanted any more can end it (hr_group_abort)");
+    return FailedPrecondition(
+        "group '", group.options().name,
+        "' has not ended, so it cannot be shrunk; a rank that is to be left out has to end it "
+        "(hr_group_abort)");
   }
   return GoOnFrom(group, 0, limits);
 }

@@ -1,23 +1,23 @@
-// Groups that go on in a new epoch: without ranks that failed, and with new ones.
+// Groups that continue in a new epoch, without ranks that failed and with new ones.
 //
-// The ranks of an epoch say in the store that they go on. Once all have, but for the one that the
-// verdict blames, or once the others have had their time, whoever is first swaps the membership
-// (membership.h) for the next epoch's. Ranks that then fail to meet do the same again, from the
-// epoch that failed.
+// The ranks of an epoch announce in the store that they go on. When all have announced this except
+// the one that the verdict blames, or when the time of the others is over, the first rank to notice
+// replaces the membership (membership.h) by that of the next epoch. If the ranks then fail to meet,
+// they repeat this from the epoch that failed.
 #pragma once
 
 #include "runtime/comm/group.h"
 
 namespace hr::comm {
 
-// The ranks of a group that has ended go on without the one that is to blame, and without those
-// that do not call this within the group's silence time, in their old order. At most one side of a
-// split network goes on. FAILED_PRECONDITION for a rank that the others go on without, and where
-// the group has not ended; ARBITER_LOST where the store cannot be reached. The group is closed.
+// Continues a group that has ended, without the rank that is to blame and without those that do not
+// call this within the group's silence time. The others keep their order. At most one side of a
+// split network goes on. FAILED_PRECONDITION for a rank that is left out, and if the group has not
+// ended; ARBITER_LOST if the store cannot be reached. The old group is closed.
 Result<std::shared_ptr<Group>> Shrink(Group& group, const CallLimits& limits);
 
-// The ranks go on, and as many that join (Join) as make `size` in all, behind the others. The group
-// may have ended: then without the rank that is to blame, as Shrink.
+// Adds processes that call Join until there are `size` ranks; they follow the old ranks. If the
+// group has ended, the rank that is to blame is left out, as by Shrink.
 Result<std::shared_ptr<Group>> Grow(Group& group, int size, const CallLimits& limits);
 
 // Waits until the group `options.mesh.name` grows, and becomes a rank of it. Rank, size and epoch

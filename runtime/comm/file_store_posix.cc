@@ -121,9 +121,9 @@ class FileStore final : public Store {
     HR_RETURN_IF_ERROR(writer.Close());
     return draft;
   }
-  // Gives the key a value where it has none, in one step and without the lock: ranks meet, and
-  // agree on who failed, also while a process that holds it is stopped. False where it has one, or
-  // where the file system has no links and the lock is needed.
+  // Gives the key a value if it has none, in one step and without the lock: ranks meet, and
+  // agree on who failed, also while a process that holds it is stopped. False if it has one, or
+  // if the file system has no links and the lock is needed.
   Result<bool> Create(std::string_view key, const Draft& draft) {
     const std::string path = PathOf(key);
     if (::link(draft.path.c_str(), path.c_str()) == 0) return true;

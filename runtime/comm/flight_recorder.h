@@ -16,9 +16,9 @@ class FlightRecorder {
   static constexpr uint64_t kNone = FlightRecord::kNone;
 
   // Before all else. With a path the records are in that file, too, from which ReadFlightLog() has
-  // them at any time; where the file cannot be had, it goes without.
+  // them at any time; if the file cannot be had, it goes without.
   Status Open(const std::string& path);
-  // Where that file is; empty where there is none.
+  // Where that file is; empty if there is none.
   const std::string& path() const { return path_; }
 
   // What times are taken by.
@@ -56,7 +56,7 @@ class FlightRecorder {
   const Record* Find(uint16_t channel, uint64_t label) const;
   // The collective with this sequence, or null.
   const Record* FindCollective(uint16_t channel, uint64_t sequence) const;
-  // Collectives called on a channel so far; 0 where the last one is forgotten.
+  // Collectives called on a channel so far; 0 if the last one is forgotten.
   uint64_t Called(uint16_t channel) const;
   // A JSON array, oldest first.
   std::string Json();

@@ -21,7 +21,7 @@ constexpr uint64_t kShortBytes = 4096;
 // Of a rank's ring in shared memory, and of all of them. See SharedArea.
 constexpr uint64_t kRingBytes = 2 << 20;
 constexpr uint64_t kAllRingsBytes = 16 << 20;
-// What each wait for another rank takes where they share processors: it has to be woken.
+// What each wait for another rank takes if they share processors: it has to be woken.
 constexpr double kWakeSeconds = 15e-6;
 // How long a peer that runs usually takes to answer, several times over.
 constexpr int64_t kSpinNanos = 50'000;
@@ -37,7 +37,7 @@ bool SamePlan(const Operation& a, const Operation& b) {
 struct Introduction {
   uint32_t host, settings;  // hashes
   int32_t first_near;       // the first rank with which it can share memory, or itself
-  // Its slowest transports to those, and to the others; empty where there are none.
+  // Its slowest transports to those, and to the others; empty if there are none.
   char near[8], far[8];
   ProcessorSet processors;
   Calibration calibration;
@@ -216,7 +216,7 @@ void Group::Price() {
   cost_.shared_per_byte = agreed.calibration.shared.per_byte;
 }
 
-// Where all ranks can, they map one piece of memory; where one cannot, all do without.
+// If all ranks can map one piece of memory, they share it; if one cannot, no rank uses it.
 Status Group::ShareMemory(const CallLimits& limits) {
   if (size() == 1) return {};
   const auto ranks = static_cast<uint64_t>(size());
@@ -263,7 +263,7 @@ Group::Group(std::shared_ptr<Shared> shared, std::vector<int> ranks, int rank, u
 
 Group::~Group() = default;
 
-// The pinned algorithm; empty where the cheapest is taken.
+// The pinned algorithm; empty if the cheapest is taken.
 std::string_view Group::PinOf(OpKind kind) const {
   const auto found = pins_.find(kind);
   return found == pins_.end() ? std::string_view() : found->second;
@@ -333,8 +333,8 @@ Result<WorkRef> Group::PostAndPoll(const Operation& operation, const void* input
   return work;
 }
 
-// The first of its kind, and one with a fault, is left to those who look closely. What has been
-// planned is looked up with the mesh locked, which costs no lock of its own.
+// Operations that are not planned yet, and invalid ones, are left to the long path, which plans and
+// checks them. The plan is looked up under the mesh's lock, so that this needs no lock of its own.
 bool Group::PassShort(const Operation& operation, const void* input, void* output) {
   if (!operation.point_to_point() || operation.count > kShortBytes) return false;
   const bool sends = operation.kind == OpKind::kSend;

@@ -24,7 +24,7 @@ struct GroupOptions {
   Calibration calibration;                   // rank 0's holds for all
   std::string calibration_place;             // where it is kept, for people
   std::string calibration_trouble;           // why what is kept there is not used, or empty
-  std::map<OpKind, std::string> algorithms;  // pins; the cheapest where there is none
+  std::map<OpKind, std::string> algorithms;  // pins; the cheapest if there is none
   Allocator* allocator = nullptr;            // for scratch memory; null: the system's
 };
 
@@ -42,30 +42,32 @@ class Group {
   int size() const { return static_cast<int>(pool_->ranks().size()); }
   const MeshOptions& options() const { return mesh_.options(); }
   const GroupOptions& group_options() const { return shared_->options; }
-  // Not split from another.
+  // Returns whether the group was not split from another.
   bool whole() const { return channel_ == 0; }
   uint64_t epoch() const { return mesh_.options().epoch; }
-  // OK, or why the group has ended: the same code and cause on all ranks.
+  // Returns OK, or why the group has ended: the same code and cause on all ranks.
   Status status() const { return mesh_.status(); }
-  // What all ranks agree that it has ended of; null while it goes on. ARBITER_LOST as Arbiter.
+  // Returns the cause of the group's end on which all ranks agree; null while it has not ended.
+  // ARBITER_LOST: see Arbiter.
   Result<std::optional<Verdict>> VerdictOfAll(const CallLimits& limits);
-  // The ranks that this one cannot hear. See Mesh.
+  // Returns the ranks that this one cannot hear; see Mesh.
   std::vector<int> Suspects() const { return mesh_.suspects(); }
 
-  // Starts an operation. `input` and `output` stay where they are until the work is done; see
+  // Starts an operation. `input` and `output` are in use until the work is done; see
   // Operation::CheckBuffers.
   Result<WorkRef> Post(const Operation& operation, const void* input, void* output);
-  // A short message that can go or be taken at once needs no work, nor anything else of what
-  // follows. True where that was so; else nothing has happened.
+  // Sends or receives a short message at once, without a work, if that needs no waiting. Returns
+  // false if it could not; then nothing has happened.
   bool PassShort(const Operation& operation, const void* input, void* output);
-  // As Post, for who would wait next: drives the group for some microseconds, so that the work is
-  // often done. Whoever keeps it until the next operation makes that one slower.
+  // Starts an operation as Post does, for a caller who waits next: it drives the group for some
+  // microseconds, within which the work is often done. The next operation is slower if the caller
+  // still holds this work then.
   Result<WorkRef> PostAndPoll(const Operation& operation, const void* input, void* output);
-  // Posts and waits, as Work::Complete.
+  // Starts an operation and waits for its end; see Work::Complete.
   Status Run(const Operation& operation, const void* input, void* output, const CallLimits& limits);
 
-  // Sub-groups of the ranks with the same `color`, ordered by `key`, then by rank. A rank with a
-  // negative color gets null. To be called by all ranks of this group.
+  // Splits the group: ranks with the same `color` form a sub-group, ordered by `key`, then by rank.
+  // A rank with a negative color gets null. All ranks of this group must call it.
   Result<std::shared_ptr<Group>> Split(int color, int key, const CallLimits& limits);
 
   // Ends what is in flight with CANCELLED and says goodbye, for all groups that share its

@@ -67,7 +67,7 @@ Result<std::vector<TransportFactory>> Hub::Transports(std::string_view wanted,
     const auto found = FindNamed(transports_, name);
     if (found == transports_.end()) {
       return NotFound("there is no transport '", name, "'; there are: ", Listed(transport_names()),
-                      "; or say auto");
+                      "; or use auto");
     }
     if (Status status = found->traits.available(); !status.ok()) {
       return std::move(status).WithContext(Cat("transport '", name, "' needs a plugin"));

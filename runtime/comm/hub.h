@@ -1,5 +1,5 @@
-// What the groups of an env share: the transports and stores that there are, and the one thread
-// that moves the data of groups for which nobody waits.
+// What the groups of an env share: the registered transports and stores, and the thread that moves
+// the data of groups for which no thread waits.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 namespace hr::comm {
 
 struct StoreSettings {
-  // This process keeps the store, where nobody does yet: one that others reach at an address.
+  // This process keeps the store, unless another one already does. Only for stores with an address.
   bool serve = false;
   std::string secret;
   bool trusted_fabric = false;
@@ -33,28 +33,30 @@ class Hub {
   using MakeStore = std::function<Result<std::unique_ptr<Store>>(const std::string& place,
                                                                  const StoreSettings& settings)>;
 
-  // What else is to be known of a transport.
+  // Further properties of a transport.
   struct Traits {
-    // Why it cannot be had on this machine; "auto" goes without it then.
+    // Returns why the transport is not available on this machine, or OK. "auto" skips it if it is
+    // not.
     std::function<Status()> available = [] { return Status(); };
-    // Whether "auto" takes it, where it can be had.
+    // Returns whether "auto" uses it if it is available.
     std::function<bool(const TransportSettings&)> automatic = [](const auto&) { return true; };
-    // What it found on this machine, for people.
+    // Returns the devices that it has found on this machine, for people.
     std::function<std::string()> devices = [] { return std::string(); };
-    // Which brings it; empty where the library does.
+    // The plugin that contains it; empty if the library does.
     std::string plugin;
   };
 
-  // In the order of preference; the last one reaches everybody.
+  // Adds transports in the order of preference; the last one reaches all peers.
   void AddTransport(std::string name, MakeTransport make, Traits traits);
   void AddTransport(std::string name, MakeTransport make) {
     AddTransport(std::move(name), std::move(make), Traits());
   }
-  // One that the host has loaded: preferred to the last of those that are there. OK where this
-  // plugin brings it anyway; ALREADY_EXISTS where another transport has this name;
+  // Adds a transport of a plugin that the host has loaded, before the last one in the order of
+  // preference. OK if the plugin is the one that contains this transport anyway; ALREADY_EXISTS if
+  // another transport has this name;
   // FAILED_PRECONDITION after the first group.
   Status AddPluginTransport(std::string name, MakeTransport make, Traits traits);
-  // Opens urls "scheme:place".
+  // Adds a kind of store for URLs "scheme:place".
   void AddStore(std::string scheme, MakeStore make);
   void SetPlanner(std::unique_ptr<Planner> planner) { planner_ = std::move(planner); }
 
@@ -63,7 +65,7 @@ class Hub {
                                                    const TransportSettings& settings);
   Result<std::unique_ptr<Store>> OpenStore(std::string_view url,
                                            const StoreSettings& settings) const;
-  // The same for groups that are made one after the other: where this process keeps the store for
+  // The same for groups that are made one after the other: if this process keeps the store for
   // others, it goes on as long as the hub. A rank that is ahead so never meets the store of a group
   // that its keeper is about to leave.
   Result<std::shared_ptr<Store>> OpenGroupStore(std::string_view url,

@@ -22,7 +22,7 @@ bool TakeNumber(std::string_view& text, uint64_t& number) {
 
 Status GoneOn(const MeshOptions& options, uint64_t epoch) {
   return FailedPrecondition("group '", options.name, "' has gone on to epoch ", epoch,
-                            "; join it (hr_group_join), or start anew with a higher epoch than ",
+                            "; join it (hr_group_join), or start again with a higher epoch than ",
                             epoch, " or an empty store; got epoch ", options.epoch);
 }
 
@@ -43,7 +43,7 @@ Status Swap(const MeshOptions& options, const std::optional<Membership>& held,
       .Clone();
 }
 
-// False where that attempt to meet has failed, as this rank knows. Where it was not there, it comes
+// False if that attempt to meet has failed, as this rank knows. If it was not there, it comes
 // too late for the others, and shares their failure.
 Result<bool> EnterAttempt(MeshOptions& options, const Membership& now, const CallLimits& limits) {
   options.attempt = now.attempt;

@@ -1,5 +1,6 @@
-// What a group's store says of its epochs: one key, changed by compare-and-swap alone, has the
-// current one. So an epoch has one successor, also where a network is split and both sides try.
+// The current epoch of a group and its members, under one key of the store. The key is changed only
+// by compare-and-swap, so an epoch has one successor even if the network is split and both sides
+// try.
 #pragma once
 
 #include <optional>
@@ -12,19 +13,19 @@ namespace hr::comm {
 
 struct Membership {
   uint64_t epoch = 0;
-  uint64_t attempt = 0;  // to meet, where the hosts chose the epoch
+  uint64_t attempt = 0;  // to meet, if the hosts chose the epoch
   bool formed = false;   // all have met
-  uint64_t from = 0;     // the epoch before, whose ranks are named:
-  // Drawn when hosts choose an epoch, and kept by the epochs that ranks agree on. Another one means
-  // that the store was lost since, or that others have started anew.
+  uint64_t from = 0;     // the epoch before, to whose ranks `members` refers
+  // A random name, drawn when hosts choose an epoch and kept by the epochs on which ranks agree. If
+  // it has changed, the store was lost meanwhile, or another job has started.
   std::string job;
-  // In the order of the ranks: a rank of the epoch before, or what one that joins calls itself.
-  // Empty where the hosts chose epoch and ranks.
+  // The members in the order of their ranks: each is a rank of the epoch before, or the name of a
+  // process that joins. Empty if the hosts chose epoch and ranks.
   std::vector<std::string> members;
 
   std::string Encode() const;
   static Result<Membership> Decode(std::string_view text);
-  // The rank of `member`; -1 where it is none.
+  // Returns the rank of `member`; -1 if it is not a member.
   int RankOf(std::string_view member) const;
   bool IsOf(const MeshOptions& options) const {
     return epoch == options.epoch && attempt == options.attempt && job == options.job;
@@ -33,14 +34,14 @@ struct Membership {
 
 inline constexpr std::string_view kMembershipKey = "membership";
 
-// The current one; null where the store has none.
+// Reads the current membership; null if the store has none.
 Result<std::optional<Membership>> ReadMembership(const MeshOptions& options,
                                                  const CallLimits& limits);
-// Enters the epoch that the host chose, and sets options.attempt and job: the ranks may try again
-// where they failed to meet. One that was not there when they failed learns why first.
-// FAILED_PRECONDITION where the group has gone on to a later epoch.
+// Enters the epoch that the host chose, and sets options.attempt and job: ranks that failed to meet
+// may try again. A rank that was absent when the others failed first learns why they did.
+// FAILED_PRECONDITION if the group has gone on to a later epoch.
 Status EnterEpoch(MeshOptions& options, const CallLimits& limits);
-// Notes that all have met: a failure is the group's end from now on.
+// Notes that all ranks have met. From now on a failure ends the group.
 Status NoteFormed(const MeshOptions& options, const CallLimits& limits);
 
 }  // namespace hr::comm

@@ -259,7 +259,7 @@ void Mesh::Deliver() {
   }
 }
 
-// What this rank accuses somebody of, perhaps itself, is not lost where it closes right after.
+// What this rank accuses somebody of, perhaps itself, is not lost if it closes right after.
 void Mesh::AwaitVerdict() {
   const int64_t give_up = SystemClock().NowNanos() + 1'000'000'000;
   auto pending = [this] {

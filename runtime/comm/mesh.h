@@ -27,50 +27,51 @@ struct MeshOptions {
   int size = 1;
   uint64_t epoch = 0;
   uint64_t attempt = 0;      // to meet in this epoch; see EnterEpoch
-  bool missed = false;       // the others failed to meet in this attempt; see EnterEpoch
+  bool missed = false;       // this rank was absent from an attempt that failed; see EnterEpoch
   std::string job;           // see Membership
-  bool agreed = false;       // the ranks agreed on epoch and members in the store; see Regroup
+  bool agreed = false;       // the ranks agreed on epoch and members in the store; see Round
   Store* store = nullptr;    // outlives the mesh
   Poller* poller = nullptr;  // outlives the mesh
-  std::vector<TransportFactory> transports;  // the first that reaches a peer connects to it
-  // A peer from which nothing came for so long is taken for dead.
+  std::vector<TransportFactory> transports;  // the first one that reaches a peer is used for it
+  // A peer that sends nothing for so long counts as dead.
   int64_t silence_nanos = 10'000'000'000;
-  // How long a waiting thread polls before it sleeps; 0: it looks now and then, and gives its core
-  // away between; negative: 0 where more ranks run on this host than it has processors, else for as
-  // long as a peer usually takes to answer.
+  // How long a waiting thread polls before it sleeps. 0: it yields its core between two looks.
+  // Negative: 0 if more ranks run on this host than it has processors, else as long as a peer
+  // usually takes to answer.
   int64_t spin_nanos = -1;
-  // Of waits that have no limits of their own; negative: none.
+  // The timeout of waits that are given no limits; negative: none.
   int64_t timeout_nanos = 600'000'000'000;
   const Clock* clock = &SystemClock();  // of the limits that hosts give
-  // Where the flight recorder is: NAME-EPOCH-RANK.flight while the group lives, and .json when it
-  // has failed; empty: nowhere.
+  // The folder of the flight recorder: NAME-EPOCH-RANK.flight while the group lives, and .json when
+  // it has failed. Empty: no files.
   std::string dump_folder;
   LogSink* log = nullptr;       // told that the group has met and why it ended; outlives the mesh
-  std::shared_ptr<void> keeps;  // lives as long as the mesh: what the pointers above point to
+  std::shared_ptr<void> keeps;  // owns what the pointers above point to, as long as the mesh lives
 };
 
-// What a group keeps in the store: one key of all its epochs, and one of this epoch's.
+// The keys of a group in the store: for all its epochs, and for this epoch.
 std::string GroupKey(const MeshOptions& options, std::string_view what);
 std::string EpochKey(const MeshOptions& options, std::string_view what);
 
 class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mesh> {
  public:
-  // Meets the other ranks through the store, within `limits`. ALREADY_EXISTS where another process
-  // has this rank.
+  // Connects to the other ranks, which it finds through the store, within `limits`. ALREADY_EXISTS
+  // if another process has this rank.
   static Result<std::shared_ptr<Mesh>> Form(MeshOptions options, const CallLimits& limits);
   ~Mesh() override;
 
   const MeshOptions& options() const { return options_; }
-  // OK, or the verdict that ended the group.
+  // Returns OK, or the verdict that has ended the group as a status.
   Status status();
-  // What ended the group, as far as this rank knows; null while it goes on.
+  // Returns what has ended the group, as far as this rank knows; null while it has not ended.
   std::optional<Verdict> verdict();
-  // The ranks that were silent when the group ended, or whose connections have broken.
+  // Returns the ranks that were silent when the group ended, or whose connections have broken.
   std::vector<int> suspects();
   // Starts `work`, which has not been started before.
   Status Start(const WorkRef& work);
-  // The short way of a send or receive, for what needs no waiting; see Endpoint::SendNow. False:
-  // nothing has happened. `complete` is called with the mesh locked, and may say no.
+  // Sends or receives a short message at once if that needs no waiting; see Endpoint::SendNow. They
+  // return false if nothing has happened. `complete` is called with the mesh locked; if it returns
+  // false, the message is not sent.
   struct Message {
     const Operation& operation;
     uint16_t channel;
@@ -81,7 +82,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   };
   bool SendNow(const Message& message, FunctionRef<bool()> complete, const void* data);
   bool RecvNow(const Message& message, void* data);
-  // Holds it locked against that.
+  // Keeps SendNow and RecvNow of other threads out while it lives.
   class Lock {
    public:
     explicit Lock(Mesh& mesh) : guard_(*mesh.reactor_) {}
@@ -90,14 +91,14 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
     const Reactor::Guard guard_;
   };
   void set_spin_nanos(int64_t nanos) { reactor_->set_spin_nanos(nanos); }
-  // Ends the group for all ranks, because of `culprit`. Does not wait.
+  // Ends the group for all ranks, with `culprit` as the rank to blame. Does not wait.
   void Abort(Code code, std::string cause, int culprit);
-  // Says goodbye to all peers; what is in flight ends with CANCELLED.
+  // Closes the connections to all peers in order; operations in flight end with CANCELLED.
   void Close();
   std::string RecorderJson();
-  // The transport that connects to each rank, by name.
+  // Returns the name of the transport that connects to a rank.
   std::string TransportOf(int rank) const;
-  // What can share memory with all of `ranks` (and this one); null where nothing can.
+  // Returns what shares memory with all of `ranks` and this one; null if nothing can.
   MemorySharer* SharerOf(const std::vector<int>& ranks) const;
 
  private:
@@ -109,21 +110,21 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   struct Peer {
     std::unique_ptr<Endpoint> endpoint;
     Transport* transport = nullptr;
-    Transfer control;  // always posted, so that what a peer has to say is heard
+    Transfer control;  // always posted, for the control messages of the peer
     std::byte control_text[kControlBytes];
-    Transfer nudge;  // always the same message, so that waking allocates nothing
+    Transfer nudge;  // always the same message, so that waking a peer allocates nothing
     bool nudging = false;
     uint64_t arrivals = 0;  // as last seen
     int64_t heard_at = 0;
-    bool welcome = false;  // it has this process among its peers
-    // While the ranks meet: the address that did not answer, why, and since when.
+    bool welcome = false;  // the peer has accepted this process as a rank
+    // While the ranks connect: the address that did not answer, why, and since when.
     std::string stale, trouble;
     int64_t stale_since = 0;
-    // How many operations of a channel it has called, as it last told.
+    // A channel, and how many of its operations the peer has called, as it last reported.
     uint16_t channel = 0;
     std::optional<uint64_t> called;
-    bool lost_arbiter = false;  // it has told so; also of this rank
-    bool heard_out = false;     // nothing more comes from it, and all that came was dealt with
+    bool lost_arbiter = false;  // it has reported that it lost the arbiter; also for this rank
+    bool heard_out = false;     // nothing more comes from it, and all that came was handled
   };
   struct ControlMessage {
     Transfer transfer;
@@ -174,10 +175,10 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void RunReady();
   void Finish(Work& work, Status status);
   void AwaitVerdict();
-  // Until then at most, and with pauses where nothing moves.
+  // Drives until `pending` is false or `give_up`, with pauses while nothing moves.
   void DriveWhile(FunctionRef<bool()> pending, int64_t give_up);
   void EndTransfers(Work& work);
-  // Whether the message of a receive is on its way. See Endpoint.
+  // Returns whether the message of a receive is being written to its memory; see Endpoint.
   bool IsComing(const Work& work) const;
 
   // mesh_watch.cc: peers that fail or disagree.
@@ -222,29 +223,29 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
 
   std::vector<WorkRef> active_;
   std::vector<Work*> ready_;
-  std::vector<Work*> watched_;  // that wait for what comes by no transport
+  std::vector<Work*> watched_;  // those that wait for ranks in shared memory
   std::vector<int> heard_;      // ranks whose control receive ended
   std::list<ControlMessage> control_messages_;
   FlightRecorder recorder_;
   std::optional<Verdict> accusation_;
   bool accused_ = false;
-  // What the lowest rank has told that has lost the arbiter; empty: none has.
+  // The report of the lowest rank that has lost the arbiter; empty: none has.
   std::string undecided_;
   int undecided_of_ = 0;
-  int64_t together_at_ = 0;  // no longer than that are the others waited for
+  int64_t together_at_ = 0;  // until then the reports of the others are awaited
   bool report_due_ = false;
   Status status_;
   std::optional<Verdict> verdict_;
   std::vector<int> suspects_;
   bool closed_ = false;
   bool published_ = false;
-  int blamed_ = -1;        // the rank with which a meeting failed; -1: none that is known
-  int64_t look_at_ = 0;    // for a verdict, while the ranks meet
-  int64_t beaten_at_ = 0;  // the last heartbeat
+  int blamed_ = -1;        // the rank because of which the ranks failed to meet; -1: unknown
+  int64_t look_at_ = 0;    // the next look for a verdict, while the ranks meet
+  int64_t beaten_at_ = 0;  // the time of the last heartbeat
   std::list<std::unique_ptr<Endpoint>> turned_away_;
 
   std::mutex ended_mutex_;
-  std::vector<WorkRef> ended_;  // whose callbacks are due
+  std::vector<WorkRef> ended_;  // works whose callbacks are due
   std::atomic<bool> any_ended_{false};
 
   std::unique_ptr<Reactor> reactor_;  // last: it stops driving before the rest goes

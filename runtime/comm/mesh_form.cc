@@ -100,9 +100,10 @@ Status Mesh::Meet(const CallLimits& limits) {
   const CallLimits briefly = {.deadline_nanos = SystemClock().NowNanos() + kLookNanos,
                               .clock = &SystemClock()};
   if (CameTooLate(briefly)) {
-    return AlreadyExists("group '", options_.name, "', epoch ", options_.epoch,
-                         ", has met without this process (", status.message(),
-                         "); join it (hr_group_join), or start all ranks anew with a higher epoch");
+    return AlreadyExists(
+        "group '", options_.name, "', epoch ", options_.epoch, ", has met without this process (",
+        status.message(),
+        "); join it (hr_group_join), or start all ranks again with a higher epoch");
   }
   const std::vector<int> missing = Missing();
   if (blamed_ < 0 && status.code() == Code::kDeadlineExceeded && !missing.empty()) {
@@ -181,7 +182,7 @@ Status Mesh::DialMissing(const CallLimits& limits) {
       if (SystemClock().NowNanos() < peers_[rank].stale_since + options_.silence_nanos) continue;
       blamed_ = rank;
       return Unavailable("rank ", rank, " does not answer at ", *addresses, ": ",
-                         peers_[rank].trouble, "; where it was killed, use a new epoch");
+                         peers_[rank].trouble, "; if it was killed, use a new epoch");
     }
     HR_RETURN_IF_ERROR(Dial(rank, *addresses));
   }
@@ -245,7 +246,7 @@ void Mesh::TurnAway() {
   for (auto& transport : transports_) {
     while (auto endpoint = transport->Accept()) {
       endpoint->Close(Cat("group '", options_.name, "', epoch ", options_.epoch,
-                          ", is complete; rank ", options_.rank, " takes nobody in any more"));
+                          ", is complete; rank ", options_.rank, " accepts no more ranks"));
       turned_away_.push_back(std::move(endpoint));
     }
   }

@@ -2,7 +2,7 @@
 // accusation the verdict, and the accuser tells all ranks (V).
 //
 // A rank that cannot reach the arbiter tells the others so, with its accusation (L), and waits a
-// moment. One that can asks it then, and that verdict holds. Where nobody can, the group ends with
+// moment. One that can asks it then, and that verdict holds. If nobody can, the group ends with
 // ARBITER_LOST and the sentence of the lowest rank that has told, which all take over (U).
 #include <algorithm>
 #include <charconv>
@@ -139,7 +139,7 @@ void Mesh::ConvictTogether(std::string_view text) {
   if (told.has_value()) Convict(told->accusation, told->why);
 }
 
-// Says why the group ended, and keeps its last operations where there is a folder for them.
+// Says why the group ended, and keeps its last operations if there is a folder for them.
 void Mesh::Report() {
   std::string why, operations;
   {
@@ -158,7 +158,7 @@ void Mesh::Report() {
   if (options_.log != nullptr) options_.log->Write(LogLevel::kError, why);
 }
 
-// Empty where there is no folder for it.
+// Empty if there is no folder for it.
 std::string Mesh::DumpPath(std::string_view extension) const {
   if (options_.dump_folder.empty()) return "";
   std::string name = options_.name;

@@ -225,7 +225,7 @@ bool Mesh::IsStray(uint64_t tag) const {
                       [tag](const WorkRef& work) { return work->tag_ == tag; });
 }
 
-// Where ranks call different operations, it may be that each only sends. What has come and belongs
+// If ranks call different operations, it may be that each only sends. What has come and belongs
 // to nothing tells.
 void Mesh::LookForStrays() {
   for (Peer& peer : peers_) {

@@ -1,4 +1,4 @@
-// What a rank asks its group to do: the description that all ranks must agree on.
+// The description of an operation of a group. All ranks must agree on it.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,16 @@ enum class ReduceOp : int32_t {
 };
 std::string_view ReduceOpName(ReduceOp op);
 
-// Counts are of elements, as in NCCL: of one rank's contribution (gather, all_gather), of one
-// rank's result (scatter, reduce_scatter), of what one rank sends another (all_to_all), else of the
-// buffer.
+// `count` is a number of elements, as in NCCL: of one rank's contribution (gather, all_gather), of
+// one rank's result (scatter, reduce_scatter), of what one rank sends to another (all_to_all), or
+// of the buffer (all others).
 struct Operation {
   OpKind kind = OpKind::kBarrier;
   DType dtype = DType::kUint8;
   uint64_t count = 0;
   ReduceOp reduce_op = ReduceOp::kSum;
-  double factor = 1;  // of kPreMultipliedSum; each rank's own
-  int peer = 0;       // the root, or whom to send to or receive from
+  double factor = 1;  // of kPreMultipliedSum; it may differ between ranks
+  int peer = 0;       // the root; of a send the receiver, of a receive the sender
   uint32_t tag = 0;   // of send and recv: a receive takes the first message with its tag
 
   bool point_to_point() const { return kind == OpKind::kSend || kind == OpKind::kRecv; }
@@ -57,17 +57,17 @@ struct Operation {
            kind == OpKind::kScatter;
   }
   uint64_t bytes() const { return count * DTypeSize(dtype); }
-  // "all_reduce(sum, float32[1024])"
+  // Returns "all_reduce(sum, float32[1024])" and the like.
   std::string Text() const;
-  // A failure where no group of `size` ranks, of which this is `rank`, can do it.
+  // Fails if the operation is impossible for rank `rank` in a group of `size` ranks.
   Status Check(int rank, int size) const;
-  // A failure where a buffer is missing, or where the two overlap in a way that the operation
-  // cannot do. In place: they may be the same where both have the same size; where one has `size`
-  // blocks and the other one, that one may be block `rank` of the larger.
+  // Fails if a buffer is missing, or if the two overlap in a way that the operation does not
+  // support. They may be the same buffer if they have the same size. If one has `size` blocks and
+  // the other has one, the smaller may be block `rank` of the larger.
   Status CheckBuffers(int rank, int size, const void* input, const void* output) const;
-  // Equal where ranks agree, and hardly ever elsewhere.
+  // Returns a hash of what all ranks must agree on, by which ranks detect that they differ.
   uint64_t Label(uint64_t epoch) const;
-  // Elements of this rank's input and output buffers; 0 where it has none.
+  // Return the number of elements in a rank's input and output buffers; 0 if it has none.
   uint64_t InputCount(int rank, int size) const;
   uint64_t OutputCount(int rank, int size) const;
 };

@@ -15,7 +15,7 @@ class PeerMemory {
   // another host, or in another namespace, a process of that number is another one.
   bool Open(uint32_t pid, uint64_t address, uint64_t secret);
   bool open() const { return pid_ != 0; }
-  // False where it cannot be read (any more).
+  // False if it cannot be read (any more).
   bool Read(uint64_t address, std::byte* to, size_t bytes) const;
 
  private:

@@ -92,7 +92,7 @@ void Poller::Look(Entry& entry, int64_t now) {
   entry.look_at = Drive(reactor) ? INT64_MAX : now;
 }
 
-// Drives until nothing moves, then arms. False where a thread has come to wait meanwhile or the
+// Drives until nothing moves, then arms. False if a thread has come to wait meanwhile or the
 // reactor is not at rest, so that another look is due.
 bool Poller::Drive(Reactor& reactor) {
   for (int turns = 0; turns < 1000; ++turns) {

@@ -1,5 +1,5 @@
-// The one background thread of an env: drives the reactors for which nobody waits, and calls their
-// timers. It sleeps while nothing comes.
+// The background thread of an env for communication: it drives the reactors for which no thread
+// waits, and calls their timers. It sleeps while nothing comes.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,11 @@ namespace hr::comm {
 class Poller {
  public:
   static Result<std::unique_ptr<Poller>> Create();
-  // After all its reactors.
+  // Must be destroyed after all its reactors.
   ~Poller();
 
-  // From now on `reactor` is driven. Its destructor removes it, after a call in progress on it.
+  // From now on the poller drives `reactor`. The reactor's destructor removes it, after a call in
+  // progress.
   void Add(Reactor& reactor);
   void Remove(Reactor& reactor);
   // Makes the thread look at its reactors again, because one of them has been taken over by a

@@ -174,7 +174,7 @@ Status Reactor::Wait(const std::atomic<bool>& done, const CallLimits& limits) {
   return {};
 }
 
-// Polls for as long as something moves and a little longer. True where `done` came.
+// Polls for as long as something moves and a little longer. True if `done` came.
 bool Reactor::Spin(const std::atomic<bool>& done, const CallLimits& limits) {
   const int64_t spin = spin_nanos_.load(std::memory_order_relaxed);
   const int64_t patience = spin > 0 ? spin : kYieldNanos;

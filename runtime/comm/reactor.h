@@ -1,9 +1,9 @@
 // Drives transports: serialises their calls, and decides which thread moves the bytes.
 //
-// Whoever waits drives. A waiting thread polls for a short while, because a peer usually answers
-// within microseconds, and then sleeps on the transports' wait handles. While nobody waits, the
-// Poller's thread (poller.h) does the same for all reactors of an env, and only it; it stays away
-// as long as threads come to wait often, so that it does not compete with them for a core.
+// A thread that waits drives. It polls for a short while, because a peer usually answers within
+// microseconds, and then sleeps on the transports' wait handles. While no thread waits, the thread
+// of the Poller (poller.h) drives all reactors of an env. It stays away while threads wait
+// frequently, so that it does not compete with them for a core.
 #pragma once
 
 #include <atomic>
@@ -21,32 +21,33 @@ namespace hr::comm {
 
 class Poller;
 
-// Who uses the transports.
+// The user of the transports.
 class ReactorClient {
  public:
   virtual ~ReactorClient() = default;
-  // Goes on with what completed transfers made possible. Called after each progress with the
-  // reactor locked; `moved`: that there was some. True if it did something.
+  // Continues what completed transfers have made possible. Called after each progress with the
+  // reactor locked; `moved`: data has moved. Returns whether it did something.
   virtual bool Advance(bool moved) = 0;
-  // Asks to be woken for what comes by no transport. Called before a sleep with the reactor locked.
-  // False where there is something to do already.
+  // Asks to be woken for events that come by no transport, such as in shared memory. Called before
+  // a sleep with the reactor locked. Returns false if there is something to do already.
   virtual bool Arm() { return true; }
-  // Calls back whoever asked to be. Called after Advance(), unlocked, perhaps by several threads.
+  // Calls the callbacks that are due. Called after Advance(), unlocked, perhaps by several threads
+  // at a time.
   virtual void Deliver() = 0;
-  // Something that is due at times (heartbeats). Called unlocked on the Poller's thread; returns
-  // when it wants to be called next, in nanoseconds of SystemClock(), INT64_MAX for never.
+  // Does what is due at times (heartbeats). Called unlocked on the Poller's thread. Returns the
+  // time of the next call, in nanoseconds of SystemClock(); INT64_MAX: never.
   virtual int64_t OnTimer(int64_t now) = 0;
 };
 
 class Reactor {
  public:
-  // `transports` and `client` outlive the reactor.
+  // `transports` and `client` must outlive the reactor.
   static Result<std::unique_ptr<Reactor>> Create(std::vector<Transport*> transports,
                                                  ReactorClient& client);
   ~Reactor();
 
-  // Holds the reactor locked: the transports, and whatever the client guards with it, may be used.
-  // Sees to it that sleepers notice what was started meanwhile.
+  // Locks the reactor, so that the transports, and what the client guards with it, may be used. At
+  // its end it wakes sleepers for what was started meanwhile.
   class Guard {
    public:
     explicit Guard(Reactor& reactor);
@@ -56,31 +57,30 @@ class Reactor {
     Reactor& reactor_;
   };
 
-  // Drives until `done` is true (which Advance, or a thread that calls NoteCompletion after it, has
-  // set). Any number of threads may wait.
+  // Drives until `done` is true. Advance sets it, or a thread that then calls NoteCompletion. Any
+  // number of threads may wait.
   Status Wait(const std::atomic<bool>& done, const CallLimits& limits);
-  // One round. Returns without doing anything where another thread is at it. True if anything
-  // moved.
+  // Drives one round, unless another thread is driving. Returns whether anything moved.
   bool Turn();
-  // Asks `done`, with the reactor locked, until it is true, and drives now and then; but only until
-  // something moves, and for some microseconds, in which nothing ends it early. Whether it was
-  // true.
+  // Calls `done`, with the reactor locked, until it is true, and drives now and then; but only
+  // until something moves, and for some microseconds. Limits do not end it. Returns the last result
+  // of `done`.
   bool Poll(FunctionRef<bool()> done);
-  // To be called whenever something that somebody may wait for has become true.
+  // Must be called whenever a condition for which a thread may wait has become true.
   void NoteCompletion();
   // The same, with the reactor locked since before it became true.
   void NoteCompletionLocked();
 
-  // Has whoever sleeps on the handles look again: a turn may have taken what it waits for.
+  // Wakes the thread that sleeps on the handles, because a turn may have taken what it waits for.
   void Rouse();
-  // Has the Poller call the client's OnTimer() soon. For the client, with the reactor locked or
-  // not.
+  // Makes the Poller call the client's OnTimer() soon. Called by the client, with the reactor
+  // locked or not.
   void CallTimer();
-  // From now on the Poller leaves it alone; waits for a call in progress.
+  // Removes the reactor from the Poller; waits for a call in progress.
   void LeavePoller();
 
-  // How long a waiting thread polls before it sleeps. 0 where ranks outnumber cores: then it gives
-  // its core away between two looks, since the peer may need it.
+  // Sets how long a waiting thread polls before it sleeps. 0, for more ranks than cores: it yields
+  // its core between two looks, because the peer may need it.
   void set_spin_nanos(int64_t nanos) { spin_nanos_.store(nanos, std::memory_order_relaxed); }
 
  private:

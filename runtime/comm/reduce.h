@@ -1,5 +1,5 @@
 // Element-wise reductions on this rank's CPU. bfloat16 and float16 are computed in float and
-// rounded to nearest even. Integers wrap around. Min and max give a NaN where either side is one.
+// rounded to nearest even. Integers wrap around. Min and max give a NaN if either side is one.
 #pragma once
 
 #include <cstddef>

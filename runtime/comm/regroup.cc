@@ -62,8 +62,8 @@ Status StoreFailed(const MeshOptions& mesh, const CallLimits& limits, Status sta
                     (code == Code::kDeadlineExceeded && limits.Check().ok());
   if (!lost) return status;
   return ArbiterLost("group '", mesh.name, "' cannot go on from epoch ", mesh.epoch,
-                     ", because nobody can decide who is in it: ", status.message(),
-                     "; start all ranks anew, with a store that outlives them: a folder, or one "
+                     ", because its members cannot be decided: ", status.message(),
+                     "; start all ranks again, with a store that outlives them: a folder, or one "
                      "kept by a process that is no rank (hr_store_open_with, serve)");
 }
 
@@ -163,7 +163,7 @@ bool Round::Waiting(const Ending& ending, int64_t now) {
   return waited < mesh_.silence_nanos / 4 && Disputed(ending);
 }
 
-// Whether a rank would be left behind that some of those who go on still hear. Where it is dead,
+// Whether a rank would be left behind that some of those who go on still hear. If it is dead,
 // they will notice in a moment.
 bool Round::Disputed(const Ending& ending) const {
   const std::vector<int> side = LargestSide(ending);
@@ -202,7 +202,7 @@ Result<std::optional<Membership>> Round::Propose(const Ending& ending, const Mem
   if (!Has(side, mesh_.rank)) {
     if (SystemClock().NowNanos() - ended_at_ < PatienceOf(mesh_)) return none;
     return Unavailable("rank ", mesh_.rank, " of group '", mesh_.name, "' was cut off from rank ",
-                       Join(side), ", which should go on but do not; start all ranks anew");
+                       Join(side), ", which should go on but do not; start all ranks again");
   }
   const size_t missing = std::max(target_ - static_cast<int>(side.size()), 0);
   if (missing > 0) {

@@ -9,41 +9,41 @@
 
 namespace hr::comm {
 
-// How an epoch ended for this rank; without a verdict where it goes on.
+// How an epoch has ended for this rank. There is no verdict while it has not ended.
 struct Ending {
   std::optional<Verdict> verdict;
-  std::vector<int> suspects;  // whom it cannot hear
+  std::vector<int> suspects;  // the ranks that this one cannot hear
 
   bool Blames(int rank) const { return verdict.has_value() && verdict->culprit == rank; }
-  // A rank that gave up does not go on. One that was not heard may be the one that hears: in a
-  // split network, each side blames the other.
+  // Returns whether `rank` cannot go on, because it gave up. A rank that is blamed for its silence
+  // may go on: in a split network, each side blames the other.
   bool Excludes(int rank) const { return Blames(rank) && verdict->code != Code::kUnavailable; }
 };
 
-// The limits, but for no longer than that.
+// Returns limits that end when `limits` do, and after `nanos` at the latest.
 CallLimits Sooner(const CallLimits& limits, int64_t nanos);
-// How long ranks that agreed may take to meet.
+// Returns the time, in nanoseconds, within which ranks that have agreed must meet.
 inline int64_t PatienceOf(const MeshOptions& mesh) {
   return 2 * mesh.silence_nanos + 2'000'000'000;
 }
-// Of one call of the store, which may be gone.
+// Returns the limits of one call of the store, which may be gone.
 CallLimits StoreLimits(const MeshOptions& mesh, const CallLimits& limits);
-// What a failure of the store means to those who go on: ARBITER_LOST where it is gone.
+// Returns what a failure of the store means for the agreement: ARBITER_LOST if the store is gone.
 Status StoreFailed(const MeshOptions& mesh, const CallLimits& limits, Status status);
 
 // Brings an ending up to date; may be null.
 using LookAgain = std::function<Status(Ending& ending)>;
 
-// One agreement, as a rank of the epoch in `mesh` takes part in it.
+// The part of one rank of the epoch in `mesh` in an agreement on the next epoch.
 class Round {
  public:
-  // `target`: ranks of the next epoch, those who join included; 0: nobody joins.
+  // `target`: the number of ranks in the next epoch, including those that join; 0: no rank joins.
   Round(const MeshOptions& mesh, int target, const CallLimits& limits);
 
-  // Returns the membership of the next epoch, which need not have this rank in it. ARBITER_LOST
-  // where the store cannot be reached.
+  // Returns the membership of the next epoch; this rank may be left out of it. ARBITER_LOST if the
+  // store cannot be reached.
   Result<Membership> Agree(const Ending& ending, const LookAgain& look);
-  // Takes back that this rank goes on.
+  // Withdraws the announcement that this rank goes on.
   void Withdraw();
 
  private:
@@ -80,7 +80,7 @@ class Round {
   int64_t ended_at_ = 0;  // when this rank first knew
 };
 
-// Waits until the group takes `name` in; returns the membership that has it.
+// Waits until the group accepts `name`; returns the membership that contains it.
 Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
                              const CallLimits& limits);
 

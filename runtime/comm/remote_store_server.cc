@@ -229,7 +229,7 @@ Result<StoreReply> StoreServer::Carry(const StoreCall& call, std::string& text) 
   }
 }
 
-// Where the reply was lost the client asks again. (The other calls may simply be carried out
+// If the reply was lost the client asks again. (The other calls may simply be carried out
 // twice.)
 Result<int64_t> StoreServer::AddOnce(const StoreCall& call) {
   const auto is_same = [&](const Added& one) {

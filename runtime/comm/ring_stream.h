@@ -27,7 +27,7 @@ class RingPeer {
   virtual ~RingPeer() = default;  // gives the common memory back
   // Wakes the peer's transport from its sleep.
   virtual void Wake() = 0;
-  // False where the peer has closed or is gone. Called now and then while nothing comes, and before
+  // False if the peer has closed or is gone. Called now and then while nothing comes, and before
   // a sleep, which ends when the answer changes.
   virtual bool Alive() = 0;
 };

@@ -72,7 +72,7 @@ struct CostModel {
   std::vector<int> hosts;
   // Of messages that are passed on while they come; not 0. Some of them fit into a core's cache.
   uint64_t slice_bytes = 512 << 10;
-  // Of memory that all ranks share. Bytes of a ring, a power of two; 0 where there is none.
+  // Of memory that all ranks share. Bytes of a ring, a power of two; 0 if there is none.
   uint64_t shared_bytes = 0;
   double shared_latency = 2e-7;    // until another rank sees what was raised
   double shared_per_byte = 5e-11;  // copied

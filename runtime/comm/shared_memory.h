@@ -24,7 +24,7 @@ class MemorySharer {
   // Zeroed memory, and a ticket of at most kMaxTicket bytes with which peers open it, as long as
   // the block that was created lives. RESOURCE_EXHAUSTED.
   virtual Result<std::unique_ptr<SharedBlock>> Create(size_t bytes, std::string* ticket) = 0;
-  // UNAVAILABLE where this process cannot reach it; not before the peer has created it.
+  // UNAVAILABLE if this process cannot reach it; not before the peer has created it.
   virtual Result<std::unique_ptr<SharedBlock>> Open(std::string_view ticket, size_t bytes) = 0;
   static constexpr size_t kMaxTicket = 120;
 };

@@ -1,6 +1,6 @@
-// A small key-value store through which the ranks of a group find each other and agree. Every call
-// may be made from any thread; those that wait do so within `limits`. A store that cannot be
-// reached is UNAVAILABLE.
+// A small key-value store through which the ranks of a group find each other and agree.
+// Thread-safe. Calls that wait do so within `limits`. If the store cannot be reached, calls fail
+// with UNAVAILABLE.
 #pragma once
 
 #include <memory>
@@ -21,36 +21,38 @@ class Store {
   virtual ~Store() = default;
 
   virtual Status Set(std::string_view key, std::string_view value, const CallLimits& limits) = 0;
-  // Null where there is no such key.
+  // Returns the value; null if there is no such key.
   virtual Result<std::optional<std::string>> TryGet(std::string_view key,
                                                     const CallLimits& limits) = 0;
-  // Waits until the key exists.
+  // Waits until the key exists and returns its value.
   virtual Result<std::string> Get(std::string_view key, const CallLimits& limits) = 0;
-  // Adds to a decimal number, which is 0 where the key does not exist, and returns the sum.
-  // FAILED_PRECONDITION where the value is no number.
+  // Adds to the decimal number under the key (0 if the key does not exist) and returns the sum.
+  // FAILED_PRECONDITION if the value is not a number.
   virtual Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits& limits) = 0;
-  // Sets the key to `desired` if it holds `expected` (null: if it does not exist). Returns what it
-  // holds afterwards: `desired` exactly where this call, or one like it, won.
+  // Sets the key to `desired` if its value is `expected`, or if `expected` is null and the key does
+  // not exist. Returns the value afterwards. It is `desired` if and only if this call, or another
+  // one with the same `desired`, has set it.
   virtual Result<std::string> CompareAndSwap(std::string_view key,
                                              std::optional<std::string_view> expected,
                                              std::string_view desired,
                                              const CallLimits& limits) = 0;
-  // OK also where there is no such key.
+  // Removes the key. OK even if there is no such key.
   virtual Status Delete(std::string_view key, const CallLimits& limits) = 0;
-  // For messages: "file store /tmp/x".
+  // Returns a name for messages, such as "file store /tmp/x".
   virtual std::string Describe() const = 0;
-  // What another process opens to share it; empty where none can.
+  // Returns the URL with which other processes open the store; empty if they cannot.
   virtual std::string Url() const { return ""; }
-  // Whether it is gone for all processes when this object is.
+  // Returns whether the store ends for all processes when this object is destroyed.
   virtual bool kept_here() const { return false; }
 };
 
-// For threads of one process, and what the server of a remote store keeps. RESOURCE_EXHAUSTED where
-// keys and values would be more than `most_bytes`.
+// Creates a store in memory, for threads of one process or for the server of a remote store. Calls
+// fail with RESOURCE_EXHAUSTED if keys and values would have more than `most_bytes` bytes.
 std::unique_ptr<Store> CreateMemoryStore(size_t most_bytes = SIZE_MAX);
 
-// A file a key in `directory`, which all ranks see; it is created where it is missing. Changes are
-// made under a lock file, so a network file system must support locks.
+// Creates a store that keeps each key in a file of `directory`, which all ranks must be able to
+// access; it is created if it is missing. Changes are made under a lock file, so a network file
+// system must support locks.
 Result<std::unique_ptr<Store>> CreateFileStore(const std::string& directory);
 
 }  // namespace hr::comm

@@ -31,7 +31,8 @@ inline Result<int64_t> AddToValue(std::string_view key, const std::optional<std:
     const char* end = held->data() + held->size();
     if (auto [at, error] = std::from_chars(held->data(), end, number);
         error != std::errc() || at != end) {
-      return FailedPrecondition("key '", key, "' holds '", held->substr(0, 40), "', not a number");
+      return FailedPrecondition("key '", key, "' contains '", held->substr(0, 40),
+                                "', not a number");
     }
   }
   return static_cast<int64_t>(static_cast<uint64_t>(number) + static_cast<uint64_t>(delta));

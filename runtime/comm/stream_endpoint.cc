@@ -39,7 +39,7 @@ void StreamEndpoint::SignInto(std::vector<StreamEndpoint*>& list) {
   list_ = &list;
 }
 
-// Makes it the header of an eager message, where the peer has credit for that.
+// Makes it the header of an eager message, if the peer has credit for that.
 bool StreamEndpoint::TakeCredit(FrameHeader& header, size_t bytes) {
   const uint64_t cost = HeaderBytes(FrameKind::kEager) + bytes;
   if (bytes > traits_.eager_bytes || cost > credit_) return false;

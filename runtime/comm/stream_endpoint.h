@@ -57,7 +57,7 @@ class StreamEndpoint final : public Endpoint {
   struct Outgoing {
     FrameHeader header;
     const std::byte* payload = nullptr;
-    std::string owned;             // the payload, where it is ours
+    std::string owned;             // the payload, if it is ours
     Transfer* transfer = nullptr;  // whose message this is a piece of
     size_t written = 0;            // of header and payload
     bool denial = false;           // see Deny

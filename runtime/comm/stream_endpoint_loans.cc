@@ -1,10 +1,10 @@
-// Messages that the receiver reads from where they lie: between processes of one host whose kernel
-// allows it, and where it takes less time than to stream them.
+// Messages that the receiver reads from the sender's memory, between processes of one host. This is
+// done if the kernel allows it and if it takes less time than streaming.
 //
-// An offer tells where the message is. A receiver that reads it says so (kReading), then that it
-// has (kRead), and believes what it got when the sender answers that the message was still there
-// (kSettle); to one that was cancelled meanwhile the answer is kWithdraw. So a sender gives its
-// memory back at any time, without waiting for the receiver.
+// An offer contains the address of the message. The receiver announces that it reads (kReading) and
+// then that it has read (kRead). It uses the data only after the sender has confirmed that the
+// message was there all the time (kSettle); if the send was cancelled meanwhile, the answer is
+// kWithdraw. So a sender can give its memory back at any time without waiting for the receiver.
 #include <algorithm>
 
 #include "runtime/base/cancel.h"
@@ -25,7 +25,8 @@ int64_t Now() { return SystemClock().NowNanos(); }
 
 }  // namespace
 
-// Shows the peer something to try to read.
+// Sends the address of a random number, by reading which the peer finds out whether it can read
+// this process's memory.
 void StreamEndpoint::OfferMemory() {
   if (!traits_.lends) return;
   secret_ = UniqueBits();
@@ -38,7 +39,7 @@ void StreamEndpoint::OfferMemory() {
 }
 
 Status StreamEndpoint::OnProbe() {
-  if (!traits_.lends || peer_memory_.open()) return Broken("a probe that nobody asked for");
+  if (!traits_.lends || peer_memory_.open()) return Broken("an unexpected probe");
   if (!peer_memory_.Open(header_.sender, header_.tag, header_.label)) return {};
   Tell(FrameKind::kReads, 0, 0);
   return {};
@@ -46,7 +47,7 @@ Status StreamEndpoint::OnProbe() {
 
 // ---- The sender ----
 
-// Adds where the message is to its offer.
+// Adds the address of the message to its offer.
 void StreamEndpoint::Lend(const Transfer& transfer, Outgoing& offer) {
   if (!lends_ || transfer.bytes < kMinLoanBytes) return;
   const uint64_t at = reinterpret_cast<uintptr_t>(transfer.data);
@@ -77,7 +78,8 @@ bool StreamEndpoint::PeerIsBusy() {
 
 // ---- The receiver ----
 
-// Whether a message that was offered with its place, or without (0), is read from there.
+// Returns whether an offered message is read from `place` in the peer's memory; 0: the offer has no
+// address.
 bool StreamEndpoint::Borrows(Transfer& transfer, uint64_t place) {
   transfer.begun = 0;
   if (place == 0 || !peer_memory_.open()) return false;
@@ -92,7 +94,8 @@ void StreamEndpoint::Borrow(Transfer& transfer, uint64_t place, uint32_t sender)
   Tell(FrameKind::kReading, sender, 0);
 }
 
-// Reads a piece of the first message; true where there is one. What cannot be read is streamed.
+// Reads a piece of the first message. Returns false if there is none. A message that cannot be read
+// is streamed.
 bool StreamEndpoint::ReadPeerMemory() {
   Transfer* transfer = borrowing_.front();
   if (transfer == nullptr || !status_.ok()) return false;

@@ -29,7 +29,7 @@ Status StreamEndpoint::Broken(std::string_view what) {
   return DataLoss("the peer broke the protocol: ", what);
 }
 
-// An entry for the frame that is being read: one that was used before where there is one.
+// An entry for the frame that is being read: one that was used before if there is one.
 StreamEndpoint::Arrival& StreamEndpoint::NewArrival() {
   if (spare_.empty()) spare_.emplace_back();
   unexpected_.splice(unexpected_.end(), spare_, spare_.begin());
@@ -187,7 +187,7 @@ bool StreamEndpoint::NoteTaken(size_t payload) {
   return true;
 }
 
-// Bytes read ahead first; directly where much is wanted.
+// Bytes read ahead first; directly if much is wanted.
 Result<size_t> StreamEndpoint::Fill(std::byte* to, size_t bytes) {
   if (ahead_begin_ == ahead_end_) {
     if (bytes >= read_ahead_) {
@@ -215,7 +215,7 @@ bool StreamEndpoint::HasHeader() const {
   return header_read_ >= kHeadBytes && header_read_ == HeaderBytes(header_.kind);
 }
 
-// Reads a piece of the header. False where nothing has come.
+// Reads a piece of the header. False if nothing has come.
 Result<bool> StreamEndpoint::ReadHeader() {
   const size_t begun = header_read_;
   do {
@@ -229,7 +229,7 @@ Result<bool> StreamEndpoint::ReadHeader() {
   return header_read_ > begun;
 }
 
-// Reads a piece of a header or of a payload. False where nothing has come.
+// Reads a piece of a header or of a payload. False if nothing has come.
 Result<bool> StreamEndpoint::ReadSome() {
   if (!HasHeader()) {
     HR_ASSIGN_OR_RETURN(const bool moved, ReadHeader());

@@ -151,7 +151,7 @@ void StreamEndpoint::DropOutgoing() {
   denials_ = 0;
 }
 
-// Ends a frame's hold on its transfer's memory. The first may have begun, even where nothing of it
+// Ends a frame's hold on its transfer's memory. The first may have begun, even if nothing of it
 // is known to be written yet, and so goes on with a copy, as does what took credit.
 void StreamEndpoint::Detach(size_t index) {
   Outgoing& frame = outgoing_[index];

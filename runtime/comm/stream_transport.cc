@@ -54,7 +54,7 @@ bool StreamTransport::AnswerNew() {
   return any;
 }
 
-// The one that has been silent for too long. False where there is none.
+// The one that has been silent for too long. False if there is none.
 bool StreamTransport::DropIdle(std::string_view why) {
   const auto now = std::chrono::steady_clock::now();
   if (strangers_.empty() || now <= strangers_.front().since + kPatience) return false;
@@ -76,7 +76,7 @@ bool StreamTransport::IsLost(const Stranger& stranger, std::chrono::steady_clock
   std::string_view why = endpoint.status().message();
   if (endpoint.status().ok() || !endpoint.flushed()) {
     if (now <= stranger.since + kGreetingTime) return false;
-    if (endpoint.status().ok()) why = "it did not say who it is in 5 seconds";
+    if (endpoint.status().ok()) why = "it did not identify itself in 5 seconds";
   }
   last_stranger_ = Cat("a connection from ", stranger.from, " was dropped: ", why);
   return true;

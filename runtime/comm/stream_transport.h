@@ -30,7 +30,7 @@ class StreamTransport : public Transport {
 
   // Starts to connect; see Transport::Connect.
   virtual Result<std::unique_ptr<ByteStream>> Dial(std::string_view address) = 0;
-  // A stream that a peer dialled, or null. Where one had to be turned away, see NoteFailure.
+  // A stream that a peer dialled, or null. If one had to be turned away, see NoteFailure.
   virtual std::unique_ptr<ByteStream> Answer() = 0;
   // Called around the arming of the streams: before, to forget old wake-ups; and after, to arm what
   // is answered. False: there is something to do already.

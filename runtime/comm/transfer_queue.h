@@ -16,7 +16,7 @@ class TransferQueue {
     *last_ = &transfer;
     last_ = &transfer.next;
   }
-  // Each of these takes the transfer out of the queue; null where there is none.
+  // Each of these takes the transfer out of the queue; null if there is none.
   Transfer* Pop() {
     return TakeIf([](const Transfer&) { return true; });
   }

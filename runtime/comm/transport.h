@@ -21,136 +21,144 @@
 
 namespace hr::comm {
 
-// How a transport is made; what means nothing to a kind of transport is ignored.
+// The settings of a new transport. A transport ignores the settings that its kind does not have.
 struct TransportSettings {
-  // The address or name of this host to listen at, which is also published. Empty: the address from
-  // which the route to `towards` leaves, so that those who live there can reach us; without that,
-  // loopback. Port 0 takes a free one. NOT_FOUND where the address is not of this host,
-  // ALREADY_EXISTS where the port is taken.
+  // The address or name of this host to listen at, which is also published to the peers. Empty: the
+  // address from which the route to `towards` leaves; loopback if `towards` is empty, too. Port 0:
+  // any free port. NOT_FOUND if the address is not of this host, ALREADY_EXISTS if the port is
+  // taken.
   std::string host, towards;
   int port = 0;
-  bool listen = true;           // false: it only connects, and has no address
-  std::string secret;           // of the cluster; empty: none, and no encryption
-  bool trusted_fabric = false;  // what leaves the host may go without encryption
+  bool listen = true;           // false: it only connects and has no address
+  std::string secret;           // of the cluster; empty: no secret and no encryption
+  bool trusted_fabric = false;  // data may leave the host without encryption
 };
 
-// One send or receive in flight. The caller owns it and the memory it names, and keeps both where
-// they are until `done` was called; a transport allocates nothing for it.
+// One send or receive in flight. The caller owns it and the memory it names, and must not move or
+// free either of them before `done` is called. A transport allocates nothing for it.
 struct Transfer {
   std::byte* data = nullptr;  // read by a send, written by a receive; may be null for 0 bytes
-  size_t bytes = 0;           // of the message sent; the room for the message received
+  size_t bytes = 0;           // of a send: the size of the message; of a receive: the room for it
   uint64_t tag = 0;           // a receive takes the first message with its tag
-  uint64_t label = 0;         // a send's travels along; a receive gets the sender's here
+  uint64_t label = 0;         // a send carries it to the peer, which gets it here
 
-  // Called exactly once, from within some call on the transport, when the memory is the caller's
-  // again: for a send, when it may be reused (not: when the peer has received it). It may only note
-  // the fact; calling the transport from it is not allowed.
+  // Called exactly once, during a call on the transport, when the transport does not use the memory
+  // any more. For a send this does not mean that the peer has received the message. `done` must not
+  // call the transport.
   void (*done)(Transfer&) = nullptr;
   void* owner = nullptr;  // for `done`
 
-  // Results, valid once `done` was called.
-  Status status;        // of a receive: INVALID_ARGUMENT where the message is longer than the room
-  size_t received = 0;  // bytes of the message, also where it did not fit
+  // Results, valid from the call of `done` on.
+  Status status;        // of a receive: INVALID_ARGUMENT if the message is longer than the room
+  size_t received = 0;  // bytes of the message, even if it did not fit
 
-  // The transport's own.
+  // For the transport.
   Transfer* next = nullptr;
   size_t moved = 0;
   uint32_t id = 0;
-  uint32_t sender = 0;  // the peer's id of a message that is being read where it lies, …
-  uint64_t place = 0;   // … its address there, …
-  int64_t begun = 0;    // … and since when, in nanoseconds; 0: nobody wants to know
+  // Of a message that is being read from the peer's memory: its id there, its address there, and
+  // the time at which the reading began, in nanoseconds (0: it is not measured).
+  uint32_t sender = 0;
+  uint64_t place = 0;
+  int64_t begun = 0;
 };
 
 // A connection to one peer.
 class Endpoint {
  public:
-  // Drops the connection at once; transfers in flight are forgotten without `done`.
+  // Drops the connection at once, without calling `done` for transfers in flight.
   virtual ~Endpoint() = default;
 
-  // True once the peer has answered, which is when peer_identity() is known. Transfers may be
-  // started before that; they wait.
+  // Returns whether the peer has answered; from then on peer_identity() is known. Transfers may be
+  // started before; they wait.
   virtual bool established() const = 0;
-  // What the peer's transport was created with. Authentic where the transport authenticates.
+  // Returns the identity with which the peer's transport was created. It is authentic if the
+  // transport authenticates its peers.
   virtual std::string_view peer_identity() const = 0;
-  // OK while the connection works, else why it does not: UNAVAILABLE where the peer closed it or
-  // vanished, DATA_LOSS where it broke the protocol, UNAUTHENTICATED where it was refused.
+  // Returns OK while the connection is usable. Otherwise UNAVAILABLE if the peer closed it or
+  // vanished, DATA_LOSS if the peer broke the protocol, UNAUTHENTICATED if the peer was refused.
   virtual const Status& status() const = 0;
 
-  // True where the connection ended because the peer said goodbye, and did not vanish.
+  // Returns whether the connection ended because the peer closed it, rather than vanished.
   virtual bool peer_left() const = 0;
 
-  // Starts a transfer. Every failure comes through `done`, perhaps before the call returns. On a
-  // failed endpoint that is at once, with status(), but small messages that had come whole before
-  // it failed are still received.
+  // Starts a transfer. Failures are reported through `done`, perhaps before the call returns. On a
+  // failed endpoint the transfer fails at once with status(); but small messages that arrived
+  // completely before the failure can still be received.
   virtual void Send(Transfer& transfer) = 0;
   virtual void Recv(Transfer& transfer) = 0;
-  // The short way of small messages, for what needs no waiting. True: it is done, and the memory is
-  // the caller's again. False: nothing has happened; whoever wants it still uses Send() or Recv().
+  // Sends a small message at once, without a transfer, if that needs no waiting. Returns true if it
+  // is done and the memory is free again, false if nothing has happened.
   virtual bool SendNow(uint64_t /*tag*/, uint64_t /*label*/, Bytes /*message*/) { return false; }
-  // Takes the first message with `tag` where it has come whole, carries `label` and fits.
+  // Takes the first message with `tag` if it has arrived completely, carries `label` and fits.
+  // Returns whether it did.
   virtual bool RecvNow(uint64_t /*tag*/, uint64_t /*label*/, std::span<std::byte> /*to*/) {
     return false;
   }
-  // Ends a transfer with CANCELLED, before the call returns, and no matter how far it has got; a
-  // receive that the peer has matched with a cancelled send ends with ABORTED, or gets all of it
-  // where that was on its way. No effect on one that has ended. Other transfers go on.
+  // Ends a transfer with CANCELLED before the call returns, however far it has got. If a send is
+  // cancelled that the peer has matched with a receive, that receive ends with ABORTED, or gets the
+  // whole message if that was sent already. A transfer that has ended is left as it is, and other
+  // transfers go on.
   virtual void Cancel(Transfer& transfer) = 0;
-  // Whether the message of a receive is on its way into its memory, so that Cancel() would lose it.
-  // Until then, a cancelled receive leaves its message to the next one.
+  // Returns whether the message of a receive is being written to its memory, so that Cancel() would
+  // lose it. If a receive is cancelled earlier, its message goes to the next receive.
   virtual bool IsComing(const Transfer& /*receive*/) const { return false; }
 
-  // Tag and label of the message number `index` that has come, or is on offer, and that nobody has
-  // asked for yet. False where there are no more.
+  // Sets tag and label of message number `index` of those that have arrived, or are offered by the
+  // peer, and for which there is no receive. Returns false if there are no more.
   virtual bool Unclaimed(size_t /*index*/, uint64_t* /*tag*/, uint64_t* /*label*/) const {
     return false;
   }
 
-  // Says goodbye: messages sent before still arrive, transfers in flight on this side end with
-  // CANCELLED, the peer sees UNAVAILABLE with `reason`. Stays to be progressed until flushed().
+  // Closes the connection in order: messages that were sent before still arrive, transfers in
+  // flight on this side end with CANCELLED, and the peer gets UNAVAILABLE with `reason`. The
+  // transport has to be progressed until flushed().
   virtual void Close(std::string_view reason) = 0;
-  // True where no byte waits to be written, and closing loses none that was (or the peer had its
-  // time to take them).
+  // Returns whether the endpoint may be destroyed: no byte waits to be written, and the peer has
+  // taken what was written, or has had enough time to take it.
   virtual bool flushed() const = 0;
 
-  // A count that grows whenever bytes arrive, so that silence can be noticed.
+  // Returns a number that grows whenever bytes arrive, by which silence is noticed.
   virtual uint64_t arrivals() const = 0;
 };
 
-// All connections of one kind that one owner has.
+// All connections of one kind that belong to one owner.
 class Transport {
  public:
-  // After its endpoints.
+  // Must be destroyed after its endpoints.
   virtual ~Transport() = default;
 
   virtual std::string_view name() const = 0;
-  // Where peers connect to: listening from the start, the real port and not 0. Text without spaces.
+  // Returns the address to which peers connect, with the actual port and without spaces. The
+  // transport listens from its creation on.
   virtual const std::string& address() const = 0;
-  // False where a peer at `address` certainly cannot be reached this way (shared memory of another
-  // host). True promises nothing.
+  // Returns false if a peer at `address` certainly cannot be reached by this transport (for example
+  // over the shared memory of another host), true if it may be reached.
   virtual bool Reaches(std::string_view address) const = 0;
 
-  // Starts to connect. Fails at once only where `address` makes no sense or this process is out of
-  // descriptors or memory; a peer that does not answer shows in the endpoint's status().
+  // Starts to connect. It fails at once only if `address` is malformed or this process has no
+  // descriptors or memory left. A peer that does not answer is a failure of the endpoint's
+  // status().
   virtual Result<std::unique_ptr<Endpoint>> Connect(std::string_view address) = 0;
-  // The next established connection that a peer made, or null. Strangers who say nothing sensible
-  // within a few seconds are dropped and never seen here.
+  // Returns the next connection that a peer has made and that is established, or null. Connections
+  // of others, which send no valid greeting within a few seconds, are dropped.
   virtual std::unique_ptr<Endpoint> Accept() = 0;
 
-  // OK, or why connections that peers made could not be taken: RESOURCE_EXHAUSTED.
+  // Returns OK, or RESOURCE_EXHAUSTED if connections of peers could not be accepted.
   virtual const Status& status() const = 0;
-  // Why the last stranger was dropped, for whoever waits for a peer that does not come; empty where
-  // none was.
+  // Returns why the last connection without a valid greeting was dropped; empty if none was. It may
+  // explain why an expected peer does not come.
   virtual std::string_view last_stranger() const { return {}; }
 
-  // Where it can share memory with its peers; else null.
+  // Returns how the transport shares memory with its peers; null if it cannot.
   virtual MemorySharer* memory_sharer() { return nullptr; }
 
-  // Moves what can be moved now, over all connections. True if anything was.
+  // Moves the data that can be moved now, over all connections. Returns whether it moved any.
   virtual bool Progress() = 0;
 
-  // Sleeping: when Arm() returned true, wait_handle() (a descriptor for poll()) becomes readable as
-  // soon as Progress() has something to do. False: it has something to do already. Any call of
-  // Progress() disarms.
+  // Prepares a sleep. Returns true if Progress() has nothing to do now; then wait_handle(), a
+  // descriptor for poll(), becomes readable as soon as it has. Returns false if Progress() has
+  // something to do already. Every call of Progress() disarms.
   virtual bool Arm() = 0;
   virtual int wait_handle() const = 0;
 };

@@ -1,4 +1,4 @@
-// Something a thread can sleep on with poll(): an eventfd where there is one, else a pipe.
+// Something a thread can sleep on with poll(): an eventfd if there is one, else a pipe.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class WakeEvent {
   int set_handle() const { return write_.valid() ? write_.get() : read_.get(); }
   // Sets the event behind another's set_handle().
   static void Set(int set_handle);
-  // False where a descriptor that came from another process is certainly none.
+  // False if a descriptor that came from another process is certainly none.
   static bool IsOne(int set_handle);
 
  private:

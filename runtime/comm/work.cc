@@ -149,7 +149,7 @@ bool Work::CanGoOn() const {
          (step.kind != Step::kAwaitRaised || pool_->shared()->Raised(step.peer, step.transfer));
 }
 
-// False also where the other rank has raised in another operation: that ends by a verdict.
+// Also false if the other rank has raised in another operation: that ends by a verdict.
 bool Work::HasRaised(const Step& step) {
   const SharedArea& shared = *pool_->shared();
   if (!shared.Raised(step.peer, step.transfer)) return false;

@@ -19,32 +19,34 @@ class Mesh;
 struct MeshOptions;
 class WorkPool;
 
-// Thread-safe. Counts its references (WorkRef); dropping them does not end the operation, whose
-// buffers stay in use until it is done.
+// Thread-safe. It counts its references (WorkRef). Dropping them does not end the operation; its
+// buffers are in use until it is done.
 class Work {
  public:
-  // True once it has ended, well or not; then the buffers are the caller's again.
+  // Returns whether the operation has ended, with success or failure. Then its buffers are free.
   bool done() const { return done_.load(std::memory_order_acquire); }
-  // Moves the group on a little, without waiting, and returns done().
+  // Moves data that can be moved now, without waiting, and returns done().
   bool Test();
-  // As Wait, but only until something moves, and for some microseconds at most.
+  // Waits as Wait does, but only until something moves, and for some microseconds at most.
   void Poll();
-  // How it ended. Only when done().
+  // Returns the result. Must be called only when done().
   const Status& status() const { return status_; }
-  // Waits for the end, driving the group meanwhile, and returns status(). CANCELLED and
-  // DEADLINE_EXCEEDED from `limits` end the waiting, not the operation.
+  // Waits for the end, driving the group meanwhile, and returns status(). If `limits` end the wait,
+  // it returns CANCELLED or DEADLINE_EXCEEDED, and the operation goes on.
   Status Wait(const CallLimits& limits);
-  // As Wait, but the buffers are the caller's again in any case: where `limits` end the waiting,
-  // the operation ends as by Cancel(), and a message that is on its way gets a moment more.
+  // Waits as Wait does, but the buffers are free afterwards in every case: if `limits` end the
+  // wait, the operation is ended as by Cancel(). A message that is arriving then gets a moment
+  // more.
   Status Complete(const CallLimits& limits);
-  // Calls `callback` when it ends, at once if it has. On any thread that drives the group, so the
-  // callback should be short; it may start operations, but neither wait nor close the group.
+  // Calls `callback` when the operation ends; if it has ended, at once. The callback runs on any
+  // thread that drives the group, so it should be short. It may start operations, but must neither
+  // wait nor close the group.
   void OnDone(std::function<void(const Status&)> callback);
-  // Ends it with CANCELLED. A receive that has no message yet is as if never posted, one whose
-  // message is on its way goes on; anything else cannot go on without this rank, so the group is
-  // aborted.
+  // Ends the operation with CANCELLED. A receive that has no message yet has no effect, as if it
+  // had not been posted; a receive whose message is arriving goes on. Any other operation cannot be
+  // completed without this rank, so the group is aborted.
   void Cancel();
-  // What its group was created with.
+  // Returns the options of its group.
   const MeshOptions& options() const;
 
  private:
@@ -59,26 +61,26 @@ class Work {
   };
 
   Work() = default;
-  // Ends it early, with `status` where that concerns nobody else. `insist`: also where that loses a
-  // message which is on its way; only the end of the group may do so.
+  // Ends the operation early, with `status`, if no other rank depends on it. `insist`: even if a
+  // message that is arriving is lost; only the end of the group may do so.
   void End(Status status, bool insist);
   void Unref();
   Mesh& mesh() const;
-  // In a tag, below the channel: set in those of sends and receives.
+  // A bit of tags, below the channel, that is set in those of sends and receives.
   static constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
-  // Among the collectives of its channel, or of sends and receives: the caller's tag.
+  // Returns the number of a collective in its channel, or the caller's tag of a send or receive.
   static uint64_t SequenceOf(uint64_t tag) { return tag & (kPointToPoint - 1); }
   uint64_t sequence() const { return SequenceOf(tag_); }
   Status Prepare(Allocator& allocator, const void* input, void* output);
 
-  // Everything below is the mesh's, guarded by its reactor.
+  // Everything below is used by the mesh and guarded by its reactor.
   bool Run();
-  // Whether it needs anything more of this rank of the mesh.
+  // Returns whether it needs anything more from this rank of the mesh.
   bool Needs(int rank) const;
-  // In shared memory.
+  // The following concern operations in shared memory.
   bool IsMyTurn() const;
   bool HasRaised(const Step& step);
-  bool CanGoOn() const;  // of one that has stopped there
+  bool CanGoOn() const;  // if it has stopped at such a step
   void Raise();
   void StartTransfer(const Step& step);
   void Compute(const Step& step);
@@ -87,7 +89,7 @@ class Work {
   static void OnTransferDone(Transfer& transfer);
 
   std::atomic<int> references_{0};
-  std::shared_ptr<WorkPool> pool_;  // where it goes when nobody refers to it; null there
+  std::shared_ptr<WorkPool> pool_;  // to which it returns; null while it is there
   Work* next_ = nullptr;            // in the pool
 
   Operation operation_;
@@ -95,22 +97,22 @@ class Work {
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
   Block scratch_;
-  Block staged_;  // the input, where the output takes its place
+  Block staged_;  // the input, if the output takes its place
   uint64_t tag_ = 0;
   uint64_t label_ = 0;
   uint16_t channel_ = 0;
   uint64_t record_ = 0;     // in the flight recorder
   uint64_t posted_ = 0;     // by the flight recorder's ticks
-  int64_t tell_nanos_ = 0;  // when the peers are told of it, if it is not done by then
+  int64_t tell_nanos_ = 0;  // when the peers are told that it is stuck, unless it has ended
 
   uint64_t turn_ = 0;     // among the group's operations in shared memory
-  bool watched_ = false;  // in the mesh's list of those that wait for others to raise
-  bool differs_ = false;  // another rank has called something else there
+  bool watched_ = false;  // in the mesh's list of works that wait for other ranks to raise
+  bool differs_ = false;  // another rank has called a different operation
   size_t next_step_ = 0;
   std::vector<Part> parts_;
   uint32_t started_ = 0;
   uint32_t pending_ = 0;
-  bool ready_ = false;    // in the mesh's list of those that can go on
+  bool ready_ = false;    // in the mesh's list of works that can go on
   size_t active_at_ = 0;  // place among the mesh's active ones
 
   Status status_;
@@ -118,11 +120,11 @@ class Work {
   std::vector<std::function<void(const Status&)>> callbacks_;
 };
 
-// A reference to a work, or none.
+// A reference to a work; it may be empty.
 class WorkRef {
  public:
   WorkRef() = default;
-  // Takes over a reference that was released.
+  // Takes over a reference that Release() has returned.
   static WorkRef Adopt(Work* work) { return WorkRef(work); }
   WorkRef(WorkRef&& other) noexcept : work_(std::exchange(other.work_, nullptr)) {}
   WorkRef& operator=(WorkRef&& other) noexcept {
@@ -146,21 +148,22 @@ class WorkRef {
   Work* work_ = nullptr;
 };
 
-// The works of one group, which are used again and again, with what they have allocated.
+// The works of one group. They are reused together with the memory that they have allocated.
 class WorkPool : public std::enable_shared_from_this<WorkPool> {
  public:
-  // `ranks`: of the group, as ranks of the mesh.
+  // `ranks`: the ranks of the group, as ranks of the mesh.
   WorkPool(std::shared_ptr<Mesh> mesh, std::vector<int> ranks);
   ~WorkPool();
 
   Mesh& mesh() const { return *mesh_; }
   const std::vector<int>& ranks() const { return ranks_; }
-  // The memory that its ranks share; null where they have none. Guarded by the mesh's reactor.
+  // Returns the memory that the ranks of the group share; null if they share none. Guarded by the
+  // mesh's reactor.
   SharedArea* shared() const { return shared_.get(); }
   void set_shared(std::unique_ptr<SharedArea> shared) { shared_ = std::move(shared); }
-  // A work as new. By one thread at a time.
+  // Returns a work in its initial state. Called by one thread at a time.
   WorkRef Take();
-  // As Take, of the work that `work` refers to, if there is one that nobody else refers to.
+  // Resets the work that `work` refers to, if no one else refers to it. Returns whether it did.
   bool Renew(const WorkRef& work);
 
  private:

@@ -10,7 +10,7 @@ namespace hr::format {
 
 // The structure with its header. `table` says where the constants' bytes are; constants without a
 // segment are written as external. Without `names`, nodes and values have none. The module must
-// have passed graph::Verify. Fails where the structure would pass 2 GiB.
+// have passed graph::Verify. Fails if the structure would pass 2 GiB.
 Result<std::string> EncodeStructure(const graph::Module& module, const SegmentTable& table,
                                     bool names);
 

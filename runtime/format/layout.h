@@ -3,7 +3,7 @@
 //   0   uint32  offset of the FlatBuffer's root table
 //   4   "HRG1"  FlatBuffers' file identifier
 //   8   uint64  bytes of the structure (the FlatBuffer, these first 32 bytes included)
-//   16  uint64  where segments begin, a multiple of 16384; 0 where the file holds none
+//   16  uint64  where segments begin, a multiple of 16384; 0 if the file has none
 //   24  uint64  0, or 2^32 + CRC-32C of the structure without these 8 bytes
 //   32  the rest of the structure
 //   …   segments: 16 KiB aligned, tensors in them 64-byte aligned

@@ -32,8 +32,8 @@ struct ReadOptions {
   // False: tensors are read into memory, so nobody can pull the file away from under the module. A
   // mapped file that somebody truncates raises SIGBUS at the next access.
   bool map = true;
-  // Reads all tensors once and compares the segments' checksums; DATA_LOSS where one differs, and
-  // FAILED_PRECONDITION where the file has none.
+  // Reads all tensors once and compares the segments' checksums; DATA_LOSS if one differs, and
+  // FAILED_PRECONDITION if the file has none.
   bool verify_checksums = false;
   // Accepts constants without data: Tensor::defined() is false and the caller supplies their
   // memory.

@@ -62,7 +62,7 @@ Result<SegmentReader::File*> SegmentReader::Open(const std::string& name) {
   if (!name.empty()) {
     HR_ASSIGN_OR_RETURN(file, OpenSideFile(name));
   } else if (header_.segments_begin == 0) {
-    return InvalidArgument("lies in the graph file, whose header says that it holds no segments");
+    return InvalidArgument("is in the graph file, whose header says that it has no segments");
   } else {
     file.source = &graph_file_;
     file.begin = header_.segments_begin;
@@ -77,7 +77,7 @@ Result<SegmentReader::File> SegmentReader::OpenSideFile(const std::string& name)
   if (folder_ == nullptr) {
     return FailedPrecondition("the tensors lie in the side file '", name,
                               "'; load the graph by its ",
-                              "path, or say in which folder side files are");
+                              "path, or give the folder of the side files");
   }
   std::string path = JoinPath(*folder_, name);
   Allocator& allocator = options_.allocator == nullptr ? SystemAllocator() : *options_.allocator;

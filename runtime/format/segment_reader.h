@@ -13,13 +13,13 @@ namespace hr::format {
 
 class SegmentReader {
  public:
-  // `folder`: where side files are; null where there can be none.
+  // `folder`: where side files are; null if there can be none.
   SegmentReader(Source& graph_file, const Header& header, const std::string* folder,
                 const ReadOptions& options)
       : graph_file_(graph_file), header_(header), folder_(folder), options_(options) {}
 
   // One piece for each segment, in order. Bounds, alignment and overlap are checked, and the
-  // checksums where the options say so.
+  // checksums if the options say so.
   Result<std::vector<Piece>> Read(const Tables<fbs::Segment>* segments, DecodeContext* context);
 
  private:

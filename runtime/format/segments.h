@@ -34,7 +34,7 @@ struct SegmentTable {
 };
 
 // Constants that are nothing but initial values of variables go to the mutable segment, all others
-// to the read-only one; constants that share memory are written once. Fails where a constant has no
+// to the read-only one; constants that share memory are written once. Fails if a constant has no
 // data or lies on a device.
 Result<SegmentTable> PlanSegments(const graph::Module& module);
 

@@ -13,9 +13,9 @@ struct WriteOptions {
   bool names = true;
   // A CRC-32C for each segment; costs one more pass over the tensors.
   bool checksums = true;
-  // Where not empty, tensors go to this file, named relative to the folder of the graph file (no
+  // If not empty, tensors go to this file, named relative to the folder of the graph file (no
   // absolute path, no "..", "/" between folders). It is replaced just before the graph file is;
-  // choose a new name where a crash between the two must not leave an old graph with new tensors.
+  // choose a new name if a crash between the two must not leave an old graph with new tensors.
   std::string side_file;
   // Constants are written as types only; whoever runs the graph supplies their bytes.
   bool external_constants = false;

@@ -68,11 +68,11 @@ struct Node {
   std::string name;    // empty in a stripped file
 
   const AttributeValue* Find(Literal attribute) const;
-  // The attribute, or `otherwise` where it is absent. Types were checked with the operator.
+  // The attribute, or `otherwise` if it is absent. Types were checked with the operator.
   int64_t Int(Literal attribute, int64_t otherwise) const;
   double Float(Literal attribute, double otherwise) const;
   std::string_view String(Literal attribute, Literal otherwise) const;
-  // Empty where absent.
+  // Empty if absent.
   std::span<const int64_t> Ints(Literal attribute) const;
 };
 
@@ -127,13 +127,13 @@ struct Module {
   Graph& main() { return graphs[0]; }
   const Graph& main() const { return graphs[0]; }
   const Operator& OperatorOf(const Node& node) const { return operators[node.op]; }
-  // The index of the operator, added where it is new.
+  // The index of the operator, added if it is new.
   uint32_t InternOperator(std::string_view domain, std::string_view name, int32_t version);
   const Signature* FindSignature(std::string_view name) const;
-  uint32_t FindVariable(std::string_view name) const;  // kNone where there is none
+  uint32_t FindVariable(std::string_view name) const;  // kNone if there is none
 };
 
-// How a node or value is called in messages: its name, or "#12 (Conv)" where names were stripped.
+// How a node or value is called in messages: its name, or "#12 (Conv)" if names were stripped.
 std::string NodeText(const Module& module, const Graph& graph, NodeId node);
 std::string ValueText(const Graph& graph, ValueId value);
 // The value with this name, or kNone.

@@ -18,13 +18,13 @@ inline constexpr int64_t kUnknownDim = -1;
 // A dimension: fixed (size ≥ 0), symbolic (equal wherever the same symbol stands), or unknown.
 struct Dim {
   int64_t size = kUnknownDim;
-  uint32_t symbol = kNone;  // index into Module::symbols; only where size is unknown
+  uint32_t symbol = kNone;  // index into Module::symbols; only if size is unknown
 
   bool fixed() const { return size >= 0; }
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
-// A named size that is known only when a plan is made, with optional bounds. Where buckets are
+// A named size that is known only when a plan is made, with optional bounds. If buckets are
 // given (ascending), plans are made for the smallest bucket that holds the size.
 struct Symbol {
   std::string name;
@@ -45,7 +45,7 @@ struct ValueType {
   static ValueType Unranked(DType dtype) { return {.dtype = dtype}; }
 
   int64_t rank() const { return ranked ? static_cast<int64_t>(dims.size()) : -1; }
-  // The concrete shape, where every dimension is fixed.
+  // The concrete shape, if every dimension is fixed.
   std::optional<Dims> FixedDims() const;
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };

@@ -163,8 +163,7 @@ Status CheckVariable(const Module& module, const Variable& variable, bool is_reg
       CheckIndex("initial value: graph", variable.initial_graph, module.graphs.size()));
   const Graph& graph = module.graphs[variable.initial_graph];
   if (variable.initial_graph == 0 || graph.outputs.size() != 1 || !graph.inputs.empty()) {
-    return InvalidArgument(
-        "has an initializer graph that is not one without inputs and with one output");
+    return InvalidArgument("has an initializer graph that has inputs, or not exactly one output");
   }
   return {};
 }

@@ -37,7 +37,7 @@ class Guest final : public LogSink, public Clock, public Allocator {
   const hr_plugin_host& host_;
 };
 
-// `make` gets host memory; it is not called where the versions differ.
+// `make` gets host memory; it is not called if the versions differ.
 hr_status* OfferBackend(const hr_plugin_host* host, hr_plugin* out, const char* name,
                         Result<std::unique_ptr<Backend>> (*make)(Allocator& host_memory));
 

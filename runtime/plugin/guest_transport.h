@@ -16,7 +16,7 @@ struct TransportFindings {
   bool preferred = true;
 };
 
-// `make` is not called where the versions differ. `look` is called when somebody wants to know.
+// `make` is not called if the versions differ. `look` is called when somebody wants to know.
 // Names are literals.
 hr_status* OfferTransport(const hr_plugin_host* host, hr_plugin* out, const char* name,
                           const char* kind,

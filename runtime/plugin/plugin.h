@@ -33,7 +33,7 @@ class Plugin {
 
   std::string_view name() const { return table_.name; }
   void* self() const { return table_.self; }
-  // Null where it has none.
+  // Null if it has none.
   const hr_backend_table* backend() const { return table_.backend; }
   const hr_transport_table* transport() const { return table_.transport; }
 

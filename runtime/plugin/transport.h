@@ -19,7 +19,7 @@ Result<std::unique_ptr<comm::Transport>> CreateTransport(std::shared_ptr<Plugin>
 
 // Those that the plugin has.
 std::vector<const char*> TransportKinds(const Plugin& plugin);
-// A failure where the plugin has no such kind.
+// A failure if the plugin has no such kind.
 Status CheckHasTransport(const Plugin& plugin, std::string_view kind);
 
 // See hr_transport_table, which `plugin` has and which knows the kind.

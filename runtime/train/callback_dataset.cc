@@ -14,7 +14,7 @@ bool AllKnown(const Dims& dims) {
 
 Status CheckBatchTensor(const Field& field, const Tensor& tensor) {
   if (!tensor.defined()) {
-    return InvalidArgument("the host's data set gave no tensor for field '", field.name, "'");
+    return InvalidArgument("the host's data set returned no tensor for field '", field.name, "'");
   }
   const Dims& dims = tensor.dims();
   bool fits = tensor.dtype() == field.dtype && dims.size() == field.dims.size();
@@ -100,10 +100,10 @@ Status CallbackDataset::CheckCount(bool more) {
   if (expected < 0 || (more ? fetched_ <= expected : fetched_ == expected)) return {};
   return DataLoss("the host's data set declared ", expected, " batches, epoch ", source_epoch_,
                   more ? " has more" : Cat(" ended after ", fetched_),
-                  "; deliver as many as declared, or declare -1 where the number is unknown");
+                  "; deliver as many as declared, or declare -1 if the number is unknown");
 }
 
-// The next batch into ahead_, going on to the next epoch where one ends.
+// The next batch into ahead_, going on to the next epoch if one ends.
 Result<bool> CallbackDataset::Fetch() {
   if (PassIsOver(source_epoch_)) return false;
   HR_ASSIGN_OR_RETURN(bool more, FetchOfEpoch());
@@ -151,7 +151,7 @@ Result<bool> CallbackDataset::Next(std::span<Tensor> out, const CallLimits& limi
 bool CallbackDataset::done() {
   if (!ahead_result_) ahead_result_ = Fetch();
   if (!ahead_result_->ok()) return false;
-  // Where the number of batches is unknown, only now the epoch turns out to be complete.
+  // If the number of batches is unknown, only now the epoch turns out to be complete.
   if (source_epoch_ > position_.epoch) position_ = {source_epoch_, 0, position_.first_epoch};
   return !**ahead_result_;
 }

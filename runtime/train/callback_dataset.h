@@ -20,7 +20,7 @@ struct DatasetCallbacks {
   // Goes to the first batch of `epoch`. Null: the data can be read once.
   Status (*reset)(void* context, int64_t epoch) = nullptr;
 
-  // Batches of one epoch, -1 where unknown. Null: unknown.
+  // Batches of one epoch, -1 if unknown. Null: unknown.
   int64_t (*size)(void* context) = nullptr;
 
   // Called once, when the data set is destroyed or could not be created. May be null.

@@ -9,7 +9,7 @@
 namespace hr::train {
 namespace {
 
-// A reader starts over where the writer has removed what it has just listed.
+// A reader starts over if the writer has removed what it has just listed.
 constexpr int kMostListings = 20;
 
 std::string_view Without(std::string_view name, std::string_view ending) {
@@ -26,7 +26,7 @@ bool IsDamage(const Status& status) {
   return status.code() == Code::kDataLoss || status.code() == Code::kNotFound;
 }
 
-// Null where the checkpoint was removed between the listing and now.
+// Null if the checkpoint was removed between the listing and now.
 Result<std::optional<OpenedCheckpoint>> OpenNewest(const std::string& directory,
                                                    const ReadOptions& options) {
   HR_ASSIGN_OR_RETURN(std::vector<CheckpointFolder> folders, ListCheckpoints(directory));
@@ -42,7 +42,7 @@ Result<std::optional<OpenedCheckpoint>> OpenNewest(const std::string& directory,
         Cat("checkpoint '", folder.path, "' is skipped: ", reader.status().message()));
   }
   if (warnings.empty()) return NotFound("there is no checkpoint in '", directory, "'");
-  return DataLoss("no checkpoint in '", directory, "' is whole: ", Join(warnings, "; "));
+  return DataLoss("no checkpoint in '", directory, "' is complete: ", Join(warnings, "; "));
 }
 
 }  // namespace

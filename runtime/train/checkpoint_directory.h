@@ -1,4 +1,4 @@
-// A directory of checkpoints: which there are, which to read, which to remove.
+// A directory of checkpoints: lists them, opens the newest, removes old ones.
 #pragma once
 
 #include <string>
@@ -16,8 +16,9 @@ struct CheckpointFolder {
   std::string path;
 };
 
-// Newest first: the latest steps of the latest term, then of the one before. Not verified.
-// NOT_FOUND where the directory is missing.
+// Lists the checkpoints, without verifying them, the newest first: the latest steps of the latest
+// term, then those of the term before, and so on.
+// NOT_FOUND if the directory is missing.
 Result<std::vector<CheckpointFolder>> ListCheckpoints(const std::string& directory);
 
 struct OpenedCheckpoint {
@@ -25,14 +26,15 @@ struct OpenedCheckpoint {
   std::vector<std::string> warnings;  // one sentence for each newer checkpoint that was skipped
 };
 
-// `path` is a checkpoint's folder, or a directory of them, of which the newest that is whole is
-// opened. NOT_FOUND where there is none; DATA_LOSS where all are damaged, with the reasons. Other
-// failures (no memory, no permission) never fall back to an older checkpoint.
+// Opens a checkpoint. `path` is its folder, or a directory, of which the newest undamaged
+// checkpoint is opened. NOT_FOUND if there is none; DATA_LOSS if all are damaged, with the reasons.
+// Other failures (no memory, no permission) are returned and never cause an older checkpoint to be
+// used.
 Result<OpenedCheckpoint> OpenCheckpoint(const std::string& path, const ReadOptions& options);
 
-// Of the checkpoints up to `newest`, which is one of them, removes all but the `keep` newest (0:
-// none), and what broken-off writers left, but nothing of later terms. Only for the writer of the
-// directory.
+// Of the checkpoints up to `newest`, which is one of them, removes all except the `keep` newest (0:
+// removes none). Also removes what interrupted writers have left, but nothing of later terms. Only
+// the writer of the directory may call it.
 Status RemoveOldCheckpoints(const std::string& directory, const CheckpointName& newest, int keep);
 
 }  // namespace hr::train

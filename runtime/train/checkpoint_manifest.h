@@ -4,7 +4,7 @@
 //   DIR/step-000123/shard-00000-of-00002.safetensors
 //   DIR/latest                                         "step-000123", for people and scripts
 //
-// Where groups of processes write, checkpoint_term.h says who may.
+// If groups of processes write, checkpoint_term.h says who may.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ std::string ShardName(size_t index, size_t count);
 
 // JSON whose last lines hold the size and the CRC-32C of all that stands before them.
 std::string EncodeManifest(const CheckpointManifest& manifest);
-// DATA_LOSS with `path` where anything is damaged or missing, UNIMPLEMENTED for a version later
+// DATA_LOSS with `path` if anything is damaged or missing, UNIMPLEMENTED for a version later
 // than this one's.
 Result<CheckpointManifest> ParseManifest(std::string_view text, std::string_view path);
 

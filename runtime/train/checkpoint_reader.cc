@@ -66,7 +66,7 @@ Status CheckpointReader::ReadShard(const std::string& name, const ShardInfo& sha
   for (const TensorEntry& entry : entries) {
     HR_ASSIGN_OR_RETURN(Tensor tensor, TensorAt(buffer, entry, allocator));
     if (!tensors_.emplace(entry.name, std::move(tensor)).second) {
-      return DataLoss("'", path, "': tensor '", entry.name, "' stands in another shard too");
+      return DataLoss("'", path, "': tensor '", entry.name, "' is in another shard, too");
     }
   }
   return {};

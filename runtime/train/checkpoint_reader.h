@@ -22,7 +22,7 @@ struct ReadOptions {
 class CheckpointReader {
  public:
   // `path` is one checkpoint's folder (DIR/step-N). Everything is verified: DATA_LOSS with the file
-  // and what is wrong with it, NOT_FOUND where a file is missing.
+  // and what is wrong with it, NOT_FOUND if a file is missing.
   static Result<CheckpointReader> Open(const std::string& path, const ReadOptions& options);
 
   const std::string& path() const { return path_; }
@@ -31,7 +31,7 @@ class CheckpointReader {
   // By name.
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
 
-  // NOT_FOUND with the closest name where there is none of that name.
+  // NOT_FOUND with the closest name if there is none of that name.
   Result<Tensor> Get(const std::string& name) const;
   // Copies into `destination` (contiguous, on the CPU), which must have the same type and shape.
   Status ReadInto(const std::string& name, const Tensor& destination) const;

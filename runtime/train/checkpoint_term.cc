@@ -38,7 +38,7 @@ std::string Numbered(std::string_view prefix, uint64_t number) {
   return Cat(prefix, ZeroPadded(number, 6));
 }
 
-// 0 where `name` is no term's.
+// 0 if `name` is no term's.
 uint64_t TermOf(std::string_view name) {
   const std::string_view whole = name;
   const auto term = TakeNumbered<uint64_t>(kTermPrefix, &name);
@@ -76,7 +76,7 @@ std::string TermPath(const std::string& directory, uint64_t term) {
   return JoinPath(directory, Numbered(kTermPrefix, term));
 }
 
-// Null where only checkpoints tell of the term.
+// Null if only checkpoints tell of the term.
 Result<std::optional<CheckpointOwner>> OwnerOf(const std::string& directory, uint64_t term) {
   const std::string path = JoinPath(TermPath(directory, term), kOwnerName);
   Result<std::string> text = ReadFile(path, kMostOwnerBytes);
@@ -91,7 +91,7 @@ Result<std::optional<CheckpointOwner>> OwnerOf(const std::string& directory, uin
 }
 
 // A folder that is not empty cannot be renamed over, so only one taker succeeds, and whoever sees
-// the term sees its owner. ALREADY_EXISTS where another was first.
+// the term sees its owner. ALREADY_EXISTS if another was first.
 Status Create(const std::string& directory, uint64_t term, const CheckpointOwner& owner) {
   const std::string path = TermPath(directory, term);
   const std::string temporary = Cat(path, ".", std::random_device()(), kTemporaryEnding);
@@ -119,10 +119,10 @@ Status GoneOn(const std::string& directory, uint64_t term, const CheckpointOwner
                               "gone on without this one, which may join them (hr_group_join)");
   }
   return FailedPrecondition(where, ", which came after job ", asks->job, " had them; end one of ",
-                            "the two, or give each a folder of its own");
+                            "the two, or give each its own folder");
 }
 
-// The term that `owner` has, or 0 where it may take one.
+// The term that `owner` has, or 0 if it may take one.
 Result<uint64_t> HeldTerm(const std::string& directory, const std::vector<uint64_t>& terms,
                           const CheckpointOwner& owner) {
   if (terms.empty()) return 0;
@@ -181,7 +181,7 @@ Result<uint64_t> TakeTerm(const std::string& directory,
     if (!too_late) return created.Clone();
   }
   return Unavailable("'", directory, "' is taken by others again and again; ",
-                     "give each job a folder of its own");
+                     "give each job its own folder");
 }
 
 Status CheckTerm(const std::string& directory, uint64_t term,

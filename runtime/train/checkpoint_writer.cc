@@ -61,8 +61,10 @@ Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Create(
   writer->name_ = {.step = step, .term = term};
   writer->path_ = JoinPath(directory, writer->name_.Text());
   writer->temporary_ = Cat(writer->path_, kTemporaryEnding);
-  if (FileExists(writer->temporary_)) HR_RETURN_IF_ERROR(RemoveTree(writer->temporary_));
-  HR_RETURN_IF_ERROR(MakeDirectories(writer->temporary_));
+  if (FileExists(writer->temporary_)) {
+    HR_RETURN_IF_ERROR(writer->OrOver(RemoveTree(writer->temporary_)));
+  }
+  HR_RETURN_IF_ERROR(writer->OrOver(MakeDirectories(writer->temporary_)));
   HR_RETURN_IF_ERROR(writer->OrOver(writer->OpenShard()));
   return writer;
 }
@@ -121,7 +123,8 @@ Status CheckpointWriter::CloseShard() {
   return file_->Close();
 }
 
-// Who has taken the directory meanwhile may have removed the files of this writer.
+// Returns FAILED_PRECONDITION instead of NOT_FOUND if another owner has taken the directory
+// meanwhile: it may have removed the files of this writer.
 Status CheckpointWriter::OrOver(Status status) const {
   if (status.code() != Code::kNotFound) return status;
   HR_RETURN_IF_ERROR(CheckTerm(directory_, name_.term, options_.owner));

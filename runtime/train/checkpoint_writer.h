@@ -4,9 +4,9 @@
 //   for (const TensorSpec& spec : writer->order())
 //   HR_RETURN_IF_ERROR(writer->Write(Find(spec.name))); HR_RETURN_IF_ERROR(writer->Commit());
 //
-// Everything is written and synced in DIR/step-N.tmp, the manifest last, which a rename then makes
-// DIR/step-N (or step-N-term-T, see checkpoint_term.h). Until Commit returns success, a reader
-// finds the checkpoint before it.
+// Everything is written and synced in DIR/step-N.tmp, the manifest last. Then the folder is renamed
+// to DIR/step-N (or step-N-term-T, see checkpoint_term.h). Until Commit returns success, a reader
+// finds the checkpoint before.
 #pragma once
 
 #include <memory>
@@ -31,32 +31,35 @@ struct TensorSpec {
 struct CheckpointOptions {
   int keep = 5;                                // newest checkpoints kept by Commit; 0: all
   int64_t max_shard_bytes = int64_t{4} << 30;  // a larger tensor has a shard of its own
-  // For which group it is written; null: for none, in a directory that nobody else writes to.
+  // The group for which it is written. Null: none; then no other process may write to the
+  // directory.
   std::optional<CheckpointOwner> owner;
 };
 
-// One writer at a time in a directory; one thread at a time. Needs no memory for the tensors.
+// One writer at a time in a directory, used by one thread at a time. Needs no memory for the
+// tensors.
 class CheckpointWriter {
  public:
-  // Makes DIRECTORY where it is missing, and takes it for the owner: FAILED_PRECONDITION as
-  // TakeTerm. What is wrong with `specs` or `metadata` shows here.
+  // Creates DIRECTORY if it is missing, and takes it for the owner (FAILED_PRECONDITION: see
+  // TakeTerm). Fails if `specs` or `metadata` are invalid.
   static Result<std::unique_ptr<CheckpointWriter>> Create(const std::string& directory,
                                                           int64_t step,
                                                           std::vector<TensorSpec> specs,
                                                           CheckpointMetadata metadata,
                                                           const CheckpointOptions& options);
-  // Without Commit, removes what was written.
+  // Removes what was written, unless Commit has succeeded.
   ~CheckpointWriter();
 
-  // In which the tensors must be written: wide elements first, so that all lie aligned.
+  // Returns the order in which the tensors must be written: wide elements first, so that all are
+  // aligned.
   const std::vector<TensorSpec>& order() const { return order_; }
 
-  // The next tensor: contiguous, on the CPU, as specified. RESOURCE_EXHAUSTED on a full disk; after
-  // a failure only the destructor makes sense.
+  // Writes the next tensor, which must be contiguous, on the CPU, and as specified.
+  // RESOURCE_EXHAUSTED if the disk is full. After a failure only the destructor may be called.
   Status Write(const Tensor& tensor);
 
-  // Makes the checkpoint exist, replacing one of the same step; then removes those beyond `keep`.
-  // FAILED_PRECONDITION where the directory was taken meanwhile.
+  // Makes the checkpoint visible, replacing one of the same step; then removes those beyond `keep`.
+  // FAILED_PRECONDITION if the directory was taken meanwhile.
   Status Commit();
 
   // DIRECTORY/step-N

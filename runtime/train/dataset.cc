@@ -67,7 +67,7 @@ Status CheckPosition(const DataPosition& position, int64_t size) {
                (size < 0 || position.index <= size);
   if (!valid) {
     return InvalidArgument("the data position ", DataPositionToJson(position),
-                           " lies outside the data");
+                           " is outside the data");
   }
   return {};
 }

@@ -7,9 +7,9 @@
 //     ...
 //   }
 //
-// Time is counted in epochs: one epoch delivers every example once (save those that
-// drop_remainder leaves out). A pass is `repeat` epochs; Rewind begins another pass, and the epochs
-// go on counting, so a shuffled set comes in a new order each time.
+// An epoch delivers every example once, except those that drop_remainder leaves out. A pass is
+// `repeat` epochs. Rewind begins another pass; the count of epochs continues, so a shuffled data
+// set has a new order in each pass.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +34,15 @@ struct Field {
   Dims dims;
 };
 
-// Which batch comes next. It counts what was delivered, not what was read ahead, and with the same
-// data and batch size it determines every batch that follows, bit for bit.
+// The position of the next batch. It counts what was delivered, not what was read ahead. Together
+// with the data and the batch size it determines all further batches, bit for bit.
 struct DataPosition {
-  int64_t epoch = 0;        // whole epochs delivered since the very beginning
+  int64_t epoch = 0;        // complete epochs delivered since the creation
   int64_t index = 0;        // of this epoch: examples delivered, or batches of a host's callback
   int64_t first_epoch = 0;  // at which the current pass began
   uint64_t seed = 0;
   bool shuffle = false;
-  int64_t size = -1;  // examples of an epoch; -1 where unknown
+  int64_t size = -1;  // examples of an epoch; -1 if unknown
 
   friend bool operator==(const DataPosition&, const DataPosition&) = default;
 };
@@ -53,31 +53,31 @@ Result<DataPosition> DataPositionFromJson(std::string_view json);
 
 inline constexpr int64_t kRepeatForever = -1;
 
-// Not thread-safe: one thread at a time. A failed Next leaves the position where it was.
+// Used by one thread at a time. A Next that fails does not change the position.
 class Dataset : public session::InputSource {
  public:
   virtual const std::vector<Field>& fields() const = 0;
 
-  // Puts the next batch into `out`, one tensor a field and in their order; false, leaving `out` as
-  // it is, when the pass is over. The tensors are contiguous, on the CPU and stay valid as long as
-  // somebody holds them; memory that nobody holds any more is used again, so after the first
-  // batches nothing is allocated. They must not be written to.
+  // Puts the next batch into `out`, one tensor for each field in their order, and returns true. If
+  // the pass is over, returns false and leaves `out` as it is. The tensors are contiguous, on the
+  // CPU, and valid as long as they are held; they must not be written to. Memory that is not held
+  // any more is reused, so that after the first batches nothing is allocated.
   Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) override = 0;
 
   std::span<const std::string> names() const final;
 
-  // Whether the pass is over, exactly: may wait for the next batch in order to know.
+  // Returns whether the pass is over. It may have to wait for the next batch to find out.
   virtual bool done() = 0;
 
-  // Batches of one epoch, where known.
+  // Returns the number of batches in an epoch, if it is known.
   virtual std::optional<int64_t> size() const = 0;
 
-  // Begins another pass. Where nothing of a pass was delivered yet, nothing changes.
+  // Begins another pass. If nothing of the present pass was delivered yet, nothing changes.
   virtual Status Rewind() = 0;
 
   virtual DataPosition position() const = 0;
   // Goes to a position of this data set; its seed and shuffle replace the ones given at creation.
-  // INVALID_ARGUMENT where the position is of other data.
+  // INVALID_ARGUMENT if the position is of other data.
   virtual Status Seek(const DataPosition& position) = 0;
 
   // The position as one line of JSON, for checkpoints.
@@ -85,12 +85,12 @@ class Dataset : public session::InputSource {
   Status Restore(std::string_view state);
 
  private:
-  mutable std::vector<std::string> names_;  // of the fields, once somebody asked
+  mutable std::vector<std::string> names_;  // of the fields; filled on demand
 };
 
-// INVALID_ARGUMENT unless `out` has one tensor a field.
+// INVALID_ARGUMENT unless `out` has one tensor for each field.
 Status CheckBatchSpan(std::span<const Field> fields, std::span<const Tensor> out);
-// INVALID_ARGUMENT unless `position` can be one of a data set with `size` examples an epoch.
+// INVALID_ARGUMENT unless `position` is possible in a data set with `size` examples per epoch.
 Status CheckPosition(const DataPosition& position, int64_t size);
 // The position at which another pass begins.
 DataPosition NextPass(DataPosition position);

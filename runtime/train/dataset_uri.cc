@@ -122,7 +122,7 @@ struct IdxFiles {
   std::string labels;
 };
 
-// The file of `folder`, packed or not; empty where there is none.
+// The file of `folder`, packed or not; empty if there is none.
 std::string FindFile(const std::string& folder, const std::string& name) {
   for (const char* ending : {"", ".gz"}) {
     std::string path = Cat(JoinPath(folder, name), ending);

@@ -43,7 +43,7 @@ struct EventGraphNode {
 // and what was not written then is tried again with the next event.
 class EventWriter {
  public:
-  // Makes `directory` where it is missing, and in it events.out.tfevents.<time>.<host>, a new file
+  // Makes `directory` if it is missing, and in it events.out.tfevents.<time>.<host>, a new file
   // each time.
   static Result<std::unique_ptr<EventWriter>> Open(const std::string& directory,
                                                    const EventOptions& options);

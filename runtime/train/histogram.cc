@@ -65,8 +65,9 @@ Result<std::vector<HistogramBucket>> MakeHistogram(const Tensor& tensor, int buc
     case DType::kInt32: return Fill<int32_t>(tensor.span<int32_t>(), buckets);
     case DType::kUint8: return Fill<uint8_t>(tensor.span<uint8_t>(), buckets);
     default:
-      return InvalidArgument("a histogram takes float32, float64, int64, int32 or uint8, got ",
-                             tensor.TypeText());
+      return InvalidArgument(
+          "expected float32, float64, int64, int32 or uint8 for a histogram, got ",
+          tensor.TypeText());
   }
 }
 

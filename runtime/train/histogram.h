@@ -16,7 +16,7 @@ struct HistogramBucket {
 
 inline constexpr int kHistogramBuckets = 30;
 
-// `buckets` of them. Where all values are equal, all edges are that value and the last bucket has
+// `buckets` of them. If all values are equal, all edges are that value and the last bucket has
 // all of them; without values everything is 0. Values that are not finite are left out.
 // INVALID_ARGUMENT for strided tensors and types other than float32, float64, int64, int32, uint8.
 Result<std::vector<HistogramBucket>> MakeHistogram(const Tensor& tensor,

@@ -45,7 +45,7 @@ class GzipReader {
   }
   // Reads up to `count` bytes; fewer only at the end.
   Result<size_t> Read(std::byte* out, size_t count);
-  // DATA_LOSS where anything follows. Checks the trailer of a gzip stream too.
+  // DATA_LOSS if anything follows. Checks the trailer of a gzip stream too.
   Status ExpectEnd(size_t expected);
 
  private:
@@ -144,7 +144,7 @@ Status CheckSize(const Header& header, GzipReader& reader) {
   Result<int64_t> count = CheckedElementCount(header.dims);
   int64_t most = reader.MostBytes() / static_cast<int64_t>(DTypeSize(header.dtype));
   if (count.ok() && *count <= most) return {};
-  return DataLoss("'", reader.path(), "' lies about its size: its header announces ",
+  return DataLoss("'", reader.path(), "' is damaged: its header announces ",
                   DTypeName(header.dtype), ShapeText(header.dims), ", the file can hold at most ",
                   most, " elements; fetch it again");
 }
@@ -167,7 +167,7 @@ Result<Tensor> ReadIdx(const std::string& path, Allocator& allocator) {
   HR_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(allocator, header.dtype, header.dims));
   HR_ASSIGN_OR_RETURN(size_t n, reader.Read(tensor.data(), tensor.bytes()));
   if (n < tensor.bytes()) {
-    return DataLoss("'", path, "' lies about its size: its header announces ", tensor.TypeText(),
+    return DataLoss("'", path, "' is damaged: its header announces ", tensor.TypeText(),
                     ", that is ", tensor.bytes(), " bytes, found ", n, "; fetch it again");
   }
   HR_RETURN_IF_ERROR(reader.ExpectEnd(tensor.bytes()));

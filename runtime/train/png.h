@@ -17,11 +17,11 @@ struct Image {
 };
 
 // The image at `index` of a batch [batch, channels, height, width], or [channels, height, width]
-// with index 0. uint8 is taken as it is; floats are in [0, 1], clipped where they are outside
+// with index 0. uint8 is taken as it is; floats are in [0, 1], clipped if they are outside
 // (NaN is 0). INVALID_ARGUMENT for other shapes and types, sides of 0, and sides above 2^24.
 Result<Image> ImageOfTensor(const Tensor& tensor, int64_t index);
 
-// INVALID_ARGUMENT where the sizes do not belong together.
+// INVALID_ARGUMENT if the sizes do not belong together.
 Result<std::string> EncodePng(const Image& image);
 
 }  // namespace hr::train

@@ -155,7 +155,7 @@ bool PrefetchDataset::done() {
 
 Status PrefetchDataset::Seek(const DataPosition& position) {
   Stop();
-  // The source has read ahead: even where nothing is to change, it must go back.
+  // The source has read ahead: even if nothing is to change, it must go back.
   HR_RETURN_IF_ERROR(source_->Seek(position));
   delivered_ = source_->position();
   return {};

@@ -57,7 +57,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` steps are done by now; the last of them handled `items` items. Draws where it is time.
+  // `done` steps are done by now; the last of them handled `items` items. Draws if it is time.
   void Update(int64_t done, int64_t items, std::span<const ProgressMetric> metrics);
   // A message on a line of its own, above the bar.
   void Message(std::string_view text);

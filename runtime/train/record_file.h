@@ -19,7 +19,7 @@ class RecordWriter {
   RecordWriter(RecordWriter&&) = default;
   RecordWriter& operator=(RecordWriter&&) = default;
 
-  // Fails where a flush that became necessary fails; the record is kept for the next one, unless
+  // Fails if a flush that became necessary fails; the record is kept for the next one, unless
   // 64 MiB wait already.
   Status Write(std::string_view data);
   // Hands everything to the operating system. After a failure what was not written stays here, and

@@ -7,8 +7,8 @@
 
 namespace hr::train {
 
-// `field` of `dataset` is called `name` from here on; all else stays. NOT_FOUND where there is no
-// such field, ALREADY_EXISTS where another one has the name.
+// `field` of `dataset` is called `name` from here on; all else stays. NOT_FOUND if there is no
+// such field, ALREADY_EXISTS if another one has the name.
 Result<std::shared_ptr<Dataset>> RenameField(std::shared_ptr<Dataset> dataset,
                                              std::string_view field, std::string_view name);
 

@@ -167,7 +167,7 @@ Result<std::vector<TensorEntry>> ParseSafetensors(Bytes file, std::string_view p
                     " bytes, fewer than its header");
   }
   if (length > kMostHeaderBytes) {
-    return DataLoss("'", path, "' is no safetensors file: a header of ", length,
+    return DataLoss("'", path, "' is not a safetensors file: a header of ", length,
                     " bytes, the most is ", kMostHeaderBytes);
   }
   std::string what = Cat("the header of '", path, "'");

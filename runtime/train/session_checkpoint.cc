@@ -42,7 +42,7 @@ Result<T> NumberFrom(const CheckpointMetadata& metadata, const std::string& key)
   const std::string& text = found->second;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return DataLoss("the checkpoint's '", key, "' is no number: '", text, "'");
+    return DataLoss("the checkpoint's '", key, "' is not a number: '", text, "'");
   }
   return value;
 }
@@ -87,7 +87,7 @@ Status SeekSaved(Dataset& dataset, const CheckpointReader& reader) {
   auto position = reader.metadata().find(kDataKey);
   if (position != reader.metadata().end()) return dataset.Restore(position->second);
   return FailedPrecondition("the checkpoint '", reader.path(), "' was saved without a data set, ",
-                            "so it has no position to go on from; restore without one");
+                            "so it has no position to restore; restore without a data set");
 }
 
 }  // namespace

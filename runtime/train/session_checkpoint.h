@@ -37,7 +37,7 @@ struct RestoreReport {
 };
 
 // Sets every variable, the step and the seed from a checkpoint (a folder step-N, or the newest
-// whole one of a directory), and the data set's position where one is given. All variables are
+// whole one of a directory), and the data set's position if one is given. All variables are
 // checked before the first is set: a failure leaves the session as it was.
 Result<RestoreReport> RestoreSession(session::Session& session, const std::string& path,
                                      const RestoreOptions& options, const CallLimits& limits);

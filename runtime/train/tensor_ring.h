@@ -14,7 +14,7 @@ class TensorRing {
   TensorRing(Allocator& allocator, DType dtype) : allocator_(&allocator), dtype_(dtype) {}
 
   // Makes `*out` a contiguous tensor of shape `dims` with unspecified contents. Allocates only
-  // where every tensor of that shape is still held, by `*out` too.
+  // if every tensor of that shape is still held, by `*out` too.
   Status Take(std::span<const int64_t> dims, Tensor* out);
 
  private:

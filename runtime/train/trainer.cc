@@ -220,7 +220,7 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
   }
   if (examples == 0) {
     return FailedPrecondition(
-        "the evaluation's data set gave no examples; rewind it where its pass is over");
+        "the evaluation's data set has no examples left; rewind it if its pass is over");
   }
   StepReport report{.step = session->step(), .evaluated = true};
   report.evaluation_loss = loss_sum / static_cast<double>(examples);

@@ -20,14 +20,13 @@ struct StepReport {
   double examples_per_second = 0;  // since the training began
   bool evaluated = false;          // the fields below are of this step
   double evaluation_loss = 0;      // mean over the evaluation's batches
-  double evaluation_accuracy = 0;  // NaN where the signature gives none
-  int64_t examples = 0;            // of the step's batch; 0 where no step was left to do
+  double evaluation_accuracy = 0;  // NaN if the signature gives none
+  int64_t examples = 0;            // of the step's batch; 0 if no step was left to do
 };
 
 struct TrainOptions {
   std::string train_signature = "train";  // its output "loss" is a floating-point scalar
-  std::string eval_signature =
-      "eval";  // outputs "loss" and, where there is one, "correct" (a count)
+  std::string eval_signature = "eval";  // outputs "loss" and, if there is one, "correct" (a count)
   std::shared_ptr<Dataset> train_data;  // its passes are the epochs
   std::shared_ptr<Dataset> eval_data;   // null: no evaluation
   int64_t max_steps = -1;               // of the session in all; -1: to the end of the data

@@ -153,7 +153,7 @@ static void rank_loses_the_store(hr_env* env) {
   hr_group* world = create_world(env, usual);
   leave_note("ready", "");
   hr_status_release(reduce_for_ever(world));
-  FAILS(hr_group_shrink(world, &limits, &next), HR_ARBITER_LOST, "start all ranks anew");
+  FAILS(hr_group_shrink(world, &limits, &next), HR_ARBITER_LOST, "start all ranks again");
   hr_group_release(world);
 }
 

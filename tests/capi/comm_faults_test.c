@@ -113,7 +113,7 @@ static void strike_the_keeper(hr_env* env, const char* transport, const char* st
   char url[64], argument[128];
   hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
   snprintf(argument, sizeof argument, "%s %s %s", transport, state, url);
-  strike_at(0, argument, signal, 1.5, "ARBITER_LOST", "because of rank 0*start all ranks anew");
+  strike_at(0, argument, signal, 1.5, "ARBITER_LOST", "because of rank 0*start all ranks again");
 }
 
 static void test_killed(hr_env* env) {

@@ -75,7 +75,7 @@ static void refuse_histograms(hr_env* env, hr_events* events) {
   hr_tensor* halves = zeros(env, HR_FLOAT16, 1, &three);
   hr_tensor* strided = column(env);
   FAILS(hr_events_histogram(events, "weights", 1, halves), HR_INVALID_ARGUMENT,
-        "a histogram takes float32, float64, int64, int32 or uint8, got float16[3]");
+        "expected float32, float64, int64, int32 or uint8 for a histogram, got float16[3]");
   FAILS(hr_events_histogram(events, "weights", 1, strided), HR_INVALID_ARGUMENT,
         "a histogram needs a contiguous tensor");
   FAILS(hr_events_histogram(events, "weights", 1, NULL), HR_INVALID_ARGUMENT, "'values'");

@@ -134,7 +134,7 @@ static void test_groups_talk(hr_env* env) {
   for (int rank = 0; rank < 2; ++rank) pthread_join(threads[rank], NULL);
   EXPECT(j.count == 6);
   EXPECT(count_of(&j, HR_LOG_WARNING, "the calibration '/dev/null' is not used: ",
-                  "write it anew with 'headrace comm calibrate'") == 2);
+                  "write a new one with 'headrace comm calibrate'") == 2);
   expect_two_warned(&j);
   EXPECT(count_of(&j, HR_LOG_INFO, "group 'world', epoch 0: rank 0 of 2 has met the others",
                   ", 1 over inproc") == 1);

@@ -57,10 +57,10 @@ class Comm(support.ToolTest):
                 ("--max expects bytes", "--max", "99999999999999999999"),
                 ("--min 1K is more than --max 8", "--min", "1K", "--max", "8"),
                 ("--factor: expected a whole number from 2, got 1", "--factor", "1"),
-                ("--root 1 is no rank of 1", "--root", "1")]:
+                ("--root 1 is not a rank of 1", "--root", "1")]:
             self.fails(2, saying, "comm", "bench", *arguments)
         self.fails(1, "no transport 'pigeon'", "comm", "bench", "--transport", "pigeon")
-        self.fails(1, "takes two ranks", "comm", "bench", "--op", "send")
+        self.fails(1, "needs two ranks", "comm", "bench", "--op", "send")
         self.fails(2, "subcommand", "comm")
 
     def test_plan(self):
@@ -100,7 +100,7 @@ class Comm(support.ToolTest):
             self.fails(2, "expected inproc, shm, ucx or tcp, got auto", "comm", "calibrate",
                        "--transport", "auto")
             path.write_text(text.replace("link shm", "link shm -1"))
-            self.assertIn("line 3 makes no sense", self.ok("comm", "plan", "--max", "8"))
+            self.assertIn("line 3 is invalid", self.ok("comm", "plan", "--max", "8"))
         finally:
             del os.environ["HEADRACE_CALIBRATION"]
 
@@ -157,7 +157,7 @@ class Comm(support.ToolTest):
         self.fails(1, "cannot read 'nosuch'", "comm", "dump", "nosuch")
         for text in ["", "{}", "[1]", '[{"number": 1}]', '[{"number": "x"}]']:
             (self.folder / "bad.json").write_text(text)
-            self.fails(1, "'bad.json' is no flight recorder's file", "comm", "dump", "bad.json")
+            self.fails(1, "'bad.json' is not a file of a flight recorder", "comm", "dump", "bad.json")
         (self.folder / "bad.flight").write_text("[]")
         self.fails(1, "'bad.flight' is not a flight recorder's file", "comm", "dump", "bad.flight")
 

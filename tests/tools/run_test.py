@@ -69,7 +69,7 @@ class Run(support.ToolTest):
         cases = {
             "No such file": None,
             "ends within its first": b"\x93NUM",
-            "no .npy file": b"PK\x03\x04 this is a zip",
+            "not a .npy file": b"PK\x03\x04 this is a zip",
             "format 9": b"\x93NUMPY\x09\x00" + good[8:],
             "ends within its header": good[:40],
             "4294967295 bytes": b"\x93NUMPY\x02\x00\xff\xff\xff\xff",
@@ -89,7 +89,7 @@ class Run(support.ToolTest):
             "bytes of elements, 0 follow": npy.array("<f4", (2**40,), b""),
             "something follows": npy.header("{'descr': '<f4', 'fortran_order': False, "
                                             "'shape': (3,)} + exit()"),
-            "no description": npy.header("import os"),
+            "does not describe an array": npy.header("import os"),
         }
         for saying, data in cases.items():
             if data is not None:

@@ -157,7 +157,7 @@ class Train(support.ToolTest):
         self.fails(1, "no signature 'x'", *train, *RATE, "--export", "serve.hrg",
                    "--export-signature", "x")
         self.fails(2, "NAME=NUMBER", *train, "--set", "learning_rate=fast")
-        self.fails(2, "give one", *train, *RATE, "--epochs", 1, "--steps", 1)
+        self.fails(2, "give only one", *train, *RATE, "--epochs", 1, "--steps", 1)
         self.fails(2, "go together", *train, *RATE, "--evaluate", "eval")
         self.fails(2, "--checkpoint", *train, *RATE, "--resume")
         self.fails(2, "batch already", "train", "mlp.hrg", "--data", "idx:./data/train?batch=8",
@@ -180,7 +180,7 @@ class Train(support.ToolTest):
         done = self.run_tool("verify", "ck")
         self.assertEqual(done.returncode, 1)
         self.assertIn("is damaged: its checksum", done.stdout)
-        self.fails(1, "no checkpoint in 'ck' is whole", "train", "mlp.hrg", "--data",
+        self.fails(1, "no checkpoint in 'ck' is complete", "train", "mlp.hrg", "--data",
                    "idx:./data/train", *RATE, "--checkpoint", "ck", "--resume")
 
     def test_what_was_trained_outlives_a_failing_evaluation(self):

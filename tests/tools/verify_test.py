@@ -61,7 +61,7 @@ class Verify(support.ToolTest):
 
     def test_folders_without_checkpoints(self):
         (self.folder / "nothing").mkdir()
-        self.assertIn("no checkpoint", self.lines(1, "nothing")[0])
+        self.assertIn("not a checkpoint", self.lines(1, "nothing")[0])
 
     def test_json(self):
         self.damage("mlp.hrg", 500)

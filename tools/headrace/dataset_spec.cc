@@ -17,7 +17,7 @@ std::optional<std::string> DatasetSpec::Find(const std::string& key) const {
 
 void DatasetSpec::Add(const std::string& key, const std::string& value, const std::string& flag) {
   if (Find(key))
-    throw UsageError("'" + text_ + "' says " + key + " already; leave it out there or leave out " +
+    throw UsageError("'" + text_ + "' sets " + key + " already; leave it out there or leave out " +
                      flag);
   AddDefault(key, value);
 }

@@ -12,7 +12,7 @@ class DatasetSpec {
 
   const std::string& text() const { return text_; }
   std::optional<std::string> Find(const std::string& key) const;
-  // Throws UsageError where the address says it already; `flag` is what said it too.
+  // Throws UsageError if the address says it already; `flag` is what said it too.
   void Add(const std::string& key, const std::string& value, const std::string& flag);
   // Leaves what the address says.
   void AddDefault(const std::string& key, const std::string& value);

@@ -11,7 +11,7 @@ struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The command line makes no sense: exit status 2.
+// The command line is invalid: exit status 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

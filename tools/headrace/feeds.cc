@@ -32,14 +32,14 @@ hr_dtype DTypeNamed(const std::string& name) {
     auto dtype = static_cast<hr_dtype>(code);
     if (hr_dtype_size(dtype) != 0 && hr_dtype_name(dtype) == name) return dtype;
   }
-  throw Failure("an input is of type " + name + ", of which tensors cannot be made here");
+  throw Failure("an input is of type " + name + ", which this command cannot fill");
 }
 
 // The declared dimensions with 1 for open ones.
 std::vector<int64_t> DeclaredDims(const Json& port) {
   if (port["dims"].is_null())
     throw UsageError("the model leaves the rank of input '" + port["name"].get<std::string>() +
-                     "' open; say its shape with --shape");
+                     "' open; give its shape with --shape");
   std::vector<int64_t> dims;
   for (const Json& dim : port["dims"]) dims.push_back(dim.is_number() ? dim.get<int64_t>() : 1);
   return dims;
@@ -93,7 +93,7 @@ hr::Tensor Constant(const hr::Env& env, hr_dtype dtype, const std::vector<int64_
     case HR_UINT8: return NumberTensor<uint8_t>(env, dtype, dims, number);
     default:
       throw UsageError("input '" + name + "' is " + hr_dtype_name(dtype) +
-                       ", which takes no number here; give a .npy file");
+                       ", which cannot be filled with a number; give a .npy file");
   }
 }
 
@@ -139,8 +139,8 @@ class Maker {
     bool is_number = error == std::errc() && end == source.data() + source.size();
     if (source != "random" && source != "zeros" && !is_number) {
       if (shapes_.contains(name))
-        throw UsageError("--shape says the shape of input '" + name + "', but the file '" + source +
-                         "' has its own");
+        throw UsageError("--shape gives the shape of input '" + name + "', but the file '" +
+                         source + "' has its own");
       return ReadNpy(env_, source);
     }
     auto shape = shapes_.find(name);

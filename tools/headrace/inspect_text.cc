@@ -12,7 +12,7 @@ std::string Text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// "%3 conv1:0"; "%3" where the value has no name.
+// "%3 conv1:0"; "%3" if the value has no name.
 std::string ValueName(const Json& id, const Json& name) {
   std::string out("%");
   out += id.dump();

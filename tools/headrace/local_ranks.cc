@@ -200,7 +200,7 @@ void LocalRanks::Flush(const Rank& rank, Stream& stream, int to) {
   stream.line.clear();
 }
 
-// The first wish to end is the ranks' own matter, the third one is not.
+// The first two requests to end are passed on to the ranks, the third one kills them.
 void LocalRanks::TakeSignal() {
   signalfd_siginfo info;
   while (read(signals_, &info, sizeof info) == sizeof info) {

@@ -16,7 +16,7 @@ using RankVariables = std::function<std::vector<std::string>(int rank)>;
 
 struct RanksEnd {
   int status = 0;     // for the exit of this program: of the first that failed, or 128 + signal
-  std::string cause;  // empty where all ended well
+  std::string cause;  // empty if all ended well
 };
 
 class LocalRanks {
@@ -29,9 +29,9 @@ class LocalRanks {
   LocalRanks(const LocalRanks&) = delete;
   LocalRanks& operator=(const LocalRanks&) = delete;
 
-  // Starts `count` processes. Throws Failure, with none left, where one cannot be started.
+  // Starts `count` processes. Throws Failure, with none left, if one cannot be started.
   void Start(const std::vector<std::string>& program, int count, const RankVariables& variables);
-  // Prints what they write, passes signals on, and returns when all have ended. Where one fails,
+  // Prints what they write, passes signals on, and returns when all have ended. If one fails,
   // the others may end by themselves for `patience`, are then asked to (SIGTERM), and after
   // another `patience` killed.
   RanksEnd Watch(std::chrono::milliseconds patience);

@@ -14,7 +14,7 @@
 namespace headrace::tool {
 namespace {
 
-// The file's text; empty where it cannot be read.
+// The file's text; empty if it cannot be read.
 std::string Slurp(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -22,7 +22,7 @@ std::string Slurp(const std::string& path) {
   return text.str();
 }
 
-// What follows "KEY <spaces>:" in a file of such lines; empty where there is none.
+// What follows "KEY <spaces>:" in a file of such lines; empty if there is none.
 std::string ValueOf(const std::string& text, const std::string& key) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

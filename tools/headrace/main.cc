@@ -53,8 +53,8 @@ const CLI::App* Called(const CLI::App* app) {
   return below.empty() ? app : Called(below.front());
 }
 
-// CLI11 would only say that a command is required. "" where the words are commands, up to the first
-// that is none's.
+// Returns what is wrong with the first word that is neither a command nor an option; "" if there is
+// none. CLI11 would only say that a command is required.
 std::string UnknownCommand(const CLI::App& program, char** words) {
   const auto commands = program.get_subcommands(nullptr);
   if (commands.empty() || *words == nullptr || **words == '-') return "";
@@ -66,8 +66,8 @@ std::string UnknownCommand(const CLI::App& program, char** words) {
   return "there is no command '" + std::string(*words) + "'; there are: " + known;
 }
 
-// Takes off what stands behind "--": words for a program that is started, which CLI11 would take
-// apart where they have brackets.
+// Removes the words behind "--" and returns them. They are for a program that is started; CLI11
+// would split them if they have brackets.
 [[maybe_unused]] std::vector<std::string> WordsBehind(int& argc, char** argv) {
   char** const end = argv + argc;
   char** const dashes = std::find_if(argv, end, [](std::string_view w) { return w == "--"; });

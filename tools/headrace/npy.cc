@@ -49,10 +49,10 @@ class File {
 NpyHeader ReadHeader(File& file) {
   std::string start = file.Exactly(8, "first 8 bytes");
   if (start.compare(0, 6, "\x93NUMPY") != 0)
-    throw Failure("it is no .npy file: expected \\x93NUMPY in its first 6 bytes");
+    throw Failure("it is not a .npy file: expected \\x93NUMPY in its first 6 bytes");
   int major = start[6];
   if (major < 1 || major > 3)
-    throw Failure("it is of .npy format " + std::to_string(major) + "; known are 1 to 3");
+    throw Failure("it is of .npy format " + std::to_string(major) + "; 1 to 3 are supported");
   std::string size = file.Exactly(major == 1 ? 2 : 4, "header");
   size_t bytes = 0;
   for (size_t i = 0; i < size.size(); ++i)

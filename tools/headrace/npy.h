@@ -1,4 +1,4 @@
-// NumPy's .npy files (format 1.0 to 3.0, numpy.lib.format), of numbers and truth values.
+// NumPy's .npy files (format 1.0 to 3.0, numpy.lib.format) of numbers and booleans.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace headrace::tool {
 // Throws Failure that says what is wrong with the file.
 hr::Tensor ReadNpy(const hr::Env& env, const std::string& path);
 
-// Throws Failure where the file cannot be written. NumPy has no bfloat16: it becomes float32.
+// Throws Failure if the file cannot be written. NumPy has no bfloat16: it becomes float32.
 void WriteNpy(const std::string& path, const hr::Tensor& tensor);
 
 }  // namespace headrace::tool

@@ -74,7 +74,7 @@ class Reader {
   }
 
   [[noreturn]] void Wrong(const std::string& what) const {
-    throw Failure("the header is no description of an array: " + what + " at byte " +
+    throw Failure("the header does not describe an array: " + what + " at byte " +
                   std::to_string(at_) + " of it");
   }
 
@@ -107,7 +107,7 @@ void SetType(std::string_view descr, NpyHeader* header) {
     }
   }
   throw Failure("its elements are of NumPy's type '" + std::string(descr) +
-                "'; expected numbers or truth values (f2, f4, f8, i1 to i8, u1 to u8, b1)");
+                "'; expected numbers or booleans (f2, f4, f8, i1 to i8, u1 to u8, b1)");
 }
 
 }  // namespace

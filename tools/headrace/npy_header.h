@@ -21,7 +21,7 @@ struct NpyHeader {
 // {'descr': '<f4', 'fortran_order': False, 'shape': (64, 10), }. Throws Failure.
 NpyHeader ParseNpyHeader(std::string_view text);
 
-// Bytes of all elements. Throws Failure where they are more than memory can hold.
+// Bytes of all elements. Throws Failure if they are more than memory can hold.
 size_t NpyBytes(const NpyHeader& header);
 
 // Magic, version 1.0 and the dictionary, padded so that elements begin 64-byte aligned.

@@ -1,4 +1,4 @@
-// Options that take numbers, and say in a sentence which.
+// Options that take numbers; a wrong value is refused with a sentence that says what is expected.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Writing results: text for people on standard output, JSON where it is asked for.
+// Writing results: text for people on standard output, JSON if it is asked for.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace headrace::tool {
 
 // printf to standard output.
 __attribute__((format(printf, 1, 2))) void Print(const char* format, ...);
-// Throws Failure where what was printed could not be written, e.g. on a full disk.
+// Throws Failure if what was printed could not be written, e.g. on a full disk.
 void FinishOutput();
 
-// Writes to the file `path`, or to standard output where it is "-".
+// Writes to the file `path`, or to standard output if it is "-".
 void WriteText(const std::string& path, const std::string& text);
 // The same, indented, with a line end.
 void WriteJson(const std::string& path, const Json& json);

@@ -1,4 +1,5 @@
-// All-reduce among powers of two: where ranks are none, the first ones work in pairs.
+// All-reduce algorithms for powers of two. If the number of ranks is not one, the first ranks work
+// in pairs, so that a power of two remains.
 #include <bit>
 
 #include "transport/collective/builder.h"
@@ -15,11 +16,12 @@ class Folding {
       : b_(b), places(static_cast<int>(std::bit_floor(static_cast<unsigned>(b.size)))) {}
 
   int extra() const { return b_.size - places; }
-  // Among those that stay.
+  // The place of this rank among those that stay.
   int place() const { return paired() ? b_.rank / 2 : b_.rank - extra(); }
   int RankAt(int place) const { return place < extra() ? 2 * place : place + extra(); }
 
-  // False where this rank sits out; that is all it does then. Else with the sum of the pair.
+  // Returns false if this rank sits out, and has nothing more to do. Otherwise `sum` is the sum of
+  // the pair.
   // `other`: scratch of the same size, for those that stay in a pair.
   bool Begin(Slice sum, Slice other) {
     if (!paired()) return true;
@@ -45,11 +47,11 @@ class Folding {
   const int places;
 };
 
-// The reduce-scatter by halves, and the way back. A rank holds parts [first, first + width) of as
-// many as there are places, fewer at each level and then more again.
+// The reduce-scatter by halves, and the all-gather in reverse. A rank holds parts [first, first +
+// width) of as many as there are places, fewer at each level and then more again.
 class Halving {
  public:
-  // `from`: where the input lies; `other`: scratch of half its size, rounded up, or more.
+  // `from`: the place of the input; `other`: scratch of half its size, rounded up, or more.
   Halving(ScheduleBuilder& b, const Folding& folding, Place from, Slice other)
       : b_(b),
         folding_(folding),

@@ -103,7 +103,7 @@ class ScheduleBuilder {
     to_.scratch_bytes += (bytes + 63) / 64 * 64;
     return slice;
   }
-  // Copies this rank's contribution to where it is reduced, multiplied where the call says so.
+  // Copies this rank's contribution to where it is reduced, multiplied if the operation says so.
   void Prepare(Slice input, Slice to) {
     const bool multiply = operation.reduce_op == ReduceOp::kPreMultipliedSum;
     Add({.kind = multiply ? Step::kMultiply : Step::kCopy, .a = input, .out = to});
@@ -178,7 +178,7 @@ void DisseminationBarrier(ScheduleBuilder& b);
 void RingAllGather(ScheduleBuilder& b);
 void RingReduceScatter(ScheduleBuilder& b);
 void PairwiseAllToAll(ScheduleBuilder& b);
-// The input of a reduce-scatter, multiplied where the call says so.
+// The input of a reduce-scatter, multiplied if the operation says so.
 Slice PreparedBlocks(ScheduleBuilder& b, Slice input);
 // shared.cc: in memory that all ranks share
 uint64_t SharedStageBytes(const CostModel& cost);  // at most, of what goes through the rings

@@ -31,7 +31,7 @@ struct Lanes {
   explicit Lanes(const ScheduleBuilder& b);
   // The ranks of a lane, by host.
   std::vector<int> RanksOf(int lane) const;
-  // The rank that gave a lane its number on a host, or -1 where that host has none.
+  // The rank that gave a lane its number on a host, or -1 if that host has none.
   int RankAt(int host, int lane) const {
     return lane < static_cast<int>(hosts[host].size()) ? hosts[host][lane] : -1;
   }

@@ -103,7 +103,7 @@ bool IsTooLong(const Algorithm& algorithm, const Operation& operation, int size,
   return static_cast<double>(operation.bytes()) / stage * size > kMostTurns;
 }
 
-// The algorithms for a call, the cheapest first. What is pinned is there also where it should not
+// The algorithms for a call, the cheapest first. What is pinned is there even if it should not
 // be taken.
 std::vector<const Algorithm*> Ranked(const Operation& operation, int size, const CostModel& cost,
                                      std::string_view pinned) {

@@ -79,7 +79,7 @@ class InprocNetwork {
     std::lock_guard lock(mutex_);
     auto found = listeners_.find(address);
     if (found == listeners_.end()) {
-      return Unavailable("nobody in this process listens at '", address, "'");
+      return Unavailable("nothing in this process listens at '", address, "'");
     }
     wire->wake[1] = found->second.wake;
     found->second.dialled.push_back(wire);

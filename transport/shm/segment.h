@@ -11,7 +11,7 @@ class Segment {
   // Zeroed memory, reserved now: RESOURCE_EXHAUSTED here, and never a signal later. Its size is
   // sealed.
   static Result<Segment> Create(size_t bytes);
-  // Maps a segment of a peer. DATA_LOSS where it has not this size, or is not sealed, so that the
+  // Maps a segment of a peer. DATA_LOSS if it has not this size, or is not sealed, so that the
   // peer could make this process fault by cutting it.
   static Result<Segment> Map(comm::Descriptor memory, size_t bytes);
 

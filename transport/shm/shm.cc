@@ -159,7 +159,7 @@ class ShmTransport final : public comm::StreamTransport {
     return nullptr;
   }
 
-  // The stream of a process that has said its hello. `settled` is set where nothing more is to
+  // The stream of a process that has said its hello. `settled` is set if nothing more is to
   // come.
   std::unique_ptr<comm::ByteStream> Welcome(comm::Descriptor& socket, bool* settled) {
     Hello hello;

@@ -14,16 +14,16 @@ namespace hr::shm {
 // Listens at a name that nobody else has; `name` is set to it.
 Result<comm::Descriptor> ListenUnix(std::string* name);
 Result<comm::Descriptor> ConnectUnix(std::string_view name);
-// A connection of a process of the same user; invalid where none waits. RESOURCE_EXHAUSTED.
+// A connection of a process of the same user; invalid if none waits. RESOURCE_EXHAUSTED.
 Result<comm::Descriptor> AcceptUnix(int listener);
 
 // Sends a short message with descriptors.
 Status SendDescriptors(int socket, Bytes message, std::span<const int> descriptors);
-// Receives one message of exactly `bytes` bytes with exactly `count` descriptors. Empty where none
-// has come yet; a failure where it is something else or the peer is gone.
+// Receives one message of exactly `bytes` bytes with exactly `count` descriptors. Empty if none
+// has come yet; a failure if it is something else or the peer is gone.
 Result<std::vector<comm::Descriptor>> ReceiveDescriptors(int socket, std::byte* message,
                                                          size_t bytes, size_t count);
-// True where the peer has closed its end and everything it sent was received.
+// True if the peer has closed its end and everything it sent was received.
 bool PeerClosed(int socket);
 
 }  // namespace hr::shm

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kLoopDescriptors = 6;
 
-// uv_loop_init loses descriptors where it runs out of them halfway, so it is only called where it
+// uv_loop_init loses descriptors if it runs out of them halfway, so it is only called if it
 // will get as many as it takes.
 Status CheckDescriptorsForLoop() {
   comm::WakeEvent probes[kLoopDescriptors];

@@ -18,7 +18,7 @@ class Sleeper {
   class Watch;
   Result<std::unique_ptr<Watch>> Add(int socket);
 
-  // Applies what the watches want. True where no watched socket is ready.
+  // Applies what the watches want. True if no watched socket is ready.
   bool Arm();
   int wait_handle() const;
 

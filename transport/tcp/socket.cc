@@ -43,7 +43,7 @@ constexpr int kUnsentBytes = 256 << 10;
 constexpr int kKeepIdleSeconds = 10, kKeepProbeSeconds = 3, kKeepProbes = 3;
 
 // Small messages go at once. On loopback there is no congestion to control, and the simplest
-// algorithm is the fastest. Where an option is missing, the default stays.
+// algorithm is the fastest. If an option is missing, the default stays.
 void Tune(int socket, bool loopback) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -160,7 +160,7 @@ Result<comm::Descriptor> ListenTcp(const SocketAddress& address) {
     const std::string what = Cat("cannot listen at ", address.Text());
     if (errno == EADDRINUSE) return AlreadyExists(what, ": the port is taken");
     if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) {
-      return NotFound(what, ": this is no address of this host");
+      return NotFound(what, ": this is not an address of this host");
     }
     return Failed(what);
   }

@@ -30,7 +30,7 @@ struct SocketAddress {
 Result<comm::Descriptor> ListenTcp(const SocketAddress& address);
 // Starts to connect; the socket becomes writable, or fails, later.
 Result<comm::Descriptor> ConnectTcp(const SocketAddress& address);
-// Invalid where nobody waits. RESOURCE_EXHAUSTED.
+// Invalid if nobody waits. RESOURCE_EXHAUSTED.
 Result<comm::Descriptor> AcceptTcp(int listener);
 Result<SocketAddress> LocalAddress(int socket);
 // Whom it is connected to, for messages.
@@ -39,7 +39,7 @@ std::string PeerAddress(int socket);
 // The address of this host that the route to an address leaves from. Sends nothing.
 Result<SocketAddress> LocalAddressTowards(const SocketAddress& there);
 
-// 0 where the socket takes or has nothing now. A failure is final; a peer that closed is one, too.
+// 0 if the socket takes or has nothing now. A failure is final; a peer that closed is one, too.
 Result<size_t> WriteSocket(int socket, std::span<const Bytes> pieces);
 Result<size_t> ReadSocket(int socket, std::byte* to, size_t bytes);
 

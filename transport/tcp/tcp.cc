@@ -69,7 +69,7 @@ Status CheckTrust(bool encrypted, bool trusted_fabric, const SocketAddress& addr
   if (encrypted || trusted_fabric || address.loopback()) return {};
   return FailedPrecondition("what TCP carries at ", address.Host(),
                             " would leave this host in plain text; give all ranks the same cluster "
-                            "secret, or set trusted_fabric where the network can be trusted with "
+                            "secret, or set trusted_fabric if the network can be trusted with "
                             "plain text");
 }
 

@@ -15,7 +15,7 @@ constexpr std::string_view kKeyPurpose = "headrace tls 1.3 psk v1";
 constexpr size_t kKeyBytes = 32;
 using Key = std::array<unsigned char, kKeyBytes>;
 
-// A new session that holds the key; null where memory ran out.
+// A new session that holds the key; null if memory ran out.
 SSL_SESSION* SessionWith(const Key& key, SSL* ssl) {
   constexpr unsigned char kAes128GcmSha256[] = {0x13, 0x01};
   SSL_SESSION* session = SSL_SESSION_new();

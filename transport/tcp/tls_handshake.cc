@@ -110,7 +110,7 @@ Status TlsHandshake::Progress() {
   return Flush();
 }
 
-// After a call that returned `result`: OK where it only wants more bytes.
+// After a call that returned `result`: OK if it only wants more bytes.
 Status TlsHandshake::Fail(int result) {
   if (read_status_.ok() && SSL_get_error(ssl_, result) == SSL_ERROR_WANT_READ) return {};
   Status status = read_status_.ok() ? Explain() : std::move(read_status_);

@@ -20,16 +20,16 @@ class TlsHandshake {
   // Goes on as far as it can now. A failure is final; what it has to tell the peer has been given
   // to the stream.
   Status Progress();
-  // True where both sides have proven the key and all that this side had to say is written.
+  // True if both sides have proven the key and all that this side had to say is written.
   bool done() const { return done_ && flushed(); }
-  // False where it waits for the stream to take bytes.
+  // False if it waits for the stream to take bytes.
   bool flushed() const { return out_.empty(); }
   // When done().
   const TlsSecret& secret(TlsRecords::Direction direction) const {
     return secrets_[(direction == TlsRecords::kSeal) == dialled_ ? 0 : 1];
   }
 
-  // How OpenSSL reads and writes; null where memory ran out. The caller frees it.
+  // How OpenSSL reads and writes; null if memory ran out. The caller frees it.
   static BIO_METHOD* NewBioMethod();
   // To be called by the context for each of OpenSSL's key log lines.
   static void OnKeyLog(const SSL* ssl, const char* line);

@@ -32,7 +32,7 @@ struct OpenSslFree {
 template <typename T, void (*kFree)(T*)>
 using OpenSsl = std::unique_ptr<T, OpenSslFree<T, kFree>>;
 
-// HKDF (RFC 5869) with SHA-256; `expand_only` where `key` is pseudorandom already.
+// HKDF (RFC 5869) with SHA-256; `expand_only` if `key` is pseudorandom already.
 bool Hkdf(bool expand_only, std::string_view key, std::string_view info, unsigned char* out,
           size_t bytes);
 
@@ -45,11 +45,11 @@ class TlsRecords {
   ~TlsRecords();
 
   // Writes the record of the pieces, kTlsRecordBytes at most, and returns its size, which is theirs
-  // and kTlsOverhead. False sizes never happen: INTERNAL where OpenSSL fails.
+  // and kTlsOverhead. False sizes never happen: INTERNAL if OpenSSL fails.
   Result<size_t> Seal(TlsContent content, std::span<const Bytes> pieces, std::byte* out);
   // How long the contents of the record are that begins with this header. DATA_LOSS.
   static Result<size_t> ContentBytes(const std::byte* header);
-  // Writes the contents of a record, `bytes` of them, and returns their kind. DATA_LOSS where it is
+  // Writes the contents of a record, `bytes` of them, and returns their kind. DATA_LOSS if it is
   // not the next one that the peer sealed; then `out` holds nothing.
   Result<TlsContent> Open(const std::byte* record, size_t bytes, std::byte* out);
   // The next key (RFC 8446, 7.2).

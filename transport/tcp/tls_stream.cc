@@ -147,7 +147,7 @@ Result<size_t> TlsStream::Write(std::span<const Bytes> given) {
   }
 }
 
-// True where a whole record, or a header that cannot be one's, has come.
+// True if a whole record, or a header that cannot be one's, has come.
 bool TlsStream::HasRecord() const {
   const size_t held = in_end_ - in_begin_;
   if (held < kTlsHeaderBytes) return false;
@@ -172,7 +172,7 @@ size_t TlsStream::TakePlain(std::byte* to, size_t room) {
   return count;
 }
 
-// Where the contents fit in, they are written to their destination at once.
+// If the contents fit in, they are written to their destination at once.
 Result<size_t> TlsStream::OpenRecord(std::byte* to, size_t room) {
   const std::byte* record = in_.data() + in_begin_;
   HR_ASSIGN_OR_RETURN(const size_t bytes, TlsRecords::ContentBytes(record));

@@ -70,7 +70,7 @@ struct Packet {
     front_bytes = sizeof envelope;
     body = {};
   }
-  // False where it does not fit into the front.
+  // False if it does not fit into the front.
   bool Add(Bytes piece) {
     if (piece.size() > kFrontBytes - front_bytes) return false;
     std::memcpy(front + front_bytes, piece.data(), piece.size());
@@ -89,7 +89,7 @@ struct Packet {
   Line* line = nullptr;
   size_t front_bytes = 0;
   Bytes body;        // behind the front; not copied
-  std::string kept;  // the body, where nobody else keeps it
+  std::string kept;  // the body, if nobody else keeps it
   std::byte front[kFrontBytes];
 };
 
@@ -106,7 +106,7 @@ struct Loan {
   void* message = nullptr;  // UCX's, until the reading begins
   void* request = nullptr;  // UCX's, while it lasts
   std::byte* to = nullptr;
-  std::unique_ptr<std::byte[]> own;  // which `to` is where the reader has no room for all
+  std::unique_ptr<std::byte[]> own;  // `to`, if the reader has no room for all
   ucs_status_t status = UCS_OK;
   EnvelopeKind verdict = EnvelopeKind::kLoan;
 };
@@ -140,7 +140,7 @@ class Inbox {
   Loan* loan() const {
     return begin_ < copied_.size() || held_.empty() ? nullptr : held_.front().loan.get();
   }
-  // The loan that comes first has ended: its bytes take its place, where they are here.
+  // The loan that comes first has ended: its bytes take its place, if they are here.
   void EndLoan() {
     const std::unique_ptr<Loan> loan = std::move(held_.front().loan);
     held_.pop_front();
@@ -251,7 +251,7 @@ struct Line {
   bool heard = false;    // anything of the peer
   std::chrono::steady_clock::time_point dialled;
   comm::Descriptor
-      process;  // readable when the peer's process ends; invalid where it is not ours to see
+      process;  // readable when the peer's process ends; invalid if it is not ours to see
   void* closing = nullptr;  // UCX's request
   bool hung_up = false;
 };

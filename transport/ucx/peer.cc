@@ -22,7 +22,7 @@ std::string ToHex(std::string_view bytes) {
   return text;
 }
 
-// Empty where `text` is not hexadecimal.
+// Empty if `text` is not hexadecimal.
 std::string FromHex(std::string_view text) {
   std::string bytes;
   for (size_t i = 0; i < text.size(); i += 2) {

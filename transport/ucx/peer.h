@@ -31,7 +31,7 @@ struct UcxHello {
   uint32_t version = kUcxVersion;
 };
 std::string EncodeHello(const UcxHello& hello);
-// Null where it is none.
+// Null if it is none.
 std::optional<UcxHello> DecodeHello(std::string_view text);
 
 }  // namespace hr::ucx

@@ -83,7 +83,7 @@ class UcxTransport final : public comm::StreamTransport {
     HR_ASSIGN_OR_RETURN(const UcxPeer peer, ParseAddress(address));
     if (confined_ && peer.host != worker_->self().host) {
       return FailedPrecondition(
-          "UCX cannot encrypt what leaves this host; set trusted_fabric where the network can be "
+          "UCX cannot encrypt what leaves this host; set trusted_fabric if the network can be "
           "trusted with plain text, or use tcp");
     }
     HR_ASSIGN_OR_RETURN(Line * line, worker_->Dial(peer));

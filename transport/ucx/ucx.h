@@ -1,4 +1,4 @@
-// The transport over UCX: RDMA where the hardware has it, else what UCX offers in its place.
+// The transport over UCX: RDMA if the hardware has it, else what UCX offers in its place.
 //
 // UCX moves the bytes of a connection as active messages, in order, and StreamTransport does the
 // rest. Network adapters read what is long from the sender's memory (worker_loans.cc). UCX itself
@@ -18,7 +18,7 @@ namespace hr::ucx {
 
 // `identity`: see Endpoint::peer_identity. With `trusted_fabric` UCX chooses among all transports
 // that it finds; UCX_TLS and its other variables are heeded. `lends`: receivers read what is long
-// by UCX's rendezvous also where there is no network adapter that does it, for tests.
+// by UCX's rendezvous even if there is no network adapter that does it, for tests.
 Result<std::unique_ptr<comm::Transport>> CreateUcxTransport(const comm::TransportSettings& settings,
                                                             std::string identity,
                                                             bool lends = false);

@@ -307,7 +307,7 @@ Line* UcxWorker::FindLine(uint32_t id) {
   return last_;
 }
 
-// The line that a message is for; a hello makes it. Null where nobody wants it (any more).
+// The line that a message is for; a hello makes it. Null if nobody wants it (any more).
 Line* UcxWorker::FindLine(const Envelope& envelope, Bytes rest) {
   if (last_ != nullptr && last_->key == envelope.key) return last_;
   auto found = lines_.find(envelope.key);

@@ -20,7 +20,7 @@ Status UcxFailure(std::string_view what, ucs_status_t status);
 class UcxWorker {
  public:
   // `confined`: shared memory of this host is all that it uses. `lends`: what is long is read by
-  // the peer, by UCX's rendezvous, also where no network adapter does that.
+  // the peer, by UCX's rendezvous, even if no network adapter does that.
   static Result<std::unique_ptr<UcxWorker>> Create(bool confined, bool lends);
   ~UcxWorker();
   // What UCX finds on this machine; see UcxResources.
@@ -32,16 +32,16 @@ class UcxWorker {
 
   // Opens a line to a worker: the side that dials says hello on it.
   Result<Line*> Dial(const UcxPeer& peer);
-  // The line of a process that has called, or null; a failure where one cannot be answered.
+  // The line of a process that has called, or null; a failure if one cannot be answered.
   Result<Line*> Answer();
   // Tells the peer, and frees the line when UCX is done with it.
   void HangUp(Line& line);
 
   // Sends up to kPacketRoom bytes of `pieces`; returns how many are on their way and need no more
-  // progress. Where UCX holds them back that is 0 until it has let them go, and then their number:
+  // progress. If UCX holds them back that is 0 until it has let them go, and then their number:
   // `pieces` have to be the same until then, and stay where they are unless Keep() is called.
   Result<size_t> Send(Line& line, std::span<const Bytes> pieces);
-  // The whole of a short eager frame, where UCX takes it at once; else nothing has happened.
+  // The whole of a short eager frame, if UCX takes it at once; else nothing has happened.
   static bool SendEager(Line& line, uint64_t tag, uint64_t label, Bytes payload);
   // Copies what UCX holds back.
   static void Keep(Line& line) {
@@ -49,7 +49,7 @@ class UcxWorker {
     if (line.lending == Lending::kActive) line.lending = Lending::kRevoked;
   }
   // Reads what has come for the line; looks a few times. A failure comes after the last byte.
-  // `patient`: where it returns 0, UCX may go on to write into `to` until StopReading(), and the
+  // `patient`: if it returns 0, UCX may go on to write into `to` until StopReading(), and the
   // next call names the same.
   Result<size_t> Receive(Line& line, std::span<std::byte> to, bool patient);
   void StopReading(Line& line);
@@ -62,7 +62,7 @@ class UcxWorker {
   // Progresses until nothing comes.
   void Drain();
   bool HasCallers() const { return !callers_.empty(); }
-  // Has the wait handle raised when something comes. False where that cannot be promised now.
+  // Has the wait handle raised when something comes. False if that cannot be promised now.
   bool Arm();
 
  private:

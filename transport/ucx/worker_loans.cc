@@ -16,7 +16,7 @@ namespace {
 // Reading a piece takes the receiver's own time, or that of its network adapter, but not the
 // peer's.
 constexpr auto kPatience = std::chrono::seconds(1);
-// That of kMaxLoanBytes where memory is slow.
+// That of kMaxLoanBytes if memory is slow.
 constexpr auto kReadingTime = std::chrono::microseconds(500);
 
 }  // namespace
@@ -47,7 +47,7 @@ void UcxWorker::Settle(Line& line) {
 
 ucs_status_t UcxWorker::OnLoan(Line& line, void* message, size_t bytes) {
   if (line.loan != nullptr || bytes == 0 || bytes > kMaxLoanBytes) {
-    line.status = DataLoss("the peer broke the protocol: a loan that cannot be");
+    line.status = DataLoss("the peer broke the protocol: an impossible loan");
     return UCS_OK;
   }
   auto loan = std::make_unique<Loan>();
@@ -57,7 +57,7 @@ ucs_status_t UcxWorker::OnLoan(Line& line, void* message, size_t bytes) {
   return UCS_INPROGRESS;  // the message stays
 }
 
-// Keeps the bytes where the reader is not `patient`, or there is too little room.
+// Keeps the bytes if the reader is not `patient`, or there is too little room.
 void UcxWorker::Borrow(Loan& loan, std::span<std::byte> to, bool patient) {
   loan.to = to.data();
   if (!patient || to.size() < loan.bytes) {

@@ -171,7 +171,7 @@ Status UcxWorker::ReadAddress() {
   ucp_address_t* address = nullptr;
   size_t bytes = 0;
   const ucs_status_t status = ucp_worker_get_address(worker_, &address, &bytes);
-  if (status != UCS_OK) return UcxFailure("tells no address", status);
+  if (status != UCS_OK) return UcxFailure("has no address", status);
   self_.worker.assign(reinterpret_cast<const char*>(address), bytes);
   ucp_worker_release_address(worker_, address);
   self_.pid = static_cast<uint32_t>(::getpid());

@@ -79,7 +79,7 @@ Result<comm::TransportSettings> SettingsFrom(const hr_group_options& options,
   return settings;
 }
 
-// What is usual, where nothing better can be read.
+// What is usual, if nothing better can be read.
 void Calibrate(session::Env& env, const char* given, comm::GroupOptions& out) {
   out.calibration_place = given != nullptr ? given : comm::CalibrationPath(ProcessEnvironment);
   if (out.calibration_place.empty()) return;
@@ -92,7 +92,7 @@ void Calibrate(session::Env& env, const char* given, comm::GroupOptions& out) {
   if (read.status().code() == Code::kNotFound && given == nullptr) return;
   out.calibration_trouble =
       Cat("the calibration '", out.calibration_place, "' is not used: ", read.status().message(),
-          "; write it anew with 'headrace comm calibrate'");
+          "; write a new one with 'headrace comm calibrate'");
   env.Log(LogLevel::kWarning, out.calibration_trouble);
 }
 

@@ -22,10 +22,10 @@ namespace hr::capi {
 inline comm::Work* FromHandle(hr_work* work) { return reinterpret_cast<comm::Work*>(work); }
 inline hr_work* ToHandle(comm::WorkRef work) { return reinterpret_cast<hr_work*>(work.Release()); }
 
-// A variable of the process; null where it is not set.
+// A variable of the process; null if it is not set.
 const char* ProcessEnvironment(const char* name);
 
-// The cluster secret that a caller gave, or the environment's where that is null.
+// The cluster secret that a caller gave, or the environment's if that is null.
 Result<std::string> SecretOr(const char* given);
 
 // What limits a wait that begins now in a group with these options.

@@ -13,12 +13,12 @@ class PluginOnDemand {
  public:
   PluginOnDemand(session::Env& env, std::string name) : env_(env), name_(std::move(name)) {}
 
-  // A failure, which the first time is also logged, where this machine has no such plugin.
+  // A failure, which the first time is also logged, if this machine has no such plugin.
   Result<std::shared_ptr<plugin::Plugin>> Open();
   Result<std::unique_ptr<comm::Transport>> CreateTransport(const std::string& kind,
                                                            const comm::TransportSettings& settings,
                                                            const std::string& identity);
-  // See hr_transport_table; nothing where there is no such plugin.
+  // See hr_transport_table; nothing if there is no such plugin.
   bool IsPreferred(const char* kind);
   std::string Devices(const char* kind);
 

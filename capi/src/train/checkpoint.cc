@@ -40,8 +40,8 @@ void DescribeOne(JsonWriter& json, const std::string& path) {
 Result<std::string> Describe(const std::string& path) {
   HR_ASSIGN_OR_RETURN(auto folders, train::ListCheckpoints(path));
   if (folders.empty() && !FileExists(JoinPath(path, train::kManifestName))) {
-    return NotFound("'", path, "' is no checkpoint (it has no ", train::kManifestName,
-                    ") and holds none (step-N)");
+    return NotFound("'", path, "' is not a checkpoint (it has no ", train::kManifestName,
+                    ") and contains none (step-N)");
   }
   JsonWriter json;
   json.BeginArray();

@@ -86,7 +86,7 @@ class HostData {
         out[i] = handles[i]->rep;
         hr_tensor_release(handles[i]);
       } else if (code == 0) {
-        failure = InvalidArgument("the host's data set gave no tensor for field ", i);
+        failure = InvalidArgument("the host's data set returned no tensor for field ", i);
       }
     }
     if (code == 1) return false;

@@ -20,7 +20,7 @@ Status AddNode(hr_op* op, const char* name, const char* attributes,
   return op->gradient->failure().Clone();
 }
 
-// False where the types certainly differ.
+// False if the types certainly differ.
 bool MayBeEqual(const graph::ValueType& a, const graph::ValueType& b) {
   if (a.dtype != b.dtype) return false;
   if (!a.ranked || !b.ranked) return true;

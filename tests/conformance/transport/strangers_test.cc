@@ -206,7 +206,7 @@ TEST_F(Strangers, SilenceAndHalfAHandshakeCostLittleAndEnd) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their memory grows, too
   EXPECT_LT(ResidentKilobytes() - before, 2 * kEach * 100) << "kilobytes for 200 strangers";
 #endif
-  EXPECT_TRUE(Says("did not say who it is in 5 seconds")) << right_->last_stranger();
+  EXPECT_TRUE(Says("did not identify itself in 5 seconds")) << right_->last_stranger();
   // All of them were dropped.
   for (auto& socket : sockets) {
     std::byte bytes[256];

@@ -83,7 +83,7 @@ TEST(Corrupt, HeaderThatLies) {
   ExpectFailure(with(8, 1 << 30), Code::kOutOfRange, "bytes of structure, the limit is");
   ExpectFailure(with(8, 1 << 20), Code::kDataLoss, "cut short");
   ExpectFailure(with(8, 40), Code::kDataLoss, "not a valid FlatBuffer");
-  ExpectFailure(with(16, 0), Code::kInvalidArgument, "holds no segments");
+  ExpectFailure(with(16, 0), Code::kInvalidArgument, "has no segments");
   ExpectFailure(with(16, 1), Code::kInvalidArgument, "segments begin at 1");
   ExpectFailure(with(16, uint64_t{1} << 63), Code::kDataLoss, "cut short");
   ExpectFailure(with(24, 1), Code::kDataLoss, "its checksum is not the one");

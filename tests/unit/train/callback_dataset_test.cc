@@ -149,7 +149,7 @@ TEST_F(CallbackDatasetTest, ChecksWhatTheHostGives) {
   auto data =
       CreateCallbackDataset({{"x", DType::kFloat32, {4, -1}}}, callbacks, 1, allocator_).value();
   std::vector<Tensor> out(1);
-  HR_EXPECT_ERROR(data->Next(out, {}), kInvalidArgument, "gave no tensor for field 'x'");
+  HR_EXPECT_ERROR(data->Next(out, {}), kInvalidArgument, "returned no tensor for field 'x'");
   host.give = Tensor::Create(allocator_, DType::kFloat32, {3, 7}).value();
   EXPECT_TRUE(data->Next(out, {}).value());
   EXPECT_EQ(out[0].data(), host.give.data()) << "taken without a copy";

@@ -30,7 +30,7 @@ struct Finding {
   std::string name;
   Mark mark = Mark::kGood;
   std::string value;
-  std::string advice;  // one sentence; empty where nothing is to be done
+  std::string advice;  // one sentence; empty if nothing is to be done
 };
 
 class Findings {
@@ -144,8 +144,8 @@ void CheckTransports(const Json& env, Findings& findings) {
   } const known[] = {
       {"inproc", "between threads", "Build with HEADRACE_COMM=ON."},
       {"shm", "between processes of this machine", "Build with HEADRACE_COMM=ON on Linux."},
-      {"ucx", "between machines, by RDMA where they have it",
-       "Install UCX, and put libheadrace_ucx.so beside the library, where machines have RDMA."},
+      {"ucx", "between machines, by RDMA if they have it",
+       "If the machines have RDMA, install UCX and put libheadrace_ucx.so beside the library."},
       {"tcp", "between machines",
        "Install libuv and OpenSSL 3, and put libheadrace_net.so beside the library."}};
   const Json& present = env["transports"];

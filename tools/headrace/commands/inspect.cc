@@ -62,9 +62,10 @@ Json PlanOf(const hr::Env& env, const hr::Model& model, const Json& described,
 void CheckUsage(const Options& options) {
   if (!options.plan.empty()) return;
   if (!options.shapes.empty())
-    throw UsageError("--shape says for which shapes --plan compiles; give --plan SIGNATURE too");
+    throw UsageError(
+        "--shape gives the shapes that --plan compiles for; give --plan SIGNATURE, too");
   if (!options.device.empty())
-    throw UsageError("--device says where --plan puts nodes; give --plan SIGNATURE too");
+    throw UsageError("--device is where --plan puts nodes; give --plan SIGNATURE, too");
 }
 
 int Inspect(Options options) {

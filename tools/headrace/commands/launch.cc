@@ -79,7 +79,7 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// 'headrace' itself is found also where no PATH leads to it.
+// 'headrace' itself is found even if no PATH leads to it.
 std::vector<std::string> Resolved(std::vector<std::string> program) {
   if (program[0] != "headrace") return program;
   std::error_code error;

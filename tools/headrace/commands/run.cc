@@ -38,7 +38,7 @@ struct Options {
   int threads = 0;
 };
 
-// "infer" where nothing else is said, or the only one there is.
+// "infer" if nothing else is said, or the only one there is.
 std::string SignatureFor(const Options& options, const Json& model) {
   if (!options.signature.empty()) return options.signature;
   const Json& all = model["signatures"];

@@ -61,7 +61,7 @@ struct Options {
 
 void CheckTogether(const Options& options) {
   if (options.epochs != 0 && options.steps != 0)
-    throw UsageError("--epochs and --steps both say when training ends; give one");
+    throw UsageError("--epochs and --steps both define the end of the training; give only one");
   if (options.evaluate.empty() != options.evaluate_data.empty())
     throw UsageError("--evaluate and --evaluate-data go together");
   if (options.evaluate_every != 0 && options.evaluate.empty())
@@ -92,9 +92,10 @@ void CheckFolderOf(const std::string& file, const std::string& option) {
 
 void CheckPlaces(const Options& options) {
   if (!options.resume && !options.checkpoint.empty() && HasCheckpoint(options.checkpoint))
-    throw Failure("'" + options.checkpoint +
-                  "' holds checkpoints already; add --resume to go on from the newest, or name "
-                  "another folder");
+    throw Failure(
+        "'" + options.checkpoint +
+        "' already contains checkpoints; add --resume to continue from the newest, or name "
+        "another folder");
   CheckFolderOf(options.export_file, "--export");
   CheckFolderOf(options.json, "--json");
 }
@@ -172,7 +173,7 @@ std::vector<std::string> ExportedSignatures(const Options& options, const Json& 
   return names;
 }
 
-// Steps at which training ends; -1 where that is unknown.
+// Steps at which training ends; -1 if that is unknown.
 int64_t TotalSteps(const Options& options, const DatasetSpec& spec, const hr::Dataset& data) {
   if (options.steps != 0) return options.steps;
   std::string repeat = spec.Find("repeat").value_or("1");
@@ -257,7 +258,7 @@ void PrintReport(const Options& options, const hr_train_report& report, bool exp
 int Stopped(const Options& options) {
   std::fprintf(stderr, "headrace train: stopped by signal %d; %s\n", StopSignal(),
                options.checkpoint.empty()
-                   ? "nothing was saved, since there is no --checkpoint DIR"
+                   ? "nothing was saved, because there is no --checkpoint DIR"
                    : "the same command with --resume goes on from the checkpoint");
   return 128 + StopSignal();
 }
@@ -311,7 +312,8 @@ void AddTrainingOptions(CLI::App* app, Options* options) {
 
 void AddOutputOptions(CLI::App* app, Options* options) {
   app->add_option("--checkpoint", options->checkpoint, "folder for checkpoints")->type_name("DIR");
-  app->add_flag("--resume", options->resume, "go on from the newest checkpoint, if there is one");
+  app->add_flag("--resume", options->resume,
+                "continue from the newest checkpoint, if there is one");
   AddNumber(app, "--save-every", options->save_every, 1,
             "steps between checkpoints (at the end only)");
   AddNumber(app, "--keep", options->keep, 1, "newest checkpoints kept (5)");

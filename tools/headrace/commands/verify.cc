@@ -13,9 +13,9 @@ constexpr char kDescription[] =
     "Verifies graph files (structure, meaning, checksums of the tensors) and checkpoints";
 constexpr char kFooter[] =
     "One line for each file and each checkpoint says what it is, or precisely what is wrong with "
-    "it. A file may be whole and yet hold operators that this build does not have; the line says "
+    "it. An intact file may have operators that this build does not have; the line says "
     "so.\n"
-    "Exit status: 0 all are whole, 1 at least one is not, 2 the command line makes no sense.\n\n"
+    "Exit status: 0 all are intact, 1 at least one is not, 2 the command line is invalid.\n\n"
     "Example:\n"
     "  headrace verify lenet.hrg out/checkpoints";
 

@@ -145,7 +145,7 @@ Json RowJson(const Row& row, int32_t ranks) {
           {"errors", row.errors}};
 }
 
-// "shm", or "shm, tcp" where peers are reached differently.
+// "shm", or "shm, tcp" if peers are reached differently.
 std::string TransportsOf(const Json& group) {
   std::string names;
   for (const Json& member : group["members"]) {
@@ -180,7 +180,7 @@ std::vector<hr_operation_kind> Kinds(const Options& options, int32_t ranks) {
     kinds.push_back(OperationNamed(name));
     if (kinds.back() == HR_OPERATION_RECV) throw UsageError("--op send measures both ends");
     if (kinds.back() == HR_OPERATION_SEND && ranks < 2)
-      throw Failure("--op send takes two ranks: headrace launch -n 2 -- headrace comm bench");
+      throw Failure("--op send needs two ranks: headrace launch -n 2 -- headrace comm bench");
   }
   return kinds;
 }
@@ -193,7 +193,7 @@ int Run(const Options& options) {
   hr::Env env;
   hr::Group group(env, options.comm.Group());
   if (options.root < 0 || options.root >= group.size())
-    throw UsageError("--root " + std::to_string(options.root) + " is no rank of " +
+    throw UsageError("--root " + std::to_string(options.root) + " is not a rank of " +
                      std::to_string(group.size()));
   Bench bench(options, group);
   const bool prints = group.rank() == 0, table = options.json != "-";

@@ -81,7 +81,7 @@ class Meter {
   std::vector<hr::Group>& groups_;
 };
 
-// The two ranks among which is measured; none where this process is not one of them.
+// The two ranks among which is measured; none if this process is not one of them.
 std::vector<hr::Group> Pair(const hr::Env& env, const std::string& transport,
                             const std::string& pins, std::vector<hr::Group>& all) {
   const std::string name = "calibrate-" + transport + "-" + pins;
@@ -135,7 +135,7 @@ std::string MeasureLink(const hr::Env& env, const std::string& transport, double
     const double latency = meter.Seconds(HR_OPERATION_ALL_GATHER, kSmall);
     const double large = meter.Seconds(HR_OPERATION_ALL_GATHER, kLarge);
     const double reduced = meter.Seconds(HR_OPERATION_ALL_REDUCE, kLarge);
-    // Where messages are quick, noise hides it least.
+    // Noise hides it least if messages are quick.
     const double per_reduced = (reduced - large) / static_cast<double>(kLarge);
     if (reduce <= 0 && (transport == "inproc" || transport == "shm")) reduce = per_reduced;
     const double per_byte = (large - latency) / static_cast<double>(kLarge);
@@ -205,7 +205,7 @@ int Run(const Options& options) {
   const std::string path =
       options.output.empty() ? place["place"].get<std::string>() : options.output;
   if (path.empty()) {
-    throw UsageError("there is no home folder to write to; name a file: --output FILE");
+    throw UsageError("there is no home folder; name a file with --output FILE");
   }
   const std::string head =
       "headrace calibration 1\nmachine " + place["machine"].get<std::string>() + "\n";

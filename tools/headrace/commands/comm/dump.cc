@@ -56,7 +56,7 @@ Json ReadJson(const std::string& path) {
              return record.contains(name) && record[name].is_number_integer();
            });
   }
-  if (!good) throw Failure("'" + path + "' is no flight recorder's file");
+  if (!good) throw Failure("'" + path + "' is not a file of a flight recorder");
   return records;
 }
 

@@ -106,7 +106,7 @@ Command AddCommPlan(CLI::App& comm) {
   auto options = std::make_shared<Options>();
   CLI::App* app = comm.add_subcommand("plan", kDescription);
   app->footer(kFooter);
-  AddNumber(app, "-n,--ranks", options->ranks, 1, "ranks, where no launcher says (2)");
+  AddNumber(app, "-n,--ranks", options->ranks, 1, "ranks, if there is no launcher (2)");
   options->comm.AddOptions(app, "operations (all that have a choice)");
   app->add_option("--json", options->json, "write the plans there; - is standard output, alone")
       ->type_name("FILE");

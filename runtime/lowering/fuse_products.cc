@@ -22,6 +22,7 @@ NodeId JoinBias(Region& region, NodeId id) {
   if (!matrices || !region.Is(add, "", "Add")) return kNone;
   const graph::Node sum = region.node(add);
   ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
+  if (bias == product.outputs[0]) return kNone;  // the product is added to itself
   const bool is_row = region.Decide([bias, whole = product.outputs[0]](const Region& r) {
     Dims dims = r.DimsOf(bias);
     int64_t columns = r.DimsOf(whole)[1];

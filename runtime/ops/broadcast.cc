@@ -20,20 +20,6 @@ Status InferExpand(InferContext& context) {
   return {};
 }
 
-// Fails where `small` does not broadcast to `large`.
-Status CheckBroadcasts(const InferContext& context, const ValueType& small,
-                       const ValueType& large) {
-  if (!small.ranked || !large.ranked) return {};
-  HR_ASSIGN_OR_RETURN(auto&& dims, BroadcastTypes(context, small, large));
-  bool same = dims.size() == large.dims.size();
-  for (size_t i = 0; same && i < dims.size(); ++i) {
-    same = dims[i] == large.dims[i] || !dims[i].fixed() || !large.dims[i].fixed();
-  }
-  if (same) return {};
-  return InvalidArgument(context.def().name, ": ", context.Text(small), " does not broadcast to ",
-                         context.Text(large));
-}
-
 Status InferSumTo(InferContext& context) {
   HR_RETURN_IF_ERROR(CheckBroadcasts(context, context.input(1), context.input(0)));
   return InferLikeInput<1>(context);

@@ -58,6 +58,10 @@ Status InferLayerNormalization(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   HR_RETURN_IF_ERROR(context.ExpectFloating(1));
   HR_RETURN_IF_ERROR(context.ExpectFloating(2));
+  for (size_t i = 1; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) continue;
+    HR_RETURN_IF_ERROR(CheckBroadcasts(context, context.input(i), context.input(0)));
+  }
   ValueType statistics = context.input(0);
   auto stash = static_cast<DType>(context.node().Int("stash_type", 1));
   if (stash != DType::kFloat32 && stash != DType::kBfloat16) {

@@ -72,4 +72,17 @@ void SetDims(InferContext& context, size_t out, DType dtype, std::vector<Dim>&& 
   context.SetOutput(out, {.dtype = dtype, .ranked = true, .dims = std::move(dims)});
 }
 
+Status CheckBroadcasts(const InferContext& context, const ValueType& small,
+                       const ValueType& large) {
+  if (!small.ranked || !large.ranked) return {};
+  HR_ASSIGN_OR_RETURN(auto&& dims, BroadcastTypes(context, small, large));
+  bool same = dims.size() == large.dims.size();
+  for (size_t i = 0; same && i < dims.size(); ++i) {
+    same = dims[i] == large.dims[i] || !dims[i].fixed() || !large.dims[i].fixed();
+  }
+  if (same) return {};
+  return InvalidArgument(context.def().name, ": ", context.Text(small), " does not broadcast to ",
+                         context.Text(large));
+}
+
 }  // namespace hr::ops

@@ -39,4 +39,7 @@ Status InferLikeInput(InferContext& context) {
   return {};
 }
 
+// Fails if `small` does not broadcast to `large`.
+Status CheckBroadcasts(const InferContext& context, const ValueType& small, const ValueType& large);
+
 }  // namespace hr::ops

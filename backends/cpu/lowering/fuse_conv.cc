@@ -212,6 +212,8 @@ class Fuser {
         all_matched = false;
       }
     }
+    // The bias' gradient is a by-product of the weights'.
+    if (bias_grad != kNone && weight_grads.empty()) all_matched = false;
     bool fused_tail = chain.relu != kNone || chain.pool != kNone;
     // A gradient that others use as well must exist in memory: then only the forward part is fused.
     bool backward = chain.conv_grad != kNone &&

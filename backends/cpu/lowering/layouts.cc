@@ -48,6 +48,8 @@ bool RunsBlocked(Region& region, const graph::Node& node) {
   const graph::Operator& op = region.module.OperatorOf(node);
   if (IsWindow(op)) {
     if (op.domain == lowering::kLowered) return true;
+    // Indices are positions in the plain layout.
+    if (op.name == "MaxPool" && node.outputs.size() > 1 && node.outputs[1] != kNone) return false;
     return region.Decide([image = node.inputs[0]](const Region& r) {
       return PrefersBatchBlocked(r.DTypeOf(image), r.DimsOf(image));
     });

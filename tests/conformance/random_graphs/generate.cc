@@ -197,9 +197,8 @@ class Generator {
       attributes.push_back(Refers("v_variable", StateOf(variable)));
       attributes.push_back(Refers("step_variable", draft_.Variable(DType::kInt64, {}, 0, 0)));
       if (rng().Chance(30)) attributes.push_back(Int("decoupled", 1));
-      // Representable: cases/open/adam_beta2.txt says what happens to 0.999.
-      attributes.push_back(Float("beta1", 0.875));
-      attributes.push_back(Float("beta2", 0.96875));
+      if (rng().Chance(50)) attributes.push_back(Float("beta1", 0.75));
+      if (rng().Chance(50)) attributes.push_back(Float("beta2", 0.95));
     }
     if (optimizer == 2) attributes.push_back(Refers("sum_variable", StateOf(variable)));
     if (optimizer == 3) attributes.push_back(Refers("square_variable", StateOf(variable)));

@@ -12,6 +12,7 @@ namespace {
 session::SessionOptions Options(bool fuse) {
   session::SessionOptions options{.seed = 7};
   options.plan.fuse = fuse;
+  options.plan.check_memory = true;
   return options;
 }
 

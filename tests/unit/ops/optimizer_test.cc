@@ -45,7 +45,8 @@ TEST(OptimizersTest, OperatorsHaveTheirAttributes) {
     ASSERT_NE(op, nullptr) << def.op.data();
     ASSERT_EQ(op->attributes.size(), 1 + def.state.size() + def.settings.size());
     for (const OptimizerState& state : def.state)
-      EXPECT_TRUE(FindAttribute(*op, state.attribute).value()->effect.writes) << state.attribute.data();
+      EXPECT_TRUE(FindAttribute(*op, state.attribute).value()->effect.writes)
+          << state.attribute.data();
     for (const OptimizerSetting& setting : def.settings) {
       const AttributeKind kind =
           setting.range == SettingRange::kFlag ? AttributeKind::kInt : AttributeKind::kFloat;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/lowering/fuse_conv.h"
+#include "backends/cpu/kernels/partition.h"
 #include "backends/cpu/lowering/schedule.h"
 
 namespace hr::cpu {
@@ -65,9 +65,18 @@ class Assigner {
     });
   }
 
-  bool Prefers(ValueId image) {
-    return region_.Decide([image](const Region& region) {
-      return PrefersBatchBlocked(region.DTypeOf(image), region.DimsOf(image));
+  // Pools take images as they come; plain ones are worth copying where blocks are nearly full.
+  bool PoolsBlocked(const graph::Node& node) {
+    const bool blocked = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return region_.LayoutOf(input) == Layout::kBatchBlocked;
+    });
+    return region_.Decide([blocked, image = node.inputs[0]](const Region& region) {
+      const DType dtype = region.DTypeOf(image);
+      const Dims dims = region.DimsOf(image);
+      if (!IsFloating(dtype) || DTypeSize(dtype) < 4 || dims.size() < 3 || dims.size() > 4)
+        return false;
+      const int64_t block = 64 / static_cast<int64_t>(DTypeSize(dtype));
+      return blocked || 4 * dims[0] >= 3 * RoundUp(dims[0], block);
     });
   }
 
@@ -76,7 +85,7 @@ class Assigner {
     const graph::Node& node = region_.node(id);
     if (IsWindowNode(id)) {
       const graph::Operator& op = region_.module.OperatorOf(node);
-      blocked_[id] = op.domain == kCpuDomain || Prefers(node.inputs[0]);
+      blocked_[id] = op.domain == kCpuDomain || PoolsBlocked(node);
       if (blocked_[id] && IsImageOutput(op.name)) SetOutputs(node);
       return;
     }

@@ -10,7 +10,7 @@ namespace hr::cpu {
 
 Status RunPasses(Region& region, const CompileOptions& options) {
   if (options.fuse) {
-    FuseConvolutions(region);
+    FuseConvolutions(region, options.exact_sums);
     FuseMatrixProducts(region);
     FuseElementwise(region);
     FuseUpdates(region, *options.operators);

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
 #include "backends/cpu/onednn/kernels.h"
+#include "backends/cpu/ops/conv_cost.h"
 #include "backends/cpu/ops/window_shape.h"
 
 namespace hr::cpu {
@@ -13,14 +14,6 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 using lowering::Region;
-
-bool PrefersBatchBlocked(DType dtype, const Dims& x) {
-  if (x.size() != 4 && x.size() != 3) return false;
-  // Half-empty blocks still beat kernels whose lanes are columns of small images.
-  if (dtype == DType::kFloat32) return x[0] >= kBatchBlock<float> / 2;
-  if (dtype == DType::kFloat64) return x[0] >= kBatchBlock<double> / 2;
-  return false;
-}
 
 namespace {
 
@@ -41,7 +34,7 @@ struct Chain {
 
 class Fuser {
  public:
-  explicit Fuser(Region& region) : region_(region) {}
+  Fuser(Region& region, bool exact_sums) : region_(region), exact_sums_(exact_sums) {}
 
   void Run() {
     size_t count = region_.node_count();
@@ -53,22 +46,46 @@ class Fuser {
 
  private:
   void FuseAt(NodeId conv) {
-    const bool blocked = region_.Decide(
-        [node = region_.node(conv)](const Region& region) { return RunsBlocked(region, node); });
+    const bool blocked =
+        region_.Decide([node = region_.node(conv), use = UseOf(conv)](const Region& region) {
+          return RunsBlocked(region, node, use);
+        });
     if (!blocked) return JoinRelu(conv);
     Chain chain = MatchPool(MatchRelu(conv));
     FindConvGradient(&chain);
     Rewrite(chain);
   }
 
-  static bool RunsBlocked(const Region& region, const graph::Node& conv) {
+  ConvUse UseOf(NodeId conv) const {
+    const graph::Node& node = region_.node(conv);
+    const ValueId x = node.inputs[0], w = node.inputs[1];
+    ConvUse use{.exact_sums = exact_sums_, .onednn = onednn::kAvailable};
+    for (NodeId id : region_.Consumers(w)) {
+      const auto& inputs = region_.node(id).inputs;
+      use.backward_weights |= region_.Is(id, kGrad, "ConvGradWeight") && inputs[1] == x;
+      use.backward_data |= region_.Is(id, kGrad, "ConvGradInput") && inputs[2] == x;
+    }
+    use.x_is_plain = !TakesBlocks(region_.Producer(x));
+    for (NodeId id : region_.Consumers(node.outputs[0])) use.y_is_plain |= !TakesBlocks(id);
+    return use;
+  }
+
+  // Whether the node may run on batch-blocked images. Inputs have no node.
+  bool TakesBlocks(NodeId id) const {
+    if (id == kNone) return false;
+    const graph::Operator& op = region_.module.OperatorOf(region_.node(id));
+    const KernelEntry* entry = FindKernel(op);
+    return entry != nullptr && (entry->batch_blocked || op.name.starts_with("Conv"));
+  }
+
+  static bool RunsBlocked(const Region& region, const graph::Node& conv, const ConvUse& use) {
     const DType dtype = region.DTypeOf(conv.inputs[0]);
     const Dims x = region.DimsOf(conv.inputs[0]);
-    if (!PrefersBatchBlocked(dtype, x)) return false;
     auto shape = ConvShapeOf(conv, x, region.DimsOf(conv.inputs[1]));
-    const bool faster_plain =
-        onednn::kAvailable && shape.ok() && dtype == DType::kFloat32 && onednn::PlainPays(*shape);
-    return !faster_plain;
+    if (!shape.ok()) return false;
+    // Half-empty blocks still beat kernels whose lanes are columns of small images.
+    if (dtype == DType::kFloat64) return x[0] >= kBatchBlock<double> / 2;
+    return dtype == DType::kFloat32 && BatchBlockedPays(*shape, use);
   }
 
   void JoinRelu(NodeId conv) {
@@ -284,10 +301,11 @@ class Fuser {
   }
 
   Region& region_;
+  const bool exact_sums_;
 };
 
 }  // namespace
 
-void FuseConvolutions(Region& region) { Fuser(region).Run(); }
+void FuseConvolutions(Region& region, bool exact_sums) { Fuser(region, exact_sums).Run(); }
 
 }  // namespace hr::cpu

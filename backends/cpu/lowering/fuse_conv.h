@@ -14,9 +14,7 @@
 
 namespace hr::cpu {
 
-void FuseConvolutions(lowering::Region& region);
-
-// Whether a convolution is run on batch-blocked images.
-bool PrefersBatchBlocked(DType dtype, const Dims& x);
+// `exact_sums`: as in CompileOptions.
+void FuseConvolutions(lowering::Region& region, bool exact_sums);
 
 }  // namespace hr::cpu

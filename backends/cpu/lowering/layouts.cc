@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/kernel_table.h"
-#include "backends/cpu/lowering/fuse_conv.h"
+#include "backends/cpu/kernels/partition.h"
 
 namespace hr::cpu {
 namespace {
@@ -44,20 +44,35 @@ bool IsFollower(Region& region, const graph::Node& node) {
   });
 }
 
+bool TakesBlocks(const Region& region, const graph::Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return input != kNone && region.LayoutOf(input) == kBatchBlockedLayout;
+  });
+}
+
+// Pools take images as they come; plain ones are worth copying if blocks are nearly full.
+bool PoolsBlocked(Region& region, const graph::Node& node) {
+  const bool blocked = TakesBlocks(region, node);
+  return region.Decide([blocked, image = node.inputs[0]](const Region& r) {
+    const DType dtype = r.DTypeOf(image);
+    const Dims dims = r.DimsOf(image);
+    if (!IsFloating(dtype) || DTypeSize(dtype) < 4 || dims.size() < 3 || dims.size() > 4) {
+      return false;
+    }
+    const int64_t block = 64 / static_cast<int64_t>(DTypeSize(dtype));
+    return blocked || 4 * dims[0] >= 3 * RoundUp(dims[0], block);
+  });
+}
+
 bool RunsBlocked(Region& region, const graph::Node& node) {
   const graph::Operator& op = region.module.OperatorOf(node);
   if (IsWindow(op)) {
     if (op.domain == lowering::kLowered) return true;
     // Indices are positions in the plain layout.
     if (op.name == "MaxPool" && node.outputs.size() > 1 && node.outputs[1] != kNone) return false;
-    return region.Decide([image = node.inputs[0]](const Region& r) {
-      return PrefersBatchBlocked(r.DTypeOf(image), r.DimsOf(image));
-    });
+    return PoolsBlocked(region, node);
   }
-  const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return input != kNone && region.LayoutOf(input) == kBatchBlockedLayout;
-  });
-  return any && IsFollower(region, node);
+  return TakesBlocks(region, node) && IsFollower(region, node);
 }
 
 // Maps of positions and other integers describe their own layout.

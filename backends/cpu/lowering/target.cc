@@ -41,7 +41,7 @@ class Cpu final : public lowering::Target {
   }
 
   Status Fuse(Region& region, const CompileOptions& options) const override {
-    FuseConvolutions(region);
+    FuseConvolutions(region, options.exact_sums);
     lowering::FuseMatrixProducts(region);
     lowering::FuseElementwise(region);
     lowering::FuseUpdates(region, *options.operators);

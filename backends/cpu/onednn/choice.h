@@ -16,8 +16,8 @@ inline bool GemmPays(const GemmShape& s) {
   return s.m >= 64 && s.n >= 64 && s.k >= 16 && s.m * s.n * s.k >= 1 << 25;
 }
 
-// For plain images, which is what batches below half a block have. Kernels that copy their weights
-// on every run (`kept`: they do not) need enough pixels to make up for it.
+// For plain images. Kernels that copy their weights on every run (`kept`: they do not) need enough
+// pixels to make up for it; ours copy them once for each image.
 inline bool ConvPays(const ConvShape& s, ConvPass pass, bool kept) {
   const int64_t pixels = s.n * s.OutputPlane();
   if (pixels * s.oc * s.Taps() < 1 << 17) return false;
@@ -26,20 +26,13 @@ inline bool ConvPays(const ConvShape& s, ConvPass pass, bool kept) {
   switch (pass) {
     case ConvPass::kForward:  // one tap is a product of matrices without any copy
       if (one_tap) return kept && s.OutputPlane() < 128;
-      return s.ic >= 3 && (kept || pixels >= 128);
+      return s.ic >= 3 && (kept || s.n > 1 || pixels >= 64);
     case ConvPass::kBackwardData:
       if (one_tap) return s.ic >= 16 && s.sh * s.sw == 1;
-      return s.ic >= 16 && (kept || pixels >= 128);
-    case ConvPass::kBackwardWeights: return !one_tap && s.ic >= 3 && pixels >= 256;
+      return s.ic >= 16 && (kept || pixels >= 16 * s.sh * s.sw);
+    case ConvPass::kBackwardWeights: return !one_tap && s.ic >= 3 && pixels >= 128;
   }
   return false;
-}
-
-// Large batches are ours (batch-blocked, which needs no copies and has Winograd), but for many
-// channels of few pixels: there oneDNN on plain images is faster, its copies included.
-inline bool PlainPays(const ConvShape& s) {
-  return s.groups == 1 && s.OutputPlane() <= 64 && s.n * s.OutputPlane() >= 256 && s.ic >= 256 &&
-         s.oc >= 256;
 }
 
 }  // namespace hr::cpu::onednn

@@ -1,0 +1,96 @@
+#include "backends/cpu/ops/conv_cost.h"
+
+#include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_tiles.h"
+#include "backends/cpu/onednn/choice.h"
+
+namespace hr::cpu {
+namespace {
+
+using onednn::ConvPass, onednn::ConvPays;
+
+// All costs are nanoseconds of one thread with AVX-512, of float32. Rates are multiply-adds in one.
+
+double Products(const ConvShape& s, int64_t images) {
+  return static_cast<double>(images * s.OutputPlane()) * static_cast<double>(s.oc * s.Taps());
+}
+double Weights(const ConvShape& s) { return static_cast<double>(s.oc * s.Taps()); }
+
+int64_t WholeBlocks(const ConvShape& s) { return RoundUp(s.n, kBatchBlock<float>); }
+
+// The lanes of each weight's gradient are added at the end, whatever the number of pixels.
+constexpr double kLaneSum = 4.6;
+
+double Direct(const ConvShape& s, ConvPass pass) {
+  const double full = s.kh * s.kw == 1 ? 48 : 72;
+  const double rate = full * std::min(1.0, static_cast<double>(s.GroupOut()) / 4);  // of its tiles
+  const double sums = pass == ConvPass::kBackwardWeights ? kLaneSum * Weights(s) : 0;
+  return Products(s, WholeBlocks(s)) / rate + sums;
+}
+
+double Winograd(const ConvShape& s, ConvPass pass) {
+  constexpr double kTransform = 20;  // multiplications for each pixel of a tile
+  constexpr double kFilter = 14;
+  const WinogradGrid grid(s);
+  const auto area = static_cast<double>(grid.row_axis.tile * grid.column_axis.tile);
+  const double pixels = area * static_cast<double>(grid.rows * grid.columns * WholeBlocks(s));
+  const auto filters = static_cast<double>(s.ic * s.oc);
+  const double work = pixels * (1.2 * filters + kTransform * static_cast<double>(s.ic + s.oc));
+  if (pass == ConvPass::kBackwardWeights) return work / 48 + kLaneSum * area * filters;
+  return work / 70 + kFilter * filters;
+}
+
+// Copies to the layout and back.
+double Copies(const ConvShape& s, const ConvUse& use) {
+  constexpr double kElement = 0.35;
+  const auto images = static_cast<double>(WholeBlocks(s));
+  const double x = images * static_cast<double>(s.ic * s.InputPlane());
+  const double y = images * static_cast<double>(s.oc * s.OutputPlane());
+  const int x_times = 1 + (use.backward_data ? 1 : 0), y_times = 1 + (use.backward_weights ? 1 : 0);
+  return kElement * ((use.x_is_plain ? x_times * x : 0) + (use.y_is_plain ? y_times * y : 0));
+}
+
+// Columns of the image as a matrix, and its product with the weights; these are ordered anew for
+// each image, which counts where it has few pixels.
+double Portable(const ConvShape& s, ConvPass pass) {
+  const auto images = static_cast<double>(s.n);
+  const auto plane = static_cast<double>(s.OutputPlane());
+  const bool in_place = s.kh * s.kw * s.sh * s.sw == 1;
+  const double columns =
+      in_place ? 0 : images * plane * static_cast<double>(s.Taps() * s.groups) * 0.38;
+  const double order = images * Weights(s) / plane * (pass == ConvPass::kForward ? 2 : 0.8);
+  return Products(s, s.n) / 70 + columns + order;
+}
+
+double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
+  if (s.groups > 1) return Products(s, s.n) / (s.GroupIn() < 16 ? 10 : 66);
+  ConvShape padded = s;  // vectors of channels are full
+  if (s.ic > 3) padded.ic = RoundUp(s.ic, kBatchBlock<float>);
+  padded.oc = RoundUp(s.oc, kBatchBlock<float>);
+  constexpr double kOrder[] = {0.9, 0.65, 1.5};  // of a weight, by passes
+  const double order = kept ? 0 : kOrder[static_cast<size_t>(pass)] * Weights(s);
+  return Products(padded, s.n) / 88 + order;
+}
+
+double Plain(const ConvShape& s, ConvPass pass, bool kept, bool onednn) {
+  return onednn && ConvPays(s, pass, kept) ? OneDnn(s, pass, kept) : Portable(s, pass);
+}
+
+}  // namespace
+
+bool BatchBlockedPays(const ConvShape& s, const ConvUse& use) {
+  const bool winograd = !use.exact_sums && WinogradPays(s);
+  // Weights that nothing trains are mostly steady, and then ordered once.
+  const bool kept = !use.backward_weights;
+  double blocked = Copies(s, use), plain = 0;
+  const auto add = [&](ConvPass pass) {
+    blocked += winograd ? Winograd(s, pass) : Direct(s, pass);
+    plain += Plain(s, pass, kept, use.onednn);
+  };
+  add(ConvPass::kForward);
+  if (use.backward_data) add(ConvPass::kBackwardData);
+  if (use.backward_weights) add(ConvPass::kBackwardWeights);
+  return blocked < plain;
+}
+
+}  // namespace hr::cpu

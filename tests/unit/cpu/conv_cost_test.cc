@@ -1,0 +1,78 @@
+#include "backends/cpu/ops/conv_cost.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/kernels/batch_blocked.h"
+
+namespace hr::cpu {
+namespace {
+
+ConvShape Square(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel,
+                 int64_t stride = 1) {
+  ConvShape s;
+  s.n = n, s.ic = ic, s.oc = oc, s.ih = s.iw = size, s.kh = s.kw = kernel, s.sh = s.sw = stride;
+  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
+  s.DeriveOutput();
+  return s;
+}
+
+constexpr ConvUse kTraining{.backward_data = true, .backward_weights = true, .onednn = true};
+
+ConvUse Portable(ConvUse use) {
+  use.onednn = false;
+  return use;
+}
+ConvUse BetweenPlain(ConvUse use) {
+  use.x_is_plain = use.y_is_plain = true;
+  return use;
+}
+
+// A block costs the same however full it is, so only its emptier part may be plain.
+TEST(BatchBlockedPays, FromSomeNumberOfImagesInABlockOn) {
+  for (const ConvUse& use : {ConvUse{}, ConvUse{.onednn = true}, kTraining, BetweenPlain(kTraining),
+                             Portable(kTraining)}) {
+    for (const auto& [channels, size, kernel] :
+         {std::array{64, 16, 3}, {128, 8, 3}, {256, 4, 3}, {64, 56, 3}, {20, 28, 5}, {64, 28, 1}}) {
+      bool before = false;
+      for (int64_t n = 1; n <= kBatchBlock<float>; ++n) {
+        const bool blocked = BatchBlockedPays(Square(n, channels, size, channels, kernel), use);
+        EXPECT_TRUE(blocked || !before) << channels << " of " << size << ", batch " << n;
+        before = blocked;
+      }
+    }
+  }
+}
+
+TEST(BatchBlockedPays, WhereChannelsAreFew) {
+  for (int64_t n = 8; n <= 64; ++n) {
+    EXPECT_TRUE(BatchBlockedPays(Square(n, 1, 28, 20, 5), {.backward_weights = true})) << n;
+    EXPECT_TRUE(BatchBlockedPays(Square(n, 20, 12, 50, 5), kTraining)) << n;
+  }
+  EXPECT_FALSE(BatchBlockedPays(Square(1, 20, 12, 50, 5), kTraining));
+}
+
+TEST(BatchBlockedPays, InHalfABlockOnlyWithoutOneDnn) {
+  const ConvShape half = Square(8, 64, 16, 64, 3), whole = Square(16, 64, 16, 64, 3);
+  EXPECT_FALSE(BatchBlockedPays(half, BetweenPlain(kTraining)));
+  EXPECT_TRUE(BatchBlockedPays(half, BetweenPlain(Portable(kTraining))));
+  EXPECT_TRUE(BatchBlockedPays(whole, BetweenPlain(kTraining)));
+  EXPECT_FALSE(BatchBlockedPays(Square(16, 256, 4, 256, 3), kTraining));
+}
+
+TEST(BatchBlockedPays, CountsCopiesAndTheMethod) {
+  int copies = 0, method = 0;
+  for (int64_t n = 1; n <= 16; ++n) {
+    const ConvShape s = Square(n, 64, 16, 64, 3);
+    ConvUse exact = kTraining;
+    exact.exact_sums = true;
+    const bool best = BatchBlockedPays(s, kTraining);
+    copies += best && !BatchBlockedPays(s, BetweenPlain(kTraining));
+    method += best && !BatchBlockedPays(s, exact);
+    EXPECT_TRUE(best || !BatchBlockedPays(s, BetweenPlain(kTraining)));
+  }
+  EXPECT_GT(copies, 0);
+  EXPECT_GT(method, 0);
+}
+
+}  // namespace
+}  // namespace hr::cpu

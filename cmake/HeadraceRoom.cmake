@@ -38,12 +38,32 @@ target_compile_options(headrace_strict_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
 include(HeadraceSize)
 
-# headrace_room(NAME [LOOSE] [LIBRARIES lib...] [WITHOUT path...]): the sources of the current
+# headrace_precompile(TARGET HEADER OWNER): compiles cmake/precompiled/HEADER.h before the sources of
+# TARGET; once for all targets of one OWNER, which is the first of them and has their flags.
+function(headrace_precompile target header owner)
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS
+     OR CMAKE_BUILD_TYPE STREQUAL "MinSizeRel") # whose kernels have other flags than their room
+    return()
+  endif()
+  if(target STREQUAL owner)
+    target_precompile_headers(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/precompiled/${header}.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
+  # Which of its false alarms about std::string (bug 105651 and its kind) gcc 12 gives depends on
+  # what stands before it; builds without precompiled headers still take them for errors.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-error=array-bounds
+    -Wno-error=restrict -Wno-error=stringop-overflow -Wno-error=stringop-overread>)
+endfunction()
+
+# headrace_room(NAME [LOOSE] [OWN_FLAGS] [LIBRARIES lib...] [WITHOUT path...]): the sources of the current
 # folder (below it too, but for paths that begin so). LOOSE allows exceptions, for folders at the
-# edge of libraries that throw. PLUGIN: it is no part of the shared libheadrace, only of the static
+# edge of libraries that throw. OWN_FLAGS: the room sets compile options that other rooms do not
+# have. PLUGIN: it is no part of the shared libheadrace, only of the static
 # one and of a plugin. APART: of a plugin alone, so that no host links its libraries.
 function(headrace_room name)
-  cmake_parse_arguments(ROOM "LOOSE;PLUGIN;APART" "" "LIBRARIES;WITHOUT" ${ARGN})
+  cmake_parse_arguments(ROOM "LOOSE;OWN_FLAGS;PLUGIN;APART" "" "LIBRARIES;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   foreach(folder IN LISTS ROOM_WITHOUT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
@@ -59,6 +79,11 @@ function(headrace_room name)
     target_link_libraries(hr_${name} PUBLIC headrace_strict_flags)
   endif()
   target_link_libraries(hr_${name} PRIVATE ${ROOM_LIBRARIES})
+  if(ROOM_OWN_FLAGS)
+    headrace_precompile(hr_${name} room hr_${name})
+  else()
+    headrace_precompile(hr_${name} room hr_base)
+  endif()
   if(ROOM_APART)
     return()
   endif()

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "tools/headrace/errors.h"
-#include "tools/headrace/numbers.h"
 
 namespace headrace::tool {
 namespace {
@@ -70,9 +69,8 @@ uint64_t ParseBytes(const std::string& text, const std::string& option) {
 }
 
 void SizeRange::AddOptions(CLI::App* app) {
-  app->add_option("--min", min, "smallest size (" + min + ")")->type_name("BYTES");
-  app->add_option("--max", max, "largest size (" + max + "); K, M, G are powers of 1024")
-      ->type_name("BYTES");
+  AddText(app, "--min", min, "BYTES", "smallest size (" + min + ")");
+  AddText(app, "--max", max, "BYTES", "largest size (" + max + "); K, M, G are powers of 1024");
   AddNumber(app, "--factor", factor, 2, "between two sizes (" + std::to_string(factor) + ")");
 }
 
@@ -88,16 +86,11 @@ std::vector<uint64_t> SizeRange::Sizes() const {
 }
 
 void CommOptions::AddOptions(CLI::App* app, const std::string& about_operations) {
-  app->add_option("--op", operations, about_operations)
-      ->type_name("NAME,…")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  AddList(app, "--op", operations, "NAME,…", about_operations);
   sizes.AddOptions(app);
-  app->add_option("--dtype", dtype, "element type (" + dtype + ")")->type_name("NAME");
-  app->add_option("--transport", transport, "auto, or e.g. tcp ($HEADRACE_TRANSPORT)")
-      ->type_name("NAME,…");
-  app->add_option("--algorithm", algorithms, "pins, e.g. all_reduce=ring")
-      ->type_name("OPERATION=NAME,…");
+  AddText(app, "--dtype", dtype, "NAME", "element type (" + dtype + ")");
+  AddText(app, "--transport", transport, "NAME,…", "auto, or e.g. tcp ($HEADRACE_TRANSPORT)");
+  AddText(app, "--algorithm", algorithms, "OPERATION=NAME,…", "pins, e.g. all_reduce=ring");
 }
 
 hr_group_options CommOptions::Group() const {

@@ -1,10 +1,10 @@
 // What the commands about communication have in common: names of operations, sizes, groups.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "tools/headrace/flags.h"
 #include "tools/headrace/library.h"
 
 namespace headrace::tool {

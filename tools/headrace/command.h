@@ -2,10 +2,11 @@
 // with one function, and is listed in main.cc.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "tools/headrace/flags.h"
 
 namespace headrace::tool {
 
@@ -18,12 +19,6 @@ struct Command {
   CLI::App* app;
   std::function<int()> run;  // gives the exit status; throws hr::Error, UsageError, Failure
 };
-
-// An option that may be given several times, one value each.
-inline CLI::Option* AddRepeated(CLI::App* app, const std::string& name,
-                                std::vector<std::string>& values, const std::string& help) {
-  return app->add_option(name, values, help)->allow_extra_args(false);
-}
 
 Command AddInspect(CLI::App& program);
 Command AddRun(CLI::App& program);

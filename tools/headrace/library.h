@@ -9,6 +9,13 @@ namespace headrace::tool {
 
 using Json = nlohmann::ordered_json;
 
+}  // namespace headrace::tool
+
+// library.cc has all of its code, once.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+
+namespace headrace::tool {
+
 // Calls one of the library's functions whose last argument is a text, and parses what it gives.
 template <typename... Parameters, typename... Arguments>
 Json Described(hr_status* (*function)(Parameters...), Arguments... arguments) {

@@ -1,4 +1,5 @@
 // headrace: one program, a subcommand for each thing to do with graph files.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <string_view>

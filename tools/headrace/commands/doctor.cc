@@ -283,9 +283,8 @@ int Doctor(bool json) {
 
 Command AddDoctor(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* app = program.add_subcommand("doctor", kDescription);
-  app->footer(kFooter);
-  app->add_flag("--json", *json, "print a JSON list of findings");
+  CLI::App* app = AddCommand(program, "doctor", kDescription, kFooter);
+  AddFlag(app, "--json", *json, "print a JSON list of findings");
   return {app, [json] { return Doctor(*json); }};
 }
 

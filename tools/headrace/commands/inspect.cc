@@ -6,7 +6,6 @@
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
 #include "tools/headrace/inspect_text.h"
-#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -107,32 +106,25 @@ int Inspect(Options options) {
 
 Command AddInspect(CLI::App& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = program.add_subcommand("inspect", kDescription);
-  app->footer(kFooter);
-  app->add_option("FILE", options->file, "graph file")->required()->type_name("");
-  app->add_option("--signature", options->signature, "only what this signature needs")
-      ->type_name("NAME");
+  CLI::App* app = AddCommand(program, "inspect", kDescription, kFooter);
+  AddWord(app, "FILE", options->file, "graph file");
+  AddText(app, "--signature", options->signature, "NAME", "only what this signature needs");
   AddNumber(app, "--graph", options->graph, 0,
             "number of the graph: 0 is the main one, others are initializers and bodies");
-  auto* plan = app->add_option("--plan", options->plan,
-                               "compile this signature; show devices, steps, kernels and memory")
-                   ->type_name("SIGNATURE");
-  auto* placement = app->add_option("--placement", options->placement,
-                                    "compile this signature; show which device runs which node")
-                        ->type_name("SIGNATURE");
-  AddRepeated(app, "--plugin", options->plugins, "load this plugin first")
-      ->type_name("NAME|FILE.so");
-  app->add_option("--device", options->device, "with --plan: of nodes that name none (CPU:0)")
-      ->type_name("NAME");
-  AddRepeated(app, "--shape", options->shapes, "with --plan: shape of an input (open sizes: 1)")
-      ->type_name("NAME=1x28x28");
+  auto* plan = AddText(app, "--plan", options->plan, "SIGNATURE",
+                       "compile this signature; show devices, steps, kernels and memory");
+  auto* placement = AddText(app, "--placement", options->placement, "SIGNATURE",
+                            "compile this signature; show which device runs which node");
+  AddRepeated(app, "--plugin", options->plugins, "NAME|FILE.so", "load this plugin first");
+  AddText(app, "--device", options->device, "NAME", "with --plan: of nodes that name none (CPU:0)");
+  AddRepeated(app, "--shape", options->shapes, "NAME=1x28x28",
+              "with --plan: shape of an input (open sizes: 1)");
   AddNumber(app, "--threads", options->threads, 0, "with --plan: compile for so many (0: all)");
-  auto* text = app->add_flag("--text", options->text, "for people (this is the default)");
-  auto* dot = app->add_flag("--dot", options->dot, "the graph, for Graphviz");
-  auto* json = app->add_flag("--json", options->json, "everything, as JSON");
-  text->excludes(dot)->excludes(json);
-  dot->excludes(json)->excludes(plan)->excludes(placement);
-  plan->excludes(placement);
+  auto* text = AddFlag(app, "--text", options->text, "for people (this is the default)");
+  auto* dot = AddFlag(app, "--dot", options->dot, "the graph, for Graphviz");
+  auto* json = AddFlag(app, "--json", options->json, "everything, as JSON");
+  AllowOne({text, dot, json});
+  AllowOne({dot, plan, placement});
   return {app, [options] { return Inspect(*options); }};
 }
 

@@ -10,7 +10,6 @@
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
 #include "tools/headrace/local_ranks.h"
-#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -134,18 +133,16 @@ int Run(const Options& options) {
 Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
   auto options = std::make_shared<Options>();
   options->program = std::move(started);
-  CLI::App* app = program.add_subcommand("launch", kDescription);
-  app->footer(kFooter);
-  AddNumber(app, "-n,--ranks", options->ranks, 1, "how many processes")->required();
-  app->add_flag("--standalone", options->standalone, "on this machine alone (always so, for now)");
-  app->add_option("--transport", options->transport,
-                  "for groups that name none: auto, shm, tcp, … (sets HEADRACE_TRANSPORT)")
-      ->type_name("NAME,…");
+  CLI::App* app = AddCommand(program, "launch", kDescription, kFooter);
+  Require(AddNumber(app, "-n,--ranks", options->ranks, 1, "how many processes"));
+  AddFlag(app, "--standalone", options->standalone, "on this machine alone (always so, for now)");
+  AddText(app, "--transport", options->transport, "NAME,…",
+          "for groups that name none: auto, shm, tcp, … (sets HEADRACE_TRANSPORT)");
   AddSeconds(app, "--patience", options->patience, true,
              "seconds for ranks to end by themselves (3)");
-  app->add_flag("!--no-prefix", options->prefixes,
-                "output as it is, without the rank before each line");
-  app->add_flag("--quiet", options->quiet, "do not say what is started");
+  AddFlag(app, "!--no-prefix", options->prefixes,
+          "output as it is, without the rank before each line");
+  AddFlag(app, "--quiet", options->quiet, "do not say what is started");
   return {app, [options] { return Run(*options); }};
 }
 

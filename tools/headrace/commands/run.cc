@@ -8,7 +8,6 @@
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
 #include "tools/headrace/npy.h"
-#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 #include "tools/headrace/values.h"
 
@@ -175,27 +174,22 @@ int Run(const Options& options) {
 
 Command AddRun(CLI::App& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = program.add_subcommand("run", kDescription);
-  app->footer(kFooter);
-  app->add_option("FILE", options->file, "graph file")->required()->type_name("");
-  app->add_option("--signature", options->signature, "what to run (infer, or the only one)")
-      ->type_name("NAME");
-  AddRepeated(app, "--input", options->feeds.inputs,
-              "an input: a .npy file, random, zeros, a number")
-      ->type_name("NAME=FILE.npy|random|zeros|NUMBER");
-  AddRepeated(app, "--shape", options->feeds.shapes,
-              "shape of an input without a file (open sizes: 1)")
-      ->type_name("NAME=1x28x28");
-  AddRepeated(app, "--output", options->outputs, "write an output to a file, or all of it as text")
-      ->type_name("NAME=FILE.npy|-");
-  app->add_option("--checkpoint", options->checkpoint,
-                  "restore the variables: a checkpoint, or a folder of them (the newest)")
-      ->type_name("DIR");
+  CLI::App* app = AddCommand(program, "run", kDescription, kFooter);
+  AddWord(app, "FILE", options->file, "graph file");
+  AddText(app, "--signature", options->signature, "NAME", "what to run (infer, or the only one)");
+  AddRepeated(app, "--input", options->feeds.inputs, "NAME=FILE.npy|random|zeros|NUMBER",
+              "an input: a .npy file, random, zeros, a number");
+  AddRepeated(app, "--shape", options->feeds.shapes, "NAME=1x28x28",
+              "shape of an input without a file (open sizes: 1)");
+  AddRepeated(app, "--output", options->outputs, "NAME=FILE.npy|-",
+              "write an output to a file, or all of it as text");
+  AddText(app, "--checkpoint", options->checkpoint, "DIR",
+          "restore the variables: a checkpoint, or a folder of them (the newest)");
   AddNumber(app, "--repeat", options->repeat, 0, "run so many times more and show latencies");
   AddNumber(app, "--seed", options->feeds.seed, 0, "of random inputs, and initial values (0)");
   AddNumber(app, "--threads", options->threads, 0, "threads that compute (0: all processors)");
-  app->add_option("--json", options->json, "write a report there; - is standard output, alone")
-      ->type_name("FILE");
+  AddText(app, "--json", options->json, "FILE",
+          "write a report there; - is standard output, alone");
   return {app, [options] { return Run(*options); }};
 }
 

@@ -9,7 +9,6 @@
 #include "tools/headrace/dataset_spec.h"
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
-#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 #include "tools/headrace/stop_signal.h"
 #include "tools/headrace/training_progress.h"
@@ -295,14 +294,14 @@ int RunTrain(const Options& options) {
 }
 
 void AddTrainingOptions(CLI::App* app, Options* options) {
-  app->add_option("FILE", options->file, "graph file")->required()->type_name("");
-  app->add_option("--data", options->data, "what to train on")->required()->type_name("SPEC");
-  app->add_option("--signature", options->signature, "what to run; has an output \"loss\" (train)")
-      ->type_name("NAME");
-  AddRepeated(app, "--bind", options->bind, "feed an input from the field of another name")
-      ->type_name("INPUT=FIELD");
-  AddRepeated(app, "--set", options->set, "give an input this number, e.g. learning_rate=0.05")
-      ->type_name("INPUT=NUMBER");
+  AddWord(app, "FILE", options->file, "graph file");
+  Require(AddText(app, "--data", options->data, "SPEC", "what to train on"));
+  AddText(app, "--signature", options->signature, "NAME",
+          "what to run; has an output \"loss\" (train)");
+  AddRepeated(app, "--bind", options->bind, "INPUT=FIELD",
+              "feed an input from the field of another name");
+  AddRepeated(app, "--set", options->set, "INPUT=NUMBER",
+              "give an input this number, e.g. learning_rate=0.05");
   AddNumber(app, "--epochs", options->epochs, 1, "passes over the data (1)");
   AddNumber(app, "--steps", options->steps, 1, "end at this step, resumed ones included");
   AddNumber(app, "--batch", options->batch, 1, "examples a step (32)");
@@ -311,35 +310,30 @@ void AddTrainingOptions(CLI::App* app, Options* options) {
 }
 
 void AddOutputOptions(CLI::App* app, Options* options) {
-  app->add_option("--checkpoint", options->checkpoint, "folder for checkpoints")->type_name("DIR");
-  app->add_flag("--resume", options->resume,
-                "continue from the newest checkpoint, if there is one");
+  AddText(app, "--checkpoint", options->checkpoint, "DIR", "folder for checkpoints");
+  AddFlag(app, "--resume", options->resume, "continue from the newest checkpoint, if there is one");
   AddNumber(app, "--save-every", options->save_every, 1,
             "steps between checkpoints (at the end only)");
   AddNumber(app, "--keep", options->keep, 1, "newest checkpoints kept (5)");
-  app->add_option("--events", options->events, "folder for TensorBoard")->type_name("DIR");
-  app->add_option("--evaluate", options->evaluate,
-                  "evaluate with this signature; has \"loss\" and perhaps \"correct\" (a count)")
-      ->type_name("SIGNATURE");
-  app->add_option("--evaluate-data", options->evaluate_data, "what to evaluate on")
-      ->type_name("SPEC");
+  AddText(app, "--events", options->events, "DIR", "folder for TensorBoard");
+  AddText(app, "--evaluate", options->evaluate, "SIGNATURE",
+          "evaluate with this signature; has \"loss\" and perhaps \"correct\" (a count)");
+  AddText(app, "--evaluate-data", options->evaluate_data, "SPEC", "what to evaluate on");
   AddNumber(app, "--evaluate-every", options->evaluate_every, 1,
             "steps between evaluations (at the end only)");
-  app->add_option("--export", options->export_file, "write a file to serve when training is done")
-      ->type_name("FILE");
-  AddRepeated(app, "--export-signature", options->export_signatures,
-              "signatures to keep in it (all but the training one)")
-      ->type_name("NAME");
-  app->add_option("--json", options->json, "write a report there; - is standard output, alone")
-      ->type_name("FILE");
+  AddText(app, "--export", options->export_file, "FILE",
+          "write a file to serve when training is done");
+  AddRepeated(app, "--export-signature", options->export_signatures, "NAME",
+              "signatures to keep in it (all but the training one)");
+  AddText(app, "--json", options->json, "FILE",
+          "write a report there; - is standard output, alone");
 }
 
 }  // namespace
 
 Command AddTrain(CLI::App& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = program.add_subcommand("train", kDescription);
-  app->footer(kFooter);
+  CLI::App* app = AddCommand(program, "train", kDescription, kFooter);
   AddTrainingOptions(app, options.get());
   AddOutputOptions(app, options.get());
   return {app, [options] { return RunTrain(*options); }};

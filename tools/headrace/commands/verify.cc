@@ -137,12 +137,9 @@ int Verify(const Options& options) {
 
 Command AddVerify(CLI::App& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = program.add_subcommand("verify", kDescription);
-  app->footer(kFooter);
-  app->add_option("PATH", options->paths, "graph files, checkpoints, folders of checkpoints")
-      ->required()
-      ->type_name("");
-  app->add_flag("--json", options->json, "print a JSON list instead of lines");
+  CLI::App* app = AddCommand(program, "verify", kDescription, kFooter);
+  AddWords(app, "PATH", options->paths, "graph files, checkpoints, folders of checkpoints");
+  AddFlag(app, "--json", options->json, "print a JSON list instead of lines");
   return {app, [options] { return Verify(*options); }};
 }
 

@@ -7,7 +7,6 @@
 #include "tools/headrace/comm_options.h"
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
-#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -219,16 +218,14 @@ int Run(const Options& options) {
 
 Command AddCommBench(CLI::App& comm) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = comm.add_subcommand("bench", kDescription);
-  app->footer(kFooter);
+  CLI::App* app = AddCommand(comm, "bench", kDescription, kFooter);
   options->comm.AddOptions(app, "operations, e.g. all_reduce,send (all_reduce)");
-  app->add_option("--reduce", options->reduce, "sum, product, min, max or average (sum)")
-      ->type_name("NAME");
+  AddText(app, "--reduce", options->reduce, "NAME", "sum, product, min, max or average (sum)");
   AddNumber(app, "--root", options->root, 0, "of broadcast, reduce, gather, scatter (0)");
-  app->add_flag("--in-place", options->in_place, "input and output share memory");
+  AddFlag(app, "--in-place", options->in_place, "input and output share memory");
   AddSeconds(app, "--seconds", options->seconds, false, "to measure each size for (0.2)");
-  app->add_option("--json", options->json, "write the rows there; - is standard output, alone")
-      ->type_name("FILE");
+  AddText(app, "--json", options->json, "FILE",
+          "write the rows there; - is standard output, alone");
   return {app, [options] { return Run(*options); }};
 }
 

@@ -238,15 +238,10 @@ int Run(const Options& options) {
 
 Command AddCommCalibrate(CLI::App& comm) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = comm.add_subcommand("calibrate", kDescription);
-  app->footer(kFooter);
-  app->add_option("--transport", options->transports,
-                  "to measure (inproc,shm,tcp; by a launcher: tcp)")
-      ->type_name("NAME,…")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app->add_option("--output", options->output, "where to write (where groups look)")
-      ->type_name("FILE");
+  CLI::App* app = AddCommand(comm, "calibrate", kDescription, kFooter);
+  AddList(app, "--transport", options->transports, "NAME,…",
+          "to measure (inproc,shm,tcp; by a launcher: tcp)");
+  AddText(app, "--output", options->output, "FILE", "where to write (where groups look)");
   return {app, [options] { return Run(*options); }};
 }
 

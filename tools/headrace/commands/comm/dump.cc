@@ -8,7 +8,6 @@
 
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
-#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -175,12 +174,11 @@ int Run(const Options& options) {
 
 Command AddCommDump(CLI::App& comm) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = comm.add_subcommand("dump", kDescription);
-  app->footer(kFooter);
-  app->add_option("PATH", options->paths, "files, or folders of them")->required()->type_name("");
+  CLI::App* app = AddCommand(comm, "dump", kDescription, kFooter);
+  AddWords(app, "PATH", options->paths, "files, or folders of them");
   AddNumber(app, "--last", options->last, 0, "operations to show of each file (20)");
-  app->add_option("--json", options->json, "write all of them there; - is standard output, alone")
-      ->type_name("FILE");
+  AddText(app, "--json", options->json, "FILE",
+          "write all of them there; - is standard output, alone");
   return {app, [options] { return Run(*options); }};
 }
 

@@ -5,7 +5,6 @@
 #include "tools/headrace/comm_options.h"
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
-#include "tools/headrace/numbers.h"
 #include "tools/headrace/output.h"
 
 namespace headrace::tool {
@@ -104,12 +103,11 @@ int Run(const Options& options) {
 
 Command AddCommPlan(CLI::App& comm) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = comm.add_subcommand("plan", kDescription);
-  app->footer(kFooter);
+  CLI::App* app = AddCommand(comm, "plan", kDescription, kFooter);
   AddNumber(app, "-n,--ranks", options->ranks, 1, "ranks, if there is no launcher (2)");
   options->comm.AddOptions(app, "operations (all that have a choice)");
-  app->add_option("--json", options->json, "write the plans there; - is standard output, alone")
-      ->type_name("FILE");
+  AddText(app, "--json", options->json, "FILE",
+          "write the plans there; - is standard output, alone");
   return {app, [options] { return Run(*options); }};
 }
 

@@ -4,7 +4,7 @@
 //     return hr::plugin::OfferBackend(host, out, "cuda", CreateCudaBackend);
 //   }
 //
-// and the plugin holds the rooms up to `engine` in object code of its own; see docs/plugins.md.
+// and the plugin holds the rooms up to `lowering` in object code of its own; see docs/plugins.md.
 #pragma once
 
 #include <memory>

@@ -20,31 +20,37 @@ class Operands {
     uint16_t outputs = 0;
     uint16_t variables = 0;
   };
-  Operands(void* const* places, Counts counts) : places_(places), counts_(counts) {}
+  // `places`: the operands; they may change as long as they stay there.
+  Operands(void* const* places, Counts counts)
+      : inputs_(places),
+        outputs_(inputs_ + counts.inputs),
+        variables_(outputs_ + counts.outputs),
+        scratch_(variables_ + counts.variables) {}
 
   template <typename T = void>
   const T* input(size_t i) const {
-    return static_cast<const T*>(places_[i]);
+    return static_cast<const T*>(inputs_[i]);
   }
   template <typename T = void>
   T* output(size_t i) const {
-    return static_cast<T*>(places_[counts_.inputs + i]);
+    return static_cast<T*>(outputs_[i]);
   }
   // A variable that the node changes.
   template <typename T = void>
   T* variable(size_t i) const {
-    return static_cast<T*>(places_[counts_.inputs + counts_.outputs + i]);
+    return static_cast<T*>(variables_[i]);
   }
   // Memory of as many bytes as the kernel asked for, with any contents.
   template <typename T = void>
   T* scratch() const {
-    return static_cast<T*>(places_[counts_.inputs + counts_.outputs + counts_.variables]);
+    return static_cast<T*>(*scratch_);
   }
-  const Counts& counts() const { return counts_; }
 
  private:
-  void* const* places_;
-  Counts counts_;
+  void* const* inputs_;
+  void* const* outputs_;
+  void* const* variables_;
+  void* const* scratch_;
 };
 
 // What a run gives the kernels that it launches.
@@ -61,18 +67,18 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   // Allocates nothing.
-  virtual Status Run(Operands operands, const LaunchContext& context) const = 0;
+  virtual Status Run(const Operands& operands, const LaunchContext& context) const = 0;
   // Returns what inspection shows, e.g. "conv_batch_blocked+relu+max_pool".
   virtual std::string Describe() const = 0;
 };
 
-// A kernel from a callable Status(Operands, const LaunchContext&).
+// A kernel from a callable Status(const Operands&, const LaunchContext&).
 template <typename Body>
 class BodyKernel final : public Kernel {
  public:
   BodyKernel(std::string description, Body body)
       : description_(std::move(description)), body_(std::move(body)) {}
-  Status Run(Operands operands, const LaunchContext& context) const override {
+  Status Run(const Operands& operands, const LaunchContext& context) const override {
     return body_(operands, context);
   }
   std::string Describe() const override { return description_; }

@@ -31,16 +31,15 @@ Program::Step Program::AddPlaces(const ProgramBuilder& builder, const Kernel& ke
   return added;
 }
 
-Status Program::Prepare(void* const* operands, const RunContext& run,
+Status Program::Prepare(std::span<const Operands> operands, const RunContext& run,
                         const LaunchContext& context) const {
   const uint64_t wanted = run.variables_version + 1;
   if (prepared_.load(std::memory_order_acquire) == wanted) return {};
   const auto lock = pool_->Lock();
   for (size_t i = 0; i < preparations_.size(); ++i) {
-    const Step& step = preparations_[i];
     Prepared& made = *kept_[i];
     if (made.version == wanted) continue;
-    Status status = step.kernel->Run({operands + step.first_operand, step.counts}, context);
+    Status status = preparations_[i].kernel->Run(operands[i], context);
     if (!status.ok()) return std::move(status).WithNode(preparation_specs_[i].node);
     made.version = wanted;
   }
@@ -78,7 +77,7 @@ class ProgramInvocation final : public Invocation {
   Status Run(const RunContext& context) override {
     const LaunchContext launch{context.threads, context.seed, context.step, context.stream};
     if (!program_->preparations_.empty()) {
-      HR_RETURN_IF_ERROR(program_->Prepare(operands_.data(), context, launch));
+      HR_RETURN_IF_ERROR(program_->Prepare(prepared_operands_, context, launch));
     }
     return program_->dead_after_.empty() ? RunSteps<false>(context, launch)
                                          : RunSteps<true>(context, launch);
@@ -98,8 +97,7 @@ class ProgramInvocation final : public Invocation {
         HR_RETURN_IF_ERROR(context.limits.Check());
         *context.update_begun = true;
       }
-      const Operands operands(operands_.data() + steps[i].first_operand, steps[i].counts);
-      Status status = steps[i].kernel->Run(operands, launch);
+      Status status = steps[i].kernel->Run(step_operands_[i], launch);
       if (!status.ok()) return std::move(status).WithNode(program.specs_[i].node);
       if (kPoisoned) PoisonArena(arena_.begin(), program.dead_after_[i]);
     }
@@ -115,12 +113,24 @@ class ProgramInvocation final : public Invocation {
       const Block& block = place.kept == UINT32_MAX ? arena_ : program_->kept_[place.kept]->memory;
       operands_[i] = block.begin() + place.offset;
     }
+    step_operands_.clear();
+    for (const Program::Step& step : program_->steps_) step_operands_.push_back(OperandsOf(step));
+    prepared_operands_.clear();
+    for (const Program::Step& step : program_->preparations_) {
+      prepared_operands_.push_back(OperandsOf(step));
+    }
+  }
+
+  Operands OperandsOf(const Program::Step& step) const {
+    return {operands_.data() + step.first_operand, step.counts};
   }
 
   const Program* program_;
   Block arena_;
-  std::vector<void*> operands_;
-  std::vector<void*> bound_;  // by slot
+  std::vector<void*> operands_;              // of all steps
+  std::vector<Operands> step_operands_;      // that point into operands_
+  std::vector<Operands> prepared_operands_;  // the same, of preparations
+  std::vector<void*> bound_;                 // by slot
 };
 
 Result<std::unique_ptr<Invocation>> Program::Instantiate() {

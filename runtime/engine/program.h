@@ -49,7 +49,8 @@ class Program final : public Executable {
   void AddPlace(const ProgramBuilder& builder, BufferIndex buffer,
                 const std::vector<size_t>& offsets);
   // Has kept memory made of `operands`, those of one invocation, unless it is up to date.
-  Status Prepare(void* const* operands, const RunContext& run, const LaunchContext& context) const;
+  Status Prepare(std::span<const Operands> operands, const RunContext& run,
+                 const LaunchContext& context) const;
 
   Allocator* allocator_ = nullptr;
   size_t arena_bytes_ = 0;

@@ -33,11 +33,11 @@ class Cpu final : public lowering::Target {
     return MakeCustom(request, op);
   }
   std::unique_ptr<engine::Kernel> MakeCopyKernel(size_t bytes) const override {
-    return engine::MakeKernel("copy",
-                              [bytes](engine::Operands p, const engine::LaunchContext&) -> Status {
-                                if (bytes != 0) std::memcpy(p.output(0), p.input(0), bytes);
-                                return {};
-                              });
+    return engine::MakeKernel(
+        "copy", [bytes](const engine::Operands& p, const engine::LaunchContext&) -> Status {
+          if (bytes != 0) std::memcpy(p.output(0), p.input(0), bytes);
+          return {};
+        });
   }
 
   Status Fuse(Region& region, const CompileOptions& options) const override {

@@ -26,8 +26,8 @@ void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel)
       .bytes = op->packed_bytes(),
       .format = op->packed_format(),
       .scratch_bytes = op->scratch_bytes(),
-      .kernel =
-          MakeKernel("pack_onednn", [op](engine::Operands p, const engine::LaunchContext& context) {
+      .kernel = MakeKernel(
+          "pack_onednn", [op](const engine::Operands& p, const engine::LaunchContext& context) {
             return op->Pack(context.threads, p.input<float>(0), p.output<float>(0), p.scratch());
           })};
 }
@@ -46,7 +46,7 @@ Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& nod
   LoweredKernel out{.scratch_bytes = product->scratch_bytes()};
   out.kernel = MakeKernel(
       Describe(node.name, node.activation),
-      [=, bias = node.bias](engine::Operands p, const engine::LaunchContext& context) {
+      [=, bias = node.bias](const engine::Operands& p, const engine::LaunchContext& context) {
         return product->Run(context.threads, p.input<float>(0), p.input<float>(1),
                             bias ? p.input<float>(2) : nullptr, p.output<float>(0), p.scratch());
       });
@@ -67,7 +67,7 @@ Result<LoweredKernel> MakeConv(const KernelRequest& request, const ConvNode& nod
   LoweredKernel out{.scratch_bytes = convolution->scratch_bytes()};
   out.kernel = MakeKernel(Describe(node.name, node.activation),
                           [=, pass = node.pass, bias = node.bias](
-                              engine::Operands p, const engine::LaunchContext& context) {
+                              const engine::Operands& p, const engine::LaunchContext& context) {
                             auto* const first = const_cast<float*>(p.input<float>(0));
                             auto* const second = const_cast<float*>(p.input<float>(1));
                             auto* const made = p.output<float>(0);

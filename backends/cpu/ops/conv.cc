@@ -32,7 +32,7 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
   out.scratch_bytes = passes->forward_scratch_bytes(shape, fusion, slices);
   out.kernel =
       MakeKernel(Describe("conv", passes->name, fusion),
-                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    ConvForwardArgs<T> args{.x = p.input<T>(0),
                                            .w = p.input<T>(1),
                                            .bias = has_bias ? p.input<T>(2) : nullptr,
@@ -46,7 +46,7 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
 
 // (dy, saved?, …): what the gradient kernels take from above.
 template <typename T>
-ConvGradient<T> GradientFrom(engine::Operands p, const ConvFusion& fusion) {
+ConvGradient<T> GradientFrom(const engine::Operands& p, const ConvFusion& fusion) {
   ConvGradient<T> gradient{.dy = p.input<T>(0)};
   if (fusion.Pools()) {
     gradient.argmax = p.input<uint8_t>(1);
@@ -65,13 +65,14 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   LoweredKernel out;
   const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
   out.scratch_bytes = passes->backward_weights_scratch_bytes(shape, fusion, slices);
-  out.kernel = MakeKernel(Describe("conv_grad_weight", passes->name, fusion),
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            passes->backward_weights(
-                                context.threads, shape, fusion, GradientFrom<T>(p, fusion),
-                                p.input<T>(2), p.output<T>(0), p.output<T>(1), slices, p.scratch());
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel(Describe("conv_grad_weight", passes->name, fusion),
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   passes->backward_weights(context.threads, shape, fusion,
+                                            GradientFrom<T>(p, fusion), p.input<T>(2),
+                                            p.output<T>(0), p.output<T>(1), slices, p.scratch());
+                   return {};
+                 });
   return out;
 }
 
@@ -86,7 +87,7 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   out.scratch_bytes = passes->backward_data_scratch_bytes(shape, fusion, slices);
   out.kernel =
       MakeKernel(Describe("conv_grad_input", passes->name, fusion),
-                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    passes->backward_data(context.threads, shape, fusion, GradientFrom<T>(p, fusion),
                                          p.input<T>(2), p.output<T>(0), slices, p.scratch());
                    return {};
@@ -111,7 +112,7 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
   out.kernel =
       MakeKernel(activation == Activation::kRelu ? "conv+relu" : "conv",
-                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    const T* bias = has_bias ? p.input<T>(2) : nullptr;
                    ConvPlainForward<T>(context.threads, shape, p.input<T>(0), p.input<T>(1), bias,
                                        activation, p.output<T>(0), slices, p.scratch());
@@ -133,12 +134,13 @@ Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel = MakeKernel(
-      "conv_grad_input", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-        ConvPlainBackwardData<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
-                                 p.output<T>(0), slices, p.scratch());
-        return {};
-      });
+  out.kernel =
+      MakeKernel("conv_grad_input",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   ConvPlainBackwardData<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
+                                            p.output<T>(0), slices, p.scratch());
+                   return {};
+                 });
   return out;
 }
 
@@ -155,12 +157,13 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
-  out.kernel = MakeKernel(
-      "conv_grad_weight", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-        ConvPlainBackwardWeights<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
-                                    p.output<T>(0), nullptr, slices, p.scratch());
-        return {};
-      });
+  out.kernel =
+      MakeKernel("conv_grad_weight",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   ConvPlainBackwardWeights<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
+                                               p.output<T>(0), nullptr, slices, p.scratch());
+                   return {};
+                 });
   return out;
 }
 
@@ -171,12 +174,13 @@ Result<LoweredKernel> Convert(const KernelRequest& request, bool to_blocked) {
   int64_t k = ElementCount(std::span(dims).subspan(1));
   int slices = request.threads;
   LoweredKernel out;
-  out.kernel = MakeKernel(to_blocked ? "to_batch_blocked" : "from_batch_blocked",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            auto* convert = to_blocked ? ToBatchBlocked<T> : FromBatchBlocked<T>;
-                            convert(context.threads, n, k, p.input<T>(0), p.output<T>(0), slices);
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel(to_blocked ? "to_batch_blocked" : "from_batch_blocked",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   auto* convert = to_blocked ? ToBatchBlocked<T> : FromBatchBlocked<T>;
+                   convert(context.threads, n, k, p.input<T>(0), p.output<T>(0), slices);
+                   return {};
+                 });
   return out;
 }
 

@@ -30,19 +30,19 @@ Result<LoweredKernel> MakeCustom(const KernelRequest& request, const ops::Custom
   LoweredKernel out;
   auto prepared = std::make_unique<const Prepared>(request);
   out.scratch_bytes = prepared->tensors.size() * sizeof(CustomTensor);
-  out.kernel = MakeKernel(Cat("custom ", op.domain, ".", op.name),
-                          [&op, prepared = std::move(prepared)](
-                              engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            const auto& tensors = prepared->tensors;
-                            auto* now = p.scratch<CustomTensor>();
-                            std::copy(tensors.begin(), tensors.end(), now);
-                            const size_t inputs = prepared->inputs.size();
-                            for (size_t i = 0; i < tensors.size(); ++i) {
-                              now[i].data =
-                                  i < inputs ? const_cast<void*>(p.input(i)) : p.output(i - inputs);
-                            }
-                            return op.Compute(prepared->node, now, now + inputs, context.threads);
-                          });
+  out.kernel = MakeKernel(
+      Cat("custom ", op.domain, ".", op.name),
+      [&op, prepared = std::move(prepared)](const engine::Operands& p,
+                                            const engine::LaunchContext& context) -> Status {
+        const auto& tensors = prepared->tensors;
+        auto* now = p.scratch<CustomTensor>();
+        std::copy(tensors.begin(), tensors.end(), now);
+        const size_t inputs = prepared->inputs.size();
+        for (size_t i = 0; i < tensors.size(); ++i) {
+          now[i].data = i < inputs ? const_cast<void*>(p.input(i)) : p.output(i - inputs);
+        }
+        return op.Compute(prepared->node, now, now + inputs, context.threads);
+      });
   return out;
 }
 

@@ -56,7 +56,7 @@ Result<LoweredKernel> MakeProgram(const KernelRequest& request, Expression expre
   out.kernel =
       MakeKernel(Cat("elementwise ", expression.Describe()),
                  [program = std::move(program), layout = std::move(layout), kept, slices](
-                     engine::Operands p, const engine::LaunchContext& context) -> Status {
+                     const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    const void* in[ElementProgram::kMaxInputs];
                    for (size_t i = 0; i < kept.size(); ++i)
                      in[i] = p.input(static_cast<size_t>(kept[i]));

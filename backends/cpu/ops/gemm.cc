@@ -58,7 +58,7 @@ struct PortableProduct {
             .format = Cat("panels ", shape.n, "x", shape.k, shape.transpose_b ? " of rows" : "",
                           " by ", shape.ldb),
             .kernel = MakeKernel("pack",
-                                 [product = *this](engine::Operands p,
+                                 [product = *this](const engine::Operands& p,
                                                    const engine::LaunchContext& context) -> Status {
                                    const GemmShape& s = product.shape;
                                    PackB(context.threads, s.n, s.k, s.transpose_b, p.input<T>(0),
@@ -97,7 +97,7 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
                     .preparation = product.MakePreparation()};
   out.kernel = MakeKernel(
       Cat("gemm", ActivationName(activation)),
-      [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         auto* c = p.output<T>(0);
         GemmEpilogue<T> end{.alpha = alpha, .activation = activation};
         if (epilogue) {
@@ -156,8 +156,8 @@ Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShap
   const PortableProduct<T> product(request, shape);
   LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
                     .preparation = product.MakePreparation()};
-  out.kernel =
-      MakeKernel("matmul", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+  out.kernel = MakeKernel(
+      "matmul", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         product.Run(context.threads, p.input<T>(0), p.input<T>(1), p.output<T>(0), {}, p.scratch());
         return {};
       });
@@ -181,8 +181,8 @@ Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
     return GemmBatch{axes.dims, axes.a_strides, axes.b_strides, shape.m * shape.n};
   };
   out.scratch_bytes = GemmBatchedScratchBytes<T>(shape, batch_of(axes, shape), slices);
-  out.kernel =
-      MakeKernel("matmul", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+  out.kernel = MakeKernel(
+      "matmul", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         GemmBatched<T>(context.threads, shape, batch_of(axes, shape), p.input<T>(0), p.input<T>(1),
                        p.output<T>(0), {}, slices, p.scratch());
         return {};

@@ -14,11 +14,12 @@ namespace {
 template <typename T>
 LoweredKernel KnownValues(std::string name, std::vector<T> values) {
   LoweredKernel out;
-  out.kernel = MakeKernel(std::move(name), [values = std::move(values)](
-                                               engine::Operands p, const engine::LaunchContext&) {
-    std::copy(values.begin(), values.end(), p.output<T>(0));
-    return Status();
-  });
+  out.kernel = MakeKernel(
+      std::move(name),
+      [values = std::move(values)](const engine::Operands& p, const engine::LaunchContext&) {
+        std::copy(values.begin(), values.end(), p.output<T>(0));
+        return Status();
+      });
   return out;
 }
 
@@ -74,10 +75,11 @@ Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
   }
   const int ranges = FillRanges(count, bytes, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel("fill", [=](engine::Operands p, const engine::LaunchContext& context) {
-    FillElements(context.threads, count, bytes, &value, p.output(0), ranges);
-    return Status();
-  });
+  out.kernel =
+      MakeKernel("fill", [=](const engine::Operands& p, const engine::LaunchContext& context) {
+        FillElements(context.threads, count, bytes, &value, p.output(0), ranges);
+        return Status();
+      });
   return out;
 }
 
@@ -86,7 +88,7 @@ Result<LoweredKernel> MakeRange(const KernelRequest& request) {
   const int64_t count = request.outputs[0].elements();
   return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
-    out.kernel = MakeKernel("range", [=](engine::Operands p, const engine::LaunchContext&) {
+    out.kernel = MakeKernel("range", [=](const engine::Operands& p, const engine::LaunchContext&) {
       const T start = *p.input<T>(0);
       const T delta = *p.input<T>(2);
       auto* y = p.output<T>(0);
@@ -105,7 +107,7 @@ Result<LoweredKernel> MakeEyeLike(const KernelRequest& request) {
   const uint64_t one = OneBits(dtype);
   return ForElementSize(DTypeSize(dtype), [&]<typename U>() -> Result<LoweredKernel> {
     LoweredKernel out;
-    out.kernel = MakeKernel("eye", [=](engine::Operands p, const engine::LaunchContext&) {
+    out.kernel = MakeKernel("eye", [=](const engine::Operands& p, const engine::LaunchContext&) {
       auto* y = p.output<U>(0);
       std::fill_n(y, rows * columns, U(0));
       for (int64_t i = std::max<int64_t>(0, -k); i < rows && i + k < columns; ++i) {

@@ -29,10 +29,11 @@ Result<LoweredKernel> MakeGather(const KernelRequest& request) {
   const IntView view = ViewOf(request.input(1));
   const int ranges = GatherRanges(shape, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel("gather", [=](engine::Operands p, const engine::LaunchContext& context) {
-    return Gather(context.threads, shape, bytes, p.input(0), At(view, p.input(1)), p.output(0),
-                  ranges);
-  });
+  out.kernel =
+      MakeKernel("gather", [=](const engine::Operands& p, const engine::LaunchContext& context) {
+        return Gather(context.threads, shape, bytes, p.input(0), At(view, p.input(1)), p.output(0),
+                      ranges);
+      });
   return out;
 }
 
@@ -43,11 +44,11 @@ Result<LoweredKernel> MakeGatherGrad(const KernelRequest& request) {
     const IntView view = ViewOf(request.input(1));
     const int ranges = GatherGradRanges(shape, request.threads);
     LoweredKernel out;
-    out.kernel =
-        MakeKernel("gather_grad", [=](engine::Operands p, const engine::LaunchContext& context) {
-          return GatherGrad<T>(context.threads, shape, p.input<T>(0), At(view, p.input(1)),
-                               p.output<T>(0), ranges);
-        });
+    out.kernel = MakeKernel("gather_grad",
+                            [=](const engine::Operands& p, const engine::LaunchContext& context) {
+                              return GatherGrad<T>(context.threads, shape, p.input<T>(0),
+                                                   At(view, p.input(1)), p.output<T>(0), ranges);
+                            });
     return out;
   });
 }
@@ -81,11 +82,11 @@ Result<LoweredKernel> MakeGatherElements(const KernelRequest& request) {
   const IntView view = ViewOf(request.input(1));
   const int ranges = ElementsRanges(shape, request.threads);
   LoweredKernel out;
-  out.kernel =
-      MakeKernel("gather_elements", [=](engine::Operands p, const engine::LaunchContext& context) {
-        return GatherElements(context.threads, shape, bytes, p.input(0), At(view, p.input(1)),
-                              p.output(0), ranges);
-      });
+  out.kernel = MakeKernel("gather_elements",
+                          [=](const engine::Operands& p, const engine::LaunchContext& context) {
+                            return GatherElements(context.threads, shape, bytes, p.input(0),
+                                                  At(view, p.input(1)), p.output(0), ranges);
+                          });
   return out;
 }
 
@@ -115,12 +116,13 @@ LoweredKernel ScatterKernel(const KernelRequest& request, std::string name, cons
       static_cast<size_t>(request.input(0).elements()) * DTypeSize(request.input(0).dtype);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel(std::move(name), [=](engine::Operands p, const engine::LaunchContext&) {
-    if (bytes != 0 && p.output(0) != p.input(0)) {
-      std::memcpy(p.output(0), p.input(0), bytes);
-    };
-    return place(p.input(2), p.input(1), p.output(0));
-  });
+  out.kernel =
+      MakeKernel(std::move(name), [=](const engine::Operands& p, const engine::LaunchContext&) {
+        if (bytes != 0 && p.output(0) != p.input(0)) {
+          std::memcpy(p.output(0), p.input(0), bytes);
+        };
+        return place(p.input(2), p.input(1), p.output(0));
+      });
   return out;
 }
 
@@ -169,7 +171,7 @@ Result<LoweredKernel> MakeGatherND(const KernelRequest& request) {
   const int ranges = PlacesRanges(shape, request.threads);
   LoweredKernel out;
   out.kernel =
-      MakeKernel("gather_nd", [=](engine::Operands p, const engine::LaunchContext& context) {
+      MakeKernel("gather_nd", [=](const engine::Operands& p, const engine::LaunchContext& context) {
         return GatherND(context.threads, shape, bytes, p.input(0), p.input<int64_t>(1), p.output(0),
                         ranges);
       });
@@ -220,10 +222,11 @@ Result<LoweredKernel> OneHotOf(const KernelRequest& request) {
   return ForElementSize(
       DTypeSize(request.outputs[0].dtype), [&]<typename U>() -> Result<LoweredKernel> {
         LoweredKernel out;
-        out.kernel = MakeKernel("one_hot", [=](engine::Operands p, const engine::LaunchContext&) {
-          OneHot(shape, p.input<Index>(0), p.input<U>(2), p.output<U>(0));
-          return Status();
-        });
+        out.kernel =
+            MakeKernel("one_hot", [=](const engine::Operands& p, const engine::LaunchContext&) {
+              OneHot(shape, p.input<Index>(0), p.input<U>(2), p.output<U>(0));
+              return Status();
+            });
         return out;
       });
 }

@@ -25,8 +25,8 @@ Background BackgroundOf(const KernelRequest& request, size_t value) {
 LoweredKernel KernelOf(std::string name, std::vector<Move> moves, Background background) {
   LoweredKernel out;
   out.kernel = MakeKernel(
-      std::move(name),
-      [=, moves = std::move(moves)](engine::Operands p, const engine::LaunchContext& context) {
+      std::move(name), [=, moves = std::move(moves)](const engine::Operands& p,
+                                                     const engine::LaunchContext& context) {
         if (background.value != Background::kNone) {
           constexpr uint64_t kZero = 0;
           const void* value =

@@ -99,17 +99,17 @@ Result<LoweredKernel> MakeRows(const KernelRequest& request) {
   LoweredKernel out;
   out.in_place = {{0, 0}};
   out.scratch_bytes = static_cast<size_t>(scale.scratch(n) + bias.scratch(n)) * sizeof(T);
-  out.kernel = MakeKernel("layer_normalization",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            auto* memory = p.scratch<T>();
-                            const T* s = scale.Expand<T>(p.input(1), n, &memory);
-                            const T* b =
-                                bias.Expand<T>(bias.present ? p.input(2) : nullptr, n, &memory);
-                            NormalizeRows(context.threads, plan.shape, epsilon, p.input<T>(0), s, b,
-                                          p.output<T>(0), has_mean ? p.output<T>(1) : nullptr,
-                                          has_inverse ? p.output<T>(2) : nullptr, plan.tasks);
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel("layer_normalization",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   auto* memory = p.scratch<T>();
+                   const T* s = scale.Expand<T>(p.input(1), n, &memory);
+                   const T* b = bias.Expand<T>(bias.present ? p.input(2) : nullptr, n, &memory);
+                   NormalizeRows(context.threads, plan.shape, epsilon, p.input<T>(0), s, b,
+                                 p.output<T>(0), has_mean ? p.output<T>(1) : nullptr,
+                                 has_inverse ? p.output<T>(2) : nullptr, plan.tasks);
+                   return {};
+                 });
   return out;
 }
 
@@ -125,21 +125,21 @@ Result<LoweredKernel> MakeRowsGrad(const KernelRequest& request) {
   LoweredKernel out;
   out.in_place = {{0, 0}, {0, 1}};
   out.scratch_bytes = static_cast<size_t>((plan.tasks + 2) * n) * sizeof(T);
-  out.kernel = MakeKernel("layer_normalization_grad",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            auto* memory = p.scratch<T>();
-                            T* sums = memory;
-                            memory += n;
-                            const T* s = scale.Expand<T>(p.input(2), n, &memory);
-                            NormalizeRowsGrad(context.threads, plan.shape, p.input<T>(0),
-                                              p.input<T>(1), s, p.input<T>(3), p.input<T>(4),
-                                              p.output<T>(0), sums, plan.tasks, memory);
-                            if (!has_dscale) return {};
-                            auto* dscale = p.output<T>(1);
-                            std::fill_n(dscale, scales, T(0));
-                            for (int64_t i = 0; i < n; ++i) dscale[scale.axes.Offset(i)] += sums[i];
-                            return {};
-                          });
+  out.kernel = MakeKernel(
+      "layer_normalization_grad",
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        auto* memory = p.scratch<T>();
+        T* sums = memory;
+        memory += n;
+        const T* s = scale.Expand<T>(p.input(2), n, &memory);
+        NormalizeRowsGrad(context.threads, plan.shape, p.input<T>(0), p.input<T>(1), s,
+                          p.input<T>(3), p.input<T>(4), p.output<T>(0), sums, plan.tasks, memory);
+        if (!has_dscale) return {};
+        auto* dscale = p.output<T>(1);
+        std::fill_n(dscale, scales, T(0));
+        for (int64_t i = 0; i < n; ++i) dscale[scale.axes.Offset(i)] += sums[i];
+        return {};
+      });
   return out;
 }
 
@@ -160,28 +160,28 @@ Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
   const bool has_mean = request.has_output(1), has_variance = request.has_output(2);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel(training ? "batch_normalization_training" : "batch_normalization",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            const auto* x = p.input<T>(0);
-                            const auto* scale = p.input<T>(1);
-                            const auto* bias = p.input<T>(2);
-                            const auto* mean = p.input<T>(3);
-                            const auto* variance = p.input<T>(4);
-                            if (!training) {
-                              NormalizeChannels(context.threads, shape, epsilon, x, scale, bias,
-                                                mean, variance, p.output<T>(0), tasks);
-                              return {};
-                            }
-                            const RunningStatistics<T> running{
-                                .momentum = momentum,
-                                .old_mean = mean,
-                                .old_variance = variance,
-                                .mean = has_mean ? p.output<T>(1) : nullptr,
-                                .variance = has_variance ? p.output<T>(2) : nullptr};
-                            TrainChannels(context.threads, shape, epsilon, x, scale, bias,
-                                          p.output<T>(0), running, tasks);
-                            return {};
-                          });
+  out.kernel = MakeKernel(
+      training ? "batch_normalization_training" : "batch_normalization",
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        const auto* x = p.input<T>(0);
+        const auto* scale = p.input<T>(1);
+        const auto* bias = p.input<T>(2);
+        const auto* mean = p.input<T>(3);
+        const auto* variance = p.input<T>(4);
+        if (!training) {
+          NormalizeChannels(context.threads, shape, epsilon, x, scale, bias, mean, variance,
+                            p.output<T>(0), tasks);
+          return {};
+        }
+        const RunningStatistics<T> running{.momentum = momentum,
+                                           .old_mean = mean,
+                                           .old_variance = variance,
+                                           .mean = has_mean ? p.output<T>(1) : nullptr,
+                                           .variance = has_variance ? p.output<T>(2) : nullptr};
+        TrainChannels(context.threads, shape, epsilon, x, scale, bias, p.output<T>(0), running,
+                      tasks);
+        return {};
+      });
   return out;
 }
 
@@ -201,20 +201,20 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   for (size_t i = 0; i < 3; ++i) {
     if (!wanted[i]) out.scratch_bytes += static_cast<size_t>(sizes[i]) * sizeof(T);
   }
-  out.kernel = MakeKernel("batch_normalization_grad",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            auto* memory = p.scratch<T>();
-                            T* outputs[3];
-                            for (size_t i = 0; i < 3; ++i) {
-                              outputs[i] = wanted[i] ? p.output<T>(i) : memory;
-                              if (!wanted[i]) memory += sizes[i];
-                            }
-                            NormalizeChannelsGrad<T>(
-                                context.threads, shape, epsilon, p.input<T>(0), p.input<T>(1),
-                                p.input<T>(2), training ? nullptr : p.input<T>(3), p.input<T>(4),
-                                outputs[0], outputs[1], outputs[2], tasks);
-                            return {};
-                          });
+  out.kernel = MakeKernel(
+      "batch_normalization_grad",
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        auto* memory = p.scratch<T>();
+        T* outputs[3];
+        for (size_t i = 0; i < 3; ++i) {
+          outputs[i] = wanted[i] ? p.output<T>(i) : memory;
+          if (!wanted[i]) memory += sizes[i];
+        }
+        NormalizeChannelsGrad<T>(context.threads, shape, epsilon, p.input<T>(0), p.input<T>(1),
+                                 p.input<T>(2), training ? nullptr : p.input<T>(3), p.input<T>(4),
+                                 outputs[0], outputs[1], outputs[2], tasks);
+        return {};
+      });
   return out;
 }
 

@@ -30,7 +30,7 @@ struct Updates {
 };
 
 template <typename T>
-OptimizerTensor<T> TensorOf(const Updates& updates, engine::Operands p, size_t i) {
+OptimizerTensor<T> TensorOf(const Updates& updates, const engine::Operands& p, size_t i) {
   const size_t first = i * updates.width();
   OptimizerTensor<T> out{
       .parameter = p.variable<T>(first), .gradient = p.input<T>(1 + i), .count = updates.counts[i]};
@@ -68,7 +68,7 @@ LoweredKernel MakeUpdate(const KernelRequest& request) {
   out.kernel = MakeKernel(
       std::move(description),
       [updates = std::move(updates), update = std::move(update), slices = request.threads](
-          engine::Operands p, const engine::LaunchContext& context) {
+          const engine::Operands& p, const engine::LaunchContext& context) {
         auto* tensors = p.scratch<OptimizerTensor<T>>();
         for (size_t i = 0; i < updates.steps; ++i) tensors[i] = TensorOf<T>(updates, p, i);
         UpdateParameters<T>(context.threads, {tensors, updates.steps}, update,

@@ -91,11 +91,12 @@ Result<LoweredKernel> MakePad(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(MappedShape shape, MappingOf(request, small, large, before));
   const size_t bytes = DTypeSize(request.input(0).dtype);
   LoweredKernel out;
-  out.kernel = MakeKernel("pad_mapped", [=, shape = std::move(shape)](
-                                            engine::Operands p, const engine::LaunchContext&) {
-    MappedCopy(shape, bytes, p.input(0), p.output(0));
-    return Status();
-  });
+  out.kernel = MakeKernel(
+      "pad_mapped",
+      [=, shape = std::move(shape)](const engine::Operands& p, const engine::LaunchContext&) {
+        MappedCopy(shape, bytes, p.input(0), p.output(0));
+        return Status();
+      });
   return out;
 }
 
@@ -116,7 +117,7 @@ Result<LoweredKernel> MakePadGrad(const KernelRequest& request) {
     const int64_t elements = ElementCount(small);
     LoweredKernel out;
     out.kernel =
-        MakeKernel("pad_mapped_grad", [=](engine::Operands p, const engine::LaunchContext&) {
+        MakeKernel("pad_mapped_grad", [=](const engine::Operands& p, const engine::LaunchContext&) {
           MappedAdd<T>(shape, p.input<T>(0), elements, p.output<T>(0));
           return Status();
         });

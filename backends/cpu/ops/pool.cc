@@ -44,19 +44,20 @@ Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   bool indices = request.has_output(1);
   int slices = request.threads;
   LoweredKernel out;
-  out.kernel = MakeKernel(blocked ? "max_pool_batch_blocked" : "max_pool",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            const auto* x = p.input<T>(0);
-                            auto* y = p.output<T>(0);
-                            if (blocked) {
-                              MaxPool<T>(context.threads, shape, x, y, nullptr, slices);
-                              return {};
-                            }
-                            auto* argmax = indices ? p.output<int64_t>(1) : nullptr;
-                            MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
-                            if (indices) AddPlaneOffsets(shape, argmax);
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel(blocked ? "max_pool_batch_blocked" : "max_pool",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   const auto* x = p.input<T>(0);
+                   auto* y = p.output<T>(0);
+                   if (blocked) {
+                     MaxPool<T>(context.threads, shape, x, y, nullptr, slices);
+                     return {};
+                   }
+                   auto* argmax = indices ? p.output<int64_t>(1) : nullptr;
+                   MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
+                   if (indices) AddPlaneOffsets(shape, argmax);
+                   return {};
+                 });
   return out;
 }
 
@@ -73,7 +74,7 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   out.scratch_bytes = map_at + static_cast<size_t>(outputs) * (blocked ? 1 : sizeof(int64_t));
   out.kernel =
       MakeKernel(blocked ? "max_pool_grad_batch_blocked" : "max_pool_grad",
-                 [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    const auto* dy = p.input<T>(0);
                    const auto* x = p.input<T>(1);
                    auto* dx = p.output<T>(0);
@@ -105,11 +106,12 @@ Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
   const AveragePass<T> pass = IsBlocked(request) ? blocked : plain;
   int slices = request.threads;
   LoweredKernel out;
-  out.kernel = MakeKernel(Cat(name, IsBlocked(request) ? "_batch_blocked" : ""),
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            pass(context.threads, shape, p.input<T>(0), p.output<T>(0), slices);
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel(Cat(name, IsBlocked(request) ? "_batch_blocked" : ""),
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   pass(context.threads, shape, p.input<T>(0), p.output<T>(0), slices);
+                   return {};
+                 });
   return out;
 }
 

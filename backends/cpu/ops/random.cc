@@ -27,7 +27,7 @@ LoweredKernel MakeGenerator(const KernelRequest& request, std::string name, Gene
   const int64_t stream = StreamOf(request.node);
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel(std::move(name), [=](engine::Operands p,
+  out.kernel = MakeKernel(std::move(name), [=](const engine::Operands& p,
                                                const engine::LaunchContext& context) {
     generate(context.threads, At(context, stream), count, first, second, p.output<T>(0), ranges);
     return Status();
@@ -58,8 +58,8 @@ Result<LoweredKernel> MakeBernoulli(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     return ForElementSize(DTypeSize(to), [&]<typename U>() -> Result<LoweredKernel> {
       LoweredKernel out;
-      out.kernel =
-          MakeKernel("bernoulli", [=](engine::Operands p, const engine::LaunchContext& context) {
+      out.kernel = MakeKernel(
+          "bernoulli", [=](const engine::Operands& p, const engine::LaunchContext& context) {
             Bernoulli<T, U>(context.threads, At(context, stream), count, p.input<T>(0),
                             static_cast<U>(one), p.output<U>(0), ranges);
             return Status();
@@ -81,10 +81,10 @@ struct DropoutMode {
         ratio_dtype(request.input(ratio_input).dtype),
         has_training(request.input(ratio_input + 1).present) {}
 
-  bool Training(engine::Operands p) const {
+  bool Training(const engine::Operands& p) const {
     return has_training && *p.input<bool>(ratio_input + 1);
   }
-  Result<double> Ratio(engine::Operands p) const {
+  Result<double> Ratio(const engine::Operands& p) const {
     double ratio = 0.5;
     if (ratio_dtype == DType::kFloat32) ratio = *p.input<float>(ratio_input);
     if (ratio_dtype == DType::kFloat64) ratio = *p.input<double>(ratio_input);
@@ -111,21 +111,21 @@ Result<LoweredKernel> DropoutOf(const KernelRequest& request) {
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("dropout",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            const auto* x = p.input<T>(0);
-                            auto* y = p.output<T>(0);
-                            bool* mask = has_mask ? p.output<bool>(1) : nullptr;
-                            if (mode.Training(p)) {
-                              HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
-                              Dropout<T>(context.threads, At(context, stream), count, ratio,
-                                         1 / (1 - ratio), x, y, mask, ranges);
-                              return {};
-                            }
-                            if (y != x) std::copy_n(x, count, y);
-                            if (mask != nullptr) std::fill_n(mask, count, true);
-                            return {};
-                          });
+  out.kernel = MakeKernel(
+      "dropout", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        const auto* x = p.input<T>(0);
+        auto* y = p.output<T>(0);
+        bool* mask = has_mask ? p.output<bool>(1) : nullptr;
+        if (mode.Training(p)) {
+          HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
+          Dropout<T>(context.threads, At(context, stream), count, ratio, 1 / (1 - ratio), x, y,
+                     mask, ranges);
+          return {};
+        }
+        if (y != x) std::copy_n(x, count, y);
+        if (mask != nullptr) std::fill_n(mask, count, true);
+        return {};
+      });
   return out;
 }
 
@@ -137,17 +137,18 @@ Result<LoweredKernel> DropoutGradOf(const KernelRequest& request) {
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("dropout_grad",
-                          [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            double scale = 1;
-                            if (mode.Training(p)) {
-                              HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
-                              scale = 1 / (1 - ratio);
-                            }
-                            DropoutGrad<T>(context.threads, count, scale, p.input<T>(0),
-                                           p.input<bool>(1), p.output<T>(0), ranges);
-                            return {};
-                          });
+  out.kernel =
+      MakeKernel("dropout_grad",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   double scale = 1;
+                   if (mode.Training(p)) {
+                     HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
+                     scale = 1 / (1 - ratio);
+                   }
+                   DropoutGrad<T>(context.threads, count, scale, p.input<T>(0), p.input<bool>(1),
+                                  p.output<T>(0), ranges);
+                   return {};
+                 });
   return out;
 }
 
@@ -162,8 +163,8 @@ Result<LoweredKernel> MultinomialOf(const KernelRequest& request) {
   }
   LoweredKernel out;
   out.scratch_bytes = static_cast<size_t>(classes) * sizeof(double);
-  out.kernel =
-      MakeKernel("multinomial", [=](engine::Operands p, const engine::LaunchContext& context) {
+  out.kernel = MakeKernel(
+      "multinomial", [=](const engine::Operands& p, const engine::LaunchContext& context) {
         Multinomial<T, Index>(At(context, stream), rows, classes, samples, p.input<T>(0),
                               p.scratch<double>(), p.output<Index>(0));
         return Status();

@@ -14,7 +14,7 @@ Result<LoweredKernel> CopyOf(const KernelRequest& request) {
   const size_t bytes = static_cast<size_t>(x.elements()) * DTypeSize(x.dtype);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("copy", [=](engine::Operands p, const engine::LaunchContext&) {
+  out.kernel = MakeKernel("copy", [=](const engine::Operands& p, const engine::LaunchContext&) {
     if (bytes != 0 && p.output(0) != p.input(0)) std::memcpy(p.output(0), p.input(0), bytes);
     return Status();
   });
@@ -30,7 +30,7 @@ Result<LoweredKernel> MakeOver(const KernelRequest& request, Reduction reduction
     out.scratch_bytes = plan.scratch_bytes;
     out.kernel =
         MakeKernel(plan.shape.rows() ? "reduce_rows" : "reduce_columns",
-                   [=](engine::Operands p, const engine::LaunchContext& context) {
+                   [=](const engine::Operands& p, const engine::LaunchContext& context) {
                      Reduce<T>(context.threads, plan, p.input<T>(0), p.output<T>(0), p.scratch());
                      return Status();
                    });
@@ -104,7 +104,7 @@ Result<LoweredKernel> MakeArg(const KernelRequest& request) {
     const int ranges = ArgRanges(shape, request.threads);
     LoweredKernel out;
     out.kernel = MakeKernel(smallest ? "arg_min" : "arg_max",
-                            [=](engine::Operands p, const engine::LaunchContext& context) {
+                            [=](const engine::Operands& p, const engine::LaunchContext& context) {
                               ArgReduce<T>(context.threads, shape, p.input<T>(0),
                                            p.output<int64_t>(0), ranges);
                               return Status();

@@ -16,8 +16,8 @@ Result<LoweredKernel> MakeCumSum(const KernelRequest& request) {
   const IntView view{.is_int64 = request.input(1).dtype == DType::kInt64};
   return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
-    out.kernel =
-        MakeKernel("cum_sum", [=](engine::Operands p, const engine::LaunchContext&) -> Status {
+    out.kernel = MakeKernel(
+        "cum_sum", [=](const engine::Operands& p, const engine::LaunchContext&) -> Status {
           const int64_t given = IntView{p.input(1), view.is_int64}[0];
           HR_ASSIGN_OR_RETURN(const int64_t axis,
                               NormalizeAxis(given, static_cast<int64_t>(dims.size())));
@@ -41,11 +41,12 @@ Result<LoweredKernel> MakeTopK(const KernelRequest& request) {
     const int ranges = TopKRanges(shape, request.threads);
     LoweredKernel out;
     out.scratch_bytes = TopKScratchBytes(shape, ranges);
-    out.kernel = MakeKernel("top_k", [=](engine::Operands p, const engine::LaunchContext& context) {
-      TopK<T>(context.threads, shape, p.input<T>(0), p.output<T>(0), p.output<int64_t>(1), ranges,
-              p.scratch());
-      return Status();
-    });
+    out.kernel =
+        MakeKernel("top_k", [=](const engine::Operands& p, const engine::LaunchContext& context) {
+          TopK<T>(context.threads, shape, p.input<T>(0), p.output<T>(0), p.output<int64_t>(1),
+                  ranges, p.scratch());
+          return Status();
+        });
     return out;
   });
 }
@@ -60,7 +61,7 @@ Result<LoweredKernel> MakeTrilu(const KernelRequest& request) {
   const size_t bytes = DTypeSize(request.input(0).dtype);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel = MakeKernel("triangle", [=](engine::Operands p, const engine::LaunchContext&) {
+  out.kernel = MakeKernel("triangle", [=](const engine::Operands& p, const engine::LaunchContext&) {
     const int64_t diagonal = given ? *p.input<int64_t>(1) : 0;
     Triangle(matrices, rows, columns, diagonal, upper, bytes, p.input(0), p.output(0));
     return Status();

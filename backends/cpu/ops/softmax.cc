@@ -28,11 +28,11 @@ Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name, 
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}};
-  out.kernel =
-      MakeKernel(std::move(name), [=](engine::Operands p, const engine::LaunchContext& context) {
-        run(context.threads, shape, p.input<T>(0), p.output<T>(0), ranges);
-        return Status();
-      });
+  out.kernel = MakeKernel(std::move(name),
+                          [=](const engine::Operands& p, const engine::LaunchContext& context) {
+                            run(context.threads, shape, p.input<T>(0), p.output<T>(0), ranges);
+                            return Status();
+                          });
   return out;
 }
 
@@ -43,8 +43,8 @@ Result<LoweredKernel> MakeGradient(const KernelRequest& request, std::string nam
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
   out.in_place = {{0, 0}, {0, 1}};
-  out.kernel =
-      MakeKernel(std::move(name), [=](engine::Operands p, const engine::LaunchContext& context) {
+  out.kernel = MakeKernel(
+      std::move(name), [=](const engine::Operands& p, const engine::LaunchContext& context) {
         run(context.threads, shape, p.input<T>(0), p.input<T>(1), p.output<T>(0), ranges);
         return Status();
       });
@@ -80,7 +80,7 @@ struct LossPlan {
                            : LossReduction::kMean;
   }
 
-  LossLabels<T> Labels(engine::Operands p) const {
+  LossLabels<T> Labels(const engine::Operands& p) const {
     LossLabels<T> out = labels;
     out.classes.data = p.input(first + 1);
     out.weights = weighted ? p.input<T>(first + 2) : nullptr;
@@ -95,12 +95,12 @@ Result<LoweredKernel> CrossEntropy(const KernelRequest& request) {
   LoweredKernel out;
   out.scratch_bytes = LossScratchBytes(plan.ranges);
   if (wants_log_prob) out.in_place = {{1, 0}};
-  out.kernel = MakeKernel(
-      "softmax_cross_entropy", [=](engine::Operands p, const engine::LaunchContext& context) {
-        return SoftmaxCrossEntropyLoss<T>(
-            context.threads, plan.shape, p.input<T>(0), plan.Labels(p), plan.reduction,
-            p.output<T>(0), wants_log_prob ? p.output<T>(1) : nullptr, plan.ranges, p.scratch());
-      });
+  out.kernel = MakeKernel("softmax_cross_entropy", [=](const engine::Operands& p,
+                                                       const engine::LaunchContext& context) {
+    return SoftmaxCrossEntropyLoss<T>(
+        context.threads, plan.shape, p.input<T>(0), plan.Labels(p), plan.reduction, p.output<T>(0),
+        wants_log_prob ? p.output<T>(1) : nullptr, plan.ranges, p.scratch());
+  });
   return out;
 }
 
@@ -109,7 +109,7 @@ Result<LoweredKernel> Likelihood(const KernelRequest& request) {
   const LossPlan<T> plan(request, 0);
   LoweredKernel out;
   out.scratch_bytes = LossScratchBytes(plan.ranges);
-  out.kernel = MakeKernel("negative_log_likelihood", [=](engine::Operands p,
+  out.kernel = MakeKernel("negative_log_likelihood", [=](const engine::Operands& p,
                                                          const engine::LaunchContext& context) {
     return NegativeLogLikelihoodLoss<T>(context.threads, plan.shape, p.input<T>(0), plan.Labels(p),
                                         plan.reduction, p.output<T>(0), plan.ranges, p.scratch());
@@ -122,12 +122,12 @@ Result<LoweredKernel> CrossEntropyGrad(const KernelRequest& request) {
   const LossPlan<T> plan(request, 1);
   LoweredKernel out;
   out.in_place = {{0, 1}};
-  out.kernel = MakeKernel(
-      "softmax_cross_entropy_grad", [=](engine::Operands p, const engine::LaunchContext& context) {
-        return SoftmaxCrossEntropyLossGrad<T>(context.threads, plan.shape, p.input<T>(0),
-                                              p.input<T>(1), plan.Labels(p), plan.reduction,
-                                              p.output<T>(0), plan.ranges);
-      });
+  out.kernel = MakeKernel("softmax_cross_entropy_grad",
+                          [=](const engine::Operands& p, const engine::LaunchContext& context) {
+                            return SoftmaxCrossEntropyLossGrad<T>(
+                                context.threads, plan.shape, p.input<T>(0), p.input<T>(1),
+                                plan.Labels(p), plan.reduction, p.output<T>(0), plan.ranges);
+                          });
   return out;
 }
 
@@ -136,7 +136,7 @@ Result<LoweredKernel> LikelihoodGrad(const KernelRequest& request) {
   const LossPlan<T> plan(request, 1);
   LoweredKernel out;
   out.kernel = MakeKernel("negative_log_likelihood_grad",
-                          [=](engine::Operands p, const engine::LaunchContext& context) {
+                          [=](const engine::Operands& p, const engine::LaunchContext& context) {
                             return NegativeLogLikelihoodLossGrad<T>(
                                 context.threads, plan.shape, p.input<T>(0), plan.Labels(p),
                                 plan.reduction, p.output<T>(0), plan.ranges);

@@ -14,8 +14,8 @@ Result<LoweredKernel> MakeAssign(const KernelRequest& request) {
       static_cast<int64_t>(DTypeSize(request.input(0).dtype)) * request.input(0).elements();
   const int slices = request.threads;
   LoweredKernel out;
-  out.kernel =
-      MakeKernel("assign", [=](engine::Operands p, const engine::LaunchContext& context) -> Status {
+  out.kernel = MakeKernel(
+      "assign", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         context.threads.ParallelFor(slices, [&](int slice) {
           const Range part = PartOf(bytes, slices, slice);
           std::memmove(p.variable<char>(0) + part.begin, p.input<char>(0) + part.begin,
@@ -38,15 +38,15 @@ Result<LoweredKernel> MakeAssignAdd(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ElementLayout layout, ElementLayout::Make(dims, both));
   const int slices = request.threads;
   LoweredKernel out;
-  out.kernel = MakeKernel("assign_add",
-                          [program = std::move(program), layout = std::move(layout), slices](
-                              engine::Operands p, const engine::LaunchContext& context) -> Status {
-                            void* variable = p.variable(0);
-                            const void* in[] = {variable, p.input(0)};
-                            RunElementProgram(context.threads, program, layout, in,
-                                              std::span(&variable, 1), slices);
-                            return {};
-                          });
+  out.kernel = MakeKernel(
+      "assign_add",
+      [program = std::move(program), layout = std::move(layout), slices](
+          const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        void* variable = p.variable(0);
+        const void* in[] = {variable, p.input(0)};
+        RunElementProgram(context.threads, program, layout, in, std::span(&variable, 1), slices);
+        return {};
+      });
   return out;
 }
 

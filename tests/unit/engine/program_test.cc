@@ -8,9 +8,10 @@ namespace hr::engine {
 namespace {
 
 std::unique_ptr<Kernel> Make(std::function<Status(Operands)> body) {
-  return MakeKernel("function", [body = std::move(body)](Operands operands, const LaunchContext&) {
-    return body(operands);
-  });
+  return MakeKernel("function",
+                    [body = std::move(body)](const Operands& operands, const LaunchContext&) {
+                      return body(operands);
+                    });
 }
 
 int& Int(void* memory) { return *static_cast<int*>(memory); }

@@ -60,13 +60,19 @@ HWY_ATTR void ForwardTile(const ForwardCall<T>& call, const T* x, T* y) {
       }
     }
   }
+  if (call.add) {
+    HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
+      HR_UNROLL for (int j = 0; j < kColumns; ++j) {
+        const T* const from = y + o * call.y_output + j * kBatchBlock<T>;
+        sums[o][j] = hn::Add(hn::Load(d, from), sums[o][j]);
+      }
+    }
+  }
   HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
     HR_UNROLL for (int j = 0; j < kColumns; ++j) {
-      T* const to = y + o * call.y_output + j * kBatchBlock<T>;
-      V sum = call.add ? hn::Add(hn::Load(d, to), sums[o][j]) : sums[o][j];
       // Max's second argument comes back where one is NaN.
-      if (call.relu) sum = hn::Max(hn::Zero(d), sum);
-      hn::Store(sum, d, to);
+      const V sum = call.relu ? hn::Max(hn::Zero(d), sums[o][j]) : sums[o][j];
+      hn::Store(sum, d, y + o * call.y_output + j * kBatchBlock<T>);
     }
   }
 }

@@ -15,6 +15,9 @@
 #include "headrace/base.h"
 
 namespace hr {
+// Keeps these classes apart from those inside of a static libheadrace, which has its own
+// hr::Tensor.
+inline namespace cpp {
 
 // A failed call: what() is the message, with the node where one applies.
 class Error : public std::runtime_error {
@@ -138,6 +141,7 @@ inline hr_limits limits(int64_t timeout_nanos, const Cancel* cancel = nullptr) {
   return out;
 }
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_BASE_HPP_

@@ -6,6 +6,7 @@
 #include "headrace/cpp/tensor.hpp"
 
 namespace hr {
+inline namespace cpp {
 
 class Store : public detail::Handle<hr_store, hr_store_release> {
  public:
@@ -124,6 +125,7 @@ class Group : public detail::Handle<hr_group, hr_group_release> {
   }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_COMM_HPP_

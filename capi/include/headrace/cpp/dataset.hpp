@@ -6,6 +6,7 @@
 #include "headrace/train.h"
 
 namespace hr {
+inline namespace cpp {
 
 // hr_dataset_callbacks with functions, which the data set keeps. They are called by one thread at a
 // time, with prefetch by one of the library's. An exception is a failure, reported without its
@@ -142,6 +143,7 @@ inline std::string describe_checkpoints(const std::string& path) {
   return detail::text_of(hr_checkpoint_describe, path.c_str());
 }
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_DATASET_HPP_

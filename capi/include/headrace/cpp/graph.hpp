@@ -8,6 +8,7 @@
 #include "headrace/graph.h"
 
 namespace hr {
+inline namespace cpp {
 
 // A node for Graph::add, where op() cannot say it: names, devices, control edges, tensors.
 class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
@@ -167,6 +168,7 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
   }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_GRAPH_HPP_

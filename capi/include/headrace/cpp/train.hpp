@@ -5,6 +5,7 @@
 #include "headrace/cpp/session.hpp"
 
 namespace hr {
+inline namespace cpp {
 
 // hr_train_options with functions. What they throw ends the training, after it was saved, and comes
 // out of train().
@@ -153,6 +154,7 @@ class Progress : public detail::Handle<hr_progress, hr_progress_release> {
   void message(const std::string& text) { hr_progress_message(get(), text.c_str()); }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_TRAIN_HPP_

@@ -58,7 +58,7 @@ Status InferGelu(InferContext& context) {
 // A gradient operator (dy, y) → dx.
 template <const char* Name>
 void FromOutput(GradientContext& g) {
-  g.SetGrad(0, g.EmitGrad(Name, {g.grad(0), g.output(0)}));
+  g.SetGrad(0, g.EmitGrad(Literal::Kept(Name), {g.grad(0), g.output(0)}));
 }
 
 void GeluGradient(GradientContext& g) {

@@ -15,6 +15,9 @@
 #include "headrace/base.h"
 
 namespace hr {
+// Keeps these classes apart from those inside of a static libheadrace, which has its own
+// hr::Tensor.
+inline namespace cpp {
 
 // A failed call. what() returns the code's name, the message, and the node if there is one.
 class Error : public std::runtime_error {
@@ -140,6 +143,7 @@ inline hr_limits limits(int64_t timeout_nanos, const Cancel* cancel = nullptr) {
   return out;
 }
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_BASE_HPP_

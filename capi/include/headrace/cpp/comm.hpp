@@ -6,6 +6,7 @@
 #include "headrace/cpp/tensor.hpp"
 
 namespace hr {
+inline namespace cpp {
 
 // A key-value store where ranks meet; see hr_store.
 class Store : public detail::Handle<hr_store, hr_store_release> {
@@ -127,6 +128,7 @@ class Group : public detail::Handle<hr_group, hr_group_release> {
   }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_COMM_HPP_

@@ -6,6 +6,7 @@
 #include "headrace/train.h"
 
 namespace hr {
+inline namespace cpp {
 
 // The functions of a data set whose batches the host makes; the data set keeps them. They are
 // called by one thread at a time; with prefetch this is a thread of the library. If one throws, the
@@ -146,6 +147,7 @@ inline std::string describe_checkpoints(const std::string& path) {
   return detail::text_of(hr_checkpoint_describe, path.c_str());
 }
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_DATASET_HPP_

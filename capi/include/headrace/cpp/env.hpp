@@ -6,6 +6,7 @@
 #include "headrace/env.h"
 
 namespace hr {
+inline namespace cpp {
 
 // The allocator, log, clock and executor of the host: the structs of headrace/env.h as interfaces.
 // Their functions may be called from any thread.
@@ -100,6 +101,7 @@ class Env : public detail::Handle<hr_env, hr_env_release> {
   }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_ENV_HPP_

@@ -8,6 +8,7 @@
 #include "headrace/graph.h"
 
 namespace hr {
+inline namespace cpp {
 
 // The description of a node for Graph::add, for everything that op() cannot express: names,
 // devices, control inputs, tensors.
@@ -169,6 +170,7 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
   }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_GRAPH_HPP_

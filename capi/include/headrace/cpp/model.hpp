@@ -8,6 +8,7 @@
 #include "headrace/model.h"
 
 namespace hr {
+inline namespace cpp {
 
 class Model : public detail::Handle<hr_model, hr_model_release> {
  public:
@@ -86,6 +87,7 @@ class Model : public detail::Handle<hr_model, hr_model_release> {
   explicit Model(hr_model* owned) : Handle(owned) {}
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_MODEL_HPP_

@@ -6,6 +6,7 @@
 #include "headrace/operator.h"
 
 namespace hr {
+inline namespace cpp {
 
 // A node of a custom operator, as the operator's functions see it. It is valid during their call.
 class Op {
@@ -169,6 +170,7 @@ inline void add_operator(hr_env* env, Operator given) {
 }
 
 }  // namespace detail
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_OPERATOR_HPP_

@@ -7,6 +7,7 @@
 #include "headrace/session.h"
 
 namespace hr {
+inline namespace cpp {
 
 // The variables and compiled plans of a model; see hr_session.
 class Session : public detail::Handle<hr_session, hr_session_release> {
@@ -153,6 +154,7 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
   std::string describe() const { return detail::text_of(hr_call_describe, get()); }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_SESSION_HPP_

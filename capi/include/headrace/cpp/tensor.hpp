@@ -8,6 +8,7 @@
 #include "headrace/tensor.h"
 
 namespace hr {
+inline namespace cpp {
 
 // Returns the hr_dtype of a C++ type.
 template <typename T>
@@ -103,6 +104,7 @@ class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
   }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_TENSOR_HPP_

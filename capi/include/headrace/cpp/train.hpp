@@ -5,6 +5,7 @@
 #include "headrace/cpp/session.hpp"
 
 namespace hr {
+inline namespace cpp {
 
 // The options of a training; see hr_train_options. If one of the functions throws, the training is
 // saved and ends, and train() throws the exception again.
@@ -154,6 +155,7 @@ class Progress : public detail::Handle<hr_progress, hr_progress_release> {
   void message(const std::string& text) { hr_progress_message(get(), text.c_str()); }
 };
 
+}  // namespace cpp
 }  // namespace hr
 
 #endif  // HEADRACE_CPP_TRAIN_HPP_

@@ -22,7 +22,8 @@ Status InferSoftmax(InferContext& context) {
 
 template <const char* Name>
 void SoftmaxGradient(GradientContext& g) {
-  g.SetGrad(0, g.EmitGrad(Name, {g.grad(0), g.output(0)}, {{"axis", g.node().Int("axis", -1)}}));
+  g.SetGrad(0, g.EmitGrad(Literal::Kept(Name), {g.grad(0), g.output(0)},
+                          {{"axis", g.node().Int("axis", -1)}}));
 }
 
 constexpr char kSoftmaxGrad[] = "SoftmaxGrad";

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """Tests of the harness with sides that are shell one-liners."""
 import argparse
+import contextlib
+import io
+import pathlib
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
-from harness import catalog, runner
+from harness import against, catalog, instructions, machine, peers, report, runner
 from harness.side import Side, SideError
 
 ANSWER = "import sys\nfor line in sys.stdin: print('{\"values\": [%s]}', flush=True)"
@@ -61,6 +66,10 @@ class Results(unittest.TestCase):
         self.assertIsNone(one["ours"])
         self.assertIsNone(one["ratio"])
 
+    def test_who_starts_changes(self):
+        self.assertEqual(runner.rotated([1, 2, 3], 1), [2, 3, 1])
+        self.assertEqual(runner.rotated([], 1), [])
+
     def test_sides_take_turns(self):
         benchmark = catalog.Benchmark(name="b", about="", unit="s", cases=["c"], peers=[])
         one = runner.Runner(benchmark, self.ARGS)
@@ -72,6 +81,77 @@ class Results(unittest.TestCase):
         args = argparse.Namespace(**{**vars(self.ARGS), "peer": ["q"]})
         with self.assertRaisesRegex(runner.Failure, "has no peer q; it has p"):
             runner.Runner(benchmark, args)
+
+
+class TwoBuilds(unittest.TestCase):
+    def compared(self, ours, before, itself, **fields):
+        benchmark = catalog.Benchmark(**{"name": "b", "about": "", "unit": "s", "cases": ["c"],
+                                         "peers": [], **fields})
+        return against.compare(benchmark, "c", ours, before, itself, len(ours))
+
+    def test_worse_by_more_than_three_percent(self):
+        one = self.compared([104] * 7, [100] * 7, [104] * 7)
+        self.assertEqual((one["spread"], one["allowed"], one["worse"]), (0, 0.03, True))
+        self.assertFalse(self.compared([102] * 7, [100] * 7, [102] * 7)["worse"])
+        self.assertFalse(self.compared([50] * 7, [100] * 7, [50] * 7)["worse"])
+
+    def test_the_spread_of_ours_against_itself_is_allowed(self):
+        one = self.compared([100] * 7, [100] * 7, [112] * 7)
+        self.assertAlmostEqual(one["spread"], 12 / 112)
+        self.assertEqual(one["allowed"], one["spread"])
+        self.assertFalse(one["worse"])
+
+    def test_one_outlier_is_no_spread(self):
+        self.assertLess(self.compared([10] * 8 + [99], [10] * 9, [10] * 9)["spread"], 0.01)
+
+    def test_where_higher_is_better(self):
+        self.assertTrue(self.compared([90] * 7, [100] * 7, [90] * 7, higher_is_better=True)["worse"])
+        self.assertFalse(self.compared([110] * 7, [100] * 7, [110] * 7,
+                                       higher_is_better=True)["worse"])
+
+    def test_zeros(self):
+        self.assertEqual(self.compared([0], [0], [0])["ratio"], 1)
+        self.assertTrue(self.compared([5], [0], [5])["worse"])
+        self.assertFalse(self.compared([0], [5], [0])["worse"])
+
+    def test_each_build_has_its_own_program_and_sources(self):
+        with tempfile.TemporaryDirectory() as folder:
+            before = pathlib.Path(folder)
+            (before / "CMakeCache.txt").write_text("A:X=1\nCMAKE_HOME_DIRECTORY:INTERNAL=/before\n")
+            against.check(before)
+            args = argparse.Namespace(repeats=None, case=None, peer=None, peers_only=False,
+                                      build=pathlib.Path("ours"), against=before)
+            benchmark = catalog.Benchmark(name="a-b", about="", unit="s", cases=["c"], peers=["p"])
+            with mock.patch.object(machine, "build", lambda build, target: build / target):
+                one = against.Against(benchmark, args)
+                self.assertEqual(one._programs(), {
+                    "headrace": ["ours/bench_a_b"], "before": [f"{folder}/bench_a_b"],
+                    "itself": ["ours/bench_a_b"]})
+            self.assertEqual(one._sources()["before"], pathlib.Path("/before"))
+            self.assertEqual(one._repeats, against.LEAST_REPEATS)
+        with self.assertRaisesRegex(peers.Failure, "expects the folder of a build"):
+            against.check(before)
+
+    def test_table(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            report.print_table([self.compared([104] * 7, [100] * 7, [104] * 7)])
+        self.assertRegex(out.getvalue(), r"104 +100 +before +0.9615 +- +7 +0.0 % +3.0 % +WORSE")
+
+
+class Instructions(unittest.TestCase):
+    def test_are_those_of_twice_the_calls_less_once(self):
+        with mock.patch.object(instructions, "count",
+                               lambda name, program, case, calls, scratch: 1000 + 7 * calls):
+            self.assertEqual(instructions.per_call("a", "program", "c", "scratch"), 7)
+
+    def test_a_side_that_counts_differently_is_refused(self):
+        with tempfile.TemporaryDirectory() as scratch, \
+             mock.patch.object(instructions.shutil, "which", lambda tool: tool), \
+             mock.patch.object(instructions, "Side") as one:
+            one.return_value.__enter__.return_value.calls = None
+            with self.assertRaisesRegex(peers.Failure, "asked for 5 calls and made None"):
+                instructions.count("a", "program", "c", 5, scratch)
 
 
 if __name__ == "__main__":

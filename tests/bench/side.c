@@ -35,7 +35,17 @@ const char* bench_seconds_each(bench_step* step, void* context, int count, int r
   return NULL;
 }
 
+// Of the calls for a value; 0: as many as fit into the time.
+static int FixedCalls(void) {
+  const char* text = getenv("HEADRACE_BENCH_CALLS");
+  return text == NULL ? 0 : atoi(text);
+}
+
 const char* bench_calls_for(bench_step* step, void* context, double seconds, int* out_count) {
+  if (FixedCalls() > 0) {
+    *out_count = FixedCalls();
+    return NULL;
+  }
   int count = 1;
   double taken = 0;
   while (taken < seconds / 10) {
@@ -112,7 +122,9 @@ static void Answer(FILE* out, bench_run* run, const char* name, int repeats) {
   }
   fprintf(out, "{\"values\": [");
   for (int i = 0; i < repeats; ++i) fprintf(out, "%s%.9g", i == 0 ? "" : ", ", values[i]);
-  fprintf(out, "]}\n");
+  fprintf(out, "]");
+  if (FixedCalls() > 0) fprintf(out, ", \"calls\": %d", FixedCalls());
+  fprintf(out, "}\n");
 }
 
 int bench_serve(bench_run* run) {

@@ -27,7 +27,8 @@ int bench_serve(bench_run* run);
 
 // What is measured; NULL or what failed.
 typedef const char* bench_step(void* context);
-// How many calls of `step` take about so many seconds; warms it up on the way.
+// How many calls of `step` take about so many seconds; warms it up on the way. HEADRACE_BENCH_CALLS
+// in the environment is the answer, if it is there.
 const char* bench_calls_for(bench_step* step, void* context, double seconds, int* out_count);
 // `repeats` times: how long one of `count` calls takes.
 const char* bench_seconds_each(bench_step* step, void* context, int count, int repeats,

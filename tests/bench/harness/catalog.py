@@ -1,6 +1,7 @@
 """What a benchmark is, and where they are found: NAME/benchmark.py sets BENCHMARK."""
 import dataclasses
 import runpy
+import statistics
 from typing import Callable, Optional
 
 
@@ -28,10 +29,19 @@ class Benchmark:
     floor_program: Optional[str] = None  # or a target of ours that measures it, in turn with the rest
     overhead: bool = False           # report time − floor in place of time
     units: dict = dataclasses.field(default_factory=dict)  # of cases that have their own
-    ours: Optional[Callable] = None  # ours(case, args) instead of a program: things not timed
+    ours: Optional[Callable] = None  # ours(case, source tree) instead of a program: things not timed
+    counted: bool = False            # an overhead: --instructions counts those of a call
 
     def unit_of(self, case):
         return self.units.get(case, self.unit)
+
+    @property
+    def target(self):
+        """The name of our program."""
+        return "bench_" + self.name.replace("-", "_")
+
+    def middle(self, values):
+        return getattr(statistics, self.statistic)(values)
 
 
 def load(folder):

@@ -1,4 +1,5 @@
 """Builds our side, and measures what the machine can do at most."""
+import pathlib
 import subprocess
 
 from .catalog import Machine
@@ -17,6 +18,13 @@ def build(folder, target):
         if done.returncode != 0:
             raise Failure(f"{' '.join(step)} failed:\n{done.stdout[-4000:]}")
     return folder / "bin" / target
+
+
+def source_of(folder):
+    """The source tree of a build."""
+    key = "CMAKE_HOME_DIRECTORY:INTERNAL="
+    lines = (folder / "CMakeCache.txt").read_text().splitlines()
+    return pathlib.Path(next(line[len(key):] for line in lines if line.startswith(key)))
 
 
 def limits(folder, threads):

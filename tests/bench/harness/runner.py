@@ -1,18 +1,22 @@
 """Runs one benchmark: ours and the peers in turn, repeated, and what comes of it."""
 import contextlib
-import statistics
 import sys
 import tempfile
 import time
 
 from . import machine, peers
-from .peers import Failure
+from .peers import ROOT, Failure
 from .side import Side, SideError
 
 # Idle threads of an OpenMP team spin for up to 0.2 s; let the last side's come to rest.
 REST_SECONDS = 0.3
 OURS = "headrace"
 FLOOR = "floor"
+
+
+def rotated(items, number):
+    first = number % max(1, len(items))
+    return items[first:] + items[:first]
 
 
 class Runner:
@@ -55,30 +59,35 @@ class Runner:
     def _programs(self):
         if self._args.peers_only:
             return {}
-        targets = {OURS: "bench_" + self._benchmark.name.replace("-", "_")}
+        targets = {OURS: self._benchmark.target}
         if self._benchmark.floor_program:
             targets[FLOOR] = self._benchmark.floor_program
         return {side: [str(machine.build(self._args.build, target))]
                 for side, target in targets.items()}
 
+    def _sources(self):
+        """{side: the source tree that a benchmark without a program looks at}"""
+        return {} if self._args.peers_only else {OURS: ROOT}
+
     def _machine(self):
         return machine.limits(self._args.build, self._args.threads)
 
     def _measure(self, commands, environment):
-        """{(side, case): [values]}: every side once, then every side again, …"""
+        """{(side, case): [values]}: every side once, then every side again, … Who starts changes."""
         values = {}
         rounds = self._repeats + self._benchmark.warm_up
         with contextlib.ExitStack() as stack:
             sides = {}
             for case in self._cases:
                 for number in range(rounds):
-                    for name, command in commands.items():
+                    for name, command in rotated(list(commands.items()), number):
                         self._progress(case, number, rounds, name)
                         got = self._once(stack, sides, name, command, environment, case)
                         if number >= self._benchmark.warm_up:
                             values.setdefault((name, case), []).extend(got)
-                if self._benchmark.ours and not self._args.peers_only:
-                    values[OURS, case] = [self._benchmark.ours(case, self._args)]
+                if self._benchmark.ours:
+                    for name, source in self._sources().items():
+                        values[name, case] = [self._benchmark.ours(case, source)]
         self._progress_done()
         return values
 
@@ -106,7 +115,7 @@ class Runner:
     def _summary(self, values, floor):
         if not values:
             return None
-        middle = getattr(statistics, self._benchmark.statistic)(values)
+        middle = self._benchmark.middle(values)
         return middle - floor if self._benchmark.overhead and floor else middle
 
     def _ratio(self, ours, theirs):

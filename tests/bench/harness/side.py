@@ -1,7 +1,8 @@
 """One side of a benchmark: a process that measures when asked.
 
 It reads lines "CASE REPEATS" and answers each with a line of JSON: {"values": [number, …]}, or
-{"error": "sentence"}. It ends when its input does. All else it prints goes to stderr.
+{"error": "sentence"}. It ends when its input does. All else it prints goes to stderr. Sides of ours
+make HEADRACE_BENCH_CALLS calls for a value where the environment says so, and answer with "calls".
 """
 import json
 import subprocess
@@ -14,6 +15,7 @@ class SideError(Exception):
 class Side:
     def __init__(self, name, command, environment):
         self.name = name
+        self.calls = None  # for a value, where the side was told how many
         self._process = subprocess.Popen(command, env=environment, text=True, bufsize=1,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -30,6 +32,7 @@ class Side:
         answer = json.loads(line)
         if "error" in answer:
             raise SideError(f"{self.name}: {answer['error']}")
+        self.calls = answer.get("calls")
         return answer["values"]
 
     def close(self):

@@ -3,7 +3,7 @@ import subprocess
 import tempfile
 
 from harness.catalog import Benchmark
-from harness.peers import ROOT, Failure
+from harness.peers import Failure
 
 COMMON = ["-DCMAKE_BUILD_TYPE=MinSizeRel", "-DHEADRACE_TESTS=OFF", "-DHEADRACE_TOOLS=OFF",
           "-DHEADRACE_ONEDNN=OFF", "-DHEADRACE_COMM=OFF"]
@@ -19,9 +19,9 @@ def call(*command):
         raise Failure(f"{' '.join(map(str, command))} failed:\n{done.stdout[-4000:]}")
 
 
-def stripped_bytes(case, args):
-    build = ROOT / f"build-size-{case}"
-    call("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *COMMON, *OPTIONS[case])
+def stripped_bytes(case, source):
+    build = source / f"build-size-{case}"
+    call("cmake", "-S", source, "-B", build, "-G", "Ninja", *COMMON, *OPTIONS[case])
     call("cmake", "--build", build, "--target", "headrace")
     with tempfile.NamedTemporaryFile() as stripped:
         call("strip", "-o", stripped.name, (build / "lib/libheadrace.so").resolve())

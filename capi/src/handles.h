@@ -94,6 +94,23 @@ Result<T> CopySized(const T* given, const char* name) {
   return out;
 }
 
+// Copies of the structs of an array, whose elements have the struct_size of the first.
+template <typename T>
+Result<std::vector<T>> CopySizedArray(const T* given, size_t count, const char* name) {
+  std::vector<T> out;
+  for (size_t i = 0; i < count; ++i) {
+    const auto* bytes = reinterpret_cast<const char*>(given) + i * given->struct_size;
+    const auto* element = reinterpret_cast<const T*>(bytes);
+    if (element->struct_size != given->struct_size) {
+      return InvalidArgument("element ", i, " of an array of ", name, " has the struct_size ",
+                             element->struct_size, ", element 0 has ", given->struct_size);
+    }
+    HR_ASSIGN_OR_RETURN(T copy, CopySized(element, name));
+    out.push_back(copy);
+  }
+  return out;
+}
+
 // Names and descriptions as C arrays.
 Result<std::vector<std::string>> StringsFrom(size_t count, const char* const* names,
                                              const char* what);

@@ -19,11 +19,11 @@ static_assert(sizeof(hr_op_tensor) == sizeof(ops::CustomTensor) &&
 // Owns copies of all that the host described.
 class HostOp final : public ops::CustomOp {
  public:
-  HostOp(const hr_operator& host, graph::Operator named, const ops::OpRegistry& operators)
+  HostOp(const hr_operator& host, std::span<const hr_operator_attribute> attributes,
+         graph::Operator named, const ops::OpRegistry& operators)
       : host_(host), named_(std::move(named)), operators_(operators) {
-    names_.reserve(host.attribute_count);  // definitions refer to them
-    for (size_t i = 0; i < host.attribute_count; ++i) {
-      const hr_attribute& attribute = host.attributes[i];
+    names_.reserve(attributes.size());  // definitions refer to them
+    for (const hr_operator_attribute& attribute : attributes) {
       names_.emplace_back(attribute.name);
       definitions_.push_back({Literal::Kept(names_.back().c_str()),
                               static_cast<ops::AttributeKind>(attribute.kind),
@@ -48,10 +48,11 @@ class HostOp final : public ops::CustomOp {
 
   Status Compute(const graph::Node& node, const ops::CustomTensor* inputs,
                  const ops::CustomTensor* outputs, const Lease& threads) const override {
-    hr_op op{.node = &node, .threads = &threads};
-    return plugin::FromC(host_.compute(host_.context, &op,
-                                       reinterpret_cast<const hr_op_tensor*>(inputs),
-                                       reinterpret_cast<const hr_op_tensor*>(outputs)));
+    hr_op op{.node = &node,
+             .threads = &threads,
+             .inputs = {inputs, node.inputs.size()},
+             .outputs = {outputs, node.outputs.size()}};
+    return plugin::FromC(host_.compute(host_.context, &op));
   }
 
  private:
@@ -98,19 +99,27 @@ Status CheckOperator(const hr_operator& op) {
     return InvalidArgument("hr_operator needs a name, infer and compute");
   }
   HR_RETURN_IF_ERROR(CheckArity("inputs", op.min_inputs, op.max_inputs));
-  HR_RETURN_IF_ERROR(CheckArity("outputs", op.min_outputs, op.max_outputs));
-  for (size_t i = 0; i < op.attribute_count; ++i) {
-    if (op.attributes == nullptr || op.attributes[i].name == nullptr) {
-      return InvalidArgument("attribute ", i, " has no name");
-    }
-    if (op.attributes[i].kind < HR_ATTRIBUTE_INT || op.attributes[i].kind > HR_ATTRIBUTE_STRINGS) {
-      return InvalidArgument("attribute '", op.attributes[i].name, "' is of kind ",
-                             int{op.attributes[i].kind},
-                             "; a custom operator's are numbers, strings, or lists of them (0 to ",
-                             int{HR_ATTRIBUTE_STRINGS}, ")");
-    }
+  return CheckArity("outputs", op.min_outputs, op.max_outputs);
+}
+
+Status CheckAttribute(const hr_operator_attribute& attribute, size_t i) {
+  if (attribute.name == nullptr) return InvalidArgument("attribute ", i, " has no name");
+  if (attribute.kind >= HR_ATTRIBUTE_INT && attribute.kind <= HR_ATTRIBUTE_STRINGS) return {};
+  return InvalidArgument("attribute '", attribute.name, "' is of kind ", attribute.kind,
+                         "; a custom operator's are numbers, strings, or lists of them (0 to ",
+                         int{HR_ATTRIBUTE_STRINGS}, ")");
+}
+
+Result<std::vector<hr_operator_attribute>> AttributesOf(const hr_operator& op) {
+  if (op.attributes == nullptr && op.attribute_count > 0) {
+    return InvalidArgument("attribute_count is ", op.attribute_count, " and attributes is NULL");
   }
-  return {};
+  HR_ASSIGN_OR_RETURN(auto attributes,
+                      CopySizedArray(op.attributes, op.attribute_count, "hr_operator_attribute"));
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    HR_RETURN_IF_ERROR(CheckAttribute(attributes[i], i));
+  }
+  return attributes;
 }
 
 Result<graph::Operator> NameOf(const hr_operator& op) {
@@ -131,8 +140,9 @@ Result<graph::Operator> NameOf(const hr_operator& op) {
 Status AddOperator(session::Env& env, const hr_operator* given) {
   HR_ASSIGN_OR_RETURN(hr_operator copy, CopySized(given, "hr_operator"));
   HR_RETURN_IF_ERROR(CheckOperator(copy));
+  HR_ASSIGN_OR_RETURN(auto attributes, AttributesOf(copy));
   HR_ASSIGN_OR_RETURN(graph::Operator named, NameOf(copy));
-  auto op = std::make_shared<HostOp>(copy, std::move(named), env.operators());
+  auto op = std::make_shared<HostOp>(copy, attributes, std::move(named), env.operators());
   Status status = env.AddOperator(op);
   if (!status.ok()) op->Forget();
   return status;
@@ -150,6 +160,10 @@ size_t ListOf(const hr_op* op, const char* name, const T** out) {
   const auto* values = AttributeOf<std::vector<T>>(op, name);
   if (out != nullptr) *out = values == nullptr ? nullptr : values->data();
   return values == nullptr ? 0 : values->size();
+}
+
+const hr_op_tensor* TensorAt(std::span<const ops::CustomTensor> tensors, size_t i) {
+  return i < tensors.size() ? reinterpret_cast<const hr_op_tensor*>(&tensors[i]) : nullptr;
 }
 
 Status SetOutput(hr_op* op, size_t output, hr_dtype dtype, int32_t rank, const int64_t* dims) {
@@ -232,6 +246,13 @@ hr_status* hr_op_set_output_like(hr_op* op, size_t output, size_t input) {
   }
   op->infer->SetOutput(output, op->infer->input(input));
   return nullptr;
+}
+
+const hr_op_tensor* hr_op_input_tensor(const hr_op* op, size_t input) {
+  return op == nullptr ? nullptr : hr::capi::TensorAt(op->inputs, input);
+}
+const hr_op_tensor* hr_op_output_tensor(const hr_op* op, size_t output) {
+  return op == nullptr ? nullptr : hr::capi::TensorAt(op->outputs, output);
 }
 
 void hr_op_parallel_for(hr_op* op, int32_t tasks, void (*fn)(void* fn_context, int task),

@@ -13,6 +13,7 @@ struct hr_op {
   hr::ops::InferContext* infer = nullptr;
   hr::ops::GradientContext* gradient = nullptr;
   const hr::Lease* threads = nullptr;
+  std::span<const hr::ops::CustomTensor> inputs, outputs;
   std::vector<hr::Dims> dims;  // of inputs, for infer
 };
 

@@ -115,7 +115,7 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;
 };
 
-// The codes are the plugins' (hr_copy_kind).
+// The codes are the plugins' (hr_plugin_copy_kind).
 enum class CopyKind : int { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3 };
 
 // One device of a backend. Thread-safe.

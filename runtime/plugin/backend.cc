@@ -17,7 +17,8 @@ hr_plugin_limits LimitsOf(const CallLimits& limits) {
 
 class PluginEvent final : public Event {
  public:
-  PluginEvent(const hr_backend_table& table, hr_event* event) : table_(table), event_(event) {}
+  PluginEvent(const hr_plugin_backend_table& table, hr_plugin_event* event)
+      : table_(table), event_(event) {}
   ~PluginEvent() override { table_.release_event(event_); }
   bool Done() override { return table_.event_done(event_) != 0; }
   Status Synchronize(const CallLimits& limits) override {
@@ -25,16 +26,17 @@ class PluginEvent final : public Event {
     return FromC(table_.synchronize_event(event_, &view));
   }
   void* native_handle() override { return table_.native_event(event_); }
-  hr_event* get() const { return event_; }
+  hr_plugin_event* get() const { return event_; }
 
  private:
-  const hr_backend_table& table_;
-  hr_event* const event_;
+  const hr_plugin_backend_table& table_;
+  hr_plugin_event* const event_;
 };
 
 class PluginStream final : public Stream {
  public:
-  PluginStream(const hr_backend_table& table, hr_stream* stream) : table_(table), stream_(stream) {}
+  PluginStream(const hr_plugin_backend_table& table, hr_plugin_stream* stream)
+      : table_(table), stream_(stream) {}
   ~PluginStream() override { table_.release_stream(stream_); }
   void* native_handle() override { return table_.native_stream(stream_); }
   Status Record(Event& event) override {
@@ -47,14 +49,14 @@ class PluginStream final : public Stream {
     const hr_plugin_limits view = LimitsOf(limits);
     return FromC(table_.synchronize_stream(stream_, &view));
   }
-  hr_stream* get() const { return stream_; }
+  hr_plugin_stream* get() const { return stream_; }
 
  private:
-  const hr_backend_table& table_;
-  hr_stream* const stream_;
+  const hr_plugin_backend_table& table_;
+  hr_plugin_stream* const stream_;
 };
 
-hr_stream* HandleOf(Stream* stream) {
+hr_plugin_stream* HandleOf(Stream* stream) {
   return stream == nullptr ? nullptr : static_cast<PluginStream*>(stream)->get();
 }
 
@@ -64,7 +66,7 @@ void ParallelFor(const hr_plugin_run* run, int32_t tasks, TaskFunction fn, void*
 
 class PluginInvocation final : public Invocation {
  public:
-  PluginInvocation(const hr_backend_table& table, hr_invocation* invocation)
+  PluginInvocation(const hr_plugin_backend_table& table, hr_plugin_invocation* invocation)
       : table_(table), invocation_(invocation) {}
   ~PluginInvocation() override { table_.release_invocation(invocation_); }
   void Bind(uint32_t slot, void* data) override { table_.bind(invocation_, slot, data); }
@@ -87,17 +89,17 @@ class PluginInvocation final : public Invocation {
   }
 
  private:
-  const hr_backend_table& table_;
-  hr_invocation* const invocation_;
+  const hr_plugin_backend_table& table_;
+  hr_plugin_invocation* const invocation_;
 };
 
 class PluginExecutable final : public Executable {
  public:
-  PluginExecutable(const hr_backend_table& table, hr_executable* executable)
+  PluginExecutable(const hr_plugin_backend_table& table, hr_plugin_executable* executable)
       : table_(table), executable_(executable) {}
   ~PluginExecutable() override { table_.release_executable(executable_); }
   Result<std::unique_ptr<Invocation>> Instantiate() override {
-    hr_invocation* invocation = nullptr;
+    hr_plugin_invocation* invocation = nullptr;
     HR_RETURN_IF_ERROR(FromC(table_.instantiate(executable_, &invocation)));
     return std::unique_ptr<Invocation>(new PluginInvocation(table_, invocation));
   }
@@ -114,14 +116,14 @@ class PluginExecutable final : public Executable {
   }
 
  private:
-  const hr_backend_table& table_;
-  hr_executable* const executable_;
+  const hr_plugin_backend_table& table_;
+  hr_plugin_executable* const executable_;
 };
 
 // Tensors in its memory may outlive the backend.
 class DeviceAllocator final : public Allocator {
  public:
-  DeviceAllocator(std::shared_ptr<Plugin> plugin, hr_device* device)
+  DeviceAllocator(std::shared_ptr<Plugin> plugin, hr_plugin_device* device)
       : plugin_(std::move(plugin)), device_(device) {}
   void* Allocate(size_t bytes, size_t alignment) override {
     return plugin_->backend()->allocate(device_, bytes, alignment);
@@ -137,13 +139,13 @@ class DeviceAllocator final : public Allocator {
  private:
   ~DeviceAllocator() = default;
   const std::shared_ptr<Plugin> plugin_;
-  hr_device* const device_;
+  hr_plugin_device* const device_;
   std::atomic<int64_t> users_{1};
 };
 
 class PluginDevice final : public Device {
  public:
-  PluginDevice(const std::shared_ptr<Plugin>& plugin, hr_device* device, DeviceInfo info)
+  PluginDevice(const std::shared_ptr<Plugin>& plugin, hr_plugin_device* device, DeviceInfo info)
       : table_(*plugin->backend()),
         device_(device),
         info_(std::move(info)),
@@ -153,18 +155,18 @@ class PluginDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   Allocator& allocator() override { return *allocator_; }
   Status Copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream* stream) override {
-    return FromC(
-        table_.copy(device_, to, from, bytes, static_cast<hr_copy_kind>(kind), HandleOf(stream)));
+    return FromC(table_.copy(device_, to, from, bytes, static_cast<hr_plugin_copy_kind>(kind),
+                             HandleOf(stream)));
   }
   Result<std::unique_ptr<Stream>> CreateStream() override {
     if (table_.create_stream == nullptr) return Unimplemented(info_.name, " has no streams");
-    hr_stream* stream = nullptr;
+    hr_plugin_stream* stream = nullptr;
     HR_RETURN_IF_ERROR(FromC(table_.create_stream(device_, &stream)));
     return std::unique_ptr<Stream>(new PluginStream(table_, stream));
   }
   Result<std::unique_ptr<Event>> CreateEvent() override {
     if (table_.create_event == nullptr) return Unimplemented(info_.name, " has no events");
-    hr_event* event = nullptr;
+    hr_plugin_event* event = nullptr;
     HR_RETURN_IF_ERROR(FromC(table_.create_event(device_, &event)));
     return std::unique_ptr<Event>(new PluginEvent(table_, event));
   }
@@ -176,21 +178,21 @@ class PluginDevice final : public Device {
   }
   Result<std::unique_ptr<Executable>> Compile(const graph::Module& region,
                                               const CompileOptions& options) override {
-    const hr_compile_options view{.struct_size = sizeof view,
-                                  .threads = options.threads,
-                                  .fuse = options.fuse,
-                                  .deterministic = options.deterministic,
-                                  .check_memory = options.check_memory,
-                                  .exact_sums = options.exact_sums};
-    hr_executable* executable = nullptr;
+    const hr_plugin_compile_options view{.struct_size = sizeof view,
+                                         .threads = options.threads,
+                                         .fuse = options.fuse,
+                                         .deterministic = options.deterministic,
+                                         .check_memory = options.check_memory,
+                                         .exact_sums = options.exact_sums};
+    hr_plugin_executable* executable = nullptr;
     HR_RETURN_IF_ERROR(
         FromC(table_.compile(device_, RegionView(region).get(), &view, &executable)));
     return std::unique_ptr<Executable>(new PluginExecutable(table_, executable));
   }
 
  private:
-  const hr_backend_table& table_;
-  hr_device* const device_;
+  const hr_plugin_backend_table& table_;
+  hr_plugin_device* const device_;
   const DeviceInfo info_;
   DeviceAllocator* const allocator_;
 };
@@ -202,8 +204,8 @@ class PluginBackend final : public Backend {
   std::span<const std::unique_ptr<Device>> devices() override { return devices_; }
 
   Status AddDevice(size_t i) {
-    hr_device_info info{.struct_size = sizeof info};
-    hr_device* device = nullptr;
+    hr_plugin_device_info info{.struct_size = sizeof info};
+    hr_plugin_device* device = nullptr;
     HR_RETURN_IF_ERROR(FromC(plugin_->backend()->device(plugin_->self(), i, &info, &device)));
     if (info.name == nullptr || *info.name == '\0') {
       return InvalidArgument("device ", i, " has no name");
@@ -224,10 +226,10 @@ class PluginBackend final : public Backend {
 }  // namespace
 
 Result<std::unique_ptr<Backend>> CreateBackend(std::shared_ptr<Plugin> plugin) {
-  if (plugin->backend()->struct_size < sizeof(hr_backend_table)) {
+  if (plugin->backend()->struct_size < sizeof(hr_plugin_backend_table)) {
     return InvalidArgument("plugin '", plugin->name(), "' has a backend table of ",
                            plugin->backend()->struct_size, " bytes, expected ",
-                           sizeof(hr_backend_table));
+                           sizeof(hr_plugin_backend_table));
   }
   const size_t count = plugin->backend()->device_count(plugin->self());
   auto backend = std::make_unique<PluginBackend>(std::move(plugin));

@@ -13,28 +13,28 @@ struct Instance {
   hr::plugin::Guest guest;
   const hr::ops::OpRegistry operators;
   std::unique_ptr<hr::Backend> backend;
-  std::unique_ptr<hr_device[]> devices;
+  std::unique_ptr<hr_plugin_device[]> devices;
 };
 
 }  // namespace
 
-struct hr_device {
+struct hr_plugin_device {
   Instance* instance;
   hr::Device* rep;
 };
-struct hr_stream {
+struct hr_plugin_stream {
   Instance* instance;
   std::unique_ptr<hr::Stream> rep;
 };
-struct hr_event {
+struct hr_plugin_event {
   Instance* instance;
   std::unique_ptr<hr::Event> rep;
 };
-struct hr_executable {
+struct hr_plugin_executable {
   Instance* instance;
   std::unique_ptr<hr::Executable> rep;
 };
-struct hr_invocation {
+struct hr_plugin_invocation {
   Instance* instance;
   std::unique_ptr<hr::Invocation> rep;
 };
@@ -83,7 +83,7 @@ class RunExecutor final : public Executor {
   const hr_plugin_run& run_;
 };
 
-Tensor ViewConstant(const hr_region_tensor& constant) {
+Tensor ViewConstant(const hr_plugin_region_tensor& constant) {
   const auto dtype = static_cast<DType>(constant.dtype);
   Dims dims(constant.dims, constant.dims + constant.rank);
   if (constant.host_data == nullptr) return Tensor::WithoutData(dtype, std::move(dims));
@@ -93,7 +93,7 @@ Tensor ViewConstant(const hr_region_tensor& constant) {
   return Tensor::Strided(std::move(buffer), 0, dtype, std::move(dims), {});
 }
 
-Result<graph::Module> ReadRegion(Guest& guest, const hr_region& region) {
+Result<graph::Module> ReadRegion(Guest& guest, const hr_plugin_region& region) {
   const void* data = nullptr;
   size_t bytes = 0;
   HR_RETURN_IF_ERROR(guest.Receive(region.flatbuffer(&region, &data, &bytes)));
@@ -108,7 +108,7 @@ Result<graph::Module> ReadRegion(Guest& guest, const hr_region& region) {
 
 size_t DeviceCount(void* self) { return static_cast<Instance*>(self)->backend->devices().size(); }
 
-hr_status* GetDevice(void* self, size_t i, hr_device_info* info, hr_device** out) {
+hr_status* GetDevice(void* self, size_t i, hr_plugin_device_info* info, hr_plugin_device** out) {
   auto* instance = static_cast<Instance*>(self);
   const DeviceInfo& known = instance->backend->devices()[i]->info();
   *info = {.struct_size = sizeof *info,
@@ -121,23 +121,25 @@ hr_status* GetDevice(void* self, size_t i, hr_device_info* info, hr_device** out
   return nullptr;
 }
 
-void* Allocate(hr_device* device, size_t bytes, size_t alignment) {
+void* Allocate(hr_plugin_device* device, size_t bytes, size_t alignment) {
   return device->rep->allocator().Allocate(bytes, alignment);
 }
 
-void Deallocate(hr_device* device, void* data, size_t bytes, size_t alignment) {
+void Deallocate(hr_plugin_device* device, void* data, size_t bytes, size_t alignment) {
   device->rep->allocator().Deallocate(data, bytes, alignment);
 }
 
-Stream* StreamOf(hr_stream* stream) { return stream == nullptr ? nullptr : stream->rep.get(); }
+Stream* StreamOf(hr_plugin_stream* stream) {
+  return stream == nullptr ? nullptr : stream->rep.get();
+}
 
-hr_status* Copy(hr_device* device, void* to, const void* from, size_t bytes, hr_copy_kind kind,
-                hr_stream* stream) {
+hr_status* Copy(hr_plugin_device* device, void* to, const void* from, size_t bytes,
+                hr_plugin_copy_kind kind, hr_plugin_stream* stream) {
   return device->instance->guest.Pass(
       device->rep->Copy(to, from, bytes, static_cast<CopyKind>(kind), StreamOf(stream)));
 }
 
-hr_status* Supports(hr_device* device, const hr_region* region, uint8_t* takes) {
+hr_status* Supports(hr_plugin_device* device, const hr_plugin_region* region, uint8_t* takes) {
   Guest& guest = device->instance->guest;
   auto module = ReadRegion(guest, *region);
   if (!module.ok()) return guest.Pass(std::move(module).status());
@@ -147,8 +149,8 @@ hr_status* Supports(hr_device* device, const hr_region* region, uint8_t* takes) 
   return nullptr;
 }
 
-hr_status* Compile(hr_device* device, const hr_region* region, const hr_compile_options* options,
-                   hr_executable** out) {
+hr_status* Compile(hr_plugin_device* device, const hr_plugin_region* region,
+                   const hr_plugin_compile_options* options, hr_plugin_executable** out) {
   Instance* instance = device->instance;
   auto module = ReadRegion(instance->guest, *region);
   if (!module.ok()) return instance->guest.Pass(std::move(module).status());
@@ -163,12 +165,13 @@ hr_status* Compile(hr_device* device, const hr_region* region, const hr_compile_
                                              .check_memory = options->check_memory != 0}));
 }
 
-void Describe(const hr_executable* executable, hr_write_function write, void* context) {
+void Describe(const hr_plugin_executable* executable, hr_plugin_write_function write,
+              void* context) {
   const std::string text = executable->rep->Describe();
   write(context, text.data(), text.size());
 }
 
-hr_status* Run(hr_invocation* invocation, const hr_plugin_run* run) {
+hr_status* Run(hr_plugin_invocation* invocation, const hr_plugin_run* run) {
   RunExecutor executor(*run);
   const Lease threads = Lease::Borrow(executor, run->threads);
   const Limits limits(invocation->instance->guest, run->limits);
@@ -195,7 +198,7 @@ void Delete(Handle* handle) {
   delete handle;
 }
 
-constexpr hr_backend_table kTable = {
+constexpr hr_plugin_backend_table kTable = {
     .struct_size = sizeof kTable,
     .device_count = DeviceCount,
     .device = GetDevice,
@@ -203,39 +206,40 @@ constexpr hr_backend_table kTable = {
     .deallocate = Deallocate,
     .copy = Copy,
     .create_stream =
-        [](hr_device* device, hr_stream** out) {
+        [](hr_plugin_device* device, hr_plugin_stream** out) {
           return Make(device->instance, out, device->rep->CreateStream());
         },
-    .release_stream = Delete<hr_stream>,
-    .native_stream = [](hr_stream* stream) { return stream->rep->native_handle(); },
+    .release_stream = Delete<hr_plugin_stream>,
+    .native_stream = [](hr_plugin_stream* stream) { return stream->rep->native_handle(); },
     .record =
-        [](hr_stream* stream, hr_event* event) {
+        [](hr_plugin_stream* stream, hr_plugin_event* event) {
           return stream->instance->guest.Pass(stream->rep->Record(*event->rep));
         },
     .wait =
-        [](hr_stream* stream, hr_event* event) {
+        [](hr_plugin_stream* stream, hr_plugin_event* event) {
           return stream->instance->guest.Pass(stream->rep->Wait(*event->rep));
         },
-    .synchronize_stream = Synchronize<hr_stream>,
+    .synchronize_stream = Synchronize<hr_plugin_stream>,
     .create_event =
-        [](hr_device* device, hr_event** out) {
+        [](hr_plugin_device* device, hr_plugin_event** out) {
           return Make(device->instance, out, device->rep->CreateEvent());
         },
-    .release_event = Delete<hr_event>,
-    .native_event = [](hr_event* event) { return event->rep->native_handle(); },
-    .event_done = [](hr_event* event) { return event->rep->Done() ? 1 : 0; },
-    .synchronize_event = Synchronize<hr_event>,
+    .release_event = Delete<hr_plugin_event>,
+    .native_event = [](hr_plugin_event* event) { return event->rep->native_handle(); },
+    .event_done = [](hr_plugin_event* event) { return event->rep->Done() ? 1 : 0; },
+    .synchronize_event = Synchronize<hr_plugin_event>,
     .supports = Supports,
     .compile = Compile,
-    .release_executable = Delete<hr_executable>,
-    .arena_bytes = [](const hr_executable* executable) { return executable->rep->arena_bytes(); },
+    .release_executable = Delete<hr_plugin_executable>,
+    .arena_bytes =
+        [](const hr_plugin_executable* executable) { return executable->rep->arena_bytes(); },
     .describe = Describe,
     .instantiate =
-        [](hr_executable* executable, hr_invocation** out) {
+        [](hr_plugin_executable* executable, hr_plugin_invocation** out) {
           return Make(executable->instance, out, executable->rep->Instantiate());
         },
-    .release_invocation = Delete<hr_invocation>,
-    .bind = [](hr_invocation* invocation, uint32_t slot,
+    .release_invocation = Delete<hr_plugin_invocation>,
+    .bind = [](hr_plugin_invocation* invocation, uint32_t slot,
                void* data) { invocation->rep->Bind(slot, data); },
     .run = Run,
 };
@@ -250,7 +254,7 @@ hr_status* OfferBackend(const hr_plugin_host* host, hr_plugin* out, const char* 
   if (!backend.ok()) return instance->guest.Pass(std::move(backend).status());
   instance->backend = std::move(backend).value();
   const auto devices = instance->backend->devices();
-  instance->devices = std::make_unique<hr_device[]>(devices.size());
+  instance->devices = std::make_unique<hr_plugin_device[]>(devices.size());
   for (size_t i = 0; i < devices.size(); ++i) {
     instance->devices[i] = {instance.get(), devices[i].get()};
   }

@@ -20,7 +20,7 @@ struct Instance {
   MakeTransport make;
   const char* kinds[2];
   hr::plugin::TransportFindings (*look)();
-  hr_transport_table table;
+  hr_plugin_transport_table table;
   std::once_flag looked;
   hr::plugin::TransportFindings found;
 };
@@ -28,18 +28,18 @@ struct Instance {
 // The host's transfer as ours. Used again and again.
 struct Parcel {
   hr::comm::Transfer rep;
-  hr_transfer* c = nullptr;
-  hr_endpoint* endpoint = nullptr;
+  hr_plugin_transfer* c = nullptr;
+  hr_plugin_endpoint* endpoint = nullptr;
 };
 
 }  // namespace
 
-struct hr_transport {
+struct hr_plugin_transport {
   Instance* instance;
   std::unique_ptr<hr::comm::Transport> rep;
   mutable std::string stranger;
 };
-struct hr_endpoint {
+struct hr_plugin_endpoint {
   Instance* instance;
   std::unique_ptr<hr::comm::Endpoint> rep;
   std::deque<Parcel> parcels;
@@ -51,7 +51,7 @@ namespace {
 
 void OnDone(comm::Transfer& transfer) {
   Parcel& parcel = *static_cast<Parcel*>(transfer.owner);
-  hr_transfer* c = parcel.c;
+  hr_plugin_transfer* c = parcel.c;
   c->label = transfer.label;
   c->received = transfer.received;
   c->own = nullptr;
@@ -68,7 +68,7 @@ const TransportFindings& Findings(void* self) {
   return instance.found;
 }
 
-comm::Transfer& Wrap(hr_endpoint& endpoint, hr_transfer* c) {
+comm::Transfer& Wrap(hr_plugin_endpoint& endpoint, hr_plugin_transfer* c) {
   if (endpoint.free.empty()) {
     endpoint.parcels.emplace_back().endpoint = &endpoint;
     endpoint.free.push_back(&endpoint.parcels.back());
@@ -89,8 +89,8 @@ comm::Transfer& Wrap(hr_endpoint& endpoint, hr_transfer* c) {
   return transfer;
 }
 
-hr_status* Create(void* self, const char*, const hr_transport_settings* settings,
-                  hr_transport** out) {
+hr_status* Create(void* self, const char*, const hr_plugin_transport_settings* settings,
+                  hr_plugin_transport** out) {
   auto& instance = *static_cast<Instance*>(self);
   auto made = instance.make({.host = settings->host,
                              .towards = settings->towards,
@@ -100,77 +100,84 @@ hr_status* Create(void* self, const char*, const hr_transport_settings* settings
                              .trusted_fabric = settings->trusted_fabric != 0},
                             std::string(settings->identity, settings->identity_bytes));
   if (!made.ok()) return instance.guest.Pass(std::move(made).status());
-  *out = new hr_transport{&instance, std::move(made).value(), {}};
+  *out = new hr_plugin_transport{&instance, std::move(made).value(), {}};
   return nullptr;
 }
 
-hr_status* Connect(hr_transport* transport, const char* address, hr_endpoint** out) {
+hr_status* Connect(hr_plugin_transport* transport, const char* address, hr_plugin_endpoint** out) {
   auto endpoint = transport->rep->Connect(address);
   if (!endpoint.ok()) return transport->instance->guest.Pass(std::move(endpoint).status());
-  *out = new hr_endpoint{transport->instance, std::move(endpoint).value(), {}, {}};
+  *out = new hr_plugin_endpoint{transport->instance, std::move(endpoint).value(), {}, {}};
   return nullptr;
 }
 
-hr_endpoint* Accept(hr_transport* transport) {
+hr_plugin_endpoint* Accept(hr_plugin_transport* transport) {
   auto endpoint = transport->rep->Accept();
-  return endpoint == nullptr ? nullptr
-                             : new hr_endpoint{transport->instance, std::move(endpoint), {}, {}};
+  return endpoint == nullptr
+             ? nullptr
+             : new hr_plugin_endpoint{transport->instance, std::move(endpoint), {}, {}};
 }
 
-hr_transport_table TableOf(const Instance& instance) {
+hr_plugin_transport_table TableOf(const Instance& instance) {
   return {
-      .struct_size = sizeof(hr_transport_table),
+      .struct_size = sizeof(hr_plugin_transport_table),
       .kinds = instance.kinds,
       .create = Create,
-      .release = [](hr_transport* t) { delete t; },
-      .address = [](const hr_transport* t) { return t->rep->address().c_str(); },
-      .reaches = [](const hr_transport* t, const char* a) -> int32_t { return t->rep->Reaches(a); },
+      .release = [](hr_plugin_transport* t) { delete t; },
+      .address = [](const hr_plugin_transport* t) { return t->rep->address().c_str(); },
+      .reaches = [](const hr_plugin_transport* t, const char* a) -> int32_t {
+        return t->rep->Reaches(a);
+      },
       .connect = Connect,
       .accept = Accept,
       .status =
-          [](const hr_transport* t) { return t->instance->guest.Pass(t->rep->status().Clone()); },
+          [](const hr_plugin_transport* t) {
+            return t->instance->guest.Pass(t->rep->status().Clone());
+          },
       .last_stranger =
-          [](const hr_transport* t) {
+          [](const hr_plugin_transport* t) {
             t->stranger = t->rep->last_stranger();
             return t->stranger.c_str();
           },
-      .progress = [](hr_transport* t) -> int32_t { return t->rep->Progress(); },
-      .arm = [](hr_transport* t) -> int32_t { return t->rep->Arm(); },
-      .wait_handle = [](const hr_transport* t) { return t->rep->wait_handle(); },
-      .release_endpoint = [](hr_endpoint* e) { delete e; },
-      .established = [](const hr_endpoint* e) -> int32_t { return e->rep->established(); },
+      .progress = [](hr_plugin_transport* t) -> int32_t { return t->rep->Progress(); },
+      .arm = [](hr_plugin_transport* t) -> int32_t { return t->rep->Arm(); },
+      .wait_handle = [](const hr_plugin_transport* t) { return t->rep->wait_handle(); },
+      .release_endpoint = [](hr_plugin_endpoint* e) { delete e; },
+      .established = [](const hr_plugin_endpoint* e) -> int32_t { return e->rep->established(); },
       .peer_identity =
-          [](const hr_endpoint* e, size_t* bytes) {
+          [](const hr_plugin_endpoint* e, size_t* bytes) {
             const std::string_view identity = e->rep->peer_identity();
             *bytes = identity.size();
             return identity.data();
           },
       .endpoint_status =
-          [](const hr_endpoint* e) { return e->instance->guest.Pass(e->rep->status().Clone()); },
-      .peer_left = [](const hr_endpoint* e) -> int32_t { return e->rep->peer_left(); },
-      .send = [](hr_endpoint* e, hr_transfer* c) { e->rep->Send(Wrap(*e, c)); },
-      .receive = [](hr_endpoint* e, hr_transfer* c) { e->rep->Recv(Wrap(*e, c)); },
+          [](const hr_plugin_endpoint* e) {
+            return e->instance->guest.Pass(e->rep->status().Clone());
+          },
+      .peer_left = [](const hr_plugin_endpoint* e) -> int32_t { return e->rep->peer_left(); },
+      .send = [](hr_plugin_endpoint* e, hr_plugin_transfer* c) { e->rep->Send(Wrap(*e, c)); },
+      .receive = [](hr_plugin_endpoint* e, hr_plugin_transfer* c) { e->rep->Recv(Wrap(*e, c)); },
       .cancel =
-          [](hr_endpoint* e, hr_transfer* c) {
+          [](hr_plugin_endpoint* e, hr_plugin_transfer* c) {
             if (c->own != nullptr) e->rep->Cancel(static_cast<Parcel*>(c->own)->rep);
           },
-      .close = [](hr_endpoint* e, const char* reason) { e->rep->Close(reason); },
-      .flushed = [](const hr_endpoint* e) -> int32_t { return e->rep->flushed(); },
-      .arrivals = [](const hr_endpoint* e) { return e->rep->arrivals(); },
+      .close = [](hr_plugin_endpoint* e, const char* reason) { e->rep->Close(reason); },
+      .flushed = [](const hr_plugin_endpoint* e) -> int32_t { return e->rep->flushed(); },
+      .arrivals = [](const hr_plugin_endpoint* e) { return e->rep->arrivals(); },
       .devices = [](void* self, const char*) { return Findings(self).devices.c_str(); },
       .preferred = [](void* self, const char*) -> int32_t { return Findings(self).preferred; },
-      .send_now = [](hr_endpoint* e, uint64_t tag, uint64_t label, const void* data,
+      .send_now = [](hr_plugin_endpoint* e, uint64_t tag, uint64_t label, const void* data,
                      uint64_t bytes) -> int32_t {
         return e->rep->SendNow(tag, label, {static_cast<const std::byte*>(data), bytes});
       },
-      .receive_now = [](hr_endpoint* e, uint64_t tag, uint64_t label, void* data,
+      .receive_now = [](hr_plugin_endpoint* e, uint64_t tag, uint64_t label, void* data,
                         uint64_t room) -> int32_t {
         return e->rep->RecvNow(tag, label, {static_cast<std::byte*>(data), room});
       },
-      .is_coming = [](const hr_endpoint* e, const hr_transfer* c) -> int32_t {
+      .is_coming = [](const hr_plugin_endpoint* e, const hr_plugin_transfer* c) -> int32_t {
         return c->own != nullptr && e->rep->IsComing(static_cast<const Parcel*>(c->own)->rep);
       },
-      .unclaimed = [](const hr_endpoint* e, uint64_t index, uint64_t* tag,
+      .unclaimed = [](const hr_plugin_endpoint* e, uint64_t index, uint64_t* tag,
                       uint64_t* label) -> int32_t { return e->rep->Unclaimed(index, tag, label); },
   };
 }

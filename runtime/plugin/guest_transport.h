@@ -10,7 +10,7 @@
 
 namespace hr::plugin {
 
-// What a transport finds on a machine; see hr_transport_table.
+// What a transport finds on a machine; see hr_plugin_transport_table.
 struct TransportFindings {
   std::string devices;
   bool preferred = true;

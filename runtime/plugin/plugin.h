@@ -34,8 +34,8 @@ class Plugin {
   std::string_view name() const { return table_.name; }
   void* self() const { return table_.self; }
   // Null if it has none.
-  const hr_backend_table* backend() const { return table_.backend; }
-  const hr_transport_table* transport() const { return table_.transport; }
+  const hr_plugin_backend_table* backend() const { return table_.backend; }
+  const hr_plugin_transport_table* transport() const { return table_.transport; }
 
  private:
   explicit Plugin(const HostServices& services);

@@ -6,7 +6,8 @@
 namespace hr::plugin {
 namespace {
 
-hr_region_tensor View(const char* name, DType dtype, const Dims& dims, const void* host_data) {
+hr_plugin_region_tensor View(const char* name, DType dtype, const Dims& dims,
+                             const void* host_data) {
   return {.name = name,
           .dtype = static_cast<hr_dtype>(dtype),
           .rank = dims.size(),
@@ -51,7 +52,7 @@ RegionView::RegionView(const graph::Module& module) : module_(module) {
 }
 
 void RegionView::AddNode(const graph::Node& node) {
-  std::vector<hr_region_attribute>& attributes = attributes_.emplace_back();
+  std::vector<hr_plugin_region_attribute>& attributes = attributes_.emplace_back();
   for (const graph::Attribute& attribute : node.attributes) attributes.push_back(View(attribute));
   const graph::Operator& op = module_.OperatorOf(node);
   nodes_.push_back({.name = node.name.c_str(),
@@ -69,11 +70,11 @@ void RegionView::AddNode(const graph::Node& node) {
 }
 
 // The variant's alternatives stand in the order of hr_attribute_kind.
-hr_region_attribute RegionView::View(const graph::Attribute& attribute) {
+hr_plugin_region_attribute RegionView::View(const graph::Attribute& attribute) {
   const graph::AttributeValue& value = attribute.value;
-  hr_region_attribute view{.name = attribute.name.c_str(),
-                           .kind = static_cast<hr_attribute_kind>(value.index()),
-                           .count = 1};
+  hr_plugin_region_attribute view{.name = attribute.name.c_str(),
+                                  .kind = static_cast<hr_attribute_kind>(value.index()),
+                                  .count = 1};
   if (auto* one = std::get_if<int64_t>(&value)) view.ints = one;
   if (auto* one = std::get_if<double>(&value)) view.floats = one;
   if (auto* one = std::get_if<std::string>(&value)) view.strings = KeepStrings({one, 1});
@@ -103,7 +104,7 @@ const char* const* RegionView::KeepStrings(std::span<const std::string> strings)
   return kept.data();
 }
 
-hr_status* RegionView::Serialize(const hr_region* region, const void** data, size_t* bytes) {
+hr_status* RegionView::Serialize(const hr_plugin_region* region, const void** data, size_t* bytes) {
   auto& view = *static_cast<RegionView*>(region->context);
   if (view.flatbuffer_.empty()) {
     auto written = format::WriteRegion(view.module_);

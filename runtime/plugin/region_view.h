@@ -14,25 +14,25 @@ class RegionView {
  public:
   explicit RegionView(const graph::Module& module);
   RegionView(const RegionView&) = delete;
-  const hr_region* get() const { return &region_; }
+  const hr_plugin_region* get() const { return &region_; }
 
  private:
   void AddNode(const graph::Node& node);
-  hr_region_attribute View(const graph::Attribute& attribute);
+  hr_plugin_region_attribute View(const graph::Attribute& attribute);
   const int64_t* KeepDims(const graph::ValueType& type);
   const char* const* KeepStrings(std::span<const std::string> strings);
-  static hr_status* Serialize(const hr_region* region, const void** data, size_t* bytes);
+  static hr_status* Serialize(const hr_plugin_region* region, const void** data, size_t* bytes);
 
   const graph::Module& module_;
-  hr_region region_{};
+  hr_plugin_region region_{};
   std::string flatbuffer_;
-  std::vector<hr_region_node> nodes_;
-  std::vector<hr_region_value> values_;
-  std::vector<hr_region_tensor> constants_;
-  std::vector<hr_region_tensor> variables_;
+  std::vector<hr_plugin_region_node> nodes_;
+  std::vector<hr_plugin_region_value> values_;
+  std::vector<hr_plugin_region_tensor> constants_;
+  std::vector<hr_plugin_region_tensor> variables_;
   std::vector<uint32_t> outputs_;
   // Whose elements the above points to.
-  std::vector<std::vector<hr_region_attribute>> attributes_;
+  std::vector<std::vector<hr_plugin_region_attribute>> attributes_;
   std::vector<std::vector<const char*>> strings_;
   std::vector<Dims> dims_;
 };

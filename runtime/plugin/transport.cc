@@ -10,7 +10,7 @@ namespace {
 
 // What a transfer travels as. Used again and again.
 struct Parcel {
-  hr_transfer c{};
+  hr_plugin_transfer c{};
   comm::Transfer* rep = nullptr;
   std::vector<Parcel*>* free = nullptr;
 };
@@ -38,7 +38,7 @@ class Parcels {
   }
 
  private:
-  static void OnDone(hr_transfer* c, hr_status* status) {
+  static void OnDone(hr_plugin_transfer* c, hr_status* status) {
     Parcel& parcel = *static_cast<Parcel*>(c->owner);
     comm::Transfer& transfer = *parcel.rep;
     transfer.label = c->label;
@@ -55,7 +55,7 @@ class Parcels {
 
 class PluginEndpoint final : public comm::Endpoint {
  public:
-  PluginEndpoint(const hr_transport_table& table, hr_endpoint* endpoint)
+  PluginEndpoint(const hr_plugin_transport_table& table, hr_plugin_endpoint* endpoint)
       : table_(table), endpoint_(endpoint) {}
   ~PluginEndpoint() override { table_.release_endpoint(endpoint_); }
 
@@ -102,15 +102,15 @@ class PluginEndpoint final : public comm::Endpoint {
   uint64_t arrivals() const override { return table_.arrivals(endpoint_); }
 
  private:
-  const hr_transport_table& table_;
-  hr_endpoint* const endpoint_;
+  const hr_plugin_transport_table& table_;
+  hr_plugin_endpoint* const endpoint_;
   Parcels parcels_;
   mutable Status status_;  // once it has failed
 };
 
 class PluginTransport final : public comm::Transport {
  public:
-  PluginTransport(std::shared_ptr<Plugin> plugin, std::string kind, hr_transport* transport)
+  PluginTransport(std::shared_ptr<Plugin> plugin, std::string kind, hr_plugin_transport* transport)
       : plugin_(std::move(plugin)),
         table_(*plugin_->transport()),
         kind_(std::move(kind)),
@@ -124,12 +124,12 @@ class PluginTransport final : public comm::Transport {
     return table_.reaches(transport_, std::string(address).c_str()) != 0;
   }
   Result<std::unique_ptr<comm::Endpoint>> Connect(std::string_view address) override {
-    hr_endpoint* endpoint = nullptr;
+    hr_plugin_endpoint* endpoint = nullptr;
     HR_RETURN_IF_ERROR(FromC(table_.connect(transport_, std::string(address).c_str(), &endpoint)));
     return Wrap(endpoint);
   }
   std::unique_ptr<comm::Endpoint> Accept() override {
-    hr_endpoint* endpoint = table_.accept(transport_);
+    hr_plugin_endpoint* endpoint = table_.accept(transport_);
     return endpoint == nullptr ? nullptr : Wrap(endpoint);
   }
   const Status& status() const override {
@@ -142,14 +142,14 @@ class PluginTransport final : public comm::Transport {
   int wait_handle() const override { return table_.wait_handle(transport_); }
 
  private:
-  std::unique_ptr<comm::Endpoint> Wrap(hr_endpoint* endpoint) {
+  std::unique_ptr<comm::Endpoint> Wrap(hr_plugin_endpoint* endpoint) {
     return std::make_unique<PluginEndpoint>(table_, endpoint);
   }
 
   const std::shared_ptr<Plugin> plugin_;
-  const hr_transport_table& table_;
+  const hr_plugin_transport_table& table_;
   const std::string kind_;
-  hr_transport* const transport_;
+  hr_plugin_transport* const transport_;
   const std::string address_;
   mutable Status status_;
 };
@@ -158,7 +158,7 @@ class PluginTransport final : public comm::Transport {
 
 std::vector<const char*> TransportKinds(const Plugin& plugin) {
   std::vector<const char*> kinds;
-  const hr_transport_table* table = plugin.transport();
+  const hr_plugin_transport_table* table = plugin.transport();
   if (table == nullptr || table->struct_size < sizeof *table) return kinds;
   for (const char* const* one = table->kinds; *one != nullptr; ++one) kinds.push_back(*one);
   return kinds;
@@ -176,16 +176,16 @@ Result<std::unique_ptr<comm::Transport>> CreateTransport(std::shared_ptr<Plugin>
                                                          const comm::TransportSettings& settings,
                                                          const std::string& identity) {
   HR_RETURN_IF_ERROR(CheckHasTransport(*plugin, kind));
-  const hr_transport_settings c = {.struct_size = sizeof c,
-                                   .identity = identity.c_str(),
-                                   .identity_bytes = identity.size(),
-                                   .host = settings.host.c_str(),
-                                   .towards = settings.towards.c_str(),
-                                   .port = settings.port,
-                                   .listen = settings.listen ? 1 : 0,
-                                   .secret = settings.secret.c_str(),
-                                   .trusted_fabric = settings.trusted_fabric ? 1 : 0};
-  hr_transport* transport = nullptr;
+  const hr_plugin_transport_settings c = {.struct_size = sizeof c,
+                                          .identity = identity.c_str(),
+                                          .identity_bytes = identity.size(),
+                                          .host = settings.host.c_str(),
+                                          .towards = settings.towards.c_str(),
+                                          .port = settings.port,
+                                          .listen = settings.listen ? 1 : 0,
+                                          .secret = settings.secret.c_str(),
+                                          .trusted_fabric = settings.trusted_fabric ? 1 : 0};
+  hr_plugin_transport* transport = nullptr;
   HR_RETURN_IF_ERROR(
       FromC(plugin->transport()->create(plugin->self(), kind.c_str(), &c, &transport)));
   return std::make_unique<PluginTransport>(std::move(plugin), kind, transport);

@@ -22,7 +22,7 @@ std::vector<const char*> TransportKinds(const Plugin& plugin);
 // A failure if the plugin has no such kind.
 Status CheckHasTransport(const Plugin& plugin, std::string_view kind);
 
-// See hr_transport_table, which `plugin` has and which knows the kind.
+// See hr_plugin_transport_table, which `plugin` has and which knows the kind.
 inline std::string TransportDevices(const Plugin& plugin, const char* kind) {
   return plugin.transport()->devices(plugin.self(), kind);
 }

@@ -114,19 +114,19 @@ typedef struct watch {
   int64_t total;
   int64_t epoch_steps;
   hr_session* session;
-  hr_events* events;
+  hr_summary_writer* events;
   hr_progress* progress;
 } watch;
 
 /* For TensorBoard: the graph, and images as the model gets them. */
-static void write_beginning(hr_events* events, hr_model* model, hr_dataset* test) {
+static void write_beginning(hr_summary_writer* events, hr_model* model, hr_dataset* test) {
   hr_tensor* batch[2]; /* images, labels */
-  TRY(hr_events_graph(events, model));
+  TRY(hr_summary_graph(events, model));
   TRY(hr_dataset_next(test, NULL, batch)); /* an evaluation begins a pass of its own */
-  TRY(hr_events_images(events, "images", 0, batch[0], 8));
+  TRY(hr_summary_images(events, "images", 0, batch[0], 8));
   hr_tensor_release(batch[0]);
   hr_tensor_release(batch[1]);
-  TRY(hr_events_flush(events));
+  TRY(hr_summary_flush(events));
 }
 
 /* Histograms of what is trained, but for the optimizer's state. */
@@ -138,7 +138,7 @@ static void write_weights(const watch* w, int64_t step) {
     if (strstr(name, "/momentum") != NULL) continue;
     snprintf(tag, sizeof tag, "weights/%s", name);
     TRY(hr_session_get_variable(w->session, name, &values));
-    TRY(hr_events_histogram(w->events, tag, step, values));
+    TRY(hr_summary_histogram(w->events, tag, step, values));
     hr_tensor_release(values);
   }
 }
@@ -317,7 +317,7 @@ static int train(const char* program, const options* o) {
   int64_t epoch_steps = hr_dataset_batches(data);
   watch watching = {
       .total = epoch_steps * o->epochs, .epoch_steps = epoch_steps, .session = session};
-  TRY(hr_events_open(events, &watching.events));
+  TRY(hr_summary_open(events, &watching.events));
   write_beginning(watching.events, model, test);
   const char* scalar_names[1] = {"learning_rate"};
   const double scalars[1] = {0.05};
@@ -336,7 +336,7 @@ static int train(const char* program, const options* o) {
   hr_train_report report = {.struct_size = sizeof report};
   TRY(hr_train(session, &train_options, NULL, &report));
   hr_progress_release(watching.progress);
-  hr_events_release(watching.events);
+  hr_summary_release(watching.events);
   if (report.examples == 0) say_nothing_was_left(o, &report, checkpoints);
 
   const char* served[2] = {"infer", "eval"};

@@ -195,12 +195,13 @@ hr::Operator scale() {
     node.set_output(0, type.dtype, type.dims);
     node.set_output_like(0, 0); /* with the names of the dimensions */
   };
-  op.compute = [](hr::Op node, const hr_op_tensor* in, const hr_op_tensor* out) {
+  op.compute = [](hr::Op node) {
+    const hr_op_tensor &in = node.input_tensor(0), &out = node.output_tensor(0);
     const float factor = static_cast<float>(node.get_float("factor"));
-    const auto* x = static_cast<const float*>(in[0].data);
-    auto* y = static_cast<float*>(out[0].data);
+    const auto* x = static_cast<const float*>(in.data);
+    auto* y = static_cast<float*>(out.data);
     if (x[0] == 13) throw std::domain_error("thirteen");
-    node.parallel_for(static_cast<int32_t>(in[0].dims[0]), [&](int i) { y[i] = factor * x[i]; });
+    node.parallel_for(static_cast<int32_t>(in.dims[0]), [&](int i) { y[i] = factor * x[i]; });
   };
   op.gradient = [](hr::Op node) {
     EXPECT(node.wants_gradient(0) && node.input(0) != node.output(0));

@@ -38,14 +38,15 @@ static void swish_slice(void* context, int task) {
   }
 }
 
-static hr_status* swish_compute(void* context, hr_op* op, const hr_op_tensor* inputs,
-                                const hr_op_tensor* outputs) {
+static hr_status* swish_compute(void* context, hr_op* op) {
   swish* self = context;
+  const hr_op_tensor *in = hr_op_input_tensor(op, 0), *out = hr_op_output_tensor(op, 0);
+  EXPECT(hr_op_input_tensor(op, 1) == NULL && hr_op_output_tensor(op, 1) == NULL);
   if (self->fail == 1) return hr_status_create(HR_OUT_OF_RANGE, "too much");
   EXPECT(hr_op_input_count(op) == 1 && hr_op_output_count(op) == 1);
-  EXPECT(inputs[0].dtype == HR_FLOAT32 && inputs[0].rank == 1 && inputs[0].dims[0] == N);
-  EXPECT(outputs[0].dims[0] == N && outputs[0].data != inputs[0].data);
-  slice s = {inputs[0].data, outputs[0].data, N, (float)hr_op_float(op, "beta", 1), 2};
+  EXPECT(in->dtype == HR_FLOAT32 && in->rank == 1 && in->dims[0] == N);
+  EXPECT(out->dims[0] == N && out->data != in->data);
+  slice s = {in->data, out->data, N, (float)hr_op_float(op, "beta", 1), 2};
   hr_op_parallel_for(op, s.tasks, swish_slice, &s);
   hr_value none;
   if (self->computed++ != 0) return NULL;
@@ -76,7 +77,8 @@ static hr_status* swish_gradient(void* context, hr_op* op) {
 
 static void swish_release(void* context) { ++((swish*)context)->released; }
 
-static const hr_attribute swish_attributes[] = {{"beta", HR_ATTRIBUTE_FLOAT, 0}};
+static const hr_operator_attribute swish_attributes[] = {
+    {sizeof(hr_operator_attribute), "beta", HR_ATTRIBUTE_FLOAT, 0}};
 
 static hr_operator swish_operator(swish* self) {
   return (hr_operator){.struct_size = sizeof(hr_operator),
@@ -234,10 +236,20 @@ static void wrong_definitions(hr_env* env) {
   FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT,
         "min_inputs and max_inputs are 1 and 0");
   op = good;
-  op.attributes = (hr_attribute[]){{"beta", (hr_attribute_kind)9, 0}};
+  op.attributes = (hr_operator_attribute[]){{sizeof(hr_operator_attribute), "beta", 9, 0}};
   FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "'beta' is of kind 9");
-  op.attributes = (hr_attribute[]){{"beta", HR_ATTRIBUTE_TENSOR, 0}};
+  op.attributes =
+      (hr_operator_attribute[]){{sizeof(hr_operator_attribute), "beta", HR_ATTRIBUTE_TENSOR, 0}};
   FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "'beta' is of kind 6");
+  op.attributes = (hr_operator_attribute[]){{0, "beta", HR_ATTRIBUTE_INT, 0}};
+  FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "struct_size");
+  op.attributes = NULL;
+  FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "attributes is NULL");
+  op.attributes =
+      (hr_operator_attribute[]){{sizeof(hr_operator_attribute), "beta", HR_ATTRIBUTE_INT, 0},
+                                {sizeof(hr_operator_attribute) - 8, "gamma", HR_ATTRIBUTE_INT, 0}};
+  op.attribute_count = 2;
+  FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "element 1 of an array");
   op.struct_size = 0;
   FAILS(hr_env_add_operator(env, &op), HR_INVALID_ARGUMENT, "struct_size");
   EXPECT(self.released == 0); /* what is not taken stays the host's */

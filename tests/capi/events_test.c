@@ -27,7 +27,7 @@ static hr_tensor* zeros(hr_env* env, hr_dtype dtype, size_t rank, const int64_t*
   return tensor;
 }
 
-static void refuse_images(hr_env* env, hr_events* events) {
+static void refuse_images(hr_env* env, hr_summary_writer* events) {
   const struct {
     hr_dtype dtype;
     size_t rank;
@@ -51,7 +51,7 @@ static void refuse_images(hr_env* env, hr_events* events) {
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
     hr_tensor* images = zeros(env, wrong[i].dtype, wrong[i].rank, wrong[i].dims);
-    FAILS(hr_events_images(events, "pictures", 1, images, wrong[i].most), HR_INVALID_ARGUMENT,
+    FAILS(hr_summary_images(events, "pictures", 1, images, wrong[i].most), HR_INVALID_ARGUMENT,
           wrong[i].words);
     hr_tensor_release(images);
   }
@@ -70,15 +70,15 @@ static hr_tensor* column(hr_env* env) {
   return out;
 }
 
-static void refuse_histograms(hr_env* env, hr_events* events) {
+static void refuse_histograms(hr_env* env, hr_summary_writer* events) {
   const int64_t three = 3;
   hr_tensor* halves = zeros(env, HR_FLOAT16, 1, &three);
   hr_tensor* strided = column(env);
-  FAILS(hr_events_histogram(events, "weights", 1, halves), HR_INVALID_ARGUMENT,
+  FAILS(hr_summary_histogram(events, "weights", 1, halves), HR_INVALID_ARGUMENT,
         "expected float32, float64, int64, int32 or uint8 for a histogram, got float16[3]");
-  FAILS(hr_events_histogram(events, "weights", 1, strided), HR_INVALID_ARGUMENT,
+  FAILS(hr_summary_histogram(events, "weights", 1, strided), HR_INVALID_ARGUMENT,
         "a histogram needs a contiguous tensor");
-  FAILS(hr_events_histogram(events, "weights", 1, NULL), HR_INVALID_ARGUMENT, "'values'");
+  FAILS(hr_summary_histogram(events, "weights", 1, NULL), HR_INVALID_ARGUMENT, "'values'");
   hr_tensor_release(strided);
   hr_tensor_release(halves);
 }
@@ -86,61 +86,61 @@ static void refuse_histograms(hr_env* env, hr_events* events) {
 static void test_refused(hr_env* env) {
   const int64_t none = 0;
   char* folder = make_folder();
-  hr_events* events;
-  CHECK(hr_events_open(folder, &events));
+  hr_summary_writer* events;
+  CHECK(hr_summary_open(folder, &events));
   const long long empty = bytes_in(folder);
   EXPECT(empty > 0); /* the version */
   refuse_images(env, events);
   refuse_histograms(env, events);
   hr_tensor* nothing = zeros(env, HR_FLOAT32, 1, &none);
-  FAILS(hr_events_scalar(events, "", 1, 1), HR_INVALID_ARGUMENT,
+  FAILS(hr_summary_scalar(events, "", 1, 1), HR_INVALID_ARGUMENT,
         "the tag of a summary must be UTF-8 and not empty");
-  FAILS(hr_events_histogram(events, "\xff", 1, nothing), HR_INVALID_ARGUMENT, "tag of a summary");
-  FAILS(hr_events_text(events, "notes", 1, "\xff"), HR_INVALID_ARGUMENT,
+  FAILS(hr_summary_histogram(events, "\xff", 1, nothing), HR_INVALID_ARGUMENT, "tag of a summary");
+  FAILS(hr_summary_text(events, "notes", 1, "\xff"), HR_INVALID_ARGUMENT,
         "the text of 'notes' must be UTF-8");
-  FAILS(hr_events_text(events, NULL, 1, "text"), HR_INVALID_ARGUMENT, "'tag'");
-  FAILS(hr_events_graph(events, NULL), HR_INVALID_ARGUMENT, "'model'");
-  CHECK(hr_events_flush(events));
+  FAILS(hr_summary_text(events, NULL, 1, "text"), HR_INVALID_ARGUMENT, "'tag'");
+  FAILS(hr_summary_graph(events, NULL), HR_INVALID_ARGUMENT, "'model'");
+  CHECK(hr_summary_flush(events));
   EXPECT(bytes_in(folder) == empty);
-  CHECK(hr_events_scalar(events, "loss", 1, 1)); /* and it works on */
-  CHECK(hr_events_flush(events));
+  CHECK(hr_summary_scalar(events, "loss", 1, 1)); /* and it works on */
+  CHECK(hr_summary_flush(events));
   EXPECT(bytes_in(folder) > empty);
   hr_tensor_release(nothing);
-  hr_events_release(events);
+  hr_summary_release(events);
   remove_folder(folder);
 }
 
 static void test_folders(hr_env* env) {
   char* folder = make_folder();
   char below[8192];
-  hr_events *first, *second;
+  hr_summary_writer *first, *second;
   (void)env;
   snprintf(below, sizeof below, "%s", in_folder(folder, "a/b"));
-  CHECK(hr_events_open(below, &first)); /* missing ones are made */
-  CHECK(hr_events_open(below, &second));
+  CHECK(hr_summary_open(below, &first)); /* missing ones are made */
+  CHECK(hr_summary_open(below, &second));
   EXPECT(count_entries(below) == 4); /* a file for each, with "." and ".." */
-  hr_events_release(first);
-  hr_events_release(second);
+  hr_summary_release(first);
+  hr_summary_release(second);
   FILE* file = fopen(in_folder(folder, "file"), "w");
   EXPECT(file != NULL && fclose(file) == 0);
   snprintf(below, sizeof below, "%s", in_folder(folder, "file/events"));
-  FAILS(hr_events_open(below, &first), HR_NOT_FOUND, "Not a directory");
-  FAILS(hr_events_open("/proc/events", &first), HR_NOT_FOUND, "/proc/events");
+  FAILS(hr_summary_open(below, &first), HR_NOT_FOUND, "Not a directory");
+  FAILS(hr_summary_open("/proc/events", &first), HR_NOT_FOUND, "/proc/events");
   remove_folder(folder);
 }
 
 /* Released while it still holds events in memory: they are in the file then. */
 static void test_release_flushes(hr_env* env) {
   char* folder = make_folder();
-  hr_events* events;
+  hr_summary_writer* events;
   (void)env;
-  CHECK(hr_events_open(folder, &events));
-  CHECK(hr_events_scalar(events, "a", 1, 1));
-  CHECK(hr_events_flush(events));
+  CHECK(hr_summary_open(folder, &events));
+  CHECK(hr_summary_scalar(events, "a", 1, 1));
+  CHECK(hr_summary_flush(events));
   const long long before = bytes_in(folder);
-  CHECK(hr_events_scalar(events, "a", 2, 1));
+  CHECK(hr_summary_scalar(events, "a", 2, 1));
   EXPECT(bytes_in(folder) == before);
-  hr_events_release(events);
+  hr_summary_release(events);
   EXPECT(bytes_in(folder) > before);
   remove_folder(folder);
 }

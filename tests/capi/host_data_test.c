@@ -22,7 +22,8 @@ static int reset(void* context, int64_t epoch) {
 
 static hr_dataset* data_of(hr_env* env, source* s, int64_t declared, int64_t prefetch) {
   const int64_t dims[2] = {2, FEATURES};
-  const hr_dataset_field fields[2] = {{"x", HR_FLOAT32, 2, dims}, {"labels", HR_INT64, 1, dims}};
+  const hr_dataset_field fields[2] = {{sizeof *fields, "x", HR_FLOAT32, 2, dims},
+                                      {sizeof *fields, "labels", HR_INT64, 1, dims}};
   const hr_dataset_callbacks callbacks = {.struct_size = sizeof callbacks,
                                           .context = s,
                                           .next = next_batch,

@@ -102,10 +102,9 @@ static hr_status* infer_negative(void* context, hr_op* op) {
   (void)context;
   return hr_op_set_output_like(op, 0, 0);
 }
-static hr_status* compute_negative(void* context, hr_op* op, const hr_op_tensor* in,
-                                   const hr_op_tensor* out) {
+static hr_status* compute_negative(void* context, hr_op* op) {
+  const hr_op_tensor *in = hr_op_input_tensor(op, 0), *out = hr_op_output_tensor(op, 0);
   (void)context;
-  (void)op;
   for (int i = 0; i < 2; ++i) ((float*)out->data)[i] = -((const float*)in->data)[i];
   return NULL;
 }

@@ -61,7 +61,7 @@ static void test_releases(hr_env* env) {
   hr_session_release(NULL);
   hr_call_release(NULL);
   hr_dataset_release(NULL);
-  hr_events_release(NULL);
+  hr_summary_release(NULL);
   hr_progress_update(NULL, 1, 1, NULL, 0);
   hr_progress_message(NULL, "");
   hr_progress_release(NULL);
@@ -209,7 +209,7 @@ static void test_training(hr_env* env) {
   const char* names[1] = {"x"};
   const hr_tensor* none[1] = {NULL};
   hr_dataset* data;
-  hr_events* events;
+  hr_summary_writer* events;
   hr_train_options options = {.struct_size = sizeof options};
   hr_model* model = make_mlp(env);
   hr_session* session;
@@ -229,10 +229,10 @@ static void test_training(hr_env* env) {
   FAILS(hr_train(session, &options, NULL, NULL), HR_INVALID_ARGUMENT,
         "train_data must not be NULL");
   MISSING(hr_evaluate(session, NULL, NULL, NULL, NULL), "data");
-  MISSING(hr_events_open(NULL, &events), "directory");
-  MISSING(hr_events_scalar(NULL, "t", 1, 1), "events");
-  MISSING(hr_events_graph(NULL, model), "events");
-  MISSING(hr_events_flush(NULL), "events");
+  MISSING(hr_summary_open(NULL, &events), "directory");
+  MISSING(hr_summary_scalar(NULL, "t", 1, 1), "events");
+  MISSING(hr_summary_graph(NULL, model), "events");
+  MISSING(hr_summary_flush(NULL), "events");
   MISSING(hr_progress_create(NULL, NULL, 0, 1, NULL), "out");
   hr_session_release(session);
   hr_model_release(model);

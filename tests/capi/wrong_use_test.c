@@ -239,7 +239,8 @@ static int next_batch(void* context, size_t count, hr_tensor** out) {
 /* A call that draws its x from the script. */
 static hr_call* scripted(hr_env* env, script* s) {
   const int64_t dims[2] = {2, FEATURES};
-  const hr_dataset_field field = {.name = "x", .dtype = HR_FLOAT32, .rank = 2, .dims = dims};
+  const hr_dataset_field field = {
+      .struct_size = sizeof field, .name = "x", .dtype = HR_FLOAT32, .rank = 2, .dims = dims};
   const hr_dataset_callbacks callbacks = {.struct_size = sizeof callbacks,
                                           .context = s,
                                           .next = next_batch,
@@ -279,7 +280,7 @@ static void test_data(hr_env* env) {
 static void test_release_functions(hr_env* env) {
   const hr_dataset_callbacks callbacks = {
       .struct_size = sizeof callbacks, .next = next_batch, .release = count_release, .batches = -1};
-  const hr_dataset_field field = {.name = "x", .dtype = HR_FLOAT32};
+  const hr_dataset_field field = {.struct_size = sizeof field, .name = "x", .dtype = HR_FLOAT32};
   char* folder = make_folder();
   static _Alignas(64) char bytes[1 << 20];
   hr_dataset* data;

@@ -12,10 +12,10 @@
 
 typedef struct toy {
   const hr_plugin_host* host;
-  hr_device* devices;
+  hr_plugin_device* devices;
 } toy;
 
-struct hr_device {
+struct hr_plugin_device {
   toy* owner;
   char name[16];
 };
@@ -36,25 +36,25 @@ static hr_status* failure(const toy* owner, const char* where, const char* node)
   return owner->host->make_status(HR_INTERNAL, message, node);
 }
 
-static void* allocate(hr_device* device, size_t bytes, size_t alignment) {
+static void* allocate(hr_plugin_device* device, size_t bytes, size_t alignment) {
   const hr_plugin_host* host = device->owner->host;
   return far_away(host->allocate(host->context, bytes, alignment));
 }
 
-static void deallocate(hr_device* device, void* data, size_t bytes, size_t alignment) {
+static void deallocate(hr_plugin_device* device, void* data, size_t bytes, size_t alignment) {
   const hr_plugin_host* host = device->owner->host;
   host->deallocate(host->context, near_by(data), bytes, alignment);
 }
 
 static int is_far(const void* data) { return ((uintptr_t)data & FAR) != 0; }
 
-static hr_status* copy(hr_device* device, void* to, const void* from, size_t bytes,
-                       hr_copy_kind kind, hr_stream* stream) {
+static hr_status* copy(hr_plugin_device* device, void* to, const void* from, size_t bytes,
+                       hr_plugin_copy_kind kind, hr_plugin_stream* stream) {
   hr_status* status = failure(device->owner, "copy", NULL);
   (void)stream;
   if (status != NULL || bytes == 0) return status;
-  if (is_far(to) != (kind != HR_COPY_DEVICE_TO_HOST) ||
-      is_far(from) != (kind != HR_COPY_HOST_TO_DEVICE)) {
+  if (is_far(to) != (kind != HR_PLUGIN_COPY_DEVICE_TO_HOST) ||
+      is_far(from) != (kind != HR_PLUGIN_COPY_HOST_TO_DEVICE)) {
     return device->owner->host->make_status(HR_INVALID_ARGUMENT, "memory of the wrong side", NULL);
   }
   memcpy(near_by(to), near_by(from), bytes);
@@ -70,7 +70,8 @@ static size_t device_count(void* self) {
   return DEVICES;
 }
 
-static hr_status* get_device(void* self, size_t i, hr_device_info* info, hr_device** out) {
+static hr_status* get_device(void* self, size_t i, hr_plugin_device_info* info,
+                             hr_plugin_device** out) {
   toy* owner = self;
   hr_status* status = failure(owner, "device", NULL);
   if (status != NULL) return status;
@@ -86,7 +87,7 @@ static hr_status* get_device(void* self, size_t i, hr_device_info* info, hr_devi
 
 typedef enum kind { READ, ADD, MUL, MATMUL, RELU, SGD, UNKNOWN } kind;
 
-static kind kind_of(const hr_region_node* node) {
+static kind kind_of(const hr_plugin_region_node* node) {
   static const char* const names[][2] = {
       {"headrace.state", "Read"}, {"", "Add"}, {"", "Mul"}, {"", "MatMul"}, {"", "Relu"},
       {"headrace.train", "SGD"}};
@@ -98,21 +99,21 @@ static kind kind_of(const hr_region_node* node) {
   return UNKNOWN;
 }
 
-static const hr_region_attribute* find(const hr_region_node* node, const char* name) {
+static const hr_plugin_region_attribute* find(const hr_plugin_region_node* node, const char* name) {
   for (size_t i = 0; i < node->attribute_count; ++i) {
     if (strcmp(node->attributes[i].name, name) == 0) return &node->attributes[i];
   }
   return NULL;
 }
 
-static size_t elements(const hr_region_value* value) {
+static size_t elements(const hr_plugin_region_value* value) {
   size_t count = 1;
   for (size_t i = 0; i < value->rank; ++i) count *= (size_t)value->dims[i];
   return count;
 }
 
 /* Element-wise operators take a second operand that is the first's last dimensions. */
-static int is_suffix(const hr_region_value* b, const hr_region_value* a) {
+static int is_suffix(const hr_plugin_region_value* b, const hr_plugin_region_value* a) {
   if (b->rank > a->rank) return 0;
   for (size_t i = 0; i < b->rank; ++i) {
     if (b->dims[b->rank - 1 - i] != a->dims[a->rank - 1 - i]) return 0;
@@ -120,7 +121,7 @@ static int is_suffix(const hr_region_value* b, const hr_region_value* a) {
   return 1;
 }
 
-static int takes(const hr_region* region, const hr_region_node* node) {
+static int takes(const hr_plugin_region* region, const hr_plugin_region_node* node) {
   const kind what = kind_of(node);
   if (what == UNKNOWN || node->output_count != (what == SGD ? 0 : 1)) return 0;
   for (size_t i = 0; i < node->input_count; ++i) {
@@ -129,12 +130,12 @@ static int takes(const hr_region* region, const hr_region_node* node) {
   if (what == READ) return region->values[node->outputs[0]].dtype == HR_FLOAT32;
   if (what == RELU) return 1;
   if (what == SGD) return node->attribute_count == 1; /* neither momentum nor weight decay */
-  const hr_region_value* a = &region->values[node->inputs[0]];
-  const hr_region_value* b = &region->values[node->inputs[1]];
+  const hr_plugin_region_value* a = &region->values[node->inputs[0]];
+  const hr_plugin_region_value* b = &region->values[node->inputs[1]];
   return what == MATMUL ? a->rank == 2 && b->rank == 2 : is_suffix(b, a);
 }
 
-static hr_status* supports(hr_device* device, const hr_region* region, uint8_t* out) {
+static hr_status* supports(hr_plugin_device* device, const hr_plugin_region* region, uint8_t* out) {
   for (size_t i = 0; i < region->node_count; ++i) {
     out[i] = (uint8_t)takes(region, &region->nodes[i]);
   }
@@ -158,26 +159,26 @@ typedef struct step {
   size_t count, period; /* of an element-wise operator: elements, and those of b */
 } step;
 
-struct hr_executable {
-  hr_device* device;
+struct hr_plugin_executable {
+  hr_plugin_device* device;
   size_t slot_count, step_count, arena_bytes;
   step* steps; /* those that copy outputs last */
 };
 
-struct hr_invocation {
-  const hr_executable* executable;
+struct hr_plugin_invocation {
+  const hr_plugin_executable* executable;
   char* arena;
   void** slots;
 };
 
 static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-static place slot_of_variable(const hr_region* region, const hr_region_node* node) {
+static place slot_of_variable(const hr_plugin_region* region, const hr_plugin_region_node* node) {
   const int64_t variable = find(node, "variable")->ints[0];
   return (place){.slot = (int64_t)(region->input_count + region->constant_count) + variable};
 }
 
-static void fill(step* s, const hr_region* region, const hr_region_node* node,
+static void fill(step* s, const hr_plugin_region* region, const hr_plugin_region_node* node,
                  const place* places) {
   s->what = kind_of(node);
   snprintf(s->name, sizeof s->name, "%s", node->name);
@@ -188,7 +189,7 @@ static void fill(step* s, const hr_region* region, const hr_region_node* node,
     s->count = elements(&region->values[node->inputs[1]]);
     return;
   }
-  const hr_region_value* out = &region->values[node->outputs[0]];
+  const hr_plugin_region_value* out = &region->values[node->outputs[0]];
   s->out = places[node->outputs[0]];
   s->count = s->period = elements(out);
   s->bytes = s->count * sizeof(float);
@@ -204,21 +205,21 @@ static void fill(step* s, const hr_region* region, const hr_region_node* node,
 }
 
 /* Reads that wait for nothing give what was there when the run began: they come first. */
-static int comes_first(const hr_region_node* node) {
+static int comes_first(const hr_plugin_region_node* node) {
   return kind_of(node) == READ && node->control_count == 0;
 }
 
-static hr_status* compile(hr_device* device, const hr_region* region,
-                          const hr_compile_options* options, hr_executable** out) {
+static hr_status* compile(hr_plugin_device* device, const hr_plugin_region* region,
+                          const hr_plugin_compile_options* options, hr_plugin_executable** out) {
   hr_status* status = failure(device->owner, "compile", NULL);
   (void)options;
   if (status != NULL) return status;
-  hr_executable* made = calloc(1, sizeof *made);
+  hr_plugin_executable* made = calloc(1, sizeof *made);
   place* places = calloc(region->value_count + 1, sizeof *places);
   size_t slot = 0;
   made->device = device;
   for (size_t i = 0; i < region->value_count; ++i) {
-    const hr_region_value* value = &region->values[i];
+    const hr_plugin_region_value* value = &region->values[i];
     places[i].slot = -1;
     if (value->constant != UINT32_MAX) {
       places[i].slot = (int64_t)(region->input_count + value->constant);
@@ -249,14 +250,17 @@ static hr_status* compile(hr_device* device, const hr_region* region,
   return NULL;
 }
 
-static void release_executable(hr_executable* executable) {
+static void release_executable(hr_plugin_executable* executable) {
   free(executable->steps);
   free(executable);
 }
 
-static size_t arena_bytes(const hr_executable* executable) { return executable->arena_bytes; }
+static size_t arena_bytes(const hr_plugin_executable* executable) {
+  return executable->arena_bytes;
+}
 
-static void describe(const hr_executable* executable, hr_write_function write, void* context) {
+static void describe(const hr_plugin_executable* executable, hr_plugin_write_function write,
+                     void* context) {
   static const char* const names[] = {"copy", "add", "mul", "matmul", "relu", "sgd"};
   char text[192];
   snprintf(text, sizeof text, "{\"arena_bytes\":%zu,\"steps\":[", executable->arena_bytes);
@@ -270,11 +274,11 @@ static void describe(const hr_executable* executable, hr_write_function write, v
   write(context, "]}", 2);
 }
 
-static hr_status* instantiate(hr_executable* executable, hr_invocation** out) {
+static hr_status* instantiate(hr_plugin_executable* executable, hr_plugin_invocation** out) {
   const toy* owner = executable->device->owner;
   hr_status* status = failure(owner, "instantiate", NULL);
   if (status != NULL) return status;
-  hr_invocation* made = calloc(1, sizeof *made);
+  hr_plugin_invocation* made = calloc(1, sizeof *made);
   made->executable = executable;
   made->slots = calloc(executable->slot_count + 1, sizeof *made->slots);
   made->arena = allocate(executable->device, executable->arena_bytes, 64);
@@ -287,20 +291,20 @@ static hr_status* instantiate(hr_executable* executable, hr_invocation** out) {
   return NULL;
 }
 
-static void release_invocation(hr_invocation* invocation) {
+static void release_invocation(hr_plugin_invocation* invocation) {
   deallocate(invocation->executable->device, invocation->arena, invocation->executable->arena_bytes,
              64);
   free(invocation->slots);
   free(invocation);
 }
 
-static void bind(hr_invocation* invocation, uint32_t slot, void* data) {
+static void bind(hr_plugin_invocation* invocation, uint32_t slot, void* data) {
   invocation->slots[slot] = data;
 }
 
 /* ---- Running ---- */
 
-static float* at(const hr_invocation* invocation, const place* where) {
+static float* at(const hr_plugin_invocation* invocation, const place* where) {
   const void* data =
       where->slot < 0 ? invocation->arena + where->offset : invocation->slots[where->slot];
   return (float*)near_by(data);
@@ -319,7 +323,7 @@ static void matmul(const step* s, const float* a, const float* b, float* out) {
   }
 }
 
-static void run_step(const hr_invocation* invocation, const step* s) {
+static void run_step(const hr_plugin_invocation* invocation, const step* s) {
   const float* a = at(invocation, &s->a);
   const float* b = at(invocation, &s->b);
   float* out = at(invocation, &s->out);
@@ -340,8 +344,8 @@ static void run_step(const hr_invocation* invocation, const step* s) {
   }
 }
 
-static hr_status* run(hr_invocation* invocation, const hr_plugin_run* given) {
-  const hr_executable* executable = invocation->executable;
+static hr_status* run(hr_plugin_invocation* invocation, const hr_plugin_run* given) {
+  const hr_plugin_executable* executable = invocation->executable;
   for (size_t i = 0; i < executable->step_count; ++i) {
     const step* s = &executable->steps[i];
     hr_status* status = failure(executable->device->owner, "run", s->name);
@@ -357,8 +361,8 @@ static hr_status* run(hr_invocation* invocation, const hr_plugin_run* given) {
 
 /* ---- The entry ---- */
 
-static const hr_backend_table table = {
-    .struct_size = sizeof(hr_backend_table),
+static const hr_plugin_backend_table table = {
+    .struct_size = sizeof(hr_plugin_backend_table),
     .device_count = device_count,
     .device = get_device,
     .allocate = allocate,

@@ -53,9 +53,7 @@ void Custom(const std::string& folder) {
   op.name = "org.example.Twist";
   op.min_inputs = op.max_inputs = op.min_outputs = op.max_outputs = 1;
   op.infer = [](void*, hr_op* node) { return hr_op_set_output_like(node, 0, 0); };
-  op.compute = [](void*, hr_op*, const hr_op_tensor*, const hr_op_tensor*) -> hr_status* {
-    return nullptr;
-  };
+  op.compute = [](void*, hr_op*) -> hr_status* { return nullptr; };
   hr::Env env;
   env.add_operator(op);
   hr::Graph graph(env);

@@ -40,23 +40,23 @@ static hr_tensor* ramp(hr_env* env, hr_dtype dtype, size_t rank, const int64_t* 
 }
 
 /* These release the tensor. */
-static void histogram(hr_events* events, const char* tag, hr_tensor* values) {
-  check(hr_events_histogram(events, tag, 7, values));
+static void histogram(hr_summary_writer* events, const char* tag, hr_tensor* values) {
+  check(hr_summary_histogram(events, tag, 7, values));
   hr_tensor_release(values);
 }
-static void images(hr_events* events, const char* tag, hr_tensor* pixels, int64_t most) {
-  check(hr_events_images(events, tag, 8, pixels, most));
+static void images(hr_summary_writer* events, const char* tag, hr_tensor* pixels, int64_t most) {
+  check(hr_summary_images(events, tag, 8, pixels, most));
   hr_tensor_release(pixels);
 }
 
-static void write_scalars(hr_events* events) {
+static void write_scalars(hr_summary_writer* events) {
   for (int64_t step = 0; step < 100; ++step)
-    check(hr_events_scalar(events, "train/loss", step, 1.0 / (double)(step + 1)));
-  check(hr_events_scalar(events, "odd", -3, NAN));
-  check(hr_events_scalar(events, "odd", INT64_MAX, -INFINITY));
+    check(hr_summary_scalar(events, "train/loss", step, 1.0 / (double)(step + 1)));
+  check(hr_summary_scalar(events, "odd", -3, NAN));
+  check(hr_summary_scalar(events, "odd", INT64_MAX, -INFINITY));
 }
 
-static void write_histograms(hr_env* env, hr_events* events) {
+static void write_histograms(hr_env* env, hr_summary_writer* events) {
   const float odd[6] = {NAN, 1, INFINITY, 2, -INFINITY, 4};
   const int64_t six = 6;
   hr_tensor* tensor;
@@ -69,7 +69,7 @@ static void write_histograms(hr_env* env, hr_events* events) {
   histogram(events, "odd values", tensor);
 }
 
-static void write_images(hr_env* env, hr_events* events) {
+static void write_images(hr_env* env, hr_summary_writer* events) {
   const int64_t color[4] = {2, 3, 4, 5}, grey[3] = {1, 6, 7}, alpha[4] = {5, 4, 16, 16};
   images(events, "inputs", ramp(env, HR_UINT8, 4, color), 3);
   images(events, "grey", ramp(env, HR_UINT8, 3, grey), 3);
@@ -91,7 +91,7 @@ static hr_value node(hr_graph* graph, const char* op, const char* name, const ch
   return out;
 }
 
-static void write_graph(hr_env* env, hr_events* events) {
+static void write_graph(hr_env* env, hr_summary_writer* events) {
   const int64_t image[4] = {-1, 1, 28, 28}, kernel[4] = {20, 1, 5, 5};
   hr_graph* graph;
   hr_model* model;
@@ -103,7 +103,7 @@ static void write_graph(hr_env* env, hr_events* events) {
   x = node(graph, "Conv", "layer1/conv", "CPU:0", x, filter);
   node(graph, "Relu", "layer1/relu", NULL, x, HR_NONE);
   check(hr_model_from_graph(graph, &model));
-  check(hr_events_graph(events, model));
+  check(hr_summary_graph(events, model));
   hr_model_release(model);
   hr_graph_release(graph);
   hr_tensor_release(weights);
@@ -111,20 +111,20 @@ static void write_graph(hr_env* env, hr_events* events) {
 
 int main(int argc, char** argv) {
   hr_env* env;
-  hr_events* events;
+  hr_summary_writer* events;
   if (argc != 2) {
     fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
     return 2;
   }
   check(hr_env_create(NULL, &env));
-  check(hr_events_open(argv[1], &events));
+  check(hr_summary_open(argv[1], &events));
   write_scalars(events);
   write_histograms(env, events);
   write_images(env, events);
-  check(hr_events_text(events, "notes", 9, "batch **64**, \xc3\xa4"));
-  check(hr_events_text(events, "nothing", 9, ""));
+  check(hr_summary_text(events, "notes", 9, "batch **64**, \xc3\xa4"));
+  check(hr_summary_text(events, "nothing", 9, ""));
   write_graph(env, events);
-  hr_events_release(events); /* flushes */
+  hr_summary_release(events); /* flushes */
   hr_env_release(env);
   return 0;
 }

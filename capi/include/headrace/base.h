@@ -19,7 +19,12 @@
  * Text: `const char*` arguments are NUL-terminated UTF-8. The library copies what it keeps.
  *
  * Structs that begin with struct_size: the caller sets it to the sizeof of the struct. Fields that
- * the library does not know must be zero; fields that the program does not know count as zero.
+ * the library does not know must be zero; fields that the program does not know count as zero. In
+ * an array of such structs every element has the same struct_size.
+ *
+ * Enumerations are int32_t with named constants. Later versions of the library may add constants,
+ * so a program must expect codes that it does not know. If an argument is a code that the library
+ * does not know, the call returns HR_INVALID_ARGUMENT.
  */
 #ifndef HEADRACE_BASE_H_
 #define HEADRACE_BASE_H_
@@ -27,18 +32,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* HR_API marks the functions of the library. On Windows a program that links libheadrace statically
+ * defines HR_STATIC; HR_BUILD is for building the library itself. HR_EXPORT marks what a plugin
+ * exports, however it uses the library. */
 #if defined(_WIN32)
+#define HR_EXPORT __declspec(dllexport)
+#if defined(HR_STATIC)
+#define HR_API
+#elif defined(HR_BUILD)
 #define HR_API __declspec(dllexport)
 #else
-#define HR_API __attribute__((visibility("default")))
+#define HR_API __declspec(dllimport)
 #endif
-
-/* In C an enumeration can hold any int32_t. This gives it the same type in C++, so that the library
- * can check a wrong number and refuse it. */
-#ifdef __cplusplus
-#define HR_ENUM : int32_t
 #else
-#define HR_ENUM
+#define HR_EXPORT __attribute__((visibility("default")))
+#define HR_API HR_EXPORT
 #endif
 
 #ifdef __cplusplus
@@ -56,7 +64,8 @@ HR_API uint32_t hr_api_version(void);
  * static. */
 HR_API const char* hr_version_text(void);
 
-typedef enum hr_code HR_ENUM {
+typedef int32_t hr_code;
+enum {
   HR_OK = 0,
   HR_CANCELLED = 1,
   HR_UNKNOWN = 2,
@@ -76,7 +85,7 @@ typedef enum hr_code HR_ENUM {
   HR_UNAUTHENTICATED = 16,
   HR_TAINTED = 17,      /* an update of the session failed half-way; restore a checkpoint */
   HR_ARBITER_LOST = 18, /* the process that decides about a group's failures is gone */
-} hr_code;
+};
 
 /* A failure: a code, a message, and the name of the node that failed if there is one. Immutable:
  * any thread may read it. */
@@ -124,7 +133,8 @@ typedef struct hr_limits {
 } hr_limits;
 
 /* Element types; the codes are ONNX's TensorProto.DataType. */
-typedef enum hr_dtype HR_ENUM {
+typedef int32_t hr_dtype;
+enum {
   HR_UNDEFINED = 0,
   HR_FLOAT32 = 1,
   HR_UINT8 = 2,
@@ -139,7 +149,7 @@ typedef enum hr_dtype HR_ENUM {
   HR_UINT32 = 12,
   HR_UINT64 = 13,
   HR_BFLOAT16 = 16,
-} hr_dtype;
+};
 
 /* Returns the bytes of one element; 0 if tensors cannot hold the type. */
 HR_API size_t hr_dtype_size(hr_dtype dtype);
@@ -147,7 +157,8 @@ HR_API size_t hr_dtype_size(hr_dtype dtype);
 HR_API const char* hr_dtype_name(hr_dtype dtype);
 
 /* What an attribute of a node holds. */
-typedef enum hr_attribute_kind HR_ENUM {
+typedef int32_t hr_attribute_kind;
+enum {
   HR_ATTRIBUTE_INT = 0,
   HR_ATTRIBUTE_FLOAT = 1,
   HR_ATTRIBUTE_STRING = 2,
@@ -156,7 +167,7 @@ typedef enum hr_attribute_kind HR_ENUM {
   HR_ATTRIBUTE_STRINGS = 5,
   HR_ATTRIBUTE_TENSOR = 6,
   HR_ATTRIBUTE_GRAPH = 7
-} hr_attribute_kind;
+};
 
 #ifdef __cplusplus
 }

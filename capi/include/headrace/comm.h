@@ -250,14 +250,15 @@ HR_API hr_status* hr_group_join(hr_env* env, const hr_group_options* options,
 /* ---- Operations --------------------------------------------------------------------------------
  */
 
-typedef enum hr_reduce_op HR_ENUM {
+typedef int32_t hr_reduce_op;
+enum {
   HR_SUM = 0,
   HR_PRODUCT = 1,
   HR_MIN = 2,
   HR_MAX = 3,
   HR_AVERAGE = 4,            /* sum / size; integers round towards zero */
   HR_PRE_MULTIPLIED_SUM = 5, /* sum of factor * input; the factor is a field of hr_operation */
-} hr_reduce_op;
+};
 
 /* The functions of this section wait for the end of the operation, within `limits` (NULL: the
  * group's timeout). When they return, the buffers belong to the caller again, in every case.
@@ -369,7 +370,8 @@ HR_API hr_status* hr_all_to_all_start(hr_group* group, const void* input, void* 
 /* ---- The general form ---------------------------------------------------------------------------
  */
 
-typedef enum hr_operation_kind HR_ENUM {
+typedef int32_t hr_operation_kind;
+enum {
   HR_OPERATION_SEND = 0,
   HR_OPERATION_RECV = 1,
   HR_OPERATION_BARRIER = 2,
@@ -381,7 +383,7 @@ typedef enum hr_operation_kind HR_ENUM {
   HR_OPERATION_SCATTER = 8,
   HR_OPERATION_REDUCE_SCATTER = 9,
   HR_OPERATION_ALL_TO_ALL = 10,
-} hr_operation_kind;
+};
 
 /* The description of any of the operations above. */
 typedef struct hr_operation {

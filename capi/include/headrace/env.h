@@ -18,12 +18,8 @@ typedef struct hr_allocator {
   void (*deallocate)(void* context, void* data, size_t bytes, size_t alignment);
 } hr_allocator;
 
-typedef enum hr_log_level HR_ENUM {
-  HR_LOG_DEBUG = 0,
-  HR_LOG_INFO = 1,
-  HR_LOG_WARNING = 2,
-  HR_LOG_ERROR = 3
-} hr_log_level;
+typedef int32_t hr_log_level;
+enum { HR_LOG_DEBUG = 0, HR_LOG_INFO = 1, HR_LOG_WARNING = 2, HR_LOG_ERROR = 3 };
 
 /* Receives the library's log messages. `write` may be called from any thread. */
 typedef struct hr_log_sink {

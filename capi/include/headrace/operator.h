@@ -16,7 +16,8 @@ extern "C" {
 typedef struct hr_op hr_op;
 
 /* A contiguous tensor in a kernel. An optional tensor that is omitted has the dtype HR_UNDEFINED
- * and NULL data. `data` may also be NULL if a dimension is 0. */
+ * and NULL data. `data` may also be NULL if a dimension is 0. The library makes these structs;
+ * later versions may add fields at the end. */
 typedef struct hr_op_tensor {
   hr_dtype dtype;
   size_t rank;
@@ -24,11 +25,12 @@ typedef struct hr_op_tensor {
   void* data;
 } hr_op_tensor;
 
-typedef struct hr_attribute {
+typedef struct hr_operator_attribute {
+  size_t struct_size;
   const char* name;
   hr_attribute_kind kind; /* a number, a string or a list; tensors and graphs are not supported */
   int32_t required;       /* 1: every node must have it */
-} hr_attribute;
+} hr_operator_attribute;
 
 /* The functions may be called from any thread, several at a time. Each returns NULL, or a status of
  * hr_status_create. With such a status the library fails the call during which it called the
@@ -40,17 +42,15 @@ typedef struct hr_operator {
   int32_t min_inputs, max_inputs;   /* max -1: any number */
   int32_t min_outputs, max_outputs; /* max -1: any number */
   size_t attribute_count;
-  const hr_attribute* attributes;
+  const hr_operator_attribute* attributes;
   void* context;
   void (*release)(void* context); /* called when the env is gone; may be NULL */
   /* Checks the types of the inputs and sets the types of all outputs. Called while a graph is
    * built, when dimensions may be unknown, and for each plan, when all dimensions are known. */
   hr_status* (*infer)(void* context, hr_op* op);
   /* Computes the outputs. They must depend on the inputs and attributes only, because the library
-   * may merge equal nodes and compute nodes with constant inputs once. `inputs` and `outputs` have
-   * an entry for each input and output of the node. */
-  hr_status* (*compute)(void* context, hr_op* op, const hr_op_tensor* inputs,
-                        const hr_op_tensor* outputs);
+   * may merge equal nodes and compute nodes with constant inputs once. */
+  hr_status* (*compute)(void* context, hr_op* op);
   /* Adds the nodes that compute the gradients of the inputs. NULL: gradients stop at this node. */
   hr_status* (*gradient)(void* context, hr_op* op);
 } hr_operator;
@@ -86,6 +86,11 @@ HR_API hr_status* hr_op_set_output(hr_op* op, size_t output, hr_dtype dtype, int
 HR_API hr_status* hr_op_set_output_like(hr_op* op, size_t output, size_t input);
 
 /* ---- In compute ---- */
+
+/* Return an input and an output; NULL if the node does not have it. An output's memory is to be
+ * written, an input's must not be. */
+HR_API const hr_op_tensor* hr_op_input_tensor(const hr_op* op, size_t input);
+HR_API const hr_op_tensor* hr_op_output_tensor(const hr_op* op, size_t output);
 
 /* Calls fn(fn_context, task) once for each task in [0, tasks) on the threads of this run, and
  * returns when all calls have returned. */

@@ -33,16 +33,16 @@ extern "C" {
 #endif
 
 /* The version of the plugin headers. It grows with every change. */
-#define HR_PLUGIN_VERSION 2
+#define HR_PLUGIN_VERSION 3
 
 #if defined(__cplusplus)
-#define HR_PLUGIN_EXPORT extern "C" HR_API
+#define HR_PLUGIN_EXPORT extern "C" HR_EXPORT
 #else
-#define HR_PLUGIN_EXPORT HR_API
+#define HR_PLUGIN_EXPORT HR_EXPORT
 #endif
 
-struct hr_backend_table;   /* plugin_backend.h */
-struct hr_transport_table; /* plugin_transport.h */
+struct hr_plugin_backend_table;   /* plugin_backend.h */
+struct hr_plugin_transport_table; /* plugin_transport.h */
 
 /* The functions that the host offers. The table lives until the plugin's `release` has returned. */
 typedef struct hr_plugin_host {
@@ -82,8 +82,8 @@ typedef struct hr_plugin {
   void (*release)(void* self);
 
   /* The tables of what the plugin has; NULL for what it does not have. */
-  const struct hr_backend_table* backend;
-  const struct hr_transport_table* transport;
+  const struct hr_plugin_backend_table* backend;
+  const struct hr_plugin_transport_table* transport;
 } hr_plugin;
 
 /* The type of the entry. If something is missing on this machine, it returns HR_UNAVAILABLE with a

@@ -45,26 +45,34 @@ HR_API void* hr_tensor_data(const hr_tensor* tensor);
 /* Returns the strides in elements, as many as the rank; NULL if the tensor is contiguous. */
 HR_API const int64_t* hr_tensor_strides(const hr_tensor* tensor);
 
-/* The layout of the versioned exchange struct of DLPack 1.x (https://dmlc.github.io/dlpack). */
+/* The layouts of DLPack 1.x (https://dmlc.github.io/dlpack): DLDevice, DLDataType, DLTensor,
+ * DLPackVersion and DLManagedTensorVersioned. */
+typedef struct hr_dlpack_device {
+  int32_t device_type; /* 1: host memory (kDLCPU) */
+  int32_t device_id;
+} hr_dlpack_device;
+
+typedef struct hr_dlpack_dtype {
+  uint8_t code, bits;
+  uint16_t lanes;
+} hr_dlpack_dtype;
+
+typedef struct hr_dlpack_version {
+  uint32_t major, minor;
+} hr_dlpack_version;
+
 typedef struct hr_dlpack_tensor {
   void* data;
-  struct {
-    int32_t device_type, device_id;
-  } device;
+  hr_dlpack_device device;
   int32_t ndim;
-  struct {
-    uint8_t code, bits;
-    uint16_t lanes;
-  } dtype;
+  hr_dlpack_dtype dtype;
   int64_t* shape;
   int64_t* strides; /* in elements; may be NULL before DLPack 1.2 */
   uint64_t byte_offset;
 } hr_dlpack_tensor;
 
 typedef struct hr_dlpack {
-  struct {
-    uint32_t major, minor;
-  } version;
+  hr_dlpack_version version;
   void* manager_ctx;
   void (*deleter)(struct hr_dlpack* self);
   uint64_t flags; /* bit 0: read-only */

@@ -18,7 +18,7 @@ class PluginOnDemand {
   Result<std::unique_ptr<comm::Transport>> CreateTransport(const std::string& kind,
                                                            const comm::TransportSettings& settings,
                                                            const std::string& identity);
-  // See hr_transport_table; nothing if there is no such plugin.
+  // See hr_plugin_transport_table; nothing if there is no such plugin.
   bool IsPreferred(const char* kind);
   std::string Devices(const char* kind);
 

@@ -105,11 +105,12 @@ Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env,
                                                       int64_t repeat, HostData** data) {
   HR_ASSIGN_OR_RETURN(hr_dataset_callbacks copy, CopySized(callbacks, "hr_dataset_callbacks"));
   if (copy.next == nullptr) return InvalidArgument("hr_dataset_callbacks.next must not be NULL");
+  HR_ASSIGN_OR_RETURN(auto copies, CopySizedArray(fields, count, "hr_dataset_field"));
   std::vector<train::Field> inner;
-  for (size_t i = 0; i < count; ++i) {
-    if (fields[i].name == nullptr) return InvalidArgument("field ", i, " has no name");
-    HR_ASSIGN_OR_RETURN(Dims dims, DimsFrom(fields[i].rank, fields[i].dims));
-    inner.push_back({fields[i].name, static_cast<DType>(fields[i].dtype), std::move(dims)});
+  for (const hr_dataset_field& field : copies) {
+    if (field.name == nullptr) return InvalidArgument("field ", inner.size(), " has no name");
+    HR_ASSIGN_OR_RETURN(Dims dims, DimsFrom(field.rank, field.dims));
+    inner.push_back({field.name, static_cast<DType>(field.dtype), std::move(dims)});
   }
   *data = new HostData(copy);
   train::DatasetCallbacks host{.context = *data,

@@ -59,22 +59,23 @@ using hr::capi::Wrap;
 
 extern "C" {
 
-hr_status* hr_events_open(const char* directory, hr_events** out) {
+hr_status* hr_summary_open(const char* directory, hr_summary_writer** out) {
   HR_REQUIRE(directory);
   HR_REQUIRE(out);
   return hr::capi::WrapInto(out, hr::train::EventWriter::Open(directory, {}));
 }
 
-void hr_events_release(hr_events* events) { delete events; }
+void hr_summary_release(hr_summary_writer* events) { delete events; }
 
-hr_status* hr_events_scalar(hr_events* events, const char* tag, int64_t step, double value) {
+hr_status* hr_summary_scalar(hr_summary_writer* events, const char* tag, int64_t step,
+                             double value) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   return Wrap(events->rep->AddScalar(tag, step, value));
 }
 
-hr_status* hr_events_histogram(hr_events* events, const char* tag, int64_t step,
-                               const hr_tensor* values) {
+hr_status* hr_summary_histogram(hr_summary_writer* events, const char* tag, int64_t step,
+                                const hr_tensor* values) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(values);
@@ -82,8 +83,8 @@ hr_status* hr_events_histogram(hr_events* events, const char* tag, int64_t step,
   return Wrap(events->rep->AddHistogram(tag, step, values->rep));
 }
 
-hr_status* hr_events_images(hr_events* events, const char* tag, int64_t step,
-                            const hr_tensor* images, int64_t most) {
+hr_status* hr_summary_images(hr_summary_writer* events, const char* tag, int64_t step,
+                             const hr_tensor* images, int64_t most) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(images);
@@ -91,20 +92,21 @@ hr_status* hr_events_images(hr_events* events, const char* tag, int64_t step,
   return Wrap(events->rep->AddImages(tag, step, images->rep, most));
 }
 
-hr_status* hr_events_text(hr_events* events, const char* tag, int64_t step, const char* text) {
+hr_status* hr_summary_text(hr_summary_writer* events, const char* tag, int64_t step,
+                           const char* text) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(text);
   return Wrap(events->rep->AddText(tag, step, text));
 }
 
-hr_status* hr_events_graph(hr_events* events, const hr_model* model) {
+hr_status* hr_summary_graph(hr_summary_writer* events, const hr_model* model) {
   HR_REQUIRE(events);
   HR_REQUIRE(model);
   return Wrap(events->rep->AddGraph(hr::capi::EventGraph(model->rep->module())));
 }
 
-hr_status* hr_events_flush(hr_events* events) {
+hr_status* hr_summary_flush(hr_summary_writer* events) {
   HR_REQUIRE(events);
   return Wrap(events->rep->Flush());
 }

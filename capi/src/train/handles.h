@@ -21,7 +21,7 @@ struct hr_dataset {
   std::shared_ptr<hr::session::Env> env;
   std::shared_ptr<hr::train::Dataset> rep;
 };
-struct hr_events {
+struct hr_summary_writer {
   std::unique_ptr<hr::train::EventWriter> rep;
 };
 struct hr_progress {

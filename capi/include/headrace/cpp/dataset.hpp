@@ -81,7 +81,8 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
                            hr_dataset_options options = {}) {
     std::vector<hr_dataset_field> described;
     for (const Field& field : fields) {
-      described.push_back({field.name.c_str(), field.dtype, field.dims.size(), field.dims.data()});
+      described.push_back({sizeof(hr_dataset_field), field.name.c_str(), field.dtype,
+                           field.dims.size(), field.dims.data()});
     }
     auto held = std::make_unique<HostData>(std::move(data));
     hr_dataset_callbacks callbacks{};

@@ -37,6 +37,14 @@ class Op {
     return {values, values + count};
   }
 
+  // ---- In compute ----
+
+  // Return an input and an output, which the node must have; see hr_op_tensor.
+  const hr_op_tensor& input_tensor(size_t input) const { return *hr_op_input_tensor(op_, input); }
+  const hr_op_tensor& output_tensor(size_t output) const {
+    return *hr_op_output_tensor(op_, output);
+  }
+
   // ---- In infer ----
 
   struct Type {
@@ -118,7 +126,7 @@ struct Operator {
   int32_t min_outputs = 1, max_outputs = 1;  // max -1: any number
   std::vector<Attribute> attributes;
   std::function<void(Op)> infer;
-  std::function<void(Op, const hr_op_tensor* inputs, const hr_op_tensor* outputs)> compute;
+  std::function<void(Op)> compute;
   std::function<void(Op)> gradient;  // empty: gradients stop at this node
 };
 
@@ -134,21 +142,12 @@ hr_status* call_operator(void* context, hr_op* op) noexcept {
   }
 }
 
-inline hr_status* call_compute(void* context, hr_op* op, const hr_op_tensor* inputs,
-                               const hr_op_tensor* outputs) noexcept {
-  try {
-    static_cast<Operator*>(context)->compute(Op(op), inputs, outputs);
-    return nullptr;
-  } catch (...) {
-    return status_of_exception();
-  }
-}
-
 inline void add_operator(hr_env* env, Operator given) {
   auto held = std::make_unique<Operator>(std::move(given));
-  std::vector<hr_attribute> attributes;
+  std::vector<hr_operator_attribute> attributes;
   for (const Operator::Attribute& attribute : held->attributes) {
-    attributes.push_back({attribute.name.c_str(), attribute.kind, attribute.required ? 1 : 0});
+    attributes.push_back({sizeof(hr_operator_attribute), attribute.name.c_str(), attribute.kind,
+                          attribute.required ? 1 : 0});
   }
   hr_operator op{};
   op.struct_size = sizeof op;
@@ -163,7 +162,7 @@ inline void add_operator(hr_env* env, Operator given) {
   op.context = held.get();
   op.release = [](void* context) { delete static_cast<Operator*>(context); };
   if (held->infer) op.infer = call_operator<&Operator::infer>;
-  if (held->compute) op.compute = call_compute;
+  if (held->compute) op.compute = call_operator<&Operator::compute>;
   if (held->gradient) op.gradient = call_operator<&Operator::gradient>;
   check(hr_env_add_operator(env, &op));
   held.release();

@@ -120,25 +120,25 @@ inline hr_train_report evaluate(const Session& session, const Dataset& data,
 }
 
 // An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe.
-class Events : public detail::Handle<hr_events, hr_events_release> {
+class Events : public detail::Handle<hr_summary_writer, hr_summary_release> {
  public:
   explicit Events(const std::string& directory)
-      : Handle(detail::made<hr_events*>(hr_events_open, directory.c_str())) {}
+      : Handle(detail::made<hr_summary_writer*>(hr_summary_open, directory.c_str())) {}
   void scalar(const std::string& tag, int64_t step, double value) {
-    check(hr_events_scalar(get(), tag.c_str(), step, value));
+    check(hr_summary_scalar(get(), tag.c_str(), step, value));
   }
   void histogram(const std::string& tag, int64_t step, const Tensor& values) {
-    check(hr_events_histogram(get(), tag.c_str(), step, values.get()));
+    check(hr_summary_histogram(get(), tag.c_str(), step, values.get()));
   }
   // Adds the first `most` images of a batch.
   void images(const std::string& tag, int64_t step, const Tensor& images, int64_t most = 3) {
-    check(hr_events_images(get(), tag.c_str(), step, images.get(), most));
+    check(hr_summary_images(get(), tag.c_str(), step, images.get(), most));
   }
   void text(const std::string& tag, int64_t step, const std::string& text) {
-    check(hr_events_text(get(), tag.c_str(), step, text.c_str()));
+    check(hr_summary_text(get(), tag.c_str(), step, text.c_str()));
   }
-  void graph(const Model& model) { check(hr_events_graph(get(), model.get())); }
-  void flush() { check(hr_events_flush(get())); }
+  void graph(const Model& model) { check(hr_summary_graph(get(), model.get())); }
+  void flush() { check(hr_summary_flush(get())); }
 };
 
 // Shows progress on standard error: as a bar if that is a terminal, otherwise as plain lines.

@@ -32,10 +32,15 @@ Status CopySizedBytes(const void* given, const char* name, void* out, size_t siz
   return {};
 }
 
-Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock) {
-  CallLimits out;
+Result<HostLimits> LimitsFrom(const hr_limits* limits, const Clock& clock) {
+  HostLimits out;
   HR_ASSIGN_OR_RETURN(hr_limits copy, CopySized(limits, "hr_limits"));
-  if (copy.cancel != nullptr) out.cancel = &copy.cancel->rep;
+  if (copy.cancel != nullptr) {
+    out.held = copy.cancel->rep;
+    out.cancel = out.held.get();
+  }
+  out.interrupted = copy.interrupted;
+  out.context = copy.context;
   if (copy.timeout_nanos > 0) {
     out.clock = &clock;
     int64_t now = clock.NowNanos();
@@ -88,7 +93,7 @@ const char* hr_status_node(const hr_status* status) {
 }
 hr_status* hr_status_create(hr_code code, const char* message) {
   auto known =
-      code > HR_OK && code <= HR_ARBITER_LOST ? static_cast<hr::Code>(code) : hr::Code::kUnknown;
+      code > HR_OK && code <= HR_DEVICE_LOST ? static_cast<hr::Code>(code) : hr::Code::kUnknown;
   return new hr_status{hr::Status(known, message == nullptr ? "" : message)};
 }
 void hr_status_release(hr_status* status) { delete status; }
@@ -102,11 +107,11 @@ void hr_text_release(hr_text* text) { delete text; }
 
 hr_status* hr_cancel_create(hr_cancel** out) {
   HR_REQUIRE(out);
-  *out = new hr_cancel;
+  *out = new hr_cancel{std::make_shared<hr::CancelToken>()};
   return nullptr;
 }
 void hr_cancel_trigger(hr_cancel* cancel) {
-  if (cancel != nullptr) cancel->rep.Cancel();
+  if (cancel != nullptr) cancel->rep->Cancel();
 }
 void hr_cancel_release(hr_cancel* cancel) { delete cancel; }
 

@@ -15,7 +15,7 @@ struct hr_text {
   std::string rep;
 };
 struct hr_cancel {
-  hr::CancelToken rep;
+  std::shared_ptr<hr::CancelToken> rep;
 };
 struct hr_env {
   std::shared_ptr<hr::session::Env> rep;
@@ -66,6 +66,21 @@ inline hr_status* WrapText(hr_text** out, std::string text) {
   return nullptr;
 }
 
+// Takes a call for a function of the host, so that no other thread uses it meanwhile.
+class CallUse {
+ public:
+  explicit CallUse(session::Call* call) : call_(call->Take() ? call : nullptr) {}
+  CallUse(const CallUse&) = delete;
+  CallUse& operator=(const CallUse&) = delete;
+  ~CallUse() {
+    if (call_ != nullptr) call_->Leave();
+  }
+  bool taken() const { return call_ != nullptr; }
+
+ private:
+  session::Call* const call_;
+};
+
 // A host's function that is told how something ended; the status is the library's.
 struct HostCallback {
   void (*function)(void* context, const hr_status* status);
@@ -78,8 +93,13 @@ struct HostCallback {
   }
 };
 
+// The limits of a call of the host, which keep the cancel token.
+struct HostLimits : CallLimits {
+  std::shared_ptr<const CancelToken> held;
+};
+
 // The limits that count from now.
-Result<CallLimits> LimitsFrom(const hr_limits* limits, const Clock& clock);
+Result<HostLimits> LimitsFrom(const hr_limits* limits, const Clock& clock);
 
 // Copies `given` over the struct of `size` bytes at `out`, which is all zero; both begin with
 // struct_size.
@@ -127,6 +147,10 @@ Status SaveModule(const session::Env& env, const graph::Module& module, const ch
 // Leaves the function if a pointer that must be given is null.
 #define HR_REQUIRE(argument) \
   if ((argument) == nullptr) return ::hr::capi::NullArgument(__func__, #argument)
+// Leaves the function if the call is in use; else it is taken until the function ends.
+#define HR_USE(call)                                    \
+  const ::hr::capi::CallUse hr_use_((call)->rep.get()); \
+  if (!hr_use_.taken()) return ::hr::capi::Wrap(::hr::session::Call::Taken())
 // As HR_RETURN_IF_ERROR and HR_ASSIGN_OR_RETURN, for functions that return hr_status*.
 #define HR_WRAP_IF_ERROR(expr)                                            \
   do {                                                                    \

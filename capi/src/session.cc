@@ -26,7 +26,7 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   return out;
 }
 
-Result<CallLimits> LimitsFor(const session::Session& session, const hr_limits* limits) {
+Result<HostLimits> LimitsFor(const session::Session& session, const hr_limits* limits) {
   return LimitsFrom(limits, session.env().clock());
 }
 
@@ -91,7 +91,7 @@ hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* co
     HR_REQUIRE(feeds[i]);
     inputs.push_back({std::move(names.feeds[i]), feeds[i]->rep});
   }
-  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(*held, limits));
+  HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(*held, limits));
   HR_ASSIGN_OR_WRAP(auto&& results, held->Run(inputs, names.fetches, names.targets, checked));
   for (size_t i = 0; i < results.size(); ++i) outputs[i] = NewTensor(std::move(results[i]));
   return nullptr;
@@ -106,22 +106,26 @@ const char* hr_session_variable_name(const hr_session* session, size_t index) {
   return session->rep->model().module().variables[index].name.c_str();
 }
 
-hr_status* hr_session_get_variable(hr_session* session, const char* name, hr_tensor** out) {
+hr_status* hr_session_get_variable(hr_session* session, const char* name, const hr_limits* limits,
+                                   hr_tensor** out) {
   HR_REQUIRE(session);
   HR_REQUIRE(name);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(uint32_t variable, session->rep->model().FindVariable(name));
-  HR_ASSIGN_OR_WRAP(auto&& value, session->rep->GetVariable(variable, {}));
+  HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(*session->rep, limits));
+  HR_ASSIGN_OR_WRAP(auto&& value, session->rep->GetVariable(variable, checked));
   *out = NewTensor(std::move(value));
   return nullptr;
 }
 
-hr_status* hr_session_set_variable(hr_session* session, const char* name, const hr_tensor* value) {
+hr_status* hr_session_set_variable(hr_session* session, const char* name, const hr_tensor* value,
+                                   const hr_limits* limits) {
   HR_REQUIRE(session);
   HR_REQUIRE(name);
   HR_REQUIRE(value);
   HR_ASSIGN_OR_WRAP(uint32_t variable, session->rep->model().FindVariable(name));
-  return Wrap(session->rep->SetVariable(variable, value->rep, {}));
+  HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(*session->rep, limits));
+  return Wrap(session->rep->SetVariable(variable, value->rep, checked));
 }
 
 hr_status* hr_session_describe(hr_session* session, hr_text** out) {
@@ -155,31 +159,50 @@ void hr_call_release(hr_call* call) { delete call; }
 hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tensor) {
   HR_REQUIRE(call);
   HR_REQUIRE(input);
-  HR_REQUIRE(tensor);
-  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
+  HR_USE(call);
+  if (tensor == nullptr) return Wrap(call->rep->Unbind(input));
   return Wrap(call->rep->Bind(input, tensor->rep));
 }
 
 hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value) {
   HR_REQUIRE(call);
   HR_REQUIRE(input);
-  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
+  HR_USE(call);
   return Wrap(call->rep->BindScalar(input, value));
 }
 
 hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes) {
   HR_REQUIRE(call);
   HR_REQUIRE(output);
-  HR_REQUIRE(data);
-  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
+  HR_USE(call);
   return Wrap(call->rep->BindOutput(output, data, bytes));
+}
+
+hr_status* hr_call_bind_output(hr_call* call, const char* output, const hr_tensor* tensor) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(output);
+  HR_USE(call);
+  if (tensor == nullptr) return Wrap(call->rep->BindOutput(output, nullptr, 0));
+  return Wrap(call->rep->BindOutput(output, tensor->rep));
+}
+
+hr_status* hr_call_output_type(hr_call* call, const char* output, hr_dtype* out_dtype,
+                               size_t* out_rank, const int64_t** out_dims) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(output);
+  HR_USE(call);
+  HR_ASSIGN_OR_WRAP(const auto* type, call->rep->TypeOfOutput(output));
+  if (out_dtype != nullptr) *out_dtype = static_cast<hr_dtype>(type->dtype);
+  if (out_rank != nullptr) *out_rank = type->dims.size();
+  if (out_dims != nullptr) *out_dims = type->dims.data();
+  return nullptr;
 }
 
 hr_status* hr_call_run(hr_call* call, const hr_limits* limits) {
   HR_REQUIRE(call);
-  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
+  HR_USE(call);
   if (limits == nullptr) return Wrap(call->rep->Run({}));
-  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(call->rep->session(), limits));
+  HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(call->rep->session(), limits));
   return Wrap(call->rep->Run(checked));
 }
 
@@ -187,9 +210,9 @@ hr_status* hr_call_start(hr_call* call, const hr_limits* limits, hr_run** out) {
   HR_REQUIRE(call);
   HR_REQUIRE(out);
   const std::shared_ptr<hr::session::Call>& held = call->rep;
-  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, LimitsFor(held->session(), limits));
-  if (!held->BeginFlight()) return Wrap(hr::session::Call::InFlight());
-  auto run = std::make_shared<hr::session::AsyncRun>(held, checked);
+  HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(held->session(), limits));
+  if (!held->Take()) return Wrap(hr::session::Call::Taken());
+  auto run = std::make_shared<hr::session::AsyncRun>(held, checked, checked.held);
   *out = new hr_run{run};
   held->session().env().runs().Add(std::move(run));
   return nullptr;
@@ -201,7 +224,7 @@ int hr_run_test(hr_run* run) { return run == nullptr || run->rep->done() ? 1 : 0
 
 hr_status* hr_run_wait(hr_run* run, const hr_limits* limits) {
   HR_REQUIRE(run);
-  HR_ASSIGN_OR_WRAP(hr::CallLimits checked, hr::capi::LimitsFrom(limits, hr::SystemClock()));
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, hr::SystemClock()));
   return Wrap(run->rep->Wait(checked));
 }
 
@@ -221,8 +244,18 @@ hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** o
   HR_REQUIRE(call);
   HR_REQUIRE(output);
   HR_REQUIRE(out);
-  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
+  HR_USE(call);
   HR_ASSIGN_OR_WRAP(auto&& tensor, call->rep->Output(output));
+  *out = NewTensor(std::move(tensor));
+  return nullptr;
+}
+
+hr_status* hr_call_take_result(hr_call* call, const char* output, hr_tensor** out) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(output);
+  HR_REQUIRE(out);
+  HR_USE(call);
+  HR_ASSIGN_OR_WRAP(auto&& tensor, call->rep->TakeOutput(output));
   *out = NewTensor(std::move(tensor));
   return nullptr;
 }
@@ -230,7 +263,7 @@ hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** o
 hr_status* hr_call_describe(hr_call* call, hr_text** out) {
   HR_REQUIRE(call);
   HR_REQUIRE(out);
-  HR_WRAP_IF_ERROR(call->rep->CheckIdle());
+  HR_USE(call);
   HR_ASSIGN_OR_WRAP(auto&& at, call->rep->PreparePlan());
   return hr::capi::WrapText(out, at.plan->Describe(*at.size));
 }

@@ -62,10 +62,10 @@ Result<size_t> SpannedBytes(const Dims& dims, const Dims& strides, DType dtype) 
   for (size_t i = 0; i < dims.size(); ++i) {
     int64_t reach;
     if (strides[i] < 0)
-      return Unimplemented("DLPack tensors with negative strides are not supported");
+      return Unimplemented("tensors with negative strides are not supported, got ", strides);
     if (__builtin_mul_overflow(dims[i] - 1, strides[i], &reach) ||
         __builtin_add_overflow(last, reach, &last)) {
-      return InvalidArgument("the DLPack tensor's strides overflow");
+      return InvalidArgument("the strides ", strides, " of shape ", dims, " overflow");
     }
   }
   return (static_cast<size_t>(last) + 1) * DTypeSize(dtype);
@@ -95,8 +95,51 @@ Result<Tensor> FromDlpack(hr_dlpack* managed) {
     auto* self = static_cast<hr_dlpack*>(context);
     if (self->deleter != nullptr) self->deleter(self);
   };
-  BufferRef buffer = AdoptBuffer(data, bytes, device, release, managed);
+  const bool read_only = (managed->flags & HR_DLPACK_READ_ONLY) != 0;
+  BufferRef buffer = AdoptBuffer(data, bytes, device, release, managed, read_only);
   return Tensor::Strided(std::move(buffer), 0, dtype, std::move(dims), std::move(strides));
+}
+
+struct HostMemory {
+  void* data;
+  size_t bytes;
+  void (*release)(void* context);
+  void* context;
+};
+
+Result<Tensor> WrapStrided(DType dtype, Dims dims, Dims strides, const HostMemory& memory) {
+  HR_RETURN_IF_ERROR(CheckedTensorBytes(dtype, dims).status().Clone());
+  HR_ASSIGN_OR_RETURN(const size_t needed, SpannedBytes(dims, strides, dtype));
+  if (memory.bytes < needed) {
+    return InvalidArgument(DTypeName(dtype), dims, " with the strides ", strides, " needs ", needed,
+                           " bytes, got ", memory.bytes);
+  }
+  BufferRef buffer = AdoptBuffer(memory.data, memory.bytes, {}, memory.release, memory.context);
+  return Tensor::Strided(std::move(buffer), 0, dtype, std::move(dims), std::move(strides));
+}
+
+Result<Tensor> WrapContiguous(DType dtype, Dims dims, const HostMemory& memory) {
+  HR_ASSIGN_OR_RETURN(const size_t needed, CheckedTensorBytes(dtype, dims));
+  if (memory.bytes != needed) {
+    return InvalidArgument(DTypeName(dtype), dims, " needs ", needed, " bytes, got ", memory.bytes);
+  }
+  return Tensor::View(AdoptBuffer(memory.data, memory.bytes, {}, memory.release, memory.context), 0,
+                      dtype, std::move(dims));
+}
+
+// Takes the release function over only once nothing can fail any more.
+Result<Tensor> WrapMemory(DType dtype, size_t rank, const int64_t* given_dims,
+                          const int64_t* strides, const HostMemory& memory) {
+  HR_ASSIGN_OR_RETURN(Dims dims, DimsFrom(rank, given_dims));
+  if (memory.data == nullptr && memory.bytes != 0) {
+    return InvalidArgument("'data' must not be NULL for ", memory.bytes, " bytes");
+  }
+  const size_t element = IsSupported(dtype) ? DTypeSize(dtype) : 1;
+  if (reinterpret_cast<uintptr_t>(memory.data) % element != 0) {
+    return InvalidArgument("data is not aligned to its elements of ", element, " bytes");
+  }
+  if (strides == nullptr) return WrapContiguous(dtype, std::move(dims), memory);
+  return WrapStrided(dtype, std::move(dims), Dims(strides, strides + rank), memory);
 }
 
 // What a managed tensor made here keeps alive.
@@ -144,22 +187,15 @@ hr_status* hr_tensor_copy_of(hr_env* env, hr_dtype dtype, size_t rank, const int
 hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void* data,
                           size_t bytes, void (*release)(void* context), void* context,
                           hr_tensor** out) {
+  return hr_tensor_wrap_strided(dtype, rank, dims, nullptr, data, bytes, release, context, out);
+}
+
+hr_status* hr_tensor_wrap_strided(hr_dtype dtype, size_t rank, const int64_t* dims,
+                                  const int64_t* strides, void* data, size_t bytes,
+                                  void (*release)(void* context), void* context, hr_tensor** out) {
   HR_REQUIRE(out);
-  if (bytes != 0) HR_REQUIRE(data);
-  HR_ASSIGN_OR_WRAP(auto&& shape, DimsFrom(rank, dims));
-  size_t element = hr_dtype_size(dtype);
-  if (element != 0 && reinterpret_cast<uintptr_t>(data) % element != 0) {
-    return hr::capi::Wrap(
-        hr::InvalidArgument("data is not aligned to its elements of ", element, " bytes"));
-  }
-  // The release function is taken over only once nothing can fail any more.
-  auto probe = hr::AdoptBuffer(data, bytes, {}, nullptr, nullptr);
-  HR_ASSIGN_OR_WRAP(auto&& checked,
-                    hr::Tensor::View(probe, 0, static_cast<hr::DType>(dtype), shape));
-  HR_WRAP_IF_ERROR(hr::capi::CheckBytes(checked, bytes));
-  auto buffer = hr::AdoptBuffer(data, bytes, {}, release, context);
-  return Give(
-      out, hr::Tensor::View(std::move(buffer), 0, static_cast<hr::DType>(dtype), std::move(shape)));
+  return Give(out, hr::capi::WrapMemory(static_cast<hr::DType>(dtype), rank, dims, strides,
+                                        {data, bytes, release, context}));
 }
 
 void hr_tensor_release(hr_tensor* tensor) { delete tensor; }
@@ -187,6 +223,18 @@ size_t hr_tensor_bytes(const hr_tensor* tensor) {
   return tensor == nullptr ? 0 : tensor->rep.bytes();
 }
 void* hr_tensor_data(const hr_tensor* tensor) {
+  if (tensor == nullptr || !hr::IsHostMemory(tensor->rep.device())) return nullptr;
+  return tensor->rep.data();
+}
+int hr_tensor_read_only(const hr_tensor* tensor) {
+  return tensor != nullptr && tensor->rep.read_only() ? 1 : 0;
+}
+int32_t hr_tensor_device(const hr_tensor* tensor, int32_t* out_ordinal) {
+  const hr::DeviceId device = tensor == nullptr ? hr::DeviceId{} : tensor->rep.device();
+  if (out_ordinal != nullptr) *out_ordinal = device.ordinal;
+  return static_cast<int32_t>(device.type);
+}
+void* hr_tensor_device_data(const hr_tensor* tensor) {
   return tensor == nullptr ? nullptr : tensor->rep.data();
 }
 const int64_t* hr_tensor_strides(const hr_tensor* tensor) {
@@ -211,7 +259,7 @@ hr_status* hr_tensor_to_dlpack(const hr_tensor* tensor, hr_dlpack** out) {
   managed.deleter = [](hr_dlpack* self) {
     delete static_cast<hr::capi::Exported*>(self->manager_ctx);
   };
-  managed.flags = 0;
+  managed.flags = tensor->rep.read_only() ? HR_DLPACK_READ_ONLY : 0;
   hr::DeviceId device = tensor->rep.device();
   managed.dl_tensor.data = tensor->rep.data();
   managed.dl_tensor.device = {static_cast<int32_t>(device.type), device.ordinal};

@@ -1,5 +1,7 @@
 #include "runtime/base/cancel.h"
 
+#include <algorithm>
+
 namespace hr {
 namespace {
 
@@ -14,9 +16,34 @@ class SteadyClock final : public Clock {
 
 constinit SteadyClock steady_clock;
 
+constexpr int64_t kAskNanos = 50'000'000;
+constexpr int64_t kInterrupted = -1;
+// A host's clock may jump, so it is looked at again and again.
+constexpr int64_t kHostClockSleep = 5'000'000;
+
 }  // namespace
 
 const Clock& SystemClock() { return steady_clock; }
+
+int64_t CallLimits::SleepNanos(int64_t most) const {
+  if (interrupted != nullptr) most = std::min(most, kAskNanos);
+  if (clock == nullptr) return most;
+  if (clock != &SystemClock()) most = std::min(most, kHostClockSleep);
+  return std::clamp<int64_t>(deadline_nanos - clock->NowNanos(), 0, most);
+}
+
+// A call that ends within the first interval does not ask at all.
+Status CallLimits::AskHost() const {
+  const int64_t now = SystemClock().NowNanos();
+  if (ask_nanos != kInterrupted) {
+    if (now < ask_nanos) return {};
+    const bool first = ask_nanos == 0;
+    ask_nanos = now + kAskNanos;
+    if (first || interrupted(context) == 0) return {};
+    ask_nanos = kInterrupted;  // the host is not asked again
+  }
+  return Cancelled("the host interrupted the call");
+}
 
 void CancelToken::Cancel() {
   cancelled_.store(true, std::memory_order_release);

@@ -59,20 +59,30 @@ class CancelWake {
   CancelWake** link_ = nullptr;  // what points to this one
 };
 
-// What limits one call. Copied freely; the default limits nothing.
+// What limits one call. Copied freely; the default limits nothing. With `interrupted` it is used by
+// the calling thread alone.
 struct CallLimits {
   const CancelToken* cancel = nullptr;
-  int64_t deadline_nanos = INT64_MAX;  // on `clock`
-  const Clock* clock = nullptr;        // null: no deadline
+  int64_t deadline_nanos = INT64_MAX;           // on `clock`
+  const Clock* clock = nullptr;                 // null: no deadline
+  int (*interrupted)(void* context) = nullptr;  // whether the host wants the call to end
+  void* context = nullptr;
+  mutable int64_t ask_nanos = 0;  // when the host is asked next, on the system's clock
 
-  // OK, CANCELLED or DEADLINE_EXCEEDED. Cheap: reads the clock only if there is a deadline.
+  // OK, CANCELLED or DEADLINE_EXCEEDED. Cheap: reads a clock only if there is a deadline or a host
+  // to be asked, which is done every 50 ms.
   Status Check() const {
     if (cancel != nullptr && cancel->cancelled()) return Cancelled("the call was cancelled");
     if (clock != nullptr && clock->NowNanos() >= deadline_nanos) {
       return DeadlineExceeded("the call's deadline passed");
     }
-    return {};
+    return interrupted == nullptr ? Status() : AskHost();
   }
+  // How long to sleep before the next Check: `most` nanoseconds or less.
+  int64_t SleepNanos(int64_t most) const;
+
+ private:
+  Status AskHost() const;
 };
 
 }  // namespace hr

@@ -37,6 +37,7 @@ HR_DEFINE_ERROR(DataLoss, kDataLoss)
 HR_DEFINE_ERROR(Unauthenticated, kUnauthenticated)
 HR_DEFINE_ERROR(Tainted, kTainted)
 HR_DEFINE_ERROR(ArbiterLost, kArbiterLost)
+HR_DEFINE_ERROR(DeviceLost, kDeviceLost)
 #undef HR_DEFINE_ERROR
 
 }  // namespace hr

@@ -25,6 +25,7 @@ std::string_view CodeName(Code code) {
     case Code::kUnauthenticated: return "UNAUTHENTICATED";
     case Code::kTainted: return "TAINTED";
     case Code::kArbiterLost: return "ARBITER_LOST";
+    case Code::kDeviceLost: return "DEVICE_LOST";
   }
   return "UNKNOWN";
 }

@@ -29,6 +29,7 @@ enum class Code : int {
   kUnauthenticated = 16,
   kTainted = 17,
   kArbiterLost = 18,
+  kDeviceLost = 19,
 };
 
 // The upper-case name of `code`, e.g. "INVALID_ARGUMENT".

@@ -1,13 +1,9 @@
 #include "runtime/base/wait_point.h"
 
-#include <algorithm>
-
 namespace hr {
 namespace {
 
 constexpr int64_t kLongestSleep = 3'600'000'000'000;  // far from overflow
-// A host's clock may jump, so it is looked at again and again.
-constexpr int64_t kHostClockSleep = 5'000'000;
 
 }  // namespace
 
@@ -17,10 +13,8 @@ void WaitPoint::NotifyAll() {
 }
 
 void WaitPoint::Sleep(std::unique_lock<std::mutex>& lock, const CallLimits& limits) {
-  if (limits.clock == nullptr) return changed_.wait(lock);
-  int64_t most = limits.clock == &SystemClock() ? kLongestSleep : kHostClockSleep;
-  int64_t left = limits.deadline_nanos - limits.clock->NowNanos();
-  changed_.wait_for(lock, std::chrono::nanoseconds(std::clamp<int64_t>(left, 0, most)));
+  if (limits.clock == nullptr && limits.interrupted == nullptr) return changed_.wait(lock);
+  changed_.wait_for(lock, std::chrono::nanoseconds(limits.SleepNanos(kLongestSleep)));
 }
 
 }  // namespace hr

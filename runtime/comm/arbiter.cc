@@ -53,7 +53,7 @@ Result<Verdict> Verdict::Decode(std::string_view text) {
   Verdict verdict;
   int code = 0;
   if (!TakeNumber(text, verdict.culprit) || !TakeNumber(text, code) || code <= 0 ||
-      code > static_cast<int>(Code::kArbiterLost)) {
+      code > static_cast<int>(Code::kDeviceLost)) {
     return DataLoss("the group's verdict cannot be read");
   }
   verdict.code = static_cast<Code>(code);

@@ -36,11 +36,7 @@ class MemoryStore final : public Store {
       if (Status status = limits.Check(); !status.ok()) {
         return std::move(status).WithContext(Cat("waiting for key '", key, "'"));
       }
-      int64_t nanos = kSliceNanos;
-      if (limits.clock != nullptr) {
-        nanos = std::min(nanos, limits.deadline_nanos - limits.clock->NowNanos());
-      }
-      changed_.wait_for(lock, std::chrono::nanoseconds(nanos));
+      changed_.wait_for(lock, std::chrono::nanoseconds(limits.SleepNanos(kSliceNanos)));
     }
   }
   Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits&) override {

@@ -29,11 +29,6 @@ inline void Pause() {
 #endif
 }
 
-int64_t SleepNanos(const CallLimits& limits) {
-  if (limits.clock == nullptr) return kSliceNanos;
-  return std::clamp<int64_t>(limits.deadline_nanos - limits.clock->NowNanos(), 0, kSliceNanos);
-}
-
 bool IsCancelled(const CallLimits& limits) {
   return limits.cancel != nullptr && limits.cancel->cancelled();
 }
@@ -215,7 +210,7 @@ void Reactor::Sleep(const std::atomic<bool>& done, const CallLimits& limits) {
     return SleepOnHandles(done, limits);
   }
   if (!done.load(std::memory_order_acquire) && !IsCancelled(limits)) {
-    sleepers_.wait_for(lock, std::chrono::nanoseconds(SleepNanos(limits)));
+    sleepers_.wait_for(lock, std::chrono::nanoseconds(limits.SleepNanos(kSliceNanos)));
   }
   sleeper_count_.fetch_sub(1);
 }
@@ -230,7 +225,7 @@ void Reactor::SleepOnHandles(const std::atomic<bool>& done, const CallLimits& li
   }
   client_.Deliver();
   if (armed) {
-    WaitReadable(handles_, SleepNanos(limits));
+    WaitReadable(handles_, limits.SleepNanos(kSliceNanos));
   }
   asleep_.store(false, std::memory_order_seq_cst);
   wake_.Clear();

@@ -167,7 +167,7 @@ Result<RemoteStore::Reply> RemoteStore::Decode(const Exchange& exchange) {
   std::memcpy(&reply.head, text.data(), sizeof reply.head);
   reply.text = text.substr(sizeof reply.head);
   if (reply.head.code == 0) return reply;
-  if (reply.head.code > static_cast<uint32_t>(Code::kArbiterLost)) {
+  if (reply.head.code > static_cast<uint32_t>(Code::kDeviceLost)) {
     return DataLoss("the store's server sent an unknown code");
   }
   return Status(static_cast<Code>(reply.head.code), std::move(reply.text));

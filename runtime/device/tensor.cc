@@ -27,8 +27,9 @@ class OwnedBuffer final : public Buffer {
 
 class AdoptedBuffer final : public Buffer {
  public:
-  AdoptedBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*), void* context)
-      : Buffer(static_cast<std::byte*>(data), bytes, device),
+  AdoptedBuffer(void* data, size_t bytes, DeviceId device, bool read_only, void (*release)(void*),
+                void* context)
+      : Buffer(static_cast<std::byte*>(data), bytes, device, read_only),
         release_(release),
         context_(context) {}
   ~AdoptedBuffer() override {
@@ -86,8 +87,8 @@ Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes) {
 }
 
 BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),
-                      void* context) {
-  return std::make_shared<AdoptedBuffer>(data, bytes, device, release, context);
+                      void* context, bool read_only) {
+  return std::make_shared<AdoptedBuffer>(data, bytes, device, read_only, release, context);
 }
 
 Result<Tensor> Tensor::Create(Allocator& allocator, DType dtype, Dims dims) {
@@ -130,9 +131,13 @@ Tensor Tensor::WithoutData(DType dtype, Dims dims) {
   return tensor;
 }
 
+bool IsHostMemory(DeviceId device) {
+  return device.type == DeviceType::kCpu || device.type == DeviceType::kCudaHost;
+}
+
 Status CheckHostMemory(const Tensor& tensor) {
-  DeviceId device = tensor.device();
-  if (device.type == DeviceType::kCpu || device.type == DeviceType::kCudaHost) return {};
+  const DeviceId device = tensor.device();
+  if (IsHostMemory(device)) return {};
   return InvalidArgument("expected a tensor in memory of the host, got ", tensor.TypeText(), " on ",
                          DeviceName(device), "; copy it to the host first");
 }

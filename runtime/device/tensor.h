@@ -30,15 +30,18 @@ class Buffer {
   std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   DeviceId device() const { return device_; }
+  // Its owner does not allow writing.
+  bool read_only() const { return read_only_; }
 
  protected:
-  Buffer(std::byte* data, size_t bytes, DeviceId device)
-      : data_(data), bytes_(bytes), device_(device) {}
+  Buffer(std::byte* data, size_t bytes, DeviceId device, bool read_only = false)
+      : data_(data), bytes_(bytes), device_(device), read_only_(read_only) {}
 
  private:
   std::byte* data_;
   size_t bytes_;
   DeviceId device_;
+  bool read_only_;
 };
 using BufferRef = std::shared_ptr<Buffer>;
 
@@ -46,7 +49,7 @@ Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes);
 // Takes memory over without a copy; `release(context)` is called when the last user is gone. Null
 // `release`: the caller keeps the memory alive.
 BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),
-                      void* context);
+                      void* context, bool read_only = false);
 
 // Bytes of a contiguous tensor; a failure where the type is not supported, a dimension is negative
 // or the product overflows.
@@ -77,6 +80,7 @@ class Tensor {
   size_t bytes() const { return static_cast<size_t>(elements()) * DTypeSize(dtype_); }
   DeviceId device() const { return defined() ? buffer_->device() : DeviceId{}; }
   const BufferRef& buffer() const { return buffer_; }
+  bool read_only() const { return defined() && buffer_->read_only(); }
 
   std::byte* data() const { return buffer_ == nullptr ? nullptr : buffer_->data() + offset_; }
   template <typename T>
@@ -107,6 +111,8 @@ class Tensor {
   Dims strides_;
 };
 
+// Whether the host can read and write memory of the device.
+bool IsHostMemory(DeviceId device);
 // A failure that names the device unless the host can read the tensor's memory.
 Status CheckHostMemory(const Tensor& tensor);
 

@@ -10,7 +10,8 @@ namespace {
 class MappedBuffer final : public Buffer {
  public:
   explicit MappedBuffer(MappedFile file)
-      : Buffer(file.bytes().data(), file.bytes().size(), DeviceId{}), file_(std::move(file)) {}
+      : Buffer(file.bytes().data(), file.bytes().size(), DeviceId{}, true),
+        file_(std::move(file)) {}
 
  private:
   MappedFile file_;

@@ -151,11 +151,34 @@ Status Call::BindSource(std::shared_ptr<InputSource> source) {
   return status;
 }
 
-Status Call::BindOutput(std::string_view name, void* data, size_t bytes) {
-  HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
+Status Call::Unbind(std::string_view name) {
+  HR_ASSIGN_OR_RETURN(Input * input, FindInput(name));
+  input->tensor = {};
+  shapes_changed_ = true;
+  return {};
+}
+
+Status Call::SetOutput(size_t i, void* data, size_t bytes, Tensor given) {
   outputs_[i].host = data;
   outputs_[i].host_bytes = bytes;
+  outputs_[i].given = std::move(given);
   return shapes_changed_ ? Status() : BindOutputs();
+}
+
+Status Call::BindOutput(std::string_view name, void* data, size_t bytes) {
+  HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
+  return SetOutput(i, data, data == nullptr ? 0 : bytes, {});
+}
+
+Status Call::BindOutput(std::string_view name, const Tensor& tensor) {
+  HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
+  Status status = CheckHostMemory(tensor);
+  if (status.ok() && tensor.read_only()) status = InvalidArgument("the tensor is read-only");
+  if (status.ok() && !tensor.contiguous()) {
+    status = InvalidArgument("the tensor is not contiguous, its strides are ", tensor.strides());
+  }
+  if (!status.ok()) return std::move(status).WithContext(Cat("output '", name, "'"));
+  return SetOutput(i, tensor.data(), tensor.bytes(), tensor);
 }
 
 Status Call::PullSource(const CallLimits& limits) {
@@ -227,11 +250,18 @@ Status Call::FitOutput(const ConcreteType& most, const ConcreteType& type, Outpu
 
 Status Call::BindOutputs() {
   const Plan& plan = instance_.plan();
+  outputs_changed_ = false;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     OutputPort& output = outputs_[i];
     const ConcreteType& type = instance_.size().outputs[i];
     size_t bytes = static_cast<size_t>(ElementCount(type.dims)) * DTypeSize(type.dtype);
-    if (output.host != nullptr) {
+    if (output.given.defined() &&
+        (output.given.dtype() != type.dtype || output.given.dims() != type.dims)) {
+      shapes_changed_ = true;
+      return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype), type.dims,
+                             ", the bound tensor is ", output.given.TypeText());
+    }
+    if (output.host != nullptr || output.given.defined()) {
       if (output.host_bytes != bytes) {
         shapes_changed_ = true;
         return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype), type.dims,
@@ -251,6 +281,7 @@ Status Call::Run(const CallLimits& limits) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   while (true) {
     if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
+    if (outputs_changed_) HR_RETURN_IF_ERROR(BindOutputs());
     const Plan& plan = instance_.plan();
     HR_ASSIGN_OR_RETURN(RunGuard guard,
                         RunGuard::Take(session_->run_lock_, plan.exclusive(), limits));
@@ -267,17 +298,36 @@ Status Call::Run(const CallLimits& limits) {
   }
 }
 
-Status Call::InFlight() {
-  return FailedPrecondition("the call's run is in flight; wait for its end, or make another call");
+Status Call::Taken() {
+  return FailedPrecondition(
+      "the call is in use by a run in flight or by another thread; wait for its end, or make "
+      "another call");
 }
 
 Result<Tensor> Call::Output(std::string_view name) const {
   HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
-  if (outputs_[i].host != nullptr) {
+  const OutputPort& output = outputs_[i];
+  if (output.given.defined()) return output.given;
+  if (output.host != nullptr) {
     return FailedPrecondition("output '", name, "' goes to memory of the caller");
   }
-  if (!outputs_[i].own.defined()) return FailedPrecondition("the call has not run yet");
-  return outputs_[i].own;
+  if (!output.own.defined()) return FailedPrecondition("the call has no output of a run");
+  return output.own;
+}
+
+Result<Tensor> Call::TakeOutput(std::string_view name) {
+  HR_ASSIGN_OR_RETURN(Tensor out, Output(name));
+  HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
+  outputs_[i].own = {};
+  if (outputs_[i].given.defined()) HR_RETURN_IF_ERROR(BindOutput(name, nullptr, 0));
+  outputs_changed_ = true;
+  return out;
+}
+
+Result<const ConcreteType*> Call::TypeOfOutput(std::string_view name) {
+  HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
+  HR_ASSIGN_OR_RETURN(asked_, PreparePlan());
+  return &asked_.size->outputs[i];
 }
 
 }  // namespace hr::session

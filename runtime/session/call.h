@@ -26,28 +26,34 @@ class Call {
 
   // The input from now on. Contiguous CPU memory is used in place, other layouts are copied.
   Status Bind(std::string_view input, const Tensor& tensor);
+  // Runs need the input no more, or fail.
+  Status Unbind(std::string_view input);
   // A single number, converted to the input's type, in memory of the call.
   Status BindScalar(std::string_view input, double value);
   // Inputs with the names of the source are pulled from it before every run. The source must
   // outlive the call or be taken off with null.
   Status BindSource(std::shared_ptr<InputSource> source);
-  // The output goes to the caller's memory, whose size must be what the output needs.
+  // The output goes to the caller's memory, whose size must be what the output needs; null: to
+  // memory of the call again.
   Status BindOutput(std::string_view output, void* data, size_t bytes);
+  // The output goes to the tensor, whose type must be the output's.
+  Status BindOutput(std::string_view output, const Tensor& tensor);
 
   // OUT_OF_RANGE where a bound source has no more data: then nothing was run.
   Status Run(const CallLimits& limits);
 
-  // A failure while a run that was started goes on: the call is that run's.
-  Status CheckIdle() const {
-    return in_flight_.load(std::memory_order_acquire) ? InFlight() : Status();
-  }
-  // False where a started run goes on already; EndFlight ends it.
-  bool BeginFlight() { return !in_flight_.exchange(true, std::memory_order_acq_rel); }
-  void EndFlight() { in_flight_.store(false, std::memory_order_release); }
-  static Status InFlight();
+  // Takes the call for a thread, or for a run that was started. Returns false if it is taken;
+  // Leave() ends it. Everything else takes it for granted that the caller has it.
+  bool Take() { return !taken_.exchange(true, std::memory_order_acquire); }
+  void Leave() { taken_.store(false, std::memory_order_release); }
+  static Status Taken();
 
   // The output of the last run, in memory that the next run overwrites.
   Result<Tensor> Output(std::string_view output) const;
+  // The same; the next run has other memory.
+  Result<Tensor> TakeOutput(std::string_view output);
+  // What the output is for the inputs that are bound now. Valid until the call is used again.
+  Result<const ConcreteType*> TypeOfOutput(std::string_view output);
 
   // The size of the first dimension of what the source gave to the last run.
   int64_t PulledExamples() const;
@@ -67,6 +73,7 @@ class Call {
     std::string name;
     void* host = nullptr;  // the caller's memory, where it gave any
     size_t host_bytes = 0;
+    Tensor given;  // the caller's tensor, if that is where the memory is
     Tensor own;
   };
 
@@ -82,6 +89,7 @@ class Call {
   Status TakeInstance();
   Status BindOutputs();
   Status FitOutput(const ConcreteType& most, const ConcreteType& type, OutputPort& output);
+  Status SetOutput(size_t i, void* data, size_t bytes, Tensor given);
 
   std::shared_ptr<Session> session_;
   std::vector<Input> inputs_;
@@ -91,8 +99,10 @@ class Call {
   std::vector<Tensor> pulled_;
   std::vector<Input*> pulled_inputs_;  // null where nobody takes the field
   Instance instance_;                  // of the plan for these shapes; none before the first run
-  std::atomic<bool> in_flight_{false};
+  std::atomic<bool> taken_{false};
   bool shapes_changed_ = true;
+  bool outputs_changed_ = false;  // those of the instance are to be bound again
+  PlanAt asked_;                  // by TypeOfOutput
   uint64_t bound_generation_ = 0;
 };
 

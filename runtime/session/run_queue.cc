@@ -7,12 +7,14 @@
 
 namespace hr::session {
 
-AsyncRun::AsyncRun(std::shared_ptr<Call> call, const CallLimits& limits)
-    : call_(std::move(call)), limits_(limits) {
+AsyncRun::AsyncRun(std::shared_ptr<Call> call, const CallLimits& limits,
+                   std::shared_ptr<const CancelToken> token)
+    : call_(std::move(call)), limits_(limits), token_(std::move(token)) {
   outer_cancel_.emplace(
       limits.cancel, [](void* self) { static_cast<AsyncRun*>(self)->Cancel(); }, this);
   if (limits.cancel != nullptr && limits.cancel->cancelled()) Cancel();
   limits_.cancel = &cancel_;
+  limits_.interrupted = nullptr;
 }
 
 bool AsyncRun::done() {
@@ -39,7 +41,8 @@ void AsyncRun::OnDone(Callback callback) {
 void AsyncRun::Execute() {
   Status status = call_->Run(limits_);
   outer_cancel_.reset();
-  call_->EndFlight();
+  token_.reset();
+  call_->Leave();
   call_.reset();  // whoever waits may take it that nothing of the run is left
   std::vector<Callback> listeners;
   {

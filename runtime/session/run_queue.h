@@ -17,8 +17,10 @@ class AsyncRun {
  public:
   using Callback = std::function<void(const Status& status)>;
 
-  // `limits` count from now, and their token must outlive the run's end.
-  AsyncRun(std::shared_ptr<Call> call, const CallLimits& limits);
+  // `limits` count from now; `token` is theirs, or null. The host is not asked whether it wants to
+  // interrupt the run.
+  AsyncRun(std::shared_ptr<Call> call, const CallLimits& limits,
+           std::shared_ptr<const CancelToken> token);
 
   bool done();
   // Waits for the end and returns how it ended; `limits` end the waiting only.
@@ -33,8 +35,9 @@ class AsyncRun {
  private:
   std::shared_ptr<Call> call_;  // until the end
   CallLimits limits_;
+  std::shared_ptr<const CancelToken> token_;  // the caller's, until the end
   CancelToken cancel_;
-  std::optional<CancelWake> outer_cancel_;  // passes the caller's token on
+  std::optional<CancelWake> outer_cancel_;  // passes that on
   WaitPoint ended_;
   bool done_ = false;
   Status status_;

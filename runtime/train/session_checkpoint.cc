@@ -112,8 +112,10 @@ Result<std::string> SaveSession(session::Session& session, const std::string& di
   HR_ASSIGN_OR_RETURN(auto writer,
                       CheckpointWriter::Create(directory, snapshot.step, std::move(specs),
                                                std::move(metadata), options.files));
-  for (const TensorSpec& spec : writer->order())
+  for (const TensorSpec& spec : writer->order()) {
+    HR_RETURN_IF_ERROR(limits.Check());
     HR_RETURN_IF_ERROR(writer->Write(*by_name[spec.name]));
+  }
   HR_RETURN_IF_ERROR(writer->Commit());
   return writer->path();
 }

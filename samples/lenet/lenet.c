@@ -137,7 +137,7 @@ static void write_weights(const watch* w, int64_t step) {
     char tag[256];
     if (strstr(name, "/momentum") != NULL) continue;
     snprintf(tag, sizeof tag, "weights/%s", name);
-    TRY(hr_session_get_variable(w->session, name, &values));
+    TRY(hr_session_get_variable(w->session, name, NULL, &values));
     TRY(hr_summary_histogram(w->events, tag, step, values));
     hr_tensor_release(values);
   }
@@ -340,7 +340,7 @@ static int train(const char* program, const options* o) {
   if (report.examples == 0) say_nothing_was_left(o, &report, checkpoints);
 
   const char* served[2] = {"infer", "eval"};
-  TRY(hr_session_export(session, export_file, 2, served, NULL));
+  TRY(hr_session_export(session, export_file, 2, served, NULL, NULL));
   double accuracy = serve_elsewhere(program, o, export_file);
   printf("test accuracy  %.4f after %lld epoch%s, measured by a new process on %s\n", accuracy,
          (long long)report.epoch, report.epoch == 1 ? "" : "s", export_file);

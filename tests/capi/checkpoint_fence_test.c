@@ -23,7 +23,7 @@ static void save_for_ever(counting* w, const hr_group* group) {
   for (int64_t saved = 0; status == NULL; ++saved) {
     if (saved == 3) leave_note("saving", "");
     CHECK(hr_call_run(w->step, NULL));
-    status = hr_session_save(w->session, rank_argument(), &options);
+    status = hr_session_save(w->session, rank_argument(), &options, NULL);
   }
   failure_text(status, text, sizeof text);
   leave_note("refused", text);
@@ -33,11 +33,11 @@ static void save_for_ever(counting* w, const hr_group* group) {
 static void go_on(counting* w, const hr_group* group) {
   const hr_checkpoint_options options = {.struct_size = sizeof options, .keep = 3, .group = group};
   char step[32];
-  CHECK(hr_session_restore(w->session, rank_argument(), &options, NULL));
+  CHECK(hr_session_restore(w->session, rank_argument(), &options, NULL, NULL));
   EXPECT(hr_session_step(w->session) >= 3);
   for (int i = 0; i < 2; ++i) {
     CHECK(hr_call_run(w->step, NULL));
-    CHECK(hr_session_save(w->session, rank_argument(), &options));
+    CHECK(hr_session_save(w->session, rank_argument(), &options, NULL));
   }
   snprintf(step, sizeof step, "%lld", (long long)hr_session_step(w->session));
   leave_note("step", step);
@@ -83,7 +83,7 @@ static void freeze_after(hr_env* env, int milliseconds) {
     exit(1);
   }
   counting w = open_counting(env, WIDTH, NULL);
-  CHECK(hr_session_restore(w.session, folder, NULL, NULL));
+  CHECK(hr_session_restore(w.session, folder, NULL, NULL, NULL));
   EXPECT(hr_session_step(w.session) == step);
   close_counting(&w);
   end_ranks(&all);
@@ -100,11 +100,11 @@ static void rank_starts_anew(hr_env* env) {
   counting w = open_counting(env, WIDTH, NULL);
   hr_group* group = create_group(env);
   const hr_checkpoint_options options = {.struct_size = sizeof options, .group = group};
-  hr_status* status = hr_session_restore(w.session, rank_argument(), &options, NULL);
+  hr_status* status = hr_session_restore(w.session, rank_argument(), &options, NULL, NULL);
   if (status != NULL) EXPECT(hr_status_code(status) == HR_NOT_FOUND);
   hr_status_release(status);
   CHECK(hr_call_run(w.step, NULL));
-  CHECK(hr_session_save(w.session, rank_argument(), &options));
+  CHECK(hr_session_save(w.session, rank_argument(), &options, NULL));
   hr_group_release(group);
   close_counting(&w);
 }
@@ -114,7 +114,7 @@ static void test_jobs_follow_each_other(hr_env* env) {
   for (int64_t job = 1; job <= 3; ++job) {
     run_ranks(1, "rank starts_anew", folder);
     counting w = open_counting(env, WIDTH, NULL);
-    CHECK(hr_session_restore(w.session, folder, NULL, NULL));
+    CHECK(hr_session_restore(w.session, folder, NULL, NULL, NULL));
     EXPECT(hr_session_step(w.session) == job);
     close_counting(&w);
   }

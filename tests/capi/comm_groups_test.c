@@ -103,7 +103,7 @@ static void rank_receives_end_early(hr_env* env) {
   FAILS(hr_recv(world, &y, 1, HR_INT64, other, 1, &moment), HR_DEADLINE_EXCEEDED, "deadline");
   CHECK(hr_cancel_create(&cancel));
   EXPECT(pthread_create(&thread, NULL, trigger_soon, cancel) == 0);
-  hr_limits cancelled = {sizeof cancelled, cancel, 0};
+  hr_limits cancelled = {.struct_size = sizeof cancelled, .cancel = cancel};
   FAILS(hr_recv(world, &y, 1, HR_INT64, other, 1, &cancelled), HR_CANCELLED, "cancelled");
   pthread_join(thread, NULL);
   hr_cancel_release(cancel);
@@ -287,7 +287,7 @@ static void test_wrong_calls(hr_env* env) {
   hr_group* group = join_alone(env);
   hr_work* work;
   float x[8] = {0};
-  hr_limits bad = {0, NULL, 1};
+  hr_limits bad = {.timeout_nanos = 1};
   FAILS(hr_all_reduce(NULL, x, x, 4, HR_FLOAT32, HR_SUM, NULL), HR_INVALID_ARGUMENT, "'group'");
   FAILS(hr_all_reduce_start(group, x, x, 4, HR_FLOAT32, HR_SUM, NULL), HR_INVALID_ARGUMENT,
         "'out'");

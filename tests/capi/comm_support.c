@@ -18,7 +18,7 @@ void sleep_ms(int milliseconds) {
 }
 
 hr_limits within(double seconds) {
-  hr_limits limits = {sizeof limits, NULL, (int64_t)(seconds * 1e9)};
+  hr_limits limits = {.struct_size = sizeof limits, .timeout_nanos = (int64_t)(seconds * 1e9)};
   return limits;
 }
 

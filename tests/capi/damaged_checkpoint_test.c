@@ -14,8 +14,8 @@ enum { WIDTH = 50000 };
 /* The steps that the variables show, which must agree. */
 static int64_t steps_of(const counting* w) {
   hr_tensor *a, *b;
-  CHECK(hr_session_get_variable(w->session, "a", &a));
-  CHECK(hr_session_get_variable(w->session, "b", &b));
+  CHECK(hr_session_get_variable(w->session, "a", NULL, &a));
+  CHECK(hr_session_get_variable(w->session, "b", NULL, &b));
   float first = ((float*)hr_tensor_data(a))[0];
   for (int i = 0; i < WIDTH; ++i) {
     EXPECT(((float*)hr_tensor_data(a))[i] == first && ((float*)hr_tensor_data(b))[i] == first);
@@ -45,7 +45,7 @@ static void flip(const char* path, long at, int bit) {
 
 /* The checkpoint of step 1 is damaged, the session is at step 2 and stays there. */
 static void expect_refused(const counting* w) {
-  FAILS(hr_session_restore(w->session, in_folder(w->folder, "step-000001"), NULL, NULL),
+  FAILS(hr_session_restore(w->session, in_folder(w->folder, "step-000001"), NULL, NULL, NULL),
         HR_DATA_LOSS, "step-000001");
   EXPECT(hr_session_step(w->session) == 2);
 }
@@ -54,7 +54,7 @@ static void damage(hr_env* env, const char* name) {
   counting w = open_counting(env, WIDTH, make_folder());
   char file[8192];
   CHECK(hr_call_run(w.step, NULL));
-  CHECK(hr_session_save(w.session, w.folder, NULL));
+  CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
   CHECK(hr_call_run(w.step, NULL));
   snprintf(file, sizeof file, "%s", in_folder(w.folder, name));
   long size = size_of(file);
@@ -69,8 +69,8 @@ static void damage(hr_env* env, const char* name) {
     expect_refused(&w);
   }
   EXPECT(unlink(file) == 0);
-  FAILS(hr_session_restore(w.session, in_folder(w.folder, "step-000001"), NULL, NULL), HR_NOT_FOUND,
-        "step-000001");
+  FAILS(hr_session_restore(w.session, in_folder(w.folder, "step-000001"), NULL, NULL, NULL),
+        HR_NOT_FOUND, "step-000001");
   EXPECT(steps_of(&w) == 2);
   close_counting(&w);
   remove_folder(w.folder);
@@ -84,11 +84,11 @@ static void test_damage(hr_env* env) {
 /* A manifest of a terabyte (a hole) must not cost that memory. */
 static void test_a_manifest_that_lies(hr_env* env) {
   counting w = open_counting(env, WIDTH, make_folder());
-  CHECK(hr_session_save(w.session, w.folder, NULL));
+  CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
   const char* manifest = in_folder(w.folder, "step-000000/manifest.json");
   EXPECT(truncate(manifest, (off_t)1 << 40) == 0);
-  FAILS(hr_session_restore(w.session, in_folder(w.folder, "step-000000"), NULL, NULL), HR_DATA_LOSS,
-        "expected at most");
+  FAILS(hr_session_restore(w.session, in_folder(w.folder, "step-000000"), NULL, NULL, NULL),
+        HR_DATA_LOSS, "expected at most");
   close_counting(&w);
   remove_folder(w.folder);
 }
@@ -99,10 +99,10 @@ static void test_falls_back(hr_env* env) {
   hr_text* report;
   for (int i = 0; i < 2; ++i) {
     CHECK(hr_call_run(w.step, NULL));
-    CHECK(hr_session_save(w.session, w.folder, NULL));
+    CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
   }
   flip(in_folder(w.folder, "step-000002/shard-00000-of-00001.safetensors"), 5000, 2);
-  CHECK(hr_session_restore(w.session, w.folder, NULL, &report));
+  CHECK(hr_session_restore(w.session, w.folder, NULL, NULL, &report));
   EXPECT(strstr(hr_text_data(report), "step-000002' is skipped") != NULL);
   EXPECT(steps_of(&w) == 1 && hr_session_step(w.session) == 1);
   hr_text_release(report);
@@ -116,9 +116,11 @@ static void test_of_another_model(hr_env* env) {
   hr_model* model = make_mlp(env);
   hr_session* session;
   CHECK(hr_session_create(model, NULL, &session));
-  CHECK(hr_session_save(w.session, w.folder, NULL));
-  FAILS(hr_session_restore(session, w.folder, NULL, NULL), HR_NOT_FOUND, "does not fit the model");
-  FAILS(hr_session_restore(session, in_folder(w.folder, "none"), NULL, NULL), HR_NOT_FOUND, "none");
+  CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
+  FAILS(hr_session_restore(session, w.folder, NULL, NULL, NULL), HR_NOT_FOUND,
+        "does not fit the model");
+  FAILS(hr_session_restore(session, in_folder(w.folder, "none"), NULL, NULL, NULL), HR_NOT_FOUND,
+        "none");
   hr_session_release(session);
   hr_model_release(model);
   close_counting(&w);
@@ -140,23 +142,24 @@ static void test_a_full_disk(hr_env* env) {
   const char* signature = "look";
   counting w = open_counting(env, WIDTH, make_folder());
   CHECK(hr_call_run(w.step, NULL));
-  CHECK(hr_session_save(w.session, w.folder, NULL));
-  CHECK(hr_session_export(w.session, in_folder(w.folder, "served.hrg"), 1, &signature, NULL));
+  CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
+  CHECK(hr_session_export(w.session, in_folder(w.folder, "served.hrg"), 1, &signature, NULL, NULL));
   long served = size_of(in_folder(w.folder, "served.hrg"));
   CHECK(hr_call_run(w.step, NULL));
   signal(SIGXFSZ, SIG_IGN);
   for (int i = 0; i < 4; ++i) {
     limit_files(sizes[i]);
-    FAILS(hr_session_save(w.session, w.folder, NULL), HR_RESOURCE_EXHAUSTED, "free space");
-    FAILS(hr_session_export(w.session, in_folder(w.folder, "served.hrg"), 1, &signature, NULL),
-          HR_RESOURCE_EXHAUSTED, "free space");
+    FAILS(hr_session_save(w.session, w.folder, NULL, NULL), HR_RESOURCE_EXHAUSTED, "free space");
+    FAILS(
+        hr_session_export(w.session, in_folder(w.folder, "served.hrg"), 1, &signature, NULL, NULL),
+        HR_RESOURCE_EXHAUSTED, "free space");
     limit_files(RLIM_INFINITY);
   }
   EXPECT(size_of(in_folder(w.folder, "served.hrg")) == served);
   EXPECT(access(in_folder(w.folder, "step-000002"), F_OK) != 0);
-  CHECK(hr_session_restore(w.session, w.folder, NULL, NULL));
+  CHECK(hr_session_restore(w.session, w.folder, NULL, NULL, NULL));
   EXPECT(steps_of(&w) == 1);
-  CHECK(hr_session_save(w.session, w.folder, NULL));
+  CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
   close_counting(&w);
   remove_folder(w.folder);
 }
@@ -167,10 +170,11 @@ static void test_a_full_disk(hr_env* env) {
 static void save_on(char* folder, int report) {
   hr_env* env = make_env(1);
   counting w = open_counting(env, WIDTH, folder);
-  hr_status_release(hr_session_restore(w.session, folder, NULL, NULL)); /* the first has none */
+  hr_status_release(
+      hr_session_restore(w.session, folder, NULL, NULL, NULL)); /* the first has none */
   for (;;) {
     CHECK(hr_call_run(w.step, NULL));
-    CHECK(hr_session_save(w.session, folder, NULL));
+    CHECK(hr_session_save(w.session, folder, NULL, NULL));
     int64_t step = hr_session_step(w.session);
     if (write(report, &step, sizeof step) != sizeof step) _exit(1);
   }
@@ -181,7 +185,7 @@ static void test_killed(hr_env* env) {
   int64_t saved = 0;
   int report[2];
   EXPECT(pipe(report) == 0 && fcntl(report[0], F_SETFL, O_NONBLOCK) == 0);
-  CHECK(hr_session_save(w.session, w.folder, NULL));
+  CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
   for (int round = 0; round < 20; ++round) {
     int64_t before = saved, step;
     int status;
@@ -192,7 +196,7 @@ static void test_killed(hr_env* env) {
     EXPECT(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child);
     EXPECT(WIFSIGNALED(status));
     while (read(report[0], &step, sizeof step) == sizeof step) saved = step;
-    CHECK(hr_session_restore(w.session, w.folder, NULL, NULL));
+    CHECK(hr_session_restore(w.session, w.folder, NULL, NULL, NULL));
     EXPECT(steps_of(&w) == hr_session_step(w.session));
     EXPECT(hr_session_step(w.session) >= saved && hr_session_step(w.session) <= saved + 1);
     EXPECT(saved >= before);

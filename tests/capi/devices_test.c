@@ -125,8 +125,8 @@ static void expect_same_variables(hr_session* a, hr_session* b) {
   for (size_t i = 0; i < hr_session_variable_count(a); ++i) {
     const char* name = hr_session_variable_name(a, i);
     hr_tensor *x, *y;
-    CHECK(hr_session_get_variable(a, name, &x));
-    CHECK(hr_session_get_variable(b, name, &y));
+    CHECK(hr_session_get_variable(a, name, NULL, &x));
+    CHECK(hr_session_get_variable(b, name, NULL, &y));
     expect_close(hr_tensor_data(x), hr_tensor_data(y), (size_t)hr_tensor_elements(x));
     hr_tensor_release(x);
     hr_tensor_release(y);
@@ -229,22 +229,22 @@ static void variables_are_plain(hr_env* env) {
   hr_model* model = make_model(env, "TOY:0", "CPU:0");
   hr_session* session = session_on(model, NULL);
   train(env, session, before);
-  CHECK(hr_session_save(session, folder, NULL));
+  CHECK(hr_session_save(session, folder, NULL, NULL));
   train(env, session, before);
   hr_session* other = session_on(model, NULL);
-  CHECK(hr_session_restore(other, folder, NULL, NULL));
+  CHECK(hr_session_restore(other, folder, NULL, NULL, NULL));
   train(env, other, after);
   EXPECT(memcmp(before, after, sizeof before) == 0);
   /* A value that is set while the device has one counts from then on. */
   hr_tensor* w1;
-  CHECK(hr_session_get_variable(session, "w1", &w1));
-  CHECK(hr_session_restore(session, folder, NULL, NULL));
+  CHECK(hr_session_get_variable(session, "w1", NULL, &w1));
+  CHECK(hr_session_restore(session, folder, NULL, NULL, NULL));
   train(env, session, after);
   EXPECT(memcmp(before, after, sizeof before) == 0);
   memset(hr_tensor_data(w1), 0, hr_tensor_bytes(w1));
-  CHECK(hr_session_set_variable(session, "w1", w1));
+  CHECK(hr_session_set_variable(session, "w1", w1, NULL));
   hr_tensor_release(w1);
-  CHECK(hr_session_get_variable(session, "w1", &w1));
+  CHECK(hr_session_get_variable(session, "w1", NULL, &w1));
   EXPECT(((float*)hr_tensor_data(w1))[7] == 0);
   hr_tensor_release(w1);
   train(env, session, after);
@@ -309,7 +309,7 @@ static void* look_in_thread(void* context) {
   for (int i = 0; i < 200; ++i) {
     hr_tensor* w1;
     hr_text* text;
-    CHECK(hr_session_get_variable(c->session, "w1", &w1));
+    CHECK(hr_session_get_variable(c->session, "w1", NULL, &w1));
     CHECK(hr_session_describe(c->session, &text));
     hr_text_release(text);
     hr_tensor_release(w1);

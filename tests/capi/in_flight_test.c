@@ -65,7 +65,7 @@ static int steps_of(const step* s) {
   float first = -1;
   for (int i = 0; i < 2; ++i) {
     hr_tensor* variable;
-    CHECK(hr_session_get_variable(s->session, i == 0 ? "a" : "b", &variable));
+    CHECK(hr_session_get_variable(s->session, i == 0 ? "a" : "b", NULL, &variable));
     const float* values = hr_tensor_data(variable);
     if (i == 0) first = values[0];
     for (int j = 0; j < WIDTH; ++j) EXPECT(values[j] == first);

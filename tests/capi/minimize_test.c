@@ -38,7 +38,7 @@ static builder begin(hr_env* env) {
 
 static float first_of(hr_session* session, const char* variable) {
   hr_tensor* tensor;
-  CHECK(hr_session_get_variable(session, variable, &tensor));
+  CHECK(hr_session_get_variable(session, variable, NULL, &tensor));
   float value = *(const float*)hr_tensor_data(tensor);
   hr_tensor_release(tensor);
   return value;
@@ -168,7 +168,7 @@ static void test_failed_gradients_change_nothing(hr_env* env) {
   hr_tensor* value;
   hr_call* call;
   CHECK(hr_tensor_copy_of(env, HR_FLOAT32, 1, &two, w, sizeof w, &value));
-  CHECK(hr_session_set_variable(session, "w", value));
+  CHECK(hr_session_set_variable(session, "w", value, NULL));
   CHECK(hr_call_create(session, "slope", &call));
   CHECK(hr_call_output(call, "d", slope, sizeof slope));
   CHECK(hr_call_run(call, NULL));

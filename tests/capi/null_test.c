@@ -176,22 +176,28 @@ static void test_models_and_sessions(hr_env* env) {
   MISSING(hr_session_run(session, 1, names, none, 0, NULL, 0, NULL, NULL, NULL), "feed_names[0]");
   MISSING(hr_session_run(session, 0, NULL, NULL, 1, names, 0, NULL, NULL, NULL), "outputs");
   MISSING(hr_session_run(session, 0, NULL, NULL, 0, NULL, 1, NULL, NULL, NULL), "target_names");
-  MISSING(hr_session_get_variable(session, NULL, &got), "name");
-  MISSING(hr_session_get_variable(session, "fc1/weight", NULL), "out");
-  MISSING(hr_session_set_variable(session, "fc1/weight", NULL), "value");
+  MISSING(hr_session_get_variable(session, NULL, NULL, &got), "name");
+  MISSING(hr_session_get_variable(session, "fc1/weight", NULL, NULL), "out");
+  MISSING(hr_session_set_variable(session, "fc1/weight", NULL, NULL), "value");
   MISSING(hr_session_describe(session, NULL), "out");
-  MISSING(hr_session_save(session, NULL, NULL), "directory");
-  MISSING(hr_session_restore(NULL, "p", NULL, NULL), "session");
-  MISSING(hr_session_export(session, NULL, 0, NULL, NULL), "path");
-  MISSING(hr_session_export(session, "p", 1, NULL, NULL), "signatures");
+  MISSING(hr_session_save(session, NULL, NULL, NULL), "directory");
+  MISSING(hr_session_restore(NULL, "p", NULL, NULL, NULL), "session");
+  MISSING(hr_session_export(session, NULL, 0, NULL, NULL, NULL), "path");
+  MISSING(hr_session_export(session, "p", 1, NULL, NULL, NULL), "signatures");
   MISSING(hr_checkpoint_describe(NULL, &text), "path");
   MISSING(hr_call_create(session, NULL, &made), "signature");
   MISSING(hr_call_create(session, "train", NULL), "out");
   MISSING(hr_call_create_custom(session, 0, NULL, 1, NULL, 0, NULL, &made), "fetch_names");
   MISSING(hr_call_bind(call, NULL, tensor), "input");
-  MISSING(hr_call_bind(call, "x", NULL), "tensor");
+  MISSING(hr_call_bind(NULL, "x", tensor), "call");
   MISSING(hr_call_bind_scalar(call, NULL, 1), "input");
-  MISSING(hr_call_output(call, "loss", NULL, 4), "data");
+  MISSING(hr_call_output(call, NULL, tensor, 4), "output");
+  MISSING(hr_call_bind_output(NULL, "loss", tensor), "call");
+  MISSING(hr_call_bind_output(call, NULL, tensor), "output");
+  MISSING(hr_call_output_type(NULL, "loss", NULL, NULL, NULL), "call");
+  MISSING(hr_call_output_type(call, NULL, NULL, NULL, NULL), "output");
+  MISSING(hr_call_take_result(NULL, "loss", &tensor), "call");
+  MISSING(hr_call_take_result(call, "loss", NULL), "out");
   MISSING(hr_call_run(NULL, NULL), "call");
   MISSING(hr_call_result(call, "loss", NULL), "out");
   MISSING(hr_call_describe(call, NULL), "out");
@@ -266,9 +272,9 @@ static void test_struct_sizes(hr_env* env) {
   FAILS(hr_session_run(session, 0, NULL, NULL, 0, NULL, 0, NULL, &(hr_limits){0}, NULL),
         HR_INVALID_ARGUMENT, "sizeof(hr_limits)");
   FAILS(hr_dataset_next(data, &(hr_limits){0}, batch), HR_INVALID_ARGUMENT, "sizeof(hr_limits)");
-  FAILS(hr_session_save(session, "p", &(hr_checkpoint_options){0}), HR_INVALID_ARGUMENT,
+  FAILS(hr_session_save(session, "p", &(hr_checkpoint_options){0}, NULL), HR_INVALID_ARGUMENT,
         "sizeof(hr_checkpoint_options)");
-  FAILS(hr_session_export(session, "p", 0, NULL, &(hr_save_options){0}), HR_INVALID_ARGUMENT,
+  FAILS(hr_session_export(session, "p", 0, NULL, &(hr_save_options){0}, NULL), HR_INVALID_ARGUMENT,
         "sizeof(hr_save_options)");
   FAILS(hr_train(session, &(hr_train_options){0}, NULL, NULL), HR_INVALID_ARGUMENT,
         "sizeof(hr_train_options)");

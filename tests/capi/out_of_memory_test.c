@@ -132,7 +132,7 @@ static void test_first_run(hr_env* env) {
   fail_each("first run", &w, first_run, keep);
   CHECK(hr_session_create(w.model, NULL, &w.session));
   hr_tensor *before, *after;
-  CHECK(hr_session_get_variable(w.session, "fc1/weight", &before));
+  CHECK(hr_session_get_variable(w.session, "fc1/weight", NULL, &before));
   for (long n = 0;; ++n) {
     hr_call* call;
     CHECK(hr_call_create(w.session, "train", &call));
@@ -145,12 +145,12 @@ static void test_first_run(hr_env* env) {
     int done = status == NULL;
     if (!done) {
       FAILS(status, HR_RESOURCE_EXHAUSTED, "bytes");
-      CHECK(hr_session_get_variable(w.session, "fc1/weight", &after));
+      CHECK(hr_session_get_variable(w.session, "fc1/weight", NULL, &after));
       EXPECT(memcmp(hr_tensor_data(before), hr_tensor_data(after), hr_tensor_bytes(after)) == 0);
       hr_tensor_release(after);
       CHECK(hr_call_run(call, NULL)); /* the same call, with memory */
       hr_tensor_release(before);
-      CHECK(hr_session_get_variable(w.session, "fc1/weight", &before));
+      CHECK(hr_session_get_variable(w.session, "fc1/weight", NULL, &before));
     }
     hr_call_release(call);
     hr_session_trim(w.session);
@@ -167,7 +167,7 @@ static hr_status* run_once(world* w) {
 }
 
 static hr_status* get_variable(world* w) {
-  return hr_session_get_variable(w->session, "fc1/weight", &w->out);
+  return hr_session_get_variable(w->session, "fc1/weight", NULL, &w->out);
 }
 
 static void drop_out(world* w) { hr_tensor_release(w->out); }
@@ -188,11 +188,12 @@ static void test_later_runs(hr_env* env) {
 
 /* ---- Checkpoints and exports ---- */
 
-static hr_status* save(world* w) { return hr_session_save(w->session, w->folder, NULL); }
+static hr_status* save(world* w) { return hr_session_save(w->session, w->folder, NULL, NULL); }
 
 static hr_status* export(world* w) {
   const char* signature = "infer";
-  return hr_session_export(w->session, in_folder(w->folder, "served.hrg"), 1, &signature, NULL);
+  return hr_session_export(w->session, in_folder(w->folder, "served.hrg"), 1, &signature, NULL,
+                           NULL);
 }
 
 /* Into a new session, whose variables are still the model's. */
@@ -201,11 +202,11 @@ static hr_status* restore(world* w) {
   hr_tensor *before, *after;
   hr_status* status = hr_session_create(w->model, NULL, &session);
   if (status != NULL) return status;
-  status = hr_session_get_variable(session, "fc1/weight", &before);
+  status = hr_session_get_variable(session, "fc1/weight", NULL, &before);
   if (status == NULL) {
-    status = hr_session_restore(session, w->folder, NULL, NULL);
+    status = hr_session_restore(session, w->folder, NULL, NULL, NULL);
     fail_host_allocations(-1, 0);
-    CHECK(hr_session_get_variable(session, "fc1/weight", &after));
+    CHECK(hr_session_get_variable(session, "fc1/weight", NULL, &after));
     int same = memcmp(hr_tensor_data(before), hr_tensor_data(after), hr_tensor_bytes(after)) == 0;
     EXPECT(same == (status != NULL));
     EXPECT(hr_session_step(session) == (status == NULL ? 1 : 0));

@@ -64,7 +64,7 @@ static const char* weights_name(const product* p) {
   for (size_t i = 0; i < hr_session_variable_count(p->session); ++i) {
     const char* name = hr_session_variable_name(p->session, i);
     hr_tensor* value;
-    CHECK(hr_session_get_variable(p->session, name, &value));
+    CHECK(hr_session_get_variable(p->session, name, NULL, &value));
     size_t rank = hr_tensor_rank(value);
     hr_tensor_release(value);
     if (rank == 2) return name;
@@ -78,7 +78,7 @@ static void expect_fresh(const product* p, float* scores) {
   CHECK(
       hr_call_output(p->infer, "scores", scores, (size_t)(p->rows * p->columns) * sizeof *scores));
   CHECK(hr_call_run(p->infer, NULL));
-  CHECK(hr_session_get_variable(p->session, weights_name(p), &w));
+  CHECK(hr_session_get_variable(p->session, weights_name(p), NULL, &w));
   const float *weights = hr_tensor_data(w), *x = hr_tensor_data(p->x);
   int transposed = hr_tensor_dims(w)[0] == p->columns;
   for (int64_t j = 1; j < p->columns; j += 7) {
@@ -109,10 +109,10 @@ static void follow_changes(hr_env* env, int64_t rows, int64_t inner, int64_t col
     EXPECT(memcmp(before, after, bytes) != 0);
     memcpy(before, after, bytes);
   }
-  CHECK(hr_session_get_variable(p.session, weights_name(&p), &w)); /* by the host */
+  CHECK(hr_session_get_variable(p.session, weights_name(&p), NULL, &w)); /* by the host */
   float* weights = hr_tensor_data(w);
   for (int64_t i = 0; i < hr_tensor_elements(w); ++i) weights[i] = (float)(i % 5);
-  CHECK(hr_session_set_variable(p.session, weights_name(&p), w));
+  CHECK(hr_session_set_variable(p.session, weights_name(&p), w, NULL));
   expect_fresh(&p, after);
   EXPECT(memcmp(before, after, bytes) != 0);
   hr_tensor_release(w);
@@ -165,7 +165,7 @@ static void sessions_share(hr_env* env) {
   char* folder = make_folder();
   hr_model* model;
   hr_tensor* w;
-  CHECK(hr_session_export(p.session, in_folder(folder, "product.hrg"), 1, signatures, NULL));
+  CHECK(hr_session_export(p.session, in_folder(folder, "product.hrg"), 1, signatures, NULL, NULL));
   CHECK(hr_model_load(env, in_folder(folder, "product.hrg"), NULL, &model));
   reader first = open_reader(model, &p);
   const long with_one = host_live_bytes();
@@ -175,10 +175,10 @@ static void sessions_share(hr_env* env) {
   EXPECT(shares(&first) && shares(&second));
 
   const char* name = weights_name(&p);
-  CHECK(hr_session_get_variable(second.session, name, &w));
+  CHECK(hr_session_get_variable(second.session, name, NULL, &w));
   float* weights = hr_tensor_data(w);
   for (int64_t i = 0; i < hr_tensor_elements(w); ++i) weights[i] = -weights[i];
-  CHECK(hr_session_set_variable(second.session, name, w));
+  CHECK(hr_session_set_variable(second.session, name, w, NULL));
   hr_tensor_release(w);
   CHECK(hr_call_run(second.infer, NULL));
   EXPECT(memcmp(first.scores, second.scores, bytes) != 0);

@@ -38,7 +38,7 @@ static int train_within(hr_env* env, hr_model* model, const char* folder, int64_
   EXPECT(!done || (report.step == steps && hr_session_step(session) == steps));
   EXPECT(limits != NULL || report.examples == 16);
   hr_status_release(ended);
-  CHECK(hr_session_get_variable(session, "fc1/weight", &weight));
+  CHECK(hr_session_get_variable(session, "fc1/weight", NULL, &weight));
   EXPECT(hr_tensor_bytes(weight) == sizeof(float) * HIDDEN * FEATURES);
   memcpy(weights, hr_tensor_data(weight), hr_tensor_bytes(weight));
   hr_tensor_release(weight);

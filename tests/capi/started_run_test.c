@@ -167,7 +167,7 @@ static void callbacks_start_the_next(hr_env* env) {
     while (!atomic_load(&chains[i].done)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     hr_call_release(chains[i].call);
   }
-  CHECK(hr_session_get_variable(session, "a", &a));
+  CHECK(hr_session_get_variable(session, "a", NULL, &a));
   EXPECT(*(const float*)hr_tensor_data(a) == 5 * STEPS);
   hr_tensor_release(a);
   hr_session_release(session);

@@ -27,7 +27,7 @@ static hr_node write_node(hr_graph* graph, const char* op, hr_variable variable,
 
 static void expect_floats(hr_session* session, const char* name, const float* expected) {
   hr_tensor* value;
-  CHECK(hr_session_get_variable(session, name, &value));
+  CHECK(hr_session_get_variable(session, name, NULL, &value));
   EXPECT(memcmp(hr_tensor_data(value), expected, N * sizeof(float)) == 0);
   hr_tensor_release(value);
 }
@@ -121,7 +121,7 @@ static void counts(hr_env* env) {
   hr_call* call;
   CHECK(hr_call_create(session, "count", &call));
   for (int run = 0; run < 7; ++run) CHECK(hr_call_run(call, NULL));
-  CHECK(hr_session_get_variable(session, "count", &held));
+  CHECK(hr_session_get_variable(session, "count", NULL, &held));
   const int64_t expected[N] = {7, 7, 7, 7, 8};
   EXPECT(memcmp(hr_tensor_data(held), expected, sizeof expected) == 0);
   hr_tensor_release(held);

@@ -110,7 +110,7 @@ static void test_writers(hr_env* env) {
   for (int i = 0; i < THREADS; ++i) counters[i] = (counter){session, i % 2};
   in_threads(count_on, counters, sizeof counters[0]);
   EXPECT(hr_session_step(session) == THREADS / 2 * ROUNDS);
-  CHECK(hr_session_get_variable(session, "a", &a));
+  CHECK(hr_session_get_variable(session, "a", NULL, &a));
   EXPECT(((float*)hr_tensor_data(a))[WIDTH - 1] == THREADS / 2 * ROUNDS);
   hr_tensor_release(a);
   hr_session_release(session);
@@ -140,8 +140,8 @@ static void look_on(const everything* e) {
   for (int round = 0; round < ROUNDS; ++round) {
     hr_tensor* weight;
     hr_text* text;
-    CHECK(hr_session_get_variable(e->session, "fc1/weight", &weight));
-    CHECK(hr_session_set_variable(e->session, "fc1/weight", weight));
+    CHECK(hr_session_get_variable(e->session, "fc1/weight", NULL, &weight));
+    CHECK(hr_session_set_variable(e->session, "fc1/weight", weight, NULL));
     hr_tensor_release(weight);
     CHECK(hr_session_describe(e->session, &text));
     hr_text_release(text);
@@ -152,7 +152,7 @@ static void look_on(const everything* e) {
 static void* do_all(void* context) {
   const everything* e = context;
   if (e->number == 0) {
-    for (int i = 0; i < 5; ++i) CHECK(hr_session_save(e->session, e->folder, NULL));
+    for (int i = 0; i < 5; ++i) CHECK(hr_session_save(e->session, e->folder, NULL, NULL));
   } else if (e->number % 2 == 0) {
     train_on(e);
   } else {
@@ -175,7 +175,7 @@ static void test_everything(hr_env* env) {
   }
   in_threads(do_all, all, sizeof all[0]);
   EXPECT(hr_session_step(session) == (THREADS / 2 - 1) * ROUNDS);
-  CHECK(hr_session_restore(session, all[0].folder, NULL, NULL));
+  CHECK(hr_session_restore(session, all[0].folder, NULL, NULL, NULL));
   remove_folder((char*)all[0].folder);
   hr_tensor_release(all[0].x);
   hr_tensor_release(all[0].labels);
@@ -183,7 +183,80 @@ static void test_everything(hr_env* env) {
   hr_model_release(model);
 }
 
+/* ---- One call in many threads: each use of it is whole or refused ---- */
+
+typedef struct misuser {
+  hr_call* call;
+  hr_tensor* scores;
+  int turn, done, refused;
+} misuser;
+
+static hr_status* use_somehow(misuser* m) {
+  hr_tensor* result;
+  hr_text* text;
+  hr_status* status;
+  switch (m->turn++ % 5) {
+    case 0: return hr_call_run(m->call, NULL);
+    case 1: return hr_call_bind_output(m->call, "scores", m->scores);
+    case 2: return hr_call_bind_output(m->call, "scores", NULL);
+    case 3:
+      status = hr_call_take_result(m->call, "scores", &result);
+      if (status == NULL) hr_tensor_release(result);
+      return status;
+    default:
+      status = hr_call_describe(m->call, &text);
+      if (status == NULL) hr_text_release(text);
+      return status;
+  }
+}
+
+static void* misuse(void* context) {
+  misuser* m = context;
+  for (int round = 0; round < 50 * ROUNDS; ++round) {
+    hr_status* status = use_somehow(m);
+    const int refused = status != NULL && strstr(hr_status_message(status), "another thread");
+    EXPECT(status == NULL || hr_status_code(status) == HR_FAILED_PRECONDITION);
+    m->done += status == NULL;
+    m->refused += refused;
+    hr_status_release(status);
+  }
+  return NULL;
+}
+
+static void test_one_call(hr_env* env) {
+  const int64_t x_dims[2] = {2, FEATURES}, dims[2] = {2, CLASSES};
+  misuser all[THREADS] = {{NULL}};
+  hr_model* model = make_mlp(env);
+  hr_session* session;
+  hr_call* call;
+  hr_tensor *x, *labels;
+  int done = 0, refused = 0;
+  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_call_create(session, "infer", &call));
+  make_examples(env, 2, x_dims, &x, &labels);
+  CHECK(hr_call_bind(call, "x", x));
+  CHECK(hr_call_run(call, NULL));
+  for (int i = 0; i < THREADS; ++i) {
+    all[i].call = call;
+    all[i].turn = i;
+    CHECK(hr_tensor_create(env, HR_FLOAT32, 2, dims, &all[i].scores));
+  }
+  in_threads(misuse, all, sizeof *all);
+  for (int i = 0; i < THREADS; ++i) {
+    done += all[i].done;
+    refused += all[i].refused;
+    hr_tensor_release(all[i].scores);
+  }
+  EXPECT(done > 0 && refused > 0);
+  hr_tensor_release(x);
+  hr_tensor_release(labels);
+  hr_call_release(call);
+  hr_session_release(session);
+  hr_model_release(model);
+}
+
 const test tests[] = {{"readers of sixteen shapes", test_readers},
                       {"writers exclude", test_writers},
                       {"everything at once", test_everything},
+                      {"one call in sixteen threads", test_one_call},
                       {NULL, NULL}};

@@ -37,7 +37,7 @@ static void test_names(hr_env* env) {
   FAILS(hr_call_bind(call, "y", x), HR_NOT_FOUND, "x, labels, rate");
   FAILS(hr_call_bind_scalar(call, "lr", 1), HR_NOT_FOUND, "x, labels, rate");
   FAILS(hr_call_output(call, "lss", x, 4), HR_NOT_FOUND, "it has: loss");
-  FAILS(hr_session_get_variable(session, "fc1/weigth", &x), HR_NOT_FOUND, "did you mean");
+  FAILS(hr_session_get_variable(session, "fc1/weigth", NULL, &x), HR_NOT_FOUND, "did you mean");
   FAILS(hr_model_graph_text(model, "svg", &text), HR_INVALID_ARGUMENT, "svg");
   FAILS(hr_model_load(env, "/no/such/file.hrg", NULL, &other), HR_NOT_FOUND, "/no/such/file.hrg");
   FAILS(hr_model_load_memory(env, garbage, sizeof garbage, NULL, NULL, NULL, &other),
@@ -66,7 +66,7 @@ static void test_names_of_nothing(hr_env* env) {
   CHECK(hr_graph_create(env, &graph));
   session = session_of(graph);
   FAILS(hr_call_create(session, none, &call), HR_NOT_FOUND, "no signature 'none'; there are none");
-  FAILS(hr_session_export(session, "never.hrg", 1, &none, NULL), HR_NOT_FOUND,
+  FAILS(hr_session_export(session, "never.hrg", 1, &none, NULL, NULL), HR_NOT_FOUND,
         "no signature 'none'; there are none");
   hr_session_release(session);
   hr_tensor_release(x);
@@ -127,7 +127,7 @@ static void test_feeds(hr_env* env) {
         HR_INVALID_ARGUMENT, "twice");
   FAILS(hr_session_run(session, 0, NULL, NULL, 0, NULL, 1, nodes, NULL, NULL), HR_NOT_FOUND,
         "no node 'no node'");
-  FAILS(hr_session_set_variable(session, "fc1/weight", x), HR_INVALID_ARGUMENT,
+  FAILS(hr_session_set_variable(session, "fc1/weight", x, NULL), HR_INVALID_ARGUMENT,
         "is float32[16, 12], got float32[2, 12]");
   CHECK(hr_call_create(session, "infer", &call));
   hr_tensor* far = elsewhere(dims);
@@ -355,14 +355,14 @@ static void test_tainted(hr_env* env) {
   CHECK(hr_call_create(session, "step", &call));
   CHECK(hr_call_bind_scalar(call, "row", 3));
   CHECK(hr_call_run(call, NULL));
-  CHECK(hr_session_save(session, folder, NULL));
+  CHECK(hr_session_save(session, folder, NULL, NULL));
   CHECK(hr_call_bind_scalar(call, "row", 4));
   FAILS(hr_call_run(call, NULL), HR_OUT_OF_RANGE, "4");
   CHECK(hr_call_bind_scalar(call, "row", 0));
   FAILS(hr_call_run(call, NULL), HR_TAINTED, "restore a checkpoint to go on");
-  FAILS(hr_session_save(session, folder, NULL), HR_TAINTED, "half updated");
-  CHECK(hr_session_restore(session, folder, NULL, NULL));
-  CHECK(hr_session_get_variable(session, "w", &w));
+  FAILS(hr_session_save(session, folder, NULL, NULL), HR_TAINTED, "half updated");
+  CHECK(hr_session_restore(session, folder, NULL, NULL, NULL));
+  CHECK(hr_session_get_variable(session, "w", NULL, &w));
   EXPECT(((float*)hr_tensor_data(w))[0] == 1 && hr_session_step(session) == 1);
   hr_tensor_release(w);
   CHECK(hr_call_run(call, NULL));

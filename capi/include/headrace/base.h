@@ -85,6 +85,7 @@ enum {
   HR_UNAUTHENTICATED = 16,
   HR_TAINTED = 17,      /* an update of the session failed half-way; restore a checkpoint */
   HR_ARBITER_LOST = 18, /* the process that decides about a group's failures is gone */
+  HR_DEVICE_LOST = 19,  /* a device failed for good; what was in its memory is gone */
 };
 
 /* A failure: a code, a message, and the name of the node that failed if there is one. Immutable:
@@ -114,8 +115,8 @@ HR_API const char* hr_text_data(const hr_text* text);
 HR_API size_t hr_text_size(const hr_text* text);
 HR_API void hr_text_release(hr_text* text);
 
-/* A token that cancels the calls to which it was given. It must outlive these calls. Thread-safe.
- */
+/* A token that cancels the calls to which it was given. The calls keep it alive, so it may be
+ * released at any time. Thread-safe. */
 typedef struct hr_cancel hr_cancel;
 HR_API hr_status* hr_cancel_create(hr_cancel** out);
 /* Cancels all calls that have the token, now and later. Calls that wait are woken at once; a run
@@ -130,6 +131,15 @@ typedef struct hr_limits {
   size_t struct_size;
   const hr_cancel* cancel; /* NULL: the call cannot be cancelled */
   int64_t timeout_nanos;   /* nanoseconds from the start of the call; 0 or less: no deadline */
+  /* Asks the host whether the call shall end, for example because a user has pressed Ctrl-C. Called
+   * at least every 100 ms by the thread that made the call, while it waits and between the steps of
+   * a run; not at all by a call that ends sooner. It returns 0 to go on. Any other number ends the
+   * call with HR_CANCELLED, as the cancel token does: a call that waits for something that can be
+   * waited for again, such as hr_work_wait and hr_run_wait, ends nothing else. It may run any code
+   * of the host, but must not use the objects of the call. NULL: the host is not asked. A run in
+   * the background (hr_call_start) does not ask. */
+  int (*interrupted)(void* context);
+  void* context; /* of `interrupted` */
 } hr_limits;
 
 /* Element types; the codes are ONNX's TensorProto.DataType. */

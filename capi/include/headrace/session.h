@@ -69,17 +69,20 @@ HR_API size_t hr_session_variable_count(const hr_session* session);
 /* Returns the name of a variable; NULL if `index` is too large. It lives as long as the session. */
 HR_API const char* hr_session_variable_name(const hr_session* session, size_t index);
 /* Get and set copy the value of a variable. The type and shape of `value` must be the variable's.
- */
-HR_API hr_status* hr_session_get_variable(hr_session* session, const char* name, hr_tensor** out);
+ * Both wait within `limits` (NULL: none) for runs that are in the way. */
+HR_API hr_status* hr_session_get_variable(hr_session* session, const char* name,
+                                          const hr_limits* limits, hr_tensor** out);
 HR_API hr_status* hr_session_set_variable(hr_session* session, const char* name,
-                                          const hr_tensor* value);
+                                          const hr_tensor* value, const hr_limits* limits);
 
 /* Describes variables, cached plans with their devices, steps and kernels, and memory as JSON. */
 HR_API hr_status* hr_session_describe(hr_session* session, hr_text** out);
 
 /* A prepared run, the fast path: names are resolved once and memory is bound once, and a run with
- * the shapes of the run before allocates nothing. A call is used by one thread at a time; several
- * calls of one session may run at the same time. A call keeps its session alive. */
+ * the shapes of the run before allocates nothing. A call is used by one thread at a time: a
+ * function on a call that another thread is using, or whose run is in flight (hr_call_start), fails
+ * with HR_FAILED_PRECONDITION. Several calls of one session may run at the same time. A call keeps
+ * its session alive. */
 typedef struct hr_call hr_call;
 
 /* Creates a call of a signature; the signature names its inputs and outputs. */
@@ -92,15 +95,26 @@ HR_API hr_status* hr_call_create_custom(hr_session* session, size_t feed_count,
 HR_API void hr_call_release(hr_call* call);
 
 /* Binds a tensor to an input for all runs from now on. Contiguous memory is used in place, so a run
- * sees what the memory contains at that time. The tensor may be released after this call. */
+ * sees what the memory contains at that time. The tensor may be released after this call. If
+ * `tensor` is NULL, nothing is bound to the input any more. */
 HR_API hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tensor);
 /* Binds a single number, such as a learning rate, to an input. It is converted to the input's type.
  */
 HR_API hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value);
 /* Makes all runs from now on write an output to `data`. `bytes` must be exactly what the output
  * needs; the next run checks this. The memory must live as long as the call or until another
- * output is set. */
+ * output is set. If `data` is NULL, runs write the output to memory of the call again. */
 HR_API hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes);
+/* Makes all runs from now on write an output to the memory of `tensor`, which must be contiguous,
+ * not read-only, in host memory, and of the output's type and shape; the next run checks the last.
+ * The call keeps the memory alive. If `tensor` is NULL, runs write the output to memory of the call
+ * again. */
+HR_API hr_status* hr_call_bind_output(hr_call* call, const char* output, const hr_tensor* tensor);
+/* Returns the type and shape of an output for the inputs that are bound now. The three results may
+ * be NULL. The dimensions live until the call is used again. Inputs that the output needs must be
+ * bound. */
+HR_API hr_status* hr_call_output_type(hr_call* call, const char* output, hr_dtype* out_dtype,
+                                      size_t* out_rank, const int64_t** out_dims);
 /* Runs the call and waits for the end, within `limits` (NULL: none). HR_OUT_OF_RANGE: a bound data
  * set has no more data; in this case nothing has run. */
 HR_API hr_status* hr_call_run(hr_call* call, const hr_limits* limits);
@@ -111,8 +125,7 @@ typedef struct hr_run hr_run;
 
 /* Starts a run and returns at once. Until the run has ended it owns the call and the memory that is
  * bound to the call: functions on the call fail with HR_FAILED_PRECONDITION, but the call may be
- * released. The limits count from now; their cancel token must outlive the run. Releasing the run
- * does not end it. */
+ * released. The limits count from now. Releasing the run does not end it. */
 HR_API hr_status* hr_call_start(hr_call* call, const hr_limits* limits, hr_run** out);
 HR_API void hr_run_release(hr_run* run);
 /* Returns 1 if the run has ended, whether it succeeded or failed; else 0. Does not wait. */
@@ -131,6 +144,9 @@ HR_API void hr_run_cancel(hr_run* run);
 
 /* Returns an output of the last run as a tensor. The next run overwrites its memory. */
 HR_API hr_status* hr_call_result(const hr_call* call, const char* output, hr_tensor** out);
+/* Returns an output of the last run as hr_call_result does, and gives its memory away: the next run
+ * writes to other memory, also if a tensor was bound to the output. */
+HR_API hr_status* hr_call_take_result(hr_call* call, const char* output, hr_tensor** out);
 /* Describes the plan for the shapes that are bound now as JSON. */
 HR_API hr_status* hr_call_describe(hr_call* call, hr_text** out);
 

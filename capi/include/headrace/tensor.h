@@ -27,6 +27,14 @@ HR_API hr_status* hr_tensor_copy_of(hr_env* env, hr_dtype dtype, size_t rank, co
 HR_API hr_status* hr_tensor_wrap(hr_dtype dtype, size_t rank, const int64_t* dims, void* data,
                                  size_t bytes, void (*release)(void* context), void* context,
                                  hr_tensor** out);
+/* Makes a tensor as hr_tensor_wrap does, of elements that may lie apart. `strides` has `rank`
+ * entries, in elements and not negative; NULL: the tensor is contiguous. `bytes` must be at least
+ * the bytes from the first element to the end of the last. A call (hr_call) copies a tensor that is
+ * not contiguous when it is bound. */
+HR_API hr_status* hr_tensor_wrap_strided(hr_dtype dtype, size_t rank, const int64_t* dims,
+                                         const int64_t* strides, void* data, size_t bytes,
+                                         void (*release)(void* context), void* context,
+                                         hr_tensor** out);
 HR_API void hr_tensor_release(hr_tensor* tensor);
 /* Makes another handle of the same memory. */
 HR_API hr_status* hr_tensor_share(const hr_tensor* tensor, hr_tensor** out);
@@ -40,8 +48,18 @@ HR_API const int64_t* hr_tensor_dims(const hr_tensor* tensor);
 HR_API int64_t hr_tensor_elements(const hr_tensor* tensor);
 /* Returns the bytes of all elements together. */
 HR_API size_t hr_tensor_bytes(const hr_tensor* tensor);
-/* Returns the first element. */
+/* Returns the first element; NULL if the host cannot access the memory (hr_tensor_device). It must
+ * not be written to if the tensor is read-only. */
 HR_API void* hr_tensor_data(const hr_tensor* tensor);
+/* Returns 1 if the elements must not be written to, else 0. So it is with tensors that came from
+ * DLPack with its flag, and with those of a model's file. */
+HR_API int hr_tensor_read_only(const hr_tensor* tensor);
+/* Returns the kind of device that the memory belongs to, as DLPack's DLDeviceType: 1 for the host,
+ * 2 for CUDA, 12 for a device of a plugin. *out_ordinal, which may be NULL, gets its number among
+ * those of the kind. */
+HR_API int32_t hr_tensor_device(const hr_tensor* tensor, int32_t* out_ordinal);
+/* Returns the address of the first element on the tensor's device, whatever the device. */
+HR_API void* hr_tensor_device_data(const hr_tensor* tensor);
 /* Returns the strides in elements, as many as the rank; NULL if the tensor is contiguous. */
 HR_API const int64_t* hr_tensor_strides(const hr_tensor* tensor);
 
@@ -71,19 +89,22 @@ typedef struct hr_dlpack_tensor {
   uint64_t byte_offset;
 } hr_dlpack_tensor;
 
+#define HR_DLPACK_READ_ONLY 1
+
 typedef struct hr_dlpack {
   hr_dlpack_version version;
   void* manager_ctx;
   void (*deleter)(struct hr_dlpack* self);
-  uint64_t flags; /* bit 0: read-only */
+  uint64_t flags; /* HR_DLPACK_READ_ONLY; other bits are ignored */
   hr_dlpack_tensor dl_tensor;
 } hr_dlpack;
 
 /* Takes over a managed tensor; its deleter is called when the last user is gone. If the call fails,
  * the caller keeps the managed tensor. Strides other than row-major are kept; a run that needs
- * contiguous memory makes a contiguous copy. */
+ * contiguous memory makes a contiguous copy. With DLPack's flag the tensor is read-only. */
 HR_API hr_status* hr_tensor_from_dlpack(hr_dlpack* managed, hr_tensor** out);
-/* Makes a managed tensor that shares the memory. Whoever takes it calls its deleter once. */
+/* Makes a managed tensor that shares the memory, with DLPack's flag if the tensor is read-only.
+ * Whoever takes it calls its deleter once. */
 HR_API hr_status* hr_tensor_to_dlpack(const hr_tensor* tensor, hr_dlpack** out);
 
 #ifdef __cplusplus

@@ -132,16 +132,19 @@ typedef struct hr_checkpoint_options {
 
 /* Writes the checkpoint DIRECTORY/step-N (safetensors and a checksummed manifest) for the session's
  * step N. Readers see the whole checkpoint or none, even if the process dies or the disk is full.
- * The session may run meanwhile. `options` may be NULL, which means defaults. */
+ * The session may run meanwhile. `options` may be NULL, which means defaults. If `limits` (NULL:
+ * none) end the call, there is no new checkpoint. */
 HR_API hr_status* hr_session_save(hr_session* session, const char* directory,
-                                  const hr_checkpoint_options* options);
+                                  const hr_checkpoint_options* options, const hr_limits* limits);
 /* Restores the variables, step and seed from a checkpoint, and the position of options->dataset if
  * it is given; training then continues with bit-identical results. `path` is a checkpoint
  * (DIRECTORY/step-N), or a DIRECTORY, which means its newest complete checkpoint. A call that fails
  * leaves the session as it was; one that succeeds makes a tainted session usable again. `options`
- * may be NULL. `report` may be NULL; otherwise it gets {"path", "step", "warnings"} as JSON. */
+ * and `limits` may be NULL. `report` may be NULL; otherwise it gets {"path", "step", "warnings"} as
+ * JSON. */
 HR_API hr_status* hr_session_restore(hr_session* session, const char* path,
-                                     const hr_checkpoint_options* options, hr_text** report);
+                                     const hr_checkpoint_options* options, const hr_limits* limits,
+                                     hr_text** report);
 /* Returns the number of steps done so far. A step is a run that writes variables or draws random
  * numbers. */
 HR_API int64_t hr_session_step(const hr_session* session);
@@ -150,9 +153,11 @@ HR_API int64_t hr_session_step(const hr_session* session);
 HR_API hr_status* hr_checkpoint_describe(const char* path, hr_text** out);
 
 /* Writes a .hrg file for serving: the named signatures and what they need, with the present values
- * of the session's variables as initial values. `options` may be NULL, which means defaults. */
+ * of the session's variables as initial values. `options` may be NULL, which means defaults. Waits
+ * within `limits` (NULL: none) for a run that writes variables. */
 HR_API hr_status* hr_session_export(hr_session* session, const char* path, size_t signature_count,
-                                    const char* const* signatures, const hr_save_options* options);
+                                    const char* const* signatures, const hr_save_options* options,
+                                    const hr_limits* limits);
 
 /* ---- TensorBoard ---------------------------------------------------------------------------- */
 

@@ -168,25 +168,25 @@ Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::
   HR_ASSIGN_OR_RETURN(hr_group_options options, CopySized(given, "hr_group_options"));
   if (joins) options.size = 0;
   HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, Prepare(env, options, joins));
-  HR_ASSIGN_OR_RETURN(CallLimits limits, CommLimits(given_limits, inner.mesh));
+  HR_ASSIGN_OR_RETURN(auto limits, CommLimits(given_limits, inner.mesh));
   return joins ? comm::Join(std::move(inner), limits)
                : comm::Group::Create(std::move(inner), limits);
 }
 
 Result<std::shared_ptr<comm::Group>> SplitGroup(comm::Group& group, int32_t color, int32_t key,
                                                 const hr_limits* limits) {
-  HR_ASSIGN_OR_RETURN(CallLimits inner, CommLimits(limits, group.options()));
+  HR_ASSIGN_OR_RETURN(auto inner, CommLimits(limits, group.options()));
   return group.Split(color, key, inner);
 }
 
 Result<std::shared_ptr<comm::Group>> ShrinkGroup(comm::Group& group, const hr_limits* limits) {
-  HR_ASSIGN_OR_RETURN(CallLimits inner, CommLimits(limits, group.options()));
+  HR_ASSIGN_OR_RETURN(auto inner, CommLimits(limits, group.options()));
   return comm::Shrink(group, inner);
 }
 
 Result<std::shared_ptr<comm::Group>> GrowGroup(comm::Group& group, int32_t size,
                                                const hr_limits* limits) {
-  HR_ASSIGN_OR_RETURN(CallLimits inner, CommLimits(limits, group.options()));
+  HR_ASSIGN_OR_RETURN(auto inner, CommLimits(limits, group.options()));
   return comm::Grow(group, size, inner);
 }
 
@@ -199,19 +199,10 @@ Result<std::string> SecretOr(const char* given) {
   return cluster::SecretFromEnvironment(ProcessEnvironment);
 }
 
-Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options) {
-  CallLimits out;
-  int64_t timeout = options.timeout_nanos;
-  if (limits != nullptr) {
-    HR_ASSIGN_OR_RETURN(const hr_limits copy, CopySized(limits, "hr_limits"));
-    if (copy.cancel != nullptr) out.cancel = &copy.cancel->rep;
-    timeout = copy.timeout_nanos;
-  }
-  if (timeout <= 0) return out;
-  out.clock = options.clock;
-  const int64_t now = out.clock->NowNanos();
-  out.deadline_nanos = timeout > INT64_MAX - now ? INT64_MAX : now + timeout;
-  return out;
+Result<HostLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options) {
+  const hr_limits unless_given{.struct_size = sizeof unless_given,
+                               .timeout_nanos = options.timeout_nanos};
+  return LimitsFrom(limits == nullptr ? &unless_given : limits, *options.clock);
 }
 
 }  // namespace hr::capi

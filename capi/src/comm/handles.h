@@ -29,6 +29,6 @@ const char* ProcessEnvironment(const char* name);
 Result<std::string> SecretOr(const char* given);
 
 // What limits a wait that begins now in a group with these options.
-Result<CallLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options);
+Result<HostLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options);
 
 }  // namespace hr::capi

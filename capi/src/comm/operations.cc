@@ -30,7 +30,7 @@ hr_status* Run(hr_group* group, const Operation& operation, const void* input, v
   if (!posted.ok()) return Wrap(std::move(posted).status());
   comm::Work& work = **posted;
   if (!work.done()) {
-    HR_ASSIGN_OR_WRAP(CallLimits inner, CommLimits(limits, work.options()));
+    HR_ASSIGN_OR_WRAP(auto inner, CommLimits(limits, work.options()));
     return Wrap(work.Complete(inner));
   }
   return work.status().ok() ? nullptr : Wrap(work.status().Clone());

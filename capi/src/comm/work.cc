@@ -15,7 +15,7 @@ hr_status* hr_work_wait(hr_work* work, const hr_limits* limits) {
   HR_REQUIRE(work);
   hr::comm::Work& inner = *FromHandle(work);
   if (inner.done()) return inner.status().ok() ? nullptr : Wrap(inner.status().Clone());
-  HR_ASSIGN_OR_WRAP(hr::CallLimits call_limits, hr::capi::CommLimits(limits, inner.options()));
+  HR_ASSIGN_OR_WRAP(auto call_limits, hr::capi::CommLimits(limits, inner.options()));
   return Wrap(inner.Wait(call_limits));
 }
 

@@ -52,10 +52,11 @@ Result<std::string> Describe(const std::string& path) {
 }
 
 // The module as a server wants it: today's values as initial ones.
-Result<graph::Module> Trained(session::Session& session, std::span<const std::string> signatures) {
+Result<graph::Module> Trained(session::Session& session, std::span<const std::string> signatures,
+                              const CallLimits& limits) {
   graph::Module module = session.model().module();
   HR_RETURN_IF_ERROR(
-      session.ReadVariables({}, [&](const session::VariableStore& store, int64_t) -> Status {
+      session.ReadVariables(limits, [&](const session::VariableStore& store, int64_t) -> Status {
         for (uint32_t i = 0; i < module.variables.size(); ++i) {
           HR_ASSIGN_OR_RETURN(Tensor value, store.Get(i).Clone(session.env().allocator()));
           module.variables[i].initial_constant = static_cast<uint32_t>(module.constants.size());
@@ -86,7 +87,7 @@ using hr::capi::Wrap;
 extern "C" {
 
 hr_status* hr_session_save(hr_session* session, const char* directory,
-                           const hr_checkpoint_options* options) {
+                           const hr_checkpoint_options* options, const hr_limits* limits) {
   HR_REQUIRE(session);
   HR_REQUIRE(directory);
   HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy,
@@ -95,18 +96,21 @@ hr_status* hr_session_save(hr_session* session, const char* directory,
   if (copy.keep != 0) inner.files.keep = copy.keep < 0 ? 0 : copy.keep;
   if (copy.dataset != nullptr) inner.dataset = copy.dataset->rep.get();
   inner.files.owner = hr::capi::OwnerFrom(copy.group);
-  return Wrap(hr::train::SaveSession(*session->rep, directory, inner, {}).status().Clone());
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  return Wrap(hr::train::SaveSession(*session->rep, directory, inner, checked).status().Clone());
 }
 
 hr_status* hr_session_restore(hr_session* session, const char* path,
-                              const hr_checkpoint_options* options, hr_text** report) {
+                              const hr_checkpoint_options* options, const hr_limits* limits,
+                              hr_text** report) {
   HR_REQUIRE(session);
   HR_REQUIRE(path);
   HR_ASSIGN_OR_WRAP(hr_checkpoint_options copy,
                     hr::capi::CopySized(options, "hr_checkpoint_options"));
   hr::train::RestoreOptions inner{.owner = hr::capi::OwnerFrom(copy.group)};
   if (copy.dataset != nullptr) inner.dataset = copy.dataset->rep.get();
-  HR_ASSIGN_OR_WRAP(auto restored, hr::train::RestoreSession(*session->rep, path, inner, {}));
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  HR_ASSIGN_OR_WRAP(auto restored, hr::train::RestoreSession(*session->rep, path, inner, checked));
   return report == nullptr ? nullptr : hr::capi::WrapText(report, hr::capi::ReportText(restored));
 }
 
@@ -122,11 +126,13 @@ hr_status* hr_checkpoint_describe(const char* path, hr_text** out) {
 }
 
 hr_status* hr_session_export(hr_session* session, const char* path, size_t signature_count,
-                             const char* const* signatures, const hr_save_options* options) {
+                             const char* const* signatures, const hr_save_options* options,
+                             const hr_limits* limits) {
   HR_REQUIRE(session);
   HR_REQUIRE(path);
   HR_ASSIGN_OR_WRAP(auto names, hr::capi::StringsFrom(signature_count, signatures, "signatures"));
-  HR_ASSIGN_OR_WRAP(auto module, hr::capi::Trained(*session->rep, names));
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  HR_ASSIGN_OR_WRAP(auto module, hr::capi::Trained(*session->rep, names, checked));
   return Wrap(hr::capi::SaveModule(session->rep->env(), module, path, options));
 }
 

@@ -80,8 +80,7 @@ hr_status* hr_train(hr_session* session, const hr_train_options* options, const 
   HR_REQUIRE(options);
   HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(options));
   HR_WRAP_IF_ERROR(hr::capi::CheckReport(out));
-  HR_ASSIGN_OR_WRAP(hr::CallLimits checked,
-                    hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
   HR_ASSIGN_OR_WRAP(auto report, hr::train::Train(session->rep, inner, checked));
   hr::capi::GiveReport(report, out);
   return nullptr;
@@ -92,8 +91,7 @@ hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dataset* d
   HR_REQUIRE(session);
   HR_REQUIRE(data);
   HR_WRAP_IF_ERROR(hr::capi::CheckReport(out));
-  HR_ASSIGN_OR_WRAP(hr::CallLimits checked,
-                    hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
   HR_ASSIGN_OR_WRAP(auto report,
                     hr::train::Evaluate(session->rep, signature == nullptr ? "eval" : signature,
                                         data->rep, checked));

@@ -119,7 +119,7 @@ std::map<std::string, std::string> OutputTargets(const Options& options, const J
 
 // Says which checkpoint it was, and which newer ones are damaged.
 void Restore(const hr::Session& session, const std::string& path) {
-  Json report = Described(hr_session_restore, session.get(), path.c_str(), nullptr);
+  Json report = Described(hr_session_restore, session.get(), path.c_str(), nullptr, nullptr);
   for (const Json& warning : report["warnings"])
     std::fprintf(stderr, "%s\n", warning.get<std::string>().c_str());
   std::fprintf(stderr, "variables from '%s', step %lld\n",

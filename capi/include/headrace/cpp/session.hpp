@@ -45,11 +45,12 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
     }
     return out;
   }
-  Tensor variable(const std::string& name) const {
-    return Tensor(detail::made<hr_tensor*>(hr_session_get_variable, get(), name.c_str()));
+  Tensor variable(const std::string& name, const hr_limits* limits = nullptr) const {
+    return Tensor(detail::made<hr_tensor*>(hr_session_get_variable, get(), name.c_str(), limits));
   }
-  void set_variable(const std::string& name, const Tensor& value) {
-    check(hr_session_set_variable(get(), name.c_str(), value.get()));
+  void set_variable(const std::string& name, const Tensor& value,
+                    const hr_limits* limits = nullptr) {
+    check(hr_session_set_variable(get(), name.c_str(), value.get(), limits));
   }
   int64_t step() const { return hr_session_step(get()); }
   void trim() { hr_session_trim(get()); }
@@ -57,19 +58,22 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
   std::string describe() const { return detail::text_of(hr_session_describe, get()); }
 
   // Writes a checkpoint; see hr_session_save and checkpoint_options.
-  void save(const std::string& directory, const hr_checkpoint_options* options = nullptr) const {
-    check(hr_session_save(get(), directory.c_str(), options));
+  void save(const std::string& directory, const hr_checkpoint_options* options = nullptr,
+            const hr_limits* limits = nullptr) const {
+    check(hr_session_save(get(), directory.c_str(), options, limits));
   }
   // Restores a checkpoint and returns {"path", "step", "warnings"} as JSON.
-  std::string restore(const std::string& path, const hr_checkpoint_options* options = nullptr) {
-    return detail::text_of(hr_session_restore, get(), path.c_str(), options);
+  std::string restore(const std::string& path, const hr_checkpoint_options* options = nullptr,
+                      const hr_limits* limits = nullptr) {
+    return detail::text_of(hr_session_restore, get(), path.c_str(), options, limits);
   }
   // Writes a file for serving: the named signatures, with the present values of the variables as
   // initial values.
   void save_model(const std::string& path, const std::vector<std::string>& signatures,
-                  const hr_save_options* options = nullptr) const {
+                  const hr_save_options* options = nullptr,
+                  const hr_limits* limits = nullptr) const {
     check(hr_session_export(get(), path.c_str(), signatures.size(),
-                            detail::pointers(signatures).data(), options));
+                            detail::pointers(signatures).data(), options, limits));
   }
 
  private:
@@ -143,12 +147,39 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
     check(hr_call_output(get(), name.c_str(), data, bytes));
     return *this;
   }
+  // Makes runs write the output to the tensor; see hr_call_bind_output.
+  Call& output(const std::string& name, const Tensor& tensor) {
+    check(hr_call_bind_output(get(), name.c_str(), tensor.get()));
+    return *this;
+  }
+  void unbind(const std::string& input) { check(hr_call_bind(get(), input.c_str(), nullptr)); }
+  // Makes runs write the output to memory of the call again.
+  void unbind_output(const std::string& name) {
+    check(hr_call_bind_output(get(), name.c_str(), nullptr));
+  }
+  struct Type {
+    hr_dtype dtype;
+    std::vector<int64_t> dims;
+  };
+  // Returns the type of an output for the inputs that are bound now.
+  Type output_type(const std::string& name) {
+    Type out{};
+    size_t rank = 0;
+    const int64_t* dims = nullptr;
+    check(hr_call_output_type(get(), name.c_str(), &out.dtype, &rank, &dims));
+    out.dims.assign(dims, dims + rank);
+    return out;
+  }
   void run(const hr_limits* limits = nullptr) { check(hr_call_run(get(), limits)); }
   Run start(const hr_limits* limits = nullptr) {
     return Run(detail::made<hr_run*>(hr_call_start, get(), limits));
   }
   Tensor result(const std::string& name) const {
     return Tensor(detail::made<hr_tensor*>(hr_call_result, get(), name.c_str()));
+  }
+  // Returns an output of the last run and gives its memory away; see hr_call_take_result.
+  Tensor take_result(const std::string& name) {
+    return Tensor(detail::made<hr_tensor*>(hr_call_take_result, get(), name.c_str()));
   }
   // Describes the plan for the shapes that are bound now as JSON.
   std::string describe() const { return detail::text_of(hr_call_describe, get()); }

@@ -96,6 +96,7 @@ class Tensor : public detail::Handle<hr_tensor, hr_tensor_release> {
     if (strides == nullptr) return {};
     return {strides, strides + hr_tensor_rank(get())};
   }
+  bool read_only() const { return hr_tensor_read_only(get()) != 0; }
   int64_t elements() const { return hr_tensor_elements(get()); }
   size_t bytes() const { return hr_tensor_bytes(get()); }
   template <typename T>

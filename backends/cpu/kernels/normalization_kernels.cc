@@ -91,6 +91,15 @@ void Gradient(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T me
 }
 
 template <typename T>
+void Combine(const T* dy, const T* x, int64_t n, T a, T b, T mean, T c, T* dx) {
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto away = hn::Sub(lanes.Load(x + i), Set(mean));
+    const auto rest = hn::MulSub(Set(a), lanes.Load(dy + i), Set(b));
+    lanes.Store(hn::NegMulAdd(away, Set(c), rest), dx + i);
+  });
+}
+
+template <typename T>
 void Accumulate(const T* dy, const T* x, int64_t n, T mean, T inverse, T* sum) {
   ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     const auto xhat = hn::Mul(hn::Sub(lanes.Load(x + i), Set(mean)), Set(inverse));
@@ -106,6 +115,7 @@ constexpr NormKernels<T> MakeTable() {
           .normalize_each = &NormalizeEach<T>,
           .dots = &Dots<T>,
           .gradient = &Gradient<T>,
+          .combine = &Combine<T>,
           .accumulate = &Accumulate<T>};
 }
 

@@ -1,4 +1,4 @@
-// BatchNormalization and LayerNormalization with their gradients.
+// BatchNormalization, LayerNormalization and GroupNormalization with their gradients.
 #include "backends/cpu/kernels/normalization.h"
 
 #include <algorithm>
@@ -218,6 +218,55 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   return out;
 }
 
+// ---- Groups ----
+
+GroupShape GroupsOf(const KernelRequest& request, size_t x) {
+  const Dims& dims = request.input(x).dims;
+  const int64_t groups = request.node.Int("num_groups", 1);
+  return {dims[0], groups, dims[1] / groups,
+          ElementCount(std::span<const int64_t>(dims).subspan(2))};
+}
+
+// (x, scale, bias) → y
+template <typename T>
+Result<LoweredKernel> MakeGroups(const KernelRequest& request) {
+  const GroupShape shape = GroupsOf(request, 0);
+  const int tasks = NormTasks(shape.rows(), shape.length(), request.threads);
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.kernel = MakeKernel("group_normalization",
+                          [=, epsilon = EpsilonOf(request.node)](
+                              const engine::Operands& p, const engine::LaunchContext& context) {
+                            NormalizeGroups(context.threads, shape, epsilon, p.input<T>(0),
+                                            p.input<T>(1), p.input<T>(2), p.output<T>(0), tasks);
+                            return Status();
+                          });
+  return out;
+}
+
+// (dy, x, scale) → (dx, dscale, dbias)
+template <typename T>
+Result<LoweredKernel> MakeGroupsGrad(const KernelRequest& request) {
+  HR_RETURN_IF_ERROR(CheckOneType(request));
+  const GroupShape shape = GroupsOf(request, 1);
+  const int tasks = NormTasks(shape.rows(), shape.length(), request.threads);
+  const double epsilon = EpsilonOf(request.node);
+  const std::array wanted = {request.has_output(0), request.has_output(1), request.has_output(2)};
+  LoweredKernel out;
+  out.in_place = {{0, 0}, {0, 1}};
+  out.scratch_bytes = static_cast<size_t>(2 * shape.batch * shape.all_channels()) * sizeof(T);
+  out.kernel = MakeKernel(
+      "group_normalization_grad",
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        const auto output = [&](size_t i) { return wanted[i] ? p.output<T>(i) : nullptr; };
+        NormalizeGroupsGrad<T>(context.threads, shape, epsilon, p.input<T>(0), p.input<T>(1),
+                               p.input<T>(2), output(0), output(1), output(2), tasks,
+                               p.scratch<T>());
+        return {};
+      });
+  return out;
+}
+
 #define HR_FLOATING(Make)                                               \
   [](const KernelRequest& request) {                                    \
     return ForFloating(request, request.input(0).dtype,                 \
@@ -226,8 +275,10 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
 constexpr KernelEntry kKernels[] = {
     {"", "BatchNormalization", HR_FLOATING(MakeChannels)},
     {"", "LayerNormalization", HR_FLOATING(MakeRows)},
+    {"", "GroupNormalization", HR_FLOATING(MakeGroups)},
     {"headrace.grad", "BatchNormalizationGrad", HR_FLOATING(MakeChannelsGrad)},
     {"headrace.grad", "LayerNormalizationGrad", HR_FLOATING(MakeRowsGrad)},
+    {"headrace.grad", "GroupNormalizationGrad", HR_FLOATING(MakeGroupsGrad)},
 };
 #undef HR_FLOATING
 

@@ -69,7 +69,7 @@ Status InferConcat(InferContext& context) {
     axis = static_cast<size_t>(at);
     for (size_t d = 0; i > 0 && d < out.dims.size(); ++d) {
       if (d == axis) {
-        out.dims[d] = SumDims(out.dims[d], next.dims[d]);
+        HR_ASSIGN_OR_RETURN(out.dims[d], SumDims(context, out.dims[d], next.dims[d]));
       } else {
         HR_ASSIGN_OR_RETURN(out.dims[d],
                             EqualDims(context,
@@ -145,7 +145,7 @@ Result<std::vector<Dim>> SplitSizes(const InferContext& context, Dim whole) {
   if (!whole.fixed()) return sizes;
   int64_t parts = static_cast<int64_t>(count);
   bool uneven = context.node().Find("num_outputs") != nullptr;
-  int64_t part = (whole.size + parts - 1) / parts;
+  int64_t part = whole.size / parts + (whole.size % parts != 0 ? 1 : 0);
   if (whole.size - part * (parts - 1) < 0 || (!uneven && whole.size % parts != 0)) {
     return InvalidArgument("Split cannot cut ", context.InputText(0), " into ", parts,
                            " equal parts; give their sizes");
@@ -199,7 +199,7 @@ Status InferTile(InferContext& context) {
     }
     if (!repeats || (*repeats)[i] != 1) {
       Dim pair[] = {out.dims[i], repeats ? FixedDim((*repeats)[i]) : Dim{}};
-      out.dims[i] = Product(pair);
+      HR_ASSIGN_OR_RETURN(out.dims[i], Product(context, pair));
     }
   }
   context.SetOutput(0, std::move(out));

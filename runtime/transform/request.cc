@@ -29,6 +29,8 @@ class FeedChecker {
 
   Status Check(const Feed& feed) {
     const graph::ValueType& type = graph_.values[feed.value].type;
+    if (auto bytes = CheckedTensorBytes(feed.dtype, feed.dims); !bytes.ok())
+      return std::move(bytes).status().WithContext(graph::ValueText(graph_, feed.value));
     if (feed.dtype != type.dtype) return Mismatch(feed);
     if (!type.ranked) return {};
     if (feed.dims.size() != type.dims.size()) return Mismatch(feed);

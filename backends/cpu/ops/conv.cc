@@ -231,6 +231,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ConvKernels() { return kKernels; }
+std::span<const KernelEntry> ConvFamily() { return kKernels; }
 
 }  // namespace hr::cpu

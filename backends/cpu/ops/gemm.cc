@@ -207,6 +207,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> GemmKernels() { return kKernels; }
+std::span<const KernelEntry> GemmFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -250,6 +250,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> IndexingKernels() { return kKernels; }
+std::span<const KernelEntry> IndexingFamily() { return kKernels; }
 
 }  // namespace hr::cpu

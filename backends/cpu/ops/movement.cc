@@ -148,6 +148,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> MovementKernels() { return kKernels; }
+std::span<const KernelEntry> MovementFamily() { return kKernels; }
 
 }  // namespace hr::cpu

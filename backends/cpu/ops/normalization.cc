@@ -233,6 +233,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> NormalizationKernels() { return kKernels; }
+std::span<const KernelEntry> NormalizationFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -97,6 +97,6 @@ constexpr auto kKernels = EntriesOf(OptimizerSteps());
 
 }  // namespace
 
-std::span<const KernelEntry> OptimizerKernels() { return kKernels; }
+std::span<const KernelEntry> OptimizerFamily() { return kKernels; }
 
 }  // namespace hr::cpu

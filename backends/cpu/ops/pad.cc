@@ -132,6 +132,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> PadKernels() { return kKernels; }
+std::span<const KernelEntry> PadFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -147,6 +147,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> PoolKernels() { return kKernels; }
+std::span<const KernelEntry> PoolFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -196,6 +196,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> RandomKernels() { return kKernels; }
+std::span<const KernelEntry> RandomFamily() { return kKernels; }
 
 }  // namespace hr::cpu

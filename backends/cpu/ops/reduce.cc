@@ -132,6 +132,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ReduceKernels() { return kKernels; }
+std::span<const KernelEntry> ReduceFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests of the harness with sides that are shell one-liners."""
 import argparse
+import pathlib
+import re
 import sys
 import unittest
 
@@ -72,6 +74,17 @@ class Results(unittest.TestCase):
         args = argparse.Namespace(**{**vars(self.ARGS), "peer": ["q"]})
         with self.assertRaisesRegex(runner.Failure, "has no peer q; it has p"):
             runner.Runner(benchmark, args)
+
+
+class Documentation(unittest.TestCase):
+    def test_names_benchmarks_that_exist(self):
+        here = pathlib.Path(__file__).resolve().parent
+        known = catalog.load(here)
+        page = (here.parent.parent / "docs/benchmarks.md").read_text()
+        commands = re.findall(r"`tests/bench/run ((?:[a-z0-9-]+ ?)+)`", page)
+        named = {name for command in commands for name in command.split() if name[0] != "-"}
+        self.assertEqual(named - known.keys(), set())
+        self.assertEqual(known.keys() - named, set(), "not in docs/benchmarks.md")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // Which library runs a node of float32. The rules are drawn from measurements of both on AVX-512
-// (tests/kernels/onednn_bench.cc; docs/performance.md has the figures), never from timing in a run:
+// (tests/kernels/onednn_bench.cc; docs/benchmarks.md has the figures), never from timing in a run:
 // the same model takes the same kernels everywhere.
 #pragma once
 

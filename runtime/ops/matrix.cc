@@ -44,7 +44,7 @@ Status InferGemm(InferContext& context) {
   return {};
 }
 
-// The batch dimensions of a product's operand of rank 2 or more, as a type.
+// Returns the batch dimensions of a product's operand of rank 2 or more, as a type.
 ValueType BatchOf(const ValueType& type) {
   ValueType out = type;
   out.dims.resize(type.dims.size() - 2);
@@ -101,7 +101,7 @@ void GemmGradient(GradientContext& g) {
   if (g.wants(2)) g.SetGrad(2, g.SumTo(g.Scale(dy, beta), g.input(2)));
 }
 
-// The last two axes exchanged.
+// Returns the value with its last two axes exchanged.
 ValueId Transposed(GradientContext& g, ValueId value) {
   std::vector<int64_t> perm;
   for (size_t i = 0; i < g.Rank(value); ++i) perm.push_back(static_cast<int64_t>(i));

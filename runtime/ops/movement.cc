@@ -15,7 +15,7 @@ constexpr AttributeDef kSplitAttributes[] = {{"axis", AttributeKind::kInt},
 // Version 13 had no num_outputs.
 constexpr std::span<const AttributeDef> kSplit13Attributes = std::span(kSplitAttributes).first(1);
 
-// The permutation of a Transpose; reversed order where none is given.
+// Returns the permutation of a Transpose; the reversed order if none is given.
 Result<std::vector<int64_t>> Permutation(const Node& node, size_t rank) {
   auto given = node.Ints("perm");
   std::vector<int64_t> perm(given.begin(), given.end());
@@ -84,7 +84,7 @@ Status InferConcat(InferContext& context) {
   return {};
 }
 
-// The sizes of the inputs along the axis, as a value.
+// Returns the sizes of the inputs along the axis, as a value.
 ValueId ConcatenatedSizes(GradientContext& g, int64_t axis) {
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < g.input_count(); ++i) {
@@ -116,7 +116,8 @@ void ConcatGradient(GradientContext& g) {
   for (size_t i = 0; i < count; ++i) g.SetGrad(i, parts[i]);
 }
 
-// The outputs' sizes along the axis: as given, or equal parts of which the last may be smaller.
+// Returns the outputs' sizes along the axis: as given, or equal parts of which the last may be
+// smaller.
 Result<std::vector<Dim>> SplitSizes(const InferContext& context, Dim whole) {
   size_t count = context.output_count();
   std::vector<Dim> sizes(count);

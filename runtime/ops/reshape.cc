@@ -11,8 +11,8 @@ namespace {
 constexpr AttributeDef kAllowZero[] = {{"allowzero", AttributeKind::kInt}};
 constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
 
-// What is left of `dims` when those of `taken` are divided out; unknown where it cannot be told.
-// Equal symbols cancel.
+// Returns what is left of `dims` when those of `taken` are divided out; unknown if it cannot be
+// told. Equal symbols cancel.
 Result<Dim> Remainder(const InferContext& context, std::vector<Dim> dims, std::vector<Dim> taken) {
   std::vector<Dim> divisors;
   for (Dim dim : taken) {
@@ -34,7 +34,7 @@ Result<Dim> Remainder(const InferContext& context, std::vector<Dim> dims, std::v
   return Product(context, dims);
 }
 
-// The requested dimensions with 0 replaced by the input's; -1 stays unknown.
+// Returns the requested dimensions with 0 replaced by the input's; -1 stays unknown.
 Result<std::vector<Dim>> RequestedDims(const InferContext& context,
                                        const std::vector<int64_t>& shape) {
   const ValueType& x = context.input(0);
@@ -126,7 +126,7 @@ Status InferFlatten(InferContext& context) {
   return {};
 }
 
-// Nothing where the axes are given but not known.
+// Returns the axes that input 1 gives; nothing if their value is not known.
 Result<std::optional<std::vector<int64_t>>> AxesInput(const InferContext& context, int64_t rank) {
   HR_RETURN_IF_ERROR(context.ExpectInts(1));
   auto axes = context.ConstantInts(1);

@@ -122,7 +122,7 @@ constexpr size_t AttributeCount(const OptimizerDef& def) {
   return 1 + def.state.size() + def.settings.size();
 }
 
-// Of a variable that the update changes.
+// An attribute that names a variable which the update changes.
 constexpr AttributeDef Changed(Literal name, bool required) {
   return {name, AttributeKind::kInt, required, Changes(ResourceKind::kVariable)};
 }

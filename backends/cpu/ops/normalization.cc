@@ -13,7 +13,7 @@ namespace {
 
 double EpsilonOf(const graph::Node& node) { return node.Float("epsilon", 1e-5); }
 
-// Everything of one floating-point type: what the kernels compute in.
+// Fails unless all inputs have one type, in which the kernels compute.
 Status CheckOneType(const KernelRequest& request) {
   for (const OperandInfo& input : request.inputs) {
     if (!input.present || input.dtype == request.input(0).dtype) continue;
@@ -25,14 +25,15 @@ Status CheckOneType(const KernelRequest& request) {
 
 // ---- Rows ----
 
-// How scale or bias lies along the normalized axes, which it may be broadcast to.
+// How scale or bias is broadcast to the normalized axes, a row.
 struct RowOperand {
   bool present = false;
-  bool whole = false;  // one element for each of the row
+  bool whole = false;  // it has an element for each of the row's
   Axes axes;
 
   int64_t scratch(int64_t length) const { return present && !whole ? length : 0; }
-  // The operand with one element for each of the row, put into `to` unless it is that already.
+  // Returns the operand with an element for each of the row's, expanded into `to` if it is not
+  // whole.
   template <typename T>
   const T* Expand(const void* data, int64_t length, T** to) const {
     const auto* from = static_cast<const T*>(data);
@@ -284,6 +285,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> NormalizationKernels() { return kKernels; }
+std::span<const KernelEntry> NormalizationFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -51,6 +51,11 @@ void TellCrash(int signal) {
   _exit(written > 0 ? 128 + signal : 1);
 }
 
+void NameForCrash(const std::string& name) {
+  std::snprintf(judged_now, sizeof judged_now, "%s", name.c_str());
+  std::fflush(stdout);
+}
+
 struct Options {
   uint64_t seed = 0;
   uint64_t count = 1000;
@@ -71,8 +76,7 @@ class Session {
   explicit Session(const Options& options) : options_(options) {}
 
   void Judge(const std::string& name, const Program& program) {
-    std::snprintf(judged_now, sizeof judged_now, "%s", name.c_str());
-    std::fflush(stdout);
+    NameForCrash(name);
     const Verdict verdict = judge_.Run(program);
     ++totals_.graphs;
     totals_.undefined += verdict.undefined;
@@ -89,7 +93,9 @@ class Session {
     const std::set<uint64_t> open = OpenSeeds();
     for (uint64_t i = 0; i < options_.count; ++i) {
       if (open.contains(options_.seed + i)) continue;
-      Judge(Cat("seed_", options_.seed + i), Generate(judge_.operators(), options_.seed + i));
+      const std::string name = Cat("seed_", options_.seed + i);
+      NameForCrash(name);
+      Judge(name, Generate(judge_.operators(), options_.seed + i));
       if (isatty(STDERR_FILENO) != 0)
         std::fprintf(stderr, "\r%llu of %llu graphs", static_cast<unsigned long long>(i + 1),
                      static_cast<unsigned long long>(options_.count));

@@ -68,6 +68,7 @@ Result<size_t> SpannedBytes(const Dims& dims, const Dims& strides, DType dtype) 
       return InvalidArgument("the strides ", strides, " of shape ", dims, " overflow");
     }
   }
+  if (last >= kMaxTensorBytes) return InvalidArgument("the DLPack tensor's strides overflow");
   return (static_cast<size_t>(last) + 1) * DTypeSize(dtype);
 }
 
@@ -82,7 +83,7 @@ Result<Tensor> FromDlpack(hr_dlpack* managed) {
   }
   HR_ASSIGN_OR_RETURN(DType dtype, FromDl(dl.dtype.code, dl.dtype.bits, dl.dtype.lanes));
   Dims dims(dl.shape, dl.shape + dl.ndim);
-  HR_RETURN_IF_ERROR(CheckedElementCount(dims).status().Clone());
+  HR_RETURN_IF_ERROR(CheckedTensorBytes(dtype, dims).status().Clone());
   Dims strides =
       dl.strides == nullptr ? ContiguousStrides(dims) : Dims(dl.strides, dl.strides + dl.ndim);
   HR_ASSIGN_OR_RETURN(size_t bytes, SpannedBytes(dims, strides, dtype));

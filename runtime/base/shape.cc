@@ -6,15 +6,21 @@
 
 namespace hr {
 
-Result<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
-  int64_t count = 1;
+Result<int64_t> CheckedElementCount(std::span<const int64_t> dims, size_t element_bytes) {
+  auto bytes = static_cast<int64_t>(element_bytes);
+  bool empty = false;
   for (int64_t dim : dims) {
     if (dim < 0) return InvalidArgument("shape ", dims, " has a negative dimension");
-    if (__builtin_mul_overflow(count, dim, &count)) {
-      return InvalidArgument("shape ", dims, " has more than 2^63 elements");
+    if (dim == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(bytes, dim, &bytes) || bytes > kMaxTensorBytes) {
+      return InvalidArgument("a tensor of shape ", dims,
+                             " is too large: its dimensions, those of size 0 aside, times ",
+                             element_bytes,
+                             " bytes an element may be at most 2^56; give smaller sizes");
     }
   }
-  return count;
+  return empty ? 0 : bytes / static_cast<int64_t>(element_bytes);
 }
 
 int64_t ElementCount(std::span<const int64_t> dims) {

@@ -12,8 +12,14 @@ namespace hr {
 
 using Dims = std::vector<int64_t>;
 
-// The number of elements; a failure if a dimension is negative or the product overflows.
-Result<int64_t> CheckedElementCount(std::span<const int64_t> dims);
+// A tensor's dimensions, those of size 0 aside, and the bytes of an element multiply to at most
+// this: more than any machine addresses, and so little that strides, products of some dimensions,
+// sizes rounded up to blocks and sums over a few operands fit into 64 bits.
+inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 56;
+
+// Returns the number of elements. Fails if a dimension is negative or if the limit above is passed;
+// like in NumPy, a dimension of size 0 does not make up for others that are too large.
+Result<int64_t> CheckedElementCount(std::span<const int64_t> dims, size_t element_bytes = 1);
 // The same for dims known to be valid.
 int64_t ElementCount(std::span<const int64_t> dims);
 // Row-major strides, in elements.

@@ -32,11 +32,11 @@ struct Client {
   bool listens = false;  // the request's receive is posted
   bool heard = false;    // and has ended
   std::list<OutgoingReply> replies;
-  struct Wait {
+  struct PendingGet {
     uint64_t number;
     std::string key;
   };
-  std::list<Wait> waits;
+  std::list<PendingGet> waits;
 };
 
 class StoreServer final : public Store {
@@ -256,8 +256,9 @@ void StoreServer::Wait(Client& client, const StoreCall& call) {
 }
 
 void StoreServer::Forget(Client& client, uint64_t number) {
-  const auto found = std::find_if(client.waits.begin(), client.waits.end(),
-                                  [&](const Client::Wait& wait) { return wait.number == number; });
+  const auto found =
+      std::find_if(client.waits.begin(), client.waits.end(),
+                   [&](const Client::PendingGet& wait) { return wait.number == number; });
   if (found == client.waits.end()) return;
   client.waits.erase(found);
   Reply(client, number, Cancelled("the call was cancelled"), "");

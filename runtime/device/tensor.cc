@@ -62,13 +62,8 @@ Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims) {
     return InvalidArgument("tensors of type ", DTypeName(dtype), " (code ", static_cast<int>(dtype),
                            ") are not supported");
   }
-  HR_ASSIGN_OR_RETURN(int64_t count, CheckedElementCount(dims));
-  size_t bytes;
-  if (__builtin_mul_overflow(static_cast<size_t>(count), DTypeSize(dtype), &bytes) ||
-      bytes > static_cast<size_t>(INT64_MAX)) {
-    return InvalidArgument("a tensor of shape ", dims, " is too large");
-  }
-  return bytes;
+  HR_ASSIGN_OR_RETURN(int64_t count, CheckedElementCount(dims, DTypeSize(dtype)));
+  return static_cast<size_t>(count) * DTypeSize(dtype);
 }
 
 std::string DeviceName(DeviceId id) {

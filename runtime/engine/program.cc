@@ -84,7 +84,7 @@ class ProgramInvocation final : public Invocation {
   }
 
  private:
-  // kPoisoned: memory is filled with kPoison as BuildOptions::check_memory says.
+  // `kPoisoned`: memory is filled with kPoison, as BuildOptions::check_memory says.
   template <bool kPoisoned>
   Status RunSteps(const RunContext& context, const LaunchContext& launch) {
     const Program& program = *program_;

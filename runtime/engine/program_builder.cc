@@ -79,8 +79,8 @@ std::vector<ProgramBuilder::Span> ProgramBuilder::Spans() const {
   return spans;
 }
 
-// Whether an output may lie where an input lies, if it overwrites nothing else that the step reads:
-// other inputs in the same memory must be such that it may overwrite them, too.
+// Returns whether an output may take an input's memory. Other inputs of the step in the same memory
+// must allow it, too.
 bool ProgramBuilder::MayShare(const StepSpec& step, uint32_t out, uint32_t in) const {
   size_t offset = 0;
   const BufferIndex from = Root(step.buffers.inputs[in], &offset);

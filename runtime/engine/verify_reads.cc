@@ -7,7 +7,7 @@ namespace hr::engine {
 Status ProgramBuilder::VerifyReads(std::span<const BufferIndex> values,
                                    std::span<const size_t> offsets,
                                    uint32_t first_output_slot) const {
-  // A value is known by its root; those of the arena own bytes of it, others are bound memory.
+  // Views stand for their root. Roots in the arena own bytes of it; the others are bound memory.
   ArenaOwners owners;
   std::vector<bool> holds(buffers_.size());
   for (BufferIndex b = 0; b < buffers_.size(); ++b) {

@@ -22,17 +22,21 @@ std::optional<Dims> ValueType::FixedDims() const {
   return out;
 }
 
-std::string TypeText(const ValueType& type, const std::vector<Symbol>& symbols) {
-  if (!type.ranked) return Cat(DTypeName(type.dtype), " of unknown rank");
+std::string DimsText(std::span<const Dim> dims, const std::vector<Symbol>& symbols) {
   std::vector<std::string> parts;
-  for (const Dim& dim : type.dims) {
+  for (const Dim& dim : dims) {
     if (dim.fixed()) {
       parts.push_back(Cat(dim.size));
     } else {
       parts.push_back(dim.symbol < symbols.size() ? symbols[dim.symbol].name : "?");
     }
   }
-  return Cat(DTypeName(type.dtype), "[", Join(parts), "]");
+  return Cat("[", Join(parts), "]");
+}
+
+std::string TypeText(const ValueType& type, const std::vector<Symbol>& symbols) {
+  if (!type.ranked) return Cat(DTypeName(type.dtype), " of unknown rank");
+  return Cat(DTypeName(type.dtype), DimsText(type.dims, symbols));
 }
 
 }  // namespace hr::graph

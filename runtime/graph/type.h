@@ -50,6 +50,8 @@ struct ValueType {
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
+// "[batch, 10]", "[?]".
+std::string DimsText(std::span<const Dim> dims, const std::vector<Symbol>& symbols);
 // "float32[batch, 10]", "int64[?]", "float32 of unknown rank".
 std::string TypeText(const ValueType& type, const std::vector<Symbol>& symbols);
 

@@ -144,10 +144,10 @@ class GraphVerifier {
 };
 
 Status CheckVariable(const Module& module, const Variable& variable, bool is_region) {
-  HR_RETURN_IF_ERROR(CheckedElementCount(variable.dims).status().Clone());
   if (!IsSupported(variable.dtype)) {
     return InvalidArgument("has unsupported type ", DTypeName(variable.dtype));
   }
+  HR_RETURN_IF_ERROR(CheckedTensorBytes(variable.dtype, variable.dims).status().Clone());
   if (variable.initial_constant != kNone) {
     HR_RETURN_IF_ERROR(
         CheckIndex("initial value: constant", variable.initial_constant, module.constants.size()));

@@ -41,7 +41,7 @@ class Maker {
   Expression out_;
 };
 
-// Of all inputs and the attributes that are operands.
+// Makes `op` of all inputs, then of the attributes that are operands.
 bool MakePlain(Maker& maker, ElementOp op) {
   const ops::ElementOpInfo& info = ops::InfoOf(op);
   std::vector<int> operands;
@@ -115,7 +115,7 @@ void MakeIsInf(Maker& maker) {
     return;
   }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  // Neither: nothing equals not-a-number.
+  // If neither is wanted, x is compared with not-a-number, which nothing equals.
   const double wanted = positive   ? kInfinity
                         : negative ? -kInfinity
                                    : std::numeric_limits<double>::quiet_NaN();

@@ -57,14 +57,14 @@ class Fuser {
     return chain;
   }
 
-  // Computes input i inside the chain where its producer feeds nobody else.
+  // Computes input i inside the chain if its producer feeds nobody else.
   bool Absorb(Chain& chain, size_t i, ValueId out) {
     ValueId input = chain.inputs[i];
     NodeId producer = region_.Producer(input);
     if (producer == kNone || !chains_[producer] || region_.OnlyConsumer(input) == kNone)
       return false;
     const Chain& inner = *chains_[producer];
-    // What runs in between is kept in the type of the chain and in the shape of its output.
+    // A value between two steps has the chain's type and its output's shape.
     bool same = region_.DTypeOf(input) == chain.expression.compute &&
                 inner.expression.compute == chain.expression.compute;
     if (!same || !IsFloating(chain.expression.compute)) return false;
@@ -82,8 +82,8 @@ class Fuser {
     return true;
   }
 
-  // Leaves each value that the chain reads as one input, however often it is used: so a value is
-  // absorbed wholly or not at all.
+  // Makes each value that the chain reads one input, however often it is used. So a value is
+  // absorbed for all its uses or for none.
   static void Trim(Chain& chain) {
     std::vector<int> kept;
     chain.expression = chain.expression.DropUnusedInputs(&kept);

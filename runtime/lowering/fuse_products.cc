@@ -13,7 +13,7 @@ Activation ActivationOf(const Region& region, NodeId node) {
   return region.Is(node, "", "Relu") ? Activation::kRelu : Activation::kNone;
 }
 
-// A product of two matrices, then Add of a row, as the Gemm that it is.
+// Turns a product of two matrices and the Add of a row that follows into a Gemm.
 NodeId JoinBias(Region& region, NodeId id) {
   const graph::Node product = region.node(id);
   bool matrices =

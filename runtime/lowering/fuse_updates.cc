@@ -13,7 +13,7 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-// Steps may be joined where these agree.
+// Steps may be joined if these agree.
 struct Key {
   uint32_t op;
   ValueId learning_rate;
@@ -56,16 +56,16 @@ class Joiner {
     }
   }
 
-  // The tensors of a joined step are updated at once, so none may be another's, as a counter of
-  // steps could be.
+  // The tensors of a joined step are updated at once, so none may be written twice. Two steps might
+  // share a counter, for example.
   bool WritesAlone(NodeId id) const {
     const std::vector<uint32_t> written = Written(id);
     return std::all_of(written.begin(), written.end(),
                        [&](uint32_t v) { return v == kNone || writers_[v] == 1; });
   }
 
-  // Whoever waits for one step might also be waited for by another: joining them could make a
-  // cycle.
+  // If a node waits for one step and another step waits for that node, joining the two steps would
+  // make a cycle.
   bool HasFollowers(NodeId id) const {
     return std::any_of(
         region_.graph().nodes.begin(), region_.graph().nodes.end(), [&](const graph::Node& node) {

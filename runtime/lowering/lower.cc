@@ -11,14 +11,15 @@ namespace {
 
 using graph::NodeId;
 
-// What is left of a region when kernels are to be made.
+// A region after all passes, with the order of its steps: kernels are made from it.
 struct Lowered {
   Region region;
   std::vector<NodeId> order;
 };
 
-// A region at all its sizes. Passes run and steps are ordered once for each way in which sizes make
-// the passes decide, as a rule once; kernels are made and the arena is laid out for every size.
+// A region at all its sizes. Passes may decide by sizes. They run, and steps are ordered, once for
+// each outcome of these decisions (as a rule there is one); kernels are made and the arena is laid
+// out for every size.
 // Thread-safe.
 class Lowering : public std::enable_shared_from_this<Lowering> {
  public:
@@ -37,10 +38,10 @@ class Lowering : public std::enable_shared_from_this<Lowering> {
   }
 
  private:
-  // Decisions by size are few; what is met beyond these is lowered again.
+  // Few outcomes of the decisions occur. Those beyond this number are lowered anew each time.
   static constexpr size_t kMaxKept = 8;
 
-  // What an earlier size was lowered to, at this size.
+  // Returns what an earlier size with the same decisions was lowered to, at this size.
   std::optional<Lowered> Find(const graph::Module& module) {
     std::lock_guard lock(mutex_);
     for (const auto& known : kept_) {

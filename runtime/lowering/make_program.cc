@@ -65,8 +65,8 @@ class ProgramMaker {
     return target_.SupportOf(region_.module.OperatorOf(node)) == Support::kView;
   }
 
-  // A read normally is the variable's memory itself. Where something uses the value after the
-  // variable has been written, the read must copy.
+  // A read normally is the variable's memory itself. If something uses the value after the variable
+  // has been written, the read must copy.
   void FindOverwrittenReads(const std::vector<NodeId>& order) {
     std::vector<uint32_t> last_write(region_.module.variables.size(), 0);
     std::vector<uint32_t> place(order.size(), 0);
@@ -97,8 +97,8 @@ class ProgramMaker {
     return UINT32_MAX;
   }
 
-  // The place of the last node that touches the value or a view of it; fetched values are touched
-  // at the very end.
+  // Returns the place of the last node that touches the value or a view of it; fetched values are
+  // touched at the very end.
   uint32_t LastUse(ValueId value, const std::vector<uint32_t>& place) const {
     if (region_.IsFetched(value)) return UINT32_MAX - 1;
     uint32_t last = 0;
@@ -112,7 +112,7 @@ class ProgramMaker {
     return last;
   }
 
-  // A fetched value that a kernel makes is made in the output's memory.
+  // A kernel that makes a fetched value writes it to the output's memory.
   void AssignOutputs() {
     const auto& outputs = region_.module.signatures[0].outputs;
     for (uint32_t i = 0; i < outputs.size(); ++i) {
@@ -166,7 +166,8 @@ class ProgramMaker {
         .steady = IsSteady(id)};
   }
 
-  // A constant, or a variable while no run of this region writes any, or a view of either.
+  // Returns whether the value is the same in all runs: a constant, a variable of a region that
+  // writes none, or a view of either.
   bool IsSteady(ValueId id) const {
     if (region_.value(id).constant != kNone) return true;
     NodeId producer = region_.Producer(id);
@@ -245,7 +246,7 @@ class ProgramMaker {
     }
   }
 
-  // The step takes what the preparation makes in place of its input.
+  // Lets the step take what the preparation makes instead of its input.
   void Prepare(Preparation preparation, engine::StepSpec* step) {
     BufferIndex& input = step->buffers.inputs[preparation.input];
     input = builder_.AddPreparation({.kernel = std::move(preparation.kernel),

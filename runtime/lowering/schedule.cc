@@ -30,7 +30,7 @@ Result<std::vector<NodeId>> Schedule(const ops::OpRegistry& operators,
                                      const graph::Module& module) {
   const graph::Graph& graph = module.main();
   HR_ASSIGN_OR_RETURN(std::vector<NodeId> order, graph::TopologicalOrder(graph));
-  // A node is late where it writes or follows a write; late nodes keep their order among
+  // A node is late if it writes or follows a write; late nodes keep their order among
   // themselves.
   std::vector<bool> late(graph.nodes.size(), false);
   for (NodeId id : order) {

@@ -13,7 +13,7 @@ constexpr AttributeDef kAttributes[] = {
     {"pads", AttributeKind::kInts},       {"strides", AttributeKind::kInts},
 };
 
-// Channels per group, where both are known: x [N, C, …], w [M, C / group, …].
+// Checks the channels per group if both are known: x [N, C, …], w [M, C / group, …].
 Status CheckChannels(const InferContext& context, const ValueType& x, const ValueType& w) {
   int64_t group = context.node().Int("group", 1);
   if (group < 1) return InvalidArgument("Conv's attribute 'group' is 1 or more, got ", group);
@@ -33,7 +33,7 @@ Status CheckChannels(const InferContext& context, const ValueType& x, const Valu
   return {};
 }
 
-// The kernel's size by attribute or by the weights' type; nothing where neither tells.
+// Returns the kernel's size by attribute or by the weights' type; nothing if neither tells.
 Result<std::optional<Dims>> KernelShape(const InferContext& context, const ValueType& w) {
   auto given = context.node().Ints("kernel_shape");
   Dims kernel(given.begin(), given.end());

@@ -62,8 +62,8 @@ void ModGradient(GradientContext& g) {
   }
 }
 
-// The base's gradient with exponent 0 is 0 also at 0; the exponent's is 0 where the base is not
-// positive.
+// If the exponent is 0, the base's gradient is 0, even at 0. If the base is not positive, the
+// exponent's gradient is 0.
 void PowGradient(GradientContext& g) {
   ValueId x = g.input(0);
   ValueId exponent = g.CastLike(g.input(1), x);

@@ -8,7 +8,7 @@ namespace hr::ops {
 
 namespace {
 
-// The item, or kNone where the list is shorter.
+// Returns the item, or kNone if the list is shorter.
 ValueId At(std::span<const ValueId> list, size_t i) { return i < list.size() ? list[i] : kNone; }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::vector<ValueId> GradientContext::EmitMany(std::string_view domain, std::str
   return std::move(emitted).value();
 }
 
-// The value, or kNone where it failed; the failure is kept.
+// Returns the value, or kNone if it failed; the failure is kept.
 ValueId GradientContext::Keep(Result<ValueId> value) {
   if (value.ok()) return *value;
   Fail(std::move(value).status());

@@ -44,7 +44,7 @@ Status InferGemm(InferContext& context) {
   return {};
 }
 
-// The batch dimensions of a product's operand of rank 2 or more, as a type.
+// Returns the batch dimensions of a product's operand of rank 2 or more, as a type.
 ValueType BatchOf(const ValueType& type) {
   ValueType out = type;
   out.dims.resize(type.dims.size() - 2);
@@ -77,8 +77,8 @@ Status InferMatMul(InferContext& context) {
   return {};
 }
 
-ValueId Product(GradientContext& g, ValueId a, ValueId b, bool transpose_a, bool transpose_b,
-                double alpha = 1) {
+ValueId EmitGemm(GradientContext& g, ValueId a, ValueId b, bool transpose_a, bool transpose_b,
+                 double alpha = 1) {
   return g.Emit(
       "Gemm", {a, b},
       {{"alpha", alpha}, {"transA", int64_t{transpose_a}}, {"transB", int64_t{transpose_b}}});
@@ -93,15 +93,15 @@ void GemmGradient(GradientContext& g) {
   ValueId b = g.input(1);
   ValueId dy = g.grad(0);
   if (g.wants(0)) {
-    g.SetGrad(0, ta ? Product(g, b, dy, tb, true, alpha) : Product(g, dy, b, false, !tb, alpha));
+    g.SetGrad(0, ta ? EmitGemm(g, b, dy, tb, true, alpha) : EmitGemm(g, dy, b, false, !tb, alpha));
   }
   if (g.wants(1)) {
-    g.SetGrad(1, tb ? Product(g, dy, a, true, ta, alpha) : Product(g, a, dy, !ta, false, alpha));
+    g.SetGrad(1, tb ? EmitGemm(g, dy, a, true, ta, alpha) : EmitGemm(g, a, dy, !ta, false, alpha));
   }
   if (g.wants(2)) g.SetGrad(2, g.SumTo(g.Scale(dy, beta), g.input(2)));
 }
 
-// The last two axes exchanged.
+// Returns the value with its last two axes exchanged.
 ValueId Transposed(GradientContext& g, ValueId value) {
   std::vector<int64_t> perm;
   for (size_t i = 0; i < g.Rank(value); ++i) perm.push_back(static_cast<int64_t>(i));
@@ -120,8 +120,8 @@ void MatMulGradient(GradientContext& g) {
   size_t a_rank = g.Rank(a);
   size_t b_rank = g.Rank(b);
   if (a_rank == 2 && b_rank == 2) {
-    if (g.wants(0)) g.SetGrad(0, Product(g, dy, b, false, true));
-    if (g.wants(1)) g.SetGrad(1, Product(g, a, dy, true, false));
+    if (g.wants(0)) g.SetGrad(0, EmitGemm(g, dy, b, false, true));
+    if (g.wants(1)) g.SetGrad(1, EmitGemm(g, a, dy, true, false));
     return;
   }
   if (b_rank == 1) {

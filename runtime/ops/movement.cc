@@ -15,7 +15,7 @@ constexpr AttributeDef kSplitAttributes[] = {{"axis", AttributeKind::kInt},
 // Version 13 had no num_outputs.
 constexpr std::span<const AttributeDef> kSplit13Attributes = std::span(kSplitAttributes).first(1);
 
-// The permutation of a Transpose; reversed order where none is given.
+// Returns the permutation of a Transpose; the reversed order if none is given.
 Result<std::vector<int64_t>> Permutation(const Node& node, size_t rank) {
   auto given = node.Ints("perm");
   std::vector<int64_t> perm(given.begin(), given.end());
@@ -69,7 +69,7 @@ Status InferConcat(InferContext& context) {
     axis = static_cast<size_t>(at);
     for (size_t d = 0; i > 0 && d < out.dims.size(); ++d) {
       if (d == axis) {
-        out.dims[d] = SumDims(out.dims[d], next.dims[d]);
+        HR_ASSIGN_OR_RETURN(out.dims[d], SumDims(context, out.dims[d], next.dims[d]));
       } else {
         HR_ASSIGN_OR_RETURN(out.dims[d],
                             EqualDims(context,
@@ -84,7 +84,7 @@ Status InferConcat(InferContext& context) {
   return {};
 }
 
-// The sizes of the inputs along the axis, as a value.
+// Returns the sizes of the inputs along the axis, as a value.
 ValueId ConcatenatedSizes(GradientContext& g, int64_t axis) {
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < g.input_count(); ++i) {
@@ -116,7 +116,8 @@ void ConcatGradient(GradientContext& g) {
   for (size_t i = 0; i < count; ++i) g.SetGrad(i, parts[i]);
 }
 
-// The outputs' sizes along the axis: as given, or equal parts of which the last may be smaller.
+// Returns the outputs' sizes along the axis: as given, or equal parts of which the last may be
+// smaller.
 Result<std::vector<Dim>> SplitSizes(const InferContext& context, Dim whole) {
   size_t count = context.output_count();
   std::vector<Dim> sizes(count);
@@ -145,7 +146,7 @@ Result<std::vector<Dim>> SplitSizes(const InferContext& context, Dim whole) {
   if (!whole.fixed()) return sizes;
   int64_t parts = static_cast<int64_t>(count);
   bool uneven = context.node().Find("num_outputs") != nullptr;
-  int64_t part = (whole.size + parts - 1) / parts;
+  int64_t part = whole.size / parts + (whole.size % parts != 0 ? 1 : 0);
   if (whole.size - part * (parts - 1) < 0 || (!uneven && whole.size % parts != 0)) {
     return InvalidArgument("Split cannot cut ", context.InputText(0), " into ", parts,
                            " equal parts; give their sizes");
@@ -199,7 +200,7 @@ Status InferTile(InferContext& context) {
     }
     if (!repeats || (*repeats)[i] != 1) {
       Dim pair[] = {out.dims[i], repeats ? FixedDim((*repeats)[i]) : Dim{}};
-      out.dims[i] = Product(pair);
+      HR_ASSIGN_OR_RETURN(out.dims[i], Product(context, pair));
     }
   }
   context.SetOutput(0, std::move(out));

@@ -1,4 +1,4 @@
-// Normalization over the batch and over the last axes.
+// Normalization over the batch, over the last axes and over groups of channels.
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/shape_rules.h"
@@ -11,6 +11,9 @@ constexpr AttributeDef kBatchAttributes[] = {{"epsilon", AttributeKind::kFloat},
                                              {"training_mode", AttributeKind::kInt}};
 constexpr AttributeDef kLayerAttributes[] = {{"axis", AttributeKind::kInt},
                                              {"epsilon", AttributeKind::kFloat},
+                                             {"stash_type", AttributeKind::kInt}};
+constexpr AttributeDef kGroupAttributes[] = {{"epsilon", AttributeKind::kFloat},
+                                             {"num_groups", AttributeKind::kInt, true},
                                              {"stash_type", AttributeKind::kInt}};
 
 // Inputs first … last are vectors with one element per channel of x.
@@ -54,6 +57,15 @@ Status InferBatchNormalizationGrad(InferContext& context) {
   return {};
 }
 
+// The type in which ONNX computes the statistics.
+Result<DType> StashType(const InferContext& context) {
+  const int64_t stash = context.node().Int("stash_type", 1);
+  for (DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    if (stash == static_cast<int64_t>(dtype)) return dtype;
+  }
+  return InvalidArgument(context.def().name, "'s 'stash_type' is 1 or 16, got ", stash);
+}
+
 Status InferLayerNormalization(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   HR_RETURN_IF_ERROR(context.ExpectFloating(1));
@@ -63,11 +75,7 @@ Status InferLayerNormalization(InferContext& context) {
     HR_RETURN_IF_ERROR(CheckBroadcasts(context, context.input(i), context.input(0)));
   }
   ValueType statistics = context.input(0);
-  auto stash = static_cast<DType>(context.node().Int("stash_type", 1));
-  if (stash != DType::kFloat32 && stash != DType::kBfloat16) {
-    return InvalidArgument("LayerNormalization's 'stash_type' is 1 or 16, got ",
-                           context.node().Int("stash_type", 1));
-  }
+  HR_ASSIGN_OR_RETURN(const DType stash, StashType(context));
   if (statistics.dtype != DType::kFloat64) statistics.dtype = stash;
   if (statistics.ranked) {
     HR_ASSIGN_OR_RETURN(int64_t axis,
@@ -95,6 +103,47 @@ void LayerNormalizationGradient(GradientContext& g) {
 Status InferLayerNormalizationGrad(InferContext& context) {
   context.SetOutput(0, context.input(1));
   context.SetOutput(1, context.input(2));
+  return {};
+}
+
+// Channels of x can be cut into num_groups groups of one size.
+Status CheckGroups(const InferContext& context, size_t x) {
+  const int64_t groups = context.node().Int("num_groups", 0);
+  if (groups < 1) {
+    return InvalidArgument(context.def().name, "'s 'num_groups' is 1 or more, got ", groups);
+  }
+  if (!context.input(x).ranked) return {};
+  const Dim channels = context.input(x).dims[1];
+  if (!channels.fixed() || channels.size % groups == 0) return {};
+  return InvalidArgument(context.def().name, " wants channels that are a multiple of num_groups ",
+                         groups, ", got ", channels.size, " in ", context.InputText(x));
+}
+
+Status InferGroupNormalization(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  HR_RETURN_IF_ERROR(CheckPerChannel(context, 0, 1, 2));
+  for (size_t i : {1, 2}) HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
+  HR_RETURN_IF_ERROR(CheckGroups(context, 0));
+  HR_RETURN_IF_ERROR(StashType(context).status());
+  context.SetOutput(0, context.input(0));
+  return {};
+}
+
+void GroupNormalizationGradient(GradientContext& g) {
+  if (g.grad(0) == kNone) return;
+  ValueId inputs[] = {g.grad(0), g.input(0), g.input(1)};
+  auto grads = g.EmitMany(kGrad, "GroupNormalizationGrad", inputs, 3,
+                          graph::Attributes({{"epsilon", g.node().Float("epsilon", 1e-5)},
+                                             {"num_groups", g.node().Int("num_groups", 1)}}));
+  for (size_t i = 0; i < 3; ++i) g.SetGrad(i, grads[i]);
+}
+
+Status InferGroupNormalizationGrad(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckPerChannel(context, 1, 2, 2));
+  HR_RETURN_IF_ERROR(CheckGroups(context, 1));
+  context.SetOutput(0, context.input(1));
+  context.SetOutput(1, context.input(2));
+  context.SetOutput(2, context.input(2));
   return {};
 }
 
@@ -140,6 +189,22 @@ constexpr OpDef kOps[] = {
      .outputs = {2, 2},
      .attributes = std::span(kLayerAttributes).first(1),
      .infer = InferLayerNormalizationGrad},
+    // (x [N, C, …], scale [C], bias [C]) → y. Version 18, with a scale and a bias a group, is
+    // deprecated in ONNX and not here.
+    {.domain = kOnnx,
+     .name = "GroupNormalization",
+     .since_version = 21,
+     .inputs = {3, 3},
+     .attributes = kGroupAttributes,
+     .infer = InferGroupNormalization,
+     .gradient = GroupNormalizationGradient},
+    // (dy, x, scale) → (dx, dscale, dbias), with the statistics of x
+    {.domain = kGrad,
+     .name = "GroupNormalizationGrad",
+     .inputs = {3, 3},
+     .outputs = {3, 3},
+     .attributes = std::span(kGroupAttributes).first(2),
+     .infer = InferGroupNormalizationGrad},
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace hr::ops {
 namespace {
 
-// Of the ONNX release whose tests judge the operators.
+// The operator set of the ONNX release whose tests judge the operators.
 constexpr int kNewestOnnxOpset = 27;
 
 using Key = std::tuple<std::string_view, std::string_view, int>;
@@ -74,7 +74,7 @@ const OpDef& DefOf(const OpRegistry& registry, const graph::Module& module, cons
 
 OpRegistry::OpRegistry() {
   for (std::span<const OpDef> family : BuiltinFamilies()) {
-    for (const OpDef& def : family) Add(def).IgnoreError();  // a test knows that they differ
+    for (const OpDef& def : family) Add(def).IgnoreError();  // they differ, which a test checks
   }
 }
 
@@ -143,7 +143,7 @@ Status OpRegistry::Add(const OpDef& def) {
 Status CheckNode(const OpDef& def, const Node& node) {
   HR_RETURN_IF_ERROR(CheckArity("inputs", def.inputs, node.inputs.size(), def.name));
   HR_RETURN_IF_ERROR(CheckArity("outputs", def.outputs, node.outputs.size(), def.name));
-  // Of a list of any length nothing can be left out.
+  // If an operator takes any number of inputs, none of them can be omitted.
   size_t needed =
       def.inputs.max == kUnlimited ? node.inputs.size() : static_cast<size_t>(def.inputs.min);
   for (size_t i = 0; i < needed; ++i) {

@@ -47,12 +47,17 @@ constexpr OptimizerSetting kRmsPropSettings[] = {{"alpha", 0.99, kNotNegative},
                                                  {"epsilon", 1e-8, kNotNegative},
                                                  {"weight_decay", 0, kNotNegative}};
 
-// Ranges and defaults are PyTorch's.
+constexpr OptimizerState kLionState[] = {{.attribute = "m_variable", .suffix = "lion_m"}};
+constexpr OptimizerSetting kLionSettings[] = {
+    {"beta1", 0.9, kBelowOne}, {"beta2", 0.99, kBelowOne}, {"weight_decay", 0, kNotNegative}};
+
+// Ranges and defaults are PyTorch's; Lion's, which it does not have, are those of its paper.
 constexpr OptimizerDef kOptimizers[] = {
     {"sgd", "SGD", kSgdState, kSgdSettings, SgdFault},
     {"adam", "Adam", kAdamState, kAdamSettings},
     {"adagrad", "AdaGrad", kAdaGradState, kAdaGradSettings},
     {"rmsprop", "RMSProp", kRmsPropState, kRmsPropSettings},
+    {"lion", "Lion", kLionState, kLionSettings},
 };
 
 bool InRange(SettingRange range, double value) {
@@ -117,7 +122,7 @@ constexpr size_t AttributeCount(const OptimizerDef& def) {
   return 1 + def.state.size() + def.settings.size();
 }
 
-// Of a variable that the update changes.
+// An attribute that names a variable which the update changes.
 constexpr AttributeDef Changed(Literal name, bool required) {
   return {name, AttributeKind::kInt, required, Changes(ResourceKind::kVariable)};
 }

@@ -17,7 +17,7 @@ constexpr AttributeDef kArgAttributes[] = {{"axis", AttributeKind::kInt},
                                            {"keepdims", AttributeKind::kInt},
                                            {"select_last_index", AttributeKind::kInt}};
 
-// The dimensions left when `axes` (ascending) are reduced.
+// Returns the dimensions that are left when `axes` (ascending) are reduced.
 std::vector<Dim> ReducedDims(const std::vector<Dim>& dims, std::span<const int64_t> axes,
                              bool keep) {
   std::vector<Dim> out;
@@ -31,7 +31,7 @@ std::vector<Dim> ReducedDims(const std::vector<Dim>& dims, std::span<const int64
   return out;
 }
 
-// Where the axes are an input whose value is not known.
+// Returns the output's type if the axes are an input whose value is not known.
 ValueType ReducedOverUnknownAxes(const InferContext& context, bool keep) {
   const ValueType& x = context.input(0);
   const ValueType& axes = context.input(1);
@@ -89,7 +89,7 @@ Status InferArg(InferContext& context) {
   return {};
 }
 
-// The axes as a value; kNone for all of them.
+// Returns the axes as a value; kNone for all of them.
 ValueId Axes(GradientContext& g) {
   auto given = g.node().Ints("axes");
   if (!given.empty()) return g.Ints(std::vector<int64_t>(given.begin(), given.end()));
@@ -102,8 +102,8 @@ bool ReducesNothing(GradientContext& g) {
   return Axes(g) == kNone;
 }
 
-// A value of the output's shape with the reduced axes put back as 1. Without axes it is a scalar
-// or has them already, and broadcasts.
+// Returns a value of the output's shape with the reduced axes put back as 1. Without axes it is a
+// scalar or has them already, and broadcasts.
 ValueId WithAxes(GradientContext& g, ValueId value) {
   if (g.node().Int("keepdims", 1) != 0) return value;
   ValueId axes = Axes(g);
@@ -127,8 +127,8 @@ ValueId MeanRule(GradientContext& g, ValueId dy) { return SpreadMean(g, dy, g.in
 ValueId ExtremeRule(GradientContext& g, ValueId dy) {
   return SpreadToExtremes(g, dy, WithAxes(g, g.output(0)), g.input(0));
 }
-// The product of the others is right at zeros too: zeros count as 1, and an element with a zero
-// elsewhere gets nothing.
+// The gradient of an element is the product of the others, zeros included: the product is taken
+// with ones for zeros, and an element gets 0 if another one is 0.
 ValueId ProdRule(GradientContext& g, ValueId dy) {
   ValueId zero = IsZero(g, g.input(0));
   ValueId nonzero = g.Add(g.input(0), zero);

@@ -11,32 +11,30 @@ namespace {
 constexpr AttributeDef kAllowZero[] = {{"allowzero", AttributeKind::kInt}};
 constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
 
-// What is left of `dims` when those of `taken` are divided out; unknown where it cannot be told.
-// Equal symbols cancel.
-Dim Remainder(std::vector<Dim> dims, const std::vector<Dim>& taken) {
-  int64_t divisor = 1;
+// Returns what is left of `dims` when those of `taken` are divided out; unknown if it cannot be
+// told. Equal symbols cancel.
+Result<Dim> Remainder(const InferContext& context, std::vector<Dim> dims, std::vector<Dim> taken) {
+  std::vector<Dim> divisors;
   for (Dim dim : taken) {
     auto same = std::find(dims.begin(), dims.end(), dim);
     if (dim.fixed()) {
-      if (__builtin_mul_overflow(divisor, dim.size, &divisor)) return {};
+      divisors.push_back(dim);
     } else if (dim.symbol != kNone && same != dims.end()) {
       dims.erase(same);
     } else {
-      return {};
+      return Dim{};
     }
   }
-  int64_t size = 1;
-  for (Dim& dim : dims) {
-    if (!dim.fixed()) continue;
-    if (__builtin_mul_overflow(size, dim.size, &size)) return {};
-    dim = FixedDim(1);
-  }
-  if (divisor <= 0 || size % divisor != 0) return {};
-  dims.push_back(FixedDim(size / divisor));
-  return Product(dims);
+  auto open = std::partition(dims.begin(), dims.end(), [](Dim dim) { return dim.fixed(); });
+  HR_ASSIGN_OR_RETURN(const Dim size, Product(context, {dims.begin(), open}));
+  HR_ASSIGN_OR_RETURN(const Dim divisor, Product(context, divisors));
+  if (divisor.size == 0 || size.size % divisor.size != 0) return Dim{};
+  dims.erase(dims.begin(), open);
+  dims.push_back(FixedDim(size.size / divisor.size));
+  return Product(context, dims);
 }
 
-// The requested dimensions with 0 replaced by the input's; -1 stays unknown.
+// Returns the requested dimensions with 0 replaced by the input's; -1 stays unknown.
 Result<std::vector<Dim>> RequestedDims(const InferContext& context,
                                        const std::vector<int64_t>& shape) {
   const ValueType& x = context.input(0);
@@ -62,8 +60,8 @@ Result<std::vector<Dim>> RequestedDims(const InferContext& context,
 Status CheckElements(const InferContext& context, const std::vector<Dim>& out,
                      const std::vector<int64_t>& shape) {
   const ValueType& x = context.input(0);
-  Dim have = Product(x.dims);
-  Dim want = Product(out);
+  HR_ASSIGN_OR_RETURN(const Dim have, Product(context, x.dims));
+  HR_ASSIGN_OR_RETURN(const Dim want, Product(context, out));
   if (!x.ranked || !have.fixed() || !want.fixed() || have == want) return {};
   return InvalidArgument("Reshape cannot turn ", context.Text(x), " with ", have.size,
                          " elements into ", shape, " with ", want.size);
@@ -76,14 +74,14 @@ Status InferRest(const InferContext& context, size_t rest, const std::vector<int
   if (!x.ranked) return {};
   std::vector<Dim> others = out;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(rest));
-  Dim have = Product(x.dims);
-  Dim taken = Product(others);
+  HR_ASSIGN_OR_RETURN(const Dim have, Product(context, x.dims));
+  HR_ASSIGN_OR_RETURN(const Dim taken, Product(context, others));
   bool fits = !have.fixed() || !taken.fixed() || (taken.size != 0 && have.size % taken.size == 0);
   if (!fits) {
     return InvalidArgument("Reshape cannot turn ", context.Text(x), " with ", have.size,
                            " elements into ", shape, ": ", taken.size, " does not divide them");
   }
-  out[rest] = Remainder(x.dims, others);
+  HR_ASSIGN_OR_RETURN(out[rest], Remainder(context, x.dims, others));
   return {};
 }
 
@@ -121,13 +119,14 @@ Status InferFlatten(InferContext& context) {
       HR_ASSIGN_OR_RETURN(axis, ResolveAxis(context, axis, x.rank()));
     }
     auto outer = std::span(x.dims).first(static_cast<size_t>(axis));
-    out = {Product(outer), Product(std::span(x.dims).subspan(outer.size()))};
+    HR_ASSIGN_OR_RETURN(out[0], Product(context, outer));
+    HR_ASSIGN_OR_RETURN(out[1], Product(context, std::span(x.dims).subspan(outer.size())));
   }
   SetDims(context, 0, x.dtype, std::move(out));
   return {};
 }
 
-// Nothing where the axes are given but not known.
+// Returns the axes that input 1 gives; nothing if their value is not known.
 Result<std::optional<std::vector<int64_t>>> AxesInput(const InferContext& context, int64_t rank) {
   HR_RETURN_IF_ERROR(context.ExpectInts(1));
   auto axes = context.ConstantInts(1);
@@ -183,8 +182,8 @@ Status InferUnsqueeze(InferContext& context) {
 }
 
 Status InferReshapeLike(InferContext& context) {
-  Dim have = Product(context.input(0).dims);
-  Dim want = Product(context.input(1).dims);
+  HR_ASSIGN_OR_RETURN(const Dim have, Product(context, context.input(0).dims));
+  HR_ASSIGN_OR_RETURN(const Dim want, Product(context, context.input(1).dims));
   bool known = context.input(0).ranked && context.input(1).ranked && have.fixed() && want.fixed();
   if (known && have != want) {
     return InvalidArgument("ReshapeLike cannot turn ", context.Text(context.input(0)), " into ",

@@ -25,19 +25,27 @@ Result<std::vector<int64_t>> ResolveAxes(const InferContext& context, std::span<
   return out;
 }
 
-Dim Product(std::span<const Dim> dims) {
+Result<Dim> Product(const InferContext& context, std::span<const Dim> dims) {
   int64_t size = 1;
   Dim open = FixedDim(1);
+  bool empty = false;
   for (Dim dim : dims) {
-    if (dim.fixed()) {
-      if (__builtin_mul_overflow(size, dim.size, &size)) return {};
+    if (dim == FixedDim(0)) {
+      empty = true;
+    } else if (dim.fixed()) {
+      if (__builtin_mul_overflow(size, dim.size, &size)) {
+        return InvalidArgument(context.def().name, ": the product of the dimensions ",
+                               graph::DimsText(dims, context.module().symbols),
+                               " does not fit into 64 bits; give smaller sizes");
+      }
     } else if (open.fixed()) {
       open = dim;
     } else {
       open = {};
     }
   }
-  if (open.fixed() || size == 0) return FixedDim(size);
+  if (empty) return FixedDim(0);
+  if (open.fixed()) return FixedDim(size);
   return size == 1 ? open : Dim{};
 }
 
@@ -49,11 +57,15 @@ Result<Dim> EqualDims(const InferContext& context, std::string_view what, Dim a,
   return b.fixed() || a.symbol == graph::kNone ? b : a;
 }
 
-Dim SumDims(Dim a, Dim b) {
+Result<Dim> SumDims(const InferContext& context, Dim a, Dim b) {
   if (a == FixedDim(0)) return b;
   if (b == FixedDim(0)) return a;
+  if (!a.fixed() || !b.fixed()) return Dim{};
   int64_t sum;
-  if (!a.fixed() || !b.fixed() || __builtin_add_overflow(a.size, b.size, &sum)) return {};
+  if (__builtin_add_overflow(a.size, b.size, &sum)) {
+    return InvalidArgument(context.def().name, ": the sum of the dimensions ", a.size, " and ",
+                           b.size, " does not fit into 64 bits; give smaller sizes");
+  }
   return FixedDim(sum);
 }
 

@@ -1,5 +1,5 @@
 // Arithmetic with dimensions and axes that type rules share. Dimensions may be symbolic or unknown;
-// whatever cannot be computed comes out unknown.
+// what then cannot be computed comes out unknown. What passes 64 bits is an error.
 #pragma once
 
 #include "runtime/ops/infer.h"
@@ -16,12 +16,13 @@ Result<int64_t> ResolveAxis(const InferContext& context, int64_t axis, int64_t r
 Result<std::vector<int64_t>> ResolveAxes(const InferContext& context, std::span<const int64_t> axes,
                                          int64_t rank);
 
-// The number of elements that dimensions span: fixed, or one symbol times 1, or unknown.
-Dim Product(std::span<const Dim> dims);
+// The number of elements that dimensions span: fixed, or one symbol times 1, or unknown. Fails if
+// those that are fixed and not 0 multiply to more than 64 bits hold.
+Result<Dim> Product(const InferContext& context, std::span<const Dim> dims);
 // Two dimensions that must be equal, as the better known of them. `what` begins the failure.
 Result<Dim> EqualDims(const InferContext& context, std::string_view what, Dim a, Dim b);
-// a + b where both are fixed.
-Dim SumDims(Dim a, Dim b);
+// a + b if both are fixed. Fails if 64 bits do not hold it.
+Result<Dim> SumDims(const InferContext& context, Dim a, Dim b);
 
 // The dimensions that a shape given as an input describes: its values where it is a constant,
 // unknown dimensions where only its length is known, nothing otherwise.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr AttributeDef kPadAttributes[] = {{"mode", AttributeKind::kString}};
 
-// The axes that input `i` names; 0, 1, … where it is omitted; nothing where it is not known.
+// Returns the axes that input `i` names; 0, 1, … if it is omitted; nothing if it is not known.
 Result<std::optional<std::vector<int64_t>>> AxesOrAll(const InferContext& context, size_t i,
                                                       size_t count, int64_t rank) {
   std::vector<int64_t> out;
@@ -37,7 +37,7 @@ Result<std::optional<std::vector<int64_t>>> AxesOrAll(const InferContext& contex
   return std::optional(std::move(out));
 }
 
-// The size of [start, end) by steps, with negative positions counted from the end.
+// Returns the size of [start, end) by steps, with negative positions counted from the end.
 Result<Dim> SlicedDim(Dim dim, int64_t start, int64_t end, int64_t step) {
   if (step == 0) return InvalidArgument("Slice's steps are not 0");
   if (start == 0 && step == 1 && end == INT64_MAX) return dim;  // all of it, whatever its size
@@ -127,7 +127,7 @@ Status InferPad(InferContext& context) {
   return {};
 }
 
-// What x does not get went into the constant.
+// The part of the gradient that x does not get belongs to the constant.
 void PadGradient(GradientContext& g) {
   ValueId dx = g.EmitGradAlike("PadGrad", {g.grad(0), g.input(0), g.input(1), g.input(3)});
   if (g.wants(0)) g.SetGrad(0, dx);

@@ -27,13 +27,9 @@ Status CheckMetadata(const CheckpointMetadata& metadata) {
 }
 
 Result<int64_t> SpecBytes(const TensorSpec& spec) {
-  Result<int64_t> count = CheckedElementCount(spec.dims);
-  int64_t bytes;
-  if (!IsSupported(spec.dtype) || !count.ok() ||
-      __builtin_mul_overflow(*count, static_cast<int64_t>(DTypeSize(spec.dtype)), &bytes)) {
-    return InvalidArgument("a checkpoint cannot hold the tensor ", SpecText(spec));
-  }
-  return bytes;
+  const auto bytes = CheckedTensorBytes(spec.dtype, spec.dims);
+  if (bytes.ok()) return static_cast<int64_t>(*bytes);
+  return InvalidArgument("a checkpoint cannot hold the tensor ", SpecText(spec));
 }
 
 }  // namespace

@@ -145,8 +145,10 @@ Status CheckColumn(const Column& column, int64_t examples) {
     return InvalidArgument("field '", column.name, "' has ", data.dims()[0],
                            " examples, the first field has ", examples);
   }
-  HR_ASSIGN_OR_RETURN(int64_t elements, CheckedElementCount(column.example_dims));
-  if (elements * examples != data.elements()) {
+  Dims dims = column.example_dims;
+  dims.insert(dims.begin(), examples);
+  HR_ASSIGN_OR_RETURN(int64_t elements, CheckedElementCount(dims));
+  if (elements != data.elements()) {
     return InvalidArgument("field '", column.name, "': examples of shape ",
                            ShapeText(column.example_dims), " cannot come from ", data.TypeText());
   }

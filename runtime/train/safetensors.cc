@@ -8,6 +8,7 @@
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/base/utf8.h"
+#include "runtime/device/tensor.h"
 #include "runtime/train/json.h"
 
 namespace hr::train {
@@ -101,10 +102,8 @@ Result<TensorEntry> ParseEntry(const std::string& name, const Json& json, uint64
   entry.dtype = known->dtype;
   HR_ASSIGN_OR_RETURN(entry.dims, ParseShape(json, what));
   HR_ASSIGN_OR_RETURN(Range range, ParseOffsets(json, data_bytes, what));
-  Result<int64_t> count = CheckedElementCount(entry.dims);
-  uint64_t size = DTypeSize(entry.dtype);
-  if (!count.ok() || (range.end - range.begin) % size != 0 ||
-      (range.end - range.begin) / size != static_cast<uint64_t>(*count)) {
+  const auto bytes = CheckedTensorBytes(entry.dtype, entry.dims);
+  if (!bytes.ok() || range.end - range.begin != *bytes) {
     return DataLoss(what, ": ", DTypeName(entry.dtype), ShapeText(entry.dims),
                     " does not take the ", range.end - range.begin, " bytes it has");
   }

@@ -42,9 +42,10 @@ size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
   size_t bytes = 0;
   for (ValueId output : node.outputs) {
     if (output == kNone) continue;
-    auto dims = graph.values[output].type.FixedDims();
+    const graph::ValueType& type = graph.values[output].type;
+    auto dims = type.FixedDims();
     if (!dims) return SIZE_MAX;
-    bytes += static_cast<size_t>(ElementCount(*dims)) * DTypeSize(graph.values[output].type.dtype);
+    bytes += static_cast<size_t>(ElementCount(*dims)) * DTypeSize(type.dtype);
   }
   return bytes;
 }

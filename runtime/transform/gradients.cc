@@ -56,7 +56,7 @@ class Differentiator {
     }
   }
 
-  // Nodes between the xs and the ys.
+  // Returns the nodes that lie between the xs and the ys.
   graph::Marks ReachedFrom(const std::vector<NodeId>& order, std::span<const ValueId> ys) {
     graph::Marks wanted(value_count_, false);
     graph::Marks needed(graph().nodes.size(), false);
@@ -93,7 +93,8 @@ class Differentiator {
     return builder_.EmitOne(ops::kOnnx, "Expand", {value, shape});
   }
 
-  // The sum of all contributions, added up once.
+  // Returns the sum of all contributions, which is added up at the first call; kNone if there are
+  // none.
   Result<ValueId> Accumulated(ValueId value) {
     std::vector<ValueId>& parts = contributions_[value];
     if (parts.empty()) return kNone;
@@ -180,12 +181,12 @@ Result<std::vector<ValueId>> AddGradients(GraphBuilder& builder, std::span<const
                              DTypeName(builder.graph().values[x].type.dtype));
     }
   }
-  GraphBuilder attempt = builder;
-  attempt.SetScope("gradients");
-  HR_ASSIGN_OR_RETURN(std::vector<ValueId> gradients, Differentiator(attempt).Run(ys, xs, grad_ys));
-  attempt.SetScope("");
-  builder = std::move(attempt);
-  return gradients;
+  return builder.AllOrNothing([&] {
+    builder.SetScope("gradients");
+    auto gradients = Differentiator(builder).Run(ys, xs, grad_ys);
+    builder.SetScope("");
+    return gradients;
+  });
 }
 
 }  // namespace hr::transform

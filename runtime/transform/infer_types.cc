@@ -1,10 +1,25 @@
 #include "runtime/transform/infer_types.h"
 
+#include <algorithm>
+
 #include "runtime/ops/infer.h"
 
 namespace hr::transform {
 
 using graph::kNone;
+
+namespace {
+
+// Type rules and kernels multiply the dimensions of what they take without looking. Those that are
+// not known count as 1 here, and are checked when they are.
+Status CheckSize(const graph::ValueType& type) {
+  Dims dims;
+  for (const graph::Dim& dim : type.dims) dims.push_back(dim.fixed() ? dim.size : 1);
+  const size_t element_bytes = std::max<size_t>(1, DTypeSize(type.dtype));
+  return CheckedElementCount(dims, element_bytes).status().Clone();
+}
+
+}  // namespace
 
 Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, graph::Graph& graph,
                  graph::NodeId id) {
@@ -23,7 +38,13 @@ Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, g
   ops::InferContext context(*def, module, node, types, constants, outputs);
   HR_RETURN_IF_ERROR(def->infer(context).WithNode(graph::NodeText(module, graph, id)));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (node.outputs[i] != kNone) graph.values[node.outputs[i]].type = std::move(outputs[i]);
+    if (node.outputs[i] == kNone) continue;
+    if (Status status = CheckSize(outputs[i]); !status.ok()) {
+      return std::move(status)
+          .WithContext(graph::ValueText(graph, node.outputs[i]))
+          .WithNode(graph::NodeText(module, graph, id));
+    }
+    graph.values[node.outputs[i]].type = std::move(outputs[i]);
   }
   return {};
 }

@@ -11,7 +11,8 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-// New numbers in the order in which old ones are first asked for, or sorted.
+// Gives new numbers in the order in which the old ones are first asked for; Sort puts them into the
+// order of the old ones.
 class Renumbering {
  public:
   explicit Renumbering(size_t count) : to_(count, kNone) {}
@@ -23,7 +24,7 @@ class Renumbering {
     }
     return to_[old];
   }
-  // From here on in the order of the old numbers.
+  // Gives those met so far new numbers in the order of the old ones.
   void Sort() {
     std::sort(kept_.begin(), kept_.end());
     for (uint32_t i = 0; i < kept_.size(); ++i) to_[kept_[i]] = i;

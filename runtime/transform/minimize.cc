@@ -9,7 +9,7 @@
 namespace hr::transform {
 namespace {
 
-// An optimizer with its settings, and those that were given as attributes of its nodes.
+// An optimizer with all its settings; `attributes` are those that were given, for its nodes.
 struct Optimizer {
   const ops::OptimizerDef* def = nullptr;
   std::vector<double> settings;
@@ -84,7 +84,7 @@ class Minimizer {
  private:
   const graph::Module& module() const { return builder_.module(); }
 
-  // Of each variable, summed over all its reads.
+  // Finds the gradient of each variable, summed over all its reads.
   Status FindGradients(ValueId loss) {
     std::vector<int64_t> variables;
     std::vector<ValueId> reads;
@@ -191,12 +191,12 @@ class Minimizer {
 
 Status Minimize(GraphBuilder& builder, std::string_view signature, ValueId loss,
                 std::string_view optimizer, ValueId learning_rate) {
-  GraphBuilder attempt = builder;
-  const std::string device = attempt.SetDevice("");  // an update goes where its variable is
-  HR_RETURN_IF_ERROR(Minimizer(attempt, signature, learning_rate).Run(loss, optimizer));
-  attempt.SetDevice(device);
-  builder = std::move(attempt);
-  return {};
+  return builder.AllOrNothing([&]() -> Status {
+    std::string device = builder.SetDevice("");  // an update goes where its variable is
+    HR_RETURN_IF_ERROR(Minimizer(builder, signature, learning_rate).Run(loss, optimizer));
+    builder.SetDevice(std::move(device));
+    return {};
+  });
 }
 
 }  // namespace hr::transform

@@ -11,7 +11,7 @@ using graph::kNone;
 using graph::kUnknownDim;
 using graph::ValueId;
 
-// The symbol of a feed's dimension; kNone where it has none.
+// Returns the symbol of a feed's dimension; kNone if it has none.
 uint32_t SymbolOf(const graph::Module& module, const Request& request, const Feed& feed, size_t i) {
   const graph::ValueType& type = module.graphs[request.graph].values[feed.value].type;
   return type.ranked && i < type.dims.size() ? type.dims[i].symbol : kNone;
@@ -29,6 +29,8 @@ class FeedChecker {
 
   Status Check(const Feed& feed) {
     const graph::ValueType& type = graph_.values[feed.value].type;
+    if (auto bytes = CheckedTensorBytes(feed.dtype, feed.dims); !bytes.ok())
+      return std::move(bytes).status().WithContext(graph::ValueText(graph_, feed.value));
     if (feed.dtype != type.dtype) return Mismatch(feed);
     if (!type.ranked) return {};
     if (feed.dims.size() != type.dims.size()) return Mismatch(feed);

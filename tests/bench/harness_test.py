@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import io
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -152,6 +153,17 @@ class Instructions(unittest.TestCase):
             one.return_value.__enter__.return_value.calls = None
             with self.assertRaisesRegex(peers.Failure, "asked for 5 calls and made None"):
                 instructions.count("a", "program", "c", 5, scratch)
+
+
+class Documentation(unittest.TestCase):
+    def test_names_benchmarks_that_exist(self):
+        here = pathlib.Path(__file__).resolve().parent
+        known = catalog.load(here)
+        page = (here.parent.parent / "docs/benchmarks.md").read_text()
+        commands = re.findall(r"`tests/bench/run ((?:[a-z0-9-]+ ?)+)`", page)
+        named = {name for command in commands for name in command.split() if name[0] != "-"}
+        self.assertEqual(named - known.keys(), set())
+        self.assertEqual(known.keys() - named, set(), "not in docs/benchmarks.md")
 
 
 if __name__ == "__main__":

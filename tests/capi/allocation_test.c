@@ -1,4 +1,6 @@
 /* Steps after the first allocate nothing: neither from the host's allocator nor from the heap. */
+#include <time.h>
+
 #include "models.h"
 
 /* Runs until everything is warm, and then counts. */
@@ -21,10 +23,19 @@ typedef struct fixture {
   hr_tensor *x, *labels;
 } fixture;
 
+/* A thread of a sanitizer's program allocates when it begins to run. Those of the env have been
+ * started; this lets them begin. */
+static void let_threads_begin(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+#endif
+}
+
 static fixture open_fixture(hr_model* model, hr_env* env, size_t rank, const int64_t* dims,
                             int disable_fusion) {
   hr_session_options options = {.struct_size = sizeof options, .disable_fusion = disable_fusion};
   fixture f = {.model = model};
+  let_threads_begin();
   CHECK(hr_session_create(model, &options, &f.session));
   make_examples(env, rank, dims, &f.x, &f.labels);
   return f;

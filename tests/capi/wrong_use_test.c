@@ -88,6 +88,21 @@ static void test_attributes(hr_env* env) {
 
 static void nothing(hr_dlpack* self) { (void)self; }
 
+/* Its two rows are 2^62 elements apart: the bytes between them do not fit into 64 bits. */
+static void test_far_strides(hr_env* env) {
+  int64_t dims[2] = {2, 1}, strides[2] = {(int64_t)1 << 62, 1};
+  hr_dlpack managed = {.version = {1, 0}, .deleter = nothing};
+  hr_tensor* tensor;
+  (void)env;
+  managed.dl_tensor = (hr_dlpack_tensor){.data = (void*)64,
+                                         .device = {1, 0},
+                                         .ndim = 2,
+                                         .dtype = {2, 32, 1},
+                                         .shape = dims,
+                                         .strides = strides};
+  FAILS(hr_tensor_from_dlpack(&managed, &tensor), HR_INVALID_ARGUMENT, "strides overflow");
+}
+
 /* Memory that claims to lie on another device. */
 static hr_tensor* elsewhere(int64_t* dims) {
   static hr_dlpack managed;
@@ -182,32 +197,37 @@ static void test_graphs(hr_env* env) {
   hr_graph_release(graph);
 }
 
-/* Its 2^62 elements have 2^64 bytes, which a size takes for none. */
+/* Its 2^62 elements have 2^64 bytes, which a size takes for none. Its shape is known with that of
+ * x: [1] times [2^31, 2^31]. */
 static void test_huge_values(hr_env* env) {
-  const int64_t one[1] = {1}, two[1] = {2};
+  const int64_t one[1] = {1}, two[1] = {2}, open[1] = {-1};
   hr_graph* graph;
-  hr_value in[2], large, most;
+  hr_value x, in[2], shape, large, most;
   hr_call* call;
   float result = 0;
-  hr_tensor* shape = zeros(env, HR_INT64, 1, two);
-  for (int i = 0; i < 2; ++i) ((int64_t*)hr_tensor_data(shape))[i] = (int64_t)1 << 31;
+  hr_tensor* factors = zeros(env, HR_INT64, 1, two);
+  for (int i = 0; i < 2; ++i) ((int64_t*)hr_tensor_data(factors))[i] = (int64_t)1 << 31;
   CHECK(hr_graph_create(env, &graph));
-  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 1, one, NULL, &in[0]));
-  CHECK(hr_graph_constant(graph, NULL, shape, &in[1]));
-  CHECK(hr_graph_op(graph, "Expand", NULL, 2, in, 1, &large));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 1, open, NULL, &x));
+  CHECK(hr_graph_constant(graph, NULL, factors, &in[1]));
+  FAILS(hr_graph_op(graph, "Expand", NULL, 2, (hr_value[]){x, in[1]}, 1, &large),
+        HR_INVALID_ARGUMENT, "a tensor of shape [2147483648, 2147483648] is too large");
+  CHECK(hr_graph_op(graph, "Shape", NULL, 1, &x, 1, &in[0]));
+  CHECK(hr_graph_op(graph, "Mul", NULL, 2, in, 1, &shape));
+  CHECK(hr_graph_op(graph, "Expand", NULL, 2, (hr_value[]){x, shape}, 1, &large));
   CHECK(hr_graph_op(graph, "ReduceMax", "keepdims=0", 1, &large, 1, &most));
-  CHECK(hr_graph_signature_input(graph, "infer", "x", in[0]));
+  CHECK(hr_graph_signature_input(graph, "infer", "x", x));
   CHECK(hr_graph_signature_output(graph, "infer", "most", most));
   session = session_of(graph);
-  hr_tensor* x = zeros(env, HR_FLOAT32, 1, one);
+  hr_tensor* value = zeros(env, HR_FLOAT32, 1, one);
   CHECK(hr_call_create(session, "infer", &call));
-  CHECK(hr_call_bind(call, "x", x));
+  CHECK(hr_call_bind(call, "x", value));
   CHECK(hr_call_output(call, "most", &result, sizeof result));
   FAILS(hr_call_run(call, NULL), HR_INVALID_ARGUMENT,
         "Expand:0: a tensor of shape [2147483648, 2147483648] is too large");
   hr_call_release(call);
-  hr_tensor_release(x);
-  hr_tensor_release(shape);
+  hr_tensor_release(value);
+  hr_tensor_release(factors);
   hr_session_release(session);
 }
 
@@ -376,6 +396,7 @@ const test tests[] = {{"names", test_names},
                       {"names of nothing", test_names_of_nothing},
                       {"attributes", test_attributes},
                       {"feeds", test_feeds},
+                      {"far strides", test_far_strides},
                       {"tensors", test_tensors},
                       {"graphs", test_graphs},
                       {"huge values", test_huge_values},

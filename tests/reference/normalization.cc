@@ -165,11 +165,64 @@ void LayerNormalizationGrad(Call& call) {
   call.Out(1, SumTo(product, call.In(2).dims));
 }
 
+// The group of a GroupNormalization that an index of x [N, C, …] belongs to, in [N, groups].
+struct ChannelGroups {
+  int64_t groups, channels;  // channels of each
+
+  ChannelGroups(const Call& call, const Array& x)
+      : groups(call.Int("num_groups", 0)), channels(groups > 0 ? x.dims[1] / groups : 0) {
+    if (groups < 1 || x.dims[1] % groups != 0) Fail(groups, " groups of ", x.dims[1], " channels");
+  }
+  Dims Of(const Dims& i) const { return {i[0], i[1] / channels}; }
+};
+
+void GroupNormalization(Call& call) {
+  const Array& x = call.In(0);
+  ChannelGroups groups(call, x);
+  auto group = [&](const Dims& i) { return groups.Of(i); };
+  Moments moments(x, {x.dims[0], groups.groups}, group);
+  Array y = x;
+  ForEach(x.dims, [&](const Dims& i) {
+    Number deviation = std::sqrt(moments.variance[group(i)] + call.Float("epsilon", 1e-5));
+    Number xhat = (x[i] - moments.mean[group(i)]) / deviation;
+    y[i] = xhat * call.In(1)[Channel(i)] + call.In(2)[Channel(i)];
+  });
+  call.Out(0, std::move(y));
+}
+
+void GroupNormalizationGrad(Call& call) {
+  const Array& dy = call.In(0);
+  const Array& x = call.In(1);
+  const Array& scale = call.In(2);
+  ChannelGroups groups(call, x);
+  auto group = [&](const Dims& i) { return groups.Of(i); };
+  const Dims group_dims = {x.dims[0], groups.groups};
+  Moments moments(x, group_dims, group);
+  auto inverse = [&](const Dims& i) {
+    return 1 / std::sqrt(moments.variance[group(i)] + call.Float("epsilon", 1e-5));
+  };
+  Array xhat = x;
+  Array d = dy;
+  Array dscale(scale.dtype, scale.dims);
+  Array dbias = dscale;
+  ForEach(x.dims, [&](const Dims& i) {
+    xhat[i] = (x[i] - moments.mean[group(i)]) * inverse(i);
+    d[i] = dy[i] * scale[Channel(i)];
+    dscale[Channel(i)] += dy[i] * xhat[i];
+    dbias[Channel(i)] += dy[i];
+  });
+  call.Out(0, NormalizedGrad(d, xhat, group_dims, group, inverse).dx);
+  call.Out(1, std::move(dscale));
+  call.Out(2, std::move(dbias));
+}
+
 const Entry kEntries[] = {
     {"", "BatchNormalization", BatchNormalization},
     {"", "LayerNormalization", LayerNormalization},
+    {"", "GroupNormalization", GroupNormalization},
     {"headrace.grad", "BatchNormalizationGrad", BatchNormalizationGrad},
     {"headrace.grad", "LayerNormalizationGrad", LayerNormalizationGrad},
+    {"headrace.grad", "GroupNormalizationGrad", GroupNormalizationGrad},
 };
 
 }  // namespace

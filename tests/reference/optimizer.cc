@@ -72,13 +72,26 @@ void RmsProp(Call& call) {
   }
 }
 
+void Lion(Call& call) {
+  Number rate = call.In(0).data[0];
+  Number beta1 = call.Float("beta1", 0.9);
+  Number beta2 = call.Float("beta2", 0.99);
+  Array& p = call.Variable("variable");
+  for (size_t i = 0; i < p.size(); ++i) {
+    Number g = call.In(1).data[i];
+    Number& m = call.Variable("m_variable").data[i];
+    Number c = beta1 * m + (1 - beta1) * g;
+    Number sign = c > 0 ? 1 : c < 0 ? -1 : c;
+    p.data[i] -= rate * (sign + call.Float("weight_decay", 0) * p.data[i]);
+    m = beta2 * m + (1 - beta2) * g;
+  }
+}
+
 constexpr std::string_view kTrain = "headrace.train";
 
 const Entry kEntries[] = {
-    {kTrain, "SGD", Sgd},
-    {kTrain, "Adam", Adam},
-    {kTrain, "AdaGrad", AdaGrad},
-    {kTrain, "RMSProp", RmsProp},
+    {kTrain, "SGD", Sgd},         {kTrain, "Adam", Adam}, {kTrain, "AdaGrad", AdaGrad},
+    {kTrain, "RMSProp", RmsProp}, {kTrain, "Lion", Lion},
 };
 
 }  // namespace

@@ -47,8 +47,9 @@ class Folding {
   const int places;
 };
 
-// The reduce-scatter by halves, and the all-gather in reverse. A rank holds parts [first, first +
-// width) of as many as there are places, fewer at each level and then more again.
+// A reduce-scatter by recursive halving, and the all-gather that undoes the halving. There are as
+// many parts as places. A rank holds the parts [first, first + width): half as many at each level,
+// and then twice as many again.
 class Halving {
  public:
   // `from`: the place of the input; `other`: scratch of half its size, rounded up, or more.

@@ -6,7 +6,7 @@
 namespace hr::collective {
 namespace {
 
-// The algorithms that are the quickest among so many leaders, or in a host.
+// An algorithm among the leaders or inside a host, and what it costs; the cheapest one is chosen.
 using Build = void (*)(ScheduleBuilder& b);
 struct Choice {
   Build build;
@@ -41,7 +41,7 @@ double LeadersAllReduceSeconds(double x, const CostModel& cost) {
          BroadcastAmong(x, numbers.most, inside).seconds;
 }
 
-// All ranks get the bits that the leaders have, which all have the same.
+// All leaders end with the same bits, and the other ranks get these.
 void LeadersAllReduce(ScheduleBuilder& b) {
   const Leaders leaders(b, 0);
   Operation first = Partly(b.operation);

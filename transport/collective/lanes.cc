@@ -8,8 +8,8 @@
 namespace hr::collective {
 namespace {
 
-// This host goes through the lanes in turns, of as many as it has ranks: in a turn from `first` on
-// its n-th rank is in the n-th lane.
+// Calls function(first) for each turn of this host. In a turn its n-th rank serves lane first + n,
+// so a host with fewer ranks than there are lanes needs several turns.
 template <typename Function>
 void ForEachTurn(const Lanes& lanes, Function&& function) {
   for (int first = 0; first < lanes.count; first += lanes.here()) function(first);
@@ -66,7 +66,7 @@ void HierarchicalReduceScatter(ScheduleBuilder& b) {
   const uint64_t ranks = b.size;
   const Blocks blocks = {PreparedBlocks(b, b.Elements(Place::kInput, 0, b.operation.count * ranks)),
                          b.operation.bytes()};
-  // Where this host's sum of each rank's block lies, of those in this rank's lanes.
+  // sums[r]: where this host's sum of rank r's block is, if r is in one of this rank's lanes.
   std::vector<Slice> sums(ranks);
   const Operation first_operation = Partly(b.operation), then_operation = Further(b.operation);
   for (int host = 0; host < static_cast<int>(lanes.hosts.size()); ++host) {
@@ -101,8 +101,8 @@ double LanesAllReduceSeconds(double x, const CostModel& cost) {
          Seconds({2 * (numbers.most - 1), 2 * inside, inside}, Inside(cost));
 }
 
-// Each lane has a part of the whole, and each host a part of that: where it is reduced first. All
-// ranks get the bits of the one that has reduced them.
+// Each lane has a part of the whole, and each host reduces a part of the lane's. All ranks get the
+// bits of the rank that reduced them.
 void LanesAllReduce(ScheduleBuilder& b) {
   const Lanes lanes(b);
   const auto hosts = static_cast<uint64_t>(lanes.hosts.size());
@@ -132,7 +132,7 @@ void LanesAllReduce(ScheduleBuilder& b) {
     };
     AddRing(between, {.reduce = true, .gather = true, .input = part_of, .result = part_of});
   }
-  b.AwaitAll();  // what was given away may not be received into before it is gone
+  b.AwaitAll();  // memory that is being sent may not be received into yet
   ForEachTurn(lanes, [&](int first) {
     ScheduleBuilder inside(b, b.operation, lanes.hosts[lanes.own], true);
     AddRing(inside, {.gather = true, .input = {}, .result = [&](int place) {

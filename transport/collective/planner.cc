@@ -13,7 +13,7 @@ struct Algorithm {
   OpKind kind;
   std::string_view name;
   void (*build)(ScheduleBuilder& b);
-  // Of an operation on so many bytes, as Operation::bytes() counts.
+  // Returns the cost of an operation on so many bytes, as Operation::bytes() counts.
   double (*seconds)(double bytes, double ranks, const CostModel& cost);
   Demand demand = kNothing;
 };
@@ -30,7 +30,7 @@ double Direct(double x, double, const CostModel& cost) {
   return Seconds({.waits = 1, .bytes = x}, cost);
 }
 
-// A message of nothing is a message, too.
+// An empty message is sent, too.
 void BuildSend(ScheduleBuilder& b) { b.Signal(b.operation.peer, b.Whole(Place::kInput)); }
 void BuildRecv(ScheduleBuilder& b) { b.Listen(b.operation.peer, b.Whole(Place::kOutput)); }
 
@@ -86,15 +86,16 @@ double SecondsOf(const Algorithm& algorithm, const Operation& operation, int siz
 bool Applies(const Algorithm& algorithm, int size, const CostModel& cost) {
   switch (algorithm.demand) {
     case kNothing: return true;
-    // In a stage, some of each rank for every other.
+    // A stage holds some bytes of each rank for every other.
     case kSharedMemory: return size > 1 && cost.shared_bytes / static_cast<uint64_t>(size) >= 256;
     case kHosts: return !cost.hosts.empty();
   }
   return false;
 }
 
-// In shared memory each stage has steps for every rank, and many ranks have small stages: a plan
-// for a gigabyte among a hundred of them would itself be gigabytes.
+// Returns whether a plan would be too long. In shared memory each stage has steps for every rank,
+// and the more ranks there are, the smaller the stages: a plan for a gigabyte among a hundred ranks
+// would itself take gigabytes.
 bool IsTooLong(const Algorithm& algorithm, const Operation& operation, int size,
                const CostModel& cost) {
   constexpr double kMostTurns = 1 << 15;
@@ -103,8 +104,8 @@ bool IsTooLong(const Algorithm& algorithm, const Operation& operation, int size,
   return static_cast<double>(operation.bytes()) / stage * size > kMostTurns;
 }
 
-// The algorithms for a call, the cheapest first. What is pinned is there even if it should not
-// be taken.
+// Returns the algorithms for a call, the cheapest first. The pinned one is among them even if it
+// would not be chosen.
 std::vector<const Algorithm*> Ranked(const Operation& operation, int size, const CostModel& cost,
                                      std::string_view pinned) {
   std::vector<const Algorithm*> ranked;

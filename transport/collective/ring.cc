@@ -34,7 +34,7 @@ class RingWriter {
     for (uint64_t i = 0; i < items_; ++i) {
       b_.Await(received_[i]);
       StepOf(i) < reduce_steps_ ? Reduce(i) : PassOn(i);
-      // What starts the next batch is sent right behind what ends this one.
+      // The first slices of the next batch are sent right behind the last ones of this batch.
       if (StepOf(i) + 1 == steps_) SendFirst(SliceNumber(i) + window_);
       if (i + window_ < items_) PostReceive(i + window_);
     }
@@ -50,7 +50,7 @@ class RingWriter {
   uint64_t SliceNumber(uint64_t item) const {
     return item / (steps_ * window_) * window_ + item % window_;
   }
-  // The part of which an item brings a slice.
+  // Returns the part whose slice an item brings.
   int PartOfItem(uint64_t item) const {
     const uint64_t step = StepOf(item);
     return step < reduce_steps_ ? PartBehind(step + 2) : PartBehind(step - reduce_steps_ + 1);
@@ -87,7 +87,8 @@ class RingWriter {
       received_[item] = b_.Recv(Previous(), Slot(item));
       return;
     }
-    // The part that comes first takes the place of the input that was sent first.
+    // The first part that is gathered may overwrite the input that was sent first, so that send
+    // must have ended.
     if (ring_.reduce && step == reduce_steps_ && number < slices_) b_.Await(first_sends_[number]);
     received_[item] = b_.Recv(Previous(), SliceOf(ring_.result(PartOfItem(item)), number));
   }

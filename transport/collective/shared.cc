@@ -9,12 +9,13 @@
 namespace hr::collective {
 namespace {
 
-// What is written before the others are told: as much as stays in a core's own cache.
+// A rank writes at most this much before it tells the others: as much as stays in a core's own
+// cache.
 constexpr uint64_t kMaxStageBytes = 256 << 10;
 
-// Where a larger operation goes: stage by stage through the rings, each rank's in the same place.
-// One rank is at most one stage ahead of what another still reads, so that four are enough, however
-// the stages of two operations differ.
+// Larger operations pass stage by stage through the ranks' rings, at the same place in each. A rank
+// is at most one stage ahead of what another one still reads, so four stages are enough, even if
+// those of two successive operations differ in size.
 struct Stages {
   // For `wanted` bytes, all ranks alike.
   Stages(ScheduleBuilder& b, uint64_t wanted)
@@ -71,7 +72,7 @@ void FlatAllReduce(ScheduleBuilder& b) {
 // theirs.
 class SlicedRound {
  public:
-  // Of as many elements as have room, from the one number round * each.
+  // Each round takes as many elements as have room: those of round r begin at r times as many.
   SlicedRound(ScheduleBuilder& b, const Stages& stages, uint64_t room, uint64_t round)
       : b_(b), stages_(stages), room_(room), round_(round) {
     const uint64_t each = room / DTypeSize(b.operation.dtype) * b.size;
@@ -101,7 +102,7 @@ class SlicedRound {
     const Part part = PartOf(count_, rank, b_.size);
     return b_.Elements(place, begin_ + part.begin, begin_ + part.end);
   }
-  // What `owner` holds of the slice of `rank`; of its own slice: the result.
+  // Returns what `owner` holds of the slice of `rank`; if they are the same, the result.
   Slice Piece(int owner, int rank) const {
     return stages_.At(owner, round_, static_cast<uint64_t>(rank) * room_,
                       SliceOf(Place::kOutput, rank).bytes);

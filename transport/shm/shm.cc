@@ -19,7 +19,8 @@
 namespace hr::shm {
 namespace {
 
-// Two rings of a connection stay in a core's second-level cache, through which large messages go.
+// Large messages go through the rings; both rings of a connection fit into a core's second-level
+// cache.
 constexpr size_t kRingBytes = 512 << 10;
 constexpr int kMostEdges = 64;
 constexpr comm::StreamTraits kTraits = {.eager_bytes = 32 << 10,
@@ -29,7 +30,7 @@ constexpr comm::StreamTraits kTraits = {.eager_bytes = 32 << 10,
                                         .lends = true};
 constexpr auto kHelloTime = std::chrono::seconds(5);
 constexpr size_t kMaxWaiting = 256;
-// A connection's socket says nothing more but that the peer is gone: once, not for as long.
+// After the hellos a connection's socket only tells that the peer is gone. Edge-triggered: once.
 constexpr uint32_t kConnected = EPOLLIN | EPOLLRDHUP | EPOLLET;
 
 // What the side that dials says; the answer is the same.
@@ -159,8 +160,8 @@ class ShmTransport final : public comm::StreamTransport {
     return nullptr;
   }
 
-  // The stream of a process that has said its hello. `settled` is set if nothing more is to
-  // come.
+  // Returns the stream of a process that has said its hello. `settled` is set if nothing more will
+  // come from the socket.
   std::unique_ptr<comm::ByteStream> Welcome(comm::Descriptor& socket, bool* settled) {
     Hello hello;
     auto passed =
@@ -182,15 +183,16 @@ class ShmTransport final : public comm::StreamTransport {
                       false);
   }
 
-  // A process that passes something else does not keep others out.
+  // Only a lack of resources is an error of this transport: a stranger that connects and sends
+  // nonsense must not keep others out.
   void NoteExhaustion(const Status& status) {
     if (status.code() == Code::kResourceExhausted) NoteFailure(status.Clone());
   }
 
   void BeginArm() override {
     wake_.Clear();
-    // Takes the edges of closed sockets off; whether they are closed is asked afterwards. What is
-    // left, and those who wait to be answered, only wake once more.
+    // Clears the edges of closed sockets, which Alive() will find closed. If some are left, or
+    // somebody waits to be answered, the sleeper only wakes once more.
     epoll_event edges[16];
     for (int i = 0; i < kMostEdges; ++i) {
       if (::epoll_wait(epoll_.get(), edges, std::size(edges), 0) <

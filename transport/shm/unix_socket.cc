@@ -133,7 +133,8 @@ Result<std::vector<comm::Descriptor>> ReceiveDescriptors(int socket, std::byte* 
 bool PeerClosed(int socket) {
   char byte;
   const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  // Nothing comes after the hellos, so a peer that sends more cannot hide its end behind it.
+  // Nothing may come after the hellos. A peer that sends more counts as gone: its bytes would hide
+  // its end.
   return got >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 

@@ -24,7 +24,7 @@ Status CheckDescriptorsForLoop() {
 
 struct Sleeper::State {
   uv_loop_t loop;
-  bool ready = false;  // some watched socket was, when last looked at
+  bool ready = false;  // a watched socket was ready at the last look
 };
 
 struct Sleeper::Watch::Handle {

@@ -63,7 +63,7 @@ Result<SocketAddress> LookUp(const std::string& host, int port, unsigned n) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  // Mistyped addresses are no names.
+  // A host that has only digits, dots and colons is a mistyped address, not a name to look up.
   const bool name = host.find_first_not_of("0123456789.:") != std::string::npos;
   if (!name || ::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) {
     return InvalidArgument("expected an IPv4 or IPv6 address, or a host's name, got '", host, "'");

@@ -33,7 +33,8 @@ constexpr comm::StreamTraits kTlsTraits = [] {
 
 class TcpStream final : public comm::ByteStream {
  public:
-  // `plain`: nothing encrypts what passes, so a peer's TLS would be taken for nonsense.
+  // `plain`: the connection has no TLS, so that a peer which begins with TLS is recognized and
+  // told.
   TcpStream(comm::Descriptor socket, std::unique_ptr<Sleeper::Watch> watch, bool plain)
       : socket_(std::move(socket)), watch_(std::move(watch)), look_for_tls_(plain) {}
 
@@ -55,7 +56,7 @@ class TcpStream final : public comm::ByteStream {
   void EndWriting() override { ::shutdown(socket_.get(), SHUT_WR); }
   bool Arm(bool read, bool write) override {
     watch_->Want(read, write);
-    return true;  // whether it is ready shows when the sleeper is armed
+    return true;  // arming the sleeper shows whether it is ready
   }
   std::string Describe() const override { return PeerAddress(socket_.get()); }
 
@@ -80,8 +81,8 @@ Result<SocketAddress> ListenAddress(const comm::TransportSettings& settings) {
   HR_ASSIGN_OR_RETURN(SocketAddress there, SocketAddress::From(settings.towards, kDiscard));
   if (there.loopback() && settings.towards != "localhost" &&
       settings.towards.find_first_not_of("0123456789.:") != std::string::npos) {
-    // This host by its own name: the others come over the default route, if there is one. (An
-    // address that is nobody's, RFC 5737.)
+    // `towards` is this host's own name, which leads to loopback. The others come over the default
+    // route, if there is one; an address that nobody has (RFC 5737) shows it.
     HR_ASSIGN_OR_RETURN(const SocketAddress nobody, SocketAddress::From("192.0.2.1", kDiscard));
     if (LocalAddressTowards(nobody).ok()) there = nobody;
   }
@@ -89,7 +90,7 @@ Result<SocketAddress> ListenAddress(const comm::TransportSettings& settings) {
   return SocketAddress::From(here.Host(), settings.port);
 }
 
-// Where peers come in; nowhere where a transport only connects.
+// The socket on which peers come in; not valid if a transport only connects.
 struct Listener {
   comm::Descriptor socket;
   std::unique_ptr<Sleeper::Watch> watch;  // goes before its socket

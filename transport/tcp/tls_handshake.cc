@@ -41,7 +41,7 @@ Status TlsHandshake::Open(SSL_CTX* context, const BIO_METHOD* method) {
   SSL_set_bio(ssl_, bio, bio);
   SSL_set_app_data(ssl_, this);
   dialled_ ? SSL_set_connect_state(ssl_) : SSL_set_accept_state(ssl_);
-  // A server that comes with a certificate instead of the key is no peer.
+  // A server that shows a certificate instead of proving the key is refused.
   if (dialled_) SSL_set_verify(ssl_, SSL_VERIFY_PEER, nullptr);
   return {};
 }

@@ -144,7 +144,7 @@ Result<TlsContent> TlsRecords::Open(const std::byte* record, size_t bytes, std::
                           const_cast<unsigned char*>(from + bytes + 1)) == 1 &&
       EVP_DecryptFinal_ex(cipher_.get(), &kind + 1, &done) == 1;
   if (opened) return static_cast<TlsContent>(kind);
-  if (bytes > 0) std::memset(out, 0, bytes);  // what nobody has authenticated
+  if (bytes > 0) std::memset(out, 0, bytes);  // these bytes are not authenticated
   return Broken();
 }
 

@@ -34,7 +34,7 @@ class TlsStream::Pieces {
     }
     return {cut_, count};
   }
-  // Returns how many there were to skip.
+  // Skips that many bytes, or all if there are fewer; returns how many it skipped.
   size_t Skip(size_t bytes) {
     size_t skipped = 0;
     while (skipped < bytes) {
@@ -65,7 +65,7 @@ class TlsStream::Pieces {
 // The handshake, and what else this side has to write by itself.
 Status TlsStream::Progress() {
   if (handshake_ == nullptr) {
-    // What the peer said last tells more than that it cannot be written to any more.
+    // A write that fails is no failure here: the peer's last words, still to be read, say more.
     if (sealed_ == 0) Flush().IgnoreError();
     return {};
   }
@@ -81,7 +81,7 @@ Status TlsStream::EndHandshake() {
     *records = std::make_unique<TlsRecords>(std::move(made));
   }
   handshake_.reset();
-  // Strangers have none of these.
+  // The buffers come only now, so a stranger costs none.
   out_.resize((kBatchRecords + 1) * (kTlsRecordBytes + kTlsOverhead));
   in_.resize(kInBytes);
   plain_.resize(kTlsRecordBytes);
@@ -130,8 +130,8 @@ Result<size_t> TlsStream::Write(std::span<const Bytes> given) {
   }
   HR_RETURN_IF_ERROR(Flush());
   if (out_end_ > 0) return size_t{0};
-  // Bytes count as accepted when their records have gone. Who was told "none yet" comes with the
-  // same ones again.
+  // Bytes count as accepted when their records have been written. A caller who was told that none
+  // were accepted comes again with the same bytes.
   Pieces pieces(given);
   size_t accepted = pieces.Skip(sealed_);
   sealed_ -= accepted;

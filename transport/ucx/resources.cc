@@ -12,7 +12,7 @@ bool BeginsWithOneOf(std::string_view resource, std::initializer_list<std::strin
                      [&](std::string_view name) { return resource.starts_with(name); });
 }
 
-// UCX tells it in no other way than this text.
+// Returns UCX's description of the context. UCX lists its resources in no other way.
 std::string Information(ucp_context_h context) {
   char* text = nullptr;
   size_t bytes = 0;

@@ -8,10 +8,10 @@ namespace hr::ucx {
 namespace {
 
 constexpr size_t kMaxCallers = 256;
-// Looks for what comes in one reading, for all lines together: coming back for another one costs
-// more than to look, and who looks rarely finds messages late.
+// How often one reading looks for messages, for all lines together. Another reading costs more than
+// a look, and messages are found late if looks are rare.
 constexpr size_t kLooks = 16;
-constexpr size_t kHoldBytes = 1024;  // from here a copy costs more than the bookkeeping
+constexpr size_t kHoldBytes = 1024;  // from here on holding a message costs less than a copy
 constexpr auto kAnswerTime = std::chrono::seconds(8);
 
 Bytes BytesOf(const auto& value) {
@@ -82,7 +82,7 @@ Result<Line*> UcxWorker::Answer() {
   return status;
 }
 
-// A peer of another version is told so.
+// Answers a hello. A peer of another version is told so.
 Status UcxWorker::Welcome(const UcxHello& hello, Line& line) {
   HR_RETURN_IF_ERROR(Open(line, hello.peer));
   const bool same = hello.version == kUcxVersion;
@@ -201,7 +201,8 @@ bool UcxWorker::SendEager(Line& line, uint64_t tag, uint64_t label, Bytes payloa
   return done;
 }
 
-// Posts of the pieces, in order, what fits. What is long is not copied, and nothing follows it.
+// Posts as many of the pieces as fit into a packet, in order. A long piece is lent instead of
+// copied, alone.
 size_t UcxWorker::PostBytes(Line& line, std::span<const Bytes> pieces) {
   if (line.Lends(pieces.front())) return Lend(line, pieces.front());
   Packet& packet = NewPacket(line, EnvelopeKind::kBytes);
@@ -238,7 +239,8 @@ ucs_status_t UcxWorker::OnActiveMessage(void* self, const void* header, size_t h
                                         const ucp_am_recv_param_t* param) {
   const bool lent = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   Envelope envelope;
-  if ((lent ? header_bytes : bytes) < sizeof envelope) return UCS_OK;  // nobody of ours
+  if ((lent ? header_bytes : bytes) < sizeof envelope)
+    return UCS_OK;  // not from a Headrace process
   std::memcpy(&envelope, lent ? header : data, sizeof envelope);
   if (lent != (envelope.kind == EnvelopeKind::kLoan)) return UCS_OK;
   const Bytes rest =
@@ -275,7 +277,7 @@ ucs_status_t UcxWorker::OnShortMessage(void* self, const void*, size_t, void* da
                                        const ucp_am_recv_param_t* param) {
   ShortFrame frame;
   if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || bytes < kShortHead) {
-    return UCS_OK;  // nobody of ours
+    return UCS_OK;  // not from a Headrace process
   }
   std::memcpy(&frame, data, kShortHead);
   UcxWorker& worker = *static_cast<UcxWorker*>(self);

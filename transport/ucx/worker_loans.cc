@@ -13,10 +13,10 @@
 namespace hr::ucx {
 namespace {
 
-// Reading a piece takes the receiver's own time, or that of its network adapter, but not the
-// peer's.
+// How long a reading may take before the receiver gives up. It takes the time of the receiver or of
+// its network adapter, never that of the peer.
 constexpr auto kPatience = std::chrono::seconds(1);
-// That of kMaxLoanBytes if memory is slow.
+// How long a reading of kMaxLoanBytes takes if memory is slow.
 constexpr auto kReadingTime = std::chrono::microseconds(500);
 
 }  // namespace

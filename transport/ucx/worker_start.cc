@@ -198,7 +198,7 @@ Status UcxWorker::WatchEvents() {
   return Watch(epoll_, deaths_.get(), EPOLLIN);
 }
 
-// A process of this host is seen to end, by however it ends, before UCX would notice.
+// Watches the process of a peer on this host: its end, of whatever kind, shows before UCX notices.
 Status UcxWorker::WatchProcess(Line& line, const UcxPeer& peer) {
 #ifdef SYS_pidfd_open
   if (peer.host != self_.host) return {};
@@ -222,9 +222,9 @@ void UcxWorker::FindDeaths() {
   }
 }
 
-// While a peer's shared memory may be full, whose reader does not wake us, and UCX does not arm,
-// the timer does: soon at first, and more rarely the longer that lasts. Setting it also takes it
-// down.
+// A timer wakes this worker while a peer's shared memory may be full: its reader wakes nobody, and
+// UCX cannot be armed for it. It rings soon at first, and more rarely the longer that lasts.
+// Setting it also clears an earlier ring.
 bool UcxWorker::SetTimer() {
   const bool full = std::any_of(lines_.begin(), lines_.end(), [](const auto& entry) {
     const Line& line = *entry.second;
@@ -237,7 +237,7 @@ bool UcxWorker::SetTimer() {
   return full;
 }
 
-// UCX refuses as long as it finds that something happened, perhaps of no consequence.
+// UCX refuses to arm as long as it finds any event, even one that brings nothing for us.
 bool UcxWorker::Arm() {
   const bool full = SetTimer();
   news_ = false;

@@ -20,7 +20,7 @@ bool Better(T value, T best) {
 
 // Index is as large as T where n allows it.
 template <typename T, typename Index, bool smallest, bool last>
-void Columns(const ArgShape& shape, const T* x, int64_t columns, int64_t* y) {
+void ArgOfColumns(const ArgShape& shape, const T* x, int64_t columns, int64_t* y) {
   T best[kBlock];
   Index at[kBlock] = {};
   std::copy_n(x, columns, best);
@@ -36,7 +36,7 @@ void Columns(const ArgShape& shape, const T* x, int64_t columns, int64_t* y) {
 }
 
 template <typename T, bool smallest, bool last>
-int64_t ShortRow(const T* x, int64_t n) {
+int64_t ArgOfShortRow(const T* x, int64_t n) {
   T best = x[0];
   int64_t at = 0;
   for (int64_t i = 1; i < n; ++i) {
@@ -49,8 +49,8 @@ int64_t ShortRow(const T* x, int64_t n) {
 
 // The extreme first, in vectors, then its place.
 template <typename T, bool smallest, bool last>
-int64_t Row(const T* x, int64_t n) {
-  if (n < kBlock) return ShortRow<T, smallest, last>(x, n);
+int64_t ArgOfRow(const T* x, int64_t n) {
+  if (n < kBlock) return ArgOfShortRow<T, smallest, last>(x, n);
   T best;
   const ReduceShape row{.length = n};
   const Fold fold = smallest ? Fold::kMin : Fold::kMax;
@@ -66,13 +66,14 @@ int64_t BlocksOf(const ArgShape& shape) { return CeilDiv(shape.inner, kBlock); }
 template <typename T, bool smallest, bool last>
 void Search(const ArgShape& shape, const T* x, int64_t* y, int64_t begin, int64_t end) {
   if (shape.inner == 1) {
-    for (int64_t o = begin; o < end; ++o) y[o] = Row<T, smallest, last>(x + o * shape.n, shape.n);
+    for (int64_t o = begin; o < end; ++o)
+      y[o] = ArgOfRow<T, smallest, last>(x + o * shape.n, shape.n);
     return;
   }
   const int64_t blocks = BlocksOf(shape);
   const bool narrow = sizeof(T) == 4 && shape.n <= INT32_MAX;
   const auto columns_of =
-      narrow ? Columns<T, int32_t, smallest, last> : Columns<T, int64_t, smallest, last>;
+      narrow ? ArgOfColumns<T, int32_t, smallest, last> : ArgOfColumns<T, int64_t, smallest, last>;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t outer = unit / blocks;
     const int64_t column = unit % blocks * kBlock;

@@ -21,11 +21,13 @@ struct DataPlan {
     }
     chunks = CeilDiv(s.ih, chunk_rows);
     expanded = Expanded(s, fusion);
-    row = ConvKernels<T>::kMaxChannels * Span(s) * kBatchBlock<T>;
+    row = ConvKernels<T>::kMaxChannels * ReachedColumns(s) * kBatchBlock<T>;
   }
 
   // Columns that the gradient of a row reaches, padding included.
-  static int64_t Span(const ConvShape& s) { return (s.ow - 1) * s.sw + (s.kw - 1) * s.dw + 1; }
+  static int64_t ReachedColumns(const ConvShape& s) {
+    return (s.ow - 1) * s.sw + (s.kw - 1) * s.dw + 1;
+  }
   // Gradient rows that reach dx rows.
   static Range Reaching(const ConvShape& s, Range rows) {
     const int64_t first = rows.begin + s.pad_top - (s.kh - 1) * s.dh;
@@ -61,7 +63,7 @@ class DataPass {
     for (int64_t ih = rows.begin; ih < rows.end; ++ih) {
       for (int64_t tile = 0; tile < s_.groups * tiles; ++tile) {
         const Range channels = PartOf(s_.GroupIn(), tiles, tile % tiles);
-        Row({block, tile / tiles, channels, ih}, gradient, scratch + plan_.expanded);
+        ComputeRow({block, tile / tiles, channels, ih}, gradient, scratch + plan_.expanded);
       }
     }
   }
@@ -83,8 +85,8 @@ class DataPass {
   }
 
   // One row of dx. Where padding cuts columns off, sums are kept in `buffer`, that has them all.
-  void Row(const Place& at, const GradientRows<T>& gradient, T* buffer) const {
-    const int64_t span = plan_.Span(s_);
+  void ComputeRow(const Place& at, const GradientRows<T>& gradient, T* buffer) const {
+    const int64_t span = plan_.ReachedColumns(s_);
     const int64_t channel = (at.block * s_.ic + at.group * s_.GroupIn() + at.channels.begin);
     T* dx = dx_ + (channel * s_.ih + at.ih) * s_.iw * kB;
     const int64_t plane = s_.InputPlane() * kB;
@@ -94,7 +96,7 @@ class DataPass {
     const int64_t sums_channel = direct ? plane : span * kB;
     for (int64_t c = 0; c < at.channels.size(); ++c)
       std::fill_n(sums + c * sums_channel, count, T{0});
-    Sum(at, gradient, sums, sums_channel);
+    AddGradientRows(at, gradient, sums, sums_channel);
     if (direct) return;
     for (int64_t c = 0; c < at.channels.size(); ++c) {
       CopyColumns(buffer + c * sums_channel, span, dx + c * plane);
@@ -107,7 +109,8 @@ class DataPass {
     std::fill_n(to + exist * kB, (s_.iw - exist) * kB, T{0});
   }
 
-  void Sum(const Place& at, const GradientRows<T>& gradient, T* sums, int64_t sums_channel) const {
+  void AddGradientRows(const Place& at, const GradientRows<T>& gradient, T* sums,
+                       int64_t sums_channel) const {
     // The rows r of the kernel that reach this row are `step` apart.
     const int64_t step = s_.sh / std::gcd(s_.sh, s_.dh);
     int64_t first = -1, count = 0, oh = 0;
@@ -134,13 +137,13 @@ class DataPass {
     for (int64_t chain = 0; chain < chains; ++chain) {
       const Range outputs = PartOf(s_.GroupOut(), chains, chain);
       call.outputs = outputs.size();
-      Taps(static_cast<int>(at.channels.size()), call);
+      AddTaps(static_cast<int>(at.channels.size()), call);
       call.dy += outputs.size() * call.dy_output;
       call.w += outputs.size() * call.w_output;
     }
   }
 
-  void Taps(int channels, DataCall<T> call) const {
+  void AddTaps(int channels, DataCall<T> call) const {
     const T* w = call.w;
     T* dx = call.dx;
     int64_t s = 0;
@@ -148,12 +151,12 @@ class DataPass {
       for (; s + ConvKernels<T>::kTaps[taps] <= s_.kw; s += ConvKernels<T>::kTaps[taps]) {
         call.w = w + s;
         call.dx = dx + s * s_.dw * kB;
-        Columns(taps, channels, call);
+        AddColumns(taps, channels, call);
       }
     }
   }
 
-  void Columns(int taps, int channels, DataCall<T> call) const {
+  void AddColumns(int taps, int channels, DataCall<T> call) const {
     int64_t columns = s_.ow;
     for (int width = 0; columns > 0; ++width) {
       const int64_t step = ConvKernels<T>::kWidths[width];

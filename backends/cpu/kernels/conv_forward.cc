@@ -34,7 +34,7 @@ class ForwardPass {
     if (fusion_.Pools()) {
       PooledRow(tile, row, out);
     } else {
-      Row(tile, row, {0, s_.ow}, args_.y + out, plane, fusion_.relu);
+      ComputeRow(tile, row, {0, s_.ow}, args_.y + out, plane, fusion_.relu);
     }
     if (const int64_t images = s_.n - block * kB; images < kB && args_.bias != nullptr) {
       for (int o = 0; o < tile.outputs; ++o) ZeroLanes(images, columns, args_.y + out + o * plane);
@@ -52,7 +52,8 @@ class ForwardPass {
 
   int64_t TilesPerGroup() const { return CeilDiv(s_.GroupOut(), kernels_.forward_outputs); }
 
-  void Row(const Tile& tile, int64_t oh, Range columns, T* to, int64_t to_output, bool relu) const {
+  void ComputeRow(const Tile& tile, int64_t oh, Range columns, T* to, int64_t to_output,
+                  bool relu) const {
     const Range rows = ValidRows(s_, oh);
     ForEachColumnRun(s_, columns, [&](Range run, Range taps) {
       const int64_t ih = oh * s_.sh - s_.pad_top + rows.begin * s_.dh;
@@ -105,7 +106,7 @@ class ForwardPass {
     const int64_t row = tile.outputs * kSegment * kB;
     const Range columns{segment.begin * fusion_.pool_w, segment.end * fusion_.pool_w};
     for (int64_t r = 0; r < fusion_.pool_h; ++r) {
-      Row(tile, ph * fusion_.pool_h + r, columns, rows + r * row, kSegment * kB, false);
+      ComputeRow(tile, ph * fusion_.pool_h + r, columns, rows + r * row, kSegment * kB, false);
     }
     PoolCall<T> call{};
     call.x_row = row;

@@ -37,7 +37,7 @@ class PlainConv {
     Spread(threads, s_.n * s_.groups * pieces, scratch, [&](int64_t unit, const Team& team) {
       const int64_t image = unit / (s_.groups * pieces), group = unit / pieces % s_.groups;
       const Range pixels = Pixels(unit % pieces);
-      const Matrix columns = Columns(team, Input(x, image, group), pixels);
+      const Matrix columns = ColumnsOf(team, Input(x, image, group), pixels);
       GemmEpilogue<T> epilogue;
       epilogue.row_bias = bias != nullptr ? bias + group * s_.GroupOut() : nullptr;
       epilogue.activation = activation;
@@ -73,7 +73,7 @@ class PlainConv {
       for (int64_t image = 0; image < s_.n; ++image) {
         for (int64_t piece = 0; piece * pixels_ < s_.OutputPlane(); ++piece) {
           const Range pixels = Pixels(piece);
-          const Matrix columns = Columns(team, Input(x, image, group), pixels);
+          const Matrix columns = ColumnsOf(team, Input(x, image, group), pixels);
           Multiply(team,
                    {s_.GroupOut(), s_.Taps(), pixels.size(), false, true, s_.OutputPlane(),
                     columns.stride, s_.Taps()},
@@ -133,7 +133,7 @@ class PlainConv {
   };
 
   // The columns of some pixels; a 1 x 1 convolution has them in place.
-  Matrix Columns(const Team& team, const T* x, Range pixels) const {
+  Matrix ColumnsOf(const Team& team, const T* x, Range pixels) const {
     const bool dense = s_.kh * s_.kw == 1 && s_.sh == 1 && s_.sw == 1;
     if (dense && s_.pad_top + s_.pad_left == 0 && s_.ih == s_.oh && s_.iw == s_.ow) {
       return {x + pixels.begin, s_.InputPlane()};

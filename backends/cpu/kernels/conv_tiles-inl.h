@@ -29,14 +29,14 @@ namespace {
 
 // The vector of (a part of) a block. Arrays of vectors need a size known to the compiler.
 template <typename T>
-using Vector = hn::CappedTag<T, kBatchBlock<T>>;
+using BlockTag = hn::CappedTag<T, kBatchBlock<T>>;
 template <typename T>
-inline constexpr int64_t kLanes = hn::MaxLanes(Vector<T>());
+inline constexpr int64_t kLanes = hn::MaxLanes(BlockTag<T>());
 
 template <typename T, int kOutputs, int kColumns>
 HWY_ATTR void ForwardTile(const ForwardCall<T>& call, const T* x, T* y) {
-  const Vector<T> d;
-  using V = hn::Vec<Vector<T>>;
+  const BlockTag<T> d;
+  using V = hn::Vec<BlockTag<T>>;
   V sums[kOutputs][kColumns];
   HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
     const V bias = call.bias != nullptr ? hn::Set(d, call.bias[o]) : hn::Zero(d);
@@ -89,8 +89,8 @@ HWY_ATTR void Forward(const ForwardCall<T>& call) {
 
 template <typename T, int kTaps, int kChannels, int kColumns>
 HWY_ATTR void DataTile(const DataCall<T>& call, const T* dy, T* dx) {
-  const Vector<T> d;
-  using V = hn::Vec<Vector<T>>;
+  const BlockTag<T> d;
+  using V = hn::Vec<BlockTag<T>>;
   constexpr int kSpan = kColumns + kTaps - 1;
   V sums[kChannels][kSpan];
   HR_UNROLL for (int c = 0; c < kChannels; ++c) {
@@ -130,8 +130,8 @@ HWY_ATTR void Data(const DataCall<T>& call) {
 
 template <typename T, int kOutputs, int kTaps>
 HWY_ATTR void WeightsTile(const WeightsCall<T>& call, int64_t part) {
-  const Vector<T> d;
-  using V = hn::Vec<Vector<T>>;
+  const BlockTag<T> d;
+  using V = hn::Vec<BlockTag<T>>;
   V sums[kOutputs][kTaps];
   HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
     HR_UNROLL for (int k = 0; k < kTaps; ++k) {

@@ -22,7 +22,7 @@ void Loop(const void* const* in, void* out, int64_t count) {
   T* y = static_cast<T*>(out);
   for (int64_t i = 0; i < count; i += kLanes<T>) {
     const bool whole = count - i >= kLanes<T>;
-    const Part<Tag<T>> part(whole ? kLanes<T> : count - i);
+    const PartialVector<Tag<T>> part(whole ? kLanes<T> : count - i);
     const auto load = [&](int k) HWY_ATTR {
       return V{whole ? hn::LoadU(Tag<T>(), x[k] + i) : part.Load(x[k] + i)};
     };

@@ -58,7 +58,7 @@ void RunCell(const Plan<T>& plan, int cell, T* scratch, T* partials) {
     p.ldc = whole.c_transposed ? whole.m : whole.n;
     p.epilogue = {};
   }
-  p = Part(p, i, j, m, n);
+  p = SubProduct(p, i, j, m, n);
   p.a += k * p.a_column;
   p.b += k * p.b_row;  // of a packed panel as well
   p.k = std::min(grid.k_step, whole.k - k);

@@ -10,7 +10,7 @@ namespace hr::cpu {
 
 // The part of a product that starts at (i, j) and has m x n elements of C; all of k.
 template <typename T>
-Product<T> Part(Product<T> p, int64_t i, int64_t j, int64_t m, int64_t n) {
+Product<T> SubProduct(Product<T> p, int64_t i, int64_t j, int64_t m, int64_t n) {
   p.m = m;
   p.n = n;
   p.a += i * p.a_row;
@@ -58,14 +58,14 @@ class Cell {
                 !epilogue_.column_bias && epilogue_.activation == Activation::kNone &&
                 (epilogue_.beta == 0 || epilogue_.beta == 1);
       for (int64_t j = 0; j < p_.n; j += blocks_.n) {
-        Columns(k, k_count, j, std::min(blocks_.n, p_.n - j));
+        MultiplyColumns(k, k_count, j, std::min(blocks_.n, p_.n - j));
       }
       if (blocks_.k == 0) break;
     }
   }
 
  private:
-  void Columns(int64_t k, int64_t k_count, int64_t j, int64_t n) {
+  void MultiplyColumns(int64_t k, int64_t k_count, int64_t j, int64_t n) {
     const T* b = p_.b + k * p_.b_row + j * p_.b_column;
     if (p_.b_packed) b = p_.b + k * width_ + j / width_ * b_panel_;
     if (blocks_.pack_b) {
@@ -149,7 +149,7 @@ class Cell {
     }
   }
 
-  typename GemmKernels<T>::Tile KernelFor(int64_t rows, int64_t columns) const {
+  typename GemmKernels<T>::TileKernel KernelFor(int64_t rows, int64_t columns) const {
     if (p_.dots) return kernels_.dot[rows - 1];
     const int64_t vectors = CeilDiv(columns, kernels_.lanes);
     const int width = vectors <= 2 ? static_cast<int>(vectors) - 1 : vectors <= 4 ? 2 : 3;

@@ -31,11 +31,11 @@ constexpr int kRows = 12;
 constexpr int kWideRows = kRows == 12 ? 3 : 1;
 
 template <typename T, int kTileRows, int kVectors, bool kRowsContiguous>
-void Tile(const TileCall<T>& call) {
+void MultiplyTile(const TileCall<T>& call) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr int kFull = kVectors - 1;
-  const Part<Tag<T>> last(call.columns - kFull * kLanes<T>);
+  const PartialVector<Tag<T>> last(call.columns - kFull * kLanes<T>);
   V sums[kTileRows][kVectors];
 #pragma GCC unroll 12
   for (int i = 0; i < kTileRows; ++i) {
@@ -107,7 +107,7 @@ void Dot(const TileCall<T>& call) {
     add([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
   }
   if (k < call.k) {
-    const Part<Tag<T>> rest(call.k - k);
+    const PartialVector<Tag<T>> rest(call.k - k);
     add([&](const T* from) HWY_ATTR { return rest.Load(from); });
   }
 #pragma GCC unroll 4
@@ -206,7 +206,7 @@ void Finish(const FinishCall<T>& call) {
       hn::StoreU(finish(j, [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); }), d, c + j);
     }
     if (whole < call.columns) {
-      const Part<Tag<T>> rest(call.columns - whole);
+      const PartialVector<Tag<T>> rest(call.columns - whole);
       rest.Store(finish(whole, [&](const T* from) HWY_ATTR { return rest.Load(from); }), c + whole);
     }
   }
@@ -220,15 +220,15 @@ void AddTo(const T* from, int64_t count, T* to) {
 template <typename T, bool kRowsContiguous, int... kIndex>
 constexpr void FillTiles(GemmKernels<T>& kernels, std::integer_sequence<int, kIndex...>) {
   auto& tile = kernels.tile[kRowsContiguous];
-  ((tile[0][kIndex] = Tile<T, kIndex + 1, 1, kRowsContiguous>), ...);
-  ((tile[1][kIndex] = Tile<T, kIndex + 1, 2, kRowsContiguous>), ...);
+  ((tile[0][kIndex] = MultiplyTile<T, kIndex + 1, 1, kRowsContiguous>), ...);
+  ((tile[1][kIndex] = MultiplyTile<T, kIndex + 1, 2, kRowsContiguous>), ...);
 }
 
 template <typename T, bool kRowsContiguous, int... kIndex>
 constexpr void FillWideTiles(GemmKernels<T>& kernels, std::integer_sequence<int, kIndex...>) {
   auto& tile = kernels.tile[kRowsContiguous];
-  ((tile[2][kIndex] = Tile<T, kIndex + 1, 4, kRowsContiguous>), ...);
-  ((tile[3][kIndex] = Tile<T, kIndex + 1, 8, kRowsContiguous>), ...);
+  ((tile[2][kIndex] = MultiplyTile<T, kIndex + 1, 4, kRowsContiguous>), ...);
+  ((tile[3][kIndex] = MultiplyTile<T, kIndex + 1, 8, kRowsContiguous>), ...);
 }
 
 template <typename T>

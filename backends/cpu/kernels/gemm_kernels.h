@@ -39,18 +39,18 @@ struct FinishCall {
 
 template <typename T>
 struct GemmKernels {
-  using Tile = void (*)(const TileCall<T>&);
+  using TileKernel = void (*)(const TileCall<T>&);
   enum Width { kOneVector, kTwoVectors, kFourVectors, kEightVectors, kWidths };
 
   int lanes;      // elements of a vector
   int rows;       // of the largest tile
   int wide_rows;  // of the largest tile of four and eight vectors
   // [A's rows contiguous][width][rows - 1]; null for four or eight vectors above wide_rows.
-  Tile tile[2][kWidths][kMaxTileRows];
+  TileKernel tile[2][kWidths][kMaxTileRows];
   // dot[rows - 1]: rows of A times `dot_columns` rows of B, both contiguous in k. `ldb` is the
   // distance of B's rows; `columns` is at most dot_columns.
   static constexpr int kDotRows = 4;
-  Tile dot[kDotRows];
+  TileKernel dot[kDotRows];
   int dot_columns[kDotRows];
   // to[i * width + j] = from[j * stride + i], i < k, j < count; zero for count <= j < width.
   void (*pack_transposed)(const T* from, int64_t stride, int64_t count, int64_t k, T* to,

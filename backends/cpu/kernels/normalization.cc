@@ -69,6 +69,55 @@ void NormalizeChannel(const Channel<T>& channel, const Moments& moments, double 
   });
 }
 
+// Row `row` of GroupShape: one group of one batch, whose channels lie one behind the other.
+template <typename T>
+struct Group {
+  const GroupShape& shape;
+  int64_t row;
+
+  int64_t begin() const { return row * shape.length(); }
+  int64_t first_channel() const { return row % shape.groups * shape.channels; }
+  // As the runs of one channel: the same sums.
+  Moments MomentsOf(const T* x) const {
+    const ChannelShape runs{shape.channels, 1, shape.inner};
+    return cpu::MomentsOf(Channel<T>{runs, 0}, x + begin());
+  }
+  // Calls body(channel, offset) for each of its channels.
+  template <typename Body>
+  void ForChannels(const Body& body) const {
+    for (int64_t c = 0; c < shape.channels; ++c)
+      body(first_channel() + c, begin() + c * shape.inner);
+  }
+};
+
+// The gradient of one group; `sums` and `products` get those of dy and of dy xhat, one a channel of
+// all groups.
+template <typename T>
+void NormalizeGroupGrad(const Group<T>& group, double epsilon, const T* dy, const T* x,
+                        const T* scale, T* dx, T* sums, T* products) {
+  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  const int64_t inner = group.shape.inner;
+  const Moments moments = group.MomentsOf(x);
+  const auto m = static_cast<T>(moments.mean);
+  const double inverse = InverseOf(moments.variance, epsilon);
+  double sum = 0, product = 0;
+  group.ForChannels([&](int64_t c, int64_t at) {
+    T both[2];
+    kernels.dots(dy + at, nullptr, x + at, inner, m, static_cast<T>(inverse), both);
+    sums[c] = both[0];
+    products[c] = both[1];
+    sum += static_cast<double>(scale[c]) * static_cast<double>(both[0]);
+    product += static_cast<double>(scale[c]) * static_cast<double>(both[1]);
+  });
+  if (dx == nullptr) return;
+  const double share = inverse / static_cast<double>(group.shape.length());
+  group.ForChannels([&](int64_t c, int64_t at) {
+    kernels.combine(dy + at, x + at, inner, static_cast<T>(scale[c] * inverse),
+                    static_cast<T>(sum * share), m, static_cast<T>(inverse * product * share),
+                    dx + at);
+  });
+}
+
 }  // namespace
 
 int NormTasks(int64_t groups, int64_t length, int slices) {
@@ -172,6 +221,40 @@ void NormalizeChannelsGrad(const Lease& threads, const ChannelShape& shape, doub
   });
 }
 
+template <typename T>
+void NormalizeGroups(const Lease& threads, const GroupShape& shape, double epsilon, const T* x,
+                     const T* scale, const T* bias, T* y, int tasks) {
+  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  ForGroups(threads, shape.rows(), tasks, [&](int64_t row) {
+    const Group<T> group{shape, row};
+    const Moments moments = group.MomentsOf(x);
+    const double inverse = InverseOf(moments.variance, epsilon);
+    group.ForChannels([&](int64_t c, int64_t at) {
+      kernels.normalize(x + at, shape.inner, static_cast<T>(moments.mean),
+                        static_cast<T>(scale[c] * inverse), bias[c], y + at);
+    });
+  });
+}
+
+template <typename T>
+void NormalizeGroupsGrad(const Lease& threads, const GroupShape& shape, double epsilon, const T* dy,
+                         const T* x, const T* scale, T* dx, T* dscale, T* dbias, int tasks,
+                         T* scratch) {
+  const int64_t channels = shape.all_channels();
+  T *sums = scratch, *products = scratch + shape.batch * channels;
+  ForGroups(threads, shape.rows(), tasks, [&](int64_t row) {
+    const int64_t batch = row / shape.groups * channels;
+    NormalizeGroupGrad<T>({shape, row}, epsilon, dy, x, scale, dx, sums + batch, products + batch);
+  });
+  const bool empty = shape.rows() * shape.length() == 0;
+  const auto add = [&](const T* parts, T* to) {
+    if (to != nullptr && empty) std::fill_n(to, channels, T(0));
+    if (to != nullptr && !empty) AddParts(parts, channels, shape.batch, channels, to);
+  };
+  add(sums, dbias);
+  add(products, dscale);
+}
+
 #define HR_INSTANTIATE(T)                                                                          \
   template void NormalizeRows(const Lease&, const RowShape&, double, const T*, const T*, const T*, \
                               T*, T*, T*, int);                                                    \
@@ -182,7 +265,11 @@ void NormalizeChannelsGrad(const Lease& threads, const ChannelShape& shape, doub
   template void TrainChannels(const Lease&, const ChannelShape&, double, const T*, const T*,       \
                               const T*, T*, const RunningStatistics<T>&, int);                     \
   template void NormalizeChannelsGrad(const Lease&, const ChannelShape&, double, const T*,         \
-                                      const T*, const T*, const T*, const T*, T*, T*, T*, int);
+                                      const T*, const T*, const T*, const T*, T*, T*, T*, int);    \
+  template void NormalizeGroups(const Lease&, const GroupShape&, double, const T*, const T*,       \
+                                const T*, T*, int);                                                \
+  template void NormalizeGroupsGrad(const Lease&, const GroupShape&, double, const T*, const T*,   \
+                                    const T*, T*, T*, T*, int, T*);
 HR_INSTANTIATE(float)
 HR_INSTANTIATE(double)
 #undef HR_INSTANTIATE

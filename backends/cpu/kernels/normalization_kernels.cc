@@ -82,11 +82,21 @@ void Dots(const T* dy, const T* scale, const T* x, int64_t n, T mean, T inverse,
 }
 
 template <typename T>
-void Gradient(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T mean, T c, T* dx) {
+void InputGradient(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T mean, T c,
+                   T* dx) {
   ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     const auto away = hn::Sub(lanes.Load(x + i), Set(mean));
     const auto rest = hn::Sub(Scaled<T>(lanes, dy, scale, i), Set(b));
     lanes.Store(hn::Mul(Set(a), hn::NegMulAdd(away, Set(c), rest)), dx + i);
+  });
+}
+
+template <typename T>
+void Combine(const T* dy, const T* x, int64_t n, T a, T b, T mean, T c, T* dx) {
+  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    const auto away = hn::Sub(lanes.Load(x + i), Set(mean));
+    const auto rest = hn::MulSub(Set(a), lanes.Load(dy + i), Set(b));
+    lanes.Store(hn::NegMulAdd(away, Set(c), rest), dx + i);
   });
 }
 
@@ -105,7 +115,8 @@ constexpr NormKernels<T> MakeTable() {
           .normalize = &Normalize<T>,
           .normalize_each = &NormalizeEach<T>,
           .dots = &Dots<T>,
-          .gradient = &Gradient<T>,
+          .gradient = &InputGradient<T>,
+          .combine = &Combine<T>,
           .accumulate = &Accumulate<T>};
 }
 

@@ -17,6 +17,8 @@ struct NormKernels {
                T sums[2]);  // of d and of d xhat
   void (*gradient)(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T mean, T c,
                    T* dx);  // a (d - b - (x - mean) c)
+  void (*combine)(const T* dy, const T* x, int64_t n, T a, T b, T mean, T c,
+                  T* dx);  // a dy - b - (x - mean) c
   void (*accumulate)(const T* dy, const T* x, int64_t n, T mean, T inverse,
                      T* sum);  // sum += dy xhat
 };

@@ -34,7 +34,7 @@ HWY_ATTR void ForElements(const OptimizerTensor<T> tensor, Range range, const St
   const Tag<T> d;
   for (int64_t i = range.begin; i < range.end; i += kLanes<T>) {
     const bool whole = range.end - i >= kLanes<T>;
-    const Part<Tag<T>> part(whole ? kLanes<T> : range.end - i);
+    const PartialVector<Tag<T>> part(whole ? kLanes<T> : range.end - i);
     const auto load = [&](const T* from) HWY_ATTR {
       return V{whole ? hn::LoadU(d, from + i) : part.Load(from + i)};
     };

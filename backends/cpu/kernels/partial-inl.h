@@ -14,13 +14,13 @@ namespace hr::cpu::HWY_NAMESPACE {
 
 // The first `count` lanes of a vector, 1 <= count <= lanes. Built once before a loop.
 template <class D>
-struct Part {
+struct PartialVector {
   using T = hwy::HWY_NAMESPACE::TFromD<D>;
   using V = hwy::HWY_NAMESPACE::Vec<D>;
 
-  explicit Part(int64_t count) : count(static_cast<size_t>(count)), mask(First(count)) {}
+  explicit PartialVector(int64_t count) : count(static_cast<size_t>(count)), mask(MaskOf(count)) {}
 
-  static auto First(int64_t count) {
+  static auto MaskOf(int64_t count) {
     return hwy::HWY_NAMESPACE::FirstN(D(), static_cast<size_t>(count));
   }
 
@@ -46,7 +46,7 @@ struct Part {
   }
 
   size_t count;
-  decltype(First(0)) mask;
+  decltype(MaskOf(0)) mask;
 };
 
 // The same for a whole vector. Keep takes the lanes that there are from one value, the others from
@@ -60,9 +60,9 @@ struct WholeLanes {
   static V Keep(V value, V) { return value; }
 };
 template <class D>
-struct FirstLanes : Part<D> {
-  using typename Part<D>::V;
-  using Part<D>::Part;
+struct FirstLanes : PartialVector<D> {
+  using typename PartialVector<D>::V;
+  using PartialVector<D>::PartialVector;
   V Keep(V value, V otherwise) const {
     return hwy::HWY_NAMESPACE::IfThenElse(this->mask, value, otherwise);
   }

@@ -16,30 +16,30 @@ namespace hr::cpu::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-using IndexVector = hn::RebindToUnsigned<Vector<T>>;
+using IndexTag = hn::RebindToUnsigned<BlockTag<T>>;
 
 // Bytes of an argmax map as numbers as wide as T.
-HWY_INLINE hn::Vec<IndexVector<float>> LoadIndices(hn::RebindToUnsigned<Vector<float>> d,
-                                                   const uint8_t* from) {
+HWY_INLINE hn::Vec<IndexTag<float>> LoadIndices(hn::RebindToUnsigned<BlockTag<float>> d,
+                                                const uint8_t* from) {
   return hn::PromoteTo(d, hn::Load(hn::Rebind<uint8_t, decltype(d)>(), from));
 }
-HWY_INLINE hn::Vec<IndexVector<double>> LoadIndices(hn::RebindToUnsigned<Vector<double>> d,
-                                                    const uint8_t* from) {
+HWY_INLINE hn::Vec<IndexTag<double>> LoadIndices(hn::RebindToUnsigned<BlockTag<double>> d,
+                                                 const uint8_t* from) {
   const hn::Rebind<uint32_t, decltype(d)> d32;
   return hn::PromoteTo(d, hn::PromoteTo(d32, hn::Load(hn::Rebind<uint8_t, decltype(d)>(), from)));
 }
 
 template <typename T>
-HWY_INLINE hn::Vec<IndexVector<T>> SetIndex(int64_t index) {
-  return hn::Set(IndexVector<T>(), static_cast<hn::TFromD<IndexVector<T>>>(index));
+HWY_INLINE hn::Vec<IndexTag<T>> SetIndex(int64_t index) {
+  return hn::Set(IndexTag<T>(), static_cast<hn::TFromD<IndexTag<T>>>(index));
 }
 
 // kRows and kTaps are the window's where the compiler is to know them, else 0. A vector store might
 // overwrite what a reference points at, so calls are taken by value.
 template <typename T, int kRows, int kTaps>
 HWY_INLINE void MaxPoolVector(const PoolCall<T> call, const T* x, int64_t at) {
-  const Vector<T> d;
-  const IndexVector<T> di;
+  const BlockTag<T> d;
+  const IndexTag<T> di;
   const int64_t rows = kRows != 0 ? kRows : call.rows, taps = kTaps != 0 ? kTaps : call.taps;
   auto best = hn::Set(d, -std::numeric_limits<T>::infinity());
   auto index = hn::Set(di, kNoGradient);
@@ -63,7 +63,7 @@ HWY_INLINE void MaxPoolVector(const PoolCall<T> call, const T* x, int64_t at) {
   }
   hn::Store(best, d, call.y + at);
   if (call.argmax != nullptr) {
-    const hn::Rebind<uint8_t, Vector<T>> d8;
+    const hn::Rebind<uint8_t, BlockTag<T>> d8;
     hn::Store(hn::TruncateTo(d8, index), d8, call.argmax + at);
   }
 }
@@ -87,8 +87,8 @@ HWY_ATTR void MaxPool(const PoolCall<T>& call) {
 template <typename T>
 HWY_ATTR void MaxPoolBackward(const PoolCall<T>& given, T* dx) {
   const PoolCall<T> call = given;
-  const Vector<T> d;
-  const IndexVector<T> di;
+  const BlockTag<T> d;
+  const IndexTag<T> di;
   for (int64_t j = 0; j < call.columns; ++j) {
     for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
       const auto dy = hn::Load(d, call.y + j * kBatchBlock<T> + part);
@@ -96,7 +96,7 @@ HWY_ATTR void MaxPoolBackward(const PoolCall<T>& given, T* dx) {
       for (int64_t r = 0; r < call.rows; ++r) {
         for (int64_t s = 0; s < call.taps; ++s) {
           const auto here = hn::Set(
-              di, static_cast<hn::TFromD<IndexVector<T>>>(call.index + r * call.index_row + s));
+              di, static_cast<hn::TFromD<IndexTag<T>>>(call.index + r * call.index_row + s));
           T* to = dx + j * call.x_column + r * call.x_row + s * call.x_tap + part;
           const auto taken = hn::IfThenElseZero(hn::RebindMask(d, hn::Eq(index, here)), dy);
           hn::Store(hn::Add(hn::Load(d, to), taken), d, to);
@@ -109,7 +109,7 @@ HWY_ATTR void MaxPoolBackward(const PoolCall<T>& given, T* dx) {
 template <typename T>
 HWY_ATTR void AveragePool(const PoolCall<T>& given) {
   const PoolCall<T> call = given;
-  const Vector<T> d;
+  const BlockTag<T> d;
   for (int64_t j = 0; j < call.columns; ++j) {
     for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
       auto sum = hn::Zero(d);
@@ -127,7 +127,7 @@ HWY_ATTR void AveragePool(const PoolCall<T>& given) {
 template <typename T>
 HWY_ATTR void AveragePoolBackward(const PoolCall<T>& given, T* dx) {
   const PoolCall<T> call = given;
-  const Vector<T> d;
+  const BlockTag<T> d;
   for (int64_t j = 0; j < call.columns; ++j) {
     for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
       const auto dy =
@@ -144,8 +144,8 @@ HWY_ATTR void AveragePoolBackward(const PoolCall<T>& given, T* dx) {
 
 template <typename T, int kRows, int kColumns>
 HWY_INLINE void ExpandRow(const ExpandCall<T> call, int64_t part) {
-  const Vector<T> d;
-  const IndexVector<T> di;
+  const BlockTag<T> d;
+  const IndexTag<T> di;
   const int64_t rows = kRows != 0 ? kRows : call.window_rows;
   const int64_t columns = kColumns != 0 ? kColumns : call.window_columns;
   auto sum = hn::Zero(d);
@@ -187,7 +187,7 @@ HWY_ATTR void Expand(const ExpandCall<T>& call) {
 
 template <typename T>
 HWY_ATTR void SumLanes(const T* from, int64_t count, T* to) {
-  const Vector<T> d;
+  const BlockTag<T> d;
   for (int64_t i = 0; i < count; ++i, from += kBatchBlock<T>) {
     auto sum = hn::Load(d, from);
     for (int64_t part = kLanes<T>; part < kBatchBlock<T>; part += kLanes<T>) {
@@ -199,7 +199,7 @@ HWY_ATTR void SumLanes(const T* from, int64_t count, T* to) {
 
 template <typename T>
 HWY_ATTR void SumPixels(const T* from, int64_t pixels, T* sums) {
-  const Vector<T> d;
+  const BlockTag<T> d;
   for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
     auto sum = hn::Load(d, sums + part);
     for (int64_t i = 0; i < pixels; ++i) {

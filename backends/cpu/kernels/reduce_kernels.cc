@@ -111,23 +111,23 @@ struct Folding {
 
 // Several vectors that are folded side by side.
 template <typename T, int count>
-struct Sums {
+struct Accumulators {
   Vector<T> v[count];
 };
 
 template <typename F, typename T, int count>
-HWY_INLINE Sums<T, count> Started() {
-  Sums<T, count> sums;
+HWY_INLINE Accumulators<T, count> Started() {
+  Accumulators<T, count> sums;
   for (int i = 0; i < count; ++i) sums.v[i] = hn::Set(Tag<T>(), F::Start());
   return sums;
 }
 
 template <typename F, typename T, int count>
-HWY_INLINE void MeetInto(Sums<T, count>& a, const Sums<T, count>& b) {
+HWY_INLINE void MeetInto(Accumulators<T, count>& a, const Accumulators<T, count>& b) {
   for (int i = 0; i < count; ++i) a.v[i] = F::Meet(a.v[i], b.v[i]);
 }
 
-// A strip is what is folded in registers: a row, or some columns. Fold takes its steps
+// A strip is what is folded in registers: a row, or some columns. FoldSteps takes its steps
 // [begin, end), at most kSteps of them.
 
 template <typename T, typename F>
@@ -135,10 +135,10 @@ struct RowStrip {
   using Folds = F;
   static constexpr int kVectors = 4;
   static constexpr int64_t kSteps = 64 * kVectors * kLanes<T>;
-  using Acc = Sums<T, kVectors>;
+  using Acc = Accumulators<T, kVectors>;
   Vector<T> shift;
 
-  HWY_INLINE Acc Fold(const T* x, int64_t begin, int64_t end) const {
+  HWY_INLINE Acc FoldSteps(const T* x, int64_t begin, int64_t end) const {
     const Tag<T> d;
     Acc acc = Started<F, T, kVectors>();
     int64_t i = begin;
@@ -151,7 +151,7 @@ struct RowStrip {
       acc.v[0] = F::Meet(acc.v[0], F::Enter(hn::LoadU(d, x + i), shift));
     }
     if (i == end) return acc;
-    const Part<Tag<T>> part(end - i);
+    const PartialVector<Tag<T>> part(end - i);
     const auto entered = F::Enter(part.Load(x + i), shift);
     acc.v[1] = F::Meet(acc.v[1], hn::IfThenElse(part.mask, entered, hn::Set(Tag<T>(), F::Start())));
     return acc;
@@ -163,12 +163,12 @@ template <typename T, typename F, int count>
 struct ColumnStrip {
   using Folds = F;
   static constexpr int64_t kSteps = 64;
-  using Acc = Sums<T, count>;
+  using Acc = Accumulators<T, count>;
   int64_t stride;
-  const Part<Tag<T>>* part;
+  const PartialVector<Tag<T>>* part;
   Acc shift;
 
-  HWY_INLINE Acc Fold(const T* x, int64_t begin, int64_t end) const {
+  HWY_INLINE Acc FoldSteps(const T* x, int64_t begin, int64_t end) const {
     Acc acc = Started<F, T, count>();
     const T* from = x + begin * stride;
     for (int64_t i = begin; i < end; ++i, from += stride) {
@@ -197,7 +197,7 @@ constexpr int64_t MiddleOf(int64_t begin, int64_t end, int64_t leaf) {
 template <typename Strip, typename T>
 HWY_NOINLINE typename Strip::Acc FoldSteps(const Strip& strip, const T* x, int64_t begin,
                                            int64_t end) {
-  if (end - begin <= Strip::kSteps) return strip.Fold(x, begin, end);
+  if (end - begin <= Strip::kSteps) return strip.FoldSteps(x, begin, end);
   const int64_t middle = MiddleOf(begin, end, Strip::kSteps);
   auto acc = FoldSteps(strip, x, begin, middle);
   MeetInto<typename Strip::Folds>(acc, FoldSteps(strip, x, middle, end));
@@ -231,7 +231,8 @@ HWY_INLINE typename Strip::Acc FoldAll(const Strip& strip, const ReduceShape& sh
 }
 
 template <typename T, Fold fold>
-void Rows(const ReduceShape& shape, const T* x, const T* shift, T* y, int64_t begin, int64_t end) {
+void FoldRows(const ReduceShape& shape, const T* x, const T* shift, T* y, int64_t begin,
+              int64_t end) {
   using F = Folding<T, fold>;
   const Tag<T> d;
   for (int64_t o = begin; o < end; ++o) {
@@ -243,8 +244,8 @@ void Rows(const ReduceShape& shape, const T* x, const T* shift, T* y, int64_t be
 }
 
 template <typename T, typename F, int count>
-HWY_INLINE void ColumnsOf(const ReduceShape& shape, const T* x, const T* shift, T* y,
-                          const Part<Tag<T>>* part) {
+HWY_INLINE void FoldColumnVectors(const ReduceShape& shape, const T* x, const T* shift, T* y,
+                                  const PartialVector<Tag<T>>* part) {
   const Tag<T> d;
   ColumnStrip<T, F, count> strip{shape.stride, part, {}};
   for (int k = 0; k < count; ++k) {
@@ -261,8 +262,8 @@ HWY_INLINE void ColumnsOf(const ReduceShape& shape, const T* x, const T* shift, 
 }
 
 template <typename T, Fold fold>
-void Columns(const ReduceShape& shape, const T* x, const T* shift, T* y, int64_t begin,
-             int64_t end) {
+void FoldColumns(const ReduceShape& shape, const T* x, const T* shift, T* y, int64_t begin,
+                 int64_t end) {
   using F = Folding<T, fold>;
   constexpr int kWide = 8;
   for (int64_t unit = begin; unit < end; ++unit) {
@@ -278,21 +279,21 @@ void Columns(const ReduceShape& shape, const T* x, const T* shift, T* y, int64_t
       left -= columns;
     };
     for (; left >= kWide * kLanes<T>; next(kWide * kLanes<T>)) {
-      ColumnsOf<T, F, kWide>(shape, from, moved, to, nullptr);
+      FoldColumnVectors<T, F, kWide>(shape, from, moved, to, nullptr);
     }
     for (; left >= kLanes<T>; next(kLanes<T>)) {
-      ColumnsOf<T, F, 1>(shape, from, moved, to, nullptr);
+      FoldColumnVectors<T, F, 1>(shape, from, moved, to, nullptr);
     }
     if (left == 0) continue;
-    const Part<Tag<T>> part(left);
-    ColumnsOf<T, F, 1>(shape, from, moved, to, &part);
+    const PartialVector<Tag<T>> part(left);
+    FoldColumnVectors<T, F, 1>(shape, from, moved, to, &part);
   }
 }
 
 template <typename T, Fold fold>
 constexpr void Fill(FoldKernels<T>& table) {
-  table.rows[static_cast<int>(fold)] = &Rows<T, fold>;
-  table.columns[static_cast<int>(fold)] = &Columns<T, fold>;
+  table.rows[static_cast<int>(fold)] = &FoldRows<T, fold>;
+  table.columns[static_cast<int>(fold)] = &FoldColumns<T, fold>;
 }
 
 template <typename T>

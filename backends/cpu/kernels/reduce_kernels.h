@@ -46,10 +46,10 @@ template <typename T>
 struct FoldKernels {
   // y = the folds of the units [begin, end), exact to a few units in the last place however many
   // elements there are (pairwise summation). NaN goes through all folds.
-  using Run = void (*)(const ReduceShape&, const T* x, const T* shift, T* y, int64_t begin,
-                       int64_t end);
-  Run rows[static_cast<int>(Fold::kCount)];
-  Run columns[static_cast<int>(Fold::kCount)];
+  using FoldRange = void (*)(const ReduceShape&, const T* x, const T* shift, T* y, int64_t begin,
+                             int64_t end);
+  FoldRange rows[static_cast<int>(Fold::kCount)];
+  FoldRange columns[static_cast<int>(Fold::kCount)];
 };
 
 // The kernels for this CPU: float, double, int32_t, int64_t.

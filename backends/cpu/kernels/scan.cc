@@ -11,16 +11,16 @@ namespace hr::cpu {
 
 template <typename T>
 void CumSum(const ScanShape& shape, const T* x, T* y) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // wraps around
+  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // wraps around
   const int64_t step = shape.reverse ? -shape.inner : shape.inner;
   const int64_t first = shape.reverse ? (shape.n - 1) * shape.inner : 0;
   for (int64_t o = 0; o < shape.outer; ++o) {
     for (int64_t i = 0; i < shape.inner; ++i) {
       int64_t at = o * shape.n * shape.inner + i + first;
-      Sum sum = 0;
+      Wrapping sum = 0;
       for (int64_t c = 0; c < shape.n; ++c, at += step) {
-        const Sum before = sum;
-        sum += static_cast<Sum>(x[at]);
+        const Wrapping before = sum;
+        sum += static_cast<Wrapping>(x[at]);
         y[at] = static_cast<T>(shape.exclusive ? before : sum);
       }
     }

@@ -10,10 +10,12 @@ namespace hr::cpu {
 // Integers wrap around; NaN goes through all.
 template <typename T>
 T Scattered(Scatter scatter, T old, T update) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
   switch (scatter) {
-    case Scatter::kAdd: return static_cast<T>(static_cast<Sum>(old) + static_cast<Sum>(update));
-    case Scatter::kMul: return static_cast<T>(static_cast<Sum>(old) * static_cast<Sum>(update));
+    case Scatter::kAdd:
+      return static_cast<T>(static_cast<Wrapping>(old) + static_cast<Wrapping>(update));
+    case Scatter::kMul:
+      return static_cast<T>(static_cast<Wrapping>(old) * static_cast<Wrapping>(update));
     case Scatter::kMax: return update > old || update != update ? update : old;
     case Scatter::kMin: return update < old || update != update ? update : old;
     case Scatter::kReplace: break;

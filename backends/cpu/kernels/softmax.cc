@@ -13,14 +13,14 @@ int LineRanges(const LineShape& shape, int slices) {
 namespace {
 
 template <typename T>
-void RunUnary(typename LineKernels<T>::Unary kernel, const Lease& threads, const LineShape& shape,
-              const T* x, T* y, int ranges) {
+void RunUnary(typename LineKernels<T>::UnaryKernel kernel, const Lease& threads,
+              const LineShape& shape, const T* x, T* y, int ranges) {
   ForRanges(threads, LineGroups<T>(shape), ranges,
             [&](int64_t begin, int64_t end, int) { kernel(shape, x, y, begin, end); });
 }
 
 template <typename T>
-void RunGradient(typename LineKernels<T>::Gradient kernel, const Lease& threads,
+void RunGradient(typename LineKernels<T>::GradientKernel kernel, const Lease& threads,
                  const LineShape& shape, const T* dy, const T* y, T* dx, int ranges) {
   ForRanges(threads, LineGroups<T>(shape), ranges,
             [&](int64_t begin, int64_t end, int) { kernel(shape, dy, y, dx, begin, end); });

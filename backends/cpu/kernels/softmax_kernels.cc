@@ -32,7 +32,7 @@ using First = FirstLanes<Tag<T>>;
 
 // One line along the lanes. ForEach calls visit(offset, lanes) for each of its vectors.
 template <typename T>
-struct Row {
+struct ContiguousLine {
   int64_t n;
 
   template <typename Visit>
@@ -45,7 +45,7 @@ struct Row {
 
 // As many lines as there are lanes, side by side.
 template <typename T, typename Lanes>
-struct Columns {
+struct AdjacentLines {
   int64_t n, stride;
   Lanes lanes;
 
@@ -63,17 +63,17 @@ template <typename T, typename Body>
 HWY_INLINE void ForLines(const LineShape& shape, const LineGroup& group, const Body& body) {
   if (shape.inner == 1) {
     for (int64_t i = 0; i < group.count; ++i) {
-      body(group.offset + i * group.step, i, Row<T>{shape.n});
+      body(group.offset + i * group.step, i, ContiguousLine<T>{shape.n});
     }
     return;
   }
   int64_t i = 0;
   for (; i + kLanes<T> <= group.count; i += kLanes<T>) {
-    body(group.offset + i, i, Columns<T, Whole<T>>{shape.n, group.stride, {}});
+    body(group.offset + i, i, AdjacentLines<T, Whole<T>>{shape.n, group.stride, {}});
   }
   if (i < group.count) {
     const First<T> lanes(group.count - i);
-    body(group.offset + i, i, Columns<T, First<T>>{shape.n, group.stride, lanes});
+    body(group.offset + i, i, AdjacentLines<T, First<T>>{shape.n, group.stride, lanes});
   }
 }
 
@@ -107,7 +107,7 @@ HWY_INLINE Vector<T> SumOfExp(const Lines& lines, const T* x, Vector<T> largest,
 
 // A line of one vector stays in registers: reading back what was stored in part is slow.
 template <typename T, typename Lanes>
-HWY_INLINE void SoftmaxOfOne(const Row<T>& row, const Lanes& lanes, const T* x, T* y) {
+HWY_INLINE void SoftmaxOfOne(const ContiguousLine<T>& row, const Lanes& lanes, const T* x, T* y) {
   const auto least = hn::Set(Tag<T>(), -std::numeric_limits<T>::infinity());
   const auto value = lanes.Keep(lanes.Load(x), least);
   const auto e = lanes.Keep(Exp<T>(hn::Sub(value, row.Largest(value))), hn::Zero(Tag<T>()));
@@ -130,7 +130,7 @@ void Softmax(const LineShape& shape, const T* x, T* y, int64_t begin, int64_t en
     const First<T> lanes(shape.n);
     const int64_t last = std::min(shape.outer, end * kLineGroup<T>);
     for (int64_t o = begin * kLineGroup<T>; o < last; ++o) {
-      SoftmaxOfOne(Row<T>{shape.n}, lanes, x + o * shape.n, y + o * shape.n);
+      SoftmaxOfOne(ContiguousLine<T>{shape.n}, lanes, x + o * shape.n, y + o * shape.n);
     }
     return;
   }
@@ -153,19 +153,19 @@ HWY_INLINE void LogInPlace(T* values) {
 
 // One value for a row, a vector of them for columns.
 template <typename T>
-HWY_INLINE Vector<T> LoadOf(const Row<T>&, const T* from) {
+HWY_INLINE Vector<T> LoadOf(const ContiguousLine<T>&, const T* from) {
   return hn::Set(Tag<T>(), *from);
 }
 template <typename T, typename Lanes>
-HWY_INLINE Vector<T> LoadOf(const Columns<T, Lanes>&, const T* from) {
+HWY_INLINE Vector<T> LoadOf(const AdjacentLines<T, Lanes>&, const T* from) {
   return hn::LoadU(Tag<T>(), from);
 }
 template <typename T>
-HWY_INLINE void StoreOf(const Row<T>&, Vector<T> value, T* to) {
+HWY_INLINE void StoreOf(const ContiguousLine<T>&, Vector<T> value, T* to) {
   *to = hn::GetLane(value);
 }
 template <typename T, typename Lanes>
-HWY_INLINE void StoreOf(const Columns<T, Lanes>&, Vector<T> value, T* to) {
+HWY_INLINE void StoreOf(const AdjacentLines<T, Lanes>&, Vector<T> value, T* to) {
   hn::StoreU(value, Tag<T>(), to);
 }
 

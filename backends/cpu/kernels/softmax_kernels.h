@@ -52,14 +52,14 @@ LineGroup LineGroupAt(const LineShape& shape, int64_t group) {
 // makes its whole line NaN.
 template <typename T>
 struct LineKernels {
-  using Unary = void (*)(const LineShape&, const T* x, T* y, int64_t begin, int64_t end);
-  using Gradient = void (*)(const LineShape&, const T* dy, const T* y, T* dx, int64_t begin,
-                            int64_t end);
+  using UnaryKernel = void (*)(const LineShape&, const T* x, T* y, int64_t begin, int64_t end);
+  using GradientKernel = void (*)(const LineShape&, const T* dy, const T* y, T* dx, int64_t begin,
+                                  int64_t end);
 
-  Unary softmax;
-  Unary log_softmax;
-  Gradient softmax_grad;      // y (dy - sum of dy y)
-  Gradient log_softmax_grad;  // dy - exp(y) sum of dy
+  UnaryKernel softmax;
+  UnaryKernel log_softmax;
+  GradientKernel softmax_grad;      // y (dy - sum of dy y)
+  GradientKernel log_softmax_grad;  // dy - exp(y) sum of dy
   // For each line of the group: its largest element, and the logarithm of the sum of
   // exp(x - largest). Both have kLineGroup elements.
   void (*log_sums)(const LineShape&, const T* x, const LineGroup&, T* largest, T* log_sum);

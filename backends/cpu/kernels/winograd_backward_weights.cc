@@ -37,13 +37,13 @@ class WeightsPass {
     return kB * (grid_.column_axis.tile *
                      ((inputs_ + outputs_) * GroupTiles() + inputs_ * outputs_) +
                  grid_.x_columns + grid_.y_columns + 1) +
-           (grid_.column_axis.tile + s_.kh * s_.kw) * Plane() + ExpandedElements();
+           (grid_.column_axis.tile + s_.kh * s_.kw) * PlaneElements() + ExpandedElements();
   }
 
   void Run(int64_t unit, int64_t part, const float* x, float* dw, float* db, float* scratch) const {
     const Task task = MakeTask(unit, part, scratch);
     std::fill_n(task.row, (grid_.x_columns + grid_.y_columns) * kB, 0.0F);
-    std::fill_n(task.lanes, (grid_.column_axis.tile + s_.kh * s_.kw) * Plane(), 0.0F);
+    std::fill_n(task.lanes, (grid_.column_axis.tile + s_.kh * s_.kw) * PlaneElements(), 0.0F);
     const int64_t sums = task.outputs.size() * task.inputs.size();
     for (int i = 0; i < grid_.row_axis.tile; ++i) {
       std::fill_n(task.sums, grid_.column_axis.tile * sums * kB, 0.0F);
@@ -54,9 +54,9 @@ class WeightsPass {
         Products(task, rows.size() * grid_.columns);
       }
       for (int j = 0; j < grid_.column_axis.tile; ++j) {
-        conv_.sum_lanes(task.sums + j * sums * kB, sums, task.lanes + j * Plane());
+        conv_.sum_lanes(task.sums + j * sums * kB, sums, task.lanes + j * PlaneElements());
       }
-      kernels_.filter_gradient({i, task.lanes, Plane(), s_.kh, s_.kw, task.taps});
+      kernels_.filter_gradient({i, task.lanes, PlaneElements(), s_.kh, s_.kw, task.taps});
     }
     Store(task, dw);
     if (db != nullptr && task.inputs.begin == 0) SumBias(task, db);
@@ -72,13 +72,13 @@ class WeightsPass {
     float* row;          // [x_columns], zero outside of the image
     float* line;         // [y_columns], zero outside of the output
     float* bias;         // sums of one output
-    float* lanes;        // [column tile][Plane]: sums, over the lanes too
-    float* taps;         // [kh][kw][Plane]
+    float* lanes;        // [column tile][plane]: sums, over the lanes too
+    float* taps;         // [kh][kw][plane]
     float* expanded;
   };
 
   int64_t GroupTiles() const { return group_rows_ * grid_.columns; }
-  int64_t Plane() const { return RoundUp(outputs_ * inputs_, kB); }
+  int64_t PlaneElements() const { return RoundUp(outputs_ * inputs_, kB); }
   // Rows whose bias gradients are summed together: whole windows.
   int64_t BiasRows() const { return RoundUp(grid_.row_outputs, fusion_.pool_h); }
   int64_t ExpandedElements() const {
@@ -98,8 +98,8 @@ class WeightsPass {
     task.line = task.row + grid_.x_columns * kB;
     task.bias = task.line + grid_.y_columns * kB;
     task.lanes = task.bias + kB;
-    task.taps = task.lanes + grid_.column_axis.tile * Plane();
-    task.expanded = task.taps + s_.kh * s_.kw * Plane();
+    task.taps = task.lanes + grid_.column_axis.tile * PlaneElements();
+    task.expanded = task.taps + s_.kh * s_.kw * PlaneElements();
     return task;
   }
 
@@ -181,7 +181,7 @@ class WeightsPass {
       float* to = dw + ((task.outputs.begin + o) * s_.ic + task.inputs.begin) * taps;
       for (int64_t c = 0; c < inputs; ++c) {
         const float* from = task.taps + o * inputs + c;
-        for (int64_t tap = 0; tap < taps; ++tap) *to++ = from[tap * Plane()];
+        for (int64_t tap = 0; tap < taps; ++tap) *to++ = from[tap * PlaneElements()];
       }
     }
   }

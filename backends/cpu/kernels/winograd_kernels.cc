@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 namespace {
 
-using D = Vector<float>;
+using D = BlockTag<float>;
 using V = hn::Vec<D>;
 inline constexpr int64_t kPixel = kBatchBlock<float>;
 inline constexpr int64_t kVector = kLanes<float>;
@@ -79,7 +79,7 @@ struct RowTile {
     return sum;
   }
 
-  static HWY_INLINE void Input(const V (&d)[kTile], V (&out)[kTile]) {
+  static HWY_INLINE void InputTransform(const V (&d)[kTile], V (&out)[kTile]) {
     out[0] = Dot(0, 0, kPairs + 1, d);
     out[kTile - 1] = Dot(kTile - 1, 1, kPairs + 1, d);
     HR_UNROLL for (int pair = 0; pair < kPairs; ++pair) {
@@ -96,7 +96,7 @@ struct RowTile {
     }
   }
 
-  static HWY_INLINE void InputGradient(const V (&f)[kTile], V (&out)[kTile]) {
+  static HWY_INLINE void InputTransformGradient(const V (&f)[kTile], V (&out)[kTile]) {
     V even[kPairs], odd[kPairs];
     Split(f, even, odd);
     out[0] = Scaled(kAxis.input[0][0], f[0]);
@@ -112,7 +112,7 @@ struct RowTile {
     }
   }
 
-  static HWY_INLINE void Output(const V (&f)[kTile], V (&out)[kOutputs]) {
+  static HWY_INLINE void OutputTransform(const V (&f)[kTile], V (&out)[kOutputs]) {
     V even[kPairs], odd[kPairs];
     Split(f, even, odd);
     HR_UNROLL for (int s = 0; s < kOutputs; ++s) {
@@ -126,7 +126,7 @@ struct RowTile {
     out[kOutputs - 1] = hn::Add(out[kOutputs - 1], f[kTile - 1]);
   }
 
-  static HWY_INLINE void OutputGradient(const V (&dy)[kOutputs], V (&out)[kTile]) {
+  static HWY_INLINE void OutputTransformGradient(const V (&dy)[kOutputs], V (&out)[kTile]) {
     out[0] = dy[0];
     out[kTile - 1] = dy[kOutputs - 1];
     HR_UNROLL for (int pair = 0; pair < kPairs; ++pair) {
@@ -161,25 +161,25 @@ HWY_INLINE void StoreAll(const V (&from)[kCount], int64_t stride, float* to) {
 }
 
 template <int kTaps>
-HWY_ATTR void Input(const WinogradTiles& call, const float* from, float* to) {
+HWY_ATTR void InputTransform(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V d[Tile::kTile], out[Tile::kTile];
     LoadAll(from + pixel, kPixel, d);
-    Tile::Input(d, out);
+    Tile::InputTransform(d, out);
     StoreAll(out, plane, to + frequency);
   });
 }
 
 template <int kTaps>
-HWY_ATTR void InputGradient(const WinogradTiles& call, const float* from, float* to) {
+HWY_ATTR void InputTransformGradient(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V f[Tile::kTile], out[Tile::kTile], sum[Tile::kTile];
     LoadAll(from + frequency, plane, f);
-    Tile::InputGradient(f, out);
+    Tile::InputTransformGradient(f, out);
     LoadAll(to + pixel, kPixel, sum);
     HR_UNROLL for (int i = 0; i < Tile::kTile; ++i) sum[i] = hn::Add(sum[i], out[i]);
     StoreAll(sum, kPixel, to + pixel);
@@ -187,25 +187,25 @@ HWY_ATTR void InputGradient(const WinogradTiles& call, const float* from, float*
 }
 
 template <int kTaps>
-HWY_ATTR void Output(const WinogradTiles& call, const float* from, float* to) {
+HWY_ATTR void OutputTransform(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V f[Tile::kTile], out[Tile::kOutputs];
     LoadAll(from + frequency, plane, f);
-    Tile::Output(f, out);
+    Tile::OutputTransform(f, out);
     StoreAll(out, kPixel, to + pixel);
   });
 }
 
 template <int kTaps>
-HWY_ATTR void OutputGradient(const WinogradTiles& call, const float* from, float* to) {
+HWY_ATTR void OutputTransformGradient(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
   const int64_t plane = call.plane;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V dy[Tile::kOutputs], out[Tile::kTile];
     LoadAll(from + pixel, kPixel, dy);
-    Tile::OutputGradient(dy, out);
+    Tile::OutputTransformGradient(dy, out);
     StoreAll(out, plane, to + frequency);
   });
 }
@@ -286,10 +286,10 @@ HWY_ATTR void Copy(const float* from, int64_t pixels, bool relu, float* y) {
 
 template <int... i>
 constexpr void FillRows(WinogradKernels& table, std::integer_sequence<int, i...>) {
-  ((table.row[kWinogradMinKernel + i] = {&Input<kWinogradMinKernel + i>,
-                                         &InputGradient<kWinogradMinKernel + i>,
-                                         &Output<kWinogradMinKernel + i>,
-                                         &OutputGradient<kWinogradMinKernel + i>}),
+  ((table.row[kWinogradMinKernel + i] = {&InputTransform<kWinogradMinKernel + i>,
+                                         &InputTransformGradient<kWinogradMinKernel + i>,
+                                         &OutputTransform<kWinogradMinKernel + i>,
+                                         &OutputTransformGradient<kWinogradMinKernel + i>}),
    ...);
 }
 

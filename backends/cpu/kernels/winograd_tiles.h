@@ -81,7 +81,7 @@ class WinogradFilterBank {
         row_tile_(WinogradAxisFor(s_.kh).tile),
         column_tile_(WinogradAxisFor(s_.kw).tile),
         plane_(RoundUp(shape.oc * shape.ic, kBatchBlock<float>)),
-        chain_(Chain()) {}
+        chain_(ChainLength()) {}
 
   int64_t Elements() const { return row_tile_ * column_tile_ * plane_; }
   int64_t columns() const { return order_ == Order::kOutputsFirst ? s_.ic : s_.oc; }
@@ -132,7 +132,7 @@ class WinogradFilterBank {
 
  private:
   // Errors grow with the length of a sum, and more in the larger tile (winograd_axis.h).
-  int64_t Chain() const {
+  int64_t ChainLength() const {
     const int64_t longest = std::max(row_tile_, column_tile_) == kWinogradSix.tile ? 64 : 28;
     return CeilDiv(columns(), CeilDiv(columns(), longest));
   }

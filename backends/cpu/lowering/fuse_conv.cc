@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kOnnx = "";
 constexpr std::string_view kGrad = "headrace.grad";
 
-// A convolution, what follows it, and the way back.
+// A convolution, the Relu and MaxPool that follow it, and the gradient nodes of these.
 struct Chain {
   NodeId conv = kNone;
   NodeId relu = kNone;
@@ -70,7 +70,7 @@ class Fuser {
     return use;
   }
 
-  // Whether the node may run on batch-blocked images. Inputs have no node.
+  // Returns whether the node may run on batch-blocked images. Inputs have no node.
   bool TakesBlocks(NodeId id) const {
     if (id == kNone) return false;
     const graph::Operator& op = region_.module.OperatorOf(region_.node(id));
@@ -131,8 +131,8 @@ class Fuser {
     return chain;
   }
 
-  // relu_out may be used by the pool, by the pool's gradient and by Relu's gradient; these must
-  // lead to each other, or the pool stays by itself.
+  // Relu's output may be used by the pool, by the pool's gradient and by Relu's gradient. The
+  // gradient of the pool must lead to that of Relu, or the pool is not joined.
   Chain MatchPool(Chain chain) const {
     const ValueId relu_out = chain.out;
     Chain pooled = chain;
@@ -168,7 +168,7 @@ class Fuser {
     return pooled;
   }
 
-  // The gradient of the convolution's output and of the chain's, where there is a way back.
+  // Finds the gradients of the convolution's output and of the chain's, if there are any.
   void FindConvGradient(Chain* chain) const {
     if (chain->pool == kNone && chain->relu != kNone) {
       Uses uses = UsesOf(chain->out, "", "ReluGrad", 1);
@@ -178,7 +178,7 @@ class Fuser {
     NodeId last = chain->relu != kNone ? chain->relu_grad : chain->pool_grad;
     if (last != kNone) chain->conv_grad = region_.node(last).outputs[0];
     if (chain->relu == kNone && chain->pool == kNone) {
-      // Nothing was fused behind: the gradient is what this convolution's gradient nodes take.
+      // Nothing follows the convolution: the gradient is what its gradient nodes take.
       chain->conv_grad = PlainGradient(chain->conv);
       chain->out_grad = chain->conv_grad;
     }
@@ -232,7 +232,8 @@ class Fuser {
     // The bias' gradient is a by-product of the weights'.
     if (bias_grad != kNone && weight_grads.empty()) all_matched = false;
     bool fused_tail = chain.relu != kNone || chain.pool != kNone;
-    // A gradient that others use as well must exist in memory: then only the forward part is fused.
+    // If others use the gradient as well, it must exist in memory, and only the forward part is
+    // fused.
     bool backward = chain.conv_grad != kNone &&
                     (!fused_tail || (all_matched && !region_.IsFetched(chain.conv_grad)));
     if (fused_tail && chain.conv_grad != kNone && !backward) return;
@@ -256,7 +257,7 @@ class Fuser {
     }
   }
 
-  // The map lies as the batch-blocked output does, a byte for each of its elements.
+  // The map of maxima is laid out like the batch-blocked output, with a byte for each element.
   static Dims ArgmaxDims(const Region& region, ValueId out) {
     Dims dims = region.DimsOf(out);
     int64_t block = 64 / static_cast<int64_t>(DTypeSize(region.DTypeOf(out)));

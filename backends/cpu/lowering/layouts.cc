@@ -35,7 +35,8 @@ bool IsFollower(Region& region, const graph::Node& node) {
   return region.Decide([inputs = node.inputs, output = node.outputs[0]](const Region& r) {
     const Dims shape = r.DimsOf(output);
     const DType dtype = r.DTypeOf(output);
-    // Lanes beyond the batch must stay zero, which only few operators would leave as they are.
+    // Lanes beyond the batch must stay zero, but most operators would write something else there.
+    // So blocks must be full.
     if (shape.empty() || shape[0] % (64 / static_cast<int64_t>(DTypeSize(dtype))) != 0)
       return false;
     return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
@@ -50,7 +51,8 @@ bool TakesBlocks(const Region& region, const graph::Node& node) {
   });
 }
 
-// Pools take images as they come; plain ones are worth copying if blocks are nearly full.
+// Pools take images in the layout that they have; plain ones are only worth a copy if the blocks
+// are nearly full.
 bool PoolsBlocked(Region& region, const graph::Node& node) {
   const bool blocked = TakesBlocks(region, node);
   return region.Decide([blocked, image = node.inputs[0]](const Region& r) {

@@ -1,5 +1,5 @@
 // Which library runs a node of float32. The rules are drawn from measurements of both on AVX-512
-// (tests/kernels/onednn_bench.cc; docs/performance.md has the figures), never from timing in a run:
+// (tests/kernels/onednn_bench.cc; docs/benchmarks.md has the figures), never from timing in a run:
 // the same model takes the same kernels everywhere.
 #pragma once
 
@@ -13,14 +13,15 @@ enum class ConvPass : uint8_t { kForward, kBackwardData, kBackwardWeights };
 // oneDNN is 2 to 10 % faster from some 30 million multiply-adds on, more where B is large for the
 // rows that read it; below that the difference is not worth its fixed cost. Thin products are ours.
 inline bool GemmPays(const GemmShape& s) {
-  return s.m >= 64 && s.n >= 64 && s.k >= 16 && s.m * s.n * s.k >= 1 << 25;
+  const double work = static_cast<double>(s.m * s.n) * static_cast<double>(s.k);
+  return s.m >= 64 && s.n >= 64 && s.k >= 16 && work >= 1 << 25;
 }
 
 // For plain images. Kernels that copy their weights on every run (`kept`: they do not) need enough
 // pixels to make up for it; ours copy them once for each image.
 inline bool ConvPays(const ConvShape& s, ConvPass pass, bool kept) {
   const int64_t pixels = s.n * s.OutputPlane();
-  if (pixels * s.oc * s.Taps() < 1 << 17) return false;
+  if (static_cast<double>(pixels * s.oc) * static_cast<double>(s.Taps()) < 1 << 17) return false;
   if (s.groups > 1) return true;
   const bool one_tap = s.kh * s.kw == 1;
   switch (pass) {

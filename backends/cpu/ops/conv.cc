@@ -44,7 +44,8 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
   return out;
 }
 
-// (dy, saved?, …): what the gradient kernels take from above.
+// Reads the operands (dy, saved?, …) of gradient kernels: the gradient of the output, and what the
+// forward pass saved for it.
 template <typename T>
 ConvGradient<T> GradientFrom(const engine::Operands& p, const ConvFusion& fusion) {
   ConvGradient<T> gradient{.dy = p.input<T>(0)};
@@ -231,6 +232,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ConvKernels() { return kKernels; }
+std::span<const KernelEntry> ConvFamily() { return kKernels; }
 
 }  // namespace hr::cpu

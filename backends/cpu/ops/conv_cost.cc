@@ -9,7 +9,8 @@ namespace {
 
 using onednn::ConvPass, onednn::ConvPays;
 
-// All costs are nanoseconds of one thread with AVX-512, of float32. Rates are multiply-adds in one.
+// All costs are nanoseconds of one thread with AVX-512 and float32. Rates are multiply-adds per
+// nanosecond.
 
 double Products(const ConvShape& s, int64_t images) {
   return static_cast<double>(images * s.OutputPlane()) * static_cast<double>(s.oc * s.Taps());
@@ -50,8 +51,8 @@ double Copies(const ConvShape& s, const ConvUse& use) {
   return kElement * ((use.x_is_plain ? x_times * x : 0) + (use.y_is_plain ? y_times * y : 0));
 }
 
-// Columns of the image as a matrix, and its product with the weights; these are ordered anew for
-// each image, which counts where it has few pixels.
+// The image's columns are made a matrix, which is multiplied by the weights. The weights are
+// ordered anew for each image, which counts if it has few pixels.
 double Portable(const ConvShape& s, ConvPass pass) {
   const auto images = static_cast<double>(s.n);
   const auto plane = static_cast<double>(s.OutputPlane());
@@ -64,7 +65,7 @@ double Portable(const ConvShape& s, ConvPass pass) {
 
 double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
   if (s.groups > 1) return Products(s, s.n) / (s.GroupIn() < 16 ? 10 : 66);
-  ConvShape padded = s;  // vectors of channels are full
+  ConvShape padded = s;  // channels fill whole vectors
   if (s.ic > 3) padded.ic = RoundUp(s.ic, kBatchBlock<float>);
   padded.oc = RoundUp(s.oc, kBatchBlock<float>);
   constexpr double kOrder[] = {0.9, 0.65, 1.5};  // of a weight, by passes
@@ -80,7 +81,7 @@ double Plain(const ConvShape& s, ConvPass pass, bool kept, bool onednn) {
 
 bool BatchBlockedPays(const ConvShape& s, const ConvUse& use) {
   const bool winograd = !use.exact_sums && WinogradPays(s);
-  // Weights that nothing trains are mostly steady, and then ordered once.
+  // Weights that are not trained mostly stay the same, and are then ordered once.
   const bool kept = !use.backward_weights;
   double blocked = Copies(s, use), plain = 0;
   const auto add = [&](ConvPass pass) {

@@ -6,10 +6,10 @@ namespace hr::cpu {
 
 std::span<const std::span<const KernelEntry>> KernelFamilies() {
   static const std::array families = {
-      ConvKernels(),     GemmKernels(),          GenerateKernels(),  IndexingKernels(),
-      MovementKernels(), NormalizationKernels(), OptimizerKernels(), PadKernels(),
-      PoolKernels(),     RandomKernels(),        ReduceKernels(),    ScanKernels(),
-      SoftmaxKernels(),  StateKernels(),         ViewKernels(),
+      ConvFamily(),     GemmFamily(),          GenerateFamily(),  IndexingFamily(),
+      MovementFamily(), NormalizationFamily(), OptimizerFamily(), PadFamily(),
+      PoolFamily(),     RandomFamily(),        ReduceFamily(),    ScanFamily(),
+      SoftmaxFamily(),  StateFamily(),         ViewFamily(),
   };
   return families;
 }

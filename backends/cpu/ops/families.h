@@ -8,21 +8,21 @@
 
 namespace hr::cpu {
 
-std::span<const KernelEntry> ConvKernels();           // conv.cc
-std::span<const KernelEntry> GemmKernels();           // gemm.cc
-std::span<const KernelEntry> GenerateKernels();       // generate.cc
-std::span<const KernelEntry> IndexingKernels();       // indexing.cc
-std::span<const KernelEntry> MovementKernels();       // movement.cc
-std::span<const KernelEntry> NormalizationKernels();  // normalization.cc
-std::span<const KernelEntry> OptimizerKernels();      // optimizer.cc
-std::span<const KernelEntry> PadKernels();            // pad.cc
-std::span<const KernelEntry> PoolKernels();           // pool.cc
-std::span<const KernelEntry> RandomKernels();         // random.cc
-std::span<const KernelEntry> ReduceKernels();         // reduce.cc
-std::span<const KernelEntry> ScanKernels();           // scan.cc
-std::span<const KernelEntry> SoftmaxKernels();        // softmax.cc
-std::span<const KernelEntry> StateKernels();          // state.cc
-std::span<const KernelEntry> ViewKernels();           // views.cc
+std::span<const KernelEntry> ConvFamily();           // conv.cc
+std::span<const KernelEntry> GemmFamily();           // gemm.cc
+std::span<const KernelEntry> GenerateFamily();       // generate.cc
+std::span<const KernelEntry> IndexingFamily();       // indexing.cc
+std::span<const KernelEntry> MovementFamily();       // movement.cc
+std::span<const KernelEntry> NormalizationFamily();  // normalization.cc
+std::span<const KernelEntry> OptimizerFamily();      // optimizer.cc
+std::span<const KernelEntry> PadFamily();            // pad.cc
+std::span<const KernelEntry> PoolFamily();           // pool.cc
+std::span<const KernelEntry> RandomFamily();         // random.cc
+std::span<const KernelEntry> ReduceFamily();         // reduce.cc
+std::span<const KernelEntry> ScanFamily();           // scan.cc
+std::span<const KernelEntry> SoftmaxFamily();        // softmax.cc
+std::span<const KernelEntry> StateFamily();          // state.cc
+std::span<const KernelEntry> ViewFamily();           // views.cc
 
 std::span<const std::span<const KernelEntry>> KernelFamilies();
 

@@ -39,8 +39,8 @@ struct PortableProduct {
   PortableProduct(const KernelRequest& request, const GemmShape& s)
       : shape(s), slices(request.threads), packed(request.input(1).steady && PackingPays(s)) {}
 
-  // Thin products read B once and keep up with memory; they gain where B is not in a cache, as
-  // packed panels follow each other.
+  // Thin products read B once, as fast as memory delivers it. Packing helps them if B is too large
+  // for the caches, because packed panels are read in the order in which they lie.
   static bool PackingPays(const GemmShape& s) {
     return s.n >= 32 && (s.m >= 16 || s.n * s.k * sizeof(T) >= 1 << 20);
   }
@@ -79,7 +79,7 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   T alpha = static_cast<T>(request.node.Float("alpha", 1));
   T beta = static_cast<T>(request.node.Float("beta", 1));
   BiasKind kind = KindOf(request.input(2), shape.m, shape.n);
-  // The epilogue adds a bias of one row or column as it is; everything else is laid out in C first.
+  // The epilogue adds a bias of one row or column as it is; any other is written to C first.
   bool epilogue = (kind == BiasKind::kRow || kind == BiasKind::kColumn) && beta == T(1);
   Activation activation = ActivationOf(request.node);
   bool simple =
@@ -207,6 +207,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> GemmKernels() { return kKernels; }
+std::span<const KernelEntry> GemmFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -127,6 +127,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> GenerateKernels() { return kKernels; }
+std::span<const KernelEntry> GenerateFamily() { return kKernels; }
 
 }  // namespace hr::cpu

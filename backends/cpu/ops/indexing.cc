@@ -99,7 +99,8 @@ Scatter ScatterOf(const graph::Node& node) {
                          : Scatter::kReplace;
 }
 
-// Calls body.template operator()<T>() for a type with which the updates meet the elements.
+// Calls body.template operator()<T>() for the element type, or for an unsigned integer of its size
+// if updates only replace elements.
 template <typename Body>
 Result<LoweredKernel> ForScattered(const KernelRequest& request, const Body& body) {
   const DType dtype = request.input(0).dtype;
@@ -139,7 +140,8 @@ Result<LoweredKernel> MakeScatterElements(const KernelRequest& request) {
   });
 }
 
-// `data`, and indices whose last axis names axes of it behind the first `batch` ones.
+// The shape of an operator on `data` and indices. The last axis of the indices holds positions in
+// the axes of `data` that follow the first `batch` ones.
 Result<PlacesShape> PlacesShapeOf(const KernelRequest& request, size_t batch) {
   const Dims& data = request.input(0).dims;
   const Dims& indices = request.input(1).dims;
@@ -250,6 +252,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> IndexingKernels() { return kKernels; }
+std::span<const KernelEntry> IndexingFamily() { return kKernels; }
 
 }  // namespace hr::cpu

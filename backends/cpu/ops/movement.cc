@@ -46,7 +46,7 @@ Result<LoweredKernel> MakeSplit(const KernelRequest& request) {
   const Dims& whole = request.input(0).dims;
   const size_t axis = AxisOf(request.node, 0, whole.size());
   const Dims from = ContiguousStrides(whole);
-  // An output that nobody asked for still takes its part.
+  // Outputs that nobody asked for are skipped, but the next one still begins behind them.
   HR_ASSIGN_OR_RETURN(const auto sizes, KnownInts(request, 1));
   const auto count = static_cast<int64_t>(request.outputs.size());
   const int64_t even = (whole[axis] + count - 1) / count;
@@ -148,6 +148,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> MovementKernels() { return kKernels; }
+std::span<const KernelEntry> MovementFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -1,4 +1,4 @@
-// BatchNormalization and LayerNormalization with their gradients.
+// BatchNormalization, LayerNormalization and GroupNormalization with their gradients.
 #include "backends/cpu/kernels/normalization.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 double EpsilonOf(const graph::Node& node) { return node.Float("epsilon", 1e-5); }
 
-// Everything of one floating-point type: what the kernels compute in.
+// Fails unless all inputs have one type, in which the kernels compute.
 Status CheckOneType(const KernelRequest& request) {
   for (const OperandInfo& input : request.inputs) {
     if (!input.present || input.dtype == request.input(0).dtype) continue;
@@ -25,14 +25,15 @@ Status CheckOneType(const KernelRequest& request) {
 
 // ---- Rows ----
 
-// How scale or bias lies along the normalized axes, which it may be broadcast to.
+// How scale or bias is broadcast to the normalized axes, a row.
 struct RowOperand {
   bool present = false;
-  bool whole = false;  // one element for each of the row
+  bool whole = false;  // it has an element for each of the row's
   Axes axes;
 
   int64_t scratch(int64_t length) const { return present && !whole ? length : 0; }
-  // The operand with one element for each of the row, put into `to` unless it is that already.
+  // Returns the operand with an element for each of the row's, expanded into `to` if it is not
+  // whole.
   template <typename T>
   const T* Expand(const void* data, int64_t length, T** to) const {
     const auto* from = static_cast<const T*>(data);
@@ -218,6 +219,55 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   return out;
 }
 
+// ---- Groups ----
+
+GroupShape GroupsOf(const KernelRequest& request, size_t x) {
+  const Dims& dims = request.input(x).dims;
+  const int64_t groups = request.node.Int("num_groups", 1);
+  return {dims[0], groups, dims[1] / groups,
+          ElementCount(std::span<const int64_t>(dims).subspan(2))};
+}
+
+// (x, scale, bias) → y
+template <typename T>
+Result<LoweredKernel> MakeGroups(const KernelRequest& request) {
+  const GroupShape shape = GroupsOf(request, 0);
+  const int tasks = NormTasks(shape.rows(), shape.length(), request.threads);
+  LoweredKernel out;
+  out.in_place = {{0, 0}};
+  out.kernel = MakeKernel("group_normalization",
+                          [=, epsilon = EpsilonOf(request.node)](
+                              const engine::Operands& p, const engine::LaunchContext& context) {
+                            NormalizeGroups(context.threads, shape, epsilon, p.input<T>(0),
+                                            p.input<T>(1), p.input<T>(2), p.output<T>(0), tasks);
+                            return Status();
+                          });
+  return out;
+}
+
+// (dy, x, scale) → (dx, dscale, dbias)
+template <typename T>
+Result<LoweredKernel> MakeGroupsGrad(const KernelRequest& request) {
+  HR_RETURN_IF_ERROR(CheckOneType(request));
+  const GroupShape shape = GroupsOf(request, 1);
+  const int tasks = NormTasks(shape.rows(), shape.length(), request.threads);
+  const double epsilon = EpsilonOf(request.node);
+  const std::array wanted = {request.has_output(0), request.has_output(1), request.has_output(2)};
+  LoweredKernel out;
+  out.in_place = {{0, 0}, {0, 1}};
+  out.scratch_bytes = static_cast<size_t>(2 * shape.batch * shape.all_channels()) * sizeof(T);
+  out.kernel = MakeKernel(
+      "group_normalization_grad",
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        const auto output = [&](size_t i) { return wanted[i] ? p.output<T>(i) : nullptr; };
+        NormalizeGroupsGrad<T>(context.threads, shape, epsilon, p.input<T>(0), p.input<T>(1),
+                               p.input<T>(2), output(0), output(1), output(2), tasks,
+                               p.scratch<T>());
+        return {};
+      });
+  return out;
+}
+
 #define HR_FLOATING(Make)                                               \
   [](const KernelRequest& request) {                                    \
     return ForFloating(request, request.input(0).dtype,                 \
@@ -226,13 +276,15 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
 constexpr KernelEntry kKernels[] = {
     {"", "BatchNormalization", HR_FLOATING(MakeChannels)},
     {"", "LayerNormalization", HR_FLOATING(MakeRows)},
+    {"", "GroupNormalization", HR_FLOATING(MakeGroups)},
     {"headrace.grad", "BatchNormalizationGrad", HR_FLOATING(MakeChannelsGrad)},
     {"headrace.grad", "LayerNormalizationGrad", HR_FLOATING(MakeRowsGrad)},
+    {"headrace.grad", "GroupNormalizationGrad", HR_FLOATING(MakeGroupsGrad)},
 };
 #undef HR_FLOATING
 
 }  // namespace
 
-std::span<const KernelEntry> NormalizationKernels() { return kKernels; }
+std::span<const KernelEntry> NormalizationFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -18,7 +18,8 @@ double LearningRate(const void* data, DType dtype) {
                                   : static_cast<double>(*static_cast<const float*>(data));
 }
 
-// Inputs: the learning rate and a gradient a step. Variables a step: the parameter, then its state.
+// The inputs are the learning rate, then a gradient for each step. The variables are, for each
+// step, the parameter and then its state.
 struct Updates {
   const ops::OptimizerDef* def;
   size_t steps;
@@ -97,6 +98,6 @@ constexpr auto kKernels = EntriesOf(OptimizerSteps());
 
 }  // namespace
 
-std::span<const KernelEntry> OptimizerKernels() { return kKernels; }
+std::span<const KernelEntry> OptimizerFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -9,7 +9,8 @@
 namespace hr::cpu {
 namespace {
 
-// How many positions each axis got before its first. The inputs pads and axes? stand where said.
+// Returns how many positions each axis has before its first. `pads_input` and `axes_input` say
+// which inputs they are.
 Result<Dims> PadsBefore(const KernelRequest& request, size_t rank, size_t pads_input,
                         size_t axes_input) {
   HR_ASSIGN_OR_RETURN(const auto pads, KnownInts(request, pads_input));
@@ -21,7 +22,7 @@ Result<Dims> PadsBefore(const KernelRequest& request, size_t rank, size_t pads_i
   return before;
 }
 
-// The part of the small tensor that is in the large one. Negative pads cut it.
+// The part of the small tensor that is in the large one: all of it, if no pad is negative.
 struct Inside {
   Dims dims;
   int64_t small_offset = 0, large_offset = 0;
@@ -132,6 +133,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> PadKernels() { return kKernels; }
+std::span<const KernelEntry> PadFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -94,7 +94,8 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   return out;
 }
 
-// Forward x → y, backward (dy, x: type only) → dx: either way from the first operand to the output.
+// Forward it computes x → y, backward (dy, x: type only) → dx. Both read the first operand and
+// write the output.
 template <typename T>
 using AveragePass = void (*)(const Lease&, const PoolShape&, const T* from, T* to, int slices);
 
@@ -147,6 +148,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> PoolKernels() { return kKernels; }
+std::span<const KernelEntry> PoolFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -19,7 +19,7 @@ RandomStream At(const engine::LaunchContext& context, int64_t stream) {
 template <typename T>
 using Generator = void (*)(const Lease&, const RandomStream&, int64_t, double, double, T*, int);
 
-// An output that two numbers describe: bounds, or mean and width.
+// Makes a kernel whose distribution has two parameters: bounds, or mean and standard deviation.
 template <typename T>
 LoweredKernel MakeGenerator(const KernelRequest& request, std::string name, Generator<T> generate,
                             double first, double second) {
@@ -73,7 +73,7 @@ Result<LoweredKernel> MakeBernoulli(const KernelRequest& request) {
 // data.
 struct DropoutMode {
   size_t ratio_input;
-  DType ratio_dtype = DType::kUndefined;  // undefined where it is omitted
+  DType ratio_dtype = DType::kUndefined;  // undefined if it is omitted
   bool has_training;
 
   DropoutMode(const KernelRequest& request, size_t ratio_input)
@@ -196,6 +196,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> RandomKernels() { return kKernels; }
+std::span<const KernelEntry> RandomFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -38,8 +38,8 @@ Result<LoweredKernel> MakeOver(const KernelRequest& request, Reduction reduction
   });
 }
 
-// The axes of a Reduce… node, an attribute in old versions and an input in new ones; none where all
-// are meant.
+// Returns the axes of a Reduce… node, an attribute in old versions and an input in new ones; none
+// if all are meant.
 Result<Dims> AxesOf(const KernelRequest& request) {
   const auto attribute = request.node.Ints("axes");
   HR_ASSIGN_OR_RETURN(auto input, KnownInts(request, 1));
@@ -132,6 +132,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ReduceKernels() { return kKernels; }
+std::span<const KernelEntry> ReduceFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -77,6 +77,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ScanKernels() { return kKernels; }
+std::span<const KernelEntry> ScanFamily() { return kKernels; }
 
 }  // namespace hr::cpu

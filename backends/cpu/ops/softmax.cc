@@ -18,12 +18,13 @@ LineShape LinesAlongAxis(const KernelRequest& request) {
 }
 
 template <typename T>
-using Unary = void (*)(const Lease&, const LineShape&, const T*, T*, int);
+using UnaryFunction = void (*)(const Lease&, const LineShape&, const T*, T*, int);
 template <typename T>
-using Gradient = void (*)(const Lease&, const LineShape&, const T*, const T*, T*, int);
+using GradientFunction = void (*)(const Lease&, const LineShape&, const T*, const T*, T*, int);
 
 template <typename T>
-Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name, Unary<T> run) {
+Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name,
+                                UnaryFunction<T> run) {
   const LineShape shape = LinesAlongAxis(request);
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
@@ -38,7 +39,7 @@ Result<LoweredKernel> MakeUnary(const KernelRequest& request, std::string name, 
 
 template <typename T>
 Result<LoweredKernel> MakeGradient(const KernelRequest& request, std::string name,
-                                   Gradient<T> run) {
+                                   GradientFunction<T> run) {
   const LineShape shape = LinesAlongAxis(request);
   const int ranges = LineRanges<T>(shape, request.threads);
   LoweredKernel out;
@@ -193,6 +194,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> SoftmaxKernels() { return kKernels; }
+std::span<const KernelEntry> SoftmaxFamily() { return kKernels; }
 
 }  // namespace hr::cpu

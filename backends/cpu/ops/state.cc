@@ -57,6 +57,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> StateKernels() { return kKernels; }
+std::span<const KernelEntry> StateFamily() { return kKernels; }
 
 }  // namespace hr::cpu

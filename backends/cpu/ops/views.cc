@@ -12,6 +12,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ViewKernels() { return kKernels; }
+std::span<const KernelEntry> ViewFamily() { return kKernels; }
 
 }  // namespace hr::cpu

@@ -44,7 +44,14 @@ std::string Variadic(Draft& draft, const Row& row) {
   const std::string x = draft.Operand(First(row));
   if (x.empty()) return "";
   std::vector<std::string> operands = {x};
-  for (int64_t i = draft.rng().Between(0, 3); i > 0; --i) operands.push_back(draft.Partner(x));
+  Dims dims = draft[x].dims;
+  for (int64_t i = draft.rng().Between(0, 3); i > 0; --i) {
+    const std::string other = draft.Partner(x);
+    auto together = BroadcastDims(dims, draft[other].dims);
+    if (!together.ok()) continue;  // it fits the first, but not the others
+    dims = std::move(together).value();
+    operands.push_back(other);
+  }
   return draft.One(row.op, row.version, operands);
 }
 
@@ -87,13 +94,13 @@ std::string Clip(Draft& draft, const Row& row) {
 std::string Where(Draft& draft, const Row& row) {
   const std::string x = draft.Operand(First(row));
   if (x.empty()) return "";
-  const Known known = draft[x];
-  std::string condition = draft.Find([&](const Known& k) {
-    return k.dtype == DType::kBool && BroadcastDims(k.dims, known.dims).ok();
-  });
+  const std::string other = draft.Partner(x);
+  const Dims dims = BroadcastDims(draft[x].dims, draft[other].dims).value();
+  std::string condition = draft.Find(
+      [&](const Known& k) { return k.dtype == DType::kBool && BroadcastDims(k.dims, dims).ok(); });
   if (condition.empty() || draft.rng().Chance(30))
-    condition = draft.Leaf(DType::kBool, draft.SmallerDims(known.dims), 0, 1);
-  return draft.One(row.op, row.version, {condition, x, draft.Partner(x)});
+    condition = draft.Leaf(DType::kBool, draft.SmallerDims(dims), 0, 1);
+  return draft.One(row.op, row.version, {condition, x, other});
 }
 
 // Numbers that are none, or infinite, for the operators that ask.

@@ -228,6 +228,16 @@ Status Expectation::AddRuns(uint64_t count) {
   return {};
 }
 
+namespace {
+
+// What is rounded at all may differ by the last place.
+Number AllowedFor(DType dtype, Number expected, Number spread) {
+  if (spread == 0 || !IsFloating(dtype)) return spread;
+  return std::max(spread, Ulp(FormatOf(dtype), std::fabs(expected)));
+}
+
+}  // namespace
+
 std::string Expectation::Compare(const Results& results) {
   std::vector<const Tensor*> got;
   for (const auto& step : results.outputs) {
@@ -243,14 +253,15 @@ std::string Expectation::Compare(const Results& results) {
     const Array array = reference::FromTensor(*got[i]);
     for (size_t k = 0; k < array.size(); ++k) {
       const Number x = array.data[k], y = judged.value.data[k];
+      const Number allowed = AllowedFor(array.dtype, y, judged.spread[k]);
       ++judged_;
-      open_ += std::isinf(judged.spread[k]);
-      if (x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= judged.spread[k] ||
-          std::isinf(judged.spread[k]))
+      open_ += std::isinf(allowed);
+      if (x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= allowed ||
+          std::isinf(allowed))
         continue;
       return Cat(judged.name, ", element ", k, " of ", ShapeText(judged.value.dims), ": expected ",
-                 static_cast<double>(y), " within ", static_cast<double>(judged.spread[k]),
-                 ", got ", static_cast<double>(x));
+                 static_cast<double>(y), " within ", static_cast<double>(allowed), ", got ",
+                 static_cast<double>(x));
     }
   }
   return "";

@@ -166,9 +166,10 @@ class Generator {
     if (variables.empty()) return false;
     const auto gradients = draft_.Gradient(loss, variables);
     if (gradients.empty()) return false;
-    const size_t optimizer = rng().Index(4);
+    const size_t optimizer = rng().Index(std::size(kOptimizers));
     for (size_t i = 0; i < variables.size(); ++i)
-      Update(rng().Chance(80) ? optimizer : rng().Index(4), variables[i], gradients[i]);
+      Update(rng().Chance(80) ? optimizer : rng().Index(std::size(kOptimizers)), variables[i],
+             gradients[i]);
     draft_.program().fetches = {loss};
     if (rng().Chance(30)) draft_.program().fetches.push_back(gradients[0]);
     draft_.program().steps = static_cast<int>(rng().Between(1, 3));
@@ -183,11 +184,12 @@ class Generator {
     return {name, {}, "%" + variable};
   }
 
+  static constexpr const char* kOptimizers[] = {"SGD", "Adam", "AdaGrad", "RMSProp", "Lion"};
+
   void Update(size_t optimizer, const std::string& variable, const std::string& gradient) {
-    static constexpr const char* kNames[] = {"SGD", "Adam", "AdaGrad", "RMSProp"};
     std::vector<NamedAttribute> attributes = {Refers("variable", variable)};
     const bool momentum = rng().Chance(50);
-    if (optimizer % 3 == 0 && momentum) {
+    if ((optimizer == 0 || optimizer == 3) && momentum) {
       attributes.push_back(Refers("momentum_variable", StateOf(variable)));
       attributes.push_back(Float("momentum", 0.75));
     }
@@ -202,12 +204,19 @@ class Generator {
     }
     if (optimizer == 2) attributes.push_back(Refers("sum_variable", StateOf(variable)));
     if (optimizer == 3) attributes.push_back(Refers("square_variable", StateOf(variable)));
+    if (optimizer == 4) {
+      // Its step is a sign, which noise would decide for gradients near 0 if this began at 0.
+      const Known known = draft_[variable];
+      attributes.push_back(Refers("m_variable", draft_.Variable(known.dtype, known.dims, -1, 1)));
+      if (rng().Chance(50)) attributes.push_back(Float("beta1", 0.75));
+      if (rng().Chance(50)) attributes.push_back(Float("beta2", 0.95));
+    }
     // With the usual 1e-8 the first step would be the gradient's sign, and noise decide it.
-    if (optimizer != 0) attributes.push_back(Float("epsilon", 0.0625));
+    if (optimizer != 0 && optimizer != 4) attributes.push_back(Float("epsilon", 0.0625));
     if (rng().Chance(30)) attributes.push_back(Float("weight_decay", 0.125));
     const std::string rate =
         draft_.Constant(rng().Pick({DType::kFloat32, DType::kFloat64}), {}, {0.0625});
-    draft_.Node(Cat("headrace.train.", kNames[optimizer]), 1, {rate, gradient}, 0, attributes);
+    draft_.Node(Cat("headrace.train.", kOptimizers[optimizer]), 1, {rate, gradient}, 0, attributes);
   }
 
   void InputGradient() {

@@ -155,6 +155,22 @@ std::string LayerNormalization(Draft& draft, const Row& row) {
   return names.empty() ? "" : names[0];
 }
 
+std::string GroupNormalization(Draft& draft, const Row& row) {
+  const std::string x = Images(draft, -100, 100);
+  if (x.empty()) return "";
+  const Known images = draft[x];
+  const int64_t channels = images.dims[1];
+  int64_t groups = draft.rng().Pick<int64_t>({1, 2, 4, channels});
+  if (channels % groups != 0) groups = 1;
+  // A few values that happen to be near each other have no spread to divide by.
+  if (ElementCount(images.dims) <= 4 * images.dims[0] * groups) groups = 1;
+  if (ElementCount(images.dims) <= 4 * images.dims[0]) return "";
+  return draft.One(row.op, row.version,
+                   {x, Weights(draft, images.dtype, {channels}, 0.5, 1.5),
+                    Weights(draft, images.dtype, {channels})},
+                   {Int("num_groups", groups)});
+}
+
 const Row kRows[] = {
     {"MatMul", 13, MatMul, kFloats, 0, 0, 4},
     {"Gemm", 13, Gemm, kFloats, 0, 0, 4},
@@ -167,6 +183,7 @@ const Row kRows[] = {
     {"BatchNormalization", 9, BatchNormalization},
     {"BatchNormalization", 15, BatchNormalization, kFloats, 0, 0, 2},
     {"LayerNormalization", 17, LayerNormalization, kFloats, 0, 0, 3},
+    {"GroupNormalization", 21, GroupNormalization, kFloats, 0, 0, 2},
 };
 
 }  // namespace

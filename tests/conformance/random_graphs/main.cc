@@ -1,7 +1,6 @@
 // Draws graphs at random and holds their runs against each other and the naive reference.
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -36,8 +35,9 @@ that loads them from files. Exits 1 if one fails.
   --open FOLDER   with seeds: leave out those that its case files name ("# seeds 18 38");
                   alone: these cases are known to fail, and the run fails if one does not
   --print S       print the graph of seed S
-  --operators     fail if an operator is not drawn by these seeds; the exceptions say why
+  --operators     fail if an operator is not drawn by these seeds
   --trials N      how many graphs to try while making one smaller (default 400)
+  --emulator PROGRAM  starts the new process, if this one was built for another processor
 )";
 
 // What is judged, for the message of a crash.
@@ -51,12 +51,10 @@ void TellCrash(int signal) {
   _exit(written > 0 ? 128 + signal : 1);
 }
 
-// Operators that no graph has, and why: none so far.
-struct Exception {
-  std::string_view op;
-  std::string_view reason;
-};
-constexpr std::array<Exception, 0> kExceptions;
+void NameForCrash(const std::string& name) {
+  std::snprintf(judged_now, sizeof judged_now, "%s", name.c_str());
+  std::fflush(stdout);
+}
 
 struct Options {
   uint64_t seed = 0;
@@ -65,7 +63,7 @@ struct Options {
   bool operators = false;
   int trials = 400;
   bool seeds = false;  // were given
-  std::string keep, file, folder, open, print, saved;
+  std::string keep, file, folder, open, print, saved, emulator;
 };
 
 struct Totals {
@@ -78,8 +76,7 @@ class Session {
   explicit Session(const Options& options) : options_(options) {}
 
   void Judge(const std::string& name, const Program& program) {
-    std::snprintf(judged_now, sizeof judged_now, "%s", name.c_str());
-    std::fflush(stdout);
+    NameForCrash(name);
     const Verdict verdict = judge_.Run(program);
     ++totals_.graphs;
     totals_.undefined += verdict.undefined;
@@ -96,7 +93,9 @@ class Session {
     const std::set<uint64_t> open = OpenSeeds();
     for (uint64_t i = 0; i < options_.count; ++i) {
       if (open.contains(options_.seed + i)) continue;
-      Judge(Cat("seed_", options_.seed + i), Generate(judge_.operators(), options_.seed + i));
+      const std::string name = Cat("seed_", options_.seed + i);
+      NameForCrash(name);
+      Judge(name, Generate(judge_.operators(), options_.seed + i));
       if (isatty(STDERR_FILENO) != 0)
         std::fprintf(stderr, "\r%llu of %llu graphs", static_cast<unsigned long long>(i + 1),
                      static_cast<unsigned long long>(options_.count));
@@ -130,7 +129,10 @@ class Session {
 
   // The exit code.
   int Finish() {
-    auto differing = saved_.Differing(std::filesystem::canonical("/proc/self/exe").string());
+    std::vector<std::string> command;
+    if (!options_.emulator.empty()) command.push_back(options_.emulator);
+    command.push_back(std::filesystem::canonical("/proc/self/exe").string());
+    auto differing = saved_.Differing(std::move(command));
     if (!differing.ok()) {
       std::printf("new process: %s\n", differing.status().ToString().c_str());
       ++totals_.failed;
@@ -162,7 +164,6 @@ class Session {
         missing.erase(Cat(op.domain, op.domain.empty() ? "" : ".", op.name));
       }
     }
-    for (const Exception& exception : kExceptions) missing.erase(std::string(exception.op));
     for (const std::string& name : missing) std::printf("never drawn: %s\n", name.c_str());
     return missing.empty() ? 0 : 1;
   }
@@ -252,6 +253,8 @@ bool Parse(int count, char** words, Options& out) {
       out.open = value;
     } else if (word == "--print") {
       out.print = value;
+    } else if (word == "--emulator") {
+      out.emulator = value;
     } else if (word == "--run-saved") {
       out.saved = value;
     } else {

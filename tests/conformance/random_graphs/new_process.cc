@@ -21,12 +21,13 @@ std::string PathOf(const std::string& folder, const std::string& name, const cha
   return Cat(folder, "/", name, ending);
 }
 
-Status Spawn(const std::string& executable, const std::string& folder) {
-  std::string words[] = {executable, "--run-saved", folder};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+Status Spawn(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   pid_t child = 0;
-  if (posix_spawn(&child, executable.c_str(), nullptr, nullptr, arguments, environ) != 0)
-    return Internal("cannot start ", executable);
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0)
+    return Internal("cannot start ", command[0]);
   int state = 0;
   if (waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0)
     return Internal("the new process ended with state ", state);
@@ -51,8 +52,9 @@ Status SavedPrograms::Save(const ops::OpRegistry& registry, const std::string& n
   return {};
 }
 
-Result<std::vector<std::string>> SavedPrograms::Differing(const std::string& executable) const {
-  HR_RETURN_IF_ERROR(Spawn(executable, folder_));
+Result<std::vector<std::string>> SavedPrograms::Differing(std::vector<std::string> command) const {
+  command.insert(command.end(), {"--run-saved", folder_});
+  HR_RETURN_IF_ERROR(Spawn(std::move(command)));
   std::map<std::string, uint64_t> found;
   std::ifstream file(folder_ + kHashes);
   std::string name;

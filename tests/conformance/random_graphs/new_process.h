@@ -16,8 +16,8 @@ class SavedPrograms {
   // Saves the program's module and keeps the hash of its results.
   Status Save(const ops::OpRegistry& registry, const std::string& name, const Program& program,
               uint64_t hash);
-  // The names of those whose results differ in a new process of `executable`.
-  Result<std::vector<std::string>> Differing(const std::string& executable) const;
+  // The names of those whose results differ in a new process, which `command` starts.
+  Result<std::vector<std::string>> Differing(std::vector<std::string> command) const;
 
  private:
   std::string folder_;

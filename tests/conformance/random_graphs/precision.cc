@@ -29,15 +29,19 @@ Number LargestOf(const Array& array) {
   return out;
 }
 
-// 1 / the smallest standard deviation of a channel of x [N, C, …], as normalization divides by it.
-Number LargestInverse(const Array& x, Number epsilon) {
-  const auto channels = static_cast<size_t>(x.dims[1]);
-  const size_t inner = x.size() / static_cast<size_t>(x.dims[0]) / channels;
+// 1 / the smallest standard deviation of a group of x [N, C, …], as normalization divides by it:
+// of a channel of all batches, or of one of `groups` of the channels of one batch, if that is not
+// 0.
+Number LargestInverse(const Array& x, int64_t groups, Number epsilon) {
+  const auto batches = static_cast<size_t>(x.dims[0]);
+  const size_t cuts = groups == 0 ? static_cast<size_t>(x.dims[1]) : static_cast<size_t>(groups);
+  const size_t statistics = groups == 0 ? cuts : batches * cuts;
+  const size_t inner = x.size() / batches / cuts;
   Number out = 0;
-  for (size_t c = 0; c < channels; ++c) {
+  for (size_t c = 0; c < statistics; ++c) {
     Number count = 0, sum = 0, squares = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-      if (i / inner % channels != c) continue;
+      if (i / inner % statistics != c) continue;
       ++count;
       sum += x.data[i];
       squares += x.data[i] * x.data[i];
@@ -161,9 +165,10 @@ bool RoundsOnce(std::string_view op) {
 Number InnerSize(const graph::Node& node, std::string_view op,
                  const std::vector<const Array*>& in) {
   if (GoesThroughOne(op)) return std::max<Number>(1, LargestOf(*in[0]));
-  if (op == "BatchNormalizationGrad")
+  if (op == "BatchNormalizationGrad" || op == "GroupNormalizationGrad")
     return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) *
-           std::max<Number>(1, LargestInverse(*in[1], node.Float("epsilon", 1e-5)));
+           std::max<Number>(
+               1, LargestInverse(*in[1], node.Int("num_groups", 0), node.Float("epsilon", 1e-5)));
   if (op == "LayerNormalizationGrad")
     return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) * LargestOf(*in[4]);
   return 0;

@@ -1,4 +1,6 @@
-// Normalization of rows and of channels, and their gradients.
+// Normalization of rows, of channels and of groups of channels, and their gradients.
+#include "backends/cpu/kernels/normalization.h"
+
 #include "tests/unit/cpu/kernel_fixture.h"
 #include "tests/unit/cpu/one_node_run.h"
 
@@ -92,6 +94,38 @@ class NormalizationTest : public KernelTest {
     run.With("training_mode", RandomInt(0, 1)).Outputs(3);
     run.Threads(RandomThreads()).Check(2 * Error<T>(), 2 * Error<T>());
   }
+
+  // Channels of 1 to 6 groups.
+  Dims RandomGroups(int64_t* groups) {
+    Dims dims = RandomDims(2);
+    *groups = RandomInt(1, 6);
+    dims[0] = RandomInt(1, 40);
+    dims[1] = *groups * RandomInt(1, 12);
+    return dims;
+  }
+
+  template <typename T>
+  void CheckGroups() {
+    int64_t groups = 0;
+    const Dims dims = RandomGroups(&groups);
+    OneNodeRun run("GroupNormalization");
+    With<T>(run, dims, 3, 2);
+    for (int i = 0; i < 2; ++i) With<T>(run, {dims[1]});
+    run.With("num_groups", groups).With("epsilon", 1e-3);
+    run.Threads(RandomThreads()).Check(Error<T>(), Error<T>());
+  }
+
+  template <typename T>
+  void CheckGroupsGrad() {
+    int64_t groups = 0;
+    const Dims dims = RandomGroups(&groups);
+    OneNodeRun run("GroupNormalizationGrad", "headrace.grad");
+    With<T>(run, dims);
+    With<T>(run, dims, 1, 0.5);
+    With<T>(run, {dims[1]});
+    run.With("num_groups", groups).With("epsilon", 1e-3).Outputs(3);
+    run.Threads(RandomThreads()).Check(2 * Error<T>(), 2 * Error<T>());
+  }
 };
 
 TEST_P(NormalizationTest, Rows) {
@@ -119,6 +153,54 @@ TEST_P(NormalizationTest, ChannelsGrad) {
   for (int i = 0; i < 20; ++i) {
     CheckChannelsGrad<float>();
     CheckChannelsGrad<double>();
+  }
+}
+
+TEST_P(NormalizationTest, Groups) {
+  for (int i = 0; i < 20; ++i) {
+    CheckGroups<float>();
+    CheckGroups<double>();
+  }
+}
+
+TEST_P(NormalizationTest, GroupsGrad) {
+  for (int i = 0; i < 20; ++i) {
+    CheckGroupsGrad<float>();
+    CheckGroupsGrad<double>();
+  }
+}
+
+// An output that is null changes nothing about the others.
+TEST_P(NormalizationTest, GroupsGradLeavesOut) {
+  const GroupShape shape{3, 2, 4, 5};
+  const auto channels = static_cast<size_t>(shape.all_channels());
+  const auto elements = static_cast<size_t>(shape.rows() * shape.length());
+  const auto dy = Values<float>({3, 8, 5}), x = Values<float>({3, 8, 5}), s = Values<float>({8});
+  std::vector<float> scratch(2 * 3 * channels);
+  const auto run = [&](int wanted) {
+    std::vector<std::vector<float>> out;
+    for (size_t count : {elements, channels, channels}) out.emplace_back(count, 7);
+    const auto to = [&](int i) { return (wanted >> i & 1) != 0 ? out[i].data() : nullptr; };
+    NormalizeGroupsGrad(three_, shape, 1e-3, dy.data(), x.data(), s.data(), to(0), to(1), to(2), 3,
+                        scratch.data());
+    return out;
+  };
+  const auto all = run(7);
+  for (int wanted = 0; wanted < 7; ++wanted) {
+    const auto some = run(wanted);
+    for (size_t i = 0; i < 3; ++i) {
+      const bool given = (wanted >> i & 1) != 0;
+      EXPECT_EQ(some[i], given ? all[i] : std::vector<float>(all[i].size(), 7)) << wanted << i;
+    }
+  }
+}
+
+// Channels without elements get no gradient.
+TEST_P(NormalizationTest, EmptyGroups) {
+  for (const Dims& dims : {Dims{0, 4, 3}, Dims{2, 4, 0}}) {
+    OneNodeRun run("GroupNormalizationGrad", "headrace.grad");
+    With<float>(With<float>(With<float>(run, dims), dims), {4});
+    run.With("num_groups", int64_t{2}).Outputs(3).Check();
   }
 }
 

@@ -126,6 +126,52 @@ TEST(BatchNormalization, WantsChannels) {
             "BatchNormalizationGrad takes rank 2 or more as input 1, got float32[3]");
 }
 
+TEST(GroupNormalization, WantsGroupsOfChannels) {
+  auto normalize = [](std::string_view x, std::string_view scale, int64_t groups,
+                      int64_t stash = 1) {
+    return OneNode("GroupNormalization")
+        .In(x)
+        .In(scale)
+        .In(scale)
+        .With("num_groups", groups)
+        .With("stash_type", stash)
+        .Text();
+  };
+  EXPECT_EQ(normalize("float32[n, 6, h, w]", "float32[6]", 3), "float32[n, 6, h, w]");
+  EXPECT_EQ(normalize("float64[n, c]", "float64[?]", 4), "float64[n, c]");
+  EXPECT_EQ(normalize("bfloat16", "bfloat16", 4), "bfloat16 of unknown rank");
+  EXPECT_EQ(normalize("float32[6]", "float32[6]", 3),
+            "GroupNormalization takes rank 2 or more as input 0, got float32[6]");
+  // One element a group is what operator set 18 had.
+  EXPECT_EQ(normalize("float32[n, 6, 5]", "float32[3]", 3),
+            "GroupNormalization: channels and input 1 (float32[3]) differ: 6 and 3");
+  EXPECT_EQ(normalize("float32[n, 6]", "float64[6]", 3),
+            "GroupNormalization takes inputs 0 and 1 of one type, got float32[n, 6] and "
+            "float64[6]; insert a Cast");
+  EXPECT_EQ(normalize("float32[n, 6, 5]", "float32[6]", 4),
+            "GroupNormalization wants channels that are a multiple of num_groups 4, got 6 in input "
+            "0 (float32[n, 6, 5])");
+  EXPECT_EQ(normalize("float32[n, 6]", "float32[6]", 0),
+            "GroupNormalization's 'num_groups' is 1 or more, got 0");
+  EXPECT_EQ(normalize("float32[n, 6]", "float32[6]", 3, 10),
+            "GroupNormalization's 'stash_type' is 1 or 16, got 10");
+}
+
+TEST(GroupNormalization, IsThatOfVersion21) {
+  auto versioned = [](int version) {
+    return OneNode("GroupNormalization", "", version)
+        .In("float32[2, 4]")
+        .In("float32[4]")
+        .In("float32[4]")
+        .With("num_groups", int64_t{2})
+        .Text();
+  };
+  EXPECT_EQ(versioned(22), "float32[2, 4]");
+  EXPECT_EQ(versioned(18),
+            "operator GroupNormalization is known, but not in version 18; the oldest known is not "
+            "older than 21");
+}
+
 TEST(GlobalPool, LeavesOneElementAChannel) {
   EXPECT_EQ(OneNode("GlobalAveragePool").In("float32[n, 8, h, w]").Text(), "float32[n, 8, 1, 1]");
   EXPECT_EQ(OneNode("GlobalMaxPool").In("float32[2]").Text(),

@@ -39,6 +39,66 @@ TEST(Flatten, KeepsSymbols) {
             "float32[?, 1]");
 }
 
+// 2^40 x 2^40 is told by the rule that multiplies, whether a 0 follows or not.
+TEST(HugeProducts, AreNamed) {
+  const int64_t large = int64_t{1} << 40;
+  const std::string type = Cat("float32[", large, ", ", large, "]");
+  const auto product = [&](const Dims& dims) {
+    return Cat("the product of the dimensions ", dims,
+               " does not fit into 64 bits; give smaller sizes");
+  };
+  EXPECT_EQ(Reshape("float32[n]", {large, large, -1}), "Reshape: " + product({large, large}));
+  EXPECT_EQ(Reshape("float32[n]", {large, large}), "Reshape: " + product({large, large}));
+  EXPECT_EQ(Reshape(type, {-1}), "Reshape: " + product({large, large}));
+  EXPECT_EQ(OneNode("Flatten").In(type).With("axis", int64_t{2}).Text(),
+            "Flatten: " + product({large, large}));
+  EXPECT_EQ(OneNode("Flatten").In(Cat("float32[", large, ", 0, ", large, "]")).Text(),
+            Cat("float32[", large, ", 0]"));
+  EXPECT_EQ(OneNode("Flatten")
+                .In(Cat("float32[", large, ", 0, ", large, "]"))
+                .With("axis", int64_t{3})
+                .Text(),
+            "Flatten: " + product({large, 0, large}));
+  EXPECT_EQ(OneNode("ReshapeLike", "headrace.grad").In(type).In("float32[4]").Text(),
+            "ReshapeLike: " + product({large, large}));
+  EXPECT_EQ(OneNode("Tile").In(Cat("float32[", large, "]")).Ints({large}).Text(),
+            "Tile: " + product({large, large}));
+  EXPECT_EQ(OneNode("Size").In(type).Text(), "int64[]");
+}
+
+TEST(HugeProducts, OfOutputsAreRefused) {
+  const int64_t large = int64_t{1} << 40;
+  const auto refused = [](std::string_view text) {
+    return text.find("a tensor of shape ") != text.npos && text.find("is too large") != text.npos;
+  };
+  const std::string row = Cat("float32[1, ", large, "]"), column = Cat("float32[", large, ", 1]");
+  for (std::string_view op : {"Add", "MatMul", "Gemm"}) {
+    const std::string text = OneNode(std::string(op)).In(column).In(row).Text();
+    EXPECT_TRUE(refused(text)) << text;
+  }
+  const std::string conv = OneNode("Conv")
+                               .In(Cat("float32[", large, ", 1, 2, 2]"))
+                               .In(Cat("float32[", large, ", 1, 2, 2]"))
+                               .Text();
+  EXPECT_TRUE(refused(conv)) << conv;
+  const std::string shape = OneNode("ConstantOfShape").Ints({large, 0, large}).Text();
+  EXPECT_TRUE(refused(shape)) << shape;
+  // The unknown dimension may be 0 and no more.
+  const std::string partial =
+      OneNode("Expand").In("float32[n, 1, 1]").Ints({1, large, large}).Text();
+  EXPECT_TRUE(refused(partial)) << partial;
+  EXPECT_EQ(OneNode("ConstantOfShape").Ints({1 << 27, 1 << 27, 0}).Text(),
+            "float32[134217728, 134217728, 0]");
+}
+
+TEST(HugeSums, AreNamed) {
+  OneNode concat("Concat");
+  for (int i = 0; i < 2; ++i) concat.In(Cat("float32[", INT64_MAX, "]"));
+  EXPECT_EQ(concat.With("axis", int64_t{0}).Text(),
+            Cat("Concat: the sum of the dimensions ", INT64_MAX, " and ", INT64_MAX,
+                " does not fit into 64 bits; give smaller sizes"));
+}
+
 TEST(SqueezeUnsqueeze, Shapes) {
   EXPECT_EQ(OneNode("Squeeze").In("float32[n, 1, 3]").Ints({1}).Text(), "float32[n, 3]");
   EXPECT_EQ(OneNode("Squeeze").In("float32[n, 2]").Ints({-1}).Text(),

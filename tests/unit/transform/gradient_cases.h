@@ -299,6 +299,16 @@ inline void AddNormalizationCases(std::vector<GradientCase>& cases) {
                       .X({3, 4}, 0.5, 1.5)
                       .With("axis", int64_t{1})
                       .With("epsilon", 1e-3));
+  for (int64_t groups : {1, 2, 4}) {
+    cases.push_back(
+        Case("GroupNormalization").X({2, 4, 3}).X({4}, 0.5, 1.5).X({4}).With("num_groups", groups));
+  }
+  cases.push_back(Case("GroupNormalization")
+                      .X({3, 6})
+                      .X({6}, 0.5, 1.5)
+                      .X({6})
+                      .With("num_groups", int64_t{2})
+                      .With("epsilon", 1e-3));
 }
 
 inline std::vector<GradientCase> GradientCases() {

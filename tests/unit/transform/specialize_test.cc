@@ -298,17 +298,93 @@ TEST_F(Refusals, RequestsAreChecked) {
   EXPECT_NE(Message({x, x}, {x}).find("fed twice"), std::string::npos);
 }
 
+// ---- Sizes that overflow when they are known ----
+
+class HugeSizes : public SpecializeTest {
+ protected:
+  static constexpr int64_t kLarge = int64_t{1} << 40;
+
+  // An input of that rank and of unknown sizes.
+  ValueId Open(std::string_view name, size_t rank) {
+    graph::ValueType type{.dtype = DType::kFloat32, .ranked = true};
+    type.dims.resize(rank);
+    return *builder_.AddInput(name, type);
+  }
+  Result<graph::Module> At(const std::vector<std::pair<ValueId, Dims>>& sizes, ValueId fetch) {
+    Request request{.fetches = {fetch}};
+    for (const auto& [value, dims] : sizes) request.feeds.push_back({value, DType::kFloat32, dims});
+    return Specialize(registry_, builder_.module(), request, nullptr, SystemAllocator());
+  }
+  std::string Message(const std::vector<std::pair<ValueId, Dims>>& sizes, ValueId fetch) {
+    auto made = At(sizes, fetch);
+    return made.ok() ? "it was done" : std::string(made.status().message());
+  }
+  // The dimensions of the only output.
+  Dims DimsAt(const std::vector<std::pair<ValueId, Dims>>& sizes, ValueId fetch) {
+    auto made = At(sizes, fetch);
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    return made.ok() ? *made->main().values[OutputOf(*made, 0)].type.FixedDims() : Dims{};
+  }
+  // The output, whose shape is told, is too large.
+  void ExpectTooLarge(const std::string& message, ValueId value, const Dims& dims) {
+    const std::string wanted = Cat(graph::ValueText(builder_.graph(), value),
+                                   ": a tensor of shape ", dims, " is too large: ");
+    EXPECT_EQ(message.find(wanted), 0u) << message;
+  }
+};
+
+TEST_F(HugeSizes, OfFeedsAreRefused) {
+  const ValueId x = Open("x", 3), y = Node("Flatten", {x}, {{"axis", int64_t{2}}});
+  for (const Dims& dims : {Dims{kLarge, kLarge, 0}, Dims{0, kLarge, kLarge}})
+    ExpectTooLarge(Message({{x, dims}}, y), x, dims);
+  EXPECT_EQ(DimsAt({{x, {1 << 27, 1 << 27, 0}}}, y), (Dims{1ll << 54, 0}));
+}
+
+TEST_F(HugeSizes, OfViewsAreRefused) {
+  const ValueId x = Open("x", 3);
+  const ValueId flat = Node("Reshape", {x, Constant({-1}, DType::kInt64)});
+  const ValueId rows = Node("Reshape", {x, Constant({-1, 2}, DType::kInt64)});
+  EXPECT_EQ(DimsAt({{x, {1 << 27, 1 << 27, 1}}}, flat), Dims{1ll << 54});
+  EXPECT_EQ(DimsAt({{x, {1 << 27, 1 << 27, 0}}}, flat), Dims{0});
+  EXPECT_EQ(DimsAt({{x, {1 << 27, 1 << 27, 1}}}, rows), (Dims{1ll << 53, 2}));
+  ExpectTooLarge(Message({{x, {1 << 27, 1 << 27, 2}}}, flat), x, {1 << 27, 1 << 27, 2});
+  EXPECT_EQ(DimsAt({{x, {1 << 27, 1 << 27, 1}}}, Node("Size", {x})), Dims{});
+}
+
+TEST_F(HugeSizes, OfProductsAndConvolutionsAreRefused) {
+  const ValueId a = Open("a", 2), b = Open("b", 2);
+  const ValueId product = Node("MatMul", {a, b}), sum = Node("Add", {a, b});
+  ExpectTooLarge(Message({{a, {kLarge, 1}}, {b, {1, kLarge}}}, product), product, {kLarge, kLarge});
+  ExpectTooLarge(Message({{a, {kLarge, 1}}, {b, {1, kLarge}}}, sum), sum, {kLarge, kLarge});
+  const ValueId x = Open("x", 4), w = Open("w", 4), y = Node("Conv", {x, w});
+  ExpectTooLarge(Message({{x, {kLarge, 1, 3, 3}}, {w, {kLarge, 1, 2, 2}}}, y), y,
+                 {kLarge, kLarge, 2, 2});
+  const ValueId line = Open("line", 1),
+                tiled = Node("Tile", {line, Constant({1 << 30}, DType::kInt64)});
+  EXPECT_EQ(Message({{line, {kLarge}}}, tiled),
+            Cat("Tile: the product of the dimensions ", Dims{kLarge, 1 << 30},
+                " does not fit into 64 bits; give smaller sizes"));
+  const ValueId joined = Node("Concat", {line, line, line}, {{"axis", int64_t{0}}});
+  ExpectTooLarge(Message({{line, {1ll << 53}}}, joined), joined, {3ll << 53});
+  // A value that nobody needs, even as a shape, is not looked at.
+  EXPECT_EQ(DimsAt({{a, {kLarge, 1}}, {b, {1, kLarge}}}, Node("Neg", {a})), (Dims{kLarge, 1}));
+}
+
 // Numbers of elements or bytes that do not fit into 64 bits, one of which wraps around to 0.
-TEST_F(Refusals, ATensorLargerThanAnyMemoryIsRefused) {
-  const double large = 1ull << 32;
-  for (const Values& dims :
-       {Values{large / 2, large}, Values{large, large}, Values{large, 1, large}}) {
-    const ValueId x = Input(Cat("x", builder_.graph().values.size()), {1});
-    const ValueId expanded = Node("Expand", {x, Constant(dims, DType::kInt64)});
-    const std::string message = Message({x}, {Node("ReduceMax", {expanded})});
-    EXPECT_EQ(message.find(Cat(builder_.graph().values[expanded].name, ": ")), 0u) << message;
-    EXPECT_NE(message.find(Cat("shape ", Dims(dims.begin(), dims.end()))), std::string::npos)
-        << message;
+TEST_F(HugeSizes, OfExpandedValuesAreRefused) {
+  const int64_t large = int64_t{1} << 32;
+  const ValueId x = Open("x", 1);
+  for (const Dims& dims : {Dims{large / 2, large}, Dims{large, large}, Dims{large, 1, large}}) {
+    // The shape is known when the size of x is: 1.
+    const Values factors(dims.begin(), dims.end());
+    const ValueId shape = Node("Mul", {Node("Shape", {x}), Constant(factors, DType::kInt64)});
+    const ValueId expanded = Node("Expand", {x, shape});
+    Request request{.feeds = {{x, DType::kFloat32, {1}}},
+                    .fetches = {Node("ReduceMax", {expanded})}};
+    ReferenceEvaluator evaluator;
+    auto made = Specialize(registry_, builder_.module(), request, &evaluator, SystemAllocator());
+    ASSERT_FALSE(made.ok());
+    ExpectTooLarge(std::string(made.status().message()), expanded, dims);
   }
 }
 

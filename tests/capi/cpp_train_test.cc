@@ -125,11 +125,12 @@ void test_checkpoints_of_groups(hr_env*) {
 
 // ---- Data sets ----
 
-// Three batches of x and "count" [-1], of which the second throws where it is told to.
+// Three batches of one x and "count" [-1], of which the second throws where it is told to.
 hr::Dataset counted(const hr::Env& env, std::shared_ptr<bool> fails, int64_t prefetch) {
   hr::HostData host;
   auto at = std::make_shared<int64_t>(0);
-  host.next = [&env, at, fails](std::vector<hr::Tensor>& batch) {
+  host.next = [&env, at, fails](int64_t examples, std::vector<hr::Tensor>& batch) {
+    EXPECT(examples == 1);
     if (*at == 3) return false;
     if (*at == 1 && *fails) throw std::runtime_error("the second");
     EXPECT(batch.size() == 2 && batch[0].elements() == 2 && !batch[1]);
@@ -138,8 +139,8 @@ hr::Dataset counted(const hr::Env& env, std::shared_ptr<bool> fails, int64_t pre
     ++*at;
     return true;
   };
-  host.reset = [at](int64_t) { *at = 0; };
-  host.batches = 3;
+  host.seek = [at](int64_t, int64_t first_example) { *at = first_example; };
+  host.examples = 3;
   hr_dataset_options options{};
   options.repeat = 2;
   options.prefetch = prefetch;
@@ -173,7 +174,8 @@ void test_host_data(hr_env*) {
   *fails = true;
   hr::Dataset failing = counted(env, fails, 0);
   failing.next();
-  throws([&] { failing.next(); }, HR_UNAVAILABLE, "the host's data set failed with 2");
+  throws([&] { failing.next(); }, HR_UNKNOWN,
+         "the host's data set failed to make a batch: the second");
   throws(
       [&] {
         hr::Dataset::from_host(env, {{"x", HR_FLOAT32, {1}}}, {});

@@ -125,6 +125,29 @@ void test_checkpoints_of_groups(hr_env*) {
 
 // ---- Data sets ----
 
+// One shard of three, whose second batch has no examples.
+hr::Dataset nearly_empty(const hr::Env& env) {
+  const Data data(env);
+  hr_dataset_options options{};
+  options.batch = kPoints / 3;
+  options.shard_count = 3;
+  return hr::Dataset::from_tensors(env, {{"x", &data.x}, {"target", &data.target}}, options);
+}
+
+void test_empty_batches(hr_env*) {
+  const hr::Env env(1);
+  hr::Session session{hr::Model(network(env))};
+  const hr::Dataset data = nearly_empty(env);
+  EXPECT(data.batches() == 2);
+  EXPECT(std::isfinite(hr::evaluate(session, data).evaluation_loss) && data.done());
+  const hr::Dataset again = nearly_empty(env);
+  hr::TrainOptions options;
+  options.train_data = &again;
+  options.scalars = {{"rate", 0.05}};
+  throws([&] { hr::train(session, options); }, HR_ABORTED,
+         "at step 2, whose batch has no examples; give data sets with shards drop_remainder");
+}
+
 // Three batches of one x and "count" [-1], of which the second throws where it is told to.
 hr::Dataset counted(const hr::Env& env, std::shared_ptr<bool> fails, int64_t prefetch) {
   hr::HostData host;
@@ -213,6 +236,7 @@ extern "C" {
 extern const test tests[] = {{"training", test_training},
                              {"managed training", test_managed_training},
                              {"checkpoints of groups", test_checkpoints_of_groups},
+                             {"empty batches", test_empty_batches},
                              {"host data", test_host_data},
                              {"events", test_events},
                              {nullptr, nullptr}};

@@ -8,9 +8,29 @@
 namespace hr::capi {
 namespace {
 
-// What the host injected, as the interfaces of the runtime.
+// What the host injected, as the interfaces of the runtime. An adapter releases the host's context
+// when it ends, if it has been told to keep it.
+template <typename Host>
+class HostPart {
+ public:
+  HostPart() = default;
+  HostPart(const HostPart&) = delete;
+  HostPart& operator=(const HostPart&) = delete;
+  void Keep() { kept_ = true; }
+
+  Host host{};
+
+ protected:
+  ~HostPart() {
+    if (kept_ && host.release != nullptr) host.release(host.context);
+  }
+
+ private:
+  bool kept_ = false;
+};
+
 // Counts its users, the env and every tensor; ends with the last of them.
-class HostAllocator final : public Allocator {
+class HostAllocator final : public Allocator, public HostPart<hr_allocator> {
  public:
   bool complete() const { return host.allocate != nullptr && host.deallocate != nullptr; }
   void* Allocate(size_t bytes, size_t alignment) override {
@@ -24,8 +44,6 @@ class HostAllocator final : public Allocator {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  hr_allocator host{};
-
  private:
   ~HostAllocator() = default;
   std::atomic<int64_t> users_{1};
@@ -35,30 +53,24 @@ struct ReleaseAllocator {
   void operator()(HostAllocator* allocator) const { allocator->Release(); }
 };
 
-struct HostLog final : public LogSink {
+struct HostLog final : public LogSink, public HostPart<hr_log_sink> {
   bool complete() const { return host.write != nullptr; }
   void Write(LogLevel level, std::string_view message) override {
     host.write(host.context, static_cast<hr_log_level>(level), std::string(message).c_str());
   }
-
-  hr_log_sink host{};
 };
 
-struct HostClock final : public Clock {
+struct HostClock final : public Clock, public HostPart<hr_clock> {
   bool complete() const { return host.now_nanos != nullptr; }
   int64_t NowNanos() const override { return host.now_nanos(host.context); }
-
-  hr_clock host{};
 };
 
-struct HostExecutor final : public Executor {
+struct HostExecutor final : public Executor, public HostPart<hr_executor> {
   bool complete() const { return host.parallel_for != nullptr && host.concurrency > 0; }
   int concurrency() const override { return host.concurrency; }
   void ParallelFor(int tasks, int threads, TaskFunction fn, void* context) override {
     host.parallel_for(host.context, tasks, threads, fn, context);
   }
-
-  hr_executor host{};
 };
 
 // An env together with the adapters that it uses, which go after it.
@@ -68,6 +80,13 @@ struct HostedEnv {
   HostClock clock;
   HostExecutor executor;
   std::shared_ptr<session::Env> env;
+
+  void Keep() {
+    allocator->Keep();
+    log.Keep();
+    clock.Keep();
+    executor.Keep();
+  }
 };
 
 // Fills the adapter, and `out` with it, if the host gave something to adapt.
@@ -91,6 +110,7 @@ Result<std::shared_ptr<session::Env>> CreateEnv(const hr_env_options& options) {
   HR_RETURN_IF_ERROR(Adapt(options.executor, "hr_executor", &hosted->executor, &inner.executor));
   HR_ASSIGN_OR_RETURN(hosted->env, session::Env::Create(inner));
   HR_RETURN_IF_ERROR(RegisterParts(*hosted->env));
+  hosted->Keep();
   session::Env* env = hosted->env.get();
   return std::shared_ptr<session::Env>(std::move(hosted), env);
 }

@@ -44,19 +44,13 @@ struct HostMemory {
   }
 };
 
-// The host's read function as the reader wants it.
-struct HostRead {
-  int (*read)(void* context, uint64_t offset, void* out, size_t bytes);
-  void* context;
-};
-
+// The host's read function as the format's reader wants it.
 Status CallHostRead(void* context, uint64_t offset, size_t bytes, void* out) {
-  auto* host = static_cast<HostRead*>(context);
-  if (int code = host->read(host->context, offset, out, bytes); code != 0) {
-    return Unavailable("the host's read function failed with ", code, " for ", bytes, " bytes at ",
-                       offset);
-  }
-  return {};
+  const auto* host = static_cast<const hr_reader*>(context);
+  hr_status* failure = host->read(host->context, offset, out, bytes);
+  if (failure == nullptr) return {};
+  return plugin::FromC(failure).WithContext(
+      Cat("the host's read function failed for ", bytes, " bytes at ", offset));
 }
 
 Result<std::string> TextOf(const session::Model& model, std::string_view format,
@@ -123,18 +117,20 @@ hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
   return failure;
 }
 
-hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
-                                  int (*read)(void* context, uint64_t offset, void* out,
-                                              size_t bytes),
-                                  void* context, const hr_load_options* options, hr_model** out) {
+hr_status* hr_model_load_callback(hr_env* env, const hr_reader* reader,
+                                  const hr_load_options* options, hr_model** out) {
   HR_REQUIRE(env);
-  HR_REQUIRE(read);
+  HR_REQUIRE(reader);
   HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(hr_reader host, hr::capi::CopySized(reader, "hr_reader"));
+  if (host.read == nullptr)
+    return hr::capi::Wrap(hr::InvalidArgument("hr_reader.read must not be NULL"));
   HR_ASSIGN_OR_WRAP(auto&& inner, hr::capi::OptionsFrom(*env, options));
-  hr::capi::HostRead host{read, context};
-  hr::format::HostReader reader{
-      .context = &host, .bytes = total_bytes, .read = hr::capi::CallHostRead};
-  return hr::capi::LoadModel(*env, reader, inner, out);
+  const hr::format::HostReader source{
+      .context = &host, .bytes = host.total_bytes, .read = hr::capi::CallHostRead};
+  hr_status* failure = hr::capi::LoadModel(*env, source, inner, out);
+  if (failure == nullptr && host.release != nullptr) host.release(host.context);
+  return failure;
 }
 
 hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out) {

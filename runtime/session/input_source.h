@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/base/cancel.h"
 #include "runtime/device/tensor.h"
@@ -14,7 +15,7 @@ class InputSource {
  public:
   virtual ~InputSource() = default;
   // Names of what one Next gives, matched to inputs of the call by name.
-  virtual std::span<const std::string> names() const = 0;
+  virtual std::vector<std::string> names() const = 0;
   // Fills one tensor per name; false where there is no more.
   virtual Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) = 0;
 };

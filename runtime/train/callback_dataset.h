@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/train/dataset.h"
+#include "runtime/train/batching.h"
 
 namespace hr::train {
 
@@ -12,25 +12,32 @@ namespace hr::train {
 struct DatasetCallbacks {
   void* context = nullptr;
 
-  // The next batch of the epoch; false at its end. `out` holds tensors of the declared shapes whose
-  // memory the host may fill; or the host replaces them by its own. Fields with a dimension of -1
-  // come undefined. Dimension 0 may be smaller than declared.
-  Result<bool> (*next)(void* context, std::span<Tensor> out) = nullptr;
+  // Makes the next batch of `examples` examples and returns true, or returns false at the end of
+  // the epoch. Without shards a batch may have fewer. `out` holds tensors of the declared shapes,
+  // but with dims[0] = `examples`, whose memory the host may fill; or the host replaces them by its
+  // own. Fields with a dimension of -1 come undefined. A call that fails makes no batch.
+  Result<bool> (*next)(void* context, int64_t examples, std::span<Tensor> out) = nullptr;
 
-  // Goes to the first batch of `epoch`. Null: the data can be read once.
-  Status (*reset)(void* context, int64_t epoch) = nullptr;
-
-  // Batches of one epoch, -1 if unknown. Null: unknown.
-  int64_t (*size)(void* context) = nullptr;
+  // Makes the next batch begin with an example of an epoch, or end the epoch if it has only
+  // `example` examples. A new data set begins with example 0 of epoch 0. Null: the data can be read
+  // once, from its beginning.
+  Status (*seek)(void* context, int64_t epoch, int64_t example) = nullptr;
 
   // Called once, when the data set is destroyed or could not be created. May be null.
   void (*release)(void* context) = nullptr;
+
+  // Of one epoch, of all shards; 0 or less: unknown.
+  int64_t examples = -1;
 };
 
-// `repeat`: epochs of a pass or kRepeatForever; more than one needs `reset`. Seeking resets and
-// then reads batches up to the position. `allocator` must outlive the data set and its tensors.
+// The batch is dims[0] of the fields that declare it, the same for all; options.batch counts if no
+// field does. A field whose dims[0] is -1 beside others that declare it may have any length. Seed
+// and shuffle are not used: the host orders the examples. Repeating and shards need `seek`; shards
+// and drop_remainder need the number of examples. `allocator` must outlive the data set and its
+// tensors.
 Result<std::unique_ptr<Dataset>> CreateCallbackDataset(std::vector<Field> fields,
                                                        const DatasetCallbacks& callbacks,
-                                                       int64_t repeat, Allocator& allocator);
+                                                       const BatchOptions& options,
+                                                       Allocator& allocator);
 
 }  // namespace hr::train

@@ -1,9 +1,10 @@
 // Data sets: what a training loop draws its batches from.
 //
 //   HR_ASSIGN_OR_RETURN(auto data, OpenDataset("idx:fashion-mnist/train?batch=64&shuffle=1", {}));
-//   std::vector<Tensor> batch(data->fields().size());
-//   while (!data->done()) {
-//     HR_RETURN_IF_ERROR(data->Next(batch, {}).status());
+//   std::vector<Tensor> batch(data->names().size());
+//   while (true) {
+//     HR_ASSIGN_OR_RETURN(bool more, data->Next(batch, {}));
+//     if (!more) break;
 //     ...
 //   }
 //
@@ -12,7 +13,10 @@
 // set has a new order in each pass.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,11 +38,12 @@ struct Field {
   Dims dims;
 };
 
-// The position of the next batch. It counts what was delivered, not what was read ahead. Together
-// with the data and the batch size it determines all further batches, bit for bit.
+// The position of the next batch. It counts what was delivered, not what was read ahead, and it
+// counts the examples of all shards. Together with the data it determines all further examples, bit
+// for bit, whatever the batch size and the number of shards.
 struct DataPosition {
   int64_t epoch = 0;        // complete epochs delivered since the creation
-  int64_t index = 0;        // of this epoch: examples delivered, or batches of a host's callback
+  int64_t example = 0;      // examples of this epoch that were delivered
   int64_t first_epoch = 0;  // at which the current pass began
   uint64_t seed = 0;
   bool shuffle = false;
@@ -47,52 +52,76 @@ struct DataPosition {
   friend bool operator==(const DataPosition&, const DataPosition&) = default;
 };
 
-// {"epoch":1,"index":640,"first_epoch":0,"seed":7,"shuffle":true,"size":60000}
+// {"epoch":1,"example":640,"first_epoch":0,"seed":7,"shuffle":true,"size":60000}
 std::string DataPositionToJson(const DataPosition& position);
 Result<DataPosition> DataPositionFromJson(std::string_view json);
 
 inline constexpr int64_t kRepeatForever = -1;
 
-// Used by one thread at a time. A Next that fails does not change the position.
+// Used by one thread at a time: a call during another one fails with FAILED_PRECONDITION. Fields,
+// names and size may be asked for at any time. A Next that fails does not change the position.
 class Dataset : public session::InputSource {
  public:
-  virtual const std::vector<Field>& fields() const = 0;
-
   // Puts the next batch into `out`, one tensor for each field in their order, and returns true. If
   // the pass is over, returns false and leaves `out` as it is. The tensors are contiguous, on the
   // CPU, and valid as long as they are held; they must not be written to. Memory that is not held
   // any more is reused, so that after the first batches nothing is allocated.
-  Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) override = 0;
+  Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) final;
 
-  std::span<const std::string> names() const final;
+  // Returns whether the pass is over. It may have to wait for the next batch to find out. If that
+  // batch is a failure, returns false, and Next returns the failure.
+  Result<bool> Done(const CallLimits& limits);
 
-  // Returns whether the pass is over. It may have to wait for the next batch to find out.
-  virtual bool done() = 0;
+  // Begins another pass. If nothing of the present pass was delivered yet, nothing changes.
+  Status Rewind(const CallLimits& limits);
+
+  Result<DataPosition> position() const;
+  // Goes to a position of this data set; its seed and shuffle replace the ones given at creation.
+  // INVALID_ARGUMENT if the position is of other data. If it fails, nothing changes.
+  Status Seek(const DataPosition& position, const CallLimits& limits);
+
+  // The position as one line of JSON, for checkpoints.
+  Result<std::string> Save() const;
+  Status Restore(std::string_view state, const CallLimits& limits);
+
+  // `field` is called `name` from here on; all else stays. NOT_FOUND if there is no such field,
+  // ALREADY_EXISTS if another one has the name.
+  Status Rename(std::string_view field, std::string_view name);
+
+  // The fields, with their present names.
+  std::vector<Field> fields() const;
+  std::vector<std::string> names() const final;
+  size_t field_count() const { return fields_.size(); }
+  // NUL-terminated and valid as long as the data set; null if `index` is too large.
+  const char* field_name(size_t index) const;
 
   // Returns the number of batches in an epoch, if it is known.
   virtual std::optional<int64_t> size() const = 0;
 
-  // Begins another pass. If nothing of the present pass was delivered yet, nothing changes.
-  virtual Status Rewind() = 0;
+ protected:
+  Dataset(std::vector<Field> fields, const DataPosition& position);
 
-  virtual DataPosition position() const = 0;
-  // Goes to a position of this data set; its seed and shuffle replace the ones given at creation.
-  // INVALID_ARGUMENT if the position is of other data.
-  virtual Status Seek(const DataPosition& position) = 0;
+  // What Next, Done and Seek do, called by one thread at a time. `out` has a tensor for each field.
+  virtual Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) = 0;
+  virtual Result<bool> DoDone(const CallLimits& limits) = 0;
+  virtual Status DoSeek(const DataPosition& position, const CallLimits& limits) = 0;
 
-  // The position as one line of JSON, for checkpoints.
-  std::string Save() const { return DataPositionToJson(position()); }
-  Status Restore(std::string_view state);
+  // As they were declared.
+  const std::vector<Field>& declared() const { return fields_; }
+
+  DataPosition position_;
 
  private:
-  mutable std::vector<std::string> names_;  // of the fields; filled on demand
+  class Turn;
+
+  const std::vector<Field> fields_;
+  mutable std::atomic<bool> in_use_{false};
+  mutable std::mutex names_mutex_;         // guards the two below
+  std::deque<std::string> all_names_;      // also former ones, which somebody may still read
+  std::vector<const std::string*> names_;  // of the fields
 };
 
-// INVALID_ARGUMENT unless `out` has one tensor for each field.
-Status CheckBatchSpan(std::span<const Field> fields, std::span<const Tensor> out);
 // INVALID_ARGUMENT unless `position` is possible in a data set with `size` examples per epoch.
 Status CheckPosition(const DataPosition& position, int64_t size);
-// The position at which another pass begins.
-DataPosition NextPass(DataPosition position);
 
 }  // namespace hr::train

@@ -60,6 +60,17 @@ Status ParseNormalize(std::string_view key, std::string_view value, IdxOptions* 
                          "'");
 }
 
+Status ParseShard(std::string_view key, std::string_view value, IdxOptions* options) {
+  const size_t slash = value.find('/');
+  if (slash == std::string_view::npos) {
+    return InvalidArgument("expected INDEX/COUNT as 'shard', got '", value, "'");
+  }
+  Shard& shard = options->batch.shard;
+  HR_ASSIGN_OR_RETURN(shard.index, ParseIntOption(key, value.substr(0, slash)));
+  HR_ASSIGN_OR_RETURN(shard.count, ParseIntOption(key, value.substr(slash + 1)));
+  return {};
+}
+
 constexpr Key kKeys[] = {
     {"batch",
      [](auto key, auto v, auto* o) { return Put(ParseIntOption(key, v), &o->batch.batch); }},
@@ -72,6 +83,7 @@ constexpr Key kKeys[] = {
      [](auto key, auto v, auto* o) {
        return Put(ParseBoolOption(key, v), &o->batch.drop_remainder);
      }},
+    {"shard", ParseShard},
     {"normalize", ParseNormalize},
     {"raw", [](auto key, auto v, auto* o) { return Put(ParseBoolOption(key, v), &o->raw); }},
     {"prefetch",

@@ -14,6 +14,7 @@
 // | seed           | of the shuffling                                          | 0       |
 // | repeat         | epochs of a pass, or `forever`                            | 1       |
 // | drop_remainder | 1: leave out a smaller last batch                         | 0       |
+// | shard          | INDEX/COUNT: this shard's part of every batch (batching.h) | 0/1     |
 // | normalize      | MEAN,STD of pixels in [0, 1]: (pixel - MEAN) / STD        | 0,1     |
 // | raw            | 1: images as uint8, 0 … 255                               | 0       |
 // | prefetch       | batches read ahead on a thread of their own; 0: none      | 0       |

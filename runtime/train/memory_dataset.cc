@@ -10,33 +10,37 @@
 namespace hr::train {
 namespace {
 
+std::vector<Field> FieldsOf(const std::vector<Column>& columns, int64_t batch) {
+  std::vector<Field> fields;
+  for (const Column& column : columns) {
+    Dims dims = column.example_dims;
+    dims.insert(dims.begin(), batch);
+    fields.push_back(
+        {column.name, column.map.empty() ? column.data.dtype() : DType::kFloat32, std::move(dims)});
+  }
+  return fields;
+}
+
 class MemoryDataset final : public Dataset {
  public:
   MemoryDataset(std::vector<Column> columns, const BatchOptions& options, Block order,
                 Allocator& allocator);
 
-  const std::vector<Field>& fields() const override { return fields_; }
-  Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) override;
-  bool done() override {
-    return options_.repeat != kRepeatForever &&
-           position_.epoch - position_.first_epoch >= options_.repeat;
-  }
-  std::optional<int64_t> size() const override;
-  Status Rewind() override;
-  DataPosition position() const override { return position_; }
-  Status Seek(const DataPosition& position) override;
+  std::optional<int64_t> size() const override { return BatchesOfEpoch(options_, examples_); }
 
  private:
-  std::span<const int64_t> Rows(int64_t count);
-  void Gather(const Column& column, std::span<const int64_t> rows, const Tensor& out) const;
-  void EndEpochIfOver();
+  Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) override;
+  Result<bool> DoDone(const CallLimits&) override { return PassIsOver(options_, position_); }
+  Status DoSeek(const DataPosition& position, const CallLimits& limits) override;
 
-  std::vector<Column> columns_;
-  BatchOptions options_;
-  std::vector<Field> fields_;
+  std::span<const int64_t> Rows(const ExampleRange& range);
+  void Gather(const Column& column, std::span<const int64_t> rows, const Tensor& out) const;
+
+  const std::vector<Column> columns_;
+  const BatchOptions options_;
+  const int64_t examples_;
   std::vector<TensorRing> rings_;
   Dims dims_;  // of the tensor being filled
-  DataPosition position_;
   Block order_memory_;
   std::span<int64_t> order_;
   int64_t order_epoch_ = -1;  // -1: order_ is not filled yet
@@ -44,44 +48,32 @@ class MemoryDataset final : public Dataset {
 
 MemoryDataset::MemoryDataset(std::vector<Column> columns, const BatchOptions& options, Block order,
                              Allocator& allocator)
-    : columns_(std::move(columns)), options_(options), order_memory_(std::move(order)) {
-  position_.seed = options.seed;
-  position_.shuffle = options.shuffle;
-  position_.size = columns_[0].data.dims()[0];
-  order_ = {static_cast<int64_t*>(order_memory_.data()), static_cast<size_t>(position_.size)};
-  for (const Column& column : columns_) {
-    DType dtype = column.map.empty() ? column.data.dtype() : DType::kFloat32;
-    Dims dims = column.example_dims;
-    dims.insert(dims.begin(), options.batch);
-    fields_.push_back({column.name, dtype, std::move(dims)});
-    rings_.emplace_back(allocator, dtype);
-  }
+    : Dataset(
+          FieldsOf(columns, options.batch),
+          {.seed = options.seed, .shuffle = options.shuffle, .size = columns[0].data.dims()[0]}),
+      columns_(std::move(columns)),
+      options_(options),
+      examples_(position_.size),
+      order_memory_(std::move(order)),
+      order_(static_cast<int64_t*>(order_memory_.data()), static_cast<size_t>(examples_)) {
+  for (const Field& field : declared()) rings_.emplace_back(allocator, field.dtype);
 }
 
-std::optional<int64_t> MemoryDataset::size() const {
-  int64_t whole = position_.size / options_.batch;
-  bool partial = position_.size % options_.batch != 0 && !options_.drop_remainder;
-  return whole + (partial ? 1 : 0);
-}
-
-Result<bool> MemoryDataset::Next(std::span<Tensor> out, const CallLimits& limits) {
-  HR_RETURN_IF_ERROR(CheckBatchSpan(fields_, out));
-  HR_RETURN_IF_ERROR(limits.Check());
-  if (done()) return false;
-  int64_t count = std::min(options_.batch, position_.size - position_.index);
-  std::span<const int64_t> rows = Rows(count);
+Result<bool> MemoryDataset::DoNext(std::span<Tensor> out, const CallLimits&) {
+  if (PassIsOver(options_, position_)) return false;
+  const ExampleRange whole = GlobalBatch(options_, position_);
+  std::span<const int64_t> rows = Rows(PartOf(whole, options_.shard));
   for (size_t i = 0; i < columns_.size(); ++i) {
-    dims_ = fields_[i].dims;
-    dims_[0] = count;
+    dims_ = declared()[i].dims;
+    dims_[0] = static_cast<int64_t>(rows.size());
     HR_RETURN_IF_ERROR(rings_[i].Take(dims_, &out[i]));
     Gather(columns_[i], rows, out[i]);
   }
-  position_.index += count;
-  EndEpochIfOver();
+  Advance(options_, whole.count, &position_);
   return true;
 }
 
-std::span<const int64_t> MemoryDataset::Rows(int64_t count) {
+std::span<const int64_t> MemoryDataset::Rows(const ExampleRange& range) {
   if (order_epoch_ != position_.epoch) {
     if (position_.shuffle) {
       ShuffledOrder(position_.seed, static_cast<uint64_t>(position_.epoch), order_);
@@ -90,7 +82,7 @@ std::span<const int64_t> MemoryDataset::Rows(int64_t count) {
     }
     order_epoch_ = position_.epoch;
   }
-  return order_.subspan(static_cast<size_t>(position_.index), static_cast<size_t>(count));
+  return order_.subspan(static_cast<size_t>(range.first), static_cast<size_t>(range.count));
 }
 
 void MemoryDataset::Gather(const Column& column, std::span<const int64_t> rows,
@@ -112,23 +104,11 @@ void MemoryDataset::Gather(const Column& column, std::span<const int64_t> rows,
   }
 }
 
-void MemoryDataset::EndEpochIfOver() {
-  int64_t left = position_.size - position_.index;
-  if (left > 0 && !(options_.drop_remainder && left < options_.batch)) return;
-  ++position_.epoch;
-  position_.index = 0;
-}
-
-Status MemoryDataset::Rewind() {
-  position_ = NextPass(position_);
-  return {};
-}
-
-Status MemoryDataset::Seek(const DataPosition& position) {
-  HR_RETURN_IF_ERROR(CheckPosition(position, position_.size));
+Status MemoryDataset::DoSeek(const DataPosition& position, const CallLimits&) {
+  HR_RETURN_IF_ERROR(CheckPosition(position, examples_));
+  if (position.shuffle != position_.shuffle || position.seed != position_.seed) order_epoch_ = -1;
   position_ = position;
-  order_epoch_ = -1;
-  EndEpochIfOver();  // the batch size may have changed since the position was saved
+  Advance(options_, 0, &position_);  // other batches may leave more of an epoch out
   return {};
 }
 
@@ -159,19 +139,6 @@ Status CheckColumn(const Column& column, int64_t examples) {
   return {};
 }
 
-Status CheckOptions(const BatchOptions& options, int64_t examples) {
-  if (options.batch < 1)
-    return InvalidArgument("expected a batch of at least 1, got ", options.batch);
-  if (options.repeat < 1 && options.repeat != kRepeatForever) {
-    return InvalidArgument("expected to repeat at least 1 time, got ", options.repeat);
-  }
-  if (options.drop_remainder && options.batch > examples) {
-    return InvalidArgument("a batch of ", options.batch, " with drop_remainder leaves nothing of ",
-                           examples, " examples; use a smaller batch");
-  }
-  return {};
-}
-
 }  // namespace
 
 Column ColumnOf(std::string name, Tensor data) {
@@ -189,7 +156,7 @@ Result<std::unique_ptr<Dataset>> CreateMemoryDataset(std::vector<Column> columns
   int64_t examples = first.defined() && !first.dims().empty() ? first.dims()[0] : 0;
   for (const Column& column : columns) HR_RETURN_IF_ERROR(CheckColumn(column, examples));
   if (examples == 0) return InvalidArgument("the data set has no examples, expected at least one");
-  HR_RETURN_IF_ERROR(CheckOptions(options, examples));
+  HR_RETURN_IF_ERROR(CheckBatchOptions(options, examples));
   HR_ASSIGN_OR_RETURN(Block order, Block::Create(allocator, static_cast<size_t>(examples) * 8));
   return std::unique_ptr<Dataset>(
       new MemoryDataset(std::move(columns), options, std::move(order), allocator));

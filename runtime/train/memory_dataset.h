@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/dataset.h"
+#include "runtime/train/batching.h"
 
 namespace hr::train {
 
@@ -20,14 +20,6 @@ struct Column {
 };
 // A column delivered as it is.
 Column ColumnOf(std::string name, Tensor data);
-
-struct BatchOptions {
-  int64_t batch = 32;
-  bool shuffle = false;  // a full permutation, another one each epoch
-  uint64_t seed = 0;
-  int64_t repeat = 1;           // epochs of a pass, or kRepeatForever
-  bool drop_remainder = false;  // leave out a last batch that would be smaller
-};
 
 // All columns must have the same number of examples, at least one. Batches are copies. `allocator`
 // must outlive the data set and every tensor it delivered.

@@ -23,40 +23,34 @@ struct Item {
 class PrefetchDataset final : public Dataset {
  public:
   PrefetchDataset(std::unique_ptr<Dataset> source, size_t depth)
-      : source_(std::move(source)),
-        items_(depth),
-        size_(source_->size()),
-        delivered_(source_->position()) {
-    for (Item& item : items_) item.tensors.resize(source_->fields().size());
+      : Dataset(source->fields(), source->position().value()),
+        source_(std::move(source)),
+        items_(depth) {
+    for (Item& item : items_) item.tensors.resize(declared().size());
   }
-  ~PrefetchDataset() override { Stop(); }
+  ~PrefetchDataset() override { Stop({}).IgnoreError(); }  // without limits it cannot fail
 
-  const std::vector<Field>& fields() const override { return source_->fields(); }
-  Result<bool> Next(std::span<Tensor> out, const CallLimits& limits) override;
-  bool done() override;
-  std::optional<int64_t> size() const override { return size_; }
-  Status Rewind() override { return Seek(NextPass(delivered_)); }
-  DataPosition position() const override { return delivered_; }
-  Status Seek(const DataPosition& position) override;
+  std::optional<int64_t> size() const override { return source_->size(); }
 
  private:
+  Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) override;
+  Result<bool> DoDone(const CallLimits& limits) override;
+  Status DoSeek(const DataPosition& position, const CallLimits& limits) override;
+
   void Start();
-  void Stop();
+  Status Stop(const CallLimits& limits);
   void ReadAhead();
   Item* FreeItem();
   bool Publish(const Item& item);
   Status WaitForItem(const CallLimits& limits);
   void Pop();
 
-  std::unique_ptr<Dataset> source_;
+  const std::unique_ptr<Dataset> source_;
   std::vector<Item> items_;  // a ring: `count_` ready ones from `first_`, the rest the thread's
-  const std::optional<int64_t> size_;  // asked before the thread runs: never two calls at a time
-  DataPosition delivered_;
   std::thread thread_;
-  std::optional<CancelToken> cancel_;
 
-  WaitPoint item_ready_;
-  std::mutex& mutex_ = item_ready_.mutex();  // guards all below
+  WaitPoint changed_;                     // an item is ready, or the thread has ended
+  std::mutex& mutex_ = changed_.mutex();  // guards all below
   std::condition_variable item_free_;
   size_t first_ = 0;
   size_t count_ = 0;
@@ -67,40 +61,44 @@ class PrefetchDataset final : public Dataset {
 // The thread ends after a failure or the end of the pass; it is started again on demand.
 void PrefetchDataset::Start() {
   if (thread_.joinable()) thread_.join();
-  cancel_.emplace();
   running_ = true;
   thread_ = std::thread([this] { ReadAhead(); });
 }
 
-void PrefetchDataset::Stop() {
-  if (!thread_.joinable()) return;
-  cancel_->Cancel();
+// What was read ahead stays. If the limits end the wait, the thread goes on.
+Status PrefetchDataset::Stop(const CallLimits& limits) {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
   item_free_.notify_one();
-  thread_.join();
-  stop_ = false;
-  running_ = false;
-  first_ = 0;
-  count_ = 0;
+  Status ended = changed_.Wait(limits, [this] { return !running_; });
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = false;
+  }
+  if (ended.ok() && thread_.joinable()) thread_.join();
+  return ended;
 }
 
 void PrefetchDataset::ReadAhead() {
-  CallLimits limits{.cancel = &*cancel_};
   while (Item* item = FreeItem()) {
-    item->result = source_->Next(item->tensors, limits);
-    item->after = source_->position();
+    item->result = source_->Next(item->tensors, {});
+    item->after = source_->position().value();
     if (!Publish(*item)) return;
   }
 }
 
 // Null once the reader is to stop.
 Item* PrefetchDataset::FreeItem() {
-  std::unique_lock lock(mutex_);
-  item_free_.wait(lock, [this] { return stop_ || count_ < items_.size(); });
-  return stop_ ? nullptr : &items_[(first_ + count_) % items_.size()];
+  {
+    std::unique_lock lock(mutex_);
+    item_free_.wait(lock, [this] { return stop_ || count_ < items_.size(); });
+    if (!stop_) return &items_[(first_ + count_) % items_.size()];
+    running_ = false;
+  }
+  changed_.NotifyAll();
+  return nullptr;
 }
 
 bool PrefetchDataset::Publish(const Item& item) {
@@ -110,7 +108,7 @@ bool PrefetchDataset::Publish(const Item& item) {
     ++count_;
     running_ = go_on;
   }
-  item_ready_.NotifyAll();
+  changed_.NotifyAll();
   return go_on;
 }
 
@@ -121,18 +119,16 @@ Status PrefetchDataset::WaitForItem(const CallLimits& limits) {
     idle = count_ == 0 && !running_;
   }
   if (idle) Start();
-  return item_ready_.Wait(limits, [this] { return count_ > 0; });
+  return changed_.Wait(limits, [this] { return count_ > 0; });
 }
 
-Result<bool> PrefetchDataset::Next(std::span<Tensor> out, const CallLimits& limits) {
-  HR_RETURN_IF_ERROR(CheckBatchSpan(fields(), out));
-  HR_RETURN_IF_ERROR(limits.Check());
+Result<bool> PrefetchDataset::DoNext(std::span<Tensor> out, const CallLimits& limits) {
   HR_RETURN_IF_ERROR(WaitForItem(limits));
   Item& item = items_[first_];  // the thread leaves ready items, and first_, alone
   Result<bool> result = std::exchange(item.result, false);
   if (result.ok()) {
     if (*result) std::ranges::copy(item.tensors, out.begin());
-    delivered_ = item.after;
+    position_ = item.after;
   }
   Pop();
   return result;
@@ -145,19 +141,21 @@ void PrefetchDataset::Pop() {
   item_free_.notify_one();
 }
 
-bool PrefetchDataset::done() {
-  WaitForItem({}).IgnoreError();  // without limits it cannot fail
+Result<bool> PrefetchDataset::DoDone(const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(WaitForItem(limits));
   const Item& item = items_[first_];
   if (!item.result.ok() || *item.result) return false;
-  delivered_ = item.after;
+  position_ = item.after;
   return true;
 }
 
-Status PrefetchDataset::Seek(const DataPosition& position) {
-  Stop();
-  // The source has read ahead: even if nothing is to change, it must go back.
-  HR_RETURN_IF_ERROR(source_->Seek(position));
-  delivered_ = source_->position();
+Status PrefetchDataset::DoSeek(const DataPosition& position, const CallLimits& limits) {
+  if (position == position_) return {};
+  HR_RETURN_IF_ERROR(Stop(limits));
+  HR_RETURN_IF_ERROR(source_->Seek(position, limits));
+  first_ = 0;
+  count_ = 0;
+  position_ = source_->position().value();
   return {};
 }
 

@@ -9,8 +9,8 @@ namespace hr::train {
 
 // Delivers exactly what `source` delivers, in the same order, failures included, each at its place.
 // At most `depth` >= 1 batches wait; the thread blocks while they do. It starts with the first call
-// of Next or done(), and is joined by the destructor, Rewind and Seek, which wait for a call of
-// `source` in progress (its CallLimits are cancelled).
+// of Next or Done, and is joined by the destructor, Rewind and Seek, which wait for a call of
+// `source` in progress. If the limits of Rewind or Seek end this wait, nothing has changed.
 Result<std::unique_ptr<Dataset>> CreatePrefetchDataset(std::unique_ptr<Dataset> source,
                                                        int64_t depth);
 

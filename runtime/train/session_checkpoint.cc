@@ -83,9 +83,9 @@ Status SetVariables(session::Session& session, const CheckpointReader& reader, i
       });
 }
 
-Status SeekSaved(Dataset& dataset, const CheckpointReader& reader) {
+Status SeekSaved(Dataset& dataset, const CheckpointReader& reader, const CallLimits& limits) {
   auto position = reader.metadata().find(kDataKey);
-  if (position != reader.metadata().end()) return dataset.Restore(position->second);
+  if (position != reader.metadata().end()) return dataset.Restore(position->second, limits);
   return FailedPrecondition("the checkpoint '", reader.path(), "' was saved without a data set, ",
                             "so it has no position to restore; restore without a data set");
 }
@@ -101,7 +101,9 @@ Result<std::string> SaveSession(session::Session& session, const std::string& di
   CheckpointMetadata metadata = options.metadata;
   metadata[kStepKey] = Cat(snapshot.step);
   metadata[kSeedKey] = Cat(session.seed());
-  if (options.dataset != nullptr) metadata[kDataKey] = options.dataset->Save();
+  if (options.dataset != nullptr) {
+    HR_ASSIGN_OR_RETURN(metadata[kDataKey], options.dataset->Save());
+  }
   const auto& variables = session.model().module().variables;
   std::vector<TensorSpec> specs;
   std::map<std::string_view, const Tensor*> by_name;
@@ -134,11 +136,11 @@ Result<RestoreReport> RestoreSession(session::Session& session, const std::strin
   HR_ASSIGN_OR_RETURN(uint64_t seed, NumberFrom<uint64_t>(reader.metadata(), kSeedKey));
   DataPosition before;
   if (dataset != nullptr) {
-    before = dataset->position();
-    HR_RETURN_IF_ERROR(SeekSaved(*dataset, reader));
+    HR_ASSIGN_OR_RETURN(before, dataset->position());
+    HR_RETURN_IF_ERROR(SeekSaved(*dataset, reader, limits));
   }
   if (Status status = SetVariables(session, reader, step, seed, limits); !status.ok()) {
-    if (dataset != nullptr) dataset->Seek(before).IgnoreError();
+    if (dataset != nullptr) dataset->Seek(before, {}).IgnoreError();
     return status;
   }
   return RestoreReport{.path = reader.path(),

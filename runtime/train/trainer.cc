@@ -50,7 +50,7 @@ class Trainer {
     begin_nanos_ = clock_.NowNanos();
     Status ended = Loop();
     bool ran_out = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
-    if (!ended.ok() && !ran_out) return ended;
+    if (!ended.ok() && !ran_out && !stopped_) return ended;
     // What was reached is kept, also when the caller's patience ended or the evaluation fails.
     if (report_.step != saved_step_) HR_RETURN_IF_ERROR(Save());
     if (ended.ok() && !stopped_ && options_.eval_data != nullptr && !report_.evaluated)
@@ -95,27 +95,35 @@ class Trainer {
     for (const std::string& warning : restored.warnings) Say(warning);
     Say(Cat("going on from '", restored.path, "', step ", restored.step));
     report_.step = saved_step_ = summarised_step_ = restored.step;
-    report_.epoch = options_.train_data->position().epoch;
+    return TakeEpoch();
+  }
+
+  Status TakeEpoch() {
+    HR_ASSIGN_OR_RETURN(const DataPosition position, options_.train_data->position());
+    report_.epoch = position.epoch;
     return {};
   }
 
   Status Loop() {
     while (options_.max_steps < 0 || report_.step < options_.max_steps) {
-      const bool done = options_.train_data->done();
-      report_.epoch = options_.train_data->position().epoch;  // done() may find one complete
+      HR_ASSIGN_OR_RETURN(const bool done, options_.train_data->Done(limits_));
+      HR_RETURN_IF_ERROR(TakeEpoch());  // Done may have found one to be complete
       if (done) return {};
       HR_RETURN_IF_ERROR(Step());
-      stopped_ = options_.on_step && !options_.on_step(report_);
-      if (stopped_) return {};
+      if (!options_.on_step) continue;
+      Result<bool> go_on = options_.on_step(report_);
+      stopped_ = !go_on.ok() || !*go_on;
+      if (stopped_) return std::move(go_on).status();
     }
     return {};
   }
 
   // A batch that was drawn for a run that did not come to pass is drawn again after a restore.
   Status RunOrGoBack() {
-    DataPosition before = options_.train_data->position();
+    HR_ASSIGN_OR_RETURN(const DataPosition before, options_.train_data->position());
     Status status = call_->Run(limits_);
-    if (!status.ok()) HR_RETURN_IF_ERROR(options_.train_data->Seek(before));
+    // Data that can be read only once cannot go back; then no later training can go on from here.
+    if (!status.ok()) options_.train_data->Seek(before, {}).IgnoreError();
     return status;
   }
 
@@ -127,21 +135,25 @@ class Trainer {
     HR_ASSIGN_OR_RETURN(Tensor loss, call_->Output("loss"));
     HR_ASSIGN_OR_RETURN(report_.loss, NumberIn(loss, "loss"));
     report_.step = session_->step();
-    report_.epoch = options_.train_data->position().epoch;
+    HR_RETURN_IF_ERROR(TakeEpoch());
     report_.examples = call_->PulledExamples();
     examples_ += report_.examples;
     double seconds = static_cast<double>(clock_.NowNanos() - begin_nanos_) * 1e-9;
     report_.examples_per_second = seconds > 0 ? static_cast<double>(examples_) / seconds : 0;
-    if (!std::isfinite(report_.loss)) {
-      return Aborted("the loss is ", report_.loss, " at step ", report_.step,
-                     "; lower the learning rate or check the data");
-    }
+    if (!std::isfinite(report_.loss)) return NotFinite();
     if (events_ != nullptr && Due(report_.step, options_.summary_steps))
       HR_RETURN_IF_ERROR(Summarise());
     if (options_.eval_data != nullptr && Due(report_.step, options_.eval_steps))
       HR_RETURN_IF_ERROR(EvaluateNow());
     if (Due(report_.step, options_.checkpoint_steps)) HR_RETURN_IF_ERROR(Save());
     return {};
+  }
+
+  Status NotFinite() const {
+    return Aborted("the loss is ", report_.loss, " at step ", report_.step,
+                   report_.examples == 0
+                       ? ", whose batch has no examples; give data sets with shards drop_remainder"
+                       : "; lower the learning rate or check the data");
   }
 
   Status Summarise() {
@@ -152,7 +164,7 @@ class Trainer {
   }
 
   Status EvaluateNow() {
-    HR_RETURN_IF_ERROR(options_.eval_data->Rewind());
+    HR_RETURN_IF_ERROR(options_.eval_data->Rewind(limits_));
     HR_ASSIGN_OR_RETURN(StepReport result,
                         Evaluate(session_, options_.eval_signature, options_.eval_data, limits_));
     report_.evaluated = true;
@@ -206,9 +218,12 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
   double loss_sum = 0;
   double correct = 0;
   int64_t examples = 0;
-  while (!data->done()) {
+  while (true) {
+    HR_ASSIGN_OR_RETURN(const bool done, data->Done(limits));
+    if (done) break;
     HR_RETURN_IF_ERROR(call->Run(limits));
     int64_t count = call->PulledExamples();
+    if (count == 0) continue;  // of a shard: the mean of no losses is no number
     HR_ASSIGN_OR_RETURN(Tensor loss_tensor, call->Output("loss"));
     HR_ASSIGN_OR_RETURN(double loss, NumberIn(loss_tensor, "loss"));
     loss_sum += loss * static_cast<double>(count);

@@ -43,9 +43,9 @@ struct TrainOptions {
 
   int64_t eval_steps = 0;  // evaluate each so many steps; 0: only at the end
 
-  // Called after each step; false stops the training cleanly, with a checkpoint and without the
-  // evaluation at the end.
-  std::function<bool(const StepReport&)> on_step;
+  // Called after each step, on the thread of Train; false stops the training cleanly, with a
+  // checkpoint and without the evaluation at the end. So does a failure, which Train returns.
+  std::function<Result<bool>(const StepReport&)> on_step;
   // Sentences for people: what was restored, what was saved, what was passed over.
   std::function<void(std::string_view)> on_message;
 };

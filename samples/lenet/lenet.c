@@ -143,7 +143,8 @@ static void write_weights(const watch* w, int64_t step) {
   }
 }
 
-static int on_step(void* context, const hr_train_report* report) {
+static hr_status* on_step(void* context, const hr_train_report* report, int32_t* out_stop) {
+  (void)out_stop;
   watch* w = context;
   int64_t counted = report->examples;
   if (w->progress == NULL) {
@@ -152,7 +153,7 @@ static int on_step(void* context, const hr_train_report* report) {
   }
   hr_progress_update(w->progress, report->step, counted, "loss", report->loss);
   if (report->step % w->epoch_steps == 0) write_weights(w, report->step);
-  return 1;
+  return NULL;
 }
 
 static void on_message(void* context, const char* message) {

@@ -380,55 +380,60 @@ static int find_entry(const host_store* store, const char* key) {
   return -1;
 }
 
-static int64_t host_get(void* context, const char* key, char* value, size_t capacity) {
-  host_way* way = context;
-  host_store* store = way->store;
-  int64_t size = -1;
-  pthread_mutex_lock(&store->mutex);
-  const int at = find_entry(store, key);
-  if (at >= 0) {
-    size = (int64_t)store->entry[at].size;
-    memcpy(value, store->entry[at].value, (size_t)size < capacity ? (size_t)size : capacity);
-  }
-  if (way->gone) size = -7;
-  pthread_mutex_unlock(&store->mutex);
-  return size;
+static hr_status* host_failure(const host_way* way) {
+  return way->gone ? hr_status_create(HR_PERMISSION_DENIED, "the vault is locked") : NULL;
 }
 
-static int host_swap(void* context, const char* key, const char* expected, size_t expected_size,
-                     const char* desired, size_t desired_size) {
+static hr_status* host_get(void* context, const char* key, char* value, size_t capacity,
+                           int64_t* out_size) {
   host_way* way = context;
   host_store* store = way->store;
-  int result = 0;
   pthread_mutex_lock(&store->mutex);
+  const int at = find_entry(store, key);
+  *out_size = -1;
+  if (at >= 0) {
+    const size_t size = store->entry[at].size;
+    *out_size = (int64_t)size;
+    memcpy(value, store->entry[at].value, size < capacity ? size : capacity);
+  }
+  hr_status* failure = host_failure(way);
+  pthread_mutex_unlock(&store->mutex);
+  return failure;
+}
+
+static hr_status* host_swap(void* context, const char* key, const char* expected,
+                            size_t expected_size, const char* desired, size_t desired_size,
+                            int32_t* out_swapped) {
+  host_way* way = context;
+  host_store* store = way->store;
+  pthread_mutex_lock(&store->mutex);
+  hr_status* failure = host_failure(way);
   int at = find_entry(store, key);
   const int matches = expected == NULL
                           ? at < 0
                           : at >= 0 && store->entry[at].size == expected_size &&
                                 memcmp(store->entry[at].value, expected, expected_size) == 0;
-  if (way->gone) {
-    result = -7;
-  } else if (matches) {
+  *out_swapped = failure == NULL && matches;
+  if (*out_swapped) {
     for (int i = 0; at < 0; ++i) at = store->entry[i].used ? -1 : i;
     EXPECT(strlen(key) < sizeof store->entry[at].key && desired_size < 256);
     strcpy(store->entry[at].key, key);
     memcpy(store->entry[at].value, desired, desired_size);
     store->entry[at].size = desired_size;
     store->entry[at].used = 1;
-    result = 1;
   }
   pthread_mutex_unlock(&store->mutex);
-  return result;
+  return failure;
 }
 
-static int host_remove(void* context, const char* key) {
+static hr_status* host_remove(void* context, const char* key) {
   host_way* way = context;
   host_store* store = way->store;
   pthread_mutex_lock(&store->mutex);
   const int at = find_entry(store, key);
   if (at >= 0) store->entry[at].used = 0;
   pthread_mutex_unlock(&store->mutex);
-  return way->gone ? -7 : 0;
+  return host_failure(way);
 }
 
 static void host_release(void* context) { ++((host_way*)context)->released; }
@@ -510,6 +515,21 @@ static void test_arbiter_lost(hr_env* env) {
                              {.loses_store = 1, .aborts = "that"}};
   run_members(env, members, "ARBITER_LOST: group 'world', epoch 0, ended because of rank ");
   EXPECT(strstr(members[0].cause, "store of the host program") != NULL);
+  EXPECT(strstr(members[0].cause, "the vault is locked") != NULL);
+}
+
+/* A group that cannot meet says what the host has said. */
+static void test_host_store_fails(hr_env* env) {
+  static host_store host = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+  member alone = {.env = env, .way = {.store = &host, .gone = 1}};
+  hr_store* store = open_host_store(&alone);
+  const hr_group_options options = {
+      .struct_size = sizeof options, .size = 2, .store = store, .transport = "inproc"};
+  hr_group* group;
+  FAILS(hr_group_create(env, &options, NULL, &group), HR_PERMISSION_DENIED,
+        "': the vault is locked");
+  hr_store_release(store);
+  EXPECT(alone.way.released == 1);
 }
 
 /* The others ask the arbiter in its place. */
@@ -536,6 +556,7 @@ const test tests[] = {TEST(many_in_flight),
                       TEST(wrong_calls),
                       TEST(two_threads_post),
                       TEST(host_store),
+                      TEST(host_store_fails),
                       TEST(arbiter_lost),
                       TEST(arbiter_lost_by_one),
                       RANK(many_in_flight),

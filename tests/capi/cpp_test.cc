@@ -279,14 +279,17 @@ struct Host final : hr::Allocator, hr::LogSink, hr::Clock, hr::Executor {
 };
 
 void test_envs(hr_env*) {
-  Host host;
+  const auto owned = std::make_shared<Host>();
+  Host& host = *owned;
   {
     hr::EnvOptions options;
-    options.allocator = &host;
-    options.log = &host;
-    options.clock = &host;
-    options.executor = &host;
-    hr::Env env(options);
+    options.allocator = owned;
+    options.log = owned;
+    options.clock = owned;
+    options.executor = owned;
+    EXPECT(owned.use_count() == 5);
+    hr::Env env(std::exchange(options, {}));
+    EXPECT(owned.use_count() == 5); /* the env keeps it */
     const int64_t size = 1 << 20;
     const hr::Tensor large(env, HR_FLOAT32, {size});
     hr::Graph graph(env);
@@ -302,6 +305,7 @@ void test_envs(hr_env*) {
     const hr::Group alone(env, group);
     throws([&] { env.load_plugin("atlantis"); }, HR_UNAVAILABLE, "atlantis");
   }
+  EXPECT(owned.use_count() == 1);
   EXPECT(host.live == 0 && host.allocations > 0 && host.tasks > 0 && host.looks > 0);
   EXPECT(has(host.said, "the calibration '/dev/null' is not used"));
 }

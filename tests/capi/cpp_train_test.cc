@@ -125,11 +125,35 @@ void test_checkpoints_of_groups(hr_env*) {
 
 // ---- Data sets ----
 
-// Three batches of x and "count" [-1], of which the second throws where it is told to.
+// One shard of three, whose second batch has no examples.
+hr::Dataset nearly_empty(const hr::Env& env) {
+  const Data data(env);
+  hr_dataset_options options{};
+  options.batch = kPoints / 3;
+  options.shard_count = 3;
+  return hr::Dataset::from_tensors(env, {{"x", &data.x}, {"target", &data.target}}, options);
+}
+
+void test_empty_batches(hr_env*) {
+  const hr::Env env(1);
+  hr::Session session{hr::Model(network(env))};
+  const hr::Dataset data = nearly_empty(env);
+  EXPECT(data.batches() == 2);
+  EXPECT(std::isfinite(hr::evaluate(session, data).evaluation_loss) && data.done());
+  const hr::Dataset again = nearly_empty(env);
+  hr::TrainOptions options;
+  options.train_data = &again;
+  options.scalars = {{"rate", 0.05}};
+  throws([&] { hr::train(session, options); }, HR_ABORTED,
+         "at step 2, whose batch has no examples; give data sets with shards drop_remainder");
+}
+
+// Three batches of one x and "count" [-1], of which the second throws where it is told to.
 hr::Dataset counted(const hr::Env& env, std::shared_ptr<bool> fails, int64_t prefetch) {
   hr::HostData host;
   auto at = std::make_shared<int64_t>(0);
-  host.next = [&env, at, fails](std::vector<hr::Tensor>& batch) {
+  host.next = [&env, at, fails](int64_t examples, std::vector<hr::Tensor>& batch) {
+    EXPECT(examples == 1);
     if (*at == 3) return false;
     if (*at == 1 && *fails) throw std::runtime_error("the second");
     EXPECT(batch.size() == 2 && batch[0].elements() == 2 && !batch[1]);
@@ -138,8 +162,8 @@ hr::Dataset counted(const hr::Env& env, std::shared_ptr<bool> fails, int64_t pre
     ++*at;
     return true;
   };
-  host.reset = [at](int64_t) { *at = 0; };
-  host.batches = 3;
+  host.seek = [at](int64_t, int64_t first_example) { *at = first_example; };
+  host.examples = 3;
   hr_dataset_options options{};
   options.repeat = 2;
   options.prefetch = prefetch;
@@ -173,7 +197,8 @@ void test_host_data(hr_env*) {
   *fails = true;
   hr::Dataset failing = counted(env, fails, 0);
   failing.next();
-  throws([&] { failing.next(); }, HR_UNAVAILABLE, "the host's data set failed with 2");
+  throws([&] { failing.next(); }, HR_UNKNOWN,
+         "the host's data set failed to make a batch: the second");
   throws(
       [&] {
         hr::Dataset::from_host(env, {{"x", HR_FLOAT32, {1}}}, {});
@@ -211,6 +236,7 @@ extern "C" {
 extern const test tests[] = {{"training", test_training},
                              {"managed training", test_managed_training},
                              {"checkpoints of groups", test_checkpoints_of_groups},
+                             {"empty batches", test_empty_batches},
                              {"host data", test_host_data},
                              {"events", test_events},
                              {nullptr, nullptr}};

@@ -165,7 +165,9 @@ static void test_models_and_sessions(hr_env* env) {
   MISSING(hr_model_load(env, NULL, NULL, &other), "path");
   MISSING(hr_model_load(env, "p", NULL, NULL), "out");
   MISSING(hr_model_load_memory(env, NULL, 9, NULL, NULL, NULL, &other), "data");
-  MISSING(hr_model_load_callback(env, 9, NULL, NULL, NULL, &other), "read");
+  MISSING(hr_model_load_callback(env, NULL, NULL, &other), "reader");
+  FAILS(hr_model_load_callback(env, &(hr_reader){.struct_size = sizeof(hr_reader)}, NULL, &other),
+        HR_INVALID_ARGUMENT, "hr_reader.read must not be NULL");
   MISSING(hr_model_describe(NULL, &text), "model");
   MISSING(hr_model_graph_text(model, NULL, &text), "format");
   MISSING(hr_session_create(NULL, NULL, &created), "model");
@@ -225,12 +227,12 @@ static void test_training(hr_env* env) {
   MISSING(hr_dataset_from_tensors(env, 1, names, NULL, NULL, &data), "tensors");
   MISSING(hr_dataset_from_callbacks(env, NULL, 0, NULL, NULL, &data), "callbacks");
   MISSING(hr_dataset_next(NULL, NULL, &tensor), "dataset");
-  MISSING(hr_dataset_rewind(NULL), "dataset");
+  MISSING(hr_dataset_rewind(NULL, NULL), "dataset");
   MISSING(hr_dataset_describe(NULL, &text), "dataset");
   MISSING(hr_dataset_position(NULL, &text), "dataset");
-  MISSING(hr_dataset_seek(NULL, "{}"), "dataset");
+  MISSING(hr_dataset_seek(NULL, "{}", NULL), "dataset");
   EXPECT(hr_dataset_field_count(NULL) == 0 && hr_dataset_field_name(NULL, 0) == NULL);
-  EXPECT(hr_dataset_done(NULL) == 1 && hr_dataset_batches(NULL) == -1);
+  EXPECT(hr_dataset_done(NULL, NULL) == 1 && hr_dataset_batches(NULL) == -1);
   MISSING(hr_train(session, NULL, NULL, NULL), "options");
   FAILS(hr_train(session, &options, NULL, NULL), HR_INVALID_ARGUMENT,
         "train_data must not be NULL");

@@ -60,11 +60,11 @@ static hr_status* load_unaligned(world* w) {
   return hr_model_load_memory(w->env, bytes + 1, size, NULL, NULL, NULL, &w->model);
 }
 
-static int read_file(void* path, uint64_t offset, void* out, size_t bytes) {
+static hr_status* read_file(void* path, uint64_t offset, void* out, size_t bytes) {
   FILE* file = fopen(path, "rb");
   int failed = fseek(file, (long)offset, SEEK_SET) != 0 || fread(out, 1, bytes, file) != bytes;
   fclose(file);
-  return failed;
+  return failed ? hr_status_create(HR_UNAVAILABLE, path) : NULL;
 }
 
 static hr_status* load_callback(world* w) {
@@ -73,7 +73,9 @@ static hr_status* load_callback(world* w) {
   EXPECT(file != NULL && fseek(file, 0, SEEK_END) == 0);
   uint64_t size = (uint64_t)ftell(file);
   fclose(file);
-  return hr_model_load_callback(w->env, size, read_file, path, NULL, &w->model);
+  const hr_reader reader = {
+      .struct_size = sizeof reader, .context = path, .total_bytes = size, .read = read_file};
+  return hr_model_load_callback(w->env, &reader, NULL, &w->model);
 }
 
 static void unload(world* w) { hr_model_release(w->model); }

@@ -223,7 +223,7 @@ static void test_last_batch(hr_env* env) {
     CHECK(hr_call_bind_dataset(sides[i].call, data[i]));
     CHECK(hr_call_bind_scalar(sides[i].call, "rate", 0.01));
   }
-  while (!hr_dataset_done(data[0])) {
+  while (!hr_dataset_done(data[0], NULL)) {
     for (int i = 0; i < 2; ++i) CHECK(hr_call_run(sides[i].call, NULL));
     expect_same_output(&sides[0], &sides[1], "loss");
   }

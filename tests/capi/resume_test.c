@@ -73,7 +73,7 @@ static int64_t next_tick(void* context) { return ++*(int64_t*)context; }
 static void test_deadlines(hr_env* unused) {
   (void)unused;
   int64_t ticks = 0;
-  hr_clock clock = {sizeof clock, &ticks, next_tick};
+  hr_clock clock = {.struct_size = sizeof clock, .context = &ticks, .now_nanos = next_tick};
   hr_env_options options = {.struct_size = sizeof options, .clock = &clock, .threads = 1};
   hr_limits limits = {.struct_size = sizeof limits, .timeout_nanos = 45};
   char *whole = make_folder(), *broken = make_folder();
@@ -90,6 +90,62 @@ static void test_deadlines(hr_env* unused) {
   remove_folder(broken);
   hr_model_release(model);
   hr_env_release(env);
+}
+
+/* ---- The host stops a training ---- */
+
+typedef struct stop {
+  int64_t at;
+  const char* why; /* NULL: it only stops */
+  int calls;
+} stop;
+
+static hr_status* stop_at(void* context, const hr_train_report* report, int32_t* out_stop) {
+  stop* s = context;
+  EXPECT(*out_stop == 0 && report->step == ++s->calls);
+  if (report->step != s->at) return NULL;
+  if (s->why != NULL) return hr_status_create(HR_RESOURCE_EXHAUSTED, s->why);
+  *out_stop = 1;
+  return NULL;
+}
+
+/* A stop and a failure both keep what was trained. */
+static void test_stops(hr_env* env) {
+  const char* names[1] = {"rate"};
+  const double values[1] = {0.01};
+  hr_model* model = make_mlp(env);
+  for (int fails = 0; fails < 2; ++fails) {
+    char* folder = make_folder();
+    stop s = {.at = 5, .why = fails ? "the budget is spent" : NULL};
+    hr_session *session, *restored;
+    hr_dataset *data = make_data(env), *test = make_data(env);
+    hr_train_options options = {.struct_size = sizeof options,
+                                .train_data = data,
+                                .eval_signature = "none such", /* which is not missed */
+                                .eval_data = test,
+                                .scalar_count = 1,
+                                .scalar_names = names,
+                                .scalars = values,
+                                .checkpoint_directory = folder,
+                                .on_step = stop_at,
+                                .context = &s};
+    CHECK(hr_session_create(model, NULL, &session));
+    if (fails) {
+      FAILS(hr_train(session, &options, NULL, NULL), HR_RESOURCE_EXHAUSTED, "the budget is spent");
+    } else {
+      CHECK(hr_train(session, &options, NULL, NULL));
+    }
+    EXPECT(s.calls == 5);
+    CHECK(hr_session_create(model, NULL, &restored));
+    CHECK(hr_session_restore(restored, folder, NULL, NULL, NULL));
+    EXPECT(hr_session_step(restored) == 5);
+    hr_session_release(session);
+    hr_session_release(restored);
+    hr_dataset_release(data);
+    hr_dataset_release(test);
+    remove_folder(folder);
+  }
+  hr_model_release(model);
 }
 
 static void test_renamed_fields(hr_env* env) {
@@ -116,5 +172,6 @@ static void test_renamed_fields(hr_env* env) {
 
 const test tests[] = {{"resumes bit by bit", test_resume},
                       {"deadlines lose nothing", test_deadlines},
+                      {"the host stops a training", test_stops},
                       {"fields have other names", test_renamed_fields},
                       {NULL, NULL}};

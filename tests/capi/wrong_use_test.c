@@ -241,19 +241,23 @@ static void count_release(void* context) {
 
 typedef struct script {
   hr_env* env;
-  int batches; /* before `code` */
-  int code;
+  int batches; /* before the end, or the failure */
+  int fails;
   int64_t width;
 } script;
 
-static int next_batch(void* context, size_t count, hr_tensor** out) {
+static hr_status* next_batch(void* context, int64_t examples, size_t count, hr_tensor** out,
+                             int32_t* out_end) {
   script* s = context;
   const int64_t dims[2] = {2, s->width};
-  (void)count;
-  if (s->batches-- == 0) return s->code;
+  EXPECT(examples == 2 && count == 1);
+  if (s->batches-- == 0) {
+    *out_end = !s->fails;
+    return s->fails ? hr_status_create(HR_ABORTED, "no more ink") : NULL;
+  }
   hr_tensor_release(out[0]);
   out[0] = zeros(s->env, HR_FLOAT32, 2, dims);
-  return 0;
+  return NULL;
 }
 
 /* A call that draws its x from the script. */
@@ -265,7 +269,7 @@ static hr_call* scripted(hr_env* env, script* s) {
                                           .context = s,
                                           .next = next_batch,
                                           .release = count_release,
-                                          .batches = -1};
+                                          .examples = -1};
   hr_dataset* data;
   hr_call* call;
   s->env = env;
@@ -277,8 +281,8 @@ static hr_call* scripted(hr_env* env, script* s) {
 }
 
 static void test_data(hr_env* env) {
-  script ends = {.batches = 1, .code = 1, .width = FEATURES};
-  script fails = {.batches = 1, .code = 7, .width = FEATURES};
+  script ends = {.batches = 1, .width = FEATURES};
+  script fails = {.batches = 1, .fails = 1, .width = FEATURES};
   script lies = {.batches = 1, .width = FEATURES + 1};
   open_session(env);
   hr_call* call = scripted(env, &ends);
@@ -287,7 +291,7 @@ static void test_data(hr_env* env) {
   hr_call_release(call);
   call = scripted(env, &fails);
   CHECK(hr_call_run(call, NULL));
-  FAILS(hr_call_run(call, NULL), HR_UNAVAILABLE, "failed with 7");
+  FAILS(hr_call_run(call, NULL), HR_ABORTED, "failed to make a batch: no more ink");
   hr_call_release(call);
   call = scripted(env, &lies);
   FAILS(hr_call_run(call, NULL), HR_INVALID_ARGUMENT, "declared field 'x' as float32[2, 12]");
@@ -299,7 +303,7 @@ static void test_data(hr_env* env) {
 /* A call that fails does not take over what it was given. */
 static void test_release_functions(hr_env* env) {
   const hr_dataset_callbacks callbacks = {
-      .struct_size = sizeof callbacks, .next = next_batch, .release = count_release, .batches = -1};
+      .struct_size = sizeof callbacks, .next = next_batch, .release = count_release};
   const hr_dataset_field field = {.struct_size = sizeof field, .name = "x", .dtype = HR_FLOAT32};
   char* folder = make_folder();
   static _Alignas(64) char bytes[1 << 20];
@@ -320,6 +324,107 @@ static void test_release_functions(hr_env* env) {
   EXPECT(calls_of_release == 0);
   hr_model_release(loaded);
   EXPECT(calls_of_release == 1);
+  remove_folder(folder);
+}
+
+/* Services of an env: each is released once, after its last user. */
+typedef struct service {
+  int released;
+  const char* failure; /* of reads */
+} service;
+
+static void release_service(void* context) { ++((service*)context)->released; }
+
+static void* allocate(void* context, size_t bytes, size_t alignment) {
+  EXPECT(((service*)context)->released == 0);
+  return aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+}
+
+static void deallocate(void* context, void* data, size_t bytes, size_t alignment) {
+  (void)bytes, (void)alignment;
+  EXPECT(((service*)context)->released == 0);
+  free(data);
+}
+
+static void say(void* context, hr_log_level level, const char* message) {
+  (void)context, (void)level, (void)message;
+}
+
+static int64_t now(void* context) {
+  (void)context;
+  return 1;
+}
+
+static void in_turn(void* context, int32_t tasks, int32_t threads,
+                    void (*fn)(void* fn_context, int task), void* fn_context) {
+  (void)context, (void)threads;
+  for (int task = 0; task < tasks; ++task) fn(fn_context, task);
+}
+
+static void test_services(hr_env* unused) {
+  enum { MEMORY, LOG, CLOCK, THREADS, SERVICES };
+  service used[SERVICES] = {{0}};
+  hr_allocator memory = {sizeof memory, &used[MEMORY], allocate, deallocate, release_service};
+  const hr_log_sink log = {sizeof log, &used[LOG], say, release_service};
+  const hr_clock clock = {sizeof clock, &used[CLOCK], now, release_service};
+  hr_executor threads = {sizeof threads, &used[THREADS], 0, in_turn, release_service};
+  const hr_env_options options = {.struct_size = sizeof options,
+                                  .allocator = &memory,
+                                  .log = &log,
+                                  .clock = &clock,
+                                  .executor = &threads};
+  const int64_t dims[1] = {3};
+  hr_env* env;
+  (void)unused;
+  FAILS(hr_env_create(&options, &env), HR_INVALID_ARGUMENT, "hr_executor");
+  for (int i = 0; i < SERVICES; ++i) EXPECT(used[i].released == 0);
+  threads.concurrency = 2;
+  CHECK(hr_env_create(&options, &env));
+  hr_model* model = make_mlp(env);
+  hr_tensor* tensor = zeros(env, HR_FLOAT32, 1, dims);
+  hr_env_release(env);
+  for (int i = 0; i < SERVICES; ++i) EXPECT(used[i].released == 0);
+  hr_model_release(model);
+  for (int i = 0; i < SERVICES; ++i) EXPECT(used[i].released == (i == MEMORY ? 0 : 1));
+  hr_tensor_release(tensor);
+  EXPECT(used[MEMORY].released == 1);
+}
+
+/* ---- A reader of the host ---- */
+
+typedef struct tape {
+  service service;
+  unsigned char bytes[1 << 20];
+  size_t size;
+} tape;
+
+static hr_status* read_tape(void* context, uint64_t offset, void* out, size_t bytes) {
+  tape* t = context;
+  if (t->service.failure != NULL) return hr_status_create(HR_UNAUTHENTICATED, t->service.failure);
+  EXPECT(offset + bytes <= t->size);
+  memcpy(out, t->bytes + offset, bytes);
+  return NULL;
+}
+
+static void test_reader(hr_env* env) {
+  static tape t;
+  char* folder = make_folder();
+  hr_model* loaded;
+  save_lenet(env, in_folder(folder, "model.hrg"));
+  FILE* file = fopen(in_folder(folder, "model.hrg"), "rb");
+  EXPECT(file != NULL);
+  t.size = fread(t.bytes, 1, sizeof t.bytes, file);
+  fclose(file);
+  const hr_reader reader = {sizeof reader, &t, t.size, read_tape, release_service};
+  t.service.failure = "the key is lost";
+  FAILS(hr_model_load_callback(env, &reader, NULL, &loaded), HR_UNAUTHENTICATED,
+        "at 0: the key is lost");
+  EXPECT(t.service.released == 0);
+  t.service.failure = NULL;
+  CHECK(hr_model_load_callback(env, &reader, NULL, &loaded));
+  EXPECT(t.service.released == 1);
+  hr_model_release(loaded);
+  EXPECT(t.service.released == 1);
   remove_folder(folder);
 }
 
@@ -402,5 +507,7 @@ const test tests[] = {{"names", test_names},
                       {"huge values", test_huge_values},
                       {"data", test_data},
                       {"release functions", test_release_functions},
+                      {"services", test_services},
+                      {"readers", test_reader},
                       {"tainted sessions", test_tainted},
                       {NULL, NULL}};

@@ -76,22 +76,28 @@ HR_API hr_status* hr_store_open_with(hr_env* env, const char* url, const hr_stor
  * is empty if other processes cannot open the store. */
 HR_API hr_status* hr_store_url(const hr_store* store, hr_text** out);
 
-/* A store of the host. The functions may be called from any thread, several at a time. Keys are
- * texts of at most 512 bytes, values of at most 1 MiB; sizes do not include the NUL. A negative
- * result means that the store cannot be reached, except -1 from `get`. */
+/* A store of the host. The functions may be called from any thread, also threads of the library,
+ * several at a time. Keys are texts of at most 512 bytes, values of at most 1 MiB; sizes do not
+ * include the NUL. A failure, for example HR_UNAVAILABLE because the store cannot be reached, comes
+ * back with its code and message from the call that needed the store; if a group cannot learn from
+ * its store why it has ended, it ends with HR_ARBITER_LOST and that message. */
 typedef struct hr_store_callbacks {
   size_t struct_size;
   void* context;
-  /* Copies the value, or the part of it that fits, and returns the size of the whole value; -1 if
-   * there is no such key. */
-  int64_t (*get)(void* context, const char* key, char* value, size_t capacity);
+  /* Copies the value, or the part of it that fits, and sets *out_size to the size of the whole
+   * value; -1 if there is no such key. */
+  hr_status* (*get)(void* context, const char* key, char* value, size_t capacity,
+                    int64_t* out_size);
   /* Sets the key to `desired` if its value is `expected`, or if `expected` is NULL and the key does
-   * not exist. The step is atomic for all ranks. Returns 1 if the key was set, 0 if it was not. */
-  int (*compare_and_swap)(void* context, const char* key, const char* expected,
-                          size_t expected_size, const char* desired, size_t desired_size);
-  /* Removes the key if it exists, and returns 0. */
-  int (*remove)(void* context, const char* key);
-  void (*release)(void* context); /* may be NULL */
+   * not exist. The step is atomic for all ranks. Sets *out_swapped to 1 if the key was set, and to
+   * 0 if it was not. */
+  hr_status* (*compare_and_swap)(void* context, const char* key, const char* expected,
+                                 size_t expected_size, const char* desired, size_t desired_size,
+                                 int32_t* out_swapped);
+  /* Removes the key if it exists. */
+  hr_status* (*remove)(void* context, const char* key);
+  void (*release)(void* context); /* called when the store and all groups that use it are gone; may
+                                     be NULL */
 } hr_store_callbacks;
 /* Makes a store of the host's functions. */
 HR_API hr_status* hr_store_from_callbacks(const hr_store_callbacks* callbacks, hr_store** out);

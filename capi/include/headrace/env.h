@@ -9,6 +9,11 @@
 extern "C" {
 #endif
 
+/* The four structs below are services of the host for an env. Their `release` functions may be
+ * NULL. Each is called once, when the env and everything that keeps it is gone; that of the
+ * allocator also waits for the last tensor that came from it. It is called on the thread that
+ * dropped the last reference, which may be a thread of the library. */
+
 /* Memory of the host. Both functions may be called from any thread. `alignment` is a power of two.
  * `allocate` returns NULL if there is no memory left. */
 typedef struct hr_allocator {
@@ -16,6 +21,7 @@ typedef struct hr_allocator {
   void* context;
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
   void (*deallocate)(void* context, void* data, size_t bytes, size_t alignment);
+  void (*release)(void* context);
 } hr_allocator;
 
 typedef int32_t hr_log_level;
@@ -26,6 +32,7 @@ typedef struct hr_log_sink {
   size_t struct_size;
   void* context;
   void (*write)(void* context, hr_log_level level, const char* message);
+  void (*release)(void* context);
 } hr_log_sink;
 
 /* A monotonic clock, for deadlines. `now_nanos` returns nanoseconds and may be called from any
@@ -34,6 +41,7 @@ typedef struct hr_clock {
   size_t struct_size;
   void* context;
   int64_t (*now_nanos)(void* context);
+  void (*release)(void* context);
 } hr_clock;
 
 /* Threads of the host. `parallel_for` calls fn(fn_context, task) once for each task in [0, tasks),
@@ -45,10 +53,10 @@ typedef struct hr_executor {
   int32_t concurrency; /* the most threads that run tasks at one time, including the caller's */
   void (*parallel_for)(void* context, int32_t tasks, int32_t threads,
                        void (*fn)(void* fn_context, int task), void* fn_context);
+  void (*release)(void* context);
 } hr_executor;
 
-/* The structs are copied. Their contexts and functions must outlive the env; those of the allocator
- * must also outlive the tensors that came from it. */
+/* The structs are copied. Their contexts and functions must stay valid until they are released. */
 typedef struct hr_env_options {
   size_t struct_size;
   const hr_allocator* allocator; /* NULL: malloc */

@@ -34,14 +34,19 @@ HR_API hr_status* hr_model_load(hr_env* env, const char* path, const hr_load_opt
 HR_API hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
                                        void (*release)(void* context), void* context,
                                        const hr_load_options* options, hr_model** out);
-/* Loads a model as hr_model_load does, through a function of the host. `read` copies the `bytes`
- * bytes at `offset` to `out` and returns 0; any other number is a failure. It is called during the
- * load only. */
-HR_API hr_status* hr_model_load_callback(hr_env* env, uint64_t total_bytes,
-                                         int (*read)(void* context, uint64_t offset, void* out,
-                                                     size_t bytes),
-                                         void* context, const hr_load_options* options,
-                                         hr_model** out);
+/* A file of the host. `read` copies the `bytes` bytes at `offset` to `out`. It is called on the
+ * thread that loads, during the load only; the load fails with its failure. `release` is called at
+ * the end of a load that succeeds, and may be NULL. */
+typedef struct hr_reader {
+  size_t struct_size;
+  void* context;
+  uint64_t total_bytes; /* of the file */
+  hr_status* (*read)(void* context, uint64_t offset, void* out, size_t bytes);
+  void (*release)(void* context);
+} hr_reader;
+/* Loads a model as hr_model_load does, through the functions of the host. */
+HR_API hr_status* hr_model_load_callback(hr_env* env, const hr_reader* reader,
+                                         const hr_load_options* options, hr_model** out);
 /* Makes a model of the graph as it is now. The graph may grow afterwards without changing the
  * model.
  */

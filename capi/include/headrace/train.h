@@ -11,9 +11,24 @@ extern "C" {
 
 /* ---- Data sets ----------------------------------------------------------------------------- */
 
-/* A source of batches; a batch is a tensor for each of the data set's named fields. Used by one
- * thread at a time. An epoch gives every example once. A pass has as many epochs as the data set's
- * option `repeat` says; hr_dataset_rewind begins another pass. */
+/* A source of batches; a batch is a tensor for each of the data set's named fields. An epoch gives
+ * every example once. A pass has as many epochs as the data set's option `repeat` says;
+ * hr_dataset_rewind begins another pass.
+ *
+ * Threads: used by one thread at a time. While a call of a data set has not returned (also one that
+ * hr_call_run makes, or a function of the host that `next` calls), every other call of it fails
+ * with HR_FAILED_PRECONDITION. Only hr_dataset_field_count, hr_dataset_field_name and
+ * hr_dataset_batches may be called at any time. No call waits for another thread's call.
+ *
+ * Shards: the ranks of a group that train together open the same data set with the same options,
+ * each as another shard. The order of an epoch's examples is the same for all. A global batch is
+ * the next N * batch examples in this order, for N shards, or what is left of the epoch. If it has
+ * R examples and begins at example P, shard I gets the examples from P + I * R / N to P + (I + 1) *
+ * R / N (rounded down), in this order. So all shards give the same number of batches, and after
+ * each batch all have the same position, P + R. Another number of shards can go on from there, with
+ * no example lost or given twice. If R is less than N, some shards get a batch of 0 examples, and
+ * the mean of its losses is not a number; drop_remainder leaves out every global batch that is not
+ * full, on all shards. */
 typedef struct hr_dataset hr_dataset;
 
 /* Opens a data set of files. `uri` is "idx:PLACE/SPLIT?KEY=VALUE&…", for images and labels in
@@ -22,18 +37,21 @@ typedef struct hr_dataset hr_dataset;
  *
  * The fields are "images", float32 [batch, channels, height, width] in [0, 1], and "labels", int64
  * [batch]. The keys, with their defaults, are batch (32), shuffle (0), seed (0), repeat (1; a
- * number or "forever"), drop_remainder (0), normalize (none; MEAN,STD), raw (0; 1: images are
- * uint8) and prefetch (0; the number of batches that a thread reads ahead). */
+ * number or "forever"), drop_remainder (0), shard (0/1; INDEX/COUNT, such as 2/4 for the third of
+ * four), normalize (none; MEAN,STD), raw (0; 1: images are uint8) and prefetch (0; the number of
+ * batches that a thread reads ahead). */
 HR_API hr_status* hr_dataset_open(hr_env* env, const char* uri, hr_dataset** out);
 
 typedef struct hr_dataset_options {
   size_t struct_size;
-  int64_t batch;          /* examples in a batch; 0: 32 */
+  int64_t batch;          /* examples in a batch of this shard; 0: 32 */
   int64_t repeat;         /* epochs in a pass; 0: 1; -1: forever */
   int32_t shuffle;        /* 1: a new order in each epoch */
   int32_t drop_remainder; /* 1: leave out a last batch that is smaller */
   uint64_t seed;          /* of the order */
   int64_t prefetch;       /* the number of batches that a thread reads ahead */
+  int32_t shard_index;    /* which shard this is, from 0 to shard_count - 1 */
+  int32_t shard_count;    /* 0: 1 */
 } hr_dataset_options;
 
 /* Makes a data set of tensors, one for each field. Their first dimension, which must be the same
@@ -43,25 +61,39 @@ HR_API hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char*
                                           const hr_tensor* const* tensors,
                                           const hr_dataset_options* options, hr_dataset** out);
 
-/* A data set whose batches the host makes. The functions are called by one thread at a time; with
- * prefetch this is a thread of the library. They return 0, and `next` also 1; any other number is a
- * failure, which the library reports. */
+/* A data set whose batches the host makes. The functions are called by one thread at a time: the
+ * one that calls hr_dataset_next, hr_dataset_done, hr_train or hr_evaluate, or that runs a call
+ * with the data set; with prefetch, a thread of the library. They must not use the data set. A
+ * failure that they return comes back from the call that needed the batch, with its code and
+ * message. */
 typedef struct hr_dataset_callbacks {
   size_t struct_size;
   void* context;
-  /* Makes the next batch and returns 0, or returns 1 if the epoch is over. On entry `out` holds a
-   * tensor of the declared shape for each field, or NULL if a dimension of the field is -1. The
-   * host either fills the tensor's memory, or releases the tensor and stores one of its own in
-   * `out`, which the library releases. It must store its own if `out` holds NULL or if the batch is
-   * smaller than declared. */
-  int (*next)(void* context, size_t field_count, hr_tensor** out);
-  /* Goes to the beginning of an epoch. NULL: the data can be read once. */
-  int (*reset)(void* context, int64_t epoch);
+  /* Makes the next batch of `examples` examples. If the epoch is over, sets *out_end to 1 instead
+   * (it is 0 on entry). With shards the batch must have exactly `examples` examples; without, it
+   * may have fewer, but at least one.
+   *
+   * On entry `out` holds a tensor for each field, of the declared shape but with `examples` as its
+   * first dimension, or NULL if a dimension of the field is -1. The host either fills the tensor's
+   * memory, or releases the tensor and stores one of its own in `out`, which the library releases.
+   * It must store its own if `out` holds NULL or if the batch is smaller than `examples`.
+   *
+   * A call that fails makes no batch: the library releases what `out` holds, and the next call asks
+   * for the same batch. */
+  hr_status* (*next)(void* context, int64_t examples, size_t field_count, hr_tensor** out,
+                     int32_t* out_end);
+  /* Makes the next batch begin with an example of an epoch. If the epoch has just `first_example`
+   * examples, the next call of `next` finds that it is over. A new data set begins with example 0
+   * of epoch 0. Called before the first batch of every later epoch, before the first batch after
+   * hr_dataset_rewind or a restored position, and with shards before each batch that does not
+   * follow the one before. NULL: the data can be read once, from its beginning, and has no shards.
+   */
+  hr_status* (*seek)(void* context, int64_t epoch, int64_t first_example);
   void (*release)(void* context); /* may be NULL */
-  /* The exact number of batches in an epoch; -1 or 0: unknown. If there are more or fewer, the run
-   * or call that finds out fails with HR_DATA_LOSS and changes neither the position nor the
-   * session. */
-  int64_t batches;
+  /* The exact number of examples in an epoch, of all shards together; 0 or -1: unknown. If there
+   * are more or fewer, the run or call that finds out fails with HR_DATA_LOSS and changes neither
+   * the position nor the session. */
+  int64_t examples;
 } hr_dataset_callbacks;
 
 /* A field of a data set. `dims` is the largest shape of a batch; a dimension of -1 differs between
@@ -74,22 +106,32 @@ typedef struct hr_dataset_field {
   const int64_t* dims;
 } hr_dataset_field;
 
-/* Makes a data set of the host's functions. Of the options only repeat and prefetch are used;
+/* Makes a data set of the host's functions. dims[0] of the fields is the number of examples in a
+ * batch and must be the same for all, or -1. A field with -1 beside others without may have any
+ * length, such as the values of sparse rows. If it is -1 for all, options->batch is the number of
+ * examples.
+ *
+ * Of the other options, seed is ignored, and shuffle must be 0: `seek` says which epoch's order is
+ * wanted. Shards and drop_remainder need the number of examples; shards and repeat need `seek`.
  * `options` may be NULL, which means defaults. */
 HR_API hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* callbacks,
                                             size_t field_count, const hr_dataset_field* fields,
                                             const hr_dataset_options* options, hr_dataset** out);
 HR_API void hr_dataset_release(hr_dataset* dataset);
 
-/* Returns 1 if the pass is over, else 0. It may have to wait for the next batch to find out. */
-HR_API int hr_dataset_done(hr_dataset* dataset);
-/* Returns the number of batches in an epoch; -1 if it is unknown. */
+/* Returns 1 if the pass is over, else 0. It may have to wait for the next batch to find out, within
+ * `limits` (NULL: none). Returns 0, too, if the limits end this wait, if the batch is a failure, or
+ * if the data set is in use: the next read says why. */
+HR_API int hr_dataset_done(hr_dataset* dataset, const hr_limits* limits);
+/* Returns the number of batches in an epoch; -1 if it is unknown. It counts full batches; if the
+ * functions of a host give smaller ones, there are more. */
 HR_API int64_t hr_dataset_batches(const hr_dataset* dataset);
-/* Begins another pass. */
-HR_API hr_status* hr_dataset_rewind(hr_dataset* dataset);
+/* Begins another pass. With prefetch it waits for the batch that is being read, within `limits`
+ * (NULL: none); if they end the wait, nothing has changed. */
+HR_API hr_status* hr_dataset_rewind(hr_dataset* dataset, const hr_limits* limits);
 HR_API size_t hr_dataset_field_count(const hr_dataset* dataset);
 /* Returns the name of a field; NULL if `index` is too large. The text lives until the data set is
- * released or a field is renamed. */
+ * released. */
 HR_API const char* hr_dataset_field_name(const hr_dataset* dataset, size_t index);
 /* Reads the next batch, waiting for it within `limits` (NULL: none). `out` gets a tensor for each
  * field, which the caller releases. HR_OUT_OF_RANGE: the pass is over. */
@@ -97,12 +139,17 @@ HR_API hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, 
 /* Renames `field` to `name`, so that it is fed to the input of that name. Calls to which the data
  * set is bound already do not change. */
 HR_API hr_status* hr_dataset_rename(hr_dataset* dataset, const char* field, const char* name);
-/* Describes the data set as JSON: {"fields": […], "position": {…}}. */
+/* Describes the data set as JSON: {"fields": […], "batches": …, "position": {…}}. Does not wait. */
 HR_API hr_status* hr_dataset_describe(const hr_dataset* dataset, hr_text** out);
-/* Write the position of the data set as JSON, and go back to such a position. Checkpoints save and
- * restore it if they are given the data set. */
+/* Writes the position of the data set as JSON, without waiting. It counts examples: "example" of
+ * the epoch "epoch", of all shards together. So it does not depend on the batch or on the shards: a
+ * data set of the same data with others can go on from it. Checkpoints save and restore it if they
+ * are given the data set. */
 HR_API hr_status* hr_dataset_position(const hr_dataset* dataset, hr_text** out);
-HR_API hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position);
+/* Goes to a position that hr_dataset_position has written, of a data set with the same number of
+ * examples. Waits as hr_dataset_rewind does. */
+HR_API hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position,
+                                  const hr_limits* limits);
 
 /* Binds a data set to a call: before each run, the call takes the next batch and feeds every field
  * to the input of the same name. The call keeps the data set alive. If `dataset` is NULL, the call
@@ -190,7 +237,7 @@ HR_API hr_status* hr_summary_flush(hr_summary_writer* events);
 typedef struct hr_train_report {
   size_t struct_size;
   int64_t step;
-  int64_t epoch; /* complete epochs. If a host's data set does not know its number of batches, an
+  int64_t epoch; /* complete epochs. If a host's data set does not know its number of examples, an
                   * epoch counts when the first batch after it comes, or at the end of the pass */
   double loss;
   double examples_per_second;
@@ -218,10 +265,12 @@ typedef struct hr_train_options {
   const char* event_directory; /* for TensorBoard; NULL: no events */
   int64_t summary_steps;       /* the steps from one summary to the next; 0: 100 */
   int64_t eval_steps;          /* the steps from one evaluation to the next; 0: only at the end */
-  /* Called after every step, on the thread that called hr_train. 0 stops the training: it saves a
-   * checkpoint, and does not evaluate at the end. May be NULL. */
-  int (*on_step)(void* context, const hr_train_report* report);
-  /* Gets sentences for people: what was restored, saved or skipped. May be NULL. */
+  /* Called after every step, on the thread that called hr_train. If it sets *out_stop to 1 (it is 0
+   * on entry), the training stops: it saves a checkpoint, and does not evaluate at the end. A
+   * failure stops it, too, and hr_train returns the failure. May be NULL. */
+  hr_status* (*on_step)(void* context, const hr_train_report* report, int32_t* out_stop);
+  /* Gets sentences for people: what was restored, saved or skipped. Called on the thread that
+   * called hr_train. May be NULL. */
   void (*on_message)(void* context, const char* message);
   void* context;
   const hr_group* group; /* for which this process writes checkpoints (hr_checkpoint_options); may

@@ -33,10 +33,11 @@ class HostStore final : public comm::Store {
     const std::string name(key);
     std::string value(kUsualValue, '\0');
     for (;;) {
-      const int64_t size = host_.get(host_.context, name.c_str(), value.data(), value.size());
+      int64_t size = -1;
+      HR_RETURN_IF_ERROR(Checked(
+          host_.get(host_.context, name.c_str(), value.data(), value.size(), &size), "get", key));
       if (size == -1) return std::optional<std::string>();
-      if (size < 0) return Unreachable("get", size);
-      if (static_cast<uint64_t>(size) > comm::kMaxStoreValue) {
+      if (size < 0 || static_cast<uint64_t>(size) > comm::kMaxStoreValue) {
         return DataLoss("the host's store gave ", size, " bytes for key '", key, "'");
       }
       const bool fits = static_cast<size_t>(size) <= value.size();
@@ -78,25 +79,28 @@ class HostStore final : public comm::Store {
 
   Status Delete(std::string_view key, const CallLimits&) override {
     HR_RETURN_IF_ERROR(comm::CheckEntry(key, ""));
-    const int code = host_.remove(host_.context, std::string(key).c_str());
-    return code < 0 ? Unreachable("remove", code) : Status();
+    return Checked(host_.remove(host_.context, std::string(key).c_str()), "remove", key);
   }
 
   std::string Describe() const override { return "store of the host program"; }
 
  private:
-  static Status Unreachable(std::string_view function, int64_t code) {
-    return Unavailable("the host's store cannot be reached: ", function, " returned ", code);
+  static Status Checked(hr_status* returned, std::string_view verb, std::string_view key) {
+    if (returned == nullptr) return {};
+    return plugin::FromC(returned).WithContext(
+        Cat("the host's store failed to ", verb, " key '", key, "'"));
   }
   Result<bool> Swap(std::string_view key, const std::optional<std::string>& expected,
                     std::string_view desired) {
     HR_RETURN_IF_ERROR(comm::CheckEntry(key, desired));
     const std::string name(key), value(desired);
-    const int code = host_.compare_and_swap(
-        host_.context, name.c_str(), expected.has_value() ? expected->c_str() : nullptr,
-        expected.has_value() ? expected->size() : 0, value.c_str(), value.size());
-    if (code < 0) return Unreachable("compare_and_swap", code);
-    return code > 0;
+    int32_t swapped = 0;
+    HR_RETURN_IF_ERROR(Checked(
+        host_.compare_and_swap(
+            host_.context, name.c_str(), expected.has_value() ? expected->c_str() : nullptr,
+            expected.has_value() ? expected->size() : 0, value.c_str(), value.size(), &swapped),
+        "set", key));
+    return swapped != 0;
   }
 
   const hr_store_callbacks host_;

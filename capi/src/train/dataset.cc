@@ -1,12 +1,9 @@
-#include <cstring>
-
 #include "capi/src/train/handles.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/train/callback_dataset.h"
 #include "runtime/train/dataset_uri.h"
 #include "runtime/train/memory_dataset.h"
 #include "runtime/train/prefetch_dataset.h"
-#include "runtime/train/renamed_dataset.h"
 
 namespace hr::capi {
 namespace {
@@ -44,10 +41,12 @@ Result<CheckedOptions> OptionsFrom(const hr_dataset_options* options) {
   }
   CheckedOptions out{.batch = {.shuffle = copy.shuffle != 0,
                                .seed = copy.seed,
-                               .drop_remainder = copy.drop_remainder != 0},
+                               .drop_remainder = copy.drop_remainder != 0,
+                               .shard = {.index = copy.shard_index}},
                      .prefetch = copy.prefetch};
   if (copy.batch > 0) out.batch.batch = copy.batch;
   if (copy.repeat != 0) out.batch.repeat = copy.repeat;
+  if (copy.shard_count != 0) out.batch.shard.count = copy.shard_count;
   return out;
 }
 
@@ -61,38 +60,29 @@ class HostData {
   // From now on the host's release function is called at the end.
   void TakeOver() { taken_over_ = true; }
 
-  static Result<bool> Next(void* context, std::span<Tensor> out) {
-    return static_cast<HostData*>(context)->NextBatch(out);
+  static Result<bool> Next(void* context, int64_t examples, std::span<Tensor> out) {
+    return static_cast<HostData*>(context)->NextBatch(examples, out);
   }
-  static Status Reset(void* context, int64_t epoch) {
+  static Status Seek(void* context, int64_t epoch, int64_t example) {
     const hr_dataset_callbacks& host = static_cast<HostData*>(context)->host_;
-    if (int code = host.reset(host.context, epoch); code != 0) {
-      return Unavailable("the host's data set failed to reset with ", code);
-    }
-    return {};
+    return plugin::FromC(host.seek(host.context, epoch, example));
   }
-  static int64_t Size(void* context) { return static_cast<HostData*>(context)->host_.batches; }
   static void Release(void* context) { delete static_cast<HostData*>(context); }
 
  private:
-  Result<bool> NextBatch(std::span<Tensor> out) {
+  Result<bool> NextBatch(int64_t examples, std::span<Tensor> out) {
     std::vector<hr_tensor*> handles;
     for (const Tensor& tensor : out)
       handles.push_back(tensor.defined() ? NewTensor(tensor) : nullptr);
-    int code = host_.next(host_.context, handles.size(), handles.data());
-    Status failure;
+    int32_t end = 0;
+    Status status =
+        plugin::FromC(host_.next(host_.context, examples, handles.size(), handles.data(), &end));
     for (size_t i = 0; i < handles.size(); ++i) {
-      if (handles[i] != nullptr) {
-        out[i] = handles[i]->rep;
-        hr_tensor_release(handles[i]);
-      } else if (code == 0) {
-        failure = InvalidArgument("the host's data set returned no tensor for field ", i);
-      }
+      out[i] = handles[i] == nullptr ? Tensor() : handles[i]->rep;
+      hr_tensor_release(handles[i]);
     }
-    if (code == 1) return false;
-    if (code != 0) return Unavailable("the host's data set failed with ", code);
-    if (!failure.ok()) return failure;
-    return true;
+    if (!status.ok()) return status;
+    return end == 0;
   }
 
   const hr_dataset_callbacks host_;
@@ -102,7 +92,8 @@ class HostData {
 Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env,
                                                       const hr_dataset_callbacks* callbacks,
                                                       size_t count, const hr_dataset_field* fields,
-                                                      int64_t repeat, HostData** data) {
+                                                      const train::BatchOptions& options,
+                                                      HostData** data) {
   HR_ASSIGN_OR_RETURN(hr_dataset_callbacks copy, CopySized(callbacks, "hr_dataset_callbacks"));
   if (copy.next == nullptr) return InvalidArgument("hr_dataset_callbacks.next must not be NULL");
   HR_ASSIGN_OR_RETURN(auto copies, CopySizedArray(fields, count, "hr_dataset_field"));
@@ -115,13 +106,14 @@ Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env,
   *data = new HostData(copy);
   train::DatasetCallbacks host{.context = *data,
                                .next = HostData::Next,
-                               .reset = copy.reset == nullptr ? nullptr : HostData::Reset,
-                               .size = HostData::Size,
-                               .release = HostData::Release};
-  return train::CreateCallbackDataset(std::move(inner), host, repeat, env->rep->allocator());
+                               .seek = copy.seek == nullptr ? nullptr : HostData::Seek,
+                               .release = HostData::Release,
+                               .examples = copy.examples};
+  return train::CreateCallbackDataset(std::move(inner), host, options, env->rep->allocator());
 }
 
-std::string Describe(const train::Dataset& dataset) {
+Result<std::string> Describe(const train::Dataset& dataset) {
+  HR_ASSIGN_OR_RETURN(const std::string position, dataset.Save());
   JsonWriter json;
   json.BeginObject().Key("fields").BeginArray();
   for (const train::Field& field : dataset.fields()) {
@@ -134,7 +126,7 @@ std::string Describe(const train::Dataset& dataset) {
   } else {
     json.Null();
   }
-  json.Key("position").Raw(dataset.Save()).EndObject();
+  json.Key("position").Raw(position).EndObject();
   return json.Take();
 }
 
@@ -183,8 +175,7 @@ hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* ca
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::OptionsFrom(options));
   hr::capi::HostData* data = nullptr;
   hr_status* failure = hr::capi::Give(
-      out, env,
-      hr::capi::FromCallbacks(env, callbacks, field_count, fields, checked.batch.repeat, &data),
+      out, env, hr::capi::FromCallbacks(env, callbacks, field_count, fields, checked.batch, &data),
       checked.prefetch);
   if (failure == nullptr) data->TakeOver();
   return failure;
@@ -192,8 +183,12 @@ hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* ca
 
 void hr_dataset_release(hr_dataset* dataset) { delete dataset; }
 
-int hr_dataset_done(hr_dataset* dataset) {
-  return dataset == nullptr || dataset->rep->done() ? 1 : 0;
+int hr_dataset_done(hr_dataset* dataset, const hr_limits* limits) {
+  if (dataset == nullptr) return 1;
+  auto checked = hr::capi::LimitsFrom(limits, dataset->env->clock());
+  if (!checked.ok()) return 0;
+  auto done = dataset->rep->Done(*checked);
+  return done.ok() && *done ? 1 : 0;
 }
 
 int64_t hr_dataset_batches(const hr_dataset* dataset) {
@@ -201,22 +196,23 @@ int64_t hr_dataset_batches(const hr_dataset* dataset) {
 }
 
 size_t hr_dataset_field_count(const hr_dataset* dataset) {
-  return dataset == nullptr ? 0 : dataset->rep->names().size();
+  return dataset == nullptr ? 0 : dataset->rep->field_count();
 }
 
 const char* hr_dataset_field_name(const hr_dataset* dataset, size_t index) {
-  return index < hr_dataset_field_count(dataset) ? dataset->rep->names()[index].c_str() : nullptr;
+  return dataset == nullptr ? nullptr : dataset->rep->field_name(index);
 }
 
-hr_status* hr_dataset_rewind(hr_dataset* dataset) {
+hr_status* hr_dataset_rewind(hr_dataset* dataset, const hr_limits* limits) {
   HR_REQUIRE(dataset);
-  return Wrap(dataset->rep->Rewind());
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
+  return Wrap(dataset->rep->Rewind(checked));
 }
 
 hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tensor** out) {
   HR_REQUIRE(dataset);
   HR_REQUIRE(out);
-  std::vector<hr::Tensor> batch(dataset->rep->fields().size());
+  std::vector<hr::Tensor> batch(dataset->rep->field_count());
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
   HR_ASSIGN_OR_WRAP(bool more, dataset->rep->Next(batch, checked));
   if (!more)
@@ -229,26 +225,28 @@ hr_status* hr_dataset_rename(hr_dataset* dataset, const char* field, const char*
   HR_REQUIRE(dataset);
   HR_REQUIRE(field);
   HR_REQUIRE(name);
-  HR_ASSIGN_OR_WRAP(dataset->rep, hr::train::RenameField(dataset->rep, field, name));
-  return nullptr;
+  return Wrap(dataset->rep->Rename(field, name));
 }
 
 hr_status* hr_dataset_describe(const hr_dataset* dataset, hr_text** out) {
   HR_REQUIRE(dataset);
   HR_REQUIRE(out);
-  return hr::capi::WrapText(out, hr::capi::Describe(*dataset->rep));
+  HR_ASSIGN_OR_WRAP(auto text, hr::capi::Describe(*dataset->rep));
+  return hr::capi::WrapText(out, std::move(text));
 }
 
 hr_status* hr_dataset_position(const hr_dataset* dataset, hr_text** out) {
   HR_REQUIRE(dataset);
   HR_REQUIRE(out);
-  return hr::capi::WrapText(out, dataset->rep->Save());
+  HR_ASSIGN_OR_WRAP(auto text, dataset->rep->Save());
+  return hr::capi::WrapText(out, std::move(text));
 }
 
-hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position) {
+hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position, const hr_limits* limits) {
   HR_REQUIRE(dataset);
   HR_REQUIRE(position);
-  return Wrap(dataset->rep->Restore(position));
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
+  return Wrap(dataset->rep->Restore(position, checked));
 }
 
 hr_status* hr_call_bind_dataset(hr_call* call, hr_dataset* dataset) {

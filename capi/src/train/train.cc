@@ -56,9 +56,11 @@ Result<train::TrainOptions> OptionsFrom(const hr_train_options* options) {
   if (copy.summary_steps > 0) out.summary_steps = copy.summary_steps;
   if (copy.on_step != nullptr) {
     out.on_step = [on_step = copy.on_step,
-                   context = copy.context](const train::StepReport& report) {
-      hr_train_report given = ReportFrom(report);
-      return on_step(context, &given) != 0;
+                   context = copy.context](const train::StepReport& report) -> Result<bool> {
+      const hr_train_report given = ReportFrom(report);
+      int32_t stop = 0;
+      HR_RETURN_IF_ERROR(plugin::FromC(on_step(context, &given, &stop)));
+      return stop == 0;
     };
   }
   if (copy.on_message != nullptr) {

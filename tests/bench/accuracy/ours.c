@@ -26,8 +26,8 @@ static const char* Make(hr_env* env, int seed, Training* out) {
 }
 
 static const char* Epoch(Training* training) {
-  if (training->epochs > 0) BENCH_TRY(hr_dataset_rewind(training->data));
-  while (!hr_dataset_done(training->data)) BENCH_TRY(hr_call_run(training->train, NULL));
+  if (training->epochs > 0) BENCH_TRY(hr_dataset_rewind(training->data, NULL));
+  while (!hr_dataset_done(training->data, NULL)) BENCH_TRY(hr_call_run(training->train, NULL));
   ++training->epochs;
   return NULL;
 }
@@ -48,7 +48,7 @@ static const char* Accuracy(hr_env* env, Training* training, double* out) {
   hr_dataset* test;
   double right = 0, examples = 0;
   BENCH_TRY(hr_dataset_open(env, "idx:fashion-mnist/test?batch=1000", &test));
-  while (!hr_dataset_done(test)) {
+  while (!hr_dataset_done(test, NULL)) {
     hr_tensor* batch[2];
     BENCH_TRY(hr_dataset_next(test, NULL, batch));
     examples += (double)hr_tensor_elements(batch[1]);

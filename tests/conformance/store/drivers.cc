@@ -66,17 +66,20 @@ struct HostMap {
   std::map<std::string, std::string> values;
 };
 
-int64_t HostGet(void* context, const char* key, char* value, size_t capacity) {
+hr_status* HostGet(void* context, const char* key, char* value, size_t capacity,
+                   int64_t* out_size) {
   auto& map = *static_cast<HostMap*>(context);
   std::lock_guard lock(map.mutex);
   const auto found = map.values.find(key);
-  if (found == map.values.end()) return -1;
+  *out_size = -1;
+  if (found == map.values.end()) return nullptr;
   std::memcpy(value, found->second.data(), std::min(capacity, found->second.size()));
-  return static_cast<int64_t>(found->second.size());
+  *out_size = static_cast<int64_t>(found->second.size());
+  return nullptr;
 }
 
-int HostSwap(void* context, const char* key, const char* expected, size_t expected_size,
-             const char* desired, size_t desired_size) {
+hr_status* HostSwap(void* context, const char* key, const char* expected, size_t expected_size,
+                    const char* desired, size_t desired_size, int32_t* out_swapped) {
   auto& map = *static_cast<HostMap*>(context);
   std::lock_guard lock(map.mutex);
   const auto found = map.values.find(key);
@@ -85,14 +88,15 @@ int HostSwap(void* context, const char* key, const char* expected, size_t expect
           ? found == map.values.end()
           : found != map.values.end() && found->second == std::string_view(expected, expected_size);
   if (same) map.values[key] = std::string(desired, desired_size);
-  return same ? 1 : 0;
+  *out_swapped = same ? 1 : 0;
+  return nullptr;
 }
 
-int HostRemove(void* context, const char* key) {
+hr_status* HostRemove(void* context, const char* key) {
   auto& map = *static_cast<HostMap*>(context);
   std::lock_guard lock(map.mutex);
   map.values.erase(key);
-  return 0;
+  return nullptr;
 }
 
 StoreFixture Host() {

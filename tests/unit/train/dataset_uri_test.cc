@@ -56,11 +56,21 @@ TEST_F(DatasetUriTest, GivesRawBytes) {
   EXPECT_EQ(out[0].as<uint8_t>()[1], 255);
 }
 
+TEST_F(DatasetUriTest, OpensAShard) {
+  WriteSplit("train");
+  auto data = Open("idx:set/train?batch=1&shard=1/2&drop_remainder=1").value();
+  EXPECT_EQ(data->size(), 1);
+  std::vector<Tensor> out(2);
+  EXPECT_TRUE(data->Next(out, {}).value());
+  EXPECT_EQ(out[1].as<int64_t>()[0], 8);
+  EXPECT_FALSE(data->Next(out, {}).value());
+}
+
 TEST_F(DatasetUriTest, ExplainsWhatIsWrong) {
   WriteSplit("train");
   HR_EXPECT_ERROR(OpenError("idx:set/train?shufle=1"), kInvalidArgument,
-                  "the keys are batch, shuffle, seed, repeat, drop_remainder, normalize, raw, "
-                  "prefetch; did you mean 'shuffle'?");
+                  "the keys are batch, shuffle, seed, repeat, drop_remainder, shard, normalize, "
+                  "raw, prefetch; did you mean 'shuffle'?");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch"), kInvalidArgument, "KEY=VALUE");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch=1&batch=2"), kInvalidArgument, "twice");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch=12x"), kInvalidArgument, "got '12x'");
@@ -72,6 +82,9 @@ TEST_F(DatasetUriTest, ExplainsWhatIsWrong) {
   HR_EXPECT_ERROR(OpenError("idx:set/train?normalize=0.5,0"), kInvalidArgument, "above 0");
   HR_EXPECT_ERROR(OpenError("idx:set/train?normalize=nan,1"), kInvalidArgument, "finite");
   HR_EXPECT_ERROR(OpenError("idx:set/train?raw=1&normalize=0,1"), kInvalidArgument, "one of them");
+  HR_EXPECT_ERROR(OpenError("idx:set/train?shard=1"), kInvalidArgument, "INDEX/COUNT");
+  HR_EXPECT_ERROR(OpenError("idx:set/train?shard=1/x"), kInvalidArgument, "got 'x'");
+  HR_EXPECT_ERROR(OpenError("idx:set/train?shard=2/2"), kInvalidArgument, "got 2/2");
   HR_EXPECT_ERROR(OpenError("idx:set/train?prefetch=-1"), kInvalidArgument, "prefetch");
   HR_EXPECT_ERROR(OpenError("idx:set%/train"), kInvalidArgument, "hexadecimal");
   HR_EXPECT_ERROR(OpenError("idx:train"), kInvalidArgument, "FOLDER/SPLIT");

@@ -30,7 +30,7 @@ class MemoryDatasetTest : public TrainTest {
   std::vector<std::vector<int64_t>> Draw(Dataset& data, int batches = 1000) {
     std::vector<std::vector<int64_t>> drawn;
     std::vector<Tensor> out(2);
-    while (batches-- > 0 && !data.done()) {
+    while (batches-- > 0 && !data.Done({}).value()) {
       EXPECT_TRUE(data.Next(out, {}).value());
       std::span<int64_t> y = out[1].span<int64_t>();
       drawn.emplace_back(y.begin(), y.end());
@@ -79,7 +79,7 @@ TEST_F(MemoryDatasetTest, DropsTheRemainderWhenAsked) {
 TEST_F(MemoryDatasetTest, RepeatsForever) {
   auto data = Open(3, {.batch = 2, .repeat = kRepeatForever});
   EXPECT_EQ(Draw(*data, 100).size(), 100u);
-  EXPECT_EQ(data->position().epoch, 50);
+  EXPECT_EQ(data->position()->epoch, 50);
 }
 
 TEST_F(MemoryDatasetTest, ShufflesEachEpochAnew) {
@@ -99,8 +99,8 @@ TEST_F(MemoryDatasetTest, RewindGoesOnToTheNextEpoch) {
   auto data = Open(10, {.batch = 4, .shuffle = true, .seed = 1});
   Batches drawn;
   for (int pass = 0; pass < 3; ++pass) {
-    HR_EXPECT_OK(data->Rewind());
-    HR_EXPECT_OK(data->Rewind());  // changes nothing: nothing was delivered
+    HR_EXPECT_OK(data->Rewind({}));
+    HR_EXPECT_OK(data->Rewind({}));  // changes nothing: nothing was delivered
     for (auto& batch : Draw(*data)) drawn.push_back(batch);
   }
   EXPECT_EQ(drawn, expected);
@@ -114,7 +114,7 @@ TEST_F(MemoryDatasetTest, ResumesAnywhere) {
     auto first = Open(10, options);
     Draw(*first, static_cast<int>(done));
     auto second = Open(10, {.batch = 3, .repeat = 3});  // seed and shuffle come from the state
-    HR_EXPECT_OK(second->Restore(first->Save()));
+    HR_EXPECT_OK(second->Restore(first->Save().value(), {}));
     Batches rest = Draw(*second);
     EXPECT_EQ(rest, Batches(expected.begin() + static_cast<int64_t>(done), expected.end()));
   }
@@ -122,41 +122,43 @@ TEST_F(MemoryDatasetTest, ResumesAnywhere) {
 
 TEST_F(MemoryDatasetTest, SeekingTakesTheOrderOfTheState) {
   auto shuffled = Open(20, {.batch = 5, .shuffle = true, .seed = 2});
-  std::string begin = shuffled->Save();
+  std::string begin = shuffled->Save().value();
   Batches expected = Draw(*shuffled);
   auto other = Open(20, {.batch = 5, .shuffle = true, .seed = 3});
   EXPECT_NE(Draw(*other, 2)[0], expected[0]);
-  HR_EXPECT_OK(other->Restore(begin));
+  HR_EXPECT_OK(other->Restore(begin, {}));
   EXPECT_EQ(Draw(*other), expected);
 }
 
 TEST_F(MemoryDatasetTest, SavesALineOfJson) {
   auto data = Open(10, {.batch = 4, .shuffle = true, .seed = UINT64_MAX});
   Draw(*data, 2);
-  EXPECT_EQ(data->Save(), R"({"epoch":0,"index":8,"first_epoch":0,"seed":18446744073709551615,)"
-                          R"("shuffle":true,"size":10})");
+  EXPECT_EQ(data->Save().value(),
+            R"({"epoch":0,"example":8,"first_epoch":0,"seed":18446744073709551615,)"
+            R"("shuffle":true,"size":10})");
 }
 
 TEST_F(MemoryDatasetTest, RefusesForeignStates) {
   auto data = Open(10, {.batch = 4});
-  auto state = [](std::string_view index, std::string_view size, std::string_view more = "") {
-    return Cat(R"({"epoch":2,"index":)", index, R"(,"first_epoch":2,"seed":1,"shuffle":false,)",
+  auto state = [](std::string_view example, std::string_view size, std::string_view more = "") {
+    return Cat(R"({"epoch":2,"example":)", example, R"(,"first_epoch":2,"seed":1,"shuffle":false,)",
                R"("size":)", size, more, "}");
   };
-  HR_EXPECT_OK(data->Restore(state("8", "10")));
-  std::string before = data->Save();
-  HR_EXPECT_ERROR(data->Restore(state("8", "11")), kInvalidArgument, "this data set has 10");
-  HR_EXPECT_ERROR(data->Restore(state("11", "10")), kInvalidArgument, "outside the data");
-  HR_EXPECT_ERROR(data->Restore(state("-1", "10")), kDataLoss, "'index' is out of range");
-  HR_EXPECT_ERROR(data->Restore(state("1e30", "10")), kDataLoss, "expected an integer");
-  HR_EXPECT_ERROR(data->Restore(state("18446744073709551615", "10")), kDataLoss, "out of range");
-  HR_EXPECT_ERROR(data->Restore(state("\"8\"", "10")), kDataLoss, "got string");
-  HR_EXPECT_ERROR(data->Restore(state("8", "10", R"(,"size":10)")), kDataLoss, "'size' twice");
-  HR_EXPECT_ERROR(data->Restore("[1]"), kDataLoss, "got array");
-  HR_EXPECT_ERROR(data->Restore("{"), kDataLoss, "not valid JSON");
-  HR_EXPECT_ERROR(data->Restore("{}"), kDataLoss, "no member 'epoch'");
-  HR_EXPECT_ERROR(data->Restore(std::string(1000, '[')), kDataLoss, "nested");
-  EXPECT_EQ(data->Save(), before);
+  HR_EXPECT_OK(data->Restore(state("8", "10"), {}));
+  std::string before = data->Save().value();
+  HR_EXPECT_ERROR(data->Restore(state("8", "11"), {}), kInvalidArgument, "this data set has 10");
+  HR_EXPECT_ERROR(data->Restore(state("11", "10"), {}), kInvalidArgument, "outside the data");
+  HR_EXPECT_ERROR(data->Restore(state("-1", "10"), {}), kDataLoss, "'example' is out of range");
+  HR_EXPECT_ERROR(data->Restore(state("1e30", "10"), {}), kDataLoss, "expected an integer");
+  HR_EXPECT_ERROR(data->Restore(state("18446744073709551615", "10"), {}), kDataLoss,
+                  "out of range");
+  HR_EXPECT_ERROR(data->Restore(state("\"8\"", "10"), {}), kDataLoss, "got string");
+  HR_EXPECT_ERROR(data->Restore(state("8", "10", R"(,"size":10)"), {}), kDataLoss, "'size' twice");
+  HR_EXPECT_ERROR(data->Restore("[1]", {}), kDataLoss, "got array");
+  HR_EXPECT_ERROR(data->Restore("{", {}), kDataLoss, "not valid JSON");
+  HR_EXPECT_ERROR(data->Restore("{}", {}), kDataLoss, "no member 'epoch'");
+  HR_EXPECT_ERROR(data->Restore(std::string(1000, '['), {}), kDataLoss, "nested");
+  EXPECT_EQ(data->Save().value(), before);
 }
 
 TEST_F(MemoryDatasetTest, AllocatesNothingAfterTheFirstBatches) {
@@ -223,10 +225,10 @@ TEST_F(MemoryDatasetTest, FailuresLeaveThePosition) {
   token.Cancel();
   std::vector<Tensor> out(2);
   HR_EXPECT_ERROR(data->Next(out, {.cancel = &token}), kCancelled, "");
-  for (int successes = 0; data->position().index == 0; ++successes) {
+  for (int successes = 0; data->position()->example == 0; ++successes) {
     allocator_.FailAfter(successes);
     Result<bool> result = data->Next(out, {});
-    EXPECT_EQ(result.ok(), data->position().index != 0);
+    EXPECT_EQ(result.ok(), data->position()->example != 0);
   }
   allocator_.FailAfter(100);
   EXPECT_EQ(Draw(*data), (Batches{{2, 3}}));

@@ -11,7 +11,8 @@ using Values = std::vector<int64_t>;
 class PrefetchTest : public TrainTest {
  protected:
   std::unique_ptr<Dataset> Open(int64_t depth, int64_t repeat = 1) {
-    auto source = CreateCallbackDataset(ScriptedFields(), source_.callbacks(), repeat, allocator_);
+    auto source = CreateCallbackDataset(ScriptedFields(), source_.callbacks(), {.repeat = repeat},
+                                        allocator_);
     return CreatePrefetchDataset(std::move(source).value(), depth).value();
   }
   void WaitForCalls(int calls) {
@@ -28,14 +29,14 @@ TEST_F(PrefetchTest, DeliversTheSameInTheSameOrder) {
     source_.GoTo(0);
     auto data = Open(depth, 2);
     EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2, 100, 101, 102})) << depth;
-    EXPECT_TRUE(data->done());
-    HR_EXPECT_OK(data->Rewind());
+    EXPECT_TRUE(data->Done({}).value());
+    HR_EXPECT_OK(data->Rewind({}));
     EXPECT_EQ(DrawValues(*data, 4), (Values{200, 201, 202, 300}));
   }
 }
 
 TEST_F(PrefetchTest, ReadsAheadNoMoreThanItsDepth) {
-  source_.batches = 100;
+  source_.examples = source_.declared = 100;
   auto data = Open(3);
   EXPECT_EQ(source_.calls.load(), 0) << "starts on demand";
   EXPECT_EQ(DrawValues(*data, 1), Values{0});
@@ -48,22 +49,22 @@ TEST_F(PrefetchTest, DoneIsExact) {
   auto data = Open(2);
   std::vector<Tensor> out(1);
   int batches = 0;
-  for (; !data->done(); ++batches) EXPECT_TRUE(data->Next(out, {}).value());
+  for (; !data->Done({}).value(); ++batches) EXPECT_TRUE(data->Next(out, {}).value());
   EXPECT_EQ(batches, 3);
-  EXPECT_EQ(data->position().epoch, 1);
+  EXPECT_EQ(data->position()->epoch, 1);
   EXPECT_FALSE(data->Next(out, {}).value());
-  EXPECT_TRUE(data->done());
+  EXPECT_TRUE(data->Done({}).value());
 }
 
 TEST_F(PrefetchTest, FailuresComeAtTheirPlace) {
   source_.fail_at = 2;
   auto data = Open(8);
   WaitForCalls(0);
-  EXPECT_FALSE(data->done());
+  EXPECT_FALSE(data->Done({}).value());
   EXPECT_EQ(DrawValues(*data, 2), (Values{0, 1}));
   std::vector<Tensor> out(1);
   HR_EXPECT_ERROR(data->Next(out, {}), kUnavailable, "camera");
-  EXPECT_EQ(data->position().index, 2);
+  EXPECT_EQ(data->position()->example, 2);
   EXPECT_EQ(DrawValues(*data), Values{2}) << "and reading goes on";
 }
 
@@ -73,14 +74,14 @@ TEST_F(PrefetchTest, ThePositionCountsWhatWasDelivered) {
     source_.GoTo(0);
     auto first = Open(4, 2);
     DrawValues(*first, count);
-    first->done();  // several batches are in flight now
-    std::string state = first->Save();
+    HR_EXPECT_OK(first->Done({}));  // several batches are in flight now
+    std::string state = first->Save().value();
     first.reset();
     source_.GoTo(0);
     auto second = Open(2, 2);
-    second->done();
-    HR_EXPECT_OK(second->Restore(state));
-    EXPECT_EQ(second->Save(), state);
+    HR_EXPECT_OK(second->Done({}));
+    HR_EXPECT_OK(second->Restore(state, {}));
+    EXPECT_EQ(second->Save().value(), state);
     EXPECT_EQ(DrawValues(*second),
               Values(expected.begin() + static_cast<int64_t>(count), expected.end()));
   }
@@ -105,13 +106,46 @@ TEST_F(PrefetchTest, WaitingCanBeCancelledAndLimited) {
   EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2})) << "nothing was lost";
 }
 
+TEST_F(PrefetchTest, LimitsEndEveryWait) {
+  auto data = Open(2, 3);
+  auto limits = [] {
+    return CallLimits{.deadline_nanos = SystemClock().NowNanos() + 10'000'000,
+                      .clock = &SystemClock()};
+  };
+  EXPECT_EQ(DrawValues(*data, 3), (Values{0, 1, 2}));
+  HR_EXPECT_OK(data->Seek({.example = 1, .size = 3}, {}));
+  source_.block = true;
+  const std::string before = data->Save().value();
+  HR_EXPECT_ERROR(data->Done(limits()), kDeadlineExceeded, "");  // the thread waits for the host
+  HR_EXPECT_ERROR(data->Rewind(limits()), kDeadlineExceeded, "");
+  HR_EXPECT_ERROR(data->Seek({.epoch = 2, .size = 3}, limits()), kDeadlineExceeded, "");
+  EXPECT_EQ(data->Save().value(), before);
+  HR_EXPECT_OK(data->Restore(before, {}));  // nothing to wait for
+  source_.block = false;
+  EXPECT_EQ(DrawValues(*data, 3), (Values{1, 2, 100})) << "nothing was lost";
+  HR_EXPECT_OK(data->Rewind({}));
+  EXPECT_EQ(DrawValues(*data, 2), (Values{200, 201}));
+}
+
+TEST_F(PrefetchTest, ASeekThatIsRefusedLosesNothing) {
+  DatasetCallbacks once = source_.callbacks();
+  once.seek = nullptr;
+  auto source = CreateCallbackDataset(ScriptedFields(), once, {}, allocator_);
+  auto data = CreatePrefetchDataset(std::move(source).value(), 2).value();
+  EXPECT_FALSE(data->Done({}).value());
+  HR_EXPECT_OK(data->Rewind({}));  // nothing was delivered, so nothing changes
+  EXPECT_EQ(DrawValues(*data, 1), Values{0});
+  HR_EXPECT_ERROR(data->Rewind({}), kFailedPrecondition, "no seek function");
+  EXPECT_EQ(DrawValues(*data), (Values{1, 2}));
+}
+
 TEST_F(PrefetchTest, MayBeDestroyedAtAnyMoment) {
   for (int round = 0; round < 50; ++round) {
     source_.GoTo(0);
-    source_.batches = 20;
+    source_.examples = source_.declared = 20;
     auto data = Open(1 + round % 4);
     DrawValues(*data, static_cast<size_t>(round % 7));
-    if (round % 2 == 0) data->done();
+    if (round % 2 == 0) HR_EXPECT_OK(data->Done({}));
   }
   EXPECT_EQ(source_.released, 50);
 }
@@ -129,7 +163,7 @@ TEST_F(PrefetchTest, RecyclesMemory) {
 
 TEST_F(PrefetchTest, RefusesADepthWithoutSense) {
   for (int64_t depth : {int64_t{-1}, int64_t{0}, int64_t{1} << 40}) {
-    auto source = CreateCallbackDataset(ScriptedFields(), source_.callbacks(), 1, allocator_);
+    auto source = CreateCallbackDataset(ScriptedFields(), source_.callbacks(), {}, allocator_);
     HR_EXPECT_ERROR(CreatePrefetchDataset(std::move(source).value(), depth), kInvalidArgument,
                     "1 to 1024");
   }

@@ -9,47 +9,56 @@
 
 namespace hr::train {
 
-// Each epoch has `batches` batches; batch b of epoch e holds the value 100 e + b.
+// Each epoch has `examples` examples; example i of epoch e is the number 100 e + i.
 struct ScriptedSource {
-  int64_t batches = 3;
-  int64_t fail_at = -1;  // this batch of each epoch fails once
+  int64_t examples = 3;
+  int64_t declared = 3;
+  int64_t most = 1000;   // examples of a batch, if more are asked for
+  int64_t fail_at = -1;  // the batch that begins with this example of each epoch fails once
   bool fail_pending = true;
   std::atomic<bool> block{false};
   std::atomic<int> calls{0};
   int64_t epoch = 0;
-  int64_t index = 0;
+  int64_t at = 0;
+  std::vector<std::pair<int64_t, int64_t>> seeks;
   int released = 0;
 
-  void GoTo(int64_t which) {
+  void GoTo(int64_t which, int64_t example = 0) {
     epoch = which;
-    index = 0;
+    at = example;
   }
   static ScriptedSource& Of(void* context) { return *static_cast<ScriptedSource*>(context); }
 
-  static Result<bool> Next(void* context, std::span<Tensor> out) {
+  static Result<bool> Next(void* context, int64_t asked, std::span<Tensor> out) {
     ScriptedSource& self = Of(context);
     self.calls.fetch_add(1);
     while (self.block.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (self.index == self.fail_at && std::exchange(self.fail_pending, false)) {
+    if (self.at == self.fail_at && std::exchange(self.fail_pending, false)) {
       return Unavailable("the camera is off");
     }
-    if (self.index == self.batches) return false;
-    out[0].as<int64_t>()[0] = 100 * self.epoch + self.index++;
+    if (self.at >= self.examples) return false;
+    const int64_t count = std::min({asked, self.most, self.examples - self.at});
+    if (count < asked) {
+      HR_ASSIGN_OR_RETURN(out[0], Tensor::Create(SystemAllocator(), DType::kInt64, {count}));
+    }
+    for (int64_t& value : out[0].span<int64_t>()) value = 100 * self.epoch + self.at++;
     return true;
   }
-  static Status Reset(void* context, int64_t epoch) {
-    Of(context).GoTo(epoch);
+  static Status Seek(void* context, int64_t epoch, int64_t example) {
+    Of(context).seeks.emplace_back(epoch, example);
+    Of(context).GoTo(epoch, example);
     return {};
   }
-  static int64_t Size(void* context) { return Of(context).batches; }
   static void Release(void* context) { ++Of(context).released; }
 
-  DatasetCallbacks callbacks() { return {this, Next, Reset, Size, Release}; }
+  DatasetCallbacks callbacks() { return {this, Next, Seek, Release, declared}; }
 };
 
-inline std::vector<Field> ScriptedFields() { return {{"value", DType::kInt64, {1}}}; }
+inline std::vector<Field> ScriptedFields(int64_t batch = 1) {
+  return {{"value", DType::kInt64, {batch}}};
+}
 
-// The values of the next batches, until the pass is over.
+// The values of the next batches, until there are `most` or the pass is over.
 inline std::vector<int64_t> DrawValues(Dataset& data, size_t most = 1000) {
   std::vector<int64_t> values;
   std::vector<Tensor> out(1);
@@ -57,7 +66,8 @@ inline std::vector<int64_t> DrawValues(Dataset& data, size_t most = 1000) {
     Result<bool> more = data.Next(out, {});
     EXPECT_TRUE(more.ok()) << more.status().ToString();
     if (!more.ok() || !*more) break;
-    values.push_back(out[0].as<int64_t>()[0]);
+    const std::span<int64_t> batch = out[0].span<int64_t>();
+    values.insert(values.end(), batch.begin(), batch.end());
   }
   return values;
 }

@@ -9,17 +9,19 @@ namespace hr {
 inline namespace cpp {
 
 // The functions of a data set whose batches the host makes; the data set keeps them. They are
-// called by one thread at a time; with prefetch this is a thread of the library. If one throws, the
-// library reports a failure, but not the text of the exception.
+// called by one thread at a time; with prefetch this is a thread of the library. What they throw
+// becomes an Error, with the code and text of the exception, of the call that needed the batch.
 struct HostData {
-  // Makes the next batch and returns true, or returns false if the epoch is over. `batch` holds a
-  // tensor of the declared shape for each field, or an empty handle if a dimension of the field is
-  // -1. The function fills the tensor or replaces it. It must replace it if the handle is empty or
-  // if the batch is smaller than declared.
-  std::function<bool(std::vector<Tensor>& batch)> next;
-  // Goes to the beginning of an epoch. Empty: the data can be read once.
-  std::function<void(int64_t epoch)> reset;
-  int64_t batches = -1;  // the exact number in an epoch; -1: unknown
+  // Makes the next batch of `examples` examples and returns true, or returns false if the epoch is
+  // over. Without shards the batch may have fewer. `batch` holds a tensor for each field, of the
+  // declared shape but with `examples` as its first dimension, or an empty handle if a dimension of
+  // the field is -1. The function fills the tensor or replaces it. It must replace it if the handle
+  // is empty or if the batch is smaller.
+  std::function<bool(int64_t examples, std::vector<Tensor>& batch)> next;
+  // Makes the next batch begin with an example of an epoch. Empty: the data can be read once, from
+  // its beginning, and has no shards.
+  std::function<void(int64_t epoch, int64_t first_example)> seek;
+  int64_t examples = -1;  // the exact number in an epoch, of all shards; -1: unknown
 };
 
 // A field of a data set. `dims` is the largest shape of a batch; a dimension of -1 differs between
@@ -32,25 +34,27 @@ struct Field {
 
 namespace detail {
 
-inline int next_batch(void* context, size_t count, hr_tensor** out) noexcept {
+inline hr_status* next_batch(void* context, int64_t examples, size_t count, hr_tensor** out,
+                             int32_t* out_end) noexcept {
   std::vector<Tensor> batch;
   for (size_t i = 0; i < count; ++i) batch.emplace_back(out[i]);
-  int code = 2;
+  hr_status* failure = nullptr;
   try {
-    code = static_cast<HostData*>(context)->next(batch) ? 0 : 1;
-  } catch (...) {  // `code` reports the failure
+    *out_end = static_cast<HostData*>(context)->next(examples, batch) ? 0 : 1;
+  } catch (...) {
+    failure = status_of_exception();
   }
   batch.resize(count);
   for (size_t i = 0; i < count; ++i) out[i] = batch[i].release();
-  return code;
+  return failure;
 }
 
-inline int reset_data(void* context, int64_t epoch) noexcept {
+inline hr_status* seek_data(void* context, int64_t epoch, int64_t first_example) noexcept {
   try {
-    static_cast<HostData*>(context)->reset(epoch);
-    return 0;
+    static_cast<HostData*>(context)->seek(epoch, first_example);
+    return nullptr;
   } catch (...) {
-    return 2;
+    return status_of_exception();
   }
 }
 
@@ -76,7 +80,7 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
     return Dataset(detail::made<hr_dataset*>(hr_dataset_from_tensors, env.get(), names.size(),
                                              names.data(), tensors.data(), &options));
   }
-  // Of the options only repeat and prefetch are used.
+  // Makes a data set of the host's functions; see hr_dataset_from_callbacks.
   static Dataset from_host(const Env& env, const std::vector<Field>& fields, HostData data,
                            hr_dataset_options options = {}) {
     std::vector<hr_dataset_field> described;
@@ -89,9 +93,9 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
     callbacks.struct_size = sizeof callbacks;
     callbacks.context = held.get();
     if (held->next) callbacks.next = detail::next_batch;
-    if (held->reset) callbacks.reset = detail::reset_data;
+    if (held->seek) callbacks.seek = detail::seek_data;
     callbacks.release = [](void* context) { delete static_cast<HostData*>(context); };
-    callbacks.batches = held->batches;
+    callbacks.examples = held->examples;
     options.struct_size = sizeof options;
     Dataset out(detail::made<hr_dataset*>(hr_dataset_from_callbacks, env.get(), &callbacks,
                                           described.size(), described.data(), &options));
@@ -99,9 +103,10 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
     return out;
   }
 
-  // Returns true if the pass is over. It may have to wait for the next batch to find out.
-  bool done() const { return hr_dataset_done(get()) != 0; }
-  void rewind() { check(hr_dataset_rewind(get())); }
+  // Returns true if the pass is over. It may have to wait for the next batch to find out. Returns
+  // false, too, if that fails: the next read throws the failure.
+  bool done(const hr_limits* limits = nullptr) const { return hr_dataset_done(get(), limits) != 0; }
+  void rewind(const hr_limits* limits = nullptr) { check(hr_dataset_rewind(get(), limits)); }
   // Returns the number of batches in an epoch; -1 if it is unknown.
   int64_t batches() const { return hr_dataset_batches(get()); }
   std::vector<std::string> fields() const {
@@ -125,7 +130,9 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
   std::string describe() const { return detail::text_of(hr_dataset_describe, get()); }
   // Return the position as JSON, and go back to such a position.
   std::string position() const { return detail::text_of(hr_dataset_position, get()); }
-  void seek(const std::string& position) { check(hr_dataset_seek(get(), position.c_str())); }
+  void seek(const std::string& position, const hr_limits* limits = nullptr) {
+    check(hr_dataset_seek(get(), position.c_str(), limits));
+  }
 
  private:
   explicit Dataset(hr_dataset* owned) : Handle(owned) {}

@@ -36,15 +36,32 @@ class Executor {
                             void* fn_context) noexcept = 0;
 };
 
-// The objects pointed to must outlive the env, which graphs, models, sessions and data sets keep
-// alive. The allocator must also outlive the tensors that came from it.
+// The env keeps the objects; the allocator lives as long as the last tensor that came from it.
 struct EnvOptions {
-  int32_t threads = 0;             // 0: one per processor; ignored if there is an executor
-  Allocator* allocator = nullptr;  // nullptr, here and below: the library's
-  LogSink* log = nullptr;          // nullptr: messages are dropped
-  Clock* clock = nullptr;
-  Executor* executor = nullptr;
+  int32_t threads = 0;                   // 0: one per processor; ignored if there is an executor
+  std::shared_ptr<Allocator> allocator;  // nullptr, here and below: the library's
+  std::shared_ptr<LogSink> log;          // nullptr: messages are dropped
+  std::shared_ptr<Clock> clock;
+  std::shared_ptr<Executor> executor;
 };
+
+namespace detail {
+
+// A shared object as the context of a C struct, which release_shared releases.
+template <typename T>
+std::unique_ptr<std::shared_ptr<T>> hold(const std::shared_ptr<T>& given) {
+  return given ? std::make_unique<std::shared_ptr<T>>(given) : nullptr;
+}
+template <typename T>
+T& held_by(void* context) {
+  return **static_cast<std::shared_ptr<T>*>(context);
+}
+template <typename T>
+void release_shared(void* context) {
+  delete static_cast<std::shared_ptr<T>*>(context);
+}
+
+}  // namespace detail
 
 class Env : public detail::Handle<hr_env, hr_env_release> {
  public:
@@ -70,26 +87,34 @@ class Env : public detail::Handle<hr_env, hr_env_release> {
   }
 
   static hr_env* create(const EnvOptions& given) {
+    auto held_allocator = detail::hold(given.allocator);
+    auto held_log = detail::hold(given.log);
+    auto held_clock = detail::hold(given.clock);
+    auto held_executor = detail::hold(given.executor);
     const hr_allocator allocator = {
-        sizeof allocator, given.allocator,
+        sizeof allocator, held_allocator.get(),
         [](void* self, size_t bytes, size_t alignment) {
-          return static_cast<Allocator*>(self)->allocate(bytes, alignment);
+          return detail::held_by<Allocator>(self).allocate(bytes, alignment);
         },
         [](void* self, void* data, size_t bytes, size_t alignment) {
-          static_cast<Allocator*>(self)->deallocate(data, bytes, alignment);
-        }};
-    const hr_log_sink log = {sizeof log, given.log,
+          detail::held_by<Allocator>(self).deallocate(data, bytes, alignment);
+        },
+        detail::release_shared<Allocator>};
+    const hr_log_sink log = {sizeof log, held_log.get(),
                              [](void* self, hr_log_level level, const char* message) {
-                               static_cast<LogSink*>(self)->write(level, message);
-                             }};
-    const hr_clock clock = {sizeof clock, given.clock,
-                            [](void* self) { return static_cast<Clock*>(self)->now_nanos(); }};
+                               detail::held_by<LogSink>(self).write(level, message);
+                             },
+                             detail::release_shared<LogSink>};
+    const hr_clock clock = {sizeof clock, held_clock.get(),
+                            [](void* self) { return detail::held_by<Clock>(self).now_nanos(); },
+                            detail::release_shared<Clock>};
     const hr_executor executor = {
-        sizeof executor, given.executor,
+        sizeof executor, held_executor.get(),
         given.executor == nullptr ? 0 : given.executor->concurrency(),
         [](void* self, int32_t tasks, int32_t threads, void (*fn)(void*, int), void* fn_context) {
-          static_cast<Executor*>(self)->parallel_for(tasks, threads, fn, fn_context);
-        }};
+          detail::held_by<Executor>(self).parallel_for(tasks, threads, fn, fn_context);
+        },
+        detail::release_shared<Executor>};
     hr_env_options options{};
     options.struct_size = sizeof options;
     if (given.allocator != nullptr) options.allocator = &allocator;
@@ -97,7 +122,12 @@ class Env : public detail::Handle<hr_env, hr_env_release> {
     if (given.clock != nullptr) options.clock = &clock;
     if (given.executor != nullptr) options.executor = &executor;
     options.threads = given.threads;
-    return detail::made<hr_env*>(hr_env_create, &options);
+    hr_env* out = detail::made<hr_env*>(hr_env_create, &options);
+    static_cast<void>(held_allocator.release());  // the env has taken them over
+    static_cast<void>(held_log.release());
+    static_cast<void>(held_clock.release());
+    static_cast<void>(held_executor.release());
+    return out;
   }
 };
 

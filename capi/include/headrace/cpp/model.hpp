@@ -41,9 +41,9 @@ class Model : public detail::Handle<hr_model, hr_model_release> {
   static Model load(const Env& env, uint64_t total_bytes, const Read& read,
                     const hr_load_options* options = nullptr) {
     Reader reader{read, nullptr};
+    const hr_reader host = {sizeof host, &reader, total_bytes, Reader::call, nullptr};
     hr_model* out = nullptr;
-    hr_status* status =
-        hr_model_load_callback(env.get(), total_bytes, Reader::call, &reader, options, &out);
+    hr_status* status = hr_model_load_callback(env.get(), &host, options, &out);
     if (status != nullptr && reader.failure) {
       hr_status_release(status);
       std::rethrow_exception(reader.failure);
@@ -72,14 +72,14 @@ class Model : public detail::Handle<hr_model, hr_model_release> {
     const Read& read;
     std::exception_ptr failure;
 
-    static int call(void* context, uint64_t offset, void* out, size_t bytes) noexcept {
+    static hr_status* call(void* context, uint64_t offset, void* out, size_t bytes) noexcept {
       auto* self = static_cast<Reader*>(context);
       try {
         self->read(offset, out, bytes);
-        return 0;
+        return nullptr;
       } catch (...) {
         self->failure = std::current_exception();
-        return 1;
+        return detail::status_of_exception();
       }
     }
   };

@@ -36,13 +36,13 @@ struct TrainCallbacks {
   const TrainOptions& options;
   std::exception_ptr failure;
 
-  static int step(void* context, const hr_train_report* report) noexcept {
+  static hr_status* step(void* context, const hr_train_report* report, int32_t* out_stop) noexcept {
     auto* self = static_cast<TrainCallbacks*>(context);
-    bool go_on = true;
     self->guard([&] {
-      if (self->options.on_step) go_on = self->options.on_step(*report);
+      if (self->options.on_step) *out_stop = self->options.on_step(*report) ? 0 : 1;
     });
-    return go_on && !self->failure ? 1 : 0;
+    if (self->failure) *out_stop = 1;  // train() throws it again
+    return nullptr;
   }
   static void message(void* context, const char* text) noexcept {
     auto* self = static_cast<TrainCallbacks*>(context);

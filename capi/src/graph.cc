@@ -29,6 +29,12 @@ Result<graph::ValueType> InputType(transform::GraphBuilder& builder, hr_dtype dt
   return type;
 }
 
+Result<graph::ValueId> AddInput(transform::GraphBuilder& builder, const char* name, hr_dtype dtype,
+                                size_t rank, const int64_t* dims, const char* const* symbols) {
+  HR_ASSIGN_OR_RETURN(auto&& type, InputType(builder, dtype, rank, dims, symbols));
+  return builder.AddInput(name, std::move(type));
+}
+
 Status AddNode(hr_graph* graph, transform::NodeSpec spec, size_t output_count, hr_value* outputs,
                hr_node* out_node) {
   spec.outputs = output_count;
@@ -37,6 +43,17 @@ Status AddNode(hr_graph* graph, transform::NodeSpec spec, size_t output_count, h
   for (size_t i = 0; i < output_count; ++i) outputs[i] = values[i];
   if (out_node != nullptr) *out_node = node;
   return {};
+}
+
+Status AddSpec(hr_graph* graph, const hr_node_spec& spec, size_t output_count, hr_value* outputs,
+               hr_node* out_node) {
+  transform::NodeSpec complete = spec.rep;
+  for (const auto& [name, tensor] : spec.tensors) {
+    HR_ASSIGN_OR_RETURN(hr_value value, graph->rep.Constant(tensor));
+    const uint32_t constant = graph->rep.graph().values[value].constant;
+    complete.attributes.push_back({name, graph::TensorIndex{constant}});
+  }
+  return AddNode(graph, std::move(complete), output_count, outputs, out_node);
 }
 
 Status CheckValue(const hr_graph* graph, hr_value value) {
@@ -155,8 +172,9 @@ hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dtype, siz
   HR_REQUIRE(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto&& type, hr::capi::InputType(graph->rep, dtype, rank, dims, symbols));
-  return Give(out, graph->rep.AddInput(name, std::move(type)));
+  return Give(out, graph->rep.AllOrNothing([&] {
+    return hr::capi::AddInput(graph->rep, name, dtype, rank, dims, symbols);
+  }));
 }
 
 hr_status* hr_graph_bound(hr_graph* graph, const char* symbol, int64_t min, int64_t max,
@@ -276,13 +294,8 @@ hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output
   HR_REQUIRE(spec);
   if (output_count != 0) HR_REQUIRE(outputs);
   if (!spec->fault.ok()) return Wrap(spec->fault.Clone());
-  hr::transform::NodeSpec complete = spec->rep;
-  for (const auto& [name, tensor] : spec->tensors) {
-    HR_ASSIGN_OR_WRAP(hr_value value, graph->rep.Constant(tensor));
-    const uint32_t constant = graph->rep.graph().values[value].constant;
-    complete.attributes.push_back({name, hr::graph::TensorIndex{constant}});
-  }
-  return Wrap(AddNode(graph, std::move(complete), output_count, outputs, out_node));
+  return Wrap(graph->rep.AllOrNothing(
+      [&] { return hr::capi::AddSpec(graph, *spec, output_count, outputs, out_node); }));
 }
 
 hr_node hr_graph_producer(const hr_graph* graph, hr_value value) {

@@ -180,12 +180,12 @@ Result<std::vector<ValueId>> AddGradients(GraphBuilder& builder, std::span<const
                              DTypeName(builder.graph().values[x].type.dtype));
     }
   }
-  GraphBuilder attempt = builder;
-  attempt.SetScope("gradients");
-  HR_ASSIGN_OR_RETURN(std::vector<ValueId> gradients, Differentiator(attempt).Run(ys, xs, grad_ys));
-  attempt.SetScope("");
-  builder = std::move(attempt);
-  return gradients;
+  return builder.AllOrNothing([&] {
+    builder.SetScope("gradients");
+    auto gradients = Differentiator(builder).Run(ys, xs, grad_ys);
+    builder.SetScope("");
+    return gradients;
+  });
 }
 
 }  // namespace hr::transform

@@ -39,7 +39,7 @@ void GraphBuilder::IndexNames() {
   }
 }
 
-GraphBuilder::Extent GraphBuilder::extent() const {
+GraphBuilder::Savepoint GraphBuilder::MakeSavepoint() const {
   const graph::Graph& main = module_.main();
   return {.operators = module_.operators.size(),
           .symbols = module_.symbols.size(),
@@ -49,19 +49,29 @@ GraphBuilder::Extent GraphBuilder::extent() const {
           .nodes = main.nodes.size(),
           .values = main.values.size(),
           .opsets = module_.opsets,
+          .signatures = module_.signatures,
+          .scope = scope_,
+          .device = device_,
           .next_stream = next_stream_};
 }
 
-void GraphBuilder::TakeBack(const Extent& before) {
+void GraphBuilder::RollBack(Savepoint before) {
   current_ = 0;
+  graph::Graph& main = module_.main();
+  const auto added = [&](ValueId value) { return value != kNone && value >= before.values; };
   module_.operators.resize(before.operators);
   module_.symbols.resize(before.symbols);
   module_.graphs.resize(before.graphs);
   module_.variables.resize(before.variables);
   module_.constants.resize(before.constants);
-  module_.main().nodes.resize(before.nodes);
-  module_.main().values.resize(before.values);
-  module_.opsets = before.opsets;
+  main.nodes.resize(before.nodes);
+  for (graph::Node& node : main.nodes) std::erase_if(node.outputs, added);
+  std::erase_if(main.inputs, added);
+  main.values.resize(before.values);
+  module_.opsets = std::move(before.opsets);
+  module_.signatures = std::move(before.signatures);
+  scope_ = std::move(before.scope);
+  device_ = std::move(before.device);
   next_stream_ = before.next_stream;
   names_.clear();
   resources_.clear();

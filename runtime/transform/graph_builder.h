@@ -1,8 +1,8 @@
 // Builds a Module node by node, with types inferred as it grows.
 //
 // Effects on one variable are chained in program order by control edges; reading a variable that
-// nothing has written yet gives its value at the start of the step. A copy goes on by itself, so
-// what may fail half-way is tried on one. Not thread-safe.
+// nothing has written yet gives its value at the start of the step. What may fail half-way runs in
+// AllOrNothing. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -87,13 +87,14 @@ class GraphBuilder final : public ops::Emitter {
   Allocator& allocator() override { return *allocator_; }
   const ops::OpRegistry& registry() const { return *registry_; }
 
-  // Calls body(), which returns a Status or a Result. If that fails, what it added is taken back.
-  // The body only adds; it changes no node, variable or signature that was there before.
+  // Calls body(), which returns a Status or a Result, and rolls back what it did if that fails. May
+  // be nested. The body may add to the module, to the outputs of nodes and to signatures, and may
+  // set the scope and the device; it changes nothing else of what was there before.
   template <typename Body>
   auto AllOrNothing(Body body) {
-    const Extent before = extent();
+    Savepoint before = MakeSavepoint();
     auto result = body();
-    if (!result.ok()) TakeBack(before);
+    if (!result.ok()) RollBack(std::move(before));
     return result;
   }
 
@@ -108,14 +109,16 @@ class GraphBuilder final : public ops::Emitter {
     ValueId current_read = kNone;  // of a variable
   };
 
-  // How much there is of what is only ever appended.
-  struct Extent {
+  // What RollBack needs: how much there is of what only grows, and a copy of what is small.
+  struct Savepoint {
     size_t operators, symbols, graphs, variables, constants, nodes, values;
     std::map<std::string, int32_t, std::less<>> opsets;
+    std::vector<graph::Signature> signatures;
+    std::string scope, device;
     int64_t next_stream;
   };
-  Extent extent() const;
-  void TakeBack(const Extent& before);
+  Savepoint MakeSavepoint() const;
+  void RollBack(Savepoint before);
 
   graph::Graph& current() { return module_.graphs[current_]; }
   Result<ValueId> AddValue(graph::Value value);

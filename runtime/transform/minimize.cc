@@ -191,12 +191,12 @@ class Minimizer {
 
 Status Minimize(GraphBuilder& builder, std::string_view signature, ValueId loss,
                 std::string_view optimizer, ValueId learning_rate) {
-  GraphBuilder attempt = builder;
-  const std::string device = attempt.SetDevice("");  // an update goes where its variable is
-  HR_RETURN_IF_ERROR(Minimizer(attempt, signature, learning_rate).Run(loss, optimizer));
-  attempt.SetDevice(device);
-  builder = std::move(attempt);
-  return {};
+  return builder.AllOrNothing([&]() -> Status {
+    std::string device = builder.SetDevice("");  // an update goes where its variable is
+    HR_RETURN_IF_ERROR(Minimizer(builder, signature, learning_rate).Run(loss, optimizer));
+    builder.SetDevice(std::move(device));
+    return {};
+  });
 }
 
 }  // namespace hr::transform

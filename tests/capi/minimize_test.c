@@ -70,6 +70,23 @@ static size_t saved(const hr_graph* graph, char* folder, char bytes[1 << 16]) {
   return size;
 }
 
+/* Of an input, the name of a dimension comes first; of a node, the tensors among its attributes. */
+static void refuse_nodes(hr_env* env, hr_graph* graph) {
+  const int64_t dims[1] = {-1};
+  const char* symbols[1] = {"n"};
+  hr_value out;
+  hr_tensor* value;
+  hr_node_spec* spec;
+  FAILS(hr_graph_input(graph, "rate", HR_FLOAT32, 1, dims, symbols, &out), HR_ALREADY_EXISTS,
+        "'rate'");
+  CHECK(hr_tensor_create(env, HR_FLOAT32, 0, NULL, &value));
+  CHECK(hr_node_spec_create("Exp", &spec));
+  hr_node_spec_tensor(spec, "value", value);
+  FAILS(hr_graph_add(graph, spec, 1, &out, NULL), HR_INVALID_ARGUMENT, "Exp takes 1 inputs");
+  hr_node_spec_release(spec);
+  hr_tensor_release(value);
+}
+
 static void test_failures_change_nothing(hr_env* env) {
   static char before[1 << 16], after[1 << 16];
   char* folder = make_folder();
@@ -84,6 +101,7 @@ static void test_failures_change_nothing(hr_env* env) {
         "no trainable variable");
   FAILS(hr_graph_minimize(b.graph, "train", b.now, adam, b.rate), HR_INVALID_ARGUMENT,
         "the loss must be a scalar, 'w/read:0' is float32[2]; reduce it");
+  refuse_nodes(env, b.graph);
   EXPECT(saved(b.graph, folder, after) == size && memcmp(before, after, size) == 0);
   minimize(&b, "train", loss, adam);
   FAILS(hr_graph_minimize(b.graph, "train", loss, "sgd", b.rate), HR_ALREADY_EXISTS,

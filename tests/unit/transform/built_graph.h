@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/format/writer.h"
 #include "runtime/transform/graph_builder.h"
 #include "runtime/transform/specialize.h"
 #include "tests/reference/evaluator.h"
@@ -60,6 +61,8 @@ class BuiltGraph : public ::testing::Test {
   }
   ValueId Output(NodeId node, size_t i = 0) { return builder_.graph().nodes[node].outputs[i]; }
   NodeId Producer(ValueId value) { return builder_.graph().values[value].producer; }
+  // The bytes of the file that the graph would be saved as.
+  std::string Saved() const { return format::WriteModuleToString(builder_.module()).value(); }
 
   ops::OpRegistry registry_;
   GraphBuilder builder_{SystemAllocator(), registry_};

@@ -1,6 +1,7 @@
 // Where gradients stop, add up or are refused; their values are gradient_check_test.cc's.
 #include "runtime/transform/gradients.h"
 
+#include "runtime/ops/infer.h"
 #include "tests/unit/transform/built_graph.h"
 
 namespace hr::transform {
@@ -66,6 +67,46 @@ TEST_F(Gradients, AreComputedWhereTheirNodesAre) {
   const ValueId grad = Of({y}, {x_}).value()[0];
   EXPECT_EQ(builder_.graph().nodes[Producer(grad)].device, "TOY:0");
   EXPECT_EQ(builder_.graph().nodes[AddNode({.op = "Exp", .inputs = {x_}})].device, "");
+}
+
+// ---- What is refused ----
+
+void AddNodeAndFail(ops::GradientContext& g) {
+  g.SetGrad(0, g.Neg(g.grad(0)));
+  g.Fail(Unavailable("not today"));
+}
+
+constexpr ops::OpDef kBroken{
+    .domain = "test", .name = "Broken", .infer = ops::InferSameAsInput, .gradient = AddNodeAndFail};
+
+class RefusedGradients : public Gradients {
+ protected:
+  RefusedGradients() { EXPECT_TRUE(registry_.Add(kBroken).ok()); }
+
+  ValueId Broken(ValueId x) {
+    return Output(AddNode({.domain = "test", .op = "Broken", .inputs = {x}}));
+  }
+};
+
+TEST_F(RefusedGradients, LeaveTheGraphAsItWas) {
+  const ValueId image = Input("image", {1, 1, 4, 4});
+  // Its gradient asks for the second output, the indices.
+  const auto pool = [&](ValueId x) {
+    return Node("MaxPool", {x}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  };
+  const ValueId early = Broken(pool(image)), late = pool(Broken(image)), good = pool(image);
+  ASSERT_TRUE(builder_.AddSignature({.name = "infer", .outputs = {{"good", good}}}).ok());
+  builder_.SetDevice("TOY:0");
+  const std::string before = Saved();
+  for (const ValueId y : {early, late}) {
+    EXPECT_NE(MessageOf(Of({good, y}, {image})).find("not today"), std::string::npos);
+    EXPECT_EQ(Saved(), before);
+  }
+  EXPECT_EQ(builder_.SetDevice("TOY:0"), "TOY:0");
+  // What is added afterwards is what is added without any refusal.
+  const ValueId grad = Of({good}, {image}).value()[0];
+  EXPECT_EQ(builder_.graph().values[grad].name, "gradients/MaxPoolGrad:0");
+  EXPECT_EQ(builder_.graph().nodes[AddNode({.op = "Exp", .inputs = {grad}})].name, "Exp");
 }
 
 TEST_F(Gradients, WrongRequestsAreRefused) {

@@ -257,12 +257,36 @@ TEST_F(Builder, SignaturesHaveNamesOfTheirOwn) {
   EXPECT_EQ(builder_.Finish()->signatures.size(), 2u);
 }
 
-TEST_F(Builder, ACopyGoesOnByItself) {
+TEST_F(Builder, AFailureIsRolledBackWholly) {
   const ValueId x = Input("x", {2});
-  GraphBuilder copy = builder_;
-  ASSERT_TRUE(copy.AddNode({.op = "Exp", .inputs = {x}}).ok());
-  EXPECT_TRUE(builder_.graph().nodes.empty());
-  EXPECT_EQ(builder_.graph().nodes.size() + 1, copy.graph().nodes.size());
+  const NodeId dropout = AddNode({.op = "Dropout", .inputs = {x}});
+  builder_.SignatureNamed("infer").outputs.push_back({"x", x});
+  const std::string before = Saved();
+  std::string between;
+  const auto inner = [&]() -> Status {
+    Node("Exp", {Input("z", {2})});
+    return Unavailable("inner");
+  };
+  const auto outer = [&]() -> Status {
+    builder_.SetScope("scope");
+    builder_.SetDevice("TOY:0");
+    builder_.AddSymbol("n");
+    builder_.SignatureNamed("infer").targets.push_back(dropout);
+    builder_.SignatureNamed("train").targets.push_back(dropout);
+    Effect("AssignAdd", Variable("v", {1, 2}), x);
+    EXPECT_TRUE(builder_.RequireOutput(dropout, 1).ok());
+    Node("Exp", {Input("y", {2})});
+    between = Saved();
+    EXPECT_EQ(builder_.AllOrNothing(inner).message(), "inner");
+    EXPECT_EQ(Saved(), between);
+    return Unavailable("outer");
+  };
+  EXPECT_EQ(builder_.AllOrNothing(outer).message(), "outer");
+  EXPECT_NE(before, between);
+  EXPECT_EQ(Saved(), before);
+  EXPECT_EQ(builder_.SetDevice(""), "");
+  EXPECT_EQ(builder_.UniqueName("Exp"), "Exp");
+  EXPECT_EQ(builder_.SetSymbolBounds("n", 1, 2, {}).code(), Code::kNotFound);
 }
 
 }  // namespace

@@ -79,16 +79,10 @@ TEST_F(Layers, ARefusedLayerLeavesNothingBehind) {
   const ValueId x = Input("x", {2, 6, 8, 8});
   const ValueId first =
       *Conv2d(builder_, "first", x, 6, 3, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
-  const auto described = [&] {
-    const graph::Module& module = builder_.module();
-    return Cat(module.operators.size(), " ", module.graphs.size(), " ", module.variables.size(),
-               " ", module.constants.size(), " ", module.main().nodes.size(), " ",
-               module.main().values.size());
-  };
-  const std::string before = described();
+  const std::string before = Saved();
   // The convolution itself is refused when its variables are there.
   EXPECT_FALSE(Conv2d(builder_, "c", first, 4, 9, {}).ok());
-  EXPECT_EQ(described(), before);
+  EXPECT_EQ(Saved(), before);
   EXPECT_FALSE(Dense(builder_, "ints", Input("i", {2, 3}, DType::kInt64), 5).ok());
   // The names are free, variables are read where they were, and the layer that fits is added.
   EXPECT_EQ(*builder_.Read(0), builder_.graph().nodes[Producer(first)].inputs[1]);

@@ -1,9 +1,8 @@
 #include "headrace/graph.h"
 
-#include "capi/src/handles.h"
+#include "capi/src/graph_handle.h"
 #include "runtime/format/writer.h"
 #include "runtime/transform/attribute_text.h"
-#include "runtime/transform/layers.h"
 
 namespace hr::capi {
 namespace {
@@ -56,12 +55,6 @@ Status AddSpec(hr_graph* graph, const hr_node_spec& spec, size_t output_count, h
   return AddNode(graph, std::move(complete), output_count, outputs, out_node);
 }
 
-Status CheckValue(const hr_graph* graph, hr_value value) {
-  size_t count = graph->rep.graph().values.size();
-  if (value < count) return {};
-  return InvalidArgument("value ", value, " is not of this graph, which has ", count);
-}
-
 // The entries of graph signatures are put together in the graph's own module.
 Status AddPort(hr_graph* graph, const char* signature, const char* name, hr_value value,
                bool input) {
@@ -87,13 +80,6 @@ Result<uint32_t> InitVariable(hr_graph* graph, const char* name, hr_dtype dtype,
   graph::Append(&spec.attributes, {"dtype", static_cast<int64_t>(dtype)});
   return graph->rep.AddVariable(name, static_cast<DType>(dtype), std::move(shape), trainable != 0,
                                 std::move(spec));
-}
-
-template <typename T>
-hr_status* Give(T* out, Result<T> result) {
-  if (!result.ok()) return Wrap(std::move(result).status());
-  *out = std::move(result).value();
-  return nullptr;
 }
 
 // A wrong argument is kept for hr_graph_add.
@@ -127,6 +113,25 @@ Result<graph::AttributeValue> TextsFrom(size_t count, const char* const* values)
 }
 
 }  // namespace
+
+hr_status* GraphInUse(const char* function) {
+  return Wrap(FailedPrecondition(
+      function,
+      ": another call is using the graph; let one thread at a time use a graph, and call "
+      "nothing on it from a function that such a call calls"));
+}
+
+Status CheckValue(const hr_graph* graph, hr_value value) {
+  size_t count = graph->rep.graph().values.size();
+  if (value < count) return {};
+  return InvalidArgument("value ", value, " is not of this graph, which has ", count);
+}
+
+Status CheckNode(const hr_graph* graph, hr_node node) {
+  size_t count = graph->rep.graph().nodes.size();
+  if (node < count) return {};
+  return InvalidArgument("node ", node, " is not of this graph, which has ", count);
+}
 
 Result<transform::NodeSpec> SpecFor(const ops::OpRegistry& registry, const char* op,
                                     const char* attributes) {
@@ -169,7 +174,7 @@ void hr_graph_release(hr_graph* graph) { delete graph; }
 
 hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
                           const int64_t* dims, const char* const* symbols, hr_value* out) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(out);
   return Give(out, graph->rep.AllOrNothing([&] {
@@ -179,7 +184,7 @@ hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dtype, siz
 
 hr_status* hr_graph_bound(hr_graph* graph, const char* symbol, int64_t min, int64_t max,
                           size_t bucket_count, const int64_t* buckets) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(symbol);
   if (bucket_count != 0) HR_REQUIRE(buckets);
   return Wrap(graph->rep.SetSymbolBounds(symbol, min, max, {buckets, buckets + bucket_count}));
@@ -187,7 +192,7 @@ hr_status* hr_graph_bound(hr_graph* graph, const char* symbol, int64_t min, int6
 
 hr_status* hr_graph_constant(hr_graph* graph, const char* name, const hr_tensor* tensor,
                              hr_value* out) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(tensor);
   HR_REQUIRE(out);
   return Give(out, graph->rep.AddConstant(name == nullptr ? "" : name, tensor->rep));
@@ -195,7 +200,7 @@ hr_status* hr_graph_constant(hr_graph* graph, const char* name, const hr_tensor*
 
 hr_status* hr_graph_variable(hr_graph* graph, const char* name, const hr_tensor* initial,
                              int trainable, hr_variable* out) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(initial);
   HR_REQUIRE(out);
@@ -205,23 +210,42 @@ hr_status* hr_graph_variable(hr_graph* graph, const char* name, const hr_tensor*
 hr_status* hr_graph_variable_init(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
                                   const int64_t* dims, int trainable, const char* op,
                                   const char* attributes, hr_variable* out) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(op);
   HR_REQUIRE(out);
-  return Give(out,
-              hr::capi::InitVariable(graph, name, dtype, rank, dims, trainable, op, attributes));
+  return Give(out, graph->rep.AllOrNothing([&] {
+    return hr::capi::InitVariable(graph, name, dtype, rank, dims, trainable, op, attributes);
+  }));
 }
 
 hr_status* hr_graph_read(hr_graph* graph, hr_variable variable, hr_value* out) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(out);
   return Give(out, graph->rep.Read(variable));
 }
 
+hr_status* hr_graph_set_trainable(hr_graph* graph, hr_variable variable, int trainable) {
+  HR_USE_GRAPH(graph);
+  return Wrap(graph->rep.SetTrainable(variable, trainable != 0));
+}
+
+hr_status* hr_graph_assign(hr_graph* graph, hr_variable variable, hr_value value, hr_node* out) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(out);
+  return Give(out, graph->rep.Assign("Assign", variable, value));
+}
+
+hr_status* hr_graph_assign_add(hr_graph* graph, hr_variable variable, hr_value value,
+                               hr_node* out) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(out);
+  return Give(out, graph->rep.Assign("AssignAdd", variable, value));
+}
+
 hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, size_t input_count,
                        const hr_value* inputs, size_t output_count, hr_value* outputs) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(op);
   if (input_count != 0) HR_REQUIRE(inputs);
   if (output_count != 0) HR_REQUIRE(outputs);
@@ -231,7 +255,7 @@ hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, 
 }
 
 hr_status* hr_graph_device(hr_graph* graph, const char* device) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   graph->rep.SetDevice(device == nullptr ? "" : device);
   return nullptr;
 }
@@ -290,7 +314,7 @@ void hr_node_spec_tensor(hr_node_spec* spec, const char* name, const hr_tensor* 
 
 hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output_count,
                         hr_value* outputs, hr_node* out_node) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(spec);
   if (output_count != 0) HR_REQUIRE(outputs);
   if (!spec->fault.ok()) return Wrap(spec->fault.Clone());
@@ -298,47 +322,15 @@ hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output
       [&] { return hr::capi::AddSpec(graph, *spec, output_count, outputs, out_node); }));
 }
 
-hr_node hr_graph_producer(const hr_graph* graph, hr_value value) {
-  if (graph == nullptr || value >= graph->rep.graph().values.size()) return HR_NONE;
-  return graph->rep.graph().values[value].producer;
-}
-
 hr_status* hr_graph_name_value(hr_graph* graph, hr_value value, const char* name) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(name);
   return Wrap(graph->rep.RenameValue(value, name));
 }
 
-hr_status* hr_graph_type_of(const hr_graph* graph, hr_value value, hr_text** out) {
-  HR_REQUIRE(graph);
-  HR_REQUIRE(out);
-  HR_WRAP_IF_ERROR(hr::capi::CheckValue(graph, value));
-  const hr::graph::Module& module = graph->rep.module();
-  return hr::capi::WrapText(
-      out, hr::graph::TypeText(graph->rep.graph().values[value].type, module.symbols));
-}
-
-hr_status* hr_graph_dense(hr_graph* graph, const char* name, hr_value x, int64_t units,
-                          hr_value* out) {
-  HR_REQUIRE(graph);
-  HR_REQUIRE(name);
-  HR_REQUIRE(out);
-  return Give(out, hr::transform::Dense(graph->rep, name, x, units));
-}
-
-hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x, int64_t channels,
-                           int64_t kernel, const char* attributes, hr_value* out) {
-  HR_REQUIRE(graph);
-  HR_REQUIRE(name);
-  HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(auto&& spec, hr::capi::SpecFor(graph->rep.registry(), "Conv", attributes));
-  return Give(out, hr::transform::Conv2d(graph->rep, name, x, channels, kernel,
-                                         std::move(spec.attributes)));
-}
-
 hr_status* hr_graph_signature_input(hr_graph* graph, const char* signature, const char* name,
                                     hr_value value) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(signature);
   HR_REQUIRE(name);
   return Wrap(hr::capi::AddPort(graph, signature, name, value, true));
@@ -346,24 +338,34 @@ hr_status* hr_graph_signature_input(hr_graph* graph, const char* signature, cons
 
 hr_status* hr_graph_signature_output(hr_graph* graph, const char* signature, const char* name,
                                      hr_value value) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(signature);
   HR_REQUIRE(name);
   return Wrap(hr::capi::AddPort(graph, signature, name, value, false));
 }
 
 hr_status* hr_graph_signature_target(hr_graph* graph, const char* signature, hr_node node) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(signature);
-  if (node >= graph->rep.graph().nodes.size()) {
-    return Wrap(hr::InvalidArgument("node ", node, " is not of this graph"));
-  }
+  HR_WRAP_IF_ERROR(hr::capi::CheckNode(graph, node));
   graph->rep.SignatureNamed(signature).targets.push_back(node);
   return nullptr;
 }
 
+hr_status* hr_graph_remove_signature(hr_graph* graph, const char* signature) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(signature);
+  return Wrap(graph->rep.RemoveSignature(signature));
+}
+
+hr_status* hr_graph_prune(hr_graph* graph) {
+  HR_USE_GRAPH(graph);
+  graph->rep.Prune();
+  return nullptr;
+}
+
 hr_status* hr_graph_set_metadata(hr_graph* graph, const char* key, const char* value) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(key);
   HR_REQUIRE(value);
   graph->rep.SetMetadata(key, value);
@@ -371,7 +373,7 @@ hr_status* hr_graph_set_metadata(hr_graph* graph, const char* key, const char* v
 }
 
 hr_status* hr_graph_save(const hr_graph* graph, const char* path, const hr_save_options* options) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(path);
   return Wrap(hr::capi::SaveModule(*graph->env, graph->rep.module(), path, options));
 }

@@ -2,6 +2,8 @@
 // uses.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -23,10 +25,6 @@ struct hr_env {
 struct hr_tensor {
   hr::Tensor rep;
   hr::Dims strides;  // empty if contiguous
-};
-struct hr_graph {
-  std::shared_ptr<hr::session::Env> env;
-  hr::transform::GraphBuilder rep;
 };
 struct hr_node_spec {
   hr::transform::NodeSpec rep;
@@ -129,6 +127,18 @@ Result<std::vector<T>> CopySizedArray(const T* given, size_t count, const char* 
     out.push_back(copy);
   }
   return out;
+}
+
+// Writes as much of `whole` as the caller's struct holds, and says how much that is.
+template <typename T>
+Status GiveSized(T whole, const char* name, T* out) {
+  if (out->struct_size < sizeof(size_t)) {
+    return InvalidArgument(name, ".struct_size is ", out->struct_size, "; set it to sizeof(", name,
+                           ")");
+  }
+  whole.struct_size = std::min(out->struct_size, sizeof whole);
+  std::memcpy(out, &whole, whole.struct_size);
+  return {};
 }
 
 // Names and descriptions as C arrays.

@@ -1,7 +1,7 @@
 #include "headrace/model.h"
 
+#include "capi/src/graph_handle.h"
 #include "capi/src/graph_text.h"
-#include "capi/src/handles.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/format/file_info.h"
 #include "runtime/format/reader.h"
@@ -134,10 +134,19 @@ hr_status* hr_model_load_callback(hr_env* env, const hr_reader* reader,
 }
 
 hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out) {
-  HR_REQUIRE(graph);
+  HR_USE_GRAPH(graph);
   HR_REQUIRE(out);
   HR_WRAP_IF_ERROR(hr::graph::Verify(graph->rep.module()));
   return hr::capi::WrapInto(out, hr::session::Model::Create(graph->env, graph->rep.module()));
+}
+
+hr_status* hr_graph_from_model(const hr_model* model, hr_graph** out) {
+  HR_REQUIRE(model);
+  HR_REQUIRE(out);
+  const auto& env = model->rep->shared_env();
+  HR_WRAP_IF_ERROR(hr::ops::CheckOperators(env->operators(), model->rep->module()));
+  *out = new hr_graph{env, {env->allocator(), env->operators(), model->rep->module()}};
+  return nullptr;
 }
 
 void hr_model_release(hr_model* model) { delete model; }

@@ -21,12 +21,6 @@ AttributeKind KindOf(const graph::AttributeValue& value) {
   return static_cast<AttributeKind>(value.index());  // the same order
 }
 
-std::string_view KindName(AttributeKind kind) {
-  constexpr std::string_view kNames[] = {"an integer", "a float", "a string",          "integers",
-                                         "floats",     "strings", "a constant tensor", "a graph"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 Status CheckArity(Literal what, const Arity& arity, size_t count, Literal op) {
   bool limited = arity.max != kUnlimited;
   bool fits = !limited || count <= static_cast<size_t>(arity.max);
@@ -51,6 +45,12 @@ Status CheckVariables(const OpDef& def, const graph::Module& module, const Node&
 }
 
 }  // namespace
+
+std::string_view KindName(AttributeKind kind) {
+  constexpr std::string_view kNames[] = {"an integer", "a float", "a string",          "integers",
+                                         "floats",     "strings", "a constant tensor", "a graph"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 Result<const AttributeDef*> FindAttribute(const OpDef& def, std::string_view name) {
   for (const AttributeDef& attribute : def.attributes) {
@@ -162,6 +162,18 @@ Status CheckNode(const OpDef& def, const Node& node) {
     }
   }
   return {};
+}
+
+Status CheckOperators(const OpRegistry& registry, const graph::Module& module) {
+  std::vector<std::string> unknown;
+  for (const graph::Operator& op : module.operators) {
+    if (registry.Get(op).ok()) continue;
+    const std::string dot = op.domain.empty() ? "" : ".";
+    unknown.push_back(Cat(op.domain, dot, op.name, " (version ", op.version, ")"));
+  }
+  if (unknown.empty()) return {};
+  return Unimplemented("the model has operators that are not known: ", Join(unknown),
+                       "; those of the host must be added before its model is loaded");
 }
 
 Status CheckModule(const OpRegistry& registry, const graph::Module& module) {

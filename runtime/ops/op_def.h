@@ -123,6 +123,11 @@ Status CheckNode(const OpDef& def, const Node& node);
 // INVALID_ARGUMENT, which lists those there are, where there is none of that name.
 Result<const AttributeDef*> FindAttribute(const OpDef& def, std::string_view name);
 
+// "an integer", "floats", …
+std::string_view KindName(AttributeKind kind);
+
+// UNIMPLEMENTED, which names every operator of the module that is not known.
+Status CheckOperators(const OpRegistry& registry, const graph::Module& module);
 // Definitions, arities, attributes and the variables that nodes refer to, for a whole module.
 Status CheckModule(const OpRegistry& registry, const graph::Module& module);
 

@@ -98,9 +98,9 @@ Status CheckGradient(const InferContext& context, const graph::Variable& paramet
                          ", got ", context.Text(context.input(1)));
 }
 
-// (learning_rate [], gradient) → ()
+// (learning_rate [], gradient) → (). The learning rate is converted to what the update computes in.
 Status InferUpdate(InferContext& context) {
-  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  HR_RETURN_IF_ERROR(context.ExpectDType(0, {DType::kFloat32, DType::kFloat64}));
   HR_RETURN_IF_ERROR(context.ExpectRank(0, 0));
   HR_RETURN_IF_ERROR(context.ExpectFloating(1));
   HR_ASSIGN_OR_RETURN(const graph::Variable* parameter, context.VariableOf("variable"));

@@ -163,7 +163,73 @@ Status CheckValues(const graph::Graph& graph, std::span<const ValueId> values,
   return {};
 }
 
+Status CheckLoss(const GraphBuilder& builder, ValueId loss) {
+  const graph::Graph& graph = builder.graph();
+  if (loss >= graph.values.size()) return InvalidArgument("the loss is no value of this graph");
+  const graph::ValueType& type = graph.values[loss].type;
+  if (!type.ranked || type.dims.empty()) return {};
+  return InvalidArgument("the loss must be a scalar, '", graph::ValueText(graph, loss), "' is ",
+                         graph::TypeText(type, builder.module().symbols),
+                         "; reduce it, e.g. by ReduceMean with keepdims=0");
+}
+
+struct VariableRead {
+  uint32_t variable;
+  ValueId value;
+};
+
+std::vector<VariableRead> ReadsOf(const GraphBuilder& builder, const graph::Marks& variables) {
+  std::vector<VariableRead> out;
+  for (const graph::Node& node : builder.graph().nodes) {
+    const graph::Operator& op = builder.module().OperatorOf(node);
+    if (op.domain != ops::kState || op.name != "Read") continue;
+    const auto variable = static_cast<uint32_t>(node.Int("variable", 0));
+    if (variables[variable] && node.outputs[0] != kNone) out.push_back({variable, node.outputs[0]});
+  }
+  return out;
+}
+
+// By variable.
+Result<std::vector<ValueId>> SumOverReads(GraphBuilder& builder, ValueId loss,
+                                          const std::vector<VariableRead>& reads) {
+  std::vector<ValueId> xs;
+  for (const VariableRead& read : reads) xs.push_back(read.value);
+  HR_ASSIGN_OR_RETURN(auto&& found, AddGradients(builder, std::span(&loss, 1), xs));
+  std::vector<ValueId> sums(builder.module().variables.size(), kNone);
+  for (size_t i = 0; i < reads.size(); ++i) {
+    if (found[i] == kNone) continue;
+    ValueId& sum = sums[reads[i].variable];
+    if (sum == kNone) {
+      sum = found[i];
+    } else {
+      HR_ASSIGN_OR_RETURN(sum, builder.EmitOne(ops::kOnnx, "Add", {sum, found[i]}));
+    }
+  }
+  return sums;
+}
+
+Result<std::vector<ValueId>> AddVariableGradients(GraphBuilder& builder, ValueId loss,
+                                                  std::span<const uint32_t> variables) {
+  HR_RETURN_IF_ERROR(CheckLoss(builder, loss));
+  graph::Marks wanted(builder.module().variables.size(), false);
+  for (uint32_t variable : variables) {
+    HR_RETURN_IF_ERROR(builder.CheckVariable(variable));
+    wanted[variable] = true;
+  }
+  const std::string device = builder.SetDevice("");
+  HR_ASSIGN_OR_RETURN(auto&& sums, SumOverReads(builder, loss, ReadsOf(builder, wanted)));
+  builder.SetDevice(device);
+  std::vector<ValueId> out;
+  for (uint32_t variable : variables) out.push_back(sums[variable]);
+  return out;
+}
+
 }  // namespace
+
+Result<std::vector<ValueId>> VariableGradients(GraphBuilder& builder, ValueId loss,
+                                               std::span<const uint32_t> variables) {
+  return builder.AllOrNothing([&] { return AddVariableGradients(builder, loss, variables); });
+}
 
 Result<std::vector<ValueId>> AddGradients(GraphBuilder& builder, std::span<const ValueId> ys,
                                           std::span<const ValueId> xs,

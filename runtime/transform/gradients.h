@@ -13,4 +13,10 @@ Result<std::vector<ValueId>> AddGradients(GraphBuilder& builder, std::span<const
                                           std::span<const ValueId> xs,
                                           std::span<const ValueId> grad_ys = {});
 
+// Adds nodes that compute the gradient of the scalar `loss` for each of the variables, summed over
+// whichever of their reads it depends on; kNone for a variable on which it does not depend. The
+// sums are computed where the session chooses. A failure leaves the graph as it was.
+Result<std::vector<ValueId>> VariableGradients(GraphBuilder& builder, ValueId loss,
+                                               std::span<const uint32_t> variables);
+
 }  // namespace hr::transform

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "runtime/base/errors.h"
+#include "runtime/graph/unknown_name.h"
 #include "runtime/transform/infer_types.h"
+#include "runtime/transform/keep_signatures.h"
 
 namespace hr::transform {
 
@@ -19,6 +21,7 @@ GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry
                            graph::Module module)
     : allocator_(&allocator), registry_(&registry), module_(std::move(module)) {
   IndexNames();
+  IndexEffects();
 }
 
 void GraphBuilder::IndexNames() {
@@ -28,14 +31,6 @@ void GraphBuilder::IndexNames() {
       next_stream_ = std::max(next_stream_, node.Int("stream", -1) + 1);
     }
     for (const graph::Value& value : graph.values) names_.try_emplace(value.name);
-  }
-  for (NodeId id = 0; id < module_.main().nodes.size(); ++id) {
-    const graph::Node& node = module_.main().nodes[id];
-    const graph::Operator& op = module_.OperatorOf(node);
-    const ops::OpDef* def = registry_->Find(op.domain, op.name, op.version);
-    if (def == nullptr) continue;
-    for (const ops::Effect& effect : ops::EffectsOf(*def, node)) NoteEffect(effect, id);
-    if (op.domain == ops::kState && op.name == "Read") NoteRead(node);
   }
 }
 
@@ -74,8 +69,8 @@ void GraphBuilder::RollBack(Savepoint before) {
   device_ = std::move(before.device);
   next_stream_ = before.next_stream;
   names_.clear();
-  resources_.clear();
   IndexNames();
+  IndexEffects();
 }
 
 uint32_t GraphBuilder::AddSymbol(std::string_view name) {
@@ -185,39 +180,6 @@ Result<uint32_t> GraphBuilder::AddVariable(std::string_view name, DType dtype, D
   return static_cast<uint32_t>(module_.variables.size() - 1);
 }
 
-Result<ValueId> GraphBuilder::Read(uint32_t variable) {
-  if (variable >= module_.variables.size()) {
-    return InvalidArgument("variable ", variable, " does not exist; there are ",
-                           module_.variables.size());
-  }
-  ValueId& value = resources_[{.variable = variable}].current_read;
-  if (value != kNone) return value;
-  HR_ASSIGN_OR_RETURN(value, EmitOne(ops::kState, "Read", {}, {{"variable", int64_t{variable}}},
-                                     UniqueName(Cat(module_.variables[variable].name, "/read"))));
-  return value;
-}
-
-// Further reads of the variable may use the value of one that comes after the last write.
-void GraphBuilder::NoteRead(const graph::Node& node) {
-  ResourceState& state = resources_[{.variable = node.Int("variable", -1)}];
-  const bool after_last_write =
-      state.last_write == kNone || std::find(node.controls.begin(), node.controls.end(),
-                                             state.last_write) != node.controls.end();
-  if (after_last_write) state.current_read = node.outputs[0];
-}
-
-void GraphBuilder::NoteEffect(const ops::Effect& effect, NodeId id) {
-  ResourceState& state = resources_[effect.resource];
-  // A read of a variable without control inputs is of the start of the step, whatever comes later.
-  const bool unordered =
-      effect.resource.kind == ops::ResourceKind::kVariable && current().nodes[id].controls.empty();
-  if (effect.writes) {
-    state = {.last_write = id};
-  } else if (!unordered) {
-    state.reads.push_back(id);
-  }
-}
-
 std::string GraphBuilder::UniqueName(std::string_view wanted) {
   std::string base = scope_.empty() ? std::string(wanted) : Cat(scope_, "/", wanted);
   auto known = names_.find(base);
@@ -227,25 +189,6 @@ std::string GraphBuilder::UniqueName(std::string_view wanted) {
     name = Cat(base, "_", ++known->second);
   } while (names_.contains(name));
   return name;
-}
-
-void GraphBuilder::ChainEffects(const ops::OpDef& def, NodeId id, bool chained) {
-  if (current_ != 0) return;
-  graph::Node& node = current().nodes[id];
-  auto after = [&](NodeId earlier) {
-    if (!chained || earlier == kNone || earlier == id) return;
-    if (std::find(node.controls.begin(), node.controls.end(), earlier) == node.controls.end()) {
-      node.controls.push_back(earlier);
-    }
-  };
-  for (const ops::Effect& effect : ops::EffectsOf(def, node)) {
-    const ResourceState& state = resources_[effect.resource];
-    after(state.last_write);
-    if (effect.writes) {
-      for (NodeId read : state.reads) after(read);
-    }
-    NoteEffect(effect, id);
-  }
 }
 
 Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
@@ -259,6 +202,12 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   for (ValueId input : spec.inputs) {
     if (input != kNone && input >= graph.values.size()) {
       return InvalidArgument(spec.op, " takes value #", input, ", which is not of this graph");
+    }
+  }
+  for (NodeId control : spec.controls) {
+    if (control >= graph.nodes.size()) {
+      return InvalidArgument(spec.op, " runs after node #", control,
+                             ", which is not of this graph");
     }
   }
   if (def->random && std::none_of(spec.attributes.begin(), spec.attributes.end(),
@@ -350,6 +299,28 @@ graph::Signature& GraphBuilder::SignatureNamed(std::string_view name) {
   return module_.signatures.emplace_back(graph::Signature{.name = std::string(name)});
 }
 
+Status GraphBuilder::RemoveSignature(std::string_view name) {
+  auto& signatures = module_.signatures;
+  const auto found = std::find_if(signatures.begin(), signatures.end(),
+                                  [&](const auto& entry) { return entry.name == name; });
+  if (found == signatures.end())
+    return graph::UnknownName("graph", "signature", name, graph::NamesOf(signatures));
+  signatures.erase(found);
+  return {};
+}
+
+Status GraphBuilder::SetTrainable(uint32_t variable, bool trainable) {
+  HR_RETURN_IF_ERROR(CheckVariable(variable));
+  module_.variables[variable].trainable = trainable;
+  return {};
+}
+
+Status GraphBuilder::CheckVariable(uint32_t variable) const {
+  if (variable < module_.variables.size()) return {};
+  return InvalidArgument("variable ", variable, " does not exist; there are ",
+                         module_.variables.size());
+}
+
 void GraphBuilder::SetMetadata(std::string_view key, std::string_view value) {
   module_.metadata[std::string(key)] = value;
 }
@@ -362,6 +333,13 @@ Status GraphBuilder::RenameValue(ValueId value, std::string_view name) {
   names_.erase(current().values[value].name);
   current().values[value].name = name;
   return {};
+}
+
+void GraphBuilder::Prune() {
+  module_ = KeepSignatures(*registry_, module_);
+  names_.clear();
+  IndexNames();
+  IndexEffects();
 }
 
 Result<graph::Module> GraphBuilder::Finish() {

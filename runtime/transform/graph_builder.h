@@ -53,8 +53,17 @@ class GraphBuilder final : public ops::Emitter {
   Result<uint32_t> AddVariable(std::string_view name, Tensor initial, bool trainable);
   Result<uint32_t> AddVariable(std::string_view name, DType dtype, Dims dims, bool trainable,
                                NodeSpec initializer);
+  Status SetTrainable(uint32_t variable, bool trainable);
+  // INVALID_ARGUMENT if there is no such variable.
+  Status CheckVariable(uint32_t variable) const;
   // The variable's value here, in program order.
   Result<ValueId> Read(uint32_t variable);
+  // The variable's value at the start of the step, whatever writes it before.
+  Result<ValueId> ReadAtStart(uint32_t variable);
+  // Writes the variable here, in program order, and after the node `after` if that is not kNone.
+  // `op`: "Assign" or "AssignAdd" of headrace.state.
+  Result<NodeId> Assign(std::string_view op, uint32_t variable, ValueId value,
+                        NodeId after = kNone);
 
   Result<NodeId> AddNode(NodeSpec spec);
   Result<std::vector<ValueId>> Emit(std::string_view domain, std::string_view name,
@@ -72,6 +81,8 @@ class GraphBuilder final : public ops::Emitter {
   Status AddSignature(graph::Signature signature);
   // The signature with this name, new where there is none. Valid until the next one is added.
   graph::Signature& SignatureNamed(std::string_view name);
+  // Leaves what only this signature needs, until Prune.
+  Status RemoveSignature(std::string_view name);
   void SetMetadata(std::string_view key, std::string_view value);
   Status RenameValue(ValueId value, std::string_view name);
   // `wanted` below the scope, with a number behind it where a node or value is called so already.
@@ -98,6 +109,9 @@ class GraphBuilder final : public ops::Emitter {
     return result;
   }
 
+  // Removes what no signature needs, and gives new numbers to all that stays.
+  void Prune();
+
   // The module, verified. The builder is empty afterwards.
   Result<graph::Module> Finish();
 
@@ -107,6 +121,7 @@ class GraphBuilder final : public ops::Emitter {
     NodeId last_write = kNone;
     std::vector<NodeId> reads;     // since the last write, but for those of the start of the step
     ValueId current_read = kNone;  // of a variable
+    ValueId start_read = kNone;    // of a variable at the start of the step
   };
 
   // What RollBack needs: how much there is of what only grows, and a copy of what is small.
@@ -126,6 +141,7 @@ class GraphBuilder final : public ops::Emitter {
   void NoteEffect(const ops::Effect& effect, NodeId node);
   void NoteRead(const graph::Node& node);
   void IndexNames();
+  void IndexEffects();
 
   Allocator* allocator_;
   const ops::OpRegistry* registry_;

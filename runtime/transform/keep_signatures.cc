@@ -45,7 +45,10 @@ class Keeper {
         nodes_(from.main().nodes.size()),
         values_(from.main().values.size()),
         constants_(from.constants.size()),
-        variables_(from.variables.size()) {}
+        variables_(from.variables.size()),
+        bodies_(from.graphs.size()) {
+    bodies_(0);  // the main graph
+  }
 
   graph::Module Run(const std::vector<const graph::Signature*>& signatures) {
     for (const graph::Signature* signature : signatures) {
@@ -62,7 +65,9 @@ class Keeper {
     for (const graph::Signature* signature : signatures)
       to_.signatures.push_back(Mapped(*signature));
     CopyGraph();
+    CopyBodies();
     CopyVariables();
+    CopyBodies();  // of initializers
     to_.constants.clear();
     for (uint32_t index : constants_.kept()) to_.constants.push_back(from_.constants[index]);
     return std::move(to_);
@@ -92,8 +97,8 @@ class Keeper {
   }
 
   void CopyGraph() {
-    graph::Graph& graph = to_.graphs[0];
-    graph = {};
+    to_.graphs.assign(1, {});
+    graph::Graph& graph = to_.main();
     for (ValueId old : values_.kept()) {
       graph::Value value = from_.main().values[old];
       value.producer = nodes_.Has(value.producer) ? nodes_(value.producer) : kNone;
@@ -110,17 +115,23 @@ class Keeper {
     for (ValueId& input : node.inputs) input = values_(input);
     for (ValueId& output : node.outputs) output = values_(output);
     for (NodeId& control : node.controls) control = nodes_(control);
+    MapAttributes(node);
+    return node;
+  }
+
+  void MapAttributes(graph::Node& node) {
     const graph::Operator& op = from_.OperatorOf(node);
     const ops::OpDef* def = registry_.Find(op.domain, op.name, op.version);
     for (graph::Attribute& attribute : node.attributes) {
       if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value))
         tensor->index = constants_(tensor->index);
+      if (auto* body = std::get_if<graph::GraphIndex>(&attribute.value))
+        body->index = bodies_(body->index);
       if (def != nullptr && IsVariable(*def, attribute.name)) {
         auto& index = std::get<int64_t>(attribute.value);
         index = variables_(static_cast<uint32_t>(index));
       }
     }
-    return node;
   }
 
   static bool IsVariable(const ops::OpDef& def, std::string_view attribute) {
@@ -136,16 +147,18 @@ class Keeper {
     for (uint32_t old : variables_.kept()) {
       graph::Variable variable = from_.variables[old];
       variable.initial_constant = constants_(variable.initial_constant);
+      variable.initial_graph = bodies_(variable.initial_graph);
       to_.variables.push_back(std::move(variable));
     }
-    for (size_t i = 1; i < to_.graphs.size(); ++i) {
-      for (graph::Value& value : to_.graphs[i].values) value.constant = constants_(value.constant);
-      for (graph::Node& node : to_.graphs[i].nodes) {
-        for (graph::Attribute& attribute : node.attributes) {
-          if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value))
-            tensor->index = constants_(tensor->index);
-        }
-      }
+  }
+
+  // Those that were found and are not there yet. A body's own are appended to the list meanwhile.
+  void CopyBodies() {
+    while (to_.graphs.size() < bodies_.kept().size()) {
+      graph::Graph body = from_.graphs[bodies_.kept()[to_.graphs.size()]];
+      for (graph::Value& value : body.values) value.constant = constants_(value.constant);
+      for (graph::Node& node : body.nodes) MapAttributes(node);
+      to_.graphs.push_back(std::move(body));
     }
   }
 
@@ -156,6 +169,7 @@ class Keeper {
   Renumbering values_;
   Renumbering constants_;
   Renumbering variables_;
+  Renumbering bodies_;
 };
 
 }  // namespace
@@ -172,6 +186,12 @@ Result<graph::Module> KeepSignatures(const ops::OpRegistry& registry, const grap
     }
     kept.push_back(signature);
   }
+  return Keeper(registry, module).Run(kept);
+}
+
+graph::Module KeepSignatures(const ops::OpRegistry& registry, const graph::Module& module) {
+  std::vector<const graph::Signature*> kept;
+  for (const graph::Signature& signature : module.signatures) kept.push_back(&signature);
   return Keeper(registry, module).Run(kept);
 }
 

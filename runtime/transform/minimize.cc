@@ -47,81 +47,63 @@ Result<Optimizer> ParseOptimizer(std::string_view text) {
   return out;
 }
 
-Status CheckLoss(const GraphBuilder& builder, ValueId loss) {
-  const graph::Graph& graph = builder.graph();
-  if (loss >= graph.values.size()) return InvalidArgument("the loss is no value of this graph");
-  const graph::ValueType& type = graph.values[loss].type;
-  if (!type.ranked || type.dims.empty()) return {};
-  return InvalidArgument("the loss must be a scalar, '", graph::ValueText(graph, loss), "' is ",
-                         graph::TypeText(type, builder.module().symbols),
-                         "; reduce it, e.g. by ReduceMean with keepdims=0");
-}
-
-class Minimizer {
+class Updater {
  public:
-  Minimizer(GraphBuilder& builder, std::string_view signature, ValueId learning_rate)
-      : builder_(builder), signature_(signature), learning_rate_(learning_rate) {}
+  // `loss`: what the updates wait for beside the signature, or kNone.
+  Updater(GraphBuilder& builder, std::string_view signature, ValueId learning_rate, ValueId loss)
+      : builder_(builder), signature_(signature), learning_rate_(learning_rate), loss_(loss) {}
 
-  Status Run(ValueId loss, std::string_view optimizer) {
+  Status Run(std::string_view optimizer, std::span<const uint32_t> variables,
+             std::span<const ValueId> gradients) {
     HR_ASSIGN_OR_RETURN(optimizer_, ParseOptimizer(optimizer));
     if (builder_.registry().Newest(ops::kTrain, optimizer_.def->op) == nullptr) {
       return Unimplemented("this build has no operator headrace.train.", optimizer_.def->op);
     }
-    HR_RETURN_IF_ERROR(CheckLoss(builder_, loss));
-    HR_RETURN_IF_ERROR(FindGradients(loss));
-    FindEffects(loss);
+    HR_RETURN_IF_ERROR(CheckGradients(variables, gradients));
+    FindEffects(gradients);
+    for (size_t i = 0; i < variables.size(); ++i) {
+      if (gradients[i] != kNone) HR_RETURN_IF_ERROR(AddUpdate(variables[i], gradients[i]));
+    }
+    return {};
+  }
+
+ private:
+  const graph::Module& module() const { return builder_.module(); }
+
+  Status CheckGradients(std::span<const uint32_t> variables, std::span<const ValueId> gradients) {
     bool any = false;
-    for (uint32_t v = 0; v < gradients_.size(); ++v) {
-      if (gradients_[v] == kNone) continue;
-      HR_RETURN_IF_ERROR(AddUpdate(v));
+    for (size_t i = 0; i < variables.size(); ++i) {
+      HR_RETURN_IF_ERROR(builder_.CheckVariable(variables[i]));
+      if (gradients[i] == kNone) continue;
       any = true;
+      const graph::Variable& variable = module().variables[variables[i]];
+      if (gradients[i] >= builder_.graph().values.size()) {
+        return InvalidArgument("the gradient of variable '", variable.name, "' is value #",
+                               gradients[i], ", which is not of this graph");
+      }
+      if (!variable.trainable) {
+        return FailedPrecondition("variable '", variable.name,
+                                  "' is frozen; make it trainable before it is updated");
+      }
     }
     if (any) return {};
     return FailedPrecondition(
         "the loss depends on no trainable variable through differentiable operators");
   }
 
- private:
-  const graph::Module& module() const { return builder_.module(); }
-
-  // Finds the gradient of each variable, summed over all its reads.
-  Status FindGradients(ValueId loss) {
-    std::vector<int64_t> variables;
-    std::vector<ValueId> reads;
-    for (const graph::Node& node : builder_.graph().nodes) {
-      const graph::Operator& op = module().OperatorOf(node);
-      if (op.domain != ops::kState || op.name != "Read") continue;
-      int64_t variable = node.Int("variable", 0);
-      if (!module().variables[variable].trainable) continue;
-      variables.push_back(variable);
-      reads.push_back(node.outputs[0]);
-    }
-    HR_ASSIGN_OR_RETURN(auto&& found, AddGradients(builder_, std::span(&loss, 1), reads));
-    gradients_.assign(module().variables.size(), kNone);
-    for (size_t i = 0; i < reads.size(); ++i) {
-      if (found[i] == kNone) continue;
-      ValueId& sum = gradients_[variables[i]];
-      if (sum == kNone) {
-        sum = found[i];
-      } else {
-        HR_ASSIGN_OR_RETURN(sum, builder_.EmitOne(ops::kOnnx, "Add", {sum, found[i]}));
-      }
-    }
-    return {};
-  }
-
   // An update comes after what its own signature does with the variable; other signatures' updates
   // are none of its business.
-  void FindEffects(ValueId loss) {
-    Request step{.fetches = gradients_, .targets = builder_.SignatureNamed(signature_).targets};
+  void FindEffects(std::span<const ValueId> gradients) {
+    Request step{.fetches = {gradients.begin(), gradients.end()},
+                 .targets = builder_.SignatureNamed(signature_).targets};
+    step.fetches.push_back(loss_);
     std::erase(step.fetches, kNone);
-    step.fetches.push_back(loss);
     if (learning_rate_ < builder_.graph().values.size()) step.fetches.push_back(learning_rate_);
     for (const graph::Port& port : builder_.SignatureNamed(signature_).outputs)
       step.fetches.push_back(port.value);
     const graph::Graph& graph = builder_.graph();
     const graph::Marks needed = NeededNodes(graph, graph::Marks(graph.values.size(), false), step);
-    effects_.resize(gradients_.size());
+    effects_.resize(module().variables.size());
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
       const graph::Node& node = graph.nodes[id];
       if (!needed[id]) continue;
@@ -156,7 +138,7 @@ class Minimizer {
     return builder_.AddVariable(name, std::move(zero), false);
   }
 
-  Status AddUpdate(uint32_t variable) {
+  Status AddUpdate(uint32_t variable, ValueId gradient) {
     HR_RETURN_IF_ERROR(CheckOnlyUpdate(variable));
     std::vector<graph::Attribute> attributes = optimizer_.attributes;
     graph::Append(&attributes, {"variable", int64_t{variable}});
@@ -166,15 +148,14 @@ class Minimizer {
       graph::Append(&attributes, {state.attribute, int64_t{index}});
     }
     std::string name = builder_.UniqueName(Cat(module().variables[variable].name, "/update"));
-    HR_ASSIGN_OR_RETURN(NodeId node,
-                        builder_.AddNode({.domain = std::string(ops::kTrain),
-                                          .op = std::string(optimizer_.def->op),
-                                          .inputs = {learning_rate_, gradients_[variable]},
-                                          .outputs = 0,
-                                          .attributes = std::move(attributes),
-                                          .controls = effects_[variable],
-                                          .chained = false,
-                                          .name = std::move(name)}));
+    HR_ASSIGN_OR_RETURN(NodeId node, builder_.AddNode({.domain = std::string(ops::kTrain),
+                                                       .op = std::string(optimizer_.def->op),
+                                                       .inputs = {learning_rate_, gradient},
+                                                       .outputs = 0,
+                                                       .attributes = std::move(attributes),
+                                                       .controls = effects_[variable],
+                                                       .chained = false,
+                                                       .name = std::move(name)}));
     builder_.SignatureNamed(signature_).targets.push_back(node);
     return {};
   }
@@ -182,20 +163,40 @@ class Minimizer {
   GraphBuilder& builder_;
   const std::string_view signature_;
   const ValueId learning_rate_;
+  const ValueId loss_;
   Optimizer optimizer_;
-  std::vector<ValueId> gradients_;            // by variable
   std::vector<std::vector<NodeId>> effects_;  // by variable
 };
 
+Status Apply(GraphBuilder& builder, std::string_view signature, std::string_view optimizer,
+             ValueId learning_rate, std::span<const uint32_t> variables,
+             std::span<const ValueId> gradients, ValueId loss) {
+  std::string device = builder.SetDevice("");  // an update goes where its variable is
+  HR_RETURN_IF_ERROR(
+      Updater(builder, signature, learning_rate, loss).Run(optimizer, variables, gradients));
+  builder.SetDevice(std::move(device));
+  return {};
+}
+
 }  // namespace
+
+Status ApplyGradients(GraphBuilder& builder, std::string_view signature, std::string_view optimizer,
+                      ValueId learning_rate, std::span<const uint32_t> variables,
+                      std::span<const ValueId> gradients) {
+  return builder.AllOrNothing([&] {
+    return Apply(builder, signature, optimizer, learning_rate, variables, gradients, kNone);
+  });
+}
 
 Status Minimize(GraphBuilder& builder, std::string_view signature, ValueId loss,
                 std::string_view optimizer, ValueId learning_rate) {
+  std::vector<uint32_t> variables;
+  for (uint32_t i = 0; i < builder.module().variables.size(); ++i) {
+    if (builder.module().variables[i].trainable) variables.push_back(i);
+  }
   return builder.AllOrNothing([&]() -> Status {
-    std::string device = builder.SetDevice("");  // an update goes where its variable is
-    HR_RETURN_IF_ERROR(Minimizer(builder, signature, learning_rate).Run(loss, optimizer));
-    builder.SetDevice(std::move(device));
-    return {};
+    HR_ASSIGN_OR_RETURN(auto&& gradients, VariableGradients(builder, loss, variables));
+    return Apply(builder, signature, optimizer, learning_rate, variables, gradients, loss);
   });
 }
 

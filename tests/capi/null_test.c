@@ -122,9 +122,78 @@ static void test_graphs(hr_env* env) {
   MISSING(hr_graph_save(NULL, "p", NULL), "graph");
   MISSING(hr_model_from_graph(NULL, &model), "graph");
   MISSING(hr_model_from_graph(graph, NULL), "out");
-  EXPECT(hr_graph_producer(NULL, 0) == HR_NONE && hr_graph_producer(graph, 9999) == HR_NONE);
+
   hr_graph_release(graph);
   hr_tensor_release(tensor);
+}
+
+static void test_reading_graphs(hr_env* env) {
+  const int64_t dims[1] = {4};
+  hr_graph* graph;
+  hr_value value;
+  uint32_t number;
+  size_t count;
+  const int64_t* ints;
+  const double* floats;
+  const char* const* strings;
+  const char* string;
+  int64_t whole;
+  double real;
+  hr_tensor* tensor;
+  hr_graph_info info;
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 1, dims, NULL, &value));
+  MISSING(hr_graph_from_model(NULL, &graph), "model");
+  MISSING(hr_graph_get(NULL, &info), "graph");
+  MISSING(hr_graph_get(graph, NULL), "out");
+  MISSING(hr_graph_get_value(graph, value, NULL), "out");
+  MISSING(hr_graph_get_node(graph, 0, NULL), "out");
+  MISSING(hr_graph_get_variable(graph, 0, NULL), "out");
+  MISSING(hr_graph_get_signature(graph, 0, NULL), "out");
+  MISSING(hr_graph_get_attribute(graph, 0, 0, NULL), "out");
+  MISSING(hr_graph_find_value(graph, NULL, &number), "name");
+  MISSING(hr_graph_find_value(graph, "x", NULL), "out");
+  MISSING(hr_graph_find_node(graph, NULL, &number), "name");
+  MISSING(hr_graph_find_variable(graph, NULL, &number), "name");
+  MISSING(hr_graph_find_signature(graph, NULL, &count), "name");
+  MISSING(hr_graph_node_int(graph, 0, NULL, 0, &whole), "name");
+  MISSING(hr_graph_node_int(graph, 0, "a", 0, NULL), "out");
+  MISSING(hr_graph_node_float(graph, 0, NULL, 0, &real), "name");
+  MISSING(hr_graph_node_string(graph, 0, NULL, NULL, &string), "name");
+  MISSING(hr_graph_node_ints(graph, 0, "a", NULL, &ints), "out_count");
+  MISSING(hr_graph_node_floats(graph, 0, NULL, &count, &floats), "name");
+  MISSING(hr_graph_node_strings(graph, 0, "a", &count, NULL), "out_values");
+  MISSING(hr_graph_node_strings(graph, 0, NULL, &count, &strings), "name");
+  MISSING(hr_graph_node_tensor(graph, 0, NULL, &tensor), "name");
+  MISSING(hr_graph_value_tensor(graph, value, NULL), "out");
+  MISSING(hr_graph_variable_tensor(graph, 0, NULL), "out");
+  hr_graph_release(graph);
+}
+
+static void test_changing_graphs(hr_env* env) {
+  const int64_t dims[1] = {4};
+  hr_graph* graph;
+  hr_value value;
+  hr_variable variable = 0;
+  hr_node node;
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 1, dims, NULL, &value));
+  MISSING(hr_graph_set_trainable(NULL, 0, 1), "graph");
+  MISSING(hr_graph_remove_signature(graph, NULL), "signature");
+  MISSING(hr_graph_prune(NULL), "graph");
+  MISSING(hr_graph_assign(NULL, 0, value, &node), "graph");
+  MISSING(hr_graph_assign(graph, 0, value, NULL), "out");
+  MISSING(hr_graph_assign_add(graph, 0, value, NULL), "out");
+  MISSING(hr_graph_batch_norm(graph, NULL, value, 0, NULL, &value, NULL), "name");
+  MISSING(hr_graph_batch_norm(graph, "n", value, 0, NULL, NULL, NULL), "out");
+  MISSING(hr_graph_batch_norm(graph, "n", value, 1, NULL, &value, NULL), "out_update");
+  MISSING(hr_graph_variable_gradients(graph, value, 1, NULL, &value), "variables");
+  MISSING(hr_graph_variable_gradients(graph, value, 1, &variable, NULL), "out_gradients");
+  MISSING(hr_graph_apply_gradients(graph, NULL, "sgd", value, 1, &variable, &value), "signature");
+  MISSING(hr_graph_apply_gradients(graph, "s", NULL, value, 1, &variable, &value), "optimizer");
+  MISSING(hr_graph_apply_gradients(graph, "s", "sgd", value, 1, NULL, &value), "variables");
+  MISSING(hr_graph_apply_gradients(graph, "s", "sgd", value, 1, &variable, NULL), "gradients");
+  hr_graph_release(graph);
 }
 
 /* Specs have no status of their own: adding the node tells. */
@@ -296,6 +365,8 @@ static void test_struct_sizes(hr_env* env) {
 const test tests[] = {{"env and tensors", test_env_and_tensors},
                       {"releasing NULL", test_releases},
                       {"graphs", test_graphs},
+                      {"reading graphs", test_reading_graphs},
+                      {"changing graphs", test_changing_graphs},
                       {"node specs", test_node_specs},
                       {"models and sessions", test_models_and_sessions},
                       {"training", test_training},

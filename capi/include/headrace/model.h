@@ -51,6 +51,12 @@ HR_API hr_status* hr_model_load_callback(hr_env* env, const hr_reader* reader,
  * model.
  */
 HR_API hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out);
+/* Makes a graph that goes on from the model, with all that the model has: names, constants,
+ * variables, signatures, metadata and bounds. The graph shares the memory of the constants and
+ * keeps a mapped file mapped. Effects that are added come after those that exist; hr_graph_prune
+ * removes those that no signature needs. HR_UNIMPLEMENTED, which names them all, if the model has
+ * operators that this library does not know. The model stays as it is and may be released. */
+HR_API hr_status* hr_graph_from_model(const hr_model* model, hr_graph** out);
 HR_API void hr_model_release(hr_model* model);
 
 /* Describes signatures with their types, variables, graphs, operators and metadata as JSON. */

@@ -63,9 +63,13 @@ class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
   }
 };
 
+class Model;
+
 class Graph : public detail::Handle<hr_graph, hr_graph_release> {
  public:
   explicit Graph(const Env& env) : Handle(detail::made<hr_graph*>(hr_graph_create, env.get())) {}
+  // Goes on from a model; see hr_graph_from_model. Defined in headrace/cpp/model.hpp.
+  explicit Graph(const Model& model);
   // A dimension of -1 is unknown until a run. `symbols` may name such dimensions; "": no name.
   hr_value input(const std::string& name, hr_dtype dtype, const std::vector<int64_t>& dims,
                  const std::vector<std::string>& symbols = {}) {
@@ -124,14 +128,18 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     check(hr_graph_add(get(), spec.get(), outputs, out.outputs.data(), &out.id));
     return out;
   }
-  // Returns the node that computes a value; HR_NONE for inputs and constants.
-  hr_node producer(hr_value value) const { return hr_graph_producer(get(), value); }
+  // An assignment in program order, to be made a target of a signature.
+  hr_node assign(hr_variable variable, hr_value value) {
+    return detail::made<hr_node>(hr_graph_assign, get(), variable, value);
+  }
+  hr_node assign_add(hr_variable variable, hr_value value) {
+    return detail::made<hr_node>(hr_graph_assign_add, get(), variable, value);
+  }
+  void set_trainable(hr_variable variable, bool trainable) {
+    check(hr_graph_set_trainable(get(), variable, trainable ? 1 : 0));
+  }
   void name(hr_value value, const std::string& name) {
     check(hr_graph_name_value(get(), value, name.c_str()));
-  }
-  // Returns the type of a value, such as "float32[batch, 10]".
-  std::string type_of(hr_value value) const {
-    return detail::text_of(hr_graph_type_of, get(), value);
   }
   hr_value dense(const std::string& name, hr_value x, int64_t units) {
     return detail::made<hr_value>(hr_graph_dense, get(), name.c_str(), x, units);
@@ -141,10 +149,38 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     return detail::made<hr_value>(hr_graph_conv2d, get(), name.c_str(), x, channels, kernel,
                                   attributes.c_str());
   }
+  struct Normalized {
+    hr_value value;
+    hr_node update;  // to be made a target of the training signature; HR_NONE without training
+  };
+  Normalized batch_norm(const std::string& name, hr_value x, bool training,
+                        const std::string& attributes = "") {
+    Normalized out{};
+    check(hr_graph_batch_norm(get(), name.c_str(), x, training ? 1 : 0, attributes.c_str(),
+                              &out.value, &out.update));
+    return out;
+  }
   std::vector<hr_value> gradients(hr_value y, const std::vector<hr_value>& xs) {
     std::vector<hr_value> out(xs.size());
     check(hr_graph_add_gradients(get(), y, xs.size(), xs.data(), out.data()));
     return out;
+  }
+  // Returns the gradient of the loss for each variable; HR_NONE if the loss does not depend on it.
+  std::vector<hr_value> variable_gradients(hr_value loss,
+                                           const std::vector<hr_variable>& variables) {
+    std::vector<hr_value> out(variables.size());
+    check(hr_graph_variable_gradients(get(), loss, variables.size(), variables.data(), out.data()));
+    return out;
+  }
+  // Each variable has a gradient in `gradients`, or HR_NONE.
+  void apply_gradients(const std::string& signature, const std::string& optimizer,
+                       hr_value learning_rate, const std::vector<hr_variable>& variables,
+                       const std::vector<hr_value>& gradients) {
+    if (variables.size() != gradients.size()) {
+      throw std::invalid_argument("apply_gradients wants a gradient for each variable");
+    }
+    check(hr_graph_apply_gradients(get(), signature.c_str(), optimizer.c_str(), learning_rate,
+                                   variables.size(), variables.data(), gradients.data()));
   }
   void minimize(const std::string& signature, hr_value loss, const std::string& optimizer,
                 hr_value learning_rate) {
@@ -162,11 +198,100 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     check(hr_graph_signature_target(get(), signature.c_str(), node));
     return *this;
   }
+  // Leaves what only this signature needed, until prune().
+  void remove_signature(const std::string& signature) {
+    check(hr_graph_remove_signature(get(), signature.c_str()));
+  }
+  // Removes what no signature needs; values, nodes and variables get new numbers.
+  void prune() { check(hr_graph_prune(get())); }
   void set_metadata(const std::string& key, const std::string& value) {
     check(hr_graph_set_metadata(get(), key.c_str(), value.c_str()));
   }
   void save(const std::string& path, const hr_save_options* options = nullptr) const {
     check(hr_graph_save(get(), path.c_str(), options));
+  }
+
+  // ---- Reading. Pointers in the structs live until the graph is changed or gone. ----
+
+  hr_graph_info info() const { return described<hr_graph_info>(hr_graph_get); }
+  hr_value_info value(hr_value value) const {
+    return described<hr_value_info>(hr_graph_get_value, value);
+  }
+  hr_node_info node(hr_node node) const { return described<hr_node_info>(hr_graph_get_node, node); }
+  hr_variable_info variable(hr_variable variable) const {
+    return described<hr_variable_info>(hr_graph_get_variable, variable);
+  }
+  hr_signature_info signature(size_t index) const {
+    return described<hr_signature_info>(hr_graph_get_signature, index);
+  }
+  hr_attribute_info attribute(hr_node node, size_t index) const {
+    return described<hr_attribute_info>(hr_graph_get_attribute, node, index);
+  }
+  hr_value find_value(const std::string& name) const {
+    return detail::made<hr_value>(hr_graph_find_value, get(), name.c_str());
+  }
+  hr_node find_node(const std::string& name) const {
+    return detail::made<hr_node>(hr_graph_find_node, get(), name.c_str());
+  }
+  hr_variable find_variable(const std::string& name) const {
+    return detail::made<hr_variable>(hr_graph_find_variable, get(), name.c_str());
+  }
+  size_t find_signature(const std::string& name) const {
+    return detail::made<size_t>(hr_graph_find_signature, get(), name.c_str());
+  }
+  // Attributes of a node; `fallback`, or nothing, if it does not have the attribute.
+  int64_t int_of(hr_node node, const std::string& name, int64_t fallback = 0) const {
+    return detail::made<int64_t>(hr_graph_node_int, get(), node, name.c_str(), fallback);
+  }
+  double float_of(hr_node node, const std::string& name, double fallback = 0) const {
+    return detail::made<double>(hr_graph_node_float, get(), node, name.c_str(), fallback);
+  }
+  std::string string_of(hr_node node, const std::string& name,
+                        const std::string& fallback = "") const {
+    return detail::made<const char*>(hr_graph_node_string, get(), node, name.c_str(),
+                                     fallback.c_str());
+  }
+  std::vector<int64_t> ints_of(hr_node node, const std::string& name) const {
+    return listed<std::vector<int64_t>, const int64_t*>(hr_graph_node_ints, node, name);
+  }
+  std::vector<double> floats_of(hr_node node, const std::string& name) const {
+    return listed<std::vector<double>, const double*>(hr_graph_node_floats, node, name);
+  }
+  std::vector<std::string> strings_of(hr_node node, const std::string& name) const {
+    return listed<std::vector<std::string>, const char* const*>(hr_graph_node_strings, node, name);
+  }
+  Tensor tensor_of(hr_node node, const std::string& name) const {
+    return Tensor(detail::made<hr_tensor*>(hr_graph_node_tensor, get(), node, name.c_str()));
+  }
+  // The contents of a constant and the initial value of a variable; an empty handle if there are
+  // none.
+  Tensor value_tensor(hr_value value) const {
+    return Tensor(detail::made<hr_tensor*>(hr_graph_value_tensor, get(), value));
+  }
+  Tensor variable_tensor(hr_variable variable) const {
+    return Tensor(detail::made<hr_tensor*>(hr_graph_variable_tensor, get(), variable));
+  }
+  // Returns the node that computes a value; HR_NONE for inputs and constants.
+  hr_node producer(hr_value value) const { return this->value(value).producer; }
+  // Returns the type of a value, such as "float32[batch, 10]".
+  std::string type_of(hr_value value) const {
+    return detail::text_of(hr_graph_type_of, get(), value);
+  }
+
+ private:
+  template <typename Info, typename Function, typename... Numbers>
+  Info described(Function function, Numbers... numbers) const {
+    Info out{};
+    out.struct_size = sizeof out;
+    check(function(get(), numbers..., &out));
+    return out;
+  }
+  template <typename List, typename Values, typename Function>
+  List listed(Function function, hr_node node, const std::string& name) const {
+    size_t count = 0;
+    Values values{};
+    check(function(get(), node, name.c_str(), &count, &values));
+    return List(values, values + count);
   }
 };
 

@@ -87,6 +87,9 @@ class Model : public detail::Handle<hr_model, hr_model_release> {
   explicit Model(hr_model* owned) : Handle(owned) {}
 };
 
+inline Graph::Graph(const Model& model)
+    : Handle(detail::made<hr_graph*>(hr_graph_from_model, model.get())) {}
+
 }  // namespace cpp
 }  // namespace hr
 

@@ -18,6 +18,7 @@ std::vector<bool> Counting(const std::vector<Field>& fields) {
   auto declares = [](const Field& field) { return !field.dims.empty() && field.dims[0] >= 0; };
   const bool none = std::ranges::none_of(fields, declares);
   std::vector<bool> counting;
+  counting.reserve(fields.size());
   for (const Field& field : fields) counting.push_back(none || declares(field));
   return counting;
 }

@@ -135,6 +135,7 @@ TEST_F(PrefetchTest, ASeekThatIsRefusedLosesNothing) {
   EXPECT_FALSE(data->Done({}).value());
   HR_EXPECT_OK(data->Rewind({}));  // nothing was delivered, so nothing changes
   EXPECT_EQ(DrawValues(*data, 1), Values{0});
+  WaitForCalls(3);  // the others wait in the ring
   HR_EXPECT_ERROR(data->Rewind({}), kFailedPrecondition, "no seek function");
   EXPECT_EQ(DrawValues(*data), (Values{1, 2}));
 }

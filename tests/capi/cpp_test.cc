@@ -91,6 +91,79 @@ void test_graphs(hr_env*) {
   EXPECT(has(hr::Model::describe_file(folder / "graph.hrg"), "side.bin"));
 }
 
+void test_reading_graphs(hr_env*) {
+  const hr::Env env(1);
+  const hr::Graph graph{hr::Model(network(env))};
+  const hr_graph_info info = graph.info();
+  EXPECT(info.variable_count == 8 && info.signature_count == 3 && info.input_count == 3);
+  const hr_value x = graph.find_value("x");
+  const hr_value_info value = graph.value(x);
+  EXPECT(value.dtype == HR_FLOAT32 && value.dims[1] == 2 && has(value.symbols[0], "batch"));
+  const hr_node out = graph.find_node("out");
+  const hr_node_info node = graph.node(out);
+  EXPECT(has(node.op, "Gemm") && graph.producer(node.outputs[0]) == out);
+  EXPECT(has(graph.attribute(out, 0).name, "transB") && graph.int_of(out, "transB") == 1);
+  EXPECT(graph.float_of(out, "alpha", 0.5) == 0.5 && graph.string_of(out, "none", "a") == "a");
+  EXPECT(graph.ints_of(out, "none").empty() && graph.floats_of(out, "none").empty());
+  EXPECT(graph.strings_of(out, "none").empty() && !graph.tensor_of(out, "none"));
+  const hr_variable weight = graph.find_variable("out/weight");
+  EXPECT(graph.variable(weight).rank == 2 && graph.variable(weight).trainable);
+  EXPECT(!graph.variable_tensor(weight) && !graph.value_tensor(x));
+  EXPECT(graph.variable_tensor(graph.find_variable("out/weight/momentum")).elements() == 8);
+  const hr_signature_info train = graph.signature(graph.find_signature("train"));
+  EXPECT(train.input_count == 3 && has(train.input_names[2], "rate") && train.target_count == 4);
+  throws([&] { graph.find_value("xx"); }, HR_NOT_FOUND, "no value 'xx'");
+  throws([&] { graph.int_of(99, "a"); }, HR_INVALID_ARGUMENT, "node 99");
+  throws([&] { graph.float_of(out, "transB"); }, HR_INVALID_ARGUMENT, "an integer, not a float");
+}
+
+void test_changing_graphs(hr_env*) {
+  const hr::Env env(1);
+  hr::Graph graph{hr::Model(network(env))};
+  graph.remove_signature("train");
+  graph.remove_signature("eval");
+  graph.prune();
+  EXPECT(graph.info().variable_count == 4 && graph.info().signature_count == 1);
+  throws([&] { graph.remove_signature("train"); }, HR_NOT_FOUND, "'train'");
+  const std::vector<hr_variable> variables = {graph.find_variable("out/bias"),
+                                              graph.find_variable("hidden/bias")};
+  const hr_value y = graph.find_value("y");
+  const hr_value loss = graph.op("ReduceSum", {y}, "keepdims=0");
+  const hr_value rate = graph.op("Constant", {}, "value_float=0.5");
+  graph.set_trainable(variables[1], false);
+  std::vector<hr_value> gradients = graph.variable_gradients(loss, variables);
+  EXPECT(gradients[0] != HR_NONE && gradients[1] != HR_NONE);
+  throws([&] { graph.apply_gradients("train", "sgd", rate, variables, gradients); },
+         HR_FAILED_PRECONDITION, "'hidden/bias' is frozen");
+  gradients[1] = HR_NONE;
+  graph.apply_gradients("train", "sgd", rate, variables, gradients);
+  bool refused = false;
+  try {
+    graph.apply_gradients("train", "sgd", rate, variables, {});
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  EXPECT(refused);
+  graph.signature_input("train", "x", graph.find_value("x"));
+  const hr_variable count = graph.variable("count", hr::Tensor::copy_of<float>(env, {}, {5}));
+  const hr_value one = graph.constant(hr::Tensor::copy_of<float>(env, {}, {1}));
+  graph.signature_target("set", graph.assign(count, one));
+  graph.signature_target("increase", graph.assign_add(count, one));
+  const hr::Graph::Normalized normalized = graph.batch_norm("norm", y, true, "momentum=1");
+  EXPECT(graph.batch_norm("norm", y, false).update == HR_NONE);
+  graph.signature_input("normalize", "x", graph.find_value("x"));
+  graph.signature_target("normalize", normalized.update);
+  const hr::Session session{hr::Model(graph)};
+  const Data data(env);
+  const std::vector<float> before = floats(session.variable("out/bias"));
+  hr::Call(session, "train").bind("x", data.x).run();
+  EXPECT(floats(session.variable("out/bias"))[0] == before[0] - 0.5f * kPoints);
+  hr::Call(session, "increase").run(); /* after the assignment, as it was added */
+  EXPECT(floats(session.variable("count"))[0] == 2);
+  hr::Call(session, "normalize").bind("x", data.x).run();
+  EXPECT(floats(session.variable("norm/mean"))[0] != 0);
+}
+
 std::vector<char> bytes_of(const std::string& path) {
   std::vector<char> bytes(1 << 20);
   FILE* file = std::fopen(path.c_str(), "rb");
@@ -313,8 +386,13 @@ void test_envs(hr_env*) {
 }  // namespace
 
 extern "C" {
-extern const test tests[] = {
-    {"tensors", test_tensors}, {"graphs", test_graphs},       {"models", test_models},
-    {"calls", test_calls},     {"operators", test_operators}, {"envs", test_envs},
-    {nullptr, nullptr}};
+extern const test tests[] = {{"tensors", test_tensors},
+                             {"graphs", test_graphs},
+                             {"reading graphs", test_reading_graphs},
+                             {"changing graphs", test_changing_graphs},
+                             {"models", test_models},
+                             {"calls", test_calls},
+                             {"operators", test_operators},
+                             {"envs", test_envs},
+                             {nullptr, nullptr}};
 }

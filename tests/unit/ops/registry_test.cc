@@ -33,6 +33,19 @@ TEST(Registry, SaysWhatIsClose) {
             "operator Gelu is known, but not in version 13; the oldest known is not older than 20");
 }
 
+TEST(Registry, NamesAllUnknownOperatorsOfAModule) {
+  OpRegistry registry;
+  graph::Module module;
+  module.operators = {{"", "Relu", 14}, {"", "Add", 14}};
+  EXPECT_TRUE(CheckOperators(registry, module).ok());
+  module.operators = {{"", "Bar", 1}, {"", "Relu", 14}, {"com.foo", "Foo", 2}, {"", "Gelu", 13}};
+  const Status status = CheckOperators(registry, module);
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  EXPECT_EQ(status.message(),
+            "the model has operators that are not known: Bar (version 1), com.foo.Foo (version 2), "
+            "Gelu (version 13); those of the host must be added before its model is loaded");
+}
+
 TEST(Registry, SaysThatControlFlowDoesNotRun) {
   for (const char* name : {"If", "Loop", "Scan", "Call"}) {
     EXPECT_EQ(OneNode(name).In("float32[1]").Text(),

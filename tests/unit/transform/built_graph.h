@@ -62,7 +62,10 @@ class BuiltGraph : public ::testing::Test {
   ValueId Output(NodeId node, size_t i = 0) { return builder_.graph().nodes[node].outputs[i]; }
   NodeId Producer(ValueId value) { return builder_.graph().values[value].producer; }
   // The bytes of the file that the graph would be saved as.
-  std::string Saved() const { return format::WriteModuleToString(builder_.module()).value(); }
+  std::string Saved() const { return SavedOf(builder_); }
+  static std::string SavedOf(const GraphBuilder& builder) {
+    return format::WriteModuleToString(builder.module()).value();
+  }
 
   ops::OpRegistry registry_;
   GraphBuilder builder_{SystemAllocator(), registry_};

@@ -127,6 +127,29 @@ TEST_F(KeepSignaturesTest, InitializersStay) {
   EXPECT_EQ(small.OperatorOf(body.nodes[0]).name, "RandomUniform");
 }
 
+TEST_F(KeepSignaturesTest, InitializersOfWhatIsGoneGoToo) {
+  EXPECT_EQ(module_.graphs.size(), 2u);
+  EXPECT_EQ(Keep({"small"}).graphs.size(), 2u);
+  EXPECT_EQ(Keep({"large"}).graphs.size(), 1u);
+}
+
+// Bodies of control flow are no initializers, and their constants are among those of the module.
+TEST_F(KeepSignaturesTest, BodiesOfNodesStay) {
+  graph::Module module = module_;
+  module.graphs.resize(4);
+  module.graphs[3].values = {
+      {.type = graph::ValueType::Tensor(DType::kFloat32, {2}), .constant = 0, .name = "inside"}};
+  NodeId target = module.FindSignature("large")->targets[0];
+  module.main().nodes[target].attributes.push_back({"body", graph::GraphIndex{3}});
+  const graph::Module large = *KeepSignatures(registry_, module, std::vector<std::string>{"large"});
+  ASSERT_EQ(large.graphs.size(), 2u);
+  const graph::Value& inside = large.graphs[1].values.at(0);
+  EXPECT_EQ(inside.name, "inside");
+  EXPECT_EQ(large.constants.at(inside.constant).data(), module.constants[0].data());
+  target = large.signatures[0].targets[0];
+  EXPECT_EQ(*large.main().nodes[target].Find("body"), graph::AttributeValue(graph::GraphIndex{1}));
+}
+
 TEST_F(KeepSignaturesTest, UnknownNamesAreRefused) {
   const std::vector<std::string> names = {"small", "tiny"};
   const Status status = KeepSignatures(registry_, module_, names).status().Clone();

@@ -61,6 +61,62 @@ TEST_F(Layers, GroupsSeeTheirChannelsAlone) {
   EXPECT_EQ(Text(0), "conv/weight float64[4, 3, 3, 3] within 1/sqrt(27)");
 }
 
+TEST_F(Layers, OfOneNameShareTheirVariables) {
+  const ValueId x = Input("x", {7, 20});
+  const NodeId first = Producer(*Dense(builder_, "dense", x, 5));
+  const NodeId second = Producer(*Dense(builder_, "dense", x, 5));
+  EXPECT_EQ(builder_.module().variables.size(), 2u);
+  EXPECT_EQ(builder_.graph().nodes[first].inputs, builder_.graph().nodes[second].inputs);
+  EXPECT_EQ(builder_.graph().nodes[second].name, "dense_1");
+  EXPECT_EQ(MessageOf(Dense(builder_, "dense", x, 6)),
+            "layer 'dense' needs 'dense/weight' to be float32[6, 20], and a variable of that name "
+            "is float32[5, 20]; use another name, or the same sizes to share it");
+  EXPECT_EQ(Dense(builder_, "dense", Input("d", {7, 20}, DType::kFloat64), 5).status().code(),
+            Code::kAlreadyExists);
+  // A node of that name that is no layer's is in the way, as ever.
+  AddNode({.op = "Relu", .inputs = {x}, .name = "taken"});
+  EXPECT_EQ(Dense(builder_, "taken", x, 5).status().code(), Code::kAlreadyExists);
+}
+
+TEST_F(Layers, UseTheVariablesOfTheStartOfTheStep) {
+  const ValueId x = Input("x", {7, 2});
+  const uint32_t weight =
+      *builder_.AddVariable("d/weight", Make(DType::kFloat32, {1, 2}, {1, 2}), true);
+  Effect("Assign", weight, *builder_.Constant(Make(DType::kFloat32, {1, 2}, {3, 4})));
+  const ValueId y = *Dense(builder_, "d", x, 1);
+  const ValueId used = builder_.graph().nodes[Producer(y)].inputs[1];
+  EXPECT_TRUE(builder_.graph().nodes[Producer(used)].controls.empty());
+}
+
+TEST_F(Layers, BatchNormHasRunningStatisticsThatAreNotTrained) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
+    GraphBuilder builder(SystemAllocator(), registry_);
+    graph::ValueType type = graph::ValueType::Tensor(dtype, {0, 3, 5});
+    type.dims[0] = {.symbol = builder.AddSymbol("batch")};
+    const ValueId x = *builder.AddInput("x", type);
+    const Normalized trained = *BatchNorm(builder, "n", x, true, {});
+    const Normalized used = *BatchNorm(builder, "n", x, false, {});
+    std::string text;
+    for (const graph::Variable& variable : builder.module().variables) {
+      const auto initial =
+          reference::FromTensor(builder.module().constants[variable.initial_constant]);
+      text += Cat(variable.name, variable.trainable ? " trained " : " ", initial.dims, " ",
+                  static_cast<double>(initial.data[2]), "; ");
+      EXPECT_EQ(variable.dtype, dtype);
+    }
+    EXPECT_EQ(text,
+              "n/scale trained [3] 1; n/bias trained [3] 0; n/mean [3] 0; n/variance [3] 1; ");
+    EXPECT_EQ(builder.graph().values[trained.value].type, type);
+    EXPECT_EQ(builder.graph().values[used.value].type, type);
+    EXPECT_EQ(used.update, kNone);
+    const graph::Node& update = builder.graph().nodes[trained.update];
+    EXPECT_EQ(update.Int("variable", -1), 3);
+    const graph::Node& before = builder.graph().nodes[update.controls.at(0)];
+    EXPECT_EQ(before.Int("variable", -1), 2) << "one target keeps both";
+    EXPECT_TRUE(builder.Finish().ok());
+  }
+}
+
 TEST_F(Layers, WhatDoesNotFitIsTold) {
   const ValueId x = Input("x", {2, 6, 8, 8});
   EXPECT_EQ(MessageOf(Dense(builder_, "d", 99, 5)), "layer 'd': there is no value #99");

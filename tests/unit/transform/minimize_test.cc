@@ -3,6 +3,7 @@
 #include "runtime/transform/minimize.h"
 
 #include "runtime/ops/optimizer.h"
+#include "runtime/transform/gradients.h"
 #include "tests/unit/transform/built_graph.h"
 
 namespace hr::transform {
@@ -90,6 +91,35 @@ TEST_P(MinimizeTest, EveryOptimizerGetsItsSettingsAndItsState) {
     }
   }
   EXPECT_TRUE(builder_.Finish().ok());
+}
+
+// For every optimizer.
+TEST_P(MinimizeTest, IsGradientsAndTheirApplication) {
+  const uint32_t v = Variable("v", {3, 4}, dtype_), unused = Variable("unused", {5, 6}, dtype_);
+  const uint32_t frozen = *builder_.AddVariable("frozen", Make(dtype_, {2}, {1, 2}), false);
+  const ValueId later = *builder_.Read(v);
+  const ValueId loss = Sum(Node("Mul", {now_, Node("Mul", {later, *builder_.Read(frozen)})}));
+  const std::string before = Saved();
+  for (const ops::OptimizerDef& def : ops::Optimizers()) {
+    GraphBuilder one = builder_, two = builder_;
+    ASSERT_TRUE(Minimize(one, "train", loss, def.name, rate_).ok());
+    const std::vector<uint32_t> variables = {w_, v, unused};
+    const auto gradients = *VariableGradients(two, loss, variables);
+    EXPECT_EQ(gradients[2], kNone);
+    ASSERT_TRUE(ApplyGradients(two, "train", def.name, rate_, variables, gradients).ok());
+    EXPECT_EQ(SavedOf(one), SavedOf(two)) << std::string_view(def.name);
+    EXPECT_NE(SavedOf(one), before);
+  }
+}
+
+TEST_P(MinimizeTest, GradientsComeInTheOrderAskedFor) {
+  const uint32_t v = Variable("v", {3, 4}, dtype_);
+  const ValueId loss = Sum(Node("Mul", {now_, *builder_.Read(v)}));
+  const auto gradients = *VariableGradients(builder_, loss, std::vector<uint32_t>{v, w_, v});
+  EXPECT_EQ(gradients[0], gradients[2]);
+  EXPECT_NE(gradients[0], gradients[1]);
+  for (ValueId gradient : gradients)
+    EXPECT_EQ(builder_.graph().values[gradient].type, graph::ValueType::Tensor(dtype_, {2}));
 }
 
 // Its own signature's effects come before the update; another signature's do not hold it up.

@@ -80,7 +80,8 @@ static void test_minimize_is_two_calls(hr_env* env) {
     for (size_t v = 0; v < count; ++v) {
       const char* name = hr_session_variable_name(sessions[0], v);
       hr_tensor* values[2];
-      for (int s = 0; s < 2; ++s) CHECK(hr_session_get_variable(sessions[s], name, &values[s]));
+      for (int s = 0; s < 2; ++s)
+        CHECK(hr_session_get_variable(sessions[s], name, NULL, &values[s]));
       EXPECT(memcmp(hr_tensor_data(values[0]), hr_tensor_data(values[1]),
                     hr_tensor_bytes(values[0])) == 0);
       for (int s = 0; s < 2; ++s) hr_tensor_release(values[s]);
@@ -148,7 +149,7 @@ static hr_value loss_of(hr_env* env, pair* p) {
 
 static void expect_values(hr_session* session, const char* name, float first, float second) {
   hr_tensor* tensor;
-  CHECK(hr_session_get_variable(session, name, &tensor));
+  CHECK(hr_session_get_variable(session, name, NULL, &tensor));
   const float* got = hr_tensor_data(tensor);
   if (got[0] != first || got[1] != second) {
     fprintf(stderr, "%s: expected {%g, %g}, got {%g, %g}\n", name, first, second, got[0], got[1]);

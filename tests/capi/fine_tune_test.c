@@ -61,7 +61,7 @@ static void make_base(hr_env* env, const char* path) {
   float losses[2];
   hr_session* session = session_for(make_lenet(env));
   train(env, session, CLASSES, 40, losses);
-  CHECK(hr_session_export(session, path, 1, (const char* const[]){"infer"}, NULL));
+  CHECK(hr_session_export(session, path, 1, (const char* const[]){"infer"}, NULL, NULL));
   hr_session_release(session);
 }
 
@@ -101,7 +101,7 @@ static hr_graph* with_new_head(hr_env* env, const char* path) {
 
 static hr_tensor* value_of(hr_session* session, const char* name) {
   hr_tensor* tensor;
-  CHECK(hr_session_get_variable(session, name, &tensor));
+  CHECK(hr_session_get_variable(session, name, NULL, &tensor));
   return tensor;
 }
 
@@ -159,15 +159,15 @@ static void test_fine_tuning(hr_env* env) {
   EXPECT(losses[1] < losses[0] / 2);
   EXPECT(compare_with_base(session, base) == 6);
 
-  CHECK(hr_session_save(session, in_folder(folder, "checkpoints"), NULL));
-  CHECK(hr_session_restore(untrained, in_folder(folder, "checkpoints"), NULL, NULL));
+  CHECK(hr_session_save(session, in_folder(folder, "checkpoints"), NULL, NULL));
+  CHECK(hr_session_restore(untrained, in_folder(folder, "checkpoints"), NULL, NULL, NULL));
   EXPECT(same_bits(untrained, session, "head/weight"));
   EXPECT(same_bits(untrained, session, "head/weight/momentum"));
   EXPECT(compare_with_base(untrained, base) == 6);
   hr_session_release(untrained);
 
   untrained = session_for(load(env, in_folder(folder, "training.hrg")));
-  CHECK(hr_session_export(session, new_path, 1, (const char* const[]){"infer"}, NULL));
+  CHECK(hr_session_export(session, new_path, 1, (const char* const[]){"infer"}, NULL, NULL));
   hr_session* loaded = session_for(load(env, new_path));
   EXPECT(hr_session_variable_count(loaded) == 8);
   EXPECT(compare_with_base(loaded, base) == 6);

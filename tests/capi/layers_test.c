@@ -118,7 +118,7 @@ static void expect_near(const char* what, double got, double wanted, double tole
 static void expect_variable(hr_session* session, const char* name, const double* wanted,
                             double tolerance) {
   hr_tensor* tensor;
-  CHECK(hr_session_get_variable(session, name, &tensor));
+  CHECK(hr_session_get_variable(session, name, NULL, &tensor));
   for (int c = 0; c < CHANNELS; ++c) expect_near(name, number(tensor, c), wanted[c], tolerance);
   hr_tensor_release(tensor);
 }
@@ -201,10 +201,10 @@ static void test_two_training_paths(hr_env* env) {
   CHECK(hr_call_bind(call, "a", a));
   CHECK(hr_call_bind(call, "b", b));
   CHECK(hr_call_run(call, NULL));
-  CHECK(hr_session_get_variable(session, "n/mean", &value));
+  CHECK(hr_session_get_variable(session, "n/mean", NULL, &value));
   EXPECT(*(float*)hr_tensor_data(value) == (0 + 2) * 0.25f + 12 * 0.5f);
   hr_tensor_release(value);
-  CHECK(hr_session_get_variable(session, "n/variance", &value));
+  CHECK(hr_session_get_variable(session, "n/variance", NULL, &value));
   expect_near("variance", *(float*)hr_tensor_data(value),
               0.25 * 1 + 0.25 * 4.0 / 3 + 0.5 * 16.0 / 3, 1e-6);
   hr_tensor_release(value);
@@ -235,10 +235,10 @@ static void test_one_value_a_channel(hr_env* env) {
   CHECK(hr_call_create(session, "run", &call));
   CHECK(hr_call_bind(call, "x", data));
   CHECK(hr_call_run(call, NULL));
-  CHECK(hr_session_get_variable(session, "n/variance", &value));
+  CHECK(hr_session_get_variable(session, "n/variance", NULL, &value));
   expect_near("variance", *(float*)hr_tensor_data(value), 0.9, 1e-6);
   hr_tensor_release(value);
-  CHECK(hr_session_get_variable(session, "n/mean", &value));
+  CHECK(hr_session_get_variable(session, "n/mean", NULL, &value));
   expect_near("mean", ((float*)hr_tensor_data(value))[1], 2, 1e-6);
   hr_tensor_release(value);
   hr_tensor_release(data);
@@ -312,11 +312,11 @@ static void test_inference_after_training(hr_env* env) {
   hr_call* call;
   CHECK(hr_tensor_copy_of(env, HR_FLOAT32, 2, (const int64_t[]){2, 3},
                           (const float[]){1, 2, 3, 4, 5, 6}, 24, &data));
-  CHECK(hr_session_get_variable(session, "d/weight", &before));
+  CHECK(hr_session_get_variable(session, "d/weight", NULL, &before));
   CHECK(hr_call_create(session, "infer", &call));
   CHECK(hr_call_bind(call, "x", data));
   CHECK(hr_call_run(call, NULL));
-  CHECK(hr_session_get_variable(session, "d/weight", &after));
+  CHECK(hr_session_get_variable(session, "d/weight", NULL, &after));
   EXPECT(memcmp(hr_tensor_data(before), hr_tensor_data(after), 48) == 0);
   EXPECT(hr_session_step(session) == 0);
   hr_tensor_release(before);

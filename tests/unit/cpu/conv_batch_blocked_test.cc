@@ -117,7 +117,7 @@ void ConvBatchBlocked::Check(const ConvShape& s, const ConvFusion& fusion,
 }
 
 TEST_P(ConvBatchBlocked, AgreesWithTheDefinition) {
-  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+  for (int round = 0; round < Rounds(60) && !HasFatalFailure(); ++round) {
     const ConvShape shape = RandomConv(Any(), 35);
     const ConvFusion fusion = RandomFusion(shape);
     Check<float>(shape, fusion);
@@ -129,7 +129,7 @@ TEST_P(ConvBatchBlocked, AgreesWithTheDefinition) {
 constexpr double kWinogradTolerance = 32;
 
 TEST_P(ConvBatchBlocked, WinogradAgreesWithTheDefinition) {
-  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+  for (int round = 0; round < Rounds(60) && !HasFatalFailure(); ++round) {
     ConvShape shape = RandomConv(Any(), 35);
     shape.groups = shape.sh = shape.sw = shape.dh = shape.dw = 1;
     shape.ic = RandomInt(1, 7);

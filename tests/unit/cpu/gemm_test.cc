@@ -101,7 +101,7 @@ TEST_P(GemmTest, BlockedAndSliced) {
 }
 
 TEST_P(GemmTest, RandomShapes) {
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < Rounds(40); ++i) {
     CheckTransposes<float>(RandomInt(1, 90), RandomInt(1, 200), RandomInt(1, 300),
                            {.alpha = 0.5, .beta = -1}, static_cast<int>(RandomInt(1, 7)),
                            RandomInt(0, 5));

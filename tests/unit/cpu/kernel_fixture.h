@@ -56,6 +56,15 @@ class KernelTest : public testing::TestWithParam<int64_t> {
   std::unique_ptr<ThreadBudget> budget_;
 };
 
+// How often a test that draws shapes does so: less often where a sanitizer makes it slow.
+constexpr int Rounds(int usually) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return (usually + 4) / 5;
+#else
+  return usually;
+#endif
+}
+
 inline std::vector<int64_t> KernelTargets() {
   std::vector<int64_t> targets = {HWY_STATIC_TARGET};
 #ifdef __SANITIZE_THREAD__

@@ -233,14 +233,16 @@ hr_status* hr_graph_set_trainable(hr_graph* graph, hr_variable variable, int tra
 hr_status* hr_graph_assign(hr_graph* graph, hr_variable variable, hr_value value, hr_node* out) {
   HR_USE_GRAPH(graph);
   HR_REQUIRE(out);
-  return Give(out, graph->rep.Assign("Assign", variable, value));
+  return Give(
+      out, graph->rep.AllOrNothing([&] { return graph->rep.Assign("Assign", variable, value); }));
 }
 
 hr_status* hr_graph_assign_add(hr_graph* graph, hr_variable variable, hr_value value,
                                hr_node* out) {
   HR_USE_GRAPH(graph);
   HR_REQUIRE(out);
-  return Give(out, graph->rep.Assign("AssignAdd", variable, value));
+  return Give(out, graph->rep.AllOrNothing(
+                       [&] { return graph->rep.Assign("AssignAdd", variable, value); }));
 }
 
 hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, size_t input_count,
@@ -251,7 +253,8 @@ hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes, 
   if (output_count != 0) HR_REQUIRE(outputs);
   HR_ASSIGN_OR_WRAP(auto&& spec, hr::capi::SpecFor(graph->rep.registry(), op, attributes));
   spec.inputs.assign(inputs, inputs + input_count);
-  return Wrap(AddNode(graph, std::move(spec), output_count, outputs, nullptr));
+  return Wrap(graph->rep.AllOrNothing(
+      [&] { return AddNode(graph, std::move(spec), output_count, outputs, nullptr); }));
 }
 
 hr_status* hr_graph_device(hr_graph* graph, const char* device) {

@@ -49,6 +49,42 @@ static hr_graph* trained_graph(hr_env* env, const char* optimizer, int apart) {
   return graph;
 }
 
+/* Sums of gradients and updates go where the session puts them, whatever the graph's device is. */
+static void test_devices(hr_env* env) {
+  hr_graph* graph;
+  hr_value x, rate, y, loss, gradient;
+  hr_variable weight;
+  hr_node node;
+  hr_node_info info = {.struct_size = sizeof info};
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 2, (const int64_t[]){4, 4}, NULL, &x));
+  CHECK(hr_graph_input(graph, "rate", HR_FLOAT32, 0, NULL, NULL, &rate));
+  CHECK(hr_graph_dense(graph, "d", x, 4, &y));
+  loss = sum_of(graph, y);
+  CHECK(hr_graph_find_variable(graph, "d/weight", &weight));
+  CHECK(hr_graph_assign_add(graph, weight, x, &node));
+  CHECK(hr_graph_read(graph, weight, &y)); /* so that there is a sum of two gradients */
+  loss = op(graph, "Add", NULL, loss, sum_of(graph, y));
+  CHECK(hr_graph_device(graph, "CPU:0"));
+  CHECK(hr_graph_variable_gradients(graph, loss, 1, &weight, &gradient));
+  CHECK(hr_graph_apply_gradients(graph, "train", "sgd", rate, 1, &weight, &gradient));
+  CHECK(hr_graph_find_node(graph, "d/weight/update", &node));
+  CHECK(hr_graph_get_node(graph, node, &info));
+  EXPECT(strcmp(info.device, "") == 0);
+  hr_graph_info all = {.struct_size = sizeof all};
+  CHECK(hr_graph_get(graph, &all));
+  for (hr_node n = 0; n < all.node_count; ++n) {
+    CHECK(hr_graph_get_node(graph, n, &info));
+    EXPECT(strcmp(info.device, "") == 0);
+  }
+  CHECK(hr_graph_op(graph, "Relu", NULL, 1, &x, 1, &y)); /* the device is kept for what follows */
+  hr_value_info value = {.struct_size = sizeof value};
+  CHECK(hr_graph_get_value(graph, y, &value));
+  CHECK(hr_graph_get_node(graph, value.producer, &info));
+  EXPECT(strcmp(info.device, "CPU:0") == 0);
+  hr_graph_release(graph);
+}
+
 static void test_minimize_is_two_calls(hr_env* env) {
   const char* const optimizers[] = {"sgd",     "sgd momentum=0.9 weight_decay=1e-4 nesterov=1",
                                     "adam",    "adam weight_decay=0.01 decoupled=1",
@@ -364,6 +400,9 @@ static void test_failures_change_nothing(hr_env* env) {
         HR_INVALID_ARGUMENT, "variable 9");
   FAILS(hr_graph_apply_gradients(p.graph, "t", "bfgs", p.rate, 1, variables, gradients),
         HR_INVALID_ARGUMENT, "there is no optimizer 'bfgs'");
+  FAILS(hr_graph_variable_init(p.graph, "r", HR_FLOAT32, 0, NULL, 1, "RandomUniform", "dtype=11",
+                               &beyond[0]),
+        HR_INVALID_ARGUMENT, "expected float32[], it makes float64[]");
   variables[1] = p.a;
   gradients[1] = p.now_b;
   FAILS(hr_graph_apply_gradients(p.graph, "t", "adam", p.rate, 2, variables, gradients),
@@ -374,6 +413,7 @@ static void test_failures_change_nothing(hr_env* env) {
 }
 
 const test tests[] = {{"minimize is two calls", test_minimize_is_two_calls},
+                      {"devices", test_devices},
                       {"clipped", test_clipped},
                       {"groups", test_groups},
                       {"accumulated", test_accumulated},

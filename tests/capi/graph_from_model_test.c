@@ -225,6 +225,10 @@ static void test_nothing_is_lost(hr_env* env) {
     expect_same_bytes(folder, "first.hrg", "again.hrg");
   }
   hr_graph_release(graph);
+  hr_value nameless; /* the second file has no names */
+  graph = graph_of_file(env, in_folder(folder, "first.hrg"));
+  FAILS(hr_graph_find_value(graph, "", &nameless), HR_NOT_FOUND, "no value ''");
+  hr_graph_release(graph);
   hr_model_release(model);
   remove_folder(folder);
 }

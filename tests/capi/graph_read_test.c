@@ -334,6 +334,32 @@ static void test_wrong_numbers(hr_env* env) {
   hr_graph_release(s.graph);
 }
 
+/* Nothing of a call that fails is left: names and random numbers of later nodes are the same. */
+static void test_failures_leave_nothing(hr_env* env) {
+  hr_text* texts[2];
+  for (int failing = 0; failing < 2; ++failing) {
+    sample s = build(env);
+    hr_model* model;
+    hr_value out;
+    hr_node node;
+    for (int i = 0; i < failing; ++i) {
+      FAILS(hr_graph_op(s.graph, "RandomUniform", "shape=2", 1, &s.x, 1, &out), HR_INVALID_ARGUMENT,
+            "RandomUniform");
+      FAILS(hr_graph_op(s.graph, "Relu", NULL, 0, NULL, 1, &out), HR_INVALID_ARGUMENT, "Relu");
+      FAILS(hr_graph_assign(s.graph, s.count, s.x, &node), HR_INVALID_ARGUMENT, "Assign");
+    }
+    CHECK(hr_graph_op(s.graph, "RandomUniform", "shape=2", 0, NULL, 1, &out));
+    CHECK(hr_graph_op(s.graph, "Relu", NULL, 1, &out, 1, &out));
+    CHECK(hr_graph_assign(s.graph, s.count, s.one, &node));
+    CHECK(hr_model_from_graph(s.graph, &model));
+    CHECK(hr_model_graph_text(model, "json", &texts[failing]));
+    hr_model_release(model);
+    hr_graph_release(s.graph);
+  }
+  EXPECT(strcmp(hr_text_data(texts[0]), hr_text_data(texts[1])) == 0);
+  for (int i = 0; i < 2; ++i) hr_text_release(texts[i]);
+}
+
 const test tests[] = {{"counts and names", test_counts_and_names},
                       {"values", test_values},
                       {"nodes", test_nodes},
@@ -343,4 +369,5 @@ const test tests[] = {{"counts and names", test_counts_and_names},
                       {"pointers live until a change", test_pointers_live_until_a_change},
                       {"sizes of structs", test_sizes_of_structs},
                       {"wrong numbers", test_wrong_numbers},
+                      {"failures leave nothing", test_failures_leave_nothing},
                       {NULL, NULL}};

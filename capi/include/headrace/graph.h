@@ -183,9 +183,9 @@ HR_API hr_status* hr_graph_apply_gradients(hr_graph* graph, const char* signatur
                                            size_t count, const hr_variable* variables,
                                            const hr_value* gradients);
 /* Calls hr_graph_variable_gradients for all trainable variables and hr_graph_apply_gradients with
- * the results: the nodes, the names and the bits of a training are those of these two. `loss`
- * counts as an output of the signature. HR_FAILED_PRECONDITION if it depends on no trainable
- * variable. */
+ * the results: the nodes, the names and the bits of a training are those of these two. The updates
+ * also come after what `loss` does with their variables. HR_FAILED_PRECONDITION if it depends on no
+ * trainable variable. */
 HR_API hr_status* hr_graph_minimize(hr_graph* graph, const char* signature, hr_value loss,
                                     const char* optimizer, hr_value learning_rate);
 

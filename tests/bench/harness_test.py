@@ -129,6 +129,9 @@ class TwoBuilds(unittest.TestCase):
                     "headrace": ["ours/bench_a_b"], "before": [f"{folder}/bench_a_b"],
                     "itself": ["ours/bench_a_b"]})
             self.assertEqual(one._sources()["before"], pathlib.Path("/before"))
+            own = one._of_side("itself", {"HEADRACE_BENCH_SCRATCH": folder})
+            self.assertEqual(own, {"HEADRACE_BENCH_SCRATCH": f"{folder}/itself"})
+            self.assertTrue((before / "itself").is_dir())
             self.assertEqual(one._repeats, against.LEAST_REPEATS)
         with self.assertRaisesRegex(peers.Failure, "expects the folder of a build"):
             against.check(before)

@@ -1,4 +1,5 @@
 """Compares two builds of ours, and one of them with itself, in turn."""
+import pathlib
 import random
 
 from . import machine
@@ -31,6 +32,12 @@ class Against(Runner):
 
     def _sources(self):
         return {OURS: ROOT, BEFORE: machine.source_of(self._args.against)}
+
+    def _of_side(self, name, environment):
+        """A scratch folder for each, since ranks meet there."""
+        scratch = pathlib.Path(environment["HEADRACE_BENCH_SCRATCH"]) / name
+        scratch.mkdir(exist_ok=True)
+        return {**environment, "HEADRACE_BENCH_SCRATCH": str(scratch)}
 
     def _machine(self):
         return None  # floors say nothing about two builds

@@ -93,12 +93,16 @@ class Runner:
 
     def _once(self, stack, sides, name, command, environment, case):
         time.sleep(REST_SECONDS)
+        environment = self._of_side(name, environment)
         if self._benchmark.fresh_process:
             with Side(name, command, environment) as side:
                 return side.measure(case, 1)
         if name not in sides:
             sides[name] = stack.enter_context(Side(name, command, environment))
         return sides[name].measure(case, 1)
+
+    def _of_side(self, name, environment):
+        return environment
 
     def _results(self, case, values, limits):
         floor = self._summary(values.get((FLOOR, case)), None)

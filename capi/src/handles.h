@@ -10,6 +10,7 @@
 #include "headrace/headrace.h"
 #include "runtime/base/errors.h"
 #include "runtime/plugin/status.h"
+#include "runtime/session/async_run.h"
 #include "runtime/session/call.h"
 #include "runtime/transform/graph_builder.h"
 
@@ -79,15 +80,18 @@ class CallUse {
   session::Call* const call_;
 };
 
-// A host's function that is told how something ended; the status is the library's.
+// A host's function that is told how something ended. It is called on one of `threads`, because it
+// may take long; the status is the library's.
 struct HostCallback {
   void (*function)(void* context, const hr_status* status);
   void* context;
+  std::shared_ptr<WorkerThreads> threads;
 
   void operator()(const Status& status) const {
-    hr_status* given = Wrap(status.Clone());
-    function(context, given);
-    hr_status_release(given);
+    threads->Add([function = function, context = context, given = Wrap(status.Clone())] {
+      function(context, given);
+      hr_status_release(given);
+    });
   }
 };
 

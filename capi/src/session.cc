@@ -214,7 +214,7 @@ hr_status* hr_call_start(hr_call* call, const hr_limits* limits, hr_run** out) {
   if (!held->Take()) return Wrap(hr::session::Call::Taken());
   auto run = std::make_shared<hr::session::AsyncRun>(held, checked, checked.held);
   *out = new hr_run{run};
-  held->session().env().runs().Add(std::move(run));
+  held->session().env().runs().Add([run] { run->Execute(); });
   return nullptr;
 }
 
@@ -232,7 +232,7 @@ hr_status* hr_run_on_done(hr_run* run, void (*callback)(void* context, const hr_
                           void* context) {
   HR_REQUIRE(run);
   HR_REQUIRE(callback);
-  run->rep->OnDone(hr::capi::HostCallback{callback, context});
+  run->rep->OnDone(hr::capi::HostCallback{callback, context, run->rep->callbacks()});
   return nullptr;
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/file.h"
+#include "runtime/base/wake_event.h"
 
 namespace hr {
 namespace {
@@ -35,20 +36,6 @@ Status FromErrno(std::string_view action, const std::string& path) {
     default: return Unavailable(text);
   }
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Result<int64_t> RegularFileSize(int fd, const std::string& path) {
   struct stat info;

@@ -9,9 +9,9 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/host.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/store.h"
 #include "runtime/comm/store_values.h"
-#include "runtime/comm/wake_event.h"
 
 namespace hr::comm {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/file.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/flight_log.h"
-#include "runtime/comm/wake_event.h"
 
 namespace hr::comm {
 namespace {

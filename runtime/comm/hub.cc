@@ -106,7 +106,7 @@ Result<std::shared_ptr<Store>> Hub::OpenGroupStore(std::string_view url,
 Result<Poller*> Hub::poller() {
   std::lock_guard lock(mutex_);
   if (poller_ == nullptr) {
-    HR_ASSIGN_OR_RETURN(poller_, Poller::Create());
+    HR_ASSIGN_OR_RETURN(poller_, Poller::Create(threads_));
   }
   return poller_.get();
 }

@@ -76,6 +76,8 @@ class Hub {
   // What that transport found on this machine.
   std::string DevicesOf(std::string_view transport) const;
   const Planner* planner() const { return planner_.get(); }
+  // For what the poller's thread must not wait for. Set before the first group.
+  void set_threads(std::shared_ptr<WorkerThreads> threads) { threads_ = std::move(threads); }
   // Its thread starts with the first call.
   Result<Poller*> poller();
 
@@ -99,6 +101,7 @@ class Hub {
   std::vector<Named<MakeStore>> stores_;
   std::unique_ptr<Planner> planner_;
   std::atomic<bool> used_ = false;
+  std::shared_ptr<WorkerThreads> threads_ = std::make_shared<WorkerThreads>();
   std::mutex mutex_;  // what follows
   std::unique_ptr<Poller> poller_;
   // Stores that this process keeps, by all that they were opened with.

@@ -283,6 +283,10 @@ void Mesh::DriveWhile(FunctionRef<bool()> pending, int64_t give_up) {
 void Mesh::Close() {
   if (reactor_ == nullptr) return;
   AwaitVerdict();
+  {
+    std::lock_guard lock(asker_->mutex);
+    asker_->mesh = nullptr;
+  }
   const int64_t give_up = SystemClock().NowNanos() + 1'000'000'000;
   {
     Reactor::Guard guard(*reactor_);

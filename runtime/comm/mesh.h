@@ -45,7 +45,8 @@ struct MeshOptions {
   // The folder of the flight recorder: NAME-EPOCH-RANK.flight while the group lives, and .json when
   // it has failed. Empty: no files.
   std::string dump_folder;
-  LogSink* log = nullptr;       // told that the group has met and why it ended; outlives the mesh
+  // Told that the group has met and why it ended; outlives the mesh. It must not wait.
+  LogSink* log = nullptr;
   std::shared_ptr<void> keeps;  // owns what the pointers above point to, as long as the mesh lives
 };
 
@@ -126,13 +127,18 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
     bool lost_arbiter = false;  // it has reported that it lost the arbiter; also for this rank
     bool heard_out = false;     // nothing more comes from it, and all that came was handled
   };
+  // Who waits for the arbiter's answer: the mesh, until it is closed.
+  struct Asker {
+    std::mutex mutex;
+    Mesh* mesh = nullptr;
+  };
   struct ControlMessage {
     Transfer transfer;
     std::string text;
     bool sent = false;
   };
 
-  explicit Mesh(MeshOptions options) : options_(std::move(options)) {}
+  explicit Mesh(MeshOptions options) : options_(std::move(options)) { asker_->mesh = this; }
 
   // mesh_form.cc
   Status CheckFresh(const CallLimits& limits);
@@ -212,6 +218,9 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void NoteSuspects();
   std::string DumpPath(std::string_view extension) const;
   void LogMembers();
+  void AskArbiter(const Verdict& accusation, int64_t now);
+  void OnAnswer(const Result<Verdict>& answer);
+  void EndQuestion(int64_t now);
   void Report();
   void DropRecorderFile();
   int RankOf(const Peer& peer) const { return static_cast<int>(&peer - peers_.data()); }
@@ -219,7 +228,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   const MeshOptions options_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<Peer> peers_;
-  std::unique_ptr<Arbiter> arbiter_;
+  std::shared_ptr<Arbiter> arbiter_;
 
   std::vector<WorkRef> active_;
   std::vector<Work*> ready_;
@@ -229,6 +238,10 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   FlightRecorder recorder_;
   std::optional<Verdict> accusation_;
   bool accused_ = false;
+  // What the arbiter has been asked, and when it must have answered.
+  std::optional<Verdict> asked_;
+  int64_t answer_by_ = 0;
+  const std::shared_ptr<Asker> asker_ = std::make_shared<Asker>();
   // The report of the lowest rank that has lost the arbiter; empty: none has.
   std::string undecided_;
   int undecided_of_ = 0;

@@ -17,6 +17,8 @@ namespace {
 // second.
 constexpr int64_t kArbiterNanos = 600'000'000;
 constexpr int64_t kTogetherNanos = 300'000'000;
+// A store that keeps to its limits says itself that it could not answer.
+constexpr int64_t kGraceNanos = 50'000'000;
 // A cause and why there was no arbiter fit into one control message.
 constexpr size_t kMaxCause = 1200, kMaxWhy = 700;
 
@@ -56,7 +58,6 @@ void Mesh::Abort(Code code, std::string cause, int culprit) {
   Accuse({.culprit = culprit, .code = code, .cause = std::move(cause)});
 }
 
-// The store may take its time, so the poller's thread asks it.
 void Mesh::Accuse(Verdict accusation) {
   if (std::exchange(accused_, true) || closed_) return;
   accusation.cause.resize(Cut(accusation.cause, kMaxCause).size());
@@ -65,24 +66,51 @@ void Mesh::Accuse(Verdict accusation) {
 }
 
 int64_t Mesh::OnTimer(int64_t now) {
-  std::optional<Verdict> accusation;
   int64_t next;
   {
     Reactor::Guard guard(*reactor_);
     if (closed_) return INT64_MAX;
+    if (accusation_.has_value()) AskArbiter(*std::exchange(accusation_, std::nullopt), now);
     next = Watch(now);
-    accusation.swap(accusation_);
   }
   Report();
   Deliver();
-  if (!accusation.has_value()) return next;
+  return next;
+}
+
+// The store may take its time, and heartbeats must not wait for it, so another thread asks.
+void Mesh::AskArbiter(const Verdict& accusation, int64_t now) {
+  asked_ = accusation;
+  answer_by_ = now + kArbiterNanos + kGraceNanos;
   const CallLimits limits = {.deadline_nanos = now + kArbiterNanos, .clock = &SystemClock()};
-  Result<Verdict> verdict = arbiter_->Decide(*accusation, limits);
-  {
-    Reactor::Guard guard(*reactor_);
-    verdict.ok() ? Convict(*verdict) : TellArbiterLost(*accusation, verdict.status().message());
+  options_.poller->threads()->Add(
+      [asker = asker_, arbiter = arbiter_, keeps = options_.keeps, accusation, limits]() mutable {
+        const Result<Verdict> answer = arbiter->Decide(accusation, limits);
+        arbiter.reset();
+        keeps.reset();  // before anybody can take the group for gone
+        std::lock_guard lock(asker->mutex);
+        if (asker->mesh != nullptr) asker->mesh->OnAnswer(answer);
+      });
+}
+
+void Mesh::OnAnswer(const Result<Verdict>& answer) {
+  Reactor::Guard guard(*reactor_);
+  const std::optional<Verdict> asked = std::exchange(asked_, std::nullopt);
+  if (answer.ok()) {
+    Convict(*answer);
+  } else if (asked.has_value()) {
+    TellArbiterLost(*asked, answer.status().message());
   }
-  return now;  // there is a report to make, or others to wait for
+  reactor_->CallTimer();  // there is a report to make, or others to wait for
+}
+
+// A store of the host may ignore its limits.
+void Mesh::EndQuestion(int64_t now) {
+  if (!asked_.has_value() || now < answer_by_) return;
+  const Verdict asked = *std::exchange(asked_, std::nullopt);
+  TellArbiterLost(
+      asked, Cat("the group's arbiter, the ", options_.store->Describe(), ", did not answer in ",
+                 kArbiterNanos / 1'000'000, " ms, so start all ranks again"));
 }
 
 // Ends the group with the arbiter's verdict, or, with `lost`, why there is none, without it.

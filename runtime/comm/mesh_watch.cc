@@ -243,6 +243,7 @@ void Mesh::LookForStrays() {
 
 // Returns when to look again.
 int64_t Mesh::Watch(int64_t now) {
+  EndQuestion(now);
   if (together_at_ != 0) EndTogether(now);
   if (!status_.ok()) return INT64_MAX;
   const int64_t interval = options_.silence_nanos / 4;
@@ -250,7 +251,8 @@ int64_t Mesh::Watch(int64_t now) {
   TellOfStuck(now);
   LookForStrays();
   recorder_.Stamp();
-  const int64_t next = std::min(beaten_at_ + interval, now + kStuckNanos);
+  int64_t next = std::min(beaten_at_ + interval, now + kStuckNanos);
+  if (asked_.has_value()) next = std::min(next, answer_by_);
   return together_at_ != 0 ? std::min(next, together_at_) : next;
 }
 

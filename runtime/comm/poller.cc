@@ -12,9 +12,9 @@ constexpr int64_t kLastPauseNanos = 64'000'000;
 
 }  // namespace
 
-Result<std::unique_ptr<Poller>> Poller::Create() {
+Result<std::unique_ptr<Poller>> Poller::Create(std::shared_ptr<WorkerThreads> threads) {
   HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
-  std::unique_ptr<Poller> poller(new Poller(std::move(wake)));
+  std::unique_ptr<Poller> poller(new Poller(std::move(wake), std::move(threads)));
   poller->thread_ = std::thread([p = poller.get()] { p->Run(); });
   return poller;
 }

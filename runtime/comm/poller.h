@@ -7,13 +7,16 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/worker_threads.h"
 #include "runtime/comm/reactor.h"
 
 namespace hr::comm {
 
 class Poller {
  public:
-  static Result<std::unique_ptr<Poller>> Create();
+  // `threads`: for what the poller's own thread must not wait for.
+  static Result<std::unique_ptr<Poller>> Create(
+      std::shared_ptr<WorkerThreads> threads = std::make_shared<WorkerThreads>());
   // Must be destroyed after all its reactors.
   ~Poller();
 
@@ -24,6 +27,7 @@ class Poller {
   // Makes the thread look at its reactors again, because one of them has been taken over by a
   // thread or a timer is due earlier.
   void Kick() { wake_.Set(); }
+  const std::shared_ptr<WorkerThreads>& threads() const { return threads_; }
 
  private:
   struct Entry {
@@ -34,7 +38,8 @@ class Poller {
     int64_t timer_at = 0;
   };
 
-  explicit Poller(WakeEvent wake) : wake_(std::move(wake)) {}
+  Poller(WakeEvent wake, std::shared_ptr<WorkerThreads> threads)
+      : wake_(std::move(wake)), threads_(std::move(threads)) {}
   void Run();
   int64_t LookAtAll();
   void Look(Entry& entry, int64_t now);
@@ -44,6 +49,7 @@ class Poller {
   std::mutex mutex_;  // entries_; held while they are driven
   std::vector<Entry> entries_;
   std::atomic<bool> stop_{false};
+  const std::shared_ptr<WorkerThreads> threads_;
   std::thread thread_;
 };
 

@@ -14,8 +14,8 @@
 #include "runtime/base/cancel.h"
 #include "runtime/base/function_ref.h"
 #include "runtime/base/quick_mutex.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/transport.h"
-#include "runtime/comm/wake_event.h"
 
 namespace hr::comm {
 

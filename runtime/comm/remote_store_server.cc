@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "runtime/base/file.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/remote_store.h"
 #include "runtime/comm/store_messages.h"
-#include "runtime/comm/wake_event.h"
 
 namespace hr::comm {
 namespace {

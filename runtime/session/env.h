@@ -6,9 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/base/background_log.h"
+#include "runtime/base/worker_threads.h"
 #include "runtime/device/backend.h"
 #include "runtime/ops/custom_op.h"
-#include "runtime/session/run_queue.h"
 #ifdef HEADRACE_COMM
 #include "runtime/comm/hub.h"
 #endif
@@ -36,11 +37,15 @@ class Env {
   Allocator& allocator() const { return *allocator_; }
   const Clock& clock() const { return *clock_; }
   ThreadBudget& threads() const { return *budget_; }
-  RunQueue& runs() const { return *runs_; }
+  // The threads of runs in the background, and those that call functions of the host.
+  WorkerThreads& runs() const { return *runs_; }
+  const std::shared_ptr<WorkerThreads>& callbacks() const { return callbacks_; }
   void Log(LogLevel level, std::string_view message) const {
     if (log_ != nullptr) log_->Write(level, message);
   }
   LogSink* log() const { return log_; }
+  // Writes to the same log without waiting for it; null if there is none.
+  LogSink* background_log() const { return background_log_.get(); }
 
   const ops::OpRegistry& operators() const { return operators_; }
   // Before it is frozen: after that any thread reads them.
@@ -73,7 +78,9 @@ class Env {
   std::vector<std::unique_ptr<Backend>> backends_;
   Device* cpu_ = nullptr;
   std::atomic<bool> frozen_ = false;
-  std::unique_ptr<RunQueue> runs_;
+  std::shared_ptr<WorkerThreads> callbacks_;
+  std::unique_ptr<BackgroundLog> background_log_;
+  std::unique_ptr<WorkerThreads> runs_;
 #ifdef HEADRACE_COMM
   comm::Hub comm_;
 #endif

@@ -1,5 +1,6 @@
 #include "comm_support.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -167,4 +168,41 @@ long resident_kilobytes(void) {
   EXPECT(file != NULL && fscanf(file, "%ld %ld", &pages, &resident) == 2);
   fclose(file);
   return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* ---- Pairs ---- */
+
+static hr_status* join_pair(pair* p, int rank) {
+  hr_group_options options = p->options;
+  options.rank = rank;
+  return hr_group_create(p->env, &options, NULL, &p->group[rank]);
+}
+
+static void* join_as_second(void* p) {
+  CHECK(join_pair(p, 1));
+  return NULL;
+}
+
+pair open_pair(hr_env* env, const hr_group_options* options) {
+  pair p = {.env = env};
+  hr_store* store = NULL;
+  pthread_t thread;
+  if (options != NULL) p.options = *options;
+  if (p.options.store == NULL) {
+    CHECK(hr_store_open(env, "memory:", &store));
+    p.options.store = store;
+  }
+  p.options.struct_size = sizeof p.options;
+  p.options.size = 2;
+  EXPECT(pthread_create(&thread, NULL, join_as_second, &p) == 0);
+  CHECK(join_pair(&p, 0));
+  EXPECT(pthread_join(thread, NULL) == 0);
+  p.options.store = NULL; /* the groups keep it */
+  hr_store_release(store);
+  return p;
+}
+
+void close_pair(pair* p) {
+  hr_group_release(p->group[0]);
+  hr_group_release(p->group[1]);
 }

@@ -59,6 +59,14 @@ hr_group* join_world(hr_env* env, const char* transport);
 hr_group* join_world_at(hr_env* env, const char* transport, const char* store);
 /* A store that this process keeps, at an address of this host. */
 hr_store* keep_store(hr_env* env, char* url, size_t capacity);
+/* A group of two ranks in this process. `options` has what both share; NULL: a store in memory. */
+typedef struct pair {
+  hr_env* env;
+  hr_group_options options;
+  hr_group* group[2];
+} pair;
+pair open_pair(hr_env* env, const hr_group_options* options);
+void close_pair(pair* p);
 /* "CODE: message" of a failure, which is released. */
 void failure_text(hr_status* status, char* text, size_t capacity);
 /* Kilobytes of memory in use. */

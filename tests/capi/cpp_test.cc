@@ -245,9 +245,13 @@ void test_calls(hr_env*) {
     });
     if (!cancelled) run.wait();
     if (cancelled) throws([&] { run.wait(); }, HR_CANCELLED, "");
-    while (ended == (cancelled ? 1 : 0)) std::this_thread::yield();
+    while (ended % 2 == 0) std::this_thread::yield();
     EXPECT(run.test() && failure.empty() != cancelled);
-    run.on_done([&](const hr::Error* error) { EXPECT((error != nullptr) == cancelled); });
+    run.on_done([&, cancelled](const hr::Error* error) {
+      EXPECT((error != nullptr) == cancelled);
+      ++ended;
+    });
+    while (ended % 2 != 0) std::this_thread::yield();
   }
   EXPECT(has(failure, "CANCELLED: "));
 }

@@ -122,50 +122,10 @@ static void a_token_may_go_while_its_run_goes_on(hr_env* unused) {
   hr_env_release(env);
 }
 
-/* ---- Groups of two threads ---- */
-
-typedef struct pair {
-  hr_env* env;
-  hr_store* store;
-  hr_group* group[2];
-} pair;
-
-typedef struct member {
-  pair* p;
-  int rank;
-} member;
-
-static hr_group_options options_of(const pair* p, int rank) {
-  return (hr_group_options){
-      .struct_size = sizeof(hr_group_options), .rank = rank, .size = 2, .store = p->store};
-}
-
-static void* join(void* context) {
-  const member* m = context;
-  const hr_group_options options = options_of(m->p, m->rank);
-  CHECK(hr_group_create(m->p->env, &options, NULL, &m->p->group[m->rank]));
-  return NULL;
-}
-
-static pair open_pair(hr_env* env) {
-  pair p = {.env = env};
-  member members[2] = {{&p, 0}, {&p, 1}};
-  pthread_t thread;
-  CHECK(hr_store_open(env, "memory:", &p.store));
-  EXPECT(pthread_create(&thread, NULL, join, &members[1]) == 0);
-  join(&members[0]);
-  EXPECT(pthread_join(thread, NULL) == 0);
-  return p;
-}
-
-static void close_pair(pair* p) {
-  hr_group_release(p->group[0]);
-  hr_group_release(p->group[1]);
-  hr_store_release(p->store);
-}
+/* ---- Groups ---- */
 
 static void the_group_outlives_an_interrupted_wait(hr_env* env) {
-  pair p = open_pair(env);
+  pair p = open_pair(env, NULL);
   float x[2] = {1, 2}, y[2] = {0, 0}, got = 0;
   const float sent = 7;
   hr_work *mine, *other;
@@ -188,12 +148,13 @@ static void the_group_outlives_an_interrupted_wait(hr_env* env) {
 }
 
 static void a_meeting_can_be_interrupted(hr_env* env) {
-  pair p = {.env = env};
-  CHECK(hr_store_open(env, "memory:", &p.store));
-  const hr_group_options options = options_of(&p, 0);
-  INTERRUPTED(hr_group_create(env, &options, &limits, &p.group[0]));
-  INTERRUPTED(hr_group_join(env, &options, &limits, &p.group[0]));
-  hr_store_release(p.store);
+  hr_group* group;
+  hr_store* store;
+  CHECK(hr_store_open(env, "memory:", &store));
+  const hr_group_options options = {.struct_size = sizeof options, .size = 2, .store = store};
+  INTERRUPTED(hr_group_create(env, &options, &limits, &group));
+  INTERRUPTED(hr_group_join(env, &options, &limits, &group));
+  hr_store_release(store);
 }
 
 static void short_calls_do_not_ask(hr_env* env) {

@@ -52,6 +52,16 @@ class Programs(unittest.TestCase):
         (manifest,) = self.folder.glob("out/step-*/manifest.json")
         self.assertEqual(json.loads(manifest.read_text())["step"], int(steps))
 
+    def test_sketch_of_devices(self):
+        """What docs/devices.md plans stands beside today's headers: no name is taken."""
+        page = (ROOT / "docs" / "devices.md").read_text()
+        (sketch,) = re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        for language, (compiler, standard) in COMPILERS.items():
+            source = self.folder / f"sketch.{language}"
+            source.write_text(f"#include <headrace/headrace.h>\n{sketch}")
+            subprocess.run([compiler, standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                            f"-I{ROOT}/capi/include", source], check=True)
+
     def test_readme_checks_errors(self):
         """Without its data set it says why and fails."""
         ((language, program),) = programs(ROOT / "README.md")

@@ -6,9 +6,9 @@
 
 #include "runtime/base/allocator.h"
 #include "runtime/base/host.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/ring_stream.h"
 #include "runtime/comm/stream_transport.h"
-#include "runtime/comm/wake_event.h"
 
 namespace hr::inproc {
 namespace {
@@ -20,7 +20,7 @@ constexpr comm::StreamTraits kTraits = {
 // What both ends of a connection hold.
 struct Wire {
   Block memory;
-  std::shared_ptr<comm::WakeEvent> wake[2];  // of the side that dialled, and of the other
+  std::shared_ptr<WakeEvent> wake[2];  // of the side that dialled, and of the other
   std::atomic<bool> open[2] = {true, true};
 };
 
@@ -53,11 +53,11 @@ class InprocNetwork {
 
   // One listening transport: the wires dialled to it, and what wakes it.
   struct Listener {
-    std::shared_ptr<comm::WakeEvent> wake;
+    std::shared_ptr<WakeEvent> wake;
     std::deque<std::shared_ptr<Wire>> dialled;
   };
 
-  std::string Listen(std::shared_ptr<comm::WakeEvent> wake) {
+  std::string Listen(std::shared_ptr<WakeEvent> wake) {
     std::lock_guard lock(mutex_);
     std::string address = Cat(name_, ":", id_, ":", ++last_);
     listeners_[address].wake = std::move(wake);
@@ -111,11 +111,10 @@ namespace {
 
 class InprocTransport final : public comm::StreamTransport {
  public:
-  InprocTransport(std::shared_ptr<InprocNetwork> network, comm::WakeEvent wake,
-                  std::string identity)
+  InprocTransport(std::shared_ptr<InprocNetwork> network, WakeEvent wake, std::string identity)
       : comm::StreamTransport(kTraits, std::move(identity)),
         network_(std::move(network)),
-        wake_(std::make_shared<comm::WakeEvent>(std::move(wake))),
+        wake_(std::make_shared<WakeEvent>(std::move(wake))),
         address_(network_->Listen(wake_)) {}
   ~InprocTransport() override { network_->Leave(address_); }
 
@@ -141,7 +140,7 @@ class InprocTransport final : public comm::StreamTransport {
   bool EndArm() override { return network_->Quiet(address_); }
 
   std::shared_ptr<InprocNetwork> network_;
-  std::shared_ptr<comm::WakeEvent> wake_;
+  std::shared_ptr<WakeEvent> wake_;
   const std::string address_;
 };
 
@@ -153,7 +152,7 @@ std::shared_ptr<InprocNetwork> CreateInprocNetwork(std::string name) {
 
 Result<std::unique_ptr<comm::Transport>> CreateInprocTransport(
     std::shared_ptr<InprocNetwork> network, std::string identity) {
-  HR_ASSIGN_OR_RETURN(comm::WakeEvent wake, comm::WakeEvent::Create());
+  HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
   return std::make_unique<InprocTransport>(std::move(network), std::move(wake),
                                            std::move(identity));
 }

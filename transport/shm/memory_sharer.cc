@@ -40,7 +40,7 @@ class SegmentSharer final : public comm::MemorySharer {
     if (error != std::errc() || !path.starts_with(" /proc/")) {
       return InvalidArgument("expected the ticket of a memory block, got '", ticket, "'");
     }
-    comm::Descriptor memory(::open(path.c_str() + 1, O_RDWR | O_CLOEXEC));
+    Descriptor memory(::open(path.c_str() + 1, O_RDWR | O_CLOEXEC));
     if (!memory.valid()) {
       return Unavailable("cannot open the shared memory of a peer: ", std::strerror(errno));
     }

@@ -24,7 +24,7 @@ Status NoMemory(size_t bytes, int error) {
 }  // namespace
 
 Result<Segment> Segment::Create(size_t bytes) {
-  comm::Descriptor memory(::memfd_create("headrace", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  Descriptor memory(::memfd_create("headrace", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.valid()) return NoMemory(bytes, errno);
   if (int error = ::posix_fallocate(memory.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     return NoMemory(bytes, error);
@@ -33,7 +33,7 @@ Result<Segment> Segment::Create(size_t bytes) {
   return Map(std::move(memory), bytes);
 }
 
-Result<Segment> Segment::Map(comm::Descriptor memory, size_t bytes) {
+Result<Segment> Segment::Map(Descriptor memory, size_t bytes) {
   struct stat info {};
   const int seals = ::fcntl(memory.get(), F_GET_SEALS);
   if (::fstat(memory.get(), &info) != 0 || static_cast<size_t>(info.st_size) != bytes ||

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/base/file.h"
-#include "runtime/comm/wake_event.h"
+#include "runtime/base/wake_event.h"
 
 namespace hr::shm {
 
@@ -13,7 +13,7 @@ class Segment {
   static Result<Segment> Create(size_t bytes);
   // Maps a segment of a peer. DATA_LOSS if it has not this size, or is not sealed, so that the
   // peer could make this process fault by cutting it.
-  static Result<Segment> Map(comm::Descriptor memory, size_t bytes);
+  static Result<Segment> Map(Descriptor memory, size_t bytes);
 
   Segment() = default;
   Segment(Segment&& other) noexcept
@@ -28,11 +28,11 @@ class Segment {
   std::byte* data() const { return bytes_.data(); }
   int descriptor() const { return memory_.get(); }
   // The mapping stays.
-  void CloseDescriptor() { memory_ = comm::Descriptor(); }
+  void CloseDescriptor() { memory_ = Descriptor(); }
 
  private:
   std::span<std::byte> bytes_;
-  comm::Descriptor memory_;
+  Descriptor memory_;
 };
 
 }  // namespace hr::shm

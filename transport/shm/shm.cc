@@ -9,9 +9,9 @@
 #include <cstring>
 
 #include "runtime/base/host.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/ring_stream.h"
 #include "runtime/comm/stream_transport.h"
-#include "runtime/comm/wake_event.h"
 #include "transport/shm/memory_sharer.h"
 #include "transport/shm/segment.h"
 #include "transport/shm/unix_socket.h"
@@ -56,12 +56,12 @@ Result<std::string> HostId() {
 // The other process of a connection.
 class ProcessPeer final : public comm::RingPeer {
  public:
-  ProcessPeer(Segment segment, comm::Descriptor socket, comm::Descriptor bell)
+  ProcessPeer(Segment segment, Descriptor socket, Descriptor bell)
       : segment_(std::move(segment)), socket_(std::move(socket)), bell_(std::move(bell)) {}
 
   void Wake() override {
     // The peer answers before it sleeps for the first time, so there is a bell if it sleeps.
-    if (HasBell()) comm::WakeEvent::Set(bell_.get());
+    if (HasBell()) WakeEvent::Set(bell_.get());
   }
   bool Alive() override { return HasBell() ? !PeerClosed(socket_.get()) : !refused_; }
 
@@ -71,21 +71,20 @@ class ProcessPeer final : public comm::RingPeer {
     Hello hello;
     auto answer =
         ReceiveDescriptors(socket_.get(), reinterpret_cast<std::byte*>(&hello), sizeof hello, 1);
-    refused_ =
-        !answer.ok() ||
-        (!answer->empty() && (hello != Hello() || !comm::WakeEvent::IsOne(answer->front().get())));
+    refused_ = !answer.ok() ||
+               (!answer->empty() && (hello != Hello() || !WakeEvent::IsOne(answer->front().get())));
     if (!refused_ && !answer->empty()) bell_ = std::move(answer->front());
     return bell_.valid();
   }
 
   Segment segment_;
-  comm::Descriptor socket_;
-  comm::Descriptor bell_;
+  Descriptor socket_;
+  Descriptor bell_;
   bool refused_ = false;
 };
 
-std::unique_ptr<comm::ByteStream> OpenStream(Segment segment, comm::Descriptor socket,
-                                             comm::Descriptor bell, bool dialled) {
+std::unique_ptr<comm::ByteStream> OpenStream(Segment segment, Descriptor socket, Descriptor bell,
+                                             bool dialled) {
   const comm::RingPair rings = {segment.data(), kRingBytes};
   segment.CloseDescriptor();
   return comm::CreateRingStream(
@@ -95,8 +94,8 @@ std::unique_ptr<comm::ByteStream> OpenStream(Segment segment, comm::Descriptor s
 
 class ShmTransport final : public comm::StreamTransport {
  public:
-  ShmTransport(std::string identity, comm::WakeEvent wake, comm::Descriptor listener,
-               comm::Descriptor epoll, std::string_view host, std::string_view socket_name)
+  ShmTransport(std::string identity, WakeEvent wake, Descriptor listener, Descriptor epoll,
+               std::string_view host, std::string_view socket_name)
       : comm::StreamTransport(kTraits, std::move(identity)),
         wake_(std::move(wake)),
         listener_(std::move(listener)),
@@ -117,7 +116,7 @@ class ShmTransport final : public comm::StreamTransport {
 
  private:
   struct Waiting {
-    comm::Descriptor socket;
+    Descriptor socket;
     std::chrono::steady_clock::time_point give_up;
   };
 
@@ -134,18 +133,18 @@ class ShmTransport final : public comm::StreamTransport {
       return InvalidArgument("expected the address of a process on this host, '", host_,
                              "…', got '", address, "'");
     }
-    HR_ASSIGN_OR_RETURN(comm::Descriptor socket, ConnectUnix(address.substr(host_.size())));
+    HR_ASSIGN_OR_RETURN(Descriptor socket, ConnectUnix(address.substr(host_.size())));
     HR_ASSIGN_OR_RETURN(Segment segment, Segment::Create(comm::RingPair::Bytes(kRingBytes)));
     const int passed[] = {segment.descriptor(), wake_.set_handle()};
     HR_RETURN_IF_ERROR(SendDescriptors(socket.get(), HelloBytes(Hello()), passed));
     HR_RETURN_IF_ERROR(Watch(socket.get(), kConnected));
-    return OpenStream(std::move(segment), std::move(socket), comm::Descriptor(), true);
+    return OpenStream(std::move(segment), std::move(socket), Descriptor(), true);
   }
 
   std::unique_ptr<comm::ByteStream> Answer() override {
     const auto now = std::chrono::steady_clock::now();
     while (waiting_.size() < kMaxWaiting) {
-      Result<comm::Descriptor> socket = AcceptUnix(listener_.get());
+      Result<Descriptor> socket = AcceptUnix(listener_.get());
       if (!socket.ok()) NoteFailure(std::move(socket).status());
       if (!socket.ok() || !socket->valid()) break;
       if (!Watch(socket->get(), EPOLLIN).ok()) continue;
@@ -162,15 +161,14 @@ class ShmTransport final : public comm::StreamTransport {
 
   // Returns the stream of a process that has said its hello. `settled` is set if nothing more will
   // come from the socket.
-  std::unique_ptr<comm::ByteStream> Welcome(comm::Descriptor& socket, bool* settled) {
+  std::unique_ptr<comm::ByteStream> Welcome(Descriptor& socket, bool* settled) {
     Hello hello;
     auto passed =
         ReceiveDescriptors(socket.get(), reinterpret_cast<std::byte*>(&hello), sizeof hello, 2);
     if (passed.ok() && passed->empty()) return nullptr;
     *settled = true;
     NoteExhaustion(passed.status());
-    if (!passed.ok() || hello != Hello() || !comm::WakeEvent::IsOne((*passed)[1].get()))
-      return nullptr;
+    if (!passed.ok() || hello != Hello() || !WakeEvent::IsOne((*passed)[1].get())) return nullptr;
     auto segment = Segment::Map(std::move((*passed)[0]), comm::RingPair::Bytes(kRingBytes));
     NoteExhaustion(segment.status());
     if (!segment.ok()) return nullptr;
@@ -203,9 +201,9 @@ class ShmTransport final : public comm::StreamTransport {
   // The listening socket is in the set, too.
   bool EndArm() override { return true; }
 
-  comm::WakeEvent wake_;
-  comm::Descriptor listener_;
-  comm::Descriptor epoll_;
+  WakeEvent wake_;
+  Descriptor listener_;
+  Descriptor epoll_;
   const std::string host_;
   const std::string address_;
   const std::unique_ptr<comm::MemorySharer> sharer_ = CreateMemorySharer();
@@ -216,10 +214,10 @@ class ShmTransport final : public comm::StreamTransport {
 
 Result<std::unique_ptr<comm::Transport>> CreateShmTransport(std::string identity) {
   std::string socket_name;
-  HR_ASSIGN_OR_RETURN(comm::Descriptor listener, ListenUnix(&socket_name));
+  HR_ASSIGN_OR_RETURN(Descriptor listener, ListenUnix(&socket_name));
   HR_ASSIGN_OR_RETURN(const std::string host, HostId());
-  HR_ASSIGN_OR_RETURN(comm::WakeEvent wake, comm::WakeEvent::Create());
-  comm::Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+  HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
+  Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return ResourceExhausted("cannot create an epoll: ", std::strerror(errno));
   auto transport =
       std::make_unique<ShmTransport>(std::move(identity), std::move(wake), std::move(listener),

@@ -33,17 +33,17 @@ socklen_t FillAddress(sockaddr_un& address, std::string_view name) {
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
 }
 
-comm::Descriptor NewSocket() {
-  return comm::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Descriptor NewSocket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 }  // namespace
 
-Result<comm::Descriptor> ListenUnix(std::string* name) {
+Result<Descriptor> ListenUnix(std::string* name) {
   *name = Cat("headrace-", ::getpid(), "-", UniqueBits());
   sockaddr_un address;
   const socklen_t length = FillAddress(address, *name);
-  comm::Descriptor socket = NewSocket();
+  Descriptor socket = NewSocket();
   if (!socket.valid() || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
       ::listen(socket.get(), kBacklog) != 0) {
     return Failed("cannot listen on a Unix socket");
@@ -51,14 +51,14 @@ Result<comm::Descriptor> ListenUnix(std::string* name) {
   return socket;
 }
 
-Result<comm::Descriptor> ConnectUnix(std::string_view name) {
+Result<Descriptor> ConnectUnix(std::string_view name) {
   sockaddr_un address;
   if (name.empty() || name.size() + 1 > sizeof address.sun_path) {
     return InvalidArgument("expected a socket name of 1 to ", sizeof address.sun_path - 1,
                            " bytes, got ", name.size());
   }
   const socklen_t length = FillAddress(address, name);
-  comm::Descriptor socket = NewSocket();
+  Descriptor socket = NewSocket();
   if (!socket.valid() ||
       ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
     return Failed(Cat("cannot connect to the process at ", name));
@@ -66,9 +66,9 @@ Result<comm::Descriptor> ConnectUnix(std::string_view name) {
   return socket;
 }
 
-Result<comm::Descriptor> AcceptUnix(int listener) {
+Result<Descriptor> AcceptUnix(int listener) {
   for (;;) {
-    comm::Descriptor socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Descriptor socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid() && Exhausted()) return Failed("cannot accept a connection");
     if (!socket.valid()) return socket;
     ucred peer{};
@@ -97,8 +97,8 @@ Status SendDescriptors(int socket, Bytes message, std::span<const int> descripto
   return {};
 }
 
-Result<std::vector<comm::Descriptor>> ReceiveDescriptors(int socket, std::byte* message,
-                                                         size_t bytes, size_t count) {
+Result<std::vector<Descriptor>> ReceiveDescriptors(int socket, std::byte* message, size_t bytes,
+                                                   size_t count) {
   iovec piece = {message, bytes};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
   msghdr header{};
@@ -107,8 +107,8 @@ Result<std::vector<comm::Descriptor>> ReceiveDescriptors(int socket, std::byte* 
   header.msg_control = control;
   header.msg_controllen = sizeof control;
   const ssize_t got = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::vector<comm::Descriptor>();
-  std::vector<comm::Descriptor> received;
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::vector<Descriptor>();
+  std::vector<Descriptor> received;
   for (cmsghdr* rights = got < 0 ? nullptr : CMSG_FIRSTHDR(&header); rights != nullptr;
        rights = CMSG_NXTHDR(&header, rights)) {
     if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS) continue;

@@ -3,7 +3,7 @@
 #include <uv.h>
 
 #include "runtime/base/errors.h"
-#include "runtime/comm/wake_event.h"
+#include "runtime/base/wake_event.h"
 
 namespace hr::tcp {
 namespace {
@@ -13,9 +13,9 @@ constexpr int kLoopDescriptors = 6;
 // uv_loop_init loses descriptors if it runs out of them halfway, so it is only called if it
 // will get as many as it takes.
 Status CheckDescriptorsForLoop() {
-  comm::WakeEvent probes[kLoopDescriptors];
-  for (comm::WakeEvent& probe : probes) {
-    HR_ASSIGN_OR_RETURN(probe, comm::WakeEvent::Create());
+  WakeEvent probes[kLoopDescriptors];
+  for (WakeEvent& probe : probes) {
+    HR_ASSIGN_OR_RETURN(probe, WakeEvent::Create());
   }
   return {};
 }

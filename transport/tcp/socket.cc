@@ -32,8 +32,8 @@ Status Failed(std::string_view what) {
                 Cat(what, ": ", std::strerror(errno)));
 }
 
-comm::Descriptor NewSocket(int family) {
-  return comm::Descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Descriptor NewSocket(int family) {
+  return Descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 // Bytes that the kernel takes before the network does: enough to keep it busy, and few enough that
@@ -150,8 +150,8 @@ bool SocketAddress::loopback() const {
   return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr);
 }
 
-Result<comm::Descriptor> ListenTcp(const SocketAddress& address) {
-  comm::Descriptor socket = NewSocket(address.storage.ss_family);
+Result<Descriptor> ListenTcp(const SocketAddress& address) {
+  Descriptor socket = NewSocket(address.storage.ss_family);
   const int on = 1;
   if (!socket.valid() ||
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
@@ -167,8 +167,8 @@ Result<comm::Descriptor> ListenTcp(const SocketAddress& address) {
   return socket;
 }
 
-Result<comm::Descriptor> ConnectTcp(const SocketAddress& address) {
-  comm::Descriptor socket = NewSocket(address.storage.ss_family);
+Result<Descriptor> ConnectTcp(const SocketAddress& address) {
+  Descriptor socket = NewSocket(address.storage.ss_family);
   if (socket.valid()) Tune(socket.get(), address.loopback());
   if (!socket.valid() ||
       (::connect(socket.get(), address.get(), address.length) != 0 && errno != EINPROGRESS)) {
@@ -177,11 +177,10 @@ Result<comm::Descriptor> ConnectTcp(const SocketAddress& address) {
   return socket;
 }
 
-Result<comm::Descriptor> AcceptTcp(int listener) {
+Result<Descriptor> AcceptTcp(int listener) {
   SocketAddress peer;
   peer.length = sizeof peer.storage;
-  comm::Descriptor socket(
-      ::accept4(listener, peer.get(), &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  Descriptor socket(::accept4(listener, peer.get(), &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket.valid() && Exhausted()) return Failed("cannot accept a connection");
   if (!socket.valid()) return socket;
   Tune(socket.get(), peer.loopback());
@@ -197,7 +196,7 @@ Result<SocketAddress> LocalAddress(int socket) {
 
 Result<SocketAddress> LocalAddressTowards(const SocketAddress& there) {
   // Connecting a datagram socket only looks the route up.
-  comm::Descriptor socket(::socket(there.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  Descriptor socket(::socket(there.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket.valid() || ::connect(socket.get(), there.get(), there.length) != 0) {
     return Unavailable("there is no route to ", there.Host());
   }

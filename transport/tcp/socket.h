@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "runtime/base/file.h"
-#include "runtime/comm/wake_event.h"
+#include "runtime/base/wake_event.h"
 
 namespace hr::tcp {
 
@@ -27,11 +27,11 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-Result<comm::Descriptor> ListenTcp(const SocketAddress& address);
+Result<Descriptor> ListenTcp(const SocketAddress& address);
 // Starts to connect; the socket becomes writable, or fails, later.
-Result<comm::Descriptor> ConnectTcp(const SocketAddress& address);
+Result<Descriptor> ConnectTcp(const SocketAddress& address);
 // Invalid if nobody waits. RESOURCE_EXHAUSTED.
-Result<comm::Descriptor> AcceptTcp(int listener);
+Result<Descriptor> AcceptTcp(int listener);
 Result<SocketAddress> LocalAddress(int socket);
 // Whom it is connected to, for messages.
 std::string PeerAddress(int socket);

@@ -35,7 +35,7 @@ class TcpStream final : public comm::ByteStream {
  public:
   // `plain`: the connection has no TLS, so that a peer which begins with TLS is recognized and
   // told.
-  TcpStream(comm::Descriptor socket, std::unique_ptr<Sleeper::Watch> watch, bool plain)
+  TcpStream(Descriptor socket, std::unique_ptr<Sleeper::Watch> watch, bool plain)
       : socket_(std::move(socket)), watch_(std::move(watch)), look_for_tls_(plain) {}
 
   Result<size_t> Write(std::span<const Bytes> pieces) override {
@@ -61,7 +61,7 @@ class TcpStream final : public comm::ByteStream {
   std::string Describe() const override { return PeerAddress(socket_.get()); }
 
  private:
-  comm::Descriptor socket_;
+  Descriptor socket_;
   std::unique_ptr<Sleeper::Watch> watch_;  // goes before its socket
   bool look_for_tls_;
 };
@@ -92,7 +92,7 @@ Result<SocketAddress> ListenAddress(const comm::TransportSettings& settings) {
 
 // The socket on which peers come in; not valid if a transport only connects.
 struct Listener {
-  comm::Descriptor socket;
+  Descriptor socket;
   std::unique_ptr<Sleeper::Watch> watch;  // goes before its socket
   std::string address;
 };
@@ -118,7 +118,7 @@ class TcpTransport final : public comm::StreamTransport {
   int wait_handle() const override { return sleeper_->wait_handle(); }
 
  private:
-  Result<std::unique_ptr<comm::ByteStream>> Open(comm::Descriptor socket, bool dialled) {
+  Result<std::unique_ptr<comm::ByteStream>> Open(Descriptor socket, bool dialled) {
     HR_ASSIGN_OR_RETURN(auto watch, sleeper_->Add(socket.get()));
     auto stream = std::make_unique<TcpStream>(std::move(socket), std::move(watch), tls_ == nullptr);
     if (tls_ == nullptr) return std::unique_ptr<comm::ByteStream>(std::move(stream));
@@ -127,12 +127,12 @@ class TcpTransport final : public comm::StreamTransport {
   Result<std::unique_ptr<comm::ByteStream>> Dial(std::string_view text) override {
     HR_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::Parse(text, dials_++));
     HR_RETURN_IF_ERROR(CheckTrust(tls_ != nullptr, trusted_fabric_, address));
-    HR_ASSIGN_OR_RETURN(comm::Descriptor socket, ConnectTcp(address));
+    HR_ASSIGN_OR_RETURN(Descriptor socket, ConnectTcp(address));
     return Open(std::move(socket), true);
   }
   std::unique_ptr<comm::ByteStream> Answer() override {
     if (!listener_.socket.valid()) return nullptr;
-    Result<comm::Descriptor> socket = AcceptTcp(listener_.socket.get());
+    Result<Descriptor> socket = AcceptTcp(listener_.socket.get());
     if (socket.ok() && !socket->valid()) return nullptr;
     if (socket.ok()) {
       auto stream = Open(std::move(socket).value(), false);

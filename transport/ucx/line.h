@@ -13,9 +13,9 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/file.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/byte_stream.h"
 #include "runtime/comm/frame.h"
-#include "runtime/comm/wake_event.h"
 
 namespace hr::ucx {
 
@@ -250,8 +250,7 @@ struct Line {
   Loan* loan = nullptr;  // of the peer's, that has not ended
   bool heard = false;    // anything of the peer
   std::chrono::steady_clock::time_point dialled;
-  comm::Descriptor
-      process;  // readable when the peer's process ends; invalid if it is not ours to see
+  Descriptor process;  // readable when the peer's process ends; invalid if it is not ours to see
   void* closing = nullptr;  // UCX's request
   bool hung_up = false;
 };

@@ -333,7 +333,7 @@ void UcxWorker::Close(Line& line) {
   line.hung_up = true;
   EndLoans(line);
   line.inbox.Clear();
-  line.process = comm::Descriptor();
+  line.process = Descriptor();
   CloseEndpoint(line);
 }
 

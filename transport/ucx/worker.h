@@ -107,11 +107,11 @@ class UcxWorker {
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   ucp_datatype_t packet_type_ = 0;  // of packets with a body
-  comm::Descriptor deaths_;         // an epoll of processes
-  comm::Descriptor timer_;
-  long timer_nanos_ = 0;    // that it was set to last; 0: it is not
-  comm::Descriptor epoll_;  // of UCX's events, of deaths and of the timer
-  bool news_ = false;       // something came for a line
+  Descriptor deaths_;               // an epoll of processes
+  Descriptor timer_;
+  long timer_nanos_ = 0;  // that it was set to last; 0: it is not
+  Descriptor epoll_;      // of UCX's events, of deaths and of the timer
+  bool news_ = false;     // something came for a line
   UcxPeer self_;
   bool shares_memory_ = false;  // with processes of this host
   bool has_rdma_ = false;

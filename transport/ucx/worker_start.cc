@@ -62,7 +62,7 @@ Result<std::string> HostId() {
   return Cat(boot, "-", Namespace("pid"), "-", Namespace("ipc"), "-", Namespace("net"));
 }
 
-Status Watch(const comm::Descriptor& epoll, int descriptor, uint32_t events) {
+Status Watch(const Descriptor& epoll, int descriptor, uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.fd = descriptor;
@@ -73,7 +73,7 @@ Status Watch(const comm::Descriptor& epoll, int descriptor, uint32_t events) {
 // UCX does not say that descriptors ran out, and gives back those that it got.
 bool LacksDescriptors() {
   constexpr size_t kPlenty = 64;
-  std::vector<comm::Descriptor> got;
+  std::vector<Descriptor> got;
   do {
     got.emplace_back(::epoll_create1(EPOLL_CLOEXEC));
   } while (got.back().valid() && got.size() < kPlenty);
@@ -184,9 +184,9 @@ Status UcxWorker::ReadAddress() {
 // ---- Sleeping ----
 
 Status UcxWorker::WatchEvents() {
-  deaths_ = comm::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_ = comm::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  timer_ = comm::Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  deaths_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!deaths_.valid() || !epoll_.valid() || !timer_.valid()) {
     return ResourceExhausted("cannot create an epoll or a timer: ", std::strerror(errno));
   }
@@ -202,7 +202,7 @@ Status UcxWorker::WatchEvents() {
 Status UcxWorker::WatchProcess(Line& line, const UcxPeer& peer) {
 #ifdef SYS_pidfd_open
   if (peer.host != self_.host) return {};
-  line.process = comm::Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  line.process = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
   if (line.process.valid()) return Watch(deaths_, line.process.get(), EPOLLIN | EPOLLONESHOT);
   if (errno == ESRCH) return Unavailable("the peer's process, ", peer.pid, ", has ended");
 #endif

@@ -8,7 +8,7 @@
 #ifndef HEADRACE_COMM_H_
 #define HEADRACE_COMM_H_
 
-#include "headrace/env.h"
+#include "headrace/queue.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -190,8 +190,8 @@ HR_API hr_status* hr_group_create(hr_env* env, const hr_group_options* options,
  * closed. */
 HR_API void hr_group_release(hr_group* group);
 /* Leaves this group and all groups that share its connections (by hr_group_split). Operations in
- * flight end with HR_CANCELLED. Ranks that still need this one fail with HR_UNAVAILABLE. Must not
- * be called from a callback. NULL does nothing. */
+ * flight end with HR_CANCELLED. Ranks that still need this one fail with HR_UNAVAILABLE. NULL
+ * does nothing. */
 HR_API void hr_group_close(hr_group* group);
 /* Ends the group and all groups that share its connections, on all ranks, with HR_ABORTED and the
  * first 1,200 bytes of `cause`. Does not wait. */
@@ -335,13 +335,15 @@ HR_API int hr_work_test(hr_work* work);
 /* Waits for the end of the operation and returns its result. `limits` (NULL: the group's timeout)
  * end the waiting, not the operation; it can be waited for again. */
 HR_API hr_status* hr_work_wait(hr_work* work, const hr_limits* limits);
-/* Calls `callback` once when the operation has ended; if it has ended already, at once. `status` is
- * NULL or the failure; it is valid during the callback. The callback runs on any thread that moves
- * data of the group. It should be short; it may start operations and release works, but must not
- * wait and must not close the group. */
+/* Calls `callback` once when the operation has ended, or soon if it has ended already, on a thread
+ * for callbacks (see hr_env). `status` is NULL or the failure; it is valid during the callback. The
+ * callback may call any function, and it may wait: that delays neither the group nor other
+ * callbacks. Callbacks of several operations may run at one time and in any order. */
 HR_API hr_status* hr_work_on_done(hr_work* work,
                                   void (*callback)(void* context, const hr_status* status),
                                   void* context);
+/* Puts the operation into a queue when it has ended; at once if it has ended already. */
+HR_API hr_status* hr_work_enqueue(hr_work* work, hr_queue* queue, uint64_t key);
 /* Ends the operation with HR_CANCELLED. A cancelled receive has no effect; but if its message is
  * arriving at that moment, the receive completes. Any other operation ends the group. An operation
  * that has ended is left as it is. */

@@ -74,6 +74,22 @@ typedef struct hr_env_options {
  * Threads: however many sessions and host threads run, the threads that compute never exceed the
  * budget. A run waits until it gets at least one thread.
  *
+ * Functions of the host are called
+ *   - by the thread that makes a call, during the call: hr_limits.interrupted, the steps of
+ * hr_train;
+ *   - by the thread that runs a graph, which may be a thread of the library: the functions of
+ *     operators and data sets;
+ *   - by threads for callbacks, of which the env starts as many as it needs, 64 at most: the
+ *     callbacks of runs and operations (hr_run_on_done, hr_work_on_done), the log messages of
+ *     groups, and the questions to a store of the host when a group has failed;
+ *   - by any thread: the services below, and release functions, which the thread calls that drops
+ *     the last reference.
+ * No function of the host runs on the thread that keeps groups alive, except an allocator. One that
+ * hangs delays its own call and, if it is called by a thread for callbacks, nothing else. A
+ * function may call the library, but not with the objects of the call that it is part of, if its
+ * description does not allow that. Releasing the last reference to an env waits for callbacks that
+ * are running, unless it happens in one of them.
+ *
  * Processes: after fork() the child must not use an env of the parent. The library must not be
  * unloaded (dlclose) while an object of an env is left. A library that has loaded oneDNN must never
  * be unloaded, because oneDNN's threads do not end.

@@ -9,6 +9,7 @@
 #include "headrace/graph.h"
 #include "headrace/model.h"
 #include "headrace/operator.h"
+#include "headrace/queue.h"
 #include "headrace/session.h"
 #include "headrace/tensor.h"
 #include "headrace/train.h"

@@ -21,6 +21,7 @@
 #include "headrace/cpp/graph.hpp"
 #include "headrace/cpp/model.hpp"
 #include "headrace/cpp/operator.hpp"
+#include "headrace/cpp/queue.hpp"
 #include "headrace/cpp/session.hpp"
 #include "headrace/cpp/tensor.hpp"
 #include "headrace/cpp/train.hpp"

@@ -3,6 +3,7 @@
 #define HEADRACE_SESSION_H_
 
 #include "headrace/model.h"
+#include "headrace/queue.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -133,12 +134,15 @@ HR_API int hr_run_test(hr_run* run);
 /* Waits for the end of the run and returns its result. `limits` (NULL: none) end the waiting, not
  * the run. They are measured on the system's monotonic clock, because the env may be gone. */
 HR_API hr_status* hr_run_wait(hr_run* run, const hr_limits* limits);
-/* Calls `callback` once when the run has ended, on the thread that ran it. If it has ended already,
- * the callback is called at once, on this thread. `status` is NULL or the failure; it is valid
- * during the callback. The callback may start the call again. */
+/* Calls `callback` once when the run has ended, or soon if it has ended already, on a thread for
+ * callbacks (see hr_env). `status` is NULL or the failure; it is valid during the callback. The
+ * callback may call any function, for example start the call again; releasing what it was given is
+ * not its task. */
 HR_API hr_status* hr_run_on_done(hr_run* run,
                                  void (*callback)(void* context, const hr_status* status),
                                  void* context);
+/* Puts the run into a queue when it has ended; at once if it has ended already. */
+HR_API hr_status* hr_run_enqueue(hr_run* run, hr_queue* queue, uint64_t key);
 /* Cancels the run, as triggering the cancel token of its limits would. */
 HR_API void hr_run_cancel(hr_run* run);
 

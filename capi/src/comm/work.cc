@@ -1,4 +1,5 @@
 #include "capi/src/comm/handles.h"
+#include "capi/src/queue.h"
 
 using hr::capi::FromHandle;
 using hr::capi::Wrap;
@@ -23,7 +24,15 @@ hr_status* hr_work_on_done(hr_work* work, void (*callback)(void* context, const 
                            void* context) {
   HR_REQUIRE(work);
   HR_REQUIRE(callback);
-  FromHandle(work)->OnDone(hr::capi::HostCallback{callback, context});
+  hr::comm::Work& inner = *FromHandle(work);
+  inner.OnDone(hr::capi::HostCallback{callback, context, inner.options().poller->threads()});
+  return nullptr;
+}
+
+hr_status* hr_work_enqueue(hr_work* work, hr_queue* queue, uint64_t key) {
+  HR_REQUIRE(work);
+  HR_REQUIRE(queue);
+  FromHandle(work)->OnDone(hr::capi::Enqueue{queue->rep, key});
   return nullptr;
 }
 

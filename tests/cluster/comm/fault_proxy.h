@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/wake_event.h"
+#include "runtime/base/wake_event.h"
 
 namespace hr::comm {
 

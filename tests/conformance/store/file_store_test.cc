@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "runtime/base/file.h"
+#include "runtime/base/wake_event.h"
 #include "runtime/comm/store.h"
-#include "runtime/comm/wake_event.h"
 
 namespace hr::comm {
 namespace {

@@ -1,7 +1,7 @@
 // Close, loss and strangers: every transfer ends exactly once, and nothing else is harmed.
 #include <thread>
 
-#include "runtime/comm/wake_event.h"
+#include "runtime/base/wake_event.h"
 #include "tests/conformance/transport/fixture.h"
 
 namespace hr::comm {

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 
-#include "runtime/comm/wake_event.h"
+#include "runtime/base/wake_event.h"
 #include "tests/conformance/transport/fixture.h"
 #include "transport/ucx/resources.h"
 

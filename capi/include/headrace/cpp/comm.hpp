@@ -3,6 +3,7 @@
 #define HEADRACE_CPP_COMM_HPP_
 
 #include "headrace/comm.h"
+#include "headrace/cpp/queue.hpp"
 #include "headrace/cpp/tensor.hpp"
 
 namespace hr {
@@ -22,6 +23,10 @@ class Work : public detail::Handle<hr_work, hr_work_release> {
   bool test() { return hr_work_test(get()) != 0; }
   void wait(const hr_limits* limits = nullptr) { check(hr_work_wait(get(), limits)); }
   void cancel() { check(hr_work_cancel(get())); }
+  // Puts the operation into a queue when it has ended.
+  void enqueue(const Queue& queue, uint64_t key) {
+    check(hr_work_enqueue(get(), queue.get(), key));
+  }
 };
 
 // Returns the operations of a group of another process as JSON; see hr_dump_read.

@@ -4,6 +4,7 @@
 
 #include "headrace/cpp/dataset.hpp"
 #include "headrace/cpp/model.hpp"
+#include "headrace/cpp/queue.hpp"
 #include "headrace/session.h"
 
 namespace hr {
@@ -92,11 +93,13 @@ class Run : public detail::Handle<hr_run, hr_run_release> {
   bool test() { return hr_run_test(get()) != 0; }
   void wait(const hr_limits* limits = nullptr) { check(hr_run_wait(get(), limits)); }
   void cancel() { hr_run_cancel(get()); }
-  // Calls `callback` once when the run has ended, on the thread that ran it; if it has ended
-  // already, at once. `failure` is nullptr if the run succeeded. The callback must not throw.
+  // Puts the run into a queue when it has ended.
+  void enqueue(const Queue& queue, uint64_t key) { check(hr_run_enqueue(get(), queue.get(), key)); }
+  // Calls `callback` once when the run has ended, on a thread for callbacks; see hr_run_on_done.
+  // `failure` is nullptr if the run succeeded. The callback must not throw.
   using Callback = std::function<void(const Error* failure)>;
   void on_done(Callback callback) {
-    auto* held = new Callback(std::move(callback));  // done(), which may be called here, deletes it
+    auto* held = new Callback(std::move(callback));  // done() deletes it
     hr_status* status = hr_run_on_done(get(), done, held);
     if (status != nullptr) delete held;
     check(status);

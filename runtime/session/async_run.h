@@ -1,4 +1,4 @@
-// Runs that go on by themselves, on threads of the env.
+// Runs that go on by themselves, on a thread of the env.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/wait_point.h"
+#include "runtime/base/worker_threads.h"
 
 namespace hr::session {
 
@@ -25,8 +26,11 @@ class AsyncRun {
   bool done();
   // Waits for the end and returns how it ended; `limits` end the waiting only.
   Status Wait(const CallLimits& limits);
-  // Calls `callback` once when it has ended, at once where it has, on the thread that ran it.
+  // Calls `callback` once when it has ended, on the thread that ran it; if it has ended already, at
+  // once. The callback must not wait.
   void OnDone(Callback callback);
+  // The threads of the env that call functions of the host.
+  const std::shared_ptr<WorkerThreads>& callbacks() const { return callbacks_; }
   void Cancel() { cancel_.Cancel(); }
 
   // Runs, on the calling thread.
@@ -34,6 +38,7 @@ class AsyncRun {
 
  private:
   std::shared_ptr<Call> call_;  // until the end
+  const std::shared_ptr<WorkerThreads> callbacks_;
   CallLimits limits_;
   std::shared_ptr<const CancelToken> token_;  // the caller's, until the end
   CancelToken cancel_;
@@ -42,24 +47,6 @@ class AsyncRun {
   bool done_ = false;
   Status status_;
   std::vector<Callback> listeners_;
-};
-
-// Threads start when they are needed, up to a number, and wait for more until the queue goes.
-class RunQueue {
- public:
-  explicit RunQueue(int max_threads);
-  // What was added has ended, since runs keep their env. May be called by one of the threads.
-  ~RunQueue();
-  RunQueue(const RunQueue&) = delete;
-
-  void Add(std::shared_ptr<AsyncRun> run);
-
- private:
-  struct State;
-  static void Work(std::shared_ptr<State> state);
-
-  const size_t max_threads_;
-  std::shared_ptr<State> state_;  // the threads' too, one of which may outlive the queue
 };
 
 }  // namespace hr::session

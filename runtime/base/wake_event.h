@@ -6,7 +6,7 @@
 
 #include "runtime/base/result.h"
 
-namespace hr::comm {
+namespace hr {
 
 // A descriptor that closes itself.
 class Descriptor {
@@ -49,4 +49,4 @@ class WakeEvent {
 // Waits until one of `handles` is readable, or for `timeout_nanos` (negative: for ever).
 void WaitReadable(std::span<const int> handles, int64_t timeout_nanos);
 
-}  // namespace hr::comm
+}  // namespace hr

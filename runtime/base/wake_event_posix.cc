@@ -11,9 +11,9 @@
 #endif
 
 #include "runtime/base/errors.h"
-#include "runtime/comm/wake_event.h"
+#include "runtime/base/wake_event.h"
 
-namespace hr::comm {
+namespace hr {
 namespace {
 
 Status OutOfDescriptors() {
@@ -87,4 +87,4 @@ void WaitReadable(std::span<const int> handles, int64_t timeout_nanos) {
 #endif
 }
 
-}  // namespace hr::comm
+}  // namespace hr

@@ -33,6 +33,12 @@ if(HEADRACE_KNOWS_PACKED_RELOCATIONS)
 endif()
 unset(CMAKE_REQUIRED_LINK_OPTIONS)
 
+# A function that is called once is often larger in its caller than by itself.
+check_cxx_compiler_flag(-fno-inline-functions-called-once HEADRACE_KNOWS_CALLED_ONCE)
+if(HEADRACE_KNOWS_CALLED_ONCE)
+  list(APPEND size_compile_options -fno-inline-functions-called-once)
+endif()
+
 # One program of all rooms. The objects hold machine code, too, because whoever links the static
 # library may have another compiler.
 set(CMAKE_REQUIRED_FLAGS -Werror)

@@ -119,36 +119,49 @@ hr_signature_info InfoOf(const hr_graph* graph, const graph::Signature& signatur
           .targets = signature.targets.data()};
 }
 
-// The attribute of a node, or null if the node does not have it.
-template <typename T>
-Result<const T*> AttributeOf(const hr_graph* graph, hr_node id, std::string_view name) {
-  HR_RETURN_IF_ERROR(CheckNode(graph, id));
+// Gives the attribute of a node, or null if the node does not have it. One function for all kinds,
+// for the sake of its size.
+hr_status* FindAttribute(const hr_graph* graph, hr_node id, std::string_view name,
+                         ops::AttributeKind kind, const graph::AttributeValue** out) {
+  *out = nullptr;
+  HR_WRAP_IF_ERROR(CheckNode(graph, id));
   const graph::Node& node = graph->rep.graph().nodes[id];
   for (const graph::Attribute& attribute : node.attributes) {
     if (attribute.name != name) continue;
-    if (const T* value = std::get_if<T>(&attribute.value)) return value;
-    constexpr auto kAsked = static_cast<ops::AttributeKind>(graph::AttributeValue(T()).index());
-    const auto kind = static_cast<ops::AttributeKind>(attribute.value.index());
-    return InvalidArgument("attribute '", name, "' of node '", node.name, "' is ",
-                           ops::KindName(kind), ", not ", ops::KindName(kAsked));
+    *out = &attribute.value;
+    const auto found = static_cast<ops::AttributeKind>(attribute.value.index());
+    if (found == kind) return nullptr;
+    return Wrap(InvalidArgument("attribute '", name, "' of node '", node.name, "' is ",
+                                ops::KindName(found), ", not ", ops::KindName(kind)));
   }
   return nullptr;
 }
 
 template <typename T>
+hr_status* AttributeOf(const hr_graph* graph, hr_node node, const char* name, const T** out) {
+  constexpr auto kKind = static_cast<ops::AttributeKind>(graph::AttributeValue(T()).index());
+  const graph::AttributeValue* value;
+  hr_status* failure = FindAttribute(graph, node, name, kKind, &value);
+  *out = failure == nullptr && value != nullptr ? std::get_if<T>(value) : nullptr;
+  return failure;
+}
+
+template <typename T>
 hr_status* GiveNumber(const hr_graph* graph, hr_node node, const char* name, T fallback, T* out) {
-  HR_ASSIGN_OR_WRAP(const T* value, AttributeOf<T>(graph, node, name));
+  const T* value;
+  hr_status* failure = AttributeOf(graph, node, name, &value);
   *out = value == nullptr ? fallback : *value;
-  return nullptr;
+  return failure;
 }
 
 template <typename T>
 hr_status* GiveList(const hr_graph* graph, hr_node node, const char* name, size_t* out_count,
                     const T** out_values) {
-  HR_ASSIGN_OR_WRAP(const std::vector<T>* list, AttributeOf<std::vector<T>>(graph, node, name));
+  const std::vector<T>* list;
+  hr_status* failure = AttributeOf(graph, node, name, &list);
   *out_count = list == nullptr ? 0 : list->size();
   *out_values = list == nullptr ? nullptr : list->data();
-  return nullptr;
+  return failure;
 }
 
 // The constant as a tensor, or NULL if there is none.
@@ -274,9 +287,10 @@ hr_status* hr_graph_node_string(const hr_graph* graph, hr_node node, const char*
   HR_USE_GRAPH(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(const auto* value, hr::capi::AttributeOf<std::string>(graph, node, name));
+  const std::string* value;
+  hr_status* failure = hr::capi::AttributeOf(graph, node, name, &value);
   *out = value == nullptr ? fallback : value->c_str();
-  return nullptr;
+  return failure;
 }
 
 hr_status* hr_graph_node_ints(const hr_graph* graph, hr_node node, const char* name,
@@ -303,15 +317,15 @@ hr_status* hr_graph_node_strings(const hr_graph* graph, hr_node node, const char
   HR_REQUIRE(name);
   HR_REQUIRE(out_count);
   HR_REQUIRE(out_values);
-  HR_ASSIGN_OR_WRAP(const auto* list,
-                    hr::capi::AttributeOf<std::vector<std::string>>(graph, node, name));
+  const std::vector<std::string>* list;
+  hr_status* failure = hr::capi::AttributeOf(graph, node, name, &list);
   *out_count = list == nullptr ? 0 : list->size();
   *out_values =
       list == nullptr ? nullptr : hr::capi::Viewed(graph->views.names, list, [&](auto& out) {
                                     for (const std::string& text : *list)
                                       out.push_back(text.c_str());
                                   }).data();
-  return nullptr;
+  return failure;
 }
 
 hr_status* hr_graph_node_tensor(const hr_graph* graph, hr_node node, const char* name,
@@ -319,8 +333,9 @@ hr_status* hr_graph_node_tensor(const hr_graph* graph, hr_node node, const char*
   HR_USE_GRAPH(graph);
   HR_REQUIRE(name);
   HR_REQUIRE(out);
-  HR_ASSIGN_OR_WRAP(const auto* constant,
-                    hr::capi::AttributeOf<hr::graph::TensorIndex>(graph, node, name));
+  const hr::graph::TensorIndex* constant;
+  hr_status* failure = hr::capi::AttributeOf(graph, node, name, &constant);
+  if (failure != nullptr) return failure;
   return hr::capi::GiveConstant(graph, constant == nullptr ? hr::graph::kNone : constant->index,
                                 out);
 }

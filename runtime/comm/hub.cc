@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/comm/background_log.h"
+
 namespace hr::comm {
 namespace {
 
@@ -101,6 +103,11 @@ Result<std::shared_ptr<Store>> Hub::OpenGroupStore(std::string_view url,
   HR_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(url, settings));
   if (store->kept_here()) kept_.emplace(std::move(key), store);
   return store;
+}
+
+void Hub::UseForHost(std::shared_ptr<WorkerThreads> threads, LogSink* log) {
+  threads_ = std::move(threads);
+  if (log != nullptr) log_ = std::make_unique<BackgroundLog>(*log, threads_);
 }
 
 Result<Poller*> Hub::poller() {

@@ -76,8 +76,11 @@ class Hub {
   // What that transport found on this machine.
   std::string DevicesOf(std::string_view transport) const;
   const Planner* planner() const { return planner_.get(); }
-  // For what the poller's thread must not wait for. Set before the first group.
-  void set_threads(std::shared_ptr<WorkerThreads> threads) { threads_ = std::move(threads); }
+  // Functions of the host are called on `threads`, also those of `log`, which may be null and
+  // outlives the hub. Called before the first group.
+  void UseForHost(std::shared_ptr<WorkerThreads> threads, LogSink* log);
+  // The log for groups, which does not wait for the host; null if there is none.
+  LogSink* log() const { return log_.get(); }
   // Its thread starts with the first call.
   Result<Poller*> poller();
 
@@ -102,6 +105,7 @@ class Hub {
   std::unique_ptr<Planner> planner_;
   std::atomic<bool> used_ = false;
   std::shared_ptr<WorkerThreads> threads_ = std::make_shared<WorkerThreads>();
+  std::unique_ptr<LogSink> log_;
   std::mutex mutex_;  // what follows
   std::unique_ptr<Poller> poller_;
   // Stores that this process keeps, by all that they were opened with.

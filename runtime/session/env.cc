@@ -17,13 +17,10 @@ Result<std::shared_ptr<Env>> Env::Create(const EnvOptions& options) {
     executor = env->own_executor_.get();
   }
   env->callbacks_ = std::make_shared<WorkerThreads>();
-  if (env->log_ != nullptr) {
-    env->background_log_ = std::make_unique<BackgroundLog>(*env->log_, env->callbacks_);
-  }
   env->budget_ = std::make_unique<ThreadBudget>(*executor);
   env->runs_ = std::make_unique<WorkerThreads>(env->budget_->total());
 #ifdef HEADRACE_COMM
-  env->comm_.set_threads(env->callbacks_);
+  env->comm_.UseForHost(env->callbacks_, env->log_);
 #endif
   return env;
 }

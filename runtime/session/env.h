@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/base/background_log.h"
 #include "runtime/base/worker_threads.h"
 #include "runtime/device/backend.h"
 #include "runtime/ops/custom_op.h"
@@ -44,8 +43,6 @@ class Env {
     if (log_ != nullptr) log_->Write(level, message);
   }
   LogSink* log() const { return log_; }
-  // Writes to the same log without waiting for it; null if there is none.
-  LogSink* background_log() const { return background_log_.get(); }
 
   const ops::OpRegistry& operators() const { return operators_; }
   // Before it is frozen: after that any thread reads them.
@@ -79,7 +76,6 @@ class Env {
   Device* cpu_ = nullptr;
   std::atomic<bool> frozen_ = false;
   std::shared_ptr<WorkerThreads> callbacks_;
-  std::unique_ptr<BackgroundLog> background_log_;
   std::unique_ptr<WorkerThreads> runs_;
 #ifdef HEADRACE_COMM
   comm::Hub comm_;

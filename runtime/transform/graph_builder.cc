@@ -10,8 +10,16 @@
 namespace hr::transform {
 
 namespace {
+
 // The ONNX operator set whose semantics the newest built-in definitions follow.
 constexpr int kOnnxOpset = 18;
+
+// Drops what was added; smaller than resize(), which can also add.
+template <typename T>
+void Shorten(std::vector<T>& items, size_t count) {
+  while (items.size() > count) items.pop_back();
+}
+
 }  // namespace
 
 GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry)
@@ -54,15 +62,15 @@ void GraphBuilder::RollBack(Savepoint before) {
   current_ = 0;
   graph::Graph& main = module_.main();
   const auto added = [&](ValueId value) { return value != kNone && value >= before.values; };
-  module_.operators.resize(before.operators);
-  module_.symbols.resize(before.symbols);
-  module_.graphs.resize(before.graphs);
-  module_.variables.resize(before.variables);
-  module_.constants.resize(before.constants);
-  main.nodes.resize(before.nodes);
+  Shorten(module_.operators, before.operators);
+  Shorten(module_.symbols, before.symbols);
+  Shorten(module_.graphs, before.graphs);
+  Shorten(module_.variables, before.variables);
+  Shorten(module_.constants, before.constants);
+  Shorten(main.nodes, before.nodes);
   for (graph::Node& node : main.nodes) std::erase_if(node.outputs, added);
   std::erase_if(main.inputs, added);
-  main.values.resize(before.values);
+  Shorten(main.values, before.values);
   module_.opsets = std::move(before.opsets);
   module_.signatures = std::move(before.signatures);
   scope_ = std::move(before.scope);

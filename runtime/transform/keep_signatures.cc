@@ -42,6 +42,11 @@ class Keeper {
   Keeper(const ops::OpRegistry& registry, const graph::Module& from)
       : registry_(registry),
         from_(from),
+        to_{.producer = from.producer,
+            .opsets = from.opsets,
+            .metadata = from.metadata,
+            .operators = from.operators,
+            .symbols = from.symbols},
         nodes_(from.main().nodes.size()),
         values_(from.main().values.size()),
         constants_(from.constants.size()),
@@ -60,15 +65,12 @@ class Keeper {
     for (size_t i = 0; i < nodes_.kept().size(); ++i) Visit(nodes_.kept()[i]);
     nodes_.Sort();
     values_.Sort();
-    to_ = from_;
-    to_.signatures.clear();
     for (const graph::Signature* signature : signatures)
       to_.signatures.push_back(Mapped(*signature));
     CopyGraph();
     CopyBodies();
     CopyVariables();
     CopyBodies();  // of initializers
-    to_.constants.clear();
     for (uint32_t index : constants_.kept()) to_.constants.push_back(from_.constants[index]);
     return std::move(to_);
   }
@@ -97,7 +99,6 @@ class Keeper {
   }
 
   void CopyGraph() {
-    to_.graphs.assign(1, {});
     graph::Graph& graph = to_.main();
     for (ValueId old : values_.kept()) {
       graph::Value value = from_.main().values[old];
@@ -143,7 +144,6 @@ class Keeper {
   }
 
   void CopyVariables() {
-    to_.variables.clear();
     for (uint32_t old : variables_.kept()) {
       graph::Variable variable = from_.variables[old];
       variable.initial_constant = constants_(variable.initial_constant);

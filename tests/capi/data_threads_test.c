@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "models.h"
+#include "patience.h"
 
 enum { THREADS = 16, ROUNDS = 60 };
 #define IN_USE "the data set is in use: another call of it has not returned yet"
@@ -33,7 +34,7 @@ static void wait_until_it_waits(camera* c) {
 static hr_status* next_batch(void* context, int64_t examples, size_t count, hr_tensor** out,
                              int32_t* out_end) {
   camera* c = context;
-  (void)examples, (void)count, (void)out_end;
+  (void)examples, (void)out_end;
   pthread_mutex_lock(&c->mutex);
   while (c->closed) {
     c->waiting = 1;
@@ -42,7 +43,9 @@ static hr_status* next_batch(void* context, int64_t examples, size_t count, hr_t
   }
   c->waiting = 0;
   pthread_mutex_unlock(&c->mutex);
-  memset(hr_tensor_data(out[0]), 0, hr_tensor_bytes(out[0]));
+  for (size_t i = 0; i < count; ++i) {
+    memset(hr_tensor_data(out[i]), 0, hr_tensor_bytes(out[i]));
+  }
   return NULL;
 }
 
@@ -51,14 +54,16 @@ static hr_status* seek(void* context, int64_t epoch, int64_t first_example) {
   return NULL;
 }
 
-static hr_dataset* open_camera(hr_env* env, camera* c, int64_t prefetch) {
+/* Gives x, and labels if there are 2 fields. */
+static hr_dataset* open_camera(hr_env* env, camera* c, int64_t prefetch, size_t fields) {
   const int64_t dims[2] = {2, FEATURES};
-  const hr_dataset_field field = {sizeof field, "x", HR_FLOAT32, 2, dims};
+  const hr_dataset_field field[2] = {{sizeof *field, "x", HR_FLOAT32, 2, dims},
+                                     {sizeof *field, "labels", HR_INT64, 1, dims}};
   const hr_dataset_callbacks callbacks = {
       .struct_size = sizeof callbacks, .context = c, .next = next_batch, .seek = seek};
   const hr_dataset_options options = {.struct_size = sizeof options, .prefetch = prefetch};
   *c = (camera){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-  CHECK(hr_dataset_from_callbacks(env, &callbacks, 1, &field, &options, &c->data));
+  CHECK(hr_dataset_from_callbacks(env, &callbacks, fields, field, &options, &c->data));
   return c->data;
 }
 
@@ -91,7 +96,7 @@ static void expect_in_use(hr_dataset* data) {
 static void test_second_threads(hr_env* env) {
   for (int64_t prefetch = 0; prefetch < 2; ++prefetch) {
     camera c;
-    hr_dataset* data = open_camera(env, &c, prefetch);
+    hr_dataset* data = open_camera(env, &c, prefetch, 1);
     hr_model* model = make_mlp(env);
     hr_session* session;
     hr_call *call, *second;
@@ -117,21 +122,21 @@ static void test_second_threads(hr_env* env) {
   }
 }
 
+static const char* const second_batch =
+    "{\"epoch\":0,\"example\":1,\"first_epoch\":0,\"seed\":0,\"shuffle\":false,\"size\":-1}";
+static const char* const elsewhere =
+    "{\"epoch\":7,\"example\":0,\"first_epoch\":0,\"seed\":0,\"shuffle\":false,\"size\":-1}";
+
 /* A deadline ends the wait for the thread that reads ahead, and changes nothing. */
 static void test_limits(hr_env* env) {
   const hr_limits limits = {.struct_size = sizeof limits, .timeout_nanos = 5000000};
-  const char* elsewhere =
-      "{\"epoch\":7,\"example\":0,\"first_epoch\":0,\"seed\":0,\"shuffle\":false,\"size\":-1}";
   camera c;
   hr_tensor* batch[1];
   hr_text *before, *after;
-  hr_dataset* data = open_camera(env, &c, 1);
+  hr_dataset* data = open_camera(env, &c, 1, 1);
   CHECK(hr_dataset_next(data, NULL, batch));
   hr_tensor_release(batch[0]);
-  CHECK(hr_dataset_seek(
-      data,
-      "{\"epoch\":0,\"example\":1,\"first_epoch\":0,\"seed\":0,\"shuffle\":false,\"size\":-1}",
-      NULL));
+  CHECK(hr_dataset_seek(data, second_batch, NULL));
   set_closed(&c, 1);
   EXPECT(hr_dataset_done(data, &limits) == 0);
   FAILS(hr_dataset_next(data, &limits, batch), HR_DEADLINE_EXCEEDED, "");
@@ -145,6 +150,63 @@ static void test_limits(hr_env* env) {
   EXPECT(hr_dataset_done(data, &limits) == 0);
   hr_text_release(before);
   hr_text_release(after);
+  hr_dataset_release(data);
+}
+
+/* The model with a signature "eval": the loss without an update. */
+static hr_graph* with_eval(const hr_model* model) {
+  const char* names[2] = {"x", "labels"};
+  hr_graph* graph;
+  hr_value value;
+  CHECK(hr_graph_from_model(model, &graph));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(hr_graph_find_value(graph, names[i], &value));
+    CHECK(hr_graph_signature_input(graph, "eval", names[i], value));
+  }
+  CHECK(hr_graph_find_value(graph, "loss", &value));
+  CHECK(hr_graph_signature_output(graph, "eval", "loss", value));
+  return graph;
+}
+
+/* The host interrupts whoever waits for data, and goes on with the same data set and session. */
+static void test_interrupts(hr_env* env) {
+  camera c;
+  hr_tensor* batch[2];
+  hr_dataset* data = open_camera(env, &c, 1, 2);
+  hr_model* model = make_mlp(env);
+  hr_session* session;
+  hr_call* call;
+  const char* names[1] = {"rate"};
+  const double rate = 0.1;
+  const hr_train_options options = {.struct_size = sizeof options,
+                                    .train_data = data,
+                                    .max_steps = 3,
+                                    .scalar_count = 1,
+                                    .scalar_names = names,
+                                    .scalars = &rate};
+  session = session_of(with_eval(model));
+  CHECK(hr_call_create(session, "train", &call));
+  CHECK(hr_call_bind_dataset(call, data));
+  CHECK(hr_call_bind_scalar(call, "rate", 0.1));
+  CHECK(hr_dataset_seek(data, second_batch, NULL));
+  set_closed(&c, 1);
+  patience waiter = fresh_patience();
+  const hr_limits asking = interrupted_by(&waiter);
+  EXPECT(hr_dataset_done(data, &asking) == 0);
+  expect_patience(&waiter);
+  INTERRUPTED(hr_dataset_next(data, &limits, batch));
+  INTERRUPTED(hr_dataset_rewind(data, &limits));
+  INTERRUPTED(hr_dataset_seek(data, elsewhere, &limits));
+  INTERRUPTED(hr_call_run(call, &limits));
+  INTERRUPTED(hr_train(session, &options, &limits, NULL));
+  INTERRUPTED(hr_evaluate(session, NULL, data, &limits, NULL));
+  set_closed(&c, 0);
+  CHECK(hr_call_run(call, NULL));
+  CHECK(hr_train(session, &options, NULL, NULL));
+  EXPECT(hr_session_step(session) == 3);
+  hr_call_release(call);
+  hr_session_release(session);
+  hr_model_release(model);
   hr_dataset_release(data);
 }
 
@@ -212,5 +274,6 @@ static void test_crowd(hr_env* env) {
 
 const test tests[] = {{"second threads", test_second_threads},
                       {"limits", test_limits},
+                      {"interrupts", test_interrupts},
                       {"a crowd", test_crowd},
                       {NULL, NULL}};

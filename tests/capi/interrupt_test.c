@@ -4,40 +4,9 @@
 #include "comm_support.h"
 #include "gate.h"
 #include "models.h"
+#include "patience.h"
 
 enum { WIDTH = 1 << 18 };
-
-/* Says yes at the third question, and knows who asked and how long apart. */
-typedef struct patience {
-  pthread_t thread;
-  double last, longest;
-  int asked;
-} patience;
-
-static int third_time(void* context) {
-  patience* p = context;
-  const double time = seconds_now();
-  EXPECT(pthread_equal(pthread_self(), p->thread));
-  if (time - p->last > p->longest) p->longest = time - p->last;
-  p->last = time;
-  return ++p->asked == 3;
-}
-
-static patience fresh(void) { return (patience){.thread = pthread_self(), .last = seconds_now()}; }
-
-static hr_limits interrupted_by(patience* p) {
-  return (hr_limits){.struct_size = sizeof(hr_limits), .interrupted = third_time, .context = p};
-}
-
-/* The call ends because the host says so, which was asked often enough. */
-#define INTERRUPTED(call)                                                           \
-  do {                                                                              \
-    patience waiter = fresh();                                                      \
-    const hr_limits limits = interrupted_by(&waiter);                               \
-    FAILS((call), HR_CANCELLED, "the host interrupted the call");                   \
-    EXPECT(waiter.asked == 3);                                                      \
-    if (waiter.longest > 0.1) printf("asked after %.0f ms ", 1e3 * waiter.longest); \
-  } while (0)
 
 static void* run_held(void* call) {
   CHECK(hr_call_run(call, NULL));
@@ -157,9 +126,79 @@ static void a_meeting_can_be_interrupted(hr_env* env) {
   hr_store_release(store);
 }
 
+/* ---- Operations that nobody can wait for again: the group ends, the host goes on ---- */
+
+enum { COUNT = 1 << 20 }; /* too large to be on its way at once */
+static float in[2 * COUNT], out[2 * COUNT];
+
+static hr_status* perform(hr_group* g, int way, const hr_limits* limits) {
+  const hr_operation operation = {
+      .struct_size = sizeof operation, .kind = HR_OPERATION_BARRIER, .dtype = HR_FLOAT32};
+  hr_group* part;
+  switch (way) {
+    case 0: return hr_barrier(g, limits);
+    case 1: return hr_broadcast(g, in, out, COUNT, HR_FLOAT32, 1, limits);
+    case 2: return hr_reduce(g, in, out, COUNT, HR_FLOAT32, HR_SUM, 0, limits);
+    case 3: return hr_all_reduce(g, in, out, COUNT, HR_FLOAT32, HR_SUM, limits);
+    case 4: return hr_gather(g, in, out, COUNT, HR_FLOAT32, 0, limits);
+    case 5: return hr_all_gather(g, in, out, COUNT, HR_FLOAT32, limits);
+    case 6: return hr_scatter(g, in, out, COUNT, HR_FLOAT32, 1, limits);
+    case 7: return hr_reduce_scatter(g, in, out, COUNT, HR_FLOAT32, HR_SUM, limits);
+    case 8: return hr_all_to_all(g, in, out, COUNT, HR_FLOAT32, limits);
+    case 9: return hr_send(g, in, COUNT, HR_FLOAT32, 1, 3, limits);
+    case 10: return hr_group_run(g, &operation, limits);
+    default: return hr_group_split(g, 0, 0, limits, &part);
+  }
+}
+
+static void every_operation_can_be_interrupted(hr_env* env) {
+  const hr_group_options over_tcp = {.transport = "tcp"};
+  for (int way = 0; way < 12; ++way) {
+    pair p = open_pair(env, &over_tcp);
+    INTERRUPTED_AS(perform(p.group[0], way, &limits), "");
+    close_pair(&p);
+  }
+  pair p = open_pair(env, NULL); /* the host and its env are well */
+  close_pair(&p);
+}
+
+typedef struct member {
+  hr_env* env;
+  hr_group_options options;
+  hr_group* group;
+} member;
+
+static void* meet_others(void* context) {
+  member* m = context;
+  CHECK(hr_group_create(m->env, &m->options, NULL, &m->group));
+  return NULL;
+}
+
+/* The last rank ends the group, the first shrinks it, and the one between does not come. */
+static void regrouping_can_be_interrupted(hr_env* env) {
+  member members[3];
+  pthread_t threads[3];
+  hr_store* store;
+  hr_group* next;
+  CHECK(hr_store_open(env, "memory:", &store));
+  for (int rank = 0; rank < 3; ++rank) {
+    members[rank] = (member){.env = env};
+    members[rank].options = (hr_group_options){
+        .struct_size = sizeof(hr_group_options), .rank = rank, .size = 3, .store = store};
+    EXPECT(pthread_create(&threads[rank], NULL, meet_others, &members[rank]) == 0);
+  }
+  for (int rank = 0; rank < 3; ++rank) EXPECT(pthread_join(threads[rank], NULL) == 0);
+  INTERRUPTED(hr_group_grow(members[0].group, 4, &limits, &next));
+  CHECK(hr_group_abort(members[2].group, "enough"));
+  FAILS(hr_barrier(members[0].group, NULL), HR_ABORTED, "enough");
+  INTERRUPTED(hr_group_shrink(members[0].group, &limits, &next));
+  for (int rank = 0; rank < 3; ++rank) hr_group_release(members[rank].group);
+  hr_store_release(store);
+}
+
 static void short_calls_do_not_ask(hr_env* env) {
   counting c = open_counting(env, 4, NULL);
-  patience waiter = fresh();
+  patience waiter = fresh_patience();
   const hr_limits limits = interrupted_by(&waiter);
   const double until = seconds_now() + 0.3;
   int runs = 0;
@@ -174,5 +213,7 @@ const test tests[] = {
     {"a token may go while its run goes on", a_token_may_go_while_its_run_goes_on},
     {"the group outlives an interrupted wait", the_group_outlives_an_interrupted_wait},
     {"a meeting can be interrupted", a_meeting_can_be_interrupted},
+    {"every operation can be interrupted", every_operation_can_be_interrupted},
+    {"regrouping can be interrupted", regrouping_can_be_interrupted},
     {"short calls do not ask", short_calls_do_not_ask},
     {NULL, NULL}};

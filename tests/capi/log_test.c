@@ -1,5 +1,5 @@
-/* The host's log: what plugins and groups say arrives with its level, from the thread that it
- * happens on; and which sinks are refused. */
+/* The host's log: what plugins and groups say arrives with its level, that of plugins from the
+ * thread that it happens on; and which sinks are refused. */
 #include <pthread.h>
 
 #include "support.h"
@@ -132,6 +132,8 @@ static void test_groups_talk(hr_env* env) {
     EXPECT(pthread_create(&threads[rank], NULL, meet_and_abort, &members[rank]) == 0);
   }
   for (int rank = 0; rank < 2; ++rank) pthread_join(threads[rank], NULL);
+  hr_store_release(store);
+  hr_env_release(own); /* after the last message */
   EXPECT(j.count == 6);
   EXPECT(count_of(&j, HR_LOG_WARNING, "the calibration '/dev/null' is not used: ",
                   "write a new one with 'headrace comm calibrate'") == 2);
@@ -140,8 +142,6 @@ static void test_groups_talk(hr_env* env) {
                   ", 1 over inproc") == 1);
   EXPECT(count_of(&j, HR_LOG_ERROR, "ended because of rank 1: had enough",
                   "; its last operations could not be kept: ") == 2);
-  hr_store_release(store);
-  hr_env_release(own);
 }
 
 /* ---- Sinks that are refused ---- */

@@ -117,7 +117,7 @@ Result<comm::GroupOptions> OptionsFrom(session::Env& env, const hr_group_options
   out.mesh.timeout_nanos = options.timeout_nanos != 0 ? options.timeout_nanos : kDefaultTimeout;
   out.mesh.silence_nanos = options.silence_nanos != 0 ? options.silence_nanos : kDefaultSilence;
   out.mesh.dump_folder = GivenOr(options.dump_folder, "HEADRACE_DUMP_FOLDER", "");
-  out.mesh.log = env.background_log();
+  out.mesh.log = env.comm().log();
   out.allocator = &env.allocator();
   out.planner = env.comm().planner();
   if (out.planner == nullptr) return Unimplemented("this build has no transports");

@@ -1,11 +1,11 @@
-#include "runtime/base/background_log.h"
+#include "runtime/comm/background_log.h"
 
 #include <gtest/gtest.h>
 
 #include <future>
 #include <vector>
 
-namespace hr {
+namespace hr::comm {
 namespace {
 
 // Keeps what it is told, and hangs at the first message until it is let go.
@@ -40,4 +40,4 @@ TEST(BackgroundLog, KeepsTheOrderAndSaysWhatWasDropped) {
 }
 
 }  // namespace
-}  // namespace hr
+}  // namespace hr::comm

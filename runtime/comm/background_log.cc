@@ -1,10 +1,10 @@
-#include "runtime/base/background_log.h"
+#include "runtime/comm/background_log.h"
 
 #include <utility>
 
 #include "runtime/base/strings.h"
 
-namespace hr {
+namespace hr::comm {
 namespace {
 
 constexpr size_t kMostWaiting = 1000;
@@ -44,4 +44,4 @@ void BackgroundLog::WriteAll() {
   written_.notify_all();  // under the lock: the log may go as soon as it is free
 }
 
-}  // namespace hr
+}  // namespace hr::comm

@@ -10,7 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/worker_threads.h"
 
-namespace hr {
+namespace hr::comm {
 
 // Messages are written one after the other, in their order. If the sink is slow and many are
 // waiting, new ones are dropped, and a message says how many.
@@ -40,4 +40,4 @@ class BackgroundLog final : public LogSink {
   bool writing_ = false;
 };
 
-}  // namespace hr
+}  // namespace hr::comm

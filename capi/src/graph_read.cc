@@ -139,9 +139,9 @@ hr_status* FindAttribute(const hr_graph* graph, hr_node id, std::string_view nam
 
 template <typename T>
 hr_status* AttributeOf(const hr_graph* graph, hr_node node, const char* name, const T** out) {
-  constexpr auto kKind = static_cast<ops::AttributeKind>(graph::AttributeValue(T()).index());
+  const auto kind = static_cast<ops::AttributeKind>(graph::AttributeValue(T()).index());
   const graph::AttributeValue* value;
-  hr_status* failure = FindAttribute(graph, node, name, kKind, &value);
+  hr_status* failure = FindAttribute(graph, node, name, kind, &value);
   *out = failure == nullptr && value != nullptr ? std::get_if<T>(value) : nullptr;
   return failure;
 }

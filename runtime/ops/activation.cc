@@ -1,6 +1,7 @@
 // Activations. The common ones have gradient operators of their own, written in terms of the output
 // where that saves keeping the input; the others' gradients are composed and left to fusion.
 #include "runtime/ops/builtin.h"
+#include "runtime/ops/compose.h"
 #include "runtime/ops/element_op.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/infer.h"
@@ -53,6 +54,11 @@ Status InferGelu(InferContext& context) {
   }
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));  // of the gradient
   return InferFloatingUnary(context);
+}
+
+void ComposeSwish(ComposeContext& c) {
+  const ValueId x = c.input(0);
+  c.SetOutput(0, c.Mul(x, c.Emit("Sigmoid", {c.Scale(x, c.node().Float("alpha", 1))})));
 }
 
 // A gradient operator (dy, y) → dx.
@@ -168,6 +174,12 @@ constexpr OpDef kOps[] = {
     Function("Selu", 6, Composed<SeluRule>, kAlphaGamma),
     Function("Celu", 12, Composed<CeluRule>, kAlpha),
     Function("ThresholdedRelu", 10, Composed<ThresholdedReluRule>, kAlpha),
+    {.domain = kOnnx,
+     .name = "Swish",
+     .since_version = 24,
+     .attributes = kAlpha,
+     .infer = InferFloatingUnary,
+     .compose = ComposeSwish},
     Function("Softplus", 1, Composed<SoftplusRule>),
     Function("Softsign", 1, Composed<SoftsignRule>),
     Function("HardSigmoid", 6, Composed<HardSigmoidRule>, kAlphaBeta),

@@ -9,10 +9,29 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
 #ifndef HEADRACE_WITHOUT_TRAINING
       OptimizerOps(),
 #endif
-      ActivationOps(),    BroadcastOps(), CastOps(),   ConvOps(),      ElementwiseOps(),
-      GenerateOps(),      IndexingOps(),  LogicOps(),  MatrixOps(),    MovementOps(),
-      NormalizationOps(), PoolOps(),      RandomOps(), ReductionOps(), ReshapeOps(),
-      ScanOps(),          ShapeOps(),     SliceOps(),  SoftmaxOps(),   StateOps(),
+      ComposedMovementOps(),
+      ComposedNormalizationOps(),
+      QuantizationOps(),
+      ActivationOps(),
+      BroadcastOps(),
+      CastOps(),
+      ConvOps(),
+      ElementwiseOps(),
+      GenerateOps(),
+      IndexingOps(),
+      LogicOps(),
+      MatrixOps(),
+      MovementOps(),
+      NormalizationOps(),
+      PoolOps(),
+      RandomOps(),
+      ReductionOps(),
+      ReshapeOps(),
+      ScanOps(),
+      ShapeOps(),
+      SliceOps(),
+      SoftmaxOps(),
+      StateOps(),
       UnaryOps()};
   return families;
 }

@@ -6,28 +6,31 @@
 
 namespace hr::ops {
 
-std::span<const OpDef> ActivationOps();     // activation.cc
-std::span<const OpDef> BroadcastOps();      // broadcast.cc
-std::span<const OpDef> CastOps();           // cast.cc
-std::span<const OpDef> ConvOps();           // conv.cc
-std::span<const OpDef> ElementwiseOps();    // elementwise.cc
-std::span<const OpDef> GenerateOps();       // generate.cc
-std::span<const OpDef> IndexingOps();       // indexing.cc
-std::span<const OpDef> LogicOps();          // logic.cc
-std::span<const OpDef> MatrixOps();         // matrix.cc
-std::span<const OpDef> MovementOps();       // movement.cc
-std::span<const OpDef> NormalizationOps();  // normalization.cc
-std::span<const OpDef> OptimizerOps();      // optimizer.cc
-std::span<const OpDef> PoolOps();           // pool.cc
-std::span<const OpDef> RandomOps();         // random.cc
-std::span<const OpDef> ReductionOps();      // reduction.cc
-std::span<const OpDef> ReshapeOps();        // reshape.cc
-std::span<const OpDef> ScanOps();           // scan.cc
-std::span<const OpDef> ShapeOps();          // shape.cc
-std::span<const OpDef> SliceOps();          // slice.cc
-std::span<const OpDef> SoftmaxOps();        // softmax.cc
-std::span<const OpDef> StateOps();          // state.cc
-std::span<const OpDef> UnaryOps();          // unary.cc
+std::span<const OpDef> ActivationOps();             // activation.cc
+std::span<const OpDef> BroadcastOps();              // broadcast.cc
+std::span<const OpDef> CastOps();                   // cast.cc
+std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
+std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
+std::span<const OpDef> ConvOps();                   // conv.cc
+std::span<const OpDef> ElementwiseOps();            // elementwise.cc
+std::span<const OpDef> GenerateOps();               // generate.cc
+std::span<const OpDef> IndexingOps();               // indexing.cc
+std::span<const OpDef> LogicOps();                  // logic.cc
+std::span<const OpDef> MatrixOps();                 // matrix.cc
+std::span<const OpDef> MovementOps();               // movement.cc
+std::span<const OpDef> NormalizationOps();          // normalization.cc
+std::span<const OpDef> OptimizerOps();              // optimizer.cc
+std::span<const OpDef> PoolOps();                   // pool.cc
+std::span<const OpDef> QuantizationOps();           // quantization.cc
+std::span<const OpDef> RandomOps();                 // random.cc
+std::span<const OpDef> ReductionOps();              // reduction.cc
+std::span<const OpDef> ReshapeOps();                // reshape.cc
+std::span<const OpDef> ScanOps();                   // scan.cc
+std::span<const OpDef> ShapeOps();                  // shape.cc
+std::span<const OpDef> SliceOps();                  // slice.cc
+std::span<const OpDef> SoftmaxOps();                // softmax.cc
+std::span<const OpDef> StateOps();                  // state.cc
+std::span<const OpDef> UnaryOps();                  // unary.cc
 
 // All of them, in no particular order.
 std::span<const std::span<const OpDef>> BuiltinFamilies();

@@ -1,0 +1,43 @@
+#include "runtime/ops/compose.h"
+
+#include "runtime/ops/infer.h"
+
+namespace hr::ops {
+
+size_t ComposeContext::Axis(int64_t axis, size_t rank) {
+  const auto size = static_cast<int64_t>(rank);
+  if (axis >= -size && axis < size) return static_cast<size_t>(axis < 0 ? axis + size : axis);
+  Fail(InvalidArgument("axis ", axis, " is outside a tensor of rank ", rank));
+  return 0;
+}
+
+ValueId ComposeContext::DimOf(ValueId value, size_t axis) {
+  if (!ok()) return kNone;
+  const ValueType& known = type(value);
+  if (known.ranked && known.dims[axis].fixed()) return Ints(std::array{known.dims[axis].size});
+  const auto at = static_cast<int64_t>(axis);
+  return Emit("Shape", {value}, {{"start", at}, {"end", at + 1}});
+}
+
+ValueId ComposeContext::Joined(std::span<const ValueId> parts) {
+  return EmitMany(kOnnx, "Concat", parts, 1, graph::Attributes({{"axis", int64_t{0}}}))[0];
+}
+
+ValueId ComposeContext::Reshape(ValueId value, std::span<const ValueId> sizes) {
+  return Emit("Reshape", {value, Joined(sizes)});
+}
+
+ValueId ComposeContext::Transpose(ValueId value, std::vector<int64_t> order) {
+  return Emit("Transpose", {value}, {{"perm", std::move(order)}});
+}
+
+ValueId ComposeContext::Cast(ValueId value, DType to) {
+  if (!ok() || type(value).dtype == to) return value;
+  return Emit("Cast", {value}, {{"to", static_cast<int64_t>(to)}});
+}
+
+ValueId ComposeContext::Reduce(Literal name, ValueId value, std::span<const int64_t> axes) {
+  return Emit(name, {value, Ints(axes)}, {{"keepdims", int64_t{1}}});
+}
+
+}  // namespace hr::ops

@@ -1,0 +1,50 @@
+// Operators that are computed by others. Such an operator has a type rule and a composition, which
+// emits the nodes that give its outputs; it needs no kernel and no gradient rule:
+//
+//   void ComposeSwish(ComposeContext& c) {
+//     const double alpha = c.node().Float("alpha", 1);
+//     c.SetOutput(0, c.Mul(c.input(0), c.Emit("Sigmoid", {c.Scale(c.input(0), alpha)})));
+//   }
+//
+// Files keep the operator itself. Sizes may be symbolic when a composition is emitted: it takes
+// them from DimOf, which costs nothing in a plan, where sizes are known.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/ops/emit.h"
+
+namespace hr::ops {
+
+// Valid during one call of OpDef::compose.
+class ComposeContext : public EmitContext {
+ public:
+  // `inputs` are those of the node, or values that take their places.
+  ComposeContext(const OpDef& def, Emitter& emitter, NodeId node, std::vector<ValueId> inputs)
+      : EmitContext(def, emitter, node, std::move(inputs)), outputs_(this->node().outputs.size()) {
+    std::fill(outputs_.begin(), outputs_.end(), kNone);
+  }
+
+  bool wants_output(size_t i) const { return i < outputs_.size() && node().outputs[i] != kNone; }
+  void SetOutput(size_t i, ValueId value) {
+    if (i < outputs_.size()) outputs_[i] = value;
+  }
+  const std::vector<ValueId>& outputs() const { return outputs_; }
+
+  // An axis from 0; a failure is kept, and 0 returned, if the rank does not have it.
+  size_t Axis(int64_t axis, size_t rank);
+  // 1-D int64 values: one size of `value`, and values joined, such as the sizes of a shape.
+  ValueId DimOf(ValueId value, size_t axis);
+  ValueId Joined(std::span<const ValueId> parts);
+  ValueId Reshape(ValueId value, std::span<const ValueId> sizes);
+  ValueId Transpose(ValueId value, std::vector<int64_t> order);
+  ValueId Cast(ValueId value, DType to);
+  // A reduction over axes that stay as sizes of 1.
+  ValueId Reduce(Literal name, ValueId value, std::span<const int64_t> axes);
+
+ private:
+  std::vector<ValueId> outputs_;
+};
+
+}  // namespace hr::ops

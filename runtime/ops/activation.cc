@@ -200,14 +200,14 @@ constexpr OpDef kOps[] = {
     // (x, slope), slope broadcast to x
     {.domain = kOnnx,
      .name = "PRelu",
-     .since_version = 9,
+     .since_version = 7,
      .inputs = {2, 2},
      .infer = InferPRelu,
      .gradient = PReluGradient},
     // (x, min []?, max []?)
     {.domain = kOnnx,
      .name = "Clip",
-     .since_version = 12,
+     .since_version = 11,
      .inputs = {1, 3},
      .infer = InferClip,
      .gradient = Composed<ClipRule>},

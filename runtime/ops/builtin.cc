@@ -23,6 +23,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       MatrixOps(),
       MovementOps(),
       NormalizationOps(),
+      OlderVersions(),
       PoolOps(),
       RandomOps(),
       ReductionOps(),

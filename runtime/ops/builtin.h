@@ -19,6 +19,7 @@ std::span<const OpDef> LogicOps();                  // logic.cc
 std::span<const OpDef> MatrixOps();                 // matrix.cc
 std::span<const OpDef> MovementOps();               // movement.cc
 std::span<const OpDef> NormalizationOps();          // normalization.cc
+std::span<const OpDef> OlderVersions();             // older_versions.cc
 std::span<const OpDef> OptimizerOps();              // optimizer.cc
 std::span<const OpDef> PoolOps();                   // pool.cc
 std::span<const OpDef> QuantizationOps();           // quantization.cc

@@ -185,13 +185,13 @@ constexpr OpDef Extreme20(Literal name) {
 constexpr OpDef Arg(Literal name) {
   return {.domain = kOnnx,
           .name = name,
-          .since_version = 12,
           .attributes = kArgAttributes,
           .infer = InferArg};
 }
 
 // (x) or (x, axes?) → reduced
 constexpr OpDef kOps[] = {
+    WithAttribute("ReduceSum", ReduceGradient<SumRule>),
     WithInput("ReduceSum", 13, ReduceGradient<SumRule>),
     WithAttribute("ReduceMean", ReduceGradient<MeanRule>),
     WithInput("ReduceMean", 18, ReduceGradient<MeanRule>),

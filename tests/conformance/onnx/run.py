@@ -25,7 +25,7 @@ except ImportError as error:
 
 NODE_TESTS = pathlib.Path(onnx.__file__).parent / "backend/test/data/node"
 KNOWN = pathlib.Path(__file__).with_name("known.txt")
-OLDEST_OPERATOR_SET = 13
+OLDEST_OPERATOR_SET = 7
 
 
 class Skip(Exception):
@@ -67,7 +67,7 @@ def dims_of(value):
 def check(known, model):
     for entry in model.opset_import:
         if entry.domain == "" and entry.version < OLDEST_OPERATOR_SET:
-            raise Skip("operator sets before 13")
+            raise Skip(f"operator sets before {OLDEST_OPERATOR_SET}")
     for node in model.graph.node:
         if (node.domain, node.op_type) not in known:
             raise Skip(f"no operator {node.domain}.{node.op_type}".replace(" .", " "))

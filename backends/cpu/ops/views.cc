@@ -7,7 +7,8 @@ namespace {
 constexpr KernelEntry kKernels[] = {
     {"", "Identity", nullptr, true}, {"", "Reshape", nullptr},
     {"", "Flatten", nullptr},        {"", "Squeeze", nullptr},
-    {"", "Unsqueeze", nullptr},      {"headrace.grad", "ReshapeLike", nullptr},
+    {"", "Unsqueeze", nullptr},      {"", "BitCast", nullptr},
+    {"headrace.grad", "ReshapeLike", nullptr},
 };
 
 }  // namespace

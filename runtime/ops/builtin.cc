@@ -13,6 +13,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       ComposedNormalizationOps(),
       QuantizationOps(),
       ActivationOps(),
+      AttentionOps(),
       BitOps(),
       BroadcastOps(),
       CastOps(),

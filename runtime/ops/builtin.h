@@ -7,6 +7,7 @@
 namespace hr::ops {
 
 std::span<const OpDef> ActivationOps();             // activation.cc
+std::span<const OpDef> AttentionOps();              // attention.cc
 std::span<const OpDef> BitOps();                    // bits.cc
 std::span<const OpDef> BroadcastOps();              // broadcast.cc
 std::span<const OpDef> CastOps();                   // cast.cc

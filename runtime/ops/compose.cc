@@ -20,7 +20,25 @@ ValueId ComposeContext::DimOf(ValueId value, size_t axis) {
 }
 
 ValueId ComposeContext::Joined(std::span<const ValueId> parts) {
-  return EmitMany(kOnnx, "Concat", parts, 1, graph::Attributes({{"axis", int64_t{0}}}))[0];
+  return Concat(parts, 0);
+}
+
+ValueId ComposeContext::Concat(std::span<const ValueId> parts, int64_t axis) {
+  return EmitMany(kOnnx, "Concat", parts, 1, graph::Attributes({{"axis", axis}}))[0];
+}
+
+ValueId ComposeContext::Unsqueeze(ValueId value, int64_t axis) {
+  return Emit("Unsqueeze", {value, Int(axis)});
+}
+
+ValueId ComposeContext::Slice(ValueId value, int64_t axis, ValueId start, ValueId end) {
+  return Emit("Slice", {value, start, end, Int(axis)});
+}
+
+ValueId ComposeContext::Counted(ValueId size) {
+  const ValueId end = Emit("Squeeze", {size});
+  const ValueId zero = Emit("Squeeze", {Int(0)}), one = Emit("Squeeze", {Int(1)});
+  return Emit("Range", {zero, end, one});
 }
 
 ValueId ComposeContext::Reshape(ValueId value, std::span<const ValueId> sizes) {

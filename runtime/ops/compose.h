@@ -35,9 +35,16 @@ class ComposeContext : public EmitContext {
   // An axis from 0; a failure is kept, and 0 returned, if the rank does not have it.
   size_t Axis(int64_t axis, size_t rank);
   // 1-D int64 values: one size of `value`, and values joined, such as the sizes of a shape.
+  ValueId Int(int64_t value) { return Ints(std::span(&value, 1)); }
   ValueId DimOf(ValueId value, size_t axis);
   ValueId Joined(std::span<const ValueId> parts);
   ValueId Reshape(ValueId value, std::span<const ValueId> sizes);
+  ValueId Unsqueeze(ValueId value, int64_t axis);
+  // From `start` up to `end`, both 1-D, along one axis.
+  ValueId Slice(ValueId value, int64_t axis, ValueId start, ValueId end);
+  ValueId Concat(std::span<const ValueId> parts, int64_t axis);
+  // 0, 1, … as many as a 1-D size says, int64.
+  ValueId Counted(ValueId size);
   ValueId Transpose(ValueId value, std::vector<int64_t> order);
   ValueId Cast(ValueId value, DType to);
   // A reduction over axes that stay as sizes of 1.

@@ -4,13 +4,24 @@
 
 namespace hr::cpu {
 
-std::span<const std::span<const KernelEntry>> KernelFamilies() {
-  static const std::array families = {
-      ConvFamily(),     GemmFamily(),          GenerateFamily(),  IndexingFamily(),
-      MovementFamily(), NormalizationFamily(), OptimizerFamily(), PadFamily(),
-      PoolFamily(),     RandomFamily(),        ReduceFamily(),    ScanFamily(),
-      SoftmaxFamily(),  StateFamily(),         ViewFamily(),
-  };
+std::span<const KernelFamily> KernelFamilies() {
+  static const std::array<KernelFamily, 15> families = {{
+      {ConvFamily(), true},
+      {GemmFamily(), true},
+      {GenerateFamily()},
+      {IndexingFamily()},
+      {MovementFamily()},
+      {NormalizationFamily(), true},
+      {OptimizerFamily()},
+      {PadFamily()},
+      {PoolFamily(), true},
+      {RandomFamily()},
+      {ReduceFamily()},
+      {ScanFamily()},
+      {SoftmaxFamily(), true},
+      {StateFamily()},
+      {ViewFamily()},
+  }};
   return families;
 }
 

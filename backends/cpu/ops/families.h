@@ -24,7 +24,12 @@ std::span<const KernelEntry> SoftmaxFamily();        // softmax.cc
 std::span<const KernelEntry> StateFamily();          // state.cc
 std::span<const KernelEntry> ViewFamily();           // views.cc
 
-std::span<const std::span<const KernelEntry>> KernelFamilies();
+struct KernelFamily {
+  std::span<const KernelEntry> kernels;
+  // Numbers of 8 and 16 bits are computed in float32, which holds them all.
+  bool wide_only = false;
+};
+std::span<const KernelFamily> KernelFamilies();
 
 // Returns the kernel of an element-wise operator, or of a chain of them; null for others. These
 // have a table of their own: runtime/ops/element_op.h. (elementwise.cc)

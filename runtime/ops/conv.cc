@@ -103,7 +103,6 @@ constexpr OpDef kOps[] = {
     // (x [N, C, spatial…], w [M, C / group, kernel…], bias [M]?) → [N, M, spatial…]
     {.domain = kOnnx,
      .name = "Conv",
-     .since_version = 11,
      .inputs = {2, 3},
      .attributes = kAttributes,
      .infer = InferConv,

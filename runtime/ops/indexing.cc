@@ -223,7 +223,6 @@ constexpr OpDef kOps[] = {
     // (data, indices)
     {.domain = kOnnx,
      .name = "Gather",
-     .since_version = 11,
      .inputs = {2, 2},
      .attributes = kAxis,
      .infer = InferGather,

@@ -162,7 +162,6 @@ using Gradient = void (*)(GradientContext&);
 constexpr OpDef WithAttribute(Literal name, Gradient gradient) {
   return {.domain = kOnnx,
           .name = name,
-          .since_version = 11,
           .attributes = kAxesAttribute,
           .infer = InferReduce,
           .gradient = gradient};

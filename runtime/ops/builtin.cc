@@ -18,6 +18,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       BroadcastOps(),
       CastOps(),
       ConvOps(),
+      ConvTransposeOps(),
       ElementwiseOps(),
       GenerateOps(),
       IndexingOps(),

@@ -26,6 +26,7 @@ std::span<const OpDef> OlderVersions();             // older_versions.cc
 std::span<const OpDef> OptimizerOps();              // optimizer.cc
 std::span<const OpDef> PoolOps();                   // pool.cc
 std::span<const OpDef> QuantizationOps();           // quantization.cc
+std::span<const OpDef> QuantizedProductOps();       // quantized_products.cc
 std::span<const OpDef> RandomOps();                 // random.cc
 std::span<const OpDef> ReductionOps();              // reduction.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
@@ -38,5 +39,10 @@ std::span<const OpDef> UnaryOps();                  // unary.cc
 
 // All of them, in no particular order.
 std::span<const std::span<const OpDef>> BuiltinFamilies();
+
+// The newest definition of an operator of ONNX that is among them, or the first that is newer than
+// `version`.
+const OpDef& NewestBuiltin(std::string_view name);
+const OpDef& NextBuiltin(std::string_view name, int version);
 
 }  // namespace hr::ops

@@ -48,18 +48,6 @@ const OlderVersion& Description(const OpDef& def) {
   return *found;
 }
 
-const OpDef& NextNewer(const OlderVersion& older) {
-  const OpDef* next = nullptr;
-  for (std::span<const OpDef> family : BuiltinFamilies()) {
-    for (const OpDef& def : family) {
-      if (def.domain != kOnnx || def.name != older.newer_name) continue;
-      if (def.since_version <= older.version) continue;
-      if (next == nullptr || def.since_version < next->since_version) next = &def;
-    }
-  }
-  return *next;
-}
-
 bool IsMoved(const OlderVersion& older, std::string_view attribute) {
   return std::any_of(older.moved.begin(), older.moved.end(),
                      [&](const Moved& moved) { return attribute == moved.attribute; });
@@ -119,7 +107,7 @@ Status InferAsNewer(InferContext& context) {
     types[moved.input] = &inputs[i].type;
     if (inputs[i].constant.defined()) constants[moved.input] = &inputs[i].constant;
   }
-  const OpDef& def = NextNewer(older);
+  const OpDef& def = NextBuiltin(older.newer_name, older.version);
   std::vector<ValueType> outputs(context.output_count());
   InferContext newer(def, context.module(), node, types, constants, outputs);
   HR_RETURN_IF_ERROR(def.infer(newer));

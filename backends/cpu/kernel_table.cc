@@ -24,6 +24,9 @@ const KernelEntry* FindKernel(const graph::Operator& op) {
 }
 
 DType ComputeType(const graph::Operator& op, DType dtype) {
+  if (dtype == DType::kBool && (op.name == "ReduceMax" || op.name == "ReduceMin")) {
+    return DType::kInt32;
+  }
   if (dtype != DType::kFloat16 && dtype != DType::kBfloat16 && dtype != DType::kInt8 &&
       dtype != DType::kUint8) {
     return dtype;

@@ -9,6 +9,8 @@
 namespace hr::ops {
 namespace {
 
+constexpr AttributeDef kShrinkAttributes[] = {{"bias", AttributeKind::kFloat},
+                                              {"lambd", AttributeKind::kFloat}};
 constexpr AttributeDef kAlpha[] = {{"alpha", AttributeKind::kFloat}};
 constexpr AttributeDef kAlphaBeta[] = {{"alpha", AttributeKind::kFloat},
                                        {"beta", AttributeKind::kFloat}};
@@ -59,6 +61,19 @@ Status InferGelu(InferContext& context) {
 void ComposeSwish(ComposeContext& c) {
   const ValueId x = c.input(0);
   c.SetOutput(0, c.Mul(x, c.Emit("Sigmoid", {c.Scale(x, c.node().Float("alpha", 1))})));
+}
+
+// x + bias below -lambd, x - bias above lambd, else 0.
+void ComposeShrink(ComposeContext& c) {
+  const ValueId given = c.input(0);
+  if (!c.ok()) return;
+  const DType dtype = c.type(given).dtype;
+  const ValueId x = IsFloating(dtype) ? given : c.Cast(given, DType::kFloat64);
+  const double limit = c.node().Float("lambd", 0.5), bias = c.node().Float("bias", 0);
+  const ValueId below = c.Emit("Less", {x, c.Scalar(-limit, x)});
+  const ValueId above = c.Emit("Greater", {x, c.Scalar(limit, x)});
+  const ValueId inner = c.Emit("Where", {above, c.Sub(x, c.Scalar(bias, x)), c.Scalar(0, x)});
+  c.SetOutput(0, c.Cast(c.Emit("Where", {below, c.Add(x, c.Scalar(bias, x)), inner}), dtype));
 }
 
 // A gradient operator (dy, y) → dx.
@@ -174,6 +189,12 @@ constexpr OpDef kOps[] = {
     Function("Selu", 6, Composed<SeluRule>, kAlphaGamma),
     Function("Celu", 12, Composed<CeluRule>, kAlpha),
     Function("ThresholdedRelu", 10, Composed<ThresholdedReluRule>, kAlpha),
+    {.domain = kOnnx,
+     .name = "Shrink",
+     .since_version = 9,
+     .attributes = kShrinkAttributes,
+     .infer = InferNumericUnary,
+     .compose = ComposeShrink},
     {.domain = kOnnx,
      .name = "Swish",
      .since_version = 24,

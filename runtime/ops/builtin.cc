@@ -34,6 +34,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       ReshapeOps(),
       ScanOps(),
       ShapeOps(),
+      SignalOps(),
       SliceOps(),
       SoftmaxOps(),
       StateOps(),

@@ -32,6 +32,7 @@ std::span<const OpDef> ReductionOps();              // reduction.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
 std::span<const OpDef> ScanOps();                   // scan.cc
 std::span<const OpDef> ShapeOps();                  // shape.cc
+std::span<const OpDef> SignalOps();                 // signal.cc
 std::span<const OpDef> SliceOps();                  // slice.cc
 std::span<const OpDef> SoftmaxOps();                // softmax.cc
 std::span<const OpDef> StateOps();                  // state.cc

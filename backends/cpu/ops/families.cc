@@ -5,8 +5,9 @@
 namespace hr::cpu {
 
 std::span<const KernelFamily> KernelFamilies() {
-  static const std::array<KernelFamily, 15> families = {{
+  static const std::array<KernelFamily, 16> families = {{
       {ConvFamily(), true},
+      {FourierFamily(), true},
       {GemmFamily(), true},
       {GenerateFamily()},
       {IndexingFamily()},

@@ -9,6 +9,7 @@
 namespace hr::cpu {
 
 std::span<const KernelEntry> ConvFamily();           // conv.cc
+std::span<const KernelEntry> FourierFamily();        // fourier.cc
 std::span<const KernelEntry> GemmFamily();           // gemm.cc
 std::span<const KernelEntry> GenerateFamily();       // generate.cc
 std::span<const KernelEntry> IndexingFamily();       // indexing.cc

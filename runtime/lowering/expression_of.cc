@@ -134,12 +134,12 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
-    {ops::kOnnx, "Cast", MakeCast},   {ops::kOnnx, "CastLike", MakeCast},
-    {ops::kOnnx, "Min", MakeFold},    {ops::kOnnx, "Max", MakeFold},
-    {ops::kOnnx, "Sum", MakeFold},    {ops::kOnnx, "Mean", MakeMean},
-    {ops::kOnnx, "Clip", MakeClip},   {ops::kOnnx, "Gelu", MakeGelu},
-    {ops::kOnnx, "Mod", MakeMod},     {ops::kOnnx, "PRelu", MakePRelu},
-    {ops::kOnnx, "IsInf", MakeIsInf}, {ops::kGrad, "GeluGrad", MakeGeluGrad},
+    {ops::kOnnx, "Cast", MakeCast},         {ops::kOnnx, "CastLike", MakeCast},
+    {ops::kOnnx, "Min", MakeFold},          {ops::kOnnx, "Max", MakeFold},
+    {ops::kOnnx, "Sum", MakeFold},          {ops::kOnnx, "Mean", MakeMean},
+    {ops::kOnnx, "Clip", MakeClip},         {ops::kOnnx, "Gelu", MakeGelu},
+    {ops::kOnnx, "Mod", MakeMod},           {ops::kOnnx, "PRelu", MakePRelu},
+    {ops::kOnnx, "IsInf", MakeIsInf},       {ops::kGrad, "GeluGrad", MakeGeluGrad},
     {ops::kOnnx, "BitShift", MakeBitShift},
 };
 

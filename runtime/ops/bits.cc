@@ -34,11 +34,7 @@ Status InferBitCast(InferContext& context) {
 }
 
 constexpr OpDef Binary(Literal name) {
-  return {.domain = kOnnx,
-          .name = name,
-          .since_version = 18,
-          .inputs = {2, 2},
-          .infer = InferBits};
+  return {.domain = kOnnx, .name = name, .since_version = 18, .inputs = {2, 2}, .infer = InferBits};
 }
 
 constexpr OpDef kOps[] = {

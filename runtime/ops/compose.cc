@@ -19,9 +19,7 @@ ValueId ComposeContext::DimOf(ValueId value, size_t axis) {
   return Emit("Shape", {value}, {{"start", at}, {"end", at + 1}});
 }
 
-ValueId ComposeContext::Joined(std::span<const ValueId> parts) {
-  return Concat(parts, 0);
-}
+ValueId ComposeContext::Joined(std::span<const ValueId> parts) { return Concat(parts, 0); }
 
 ValueId ComposeContext::Concat(std::span<const ValueId> parts, int64_t axis) {
   return EmitMany(kOnnx, "Concat", parts, 1, graph::Attributes({{"axis", axis}}))[0];

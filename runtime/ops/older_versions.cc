@@ -34,10 +34,14 @@ constexpr Moved kTopK[] = {{"k", 1, Moved::kInt}};
 constexpr Moved kDropout[] = {{"ratio", 1, Moved::kNumber}};
 
 constexpr OlderVersion kOlder[] = {
-    {"Squeeze", 1, "Squeeze", kAxes}, {"Unsqueeze", 1, "Unsqueeze", kAxes},
-    {"Split", 2, "Split", kSplit},    {"Slice", 1, "Slice", kSlice},
-    {"Clip", 6, "Clip", kClip},       {"Pad", 2, "Pad", kPad},
-    {"TopK", 1, "TopK", kTopK},       {"Dropout", 7, "Dropout", kDropout},
+    {"Squeeze", 1, "Squeeze", kAxes},
+    {"Unsqueeze", 1, "Unsqueeze", kAxes},
+    {"Split", 2, "Split", kSplit},
+    {"Slice", 1, "Slice", kSlice},
+    {"Clip", 6, "Clip", kClip},
+    {"Pad", 2, "Pad", kPad},
+    {"TopK", 1, "TopK", kTopK},
+    {"Dropout", 7, "Dropout", kDropout},
     {"Scatter", 9, "ScatterElements", {}},
 };
 

@@ -182,10 +182,7 @@ constexpr OpDef Extreme20(Literal name) {
   return def;
 }
 constexpr OpDef Arg(Literal name) {
-  return {.domain = kOnnx,
-          .name = name,
-          .attributes = kArgAttributes,
-          .infer = InferArg};
+  return {.domain = kOnnx, .name = name, .attributes = kArgAttributes, .infer = InferArg};
 }
 
 // (x) or (x, axes?) → reduced

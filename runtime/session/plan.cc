@@ -85,9 +85,9 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   Env& env = model.env();
   CpuEvaluator evaluator(env);
   const bool resizable = !plan->ranges_.empty();
-  HR_ASSIGN_OR_RETURN(plan->region_,
-                      transform::Specialize(env.operators(), model.executable(), request, &evaluator,
-                                            env.allocator(), resizable ? &plan->recipe_ : nullptr));
+  HR_ASSIGN_OR_RETURN(
+      plan->region_, transform::Specialize(env.operators(), model.executable(), request, &evaluator,
+                                           env.allocator(), resizable ? &plan->recipe_ : nullptr));
   plan->NoteEffects();
   HR_ASSIGN_OR_RETURN(auto&& executable, plan->CompileWith({.allocator = &env.allocator(),
                                                             .operators = &env.operators(),

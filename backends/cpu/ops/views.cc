@@ -5,9 +5,12 @@ namespace hr::cpu {
 namespace {
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Identity", nullptr, true}, {"", "Reshape", nullptr},
-    {"", "Flatten", nullptr},        {"", "Squeeze", nullptr},
-    {"", "Unsqueeze", nullptr},      {"", "BitCast", nullptr},
+    {"", "Identity", nullptr, true},
+    {"", "Reshape", nullptr},
+    {"", "Flatten", nullptr},
+    {"", "Squeeze", nullptr},
+    {"", "Unsqueeze", nullptr},
+    {"", "BitCast", nullptr},
     {"headrace.grad", "ReshapeLike", nullptr},
 };
 

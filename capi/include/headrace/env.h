@@ -19,8 +19,9 @@ extern "C" {
 typedef struct hr_allocator {
   size_t struct_size;
   void* context;
-  void* (*allocate)(void* context, size_t bytes, size_t alignment);
-  void (*deallocate)(void* context, void* data, size_t bytes, size_t alignment);
+  HR_CALLED_BY(any) HR_OR_NULL void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  HR_CALLED_BY(any)
+  void (*deallocate)(void* context, HR_BYTES(bytes) void* data, size_t bytes, size_t alignment);
   void (*release)(void* context);
 } hr_allocator;
 
@@ -31,7 +32,7 @@ enum { HR_LOG_DEBUG = 0, HR_LOG_INFO = 1, HR_LOG_WARNING = 2, HR_LOG_ERROR = 3 }
 typedef struct hr_log_sink {
   size_t struct_size;
   void* context;
-  void (*write)(void* context, hr_log_level level, const char* message);
+  HR_CALLED_BY(any) void (*write)(void* context, hr_log_level level, const char* message);
   void (*release)(void* context);
 } hr_log_sink;
 
@@ -40,7 +41,7 @@ typedef struct hr_log_sink {
 typedef struct hr_clock {
   size_t struct_size;
   void* context;
-  int64_t (*now_nanos)(void* context);
+  HR_CALLED_BY(any) int64_t (*now_nanos)(void* context);
   void (*release)(void* context);
 } hr_clock;
 
@@ -51,6 +52,7 @@ typedef struct hr_executor {
   size_t struct_size;
   void* context;
   int32_t concurrency; /* the most threads that run tasks at one time, including the caller's */
+  HR_CALLED_BY(any)
   void (*parallel_for)(void* context, int32_t tasks, int32_t threads,
                        void (*fn)(void* fn_context, int task), void* fn_context);
   void (*release)(void* context);
@@ -59,10 +61,10 @@ typedef struct hr_executor {
 /* The structs are copied. Their contexts and functions must stay valid until they are released. */
 typedef struct hr_env_options {
   size_t struct_size;
-  const hr_allocator* allocator; /* NULL: malloc */
-  const hr_log_sink* log;        /* NULL: messages are dropped */
-  const hr_clock* clock;         /* NULL: the system's monotonic clock */
-  const hr_executor* executor;   /* NULL: threads of the library */
+  HR_NULLABLE const hr_allocator* allocator; /* NULL: malloc */
+  HR_NULLABLE const hr_log_sink* log;        /* NULL: messages are dropped */
+  HR_NULLABLE const hr_clock* clock;         /* NULL: the system's monotonic clock */
+  HR_NULLABLE const hr_executor* executor;   /* NULL: threads of the library */
   int32_t threads; /* the thread budget; 0: one per processor; ignored if there is an executor */
 } hr_env_options;
 
@@ -97,8 +99,8 @@ typedef struct hr_env_options {
 typedef struct hr_env hr_env;
 
 /* Creates an env. `options` may be NULL, which means defaults. */
-HR_API hr_status* hr_env_create(const hr_env_options* options, hr_env** out);
-HR_API void hr_env_release(hr_env* env);
+HR_API hr_status* hr_env_create(HR_NULLABLE const hr_env_options* options, hr_env** out);
+HR_API HR_BLOCKS void hr_env_release(hr_env* env);
 /* Loads a plugin and adds its backends and transports (docs/plugins.md) to the env. Must be called
  * before the env's first model or group, and while no other thread uses the env.
  *

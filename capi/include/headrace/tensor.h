@@ -99,9 +99,9 @@ typedef struct hr_dlpack_tensor {
 typedef struct hr_dlpack {
   hr_dlpack_version version;
   void* manager_ctx;
-  HR_NULLABLE HR_CALLED_BY(any) void (*deleter)(
-      HR_TAKES struct hr_dlpack* self); /* NULL: there is nothing to release */
-  uint64_t flags;                       /* HR_DLPACK_READ_ONLY; other bits are ignored */
+  /* Releases `self` and the memory. NULL: there is nothing to release. */
+  HR_NULLABLE HR_CALLED_BY(any) void (*deleter)(struct hr_dlpack* self);
+  uint64_t flags; /* HR_DLPACK_READ_ONLY; other bits are ignored */
   hr_dlpack_tensor dl_tensor;
 } hr_dlpack;
 

@@ -151,6 +151,8 @@ class Describer:
             out.update(self.pointer(variable, kind, scope, where))
             if where.startswith("field"):
                 out.pop("direction")
+                if out["type"] == "hr_status*":  # whoever gets a status releases it
+                    out["ownership"] = "caller"
         elif variable.marks:
             self.fail(variable, header, "a mark of pointers")
         return out
@@ -161,7 +163,8 @@ class Describer:
             self.fail(variable, header, f"HR_CALLED_BY must name one of {', '.join(THREADS)}")
         if not by_host and thread is not None:
             self.fail(variable, header, "HR_CALLED_BY is for functions of the host")
-        one = {"name": name, "header": header, "description": variable.doc,
+        owner = self.functions.get(name.split(".")[0])
+        one = {"name": name, "header": header, "description": owner.doc if owner else variable.doc,
                "called_by": thread or "the host"}
         self.callbacks.append(one)
         one["returns"] = self.result(variable, header)
@@ -230,8 +233,6 @@ class Describer:
 
     def handle(self, one):
         release = f"{one.name}_release"
-        if one.name == "hr_summary_writer":
-            release = "hr_summary_release"
         return {"name": one.name, "header": one.header, "description": one.doc,
                 "release": release if release in self.functions else None}
 

@@ -286,7 +286,7 @@ static void test_training(hr_env* env) {
   const char* names[1] = {"x"};
   const hr_tensor* none[1] = {NULL};
   hr_dataset* data;
-  hr_summary_writer* events;
+  hr_summary* events;
   hr_train_options options = {.struct_size = sizeof options};
   hr_model* model = make_mlp(env);
   hr_session* session;

@@ -89,9 +89,9 @@ typedef struct hr_store_callbacks {
   HR_CALLED_BY(any)
   hr_status* (*get)(void* context, const char* key, HR_BYTES(capacity) char* value, size_t capacity,
                     int64_t* out_size);
-  /* Sets the key to `desired` if its value is `expected`, or if `expected` is NULL and the key does
-   * not exist. The step is atomic for all ranks. Sets *out_swapped to 1 if the key was set, and to
-   * 0 if it was not. */
+  /* Sets the key to `desired` if its value is `expected`. If `expected` is NULL, it sets the key if
+   * that does not exist. The step is atomic for all ranks. Sets *out_swapped to 1 if the key was
+   * set, and to 0 if it was not. */
   HR_CALLED_BY(any)
   hr_status* (*compare_and_swap)(void* context, const char* key, HR_NULLABLE const char* expected,
                                  size_t expected_size, const char* desired, size_t desired_size,
@@ -283,8 +283,7 @@ enum {
  *
  * Buffers: input and output may be the same buffer if they have the same size. Otherwise they may
  * overlap in one way: for gather and all_gather the input may be block `rank` of the output, for
- * scatter and reduce_scatter the output may be block `rank` of the input. A buffer that a rank does
- * not need may be NULL, such as the input of a broadcast on ranks other than the root.
+ * scatter and reduce_scatter the output may be block `rank` of the input.
  *
  * Types: all dtypes can be sent; all except HR_BOOL can be reduced. Sums of float16 and bfloat16
  * are computed in float32; integers wrap around. The result has the same bits on all ranks. */
@@ -298,11 +297,13 @@ HR_API hr_status* hr_recv(hr_group* group, HR_ELEMENTS(count) void* data, uint64
 
 /* Waits until all ranks have called it. */
 HR_API hr_status* hr_barrier(hr_group* group, const hr_limits* limits);
-/* On every rank: output [count] = the root's input [count]. */
+/* On every rank: output [count] = the root's input [count]. On the other ranks
+ * `input` may be NULL. */
 HR_API hr_status* hr_broadcast(hr_group* group, HR_NULLABLE HR_ELEMENTS(count) const void* input,
                                HR_ELEMENTS(count) void* output, uint64_t count, hr_dtype dtype,
                                int32_t root, const hr_limits* limits);
-/* On the root: output [count] = the reduction of all inputs [count]. */
+/* On the root: output [count] = the reduction of all inputs [count]. On the other
+ * ranks `output` may be NULL. */
 HR_API hr_status* hr_reduce(hr_group* group, HR_ELEMENTS(count) const void* input,
                             HR_NULLABLE HR_ELEMENTS(count) void* output, uint64_t count,
                             hr_dtype dtype, hr_reduce_op op, int32_t root, const hr_limits* limits);
@@ -310,7 +311,8 @@ HR_API hr_status* hr_reduce(hr_group* group, HR_ELEMENTS(count) const void* inpu
 HR_API hr_status* hr_all_reduce(hr_group* group, HR_ELEMENTS(count) const void* input,
                                 HR_ELEMENTS(count) void* output, uint64_t count, hr_dtype dtype,
                                 hr_reduce_op op, const hr_limits* limits);
-/* On the root: output [size, count] = the inputs [count] of all ranks. */
+/* On the root: output [size, count] = the inputs [count] of all ranks. On the other ranks
+ * `output` may be NULL. */
 HR_API hr_status* hr_gather(hr_group* group, HR_ELEMENTS(count) const void* input,
                             HR_NULLABLE HR_ELEMENTS_PER_RANK(count) void* output, uint64_t count,
                             hr_dtype dtype, int32_t root, const hr_limits* limits);
@@ -318,7 +320,8 @@ HR_API hr_status* hr_gather(hr_group* group, HR_ELEMENTS(count) const void* inpu
 HR_API hr_status* hr_all_gather(hr_group* group, HR_ELEMENTS(count) const void* input,
                                 HR_ELEMENTS_PER_RANK(count) void* output, uint64_t count,
                                 hr_dtype dtype, const hr_limits* limits);
-/* On every rank: output [count] = block `rank` of the root's input [size, count]. */
+/* On every rank: output [count] = block `rank` of the root's input [size, count]. On the other
+ * ranks `input` may be NULL. */
 HR_API hr_status* hr_scatter(hr_group* group,
                              HR_NULLABLE HR_ELEMENTS_PER_RANK(count) const void* input,
                              HR_ELEMENTS(count) void* output, uint64_t count, hr_dtype dtype,

@@ -30,7 +30,7 @@ HR_API hr_status* hr_model_load(hr_env* env, const char* path,
                                 HR_NULLABLE const hr_load_options* options, hr_model** out);
 /* Loads a model as hr_model_load does, from the `bytes` bytes at `data`, which must stay unchanged
  * until release(context) is called. If `release` is NULL, the host keeps the memory until the last
- * model, session and tensor that came from it is gone. */
+ * model, session and tensor that came from it is gone. `options` may be NULL. */
 HR_API hr_status* hr_model_load_memory(hr_env* env, HR_KEEPS HR_BYTES(bytes) const void* data,
                                        size_t bytes, void (*release)(void* context), void* context,
                                        HR_NULLABLE const hr_load_options* options, hr_model** out);
@@ -45,7 +45,7 @@ typedef struct hr_reader {
   hr_status* (*read)(void* context, uint64_t offset, HR_BYTES(bytes) void* out, size_t bytes);
   void (*release)(void* context);
 } hr_reader;
-/* Loads a model as hr_model_load does, through the functions of the host. */
+/* Loads a model as hr_model_load does, through the functions of the host. `options` may be NULL. */
 HR_API hr_status* hr_model_load_callback(hr_env* env, const hr_reader* reader,
                                          HR_NULLABLE const hr_load_options* options,
                                          hr_model** out);
@@ -77,7 +77,7 @@ typedef struct hr_graph_view {
  * the whole main graph. */
 HR_API hr_status* hr_model_view(const hr_model* model, const char* format,
                                 HR_NULLABLE const hr_graph_view* view, hr_text** out);
-/* Calls hr_model_view with a NULL view. */
+/* Calls hr_model_view without a view. */
 HR_API hr_status* hr_model_graph_text(const hr_model* model, const char* format, hr_text** out);
 
 /* Describes the parts of a .hrg file as JSON: format version, sizes, segments, checksums. Verifies

@@ -59,8 +59,8 @@ HR_API HR_OR_NULL void* hr_tensor_data(const hr_tensor* tensor);
  * DLPack with its flag, and with those of a model's file. */
 HR_API int hr_tensor_read_only(const hr_tensor* tensor);
 /* Returns the kind of device that the memory belongs to, as DLPack's DLDeviceType: 1 for the host,
- * 2 for CUDA, 12 for a device of a plugin. *out_ordinal, which may be NULL, gets its number among
- * those of the kind. */
+ * 2 for CUDA, 12 for a device of a plugin. *out_ordinal is its number among those of
+ * the kind; `out_ordinal` may be NULL. */
 HR_API int32_t hr_tensor_device(const hr_tensor* tensor, HR_NULLABLE int32_t* out_ordinal);
 /* Returns the address of the first element on the tensor's device, whatever the device. */
 HR_API void* hr_tensor_device_data(const hr_tensor* tensor);

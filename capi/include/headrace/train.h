@@ -219,28 +219,28 @@ HR_API hr_status* hr_session_export(hr_session* session, const char* path, size_
 /* ---- TensorBoard ---------------------------------------------------------------------------- */
 
 /* An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe. */
-typedef struct hr_summary_writer hr_summary_writer;
+typedef struct hr_summary hr_summary;
 /* Creates a new event file in the directory, which is created if it is missing. */
-HR_API hr_status* hr_summary_open(const char* directory, hr_summary_writer** out);
+HR_API hr_status* hr_summary_open(const char* directory, hr_summary** out);
 /* Flushes the file and closes it. */
-HR_API void hr_summary_release(hr_summary_writer* events);
-HR_API hr_status* hr_summary_scalar(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API void hr_summary_release(hr_summary* events);
+HR_API hr_status* hr_summary_scalar(hr_summary* events, const char* tag, int64_t step,
                                     double value);
 /* Adds a histogram of the elements. `values` must be contiguous, of float32, float64, int64, int32
  * or uint8. Elements that are not finite are left out. */
-HR_API hr_status* hr_summary_histogram(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API hr_status* hr_summary_histogram(hr_summary* events, const char* tag, int64_t step,
                                        const hr_tensor* values);
 /* Adds the first `most` of the images. `images` must be contiguous, of shape [N, C, H, W] or
  * [C, H, W] with C = 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGB and alpha), of uint8, or of
  * float32 or float64 in [0, 1]. */
-HR_API hr_status* hr_summary_images(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API hr_status* hr_summary_images(hr_summary* events, const char* tag, int64_t step,
                                     const hr_tensor* images, int64_t most);
 /* Adds a text in Markdown. */
-HR_API hr_status* hr_summary_text(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API hr_status* hr_summary_text(hr_summary* events, const char* tag, int64_t step,
                                   const char* text);
 /* Adds the main graph of a model; the attributes are shown as JSON. */
-HR_API hr_status* hr_summary_graph(hr_summary_writer* events, const hr_model* model);
-HR_API hr_status* hr_summary_flush(hr_summary_writer* events);
+HR_API hr_status* hr_summary_graph(hr_summary* events, const hr_model* model);
+HR_API hr_status* hr_summary_flush(hr_summary* events);
 
 /* ---- The managed loop ------------------------------------------------------------------------ */
 

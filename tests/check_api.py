@@ -87,6 +87,13 @@ def check_handles(api):
             yield f"{one['name']}: functions give it to the caller, but there is no {one['name']}_release"
 
 
+def check_waits(one):
+    """That a function without limits, which the mark says can wait, says for what."""
+    says = re.search(r"\b[Ww]aits?\b|returns when", one["description"])
+    if one["waits"] == "without limits" and not says:
+        yield f"{one['name']}: has the mark HR_BLOCKS, but does not say for what it waits"
+
+
 def check_prose(api):
     faults = list(check_handles(api))
     documented = {one["name"]: one["description"] for one in api["functions"]}
@@ -95,6 +102,7 @@ def check_prose(api):
         faults += check_parameters({**one, "description": base})
     for one in api["functions"]:
         faults += check_results(one)
+        faults += check_waits(one)
     for one in api["structs"]:
         faults += check_fields(one)
     return faults

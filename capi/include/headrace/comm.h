@@ -103,6 +103,8 @@ typedef struct hr_store_callbacks {
 } hr_store_callbacks;
 /* Makes a store of the host's functions. */
 HR_API hr_status* hr_store_from_callbacks(const hr_store_callbacks* callbacks, hr_store** out);
+/* Releases the handle. If it is the last of a store that this process keeps, waits for the end of
+ * the store's thread. */
 HR_API HR_BLOCKS void hr_store_release(hr_store* store);
 
 /* ---- Groups -----------------------------------------------------------------------------------
@@ -190,11 +192,12 @@ typedef struct hr_group_options {
 HR_API hr_status* hr_group_create(hr_env* env, HR_NULLABLE const hr_group_options* options,
                                   const hr_limits* limits, hr_group** out);
 /* Releases the handle. When the last handle of a group and of its sub-groups is released, they are
- * closed. */
+ * closed, which waits as hr_group_close does. */
 HR_API HR_BLOCKS void hr_group_release(hr_group* group);
 /* Leaves this group and all groups that share its connections (by hr_group_split). Operations in
- * flight end with HR_CANCELLED. Ranks that still need this one fail with HR_UNAVAILABLE. Waits
- * a second at most, so that other ranks get what was sent. */
+ * flight end with HR_CANCELLED. Ranks that still need this one fail with HR_UNAVAILABLE. Waits two
+ * seconds at most: until the ranks agree on a failure that this one has found, and until what was
+ * sent has left. */
 HR_API HR_BLOCKS void hr_group_close(hr_group* group);
 /* Ends the group and all groups that share its connections, on all ranks, with HR_ABORTED and the
  * first 1,200 bytes of `cause`. Does not wait. */

@@ -89,17 +89,27 @@ typedef struct hr_env_options {
  * No function of the host runs on the thread that keeps groups alive, except an allocator. One that
  * hangs delays its own call and, if it is called by a thread for callbacks, nothing else. A
  * function may call the library, but not with the objects of the call that it is part of, if its
- * description does not allow that. Releasing the last reference to an env waits for callbacks that
- * are running, unless it happens in one of them.
+ * description does not allow that. The mark HR_CALLED_BY says for each which of these threads it
+ * is.
  *
- * Processes: after fork() the child must not use an env of the parent. The library must not be
- * unloaded (dlclose) while an object of an env is left. A library that has loaded oneDNN must never
- * be unloaded, because oneDNN's threads do not end.
+ * Releasing: a release function may be called by any thread, also, as said, in a function of the
+ * host. It does not wait, with these exceptions:
+ *   - the last reference to an env waits for callbacks that are running, unless it is released in
+ *     one of them; models, sessions, calls, queues, data sets and groups hold references, too;
+ *   - the last handle of a group waits as hr_group_close does;
+ *   - a data set with prefetch waits for the batch that is being read, unless a call still has it;
+ *   - the last handle of a store that this process keeps waits until its thread has ended.
+ *
+ * Processes: a program may exit while objects are left and functions of the host are running. After
+ * fork() the child may exit or become another program, and must not use an env of the parent. The
+ * library must not be unloaded (dlclose) while an object of an env is left. A library that has
+ * loaded oneDNN must never be unloaded, because oneDNN's threads do not end.
  */
 typedef struct hr_env hr_env;
 
 /* Creates an env. `options` may be NULL, which means defaults. */
 HR_API hr_status* hr_env_create(HR_NULLABLE const hr_env_options* options, hr_env** out);
+/* Releases the handle. Waits if it is the last reference (see above). */
 HR_API HR_BLOCKS void hr_env_release(hr_env* env);
 /* Loads a plugin and adds its backends and transports (docs/plugins.md) to the env. Must be called
  * before the env's first model or group, and while no other thread uses the env.

@@ -37,8 +37,9 @@ typedef struct hr_session_options {
   int32_t exact_sums;
 } hr_session_options;
 
-/* Creates a session and computes the initial values of its variables. `options` may be NULL, which
- * means defaults.
+/* Creates a session and computes the initial values of its variables. If an operator makes them, it
+ * waits until the env has a thread for that, as a run does, but without limits. `options` may be
+ * NULL, which means defaults.
  *
  * A node that its device cannot run runs on the CPU, and so do the other nodes that use its
  * variables; hr_call_describe shows where each node runs. Inputs, outputs and the values of

@@ -124,6 +124,8 @@ HR_API hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callba
                                             HR_ARRAY(field_count) const hr_dataset_field* fields,
                                             HR_NULLABLE const hr_dataset_options* options,
                                             hr_dataset** out);
+/* Releases the handle. With prefetch it waits for the batch that is being read, unless a call still
+ * has the data set. */
 HR_API HR_BLOCKS void hr_dataset_release(hr_dataset* dataset);
 
 /* Returns 1 if the pass is over, else 0. It may have to wait for the next batch to find out, within

@@ -19,6 +19,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "capi/include/headrace"
 DESCRIPTION = ROOT / "docs/c_api.json"
 THREADS = ("caller", "run", "callback", "any")
+# The marks that may stand there.
+OF_POINTERS = {"HR_NULLABLE", "HR_OR_NULL", "HR_ARRAY", "HR_HOLES", "HR_BYTES", "HR_ELEMENTS",
+               "HR_ELEMENTS_PER_RANK", "HR_IN_OUT", "HR_KEEPS", "HR_TAKES"}
+OF_FUNCTIONS = {"HR_OR_NULL", "HR_ARRAY", "HR_RESULT", "HR_BLOCKS"}
+OF_CALLBACKS = {"HR_OR_NULL", "HR_RESULT", "HR_NULLABLE", "HR_CALLED_BY"}
 
 
 class Describer:
@@ -37,7 +42,7 @@ class Describer:
 
     # ---- Types ----
 
-    def kind_of(self, variable, where):
+    def kind_of(self, variable, header, is_field=False):
         if variable.parameters is not None:
             return "function"
         base, depth = variable.base, len(variable.stars)
@@ -51,20 +56,24 @@ class Describer:
         for kind, names in (("handle", self.handles), ("struct", self.structs),
                             ("enumeration", self.enumerations), ("number", self.numbers)):
             if base in names:
-                if (kind in ("handle", "struct")) and depth == 0 and where is not self.structs:
-                    self.fail(variable, where, f"{base} is passed by value")
+                if kind in ("handle", "struct") and depth == 0 and not is_field:
+                    self.fail(variable, header, f"{base} is passed by value")
                 return kind
-        return self.fail(variable, where, f"unknown type {base}")
+        return self.fail(variable, header, f"unknown type {base}")
 
-    def fail(self, variable, where, what):
-        header = where if isinstance(where, str) else ""
+    def fail(self, variable, header, what):
         raise HeaderError(f"{header}:{variable.line}: '{variable.name}': {what}")
+
+    def check_marks(self, variable, header, known):
+        for mark in variable.marks:
+            if mark not in known:
+                self.fail(variable, header, f"{mark} has no meaning here")
 
     def own_depth(self, kind):
         """The levels of pointer of one object of the kind."""
         return 1 if kind in ("handle", "struct", "text", "memory", "context") else 0
 
-    def length(self, variable, scope, where):
+    def length(self, variable, scope, header):
         """What HR_ARRAY and its like say, or None."""
         for mark, unit in (("HR_ARRAY", "elements"), ("HR_BYTES", "bytes"),
                            ("HR_ELEMENTS", "elements of dtype"),
@@ -76,7 +85,7 @@ class Describer:
             known = (call[1] in self.functions and call[2] in scope) if call else (
                 count in scope or count == "result")
             if not known:
-                self.fail(variable, where, f"{mark} names {count}, which is no parameter")
+                self.fail(variable, header, f"{mark} names {count}, which is no parameter")
             return {"count": count, "unit": unit}
         return None
 
@@ -98,12 +107,12 @@ class Describer:
     def is_sized(self, struct):
         return self.structs[struct].parts[0].name == "struct_size"
 
-    def pointer(self, variable, kind, scope, where):
+    def pointer(self, variable, kind, scope, header):
         """What there is to say of a pointer."""
         marks = variable.marks
         extra = len(variable.stars) - self.own_depth(kind)
         out = {"direction": self.direction(variable, kind, extra)}
-        array = self.length(variable, scope, where)
+        array = self.length(variable, scope, header)
         is_limits = variable.type_text() == "const hr_limits*"
         out["nullable"] = "HR_NULLABLE" in marks or is_limits or kind == "context"
         if array:
@@ -121,43 +130,57 @@ class Describer:
             out["ownership"] = "kept" if "HR_KEEPS" in marks else "borrowed"
         if "HR_OR_NULL" in marks:
             out["result_nullable"] = True
-        self.check_pointer(variable, kind, extra, array, where)
+        self.check_pointer(variable, kind, extra, array, header)
         return out
 
-    def check_pointer(self, variable, kind, extra, array, where):
-        if kind in ("enumeration", "number") and extra == 1 and variable.base_is_const and not array:
-            self.fail(variable, where, "an array needs HR_ARRAY")
-        if kind in ("enumeration", "number") and extra > 1 and not array:
-            self.fail(variable, where, "an array needs HR_ARRAY")
-        if extra > 0 and variable.stars[0] == "*const" and not array:
-            self.fail(variable, where, "an array needs HR_ARRAY")
-        if extra > 2 or (extra > 1 and kind in ("handle", "struct")):
-            self.fail(variable, where, "too many levels of pointer")
-        if kind == "memory" and where.startswith("parameter") and not array:
-            self.fail(variable, where.split(" ", 1)[1], "memory needs HR_BYTES or HR_ELEMENTS")
+    def check_pointer(self, variable, kind, extra, array, header):
+        self.check_marks(variable, header, OF_POINTERS)
+        if "HR_OR_NULL" in variable.marks and extra == 0:
+            self.fail(variable, header, "HR_OR_NULL is for what is written; this is HR_NULLABLE")
+        is_number = kind in ("enumeration", "number")
+        is_list = (extra > 1 and (is_number or kind == "text")) or (
+            is_number and extra == 1 and variable.base_is_const) or (
+            extra > 0 and variable.stars[0] == "*const")
+        if is_list and not array:
+            self.fail(variable, header, "an array needs HR_ARRAY")
+        if extra > (1 if kind in ("handle", "struct") else 2):
+            self.fail(variable, header, "too many levels of pointer")
 
     # ---- Parts ----
 
-    def variable(self, variable, scope, where, owner, by_host=True):
-        """A parameter or a field."""
-        header = where.split(" ")[-1]
-        kind = self.kind_of(variable, self.structs if where.startswith("field") else header)
+    def variable(self, variable, scope, header, owner):
+        """What parameters and fields have in common. `owner` has the name and calls functions; the
+        host calls none."""
+        is_field = owner in self.structs
+        kind = self.kind_of(variable, header, is_field)
         out = {"name": variable.name, "type": variable.type_text(), "kind": kind}
         if kind == "function":
             out["type"] = f"{owner}.{variable.name}"
             out["nullable"] = "HR_NULLABLE" in variable.marks or variable.name == "release"
-            self.callback(variable, header, out["type"], by_host)
+            self.callback(variable, header, out["type"])
         elif variable.stars:
-            out.update(self.pointer(variable, kind, scope, where))
-            if where.startswith("field"):
-                out.pop("direction")
-                if out["type"] == "hr_status*":  # whoever gets a status releases it
-                    out["ownership"] = "caller"
-        elif variable.marks:
-            self.fail(variable, header, "a mark of pointers")
+            out.update(self.pointer(variable, kind, scope, header))
+        else:
+            self.check_marks(variable, header, ())
         return out
 
-    def callback(self, variable, header, name, by_host):
+    def parameter(self, variable, scope, header, owner):
+        out = self.variable(variable, scope, header, owner)
+        if out["kind"] == "memory" and "array" not in out:
+            self.fail(variable, header, "memory needs HR_BYTES or HR_ELEMENTS")
+        return out
+
+    def field(self, variable, scope, header, owner):
+        out = self.variable(variable, scope, header, owner)
+        out.pop("direction", None)
+        if out["type"] == "hr_status*":  # whoever gets a status releases it
+            out["ownership"] = "caller"
+        return {**out, "description": variable.doc}
+
+    def callback(self, variable, header, name):
+        """A function of the host; or one of the library, which a function of the host gets."""
+        by_host = name.count(".") == 1
+        self.check_marks(variable, header, OF_CALLBACKS)
         thread = variable.marks.get("HR_CALLED_BY", "any" if variable.name == "release" else None)
         if by_host and thread not in THREADS:
             self.fail(variable, header, f"HR_CALLED_BY must name one of {', '.join(THREADS)}")
@@ -169,7 +192,7 @@ class Describer:
         self.callbacks.append(one)
         one["returns"] = self.result(variable, header)
         scope = [part.name for part in variable.parameters]
-        one["parameters"] = [self.variable(part, scope, f"parameter {header}", name, not by_host)
+        one["parameters"] = [self.parameter(part, scope, header, name)
                              for part in variable.parameters]
 
     def result(self, variable, header):
@@ -183,18 +206,19 @@ class Describer:
             return {**out, "kind": "failure", "nullable": True, "ownership": "caller"}
         array = self.length(bare, scope, header)
         owned = kind == "handle" and not bare.base_is_const
-        return {**out, "nullable": "HR_OR_NULL" in bare.marks,
-                "ownership": "caller" if owned else "library", **({"array": array} if array else {})}
+        out.update(nullable="HR_OR_NULL" in bare.marks, ownership="caller" if owned else "library")
+        return {**out, "array": array} if array else out
 
     # ---- The interface ----
 
     def function(self, one):
         parameters = self.inherit_marks(one)
+        self.check_marks(one.result, one.header, OF_FUNCTIONS)
         one.result.parameters = one.parameters
         scope = [part.name for part in one.parameters]
         out = {"name": one.name, "header": one.header, "description": one.doc,
                "returns": self.result(one.result, one.header),
-               "parameters": [self.variable(part, scope, f"parameter {one.header}", one.name)
+               "parameters": [self.parameter(part, scope, one.header, one.name)
                               for part in parameters]}
         types = [part.type_text() for part in one.parameters]
         starts = "hr_work**" in types or "hr_run**" in types
@@ -211,7 +235,8 @@ class Describer:
 
     def inherit_marks(self, one):
         """The parameters of NAME_start have the marks of those of NAME."""
-        base = self.functions.get(one.name[:-len("_start")]) if one.name.endswith("_start") else None
+        name, _, rest = one.name.rpartition("_start")
+        base = self.functions.get(name) if rest == "" else None
         if base is None:
             return one.parameters
         marks = {part.name: part for part in base.parameters}
@@ -224,12 +249,9 @@ class Describer:
 
     def struct(self, one):
         scope = [part.name for part in one.parts]
-        fields = []
-        for part in one.parts:
-            field = self.variable(part, scope, f"field {one.header}", one.name)
-            fields.append({**field, "description": part.doc})
         return {"name": one.name, "header": one.header, "description": one.doc,
-                "sized": self.is_sized(one.name), "fields": fields}
+                "sized": self.is_sized(one.name),
+                "fields": [self.field(part, scope, one.header, one.name) for part in one.parts]}
 
     def handle(self, one):
         release = f"{one.name}_release"
@@ -263,7 +285,8 @@ def text_of(value, indent=0):
     """JSON with a line for each object of the deepest lists, so that changes are easy to read."""
     pad = " " * indent
     if isinstance(value, dict) and any(isinstance(part, list) and part for part in value.values()):
-        parts = (f"{pad} {json.dumps(key)}: {text_of(part, indent + 1)}" for key, part in value.items())
+        parts = (f"{pad} {json.dumps(key)}: {text_of(part, indent + 1)}"
+                 for key, part in value.items())
         return "{\n" + ",\n".join(parts) + f"\n{pad}}}"
     if isinstance(value, list) and any(isinstance(part, dict) for part in value):
         parts = (f"{pad} {text_of(part, indent + 1)}" for part in value)

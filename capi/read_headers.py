@@ -272,7 +272,7 @@ class Reader:
         if token.text == "#ifdef __cplusplus":
             while not self.peek("#endif"):
                 self.position += 1
-        elif words[0] == "#define" and len(words) == 3 and re.fullmatch(r"\d+|UINT32_MAX", words[2]):
+        elif re.fullmatch(r"#define \w+ (\d+|UINT32_MAX)", token.text):
             value = 2**32 - 1 if words[2] == "UINT32_MAX" else int(words[2])
             self.out.constants.append(Named(words[1], self.name, token.first_line, doc, [value]))
         elif not re.match(r"#(include|if|ifndef|elif|else|endif)\b", token.text) and not re.match(

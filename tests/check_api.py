@@ -19,8 +19,10 @@ def description():
 
 def check_symbols(api, listed):
     names = {one["name"] for one in api["functions"]}
-    return [f"{name}: in capi/symbols.txt, but not in docs/c_api.json" for name in listed - names] + [
-        f"{name}: in docs/c_api.json, but not in capi/symbols.txt" for name in names - listed]
+    faults = [f"{name}: in capi/symbols.txt, but not in docs/c_api.json" for name in listed - names]
+    faults += [f"{name}: in docs/c_api.json, but not in capi/symbols.txt"
+               for name in names - listed]
+    return faults
 
 
 # ---- Prose ----
@@ -31,8 +33,8 @@ def sentences(text):
 
 def said_nullable(text, name):
     """Whether a sentence says that the parameter may be NULL."""
-    return any(f"`{name}`" in one and
-               re.search(r"\bNULL\b", re.sub("must not be NULL", "", one)) for one in sentences(text))
+    return any(f"`{name}`" in one and "NULL" in one.replace("must not be NULL", "")
+               for one in sentences(text))
 
 
 def check_parameters(one):
@@ -44,12 +46,12 @@ def check_parameters(one):
             yield f"{one['name']}: limits may always be NULL"
         said = said_nullable(one["description"], part["name"])
         if said and not part["nullable"] and "holes" not in part:
-            yield (f"{one['name']}: the description says that `{part['name']}` may be NULL; mark it "
-                   "HR_NULLABLE, or say it in other words")
+            yield (f"{one['name']}: the description says that `{part['name']}` may be NULL; mark "
+                   "it HR_NULLABLE, or say it in other words")
         released = part["ownership"] == "taken" if "ownership" in part else False
         if part["nullable"] and not said and not limits and not released:
-            yield (f"{one['name']}: `{part['name']}` has the mark HR_NULLABLE, but no sentence says "
-                   f"what `{part['name']}` means if it is NULL")
+            yield (f"{one['name']}: `{part['name']}` has the mark HR_NULLABLE, but no sentence "
+                   f"says what `{part['name']}` means if it is NULL")
 
 
 def check_results(one):
@@ -60,7 +62,8 @@ def check_results(one):
     said = any(re.search(r"\bNULL\b", text) and "`" not in text
                for text in sentences(one["description"]))
     if marked and "NULL" not in one["description"]:
-        yield f"{one['name']}: a result has the mark HR_OR_NULL, but no sentence says when it is NULL"
+        yield (f"{one['name']}: a result has the mark HR_OR_NULL, but no sentence says when it is "
+               "NULL")
     gives = one["returns"]["kind"] not in ("failure", "nothing", "number", "enumeration")
     if said and not marked and (gives or parts):
         yield f"{one['name']}: a sentence says that something is NULL; is a result HR_OR_NULL?"
@@ -84,7 +87,8 @@ def check_handles(api):
              if part["kind"] == "handle" and part.get("ownership") == "caller"}
     for one in api["handles"]:
         if one["release"] is None and one["name"] in given:
-            yield f"{one['name']}: functions give it to the caller, but there is no {one['name']}_release"
+            yield (f"{one['name']}: functions give it to the caller, but there is no "
+                   f"{one['name']}_release")
 
 
 def check_waits(one):

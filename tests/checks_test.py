@@ -225,7 +225,9 @@ HR_API int hr_j(void);""")
                 ("HR_API int hr_f(const void* data);", r"sample.h:\d+: .*HR_BYTES"),
                 ("HR_API int hr_f(const int64_t* dims);", r"sample.h:\d+: .*HR_ARRAY"),
                 ("HR_API int hr_f(HR_ARRAY(n) const int64_t* dims);", r"sample.h:\d+: .*names n"),
-                ("HR_API int hr_f(HR_NULLABLE int n);", r"sample.h:\d+: .*a mark of pointers"),
+                ("HR_API int hr_f(HR_NULLABLE int n);", r"sample.h:\d+: .*no meaning here"),
+                ("HR_API int hr_f(HR_OR_NULL const char* x);", r"sample.h:\d+: .*is HR_NULLABLE"),
+                ("HR_API HR_NULLABLE const char* hr_f(void);", r"sample.h:\d+: .*no meaning"),
                 ("HR_API int hr_f(hr_thing*** out);", r"sample.h:\d+: .*too many levels"),
                 ("#define HR_NAME (1 + 1)", r"sample.h:\d+: expected a constant"),
                 ("typedef int32_t hr_kind;\nenum { HR_A };", r"sample.h:\d+: expected ="),
@@ -255,7 +257,8 @@ class Api(unittest.TestCase):
     def test_results_fields_and_waits(self):
         self.assertWrong("/* Gives it. */\nHR_API hr_status* hr_f(HR_OR_NULL hr_thing** out);",
                          "no sentence says when")
-        self.assertWrong("/* Returns NULL at times. */\nHR_API const char* hr_f(void);", "HR_OR_NULL")
+        self.assertWrong("/* Returns NULL at times. */\nHR_API const char* hr_f(void);",
+                         "is a result HR_OR_NULL")
         fields = "typedef struct hr_x {\n  %s\n} hr_x;"
         self.assertRight(fields % "HR_NULLABLE const char* a; /* NULL: all */")
         self.assertWrong(fields % "const char* a; /* NULL: all */", "mark it HR_NULLABLE")

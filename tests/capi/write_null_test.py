@@ -108,8 +108,8 @@ class Writer:
             yield f"  refuses({self.call(one, [part['name']])}, \"{one['name']}\", \"{words}\");"
 
     def acceptance(self, one):
-        """The call with NULL for all that may be NULL, and the release of what it gives. Rank 1 does
-        nothing, so operations are only started."""
+        """The call with NULL for all that may be NULL, and the release of what it gives. Rank 1
+        does nothing, so operations are only started."""
         if one["waits"] == "within limits" and one["parameters"][0]["type"] == "hr_group*":
             return
         if not any(part["kind"] != "context" and part["type"] != "const hr_limits*"
@@ -132,9 +132,10 @@ class Writer:
         for one in self.api["callbacks"]:
             owner, name = one["name"].rsplit(".", 1)
             if name != "release" and any(owner == function["name"] for function in self.functions):
-                parameters = ", ".join(f"{part['type']} {part['name']}" for part in one["parameters"])
-                unused = " ".join(f"(void){part['name']};" for part in one["parameters"])
-                yield f"static {one['returns']['type']} do_{owner}_{name}({parameters}) {{ {unused} }}"
+                names = [(part["type"], part["name"]) for part in one["parameters"]]
+                parameters = ", ".join(" ".join(pair) for pair in names)
+                unused = " ".join(f"(void){name};" for _, name in names)
+                yield f"static void do_{owner}_{name}({parameters}) {{ {unused} }}"
 
     def text(self):
         can_fail = [one for one in self.functions if one["returns"]["kind"] == "failure"]

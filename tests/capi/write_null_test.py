@@ -125,7 +125,10 @@ class Writer:
     def survivals(self, one):
         for part in one["parameters"]:
             if "nullable" in part and part["kind"] != "context":
-                yield f"  {self.call(one, [part['name']])};"
+                call = self.call(one, [part["name"]])
+                owned = one["returns"].get("ownership") == "caller"
+                release = self.releases[one["returns"]["type"].rstrip("*")] if owned else ""
+                yield f"  {release}({call});"
 
     def callbacks(self):
         """Functions of the host that do nothing."""

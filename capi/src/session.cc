@@ -88,7 +88,7 @@ hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* co
                                         {target_count, target_names}));
   std::vector<hr::session::NamedTensor> inputs;
   for (size_t i = 0; i < feed_count; ++i) {
-    HR_REQUIRE(feeds[i]);
+    if (feeds[i] == nullptr) return hr::capi::NullElement(__func__, "feeds", i);
     inputs.push_back({std::move(names.feeds[i]), feeds[i]->rep});
   }
   HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(*held, limits));

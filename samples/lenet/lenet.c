@@ -114,12 +114,12 @@ typedef struct watch {
   int64_t total;
   int64_t epoch_steps;
   hr_session* session;
-  hr_summary_writer* events;
+  hr_summary* events;
   hr_progress* progress;
 } watch;
 
 /* For TensorBoard: the graph, and images as the model gets them. */
-static void write_beginning(hr_summary_writer* events, hr_model* model, hr_dataset* test) {
+static void write_beginning(hr_summary* events, hr_model* model, hr_dataset* test) {
   hr_tensor* batch[2]; /* images, labels */
   TRY(hr_summary_graph(events, model));
   TRY(hr_dataset_next(test, NULL, batch)); /* an evaluation begins a pass of its own */

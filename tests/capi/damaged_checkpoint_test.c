@@ -137,7 +137,7 @@ static void test_of_another_model(hr_env* env) {
   counting w = open_counting(env, WIDTH, make_folder());
   hr_model* model = make_mlp(env);
   hr_session* session;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
   FAILS(hr_session_restore(session, w.folder, NULL, NULL, NULL), HR_NOT_FOUND,
         "does not fit the model");

@@ -43,7 +43,7 @@ static void open_session(every_handle* all) {
   const char* const name[1] = {"input"};
   const hr_tensor* const tensor[1] = {all->tensor};
   CHECK(hr_model_from_graph(all->graph, &all->model));
-  CHECK(hr_session_create(all->model, NULL, &all->session));
+  CHECK(hr_session_create(all->model, NULL, NULL, &all->session));
   CHECK(hr_call_create(all->session, "run", &all->call));
   CHECK(hr_call_bind(all->call, "input", all->tensor));
   CHECK(hr_call_start(all->call, NULL, &all->run));

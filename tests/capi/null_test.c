@@ -40,7 +40,7 @@ static void test_elements_and_fields(hr_env* env) {
   hr_model *model = make_mlp(env), *other;
   hr_session* session;
   hr_dataset* data;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   FAILS(hr_session_run(session, 1, names, none, 0, NULL, 0, NULL, NULL, NULL), HR_INVALID_ARGUMENT,
         "'feed_names[0]' must not be NULL");
   names[0] = "x";
@@ -73,12 +73,12 @@ static void test_struct_sizes(hr_env* env) {
   hr_env* made;
   hr_dataset* data = make_dataset(env, 2, dims, NULL);
   hr_tensor* batch[2];
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "infer", &call));
   FAILS(hr_env_create(&(hr_env_options){0}, &made), HR_INVALID_ARGUMENT, "sizeof(hr_env_options)");
   FAILS(hr_model_load(env, "p", &(hr_load_options){0}, &other), HR_INVALID_ARGUMENT,
         "sizeof(hr_load_options)");
-  FAILS(hr_session_create(model, &(hr_session_options){0}, &session), HR_INVALID_ARGUMENT,
+  FAILS(hr_session_create(model, &(hr_session_options){0}, NULL, &session), HR_INVALID_ARGUMENT,
         "sizeof(hr_session_options)");
   FAILS(hr_call_run(call, &(hr_limits){0}), HR_INVALID_ARGUMENT, "sizeof(hr_limits)");
   FAILS(hr_session_run(session, 0, NULL, NULL, 0, NULL, 0, NULL, &(hr_limits){0}, NULL),
@@ -95,7 +95,7 @@ static void test_struct_sizes(hr_env* env) {
   NEWER(hr_limits, limits);
   FAILS(hr_call_run(call, &limits.known), HR_UNIMPLEMENTED, "use a newer library");
   NEWER(hr_session_options, options);
-  FAILS(hr_session_create(model, &options.known, &session), HR_UNIMPLEMENTED,
+  FAILS(hr_session_create(model, &options.known, NULL, &session), HR_UNIMPLEMENTED,
         "hr_session_options has options that this library");
   hr_call_release(call);
   hr_session_release(session);

@@ -66,7 +66,7 @@ static void expect_table(hr_env* env, hr_node_spec* spec, const float* wanted) {
   CHECK(hr_graph_add(graph, spec, 1, &out, NULL));
   CHECK(hr_graph_name_value(graph, out, "y"));
   CHECK(hr_model_from_graph(graph, &model));
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_tensor_copy_of(env, HR_FLOAT32, 1, dims, (const float[]){0}, sizeof(float), &x));
   CHECK(hr_session_run(session, 1, (const char* const[]){"x"}, (const hr_tensor* const[]){x}, 1,
                        (const char* const[]){"y"}, 0, NULL, NULL, &y));

@@ -79,8 +79,11 @@ typedef struct hr_env_options {
  * Functions of the host are called
  *   - by the thread that makes a call, during the call: hr_limits.interrupted, the steps of
  * hr_train;
- *   - by the thread that runs a graph, which may be a thread of the library: the functions of
- *     operators and data sets;
+ *   - by the thread that runs a graph, which may be a thread of the library: what operators
+ *     compute, and the functions of data sets; `next` of a data set with prefetch by a thread of
+ *     its own;
+ *   - by the thread that builds a graph, opens a model or makes a plan: the types and gradients of
+ *     operators, hr_reader;
  *   - by threads for callbacks, of which the env starts as many as it needs, 64 at most: the
  *     callbacks of runs and operations (hr_run_on_done, hr_work_on_done), the log messages of
  *     groups, and the questions to a store of the host when a group has failed;

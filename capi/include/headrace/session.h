@@ -37,16 +37,15 @@ typedef struct hr_session_options {
   int32_t exact_sums;
 } hr_session_options;
 
-/* Creates a session and computes the initial values of its variables. If an operator makes them, it
- * waits until the env has a thread for that, as a run does, but without limits. `options` may be
- * NULL, which means defaults.
+/* Creates a session and computes the initial values of its variables, within `limits` (NULL: none).
+ * `options` may be NULL, which means defaults.
  *
  * A node that its device cannot run runs on the CPU, and so do the other nodes that use its
  * variables; hr_call_describe shows where each node runs. Inputs, outputs and the values of
  * variables are in host memory, whatever the devices. */
-HR_API HR_BLOCKS hr_status* hr_session_create(const hr_model* model,
-                                              HR_NULLABLE const hr_session_options* options,
-                                              hr_session** out);
+HR_API hr_status* hr_session_create(const hr_model* model,
+                                    HR_NULLABLE const hr_session_options* options,
+                                    const hr_limits* limits, hr_session** out);
 /* Closes the session: new runs fail, also those of its calls, and runs in flight finish. The plans
  * are freed as soon as their last user is done. May be called while other threads use the session.
  */

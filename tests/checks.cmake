@@ -10,6 +10,10 @@ endfunction()
 headrace_check(includes ${Python3_EXECUTABLE} ${here}/check_includes.py)
 headrace_check(format ${here}/check_format)
 headrace_check(checks ${Python3_EXECUTABLE} ${here}/checks_test.py)
+headrace_check(api_described ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/capi/describe_api.py --check)
+foreach(mode symbols prose calls)
+  headrace_check(api_${mode} ${Python3_EXECUTABLE} ${here}/check_api.py ${mode})
+endforeach()
 headrace_check(functors_freestanding ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -ffreestanding
   -nostdinc -nostdinc++ -I${PROJECT_SOURCE_DIR} ${here}/unit/ops/functors_freestanding.cc)
 headrace_check(constructors ${Python3_EXECUTABLE} ${here}/check_library.py constructors

@@ -13,6 +13,10 @@ hr_status* NullArgument(const char* function, const char* argument) {
   return Wrap(InvalidArgument(function, ": '", argument, "' must not be NULL"));
 }
 
+hr_status* NullElement(const char* function, const char* argument, size_t i) {
+  return NullArgument(function, Cat(argument, "[", i, "]").c_str());
+}
+
 Status CopySizedBytes(const void* given, const char* name, void* out, size_t size) {
   if (given == nullptr) return {};
   size_t given_size;

@@ -51,6 +51,8 @@ namespace hr::capi {
 hr_status* Wrap(Status status);
 // Says that `function` was called without one of its arguments.
 [[gnu::cold]] hr_status* NullArgument(const char* function, const char* argument);
+// The same of element i of an argument.
+[[gnu::cold]] hr_status* NullElement(const char* function, const char* argument, size_t i);
 
 // The value through `out`, made into a handle, or the failure.
 template <typename Handle, typename T>

@@ -3,9 +3,10 @@
 namespace hr::capi {
 namespace {
 
-// Nothing is taken off a queue for a struct that cannot hold it.
+// Nothing is taken off a queue for a struct that cannot hold the first version's fields.
 Status CheckRoom(const hr_completion& out) {
-  if (out.struct_size >= sizeof(hr_completion)) return {};
+  constexpr size_t kLeast = offsetof(hr_completion, failure) + sizeof(out.failure);
+  if (out.struct_size >= kLeast) return {};
   return InvalidArgument("hr_completion.struct_size is ", out.struct_size,
                          "; set it to sizeof(hr_completion)");
 }

@@ -57,11 +57,12 @@ using hr::capi::Wrap;
 extern "C" {
 
 hr_status* hr_session_create(const hr_model* model, const hr_session_options* options,
-                             hr_session** out) {
+                             const hr_limits* limits, hr_session** out) {
   HR_REQUIRE(model);
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto&& inner, hr::capi::OptionsFrom(options));
-  return hr::capi::WrapInto(out, hr::session::Session::Create(model->rep, inner));
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, model->rep->env().clock()));
+  return hr::capi::WrapInto(out, hr::session::Session::Create(model->rep, inner, checked));
 }
 
 void hr_session_close(hr_session* session) {
@@ -88,7 +89,7 @@ hr_status* hr_session_run(hr_session* session, size_t feed_count, const char* co
                                         {target_count, target_names}));
   std::vector<hr::session::NamedTensor> inputs;
   for (size_t i = 0; i < feed_count; ++i) {
-    HR_REQUIRE(feeds[i]);
+    if (feeds[i] == nullptr) return hr::capi::NullElement(__func__, "feeds", i);
     inputs.push_back({std::move(names.feeds[i]), feeds[i]->rep});
   }
   HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(*held, limits));

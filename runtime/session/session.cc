@@ -38,7 +38,8 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
       variables_(model_->module().variables.size()) {}
 
 Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
-                                                 const SessionOptions& options) {
+                                                 const SessionOptions& options,
+                                                 const CallLimits& limits) {
   if (!model->fault().ok()) return model->fault().Clone();
   if (options.max_plans == 0) return InvalidArgument("a session keeps at least one plan, got 0");
   if (options.plan.max_sizes == 0) return InvalidArgument("a plan keeps at least one size, got 0");
@@ -46,11 +47,11 @@ Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
     HR_RETURN_IF_ERROR(model->env().FindDevice(options.plan.device).status().Clone());
   }
   std::shared_ptr<Session> session(new Session(std::move(model), options));
-  HR_RETURN_IF_ERROR(session->InitializeVariables());
+  HR_RETURN_IF_ERROR(session->InitializeVariables(limits));
   return session;
 }
 
-Status Session::InitializeVariables() {
+Status Session::InitializeVariables(const CallLimits& limits) {
   const graph::Module& module = model_->module();
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const graph::Variable& variable = module.variables[i];
@@ -58,7 +59,7 @@ Status Session::InitializeVariables() {
       variables_.SetInitial(i, module.constants[variable.initial_constant]);
       continue;
     }
-    auto value = InitialValue(variable);
+    auto value = InitialValue(variable, limits);
     if (!value.ok()) {
       return std::move(value).status().WithContext(
           Cat("initial value of variable '", variable.name, "'"));
@@ -68,7 +69,7 @@ Status Session::InitializeVariables() {
   return {};
 }
 
-Result<Tensor> Session::InitialValue(const graph::Variable& variable) {
+Result<Tensor> Session::InitialValue(const graph::Variable& variable, const CallLimits& limits) {
   const graph::Graph& graph = model_->module().graphs[variable.initial_graph];
   transform::Request request{.graph = variable.initial_graph, .fetches = graph.outputs};
   PlanOptions options = options_.plan;
@@ -83,9 +84,10 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable) {
   HR_ASSIGN_OR_RETURN(auto&& made, plan->Instantiate());
   const auto& invocation = made.invocation;
   invocation->Bind(plan->output_slot(0), value.data());
-  HR_ASSIGN_OR_RETURN(auto&& threads, env().threads().Acquire(env().threads().total(), {}));
+  HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits));
   // Step -1: initial values have random numbers of their own.
-  HR_RETURN_IF_ERROR(invocation->Run({.threads = threads, .seed = seed(), .step = -1}));
+  HR_RETURN_IF_ERROR(
+      invocation->Run({.threads = threads, .limits = limits, .seed = seed(), .step = -1}));
   return value;
 }
 

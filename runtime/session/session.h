@@ -37,7 +37,8 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   // Computes the variables' initial values.
   static Result<std::shared_ptr<Session>> Create(std::shared_ptr<const Model> model,
-                                                 const SessionOptions& options);
+                                                 const SessionOptions& options,
+                                                 const CallLimits& limits = {});
 
   const Model& model() const { return *model_; }
   Env& env() const { return model_->env(); }
@@ -78,8 +79,8 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   friend class Call;
   explicit Session(std::shared_ptr<const Model> model, const SessionOptions& options);
-  Status InitializeVariables();
-  Result<Tensor> InitialValue(const graph::Variable& variable);
+  Status InitializeVariables(const CallLimits& limits);
+  Result<Tensor> InitialValue(const graph::Variable& variable, const CallLimits& limits);
   Status CheckUsable() const;
   // For a run that holds the run lock: waits for its threads.
   Result<Lease> LeaseThreads(const CallLimits& limits);

@@ -114,12 +114,12 @@ typedef struct watch {
   int64_t total;
   int64_t epoch_steps;
   hr_session* session;
-  hr_summary_writer* events;
+  hr_summary* events;
   hr_progress* progress;
 } watch;
 
 /* For TensorBoard: the graph, and images as the model gets them. */
-static void write_beginning(hr_summary_writer* events, hr_model* model, hr_dataset* test) {
+static void write_beginning(hr_summary* events, hr_model* model, hr_dataset* test) {
   hr_tensor* batch[2]; /* images, labels */
   TRY(hr_summary_graph(events, model));
   TRY(hr_dataset_next(test, NULL, batch)); /* an evaluation begins a pass of its own */
@@ -172,7 +172,7 @@ static int serve(const options* o) {
   hr_session* session;
   hr_train_report report = {.struct_size = sizeof report};
   TRY(hr_model_load(env, o->serve, NULL, &model));
-  TRY(hr_session_create(model, NULL, &session));
+  TRY(hr_session_create(model, NULL, NULL, &session));
   hr_dataset* test = open_data(env, o, "test", "batch=500");
   TRY(hr_evaluate(session, "eval", test, NULL, &report));
   printf("%.4f\n", report.evaluation_accuracy);
@@ -309,7 +309,7 @@ static int train(const char* program, const options* o) {
   hr_session_options session_options = {.struct_size = sizeof session_options,
                                         .seed = (uint64_t)o->seed};
   TRY(hr_model_load(env, model_file, NULL, &model));
-  TRY(hr_session_create(model, &session_options, &session));
+  TRY(hr_session_create(model, &session_options, NULL, &session));
   snprintf(query, sizeof query, "batch=%d&shuffle=1&seed=%d&repeat=%d&prefetch=2", o->batch,
            o->seed, o->epochs);
   hr_dataset* data = open_data(env, o, "train", query);

@@ -36,7 +36,7 @@ static fixture open_fixture(hr_model* model, hr_env* env, size_t rank, const int
   hr_session_options options = {.struct_size = sizeof options, .disable_fusion = disable_fusion};
   fixture f = {.model = model};
   let_threads_begin();
-  CHECK(hr_session_create(model, &options, &f.session));
+  CHECK(hr_session_create(model, &options, NULL, &f.session));
   make_examples(env, rank, dims, &f.x, &f.labels);
   return f;
 }
@@ -120,7 +120,7 @@ static void test_dataset(hr_env* env) {
   hr_dataset* data = make_dataset(env, 4, dims, &options);
   hr_session* session;
   hr_call* call;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "train", &call));
   CHECK(hr_call_bind_dataset(call, data));
   CHECK(hr_call_bind_scalar(call, "rate", 0.01));

@@ -100,7 +100,7 @@ static void test_minimize_is_two_calls(hr_env* env) {
       hr_call* call;
       CHECK(hr_model_from_graph(graph, &model));
       CHECK(hr_model_graph_text(model, "json", &texts[apart]));
-      CHECK(hr_session_create(model, NULL, &sessions[apart]));
+      CHECK(hr_session_create(model, NULL, NULL, &sessions[apart]));
       CHECK(hr_call_create(sessions[apart], "train", &call));
       CHECK(hr_call_bind(call, "x", x));
       CHECK(hr_call_bind(call, "labels", labels));

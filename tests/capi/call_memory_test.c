@@ -24,7 +24,7 @@ static hr_tensor* ramp(hr_env* env, int64_t rows) {
 
 static inference open_inference(hr_env* env) {
   inference out = {.model = make_mlp(env), .x = ramp(env, BATCH)};
-  CHECK(hr_session_create(out.model, NULL, &out.session));
+  CHECK(hr_session_create(out.model, NULL, NULL, &out.session));
   CHECK(hr_call_create(out.session, "infer", &out.call));
   CHECK(hr_call_bind(out.call, "x", out.x));
   return out;

@@ -138,7 +138,7 @@ static void rank_trains(hr_env* env) {
     options.store_url = store;
     CHECK(hr_group_create(env, &options, NULL, i == 0 ? &first : &second));
   }
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   hr_train_options train = {.struct_size = sizeof train,
                             .train_data = data,
                             .scalar_count = 1,

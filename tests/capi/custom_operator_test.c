@@ -117,7 +117,7 @@ static hr_call* call_of(const hr_model* model) {
   hr_session* session;
   hr_call* call;
   hr_tensor* tensor;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "run", &call));
   CHECK(hr_tensor_wrap(HR_FLOAT32, 1, dims, x, sizeof x, NULL, NULL, &tensor));
   CHECK(hr_call_bind(call, "x", tensor));

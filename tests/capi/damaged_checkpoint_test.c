@@ -81,6 +81,28 @@ static void test_damage(hr_env* env) {
   damage(env, "step-000001/shard-00000-of-00001.safetensors");
 }
 
+static int described(const char* path, const char* word) {
+  hr_text* text;
+  CHECK(hr_checkpoint_describe(path, &text));
+  const int found = strstr(hr_text_data(text), word) != NULL;
+  hr_text_release(text);
+  return found;
+}
+
+static void test_descriptions(hr_env* env) {
+  counting w = open_counting(env, WIDTH, make_folder());
+  hr_text* text;
+  FAILS(hr_checkpoint_describe(w.folder, &text), HR_NOT_FOUND, "is not a checkpoint");
+  CHECK(hr_call_run(w.step, NULL));
+  CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
+  EXPECT(described(w.folder, "\"step\":1") && described(w.folder, "\"whole\":true"));
+  EXPECT(described(in_folder(w.folder, "step-000001"), "\"name\":\"a\""));
+  flip(in_folder(w.folder, "step-000001/manifest.json"), 0, 0);
+  EXPECT(described(w.folder, "\"whole\":false") && !described(w.folder, "\"whole\":true"));
+  close_counting(&w);
+  remove_folder(w.folder);
+}
+
 /* A manifest of a terabyte (a hole) must not cost that memory. */
 static void test_a_manifest_that_lies(hr_env* env) {
   counting w = open_counting(env, WIDTH, make_folder());
@@ -115,7 +137,7 @@ static void test_of_another_model(hr_env* env) {
   counting w = open_counting(env, WIDTH, make_folder());
   hr_model* model = make_mlp(env);
   hr_session* session;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_session_save(w.session, w.folder, NULL, NULL));
   FAILS(hr_session_restore(session, w.folder, NULL, NULL, NULL), HR_NOT_FOUND,
         "does not fit the model");
@@ -210,6 +232,7 @@ static void test_killed(hr_env* env) {
 }
 
 const test tests[] = {{"damage", test_damage},
+                      {"descriptions", test_descriptions},
                       {"a manifest that lies", test_a_manifest_that_lies},
                       {"falls back", test_falls_back},
                       {"of another model", test_of_another_model},

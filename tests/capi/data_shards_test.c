@@ -169,7 +169,7 @@ static void test_ranks(hr_env* env, opener open) {
   course expected = {.drawn = 0}, seen = {.drawn = 0};
   hr_model* model = make_mlp(env);
   hr_session* session;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   put_files(folder);
   put_files(other);
   go_on(env, session, open, other, 1, -1, &expected);

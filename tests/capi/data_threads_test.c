@@ -101,7 +101,7 @@ static void test_second_threads(hr_env* env) {
     hr_session* session;
     hr_call *call, *second;
     pthread_t thread;
-    CHECK(hr_session_create(model, NULL, &session));
+    CHECK(hr_session_create(model, NULL, NULL, &session));
     CHECK(hr_call_create(session, "infer", &call));
     CHECK(hr_call_create(session, "infer", &second));
     CHECK(hr_call_bind_dataset(call, data));
@@ -262,7 +262,7 @@ static void test_crowd(hr_env* env) {
                                         .prefetch = prefetch};
     crowd c = {.data = make_dataset(env, 2, dims, &options)};
     pthread_t threads[THREADS];
-    CHECK(hr_session_create(model, NULL, &c.session));
+    CHECK(hr_session_create(model, NULL, NULL, &c.session));
     for (int i = 0; i < THREADS; ++i) EXPECT(pthread_create(&threads[i], NULL, use, &c) == 0);
     for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
     EXPECT(atomic_load(&c.successes) > 0);

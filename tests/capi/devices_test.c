@@ -83,7 +83,7 @@ static hr_model* make_model(hr_env* env, const char* first, const char* second) 
 static hr_session* session_on(const hr_model* model, const char* device) {
   hr_session_options options = {.struct_size = sizeof options, .seed = 5, .device = device};
   hr_session* session;
-  CHECK(hr_session_create(model, &options, &session));
+  CHECK(hr_session_create(model, &options, NULL, &session));
   return session;
 }
 
@@ -351,7 +351,7 @@ static void unknown_device(hr_env* env) {
   hr_call_release(call);
   hr_session_release(session);
   hr_session_options options = {.struct_size = sizeof options, .device = "TOY:7"};
-  FAILS(hr_session_create(model, &options, &session), HR_NOT_FOUND, "CPU:0, TOY:0, TOY:1");
+  FAILS(hr_session_create(model, &options, NULL, &session), HR_NOT_FOUND, "CPU:0, TOY:0, TOY:1");
   FAILS(hr_graph_device(NULL, "CPU:0"), HR_INVALID_ARGUMENT, "graph");
   hr_model_release(model);
 }

@@ -27,7 +27,7 @@ static hr_tensor* zeros(hr_env* env, hr_dtype dtype, size_t rank, const int64_t*
   return tensor;
 }
 
-static void refuse_images(hr_env* env, hr_summary_writer* events) {
+static void refuse_images(hr_env* env, hr_summary* events) {
   const struct {
     hr_dtype dtype;
     size_t rank;
@@ -70,7 +70,7 @@ static hr_tensor* column(hr_env* env) {
   return out;
 }
 
-static void refuse_histograms(hr_env* env, hr_summary_writer* events) {
+static void refuse_histograms(hr_env* env, hr_summary* events) {
   const int64_t three = 3;
   hr_tensor* halves = zeros(env, HR_FLOAT16, 1, &three);
   hr_tensor* strided = column(env);
@@ -86,7 +86,7 @@ static void refuse_histograms(hr_env* env, hr_summary_writer* events) {
 static void test_refused(hr_env* env) {
   const int64_t none = 0;
   char* folder = make_folder();
-  hr_summary_writer* events;
+  hr_summary* events;
   CHECK(hr_summary_open(folder, &events));
   const long long empty = bytes_in(folder);
   EXPECT(empty > 0); /* the version */
@@ -113,7 +113,7 @@ static void test_refused(hr_env* env) {
 static void test_folders(hr_env* env) {
   char* folder = make_folder();
   char below[8192];
-  hr_summary_writer *first, *second;
+  hr_summary *first, *second;
   (void)env;
   snprintf(below, sizeof below, "%s", in_folder(folder, "a/b"));
   CHECK(hr_summary_open(below, &first)); /* missing ones are made */
@@ -132,7 +132,7 @@ static void test_folders(hr_env* env) {
 /* Released while it still holds events in memory: they are in the file then. */
 static void test_release_flushes(hr_env* env) {
   char* folder = make_folder();
-  hr_summary_writer* events;
+  hr_summary* events;
   (void)env;
   CHECK(hr_summary_open(folder, &events));
   CHECK(hr_summary_scalar(events, "a", 1, 1));

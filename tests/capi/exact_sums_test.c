@@ -49,7 +49,7 @@ static int run_has_winograd(hr_model* model, int exact_sums) {
   hr_session* session;
   hr_call* call;
   hr_text* plan;
-  CHECK(hr_session_create(model, &options, &session));
+  CHECK(hr_session_create(model, &options, NULL, &session));
   CHECK(hr_call_create(session, "all", &call));
   bind(call, "x", (const int64_t[]){kBatch, kIn, kSize, kSize}, x, sizeof x);
   bind(call, "w", (const int64_t[]){kOut, kIn, kKernel, kKernel}, w, sizeof w);

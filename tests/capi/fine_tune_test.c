@@ -15,7 +15,7 @@ static hr_model* load(hr_env* env, const char* path) {
 
 static hr_session* session_for(hr_model* model) {
   hr_session* session;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   hr_model_release(model);
   return session;
 }

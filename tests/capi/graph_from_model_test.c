@@ -51,7 +51,8 @@ static void expect_same_runs(hr_env* env, const hr_model* a, const hr_model* b) 
   DESCRIBED(hr_graph_info, info);
   CHECK(hr_graph_get(graph, &info));
   hr_session* sessions[2];
-  for (int m = 0; m < 2; ++m) CHECK(hr_session_create((hr_model*)models[m], NULL, &sessions[m]));
+  for (int m = 0; m < 2; ++m)
+    CHECK(hr_session_create((hr_model*)models[m], NULL, NULL, &sessions[m]));
   for (size_t s = 0; s < info.signature_count; ++s) {
     DESCRIBED(hr_signature_info, signature);
     CHECK(hr_graph_get_signature(graph, s, &signature));
@@ -250,7 +251,7 @@ static void export_lenet(hr_env* env, const char* path) {
   hr_call* step;
   hr_tensor *x, *labels;
   make_examples(env, 4, dims, &x, &labels);
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "train", &step));
   CHECK(hr_call_bind(step, "x", x));
   CHECK(hr_call_bind(step, "labels", labels));

@@ -92,7 +92,7 @@ static hr_status* train(hr_session* session, hr_dataset* data, hr_train_report* 
 static hr_session* new_session(hr_env* env) {
   hr_session* session;
   hr_model* model = make_mlp(env);
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   hr_model_release(model);
   return session;
 }

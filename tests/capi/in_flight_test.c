@@ -27,7 +27,7 @@ static step open_step(void) {
   step s = {.limits = {.struct_size = sizeof(hr_limits)}};
   s.env = make_gated_env();
   s.model = make_counters(s.env, WIDTH);
-  CHECK(hr_session_create(s.model, NULL, &s.session));
+  CHECK(hr_session_create(s.model, NULL, NULL, &s.session));
   CHECK(hr_cancel_create(&s.cancel));
   s.limits.cancel = s.cancel;
   CHECK(hr_call_create(s.session, "step", &s.call));
@@ -213,7 +213,7 @@ static void test_waiting_for_the_session(hr_env* env) {
 static void test_waiting_for_threads(hr_env* env) {
   step s = open_step(), other = s;
   (void)env;
-  CHECK(hr_session_create(s.model, NULL, &other.session));
+  CHECK(hr_session_create(s.model, NULL, NULL, &other.session));
   CHECK(hr_call_create(other.session, "step", &other.call));
   CHECK(hr_cancel_create(&other.cancel));
   other.limits.cancel = other.cancel;

@@ -54,6 +54,26 @@ static void waits_for_a_session(hr_env* unused) {
   hr_env_release(env);
 }
 
+static void waits_for_initial_values(hr_env* unused) {
+  (void)unused;
+  hr_env* env = make_gated_env();
+  counting c = open_counting(env, WIDTH, NULL);
+  hr_model* mlp = make_mlp(env); /* its weights are random */
+  hr_session* session;
+  pthread_t thread;
+  hold_at(1);
+  EXPECT(pthread_create(&thread, NULL, run_held, c.step) == 0);
+  wait_until_held();
+  INTERRUPTED(hr_session_create(mlp, NULL, &limits, &session));
+  let_go();
+  EXPECT(pthread_join(thread, NULL) == 0);
+  CHECK(hr_session_create(mlp, NULL, NULL, &session));
+  hr_session_release(session);
+  hr_model_release(mlp);
+  close_counting(&c);
+  hr_env_release(env);
+}
+
 static void a_wait_for_a_run_can_be_repeated(hr_env* unused) {
   (void)unused;
   hr_env* env = make_gated_env();
@@ -209,6 +229,7 @@ static void short_calls_do_not_ask(hr_env* env) {
 
 const test tests[] = {
     {"waits for a session", waits_for_a_session},
+    {"waits for initial values", waits_for_initial_values},
     {"a wait for a run can be repeated", a_wait_for_a_run_can_be_repeated},
     {"a token may go while its run goes on", a_token_may_go_while_its_run_goes_on},
     {"the group outlives an interrupted wait", the_group_outlives_an_interrupted_wait},

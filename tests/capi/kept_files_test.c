@@ -74,7 +74,7 @@ static void run(hr_env* env, const char* path) {
   float loss;
   hr_tensor* x = rows(env);
   CHECK(hr_model_load(env, path, NULL, &model));
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   expect_inferred(session, x, (const float[]){32, 39, 14, 15});
   CHECK(hr_call_create(session, "train", &step));
   CHECK(hr_call_bind(step, "x", x));

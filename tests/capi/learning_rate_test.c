@@ -50,7 +50,7 @@ static hr_session* trained(hr_env* env, hr_dtype dtype, hr_dtype rate_dtype, con
   CHECK(hr_graph_minimize(graph, "train", loss, optimizer, input));
   CHECK(hr_graph_signature_input(graph, "train", "rate", input));
   CHECK(hr_model_from_graph(graph, &model));
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "train", &call));
   CHECK(hr_call_bind_scalar(call, "rate", rate));
   for (int i = 0; i < steps; ++i) CHECK(hr_call_run(call, NULL));

@@ -144,7 +144,7 @@ hr_model* make_counters(hr_env* env, int64_t width) {
 
 counting open_counting(hr_env* env, int64_t width, char* folder) {
   counting opened = {.model = make_counters(env, width), .folder = folder};
-  CHECK(hr_session_create(opened.model, NULL, &opened.session));
+  CHECK(hr_session_create(opened.model, NULL, NULL, &opened.session));
   CHECK(hr_call_create(opened.session, "step", &opened.step));
   return opened;
 }
@@ -158,7 +158,7 @@ void close_counting(counting* opened) {
 hr_session* session_of(hr_graph* graph) {
   hr_session* session;
   hr_model* model = model_of(graph);
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   hr_model_release(model);
   return session;
 }

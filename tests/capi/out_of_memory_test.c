@@ -94,7 +94,7 @@ static void test_load(hr_env* env) {
 
 static void open_world(world* w, hr_env* env) {
   *w = (world){.env = env, .model = make_lenet(env)};
-  CHECK(hr_session_create(w->model, NULL, &w->session));
+  CHECK(hr_session_create(w->model, NULL, NULL, &w->session));
   make_examples(env, 4, kImages, &w->x, &w->labels);
 }
 
@@ -105,14 +105,14 @@ static void close_world(world* w) {
   hr_model_release(w->model);
 }
 
-static hr_status* create(world* w) { return hr_session_create(w->model, NULL, &w->session); }
+static hr_status* create(world* w) { return hr_session_create(w->model, NULL, NULL, &w->session); }
 static void uncreate(world* w) { hr_session_release(w->session); }
 
 /* A call's first run: plan, arena, writable variables, outputs. */
 static hr_status* first_run(world* w) {
   hr_session* session;
   hr_call* call;
-  hr_status* status = hr_session_create(w->model, NULL, &session);
+  hr_status* status = hr_session_create(w->model, NULL, NULL, &session);
   if (status != NULL) return status;
   CHECK(hr_call_create(session, "train", &call));
   CHECK(hr_call_bind(call, "x", w->x));
@@ -132,7 +132,7 @@ static void test_first_run(hr_env* env) {
   hr_session_release(w.session);
   fail_each("session", &w, create, uncreate);
   fail_each("first run", &w, first_run, keep);
-  CHECK(hr_session_create(w.model, NULL, &w.session));
+  CHECK(hr_session_create(w.model, NULL, NULL, &w.session));
   hr_tensor *before, *after;
   CHECK(hr_session_get_variable(w.session, "fc1/weight", NULL, &before));
   for (long n = 0;; ++n) {
@@ -202,7 +202,7 @@ static hr_status* export(world* w) {
 static hr_status* restore(world* w) {
   hr_session* session;
   hr_tensor *before, *after;
-  hr_status* status = hr_session_create(w->model, NULL, &session);
+  hr_status* status = hr_session_create(w->model, NULL, NULL, &session);
   if (status != NULL) return status;
   status = hr_session_get_variable(session, "fc1/weight", NULL, &before);
   if (status == NULL) {
@@ -291,7 +291,7 @@ static void test_tensors_outlive_their_env(hr_env* env) {
   world w = {.env = own};
   hr_dlpack* exported;
   (void)env;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   make_examples(own, 2, dims, &w.x, &w.labels);
   w.session = session;
   CHECK(run_once(&w));

@@ -34,7 +34,7 @@ static product make_product(hr_env* env, int64_t rows, int64_t inner, int64_t co
   CHECK(hr_graph_minimize(graph, "train", loss, "sgd", rate));
   CHECK(hr_model_from_graph(graph, &p.model));
   hr_graph_release(graph);
-  CHECK(hr_session_create(p.model, NULL, &p.session));
+  CHECK(hr_session_create(p.model, NULL, NULL, &p.session));
   CHECK(hr_tensor_create(env, HR_FLOAT32, 2, x_dims, &p.x));
   CHECK(hr_tensor_create(env, HR_INT64, 1, label_dims, &p.labels));
   float* values = hr_tensor_data(p.x);
@@ -134,7 +134,7 @@ typedef struct reader {
 static reader open_reader(const hr_model* model, const product* p) {
   const size_t count = (size_t)(p->rows * p->columns);
   reader r = {.scores = malloc(count * sizeof(float))};
-  CHECK(hr_session_create(model, NULL, &r.session));
+  CHECK(hr_session_create(model, NULL, NULL, &r.session));
   CHECK(hr_call_create(r.session, "infer", &r.infer));
   CHECK(hr_call_bind(r.infer, "x", p->x));
   CHECK(hr_call_output(r.infer, "scores", r.scores, count * sizeof(float)));

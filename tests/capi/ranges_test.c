@@ -14,7 +14,7 @@ typedef struct side {
 static side open_side(hr_model* model, const char* signature, int max_sizes) {
   hr_session_options options = {.struct_size = sizeof options, .max_sizes = max_sizes};
   side s = {.model = model};
-  CHECK(hr_session_create(model, &options, &s.session));
+  CHECK(hr_session_create(model, &options, NULL, &s.session));
   CHECK(hr_call_create(s.session, signature, &s.call));
   return s;
 }

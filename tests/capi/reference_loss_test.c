@@ -144,7 +144,7 @@ static void compare(hr_env* env, hr_dtype dtype, const char* key, size_t steps, 
   hr_tensor *images, *labels;
   EXPECT(expected_losses(key, expected, steps) == steps);
   hr_model* model = build(env, dtype);
-  CHECK(hr_session_create(model, &options, &session));
+  CHECK(hr_session_create(model, &options, NULL, &session));
   CHECK(hr_call_create(session, "train", &call));
   CHECK(hr_tensor_create(env, dtype, 4, image_dims, &images));
   CHECK(hr_tensor_create(env, HR_INT64, 1, label_dims, &labels));

@@ -22,7 +22,7 @@ static int train_within(hr_env* env, hr_model* model, const char* folder, int64_
   hr_session_options session_options = {.struct_size = sizeof session_options, .seed = seed};
   hr_session* session;
   hr_tensor* weight;
-  CHECK(hr_session_create(model, &session_options, &session));
+  CHECK(hr_session_create(model, &session_options, NULL, &session));
   hr_dataset* data = make_data(env);
   hr_train_options options = {.struct_size = sizeof options,
                               .train_data = data,
@@ -129,14 +129,14 @@ static void test_stops(hr_env* env) {
                                 .checkpoint_directory = folder,
                                 .on_step = stop_at,
                                 .context = &s};
-    CHECK(hr_session_create(model, NULL, &session));
+    CHECK(hr_session_create(model, NULL, NULL, &session));
     if (fails) {
       FAILS(hr_train(session, &options, NULL, NULL), HR_RESOURCE_EXHAUSTED, "the budget is spent");
     } else {
       CHECK(hr_train(session, &options, NULL, NULL));
     }
     EXPECT(s.calls == 5);
-    CHECK(hr_session_create(model, NULL, &restored));
+    CHECK(hr_session_create(model, NULL, NULL, &restored));
     CHECK(hr_session_restore(restored, folder, NULL, NULL, NULL));
     EXPECT(hr_session_step(restored) == 5);
     hr_session_release(session);
@@ -156,7 +156,7 @@ static void test_renamed_fields(hr_env* env) {
   CHECK(hr_dataset_rename(data, "x", "pixels"));
   FAILS(hr_dataset_rename(data, "x", "y"), HR_NOT_FOUND, "pixels, labels");
   FAILS(hr_dataset_rename(data, "pixels", "labels"), HR_ALREADY_EXISTS, "'labels'");
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "train", &call));
   CHECK(hr_call_bind_scalar(call, "rate", 0.1));
   CHECK(hr_call_bind_dataset(call, data));

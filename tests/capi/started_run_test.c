@@ -17,7 +17,7 @@ typedef struct counters {
 static counters open_counters(hr_env* env) {
   counters c = {.env = env};
   hr_model* model = make_counters(env, WIDTH);
-  CHECK(hr_session_create(model, NULL, &c.session));
+  CHECK(hr_session_create(model, NULL, NULL, &c.session));
   CHECK(hr_call_create(c.session, "step", &c.call));
   hr_model_release(model);
   hold_at(0);
@@ -157,7 +157,7 @@ static void callbacks_start_the_next(hr_env* env) {
   hr_session* session;
   hr_tensor* a;
   chain chains[5] = {{0}};
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   for (int i = 0; i < 5; ++i) {
     CHECK(hr_call_create(session, "step", &chains[i].call));
     chains[i].left = STEPS + 1;

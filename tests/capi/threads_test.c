@@ -56,7 +56,7 @@ static void test_readers(hr_env* env) {
   hr_model* model = make_lenet(env);
   hr_session* session;
   reader readers[THREADS];
-  CHECK(hr_session_create(model, &options, &session));
+  CHECK(hr_session_create(model, &options, NULL, &session));
   for (int i = 0; i < THREADS; ++i) {
     const int64_t dims[4] = {1 + i % 11, 1, 12, 12};
     hr_tensor* labels;
@@ -106,7 +106,7 @@ static void test_writers(hr_env* env) {
   hr_session* session;
   hr_tensor* a;
   counter counters[THREADS];
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   for (int i = 0; i < THREADS; ++i) counters[i] = (counter){session, i % 2};
   in_threads(count_on, counters, sizeof counters[0]);
   EXPECT(hr_session_step(session) == THREADS / 2 * ROUNDS);
@@ -166,7 +166,7 @@ static void test_everything(hr_env* env) {
   hr_model* model = make_mlp(env);
   hr_session* session;
   everything all[THREADS] = {{.folder = make_folder()}};
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   all[0].session = session;
   make_examples(env, 2, dims, &all[0].x, &all[0].labels);
   for (int i = 1; i < THREADS; ++i) {
@@ -231,7 +231,7 @@ static void test_one_call(hr_env* env) {
   hr_call* call;
   hr_tensor *x, *labels;
   int done = 0, refused = 0;
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "infer", &call));
   make_examples(env, 2, x_dims, &x, &labels);
   CHECK(hr_call_bind(call, "x", x));

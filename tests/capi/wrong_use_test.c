@@ -6,7 +6,7 @@ static hr_session* session;
 
 static void open_session(hr_env* env) {
   model = make_mlp(env);
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
 }
 
 static void close_session(void) {
@@ -55,7 +55,7 @@ static void test_names_of_nothing(hr_env* env) {
   hr_graph* graph;
   hr_tensor* x = zeros(env, HR_FLOAT32, 1, dims);
   hr_model* counters = make_counters(env, 2);
-  CHECK(hr_session_create(counters, NULL, &session));
+  CHECK(hr_session_create(counters, NULL, NULL, &session));
   CHECK(hr_call_create_custom(session, 0, NULL, 0, NULL, 0, NULL, &call));
   FAILS(hr_call_bind(call, "x", x), HR_NOT_FOUND, "the call has no input 'x'; it has none");
   FAILS(hr_call_output(call, "y", &dims, 8), HR_NOT_FOUND,
@@ -476,7 +476,7 @@ static void test_tainted(hr_env* env) {
   hr_call* call;
   hr_tensor* w;
   model = make_fragile(env);
-  CHECK(hr_session_create(model, NULL, &session));
+  CHECK(hr_session_create(model, NULL, NULL, &session));
   CHECK(hr_call_create(session, "step", &call));
   CHECK(hr_call_bind_scalar(call, "row", 3));
   CHECK(hr_call_run(call, NULL));

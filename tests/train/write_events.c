@@ -40,23 +40,23 @@ static hr_tensor* ramp(hr_env* env, hr_dtype dtype, size_t rank, const int64_t* 
 }
 
 /* These release the tensor. */
-static void histogram(hr_summary_writer* events, const char* tag, hr_tensor* values) {
+static void histogram(hr_summary* events, const char* tag, hr_tensor* values) {
   check(hr_summary_histogram(events, tag, 7, values));
   hr_tensor_release(values);
 }
-static void images(hr_summary_writer* events, const char* tag, hr_tensor* pixels, int64_t most) {
+static void images(hr_summary* events, const char* tag, hr_tensor* pixels, int64_t most) {
   check(hr_summary_images(events, tag, 8, pixels, most));
   hr_tensor_release(pixels);
 }
 
-static void write_scalars(hr_summary_writer* events) {
+static void write_scalars(hr_summary* events) {
   for (int64_t step = 0; step < 100; ++step)
     check(hr_summary_scalar(events, "train/loss", step, 1.0 / (double)(step + 1)));
   check(hr_summary_scalar(events, "odd", -3, NAN));
   check(hr_summary_scalar(events, "odd", INT64_MAX, -INFINITY));
 }
 
-static void write_histograms(hr_env* env, hr_summary_writer* events) {
+static void write_histograms(hr_env* env, hr_summary* events) {
   const float odd[6] = {NAN, 1, INFINITY, 2, -INFINITY, 4};
   const int64_t six = 6;
   hr_tensor* tensor;
@@ -69,7 +69,7 @@ static void write_histograms(hr_env* env, hr_summary_writer* events) {
   histogram(events, "odd values", tensor);
 }
 
-static void write_images(hr_env* env, hr_summary_writer* events) {
+static void write_images(hr_env* env, hr_summary* events) {
   const int64_t color[4] = {2, 3, 4, 5}, grey[3] = {1, 6, 7}, alpha[4] = {5, 4, 16, 16};
   images(events, "inputs", ramp(env, HR_UINT8, 4, color), 3);
   images(events, "grey", ramp(env, HR_UINT8, 3, grey), 3);
@@ -91,7 +91,7 @@ static hr_value node(hr_graph* graph, const char* op, const char* name, const ch
   return out;
 }
 
-static void write_graph(hr_env* env, hr_summary_writer* events) {
+static void write_graph(hr_env* env, hr_summary* events) {
   const int64_t image[4] = {-1, 1, 28, 28}, kernel[4] = {20, 1, 5, 5};
   hr_graph* graph;
   hr_model* model;
@@ -111,7 +111,7 @@ static void write_graph(hr_env* env, hr_summary_writer* events) {
 
 int main(int argc, char** argv) {
   hr_env* env;
-  hr_summary_writer* events;
+  hr_summary* events;
   if (argc != 2) {
     fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
     return 2;

@@ -13,8 +13,9 @@
  * host, the library calls that once, when the last user is gone. A call that fails takes nothing
  * over and does not call the release function.
  *
- * NULL: an argument may be NULL if its description says so. Any other NULL makes a call that can
- * fail return HR_INVALID_ARGUMENT. Release functions accept NULL and do nothing.
+ * NULL: an argument may be NULL if it has the mark HR_NULLABLE; its description says what that
+ * means. Any other NULL makes a call that can fail return HR_INVALID_ARGUMENT. A call that cannot
+ * fail does nothing then, and what it returns has no meaning. Release functions accept NULL.
  *
  * Text: `const char*` arguments are NUL-terminated UTF-8. The library copies what it keeps.
  *
@@ -48,6 +49,49 @@
 #define HR_EXPORT __attribute__((visibility("default")))
 #define HR_API HR_EXPORT
 #endif
+
+/* ---- Marks -----------------------------------------------------------------------------------
+ *
+ * They expand to nothing. They say what the types do not, for people and for the programs that
+ * make bindings from docs/c_api.json. Without a mark:
+ *   - a pointer is not NULL, and the memory is used during the call only;
+ *   - what is const is read; what a pointer to a number, a struct or another pointer leads to is
+ *     written, if it is not const;
+ *   - a handle that is written is a new object, which the caller releases; a pointer to const that
+ *     is written or returned leads to memory of the library;
+ *   - a hr_status* that is returned is a failure, or NULL; the receiver releases it;
+ *   - a call that can wait has the parameter `limits`, which may be NULL;
+ *   - functions of the host that are named `release` may be NULL, and any thread may call them; a
+ *     `context` may be NULL. */
+
+/* The pointer may be NULL. */
+#define HR_NULLABLE
+/* What the function returns, or writes through this parameter, may be NULL. */
+#define HR_OR_NULL
+/* The pointer leads to `count` elements; it may be NULL if that is 0. `count` is a parameter or a
+ * field, `result` for what the function returns, or a call that tells it. */
+#define HR_ARRAY(count)
+/* Elements of the array may be NULL. */
+#define HR_HOLES
+/* The memory has `count` bytes; the pointer may be NULL if that is 0. */
+#define HR_BYTES(count)
+/* The memory has `count` elements of the type `dtype`, or as many for each rank of the group; the
+ * pointer may be NULL if that is 0. A function NAME_start has the marks of the function NAME. */
+#define HR_ELEMENTS(count)
+#define HR_ELEMENTS_PER_RANK(count)
+/* What is written is read before. */
+#define HR_IN_OUT
+/* The memory is used after the call has returned; the description says how long. It is so with all
+ * buffers of a call that gives an hr_work. */
+#define HR_KEEPS
+/* The object belongs to the library after a call that succeeds. */
+#define HR_TAKES
+/* The call can wait for another thread, and takes no limits. */
+#define HR_BLOCKS
+/* The hr_status* that is returned is the result of the call, not its failure. */
+#define HR_RESULT
+/* The thread that calls the function of the host: caller, run, callback or any (see hr_env). */
+#define HR_CALLED_BY(thread)
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,23 +137,23 @@ enum {
 typedef struct hr_status hr_status;
 
 /* Returns the code; HR_OK if `status` is NULL. */
-HR_API hr_code hr_status_code(const hr_status* status);
+HR_API hr_code hr_status_code(HR_NULLABLE const hr_status* status);
 /* Returns one or more sentences that say what was expected, what came and what to do; "" if
  * `status` is NULL. The text lives as long as the status. */
-HR_API const char* hr_status_message(const hr_status* status);
+HR_API const char* hr_status_message(HR_NULLABLE const hr_status* status);
 /* Returns the name of the node that failed; "" if no node is to blame or `status` is NULL. The text
  * lives as long as the status. */
-HR_API const char* hr_status_node(const hr_status* status);
+HR_API const char* hr_status_node(HR_NULLABLE const hr_status* status);
 /* Creates a failure of the host, to be returned by a function that the library calls. If `code` is
  * HR_OK or no code at all, the status has HR_UNKNOWN. `message` may be NULL, which means "". */
-HR_API hr_status* hr_status_create(hr_code code, const char* message);
+HR_API HR_RESULT hr_status* hr_status_create(hr_code code, HR_NULLABLE const char* message);
 HR_API void hr_status_release(hr_status* status);
 /* Returns the name of a code, such as "INVALID_ARGUMENT". The text is static. */
 HR_API const char* hr_code_name(hr_code code);
 
 /* A text that the library made, such as the JSON of a describe function. Immutable. */
 typedef struct hr_text hr_text;
-/* Returns the characters, NUL-terminated; "" if `text` is NULL. They live as long as the text. */
+/* Returns the characters, NUL-terminated. They live as long as the text. */
 HR_API const char* hr_text_data(const hr_text* text);
 /* Returns the number of bytes, without the NUL. */
 HR_API size_t hr_text_size(const hr_text* text);
@@ -121,16 +165,16 @@ typedef struct hr_cancel hr_cancel;
 HR_API hr_status* hr_cancel_create(hr_cancel** out);
 /* Cancels all calls that have the token, now and later. Calls that wait are woken at once; a run
  * looks at the token between steps. May be called from any thread and any number of times, but not
- * from a signal handler. NULL does nothing. */
+ * from a signal handler. */
 HR_API void hr_cancel_trigger(hr_cancel* cancel);
 HR_API void hr_cancel_release(hr_cancel* cancel);
 
 /* The limits of one call. If a call gets NULL instead, it has no limits, unless its description
- * names a default. */
+ * names a default. A call without limits may wait for ever. */
 typedef struct hr_limits {
   size_t struct_size;
-  const hr_cancel* cancel; /* NULL: the call cannot be cancelled */
-  int64_t timeout_nanos;   /* nanoseconds from the start of the call; 0 or less: no deadline */
+  HR_NULLABLE const hr_cancel* cancel; /* NULL: the call cannot be cancelled */
+  int64_t timeout_nanos; /* nanoseconds from the start of the call; 0 or less: no deadline */
   /* Asks the host whether the call shall end, for example because a user has pressed Ctrl-C. Called
    * at least every 100 ms by the thread that made the call, while it waits and between the steps of
    * a run; not at all by a call that ends sooner. It returns 0 to go on. Any other number ends the
@@ -138,7 +182,7 @@ typedef struct hr_limits {
    * waited for again, such as hr_work_wait and hr_run_wait, ends nothing else. It may run any code
    * of the host, but must not use the objects of the call. NULL: the host is not asked. A run in
    * the background (hr_call_start) does not ask. */
-  int (*interrupted)(void* context);
+  HR_NULLABLE HR_CALLED_BY(caller) int (*interrupted)(void* context);
   void* context; /* of `interrupted` */
 } hr_limits;
 

@@ -66,12 +66,12 @@ typedef struct hr_store_options {
    * that uses it lives. If a store is kept at this address already, the call opens that one. PORT
    * may be 0, which means any free port. */
   int32_t serve;
-  int32_t trusted_fabric; /* as in hr_group_options */
-  const char* secret;     /* as in hr_group_options */
+  int32_t trusted_fabric;         /* as in hr_group_options */
+  HR_NULLABLE const char* secret; /* as in hr_group_options; NULL: as there */
 } hr_store_options;
 /* Opens a store with options. `options` may be NULL: the call is hr_store_open then. */
-HR_API hr_status* hr_store_open_with(hr_env* env, const char* url, const hr_store_options* options,
-                                     hr_store** out);
+HR_API hr_status* hr_store_open_with(hr_env* env, const char* url,
+                                     HR_NULLABLE const hr_store_options* options, hr_store** out);
 /* Writes the URL with which other processes open the store, including the port that was taken. It
  * is empty if other processes cannot open the store. */
 HR_API hr_status* hr_store_url(const hr_store* store, hr_text** out);
@@ -86,22 +86,26 @@ typedef struct hr_store_callbacks {
   void* context;
   /* Copies the value, or the part of it that fits, and sets *out_size to the size of the whole
    * value; -1 if there is no such key. */
-  hr_status* (*get)(void* context, const char* key, char* value, size_t capacity,
+  HR_CALLED_BY(any)
+  hr_status* (*get)(void* context, const char* key, HR_BYTES(capacity) char* value, size_t capacity,
                     int64_t* out_size);
-  /* Sets the key to `desired` if its value is `expected`, or if `expected` is NULL and the key does
-   * not exist. The step is atomic for all ranks. Sets *out_swapped to 1 if the key was set, and to
-   * 0 if it was not. */
-  hr_status* (*compare_and_swap)(void* context, const char* key, const char* expected,
+  /* Sets the key to `desired` if its value is `expected`. If `expected` is NULL, it sets the key if
+   * that does not exist. The step is atomic for all ranks. Sets *out_swapped to 1 if the key was
+   * set, and to 0 if it was not. */
+  HR_CALLED_BY(any)
+  hr_status* (*compare_and_swap)(void* context, const char* key, HR_NULLABLE const char* expected,
                                  size_t expected_size, const char* desired, size_t desired_size,
                                  int32_t* out_swapped);
   /* Removes the key if it exists. */
-  hr_status* (*remove)(void* context, const char* key);
+  HR_CALLED_BY(any) hr_status* (*remove)(void* context, const char* key);
   void (*release)(void* context); /* called when the store and all groups that use it are gone; may
                                      be NULL */
 } hr_store_callbacks;
 /* Makes a store of the host's functions. */
 HR_API hr_status* hr_store_from_callbacks(const hr_store_callbacks* callbacks, hr_store** out);
-HR_API void hr_store_release(hr_store* store);
+/* Releases the handle. If it is the last of a store that this process keeps, waits for the end of
+ * the store's thread. */
+HR_API HR_BLOCKS void hr_store_release(hr_store* store);
 
 /* ---- Groups -----------------------------------------------------------------------------------
  */
@@ -134,20 +138,21 @@ typedef struct hr_group hr_group;
 typedef struct hr_group_options {
   size_t struct_size;
   int32_t rank;
-  int32_t size;          /* 0: rank, size and epoch come from the environment
-                            (hr_launch_from_environment), and so does the store if none is given */
-  uint64_t epoch;        /* of the job; each restart of all ranks needs a new one */
-  const char* name;      /* must be unique among the groups of one store and epoch; NULL: "world" */
-  hr_store* store;       /* the store; NULL: the one that store_url names */
-  const char* store_url; /* as for hr_store_open; must be NULL if there is a store */
+  int32_t size;   /* 0: rank, size and epoch come from the environment
+                     (hr_launch_from_environment), and so does the store if none is given */
+  uint64_t epoch; /* of the job; each restart of all ranks needs a new one */
+  /* Must be unique among the groups of one store and epoch. NULL: "world". */
+  HR_NULLABLE const char* name;
+  HR_NULLABLE hr_store* store;       /* the store; NULL: the one that store_url names */
+  HR_NULLABLE const char* store_url; /* as for hr_store_open; must be NULL if there is a store */
   /* The transports that may be used, such as "shm,tcp", or "auto" for all: inproc (threads of one
    * env), shm (processes of one host), ucx (if it has RDMA hardware and trusted_fabric is set) and
    * tcp. Each peer is connected by the fastest of them that reaches it. NULL: $HEADRACE_TRANSPORT,
    * or "auto" if that is not set. */
-  const char* transport;
+  HR_NULLABLE const char* transport;
   /* The numeric IPv4 or IPv6 address of this host where TCP listens. NULL: if the store has a
    * network address, the address from which the route to it leaves; otherwise 127.0.0.1. */
-  const char* address;
+  HR_NULLABLE const char* address;
   int32_t trusted_fabric; /* 1: TCP may leave this host without a secret, in plain text; UCX always
                              does */
   /* The timeout of calls that are given no limits, including the creation; 0: 10 minutes; -1: none.
@@ -157,22 +162,22 @@ typedef struct hr_group_options {
   int64_t silence_nanos;
   /* Fixes algorithms, such as "all_reduce=ring,broadcast=chain"; the same on all ranks. NULL: the
    * cost model chooses. */
-  const char* algorithms;
+  HR_NULLABLE const char* algorithms;
   /* The folder of the flight recorder. When the group fails, the text of hr_group_dump is written
    * there as NAME-EPOCH-RANK.json. Until then the folder contains NAME-EPOCH-RANK.flight (about
    * 200 kB, removed when the group is closed), which hr_dump_read reads at any time, even if the
    * process hangs or was killed. NULL: $HEADRACE_DUMP_FOLDER, or no files if that is not set. */
-  const char* dump_folder;
+  HR_NULLABLE const char* dump_folder;
   /* The cluster secret, the same on all ranks: at least 16 bytes that nobody can guess (openssl
    * rand -hex 32). With it TCP is TLS 1.3, and a process with another secret, or none, gets
    * HR_UNAUTHENTICATED. The secret is copied and never shown. NULL: $HEADRACE_SECRET, or the first
    * line of the file $HEADRACE_SECRET_FILE, or none; "": none. */
-  const char* secret;
+  HR_NULLABLE const char* secret;
   /* The path of a file in which 'headrace comm calibrate' has written what communication costs on
    * this machine. The file of rank 0 counts for all ranks. NULL: $HEADRACE_CALIBRATION, or the
    * machine's file in the user's cache folder if it exists; "": built-in costs. A file of another
    * machine, or an invalid one, is not used, and the log and hr_group_describe say why. */
-  const char* calibration;
+  HR_NULLABLE const char* calibration;
 } hr_group_options;
 
 /* Creates a group and waits until all ranks are connected to each other. All ranks call it.
@@ -184,15 +189,16 @@ typedef struct hr_group_options {
  *   HR_FAILED_PRECONDITION: the launch variables contradict each other, or the group has gone on to
  *     a later epoch.
  * Ranks that failed to meet may try again with the same options. */
-HR_API hr_status* hr_group_create(hr_env* env, const hr_group_options* options,
+HR_API hr_status* hr_group_create(hr_env* env, HR_NULLABLE const hr_group_options* options,
                                   const hr_limits* limits, hr_group** out);
 /* Releases the handle. When the last handle of a group and of its sub-groups is released, they are
- * closed. */
-HR_API void hr_group_release(hr_group* group);
+ * closed, which waits as hr_group_close does. */
+HR_API HR_BLOCKS void hr_group_release(hr_group* group);
 /* Leaves this group and all groups that share its connections (by hr_group_split). Operations in
- * flight end with HR_CANCELLED. Ranks that still need this one fail with HR_UNAVAILABLE. NULL
- * does nothing. */
-HR_API void hr_group_close(hr_group* group);
+ * flight end with HR_CANCELLED. Ranks that still need this one fail with HR_UNAVAILABLE. Waits two
+ * seconds at most: until the ranks agree on a failure that this one has found, and until what was
+ * sent has left. */
+HR_API HR_BLOCKS void hr_group_close(hr_group* group);
 /* Ends the group and all groups that share its connections, on all ranks, with HR_ABORTED and the
  * first 1,200 bytes of `cause`. Does not wait. */
 HR_API hr_status* hr_group_abort(hr_group* group, const char* cause);
@@ -201,7 +207,7 @@ HR_API int32_t hr_group_rank(const hr_group* group);
 HR_API int32_t hr_group_size(const hr_group* group);
 HR_API uint64_t hr_group_epoch(const hr_group* group);
 /* Returns why the group has ended, the same on all ranks; NULL while it has not. */
-HR_API hr_status* hr_group_status(hr_group* group);
+HR_API HR_RESULT HR_OR_NULL hr_status* hr_group_status(hr_group* group);
 /* Describes name, rank, members with their transports, algorithms, and the cost model with its
  * origin as JSON. */
 HR_API hr_status* hr_group_describe(hr_group* group, hr_text** out);
@@ -216,7 +222,7 @@ HR_API hr_status* hr_dump_read(const char* path, hr_text** out);
  * sub-group and *out is NULL. A sub-group shares the connections of its group, ends together with
  * it, and may be used by another thread. */
 HR_API hr_status* hr_group_split(hr_group* group, int32_t color, int32_t key,
-                                 const hr_limits* limits, hr_group** out);
+                                 const hr_limits* limits, HR_OR_NULL hr_group** out);
 
 /* ---- Shrinking and growing ---------------------------------------------------------------------
  */
@@ -250,7 +256,7 @@ HR_API hr_status* hr_group_grow(hr_group* group, int32_t new_size, const hr_limi
  * is enough. A process that was restarted calls hr_group_create first. If that fails because the
  * group has formed without the process (HR_ALREADY_EXISTS, HR_FAILED_PRECONDITION, or the cause
  * that ended the epoch), it calls this function. */
-HR_API hr_status* hr_group_join(hr_env* env, const hr_group_options* options,
+HR_API hr_status* hr_group_join(hr_env* env, HR_NULLABLE const hr_group_options* options,
                                 const hr_limits* limits, hr_group** out);
 
 /* ---- Operations --------------------------------------------------------------------------------
@@ -280,45 +286,56 @@ enum {
  *
  * Buffers: input and output may be the same buffer if they have the same size. Otherwise they may
  * overlap in one way: for gather and all_gather the input may be block `rank` of the output, for
- * scatter and reduce_scatter the output may be block `rank` of the input. A buffer that a rank does
- * not need may be NULL, such as the input of a broadcast on ranks other than the root.
+ * scatter and reduce_scatter the output may be block `rank` of the input.
  *
  * Types: all dtypes can be sent; all except HR_BOOL can be reduced. Sums of float16 and bfloat16
  * are computed in float32; integers wrap around. The result has the same bits on all ranks. */
 
 /* Send a message to a rank, and receive one from a rank. A receive takes the first message with its
  * tag, in the order of sending. Its count and dtype must be those of the send. */
-HR_API hr_status* hr_send(hr_group* group, const void* data, uint64_t count, hr_dtype dtype,
-                          int32_t to, uint32_t tag, const hr_limits* limits);
-HR_API hr_status* hr_recv(hr_group* group, void* data, uint64_t count, hr_dtype dtype, int32_t from,
-                          uint32_t tag, const hr_limits* limits);
+HR_API hr_status* hr_send(hr_group* group, HR_ELEMENTS(count) const void* data, uint64_t count,
+                          hr_dtype dtype, int32_t to, uint32_t tag, const hr_limits* limits);
+HR_API hr_status* hr_recv(hr_group* group, HR_ELEMENTS(count) void* data, uint64_t count,
+                          hr_dtype dtype, int32_t from, uint32_t tag, const hr_limits* limits);
 
 /* Waits until all ranks have called it. */
 HR_API hr_status* hr_barrier(hr_group* group, const hr_limits* limits);
-/* On every rank: output [count] = the root's input [count]. */
-HR_API hr_status* hr_broadcast(hr_group* group, const void* input, void* output, uint64_t count,
-                               hr_dtype dtype, int32_t root, const hr_limits* limits);
-/* On the root: output [count] = the reduction of all inputs [count]. */
-HR_API hr_status* hr_reduce(hr_group* group, const void* input, void* output, uint64_t count,
+/* On every rank: output [count] = the root's input [count]. On the other ranks
+ * `input` may be NULL. */
+HR_API hr_status* hr_broadcast(hr_group* group, HR_NULLABLE HR_ELEMENTS(count) const void* input,
+                               HR_ELEMENTS(count) void* output, uint64_t count, hr_dtype dtype,
+                               int32_t root, const hr_limits* limits);
+/* On the root: output [count] = the reduction of all inputs [count]. On the other
+ * ranks `output` may be NULL. */
+HR_API hr_status* hr_reduce(hr_group* group, HR_ELEMENTS(count) const void* input,
+                            HR_NULLABLE HR_ELEMENTS(count) void* output, uint64_t count,
                             hr_dtype dtype, hr_reduce_op op, int32_t root, const hr_limits* limits);
 /* On every rank: output [count] = the reduction of all inputs [count]. */
-HR_API hr_status* hr_all_reduce(hr_group* group, const void* input, void* output, uint64_t count,
-                                hr_dtype dtype, hr_reduce_op op, const hr_limits* limits);
-/* On the root: output [size, count] = the inputs [count] of all ranks. */
-HR_API hr_status* hr_gather(hr_group* group, const void* input, void* output, uint64_t count,
+HR_API hr_status* hr_all_reduce(hr_group* group, HR_ELEMENTS(count) const void* input,
+                                HR_ELEMENTS(count) void* output, uint64_t count, hr_dtype dtype,
+                                hr_reduce_op op, const hr_limits* limits);
+/* On the root: output [size, count] = the inputs [count] of all ranks. On the other ranks
+ * `output` may be NULL. */
+HR_API hr_status* hr_gather(hr_group* group, HR_ELEMENTS(count) const void* input,
+                            HR_NULLABLE HR_ELEMENTS_PER_RANK(count) void* output, uint64_t count,
                             hr_dtype dtype, int32_t root, const hr_limits* limits);
 /* On every rank: output [size, count] = the inputs [count] of all ranks. */
-HR_API hr_status* hr_all_gather(hr_group* group, const void* input, void* output, uint64_t count,
+HR_API hr_status* hr_all_gather(hr_group* group, HR_ELEMENTS(count) const void* input,
+                                HR_ELEMENTS_PER_RANK(count) void* output, uint64_t count,
                                 hr_dtype dtype, const hr_limits* limits);
-/* On every rank: output [count] = block `rank` of the root's input [size, count]. */
-HR_API hr_status* hr_scatter(hr_group* group, const void* input, void* output, uint64_t count,
-                             hr_dtype dtype, int32_t root, const hr_limits* limits);
+/* On every rank: output [count] = block `rank` of the root's input [size, count]. On the other
+ * ranks `input` may be NULL. */
+HR_API hr_status* hr_scatter(hr_group* group,
+                             HR_NULLABLE HR_ELEMENTS_PER_RANK(count) const void* input,
+                             HR_ELEMENTS(count) void* output, uint64_t count, hr_dtype dtype,
+                             int32_t root, const hr_limits* limits);
 /* On every rank: output [count] = block `rank` of the reduction of all inputs [size, count]. */
-HR_API hr_status* hr_reduce_scatter(hr_group* group, const void* input, void* output,
-                                    uint64_t count, hr_dtype dtype, hr_reduce_op op,
-                                    const hr_limits* limits);
+HR_API hr_status* hr_reduce_scatter(hr_group* group, HR_ELEMENTS_PER_RANK(count) const void* input,
+                                    HR_ELEMENTS(count) void* output, uint64_t count, hr_dtype dtype,
+                                    hr_reduce_op op, const hr_limits* limits);
 /* On every rank: block r of output [size, count] = block `rank` of rank r's input [size, count]. */
-HR_API hr_status* hr_all_to_all(hr_group* group, const void* input, void* output, uint64_t count,
+HR_API hr_status* hr_all_to_all(hr_group* group, HR_ELEMENTS_PER_RANK(count) const void* input,
+                                HR_ELEMENTS_PER_RANK(count) void* output, uint64_t count,
                                 hr_dtype dtype, const hr_limits* limits);
 
 /* ---- Operations in flight -----------------------------------------------------------------------
@@ -339,9 +356,10 @@ HR_API hr_status* hr_work_wait(hr_work* work, const hr_limits* limits);
  * for callbacks (see hr_env). `status` is NULL or the failure; it is valid during the callback. The
  * callback may call any function, and it may wait: that delays neither the group nor other
  * callbacks. Callbacks of several operations may run at one time and in any order. */
-HR_API hr_status* hr_work_on_done(hr_work* work,
-                                  void (*callback)(void* context, const hr_status* status),
-                                  void* context);
+HR_API hr_status* hr_work_on_done(
+    hr_work* work,
+    HR_CALLED_BY(callback) void (*callback)(void* context, HR_NULLABLE const hr_status* status),
+    void* context);
 /* Puts the operation into a queue when it has ended; at once if it has ended already. */
 HR_API hr_status* hr_work_enqueue(hr_work* work, hr_queue* queue, uint64_t key);
 /* Ends the operation with HR_CANCELLED. A cancelled receive has no effect; but if its message is
@@ -399,8 +417,8 @@ typedef struct hr_operation {
   hr_operation_kind kind;
   hr_dtype dtype;
   uint64_t count;
-  const void* input;
-  void* output;
+  HR_NULLABLE HR_KEEPS const void* input; /* NULL if this rank needs none */
+  HR_NULLABLE HR_KEEPS void* output;      /* NULL if this rank needs none */
   hr_reduce_op op;
   int32_t peer;  /* the root; of a send the receiver, of a receive the sender */
   uint32_t tag;  /* of sends and receives */

@@ -19,8 +19,9 @@ extern "C" {
 typedef struct hr_allocator {
   size_t struct_size;
   void* context;
-  void* (*allocate)(void* context, size_t bytes, size_t alignment);
-  void (*deallocate)(void* context, void* data, size_t bytes, size_t alignment);
+  HR_CALLED_BY(any) HR_OR_NULL void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  HR_CALLED_BY(any)
+  void (*deallocate)(void* context, HR_BYTES(bytes) void* data, size_t bytes, size_t alignment);
   void (*release)(void* context);
 } hr_allocator;
 
@@ -31,7 +32,7 @@ enum { HR_LOG_DEBUG = 0, HR_LOG_INFO = 1, HR_LOG_WARNING = 2, HR_LOG_ERROR = 3 }
 typedef struct hr_log_sink {
   size_t struct_size;
   void* context;
-  void (*write)(void* context, hr_log_level level, const char* message);
+  HR_CALLED_BY(any) void (*write)(void* context, hr_log_level level, const char* message);
   void (*release)(void* context);
 } hr_log_sink;
 
@@ -40,7 +41,7 @@ typedef struct hr_log_sink {
 typedef struct hr_clock {
   size_t struct_size;
   void* context;
-  int64_t (*now_nanos)(void* context);
+  HR_CALLED_BY(any) int64_t (*now_nanos)(void* context);
   void (*release)(void* context);
 } hr_clock;
 
@@ -51,6 +52,7 @@ typedef struct hr_executor {
   size_t struct_size;
   void* context;
   int32_t concurrency; /* the most threads that run tasks at one time, including the caller's */
+  HR_CALLED_BY(any)
   void (*parallel_for)(void* context, int32_t tasks, int32_t threads,
                        void (*fn)(void* fn_context, int task), void* fn_context);
   void (*release)(void* context);
@@ -59,10 +61,10 @@ typedef struct hr_executor {
 /* The structs are copied. Their contexts and functions must stay valid until they are released. */
 typedef struct hr_env_options {
   size_t struct_size;
-  const hr_allocator* allocator; /* NULL: malloc */
-  const hr_log_sink* log;        /* NULL: messages are dropped */
-  const hr_clock* clock;         /* NULL: the system's monotonic clock */
-  const hr_executor* executor;   /* NULL: threads of the library */
+  HR_NULLABLE const hr_allocator* allocator; /* NULL: malloc */
+  HR_NULLABLE const hr_log_sink* log;        /* NULL: messages are dropped */
+  HR_NULLABLE const hr_clock* clock;         /* NULL: the system's monotonic clock */
+  HR_NULLABLE const hr_executor* executor;   /* NULL: threads of the library */
   int32_t threads; /* the thread budget; 0: one per processor; ignored if there is an executor */
 } hr_env_options;
 
@@ -77,8 +79,11 @@ typedef struct hr_env_options {
  * Functions of the host are called
  *   - by the thread that makes a call, during the call: hr_limits.interrupted, the steps of
  * hr_train;
- *   - by the thread that runs a graph, which may be a thread of the library: the functions of
- *     operators and data sets;
+ *   - by the thread that runs a graph, which may be a thread of the library: what operators
+ *     compute, and the functions of data sets; `next` of a data set with prefetch by a thread of
+ *     its own;
+ *   - by the thread that builds a graph, opens a model or makes a plan: the types and gradients of
+ *     operators, hr_reader;
  *   - by threads for callbacks, of which the env starts as many as it needs, 64 at most: the
  *     callbacks of runs and operations (hr_run_on_done, hr_work_on_done), the log messages of
  *     groups, and the questions to a store of the host when a group has failed;
@@ -87,18 +92,28 @@ typedef struct hr_env_options {
  * No function of the host runs on the thread that keeps groups alive, except an allocator. One that
  * hangs delays its own call and, if it is called by a thread for callbacks, nothing else. A
  * function may call the library, but not with the objects of the call that it is part of, if its
- * description does not allow that. Releasing the last reference to an env waits for callbacks that
- * are running, unless it happens in one of them.
+ * description does not allow that. The mark HR_CALLED_BY says for each which of these threads it
+ * is.
  *
- * Processes: after fork() the child must not use an env of the parent. The library must not be
- * unloaded (dlclose) while an object of an env is left. A library that has loaded oneDNN must never
- * be unloaded, because oneDNN's threads do not end.
+ * Releasing: a release function may be called by any thread, also, as said, in a function of the
+ * host. It does not wait, with these exceptions:
+ *   - the last reference to an env waits for callbacks that are running, unless it is released in
+ *     one of them; models, sessions, calls, queues, data sets and groups hold references, too;
+ *   - the last handle of a group waits as hr_group_close does;
+ *   - a data set with prefetch waits for the batch that is being read, unless a call still has it;
+ *   - the last handle of a store that this process keeps waits until its thread has ended.
+ *
+ * Processes: a program may exit while objects are left and functions of the host are running. After
+ * fork() the child may exit or become another program, and must not use an env of the parent. The
+ * library must not be unloaded (dlclose) while an object of an env is left. A library that has
+ * loaded oneDNN must never be unloaded, because oneDNN's threads do not end.
  */
 typedef struct hr_env hr_env;
 
 /* Creates an env. `options` may be NULL, which means defaults. */
-HR_API hr_status* hr_env_create(const hr_env_options* options, hr_env** out);
-HR_API void hr_env_release(hr_env* env);
+HR_API hr_status* hr_env_create(HR_NULLABLE const hr_env_options* options, hr_env** out);
+/* Releases the handle. Waits if it is the last reference (see above). */
+HR_API HR_BLOCKS void hr_env_release(hr_env* env);
 /* Loads a plugin and adds its backends and transports (docs/plugins.md) to the env. Must be called
  * before the env's first model or group, and while no other thread uses the env.
  *

@@ -29,7 +29,9 @@ HR_API void hr_graph_release(hr_graph* graph);
  * entry for each dimension: the name of an unknown dimension, or NULL. Dimensions with equal names
  * have equal sizes. */
 HR_API hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank,
-                                 const int64_t* dims, const char* const* symbols, hr_value* out);
+                                 HR_ARRAY(rank) const int64_t* dims,
+                                 HR_NULLABLE HR_ARRAY(rank) HR_HOLES const char* const* symbols,
+                                 hr_value* out);
 /* Sets the bounds and buckets of a dimension that an input has named; HR_NOT_FOUND if there is no
  * such name. max -1: no upper bound. The buckets must ascend. A later call replaces bounds and
  * buckets.
@@ -38,11 +40,12 @@ HR_API hr_status* hr_graph_input(hr_graph* graph, const char* name, hr_dtype dty
  * is for the size of the bucket; sizes beyond the last bucket share a plan for `max`. Nothing is
  * padded. */
 HR_API hr_status* hr_graph_bound(hr_graph* graph, const char* symbol, int64_t min, int64_t max,
-                                 size_t bucket_count, const int64_t* buckets);
+                                 size_t bucket_count,
+                                 HR_ARRAY(bucket_count) const int64_t* buckets);
 /* Adds a constant. If `name` is NULL, the graph makes a name. The graph shares the tensor's memory,
  * so the contents must not be changed any more. */
-HR_API hr_status* hr_graph_constant(hr_graph* graph, const char* name, const hr_tensor* tensor,
-                                    hr_value* out);
+HR_API hr_status* hr_graph_constant(hr_graph* graph, HR_NULLABLE const char* name,
+                                    const hr_tensor* tensor, hr_value* out);
 
 /* Adds a variable with the initial value `initial`. Training updates it if `trainable` is not 0.
  * The graph shares the tensor's memory, so the contents must not be changed any more. */
@@ -52,13 +55,14 @@ HR_API hr_status* hr_graph_variable(hr_graph* graph, const char* name, const hr_
  * with the attributes "low=-0.1 high=0.1"; the call adds the attributes for shape and dtype. The
  * seed of a session decides random values. `attributes` may be NULL. */
 HR_API hr_status* hr_graph_variable_init(hr_graph* graph, const char* name, hr_dtype dtype,
-                                         size_t rank, const int64_t* dims, int trainable,
-                                         const char* op, const char* attributes, hr_variable* out);
+                                         size_t rank, HR_ARRAY(rank) const int64_t* dims,
+                                         int trainable, const char* op,
+                                         HR_NULLABLE const char* attributes, hr_variable* out);
 /* Adds a read of the variable. Its value is the one at this place in program order: after the last
  * node added so far that writes the variable, or at the start of the step if there is none. */
 HR_API hr_status* hr_graph_read(hr_graph* graph, hr_variable variable, hr_value* out);
 
-/* Adds an assignment: the variable becomes `value`, or `value` is added to it. The type of `value`
+/* Add an assignment: the variable becomes `value`, or `value` is added to it. The type of `value`
  * must be the variable's. The assignment comes after all nodes so far that write the variable, and
  * after reads that follow such a node; reads that are added later give what it leaves. It happens
  * in runs that need its node: make that a target of a signature, or fetch such a later read. */
@@ -78,14 +82,15 @@ HR_API hr_status* hr_graph_set_trainable(hr_graph* graph, hr_variable variable, 
  * "kernel_shape=5,5 strides=1,1 auto_pad=SAME_UPPER": spaces separate attributes, commas separate
  * elements, and strings with spaces are in double quotes. Optional outputs beyond `output_count`
  * are not computed. */
-HR_API hr_status* hr_graph_op(hr_graph* graph, const char* op, const char* attributes,
-                              size_t input_count, const hr_value* inputs, size_t output_count,
-                              hr_value* outputs);
+HR_API hr_status* hr_graph_op(hr_graph* graph, const char* op, HR_NULLABLE const char* attributes,
+                              size_t input_count, HR_ARRAY(input_count) const hr_value* inputs,
+                              size_t output_count, HR_ARRAY(output_count) hr_value* outputs);
 
-/* Sets the device ("TOY:0") of nodes that are added from now on and whose spec names none. NULL or
- * "": the session chooses. Gradients run on the device of the node that they belong to, updates on
- * the device of their variable. If a session has no such device, creating it fails. */
-HR_API hr_status* hr_graph_device(hr_graph* graph, const char* device);
+/* Sets the device ("TOY:0") of nodes that are added from now on and whose spec names none. If
+ * `device` is NULL or "", the session chooses. Gradients run on the device of the node that they
+ * belong to, updates on the device of their variable. If a session has no such device, creating it
+ * fails. */
+HR_API hr_status* hr_graph_device(hr_graph* graph, HR_NULLABLE const char* device);
 
 /* The description of a node, for everything that hr_graph_op cannot express: names, devices,
  * control inputs, tensors. Used by one thread at a time. */
@@ -102,16 +107,17 @@ HR_API void hr_node_spec_int(hr_node_spec* spec, const char* name, int64_t value
 HR_API void hr_node_spec_float(hr_node_spec* spec, const char* name, double value);
 HR_API void hr_node_spec_string(hr_node_spec* spec, const char* name, const char* value);
 HR_API void hr_node_spec_ints(hr_node_spec* spec, const char* name, size_t count,
-                              const int64_t* values);
+                              HR_ARRAY(count) const int64_t* values);
 HR_API void hr_node_spec_floats(hr_node_spec* spec, const char* name, size_t count,
-                                const double* values);
+                                HR_ARRAY(count) const double* values);
 HR_API void hr_node_spec_strings(hr_node_spec* spec, const char* name, size_t count,
-                                 const char* const* values);
+                                 HR_ARRAY(count) const char* const* values);
 /* The spec shares the tensor's memory, so the contents must not be changed any more. */
 HR_API void hr_node_spec_tensor(hr_node_spec* spec, const char* name, const hr_tensor* value);
 /* Adds the node that `spec` describes. The spec may be used again. `out_node` may be NULL. */
 HR_API hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output_count,
-                               hr_value* outputs, hr_node* out_node);
+                               HR_ARRAY(output_count) hr_value* outputs,
+                               HR_NULLABLE hr_node* out_node);
 
 HR_API hr_status* hr_graph_name_value(hr_graph* graph, hr_value value, const char* name);
 
@@ -130,7 +136,8 @@ HR_API hr_status* hr_graph_dense(hr_graph* graph, const char* name, hr_value x, 
 /* A layer of two-dimensional convolution with "weight" and "bias", as hr_graph_dense. x: [N, C, H,
  * W]. `attributes` are those of Conv, such as "strides=2,2", or NULL. */
 HR_API hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x, int64_t channels,
-                                  int64_t kernel, const char* attributes, hr_value* out);
+                                  int64_t kernel, HR_NULLABLE const char* attributes,
+                                  hr_value* out);
 /* A layer that normalizes x: [N, C, ...] over all dimensions but dimension 1, which must be known.
  * out = scale * (x - mean) / sqrt(variance + epsilon) + bias. The variables "scale" (1 at first)
  * and "bias" (0) are trained; "mean" (0) and "variance" (1) are running statistics, which are not
@@ -144,22 +151,24 @@ HR_API hr_status* hr_graph_conv2d(hr_graph* graph, const char* name, hr_value x,
  * (1 - momentum) * running + momentum * that of x, with the unbiased variance of x (0 if there is
  * one value a channel). Make it a target of the training signature. */
 HR_API hr_status* hr_graph_batch_norm(hr_graph* graph, const char* name, hr_value x, int training,
-                                      const char* attributes, hr_value* out, hr_node* out_update);
+                                      HR_NULLABLE const char* attributes, hr_value* out,
+                                      HR_NULLABLE hr_node* out_update);
 
 /* ---- Training ---- */
 
 /* Adds nodes that compute the gradient of the sum of `y` with respect to each of `xs`. A gradient
  * is HR_NONE if `y` does not depend on that x. */
 HR_API hr_status* hr_graph_add_gradients(hr_graph* graph, hr_value y, size_t count,
-                                         const hr_value* xs, hr_value* out_gradients);
+                                         HR_ARRAY(count) const hr_value* xs,
+                                         HR_ARRAY(count) hr_value* out_gradients);
 
 /* Adds nodes that compute the gradient of the scalar `loss` with respect to each of `variables`,
  * the sum over all the reads so far through which the loss depends on it. A gradient is HR_NONE if
  * the loss does not depend on the variable. Frozen variables have gradients, too. The gradients are
  * values as any: clip, log or accumulate them before hr_graph_apply_gradients. */
 HR_API hr_status* hr_graph_variable_gradients(hr_graph* graph, hr_value loss, size_t count,
-                                              const hr_variable* variables,
-                                              hr_value* out_gradients);
+                                              HR_ARRAY(count) const hr_variable* variables,
+                                              HR_ARRAY(count) hr_value* out_gradients);
 /* Adds an update of each of `variables` by its gradient, which becomes a target of the signature
  * `signature`. A variable whose gradient is HR_NONE is left alone; HR_FAILED_PRECONDITION if all
  * are, or if a variable is frozen. `optimizer` is the name of one of those that docs/operators.md
@@ -180,8 +189,9 @@ HR_API hr_status* hr_graph_variable_gradients(hr_graph* graph, hr_value loss, si
  * so far, do with its variable. */
 HR_API hr_status* hr_graph_apply_gradients(hr_graph* graph, const char* signature,
                                            const char* optimizer, hr_value learning_rate,
-                                           size_t count, const hr_variable* variables,
-                                           const hr_value* gradients);
+                                           size_t count,
+                                           HR_ARRAY(count) const hr_variable* variables,
+                                           HR_ARRAY(count) const hr_value* gradients);
 /* Calls hr_graph_variable_gradients for all trainable variables and hr_graph_apply_gradients with
  * the results: the nodes, the names and the bits of a training are those of these two. The updates
  * also come after what `loss` does with their variables. HR_FAILED_PRECONDITION if it depends on no
@@ -212,14 +222,14 @@ HR_API hr_status* hr_graph_set_metadata(hr_graph* graph, const char* key, const 
 typedef struct hr_save_options {
   size_t struct_size;
   int32_t strip_names; /* 1: omit the names of nodes and values; messages then use numbers */
-  const char*
-      side_file; /* the file for the tensors, relative to the graph's file; NULL: the same */
+  /* The file for the tensors, relative to the graph's file. NULL: the same. */
+  HR_NULLABLE const char* side_file;
 } hr_save_options;
 
 /* Writes the graph as it is now to a .hrg file. If the call fails, `path` is as it was. `options`
  * may be NULL, which means defaults. */
 HR_API hr_status* hr_graph_save(const hr_graph* graph, const char* path,
-                                const hr_save_options* options);
+                                HR_NULLABLE const hr_save_options* options);
 
 /* ---- Reading ----
  *
@@ -237,18 +247,19 @@ typedef struct hr_graph_info {
   size_t variable_count;
   size_t signature_count;
   size_t input_count;
-  const hr_value* inputs; /* [input_count] in the order in which they were added */
+  HR_ARRAY(input_count) const hr_value* inputs; /* in the order in which they were added */
 } hr_graph_info;
 
 typedef struct hr_value_info {
   size_t struct_size;
   const char* name;
   hr_dtype dtype;
-  int32_t rank;               /* -1: unknown */
-  const int64_t* dims;        /* [rank]; -1: unknown until a run */
-  const char* const* symbols; /* [rank]; the name of an unknown dimension, or NULL */
-  hr_node producer;           /* the node that computes it; HR_NONE for inputs and constants */
-  int32_t is_constant;        /* 1: hr_graph_value_tensor gives the contents */
+  int32_t rank;                       /* -1: unknown */
+  HR_ARRAY(rank) const int64_t* dims; /* -1: unknown until a run */
+  HR_ARRAY(rank)
+  HR_HOLES const char* const* symbols; /* the name of an unknown dimension, or NULL */
+  hr_node producer;    /* the node that computes it; HR_NONE for inputs and constants */
+  int32_t is_constant; /* 1: hr_graph_value_tensor gives the contents */
 } hr_value_info;
 
 typedef struct hr_node_info {
@@ -258,11 +269,11 @@ typedef struct hr_node_info {
   int32_t version;    /* of the operator */
   const char* device; /* "": the session chooses */
   size_t input_count;
-  const hr_value* inputs; /* [input_count]; HR_NONE for an optional input that is omitted */
+  HR_ARRAY(input_count) const hr_value* inputs; /* HR_NONE for an optional input that is omitted */
   size_t output_count;
-  const hr_value* outputs; /* [output_count]; HR_NONE for an output that is not computed */
+  HR_ARRAY(output_count) const hr_value* outputs; /* HR_NONE for an output that is not computed */
   size_t control_count;
-  const hr_node* controls; /* [control_count]; the nodes that it runs after */
+  HR_ARRAY(control_count) const hr_node* controls; /* the nodes that it runs after */
   size_t attribute_count;
 } hr_node_info;
 
@@ -271,7 +282,7 @@ typedef struct hr_variable_info {
   const char* name;
   hr_dtype dtype;
   int32_t rank;
-  const int64_t* dims; /* [rank] */
+  HR_ARRAY(rank) const int64_t* dims;
   int32_t trainable;
 } hr_variable_info;
 
@@ -279,13 +290,13 @@ typedef struct hr_signature_info {
   size_t struct_size;
   const char* name;
   size_t input_count;
-  const char* const* input_names; /* [input_count] */
-  const hr_value* inputs;         /* [input_count] */
+  HR_ARRAY(input_count) const char* const* input_names;
+  HR_ARRAY(input_count) const hr_value* inputs;
   size_t output_count;
-  const char* const* output_names; /* [output_count] */
-  const hr_value* outputs;         /* [output_count] */
+  HR_ARRAY(output_count) const char* const* output_names;
+  HR_ARRAY(output_count) const hr_value* outputs;
   size_t target_count;
-  const hr_node* targets; /* [target_count] */
+  HR_ARRAY(target_count) const hr_node* targets;
 } hr_signature_info;
 
 typedef struct hr_attribute_info {
@@ -311,31 +322,36 @@ HR_API hr_status* hr_graph_find_node(const hr_graph* graph, const char* name, hr
 HR_API hr_status* hr_graph_find_variable(const hr_graph* graph, const char* name, hr_variable* out);
 HR_API hr_status* hr_graph_find_signature(const hr_graph* graph, const char* name, size_t* out);
 
-/* Give an attribute of a node. If the node does not have it, the result is `fallback`, a list of 0
- * values, or NULL for a tensor. HR_INVALID_ARGUMENT if it is of another kind. An operator of
- * headrace.state or headrace.train names its variables by integers: "variable" is an
- * hr_variable. */
+/* Give an attribute of a node. If the node does not have it, the result is `fallback` (of a string
+ * it may be NULL), a list of 0 values, or no tensor, which is NULL. HR_INVALID_ARGUMENT if it is of
+ * another kind. An operator of headrace.state or headrace.train names its variables by integers:
+ * "variable" is an hr_variable. */
 HR_API hr_status* hr_graph_node_int(const hr_graph* graph, hr_node node, const char* name,
                                     int64_t fallback, int64_t* out);
 HR_API hr_status* hr_graph_node_float(const hr_graph* graph, hr_node node, const char* name,
                                       double fallback, double* out);
 HR_API hr_status* hr_graph_node_string(const hr_graph* graph, hr_node node, const char* name,
-                                       const char* fallback, const char** out);
+                                       HR_NULLABLE const char* fallback,
+                                       HR_OR_NULL const char** out);
 HR_API hr_status* hr_graph_node_ints(const hr_graph* graph, hr_node node, const char* name,
-                                     size_t* out_count, const int64_t** out_values);
+                                     size_t* out_count,
+                                     HR_ARRAY(out_count) const int64_t** out_values);
 HR_API hr_status* hr_graph_node_floats(const hr_graph* graph, hr_node node, const char* name,
-                                       size_t* out_count, const double** out_values);
+                                       size_t* out_count,
+                                       HR_ARRAY(out_count) const double** out_values);
 HR_API hr_status* hr_graph_node_strings(const hr_graph* graph, hr_node node, const char* name,
-                                        size_t* out_count, const char* const** out_values);
+                                        size_t* out_count,
+                                        HR_ARRAY(out_count) const char* const** out_values);
 HR_API hr_status* hr_graph_node_tensor(const hr_graph* graph, hr_node node, const char* name,
-                                       hr_tensor** out);
+                                       HR_OR_NULL hr_tensor** out);
 
 /* Make a tensor of the contents of a constant and of the initial value of a variable; NULL if the
  * value is no constant, or if an operator makes the initial value. The tensor shares the memory of
  * the graph, or of the file that the graph came from, so its contents must not be changed. */
-HR_API hr_status* hr_graph_value_tensor(const hr_graph* graph, hr_value value, hr_tensor** out);
+HR_API hr_status* hr_graph_value_tensor(const hr_graph* graph, hr_value value,
+                                        HR_OR_NULL hr_tensor** out);
 HR_API hr_status* hr_graph_variable_tensor(const hr_graph* graph, hr_variable variable,
-                                           hr_tensor** out);
+                                           HR_OR_NULL hr_tensor** out);
 
 /* Writes the type of a value as text, such as "float32[batch, 10]". */
 HR_API hr_status* hr_graph_type_of(const hr_graph* graph, hr_value value, hr_text** out);

@@ -26,14 +26,14 @@ typedef struct hr_load_options {
 
 /* Maps a .hrg file and verifies its structure, without reading the weights. `options` may be NULL,
  * which means defaults. */
-HR_API hr_status* hr_model_load(hr_env* env, const char* path, const hr_load_options* options,
-                                hr_model** out);
+HR_API hr_status* hr_model_load(hr_env* env, const char* path,
+                                HR_NULLABLE const hr_load_options* options, hr_model** out);
 /* Loads a model as hr_model_load does, from the `bytes` bytes at `data`, which must stay unchanged
  * until release(context) is called. If `release` is NULL, the host keeps the memory until the last
- * model, session and tensor that came from it is gone. */
-HR_API hr_status* hr_model_load_memory(hr_env* env, const void* data, size_t bytes,
-                                       void (*release)(void* context), void* context,
-                                       const hr_load_options* options, hr_model** out);
+ * model, session and tensor that came from it is gone. `options` may be NULL. */
+HR_API hr_status* hr_model_load_memory(hr_env* env, HR_KEEPS HR_BYTES(bytes) const void* data,
+                                       size_t bytes, void (*release)(void* context), void* context,
+                                       HR_NULLABLE const hr_load_options* options, hr_model** out);
 /* A file of the host. `read` copies the `bytes` bytes at `offset` to `out`. It is called on the
  * thread that loads, during the load only; the load fails with its failure. `release` is called at
  * the end of a load that succeeds, and may be NULL. */
@@ -41,12 +41,14 @@ typedef struct hr_reader {
   size_t struct_size;
   void* context;
   uint64_t total_bytes; /* of the file */
-  hr_status* (*read)(void* context, uint64_t offset, void* out, size_t bytes);
+  HR_CALLED_BY(caller)
+  hr_status* (*read)(void* context, uint64_t offset, HR_BYTES(bytes) void* out, size_t bytes);
   void (*release)(void* context);
 } hr_reader;
-/* Loads a model as hr_model_load does, through the functions of the host. */
+/* Loads a model as hr_model_load does, through the functions of the host. `options` may be NULL. */
 HR_API hr_status* hr_model_load_callback(hr_env* env, const hr_reader* reader,
-                                         const hr_load_options* options, hr_model** out);
+                                         HR_NULLABLE const hr_load_options* options,
+                                         hr_model** out);
 /* Makes a model of the graph as it is now. The graph may grow afterwards without changing the
  * model.
  */
@@ -65,16 +67,17 @@ HR_API hr_status* hr_model_describe(const hr_model* model, hr_text** out);
 /* The nodes that a view shows. */
 typedef struct hr_graph_view {
   size_t struct_size;
-  const char* signature; /* shows what this signature needs of the main graph; NULL: all nodes */
-  uint32_t graph;        /* 0: the main graph; others have the numbers of hr_model_describe */
+  /* The view shows what this signature needs of the main graph. NULL: all nodes. */
+  HR_NULLABLE const char* signature;
+  uint32_t graph; /* 0: the main graph; others have the numbers of hr_model_describe */
 } hr_graph_view;
 
 /* Writes a graph with its nodes. `format` is "json" ("nodes" with name, op, inputs, outputs and
  * attributes; "values" with name and type) or "dot" (for Graphviz). `view` may be NULL, which means
  * the whole main graph. */
 HR_API hr_status* hr_model_view(const hr_model* model, const char* format,
-                                const hr_graph_view* view, hr_text** out);
-/* Calls hr_model_view with a NULL view. */
+                                HR_NULLABLE const hr_graph_view* view, hr_text** out);
+/* Calls hr_model_view without a view. */
 HR_API hr_status* hr_model_graph_text(const hr_model* model, const char* format, hr_text** out);
 
 /* Describes the parts of a .hrg file as JSON: format version, sizes, segments, checksums. Verifies

@@ -21,8 +21,8 @@ typedef struct hr_op hr_op;
 typedef struct hr_op_tensor {
   hr_dtype dtype;
   size_t rank;
-  const int64_t* dims; /* [rank] */
-  void* data;
+  HR_ARRAY(rank) const int64_t* dims;
+  HR_NULLABLE void* data;
 } hr_op_tensor;
 
 typedef struct hr_operator_attribute {
@@ -42,17 +42,17 @@ typedef struct hr_operator {
   int32_t min_inputs, max_inputs;   /* max -1: any number */
   int32_t min_outputs, max_outputs; /* max -1: any number */
   size_t attribute_count;
-  const hr_operator_attribute* attributes;
+  HR_ARRAY(attribute_count) const hr_operator_attribute* attributes;
   void* context;
   void (*release)(void* context); /* called when the env is gone; may be NULL */
   /* Checks the types of the inputs and sets the types of all outputs. Called while a graph is
    * built, when dimensions may be unknown, and for each plan, when all dimensions are known. */
-  hr_status* (*infer)(void* context, hr_op* op);
+  HR_CALLED_BY(any) hr_status* (*infer)(void* context, hr_op* op);
   /* Computes the outputs. They must depend on the inputs and attributes only, because the library
    * may merge equal nodes and compute nodes with constant inputs once. */
-  hr_status* (*compute)(void* context, hr_op* op);
+  HR_CALLED_BY(run) hr_status* (*compute)(void* context, hr_op* op);
   /* Adds the nodes that compute the gradients of the inputs. NULL: gradients stop at this node. */
-  hr_status* (*gradient)(void* context, hr_op* op);
+  HR_NULLABLE HR_CALLED_BY(caller) hr_status* (*gradient)(void* context, hr_op* op);
 } hr_operator;
 
 /* Adds an operator to the env. Must be called before the env's first model; afterwards the call
@@ -64,24 +64,27 @@ HR_API hr_status* hr_env_add_operator(hr_env* env, const hr_operator* op);
 
 HR_API size_t hr_op_input_count(const hr_op* op);
 HR_API size_t hr_op_output_count(const hr_op* op);
-/* Return an attribute of the node. If the node does not have it, the result is `fallback`, or a
- * list of 0 values. Lists and strings live as long as `op`. */
+/* Return an attribute of the node. If the node does not have it, the result is `fallback` (of a
+ * string it may be NULL), or a list of 0 values. Lists and strings live as long as `op`. */
 HR_API int64_t hr_op_int(const hr_op* op, const char* name, int64_t fallback);
 HR_API double hr_op_float(const hr_op* op, const char* name, double fallback);
-HR_API const char* hr_op_string(const hr_op* op, const char* name, const char* fallback);
-HR_API size_t hr_op_ints(const hr_op* op, const char* name, const int64_t** out_values);
-HR_API size_t hr_op_floats(const hr_op* op, const char* name, const double** out_values);
+HR_API HR_OR_NULL const char* hr_op_string(const hr_op* op, const char* name,
+                                           HR_NULLABLE const char* fallback);
+HR_API size_t hr_op_ints(const hr_op* op, const char* name,
+                         HR_ARRAY(result) const int64_t** out_values);
+HR_API size_t hr_op_floats(const hr_op* op, const char* name,
+                           HR_ARRAY(result) const double** out_values);
 
 /* ---- In infer ---- */
 
 /* Returns the type of an input; HR_UNDEFINED if the optional input is omitted. *out_rank is -1 if
  * the rank is unknown; a dimension in *out_dims is -1 if it is unknown. `out_rank` and `out_dims`
  * may be NULL. */
-HR_API hr_dtype hr_op_input_type(hr_op* op, size_t input, int32_t* out_rank,
-                                 const int64_t** out_dims);
+HR_API hr_dtype hr_op_input_type(hr_op* op, size_t input, HR_NULLABLE int32_t* out_rank,
+                                 HR_NULLABLE HR_ARRAY(out_rank) const int64_t** out_dims);
 /* Sets the type of an output. rank -1: unknown; a dimension of -1: unknown. */
 HR_API hr_status* hr_op_set_output(hr_op* op, size_t output, hr_dtype dtype, int32_t rank,
-                                   const int64_t* dims);
+                                   HR_ARRAY(rank) const int64_t* dims);
 /* Sets the type of an output to that of an input, including the names of its dimensions. */
 HR_API hr_status* hr_op_set_output_like(hr_op* op, size_t output, size_t input);
 
@@ -89,13 +92,14 @@ HR_API hr_status* hr_op_set_output_like(hr_op* op, size_t output, size_t input);
 
 /* Return an input and an output; NULL if the node does not have it. An output's memory is to be
  * written, an input's must not be. */
-HR_API const hr_op_tensor* hr_op_input_tensor(const hr_op* op, size_t input);
-HR_API const hr_op_tensor* hr_op_output_tensor(const hr_op* op, size_t output);
+HR_API HR_OR_NULL const hr_op_tensor* hr_op_input_tensor(const hr_op* op, size_t input);
+HR_API HR_OR_NULL const hr_op_tensor* hr_op_output_tensor(const hr_op* op, size_t output);
 
 /* Calls fn(fn_context, task) once for each task in [0, tasks) on the threads of this run, and
  * returns when all calls have returned. */
-HR_API void hr_op_parallel_for(hr_op* op, int32_t tasks, void (*fn)(void* fn_context, int task),
-                               void* fn_context);
+HR_API HR_BLOCKS void hr_op_parallel_for(hr_op* op, int32_t tasks,
+                                         HR_CALLED_BY(run) void (*fn)(void* fn_context, int task),
+                                         void* fn_context);
 
 /* ---- In gradient ---- */
 
@@ -106,9 +110,11 @@ HR_API hr_value hr_op_output(const hr_op* op, size_t output);
 HR_API hr_value hr_op_output_gradient(const hr_op* op, size_t output);
 /* Returns 1 if the gradient of this input is needed, else 0. */
 HR_API int hr_op_wants_gradient(const hr_op* op, size_t input);
-/* Adds a node as hr_graph_op does, with the newest version of the operator. */
-HR_API hr_status* hr_op_add(hr_op* op, const char* name, const char* attributes, size_t input_count,
-                            const hr_value* inputs, size_t output_count, hr_value* outputs);
+/* Adds a node as hr_graph_op does, with the newest version of the operator. `attributes` may be
+ * NULL. */
+HR_API hr_status* hr_op_add(hr_op* op, const char* name, HR_NULLABLE const char* attributes,
+                            size_t input_count, HR_ARRAY(input_count) const hr_value* inputs,
+                            size_t output_count, HR_ARRAY(output_count) hr_value* outputs);
 /* Adds a constant scalar of the floating-point type of `like`. */
 HR_API hr_status* hr_op_scalar(hr_op* op, double value, hr_value like, hr_value* out);
 /* Sets the gradient of an input. It must have the shape of the input. */

@@ -25,8 +25,8 @@ typedef struct hr_queue hr_queue;
 /* What has ended. */
 typedef struct hr_completion {
   size_t struct_size;
-  uint64_t key;       /* the one that was given with the run or the operation */
-  hr_status* failure; /* NULL: it has succeeded; the caller releases it */
+  uint64_t key;                   /* the one that was given with the run or the operation */
+  HR_NULLABLE hr_status* failure; /* NULL: it has succeeded; the caller releases it */
 } hr_completion;
 
 HR_API hr_status* hr_queue_create(hr_env* env, hr_queue** out);

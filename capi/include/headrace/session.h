@@ -24,7 +24,7 @@ typedef struct hr_session_options {
   int32_t max_plans;      /* the most compiled plans that are cached; 0: 64 */
   int32_t disable_fusion; /* 1: run every node by itself, for example to find a fault */
   /* The device ("TOY:0") of nodes that name none (hr_graph_device). NULL: the CPU. */
-  const char* device;
+  HR_NULLABLE const char* device;
   int32_t max_sizes; /* the most sizes of bounded dimensions that a plan keeps (hr_graph_bound); 0:
                         64 */
   /* 1: verify of each plan that every step reads only what was given or written before, and fill
@@ -37,38 +37,40 @@ typedef struct hr_session_options {
   int32_t exact_sums;
 } hr_session_options;
 
-/* Creates a session and computes the initial values of its variables. `options` may be NULL, which
- * means defaults.
+/* Creates a session and computes the initial values of its variables, within `limits` (NULL: none).
+ * `options` may be NULL, which means defaults.
  *
  * A node that its device cannot run runs on the CPU, and so do the other nodes that use its
  * variables; hr_call_describe shows where each node runs. Inputs, outputs and the values of
  * variables are in host memory, whatever the devices. */
-HR_API hr_status* hr_session_create(const hr_model* model, const hr_session_options* options,
-                                    hr_session** out);
+HR_API hr_status* hr_session_create(const hr_model* model,
+                                    HR_NULLABLE const hr_session_options* options,
+                                    const hr_limits* limits, hr_session** out);
 /* Closes the session: new runs fail, also those of its calls, and runs in flight finish. The plans
  * are freed as soon as their last user is done. May be called while other threads use the session.
- * NULL does nothing. */
+ */
 HR_API void hr_session_close(hr_session* session);
 /* Releases the handle. Runs that have begun finish, and calls of the session remain usable. */
 HR_API void hr_session_release(hr_session* session);
 /* Frees the memory that cached plans keep for their next runs, except what a run or a call holds at
- * the moment. hr_session_describe shows how much there is. NULL does nothing. */
+ * the moment. hr_session_describe shows how much there is. */
 HR_API void hr_session_trim(hr_session* session);
 
 /* Runs the graph once. Any values may be feeds and fetches, and any nodes may be targets; nodes
  * that neither a fetch nor a target needs do not run. `outputs` gets one tensor for each fetch,
  * which the caller releases. Plans are cached by names and shapes. Waits for the end of the run,
  * within `limits` (NULL: none). */
-HR_API hr_status* hr_session_run(hr_session* session, size_t feed_count,
-                                 const char* const* feed_names, const hr_tensor* const* feeds,
-                                 size_t fetch_count, const char* const* fetch_names,
-                                 size_t target_count, const char* const* target_names,
-                                 const hr_limits* limits, hr_tensor** outputs);
+HR_API hr_status* hr_session_run(
+    hr_session* session, size_t feed_count, HR_ARRAY(feed_count) const char* const* feed_names,
+    HR_ARRAY(feed_count) const hr_tensor* const* feeds, size_t fetch_count,
+    HR_ARRAY(fetch_count) const char* const* fetch_names, size_t target_count,
+    HR_ARRAY(target_count) const char* const* target_names, const hr_limits* limits,
+    HR_ARRAY(fetch_count) hr_tensor** outputs);
 
 /* Returns the number of variables. */
 HR_API size_t hr_session_variable_count(const hr_session* session);
 /* Returns the name of a variable; NULL if `index` is too large. It lives as long as the session. */
-HR_API const char* hr_session_variable_name(const hr_session* session, size_t index);
+HR_API HR_OR_NULL const char* hr_session_variable_name(const hr_session* session, size_t index);
 /* Get and set copy the value of a variable. The type and shape of `value` must be the variable's.
  * Both wait within `limits` (NULL: none) for runs that are in the way. */
 HR_API hr_status* hr_session_get_variable(hr_session* session, const char* name,
@@ -89,33 +91,37 @@ typedef struct hr_call hr_call;
 /* Creates a call of a signature; the signature names its inputs and outputs. */
 HR_API hr_status* hr_call_create(hr_session* session, const char* signature, hr_call** out);
 /* Creates a call with any values as inputs and outputs and any nodes as targets. */
-HR_API hr_status* hr_call_create_custom(hr_session* session, size_t feed_count,
-                                        const char* const* feed_names, size_t fetch_count,
-                                        const char* const* fetch_names, size_t target_count,
-                                        const char* const* target_names, hr_call** out);
+HR_API hr_status* hr_call_create_custom(
+    hr_session* session, size_t feed_count, HR_ARRAY(feed_count) const char* const* feed_names,
+    size_t fetch_count, HR_ARRAY(fetch_count) const char* const* fetch_names, size_t target_count,
+    HR_ARRAY(target_count) const char* const* target_names, hr_call** out);
 HR_API void hr_call_release(hr_call* call);
 
 /* Binds a tensor to an input for all runs from now on. Contiguous memory is used in place, so a run
  * sees what the memory contains at that time. The tensor may be released after this call. If
  * `tensor` is NULL, nothing is bound to the input any more. */
-HR_API hr_status* hr_call_bind(hr_call* call, const char* input, const hr_tensor* tensor);
+HR_API hr_status* hr_call_bind(hr_call* call, const char* input,
+                               HR_NULLABLE const hr_tensor* tensor);
 /* Binds a single number, such as a learning rate, to an input. It is converted to the input's type.
  */
 HR_API hr_status* hr_call_bind_scalar(hr_call* call, const char* input, double value);
 /* Makes all runs from now on write an output to `data`. `bytes` must be exactly what the output
  * needs; the next run checks this. The memory must live as long as the call or until another
  * output is set. If `data` is NULL, runs write the output to memory of the call again. */
-HR_API hr_status* hr_call_output(hr_call* call, const char* output, void* data, size_t bytes);
+HR_API hr_status* hr_call_output(hr_call* call, const char* output,
+                                 HR_NULLABLE HR_KEEPS HR_BYTES(bytes) void* data, size_t bytes);
 /* Makes all runs from now on write an output to the memory of `tensor`, which must be contiguous,
  * not read-only, in host memory, and of the output's type and shape; the next run checks the last.
  * The call keeps the memory alive. If `tensor` is NULL, runs write the output to memory of the call
  * again. */
-HR_API hr_status* hr_call_bind_output(hr_call* call, const char* output, const hr_tensor* tensor);
-/* Returns the type and shape of an output for the inputs that are bound now. The three results may
- * be NULL. The dimensions live until the call is used again. Inputs that the output needs must be
- * bound. */
-HR_API hr_status* hr_call_output_type(hr_call* call, const char* output, hr_dtype* out_dtype,
-                                      size_t* out_rank, const int64_t** out_dims);
+HR_API hr_status* hr_call_bind_output(hr_call* call, const char* output,
+                                      HR_NULLABLE const hr_tensor* tensor);
+/* Returns the type and shape of an output for the inputs that are bound now. `out_dtype`,
+ * `out_rank` and `out_dims` may be NULL. The dimensions live until the call is used again. Inputs
+ * that the output needs must be bound. */
+HR_API hr_status* hr_call_output_type(hr_call* call, const char* output,
+                                      HR_NULLABLE hr_dtype* out_dtype, HR_NULLABLE size_t* out_rank,
+                                      HR_NULLABLE HR_ARRAY(out_rank) const int64_t** out_dims);
 /* Runs the call and waits for the end, within `limits` (NULL: none). HR_OUT_OF_RANGE: a bound data
  * set has no more data; in this case nothing has run. */
 HR_API hr_status* hr_call_run(hr_call* call, const hr_limits* limits);
@@ -138,9 +144,10 @@ HR_API hr_status* hr_run_wait(hr_run* run, const hr_limits* limits);
  * callbacks (see hr_env). `status` is NULL or the failure; it is valid during the callback. The
  * callback may call any function, for example start the call again; releasing what it was given is
  * not its task. */
-HR_API hr_status* hr_run_on_done(hr_run* run,
-                                 void (*callback)(void* context, const hr_status* status),
-                                 void* context);
+HR_API hr_status* hr_run_on_done(
+    hr_run* run,
+    HR_CALLED_BY(callback) void (*callback)(void* context, HR_NULLABLE const hr_status* status),
+    void* context);
 /* Puts the run into a queue when it has ended; at once if it has ended already. */
 HR_API hr_status* hr_run_enqueue(hr_run* run, hr_queue* queue, uint64_t key);
 /* Cancels the run, as triggering the cancel token of its limits would. */

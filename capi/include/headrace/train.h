@@ -57,9 +57,11 @@ typedef struct hr_dataset_options {
 /* Makes a data set of tensors, one for each field. Their first dimension, which must be the same
  * for all, counts the examples. The data set shares the tensors' memory. `options` may be NULL,
  * which means defaults. */
-HR_API hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const* names,
-                                          const hr_tensor* const* tensors,
-                                          const hr_dataset_options* options, hr_dataset** out);
+HR_API hr_status* hr_dataset_from_tensors(hr_env* env, size_t count,
+                                          HR_ARRAY(count) const char* const* names,
+                                          HR_ARRAY(count) const hr_tensor* const* tensors,
+                                          HR_NULLABLE const hr_dataset_options* options,
+                                          hr_dataset** out);
 
 /* A data set whose batches the host makes. The functions are called by one thread at a time: the
  * one that calls hr_dataset_next, hr_dataset_done, hr_train or hr_evaluate, or that runs a call
@@ -80,15 +82,18 @@ typedef struct hr_dataset_callbacks {
    *
    * A call that fails makes no batch: the library releases what `out` holds, and the next call asks
    * for the same batch. */
-  hr_status* (*next)(void* context, int64_t examples, size_t field_count, hr_tensor** out,
-                     int32_t* out_end);
+  HR_CALLED_BY(run)
+  hr_status* (*next)(void* context, int64_t examples, size_t field_count,
+                     HR_IN_OUT HR_ARRAY(field_count) HR_HOLES hr_tensor** out,
+                     HR_IN_OUT int32_t* out_end);
   /* Makes the next batch begin with an example of an epoch. If the epoch has just `first_example`
    * examples, the next call of `next` finds that it is over. A new data set begins with example 0
    * of epoch 0. Called before the first batch of every later epoch, before the first batch after
    * hr_dataset_rewind or a restored position, and with shards before each batch that does not
    * follow the one before. NULL: the data can be read once, from its beginning, and has no shards.
    */
-  hr_status* (*seek)(void* context, int64_t epoch, int64_t first_example);
+  HR_NULLABLE HR_CALLED_BY(run) hr_status* (*seek)(void* context, int64_t epoch,
+                                                   int64_t first_example);
   void (*release)(void* context); /* may be NULL */
   /* The exact number of examples in an epoch, of all shards together; 0 or -1: unknown. If there
    * are more or fewer, the run or call that finds out fails with HR_DATA_LOSS and changes neither
@@ -103,7 +108,7 @@ typedef struct hr_dataset_field {
   const char* name;
   hr_dtype dtype;
   size_t rank;
-  const int64_t* dims;
+  HR_ARRAY(rank) const int64_t* dims;
 } hr_dataset_field;
 
 /* Makes a data set of the host's functions. dims[0] of the fields is the number of examples in a
@@ -115,9 +120,13 @@ typedef struct hr_dataset_field {
  * wanted. Shards and drop_remainder need the number of examples; shards and repeat need `seek`.
  * `options` may be NULL, which means defaults. */
 HR_API hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* callbacks,
-                                            size_t field_count, const hr_dataset_field* fields,
-                                            const hr_dataset_options* options, hr_dataset** out);
-HR_API void hr_dataset_release(hr_dataset* dataset);
+                                            size_t field_count,
+                                            HR_ARRAY(field_count) const hr_dataset_field* fields,
+                                            HR_NULLABLE const hr_dataset_options* options,
+                                            hr_dataset** out);
+/* Releases the handle. With prefetch it waits for the batch that is being read, unless a call still
+ * has the data set. */
+HR_API HR_BLOCKS void hr_dataset_release(hr_dataset* dataset);
 
 /* Returns 1 if the pass is over, else 0. It may have to wait for the next batch to find out, within
  * `limits` (NULL: none). Returns 0, too, if the limits end this wait, if the batch is a failure, or
@@ -132,10 +141,11 @@ HR_API hr_status* hr_dataset_rewind(hr_dataset* dataset, const hr_limits* limits
 HR_API size_t hr_dataset_field_count(const hr_dataset* dataset);
 /* Returns the name of a field; NULL if `index` is too large. The text lives until the data set is
  * released. */
-HR_API const char* hr_dataset_field_name(const hr_dataset* dataset, size_t index);
+HR_API HR_OR_NULL const char* hr_dataset_field_name(const hr_dataset* dataset, size_t index);
 /* Reads the next batch, waiting for it within `limits` (NULL: none). `out` gets a tensor for each
  * field, which the caller releases. HR_OUT_OF_RANGE: the pass is over. */
-HR_API hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits, hr_tensor** out);
+HR_API hr_status* hr_dataset_next(hr_dataset* dataset, const hr_limits* limits,
+                                  HR_ARRAY(hr_dataset_field_count(dataset)) hr_tensor** out);
 /* Renames `field` to `name`, so that it is fed to the input of that name. Calls to which the data
  * set is bound already do not change. */
 HR_API hr_status* hr_dataset_rename(hr_dataset* dataset, const char* field, const char* name);
@@ -154,15 +164,15 @@ HR_API hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position,
 /* Binds a data set to a call: before each run, the call takes the next batch and feeds every field
  * to the input of the same name. The call keeps the data set alive. If `dataset` is NULL, the call
  * takes no batches any more. */
-HR_API hr_status* hr_call_bind_dataset(hr_call* call, hr_dataset* dataset);
+HR_API hr_status* hr_call_bind_dataset(hr_call* call, HR_NULLABLE hr_dataset* dataset);
 
 /* ---- Checkpoints ---------------------------------------------------------------------------- */
 
 typedef struct hr_checkpoint_options {
   size_t struct_size;
-  int32_t keep;              /* how many of the newest checkpoints are kept; 0: 5; -1: all */
-  const hr_dataset* dataset; /* whose position is saved or restored, too; may be NULL */
-  const hr_group* group;     /* for which this process writes, see below; may be NULL */
+  int32_t keep; /* how many of the newest checkpoints are kept; 0: 5; -1: all */
+  HR_NULLABLE const hr_dataset* dataset; /* whose position is saved or restored, too; may be NULL */
+  HR_NULLABLE const hr_group* group;     /* for which this process writes, see below; may be NULL */
 } hr_checkpoint_options;
 
 /* If a group trains, one of its ranks saves, and passes the group in the options. The directory
@@ -182,7 +192,8 @@ typedef struct hr_checkpoint_options {
  * The session may run meanwhile. `options` may be NULL, which means defaults. If `limits` (NULL:
  * none) end the call, there is no new checkpoint. */
 HR_API hr_status* hr_session_save(hr_session* session, const char* directory,
-                                  const hr_checkpoint_options* options, const hr_limits* limits);
+                                  HR_NULLABLE const hr_checkpoint_options* options,
+                                  const hr_limits* limits);
 /* Restores the variables, step and seed from a checkpoint, and the position of options->dataset if
  * it is given; training then continues with bit-identical results. `path` is a checkpoint
  * (DIRECTORY/step-N), or a DIRECTORY, which means its newest complete checkpoint. A call that fails
@@ -190,8 +201,8 @@ HR_API hr_status* hr_session_save(hr_session* session, const char* directory,
  * and `limits` may be NULL. `report` may be NULL; otherwise it gets {"path", "step", "warnings"} as
  * JSON. */
 HR_API hr_status* hr_session_restore(hr_session* session, const char* path,
-                                     const hr_checkpoint_options* options, const hr_limits* limits,
-                                     hr_text** report);
+                                     HR_NULLABLE const hr_checkpoint_options* options,
+                                     const hr_limits* limits, HR_NULLABLE hr_text** report);
 /* Returns the number of steps done so far. A step is a run that writes variables or draws random
  * numbers. */
 HR_API int64_t hr_session_step(const hr_session* session);
@@ -203,34 +214,35 @@ HR_API hr_status* hr_checkpoint_describe(const char* path, hr_text** out);
  * of the session's variables as initial values. `options` may be NULL, which means defaults. Waits
  * within `limits` (NULL: none) for a run that writes variables. */
 HR_API hr_status* hr_session_export(hr_session* session, const char* path, size_t signature_count,
-                                    const char* const* signatures, const hr_save_options* options,
+                                    HR_ARRAY(signature_count) const char* const* signatures,
+                                    HR_NULLABLE const hr_save_options* options,
                                     const hr_limits* limits);
 
 /* ---- TensorBoard ---------------------------------------------------------------------------- */
 
 /* An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe. */
-typedef struct hr_summary_writer hr_summary_writer;
+typedef struct hr_summary hr_summary;
 /* Creates a new event file in the directory, which is created if it is missing. */
-HR_API hr_status* hr_summary_open(const char* directory, hr_summary_writer** out);
+HR_API hr_status* hr_summary_open(const char* directory, hr_summary** out);
 /* Flushes the file and closes it. */
-HR_API void hr_summary_release(hr_summary_writer* events);
-HR_API hr_status* hr_summary_scalar(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API void hr_summary_release(hr_summary* events);
+HR_API hr_status* hr_summary_scalar(hr_summary* events, const char* tag, int64_t step,
                                     double value);
 /* Adds a histogram of the elements. `values` must be contiguous, of float32, float64, int64, int32
  * or uint8. Elements that are not finite are left out. */
-HR_API hr_status* hr_summary_histogram(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API hr_status* hr_summary_histogram(hr_summary* events, const char* tag, int64_t step,
                                        const hr_tensor* values);
 /* Adds the first `most` of the images. `images` must be contiguous, of shape [N, C, H, W] or
  * [C, H, W] with C = 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGB and alpha), of uint8, or of
  * float32 or float64 in [0, 1]. */
-HR_API hr_status* hr_summary_images(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API hr_status* hr_summary_images(hr_summary* events, const char* tag, int64_t step,
                                     const hr_tensor* images, int64_t most);
 /* Adds a text in Markdown. */
-HR_API hr_status* hr_summary_text(hr_summary_writer* events, const char* tag, int64_t step,
+HR_API hr_status* hr_summary_text(hr_summary* events, const char* tag, int64_t step,
                                   const char* text);
 /* Adds the main graph of a model; the attributes are shown as JSON. */
-HR_API hr_status* hr_summary_graph(hr_summary_writer* events, const hr_model* model);
-HR_API hr_status* hr_summary_flush(hr_summary_writer* events);
+HR_API hr_status* hr_summary_graph(hr_summary* events, const hr_model* model);
+HR_API hr_status* hr_summary_flush(hr_summary* events);
 
 /* ---- The managed loop ------------------------------------------------------------------------ */
 
@@ -249,32 +261,35 @@ typedef struct hr_train_report {
 
 typedef struct hr_train_options {
   size_t struct_size;
-  const char* train_signature; /* must have an output "loss"; NULL: "train" */
-  const char* eval_signature;  /* must have an output "loss" and may have "correct", a count; NULL:
-                                  "eval" */
-  hr_dataset* train_data;      /* the training runs through its pass */
-  hr_dataset* eval_data;       /* may be NULL */
-  int64_t max_steps;           /* the session's total at which to stop; 0: the end of the data */
-  size_t scalar_count;         /* the number of inputs that are bound once: the learning rate */
-  const char* const* scalar_names;
-  const double* scalars;
+  /* Must have an output "loss". NULL: "train". */
+  HR_NULLABLE const char* train_signature;
+  /* Must have an output "loss" and may have "correct", a count. NULL: "eval". */
+  HR_NULLABLE const char* eval_signature;
+  hr_dataset* train_data;            /* the training runs through its pass */
+  HR_NULLABLE hr_dataset* eval_data; /* may be NULL */
+  int64_t max_steps;   /* the session's total at which to stop; 0: the end of the data */
+  size_t scalar_count; /* the number of inputs that are bound once: the learning rate */
+  HR_ARRAY(scalar_count) const char* const* scalar_names;
+  HR_ARRAY(scalar_count) const double* scalars;
   /* If it contains a checkpoint, the training continues from the newest. NULL: no checkpoints. */
-  const char* checkpoint_directory;
-  int64_t checkpoint_steps;    /* the steps from one checkpoint to the next; 0: only at the end */
-  int32_t keep_checkpoints;    /* how many of the newest are kept; 0: 5; -1: all */
-  const char* event_directory; /* for TensorBoard; NULL: no events */
-  int64_t summary_steps;       /* the steps from one summary to the next; 0: 100 */
-  int64_t eval_steps;          /* the steps from one evaluation to the next; 0: only at the end */
+  HR_NULLABLE const char* checkpoint_directory;
+  int64_t checkpoint_steps; /* the steps from one checkpoint to the next; 0: only at the end */
+  int32_t keep_checkpoints; /* how many of the newest are kept; 0: 5; -1: all */
+  HR_NULLABLE const char* event_directory; /* for TensorBoard; NULL: no events */
+  int64_t summary_steps;                   /* the steps from one summary to the next; 0: 100 */
+  int64_t eval_steps; /* the steps from one evaluation to the next; 0: only at the end */
   /* Called after every step, on the thread that called hr_train. If it sets *out_stop to 1 (it is 0
    * on entry), the training stops: it saves a checkpoint, and does not evaluate at the end. A
    * failure stops it, too, and hr_train returns the failure. May be NULL. */
-  hr_status* (*on_step)(void* context, const hr_train_report* report, int32_t* out_stop);
+  HR_NULLABLE HR_CALLED_BY(caller) hr_status* (*on_step)(void* context,
+                                                         const hr_train_report* report,
+                                                         HR_IN_OUT int32_t* out_stop);
   /* Gets sentences for people: what was restored, saved or skipped. Called on the thread that
    * called hr_train. May be NULL. */
-  void (*on_message)(void* context, const char* message);
+  HR_NULLABLE HR_CALLED_BY(caller) void (*on_message)(void* context, const char* message);
   void* context;
-  const hr_group* group; /* for which this process writes checkpoints (hr_checkpoint_options); may
-                            be NULL */
+  /* For which this process writes checkpoints (hr_checkpoint_options). May be NULL. */
+  HR_NULLABLE const hr_group* group;
 } hr_train_options;
 
 /* Runs a training and returns when it is over. Restores the newest checkpoint if there is one,
@@ -282,10 +297,12 @@ typedef struct hr_train_options {
  * no training is lost. If the limits (NULL: none) end it, it saves first and then returns
  * HR_DEADLINE_EXCEEDED or HR_CANCELLED. `out` gets the last report and may be NULL. */
 HR_API hr_status* hr_train(hr_session* session, const hr_train_options* options,
-                           const hr_limits* limits, hr_train_report* out);
-/* Evaluates the rest of the data set's pass with a signature; NULL: "eval". */
-HR_API hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dataset* data,
-                              const hr_limits* limits, hr_train_report* out);
+                           const hr_limits* limits, HR_NULLABLE hr_train_report* out);
+/* Evaluates the rest of the data set's pass with a signature. If `signature` is NULL, it is "eval".
+ * `out` may be NULL. */
+HR_API hr_status* hr_evaluate(hr_session* session, HR_NULLABLE const char* signature,
+                              hr_dataset* data, const hr_limits* limits,
+                              HR_NULLABLE hr_train_report* out);
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
@@ -293,14 +310,14 @@ HR_API hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dat
  * by one thread at a time. */
 typedef struct hr_progress hr_progress;
 /* Begins with `done` of `total` steps (-1: unknown). `items` names what the steps handle, such as
- * "images". */
-HR_API hr_status* hr_progress_create(const char* label, const char* items, int64_t done,
-                                     int64_t total, hr_progress** out);
-/* Shows that `done` steps are done, and that the last of them handled `items` items. NULL does
- * nothing. */
+ * "images"; if `items` is NULL, they are images. `label` may be NULL. */
+HR_API hr_status* hr_progress_create(HR_NULLABLE const char* label, HR_NULLABLE const char* items,
+                                     int64_t done, int64_t total, hr_progress** out);
+/* Shows that `done` steps are done, and that the last of them handled `items` items. If
+ * `metric_name` is NULL, no metric is shown. */
 HR_API void hr_progress_update(hr_progress* progress, int64_t done, int64_t items,
-                               const char* metric_name, double metric);
-/* Writes a line of its own above the bar. NULL does nothing. */
+                               HR_NULLABLE const char* metric_name, double metric);
+/* Writes a line of its own above the bar. */
 HR_API void hr_progress_message(hr_progress* progress, const char* text);
 /* Ends the line. */
 HR_API void hr_progress_release(hr_progress* progress);

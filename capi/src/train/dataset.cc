@@ -155,7 +155,7 @@ hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const*
   HR_ASSIGN_OR_WRAP(auto fields, hr::capi::StringsFrom(count, names, "names"));
   std::vector<hr::train::Column> columns;
   for (size_t i = 0; i < count; ++i) {
-    HR_REQUIRE(tensors[i]);
+    if (tensors[i] == nullptr) return hr::capi::NullElement(__func__, "tensors", i);
     HR_ASSIGN_OR_WRAP(hr::Tensor data, tensors[i]->rep.Contiguous(env->rep->allocator()));
     columns.push_back(hr::train::ColumnOf(std::move(fields[i]), std::move(data)));
   }

@@ -59,22 +59,21 @@ using hr::capi::Wrap;
 
 extern "C" {
 
-hr_status* hr_summary_open(const char* directory, hr_summary_writer** out) {
+hr_status* hr_summary_open(const char* directory, hr_summary** out) {
   HR_REQUIRE(directory);
   HR_REQUIRE(out);
   return hr::capi::WrapInto(out, hr::train::EventWriter::Open(directory, {}));
 }
 
-void hr_summary_release(hr_summary_writer* events) { delete events; }
+void hr_summary_release(hr_summary* events) { delete events; }
 
-hr_status* hr_summary_scalar(hr_summary_writer* events, const char* tag, int64_t step,
-                             double value) {
+hr_status* hr_summary_scalar(hr_summary* events, const char* tag, int64_t step, double value) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   return Wrap(events->rep->AddScalar(tag, step, value));
 }
 
-hr_status* hr_summary_histogram(hr_summary_writer* events, const char* tag, int64_t step,
+hr_status* hr_summary_histogram(hr_summary* events, const char* tag, int64_t step,
                                 const hr_tensor* values) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
@@ -83,7 +82,7 @@ hr_status* hr_summary_histogram(hr_summary_writer* events, const char* tag, int6
   return Wrap(events->rep->AddHistogram(tag, step, values->rep));
 }
 
-hr_status* hr_summary_images(hr_summary_writer* events, const char* tag, int64_t step,
+hr_status* hr_summary_images(hr_summary* events, const char* tag, int64_t step,
                              const hr_tensor* images, int64_t most) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
@@ -92,21 +91,20 @@ hr_status* hr_summary_images(hr_summary_writer* events, const char* tag, int64_t
   return Wrap(events->rep->AddImages(tag, step, images->rep, most));
 }
 
-hr_status* hr_summary_text(hr_summary_writer* events, const char* tag, int64_t step,
-                           const char* text) {
+hr_status* hr_summary_text(hr_summary* events, const char* tag, int64_t step, const char* text) {
   HR_REQUIRE(events);
   HR_REQUIRE(tag);
   HR_REQUIRE(text);
   return Wrap(events->rep->AddText(tag, step, text));
 }
 
-hr_status* hr_summary_graph(hr_summary_writer* events, const hr_model* model) {
+hr_status* hr_summary_graph(hr_summary* events, const hr_model* model) {
   HR_REQUIRE(events);
   HR_REQUIRE(model);
   return Wrap(events->rep->AddGraph(hr::capi::EventGraph(model->rep->module())));
 }
 
-hr_status* hr_summary_flush(hr_summary_writer* events) {
+hr_status* hr_summary_flush(hr_summary* events) {
   HR_REQUIRE(events);
   return Wrap(events->rep->Flush());
 }

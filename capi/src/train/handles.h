@@ -21,7 +21,7 @@ struct hr_dataset {
   std::shared_ptr<hr::session::Env> env;
   std::shared_ptr<hr::train::Dataset> rep;
 };
-struct hr_summary_writer {
+struct hr_summary {
   std::unique_ptr<hr::train::EventWriter> rep;
 };
 struct hr_progress {

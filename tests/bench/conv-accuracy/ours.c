@@ -104,7 +104,7 @@ static const char* Compute(hr_env* env, const Conv* c, const Tensors* t) {
   BENCH_TRY(hr_graph_create(env, &graph));
   BENCH_DO(Build(graph, c));
   BENCH_TRY(hr_model_from_graph(graph, &model));
-  BENCH_TRY(hr_session_create(model, NULL, &session));
+  BENCH_TRY(hr_session_create(model, NULL, NULL, &session));
   BENCH_TRY(hr_call_create(session, "all", &call));
   const char* error = Call(call, c, t);
   hr_call_release(call);

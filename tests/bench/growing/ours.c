@@ -36,7 +36,7 @@ static const char* Open(hr_env* env, int bounded, Growing* g) {
       .struct_size = sizeof options, .max_plans = kMost, .max_sizes = kMost};
   hr_model* model;
   BENCH_DO(Build(env, bounded, &model));
-  BENCH_TRY(hr_session_create(model, &options, &g->session));
+  BENCH_TRY(hr_session_create(model, &options, NULL, &g->session));
   hr_model_release(model);
   BENCH_TRY(hr_call_create(g->session, "infer", &g->call));
   for (int64_t n = 1; n <= kMost; ++n) {

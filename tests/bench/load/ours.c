@@ -39,7 +39,7 @@ static const char* Load(hr_env* env, const char* path, double* seconds, double* 
   hr_call* call;
   double before = bench_resident_bytes(), start = bench_now();
   BENCH_TRY(hr_model_load(env, path, NULL, &model));
-  BENCH_TRY(hr_session_create(model, NULL, &session));
+  BENCH_TRY(hr_session_create(model, NULL, NULL, &session));
   BENCH_TRY(hr_call_create(session, "infer", &call));
   *seconds = bench_now() - start;
   *bytes = bench_resident_bytes() - before;

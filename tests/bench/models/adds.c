@@ -24,7 +24,7 @@ const char* adds_call(int length, hr_call** out) {
   BENCH_DO(Build(graph, length));
   BENCH_TRY(hr_model_from_graph(graph, &model));
   hr_session_options options = {.struct_size = sizeof options, .disable_fusion = 1};
-  BENCH_TRY(hr_session_create(model, &options, &session));
+  BENCH_TRY(hr_session_create(model, &options, NULL, &session));
   BENCH_TRY(hr_call_create(session, "infer", out));
   BENCH_TRY(hr_tensor_wrap(HR_FLOAT32, 1, (const int64_t[]){4}, in, sizeof in, NULL, NULL, &x));
   BENCH_TRY(hr_call_bind(*out, "x", x));

@@ -54,7 +54,7 @@ const char* lenet_training(hr_env* env, uint64_t seed, hr_session** session, hr_
   hr_model* model;
   BENCH_DO(lenet_model(env, &model));
   hr_session_options options = {.struct_size = sizeof options, .seed = seed};
-  const char* error = bench_error(hr_session_create(model, &options, session));
+  const char* error = bench_error(hr_session_create(model, &options, NULL, session));
   hr_model_release(model);
   BENCH_DO(error);
   BENCH_TRY(hr_call_create(*session, "train", train));

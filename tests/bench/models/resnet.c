@@ -140,7 +140,7 @@ const char* resnet18_call(hr_env* env, int batch, int training, hr_call** out) {
   BENCH_TRY(hr_graph_create(env, &net.graph));
   BENCH_DO(Build(&net, batch));
   BENCH_TRY(hr_model_from_graph(net.graph, &model));
-  BENCH_TRY(hr_session_create(model, NULL, &session));
+  BENCH_TRY(hr_session_create(model, NULL, NULL, &session));
   BENCH_TRY(hr_call_create(session, "run", out));
   hr_session_release(session);
   hr_model_release(model);

@@ -50,7 +50,7 @@ static const char* Make(int64_t batch, hr_call** out) {
   BENCH_TRY(hr_graph_create(env, &graph));
   BENCH_DO(Build(graph, batch));
   BENCH_TRY(hr_model_from_graph(graph, &model));
-  BENCH_TRY(hr_session_create(model, NULL, &session));
+  BENCH_TRY(hr_session_create(model, NULL, NULL, &session));
   BENCH_TRY(hr_call_create(session, "train", out));
   BENCH_DO(BindBatch(*out, batch));
   BENCH_TRY(hr_call_output(*out, "loss", &loss, sizeof loss));

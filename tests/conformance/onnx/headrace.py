@@ -164,7 +164,7 @@ class Graph:
         model = library.make("hr_model_from_graph", self.handle)
         session = None
         try:
-            session = library.make("hr_session_create", model, None)
+            session = library.make("hr_session_create", model, None, None)
             tensors = [Tensor(library, array) for array in feeds.values()]
             outputs = (ctypes.c_void_p * len(fetches))()
             library.call("hr_session_run", session, ctypes.c_size_t(len(feeds)),

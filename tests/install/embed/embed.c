@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   TRY(hr_graph_signature_input(graph, "add", "b", values[1]));
   TRY(hr_graph_signature_output(graph, "add", "sum", sum));
   TRY(hr_model_from_graph(graph, &model));
-  TRY(hr_session_create(model, NULL, &session));
+  TRY(hr_session_create(model, NULL, NULL, &session));
   TRY(hr_call_create(session, "add", &call));
   TRY(hr_call_bind_scalar(call, "a", 1));
   TRY(hr_call_bind_scalar(call, "b", 2));

@@ -14,8 +14,8 @@ inline namespace cpp {
 class Session : public detail::Handle<hr_session, hr_session_release> {
  public:
   explicit Session(const Model& model, uint64_t seed = 0) : Session(model, with_seed(seed)) {}
-  Session(const Model& model, const hr_session_options& options)
-      : Handle(detail::made<hr_session*>(hr_session_create, model.get(), &options)) {}
+  Session(const Model& model, const hr_session_options& options, const hr_limits* limits = nullptr)
+      : Handle(detail::made<hr_session*>(hr_session_create, model.get(), &options, limits)) {}
 
   // Runs once, with any values as feeds and fetches; see hr_session_run.
   std::vector<Tensor> run(const std::vector<std::pair<std::string, const Tensor*>>& feeds,

@@ -120,10 +120,10 @@ inline hr_train_report evaluate(const Session& session, const Dataset& data,
 }
 
 // An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe.
-class Events : public detail::Handle<hr_summary_writer, hr_summary_release> {
+class Events : public detail::Handle<hr_summary, hr_summary_release> {
  public:
   explicit Events(const std::string& directory)
-      : Handle(detail::made<hr_summary_writer*>(hr_summary_open, directory.c_str())) {}
+      : Handle(detail::made<hr_summary*>(hr_summary_open, directory.c_str())) {}
   void scalar(const std::string& tag, int64_t step, double value) {
     check(hr_summary_scalar(get(), tag.c_str(), step, value));
   }

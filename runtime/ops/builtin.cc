@@ -25,6 +25,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       NormalizationOps(),
       PoolOps(),
       RandomOps(),
+      RecurrentOps(),
       ReductionOps(),
       ReshapeOps(),
       ScanOps(),

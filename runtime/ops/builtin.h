@@ -23,6 +23,7 @@ std::span<const OpDef> OptimizerOps();              // optimizer.cc
 std::span<const OpDef> PoolOps();                   // pool.cc
 std::span<const OpDef> QuantizationOps();           // quantization.cc
 std::span<const OpDef> RandomOps();                 // random.cc
+std::span<const OpDef> RecurrentOps();              // recurrent.cc
 std::span<const OpDef> ReductionOps();              // reduction.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
 std::span<const OpDef> ScanOps();                   // scan.cc

@@ -16,7 +16,8 @@ Function Find(std::string_view domain, std::string_view name) {
   for (auto family :
        {ConvolutionFunctions(), ElementwiseFunctions(), GenerateFunctions(), IndexingFunctions(),
         MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
-        PoolFunctions(), RandomFunctions(), ReductionFunctions(), SoftmaxFunctions()}) {
+        PoolFunctions(), RandomFunctions(), RecurrentFunctions(), ReductionFunctions(),
+        SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

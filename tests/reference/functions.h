@@ -17,6 +17,7 @@ std::span<const Entry> NormalizationFunctions();  // normalization.cc
 std::span<const Entry> OptimizerFunctions();      // optimizer.cc
 std::span<const Entry> PoolFunctions();           // pool.cc
 std::span<const Entry> RandomFunctions();         // random.cc
+std::span<const Entry> RecurrentFunctions();      // recurrent.cc
 std::span<const Entry> ReductionFunctions();      // reduction.cc
 std::span<const Entry> SoftmaxFunctions();        // softmax.cc
 

@@ -8,8 +8,8 @@ std::span<const std::span<const KernelEntry>> KernelFamilies() {
   static const std::array families = {
       ConvFamily(),     GemmFamily(),          GenerateFamily(),  IndexingFamily(),
       MovementFamily(), NormalizationFamily(), OptimizerFamily(), PadFamily(),
-      PoolFamily(),     RandomFamily(),        ReduceFamily(),    ScanFamily(),
-      SoftmaxFamily(),  StateFamily(),         ViewFamily(),
+      PoolFamily(),     RandomFamily(),        RecurrentFamily(), ReduceFamily(),
+      ScanFamily(),     SoftmaxFamily(),       StateFamily(),     ViewFamily(),
   };
   return families;
 }

@@ -311,6 +311,65 @@ inline void AddNormalizationCases(std::vector<GradientCase>& cases) {
                       .With("epsilon", 1e-3));
 }
 
+// x [4, 2, 3] ([2, 4, 3] with layout 1), hidden 2, and all optional inputs but lengths.
+inline GradientCase RecurrentCase(const char* op, int version, int64_t gates, int64_t directions,
+                                  bool batch_first = false) {
+  const bool lstm = gates == 4;
+  const Dims state = batch_first ? Dims{2, directions, 2} : Dims{directions, 2, 2};
+  GradientCase out = GradientCase(op).Version(version).Outputs(lstm ? 3 : 2);
+  out.X(batch_first ? Dims{2, 4, 3} : Dims{4, 2, 3})
+      .X({directions, gates * 2, 3})
+      .X({directions, gates * 2, 2})
+      .X({directions, gates * 4});
+  out.Omitted().X(state);
+  if (lstm) out.X(state).X({directions, 6});
+  if (batch_first) out.With("layout", int64_t{1});
+  if (directions == 2) out.With("direction", std::string("bidirectional"));
+  return out;
+}
+
+inline void AddRecurrentCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Names = std::vector<std::string>;
+  const std::pair<const char*, int64_t> kCells[] = {{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}};
+  for (const auto& [op, gates] : kCells) {
+    cases.push_back(RecurrentCase(op, 7, gates, 1));
+    cases.push_back(RecurrentCase(op, 7, gates, 1).With("direction", std::string("reverse")));
+    cases.push_back(RecurrentCase(op, 14, gates, 2));
+    cases.push_back(RecurrentCase(op, 14, gates, 2, true));
+    cases.push_back(RecurrentCase(op, 14, gates, 1).With("clip", 0.6));
+    // Lengths that end early, a whole one and an empty one, both ways; one output only.
+    cases.push_back(Case(op)
+                        .X({4, 3, 2})
+                        .X({2, gates * 2, 2})
+                        .X({2, gates * 2, 2})
+                        .Omitted()
+                        .Fed(DType::kInt32, {3}, {2, 4, 0})
+                        .X({2, 3, 2})
+                        .With("direction", std::string("bidirectional")));
+    cases.push_back(Case(op).X({2, 1, 2}).X({1, gates * 3, 2}).X({1, gates * 3, 3}));
+  }
+  for (int64_t directions : {1, 2}) {
+    cases.push_back(
+        RecurrentCase("GRU", 14, 3, directions).With("linear_before_reset", int64_t{1}));
+    cases.push_back(RecurrentCase("LSTM", 14, 4, directions).With("input_forget", int64_t{1}));
+  }
+  cases.push_back(RecurrentCase("GRU", 14, 3, 2, true)
+                      .With("linear_before_reset", int64_t{1})
+                      .With("clip", 0.5));
+  for (const char* f : {"Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh",
+                        "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}) {
+    cases.push_back(RecurrentCase("RNN", 14, 1, 1).With("activations", Names{f}));
+  }
+  cases.push_back(RecurrentCase("RNN", 14, 1, 2)
+                      .With("activations", Names{"ScaledTanh", "LeakyRelu"})
+                      .With("activation_alpha", std::vector<double>{0.7, 0.3})
+                      .With("activation_beta", std::vector<double>{1.4}));
+  cases.push_back(RecurrentCase("LSTM", 14, 4, 1)
+                      .With("activations", Names{"HardSigmoid", "Softsign", "Elu"})
+                      .With("activation_alpha", std::vector<double>{0.3, 0.5}));
+}
+
 inline std::vector<GradientCase> GradientCases() {
   std::vector<GradientCase> cases;
   AddUnaryCases(cases);
@@ -322,6 +381,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddMovementCases(cases);
   AddIndexingCases(cases);
   AddNormalizationCases(cases);
+  AddRecurrentCases(cases);
   return cases;
 }
 

@@ -29,6 +29,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       ReductionOps(),
       ReshapeOps(),
       ScanOps(),
+      SequenceOps(),
       ShapeOps(),
       SliceOps(),
       SoftmaxOps(),

@@ -27,6 +27,7 @@ std::span<const OpDef> RecurrentOps();              // recurrent.cc
 std::span<const OpDef> ReductionOps();              // reduction.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
 std::span<const OpDef> ScanOps();                   // scan.cc
+std::span<const OpDef> SequenceOps();               // sequence.cc
 std::span<const OpDef> ShapeOps();                  // shape.cc
 std::span<const OpDef> SliceOps();                  // slice.cc
 std::span<const OpDef> SoftmaxOps();                // softmax.cc

@@ -17,7 +17,7 @@ Function Find(std::string_view domain, std::string_view name) {
        {ConvolutionFunctions(), ElementwiseFunctions(), GenerateFunctions(), IndexingFunctions(),
         MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
         PoolFunctions(), RandomFunctions(), RecurrentFunctions(), ReductionFunctions(),
-        SoftmaxFunctions()}) {
+        SequenceFunctions(), SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

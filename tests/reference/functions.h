@@ -19,6 +19,7 @@ std::span<const Entry> PoolFunctions();           // pool.cc
 std::span<const Entry> RandomFunctions();         // random.cc
 std::span<const Entry> RecurrentFunctions();      // recurrent.cc
 std::span<const Entry> ReductionFunctions();      // reduction.cc
+std::span<const Entry> SequenceFunctions();       // sequence.cc
 std::span<const Entry> SoftmaxFunctions();        // softmax.cc
 
 // Sums x over the axes along which `dims` was broadcast to it.

@@ -9,7 +9,8 @@ std::span<const std::span<const KernelEntry>> KernelFamilies() {
       ConvFamily(),     GemmFamily(),          GenerateFamily(),  IndexingFamily(),
       MovementFamily(), NormalizationFamily(), OptimizerFamily(), PadFamily(),
       PoolFamily(),     RandomFamily(),        RecurrentFamily(), ReduceFamily(),
-      ScanFamily(),     SoftmaxFamily(),       StateFamily(),     ViewFamily(),
+      ScanFamily(),     SequenceFamily(),      SoftmaxFamily(),   StateFamily(),
+      ViewFamily(),
   };
   return families;
 }

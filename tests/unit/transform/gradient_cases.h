@@ -370,6 +370,25 @@ inline void AddRecurrentCases(std::vector<GradientCase>& cases) {
                       .With("activation_alpha", std::vector<double>{0.3, 0.5}));
 }
 
+inline void AddSequenceCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  cases.push_back(Case("ReverseSequence").X({4, 3, 2}).Fed(DType::kInt64, {3}, {4, 0, 3}));
+  cases.push_back(Case("ReverseSequence")
+                      .X({2, 4})
+                      .Fed(DType::kInt64, {2}, {1, 2})
+                      .With("batch_axis", int64_t{0})
+                      .With("time_axis", int64_t{1}));
+  cases.push_back(Case("TensorScatter").X({2, 4, 3}).X({2, 2, 3}));
+  cases.push_back(
+      Case("TensorScatter").X({2, 3, 4, 2}).X({2, 3, 1, 2}).Fed(DType::kInt64, {2}, {3, 1}));
+  cases.push_back(Case("TensorScatter")
+                      .X({2, 3, 4})
+                      .X({2, 3, 3})
+                      .Fed(DType::kInt64, {2}, {-2, 7})
+                      .With("axis", int64_t{-1})
+                      .With("mode", std::string("circular")));
+}
+
 inline std::vector<GradientCase> GradientCases() {
   std::vector<GradientCase> cases;
   AddUnaryCases(cases);
@@ -382,6 +401,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddIndexingCases(cases);
   AddNormalizationCases(cases);
   AddRecurrentCases(cases);
+  AddSequenceCases(cases);
   return cases;
 }
 

@@ -16,6 +16,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       BroadcastOps(),
       CastOps(),
       ConvOps(),
+      EinsumOps(),
       ElementwiseOps(),
       GenerateOps(),
       IndexingOps(),

@@ -12,6 +12,7 @@ std::span<const OpDef> CastOps();                   // cast.cc
 std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
 std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
 std::span<const OpDef> ConvOps();                   // conv.cc
+std::span<const OpDef> EinsumOps();                 // einsum.cc
 std::span<const OpDef> ElementwiseOps();            // elementwise.cc
 std::span<const OpDef> GenerateOps();               // generate.cc
 std::span<const OpDef> IndexingOps();               // indexing.cc

@@ -8,6 +8,7 @@
 namespace hr::reference {
 
 std::span<const Entry> ConvolutionFunctions();    // convolution.cc
+std::span<const Entry> EinsumFunctions();         // einsum.cc
 std::span<const Entry> ElementwiseFunctions();    // elementwise.cc
 std::span<const Entry> GenerateFunctions();       // generate.cc
 std::span<const Entry> IndexingFunctions();       // indexing.cc

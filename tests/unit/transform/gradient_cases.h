@@ -370,6 +370,37 @@ inline void AddRecurrentCases(std::vector<GradientCase>& cases) {
                       .With("activation_alpha", std::vector<double>{0.3, 0.5}));
 }
 
+// A composed operator: the gradients are those of its composition.
+inline void AddEinsumCases(std::vector<GradientCase>& cases) {
+  const auto add = [&](const char* equation, const std::vector<Dims>& operands) {
+    GradientCase row("Einsum");
+    for (const Dims& dims : operands) row.X(dims);
+    cases.push_back(row.With("equation", std::string(equation)));
+  };
+  add("ij->ji", {{2, 3}});
+  add("ijk->j", {{2, 3, 2}});
+  add("ii", {{3, 3}});
+  add("iji->ji", {{3, 2, 3}});
+  add("iii->i", {{2, 2, 2}});
+  add("...ii -> ...i", {{2, 3, 3}});
+  add("->", {{}});
+  add("i,i", {{4}, {4}});
+  add("i,j->ji", {{2}, {3}});
+  add("ij,jk", {{2, 3}, {3, 2}});
+  add("ij,kj->ki", {{2, 3}, {4, 3}});
+  add("bij, bjk -> bik", {{2, 2, 3}, {2, 3, 2}});
+  add("bqhd,bkhd->bhqk", {{2, 2, 2, 3}, {2, 3, 2, 3}});
+  add("ijkl,klm->mij", {{2, 3, 2, 2}, {2, 2, 3}});
+  add("...ij,...jk", {{2, 1, 2, 3}, {3, 3, 2}});
+  add("i...,i...->...", {{2, 3}, {2, 2, 3}});
+  add("ij,jk,kl->il", {{2, 3}, {3, 2}, {2, 3}});
+  add("a,ab,bc,c->", {{2}, {2, 3}, {3, 2}, {2}});
+  add("ij,ij->ij", {{2, 3}, {2, 3}});
+  add("ij,j->i", {{2, 3}, {3}});
+  add("ij,k->i", {{2, 3}, {2}});
+  add("iij,jkk->ik", {{2, 2, 3}, {3, 2, 2}});
+}
+
 inline void AddSequenceCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   cases.push_back(Case("ReverseSequence").X({4, 3, 2}).Fed(DType::kInt64, {3}, {4, 0, 3}));
@@ -402,6 +433,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddNormalizationCases(cases);
   AddRecurrentCases(cases);
   AddSequenceCases(cases);
+  AddEinsumCases(cases);
   return cases;
 }
 

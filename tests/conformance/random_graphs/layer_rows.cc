@@ -209,7 +209,47 @@ std::string Recurrent(Draft& draft, const Row& row) {
   return names.empty() ? "" : names[static_cast<size_t>(rng.Between(0, gates == 4 ? 2 : 1))];
 }
 
+// The first operand is a value, if its axes fit; the others follow from its sizes.
+std::string Einsum(Draft& draft, const Row& row) {
+  static const char* const kEquations[] = {
+      "ij->ji",          "ij->",         "ij->j",          "ij,jk->ik",    "ij,kj->ki",
+      "ij,ij->i",        "ij,k->jik",    "ij,jk",          "i,ij,j",       "i,j",
+      "bij,bjk->bik",    "bij,bkj->bki", "bij->ib",        "bij,jk,k->bi", "bhqd,bhkd->bhqk",
+      "bqhd,bkhd->bhqk", "bijd,dij->b",  "ijk,kjl->il",    "ii->i",        "iji->j",
+      "abij,ii->baj",    "ij,jk,kl->il", "abc,adc,ae->bde"};
+  const std::string equation =
+      draft.rng().Pick<std::string>({std::begin(kEquations), std::end(kEquations)});
+  const std::string left = equation.substr(0, equation.find("->"));
+  std::map<char, int64_t> sizes;
+  std::vector<std::string> operands;
+  const size_t first = std::min(left.find(','), left.size());
+  const std::string x = draft.Operand(
+      {.types = row.types, .low = -50, .high = 50, .least_rank = first, .most_rank = first});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  if (ElementCount(known.dims) > 3000 || ElementCount(known.dims) == 0) return "";
+  bool fits = true;
+  for (size_t i = 0; i < first; ++i) {
+    fits &= sizes.try_emplace(left[i], known.dims[i]).first->second == known.dims[i];
+  }
+  std::string term;
+  for (const char c : left + ',') {
+    if (c != ',') {
+      term += c;
+      continue;
+    }
+    Dims dims;
+    for (const char letter : term) {
+      dims.push_back(sizes.try_emplace(letter, draft.rng().Between(1, 4)).first->second);
+    }
+    operands.push_back(operands.empty() && fits ? x : Weights(draft, known.dtype, dims));
+    term.clear();
+  }
+  return draft.One(row.op, row.version, operands, {String("equation", equation)});
+}
+
 const Row kRows[] = {
+    {"Einsum", 12, Einsum, kFloats | kWords, 0, 0, 3},
     {"RNN", 7, Recurrent},
     {"RNN", 14, Recurrent},
     {"GRU", 7, Recurrent},

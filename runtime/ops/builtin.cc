@@ -9,6 +9,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
 #ifndef HEADRACE_WITHOUT_TRAINING
       OptimizerOps(),
 #endif
+      CausalConvOps(),
       ComposedMovementOps(),
       ComposedNormalizationOps(),
       QuantizationOps(),

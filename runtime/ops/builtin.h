@@ -9,6 +9,7 @@ namespace hr::ops {
 std::span<const OpDef> ActivationOps();             // activation.cc
 std::span<const OpDef> BroadcastOps();              // broadcast.cc
 std::span<const OpDef> CastOps();                   // cast.cc
+std::span<const OpDef> CausalConvOps();             // causal_conv.cc
 std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
 std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
 std::span<const OpDef> ConvOps();                   // conv.cc

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tests/reference/functions.h"
 
 namespace hr::reference {
@@ -48,7 +50,31 @@ void TensorScatterGrad(Call& call) {
   call.Out(0, std::move(out));
 }
 
+void CausalConvWithState(Call& call) {
+  const Array &x = call.In(0), &weight = call.In(1);
+  const int64_t back = weight.dims[2] - 1, length = x.dims[2];
+  // Position t of the sequence, which begins before 0 with what was carried over.
+  const auto at = [&](int64_t n, int64_t c, int64_t t) -> Number {
+    if (t >= 0) return x[{n, c, t}];
+    return call.Has(3) ? call.In(3)[{n, c, t + back}] : 0;
+  };
+  Array y = x;
+  ForEach(x.dims, [&](const Dims& i) {
+    Number sum = call.Has(2) ? call.In(2)[{i[1]}] : 0;
+    for (int64_t k = 0; k <= back; ++k) {
+      sum += weight[{i[1], 0, k}] * at(i[0], i[1], i[2] + k - back);
+    }
+    const bool plain = call.String("activation", "none") == "none";
+    y[i] = plain ? sum : sum / (1 + std::exp(-sum));
+  });
+  Array state(x.dtype, {x.dims[0], x.dims[1], back});
+  ForEach(state.dims, [&](const Dims& i) { state[i] = at(i[0], i[1], length + i[2] - back); });
+  call.Out(0, std::move(y));
+  call.Out(1, std::move(state));
+}
+
 const Entry kEntries[] = {
+    {"", "CausalConvWithState", CausalConvWithState},
     {"", "ReverseSequence", ReverseSequence},
     {"", "TensorScatter", TensorScatter},
     {"headrace.grad", "TensorScatterGrad", TensorScatterGrad},

@@ -248,7 +248,27 @@ std::string Einsum(Draft& draft, const Row& row) {
   return draft.One(row.op, row.version, operands, {String("equation", equation)});
 }
 
+std::string CausalConv(Draft& draft, const Row& row) {
+  const std::string x = draft.Operand({.low = -30, .high = 30, .least_rank = 3, .most_rank = 3});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  if (ElementCount(known.dims) == 0) return "";
+  Rng& rng = draft.rng();
+  const int64_t channels = known.dims[1], kernel = rng.Between(1, 5);
+  std::vector<std::string> operands = {x, Weights(draft, known.dtype, {channels, 1, kernel})};
+  operands.push_back(rng.Chance(50) ? Weights(draft, known.dtype, {channels}) : "");
+  if (rng.Chance(50) && kernel > 1) {
+    operands.push_back(Weights(draft, known.dtype, {known.dims[0], channels, kernel - 1}));
+  }
+  while (operands.back().empty()) operands.pop_back();
+  const auto names =
+      draft.Node(row.op, row.version, operands, 2,
+                 {String("activation", rng.Pick<std::string>({"none", "silu", "swish"}))});
+  return names.empty() ? "" : names[rng.Chance(80) ? 0 : 1];
+}
+
 const Row kRows[] = {
+    {"CausalConvWithState", 27, CausalConv},
     {"Einsum", 12, Einsum, kFloats | kWords, 0, 0, 3},
     {"RNN", 7, Recurrent},
     {"RNN", 14, Recurrent},

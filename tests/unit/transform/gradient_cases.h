@@ -401,6 +401,15 @@ inline void AddEinsumCases(std::vector<GradientCase>& cases) {
   add("iij,jkk->ik", {{2, 2, 3}, {3, 2, 2}});
 }
 
+inline void AddCausalConvCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  const std::string name = "CausalConvWithState";
+  cases.push_back(Case(name).Outputs(2).X({2, 3, 5}).X({3, 1, 4}).X({3}).X({2, 3, 3}));
+  cases.push_back(
+      Case(name).Outputs(2).X({2, 3, 2}).X({3, 1, 4}).With("activation", std::string("silu")));
+  cases.push_back(Case(name).X({1, 2, 3}).X({2, 1, 1}).Omitted().X({1, 2, 0}));
+}
+
 inline void AddSequenceCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   cases.push_back(Case("ReverseSequence").X({4, 3, 2}).Fed(DType::kInt64, {3}, {4, 0, 3}));
@@ -433,6 +442,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddNormalizationCases(cases);
   AddRecurrentCases(cases);
   AddSequenceCases(cases);
+  AddCausalConvCases(cases);
   AddEinsumCases(cases);
   return cases;
 }

@@ -9,6 +9,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
 #ifndef HEADRACE_WITHOUT_TRAINING
       OptimizerOps(),
 #endif
+      CausalConvOps(),
       ComposedMovementOps(),
       ComposedNormalizationOps(),
       QuantizationOps(),
@@ -19,6 +20,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       CastOps(),
       ConvOps(),
       ConvTransposeOps(),
+      EinsumOps(),
       ElementwiseOps(),
       GenerateOps(),
       IndexingOps(),
@@ -30,9 +32,11 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       PoolOps(),
       QuantizedProductOps(),
       RandomOps(),
+      RecurrentOps(),
       ReductionOps(),
       ReshapeOps(),
       ScanOps(),
+      SequenceOps(),
       ShapeOps(),
       SignalOps(),
       SliceOps(),

@@ -11,10 +11,12 @@ std::span<const OpDef> AttentionOps();              // attention.cc
 std::span<const OpDef> BitOps();                    // bits.cc
 std::span<const OpDef> BroadcastOps();              // broadcast.cc
 std::span<const OpDef> CastOps();                   // cast.cc
+std::span<const OpDef> CausalConvOps();             // causal_conv.cc
 std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
 std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
 std::span<const OpDef> ConvOps();                   // conv.cc
 std::span<const OpDef> ConvTransposeOps();          // conv_transpose.cc
+std::span<const OpDef> EinsumOps();                 // einsum.cc
 std::span<const OpDef> ElementwiseOps();            // elementwise.cc
 std::span<const OpDef> GenerateOps();               // generate.cc
 std::span<const OpDef> IndexingOps();               // indexing.cc
@@ -28,9 +30,11 @@ std::span<const OpDef> PoolOps();                   // pool.cc
 std::span<const OpDef> QuantizationOps();           // quantization.cc
 std::span<const OpDef> QuantizedProductOps();       // quantized_products.cc
 std::span<const OpDef> RandomOps();                 // random.cc
+std::span<const OpDef> RecurrentOps();              // recurrent.cc
 std::span<const OpDef> ReductionOps();              // reduction.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
 std::span<const OpDef> ScanOps();                   // scan.cc
+std::span<const OpDef> SequenceOps();               // sequence.cc
 std::span<const OpDef> ShapeOps();                  // shape.cc
 std::span<const OpDef> SignalOps();                 // signal.cc
 std::span<const OpDef> SliceOps();                  // slice.cc

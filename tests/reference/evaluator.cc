@@ -14,9 +14,10 @@ using graph::ValueId;
 
 Function Find(std::string_view domain, std::string_view name) {
   for (auto family :
-       {ConvolutionFunctions(), ElementwiseFunctions(), GenerateFunctions(), IndexingFunctions(),
-        MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
-        PoolFunctions(), RandomFunctions(), ReductionFunctions(), SoftmaxFunctions()}) {
+       {ConvolutionFunctions(), EinsumFunctions(), ElementwiseFunctions(), GenerateFunctions(),
+        IndexingFunctions(), MatrixFunctions(), MovementFunctions(), NormalizationFunctions(),
+        OptimizerFunctions(), PoolFunctions(), RandomFunctions(), RecurrentFunctions(),
+        ReductionFunctions(), SequenceFunctions(), SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

@@ -8,6 +8,7 @@
 namespace hr::reference {
 
 std::span<const Entry> ConvolutionFunctions();    // convolution.cc
+std::span<const Entry> EinsumFunctions();         // einsum.cc
 std::span<const Entry> ElementwiseFunctions();    // elementwise.cc
 std::span<const Entry> GenerateFunctions();       // generate.cc
 std::span<const Entry> IndexingFunctions();       // indexing.cc
@@ -17,7 +18,9 @@ std::span<const Entry> NormalizationFunctions();  // normalization.cc
 std::span<const Entry> OptimizerFunctions();      // optimizer.cc
 std::span<const Entry> PoolFunctions();           // pool.cc
 std::span<const Entry> RandomFunctions();         // random.cc
+std::span<const Entry> RecurrentFunctions();      // recurrent.cc
 std::span<const Entry> ReductionFunctions();      // reduction.cc
+std::span<const Entry> SequenceFunctions();       // sequence.cc
 std::span<const Entry> SoftmaxFunctions();        // softmax.cc
 
 // Sums x over the axes along which `dims` was broadcast to it.

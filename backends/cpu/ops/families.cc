@@ -5,7 +5,7 @@
 namespace hr::cpu {
 
 std::span<const KernelFamily> KernelFamilies() {
-  static const std::array<KernelFamily, 16> families = {{
+  static const std::array<KernelFamily, 18> families = {{
       {ConvFamily(), true},
       {FourierFamily(), true},
       {GemmFamily(), true},
@@ -17,8 +17,10 @@ std::span<const KernelFamily> KernelFamilies() {
       {PadFamily()},
       {PoolFamily(), true},
       {RandomFamily()},
+      {RecurrentFamily(), true},
       {ReduceFamily()},
       {ScanFamily()},
+      {SequenceFamily()},
       {SoftmaxFamily(), true},
       {StateFamily()},
       {ViewFamily()},

@@ -19,8 +19,10 @@ std::span<const KernelEntry> OptimizerFamily();      // optimizer.cc
 std::span<const KernelEntry> PadFamily();            // pad.cc
 std::span<const KernelEntry> PoolFamily();           // pool.cc
 std::span<const KernelEntry> RandomFamily();         // random.cc
+std::span<const KernelEntry> RecurrentFamily();      // recurrent.cc
 std::span<const KernelEntry> ReduceFamily();         // reduce.cc
 std::span<const KernelEntry> ScanFamily();           // scan.cc
+std::span<const KernelEntry> SequenceFamily();       // sequence.cc
 std::span<const KernelEntry> SoftmaxFamily();        // softmax.cc
 std::span<const KernelEntry> StateFamily();          // state.cc
 std::span<const KernelEntry> ViewFamily();           // views.cc

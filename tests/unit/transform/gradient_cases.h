@@ -311,6 +311,124 @@ inline void AddNormalizationCases(std::vector<GradientCase>& cases) {
                       .With("epsilon", 1e-3));
 }
 
+// x [4, 2, 3] ([2, 4, 3] with layout 1), hidden 2, and all optional inputs but lengths.
+inline GradientCase RecurrentCase(const char* op, int version, int64_t gates, int64_t directions,
+                                  bool batch_first = false) {
+  const bool lstm = gates == 4;
+  const Dims state = batch_first ? Dims{2, directions, 2} : Dims{directions, 2, 2};
+  GradientCase out = GradientCase(op).Version(version).Outputs(lstm ? 3 : 2);
+  out.X(batch_first ? Dims{2, 4, 3} : Dims{4, 2, 3})
+      .X({directions, gates * 2, 3})
+      .X({directions, gates * 2, 2})
+      .X({directions, gates * 4});
+  out.Omitted().X(state);
+  if (lstm) out.X(state).X({directions, 6});
+  if (batch_first) out.With("layout", int64_t{1});
+  if (directions == 2) out.With("direction", std::string("bidirectional"));
+  return out;
+}
+
+inline void AddRecurrentCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Names = std::vector<std::string>;
+  const std::pair<const char*, int64_t> kCells[] = {{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}};
+  for (const auto& [op, gates] : kCells) {
+    cases.push_back(RecurrentCase(op, 7, gates, 1));
+    cases.push_back(RecurrentCase(op, 7, gates, 1).With("direction", std::string("reverse")));
+    cases.push_back(RecurrentCase(op, 14, gates, 2));
+    cases.push_back(RecurrentCase(op, 14, gates, 2, true));
+    cases.push_back(RecurrentCase(op, 14, gates, 1).With("clip", 0.6));
+    // Lengths that end early, a whole one and an empty one, both ways; one output only.
+    cases.push_back(Case(op)
+                        .X({4, 3, 2})
+                        .X({2, gates * 2, 2})
+                        .X({2, gates * 2, 2})
+                        .Omitted()
+                        .Fed(DType::kInt32, {3}, {2, 4, 0})
+                        .X({2, 3, 2})
+                        .With("direction", std::string("bidirectional")));
+    cases.push_back(Case(op).X({2, 1, 2}).X({1, gates * 3, 2}).X({1, gates * 3, 3}));
+  }
+  for (int64_t directions : {1, 2}) {
+    cases.push_back(
+        RecurrentCase("GRU", 14, 3, directions).With("linear_before_reset", int64_t{1}));
+    cases.push_back(RecurrentCase("LSTM", 14, 4, directions).With("input_forget", int64_t{1}));
+  }
+  cases.push_back(RecurrentCase("GRU", 14, 3, 2, true)
+                      .With("linear_before_reset", int64_t{1})
+                      .With("clip", 0.5));
+  for (const char* f : {"Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh",
+                        "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}) {
+    cases.push_back(RecurrentCase("RNN", 14, 1, 1).With("activations", Names{f}));
+  }
+  cases.push_back(RecurrentCase("RNN", 14, 1, 2)
+                      .With("activations", Names{"ScaledTanh", "LeakyRelu"})
+                      .With("activation_alpha", std::vector<double>{0.7, 0.3})
+                      .With("activation_beta", std::vector<double>{1.4}));
+  cases.push_back(RecurrentCase("LSTM", 14, 4, 1)
+                      .With("activations", Names{"HardSigmoid", "Softsign", "Elu"})
+                      .With("activation_alpha", std::vector<double>{0.3, 0.5}));
+}
+
+// A composed operator: the gradients are those of its composition.
+inline void AddEinsumCases(std::vector<GradientCase>& cases) {
+  const auto add = [&](const char* equation, const std::vector<Dims>& operands) {
+    GradientCase row("Einsum");
+    for (const Dims& dims : operands) row.X(dims);
+    cases.push_back(row.With("equation", std::string(equation)));
+  };
+  add("ij->ji", {{2, 3}});
+  add("ijk->j", {{2, 3, 2}});
+  add("ii", {{3, 3}});
+  add("iji->ji", {{3, 2, 3}});
+  add("iii->i", {{2, 2, 2}});
+  add("...ii -> ...i", {{2, 3, 3}});
+  add("->", {{}});
+  add("i,i", {{4}, {4}});
+  add("i,j->ji", {{2}, {3}});
+  add("ij,jk", {{2, 3}, {3, 2}});
+  add("ij,kj->ki", {{2, 3}, {4, 3}});
+  add("bij, bjk -> bik", {{2, 2, 3}, {2, 3, 2}});
+  add("bqhd,bkhd->bhqk", {{2, 2, 2, 3}, {2, 3, 2, 3}});
+  add("ijkl,klm->mij", {{2, 3, 2, 2}, {2, 2, 3}});
+  add("...ij,...jk", {{2, 1, 2, 3}, {3, 3, 2}});
+  add("i...,i...->...", {{2, 3}, {2, 2, 3}});
+  add("ij,jk,kl->il", {{2, 3}, {3, 2}, {2, 3}});
+  add("a,ab,bc,c->", {{2}, {2, 3}, {3, 2}, {2}});
+  add("ij,ij->ij", {{2, 3}, {2, 3}});
+  add("ij,j->i", {{2, 3}, {3}});
+  add("ij,k->i", {{2, 3}, {2}});
+  add("iij,jkk->ik", {{2, 2, 3}, {3, 2, 2}});
+}
+
+inline void AddCausalConvCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  const std::string name = "CausalConvWithState";
+  cases.push_back(Case(name).Outputs(2).X({2, 3, 5}).X({3, 1, 4}).X({3}).X({2, 3, 3}));
+  cases.push_back(
+      Case(name).Outputs(2).X({2, 3, 2}).X({3, 1, 4}).With("activation", std::string("silu")));
+  cases.push_back(Case(name).X({1, 2, 3}).X({2, 1, 1}).Omitted().X({1, 2, 0}));
+}
+
+inline void AddSequenceCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  cases.push_back(Case("ReverseSequence").X({4, 3, 2}).Fed(DType::kInt64, {3}, {4, 0, 3}));
+  cases.push_back(Case("ReverseSequence")
+                      .X({2, 4})
+                      .Fed(DType::kInt64, {2}, {1, 2})
+                      .With("batch_axis", int64_t{0})
+                      .With("time_axis", int64_t{1}));
+  cases.push_back(Case("TensorScatter").X({2, 4, 3}).X({2, 2, 3}));
+  cases.push_back(
+      Case("TensorScatter").X({2, 3, 4, 2}).X({2, 3, 1, 2}).Fed(DType::kInt64, {2}, {3, 1}));
+  cases.push_back(Case("TensorScatter")
+                      .X({2, 3, 4})
+                      .X({2, 3, 3})
+                      .Fed(DType::kInt64, {2}, {-2, 7})
+                      .With("axis", int64_t{-1})
+                      .With("mode", std::string("circular")));
+}
+
 inline std::vector<GradientCase> GradientCases() {
   std::vector<GradientCase> cases;
   AddUnaryCases(cases);
@@ -322,6 +440,10 @@ inline std::vector<GradientCase> GradientCases() {
   AddMovementCases(cases);
   AddIndexingCases(cases);
   AddNormalizationCases(cases);
+  AddRecurrentCases(cases);
+  AddSequenceCases(cases);
+  AddCausalConvCases(cases);
+  AddEinsumCases(cases);
   return cases;
 }
 

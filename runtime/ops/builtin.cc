@@ -35,6 +35,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       RecurrentOps(),
       ReductionOps(),
       ReshapeOps(),
+      ResizeOps(),
       ScanOps(),
       SequenceOps(),
       ShapeOps(),

@@ -32,6 +32,7 @@ std::span<const OpDef> QuantizedProductOps();       // quantized_products.cc
 std::span<const OpDef> RandomOps();                 // random.cc
 std::span<const OpDef> RecurrentOps();              // recurrent.cc
 std::span<const OpDef> ReductionOps();              // reduction.cc
+std::span<const OpDef> ResizeOps();                 // resize.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
 std::span<const OpDef> ScanOps();                   // scan.cc
 std::span<const OpDef> SequenceOps();               // sequence.cc

@@ -5,7 +5,7 @@
 namespace hr::cpu {
 
 std::span<const KernelFamily> KernelFamilies() {
-  static const std::array<KernelFamily, 18> families = {{
+  static const std::array<KernelFamily, 19> families = {{
       {ConvFamily(), true},
       {FourierFamily(), true},
       {GemmFamily(), true},
@@ -19,6 +19,7 @@ std::span<const KernelFamily> KernelFamilies() {
       {RandomFamily()},
       {RecurrentFamily(), true},
       {ReduceFamily()},
+      {ResizeFamily(), true},
       {ScanFamily()},
       {SequenceFamily()},
       {SoftmaxFamily(), true},

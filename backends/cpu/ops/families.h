@@ -21,6 +21,7 @@ std::span<const KernelEntry> PoolFamily();           // pool.cc
 std::span<const KernelEntry> RandomFamily();         // random.cc
 std::span<const KernelEntry> RecurrentFamily();      // recurrent.cc
 std::span<const KernelEntry> ReduceFamily();         // reduce.cc
+std::span<const KernelEntry> ResizeFamily();         // resize.cc
 std::span<const KernelEntry> ScanFamily();           // scan.cc
 std::span<const KernelEntry> SequenceFamily();       // sequence.cc
 std::span<const KernelEntry> SoftmaxFamily();        // softmax.cc

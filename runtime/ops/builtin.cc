@@ -36,6 +36,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       ReductionOps(),
       ReshapeOps(),
       ResizeOps(),
+      SamplingOps(),
       ScanOps(),
       SequenceOps(),
       ShapeOps(),

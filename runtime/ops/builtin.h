@@ -34,6 +34,7 @@ std::span<const OpDef> RecurrentOps();              // recurrent.cc
 std::span<const OpDef> ReductionOps();              // reduction.cc
 std::span<const OpDef> ResizeOps();                 // resize.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
+std::span<const OpDef> SamplingOps();               // sampling.cc
 std::span<const OpDef> ScanOps();                   // scan.cc
 std::span<const OpDef> SequenceOps();               // sequence.cc
 std::span<const OpDef> ShapeOps();                  // shape.cc

@@ -14,9 +14,10 @@ using graph::ValueId;
 
 Function Find(std::string_view domain, std::string_view name) {
   for (auto family :
-       {ConvolutionFunctions(), ElementwiseFunctions(), GenerateFunctions(), IndexingFunctions(),
-        MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
-        PoolFunctions(), RandomFunctions(), ReductionFunctions(), SoftmaxFunctions()}) {
+       {BitFunctions(), ConvolutionFunctions(), ElementwiseFunctions(), FourierFunctions(),
+        GenerateFunctions(), IndexingFunctions(), MatrixFunctions(), MovementFunctions(),
+        NormalizationFunctions(), OptimizerFunctions(), PoolFunctions(), RandomFunctions(),
+        ReductionFunctions(), SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

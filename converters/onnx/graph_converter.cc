@@ -159,7 +159,8 @@ Result<graph::ValueType> GraphConverter::TypeOf(const ValueInfoProto& info) {
   for (const DimProto& dim : info.dims) {
     graph::Dim out;
     if (dim.size >= 0) out.size = dim.size;
-    if (dim.size < 0 && !dim.name.empty()) out.symbol = builder_.AddSymbol(dim.name);
+    if (dim.size < 0 && !dim.name.empty() && dim.name != "?")
+      out.symbol = builder_.AddSymbol(dim.name);
     type.dims.push_back(out);
   }
   return type;

@@ -18,6 +18,8 @@ Status InferBitShift(InferContext& context) {
   if (direction != "LEFT" && direction != "RIGHT") {
     return InvalidArgument("BitShift's 'direction' is LEFT or RIGHT, got '", direction, "'");
   }
+  HR_RETURN_IF_ERROR(
+      context.ExpectDType(0, {DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64}));
   return InferBits(context);
 }
 

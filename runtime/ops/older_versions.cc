@@ -6,6 +6,7 @@
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/compose.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/shape_rules.h"
 
 namespace hr::ops {
 namespace {
@@ -169,10 +170,23 @@ ValueId OfChannels(ComposeContext& c, ValueId of_groups, int64_t groups) {
 
 Status InferGroupNormalization(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 2));
-  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
-  HR_RETURN_IF_ERROR(context.ExpectRank(2, 1));
   const int64_t groups = context.node().Int("num_groups", 0);
-  if (groups < 1) return InvalidArgument("'num_groups' is 1 or more, got ", groups);
+  if (groups < 1) {
+    return InvalidArgument("GroupNormalization's 'num_groups' is 1 or more, got ", groups);
+  }
+  for (size_t i : {1, 2}) {
+    HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
+    HR_RETURN_IF_ERROR(context.ExpectRank(i, 1));
+    if (!context.input(i).ranked) continue;
+    HR_RETURN_IF_ERROR(EqualDims(context, Cat("groups and ", context.InputText(i)),
+                                 FixedDim(groups), context.input(i).dims[0])
+                           .status());
+  }
+  const ValueType& x = context.input(0);
+  if (x.ranked && x.dims[1].fixed() && x.dims[1].size % groups != 0) {
+    return InvalidArgument("GroupNormalization wants channels that are a multiple of num_groups ",
+                           groups, ", got ", x.dims[1].size, " in ", context.InputText(0));
+  }
   return InferFloatingUnary(context);
 }
 

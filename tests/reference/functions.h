@@ -7,9 +7,11 @@
 
 namespace hr::reference {
 
+std::span<const Entry> BitFunctions();            // bits.cc
 std::span<const Entry> ConvolutionFunctions();    // convolution.cc
 std::span<const Entry> EinsumFunctions();         // einsum.cc
 std::span<const Entry> ElementwiseFunctions();    // elementwise.cc
+std::span<const Entry> FourierFunctions();        // fourier.cc
 std::span<const Entry> GenerateFunctions();       // generate.cc
 std::span<const Entry> IndexingFunctions();       // indexing.cc
 std::span<const Entry> MatrixFunctions();         // matrix.cc

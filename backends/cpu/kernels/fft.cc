@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace hr::cpu {
 namespace {
@@ -18,12 +19,19 @@ Complex<T> operator*(Complex<T> a, Complex<T> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// exp(-pi i numerator / n)
+// exp(-pi i numerator / n) for a numerator from 0 to 2 n - 1. From an angle of an eighth of a turn
+// at most, so that it is exact to the last place, and quarter turns are exact.
 template <typename T>
 Complex<T> Root(int64_t numerator, int64_t n) {
-  constexpr double kPi = 3.14159265358979323846;
-  const double angle = -kPi * static_cast<double>(numerator) / static_cast<double>(n);
-  return {static_cast<T>(std::cos(angle)), static_cast<T>(std::sin(angle))};
+  constexpr double kQuarter = 1.57079632679489661923;
+  const int64_t quarters = 2 * numerator / n, rest = 2 * numerator % n;
+  const bool beyond = 2 * rest > n;  // nearer to the next quarter
+  const double angle =
+      kQuarter * static_cast<double>(beyond ? n - rest : rest) / static_cast<double>(n);
+  double re = std::cos(angle), im = std::sin(angle);
+  if (beyond) std::swap(re, im);
+  for (int64_t i = 0; i < quarters; ++i) re = -std::exchange(im, re);
+  return {static_cast<T>(re), static_cast<T>(-im)};
 }
 
 // 4 first: fewer passes. What is left at the end is a large prime, or 1.

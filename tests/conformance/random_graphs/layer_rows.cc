@@ -2,13 +2,37 @@
 #include "tests/conformance/random_graphs/rows.h"
 
 namespace hr::random_graphs {
-namespace {
 
-// A value of a network, or its parameter: a variable rather than a constant.
-std::string Weights(Draft& draft, DType dtype, Dims dims, double low = -1, double high = 1) {
+std::string Weights(Draft& draft, DType dtype, Dims dims, double low, double high) {
   return draft.rng().Chance(60) ? draft.Variable(dtype, std::move(dims), low, high)
                                 : draft.Leaf(dtype, std::move(dims), low, high);
 }
+
+std::string Images(Draft& draft, double low, double high) {
+  std::string found = draft.Find([&](const Known& k) {
+    return KindOf(k.dtype) == kFloats && k.rank() >= 3 && k.rank() <= 5 && k.low >= low &&
+           k.high <= high;
+  });
+  if (!found.empty() && draft.rng().Chance(80)) return found;
+  const DType dtype = KindOf(draft.main_type()) == kFloats ? draft.main_type() : DType::kFloat32;
+  const auto side = [&] { return draft.rng().Pick<int64_t>({1, 3, 4, 5, 6, 7}); };
+  Dims dims = {draft.batch(), draft.rng().Pick<int64_t>({1, 2, 3, 4, 8, 16}), side(), side()};
+  // Now and then large enough for winograd tiles and for two threads.
+  if (draft.rng().Chance(12)) dims[2] = dims[3] = draft.rng().Between(8, 15);
+  const bool line = draft.rng().Chance(20);
+  if (line) dims.pop_back();
+  if (!line && draft.rng().Chance(15)) dims.push_back(draft.rng().Between(1, 3));
+  return draft.Input(dtype, dims, -2, 2);
+}
+
+std::vector<int64_t> Kernel(Draft& draft, const Known& images) {
+  std::vector<int64_t> out;
+  for (size_t i = 2; i < images.rank(); ++i)
+    out.push_back(draft.rng().Between(1, std::min<int64_t>(3, images.dims[i])));
+  return out;
+}
+
+namespace {
 
 std::string MatMul(Draft& draft, const Row& row) {
   const std::string x = draft.Operand({.low = -30, .high = 30, .least_rank = 1});
@@ -43,22 +67,6 @@ std::string Gemm(Draft& draft, const Row& row) {
   return draft.rng().Chance(40) ? draft.One("Relu", 14, {y}) : y;
 }
 
-// Images [N, C, H, W], sometimes [N, C, L].
-std::string Images(Draft& draft, double low = -30, double high = 30) {
-  std::string found = draft.Find([&](const Known& k) {
-    return KindOf(k.dtype) == kFloats && (k.rank() == 4 || k.rank() == 3) && k.low >= low &&
-           k.high <= high;
-  });
-  if (!found.empty() && draft.rng().Chance(80)) return found;
-  const DType dtype = KindOf(draft.main_type()) == kFloats ? draft.main_type() : DType::kFloat32;
-  const auto side = [&] { return draft.rng().Pick<int64_t>({1, 3, 4, 5, 6, 7}); };
-  Dims dims = {draft.batch(), draft.rng().Pick<int64_t>({1, 2, 3, 4, 8, 16}), side(), side()};
-  // Now and then large enough for winograd tiles and for two threads.
-  if (draft.rng().Chance(12)) dims[2] = dims[3] = draft.rng().Between(8, 15);
-  if (draft.rng().Chance(20)) dims.pop_back();
-  return draft.Input(dtype, dims, -2, 2);
-}
-
 // Strides, pads and dilations for windows of this size.
 std::vector<NamedAttribute> Window(Draft& draft, const std::vector<int64_t>& kernel, bool pool) {
   std::vector<NamedAttribute> out;
@@ -73,13 +81,6 @@ std::vector<NamedAttribute> Window(Draft& draft, const std::vector<int64_t>& ker
     out.push_back(String("auto_pad", draft.rng().Chance(50) ? "SAME_UPPER" : "SAME_LOWER"));
   }
   if (pool && draft.rng().Chance(30)) out.push_back(Int("ceil_mode", 1));
-  return out;
-}
-
-std::vector<int64_t> Kernel(Draft& draft, const Known& images) {
-  std::vector<int64_t> out;
-  for (size_t i = 2; i < images.rank(); ++i)
-    out.push_back(draft.rng().Between(1, std::min<int64_t>(3, images.dims[i])));
   return out;
 }
 

@@ -243,7 +243,7 @@ const Row kRows[] = {
     {"Pad", 13, Pad, kFloats | kWords},
     {"Pad", 18, Pad, kFloats | kWords},
     {"Pad", 19, Pad, kFloats | kWords},
-    {"Tile", 13, Tile, kAny},
+    {"Tile", 13, Tile, kAny, 0, 0, 3},
     {"Expand", 13, Expand, kAny},
     {"Trilu", 14, Trilu, kAny},
     {"CumSum", 14, CumSum, kFloats | kWords},

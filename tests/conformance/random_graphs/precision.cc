@@ -171,6 +171,13 @@ constexpr std::string_view kRecurrentGrad[] = {"RNNGrad", "GRUGrad", "LSTMGrad"}
 Number InnerSize(const graph::Node& node, std::string_view op,
                  const std::vector<const Array*>& in) {
   if (GoesThroughOne(op)) return std::max<Number>(1, LargestOf(*in[0]));
+  // Sums that cancel leave the rounding of what they turn by: as large as the line is long.
+  if (op == "FourierTransform") {
+    const auto axis = static_cast<size_t>(node.Int("axis", 0));
+    return LargestOf(*in[0]) * std::sqrt(static_cast<Number>(in[0]->dims[axis]));
+  }
+  // Numbers of size 1 are scaled; a rounded mean moves all of a group.
+  if (op == "GroupNormalization" || op == "LayerNormalization") return LargestOf(*in[1]);
   if (op == "BatchNormalizationGrad" || op == "GroupNormalizationGrad")
     return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) *
            std::max<Number>(

@@ -14,6 +14,7 @@ struct GradientCase {
   struct Input {
     enum Kind { kDifferentiated, kFed, kConstant, kOmitted } kind;
     reference::Array value;
+    std::vector<size_t> known_axes;
   };
 
   std::string op;
@@ -42,6 +43,11 @@ struct GradientCase {
   GradientCase& Fixed(const Dims& dims, double low, double high) {
     X(dims, low, high);
     inputs.back().kind = Input::kFed;
+    return *this;
+  }
+  // Axes of the last input whose sizes the operator has to know.
+  GradientCase& Known(std::vector<size_t> axes) {
+    inputs.back().known_axes = std::move(axes);
     return *this;
   }
   // Values fed while the graph runs, so that rules cannot read them.

@@ -1,6 +1,7 @@
 // The table of gradient checks. Every differentiable operator, in every version, has a row here.
 #pragma once
 
+#include "tests/unit/transform/composed_gradient_cases.h"
 #include "tests/unit/transform/gradient_case.h"
 
 namespace hr::transform {
@@ -81,6 +82,7 @@ inline void AddReductionCases(std::vector<GradientCase>& cases) {
     cases.push_back(Case(op).X({2, 3}, 0.3, 2).Ints({}).With("noop_with_empty_axes", int64_t{1}));
     cases.push_back(Case(op).X({2, 3}, 0.3, 2));
   }
+  cases.push_back(Case("ReduceSum").Version(11).X({2, 3, 4}).With("axes", Axes{1, -1}));
   for (const char* op : {"ReduceMax", "ReduceMin"}) {
     cases.push_back(Case(op).Version(18).X({2, 3, 4}, 0.3, 2).Ints({1}));
   }
@@ -159,6 +161,37 @@ inline void AddConvolutionCases(std::vector<GradientCase>& cases) {
     cases.push_back(
         Case(op).X({1, 1, 7, 7}).With("kernel_shape", Ints{3, 2}).With("dilations", Ints{2, 1}));
   }
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    cases.push_back(Case(op)
+                        .X({1, 2, 3, 4, 5})
+                        .With("kernel_shape", Ints{2, 2, 3})
+                        .With("strides", Ints{1, 2, 2})
+                        .With("pads", Ints{1, 0, 1, 0, 1, 1}));
+  }
+  cases.push_back(Case("Conv")
+                      .X({2, 4, 3, 3, 4})
+                      .X({2, 2, 2, 3, 2})
+                      .X({2})
+                      .With("group", int64_t{2})
+                      .With("strides", Ints{1, 2, 2})
+                      .With("pads", Ints{1, 0, 1, 0, 2, 0}));
+  // Second gradients: each is linear in both of its operands.
+  cases.push_back(Case("ConvGradInput")
+                      .In("headrace.grad")
+                      .X({2, 2, 2, 3})
+                      .X({2, 1, 2, 3})
+                      .Fixed({2, 2, 5, 4}, 0, 1)
+                      .With("group", int64_t{2})
+                      .With("strides", Ints{2, 1})
+                      .With("pads", Ints{0, 1, 0, 0}));
+  cases.push_back(Case("ConvGradWeight")
+                      .In("headrace.grad")
+                      .X({2, 2, 3})
+                      .X({2, 3, 6})
+                      .Fixed({2, 3, 2}, 0, 1)
+                      .With("dilations", Ints{2})
+                      .With("pads", Ints{1, 0})
+                      .With("strides", Ints{2}));
   cases.push_back(Case("MaxPool").Outputs(2).X({1, 1, 4}).With("kernel_shape", Ints{2}));
   for (int version : {11, 19}) {
     cases.push_back(Case("AveragePool")
@@ -444,6 +477,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddSequenceCases(cases);
   AddCausalConvCases(cases);
   AddEinsumCases(cases);
+  AddComposedCases(cases);
   return cases;
 }
 

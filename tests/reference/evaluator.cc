@@ -15,9 +15,9 @@ using graph::ValueId;
 Function Find(std::string_view domain, std::string_view name) {
   for (auto family :
        {ConvolutionFunctions(), EinsumFunctions(), ElementwiseFunctions(), GenerateFunctions(),
-        IndexingFunctions(), MatrixFunctions(), MovementFunctions(), NormalizationFunctions(),
-        OptimizerFunctions(), PoolFunctions(), RandomFunctions(), RecurrentFunctions(),
-        ReductionFunctions(), SequenceFunctions(), SoftmaxFunctions()}) {
+        IndexingFunctions(), LinearAttentionFunctions(), MatrixFunctions(), MovementFunctions(),
+        NormalizationFunctions(), OptimizerFunctions(), PoolFunctions(), RandomFunctions(),
+        RecurrentFunctions(), ReductionFunctions(), SequenceFunctions(), SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

@@ -6,10 +6,23 @@ namespace hr::cpu {
 
 std::span<const std::span<const KernelEntry>> KernelFamilies() {
   static const std::array families = {
-      ConvFamily(),     GemmFamily(),          GenerateFamily(),  IndexingFamily(),
-      MovementFamily(), NormalizationFamily(), OptimizerFamily(), PadFamily(),
-      PoolFamily(),     RandomFamily(),        RecurrentFamily(), ReduceFamily(),
-      ScanFamily(),     SequenceFamily(),      SoftmaxFamily(),   StateFamily(),
+      ConvFamily(),
+      GemmFamily(),
+      GenerateFamily(),
+      IndexingFamily(),
+      LinearAttentionFamily(),
+      MovementFamily(),
+      NormalizationFamily(),
+      OptimizerFamily(),
+      PadFamily(),
+      PoolFamily(),
+      RandomFamily(),
+      RecurrentFamily(),
+      ReduceFamily(),
+      ScanFamily(),
+      SequenceFamily(),
+      SoftmaxFamily(),
+      StateFamily(),
       ViewFamily(),
   };
   return families;

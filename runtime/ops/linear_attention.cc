@@ -44,7 +44,7 @@ struct Sizes {
     if (!context.input(i).ranked) return {};
     const Dim last = context.input(i).dims[2];
     if (!last.fixed()) return {};
-    if (last.size % heads_of != 0) {
+    if (last.size == 0 || last.size % heads_of != 0) {
       return InvalidArgument(context.def().name, " cannot cut the last axis of ",
                              context.InputText(i), " into ", heads_of, " heads");
     }

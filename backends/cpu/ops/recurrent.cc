@@ -8,7 +8,6 @@
 namespace hr::cpu {
 namespace {
 
-using ops::kNoPlace;
 using ops::RecurrentPlaces;
 
 // `x`: the place of the input x, which w and r follow.

@@ -24,6 +24,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       ElementwiseOps(),
       GenerateOps(),
       IndexingOps(),
+      LinearAttentionOps(),
       LogicOps(),
       MatrixOps(),
       MovementOps(),

@@ -20,6 +20,7 @@ std::span<const OpDef> EinsumOps();                 // einsum.cc
 std::span<const OpDef> ElementwiseOps();            // elementwise.cc
 std::span<const OpDef> GenerateOps();               // generate.cc
 std::span<const OpDef> IndexingOps();               // indexing.cc
+std::span<const OpDef> LinearAttentionOps();        // linear_attention.cc
 std::span<const OpDef> LogicOps();                  // logic.cc
 std::span<const OpDef> MatrixOps();                 // matrix.cc
 std::span<const OpDef> MovementOps();               // movement.cc

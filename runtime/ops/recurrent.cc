@@ -95,8 +95,13 @@ class Sizes {
   Result<std::vector<Dim>> Record(const InferContext& context,
                                   const RecurrentOptions& options) const {
     HR_ASSIGN_OR_RETURN(const Dim row, Times(context, hidden, RecordParts(options.cell)));
-    if (options.batch_first) return std::vector<Dim>{directions, batch, steps, row};
-    return std::vector<Dim>{directions, steps, batch, row};
+    std::vector<Dim> out = {directions, steps, batch, row};
+    if (options.batch_first) std::swap(out[1], out[2]);
+    // Kernels have scratch memory of this many elements, even if nobody asks for the record.
+    constexpr int64_t kMostBytes = 16;
+    HR_RETURN_IF_ERROR(
+        Product(context, std::array{steps, batch, row, FixedDim(kMostBytes)}).status());
+    return out;
   }
   // Checks that input i has dimensions that are known by now.
   static Status MatchKnown(const InferContext& context, size_t i, std::vector<Dim> dims) {

@@ -15,10 +15,10 @@ using graph::ValueId;
 Function Find(std::string_view domain, std::string_view name) {
   for (auto family :
        {BitFunctions(), ConvolutionFunctions(), EinsumFunctions(), ElementwiseFunctions(),
-        FourierFunctions(), GenerateFunctions(), IndexingFunctions(), MatrixFunctions(),
-        MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(), PoolFunctions(),
-        RandomFunctions(), RecurrentFunctions(), ReductionFunctions(), SequenceFunctions(),
-        SoftmaxFunctions()}) {
+        FourierFunctions(), GenerateFunctions(), IndexingFunctions(), LinearAttentionFunctions(),
+        MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
+        PoolFunctions(), RandomFunctions(), RecurrentFunctions(), ReductionFunctions(),
+        SequenceFunctions(), SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

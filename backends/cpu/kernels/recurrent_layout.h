@@ -80,7 +80,7 @@ class RecurrentLayout {
     constexpr int64_t kLeast = 2048;
     const int64_t tasks = shape_.batch * hidden() * gates() / kLeast;
     return static_cast<int>(
-        std::clamp<int64_t>(tasks, 1, std::min<int64_t>(shape_.slices, shape_.batch)));
+        std::max<int64_t>(1, std::min({tasks, int64_t{shape_.slices}, shape_.batch})));
   }
   // Calls body(n, memory) for each sequence, where `memory` is of the task's own.
   template <typename T, typename Body>

@@ -8,6 +8,7 @@ namespace {
 // Calls copy(place in the cache, place in the rows), in bytes, for every row.
 template <typename Copy>
 void ForCacheRows(const CacheShape& shape, const int64_t* starts, const Copy& copy) {
+  if (shape.written == 0 || shape.row_bytes == 0) return;  // the cache may have no positions
   for (int64_t n = 0; n < shape.batch; ++n) {
     const int64_t start = starts == nullptr ? 0 : starts[n] % shape.length;
     for (int64_t head = n * shape.heads; head < (n + 1) * shape.heads; ++head) {
@@ -24,6 +25,7 @@ void ForCacheRows(const CacheShape& shape, const int64_t* starts, const Copy& co
 }  // namespace
 
 void ReverseSequences(const ReverseShape& shape, const int64_t* lengths, const void* x, void* y) {
+  if (shape.row_bytes == 0) return;
   const auto place = [&](int64_t t, int64_t n) {
     const int64_t row = shape.time_first ? t * shape.batch + n : n * shape.steps + t;
     return static_cast<size_t>(row) * shape.row_bytes;

@@ -5,26 +5,17 @@
 namespace hr::cpu {
 
 std::span<const KernelFamily> KernelFamilies() {
-  static const std::array<KernelFamily, 19> families = {{
-      {ConvFamily(), true},
-      {FourierFamily(), true},
-      {GemmFamily(), true},
-      {GenerateFamily()},
-      {IndexingFamily()},
-      {MovementFamily()},
-      {NormalizationFamily(), true},
-      {OptimizerFamily()},
-      {PadFamily()},
-      {PoolFamily(), true},
-      {RandomFamily()},
-      {RecurrentFamily(), true},
-      {ReduceFamily()},
-      {ResizeFamily(), true},
-      {ScanFamily()},
-      {SequenceFamily()},
-      {SoftmaxFamily(), true},
-      {StateFamily()},
-      {ViewFamily()},
+  static const std::array<KernelFamily, 20> families = {{
+      {ConvFamily(), true},      {FourierFamily(), true},
+      {GemmFamily(), true},      {GenerateFamily()},
+      {IndexingFamily()},        {LinearAttentionFamily(), true},
+      {MovementFamily()},        {NormalizationFamily(), true},
+      {OptimizerFamily()},       {PadFamily()},
+      {PoolFamily(), true},      {RandomFamily()},
+      {RecurrentFamily(), true}, {ReduceFamily()},
+      {ResizeFamily(), true},    {ScanFamily()},
+      {SequenceFamily()},        {SoftmaxFamily(), true},
+      {StateFamily()},           {ViewFamily()},
   }};
   return families;
 }

@@ -3,11 +3,11 @@
 
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
+#include "backends/cpu/ops/widened.h"
 
 namespace hr::cpu {
 namespace {
 
-using ops::kNoPlace;
 using ops::RecurrentPlaces;
 
 // `x`: the place of the input x, which w and r follow.
@@ -112,13 +112,20 @@ Result<LoweredKernel> MakeBackward(const KernelRequest& request) {
   return out;
 }
 
-Result<LoweredKernel> Forward(const KernelRequest& request) {
+Result<LoweredKernel> ForwardOf(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return MakeForward<T>(request); });
 }
-Result<LoweredKernel> Backward(const KernelRequest& request) {
+Result<LoweredKernel> BackwardOf(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return MakeBackward<T>(request); });
+}
+
+Result<LoweredKernel> Forward(const KernelRequest& request) {
+  return MakeWidened(request, ForwardOf);
+}
+Result<LoweredKernel> Backward(const KernelRequest& request) {
+  return MakeWidened(request, BackwardOf);
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -268,7 +268,37 @@ std::string CausalConv(Draft& draft, const Row& row) {
   return names.empty() ? "" : names[rng.Chance(80) ? 0 : 1];
 }
 
+std::string LinearAttention(Draft& draft, const Row& row) {
+  Rng& rng = draft.rng();
+  const std::string x = draft.Operand({.low = -2, .high = 2, .least_rank = 3, .most_rank = 3});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  const int64_t n = known.dims[0], steps = known.dims[1];
+  if (ElementCount(known.dims) == 0 || steps > 20) return "";
+  // x is the values of all heads; the others are as small as keeps the state small.
+  const int64_t heads = known.dims[2] % 2 == 0 ? rng.Between(1, 2) : 1, group = rng.Between(1, 2);
+  const int64_t keys = rng.Between(1, 4);
+  const bool decay = rng.Chance(50), beta = rng.Chance(50);
+  const auto leaf = [&](const Dims& dims, double low, double high) {
+    return Weights(draft, known.dtype, dims, low, high);
+  };
+  std::vector<std::string> operands = {leaf({n, steps, heads * group * keys}, -0.5, 0.5),
+                                       leaf({n, steps, heads * keys}, -0.5, 0.5), x};
+  const Dims state = {n, heads, keys, known.dims[2] / heads};
+  operands.push_back(rng.Chance(50) ? leaf(state, -0.5, 0.5) : "");
+  operands.push_back(decay ? leaf({n, steps, rng.Chance(50) ? heads : heads * keys}, -0.7, -0.1)
+                           : "");
+  operands.push_back(beta ? leaf({n, steps, rng.Chance(50) ? heads : 1}, 0.1, 0.9) : "");
+  while (operands.back().empty()) operands.pop_back();
+  const char* const rule = decay ? (beta ? "gated_delta" : "gated") : beta ? "delta" : "linear";
+  const auto names = draft.Node(
+      row.op, row.version, operands, 2,
+      {Int("q_num_heads", heads * group), Int("kv_num_heads", heads), String("update_rule", rule)});
+  return names.empty() ? "" : names[rng.Chance(70) ? 0 : 1];
+}
+
 const Row kRows[] = {
+    {"LinearAttention", 27, LinearAttention},
     {"CausalConvWithState", 27, CausalConv},
     {"Einsum", 12, Einsum, kFloats | kWords, 0, 0, 3},
     {"RNN", 7, Recurrent},

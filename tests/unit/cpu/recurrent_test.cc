@@ -187,6 +187,24 @@ TEST_P(RecurrentTest, NothingToDo) {
   }
 }
 
+// 16-bit floats are computed in float32 and rounded at the end.
+TEST_P(RecurrentTest, Halves) {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    const auto half = [&](const Dims& dims) {
+      reference::Array array = reference::FromTensor(Numbers<float>(dims));
+      array.dtype = dtype;
+      return reference::ToTensor(array);
+    };
+    const double error = dtype == DType::kFloat16 ? 1e-3 : 8e-3;
+    OneNodeRun layer("LSTM");
+    layer.In(half({3, 2, 4})).In(half({1, 12, 4})).In(half({1, 12, 3})).Outputs(4);
+    layer.Check(error, 1e-6);
+    OneNodeRun empty("RNN");
+    empty.In(half({0, 2, 4})).In(half({1, 3, 4})).In(half({1, 3, 3})).Outputs(2);
+    empty.Check(error, 1e-6);
+  }
+}
+
 TEST_P(RecurrentTest, RefusesLengthsThatPassTheSteps) {
   for (int32_t length : {-1, 4}) {
     OneNodeRun run("RNN");

@@ -63,6 +63,15 @@ TEST_P(SequenceTest, ScatterRefusesPlacesOutside) {
   }
 }
 
+TEST_P(SequenceTest, NothingToDo) {
+  OneNodeRun empty("TensorScatter");
+  empty.In<float>({2, 0, 1}, {}).In<float>({2, 0, 1}, {}).In<int64_t>({2}, {0, 5});
+  empty.With("mode", std::string("circular"));
+  EXPECT_EQ(empty.MustRun()[0].elements(), 0);
+  OneNodeRun reverse("ReverseSequence");
+  EXPECT_EQ(reverse.In<float>({2, 1, 0}, {}).In<int64_t>({1}, {2}).MustRun()[0].elements(), 0);
+}
+
 HR_KERNEL_TESTS(SequenceTest);
 
 }  // namespace

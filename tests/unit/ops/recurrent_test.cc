@@ -78,6 +78,17 @@ TEST(Recurrent, BadShapes) {
             "RNNGrad: axis 3 of input 0 (float32[1, 4, 2, 11]) differ: 10 and 11");
 }
 
+// Scratch memory has a size, too.
+TEST(Recurrent, MoreThanFits) {
+  EXPECT_NE(OneNode("RNN")
+                .In("float32[1073741824, 1073741824, 0]")
+                .In("float32[1, 4, 0]")
+                .In("float32[1, 4, 4]")
+                .Text()
+                .find("does not fit into 64 bits"),
+            std::string::npos);
+}
+
 TEST(Recurrent, BadAttributes) {
   EXPECT_EQ(Lstm().With("direction", std::string("sideways")).Text(),
             "LSTM's 'direction' is forward, reverse or bidirectional, got 'sideways'");
@@ -90,6 +101,39 @@ TEST(Recurrent, BadAttributes) {
             "LSTM has no activation 'tanh'; there are Affine, E");
   EXPECT_EQ(Lstm().With("activation_alpha", std::vector<double>{1}).Text(),
             "LSTM's attribute 'activation_alpha' has 1 values, and its activations take 0");
+}
+
+std::string LinearAttention(const char* rule, std::initializer_list<std::string_view> inputs) {
+  OneNode node("LinearAttention");
+  for (std::string_view input : inputs) node.In(input);
+  node.With("q_num_heads", int64_t{4}).With("kv_num_heads", int64_t{2});
+  return node.With("update_rule", std::string(rule)).Outputs(2).Text();
+}
+
+TEST(LinearAttention, Shapes) {
+  EXPECT_EQ(
+      LinearAttention("linear", {"float16[n, t, 12]", "float16[n, ?, 6]", "float16[n, t, 10]"}),
+      "float16[n, t, 20]; float16[n, 2, 3, 5]");
+  EXPECT_EQ(
+      LinearAttention("linear", {"float16[n, t, 12]", "float16", "float16", "float32[1, 2, 3, 5]"}),
+      "float16[1, t, 20]; float32[1, 2, 3, 5]");
+}
+
+TEST(LinearAttention, BadInputs) {
+  const char *const q = "float32[n, t, 12]", *const k = "float32[n, t, 6]";
+  EXPECT_EQ(LinearAttention("linear", {q, "float32[n, t, 4]", k}),
+            "LinearAttention: sizes of a head up to input 1 (float32[n, t, 4]) differ: 3 and 2");
+  EXPECT_EQ(LinearAttention("linear", {"float32[n, t, 10]", k, k}),
+            "LinearAttention cannot cut the last axis of input 0 (float32[n, t, 10]) into 4 heads");
+  EXPECT_EQ(LinearAttention("gated", {q, k, k}),
+            "LinearAttention with update_rule gated needs its input 4, the decay");
+  EXPECT_EQ(LinearAttention("linear", {q, k, k, "", "", "float32[n, t, 2]"}),
+            "LinearAttention with update_rule linear has no input 5, beta");
+  EXPECT_EQ(LinearAttention("gated", {q, k, k, "", "float32[n, t, 3]"}),
+            "LinearAttention wants one value a head in input 4 (float32[n, t, 3]), or one a key; "
+            "there are 2 heads");
+  EXPECT_EQ(LinearAttention("none", {q, k, k}),
+            "LinearAttention's 'update_rule' is linear, gated, delta or gated_delta, got 'none'");
 }
 
 // Each function takes the next of the values that it has; what is left out is ONNX's default.

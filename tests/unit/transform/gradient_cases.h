@@ -443,6 +443,30 @@ inline void AddCausalConvCases(std::vector<GradientCase>& cases) {
   cases.push_back(Case(name).X({1, 2, 3}).X({2, 1, 1}).Omitted().X({1, 2, 0}));
 }
 
+// Two heads of 3 keys and 2 values, each of which two query heads share.
+inline GradientCase LinearAttentionCase(const char* rule) {
+  return GradientCase("LinearAttention")
+      .Outputs(2)
+      .With("update_rule", std::string(rule))
+      .With("kv_num_heads", int64_t{2})
+      .With("q_num_heads", int64_t{4})
+      .X({2, 5, 12})
+      .X({2, 5, 6})
+      .X({2, 5, 4});
+}
+
+inline void AddLinearAttentionCases(std::vector<GradientCase>& cases) {
+  const Dims past = {2, 2, 3, 2};
+  cases.push_back(LinearAttentionCase("linear"));
+  cases.push_back(LinearAttentionCase("linear").X(past).With("scale", 0.7));
+  cases.push_back(LinearAttentionCase("gated").X(past).X({2, 5, 2}));
+  cases.push_back(LinearAttentionCase("gated").Omitted().X({2, 5, 6}));
+  cases.push_back(LinearAttentionCase("delta").X(past).Omitted().X({2, 5, 2}));
+  cases.push_back(LinearAttentionCase("delta").Omitted().Omitted().X({2, 5, 1}));
+  cases.push_back(LinearAttentionCase("gated_delta").X(past).X({2, 5, 2}).X({2, 5, 2}));
+  cases.push_back(LinearAttentionCase("gated_delta").X(past).X({2, 5, 6}).X({2, 5, 1}));
+}
+
 inline void AddSequenceCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   cases.push_back(Case("ReverseSequence").X({4, 3, 2}).Fed(DType::kInt64, {3}, {4, 0, 3}));
@@ -475,6 +499,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddNormalizationCases(cases);
   AddRecurrentCases(cases);
   AddSequenceCases(cases);
+  AddLinearAttentionCases(cases);
   AddCausalConvCases(cases);
   AddEinsumCases(cases);
   AddComposedCases(cases);

@@ -5,7 +5,6 @@
 
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
-#include "backends/cpu/ops/widened.h"
 
 namespace hr::cpu {
 namespace {
@@ -82,16 +81,12 @@ Result<LoweredKernel> MakeBackward(const KernelRequest& request) {
 }
 
 Result<LoweredKernel> Forward(const KernelRequest& request) {
-  return MakeWidened(request, [](const KernelRequest& wide) {
-    return ForFloating(wide, wide.input(0).dtype,
-                       [&]<typename T>() { return MakeForward<T>(wide); });
-  });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return MakeForward<T>(request); });
 }
 Result<LoweredKernel> Backward(const KernelRequest& request) {
-  return MakeWidened(request, [](const KernelRequest& wide) {
-    return ForFloating(wide, wide.input(0).dtype,
-                       [&]<typename T>() { return MakeBackward<T>(wide); });
-  });
+  return ForFloating(request, request.input(0).dtype,
+                     [&]<typename T>() { return MakeBackward<T>(request); });
 }
 
 constexpr KernelEntry kKernels[] = {

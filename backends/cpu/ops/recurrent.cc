@@ -3,7 +3,6 @@
 
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
-#include "backends/cpu/ops/widened.h"
 
 namespace hr::cpu {
 namespace {
@@ -112,20 +111,13 @@ Result<LoweredKernel> MakeBackward(const KernelRequest& request) {
   return out;
 }
 
-Result<LoweredKernel> ForwardOf(const KernelRequest& request) {
+Result<LoweredKernel> Forward(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return MakeForward<T>(request); });
 }
-Result<LoweredKernel> BackwardOf(const KernelRequest& request) {
+Result<LoweredKernel> Backward(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return MakeBackward<T>(request); });
-}
-
-Result<LoweredKernel> Forward(const KernelRequest& request) {
-  return MakeWidened(request, ForwardOf);
-}
-Result<LoweredKernel> Backward(const KernelRequest& request) {
-  return MakeWidened(request, BackwardOf);
 }
 
 constexpr KernelEntry kKernels[] = {

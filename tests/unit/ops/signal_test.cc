@@ -54,7 +54,10 @@ TEST(Dft, BadInputs) {
   EXPECT_EQ(Dft("float32[n, 10, 1]").In("float32[]").Text(),
             "DFT takes int64, int32 as input 1, got float32[]");
   EXPECT_EQ(Dft("float32[n, 1, 2]").With("inverse", int64_t{1}).With("onesided", int64_t{1}).Text(),
-            "DFT's length is 1 or more, got 0");
+            "DFT needs a length to go back from 1 bins");
+  EXPECT_EQ(Dft("float32[n, 10, 1]").Ints({2, 3}).Text(),
+            "DFT takes one number as input 1 (int64[2])");
+  EXPECT_EQ(Dft("float32[n, 10, 1]").Ints({}).Text(), "DFT takes one number as input 1 (int64[0])");
 }
 
 TEST(Dft, SaysWhatItHasToKnow) {

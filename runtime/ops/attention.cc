@@ -79,6 +79,14 @@ Status CheckAttention(const InferContext& context) {
 Result<std::vector<Dim>> Present(const InferContext& context, std::vector<Dim> dims, size_t past) {
   if (!context.has_input(past)) return dims;
   const ValueType& before = context.input(past);
+  for (size_t i : {0, 1, 3}) {
+    if (!before.ranked) break;
+    HR_RETURN_IF_ERROR(
+        EqualDims(context,
+                  Cat("axis ", i, " of ", context.InputText(past), " and of what follows it"),
+                  before.dims[i], dims[i])
+            .status());
+  }
   HR_ASSIGN_OR_RETURN(dims[2], SumDims(context, dims[2], before.ranked ? before.dims[2] : Dim()));
   return dims;
 }
@@ -93,6 +101,9 @@ Status InferAttention(InferContext& context) {
   HR_ASSIGN_OR_RETURN(auto&& q, HeadDims(context, kQ, context.node().Int("q_num_heads", 0)));
   HR_ASSIGN_OR_RETURN(auto&& k, HeadDims(context, kK, key_heads));
   HR_ASSIGN_OR_RETURN(auto&& v, HeadDims(context, kV, key_heads));
+  HR_RETURN_IF_ERROR(EqualDims(context, "the batches of queries and keys", q[0], k[0]).status());
+  HR_RETURN_IF_ERROR(EqualDims(context, "the batches of keys and values", k[0], v[0]).status());
+  HR_RETURN_IF_ERROR(EqualDims(context, "the heads of keys and values", k[1], v[1]).status());
   HR_RETURN_IF_ERROR(CheckHeads(q[1], k[1]));
   HR_RETURN_IF_ERROR(EqualDims(context, "the sizes of query and key heads", q[3], k[3]).status());
   HR_RETURN_IF_ERROR(EqualDims(context, "the positions of keys and values", k[2], v[2]).status());
@@ -221,6 +232,28 @@ void ComposeAttention(ComposeContext& c) {
   c.SetOutput(kScores, scores[c.node().Int("qk_matmul_output_mode", kRaw)]);
 }
 
+// The last axis of the angles has one for each pair that is turned.
+Status CheckPairs(const InferContext& context) {
+  const ValueType& x = context.input(0);
+  if (!x.ranked || !x.dims.back().fixed()) return {};
+  const int64_t heads = x.rank() == 3 ? context.node().Int("num_heads", 1) : 1;
+  const int64_t size = x.dims.back().size / heads;
+  int64_t turned = context.node().Int("rotary_embedding_dim", 0);
+  if (turned == 0) turned = size;
+  if (x.dims.back().size % heads != 0 || turned > size || turned % 2 != 0) {
+    return InvalidArgument("RotaryEmbedding cannot turn ", turned, " of ", context.InputText(0),
+                           " in pairs, with ", heads, " heads on the last axis");
+  }
+  for (size_t i : {1, 2}) {
+    if (!context.input(i).ranked) continue;
+    HR_RETURN_IF_ERROR(EqualDims(context,
+                                 Cat("the pairs that are turned and ", context.InputText(i)),
+                                 FixedDim(turned / 2), context.input(i).dims.back())
+                           .status());
+  }
+  return {};
+}
+
 Status InferRotary(InferContext& context) {
   for (size_t i : {1, 2}) HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
   const ValueType& x = context.input(0);
@@ -239,6 +272,7 @@ Status InferRotary(InferContext& context) {
   const bool by_position = context.has_input(3);
   if (by_position) HR_RETURN_IF_ERROR(context.ExpectIndices(3));
   for (size_t i : {1, 2}) HR_RETURN_IF_ERROR(context.ExpectRank(i, by_position ? 2 : 3));
+  HR_RETURN_IF_ERROR(CheckPairs(context));
   return InferFloatingUnary(context);
 }
 

@@ -11,12 +11,23 @@ size_t ComposeContext::Axis(int64_t axis, size_t rank) {
   return 0;
 }
 
+ValueId ComposeContext::Int(int64_t value) {
+  const auto [found, added] = numbers_.try_emplace(value, kNone);
+  if (added) found->second = Ints(std::span(&value, 1));
+  return found->second;
+}
+
 ValueId ComposeContext::DimOf(ValueId value, size_t axis) {
   if (!ok()) return kNone;
   const ValueType& known = type(value);
-  if (known.ranked && known.dims[axis].fixed()) return Ints(std::array{known.dims[axis].size});
+  const graph::Dim dim = known.ranked ? known.dims[axis] : graph::Dim();
+  if (dim.fixed()) return Int(dim.size);
+  const bool named = dim.symbol != kNone;
+  const auto key = named ? std::pair(ValueId{kNone}, size_t{dim.symbol}) : std::pair(value, axis);
+  const auto [found, added] = sizes_.try_emplace(key, kNone);
   const auto at = static_cast<int64_t>(axis);
-  return Emit("Shape", {value}, {{"start", at}, {"end", at + 1}});
+  if (added) found->second = Emit("Shape", {value}, {{"start", at}, {"end", at + 1}});
+  return found->second;
 }
 
 ValueId ComposeContext::Joined(std::span<const ValueId> parts) { return Concat(parts, 0); }

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "runtime/ops/emit.h"
@@ -34,8 +36,9 @@ class ComposeContext : public EmitContext {
 
   // An axis from 0; a failure is kept, and 0 returned, if the rank does not have it.
   size_t Axis(int64_t axis, size_t rank);
-  // 1-D int64 values: one size of `value`, and values joined, such as the sizes of a shape.
-  ValueId Int(int64_t value) { return Ints(std::span(&value, 1)); }
+  // 1-D int64 values: a number, one size of `value`, and values joined, such as the sizes of a
+  // shape. Sizes that are known to be the same are one value.
+  ValueId Int(int64_t value);
   ValueId DimOf(ValueId value, size_t axis);
   ValueId Joined(std::span<const ValueId> parts);
   ValueId Reshape(ValueId value, std::span<const ValueId> sizes);
@@ -52,6 +55,8 @@ class ComposeContext : public EmitContext {
 
  private:
   std::vector<ValueId> outputs_;
+  std::map<int64_t, ValueId> numbers_;
+  std::map<std::pair<ValueId, size_t>, ValueId> sizes_;  // by symbol, or by value and axis
 };
 
 }  // namespace hr::ops

@@ -1,4 +1,5 @@
 // Transposed convolution: the gradient of a convolution by its image.
+#include <algorithm>
 #include <array>
 
 #include "runtime/ops/builtin.h"
@@ -68,6 +69,11 @@ Result<Axis> AxisOf(const Node& node, size_t i, Axis axis, Dim input) {
 }
 
 Status CheckLists(const Node& node, size_t axes) {
+  const std::string_view mode = node.String("auto_pad", "NOTSET");
+  if (!IsOneOf(mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"})) {
+    return InvalidArgument("'auto_pad' is NOTSET, SAME_UPPER, SAME_LOWER or VALID, got '", mode,
+                           "'");
+  }
   const struct {
     Literal name;
     size_t size;
@@ -124,6 +130,10 @@ Status CheckChannels(const InferContext& context) {
                          " groups");
 }
 
+bool AllFixed(const ValueType& type) {
+  return std::all_of(type.dims.begin() + 2, type.dims.end(), [](Dim dim) { return dim.fixed(); });
+}
+
 Result<std::vector<Dim>> OutputDims(const InferContext& context) {
   const ValueType &x = context.input(0), &w = context.input(1);
   HR_ASSIGN_OR_RETURN(
@@ -131,6 +141,11 @@ Result<std::vector<Dim>> OutputDims(const InferContext& context) {
       Product(context, std::array{w.dims[1], FixedDim(context.node().Int("group", 1))}));
   std::vector<Dim> dims = {x.dims[0], channels};
   dims.resize(x.dims.size());
+  const auto shape = context.node().Ints("output_shape");
+  if (shape.size() + 2 == dims.size() && !AllFixed(x)) {
+    for (size_t i = 2; i < dims.size(); ++i) dims[i] = FixedDim(shape[i - 2]);
+    return dims;
+  }
   auto axes = AxesOf(context.node(), x, w);
   if (!axes.ok()) return std::move(axes).status().WithContext("ConvTranspose");
   for (size_t i = 2; *axes && i < dims.size(); ++i) {

@@ -20,6 +20,37 @@ bool IsQuantized(DType dtype) {
          dtype == DType::kUint16;
 }
 
+// Each scale has its zero point.
+Status CheckZeroPoint(const InferContext& context) {
+  if (!context.has_input(2) || !context.input(1).ranked || !context.input(2).ranked) return {};
+  const auto &scale = context.input(1).dims, &zero = context.input(2).dims;
+  bool fits = scale.size() == zero.size();
+  for (size_t i = 0; fits && i < scale.size(); ++i) {
+    fits = !scale[i].fixed() || !zero[i].fixed() || scale[i].size == zero[i].size;
+  }
+  if (fits) return {};
+  return InvalidArgument(context.def().name, " has a zero point for each scale, got ",
+                         context.InputText(1), " and ", context.InputText(2));
+}
+
+// Scales for blocks of the axis; elsewhere they have the shape of x.
+Status CheckBlocks(const InferContext& context, size_t axis, int64_t block) {
+  const ValueType &x = context.input(0), &scale = context.input(1);
+  HR_RETURN_IF_ERROR(context.ExpectRank(1, x.rank()));
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    Dim wanted = x.dims[i];
+    if (i == axis && wanted.fixed()) {
+      wanted = FixedDim(wanted.size / block + (wanted.size % block != 0));
+    }
+    if (i == axis && !wanted.fixed()) continue;
+    HR_RETURN_IF_ERROR(EqualDims(context,
+                                 Cat("the blocks of axis ", i, " and ", context.InputText(1)),
+                                 wanted, scale.dims[i])
+                           .status());
+  }
+  return {};
+}
+
 // The scale is a number, a vector along the axis, or has the rank of x and covers blocks of the
 // axis.
 Status CheckScale(const InferContext& context) {
@@ -27,11 +58,14 @@ Status CheckScale(const InferContext& context) {
   const ValueType& x = context.input(0);
   const ValueType& scale = context.input(1);
   const int64_t block = context.node().Int("block_size", 0);
-  if (block < 0) return InvalidArgument("'block_size' is 0 or more, got ", block);
+  if (block < 0) {
+    return InvalidArgument(context.def().name, "'s 'block_size' is 0 or more, got ", block);
+  }
+  HR_RETURN_IF_ERROR(CheckZeroPoint(context));
   if (!x.ranked || !scale.ranked || scale.rank() == 0) return {};
   HR_ASSIGN_OR_RETURN(const int64_t axis,
                       ResolveAxis(context, context.node().Int("axis", 1), x.rank()));
-  if (block > 0) return context.ExpectRank(1, x.rank());
+  if (block > 0) return CheckBlocks(context, static_cast<size_t>(axis), block);
   HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
   const Dim along = x.dims[static_cast<size_t>(axis)];
   if (scale.dims[0].fixed() && scale.dims[0].size == 1) return {};
@@ -65,6 +99,10 @@ Status InferDequantize(InferContext& context) {
   }
   const auto asked = static_cast<DType>(context.node().Int("output_dtype", 0));
   type.dtype = asked == DType::kUndefined ? context.input(1).dtype : asked;
+  if (!IsFloating(type.dtype)) {
+    return InvalidArgument(context.def().name, " gives floating-point numbers, asked for ",
+                           DTypeName(type.dtype));
+  }
   context.SetOutput(0, std::move(type));
   return {};
 }

@@ -38,7 +38,8 @@ Result<ValueType> ProductType(const InferContext& context, const Places& places)
   const ValueType* const inputs[] = {&types[0], &types[1]};
   const Tensor* const constants[] = {nullptr, nullptr};
   std::array<ValueType, 1> output;
-  const OpDef& def = NewestBuiltin(name);
+  OpDef def = NewestBuiltin(name);
+  def.name = context.def().name;
   InferContext product(def, context.module(), context.node(), inputs, constants, output);
   HR_RETURN_IF_ERROR(def.infer(product));
   return output[0];

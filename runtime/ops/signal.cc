@@ -27,14 +27,31 @@ constexpr AttributeDef kMelAttributes[] = {{"output_datatype", AttributeKind::kI
 
 // ---- Fourier transforms ----
 
+// The number that a constant input holds; nothing while it is not known.
+Result<std::optional<int64_t>> NumberOf(const InferContext& context, size_t i) {
+  HR_RETURN_IF_ERROR(context.ExpectIndices(i));
+  const auto given = context.ConstantInts(i);
+  if (!given) return std::optional<int64_t>();
+  if (given->size() == 1) return std::optional((*given)[0]);
+  return InvalidArgument(context.def().name, " takes one number as ", context.InputText(i));
+}
+
+// The same, of a size.
+Result<Dim> SizeOf(const InferContext& context, size_t i, Literal what, int64_t least) {
+  HR_ASSIGN_OR_RETURN(const auto size, NumberOf(context, i));
+  if (!size) return Dim();
+  if (*size >= least) return FixedDim(*size);
+  return InvalidArgument(context.def().name, "'s ", what, " is ", least, " or more, got ", *size);
+}
+
 // The axis of a DFT: of the attribute until version 17, of input 2 later. Nothing while it depends
 // on data.
 Result<std::optional<int64_t>> DftAxis(const InferContext& context) {
   int64_t axis = context.def().since_version < 20 ? context.node().Int("axis", 1) : -2;
   if (context.has_input(2)) {
-    const auto given = context.ConstantInts(2);
-    if (!given || given->size() != 1) return std::optional<int64_t>();
-    axis = (*given)[0];
+    HR_ASSIGN_OR_RETURN(const auto given, NumberOf(context, 2));
+    if (!given) return given;
+    axis = *given;
   }
   const int64_t rank = context.input(0).rank();
   HR_ASSIGN_OR_RETURN(axis, ResolveAxis(context, axis, rank));
@@ -52,14 +69,10 @@ Status CheckParts(const InferContext& context) {
 }
 
 Result<Dim> DftLength(const InferContext& context, Dim size, bool to_real) {
-  if (context.has_input(1)) {
-    const auto given = context.ConstantInts(1);
-    if (!given || given->size() != 1) return Dim();
-    if ((*given)[0] >= 1) return FixedDim((*given)[0]);
-    return InvalidArgument("DFT's length is 1 or more, got ", (*given)[0]);
-  }
-  if (!to_real) return size;
-  return size.fixed() ? FixedDim(2 * (size.size - 1)) : Dim();
+  if (context.has_input(1)) return SizeOf(context, 1, "length", 1);
+  if (!to_real || !size.fixed()) return to_real ? Dim() : size;
+  if (size.size > 1) return FixedDim(2 * (size.size - 1));
+  return InvalidArgument("DFT needs a length to go back from ", size.size, " bins");
 }
 
 Status InferDft(InferContext& context) {
@@ -181,24 +194,23 @@ Status InferStft(InferContext& context) {
   } else if (!context.has_input(3)) {
     return InvalidArgument("STFT needs a window or the length of a frame");
   }
-  HR_RETURN_IF_ERROR(context.ExpectIndices(1));
   const ValueType& x = context.input(0);
   if (x.ranked && x.rank() != 2) HR_RETURN_IF_ERROR(context.ExpectRank(0, 3));
   if (x.ranked && x.rank() == 3) HR_RETURN_IF_ERROR(CheckParts(context));
-  Dim length, frames;
+  Dim length = context.has_input(2) && context.input(2).ranked ? context.input(2).dims[0] : Dim();
   if (context.has_input(3)) {
-    if (const auto given = context.ConstantInts(3)) length = FixedDim((*given)[0]);
-  } else if (context.input(2).ranked) {
-    length = context.input(2).dims[0];
+    HR_ASSIGN_OR_RETURN(const Dim given, SizeOf(context, 3, "length of a frame", 1));
+    HR_ASSIGN_OR_RETURN(length,
+                        EqualDims(context, "the lengths of window and frame", length, given));
   }
-  const auto step = context.ConstantInts(1);
-  if (step && (*step)[0] < 1) return InvalidArgument("STFT's step is 1 or more, got ", (*step)[0]);
-  if (x.ranked && x.dims[1].fixed() && length.fixed() && step) {
+  HR_ASSIGN_OR_RETURN(const Dim step, SizeOf(context, 1, "step", 1));
+  Dim frames;
+  if (x.ranked && x.dims[1].fixed() && length.fixed() && step.fixed()) {
     if (length.size < 1 || x.dims[1].size < length.size) {
       return InvalidArgument("STFT's frames of ", length.size, " do not fit ",
                              context.InputText(0));
     }
-    frames = FixedDim((x.dims[1].size - length.size) / (*step)[0] + 1);
+    frames = FixedDim((x.dims[1].size - length.size) / step.size + 1);
   }
   const bool onesided = context.node().Int("onesided", 1) != 0;
   if (onesided && length.fixed()) length = FixedDim(length.size / 2 + 1);
@@ -231,17 +243,13 @@ DType WindowType(const Node& node) {
 }
 
 Status InferWindow(InferContext& context) {
-  HR_RETURN_IF_ERROR(context.ExpectIndices(0));
   const DType dtype = WindowType(context.node());
   if (!IsFloating(dtype)) {
     return Unimplemented(context.def().name, " gives floating-point numbers here, asked for ",
                          DTypeName(dtype));
   }
-  const auto size = context.ConstantInts(0);
-  if (size && (size->size() != 1 || (*size)[0] < 0)) {
-    return InvalidArgument(context.def().name, " takes one size of 0 or more");
-  }
-  SetDims(context, 0, dtype, {size ? FixedDim((*size)[0]) : Dim()});
+  HR_ASSIGN_OR_RETURN(const Dim size, SizeOf(context, 0, "size", 0));
+  SetDims(context, 0, dtype, {size});
   return {};
 }
 
@@ -266,11 +274,12 @@ void ComposeBlackman(ComposeContext& c) { ComposeWindow(c, 0.42, 0.5, 0.08); }
 
 // (bands, length of the transform, sample rate, lowest and highest frequency)
 Status InferMel(InferContext& context) {
-  for (size_t i : {0, 1, 2}) HR_RETURN_IF_ERROR(context.ExpectIndices(i));
+  HR_ASSIGN_OR_RETURN(const Dim bands, SizeOf(context, 0, "number of bands", 1));
+  HR_ASSIGN_OR_RETURN(const Dim length, SizeOf(context, 1, "length", 1));
+  HR_RETURN_IF_ERROR(SizeOf(context, 2, "sample rate", 1).status());
   for (size_t i : {3, 4}) HR_RETURN_IF_ERROR(context.ExpectFloating(i));
-  const auto bands = context.ConstantInts(0), length = context.ConstantInts(1);
   SetDims(context, 0, WindowType(context.node()),
-          {length ? FixedDim((*length)[0] / 2 + 1) : Dim(), bands ? FixedDim((*bands)[0]) : Dim()});
+          {length.fixed() ? FixedDim(length.size / 2 + 1) : Dim(), bands});
   return {};
 }
 

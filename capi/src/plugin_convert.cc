@@ -48,6 +48,7 @@ struct Conversion {
 Result<std::string> Convert(session::Env& env, const char* from, const char* to,
                             const hr_convert_options* given, const HostLimits& limits) {
   HR_ASSIGN_OR_RETURN(const hr_convert_options options, CopySized(given, "hr_convert_options"));
+  HR_RETURN_IF_ERROR(limits.Check());
   HR_ASSIGN_OR_RETURN(auto&& plugin, ConverterOf(env, from));
   Conversion conversion = {.limits = &limits, .report = {}};
   const hr_plugin_conversion what = {.struct_size = sizeof what,

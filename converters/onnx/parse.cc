@@ -3,6 +3,7 @@
 
 #include "converters/onnx/fields.h"
 #include "converters/onnx/model.h"
+#include "runtime/base/utf8.h"
 
 namespace hr::onnx {
 namespace {
@@ -43,6 +44,12 @@ class Message {
   std::string_view Text() {
     Take(pbf_wire_type::length_delimited);
     return View(reader_.get_view());
+  }
+  // Names and words stand in messages and files, so they are text.
+  std::string_view Name() {
+    const std::string_view name = Text();
+    if (!IsUtf8(name)) throw Malformed{Cat("a name or word in ", name_, " is no UTF-8 text")};
+    return name;
   }
   int64_t Int() {
     Take(pbf_wire_type::varint);
@@ -109,8 +116,8 @@ std::pair<std::string_view, std::string_view> ParseEntry(std::string_view bytes,
   Message message(bytes, "StringStringEntryProto", depth);
   std::pair<std::string_view, std::string_view> entry;
   message.ForEach([&](uint32_t field) {
-    if (field == StringStringEntryProto_key) entry.first = message.Text();
-    if (field == StringStringEntryProto_value) entry.second = message.Text();
+    if (field == StringStringEntryProto_key) entry.first = message.Name();
+    if (field == StringStringEntryProto_value) entry.second = message.Name();
   });
   return entry;
 }
@@ -123,7 +130,7 @@ TensorProto ParseTensor(std::string_view bytes, int depth) {
     switch (field) {
       case TensorProto_dims: return message.AppendInts(&dims);
       case TensorProto_data_type: tensor.data_type = message.Code(); break;
-      case TensorProto_name: tensor.name = message.Text(); break;
+      case TensorProto_name: tensor.name = message.Name(); break;
       case TensorProto_raw_data: tensor.raw = message.Text(); break;
       case TensorProto_data_location: tensor.external = message.Int() == 1; break;
       case TensorProto_external_data: {
@@ -145,19 +152,19 @@ AttributeProto ParseAttribute(std::string_view bytes, int depth) {
   AttributeProto out;
   message.ForEach([&](uint32_t field) {
     switch (field) {
-      case AttributeProto_name: out.name = message.Text(); break;
-      case AttributeProto_ref_attr_name: out.ref = message.Text(); break;
+      case AttributeProto_name: out.name = message.Name(); break;
+      case AttributeProto_ref_attr_name: out.ref = message.Name(); break;
       case AttributeProto_type: out.type = message.Code(); break;
       case AttributeProto_f: out.f = message.Float(); break;
       case AttributeProto_i: out.i = message.Int(); break;
-      case AttributeProto_s: out.s = message.Text(); break;
+      case AttributeProto_s: out.s = message.Name(); break;
       case AttributeProto_t: out.t = ParseTensor(message.Text(), depth + 1); break;
       case AttributeProto_g:
         out.g = std::make_shared<const GraphProto>(ParseGraph(message.Text(), depth + 1));
         break;
       case AttributeProto_floats: message.AppendFloats(&out.floats); break;
       case AttributeProto_ints: message.AppendInts(&out.ints); break;
-      case AttributeProto_strings: out.strings.push_back(message.Text()); break;
+      case AttributeProto_strings: out.strings.push_back(message.Name()); break;
       default: break;
     }
   });
@@ -169,12 +176,12 @@ NodeProto ParseNode(std::string_view bytes, int depth) {
   NodeProto node;
   message.ForEach([&](uint32_t field) {
     switch (field) {
-      case NodeProto_input: node.inputs.push_back(message.Text()); break;
-      case NodeProto_output: node.outputs.push_back(message.Text()); break;
-      case NodeProto_name: node.name = message.Text(); break;
-      case NodeProto_op_type: node.op_type = message.Text(); break;
-      case NodeProto_domain: node.domain = message.Text(); break;
-      case NodeProto_overload: node.overload = message.Text(); break;
+      case NodeProto_input: node.inputs.push_back(message.Name()); break;
+      case NodeProto_output: node.outputs.push_back(message.Name()); break;
+      case NodeProto_name: node.name = message.Name(); break;
+      case NodeProto_op_type: node.op_type = message.Name(); break;
+      case NodeProto_domain: node.domain = message.Name(); break;
+      case NodeProto_overload: node.overload = message.Name(); break;
       case NodeProto_attribute:
         node.attributes.push_back(ParseAttribute(message.Text(), depth + 1));
         break;
@@ -191,7 +198,7 @@ DimProto ParseDim(std::string_view bytes, int depth) {
   DimProto dim;
   message.ForEach([&](uint32_t field) {
     if (field == Dimension_dim_value) dim.size = message.Int();
-    if (field == Dimension_dim_param) dim.name = message.Text();
+    if (field == Dimension_dim_param) dim.name = message.Name();
   });
   return dim;
 }
@@ -233,7 +240,7 @@ ValueInfoProto ParseValueInfo(std::string_view bytes, int depth) {
   Message message(bytes, "ValueInfoProto", depth);
   ValueInfoProto info;
   message.ForEach([&](uint32_t field) {
-    if (field == ValueInfoProto_name) info.name = message.Text();
+    if (field == ValueInfoProto_name) info.name = message.Name();
     if (field == ValueInfoProto_type) ParseType(message.Text(), depth + 1, &info);
   });
   return info;
@@ -245,7 +252,7 @@ GraphProto ParseGraph(std::string_view bytes, int depth) {
   message.ForEach([&](uint32_t field) {
     switch (field) {
       case GraphProto_node: graph.nodes.push_back(ParseNode(message.Text(), depth + 1)); break;
-      case GraphProto_name: graph.name = message.Text(); break;
+      case GraphProto_name: graph.name = message.Name(); break;
       case GraphProto_initializer:
         graph.initializers.push_back(ParseTensor(message.Text(), depth + 1));
         break;
@@ -266,7 +273,7 @@ OpsetProto ParseOpset(std::string_view bytes, int depth) {
   Message message(bytes, "OperatorSetIdProto", depth);
   OpsetProto opset;
   message.ForEach([&](uint32_t field) {
-    if (field == OperatorSetIdProto_domain) opset.domain = message.Text();
+    if (field == OperatorSetIdProto_domain) opset.domain = message.Name();
     if (field == OperatorSetIdProto_version) opset.version = message.Int();
   });
   if (opset.domain == "ai.onnx") opset.domain = {};
@@ -278,11 +285,11 @@ FunctionProto ParseFunction(std::string_view bytes, int depth) {
   FunctionProto out;
   message.ForEach([&](uint32_t field) {
     switch (field) {
-      case FunctionProto_name: out.name = message.Text(); break;
-      case FunctionProto_domain: out.domain = message.Text(); break;
-      case FunctionProto_overload: out.overload = message.Text(); break;
-      case FunctionProto_input: out.inputs.push_back(message.Text()); break;
-      case FunctionProto_output: out.outputs.push_back(message.Text()); break;
+      case FunctionProto_name: out.name = message.Name(); break;
+      case FunctionProto_domain: out.domain = message.Name(); break;
+      case FunctionProto_overload: out.overload = message.Name(); break;
+      case FunctionProto_input: out.inputs.push_back(message.Name()); break;
+      case FunctionProto_output: out.outputs.push_back(message.Name()); break;
       case FunctionProto_attribute_proto:
         out.defaults.push_back(ParseAttribute(message.Text(), depth + 1));
         break;
@@ -304,9 +311,9 @@ ModelProto ParseWhole(std::string_view bytes) {
   message.ForEach([&](uint32_t field) {
     switch (field) {
       case ModelProto_ir_version: model.ir_version = message.Int(); break;
-      case ModelProto_producer_name: model.producer_name = message.Text(); break;
-      case ModelProto_producer_version: model.producer_version = message.Text(); break;
-      case ModelProto_domain: model.domain = message.Text(); break;
+      case ModelProto_producer_name: model.producer_name = message.Name(); break;
+      case ModelProto_producer_version: model.producer_version = message.Name(); break;
+      case ModelProto_domain: model.domain = message.Name(); break;
       case ModelProto_opset_import: model.opsets.push_back(ParseOpset(message.Text(), 1)); break;
       case ModelProto_metadata_props:
         model.metadata.push_back(ParseEntry(message.Text(), 1));

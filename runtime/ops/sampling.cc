@@ -159,7 +159,10 @@ void ComposeGridSample(ComposeContext& c) {
   const ValueId points[] = {c.DimOf(x, 0), c.Int(-1), c.Int(static_cast<int64_t>(axes))};
   const ValueId grid = c.Reshape(c.input(1), points);  // [N, points, axes]
   const ValueId flat[] = {c.Int(0), c.Int(0), c.Int(-1)};
-  const ValueId elements = c.Transpose(c.Reshape(x, flat), {0, 2, 1});  // [N, elements, C]
+  const ValueId images = c.Transpose(c.Reshape(x, flat), {0, 2, 1});  // [N, elements, C]
+  const ValueId begins = c.Mul(c.Counted(c.DimOf(x, 0)), c.DimOf(images, 1));
+  const ValueId all[] = {c.Int(-1), c.DimOf(x, 1)};
+  const ValueId elements = c.Reshape(images, all);
   std::vector<Tap> taps = {{kNone, kNone}};
   for (size_t axis = 0; axis < axes; ++axis) {
     const std::vector<Tap> own = AxisTaps(c, grid, axis, axes);
@@ -179,8 +182,8 @@ void ComposeGridSample(ComposeContext& c) {
   }
   ValueId sum = kNone;
   for (const Tap& tap : taps) {
-    const ValueId index = c.Unsqueeze(c.Cast(tap.index, DType::kInt64), -1);
-    ValueId value = c.Emit("GatherND", {elements, index}, {{"batch_dims", int64_t{1}}});
+    const ValueId index = c.Add(c.Cast(tap.index, DType::kInt64), c.Unsqueeze(begins, 1));
+    ValueId value = c.Emit("Gather", {elements, index});
     if (tap.weight != kNone) value = c.Mul(value, c.Unsqueeze(c.CastLike(tap.weight, x), -1));
     sum = sum == kNone ? value : c.Add(sum, value);
   }

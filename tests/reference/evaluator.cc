@@ -18,7 +18,7 @@ Function Find(std::string_view domain, std::string_view name) {
         FourierFunctions(), GenerateFunctions(), IndexingFunctions(), LinearAttentionFunctions(),
         MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
         PoolFunctions(), RandomFunctions(), RecurrentFunctions(), ReductionFunctions(),
-        SequenceFunctions(), SoftmaxFunctions()}) {
+        ResizeFunctions(), SequenceFunctions(), SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

@@ -167,7 +167,7 @@ class BadModels(ConvertTest):
         self.fails(model, "tensor 'b'", "8 bytes by its shape and 12 in the file")
         model, _, _ = dense()
         model.graph.initializer[0].dims[0] = 1 << 62
-        self.fails(model, "float32")
+        self.fails(model, "too large")
         nodes = [helper.make_node("MatMul", ["x", "x"], ["y"], "square")]
         self.fails(model_of(nodes, [numbers("x", 2, 3)], [numbers("y", 2, 3)]), "inner dimensions",
                    "square")

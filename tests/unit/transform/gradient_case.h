@@ -65,6 +65,9 @@ struct GradientCase {
   GradientCase& Scalar(DType dtype, double number) {
     return Add({Input::kConstant, reference::Array(dtype, {}, number)});
   }
+  GradientCase& Constant(reference::Array value) {
+    return Add({Input::kConstant, std::move(value)});
+  }
   GradientCase& Omitted() { return Add({Input::kOmitted, {}}); }
   template <typename T>
   GradientCase& With(std::string name, T value) {
@@ -90,6 +93,13 @@ struct GradientCase {
     return *this;
   }
 };
+
+// A 1-D float32 constant.
+inline reference::Array ScalesOf(std::vector<reference::Number> values) {
+  reference::Array out(DType::kFloat32, {static_cast<int64_t>(values.size())});
+  out.data = std::move(values);
+  return out;
+}
 
 inline void PrintTo(const GradientCase& row, std::ostream* out) { *out << row.op; }
 

@@ -486,6 +486,49 @@ inline void AddSequenceCases(std::vector<GradientCase>& cases) {
                       .With("mode", std::string("circular")));
 }
 
+inline void AddSamplingCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  const auto word = [](const char* text) { return std::string(text); };
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* how : {"half_pixel", "align_corners", "asymmetric"}) {
+      cases.push_back(Case("Resize")
+                          .X({1, 2, 3, 4})
+                          .Known({0, 1, 2, 3})
+                          .Omitted()
+                          .Omitted()
+                          .Ints({1, 2, 5, 3})
+                          .With("mode", word(mode))
+                          .With("coordinate_transformation_mode", word(how)));
+    }
+  }
+  cases.push_back(Case("Resize")
+                      .X({2, 7})
+                      .Known({0, 1})
+                      .Omitted()
+                      .Omitted()
+                      .Ints({3})
+                      .With("axes", std::vector<int64_t>{-1})
+                      .With("mode", word("cubic"))
+                      .With("antialias", int64_t{1})
+                      .With("exclude_outside", int64_t{1}));
+  const reference::Array scales = ScalesOf({1, 1, 2, 2});
+  cases.push_back(Case("Resize").Version(10).X({1, 1, 2, 3}).Known({0, 1, 2, 3}).Constant(scales));
+  cases.push_back(Case("Upsample").X({1, 1, 2, 3}).Known({0, 1, 2, 3}).Constant(scales));
+  for (const char* mode : {"linear", "cubic"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      cases.push_back(Case("GridSample")
+                          .X({2, 2, 3, 4})
+                          .X({2, 2, 3, 2}, -0.93, 0.91)
+                          .With("mode", word(mode))
+                          .With("padding_mode", word(padding)));
+    }
+  }
+  cases.push_back(Case("GridSample").X({1, 2, 2, 3, 2}).X({1, 2, 1, 2, 3}, -0.8, 0.83));
+  cases.push_back(Case("AffineGrid").X({2, 2, 3}).Ints({2, 1, 3, 2}));
+  cases.push_back(
+      Case("AffineGrid").X({1, 3, 4}).Ints({1, 1, 2, 3, 2}).With("align_corners", int64_t{1}));
+}
+
 inline std::vector<GradientCase> GradientCases() {
   std::vector<GradientCase> cases;
   AddUnaryCases(cases);
@@ -503,6 +546,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddCausalConvCases(cases);
   AddEinsumCases(cases);
   AddComposedCases(cases);
+  AddSamplingCases(cases);
   return cases;
 }
 

@@ -95,8 +95,8 @@ function(headrace_room name)
   set_property(GLOBAL APPEND PROPERTY HEADRACE_${of}ROOM_LIBRARIES ${ROOM_LIBRARIES})
 endfunction()
 
-# headrace_plugin(NAME ROOMS room...): a transport's libheadrace_NAME.so of these rooms, of the
-# folder's module/entry.cc, and of what they need of the core's rooms up to comm. It stands beside
+# headrace_plugin(NAME ROOMS room...): libheadrace_NAME.so of these rooms, of the folder's
+# module/entry.cc, and of what they need of the core's rooms up to comm. It stands beside
 # libheadrace and never links it.
 function(headrace_plugin name)
   cmake_parse_arguments(PLUGIN "" "" "ROOMS" ${ARGN})

@@ -25,6 +25,7 @@ THIRD_PARTY = {
     "CLI/": {"tools", "samples"},
     "uv.h": {"transport/tcp"},
     "openssl/": {"transport/tcp", "tests/conformance"},
+    "protozero/": {"converters/onnx"},
     "ucp/": {"transport/ucx", "tests/conformance"},
     "ucs/": {"transport/ucx"},
     "mpi.h": {"tests/bench"},
@@ -38,11 +39,12 @@ SYSTEM = re.compile(
     r"ucontext|unistd|wchar|windows|winsock2)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".cuh", ".inc"}
-FOLDERS = ["capi", "runtime", "backends", "transport", "tools", "samples", "tests"]
+FOLDERS = ["capi", "runtime", "backends", "transport", "converters", "tools", "samples", "tests"]
 # See the public headers only, and files of their own.
 OUTSIDE = ("tools", "samples", "tests/capi", "tests/bench", "tests/install")
 # The public headers that the inside may include: C structs that both sides of the boundary share.
-SHARED = {"headrace/plugin.h", "headrace/plugin_backend.h", "headrace/plugin_transport.h"}
+SHARED = {"headrace/plugin.h", "headrace/plugin_backend.h", "headrace/plugin_converter.h",
+          "headrace/plugin_transport.h"}
 # Transports that are plugins, and the transports whose files they may include.
 PLUGINS = {"transport/net": {"transport/tcp"}, "transport/ucx": set()}
 # May include every backend and transport.
@@ -80,6 +82,8 @@ def internal_parts(part):
         return {f"runtime/{room}" for room in ROOMS[:ROOMS.index("lowering") + 1]}
     if part in PLUGINS:
         return {"runtime/base", "runtime/comm", "runtime/plugin"} | PLUGINS[part]
+    if kind == "converters":
+        return {f"runtime/{room}" for room in ROOMS[:ROOMS.index("plugin") + 1]}
     if kind == "transport":
         return {"runtime/base", "runtime/device", "runtime/comm"}
     if part == "capi/src":
@@ -91,7 +95,7 @@ def internal_parts(part):
 
 def public_headers_allowed(part, header):
     """The inside includes public headers in capi only, those of SHARED aside."""
-    return header in SHARED or not part.startswith(("runtime/", "backends/", "transport/"))
+    return header in SHARED or not part.startswith(("runtime/", "backends/", "transport/", "converters/"))
 
 
 def fault_of_own(root, path, part, include):
@@ -108,7 +112,7 @@ def fault_of_own(root, path, part, include):
     allowed = internal_parts(part)
     if allowed is None or target in allowed:
         return None
-    if path in REGISTERS and target.split("/")[0] in ("backends", "transport"):
+    if path in REGISTERS and target.split("/")[0] in ("backends", "transport", "converters"):
         return None
     if beside.exists() and "/" not in include:
         return "write the path from the root of the project"

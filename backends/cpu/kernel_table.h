@@ -30,6 +30,8 @@ struct KernelEntry {
 
 // Returns null if the CPU has no kernel.
 const KernelEntry* FindKernel(const graph::Operator& op);
+// The type in which an operator's operands of `dtype` are computed (lowering::Target).
+DType ComputeType(const graph::Operator& op, DType dtype);
 
 // Calls body.template operator()<T>() for float or double; a failure that names the operator for
 // others.

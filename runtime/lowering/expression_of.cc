@@ -72,6 +72,11 @@ void MakeMod(Maker& maker) {
   maker.Add(maker.node().Int("fmod", 0) != 0 ? ElementOp::kFmod : ElementOp::kMod, {0, 1});
 }
 
+void MakeBitShift(Maker& maker) {
+  const bool left = maker.node().String("direction", "LEFT") == "LEFT";
+  maker.Add(left ? ElementOp::kShiftLeft : ElementOp::kShiftRight, {0, 1});
+}
+
 void MakePRelu(Maker& maker) { maker.Add(ElementOp::kLeakyRelu, {0, 1}); }
 
 // Returns the result of `op` over all inputs, one after the other.
@@ -129,12 +134,13 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
-    {ops::kOnnx, "Cast", MakeCast},   {ops::kOnnx, "CastLike", MakeCast},
-    {ops::kOnnx, "Min", MakeFold},    {ops::kOnnx, "Max", MakeFold},
-    {ops::kOnnx, "Sum", MakeFold},    {ops::kOnnx, "Mean", MakeMean},
-    {ops::kOnnx, "Clip", MakeClip},   {ops::kOnnx, "Gelu", MakeGelu},
-    {ops::kOnnx, "Mod", MakeMod},     {ops::kOnnx, "PRelu", MakePRelu},
-    {ops::kOnnx, "IsInf", MakeIsInf}, {ops::kGrad, "GeluGrad", MakeGeluGrad},
+    {ops::kOnnx, "Cast", MakeCast},         {ops::kOnnx, "CastLike", MakeCast},
+    {ops::kOnnx, "Min", MakeFold},          {ops::kOnnx, "Max", MakeFold},
+    {ops::kOnnx, "Sum", MakeFold},          {ops::kOnnx, "Mean", MakeMean},
+    {ops::kOnnx, "Clip", MakeClip},         {ops::kOnnx, "Gelu", MakeGelu},
+    {ops::kOnnx, "Mod", MakeMod},           {ops::kOnnx, "PRelu", MakePRelu},
+    {ops::kOnnx, "IsInf", MakeIsInf},       {ops::kGrad, "GeluGrad", MakeGeluGrad},
+    {ops::kOnnx, "BitShift", MakeBitShift},
 };
 
 const Form* FindForm(const graph::Operator& op) {

@@ -5,6 +5,7 @@
 #include "runtime/lowering/make_program.h"
 #include "runtime/lowering/schedule.h"
 #include "runtime/lowering/target.h"
+#include "runtime/lowering/widen.h"
 
 namespace hr::lowering {
 namespace {
@@ -26,7 +27,9 @@ class Lowering : public std::enable_shared_from_this<Lowering> {
   Lowering(const Target& target, const CompileOptions& options)
       : target_(target), options_(options) {}
 
-  Result<std::unique_ptr<Executable>> At(const graph::Module& module) {
+  Result<std::unique_ptr<Executable>> At(const graph::Module& given) {
+    const std::optional<graph::Module> widened = Widened(target_, given);
+    const graph::Module& module = widened ? *widened : given;
     if (auto sized = Find(module)) return Make(*sized);
     auto lowered = std::make_unique<Lowered>(Lowered{Region(module, options_.resizable), {}});
     if (options_.fuse) HR_RETURN_IF_ERROR(target_.Fuse(lowered->region, options_));

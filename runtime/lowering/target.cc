@@ -2,6 +2,8 @@
 
 namespace hr::lowering {
 
+DType Target::ComputeType(const graph::Operator&, DType dtype) const { return dtype; }
+
 NodeLayouts Target::LayoutsOf(Region&, graph::NodeId) const { return {}; }
 
 std::string_view Target::ConversionOp(Layout, Layout) const { return {}; }

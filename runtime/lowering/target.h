@@ -22,6 +22,9 @@ class Target {
   virtual std::string_view name() const = 0;
 
   virtual Support SupportOf(const graph::Operator& op) const = 0;
+  // Returns the type in which an operator's operands of `dtype` are computed: casts are put around
+  // nodes if it is another one.
+  virtual DType ComputeType(const graph::Operator& op, DType dtype) const;
   // Returns the kernel of a node. The node's types were checked before; UNIMPLEMENTED if the kernel
   // does not exist for them.
   virtual Result<LoweredKernel> MakeKernel(const KernelRequest& request) const = 0;

@@ -1,6 +1,7 @@
 // Activations. The common ones have gradient operators of their own, written in terms of the output
 // where that saves keeping the input; the others' gradients are composed and left to fusion.
 #include "runtime/ops/builtin.h"
+#include "runtime/ops/compose.h"
 #include "runtime/ops/element_op.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/infer.h"
@@ -8,6 +9,8 @@
 namespace hr::ops {
 namespace {
 
+constexpr AttributeDef kShrinkAttributes[] = {{"bias", AttributeKind::kFloat},
+                                              {"lambd", AttributeKind::kFloat}};
 constexpr AttributeDef kAlpha[] = {{"alpha", AttributeKind::kFloat}};
 constexpr AttributeDef kAlphaBeta[] = {{"alpha", AttributeKind::kFloat},
                                        {"beta", AttributeKind::kFloat}};
@@ -53,6 +56,24 @@ Status InferGelu(InferContext& context) {
   }
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));  // of the gradient
   return InferFloatingUnary(context);
+}
+
+void ComposeSwish(ComposeContext& c) {
+  const ValueId x = c.input(0);
+  c.SetOutput(0, c.Mul(x, c.Emit("Sigmoid", {c.Scale(x, c.node().Float("alpha", 1))})));
+}
+
+// x + bias below -lambd, x - bias above lambd, else 0.
+void ComposeShrink(ComposeContext& c) {
+  const ValueId given = c.input(0);
+  if (!c.ok()) return;
+  const DType dtype = c.type(given).dtype;
+  const ValueId x = IsFloating(dtype) ? given : c.Cast(given, DType::kFloat64);
+  const double limit = c.node().Float("lambd", 0.5), bias = c.node().Float("bias", 0);
+  const ValueId below = c.Emit("Less", {x, c.Scalar(-limit, x)});
+  const ValueId above = c.Emit("Greater", {x, c.Scalar(limit, x)});
+  const ValueId inner = c.Emit("Where", {above, c.Sub(x, c.Scalar(bias, x)), c.Scalar(0, x)});
+  c.SetOutput(0, c.Cast(c.Emit("Where", {below, c.Add(x, c.Scalar(bias, x)), inner}), dtype));
 }
 
 // A gradient operator (dy, y) → dx.
@@ -168,6 +189,18 @@ constexpr OpDef kOps[] = {
     Function("Selu", 6, Composed<SeluRule>, kAlphaGamma),
     Function("Celu", 12, Composed<CeluRule>, kAlpha),
     Function("ThresholdedRelu", 10, Composed<ThresholdedReluRule>, kAlpha),
+    {.domain = kOnnx,
+     .name = "Shrink",
+     .since_version = 9,
+     .attributes = kShrinkAttributes,
+     .infer = InferNumericUnary,
+     .compose = ComposeShrink},
+    {.domain = kOnnx,
+     .name = "Swish",
+     .since_version = 24,
+     .attributes = kAlpha,
+     .infer = InferFloatingUnary,
+     .compose = ComposeSwish},
     Function("Softplus", 1, Composed<SoftplusRule>),
     Function("Softsign", 1, Composed<SoftsignRule>),
     Function("HardSigmoid", 6, Composed<HardSigmoidRule>, kAlphaBeta),
@@ -188,14 +221,14 @@ constexpr OpDef kOps[] = {
     // (x, slope), slope broadcast to x
     {.domain = kOnnx,
      .name = "PRelu",
-     .since_version = 9,
+     .since_version = 7,
      .inputs = {2, 2},
      .infer = InferPRelu,
      .gradient = PReluGradient},
     // (x, min []?, max []?)
     {.domain = kOnnx,
      .name = "Clip",
-     .since_version = 12,
+     .since_version = 11,
      .inputs = {1, 3},
      .infer = InferClip,
      .gradient = Composed<ClipRule>},

@@ -9,12 +9,73 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
 #ifndef HEADRACE_WITHOUT_TRAINING
       OptimizerOps(),
 #endif
-      ActivationOps(),    BroadcastOps(), CastOps(),   ConvOps(),      ElementwiseOps(),
-      GenerateOps(),      IndexingOps(),  LogicOps(),  MatrixOps(),    MovementOps(),
-      NormalizationOps(), PoolOps(),      RandomOps(), ReductionOps(), ReshapeOps(),
-      ScanOps(),          ShapeOps(),     SliceOps(),  SoftmaxOps(),   StateOps(),
+      CausalConvOps(),
+      ComposedMovementOps(),
+      ComposedNormalizationOps(),
+      QuantizationOps(),
+      ActivationOps(),
+      AttentionOps(),
+      BitOps(),
+      BroadcastOps(),
+      CastOps(),
+      ConvOps(),
+      ConvTransposeOps(),
+      EinsumOps(),
+      ElementwiseOps(),
+      GenerateOps(),
+      IndexingOps(),
+      LinearAttentionOps(),
+      LogicOps(),
+      MatrixOps(),
+      MovementOps(),
+      NormalizationOps(),
+      OlderVersions(),
+      PoolOps(),
+      QuantizedProductOps(),
+      RandomOps(),
+      RecurrentOps(),
+      ReductionOps(),
+      ReshapeOps(),
+      ResizeOps(),
+      SamplingOps(),
+      ScanOps(),
+      SequenceOps(),
+      ShapeOps(),
+      SignalOps(),
+      SliceOps(),
+      SoftmaxOps(),
+      StateOps(),
       UnaryOps()};
   return families;
+}
+
+namespace {
+
+// The definition of that name for which better(def, best so far).
+template <typename Better>
+const OpDef& BestOf(std::string_view name, Better&& better) {
+  const OpDef* best = nullptr;
+  for (std::span<const OpDef> family : BuiltinFamilies()) {
+    for (const OpDef& def : family) {
+      if (def.domain == kOnnx && def.name == name && better(def, best)) best = &def;
+    }
+  }
+  return *best;
+}
+
+}  // namespace
+
+const OpDef& NewestBuiltin(std::string_view name) {
+  return BestOf(name, [](const OpDef& def, const OpDef* best) {
+    return best == nullptr || def.since_version > best->since_version;
+  });
+}
+
+const OpDef& NextBuiltin(std::string_view name, int version) {
+  return BestOf(name, [version](const OpDef& def, const OpDef* best) {
+    if (def.since_version <= version) return false;
+    return best == nullptr || def.since_version < best->since_version;
+  });
 }
 
 }  // namespace hr::ops

@@ -1,4 +1,6 @@
 // Convolution in one to three (or more) spatial dimensions.
+#include <array>
+
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/shape_rules.h"
@@ -99,11 +101,28 @@ void ConvGradient(GradientContext& g) {
   if (g.wants(2)) g.SetGrad(2, BiasGradient(g));
 }
 
+// Both are linear in each operand, so their gradients are the other two of the three.
+ValueId EmitConv(GradientContext& g, ValueId x, ValueId w) {
+  const std::vector<graph::Attribute> attributes = g.node().attributes;
+  return g.EmitMany(kOnnx, "Conv", std::array{x, w}, 1, attributes)[0];
+}
+
+void ConvGradInputGradient(GradientContext& g) {
+  const ValueId dy = g.grad(0);
+  if (g.wants(0)) g.SetGrad(0, EmitConv(g, dy, g.input(1)));
+  if (g.wants(1)) g.SetGrad(1, g.EmitGradAlike("ConvGradWeight", {g.input(0), dy, g.input(1)}));
+}
+
+void ConvGradWeightGradient(GradientContext& g) {
+  const ValueId dw = g.grad(0);
+  if (g.wants(0)) g.SetGrad(0, EmitConv(g, g.input(1), dw));
+  if (g.wants(1)) g.SetGrad(1, g.EmitGradAlike("ConvGradInput", {g.input(0), dw, g.input(1)}));
+}
+
 constexpr OpDef kOps[] = {
     // (x [N, C, spatial…], w [M, C / group, kernel…], bias [M]?) → [N, M, spatial…]
     {.domain = kOnnx,
      .name = "Conv",
-     .since_version = 11,
      .inputs = {2, 3},
      .attributes = kAttributes,
      .infer = InferConv,
@@ -114,14 +133,16 @@ constexpr OpDef kOps[] = {
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
      .attributes = kAttributes,
-     .infer = InferLikeInput<2>},
+     .infer = InferLikeInput<2>,
+     .gradient = ConvGradInputGradient},
     // (dy, x, w) → dw; of w only the type is used
     {.domain = kGrad,
      .name = "ConvGradWeight",
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
      .attributes = kAttributes,
-     .infer = InferLikeInput<2>},
+     .infer = InferLikeInput<2>,
+     .gradient = ConvGradWeightGradient},
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ namespace hr::ops {
 #define HR_ELEMENT_OPS(X)                                                                    \
   X(Identity, ANY, 1, 1, kNone)      X(Neg, ANY, 1, 1, kOnnx)       X(Abs, ANY, 1, 1, kOnnx)       \
   X(Sign, ANY, 1, 1, kOnnx)          X(Square, ANY, 1, 1, kNone)    X(Relu, ANY, 1, 1, kOnnx)      \
-  X(Not, ANY, 1, 1, kOnnx)           X(BitwiseNot, INTEGER, 1, 1, kNone)                           \
+  X(Not, ANY, 1, 1, kOnnx)           X(BitwiseNot, INTEGER, 1, 1, kOnnx)                           \
   X(Sqrt, FLOAT, 1, 3, kOnnx)        X(Reciprocal, FLOAT, 1, 3, kOnnx)                             \
   X(Exp, FLOAT, 1, 10, kOnnx)        X(Expm1, FLOAT, 1, 10, kNone)  X(Log, FLOAT, 1, 10, kOnnx)    \
   X(Floor, FLOAT, 1, 1, kOnnx)       X(Ceil, FLOAT, 1, 1, kOnnx)    X(Round, FLOAT, 1, 1, kOnnx)   \
@@ -55,8 +55,8 @@ namespace hr::ops {
   X(Equal, ANY, 2, 1, kOnnx)         X(Less, ANY, 2, 1, kOnnx)      X(LessOrEqual, ANY, 2, 1, kOnnx) \
   X(Greater, ANY, 2, 1, kOnnx)       X(GreaterOrEqual, ANY, 2, 1, kOnnx)                           \
   X(And, ANY, 2, 1, kOnnx)           X(Or, ANY, 2, 1, kOnnx)        X(Xor, ANY, 2, 1, kOnnx)       \
-  X(BitwiseAnd, INTEGER, 2, 1, kNone) X(BitwiseOr, INTEGER, 2, 1, kNone)                           \
-  X(BitwiseXor, INTEGER, 2, 1, kNone)                                                              \
+  X(BitwiseAnd, INTEGER, 2, 1, kOnnx) X(BitwiseOr, INTEGER, 2, 1, kOnnx)                           \
+  X(BitwiseXor, INTEGER, 2, 1, kOnnx)                                                              \
   X(ShiftLeft, INTEGER, 2, 1, kNone) X(ShiftRight, INTEGER, 2, 1, kNone)                           \
   X(MulAdd, FLOAT, 3, 1, kNone)      X(Where, ANY, 3, 1, kOnnx)     X(Clip, ANY, 3, 1, kNone)
 // clang-format on

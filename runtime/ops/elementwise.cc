@@ -128,7 +128,7 @@ constexpr OpDef kOps[] = {
     // (base, exponent); 0 where the exponent's derivative is not defined
     {.domain = kOnnx,
      .name = "Pow",
-     .since_version = 12,
+     .since_version = 7,
      .inputs = {2, 2},
      .infer = InferPow,
      .gradient = PowGradient},

@@ -89,7 +89,7 @@ Status InferEyeLike(InferContext& context) {
 constexpr OpDef kOps[] = {
     {.domain = kOnnx,
      .name = "Constant",
-     .since_version = 12,
+     .since_version = 1,
      .inputs = {0, 0},
      .attributes = kConstantAttributes,
      .infer = InferConstant},

@@ -223,7 +223,6 @@ constexpr OpDef kOps[] = {
     // (data, indices)
     {.domain = kOnnx,
      .name = "Gather",
-     .since_version = 11,
      .inputs = {2, 2},
      .attributes = kAxis,
      .infer = InferGather,
@@ -266,7 +265,7 @@ constexpr OpDef kOps[] = {
      .gradient = ScatterElementsGradient},
     {.domain = kOnnx,
      .name = "GatherND",
-     .since_version = 12,
+     .since_version = 11,
      .inputs = {2, 2},
      .attributes = kGatherNDAttributes,
      .infer = InferGatherND,
@@ -294,14 +293,14 @@ constexpr OpDef kOps[] = {
     // (indices, depth, [off, on])
     {.domain = kOnnx,
      .name = "OneHot",
-     .since_version = 11,
+     .since_version = 9,
      .inputs = {3, 3},
      .attributes = kAxis,
      .infer = InferOneHot},
     // (x, k [1]) → (values, indices)
     {.domain = kOnnx,
      .name = "TopK",
-     .since_version = 11,
+     .since_version = 10,
      .inputs = {2, 2},
      .outputs = {2, 2},
      .attributes = kTopKAttributes,

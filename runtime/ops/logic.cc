@@ -57,9 +57,9 @@ constexpr OpDef Binary(Literal name, int version, Status (*infer)(InferContext&)
 }
 
 constexpr OpDef kOps[] = {
-    Binary("Equal", 11, InferEqual),
-    Binary("Greater", 9, InferCompare),
-    Binary("Less", 9, InferCompare),
+    Binary("Equal", 7, InferEqual),
+    Binary("Greater", 7, InferCompare),
+    Binary("Less", 7, InferCompare),
     Binary("GreaterOrEqual", 12, InferCompare),
     Binary("LessOrEqual", 12, InferCompare),
     Binary("And", 7, InferLogic),

@@ -146,7 +146,7 @@ constexpr OpDef kOps[] = {
     // (a, b, c?) → alpha * a' * b' + beta * c
     {.domain = kOnnx,
      .name = "Gemm",
-     .since_version = 11,
+     .since_version = 7,
      .inputs = {2, 3},
      .attributes = kGemmAttributes,
      .infer = InferGemm,

@@ -111,9 +111,13 @@ Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
     return Unimplemented("operator ", full, " is known up to version ", newest_version, ", got ",
                          op.version);
   }
-  if (const OpDef* newest = Newest(op.domain, op.name)) {
+  // Nothing is as old as what is asked for, so the first definition of that name is newer.
+  const auto oldest =
+      std::lower_bound(defs_.begin(), defs_.end(), Key(op.domain, op.name, op.version),
+                       [](const OpDef* def, const Key& key) { return KeyOf(*def) < key; });
+  if (oldest != defs_.end() && (*oldest)->domain == op.domain && (*oldest)->name == op.name) {
     return Unimplemented("operator ", full, " is known, but not in version ", op.version,
-                         "; the oldest known is not older than ", newest->since_version);
+                         "; the oldest known is not older than ", (*oldest)->since_version);
   }
   if (IsOneOf(op.name, {"If", "Loop", "Scan", "Call"})) {
     return Unimplemented("operator ", full, " is control flow, which this version does not run");

@@ -19,6 +19,7 @@ using graph::ValueType;
 
 class InferContext;
 class GradientContext;
+class ComposeContext;
 
 inline constexpr std::string_view kOnnx = "";
 inline constexpr std::string_view kState = "headrace.state";
@@ -86,8 +87,10 @@ struct OpDef {
   // Checks the inputs' types and sets the outputs'. Called while a graph is built, with what is
   // known, and again for each plan, with concrete shapes.
   Status (*infer)(InferContext&) = nullptr;
-  // Null: not differentiable, gradients stop.
+  // Null: not differentiable, gradients stop; a composed operator has those of its composition.
   GradientRule gradient = nullptr;
+  // Emits the nodes that compute the outputs, if there is no kernel for them; see compose.h.
+  void (*compose)(ComposeContext&) = nullptr;
 
   // Whether the outputs follow from the inputs and attributes alone: no effect, no random numbers.
   bool foldable() const;

@@ -92,7 +92,7 @@ constexpr OpDef kOps[] = {
     // (x [N, C, spatial…]) → (y, indices?): indices count elements of the whole of x.
     {.domain = kOnnx,
      .name = "MaxPool",
-     .since_version = 12,
+     .since_version = 1,
      .outputs = {1, 2},
      .attributes = kMaxPoolAttributes,
      .infer = InferMaxPool,
@@ -105,7 +105,7 @@ constexpr OpDef kOps[] = {
      .infer = InferLikeInput<1>},
     {.domain = kOnnx,
      .name = "AveragePool",
-     .since_version = 11,
+     .since_version = 7,
      .attributes = kAveragePool11Attributes,
      .infer = InferAveragePool,
      .gradient = AveragePoolGradient},

@@ -162,7 +162,6 @@ using Gradient = void (*)(GradientContext&);
 constexpr OpDef WithAttribute(Literal name, Gradient gradient) {
   return {.domain = kOnnx,
           .name = name,
-          .since_version = 11,
           .attributes = kAxesAttribute,
           .infer = InferReduce,
           .gradient = gradient};
@@ -183,15 +182,12 @@ constexpr OpDef Extreme20(Literal name) {
   return def;
 }
 constexpr OpDef Arg(Literal name) {
-  return {.domain = kOnnx,
-          .name = name,
-          .since_version = 12,
-          .attributes = kArgAttributes,
-          .infer = InferArg};
+  return {.domain = kOnnx, .name = name, .attributes = kArgAttributes, .infer = InferArg};
 }
 
 // (x) or (x, axes?) → reduced
 constexpr OpDef kOps[] = {
+    WithAttribute("ReduceSum", ReduceGradient<SumRule>),
     WithInput("ReduceSum", 13, ReduceGradient<SumRule>),
     WithAttribute("ReduceMean", ReduceGradient<MeanRule>),
     WithInput("ReduceMean", 18, ReduceGradient<MeanRule>),

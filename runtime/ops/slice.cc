@@ -143,7 +143,7 @@ constexpr OpDef kOps[] = {
     // (x, starts, ends, axes?, steps?)
     {.domain = kOnnx,
      .name = "Slice",
-     .since_version = 11,
+     .since_version = 10,
      .inputs = {3, 5},
      .infer = InferSlice,
      .gradient = SliceGradient},
@@ -156,7 +156,7 @@ constexpr OpDef kOps[] = {
     // (x, pads, value []?, axes? since 18)
     {.domain = kOnnx,
      .name = "Pad",
-     .since_version = 13,
+     .since_version = 11,
      .inputs = {2, 3},
      .attributes = kPadAttributes,
      .infer = InferPad,

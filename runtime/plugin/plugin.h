@@ -36,6 +36,7 @@ class Plugin {
   // Null if it has none.
   const hr_plugin_backend_table* backend() const { return table_.backend; }
   const hr_plugin_transport_table* transport() const { return table_.transport; }
+  const hr_plugin_converter_table* converter() const { return table_.converter; }
 
  private:
   explicit Plugin(const HostServices& services);

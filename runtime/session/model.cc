@@ -2,6 +2,7 @@
 
 #include "runtime/graph/unknown_name.h"
 #include "runtime/session/describe_model.h"
+#include "runtime/transform/compose.h"
 
 namespace hr::session {
 
@@ -14,6 +15,11 @@ Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, gra
   model->env_ = std::move(env);
   model->env_->Freeze();
   model->module_ = std::move(module);
+  const ops::OpRegistry& operators = model->env_->operators();
+  if (model->fault_.ok() && transform::HasComposed(operators, model->module_)) {
+    HR_ASSIGN_OR_RETURN(model->composed_,
+                        transform::Composed(model->env_->allocator(), operators, model->module_));
+  }
   const graph::Graph& main = model->module_.main();
   for (graph::ValueId id = 0; id < main.values.size(); ++id) {
     if (!main.values[id].name.empty()) model->values_.emplace(main.values[id].name, id);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +43,8 @@ class Model {
   const Status& fault() const { return fault_; }
 
   const graph::Module& module() const { return module_; }
+  // What plans are made from: the same, with the compositions of composed operators added.
+  const graph::Module& executable() const { return composed_ ? *composed_ : module_; }
   Env& env() const { return *env_; }
   const std::shared_ptr<Env>& shared_env() const { return env_; }
 
@@ -59,6 +62,7 @@ class Model {
   Model() = default;
   std::shared_ptr<Env> env_;
   graph::Module module_;
+  std::optional<graph::Module> composed_;
   Status fault_;
   std::unordered_map<std::string_view, graph::ValueId> values_;
   std::unordered_map<std::string_view, graph::NodeId> nodes_;

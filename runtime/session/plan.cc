@@ -85,9 +85,9 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
   Env& env = model.env();
   CpuEvaluator evaluator(env);
   const bool resizable = !plan->ranges_.empty();
-  HR_ASSIGN_OR_RETURN(plan->region_,
-                      transform::Specialize(env.operators(), model.module(), request, &evaluator,
-                                            env.allocator(), resizable ? &plan->recipe_ : nullptr));
+  HR_ASSIGN_OR_RETURN(
+      plan->region_, transform::Specialize(env.operators(), model.executable(), request, &evaluator,
+                                           env.allocator(), resizable ? &plan->recipe_ : nullptr));
   plan->NoteEffects();
   HR_ASSIGN_OR_RETURN(auto&& executable, plan->CompileWith({.allocator = &env.allocator(),
                                                             .operators = &env.operators(),
@@ -167,7 +167,7 @@ void Plan::DescribeRegions(JsonWriter& json, const PlanSize& size) const {
 #else
 
 bool Plan::HasRanges(const Model& model, const PlanOptions& options) {
-  return options.only_host || !WantsPlacement(model.module(), options.device);
+  return options.only_host || !WantsPlacement(model.executable(), options.device);
 }
 
 Result<std::unique_ptr<Executable>> Plan::CompileWith(const CompileOptions& compile,

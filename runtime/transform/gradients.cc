@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/errors.h"
+#include "runtime/transform/compose.h"
 
 namespace hr::transform {
 namespace {
@@ -128,10 +129,11 @@ class Differentiator {
       grads.push_back(grad);
       any |= grad != kNone;
     }
-    if (!any || !def->gradient) return {};
+    if (!any || (!def->gradient && def->compose == nullptr)) return {};
     graph::Marks wanted;
     std::vector<ValueId> inputs = graph().nodes[id].inputs;
     for (ValueId input : inputs) wanted.push_back(input != kNone && Depends(input));
+    if (!def->gradient) return AddGradientsOfComposed(id, grads, wanted);
     ops::GradientContext context(*def, builder_, id, grads, wanted);
     def->gradient(context);
     if (Status status = context.status(); !status.ok()) {
@@ -143,6 +145,32 @@ class Differentiator {
       if (wanted[i] && context.results()[i] != kNone) {
         contributions_[inputs[i]].push_back(context.results()[i]);
       }
+    }
+    return {};
+  }
+
+  // Those of the composition, which is emitted once more with copies of the inputs: gradients flow
+  // to these and not around the node. The plan computes it once.
+  Status AddGradientsOfComposed(NodeId id, const std::vector<ValueId>& grads,
+                                const graph::Marks& wanted) {
+    const std::vector<ValueId> inputs = graph().nodes[id].inputs;
+    std::vector<ValueId> copies = inputs, xs, ys, ys_grads;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!wanted[i]) continue;
+      HR_ASSIGN_OR_RETURN(copies[i], builder_.EmitOne(ops::kOnnx, "Identity", {inputs[i]}));
+      xs.push_back(copies[i]);
+    }
+    HR_ASSIGN_OR_RETURN(auto&& outputs, EmitComposition(builder_, id, copies));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] == kNone || grads[i] == kNone) continue;
+      ys.push_back(outputs[i]);
+      ys_grads.push_back(grads[i]);
+    }
+    HR_ASSIGN_OR_RETURN(auto&& found, AddGradients(builder_, ys, xs, ys_grads));
+    for (size_t i = 0, x = 0; i < inputs.size(); ++i) {
+      if (!wanted[i]) continue;
+      if (found[x] != kNone) contributions_[inputs[i]].push_back(found[x]);
+      ++x;
     }
     return {};
   }

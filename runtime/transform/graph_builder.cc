@@ -343,6 +343,27 @@ Status GraphBuilder::RenameValue(ValueId value, std::string_view name) {
   return {};
 }
 
+void GraphBuilder::Redirect(NodeId id, std::span<const ValueId> values) {
+  const std::vector<ValueId> outputs = graph().nodes[id].outputs;
+  const ops::OpDef& def = *registry_->Newest(ops::kOnnx, "Identity");
+  const uint32_t identity = module_.InternOperator(def.domain, def.name, def.since_version);
+  bool first = true;
+  const std::string device = graph().nodes[id].device;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == kNone) continue;
+    if (!std::exchange(first, false)) {
+      id = static_cast<NodeId>(graph().nodes.size());
+      current().nodes.push_back({.device = device});
+    }
+    graph::Node& node = current().nodes[id];
+    node.op = identity;
+    node.inputs = {values[i]};
+    node.outputs = {outputs[i]};
+    node.attributes.clear();
+    current().values[outputs[i]].producer = id;
+  }
+}
+
 void GraphBuilder::Prune() {
   module_ = KeepSignatures(*registry_, module_);
   names_.clear();

@@ -109,9 +109,15 @@ class GraphBuilder final : public ops::Emitter {
     return result;
   }
 
+  // Makes a node an Identity of the first of `values`, and adds an Identity for each other one:
+  // they give the node's outputs from now on.
+  void Redirect(NodeId node, std::span<const ValueId> values);
+
   // Removes what no signature needs, and gives new numbers to all that stays.
   void Prune();
 
+  // The module as it is. The builder is empty afterwards.
+  graph::Module Take() && { return std::move(module_); }
   // The module, verified. The builder is empty afterwards.
   Result<graph::Module> Finish();
 

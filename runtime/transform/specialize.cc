@@ -154,7 +154,12 @@ Status CheckConcrete(const graph::Module& module) {
   return {};
 }
 
-// Merges pure nodes with the same operator, inputs and attributes. `order` is a topological one.
+bool IsIdentity(const ops::OpDef& def) {
+  return def.domain == ops::kOnnx && def.name == "Identity";
+}
+
+// Merges pure nodes with the same operator, inputs and attributes, and lets users of an Identity
+// use what it copies. `order` is a topological one.
 void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<NodeId>& order,
                      graph::Module& module) {
   graph::Graph& graph = module.main();
@@ -167,7 +172,12 @@ void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<NodeId>&
     for (ValueId& input : node.inputs) {
       if (input != kNone) input = replacement[input];
     }
-    if (!ops::DefOf(registry, module, node).foldable() || !node.controls.empty()) continue;
+    const ops::OpDef& def = ops::DefOf(registry, module, node);
+    if (!def.foldable() || !node.controls.empty()) continue;
+    if (IsIdentity(def)) {
+      if (node.outputs[0] != kNone) replacement[node.outputs[0]] = node.inputs[0];
+      continue;
+    }
     uint64_t hash = node.op;
     for (ValueId input : node.inputs) hash = (hash ^ input) * 0x9E3779B97F4A7C15u;
     const auto differs = [&](const graph::Node& other) {
@@ -190,7 +200,13 @@ void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<NodeId>&
       if (node.outputs[i] != kNone) replacement[node.outputs[i]] = kept[i];
     }
   }
-  for (graph::Port& port : module.signatures[0].outputs) port.value = replacement[port.value];
+  for (graph::Port& port : module.signatures[0].outputs) {
+    const NodeId producer = graph.values[port.value].producer;
+    if (producer != kNone && IsIdentity(ops::DefOf(registry, module, graph.nodes[producer]))) {
+      continue;  // the copy is asked for
+    }
+    port.value = replacement[port.value];
+  }
 }
 
 // Every value that is neither computed nor constant must be fed.

@@ -14,9 +14,11 @@ using graph::ValueId;
 
 Function Find(std::string_view domain, std::string_view name) {
   for (auto family :
-       {ConvolutionFunctions(), ElementwiseFunctions(), GenerateFunctions(), IndexingFunctions(),
+       {BitFunctions(), ConvolutionFunctions(), EinsumFunctions(), ElementwiseFunctions(),
+        FourierFunctions(), GenerateFunctions(), IndexingFunctions(), LinearAttentionFunctions(),
         MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
-        PoolFunctions(), RandomFunctions(), ReductionFunctions(), SoftmaxFunctions()}) {
+        PoolFunctions(), RandomFunctions(), RecurrentFunctions(), ReductionFunctions(),
+        ResizeFunctions(), SequenceFunctions(), SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

@@ -7,18 +7,25 @@
 
 namespace hr::reference {
 
-std::span<const Entry> ConvolutionFunctions();    // convolution.cc
-std::span<const Entry> ElementwiseFunctions();    // elementwise.cc
-std::span<const Entry> GenerateFunctions();       // generate.cc
-std::span<const Entry> IndexingFunctions();       // indexing.cc
-std::span<const Entry> MatrixFunctions();         // matrix.cc
-std::span<const Entry> MovementFunctions();       // movement.cc
-std::span<const Entry> NormalizationFunctions();  // normalization.cc
-std::span<const Entry> OptimizerFunctions();      // optimizer.cc
-std::span<const Entry> PoolFunctions();           // pool.cc
-std::span<const Entry> RandomFunctions();         // random.cc
-std::span<const Entry> ReductionFunctions();      // reduction.cc
-std::span<const Entry> SoftmaxFunctions();        // softmax.cc
+std::span<const Entry> BitFunctions();              // bits.cc
+std::span<const Entry> ConvolutionFunctions();      // convolution.cc
+std::span<const Entry> EinsumFunctions();           // einsum.cc
+std::span<const Entry> ElementwiseFunctions();      // elementwise.cc
+std::span<const Entry> FourierFunctions();          // fourier.cc
+std::span<const Entry> GenerateFunctions();         // generate.cc
+std::span<const Entry> IndexingFunctions();         // indexing.cc
+std::span<const Entry> LinearAttentionFunctions();  // linear_attention.cc
+std::span<const Entry> MatrixFunctions();           // matrix.cc
+std::span<const Entry> MovementFunctions();         // movement.cc
+std::span<const Entry> NormalizationFunctions();    // normalization.cc
+std::span<const Entry> OptimizerFunctions();        // optimizer.cc
+std::span<const Entry> PoolFunctions();             // pool.cc
+std::span<const Entry> RandomFunctions();           // random.cc
+std::span<const Entry> RecurrentFunctions();        // recurrent.cc
+std::span<const Entry> ReductionFunctions();        // reduction.cc
+std::span<const Entry> ResizeFunctions();           // resize.cc
+std::span<const Entry> SequenceFunctions();         // sequence.cc
+std::span<const Entry> SoftmaxFunctions();          // softmax.cc
 
 // Sums x over the axes along which `dims` was broadcast to it.
 Array SumTo(const Array& x, const Dims& dims);

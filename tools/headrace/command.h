@@ -23,6 +23,7 @@ struct Command {
 Command AddInspect(CLI::App& program);
 Command AddRun(CLI::App& program);
 Command AddTrain(CLI::App& program);
+Command AddConvert(CLI::App& program);
 Command AddVerify(CLI::App& program);
 Command AddDoctor(CLI::App& program);
 #ifdef HEADRACE_COMM

@@ -87,8 +87,8 @@ int Main(int argc, char** argv) {
   program.require_subcommand(1);
   program.set_version_flag("--version", hr_version_text());
   std::vector<Command> commands = {
-      AddInspect(program), AddRun(program),    AddTrain(program),
-      AddVerify(program),  AddDoctor(program),
+      AddInspect(program), AddRun(program),     AddTrain(program),
+      AddVerify(program),  AddConvert(program), AddDoctor(program),
   };
 #ifdef HEADRACE_COMM
   CLI::App* comm = program.add_subcommand("comm", "Measures, plans and explains communication");

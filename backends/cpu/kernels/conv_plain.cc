@@ -123,7 +123,7 @@ class PlainConv {
   void ForEachChannelPart(const Team& team, Body&& body) const {
     team.threads.ParallelFor(team.slices, [&](int slice) {
       const Range channels = PartOf(s_.GroupIn(), team.slices, slice);
-      body(Range{channels.begin * s_.kh * s_.kw, channels.end * s_.kh * s_.kw});
+      body(Range{channels.begin * s_.KernelSize(), channels.end * s_.KernelSize()});
     });
   }
 
@@ -134,8 +134,9 @@ class PlainConv {
 
   // The columns of some pixels; a 1 x 1 convolution has them in place.
   Matrix ColumnsOf(const Team& team, const T* x, Range pixels) const {
-    const bool dense = s_.kh * s_.kw == 1 && s_.sh == 1 && s_.sw == 1;
-    if (dense && s_.pad_top + s_.pad_left == 0 && s_.ih == s_.oh && s_.iw == s_.ow) {
+    const bool dense = s_.KernelSize() == 1 && s_.sd == 1 && s_.sh == 1 && s_.sw == 1;
+    const bool padded = s_.pad_front + s_.pad_top + s_.pad_left != 0;
+    if (dense && !padded && s_.id == s_.od && s_.ih == s_.oh && s_.iw == s_.ow) {
       return {x + pixels.begin, s_.InputPlane()};
     }
     T* const columns = static_cast<T*>(team.scratch);

@@ -19,16 +19,17 @@ Range InsideColumns(Range columns, int64_t stride, int64_t shift, int64_t in) {
 template <typename Fn>
 void ForEachPiece(const ConvShape& s, Range taps, Range pixels, Fn&& run) {
   for (int64_t k = taps.begin; k < taps.end; ++k) {
-    const int64_t c = k / (s.kh * s.kw), r = k / s.kw % s.kh;
+    const int64_t c = k / s.KernelSize(), d = k / (s.kh * s.kw) % s.kd, r = k / s.kw % s.kh;
     const int64_t shift = k % s.kw * s.dw - s.pad_left;
     for (int64_t p = pixels.begin; p < pixels.end;) {
-      const int64_t oh = p / s.ow, ih = oh * s.sh - s.pad_top + r * s.dh;
+      const int64_t od = p / (s.oh * s.ow), id = od * s.sd - s.pad_front + d * s.dd;
+      const int64_t oh = p / s.ow % s.oh, ih = oh * s.sh - s.pad_top + r * s.dh;
       const Range columns{p % s.ow, std::min(s.ow, p % s.ow + pixels.end - p)};
-      const bool exists = ih >= 0 && ih < s.ih;
+      const bool exists = id >= 0 && id < s.id && ih >= 0 && ih < s.ih;
       const Range inside =
           exists ? InsideColumns(columns, s.sw, shift, s.iw) : Range{columns.begin, columns.begin};
       const int64_t at = (k - taps.begin) * pixels.size() + p - pixels.begin;
-      run(at, (c * s.ih + ih) * s.iw + shift, columns, inside);
+      run(at, ((c * s.id + id) * s.ih + ih) * s.iw + shift, columns, inside);
       p += columns.size();
     }
   }

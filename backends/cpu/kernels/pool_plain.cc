@@ -9,31 +9,36 @@ namespace {
 struct Window {
   int64_t out;    // offset in the output plane
   int64_t first;  // offset in the input plane of the first element
-  int64_t rows, columns;
-  int64_t row_step, column_step;
+  int64_t depths, rows, columns;
+  int64_t depth_step, row_step, column_step;
   int64_t divisor;
 };
 
 template <typename Fn>
 void ForEachWindow(const PoolShape& s, Fn&& fn) {
-  for (int64_t oh = 0; oh < s.oh; ++oh) {
-    const Range rows = ValidRows(s, oh);
+  for (int64_t row = 0; row < s.od * s.oh; ++row) {
+    const int64_t od = row / s.oh, oh = row % s.oh;
+    const Range depths = ValidDepths(s, od), rows = ValidRows(s, oh);
+    const int64_t id = od * s.sd - s.pad_front + depths.begin * s.dd;
+    const int64_t ih = oh * s.sh - s.pad_top + rows.begin * s.dh;
     for (int64_t ow = 0; ow < s.ow; ++ow) {
       const Range columns = ValidColumns(s, ow);
-      const int64_t ih = oh * s.sh - s.pad_top + rows.begin * s.dh;
       const int64_t iw = ow * s.sw - s.pad_left + columns.begin * s.dw;
-      fn(Window{oh * s.ow + ow, ih * s.iw + iw, rows.size(), columns.size(), s.dh * s.iw, s.dw,
-                AverageDivisor(s, oh, ow)});
+      fn(Window{row * s.ow + ow, (id * s.ih + ih) * s.iw + iw, depths.size(), rows.size(),
+                columns.size(), s.dd * s.ih * s.iw, s.dh * s.iw, s.dw,
+                AverageDivisor(s, oh, ow, od)});
     }
   }
 }
 
-// Calls fn(offset in the input plane) for the elements of a window, row by row.
+// Calls fn(offset in the input plane) for the elements of a window, in the order of memory.
 template <typename Fn>
 void ForEachElement(const Window& window, Fn&& fn) {
-  for (int64_t r = 0; r < window.rows; ++r) {
-    const int64_t row = window.first + r * window.row_step;
-    for (int64_t c = 0; c < window.columns; ++c) fn(row + c * window.column_step);
+  for (int64_t d = 0; d < window.depths; ++d) {
+    for (int64_t r = 0; r < window.rows; ++r) {
+      const int64_t row = window.first + d * window.depth_step + r * window.row_step;
+      for (int64_t c = 0; c < window.columns; ++c) fn(row + c * window.column_step);
+    }
   }
 }
 

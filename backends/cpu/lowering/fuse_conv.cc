@@ -82,7 +82,7 @@ class Fuser {
     const DType dtype = region.DTypeOf(conv.inputs[0]);
     const Dims x = region.DimsOf(conv.inputs[0]);
     auto shape = ConvShapeOf(conv, x, region.DimsOf(conv.inputs[1]));
-    if (!shape.ok()) return false;
+    if (!shape.ok() || x.size() > 4) return false;
     // Half-empty blocks still beat kernels whose lanes are columns of small images.
     if (dtype == DType::kFloat64) return x[0] >= kBatchBlock<double> / 2;
     return dtype == DType::kFloat32 && BatchBlockedPays(*shape, use);

@@ -25,6 +25,9 @@ class Cpu final : public lowering::Target {
     if (entry == nullptr) return Support::kNone;
     return entry->make == nullptr ? Support::kView : Support::kKernel;
   }
+  DType ComputeType(const graph::Operator& op, DType dtype) const override {
+    return cpu::ComputeType(op, dtype);
+  }
   Result<LoweredKernel> MakeKernel(const KernelRequest& request) const override {
     return FindKernel(request.op)->make(request);
   }

@@ -56,7 +56,8 @@ Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& nod
 
 Result<LoweredKernel> MakeConv(const KernelRequest& request, const ConvNode& node) {
   const bool packed = node.pass != ConvPass::kBackwardWeights && request.input(1).steady;
-  if (!OfFloat32(request) || !ConvPays(node.shape, node.pass, packed)) return LoweredKernel();
+  if (!OfFloat32(request) || node.shape.HasDepth()) return LoweredKernel();
+  if (!ConvPays(node.shape, node.pass, packed)) return LoweredKernel();
   auto made = Convolution::Create(node.shape, {.pass = node.pass,
                                                .bias = node.bias,
                                                .activation = node.activation,

@@ -4,13 +4,19 @@
 
 namespace hr::cpu {
 
-std::span<const std::span<const KernelEntry>> KernelFamilies() {
-  static const std::array families = {
-      ConvFamily(),     GemmFamily(),          GenerateFamily(),  IndexingFamily(),
-      MovementFamily(), NormalizationFamily(), OptimizerFamily(), PadFamily(),
-      PoolFamily(),     RandomFamily(),        ReduceFamily(),    ScanFamily(),
-      SoftmaxFamily(),  StateFamily(),         ViewFamily(),
-  };
+std::span<const KernelFamily> KernelFamilies() {
+  static const std::array<KernelFamily, 20> families = {{
+      {ConvFamily(), true},      {FourierFamily(), true},
+      {GemmFamily(), true},      {GenerateFamily()},
+      {IndexingFamily()},        {LinearAttentionFamily(), true},
+      {MovementFamily()},        {NormalizationFamily(), true},
+      {OptimizerFamily()},       {PadFamily()},
+      {PoolFamily(), true},      {RandomFamily()},
+      {RecurrentFamily(), true}, {ReduceFamily()},
+      {ResizeFamily(), true},    {ScanFamily()},
+      {SequenceFamily()},        {SoftmaxFamily(), true},
+      {StateFamily()},           {ViewFamily()},
+  }};
   return families;
 }
 

@@ -8,23 +8,33 @@
 
 namespace hr::cpu {
 
-std::span<const KernelEntry> ConvFamily();           // conv.cc
-std::span<const KernelEntry> GemmFamily();           // gemm.cc
-std::span<const KernelEntry> GenerateFamily();       // generate.cc
-std::span<const KernelEntry> IndexingFamily();       // indexing.cc
-std::span<const KernelEntry> MovementFamily();       // movement.cc
-std::span<const KernelEntry> NormalizationFamily();  // normalization.cc
-std::span<const KernelEntry> OptimizerFamily();      // optimizer.cc
-std::span<const KernelEntry> PadFamily();            // pad.cc
-std::span<const KernelEntry> PoolFamily();           // pool.cc
-std::span<const KernelEntry> RandomFamily();         // random.cc
-std::span<const KernelEntry> ReduceFamily();         // reduce.cc
-std::span<const KernelEntry> ScanFamily();           // scan.cc
-std::span<const KernelEntry> SoftmaxFamily();        // softmax.cc
-std::span<const KernelEntry> StateFamily();          // state.cc
-std::span<const KernelEntry> ViewFamily();           // views.cc
+std::span<const KernelEntry> ConvFamily();             // conv.cc
+std::span<const KernelEntry> FourierFamily();          // fourier.cc
+std::span<const KernelEntry> GemmFamily();             // gemm.cc
+std::span<const KernelEntry> GenerateFamily();         // generate.cc
+std::span<const KernelEntry> IndexingFamily();         // indexing.cc
+std::span<const KernelEntry> LinearAttentionFamily();  // linear_attention.cc
+std::span<const KernelEntry> MovementFamily();         // movement.cc
+std::span<const KernelEntry> NormalizationFamily();    // normalization.cc
+std::span<const KernelEntry> OptimizerFamily();        // optimizer.cc
+std::span<const KernelEntry> PadFamily();              // pad.cc
+std::span<const KernelEntry> PoolFamily();             // pool.cc
+std::span<const KernelEntry> RandomFamily();           // random.cc
+std::span<const KernelEntry> RecurrentFamily();        // recurrent.cc
+std::span<const KernelEntry> ReduceFamily();           // reduce.cc
+std::span<const KernelEntry> ResizeFamily();           // resize.cc
+std::span<const KernelEntry> ScanFamily();             // scan.cc
+std::span<const KernelEntry> SequenceFamily();         // sequence.cc
+std::span<const KernelEntry> SoftmaxFamily();          // softmax.cc
+std::span<const KernelEntry> StateFamily();            // state.cc
+std::span<const KernelEntry> ViewFamily();             // views.cc
 
-std::span<const std::span<const KernelEntry>> KernelFamilies();
+struct KernelFamily {
+  std::span<const KernelEntry> kernels;
+  // Numbers of 8 and 16 bits are computed in float32, which holds them all.
+  bool wide_only = false;
+};
+std::span<const KernelFamily> KernelFamilies();
 
 // Returns the kernel of an element-wise operator, or of a chain of them; null for others. These
 // have a table of their own: runtime/ops/element_op.h. (elementwise.cc)

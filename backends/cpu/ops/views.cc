@@ -5,9 +5,13 @@ namespace hr::cpu {
 namespace {
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Identity", nullptr, true}, {"", "Reshape", nullptr},
-    {"", "Flatten", nullptr},        {"", "Squeeze", nullptr},
-    {"", "Unsqueeze", nullptr},      {"headrace.grad", "ReshapeLike", nullptr},
+    {"", "Identity", nullptr, true},
+    {"", "Reshape", nullptr},
+    {"", "Flatten", nullptr},
+    {"", "Squeeze", nullptr},
+    {"", "Unsqueeze", nullptr},
+    {"", "BitCast", nullptr},
+    {"headrace.grad", "ReshapeLike", nullptr},
 };
 
 }  // namespace

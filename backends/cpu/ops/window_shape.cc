@@ -7,8 +7,8 @@ namespace {
 
 Status SetWindow(const graph::Node& node, std::span<const int64_t> kernel, const Dims& x,
                  WindowShape* shape) {
-  if (x.size() != 3 && x.size() != 4) {
-    return Unimplemented("the CPU has windows of one and two spatial axes, got an image of shape ",
+  if (x.size() < 3 || x.size() > 5) {
+    return Unimplemented("the CPU has windows of one to three spatial axes, got an image of shape ",
                          ShapeText(x));
   }
   HR_ASSIGN_OR_RETURN(auto axes, ops::ResolveWindow(node, kernel, std::span(x).subspan(2)));
@@ -21,14 +21,23 @@ Status SetWindow(const graph::Node& node, std::span<const int64_t> kernel, const
   shape->pad_left = column.pad_begin;
   shape->pad_right = column.pad_end;
   if (axes.size() == 1) return {};
-  const ops::WindowAxis& row = axes[0];
-  shape->ih = x[2];
+  const ops::WindowAxis& row = axes[axes.size() - 2];
+  shape->ih = x[x.size() - 2];
   shape->oh = row.output;
   shape->kh = row.kernel;
   shape->sh = row.stride;
   shape->dh = row.dilation;
   shape->pad_top = row.pad_begin;
   shape->pad_bottom = row.pad_end;
+  if (axes.size() == 2) return {};
+  const ops::WindowAxis& depth = axes[0];
+  shape->id = x[2];
+  shape->od = depth.output;
+  shape->kd = depth.kernel;
+  shape->sd = depth.stride;
+  shape->dd = depth.dilation;
+  shape->pad_front = depth.pad_begin;
+  shape->pad_back = depth.pad_end;
   return {};
 }
 

@@ -6,7 +6,7 @@
 
 namespace hr::cpu {
 
-// `x`, `w`: shapes of the image and of the weights, one or two spatial axes.
+// `x`, `w`: shapes of the image and of the weights, one to three spatial axes.
 Result<ConvShape> ConvShapeOf(const graph::Node& node, const Dims& x, const Dims& w);
 // `x`: shape of the image.
 Result<PoolShape> PoolShapeOf(const graph::Node& node, const Dims& x);

@@ -61,6 +61,30 @@ HR_API hr_status* hr_model_from_graph(const hr_graph* graph, hr_model** out);
 HR_API hr_status* hr_graph_from_model(const hr_model* model, hr_graph** out);
 HR_API void hr_model_release(hr_model* model);
 
+/* How a model of another format is converted. */
+typedef struct hr_convert_options {
+  size_t struct_size;
+  /* 0: weights become variables, which can be trained. 1: they become constants. */
+  int32_t constants;
+} hr_convert_options;
+
+/* Converts the model in the file `from` to the .hrg file `to`, which is replaced if this succeeds
+ * and left as it was otherwise. The ending of `from` says its format; ".onnx" is read by the plugin
+ * "onnx", which is opened if it is needed (see hr_env_load_plugin).
+ *
+ * Inputs, outputs, nodes and weights keep their names, and operators the version that the file
+ * states. The signature is called "infer". Floating-point weights become variables, which can be
+ * trained; statistics of BatchNormalization are frozen ones, and numbers that a plan must know are
+ * constants. The bytes of weights are streamed from the mapped file and the files beside it.
+ *
+ * HR_UNIMPLEMENTED, with one line for each thing that cannot be converted and the nearest way out;
+ * HR_INVALID_ARGUMENT if the file is damaged. `options` may be NULL, which means defaults.
+ * `out_report` may be NULL; it gets JSON: "producer", "opsets", "nodes", "operators" with their
+ * numbers, "variables", "variable_bytes", "constant_bytes", "inputs" and "outputs". */
+HR_API hr_status* hr_model_convert(hr_env* env, const char* from, const char* to,
+                                   HR_NULLABLE const hr_convert_options* options,
+                                   const hr_limits* limits, HR_NULLABLE hr_text** out_report);
+
 /* Describes signatures with their types, variables, graphs, operators and metadata as JSON. */
 HR_API hr_status* hr_model_describe(const hr_model* model, hr_text** out);
 

@@ -160,23 +160,60 @@ class Graph:
 
     def run(self, feeds, fetches):
         """Arrays by name in, arrays in the order of `fetches` out."""
+        return run_model(self.library, self.library.make("hr_model_from_graph", self.handle), feeds,
+                         fetches)
+
+
+class ConvertedFile:
+    """A model that hr_model_convert makes of an ONNX file."""
+
+    def __init__(self, env, onnx_path, path):
+        self.library, self.env, self.path = env.library, env, path
+        report = env.library.make("hr_model_convert", env.handle, onnx_path.encode(), path.encode(),
+                                  None, None)
+        self.report = env.library.c.hr_text_data(report).decode()
+        env.library.c.hr_text_release(report)
+
+    def run(self, feeds, fetches):
         library = self.library
-        model = library.make("hr_model_from_graph", self.handle)
-        session = None
+        model = library.make("hr_model_load", self.env.handle, self.path.encode(), None)
+        session, call = None, None
         try:
             session = library.make("hr_session_create", model, None, None)
+            call = library.make("hr_call_create", session, b"infer")
             tensors = [Tensor(library, array) for array in feeds.values()]
-            outputs = (ctypes.c_void_p * len(fetches))()
-            library.call("hr_session_run", session, ctypes.c_size_t(len(feeds)),
-                         strings(list(feeds)), pointers([t.handle for t in tensors]),
-                         ctypes.c_size_t(len(fetches)), strings(fetches), ctypes.c_size_t(0),
-                         None, None, outputs)
+            for name, tensor in zip(feeds, tensors):
+                library.call("hr_call_bind", call, name.encode(), tensor.handle)
+            library.call("hr_call_run", call, None)
+            results = []
+            for name in fetches:
+                output = library.make("hr_call_result", call, name.encode())
+                results.append(array_of(library, output))
+                library.c.hr_tensor_release(output)
+            return results
         finally:
+            library.c.hr_call_release(call)
             library.c.hr_session_release(session)
             library.c.hr_model_release(model)
-        results = []
-        for output in outputs:
-            held = ctypes.c_void_p(output)
-            results.append(array_of(library, held))
-            library.c.hr_tensor_release(held)
-        return results
+
+
+def run_model(library, model, feeds, fetches):
+    """Takes the model over."""
+    session = None
+    try:
+        session = library.make("hr_session_create", model, None, None)
+        tensors = [Tensor(library, array) for array in feeds.values()]
+        outputs = (ctypes.c_void_p * len(fetches))()
+        library.call("hr_session_run", session, ctypes.c_size_t(len(feeds)),
+                     strings(list(feeds)), pointers([t.handle for t in tensors]),
+                     ctypes.c_size_t(len(fetches)), strings(fetches), ctypes.c_size_t(0),
+                     None, None, outputs)
+    finally:
+        library.c.hr_session_release(session)
+        library.c.hr_model_release(model)
+    results = []
+    for output in outputs:
+        held = ctypes.c_void_p(output)
+        results.append(array_of(library, held))
+        library.c.hr_tensor_release(held)
+    return results

@@ -1,6 +1,6 @@
 """ONNX's own node tests, as an outside judge of the CPU's kernels.
 
-usage: run.py LIBRARY [--filter TEXT] [--list skipped|failed]
+usage: run.py LIBRARY [--convert] [--filter TEXT] [--list skipped|failed]
 
 Every test whose operators and types this build knows is run through the C interface, and must give
 what ONNX says within ONNX's own tolerance. known.txt names those that do not, with the reason; one
@@ -9,23 +9,25 @@ that passes after all must leave that list.
 import argparse
 import collections
 import fnmatch
+import functools
 import json
 import pathlib
 import sys
+import tempfile
 
 try:
     import numpy
     import onnx
     from onnx import numpy_helper
 
-    from headrace import CODES, DTYPES, Env, Failure, Graph, Library
+    from headrace import CODES, DTYPES, ConvertedFile, Env, Failure, Graph, Library
 except ImportError as error:
     print(f"skipped: {error}; cmake/setup tests installs what is missing")
     sys.exit(77)
 
 NODE_TESTS = pathlib.Path(onnx.__file__).parent / "backend/test/data/node"
 KNOWN = pathlib.Path(__file__).with_name("known.txt")
-OLDEST_OPERATOR_SET = 13
+OLDEST_OPERATOR_SET = 7
 
 
 class Skip(Exception):
@@ -67,7 +69,7 @@ def dims_of(value):
 def check(known, model):
     for entry in model.opset_import:
         if entry.domain == "" and entry.version < OLDEST_OPERATOR_SET:
-            raise Skip("operator sets before 13")
+            raise Skip(f"operator sets before {OLDEST_OPERATOR_SET}")
     for node in model.graph.node:
         if (node.domain, node.op_type) not in known:
             raise Skip(f"no operator {node.domain}.{node.op_type}".replace(" .", " "))
@@ -96,6 +98,17 @@ def build(env, model, constants):
     return graph
 
 
+def convert(env, model, constants, folder):
+    """The same through a file: `constants` become initializers."""
+    held = onnx.ModelProto()
+    held.CopyFrom(model)
+    for name, array in constants.items():
+        held.graph.initializer.append(numpy_helper.from_array(array, name))
+    path = folder / "model.onnx"
+    path.write_bytes(held.SerializeToString())
+    return ConvertedFile(env, str(path), str(folder / "model.hrg"))
+
+
 def load(path):
     return tensor_value(onnx.load_tensor(str(path)))
 
@@ -109,30 +122,30 @@ def compare(name, got, expected, rtol, atol):
     numpy.testing.assert_allclose(got, expected, rtol, atol, err_msg=name)
 
 
-def run_data(env, model, data, built_in):
-    """`built_in`: which inputs become constants."""
+def run_data(make, model, data, built_in):
+    """make(model, constants) gives what runs; `built_in`: which inputs become constants."""
     names = [v.name for v in model.graph.input]
     arrays = {name: load(data / f"input_{i}.pb") for i, name in enumerate(names)}
     constants = {name: array for name, array in arrays.items() if built_in(array)}
     feeds = {name: array for name, array in arrays.items() if name not in constants}
     fetches = [v.name for v in model.graph.output]
-    results = build(env, model, constants).run(feeds, fetches)
+    results = make(model, constants).run(feeds, fetches)
     for i, (name, got) in enumerate(zip(fetches, results)):
         # ONNX's runner compares with these unless a test asks for less.
         compare(name, got, load(data / f"output_{i}.pb"), 1e-3, 1e-5)
 
 
-def run_test(env, known, folder):
+def run_test(make, known, folder):
     model = onnx.load(str(folder / "model.onnx"))
     check(known, model)
     for data in sorted(folder.glob("test_data_set_*")):
         try:
-            run_data(env, model, data, built_in=lambda array: False)
+            run_data(make, model, data, built_in=lambda array: False)
         except Failure as error:
             if "depends on data" not in str(error):
                 raise
             # A shape, axes or a range that comes as an input: plans want it to be known.
-            run_data(env, model, data,
+            run_data(make, model, data,
                      built_in=lambda array: array.ndim < 2 and array.size < 16)
 
 
@@ -150,16 +163,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("library")
     parser.add_argument("--filter", default="", help="only tests with this in their name")
+    parser.add_argument("--convert", action="store_true",
+                        help="convert the files (hr_model_convert) instead of building graphs")
     parser.add_argument("--list", choices=["skipped", "failed"], help="name each of them")
     args = parser.parse_args()
     env = Env(Library(args.library))
     operators = operators_of(env)
     excused = known_failures()
+    scratch = tempfile.TemporaryDirectory()
+    by_file = functools.partial(convert, env, folder=pathlib.Path(scratch.name))
+    make = by_file if args.convert else functools.partial(build, env)
     passed, skipped, failed = [], collections.Counter(), {}
     folders = [f for f in sorted(NODE_TESTS.iterdir()) if args.filter in f.name]
     for folder in folders:
         try:
-            run_test(env, operators, folder)
+            run_test(make, operators, folder)
             passed.append(folder.name)
         except Skip as reason:
             skipped[str(reason)] += 1

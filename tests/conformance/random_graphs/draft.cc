@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "runtime/transform/compose.h"
+
 namespace hr::random_graphs {
 namespace {
 
@@ -240,6 +242,18 @@ bool Draft::Note(const std::string& name, const Array& array, bool trainable) {
   return true;
 }
 
+// Of a composed operator: what its composition gives.
+Result<std::vector<Array>> Draft::Outputs(const graph::Node& node,
+                                          const std::vector<const Array*>& inputs) {
+  const graph::Operator& op = assembler_.module().OperatorOf(node);
+  if (registry_.Find(op.domain, op.name, op.version)->compose == nullptr) {
+    return reference::EvaluateNode(assembler_.module(), node, inputs, variables_);
+  }
+  HR_ASSIGN_OR_RETURN(const graph::Module composed,
+                      transform::Composed(SystemAllocator(), registry_, assembler_.module()));
+  return reference::Evaluator(composed).Run(values_, node.outputs);
+}
+
 bool Draft::Evaluate(const Statement& statement) {
   const graph::Node node = assembler_.last_node();
   std::vector<const Array*> inputs;
@@ -248,7 +262,7 @@ bool Draft::Evaluate(const Statement& statement) {
     if (input != kNone && !values_.contains(input)) return true;
     inputs.push_back(input == kNone ? nullptr : &values_.at(input));
   }
-  auto outputs = reference::EvaluateNode(assembler_.module(), node, inputs, variables_);
+  auto outputs = Outputs(node, inputs);
   if (!outputs.ok()) return false;
   bool trainable = false;
   for (const std::string& operand : statement.operands) {

@@ -102,6 +102,8 @@ class Draft {
   std::string AddLeaf(Statement::Kind kind, Data data);
   bool Add(Statement statement);
   bool Evaluate(const Statement& statement);
+  Result<std::vector<reference::Array>> Outputs(const graph::Node& node,
+                                                const std::vector<const reference::Array*>& inputs);
   bool Note(const std::string& name, const reference::Array& array, bool trainable);
   std::string Name(const char* prefix) { return Cat(prefix, count_++); }
 

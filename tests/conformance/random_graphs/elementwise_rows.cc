@@ -66,6 +66,39 @@ std::string WithAlpha(Draft& draft, const Row& row) {
   return draft.One(op, row.version, {draft.Operand(First(row))}, attributes);
 }
 
+std::string Shrink(Draft& draft, const Row& row) {
+  std::vector<NamedAttribute> attributes;
+  if (draft.rng().Chance(60)) attributes.push_back(Float("lambd", 0.75));
+  if (draft.rng().Chance(60)) attributes.push_back(Float("bias", 0.25));
+  return draft.One(row.op, row.version, {draft.Operand(First(row))}, attributes);
+}
+
+// Of unsigned integers.
+std::string BitShift(Draft& draft, const Row& row) {
+  const auto is_unsigned = [](const Known& k) { return DTypeName(k.dtype)[0] == 'u'; };
+  std::string x = draft.Find(is_unsigned);
+  if (x.empty() || draft.rng().Chance(20)) {
+    const DType dtype =
+        draft.rng().Pick({DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64});
+    x = draft.Leaf(dtype, draft.AnyDims(), 0, 9);
+  }
+  return draft.One(row.op, row.version, {x, draft.Partner(x, 0, 80)},
+                   {String("direction", draft.rng().Pick({"LEFT", "RIGHT"}))});
+}
+
+// To integers of the same size, which may be any.
+std::string BitCast(Draft& draft, const Row& row) {
+  const std::string x = draft.Operand(First(row));
+  if (x.empty()) return "";
+  std::vector<DType> types;
+  for (DType to : {DType::kInt8, DType::kUint8, DType::kInt16, DType::kUint16, DType::kInt32,
+                   DType::kUint32, DType::kInt64, DType::kUint64}) {
+    if (DTypeSize(to) == DTypeSize(draft[x].dtype)) types.push_back(to);
+  }
+  return draft.One(row.op, row.version, {x},
+                   {Int("to", static_cast<int64_t>(draft.rng().Pick(types)))});
+}
+
 std::string Gelu(Draft& draft, const Row& row) {
   std::vector<NamedAttribute> attributes;
   if (draft.rng().Chance(50)) attributes.push_back(String("approximate", "tanh"));
@@ -186,6 +219,14 @@ const Row kRows[] = {
     {"Celu", 12, WithAlpha, kReal},
     {"ThresholdedRelu", 10, WithAlpha, kReal},
     {"HardSigmoid", 6, WithAlpha, kReal},
+    {"Swish", 24, WithAlpha, kReal, -40, 40},
+    {"Shrink", 9, Shrink, kReal | kWords},
+    {"BitwiseAnd", 18, Binary, kIntegers},
+    {"BitwiseOr", 18, Binary, kIntegers},
+    {"BitwiseXor", 18, Binary, kIntegers},
+    {"BitwiseNot", 18, Unary, kIntegers},
+    {"BitShift", 11, BitShift},
+    {"BitCast", 26, BitCast, kNumbers},
     {"Gelu", 20, Gelu, kReal, -40, 40, 2},
     {"PRelu", 16, PRelu, kReal},
     {"Clip", 13, Clip, kNumbers},

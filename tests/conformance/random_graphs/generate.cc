@@ -25,6 +25,8 @@ class Generator {
       case 4:
       case 5:
         Mixed({{LayerRows(), 50},
+               {ComposedLayerRows(), 25},
+               {SamplingRows(), 8},
                {ElementwiseRows(), 25},
                {ReductionRows(), 10},
                {MovementRows(), 10},
@@ -33,6 +35,8 @@ class Generator {
       case 6:
         Mixed({{MovementRows(), 40},
                {IndexingRows(), 40},
+               {OlderRows(), 20},
+               {SignalRows(), 15},
                {GenerateRows(), 10},
                {ElementwiseRows(), 10}});
         break;
@@ -42,6 +46,10 @@ class Generator {
                {IndexingRows(), 10},
                {ReductionRows(), 10},
                {LayerRows(), 8},
+               {ComposedLayerRows(), 10},
+               {OlderRows(), 8},
+               {QuantizedRows(), 10},
+               {SignalRows(), 8},
                {GenerateRows(), 8},
                {RandomRows(), 4}});
     }

@@ -188,7 +188,48 @@ std::string CumSum(Draft& draft, const Row& row) {
       {Int("exclusive", draft.rng().Between(0, 1)), Int("reverse", draft.rng().Between(0, 1))});
 }
 
+std::string ReverseSequence(Draft& draft, const Row& row) {
+  const std::string x = draft.Operand({.types = row.types, .least_rank = 2});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  const auto time = static_cast<size_t>(draft.rng().Between(0, 1));
+  std::vector<double> lengths;
+  for (int64_t n = 0; n < known.dims[1 - time]; ++n) {
+    lengths.push_back(static_cast<double>(draft.rng().Between(0, known.dims[time])));
+  }
+  const auto count = static_cast<int64_t>(lengths.size());
+  return draft.One(row.op, row.version, {x, draft.Constant(DType::kInt64, {count}, lengths)},
+                   {Int("time_axis", static_cast<int64_t>(time)),
+                    Int("batch_axis", static_cast<int64_t>(1 - time))});
+}
+
+std::string TensorScatter(Draft& draft, const Row& row) {
+  const std::string x = draft.Operand({.types = row.types, .least_rank = 2});
+  if (x.empty()) return "";
+  const Known known = draft[x];
+  const auto axis =
+      static_cast<size_t>(draft.rng().Between(1, static_cast<int64_t>(known.rank()) - 1));
+  if (known.dims[axis] == 0) return "";
+  Dims update = known.dims;
+  update[axis] = draft.rng().Between(1, known.dims[axis]);
+  const bool circular = draft.rng().Chance(40);
+  std::vector<double> starts;
+  for (int64_t n = 0; n < known.dims[0]; ++n) {
+    starts.push_back(static_cast<double>(
+        draft.rng().Between(0, known.dims[axis] - (circular ? 0 : update[axis]))));
+  }
+  std::vector<std::string> operands = {x, draft.Leaf(known.dtype, update)};
+  if (draft.rng().Chance(70)) {
+    operands.push_back(draft.Constant(DType::kInt64, {known.dims[0]}, starts));
+  }
+  return draft.One(
+      row.op, row.version, operands,
+      {Int("axis", static_cast<int64_t>(axis)), String("mode", circular ? "circular" : "linear")});
+}
+
 const Row kRows[] = {
+    {"ReverseSequence", 10, ReverseSequence, kAny},
+    {"TensorScatter", 24, TensorScatter, kAny},
     {"Reshape", 13, Reshape, kAny, 0, 0, 2},
     {"Reshape", 14, Reshape, kAny},
     {"Flatten", 13, Flatten, kAny},
@@ -202,7 +243,7 @@ const Row kRows[] = {
     {"Pad", 13, Pad, kFloats | kWords},
     {"Pad", 18, Pad, kFloats | kWords},
     {"Pad", 19, Pad, kFloats | kWords},
-    {"Tile", 13, Tile, kAny},
+    {"Tile", 13, Tile, kAny, 0, 0, 3},
     {"Expand", 13, Expand, kAny},
     {"Trilu", 14, Trilu, kAny},
     {"CumSum", 14, CumSum, kFloats | kWords},

@@ -100,6 +100,9 @@ bool Copies(std::string_view op) {
                                               "Tile",
                                               "Expand",
                                               "Trilu",
+                                              "ReverseSequence",
+                                              "TensorScatter",
+                                              "TensorScatterGrad",
                                               "Gather",
                                               "GatherElements",
                                               "GatherND",
@@ -162,13 +165,34 @@ bool RoundsOnce(std::string_view op) {
   return IsOneOf(op, kOps);
 }
 
+constexpr std::string_view kRecurrent[] = {"RNN", "GRU", "LSTM"};
+constexpr std::string_view kRecurrentGrad[] = {"RNNGrad", "GRUGrad", "LSTMGrad"};
+
 Number InnerSize(const graph::Node& node, std::string_view op,
                  const std::vector<const Array*>& in) {
   if (GoesThroughOne(op)) return std::max<Number>(1, LargestOf(*in[0]));
+  // Sums that cancel leave the rounding of what they turn by: as large as the line is long.
+  if (op == "FourierTransform") {
+    const auto axis = static_cast<size_t>(node.Int("axis", 0));
+    return LargestOf(*in[0]) * std::sqrt(static_cast<Number>(in[0]->dims[axis]));
+  }
+  // Numbers of size 1 are scaled; a rounded mean moves all of a group.
+  if (op == "GroupNormalization" || op == "LayerNormalization") return LargestOf(*in[1]);
   if (op == "BatchNormalizationGrad" || op == "GroupNormalizationGrad")
     return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) *
            std::max<Number>(
                1, LargestInverse(*in[1], node.Int("num_groups", 0), node.Float("epsilon", 1e-5)));
+  // Slopes such as 1 - y² are small rests of 1, and the gates are sums of products.
+  if (IsOneOf(op, kRecurrent)) return std::max<Number>(1, LargestOf(*in[0]));
+  if (IsOneOf(op, kRecurrentGrad)) {
+    Number gradients = 0, others = 1;
+    for (size_t i = 1; i < in.size(); ++i) {
+      if (in[i] == nullptr || !IsFloating(in[i]->dtype)) continue;
+      Number& largest = i < (op == "LSTMGrad" ? 8 : 6) ? others : gradients;
+      largest = std::max(largest, LargestOf(*in[i]));
+    }
+    return gradients * others;
+  }
   if (op == "LayerNormalizationGrad")
     return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) * LargestOf(*in[4]);
   return 0;

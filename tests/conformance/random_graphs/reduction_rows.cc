@@ -94,7 +94,7 @@ const Row kRows[] = {
     {"Softmax", 13, Softmax, kFloats, 0, 0, 2},
     {"LogSoftmax", 13, Softmax, kFloats, 0, 0, 2},
     {"SoftmaxCrossEntropyLoss", 13, Loss, kFloats, 0, 0, 2},
-    {"NegativeLogLikelihoodLoss", 13, Loss, kFloats},
+    {"NegativeLogLikelihoodLoss", 13, Loss, kFloats, 0, 0, 2},
 };
 
 }  // namespace

@@ -25,7 +25,19 @@ std::span<const Row> IndexingRows();
 std::span<const Row> ReductionRows();
 std::span<const Row> LayerRows();
 std::span<const Row> GenerateRows();
+std::span<const Row> ComposedLayerRows();
+std::span<const Row> OlderRows();
+std::span<const Row> QuantizedRows();
+std::span<const Row> SamplingRows();
+std::span<const Row> SignalRows();
 std::span<const Row> RandomRows();
+
+// A value of a network, or its parameter: a variable rather than a constant.
+std::string Weights(Draft& draft, DType dtype, Dims dims, double low = -1, double high = 1);
+// Images [N, C, H, W], sometimes [N, C, L] or [N, C, D, H, W].
+std::string Images(Draft& draft, double low = -30, double high = 30);
+// The size of a window that fits the images.
+std::vector<int64_t> Kernel(Draft& draft, const Known& images);
 
 inline NamedAttribute Int(const char* name, int64_t value) { return {name, value, ""}; }
 inline NamedAttribute Float(const char* name, double value) { return {name, value, ""}; }

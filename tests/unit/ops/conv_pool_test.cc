@@ -157,19 +157,25 @@ TEST(GroupNormalization, WantsGroupsOfChannels) {
             "GroupNormalization's 'stash_type' is 1 or 16, got 10");
 }
 
-TEST(GroupNormalization, IsThatOfVersion21) {
-  auto versioned = [](int version) {
+// Version 18 has a scale and a bias for each group, later ones for each channel.
+TEST(GroupNormalization, ScalesGroupsUntilVersion21) {
+  auto versioned = [](int version, std::string_view scale) {
     return OneNode("GroupNormalization", "", version)
-        .In("float32[2, 4]")
-        .In("float32[4]")
-        .In("float32[4]")
+        .In("float32[n, 4]")
+        .In(scale)
+        .In(scale)
         .With("num_groups", int64_t{2})
         .Text();
   };
-  EXPECT_EQ(versioned(22), "float32[2, 4]");
-  EXPECT_EQ(versioned(18),
-            "operator GroupNormalization is known, but not in version 18; the oldest known is not "
-            "older than 21");
+  EXPECT_EQ(versioned(22, "float32[4]"), "float32[n, 4]");
+  EXPECT_EQ(versioned(21, "float32[2]"), versioned(22, "float32[2]"));
+  EXPECT_NE(versioned(22, "float32[2]"), "float32[n, 4]");
+  EXPECT_EQ(versioned(18, "float32[2]"), "float32[n, 4]");
+  EXPECT_EQ(versioned(20, "float32[4]"),
+            "GroupNormalization: groups and input 1 (float32[4]) differ: 2 and 4");
+  EXPECT_EQ(versioned(17, "float32[2]"),
+            "operator GroupNormalization is known, but not in version 17; the oldest known is not "
+            "older than 18");
 }
 
 TEST(GlobalPool, LeavesOneElementAChannel) {

@@ -34,6 +34,8 @@ class OneNode {
 
   // The outputs' types joined by "; ", or the failure's message.
   std::string Text();
+  // The operators that the composition emits, joined by " ", or the failure's message.
+  std::string Composition();
 
  private:
   graph::ValueType Parse(std::string_view text);

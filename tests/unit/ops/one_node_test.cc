@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/transform/compose.h"
+
 namespace hr::ops {
 
 graph::ValueType OneNode::Parse(std::string_view text) {
@@ -55,6 +57,18 @@ std::string OneNode::Text() {
         graph::TypeText(builder_.graph().values[value].type, builder_.module().symbols));
   }
   return Join(types, "; ");
+}
+
+std::string OneNode::Composition() {
+  auto node = builder_.AddNode(spec_);
+  if (!node.ok()) return std::string(node.status().message());
+  auto composed = transform::Composed(SystemAllocator(), registry_, builder_.module());
+  if (!composed.ok()) return composed.status().ToString();
+  std::vector<std::string> names;
+  for (size_t i = *node + 1; i < composed->main().nodes.size(); ++i) {
+    names.push_back(composed->OperatorOf(composed->main().nodes[i]).name);
+  }
+  return Join(names, " ");
 }
 
 namespace {

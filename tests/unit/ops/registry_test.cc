@@ -11,8 +11,9 @@ namespace {
 
 TEST(Registry, FindsTheNewestDefinitionNotNewerThanAsked) {
   OpRegistry registry;
-  EXPECT_EQ(registry.Find("", "ReduceMean", 13)->since_version, 11);
-  EXPECT_EQ(registry.Find("", "ReduceMean", 17)->since_version, 11);
+  EXPECT_EQ(registry.Find("", "ReduceMean", 1)->since_version, 1);
+  EXPECT_EQ(registry.Find("", "ReduceMean", 17)->since_version, 1);
+  EXPECT_EQ(registry.Find("", "ReduceMean", 18)->since_version, 18);
   EXPECT_EQ(registry.Find("", "ReduceMean", 21)->since_version, 18);
   EXPECT_EQ(registry.Newest("", "ReduceMean")->since_version, 18);
   EXPECT_EQ(registry.Find("", "Gelu", 19), nullptr);
@@ -67,6 +68,7 @@ TEST(Registry, DefinitionsAreWellFormed) {
   for (const OpDef* def : registry.all()) {
     SCOPED_TRACE(def->name.data());
     EXPECT_NE(def->infer, nullptr);
+    EXPECT_FALSE(def->compose != nullptr && def->gradient);  // its composition has the gradient
     EXPECT_LE(def->inputs.min, def->inputs.max);
     EXPECT_LE(def->outputs.min, def->outputs.max);
     uint64_t type_only = def->type_only_inputs;
@@ -90,9 +92,11 @@ TEST(Registry, DefinitionsAreWellFormed) {
   }
 }
 
+// Composed operators are evaluated as what they are composed of; ONNX's node tests judge them.
 TEST(Registry, TheReferenceKnowsEveryOperator) {
   OpRegistry registry;
   for (const OpDef* def : registry.all()) {
+    if (def->compose != nullptr) continue;
     if (def->domain == kComm || def->domain == kData) continue;  // these reach outside the graph
     EXPECT_TRUE(reference::Knows(def->domain, def->name))
         << def->domain.data() << "." << def->name.data();

@@ -14,6 +14,7 @@ struct GradientCase {
   struct Input {
     enum Kind { kDifferentiated, kFed, kConstant, kOmitted } kind;
     reference::Array value;
+    std::vector<size_t> known_axes;
   };
 
   std::string op;
@@ -44,6 +45,11 @@ struct GradientCase {
     inputs.back().kind = Input::kFed;
     return *this;
   }
+  // Axes of the last input whose sizes the operator has to know.
+  GradientCase& Known(std::vector<size_t> axes) {
+    inputs.back().known_axes = std::move(axes);
+    return *this;
+  }
   // Values fed while the graph runs, so that rules cannot read them.
   GradientCase& Fed(DType dtype, const Dims& dims, std::vector<double> values) {
     reference::Array value(dtype, dims);
@@ -58,6 +64,9 @@ struct GradientCase {
   }
   GradientCase& Scalar(DType dtype, double number) {
     return Add({Input::kConstant, reference::Array(dtype, {}, number)});
+  }
+  GradientCase& Constant(reference::Array value) {
+    return Add({Input::kConstant, std::move(value)});
   }
   GradientCase& Omitted() { return Add({Input::kOmitted, {}}); }
   template <typename T>
@@ -84,6 +93,13 @@ struct GradientCase {
     return *this;
   }
 };
+
+// A 1-D float32 constant.
+inline reference::Array ScalesOf(std::vector<reference::Number> values) {
+  reference::Array out(DType::kFloat32, {static_cast<int64_t>(values.size())});
+  out.data = std::move(values);
+  return out;
+}
 
 inline void PrintTo(const GradientCase& row, std::ostream* out) { *out << row.op; }
 

@@ -1,6 +1,7 @@
 // The table of gradient checks. Every differentiable operator, in every version, has a row here.
 #pragma once
 
+#include "tests/unit/transform/composed_gradient_cases.h"
 #include "tests/unit/transform/gradient_case.h"
 
 namespace hr::transform {
@@ -81,6 +82,7 @@ inline void AddReductionCases(std::vector<GradientCase>& cases) {
     cases.push_back(Case(op).X({2, 3}, 0.3, 2).Ints({}).With("noop_with_empty_axes", int64_t{1}));
     cases.push_back(Case(op).X({2, 3}, 0.3, 2));
   }
+  cases.push_back(Case("ReduceSum").Version(11).X({2, 3, 4}).With("axes", Axes{1, -1}));
   for (const char* op : {"ReduceMax", "ReduceMin"}) {
     cases.push_back(Case(op).Version(18).X({2, 3, 4}, 0.3, 2).Ints({1}));
   }
@@ -159,6 +161,37 @@ inline void AddConvolutionCases(std::vector<GradientCase>& cases) {
     cases.push_back(
         Case(op).X({1, 1, 7, 7}).With("kernel_shape", Ints{3, 2}).With("dilations", Ints{2, 1}));
   }
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    cases.push_back(Case(op)
+                        .X({1, 2, 3, 4, 5})
+                        .With("kernel_shape", Ints{2, 2, 3})
+                        .With("strides", Ints{1, 2, 2})
+                        .With("pads", Ints{1, 0, 1, 0, 1, 1}));
+  }
+  cases.push_back(Case("Conv")
+                      .X({2, 4, 3, 3, 4})
+                      .X({2, 2, 2, 3, 2})
+                      .X({2})
+                      .With("group", int64_t{2})
+                      .With("strides", Ints{1, 2, 2})
+                      .With("pads", Ints{1, 0, 1, 0, 2, 0}));
+  // Second gradients: each is linear in both of its operands.
+  cases.push_back(Case("ConvGradInput")
+                      .In("headrace.grad")
+                      .X({2, 2, 2, 3})
+                      .X({2, 1, 2, 3})
+                      .Fixed({2, 2, 5, 4}, 0, 1)
+                      .With("group", int64_t{2})
+                      .With("strides", Ints{2, 1})
+                      .With("pads", Ints{0, 1, 0, 0}));
+  cases.push_back(Case("ConvGradWeight")
+                      .In("headrace.grad")
+                      .X({2, 2, 3})
+                      .X({2, 3, 6})
+                      .Fixed({2, 3, 2}, 0, 1)
+                      .With("dilations", Ints{2})
+                      .With("pads", Ints{1, 0})
+                      .With("strides", Ints{2}));
   cases.push_back(Case("MaxPool").Outputs(2).X({1, 1, 4}).With("kernel_shape", Ints{2}));
   for (int version : {11, 19}) {
     cases.push_back(Case("AveragePool")
@@ -311,6 +344,191 @@ inline void AddNormalizationCases(std::vector<GradientCase>& cases) {
                       .With("epsilon", 1e-3));
 }
 
+// x [4, 2, 3] ([2, 4, 3] with layout 1), hidden 2, and all optional inputs but lengths.
+inline GradientCase RecurrentCase(const char* op, int version, int64_t gates, int64_t directions,
+                                  bool batch_first = false) {
+  const bool lstm = gates == 4;
+  const Dims state = batch_first ? Dims{2, directions, 2} : Dims{directions, 2, 2};
+  GradientCase out = GradientCase(op).Version(version).Outputs(lstm ? 3 : 2);
+  out.X(batch_first ? Dims{2, 4, 3} : Dims{4, 2, 3})
+      .X({directions, gates * 2, 3})
+      .X({directions, gates * 2, 2})
+      .X({directions, gates * 4});
+  out.Omitted().X(state);
+  if (lstm) out.X(state).X({directions, 6});
+  if (batch_first) out.With("layout", int64_t{1});
+  if (directions == 2) out.With("direction", std::string("bidirectional"));
+  return out;
+}
+
+inline void AddRecurrentCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Names = std::vector<std::string>;
+  const std::pair<const char*, int64_t> kCells[] = {{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}};
+  for (const auto& [op, gates] : kCells) {
+    cases.push_back(RecurrentCase(op, 7, gates, 1));
+    cases.push_back(RecurrentCase(op, 7, gates, 1).With("direction", std::string("reverse")));
+    cases.push_back(RecurrentCase(op, 14, gates, 2));
+    cases.push_back(RecurrentCase(op, 14, gates, 2, true));
+    cases.push_back(RecurrentCase(op, 14, gates, 1).With("clip", 0.6));
+    // Lengths that end early, a whole one and an empty one, both ways; one output only.
+    cases.push_back(Case(op)
+                        .X({4, 3, 2})
+                        .X({2, gates * 2, 2})
+                        .X({2, gates * 2, 2})
+                        .Omitted()
+                        .Fed(DType::kInt32, {3}, {2, 4, 0})
+                        .X({2, 3, 2})
+                        .With("direction", std::string("bidirectional")));
+    cases.push_back(Case(op).X({2, 1, 2}).X({1, gates * 3, 2}).X({1, gates * 3, 3}));
+  }
+  for (int64_t directions : {1, 2}) {
+    cases.push_back(
+        RecurrentCase("GRU", 14, 3, directions).With("linear_before_reset", int64_t{1}));
+    cases.push_back(RecurrentCase("LSTM", 14, 4, directions).With("input_forget", int64_t{1}));
+  }
+  cases.push_back(RecurrentCase("GRU", 14, 3, 2, true)
+                      .With("linear_before_reset", int64_t{1})
+                      .With("clip", 0.5));
+  for (const char* f : {"Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh",
+                        "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}) {
+    cases.push_back(RecurrentCase("RNN", 14, 1, 1).With("activations", Names{f}));
+  }
+  cases.push_back(RecurrentCase("RNN", 14, 1, 2)
+                      .With("activations", Names{"ScaledTanh", "LeakyRelu"})
+                      .With("activation_alpha", std::vector<double>{0.7, 0.3})
+                      .With("activation_beta", std::vector<double>{1.4}));
+  cases.push_back(RecurrentCase("LSTM", 14, 4, 1)
+                      .With("activations", Names{"HardSigmoid", "Softsign", "Elu"})
+                      .With("activation_alpha", std::vector<double>{0.3, 0.5}));
+}
+
+// A composed operator: the gradients are those of its composition.
+inline void AddEinsumCases(std::vector<GradientCase>& cases) {
+  const auto add = [&](const char* equation, const std::vector<Dims>& operands) {
+    GradientCase row("Einsum");
+    for (const Dims& dims : operands) row.X(dims);
+    cases.push_back(row.With("equation", std::string(equation)));
+  };
+  add("ij->ji", {{2, 3}});
+  add("ijk->j", {{2, 3, 2}});
+  add("ii", {{3, 3}});
+  add("iji->ji", {{3, 2, 3}});
+  add("iii->i", {{2, 2, 2}});
+  add("...ii -> ...i", {{2, 3, 3}});
+  add("->", {{}});
+  add("i,i", {{4}, {4}});
+  add("i,j->ji", {{2}, {3}});
+  add("ij,jk", {{2, 3}, {3, 2}});
+  add("ij,kj->ki", {{2, 3}, {4, 3}});
+  add("bij, bjk -> bik", {{2, 2, 3}, {2, 3, 2}});
+  add("bqhd,bkhd->bhqk", {{2, 2, 2, 3}, {2, 3, 2, 3}});
+  add("ijkl,klm->mij", {{2, 3, 2, 2}, {2, 2, 3}});
+  add("...ij,...jk", {{2, 1, 2, 3}, {3, 3, 2}});
+  add("i...,i...->...", {{2, 3}, {2, 2, 3}});
+  add("ij,jk,kl->il", {{2, 3}, {3, 2}, {2, 3}});
+  add("a,ab,bc,c->", {{2}, {2, 3}, {3, 2}, {2}});
+  add("ij,ij->ij", {{2, 3}, {2, 3}});
+  add("ij,j->i", {{2, 3}, {3}});
+  add("ij,k->i", {{2, 3}, {2}});
+  add("iij,jkk->ik", {{2, 2, 3}, {3, 2, 2}});
+}
+
+inline void AddCausalConvCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  const std::string name = "CausalConvWithState";
+  cases.push_back(Case(name).Outputs(2).X({2, 3, 5}).X({3, 1, 4}).X({3}).X({2, 3, 3}));
+  cases.push_back(
+      Case(name).Outputs(2).X({2, 3, 2}).X({3, 1, 4}).With("activation", std::string("silu")));
+  cases.push_back(Case(name).X({1, 2, 3}).X({2, 1, 1}).Omitted().X({1, 2, 0}));
+}
+
+// Two heads of 3 keys and 2 values, each of which two query heads share.
+inline GradientCase LinearAttentionCase(const char* rule) {
+  return GradientCase("LinearAttention")
+      .Outputs(2)
+      .With("update_rule", std::string(rule))
+      .With("kv_num_heads", int64_t{2})
+      .With("q_num_heads", int64_t{4})
+      .X({2, 5, 12})
+      .X({2, 5, 6})
+      .X({2, 5, 4});
+}
+
+inline void AddLinearAttentionCases(std::vector<GradientCase>& cases) {
+  const Dims past = {2, 2, 3, 2};
+  cases.push_back(LinearAttentionCase("linear"));
+  cases.push_back(LinearAttentionCase("linear").X(past).With("scale", 0.7));
+  cases.push_back(LinearAttentionCase("gated").X(past).X({2, 5, 2}));
+  cases.push_back(LinearAttentionCase("gated").Omitted().X({2, 5, 6}));
+  cases.push_back(LinearAttentionCase("delta").X(past).Omitted().X({2, 5, 2}));
+  cases.push_back(LinearAttentionCase("delta").Omitted().Omitted().X({2, 5, 1}));
+  cases.push_back(LinearAttentionCase("gated_delta").X(past).X({2, 5, 2}).X({2, 5, 2}));
+  cases.push_back(LinearAttentionCase("gated_delta").X(past).X({2, 5, 6}).X({2, 5, 1}));
+}
+
+inline void AddSequenceCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  cases.push_back(Case("ReverseSequence").X({4, 3, 2}).Fed(DType::kInt64, {3}, {4, 0, 3}));
+  cases.push_back(Case("ReverseSequence")
+                      .X({2, 4})
+                      .Fed(DType::kInt64, {2}, {1, 2})
+                      .With("batch_axis", int64_t{0})
+                      .With("time_axis", int64_t{1}));
+  cases.push_back(Case("TensorScatter").X({2, 4, 3}).X({2, 2, 3}));
+  cases.push_back(
+      Case("TensorScatter").X({2, 3, 4, 2}).X({2, 3, 1, 2}).Fed(DType::kInt64, {2}, {3, 1}));
+  cases.push_back(Case("TensorScatter")
+                      .X({2, 3, 4})
+                      .X({2, 3, 3})
+                      .Fed(DType::kInt64, {2}, {-2, 7})
+                      .With("axis", int64_t{-1})
+                      .With("mode", std::string("circular")));
+}
+
+inline void AddSamplingCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  const auto word = [](const char* text) { return std::string(text); };
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* how : {"half_pixel", "align_corners", "asymmetric"}) {
+      cases.push_back(Case("Resize")
+                          .X({1, 2, 3, 4})
+                          .Known({0, 1, 2, 3})
+                          .Omitted()
+                          .Omitted()
+                          .Ints({1, 2, 5, 3})
+                          .With("mode", word(mode))
+                          .With("coordinate_transformation_mode", word(how)));
+    }
+  }
+  cases.push_back(Case("Resize")
+                      .X({2, 7})
+                      .Known({0, 1})
+                      .Omitted()
+                      .Omitted()
+                      .Ints({3})
+                      .With("axes", std::vector<int64_t>{-1})
+                      .With("mode", word("cubic"))
+                      .With("antialias", int64_t{1})
+                      .With("exclude_outside", int64_t{1}));
+  const reference::Array scales = ScalesOf({1, 1, 2, 2});
+  cases.push_back(Case("Resize").Version(10).X({1, 1, 2, 3}).Known({0, 1, 2, 3}).Constant(scales));
+  cases.push_back(Case("Upsample").X({1, 1, 2, 3}).Known({0, 1, 2, 3}).Constant(scales));
+  for (const char* mode : {"linear", "cubic"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      cases.push_back(Case("GridSample")
+                          .X({2, 2, 3, 4})
+                          .X({2, 2, 3, 2}, -0.93, 0.91)
+                          .With("mode", word(mode))
+                          .With("padding_mode", word(padding)));
+    }
+  }
+  cases.push_back(Case("GridSample").X({1, 2, 2, 3, 2}).X({1, 2, 1, 2, 3}, -0.8, 0.83));
+  cases.push_back(Case("AffineGrid").X({2, 2, 3}).Ints({2, 1, 3, 2}));
+  cases.push_back(
+      Case("AffineGrid").X({1, 3, 4}).Ints({1, 1, 2, 3, 2}).With("align_corners", int64_t{1}));
+}
+
 inline std::vector<GradientCase> GradientCases() {
   std::vector<GradientCase> cases;
   AddUnaryCases(cases);
@@ -322,6 +540,13 @@ inline std::vector<GradientCase> GradientCases() {
   AddMovementCases(cases);
   AddIndexingCases(cases);
   AddNormalizationCases(cases);
+  AddRecurrentCases(cases);
+  AddSequenceCases(cases);
+  AddLinearAttentionCases(cases);
+  AddCausalConvCases(cases);
+  AddEinsumCases(cases);
+  AddComposedCases(cases);
+  AddSamplingCases(cases);
   return cases;
 }
 

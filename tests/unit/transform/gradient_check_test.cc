@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "runtime/transform/compose.h"
 #include "runtime/transform/gradients.h"
 #include "tests/reference/evaluator.h"
 #include "tests/unit/transform/gradient_cases.h"
@@ -34,19 +35,19 @@ class Check {
   }
 
  private:
-  graph::ValueType TypeOf(const Array& value) const {
+  graph::ValueType TypeOf(const Array& value, const std::vector<size_t>& known = {}) const {
     graph::ValueType type = graph::ValueType::Tensor(value.dtype, value.dims);
-    if (shapes_ == Shapes::kUnknown) {
-      for (graph::Dim& dim : type.dims) dim = {};
-    }
+    if (shapes_ == Shapes::kFixed) return type;
+    for (graph::Dim& dim : type.dims) dim = {};
+    for (size_t axis : known) type.dims[axis].size = value.dims[axis];
     return type;
   }
 
   Result<ValueId> AddInput(const GradientCase::Input& input) {
     if (input.kind == Kind::kOmitted) return kNone;
     if (input.kind == Kind::kConstant) return builder_.Constant(reference::ToTensor(input.value));
-    HR_ASSIGN_OR_RETURN(ValueId id,
-                        builder_.AddInput(Cat("x", feeds_.size()), TypeOf(input.value)));
+    HR_ASSIGN_OR_RETURN(ValueId id, builder_.AddInput(Cat("x", feeds_.size()),
+                                                      TypeOf(input.value, input.known_axes)));
     feeds_[id] = input.value;
     if (input.kind == Kind::kDifferentiated) xs_.push_back(id);
     return id;
@@ -68,11 +69,18 @@ class Check {
     }
     HR_RETURN_IF_ERROR(FeedOutputGradients());
     HR_ASSIGN_OR_RETURN(grads_, AddGradients(builder_, ys_, xs_, grad_ys_));
+    return Compose();
+  }
+
+  // The reference evaluates what composed operators are composed of.
+  Status Compose() {
+    HR_ASSIGN_OR_RETURN(module_, Composed(SystemAllocator(), registry_, builder_.module()));
     return {};
   }
 
   // Weights of the outputs' elements, all different.
   Status FeedOutputGradients() {
+    HR_RETURN_IF_ERROR(Compose());
     HR_ASSIGN_OR_RETURN(std::vector<Array> ys, Evaluate(feeds_, ys_));
     for (size_t o = 0; o < ys.size(); ++o) {
       for (size_t i = 0; i < ys[o].size(); ++i) {
@@ -87,37 +95,39 @@ class Check {
 
   Result<std::vector<Array>> Evaluate(const std::map<ValueId, Array>& feeds,
                                       std::span<const ValueId> fetches) const {
-    return reference::Evaluator(builder_.module()).Run(feeds, fetches);
+    return reference::Evaluator(module_).Run(feeds, fetches);
   }
 
   // What every node computes has the type that was inferred for it.
   std::string CompareTypes() const {
     std::vector<ValueId> produced;
-    for (const graph::Node& node : builder_.graph().nodes) {
+    for (const graph::Node& node : module_.main().nodes) {
       for (ValueId output : node.outputs) produced.push_back(output);
     }
     auto values = Evaluate(feeds_, produced);
     if (!values.ok()) return values.status().ToString();
     for (size_t i = 0; i < produced.size(); ++i) {
-      const graph::Value& value = builder_.graph().values[produced[i]];
+      const graph::Value& value = module_.main().values[produced[i]];
       const Array& got = (*values)[i];
       bool fits = value.type.dtype == got.dtype &&
                   (!value.type.ranked || value.type.dims.size() == got.dims.size());
       for (size_t d = 0; fits && d < value.type.dims.size(); ++d) {
         fits = !value.type.dims[d].fixed() || value.type.dims[d].size == got.dims[d];
       }
-      bool complete = shapes_ == Shapes::kUnknown || value.type.FixedDims() || Fed();
+      bool complete = shapes_ == Shapes::kUnknown || value.type.FixedDims() || Computed();
       if (!fits || !complete) {
-        return Cat(graph::NodeText(builder_.module(), builder_.graph(), value.producer),
-                   " has type ", graph::TypeText(value.type, {}), ", computed ",
-                   DTypeName(got.dtype), ShapeText(got.dims));
+        return Cat(graph::NodeText(module_, module_.main(), value.producer), " has type ",
+                   graph::TypeText(value.type, {}), ", computed ", DTypeName(got.dtype),
+                   ShapeText(got.dims));
       }
     }
     return "";
   }
 
-  // Fed integers may be axes or shapes, which leave types open.
-  bool Fed() const {
+  // Fed integers may be axes or shapes, which leave types open; so are the shapes that compositions
+  // compute until a plan folds them.
+  bool Computed() const {
+    if (HasComposed(registry_, builder_.module())) return true;
     for (const auto& input : row_.inputs) {
       if (input.kind == Kind::kFed && input.value.dtype == DType::kInt64) return true;
     }
@@ -160,6 +170,7 @@ class Check {
   Shapes shapes_;
   ops::OpRegistry registry_;
   GraphBuilder builder_;
+  graph::Module module_;
   std::map<ValueId, Array> feeds_;
   std::vector<ValueId> xs_, ys_, grad_ys_, grads_;
 };
@@ -180,6 +191,15 @@ std::string CaseName(const ::testing::TestParamInfo<GradientCase>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Table, GradientCheck, ::testing::ValuesIn(GradientCases()), CaseName);
 
+// Composed operators without a gradient: they round, choose, or take integers only.
+bool Differentiable(const ops::OpDef& def) {
+  const std::set<std::string_view> none = {
+      "Hardmax",       "QuantizeLinear", "DynamicQuantizeLinear", "MatMulInteger",
+      "ConvInteger",   "QLinearMatMul",  "QLinearConv",           "HannWindow",
+      "HammingWindow", "BlackmanWindow", "MelWeightMatrix"};
+  return def.gradient || (def.compose != nullptr && none.count(def.name) == 0);
+}
+
 TEST(GradientTable, HasEveryDifferentiableOperator) {
   ops::OpRegistry registry;
   std::set<const ops::OpDef*> covered;
@@ -188,7 +208,7 @@ TEST(GradientTable, HasEveryDifferentiableOperator) {
                                     : registry.Find(row.domain, row.op, row.version));
   }
   for (const ops::OpDef* def : registry.all()) {
-    if (!def->gradient) continue;
+    if (!Differentiable(*def)) continue;
     EXPECT_EQ(covered.count(def), 1u)
         << def->name.data() << " since " << def->since_version << " has no row in gradient_cases.h";
   }

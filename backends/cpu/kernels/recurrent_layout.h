@@ -1,0 +1,166 @@
+// Where the rows of sequences lie: what the forward and the backward pass over them share.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+
+#include "backends/cpu/kernels/gemm.h"
+#include "backends/cpu/kernels/partition.h"
+#include "backends/cpu/kernels/recurrent.h"
+
+namespace hr::cpu {
+
+// Rows of `width` elements and more, `stride` apart: one for each sequence of the batch, at one
+// step. Null data stands for zeros.
+template <typename T>
+struct StepRows {
+  T* data = nullptr;
+  int64_t stride = 0;
+
+  T* operator[](int64_t n) const { return data == nullptr ? nullptr : data + n * stride; }
+  StepRows Part(int64_t offset) const {
+    return {data == nullptr ? nullptr : data + offset, stride};
+  }
+};
+
+class RecurrentLayout {
+ public:
+  RecurrentLayout(const RecurrentShape& shape, int64_t d)
+      : shape_(shape), row_shape_(shape.directions[static_cast<size_t>(d)]), d_(d) {}
+
+  const RecurrentRowShape& row_shape() const { return row_shape_; }
+  int64_t hidden() const { return row_shape_.hidden; }
+  int64_t parts() const { return ops::RecordParts(row_shape_.cell); }
+  bool is(ops::RecurrentCell cell) const { return row_shape_.cell == cell; }
+  bool is_gru() const { return is(ops::RecurrentCell::kGru); }
+  int64_t gates() const { return is_gru() ? 3 : is(ops::RecurrentCell::kLstm) ? 4 : 1; }
+  // The gates of W and R that one product with the state before gives: a GRU's last comes apart.
+  int64_t joint_gates() const { return is_gru() ? 2 : gates(); }
+
+  // The step that comes as number `i`.
+  int64_t Step(int64_t i) const { return row_shape_.direction.reverse ? shape_.steps - 1 - i : i; }
+  bool Active(const int32_t* lengths, int64_t t, int64_t n) const {
+    return lengths == nullptr || t < lengths[n];
+  }
+
+  // How far the rows of one step, and the rows of one sequence, are apart, counted in rows.
+  int64_t batch_stride() const { return shape_.batch_first ? shape_.steps : 1; }
+  int64_t step_stride() const { return shape_.batch_first ? 1 : shape_.batch; }
+  // The rows of step t in a matrix of rows() rows of `width` elements.
+  template <typename T>
+  StepRows<T> At(T* matrix, int64_t width, int64_t t) const {
+    return {matrix + t * step_stride() * width, batch_stride() * width};
+  }
+  // This direction's rows of a state [directions, batch, hidden], in the node's layout.
+  template <typename T>
+  StepRows<T> State(T* state) const {
+    if (state == nullptr) return {nullptr, state_stride()};
+    return {state + d_ * (shape_.batch_first ? 1 : shape_.batch) * hidden(), state_stride()};
+  }
+  int64_t state_stride() const {
+    return shape_.batch_first ? shape_.direction_count() * hidden() : hidden();
+  }
+  // This direction's rows of y or dy at step t.
+  template <typename T>
+  StepRows<T> Output(T* y, int64_t t) const {
+    if (y == nullptr) return {};
+    const int64_t count = shape_.direction_count(), step = t * count + d_;
+    if (shape_.batch_first) return {y + step * hidden(), shape_.steps * count * hidden()};
+    return {y + step * shape_.batch * hidden(), hidden()};
+  }
+  // This direction's part of what has a first axis of directions.
+  template <typename T>
+  T* Own(T* all, int64_t each) const {
+    return all == nullptr ? nullptr : all + d_ * each;
+  }
+
+  // Tasks for the rows of a step: none is so small that starting it costs more.
+  int RowTasks() const {
+    constexpr int64_t kLeast = 2048;
+    const int64_t tasks = shape_.batch * hidden() * gates() / kLeast;
+    return static_cast<int>(
+        std::max<int64_t>(1, std::min({tasks, int64_t{shape_.slices}, shape_.batch})));
+  }
+  // Calls body(n, memory) for each sequence, where `memory` is of the task's own.
+  template <typename T, typename Body>
+  void ForRows(const Lease& threads, T* scratch, const Body& body) const {
+    const int tasks = RowTasks();
+    threads.ParallelFor(tasks, [&](int task) {
+      const Range range = PartOf(shape_.batch, tasks, task);
+      T* const memory = scratch + task * RowScratch(row_shape_);
+      for (int64_t n = range.begin; n < range.end; ++n) body(n, memory);
+    });
+  }
+  int64_t RowsScratch() const { return RowScratch(row_shape_) * shape_.slices; }
+
+ private:
+  const RecurrentShape& shape_;
+  const RecurrentRowShape& row_shape_;
+  int64_t d_;
+};
+
+// Parts of scratch memory, one after the other.
+class ScratchParts {
+ public:
+  template <typename T>
+  size_t Take(int64_t elements) {
+    return TakeBytes(static_cast<size_t>(elements) * sizeof(T));
+  }
+  size_t TakeBytes(size_t bytes) {
+    const size_t at = bytes_;
+    bytes_ += (bytes + 63) / 64 * 64;
+    return at;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+};
+
+// A product of the rows of each step with the same matrix B, which is packed for all of them if
+// that pays.
+template <typename T>
+class StepProduct {
+ public:
+  StepProduct() = default;
+  StepProduct(const GemmShape& shape, int64_t steps, ScratchParts* parts)
+      : shape_(shape), packed_(steps > 2 && shape.n >= 32) {
+    if (packed_) panels_at_ = parts->TakeBytes(PackedBBytes<T>(shape.n, shape.k));
+  }
+  // Enough for rows of A at any of these distances.
+  size_t gemm_bytes(int slices, std::initializer_list<int64_t> distances) const {
+    size_t most = 0;
+    for (int64_t distance : distances) {
+      GemmShape shape = shape_;
+      shape.lda = distance;
+      most = std::max(most, packed_ ? GemmPackedBScratchBytes<T>(shape, slices)
+                                    : GemmScratchBytes<T>(shape, slices));
+    }
+    return most;
+  }
+  // Before the first step.
+  void Prepare(const Lease& threads, const T* b, std::byte* scratch, int slices) {
+    b_ = b;
+    if (!packed_) return;
+    T* const panels = reinterpret_cast<T*>(scratch + panels_at_);
+    PackB(threads, shape_.n, shape_.k, shape_.transpose_b, b, shape_.ldb, panels, slices);
+    b_ = panels;
+  }
+  void Run(const Lease& threads, StepRows<const T> a, StepRows<T> c,
+           const GemmEpilogue<T>& epilogue, int slices, void* memory) const {
+    GemmShape shape = shape_;
+    shape.lda = a.stride;
+    shape.ldc = c.stride;
+    (packed_ ? GemmPackedB<T> : Gemm<T>)(threads, shape, a.data, b_, c.data, epilogue, slices,
+                                         memory);
+  }
+
+ private:
+  GemmShape shape_;
+  bool packed_ = false;
+  size_t panels_at_ = 0;
+  const T* b_ = nullptr;
+};
+
+}  // namespace hr::cpu

@@ -1,0 +1,89 @@
+// Adds the nodes of an ONNX graph to a module under construction.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "converters/onnx/convert.h"
+#include "converters/onnx/tensors.h"
+#include "runtime/transform/graph_builder.h"
+
+namespace hr::onnx {
+
+// What cannot be converted: sentences with the number of nodes that they are about.
+class Problems {
+ public:
+  void Add(std::string sentence, std::string_view node = {});
+  bool empty() const { return found_.empty(); }
+  Status ToStatus() const;
+
+ private:
+  struct Found {
+    size_t times = 0;
+    std::string first;  // node
+  };
+  std::map<std::string, Found> found_;
+};
+
+class GraphConverter {
+ public:
+  GraphConverter(const ModelProto& model, TensorReader& tensors, transform::GraphBuilder& builder,
+                 const ConvertOptions& options);
+
+  // The whole graph with the signature "infer".
+  Status Convert();
+  Problems& problems() { return problems_; }
+  const std::map<std::string, size_t>& operators() const { return operators_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  using ValueId = graph::ValueId;
+  using Opsets = std::map<std::string_view, int64_t>;
+  // What a graph or the body of a function sees.
+  struct Scope {
+    const Opsets* opsets;
+    std::string prefix;  // of names; empty in the main graph
+    std::unordered_map<std::string_view, ValueId> values;
+    const std::vector<AttributeProto>* given = nullptr;  // attributes of the call of a function
+    const std::vector<AttributeProto>* defaults = nullptr;
+    int depth = 0;
+  };
+
+  void AddInitializers(Scope& scope);
+  Result<ValueId> AddInitializer(const TensorProto& proto, const std::set<std::string_view>& known,
+                                 const std::set<std::string_view>& frozen);
+  void AddInputs(Scope& scope);
+  Result<graph::ValueType> TypeOf(const ValueInfoProto& info);
+  void AddNodes(Scope& scope, const std::vector<NodeProto>& nodes);
+  Status AddNode(Scope& scope, const NodeProto& node);
+  Status AddConstantNode(Scope& scope, const NodeProto& node);
+  Status AddOperator(Scope& scope, const NodeProto& node, int64_t version);
+  Status AddCall(Scope& scope, const NodeProto& node, const FunctionProto& function);
+  void AddOutputs(const Scope& scope);
+
+  const FunctionProto* FindFunction(const NodeProto& node) const;
+  Result<int64_t> VersionOf(const Scope& scope, const NodeProto& node) const;
+  Result<std::vector<ValueId>> InputsOf(const Scope& scope, const NodeProto& node);
+  Result<std::vector<graph::Attribute>> AttributesOf(const Scope& scope, const NodeProto& node);
+  Result<graph::AttributeValue> ValueOf(const AttributeProto& attribute);
+  // The attribute itself, or what a function's call gives in its place; null: it is absent.
+  const AttributeProto* Resolve(const Scope& scope, const AttributeProto& attribute) const;
+  void Name(const Scope& scope, ValueId value, std::string_view name);
+
+  const ModelProto& model_;
+  TensorReader& tensors_;
+  transform::GraphBuilder& builder_;
+  const ConvertOptions& options_;
+  Opsets opsets_;
+  std::map<std::pair<std::string_view, std::string_view>, const FunctionProto*> functions_;
+  // Values that are not there because their node could not be converted.
+  std::set<std::string_view> missing_;
+  Problems problems_;
+  std::map<std::string, size_t> operators_;
+  std::vector<std::string> warnings_;
+  graph::Signature signature_;
+};
+
+}  // namespace hr::onnx

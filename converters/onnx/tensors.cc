@@ -1,0 +1,90 @@
+#include "converters/onnx/tensors.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/format/source.h"
+
+namespace hr::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file at `location` below the folder of `model`. Links may not lead out of it.
+Result<std::string> Below(const std::string& model, std::string_view location) {
+  std::error_code error;
+  const fs::path folder = fs::canonical(
+      fs::path(model).parent_path().empty() ? fs::path(".") : fs::path(model).parent_path(), error);
+  if (error) return NotFound("the folder of ", model, ": ", error.message());
+  const fs::path relative(location);
+  const fs::path file = fs::canonical(folder / relative, error);
+  if (error) {
+    return NotFound("the model's data file '", location, "' in ", folder.string(), ": ",
+                    error.message(), "; it belongs beside the model");
+  }
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  if (relative.is_relative() && end == folder.end()) return file.string();
+  return InvalidArgument("the model's data file '", location, "' is not inside the model's folder ",
+                         folder.string());
+}
+
+// An element type that a file can say and a tensor can have.
+Result<DType> TypeOf(const TensorProto& tensor) {
+  const auto dtype = static_cast<DType>(tensor.data_type);
+  if (IsSupported(dtype)) return dtype;
+  const std::string_view name = DTypeName(dtype);
+  return Unimplemented("tensor '", tensor.name, "' has elements of ",
+                       name == "undefined" ? Cat("type ", tensor.data_type) : std::string(name),
+                       ", which tensors here cannot have");
+}
+
+}  // namespace
+
+Result<MappedFile> MapFile(const std::string& path, Allocator& allocator) {
+  HR_ASSIGN_OR_RETURN(auto&& source, format::OpenFileSource(path, /*map=*/true, allocator));
+  HR_ASSIGN_OR_RETURN(auto&& piece, source->Range(0, static_cast<size_t>(source->bytes())));
+  return MappedFile{std::move(piece.buffer), piece.offset, piece.bytes};
+}
+
+Result<const MappedFile*> TensorReader::Sidecar(std::string_view location) {
+  HR_ASSIGN_OR_RETURN(auto&& path, Below(path_, location));
+  auto found = sidecars_.find(path);
+  if (found == sidecars_.end()) {
+    HR_ASSIGN_OR_RETURN(auto&& file, MapFile(path, allocator_));
+    found = sidecars_.emplace(std::move(path), std::move(file)).first;
+  }
+  return &found->second;
+}
+
+Result<Tensor> TensorReader::ReadExternal(const TensorProto& tensor, DType dtype, size_t bytes) {
+  HR_ASSIGN_OR_RETURN(const MappedFile* file, Sidecar(tensor.location));
+  const uint64_t length = tensor.length.value_or(bytes);
+  if (length != bytes || tensor.offset > file->bytes || bytes > file->bytes - tensor.offset) {
+    return InvalidArgument("tensor '", tensor.name, "' needs ", bytes, " bytes at ", tensor.offset,
+                           " of '", tensor.location, "'; the model says ", length,
+                           ", and the file has ", file->bytes);
+  }
+  return Tensor::View(file->buffer, file->offset + static_cast<size_t>(tensor.offset), dtype,
+                      tensor.dims);
+}
+
+Result<Tensor> TensorReader::Read(const TensorProto& tensor) {
+  HR_ASSIGN_OR_RETURN(const DType dtype, TypeOf(tensor));
+  HR_ASSIGN_OR_RETURN(const size_t bytes, CheckedTensorBytes(dtype, tensor.dims));
+  if (tensor.external) return ReadExternal(tensor, dtype, bytes);
+  if (tensor.raw) {
+    if (tensor.raw->size() != bytes) {
+      return InvalidArgument("tensor '", tensor.name, "' of ", DTypeName(dtype), tensor.dims,
+                             " has ", bytes, " bytes by its shape and ", tensor.raw->size(),
+                             " in the file");
+    }
+    const auto offset = static_cast<size_t>(tensor.raw->data() - file_.view().data());
+    return Tensor::View(file_.buffer, file_.offset + offset, dtype, tensor.dims);
+  }
+  HR_ASSIGN_OR_RETURN(auto&& elements, TypedElements(tensor, dtype, bytes / DTypeSize(dtype)));
+  HR_ASSIGN_OR_RETURN(auto&& out, Tensor::Create(allocator_, dtype, tensor.dims));
+  if (bytes != 0) std::memcpy(out.data(), elements.data(), bytes);
+  return std::move(out);
+}
+
+}  // namespace hr::onnx

@@ -1,0 +1,42 @@
+// Tensors of an ONNX file, whose bytes stay where they are.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "converters/onnx/model.h"
+#include "runtime/device/tensor.h"
+
+namespace hr::onnx {
+
+// A mapped file. Tensors keep the mapping.
+struct MappedFile {
+  BufferRef buffer;
+  size_t offset = 0, bytes = 0;
+  std::string_view view() const {
+    return {reinterpret_cast<const char*>(buffer->data()) + offset, bytes};
+  }
+};
+Result<MappedFile> MapFile(const std::string& path, Allocator& allocator);
+
+class TensorReader {
+ public:
+  // `path`: of the model, in whose folder external data lies.
+  TensorReader(std::string path, MappedFile file, Allocator& allocator)
+      : path_(std::move(path)), file_(std::move(file)), allocator_(allocator) {}
+
+  // INVALID_ARGUMENT if sizes do not fit or external data is not inside the folder; UNIMPLEMENTED
+  // for element types that a tensor cannot have.
+  Result<Tensor> Read(const TensorProto& tensor);
+
+ private:
+  Result<Tensor> ReadExternal(const TensorProto& tensor, DType dtype, size_t bytes);
+  Result<const MappedFile*> Sidecar(std::string_view location);
+
+  const std::string path_;
+  const MappedFile file_;
+  Allocator& allocator_;
+  std::map<std::string, MappedFile, std::less<>> sidecars_;
+};
+
+}  // namespace hr::onnx

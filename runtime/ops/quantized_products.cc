@@ -1,0 +1,186 @@
+// Matrix products and convolutions of quantized numbers. Sums of products of 8-bit numbers are
+// exact in float64, so they are those of integers.
+#include <algorithm>
+#include <array>
+
+#include "runtime/ops/builtin.h"
+#include "runtime/ops/compose.h"
+#include "runtime/ops/shape_rules.h"
+
+namespace hr::ops {
+namespace {
+
+constexpr AttributeDef kConvAttributes[] = {
+    {"auto_pad", AttributeKind::kString}, {"dilations", AttributeKind::kInts},
+    {"group", AttributeKind::kInt},       {"kernel_shape", AttributeKind::kInts},
+    {"pads", AttributeKind::kInts},       {"strides", AttributeKind::kInts},
+};
+
+// Where a node has its operands: numbers, zero points and scales; kNone for those it never has.
+struct Places {
+  size_t a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, bias;
+};
+constexpr size_t kNever = 64;
+constexpr Places kInteger = {0, kNever, 2, 1, kNever, 3, kNever, kNever, kNever};
+constexpr Places kQuantized = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+
+bool IsConv(const OpDef& def) { return def.name == "QLinearConv" || def.name == "ConvInteger"; }
+bool IsInteger(const OpDef& def) {
+  return def.name == "MatMulInteger" || def.name == "ConvInteger";
+}
+const Places& PlacesOf(const OpDef& def) { return IsInteger(def) ? kInteger : kQuantized; }
+
+// Output 0 of the product of the same shapes in float64.
+Result<ValueType> ProductType(const InferContext& context, const Places& places) {
+  const std::string_view name = IsConv(context.def()) ? "Conv" : "MatMul";
+  std::array<ValueType, 2> types = {context.input(places.a), context.input(places.b)};
+  for (ValueType& type : types) type.dtype = DType::kFloat64;
+  const ValueType* const inputs[] = {&types[0], &types[1]};
+  const Tensor* const constants[] = {nullptr, nullptr};
+  std::array<ValueType, 1> output;
+  OpDef def = NewestBuiltin(name);
+  def.name = context.def().name;
+  InferContext product(def, context.module(), context.node(), inputs, constants, output);
+  HR_RETURN_IF_ERROR(def.infer(product));
+  return output[0];
+}
+
+Status CheckNumbers(const InferContext& context, const Places& places) {
+  for (size_t i : {places.a, places.b}) {
+    HR_RETURN_IF_ERROR(context.ExpectDType(i, {DType::kInt8, DType::kUint8}));
+  }
+  if (context.has_input(places.a_zero)) {
+    HR_RETURN_IF_ERROR(context.ExpectSameDType(places.a, places.a_zero));
+  }
+  if (context.has_input(places.b_zero)) {
+    HR_RETURN_IF_ERROR(context.ExpectSameDType(places.b, places.b_zero));
+  }
+  if (!IsInteger(context.def())) {
+    for (size_t i : {places.a_scale, places.b_scale, places.y_scale}) {
+      HR_RETURN_IF_ERROR(context.ExpectFloating(i));
+    }
+    HR_RETURN_IF_ERROR(context.ExpectDType(places.y_zero, {DType::kInt8, DType::kUint8}));
+  }
+  if (!context.has_input(places.bias)) return {};
+  HR_RETURN_IF_ERROR(context.ExpectRank(places.bias, 1));
+  return context.ExpectDType(places.bias, {DType::kInt32});
+}
+
+Status InferProduct(InferContext& context) {
+  const Places& places = PlacesOf(context.def());
+  HR_RETURN_IF_ERROR(CheckNumbers(context, places));
+  HR_ASSIGN_OR_RETURN(ValueType type, ProductType(context, places));
+  type.dtype = IsInteger(context.def()) ? DType::kInt32 : context.input(places.y_zero).dtype;
+  context.SetOutput(0, std::move(type));
+  return {};
+}
+
+// A scale or zero point that has an entry for each row of `a` or filter of `b`, in a shape that
+// broadcasts: [n] → [n, 1, …].
+ValueId PerFirst(ComposeContext& c, ValueId value, size_t behind) {
+  if (c.Rank(value) != 1 || behind == 0) return value;
+  if (c.type(value).dims[0].fixed() && c.type(value).dims[0].size == 1) return value;
+  std::vector<int64_t> axes(behind);
+  for (size_t i = 0; i < behind; ++i) axes[i] = static_cast<int64_t>(i) + 1;
+  return c.Emit("Unsqueeze", {value, c.Ints(axes)});
+}
+
+// The numbers without their zero point, in float64.
+ValueId Centred(ComposeContext& c, size_t number, size_t zero, size_t behind) {
+  const ValueId x = c.Cast(c.input(number), DType::kFloat64);
+  if (c.input(zero) == kNone) return x;
+  return c.Sub(x, PerFirst(c, c.Cast(c.input(zero), DType::kFloat64), behind));
+}
+
+ValueId SumOfProducts(ComposeContext& c, const Places& places) {
+  const bool conv = IsConv(c.def());
+  const size_t rank = c.Rank(c.input(places.b));
+  if (!c.ok()) return kNone;
+  const ValueId inputs[] = {Centred(c, places.a, places.a_zero, conv ? 0 : 1),
+                            Centred(c, places.b, places.b_zero, conv ? rank - 1 : 0)};
+  const std::vector<graph::Attribute> attributes = c.node().attributes;
+  const ValueId sum = c.EmitMany(kOnnx, conv ? "Conv" : "MatMul", inputs, 1, attributes)[0];
+  if (c.input(places.bias) == kNone) return sum;
+  return c.Add(sum, PerFirst(c, c.Cast(c.input(places.bias), DType::kFloat64), rank - 2));
+}
+
+void ComposeInteger(ComposeContext& c) {
+  // Convolutions that transform their tiles are a rounding away from the integer.
+  const ValueId sum = c.Emit("Round", {SumOfProducts(c, kInteger)});
+  c.SetOutput(0, c.Cast(sum, DType::kInt32));
+}
+
+void ComposeQuantized(ComposeContext& c) {
+  const Places& at = kQuantized;
+  const ValueId sum = c.Emit("Round", {SumOfProducts(c, at)});
+  const bool conv = IsConv(c.def());
+  const size_t rank = c.Rank(c.input(at.b));
+  if (!c.ok()) return;
+  const auto scale = [&](size_t i) { return c.Cast(c.input(i), DType::kFloat64); };
+  const ValueId a_scale = PerFirst(c, scale(at.a_scale), conv ? 0 : 1);
+  const ValueId b_scale = PerFirst(c, scale(at.b_scale), conv ? rank - 2 : 0);
+  const ValueId factor = c.Div(c.Mul(a_scale, b_scale), scale(at.y_scale));
+  const ValueId zero = c.Cast(c.input(at.y_zero), DType::kFloat64);
+  const ValueId y = c.Add(c.Emit("Round", {c.Mul(sum, factor)}), zero);
+  if (!c.ok()) return;
+  const DType to = c.type(c.input(at.y_zero)).dtype;
+  const double least = to == DType::kInt8 ? -128 : 0;
+  c.SetOutput(0, c.Cast(c.Emit("Clip", {y, c.Scalar(least, y), c.Scalar(least + 255, y)}), to));
+}
+
+Status InferDynamicQuantize(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(0, {DType::kFloat32}));
+  ValueType y = context.input(0);
+  y.dtype = DType::kUint8;
+  context.SetOutput(0, std::move(y));
+  if (context.output_count() > 1) SetDims(context, 1, DType::kFloat32, {});
+  if (context.output_count() > 2) SetDims(context, 2, DType::kUint8, {});
+  return {};
+}
+
+// The range of the numbers and 0 becomes 0 to 255.
+void ComposeDynamicQuantize(ComposeContext& c) {
+  const ValueId x = c.input(0), zero = c.Scalar(0, x), most = c.Scalar(255, x);
+  const auto reduced = [&](Literal name) { return c.Emit(name, {x}, {{"keepdims", int64_t{0}}}); };
+  const ValueId least = c.Emit("Min", {reduced("ReduceMin"), zero});
+  const ValueId largest = c.Emit("Max", {reduced("ReduceMax"), zero});
+  const ValueId range = c.Div(c.Sub(largest, least), most);
+  // Zeros alone have no range; any scale holds them.
+  const ValueId scale = c.Emit("Where", {c.Emit("Equal", {range, zero}), c.Scalar(1, x), range});
+  const auto saturated = [&](ValueId value) { return c.Emit("Clip", {value, zero, most}); };
+  const ValueId point = c.Emit("Round", {saturated(c.Neg(c.Div(least, scale)))});
+  const ValueId y = saturated(c.Add(c.Emit("Round", {c.Div(x, scale)}), point));
+  c.SetOutput(0, c.Cast(y, DType::kUint8));
+  c.SetOutput(1, scale);
+  c.SetOutput(2, c.Cast(point, DType::kUint8));
+}
+
+constexpr OpDef Product(Literal name, Arity inputs, std::span<const AttributeDef> attributes,
+                        void (*compose)(ComposeContext&)) {
+  return {.domain = kOnnx,
+          .name = name,
+          .since_version = 10,
+          .inputs = inputs,
+          .attributes = attributes,
+          .infer = InferProduct,
+          .compose = compose};
+}
+
+constexpr OpDef kOps[] = {
+    Product("MatMulInteger", {2, 4}, {}, ComposeInteger),
+    Product("ConvInteger", {2, 4}, kConvAttributes, ComposeInteger),
+    Product("QLinearMatMul", {8, 8}, {}, ComposeQuantized),
+    Product("QLinearConv", {8, 9}, kConvAttributes, ComposeQuantized),
+    {.domain = kOnnx,
+     .name = "DynamicQuantizeLinear",
+     .since_version = 11,
+     .outputs = {1, 3},
+     .infer = InferDynamicQuantize,
+     .compose = ComposeDynamicQuantize},
+};
+
+}  // namespace
+
+std::span<const OpDef> QuantizedProductOps() { return kOps; }
+
+}  // namespace hr::ops

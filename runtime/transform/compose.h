@@ -1,0 +1,21 @@
+// Composed operators (ops/compose.h) in the place of which their compositions run.
+#pragma once
+
+#include "runtime/transform/graph_builder.h"
+
+namespace hr::transform {
+
+// Whether the main graph has a node of a composed operator.
+bool HasComposed(const ops::OpRegistry& registry, const graph::Module& module);
+
+// Returns the module with the compositions of all such nodes. What was there before keeps its
+// number and its name: such a node becomes an Identity of what its composition gives.
+Result<graph::Module> Composed(Allocator& allocator, const ops::OpRegistry& registry,
+                               const graph::Module& module);
+
+// Emits the composition of one node, with other values in the place of its inputs, and returns the
+// values of its outputs; kNone for those that the node does not have.
+Result<std::vector<ValueId>> EmitComposition(GraphBuilder& builder, NodeId node,
+                                             std::vector<ValueId> inputs);
+
+}  // namespace hr::transform

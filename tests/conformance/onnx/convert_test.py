@@ -1,0 +1,257 @@
+"""hr_model_convert: what it makes of good models, and what it says of bad ones.
+
+usage: convert_test.py LIBRARY
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import unittest
+
+try:
+    import numpy
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    from headrace import ConvertedFile, Env, Failure, Library
+except ImportError as error:
+    print(f"skipped: {error}; cmake/setup tests installs what is missing")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+NODE_TESTS = pathlib.Path(onnx.__file__).parent / "backend/test/data/node"
+FLOAT = TensorProto.FLOAT
+ENV = None
+
+
+def model_of(nodes, inputs, outputs, weights=(), opset=17, **more):
+    graph = helper.make_graph(nodes, "test", inputs, outputs,
+                              [numpy_helper.from_array(array, name) for name, array in weights])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], **more)
+
+
+def numbers(name, *dims):
+    return helper.make_tensor_value_info(name, FLOAT, dims)
+
+
+def dense(units=3):
+    """y = relu(x w + b)"""
+    rng = numpy.random.default_rng(5)
+    w = rng.normal(size=(4, units)).astype(numpy.float32)
+    b = rng.normal(size=units).astype(numpy.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["xw"], "product"),
+             helper.make_node("Add", ["xw", "b"], ["sum"]), helper.make_node("Relu", ["sum"], ["y"])]
+    return model_of(nodes, [numbers("x", "batch", 4)], [numbers("y", "batch", units)],
+                    [("w", w), ("b", b)]), w, b
+
+
+class ConvertTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.target = self.folder / "model.hrg"
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def write(self, model):
+        path = self.folder / "model.onnx"
+        path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+        return str(path)
+
+    def convert(self, model):
+        return ConvertedFile(ENV, self.write(model), str(self.target))
+
+    def fails(self, model, *texts):
+        with self.assertRaises(Failure) as raised:
+            self.convert(model)
+        for text in texts:
+            self.assertIn(text, str(raised.exception))
+        self.assertFalse(self.target.exists(), "something was written")
+        return str(raised.exception)
+
+    def description(self):
+        library = ENV.library
+        model = library.make("hr_model_load", ENV.handle, str(self.target).encode(), None)
+        text = library.make("hr_model_describe", model)
+        out = json.loads(library.c.hr_text_data(text))
+        library.c.hr_text_release(text)
+        library.c.hr_model_release(model)
+        return out
+
+
+class GoodModels(ConvertTest):
+    def test_names_weights_and_sizes_stay(self):
+        model, w, b = dense()
+        converted = self.convert(model)
+        described = self.description()
+        self.assertEqual([v["name"] for v in described["variables"]], ["w", "b"])
+        self.assertTrue(all(v["trainable"] for v in described["variables"]))
+        self.assertEqual(json.loads(converted.report)["operators"],
+                         {"Add": 1, "MatMul": 1, "Relu": 1})
+        for batch in (1, 5):
+            x = numpy.random.default_rng(batch).normal(size=(batch, 4)).astype(numpy.float32)
+            y, = converted.run({"x": x}, ["y"])
+            numpy.testing.assert_allclose(y, numpy.maximum(x @ w + b, 0), rtol=1e-5, atol=1e-6)
+
+    def test_statistics_are_frozen_and_numbers_are_constants(self):
+        ones = numpy.ones(2, numpy.float32)
+        nodes = [helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["n"]),
+                 helper.make_node("Clip", ["n", "low", "high"], ["y"])]
+        self.convert(model_of(nodes, [numbers("x", 1, 2, 3)], [numbers("y", 1, 2, 3)],
+                              [("s", ones), ("b", ones), ("m", ones), ("v", ones),
+                               ("low", numpy.float32(0)), ("high", numpy.float32(1))]))
+        trainable = {v["name"]: v["trainable"] for v in self.description()["variables"]}
+        self.assertEqual(trainable, {"s": True, "b": True, "m": False, "v": False})
+
+    def test_functions_are_put_in_place(self):
+        inner = helper.make_function("mine", "Scale", ["a"], ["out"],
+                                     [helper.make_node("Mul", ["a", "a"], ["t"]),
+                                      helper.make_node("LeakyRelu", ["t"], ["out"])],
+                                     [helper.make_opsetid("", 17)])
+        inner.node[1].attribute.add(name="alpha", ref_attr_name="slope",
+                                    type=onnx.AttributeProto.FLOAT)
+        inner.attribute.append("slope")
+        nodes = [helper.make_node("Scale", ["x"], ["h"], "first", domain="mine", slope=0.5),
+                 helper.make_node("Scale", ["h"], ["y"], "second", domain="mine", slope=0.5)]
+        model = model_of(nodes, [numbers("x", 2)], [numbers("y", 2)], functions=[inner])
+        model.opset_import.append(helper.make_opsetid("mine", 1))
+        x = numpy.array([1.5, -2], numpy.float32)
+        y, = self.convert(model).run({"x": x}, ["y"])
+        numpy.testing.assert_allclose(y, x ** 4, rtol=1e-6)
+
+    def test_external_data_beside_the_model(self):
+        model, w, b = dense()
+        onnx.save_model(model, str(self.folder / "model.onnx"), save_as_external_data=True,
+                        location="weights.bin", size_threshold=0)
+        converted = ConvertedFile(ENV, str(self.folder / "model.onnx"), str(self.target))
+        x = numpy.ones((2, 4), numpy.float32)
+        y, = converted.run({"x": x}, ["y"])
+        numpy.testing.assert_allclose(y, numpy.maximum(x @ w + b, 0), rtol=1e-5, atol=1e-6)
+
+    def test_typed_fields(self):
+        kinds = {FLOAT: "float_data", TensorProto.DOUBLE: "double_data",
+                 TensorProto.INT8: "int32_data", TensorProto.UINT16: "int32_data",
+                 TensorProto.INT64: "int64_data", TensorProto.UINT64: "uint64_data",
+                 TensorProto.BOOL: "int32_data", TensorProto.FLOAT16: "int32_data"}
+        for kind in kinds:
+            with self.subTest(kind=kind):
+                values = [1, 0, 1] if kind == TensorProto.BOOL else [3, 1, 100]
+                tensor = helper.make_tensor("c", kind, [3], values)
+                self.assertFalse(tensor.raw_data)
+                model = model_of([helper.make_node("Constant", [], ["c"], value=tensor),
+                                  helper.make_node("Identity", ["c"], ["y"])], [],
+                                 [helper.make_tensor_value_info("y", kind, [3])])
+                y, = self.convert(model).run({}, ["y"])
+                numpy.testing.assert_array_equal(y, numpy_helper.to_array(tensor))
+
+
+class BadModels(ConvertTest):
+    def test_all_that_is_missing_is_named_at_once(self):
+        nodes = [helper.make_node("Fused", ["x"], ["a"], "f1", domain="com.microsoft"),
+                 helper.make_node("Fused", ["x"], ["b"], "f2", domain="com.microsoft"),
+                 helper.make_node("Neverland", ["x"], ["c"], "n"),
+                 helper.make_node("Add", ["a", "b"], ["d"]),
+                 helper.make_node("Relu", ["d"], ["y"])]
+        model = model_of(nodes, [numbers("x", 2)], [numbers("y", 2)])
+        model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+        text = self.fails(model, "com.microsoft.Fused", "f1 and 1 more", "optimizer", "Neverland")
+        self.assertEqual(text.count("\n- "), 2, text)
+
+    def test_types_that_do_not_fit(self):
+        model, _, _ = dense()
+        model.graph.initializer[1].dims[0] = 2
+        self.fails(model, "tensor 'b'", "8 bytes by its shape and 12 in the file")
+        model, _, _ = dense()
+        model.graph.initializer[0].dims[0] = 1 << 62
+        self.fails(model, "too large")
+        nodes = [helper.make_node("MatMul", ["x", "x"], ["y"], "square")]
+        self.fails(model_of(nodes, [numbers("x", 2, 3)], [numbers("y", 2, 3)]), "inner dimensions",
+                   "square")
+
+    def test_external_data_stays_inside_the_folder(self):
+        outside = tempfile.NamedTemporaryFile()
+        outside.write(bytes(1000))
+        outside.flush()
+        os.symlink(outside.name, self.folder / "link.bin")
+        (self.folder / "short.bin").write_bytes(b"1234")
+        for location, text in [(outside.name, "is not inside"), ("link.bin", "is not inside"),
+                               ("../x.bin", "x.bin"), ("absent.bin", "belongs beside the model"),
+                               ("short.bin", "needs 48 bytes at 0")]:
+            model, _, _ = dense()
+            tensor = model.graph.initializer[0]
+            tensor.ClearField("raw_data")
+            tensor.data_location = TensorProto.EXTERNAL
+            tensor.external_data.add(key="location", value=location)
+            self.fails(model, text)
+
+    def test_graphs_that_are_none(self):
+        x, y = numbers("x", 2), numbers("y", 2)
+        self.fails(model_of([helper.make_node("Relu", ["h"], ["y"]),
+                             helper.make_node("Relu", ["y"], ["h"])], [x], [y]), "not in order")
+        self.fails(model_of([], [x], [y]), "no node makes the output 'y'")
+        self.fails(model_of([helper.make_node("Relu", ["x"], ["y"])], [x], [y], opset=5),
+                   "operator set 5")
+        again = helper.make_function("mine", "Again", ["a"], ["b"],
+                                     [helper.make_node("Again", ["a"], ["b"], domain="mine")],
+                                     [helper.make_opsetid("mine", 1)])
+        model = model_of([helper.make_node("Again", ["x"], ["y"], domain="mine")], [x], [y],
+                         functions=[again])
+        self.fails(model, "functions call each other")
+
+    def test_cut_and_damaged_files(self):
+        whole = dense()[0].SerializeToString()
+        self.fails(b"", "no graph")
+        for size in range(1, len(whole) - 1, 3):
+            self.target.unlink(missing_ok=True)
+            self.may_fail(whole[:size])
+        rng = random.Random(17)
+        names = ["test_lstm_defaults", "test_resize_upsample_scales_linear", "test_if",
+                 "test_attention_4d_gqa", "test_sequence_map_add_1_sequence_1_tensor_expanded"]
+        for name in names:
+            good = (NODE_TESTS / name / "model.onnx").read_bytes()
+            for _ in range(150):
+                bad = bytearray(good)
+                for _ in range(rng.randint(1, 4)):
+                    bad[rng.randrange(len(bad))] = rng.randrange(256)
+                self.may_fail(bytes(bad))
+
+    def may_fail(self, model):
+        try:
+            self.convert(model)
+        except Failure as error:
+            self.assertRegex(str(error), r"^[A-Z_]+: .+")
+
+    def test_nesting_without_end(self):
+        def field(number, payload):
+            size, head = len(payload), bytes([number << 3 | 2])
+            while size >= 128:
+                head += bytes([size & 127 | 128])
+                size >>= 7
+            return head + bytes([size]) + payload
+        graph = b""
+        for _ in range(2000):  # a graph in an attribute of a node of a graph …
+            attribute = bytes([6 << 3 | 2]) if not graph else field(6, graph)
+            graph = field(1, field(5, attribute if graph else b""))
+        self.fails(field(7, graph), "nest deeper")
+
+
+class Fields(unittest.TestCase):
+    def test_numbers_are_those_of_the_schema(self):
+        text = (ROOT / "converters/onnx/fields.h").read_text()
+        rows = re.findall(r"(\w+?)_([a-z][a-z0-9_]*) = (\d+),", text)
+        self.assertGreater(len(rows), 60)
+        schema = onnx.onnx_ml_pb2.DESCRIPTOR.message_types_by_name
+        nested = {"TypeProto_Tensor": schema["TypeProto"].nested_types_by_name["Tensor"],
+                  "Dimension": schema["TensorShapeProto"].nested_types_by_name["Dimension"]}
+        for message, field, number in rows:
+            descriptor = nested.get(message) or schema[message]
+            self.assertEqual(descriptor.fields_by_name[field].number, int(number), field)
+
+
+if __name__ == "__main__":
+    ENV = Env(Library(sys.argv.pop(1)))
+    unittest.main()

@@ -1,5 +1,10 @@
 #include "converters/onnx/convert.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "converters/onnx/graph_converter.h"
 #include "runtime/base/json_writer.h"
 
@@ -18,11 +23,17 @@ size_t BytesOf(const graph::Module& module, bool variables) {
   return bytes;
 }
 
+std::string ProducerOf(const ModelProto& model) {
+  if (model.producer_name.empty()) return "unknown";
+  if (model.producer_version.empty()) return std::string(model.producer_name);
+  return Cat(model.producer_name, " ", model.producer_version);
+}
+
 std::string Report(const ModelProto& model, const graph::Module& module,
                    const GraphConverter& converter) {
   JsonWriter json;
   json.BeginObject();
-  json.Field("producer", Cat(model.producer_name, " ", model.producer_version));
+  json.Field("producer", ProducerOf(model));
   json.Field("ir_version", model.ir_version);
   json.Key("opsets").BeginObject();
   for (const OpsetProto& opset : model.opsets) {
@@ -49,6 +60,16 @@ std::string Report(const ModelProto& model, const graph::Module& module,
 
 }  // namespace
 
+void ForgetPages(const std::vector<Bytes>& mapped, Bytes bytes) {
+  const bool inside = std::any_of(mapped.begin(), mapped.end(), [&](Bytes file) {
+    return bytes.data() >= file.data() && bytes.data() + bytes.size() <= file.data() + file.size();
+  });
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (inside && end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 Result<Converted> Convert(const std::string& path, const ops::OpRegistry& registry,
                           const ConvertOptions& options) {
   HR_ASSIGN_OR_RETURN(auto&& file, MapFile(path, *options.allocator));
@@ -61,9 +82,9 @@ Result<Converted> Convert(const std::string& path, const ops::OpRegistry& regist
   if (Status status = converter.Convert(); !status.ok()) return std::move(status).WithContext(path);
   for (const auto& [key, value] : model.metadata) builder.SetMetadata(key, value);
   HR_ASSIGN_OR_RETURN(auto&& module, builder.Finish());
-  module.producer = Cat("ONNX of ", model.producer_name, " ", model.producer_version);
+  module.producer = Cat("ONNX of ", ProducerOf(model));
   std::string report = Report(model, module, converter);
-  return Converted{std::move(module), std::move(report)};
+  return Converted{std::move(module), std::move(report), tensors.mapped()};
 }
 
 }  // namespace hr::onnx

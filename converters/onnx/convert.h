@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/base/cancel.h"
+#include "runtime/base/file.h"
 #include "runtime/graph/graph.h"
 #include "runtime/ops/op_def.h"
 
@@ -18,8 +19,13 @@ struct ConvertOptions {
 
 struct Converted {
   graph::Module module;
-  std::string report;  // JSON, see hr_model_convert
+  std::string report;         // JSON, see hr_model_convert
+  std::vector<Bytes> mapped;  // files in which the module's tensors lie
 };
+
+// Gives back the memory of those pages of the mapped files that lie wholly in `bytes`. They are
+// read again if they are used again.
+void ForgetPages(const std::vector<Bytes>& mapped, Bytes bytes);
 
 // Reads the model at `path`. A failure names everything that cannot be converted, one sentence a
 // line.

@@ -28,7 +28,9 @@ Status ConvertFile(Instance& instance, const hr_plugin_conversion& what) {
                                .limits = what.stopped == nullptr ? nullptr : &limits,
                                .allocator = &instance.guest}));
   HR_RETURN_IF_ERROR(
-      format::WriteModule(converted.module, what.to, {.allocator = &instance.guest}));
+      format::WriteModule(converted.module, what.to,
+                          {.after_read = [&](Bytes b) { ForgetPages(converted.mapped, b); },
+                           .allocator = &instance.guest}));
   if (what.report != nullptr) what.report(what.context, converted.report.c_str());
   return {};
 }

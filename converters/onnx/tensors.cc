@@ -68,6 +68,12 @@ Result<Tensor> TensorReader::ReadExternal(const TensorProto& tensor, DType dtype
                       tensor.dims);
 }
 
+std::vector<Bytes> TensorReader::mapped() const {
+  std::vector<Bytes> out = {AsBytes(file_.view())};
+  for (const auto& [path, file] : sidecars_) out.push_back(AsBytes(file.view()));
+  return out;
+}
+
 Result<Tensor> TensorReader::Read(const TensorProto& tensor) {
   HR_ASSIGN_OR_RETURN(const DType dtype, TypeOf(tensor));
   HR_ASSIGN_OR_RETURN(const size_t bytes, CheckedTensorBytes(dtype, tensor.dims));

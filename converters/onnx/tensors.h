@@ -5,6 +5,7 @@
 #include <string>
 
 #include "converters/onnx/model.h"
+#include "runtime/base/file.h"
 #include "runtime/device/tensor.h"
 
 namespace hr::onnx {
@@ -28,6 +29,8 @@ class TensorReader {
   // INVALID_ARGUMENT if sizes do not fit or external data is not inside the folder; UNIMPLEMENTED
   // for element types that a tensor cannot have.
   Result<Tensor> Read(const TensorProto& tensor);
+  // The model's file and those beside it that were needed.
+  std::vector<Bytes> mapped() const;
 
  private:
   Result<Tensor> ReadExternal(const TensorProto& tensor, DType dtype, size_t bytes);

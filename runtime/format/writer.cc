@@ -14,14 +14,24 @@ Allocator& AllocatorOf(const WriteOptions& options) {
   return options.allocator == nullptr ? SystemAllocator() : *options.allocator;
 }
 
-Status AddChecksums(const Module& module, Allocator& allocator, SegmentTable* table) {
+// `sink`, and then what the options say.
+auto Telling(const WriteOptions& options, Sink sink) {
+  return [&options, sink](Bytes bytes) -> Status {
+    HR_RETURN_IF_ERROR(sink(bytes));
+    if (options.after_read) options.after_read(bytes);
+    return {};
+  };
+}
+
+Status AddChecksums(const Module& module, const WriteOptions& options, SegmentTable* table) {
   for (SegmentPlan& segment : table->segments) {
     uint32_t crc = 0;
     auto update = [&](Bytes bytes) {
       crc = Crc32c(bytes, crc);
       return Status();
     };
-    HR_RETURN_IF_ERROR(SendSegment(module, *table, segment, allocator, update));
+    HR_RETURN_IF_ERROR(
+        SendSegment(module, *table, segment, AllocatorOf(options), Telling(options, update)));
     segment.crc32c = crc;
   }
   return {};
@@ -35,17 +45,18 @@ Result<SegmentTable> MakeTable(const Module& module, const WriteOptions& options
     return table;
   }
   HR_ASSIGN_OR_RETURN(table, PlanSegments(module));
-  if (options.checksums) HR_RETURN_IF_ERROR(AddChecksums(module, AllocatorOf(options), &table));
+  if (options.checksums) HR_RETURN_IF_ERROR(AddChecksums(module, options, &table));
   return table;
 }
 
 // All segments with the padding between them; `sent` bytes of padding before the first.
-Status SendSegments(const Module& module, const SegmentTable& table, Allocator& allocator,
+Status SendSegments(const Module& module, const SegmentTable& table, const WriteOptions& options,
                     Sink sink) {
   uint64_t sent = 0;
   for (const SegmentPlan& segment : table.segments) {
     HR_RETURN_IF_ERROR(SendZeros(segment.offset - sent, sink));
-    HR_RETURN_IF_ERROR(SendSegment(module, table, segment, allocator, sink));
+    HR_RETURN_IF_ERROR(
+        SendSegment(module, table, segment, AllocatorOf(options), Telling(options, sink)));
     sent = segment.offset + segment.bytes;
   }
   return {};
@@ -58,7 +69,7 @@ Status Send(const Module& module, const SegmentTable& table, const WriteOptions&
   if (table.segments.empty() || !table.side_file.empty()) return {};
   uint64_t padding = AlignUp(structure.size(), kSegmentAlignment) - structure.size();
   HR_RETURN_IF_ERROR(SendZeros(padding, sink));
-  return SendSegments(module, table, AllocatorOf(options), sink);
+  return SendSegments(module, table, options, sink);
 }
 
 }  // namespace
@@ -93,7 +104,7 @@ Status WriteModule(const Module& module, const std::string& path, const WriteOpt
     std::string side_path = JoinPath(DirectoryOf(path), options.side_file);
     HR_RETURN_IF_ERROR(WriteFileAtomically(side_path, [&](FileWriter& writer) {
       auto sink = [&](Bytes bytes) { return writer.Write(bytes); };
-      return SendSegments(module, table, AllocatorOf(options), sink);
+      return SendSegments(module, table, options, sink);
     }));
   }
   return WriteFileAtomically(path, [&](FileWriter& writer) {

@@ -1,6 +1,7 @@
 // Writing graph files. The same module gives the same bytes, always.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "runtime/format/segments.h"
@@ -19,6 +20,9 @@ struct WriteOptions {
   std::string side_file;
   // Constants are written as types only; whoever runs the graph supplies their bytes.
   bool external_constants = false;
+  // Called with the bytes of each tensor whenever they have been read, twice if there are
+  // checksums.
+  std::function<void(Bytes)> after_read;
   // For contiguous copies of strided tensors. Null: the system's.
   Allocator* allocator = nullptr;
 };

@@ -18,10 +18,10 @@ constexpr char kFooter[] =
     "makes\n"
     "no sense. 'headrace COMMAND --help' explains a command, with an example.";
 
-// One line, whatever the text holds.
+// One line; lists have a line for each item.
 int Fail(const std::string& who, std::string text, int status) {
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n' && text.compare(i, 3, "\n- ") != 0) text[i] = ' ';
   }
   std::fprintf(stderr, "%s: %s\n", who.c_str(), text.c_str());
   return status;

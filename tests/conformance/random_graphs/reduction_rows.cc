@@ -91,8 +91,8 @@ const Row kRows[] = {
     {"ReduceLogSumExp", 18, Reduce, kFloats, -60, 60},
     {"ArgMax", 13, Arg, kSums},
     {"ArgMin", 13, Arg, kSums},
-    {"Softmax", 13, Softmax, kFloats, 0, 0, 2},
-    {"LogSoftmax", 13, Softmax, kFloats, 0, 0, 2},
+    {"Softmax", 13, Softmax, kReal, 0, 0, 2},
+    {"LogSoftmax", 13, Softmax, kReal, 0, 0, 2},
     {"SoftmaxCrossEntropyLoss", 13, Loss, kFloats, 0, 0, 2},
     {"NegativeLogLikelihoodLoss", 13, Loss, kFloats, 0, 0, 2},
 };

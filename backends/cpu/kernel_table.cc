@@ -27,10 +27,12 @@ DType ComputeType(const graph::Operator& op, DType dtype) {
   if (dtype == DType::kBool && (op.name == "ReduceMax" || op.name == "ReduceMin")) {
     return DType::kInt32;
   }
-  if (dtype != DType::kFloat16 && dtype != DType::kBfloat16 && dtype != DType::kInt8 &&
-      dtype != DType::kUint8) {
+  const bool bytes = dtype == DType::kInt8 || dtype == DType::kUint8;
+  // Sums and products of bytes may leave their type.
+  if (bytes && !IsOneOf(op.name, {"MaxPool", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin"})) {
     return dtype;
   }
+  if (!bytes && dtype != DType::kFloat16 && dtype != DType::kBfloat16) return dtype;
   const auto& families = KernelFamilies();
   const bool wide = std::any_of(families.begin(), families.end(), [&](const KernelFamily& family) {
     return family.wide_only && FindIn(family, op) != nullptr;

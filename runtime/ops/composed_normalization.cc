@@ -82,7 +82,8 @@ void ComposeMeanVarianceNormalization(ComposeContext& c) {
   const std::span<const int64_t> given = c.node().Ints("axes");
   std::vector<int64_t> axes(given.begin(), given.end());
   if (axes.empty()) axes = {0, 2, 3};
-  const Centred centred = Centre(c, x, axes, 0);
+  // Too small to be seen in the result; where all are equal the gradient is 0 instead of 0 / 0.
+  const Centred centred = Centre(c, x, axes, 1e-36);
   c.SetOutput(0, c.Div(centred.values, c.Add(centred.deviation, c.Scalar(1e-9, x))));
 }
 

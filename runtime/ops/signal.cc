@@ -151,6 +151,13 @@ ValueId Dft(ComposeContext& c, ValueId x, size_t axis, ValueId length, bool inve
   return c.Slice(y, along, c.Int(0), c.Add(c.Div(length, c.Int(2)), c.Int(1)));
 }
 
+// One number as a 1-D size.
+ValueId AsSize(ComposeContext& c, ValueId value) {
+  const auto known = c.ConstantInts(value);
+  if (known && known->size() == 1) return c.Int((*known)[0]);
+  return c.Reshape(c.Cast(value, DType::kInt64), std::array{c.Int(1)});
+}
+
 void ComposeDft(ComposeContext& c) {
   const ValueId x = c.input(0);
   const size_t rank = c.Rank(x);
@@ -167,9 +174,7 @@ void ComposeDft(ComposeContext& c) {
   if (!c.ok()) return;
   ValueId length = c.DimOf(x, along);
   if (inverse && onesided) length = c.Mul(c.Sub(length, c.Int(1)), c.Int(2));
-  if (c.input(1) != kNone) {
-    length = c.Reshape(c.Cast(c.input(1), DType::kInt64), std::array{c.Int(1)});
-  }
+  if (c.input(1) != kNone) length = AsSize(c, c.input(1));
   c.SetOutput(0, Dft(c, x, along, length, inverse, onesided));
 }
 
@@ -217,10 +222,6 @@ Status InferStft(InferContext& context) {
   if (onesided && !length.fixed()) length = Dim();
   SetDims(context, 0, x.dtype, {x.ranked ? x.dims[0] : Dim(), frames, length, FixedDim(2)});
   return {};
-}
-
-ValueId AsSize(ComposeContext& c, ValueId value) {
-  return c.Reshape(c.Cast(value, DType::kInt64), std::array{c.Int(1)});
 }
 
 void ComposeStft(ComposeContext& c) {

@@ -12,8 +12,8 @@ std::span<const KernelFamily> KernelFamilies() {
       {MovementFamily()},        {NormalizationFamily(), true},
       {OptimizerFamily()},       {PadFamily()},
       {PoolFamily(), true},      {RandomFamily()},
-      {RecurrentFamily(), true}, {ReduceFamily()},
-      {ResizeFamily(), true},    {ScanFamily()},
+      {RecurrentFamily(), true}, {ReduceFamily(), true},
+      {ResizeFamily(), true},    {ScanFamily(), true},
       {SequenceFamily()},        {SoftmaxFamily(), true},
       {StateFamily()},           {ViewFamily()},
   }};

@@ -300,14 +300,14 @@ std::string Hardmax(Draft& draft, const Row& row) {
 }
 
 const Row kRows[] = {
-    {"Attention", 23, Attention, kFloats, 0, 0, 3},
-    {"Attention", 24, Attention, kFloats, 0, 0, 3},
-    {"RotaryEmbedding", 23, RotaryEmbedding, kFloats, 0, 0, 2},
-    {"ConvTranspose", 11, ConvTranspose, kFloats, 0, 0, 4},
-    {"RMSNormalization", 23, RmsNormalization, kFloats, 0, 0, 2},
+    {"Attention", 23, Attention, kReal, 0, 0, 3},
+    {"Attention", 24, Attention, kReal, 0, 0, 3},
+    {"RotaryEmbedding", 23, RotaryEmbedding, kReal, 0, 0, 2},
+    {"ConvTranspose", 11, ConvTranspose, kReal, 0, 0, 4},
+    {"RMSNormalization", 23, RmsNormalization, kReal, 0, 0, 2},
     {"LpNormalization", 22, LpNormalization},
     {"MeanVarianceNormalization", 13, MeanVarianceNormalization},
-    {"InstanceNormalization", 6, InstanceNormalization, kFloats, 0, 0, 2},
+    {"InstanceNormalization", 6, InstanceNormalization, kReal, 0, 0, 2},
     {"GroupNormalization", 18, GroupNormalization},
     {"LRN", 13, Lrn},
     {"DepthToSpace", 13, DepthToSpace, kNumbers},

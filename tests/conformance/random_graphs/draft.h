@@ -18,6 +18,7 @@ enum : unsigned {
   kWords = 4,   // int32, int64
   kSmalls = 8,  // the other integers
   kBools = 16,
+  kReal = kFloats | kHalves,
   kIntegers = kWords | kSmalls,
   kNumbers = kFloats | kHalves | kIntegers,
   kAny = kNumbers | kBools,

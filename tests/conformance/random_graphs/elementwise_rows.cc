@@ -7,8 +7,6 @@
 namespace hr::random_graphs {
 namespace {
 
-constexpr unsigned kReal = kFloats | kHalves;
-
 Wanted First(const Row& row) { return {.types = row.types, .low = row.low, .high = row.high}; }
 
 std::string Unary(Draft& draft, const Row& row) {

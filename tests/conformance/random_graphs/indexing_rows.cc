@@ -149,7 +149,7 @@ const Row kRows[] = {
     {"ScatterND", 16, ScatterND, kFloats | kWords},
     {"ScatterND", 18, ScatterND, kAny},
     {"OneHot", 11, OneHot},
-    {"TopK", 11, TopK, kFloats | kWords},
+    {"TopK", 11, TopK, kReal | kWords},
 };
 
 }  // namespace

@@ -10,11 +10,12 @@ std::string Weights(Draft& draft, DType dtype, Dims dims, double low, double hig
 
 std::string Images(Draft& draft, double low, double high) {
   std::string found = draft.Find([&](const Known& k) {
-    return KindOf(k.dtype) == kFloats && k.rank() >= 3 && k.rank() <= 5 && k.low >= low &&
+    return (KindOf(k.dtype) & kReal) != 0 && k.rank() >= 3 && k.rank() <= 5 && k.low >= low &&
            k.high <= high;
   });
   if (!found.empty() && draft.rng().Chance(80)) return found;
-  const DType dtype = KindOf(draft.main_type()) == kFloats ? draft.main_type() : DType::kFloat32;
+  const DType dtype =
+      (KindOf(draft.main_type()) & kReal) != 0 ? draft.main_type() : DType::kFloat32;
   const auto side = [&] { return draft.rng().Pick<int64_t>({1, 3, 4, 5, 6, 7}); };
   Dims dims = {draft.batch(), draft.rng().Pick<int64_t>({1, 2, 3, 4, 8, 16}), side(), side()};
   // Now and then large enough for winograd tiles and for two threads.
@@ -35,7 +36,8 @@ std::vector<int64_t> Kernel(Draft& draft, const Known& images) {
 namespace {
 
 std::string MatMul(Draft& draft, const Row& row) {
-  const std::string x = draft.Operand({.low = -30, .high = 30, .least_rank = 1});
+  const std::string x =
+      draft.Operand({.types = row.types, .low = -30, .high = 30, .least_rank = 1});
   if (x.empty()) return "";
   const Known known = draft[x];
   if (known.rank() == 2 && known.dims[0] == known.dims[1] && draft.rng().Chance(50))
@@ -49,7 +51,8 @@ std::string MatMul(Draft& draft, const Row& row) {
 }
 
 std::string Gemm(Draft& draft, const Row& row) {
-  const std::string x = draft.Operand({.low = -30, .high = 30, .least_rank = 2, .most_rank = 2});
+  const std::string x =
+      draft.Operand({.types = row.types, .low = -30, .high = 30, .least_rank = 2, .most_rank = 2});
   if (x.empty()) return "";
   const Known known = draft[x];
   const int64_t trans_a = draft.rng().Chance(30), trans_b = draft.rng().Chance(50);
@@ -144,7 +147,8 @@ std::string BatchNormalization(Draft& draft, const Row& row) {
 }
 
 std::string LayerNormalization(Draft& draft, const Row& row) {
-  const std::string x = draft.Operand({.low = -100, .high = 100, .least_rank = 1});
+  const std::string x =
+      draft.Operand({.types = row.types, .low = -100, .high = 100, .least_rank = 1});
   if (x.empty()) return "";
   const Known known = draft[x];
   const auto axis = static_cast<int64_t>(draft.rng().Index(known.rank()));
@@ -298,6 +302,12 @@ std::string LinearAttention(Draft& draft, const Row& row) {
 }
 
 const Row kRows[] = {
+    {"MatMul", 13, MatMul, kReal, 0, 0, 4},
+    {"Gemm", 13, Gemm, kReal, 0, 0, 4},
+    {"Conv", 11, Conv, kReal, 0, 0, 6},
+    {"MaxPool", 12, Pool, kReal, 0, 0, 3},
+    {"AveragePool", 11, Pool, kReal},
+    {"AveragePool", 19, Pool, kReal},
     {"LinearAttention", 27, LinearAttention},
     {"CausalConvWithState", 27, CausalConv},
     {"Einsum", 12, Einsum, kFloats | kWords, 0, 0, 3},
@@ -307,18 +317,12 @@ const Row kRows[] = {
     {"GRU", 14, Recurrent, kFloats, 0, 0, 2},
     {"LSTM", 7, Recurrent},
     {"LSTM", 14, Recurrent, kFloats, 0, 0, 2},
-    {"MatMul", 13, MatMul, kFloats, 0, 0, 4},
-    {"Gemm", 13, Gemm, kFloats, 0, 0, 4},
-    {"Conv", 11, Conv, kFloats, 0, 0, 6},
-    {"MaxPool", 12, Pool, kFloats, 0, 0, 3},
-    {"AveragePool", 11, Pool, kFloats},
-    {"AveragePool", 19, Pool, kFloats},
     {"GlobalAveragePool", 1, GlobalPool},
     {"GlobalMaxPool", 1, GlobalPool},
     {"BatchNormalization", 9, BatchNormalization},
-    {"BatchNormalization", 15, BatchNormalization, kFloats, 0, 0, 2},
-    {"LayerNormalization", 17, LayerNormalization, kFloats, 0, 0, 3},
-    {"GroupNormalization", 21, GroupNormalization, kFloats, 0, 0, 2},
+    {"BatchNormalization", 15, BatchNormalization, kReal, 0, 0, 2},
+    {"LayerNormalization", 17, LayerNormalization, kReal, 0, 0, 3},
+    {"GroupNormalization", 21, GroupNormalization, kReal, 0, 0, 2},
 };
 
 }  // namespace

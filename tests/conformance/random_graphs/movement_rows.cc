@@ -246,7 +246,7 @@ const Row kRows[] = {
     {"Tile", 13, Tile, kAny, 0, 0, 3},
     {"Expand", 13, Expand, kAny},
     {"Trilu", 14, Trilu, kAny},
-    {"CumSum", 14, CumSum, kFloats | kWords},
+    {"CumSum", 14, CumSum, kReal | kWords},
 };
 
 }  // namespace

@@ -143,10 +143,10 @@ const Row kRows[] = {
     {"Slice", 9, Slice, kAny},
     {"Clip", 6, Clip},
     {"Pad", 10, Pad},
-    {"TopK", 9, TopK},
+    {"TopK", 9, TopK, kReal},
     {"Dropout", 10, Dropout},
     {"Scatter", 9, Scatter, kFloats | kWords},
-    {"ReduceSum", 11, ReduceSum, kFloats | kWords},
+    {"ReduceSum", 11, ReduceSum, kReal | kWords},
 };
 
 }  // namespace

@@ -67,6 +67,13 @@ TEST(Dft, SaysWhatItHasToKnow) {
             "UNIMPLEMENTED: its axis depends on data; give it as a constant (node 'DFT')");
 }
 
+// Nothing is cut or padded if there is no length.
+TEST(Dft, ComposesWithoutCopies) {
+  EXPECT_EQ(Dft("float32[n, 10, 2]").Composition(), "FourierTransform");
+  EXPECT_EQ(Dft("float32[n, t, 2]").Composition(), "Shape FourierTransform");
+  EXPECT_EQ(Dft("float32[n, 10, 2]").Ints({10}).Composition(), "FourierTransform");
+}
+
 OneNode Stft(std::string_view x) {
   OneNode node("STFT");
   node.In(x);

@@ -174,6 +174,21 @@ TEST_F(ComposeTest, InputsGivenTwice) {
   }
 }
 
+// Normalizations of what does not vary are 0, and so are their gradients.
+TEST_F(ComposeTest, GradientsOfNoSpread) {
+  const ValueId x = Input("x", {4}, DType::kFloat64);
+  const ValueId ys[] = {Node("MeanVarianceNormalization", {x}, {{"axes", std::vector<int64_t>{0}}}),
+                        Node("LpNormalization", {Node("Sub", {x, x})})};
+  for (const ValueId y : ys) {
+    auto grads = AddGradients(builder_, std::span(&y, 1), std::span(&x, 1));
+    ASSERT_TRUE(grads.ok());
+    const auto results =
+        Run(MustCompose(), {{x, Vector({2, 2, 2, 2}, DType::kFloat64)}}, {y, (*grads)[0]});
+    EXPECT_EQ(results[0].data, std::vector<reference::Number>(4, 0));
+    EXPECT_EQ(results[1].data, std::vector<reference::Number>(4, 0));
+  }
+}
+
 TEST_F(ComposeTest, FailuresNameTheNode) {
   const ValueId x = *builder_.AddInput("x", {.dtype = DType::kFloat32});
   AddNode({.op = "Hardmax", .inputs = {x}, .name = "pick"});

@@ -104,6 +104,7 @@ Status InferInstanceNormalization(InferContext& context) {
 
 void ComposeInstanceNormalization(ComposeContext& c) {
   const size_t rank = c.Rank(c.input(0));
+  if (!c.ok()) return;
   const Centred centred = Centre(c, c.input(0), AxesFrom(2, rank), c.node().Float("epsilon", 1e-5));
   // [channels] as [channels, 1, 1, …]
   const auto behind = AxesFrom(1, rank - 1);

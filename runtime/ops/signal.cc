@@ -109,6 +109,7 @@ ValueId Fitted(ComposeContext& c, ValueId x, size_t axis, ValueId length) {
 
 // Real parts, with imaginary parts of 0.
 ValueId AsComplex(ComposeContext& c, ValueId x) {
+  if (c.Rank(x) == 0) return kNone;
   const Dim parts = c.type(x).dims.back();
   if (parts.fixed() && parts.size == 2) return x;
   if (!parts.fixed()) {

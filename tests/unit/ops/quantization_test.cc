@@ -105,5 +105,23 @@ TEST(QuantizedProducts, BadInputs) {
             "uint8[n, 4]; float32[]; uint8[]");
 }
 
+TEST(QuantizedProducts, SayThatTheyNeedRanks) {
+  const auto needs = [](std::string_view value, std::string_view op) {
+    return Cat("INVALID_ARGUMENT: needs to know the rank of ", value, " (node '", op, "')");
+  };
+  for (const char* op : {"QLinearMatMul", "QLinearConv"}) {
+    OneNode node(op);
+    node.In("uint8").In("float32[]").In("uint8[]").In("int8").In("float32[]").In("int8[]");
+    EXPECT_EQ(node.In("float32[]").In("uint8[]").Composition(), needs("x3", op));
+  }
+  EXPECT_EQ(OneNode("ConvInteger").In("uint8").In("uint8").Composition(),
+            needs("x1", "ConvInteger"));
+  EXPECT_EQ(OneNode("QuantizeLinear").In("float32").In("float32[3]").Composition(),
+            needs("x0", "QuantizeLinear"));
+  EXPECT_EQ(OneNode("DequantizeLinear").In("int8[2]").In("float32").Composition(),
+            needs("x1", "DequantizeLinear"));
+  EXPECT_EQ(OneNode("Hardmax").In("float32").Composition(), needs("x0", "Hardmax"));
+}
+
 }  // namespace
 }  // namespace hr::ops

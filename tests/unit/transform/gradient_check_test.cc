@@ -18,7 +18,7 @@ using reference::Number;
 using Kind = GradientCase::Input::Kind;
 
 // How much the type rules get to know about differentiated inputs.
-enum class Shapes { kFixed, kUnknown };
+enum class Shapes { kFixed, kUnknown, kUnranked };
 
 class Check {
  public:
@@ -38,6 +38,7 @@ class Check {
   graph::ValueType TypeOf(const Array& value, const std::vector<size_t>& known = {}) const {
     graph::ValueType type = graph::ValueType::Tensor(value.dtype, value.dims);
     if (shapes_ == Shapes::kFixed) return type;
+    if (shapes_ == Shapes::kUnranked) return {.dtype = value.dtype};
     for (graph::Dim& dim : type.dims) dim = {};
     for (size_t axis : known) type.dims[axis].size = value.dims[axis];
     return type;
@@ -114,7 +115,7 @@ class Check {
       for (size_t d = 0; fits && d < value.type.dims.size(); ++d) {
         fits = !value.type.dims[d].fixed() || value.type.dims[d].size == got.dims[d];
       }
-      bool complete = shapes_ == Shapes::kUnknown || value.type.FixedDims() || Computed();
+      bool complete = shapes_ != Shapes::kFixed || value.type.FixedDims() || Computed();
       if (!fits || !complete) {
         return Cat(graph::NodeText(module_, module_.main(), value.producer), " has type ",
                    graph::TypeText(value.type, {}), ", computed ", DTypeName(got.dtype),
@@ -183,6 +184,12 @@ TEST_P(GradientCheck, AgreesWithFiniteDifferences) {
 
 TEST_P(GradientCheck, AgreesWhereShapesAreUnknown) {
   EXPECT_EQ(Check(GetParam(), Shapes::kUnknown).Run(), "");
+}
+
+// Rules either do without a rank, or say that they need it.
+TEST_P(GradientCheck, AgreesWhereRanksAreUnknownOrSaysSo) {
+  const std::string wrong = Check(GetParam(), Shapes::kUnranked).Run();
+  EXPECT_TRUE(wrong.empty() || wrong.find("needs to know") != std::string::npos) << wrong;
 }
 
 std::string CaseName(const ::testing::TestParamInfo<GradientCase>& info) {

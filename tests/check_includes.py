@@ -39,9 +39,9 @@ SYSTEM = re.compile(
     r"ucontext|unistd|wchar|windows|winsock2)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".cuh", ".inc"}
-FOLDERS = ["capi", "runtime", "backends", "transport", "converters", "tools", "samples", "tests"]
+FOLDERS = ["capi", "runtime", "backends", "transport", "converters", "bindings", "tools", "samples", "tests"]
 # See the public headers only, and files of their own.
-OUTSIDE = ("tools", "samples", "tests/capi", "tests/bench", "tests/install")
+OUTSIDE = ("bindings", "tools", "samples", "tests/capi", "tests/bench", "tests/install")
 # The public headers that the inside may include: C structs that both sides of the boundary share.
 SHARED = {"headrace/plugin.h", "headrace/plugin_backend.h", "headrace/plugin_converter.h",
           "headrace/plugin_transport.h"}

@@ -14,6 +14,9 @@ headrace_check(api_described ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/capi/de
 foreach(mode symbols prose calls)
   headrace_check(api_${mode} ${Python3_EXECUTABLE} ${here}/check_api.py ${mode})
 endforeach()
+set(bindings ${CMAKE_COMMAND} -E chdir ${PROJECT_SOURCE_DIR} ${Python3_EXECUTABLE} -m bindings.generate)
+headrace_check(bindings_generated ${bindings} --check)
+headrace_check(bindings_reach ${bindings} --reach)
 headrace_check(functors_freestanding ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -ffreestanding
   -nostdinc -nostdinc++ -I${PROJECT_SOURCE_DIR} ${here}/unit/ops/functors_freestanding.cc)
 headrace_check(constructors ${Python3_EXECUTABLE} ${here}/check_library.py constructors

@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOMS = ["base", "device", "comm", "graph", "format", "ops", "transform", "plugin", "engine",
-         "lowering", "session", "train", "cluster"]
+         "lowering", "session", "data", "train", "cluster"]
 CORE = {f"runtime/{room}" for room in ROOMS[:ROOMS.index("session") + 1]}
 
 # Libraries of others, by the beginning of the include, and who may use them. The core, base to
@@ -20,8 +20,8 @@ THIRD_PARTY = {
     "flatbuffers/": {f"runtime/{room}" for room in ROOMS[ROOMS.index("format"):]} | {"backends/cpu"},
     "hwy/": {"backends/cpu"},
     "oneapi/dnnl/": {"backends/cpu"},
-    "nlohmann/": {"runtime/train", "runtime/cluster", "tools"},
-    "zlib.h": {"runtime/train"},
+    "nlohmann/": {"runtime/data", "runtime/train", "runtime/cluster", "tools"},
+    "zlib.h": {"runtime/data", "runtime/train"},
     "CLI/": {"tools", "samples"},
     "uv.h": {"transport/tcp"},
     "openssl/": {"transport/tcp", "tests/conformance"},

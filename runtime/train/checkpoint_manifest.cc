@@ -6,7 +6,7 @@
 #include "runtime/base/crc32c.h"
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
-#include "runtime/train/json.h"
+#include "runtime/data/json.h"
 
 namespace hr::train {
 namespace {
@@ -21,8 +21,8 @@ std::string HexText(uint32_t value) {
   return text;
 }
 
-Result<uint32_t> Crc32cAt(const Json& object, std::string_view what) {
-  HR_ASSIGN_OR_RETURN(std::string text, JsonStringAt(object, "crc32c", what));
+Result<uint32_t> Crc32cAt(const data::Json& object, std::string_view what) {
+  HR_ASSIGN_OR_RETURN(std::string text, data::JsonStringAt(object, "crc32c", what));
   uint32_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error == std::errc() && text == HexText(value)) return value;
@@ -44,22 +44,23 @@ Status CheckTrailer(std::string_view text, std::string_view what) {
   return DataLoss(what, " is damaged: its size or checksum does not match its contents");
 }
 
-Result<ShardInfo> ParseShard(const Json& json, const std::string& name, std::string_view what) {
+Result<ShardInfo> ParseShard(const data::Json& json, const std::string& name,
+                             std::string_view what) {
   if (!json.is_object()) return DataLoss(what, ": expected objects as 'shards'");
-  HR_ASSIGN_OR_RETURN(std::string file, JsonStringAt(json, "file", what));
+  HR_ASSIGN_OR_RETURN(std::string file, data::JsonStringAt(json, "file", what));
   if (file != name) return DataLoss(what, ": expected the shard ", name, ", got '", file, "'");
   ShardInfo shard;
-  HR_ASSIGN_OR_RETURN(shard.bytes, JsonInt64At(json, "bytes", what, 0));
+  HR_ASSIGN_OR_RETURN(shard.bytes, data::JsonInt64At(json, "bytes", what, 0));
   HR_ASSIGN_OR_RETURN(shard.crc32c, Crc32cAt(json, what));
   return shard;
 }
 
-Status CheckFormat(const Json& json, std::string_view what) {
-  HR_ASSIGN_OR_RETURN(std::string format, JsonStringAt(json, "format", what));
+Status CheckFormat(const data::Json& json, std::string_view what) {
+  HR_ASSIGN_OR_RETURN(std::string format, data::JsonStringAt(json, "format", what));
   if (format != kFormat) {
     return DataLoss(what, ": expected the format ", kFormat, ", got '", format, "'");
   }
-  HR_ASSIGN_OR_RETURN(int64_t version, JsonInt64At(json, "version", what, 1));
+  HR_ASSIGN_OR_RETURN(int64_t version, data::JsonInt64At(json, "version", what, 1));
   if (version <= kVersion) return {};
   return Unimplemented(what, " has version ", version, ", this library reads up to version ",
                        kVersion, "; use a newer one");
@@ -92,16 +93,16 @@ std::string EncodeManifest(const CheckpointManifest& manifest) {
 Result<CheckpointManifest> ParseManifest(std::string_view text, std::string_view path) {
   std::string what = Cat("manifest '", path, "'");
   HR_RETURN_IF_ERROR(CheckTrailer(text, what));
-  HR_ASSIGN_OR_RETURN(Json json, ParseJsonObject(text, what));
+  HR_ASSIGN_OR_RETURN(data::Json json, data::ParseJsonObject(text, what));
   HR_RETURN_IF_ERROR(CheckFormat(json, what));
   CheckpointManifest manifest;
-  HR_ASSIGN_OR_RETURN(manifest.step, JsonInt64At(json, "step", what, 0));
-  HR_ASSIGN_OR_RETURN(const Json* metadata, JsonObjectAt(json, "metadata", what));
+  HR_ASSIGN_OR_RETURN(manifest.step, data::JsonInt64At(json, "step", what, 0));
+  HR_ASSIGN_OR_RETURN(const data::Json* metadata, data::JsonObjectAt(json, "metadata", what));
   for (const auto& [key, value] : metadata->items()) {
     if (!value.is_string()) return DataLoss(what, ": expected strings as 'metadata'");
     manifest.metadata[key] = value.get<std::string>();
   }
-  HR_ASSIGN_OR_RETURN(const Json* shards, JsonArrayAt(json, "shards", what));
+  HR_ASSIGN_OR_RETURN(const data::Json* shards, data::JsonArrayAt(json, "shards", what));
   for (size_t i = 0; i < shards->size(); ++i) {
     HR_ASSIGN_OR_RETURN(manifest.shards.emplace_back(),
                         ParseShard((*shards)[i], ShardName(i, shards->size()), what));

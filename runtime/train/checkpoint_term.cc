@@ -8,7 +8,7 @@
 #include "runtime/base/errors.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_writer.h"
-#include "runtime/train/json.h"
+#include "runtime/data/json.h"
 
 namespace hr::train {
 namespace {
@@ -83,10 +83,10 @@ Result<std::optional<CheckpointOwner>> OwnerOf(const std::string& directory, uin
   if (text.status().code() == Code::kNotFound) return std::optional<CheckpointOwner>();
   if (!text.ok()) return std::move(text).status();
   const std::string what = Cat("'", path, "'");
-  HR_ASSIGN_OR_RETURN(const Json json, ParseJsonObject(*text, what));
+  HR_ASSIGN_OR_RETURN(const data::Json json, data::ParseJsonObject(*text, what));
   CheckpointOwner owner;
-  HR_ASSIGN_OR_RETURN(owner.job, JsonStringAt(json, "job", what));
-  HR_ASSIGN_OR_RETURN(owner.epoch, JsonUint64At(json, "epoch", what));
+  HR_ASSIGN_OR_RETURN(owner.job, data::JsonStringAt(json, "job", what));
+  HR_ASSIGN_OR_RETURN(owner.epoch, data::JsonUint64At(json, "epoch", what));
   return std::optional(std::move(owner));
 }
 

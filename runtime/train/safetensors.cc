@@ -8,8 +8,8 @@
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/base/utf8.h"
+#include "runtime/data/json.h"
 #include "runtime/device/tensor.h"
-#include "runtime/train/json.h"
 
 namespace hr::train {
 namespace {
@@ -58,10 +58,10 @@ Status CheckEntry(const TensorEntry& entry) {
   return {};
 }
 
-Result<Dims> ParseShape(const Json& entry, std::string_view what) {
-  HR_ASSIGN_OR_RETURN(const Json* shape, JsonArrayAt(entry, "shape", what));
+Result<Dims> ParseShape(const data::Json& entry, std::string_view what) {
+  HR_ASSIGN_OR_RETURN(const data::Json* shape, data::JsonArrayAt(entry, "shape", what));
   Dims dims;
-  for (const Json& dim : *shape) {
+  for (const data::Json& dim : *shape) {
     if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX) {
       return DataLoss(what, ": expected dimensions of at least 0 as 'shape'");
     }
@@ -75,8 +75,8 @@ struct Range {
   uint64_t end;
 };
 
-Result<Range> ParseOffsets(const Json& entry, uint64_t data_bytes, std::string_view what) {
-  HR_ASSIGN_OR_RETURN(const Json* pair, JsonArrayAt(entry, "data_offsets", what));
+Result<Range> ParseOffsets(const data::Json& entry, uint64_t data_bytes, std::string_view what) {
+  HR_ASSIGN_OR_RETURN(const data::Json* pair, data::JsonArrayAt(entry, "data_offsets", what));
   bool numbers =
       pair->size() == 2 && (*pair)[0].is_number_unsigned() && (*pair)[1].is_number_unsigned();
   if (!numbers) return DataLoss(what, ": expected two offsets as 'data_offsets'");
@@ -89,12 +89,12 @@ Result<Range> ParseOffsets(const Json& entry, uint64_t data_bytes, std::string_v
 }
 
 // `data` is where the tensors' bytes begin.
-Result<TensorEntry> ParseEntry(const std::string& name, const Json& json, uint64_t data,
+Result<TensorEntry> ParseEntry(const std::string& name, const data::Json& json, uint64_t data,
                                uint64_t data_bytes, std::string_view path) {
   std::string what = Cat("'", path, "': tensor '", name, "'");
   if (!json.is_object()) return DataLoss(what, ": expected an object, got ", json.type_name());
   TensorEntry entry{.name = name};
-  HR_ASSIGN_OR_RETURN(std::string dtype, JsonStringAt(json, "dtype", what));
+  HR_ASSIGN_OR_RETURN(std::string dtype, data::JsonStringAt(json, "dtype", what));
   auto known = std::ranges::find(kNames, dtype, &Name::text);
   if (known == std::end(kNames)) {
     return Unimplemented(what, ": element type '", dtype, "' is not supported");
@@ -170,8 +170,8 @@ Result<std::vector<TensorEntry>> ParseSafetensors(Bytes file, std::string_view p
                     " bytes, the most is ", kMostHeaderBytes);
   }
   std::string what = Cat("the header of '", path, "'");
-  HR_ASSIGN_OR_RETURN(Json header,
-                      ParseJsonObject(AsText(file.subspan(kLengthBytes, length)), what));
+  HR_ASSIGN_OR_RETURN(data::Json header,
+                      data::ParseJsonObject(AsText(file.subspan(kLengthBytes, length)), what));
   uint64_t data = kLengthBytes + length;
   std::vector<TensorEntry> entries;
   for (const auto& [name, json] : header.items()) {

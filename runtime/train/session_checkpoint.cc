@@ -83,7 +83,7 @@ Status SetVariables(session::Session& session, const CheckpointReader& reader, i
       });
 }
 
-Status SeekSaved(Dataset& dataset, const CheckpointReader& reader, const CallLimits& limits) {
+Status SeekSaved(data::Dataset& dataset, const CheckpointReader& reader, const CallLimits& limits) {
   auto position = reader.metadata().find(kDataKey);
   if (position != reader.metadata().end()) return dataset.Restore(position->second, limits);
   return FailedPrecondition("the checkpoint '", reader.path(), "' was saved without a data set, ",
@@ -127,14 +127,14 @@ Result<RestoreReport> RestoreSession(session::Session& session, const std::strin
   if (options.owner.has_value() && FileExists(path) && !FileExists(JoinPath(path, kManifestName))) {
     HR_RETURN_IF_ERROR(TakeTerm(path, options.owner).status().Clone());
   }
-  Dataset* dataset = options.dataset;
+  data::Dataset* dataset = options.dataset;
   HR_ASSIGN_OR_RETURN(OpenedCheckpoint opened,
                       OpenCheckpoint(path, {.allocator = &session.env().allocator()}));
   const CheckpointReader& reader = opened.reader;
   HR_RETURN_IF_ERROR(CheckVariables(session, reader));
   HR_ASSIGN_OR_RETURN(int64_t step, NumberFrom<int64_t>(reader.metadata(), kStepKey));
   HR_ASSIGN_OR_RETURN(uint64_t seed, NumberFrom<uint64_t>(reader.metadata(), kSeedKey));
-  DataPosition before;
+  data::DataPosition before;
   if (dataset != nullptr) {
     HR_ASSIGN_OR_RETURN(before, dataset->position());
     HR_RETURN_IF_ERROR(SeekSaved(*dataset, reader, limits));

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/dataset.h"
 #include "runtime/session/session.h"
 #include "runtime/train/checkpoint_writer.h"
-#include "runtime/train/dataset.h"
 
 namespace hr::train {
 
 struct SaveOptions {
   CheckpointOptions files;
-  const Dataset* dataset = nullptr;  // its position goes along; no Next during the call
-  CheckpointMetadata metadata;       // the caller's own keys; "headrace.…" is ours
+  const data::Dataset* dataset = nullptr;  // its position goes along; no Next during the call
+  CheckpointMetadata metadata;             // the caller's own keys; "headrace.…" is ours
 };
 
 // Writes DIRECTORY/step-N for the session's step N and returns its path. The session may run on
@@ -23,7 +23,7 @@ Result<std::string> SaveSession(session::Session& session, const std::string& di
                                 const SaveOptions& options, const CallLimits& limits);
 
 struct RestoreOptions {
-  Dataset* dataset = nullptr;  // its position is set, too
+  data::Dataset* dataset = nullptr;  // its position is set, too
   // Takes a directory of checkpoints for this group, before the newest is looked for, so that
   // those whose epoch is over cannot add one any more.
   std::optional<CheckpointOwner> owner;

@@ -99,7 +99,7 @@ class Trainer {
   }
 
   Status TakeEpoch() {
-    HR_ASSIGN_OR_RETURN(const DataPosition position, options_.train_data->position());
+    HR_ASSIGN_OR_RETURN(const data::DataPosition position, options_.train_data->position());
     report_.epoch = position.epoch;
     return {};
   }
@@ -120,7 +120,7 @@ class Trainer {
 
   // A batch that was drawn for a run that did not come to pass is drawn again after a restore.
   Status RunOrGoBack() {
-    HR_ASSIGN_OR_RETURN(const DataPosition before, options_.train_data->position());
+    HR_ASSIGN_OR_RETURN(const data::DataPosition before, options_.train_data->position());
     Status status = call_->Run(limits_);
     // Data that can be read only once cannot go back; then no later training can go on from here.
     if (!status.ok()) options_.train_data->Seek(before, {}).IgnoreError();
@@ -210,8 +210,8 @@ Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainO
 }
 
 Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
-                            const std::string& signature, const std::shared_ptr<Dataset>& data,
-                            const CallLimits& limits) {
+                            const std::string& signature,
+                            const std::shared_ptr<data::Dataset>& data, const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, signature));
   HR_RETURN_IF_ERROR(call->BindSource(data));
   bool counts = HasOutput(*session, signature, "correct");

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/dataset.h"
 #include "runtime/session/call.h"
 #include "runtime/train/checkpoint_term.h"
-#include "runtime/train/dataset.h"
 
 namespace hr::train {
 
@@ -27,9 +27,9 @@ struct StepReport {
 struct TrainOptions {
   std::string train_signature = "train";  // its output "loss" is a floating-point scalar
   std::string eval_signature = "eval";  // outputs "loss" and, if there is one, "correct" (a count)
-  std::shared_ptr<Dataset> train_data;  // its passes are the epochs
-  std::shared_ptr<Dataset> eval_data;   // null: no evaluation
-  int64_t max_steps = -1;               // of the session in all; -1: to the end of the data
+  std::shared_ptr<data::Dataset> train_data;  // its passes are the epochs
+  std::shared_ptr<data::Dataset> eval_data;   // null: no evaluation
+  int64_t max_steps = -1;                     // of the session in all; -1: to the end of the data
   // Scalars bound by name before the first step, e.g. {"learning_rate", 0.05}.
   std::vector<std::pair<std::string, double>> scalars;
 
@@ -57,7 +57,7 @@ Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainO
 
 // Runs the evaluation signature over a whole pass of the data.
 Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
-                            const std::string& signature, const std::shared_ptr<Dataset>& data,
-                            const CallLimits& limits);
+                            const std::string& signature,
+                            const std::shared_ptr<data::Dataset>& data, const CallLimits& limits);
 
 }  // namespace hr::train

@@ -1,9 +1,9 @@
 #include "capi/src/train/handles.h"
 #include "runtime/base/json_writer.h"
-#include "runtime/train/callback_dataset.h"
-#include "runtime/train/dataset_uri.h"
-#include "runtime/train/memory_dataset.h"
-#include "runtime/train/prefetch_dataset.h"
+#include "runtime/data/callback_dataset.h"
+#include "runtime/data/dataset_uri.h"
+#include "runtime/data/memory_dataset.h"
+#include "runtime/data/prefetch_dataset.h"
 
 namespace hr::capi {
 namespace {
@@ -11,24 +11,24 @@ namespace {
 // A data set keeps its env, whose allocator its batches come from, also while only a call holds it.
 struct HostedDataset {
   std::shared_ptr<session::Env> env;
-  std::unique_ptr<train::Dataset> dataset;
+  std::unique_ptr<data::Dataset> dataset;
 };
 
-hr_status* Give(hr_dataset** out, const hr_env* env,
-                Result<std::unique_ptr<train::Dataset>> dataset, int64_t prefetch = 0) {
+hr_status* Give(hr_dataset** out, const hr_env* env, Result<std::unique_ptr<data::Dataset>> dataset,
+                int64_t prefetch = 0) {
   if (dataset.ok() && prefetch > 0) {
-    dataset = train::CreatePrefetchDataset(std::move(dataset).value(), prefetch);
+    dataset = data::CreatePrefetchDataset(std::move(dataset).value(), prefetch);
   }
   if (!dataset.ok()) return Wrap(std::move(dataset).status());
   auto hosted =
       std::make_shared<HostedDataset>(HostedDataset{env->rep, std::move(dataset).value()});
-  train::Dataset* inner = hosted->dataset.get();
-  *out = new hr_dataset{env->rep, std::shared_ptr<train::Dataset>(std::move(hosted), inner)};
+  data::Dataset* inner = hosted->dataset.get();
+  *out = new hr_dataset{env->rep, std::shared_ptr<data::Dataset>(std::move(hosted), inner)};
   return nullptr;
 }
 
 struct CheckedOptions {
-  train::BatchOptions batch;
+  data::BatchOptions batch;
   int64_t prefetch = 0;
 };
 
@@ -89,34 +89,34 @@ class HostData {
   bool taken_over_ = false;
 };
 
-Result<std::unique_ptr<train::Dataset>> FromCallbacks(const hr_env* env,
-                                                      const hr_dataset_callbacks* callbacks,
-                                                      size_t count, const hr_dataset_field* fields,
-                                                      const train::BatchOptions& options,
-                                                      HostData** data) {
+Result<std::unique_ptr<data::Dataset>> FromCallbacks(const hr_env* env,
+                                                     const hr_dataset_callbacks* callbacks,
+                                                     size_t count, const hr_dataset_field* fields,
+                                                     const data::BatchOptions& options,
+                                                     HostData** data) {
   HR_ASSIGN_OR_RETURN(hr_dataset_callbacks copy, CopySized(callbacks, "hr_dataset_callbacks"));
   if (copy.next == nullptr) return InvalidArgument("hr_dataset_callbacks.next must not be NULL");
   HR_ASSIGN_OR_RETURN(auto copies, CopySizedArray(fields, count, "hr_dataset_field"));
-  std::vector<train::Field> inner;
+  std::vector<data::Field> inner;
   for (const hr_dataset_field& field : copies) {
     if (field.name == nullptr) return InvalidArgument("field ", inner.size(), " has no name");
     HR_ASSIGN_OR_RETURN(Dims dims, DimsFrom(field.rank, field.dims));
     inner.push_back({field.name, static_cast<DType>(field.dtype), std::move(dims)});
   }
   *data = new HostData(copy);
-  train::DatasetCallbacks host{.context = *data,
-                               .next = HostData::Next,
-                               .seek = copy.seek == nullptr ? nullptr : HostData::Seek,
-                               .release = HostData::Release,
-                               .examples = copy.examples};
-  return train::CreateCallbackDataset(std::move(inner), host, options, env->rep->allocator());
+  data::DatasetCallbacks host{.context = *data,
+                              .next = HostData::Next,
+                              .seek = copy.seek == nullptr ? nullptr : HostData::Seek,
+                              .release = HostData::Release,
+                              .examples = copy.examples};
+  return data::CreateCallbackDataset(std::move(inner), host, options, env->rep->allocator());
 }
 
-Result<std::string> Describe(const train::Dataset& dataset) {
+Result<std::string> Describe(const data::Dataset& dataset) {
   HR_ASSIGN_OR_RETURN(const std::string position, dataset.Save());
   JsonWriter json;
   json.BeginObject().Key("fields").BeginArray();
-  for (const train::Field& field : dataset.fields()) {
+  for (const data::Field& field : dataset.fields()) {
     json.BeginObject().Field("name", field.name).Field("dtype", DTypeName(field.dtype));
     json.Key("dims").Values(std::span<const int64_t>(field.dims)).EndObject();
   }
@@ -142,7 +142,7 @@ hr_status* hr_dataset_open(hr_env* env, const char* uri, hr_dataset** out) {
   HR_REQUIRE(uri);
   HR_REQUIRE(out);
   return hr::capi::Give(out, env,
-                        hr::train::OpenDataset(uri, {.allocator = &env->rep->allocator()}));
+                        hr::data::OpenDataset(uri, {.allocator = &env->rep->allocator()}));
 }
 
 hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const* names,
@@ -153,15 +153,15 @@ hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const*
   HR_REQUIRE(out);
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::OptionsFrom(options));
   HR_ASSIGN_OR_WRAP(auto fields, hr::capi::StringsFrom(count, names, "names"));
-  std::vector<hr::train::Column> columns;
+  std::vector<hr::data::Column> columns;
   for (size_t i = 0; i < count; ++i) {
     if (tensors[i] == nullptr) return hr::capi::NullElement(__func__, "tensors", i);
     HR_ASSIGN_OR_WRAP(hr::Tensor data, tensors[i]->rep.Contiguous(env->rep->allocator()));
-    columns.push_back(hr::train::ColumnOf(std::move(fields[i]), std::move(data)));
+    columns.push_back(hr::data::ColumnOf(std::move(fields[i]), std::move(data)));
   }
   return hr::capi::Give(
       out, env,
-      hr::train::CreateMemoryDataset(std::move(columns), checked.batch, env->rep->allocator()),
+      hr::data::CreateMemoryDataset(std::move(columns), checked.batch, env->rep->allocator()),
       checked.prefetch);
 }
 

@@ -5,8 +5,8 @@
 
 #include "capi/src/handles.h"
 #include "headrace/train.h"
+#include "runtime/data/dataset.h"
 #include "runtime/train/checkpoint_term.h"
-#include "runtime/train/dataset.h"
 #include "runtime/train/event_file.h"
 #include "runtime/train/progress.h"
 
@@ -19,7 +19,7 @@ std::optional<train::CheckpointOwner> OwnerFrom(const hr_group* group);
 
 struct hr_dataset {
   std::shared_ptr<hr::session::Env> env;
-  std::shared_ptr<hr::train::Dataset> rep;
+  std::shared_ptr<hr::data::Dataset> rep;
 };
 struct hr_summary {
   std::unique_ptr<hr::train::EventWriter> rep;

@@ -1,4 +1,4 @@
-// Running sums along an axis, and triangles of matrices.
+// Running sums and products along an axis, and triangles of matrices.
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/shape_rules.h"
@@ -6,11 +6,11 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kCumSumAttributes[] = {{"exclusive", AttributeKind::kInt},
-                                              {"reverse", AttributeKind::kInt}};
+constexpr AttributeDef kRunningAttributes[] = {{"exclusive", AttributeKind::kInt},
+                                               {"reverse", AttributeKind::kInt}};
 constexpr AttributeDef kUpper[] = {{"upper", AttributeKind::kInt}};
 
-Status InferCumSum(InferContext& context) {
+Status InferRunning(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
   HR_RETURN_IF_ERROR(context.ExpectIndices(1));
   auto axis = context.ConstantInts(1);
@@ -25,6 +25,19 @@ void CumSumGradient(GradientContext& g) {
   int64_t reverse = g.node().Int("reverse", 0);
   g.SetGrad(0, g.Emit("CumSum", {g.grad(0), g.input(1)},
                       {{"exclusive", exclusive}, {"reverse", int64_t{reverse == 0}}}));
+}
+
+// The derivative of a running product needs no division, so zeros are no special case: see
+// CumProdGradient in backends/cpu/kernels/scan.h.
+void CumProdGradientRule(GradientContext& g) {
+  g.SetGrad(0, g.EmitGradAlike("CumProdGrad", {g.grad(0), g.input(0), g.input(1)}));
+}
+
+Status InferCumProdGrad(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));
+  HR_RETURN_IF_ERROR(context.ExpectIndices(2));
+  return InferLikeInput<1>(context);
 }
 
 Status InferTrilu(InferContext& context) {
@@ -44,9 +57,22 @@ constexpr OpDef kOps[] = {
      .name = "CumSum",
      .since_version = 11,
      .inputs = {2, 2},
-     .attributes = kCumSumAttributes,
-     .infer = InferCumSum,
+     .attributes = kRunningAttributes,
+     .infer = InferRunning,
      .gradient = CumSumGradient},
+    {.domain = kOnnx,
+     .name = "CumProd",
+     .since_version = 26,
+     .inputs = {2, 2},
+     .attributes = kRunningAttributes,
+     .infer = InferRunning,
+     .gradient = CumProdGradientRule},
+    // (dy, x, axis []) → dx
+    {.domain = kGrad,
+     .name = "CumProdGrad",
+     .inputs = {3, 3},
+     .attributes = kRunningAttributes,
+     .infer = InferCumProdGrad},
     // (x, diagonal []?)
     {.domain = kOnnx,
      .name = "Trilu",

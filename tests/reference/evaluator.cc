@@ -13,12 +13,13 @@ using graph::NodeId;
 using graph::ValueId;
 
 Function Find(std::string_view domain, std::string_view name) {
-  for (auto family :
-       {BitFunctions(), ConvolutionFunctions(), EinsumFunctions(), ElementwiseFunctions(),
-        FourierFunctions(), GenerateFunctions(), IndexingFunctions(), LinearAttentionFunctions(),
-        MatrixFunctions(), MovementFunctions(), NormalizationFunctions(), OptimizerFunctions(),
-        PoolFunctions(), RandomFunctions(), RecurrentFunctions(), ReductionFunctions(),
-        ResizeFunctions(), SequenceFunctions(), SoftmaxFunctions()}) {
+  for (auto family : {BitFunctions(),         ConvolutionFunctions(),     EinsumFunctions(),
+                      ElementwiseFunctions(), FourierFunctions(),         GenerateFunctions(),
+                      IndexingFunctions(),    LinearAttentionFunctions(), MatrixFunctions(),
+                      MovementFunctions(),    NormalizationFunctions(),   OptimizerFunctions(),
+                      PoolFunctions(),        RandomFunctions(),          RecurrentFunctions(),
+                      ReductionFunctions(),   ResizeFunctions(),          SelectionFunctions(),
+                      SequenceFunctions(),    SoftmaxFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

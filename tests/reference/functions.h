@@ -24,6 +24,7 @@ std::span<const Entry> RandomFunctions();           // random.cc
 std::span<const Entry> RecurrentFunctions();        // recurrent.cc
 std::span<const Entry> ReductionFunctions();        // reduction.cc
 std::span<const Entry> ResizeFunctions();           // resize.cc
+std::span<const Entry> SelectionFunctions();        // selection.cc
 std::span<const Entry> SequenceFunctions();         // sequence.cc
 std::span<const Entry> SoftmaxFunctions();          // softmax.cc
 

@@ -179,24 +179,59 @@ void TopK(Call& call) {
   call.Out(1, std::move(indices));
 }
 
-void CumSum(Call& call) {
+// An axis that is an input.
+size_t GivenAxis(const Array& axis, size_t rank) {
+  return static_cast<size_t>(Position(axis.data[0], static_cast<int64_t>(rank)));
+}
+
+// For each element, those up to it, joined from `start` on.
+void Running(Call& call, Number start, Number (*join)(Number, Number)) {
   const Array& x = call.In(0);
-  auto given = static_cast<int64_t>(call.In(1).data[0]);
-  auto axis = static_cast<size_t>(given < 0 ? given + static_cast<int64_t>(x.rank()) : given);
+  const size_t axis = GivenAxis(call.In(1), x.rank());
   bool exclusive = call.Int("exclusive", 0) != 0;
   bool reverse = call.Int("reverse", 0) != 0;
-  Array out(x.dtype, x.dims);
+  Array out(x.dtype, x.dims, start);
   ForEach(x.dims, [&](const Dims& i) {
     for (int64_t k = 0; k < x.dims.at(axis); ++k) {
       bool before = reverse ? k > i[axis] : k < i[axis];
       if (!before && (exclusive || k != i[axis])) continue;
       Dims from = i;
       from[axis] = k;
-      out[i] += x[from];
+      out[i] = Fit(out.dtype, join(out[i], x[from]));
     }
-    out[i] = Fit(out.dtype, out[i]);
   });
   call.Out(0, std::move(out));
+}
+
+void CumSum(Call& call) {
+  Running(call, 0, [](Number a, Number b) { return a + b; });
+}
+
+void CumProd(Call& call) {
+  Running(call, 1, [](Number a, Number b) { return a * b; });
+}
+
+// Each product that has an element as a factor, without it.
+void CumProdGrad(Call& call) {
+  const Array &dy = call.In(0), &x = call.In(1);
+  const size_t axis = GivenAxis(call.In(2), x.rank());
+  const bool exclusive = call.Int("exclusive", 0) != 0, reverse = call.Int("reverse", 0) != 0;
+  const auto is_factor = [&](int64_t factor, int64_t of) {
+    return factor == of ? !exclusive : reverse ? factor > of : factor < of;
+  };
+  Array dx(dy.dtype, x.dims);
+  ForEach(x.dims, [&](const Dims& i) {
+    Dims of = i, other = i;
+    for (of[axis] = 0; of[axis] < x.dims[axis]; ++of[axis]) {
+      if (!is_factor(i[axis], of[axis])) continue;
+      Number term = dy[of];
+      for (other[axis] = 0; other[axis] < x.dims[axis]; ++other[axis]) {
+        if (other[axis] != i[axis] && is_factor(other[axis], of[axis])) term *= x[other];
+      }
+      dx[i] += term;
+    }
+  });
+  call.Out(0, std::move(dx));
 }
 
 const Entry kEntries[] = {
@@ -208,6 +243,8 @@ const Entry kEntries[] = {
     {"", "OneHot", OneHot},
     {"", "TopK", TopK},
     {"", "CumSum", CumSum},
+    {"", "CumProd", CumProd},
+    {"headrace.grad", "CumProdGrad", CumProdGrad},
     {"headrace.grad", "GatherGrad", GatherGrad},
 };
 

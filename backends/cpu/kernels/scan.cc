@@ -9,22 +9,63 @@
 
 namespace hr::cpu {
 
-template <typename T>
-void CumSum(const ScanShape& shape, const T* x, T* y) {
-  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // wraps around
+namespace {
+
+// Calls body(first, step) for each line: where it begins in its direction, and how far its elements
+// are apart.
+template <typename Body>
+void ForLines(const ScanShape& shape, Body&& body) {
   const int64_t step = shape.reverse ? -shape.inner : shape.inner;
   const int64_t first = shape.reverse ? (shape.n - 1) * shape.inner : 0;
   for (int64_t o = 0; o < shape.outer; ++o) {
     for (int64_t i = 0; i < shape.inner; ++i) {
-      int64_t at = o * shape.n * shape.inner + i + first;
-      Wrapping sum = 0;
-      for (int64_t c = 0; c < shape.n; ++c, at += step) {
-        const Wrapping before = sum;
-        sum += static_cast<Wrapping>(x[at]);
-        y[at] = static_cast<T>(shape.exclusive ? before : sum);
-      }
+      body(o * shape.n * shape.inner + i + first, step);
     }
   }
+}
+
+template <typename T, typename Combine>
+void Running(const ScanShape& shape, const T* x, T* y, T start, Combine&& combine) {
+  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+  ForLines(shape, [&](int64_t at, int64_t step) {
+    auto value = static_cast<Wrapping>(start);
+    for (int64_t c = 0; c < shape.n; ++c, at += step) {
+      const Wrapping before = value;
+      value = combine(value, static_cast<Wrapping>(x[at]));
+      y[at] = static_cast<T>(shape.exclusive ? before : value);
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void CumSum(const ScanShape& shape, const T* x, T* y) {
+  Running<T>(shape, x, y, 0, [](auto sum, auto v) { return sum + v; });
+}
+
+template <typename T>
+void CumProd(const ScanShape& shape, const T* x, T* y) {
+  Running<T>(shape, x, y, 1, [](auto product, auto v) { return product * v; });
+}
+
+template <typename T>
+void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx) {
+  ForLines(shape, [&](int64_t first, int64_t step) {
+    T before = 1;
+    for (int64_t k = 0; k < shape.n; ++k) {
+      dx[first + k * step] = before;
+      before *= x[first + k * step];
+    }
+    T s = 0;
+    for (int64_t k = shape.n - 1; k >= 0; --k) {
+      const int64_t at = first + k * step;
+      if (!shape.exclusive) s += dy[at];
+      dx[at] *= s;
+      if (shape.exclusive) s = dy[at] + x[at] * s;
+      if (!shape.exclusive) s *= x[at];
+    }
+  });
 }
 
 int TopKRanges(const TopKShape& shape, int slices) {
@@ -75,13 +116,16 @@ void Triangle(int64_t matrices, int64_t rows, int64_t columns, int64_t k, bool u
   });
 }
 
-#define HR_INSTANTIATE(T)                               \
-  template void CumSum(const ScanShape&, const T*, T*); \
+#define HR_INSTANTIATE(T)                                \
+  template void CumSum(const ScanShape&, const T*, T*);  \
+  template void CumProd(const ScanShape&, const T*, T*); \
   template void TopK(const Lease&, const TopKShape&, const T*, T*, int64_t*, int, void*)
 HR_INSTANTIATE(float);
 HR_INSTANTIATE(double);
 HR_INSTANTIATE(int32_t);
 HR_INSTANTIATE(int64_t);
 #undef HR_INSTANTIATE
+template void CumProdGradient(const ScanShape&, const float*, const float*, float*);
+template void CumProdGradient(const ScanShape&, const double*, const double*, double*);
 
 }  // namespace hr::cpu

@@ -1,4 +1,5 @@
-// Running sums, the largest elements of a line, and triangles of matrices. Nothing is allocated.
+// Running sums and products, the largest elements of a line, and triangles of matrices. Nothing is
+// allocated.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +9,23 @@
 
 namespace hr::cpu {
 
-// Along the middle axis of [outer, n, inner]. float, double, int32_t, int64_t. y may be x.
+// Along the middle axis of [outer, n, inner]. float, double, int32_t, int64_t; integers wrap
+// around. y may be x.
 struct ScanShape {
   int64_t outer, n, inner;
   bool exclusive, reverse;
 };
 template <typename T>
 void CumSum(const ScanShape& shape, const T* x, T* y);
+template <typename T>
+void CumProd(const ScanShape& shape, const T* x, T* y);
+
+// What dy, the gradient of the running products of x, says of x. float and double. dx may be
+// neither dy nor x. With p[k], the product of what is before k, and
+//   s[k] = dy[k] + x[k + 1] s[k + 1]   (exclusive: dy[k + 1] + x[k + 1] s[k + 1]),
+// dx[k] = p[k] s[k].
+template <typename T>
+void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx);
 
 // The k most extreme elements of each line of [outer, n, inner] in order, and where they are. Of
 // equal ones the first comes first; NaN counts as larger than any number.

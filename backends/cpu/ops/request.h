@@ -44,6 +44,13 @@ Result<LoweredKernel> ForNumeric(const KernelRequest& request, DType dtype, Body
   return ForFloating(request, dtype, body);
 }
 
+// The type whose sums and products have the same bits, and for which there are kernels: unsigned
+// integers wrap around like signed ones.
+inline DType WrappingType(DType dtype) {
+  if (dtype == DType::kUint32) return DType::kInt32;
+  return dtype == DType::kUint64 ? DType::kInt64 : dtype;
+}
+
 // The number one as each type stores it.
 inline uint64_t OneBits(DType dtype) {
   if (dtype == DType::kFloat16) return 0x3c00;

@@ -1,4 +1,4 @@
-// CumSum, TopK and Trilu.
+// CumSum, CumProd, TopK and Trilu.
 #include "backends/cpu/kernels/scan.h"
 
 #include "backends/cpu/kernels/int_view.h"
@@ -8,24 +8,67 @@
 namespace hr::cpu {
 namespace {
 
-// (x, axis []): the axis may depend on data.
+// The lines along the axis that input `i` gives in a run: it may depend on data.
+struct RunningLines {
+  RunningLines(const KernelRequest& request, size_t i)
+      : dims(request.input(0).dims),
+        input(i),
+        is_int64(request.input(i).dtype == DType::kInt64),
+        exclusive(request.node.Int("exclusive", 0) != 0),
+        reverse(request.node.Int("reverse", 0) != 0) {}
+
+  Result<ScanShape> In(const engine::Operands& p) const {
+    const int64_t given = IntView{p.input(input), is_int64}[0];
+    HR_ASSIGN_OR_RETURN(const int64_t axis,
+                        NormalizeAxis(given, static_cast<int64_t>(dims.size())));
+    const AroundAxis around = SplitAround(dims, static_cast<size_t>(axis));
+    return ScanShape{around.outer, around.n, around.inner, exclusive, reverse};
+  }
+
+  Dims dims;
+  size_t input;
+  bool is_int64, exclusive, reverse;
+};
+
+// (x, axis [])
+template <typename T>
+LoweredKernel MakeRunning(const KernelRequest& request,
+                          void (*run)(const ScanShape&, const T*, T*)) {
+  LoweredKernel out;
+  out.kernel = MakeKernel(request.op.name == "CumSum" ? "cum_sum" : "cum_prod",
+                          [lines = RunningLines(request, 1), run](
+                              const engine::Operands& p, const engine::LaunchContext&) -> Status {
+                            HR_ASSIGN_OR_RETURN(const ScanShape shape, lines.In(p));
+                            run(shape, p.input<T>(0), p.output<T>(0));
+                            return {};
+                          });
+  return out;
+}
+
 Result<LoweredKernel> MakeCumSum(const KernelRequest& request) {
-  const Dims dims = request.input(0).dims;
-  const bool exclusive = request.node.Int("exclusive", 0) != 0;
-  const bool reverse = request.node.Int("reverse", 0) != 0;
-  const IntView view{.is_int64 = request.input(1).dtype == DType::kInt64};
-  return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
+  return ForNumeric(
+      request, WrappingType(request.input(0).dtype),
+      [&]<typename T>() -> Result<LoweredKernel> { return MakeRunning<T>(request, CumSum<T>); });
+}
+
+Result<LoweredKernel> MakeCumProd(const KernelRequest& request) {
+  return ForNumeric(
+      request, WrappingType(request.input(0).dtype),
+      [&]<typename T>() -> Result<LoweredKernel> { return MakeRunning<T>(request, CumProd<T>); });
+}
+
+// (dy, x, axis [])
+Result<LoweredKernel> MakeCumProdGrad(const KernelRequest& request) {
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
-    out.kernel = MakeKernel(
-        "cum_sum", [=](const engine::Operands& p, const engine::LaunchContext&) -> Status {
-          const int64_t given = IntView{p.input(1), view.is_int64}[0];
-          HR_ASSIGN_OR_RETURN(const int64_t axis,
-                              NormalizeAxis(given, static_cast<int64_t>(dims.size())));
-          const AroundAxis around = SplitAround(dims, static_cast<size_t>(axis));
-          const ScanShape shape{around.outer, around.n, around.inner, exclusive, reverse};
-          CumSum<T>(shape, p.input<T>(0), p.output<T>(0));
-          return {};
-        });
+    out.kernel =
+        MakeKernel("cum_prod_grad",
+                   [lines = RunningLines(request, 2)](const engine::Operands& p,
+                                                      const engine::LaunchContext&) -> Status {
+                     HR_ASSIGN_OR_RETURN(const ScanShape shape, lines.In(p));
+                     CumProdGradient<T>(shape, p.input<T>(0), p.input<T>(1), p.output<T>(0));
+                     return {};
+                   });
     return out;
   });
 }
@@ -71,6 +114,8 @@ Result<LoweredKernel> MakeTrilu(const KernelRequest& request) {
 
 constexpr KernelEntry kKernels[] = {
     {"", "CumSum", MakeCumSum},
+    {"", "CumProd", MakeCumProd},
+    {"headrace.grad", "CumProdGrad", MakeCumProdGrad},
     {"", "TopK", MakeTopK},
     {"", "Trilu", MakeTrilu},
 };

@@ -247,6 +247,7 @@ const Row kRows[] = {
     {"Expand", 13, Expand, kAny},
     {"Trilu", 14, Trilu, kAny},
     {"CumSum", 14, CumSum, kReal | kWords},
+    {"CumProd", 26, CumSum, kReal | kWords, -2, 2},
 };
 
 }  // namespace

@@ -308,6 +308,27 @@ TEST_F(MovementTest, CumSum) {
   ExpectFailure(run, "axis 2 lies outside [-2, 2)");
 }
 
+TEST_F(MovementTest, CumProd) {
+  for (int i = 0; i < 40; ++i) {
+    const Dims dims = RandomDims(3);
+    const int64_t axis = Either(RandomAxis(dims), dims.size());
+    const int64_t exclusive = RandomInt(0, 1), reverse = RandomInt(0, 1);
+    OneNodeRun run("CumProd");
+    run.In(Random<double>(dims)).In<int64_t>({}, {axis});
+    run.With("exclusive", exclusive).With("reverse", reverse).Check(1e-12, 1e-300);
+    OneNodeRun grad("CumProdGrad", "headrace.grad");
+    grad.In(Random<double>(dims)).In(Random<double>(dims)).In<int64_t>({}, {axis});
+    grad.With("exclusive", exclusive).With("reverse", reverse).Check(1e-12, 1e-12);
+  }
+  OneNodeRun wraps("CumProd");
+  wraps.In<uint32_t>({3}, {70000, 70000, 3}).In<int64_t>({}, {0});
+  EXPECT_EQ(ValuesOf<uint32_t>(wraps.MustRun()[0]),
+            (std::vector<uint32_t>{70000, 605032704, 1815098112}));
+  OneNodeRun outside("CumProd");
+  outside.In(Random<float>({2, 2})).In<int32_t>({}, {-3});
+  ExpectFailure(outside, "axis -3 lies outside [-2, 2)");
+}
+
 TEST_F(MovementTest, Trilu) {
   for (int64_t k = -6; k < 8; ++k) {
     for (int64_t upper : {0, 1}) {

@@ -92,11 +92,14 @@ inline void AddReductionCases(std::vector<GradientCase>& cases) {
   zeros[1] = zeros[3] = zeros[5] = 0;
   for (int64_t exclusive : {0, 1}) {
     for (int64_t reverse : {0, 1}) {
-      cases.push_back(Case("CumSum")
-                          .X({2, 4})
-                          .Scalar(DType::kInt64, 1)
-                          .With("exclusive", exclusive)
-                          .With("reverse", reverse));
+      for (const char* op : {"CumSum", "CumProd"}) {
+        cases.push_back(Case(op)
+                            .X({2, 4})
+                            .Scalar(DType::kInt64, 1)
+                            .With("exclusive", exclusive)
+                            .With("reverse", reverse));
+        cases.back().inputs[0].value.data[2] = 0;
+      }
     }
   }
   cases.push_back(Case("Trilu").X({3, 4}));

@@ -1,9 +1,9 @@
-"""The raw layer of Rust: bindings/rust/headrace-sys/src/generated.rs and its layout tests."""
+"""The raw layer of Rust: bindings/rust/headrace-sys/and the test of its layouts."""
 import re
 
 from .language import Language
 
-FOLDER = "bindings/rust/headrace-sys/src"
+FOLDER = "bindings/rust/headrace-sys"
 HEAD = """\
 // Made by `python3 -m bindings.generate rust` from docs/c_api.json; do not edit.
 
@@ -11,10 +11,12 @@ HEAD = """\
 NUMBERS = {"int": "c_int", "size_t": "usize", "double": "f64", "char": "c_char", "void": "c_void",
            "int32_t": "i32", "int64_t": "i64", "uint8_t": "u8", "uint16_t": "u16",
            "uint32_t": "u32", "uint64_t": "u64"}
-KEYWORDS = {"type", "in", "ref", "move", "loop", "match", "fn", "self"}
+KEYWORDS = {"type", "in", "ref", "move", "loop", "match", "fn"}
 
 
 def name_of(variable):
+    if variable.name == "self":
+        return "self_"
     return f"r#{variable.name}" if variable.name in KEYWORDS else variable.name
 
 
@@ -98,8 +100,43 @@ def bindings(api):
     return "\n".join(parts + [f'extern "C" {{\n{functions}}}\n'])
 
 
+# ---- The test of layouts: a C program and a table of Rust say the same lines ----
+
+def program(api):
+    """A C program that prints a line for each struct, field and constant."""
+    lines = ["#include <headrace/headrace.h>", "#include <stddef.h>", "#include <stdio.h>",
+             "", "int main(void) {"]
+    for one in api.structs:
+        lines.append(f'  printf("{one.name} %zu\\n", sizeof({one.name}));')
+        lines += [f'  printf("{one.name}.{part.name} %zu\\n", offsetof({one.name}, {part.name}));'
+                  for part in one.fields]
+    lines += [f'  printf("{name} %lld\\n", (long long){name});' for name in constants_of(api)]
+    return "\n".join(lines + ["  return 0;", "}", ""])
+
+
+def constants_of(api):
+    listed = [one.name for enumeration in api.enumerations for one in enumeration.constants]
+    return listed + [one.name for one in api.constants]
+
+
+def table(api):
+    """The same lines as Rust sees them."""
+    lines = ["pub const LINES: &[(&str, i128)] = &["]
+    for one in api.structs:
+        lines.append(f'    ("{one.name}", mem::size_of::<{one.name}>() as i128),')
+        lines += [f'    ("{one.name}.{part.name}", mem::offset_of!({one.name}, {name_of(part)}) as i128),'
+                  for part in one.fields]
+    lines += [f'    ("{name}", {name} as i128),' for name in constants_of(api)]
+    lines += ["];", "", "/// The address of every function, so that the linker has to find it.",
+              "pub fn functions() -> Vec<*const ()> {", "    vec!["]
+    lines += [f"        {one.name} as *const ()," for one in api.functions]
+    lines += ["    ]", "}", "", f'pub const PROGRAM: &str = r#"{program(api)}"#;', ""]
+    return HEAD + "\n".join(["use headrace_sys::*;", "use std::mem;", ""] + lines)
+
+
 def generate(api):
-    return {f"{FOLDER}/generated.rs": bindings(api)}
+    return {f"{FOLDER}/src/generated.rs": bindings(api),
+            f"{FOLDER}/tests/layout/table.rs": table(api)}
 
 
 LANGUAGE = Language("rust", generate, ("bindings/rust/headrace/src/**/*.rs",), r"\bsys::(hr_\w+)")

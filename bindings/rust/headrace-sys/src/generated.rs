@@ -1062,7 +1062,7 @@ pub struct hr_dlpack {
     pub version: hr_dlpack_version,
     pub manager_ctx: *mut c_void,
     /// Releases `self` and the memory. NULL: there is nothing to release.
-    pub deleter: Option<unsafe extern "C" fn(r#self: *mut hr_dlpack)>,
+    pub deleter: Option<unsafe extern "C" fn(self_: *mut hr_dlpack)>,
     /// HR_DLPACK_READ_ONLY; other bits are ignored
     pub flags: u64,
     pub dl_tensor: hr_dlpack_tensor,

@@ -1,4 +1,4 @@
 """The list of languages. Each has a module here that defines its LANGUAGE."""
-from . import rust
+from . import go, rust
 
-LANGUAGES = (rust.LANGUAGE,)
+LANGUAGES = (go.LANGUAGE, rust.LANGUAGE)

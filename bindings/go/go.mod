@@ -1,0 +1,3 @@
+module github.com/headrace/headrace/bindings/go
+
+go 1.24

@@ -1,0 +1,160 @@
+package headrace
+
+// #include "callbacks.h"
+import "C"
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"unsafe"
+)
+
+// TrainReport says how far a training is.
+type TrainReport struct {
+	Step               int64
+	Epoch              int64 // complete epochs
+	Loss               float64
+	ExamplesPerSecond  float64
+	Evaluated          bool    // the two fields of the evaluation are of this step
+	EvaluationLoss     float64 // mean per example
+	EvaluationAccuracy float64 // NaN if the signature has no output "correct"
+	Examples           int64   // in this step's batch; 0 if there was no step left to do
+}
+
+func reportOf(c *C.hr_train_report) TrainReport {
+	return TrainReport{Step: int64(c.step), Epoch: int64(c.epoch), Loss: float64(c.loss),
+		ExamplesPerSecond: float64(c.examples_per_second), Evaluated: c.evaluated != 0,
+		EvaluationLoss: float64(c.evaluation_loss), EvaluationAccuracy: float64(c.evaluation_accuracy),
+		Examples: int64(c.examples)}
+}
+
+// TrainOptions are the options of a training.
+type TrainOptions struct {
+	TrainSignature string   // must have an output "loss"; "": "train"
+	EvalSignature  string   // must have an output "loss" and may have "correct", a count; "": "eval"
+	TrainData      *Dataset // the training runs through its pass
+	EvalData       *Dataset // may be nil
+	MaxSteps       int64    // the session's total at which to stop; 0: the end of the data
+	// Scalars are inputs that are bound once, such as the learning rate.
+	Scalars map[string]float64
+	// CheckpointDirectory is where checkpoints are written. If it contains one, the training continues
+	// from the newest. "": no checkpoints.
+	CheckpointDirectory string
+	CheckpointSteps     int64  // the steps from one checkpoint to the next; 0: only at the end
+	KeepCheckpoints     int    // how many of the newest are kept; 0: 5; -1: all
+	EventDirectory      string // for TensorBoard; "": no events
+	SummarySteps        int64  // the steps from one summary to the next; 0: 100
+	EvalSteps           int64  // the steps from one evaluation to the next; 0: only at the end
+	// OnStep is called after every step, by the goroutine that called Train. If it returns stop, the
+	// training saves a checkpoint and ends; if it fails, Train returns the failure.
+	OnStep func(report TrainReport) (stop bool, err error)
+	// OnMessage gets sentences for people: what was restored, saved or skipped.
+	OnMessage func(message string)
+	Group     *Group // for which this process writes checkpoints; may be nil
+}
+
+// trainer is the context of the functions of a training.
+type trainer struct {
+	options *TrainOptions
+	failure error // the first of OnStep and OnMessage
+}
+
+func (t *trainer) keep(err error) error {
+	if t.failure == nil {
+		t.failure = err
+	}
+	return t.failure
+}
+
+//export hrgo_step
+func hrgo_step(cell unsafe.Pointer, report *C.hrgo_report, stop *C.int32_t) *C.hr_status {
+	t := contextValue[*trainer](cell)
+	return guarded("OnStep", func() error {
+		if t.failure != nil || t.options.OnStep == nil {
+			return t.failure
+		}
+		return t.keep(caught("OnStep", func() error {
+			end, err := t.options.OnStep(reportOf((*C.hr_train_report)(report)))
+			*stop = flag(end)
+			return err
+		}))
+	})
+}
+
+//export hrgo_message
+func hrgo_message(cell unsafe.Pointer, message *C.hrgo_text) {
+	t := contextValue[*trainer](cell)
+	_ = t.keep(caught("OnMessage", func() error {
+		if t.options.OnMessage != nil {
+			t.options.OnMessage(C.GoString(message))
+		}
+		return nil
+	}))
+}
+
+func (l *loan) train(options *TrainOptions) *C.hr_train_options {
+	out := C.hr_train_options{struct_size: C.sizeof_hr_train_options,
+		train_signature: l.optional(options.TrainSignature), eval_signature: l.optional(options.EvalSignature),
+		max_steps: C.int64_t(options.MaxSteps), scalar_count: C.size_t(len(options.Scalars)),
+		checkpoint_directory: l.optional(options.CheckpointDirectory),
+		checkpoint_steps:     C.int64_t(options.CheckpointSteps), keep_checkpoints: C.int32_t(options.KeepCheckpoints),
+		event_directory: l.optional(options.EventDirectory), summary_steps: C.int64_t(options.SummarySteps),
+		eval_steps: C.int64_t(options.EvalSteps), on_step: (*[0]byte)(C.hrgo_step), on_message: (*[0]byte)(C.hrgo_message)}
+	names := slices.Sorted(maps.Keys(options.Scalars))
+	values := make([]C.double, len(names))
+	for i, name := range names {
+		values[i] = C.double(options.Scalars[name])
+	}
+	out.scalar_names, out.scalars = l.texts(names), lend(l, values)
+	if options.TrainData == nil {
+		l.failure = invalid("TrainData is nil; give the data set to train with")
+	} else {
+		out.train_data = borrow(l, options.TrainData.object)
+	}
+	if options.EvalData != nil {
+		out.eval_data = borrow(l, options.EvalData.object)
+	}
+	if options.Group != nil {
+		out.group = borrow(l, options.Group.object)
+	}
+	return lendStruct(l, out)
+}
+
+// Train runs a training and returns its last report when it is over. It restores the newest checkpoint
+// if there is one, trains, writes summaries, evaluates and saves. If the context ends it, it saves
+// first and then fails.
+func (s *Session) Train(ctx context.Context, options *TrainOptions) (TrainReport, error) {
+	var lent loan
+	defer lent.end()
+	session, c := borrow(&lent, s.object), lent.train(options)
+	if lent.failure != nil {
+		return TrainReport{}, lent.failure
+	}
+	functions := &trainer{options: options}
+	c.context = newContext(functions)
+	defer hrgo_release(c.context)
+	report := C.hr_train_report{struct_size: C.sizeof_hr_train_report}
+	err := limited(ctx, func(l *C.hr_limits) *C.hr_status { return C.hr_train(session, c, l, &report) })
+	if known, ok := err.(*Error); ok && functions.failure != nil {
+		known.cause = functions.failure
+	}
+	return reportOf(&report), err
+}
+
+// Evaluate evaluates the rest of the data set's pass with a signature ("": "eval").
+func (s *Session) Evaluate(ctx context.Context, signature string, data *Dataset) (TrainReport, error) {
+	var lent loan
+	defer lent.end()
+	session, name := borrow(&lent, s.object), lent.optional(signature)
+	if data == nil {
+		return TrainReport{}, invalid("the data set is nil; give one to evaluate")
+	}
+	dataset := borrow(&lent, data.object)
+	if lent.failure != nil {
+		return TrainReport{}, lent.failure
+	}
+	report := C.hr_train_report{struct_size: C.sizeof_hr_train_report}
+	err := limited(ctx, func(l *C.hr_limits) *C.hr_status { return C.hr_evaluate(session, name, dataset, l, &report) })
+	return reportOf(&report), err
+}

@@ -42,9 +42,9 @@ func (e *Error) Is(target error) bool {
 func (e *Error) Unwrap() error { return e.cause }
 
 // Error makes codes errors, so that errors.Is compares failures with them.
-func (c Code) Error() string { return "headrace: " + c.String() }
+func (c Code) Error() string { return c.String() }
 
-// Returns the code that a failure has: OK for nil, Unknown for errors that are not of this package.
+// CodeOf returns the code that a failure has: OK for nil, Unknown for errors that are not of this package.
 func CodeOf(err error) Code {
 	if err == nil {
 		return OK

@@ -29,6 +29,7 @@ THIRD_PARTY = {
     "ucp/": {"transport/ucx", "tests/conformance"},
     "ucs/": {"transport/ucx"},
     "mpi.h": {"tests/bench"},
+    "jni.h": {"bindings/java"},
 }
 # C++ headers have no extension; these are the ones of C, POSIX and the compilers that we use.
 SYSTEM = re.compile(

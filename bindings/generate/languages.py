@@ -1,4 +1,4 @@
 """The list of languages. Each has a module here that defines its LANGUAGE."""
-from . import go, rust
+from . import go, java, rust
 
-LANGUAGES = (go.LANGUAGE, rust.LANGUAGE)
+LANGUAGES = (go.LANGUAGE, java.LANGUAGE, rust.LANGUAGE)

@@ -1,0 +1,464 @@
+package dev.headrace;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A graph under construction. Types are inferred and checked when a node is added; a call that fails
+ * leaves the graph as it was. Used by one thread at a time: a second one gets
+ * {@link HeadraceException.FailedPrecondition}.
+ */
+public final class Graph extends Resource {
+  /** Makes an empty graph. */
+  public Graph(Env env) {
+    this(env.child("graph", Raw::hr_graph_release, Limits.NONE,
+        (self, s, l, out) -> Raw.hr_graph_create(self, out)));
+  }
+
+  Graph(Handle handle) {
+    super(handle);
+  }
+
+  /** A value of a graph, valid until {@link Graph#prune}. */
+  public record Value(Graph graph, int id) {}
+
+  /** A node of a graph, valid until {@link Graph#prune}. */
+  public record Node(Graph graph, int id) {}
+
+  /** A variable of a graph, valid until {@link Graph#prune}. */
+  public record Variable(Graph graph, int id) {}
+
+  // ---- Inputs, constants, variables ----
+
+  /** Adds an input. A dimension of -1 is unknown until a run. */
+  public Value input(String name, DType dtype, long... dims) {
+    return input(name, dtype, dims, null);
+  }
+
+  /**
+   * Adds an input. {@code symbols} has the name of each unknown dimension, or null; dimensions with
+   * equal names have equal sizes.
+   */
+  public Value input(String name, DType dtype, long[] dims, String[] symbols) {
+    if (symbols != null && symbols.length != dims.length) {
+      throw new HeadraceException.InvalidArgument("there must be a symbol, or null, for each of the "
+          + dims.length + " dimensions, not " + symbols.length);
+    }
+    return value((self, s, out) -> Raw.hr_graph_input(self, s.text(name), dtype.number(), dims.length,
+        s.longs(dims), symbols == null ? 0 : s.texts(Arrays.asList(symbols)), out));
+  }
+
+  /**
+   * Sets the bounds and buckets of a dimension that an input has named. max -1: no upper bound. The
+   * buckets ascend; sizes of one bucket share a plan.
+   */
+  public void bound(String symbol, long min, long max, long... buckets) {
+    check((self, s) -> Raw.hr_graph_bound(self, s.text(symbol), min, max, buckets.length,
+        s.longs(buckets)));
+  }
+
+  /** Adds a constant, which shares the tensor's memory: its contents must not change any more. */
+  public Value constant(Tensor tensor) {
+    return constant(null, tensor);
+  }
+
+  /** Adds a constant with a name, as {@link #constant(Tensor)} does. */
+  public Value constant(String name, Tensor tensor) {
+    long pointer = tensor.use();
+    try {
+      return value((self, s, out) -> Raw.hr_graph_constant(self, s.text(name), pointer, out));
+    } finally {
+      tensor.handle.release();
+    }
+  }
+
+  /** Adds a variable, which shares the memory of its initial value: that must not change any more. */
+  public Variable variable(String name, Tensor initial, boolean trainable) {
+    long pointer = initial.use();
+    try {
+      return new Variable(this, number((self, s, out) -> Raw.hr_graph_variable(
+          self, s.text(name), pointer, flag(trainable), out)));
+    } finally {
+      initial.handle.release();
+    }
+  }
+
+  /**
+   * Adds a variable whose initial value is the output of an operator, such as "RandomUniform" with
+   * the attributes "low=-0.1 high=0.1".
+   */
+  public Variable variable(String name, DType dtype, long[] dims, boolean trainable, String op,
+      String attributes) {
+    return new Variable(this, number((self, s, out) -> Raw.hr_graph_variable_init(self, s.text(name),
+        dtype.number(), dims.length, s.longs(dims), flag(trainable), s.text(op), s.text(attributes),
+        out)));
+  }
+
+  /** Adds a read of a variable: its value at this place in program order. */
+  public Value read(Variable variable) {
+    int id = id(variable);
+    return value((self, s, out) -> Raw.hr_graph_read(self, id, out));
+  }
+
+  /** Adds an assignment, which happens in runs that need its node. */
+  public Node assign(Variable variable, Value value) {
+    int target = id(variable);
+    int source = id(value);
+    return node((self, s, out) -> Raw.hr_graph_assign(self, target, source, out));
+  }
+
+  /** Adds an addition to a variable, which happens in runs that need its node. */
+  public Node assignAdd(Variable variable, Value value) {
+    int target = id(variable);
+    int source = id(value);
+    return node((self, s, out) -> Raw.hr_graph_assign_add(self, target, source, out));
+  }
+
+  /** Freezes a variable or makes it trainable, for the calls that follow. */
+  public void setTrainable(Variable variable, boolean trainable) {
+    int id = id(variable);
+    check((self, s) -> Raw.hr_graph_set_trainable(self, id, flag(trainable)));
+  }
+
+  // ---- Nodes ----
+
+  /** Adds a node with one output. {@code op} is an ONNX operator, or one after its domain. */
+  public Value op(String op, Value... inputs) {
+    return op(op, null, inputs);
+  }
+
+  /**
+   * Adds a node with one output and attributes such as "kernel_shape=5,5 auto_pad=SAME_UPPER". A
+   * null among the inputs is an optional one that is omitted.
+   */
+  public Value op(String op, String attributes, Value... inputs) {
+    return op(1, op, attributes, inputs).get(0);
+  }
+
+  /** Adds a node with a number of outputs. */
+  public List<Value> op(int outputs, String op, String attributes, Value... inputs) {
+    int[] ids = ids(inputs);
+    return values(outputs, (self, s, out) -> Raw.hr_graph_op(
+        self, s.text(op), s.text(attributes), ids.length, s.ints(ids), outputs, out));
+  }
+
+  /** Begins a node with all that {@link #op} cannot express: name, device, tensors, control inputs. */
+  public NodeBuilder node(String op) {
+    return new NodeBuilder(this, op);
+  }
+
+  /** Sets the device of nodes that are added from now on; null: the session chooses. */
+  public void device(String device) {
+    check((self, s) -> Raw.hr_graph_device(self, s.text(device)));
+  }
+
+  /** Gives a value a name. */
+  public void nameValue(Value value, String name) {
+    int id = id(value);
+    check((self, s) -> Raw.hr_graph_name_value(self, id, s.text(name)));
+  }
+
+  // ---- Layers ----
+
+  /** Adds a fully connected layer with the variables NAME/weight and NAME/bias. */
+  public Value dense(String name, Value x, long units) {
+    int id = id(x);
+    return value((self, s, out) -> Raw.hr_graph_dense(self, s.text(name), id, units, out));
+  }
+
+  /** Adds a convolution with NAME/weight and NAME/bias. x: [N, C, H, W]. */
+  public Value conv2d(String name, Value x, long channels, long kernel, String attributes) {
+    int id = id(x);
+    return value((self, s, out) -> Raw.hr_graph_conv2d(
+        self, s.text(name), id, channels, kernel, s.text(attributes), out));
+  }
+
+  /** The output of a batch normalization and, in training, the update of its running statistics. */
+  public record BatchNorm(Value out, Node update) {}
+
+  /**
+   * Adds a batch normalization over all dimensions but dimension 1. In training, make the update a
+   * target of the signature; otherwise it is null.
+   */
+  public BatchNorm batchNorm(String name, Value x, boolean training, String attributes) {
+    int id = id(x);
+    return with((self, s) -> {
+      long out = s.out();
+      long update = s.out();
+      Failures.check(Raw.hr_graph_batch_norm(
+          self, s.text(name), id, flag(training), s.text(attributes), out, update));
+      return new BatchNorm(new Value(this, s.getInt(out)),
+          training ? new Node(this, s.getInt(update)) : null);
+    });
+  }
+
+  // ---- Training ----
+
+  /** Adds gradients of the sum of y with respect to each x; null where y does not depend on it. */
+  public List<Value> gradients(Value y, List<Value> xs) {
+    int loss = id(y);
+    int[] ids = ids(xs.toArray(new Value[0]));
+    return values(ids.length, (self, s, out) -> Raw.hr_graph_add_gradients(
+        self, loss, ids.length, s.ints(ids), out));
+  }
+
+  /** Adds gradients of a scalar with respect to variables; null where it does not depend on one. */
+  public List<Value> variableGradients(Value loss, List<Variable> variables) {
+    int id = id(loss);
+    int[] ids = variableIds(variables);
+    return values(ids.length, (self, s, out) -> Raw.hr_graph_variable_gradients(
+        self, id, ids.length, s.ints(ids), out));
+  }
+
+  /**
+   * Adds updates of variables by their gradients to a signature. {@code optimizer} is a name with
+   * settings, such as "sgd momentum=0.9". A variable whose gradient is null is left alone.
+   */
+  public void applyGradients(String signature, String optimizer, Value learningRate,
+      List<Variable> variables, List<Value> gradients) {
+    if (variables.size() != gradients.size()) {
+      throw new HeadraceException.InvalidArgument("there must be a gradient, or null, for each of the "
+          + variables.size() + " variables, not " + gradients.size());
+    }
+    int rate = id(learningRate);
+    int[] targets = variableIds(variables);
+    int[] values = ids(gradients.toArray(new Value[0]));
+    check((self, s) -> Raw.hr_graph_apply_gradients(self, s.text(signature), s.text(optimizer), rate,
+        targets.length, s.ints(targets), s.ints(values)));
+  }
+
+  /** Adds gradients and updates for all trainable variables to a signature. */
+  public void minimize(String signature, Value loss, String optimizer, Value learningRate) {
+    int value = id(loss);
+    int rate = id(learningRate);
+    check((self, s) -> Raw.hr_graph_minimize(self, s.text(signature), value, s.text(optimizer), rate));
+  }
+
+  // ---- Signatures and files ----
+
+  /** Adds an input to a signature, which the first entry creates. */
+  public void signatureInput(String signature, String name, Value value) {
+    int id = id(value);
+    check((self, s) -> Raw.hr_graph_signature_input(self, s.text(signature), s.text(name), id));
+  }
+
+  /** Adds an output to a signature, which the first entry creates. */
+  public void signatureOutput(String signature, String name, Value value) {
+    int id = id(value);
+    check((self, s) -> Raw.hr_graph_signature_output(self, s.text(signature), s.text(name), id));
+  }
+
+  /** Adds a node that runs of the signature need. */
+  public void signatureTarget(String signature, Node node) {
+    int id = id(node);
+    check((self, s) -> Raw.hr_graph_signature_target(self, s.text(signature), id));
+  }
+
+  /** Removes a signature. What only it needed stays until {@link #prune}. */
+  public void removeSignature(String signature) {
+    check((self, s) -> Raw.hr_graph_remove_signature(self, s.text(signature)));
+  }
+
+  /** Removes all that no signature needs. Values, nodes and variables get new numbers. */
+  public void prune() {
+    check((self, s) -> Raw.hr_graph_prune(self));
+  }
+
+  /** Sets an entry of the metadata. */
+  public void setMetadata(String key, String value) {
+    check((self, s) -> Raw.hr_graph_set_metadata(self, s.text(key), s.text(value)));
+  }
+
+  /** Makes a model of the graph as it is now. */
+  public Model toModel() {
+    return new Model(child("model", Raw::hr_model_release, Limits.NONE,
+        (self, s, l, out) -> Raw.hr_model_from_graph(self, out)));
+  }
+
+  /** Writes the graph as it is now to a .hrg file. */
+  public void save(String path) {
+    save(path, new SaveOptions());
+  }
+
+  /** Writes the graph as it is now to a .hrg file. */
+  public void save(String path, SaveOptions options) {
+    check((self, s) -> Raw.hr_graph_save(self, s.text(path), options.in(s)));
+  }
+
+  // ---- Reading ----
+
+  /** Returns the numbers of what the graph has. */
+  public GraphInfo info() {
+    return with((self, s) -> GraphInfo.read(this, self, s));
+  }
+
+  /** Returns what the graph knows of a value. */
+  public ValueInfo info(Value value) {
+    int id = id(value);
+    return with((self, s) -> ValueInfo.read(this, self, id, s));
+  }
+
+  /** Returns what the graph knows of a node. */
+  public NodeInfo info(Node node) {
+    int id = id(node);
+    return with((self, s) -> NodeInfo.read(this, self, id, s));
+  }
+
+  /** Returns what the graph knows of a variable. */
+  public VariableInfo info(Variable variable) {
+    int id = id(variable);
+    return with((self, s) -> VariableInfo.read(self, id, s));
+  }
+
+  /** Returns a signature by its number. */
+  public SignatureInfo signature(int index) {
+    return with((self, s) -> SignatureInfo.read(this, self, index, s));
+  }
+
+  /** Returns a signature by its name. */
+  public SignatureInfo signature(String name) {
+    return with((self, s) -> {
+      long out = s.out();
+      Failures.check(Raw.hr_graph_find_signature(self, s.text(name), out));
+      return SignatureInfo.read(this, self, s.get(out), s);
+    });
+  }
+
+  /** Returns the attributes of a node by their names: see {@link NodeInfo#attributes}. */
+  public Map<String, Object> attributes(Node node) {
+    int id = id(node);
+    return with((self, s) -> Attributes.read(this, self, id, s));
+  }
+
+  /** Returns the value of a number, from 0 to the number of values - 1. */
+  public Value value(int number) {
+    return new Value(this, number);
+  }
+
+  /** Returns the node of a number, from 0 to the number of nodes - 1. */
+  public Node node(int number) {
+    return new Node(this, number);
+  }
+
+  /** Returns the variable of a number, from 0 to the number of variables - 1. */
+  public Variable variable(int number) {
+    return new Variable(this, number);
+  }
+
+  /** Returns the value of a name. */
+  public Value findValue(String name) {
+    return value((self, s, out) -> Raw.hr_graph_find_value(self, s.text(name), out));
+  }
+
+  /** Returns the node of a name. */
+  public Node findNode(String name) {
+    return node((self, s, out) -> Raw.hr_graph_find_node(self, s.text(name), out));
+  }
+
+  /** Returns the variable of a name. */
+  public Variable findVariable(String name) {
+    return new Variable(this,
+        number((self, s, out) -> Raw.hr_graph_find_variable(self, s.text(name), out)));
+  }
+
+  /** Returns the contents of a constant, in the graph's memory; null if the value is none. */
+  public Tensor tensor(Value value) {
+    int id = id(value);
+    return Tensor.orNull(get(Limits.NONE, (self, s, l, out) -> Raw.hr_graph_value_tensor(self, id, out)));
+  }
+
+  /** Returns a variable's initial value, in the graph's memory; null if an operator makes it. */
+  public Tensor tensor(Variable variable) {
+    int id = id(variable);
+    return Tensor.orNull(
+        get(Limits.NONE, (self, s, l, out) -> Raw.hr_graph_variable_tensor(self, id, out)));
+  }
+
+  /** Returns the type of a value as text, such as "float32[batch, 10]". */
+  public String typeOf(Value value) {
+    int id = id(value);
+    return describe((self, out) -> Raw.hr_graph_type_of(self, id, out));
+  }
+
+  // ---- Numbers ----
+
+  /** A function of C that adds something and writes its number. */
+  @FunctionalInterface
+  interface Adding {
+    long add(long self, Scratch s, long out);
+  }
+
+  int number(Adding body) {
+    return with((self, s) -> {
+      long out = s.out();
+      Failures.check(body.add(self, s, out));
+      return s.getInt(out);
+    });
+  }
+
+  private Value value(Adding body) {
+    return new Value(this, number(body));
+  }
+
+  private Node node(Adding body) {
+    return new Node(this, number(body));
+  }
+
+  private List<Value> values(int count, Adding body) {
+    return with((self, s) -> {
+      long out = s.bytes(4L * count);
+      Failures.check(body.add(self, s, out));
+      return values(Native.ints(out, count));
+    });
+  }
+
+  /** Returns the values of numbers; null for those that do not exist. */
+  List<Value> values(int[] ids) {
+    List<Value> out = new ArrayList<>();
+    for (int id : ids) out.add(id == Constants.HR_NONE ? null : new Value(this, id));
+    return Collections.unmodifiableList(out);
+  }
+
+  int id(Value value) {
+    require(value.graph);
+    return value.id;
+  }
+
+  int id(Node node) {
+    require(node.graph);
+    return node.id;
+  }
+
+  int id(Variable variable) {
+    require(variable.graph);
+    return variable.id;
+  }
+
+  int[] ids(Value... values) {
+    int[] out = new int[values.length];
+    for (int i = 0; i < out.length; ++i) out[i] = values[i] == null ? Constants.HR_NONE : id(values[i]);
+    return out;
+  }
+
+  private int[] variableIds(List<Variable> variables) {
+    return variables.stream().mapToInt(this::id).toArray();
+  }
+
+  private void require(Graph graph) {
+    if (graph == this) return;
+    throw new HeadraceException.InvalidArgument("the value, node or variable is of another graph");
+  }
+
+  static int flag(boolean value) {
+    return value ? 1 : 0;
+  }
+
+  /** Tells the graphs of a program apart; values, nodes and variables show it. */
+  @Override
+  public String toString() {
+    return "Graph@" + Integer.toHexString(System.identityHashCode(this));
+  }
+}

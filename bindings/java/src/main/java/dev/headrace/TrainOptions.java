@@ -1,0 +1,120 @@
+package dev.headrace;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/** How {@link Session#train} trains. */
+public final class TrainOptions {
+  final Dataset trainData;
+  Dataset evalData;
+  Group group;
+  String trainSignature;
+  String evalSignature;
+  String checkpointDirectory;
+  String eventDirectory;
+  long maxSteps;
+  long checkpointSteps;
+  long summarySteps;
+  long evalSteps;
+  int keepCheckpoints;
+  final Map<String, Double> scalars = new LinkedHashMap<>();
+  OnStep onStep;
+  Consumer<String> onMessage;
+
+  /** Makes the defaults, for a pass of a data set. */
+  public TrainOptions(Dataset trainData) {
+    this.trainData = trainData;
+  }
+
+  /** Is told after every step, on the thread that trains. */
+  @FunctionalInterface
+  public interface OnStep {
+    /** Returns whether to go on. What it throws is the cause of the failure that ends the training. */
+    boolean after(TrainReport report) throws Exception;
+  }
+
+  /** Sets the data set of evaluations. */
+  public TrainOptions evalData(Dataset data) {
+    evalData = data;
+    return this;
+  }
+
+  /** Sets the signature that trains, with an output "loss"; null: "train". */
+  public TrainOptions trainSignature(String name) {
+    trainSignature = name;
+    return this;
+  }
+
+  /** Sets the signature that evaluates, with an output "loss"; null: "eval". */
+  public TrainOptions evalSignature(String name) {
+    evalSignature = name;
+    return this;
+  }
+
+  /** Sets the session's total of steps at which to stop; 0: the end of the data. */
+  public TrainOptions maxSteps(long steps) {
+    maxSteps = steps;
+    return this;
+  }
+
+  /** Binds a number, such as the learning rate, to an input. */
+  public TrainOptions scalar(String input, double value) {
+    scalars.put(input, value);
+    return this;
+  }
+
+  /** Sets where checkpoints are; the training continues from the newest one there. */
+  public TrainOptions checkpoints(String directory) {
+    checkpointDirectory = directory;
+    return this;
+  }
+
+  /** Sets the steps from one checkpoint to the next; 0: only at the end. */
+  public TrainOptions checkpointSteps(long steps) {
+    checkpointSteps = steps;
+    return this;
+  }
+
+  /** Sets how many of the newest checkpoints are kept; 0: 5; -1: all. */
+  public TrainOptions keepCheckpoints(int most) {
+    keepCheckpoints = most;
+    return this;
+  }
+
+  /** Sets where events for TensorBoard go. */
+  public TrainOptions events(String directory) {
+    eventDirectory = directory;
+    return this;
+  }
+
+  /** Sets the steps from one summary to the next; 0: 100. */
+  public TrainOptions summarySteps(long steps) {
+    summarySteps = steps;
+    return this;
+  }
+
+  /** Sets the steps from one evaluation to the next; 0: only at the end. */
+  public TrainOptions evalSteps(long steps) {
+    evalSteps = steps;
+    return this;
+  }
+
+  /** Sets who is told after every step. */
+  public TrainOptions onStep(OnStep told) {
+    onStep = told;
+    return this;
+  }
+
+  /** Sets who gets sentences for people: what was restored, saved or skipped. */
+  public TrainOptions onMessage(Consumer<String> told) {
+    onMessage = told;
+    return this;
+  }
+
+  /** Names the group for which this process writes checkpoints. */
+  public TrainOptions group(Group writer) {
+    group = writer;
+    return this;
+  }
+}

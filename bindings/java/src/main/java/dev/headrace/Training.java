@@ -1,0 +1,91 @@
+package dev.headrace;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** One call of {@link Session#train}, with what its callbacks have thrown. */
+final class Training
+    implements Callbacks.hr_train_options_on_step, Callbacks.hr_train_options_on_message {
+  private final Session session;
+  private final TrainOptions options;
+  /** What onMessage has thrown, which cannot fail by itself: the next step does. */
+  private Throwable thrown;
+
+  Training(Session session, TrainOptions options) {
+    this.session = session;
+    this.options = options;
+  }
+
+  TrainReport run(Limits limits) {
+    long context = Registry.add(this);
+    TrainReport[] report = new TrainReport[1];
+    try (Uses uses = new Uses()) {
+      session.check(limits, (self, s, l) -> {
+        Structs.hr_train_report out = new Structs.hr_train_report(s);
+        long status = Raw.hr_train(self, struct(s, uses, context), l, out.address);
+        if (status == 0) report[0] = TrainReport.of(out);
+        return status;
+      });
+    } finally {
+      Registry.remove(context);
+    }
+    if (thrown != null) throw afterwards(thrown);
+    return report[0];
+  }
+
+  private static HeadraceException afterwards(Throwable cause) {
+    return HeadraceException.of(Constants.HR_UNKNOWN,
+        "the training is over, but onMessage has thrown " + cause, "", cause);
+  }
+
+  private long struct(Scratch s, Uses uses, long context) {
+    Structs.hr_train_options out = new Structs.hr_train_options(s);
+    out.train_signature(s.text(options.trainSignature));
+    out.eval_signature(s.text(options.evalSignature));
+    out.train_data(uses.of(options.trainData));
+    out.eval_data(uses.of(options.evalData));
+    out.group(uses.of(options.group));
+    out.max_steps(options.maxSteps);
+    scalars(out, s);
+    out.checkpoint_directory(s.text(options.checkpointDirectory));
+    out.checkpoint_steps(options.checkpointSteps);
+    out.keep_checkpoints(options.keepCheckpoints);
+    out.event_directory(s.text(options.eventDirectory));
+    out.summary_steps(options.summarySteps);
+    out.eval_steps(options.evalSteps);
+    out.context(context);
+    out.use_on_step();
+    out.use_on_message();
+    return out.address;
+  }
+
+  private void scalars(Structs.hr_train_options out, Scratch s) {
+    List<String> names = new ArrayList<>(options.scalars.keySet());
+    out.scalar_count(names.size());
+    out.scalar_names(s.texts(names));
+    out.scalars(s.doubles(
+        options.scalars.values().stream().mapToDouble(Double::doubleValue).toArray()));
+  }
+
+  @Override
+  public void hr_train_options_on_step(long report, long stop) throws Throwable {
+    if (thrown != null) {
+      Throwable cause = thrown;
+      thrown = null;
+      throw cause;
+    }
+    if (options.onStep == null) return;
+    TrainReport now = TrainReport.of(new Structs.hr_train_report(report));
+    if (!options.onStep.after(now)) Native.view(stop, 4).putInt(0, 1);
+  }
+
+  @Override
+  public void hr_train_options_on_message(long message) {
+    if (options.onMessage == null || thrown != null) return;
+    try {
+      options.onMessage.accept(Native.text(message));
+    } catch (Throwable e) {
+      thrown = e;
+    }
+  }
+}

@@ -1,0 +1,4 @@
+/** Headrace: an embeddable dataflow runtime that trains, serves and communicates. */
+module dev.headrace {
+  exports dev.headrace;
+}

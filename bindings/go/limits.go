@@ -12,7 +12,7 @@ import (
 // limits gives the deadline and the cancellation of a context to one call of the library.
 type limits struct {
 	ctx   context.Context
-	c     C.hr_limits
+	c     *C.hr_limits // in an object of its own, as pointers that C is given must be
 	token *object[*C.hr_cancel]
 	stop  func() bool
 }
@@ -37,11 +37,11 @@ func (l *limits) begin(ctx context.Context) (*C.hr_limits, error) {
 			token.done()
 		}
 	})
-	l.c = C.hr_limits{struct_size: C.sizeof_hr_limits, cancel: cancel}
+	l.c = &C.hr_limits{struct_size: C.sizeof_hr_limits, cancel: cancel}
 	if deadline, ok := ctx.Deadline(); ok {
 		l.c.timeout_nanos = C.int64_t(max(1, time.Until(deadline)))
 	}
-	return &l.c, nil
+	return l.c, nil
 }
 
 // Ends the limits and returns the failure of the call that had them.

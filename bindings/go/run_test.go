@@ -1,0 +1,195 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestRunsEndWithTheirContext(t *testing.T) {
+	call := slowCall(t, 100)
+	cancelled(t, call.Run)
+	ctx, cancel := context.WithTimeout(background, 60*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	err := call.Run(ctx)
+	expect(t, err, DeadlineExceeded)
+	if late := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || late > 260*time.Millisecond {
+		t.Fatal(err, late)
+	}
+	check(t, slowCall(t, 1).Run(background))
+}
+
+func TestSessionsWorkAfterACancelledRun(t *testing.T) {
+	call := slowCall(t, 10)
+	cancelled(t, call.Run)
+	check(t, call.Run(background))
+	if y := must(Values[float32](must(call.Result("y"))(t)))(t); !slices.Equal(y, []float32{1, 2}) {
+		t.Fatal(y)
+	}
+}
+
+func TestBackgroundRuns(t *testing.T) {
+	call := slowCall(t, 5)
+	y := make([]float32, 2)
+	check(t, OutputTo(call, "y", y))
+	run := must(call.Start(background))(t)
+	defer run.Close()
+	if run.Ended() {
+		t.Fatal("a run of 0.1 s ended at once")
+	}
+	expect(t, call.Run(background), FailedPrecondition)
+	cancelled(t, func(ctx context.Context) error { return must(slowCall(t, 10).Start(background))(t).Wait(ctx) })
+	told := make(chan error, 1)
+	check(t, run.OnDone(func(err error) { told <- err }))
+	<-run.Done()
+	check(t, <-told)
+	check(t, run.Wait(background))
+	if !run.Ended() || y[1] != 2 {
+		t.Fatal(y)
+	}
+	check(t, call.Run(background))
+}
+
+func TestBackgroundRunsAreCancelled(t *testing.T) {
+	call := slowCall(t, 100)
+	run := must(call.Start(background))(t)
+	run.Cancel()
+	expect(t, run.Wait(background), Cancelled)
+	ctx, cancel := context.WithCancel(background)
+	run = must(call.Start(ctx))(t)
+	cancel()
+	expect(t, run.Wait(background), Cancelled)
+	_, err := call.Start(ctx)
+	expect(t, err, Cancelled)
+	<-must(must(slowCall(t, 1), error(nil))(t).Start(background))(t).Done()
+}
+
+func TestRunsAreCollectedWhileTheyRun(t *testing.T) {
+	var done sync.WaitGroup
+	for range 20 {
+		call := slowCall(t, 2)
+		check(t, OutputTo(call, "y", make([]float32, 2)))
+		run := must(call.Start(background))(t)
+		done.Add(1)
+		check(t, run.OnDone(func(error) { done.Done() }))
+	}
+	for range 5 {
+		runtime.GC()
+	}
+	done.Wait()
+}
+
+func TestCallbacksMayStartTheNextRun(t *testing.T) {
+	call := slowCall(t, 1)
+	end := make(chan error, 1)
+	var again func(left int)
+	again = func(left int) {
+		run, err := call.Start(background)
+		if err != nil || left == 0 {
+			end <- err
+			return
+		}
+		if err := run.OnDone(func(error) { again(left - 1) }); err != nil {
+			end <- err
+		}
+	}
+	again(3)
+	check(t, <-end)
+}
+
+func TestCompletionQueues(t *testing.T) {
+	call := slowCall(t, 3)
+	queue := must(newEnv(t).NewQueue())(t)
+	if _, found, err := queue.Poll(); found || err != nil {
+		t.Fatal(found, err)
+	}
+	run := must(call.Start(background))(t)
+	check(t, run.Enqueue(queue, 7))
+	done := must(queue.Wait(background))(t)
+	if done.Key != 7 || done.Err != nil {
+		t.Fatalf("%+v", done)
+	}
+	<-run.Done()
+	check(t, call.Bind("x", nil))
+	run = must(call.Start(background))(t)
+	check(t, run.Enqueue(queue, 8))
+	<-run.Done()
+	done, found, err := queue.Poll()
+	for i := 0; err == nil && !found && i < 100; i++ {
+		time.Sleep(time.Millisecond)
+		done, found, err = queue.Poll()
+	}
+	check(t, err)
+	if done.Key != 8 {
+		t.Fatalf("%+v", done)
+	}
+	expect(t, done.Err, InvalidArgument, "x")
+	cancelled(t, func(ctx context.Context) error {
+		_, err := queue.Wait(ctx)
+		return err
+	})
+	if fd := must(queue.Descriptor())(t); fd < 0 {
+		t.Fatal(fd)
+	}
+	queue.Close()
+	_, err = queue.Wait(background)
+	expect(t, err, FailedPrecondition, "closed")
+}
+
+func TestConcurrentRuns(t *testing.T) {
+	session := newSession(t, newEnv(t), doubling)
+	var threads sync.WaitGroup
+	for i := range 8 {
+		threads.Add(1)
+		go func() {
+			defer threads.Done()
+			call := must(session.NewCall("double"))(t)
+			defer call.Close()
+			x, y := make([]float32, 1000), make([]float32, 1000)
+			check(t, BindSlice(call, "x", x))
+			check(t, OutputTo(call, "y", y))
+			for round := range 50 {
+				x[999] = float32(i*1000 + round)
+				check(t, call.Run(background))
+				if y[999] != 2*x[999] {
+					t.Errorf("2 * %g is not %g", x[999], y[999])
+				}
+			}
+		}()
+	}
+	threads.Wait()
+}
+
+func TestWrongOutputs(t *testing.T) {
+	call := must(newSession(t, newEnv(t), doubling).NewCall("double"))(t)
+	check(t, BindSlice(call, "x", []float32{1, 2}))
+	dtype, dims, err := call.OutputType("y")
+	check(t, err)
+	if dtype != Float32 || !slices.Equal(dims, []int64{2}) {
+		t.Fatal(dtype, dims)
+	}
+	expect(t, OutputTo(call, "z", make([]float32, 2)), NotFound, "'z'")
+	check(t, OutputTo(call, "y", make([]float32, 3)))
+	expect(t, call.Run(background), InvalidArgument, "12", "8")
+}
+
+// The overhead of a null run above C is measured by tests/bench/binding-overhead; this is its loop.
+func BenchmarkNullRun(b *testing.B) {
+	session := newSession(b, newEnv(b), func(g *Graph) {
+		x := g.Input("x", Float32, 1)
+		g.SignatureInput("null", "x", x)
+		g.SignatureOutput("null", "y", g.Op("Identity", "", x))
+	})
+	call := must(session.NewCall("null"))(b)
+	check(b, BindSlice(call, "x", []float32{1}))
+	for b.Loop() {
+		if err := call.Run(background); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

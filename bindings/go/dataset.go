@@ -87,7 +87,8 @@ func (d *Dataset) Close() error {
 	return nil
 }
 
-// Batches returns the number of full batches in an epoch; -1 if it is unknown.
+// Batches returns the number of batches in an epoch; -1 if it is unknown. A source that gives smaller
+// ones gives more.
 func (d *Dataset) Batches() int64 {
 	dataset, err := d.object.use()
 	if err != nil {

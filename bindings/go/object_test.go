@@ -42,6 +42,8 @@ func TestNothingIsUsedBeforeItIsMade(t *testing.T) {
 	check(t, new(Session).Close())
 	_, err := TensorOf(new(Env), []float32{1})
 	expect(t, err, InvalidArgument)
+	_, err = Data[float32](nil)
+	expect(t, err, InvalidArgument)
 }
 
 func TestOwnersMayBeClosedFirst(t *testing.T) {

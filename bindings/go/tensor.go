@@ -214,6 +214,9 @@ func (t *Tensor) String() string {
 // calls Close after its last use (a deferred Close does). The elements must not be written to if
 // the tensor is ReadOnly. Values gives a copy that has no such rules.
 func Data[T Element](t *Tensor) ([]T, error) {
+	if t == nil {
+		return nil, invalid("the tensor is nil; give one")
+	}
 	tensor, err := t.object.use()
 	if err != nil {
 		return nil, err

@@ -84,19 +84,8 @@ fn build(source: &Path) -> PathBuf {
             .args(["-DCMAKE_BUILD_TYPE=Release", "-DHEADRACE_TESTS=OFF"]),
     );
     let jobs = env::var("NUM_JOBS").unwrap_or_else(|_| "1".to_owned());
-    cmake(
-        Command::new("cmake")
-            .arg("--build")
-            .arg(&work)
-            .args(["--parallel", &jobs]),
-    );
-    cmake(
-        Command::new("cmake")
-            .arg("--install")
-            .arg(&work)
-            .arg("--prefix")
-            .arg(&prefix),
-    );
+    cmake(Command::new("cmake").arg("--build").arg(&work).args(["--parallel", &jobs]));
+    cmake(Command::new("cmake").arg("--install").arg(&work).arg("--prefix").arg(&prefix));
     println!("cargo:rerun-if-changed={}", source.display());
     prefix
 }

@@ -11,10 +11,7 @@ fn lines_of_c() -> String {
     let (source, program) = (format!("{folder}/layout.c"), format!("{folder}/layout"));
     std::fs::write(&source, table::PROGRAM).unwrap();
     let include = concat!("-I", env!("HEADRACE_INCLUDE"));
-    let built = Command::new("cc")
-        .args([include, &source, "-o", &program])
-        .status()
-        .unwrap();
+    let built = Command::new("cc").args([include, &source, "-o", &program]).status().unwrap();
     assert!(built.success(), "the program of layouts does not compile");
     let output = Command::new(&program).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
@@ -22,10 +19,8 @@ fn lines_of_c() -> String {
 
 #[test]
 fn sizes_offsets_and_constants_are_those_of_c() {
-    let ours: String = table::LINES
-        .iter()
-        .map(|(name, value)| format!("{name} {value}\n"))
-        .collect();
+    let ours: String =
+        table::LINES.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
     assert_eq!(ours, lines_of_c());
 }
 

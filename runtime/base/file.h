@@ -34,6 +34,10 @@ class MappedFile {
 
   std::span<std::byte> bytes() const { return bytes_; }
 
+  // Gives the memory of these bytes back until they are read again, so that walking through a large
+  // file takes little memory. What was written to them is lost.
+  void Forget(size_t offset, size_t bytes) const;
+
  private:
   MappedFile() = default;
   std::span<std::byte> bytes_;
@@ -62,6 +66,30 @@ class FileReader {
 Result<std::string> ReadFile(const std::string& path, size_t most_bytes = SIZE_MAX);
 Result<int64_t> FileSize(const std::string& path);
 bool FileExists(const std::string& path);
+
+// What shows that a file was changed or replaced.
+struct FileStamp {
+  int64_t bytes = 0;
+  int64_t modified_nanos = 0;  // since 1970
+  bool directory = false;
+};
+Result<FileStamp> StampOf(const std::string& path);
+
+// A lock that one holder at a time has, of all processes of the machine. It ends with its holder,
+// however that ends.
+class FileLock {
+ public:
+  // Takes the lock that the file at `path` stands for, which is made if it is not there and stays.
+  // UNAVAILABLE if somebody else has it.
+  static Result<FileLock> Try(const std::string& path);
+  FileLock(FileLock&& other) noexcept;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
 Result<std::vector<std::string>> ListDirectory(const std::string& path);  // names, sorted
 Status MakeDirectories(const std::string& path);
 Status RemoveFile(const std::string& path);

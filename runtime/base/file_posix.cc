@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,6 +82,13 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
 }
 
+void MappedFile::Forget(size_t offset, size_t bytes) const {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t begin = (offset + page - 1) / page * page;
+  const size_t end = std::min(offset + bytes, bytes_.size()) / page * page;
+  if (begin < end) madvise(bytes_.data() + begin, end - begin, MADV_DONTNEED);
+}
+
 Result<FileReader> FileReader::Open(const std::string& path) {
   FileReader reader;
   HR_ASSIGN_OR_RETURN(reader.fd_, OpenRegular(path));
@@ -140,6 +148,30 @@ Result<int64_t> FileSize(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return FromErrno("read", path);
   return static_cast<int64_t>(info.st_size);
+}
+
+Result<FileStamp> StampOf(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return FromErrno("read", path);
+  return FileStamp{
+      .bytes = info.st_size,
+      .modified_nanos = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec,
+      .directory = S_ISDIR(info.st_mode)};
+}
+
+Result<FileLock> FileLock::Try(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) return FromErrno("open", path);
+  FileLock lock(fd);
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) return Unavailable("somebody else has the lock '", path, "'");
+  return FromErrno("lock", path);
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) close(fd_);
 }
 
 bool FileExists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }

@@ -58,6 +58,8 @@ Result<DataPosition> DataPositionFromJson(std::string_view json);
 
 inline constexpr int64_t kRepeatForever = -1;
 
+struct Draw;  // example_dataset.h
+
 // Used by one thread at a time: a call during another one fails with FAILED_PRECONDITION. Fields,
 // names and size may be asked for at any time. A Next that fails does not change the position.
 class Dataset : public session::InputSource {
@@ -97,6 +99,10 @@ class Dataset : public session::InputSource {
 
   // Returns the number of batches in an epoch, if it is known.
   virtual std::optional<int64_t> size() const = 0;
+
+  // What it draws, and how, as long as it lives; null if it has no examples that can be read by
+  // their numbers.
+  virtual const Draw* draw() const { return nullptr; }
 
  protected:
   Dataset(std::vector<Field> fields, const DataPosition& position);

@@ -1,5 +1,5 @@
 // Reading JSON that nobody vouches for: parsed without exceptions, every type checked by hand.
-// Only for .cc files of this room; JSON is written with runtime/base/json_writer.h.
+// Only for .cc files of this room and of `train`; JSON is written with runtime/base/json_writer.h.
 #pragma once
 
 #include <cstdint>

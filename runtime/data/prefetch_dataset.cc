@@ -31,6 +31,7 @@ class PrefetchDataset final : public Dataset {
   ~PrefetchDataset() override { Stop({}).IgnoreError(); }  // without limits it cannot fail
 
   std::optional<int64_t> size() const override { return source_->size(); }
+  const Draw* draw() const override { return source_->draw(); }
 
  private:
   Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) override;

@@ -61,10 +61,6 @@ Result<Uri> ParseUri(std::string_view text) {
       return InvalidArgument("expected KEY=VALUE after '?' in the address, got '", item, "'");
     }
     std::string key(TakeUntil(&item, '='));
-    auto same = [&](const auto& other) { return other.first == key; };
-    if (std::ranges::any_of(uri.query, same)) {
-      return InvalidArgument("the key '", key, "' is given twice in the address");
-    }
     HR_ASSIGN_OR_RETURN(std::string value, Decode(item));
     uri.query.emplace_back(std::move(key), std::move(value));
   }

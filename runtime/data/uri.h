@@ -19,7 +19,7 @@ struct Uri {
 // For messages: what was asked for, without options that a program may have added.
 std::string_view WithoutQuery(std::string_view text);
 
-// INVALID_ARGUMENT without a scheme, for an item without '=' and for a key that stands twice.
+// INVALID_ARGUMENT without a scheme and for an item without '='.
 // "%2F" and the like are decoded in the path and in values.
 Result<Uri> ParseUri(std::string_view text);
 

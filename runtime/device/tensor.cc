@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/base/errors.h"
+#include "runtime/base/file.h"
 
 namespace hr {
 namespace {
@@ -55,6 +56,16 @@ void CopyStrided(std::byte** out, const std::byte* in, std::span<const int64_t> 
   }
 }
 
+class MappedBuffer final : public Buffer {
+ public:
+  explicit MappedBuffer(MappedFile file)
+      : Buffer(file.bytes().data(), file.bytes().size(), DeviceId{}, true),
+        file_(std::move(file)) {}
+
+ private:
+  MappedFile file_;
+};
+
 }  // namespace
 
 Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims) {
@@ -93,6 +104,11 @@ Result<Tensor> Tensor::Create(Allocator& allocator, DType dtype, Dims dims) {
   tensor.dtype_ = dtype;
   tensor.dims_ = std::move(dims);
   return tensor;
+}
+
+Result<BufferRef> MapFile(const std::string& path) {
+  HR_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  return BufferRef(std::make_shared<MappedBuffer>(std::move(file)));
 }
 
 Result<Tensor> Tensor::View(BufferRef buffer, size_t offset, DType dtype, Dims dims) {

@@ -51,6 +51,10 @@ Result<BufferRef> AllocateBuffer(Allocator& allocator, size_t bytes);
 BufferRef AdoptBuffer(void* data, size_t bytes, DeviceId device, void (*release)(void*),
                       void* context, bool read_only = false);
 
+// A whole file, mapped (MappedFile in file.h says what that means). Its owner does not allow
+// writing.
+Result<BufferRef> MapFile(const std::string& path);
+
 // Bytes of a contiguous tensor; a failure where the type is not supported, a dimension is negative
 // or the product overflows.
 Result<size_t> CheckedTensorBytes(DType dtype, std::span<const int64_t> dims);

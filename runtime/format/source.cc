@@ -7,16 +7,6 @@
 namespace hr::format {
 namespace {
 
-class MappedBuffer final : public Buffer {
- public:
-  explicit MappedBuffer(MappedFile file)
-      : Buffer(file.bytes().data(), file.bytes().size(), DeviceId{}, true),
-        file_(std::move(file)) {}
-
- private:
-  MappedFile file_;
-};
-
 class MemorySource final : public Source {
  public:
   explicit MemorySource(BufferRef file) : file_(std::move(file)) {}
@@ -76,8 +66,7 @@ Result<std::unique_ptr<Source>> OpenFileSource(const std::string& path, bool map
     HR_ASSIGN_OR_RETURN(FileReader file, FileReader::Open(path));
     return std::unique_ptr<Source>(std::make_unique<FileSource>(std::move(file), allocator));
   }
-  HR_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
-  auto buffer = std::make_shared<MappedBuffer>(std::move(file));
+  HR_ASSIGN_OR_RETURN(BufferRef buffer, MapFile(path));
   return std::unique_ptr<Source>(std::make_unique<MemorySource>(std::move(buffer)));
 }
 

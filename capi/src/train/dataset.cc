@@ -1,8 +1,9 @@
 #include "capi/src/train/handles.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/data/callback_dataset.h"
+#include "runtime/data/column_source.h"
 #include "runtime/data/dataset_uri.h"
-#include "runtime/data/memory_dataset.h"
+#include "runtime/data/example_dataset.h"
 #include "runtime/data/prefetch_dataset.h"
 
 namespace hr::capi {
@@ -142,7 +143,8 @@ hr_status* hr_dataset_open(hr_env* env, const char* uri, hr_dataset** out) {
   HR_REQUIRE(uri);
   HR_REQUIRE(out);
   return hr::capi::Give(out, env,
-                        hr::data::OpenDataset(uri, {.allocator = &env->rep->allocator()}));
+                        hr::data::OpenDataset(uri, {.allocator = &env->rep->allocator(),
+                                                    .threads = &env->rep->threads()}));
 }
 
 hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const* names,
@@ -159,10 +161,11 @@ hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const*
     HR_ASSIGN_OR_WRAP(hr::Tensor data, tensors[i]->rep.Contiguous(env->rep->allocator()));
     columns.push_back(hr::data::ColumnOf(std::move(fields[i]), std::move(data)));
   }
+  HR_ASSIGN_OR_WRAP(auto source, hr::data::CreateColumnSource(std::move(columns)));
   return hr::capi::Give(
       out, env,
-      hr::data::CreateMemoryDataset(std::move(columns), checked.batch, env->rep->allocator()),
-      checked.prefetch);
+      hr::data::CreateExampleDataset({std::move(source), checked.batch, checked.prefetch},
+                                     env->rep->allocator()));
 }
 
 hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* callbacks,

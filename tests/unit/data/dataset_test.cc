@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "runtime/data/memory_dataset.h"
 #include "runtime/data/prefetch_dataset.h"
+#include "tests/unit/data/memory_dataset.h"
 #include "tests/unit/data/scripted_source.h"
 
 namespace hr::data {

@@ -69,8 +69,8 @@ TEST_F(DatasetUriTest, OpensAShard) {
 TEST_F(DatasetUriTest, ExplainsWhatIsWrong) {
   WriteSplit("train");
   HR_EXPECT_ERROR(OpenError("idx:set/train?shufle=1"), kInvalidArgument,
-                  "the keys are batch, shuffle, seed, repeat, drop_remainder, shard, normalize, "
-                  "raw, prefetch; did you mean 'shuffle'?");
+                  "the keys are batch, shuffle, seed, repeat, drop_remainder, shard, prefetch, "
+                  "rename, normalize, raw; did you mean 'shuffle'?");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch"), kInvalidArgument, "KEY=VALUE");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch=1&batch=2"), kInvalidArgument, "twice");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch=12x"), kInvalidArgument, "got '12x'");
@@ -88,8 +88,8 @@ TEST_F(DatasetUriTest, ExplainsWhatIsWrong) {
   HR_EXPECT_ERROR(OpenError("idx:set/train?prefetch=-1"), kInvalidArgument, "prefetch");
   HR_EXPECT_ERROR(OpenError("idx:set%/train"), kInvalidArgument, "hexadecimal");
   HR_EXPECT_ERROR(OpenError("idx:train"), kInvalidArgument, "FOLDER/SPLIT");
-  HR_EXPECT_ERROR(OpenError("csv:set/train?batch=2"), kInvalidArgument,
-                  "unknown kind of data set 'csv' in 'csv:set/train'");
+  HR_EXPECT_ERROR(OpenError("dx:set/train?batch=2"), kInvalidArgument,
+                  "unknown kind of data set 'dx' in 'dx:set/train'; there are idx, ");
   HR_EXPECT_ERROR(OpenError("set/train?batch=2"), kInvalidArgument, "got 'set/train'");
   HR_EXPECT_ERROR(OpenError("idx:nowhere/train"), kNotFound, folder_.Path("nowhere"));
   HR_EXPECT_ERROR(OpenError("idx:nowhere/train"), kNotFound,

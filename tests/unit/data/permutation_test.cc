@@ -49,5 +49,44 @@ TEST(ShuffledOrder, PutsEachExampleAnywhereEquallyOften) {
   }
 }
 
+std::vector<int64_t> Computed(uint64_t seed, uint64_t epoch, int64_t size) {
+  const Shuffle shuffle(seed, epoch, size);
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < size; ++i) order.push_back(shuffle.At(i));
+  return order;
+}
+
+TEST(ShuffleTest, IsAPermutationOfAnySize) {
+  for (int64_t size : {1, 2, 3, 4, 5, 16, 17, 100, 1000, 4097}) {
+    std::vector<int64_t> order = Computed(7, 1, size);
+    std::ranges::sort(order);
+    for (int64_t i = 0; i < size; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], i) << size;
+  }
+}
+
+TEST(ShuffleTest, IsFixedForever) {
+  EXPECT_EQ(Computed(7, 0, 8), (std::vector<int64_t>{0, 2, 1, 3, 7, 6, 5, 4}));
+  EXPECT_EQ(Shuffle(7, 1, int64_t{1} << 40).At(0), 920709614405);
+}
+
+TEST(ShuffleTest, DependsOnSeedAndEpoch) {
+  EXPECT_NE(Computed(7, 3, 100), Computed(7, 4, 100));
+  EXPECT_NE(Computed(8, 3, 100), Computed(7, 3, 100));
+}
+
+TEST(ShuffleTest, PutsEachExampleAnywhereEquallyOften) {
+  constexpr int kSize = 12;
+  constexpr int kEpochs = 60000;
+  int seen[kSize][kSize] = {};
+  for (int epoch = 0; epoch < kEpochs; ++epoch) {
+    const Shuffle shuffle(11, static_cast<uint64_t>(epoch), kSize);
+    for (int64_t place = 0; place < kSize; ++place) ++seen[place][shuffle.At(place)];
+  }
+  const double expected = kEpochs / static_cast<double>(kSize);
+  for (auto& row : seen) {
+    for (int count : row) EXPECT_LT(std::abs(count - expected), 5 * std::sqrt(expected));
+  }
+}
+
 }  // namespace
 }  // namespace hr::data

@@ -1,15 +1,16 @@
-#include "runtime/data/memory_dataset.h"
+#include "runtime/data/example_dataset.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "tests/leaks.h"
+#include "tests/unit/data/memory_dataset.h"
 #include "tests/unit/data/test_support.h"
 
 namespace hr::data {
 namespace {
 
-class MemoryDatasetTest : public DataTest {
+class ExampleDatasetTest : public DataTest {
  protected:
   // Example i has x = {10 i, 10 i + 1} and y = i.
   std::unique_ptr<Dataset> Open(int64_t examples, const BatchOptions& options) {
@@ -49,7 +50,7 @@ class MemoryDatasetTest : public DataTest {
 
 using Batches = std::vector<std::vector<int64_t>>;
 
-TEST_F(MemoryDatasetTest, BatchesInOrder) {
+TEST_F(ExampleDatasetTest, BatchesInOrder) {
   auto data = Open(5, {.batch = 2});
   EXPECT_EQ(data->size(), 3);
   EXPECT_EQ(data->fields()[0].name, "x");
@@ -60,7 +61,7 @@ TEST_F(MemoryDatasetTest, BatchesInOrder) {
   EXPECT_FALSE(out[0].defined());
 }
 
-TEST_F(MemoryDatasetTest, IsAnInputSourceOfCalls) {
+TEST_F(ExampleDatasetTest, IsAnInputSourceOfCalls) {
   auto data = Open(2, {.batch = 2});
   session::InputSource& source = *data;
   EXPECT_EQ(Join(source.names()), "x, y");
@@ -70,19 +71,19 @@ TEST_F(MemoryDatasetTest, IsAnInputSourceOfCalls) {
   EXPECT_FALSE(source.Next(out, {}).value());
 }
 
-TEST_F(MemoryDatasetTest, DropsTheRemainderWhenAsked) {
+TEST_F(ExampleDatasetTest, DropsTheRemainderWhenAsked) {
   auto data = Open(5, {.batch = 2, .repeat = 2, .drop_remainder = true});
   EXPECT_EQ(data->size(), 2);
   EXPECT_EQ(Draw(*data), (Batches{{0, 1}, {2, 3}, {0, 1}, {2, 3}}));
 }
 
-TEST_F(MemoryDatasetTest, RepeatsForever) {
+TEST_F(ExampleDatasetTest, RepeatsForever) {
   auto data = Open(3, {.batch = 2, .repeat = kRepeatForever});
   EXPECT_EQ(Draw(*data, 100).size(), 100u);
   EXPECT_EQ(data->position()->epoch, 50);
 }
 
-TEST_F(MemoryDatasetTest, ShufflesEachEpochAnew) {
+TEST_F(ExampleDatasetTest, ShufflesEachEpochAnew) {
   auto data = Open(40, {.batch = 40, .shuffle = true, .seed = 7, .repeat = 2});
   Batches epochs = Draw(*data);
   ASSERT_EQ(epochs.size(), 2u);
@@ -93,7 +94,7 @@ TEST_F(MemoryDatasetTest, ShufflesEachEpochAnew) {
   }
 }
 
-TEST_F(MemoryDatasetTest, RewindGoesOnToTheNextEpoch) {
+TEST_F(ExampleDatasetTest, RewindGoesOnToTheNextEpoch) {
   auto whole = Open(10, {.batch = 4, .shuffle = true, .seed = 1, .repeat = 3});
   Batches expected = Draw(*whole);
   auto data = Open(10, {.batch = 4, .shuffle = true, .seed = 1});
@@ -106,7 +107,7 @@ TEST_F(MemoryDatasetTest, RewindGoesOnToTheNextEpoch) {
   EXPECT_EQ(drawn, expected);
 }
 
-TEST_F(MemoryDatasetTest, ResumesAnywhere) {
+TEST_F(ExampleDatasetTest, ResumesAnywhere) {
   BatchOptions options{.batch = 3, .shuffle = true, .seed = 5, .repeat = 3};
   auto whole = Open(10, options);
   Batches expected = Draw(*whole);
@@ -120,7 +121,7 @@ TEST_F(MemoryDatasetTest, ResumesAnywhere) {
   }
 }
 
-TEST_F(MemoryDatasetTest, SeekingTakesTheOrderOfTheState) {
+TEST_F(ExampleDatasetTest, SeekingTakesTheOrderOfTheState) {
   auto shuffled = Open(20, {.batch = 5, .shuffle = true, .seed = 2});
   std::string begin = shuffled->Save().value();
   Batches expected = Draw(*shuffled);
@@ -130,7 +131,7 @@ TEST_F(MemoryDatasetTest, SeekingTakesTheOrderOfTheState) {
   EXPECT_EQ(Draw(*other), expected);
 }
 
-TEST_F(MemoryDatasetTest, SavesALineOfJson) {
+TEST_F(ExampleDatasetTest, SavesALineOfJson) {
   auto data = Open(10, {.batch = 4, .shuffle = true, .seed = UINT64_MAX});
   Draw(*data, 2);
   EXPECT_EQ(data->Save().value(),
@@ -138,7 +139,7 @@ TEST_F(MemoryDatasetTest, SavesALineOfJson) {
             R"("shuffle":true,"size":10})");
 }
 
-TEST_F(MemoryDatasetTest, RefusesForeignStates) {
+TEST_F(ExampleDatasetTest, RefusesForeignStates) {
   auto data = Open(10, {.batch = 4});
   auto state = [](std::string_view example, std::string_view size, std::string_view more = "") {
     return Cat(R"({"epoch":2,"example":)", example, R"(,"first_epoch":2,"seed":1,"shuffle":false,)",
@@ -161,7 +162,7 @@ TEST_F(MemoryDatasetTest, RefusesForeignStates) {
   EXPECT_EQ(data->Save().value(), before);
 }
 
-TEST_F(MemoryDatasetTest, AllocatesNothingAfterTheFirstBatches) {
+TEST_F(ExampleDatasetTest, AllocatesNothingAfterTheFirstBatches) {
   auto data = Open(10, {.batch = 4, .shuffle = true, .repeat = kRepeatForever});
   std::vector<Tensor> out(2);
   for (int i = 0; i < 12; ++i) EXPECT_TRUE(data->Next(out, {}).value());
@@ -175,7 +176,7 @@ TEST_F(MemoryDatasetTest, AllocatesNothingAfterTheFirstBatches) {
   EXPECT_EQ(allocator_.allocations(), tensors);
 }
 
-TEST_F(MemoryDatasetTest, BatchesLiveAsLongAsTheyAreHeld) {
+TEST_F(ExampleDatasetTest, BatchesLiveAsLongAsTheyAreHeld) {
   auto data = Open(8, {.batch = 2});
   std::vector<std::vector<Tensor>> held(4, std::vector<Tensor>(2));
   for (auto& out : held) EXPECT_TRUE(data->Next(out, {}).value());
@@ -184,7 +185,7 @@ TEST_F(MemoryDatasetTest, BatchesLiveAsLongAsTheyAreHeld) {
     EXPECT_EQ(held[static_cast<size_t>(i)][1].as<int64_t>()[0], 2 * i);
 }
 
-TEST_F(MemoryDatasetTest, MapsBytesToFloats) {
+TEST_F(ExampleDatasetTest, MapsBytesToFloats) {
   std::vector<uint8_t> pixels{0, 1, 255, 2};
   Column column = ColumnOf("images", MakeTensor<uint8_t>(allocator_, {2, 2}, pixels).value());
   column.example_dims = {1, 2, 1};
@@ -197,7 +198,7 @@ TEST_F(MemoryDatasetTest, MapsBytesToFloats) {
   EXPECT_EQ(out[0].as<float>()[2], 127.5f);
 }
 
-TEST_F(MemoryDatasetTest, RefusesColumnsThatDoNotFit) {
+TEST_F(ExampleDatasetTest, RefusesColumnsThatDoNotFit) {
   Tensor four = Tensor::Create(allocator_, DType::kUint8, {4, 3}).value();
   Tensor five = Tensor::Create(allocator_, DType::kFloat32, {5}).value();
   Tensor none = Tensor::Create(allocator_, DType::kFloat32, {0, 3}).value();
@@ -207,17 +208,18 @@ TEST_F(MemoryDatasetTest, RefusesColumnsThatDoNotFit) {
                   "'b' has 5 examples, the first field has 4");
   HR_EXPECT_ERROR(CreationError({ColumnOf("a", none)}, {}), kInvalidArgument, "no examples");
   HR_EXPECT_ERROR(CreationError({ColumnOf("a", scalar)}, {}), kInvalidArgument, "dimension 0");
-  HR_EXPECT_ERROR(CreationError({Column{"a", four, {4}, {}}}, {}), kInvalidArgument,
+  HR_EXPECT_ERROR(CreationError({Column{"a", {four}, {4}, {}}}, {}), kInvalidArgument,
                   "shape [4] cannot come from uint8[4, 3]");
-  HR_EXPECT_ERROR(CreationError({Column{"a", four, {INT64_MAX, 3}, {}}}, {}), kInvalidArgument, "");
-  HR_EXPECT_ERROR(CreationError({Column{"a", four, {3}, {1, 2}}}, {}), kInvalidArgument, "256");
+  HR_EXPECT_ERROR(CreationError({Column{"a", {four}, {INT64_MAX, 3}, {}}}, {}), kInvalidArgument,
+                  "");
+  HR_EXPECT_ERROR(CreationError({Column{"a", {four}, {3}, {1, 2}}}, {}), kInvalidArgument, "256");
   HR_EXPECT_ERROR(CreationError({ColumnOf("a", four)}, {.batch = 0}), kInvalidArgument, "got 0");
   HR_EXPECT_ERROR(CreationError({ColumnOf("a", four)}, {.repeat = -2}), kInvalidArgument, "got -2");
   HR_EXPECT_ERROR(CreationError({ColumnOf("a", four)}, {.batch = 5, .drop_remainder = true}),
                   kInvalidArgument, "smaller batch");
 }
 
-TEST_F(MemoryDatasetTest, FailuresLeaveThePosition) {
+TEST_F(ExampleDatasetTest, FailuresLeaveThePosition) {
   auto data = Open(4, {.batch = 2});
   std::vector<Tensor> one(1);
   HR_EXPECT_ERROR(data->Next(one, {}), kInvalidArgument, "has 2 tensors, got room for 1");

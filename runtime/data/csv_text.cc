@@ -1,0 +1,127 @@
+#include "runtime/data/csv_text.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/errors.h"
+
+namespace hr::data {
+namespace {
+
+const char* Find(const char* begin, const char* end, char c) {
+  const void* found = std::memchr(begin, c, static_cast<size_t>(end - begin));
+  return found == nullptr ? end : static_cast<const char*>(found);
+}
+
+}  // namespace
+
+std::string CsvText::Where(const char* p) const {
+  const auto line = std::count(begin_, p, '\n') + 1;
+  const char* start = p;
+  while (start != begin_ && start[-1] != '\n') --start;
+  return Cat("'", name_, "', line ", line, ", column ", p - start + 1, ": ");
+}
+
+const char* CsvText::SkipBlank(const char* p) const {
+  while (p != end_) {
+    if (*p == '\n') {
+      ++p;
+    } else if (*p == '\r' && EndsRow(p)) {
+      ++p;
+    } else if (dialect_.comment != 0 && *p == dialect_.comment) {
+      p = Find(p, end_, '\n');
+    } else {
+      break;
+    }
+  }
+  return p;
+}
+
+const char* CsvText::PlainEnd(const char* p) const {
+  while (!EndsField(p)) p += dialect_.escape != 0 && *p == dialect_.escape && p + 1 != end_ ? 2 : 1;
+  return p;
+}
+
+Result<CsvField> CsvText::ReadQuoted(const char* p) const {
+  CsvField field = {.begin = p + 1, .quoted = true};
+  for (const char* at = p + 1;; ++at) {
+    if (dialect_.escape == 0) at = Find(at, end_, dialect_.quote);
+    if (at == end_) return Fault(p, "the quote that opens here is never closed");
+    if (dialect_.escape != 0 && *at == dialect_.escape && at + 1 != end_) {
+      field.escaped = true;
+      ++at;
+    } else if (*at == dialect_.quote) {
+      if (at + 1 != end_ && at[1] == dialect_.quote) {
+        field.escaped = true;
+        ++at;
+        continue;
+      }
+      field.end = at;
+      field.next = at + 1;
+      if (EndsField(field.next)) return field;
+      return Fault(field.next,
+                   "expected a delimiter or the end of the line behind a quoted field, ", "found '",
+                   std::string_view(field.next, 1), "'; double quotes within quotes, or ",
+                   "say quote=none if they are part of the text");
+    }
+  }
+}
+
+Result<CsvField> CsvText::ReadField(const char* p) const {
+  if (dialect_.quote != 0 && p != end_ && *p == dialect_.quote) return ReadQuoted(p);
+  CsvField field = {.begin = p, .end = PlainEnd(p)};
+  field.next = field.end;
+  const std::string_view text(field.begin, static_cast<size_t>(field.end - field.begin));
+  field.escaped = dialect_.escape != 0 && text.find(dialect_.escape) != std::string_view::npos;
+  const size_t quote =
+      dialect_.quote == 0 || field.escaped ? std::string_view::npos : text.find(dialect_.quote);
+  if (quote == std::string_view::npos) return field;
+  return Fault(p + quote,
+               "a quote within a field that does not begin with one; put the whole field ",
+               "in quotes and double those within, or say quote=none if they are part of the text");
+}
+
+Result<const char*> CsvText::AfterField(const char* p) const {
+  if (dialect_.quote == 0 || p == end_ || *p != dialect_.quote) return PlainEnd(p);
+  HR_ASSIGN_OR_RETURN(const CsvField field, ReadQuoted(p));
+  return field.next;
+}
+
+std::string CsvText::TextOf(const CsvField& field) const {
+  if (!field.escaped) return std::string(field.begin, field.end);
+  std::string text;
+  for (const char* p = field.begin; p != field.end; ++p) {
+    const bool doubled = field.quoted && *p == dialect_.quote;
+    const bool escapes = dialect_.escape != 0 && *p == dialect_.escape;
+    if ((doubled || escapes) && p + 1 != field.end) ++p;
+    text.push_back(*p);
+  }
+  return text;
+}
+
+Result<const char*> CsvText::AfterRow(const char* row) const {
+  const char* line = Find(row, end_, '\n');
+  const bool plain =
+      dialect_.escape == 0 && (dialect_.quote == 0 || Find(row, line, dialect_.quote) == line);
+  if (plain) return line == end_ ? end_ : line + 1;
+  while (true) {
+    HR_ASSIGN_OR_RETURN(const CsvField field, ReadField(row));
+    if (EndsRow(field.next)) {
+      line = Find(field.next, end_, '\n');
+      return line == end_ ? end_ : line + 1;
+    }
+    row = field.next + 1;
+  }
+}
+
+Result<std::vector<std::string>> CsvText::ReadRow(const char* row) const {
+  std::vector<std::string> texts;
+  while (true) {
+    HR_ASSIGN_OR_RETURN(const CsvField field, ReadField(row));
+    texts.push_back(TextOf(field));
+    if (EndsRow(field.next)) return texts;
+    row = field.next + 1;
+  }
+}
+
+}  // namespace hr::data

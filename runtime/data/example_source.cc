@@ -1,0 +1,60 @@
+#include "runtime/data/example_source.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hr::data {
+namespace {
+
+// Waking a thread costs some microseconds.
+constexpr int64_t kNanosPerTask = 100'000;
+// Rows between two looks at the limits, and how far ahead rows are expected.
+constexpr size_t kRowsPerCheck = 256;
+constexpr size_t kAhead = 8;
+constexpr size_t kFewFields = 16;  // for which nothing is allocated
+
+}  // namespace
+
+RowSource::RowSource(std::vector<Field> fields, int64_t examples, ThreadBudget* threads,
+                     int64_t nanos_per_row)
+    : ExampleSource(std::move(fields), examples), threads_(threads), nanos_per_row_(nanos_per_row) {
+  for (const Field& field : this->fields()) {
+    row_bytes_.push_back(static_cast<size_t>(ElementCount(field.dims)) * DTypeSize(field.dtype));
+  }
+}
+
+Status RowSource::ReadRange(std::span<const int64_t> rows, size_t first,
+                            std::span<const Tensor> out, const CallLimits& limits) const {
+  std::array<std::byte*, kFewFields> few;
+  std::vector<std::byte*> many(out.size() > kFewFields ? out.size() : 0);
+  const std::span<std::byte*> to(many.empty() ? few.data() : many.data(), out.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i % kRowsPerCheck == 0) HR_RETURN_IF_ERROR(limits.Check());
+    if (i + kAhead < rows.size()) Expect(rows[i + kAhead]);
+    for (size_t f = 0; f < out.size(); ++f) to[f] = out[f].data() + (first + i) * row_bytes_[f];
+    HR_RETURN_IF_ERROR(ReadRow(rows[i], to));
+  }
+  return {};
+}
+
+Status RowSource::Read(std::span<const int64_t> rows, std::span<const Tensor> out,
+                       const CallLimits& limits) const {
+  const int64_t count = static_cast<int64_t>(rows.size());
+  const int64_t nanos = count * nanos_per_row_;
+  const int64_t paying = std::min(count, nanos / kNanosPerTask);
+  if (threads_ == nullptr || paying < 2 || threads_->total() < 2)
+    return ReadRange(rows, 0, out, limits);
+  const int tasks = static_cast<int>(std::min<int64_t>(paying, threads_->total()));
+  HR_ASSIGN_OR_RETURN(const Lease lease, threads_->Acquire(tasks, limits));
+  std::vector<Status> outcomes(static_cast<size_t>(tasks));
+  lease.ParallelFor(tasks, [&](int task) {
+    const size_t begin = rows.size() * static_cast<size_t>(task) / outcomes.size();
+    const size_t end = rows.size() * (static_cast<size_t>(task) + 1) / outcomes.size();
+    outcomes[static_cast<size_t>(task)] =
+        ReadRange(rows.subspan(begin, end - begin), begin, out, limits);
+  });
+  for (Status& outcome : outcomes) HR_RETURN_IF_ERROR(std::move(outcome));
+  return {};
+}
+
+}  // namespace hr::data

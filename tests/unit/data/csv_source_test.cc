@@ -1,0 +1,199 @@
+// CSV files as data sets.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/base/executor.h"
+#include "tests/unit/data/file_formats.h"
+
+namespace hr::data {
+namespace {
+
+using Floats = std::vector<float>;
+using Ints = std::vector<int64_t>;
+
+class CsvSourceTest : public FormatTest {
+ protected:
+  // The first field of a file's only batch.
+  Tensor Read(std::string_view contents, std::string_view keys = "") {
+    Write("a.csv", contents);
+    auto data = Open(Cat("csv:a.csv?batch=100", keys.empty() ? "" : "&", keys));
+    EXPECT_TRUE(data.ok()) << StatusText(data);
+    return data.ok() ? Batch(**data)[0] : Tensor();
+  }
+  Status Failing(std::string_view contents, std::string_view keys = "") {
+    Write("a.csv", contents);
+    return Failure(Cat("csv:a.csv?batch=100", keys.empty() ? "" : "&", keys));
+  }
+};
+
+TEST_F(CsvSourceTest, ReadsNumbersWithAHeader) {
+  const Tensor x = Read("a,b,c\n1,2.5,-3e2\n4,+5,.5\n");
+  EXPECT_EQ(x.dims(), (Dims{2, 3}));
+  EXPECT_EQ(Values<float>(x), (Floats{1, 2.5f, -300, 4, 5, 0.5f}));
+}
+
+TEST_F(CsvSourceTest, TakesLabelsAndColumnsByNameNumberAndRange) {
+  Write("a.csv", "id,x,y,z,kind\n7,1,2,3,0\n8,4,5,6,1\n");
+  auto data = Open("csv:a.csv?batch=2&columns=z,1-2&label=kind").value();
+  EXPECT_EQ(data->names(), (std::vector<std::string>{"features", "labels"}));
+  const std::vector<Tensor> batch = Batch(*data);
+  EXPECT_EQ(Values<float>(batch[0]), (Floats{3, 1, 2, 6, 4, 5}));
+  EXPECT_EQ(Values<int64_t>(batch[1]), (Ints{0, 1}));
+}
+
+TEST_F(CsvSourceTest, TakesAllOtherColumnsBesideTheLabel) {
+  EXPECT_EQ(Values<float>(Read("x,kind,y\n1,0,2\n", "label=kind")), (Floats{1, 2}));
+}
+
+TEST_F(CsvSourceTest, SplitsColumnsIntoFieldsOfTheirOwnTypes) {
+  Write("a.csv", "a,b,c,d\n1,true,-7,Paris\n2.5,0,9,\"New York\"\n");
+  auto data =
+      Open("csv:a.csv?batch=2&split=1&types=b:bool,c:int8,d:Paris|New York&rename=d:city").value();
+  EXPECT_EQ(data->names(), (std::vector<std::string>{"a", "b", "c", "city"}));
+  const std::vector<Tensor> batch = Batch(*data);
+  EXPECT_EQ(batch[0].TypeText(), "float32[2]");
+  EXPECT_EQ(Values<float>(batch[0]), (Floats{1, 2.5f}));
+  EXPECT_EQ(Values<bool>(batch[1]), (std::vector<bool>{true, false}));
+  EXPECT_EQ(Values<int8_t>(batch[2]), (std::vector<int8_t>{-7, 9}));
+  EXPECT_EQ(Values<int64_t>(batch[3]), (Ints{0, 1}));
+}
+
+TEST_F(CsvSourceTest, ReadsEveryTypeOfNumbers) {
+  for (const char* type : {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                           "float32", "float64", "bool"}) {
+    const Tensor x = Read("a\n1\n0\n", Cat("type=", type));
+    EXPECT_EQ(DTypeName(x.dtype()), type);
+    const size_t size = DTypeSize(x.dtype());
+    EXPECT_EQ(x.bytes(), 2 * size);
+    const auto zero = [&](size_t i) {
+      return std::all_of(x.data() + i * size, x.data() + (i + 1) * size,
+                         [](std::byte b) { return b == std::byte{0}; });
+    };
+    EXPECT_FALSE(zero(0)) << type;
+    EXPECT_TRUE(zero(1)) << type;
+  }
+}
+
+TEST_F(CsvSourceTest, ReadsQuotedFields) {
+  EXPECT_EQ(Values<float>(Read("\"a\",\"b,\"\"x\"\"\"\n\"1\",\"2\"\r\n3,\"4\"")),
+            (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(Values<float>(Read("t,x\n\"two\nlines, and \"\"quotes\"\"\",1\nb,2\n", "columns=x")),
+            (Floats{1, 2}));
+}
+
+TEST_F(CsvSourceTest, ReadsDialects) {
+  EXPECT_EQ(Values<float>(Read("\xEF\xBB\xBF"
+                               "a;b\r\n1,5;2\r\n",
+                               "delimiter=;&decimal=,")),
+            (Floats{1.5f, 2}));
+  EXPECT_EQ(Values<float>(Read("# made by hand\n1\t2\n\n# more\n3\t4",
+                               "delimiter=tab&header=0&"
+                               "comment=hash")),
+            (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(Values<float>(Read("junk\nmore\na\n1\n", "skip=2")), (Floats{1}));
+  EXPECT_EQ(Values<float>(Read("t,x\n5\",1\n6\",2\n", "quote=none&columns=x")), (Floats{1, 2}));
+  EXPECT_EQ(Values<float>(Read("t,x\na\\,b,1\n\"c\\\"d\",2\n", "escape=backslash&columns=x")),
+            (Floats{1, 2}));
+  EXPECT_EQ(Values<float>(Read("a b\n 1 \n", "")), (Floats{1}));
+}
+
+TEST_F(CsvSourceTest, FillsMissingValues) {
+  const Tensor x = Read("a,b\n1,\nNA,4\n", "missing=nan&na=NA,-");
+  EXPECT_EQ(x.as<float>()[0], 1);
+  EXPECT_TRUE(std::isnan(x.as<float>()[1]));
+  EXPECT_TRUE(std::isnan(x.as<float>()[2]));
+  EXPECT_EQ(x.as<float>()[3], 4);
+  EXPECT_EQ(Values<float>(Read("a\n1\n-999\n", "missing=0&na=-999")), (Floats{1, 0}));
+  EXPECT_EQ(Values<int64_t>(Read("a\nx\n\"\"\n", "missing=0&type=x|y")), (Ints{0, -1}));
+}
+
+TEST_F(CsvSourceTest, SaysWhereFieldsAreWrong) {
+  HR_EXPECT_ERROR(Failing("a,b\n1,2\n3,x\n"), kDataLoss,
+                  Cat("'", folder_.Path("a.csv"),
+                      "', line 3, column 3: expected a number (float32) "
+                      "in column 'b', found 'x'"));
+  HR_EXPECT_ERROR(Failing("a,b\n1,2\n3\n"), kDataLoss,
+                  "line 3, column 1: expected 2 fields, as in the first row, found 1");
+  HR_EXPECT_ERROR(Failing("a,b\n1,2,3\n"), kDataLoss, "line 2, column 1: expected 2 fields");
+  HR_EXPECT_ERROR(Failing("a,b\n1,\n"), kDataLoss, "column 'b' has no value here; say missing=");
+  HR_EXPECT_ERROR(Failing("a\n300\n", "type=uint8"), kDataLoss, "an integer (uint8)");
+  HR_EXPECT_ERROR(Failing("a\n1.5\n", "type=int32"), kDataLoss, "an integer (int32)");
+  HR_EXPECT_ERROR(Failing("a\nz\n", "type=x|y"), kDataLoss, "one of x, y");
+}
+
+TEST_F(CsvSourceTest, SaysWhereQuotesAreBroken) {
+  HR_EXPECT_ERROR(Failing("a,b\n1,2\n3,\"4\n5,6\n"), kDataLoss,
+                  "line 3, column 3: the quote that opens here is never closed");
+  HR_EXPECT_ERROR(Failing("a,b\n1,5\" pipe\n"), kDataLoss, "line 2, column 4: a quote within");
+  HR_EXPECT_ERROR(Failing("a,b\n1,\"2\"x\n"), kDataLoss,
+                  "line 2, column 6: expected a delimiter or the end of the line behind a quoted");
+}
+
+TEST_F(CsvSourceTest, ExplainsKeysThatMakeNoSense) {
+  constexpr std::string_view kText = "a,b\n1,2\n";
+  HR_EXPECT_ERROR(Failing(kText, "columns=c"), kNotFound, "no column 'c'");
+  HR_EXPECT_ERROR(Failing(kText, "columns=1-2"), kNotFound, "no column '1-2'");
+  HR_EXPECT_ERROR(Failing(kText, "columns=a,0"), kInvalidArgument, "'a' is asked for twice");
+  HR_EXPECT_ERROR(Failing(kText, "label=a&columns=a"), kInvalidArgument, "twice");
+  HR_EXPECT_ERROR(Failing(kText, "types=a:int8"), kInvalidArgument, "split=1");
+  HR_EXPECT_ERROR(Failing(kText, "types=a:text"), kInvalidArgument, "got 'text'");
+  HR_EXPECT_ERROR(Failing(kText, "types=a:int8&columns=b"), kInvalidArgument, "not read");
+  HR_EXPECT_ERROR(Failing(kText, "type=int8&missing=nan"), kInvalidArgument, "as 'missing'");
+  HR_EXPECT_ERROR(Failing(kText, "delimiter=ab"), kInvalidArgument, "one character");
+  HR_EXPECT_ERROR(Failing(kText, "decimal=,"), kInvalidArgument, "cannot be two of");
+  HR_EXPECT_ERROR(Failing("a,a\n1,2\n", "split=1"), kInvalidArgument, "called 'a'");
+  HR_EXPECT_ERROR(Failing("a,b\n"), kInvalidArgument, "no examples");
+  HR_EXPECT_ERROR(Failing(""), kDataLoss, "no rows");
+  HR_EXPECT_ERROR(Failing("\xFF\xFE"
+                          "a"),
+                  kDataLoss, "UTF-16");
+  HR_EXPECT_ERROR(Failure("csv:none.csv"), kNotFound, "/usr/share/datasets/none.csv");
+}
+
+TEST_F(CsvSourceTest, JoinsFiles) {
+  Write("part-1.csv", "a\n1\n2\n");
+  Write("part-2.csv", "a\n3\n");
+  auto data = Open("csv:part-*.csv?batch=9").value();
+  EXPECT_EQ(Values<float>(Batch(*data)[0]), (Floats{1, 2, 3}));
+  Write("part-3.csv", "b\n3\n");
+  HR_EXPECT_ERROR(Failure("csv:part-1.csv,part-3.csv"), kDataLoss, "its columns are b");
+}
+
+TEST_F(CsvSourceTest, ShufflesShardsAndSeeks) {
+  std::string text = "a\n";
+  for (int i = 0; i < 1000; ++i) text += Cat(i, "\n");
+  Write("a.csv", text);
+  auto whole = Open("csv:a.csv?batch=100&shuffle=1&seed=3").value();
+  std::vector<Floats> batches;
+  for (int i = 0; i < 10; ++i) batches.push_back(Values<float>(Batch(*whole)[0]));
+  Floats all;
+  for (const Floats& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+  EXPECT_FALSE(std::ranges::is_sorted(all));
+  std::ranges::sort(all);
+  for (size_t i = 0; i < 1000; ++i) EXPECT_EQ(all[i], static_cast<float>(i));
+  auto second = Open("csv:a.csv?batch=50&shuffle=1&seed=3&shard=1/2&prefetch=2").value();
+  HR_EXPECT_OK(second->Restore(R"({"epoch":0,"example":700,"first_epoch":0,"seed":3,)"
+                               R"("shuffle":true,"size":1000})",
+                               {}));
+  EXPECT_EQ(Values<float>(Batch(*second)[0]), Floats(batches[7].begin() + 50, batches[7].end()));
+}
+
+TEST_F(CsvSourceTest, ReadsTheSameOnSeveralThreads) {
+  auto pool = CreateThreadPool(3).value();
+  ThreadBudget threads(*pool);
+  std::string text = "a,b\n";
+  for (int i = 0; i < 40000; ++i) text += Cat(i, ",", 2 * i, "\n");
+  Write("a.csv", text);
+  auto data =
+      OpenDataset("csv:a.csv?batch=40000",
+                  {.allocator = &allocator_, .threads = &threads, .data_root = folder_.path()})
+          .value();
+  const Tensor x = Batch(*data)[0];
+  for (int i = 0; i < 40000; ++i) {
+    ASSERT_EQ(x.as<float>()[2 * i], static_cast<float>(i));
+    ASSERT_EQ(x.as<float>()[2 * i + 1], static_cast<float>(2 * i));
+  }
+}
+
+}  // namespace
+}  // namespace hr::data

@@ -17,6 +17,7 @@ using graph::ValueId;
 struct Key {
   uint32_t op;
   ValueId learning_rate;
+  ValueId when;
   DType dtype;
   std::string settings;
   auto operator<=>(const Key&) const = default;
@@ -81,6 +82,10 @@ class Joiner {
     return out;
   }
 
+  static ValueId WhenOf(const graph::Node& node) {
+    return node.inputs.size() > 2 ? node.inputs[2] : kNone;
+  }
+
   Key KeyOf(NodeId id) const {
     const graph::Node& node = region_.node(id);
     std::string settings;
@@ -90,7 +95,8 @@ class Joiner {
       if (const auto* number = std::get_if<int64_t>(&attribute.value))
         settings += Cat(*number, " ");
     }
-    return {node.op, node.inputs[0], region_.DTypeOf(node.inputs[1]), std::move(settings)};
+    return {node.op, node.inputs[0], WhenOf(node), region_.DTypeOf(node.inputs[1]),
+            std::move(settings)};
   }
 
   void Join(const std::vector<NodeId>& steps) {
@@ -103,6 +109,7 @@ class Joiner {
         variables.push_back(v == kNone ? -1 : static_cast<int64_t>(v));
       }
     }
+    if (WhenOf(first) != kNone) inputs.push_back(WhenOf(first));
     std::vector<graph::Attribute> attributes = Settings(first);
     attributes.push_back({"variables", std::move(variables)});
     const std::string name = region_.module.OperatorOf(first).name;

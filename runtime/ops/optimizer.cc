@@ -51,13 +51,30 @@ constexpr OptimizerState kLionState[] = {{.attribute = "m_variable", .suffix = "
 constexpr OptimizerSetting kLionSettings[] = {
     {"beta1", 0.9, kBelowOne}, {"beta2", 0.99, kBelowOne}, {"weight_decay", 0, kNotNegative}};
 
-// Ranges and defaults are PyTorch's; Lion's, which it does not have, are those of its paper.
+constexpr OptimizerState kLambState[] = {
+    {.attribute = "m_variable", .suffix = "lamb_m"},
+    {.attribute = "v_variable", .suffix = "lamb_v"},
+    {.attribute = "step_variable", .suffix = "lamb_step", .counter = true}};
+constexpr OptimizerSetting kLambSettings[] = {{"beta1", 0.9, kBelowOne},
+                                              {"beta2", 0.999, kBelowOne},
+                                              {"epsilon", 1e-6, kNotNegative},
+                                              {"weight_decay", 0, kNotNegative}};
+
+constexpr OptimizerState kFtrlState[] = {{.attribute = "sum_variable", .suffix = "ftrl_sum"},
+                                         {.attribute = "z_variable", .suffix = "ftrl_z"}};
+constexpr OptimizerSetting kFtrlSettings[] = {
+    {"beta", 1, kNotNegative}, {"l1", 0, kNotNegative}, {"l2", 0, kNotNegative}};
+
+// Ranges and defaults are PyTorch's; those of Lion, LAMB and FTRL, which it does not have, are
+// those of their papers.
 constexpr OptimizerDef kOptimizers[] = {
     {"sgd", "SGD", kSgdState, kSgdSettings, SgdFault},
     {"adam", "Adam", kAdamState, kAdamSettings},
     {"adagrad", "AdaGrad", kAdaGradState, kAdaGradSettings},
     {"rmsprop", "RMSProp", kRmsPropState, kRmsPropSettings},
     {"lion", "Lion", kLionState, kLionSettings},
+    {"lamb", "LAMB", kLambState, kLambSettings},
+    {"ftrl", "FTRL", kFtrlState, kFtrlSettings},
 };
 
 bool InRange(SettingRange range, double value) {
@@ -98,11 +115,16 @@ Status CheckGradient(const InferContext& context, const graph::Variable& paramet
                          ", got ", context.Text(context.input(1)));
 }
 
-// (learning_rate [], gradient) → (). The learning rate is converted to what the update computes in.
+// (learning_rate [], gradient, when [] bool?) → (). The learning rate is converted to what the
+// update computes in. Nothing is updated where `when` is false.
 Status InferUpdate(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectDType(0, {DType::kFloat32, DType::kFloat64}));
   HR_RETURN_IF_ERROR(context.ExpectRank(0, 0));
   HR_RETURN_IF_ERROR(context.ExpectFloating(1));
+  if (context.has_input(2)) {
+    HR_RETURN_IF_ERROR(context.ExpectDType(2, {DType::kBool}));
+    HR_RETURN_IF_ERROR(context.ExpectRank(2, 0));
+  }
   HR_ASSIGN_OR_RETURN(const graph::Variable* parameter, context.VariableOf("variable"));
   HR_RETURN_IF_ERROR(CheckGradient(context, *parameter));
   const OptimizerDef& def = *FindOptimizerOfOp(context.def().name);
@@ -149,7 +171,7 @@ template <size_t... kDef>
 constexpr auto OpsOf(std::index_sequence<kDef...>) {
   return std::array{OpDef{.domain = kTrain,
                           .name = kOptimizers[kDef].op,
-                          .inputs = {2, 2},
+                          .inputs = {2, 3},
                           .outputs = {0, 0},
                           .attributes = kAttributes<kDef>,
                           .infer = InferUpdate}...};

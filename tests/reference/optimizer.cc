@@ -87,11 +87,65 @@ void Lion(Call& call) {
   }
 }
 
+void Lamb(Call& call) {
+  const Number rate = call.In(0).data[0];
+  const Number beta1 = call.Float("beta1", 0.9), beta2 = call.Float("beta2", 0.999);
+  const Number step = call.Variable("step_variable").data[0] += 1;
+  Array& p = call.Variable("variable");
+  std::vector<Number> direction;
+  Number p_squares = 0, direction_squares = 0;
+  for (size_t i = 0; i < p.size(); ++i) {
+    const Number g = call.In(1).data[i];
+    Number& m = call.Variable("m_variable").data[i];
+    Number& v = call.Variable("v_variable").data[i];
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    const Number mean = m / (1 - std::pow(beta1, step));
+    const Number square = v / (1 - std::pow(beta2, step));
+    direction.push_back(mean / (std::sqrt(square) + call.Float("epsilon", 1e-6)) +
+                        call.Float("weight_decay", 0) * p.data[i]);
+    p_squares += p.data[i] * p.data[i];
+    direction_squares += direction[i] * direction[i];
+  }
+  const bool both = p_squares > 0 && direction_squares > 0;
+  const Number trust = both ? std::sqrt(p_squares / direction_squares) : 1;
+  for (size_t i = 0; i < p.size(); ++i) p.data[i] -= rate * trust * direction[i];
+}
+
+void Ftrl(Call& call) {
+  const Number rate = call.In(0).data[0];
+  const Number l1 = call.Float("l1", 0);
+  if (rate == 0) return;
+  Array& p = call.Variable("variable");
+  for (size_t i = 0; i < p.size(); ++i) {
+    const Number g = call.In(1).data[i];
+    Number& n = call.Variable("sum_variable").data[i];
+    Number& z = call.Variable("z_variable").data[i];
+    const Number sigma = (std::sqrt(n + g * g) - std::sqrt(n)) / rate;
+    z += g - sigma * p.data[i];
+    n += g * g;
+    const Number strength = (call.Float("beta", 1) + std::sqrt(n)) / rate + call.Float("l2", 0);
+    if (std::abs(z) <= l1) {
+      p.data[i] = 0;
+    } else {
+      p.data[i] = -(z - (z < 0 ? -l1 : l1)) / strength;
+    }
+  }
+}
+
+// Nothing happens where the third input says so.
+template <void (*kUpdate)(Call&)>
+void When(Call& call) {
+  if (call.Scalar(2, 1) != 0) kUpdate(call);
+}
+
 constexpr std::string_view kTrain = "headrace.train";
 
 const Entry kEntries[] = {
-    {kTrain, "SGD", Sgd},         {kTrain, "Adam", Adam}, {kTrain, "AdaGrad", AdaGrad},
-    {kTrain, "RMSProp", RmsProp}, {kTrain, "Lion", Lion},
+    {kTrain, "SGD", When<Sgd>},         {kTrain, "Adam", When<Adam>},
+    {kTrain, "AdaGrad", When<AdaGrad>}, {kTrain, "RMSProp", When<RmsProp>},
+    {kTrain, "Lion", When<Lion>},       {kTrain, "LAMB", When<Lamb>},
+    {kTrain, "FTRL", When<Ftrl>},
 };
 
 }  // namespace

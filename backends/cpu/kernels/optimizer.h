@@ -21,6 +21,18 @@ struct OptimizerTensor {
   T* state[functors::OptimizerSteps::kMostStates] = {};
   int64_t* counter = nullptr;
   int64_t count = 0;
+  double trust = 1;  // of steps that depend on the norms of whole tensors; set by the update
+};
+
+// The squares of a block's parameters, and of the directions that they take, added up.
+struct SquareSums {
+  double parameter = 0, direction = 0;
+};
+
+// A step that depends on the norms of whole tensors (runtime/ops/functors/optimizer.inc).
+template <typename Step>
+concept Trusting = requires(Step step) {
+  step.trust;
 };
 
 struct OptimizerUpdate {
@@ -31,9 +43,14 @@ struct OptimizerUpdate {
 // The place of an operator's step in functors::OptimizerSteps.
 size_t OptimizerStep(std::string_view op);
 
-// float and double. No two tensors share memory. Results do not depend on `slices`.
+// How many sums an update of tensors of these sizes needs memory for; 0 for most steps.
+size_t SquareSumCount(size_t step, std::span<const int64_t> counts);
+
+// float and double. No two tensors share memory. Results do not depend on `slices`. `sums`: memory
+// for SquareSumCount of them.
 template <typename T>
-void UpdateParameters(const Lease& threads, std::span<const OptimizerTensor<T>> tensors,
-                      const OptimizerUpdate& update, double learning_rate, int slices);
+void UpdateParameters(const Lease& threads, std::span<OptimizerTensor<T>> tensors,
+                      const OptimizerUpdate& update, double learning_rate, int slices,
+                      SquareSums* sums);
 
 }  // namespace hr::cpu

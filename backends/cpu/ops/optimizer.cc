@@ -20,17 +20,19 @@ double LearningRate(const void* data, DType dtype) {
                                   : static_cast<double>(*static_cast<const float*>(data));
 }
 
-// The inputs are the learning rate, then a gradient for each step. The variables are, for each
-// step, the parameter and then its state.
+// The inputs are the learning rate, a gradient for each step, and perhaps whether to step at all.
+// The variables are, for each step, the parameter and then its state.
 struct Updates {
   const ops::OptimizerDef* def;
   size_t steps;
   DType rate;
   DType type;  // of the parameters
+  bool conditional;
   std::vector<int64_t> counts;
   std::vector<bool> needed;  // by state
 
   size_t width() const { return 1 + def->state.size(); }
+  bool Skips(const engine::Operands& p) const { return conditional && !*p.input<bool>(1 + steps); }
 };
 
 template <typename T>
@@ -52,9 +54,10 @@ OptimizerTensor<T> TensorOf(const Updates& updates, const engine::Operands& p, s
 Updates UpdatesOf(const KernelRequest& request, const ops::OptimizerDef& def,
                   std::span<const double> settings) {
   Updates out{.def = &def,
-              .steps = request.inputs.size() - 1,
+              .steps = request.variables.size() / (1 + def.state.size()),
               .rate = request.input(0).dtype,
               .type = request.input(1).dtype};
+  out.conditional = request.input(1 + out.steps).present;
   for (size_t i = 0; i < out.steps; ++i)
     out.counts.push_back(request.variables[i * out.width()].elements());
   for (const ops::OptimizerState& state : def.state)
@@ -62,18 +65,23 @@ Updates UpdatesOf(const KernelRequest& request, const ops::OptimizerDef& def,
   return out;
 }
 
+size_t SumBytes(const Updates& updates) {
+  return SquareSumCount(OptimizerStep(updates.def->op), updates.counts) * sizeof(SquareSums);
+}
+
 // In float or double, where the tensors lie.
 template <typename T>
 struct InPlace {
   static size_t ScratchBytes(const Updates& updates) {
-    return updates.steps * sizeof(OptimizerTensor<T>);
+    return updates.steps * sizeof(OptimizerTensor<T>) + SumBytes(updates);
   }
   static void Run(const Updates& updates, const OptimizerUpdate& update, const engine::Operands& p,
                   const Lease& threads, int slices) {
     auto* tensors = p.scratch<OptimizerTensor<T>>();
     for (size_t i = 0; i < updates.steps; ++i) tensors[i] = TensorOf<T>(updates, p, i);
     UpdateParameters<T>(threads, {tensors, updates.steps}, update,
-                        LearningRate(p.input(0), updates.rate), slices);
+                        LearningRate(p.input(0), updates.rate), slices,
+                        reinterpret_cast<SquareSums*>(tensors + updates.steps));
   }
 };
 
@@ -86,13 +94,15 @@ struct InCopies {
     int64_t floats = 0;
     for (const int64_t count : updates.counts)
       floats += count * (2 + functors::OptimizerSteps::kMostStates);
-    return updates.steps * sizeof(Whole) + static_cast<size_t>(floats) * sizeof(float);
+    return updates.steps * sizeof(Whole) + SumBytes(updates) +
+           static_cast<size_t>(floats) * sizeof(float);
   }
 
   static void Run(const Updates& updates, const OptimizerUpdate& update, const engine::Operands& p,
                   const Lease& threads, int slices) {
     auto* tensors = p.scratch<Whole>();
-    auto* memory = reinterpret_cast<float*>(tensors + updates.steps);
+    auto* sums = reinterpret_cast<SquareSums*>(tensors + updates.steps);
+    auto* memory = reinterpret_cast<float*>(reinterpret_cast<char*>(sums) + SumBytes(updates));
     for (size_t i = 0; i < updates.steps; ++i) {
       const Half half = TensorOf<uint16_t>(updates, p, i);
       const auto load = [&](const uint16_t* from) -> float* {
@@ -107,7 +117,7 @@ struct InCopies {
       for (size_t s = 0; s < std::size(half.state); ++s) tensors[i].state[s] = load(half.state[s]);
     }
     UpdateParameters<float>(threads, {tensors, updates.steps}, update,
-                            LearningRate(p.input(0), updates.rate), slices);
+                            LearningRate(p.input(0), updates.rate), slices, sums);
     for (size_t i = 0; i < updates.steps; ++i) {
       const Half half = TensorOf<uint16_t>(updates, p, i);
       const auto store = [&](const float* from, uint16_t* to) {
@@ -134,7 +144,7 @@ LoweredKernel MakeUpdate(const KernelRequest& request) {
       std::move(description),
       [updates = std::move(updates), update = std::move(update), slices = request.threads](
           const engine::Operands& p, const engine::LaunchContext& context) {
-        How::Run(updates, update, p, context.threads, slices);
+        if (!updates.Skips(p)) How::Run(updates, update, p, context.threads, slices);
         return Status();
       });
   return out;

@@ -192,7 +192,8 @@ class Generator {
     return {name, {}, "%" + variable};
   }
 
-  static constexpr const char* kOptimizers[] = {"SGD", "Adam", "AdaGrad", "RMSProp", "Lion"};
+  static constexpr const char* kOptimizers[] = {"SGD",  "Adam", "AdaGrad", "RMSProp",
+                                                "Lion", "LAMB", "FTRL"};
 
   void Update(size_t optimizer, const std::string& variable, const std::string& gradient) {
     std::vector<NamedAttribute> attributes = {Refers("variable", variable)};
@@ -219,12 +220,30 @@ class Generator {
       if (rng().Chance(50)) attributes.push_back(Float("beta1", 0.75));
       if (rng().Chance(50)) attributes.push_back(Float("beta2", 0.95));
     }
+    if (optimizer == 5) {
+      attributes.push_back(Refers("m_variable", StateOf(variable)));
+      attributes.push_back(Refers("v_variable", StateOf(variable)));
+      attributes.push_back(Refers("step_variable", draft_.Variable(DType::kInt64, {}, 0, 0)));
+      if (rng().Chance(50)) attributes.push_back(Float("beta2", 0.95));
+    }
+    if (optimizer == 6) {
+      attributes.push_back(Refers("sum_variable", StateOf(variable)));
+      attributes.push_back(Refers("z_variable", StateOf(variable)));
+      if (rng().Chance(50)) attributes.push_back(Float("l1", 0.125));
+      if (rng().Chance(50)) attributes.push_back(Float("l2", 0.25));
+    }
     // With the usual 1e-8 the first step would be the gradient's sign, and noise decide it.
-    if (optimizer != 0 && optimizer != 4) attributes.push_back(Float("epsilon", 0.0625));
-    if (rng().Chance(30)) attributes.push_back(Float("weight_decay", 0.125));
+    const bool divides = optimizer != 0 && optimizer != 4 && optimizer != 6;
+    if (divides) attributes.push_back(Float("epsilon", 0.0625));
+    // LAMB would make a step of any size of a gradient that is nothing but noise.
+    const bool decays = optimizer == 5 || (optimizer != 6 && rng().Chance(30));
+    if (decays) attributes.push_back(Float("weight_decay", 0.125));
     const std::string rate =
         draft_.Constant(rng().Pick({DType::kFloat32, DType::kFloat64}), {}, {0.0625});
-    draft_.Node(Cat("headrace.train.", kOptimizers[optimizer]), 1, {rate, gradient}, 0, attributes);
+    std::vector<std::string> inputs = {rate, gradient};
+    if (rng().Chance(20))
+      inputs.push_back(draft_.Constant(DType::kBool, {}, {rng().Chance(70) ? 1.0 : 0.0}));
+    draft_.Node(Cat("headrace.train.", kOptimizers[optimizer]), 1, inputs, 0, attributes);
   }
 
   void InputGradient() {

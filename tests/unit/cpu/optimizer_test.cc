@@ -28,15 +28,26 @@ class Training {
   static constexpr size_t kParameters = std::size(kCounts);
 
   using Values = std::function<Tensor(DType, int64_t count)>;
-  Training(const ops::OptimizerDef& def, std::span<const double> settings, DType dtype,
-           bool one_counter, const Values& values)
+  // What kind of updates: in each run one counter for all, or whether to update is an input.
+  struct Kind {
+    bool one_counter = false, conditional = false;
+  };
+  Training(const ops::OptimizerDef& def, std::span<const double> settings, DType dtype, Kind kind,
+           const Values& values)
       : def_(def), settings_(settings), dtype_(dtype) {
     std::vector<ValueId> inputs = {
         builder_.AddInput("rate", graph::ValueType::Tensor(DType::kFloat64, Dims{})).value()};
     for (size_t i = 0; i < kParameters; ++i) {
       const auto type = graph::ValueType::Tensor(dtype, Dims{kCounts[i]});
       inputs.push_back(builder_.AddInput(Cat("g", i), type).value());
-      AddUpdate({inputs[0], inputs[i + 1]}, i, one_counter, values);
+    }
+    if (kind.conditional)
+      inputs.push_back(
+          builder_.AddInput("when", graph::ValueType::Tensor(DType::kBool, Dims{})).value());
+    for (size_t i = 0; i < kParameters; ++i) {
+      std::vector<ValueId> own = {inputs[0], inputs[i + 1]};
+      if (kind.conditional) own.push_back(inputs.back());
+      AddUpdate(std::move(own), i, kind.one_counter, values);
     }
     for (ValueId input : inputs) {
       const graph::ValueType& type = builder_.graph().values[input].type;
@@ -197,12 +208,17 @@ class OptimizerTest : public KernelTest {
   }
 
   void Check(const ops::OptimizerDef& def, std::span<const double> settings, DType dtype,
-             bool one_counter = false) {
-    Training training(def, settings, dtype, one_counter,
+             Training::Kind kind = {}) {
+    Training training(def, settings, dtype, kind,
                       [&](DType type, int64_t count) { return RandomTensor(type, count); });
-    const auto feeds = Feeds(dtype, 3);
+    auto feeds = Feeds(dtype, 3);
+    for (size_t step = 0; kind.conditional && step < feeds.size(); ++step) {
+      const bool when = step != 1;
+      feeds[step].push_back(
+          MakeTensor<bool>(SystemAllocator(), {}, std::span<const bool>(&when, 1)).value());
+    }
     const std::vector<Tensor> joined = training.Run(three_, 3, true, feeds);
-    const bool joinable = !one_counter;
+    const bool joinable = !kind.one_counter;
     EXPECT_EQ(training.CountOf(Cat(def.op, " of 5 variables")), joinable ? 1u : 0u);
     const std::vector<Tensor> single = training.Run(one_, 1, false, feeds);
     EXPECT_EQ(training.CountOf(Cat(def.op, " of 1 variable")), 5u);
@@ -251,7 +267,13 @@ TEST_P(OptimizerTest, ParametersMayShareACounter) {
   ForEach([&](const ops::OptimizerDef& def, DType dtype) {
     const bool counts = std::any_of(def.state.begin(), def.state.end(),
                                     [](const ops::OptimizerState& state) { return state.counter; });
-    if (counts) Check(def, DrawSettings(def), dtype, true);
+    if (counts) Check(def, DrawSettings(def), dtype, {.one_counter = true});
+  });
+}
+
+TEST_P(OptimizerTest, UpdatesMayDependOnACondition) {
+  ForEach([&](const ops::OptimizerDef& def, DType dtype) {
+    Check(def, DrawSettings(def), dtype, {.conditional = true});
   });
 }
 
@@ -263,10 +285,10 @@ TEST_P(OptimizerTest, FadedStateIsZero) {
     std::vector<T> p(35), g(35), velocity(35, one);
     velocity[3] = std::numeric_limits<T>::quiet_NaN();
     velocity[34] = -one;
-    const OptimizerTensor<T> tensor{p.data(), g.data(), {velocity.data()}, nullptr, 35};
+    OptimizerTensor<T> tensor{p.data(), g.data(), {velocity.data()}, nullptr, 35};
     const OptimizerUpdate update{OptimizerStep("SGD"), {0.9, 0, 0, 0}};
     for (int step = 0; step < 8000; ++step) {
-      UpdateParameters<T>(three_, std::span(&tensor, 1), update, 0, 3);
+      UpdateParameters<T>(three_, std::span(&tensor, 1), update, 0, 3, nullptr);
       for (T v : velocity) ASSERT_NE(std::fpclassify(v), FP_SUBNORMAL) << step;
     }
     for (size_t i = 0; i < velocity.size(); ++i) {

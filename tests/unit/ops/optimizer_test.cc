@@ -32,8 +32,9 @@ TEST(OptimizersTest, DocumentationListsEach) {
   std::stringstream page;
   page << std::ifstream(HEADRACE_SOURCE_DIR "/docs/operators.md").rdbuf();
   for (const OptimizerDef& def : Optimizers()) {
-    const std::string row = Cat("\n| `headrace.train.", def.op, "` (", def.name,
-                                ") | learning_rate [], grad → | ", AttributesText(def), " | ");
+    const std::string row =
+        Cat("\n| `headrace.train.", def.op, "` (", def.name,
+            ") | learning_rate [], grad, when [] bool? → | ", AttributesText(def), " | ");
     EXPECT_NE(page.str().find(row), std::string::npos) << "docs/operators.md has no row" << row;
   }
 }

@@ -325,6 +325,11 @@ hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t output
       [&] { return hr::capi::AddSpec(graph, *spec, output_count, outputs, out_node); }));
 }
 
+hr_status* hr_graph_replace(hr_graph* graph, hr_value from, hr_value to) {
+  HR_USE_GRAPH(graph);
+  return Wrap(graph->rep.ReplaceValue(from, to));
+}
+
 hr_status* hr_graph_name_value(hr_graph* graph, hr_value value, const char* name) {
   HR_USE_GRAPH(graph);
   HR_REQUIRE(name);

@@ -120,6 +120,21 @@ Result<std::vector<graph::Attribute>> ParseAttributes(const ops::OpDef& def,
   return out;
 }
 
+Result<NamedLists> ParseNamedLists(std::string_view text) {
+  NamedLists out{.name = NextWord(&text)};
+  for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {
+    HR_ASSIGN_OR_RETURN(auto&& pair, SplitPair(word));
+    for (const auto& known : out.lists) {
+      if (known.first == pair.first) return InvalidArgument("'", pair.first, "' is given twice");
+    }
+    std::vector<double> numbers;
+    HR_RETURN_IF_ERROR(ParseNumbers(pair.first, pair.second, &numbers));
+    if (numbers.empty()) return InvalidArgument("'", pair.first, "' takes a number, got none");
+    out.lists.emplace_back(std::move(pair.first), std::move(numbers));
+  }
+  return out;
+}
+
 Result<NamedNumbers> ParseNamedNumbers(std::string_view text) {
   NamedNumbers out{.name = NextWord(&text)};
   for (std::string word = NextWord(&text); !word.empty(); word = NextWord(&text)) {

@@ -19,4 +19,12 @@ struct NamedNumbers {
 };
 Result<NamedNumbers> ParseNamedNumbers(std::string_view text);
 
+// "piecewise at=10,20 rates=1,0.5,0.1" into its first word and (key, numbers) pairs, with at least
+// one number each and no key twice.
+struct NamedLists {
+  std::string name;
+  std::vector<std::pair<std::string, std::vector<double>>> lists;
+};
+Result<NamedLists> ParseNamedLists(std::string_view text);
+
 }  // namespace hr::transform

@@ -6,6 +6,7 @@
 #include "runtime/graph/unknown_name.h"
 #include "runtime/transform/infer_types.h"
 #include "runtime/transform/keep_signatures.h"
+#include "runtime/transform/specialize.h"
 
 namespace hr::transform {
 
@@ -188,6 +189,18 @@ Result<uint32_t> GraphBuilder::AddVariable(std::string_view name, DType dtype, D
   return static_cast<uint32_t>(module_.variables.size() - 1);
 }
 
+Result<uint32_t> GraphBuilder::AddVariableLike(std::string_view name, uint32_t other) {
+  HR_RETURN_IF_ERROR(CheckVariable(other));
+  if (module_.FindVariable(name) != kNone) {
+    return AlreadyExists("a variable is already called '", name, "'");
+  }
+  graph::Variable copy = module_.variables[other];
+  copy.name = name;
+  copy.trainable = false;
+  module_.variables.push_back(std::move(copy));
+  return static_cast<uint32_t>(module_.variables.size() - 1);
+}
+
 std::string GraphBuilder::UniqueName(std::string_view wanted) {
   std::string base = scope_.empty() ? std::string(wanted) : Cat(scope_, "/", wanted);
   auto known = names_.find(base);
@@ -329,6 +342,11 @@ Status GraphBuilder::CheckVariable(uint32_t variable) const {
                          module_.variables.size());
 }
 
+Status GraphBuilder::CheckValue(ValueId value) const {
+  if (value < graph().values.size()) return {};
+  return InvalidArgument("there is no value #", value, "; the graph has ", graph().values.size());
+}
+
 void GraphBuilder::SetMetadata(std::string_view key, std::string_view value) {
   module_.metadata[std::string(key)] = value;
 }
@@ -362,6 +380,49 @@ void GraphBuilder::Redirect(NodeId id, std::span<const ValueId> values) {
     node.attributes.clear();
     current().values[outputs[i]].producer = id;
   }
+}
+
+namespace {
+
+// Whether a value of type `b` can stand where one of type `a` stood.
+bool Fits(const graph::ValueType& a, const graph::ValueType& b) {
+  if (a.dtype != b.dtype || a.kind != b.kind) return false;
+  if (!a.ranked || !b.ranked) return !a.ranked;
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [](const graph::Dim& was, const graph::Dim& is) {
+                      return !was.fixed() || !is.fixed() || was.size == is.size;
+                    });
+}
+
+}  // namespace
+
+Status GraphBuilder::ReplaceValue(ValueId from, ValueId to) {
+  HR_RETURN_IF_ERROR(CheckValue(from));
+  HR_RETURN_IF_ERROR(CheckValue(to));
+  graph::Graph& graph = current();
+  if (!Fits(graph.values[from].type, graph.values[to].type)) {
+    const auto text = [&](ValueId id) {
+      return graph::TypeText(graph.values[id].type, module_.symbols);
+    };
+    return InvalidArgument("'", graph::ValueText(graph, from), "' is ", text(from),
+                           ", and cannot be replaced by a value of type ", text(to));
+  }
+  const graph::Marks makers =
+      NeededNodes(graph, graph::Marks(graph.values.size(), false), {.fetches = {to}});
+  bool used = from == to;
+  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+    auto& inputs = graph.nodes[id].inputs;
+    if (!makers[id]) std::replace(inputs.begin(), inputs.end(), from, to);
+    used = used || std::find(inputs.begin(), inputs.end(), from) != inputs.end();
+  }
+  for (graph::Signature& signature : module_.signatures) {
+    for (graph::Port& port : signature.outputs) {
+      if (port.value == from) port.value = to;
+    }
+    if (used) continue;
+    std::erase_if(signature.inputs, [&](const graph::Port& port) { return port.value == from; });
+  }
+  return {};
 }
 
 void GraphBuilder::Prune() {

@@ -53,9 +53,12 @@ class GraphBuilder final : public ops::Emitter {
   Result<uint32_t> AddVariable(std::string_view name, Tensor initial, bool trainable);
   Result<uint32_t> AddVariable(std::string_view name, DType dtype, Dims dims, bool trainable,
                                NodeSpec initializer);
+  // A variable of the type and with the initial value of another, in the same memory; not trained.
+  Result<uint32_t> AddVariableLike(std::string_view name, uint32_t other);
   Status SetTrainable(uint32_t variable, bool trainable);
   // INVALID_ARGUMENT if there is no such variable.
   Status CheckVariable(uint32_t variable) const;
+  Status CheckValue(ValueId value) const;
   // The variable's value here, in program order.
   Result<ValueId> Read(uint32_t variable);
   // The variable's value at the start of the step, whatever writes it before.
@@ -112,6 +115,11 @@ class GraphBuilder final : public ops::Emitter {
   // Makes a node an Identity of the first of `values`, and adds an Identity for each other one:
   // they give the node's outputs from now on.
   void Redirect(NodeId node, std::span<const ValueId> values);
+
+  // Lets all that uses `from` use `to` instead: nodes, but for those that `to` is computed by, and
+  // outputs of signatures. Inputs of signatures that nothing uses any more go. INVALID_ARGUMENT if
+  // the types do not fit. Not to be rolled back: the last thing in AllOrNothing.
+  Status ReplaceValue(ValueId from, ValueId to);
 
   // Removes what no signature needs, and gives new numbers to all that stays.
   void Prune();

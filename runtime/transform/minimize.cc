@@ -1,10 +1,14 @@
 #include "runtime/transform/minimize.h"
 
 #include "runtime/base/errors.h"
+#include "runtime/graph/unknown_name.h"
 #include "runtime/ops/optimizer.h"
 #include "runtime/transform/attribute_text.h"
+#include "runtime/transform/average.h"
 #include "runtime/transform/gradients.h"
+#include "runtime/transform/name_pattern.h"
 #include "runtime/transform/specialize.h"
+#include "runtime/transform/step_options.h"
 
 namespace hr::transform {
 namespace {
@@ -14,6 +18,7 @@ struct Optimizer {
   const ops::OptimizerDef* def = nullptr;
   std::vector<double> settings;
   std::vector<graph::Attribute> attributes;
+  StepOptions step;
 };
 
 Result<size_t> FindSetting(const ops::OptimizerDef& def, std::string_view name) {
@@ -30,6 +35,8 @@ Result<Optimizer> ParseOptimizer(std::string_view text) {
   out.settings = ops::SettingsOf(*out.def, {});
   std::vector<bool> given(out.settings.size(), false);
   for (const auto& [name, value] : spec.numbers) {
+    HR_ASSIGN_OR_RETURN(const bool taken, TakeStepOption(name, value, &out.step));
+    if (taken) continue;
     HR_ASSIGN_OR_RETURN(size_t i, FindSetting(*out.def, name));
     out.settings[i] = value;
     given[i] = true;
@@ -61,8 +68,12 @@ class Updater {
     }
     HR_RETURN_IF_ERROR(CheckGradients(variables, gradients));
     FindEffects(gradients);
+    std::vector<ValueId> ready(gradients.begin(), gradients.end());
+    HR_RETURN_IF_ERROR(Accumulate(variables, ready));
+    HR_RETURN_IF_ERROR(
+        ClipGradients(builder_, optimizer_.step.clip, false, ready).status().Clone());
     for (size_t i = 0; i < variables.size(); ++i) {
-      if (gradients[i] != kNone) HR_RETURN_IF_ERROR(AddUpdate(variables[i], gradients[i]));
+      if (ready[i] != kNone) HR_RETURN_IF_ERROR(AddUpdate(variables[i], ready[i]));
     }
     return {};
   }
@@ -114,6 +125,18 @@ class Updater {
     }
   }
 
+  Status Accumulate(std::span<const uint32_t> variables, std::span<ValueId> gradients) {
+    HR_ASSIGN_OR_RETURN(auto&& accumulation,
+                        Accumulation::Begin(builder_, signature_, optimizer_.step.accumulate));
+    when_ = accumulation.when();
+    for (size_t i = 0; when_ != kNone && i < variables.size(); ++i) {
+      if (gradients[i] == kNone) continue;
+      const std::string name = StateName(variables[i], "accumulated");
+      HR_ASSIGN_OR_RETURN(gradients[i], accumulation.Add(gradients[i], name));
+    }
+    return {};
+  }
+
   Status CheckOnlyUpdate(uint32_t variable) {
     for (NodeId target : builder_.SignatureNamed(signature_).targets) {
       const graph::Node& node = builder_.graph().nodes[target];
@@ -132,10 +155,14 @@ class Updater {
     Dims dims = state.counter ? Dims{} : declared.dims;
     HR_ASSIGN_OR_RETURN(auto&& zero, Tensor::Create(builder_.allocator(), dtype, dims));
     if (zero.bytes() != 0) __builtin_memset(zero.data(), 0, zero.bytes());
-    std::string name = Cat(declared.name, "/", state.suffix);
-    if (module().FindVariable(name) != kNone)
-      name = Cat(declared.name, "/", signature_, "/", state.suffix);
-    return builder_.AddVariable(name, std::move(zero), false);
+    return builder_.AddVariable(StateName(variable, state.suffix), std::move(zero), false);
+  }
+
+  std::string StateName(uint32_t variable, std::string_view suffix) const {
+    const std::string& owner = module().variables[variable].name;
+    std::string name = Cat(owner, "/", suffix);
+    if (module().FindVariable(name) == kNone) return name;
+    return Cat(owner, "/", signature_, "/", suffix);
   }
 
   Status AddUpdate(uint32_t variable, ValueId gradient) {
@@ -148,16 +175,19 @@ class Updater {
       graph::Append(&attributes, {state.attribute, int64_t{index}});
     }
     std::string name = builder_.UniqueName(Cat(module().variables[variable].name, "/update"));
+    std::vector<ValueId> inputs = {learning_rate_, gradient};
+    if (when_ != kNone) inputs.push_back(when_);
     HR_ASSIGN_OR_RETURN(NodeId node, builder_.AddNode({.domain = std::string(ops::kTrain),
                                                        .op = std::string(optimizer_.def->op),
-                                                       .inputs = {learning_rate_, gradient},
+                                                       .inputs = std::move(inputs),
                                                        .outputs = 0,
                                                        .attributes = std::move(attributes),
                                                        .controls = effects_[variable],
                                                        .chained = false,
                                                        .name = std::move(name)}));
     builder_.SignatureNamed(signature_).targets.push_back(node);
-    return {};
+    if (optimizer_.step.average == 0) return {};
+    return AddAverage(builder_, signature_, variable, optimizer_.step.average, node, when_);
   }
 
   GraphBuilder& builder_;
@@ -165,6 +195,7 @@ class Updater {
   const ValueId learning_rate_;
   const ValueId loss_;
   Optimizer optimizer_;
+  ValueId when_ = kNone;                      // whether this run updates; kNone: each does
   std::vector<std::vector<NodeId>> effects_;  // by variable
 };
 
@@ -188,12 +219,78 @@ Status ApplyGradients(GraphBuilder& builder, std::string_view signature, std::st
   });
 }
 
+namespace {
+
+std::vector<uint32_t> Trainable(const graph::Module& module) {
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < module.variables.size(); ++i) {
+    if (module.variables[i].trainable) out.push_back(i);
+  }
+  return out;
+}
+
+std::vector<std::string> NamesOf(const graph::Module& module, std::span<const uint32_t> variables) {
+  std::vector<std::string> out;
+  for (uint32_t variable : variables) out.push_back(module.variables[variable].name);
+  return out;
+}
+
+// The gradients of the group's variables, which are taken out of `gradients`.
+Result<std::vector<ValueId>> TakeGroup(std::string_view patterns,
+                                       std::span<const std::string> names,
+                                       std::span<ValueId> gradients) {
+  HR_ASSIGN_OR_RETURN(auto&& fits, MatchNames("trainable variable", patterns, names));
+  std::vector<ValueId> out(names.size(), kNone);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (fits[i]) out[i] = std::exchange(gradients[i], kNone);
+  }
+  return out;
+}
+
+Status CheckAllTaken(std::span<const std::string> names, std::span<const ValueId> gradients) {
+  std::vector<std::string> left;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (gradients[i] != kNone) left.push_back(names[i]);
+  }
+  if (left.empty()) return {};
+  return FailedPrecondition("no group has", ListText(left).substr(1),
+                            "; end with a group whose pattern is '*', or freeze them");
+}
+
+}  // namespace
+
+Status MinimizeGroups(GraphBuilder& builder, std::string_view signature, ValueId loss,
+                      std::span<const ParameterGroup> groups) {
+  const std::vector<uint32_t> variables = Trainable(builder.module());
+  const std::vector<std::string> names = NamesOf(builder.module(), variables);
+  return builder.AllOrNothing([&]() -> Status {
+    HR_ASSIGN_OR_RETURN(auto&& gradients, VariableGradients(builder, loss, variables));
+    for (const ParameterGroup& group : groups) {
+      HR_ASSIGN_OR_RETURN(auto&& own, TakeGroup(group.patterns, names, gradients));
+      Status status =
+          Apply(builder, signature, group.optimizer, group.learning_rate, variables, own, loss);
+      if (!status.ok())
+        return std::move(status).WithContext(Cat("the group '", group.patterns, "'"));
+    }
+    return CheckAllTaken(names, gradients);
+  });
+}
+
+Result<size_t> SetTrainable(GraphBuilder& builder, std::string_view patterns, bool trainable) {
+  HR_ASSIGN_OR_RETURN(auto&& fits,
+                      MatchNames("variable", patterns, graph::NamesOf(builder.module().variables)));
+  size_t count = 0;
+  for (uint32_t i = 0; i < fits.size(); ++i) {
+    if (!fits[i]) continue;
+    HR_RETURN_IF_ERROR(builder.SetTrainable(i, trainable));
+    ++count;
+  }
+  return count;
+}
+
 Status Minimize(GraphBuilder& builder, std::string_view signature, ValueId loss,
                 std::string_view optimizer, ValueId learning_rate) {
-  std::vector<uint32_t> variables;
-  for (uint32_t i = 0; i < builder.module().variables.size(); ++i) {
-    if (builder.module().variables[i].trainable) variables.push_back(i);
-  }
+  const std::vector<uint32_t> variables = Trainable(builder.module());
   return builder.AllOrNothing([&]() -> Status {
     HR_ASSIGN_OR_RETURN(auto&& gradients, VariableGradients(builder, loss, variables));
     return Apply(builder, signature, optimizer, learning_rate, variables, gradients, loss);

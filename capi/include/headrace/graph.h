@@ -119,6 +119,12 @@ HR_API hr_status* hr_graph_add(hr_graph* graph, const hr_node_spec* spec, size_t
                                HR_ARRAY(output_count) hr_value* outputs,
                                HR_NULLABLE hr_node* out_node);
 
+/* Lets all that uses `from` use `to` instead: nodes, but for those that compute `to`, and outputs
+ * of signatures. An input of a signature that nothing uses any more is gone from it. This is how a
+ * head of a model is exchanged, or an input given by the graph itself. HR_INVALID_ARGUMENT if the
+ * types do not fit. */
+HR_API hr_status* hr_graph_replace(hr_graph* graph, hr_value from, hr_value to);
+
 HR_API hr_status* hr_graph_name_value(hr_graph* graph, hr_value value, const char* name);
 
 /* ---- Layers ----
@@ -180,6 +186,11 @@ HR_API hr_status* hr_graph_variable_gradients(hr_graph* graph, hr_value loss, si
  *
  * Groups of variables may have their own optimizers and learning rates, each with a call for the
  * same signature; HR_ALREADY_EXISTS if the signature updates a variable already.
+ *
+ * For any optimizer the settings may also have clip_value, clip_norm and clip_global_norm (see
+ * hr_graph_clip_gradients), accumulate=N, which updates in each N-th run of the signature by the
+ * mean of the N runs' gradients, and average=DECAY, which keeps moving averages of the variables
+ * (headrace/training_graph.h). Gradients are accumulated first and then clipped.
  *
  * Several signatures may train the same variables, each with its own loss or optimizer. Running one
  * does not run the updates of another. The state of an optimizer is a variable named

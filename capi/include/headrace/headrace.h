@@ -13,5 +13,6 @@
 #include "headrace/session.h"
 #include "headrace/tensor.h"
 #include "headrace/train.h"
+#include "headrace/training_graph.h"
 
 #endif /* HEADRACE_HEADRACE_H_ */

@@ -1,0 +1,81 @@
+/* Building graphs that train: learning rates, clipping, groups of variables, averages, metrics,
+ * adapters. docs/training.md shows all of it by example; headrace/graph.h has gradients and
+ * optimizers. Everything is nodes and variables of the graph, so it runs on any device, is saved in
+ * files and checkpoints, and a training that is resumed goes on with the same bits. */
+#ifndef HEADRACE_TRAINING_GRAPH_H_
+#define HEADRACE_TRAINING_GRAPH_H_
+
+#include "headrace/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Learning rates ---- */
+
+/* Adds a learning rate that changes from step to step, a float64 scalar. `description` is the name
+ * of a schedule with its settings, such as "cosine base=0.1 warmup=500 steps=10000" or "piecewise
+ * at=1000,5000 rates=0.1,0.01,0.001"; docs/training.md lists the schedules with their formulas.
+ *
+ * The steps are the runs of `signature`, which counts them in the variable "<signature>/step". All
+ * schedules of a signature share it. The rate becomes the signature's output "learning_rate" if it
+ * has no output of that name. HR_INVALID_ARGUMENT if the settings make no schedule, for example a
+ * warm-up that is longer than all steps. */
+HR_API hr_status* hr_graph_schedule(hr_graph* graph, const char* signature, const char* description,
+                                    hr_value* out);
+
+/* ---- Gradients and variables ---- */
+
+/* Clips gradients, which are replaced by the clipped ones; HR_NONE stays. `bounds` is a text with
+ * one or more of "value=0.5" (of each element, both ways), "norm=1" (each gradient is scaled down
+ * to this Euclidean norm) and "global_norm=1" (all are scaled down by one factor, to this norm of
+ * all together); they apply in this order. *out_norm gets the global norm before its bound applies,
+ * a scalar; it may be NULL. hr_graph_minimize takes the same as settings of the optimizer. */
+HR_API hr_status* hr_graph_clip_gradients(hr_graph* graph, const char* bounds, size_t count,
+                                          HR_IN_OUT HR_ARRAY(count) hr_value* gradients,
+                                          HR_NULLABLE hr_value* out_norm);
+
+/* Freezes the variables whose names fit `patterns` (`trainable` 0), or makes them trainable; see
+ * hr_graph_set_trainable. Commas separate patterns; in a pattern * stands for any characters and ?
+ * for one, as in "encoder.*,embedding". HR_NOT_FOUND, with the nearest names, if a pattern fits no
+ * variable. *out_count gets the number of variables; it may be NULL. */
+HR_API hr_status* hr_graph_set_trainable_matching(hr_graph* graph, const char* patterns,
+                                                  int trainable, HR_NULLABLE size_t* out_count);
+
+/* Variables with an optimizer and a learning rate of their own. */
+typedef struct hr_parameter_group {
+  size_t struct_size;
+  const char* patterns;  /* of trainable variables, as hr_graph_set_trainable_matching takes them */
+  const char* optimizer; /* as hr_graph_minimize takes it; a global norm is that of the group */
+  hr_value learning_rate;
+} hr_parameter_group;
+/* Calls hr_graph_minimize with each trainable variable in the first group that has a pattern for
+ * it. HR_NOT_FOUND if a pattern fits no trainable variable; HR_FAILED_PRECONDITION, which names
+ * them, if no group has a variable that the loss depends on: end with a group "*". */
+HR_API hr_status* hr_graph_minimize_groups(hr_graph* graph, const char* signature, hr_value loss,
+                                           size_t count,
+                                           HR_ARRAY(count) const hr_parameter_group* groups);
+
+/* ---- Averages of weights ----
+ *
+ * hr_graph_minimize with the setting average=DECAY keeps a moving average of each variable in a
+ * variable "<variable>/average": after an update it is DECAY * average + (1 - DECAY) * variable. It
+ * begins with the initial value of its variable. */
+
+/* Adds the signature `to`, which computes what the signature `from` does, but of the averages of
+ * those variables that have one: evaluate with it, and export it to serve the averages.
+ * HR_FAILED_PRECONDITION if no variable has an average or if `from` changes variables. */
+HR_API hr_status* hr_graph_average_signature(hr_graph* graph, const char* from, const char* to);
+/* Adds a signature whose run swaps all variables that have an average with these. A second run
+ * swaps them back. */
+HR_API hr_status* hr_graph_swap_averages(hr_graph* graph, const char* signature);
+
+/* Adds the signature `to` with copies of the nodes that the signature `from` needs: the same
+ * inputs, constants and variables, but values of its own, so that one of the two can be changed.
+ * HR_FAILED_PRECONDITION if `from` changes variables. */
+HR_API hr_status* hr_graph_copy_signature(hr_graph* graph, const char* from, const char* to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* HEADRACE_TRAINING_GRAPH_H_ */

@@ -1,0 +1,96 @@
+#include "headrace/training_graph.h"
+
+#include "capi/src/graph_handle.h"
+#include "runtime/transform/average.h"
+#include "runtime/transform/clip.h"
+#include "runtime/transform/copy_signature.h"
+#include "runtime/transform/minimize.h"
+#include "runtime/transform/schedule.h"
+
+namespace hr::capi {
+namespace {
+
+Result<std::vector<transform::ParameterGroup>> GroupsFrom(size_t count,
+                                                          const hr_parameter_group* groups) {
+  HR_ASSIGN_OR_RETURN(auto&& copies, CopySizedArray(groups, count, "hr_parameter_group"));
+  std::vector<transform::ParameterGroup> out;
+  for (const hr_parameter_group& group : copies) {
+    if (group.patterns == nullptr || group.optimizer == nullptr) {
+      return InvalidArgument("hr_parameter_group ", out.size(), ": ",
+                             group.patterns == nullptr ? "patterns" : "optimizer",
+                             " must not be NULL");
+    }
+    out.push_back({group.patterns, group.optimizer, group.learning_rate});
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace hr::capi
+
+using hr::capi::Wrap;
+
+extern "C" {
+
+hr_status* hr_graph_schedule(hr_graph* graph, const char* signature, const char* description,
+                             hr_value* out) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(description);
+  HR_REQUIRE(out);
+  return hr::capi::Give(out, hr::transform::AddSchedule(graph->rep, signature, description));
+}
+
+hr_status* hr_graph_clip_gradients(hr_graph* graph, const char* bounds, size_t count,
+                                   hr_value* gradients, hr_value* out_norm) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(bounds);
+  if (count != 0) HR_REQUIRE(gradients);
+  HR_ASSIGN_OR_WRAP(const auto clipping, hr::transform::ParseClipping(bounds));
+  HR_ASSIGN_OR_WRAP(const hr_value norm,
+                    hr::transform::ClipGradients(graph->rep, clipping, out_norm != nullptr,
+                                                 std::span(gradients, count)));
+  if (out_norm != nullptr) *out_norm = norm;
+  return nullptr;
+}
+
+hr_status* hr_graph_set_trainable_matching(hr_graph* graph, const char* patterns, int trainable,
+                                           size_t* out_count) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(patterns);
+  HR_ASSIGN_OR_WRAP(const size_t count,
+                    hr::transform::SetTrainable(graph->rep, patterns, trainable != 0));
+  if (out_count != nullptr) *out_count = count;
+  return nullptr;
+}
+
+hr_status* hr_graph_minimize_groups(hr_graph* graph, const char* signature, hr_value loss,
+                                    size_t count, const hr_parameter_group* groups) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(signature);
+  if (count != 0) HR_REQUIRE(groups);
+  HR_ASSIGN_OR_WRAP(const auto inner, hr::capi::GroupsFrom(count, groups));
+  return Wrap(hr::transform::MinimizeGroups(graph->rep, signature, loss, inner));
+}
+
+hr_status* hr_graph_average_signature(hr_graph* graph, const char* from, const char* to) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(from);
+  HR_REQUIRE(to);
+  return Wrap(hr::transform::AverageSignature(graph->rep, from, to));
+}
+
+hr_status* hr_graph_swap_averages(hr_graph* graph, const char* signature) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(signature);
+  return Wrap(hr::transform::AddSwap(graph->rep, signature));
+}
+
+hr_status* hr_graph_copy_signature(hr_graph* graph, const char* from, const char* to) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(from);
+  HR_REQUIRE(to);
+  return Wrap(hr::transform::CopySignature(graph->rep, from, to, {}));
+}
+
+}  // extern "C"

@@ -1266,6 +1266,27 @@ impl Default for hr_train_options {
     }
 }
 
+/// Variables with an optimizer and a learning rate of their own.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct hr_parameter_group {
+    pub struct_size: usize,
+    /// of trainable variables, as hr_graph_set_trainable_matching takes them
+    pub patterns: *const c_char,
+    /// as hr_graph_minimize takes it; a global norm is that of the group
+    pub optimizer: *const c_char,
+    pub learning_rate: hr_value,
+}
+impl Default for hr_parameter_group {
+    /// All members are zero but `struct_size`.
+    fn default() -> Self {
+        // SAFETY: a number, a pointer or an optional function may be zero.
+        let mut out: Self = unsafe { mem::zeroed() };
+        out.struct_size = mem::size_of::<Self>();
+        out
+    }
+}
+
 extern "C" {
     /// Returns the HR_API_VERSION that the library was built with. A program that was built with the
     /// same or a smaller version of the same major version can use the library.
@@ -1577,6 +1598,11 @@ extern "C" {
     pub fn hr_node_spec_tensor(spec: *mut hr_node_spec, name: *const c_char, value: *const hr_tensor);
     /// Adds the node that `spec` describes. The spec may be used again. `out_node` may be NULL.
     pub fn hr_graph_add(graph: *mut hr_graph, spec: *const hr_node_spec, output_count: usize, outputs: *mut hr_value, out_node: *mut hr_node) -> *mut hr_status;
+    /// Lets all that uses `from` use `to` instead: nodes, but for those that compute `to`, and outputs
+    /// of signatures. An input of a signature that nothing uses any more is gone from it. This is how a
+    /// head of a model is exchanged, or an input given by the graph itself. HR_INVALID_ARGUMENT if the
+    /// types do not fit.
+    pub fn hr_graph_replace(graph: *mut hr_graph, from: hr_value, to: hr_value) -> *mut hr_status;
     pub fn hr_graph_name_value(graph: *mut hr_graph, value: hr_value, name: *const c_char) -> *mut hr_status;
     /// A fully connected layer with the variables "weight" and "bias", which have PyTorch's default
     /// initial values (uniform in +-1 / sqrt(fan in)). `x` is flattened to \[N, features\].
@@ -1616,6 +1642,11 @@ extern "C" {
     ///
     /// Groups of variables may have their own optimizers and learning rates, each with a call for the
     /// same signature; HR_ALREADY_EXISTS if the signature updates a variable already.
+    ///
+    /// For any optimizer the settings may also have clip_value, clip_norm and clip_global_norm (see
+    /// hr_graph_clip_gradients), accumulate=N, which updates in each N-th run of the signature by the
+    /// mean of the N runs' gradients, and average=DECAY, which keeps moving averages of the variables
+    /// (headrace/training_graph.h). Gradients are accumulated first and then clipped.
     ///
     /// Several signatures may train the same variables, each with its own loss or optimizer. Running one
     /// does not run the updates of another. The state of an optimizer is a variable named
@@ -2073,4 +2104,39 @@ extern "C" {
     pub fn hr_progress_message(progress: *mut hr_progress, text: *const c_char);
     /// Ends the line.
     pub fn hr_progress_release(progress: *mut hr_progress);
+    /// Adds a learning rate that changes from step to step, a float64 scalar. `description` is the name
+    /// of a schedule with its settings, such as "cosine base=0.1 warmup=500 steps=10000" or "piecewise
+    /// at=1000,5000 rates=0.1,0.01,0.001"; docs/training.md lists the schedules with their formulas.
+    ///
+    /// The steps are the runs of `signature`, which counts them in the variable "\<signature\>/step". All
+    /// schedules of a signature share it. The rate becomes the signature's output "learning_rate" if it
+    /// has no output of that name. HR_INVALID_ARGUMENT if the settings make no schedule, for example a
+    /// warm-up that is longer than all steps.
+    pub fn hr_graph_schedule(graph: *mut hr_graph, signature: *const c_char, description: *const c_char, out: *mut hr_value) -> *mut hr_status;
+    /// Clips gradients, which are replaced by the clipped ones; HR_NONE stays. `bounds` is a text with
+    /// one or more of "value=0.5" (of each element, both ways), "norm=1" (each gradient is scaled down
+    /// to this Euclidean norm) and "global_norm=1" (all are scaled down by one factor, to this norm of
+    /// all together); they apply in this order. *out_norm gets the global norm before its bound applies,
+    /// a scalar; it may be NULL. hr_graph_minimize takes the same as settings of the optimizer.
+    pub fn hr_graph_clip_gradients(graph: *mut hr_graph, bounds: *const c_char, count: usize, gradients: *mut hr_value, out_norm: *mut hr_value) -> *mut hr_status;
+    /// Freezes the variables whose names fit `patterns` (`trainable` 0), or makes them trainable; see
+    /// hr_graph_set_trainable. Commas separate patterns; in a pattern * stands for any characters and ?
+    /// for one, as in "encoder.*,embedding". HR_NOT_FOUND, with the nearest names, if a pattern fits no
+    /// variable. *out_count gets the number of variables; it may be NULL.
+    pub fn hr_graph_set_trainable_matching(graph: *mut hr_graph, patterns: *const c_char, trainable: c_int, out_count: *mut usize) -> *mut hr_status;
+    /// Calls hr_graph_minimize with each trainable variable in the first group that has a pattern for
+    /// it. HR_NOT_FOUND if a pattern fits no trainable variable; HR_FAILED_PRECONDITION, which names
+    /// them, if no group has a variable that the loss depends on: end with a group "*".
+    pub fn hr_graph_minimize_groups(graph: *mut hr_graph, signature: *const c_char, loss: hr_value, count: usize, groups: *const hr_parameter_group) -> *mut hr_status;
+    /// Adds the signature `to`, which computes what the signature `from` does, but of the averages of
+    /// those variables that have one: evaluate with it, and export it to serve the averages.
+    /// HR_FAILED_PRECONDITION if no variable has an average or if `from` changes variables.
+    pub fn hr_graph_average_signature(graph: *mut hr_graph, from: *const c_char, to: *const c_char) -> *mut hr_status;
+    /// Adds a signature whose run swaps all variables that have an average with these. A second run
+    /// swaps them back.
+    pub fn hr_graph_swap_averages(graph: *mut hr_graph, signature: *const c_char) -> *mut hr_status;
+    /// Adds the signature `to` with copies of the nodes that the signature `from` needs: the same
+    /// inputs, constants and variables, but values of its own, so that one of the two can be changed.
+    /// HR_FAILED_PRECONDITION if `from` changes variables.
+    pub fn hr_graph_copy_signature(graph: *mut hr_graph, from: *const c_char, to: *const c_char) -> *mut hr_status;
 }

@@ -118,6 +118,7 @@ static struct api {
   __typeof__(hr_node_spec_strings)* hr_node_spec_strings;
   __typeof__(hr_node_spec_tensor)* hr_node_spec_tensor;
   __typeof__(hr_graph_add)* hr_graph_add;
+  __typeof__(hr_graph_replace)* hr_graph_replace;
   __typeof__(hr_graph_name_value)* hr_graph_name_value;
   __typeof__(hr_graph_dense)* hr_graph_dense;
   __typeof__(hr_graph_conv2d)* hr_graph_conv2d;
@@ -271,6 +272,13 @@ static struct api {
   __typeof__(hr_progress_update)* hr_progress_update;
   __typeof__(hr_progress_message)* hr_progress_message;
   __typeof__(hr_progress_release)* hr_progress_release;
+  __typeof__(hr_graph_schedule)* hr_graph_schedule;
+  __typeof__(hr_graph_clip_gradients)* hr_graph_clip_gradients;
+  __typeof__(hr_graph_set_trainable_matching)* hr_graph_set_trainable_matching;
+  __typeof__(hr_graph_minimize_groups)* hr_graph_minimize_groups;
+  __typeof__(hr_graph_average_signature)* hr_graph_average_signature;
+  __typeof__(hr_graph_swap_averages)* hr_graph_swap_averages;
+  __typeof__(hr_graph_copy_signature)* hr_graph_copy_signature;
 } api;
 
 static const struct {
@@ -384,6 +392,7 @@ static const struct {
     {"hr_node_spec_strings", offsetof(struct api, hr_node_spec_strings)},
     {"hr_node_spec_tensor", offsetof(struct api, hr_node_spec_tensor)},
     {"hr_graph_add", offsetof(struct api, hr_graph_add)},
+    {"hr_graph_replace", offsetof(struct api, hr_graph_replace)},
     {"hr_graph_name_value", offsetof(struct api, hr_graph_name_value)},
     {"hr_graph_dense", offsetof(struct api, hr_graph_dense)},
     {"hr_graph_conv2d", offsetof(struct api, hr_graph_conv2d)},
@@ -537,6 +546,13 @@ static const struct {
     {"hr_progress_update", offsetof(struct api, hr_progress_update)},
     {"hr_progress_message", offsetof(struct api, hr_progress_message)},
     {"hr_progress_release", offsetof(struct api, hr_progress_release)},
+    {"hr_graph_schedule", offsetof(struct api, hr_graph_schedule)},
+    {"hr_graph_clip_gradients", offsetof(struct api, hr_graph_clip_gradients)},
+    {"hr_graph_set_trainable_matching", offsetof(struct api, hr_graph_set_trainable_matching)},
+    {"hr_graph_minimize_groups", offsetof(struct api, hr_graph_minimize_groups)},
+    {"hr_graph_average_signature", offsetof(struct api, hr_graph_average_signature)},
+    {"hr_graph_swap_averages", offsetof(struct api, hr_graph_swap_averages)},
+    {"hr_graph_copy_signature", offsetof(struct api, hr_graph_copy_signature)},
 };
 
 const char* raw_find_functions(void* library) {
@@ -823,6 +839,11 @@ _Static_assert(offsetof(hr_train_options, on_step) == 120, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, on_message) == 128, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, context) == 136, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, group) == 144, "hr_train_options");
+_Static_assert(sizeof(hr_parameter_group) == 32, "hr_parameter_group");
+_Static_assert(offsetof(hr_parameter_group, struct_size) == 0, "hr_parameter_group");
+_Static_assert(offsetof(hr_parameter_group, patterns) == 8, "hr_parameter_group");
+_Static_assert(offsetof(hr_parameter_group, optimizer) == 16, "hr_parameter_group");
+_Static_assert(offsetof(hr_parameter_group, learning_rate) == 24, "hr_parameter_group");
 
 /* ---- Functions of C, called by Java ---- */
 
@@ -1359,6 +1380,11 @@ static void JNICALL raw_hr_node_spec_tensor(JNIEnv* jni, jclass raw, jlong spec,
 static jlong JNICALL raw_hr_graph_add(JNIEnv* jni, jclass raw, jlong graph, jlong spec, jlong output_count, jlong outputs, jlong out_node) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_graph_add(POINTER(hr_graph*, graph), POINTER(const hr_node_spec*, spec), (size_t)output_count, POINTER(hr_value*, outputs), POINTER(hr_node*, out_node));
+}
+
+static jlong JNICALL raw_hr_graph_replace(JNIEnv* jni, jclass raw, jlong graph, jint from, jint to) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_replace(POINTER(hr_graph*, graph), (hr_value)from, (hr_value)to);
 }
 
 static jlong JNICALL raw_hr_graph_name_value(JNIEnv* jni, jclass raw, jlong graph, jint value, jlong name) {
@@ -2126,6 +2152,41 @@ static void JNICALL raw_hr_progress_release(JNIEnv* jni, jclass raw, jlong progr
   api.hr_progress_release(POINTER(hr_progress*, progress));
 }
 
+static jlong JNICALL raw_hr_graph_schedule(JNIEnv* jni, jclass raw, jlong graph, jlong signature, jlong description, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_schedule(POINTER(hr_graph*, graph), POINTER(const char*, signature), POINTER(const char*, description), POINTER(hr_value*, out));
+}
+
+static jlong JNICALL raw_hr_graph_clip_gradients(JNIEnv* jni, jclass raw, jlong graph, jlong bounds, jlong count, jlong gradients, jlong out_norm) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_clip_gradients(POINTER(hr_graph*, graph), POINTER(const char*, bounds), (size_t)count, POINTER(hr_value*, gradients), POINTER(hr_value*, out_norm));
+}
+
+static jlong JNICALL raw_hr_graph_set_trainable_matching(JNIEnv* jni, jclass raw, jlong graph, jlong patterns, jint trainable, jlong out_count) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_set_trainable_matching(POINTER(hr_graph*, graph), POINTER(const char*, patterns), (int)trainable, POINTER(size_t*, out_count));
+}
+
+static jlong JNICALL raw_hr_graph_minimize_groups(JNIEnv* jni, jclass raw, jlong graph, jlong signature, jint loss, jlong count, jlong groups) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_minimize_groups(POINTER(hr_graph*, graph), POINTER(const char*, signature), (hr_value)loss, (size_t)count, POINTER(const hr_parameter_group*, groups));
+}
+
+static jlong JNICALL raw_hr_graph_average_signature(JNIEnv* jni, jclass raw, jlong graph, jlong from, jlong to) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_average_signature(POINTER(hr_graph*, graph), POINTER(const char*, from), POINTER(const char*, to));
+}
+
+static jlong JNICALL raw_hr_graph_swap_averages(JNIEnv* jni, jclass raw, jlong graph, jlong signature) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_swap_averages(POINTER(hr_graph*, graph), POINTER(const char*, signature));
+}
+
+static jlong JNICALL raw_hr_graph_copy_signature(JNIEnv* jni, jclass raw, jlong graph, jlong from, jlong to) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_copy_signature(POINTER(hr_graph*, graph), POINTER(const char*, from), POINTER(const char*, to));
+}
+
 static void JNICALL raw_call_hr_executor_parallel_for_fn(JNIEnv* jni, jclass raw, jlong function, jlong fn_context, jint task) {
   (void)jni, (void)raw;
   ((void (*)(void* fn_context, int task))(intptr_t)function)(POINTER(void*, fn_context), (int)task);
@@ -2244,6 +2305,7 @@ const JNINativeMethod raw_natives[] = {
     {"hr_node_spec_strings", "(JJJJ)V", (void*)raw_hr_node_spec_strings},
     {"hr_node_spec_tensor", "(JJJ)V", (void*)raw_hr_node_spec_tensor},
     {"hr_graph_add", "(JJJJJ)J", (void*)raw_hr_graph_add},
+    {"hr_graph_replace", "(JII)J", (void*)raw_hr_graph_replace},
     {"hr_graph_name_value", "(JIJ)J", (void*)raw_hr_graph_name_value},
     {"hr_graph_dense", "(JJIJJ)J", (void*)raw_hr_graph_dense},
     {"hr_graph_conv2d", "(JJIJJJJ)J", (void*)raw_hr_graph_conv2d},
@@ -2397,6 +2459,13 @@ const JNINativeMethod raw_natives[] = {
     {"hr_progress_update", "(JJJJD)V", (void*)raw_hr_progress_update},
     {"hr_progress_message", "(JJ)V", (void*)raw_hr_progress_message},
     {"hr_progress_release", "(J)V", (void*)raw_hr_progress_release},
+    {"hr_graph_schedule", "(JJJJ)J", (void*)raw_hr_graph_schedule},
+    {"hr_graph_clip_gradients", "(JJJJJ)J", (void*)raw_hr_graph_clip_gradients},
+    {"hr_graph_set_trainable_matching", "(JJIJ)J", (void*)raw_hr_graph_set_trainable_matching},
+    {"hr_graph_minimize_groups", "(JJIJJ)J", (void*)raw_hr_graph_minimize_groups},
+    {"hr_graph_average_signature", "(JJJ)J", (void*)raw_hr_graph_average_signature},
+    {"hr_graph_swap_averages", "(JJ)J", (void*)raw_hr_graph_swap_averages},
+    {"hr_graph_copy_signature", "(JJJ)J", (void*)raw_hr_graph_copy_signature},
     {"call_hr_executor_parallel_for_fn", "(JJI)V", (void*)raw_call_hr_executor_parallel_for_fn},
     {"call_hr_dlpack_deleter", "(JJ)V", (void*)raw_call_hr_dlpack_deleter},
 };

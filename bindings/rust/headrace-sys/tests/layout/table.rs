@@ -273,6 +273,11 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_train_options.on_message", mem::offset_of!(hr_train_options, on_message) as i128),
     ("hr_train_options.context", mem::offset_of!(hr_train_options, context) as i128),
     ("hr_train_options.group", mem::offset_of!(hr_train_options, group) as i128),
+    ("hr_parameter_group", mem::size_of::<hr_parameter_group>() as i128),
+    ("hr_parameter_group.struct_size", mem::offset_of!(hr_parameter_group, struct_size) as i128),
+    ("hr_parameter_group.patterns", mem::offset_of!(hr_parameter_group, patterns) as i128),
+    ("hr_parameter_group.optimizer", mem::offset_of!(hr_parameter_group, optimizer) as i128),
+    ("hr_parameter_group.learning_rate", mem::offset_of!(hr_parameter_group, learning_rate) as i128),
     ("HR_OK", HR_OK as i128),
     ("HR_CANCELLED", HR_CANCELLED as i128),
     ("HR_UNKNOWN", HR_UNKNOWN as i128),
@@ -451,6 +456,7 @@ pub fn functions() -> Vec<*const ()> {
         hr_node_spec_strings as *const (),
         hr_node_spec_tensor as *const (),
         hr_graph_add as *const (),
+        hr_graph_replace as *const (),
         hr_graph_name_value as *const (),
         hr_graph_dense as *const (),
         hr_graph_conv2d as *const (),
@@ -604,6 +610,13 @@ pub fn functions() -> Vec<*const ()> {
         hr_progress_update as *const (),
         hr_progress_message as *const (),
         hr_progress_release as *const (),
+        hr_graph_schedule as *const (),
+        hr_graph_clip_gradients as *const (),
+        hr_graph_set_trainable_matching as *const (),
+        hr_graph_minimize_groups as *const (),
+        hr_graph_average_signature as *const (),
+        hr_graph_swap_averages as *const (),
+        hr_graph_copy_signature as *const (),
     ]
 }
 
@@ -881,6 +894,11 @@ int main(void) {
   printf("hr_train_options.on_message %zu\n", offsetof(hr_train_options, on_message));
   printf("hr_train_options.context %zu\n", offsetof(hr_train_options, context));
   printf("hr_train_options.group %zu\n", offsetof(hr_train_options, group));
+  printf("hr_parameter_group %zu\n", sizeof(hr_parameter_group));
+  printf("hr_parameter_group.struct_size %zu\n", offsetof(hr_parameter_group, struct_size));
+  printf("hr_parameter_group.patterns %zu\n", offsetof(hr_parameter_group, patterns));
+  printf("hr_parameter_group.optimizer %zu\n", offsetof(hr_parameter_group, optimizer));
+  printf("hr_parameter_group.learning_rate %zu\n", offsetof(hr_parameter_group, learning_rate));
   printf("HR_OK %lld\n", (long long)HR_OK);
   printf("HR_CANCELLED %lld\n", (long long)HR_CANCELLED);
   printf("HR_UNKNOWN %lld\n", (long long)HR_UNKNOWN);

@@ -112,6 +112,7 @@ final class Raw {
   static native void hr_node_spec_strings(long spec, long name, long count, long values);
   static native void hr_node_spec_tensor(long spec, long name, long value);
   static native long hr_graph_add(long graph, long spec, long output_count, long outputs, long out_node);
+  static native long hr_graph_replace(long graph, int from, int to);
   static native long hr_graph_name_value(long graph, int value, long name);
   static native long hr_graph_dense(long graph, long name, int x, long units, long out);
   static native long hr_graph_conv2d(long graph, long name, int x, long channels, long kernel, long attributes, long out);
@@ -265,6 +266,13 @@ final class Raw {
   static native void hr_progress_update(long progress, long done, long items, long metric_name, double metric);
   static native void hr_progress_message(long progress, long text);
   static native void hr_progress_release(long progress);
+  static native long hr_graph_schedule(long graph, long signature, long description, long out);
+  static native long hr_graph_clip_gradients(long graph, long bounds, long count, long gradients, long out_norm);
+  static native long hr_graph_set_trainable_matching(long graph, long patterns, int trainable, long out_count);
+  static native long hr_graph_minimize_groups(long graph, long signature, int loss, long count, long groups);
+  static native long hr_graph_average_signature(long graph, long from, long to);
+  static native long hr_graph_swap_averages(long graph, long signature);
+  static native long hr_graph_copy_signature(long graph, long from, long to);
   static native void call_hr_executor_parallel_for_fn(long function, long fn_context, int task);
   static native void call_hr_dlpack_deleter(long function, long self);
 }

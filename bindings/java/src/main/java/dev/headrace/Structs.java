@@ -976,4 +976,26 @@ final class Structs {
     long group() { return get_long(144); }
     void group(long value) { set_long(144, value); }
   }
+
+  static final class hr_parameter_group extends Struct {
+    static final int BYTES = 32;
+
+    hr_parameter_group(Scratch scratch) {
+      super(scratch.bytes(BYTES), BYTES);
+      set_long(0, BYTES);
+    }
+
+    hr_parameter_group(long address) {
+      super(address, BYTES);
+    }
+
+    long struct_size() { return get_long(0); }
+    void struct_size(long value) { set_long(0, value); }
+    long patterns() { return get_long(8); }
+    void patterns(long value) { set_long(8, value); }
+    long optimizer() { return get_long(16); }
+    void optimizer(long value) { set_long(16, value); }
+    int learning_rate() { return get_int(24); }
+    void learning_rate(int value) { set_int(24, value); }
+  }
 }

@@ -171,8 +171,10 @@ func TestSessionsLeaveNoMemory(t *testing.T) {
 
 func TestEnvsLeaveNoMemory(t *testing.T) {
 	flat(t, repeats("HEADRACE_ENVS", 100), func(i int) {
-		env := must(NewEnv(&EnvOptions{Threads: 2}))(t)
-		session := newSession(t, env, doubling)
+		env := must(NewEnv(&EnvOptions{Threads: 2}))(t) // and nothing that t keeps
+		g := must(env.NewGraph())(t)
+		doubling(g)
+		session := must(must(g.Model())(t).NewSession(background, nil))(t)
 		call := must(session.NewCall("double"))(t)
 		check(t, BindSlice(call, "x", []float32{1}))
 		check(t, call.Run(background))

@@ -1,4 +1,6 @@
 // Converting models of other formats, which plugins do.
+#include <cstring>
+
 #include "capi/src/handles.h"
 #include "capi/src/plugin.h"
 #include "headrace/model.h"
@@ -7,32 +9,38 @@
 namespace hr::capi {
 namespace {
 
-bool Reads(const plugin::Plugin& plugin, std::string_view path) {
-  if (plugin.converter() == nullptr) return false;
-  for (const char* const* ending = plugin.converter()->endings; *ending != nullptr; ++ending) {
+using Table = hr_plugin_converter_table;
+// One of the table's lists.
+using Endings = const char* const* Table::*;
+
+bool Knows(const plugin::Plugin& plugin, Endings endings, std::string_view path) {
+  const Table* table = plugin.converter();
+  if (table == nullptr) return false;
+  for (const char* const* ending = table->*endings; *ending != nullptr; ++ending) {
     if (path.ends_with(*ending)) return true;
   }
   return false;
 }
 
-// A plugin of the env, or the one that is called as the file's ending.
-Result<std::shared_ptr<plugin::Plugin>> ConverterOf(session::Env& env, std::string_view path) {
+// A plugin of the env, or the one that is opened for this ending.
+Result<std::shared_ptr<plugin::Plugin>> ConverterOf(session::Env& env, Endings endings,
+                                                    std::string_view path) {
   for (const auto& plugin : env.plugins()) {
-    if (Reads(*plugin, path)) return plugin;
+    if (Knows(*plugin, endings, path)) return plugin;
   }
-  const size_t dot = path.rfind('.');
-  const std::string_view ending = dot == path.npos ? "" : path.substr(dot + 1);
-  if (ending != "onnx") {
-    return InvalidArgument("'", path, "' has no ending of a format that can be converted; there ",
-                           "is .onnx");
+  const std::string_view known = endings == &Table::endings ? ".onnx" : ".pb";
+  if (!path.ends_with(known)) {
+    return InvalidArgument("'", path, "' has no ending of a format that is known here; there is ",
+                           known);
   }
-  auto plugin = OpenPlugin(env, ending);
-  if (plugin.ok() && !Reads(**plugin, path)) {
-    return FailedPrecondition("the plugin '", ending, "' does not read ", path);
+  auto plugin = OpenPlugin(env, "onnx");
+  if (plugin.ok() && !Knows(**plugin, endings, path)) {
+    return FailedPrecondition("the plugin 'onnx' does not know ", path);
   }
   return plugin;
 }
 
+// The call of a plugin, which asks for limits and gives a report.
 struct Conversion {
   const HostLimits* limits;
   std::string report;
@@ -45,23 +53,74 @@ struct Conversion {
   }
 };
 
+// The report of `call(plugin, conversion)`; a limit is told rather than what it made of the call.
+template <typename Call>
+Result<std::string> Reported(const plugin::Plugin& plugin, const HostLimits& limits, Call call) {
+  Conversion conversion = {.limits = &limits, .report = {}};
+  Status status = plugin::FromC(call(*plugin.converter(), plugin.self(), &conversion));
+  if (!status.ok()) HR_RETURN_IF_ERROR(limits.Check());
+  HR_RETURN_IF_ERROR(std::move(status));
+  return std::move(conversion.report);
+}
+
 Result<std::string> Convert(session::Env& env, const char* from, const char* to,
                             const hr_convert_options* given, const HostLimits& limits) {
   HR_ASSIGN_OR_RETURN(const hr_convert_options options, CopySized(given, "hr_convert_options"));
   HR_RETURN_IF_ERROR(limits.Check());
-  HR_ASSIGN_OR_RETURN(auto&& plugin, ConverterOf(env, from));
-  Conversion conversion = {.limits = &limits, .report = {}};
-  const hr_plugin_conversion what = {.struct_size = sizeof what,
-                                     .from = from,
-                                     .to = to,
-                                     .constants = options.constants,
-                                     .context = &conversion,
-                                     .stopped = Conversion::Stopped,
-                                     .report = Conversion::Report};
-  Status status = plugin::FromC(plugin->converter()->convert(plugin->self(), &what));
-  if (!status.ok()) HR_RETURN_IF_ERROR(limits.Check());
-  HR_RETURN_IF_ERROR(std::move(status));
-  return std::move(conversion.report);
+  HR_ASSIGN_OR_RETURN(auto&& plugin, ConverterOf(env, &Table::endings, from));
+  return Reported(*plugin, limits, [&](const Table& table, void* self, void* context) {
+    const hr_plugin_conversion what = {.struct_size = sizeof what,
+                                       .from = from,
+                                       .to = to,
+                                       .constants = options.constants,
+                                       .context = context,
+                                       .stopped = Conversion::Stopped,
+                                       .report = Conversion::Report};
+    return table.convert(self, &what);
+  });
+}
+
+Result<std::string> Export(session::Env& env, const char* from, const char* to,
+                           const hr_export_options* given, const HostLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const hr_export_options options, CopySized(given, "hr_export_options"));
+  HR_RETURN_IF_ERROR(limits.Check());
+  HR_ASSIGN_OR_RETURN(auto&& plugin, ConverterOf(env, &Table::endings, to));
+  return Reported(*plugin, limits, [&](const Table& table, void* self, void* context) {
+    const hr_plugin_writing what = {.struct_size = sizeof what,
+                                    .from = from,
+                                    .to = to,
+                                    .signature = options.signature,
+                                    .external_data = options.external_data,
+                                    .context = context,
+                                    .stopped = Conversion::Stopped,
+                                    .report = Conversion::Report};
+    return table.write(self, &what);
+  });
+}
+
+// A tensor that a plugin reads.
+struct Loading {
+  session::Env* env;
+  Tensor tensor;
+  std::string name;
+
+  Status Take(const hr_plugin_read_tensor& read) {
+    const auto dtype = static_cast<DType>(read.dtype);
+    const Dims dims(read.dims, read.dims + read.rank);
+    HR_ASSIGN_OR_RETURN(tensor, Tensor::Create(env->allocator(), dtype, dims));
+    if (tensor.bytes() != read.bytes) return Internal("the plugin gives ", read.bytes, " bytes");
+    if (read.bytes != 0) std::memcpy(tensor.data(), read.data, read.bytes);
+    name = read.name;
+    return {};
+  }
+};
+
+Status Load(session::Env& env, const char* path, Loading* loading) {
+  HR_ASSIGN_OR_RETURN(auto&& plugin, ConverterOf(env, &Table::tensor_endings, path));
+  return plugin::FromC(plugin->converter()->read_tensor(
+      plugin->self(), path, loading, [](void* context, const hr_plugin_read_tensor* read) {
+        return Wrap(static_cast<Loading*>(context)->Take(*read));
+      }));
 }
 
 }  // namespace
@@ -78,6 +137,29 @@ hr_status* hr_model_convert(hr_env* env, const char* from, const char* to,
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, env->rep->clock()));
   HR_ASSIGN_OR_WRAP(auto&& report, hr::capi::Convert(*env->rep, from, to, options, checked));
   if (out_report != nullptr) *out_report = new hr_text{std::move(report)};
+  return nullptr;
+}
+
+hr_status* hr_model_export(hr_env* env, const char* from, const char* to,
+                           const hr_export_options* options, const hr_limits* limits,
+                           hr_text** out_report) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(from);
+  HR_REQUIRE(to);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, env->rep->clock()));
+  HR_ASSIGN_OR_WRAP(auto&& report, hr::capi::Export(*env->rep, from, to, options, checked));
+  if (out_report != nullptr) *out_report = new hr_text{std::move(report)};
+  return nullptr;
+}
+
+hr_status* hr_tensor_load(hr_env* env, const char* path, hr_tensor** out, hr_text** out_name) {
+  HR_REQUIRE(env);
+  HR_REQUIRE(path);
+  HR_REQUIRE(out);
+  hr::capi::Loading loading = {.env = env->rep.get(), .tensor = {}, .name = {}};
+  HR_WRAP_IF_ERROR(hr::capi::Load(*env->rep, path, &loading));
+  *out = new hr_tensor{std::move(loading.tensor)};
+  if (out_name != nullptr) *out_name = new hr_text{std::move(loading.name)};
   return nullptr;
 }
 

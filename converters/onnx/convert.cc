@@ -1,8 +1,5 @@
 #include "converters/onnx/convert.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "converters/onnx/graph_converter.h"
@@ -27,6 +24,28 @@ std::string ProducerOf(const ModelProto& model) {
   if (model.producer_name.empty()) return "unknown";
   if (model.producer_version.empty()) return std::string(model.producer_name);
   return Cat(model.producer_name, " ", model.producer_version);
+}
+
+// As the file states them: that is what its operators mean.
+void StateOpsets(const ModelProto& model, graph::Module* module) {
+  for (const OpsetProto& opset : model.opsets) {
+    const bool used = opset.domain.empty() || module->opsets.contains(opset.domain);
+    const auto version = static_cast<int32_t>(std::clamp<int64_t>(opset.version, 1, INT32_MAX));
+    if (used) module->opsets[std::string(opset.domain)] = version;
+  }
+}
+
+// The rank of an output that follows from data alone is known from the file.
+void StateRanks(const ModelProto& model, graph::Module* module) {
+  for (const ValueInfoProto& info : model.graph.outputs) {
+    for (const graph::Port& port : module->signatures[0].outputs) {
+      graph::ValueType& type = module->main().values[port.value].type;
+      if (port.name != info.name || type.ranked || !info.ranked) continue;
+      if (type.kind != graph::ValueKind::kTensor || info.kind != "tensor") continue;
+      type.ranked = true;
+      type.dims.resize(info.dims.size());
+    }
+  }
 }
 
 std::string Report(const ModelProto& model, const graph::Module& module,
@@ -60,16 +79,6 @@ std::string Report(const ModelProto& model, const graph::Module& module,
 
 }  // namespace
 
-void ForgetPages(const std::vector<Bytes>& mapped, Bytes bytes) {
-  const bool inside = std::any_of(mapped.begin(), mapped.end(), [&](Bytes file) {
-    return bytes.data() >= file.data() && bytes.data() + bytes.size() <= file.data() + file.size();
-  });
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
-  if (inside && end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
-
 Result<Converted> Convert(const std::string& path, const ops::OpRegistry& registry,
                           const ConvertOptions& options) {
   HR_ASSIGN_OR_RETURN(auto&& file, MapFile(path, *options.allocator));
@@ -82,6 +91,8 @@ Result<Converted> Convert(const std::string& path, const ops::OpRegistry& regist
   if (Status status = converter.Convert(); !status.ok()) return std::move(status).WithContext(path);
   for (const auto& [key, value] : model.metadata) builder.SetMetadata(key, value);
   HR_ASSIGN_OR_RETURN(auto&& module, builder.Finish());
+  StateOpsets(model, &module);
+  StateRanks(model, &module);
   module.producer = Cat("ONNX of ", ProducerOf(model));
   std::string report = Report(model, module, converter);
   return Converted{std::move(module), std::move(report), tensors.mapped()};

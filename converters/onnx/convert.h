@@ -23,10 +23,6 @@ struct Converted {
   std::vector<Bytes> mapped;  // files in which the module's tensors lie
 };
 
-// Gives back the memory of those pages of the mapped files that lie wholly in `bytes`. They are
-// read again if they are used again.
-void ForgetPages(const std::vector<Bytes>& mapped, Bytes bytes);
-
 // Reads the model at `path`. A failure names everything that cannot be converted, one sentence a
 // line.
 Result<Converted> Convert(const std::string& path, const ops::OpRegistry& registry,

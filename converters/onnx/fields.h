@@ -1,4 +1,4 @@
-// Numbers of the fields that are read, as onnx.proto3 has them; tests/conformance/onnx compares
+// Numbers of the fields that are read or written, as onnx.proto3 has them; tests/conformance/onnx compares
 // them.
 #pragma once
 
@@ -95,6 +95,8 @@ enum : uint32_t {
   TypeProto_opaque_type = 7,
   TypeProto_Tensor_elem_type = 1,
   TypeProto_Tensor_shape = 2,
+  TypeProto_Sequence_elem_type = 1,
+  TypeProto_Optional_elem_type = 1,
 };
 
 }  // namespace hr::onnx

@@ -73,23 +73,6 @@ std::string WayOut(const NodeProto& node) {
 
 }  // namespace
 
-void Problems::Add(std::string sentence, std::string_view node) {
-  Found& found = found_[std::move(sentence)];
-  if (found.times++ == 0) found.first = node;
-}
-
-Status Problems::ToStatus() const {
-  if (found_.empty()) return {};
-  std::string text = "the model cannot be converted:";
-  for (const auto& [sentence, found] : found_) {
-    text += Cat("\n- ", sentence);
-    if (!found.first.empty()) text += Cat(" (node ", found.first);
-    if (!found.first.empty() && found.times > 1) text += Cat(" and ", found.times - 1, " more");
-    if (!found.first.empty()) text += ")";
-  }
-  return Unimplemented(text);
-}
-
 GraphConverter::GraphConverter(const ModelProto& model, TensorReader& tensors,
                                transform::GraphBuilder& builder, const ConvertOptions& options)
     : model_(model), tensors_(tensors), builder_(builder), options_(options) {

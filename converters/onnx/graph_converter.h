@@ -7,25 +7,11 @@
 #include <unordered_map>
 
 #include "converters/onnx/convert.h"
+#include "converters/onnx/problems.h"
 #include "converters/onnx/tensors.h"
 #include "runtime/transform/graph_builder.h"
 
 namespace hr::onnx {
-
-// What cannot be converted: sentences with the number of nodes that they are about.
-class Problems {
- public:
-  void Add(std::string sentence, std::string_view node = {});
-  bool empty() const { return found_.empty(); }
-  Status ToStatus() const;
-
- private:
-  struct Found {
-    size_t times = 0;
-    std::string first;  // node
-  };
-  std::map<std::string, Found> found_;
-};
 
 class GraphConverter {
  public:
@@ -80,7 +66,7 @@ class GraphConverter {
   std::map<std::pair<std::string_view, std::string_view>, const FunctionProto*> functions_;
   // Values that are not there because their node could not be converted.
   std::set<std::string_view> missing_;
-  Problems problems_;
+  Problems problems_{"the model cannot be converted"};
   std::map<std::string, size_t> operators_;
   std::vector<std::string> warnings_;
   graph::Signature signature_;

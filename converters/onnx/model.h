@@ -108,6 +108,9 @@ struct ModelProto {
 // than any model. The result refers to `file`.
 Result<ModelProto> ParseModel(std::string_view file);
 
+// Reads a file that is a single TensorProto.
+Result<TensorProto> ParseTensor(std::string_view file);
+
 // The elements of a tensor that stand in typed fields, as contiguous bytes of its type.
 Result<std::vector<std::byte>> TypedElements(const TensorProto& tensor, DType dtype, size_t count);
 

@@ -1,4 +1,4 @@
-// Protocol buffers, by the field numbers of onnx.proto3 (fields.inc).
+// Protocol buffers, by the field numbers of onnx.proto3 (fields.h).
 #include <protozero/pbf_reader.hpp>
 
 #include "converters/onnx/fields.h"
@@ -378,25 +378,29 @@ std::vector<std::byte> BytesOf(const Typed& typed, DType dtype) {
 
 // The result of body(), or the failure that a malformed message makes of it.
 template <typename Body>
-auto Guarded(Body&& body) -> Result<decltype(body())> {
+auto Guarded(Literal what, Body&& body) -> Result<decltype(body())> {
   try {
     return body();
   } catch (const Malformed& malformed) {
-    return InvalidArgument("this is no ONNX model: ", malformed.what);
+    return InvalidArgument("this is no ", what, ": ", malformed.what);
   } catch (const protozero::exception& error) {
-    return InvalidArgument("this is no ONNX model, or it is cut: ", error.what());
+    return InvalidArgument("this is no ", what, ", or it is cut: ", error.what());
   }
 }
 
 }  // namespace
 
 Result<ModelProto> ParseModel(std::string_view file) {
-  return Guarded([&] { return ParseWhole(file); });
+  return Guarded("ONNX model", [&] { return ParseWhole(file); });
+}
+
+Result<TensorProto> ParseTensor(std::string_view file) {
+  return Guarded("ONNX tensor", [&] { return ParseTensor(file, 0); });
 }
 
 Result<std::vector<std::byte>> TypedElements(const TensorProto& tensor, DType dtype, size_t count) {
   HR_ASSIGN_OR_RETURN(auto&& bytes,
-                      Guarded([&] { return BytesOf(ParseTyped(tensor.message), dtype); }));
+                      Guarded("ONNX model", [&] { return BytesOf(ParseTyped(tensor.message), dtype); }));
   if (bytes.size() == count * DTypeSize(dtype)) return std::move(bytes);
   return InvalidArgument("tensor '", tensor.name, "' of ", DTypeName(dtype), " has ", count,
                          " elements by its shape and ", bytes.size() / DTypeSize(dtype),

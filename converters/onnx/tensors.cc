@@ -3,8 +3,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "runtime/format/source.h"
-
 namespace hr::onnx {
 namespace {
 
@@ -39,12 +37,6 @@ Result<DType> TypeOf(const TensorProto& tensor) {
 }
 
 }  // namespace
-
-Result<MappedFile> MapFile(const std::string& path, Allocator& allocator) {
-  HR_ASSIGN_OR_RETURN(auto&& source, format::OpenFileSource(path, /*map=*/true, allocator));
-  HR_ASSIGN_OR_RETURN(auto&& piece, source->Range(0, static_cast<size_t>(source->bytes())));
-  return MappedFile{std::move(piece.buffer), piece.offset, piece.bytes};
-}
 
 Result<const MappedFile*> TensorReader::Sidecar(std::string_view location) {
   HR_ASSIGN_OR_RETURN(auto&& path, Below(path_, location));
@@ -91,6 +83,15 @@ Result<Tensor> TensorReader::Read(const TensorProto& tensor) {
   HR_ASSIGN_OR_RETURN(auto&& out, Tensor::Create(allocator_, dtype, tensor.dims));
   if (bytes != 0) std::memcpy(out.data(), elements.data(), bytes);
   return std::move(out);
+}
+
+Result<NamedTensor> ReadTensorFile(const std::string& path, Allocator& allocator) {
+  HR_ASSIGN_OR_RETURN(auto&& file, MapFile(path, allocator));
+  auto proto = ParseTensor(file.view());
+  if (!proto.ok()) return std::move(proto).status().WithContext(path);
+  auto tensor = TensorReader(path, file, allocator).Read(*proto);
+  if (!tensor.ok()) return std::move(tensor).status().WithContext(path);
+  return NamedTensor{std::string(proto->name), *std::move(tensor)};
 }
 
 }  // namespace hr::onnx

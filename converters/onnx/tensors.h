@@ -5,20 +5,10 @@
 #include <string>
 
 #include "converters/onnx/model.h"
-#include "runtime/base/file.h"
+#include "converters/onnx/pages.h"
 #include "runtime/device/tensor.h"
 
 namespace hr::onnx {
-
-// A mapped file. Tensors keep the mapping.
-struct MappedFile {
-  BufferRef buffer;
-  size_t offset = 0, bytes = 0;
-  std::string_view view() const {
-    return {reinterpret_cast<const char*>(buffer->data()) + offset, bytes};
-  }
-};
-Result<MappedFile> MapFile(const std::string& path, Allocator& allocator);
 
 class TensorReader {
  public:
@@ -41,5 +31,12 @@ class TensorReader {
   Allocator& allocator_;
   std::map<std::string, MappedFile, std::less<>> sidecars_;
 };
+
+// The tensor of a file that is a single TensorProto.
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+Result<NamedTensor> ReadTensorFile(const std::string& path, Allocator& allocator);
 
 }  // namespace hr::onnx

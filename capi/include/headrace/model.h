@@ -85,6 +85,38 @@ HR_API hr_status* hr_model_convert(hr_env* env, const char* from, const char* to
                                    HR_NULLABLE const hr_convert_options* options,
                                    const hr_limits* limits, HR_NULLABLE hr_text** out_report);
 
+/* How a model is written in another format. */
+typedef struct hr_export_options {
+  size_t struct_size;
+  /* 1: tensors go to a file beside the model, called as it with ".data" behind. 0: they do so only
+   * if the model's file would otherwise be larger than its format allows (ONNX: 2 GiB). */
+  int32_t external_data;
+  /* The signature that is written. NULL: "infer", or the only one. */
+  HR_NULLABLE const char* signature;
+} hr_export_options;
+
+/* Writes one signature of the .hrg file `from` as a model of another format to `to`, which is
+ * replaced if this succeeds and left as it was otherwise; a data file beside it is replaced just
+ * before. The ending of `to` says the format; ".onnx" is written by the plugin "onnx".
+ *
+ * It is the inverse of hr_model_convert: names, operators with their versions and metadata stay,
+ * variables and constants become initializers, and bodies name again what was captured for them.
+ * ONNX has no words for what trains, communicates or changes variables, nor for bounds of sizes,
+ * which are left out. Use hr_session_export first if a session has other values than the file.
+ *
+ * HR_UNIMPLEMENTED, with one line for each thing that cannot be written. `options` may be NULL,
+ * which means defaults. `out_report` may be NULL; it gets JSON: "signature", "opsets", "operators"
+ * with their numbers, "bytes", "data_file" ("" if there is none) and "data_bytes". */
+HR_API hr_status* hr_model_export(hr_env* env, const char* from, const char* to,
+                                  HR_NULLABLE const hr_export_options* options,
+                                  const hr_limits* limits, HR_NULLABLE hr_text** out_report);
+
+/* Reads a file with a single tensor. The ending of `path` says its format; ".pb" is an ONNX
+ * TensorProto, as in ONNX's test vectors, and is read by the plugin "onnx". `out_name` may be NULL;
+ * it gets the tensor's name, "" if it has none. */
+HR_API hr_status* hr_tensor_load(hr_env* env, const char* path, hr_tensor** out,
+                                 HR_NULLABLE hr_text** out_name);
+
 /* Describes signatures with their types, variables, graphs, operators and metadata as JSON. */
 HR_API hr_status* hr_model_describe(const hr_model* model, hr_text** out);
 

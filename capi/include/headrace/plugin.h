@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* The version of the plugin headers. It grows with every change. */
-#define HR_PLUGIN_VERSION 4
+#define HR_PLUGIN_VERSION 5
 
 #if defined(__cplusplus)
 #define HR_PLUGIN_EXPORT extern "C" HR_EXPORT

@@ -245,7 +245,9 @@ class Fields(unittest.TestCase):
         rows = re.findall(r"(\w+?)_([a-z][a-z0-9_]*) = (\d+),", text)
         self.assertGreater(len(rows), 60)
         schema = onnx.onnx_ml_pb2.DESCRIPTOR.message_types_by_name
-        nested = {"TypeProto_Tensor": schema["TypeProto"].nested_types_by_name["Tensor"],
+        types = schema["TypeProto"].nested_types_by_name
+        nested = {"TypeProto_Tensor": types["Tensor"], "TypeProto_Sequence": types["Sequence"],
+                  "TypeProto_Optional": types["Optional"],
                   "Dimension": schema["TensorShapeProto"].nested_types_by_name["Dimension"]}
         for message, field, number in rows:
             descriptor = nested.get(message) or schema[message]

@@ -1,0 +1,21 @@
+// Which operator sets an ONNX model states, so that its operators mean what those of a module do.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "converters/onnx/problems.h"
+#include "runtime/ops/op_def.h"
+
+namespace hr::onnx {
+
+// Domain → version, for the operators that `used` marks. An ONNX model has one version for each
+// domain, so problems name operators of versions that no one version gives.
+std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module,
+                                            const graph::Marks& used,
+                                            const ops::OpRegistry& registry, Problems& problems);
+
+// The version of the file format that brought an operator set of ONNX's domain.
+int64_t IrVersionOf(int64_t opset);
+
+}  // namespace hr::onnx

@@ -66,8 +66,7 @@ Result<std::string> SignatureOf(const graph::Module& module, const std::string& 
   if (module.signatures.size() == 1) return module.signatures[0].name;
   std::vector<std::string> names;
   for (const graph::Signature& signature : module.signatures) names.push_back(signature.name);
-  return InvalidArgument("an ONNX model has one signature; say which, there are",
-                         ListText(names));
+  return InvalidArgument("an ONNX model has one signature; say which, there are", ListText(names));
 }
 
 Status CheckSignature(const graph::Signature& signature, Problems& problems) {
@@ -191,9 +190,8 @@ Result<std::string> Export(const std::string& from, const std::string& to,
     });
   };
   if (!data.name.empty()) {
-    HR_RETURN_IF_ERROR(send(JoinPath(DirectoryOf(to), data.name), [&](auto& writer, auto sink) {
-      return data.Send(writer, sink);
-    }));
+    HR_RETURN_IF_ERROR(send(JoinPath(DirectoryOf(to), data.name),
+                            [&](auto& writer, auto sink) { return data.Send(writer, sink); }));
   }
   HR_RETURN_IF_ERROR(send(to, [&](FileWriter&, auto sink) { return model.Send(sink); }));
   return exporter.Report(model, data);

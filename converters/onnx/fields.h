@@ -1,5 +1,5 @@
-// Numbers of the fields that are read or written, as onnx.proto3 has them; tests/conformance/onnx compares
-// them.
+// Numbers of the fields that are read or written, as onnx.proto3 has them; tests/conformance/onnx
+// compares them.
 #pragma once
 
 #include <cstdint>

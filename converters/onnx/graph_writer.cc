@@ -202,8 +202,7 @@ Rope GraphWriter::Contents(const Scope& scope, std::span<const ValueId> inputs,
     graph.Message(GraphProto_input, ValueInfo(scope.names[input], scope.graph.values[input].type));
   }
   for (const Output& output : outputs) {
-    graph.Message(GraphProto_output,
-                  ValueInfo(output.name, scope.graph.values[output.value].type));
+    graph.Message(GraphProto_output, ValueInfo(output.name, scope.graph.values[output.value].type));
   }
   return graph;
 }

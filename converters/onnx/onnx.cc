@@ -31,11 +31,10 @@ CallLimits LimitsOf(const auto& what) {
 
 Status ConvertFile(Instance& instance, const hr_plugin_conversion& what) {
   const CallLimits limits = LimitsOf(what);
-  HR_ASSIGN_OR_RETURN(auto&& converted,
-                      Convert(what.from, instance.registry,
-                              {.constants = what.constants != 0,
-                               .limits = &limits,
-                               .allocator = &instance.guest}));
+  HR_ASSIGN_OR_RETURN(
+      auto&& converted,
+      Convert(what.from, instance.registry,
+              {.constants = what.constants != 0, .limits = &limits, .allocator = &instance.guest}));
   HR_RETURN_IF_ERROR(
       format::WriteModule(converted.module, what.to,
                           {.after_read = [&](Bytes b) { ForgetPages(converted.mapped, b); },
@@ -87,8 +86,12 @@ hr_status* ReadTensorForHost(void* self, const char* path, void* context,
 hr_status* OnnxPluginEntry(const hr_plugin_host* host, hr_plugin* out) {
   if (!hr_plugin_matches(host, out, "onnx")) return nullptr;
   auto* instance = new Instance(*host);
-  instance->table = {sizeof(hr_plugin_converter_table), kEndings, kTensorEndings,
-                     ConvertForHost, WriteForHost, ReadTensorForHost};
+  instance->table = {sizeof(hr_plugin_converter_table),
+                     kEndings,
+                     kTensorEndings,
+                     ConvertForHost,
+                     WriteForHost,
+                     ReadTensorForHost};
   out->self = instance;
   out->release = [](void* self) { delete static_cast<Instance*>(self); };
   out->converter = &instance->table;

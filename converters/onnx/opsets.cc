@@ -34,8 +34,7 @@ void Narrow(const ops::OpRegistry& registry, const graph::Operator& op, Span* sp
 
 }  // namespace
 
-std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module,
-                                            const graph::Marks& used,
+std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module, const graph::Marks& used,
                                             const ops::OpRegistry& registry, Problems& problems) {
   std::map<std::string, Span> spans = {{"", {}}};
   for (size_t i = 0; i < module.operators.size(); ++i) {
@@ -46,8 +45,8 @@ std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module,
   for (const auto& [domain, span] : spans) {
     if (span.first > span.last) {
       problems.Add(Cat("operators of different operator sets cannot stand in one ONNX model: ",
-                       span.begins->name, " of ", span.first, " or newer beside ",
-                       span.ends->name, " of ", span.last, " or older"));
+                       span.begins->name, " of ", span.first, " or newer beside ", span.ends->name,
+                       " of ", span.last, " or older"));
     }
     const auto stated = module.opsets.find(domain);
     const int64_t wanted = stated == module.opsets.end() ? 1 : stated->second;
@@ -61,7 +60,7 @@ int64_t IrVersionOf(int64_t opset) {
     int64_t opset, ir;
   };
   // The newest operator set of each version, from onnx.helper.VERSION_TABLE.
-  constexpr Row kRows[] = {{8, 3},  {9, 4},   {10, 5},  {11, 6},  {14, 7},  {18, 8},
+  constexpr Row kRows[] = {{8, 3},  {9, 4},   {10, 5},  {11, 6},  {14, 7}, {18, 8},
                            {20, 9}, {22, 10}, {23, 11}, {24, 12}, {26, 13}};
   // Before version 4, initializers had to be inputs, too; before 8 there were no functions.
   constexpr int64_t kOldest = 4, kNewest = 13;

@@ -11,8 +11,7 @@ namespace hr::onnx {
 
 // Domain → version, for the operators that `used` marks. An ONNX model has one version for each
 // domain, so problems name operators of versions that no one version gives.
-std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module,
-                                            const graph::Marks& used,
+std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module, const graph::Marks& used,
                                             const ops::OpRegistry& registry, Problems& problems);
 
 // The version of the file format that brought an operator set of ONNX's domain.

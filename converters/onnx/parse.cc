@@ -399,8 +399,9 @@ Result<TensorProto> ParseTensor(std::string_view file) {
 }
 
 Result<std::vector<std::byte>> TypedElements(const TensorProto& tensor, DType dtype, size_t count) {
-  HR_ASSIGN_OR_RETURN(auto&& bytes,
-                      Guarded("ONNX model", [&] { return BytesOf(ParseTyped(tensor.message), dtype); }));
+  HR_ASSIGN_OR_RETURN(auto&& bytes, Guarded("ONNX model", [&] {
+                        return BytesOf(ParseTyped(tensor.message), dtype);
+                      }));
   if (bytes.size() == count * DTypeSize(dtype)) return std::move(bytes);
   return InvalidArgument("tensor '", tensor.name, "' of ", DTypeName(dtype), " has ", count,
                          " elements by its shape and ", bytes.size() / DTypeSize(dtype),

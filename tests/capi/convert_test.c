@@ -80,6 +80,52 @@ static void says_what_is_wrong(hr_env* env) {
   remove_folder(folder);
 }
 
+/* A TensorProto of the package onnx: numpy_helper.from_array(numpy.array([1, -2], numpy.int32),
+ * "t"). */
+static const unsigned char two_numbers[] = {0x08, 0x02, 0x10, 0x06, 0x42, 0x01, 0x74, 0x4a, 0x08,
+                                            0x01, 0x00, 0x00, 0x00, 0xfe, 0xff, 0xff, 0xff};
+
+static void reads_tensors(hr_env* env) {
+  char* folder = make_folder();
+  hr_tensor* tensor;
+  hr_text* name;
+  FAILS(hr_tensor_load(env, "tensor.png", &tensor, NULL), HR_INVALID_ARGUMENT, "there is .pb");
+  if (!has_converter(env)) return remove_folder(folder);
+  write_file(in_folder(folder, "t.pb"), two_numbers, sizeof two_numbers);
+  CHECK(hr_tensor_load(env, in_folder(folder, "t.pb"), &tensor, &name));
+  EXPECT(strcmp(hr_text_data(name), "t") == 0);
+  EXPECT(hr_tensor_dtype(tensor) == HR_INT32 && hr_tensor_rank(tensor) == 1);
+  EXPECT(((const int32_t*)hr_tensor_data(tensor))[1] == -2);
+  hr_text_release(name);
+  hr_tensor_release(tensor);
+  write_file(in_folder(folder, "cut.pb"), two_numbers, 12);
+  FAILS(hr_tensor_load(env, in_folder(folder, "cut.pb"), &tensor, NULL), HR_INVALID_ARGUMENT,
+        "cut.pb");
+  remove_folder(folder);
+}
+
+static void writes_what_it_has_read(hr_env* env) {
+  char* folder = make_folder();
+  char first[512], second[512];
+  hr_text* report;
+  if (!has_converter(env)) return remove_folder(folder);
+  snprintf(first, sizeof first, "%s", in_folder(folder, "neg.onnx"));
+  write_file(first, neg, sizeof neg);
+  CHECK(convert(env, first, in_folder(folder, "neg.hrg")));
+  snprintf(second, sizeof second, "%s", in_folder(folder, "again.onnx"));
+  CHECK(hr_model_export(env, in_folder(folder, "neg.hrg"), second, NULL, NULL, &report));
+  EXPECT(strstr(hr_text_data(report), "\"Neg\":1") != NULL);
+  EXPECT(strstr(hr_text_data(report), "\"ai.onnx\":17") != NULL);
+  hr_text_release(report);
+  CHECK(convert(env, second, in_folder(folder, "again.hrg")));
+  const hr_export_options options = {.struct_size = sizeof options, .signature = "train"};
+  FAILS(hr_model_export(env, in_folder(folder, "neg.hrg"), second, &options, NULL, NULL),
+        HR_NOT_FOUND, "no signature 'train'");
+  FAILS(hr_model_export(env, in_folder(folder, "neg.hrg"), "neg.pt", NULL, NULL, NULL),
+        HR_INVALID_ARGUMENT, "there is .onnx");
+  remove_folder(folder);
+}
+
 static void ends_if_it_is_cancelled(hr_env* env) {
   char* folder = make_folder();
   hr_cancel* cancel;
@@ -90,11 +136,14 @@ static void ends_if_it_is_cancelled(hr_env* env) {
   const hr_limits limits = {.struct_size = sizeof limits, .cancel = cancel};
   FAILS(hr_model_convert(env, in_folder(folder, "neg.onnx"), "never.hrg", NULL, &limits, NULL),
         HR_CANCELLED, "");
+  FAILS(hr_model_export(env, "neg.hrg", "never.onnx", NULL, &limits, NULL), HR_CANCELLED, "");
   hr_cancel_release(cancel);
   remove_folder(folder);
 }
 
 const test tests[] = {{"converts and runs", converts_and_runs},
                       {"says what is wrong", says_what_is_wrong},
+                      {"reads tensors", reads_tensors},
+                      {"writes what it has read", writes_what_it_has_read},
                       {"ends if it is cancelled", ends_if_it_is_cancelled},
                       {NULL, NULL}};

@@ -138,8 +138,7 @@ GraphWriter::Scope GraphWriter::MainScope() {
     if (!taken_.insert(port.name).second) {
       problems_.Add(Cat("an input and an output are both called '", port.name, "'"));
     }
-    const bool constant = graph.values[port.value].constant != kNone;
-    if (name.empty() && (constant || IsMade(graph, port.value))) name = port.name;
+    if (name.empty() && CanBeCalled(graph, port)) name = port.name;
   }
   for (ValueId input : graph.inputs) {
     if (!scope.names[input].empty()) continue;
@@ -168,17 +167,36 @@ void GraphWriter::NameRest(Scope& scope) {
   }
 }
 
+// The variable that a node reads; kNone for other nodes.
+uint32_t GraphWriter::ReadBy(const graph::Node& node) const {
+  if (!IsRead(module_.OperatorOf(node)) || node.outputs.empty()) return kNone;
+  const auto index = static_cast<uint64_t>(node.Int("variable", -1));
+  const bool known = index < module_.variables.size() && node.outputs[0] != kNone;
+  return known ? static_cast<uint32_t>(index) : kNone;
+}
+
+// Whether an output's value can have its name, so that no Identity is needed between them.
+bool GraphWriter::CanBeCalled(const graph::Graph& graph, const graph::Port& output) {
+  const graph::Value& value = graph.values[output.value];
+  if (value.constant != kNone || IsMade(graph, output.value)) return true;
+  if (value.producer == kNone) return false;
+  const uint32_t variable = ReadBy(graph.nodes[value.producer]);
+  if (variable == kNone || module_.variables[variable].name != output.name) return false;
+  variables_[variable] = output.name;
+  return true;
+}
+
 // What a read gives is the initializer itself.
 void GraphWriter::NameVariable(Scope& scope, const graph::Node& read) {
-  const auto index = static_cast<uint64_t>(read.Int("variable", -1));
-  if (index >= module_.variables.size() || read.outputs.empty() || read.outputs[0] == kNone) return;
+  const uint32_t index = ReadBy(read);
+  if (index == kNone) return;
   const graph::Variable& variable = module_.variables[index];
   if (variable.initial_constant == kNone) {
     problems_.Add(Cat("the variable '", variable.name,
                       "' begins with what a graph computes; export a session that has its values"));
     return;
   }
-  const auto [known, added] = variables_.try_emplace(static_cast<uint32_t>(index));
+  const auto [known, added] = variables_.try_emplace(index);
   if (added) known->second = Unique(variable.name);
   scope.names[read.outputs[0]] = known->second;
 }

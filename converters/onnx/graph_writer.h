@@ -64,6 +64,8 @@ class GraphWriter {
   size_t CapturedBy(const graph::Node& node, const graph::Operator& op);
   bool MayWrite(const graph::Node& node, const graph::Operator& op);
   bool IsMade(const graph::Graph& graph, ValueId value) const;
+  bool CanBeCalled(const graph::Graph& graph, const graph::Port& output);
+  uint32_t ReadBy(const graph::Node& node) const;
   bool Stopped();
 
   const graph::Module& module_;

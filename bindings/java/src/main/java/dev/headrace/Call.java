@@ -67,7 +67,7 @@ public final class Call extends Resource {
    * bytes of the output; null: into memory of the call.
    */
   public void output(String output, Buffer buffer) {
-    Memory memory = buffer == null ? new Memory(0, 0, false, null) : Memory.of(buffer, DType.UINT8);
+    Memory memory = buffer == null ? new Memory(0, 0, false, null) : Memory.of(buffer);
     if (memory.readOnly()) {
       throw new HeadraceException.InvalidArgument("the buffer for an output must not be read-only");
     }

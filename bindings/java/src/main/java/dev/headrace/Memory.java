@@ -11,21 +11,33 @@ import java.nio.ShortBuffer;
 
 /** Memory off the heap that belongs to the program, and the object that keeps it alive. */
 record Memory(long address, long bytes, boolean readOnly, Object owner) {
-  /** Returns what remains of a buffer, which must be direct and in the machine's byte order. */
+  /** Returns what remains of a buffer, whose elements must have the size of the type's. */
   static Memory of(Buffer buffer, DType dtype) {
+    int unit = unit(buffer);
+    if (unit != 1 && unit != dtype.bytes()) {
+      throw new HeadraceException.InvalidArgument("an element of " + dtype + " has " + dtype.bytes()
+          + " bytes, and one of the buffer has " + unit);
+    }
+    return of(buffer, dtype.bytes() > 1);
+  }
+
+  /** Returns what remains of a buffer, whatever it contains. */
+  static Memory of(Buffer buffer) {
+    return of(buffer, unit(buffer) > 1);
+  }
+
+  /** The buffer must be direct and, if its bytes have an order, in that of the machine. */
+  private static Memory of(Buffer buffer, boolean ordered) {
     if (!buffer.isDirect()) {
       throw new HeadraceException.InvalidArgument(
           "the buffer is on the Java heap; use a direct one, or copy its array with Tensor.copyOf");
     }
-    int unit = unit(buffer);
-    if (unit != 1 && unit != dtype.bytes()) {
-      throw new HeadraceException.InvalidArgument(
-          "an element of " + dtype + " has " + dtype.bytes() + " bytes, and one of the buffer " + unit);
-    }
-    if (dtype.bytes() > 1 && order(buffer) != ByteOrder.nativeOrder()) {
+    if (ordered && order(buffer) != ByteOrder.nativeOrder()) {
       throw new HeadraceException.InvalidArgument("the buffer is in the byte order " + order(buffer)
           + "; call order(ByteOrder.nativeOrder()) first");
     }
+    Library.load();
+    int unit = unit(buffer);
     return new Memory(Bridge.address(buffer) + (long) unit * buffer.position(),
         (long) unit * buffer.remaining(), buffer.isReadOnly(), buffer);
   }

@@ -25,7 +25,7 @@ public final class Model extends Resource {
    * any more; the buffer is kept as long as anything uses them.
    */
   public static Model load(Env env, Buffer file, LoadOptions options) {
-    Memory memory = Memory.of(file, DType.UINT8);
+    Memory memory = Memory.of(file);
     return loaded(env, memory.owner(), (self, s, context, out) -> Raw.hr_model_load_memory(self,
         memory.address(), memory.bytes(), Bridge.function(Callbacks.RELEASE), context, options.in(s),
         out));

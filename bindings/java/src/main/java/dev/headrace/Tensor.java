@@ -26,8 +26,8 @@ public final class Tensor extends Resource {
 
   private final DType dtype;
   private final long[] dims;
-  /** The memory's owner if that is the program: see {@link Segments#requireAlive}. */
-  private final Object owner;
+  /** The segment whose memory it is, if it is one: see {@link Segments#requireAlive}. */
+  private final Object segment;
   private ByteBuffer view;
 
   /** Takes over a hr_tensor. */
@@ -35,9 +35,9 @@ public final class Tensor extends Resource {
     this(pointer, null);
   }
 
-  private Tensor(long pointer, Object owner) {
+  private Tensor(long pointer, Object segment) {
     super(new Handle("tensor", pointer, Raw::hr_tensor_release, null));
-    this.owner = owner;
+    this.segment = segment;
     dtype = DType.of(Raw.hr_tensor_dtype(pointer));
     dims = Native.longs(Raw.hr_tensor_dims(pointer), Raw.hr_tensor_rank(pointer));
   }
@@ -154,7 +154,8 @@ public final class Tensor extends Resource {
       } else {
         wrap(memory, dtype, dims, strides, s, out);
       }
-      return new Tensor(s.get(out), memory.owner());
+      Object owner = memory.owner();
+      return new Tensor(s.get(out), Segments.isSegment(owner) ? owner : null);
     }
   }
 
@@ -172,7 +173,7 @@ public final class Tensor extends Resource {
 
   /** Makes another tensor of the same memory. */
   public Tensor share() {
-    return new Tensor(get(Limits.NONE, (self, s, l, out) -> Raw.hr_tensor_share(self, out)), owner);
+    return new Tensor(get(Limits.NONE, (self, s, l, out) -> Raw.hr_tensor_share(self, out)), segment);
   }
 
   /**
@@ -428,13 +429,13 @@ public final class Tensor extends Resource {
 
   /** Begins a call that uses the tensor and returns the pointer; see {@link Handle#acquire}. */
   long use() {
-    Segments.requireAlive(owner);
+    if (segment != null) Segments.requireAlive(segment);
     return handle.acquire();
   }
 
   /** Returns the segment whose memory it is; null if it is none. */
   Object segmentOwner() {
-    return Segments.isSegment(owner) ? owner : null;
+    return segment;
   }
 
   /** Returns the type and shape. */

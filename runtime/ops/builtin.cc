@@ -20,6 +20,8 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       CastOps(),
       ConvOps(),
       ConvTransposeOps(),
+      DeformConvOps(),
+      DeterminantOps(),
       EinsumOps(),
       ElementwiseOps(),
       GenerateOps(),
@@ -35,6 +37,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       RandomOps(),
       RecurrentOps(),
       ReductionOps(),
+      RegionOps(),
       ReshapeOps(),
       ResizeOps(),
       SamplingOps(),
@@ -45,7 +48,8 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       SliceOps(),
       SoftmaxOps(),
       StateOps(),
-      UnaryOps()};
+      UnaryOps(),
+      UnfoldOps()};
   return families;
 }
 

@@ -16,6 +16,8 @@ std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
 std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
 std::span<const OpDef> ConvOps();                   // conv.cc
 std::span<const OpDef> ConvTransposeOps();          // conv_transpose.cc
+std::span<const OpDef> DeformConvOps();             // deform_conv.cc
+std::span<const OpDef> DeterminantOps();            // determinant.cc
 std::span<const OpDef> EinsumOps();                 // einsum.cc
 std::span<const OpDef> ElementwiseOps();            // elementwise.cc
 std::span<const OpDef> GenerateOps();               // generate.cc
@@ -33,6 +35,7 @@ std::span<const OpDef> QuantizedProductOps();       // quantized_products.cc
 std::span<const OpDef> RandomOps();                 // random.cc
 std::span<const OpDef> RecurrentOps();              // recurrent.cc
 std::span<const OpDef> ReductionOps();              // reduction.cc
+std::span<const OpDef> RegionOps();                 // regions.cc
 std::span<const OpDef> ResizeOps();                 // resize.cc
 std::span<const OpDef> ReshapeOps();                // reshape.cc
 std::span<const OpDef> SamplingOps();               // sampling.cc
@@ -44,6 +47,7 @@ std::span<const OpDef> SliceOps();                  // slice.cc
 std::span<const OpDef> SoftmaxOps();                // softmax.cc
 std::span<const OpDef> StateOps();                  // state.cc
 std::span<const OpDef> UnaryOps();                  // unary.cc
+std::span<const OpDef> UnfoldOps();                 // unfold.cc
 
 // All of them, in no particular order.
 std::span<const std::span<const OpDef>> BuiltinFamilies();

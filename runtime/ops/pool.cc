@@ -1,4 +1,6 @@
 // Pooling over windows and over whole images.
+#include <cmath>
+
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/reduction.h"
@@ -26,6 +28,29 @@ constexpr AttributeDef kAveragePoolAttributes[] = {
 // Version 11 had no dilations.
 constexpr std::span<const AttributeDef> kAveragePool11Attributes =
     std::span(kAveragePoolAttributes).first(6);
+
+constexpr AttributeDef kLpPoolAttributes[] = {
+    {"p", AttributeKind::kInt},
+    {"auto_pad", AttributeKind::kString},
+    {"kernel_shape", AttributeKind::kInts, true},
+    {"pads", AttributeKind::kInts},
+    {"strides", AttributeKind::kInts},
+    {"ceil_mode", AttributeKind::kInt},
+    {"dilations", AttributeKind::kInts},
+};
+// Version 2 had neither ceil_mode nor dilations, and in version 1 p was real.
+constexpr std::span<const AttributeDef> kLpPool2Attributes = std::span(kLpPoolAttributes).first(5);
+constexpr AttributeDef kLpPoolGradAttributes[] = {
+    {"p", AttributeKind::kFloat},
+    {"auto_pad", AttributeKind::kString},
+    {"kernel_shape", AttributeKind::kInts, true},
+    {"pads", AttributeKind::kInts},
+    {"strides", AttributeKind::kInts},
+    {"ceil_mode", AttributeKind::kInt},
+    {"dilations", AttributeKind::kInts},
+};
+constexpr std::span<const AttributeDef> kLpPool1Attributes =
+    std::span(kLpPoolGradAttributes).first(5);
 
 Result<ValueType> PooledType(const InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 3));
@@ -62,6 +87,17 @@ Status InferAveragePool(InferContext& context) {
   return {};
 }
 
+Status CheckNorm(const InferContext& context) {
+  const double p = NormOf(context.node());
+  if (p >= 1 && p < HUGE_VAL) return {};
+  return InvalidArgument(context.def().name, "'s attribute 'p' is a number from 1 on, got ", p);
+}
+
+Status InferLpPool(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckNorm(context));
+  return InferAveragePool(context);
+}
+
 Status InferGlobalPool(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 3));
@@ -69,6 +105,11 @@ Status InferGlobalPool(InferContext& context) {
   for (size_t i = 2; i < out.dims.size(); ++i) out.dims[i] = FixedDim(1);
   context.SetOutput(0, std::move(out));
   return {};
+}
+
+Status InferGlobalLpPool(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckNorm(context));
+  return InferGlobalPool(context);
 }
 
 void MaxPoolGradient(GradientContext& g) {
@@ -86,6 +127,25 @@ void GlobalAveragePoolGradient(GradientContext& g) {
 
 void GlobalMaxPoolGradient(GradientContext& g) {
   g.SetGrad(0, SpreadToExtremes(g, g.grad(0), g.output(0), g.input(0)));
+}
+
+void LpPoolGradient(GradientContext& g) {
+  const ValueId inputs[] = {g.grad(0), g.input(0), g.output(0)};
+  std::vector<graph::Attribute> attributes = g.node().attributes;
+  for (graph::Attribute& attribute : attributes) {
+    if (attribute.name == "p") attribute.value = NormOf(g.node());
+  }
+  g.SetGrad(0, g.EmitMany(kGrad, "LpPoolGrad", inputs, 1, std::move(attributes))[0]);
+}
+
+// dy sign(x) (|x| / y)^(p - 1), and 0 where all is 0.
+void GlobalLpPoolGradient(GradientContext& g) {
+  const double p = NormOf(g.node());
+  const ValueId x = g.input(0), y = g.output(0), zero = g.Scalar(0, y), one = g.Scalar(1, y);
+  const ValueId size = g.Emit("Where", {g.Emit("Equal", {y, zero}), one, y});
+  const ValueId part = g.Div(g.Emit("Abs", {x}), size);
+  const ValueId slope = p == 1 ? one : g.Emit("Pow", {part, g.Scalar(p - 1, y)});
+  g.SetGrad(0, g.Mul(g.grad(0), g.Mul(g.Emit("Sign", {x}), slope)));
 }
 
 constexpr OpDef kOps[] = {
@@ -122,6 +182,43 @@ constexpr OpDef kOps[] = {
      .type_only_inputs = 1u << 1,
      .attributes = kAveragePoolAttributes,
      .infer = InferLikeInput<1>},
+    // (x [N, C, spatial…]): the p-norm of each window
+    {.domain = kOnnx,
+     .name = "LpPool",
+     .since_version = 1,
+     .attributes = kLpPool1Attributes,
+     .infer = InferLpPool,
+     .gradient = LpPoolGradient},
+    {.domain = kOnnx,
+     .name = "LpPool",
+     .since_version = 2,
+     .attributes = kLpPool2Attributes,
+     .infer = InferLpPool,
+     .gradient = LpPoolGradient},
+    {.domain = kOnnx,
+     .name = "LpPool",
+     .since_version = 18,
+     .attributes = kLpPoolAttributes,
+     .infer = InferLpPool,
+     .gradient = LpPoolGradient},
+    // (dy, x, y) → dx
+    {.domain = kGrad,
+     .name = "LpPoolGrad",
+     .inputs = {3, 3},
+     .attributes = kLpPoolGradAttributes,
+     .infer = InferLikeInput<1>},
+    {.domain = kOnnx,
+     .name = "GlobalLpPool",
+     .since_version = 1,
+     .attributes = kLpPool1Attributes.first(1),
+     .infer = InferGlobalLpPool,
+     .gradient = GlobalLpPoolGradient},
+    {.domain = kOnnx,
+     .name = "GlobalLpPool",
+     .since_version = 2,
+     .attributes = std::span(kLpPoolAttributes).first(1),
+     .infer = InferGlobalLpPool,
+     .gradient = GlobalLpPoolGradient},
     {.domain = kOnnx,
      .name = "GlobalAveragePool",
      .infer = InferGlobalPool,

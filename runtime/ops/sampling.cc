@@ -1,5 +1,7 @@
 // Images read at points that are computed: gathered elements times weights, so that gradients reach
 // the image and the points.
+#include "runtime/ops/sampling.h"
+
 #include <array>
 
 #include "runtime/ops/builtin.h"
@@ -131,8 +133,8 @@ Tap Inside(ComposeContext& c, Tap tap, ValueId size, Padding padding, bool align
   return tap;
 }
 
-// The taps of one axis for all points.
-std::vector<Tap> AxisTaps(ComposeContext& c, ValueId grid, size_t axis, size_t axes) {
+// The taps of one axis for all points of a grid.
+std::vector<Tap> GridTaps(ComposeContext& c, ValueId grid, size_t axis, size_t axes) {
   const Mode mode = *ModeOf(c.node());
   const Padding padding = *PaddingOf(c.node());
   const bool align = c.node().Int("align_corners", 0) != 0;
@@ -152,24 +154,14 @@ std::vector<Tap> AxisTaps(ComposeContext& c, ValueId grid, size_t axis, size_t a
   return taps;
 }
 
-void ComposeGridSample(ComposeContext& c) {
-  const ValueId x = c.input(0);
-  const size_t rank = c.Rank(x), axes = rank - 2;
-  if (!c.ok()) return;
-  const ValueId points[] = {c.DimOf(x, 0), c.Int(-1), c.Int(static_cast<int64_t>(axes))};
-  const ValueId grid = c.Reshape(c.input(1), points);  // [N, points, axes]
-  const ValueId flat[] = {c.Int(0), c.Int(0), c.Int(-1)};
-  const ValueId images = c.Transpose(c.Reshape(x, flat), {0, 2, 1});  // [N, elements, C]
-  const ValueId begins = c.Mul(c.Counted(c.DimOf(x, 0)), c.DimOf(images, 1));
-  const ValueId all[] = {c.Int(-1), c.DimOf(x, 1)};
-  const ValueId elements = c.Reshape(images, all);
+// The taps of all axes together: the places of elements in an image, and products of weights.
+std::vector<Tap> Joined(ComposeContext& c, ValueId x, std::span<const std::vector<Tap>> by_axis) {
   std::vector<Tap> taps = {{kNone, kNone}};
-  for (size_t axis = 0; axis < axes; ++axis) {
-    const std::vector<Tap> own = AxisTaps(c, grid, axis, axes);
-    const ValueId size = c.CastLike(c.DimOf(x, axis + 2), grid);
+  for (size_t axis = 0; axis < by_axis.size(); ++axis) {
     std::vector<Tap> joined;
     for (const Tap& before : taps) {
-      for (const Tap& tap : own) {
+      for (const Tap& tap : by_axis[axis]) {
+        const ValueId size = c.CastLike(c.DimOf(x, axis + 2), tap.index);
         const ValueId index =
             before.index == kNone ? tap.index : c.Add(c.Mul(before.index, size), tap.index);
         const ValueId weight = before.weight == kNone ? tap.weight
@@ -180,16 +172,37 @@ void ComposeGridSample(ComposeContext& c) {
     }
     taps = std::move(joined);
   }
+  return taps;
+}
+
+// What the taps [N, points] of x's axes read: [N, C, points].
+ValueId Read(ComposeContext& c, ValueId x, std::span<const std::vector<Tap>> by_axis) {
+  const ValueId flat[] = {c.Int(0), c.Int(0), c.Int(-1)};
+  const ValueId images = c.Transpose(c.Reshape(x, flat), {0, 2, 1});  // [N, elements, C]
+  const ValueId begins = c.Mul(c.Counted(c.DimOf(x, 0)), c.DimOf(images, 1));
+  const ValueId all[] = {c.Int(-1), c.DimOf(x, 1)};
+  const ValueId elements = c.Reshape(images, all);
   ValueId sum = kNone;
-  for (const Tap& tap : taps) {
+  for (const Tap& tap : Joined(c, x, by_axis)) {
     const ValueId index = c.Add(c.Cast(tap.index, DType::kInt64), c.Unsqueeze(begins, 1));
     ValueId value = c.Emit("Gather", {elements, index});
     if (tap.weight != kNone) value = c.Mul(value, c.Unsqueeze(c.CastLike(tap.weight, x), -1));
     sum = sum == kNone ? value : c.Add(sum, value);
   }
+  return c.Transpose(sum, {0, 2, 1});
+}
+
+void ComposeGridSample(ComposeContext& c) {
+  const ValueId x = c.input(0);
+  const size_t rank = c.Rank(x), axes = rank - 2;
+  if (!c.ok()) return;
+  const ValueId points[] = {c.DimOf(x, 0), c.Int(-1), c.Int(static_cast<int64_t>(axes))};
+  const ValueId grid = c.Reshape(c.input(1), points);  // [N, points, axes]
+  std::vector<std::vector<Tap>> taps;
+  for (size_t axis = 0; axis < axes; ++axis) taps.push_back(GridTaps(c, grid, axis, axes));
   std::vector<ValueId> sizes = {c.DimOf(x, 0), c.DimOf(x, 1)};
   for (size_t i = 1; i + 1 < rank; ++i) sizes.push_back(c.DimOf(c.input(1), i));
-  c.SetOutput(0, c.Reshape(c.Transpose(sum, {0, 2, 1}), sizes));
+  c.SetOutput(0, c.Reshape(Read(c, x, taps), sizes));
 }
 
 // (theta [N, axes, axes + 1], size [N, C, spatial…]) → [N, spatial…, axes]
@@ -278,6 +291,16 @@ constexpr OpDef kOps[] = {
 };
 
 }  // namespace
+
+ValueId SampleLinear(ComposeContext& c, ValueId images, std::span<const ValueId> positions) {
+  std::vector<std::vector<Tap>> taps;
+  for (size_t axis = 0; axis < positions.size(); ++axis) {
+    const ValueId size = c.CastLike(c.DimOf(images, axis + 2), positions[axis]);
+    taps.push_back(TapsOf(c, positions[axis], Mode::kLinear));
+    for (Tap& tap : taps.back()) tap = Inside(c, tap, size, Padding::kZeros, false);
+  }
+  return Read(c, images, taps);
+}
 
 std::span<const OpDef> SamplingOps() { return kOps; }
 

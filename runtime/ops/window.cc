@@ -85,4 +85,10 @@ Result<std::vector<WindowAxis>> ResolveWindow(const graph::Node& node,
   return out;
 }
 
+double NormOf(const graph::Node& node) {
+  const graph::AttributeValue* p = node.Find("p");
+  const auto* real = p == nullptr ? nullptr : std::get_if<double>(p);
+  return real == nullptr ? static_cast<double>(node.Int("p", 2)) : *real;
+}
+
 }  // namespace hr::ops

@@ -30,4 +30,8 @@ Result<std::vector<WindowAxis>> ResolveWindow(const graph::Node& node,
                                               std::span<const int64_t> kernel,
                                               std::span<const int64_t> input);
 
+// Returns the attribute `p` of LpPool and GlobalLpPool, 2 if it is absent; their version 1 has it
+// as a float. It was checked to be finite and 1 or more.
+double NormOf(const graph::Node& node);
+
 }  // namespace hr::ops

@@ -18,8 +18,9 @@ Function Find(std::string_view domain, std::string_view name) {
                       IndexingFunctions(),    LinearAttentionFunctions(), MatrixFunctions(),
                       MovementFunctions(),    NormalizationFunctions(),   OptimizerFunctions(),
                       PoolFunctions(),        RandomFunctions(),          RecurrentFunctions(),
-                      ReductionFunctions(),   ResizeFunctions(),          SelectionFunctions(),
-                      SequenceFunctions(),    SoftmaxFunctions()}) {
+                      ReductionFunctions(),   RegionFunctions(),          ResizeFunctions(),
+                      SelectionFunctions(),   SequenceFunctions(),        SoftmaxFunctions(),
+                      UnfoldFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

@@ -23,10 +23,12 @@ std::span<const Entry> PoolFunctions();             // pool.cc
 std::span<const Entry> RandomFunctions();           // random.cc
 std::span<const Entry> RecurrentFunctions();        // recurrent.cc
 std::span<const Entry> ReductionFunctions();        // reduction.cc
+std::span<const Entry> RegionFunctions();           // regions.cc
 std::span<const Entry> ResizeFunctions();           // resize.cc
 std::span<const Entry> SelectionFunctions();        // selection.cc
 std::span<const Entry> SequenceFunctions();         // sequence.cc
 std::span<const Entry> SoftmaxFunctions();          // softmax.cc
+std::span<const Entry> UnfoldFunctions();           // unfold.cc
 
 // Sums x over the axes along which `dims` was broadcast to it.
 Array SumTo(const Array& x, const Dims& dims);

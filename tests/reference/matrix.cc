@@ -53,7 +53,58 @@ void MatMul(Call& call) {
   call.Out(0, std::move(out));
 }
 
-const Entry kEntries[] = {{"", "Gemm", Gemm}, {"", "MatMul", MatMul}};
+// Matrix `which` of x […, n, n], row by row.
+using Rows = std::vector<std::vector<Number>>;
+Rows MatrixOf(const Array& x, int64_t which) {
+  const int64_t n = x.dims.back();
+  Rows rows(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n * n; ++i) {
+    rows[static_cast<size_t>(i / n)].push_back(x.data[static_cast<size_t>(which * n * n + i)]);
+  }
+  return rows;
+}
+
+Rows Minor(Rows rows, size_t row, size_t column) {
+  rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(row));
+  for (auto& left : rows) left.erase(left.begin() + static_cast<std::ptrdiff_t>(column));
+  return rows;
+}
+
+// Along the first row.
+Number Determinant(const Rows& rows) {
+  if (rows.empty()) return 1;
+  Number det = 0;
+  for (size_t j = 0; j < rows.size(); ++j) {
+    det += (j % 2 == 0 ? 1 : -1) * rows[0][j] * Determinant(Minor(rows, 0, j));
+  }
+  return det;
+}
+
+void Det(Call& call) {
+  const Array& x = call.In(0);
+  Array y(x.dtype, Dims(x.dims.begin(), x.dims.end() - 2));
+  for (size_t i = 0; i < y.size(); ++i) {
+    y.data[i] = Determinant(MatrixOf(x, static_cast<int64_t>(i)));
+  }
+  call.Out(0, std::move(y));
+}
+
+void DetGrad(Call& call) {
+  const Array &dy = call.In(0), &x = call.In(1);
+  Array dx(dy.dtype, x.dims);
+  const auto n = static_cast<size_t>(x.dims.back());
+  for (size_t i = 0; i < dx.size(); ++i) {
+    const size_t which = i / (n * n), row = i / n % n, column = i % n;
+    const Rows minor = Minor(MatrixOf(x, static_cast<int64_t>(which)), row, column);
+    dx.data[i] = dy.data[which] * ((row + column) % 2 == 0 ? 1 : -1) * Determinant(minor);
+  }
+  call.Out(0, std::move(dx));
+}
+
+const Entry kEntries[] = {{"", "Gemm", Gemm},
+                          {"", "MatMul", MatMul},
+                          {"", "Det", Det},
+                          {"headrace.grad", "DetGrad", DetGrad}};
 
 }  // namespace
 

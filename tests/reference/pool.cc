@@ -117,6 +117,40 @@ void AveragePoolGrad(Call& call) {
   call.Out(0, std::move(dx));
 }
 
+// The attribute p, which is a real number in old versions.
+Number NormOf(const Call& call) {
+  const auto* p = call.node.Find("p");
+  if (p != nullptr && std::holds_alternative<double>(*p)) return std::get<double>(*p);
+  return static_cast<Number>(call.Int("p", 2));
+}
+
+void LpPool(Call& call) {
+  const Array& x = call.In(0);
+  const Number p = NormOf(call);
+  const std::vector<Axis> axes = PoolWindows(call, x.dims);
+  Array y(x.dtype, PooledDims(x.dims, axes));
+  ForEach(y.dims, [&](const Dims& out) {
+    ForEachInWindow(axes, out, [&](const Dims& in) { y[out] += std::pow(std::fabs(x[in]), p); });
+    y[out] = std::pow(y[out], 1 / p);
+  });
+  call.Out(0, std::move(y));
+}
+
+void LpPoolGrad(Call& call) {
+  const Array &dy = call.In(0), &x = call.In(1), &y = call.In(2);
+  const Number p = NormOf(call);
+  const std::vector<Axis> axes = PoolWindows(call, x.dims);
+  Array dx(dy.dtype, x.dims);
+  ForEach(dy.dims, [&](const Dims& out) {
+    if (y[out] == 0) return;
+    ForEachInWindow(axes, out, [&](const Dims& in) {
+      const Number sign = x[in] > 0 ? 1 : x[in] < 0 ? -1 : 0;
+      dx[in] += dy[out] * sign * std::pow(std::fabs(x[in]) / y[out], p - 1);
+    });
+  });
+  call.Out(0, std::move(dx));
+}
+
 // Visits every element of x with the index of its channel's single output.
 Array GlobalOutput(const Array& x, const std::function<void(Number& y, Number x)>& visit,
                    Number start) {
@@ -145,7 +179,18 @@ void GlobalMaxPool(Call& call) {
   call.Out(0, GlobalOutput(call.In(0), largest, -INFINITY));
 }
 
-const Entry kEntries[] = {{"", "MaxPool", MaxPool},
+void GlobalLpPool(Call& call) {
+  const Number p = NormOf(call);
+  auto add = [&](Number& y, Number v) { y += std::pow(std::fabs(v), p); };
+  Array y = GlobalOutput(call.In(0), add, 0);
+  for (Number& v : y.data) v = std::pow(v, 1 / p);
+  call.Out(0, std::move(y));
+}
+
+const Entry kEntries[] = {{"", "LpPool", LpPool},
+                          {"", "GlobalLpPool", GlobalLpPool},
+                          {"headrace.grad", "LpPoolGrad", LpPoolGrad},
+                          {"", "MaxPool", MaxPool},
                           {"", "AveragePool", AveragePool},
                           {"", "GlobalAveragePool", GlobalAveragePool},
                           {"", "GlobalMaxPool", GlobalMaxPool},

@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/pool_plain.h"
 
+#include <cmath>
 #include <limits>
 
 namespace hr::cpu {
@@ -107,12 +108,49 @@ void AveragePoolPlainBackward(const Lease& threads, const PoolShape& s, const T*
   });
 }
 
+// Norms are taken in double, which holds the powers of all floats that are used as p-norms.
+template <typename T>
+void LpPoolPlain(const Lease& threads, const PoolShape& s, double p, const T* x, T* y, int slices) {
+  ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
+    ForEachWindow(s, [&](const Window& window) {
+      double sum = 0;
+      ForEachElement(window, [&](int64_t i) {
+        const double size = std::fabs(static_cast<double>(x[in + i]));
+        sum += p == 2 ? size * size : p == 1 ? size : std::pow(size, p);
+      });
+      y[out + window.out] = static_cast<T>(p == 2   ? std::sqrt(sum)
+                                           : p == 1 ? sum
+                                                    : std::pow(sum, 1 / p));
+    });
+  });
+}
+
+template <typename T>
+void LpPoolPlainBackward(const Lease& threads, const PoolShape& s, double p, const T* dy,
+                         const T* x, const T* y, T* dx, int slices) {
+  ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
+    std::fill_n(dx + in, s.InputPlane(), T{0});
+    ForEachWindow(s, [&](const Window& window) {
+      const double norm = y[out + window.out];
+      if (norm == 0) return;
+      ForEachElement(window, [&](int64_t i) {
+        const double part = std::fabs(static_cast<double>(x[in + i])) / norm;
+        const double slope = p == 2 ? part : p == 1 ? x[in + i] != 0 : std::pow(part, p - 1);
+        dx[in + i] += dy[out + window.out] * static_cast<T>(x[in + i] < 0 ? -slope : slope);
+      });
+    });
+  });
+}
+
 #define HR_INSTANTIATE(T)                                                                          \
   template void MaxPoolPlain(const Lease&, const PoolShape&, const T*, T*, int64_t*, int);         \
   template void MaxPoolPlainBackward(const Lease&, const PoolShape&, const T*, const int64_t*, T*, \
                                      int);                                                         \
   template void AveragePoolPlain(const Lease&, const PoolShape&, const T*, T*, int);               \
-  template void AveragePoolPlainBackward(const Lease&, const PoolShape&, const T*, T*, int)
+  template void AveragePoolPlainBackward(const Lease&, const PoolShape&, const T*, T*, int);       \
+  template void LpPoolPlain(const Lease&, const PoolShape&, double, const T*, T*, int);            \
+  template void LpPoolPlainBackward(const Lease&, const PoolShape&, double, const T*, const T*,    \
+                                    const T*, T*, int)
 HR_INSTANTIATE(float);
 HR_INSTANTIATE(double);
 #undef HR_INSTANTIATE

@@ -1,5 +1,5 @@
-// Max and average pooling of plain NCHW images, forward and backward, with ONNX's meaning of the
-// attributes; a window may reach into padding, which never is the maximum. float and double;
+// Max, average and Lp pooling of plain NCHW images, forward and backward, with ONNX's meaning of
+// the attributes; a window may reach into padding, which never is the maximum. float and double;
 // results do not depend on `slices` (the planned number of threads) nor on the lease. Nothing is
 // allocated.
 #pragma once
@@ -27,5 +27,14 @@ void AveragePoolPlain(const Lease& threads, const PoolShape& shape, const T* x, 
 template <typename T>
 void AveragePoolPlainBackward(const Lease& threads, const PoolShape& shape, const T* dy, T* dx,
                               int slices);
+
+// y = the p-norm of each window, p >= 1; padding counts as 0.
+template <typename T>
+void LpPoolPlain(const Lease& threads, const PoolShape& shape, double p, const T* x, T* y,
+                 int slices);
+// A window of norm 0 gives nothing to its elements.
+template <typename T>
+void LpPoolPlainBackward(const Lease& threads, const PoolShape& shape, double p, const T* dy,
+                         const T* x, const T* y, T* dx, int slices);
 
 }  // namespace hr::cpu

@@ -5,18 +5,29 @@
 namespace hr::cpu {
 
 std::span<const KernelFamily> KernelFamilies() {
-  static const std::array<KernelFamily, 20> families = {{
-      {ConvFamily(), true},      {FourierFamily(), true},
-      {GemmFamily(), true},      {GenerateFamily()},
-      {IndexingFamily()},        {LinearAttentionFamily(), true},
-      {MovementFamily()},        {NormalizationFamily(), true},
-      {OptimizerFamily()},       {PadFamily()},
-      {PoolFamily(), true},      {RandomFamily()},
-      {RecurrentFamily(), true}, {ReduceFamily(), true},
-      {ResizeFamily(), true},    {ScanFamily(), true},
-      {SequenceFamily()},        {SoftmaxFamily(), true},
-      {StateFamily()},           {ViewFamily()},
-  }};
+  static const std::array families = {KernelFamily{ConvFamily(), true},
+                                      KernelFamily{DeterminantFamily(), true},
+                                      KernelFamily{FourierFamily(), true},
+                                      KernelFamily{GemmFamily(), true},
+                                      KernelFamily{GenerateFamily()},
+                                      KernelFamily{IndexingFamily()},
+                                      KernelFamily{LinearAttentionFamily(), true},
+                                      KernelFamily{MovementFamily()},
+                                      KernelFamily{NormalizationFamily(), true},
+                                      KernelFamily{OptimizerFamily()},
+                                      KernelFamily{PadFamily()},
+                                      KernelFamily{PoolFamily(), true},
+                                      KernelFamily{RandomFamily()},
+                                      KernelFamily{RecurrentFamily(), true},
+                                      KernelFamily{ReduceFamily(), true},
+                                      KernelFamily{RegionFamily(), true},
+                                      KernelFamily{ResizeFamily(), true},
+                                      KernelFamily{ScanFamily(), true},
+                                      KernelFamily{SequenceFamily()},
+                                      KernelFamily{SoftmaxFamily(), true},
+                                      KernelFamily{StateFamily()},
+                                      KernelFamily{UnfoldFamily(), true},
+                                      KernelFamily{ViewFamily()}};
   return families;
 }
 

@@ -9,6 +9,7 @@
 namespace hr::cpu {
 
 std::span<const KernelEntry> ConvFamily();             // conv.cc
+std::span<const KernelEntry> DeterminantFamily();      // determinant.cc
 std::span<const KernelEntry> FourierFamily();          // fourier.cc
 std::span<const KernelEntry> GemmFamily();             // gemm.cc
 std::span<const KernelEntry> GenerateFamily();         // generate.cc
@@ -22,11 +23,13 @@ std::span<const KernelEntry> PoolFamily();             // pool.cc
 std::span<const KernelEntry> RandomFamily();           // random.cc
 std::span<const KernelEntry> RecurrentFamily();        // recurrent.cc
 std::span<const KernelEntry> ReduceFamily();           // reduce.cc
+std::span<const KernelEntry> RegionFamily();           // regions.cc
 std::span<const KernelEntry> ResizeFamily();           // resize.cc
 std::span<const KernelEntry> ScanFamily();             // scan.cc
 std::span<const KernelEntry> SequenceFamily();         // sequence.cc
 std::span<const KernelEntry> SoftmaxFamily();          // softmax.cc
 std::span<const KernelEntry> StateFamily();            // state.cc
+std::span<const KernelEntry> UnfoldFamily();           // unfold.cc
 std::span<const KernelEntry> ViewFamily();             // views.cc
 
 struct KernelFamily {

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/pool_plain.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/window_shape.h"
+#include "runtime/ops/window.h"
 
 namespace hr::cpu {
 namespace {
@@ -23,13 +24,20 @@ Result<PoolShape> ShapeOf(const KernelRequest& request, const Dims& x) {
   return GlobalPool(x[0], x[1], height, ElementCount(std::span(x).subspan(2)) / height);
 }
 
+// A row-major position in a channel's plane with its axes in the reverse order.
+int64_t ColumnMajor(const PoolShape& s, int64_t index) {
+  const int64_t column = index % s.iw, row = index / s.iw % s.ih, depth = index / s.iw / s.ih;
+  return (column * s.ih + row) * s.id + depth;
+}
+
 // Positions in a channel's plane become ONNX's positions in the whole tensor.
-void AddPlaneOffsets(const PoolShape& shape, int64_t* indices) {
+void AddPlaneOffsets(const PoolShape& shape, bool column_major, int64_t* indices) {
   int64_t outputs = shape.OutputPlane();
   for (int64_t plane = 0; plane < shape.n * shape.c; ++plane) {
     for (int64_t i = 0; i < outputs; ++i) {
       int64_t& index = indices[plane * outputs + i];
-      if (index >= 0) index += plane * shape.InputPlane();
+      if (index < 0) continue;
+      index = plane * shape.InputPlane() + (column_major ? ColumnMajor(shape, index) : index);
     }
   }
 }
@@ -37,9 +45,7 @@ void AddPlaneOffsets(const PoolShape& shape, int64_t* indices) {
 template <typename T>
 Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
-  if (request.node.Int("storage_order", 0) != 0) {
-    return Unimplemented("MaxPool with storage_order 1 has no CPU kernel; use 0");
-  }
+  const bool column_major = request.node.Int("storage_order", 0) != 0;
   bool blocked = IsBlocked(request);
   bool indices = request.has_output(1);
   int slices = request.threads;
@@ -55,7 +61,7 @@ Result<LoweredKernel> MaxForward(const KernelRequest& request) {
                    }
                    auto* argmax = indices ? p.output<int64_t>(1) : nullptr;
                    MaxPoolPlain<T>(context.threads, shape, x, y, argmax, slices);
-                   if (indices) AddPlaneOffsets(shape, argmax);
+                   if (indices) AddPlaneOffsets(shape, column_major, argmax);
                    return {};
                  });
   return out;
@@ -137,10 +143,45 @@ Result<LoweredKernel> MakeAverageGrad(const KernelRequest& request) {
   });
 }
 
+Result<LoweredKernel> MakeLp(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
+  const double norm = ops::NormOf(request.node);
+  const int slices = request.threads;
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    LoweredKernel out;
+    out.kernel =
+        MakeKernel("lp_pool", [=](const engine::Operands& p, const engine::LaunchContext& context) {
+          LpPoolPlain<T>(context.threads, shape, norm, p.input<T>(0), p.output<T>(0), slices);
+          return Status();
+        });
+    return out;
+  });
+}
+
+// (dy, x, y) → dx
+Result<LoweredKernel> MakeLpGrad(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
+  const double norm = ops::NormOf(request.node);
+  const int slices = request.threads;
+  return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    LoweredKernel out;
+    out.kernel = MakeKernel(
+        "lp_pool_grad", [=](const engine::Operands& p, const engine::LaunchContext& context) {
+          LpPoolPlainBackward<T>(context.threads, shape, norm, p.input<T>(0), p.input<T>(1),
+                                 p.input<T>(2), p.output<T>(0), slices);
+          return Status();
+        });
+    return out;
+  });
+}
+
 constexpr KernelEntry kKernels[] = {
     {"", "MaxPool", MakeMax, true},
     {"", "GlobalMaxPool", MakeMax, true},
     {"headrace.grad", "MaxPoolGrad", MakeMaxGrad, true},
+    {"", "LpPool", MakeLp},
+    {"", "GlobalLpPool", MakeLp},
+    {"headrace.grad", "LpPoolGrad", MakeLpGrad},
     {"", "AveragePool", MakeAverage, true},
     {"", "GlobalAveragePool", MakeAverage, true},
     {"headrace.grad", "AveragePoolGrad", MakeAverageGrad, true},

@@ -150,13 +150,25 @@ def run_test(make, known, folder):
 
 
 def known_failures():
-    """Patterns of names, from lines 'pattern: reason'; '#' begins a comment."""
+    """Reasons by patterns of names, from lines 'pattern: reason'; '#' begins a comment."""
     lines = (line.split("#")[0].strip() for line in KNOWN.read_text().splitlines())
-    return [line.split(": ", 1)[0] for line in lines if line]
+    return dict(line.split(": ", 1) for line in lines if line)
 
 
 def matching(names, patterns):
     return {name for name in names if any(fnmatch.fnmatchcase(name, p) for p in patterns)}
+
+
+def judge(make, operators, folders):
+    """Yields for each test its name, "passed", "skipped" or "failed", and why."""
+    for folder in folders:
+        try:
+            run_test(make, operators, folder)
+            yield folder.name, "passed", ""
+        except Skip as reason:
+            yield folder.name, "skipped", str(reason)
+        except (Failure, AssertionError) as error:
+            yield folder.name, "failed", str(error).strip()
 
 
 def main():
@@ -175,14 +187,13 @@ def main():
     make = by_file if args.convert else functools.partial(build, env)
     passed, skipped, failed = [], collections.Counter(), {}
     folders = [f for f in sorted(NODE_TESTS.iterdir()) if args.filter in f.name]
-    for folder in folders:
-        try:
-            run_test(make, operators, folder)
-            passed.append(folder.name)
-        except Skip as reason:
-            skipped[str(reason)] += 1
-        except (Failure, AssertionError) as error:
-            failed[folder.name] = str(error).strip()
+    for name, outcome, why in judge(make, operators, folders):
+        if outcome == "passed":
+            passed.append(name)
+        elif outcome == "skipped":
+            skipped[why] += 1
+        else:
+            failed[name] = why
     if args.list == "skipped":
         print("\n".join(f"{count:5} {reason}" for reason, count in skipped.most_common()))
     expected = matching(failed, excused)

@@ -116,10 +116,26 @@ std::string Pool(Draft& draft, const Row& row) {
   std::vector<NamedAttribute> attributes = Window(draft, kernel, true);
   attributes.push_back(List("kernel_shape", kernel));
   const bool largest = std::string(row.op) == "MaxPool";
-  if (!largest && draft.rng().Chance(40)) attributes.push_back(Int("count_include_pad", 1));
+  const bool average = std::string(row.op) == "AveragePool";
+  if (average && draft.rng().Chance(40)) attributes.push_back(Int("count_include_pad", 1));
   const auto names =
       draft.Node(row.op, row.version, {x}, largest && draft.rng().Chance(20) ? 2 : 1, attributes);
   return names.empty() ? "" : names[0];
+}
+
+std::string LpPool(Draft& draft, const Row& row) {
+  const std::string x = Images(draft, -1e4, 1e4);
+  if (x.empty()) return "";
+  const std::vector<int64_t> kernel = Kernel(draft, draft[x]);
+  std::vector<NamedAttribute> attributes = Window(draft, kernel, row.version >= 18);
+  attributes.push_back(List("kernel_shape", kernel));
+  if (draft.rng().Chance(60)) attributes.push_back(Int("p", draft.rng().Between(1, 3)));
+  return draft.One(row.op, row.version, {x}, attributes);
+}
+
+std::string GlobalLpPool(Draft& draft, const Row& row) {
+  return draft.One(row.op, row.version, {Images(draft, -1e4, 1e4)},
+                   {Int("p", draft.rng().Between(1, 3))});
 }
 
 std::string GlobalPool(Draft& draft, const Row& row) {
@@ -317,6 +333,9 @@ const Row kRows[] = {
     {"GRU", 14, Recurrent, kFloats, 0, 0, 2},
     {"LSTM", 7, Recurrent},
     {"LSTM", 14, Recurrent, kFloats, 0, 0, 2},
+    {"LpPool", 11, LpPool},
+    {"LpPool", 18, LpPool},
+    {"GlobalLpPool", 2, GlobalLpPool},
     {"GlobalAveragePool", 1, GlobalPool},
     {"GlobalMaxPool", 1, GlobalPool},
     {"BatchNormalization", 9, BatchNormalization},

@@ -110,6 +110,8 @@ bool Copies(std::string_view op) {
                                               "TopK",
                                               "MaxPool",
                                               "GlobalMaxPool",
+                                              "MaxRoiPool",
+                                              "Im2Col",
                                               "ReduceMax",
                                               "ReduceMin",
                                               "Constant",
@@ -175,6 +177,13 @@ Number InnerSize(const graph::Node& node, std::string_view op,
   if (op == "FourierTransform") {
     const auto axis = static_cast<size_t>(node.Int("axis", 0));
     return LargestOf(*in[0]) * std::sqrt(static_cast<Number>(in[0]->dims[axis]));
+  }
+  // Products of all rows that cancel; of all but one in the gradient.
+  if (op == "Det" || op == "DetGrad") {
+    const Array& x = *in[op == "Det" ? 0 : 1];
+    const auto n = static_cast<Number>(x.dims.back());
+    const Number others = std::pow(std::max<Number>(1, LargestOf(x)), n) * n;
+    return op == "Det" ? others : others * LargestOf(*in[0]);
   }
   // Numbers of size 1 are scaled; a rounded mean moves all of a group.
   if (op == "GroupNormalization" || op == "LayerNormalization") return LargestOf(*in[1]);

@@ -204,8 +204,79 @@ inline void AddConvolutionCases(std::vector<GradientCase>& cases) {
                         .With("pads", Ints{1, 0, 1, 2})
                         .With("count_include_pad", int64_t{1}));
   }
+  for (double p : {1.0, 2.0, 3.0}) {
+    const auto lp_pool = [&](int version) {
+      Case row = Case("LpPool").Version(version).X({1, 2, 5, 4}, -1, 1);
+      row.With("kernel_shape", Ints{2, 3}).With("pads", Ints{1, 0, 0, 1});
+      return version == 1 ? row.With("p", p) : row.With("p", static_cast<int64_t>(p));
+    };
+    for (int version : {1, 2, 18}) cases.push_back(lp_pool(version));
+    cases.push_back(lp_pool(18).With("dilations", Ints{2, 1}).With("ceil_mode", int64_t{1}));
+    cases.push_back(Case("GlobalLpPool").Version(1).X({2, 2, 3}).With("p", p));
+    cases.push_back(Case("GlobalLpPool").X({2, 2, 3}).With("p", static_cast<int64_t>(p)));
+  }
   cases.push_back(Case("GlobalAveragePool").X({2, 3, 2, 4}));
   cases.push_back(Case("GlobalMaxPool").X({2, 3, 2, 4}));
+}
+
+inline void AddRegionCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Ints = std::vector<int64_t>;
+  for (int64_t n : {1, 2, 3, 4}) cases.push_back(Case("Det").X({2, n, n}));
+  cases.push_back(
+      Case("Col2Im").X({2, 12, 6}).Ints({4, 5}).Ints({2, 3}).With("strides", Ints{1, 2}));
+  cases.back().With("pads", Ints{0, 1, 0, 0});
+  cases.push_back(Case("Col2Im").X({1, 4, 5}).Ints({9}).Ints({2}).With("dilations", Ints{4}));
+  cases.push_back(Case("MaxUnpool")
+                      .X({1, 2, 2})
+                      .Fed(DType::kInt64, {1, 2, 2}, {1, 2, 4, 7})
+                      .With("kernel_shape", Ints{2}));
+  cases.back().With("strides", Ints{2});
+  cases.push_back(Case("MaxUnpool")
+                      .X({1, 1, 2, 2})
+                      .Fed(DType::kInt64, {1, 1, 2, 2}, {5, 7, 13, 15})
+                      .Ints({1, 1, 5, 6})
+                      .With("kernel_shape", Ints{2, 2})
+                      .With("strides", Ints{2, 2}));
+  cases.push_back(Case("DeformConv")
+                      .X({1, 4, 4, 5})
+                      .X({4, 2, 2, 2})
+                      .Known({2, 3})
+                      .X({1, 16, 2, 4}, -1.4, 1.4)
+                      .X({4})
+                      .X({1, 8, 2, 4})
+                      .With("group", int64_t{2})
+                      .With("offset_group", int64_t{2})
+                      .With("strides", Ints{2, 1})
+                      .With("pads", Ints{0, 0, 1, 0}));
+  cases.push_back(Case("DeformConv")
+                      .X({2, 1, 6})
+                      .X({1, 1, 2})
+                      .X({2, 2, 4}, -0.8, 0.9)
+                      .With("kernel_shape", Ints{2})
+                      .With("dilations", Ints{2}));
+  for (int version : {10, 16}) {
+    for (const char* mode : {"avg", "max"}) {
+      for (int64_t sampling : {0, 2}) {
+        cases.push_back(Case("RoiAlign")
+                            .Version(version)
+                            .X({2, 2, 5, 6})
+                            .Fed(DType::kFloat64, {3, 4}, {0, 1, 7, 6, 3, 2, 11, 9, -4, -3, 4, 3})
+                            .Fed(DType::kInt64, {3}, {1, 0, 1})
+                            .With("mode", std::string(mode))
+                            .With("sampling_ratio", sampling)
+                            .With("spatial_scale", 0.55)
+                            .With("output_height", int64_t{2})
+                            .With("output_width", int64_t{3}));
+      }
+    }
+  }
+  cases.push_back(
+      Case("MaxRoiPool")
+          .X({2, 2, 5, 6})
+          .Fed(DType::kFloat64, {3, 5}, {1, 0, 1, 7, 6, 0, 3, 2, 11, 9, 1, 9, 9, 30, 30})
+          .With("pooled_shape", Ints{2, 3})
+          .With("spatial_scale", 0.5));
 }
 
 inline void AddLossCases(std::vector<GradientCase>& cases) {
@@ -539,6 +610,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddReductionCases(cases);
   AddProductCases(cases);
   AddConvolutionCases(cases);
+  AddRegionCases(cases);
   AddLossCases(cases);
   AddMovementCases(cases);
   AddIndexingCases(cases);

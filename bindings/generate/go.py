@@ -31,8 +31,8 @@ def constant(one, type_name=""):
 
 
 def number(one):
-    name = name_of(one.name)
-    return f"{doc(name, one.description)}type {name} {PACKAGE_TYPES[one.type.text]}\n"
+    name, text = name_of(one.name), one.description or f"See {one.name} in {one.header}."
+    return f"{doc(name, text)}type {name} {PACKAGE_TYPES[one.type.text]}\n"
 
 
 def enumeration(one):

@@ -2,6 +2,7 @@
 
 package headrace
 
+// Code: See hr_code in headrace/base.h.
 type Code int32
 
 const OK Code = 0
@@ -61,6 +62,7 @@ const AttributeStrings AttributeKind = 5
 const AttributeTensor AttributeKind = 6
 const AttributeGraph AttributeKind = 7
 
+// ReduceOp: See hr_reduce_op in headrace/comm.h.
 type ReduceOp int32
 
 const Sum ReduceOp = 0
@@ -74,6 +76,7 @@ const Average ReduceOp = 4
 // PreMultipliedSum: sum of factor * input; the factor is a field of hr_operation
 const PreMultipliedSum ReduceOp = 5
 
+// OperationKind: See hr_operation_kind in headrace/comm.h.
 type OperationKind int32
 
 const OperationSend OperationKind = 0
@@ -88,6 +91,7 @@ const OperationScatter OperationKind = 8
 const OperationReduceScatter OperationKind = 9
 const OperationAllToAll OperationKind = 10
 
+// LogLevel: See hr_log_level in headrace/env.h.
 type LogLevel int32
 
 const LogDebug LogLevel = 0
@@ -99,8 +103,10 @@ const LogError LogLevel = 3
 // until hr_graph_prune.
 type Value uint32
 
+// Node: See hr_node in headrace/graph.h.
 type Node uint32
 
+// Variable: See hr_variable in headrace/graph.h.
 type Variable uint32
 
 // APIVersion: The version of the interface: 10000 * major + 100 * minor. Within a major version functions are

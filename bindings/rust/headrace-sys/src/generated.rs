@@ -868,6 +868,27 @@ impl Default for hr_convert_options {
     }
 }
 
+/// How a model is written in another format.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct hr_export_options {
+    pub struct_size: usize,
+    /// 1: tensors go to a file beside the model, called as it with ".data" behind. 0: they do so only
+    /// if the model's file would otherwise be larger than its format allows (ONNX: 2 GiB).
+    pub external_data: i32,
+    /// The signature that is written. NULL: "infer", or the only one.
+    pub signature: *const c_char,
+}
+impl Default for hr_export_options {
+    /// All members are zero but `struct_size`.
+    fn default() -> Self {
+        // SAFETY: a number, a pointer or an optional function may be zero.
+        let mut out: Self = unsafe { mem::zeroed() };
+        out.struct_size = mem::size_of::<Self>();
+        out
+    }
+}
+
 /// The nodes that a view shows.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -1774,6 +1795,23 @@ extern "C" {
     /// `out_report` may be NULL; it gets JSON: "producer", "opsets", "nodes", "operators" with their
     /// numbers, "variables", "variable_bytes", "constant_bytes", "inputs" and "outputs".
     pub fn hr_model_convert(env: *mut hr_env, from: *const c_char, to: *const c_char, options: *const hr_convert_options, limits: *const hr_limits, out_report: *mut *mut hr_text) -> *mut hr_status;
+    /// Writes one signature of the .hrg file `from` as a model of another format to `to`, which is
+    /// replaced if this succeeds and left as it was otherwise; a data file beside it is replaced just
+    /// before. The ending of `to` says the format; ".onnx" is written by the plugin "onnx".
+    ///
+    /// It is the inverse of hr_model_convert: names, operators with their versions and metadata stay,
+    /// variables and constants become initializers, and bodies name again what was captured for them.
+    /// ONNX has no words for what trains, communicates or changes variables, nor for bounds of sizes,
+    /// which are left out. Use hr_session_export first if a session has other values than the file.
+    ///
+    /// HR_UNIMPLEMENTED, with one line for each thing that cannot be written. `options` may be NULL,
+    /// which means defaults. `out_report` may be NULL; it gets JSON: "signature", "opsets", "operators"
+    /// with their numbers, "bytes", "data_file" ("" if there is none) and "data_bytes".
+    pub fn hr_model_export(env: *mut hr_env, from: *const c_char, to: *const c_char, options: *const hr_export_options, limits: *const hr_limits, out_report: *mut *mut hr_text) -> *mut hr_status;
+    /// Reads a file with a single tensor. The ending of `path` says its format; ".pb" is an ONNX
+    /// TensorProto, as in ONNX's test vectors, and is read by the plugin "onnx". `out_name` may be NULL;
+    /// it gets the tensor's name, "" if it has none.
+    pub fn hr_tensor_load(env: *mut hr_env, path: *const c_char, out: *mut *mut hr_tensor, out_name: *mut *mut hr_text) -> *mut hr_status;
     /// Describes signatures with their types, variables, graphs, operators and metadata as JSON.
     pub fn hr_model_describe(model: *const hr_model, out: *mut *mut hr_text) -> *mut hr_status;
     /// Writes a graph with its nodes. `format` is "json" ("nodes" with name, op, inputs, outputs and

@@ -149,6 +149,10 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_convert_options", mem::size_of::<hr_convert_options>() as i128),
     ("hr_convert_options.struct_size", mem::offset_of!(hr_convert_options, struct_size) as i128),
     ("hr_convert_options.constants", mem::offset_of!(hr_convert_options, constants) as i128),
+    ("hr_export_options", mem::size_of::<hr_export_options>() as i128),
+    ("hr_export_options.struct_size", mem::offset_of!(hr_export_options, struct_size) as i128),
+    ("hr_export_options.external_data", mem::offset_of!(hr_export_options, external_data) as i128),
+    ("hr_export_options.signature", mem::offset_of!(hr_export_options, signature) as i128),
     ("hr_graph_view", mem::size_of::<hr_graph_view>() as i128),
     ("hr_graph_view.struct_size", mem::offset_of!(hr_graph_view, struct_size) as i128),
     ("hr_graph_view.signature", mem::offset_of!(hr_graph_view, signature) as i128),
@@ -499,6 +503,8 @@ pub fn functions() -> Vec<*const ()> {
         hr_graph_from_model as *const (),
         hr_model_release as *const (),
         hr_model_convert as *const (),
+        hr_model_export as *const (),
+        hr_tensor_load as *const (),
         hr_model_describe as *const (),
         hr_model_view as *const (),
         hr_model_graph_text as *const (),
@@ -770,6 +776,10 @@ int main(void) {
   printf("hr_convert_options %zu\n", sizeof(hr_convert_options));
   printf("hr_convert_options.struct_size %zu\n", offsetof(hr_convert_options, struct_size));
   printf("hr_convert_options.constants %zu\n", offsetof(hr_convert_options, constants));
+  printf("hr_export_options %zu\n", sizeof(hr_export_options));
+  printf("hr_export_options.struct_size %zu\n", offsetof(hr_export_options, struct_size));
+  printf("hr_export_options.external_data %zu\n", offsetof(hr_export_options, external_data));
+  printf("hr_export_options.signature %zu\n", offsetof(hr_export_options, signature));
   printf("hr_graph_view %zu\n", sizeof(hr_graph_view));
   printf("hr_graph_view.struct_size %zu\n", offsetof(hr_graph_view, struct_size));
   printf("hr_graph_view.signature %zu\n", offsetof(hr_graph_view, signature));

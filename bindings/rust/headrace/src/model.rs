@@ -10,8 +10,8 @@ use headrace_sys as sys;
 use crate::error::caught;
 use crate::graph::path_text;
 use crate::host::{release, Given};
-use crate::limits::within;
-use crate::raw::{c_text, made, optional_text, text_of, text_pointer, Owned};
+use crate::limits::made_within;
+use crate::raw::{c_text, made, optional_text, text_of, text_pointer, text_string, Owned};
 use crate::{Env, Error, Limits, Result};
 
 /// How a model is loaded.
@@ -35,6 +35,15 @@ impl LoadOptions {
             ..Default::default()
         }
     }
+}
+
+/// How a model is written in another format.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ExportOptions<'a> {
+    /// Tensors go to a file beside the model. Otherwise they do so only if they must.
+    pub external_data: bool,
+    /// The signature that is written. None: "infer", or the only one.
+    pub signature: Option<&'a str>,
 }
 
 /// A file of the host, for [`Model::load_from`].
@@ -128,15 +137,37 @@ impl Model {
     ) -> Result<String> {
         let (from, to) = (path_text(from.as_ref())?, path_text(to.as_ref())?);
         let options = sys::hr_convert_options { constants: constants.into(), ..Default::default() };
-        let mut report = ptr::null_mut();
-        within(limits, |limits| {
-            let (from, to) = (from.as_ptr(), to.as_ptr());
-            // SAFETY: the paths and the options live during the call.
-            unsafe { sys::hr_model_convert(env.raw(), from, to, &options, limits, &mut report) }
+        let (from, to) = (from.as_ptr(), to.as_ptr());
+        // SAFETY: the paths and the options live during the call.
+        let report = made_within(limits, |limits, out| unsafe {
+            sys::hr_model_convert(env.raw(), from, to, &options, limits, out)
         })?;
-        // SAFETY: a call that succeeds gives the report to its caller.
-        let report = unsafe { Owned::from_raw(report) };
-        Ok(report.map(|text| crate::raw::text_string(&text)).unwrap_or_default())
+        Ok(text_string(&report))
+    }
+
+    /// Writes one signature of the `.hrg` file `from` as a model of another format, such as ONNX,
+    /// and returns a report as JSON. It is the inverse of [`convert`](Self::convert).
+    pub fn export(
+        env: &Env,
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        options: Option<&ExportOptions<'_>>,
+        limits: Option<&Limits<'_>>,
+    ) -> Result<String> {
+        let (from, to) = (path_text(from.as_ref())?, path_text(to.as_ref())?);
+        let options = options.copied().unwrap_or_default();
+        let signature = optional_text(options.signature)?;
+        let raw = sys::hr_export_options {
+            external_data: options.external_data.into(),
+            signature: text_pointer(&signature),
+            ..Default::default()
+        };
+        let (from, to) = (from.as_ptr(), to.as_ptr());
+        // SAFETY: the paths and the options live during the call.
+        let report = made_within(limits, |limits, out| unsafe {
+            sys::hr_model_export(env.raw(), from, to, &raw, limits, out)
+        })?;
+        Ok(text_string(&report))
     }
 
     /// Describes signatures with their types, variables, graphs, operators and metadata as JSON.

@@ -3,13 +3,15 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{size_of, size_of_val};
+use std::path::Path;
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use headrace_sys as sys;
 
+use crate::graph::path_text;
 use crate::host::{release, Given};
-use crate::raw::{array, check, made, Owned};
+use crate::raw::{array, check, made, text_string, Owned};
 use crate::{Code, DType, Element, Env, Error, Result};
 
 /// A tensor whose memory is its own: of the library, or of Rust and moved into it.
@@ -61,6 +63,19 @@ impl Tensor {
             sys::hr_tensor_copy_of(env.raw(), T::DTYPE.0, rank, dims, data.0, data.1, out)
         })?;
         Ok(Self::of(raw, false))
+    }
+
+    /// Reads a file with a single tensor, such as a `.pb` of ONNX's test vectors, and gives its name
+    /// ("" if it has none).
+    pub fn load(env: &Env, path: impl AsRef<Path>) -> Result<(Self, String)> {
+        let path = path_text(path.as_ref())?;
+        let mut name = std::ptr::null_mut();
+        // SAFETY: the path lives during the call, and both are written.
+        let raw =
+            made(|out| unsafe { sys::hr_tensor_load(env.raw(), path.as_ptr(), out, &mut name) })?;
+        // SAFETY: a call that succeeds gives the name to its caller.
+        let name = unsafe { Owned::from_raw(name) };
+        Ok((Self::of(raw, false), name.map(|text| text_string(&text)).unwrap_or_default()))
     }
 
     /// Makes a tensor of the vector's memory, without a copy.

@@ -8,8 +8,8 @@ use headrace_sys as sys;
 
 use crate::error::caught;
 use crate::graph::path_text;
-use crate::limits::within;
-use crate::raw::{copied, optional_text, text_of, text_pointer, text_string, Owned, Texts};
+use crate::limits::{made_within, within};
+use crate::raw::{copied, optional_text, text_of, text_pointer, text_string, Texts};
 use crate::{DataSet, Error, Group, Limits, Result, Session};
 
 /// What is saved or restored with a session.
@@ -274,15 +274,11 @@ impl Session {
         limits: Option<&Limits<'_>>,
     ) -> Result<String> {
         let (path, options) = (path_text(path.as_ref())?, CheckpointOptions::raw(options));
-        let mut report = ptr::null_mut();
-        within(limits, |limits| {
-            let path = path.as_ptr();
-            // SAFETY: all of them live during the call.
-            unsafe { sys::hr_session_restore(self.raw(), path, &options, limits, &mut report) }
+        // SAFETY: all of them live during the call.
+        let report = made_within(limits, |limits, out| unsafe {
+            sys::hr_session_restore(self.raw(), path.as_ptr(), &options, limits, out)
         })?;
-        // SAFETY: a call that succeeds gives the report to its caller.
-        let report = unsafe { Owned::from_raw(report) };
-        Ok(report.map(|text| text_string(&text)).unwrap_or_default())
+        Ok(text_string(&report))
     }
 
     /// The number of steps done so far: runs that write variables or draw random numbers.

@@ -1,0 +1,118 @@
+//! Building graphs that train: learning rates, clipping, groups of variables, averages.
+use headrace_sys as sys;
+
+use crate::graph::{raw_or_none, value_or_none};
+use crate::raw::{c_text, check, written};
+use crate::{Graph, Result, Value};
+
+/// Variables with an optimizer and a learning rate of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterGroup<'a> {
+    /// Of the names of trainable variables, as in [`Graph::set_trainable_matching`].
+    pub patterns: &'a str,
+    /// As in [`Graph::minimize`].
+    pub optimizer: &'a str,
+    /// A scalar of float32 or float64.
+    pub learning_rate: Value,
+}
+
+impl Graph {
+    /// Adds a learning rate that changes from step to step of a signature, a float64 scalar:
+    /// `"cosine base=0.1 warmup=500 steps=10000"`.
+    pub fn schedule(&mut self, signature: &str, description: &str) -> Result<Value> {
+        let (signature, description) = (c_text(signature)?, c_text(description)?);
+        // SAFETY: the texts live during the call.
+        written(|out| unsafe {
+            sys::hr_graph_schedule(self.raw(), signature.as_ptr(), description.as_ptr(), out)
+        })
+        .map(Value)
+    }
+
+    /// Clips gradients, of which it returns the clipped ones and the global norm before its bound
+    /// applies. `bounds` has `"value=0.5"`, `"norm=1"` and `"global_norm=1"`.
+    pub fn clip_gradients(
+        &mut self,
+        bounds: &str,
+        gradients: &[Option<Value>],
+    ) -> Result<(Vec<Option<Value>>, Option<Value>)> {
+        let bounds = c_text(bounds)?;
+        let mut raw: Vec<u32> = gradients.iter().copied().map(raw_or_none).collect();
+        let mut norm = sys::HR_NONE;
+        // SAFETY: the array has as many entries as the count says.
+        check(unsafe {
+            let (count, raw) = (raw.len(), raw.as_mut_ptr());
+            sys::hr_graph_clip_gradients(self.raw(), bounds.as_ptr(), count, raw, &mut norm)
+        })?;
+        Ok((raw.into_iter().map(value_or_none).collect(), value_or_none(norm)))
+    }
+
+    /// Freezes the variables whose names fit, or makes them trainable, and returns their number.
+    /// Commas separate patterns, in which * stands for any characters and ? for one.
+    pub fn set_trainable_matching(&mut self, patterns: &str, trainable: bool) -> Result<usize> {
+        let patterns = c_text(patterns)?;
+        // SAFETY: the text lives during the call.
+        written(|out| unsafe {
+            let trainable = trainable.into();
+            sys::hr_graph_set_trainable_matching(self.raw(), patterns.as_ptr(), trainable, out)
+        })
+    }
+
+    /// Calls [`minimize`](Self::minimize) with each trainable variable in the first group that has
+    /// a pattern for it.
+    pub fn minimize_groups(
+        &mut self,
+        signature: &str,
+        loss: Value,
+        groups: &[ParameterGroup<'_>],
+    ) -> Result<()> {
+        let signature = c_text(signature)?;
+        let texts = groups
+            .iter()
+            .map(|group| Ok((c_text(group.patterns)?, c_text(group.optimizer)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let raw: Vec<_> = groups
+            .iter()
+            .zip(&texts)
+            .map(|(group, (patterns, optimizer))| sys::hr_parameter_group {
+                patterns: patterns.as_ptr(),
+                optimizer: optimizer.as_ptr(),
+                learning_rate: group.learning_rate.0,
+                ..Default::default()
+            })
+            .collect();
+        // SAFETY: the texts live during the call, and the array has that many entries.
+        check(unsafe {
+            let (count, groups) = (raw.len(), raw.as_ptr());
+            sys::hr_graph_minimize_groups(self.raw(), signature.as_ptr(), loss.0, count, groups)
+        })
+    }
+
+    /// Adds the signature `to`, which computes what `from` does, but of the averages of those
+    /// variables that have one (the setting `average=DECAY` of an optimizer).
+    pub fn average_signature(&mut self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (c_text(from)?, c_text(to)?);
+        // SAFETY: the texts live during the call.
+        check(unsafe { sys::hr_graph_average_signature(self.raw(), from.as_ptr(), to.as_ptr()) })
+    }
+
+    /// Adds a signature whose run swaps all variables that have an average with these.
+    pub fn swap_averages(&mut self, signature: &str) -> Result<()> {
+        let signature = c_text(signature)?;
+        // SAFETY: the text lives during the call.
+        check(unsafe { sys::hr_graph_swap_averages(self.raw(), signature.as_ptr()) })
+    }
+
+    /// Adds the signature `to` with copies of the nodes that `from` needs.
+    pub fn copy_signature(&mut self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (c_text(from)?, c_text(to)?);
+        // SAFETY: the texts live during the call.
+        check(unsafe { sys::hr_graph_copy_signature(self.raw(), from.as_ptr(), to.as_ptr()) })
+    }
+
+    /// Lets all that uses `from` use `to` instead: nodes, but for those that compute `to`, and
+    /// outputs of signatures. An input of a signature that nothing uses any more is gone from it.
+    pub fn replace(&mut self, from: Value, to: Value) -> Result<()> {
+        // SAFETY: the graph lives.
+        check(unsafe { sys::hr_graph_replace(self.raw(), from.0, to.0) })
+    }
+}

@@ -34,9 +34,16 @@ std::string DimsText(std::span<const Dim> dims, const std::vector<Symbol>& symbo
   return Cat("[", Join(parts), "]");
 }
 
+std::string_view KindName(ValueKind kind) {
+  constexpr std::string_view kNames[] = {"tensor", "row-sparse tensor", "sequence", "optional"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
 std::string TypeText(const ValueType& type, const std::vector<Symbol>& symbols) {
-  if (!type.ranked) return Cat(DTypeName(type.dtype), " of unknown rank");
-  return Cat(DTypeName(type.dtype), DimsText(type.dims, symbols));
+  const std::string of =
+      type.kind == ValueKind::kTensor ? std::string() : Cat(KindName(type.kind), " of ");
+  if (!type.ranked) return Cat(of, DTypeName(type.dtype), " of unknown rank");
+  return Cat(of, DTypeName(type.dtype), DimsText(type.dims, symbols));
 }
 
 }  // namespace hr::graph

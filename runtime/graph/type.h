@@ -52,7 +52,9 @@ struct ValueType {
 
 // "[batch, 10]", "[?]".
 std::string DimsText(std::span<const Dim> dims, const std::vector<Symbol>& symbols);
-// "float32[batch, 10]", "int64[?]", "float32 of unknown rank".
+// "tensor", "sequence", …
+std::string_view KindName(ValueKind kind);
+// "float32[batch, 10]", "int64[?]", "float32 of unknown rank", "sequence of float32[?]".
 std::string TypeText(const ValueType& type, const std::vector<Symbol>& symbols);
 
 }  // namespace hr::graph

@@ -14,8 +14,11 @@ std::span<const OpDef> CastOps();                   // cast.cc
 std::span<const OpDef> CausalConvOps();             // causal_conv.cc
 std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
 std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
+std::span<const OpDef> ContainerOps();              // containers.cc
+std::span<const OpDef> ControlOps();                // control.cc
 std::span<const OpDef> ConvOps();                   // conv.cc
 std::span<const OpDef> ConvTransposeOps();          // conv_transpose.cc
+std::span<const OpDef> DataSizedOps();              // data_sized.cc
 std::span<const OpDef> DeformConvOps();             // deform_conv.cc
 std::span<const OpDef> DeterminantOps();            // determinant.cc
 std::span<const OpDef> EinsumOps();                 // einsum.cc

@@ -19,6 +19,12 @@ void InferContext::SetOutput(size_t i, ValueType&& type) {
 
 void InferContext::SetUnranked(size_t i, DType dtype) { SetOutput(i, ValueType::Unranked(dtype)); }
 
+const Tensor* InferContext::constant(size_t i) const {
+  if (i >= constants_.size()) return nullptr;
+  if (constants_[i] == nullptr && has_input(i) && i < 64) asked_ |= uint64_t{1} << i;
+  return constants_[i];
+}
+
 std::optional<std::vector<int64_t>> InferContext::ConstantInts(size_t i) const {
   const Tensor* tensor = constant(i);
   return tensor == nullptr ? std::nullopt : IntsOf(*tensor);

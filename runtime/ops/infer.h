@@ -32,7 +32,9 @@ class InferContext {
   bool has_input(size_t i) const { return i < types_.size() && types_[i] != nullptr; }
   const ValueType& input(size_t i) const { return *types_[i]; }
   // The input's value where it is a constant, else null.
-  const Tensor* constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
+  const Tensor* constant(size_t i) const;
+  // Bit i: the rule has asked for the value of input i, which is given, but not constant.
+  uint64_t asked() const { return asked_; }
   // The elements of a constant int64 or int32 input; nothing where it is not known.
   std::optional<std::vector<int64_t>> ConstantInts(size_t i) const;
   // The single element of a constant float32, float64, int64 or int32 input as a real number.
@@ -69,6 +71,7 @@ class InferContext {
   std::span<const ValueType* const> types_;
   std::span<const Tensor* const> constants_;
   std::span<ValueType> outputs_;
+  mutable uint64_t asked_ = 0;
 };
 
 // The elements of an int64 or int32 tensor; nothing for other types.

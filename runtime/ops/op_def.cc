@@ -119,9 +119,6 @@ Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
     return Unimplemented("operator ", full, " is known, but not in version ", op.version,
                          "; the oldest known is not older than ", (*oldest)->since_version);
   }
-  if (IsOneOf(op.name, {"If", "Loop", "Scan", "Call"})) {
-    return Unimplemented("operator ", full, " is control flow, which this version does not run");
-  }
   std::vector<std::string> names;
   for (const OpDef* known : defs_) {
     if (known->domain == op.domain) names.emplace_back(known->name);
@@ -147,11 +144,13 @@ Status OpRegistry::Add(const OpDef& def) {
 Status CheckNode(const OpDef& def, const Node& node) {
   HR_RETURN_IF_ERROR(CheckArity("inputs", def.inputs, node.inputs.size(), def.name));
   HR_RETURN_IF_ERROR(CheckArity("outputs", def.outputs, node.outputs.size(), def.name));
-  // If an operator takes any number of inputs, none of them can be omitted.
+  // If an operator takes any number of inputs, few of them can be omitted.
   size_t needed =
       def.inputs.max == kUnlimited ? node.inputs.size() : static_cast<size_t>(def.inputs.min);
   for (size_t i = 0; i < needed; ++i) {
-    if (node.inputs[i] == kNone) return InvalidArgument(def.name, " needs its input ", i);
+    const bool omissible = i < 16 && (def.omissible_inputs >> i & 1) != 0;
+    if (node.inputs[i] == kNone && !omissible)
+      return InvalidArgument(def.name, " needs its input ", i);
   }
   for (const graph::Attribute& attribute : node.attributes) {
     HR_ASSIGN_OR_RETURN(const AttributeDef* known, FindAttribute(def, attribute.name));

@@ -23,12 +23,23 @@ class ComposeContext;
 
 inline constexpr std::string_view kOnnx = "";
 inline constexpr std::string_view kState = "headrace.state";
+inline constexpr std::string_view kControl = "headrace.control";
+inline constexpr std::string_view kSized = "headrace.sized";
 inline constexpr std::string_view kTrain = "headrace.train";
 inline constexpr std::string_view kGrad = "headrace.grad";
 inline constexpr std::string_view kComm = "headrace.comm";
 inline constexpr std::string_view kData = "headrace.data";
 
 inline constexpr int16_t kUnlimited = INT16_MAX;
+
+// How an operator with bodies is run; control.h has their layout.
+enum class Control : uint8_t {
+  kNone,
+  kIf,    // the body that runs takes the node's place as soon as the condition is known
+  kLoop,  // runs between the stages of a run
+  kScan,  // becomes a Loop
+  kCall,  // the body takes the node's place
+};
 
 struct Arity {
   int16_t min = 1;
@@ -80,6 +91,12 @@ struct OpDef {
   Arity outputs;
   // Bit i: of input i only the type is used, so its memory may be reused before this node runs.
   uint16_t type_only_inputs = 0;
+  // Bit i: input i may be omitted, though the operator takes any number of inputs.
+  uint16_t omissible_inputs = 0;
+  Control control = Control::kNone;
+  // Takes or gives sequences or optionals. These live between the stages of a run, and so does the
+  // node if a value of that kind comes.
+  bool containers = false;
   // Draws random numbers: never folded, merged or replayed; has the attribute "stream".
   bool random = false;
   bool custom = false;  // it is a CustomOp
@@ -92,6 +109,10 @@ struct OpDef {
   // Emits the nodes that compute the outputs, if there is no kernel for them; see compose.h.
   void (*compose)(ComposeContext&) = nullptr;
 
+  // Whether nodes are emitted in its place, which need kernels; see compose.h and control.h.
+  bool composed() const {
+    return compose != nullptr || control == Control::kScan || control == Control::kCall;
+  }
   // Whether the outputs follow from the inputs and attributes alone: no effect, no random numbers.
   bool foldable() const;
 };

@@ -197,7 +197,11 @@ void IdentityGradient(GradientContext& g) { g.SetGrad(0, g.grad(0)); }
 void BackToInputShape(GradientContext& g) { g.SetGrad(0, g.ReshapeLike(g.grad(0), g.input(0))); }
 
 constexpr OpDef kOps[] = {
-    {.domain = kOnnx, .name = "Identity", .infer = InferSameAsInput, .gradient = IdentityGradient},
+    {.domain = kOnnx,
+     .name = "Identity",
+     .containers = true,
+     .infer = InferSameAsInput,
+     .gradient = IdentityGradient},
     // (x, shape) → x in that shape; 0 copies a dimension, -1 takes what is left
     {.domain = kOnnx,
      .name = "Reshape",

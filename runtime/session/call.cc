@@ -1,6 +1,7 @@
 #include "runtime/session/call.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/base/errors.h"
 
@@ -215,7 +216,13 @@ Status Call::TakeInstance() {
   if (instance_ && session_->Fits(instance_.plan())) {
     if (auto size = instance_.plan().Find(request_.feeds)) return instance_.Resize(std::move(size));
   }
+  if (staged_ != nullptr && staged_->Find(request_.feeds) != nullptr) return {};
   HR_ASSIGN_OR_RETURN(PlanAt at, session_->Prepare(request_));
+  staged_ = at.plan->stages() == nullptr ? nullptr : at.plan;
+  if (staged_ != nullptr) {
+    instance_ = {};
+    return {};
+  }
   if (instance_ && at.plan.get() == &instance_.plan()) return instance_.Resize(std::move(at.size));
   bound_generation_ = 0;
   HR_ASSIGN_OR_RETURN(instance_, Instance::Of(std::move(at.plan), std::move(at.size)));
@@ -224,6 +231,7 @@ Status Call::TakeInstance() {
 
 Status Call::Prepare() {
   HR_RETURN_IF_ERROR(TakeInstance());
+  if (staged_ != nullptr) return {};  // runs begin here each time
   size_t slot = 0;
   for (const Input& input : inputs_) {
     if (!input.tensor.defined()) continue;
@@ -248,26 +256,30 @@ Status Call::FitOutput(const ConcreteType& most, const ConcreteType& type, Outpu
   return {};
 }
 
+Status Call::CheckGiven(const OutputPort& output, const ConcreteType& type) {
+  if (output.given.defined() &&
+      (output.given.dtype() != type.dtype || output.given.dims() != type.dims)) {
+    return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype), type.dims,
+                           ", the bound tensor is ", output.given.TypeText());
+  }
+  if (output.host == nullptr && !output.given.defined()) return {};
+  const size_t bytes = static_cast<size_t>(ElementCount(type.dims)) * DTypeSize(type.dtype);
+  if (output.host_bytes == bytes) return {};
+  return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype), type.dims,
+                         " and needs ", bytes, " bytes, the bound memory has ", output.host_bytes);
+}
+
 Status Call::BindOutputs() {
   const Plan& plan = instance_.plan();
   outputs_changed_ = false;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     OutputPort& output = outputs_[i];
     const ConcreteType& type = instance_.size().outputs[i];
-    size_t bytes = static_cast<size_t>(ElementCount(type.dims)) * DTypeSize(type.dtype);
-    if (output.given.defined() &&
-        (output.given.dtype() != type.dtype || output.given.dims() != type.dims)) {
+    if (Status status = CheckGiven(output, type); !status.ok()) {
       shapes_changed_ = true;
-      return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype), type.dims,
-                             ", the bound tensor is ", output.given.TypeText());
+      return status;
     }
     if (output.host != nullptr || output.given.defined()) {
-      if (output.host_bytes != bytes) {
-        shapes_changed_ = true;
-        return InvalidArgument("output '", output.name, "' is ", DTypeName(type.dtype), type.dims,
-                               " and needs ", bytes, " bytes, the bound memory has ",
-                               output.host_bytes);
-      }
       instance_->Bind(plan.output_slot(i), output.host);
       continue;
     }
@@ -281,6 +293,7 @@ Status Call::Run(const CallLimits& limits) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   while (true) {
     if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
+    if (staged_ != nullptr) return RunStages(limits);
     if (outputs_changed_) HR_RETURN_IF_ERROR(BindOutputs());
     const Plan& plan = instance_.plan();
     HR_ASSIGN_OR_RETURN(RunGuard guard,
@@ -296,6 +309,34 @@ Status Call::Run(const CallLimits& limits) {
     }
     return session_->RunLocked(plan, *instance_, threads, limits);
   }
+}
+
+Status Call::RunStages(const CallLimits& limits) {
+  std::vector<Tensor> inputs;
+  for (const Input& input : inputs_) {
+    if (input.tensor.defined()) inputs.push_back(input.tensor);
+  }
+  HR_ASSIGN_OR_RETURN(RunGuard guard,
+                      RunGuard::Take(session_->run_lock_, staged_->exclusive(), limits));
+  HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
+  HR_ASSIGN_OR_RETURN(auto&& outputs, session_->RunStages(*staged_, inputs, threads, limits,
+                                                          [&](size_t i, const ConcreteType& type) {
+                                                            return CheckGiven(outputs_[i], type);
+                                                          }));
+  return TakeStagedOutputs(std::move(outputs));
+}
+
+Status Call::TakeStagedOutputs(std::vector<Tensor> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    OutputPort& output = outputs_[i];
+    output.staged_type = {outputs[i].dtype(), outputs[i].dims()};
+    if (output.host == nullptr && !output.given.defined()) {
+      output.own = std::move(outputs[i]);
+    } else if (outputs[i].bytes() != 0) {
+      std::memcpy(output.host, outputs[i].data(), outputs[i].bytes());
+    }
+  }
+  return {};
 }
 
 Status Call::Taken() {
@@ -327,7 +368,10 @@ Result<Tensor> Call::TakeOutput(std::string_view name) {
 Result<const ConcreteType*> Call::TypeOfOutput(std::string_view name) {
   HR_ASSIGN_OR_RETURN(size_t i, FindOutput(name));
   HR_ASSIGN_OR_RETURN(asked_, PreparePlan());
-  return &asked_.size->outputs[i];
+  if (asked_.plan->stages() == nullptr) return &asked_.size->outputs[i];
+  if (outputs_[i].staged_type.dtype != DType::kUndefined) return &outputs_[i].staged_type;
+  return FailedPrecondition("the type of output '", name,
+                            "' depends on data; ask for it after a run");
 }
 
 }  // namespace hr::session

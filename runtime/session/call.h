@@ -75,6 +75,7 @@ class Call {
     size_t host_bytes = 0;
     Tensor given;  // the caller's tensor, if that is where the memory is
     Tensor own;
+    ConcreteType staged_type;  // of the last run, if it depends on data
   };
 
   explicit Call(std::shared_ptr<Session> session) : session_(std::move(session)) {}
@@ -88,6 +89,11 @@ class Call {
   Status Prepare();
   Status TakeInstance();
   Status BindOutputs();
+  // Runs a plan that has stages.
+  Status RunStages(const CallLimits& limits);
+  Status TakeStagedOutputs(std::vector<Tensor> outputs);
+  // Whether the memory that the caller gave for an output is of that type and size.
+  static Status CheckGiven(const OutputPort& output, const ConcreteType& type);
   Status FitOutput(const ConcreteType& most, const ConcreteType& type, OutputPort& output);
   Status SetOutput(size_t i, void* data, size_t bytes, Tensor given);
 
@@ -99,6 +105,7 @@ class Call {
   std::vector<Tensor> pulled_;
   std::vector<Input*> pulled_inputs_;  // null where nobody takes the field
   Instance instance_;                  // of the plan for these shapes; none before the first run
+  std::shared_ptr<Plan> staged_;       // instead, if the plan has stages
   std::atomic<bool> taken_{false};
   bool shapes_changed_ = true;
   bool outputs_changed_ = false;  // those of the instance are to be bound again

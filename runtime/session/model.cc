@@ -1,6 +1,7 @@
 #include "runtime/session/model.h"
 
 #include "runtime/graph/unknown_name.h"
+#include "runtime/ops/control.h"
 #include "runtime/session/describe_model.h"
 #include "runtime/transform/compose.h"
 
@@ -10,6 +11,7 @@ Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, gra
                                                    bool inspect_only) {
   Status fault = ops::CheckModule(env->operators(), module);
   if (!fault.ok() && !(inspect_only && fault.code() == Code::kUnimplemented)) return fault;
+  if (fault.ok()) HR_RETURN_IF_ERROR(ops::CheckBodies(env->operators(), module));
   std::shared_ptr<Model> model(new Model);
   model->fault_ = std::move(fault);
   model->env_ = std::move(env);
@@ -17,8 +19,10 @@ Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, gra
   model->module_ = std::move(module);
   const ops::OpRegistry& operators = model->env_->operators();
   if (model->fault_.ok() && transform::HasComposed(operators, model->module_)) {
-    HR_ASSIGN_OR_RETURN(model->composed_,
-                        transform::Composed(model->env_->allocator(), operators, model->module_));
+    HR_ASSIGN_OR_RETURN(
+        auto&& composition,
+        transform::ComposedWhereKnown(model->env_->allocator(), operators, model->module_));
+    model->composed_ = std::move(composition.module);
   }
   const graph::Graph& main = model->module_.main();
   for (graph::ValueId id = 0; id < main.values.size(); ++id) {

@@ -70,10 +70,41 @@ std::shared_ptr<PlanSize> SizeOf(const graph::Module& region, std::vector<transf
   return size;
 }
 
+// Compiles the parts of staged plans.
+class PartCompiler final : public StageCompiler {
+ public:
+  PartCompiler(std::shared_ptr<Env> env, PlanOptions options)
+      : env_(std::move(env)), options_(std::move(options)) {}
+
+  Result<transform::Stage> Make(const graph::Module& module,
+                                std::span<const transform::StageInput> inputs) const override {
+    CpuEvaluator evaluator(*env_);
+    return transform::MakeStage({env_->operators(), &evaluator, env_->allocator()}, module, inputs);
+  }
+  Result<std::shared_ptr<Plan>> Compile(graph::Module region) const override {
+    return Plan::OfRegion(env_, std::move(region), options_);
+  }
+  Allocator& allocator() const override { return env_->allocator(); }
+
+ private:
+  const std::shared_ptr<Env> env_;
+  const PlanOptions options_;
+};
+
+std::vector<transform::Feed> FeedsOf(const graph::Module& region) {
+  std::vector<transform::Feed> out;
+  for (const graph::Port& port : region.signatures[0].inputs) {
+    const graph::ValueType& type = region.main().values[port.value].type;
+    out.push_back({port.value, type.dtype, *type.FixedDims()});
+  }
+  return out;
+}
+
 }  // namespace
 
-Plan::Plan(const Model& model, const PlanOptions& options, std::vector<transform::SizeRange> ranges)
-    : env_(model.shared_env()),
+Plan::Plan(std::shared_ptr<Env> env, const PlanOptions& options,
+           std::vector<transform::SizeRange> ranges)
+    : env_(std::move(env)),
       ranges_(std::move(ranges)),
       sizes_(options.max_sizes),
       idle_(env_->threads().total()) {}
@@ -81,26 +112,67 @@ Plan::Plan(const Model& model, const PlanOptions& options, std::vector<transform
 Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform::Request& request,
                                             const PlanOptions& options,
                                             std::vector<transform::SizeRange> ranges) {
-  std::shared_ptr<Plan> plan(new Plan(model, options, std::move(ranges)));
+  std::shared_ptr<Plan> plan(new Plan(model.shared_env(), options, std::move(ranges)));
   Env& env = model.env();
   CpuEvaluator evaluator(env);
   const bool resizable = !plan->ranges_.empty();
-  HR_ASSIGN_OR_RETURN(
-      plan->region_, transform::Specialize(env.operators(), model.executable(), request, &evaluator,
-                                           env.allocator(), resizable ? &plan->recipe_ : nullptr));
-  plan->NoteEffects();
-  HR_ASSIGN_OR_RETURN(auto&& executable, plan->CompileWith({.allocator = &env.allocator(),
-                                                            .operators = &env.operators(),
-                                                            .log = env.log(),
-                                                            .threads = env.threads().total(),
-                                                            .fuse = options.fuse,
-                                                            .deterministic = options.deterministic,
-                                                            .exact_sums = options.exact_sums,
-                                                            .resizable = resizable,
-                                                            .check_memory = options.check_memory},
-                                                           options));
-  plan->full_ = SizeOf(plan->region_, request.feeds, std::move(executable));
+  auto region = transform::Specialize(env.operators(), model.executable(), request, &evaluator,
+                                      env.allocator(), resizable ? &plan->recipe_ : nullptr);
+  Status status = region.status().Clone();
+  if (region.ok()) {
+    plan->region_ = std::move(region).value();
+    status = plan->CompileRegion(options, request.feeds);
+    if (status.ok()) return plan;
+  }
+  // Each shape of a request that goes in stages is planned by itself.
+  if (resizable || status.code() != Code::kUnimplemented) return status;
+  HR_RETURN_IF_ERROR(plan->DivideIntoStages(model, request, options));
   return plan;
+}
+
+Result<std::shared_ptr<Plan>> Plan::OfRegion(std::shared_ptr<Env> env, graph::Module region,
+                                             const PlanOptions& options) {
+  std::shared_ptr<Plan> plan(new Plan(std::move(env), options, {}));
+  plan->region_ = std::move(region);
+  HR_RETURN_IF_ERROR(plan->CompileRegion(options, FeedsOf(plan->region_)));
+  return plan;
+}
+
+Status Plan::CompileRegion(const PlanOptions& options, std::vector<transform::Feed> feeds) {
+  NoteEffects();
+  HR_ASSIGN_OR_RETURN(auto&& executable, CompileWith({.allocator = &env_->allocator(),
+                                                      .operators = &env_->operators(),
+                                                      .log = env_->log(),
+                                                      .threads = env_->threads().total(),
+                                                      .fuse = options.fuse,
+                                                      .deterministic = options.deterministic,
+                                                      .exact_sums = options.exact_sums,
+                                                      .resizable = !ranges_.empty(),
+                                                      .check_memory = options.check_memory},
+                                                     options));
+  full_ = SizeOf(region_, std::move(feeds), std::move(executable));
+  return {};
+}
+
+Status Plan::DivideIntoStages(const Model& model, const transform::Request& request,
+                              const PlanOptions& options) {
+  HR_ASSIGN_OR_RETURN(region_, transform::RequestedPart(model.executable(), request));
+  stage_compiler_ = std::make_unique<PartCompiler>(env_, options);
+  std::vector<transform::StageInput> inputs;
+  for (const transform::Feed& feed : request.feeds) {
+    inputs.push_back({graph::ValueType::Tensor(feed.dtype, feed.dims)});
+  }
+  HR_ASSIGN_OR_RETURN(auto&& first, stage_compiler_->Make(region_, inputs));
+  if (first.last && first.host.empty()) {  // all is known after all
+    region_ = std::move(first.whole);
+    return CompileRegion(options, request.feeds);
+  }
+  NoteEffects();
+  auto nothing = std::make_shared<PlanSize>();
+  nothing->feeds = request.feeds;
+  full_ = std::move(nothing);
+  stages_ = std::make_unique<StageTree>(region_, graph::Marks(), *stage_compiler_);
+  return {};
 }
 
 void Plan::NoteEffects() {
@@ -144,6 +216,7 @@ Result<std::shared_ptr<const PlanSize>> Plan::At(const Model& model,
 }
 
 void Plan::Trim() {
+  if (stages_ != nullptr) stages_->Trim();
   idle_.Clear();
   sizes_.Clear();
 }
@@ -255,6 +328,12 @@ std::string Plan::Describe(const PlanSize& size) const {
       .Field("writes_variables", written_.size())
       .Field("shared_by_sessions", shared_)
       .Field("idle_instances", idle_.count());
+  if (stages_ != nullptr) {
+    json.Key("stages");
+    stages_->Describe(json);
+    json.EndObject();
+    return json.Take();
+  }
   DescribeSizes(json);
   json.Key("regions").BeginArray();
   DescribeRegions(json, size);

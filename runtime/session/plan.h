@@ -13,6 +13,7 @@
 #include "runtime/session/model.h"
 #include "runtime/session/multi_device.h"
 #include "runtime/session/plan_sizes.h"
+#include "runtime/session/stages.h"
 #include "runtime/transform/specialize.h"
 
 namespace hr::session {
@@ -36,11 +37,20 @@ class Plan {
                                                const transform::Request& request,
                                                const PlanOptions& options,
                                                std::vector<transform::SizeRange> ranges = {});
+  // The plan of a region: a specialized module, as transform::Specialize and MakeStage return it.
+  static Result<std::shared_ptr<Plan>> OfRegion(std::shared_ptr<Env> env, graph::Module region,
+                                                const PlanOptions& options);
   // Whether the session's plans may have ranges: not where nodes are placed on devices.
   static bool HasRanges(const Model& model, const PlanOptions& options);
 
   // The size that it was compiled for.
   const PlanSize& full() const { return *full_; }
+  const std::shared_ptr<const PlanSize>& shared_full() const { return full_; }
+  // The stages that a run goes through, if it depends on data what there is to run: such a plan has
+  // no executable of its own (StagedRun runs it), and its outputs' types are not known. Else null.
+  StageTree* stages() const { return stages_.get(); }
+  // Names of inputs and outputs, in their order.
+  const graph::Signature& signature() const { return region_.signatures[0]; }
   // The plan at the request's size: null where it has not met it yet, or lost it. No allocation.
   std::shared_ptr<const PlanSize> Find(const std::vector<transform::Feed>& feeds);
   // The same, made where necessary. The request differs from the plan's in sizes within its ranges.
@@ -52,7 +62,7 @@ class Plan {
   // Writes some resource, so no other run of the session may go on beside it.
   bool exclusive() const { return exclusive_; }
   // Sessions whose variables are the model's own may share it, with all that it keeps of them.
-  bool shareable() const { return !exclusive_ && multi_device_ == nullptr; }
+  bool shareable() const { return !exclusive_ && multi_device_ == nullptr && stages_ == nullptr; }
   bool shared() const { return shared_; }
   // Where the plan wants the variable's memory; null for the host's.
   Device* device_of(uint32_t variable) const {
@@ -77,7 +87,13 @@ class Plan {
 
  private:
   friend class SharedPlans;
-  Plan(const Model& model, const PlanOptions& options, std::vector<transform::SizeRange> ranges);
+  Plan(std::shared_ptr<Env> env, const PlanOptions& options,
+       std::vector<transform::SizeRange> ranges);
+  // Compiles the region, whose inputs have the types of `feeds`.
+  Status CompileRegion(const PlanOptions& options, std::vector<transform::Feed> feeds);
+  // Makes region_ what the request needs, or stages_ if that depends on data.
+  Status DivideIntoStages(const Model& model, const transform::Request& request,
+                          const PlanOptions& options);
   void NoteEffects();
   Result<std::unique_ptr<Executable>> CompileWith(const CompileOptions& compile,
                                                   const PlanOptions& options);
@@ -94,6 +110,8 @@ class Plan {
   std::vector<Device*> placement_;         // of the nodes; empty where the CPU runs all
   std::vector<Device*> variable_devices_;  // null: the host; empty where all are there
   std::shared_ptr<const PlanSize> full_;
+  std::unique_ptr<StageCompiler> stage_compiler_;  // outlives the stages
+  std::unique_ptr<StageTree> stages_;
   const MultiDeviceExecutable* multi_device_ =
       nullptr;       // the executable, where it has several regions
   PlanSizes sizes_;  // all but the full one

@@ -4,6 +4,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/session/staged_run.h"
 
 namespace hr::session {
 namespace {
@@ -75,6 +76,9 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable, const Call
   PlanOptions options = options_.plan;
   options.only_host = true;
   HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options));
+  if (plan->stages() != nullptr) {
+    return Unimplemented("an initial value whose size depends on data; give it as a constant");
+  }
   const ConcreteType& type = plan->full().outputs[0];
   if (type.dtype != variable.dtype || type.dims != variable.dims) {
     return InvalidArgument("expected ", DTypeName(variable.dtype), variable.dims,
@@ -199,25 +203,48 @@ Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
   return {};
 }
 
-Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
-                          const CallLimits& limits) {
-  bool update_begun = false;
+RunContext Session::BeginRun(const Plan& plan, const Lease& threads, const CallLimits& limits,
+                             bool* update_begun) {
   // A run that writes is alone, and counts where it succeeds; random runs beside each other need
   // numbers of their own at once.
   const bool writes = plan.writes_variables();
-  bool counts_now = plan.random() && !writes;
-  int64_t step = counts_now ? step_.fetch_add(1, std::memory_order_relaxed) : this->step();
-  const uint64_t version = writes ? 0 : plan.shared() ? 1 : variables_.version();
-  Status status = invocation.Run({.threads = threads,
-                                  .limits = limits,
-                                  .seed = seed(),
-                                  .step = step,
-                                  .variables_version = version,
-                                  .update_begun = &update_begun});
+  const bool counts_now = plan.random() && !writes;
+  return {.threads = threads,
+          .limits = limits,
+          .seed = seed(),
+          .step = counts_now ? step_.fetch_add(1, std::memory_order_relaxed) : step(),
+          .variables_version = writes          ? 0
+                               : plan.shared() ? 1
+                                               : variables_.version(),
+          .update_begun = update_begun};
+}
+
+Status Session::EndRun(const Plan& plan, const RunContext& run, Status status) {
+  const bool writes = plan.writes_variables();
   if (writes) variables_.MarkWritten();
-  if (!status.ok() && update_begun) tainted_.store(true, std::memory_order_release);
-  if (status.ok() && writes) step_.store(step + 1, std::memory_order_relaxed);
+  if (!status.ok() && *run.update_begun) tainted_.store(true, std::memory_order_release);
+  if (status.ok() && writes) step_.store(run.step + 1, std::memory_order_relaxed);
   return status;
+}
+
+Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
+                          const CallLimits& limits) {
+  bool update_begun = false;
+  const RunContext run = BeginRun(plan, threads, limits, &update_begun);
+  return EndRun(plan, run, invocation.Run(run));
+}
+
+Result<std::vector<Tensor>> Session::RunStages(
+    const Plan& plan, std::span<const Tensor> inputs, const Lease& threads,
+    const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output) {
+  std::vector<RunValue> values;
+  for (const Tensor& input : inputs) values.push_back(RunValue::Of(input));
+  bool update_begun = false;
+  const RunContext run = BeginRun(plan, threads, limits, &update_begun);
+  auto outputs =
+      StagedRun(*this, run).Run(plan.signature(), *plan.stages(), std::move(values), check_output);
+  HR_RETURN_IF_ERROR(EndRun(plan, run, outputs.status().Clone()));
+  return outputs;
 }
 
 Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
@@ -246,6 +273,10 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
   const auto& [plan, size] = at;
   // Threads first: so there are no more instances than runs that the budget lets go on.
   HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits));
+  if (plan->stages() != nullptr) {
+    return RunStages(*plan, inputs, threads, limits,
+                     [](size_t, const ConcreteType&) { return Status(); });
+  }
   HR_ASSIGN_OR_RETURN(Instance instance, Instance::Of(plan, size));
   for (size_t i = 0; i < inputs.size(); ++i) instance->Bind(plan->input_slot(i), inputs[i].data());
   std::vector<Tensor> outputs;

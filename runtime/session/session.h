@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/function_ref.h"
 #include "runtime/session/plan.h"
 #include "runtime/session/run_lock.h"
 #include "runtime/session/variable_store.h"
@@ -78,6 +79,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   friend class Call;
+  friend class StagedRun;
   explicit Session(std::shared_ptr<const Model> model, const SessionOptions& options);
   Status InitializeVariables(const CallLimits& limits);
   Result<Tensor> InitialValue(const graph::Variable& variable, const CallLimits& limits);
@@ -86,9 +88,17 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<Lease> LeaseThreads(const CallLimits& limits);
   // Binds the plan's variables; the caller holds the run lock exclusively where the plan writes.
   Status BindVariables(const Plan& plan, Invocation& invocation);
+  // A run of a plan, between the two; the caller holds the run lock. `update_begun` outlives it.
+  RunContext BeginRun(const Plan& plan, const Lease& threads, const CallLimits& limits,
+                      bool* update_begun);
+  Status EndRun(const Plan& plan, const RunContext& run, Status status);
   // Runs a bound invocation; the caller holds the run lock.
   Status RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
                    const CallLimits& limits);
+  // Runs a plan that has stages, and returns its outputs; the caller holds the run lock.
+  Result<std::vector<Tensor>> RunStages(
+      const Plan& plan, std::span<const Tensor> inputs, const Lease& threads,
+      const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output);
 
   struct CachedPlan {
     std::string key;

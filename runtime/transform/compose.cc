@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops/compose.h"
+#include "runtime/transform/control.h"
 
 namespace hr::transform {
 namespace {
@@ -30,13 +31,15 @@ bool HasComposed(const ops::OpRegistry& registry, const graph::Module& module) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const graph::Node& node) {
     const graph::Operator& op = module.OperatorOf(node);
     const ops::OpDef* def = registry.Find(op.domain, op.name, op.version);
-    return def != nullptr && def->compose != nullptr;
+    return def != nullptr && def->composed();
   });
 }
 
 Result<std::vector<ValueId>> EmitComposition(GraphBuilder& builder, NodeId node,
                                              std::vector<ValueId> inputs) {
   const ops::OpDef& def = DefOf(builder, node);
+  if (def.control == ops::Control::kCall) return EmitCall(builder, node, inputs);
+  if (def.control == ops::Control::kScan) return EmitScan(builder, node, inputs);
   const std::string name = graph::NodeText(builder.module(), builder.graph(), node);
   ops::ComposeContext context(def, builder, node, std::move(inputs));
   def.compose(context);
@@ -44,14 +47,44 @@ Result<std::vector<ValueId>> EmitComposition(GraphBuilder& builder, NodeId node,
   return context.outputs();
 }
 
-Result<graph::Module> Composed(Allocator& allocator, const ops::OpRegistry& registry,
-                               const graph::Module& module) {
-  GraphBuilder builder(allocator, registry, module);
+namespace {
+
+// Whether the rank of an input, or an integer that may be a shape, an axis or a size, is not known.
+bool MayWait(const GraphBuilder& builder, NodeId id) {
+  const auto& inputs = builder.graph().nodes[id].inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    if (input == kNone) return false;
+    const graph::Value& value = builder.graph().values[input];
+    const bool integer = value.type.dtype == DType::kInt64 || value.type.dtype == DType::kInt32;
+    return !value.type.ranked || (integer && value.type.rank() <= 1 && value.constant == kNone);
+  });
+}
+
+Result<Composition> Compose(Allocator& allocator, const ops::OpRegistry& registry,
+                            graph::Module module, bool may_wait) {
+  GraphBuilder builder(allocator, registry, std::move(module));
+  bool any = false;
   // A composition may have composed operators of its own, which are appended.
   for (NodeId id = 0; id < builder.graph().nodes.size(); ++id) {
-    if (DefOf(builder, id).compose != nullptr) HR_RETURN_IF_ERROR(ComposeNode(builder, id));
+    if (!DefOf(builder, id).composed()) continue;
+    Status status = builder.AllOrNothing([&] { return ComposeNode(builder, id); });
+    any |= status.ok();
+    if (!status.ok() && !(may_wait && MayWait(builder, id))) return status;
   }
-  return std::move(builder).Take();
+  return Composition{std::move(builder).Take(), any};
+}
+
+}  // namespace
+
+Result<graph::Module> Composed(Allocator& allocator, const ops::OpRegistry& registry,
+                               graph::Module module) {
+  HR_ASSIGN_OR_RETURN(auto&& out, Compose(allocator, registry, std::move(module), false));
+  return std::move(out.module);
+}
+
+Result<Composition> ComposedWhereKnown(Allocator& allocator, const ops::OpRegistry& registry,
+                                       graph::Module module) {
+  return Compose(allocator, registry, std::move(module), true);
 }
 
 }  // namespace hr::transform

@@ -11,7 +11,15 @@ bool HasComposed(const ops::OpRegistry& registry, const graph::Module& module);
 // Returns the module with the compositions of all such nodes. What was there before keeps its
 // number and its name: such a node becomes an Identity of what its composition gives.
 Result<graph::Module> Composed(Allocator& allocator, const ops::OpRegistry& registry,
-                               const graph::Module& module);
+                               graph::Module module);
+
+struct Composition {
+  graph::Module module;
+  bool any = false;  // something was composed
+};
+// The same, but nodes wait that need to know a rank, or integers, which are not known yet.
+Result<Composition> ComposedWhereKnown(Allocator& allocator, const ops::OpRegistry& registry,
+                                       graph::Module module);
 
 // Emits the composition of one node, with other values in the place of its inputs, and returns the
 // values of its outputs; kNone for those that the node does not have.

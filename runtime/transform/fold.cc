@@ -53,9 +53,11 @@ size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
 bool IsFoldable(const FoldTools& tools, const graph::Module& module, NodeId id) {
   const graph::Graph& graph = module.main();
   const graph::Node& node = graph.nodes[id];
-  return tools.evaluator != nullptr && ops::DefOf(tools.operators, module, node).foldable() &&
-         !node.outputs.empty() && AllInputsConstant(graph, node) &&
-         OutputBytes(graph, node) <= kMaxFoldedBytes;
+  const ops::OpDef& def = ops::DefOf(tools.operators, module, node);
+  const bool one_kernel = !def.composed() && def.control == ops::Control::kNone &&
+                          (!def.containers || def.name == "Identity");
+  return tools.evaluator != nullptr && one_kernel && def.foldable() && !node.outputs.empty() &&
+         AllInputsConstant(graph, node) && OutputBytes(graph, node) <= kMaxFoldedBytes;
 }
 
 bool IsShape(const graph::Operator& op) { return op.name == "Shape" && op.domain.empty(); }

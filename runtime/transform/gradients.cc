@@ -4,6 +4,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/transform/compose.h"
+#include "runtime/transform/control.h"
 
 namespace hr::transform {
 namespace {
@@ -129,10 +130,12 @@ class Differentiator {
       grads.push_back(grad);
       any |= grad != kNone;
     }
-    if (!any || (!def->gradient && def->compose == nullptr)) return {};
+    const bool control = def->control == ops::Control::kIf || def->control == ops::Control::kLoop;
+    if (!any || (!def->gradient && !def->composed() && !control)) return {};
     graph::Marks wanted;
     std::vector<ValueId> inputs = graph().nodes[id].inputs;
     for (ValueId input : inputs) wanted.push_back(input != kNone && Depends(input));
+    if (control) return AddGradientsOfControl(id, grads, wanted);
     if (!def->gradient) return AddGradientsOfComposed(id, grads, wanted);
     ops::GradientContext context(*def, builder_, id, grads, wanted);
     def->gradient(context);
@@ -145,6 +148,22 @@ class Differentiator {
       if (wanted[i] && context.results()[i] != kNone) {
         contributions_[inputs[i]].push_back(context.results()[i]);
       }
+    }
+    return {};
+  }
+
+  Status AddGradientsOfControl(NodeId id, const std::vector<ValueId>& grads,
+                               const graph::Marks& wanted) {
+    const std::vector<ValueId> inputs = graph().nodes[id].inputs;
+    auto found = ControlGradients(builder_, id, grads, wanted);
+    if (!found.ok()) {
+      return std::move(found)
+          .status()
+          .WithContext("gradient")
+          .WithNode(graph::NodeText(builder_.module(), graph(), id));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (wanted[i] && (*found)[i] != kNone) contributions_[inputs[i]].push_back((*found)[i]);
     }
     return {};
   }

@@ -33,13 +33,14 @@ GraphBuilder::GraphBuilder(Allocator& allocator, const ops::OpRegistry& registry
   IndexEffects();
 }
 
+// Bodies have names of their own: nobody looks for one there.
 void GraphBuilder::IndexNames() {
+  for (const graph::Node& node : module_.main().nodes) names_.try_emplace(node.name);
+  for (const graph::Value& value : module_.main().values) names_.try_emplace(value.name);
   for (const graph::Graph& graph : module_.graphs) {
     for (const graph::Node& node : graph.nodes) {
-      names_.try_emplace(node.name);
       next_stream_ = std::max(next_stream_, node.Int("stream", -1) + 1);
     }
-    for (const graph::Value& value : graph.values) names_.try_emplace(value.name);
   }
 }
 
@@ -56,13 +57,18 @@ GraphBuilder::Savepoint GraphBuilder::MakeSavepoint() const {
           .signatures = module_.signatures,
           .scope = scope_,
           .device = device_,
-          .next_stream = next_stream_};
+          .next_stream = next_stream_,
+          .replaced = replaced_.size()};
 }
 
 void GraphBuilder::RollBack(Savepoint before) {
   current_ = 0;
   graph::Graph& main = module_.main();
   const auto added = [&](ValueId value) { return value != kNone && value >= before.values; };
+  for (; replaced_.size() > before.replaced; replaced_.pop_back()) {
+    Replaced& last = replaced_.back();
+    module_.graphs[last.graph].nodes[last.node].attributes = std::move(last.attributes);
+  }
   Shorten(module_.operators, before.operators);
   Shorten(module_.symbols, before.symbols);
   Shorten(module_.graphs, before.graphs);

@@ -81,6 +81,24 @@ class GraphBuilder final : public ops::Emitter {
   // `index`.
   Result<ValueId> RequireOutput(NodeId node, size_t index) override;
 
+  // What is added until EndBody goes into a new body of the module. Bodies may be nested; each
+  // BeginBody is followed by its EndBody, also after a failure. Values belong to one body.
+  uint32_t BeginBody();
+  // `outer`: the graph that nodes are added to again.
+  void EndBody(uint32_t outer, std::vector<ValueId> outputs);
+  // The graph that nodes are added to now.
+  uint32_t current_graph() const { return current_; }
+  // Adds the main graph of `part`, an extracted module whose signature says in which order its
+  // inputs and outputs stand, as a body; returns its index. UNIMPLEMENTED if it touches variables.
+  Result<uint32_t> AddBody(graph::Module part);
+  // Emits what a body does, with `arguments` in the place of its inputs, and returns its outputs.
+  // `salt`: a number that makes its random numbers others than those of other places where it
+  // stands; 0: they are the body's own.
+  Result<std::vector<ValueId>> EmitBody(uint32_t body, std::span<const ValueId> arguments,
+                                        int64_t salt = 0);
+  // Gives a node of the graph other attributes.
+  void SetAttributes(NodeId node, std::vector<graph::Attribute> attributes);
+
   Status AddSignature(graph::Signature signature);
   // The signature with this name, new where there is none. Valid until the next one is added.
   graph::Signature& SignatureNamed(std::string_view name);
@@ -103,7 +121,7 @@ class GraphBuilder final : public ops::Emitter {
 
   // Calls body(), which returns a Status or a Result, and rolls back what it did if that fails. May
   // be nested. The body may add to the module, to the outputs of nodes and to signatures, and may
-  // set the scope and the device; it changes nothing else of what was there before.
+  // set attributes, the scope and the device; it changes nothing else of what was there before.
   template <typename Body>
   auto AllOrNothing(Body body) {
     Savepoint before = MakeSavepoint();
@@ -145,6 +163,13 @@ class GraphBuilder final : public ops::Emitter {
     std::vector<graph::Signature> signatures;
     std::string scope, device;
     int64_t next_stream;
+    size_t replaced;
+  };
+  // Attributes that SetAttributes replaced.
+  struct Replaced {
+    uint32_t graph;
+    NodeId node;
+    std::vector<graph::Attribute> attributes;
   };
   Savepoint MakeSavepoint() const;
   void RollBack(Savepoint before);
@@ -167,6 +192,7 @@ class GraphBuilder final : public ops::Emitter {
   // Every name, with the last number that was put behind it to make another.
   std::map<std::string, int32_t, std::less<>> names_;
   int64_t next_stream_ = 0;
+  std::vector<Replaced> replaced_;
 };
 
 }  // namespace hr::transform

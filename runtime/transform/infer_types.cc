@@ -19,10 +19,21 @@ Status CheckSize(const graph::ValueType& type) {
   return CheckedElementCount(dims, element_bytes).status().Clone();
 }
 
+// Only operators that say so take sequences and optionals.
+Status CheckKinds(const ops::OpDef& def, std::span<const graph::ValueType* const> types) {
+  if (def.containers || def.control != ops::Control::kNone) return {};
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == nullptr || types[i]->kind == graph::ValueKind::kTensor) continue;
+    return InvalidArgument(def.name, " takes a tensor as input ", i, ", got ",
+                           graph::KindName(types[i]->kind));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, graph::Graph& graph,
-                 graph::NodeId id) {
+                 graph::NodeId id, uint64_t* asked) {
   const graph::Node& node = graph.nodes[id];
   HR_ASSIGN_OR_RETURN(const ops::OpDef* def, registry.Get(module.OperatorOf(node)));
   HR_RETURN_IF_ERROR(ops::CheckNode(*def, node).WithNode(graph::NodeText(module, graph, id)));
@@ -34,9 +45,11 @@ Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, g
     uint32_t constant = given ? graph.values[input].constant : kNone;
     constants.push_back(constant == kNone ? nullptr : &module.constants[constant]);
   }
+  HR_RETURN_IF_ERROR(CheckKinds(*def, types).WithNode(graph::NodeText(module, graph, id)));
   std::vector<graph::ValueType> outputs(node.outputs.size());
   ops::InferContext context(*def, module, node, types, constants, outputs);
   HR_RETURN_IF_ERROR(def->infer(context).WithNode(graph::NodeText(module, graph, id)));
+  if (asked != nullptr) *asked = context.asked();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (node.outputs[i] == kNone) continue;
     if (Status status = CheckSize(outputs[i]); !status.ok()) {

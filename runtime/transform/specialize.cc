@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/errors.h"
+#include "runtime/transform/extract.h"
 
 namespace hr::transform {
 namespace {
@@ -10,137 +11,6 @@ namespace {
 using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
-
-// Marks the nodes that a request needs, walking backwards from what it asks for.
-class Marker {
- public:
-  Marker(const graph::Graph& graph, const graph::Marks& fed)
-      : graph_(graph), fed_(fed), needed_(graph.nodes.size(), false) {}
-
-  void NeedValue(ValueId value) {
-    if (value == kNone || fed_[value]) return;
-    if (graph_.values[value].producer != kNone) NeedNode(graph_.values[value].producer);
-  }
-  void NeedNode(NodeId node) {
-    if (needed_[node]) return;
-    needed_[node] = true;
-    stack_.push_back(node);
-  }
-  graph::Marks Run() {
-    while (!stack_.empty()) {
-      const graph::Node& node = graph_.nodes[stack_.back()];
-      stack_.pop_back();
-      for (ValueId input : node.inputs) NeedValue(input);
-      for (NodeId control : node.controls) NeedNode(control);
-    }
-    return std::move(needed_);
-  }
-
- private:
-  const graph::Graph& graph_;
-  const graph::Marks& fed_;
-  graph::Marks needed_;
-  std::vector<NodeId> stack_;
-};
-
-// Copies the needed part of one graph into a new module.
-class Extractor {
- public:
-  Extractor(const graph::Module& from, const Request& request)
-      : from_(from),
-        graph_(from.graphs[request.graph]),
-        request_(request),
-        to_{.producer = from.producer,
-            .opsets = from.opsets,
-            .operators = from.operators,
-            .symbols = from.symbols,
-            .variables = from.variables},
-        value_map_(graph_.values.size(), kNone),
-        node_map_(graph_.nodes.size(), kNone) {}
-
-  graph::Module Run() {
-    graph::Marks fed(graph_.values.size(), false);
-    for (const Feed& feed : request_.feeds) fed[feed.value] = true;
-    graph::Marks needed = NeededNodes(graph_, fed, request_);
-
-    graph::Signature run{.name = "run"};
-    for (const Feed& feed : request_.feeds) {
-      graph::Value value{.type = graph::ValueType::Tensor(feed.dtype, feed.dims),
-                         .name = graph_.values[feed.value].name};
-      value_map_[feed.value] = next_value_++;
-      out().values.push_back(std::move(value));
-      out().inputs.push_back(value_map_[feed.value]);
-      run.inputs.push_back({graph_.values[feed.value].name, value_map_[feed.value]});
-    }
-    CopyNodes(needed, fed);
-    for (ValueId fetch : request_.fetches) {
-      run.outputs.push_back({graph_.values[fetch].name, MapValue(fetch)});
-    }
-    for (NodeId target : request_.targets) run.targets.push_back(node_map_[target]);
-    to_.signatures.push_back(std::move(run));
-    return std::move(to_);
-  }
-
-  // After Run: for each value of the new module, the one that it is a copy of.
-  std::vector<ValueId> Origins() const {
-    std::vector<ValueId> origins(next_value_);
-    for (ValueId id = 0; id < value_map_.size(); ++id) {
-      if (value_map_[id] != kNone) origins[value_map_[id]] = id;
-    }
-    return origins;
-  }
-
- private:
-  graph::Graph& out() { return to_.graphs[0]; }
-
-  void CopyNodes(const graph::Marks& needed, const graph::Marks& fed) {
-    for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
-      if (needed[id]) node_map_[id] = next_node_++;
-    }
-    for (NodeId id = 0; id < graph_.nodes.size(); ++id) {
-      if (!needed[id]) continue;
-      graph::Node node = graph_.nodes[id];
-      for (ValueId& input : node.inputs) input = MapValue(input);
-      for (ValueId& output : node.outputs) {
-        if (output == kNone) continue;
-        // A fed value is not this node's any more.
-        output = fed[output] ? kNone : MapValue(output);
-      }
-      for (NodeId& control : node.controls) control = node_map_[control];
-      for (graph::Attribute& attribute : node.attributes) {
-        if (auto* tensor = std::get_if<graph::TensorIndex>(&attribute.value)) {
-          tensor->index = AddConstant(tensor->index);
-        }
-      }
-      out().nodes.push_back(std::move(node));
-    }
-  }
-
-  uint32_t AddConstant(uint32_t index) {
-    to_.constants.push_back(from_.constants[index]);
-    return static_cast<uint32_t>(to_.constants.size() - 1);
-  }
-
-  ValueId MapValue(ValueId id) {
-    if (id == kNone) return kNone;
-    if (value_map_[id] != kNone) return value_map_[id];
-    graph::Value value = graph_.values[id];
-    if (value.producer != kNone) value.producer = node_map_[value.producer];
-    if (value.constant != kNone) value.constant = AddConstant(value.constant);
-    value_map_[id] = next_value_++;
-    out().values.push_back(std::move(value));
-    return value_map_[id];
-  }
-
-  const graph::Module& from_;
-  const graph::Graph& graph_;
-  const Request& request_;
-  graph::Module to_;
-  std::vector<ValueId> value_map_;
-  std::vector<NodeId> node_map_;
-  NodeId next_node_ = 0;
-  ValueId next_value_ = 0;
-};
 
 Status CheckConcrete(const graph::Module& module) {
   const graph::Graph& graph = module.main();
@@ -158,8 +28,8 @@ bool IsIdentity(const ops::OpDef& def) {
   return def.domain == ops::kOnnx && def.name == "Identity";
 }
 
-// Merges pure nodes with the same operator, inputs and attributes, and lets users of an Identity
-// use what it copies. `order` is a topological one.
+}  // namespace
+
 void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<NodeId>& order,
                      graph::Module& module) {
   graph::Graph& graph = module.main();
@@ -209,7 +79,6 @@ void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<NodeId>&
   }
 }
 
-// Every value that is neither computed nor constant must be fed.
 Status CheckFed(const graph::Module& module) {
   const graph::Graph& graph = module.main();
   std::vector<std::string> missing;
@@ -225,44 +94,17 @@ Status CheckFed(const graph::Module& module) {
                          missing.size() == 1 ? "it" : "them", " first");
 }
 
-}  // namespace
-
-graph::Marks NeededNodes(const graph::Graph& graph, const graph::Marks& fed,
-                         const Request& request) {
-  Marker marker(graph, fed);
-  for (ValueId fetch : request.fetches) marker.NeedValue(fetch);
-  for (NodeId target : request.targets) marker.NeedNode(target);
-  return marker.Run();
-}
-
-namespace {
-
-// Returns the nodes that the run needs. `origins` gets, for each value of the result, the one of
-// `module` that it is a copy of; may be null.
-graph::Module NeededPart(const graph::Module& module, std::vector<ValueId>* origins) {
-  const graph::Signature& run = module.signatures[0];
-  Request request{.targets = run.targets};
-  for (const graph::Port& port : run.inputs) {
-    const graph::ValueType& type = module.main().values[port.value].type;
-    request.feeds.push_back({port.value, type.dtype, *type.FixedDims()});
-  }
-  for (const graph::Port& port : run.outputs) request.fetches.push_back(port.value);
-  Extractor extractor(module, request);
-  graph::Module part = extractor.Run();
-  if (origins != nullptr) *origins = extractor.Origins();
+Result<graph::Module> RequestedPart(const graph::Module& module, const Request& request) {
+  HR_RETURN_IF_ERROR(CheckRequest(module, request));
+  graph::Module part = Extract(module, request).module;
+  HR_RETURN_IF_ERROR(CheckFed(part));
   return part;
 }
-
-}  // namespace
-
-graph::Module RemoveDeadNodes(const graph::Module& module) { return NeededPart(module, nullptr); }
 
 Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
                                  const Request& request, ConstantEvaluator* evaluator,
                                  Allocator& allocator, Recipe* recipe) {
-  HR_RETURN_IF_ERROR(CheckRequest(module, request));
-  graph::Module part = Extractor(module, request).Run();
-  HR_RETURN_IF_ERROR(CheckFed(part));
+  HR_ASSIGN_OR_RETURN(graph::Module part, RequestedPart(module, request));
   Recipe once;
   if (recipe == nullptr) {
     recipe = &once;
@@ -276,7 +118,9 @@ Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::M
   }
   HR_RETURN_IF_ERROR(InferAndFold({registry, evaluator, allocator}, part, &recipe->folds));
   MergeEqualNodes(registry, recipe->folds.order, part);
-  part = NeededPart(part, &recipe->origins);
+  Extraction needed = NeededPart(part);
+  part = std::move(needed.module);
+  recipe->origins = std::move(needed.origins);
   HR_RETURN_IF_ERROR(CheckConcrete(part));
   return part;
 }

@@ -2,6 +2,7 @@
 // every type concrete: what a plan is compiled from.
 #pragma once
 
+#include "runtime/transform/extract.h"
 #include "runtime/transform/fold.h"
 #include "runtime/transform/request.h"
 
@@ -13,6 +14,17 @@ struct Recipe {
   FoldRecord folds;
   std::vector<graph::ValueId> origins;  // of the result's values, in `part`
 };
+
+// Returns what a request needs, as Extract does; it has been checked that all of it is fed.
+Result<graph::Module> RequestedPart(const graph::Module& module, const Request& request);
+
+// INVALID_ARGUMENT, which names all values that an extracted module needs and that nothing feeds.
+Status CheckFed(const graph::Module& module);
+
+// Merges pure nodes with the same operator, inputs and attributes, and lets users of an Identity
+// use what it copies. `order` is a topological one.
+void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<graph::NodeId>& order,
+                     graph::Module& module);
 
 // The result has one graph and one signature, "run": inputs in the order of the feeds, outputs in
 // the order of the fetches. Variables keep their indices. Nodes that neither a fetch nor a target
@@ -29,14 +41,5 @@ Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::M
 Result<graph::Module> AtSizes(const ops::OpRegistry& registry, const Recipe& recipe,
                               const graph::Module& specialized, std::span<const Feed> feeds,
                               ConstantEvaluator* evaluator, Allocator& allocator);
-
-// The nodes that the request's fetches and targets need, walking backwards from them and stopping
-// at the values that are fed.
-graph::Marks NeededNodes(const graph::Graph& graph, const graph::Marks& fed,
-                         const Request& request);
-
-// The nodes, values and constants that the signature "run" of a specialized module needs,
-// renumbered.
-graph::Module RemoveDeadNodes(const graph::Module& module);
 
 }  // namespace hr::transform

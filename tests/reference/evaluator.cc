@@ -13,14 +13,14 @@ using graph::NodeId;
 using graph::ValueId;
 
 Function Find(std::string_view domain, std::string_view name) {
-  for (auto family : {BitFunctions(),         ConvolutionFunctions(),     EinsumFunctions(),
-                      ElementwiseFunctions(), FourierFunctions(),         GenerateFunctions(),
-                      IndexingFunctions(),    LinearAttentionFunctions(), MatrixFunctions(),
-                      MovementFunctions(),    NormalizationFunctions(),   OptimizerFunctions(),
-                      PoolFunctions(),        RandomFunctions(),          RecurrentFunctions(),
-                      ReductionFunctions(),   RegionFunctions(),          ResizeFunctions(),
-                      SelectionFunctions(),   SequenceFunctions(),        SoftmaxFunctions(),
-                      UnfoldFunctions()}) {
+  for (auto family : {BitFunctions(),       ControlFunctions(),     ConvolutionFunctions(),
+                      EinsumFunctions(),    ElementwiseFunctions(), FourierFunctions(),
+                      GenerateFunctions(),  IndexingFunctions(),    LinearAttentionFunctions(),
+                      MatrixFunctions(),    MovementFunctions(),    NormalizationFunctions(),
+                      OptimizerFunctions(), PoolFunctions(),        RandomFunctions(),
+                      RecurrentFunctions(), ReductionFunctions(),   RegionFunctions(),
+                      ResizeFunctions(),    SelectionFunctions(),   SequenceFunctions(),
+                      SoftmaxFunctions(),   UnfoldFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }
@@ -122,6 +122,15 @@ Result<std::vector<Array>> Evaluator::Run(const std::map<ValueId, Array>& feeds,
                                           std::span<const ValueId> fetches,
                                           std::span<const NodeId> targets) {
   return GraphRun(module_, module_.main(), variables_).Run(feeds, fetches, targets);
+}
+
+Result<std::vector<Array>> EvaluateBody(const graph::Module& module, uint32_t body,
+                                        std::span<const Array> inputs) {
+  const graph::Graph& graph = module.graphs[body];
+  std::map<ValueId, Array> feeds;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) feeds[graph.inputs[i]] = inputs[i];
+  std::vector<Array> none;
+  return GraphRun(module, graph, none).Run(feeds, graph.outputs, {});
 }
 
 Result<std::vector<Array>> EvaluateNode(const graph::Module& module, const graph::Node& node,

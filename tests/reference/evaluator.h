@@ -39,6 +39,10 @@ Result<std::vector<Array>> EvaluateNode(const graph::Module& module, const graph
                                         std::vector<const Array*> inputs,
                                         std::vector<Array>& variables);
 
+// Runs a body of the module.
+Result<std::vector<Array>> EvaluateBody(const graph::Module& module, uint32_t body,
+                                        std::span<const Array> inputs);
+
 // Whether the evaluator knows the operator.
 bool Knows(std::string_view domain, std::string_view name);
 

@@ -8,6 +8,7 @@
 namespace hr::reference {
 
 std::span<const Entry> BitFunctions();              // bits.cc
+std::span<const Entry> ControlFunctions();          // control.cc
 std::span<const Entry> ConvolutionFunctions();      // convolution.cc
 std::span<const Entry> EinsumFunctions();           // einsum.cc
 std::span<const Entry> ElementwiseFunctions();      // elementwise.cc

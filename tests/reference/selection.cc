@@ -153,7 +153,48 @@ void NonMaxSuppression(Call& call) {
   call.Out(0, FromRows(DType::kInt64, {static_cast<int64_t>(rows.size() / 3), 3}, rows));
 }
 
-const Entry kEntries[] = {{"", "NonZero", NonZero},
+// A flat result behind which there is room.
+Array WithRoom(const Array& flat, size_t room) {
+  std::vector<Number> data = flat.data;
+  data.resize(room, 0);
+  return FromRows(DType::kInt64, {static_cast<int64_t>(room)}, data);
+}
+
+Array One(Number value) { return FromRows(DType::kInt64, {1}, {value}); }
+
+// What an operator of ONNX gives, for those of headrace.sized.
+std::vector<Array> OutputsOf(const Call& call, size_t outputs, void (*function)(Call&)) {
+  Call inner{call.module, call.node, call.name, call.version, call.inputs, {}, call.variables};
+  inner.outputs.resize(outputs);
+  function(inner);
+  return inner.outputs;
+}
+
+void SizedNonZero(Call& call) {
+  const Array places = OutputsOf(call, 1, NonZero)[0];
+  call.Out(0, WithRoom(places, call.In(0).size() * call.In(0).rank()));
+  call.Out(1, One(static_cast<Number>(places.dims[1])));
+}
+
+void SizedUnique(Call& call) {
+  const auto unique = OutputsOf(call, 4, Unique);
+  const auto room = static_cast<size_t>(AxisOf(call).size());
+  call.Out(0, WithRoom(unique[1], room));
+  call.Out(1, unique[2]);
+  call.Out(2, WithRoom(unique[3], room));
+  call.Out(3, One(static_cast<Number>(unique[1].size())));
+}
+
+void SizedSuppression(Call& call) {
+  const Array rows = OutputsOf(call, 1, NonMaxSuppression)[0];
+  call.Out(0, WithRoom(rows, call.In(1).size() * 3));
+  call.Out(1, One(static_cast<Number>(rows.dims[0])));
+}
+
+const Entry kEntries[] = {{"headrace.sized", "NonZero", SizedNonZero},
+                          {"headrace.sized", "Unique", SizedUnique},
+                          {"headrace.sized", "NonMaxSuppression", SizedSuppression},
+                          {"", "NonZero", NonZero},
                           {"", "Compress", Compress},
                           {"", "Unique", Unique},
                           {"", "NonMaxSuppression", NonMaxSuppression}};

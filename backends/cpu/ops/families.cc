@@ -23,6 +23,7 @@ std::span<const KernelFamily> KernelFamilies() {
                                       KernelFamily{RegionFamily(), true},
                                       KernelFamily{ResizeFamily(), true},
                                       KernelFamily{ScanFamily(), true},
+                                      KernelFamily{SelectionFamily()},
                                       KernelFamily{SequenceFamily()},
                                       KernelFamily{SoftmaxFamily(), true},
                                       KernelFamily{StateFamily()},

@@ -26,6 +26,7 @@ std::span<const KernelEntry> ReduceFamily();           // reduce.cc
 std::span<const KernelEntry> RegionFamily();           // regions.cc
 std::span<const KernelEntry> ResizeFamily();           // resize.cc
 std::span<const KernelEntry> ScanFamily();             // scan.cc
+std::span<const KernelEntry> SelectionFamily();        // selection.cc
 std::span<const KernelEntry> SequenceFamily();         // sequence.cc
 std::span<const KernelEntry> SoftmaxFamily();          // softmax.cc
 std::span<const KernelEntry> StateFamily();            // state.cc

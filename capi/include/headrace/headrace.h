@@ -5,6 +5,7 @@
 
 #include "headrace/base.h"
 #include "headrace/comm.h"
+#include "headrace/control.h"
 #include "headrace/env.h"
 #include "headrace/graph.h"
 #include "headrace/model.h"

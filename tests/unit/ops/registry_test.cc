@@ -96,7 +96,9 @@ TEST(Registry, DefinitionsAreWellFormed) {
 TEST(Registry, TheReferenceKnowsEveryOperator) {
   OpRegistry registry;
   for (const OpDef* def : registry.all()) {
-    if (def->compose != nullptr) continue;
+    if (def->composed()) continue;
+    // Sequences and optionals live between regions; ONNX's node tests judge them.
+    if (def->containers && def->name != "Identity") continue;
     if (def->domain == kComm || def->domain == kData) continue;  // these reach outside the graph
     EXPECT_TRUE(reference::Knows(def->domain, def->name))
         << def->domain.data() << "." << def->name.data();

@@ -49,6 +49,11 @@ inline void AddComposedMovementCases(std::vector<GradientCase>& cases) {
   cases.push_back(Case("CenterCropPad").X({5, 4}).Ints({2, 7}));
   cases.push_back(Case("CenterCropPad").X({3, 5, 4}).Ints({6, 3}).With("axes", Ints{-1, 1}));
   cases.push_back(Case("CenterCropPad").X({3, 4}).Fed(DType::kInt64, {2}, {4, 3}));
+  cases.push_back(
+      Case("Compress").X({4, 3}).Fed(DType::kBool, {4}, {1, 0, 1, 1}).With("axis", int64_t{0}));
+  cases.push_back(Case("Compress").X({2, 3}).Fed(DType::kBool, {5}, {0, 1, 1, 0, 1}));
+  cases.push_back(Case("Unique").X({6}));
+  cases.push_back(Case("Unique").X({3, 2}).With("axis", int64_t{0}).With("sorted", int64_t{0}));
   cases.push_back(Case("Swish").X({3, 5}, -2, 2));
   cases.push_back(Case("Swish").X({7}, -2, 2).With("alpha", 1.7));
   cases.push_back(Case("Shrink").X({9}, -2, 2).With("lambd", 0.7).With("bias", 0.3));

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 
+#include "headrace/control.h"
 #include "headrace/cpp/tensor.hpp"
 #include "headrace/graph.h"
 
@@ -59,6 +60,10 @@ class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
   }
   NodeSpec& set_tensor(const std::string& name, const Tensor& value) {
     hr_node_spec_tensor(get(), name.c_str(), value.get());
+    return *this;
+  }
+  NodeSpec& set_body(const std::string& name, hr_body value) {
+    hr_node_spec_body(get(), name.c_str(), value);
     return *this;
   }
 };
@@ -128,6 +133,47 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     check(hr_graph_add(get(), spec.get(), outputs, out.outputs.data(), &out.id));
     return out;
   }
+  // ---- Control flow; see headrace/control.h ----
+
+  hr_body body(const Graph& from, const std::string& signature) {
+    return detail::made<hr_body>(hr_graph_body, get(), from.get(), signature.c_str());
+  }
+  hr_value input_sequence(const std::string& name, hr_dtype dtype) {
+    return detail::made<hr_value>(hr_graph_input_sequence, get(), name.c_str(), dtype);
+  }
+  std::vector<hr_value> branch(hr_value condition, hr_body then_body, hr_body else_body,
+                               const std::vector<hr_value>& captured, size_t outputs = 1) {
+    std::vector<hr_value> out(outputs);
+    check(hr_graph_if(get(), condition, then_body, else_body, captured.size(), captured.data(),
+                      outputs, out.data()));
+    return out;
+  }
+  // `trip_count` and `condition` may be HR_NONE.
+  std::vector<hr_value> loop(hr_value trip_count, hr_value condition, hr_body body,
+                             const std::vector<hr_value>& states,
+                             const std::vector<hr_value>& captured, size_t outputs) {
+    std::vector<hr_value> out(outputs);
+    check(hr_graph_loop(get(), trip_count, condition, body, states.size(), states.data(),
+                        captured.size(), captured.data(), outputs, out.data()));
+    return out;
+  }
+  std::vector<hr_value> scan(hr_body body, const std::vector<hr_value>& states,
+                             const std::vector<hr_value>& scanned,
+                             const std::vector<hr_value>& captured, size_t outputs,
+                             const std::string& attributes = "") {
+    std::vector<hr_value> out(outputs);
+    check(hr_graph_scan(get(), body, attributes.c_str(), states.size(), states.data(),
+                        scanned.size(), scanned.data(), captured.size(), captured.data(), outputs,
+                        out.data()));
+    return out;
+  }
+  std::vector<hr_value> call(hr_body body, const std::vector<hr_value>& inputs,
+                             size_t outputs = 1) {
+    std::vector<hr_value> out(outputs);
+    check(hr_graph_call(get(), body, inputs.size(), inputs.data(), outputs, out.data()));
+    return out;
+  }
+
   // An assignment in program order, to be made a target of a signature.
   hr_node assign(hr_variable variable, hr_value value) {
     return detail::made<hr_node>(hr_graph_assign, get(), variable, value);

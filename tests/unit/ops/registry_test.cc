@@ -47,13 +47,6 @@ TEST(Registry, NamesAllUnknownOperatorsOfAModule) {
             "Gelu (version 13); those of the host must be added before its model is loaded");
 }
 
-TEST(Registry, SaysThatControlFlowDoesNotRun) {
-  for (const char* name : {"If", "Loop", "Scan", "Call"}) {
-    EXPECT_EQ(OneNode(name).In("float32[1]").Text(),
-              Cat("operator ", name, " is control flow, which this version does not run"));
-  }
-}
-
 TEST(Registry, TakesCustomOperatorsOnce) {
   OpRegistry registry;
   OpDef custom{.domain = "test", .name = "Twice", .infer = InferSameAsInput};

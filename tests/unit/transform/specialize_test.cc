@@ -154,20 +154,20 @@ TEST_F(Pruning, AFoldedOutputStaysAnOutput) {
   EXPECT_EQ(module.constants[value.constant].as<double>()[1], 6);
 }
 
-TEST_F(Pruning, RemoveDeadNodesChangesNothingThatIsNeeded) {
+TEST_F(Pruning, NeededPartChangesNothingThatIsNeeded) {
   const ValueId x = Input("x", {2});
   const uint32_t w = Variable("w", {1, 2});
   const ValueId y = Node("Add", {Node("Mul", {x, Constant({2, 2})}), *builder_.Read(w)});
   graph::Module module = Get({x}, {y}, {Effect("Assign", w, y)});
   const size_t nodes = module.main().nodes.size(), values = module.main().values.size();
-  EXPECT_EQ(RemoveDeadNodes(module).main().nodes.size(), nodes);
+  EXPECT_EQ(NeededPart(module).module.main().nodes.size(), nodes);
   graph::Node dead = module.main().nodes[0];
   dead.outputs = {kNone};
   module.main().nodes.push_back(dead);
   module.main().values.push_back({.type = graph::ValueType::Tensor(DType::kFloat32, {2}),
                                   .constant = static_cast<uint32_t>(module.constants.size())});
   module.constants.push_back(Make(DType::kFloat32, {2}, {1, 2}));
-  const graph::Module pruned = RemoveDeadNodes(module);
+  const graph::Module pruned = NeededPart(module).module;
   EXPECT_EQ(pruned.main().nodes.size(), nodes);
   EXPECT_EQ(pruned.main().values.size(), values);
   EXPECT_EQ(pruned.constants.size(), module.constants.size() - 1);

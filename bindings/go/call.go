@@ -9,53 +9,78 @@ import (
 	"encoding/json"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Call is a prepared run, the fast path: names are resolved once and memory is bound once. One
 // goroutine at a time uses it: a function on a call that another goroutine is using, or whose run is
 // in flight, fails with FailedPrecondition. Several calls of one session may run at the same time.
 type Call struct {
-	object  *object[*C.hr_call]
-	outputs *outputs
+	object *object[*C.hr_call]
+	rest   *callRest
 }
 
-// outputs is the memory of Go that the runs of a call write to. It stays pinned for as long as the
-// library has the call.
-type outputs struct {
+// callRest is what a call has in Go, for as long as the library has the call.
+type callRest struct {
 	mutex sync.Mutex
-	pins  map[string]*runtime.Pinner
+	pins  map[string]*runtime.Pinner // of the memory of Go that runs write outputs to
+	// Of the run before: most runs have the context of the one before, and making limits takes longer
+	// than a small run.
+	limits atomic.Pointer[limits]
 }
 
-func (o *outputs) set(name string, pinner *runtime.Pinner) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if before := o.pins[name]; before != nil {
+// Pins the memory of an output from now on; nil if it is not Go's any more.
+func (r *callRest) pin(output string, pinner *runtime.Pinner) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if before := r.pins[output]; before != nil {
 		before.Unpin()
 	}
-	delete(o.pins, name)
+	delete(r.pins, output)
 	if pinner != nil {
-		if o.pins == nil {
-			o.pins = map[string]*runtime.Pinner{}
+		if r.pins == nil {
+			r.pins = map[string]*runtime.Pinner{}
 		}
-		o.pins[name] = pinner
+		r.pins[output] = pinner
 	}
 }
 
-func (o *outputs) unpin() {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	for _, pinner := range o.pins {
+func (r *callRest) release() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, pinner := range r.pins {
 		pinner.Unpin()
 	}
-	o.pins = nil
+	r.pins = nil
+	r.keep(nil)
+}
+
+// Returns limits for a run; those of the run before if they serve.
+func (r *callRest) begin(ctx context.Context) (*limits, error) {
+	if before := r.limits.Swap(nil); before != nil {
+		if before.again(ctx) {
+			return before, nil
+		}
+		_ = before.end(nil)
+	}
+	out := new(limits)
+	_, err := out.begin(ctx)
+	return out, err
+}
+
+// Keeps limits for the next run.
+func (r *callRest) keep(l *limits) {
+	if before := r.limits.Swap(l); before != nil {
+		_ = before.end(nil)
+	}
 }
 
 func newCall(call *C.hr_call) *Call {
-	out := &Call{outputs: new(outputs)}
-	memory := out.outputs
+	out := &Call{rest: new(callRest)}
+	rest := out.rest
 	return own(out, &out.object, call, "call", false, func(p *C.hr_call) {
 		C.hr_call_release(p)
-		memory.unpin()
+		rest.release()
 	})
 }
 
@@ -168,7 +193,7 @@ func (c *Call) BindOutput(output string, tensor *Tensor) error {
 		}
 		status := C.hr_call_bind_output(call, name, handle)
 		if status == nil {
-			c.outputs.set(output, nil)
+			c.rest.pin(output, nil)
 		}
 		return status
 	})
@@ -186,7 +211,7 @@ func OutputTo[T Element](c *Call, output string, data []T) error {
 		}
 		status := C.hr_call_output(call, name, address(data), bytesOf(data))
 		if status == nil {
-			c.outputs.set(output, pinner)
+			c.rest.pin(output, pinner)
 		} else if pinner != nil {
 			pinner.Unpin()
 		}
@@ -221,7 +246,13 @@ func (c *Call) Run(ctx context.Context) error {
 		return failure(status)
 	}
 	defer c.object.done()
-	return limited(ctx, func(l *C.hr_limits) *C.hr_status { return C.hr_call_run(call, l) })
+	l, err := c.rest.begin(ctx)
+	if err != nil {
+		return err
+	}
+	err = l.explain(failure(C.hr_call_run(call, l.c)))
+	c.rest.keep(l)
+	return err
 }
 
 // Result returns an output of the last run. The next run overwrites its memory.

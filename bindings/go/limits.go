@@ -38,10 +38,26 @@ func (l *limits) begin(ctx context.Context) (*C.hr_limits, error) {
 		}
 	})
 	l.c = &C.hr_limits{struct_size: C.sizeof_hr_limits, cancel: cancel}
+	l.setDeadline(ctx)
+	return l.c, nil
+}
+
+func (l *limits) setDeadline(ctx context.Context) {
+	l.c.timeout_nanos = 0
 	if deadline, ok := ctx.Deadline(); ok {
 		l.c.timeout_nanos = C.int64_t(max(1, time.Until(deadline)))
 	}
-	return l.c, nil
+}
+
+// Makes limits that have begun serve another call. Fails if the context of that is ended by something
+// else, or has ended: then the limits must end.
+func (l *limits) again(ctx context.Context) bool {
+	if ctx.Done() != l.ctx.Done() || ctx.Err() != nil {
+		return false
+	}
+	l.ctx = ctx
+	l.setDeadline(ctx)
+	return true
 }
 
 // Ends the limits and returns the failure of the call that had them.

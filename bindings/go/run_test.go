@@ -24,6 +24,32 @@ func TestRunsEndWithTheirContext(t *testing.T) {
 	check(t, slowCall(t, 1).Run(background))
 }
 
+func TestCallsRunWithOtherContexts(t *testing.T) {
+	call := nullCall(t)
+	for range 3 {
+		ctx, cancel := context.WithCancel(background)
+		for range 3 {
+			check(t, call.Run(ctx))
+			check(t, call.Run(context.WithValue(ctx, t, t)))
+		}
+		cancel()
+		expect(t, call.Run(ctx), Cancelled)
+		check(t, call.Run(background))
+		short, cancelShort := context.WithTimeout(background, time.Hour)
+		check(t, call.Run(short))
+		cancelShort()
+		expect(t, call.Run(short), Cancelled)
+	}
+	slow := slowCall(t, 5)
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	check(t, slow.Run(ctx))
+	brief, cancelBrief := context.WithTimeout(ctx, 30*time.Millisecond)
+	defer cancelBrief()
+	expect(t, slow.Run(brief), DeadlineExceeded)
+	check(t, slow.Run(ctx))
+}
+
 func TestSessionsWorkAfterACancelledRun(t *testing.T) {
 	call := slowCall(t, 10)
 	cancelled(t, call.Run)
@@ -178,17 +204,33 @@ func TestWrongOutputs(t *testing.T) {
 	expect(t, call.Run(background), InvalidArgument, "12", "8")
 }
 
-// The overhead of a null run above C is measured by tests/bench/binding-overhead; this is its loop.
-func BenchmarkNullRun(b *testing.B) {
-	session := newSession(b, newEnv(b), func(g *Graph) {
+// Returns a call of a graph with nothing to compute.
+func nullCall(t testing.TB) *Call {
+	t.Helper()
+	call := must(newSession(t, newEnv(t), func(g *Graph) {
 		x := g.Input("x", Float32, 1)
 		g.SignatureInput("null", "x", x)
 		g.SignatureOutput("null", "y", g.Op("Identity", "", x))
-	})
-	call := must(session.NewCall("null"))(b)
-	check(b, BindSlice(call, "x", []float32{1}))
+	}).NewCall("null"))(t)
+	check(t, BindSlice(call, "x", []float32{1}))
+	return call
+}
+
+func BenchmarkNullRun(b *testing.B) {
+	call := nullCall(b)
 	for b.Loop() {
 		if err := call.Run(background); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkNullRunWithContext(b *testing.B) {
+	call := nullCall(b)
+	ctx, cancel := context.WithTimeout(background, time.Hour)
+	defer cancel()
+	for b.Loop() {
+		if err := call.Run(ctx); err != nil {
 			b.Fatal(err)
 		}
 	}

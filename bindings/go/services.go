@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -106,14 +107,17 @@ func hrgo_now(cell unsafe.Pointer) C.int64_t {
 	return C.int64_t(now)
 }
 
-// Runs every task once, also if the executor panics or forgets some of them.
+// Runs every task once and waits for it, also if the executor panics, forgets tasks or returns early.
 //
 //export hrgo_parallel_for
 func hrgo_parallel_for(cell unsafe.Pointer, tasks, threads C.int32_t, fn C.hrgo_task, context unsafe.Pointer) {
 	begun := make([]atomic.Bool, tasks)
+	var running sync.WaitGroup
+	running.Add(int(tasks))
 	run := func(i int) {
 		if i >= 0 && i < len(begun) && !begun[i].Swap(true) {
 			C.hrgo_call_task(fn, context, C.int(i))
+			running.Done()
 		}
 	}
 	_ = caught("the executor", func() error {
@@ -123,6 +127,7 @@ func hrgo_parallel_for(cell unsafe.Pointer, tasks, threads C.int32_t, fn C.hrgo_
 	for i := range begun {
 		run(i)
 	}
+	running.Wait()
 }
 
 //export hrgo_allocate

@@ -38,10 +38,10 @@ func (g *goroutines) ParallelFor(tasks, threads int, task func(i int)) {
 			task(i)
 		}
 	}()
-	even.Wait()
 	if g.panics {
-		panic("tired")
+		panic("tired") // while the goroutine is running tasks
 	}
+	even.Wait()
 	for i := 1; i < tasks; i += 2 {
 		task(i)
 	}

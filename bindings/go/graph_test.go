@@ -291,6 +291,71 @@ func TestReadersThatFail(t *testing.T) {
 	}
 }
 
+func TestTrainingGraphs(t *testing.T) {
+	env := newEnv(t)
+	session := newSession(t, env, func(g *Graph) {
+		x := g.Input("x", Float32, -1, 2)
+		body := g.Dense("body", x, 2)
+		y := g.Dense("head", body, 1)
+		loss := g.Op("ReduceMean", "keepdims=0", g.Op("Mul", "", y, y))
+		if got := g.SetTrainableMatching("body/*", false); got != 2 {
+			t.Fatal(got)
+		}
+		rate := g.Schedule("train", "cosine base=0.1 steps=10")
+		g.SignatureInput("train", "x", x)
+		g.SignatureOutput("train", "loss", loss)
+		g.SignatureInput("eval", "x", x)
+		g.SignatureOutput("eval", "loss", loss)
+		g.CopySignature("eval", "copy")
+		clipped, norm := g.ClipGradients("value=0.5 global_norm=1", g.Gradients(loss, body)[0], None)
+		if clipped[0] == None || clipped[1] != None || norm == None {
+			t.Fatal(clipped, norm)
+		}
+		g.MinimizeGroups("train", loss, ParameterGroup{"head/weight", "sgd average=0.9", rate}, ParameterGroup{"*", "adam", rate})
+		g.AverageSignature("eval", "average")
+		g.SwapAverages("swap")
+		g.SetTrainableMatching("hed/*", true)
+		expect(t, g.ClearErr(), NotFound, "head")
+		relu := g.Op("Relu", "", body)
+		g.Replace(body, relu)
+	})
+	for _, signature := range []string{"train", "average", "copy"} {
+		call := must(session.NewCall(signature))(t)
+		check(t, BindSlice(call, "x", []float32{1, 2}, 1, 2))
+		check(t, call.Run(background))
+	}
+	check(t, must(session.NewCall("swap"))(t).Run(background))
+}
+
+func TestExporting(t *testing.T) {
+	env, folder := newEnv(t), t.TempDir()
+	path, onnx := filepath.Join(folder, "linear.hrg"), filepath.Join(folder, "linear.onnx")
+	check(t, newSession(t, env, linear).Export(background, path, []string{"infer"}, nil))
+	report, err := env.ExportModel(background, path, onnx, &ExportOptions{Signature: "infer"})
+	if CodeOf(err) == Unavailable {
+		t.Skip(err) // the library was built without the plugin
+	}
+	check(t, err)
+	if !json.Valid(report) {
+		t.Fatal(string(report))
+	}
+	again := must(env.ConvertModel(background, onnx, filepath.Join(folder, "again.hrg"), nil))(t)
+	if !strings.Contains(string(again), "variable_bytes") {
+		t.Fatal(string(again))
+	}
+	_, err = env.ExportModel(background, path, onnx, &ExportOptions{Signature: "nobody"})
+	expect(t, err, NotFound, "nobody")
+	_, _, err = env.LoadTensor(filepath.Join(folder, "nothing.pb"))
+	expect(t, err, NotFound, "nothing.pb")
+	// A TensorProto: dims 2, float32, name "x", raw data.
+	check(t, os.WriteFile(filepath.Join(folder, "x.pb"), append([]byte("\x08\x02\x10\x01\x42\x01x\x4a\x08"), 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40), 0o600))
+	tensor, name, err := env.LoadTensor(filepath.Join(folder, "x.pb"))
+	check(t, err)
+	if got := must(Values[float32](tensor))(t); name != "x" || !slices.Equal(got, []float32{1, 2}) {
+		t.Fatal(name, got)
+	}
+}
+
 func TestConverting(t *testing.T) {
 	_, err := newEnv(t).ConvertModel(background, "/no/such.onnx", filepath.Join(t.TempDir(), "x.hrg"), &ConvertOptions{Constants: true})
 	expect(t, err, NotFound, "such.onnx")

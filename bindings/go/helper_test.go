@@ -135,8 +135,20 @@ func slowCall(t testing.TB, nodes int) *Call {
 	return call
 }
 
-// Fails if a function takes longer than 0.2 s after its context was cancelled, or does not fail so.
+// Fails if a function takes longer than 0.2 s after its context was cancelled, three times in a row (a
+// machine may be busy), or does not fail so.
 func cancelled(t testing.TB, function func(ctx context.Context) error) {
+	t.Helper()
+	var late time.Duration
+	for range 3 {
+		if late = lateness(t, function); late <= 200*time.Millisecond {
+			return
+		}
+	}
+	t.Fatalf("the call ended %v after its context", late)
+}
+
+func lateness(t testing.TB, function func(ctx context.Context) error) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithCancel(background)
 	defer cancel()
@@ -146,11 +158,10 @@ func cancelled(t testing.TB, function func(ctx context.Context) error) {
 		cancel()
 	})
 	err := function(ctx)
-	if late := time.Since(<-moment); late > 200*time.Millisecond {
-		t.Fatalf("the call ended %v after its context", late)
-	}
+	late := time.Since(<-moment)
 	expect(t, err, Cancelled)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("'%v' does not match context.Canceled", err)
 	}
+	return late
 }

@@ -4,7 +4,6 @@ package headrace
 import "C"
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"unsafe"
@@ -175,36 +174,6 @@ func (m *Model) View(format, signature string, graph uint32) (string, error) {
 	var text *C.hr_text
 	out, err := described(C.hr_model_view(model, how, view, &text), text)
 	return string(out), err
-}
-
-// ConvertOptions say how a model of another format is converted. The zero value means defaults.
-type ConvertOptions struct {
-	Constants bool // weights become constants instead of variables, which can be trained
-}
-
-// ConvertModel converts the model in the file from, such as an ONNX file, to the .hrg file to, and
-// returns a report as JSON. The options may be nil.
-func (e *Env) ConvertModel(ctx context.Context, from, to string, options *ConvertOptions) (json.RawMessage, error) {
-	if options == nil {
-		options = &ConvertOptions{}
-	}
-	var lent loan
-	defer lent.end()
-	env, source, target := borrow(&lent, e.object), lent.text(from), lent.text(to)
-	if lent.failure != nil {
-		return nil, lent.failure
-	}
-	var l limits
-	c, err := l.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	how := C.hr_convert_options{struct_size: C.sizeof_hr_convert_options, constants: flag(options.Constants)}
-	var report *C.hr_text
-	if err := l.end(C.hr_model_convert(env, source, target, &how, c, &report)); err != nil {
-		return nil, err
-	}
-	return json.RawMessage(takeText(report)), nil
 }
 
 // DescribeModelFile describes the parts of a .hrg file as JSON: format version, sizes, segments,

@@ -99,6 +99,10 @@ const LogInfo LogLevel = 1
 const LogWarning LogLevel = 2
 const LogError LogLevel = 3
 
+// Body: A graph within a graph: what a branch, an iteration or a call computes. It is a number that is
+// valid in its own graph only, until hr_graph_prune. A body may be used any number of times.
+type Body uint32
+
 // Value: Values, nodes and variables are numbers that are valid in their own graph only. They stay valid
 // until hr_graph_prune.
 type Value uint32

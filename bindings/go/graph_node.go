@@ -16,7 +16,7 @@ type NodeSpec struct {
 	Device   string
 	Inputs   []Value // None for an optional input that is omitted
 	Controls []Node  // the nodes that it runs after
-	// Each is an int, int64, float64, string, []int64, []float64, []string or *Tensor. The graph
+	// Each is an int, int64, float64, string, []int64, []float64, []string, *Tensor or Body. The graph
 	// shares the memory of tensors.
 	Attributes map[string]any
 }
@@ -80,8 +80,10 @@ func (l *loan) attribute(spec *C.hr_node_spec, name string, value any) {
 		if tensor := l.tensor(value); tensor != nil {
 			C.hr_node_spec_tensor(spec, text, tensor)
 		}
+	case Body:
+		C.hr_node_spec_body(spec, text, C.hr_body(value))
 	default:
 		l.failure = invalid("the attribute '%s' is a %T; give an int, int64, float64, string, []int64, []float64, "+
-			"[]string or *Tensor", name, value)
+			"[]string, *Tensor or Body", name, value)
 	}
 }

@@ -291,6 +291,71 @@ func TestReadersThatFail(t *testing.T) {
 	}
 }
 
+// Returns a graph with a signature "body" from the inputs to what a function makes of them.
+func bodyGraph(t testing.TB, env *Env, dtypes []DType, build func(g *Graph, in []Value) []Value) *Graph {
+	t.Helper()
+	g := newGraphOf(t, env)
+	var in []Value
+	for i, dtype := range dtypes {
+		in = append(in, g.Input(string(rune('a'+i)), dtype))
+		g.SignatureInput("body", string(rune('a'+i)), in[i])
+	}
+	for i, value := range build(g, in) {
+		g.SignatureOutput("body", string(rune('a'+i)), value)
+	}
+	return g
+}
+
+func TestControlFlow(t *testing.T) {
+	env := newEnv(t)
+	double := bodyGraph(t, env, []DType{Float32}, func(g *Graph, in []Value) []Value {
+		return []Value{g.Op("Add", "", in[0], in[0])}
+	})
+	negate := bodyGraph(t, env, []DType{Float32}, func(g *Graph, in []Value) []Value {
+		return []Value{g.Op("Neg", "", in[0])}
+	})
+	step := bodyGraph(t, env, []DType{Int64, Bool, Float32}, func(g *Graph, in []Value) []Value {
+		next := g.Op("Add", "", in[2], in[2])
+		return []Value{g.Op("Identity", "", in[1]), next, g.Op("Identity", "", next)}
+	})
+	sums := bodyGraph(t, env, []DType{Float32, Float32}, func(g *Graph, in []Value) []Value {
+		sum := g.Op("Add", "", in[0], in[1])
+		return []Value{sum, g.Op("Identity", "", sum)}
+	})
+	session := newSession(t, env, func(g *Graph) {
+		x, positive := g.Input("x", Float32), g.Input("positive", Bool)
+		twice, minus := g.Body(double, "body"), g.Body(negate, "body")
+		list := g.Op("Constant", "value_floats=1,2,3")
+		g.SignatureInput("run", "x", x)
+		g.SignatureInput("run", "positive", positive)
+		g.SignatureOutput("run", "if", g.If(positive, twice, minus, []Value{x}, 1)[0])
+		g.SignatureOutput("run", "call", g.Call(minus, 1, x)[0])
+		g.SignatureOutput("run", "loop", g.Loop(g.Op("Constant", "value_int=3"), None, g.Body(step, "body"), []Value{x}, nil, 2)[1])
+		g.SignatureOutput("run", "scan", g.Scan(g.Body(sums, "body"), "", []Value{x}, []Value{list}, nil, 2)[1])
+		check(t, g.Err())
+		g.SequenceInput("sequence", Float32)
+		check(t, g.Err())
+		g.Add(&NodeSpec{Op: "SequenceMap", Inputs: []Value{g.Op("SequenceConstruct", "", x, x)},
+			Attributes: map[string]any{"body": twice}}, 1)
+		check(t, g.ClearErr())
+		broken := newGraphOf(t, env)
+		broken.Op("Nope", "")
+		g.Body(broken, "body")
+		expect(t, g.ClearErr(), Unimplemented, "Nope")
+		g.Body(double, "nobody")
+		expect(t, g.ClearErr(), NotFound, "nobody")
+	})
+	call := must(session.NewCall("run"))(t)
+	check(t, call.Bind("x", must(Scalar(env, float32(5)))(t)))
+	check(t, call.Bind("positive", must(Scalar(env, false))(t)))
+	check(t, call.Run(background))
+	for output, want := range map[string][]float32{"if": {-5}, "call": {-5}, "loop": {10, 20, 40}, "scan": {6, 8, 11}} {
+		if got := must(Values[float32](must(call.Result(output))(t)))(t); !slices.Equal(got, want) {
+			t.Error(output, got, want)
+		}
+	}
+}
+
 func TestTrainingGraphs(t *testing.T) {
 	env := newEnv(t)
 	session := newSession(t, env, func(g *Graph) {

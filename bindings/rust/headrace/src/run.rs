@@ -14,11 +14,13 @@ use crate::raw::{check, Owned};
 use crate::{Call, Limits, Queue, Result};
 
 /// A run in the background, which has its call until it ends. It is a future that any executor can
-/// poll. Dropping it cancels the run.
+/// poll. Dropping it cancels the run, unless it is
+/// [detached](Self::detach).
 pub struct Run<'c> {
     raw: Arc<Owned<sys::hr_run>>,
     // From the first poll on.
     completion: Option<Arc<Completion<()>>>,
+    detached: bool,
     _call: PhantomData<&'c mut Call<'static>>,
 }
 
@@ -27,7 +29,7 @@ impl Run<'_> {
         // SAFETY: the call lives; what is bound to it belongs to it.
         let raw =
             made_within(limits, |limits, out| unsafe { sys::hr_call_start(call, limits, out) })?;
-        Ok(Self { raw: Arc::new(raw), completion: None, _call: PhantomData })
+        Ok(Self { raw: Arc::new(raw), completion: None, detached: false, _call: PhantomData })
     }
 
     pub(crate) fn handle(&self) -> Arc<Owned<sys::hr_run>> {
@@ -50,6 +52,11 @@ impl Run<'_> {
     pub fn enqueue(&self, queue: &Queue, key: u64) -> Result<()> {
         // SAFETY: the run and the queue live.
         check(unsafe { sys::hr_run_enqueue(self.raw.get(), queue.raw(), key) })
+    }
+
+    /// Lets the run go on when nobody waits for it.
+    pub fn detach(mut self) {
+        self.detached = true;
     }
 
     /// Cancels the run: it ends with [`Code::CANCELLED`](crate::Code::CANCELLED), unless its
@@ -84,7 +91,7 @@ impl Future for Run<'_> {
 
 impl Drop for Run<'_> {
     fn drop(&mut self) {
-        if !self.is_done() {
+        if !self.detached && !self.is_done() {
             self.cancel();
         }
     }

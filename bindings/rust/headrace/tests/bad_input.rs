@@ -137,7 +137,7 @@ fn a_tensor_may_be_dropped_while_a_run_uses_it() -> Result<()> {
         let mut call = Call::new(&session, "infer")?;
         call.bind("x", Tensor::from_vec(vec![1.0f32; 1000], &[1000])?)?;
         let run = call.start(None)?;
-        std::mem::forget(run);
+        run.detach();
         drop(call); // the run has its own references
     }
     Ok(())

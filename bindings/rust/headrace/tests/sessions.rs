@@ -261,7 +261,7 @@ fn a_call_may_be_dropped_while_its_run_goes_on() -> Result<()> {
     let queue = Queue::new(&env)?;
     let run = call.start(None)?;
     run.enqueue(&queue, 7)?;
-    std::mem::forget(run);
+    run.detach();
     drop(call);
     assert!(queue.poll()?.is_none());
     release(&go);

@@ -162,6 +162,32 @@ void PReluGradient(GradientContext& g) {
 
 using Gradient = void (*)(GradientContext&);
 
+// (dy, y) → dy where y > 0
+void ReluGradGradient(GradientContext& g) {
+  g.SetGrad(0, g.EmitGrad(kReluGrad, {g.grad(0), g.input(1)}));
+}
+
+// (dy, y) → dy (1 - y²)
+void TanhGradGradient(GradientContext& g) {
+  const ValueId y = g.input(1);
+  if (g.wants(0)) g.SetGrad(0, g.EmitGrad(kTanhGrad, {g.grad(0), y}));
+  if (g.wants(1)) g.SetGrad(1, g.Mul(g.grad(0), g.Scale(g.Mul(g.input(0), y), -2)));
+}
+
+// (dy, y) → dy y (1 - y)
+void SigmoidGradGradient(GradientContext& g) {
+  const ValueId y = g.input(1);
+  if (g.wants(0)) g.SetGrad(0, g.EmitGrad(kSigmoidGrad, {g.grad(0), y}));
+  if (!g.wants(1)) return;
+  const ValueId slope = g.Sub(g.Scalar(1, y), g.Scale(y, 2));
+  g.SetGrad(1, g.Mul(g.grad(0), g.Mul(g.input(0), slope)));
+}
+
+constexpr OpDef OfGradient(Literal name, void (*gradient)(GradientContext&)) {
+  return {
+      .domain = kGrad, .name = name, .inputs = {2, 2}, .infer = InferGrad, .gradient = gradient};
+}
+
 constexpr OpDef Function(Literal name, int version, Gradient gradient,
                          std::span<const AttributeDef> attributes = {}) {
   return {.domain = kOnnx,
@@ -181,9 +207,9 @@ constexpr OpDef kOps[] = {
     Function("Tanh", 6, FromOutput<kTanhGrad>),
     Function("Sigmoid", 6, FromOutput<kSigmoidGrad>),
     // (dy, y) → dx
-    {.domain = kGrad, .name = kReluGrad, .inputs = {2, 2}, .infer = InferGrad},
-    {.domain = kGrad, .name = kTanhGrad, .inputs = {2, 2}, .infer = InferGrad},
-    {.domain = kGrad, .name = kSigmoidGrad, .inputs = {2, 2}, .infer = InferGrad},
+    OfGradient(kReluGrad, ReluGradGradient),
+    OfGradient(kTanhGrad, TanhGradGradient),
+    OfGradient(kSigmoidGrad, SigmoidGradGradient),
     Function("LeakyRelu", 6, Composed<LeakyReluRule>, kAlpha),
     Function("Elu", 6, Composed<EluRule>, kAlpha),
     Function("Selu", 6, Composed<SeluRule>, kAlphaGamma),

@@ -57,6 +57,10 @@ Status InferGatherElements(InferContext& context) {
   return {};
 }
 
+void GatherGradGradient(GradientContext& g) {
+  g.SetGrad(0, g.Emit("Gather", {g.grad(0), g.input(1)}, {{"axis", g.node().Int("axis", 0)}}));
+}
+
 // Adds the gradients up where they were taken.
 void GatherElementsGradient(GradientContext& g) {
   int64_t axis = g.node().Int("axis", 0);
@@ -233,7 +237,8 @@ constexpr OpDef kOps[] = {
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
      .attributes = kAxis,
-     .infer = InferLikeInput<2>},
+     .infer = InferLikeInput<2>,
+     .gradient = GatherGradGradient},
     {.domain = kOnnx,
      .name = "GatherElements",
      .since_version = 11,

@@ -139,6 +139,10 @@ void PadGradient(GradientContext& g) {
   }
 }
 
+void SliceGradGradient(GradientContext& g) {
+  g.SetGrad(0, g.Emit("Slice", {g.grad(0), g.input(2), g.input(3), g.input(4), g.input(5)}));
+}
+
 constexpr OpDef kOps[] = {
     // (x, starts, ends, axes?, steps?)
     {.domain = kOnnx,
@@ -152,7 +156,8 @@ constexpr OpDef kOps[] = {
      .name = "SliceGrad",
      .inputs = {4, 6},
      .type_only_inputs = 1u << 1,
-     .infer = InferLikeInput<1>},
+     .infer = InferLikeInput<1>,
+     .gradient = SliceGradGradient},
     // (x, pads, value []?, axes? since 18)
     {.domain = kOnnx,
      .name = "Pad",

@@ -131,6 +131,12 @@ class Differentiator {
       any |= grad != kNone;
     }
     const bool control = def->control == ops::Control::kIf || def->control == ops::Control::kLoop;
+    // What gradients are computed by has derivatives, whether there is a rule for them or not.
+    if (any && def->domain == ops::kGrad && !def->gradient) {
+      return Unimplemented("a gradient of a gradient needs the derivative of ", def->name,
+                           ", which is not there; compose the operator of others")
+          .WithNode(graph::NodeText(module, graph(), id));
+    }
     if (!any || (!def->gradient && !def->composed() && !control)) return {};
     graph::Marks wanted;
     std::vector<ValueId> inputs = graph().nodes[id].inputs;

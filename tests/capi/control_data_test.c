@@ -109,6 +109,43 @@ static void loops_collect_sequences(hr_env* env) {
   hr_session_release(session);
 }
 
+/* Each element of a sequence through a body. */
+static void sequences_are_mapped(hr_env* env) {
+  hr_graph *graph = new_graph(env), *body = new_graph(env);
+  const hr_value element = input(body, "element", HR_FLOAT32, 2);
+  const hr_value scale = input(body, "scale", HR_FLOAT32, 0);
+  takes(body, "element", element);
+  takes(body, "scale", scale);
+  gives(body, "y", op(body, "Mul", NULL, 2, element, scale));
+  const hr_body map = body_of(graph, body);
+  const hr_value x = input(graph, "x", HR_FLOAT32, 2), by = input(graph, "by", HR_FLOAT32, 0);
+  hr_node_spec* spec;
+  hr_value out;
+  CHECK(hr_node_spec_create("SequenceMap", &spec));
+  hr_node_spec_input(spec, op(graph, "SplitToSequence", "axis=1", 2, x,
+                              int_list(graph, 2, (const int64_t[]){1, 2})));
+  hr_node_spec_input(spec, by);
+  hr_node_spec_body(spec, "body", map);
+  hr_node_spec_int(spec, "captured", 1);
+  CHECK(hr_graph_add(graph, spec, 1, &out, NULL));
+  hr_node_spec_body(spec, NULL, map);
+  FAILS(hr_graph_add(graph, spec, 1, &out, NULL), HR_INVALID_ARGUMENT, "must not be NULL");
+  hr_node_spec_release(spec);
+  takes(graph, "x", x);
+  takes(graph, "by", by);
+  gives(graph, "y", op(graph, "ConcatFromSequence", "axis=1", 1, out));
+  hr_session* session;
+  hr_call* call = call_of(graph, &session);
+  const int64_t dims[2] = {2, 3};
+  const float three = 3;
+  bind_floats(env, call, "x", 2, dims, (const float[]){1, 2, 3, 4, 5, 6});
+  bind_floats(env, call, "by", 0, NULL, &three);
+  CHECK(hr_call_run(call, NULL));
+  expect_floats(call, "y", 2, dims, (const float[]){3, 6, 9, 12, 15, 18});
+  hr_call_release(call);
+  hr_session_release(session);
+}
+
 static void a_sequence_is_no_output(hr_env* env) {
   hr_graph* graph = new_graph(env);
   const hr_value x = input(graph, "x", HR_FLOAT32, 2);
@@ -266,6 +303,7 @@ const test tests[] = {
     {"sizes_may_follow_from_data", sizes_may_follow_from_data},
     {"shapes_may_be_inputs", shapes_may_be_inputs},
     {"loops_collect_sequences", loops_collect_sequences},
+    {"sequences_are_mapped", sequences_are_mapped},
     {"a_sequence_is_no_output", a_sequence_is_no_output},
     {"gradients_flow_through_loops", gradients_flow_through_loops},
     {"gradients_flow_through_branches", gradients_flow_through_branches},

@@ -603,6 +603,22 @@ inline void AddSamplingCases(std::vector<GradientCase>& cases) {
       Case("AffineGrid").X({1, 3, 4}).Ints({1, 1, 2, 3, 2}).With("align_corners", int64_t{1}));
 }
 
+// Gradients of what gradients are computed by.
+inline void AddSecondGradientCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  const auto grad = [](const char* op) { return Case(op).In("headrace.grad"); };
+  cases.push_back(grad("ReluGrad").X({3, 4}).Fixed({3, 4}, -1, 1));
+  cases.push_back(grad("TanhGrad").X({3, 4}).X({3, 4}, -0.9, 0.9));
+  cases.push_back(grad("SigmoidGrad").X({3, 4}).X({3, 4}, 0.1, 0.9));
+  cases.push_back(grad("GatherGrad")
+                      .X({2, 4})
+                      .Fed(DType::kInt64, {2}, {2, 2})
+                      .Fixed({3, 4}, 0, 1)
+                      .With("axis", int64_t{0}));
+  cases.push_back(
+      grad("SliceGrad").X({2, 2}).Fixed({5, 2}, 0, 1).Ints({1}).Ints({5}).Ints({0}).Ints({2}));
+}
+
 inline std::vector<GradientCase> GradientCases() {
   std::vector<GradientCase> cases;
   AddUnaryCases(cases);
@@ -622,6 +638,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddEinsumCases(cases);
   AddComposedCases(cases);
   AddSamplingCases(cases);
+  AddSecondGradientCases(cases);
   return cases;
 }
 

@@ -161,6 +161,8 @@ static struct api {
   __typeof__(hr_graph_from_model)* hr_graph_from_model;
   __typeof__(hr_model_release)* hr_model_release;
   __typeof__(hr_model_convert)* hr_model_convert;
+  __typeof__(hr_model_export)* hr_model_export;
+  __typeof__(hr_tensor_load)* hr_tensor_load;
   __typeof__(hr_model_describe)* hr_model_describe;
   __typeof__(hr_model_view)* hr_model_view;
   __typeof__(hr_model_graph_text)* hr_model_graph_text;
@@ -435,6 +437,8 @@ static const struct {
     {"hr_graph_from_model", offsetof(struct api, hr_graph_from_model)},
     {"hr_model_release", offsetof(struct api, hr_model_release)},
     {"hr_model_convert", offsetof(struct api, hr_model_convert)},
+    {"hr_model_export", offsetof(struct api, hr_model_export)},
+    {"hr_tensor_load", offsetof(struct api, hr_tensor_load)},
     {"hr_model_describe", offsetof(struct api, hr_model_describe)},
     {"hr_model_view", offsetof(struct api, hr_model_view)},
     {"hr_model_graph_text", offsetof(struct api, hr_model_graph_text)},
@@ -715,6 +719,10 @@ _Static_assert(offsetof(hr_reader, release) == 32, "hr_reader");
 _Static_assert(sizeof(hr_convert_options) == 16, "hr_convert_options");
 _Static_assert(offsetof(hr_convert_options, struct_size) == 0, "hr_convert_options");
 _Static_assert(offsetof(hr_convert_options, constants) == 8, "hr_convert_options");
+_Static_assert(sizeof(hr_export_options) == 24, "hr_export_options");
+_Static_assert(offsetof(hr_export_options, struct_size) == 0, "hr_export_options");
+_Static_assert(offsetof(hr_export_options, external_data) == 8, "hr_export_options");
+_Static_assert(offsetof(hr_export_options, signature) == 16, "hr_export_options");
 _Static_assert(sizeof(hr_graph_view) == 24, "hr_graph_view");
 _Static_assert(offsetof(hr_graph_view, struct_size) == 0, "hr_graph_view");
 _Static_assert(offsetof(hr_graph_view, signature) == 8, "hr_graph_view");
@@ -1597,6 +1605,16 @@ static jlong JNICALL raw_hr_model_convert(JNIEnv* jni, jclass raw, jlong env, jl
   return (jlong)(intptr_t)api.hr_model_convert(POINTER(hr_env*, env), POINTER(const char*, from), POINTER(const char*, to), POINTER(const hr_convert_options*, options), POINTER(const hr_limits*, limits), POINTER(hr_text**, out_report));
 }
 
+static jlong JNICALL raw_hr_model_export(JNIEnv* jni, jclass raw, jlong env, jlong from, jlong to, jlong options, jlong limits, jlong out_report) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_model_export(POINTER(hr_env*, env), POINTER(const char*, from), POINTER(const char*, to), POINTER(const hr_export_options*, options), POINTER(const hr_limits*, limits), POINTER(hr_text**, out_report));
+}
+
+static jlong JNICALL raw_hr_tensor_load(JNIEnv* jni, jclass raw, jlong env, jlong path, jlong out, jlong out_name) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_tensor_load(POINTER(hr_env*, env), POINTER(const char*, path), POINTER(hr_tensor**, out), POINTER(hr_text**, out_name));
+}
+
 static jlong JNICALL raw_hr_model_describe(JNIEnv* jni, jclass raw, jlong model, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_model_describe(POINTER(const hr_model*, model), POINTER(hr_text**, out));
@@ -2348,6 +2366,8 @@ const JNINativeMethod raw_natives[] = {
     {"hr_graph_from_model", "(JJ)J", (void*)raw_hr_graph_from_model},
     {"hr_model_release", "(J)V", (void*)raw_hr_model_release},
     {"hr_model_convert", "(JJJJJJ)J", (void*)raw_hr_model_convert},
+    {"hr_model_export", "(JJJJJJ)J", (void*)raw_hr_model_export},
+    {"hr_tensor_load", "(JJJJ)J", (void*)raw_hr_tensor_load},
     {"hr_model_describe", "(JJ)J", (void*)raw_hr_model_describe},
     {"hr_model_view", "(JJJJ)J", (void*)raw_hr_model_view},
     {"hr_model_graph_text", "(JJJ)J", (void*)raw_hr_model_graph_text},

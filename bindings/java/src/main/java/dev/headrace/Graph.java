@@ -237,7 +237,82 @@ public final class Graph extends Resource {
     check((self, s) -> Raw.hr_graph_minimize(self, s.text(signature), value, s.text(optimizer), rate));
   }
 
+  /** Variables with an optimizer and a learning rate of their own, by patterns of their names. */
+  public record ParameterGroup(String patterns, String optimizer, Value learningRate) {}
+
+  /**
+   * Adds gradients and updates as {@link #minimize(String, Value, String, Value)} does, with each
+   * trainable variable in the first group that has a pattern for it, such as "encoder.*,embedding".
+   */
+  public void minimize(String signature, Value loss, List<ParameterGroup> groups) {
+    int value = id(loss);
+    int[] rates = groups.stream().mapToInt(one -> id(one.learningRate)).toArray();
+    check((self, s) -> {
+      long array = s.bytes((long) Structs.hr_parameter_group.BYTES * rates.length);
+      for (int i = 0; i < rates.length; ++i) {
+        Structs.hr_parameter_group to = new Structs.hr_parameter_group(
+            array + (long) i * Structs.hr_parameter_group.BYTES);
+        to.struct_size(Structs.hr_parameter_group.BYTES);
+        to.patterns(s.text(groups.get(i).patterns));
+        to.optimizer(s.text(groups.get(i).optimizer));
+        to.learning_rate(rates[i]);
+      }
+      return Raw.hr_graph_minimize_groups(self, s.text(signature), value, rates.length, array);
+    });
+  }
+
+  /**
+   * Adds a learning rate that changes from step to step of a signature, such as
+   * "cosine base=0.1 warmup=500 steps=10000".
+   */
+  public Value schedule(String signature, String description) {
+    return value((self, s, out) -> Raw.hr_graph_schedule(
+        self, s.text(signature), s.text(description), out));
+  }
+
+  /** Gradients that are clipped, and their global norm before it was bounded, a scalar. */
+  public record Clipped(List<Value> gradients, Value norm) {}
+
+  /** Clips gradients, of which some may be null, by bounds such as "value=0.5 global_norm=1". */
+  public Clipped clipGradients(String bounds, List<Value> gradients) {
+    int[] ids = ids(gradients.toArray(new Value[0]));
+    return with((self, s) -> {
+      long values = s.ints(ids);
+      long norm = s.out();
+      Failures.check(Raw.hr_graph_clip_gradients(self, s.text(bounds), ids.length, values, norm));
+      return new Clipped(values(Native.ints(values, ids.length)), new Value(this, s.getInt(norm)));
+    });
+  }
+
+  /** Freezes the variables whose names fit patterns, or makes them trainable. Returns how many. */
+  public long setTrainable(String patterns, boolean trainable) {
+    return get(Limits.NONE, (self, s, l, out) -> Raw.hr_graph_set_trainable_matching(
+        self, s.text(patterns), flag(trainable), out));
+  }
+
+  /** Adds a signature that does what another one does, but with the averages of the variables. */
+  public void averageSignature(String from, String to) {
+    check((self, s) -> Raw.hr_graph_average_signature(self, s.text(from), s.text(to)));
+  }
+
+  /** Adds a signature whose run swaps the variables that have an average with that. */
+  public void swapAverages(String signature) {
+    check((self, s) -> Raw.hr_graph_swap_averages(self, s.text(signature)));
+  }
+
   // ---- Signatures and files ----
+
+  /** Adds a signature with copies of the nodes that another one needs. */
+  public void copySignature(String from, String to) {
+    check((self, s) -> Raw.hr_graph_copy_signature(self, s.text(from), s.text(to)));
+  }
+
+  /** Lets all that uses a value use another one instead, such as a new head. */
+  public void replace(Value from, Value to) {
+    int old = id(from);
+    int other = id(to);
+    check((self, s) -> Raw.hr_graph_replace(self, old, other));
+  }
 
   /** Adds an input to a signature, which the first entry creates. */
   public void signatureInput(String signature, String name, Value value) {

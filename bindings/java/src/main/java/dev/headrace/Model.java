@@ -102,6 +102,21 @@ public final class Model extends Resource {
     }));
   }
 
+  /**
+   * Writes a signature of a .hrg file (null: "infer", or the only one) as a model of another format,
+   * such as an ".onnx" file, with its tensors in a file beside it if {@code externalData} says so.
+   * Returns a report as JSON.
+   */
+  public static String export(Env env, String from, String to, String signature,
+      boolean externalData, Limits limits) {
+    return Native.take(env.get(limits, (self, s, l, out) -> {
+      Structs.hr_export_options options = new Structs.hr_export_options(s);
+      options.external_data(Graph.flag(externalData));
+      options.signature(s.text(signature));
+      return Raw.hr_model_export(self, s.text(from), s.text(to), options.address, l, out);
+    }));
+  }
+
   /** Describes signatures, variables, graphs, operators and metadata as JSON. */
   public String describe() {
     return describe(Raw::hr_model_describe);

@@ -155,6 +155,8 @@ final class Raw {
   static native long hr_graph_from_model(long model, long out);
   static native void hr_model_release(long model);
   static native long hr_model_convert(long env, long from, long to, long options, long limits, long out_report);
+  static native long hr_model_export(long env, long from, long to, long options, long limits, long out_report);
+  static native long hr_tensor_load(long env, long path, long out, long out_name);
   static native long hr_model_describe(long model, long out);
   static native long hr_model_view(long model, long format, long view, long out);
   static native long hr_model_graph_text(long model, long format, long out);

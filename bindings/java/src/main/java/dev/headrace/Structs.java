@@ -535,6 +535,26 @@ final class Structs {
     void constants(int value) { set_int(8, value); }
   }
 
+  static final class hr_export_options extends Struct {
+    static final int BYTES = 24;
+
+    hr_export_options(Scratch scratch) {
+      super(scratch.bytes(BYTES), BYTES);
+      set_long(0, BYTES);
+    }
+
+    hr_export_options(long address) {
+      super(address, BYTES);
+    }
+
+    long struct_size() { return get_long(0); }
+    void struct_size(long value) { set_long(0, value); }
+    int external_data() { return get_int(8); }
+    void external_data(int value) { set_int(8, value); }
+    long signature() { return get_long(16); }
+    void signature(long value) { set_long(16, value); }
+  }
+
   static final class hr_graph_view extends Struct {
     static final int BYTES = 24;
 

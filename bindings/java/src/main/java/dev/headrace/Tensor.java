@@ -171,6 +171,19 @@ public final class Tensor extends Resource {
     Failures.check(status);
   }
 
+  /** A tensor of a file, and its name there; "" if it has none. */
+  public record Named(String name, Tensor tensor) {}
+
+  /** Reads a file with a single tensor, such as a ".pb" file of ONNX's test vectors. */
+  public static Named load(Env env, String path) {
+    return env.with((self, s) -> {
+      long out = s.out();
+      long name = s.out();
+      Failures.check(Raw.hr_tensor_load(self, s.text(path), out, name));
+      return new Named(Native.take(s.get(name)), new Tensor(s.get(out)));
+    });
+  }
+
   /** Makes another tensor of the same memory. */
   public Tensor share() {
     return new Tensor(get(Limits.NONE, (self, s, l, out) -> Raw.hr_tensor_share(self, out)), segment);

@@ -240,4 +240,62 @@ class GraphTest {
       assertTrue(e.getMessage().contains("NONE:0"), e.getMessage());
     }
   }
+
+  @Test
+  void hasSchedulesGroupsAndAverages() {
+    Value x = graph.input("x", DType.FLOAT32, 1, 2);
+    Value y = graph.dense("head", graph.dense("body", x, 3), 1);
+    graph.nameValue(y, "y");
+    graph.signatureInput("infer", "x", x);
+    graph.signatureOutput("infer", "y", y);
+    graph.copySignature("infer", "copy");
+    Value loss = graph.op("ReduceSum", "keepdims=0", graph.op("Mul", y, y));
+    graph.signatureInput("train", "x", x);
+    assertEquals(2, graph.setTrainable("body/*", false));
+    assertEquals(2, graph.setTrainable("body/*", true));
+    assertThrows(HeadraceException.NotFound.class, () -> graph.setTrainable("none*", true));
+    Variable w = graph.findVariable("head/weight");
+    Graph.Clipped clipped =
+        graph.clipGradients("global_norm=1", graph.variableGradients(loss, List.of(w)));
+    assertEquals(1, clipped.gradients().size());
+    assertEquals("float32[]", graph.typeOf(clipped.norm()));
+    Value rate = graph.schedule("train", "cosine base=0.1 warmup=2 steps=10");
+    graph.minimize("train", loss, List.of(
+        new Graph.ParameterGroup("head/*", "sgd average=0.9", rate),
+        new Graph.ParameterGroup("*", "adam", rate)));
+    graph.averageSignature("infer", "smooth");
+    graph.swapAverages("swap");
+    graph.replace(x, graph.constant(Tensor.copyOf(env, new float[] {1, 2}, 1, 2)));
+    try (Model model = graph.toModel(); Session session = new Session(model);
+        Call train = session.call("train"); Call smooth = session.call("smooth")) {
+      train.run();
+      train.run();
+      smooth.run();
+      assertEquals(1, smooth.result("y").elements());
+      session.call("swap").run();
+    }
+  }
+
+  @Test
+  void writesAndReadsOnnx(@TempDir Path folder) throws Exception {
+    Value x = graph.input("x", DType.FLOAT32, 2);
+    Value y = graph.op("Relu", x);
+    graph.nameValue(y, "y");
+    graph.signatureInput("infer", "x", x);
+    graph.signatureOutput("infer", "y", y);
+    graph.save(folder + "/m.hrg");
+    String report =
+        Model.export(env, folder + "/m.hrg", folder + "/m.onnx", null, false, Limits.NONE);
+    assertTrue(report.contains("Relu"), report);
+    report = Model.convert(env, folder + "/m.onnx", folder + "/n.hrg", true, Limits.NONE);
+    assertTrue(report.contains("Relu"), report);
+    Model.load(env, folder + "/n.hrg").close();
+    // A TensorProto: dims 2, data_type FLOAT, name "t", raw_data.
+    byte[] proto = {8, 2, 16, 1, 0x42, 1, 't', 0x4a, 8, 0, 0, (byte) 0x80, 0x3f, 0, 0, 0, 0x40};
+    Files.write(folder.resolve("t.pb"), proto);
+    Tensor.Named read = Tensor.load(env, folder + "/t.pb");
+    assertEquals("t", read.name());
+    assertArrayEquals(new float[] {1, 2}, read.tensor().toFloats());
+    assertThrows(HeadraceException.class, () -> Tensor.load(env, folder + "/none.pb"));
+  }
 }

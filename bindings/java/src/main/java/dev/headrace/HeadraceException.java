@@ -74,7 +74,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Cancelled(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Cancelled(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Cancelled(String message, String node, Throwable cause) {
@@ -88,7 +93,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Unknown(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Unknown(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Unknown(String message, String node, Throwable cause) {
@@ -102,7 +112,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public InvalidArgument(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public InvalidArgument(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     InvalidArgument(String message, String node, Throwable cause) {
@@ -116,7 +131,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public DeadlineExceeded(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public DeadlineExceeded(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     DeadlineExceeded(String message, String node, Throwable cause) {
@@ -130,7 +150,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public NotFound(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public NotFound(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     NotFound(String message, String node, Throwable cause) {
@@ -144,7 +169,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public AlreadyExists(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public AlreadyExists(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     AlreadyExists(String message, String node, Throwable cause) {
@@ -158,7 +188,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public PermissionDenied(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public PermissionDenied(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     PermissionDenied(String message, String node, Throwable cause) {
@@ -172,7 +207,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public ResourceExhausted(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public ResourceExhausted(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     ResourceExhausted(String message, String node, Throwable cause) {
@@ -186,7 +226,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public FailedPrecondition(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public FailedPrecondition(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     FailedPrecondition(String message, String node, Throwable cause) {
@@ -200,7 +245,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Aborted(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Aborted(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Aborted(String message, String node, Throwable cause) {
@@ -214,7 +264,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public OutOfRange(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public OutOfRange(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     OutOfRange(String message, String node, Throwable cause) {
@@ -228,7 +283,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Unimplemented(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Unimplemented(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Unimplemented(String message, String node, Throwable cause) {
@@ -242,7 +302,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Internal(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Internal(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Internal(String message, String node, Throwable cause) {
@@ -256,7 +321,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Unavailable(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Unavailable(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Unavailable(String message, String node, Throwable cause) {
@@ -270,7 +340,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public DataLoss(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public DataLoss(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     DataLoss(String message, String node, Throwable cause) {
@@ -284,7 +359,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Unauthenticated(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Unauthenticated(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Unauthenticated(String message, String node, Throwable cause) {
@@ -298,7 +378,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public Tainted(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public Tainted(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     Tainted(String message, String node, Throwable cause) {
@@ -312,7 +397,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public ArbiterLost(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public ArbiterLost(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     ArbiterLost(String message, String node, Throwable cause) {
@@ -326,7 +416,12 @@ public class HeadraceException extends RuntimeException {
 
     /** Makes one, for a function of the program to throw. */
     public DeviceLost(String message) {
-      this(message, "", null);
+      this(message, null);
+    }
+
+    /** Makes one with a cause, for a function of the program to throw. */
+    public DeviceLost(String message, Throwable cause) {
+      this(message, "", cause);
     }
 
     DeviceLost(String message, String node, Throwable cause) {

@@ -57,10 +57,8 @@ final class Library {
     try {
       System.load(natives.extract("libheadrace_jni.so").toString());
     } catch (IOException | UnsatisfiedLinkError e) {
-      HeadraceException out = new HeadraceException.Unavailable(
-          "the natives of the jar cannot be loaded: " + e.getMessage());
-      out.initCause(e);
-      throw out;
+      throw new HeadraceException.Unavailable(
+          "the natives of the jar cannot be loaded: " + e.getMessage(), e);
     }
   }
 
@@ -73,7 +71,7 @@ final class Library {
         natives.extractAll();
         out.add(natives.extract(NAME + ABI).toString());
       } catch (IOException e) {
-        throw new HeadraceException.Unavailable("the natives of the jar cannot be extracted: " + e);
+        throw new HeadraceException.Unavailable("the natives of the jar cannot be extracted: " + e.getMessage(), e);
       }
     }
     out.add(NAME + ABI);

@@ -52,9 +52,7 @@ public final class Model extends Resource {
     try {
       return reader.size();
     } catch (Exception e) {
-      HeadraceException out = new HeadraceException.Unavailable("the model's size is unknown: " + e);
-      out.initCause(e);
-      throw out;
+      throw new HeadraceException.Unavailable("the model's size is unknown: " + e, e);
     }
   }
 

@@ -42,7 +42,7 @@ final class Natives {
     try (InputStream index = Natives.class.getResourceAsStream(base + "index")) {
       return new Natives(base, index == null ? Map.of() : readIndex(index));
     } catch (IOException e) {
-      throw new HeadraceException.Unavailable("the jar cannot be read: " + e);
+      throw new HeadraceException.Unavailable("the jar cannot be read: " + e.getMessage(), e);
     }
   }
 

@@ -87,6 +87,13 @@ static struct api {
   __typeof__(hr_group_start)* hr_group_start;
   __typeof__(hr_group_run)* hr_group_run;
   __typeof__(hr_group_explain)* hr_group_explain;
+  __typeof__(hr_graph_body)* hr_graph_body;
+  __typeof__(hr_graph_input_sequence)* hr_graph_input_sequence;
+  __typeof__(hr_graph_if)* hr_graph_if;
+  __typeof__(hr_graph_loop)* hr_graph_loop;
+  __typeof__(hr_graph_scan)* hr_graph_scan;
+  __typeof__(hr_graph_call)* hr_graph_call;
+  __typeof__(hr_node_spec_body)* hr_node_spec_body;
   __typeof__(hr_env_create)* hr_env_create;
   __typeof__(hr_env_release)* hr_env_release;
   __typeof__(hr_env_load_plugin)* hr_env_load_plugin;
@@ -363,6 +370,13 @@ static const struct {
     {"hr_group_start", offsetof(struct api, hr_group_start)},
     {"hr_group_run", offsetof(struct api, hr_group_run)},
     {"hr_group_explain", offsetof(struct api, hr_group_explain)},
+    {"hr_graph_body", offsetof(struct api, hr_graph_body)},
+    {"hr_graph_input_sequence", offsetof(struct api, hr_graph_input_sequence)},
+    {"hr_graph_if", offsetof(struct api, hr_graph_if)},
+    {"hr_graph_loop", offsetof(struct api, hr_graph_loop)},
+    {"hr_graph_scan", offsetof(struct api, hr_graph_scan)},
+    {"hr_graph_call", offsetof(struct api, hr_graph_call)},
+    {"hr_node_spec_body", offsetof(struct api, hr_node_spec_body)},
     {"hr_env_create", offsetof(struct api, hr_env_create)},
     {"hr_env_release", offsetof(struct api, hr_env_release)},
     {"hr_env_load_plugin", offsetof(struct api, hr_env_load_plugin)},
@@ -1233,6 +1247,41 @@ static jlong JNICALL raw_hr_group_run(JNIEnv* jni, jclass raw, jlong group, jlon
 static jlong JNICALL raw_hr_group_explain(JNIEnv* jni, jclass raw, jlong group, jlong operation, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_group_explain(POINTER(hr_group*, group), POINTER(const hr_operation*, operation), POINTER(hr_text**, out));
+}
+
+static jlong JNICALL raw_hr_graph_body(JNIEnv* jni, jclass raw, jlong graph, jlong body, jlong signature, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_body(POINTER(hr_graph*, graph), POINTER(const hr_graph*, body), POINTER(const char*, signature), POINTER(hr_body*, out));
+}
+
+static jlong JNICALL raw_hr_graph_input_sequence(JNIEnv* jni, jclass raw, jlong graph, jlong name, jint dtype, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_input_sequence(POINTER(hr_graph*, graph), POINTER(const char*, name), (hr_dtype)dtype, POINTER(hr_value*, out));
+}
+
+static jlong JNICALL raw_hr_graph_if(JNIEnv* jni, jclass raw, jlong graph, jint condition, jint then_body, jint else_body, jlong captured_count, jlong captured, jlong output_count, jlong outputs) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_if(POINTER(hr_graph*, graph), (hr_value)condition, (hr_body)then_body, (hr_body)else_body, (size_t)captured_count, POINTER(const hr_value*, captured), (size_t)output_count, POINTER(hr_value*, outputs));
+}
+
+static jlong JNICALL raw_hr_graph_loop(JNIEnv* jni, jclass raw, jlong graph, jint trip_count, jint condition, jint body, jlong state_count, jlong states, jlong captured_count, jlong captured, jlong output_count, jlong outputs) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_loop(POINTER(hr_graph*, graph), (hr_value)trip_count, (hr_value)condition, (hr_body)body, (size_t)state_count, POINTER(const hr_value*, states), (size_t)captured_count, POINTER(const hr_value*, captured), (size_t)output_count, POINTER(hr_value*, outputs));
+}
+
+static jlong JNICALL raw_hr_graph_scan(JNIEnv* jni, jclass raw, jlong graph, jint body, jlong attributes, jlong state_count, jlong states, jlong scanned_count, jlong scanned, jlong captured_count, jlong captured, jlong output_count, jlong outputs) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_scan(POINTER(hr_graph*, graph), (hr_body)body, POINTER(const char*, attributes), (size_t)state_count, POINTER(const hr_value*, states), (size_t)scanned_count, POINTER(const hr_value*, scanned), (size_t)captured_count, POINTER(const hr_value*, captured), (size_t)output_count, POINTER(hr_value*, outputs));
+}
+
+static jlong JNICALL raw_hr_graph_call(JNIEnv* jni, jclass raw, jlong graph, jint body, jlong input_count, jlong inputs, jlong output_count, jlong outputs) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_call(POINTER(hr_graph*, graph), (hr_body)body, (size_t)input_count, POINTER(const hr_value*, inputs), (size_t)output_count, POINTER(hr_value*, outputs));
+}
+
+static void JNICALL raw_hr_node_spec_body(JNIEnv* jni, jclass raw, jlong spec, jlong name, jint value) {
+  (void)jni, (void)raw;
+  api.hr_node_spec_body(POINTER(hr_node_spec*, spec), POINTER(const char*, name), (hr_body)value);
 }
 
 static jlong JNICALL raw_hr_env_create(JNIEnv* jni, jclass raw, jlong options, jlong out) {
@@ -2292,6 +2341,13 @@ const JNINativeMethod raw_natives[] = {
     {"hr_group_start", "(JJJ)J", (void*)raw_hr_group_start},
     {"hr_group_run", "(JJJ)J", (void*)raw_hr_group_run},
     {"hr_group_explain", "(JJJ)J", (void*)raw_hr_group_explain},
+    {"hr_graph_body", "(JJJJ)J", (void*)raw_hr_graph_body},
+    {"hr_graph_input_sequence", "(JJIJ)J", (void*)raw_hr_graph_input_sequence},
+    {"hr_graph_if", "(JIIIJJJJ)J", (void*)raw_hr_graph_if},
+    {"hr_graph_loop", "(JIIIJJJJJJ)J", (void*)raw_hr_graph_loop},
+    {"hr_graph_scan", "(JIJJJJJJJJJ)J", (void*)raw_hr_graph_scan},
+    {"hr_graph_call", "(JIJJJJ)J", (void*)raw_hr_graph_call},
+    {"hr_node_spec_body", "(JJI)V", (void*)raw_hr_node_spec_body},
     {"hr_env_create", "(JJ)J", (void*)raw_hr_env_create},
     {"hr_env_release", "(J)V", (void*)raw_hr_env_release},
     {"hr_env_load_plugin", "(JJ)J", (void*)raw_hr_env_load_plugin},

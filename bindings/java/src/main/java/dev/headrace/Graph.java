@@ -161,6 +161,69 @@ public final class Graph extends Resource {
     check((self, s) -> Raw.hr_graph_name_value(self, id, s.text(name)));
   }
 
+  // ---- Control flow ----
+
+  /** A graph within a graph: what a branch, an iteration or a call computes. */
+  public record Body(Graph graph, int id) {}
+
+  /** Adds a copy of what a signature of another graph computes; it sees nothing but its inputs. */
+  public Body body(Graph other, String signature) {
+    try (Uses uses = new Uses()) {
+      long from = uses.of(other);
+      return new Body(this,
+          number((self, s, out) -> Raw.hr_graph_body(self, from, s.text(signature), out)));
+    }
+  }
+
+  /** Adds an input that is a sequence of tensors, for bodies whose states are sequences. */
+  public Value inputSequence(String name, DType dtype) {
+    return value((self, s, out) -> Raw.hr_graph_input_sequence(
+        self, s.text(name), dtype.number(), out));
+  }
+
+  /** Adds a branch by a bool. Both bodies take the captured values and give as many outputs. */
+  public List<Value> branch(Value condition, Body then, Body otherwise, List<Value> captured,
+      int outputs) {
+    int which = id(condition);
+    int[] values = ids(captured);
+    return values(outputs, (self, s, out) -> Raw.hr_graph_if(self, which, id(then), id(otherwise),
+        values.length, s.ints(values), outputs, out));
+  }
+
+  /**
+   * Adds a loop. The body is (iteration, condition, states, captured) to (condition, states, scans).
+   * No trip count (null): no limit; no condition: true. The outputs are the states and the scans.
+   */
+  public List<Value> loop(Value tripCount, Value condition, Body body, List<Value> states,
+      List<Value> captured, int outputs) {
+    int[] limits = ids(tripCount, condition);
+    int[] first = ids(states);
+    int[] values = ids(captured);
+    return values(outputs, (self, s, out) -> Raw.hr_graph_loop(self, limits[0], limits[1], id(body),
+        first.length, s.ints(first), values.length, s.ints(values), outputs, out));
+  }
+
+  /**
+   * Adds a loop over slices. The body is (states, slices, captured) to (states, scans). The
+   * attributes, which may be null, are those of ONNX's Scan.
+   */
+  public List<Value> scan(Body body, String attributes, List<Value> states, List<Value> scanned,
+      List<Value> captured, int outputs) {
+    int[] first = ids(states);
+    int[] sliced = ids(scanned);
+    int[] values = ids(captured);
+    return values(outputs, (self, s, out) -> Raw.hr_graph_scan(self, id(body), s.text(attributes),
+        first.length, s.ints(first), sliced.length, s.ints(sliced), values.length, s.ints(values),
+        outputs, out));
+  }
+
+  /** Adds what a body computes of its inputs. */
+  public List<Value> call(Body body, List<Value> inputs, int outputs) {
+    int[] values = ids(inputs);
+    return values(outputs, (self, s, out) -> Raw.hr_graph_call(
+        self, id(body), values.length, s.ints(values), outputs, out));
+  }
+
   // ---- Layers ----
 
   /** Adds a fully connected layer with the variables NAME/weight and NAME/bias. */
@@ -200,7 +263,7 @@ public final class Graph extends Resource {
   /** Adds gradients of the sum of y with respect to each x; null where y does not depend on it. */
   public List<Value> gradients(Value y, List<Value> xs) {
     int loss = id(y);
-    int[] ids = ids(xs.toArray(new Value[0]));
+    int[] ids = ids(xs);
     return values(ids.length, (self, s, out) -> Raw.hr_graph_add_gradients(
         self, loss, ids.length, s.ints(ids), out));
   }
@@ -225,7 +288,7 @@ public final class Graph extends Resource {
     }
     int rate = id(learningRate);
     int[] targets = variableIds(variables);
-    int[] values = ids(gradients.toArray(new Value[0]));
+    int[] values = ids(gradients);
     check((self, s) -> Raw.hr_graph_apply_gradients(self, s.text(signature), s.text(optimizer), rate,
         targets.length, s.ints(targets), s.ints(values)));
   }
@@ -275,7 +338,7 @@ public final class Graph extends Resource {
 
   /** Clips gradients, of which some may be null, by bounds such as "value=0.5 global_norm=1". */
   public Clipped clipGradients(String bounds, List<Value> gradients) {
-    int[] ids = ids(gradients.toArray(new Value[0]));
+    int[] ids = ids(gradients);
     return with((self, s) -> {
       long values = s.ints(ids);
       long norm = s.out();
@@ -512,6 +575,15 @@ public final class Graph extends Resource {
     return variable.id;
   }
 
+  int id(Body body) {
+    require(body.graph);
+    return body.id;
+  }
+
+  private int[] ids(List<Value> values) {
+    return ids(values.toArray(new Value[0]));
+  }
+
   int[] ids(Value... values) {
     int[] out = new int[values.length];
     for (int i = 0; i < out.length; ++i) out[i] = values[i] == null ? Constants.HR_NONE : id(values[i]);
@@ -524,7 +596,7 @@ public final class Graph extends Resource {
 
   private void require(Graph graph) {
     if (graph == this) return;
-    throw new HeadraceException.InvalidArgument("the value, node or variable is of another graph");
+    throw new HeadraceException.InvalidArgument("the value, node, variable or body is of another graph");
   }
 
   static int flag(boolean value) {

@@ -102,6 +102,12 @@ public final class NodeBuilder extends Resource {
     }
   }
 
+  /** Sets an attribute to a body. */
+  public NodeBuilder attribute(String name, Graph.Body value) {
+    int id = graph.id(value);
+    return add((self, s) -> Raw.hr_node_spec_body(self, s.text(name), id));
+  }
+
   /** A node that was added, and its outputs. */
   public record Added(Node node, List<Value> outputs) {}
 

@@ -81,6 +81,13 @@ final class Raw {
   static native long hr_group_start(long group, long operation, long out);
   static native long hr_group_run(long group, long operation, long limits);
   static native long hr_group_explain(long group, long operation, long out);
+  static native long hr_graph_body(long graph, long body, long signature, long out);
+  static native long hr_graph_input_sequence(long graph, long name, int dtype, long out);
+  static native long hr_graph_if(long graph, int condition, int then_body, int else_body, long captured_count, long captured, long output_count, long outputs);
+  static native long hr_graph_loop(long graph, int trip_count, int condition, int body, long state_count, long states, long captured_count, long captured, long output_count, long outputs);
+  static native long hr_graph_scan(long graph, int body, long attributes, long state_count, long states, long scanned_count, long scanned, long captured_count, long captured, long output_count, long outputs);
+  static native long hr_graph_call(long graph, int body, long input_count, long inputs, long output_count, long outputs);
+  static native void hr_node_spec_body(long spec, long name, int value);
   static native long hr_env_create(long options, long out);
   static native void hr_env_release(long env);
   static native long hr_env_load_plugin(long env, long name_or_path);

@@ -298,4 +298,67 @@ class GraphTest {
     assertArrayEquals(new float[] {1, 2}, read.tensor().toFloats());
     assertThrows(HeadraceException.class, () -> Tensor.load(env, folder + "/none.pb"));
   }
+
+  /** A graph with the signature "f", built by the function. */
+  private Graph function(java.util.function.Consumer<Graph> build) {
+    Graph out = new Graph(env);
+    build.accept(out);
+    return out;
+  }
+
+  private static void io(Graph g, List<Value> inputs, List<Value> outputs) {
+    for (int i = 0; i < inputs.size(); ++i) g.signatureInput("f", "i" + i, inputs.get(i));
+    for (int i = 0; i < outputs.size(); ++i) g.signatureOutput("f", "o" + i, outputs.get(i));
+  }
+
+  @Test
+  void hasControlFlow() {
+    Graph.Body twice = graph.body(function(g -> {
+      Value x = g.input("x", DType.FLOAT32, 2);
+      io(g, List.of(x), List.of(g.op("Add", x, x)));
+    }), "f");
+    Graph.Body negated = graph.body(function(g -> {
+      Value x = g.input("x", DType.FLOAT32, 2);
+      io(g, List.of(x), List.of(g.op("Neg", x)));
+    }), "f");
+    Graph.Body step = graph.body(function(g -> {
+      Value i = g.input("i", DType.INT64);
+      Value go = g.input("go", DType.BOOL);
+      Value x = g.input("x", DType.FLOAT32, 2);
+      Value y = g.op("Add", x, x);
+      io(g, List.of(i, go, x), List.of(g.op("Identity", go), y));
+    }), "f");
+    Graph.Body sum = graph.body(function(g -> {
+      Value total = g.input("total", DType.FLOAT32);
+      Value x = g.input("x", DType.FLOAT32);
+      Value y = g.op("Add", total, x);
+      io(g, List.of(total, x), List.of(y, g.op("Identity", y)));
+    }), "f");
+    Value x = graph.input("x", DType.FLOAT32, 2);
+    Value which = graph.input("which", DType.BOOL);
+    Value three = graph.op("Constant", "value_int=3");
+    graph.nameValue(graph.branch(which, twice, negated, List.of(x), 1).get(0), "if");
+    graph.nameValue(graph.loop(three, null, step, List.of(x), List.of(), 1).get(0), "loop");
+    Value zero = graph.op("Constant", "value_float=0");
+    graph.nameValue(graph.scan(sum, null, List.of(zero), List.of(x), List.of(), 2).get(1), "scan");
+    graph.nameValue(graph.call(twice, List.of(x), 1).get(0), "call");
+    try (Graph other = new Graph(env)) {
+      assertThrows(HeadraceException.InvalidArgument.class,
+          () -> graph.call(other.body(graph, "f"), List.of(x), 1));
+      assertThrows(HeadraceException.InvalidArgument.class,
+          () -> other.call(twice, List.of(), 1));
+      other.inputSequence("s", DType.FLOAT32);
+      assertThrows(HeadraceException.class,
+          () -> other.node("SequenceMap").attribute("body", twice).done());
+    }
+    try (Model model = graph.toModel(); Session session = new Session(model);
+        Tensor in = Tensor.copyOf(env, new float[] {1, 2}, 2);
+        Tensor yes = Tensor.copyOf(env, DType.BOOL, new byte[] {1});
+        Outputs out = session.run(Map.of("x", in, "which", yes), List.of("if", "loop", "scan", "call"))) {
+      assertArrayEquals(new float[] {2, 4}, out.get("if").toFloats());
+      assertArrayEquals(new float[] {8, 16}, out.get("loop").toFloats());
+      assertArrayEquals(new float[] {1, 3}, out.get("scan").toFloats());
+      assertArrayEquals(new float[] {2, 4}, out.get("call").toFloats());
+    }
+  }
 }

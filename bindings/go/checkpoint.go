@@ -21,7 +21,7 @@ func (l *loan) checkpoint(options *CheckpointOptions) *C.hr_checkpoint_options {
 	if options == nil {
 		return nil
 	}
-	out := C.hr_checkpoint_options{struct_size: C.sizeof_hr_checkpoint_options, keep: C.int32_t(options.Keep)}
+	out := C.hr_checkpoint_options{struct_size: C.sizeof_hr_checkpoint_options, keep: l.number("Keep", options.Keep)}
 	if options.Dataset != nil {
 		out.dataset = borrow(l, options.Dataset.object)
 	}

@@ -96,7 +96,7 @@ func (g *Group) BarrierStart() (*Work, error) {
 func Send[T Element](ctx context.Context, g *Group, data []T, to int, tag uint32) error {
 	b := buffersOf(g, data, nil, single, unused)
 	return g.wait(ctx, b, func(group *C.hr_group, l *C.hr_limits) *C.hr_status {
-		return C.hr_send(group, b.input, b.count, b.dtype, C.int32_t(to), C.uint32_t(tag), l)
+		return C.hr_send(group, b.input, b.count, b.dtype, rankOf(to), C.uint32_t(tag), l)
 	})
 }
 
@@ -104,7 +104,7 @@ func Send[T Element](ctx context.Context, g *Group, data []T, to int, tag uint32
 func SendStart[T Element](g *Group, data []T, to int, tag uint32) (*Work, error) {
 	b := buffersOf(g, data, nil, single, unused)
 	return g.begin(b, func(group *C.hr_group, out **C.hr_work) *C.hr_status {
-		return C.hr_send_start(group, b.input, b.count, b.dtype, C.int32_t(to), C.uint32_t(tag), out)
+		return C.hr_send_start(group, b.input, b.count, b.dtype, rankOf(to), C.uint32_t(tag), out)
 	})
 }
 
@@ -112,7 +112,7 @@ func SendStart[T Element](g *Group, data []T, to int, tag uint32) (*Work, error)
 func Recv[T Element](ctx context.Context, g *Group, data []T, from int, tag uint32) error {
 	b := buffersOf(g, nil, data, unused, single)
 	return g.wait(ctx, b, func(group *C.hr_group, l *C.hr_limits) *C.hr_status {
-		return C.hr_recv(group, b.output, b.count, b.dtype, C.int32_t(from), C.uint32_t(tag), l)
+		return C.hr_recv(group, b.output, b.count, b.dtype, rankOf(from), C.uint32_t(tag), l)
 	})
 }
 
@@ -120,7 +120,7 @@ func Recv[T Element](ctx context.Context, g *Group, data []T, from int, tag uint
 func RecvStart[T Element](g *Group, data []T, from int, tag uint32) (*Work, error) {
 	b := buffersOf(g, nil, data, unused, single)
 	return g.begin(b, func(group *C.hr_group, out **C.hr_work) *C.hr_status {
-		return C.hr_recv_start(group, b.output, b.count, b.dtype, C.int32_t(from), C.uint32_t(tag), out)
+		return C.hr_recv_start(group, b.output, b.count, b.dtype, rankOf(from), C.uint32_t(tag), out)
 	})
 }
 
@@ -128,7 +128,7 @@ func RecvStart[T Element](g *Group, data []T, from int, tag uint32) (*Work, erro
 func Broadcast[T Element](ctx context.Context, g *Group, input, output []T, root int) error {
 	b := buffersOf(g, input, output, g.atRoot(root, single), single)
 	return g.wait(ctx, b, func(group *C.hr_group, l *C.hr_limits) *C.hr_status {
-		return C.hr_broadcast(group, b.input, b.output, b.count, b.dtype, C.int32_t(root), l)
+		return C.hr_broadcast(group, b.input, b.output, b.count, b.dtype, rankOf(root), l)
 	})
 }
 
@@ -136,7 +136,7 @@ func Broadcast[T Element](ctx context.Context, g *Group, input, output []T, root
 func BroadcastStart[T Element](g *Group, input, output []T, root int) (*Work, error) {
 	b := buffersOf(g, input, output, g.atRoot(root, single), single)
 	return g.begin(b, func(group *C.hr_group, out **C.hr_work) *C.hr_status {
-		return C.hr_broadcast_start(group, b.input, b.output, b.count, b.dtype, C.int32_t(root), out)
+		return C.hr_broadcast_start(group, b.input, b.output, b.count, b.dtype, rankOf(root), out)
 	})
 }
 
@@ -144,7 +144,7 @@ func BroadcastStart[T Element](g *Group, input, output []T, root int) (*Work, er
 func Reduce[T Element](ctx context.Context, g *Group, input, output []T, op ReduceOp, root int) error {
 	b := buffersOf(g, input, output, single, g.atRoot(root, single))
 	return g.wait(ctx, b, func(group *C.hr_group, l *C.hr_limits) *C.hr_status {
-		return C.hr_reduce(group, b.input, b.output, b.count, b.dtype, C.hr_reduce_op(op), C.int32_t(root), l)
+		return C.hr_reduce(group, b.input, b.output, b.count, b.dtype, C.hr_reduce_op(op), rankOf(root), l)
 	})
 }
 
@@ -152,7 +152,7 @@ func Reduce[T Element](ctx context.Context, g *Group, input, output []T, op Redu
 func ReduceStart[T Element](g *Group, input, output []T, op ReduceOp, root int) (*Work, error) {
 	b := buffersOf(g, input, output, single, g.atRoot(root, single))
 	return g.begin(b, func(group *C.hr_group, out **C.hr_work) *C.hr_status {
-		return C.hr_reduce_start(group, b.input, b.output, b.count, b.dtype, C.hr_reduce_op(op), C.int32_t(root), out)
+		return C.hr_reduce_start(group, b.input, b.output, b.count, b.dtype, C.hr_reduce_op(op), rankOf(root), out)
 	})
 }
 
@@ -176,7 +176,7 @@ func AllReduceStart[T Element](g *Group, input, output []T, op ReduceOp) (*Work,
 func Gather[T Element](ctx context.Context, g *Group, input, output []T, root int) error {
 	b := buffersOf(g, input, output, single, g.atRoot(root, perRank))
 	return g.wait(ctx, b, func(group *C.hr_group, l *C.hr_limits) *C.hr_status {
-		return C.hr_gather(group, b.input, b.output, b.count, b.dtype, C.int32_t(root), l)
+		return C.hr_gather(group, b.input, b.output, b.count, b.dtype, rankOf(root), l)
 	})
 }
 
@@ -184,7 +184,7 @@ func Gather[T Element](ctx context.Context, g *Group, input, output []T, root in
 func GatherStart[T Element](g *Group, input, output []T, root int) (*Work, error) {
 	b := buffersOf(g, input, output, single, g.atRoot(root, perRank))
 	return g.begin(b, func(group *C.hr_group, out **C.hr_work) *C.hr_status {
-		return C.hr_gather_start(group, b.input, b.output, b.count, b.dtype, C.int32_t(root), out)
+		return C.hr_gather_start(group, b.input, b.output, b.count, b.dtype, rankOf(root), out)
 	})
 }
 
@@ -208,7 +208,7 @@ func AllGatherStart[T Element](g *Group, input, output []T) (*Work, error) {
 func Scatter[T Element](ctx context.Context, g *Group, input, output []T, root int) error {
 	b := buffersOf(g, input, output, g.atRoot(root, perRank), single)
 	return g.wait(ctx, b, func(group *C.hr_group, l *C.hr_limits) *C.hr_status {
-		return C.hr_scatter(group, b.input, b.output, b.count, b.dtype, C.int32_t(root), l)
+		return C.hr_scatter(group, b.input, b.output, b.count, b.dtype, rankOf(root), l)
 	})
 }
 
@@ -216,7 +216,7 @@ func Scatter[T Element](ctx context.Context, g *Group, input, output []T, root i
 func ScatterStart[T Element](g *Group, input, output []T, root int) (*Work, error) {
 	b := buffersOf(g, input, output, g.atRoot(root, perRank), single)
 	return g.begin(b, func(group *C.hr_group, out **C.hr_work) *C.hr_status {
-		return C.hr_scatter_start(group, b.input, b.output, b.count, b.dtype, C.int32_t(root), out)
+		return C.hr_scatter_start(group, b.input, b.output, b.count, b.dtype, rankOf(root), out)
 	})
 }
 

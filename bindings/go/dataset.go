@@ -56,8 +56,8 @@ func (l *loan) dataset(options *DatasetOptions) *C.hr_dataset_options {
 	return lendStruct(l, C.hr_dataset_options{struct_size: C.sizeof_hr_dataset_options,
 		batch: C.int64_t(options.Batch), repeat: C.int64_t(options.Repeat), shuffle: flag(options.Shuffle),
 		drop_remainder: flag(options.DropRemainder), seed: C.uint64_t(options.Seed),
-		prefetch: C.int64_t(options.Prefetch), shard_index: C.int32_t(options.ShardIndex),
-		shard_count: C.int32_t(options.ShardCount)})
+		prefetch: C.int64_t(options.Prefetch), shard_index: l.number("ShardIndex", options.ShardIndex),
+		shard_count: l.number("ShardCount", options.ShardCount)})
 }
 
 // NewDataset makes a data set of tensors, whose memory it shares. Their first dimension counts the

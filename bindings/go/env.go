@@ -58,7 +58,10 @@ func NewEnv(options *EnvOptions) (*Env, error) {
 	}
 	var lent loan
 	defer lent.end()
-	c := C.hr_env_options{struct_size: C.sizeof_hr_env_options, threads: C.int32_t(options.Threads)}
+	c := C.hr_env_options{struct_size: C.sizeof_hr_env_options, threads: lent.number("Threads", options.Threads)}
+	if lent.failure != nil {
+		return nil, lent.failure
+	}
 	services := lendServices(&lent, &c, options)
 	var env *C.hr_env
 	if err := failure(C.hr_env_create(&c, &env)); err != nil {

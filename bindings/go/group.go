@@ -68,8 +68,8 @@ func (l *loan) group(options *GroupOptions) *C.hr_group_options {
 	if options == nil {
 		return nil
 	}
-	out := C.hr_group_options{struct_size: C.sizeof_hr_group_options, rank: C.int32_t(options.Rank),
-		size: C.int32_t(options.Size), epoch: C.uint64_t(options.Epoch), name: l.optional(options.Name),
+	out := C.hr_group_options{struct_size: C.sizeof_hr_group_options, rank: l.number("Rank", options.Rank),
+		size: l.number("Size", options.Size), epoch: C.uint64_t(options.Epoch), name: l.optional(options.Name),
 		store_url: l.optional(options.StoreURL), transport: l.optional(options.Transport),
 		address: l.optional(options.Address), trusted_fabric: flag(options.TrustedFabric),
 		timeout_nanos: C.int64_t(options.Timeout), silence_nanos: C.int64_t(options.Silence),
@@ -137,6 +137,14 @@ func (g *Group) Close() error {
 
 // Release releases the group without leaving those that share its connections: what Split gave goes on.
 func (g *Group) Release() { g.object.close() }
+
+// Returns a rank for the library, which refuses those that do not exist.
+func rankOf(rank int) C.int32_t {
+	if rank != int(int32(rank)) {
+		return -1
+	}
+	return C.int32_t(rank)
+}
 
 // Abort ends the group on all ranks with Aborted and the cause. It does not wait.
 func (g *Group) Abort(cause string) error {
@@ -208,9 +216,9 @@ func ReadDump(path string) (json.RawMessage, error) {
 func (g *Group) Split(ctx context.Context, color, key int) (*Group, error) {
 	var lent loan
 	defer lent.end()
-	group := borrow(&lent, g.object)
+	group, ours, place := borrow(&lent, g.object), lent.number("color", color), lent.number("key", key)
 	return grouped(ctx, &lent, func(l *C.hr_limits, out **C.hr_group) *C.hr_status {
-		return C.hr_group_split(group, C.int32_t(color), C.int32_t(key), l, out)
+		return C.hr_group_split(group, ours, place, l, out)
 	})
 }
 
@@ -228,8 +236,8 @@ func (g *Group) Shrink(ctx context.Context) (*Group, error) {
 func (g *Group) Grow(ctx context.Context, size int) (*Group, error) {
 	var lent loan
 	defer lent.end()
-	group := borrow(&lent, g.object)
+	group, wanted := borrow(&lent, g.object), lent.number("size", size)
 	return grouped(ctx, &lent, func(l *C.hr_limits, out **C.hr_group) *C.hr_status {
-		return C.hr_group_grow(group, C.int32_t(size), l, out)
+		return C.hr_group_grow(group, wanted, l, out)
 	})
 }

@@ -45,6 +45,14 @@ func (l *loan) optional(s string) *C.char {
 	return l.text(s)
 }
 
+// Returns a number of the library's size.
+func (l *loan) number(name string, n int) C.int32_t {
+	if n != int(int32(n)) && l.failure == nil {
+		l.failure = invalid("%s is %d, which is out of range; give a number of 32 bits", name, n)
+	}
+	return C.int32_t(n)
+}
+
 func (l *loan) texts(list []string) **C.char {
 	out := make([]*C.char, len(list))
 	for i, s := range list {

@@ -98,7 +98,7 @@ func (o *Operation) describe(g *Group, l *loan) *C.hr_operation {
 	}
 	return lendStruct(l, C.hr_operation{struct_size: C.sizeof_hr_operation, kind: C.hr_operation_kind(o.Kind),
 		dtype: C.hr_dtype(dtype), count: C.uint64_t(count), input: o.Input.data, output: o.Output.data,
-		op: C.hr_reduce_op(o.Op), peer: C.int32_t(o.Peer), tag: C.uint32_t(o.Tag), factor: C.double(o.Factor)})
+		op: C.hr_reduce_op(o.Op), peer: rankOf(o.Peer), tag: C.uint32_t(o.Tag), factor: C.double(o.Factor)})
 }
 
 // Run performs an operation and waits for its end.

@@ -46,9 +46,9 @@ func (e *Env) AddOperator(operator *Operator) error {
 	}
 	held := *operator
 	c := lendStruct(&lent, C.hr_operator{struct_size: C.sizeof_hr_operator, name: lent.text(operator.Name),
-		version: C.int32_t(operator.Version), min_inputs: C.int32_t(operator.MinInputs),
-		max_inputs: C.int32_t(operator.MaxInputs), min_outputs: C.int32_t(operator.MinOutputs),
-		max_outputs: C.int32_t(operator.MaxOutputs), attribute_count: C.size_t(len(attributes)),
+		version: lent.number("Version", operator.Version), min_inputs: lent.number("MinInputs", operator.MinInputs),
+		max_inputs: lent.number("MaxInputs", operator.MaxInputs), min_outputs: lent.number("MinOutputs", operator.MinOutputs),
+		max_outputs: lent.number("MaxOutputs", operator.MaxOutputs), attribute_count: C.size_t(len(attributes)),
 		attributes: lend(&lent, attributes), release: releaser(),
 		infer: (*[0]byte)(C.hrgo_infer), compute: (*[0]byte)(C.hrgo_compute)})
 	if operator.Gradient != nil {

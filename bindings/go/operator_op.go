@@ -4,6 +4,7 @@ package headrace
 import "C"
 
 import (
+	"math"
 	"sync"
 	"unsafe"
 )
@@ -104,6 +105,9 @@ func Elements[T Element](t OpTensor) ([]T, error) {
 func (o *ComputeOp) ParallelFor(tasks int, task func(i int)) {
 	if o.c == nil || tasks <= 0 {
 		return
+	}
+	if tasks > math.MaxInt32 {
+		panic("there are at most 2^31 - 1 tasks; give each more to do")
 	}
 	work := &parallelWork{task: task}
 	cell := newContext(work)

@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -61,7 +62,7 @@ func lendServices(l *loan, c *C.hr_env_options, options *EnvOptions) services {
 	if options.Executor != nil {
 		concurrency, _ := guardedValue(func() int { return options.Executor.Concurrency() }, 1)
 		c.executor = lendStruct(l, C.hr_executor{struct_size: C.sizeof_hr_executor, context: add(options.Executor),
-			concurrency: C.int32_t(concurrency), parallel_for: (*[0]byte)(C.hrgo_parallel_for), release: releaser()})
+			concurrency: C.int32_t(min(concurrency, math.MaxInt32)), parallel_for: (*[0]byte)(C.hrgo_parallel_for), release: releaser()})
 	}
 	if options.Allocator != nil {
 		c.allocator = lendStruct(l, C.hr_allocator{struct_size: C.sizeof_hr_allocator,

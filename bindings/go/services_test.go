@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -197,4 +198,33 @@ func TestEnvsDescribeThemselves(t *testing.T) {
 	if err := env.LoadPlugin("nothing"); err == nil || !strings.Contains(fmt.Sprint(err), "nothing") {
 		t.Fatal(err)
 	}
+}
+
+func TestNumbersOutOfRange(t *testing.T) {
+	_, err := NewEnv(&EnvOptions{Threads: 1 << 40})
+	expect(t, err, InvalidArgument, "Threads")
+	env := newEnv(t)
+	g := newGraphOf(t, env)
+	doubling(g)
+	_, err = must(g.Model())(t).NewSession(background, &SessionOptions{MaxPlans: 1 << 32})
+	expect(t, err, InvalidArgument, "MaxPlans")
+	ranks(t, 2, GroupOptions{}, func(t *testing.T, g *Group) {
+		if err := Send(background, g, []float32{1}, 1<<32, 1); !errors.Is(err, InvalidArgument) {
+			t.Error(err)
+		}
+		if _, err := g.Split(background, 1<<32, 0); !errors.Is(err, InvalidArgument) {
+			t.Error(err)
+		}
+	})
+	_, err = env.NewTensor(Float32, 1<<62, 1<<62)
+	expect(t, err, InvalidArgument)
+	_, err = env.NewTensor(Float32, 1<<45)
+	expect(t, err, ResourceExhausted)
+	ops := g.Ops("Relu", "", -3, 0)
+	if len(ops) != 0 {
+		t.Fatal(ops)
+	}
+	g.ClearErr()
+	_, err = g.Signature(-1)
+	expect(t, err, InvalidArgument)
 }

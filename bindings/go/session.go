@@ -38,8 +38,8 @@ func (m *Model) NewSession(ctx context.Context, options *SessionOptions) (*Sessi
 	defer lent.end()
 	model := borrow(&lent, m.object)
 	c := lendStruct(&lent, C.hr_session_options{struct_size: C.sizeof_hr_session_options, seed: C.uint64_t(options.Seed),
-		max_plans: C.int32_t(options.MaxPlans), disable_fusion: flag(options.DisableFusion),
-		device: lent.optional(options.Device), max_sizes: C.int32_t(options.MaxSizes),
+		max_plans: lent.number("MaxPlans", options.MaxPlans), disable_fusion: flag(options.DisableFusion),
+		device: lent.optional(options.Device), max_sizes: lent.number("MaxSizes", options.MaxSizes),
 		check_memory: flag(options.CheckMemory), exact_sums: flag(options.ExactSums)})
 	if lent.failure != nil {
 		return nil, lent.failure

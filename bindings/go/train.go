@@ -98,7 +98,7 @@ func (l *loan) train(options *TrainOptions) *C.hr_train_options {
 		train_signature: l.optional(options.TrainSignature), eval_signature: l.optional(options.EvalSignature),
 		max_steps: C.int64_t(options.MaxSteps), scalar_count: C.size_t(len(options.Scalars)),
 		checkpoint_directory: l.optional(options.CheckpointDirectory),
-		checkpoint_steps:     C.int64_t(options.CheckpointSteps), keep_checkpoints: C.int32_t(options.KeepCheckpoints),
+		checkpoint_steps:     C.int64_t(options.CheckpointSteps), keep_checkpoints: l.number("KeepCheckpoints", options.KeepCheckpoints),
 		event_directory: l.optional(options.EventDirectory), summary_steps: C.int64_t(options.SummarySteps),
 		eval_steps: C.int64_t(options.EvalSteps), on_step: (*[0]byte)(C.hrgo_step), on_message: (*[0]byte)(C.hrgo_message)}
 	names := slices.Sorted(maps.Keys(options.Scalars))

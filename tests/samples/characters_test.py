@@ -23,7 +23,7 @@ class Characters(unittest.TestCase):
             text = pathlib.Path(folder) / "text.txt"
             text.write_text(LINE * 40)
             saved = pathlib.Path(folder) / "model.hrg"
-            options = ["--text", str(text), "--steps", "60", "--prompt", LINE[:10], "--length", "40",
+            options = ["--text", str(text), "--steps", "150", "--prompt", LINE[:10], "--length", "40",
                        "--temperature", "0", "--save", str(saved)]
             done = run(*options)
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -72,7 +72,10 @@ func hrgo_done(cell unsafe.Pointer, status *C.hrgo_status) {
 // Reports an error of a function of the program that the library cannot pass on to anybody.
 func lost(err error) {
 	if err != nil {
-		slog.Default().Error("headrace: a failure that no call can return", "error", err)
+		_ = caught("slog.Default", func() error { // it may be what has failed
+			slog.Default().Error("headrace: a failure that no call can return", "error", err)
+			return nil
+		})
 	}
 }
 

@@ -3,9 +3,14 @@ package headrace
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -91,7 +96,7 @@ func TestBackgroundRunsAreCancelled(t *testing.T) {
 	expect(t, run.Wait(background), Cancelled)
 	_, err := call.Start(ctx)
 	expect(t, err, Cancelled)
-	<-must(must(slowCall(t, 1), error(nil))(t).Start(background))(t).Done()
+	<-must(slowCall(t, 1).Start(background))(t).Done()
 }
 
 func TestRunsAreCollectedWhileTheyRun(t *testing.T) {
@@ -201,6 +206,47 @@ func TestWrongOutputs(t *testing.T) {
 	expect(t, OutputTo(call, "z", make([]float32, 2)), NotFound, "'z'")
 	check(t, OutputTo(call, "y", make([]float32, 3)))
 	expect(t, call.Run(background), InvalidArgument, "12", "8")
+}
+
+func TestSignalsDuringAWait(t *testing.T) {
+	got := make(chan os.Signal, 100)
+	signal.Notify(got, syscall.SIGUSR1)
+	defer signal.Stop(got)
+	stop := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				_ = syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+			}
+		}
+	}()
+	check(t, slowCall(t, 5).Run(background))
+	queue := must(newEnv(t).NewQueue())(t)
+	ctx, cancel := context.WithTimeout(background, 50*time.Millisecond)
+	defer cancel()
+	_, err := queue.Wait(ctx)
+	expect(t, err, DeadlineExceeded)
+	close(stop)
+	if len(got) == 0 {
+		t.Fatal("there were no signals")
+	}
+}
+
+// What no call can return goes to slog.Default.
+func TestPanicsOfCallbacksAreReported(t *testing.T) {
+	lines := make(chan string, 10)
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(line []byte) { lines <- string(line) }), nil)))
+	run := must(slowCall(t, 1).Start(background))(t)
+	check(t, run.OnDone(func(error) { panic("oops") }))
+	if line := <-lines; !strings.Contains(line, "oops") || !strings.Contains(line, "run_test.go") {
+		t.Fatal(line)
+	}
+	check(t, run.Wait(background))
 }
 
 // Returns a call of a graph with nothing to compute.

@@ -60,7 +60,7 @@ func lendServices(l *loan, c *C.hr_env_options, options *EnvOptions) services {
 			now_nanos: (*[0]byte)(C.hrgo_now), release: releaser()})
 	}
 	if options.Executor != nil {
-		concurrency, _ := guardedValue(func() int { return options.Executor.Concurrency() }, 1)
+		concurrency := guardedValue("the executor", options.Executor.Concurrency, 1)
 		c.executor = lendStruct(l, C.hr_executor{struct_size: C.sizeof_hr_executor, context: add(options.Executor),
 			concurrency: C.int32_t(min(concurrency, math.MaxInt32)), parallel_for: (*[0]byte)(C.hrgo_parallel_for), release: releaser()})
 	}
@@ -72,22 +72,22 @@ func lendServices(l *loan, c *C.hr_env_options, options *EnvOptions) services {
 	return made
 }
 
-// Returns what a function returns, or fallback and the panic if it panics.
-func guardedValue[T any](function func() T, fallback T) (out T, err error) {
-	out = fallback
-	err = caught("a function of the program", func() error {
+// Returns what a function returns, or fallback if it panics.
+func guardedValue[T any](what string, function func() T, fallback T) T {
+	out := fallback
+	lost(caught(what, func() error {
 		out = function()
 		return nil
-	})
-	return out, err
+	}))
+	return out
 }
 
 //export hrgo_log
 func hrgo_log(cell unsafe.Pointer, level C.hr_log_level, message *C.hrgo_text) {
-	_ = caught("the log", func() error { // a log that fails has nowhere to say so
+	lost(caught("the log", func() error {
 		contextValue[*slog.Logger](cell).Log(context.Background(), slogLevel(LogLevel(level)), C.GoString(message))
 		return nil
-	})
+	}))
 }
 
 func slogLevel(level LogLevel) slog.Level {
@@ -104,7 +104,7 @@ func slogLevel(level LogLevel) slog.Level {
 
 //export hrgo_now
 func hrgo_now(cell unsafe.Pointer) C.int64_t {
-	now, _ := guardedValue(contextValue[Clock](cell).Now, 0)
+	now := guardedValue("the clock", contextValue[Clock](cell).Now, 0)
 	return C.int64_t(now)
 }
 
@@ -121,10 +121,10 @@ func hrgo_parallel_for(cell unsafe.Pointer, tasks, threads C.int32_t, fn C.hrgo_
 			running.Done()
 		}
 	}
-	_ = caught("the executor", func() error {
+	lost(caught("the executor", func() error {
 		contextValue[Executor](cell).ParallelFor(int(tasks), int(threads), run)
 		return nil
-	})
+	}))
 	for i := range begun {
 		run(i)
 	}
@@ -133,16 +133,15 @@ func hrgo_parallel_for(cell unsafe.Pointer, tasks, threads C.int32_t, fn C.hrgo_
 
 //export hrgo_allocate
 func hrgo_allocate(cell unsafe.Pointer, bytes, alignment C.size_t) unsafe.Pointer {
-	out, _ := guardedValue(func() unsafe.Pointer {
+	return guardedValue("the allocator", func() unsafe.Pointer {
 		return contextValue[Allocator](cell).Allocate(uintptr(bytes), uintptr(alignment))
 	}, nil)
-	return out
 }
 
 //export hrgo_deallocate
 func hrgo_deallocate(cell, data unsafe.Pointer, bytes, alignment C.size_t) {
-	_ = caught("the allocator", func() error {
+	lost(caught("the allocator", func() error {
 		contextValue[Allocator](cell).Deallocate(data, uintptr(bytes), uintptr(alignment))
 		return nil
-	})
+	}))
 }

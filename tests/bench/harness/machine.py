@@ -20,6 +20,20 @@ def build(folder, target):
     return folder / "bin" / target
 
 
+def prefix_of(folder):
+    """A folder that looks like an installation of what was built."""
+    prefix = folder / "bench-prefix"
+    (prefix / "lib/pkgconfig").mkdir(parents=True, exist_ok=True)
+    links = {path.name: path for path in (folder / "lib").glob("libheadrace*.so*")}
+    links["pkgconfig/headrace.pc"] = folder / "headrace.pc"
+    links["../include"] = source_of(folder) / "capi/include"
+    for name, target in links.items():
+        link = prefix / "lib" / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(target.resolve())
+    return prefix
+
+
 def source_of(folder):
     """The source tree of a build."""
     key = "CMAKE_HOME_DIRECTORY:INTERNAL="

@@ -69,6 +69,12 @@ def is_installed(package):
                for path in VENV.glob("lib/python*/site-packages/*.dist-info"))
 
 
+def language_side(peer, folder):
+    """The script of a peer that is a binding of ours, see binding-overhead; or None."""
+    script = folder / f"side_{peer}"
+    return script if script.exists() else None
+
+
 def command(peer, folder):
     """`torch-compile` is peer_torch.py with the argument `compile`."""
     module, _, variant = peer.partition("-")

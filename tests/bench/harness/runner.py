@@ -43,18 +43,24 @@ class Runner:
     def run(self):
         """A list of results, one for each case and peer, as they go into the JSON."""
         for peer in self._peers:
-            peers.install(peer)
+            if not peers.language_side(peer, self._benchmark.folder):
+                peers.install(peer)
         limits = self._machine() if self._benchmark.floor else None
         programs = {} if self._benchmark.ours else self._programs()
         with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
             environment = peers.environment(self._args.threads, scratch)
-            commands = {**programs, **{peer: peers.command(peer, self._benchmark.folder)
-                                       for peer in self._peers}}
+            commands = {**programs, **{peer: self._command(peer) for peer in self._peers}}
             try:
                 values = self._measure(commands, environment)
             except SideError as error:
                 raise Failure(str(error)) from error
         return [result for case in self._cases for result in self._results(case, values, limits)]
+
+    def _command(self, peer):
+        side = peers.language_side(peer, self._benchmark.folder)
+        if side is None:
+            return peers.command(peer, self._benchmark.folder)
+        return [str(side), str(machine.prefix_of(self._args.build))]
 
     def _programs(self):
         if self._args.peers_only:

@@ -90,3 +90,8 @@ pub use tensor::{Tensor, TensorView};
 pub use train::{checkpoint_describe, CheckpointOptions, TrainOptions, TrainReport};
 pub use training_graph::ParameterGroup;
 pub use work::{Buffer, BufferMut, Work};
+
+/// The programs of the page are compiled with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/rust.md")]
+struct Page;

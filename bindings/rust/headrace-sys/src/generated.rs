@@ -86,6 +86,10 @@ pub const HR_LOG_INFO: hr_log_level = 1;
 pub const HR_LOG_WARNING: hr_log_level = 2;
 pub const HR_LOG_ERROR: hr_log_level = 3;
 
+/// A graph within a graph: what a branch, an iteration or a call computes. It is a number that is
+/// valid in its own graph only, until hr_graph_prune. A body may be used any number of times.
+pub type hr_body = u32;
+
 /// Values, nodes and variables are numbers that are valid in their own graph only. They stay valid
 /// until hr_graph_prune.
 pub type hr_value = u32;
@@ -1534,6 +1538,38 @@ extern "C" {
     /// the options, and what each algorithm costs by the group's cost model. The buffers are ignored.
     /// Sends nothing, so one rank may call it alone.
     pub fn hr_group_explain(group: *mut hr_group, operation: *const hr_operation, out: *mut *mut hr_text) -> *mut hr_status;
+    /// Adds a copy of what a signature of another graph computes as a body of `graph`. A body is built
+    /// as any graph: with hr_graph_create, or with hr_graph_from_model from a file. Its inputs and
+    /// outputs are those of the signature, in the order in which they were added to it. A body sees
+    /// nothing but its inputs: values of the graph around it are given to it one by one (they are
+    /// captured), and so are weights. HR_UNIMPLEMENTED if the signature reads or writes variables: read
+    /// them outside, and assign outside what the body gives. `body` is not changed, and may be released.
+    pub fn hr_graph_body(graph: *mut hr_graph, body: *const hr_graph, signature: *const c_char, out: *mut hr_body) -> *mut hr_status;
+    /// Adds an input that is a sequence of tensors of type `dtype`, for bodies whose states are
+    /// sequences (SequenceInsert and others make and use them). A run cannot be fed one.
+    pub fn hr_graph_input_sequence(graph: *mut hr_graph, name: *const c_char, dtype: hr_dtype, out: *mut hr_value) -> *mut hr_status;
+    /// Adds a branch: the outputs are those of `then_body` if `condition`, one bool, is true in a run,
+    /// and of `else_body` otherwise. Only one of them is computed. Both take all the captured values, in
+    /// this order, and give outputs of the same types; their shapes may differ.
+    pub fn hr_graph_if(graph: *mut hr_graph, condition: hr_value, then_body: hr_body, else_body: hr_body, captured_count: usize, captured: *const hr_value, output_count: usize, outputs: *mut hr_value) -> *mut hr_status;
+    /// Adds a loop. The body is (iteration int64 \[\], condition bool \[\], states..., captured...) -\>
+    /// (condition, states..., scans...). It runs as long as fewer than `trip_count` (int64, or HR_NONE:
+    /// no limit) iterations are done and the condition is true; the first one is `condition` (HR_NONE:
+    /// true). The outputs are the states after the last iteration, and then the scans: what each
+    /// iteration gave, joined along a new first axis. States may change their shapes, but a loop through
+    /// which gradients flow keeps them. A run's cancel token and deadline end a loop that does not end
+    /// by itself.
+    pub fn hr_graph_loop(graph: *mut hr_graph, trip_count: hr_value, condition: hr_value, body: hr_body, state_count: usize, states: *const hr_value, captured_count: usize, captured: *const hr_value, output_count: usize, outputs: *mut hr_value) -> *mut hr_status;
+    /// Adds a loop over slices. The body is (states..., slices..., captured...) -\> (states...,
+    /// scans...). It runs once for each position along the scanned values' axes, whose lengths are
+    /// equal. `attributes` is NULL or a text of ONNX's: "scan_input_axes=1 scan_input_directions=1
+    /// scan_output_axes=0 scan_output_directions=0" (one number for each scanned value or scan;
+    /// direction 1 goes from the end).
+    pub fn hr_graph_scan(graph: *mut hr_graph, body: hr_body, attributes: *const c_char, state_count: usize, states: *const hr_value, scanned_count: usize, scanned: *const hr_value, captured_count: usize, captured: *const hr_value, output_count: usize, outputs: *mut hr_value) -> *mut hr_status;
+    /// Adds what the body computes of `inputs`.
+    pub fn hr_graph_call(graph: *mut hr_graph, body: hr_body, input_count: usize, inputs: *const hr_value, output_count: usize, outputs: *mut hr_value) -> *mut hr_status;
+    /// Sets an attribute of a node that is a body; see hr_node_spec_create. SequenceMap has one.
+    pub fn hr_node_spec_body(spec: *mut hr_node_spec, name: *const c_char, value: hr_body);
     /// Creates an env. `options` may be NULL, which means defaults.
     pub fn hr_env_create(options: *const hr_env_options, out: *mut *mut hr_env) -> *mut hr_status;
     /// Releases the handle. Waits if it is the last reference (see above).

@@ -32,7 +32,7 @@ pub(crate) fn raw_or_none(value: Option<Value>) -> u32 {
     value.map_or(sys::HR_NONE, |value| value.0)
 }
 
-fn raw_values(values: &[Value]) -> Vec<u32> {
+pub(crate) fn raw_values(values: &[Value]) -> Vec<u32> {
     values.iter().map(|value| value.0).collect()
 }
 

@@ -35,6 +35,7 @@
 //! an error, since C cannot take it.
 mod call;
 mod completion;
+mod control;
 mod dataset;
 mod dtype;
 mod env;
@@ -65,6 +66,7 @@ mod training_graph;
 mod work;
 
 pub use call::Call;
+pub use control::Body;
 pub use dataset::{Batch, Batches, DataSet, DataSetOptions, Field, Source};
 pub use dtype::{Bf16, DType, Element, Plain, F16};
 pub use env::{library_version, version_text, Env, EnvBuilder};

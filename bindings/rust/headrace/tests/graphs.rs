@@ -3,9 +3,9 @@ mod common;
 
 use common::{negation, Folder};
 use headrace::{
-    AttributeKind, Call, Code, Compute, DType, Dim, Env, Gradient, Graph, GraphView, Infer,
-    LoadOptions, Model, ModelReader, NodeSpec, Operator, OperatorAttribute, OperatorDef, Result,
-    SaveOptions, Session, Tensor, TensorView,
+    AttributeKind, Call, Code, Compute, DType, Dim, Env, ExportOptions, Gradient, Graph, GraphView,
+    Infer, LoadOptions, Model, ModelReader, NodeSpec, Operator, OperatorAttribute, OperatorDef,
+    ParameterGroup, Result, SaveOptions, Session, Tensor, TensorView,
 };
 
 #[test]
@@ -277,5 +277,167 @@ fn scalars_and_empty_tensors_have_elements() -> Result<()> {
     assert!(empty.as_mut_slice::<f32>()?.is_empty());
     assert!(Tensor::from_vec(Vec::<f32>::new(), &[0])?.as_slice::<f32>()?.is_empty());
     assert_eq!((DType::BFLOAT16.name(), DType::BFLOAT16.size()), ("bfloat16", 2));
+    Ok(())
+}
+
+// ---- Control flow and training graphs ----
+
+/// The signature "f" of a graph of its own: x -> op(x, x).
+fn twice(env: &Env, op: &str) -> Result<Graph> {
+    let mut graph = Graph::new(env)?;
+    let x = graph.input("x", DType::FLOAT32, &["n".into()])?;
+    let y = graph.op(op, "", &[x, x])?;
+    graph.signature_input("f", "x", x)?;
+    graph.signature_output("f", "y", y)?;
+    Ok(graph)
+}
+
+#[test]
+fn branches_and_calls_have_bodies() -> Result<()> {
+    let env = Env::new()?;
+    let mut graph = Graph::new(&env)?;
+    let x = graph.input("x", DType::FLOAT32, &["n".into()])?;
+    let positive = graph.input("positive", DType::BOOL, &[])?;
+    let sum = graph.body(&twice(&env, "Add")?, "f")?;
+    let product = graph.body(&twice(&env, "Mul")?, "f")?;
+    let branch = graph.branch(positive, sum, product, &[x], 1)?[0];
+    let called = graph.call(product, &[branch], 1)?[0];
+    graph.name_value(called, "y")?;
+    let session = Session::new(&graph.to_model()?, None)?;
+    let x = Tensor::from_vec(vec![3.0f32], &[1])?;
+    for (flag, expected) in [(true, 36.0), (false, 81.0)] {
+        let flag = Tensor::from_vec(vec![flag], &[])?;
+        let outputs = session.run(&[("x", &x), ("positive", &flag)], &["y"], &[], None)?;
+        assert_eq!(outputs[0].as_slice::<f32>()?, [expected]);
+    }
+    Ok(())
+}
+
+#[test]
+fn loops_have_states_and_scans() -> Result<()> {
+    let env = Env::new()?;
+    let mut body = Graph::new(&env)?;
+    let iteration = body.input("i", DType::INT64, &[])?;
+    let go_on = body.input("go_on", DType::BOOL, &[])?;
+    let state = body.input("state", DType::FLOAT32, &[])?;
+    let doubled = body.op("Add", "", &[state, state])?;
+    for (name, value) in [("i", iteration), ("go_on", go_on), ("state", state)] {
+        body.signature_input("f", name, value)?;
+    }
+    for (name, value) in [("again", go_on), ("doubled", doubled), ("scan", state)] {
+        body.signature_output("f", name, value)?;
+    }
+    let mut graph = Graph::new(&env)?;
+    let start = graph.input("start", DType::FLOAT32, &[])?;
+    let trips = graph.constant(None, &Tensor::from_vec(vec![4i64], &[])?)?;
+    let body = graph.body(&body, "f")?;
+    let outputs = graph.while_loop((Some(trips), None), body, &[start], &[], 2)?;
+    graph.name_value(outputs[0], "last")?;
+    graph.name_value(outputs[1], "all")?;
+    let session = Session::new(&graph.to_model()?, None)?;
+    let start = Tensor::from_vec(vec![1.0f32], &[])?;
+    let outputs = session.run(&[("start", &start)], &["last", "all"], &[], None)?;
+    assert_eq!(outputs[0].as_slice::<f32>()?, [16.0]);
+    assert_eq!(outputs[1].as_slice::<f32>()?, [1.0, 2.0, 4.0, 8.0]);
+    Ok(())
+}
+
+#[test]
+fn a_scan_goes_over_slices() -> Result<()> {
+    let env = Env::new()?;
+    let mut body = Graph::new(&env)?;
+    let sum = body.input("sum", DType::FLOAT32, &[])?;
+    let slice = body.input("slice", DType::FLOAT32, &[])?;
+    let next = body.op("Add", "", &[sum, slice])?;
+    body.signature_input("f", "sum", sum)?;
+    body.signature_input("f", "slice", slice)?;
+    body.signature_output("f", "next", next)?;
+    body.signature_output("f", "scan", next)?;
+    let mut graph = Graph::new(&env)?;
+    let x = graph.input("x", DType::FLOAT32, &[3.into()])?;
+    let zero = graph.constant(None, &Tensor::from_vec(vec![0.0f32], &[])?)?;
+    let body = graph.body(&body, "f")?;
+    let outputs = graph.scan(body, "", &[zero], &[x], &[], 2)?;
+    graph.name_value(outputs[1], "sums")?;
+    let session = Session::new(&graph.to_model()?, None)?;
+    let x = Tensor::from_vec(vec![1.0f32, 2.0, 3.0], &[3])?;
+    let sums = session.run(&[("x", &x)], &["sums"], &[], None)?;
+    assert_eq!(sums[0].as_slice::<f32>()?, [1.0, 3.0, 6.0]);
+    let sequence = graph.input_sequence("sequence", DType::FLOAT32)?;
+    let twice = graph.body(&twice(&env, "Add")?, "f")?;
+    let spec = NodeSpec::new("SequenceMap")?.input(sequence);
+    assert_eq!(graph.add(&spec, 1).unwrap_err().code(), Code::INVALID_ARGUMENT);
+    let (mapped, _) = graph.add(&spec.body("body", twice)?, 1)?;
+    assert!(graph.type_of(mapped[0])?.contains("float32"));
+    Ok(())
+}
+
+#[test]
+fn groups_of_variables_have_schedules_and_averages() -> Result<()> {
+    let env = Env::new()?;
+    let mut graph = Graph::new(&env)?;
+    let x = graph.input("x", DType::FLOAT32, &["n".into(), 2.into()])?;
+    let hidden = graph.dense("a", x, 2)?;
+    let y = graph.dense("b", hidden, 1)?;
+    let loss = graph.op("ReduceMean", "keepdims=0", &[y])?;
+    graph.signature_input("infer", "x", x)?;
+    graph.signature_output("infer", "y", y)?;
+    graph.signature_input("train", "x", x)?;
+    graph.signature_output("train", "loss", loss)?;
+    assert_eq!(graph.set_trainable_matching("a/*", false)?, 2);
+    assert_eq!(graph.set_trainable_matching("a/*", true)?, 2);
+    let variables = [graph.find_variable("a/weight")?, graph.find_variable("b/weight")?];
+    let gradients = graph.variable_gradients(loss, &variables)?;
+    let (clipped, norm) = graph.clip_gradients("global_norm=1", &gradients)?;
+    assert!(clipped.iter().all(Option::is_some) && norm.is_some());
+    let rate = graph.schedule("train", "cosine base=0.1 steps=100")?;
+    let groups = [
+        ParameterGroup { patterns: "a/*", optimizer: "sgd average=0.9", learning_rate: rate },
+        ParameterGroup { patterns: "*", optimizer: "adam", learning_rate: rate },
+    ];
+    graph.minimize_groups("train", loss, &groups)?;
+    graph.average_signature("infer", "averaged")?;
+    graph.swap_averages("swap")?;
+    graph.copy_signature("infer", "copy")?;
+    let doubled = graph.op("Add", "", &[y, y])?;
+    graph.replace(y, doubled)?;
+    let session = Session::new(&graph.to_model()?, None)?;
+    let mut step = Call::new(&session, "train")?;
+    step.bind("x", Tensor::from_vec(vec![1.0f32, 2.0], &[1, 2])?)?;
+    step.run(None)?;
+    assert_eq!(session.step(), 1);
+    for signature in ["averaged", "copy", "infer", "swap"] {
+        let mut call = Call::new(&session, signature)?;
+        if signature != "swap" {
+            call.bind("x", Tensor::from_vec(vec![1.0f32, 2.0], &[1, 2])?)?;
+        }
+        call.run(None)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn models_of_onnx_are_written_and_read() -> Result<()> {
+    let (env, folder) = (Env::new()?, Folder::new());
+    let [first, onnx, second] =
+        ["first.hrg", "model.onnx", "second.hrg"].map(|name| folder.0.join(name));
+    Graph::from_model(&negation(&env)?)?.save(&first, None)?;
+    let options = ExportOptions { signature: Some("infer"), ..Default::default() };
+    let report = Model::export(&env, &first, &onnx, Some(&options), None);
+    // The plugin is not a part of every build.
+    if report.as_ref().is_err_and(|error| error.code() == Code::UNAVAILABLE) {
+        return Ok(());
+    }
+    assert!(report?.contains("opsets"));
+    assert!(Model::convert(&env, &onnx, &second, false, None)?.contains("nodes"));
+    let session = Session::new(&Model::load(&env, &second, None)?, None)?;
+    assert_eq!(common::infer(&session, &[1.0])?, [-1.0]);
+    assert!(Tensor::load(&env, &onnx).is_err());
+    // A TensorProto: dims 2, data_type FLOAT, name "t", raw_data.
+    let mut proto = vec![0x08, 2, 0x10, 1, 0x42, 1, b't', 0x4a, 8];
+    proto.extend([1.5f32, -2.0].iter().flat_map(|value| value.to_le_bytes()));
+    std::fs::write(folder.0.join("t.pb"), proto).unwrap();
+    let (tensor, name) = Tensor::load(&env, folder.0.join("t.pb"))?;
+    assert_eq!((tensor.as_slice::<f32>()?, name.as_str()), (&[1.5f32, -2.0][..], "t"));
     Ok(())
 }

@@ -43,7 +43,9 @@ fn many_threads_run_one_session() -> Result<()> {
 }
 
 /// Copies its input, and keeps the addresses of its memory.
-struct Spy(Arc<Mutex<Vec<(usize, usize)>>>);
+struct Spy(Seen);
+
+type Seen = Arc<Mutex<Vec<(usize, usize)>>>;
 
 impl Operator for Spy {
     fn infer(&self, node: &mut Infer<'_>) -> Result<()> {
@@ -58,8 +60,8 @@ impl Operator for Spy {
     }
 }
 
-fn spied() -> Result<(Session, Arc<Mutex<Vec<(usize, usize)>>>)> {
-    let (env, seen) = (Env::new()?, Arc::default());
+fn spied() -> Result<(Session, Seen)> {
+    let (env, seen) = (Env::new()?, Seen::default());
     env.add_operator(&OperatorDef::new("test.Spy", 1, 1), Spy(Arc::clone(&seen)))?;
     let mut graph = Graph::new(&env)?;
     let x = graph.input("x", DType::FLOAT32, &[64.into()])?;

@@ -200,7 +200,7 @@ class Describer:
         bare = type(variable)(**{**vars(variable), "parameters": None})
         kind = self.kind_of(bare, header)
         out = {"type": bare.type_text(), "kind": kind}
-        if kind in ("nothing", "enumeration", "number"):
+        if kind in ("nothing", "enumeration", "number") and not bare.stars:
             return out
         if bare.type_text() == "hr_status*" and "HR_RESULT" not in bare.marks:
             return {**out, "kind": "failure", "nullable": True, "ownership": "caller"}

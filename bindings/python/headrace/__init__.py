@@ -41,6 +41,7 @@ _MODULES = {
             "relu", "reshape", "round", "shape", "sigmoid", "sign", "silu", "sin", "softmax",
             "softplus", "split", "sqrt", "squeeze", "stack", "stop_gradient", "sum", "tanh", "tile",
             "top_k", "transpose", "where"),
+    "control": ("Body", "cond", "loop", "scan"),
     "layers": ("Attention", "AvgPool", "BatchNorm", "Conv1d", "Conv2d", "Dense", "Dropout",
                "Embedding", "Flatten", "GroupNorm", "Layer", "LayerNorm", "Linear", "MaxPool",
                "RMSNorm", "Residual", "Sequential"),

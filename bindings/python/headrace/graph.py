@@ -4,9 +4,9 @@ import os
 import re
 
 from . import _native as native
-from ._constants import NONE, AttributeKind, Dtype
+from ._constants import NONE, AttributeKind
 from ._objects import Closeable, settings
-from .dtypes import dtype_of, name_of
+from .dtypes import FLOATING, dtype_of, float32, name_of
 from .env import default_env
 from .errors import InvalidArgument, NotFound
 from .expression import Expression
@@ -312,6 +312,10 @@ class Graph(Closeable):
         symbols = [one if isinstance(one, str) else None for one in shape]
         return Value(self, native.hr_graph_input(self._handle, name, dtype_of(dtype), dims, symbols))
 
+    def input_sequence(self, name, dtype):
+        """Add an input that is a sequence of tensors, for bodies; a run cannot be fed one."""
+        return Value(self, native.hr_graph_input_sequence(self._handle, name, dtype_of(dtype)))
+
     def bound(self, symbol, min=1, max=None, buckets=()):
         """Bound a dimension that an input has named; sizes up to the same bucket share a plan."""
         native.hr_graph_bound(self._handle, symbol, min, -1 if max is None else max, buckets)
@@ -410,7 +414,7 @@ class Graph(Closeable):
             if one.graph is not self:
                 raise InvalidArgument(f"{one!r} belongs to another graph")
             return one._value()
-        if isinstance(one, float) and dtype is not None and "FLOAT" not in Dtype(dtype).name:
+        if isinstance(one, float) and dtype is not None and dtype_of(dtype) not in FLOATING:
             raise InvalidArgument(f"{one} does not fit {name_of(dtype)}: cast the value, for "
                                   "example with hr.cast(x, 'float32')")
         if isinstance(one, (int, float)):
@@ -465,14 +469,14 @@ class Graph(Closeable):
         variables : list of Variable
         gradients : list of Value or None
         """
-        rate = self.lift(rate, Dtype.FLOAT32)
+        rate = self.lift(rate, float32)
         native.hr_graph_apply_gradients(
             self._handle, signature, optimizer, rate.index, [one.index for one in variables],
             [NONE if one is None else one.index for one in gradients])
 
     def minimize(self, loss, optimizer, rate, signature="train"):
         """Add gradients and updates of all trainable variables on which the loss depends."""
-        rate = self.lift(rate, Dtype.FLOAT32)
+        rate = self.lift(rate, float32)
         native.hr_graph_minimize(self._handle, signature, loss.index, optimizer, rate.index)
 
     def minimize_groups(self, loss, groups, signature="train"):
@@ -481,7 +485,7 @@ class Graph(Closeable):
         Commas separate patterns of names; the first group that has one for a variable takes it.
         """
         described = [{"patterns": patterns, "optimizer": optimizer,
-                      "learning_rate": self.lift(rate, Dtype.FLOAT32).index}
+                      "learning_rate": self.lift(rate, float32).index}
                      for patterns, optimizer, rate in groups]
         native.hr_graph_minimize_groups(self._handle, signature, loss.index, described)
 
@@ -702,4 +706,6 @@ def _set_attribute(spec, name, value):
         if any(isinstance(one, float) for one in value):
             return native.hr_node_spec_floats(spec, name, value)
         return native.hr_node_spec_ints(spec, name, value)
+    if hasattr(value, "output_count"):  # a Body
+        return native.hr_node_spec_body(spec, name, value.index)
     return native.hr_node_spec_tensor(spec, name, as_tensor(value)._handle)

@@ -1,8 +1,5 @@
 #include "callbacks.h"
 
-#include <cxxabi.h>
-#include <unistd.h>
-
 #include <cstring>
 
 #include "convert.h"
@@ -17,16 +14,17 @@ namespace hr::python {
 hr_status* Guarded(const std::function<void()>& function) {
   WithGil with;
   if (!with.ok()) return api.hr_status_create(HR_CANCELLED, "the Python interpreter is ending");
-  try {
-    function();
-    return nullptr;
-  } catch (nb::python_error& error) {
-    return FailureOf(error);
-  } catch (const std::exception& error) {
-    return FailureOf(error);
-  } catch (abi::__forced_unwind&) {  // the interpreter has ended this thread: see gil.cc
-    for (;;) pause();
-  }
+  hr_status* failure = nullptr;
+  OrStay([&] {
+    try {
+      function();
+    } catch (nb::python_error& error) {
+      failure = FailureOf(error);
+    } catch (const std::exception& error) {
+      failure = FailureOf(error);
+    }
+  });
+  return failure;
 }
 
 void OnDoneTrampoline(void* context, const hr_status* status) {

@@ -2,7 +2,9 @@
 #ifndef HEADRACE_PYTHON_GIL_H_
 #define HEADRACE_PYTHON_GIL_H_
 
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -43,6 +45,18 @@ class WithGil {
   bool ok_;
   PyGILState_STATE state_{};
 };
+
+// Calls a function that calls Python. Up to Python 3.13, a thread that wants the lock of an
+// interpreter that ends is ended by pthread_exit, which must not unwind frames of C++ that expect
+// no exception. So it stays here for ever; later versions of Python do the same by themselves.
+template <class Call>
+void OrStay(Call&& call) {
+  try {
+    call();
+  } catch (abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+}
 
 // Returns what `call` returns; the lock is free meanwhile.
 template <class Call>

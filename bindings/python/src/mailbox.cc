@@ -37,7 +37,7 @@ void Mailbox::DeliverAll() {
     filled_.store(false, std::memory_order_release);
   }
   nb::error_scope kept;
-  for (auto& one : work) one();
+  for (auto& one : work) OrStay(one);
 }
 
 void Mailbox::Forget() {

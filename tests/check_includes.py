@@ -30,11 +30,12 @@ THIRD_PARTY = {
     "ucs/": {"transport/ucx"},
     "mpi.h": {"tests/bench"},
     "jni.h": {"bindings/java"},
+    "nanobind/": {"bindings/python"},
 }
 # C++ headers have no extension; these are the ones of C, POSIX and the compilers that we use.
 SYSTEM = re.compile(
     r"[a-z_0-9]+|(sys|linux|netinet|arpa|net|mach|windows)/.*|"
-    r"(assert|complex|ctype|dirent|dlfcn|elf|endian|errno|fcntl|fenv|float|immintrin|arm_neon|"
+    r"(assert|complex|ctype|cxxabi|dirent|dlfcn|elf|endian|errno|fcntl|fenv|float|immintrin|arm_neon|"
     r"inttypes|limits|link|locale|malloc|math|netdb|poll|pthread|sched|semaphore|setjmp|signal|getopt|spawn|"
     r"stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|threads|time|"
     r"ucontext|unistd|wchar|windows|winsock2)\.h")

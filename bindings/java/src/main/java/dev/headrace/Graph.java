@@ -546,11 +546,18 @@ public final class Graph extends Resource {
   }
 
   private List<Value> values(int count, Adding body) {
+    requireCount(count);
     return with((self, s) -> {
       long out = s.bytes(4L * count);
       Failures.check(body.add(self, s, out));
       return values(Native.ints(out, count));
     });
+  }
+
+  static void requireCount(int outputs) {
+    if (outputs >= 0) return;
+    throw new HeadraceException.InvalidArgument(
+        "the number of outputs must not be negative, but it is " + outputs);
   }
 
   /** Returns the values of numbers; null for those that do not exist. */

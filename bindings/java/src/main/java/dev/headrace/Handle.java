@@ -100,6 +100,11 @@ class Handle implements Runnable {
     return state < 0;
   }
 
+  /** Returns whether calls that are running when the handle is closed have to finish. */
+  final boolean finishes() {
+    return closer != null;
+  }
+
   final Handle pinned() {
     return pinned;
   }

@@ -10,9 +10,9 @@ import java.time.Duration;
  * second after its thread has been interrupted. The interrupt status stays set.
  */
 public final class Limits {
-  /** Asks, on the thread of the call, whether that is interrupted. */
+  /** Asks, on the thread of the call, whether that shall end. */
   private static final Callbacks.hr_limits_interrupted INTERRUPTED =
-      () -> Thread.currentThread().isInterrupted() ? 1 : 0;
+      () -> Resource.interrupted() ? 1 : 0;
 
   /** No deadline and no token. Only an interrupt ends the call. */
   public static final Limits NONE = new Limits(null, 0);

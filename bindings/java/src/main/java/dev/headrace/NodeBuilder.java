@@ -113,6 +113,7 @@ public final class NodeBuilder extends Resource {
 
   /** Adds the node to the graph. */
   public Added add(int outputs) {
+    Graph.requireCount(outputs);
     return with((self, s) -> {
       long values = s.bytes(4L * outputs);
       int node = graph.number((to, unused, out) -> Raw.hr_graph_add(to, self, outputs, values, out));

@@ -232,6 +232,7 @@ public abstract sealed class OperatorContext implements AutoCloseable
     /** Adds a node with a number of outputs. */
     public List<GradientValue> add(int outputs, String name, String attributes,
         GradientValue... inputs) {
+      Graph.requireCount(outputs);
       int[] ids = new int[inputs.length];
       for (int i = 0; i < ids.length; ++i) ids[i] = id(inputs[i]);
       try (Scratch s = Scratch.open()) {

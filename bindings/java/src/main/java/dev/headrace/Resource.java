@@ -7,11 +7,16 @@ import java.util.function.LongConsumer;
  * An object that owns something of the library. {@link #close} gives it back; if nobody calls that,
  * it happens after the garbage collector has found the object unused.
  *
- * <p>Closing is safe at any time and from any thread, also twice and during a call: the call
- * finishes first. A call on a closed object throws {@link HeadraceException.FailedPrecondition}.
+ * <p>Closing is safe at any time and from any thread, also twice and during a call: what the object
+ * owns is given back when the call has returned. Runs finish; a call that waits for something else
+ * ends with {@link HeadraceException.Cancelled}. A call on a closed object throws
+ * {@link HeadraceException.FailedPrecondition}.
  */
 public abstract class Resource implements AutoCloseable {
   private static final Cleaner CLEANER = Cleaner.create(Resource::thread);
+
+  /** The handle of the object in whose call the thread waits. */
+  private static final ThreadLocal<Handle> WAITS_FOR = new ThreadLocal<>();
 
   final Handle handle;
   private final Cleaner.Cleanable cleanable;
@@ -66,13 +71,23 @@ public abstract class Resource implements AutoCloseable {
     });
   }
 
+  /** Waits within limits; the wait also ends if the object is closed, unless runs have to finish. */
   final void check(Limits limits, Waiting body) {
     long address = limits.begin();
+    Handle outer = WAITS_FOR.get();
+    WAITS_FOR.set(handle.finishes() ? null : handle);
     try {
       check((self, s) -> body.run(self, s, address));
     } finally {
+      WAITS_FOR.set(outer);
       limits.end();
     }
+  }
+
+  /** Returns whether the call that this thread is waiting in shall end. */
+  static boolean interrupted() {
+    Handle waited = WAITS_FOR.get();
+    return Thread.currentThread().isInterrupted() || waited != null && waited.isClosed();
   }
 
   /** Runs a function that writes a pointer or a number of 64 bits, and returns that. */

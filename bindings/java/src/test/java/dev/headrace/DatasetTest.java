@@ -262,6 +262,19 @@ class DatasetTest {
   }
 
   @Test
+  void closingEndsTheWaitForAPrefetchedBatch() throws Exception {
+    Numbers source = new Numbers();
+    source.gate = new CountDownLatch(1);
+    Dataset data = fours(source, 1);
+    Small.Interrupted ended = Small.end(data::next, thread -> {
+      data.close();
+      source.gate.countDown(); // the native data set waits for the batch that is being read
+    });
+    assertTrue(ended.thrown() == null || ended.thrown() instanceof HeadraceException.Cancelled);
+    Small.await(() -> source.released);
+  }
+
+  @Test
   void anInterruptReachesTheProgramsOwnWait() throws Exception {
     Numbers source = new Numbers();
     source.gate = new CountDownLatch(1);

@@ -213,6 +213,8 @@ class GraphTest {
         () -> graph.op("Add", x, graph.input("i", DType.INT64, 2)));
     assertTrue(e.getMessage().contains("int64"), e.getMessage());
     assertThrows(HeadraceException.class, () -> graph.op("NoSuchOperator", x));
+    assertThrows(HeadraceException.InvalidArgument.class, () -> graph.op(-1, "Relu", null, x));
+    assertThrows(HeadraceException.class, () -> graph.op("Relu", (Value) null));
     try (Graph other = new Graph(env)) {
       assertThrows(HeadraceException.InvalidArgument.class, () -> other.op("Relu", x));
     }
@@ -343,8 +345,7 @@ class GraphTest {
     graph.nameValue(graph.scan(sum, null, List.of(zero), List.of(x), List.of(), 2).get(1), "scan");
     graph.nameValue(graph.call(twice, List.of(x), 1).get(0), "call");
     try (Graph other = new Graph(env)) {
-      assertThrows(HeadraceException.InvalidArgument.class,
-          () -> graph.call(other.body(graph, "f"), List.of(x), 1));
+      assertThrows(HeadraceException.NotFound.class, () -> graph.body(other, "f"));
       assertThrows(HeadraceException.InvalidArgument.class,
           () -> other.call(twice, List.of(), 1));
       other.inputSequence("s", DType.FLOAT32);

@@ -200,6 +200,28 @@ class GroupTest {
   }
 
   @Test
+  void closingEndsWhatWaits() throws Exception {
+    ranks(2, group -> {
+      Group other = group.split(0, 0);
+      if (group.rank() == 1) {
+        group.barrier();
+        other.close();
+        return;
+      }
+      Small.Interrupted ended = Small.end(() -> {
+        other.recv(of(1), 1, 3);
+        return null;
+      }, thread -> other.close());
+      assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
+      assertTrue(ended.millis() <= 200, ended.millis() + " ms");
+      CompletionQueue queue = new CompletionQueue(env);
+      ended = Small.end(queue::take, thread -> queue.close());
+      assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
+      group.barrier();
+    });
+  }
+
+  @Test
   void cancellingAReceiveHasNoOtherEffect() throws Exception {
     ranks(2, group -> {
       Tensor x = of(group.rank());

@@ -37,6 +37,50 @@ class LibraryTest {
     }
   }
 
+  /** What another process runs: it ends while an operator of it, and a log of it, are running. */
+  public static final class Ending {
+    private Ending() {}
+
+    /** Ends the virtual machine from an operator, on a thread of the library. */
+    public static void main(String[] arguments) throws Exception {
+      Env env = new Env(new EnvOptions().threads(2));
+      env.addOperator(new Operator("com.example.Exit") {
+        @Override
+        protected void infer(OperatorContext.Types op) {
+          op.outputLike(0, 0);
+        }
+
+        @Override
+        protected void compute(OperatorContext.Kernel op) throws Exception {
+          if (arguments[0].equals("inside")) System.exit(0);
+          System.out.println("ends");
+          Thread.sleep(60_000);
+        }
+      });
+      try (Graph graph = new Graph(env)) {
+        Graph.Value x = graph.input("x", DType.FLOAT32, 1);
+        graph.nameValue(graph.op("com.example.Exit", x), "y");
+        Session session = new Session(graph.toModel());
+        session.runAsync(java.util.Map.of("x", Tensor.copyOf(env, new float[1], 1)), List.of("y"));
+        if (arguments[0].equals("inside")) Thread.sleep(60_000);
+        Thread.sleep(300);
+      }
+    }
+  }
+
+  @Test
+  void aProgramMayEndWhileItRuns() throws Exception {
+    for (String where : List.of("inside", "outside")) {
+      long start = System.nanoTime();
+      Process process = new ProcessBuilder(
+          Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xcheck:jni", "-cp",
+          System.getProperty("java.class.path"), Ending.class.getName(), where)
+          .redirectErrorStream(true).redirectOutput(folder.resolve("errors").toFile()).start();
+      assertEquals(0, process.waitFor(), this::errors);
+      assertTrue(System.nanoTime() - start < 30_000_000_000L, where);
+    }
+  }
+
   /** Returns the two lines that the program prints. */
   private String program(String... properties) throws Exception {
     List<String> command = new ArrayList<>(List.of(

@@ -79,6 +79,12 @@ final class Small {
 
   /** Runs a body on a thread that is interrupted 300 ms later, while it waits. */
   static Interrupted interrupt(Callable<?> body) throws InterruptedException {
+    return end(body, Thread::interrupt);
+  }
+
+  /** Runs a body on a thread for which something is done 300 ms later, while it waits. */
+  static Interrupted end(Callable<?> body, java.util.function.Consumer<Thread> how)
+      throws InterruptedException {
     Throwable[] thrown = new Throwable[1];
     boolean[] flag = new boolean[1];
     Thread thread = new Thread(() -> {
@@ -92,9 +98,9 @@ final class Small {
     thread.start();
     Thread.sleep(300);
     long start = System.nanoTime();
-    thread.interrupt();
+    how.accept(thread);
     thread.join(20_000);
-    if (thread.isAlive()) throw new AssertionError("an interrupt did not end the wait");
+    if (thread.isAlive()) throw new AssertionError("the wait did not end");
     return new Interrupted(thrown[0], (System.nanoTime() - start) / 1_000_000, flag[0]);
   }
 }

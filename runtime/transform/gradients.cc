@@ -206,6 +206,20 @@ class Differentiator {
   std::vector<std::vector<ValueId>> contributions_;
 };
 
+// Loops in the place of Scans: their gradients and the values themselves come of the same nodes
+// then.
+Status ExpandScans(GraphBuilder& builder) {
+  for (NodeId id = 0; id < builder.graph().nodes.size(); ++id) {
+    const graph::Node node = builder.graph().nodes[id];  // a copy: the graph grows
+    const graph::Operator& op = builder.module().OperatorOf(node);
+    const ops::OpDef* def = builder.registry().Find(op.domain, op.name, op.version);
+    if (def == nullptr || def->control != ops::Control::kScan) continue;
+    HR_ASSIGN_OR_RETURN(auto&& outputs, EmitComposition(builder, id, node.inputs));
+    builder.Redirect(id, outputs);
+  }
+  return {};
+}
+
 Status CheckValues(const graph::Graph& graph, std::span<const ValueId> values,
                    std::string_view what) {
   for (ValueId value : values) {
@@ -300,8 +314,9 @@ Result<std::vector<ValueId>> AddGradients(GraphBuilder& builder, std::span<const
                              DTypeName(builder.graph().values[x].type.dtype));
     }
   }
-  return builder.AllOrNothing([&] {
+  return builder.AllOrNothing([&]() -> Result<std::vector<ValueId>> {
     builder.SetScope("gradients");
+    HR_RETURN_IF_ERROR(ExpandScans(builder));
     auto gradients = Differentiator(builder).Run(ys, xs, grad_ys);
     builder.SetScope("");
     return gradients;

@@ -67,7 +67,11 @@ void GraphBuilder::RollBack(Savepoint before) {
   const auto added = [&](ValueId value) { return value != kNone && value >= before.values; };
   for (; replaced_.size() > before.replaced; replaced_.pop_back()) {
     Replaced& last = replaced_.back();
-    module_.graphs[last.graph].nodes[last.node].attributes = std::move(last.attributes);
+    graph::Graph& graph = module_.graphs[last.graph];
+    for (ValueId output : last.node.outputs) {
+      if (output != kNone) graph.values[output].producer = last.id;
+    }
+    graph.nodes[last.id] = std::move(last.node);
   }
   Shorten(module_.operators, before.operators);
   Shorten(module_.symbols, before.symbols);
@@ -371,6 +375,7 @@ void GraphBuilder::Redirect(NodeId id, std::span<const ValueId> values) {
   const std::vector<ValueId> outputs = graph().nodes[id].outputs;
   const ops::OpDef& def = *registry_->Newest(ops::kOnnx, "Identity");
   const uint32_t identity = module_.InternOperator(def.domain, def.name, def.since_version);
+  NoteReplaced(id);
   bool first = true;
   const std::string device = graph().nodes[id].device;
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -120,8 +120,9 @@ class GraphBuilder final : public ops::Emitter {
   const ops::OpRegistry& registry() const { return *registry_; }
 
   // Calls body(), which returns a Status or a Result, and rolls back what it did if that fails. May
-  // be nested. The body may add to the module, to the outputs of nodes and to signatures, and may
-  // set attributes, the scope and the device; it changes nothing else of what was there before.
+  // be nested. The body may add to the module, to the outputs of nodes and to signatures, may
+  // redirect nodes, and may set attributes, the scope and the device; it changes nothing else of
+  // what was there before.
   template <typename Body>
   auto AllOrNothing(Body body) {
     Savepoint before = MakeSavepoint();
@@ -165,12 +166,13 @@ class GraphBuilder final : public ops::Emitter {
     int64_t next_stream;
     size_t replaced;
   };
-  // Attributes that SetAttributes replaced.
+  // What SetAttributes and Redirect have changed, as it was.
   struct Replaced {
     uint32_t graph;
-    NodeId node;
-    std::vector<graph::Attribute> attributes;
+    NodeId id;
+    graph::Node node;
   };
+  void NoteReplaced(NodeId node) { replaced_.push_back({current_, node, current().nodes[node]}); }
   Savepoint MakeSavepoint() const;
   void RollBack(Savepoint before);
 

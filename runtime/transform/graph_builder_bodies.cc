@@ -18,8 +18,8 @@ void GraphBuilder::EndBody(uint32_t outer, std::vector<ValueId> outputs) {
 }
 
 void GraphBuilder::SetAttributes(NodeId node, std::vector<graph::Attribute> attributes) {
-  std::swap(current().nodes[node].attributes, attributes);
-  replaced_.push_back({current_, node, std::move(attributes)});
+  NoteReplaced(node);
+  current().nodes[node].attributes = std::move(attributes);
 }
 
 namespace {

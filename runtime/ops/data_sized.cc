@@ -49,15 +49,21 @@ Status InferUnique(InferContext& context) {
   return {};
 }
 
+Status ExpectOneOf(const InferContext& context, size_t i, DType dtype) {
+  if (!context.has_input(i)) return {};
+  HR_RETURN_IF_ERROR(context.ExpectDType(i, {dtype}));
+  const auto dims = context.input(i).FixedDims();
+  if (!dims || ElementCount(*dims) == 1) return {};
+  return InvalidArgument(context.InputText(i), " is one number");
+}
+
 Status CheckBoxes(const InferContext& context) {
   for (size_t i : {0, 1}) {
     HR_RETURN_IF_ERROR(context.ExpectDType(i, {DType::kFloat32}));
     HR_RETURN_IF_ERROR(context.ExpectRank(i, 3));
   }
-  if (context.has_input(2)) HR_RETURN_IF_ERROR(context.ExpectDType(2, {DType::kInt64}));
-  for (size_t i : {3, 4}) {
-    if (context.has_input(i)) HR_RETURN_IF_ERROR(context.ExpectDType(i, {DType::kFloat32}));
-  }
+  HR_RETURN_IF_ERROR(ExpectOneOf(context, 2, DType::kInt64));
+  for (size_t i : {3, 4}) HR_RETURN_IF_ERROR(ExpectOneOf(context, i, DType::kFloat32));
   const ValueType &boxes = context.input(0), &scores = context.input(1);
   if (!boxes.ranked || !scores.ranked) return {};
   HR_RETURN_IF_ERROR(

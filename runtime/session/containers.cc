@@ -23,11 +23,15 @@ struct NodeRun {
   DType dtype() const { return inputs[0]->dtype; }
 };
 
-int64_t Position(const RunValue& value) { return (*ops::IntsOf(value.tensor))[0]; }
+Result<int64_t> Position(const RunValue& value) {
+  const auto given = ops::IntsOf(value.tensor);
+  if (given && given->size() == 1) return (*given)[0];
+  return InvalidArgument("a position in a sequence is one integer, got ", value.tensor.TypeText());
+}
 
 // A position within [0, count), counted from the end if it is negative.
 Result<size_t> ElementAt(const NodeRun& run, size_t input, size_t count) {
-  const int64_t given = Position(*run.inputs[input]);
+  HR_ASSIGN_OR_RETURN(const int64_t given, Position(*run.inputs[input]));
   const int64_t at = given < 0 ? given + static_cast<int64_t>(count) : given;
   if (at >= 0 && at < static_cast<int64_t>(count)) return static_cast<size_t>(at);
   return OutOfRange("position ", given, " of a sequence that has ", count, " elements");
@@ -50,7 +54,7 @@ Result<RunValue> Insert(const NodeRun& run) {
   size_t at = elements.size();
   // Behind the last one is a place to insert at, too.
   if (run.has(2)) {
-    const int64_t given = Position(*run.inputs[2]);
+    HR_ASSIGN_OR_RETURN(const int64_t given, Position(*run.inputs[2]));
     const auto count = static_cast<int64_t>(elements.size());
     const int64_t wanted = given < 0 ? given + count : given;
     if (wanted < 0 || wanted > count) {

@@ -59,6 +59,15 @@ Result<RunValue> OneElement(Allocator& allocator, const graph::ValueType& declar
   return RunValue::Of(std::move(tensor));
 }
 
+Result<bool> ConditionOf(const RunValue& value) {
+  const Tensor& tensor = value.tensor;
+  if (tensor.defined() && tensor.dtype() == DType::kBool && tensor.elements() == 1) {
+    return *tensor.as<bool>();
+  }
+  return InvalidArgument("a Loop's body gives one bool as its condition, it gave ",
+                         graph::TypeText(value.type(), {}));
+}
+
 const graph::Graph& BodyGraph(const graph::Module& module, const graph::Node& node) {
   return module.graphs[std::get<graph::GraphIndex>(*node.Find("body")).index];
 }
@@ -222,12 +231,17 @@ Status StagedRun::RunLoop(const StageNode& node, size_t host, Operands inputs, u
     }
     auto results = RunTree(*node.body(host), std::move(arguments), SeedOf(seed, i), nullptr);
     if (!results.ok()) return std::move(results).status().WithContext(Cat("iteration ", i));
-    go = *(*results)[0].tensor.as<bool>();
+    HR_ASSIGN_OR_RETURN(go, ConditionOf((*results)[0]));
     states.assign(
         std::make_move_iterator(results->begin() + 1),
         std::make_move_iterator(results->begin() + 1 + static_cast<std::ptrdiff_t>(layout.states)));
     for (size_t k = 0; k < layout.scans; ++k) {
       if (!wanted(layout.states + k)) continue;
+      const RunValue& scan = (*results)[1 + layout.states + k];
+      if (!scan.tensor.defined()) {
+        return Unimplemented("a Loop joins tensors, its body gives a ",
+                             graph::KindName(scan.kind()), " as output ", 1 + layout.states + k);
+      }
       scans[k].push_back(std::move((*results)[1 + layout.states + k].tensor));
     }
   }

@@ -97,6 +97,8 @@ Result<uint32_t> GraphBuilder::AddBody(graph::Module part) {
 
 namespace {
 
+constexpr size_t kMostNodes = 1 << 18;
+
 // Another stream for each place where a body stands: the same in every plan.
 int64_t Salted(int64_t stream, int64_t salt) {
   const uint64_t mixed = (static_cast<uint64_t>(stream) + 1) * 0x9E3779B97F4A7C15u ^
@@ -110,6 +112,15 @@ Result<std::vector<ValueId>> GraphBuilder::EmitBody(uint32_t index,
                                                     std::span<const ValueId> arguments,
                                                     int64_t salt) {
   const graph::Graph body = module_.graphs[index];  // a copy: the module grows
+  if (arguments.size() != body.inputs.size()) {
+    return InvalidArgument("a body takes ", body.inputs.size(), " values, it is given ",
+                           arguments.size());
+  }
+  // Bodies within bodies may double with each level.
+  if (current().nodes.size() + body.nodes.size() > kMostNodes) {
+    return ResourceExhausted("bodies in the place of their calls make more than ", kMostNodes,
+                             " nodes; call fewer of them, or loop");
+  }
   std::vector<ValueId> values(body.values.size(), kNone);
   for (size_t i = 0; i < body.inputs.size(); ++i) values[body.inputs[i]] = arguments[i];
   const auto value_of = [&](ValueId id) -> Result<ValueId> {

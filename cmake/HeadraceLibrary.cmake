@@ -73,7 +73,7 @@ if(BUILD_SHARED_LIBS)
     target_link_options(headrace PRIVATE -Wl,-z,defs)
   endif()
   add_library(Headrace::headrace ALIAS headrace)
-  foreach(plugin net ucx) # opened by name, so nothing else would build them
+  foreach(plugin net ucx images) # opened by name, so nothing else would build them
     if(TARGET headrace_${plugin})
       add_dependencies(headrace headrace_${plugin})
     endif()

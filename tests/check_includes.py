@@ -29,6 +29,8 @@ THIRD_PARTY = {
     "ucp/": {"transport/ucx", "tests/conformance"},
     "ucs/": {"transport/ucx"},
     "mpi.h": {"tests/bench"},
+    "jpeglib.h": {"decoders/images"},
+    "png.h": {"decoders/images"},
     "jni.h": {"bindings/java"},
     "nanobind/": {"bindings/python"},
 }
@@ -41,12 +43,15 @@ SYSTEM = re.compile(
     r"ucontext|unistd|wchar|windows|winsock2)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".cuh", ".inc"}
-FOLDERS = ["capi", "runtime", "backends", "transport", "converters", "bindings", "tools", "samples", "tests"]
+FOLDERS = ["capi", "runtime", "backends", "transport", "converters", "decoders", "bindings", "tools", "samples", "tests"]
 # See the public headers only, and files of their own.
 OUTSIDE = ("bindings", "tools", "samples", "tests/capi", "tests/bench", "tests/install")
 # The public headers that the inside may include: C structs that both sides of the boundary share.
 SHARED = {"headrace/plugin.h", "headrace/plugin_backend.h", "headrace/plugin_converter.h",
+          "headrace/plugin_decoder.h",
           "headrace/plugin_transport.h"}
+# What sees none of the other public headers.
+INSIDE = ("runtime/", "backends/", "transport/", "converters/", "decoders/")
 # Transports that are plugins, and the transports whose files they may include.
 PLUGINS = {"transport/net": {"transport/tcp"}, "transport/ucx": set()}
 # May include every backend and transport.
@@ -86,6 +91,8 @@ def internal_parts(part):
         return {"runtime/base", "runtime/comm", "runtime/plugin"} | PLUGINS[part]
     if kind == "converters":
         return {f"runtime/{room}" for room in ROOMS[:ROOMS.index("plugin") + 1]}
+    if kind == "decoders":
+        return {"runtime/base", "runtime/plugin"}
     if kind == "transport":
         return {"runtime/base", "runtime/device", "runtime/comm"}
     if part == "capi/src":
@@ -97,7 +104,7 @@ def internal_parts(part):
 
 def public_headers_allowed(part, header):
     """The inside includes public headers in capi only, those of SHARED aside."""
-    return header in SHARED or not part.startswith(("runtime/", "backends/", "transport/", "converters/"))
+    return header in SHARED or not part.startswith(INSIDE)
 
 
 def fault_of_own(root, path, part, include):

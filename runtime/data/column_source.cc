@@ -53,6 +53,7 @@ std::byte* CopyStrided(const std::byte* from, std::span<const int64_t> dims,
 struct Slices {
   explicit Slices(const Tensor& tensor)
       : data(tensor.data()),
+        count(tensor.dims()[0]),
         element(DTypeSize(tensor.dtype())),
         dims(tensor.dims().begin() + 1, tensor.dims().end()),
         strides(tensor.contiguous() ? ContiguousStrides(tensor.dims()) : tensor.strides()),
@@ -72,6 +73,8 @@ struct Slices {
   }
 
   const std::byte* data;
+  int64_t first = 0;  // its first slice is this example
+  int64_t count;
   size_t element;  // bytes
   Dims dims;       // of a slice
   Dims strides;    // within a slice, in elements
@@ -91,8 +94,12 @@ class ColumnSource final : public RowSource {
       : RowSource(FieldsOf(columns), ExamplesOf(columns[0]), nullptr, BytesOfExample(columns) / 5),
         columns_(std::move(columns)),
         identity_(std::move(identity)) {
-    for (const Column& column : columns_)
+    for (const Column& column : columns_) {
       slices_.emplace_back(column.parts.begin(), column.parts.end());
+      int64_t first = 0;
+      for (Slices& slices : slices_.back())
+        slices.first = std::exchange(first, first + slices.count);
+    }
   }
 
   Status ReadRow(int64_t row, std::span<std::byte* const> to) const override {
@@ -111,9 +118,10 @@ class ColumnSource final : public RowSource {
 
 void ColumnSource::ReadField(size_t field, int64_t row, std::byte* to) const {
   const Column& column = columns_[field];
-  size_t part = 0;
-  for (; row >= column.parts[part].dims()[0]; ++part) row -= column.parts[part].dims()[0];
-  const Slices& slices = slices_[field][part];
+  const std::vector<Slices>& parts = slices_[field];
+  const auto behind = std::ranges::upper_bound(parts, row, {}, &Slices::first);
+  const Slices& slices = behind[-1];
+  row -= slices.first;
   if (column.map.empty() && !column.widen) {
     slices.Copy(row, to);
     if (column.swap) SwapBytes(to, slices.bytes, slices.element);

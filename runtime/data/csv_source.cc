@@ -237,7 +237,7 @@ Result<SourceRef> OpenCsv(const std::string& path, Query& query, const DatasetOp
   HR_ASSIGN_OR_RETURN(CsvPlan plan, MakeCsvPlan(csv, files.front()->names()));
   HR_ASSIGN_OR_RETURN(std::string identity, FilesIdentity(paths, query));
   return SourceRef(new CsvSource(std::move(files), std::move(plan), std::move(csv),
-                                 std::move(identity), options.threads));
+                                 std::move(identity), options.threads()));
 }
 
 }  // namespace hr::data

@@ -4,6 +4,7 @@
 #include "runtime/data/example_dataset.h"
 #include "runtime/data/formats.h"
 #include "runtime/data/query.h"
+#include "runtime/data/transform.h"
 
 namespace hr::data {
 namespace {
@@ -14,8 +15,8 @@ struct Format {
 };
 
 constexpr Format kFormats[] = {
-    {"idx", OpenIdx}, {"cifar10", OpenCifar10}, {"cifar100", OpenCifar100},
-    {"npy", OpenNpy}, {"npz", OpenNpz},         {"csv", OpenCsv},
+    {"idx", OpenIdx}, {"cifar10", OpenCifar10}, {"cifar100", OpenCifar100}, {"npy", OpenNpy},
+    {"npz", OpenNpz}, {"csv", OpenCsv},         {"text", OpenText},         {"images", OpenImages},
 };
 
 Result<const Format*> FindFormat(const Uri& uri, std::string_view text) {
@@ -62,17 +63,6 @@ Status ReadDraw(Query& query, Draw* draw) {
   return query.Int("prefetch", &draw->prefetch, 0);
 }
 
-// "OLD:NEW" each.
-Status Rename(std::span<const std::string> pairs, Dataset* dataset) {
-  for (const std::string& pair : pairs) {
-    const size_t colon = pair.find(':');
-    if (colon == std::string::npos)
-      return InvalidArgument("expected OLD:NEW as 'rename', got '", pair, "'");
-    HR_RETURN_IF_ERROR(dataset->Rename(pair.substr(0, colon), pair.substr(colon + 1)));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Dataset>> OpenDataset(std::string_view uri_text,
@@ -83,14 +73,12 @@ Result<std::unique_ptr<Dataset>> OpenDataset(std::string_view uri_text,
   HR_ASSIGN_OR_RETURN(const Format* format, FindFormat(uri, uri_text));
   Query query(uri);
   Draw draw;
-  std::vector<std::string> renamed;
   HR_RETURN_IF_ERROR(ReadDraw(query, &draw));
-  HR_RETURN_IF_ERROR(query.List("rename", &renamed));
+  const std::vector<Query::Item> changes = query.All({"rename", "map", "filter", "cache"});
   query.BeginFormat();
   HR_ASSIGN_OR_RETURN(draw.source, format->open(uri.path, query, options));
-  HR_ASSIGN_OR_RETURN(auto dataset, CreateExampleDataset(std::move(draw), *options.allocator));
-  HR_RETURN_IF_ERROR(Rename(renamed, dataset.get()));
-  return dataset;
+  HR_ASSIGN_OR_RETURN(draw.source, Transform(draw.source, changes, options));
+  return CreateExampleDataset(std::move(draw), *options.allocator);
 }
 
 }  // namespace hr::data

@@ -5,22 +5,29 @@
 // docs/data.md has all formats (formats.h), their keys, and the keys that every format has.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "runtime/base/executor.h"
 #include "runtime/data/dataset.h"
+#include "runtime/data/image_decoder.h"
+#include "runtime/session/env.h"
 
 namespace hr::data {
 
 struct DatasetOptions {
   // Must outlive the data set and its tensors. Null: SystemAllocator().
   Allocator* allocator = nullptr;
-  // Whose threads read examples in parallel; must outlive the data set. Null: one thread reads.
-  ThreadBudget* threads = nullptr;
+  // Whose threads read examples in parallel, and in which graphs run; must outlive the data set.
+  // Null: one thread reads, and there are no graphs.
+  std::shared_ptr<session::Env> env;
   // Where names are looked up first. Empty: the environment's HEADRACE_DATA, if that is set.
   std::string data_root;
+  // Gets what decodes images; null: nothing does.
+  std::function<Result<std::shared_ptr<const ImageDecoder>>()> image_decoder;
+
+  ThreadBudget* threads() const { return env == nullptr ? nullptr : &env->threads(); }
 };
 
 // INVALID_ARGUMENT for an address that makes no sense (unknown keys are listed with the valid

@@ -13,7 +13,31 @@ constexpr size_t kRowsPerCheck = 256;
 constexpr size_t kAhead = 8;
 constexpr size_t kFewFields = 16;  // for which nothing is allocated
 
+std::vector<Field> Renamed(std::vector<Field> fields, std::span<const std::string> names) {
+  for (size_t i = 0; i < fields.size(); ++i) fields[i].name = names[i];
+  return fields;
+}
+
+class RenamedSource final : public ExampleSource {
+ public:
+  RenamedSource(SourceRef source, std::span<const std::string> names)
+      : ExampleSource(Renamed(source->fields(), names), source->examples()),
+        source_(std::move(source)) {}
+  Status Read(std::span<const int64_t> rows, std::span<const Tensor> out,
+              const CallLimits& limits) const override {
+    return source_->Read(rows, out, limits);
+  }
+  std::string Identity() const override { return source_->Identity(); }
+
+ private:
+  const SourceRef source_;
+};
+
 }  // namespace
+
+SourceRef CreateRenamedSource(SourceRef source, std::span<const std::string> names) {
+  return std::make_shared<RenamedSource>(std::move(source), names);
+}
 
 RowSource::RowSource(std::vector<Field> fields, int64_t examples, ThreadBudget* threads,
                      int64_t nanos_per_row)

@@ -45,6 +45,9 @@ class ExampleSource {
 
 using SourceRef = std::shared_ptr<const ExampleSource>;
 
+// The same examples, whose fields have these names.
+SourceRef CreateRenamedSource(SourceRef source, std::span<const std::string> names);
+
 // A source that reads its examples one by one, each for itself: in parallel if that pays.
 class RowSource : public ExampleSource {
  public:

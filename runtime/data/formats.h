@@ -22,5 +22,9 @@ Result<SourceRef> OpenNpy(const std::string& path, Query& query, const DatasetOp
 Result<SourceRef> OpenNpz(const std::string& path, Query& query, const DatasetOptions& options);
 // FILE,FILE,…: a field of numbers from columns, or a field for each column.
 Result<SourceRef> OpenCsv(const std::string& path, Query& query, const DatasetOptions& options);
+// FILE,FILE,…: windows of tokens, or lines.
+Result<SourceRef> OpenText(const std::string& path, Query& query, const DatasetOptions& options);
+// FOLDER: images, or subfolders of images, each a class.
+Result<SourceRef> OpenImages(const std::string& path, Query& query, const DatasetOptions& options);
 
 }  // namespace hr::data

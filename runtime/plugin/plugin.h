@@ -37,6 +37,7 @@ class Plugin {
   const hr_plugin_backend_table* backend() const { return table_.backend; }
   const hr_plugin_transport_table* transport() const { return table_.transport; }
   const hr_plugin_converter_table* converter() const { return table_.converter; }
+  const hr_plugin_decoder_table* decoder() const { return table_.decoder; }
 
  private:
   explicit Plugin(const HostServices& services);

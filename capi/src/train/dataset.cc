@@ -1,10 +1,14 @@
 #include "capi/src/train/handles.h"
+#include "capi/src/train/image_decoder.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/data/cache.h"
 #include "runtime/data/callback_dataset.h"
 #include "runtime/data/column_source.h"
 #include "runtime/data/dataset_uri.h"
 #include "runtime/data/example_dataset.h"
+#include "runtime/data/graph_map.h"
 #include "runtime/data/prefetch_dataset.h"
+#include "runtime/data/transform.h"
 
 namespace hr::capi {
 namespace {
@@ -15,16 +19,15 @@ struct HostedDataset {
   std::unique_ptr<data::Dataset> dataset;
 };
 
-hr_status* Give(hr_dataset** out, const hr_env* env, Result<std::unique_ptr<data::Dataset>> dataset,
-                int64_t prefetch = 0) {
+hr_status* Give(hr_dataset** out, const std::shared_ptr<session::Env>& env,
+                Result<std::unique_ptr<data::Dataset>> dataset, int64_t prefetch = 0) {
   if (dataset.ok() && prefetch > 0) {
     dataset = data::CreatePrefetchDataset(std::move(dataset).value(), prefetch);
   }
   if (!dataset.ok()) return Wrap(std::move(dataset).status());
-  auto hosted =
-      std::make_shared<HostedDataset>(HostedDataset{env->rep, std::move(dataset).value()});
+  auto hosted = std::make_shared<HostedDataset>(HostedDataset{env, std::move(dataset).value()});
   data::Dataset* inner = hosted->dataset.get();
-  *out = new hr_dataset{env->rep, std::shared_ptr<data::Dataset>(std::move(hosted), inner)};
+  *out = new hr_dataset{env, std::shared_ptr<data::Dataset>(std::move(hosted), inner)};
   return nullptr;
 }
 
@@ -113,6 +116,83 @@ Result<std::unique_ptr<data::Dataset>> FromCallbacks(const hr_env* env,
   return data::CreateCallbackDataset(std::move(inner), host, options, env->rep->allocator());
 }
 
+// The examples of a data set, with the names that its fields have now; null if they cannot be read
+// by their numbers.
+data::SourceRef SourceOf(const data::Dataset& dataset) {
+  if (dataset.draw() == nullptr) return nullptr;
+  return data::CreateRenamedSource(dataset.draw()->source, dataset.names());
+}
+
+// Other examples, drawn as those of `dataset`.
+Result<std::unique_ptr<data::Dataset>> Redraw(const hr_dataset& dataset, data::SourceRef source) {
+  data::Draw draw = *dataset.rep->draw();
+  draw.source = std::move(source);
+  return data::CreateExampleDataset(std::move(draw), dataset.env->allocator());
+}
+
+Result<std::unique_ptr<data::Dataset>> Map(const hr_dataset& dataset, const data::GraphStep& step,
+                                           const CallLimits& limits) {
+  Allocator& allocator = dataset.env->allocator();
+  data::SourceRef source = SourceOf(*dataset.rep);
+  if (source == nullptr) return data::CreateMapDataset(dataset.rep, step, allocator, limits);
+  HR_ASSIGN_OR_RETURN(data::SourceRef mapped,
+                      data::CreateMapSource(std::move(source), step, allocator, limits));
+  return Redraw(dataset, std::move(mapped));
+}
+
+Result<std::unique_ptr<data::Dataset>> Filter(const hr_dataset& dataset,
+                                              const data::GraphStep& step,
+                                              const CallLimits& limits) {
+  data::SourceRef source = SourceOf(*dataset.rep);
+  if (source == nullptr) {
+    return InvalidArgument("the examples of a host's data set cannot be read by their numbers; ",
+                           "cache it first (hr_dataset_cache)");
+  }
+  HR_ASSIGN_OR_RETURN(
+      data::SourceRef filtered,
+      data::CreateFilterSource(std::move(source), step, dataset.env->allocator(), limits));
+  return Redraw(dataset, std::move(filtered));
+}
+
+const char* OrEmpty(const char* text) { return text == nullptr ? "" : text; }
+
+// What a cache file of the data set must have been made from.
+Result<std::string> CacheIdentity(const data::SourceRef& source, const hr_cache_options& options) {
+  const std::string files = source == nullptr ? "" : source->Identity();
+  const std::string key = OrEmpty(options.key);
+  if (options.path == nullptr || !files.empty() || !key.empty())
+    return Cat(files, "key ", key, "\n");
+  return InvalidArgument("whether '", options.path, "' has these examples cannot be known, since ",
+                         "they do not come from files alone; give hr_cache_options.key, a text ",
+                         "that changes when they do");
+}
+
+Result<data::Draw> DrawOfCache(const hr_dataset& dataset, const hr_cache_options& options) {
+  if (options.options == nullptr && dataset.rep->draw() != nullptr) return *dataset.rep->draw();
+  HR_ASSIGN_OR_RETURN(const CheckedOptions checked, OptionsFrom(options.options));
+  return data::Draw{nullptr, checked.batch, checked.prefetch};
+}
+
+Result<std::unique_ptr<data::Dataset>> Cache(const hr_dataset& dataset,
+                                             const hr_cache_options* given,
+                                             const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const hr_cache_options options, CopySized(given, "hr_cache_options"));
+  HR_ASSIGN_OR_RETURN(data::Draw draw, DrawOfCache(dataset, options));
+  Allocator& allocator = dataset.env->allocator();
+  data::SourceRef source = SourceOf(*dataset.rep);
+  HR_ASSIGN_OR_RETURN(const std::string identity, CacheIdentity(source, options));
+  const std::string path = OrEmpty(options.path);
+  if (source != nullptr) {
+    HR_ASSIGN_OR_RETURN(draw.source,
+                        data::CacheExamples(std::move(source), path, identity, allocator, limits));
+  } else if (path.empty()) {
+    HR_ASSIGN_OR_RETURN(draw.source, data::CacheInMemory(*dataset.rep, allocator, limits));
+  } else {
+    HR_ASSIGN_OR_RETURN(draw.source, data::CacheInFile(path, identity, *dataset.rep, limits));
+  }
+  return data::CreateExampleDataset(std::move(draw), allocator);
+}
+
 Result<std::string> Describe(const data::Dataset& dataset) {
   HR_ASSIGN_OR_RETURN(const std::string position, dataset.Save());
   JsonWriter json;
@@ -142,9 +222,11 @@ hr_status* hr_dataset_open(hr_env* env, const char* uri, hr_dataset** out) {
   HR_REQUIRE(env);
   HR_REQUIRE(uri);
   HR_REQUIRE(out);
-  return hr::capi::Give(out, env,
-                        hr::data::OpenDataset(uri, {.allocator = &env->rep->allocator(),
-                                                    .threads = &env->rep->threads()}));
+  return hr::capi::Give(
+      out, env->rep,
+      hr::data::OpenDataset(uri, {.allocator = &env->rep->allocator(),
+                                  .env = env->rep,
+                                  .image_decoder = hr::capi::ImageDecoderOf(env->rep)}));
 }
 
 hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const* names,
@@ -163,7 +245,7 @@ hr_status* hr_dataset_from_tensors(hr_env* env, size_t count, const char* const*
   }
   HR_ASSIGN_OR_WRAP(auto source, hr::data::CreateColumnSource(std::move(columns)));
   return hr::capi::Give(
-      out, env,
+      out, env->rep,
       hr::data::CreateExampleDataset({std::move(source), checked.batch, checked.prefetch},
                                      env->rep->allocator()));
 }
@@ -178,7 +260,8 @@ hr_status* hr_dataset_from_callbacks(hr_env* env, const hr_dataset_callbacks* ca
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::OptionsFrom(options));
   hr::capi::HostData* data = nullptr;
   hr_status* failure = hr::capi::Give(
-      out, env, hr::capi::FromCallbacks(env, callbacks, field_count, fields, checked.batch, &data),
+      out, env->rep,
+      hr::capi::FromCallbacks(env, callbacks, field_count, fields, checked.batch, &data),
       checked.prefetch);
   if (failure == nullptr) data->TakeOver();
   return failure;
@@ -229,6 +312,36 @@ hr_status* hr_dataset_rename(hr_dataset* dataset, const char* field, const char*
   HR_REQUIRE(field);
   HR_REQUIRE(name);
   return Wrap(dataset->rep->Rename(field, name));
+}
+
+hr_status* hr_dataset_map(hr_dataset* dataset, hr_session* session, const char* signature,
+                          const hr_limits* limits, hr_dataset** out) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(session);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
+  return hr::capi::Give(out, dataset->env,
+                        hr::capi::Map(*dataset, {session->rep, signature, ""}, checked));
+}
+
+hr_status* hr_dataset_filter(hr_dataset* dataset, hr_session* session, const char* signature,
+                             const hr_limits* limits, hr_dataset** out) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(session);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
+  return hr::capi::Give(out, dataset->env,
+                        hr::capi::Filter(*dataset, {session->rep, signature, ""}, checked));
+}
+
+hr_status* hr_dataset_cache(hr_dataset* dataset, const hr_cache_options* options,
+                            const hr_limits* limits, hr_dataset** out) {
+  HR_REQUIRE(dataset);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
+  return hr::capi::Give(out, dataset->env, hr::capi::Cache(*dataset, options, checked));
 }
 
 hr_status* hr_dataset_describe(const hr_dataset* dataset, hr_text** out) {

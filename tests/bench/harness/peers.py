@@ -14,6 +14,8 @@ PACKAGES = {
     "onnxruntime": ["onnxruntime", "onnx"],
     "onnxruntime-lean": ["onnxruntime", "onnx"],
     "gloo": ["torch", "numpy"],
+    "pyarrow": ["pyarrow", "numpy"],
+    "numpy": ["numpy"],
 }
 SYSTEM_PACKAGES = {  # of Debian and Ubuntu
     "openmpi": ["openmpi-bin", "libopenmpi-dev"],

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/base/executor.h"
 #include "tests/unit/data/file_formats.h"
 
 namespace hr::data {
@@ -179,15 +178,13 @@ TEST_F(CsvSourceTest, ShufflesShardsAndSeeks) {
 }
 
 TEST_F(CsvSourceTest, ReadsTheSameOnSeveralThreads) {
-  auto pool = CreateThreadPool(3).value();
-  ThreadBudget threads(*pool);
+  auto env = session::Env::Create({.threads = 3}).value();
   std::string text = "a,b\n";
   for (int i = 0; i < 40000; ++i) text += Cat(i, ",", 2 * i, "\n");
   Write("a.csv", text);
-  auto data =
-      OpenDataset("csv:a.csv?batch=40000",
-                  {.allocator = &allocator_, .threads = &threads, .data_root = folder_.path()})
-          .value();
+  auto data = OpenDataset("csv:a.csv?batch=40000",
+                          {.allocator = &allocator_, .env = env, .data_root = folder_.path()})
+                  .value();
   const Tensor x = Batch(*data)[0];
   for (int i = 0; i < 40000; ++i) {
     ASSERT_EQ(x.as<float>()[2 * i], static_cast<float>(i));

@@ -70,7 +70,7 @@ TEST_F(DatasetUriTest, ExplainsWhatIsWrong) {
   WriteSplit("train");
   HR_EXPECT_ERROR(OpenError("idx:set/train?shufle=1"), kInvalidArgument,
                   "the keys are batch, shuffle, seed, repeat, drop_remainder, shard, prefetch, "
-                  "rename, normalize, raw; did you mean 'shuffle'?");
+                  "rename, map, filter, cache, normalize, raw; did you mean 'shuffle'?");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch"), kInvalidArgument, "KEY=VALUE");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch=1&batch=2"), kInvalidArgument, "twice");
   HR_EXPECT_ERROR(OpenError("idx:set/train?batch=12x"), kInvalidArgument, "got '12x'");

@@ -1192,6 +1192,30 @@ impl Default for hr_dataset_field {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct hr_cache_options {
+    pub struct_size: usize,
+    /// of a file that later processes use, too; NULL: memory
+    pub path: *const c_char,
+    /// What the examples depend on beside files: a file that was made with another key is made anew.
+    /// Needed for a file if the library cannot know that, since the data set comes from tensors, from
+    /// functions of the host, or through a session (hr_dataset_map). May be NULL otherwise.
+    pub key: *const c_char,
+    /// How the new data set is drawn; NULL: as `dataset` is, or defaults if that was made of the
+    /// host's functions.
+    pub options: *const hr_dataset_options,
+}
+impl Default for hr_cache_options {
+    /// All members are zero but `struct_size`.
+    fn default() -> Self {
+        // SAFETY: a number, a pointer or an optional function may be zero.
+        let mut out: Self = unsafe { mem::zeroed() };
+        out.struct_size = mem::size_of::<Self>();
+        out
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct hr_checkpoint_options {
     pub struct_size: usize,
     /// how many of the newest checkpoints are kept; 0: 5; -1: all
@@ -2062,15 +2086,15 @@ extern "C" {
     /// Makes a managed tensor that shares the memory, with DLPack's flag if the tensor is read-only.
     /// Whoever takes it calls its deleter once.
     pub fn hr_tensor_to_dlpack(tensor: *const hr_tensor, out: *mut *mut hr_dlpack) -> *mut hr_status;
-    /// Opens a data set of files. `uri` is "idx:PLACE/SPLIT?KEY=VALUE&…", for images and labels in
-    /// MNIST's IDX files, such as "idx:fashion-mnist/train?batch=64&shuffle=1&seed=7". PLACE is a
-    /// folder, or the name of one below $HEADRACE_DATA or /usr/share/datasets. SPLIT is train or test.
+    /// Opens a data set of files. `uri` is "FORMAT:PATH?KEY=VALUE&…", such as
+    /// "idx:fashion-mnist/train?batch=64&shuffle=1&seed=7" or "csv:prices.csv?label=price&batch=32". The
+    /// formats are idx, cifar10, cifar100, npy, npz, csv, text and images. PATH is a file or folder, or
+    /// the name of one below $HEADRACE_DATA or /usr/share/datasets. docs/data.md has the fields and keys
+    /// of every format, and those that all have: batch, shuffle, seed, repeat, drop_remainder, shard and
+    /// prefetch say how examples are drawn; rename, map, filter and cache change them.
     ///
-    /// The fields are "images", float32 \[batch, channels, height, width\] in \[0, 1\], and "labels", int64
-    /// \[batch\]. The keys, with their defaults, are batch (32), shuffle (0), seed (0), repeat (1; a
-    /// number or "forever"), drop_remainder (0), shard (0/1; INDEX/COUNT, such as 2/4 for the third of
-    /// four), normalize (none; MEAN,STD), raw (0; 1: images are uint8) and prefetch (0; the number of
-    /// batches that a thread reads ahead).
+    /// Files are mapped, so memory does not grow with them. A file that is cut short while it is used
+    /// raises SIGBUS, as with any mapped file; put a new one in its place with a rename instead.
     pub fn hr_dataset_open(env: *mut hr_env, uri: *const c_char, out: *mut *mut hr_dataset) -> *mut hr_status;
     /// Makes a data set of tensors, one for each field. Their first dimension, which must be the same
     /// for all, counts the examples. The data set shares the tensors' memory. `options` may be NULL,
@@ -2118,6 +2142,37 @@ extern "C" {
     /// Goes to a position that hr_dataset_position has written, of a data set with the same number of
     /// examples. Waits as hr_dataset_rewind does.
     pub fn hr_dataset_seek(dataset: *mut hr_dataset, position: *const c_char, limits: *const hr_limits) -> *mut hr_status;
+    /// Makes a data set of what a signature of the session's model makes of the examples of another one.
+    ///
+    /// The signature's inputs are fields of `dataset` with the same names. The new data set has the
+    /// signature's outputs, and the fields of `dataset` that are no inputs. The signature sees a batch
+    /// at a time, of any size: dimension 0 of its inputs and outputs must count the examples. Each
+    /// example must depend on nothing else, so a signature that writes variables or draws random numbers
+    /// is refused; variables should not change while the data set is used.
+    ///
+    /// The new data set begins at the beginning of a pass. It is drawn like `dataset`, which stays as it
+    /// is, with the same files and examples. If `dataset` was made of the host's functions
+    /// (hr_dataset_from_callbacks), the new one draws from it instead and has its position, so nobody
+    /// else may use it any more. Runs the signature once, within `limits` (NULL: none).
+    pub fn hr_dataset_map(dataset: *mut hr_dataset, session: *mut hr_session, signature: *const c_char, limits: *const hr_limits, out: *mut *mut hr_dataset) -> *mut hr_status;
+    /// Makes a data set of the examples of another one for which a signature of the session's model
+    /// gives true. The signature is as for hr_dataset_map, and its only output is a bool for each
+    /// example. Reads all examples once, within `limits` (NULL: none), to find those that stay; they are
+    /// then numbered anew, so batches, shuffling, shards and positions are as of any other data set.
+    /// HR_INVALID_ARGUMENT: no example stays, or `dataset` was made of the host's functions; cache it
+    /// first.
+    pub fn hr_dataset_filter(dataset: *mut hr_dataset, session: *mut hr_session, signature: *const c_char, limits: *const hr_limits, out: *mut *mut hr_dataset) -> *mut hr_status;
+    /// Reads all examples of a data set once, within `limits` (NULL: none), and makes a data set of what
+    /// it has kept, in memory or in a file. The file is used without reading `dataset` if it was made
+    /// from the same files (paths, sizes and times of modification), keys of the address, and
+    /// options-\>key. It is replaced as a whole: a process that is killed leaves the old one or none, and
+    /// of several processes one makes it while the others wait. HR_ALREADY_EXISTS: there is another kind
+    /// of file at the path.
+    ///
+    /// The shapes of all fields must be known but for dimension 0. A data set of the host's functions
+    /// must be at the beginning of an epoch, which is read; the new data set can then be shuffled and
+    /// has shards, also if the host's could not. `options` may be NULL, which means defaults.
+    pub fn hr_dataset_cache(dataset: *mut hr_dataset, options: *const hr_cache_options, limits: *const hr_limits, out: *mut *mut hr_dataset) -> *mut hr_status;
     /// Binds a data set to a call: before each run, the call takes the next batch and feeds every field
     /// to the input of the same name. The call keeps the data set alive. If `dataset` is NULL, the call
     /// takes no batches any more.

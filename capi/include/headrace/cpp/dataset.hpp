@@ -3,6 +3,7 @@
 #define HEADRACE_CPP_DATASET_HPP_
 
 #include "headrace/cpp/comm.hpp"
+#include "headrace/cpp/session.hpp"
 #include "headrace/train.h"
 
 namespace hr {
@@ -127,6 +128,22 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
   void rename(const std::string& field, const std::string& name) {
     check(hr_dataset_rename(get(), field.c_str(), name.c_str()));
   }
+  // See hr_dataset_map, hr_dataset_filter and hr_dataset_cache.
+  Dataset map(const Session& session, const std::string& signature,
+              const hr_limits* limits = nullptr) const {
+    return Dataset(
+        detail::made<hr_dataset*>(hr_dataset_map, get(), session.get(), signature.c_str(), limits));
+  }
+  Dataset filter(const Session& session, const std::string& signature,
+                 const hr_limits* limits = nullptr) const {
+    return Dataset(detail::made<hr_dataset*>(hr_dataset_filter, get(), session.get(),
+                                             signature.c_str(), limits));
+  }
+  Dataset cache(const hr_cache_options& options = {sizeof(hr_cache_options)},
+                const hr_limits* limits = nullptr) const {
+    return Dataset(detail::made<hr_dataset*>(hr_dataset_cache, get(), &options, limits));
+  }
+
   std::string describe() const { return detail::text_of(hr_dataset_describe, get()); }
   // Return the position as JSON, and go back to such a position.
   std::string position() const { return detail::text_of(hr_dataset_position, get()); }

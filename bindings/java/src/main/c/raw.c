@@ -261,6 +261,9 @@ static struct api {
   __typeof__(hr_dataset_describe)* hr_dataset_describe;
   __typeof__(hr_dataset_position)* hr_dataset_position;
   __typeof__(hr_dataset_seek)* hr_dataset_seek;
+  __typeof__(hr_dataset_map)* hr_dataset_map;
+  __typeof__(hr_dataset_filter)* hr_dataset_filter;
+  __typeof__(hr_dataset_cache)* hr_dataset_cache;
   __typeof__(hr_call_bind_dataset)* hr_call_bind_dataset;
   __typeof__(hr_session_save)* hr_session_save;
   __typeof__(hr_session_restore)* hr_session_restore;
@@ -544,6 +547,9 @@ static const struct {
     {"hr_dataset_describe", offsetof(struct api, hr_dataset_describe)},
     {"hr_dataset_position", offsetof(struct api, hr_dataset_position)},
     {"hr_dataset_seek", offsetof(struct api, hr_dataset_seek)},
+    {"hr_dataset_map", offsetof(struct api, hr_dataset_map)},
+    {"hr_dataset_filter", offsetof(struct api, hr_dataset_filter)},
+    {"hr_dataset_cache", offsetof(struct api, hr_dataset_cache)},
     {"hr_call_bind_dataset", offsetof(struct api, hr_call_bind_dataset)},
     {"hr_session_save", offsetof(struct api, hr_session_save)},
     {"hr_session_restore", offsetof(struct api, hr_session_restore)},
@@ -826,6 +832,11 @@ _Static_assert(offsetof(hr_dataset_field, name) == 8, "hr_dataset_field");
 _Static_assert(offsetof(hr_dataset_field, dtype) == 16, "hr_dataset_field");
 _Static_assert(offsetof(hr_dataset_field, rank) == 24, "hr_dataset_field");
 _Static_assert(offsetof(hr_dataset_field, dims) == 32, "hr_dataset_field");
+_Static_assert(sizeof(hr_cache_options) == 32, "hr_cache_options");
+_Static_assert(offsetof(hr_cache_options, struct_size) == 0, "hr_cache_options");
+_Static_assert(offsetof(hr_cache_options, path) == 8, "hr_cache_options");
+_Static_assert(offsetof(hr_cache_options, key) == 16, "hr_cache_options");
+_Static_assert(offsetof(hr_cache_options, options) == 24, "hr_cache_options");
 _Static_assert(sizeof(hr_checkpoint_options) == 32, "hr_checkpoint_options");
 _Static_assert(offsetof(hr_checkpoint_options, struct_size) == 0, "hr_checkpoint_options");
 _Static_assert(offsetof(hr_checkpoint_options, keep) == 8, "hr_checkpoint_options");
@@ -2119,6 +2130,21 @@ static jlong JNICALL raw_hr_dataset_seek(JNIEnv* jni, jclass raw, jlong dataset,
   return (jlong)(intptr_t)api.hr_dataset_seek(POINTER(hr_dataset*, dataset), POINTER(const char*, position), POINTER(const hr_limits*, limits));
 }
 
+static jlong JNICALL raw_hr_dataset_map(JNIEnv* jni, jclass raw, jlong dataset, jlong session, jlong signature, jlong limits, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_dataset_map(POINTER(hr_dataset*, dataset), POINTER(hr_session*, session), POINTER(const char*, signature), POINTER(const hr_limits*, limits), POINTER(hr_dataset**, out));
+}
+
+static jlong JNICALL raw_hr_dataset_filter(JNIEnv* jni, jclass raw, jlong dataset, jlong session, jlong signature, jlong limits, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_dataset_filter(POINTER(hr_dataset*, dataset), POINTER(hr_session*, session), POINTER(const char*, signature), POINTER(const hr_limits*, limits), POINTER(hr_dataset**, out));
+}
+
+static jlong JNICALL raw_hr_dataset_cache(JNIEnv* jni, jclass raw, jlong dataset, jlong options, jlong limits, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_dataset_cache(POINTER(hr_dataset*, dataset), POINTER(const hr_cache_options*, options), POINTER(const hr_limits*, limits), POINTER(hr_dataset**, out));
+}
+
 static jlong JNICALL raw_hr_call_bind_dataset(JNIEnv* jni, jclass raw, jlong call, jlong dataset) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_call_bind_dataset(POINTER(hr_call*, call), POINTER(hr_dataset*, dataset));
@@ -2515,6 +2541,9 @@ const JNINativeMethod raw_natives[] = {
     {"hr_dataset_describe", "(JJ)J", (void*)raw_hr_dataset_describe},
     {"hr_dataset_position", "(JJ)J", (void*)raw_hr_dataset_position},
     {"hr_dataset_seek", "(JJJ)J", (void*)raw_hr_dataset_seek},
+    {"hr_dataset_map", "(JJJJJ)J", (void*)raw_hr_dataset_map},
+    {"hr_dataset_filter", "(JJJJJ)J", (void*)raw_hr_dataset_filter},
+    {"hr_dataset_cache", "(JJJJ)J", (void*)raw_hr_dataset_cache},
     {"hr_call_bind_dataset", "(JJ)J", (void*)raw_hr_call_bind_dataset},
     {"hr_session_save", "(JJJJ)J", (void*)raw_hr_session_save},
     {"hr_session_restore", "(JJJJJ)J", (void*)raw_hr_session_restore},

@@ -242,6 +242,11 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_dataset_field.dtype", mem::offset_of!(hr_dataset_field, dtype) as i128),
     ("hr_dataset_field.rank", mem::offset_of!(hr_dataset_field, rank) as i128),
     ("hr_dataset_field.dims", mem::offset_of!(hr_dataset_field, dims) as i128),
+    ("hr_cache_options", mem::size_of::<hr_cache_options>() as i128),
+    ("hr_cache_options.struct_size", mem::offset_of!(hr_cache_options, struct_size) as i128),
+    ("hr_cache_options.path", mem::offset_of!(hr_cache_options, path) as i128),
+    ("hr_cache_options.key", mem::offset_of!(hr_cache_options, key) as i128),
+    ("hr_cache_options.options", mem::offset_of!(hr_cache_options, options) as i128),
     ("hr_checkpoint_options", mem::size_of::<hr_checkpoint_options>() as i128),
     ("hr_checkpoint_options.struct_size", mem::offset_of!(hr_checkpoint_options, struct_size) as i128),
     ("hr_checkpoint_options.keep", mem::offset_of!(hr_checkpoint_options, keep) as i128),
@@ -603,6 +608,9 @@ pub fn functions() -> Vec<*const ()> {
         hr_dataset_describe as *const (),
         hr_dataset_position as *const (),
         hr_dataset_seek as *const (),
+        hr_dataset_map as *const (),
+        hr_dataset_filter as *const (),
+        hr_dataset_cache as *const (),
         hr_call_bind_dataset as *const (),
         hr_session_save as *const (),
         hr_session_restore as *const (),
@@ -876,6 +884,11 @@ int main(void) {
   printf("hr_dataset_field.dtype %zu\n", offsetof(hr_dataset_field, dtype));
   printf("hr_dataset_field.rank %zu\n", offsetof(hr_dataset_field, rank));
   printf("hr_dataset_field.dims %zu\n", offsetof(hr_dataset_field, dims));
+  printf("hr_cache_options %zu\n", sizeof(hr_cache_options));
+  printf("hr_cache_options.struct_size %zu\n", offsetof(hr_cache_options, struct_size));
+  printf("hr_cache_options.path %zu\n", offsetof(hr_cache_options, path));
+  printf("hr_cache_options.key %zu\n", offsetof(hr_cache_options, key));
+  printf("hr_cache_options.options %zu\n", offsetof(hr_cache_options, options));
   printf("hr_checkpoint_options %zu\n", sizeof(hr_checkpoint_options));
   printf("hr_checkpoint_options.struct_size %zu\n", offsetof(hr_checkpoint_options, struct_size));
   printf("hr_checkpoint_options.keep %zu\n", offsetof(hr_checkpoint_options, keep));

@@ -255,6 +255,9 @@ final class Raw {
   static native long hr_dataset_describe(long dataset, long out);
   static native long hr_dataset_position(long dataset, long out);
   static native long hr_dataset_seek(long dataset, long position, long limits);
+  static native long hr_dataset_map(long dataset, long session, long signature, long limits, long out);
+  static native long hr_dataset_filter(long dataset, long session, long signature, long limits, long out);
+  static native long hr_dataset_cache(long dataset, long options, long limits, long out);
   static native long hr_call_bind_dataset(long call, long dataset);
   static native long hr_session_save(long session, long directory, long options, long limits);
   static native long hr_session_restore(long session, long path, long options, long limits, long report);

@@ -891,6 +891,28 @@ final class Structs {
     void dims(long value) { set_long(32, value); }
   }
 
+  static final class hr_cache_options extends Struct {
+    static final int BYTES = 32;
+
+    hr_cache_options(Scratch scratch) {
+      super(scratch.bytes(BYTES), BYTES);
+      set_long(0, BYTES);
+    }
+
+    hr_cache_options(long address) {
+      super(address, BYTES);
+    }
+
+    long struct_size() { return get_long(0); }
+    void struct_size(long value) { set_long(0, value); }
+    long path() { return get_long(8); }
+    void path(long value) { set_long(8, value); }
+    long key() { return get_long(16); }
+    void key(long value) { set_long(16, value); }
+    long options() { return get_long(24); }
+    void options(long value) { set_long(24, value); }
+  }
+
   static final class hr_checkpoint_options extends Struct {
     static final int BYTES = 32;
 

@@ -75,14 +75,11 @@ fn ask_pkg_config() -> Result<(), pkg_config::Error> {
 fn build(source: &Path) -> PathBuf {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let (work, prefix) = (out.join("build"), out.join("installed"));
-    cmake(
-        Command::new("cmake")
-            .arg("-S")
-            .arg(source)
-            .arg("-B")
-            .arg(&work)
-            .args(["-DCMAKE_BUILD_TYPE=Release", "-DHEADRACE_TESTS=OFF"]),
-    );
+    cmake(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(&work).args([
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DHEADRACE_TESTS=OFF",
+        "-DHEADRACE_TOOLS=OFF",
+    ]));
     let jobs = env::var("NUM_JOBS").unwrap_or_else(|_| "1".to_owned());
     cmake(Command::new("cmake").arg("--build").arg(&work).args(["--parallel", &jobs]));
     cmake(Command::new("cmake").arg("--install").arg(&work).arg("--prefix").arg(&prefix));

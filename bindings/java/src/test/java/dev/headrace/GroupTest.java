@@ -239,7 +239,10 @@ class GroupTest {
 
   @Test
   void endsForAllWithOneCause() throws Exception {
+    CountDownLatch made = new CountDownLatch(3);
     ranks(3, group -> {
+      made.countDown();
+      made.await();
       if (group.rank() == 2) group.abort("enough \uD83D\uDE80");
       HeadraceException e =
           assertThrows(HeadraceException.Aborted.class, () -> {

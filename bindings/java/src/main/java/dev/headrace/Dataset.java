@@ -74,6 +74,48 @@ public final class Dataset extends Resource {
     return out;
   }
 
+  /** A function of C that makes a data set of this one through a signature of a session. */
+  @FunctionalInterface
+  private interface Through {
+    long make(long self, long session, long signature, long limits, long out);
+  }
+
+  private Dataset through(Session session, String signature, Limits limits, Through function) {
+    try (Uses uses = new Uses()) {
+      long by = uses.of(session);
+      return new Dataset(child("data set", Raw::hr_dataset_release, limits,
+          (self, s, l, out) -> function.make(self, by, s.text(signature), l, out)));
+    }
+  }
+
+  /**
+   * Makes a data set of what a signature makes of the examples of this one. Its inputs are fields;
+   * the new data set has its outputs, and the fields that are no inputs.
+   */
+  public Dataset map(Session session, String signature, Limits limits) {
+    return through(session, signature, limits, Raw::hr_dataset_map);
+  }
+
+  /** Makes a data set of the examples for which a signature gives true. Reads all of them once. */
+  public Dataset filter(Session session, String signature, Limits limits) {
+    return through(session, signature, limits, Raw::hr_dataset_filter);
+  }
+
+  /**
+   * Reads all examples once and makes a data set of what it has kept: in memory, or in the file
+   * {@code path}, which later processes use, too. {@code key} says what the examples depend on
+   * beside files. Any of the three may be null: {@code options} means drawn as this one is, then.
+   */
+  public Dataset cache(String path, String key, DatasetOptions options, Limits limits) {
+    return new Dataset(child("data set", Raw::hr_dataset_release, limits, (self, s, l, out) -> {
+      Structs.hr_cache_options struct = new Structs.hr_cache_options(s);
+      struct.path(s.text(path));
+      struct.key(s.text(key));
+      struct.options(options == null ? 0 : options.in(s));
+      return Raw.hr_dataset_cache(self, struct.address, l, out);
+    }));
+  }
+
   /** Returns whether the pass is over; waits for the next batch if that tells. */
   public boolean isDone() {
     return isDone(Limits.NONE);

@@ -134,6 +134,37 @@ class DatasetTest {
     }
   }
 
+  /** "double" doubles x, "large" says which x are above 1. */
+  private Session signatures() {
+    try (Graph graph = new Graph(env)) {
+      Graph.Value x = graph.input("x", DType.FLOAT32, new long[] {-1}, new String[] {"n"});
+      graph.signatureInput("double", "x", x);
+      graph.signatureOutput("double", "twice", graph.op("Add", x, x));
+      graph.signatureInput("large", "x", x);
+      graph.signatureOutput("large", "keep",
+          graph.op("Greater", x, graph.op("Constant", "value_float=1")));
+      try (Model model = graph.toModel()) {
+        return new Session(model);
+      }
+    }
+  }
+
+  @Test
+  void isMappedFilteredAndCached(@org.junit.jupiter.api.io.TempDir java.nio.file.Path folder) {
+    try (Session session = signatures(); Tensor x = Tensor.wrap(Small.floats(1, 2, 3), 3);
+        Dataset data = Dataset.of(env, Map.of("x", x), new DatasetOptions().batch(2));
+        Dataset twice = data.map(session, "double", Limits.NONE);
+        Dataset large = data.filter(session, "large", Limits.NONE);
+        Dataset kept = large.cache(null, null, null, Limits.NONE);
+        Dataset filed = twice.cache(folder + "/c", "v1", new DatasetOptions().batch(3), Limits.NONE)) {
+      assertArrayEquals(new float[] {2, 4}, twice.next().get("twice").toFloats());
+      assertArrayEquals(new float[] {2, 3}, next(large));
+      assertArrayEquals(new float[] {2, 3}, next(kept));
+      assertArrayEquals(new float[] {2, 4, 6}, filed.next().get("twice").toFloats());
+      assertThrows(HeadraceException.class, () -> data.map(session, "none", Limits.NONE));
+    }
+  }
+
   @Test
   void feedsCalls() {
     try (Model model = Small.doubler(env); Session session = new Session(model);

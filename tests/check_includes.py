@@ -20,7 +20,7 @@ THIRD_PARTY = {
     "flatbuffers/": {f"runtime/{room}" for room in ROOMS[ROOMS.index("format"):]} | {"backends/cpu"},
     "hwy/": {"backends/cpu"},
     "oneapi/dnnl/": {"backends/cpu"},
-    "nlohmann/": {"runtime/data", "runtime/train", "runtime/cluster", "tools"},
+    "nlohmann/": {"runtime/data", "runtime/train", "runtime/cluster", "tools", "samples"},
     "zlib.h": {"runtime/data", "runtime/train"},
     "CLI/": {"tools", "samples"},
     "uv.h": {"transport/tcp"},

@@ -1,0 +1,40 @@
+"""What the tests of samples with real models share: packages, conversions and ONNX Runtime."""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def skip(reason):
+    print(f"skipped: {reason}; cmake/setup tests installs what is missing")
+    sys.exit(77)
+
+
+try:
+    import numpy  # noqa: F401
+    import onnxruntime
+except ImportError as error:
+    skip(error)
+
+
+def package(name, version):
+    """The folder of a package's content."""
+    done = subprocess.run([ROOT / "samples/package", name, version], capture_output=True, text=True)
+    if done.returncode != 0:
+        skip(f"{name} {version} could not be had: {done.stderr.strip()[-200:]}")
+    return pathlib.Path(done.stdout.strip())
+
+
+def convert(tool, model, target):
+    """Converts a model with the program headrace."""
+    subprocess.run([tool, "convert", str(model), str(target)], check=True,
+                   stdout=subprocess.DEVNULL)
+    return target
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = max(1, (os.cpu_count() or 2) // 2)
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -2,6 +2,7 @@
 
 #include "capi/src/graph_handle.h"
 #include "runtime/format/writer.h"
+#include "runtime/transform/adapter.h"
 #include "runtime/transform/attribute_text.h"
 
 namespace hr::capi {
@@ -148,10 +149,13 @@ Result<transform::NodeSpec> SpecFor(const ops::OpRegistry& registry, const char*
 Status SaveModule(const session::Env& env, const graph::Module& module, const char* path,
                   const hr_save_options* options) {
   HR_ASSIGN_OR_RETURN(hr_save_options copy, CopySized(options, "hr_save_options"));
-  return format::WriteModule(module, path,
-                             {.names = copy.strip_names == 0,
-                              .side_file = copy.side_file == nullptr ? "" : copy.side_file,
-                              .allocator = &env.allocator()});
+  const format::WriteOptions how{.names = copy.strip_names == 0,
+                                 .side_file = copy.side_file == nullptr ? "" : copy.side_file,
+                                 .allocator = &env.allocator()};
+  if (copy.merge_adapters == 0) return format::WriteModule(module, path, how);
+  HR_ASSIGN_OR_RETURN(const graph::Module merged,
+                      transform::MergeAdapters(env.operators(), module, env.allocator()));
+  return format::WriteModule(merged, path, how);
 }
 
 }  // namespace hr::capi

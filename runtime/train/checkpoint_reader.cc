@@ -12,13 +12,6 @@ namespace {
 // Room for a hundred thousand shards.
 constexpr size_t kMostManifestBytes = 16 << 20;
 
-BufferRef BufferOf(MappedFile file) {
-  auto* owned = new MappedFile(std::move(file));
-  return AdoptBuffer(
-      owned->bytes().data(), owned->bytes().size(), DeviceId{},
-      [](void* context) { delete static_cast<MappedFile*>(context); }, owned);
-}
-
 Status CheckShard(Bytes bytes, const ShardInfo& shard, bool checksum, const std::string& path) {
   if (bytes.size() != static_cast<size_t>(shard.bytes)) {
     return DataLoss("'", path, "' has ", bytes.size(), " bytes, its manifest says ", shard.bytes);
@@ -27,16 +20,6 @@ Status CheckShard(Bytes bytes, const ShardInfo& shard, bool checksum, const std:
     return DataLoss("'", path, "' is damaged: its checksum is not the one in its manifest");
   }
   return {};
-}
-
-Result<Tensor> TensorAt(const BufferRef& buffer, const TensorEntry& entry, Allocator& allocator) {
-  size_t offset = static_cast<size_t>(entry.offset);
-  if (offset % DTypeSize(entry.dtype) == 0 || entry.bytes == 0) {
-    return Tensor::View(buffer, entry.bytes == 0 ? 0 : offset, entry.dtype, entry.dims);
-  }
-  HR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(allocator, entry.dtype, entry.dims));
-  std::memcpy(copy.data(), buffer->data() + offset, copy.bytes());
-  return copy;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "runtime/base/json_writer.h"
 #include "runtime/base/utf8.h"
 #include "runtime/data/json.h"
-#include "runtime/device/tensor.h"
 
 namespace hr::train {
 namespace {
@@ -185,6 +184,23 @@ Result<std::vector<TensorEntry>> ParseSafetensors(Bytes file, std::string_view p
   HR_RETURN_IF_ERROR(
       CheckNoGaps(entries, static_cast<int64_t>(data), static_cast<int64_t>(file.size()), path));
   return entries;
+}
+
+BufferRef BufferOf(MappedFile file) {
+  auto* owned = new MappedFile(std::move(file));
+  return AdoptBuffer(
+      owned->bytes().data(), owned->bytes().size(), DeviceId{},
+      [](void* context) { delete static_cast<MappedFile*>(context); }, owned);
+}
+
+Result<Tensor> TensorAt(const BufferRef& buffer, const TensorEntry& entry, Allocator& allocator) {
+  size_t offset = static_cast<size_t>(entry.offset);
+  if (offset % DTypeSize(entry.dtype) == 0 || entry.bytes == 0) {
+    return Tensor::View(buffer, entry.bytes == 0 ? 0 : offset, entry.dtype, entry.dims);
+  }
+  HR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(allocator, entry.dtype, entry.dims));
+  std::memcpy(copy.data(), buffer->data() + offset, copy.bytes());
+  return copy;
 }
 
 }  // namespace hr::train

@@ -10,6 +10,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/file.h"
 #include "runtime/base/shape.h"
+#include "runtime/device/tensor.h"
 
 namespace hr::train {
 
@@ -31,5 +32,10 @@ Result<std::string> EncodeSafetensorsHeader(std::span<TensorEntry> entries);
 // header (at most 16 MiB), its JSON, types, shapes against bytes, no gaps, overlaps or duplicates.
 // DATA_LOSS with `path` otherwise; UNIMPLEMENTED for element types this version does not have.
 Result<std::vector<TensorEntry>> ParseSafetensors(Bytes file, std::string_view path);
+
+// The memory of a mapped file, which lives as long as anybody uses it.
+BufferRef BufferOf(MappedFile file);
+// An entry of the file in that memory; a copy if it does not lie aligned there.
+Result<Tensor> TensorAt(const BufferRef& buffer, const TensorEntry& entry, Allocator& allocator);
 
 }  // namespace hr::train

@@ -1,6 +1,7 @@
 #include "runtime/train/session_checkpoint.h"
 
 #include <charconv>
+#include <cstring>
 
 #include "runtime/base/errors.h"
 #include "runtime/train/checkpoint_directory.h"
@@ -17,6 +18,16 @@ struct Snapshot {
   int64_t step = 0;
 };
 
+// Whether the host's memory of the variable is that of the model, which nobody writes.
+bool HasModelsMemory(const graph::Module& module, const session::VariableStore& store, uint32_t i) {
+  const uint32_t constant = module.variables[i].initial_constant;
+  return constant != graph::kNone && store.Get(i).data() == module.constants[constant].data();
+}
+
+bool HasBytes(const Tensor& tensor, const Tensor& other) {
+  return tensor.bytes() == 0 || std::memcmp(tensor.data(), other.data(), tensor.bytes()) == 0;
+}
+
 Result<Snapshot> TakeSnapshot(session::Session& session, const CallLimits& limits) {
   Snapshot snapshot;
   size_t count = session.model().module().variables.size();
@@ -24,8 +35,12 @@ Result<Snapshot> TakeSnapshot(session::Session& session, const CallLimits& limit
       limits, [&](const session::VariableStore& store, int64_t step) -> Status {
         snapshot.step = step;
         for (uint32_t i = 0; i < count; ++i) {
-          HR_ASSIGN_OR_RETURN(Tensor copy, store.Get(i).Clone(session.env().allocator()));
-          snapshot.variables.push_back(std::move(copy));
+          // What nobody has written stays where it is, in the model's file perhaps.
+          Tensor value = store.Get(i);
+          if (!HasModelsMemory(session.model().module(), store, i)) {
+            HR_ASSIGN_OR_RETURN(value, value.Clone(session.env().allocator()));
+          }
+          snapshot.variables.push_back(std::move(value));
         }
         return {};
       }));
@@ -71,12 +86,17 @@ Status SetVariables(session::Session& session, const CheckpointReader& reader, i
   const auto& variables = session.model().module().variables;
   return session.RestoreVariables(
       limits, [&](session::VariableStore& store, int64_t* to_step, uint64_t* to_seed) -> Status {
-        for (uint32_t i = 0; i < variables.size(); ++i)
-          HR_RETURN_IF_ERROR(store.MakeWritable(allocator, i));
+        // A frozen weight that has its value already needs no memory of the session's own.
+        std::vector<std::pair<uint32_t, Tensor>> changed;
         for (uint32_t i = 0; i < variables.size(); ++i) {
           HR_ASSIGN_OR_RETURN(Tensor value, reader.Get(variables[i].name));
-          HR_RETURN_IF_ERROR(store.Set(allocator, i, value));
+          const bool same = store.DeviceOf(i) == nullptr &&
+                            HasModelsMemory(session.model().module(), store, i) &&
+                            HasBytes(store.Get(i), value);
+          if (!same) changed.emplace_back(i, std::move(value));
         }
+        for (const auto& [i, value] : changed) HR_RETURN_IF_ERROR(store.MakeWritable(allocator, i));
+        for (const auto& [i, value] : changed) HR_RETURN_IF_ERROR(store.Set(allocator, i, value));
         *to_step = step;
         *to_seed = seed;
         return {};

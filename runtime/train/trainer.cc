@@ -1,11 +1,14 @@
 #include "runtime/train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/errors.h"
+#include "runtime/train/best.h"
 #include "runtime/train/checkpoint_directory.h"
 #include "runtime/train/event_file.h"
 #include "runtime/train/session_checkpoint.h"
+#include "runtime/transform/metric.h"
 
 namespace hr::train {
 namespace {
@@ -34,6 +37,74 @@ bool HasOutput(const session::Session& session, const std::string& signature,
   return false;
 }
 
+bool Has(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsNumber(const graph::ValueType& type) {
+  const auto dims = type.FixedDims();
+  const bool known =
+      IsFloating(type.dtype) || type.dtype == DType::kInt64 || type.dtype == DType::kInt32;
+  return known && type.dtype != DType::kFloat16 && type.dtype != DType::kBfloat16 && dims &&
+         ElementCount(*dims) == 1;
+}
+
+// The outputs of an evaluation that are one number, but for those with a meaning of their own.
+std::vector<std::string> OtherMetrics(const session::Session& session,
+                                      const std::string& signature) {
+  std::vector<std::string> out;
+  const graph::Module& module = session.model().module();
+  const graph::Signature* found = module.FindSignature(signature);
+  if (found == nullptr) return out;
+  for (const graph::Port& port : found->outputs) {
+    if (port.name == "loss" || port.name == "correct") continue;
+    if (IsNumber(module.main().values[port.value].type)) out.push_back(port.name);
+  }
+  return out;
+}
+
+Status CheckMetric(const session::Session& session, const std::string& signature,
+                   const std::string& metric) {
+  std::vector<std::string> known = OtherMetrics(session, signature);
+  if (HasOutput(session, signature, "correct") && !Has(known, "accuracy"))
+    known.insert(known.begin(), "accuracy");
+  known.insert(known.begin(), "loss");
+  if (Has(known, metric)) return {};
+  return NotFound("the evaluation '", signature, "' has no metric '", metric, "'; there are",
+                  ListText(known));
+}
+
+// An evaluation may change variables, those of its metrics, but is no step of the training.
+class KeptStep {
+ public:
+  explicit KeptStep(session::Session& session) : session_(session), step_(session.step()) {}
+  KeptStep(const KeptStep&) = delete;
+  KeptStep& operator=(const KeptStep&) = delete;
+  ~KeptStep() {
+    if (session_.step() == step_ || session_.tainted()) return;
+    session_
+        .RestoreVariables({},
+                          [&](session::VariableStore&, int64_t* step, uint64_t*) -> Status {
+                            *step = step_;
+                            return {};
+                          })
+        .IgnoreError();
+  }
+
+ private:
+  session::Session& session_;
+  const int64_t step_;
+};
+
+// Runs the signature that resets the metrics of another one, if it has any.
+Status ResetMetrics(const std::shared_ptr<session::Session>& session, const std::string& signature,
+                    const CallLimits& limits) {
+  const std::string reset = Cat(signature, transform::kResetSuffix);
+  if (session->model().module().FindSignature(reset) == nullptr) return {};
+  HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, reset));
+  return call->Run(limits);
+}
+
 class Trainer {
  public:
   Trainer(std::shared_ptr<session::Session> session, const TrainOptions& options,
@@ -41,10 +112,12 @@ class Trainer {
       : session_(std::move(session)),
         options_(options),
         limits_(limits),
-        clock_(session_->env().clock()) {}
+        clock_(session_->env().clock()),
+        best_(options.best_metric, options.best_is_smallest) {}
 
   Result<StepReport> Run() {
     if (options_.train_data == nullptr) return InvalidArgument("training needs a data set");
+    HR_RETURN_IF_ERROR(CheckBestOptions());
     HR_RETURN_IF_ERROR(Prepare());
     HR_RETURN_IF_ERROR(RestoreNewest());
     begin_nanos_ = clock_.NowNanos();
@@ -60,15 +133,31 @@ class Trainer {
       HR_RETURN_IF_ERROR(events_->Flush());
     }
     if (!ended.ok()) return ended;
+    if (!stopped_) HR_RETURN_IF_ERROR(RestoreBest());
     return report_;
   }
 
  private:
+  Status CheckBestOptions() const {
+    if (options_.best_metric.empty()) {
+      if (options_.patience == 0 && !options_.restore_best) return {};
+      return InvalidArgument("patience and restore_best need a best_metric");
+    }
+    if (options_.patience < 0)
+      return InvalidArgument("patience is at least 0, got ", options_.patience);
+    if (options_.eval_data == nullptr)
+      return InvalidArgument("a best metric needs data to evaluate on");
+    if (options_.restore_best && options_.checkpoint_directory.empty())
+      return InvalidArgument("restore_best needs a directory for checkpoints");
+    return CheckMetric(*session_, options_.eval_signature, options_.best_metric);
+  }
+
   Status Prepare() {
     HR_ASSIGN_OR_RETURN(call_, session::Call::Create(session_, options_.train_signature));
     HR_RETURN_IF_ERROR(call_->BindSource(options_.train_data));
     for (const auto& [name, value] : options_.scalars)
       HR_RETURN_IF_ERROR(call_->BindScalar(name, value));
+    has_rate_ = HasOutput(*session_, options_.train_signature, "learning_rate");
     if (options_.event_directory.empty()) return {};
     HR_ASSIGN_OR_RETURN(events_, EventWriter::Open(options_.event_directory, {}));
     return {};
@@ -95,7 +184,26 @@ class Trainer {
     for (const std::string& warning : restored.warnings) Say(warning);
     Say(Cat("going on from '", restored.path, "', step ", restored.step));
     report_.step = saved_step_ = summarised_step_ = restored.step;
+    best_.TakeFrom(restored.metadata);
+    HR_RETURN_IF_ERROR(TakeFinalBest());
+    ReportBest();
     return TakeEpoch();
+  }
+
+  std::string BestDirectory() const { return JoinPath(options_.checkpoint_directory, kBestFolder); }
+
+  // An evaluation at the end comes after the checkpoint, which knows nothing of it.
+  Status TakeFinalBest() {
+    if (options_.best_metric.empty() || !FileExists(BestDirectory())) return {};
+    auto opened = OpenCheckpoint(BestDirectory(), {.verify_checksums = false});
+    if (!opened.ok()) return {};
+    if (opened->reader.step() == report_.step) best_.TakeFrom(opened->reader.metadata());
+    return {};
+  }
+
+  void ReportBest() {
+    report_.best = best_.value();
+    report_.best_step = best_.step();
   }
 
   Status TakeEpoch() {
@@ -106,6 +214,7 @@ class Trainer {
 
   Status Loop() {
     while (options_.max_steps < 0 || report_.step < options_.max_steps) {
+      if (LostPatience()) return {};
       HR_ASSIGN_OR_RETURN(const bool done, options_.train_data->Done(limits_));
       HR_RETURN_IF_ERROR(TakeEpoch());  // Done may have found one to be complete
       if (done) return {};
@@ -116,6 +225,14 @@ class Trainer {
       if (stopped_) return std::move(go_on).status();
     }
     return {};
+  }
+
+  bool LostPatience() {
+    if (options_.patience == 0 || best_.waits() < options_.patience) return false;
+    report_.stopped_early = true;
+    Say(Cat("stopped early: ", best_.waits(), " evaluations have not been better than ",
+            best_.metric(), " ", best_.value(), " at step ", best_.step()));
+    return true;
   }
 
   // A batch that was drawn for a run that did not come to pass is drawn again after a restore.
@@ -134,6 +251,10 @@ class Trainer {
     HR_RETURN_IF_ERROR(RunOrGoBack());
     HR_ASSIGN_OR_RETURN(Tensor loss, call_->Output("loss"));
     HR_ASSIGN_OR_RETURN(report_.loss, NumberIn(loss, "loss"));
+    if (has_rate_) {
+      HR_ASSIGN_OR_RETURN(Tensor rate, call_->Output("learning_rate"));
+      HR_ASSIGN_OR_RETURN(report_.learning_rate, NumberIn(rate, "learning_rate"));
+    }
     report_.step = session_->step();
     HR_RETURN_IF_ERROR(TakeEpoch());
     report_.examples = call_->PulledExamples();
@@ -159,6 +280,9 @@ class Trainer {
   Status Summarise() {
     summarised_step_ = report_.step;
     HR_RETURN_IF_ERROR(events_->AddScalar("train/loss", report_.step, report_.loss));
+    if (has_rate_ && !std::isnan(report_.learning_rate))
+      HR_RETURN_IF_ERROR(
+          events_->AddScalar("train/learning_rate", report_.step, report_.learning_rate));
     return events_->AddScalar("train/examples_per_second", report_.step,
                               report_.examples_per_second);
   }
@@ -170,20 +294,49 @@ class Trainer {
     report_.evaluated = true;
     report_.evaluation_loss = result.evaluation_loss;
     report_.evaluation_accuracy = result.evaluation_accuracy;
-    if (events_ == nullptr) return {};
-    HR_RETURN_IF_ERROR(events_->AddScalar("eval/loss", report_.step, report_.evaluation_loss));
-    if (std::isnan(report_.evaluation_accuracy)) return {};
-    return events_->AddScalar("eval/accuracy", report_.step, report_.evaluation_accuracy);
+    report_.metrics = std::move(result.metrics);
+    HR_RETURN_IF_ERROR(KeepBest());
+    if (options_.on_evaluate) HR_RETURN_IF_ERROR(options_.on_evaluate(report_));
+    for (size_t i = 0; events_ != nullptr && i < report_.metrics.size(); ++i) {
+      const auto& [name, value] = report_.metrics[i];
+      if (!std::isnan(value))
+        HR_RETURN_IF_ERROR(events_->AddScalar(Cat("eval/", name), report_.step, value));
+    }
+    return {};
+  }
+
+  Status KeepBest() {
+    for (const auto& [name, value] : report_.metrics) {
+      if (name != best_.metric()) continue;
+      const bool is_best = best_.Take(value, report_.step);
+      ReportBest();
+      if (is_best) HR_RETURN_IF_ERROR(SaveTo(BestDirectory(), 1));
+      break;
+    }
+    return {};
+  }
+
+  Status RestoreBest() {
+    if (!options_.restore_best || best_.step() < 0 || best_.step() == session_->step()) return {};
+    HR_ASSIGN_OR_RETURN(RestoreReport restored,
+                        RestoreSession(*session_, BestDirectory(), {}, limits_));
+    Say(Cat("the session has the best, '", restored.path, "'"));
+    return {};
   }
 
   Status Save() {
-    if (options_.checkpoint_directory.empty()) return {};
-    SaveOptions save{.files = {.keep = options_.keep_checkpoints, .owner = options_.owner},
-                     .dataset = options_.train_data.get()};
-    // A caller whose deadline passed still wants what was reached.
-    HR_ASSIGN_OR_RETURN(std::string path,
-                        SaveSession(*session_, options_.checkpoint_directory, save, {}));
+    HR_RETURN_IF_ERROR(SaveTo(options_.checkpoint_directory, options_.keep_checkpoints));
     saved_step_ = report_.step;
+    return {};
+  }
+
+  Status SaveTo(const std::string& directory, int keep) {
+    if (options_.checkpoint_directory.empty()) return {};
+    SaveOptions save{.files = {.keep = keep, .owner = options_.owner},
+                     .dataset = options_.train_data.get()};
+    best_.AddTo(&save.metadata);
+    // A caller whose deadline passed still wants what was reached.
+    HR_ASSIGN_OR_RETURN(std::string path, SaveSession(*session_, directory, save, {}));
     Say(Cat("saved '", path, "'"));
     return {};
   }
@@ -195,6 +348,8 @@ class Trainer {
   std::unique_ptr<session::Call> call_;
   std::unique_ptr<EventWriter> events_;
   StepReport report_;
+  BestEvaluation best_;
+  bool has_rate_ = false;
   bool stopped_ = false;  // by on_step
   int64_t saved_step_ = -1;
   int64_t summarised_step_ = -1;  // none of the steps before training
@@ -214,6 +369,9 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
                             const std::shared_ptr<data::Dataset>& data, const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, signature));
   HR_RETURN_IF_ERROR(call->BindSource(data));
+  const int64_t step = session->step();
+  const KeptStep kept(*session);
+  HR_RETURN_IF_ERROR(ResetMetrics(session, signature, limits));
   bool counts = HasOutput(*session, signature, "correct");
   double loss_sum = 0;
   double correct = 0;
@@ -237,9 +395,19 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
     return FailedPrecondition(
         "the evaluation's data set has no examples left; rewind it if its pass is over");
   }
-  StepReport report{.step = session->step(), .evaluated = true};
+  StepReport report{.step = step, .evaluated = true};
   report.evaluation_loss = loss_sum / static_cast<double>(examples);
   report.evaluation_accuracy = counts ? correct / static_cast<double>(examples) : std::nan("");
+  report.metrics.push_back({"loss", report.evaluation_loss});
+  const std::vector<std::string> others = OtherMetrics(*session, signature);
+  if (counts && !Has(others, "accuracy"))
+    report.metrics.push_back({"accuracy", report.evaluation_accuracy});
+  for (const std::string& name : others) {
+    HR_ASSIGN_OR_RETURN(Tensor tensor, call->Output(name));
+    HR_ASSIGN_OR_RETURN(const double value, NumberIn(tensor, name));
+    report.metrics.push_back({name, value});
+    if (name == "accuracy") report.evaluation_accuracy = value;
+  }
   return report;
 }
 

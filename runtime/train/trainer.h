@@ -1,6 +1,7 @@
 // The managed loop: initialise or restore, train, summarise, evaluate, save, stop cleanly.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,16 +13,28 @@
 
 namespace hr::train {
 
+struct MetricValue {
+  std::string name;
+  double value = 0;
+};
+
 // What a step, or an evaluation over a whole data set, gave.
 struct StepReport {
   int64_t step = 0;
   int64_t epoch = 0;  // epochs of the data set that are complete
   double loss = 0;
-  double examples_per_second = 0;  // since the training began
-  bool evaluated = false;          // the fields below are of this step
-  double evaluation_loss = 0;      // mean over the evaluation's batches
-  double evaluation_accuracy = 0;  // NaN if the signature gives none
-  int64_t examples = 0;            // of the step's batch; 0 if no step was left to do
+  double examples_per_second = 0;       // since the training began
+  bool evaluated = false;               // the fields below are of this step
+  double evaluation_loss = 0;           // mean over the evaluation's batches
+  double evaluation_accuracy = 0;       // NaN if the signature gives none
+  int64_t examples = 0;                 // of the step's batch; 0 if no step was left to do
+  double learning_rate = std::nan("");  // the output "learning_rate" of the step, if there is one
+  // Of the last evaluation: "loss", "accuracy" if there is one, and the signature's other outputs
+  // that are one number.
+  std::vector<MetricValue> metrics;
+  double best = std::nan("");  // TrainOptions::best_metric at its best so far
+  int64_t best_step = -1;      // when that was; -1: never yet
+  bool stopped_early = false;  // because patience was at its end
 };
 
 struct TrainOptions {
@@ -43,9 +56,18 @@ struct TrainOptions {
 
   int64_t eval_steps = 0;  // evaluate each so many steps; 0: only at the end
 
+  // The name of a metric (StepReport::metrics). Where an evaluation finds it better than ever, a
+  // checkpoint is kept in the folder "best" of the checkpoints'. Empty: none.
+  std::string best_metric;
+  bool best_is_smallest = false;
+  int64_t patience = 0;       // stop after so many evaluations that are no better; 0: never
+  bool restore_best = false;  // at the end the session gets the best checkpoint
+
   // Called after each step, on the thread of Train; false stops the training cleanly, with a
   // checkpoint and without the evaluation at the end. So does a failure, which Train returns.
   std::function<Result<bool>(const StepReport&)> on_step;
+  // Called after each evaluation, before on_step.
+  std::function<Status(const StepReport&)> on_evaluate;
   // Sentences for people: what was restored, what was saved, what was passed over.
   std::function<void(std::string_view)> on_message;
 };
@@ -55,7 +77,8 @@ struct TrainOptions {
 Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainOptions& options,
                          const CallLimits& limits);
 
-// Runs the evaluation signature over a whole pass of the data.
+// Runs the evaluation signature over a whole pass of the data, after the signature that resets its
+// metrics, if there is one (transform/metric.h). The session's step is as before afterwards.
 Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
                             const std::string& signature,
                             const std::shared_ptr<data::Dataset>& data, const CallLimits& limits);

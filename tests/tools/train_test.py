@@ -46,6 +46,41 @@ class Train(support.ToolTest):
                              "--json", "-")
         self.assertEqual(one["outputs"], other["outputs"])
 
+    def test_a_schedule_in_place_of_the_learning_rate(self):
+        given = ["--data", "idx:./data/train", "--batch", 16, "--checkpoint", "out/ck"]
+        schedule = ["--schedule", "linear base=0.1 steps=12 end=0.01 warmup=2"]
+        first = self.ok("train", "mlp.hrg", *given, *schedule, "--steps", 7, "--json", "-")
+        report = json.loads(first)
+        self.assertAlmostEqual(report["learning_rate"], 0.1 - 0.09 * 4 / 10, places=6)
+        done = self.ok("train", "mlp.hrg", *given, *schedule, "--steps", 12, "--resume")
+        self.assertIn("learning rate 0.019\n", done)
+        self.assertIn("needs steps=", self.run_tool("train", "mlp.hrg", *given, "--schedule",
+                                                    "cosine base=1").stderr)
+        self.assertIn("has no input 'rate', it has: images", self.run_tool(
+            "train", "mlp.hrg", *given, *schedule, "--schedule-input", "rate").stderr)
+
+    def test_keeps_the_best_and_stops_early(self):
+        evaluate = ["--evaluate", "eval", "--evaluate-data", "idx:./data/test",
+                    "--evaluate-every", 3, "--checkpoint", "out/ck"]
+        done = self.train("--epochs", 50, *evaluate, "--best", "max:loss", "--patience", 2,
+                          "--export", "serve.hrg", "--json", "report.json")
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertTrue(report["stopped_early"])
+        self.assertEqual(report["best"]["metric"], "loss")
+        self.assertEqual(report["steps"], report["best"]["step"] + 6)
+        self.assertIn(", stopped early", done)
+        kept = [path.name for path in (self.folder / "out/ck/best").glob("step-*")]
+        self.assertEqual(kept, ["step-%06d" % report["best"]["step"]])
+        served = self.json_of("run", "serve.hrg", "--input", "images=random", "--json", "-")
+        best = self.json_of("run", "mlp.hrg", "--input", "images=random", "--checkpoint",
+                            "out/ck/best", "--json", "-")
+        self.assertEqual(served["outputs"], best["outputs"])
+        for wrong, words in ((["--best", "f1", *evaluate, "--resume"], "no metric 'f1'"),
+                             (["--best", "loss"], "--best needs --evaluate"),
+                             (["--patience", 3], "--patience needs --best")):
+            self.assertIn(words, self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train",
+                                               *RATE, *wrong).stderr)
+
     def test_plain_lines_where_there_is_no_terminal(self):
         done = self.run_tool("train", "mlp.hrg", "--data", "idx:./data/train", *RATE)
         self.assertEqual(done.returncode, 0)

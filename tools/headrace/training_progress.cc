@@ -1,16 +1,24 @@
 #include "tools/headrace/training_progress.h"
 
-#include <cmath>
 #include <cstdio>
 
 namespace headrace::tool {
 
-std::string EvaluationText(const hr_train_report& report) {
-  char loss[64], accuracy[64] = "";
-  std::snprintf(loss, sizeof loss, "%.4f", report.evaluation_loss);
-  if (!std::isnan(report.evaluation_accuracy))
-    std::snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", report.evaluation_accuracy);
-  return "step " + std::to_string(report.step) + ": evaluation loss " + loss + accuracy;
+std::string EvaluationText(const hr_train_report& report, const Metrics& metrics) {
+  std::string out = "step " + std::to_string(report.step) + ": evaluation";
+  const char* separator = " ";
+  for (const auto& [name, value] : metrics) {
+    char number[64];
+    std::snprintf(number, sizeof number, "%.4f", value);
+    out += separator + name + " " + number;
+    separator = ", ";
+  }
+  return out;
+}
+
+void TrainingProgress::Evaluated(const hr_train_report& report, const Metrics& metrics) {
+  metrics_ = metrics;
+  Say(EvaluationText(report, metrics));
 }
 
 void TrainingProgress::Step(const hr_train_report& report) {
@@ -20,7 +28,6 @@ void TrainingProgress::Step(const hr_train_report& report) {
     counted = 0;  // the step was done before the bar's clock began
   }
   bar_->update(report.step, counted, "loss", report.loss);
-  if (report.evaluated != 0) Say(EvaluationText(report));
 }
 
 void TrainingProgress::Say(const std::string& text) {

@@ -235,6 +235,10 @@ typedef struct hr_save_options {
   int32_t strip_names; /* 1: omit the names of nodes and values; messages then use numbers */
   /* The file for the tensors, relative to the graph's file. NULL: the same. */
   HR_NULLABLE const char* side_file;
+  /* 1: add low-rank adapters (hr_graph_add_lora) to their weights, and leave them out.
+   * HR_FAILED_PRECONDITION if something else uses such a weight. A graph can only do it with
+   * adapters that it has loaded, a session (hr_session_export) with all. */
+  int32_t merge_adapters;
 } hr_save_options;
 
 /* Writes the graph as it is now to a .hrg file. If the call fails, `path` is as it was. `options`

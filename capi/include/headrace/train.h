@@ -270,6 +270,17 @@ HR_API hr_status* hr_session_export(hr_session* session, const char* path, size_
                                     HR_NULLABLE const hr_save_options* options,
                                     const hr_limits* limits);
 
+/* Writes the low-rank adapters of the session (hr_graph_add_lora), and nothing else, as a
+ * safetensors file with a tensor for each of their variables. If the call fails, `path` is as it
+ * was. Waits within `limits` (NULL: none) for a run that writes variables. */
+HR_API hr_status* hr_session_save_adapters(hr_session* session, const char* path,
+                                           const hr_limits* limits);
+/* Gives the adapters of the session the values of such a file. HR_NOT_FOUND or HR_INVALID_ARGUMENT
+ * if it does not have just these adapters, of the same ranks. A call that fails leaves the session
+ * as it was. */
+HR_API hr_status* hr_session_load_adapters(hr_session* session, const char* path,
+                                           const hr_limits* limits);
+
 /* ---- TensorBoard ---------------------------------------------------------------------------- */
 
 /* An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe. */
@@ -309,13 +320,19 @@ typedef struct hr_train_report {
   double evaluation_loss;     /* mean per example */
   double evaluation_accuracy; /* NaN if the signature has no output "correct" */
   int64_t examples;           /* in this step's batch; 0 if there was no step left to do */
+  double learning_rate;       /* the output "learning_rate" of the step; NaN if there is none */
+  double best;                /* the best metric at its best so far; NaN if there is none */
+  int64_t best_step;          /* when that was; -1: never yet */
+  int32_t stopped_early;      /* 1: the patience was at its end */
 } hr_train_report;
 
 typedef struct hr_train_options {
   size_t struct_size;
   /* Must have an output "loss". NULL: "train". */
   HR_NULLABLE const char* train_signature;
-  /* Must have an output "loss" and may have "correct", a count. NULL: "eval". */
+  /* Must have an output "loss". Its metrics are "loss", the mean per example; "accuracy", if it has
+   * an output "correct", a count; and its other outputs that are one number, as they are after the
+   * last batch (hr_graph_metric). NULL: "eval". */
   HR_NULLABLE const char* eval_signature;
   hr_dataset* train_data;            /* the training runs through its pass */
   HR_NULLABLE hr_dataset* eval_data; /* may be NULL */
@@ -342,19 +359,40 @@ typedef struct hr_train_options {
   void* context;
   /* For which this process writes checkpoints (hr_checkpoint_options). May be NULL. */
   HR_NULLABLE const hr_group* group;
+  /* The metric of the evaluation that says which step is the best. Where it is better than ever, a
+   * checkpoint is kept in the folder "best" of checkpoint_directory. NULL: none. */
+  HR_NULLABLE const char* best_metric;
+  int32_t best_is_smallest; /* 1: the smallest value is the best, as for a loss */
+  int32_t restore_best;     /* 1: at the end the session gets the best checkpoint */
+  int64_t patience; /* stop after so many evaluations that are no better than the best; 0: never */
+  /* Called after each evaluation with its metrics, on the thread that called hr_train, before
+   * on_step. The names and values live during the call. A failure stops the training. May be NULL.
+   */
+  HR_NULLABLE HR_CALLED_BY(caller) hr_status* (*on_evaluate)(
+      void* context, const hr_train_report* report, size_t count,
+      HR_ARRAY(count) const char* const* names, HR_ARRAY(count) const double* values);
 } hr_train_options;
 
 /* Runs a training and returns when it is over. Restores the newest checkpoint if there is one,
  * trains, writes summaries, evaluates and saves; at the end it saves before it evaluates, so that
  * no training is lost. If the limits (NULL: none) end it, it saves first and then returns
- * HR_DEADLINE_EXCEEDED or HR_CANCELLED. `out` gets the last report and may be NULL. */
+ * HR_DEADLINE_EXCEEDED or HR_CANCELLED. `out` gets the last report and may be NULL.
+ *
+ * An evaluation first runs the signature "<eval_signature>/reset", if the model has it, and is no
+ * step of the session, whatever variables it writes. What best_metric and patience have seen is
+ * part of checkpoints: a resumed training stops where one would that was never broken off. */
 HR_API hr_status* hr_train(hr_session* session, const hr_train_options* options,
                            const hr_limits* limits, HR_NULLABLE hr_train_report* out);
-/* Evaluates the rest of the data set's pass with a signature. If `signature` is NULL, it is "eval".
- * `out` may be NULL. */
+/* Evaluates the rest of the data set's pass with a signature, as hr_train does. If `signature` is
+ * NULL, it is "eval". `out` may be NULL. */
 HR_API hr_status* hr_evaluate(hr_session* session, HR_NULLABLE const char* signature,
                               hr_dataset* data, const hr_limits* limits,
                               HR_NULLABLE hr_train_report* out);
+
+/* Calls hr_evaluate, and writes the metrics as JSON: {"step": …, "metrics": {"loss": …, …}}. What
+ * is no finite number is null. */
+HR_API hr_status* hr_evaluate_metrics(hr_session* session, HR_NULLABLE const char* signature,
+                                      hr_dataset* data, const hr_limits* limits, hr_text** out);
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 

@@ -75,6 +75,62 @@ HR_API hr_status* hr_graph_swap_averages(hr_graph* graph, const char* signature)
  * HR_FAILED_PRECONDITION if `from` changes variables. */
 HR_API hr_status* hr_graph_copy_signature(hr_graph* graph, const char* from, const char* to);
 
+/* ---- Metrics ---- */
+
+/* Adds the output `name` to `signature`: a metric of all the batches that the signature has run on
+ * since the signature "<signature>/reset", which the call adds, was run last. hr_train and
+ * hr_evaluate run that before an evaluation. `description` is one of these, with its settings:
+ *
+ *   "accuracy"    scores [N, C, ...] and labels [N, ...] (int64 or int32): the share of labels that
+ *                 have the largest score
+ *   "top_k k=5"   the same: that are among the k largest
+ *   "mean"        values of any shape, or the mean of a batch, a scalar, and its labels, which say
+ *                 how many it stands for
+ *   "perplexity"  the same: exp of the mean, of losses in nats
+ *   "auc"         scores in [0, 1] and labels of the same shape (not 0: positive): the area under
+ * the ROC curve, by histograms of `bins` equal intervals (1000 of them); scores in one interval
+ * count as equal. With logits=1, scores are log-odds "confusion"   scores and labels as accuracy:
+ * int64 [C, C], how often label i was taken for j
+ *
+ * The first four and confusion leave out labels that equal ignore_index=L. All but confusion are
+ * float64 scalars. The sums are variables, so the signature writes variables and excludes other
+ * runs of its session. HR_INVALID_ARGUMENT if the inputs are none that the metric takes. */
+HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const char* name,
+                                  const char* description, size_t count,
+                                  HR_ARRAY(count) const hr_value* inputs);
+
+/* ---- Adapters ----
+ *
+ * A low-rank adapter (LoRA) adds scale * A * B to a weight W of a MatMul, a Gemm or a Conv without
+ * groups, and is trained in its place: W stays as it is, and a weight of a mapped file stays there.
+ * The adapter of the weight "W" is three variables of W's type: "W/lora_A", uniform within
+ * 1 / sqrt(inputs) at first, "W/lora_B", 0 at first, and "W/lora_scale", alpha / rank, which is not
+ * trained. Products with the same weight share its adapter. hr_session_save_adapters
+ * (headrace/train.h) saves adapters alone; a save with merge_adapters adds them to their weights.
+ */
+
+/* Adds adapters wherever the name of a node, or of its weight, fits one of `patterns` (see
+ * hr_graph_set_trainable_matching), and freezes all other variables. `settings` is a text such as
+ * "rank=8 alpha=16 dropout=0.05", or NULL; the rank is 8, alpha the rank and dropout 0 if they are
+ * not given. A value keeps its name: what the product alone gives is called "<name>/base".
+ *
+ * With dropout, inputs are left out at random where the nodes serve the signature `training`, which
+ * may be NULL otherwise: a copy of the signature that serves (hr_graph_copy_signature), of whose
+ * outputs the loss is made afterwards.
+ *
+ * Call it before hr_graph_minimize. *out_count gets the number of nodes; it may be NULL.
+ * HR_NOT_FOUND, with the nearest names, if a pattern fits nothing; HR_INVALID_ARGUMENT if the rank
+ * is larger than a weight allows; HR_ALREADY_EXISTS if a weight has an adapter. */
+HR_API hr_status* hr_graph_add_lora(hr_graph* graph, const char* patterns,
+                                    HR_NULLABLE const char* settings,
+                                    HR_NULLABLE const char* training,
+                                    HR_NULLABLE size_t* out_count);
+/* Adds the adapters that hr_session_save_adapters has written to `path`, with their values,
+ * wherever a node uses one of their weights, and freezes all other variables. The graph keeps the
+ * file mapped. *out_count gets the number of nodes; it may be NULL. */
+HR_API hr_status* hr_graph_load_adapters(hr_graph* graph, const char* path,
+                                         HR_NULLABLE size_t* out_count);
+
 #ifdef __cplusplus
 }
 #endif

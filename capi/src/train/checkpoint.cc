@@ -3,6 +3,7 @@
 #include "capi/src/comm/handles.h"
 #endif
 #include "runtime/base/json_writer.h"
+#include "runtime/train/adapter_file.h"
 #include "runtime/train/checkpoint_directory.h"
 #include "runtime/train/session_checkpoint.h"
 #include "runtime/transform/keep_signatures.h"
@@ -58,6 +59,9 @@ Result<graph::Module> Trained(session::Session& session, std::span<const std::st
   HR_RETURN_IF_ERROR(
       session.ReadVariables(limits, [&](const session::VariableStore& store, int64_t) -> Status {
         for (uint32_t i = 0; i < module.variables.size(); ++i) {
+          const uint32_t constant = module.variables[i].initial_constant;
+          if (constant != graph::kNone && store.Get(i).data() == module.constants[constant].data())
+            continue;  // nobody has written it
           HR_ASSIGN_OR_RETURN(Tensor value, store.Get(i).Clone(session.env().allocator()));
           module.variables[i].initial_constant = static_cast<uint32_t>(module.constants.size());
           module.variables[i].initial_graph = graph::kNone;
@@ -134,6 +138,22 @@ hr_status* hr_session_export(hr_session* session, const char* path, size_t signa
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
   HR_ASSIGN_OR_WRAP(auto module, hr::capi::Trained(*session->rep, names, checked));
   return Wrap(hr::capi::SaveModule(session->rep->env(), module, path, options));
+}
+
+hr_status* hr_session_save_adapters(hr_session* session, const char* path,
+                                    const hr_limits* limits) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(path);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  return Wrap(hr::train::SaveAdapters(*session->rep, path, checked));
+}
+
+hr_status* hr_session_load_adapters(hr_session* session, const char* path,
+                                    const hr_limits* limits) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(path);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  return Wrap(hr::train::LoadAdapters(*session->rep, path, checked));
 }
 
 }  // extern "C"

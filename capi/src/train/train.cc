@@ -1,4 +1,7 @@
+#include <cmath>
+
 #include "capi/src/train/handles.h"
+#include "runtime/base/json_writer.h"
 #include "runtime/train/trainer.h"
 
 namespace hr::capi {
@@ -13,7 +16,11 @@ hr_train_report ReportFrom(const train::StepReport& report) {
           .evaluated = report.evaluated ? 1 : 0,
           .evaluation_loss = report.evaluation_loss,
           .evaluation_accuracy = report.evaluation_accuracy,
-          .examples = report.examples};
+          .examples = report.examples,
+          .learning_rate = report.learning_rate,
+          .best = report.best,
+          .best_step = report.best_step,
+          .stopped_early = report.stopped_early ? 1 : 0};
 }
 
 Status CheckReport(const hr_train_report* out) {
@@ -29,6 +36,39 @@ void GiveReport(const train::StepReport& report, hr_train_report* out) {
   size_t size = std::min(out->struct_size, sizeof whole);
   whole.struct_size = size;
   __builtin_memcpy(out, &whole, size);
+}
+
+// Tells the host of an evaluation.
+Status TellMetrics(const hr_train_options& options, const train::StepReport& report) {
+  const hr_train_report given = ReportFrom(report);
+  std::vector<const char*> names;
+  std::vector<double> values;
+  for (const auto& [name, value] : report.metrics) {
+    names.push_back(name.c_str());
+    values.push_back(value);
+  }
+  return plugin::FromC(
+      options.on_evaluate(options.context, &given, names.size(), names.data(), values.data()));
+}
+
+std::string MetricsText(const train::StepReport& report) {
+  JsonWriter json;
+  json.BeginObject().Field("step", report.step).Key("metrics").BeginObject();
+  for (const auto& [name, value] : report.metrics) {
+    json.Key(name);
+    std::isfinite(value) ? json.Value(value) : json.Null();
+  }
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+void TakeBest(const hr_train_options& from, train::TrainOptions* to) {
+  if (from.best_metric != nullptr) to->best_metric = from.best_metric;
+  to->best_is_smallest = from.best_is_smallest != 0;
+  to->restore_best = from.restore_best != 0;
+  to->patience = from.patience;
+  if (from.on_evaluate == nullptr) return;
+  to->on_evaluate = [from](const train::StepReport& report) { return TellMetrics(from, report); };
 }
 
 Result<train::TrainOptions> OptionsFrom(const hr_train_options* options) {
@@ -54,6 +94,7 @@ Result<train::TrainOptions> OptionsFrom(const hr_train_options* options) {
   out.owner = OwnerFrom(copy.group);
   if (copy.event_directory != nullptr) out.event_directory = copy.event_directory;
   if (copy.summary_steps > 0) out.summary_steps = copy.summary_steps;
+  TakeBest(copy, &out);
   if (copy.on_step != nullptr) {
     out.on_step = [on_step = copy.on_step,
                    context = copy.context](const train::StepReport& report) -> Result<bool> {
@@ -99,6 +140,18 @@ hr_status* hr_evaluate(hr_session* session, const char* signature, hr_dataset* d
                                         data->rep, checked));
   hr::capi::GiveReport(report, out);
   return nullptr;
+}
+
+hr_status* hr_evaluate_metrics(hr_session* session, const char* signature, hr_dataset* data,
+                               const hr_limits* limits, hr_text** out) {
+  HR_REQUIRE(session);
+  HR_REQUIRE(data);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
+  HR_ASSIGN_OR_WRAP(auto report,
+                    hr::train::Evaluate(session->rep, signature == nullptr ? "eval" : signature,
+                                        data->rep, checked));
+  return hr::capi::WrapText(out, hr::capi::MetricsText(report));
 }
 
 hr_status* hr_progress_create(const char* label, const char* items, int64_t done, int64_t total,

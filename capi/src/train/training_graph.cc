@@ -1,9 +1,12 @@
 #include "headrace/training_graph.h"
 
 #include "capi/src/graph_handle.h"
+#include "runtime/train/adapter_file.h"
+#include "runtime/transform/adapter.h"
 #include "runtime/transform/average.h"
 #include "runtime/transform/clip.h"
 #include "runtime/transform/copy_signature.h"
+#include "runtime/transform/metric.h"
 #include "runtime/transform/minimize.h"
 #include "runtime/transform/schedule.h"
 
@@ -91,6 +94,39 @@ hr_status* hr_graph_copy_signature(hr_graph* graph, const char* from, const char
   HR_REQUIRE(from);
   HR_REQUIRE(to);
   return Wrap(hr::transform::CopySignature(graph->rep, from, to, {}));
+}
+
+hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const char* name,
+                           const char* description, size_t count, const hr_value* inputs) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(name);
+  HR_REQUIRE(description);
+  if (count != 0) HR_REQUIRE(inputs);
+  return Wrap(
+      hr::transform::AddMetric(graph->rep, signature, name, description, std::span(inputs, count)));
+}
+
+hr_status* hr_graph_add_lora(hr_graph* graph, const char* patterns, const char* settings,
+                             const char* training, size_t* out_count) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(patterns);
+  HR_ASSIGN_OR_WRAP(const auto options,
+                    hr::transform::ParseAdapterOptions(settings == nullptr ? "" : settings));
+  HR_ASSIGN_OR_WRAP(const size_t count,
+                    hr::transform::AddAdapters(graph->rep, patterns, options,
+                                               training == nullptr ? "" : training));
+  if (out_count != nullptr) *out_count = count;
+  return nullptr;
+}
+
+hr_status* hr_graph_load_adapters(hr_graph* graph, const char* path, size_t* out_count) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(path);
+  HR_ASSIGN_OR_WRAP(const auto adapters, hr::train::ReadAdapters(path, graph->rep.allocator()));
+  HR_ASSIGN_OR_WRAP(const size_t count, hr::transform::AttachAdapters(graph->rep, adapters));
+  if (out_count != nullptr) *out_count = count;
+  return nullptr;
 }
 
 }  // extern "C"

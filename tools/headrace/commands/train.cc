@@ -52,6 +52,10 @@ struct Options {
   std::string evaluate;
   std::string evaluate_data;
   int64_t evaluate_every = 0;
+  std::string schedule;
+  std::string schedule_input;
+  std::string best;
+  int64_t patience = 0;
   std::string export_file;
   std::vector<std::string> export_signatures;
   int threads = 0;
@@ -68,6 +72,15 @@ void CheckTogether(const Options& options) {
   if (options.checkpoint.empty() &&
       (options.resume || options.save_every != 0 || options.keep != 0))
     throw UsageError("--resume, --save-every and --keep need --checkpoint DIR");
+  if (!options.best.empty() && options.evaluate.empty())
+    throw UsageError("--best needs --evaluate and --evaluate-data");
+  if (options.patience != 0 && options.best.empty())
+    throw UsageError("--patience needs --best METRIC");
+  if (!options.best.empty() && !options.export_file.empty() && options.checkpoint.empty())
+    throw UsageError(
+        "--export writes the best of --best METRIC, which is kept in --checkpoint DIR; give one");
+  if (!options.schedule_input.empty() && options.schedule.empty())
+    throw UsageError("--schedule-input needs --schedule TEXT");
   if (options.export_file.empty() && !options.export_signatures.empty())
     throw UsageError("--export-signature needs --export FILE");
 }
@@ -172,6 +185,40 @@ std::vector<std::string> ExportedSignatures(const Options& options, const Json& 
   return names;
 }
 
+// The model whose signature computes the learning rate by a schedule, in place of its input.
+hr::Model WithSchedule(const hr::Model& model, const Options& options) {
+  const std::string wanted =
+      options.schedule_input.empty() ? "learning_rate" : options.schedule_input;
+  hr::Graph graph(model);
+  const hr_signature_info info = graph.signature(graph.find_signature(options.signature));
+  std::string known;
+  for (size_t i = 0; i < info.input_count; ++i) {
+    if (info.input_names[i] != wanted) {
+      known += std::string(known.empty() ? "" : ", ") + info.input_names[i];
+      continue;
+    }
+    const hr_value input = info.inputs[i];
+    const hr_dtype dtype = graph.value(input).dtype;
+    const hr_value rate = graph.schedule(options.signature, options.schedule);
+    graph.replace(input, graph.op("Cast", {rate}, "to=" + std::to_string(dtype)));
+    return hr::Model(graph);
+  }
+  throw Failure("--schedule: signature '" + options.signature + "' has no input '" + wanted +
+                "', it has: " + known + "; name its learning rate with --schedule-input");
+}
+
+// The metric of --best, and whether its smallest value is the best.
+struct Best {
+  std::string metric;
+  bool is_smallest = false;
+};
+
+Best ParseBest(const std::string& text) {
+  if (text.starts_with("min:")) return {text.substr(4), true};
+  if (text.starts_with("max:")) return {text.substr(4), false};
+  return {text, text == "loss" || text == "perplexity"};
+}
+
 // Steps at which training ends; -1 if that is unknown.
 int64_t TotalSteps(const Options& options, const DatasetSpec& spec, const hr::Dataset& data) {
   if (options.steps != 0) return options.steps;
@@ -186,10 +233,17 @@ int64_t SummarySteps(int64_t total) {
   return total < 0 ? kMost : std::clamp<int64_t>(total / kPoints, 1, kMost);
 }
 
-hr_train_report Train(const hr::Session& session, const Options& options, const Scalars& scalars,
-                      const DatasetSpec& spec, const hr::Dataset& data, const hr::Dataset* test) {
+// What a training has come to.
+struct Outcome {
+  hr_train_report report;
+  Metrics metrics;  // of the last evaluation
+};
+
+Outcome Train(const hr::Session& session, const Options& options, const Scalars& scalars,
+              const DatasetSpec& spec, const hr::Dataset& data, const hr::Dataset* test) {
   const int64_t total = TotalSteps(options, spec, data);
   TrainingProgress progress(total);
+  const Best best = ParseBest(options.best);
   hr::TrainOptions train;
   train.train_signature = options.signature;
   train.eval_signature = options.evaluate;
@@ -203,37 +257,59 @@ hr_train_report Train(const hr::Session& session, const Options& options, const 
   train.event_directory = options.events;
   train.summary_steps = SummarySteps(total);
   train.eval_steps = options.evaluate_every;
+  train.best_metric = best.metric;
+  train.best_is_smallest = best.is_smallest;
+  train.restore_best = !options.best.empty() && !options.export_file.empty();
+  train.patience = options.patience;
+  train.on_evaluate = [&](const hr_train_report& report, const Metrics& metrics) {
+    progress.Evaluated(report, metrics);
+  };
   train.on_step = [&](const hr_train_report& report) {
     progress.Step(report);
     return StopSignal() == 0;
   };
   train.on_message = [&](const std::string& message) { progress.Say(message); };
   WatchForStop();
-  return hr::train(session, train);
+  const hr_train_report report = hr::train(session, train);
+  return {report, progress.metrics()};
 }
 
 // Whether any step was done, so that there is a loss and a speed.
 bool Trained(const hr_train_report& report) { return report.examples != 0; }
 
-Json ReportJson(const Options& options, const hr_train_report& report, bool exported) {
+Json NumberOrNull(double value) { return std::isnan(value) ? Json() : Json(value); }
+
+Json BestJson(const Options& options, const hr_train_report& report) {
+  if (options.best.empty() || report.best_step < 0) return nullptr;
+  return {{"metric", ParseBest(options.best).metric},
+          {"value", report.best},
+          {"step", report.best_step}};
+}
+
+Json ReportJson(const Options& options, const Outcome& outcome, bool exported) {
+  const hr_train_report& report = outcome.report;
   auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   auto measured = [&](double value) { return Trained(report) ? Json(value) : Json(); };
   Json out = {{"steps", report.step},
               {"epochs", report.epoch},
               {"loss", measured(report.loss)},
               {"examples_per_second", measured(report.examples_per_second)},
+              {"learning_rate", NumberOrNull(report.learning_rate)},
               {"evaluation", nullptr},
+              {"best", BestJson(options, report)},
+              {"stopped_early", report.stopped_early != 0},
               {"stopped", StopSignal() != 0},
               {"checkpoints", or_null(options.checkpoint)},
               {"events", or_null(options.events)},
               {"export", or_null(exported ? options.export_file : "")}};
-  if (report.evaluated != 0)
-    out["evaluation"] = {{"loss", report.evaluation_loss},
-                         {"accuracy", report.evaluation_accuracy}};
+  if (report.evaluated == 0) return out;
+  out["evaluation"] = {{"loss", report.evaluation_loss}, {"accuracy", report.evaluation_accuracy}};
+  for (const auto& [name, value] : outcome.metrics) out["evaluation"][name] = NumberOrNull(value);
   return out;
 }
 
-void PrintReport(const Options& options, const hr_train_report& report, bool exported) {
+void PrintReport(const Options& options, const Outcome& outcome, bool exported) {
+  const hr_train_report& report = outcome.report;
   std::vector<std::vector<std::string>> rows;
   Print("step %lld, %s complete", static_cast<long long>(report.step),
         CountText(static_cast<size_t>(report.epoch), "epoch").c_str());
@@ -247,7 +323,13 @@ void PrintReport(const Options& options, const hr_train_report& report, bool exp
         "afresh\n",
         options.steps != 0 ? "steps" : "epochs");
   }
-  if (report.evaluated != 0) Print("%s\n", EvaluationText(report).c_str());
+  if (report.evaluated != 0) Print("%s\n", EvaluationText(report, outcome.metrics).c_str());
+  if (!std::isnan(report.learning_rate)) Print("learning rate %g\n", report.learning_rate);
+  if (!options.best.empty() && report.best_step >= 0) {
+    Print("best %s %.4f at step %lld%s\n", ParseBest(options.best).metric.c_str(), report.best,
+          static_cast<long long>(report.best_step),
+          report.stopped_early != 0 ? ", stopped early" : "");
+  }
   if (!options.checkpoint.empty()) rows.push_back({"checkpoints", options.checkpoint});
   if (!options.events.empty()) rows.push_back({"events", "tensorboard --logdir " + options.events});
   if (exported) rows.push_back({"export", options.export_file});
@@ -269,6 +351,7 @@ int RunTrain(const Options& options) {
   CheckPlaces(options);
   hr::Env env(options.threads);
   hr::Model model = hr::Model::load(env, options.file);
+  if (!options.schedule.empty()) model = WithSchedule(model, options);
   Json described = Described(hr_model_describe, model.get());
   std::vector<std::string> exported;
   if (!options.export_file.empty()) exported = ExportedSignatures(options, described);
@@ -284,12 +367,12 @@ int RunTrain(const Options& options) {
     std::fprintf(stderr, "no checkpoint in '%s' yet: beginning with step 0\n",
                  options.checkpoint.c_str());
   if (!options.events.empty()) hr::Events(options.events).graph(model);
-  hr_train_report report = Train(session, options, scalars, spec, data, test.get());
+  const Outcome outcome = Train(session, options, scalars, spec, data, test.get());
   bool stopped = StopSignal() != 0;
   if (!stopped && !exported.empty()) session.save_model(options.export_file, exported);
   bool has_export = !stopped && !exported.empty();
-  if (options.json != "-") PrintReport(options, report, has_export);
-  if (!options.json.empty()) WriteJson(options.json, ReportJson(options, report, has_export));
+  if (options.json != "-") PrintReport(options, outcome, has_export);
+  if (!options.json.empty()) WriteJson(options.json, ReportJson(options, outcome, has_export));
   return stopped ? Stopped(options) : kOk;
 }
 
@@ -305,6 +388,10 @@ void AddTrainingOptions(CLI::App* app, Options* options) {
   AddNumber(app, "--epochs", options->epochs, 1, "passes over the data (1)");
   AddNumber(app, "--steps", options->steps, 1, "end at this step, resumed ones included");
   AddNumber(app, "--batch", options->batch, 1, "examples a step (32)");
+  AddText(app, "--schedule", options->schedule, "TEXT",
+          "the learning rate of each step, e.g. \"cosine base=0.1 warmup=500 steps=10000\"");
+  AddText(app, "--schedule-input", options->schedule_input, "INPUT",
+          "the input that gets it (learning_rate)");
   AddNumber(app, "--seed", options->seed, 0, "of initial values and shuffling (0)");
   AddNumber(app, "--threads", options->threads, 0, "threads that compute (0: all processors)");
 }
@@ -321,6 +408,11 @@ void AddOutputOptions(CLI::App* app, Options* options) {
   AddText(app, "--evaluate-data", options->evaluate_data, "SPEC", "what to evaluate on");
   AddNumber(app, "--evaluate-every", options->evaluate_every, 1,
             "steps between evaluations (at the end only)");
+  AddText(app, "--best", options->best, "METRIC",
+          "keep the checkpoint with the best loss, accuracy or other metric of the evaluation;\n"
+          "min:METRIC or max:METRIC (min for loss and perplexity)");
+  AddNumber(app, "--patience", options->patience, 1,
+            "stop after so many evaluations that are no better than the best");
   AddText(app, "--export", options->export_file, "FILE",
           "write a file to serve when training is done");
   AddRepeated(app, "--export-signature", options->export_signatures, "NAME",

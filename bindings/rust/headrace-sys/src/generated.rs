@@ -655,6 +655,10 @@ pub struct hr_save_options {
     pub strip_names: i32,
     /// The file for the tensors, relative to the graph's file. NULL: the same.
     pub side_file: *const c_char,
+    /// 1: add low-rank adapters (hr_graph_add_lora) to their weights, and leave them out.
+    /// HR_FAILED_PRECONDITION if something else uses such a weight. A graph can only do it with
+    /// adapters that it has loaded, a session (hr_session_export) with all.
+    pub merge_adapters: i32,
 }
 impl Default for hr_save_options {
     /// All members are zero but `struct_size`.
@@ -1253,6 +1257,14 @@ pub struct hr_train_report {
     pub evaluation_accuracy: f64,
     /// in this step's batch; 0 if there was no step left to do
     pub examples: i64,
+    /// the output "learning_rate" of the step; NaN if there is none
+    pub learning_rate: f64,
+    /// the best metric at its best so far; NaN if there is none
+    pub best: f64,
+    /// when that was; -1: never yet
+    pub best_step: i64,
+    /// 1: the patience was at its end
+    pub stopped_early: i32,
 }
 impl Default for hr_train_report {
     /// All members are zero but `struct_size`.
@@ -1270,7 +1282,9 @@ pub struct hr_train_options {
     pub struct_size: usize,
     /// Must have an output "loss". NULL: "train".
     pub train_signature: *const c_char,
-    /// Must have an output "loss" and may have "correct", a count. NULL: "eval".
+    /// Must have an output "loss". Its metrics are "loss", the mean per example; "accuracy", if it has
+    /// an output "correct", a count; and its other outputs that are one number, as they are after the
+    /// last batch (hr_graph_metric). NULL: "eval".
     pub eval_signature: *const c_char,
     /// the training runs through its pass
     pub train_data: *mut hr_dataset,
@@ -1304,6 +1318,18 @@ pub struct hr_train_options {
     pub context: *mut c_void,
     /// For which this process writes checkpoints (hr_checkpoint_options). May be NULL.
     pub group: *const hr_group,
+    /// The metric of the evaluation that says which step is the best. Where it is better than ever, a
+    /// checkpoint is kept in the folder "best" of checkpoint_directory. NULL: none.
+    pub best_metric: *const c_char,
+    /// 1: the smallest value is the best, as for a loss
+    pub best_is_smallest: i32,
+    /// 1: at the end the session gets the best checkpoint
+    pub restore_best: i32,
+    /// stop after so many evaluations that are no better than the best; 0: never
+    pub patience: i64,
+    /// Called after each evaluation with its metrics, on the thread that called hr_train, before
+    /// on_step. The names and values live during the call. A failure stops the training. May be NULL.
+    pub on_evaluate: Option<unsafe extern "C" fn(context: *mut c_void, report: *const hr_train_report, count: usize, names: *const *const c_char, values: *const f64) -> *mut hr_status>,
 }
 impl Default for hr_train_options {
     /// All members are zero but `struct_size`.
@@ -2198,6 +2224,14 @@ extern "C" {
     /// of the session's variables as initial values. `options` may be NULL, which means defaults. Waits
     /// within `limits` (NULL: none) for a run that writes variables.
     pub fn hr_session_export(session: *mut hr_session, path: *const c_char, signature_count: usize, signatures: *const *const c_char, options: *const hr_save_options, limits: *const hr_limits) -> *mut hr_status;
+    /// Writes the low-rank adapters of the session (hr_graph_add_lora), and nothing else, as a
+    /// safetensors file with a tensor for each of their variables. If the call fails, `path` is as it
+    /// was. Waits within `limits` (NULL: none) for a run that writes variables.
+    pub fn hr_session_save_adapters(session: *mut hr_session, path: *const c_char, limits: *const hr_limits) -> *mut hr_status;
+    /// Gives the adapters of the session the values of such a file. HR_NOT_FOUND or HR_INVALID_ARGUMENT
+    /// if it does not have just these adapters, of the same ranks. A call that fails leaves the session
+    /// as it was.
+    pub fn hr_session_load_adapters(session: *mut hr_session, path: *const c_char, limits: *const hr_limits) -> *mut hr_status;
     /// Creates a new event file in the directory, which is created if it is missing.
     pub fn hr_summary_open(directory: *const c_char, out: *mut *mut hr_summary) -> *mut hr_status;
     /// Flushes the file and closes it.
@@ -2219,10 +2253,17 @@ extern "C" {
     /// trains, writes summaries, evaluates and saves; at the end it saves before it evaluates, so that
     /// no training is lost. If the limits (NULL: none) end it, it saves first and then returns
     /// HR_DEADLINE_EXCEEDED or HR_CANCELLED. `out` gets the last report and may be NULL.
+    ///
+    /// An evaluation first runs the signature "\<eval_signature\>/reset", if the model has it, and is no
+    /// step of the session, whatever variables it writes. What best_metric and patience have seen is
+    /// part of checkpoints: a resumed training stops where one would that was never broken off.
     pub fn hr_train(session: *mut hr_session, options: *const hr_train_options, limits: *const hr_limits, out: *mut hr_train_report) -> *mut hr_status;
-    /// Evaluates the rest of the data set's pass with a signature. If `signature` is NULL, it is "eval".
-    /// `out` may be NULL.
+    /// Evaluates the rest of the data set's pass with a signature, as hr_train does. If `signature` is
+    /// NULL, it is "eval". `out` may be NULL.
     pub fn hr_evaluate(session: *mut hr_session, signature: *const c_char, data: *mut hr_dataset, limits: *const hr_limits, out: *mut hr_train_report) -> *mut hr_status;
+    /// Calls hr_evaluate, and writes the metrics as JSON: {"step": …, "metrics": {"loss": …, …}}. What
+    /// is no finite number is null.
+    pub fn hr_evaluate_metrics(session: *mut hr_session, signature: *const c_char, data: *mut hr_dataset, limits: *const hr_limits, out: *mut *mut hr_text) -> *mut hr_status;
     /// Begins with `done` of `total` steps (-1: unknown). `items` names what the steps handle, such as
     /// "images"; if `items` is NULL, they are images. `label` may be NULL.
     pub fn hr_progress_create(label: *const c_char, items: *const c_char, done: i64, total: i64, out: *mut *mut hr_progress) -> *mut hr_status;
@@ -2268,4 +2309,40 @@ extern "C" {
     /// inputs, constants and variables, but values of its own, so that one of the two can be changed.
     /// HR_FAILED_PRECONDITION if `from` changes variables.
     pub fn hr_graph_copy_signature(graph: *mut hr_graph, from: *const c_char, to: *const c_char) -> *mut hr_status;
+    /// Adds the output `name` to `signature`: a metric of all the batches that the signature has run on
+    /// since the signature "\<signature\>/reset", which the call adds, was run last. hr_train and
+    /// hr_evaluate run that before an evaluation. `description` is one of these, with its settings:
+    ///
+    /// "accuracy"    scores \[N, C, ...\] and labels \[N, ...\] (int64 or int32): the share of labels that
+    /// have the largest score
+    /// "top_k k=5"   the same: that are among the k largest
+    /// "mean"        values of any shape, or the mean of a batch, a scalar, and its labels, which say
+    /// how many it stands for
+    /// "perplexity"  the same: exp of the mean, of losses in nats
+    /// "auc"         scores in \[0, 1\] and labels of the same shape (not 0: positive): the area under
+    /// the ROC curve, by histograms of `bins` equal intervals (1000 of them); scores in one interval
+    /// count as equal. With logits=1, scores are log-odds "confusion"   scores and labels as accuracy:
+    /// int64 \[C, C\], how often label i was taken for j
+    ///
+    /// The first four and confusion leave out labels that equal ignore_index=L. All but confusion are
+    /// float64 scalars. The sums are variables, so the signature writes variables and excludes other
+    /// runs of its session. HR_INVALID_ARGUMENT if the inputs are none that the metric takes.
+    pub fn hr_graph_metric(graph: *mut hr_graph, signature: *const c_char, name: *const c_char, description: *const c_char, count: usize, inputs: *const hr_value) -> *mut hr_status;
+    /// Adds adapters wherever the name of a node, or of its weight, fits one of `patterns` (see
+    /// hr_graph_set_trainable_matching), and freezes all other variables. `settings` is a text such as
+    /// "rank=8 alpha=16 dropout=0.05", or NULL; the rank is 8, alpha the rank and dropout 0 if they are
+    /// not given. A value keeps its name: what the product alone gives is called "\<name\>/base".
+    ///
+    /// With dropout, inputs are left out at random where the nodes serve the signature `training`, which
+    /// may be NULL otherwise: a copy of the signature that serves (hr_graph_copy_signature), of whose
+    /// outputs the loss is made afterwards.
+    ///
+    /// Call it before hr_graph_minimize. *out_count gets the number of nodes; it may be NULL.
+    /// HR_NOT_FOUND, with the nearest names, if a pattern fits nothing; HR_INVALID_ARGUMENT if the rank
+    /// is larger than a weight allows; HR_ALREADY_EXISTS if a weight has an adapter.
+    pub fn hr_graph_add_lora(graph: *mut hr_graph, patterns: *const c_char, settings: *const c_char, training: *const c_char, out_count: *mut usize) -> *mut hr_status;
+    /// Adds the adapters that hr_session_save_adapters has written to `path`, with their values,
+    /// wherever a node uses one of their weights, and freezes all other variables. The graph keeps the
+    /// file mapped. *out_count gets the number of nodes; it may be NULL.
+    pub fn hr_graph_load_adapters(graph: *mut hr_graph, path: *const c_char, out_count: *mut usize) -> *mut hr_status;
 }

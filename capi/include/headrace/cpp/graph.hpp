@@ -7,6 +7,7 @@
 #include "headrace/control.h"
 #include "headrace/cpp/tensor.hpp"
 #include "headrace/graph.h"
+#include "headrace/training_graph.h"
 
 namespace hr {
 inline namespace cpp {
@@ -232,6 +233,60 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
                 hr_value learning_rate) {
     check(hr_graph_minimize(get(), signature.c_str(), loss, optimizer.c_str(), learning_rate));
   }
+  // Each variable with the first group that has a pattern for it; see hr_graph_minimize_groups.
+  struct Group {
+    std::string patterns, optimizer;
+    hr_value learning_rate;
+  };
+  void minimize(const std::string& signature, hr_value loss, const std::vector<Group>& groups) {
+    std::vector<hr_parameter_group> inner;
+    for (const Group& group : groups) {
+      inner.push_back({sizeof(hr_parameter_group), group.patterns.c_str(), group.optimizer.c_str(),
+                       group.learning_rate});
+    }
+    check(hr_graph_minimize_groups(get(), signature.c_str(), loss, inner.size(), inner.data()));
+  }
+  // A learning rate such as "cosine base=0.1 warmup=500 steps=10000".
+  hr_value schedule(const std::string& signature, const std::string& description) {
+    return detail::made<hr_value>(hr_graph_schedule, get(), signature.c_str(), description.c_str());
+  }
+  // Replaces gradients by clipped ones, "global_norm=1", and returns the global norm before.
+  hr_value clip(const std::string& bounds, std::vector<hr_value>& gradients) {
+    return detail::made<hr_value>(hr_graph_clip_gradients, get(), bounds.c_str(), gradients.size(),
+                                  gradients.data());
+  }
+  // Of all variables whose names fit the patterns; returns how many these are.
+  size_t set_trainable(const std::string& patterns, bool trainable) {
+    return detail::made<size_t>(hr_graph_set_trainable_matching, get(), patterns.c_str(),
+                                trainable ? 1 : 0);
+  }
+  // The signature `from` once more, of the averages of variables.
+  void average_signature(const std::string& from, const std::string& to) {
+    check(hr_graph_average_signature(get(), from.c_str(), to.c_str()));
+  }
+  void swap_averages(const std::string& signature) {
+    check(hr_graph_swap_averages(get(), signature.c_str()));
+  }
+  void copy_signature(const std::string& from, const std::string& to) {
+    check(hr_graph_copy_signature(get(), from.c_str(), to.c_str()));
+  }
+  // An output of the signature such as "top_k k=5", of scores and labels.
+  void metric(const std::string& signature, const std::string& name, const std::string& description,
+              const std::vector<hr_value>& inputs) {
+    check(hr_graph_metric(get(), signature.c_str(), name.c_str(), description.c_str(),
+                          inputs.size(), inputs.data()));
+  }
+  // Low-rank adapters, "rank=8 alpha=16"; returns the number of nodes. `training` is for dropout.
+  size_t add_lora(const std::string& patterns, const std::string& settings = "",
+                  const std::string& training = "") {
+    return detail::made<size_t>(hr_graph_add_lora, get(), patterns.c_str(), settings.c_str(),
+                                detail::or_null(training));
+  }
+  size_t load_adapters(const std::string& path) {
+    return detail::made<size_t>(hr_graph_load_adapters, get(), path.c_str());
+  }
+  // Lets all that uses `from` use `to`.
+  void replace(hr_value from, hr_value to) { check(hr_graph_replace(get(), from, to)); }
   Graph& signature_input(const std::string& signature, const std::string& name, hr_value value) {
     check(hr_graph_signature_input(get(), signature.c_str(), name.c_str(), value));
     return *this;

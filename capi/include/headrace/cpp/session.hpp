@@ -76,6 +76,13 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
     check(hr_session_export(get(), path.c_str(), signatures.size(),
                             detail::pointers(signatures).data(), options, limits));
   }
+  // The low-rank adapters alone, as a safetensors file.
+  void save_adapters(const std::string& path, const hr_limits* limits = nullptr) const {
+    check(hr_session_save_adapters(get(), path.c_str(), limits));
+  }
+  void load_adapters(const std::string& path, const hr_limits* limits = nullptr) {
+    check(hr_session_load_adapters(get(), path.c_str(), limits));
+  }
 
  private:
   static hr_session_options with_seed(uint64_t seed) {

@@ -26,6 +26,14 @@ struct TrainOptions {
   // Called after every step; false stops the training, with a checkpoint.
   std::function<bool(const hr_train_report& report)> on_step;
   std::function<void(const std::string& message)> on_message;
+  std::string best_metric;  // "": none
+  bool best_is_smallest = false;
+  bool restore_best = false;  // at the end the session gets the best checkpoint
+  int64_t patience = 0;       // evaluations that are no better before it stops; 0: it does not
+  // Called after each evaluation with its metrics, before on_step.
+  std::function<void(const hr_train_report& report,
+                     const std::vector<std::pair<std::string, double>>& metrics)>
+      on_evaluate;
   const Group* group = nullptr;  // for which this process writes checkpoints; may be nullptr
 };
 
@@ -43,6 +51,17 @@ struct TrainCallbacks {
     });
     if (self->failure) *out_stop = 1;  // train() throws it again
     return nullptr;
+  }
+  static hr_status* evaluated(void* context, const hr_train_report* report, size_t count,
+                              const char* const* names, const double* values) noexcept {
+    auto* self = static_cast<TrainCallbacks*>(context);
+    self->guard([&] {
+      if (!self->options.on_evaluate) return;
+      std::vector<std::pair<std::string, double>> metrics;
+      for (size_t i = 0; i < count; ++i) metrics.emplace_back(names[i], values[i]);
+      self->options.on_evaluate(*report, metrics);
+    });
+    return nullptr;  // on_step stops the training
   }
   static void message(void* context, const char* text) noexcept {
     auto* self = static_cast<TrainCallbacks*>(context);
@@ -98,6 +117,11 @@ inline hr_train_report train(const Session& session, const TrainOptions& given,
   options.eval_steps = given.eval_steps;
   options.on_step = detail::TrainCallbacks::step;
   options.on_message = detail::TrainCallbacks::message;
+  options.best_metric = detail::or_null(given.best_metric);
+  options.best_is_smallest = given.best_is_smallest ? 1 : 0;
+  options.restore_best = given.restore_best ? 1 : 0;
+  options.patience = given.patience;
+  options.on_evaluate = detail::TrainCallbacks::evaluated;
   options.context = &callbacks;
   options.group = given.group == nullptr ? nullptr : given.group->get();
   hr_train_report out = detail::empty_report();
@@ -117,6 +141,13 @@ inline hr_train_report evaluate(const Session& session, const Dataset& data,
   hr_train_report out = detail::empty_report();
   check(hr_evaluate(session.get(), signature.c_str(), data.get(), limits, &out));
   return out;
+}
+
+// The same, with all metrics as JSON; see hr_evaluate_metrics.
+inline std::string evaluate_metrics(const Session& session, const Dataset& data,
+                                    const std::string& signature = "eval",
+                                    const hr_limits* limits = nullptr) {
+  return detail::text_of(hr_evaluate_metrics, session.get(), signature.c_str(), data.get(), limits);
 }
 
 // An event file that `tensorboard --logdir DIRECTORY` shows. Thread-safe.

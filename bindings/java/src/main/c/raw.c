@@ -270,6 +270,8 @@ static struct api {
   __typeof__(hr_session_step)* hr_session_step;
   __typeof__(hr_checkpoint_describe)* hr_checkpoint_describe;
   __typeof__(hr_session_export)* hr_session_export;
+  __typeof__(hr_session_save_adapters)* hr_session_save_adapters;
+  __typeof__(hr_session_load_adapters)* hr_session_load_adapters;
   __typeof__(hr_summary_open)* hr_summary_open;
   __typeof__(hr_summary_release)* hr_summary_release;
   __typeof__(hr_summary_scalar)* hr_summary_scalar;
@@ -280,6 +282,7 @@ static struct api {
   __typeof__(hr_summary_flush)* hr_summary_flush;
   __typeof__(hr_train)* hr_train;
   __typeof__(hr_evaluate)* hr_evaluate;
+  __typeof__(hr_evaluate_metrics)* hr_evaluate_metrics;
   __typeof__(hr_progress_create)* hr_progress_create;
   __typeof__(hr_progress_update)* hr_progress_update;
   __typeof__(hr_progress_message)* hr_progress_message;
@@ -291,6 +294,9 @@ static struct api {
   __typeof__(hr_graph_average_signature)* hr_graph_average_signature;
   __typeof__(hr_graph_swap_averages)* hr_graph_swap_averages;
   __typeof__(hr_graph_copy_signature)* hr_graph_copy_signature;
+  __typeof__(hr_graph_metric)* hr_graph_metric;
+  __typeof__(hr_graph_add_lora)* hr_graph_add_lora;
+  __typeof__(hr_graph_load_adapters)* hr_graph_load_adapters;
 } api;
 
 static const struct {
@@ -556,6 +562,8 @@ static const struct {
     {"hr_session_step", offsetof(struct api, hr_session_step)},
     {"hr_checkpoint_describe", offsetof(struct api, hr_checkpoint_describe)},
     {"hr_session_export", offsetof(struct api, hr_session_export)},
+    {"hr_session_save_adapters", offsetof(struct api, hr_session_save_adapters)},
+    {"hr_session_load_adapters", offsetof(struct api, hr_session_load_adapters)},
     {"hr_summary_open", offsetof(struct api, hr_summary_open)},
     {"hr_summary_release", offsetof(struct api, hr_summary_release)},
     {"hr_summary_scalar", offsetof(struct api, hr_summary_scalar)},
@@ -566,6 +574,7 @@ static const struct {
     {"hr_summary_flush", offsetof(struct api, hr_summary_flush)},
     {"hr_train", offsetof(struct api, hr_train)},
     {"hr_evaluate", offsetof(struct api, hr_evaluate)},
+    {"hr_evaluate_metrics", offsetof(struct api, hr_evaluate_metrics)},
     {"hr_progress_create", offsetof(struct api, hr_progress_create)},
     {"hr_progress_update", offsetof(struct api, hr_progress_update)},
     {"hr_progress_message", offsetof(struct api, hr_progress_message)},
@@ -577,6 +586,9 @@ static const struct {
     {"hr_graph_average_signature", offsetof(struct api, hr_graph_average_signature)},
     {"hr_graph_swap_averages", offsetof(struct api, hr_graph_swap_averages)},
     {"hr_graph_copy_signature", offsetof(struct api, hr_graph_copy_signature)},
+    {"hr_graph_metric", offsetof(struct api, hr_graph_metric)},
+    {"hr_graph_add_lora", offsetof(struct api, hr_graph_add_lora)},
+    {"hr_graph_load_adapters", offsetof(struct api, hr_graph_load_adapters)},
 };
 
 const char* raw_find_functions(void* library) {
@@ -669,10 +681,11 @@ _Static_assert(offsetof(hr_env_options, log) == 16, "hr_env_options");
 _Static_assert(offsetof(hr_env_options, clock) == 24, "hr_env_options");
 _Static_assert(offsetof(hr_env_options, executor) == 32, "hr_env_options");
 _Static_assert(offsetof(hr_env_options, threads) == 40, "hr_env_options");
-_Static_assert(sizeof(hr_save_options) == 24, "hr_save_options");
+_Static_assert(sizeof(hr_save_options) == 32, "hr_save_options");
 _Static_assert(offsetof(hr_save_options, struct_size) == 0, "hr_save_options");
 _Static_assert(offsetof(hr_save_options, strip_names) == 8, "hr_save_options");
 _Static_assert(offsetof(hr_save_options, side_file) == 16, "hr_save_options");
+_Static_assert(offsetof(hr_save_options, merge_adapters) == 24, "hr_save_options");
 _Static_assert(sizeof(hr_graph_info) == 56, "hr_graph_info");
 _Static_assert(offsetof(hr_graph_info, struct_size) == 0, "hr_graph_info");
 _Static_assert(offsetof(hr_graph_info, value_count) == 8, "hr_graph_info");
@@ -842,7 +855,7 @@ _Static_assert(offsetof(hr_checkpoint_options, struct_size) == 0, "hr_checkpoint
 _Static_assert(offsetof(hr_checkpoint_options, keep) == 8, "hr_checkpoint_options");
 _Static_assert(offsetof(hr_checkpoint_options, dataset) == 16, "hr_checkpoint_options");
 _Static_assert(offsetof(hr_checkpoint_options, group) == 24, "hr_checkpoint_options");
-_Static_assert(sizeof(hr_train_report) == 72, "hr_train_report");
+_Static_assert(sizeof(hr_train_report) == 104, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, struct_size) == 0, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, step) == 8, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, epoch) == 16, "hr_train_report");
@@ -852,7 +865,11 @@ _Static_assert(offsetof(hr_train_report, evaluated) == 40, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, evaluation_loss) == 48, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, evaluation_accuracy) == 56, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, examples) == 64, "hr_train_report");
-_Static_assert(sizeof(hr_train_options) == 152, "hr_train_options");
+_Static_assert(offsetof(hr_train_report, learning_rate) == 72, "hr_train_report");
+_Static_assert(offsetof(hr_train_report, best) == 80, "hr_train_report");
+_Static_assert(offsetof(hr_train_report, best_step) == 88, "hr_train_report");
+_Static_assert(offsetof(hr_train_report, stopped_early) == 96, "hr_train_report");
+_Static_assert(sizeof(hr_train_options) == 184, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, struct_size) == 0, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, train_signature) == 8, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, eval_signature) == 16, "hr_train_options");
@@ -872,6 +889,11 @@ _Static_assert(offsetof(hr_train_options, on_step) == 120, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, on_message) == 128, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, context) == 136, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, group) == 144, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, best_metric) == 152, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, best_is_smallest) == 160, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, restore_best) == 164, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, patience) == 168, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, on_evaluate) == 176, "hr_train_options");
 _Static_assert(sizeof(hr_parameter_group) == 32, "hr_parameter_group");
 _Static_assert(offsetof(hr_parameter_group, struct_size) == 0, "hr_parameter_group");
 _Static_assert(offsetof(hr_parameter_group, patterns) == 8, "hr_parameter_group");
@@ -2175,6 +2197,16 @@ static jlong JNICALL raw_hr_session_export(JNIEnv* jni, jclass raw, jlong sessio
   return (jlong)(intptr_t)api.hr_session_export(POINTER(hr_session*, session), POINTER(const char*, path), (size_t)signature_count, POINTER(const char* const*, signatures), POINTER(const hr_save_options*, options), POINTER(const hr_limits*, limits));
 }
 
+static jlong JNICALL raw_hr_session_save_adapters(JNIEnv* jni, jclass raw, jlong session, jlong path, jlong limits) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_session_save_adapters(POINTER(hr_session*, session), POINTER(const char*, path), POINTER(const hr_limits*, limits));
+}
+
+static jlong JNICALL raw_hr_session_load_adapters(JNIEnv* jni, jclass raw, jlong session, jlong path, jlong limits) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_session_load_adapters(POINTER(hr_session*, session), POINTER(const char*, path), POINTER(const hr_limits*, limits));
+}
+
 static jlong JNICALL raw_hr_summary_open(JNIEnv* jni, jclass raw, jlong directory, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_summary_open(POINTER(const char*, directory), POINTER(hr_summary**, out));
@@ -2223,6 +2255,11 @@ static jlong JNICALL raw_hr_train(JNIEnv* jni, jclass raw, jlong session, jlong 
 static jlong JNICALL raw_hr_evaluate(JNIEnv* jni, jclass raw, jlong session, jlong signature, jlong data, jlong limits, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_evaluate(POINTER(hr_session*, session), POINTER(const char*, signature), POINTER(hr_dataset*, data), POINTER(const hr_limits*, limits), POINTER(hr_train_report*, out));
+}
+
+static jlong JNICALL raw_hr_evaluate_metrics(JNIEnv* jni, jclass raw, jlong session, jlong signature, jlong data, jlong limits, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_evaluate_metrics(POINTER(hr_session*, session), POINTER(const char*, signature), POINTER(hr_dataset*, data), POINTER(const hr_limits*, limits), POINTER(hr_text**, out));
 }
 
 static jlong JNICALL raw_hr_progress_create(JNIEnv* jni, jclass raw, jlong label, jlong items, jlong done, jlong total, jlong out) {
@@ -2278,6 +2315,21 @@ static jlong JNICALL raw_hr_graph_swap_averages(JNIEnv* jni, jclass raw, jlong g
 static jlong JNICALL raw_hr_graph_copy_signature(JNIEnv* jni, jclass raw, jlong graph, jlong from, jlong to) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_graph_copy_signature(POINTER(hr_graph*, graph), POINTER(const char*, from), POINTER(const char*, to));
+}
+
+static jlong JNICALL raw_hr_graph_metric(JNIEnv* jni, jclass raw, jlong graph, jlong signature, jlong name, jlong description, jlong count, jlong inputs) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_metric(POINTER(hr_graph*, graph), POINTER(const char*, signature), POINTER(const char*, name), POINTER(const char*, description), (size_t)count, POINTER(const hr_value*, inputs));
+}
+
+static jlong JNICALL raw_hr_graph_add_lora(JNIEnv* jni, jclass raw, jlong graph, jlong patterns, jlong settings, jlong training, jlong out_count) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_add_lora(POINTER(hr_graph*, graph), POINTER(const char*, patterns), POINTER(const char*, settings), POINTER(const char*, training), POINTER(size_t*, out_count));
+}
+
+static jlong JNICALL raw_hr_graph_load_adapters(JNIEnv* jni, jclass raw, jlong graph, jlong path, jlong out_count) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_load_adapters(POINTER(hr_graph*, graph), POINTER(const char*, path), POINTER(size_t*, out_count));
 }
 
 static void JNICALL raw_call_hr_executor_parallel_for_fn(JNIEnv* jni, jclass raw, jlong function, jlong fn_context, jint task) {
@@ -2550,6 +2602,8 @@ const JNINativeMethod raw_natives[] = {
     {"hr_session_step", "(J)J", (void*)raw_hr_session_step},
     {"hr_checkpoint_describe", "(JJ)J", (void*)raw_hr_checkpoint_describe},
     {"hr_session_export", "(JJJJJJ)J", (void*)raw_hr_session_export},
+    {"hr_session_save_adapters", "(JJJ)J", (void*)raw_hr_session_save_adapters},
+    {"hr_session_load_adapters", "(JJJ)J", (void*)raw_hr_session_load_adapters},
     {"hr_summary_open", "(JJ)J", (void*)raw_hr_summary_open},
     {"hr_summary_release", "(J)V", (void*)raw_hr_summary_release},
     {"hr_summary_scalar", "(JJJD)J", (void*)raw_hr_summary_scalar},
@@ -2560,6 +2614,7 @@ const JNINativeMethod raw_natives[] = {
     {"hr_summary_flush", "(J)J", (void*)raw_hr_summary_flush},
     {"hr_train", "(JJJJ)J", (void*)raw_hr_train},
     {"hr_evaluate", "(JJJJJ)J", (void*)raw_hr_evaluate},
+    {"hr_evaluate_metrics", "(JJJJJ)J", (void*)raw_hr_evaluate_metrics},
     {"hr_progress_create", "(JJJJJ)J", (void*)raw_hr_progress_create},
     {"hr_progress_update", "(JJJJD)V", (void*)raw_hr_progress_update},
     {"hr_progress_message", "(JJ)V", (void*)raw_hr_progress_message},
@@ -2571,6 +2626,9 @@ const JNINativeMethod raw_natives[] = {
     {"hr_graph_average_signature", "(JJJ)J", (void*)raw_hr_graph_average_signature},
     {"hr_graph_swap_averages", "(JJ)J", (void*)raw_hr_graph_swap_averages},
     {"hr_graph_copy_signature", "(JJJ)J", (void*)raw_hr_graph_copy_signature},
+    {"hr_graph_metric", "(JJJJJJ)J", (void*)raw_hr_graph_metric},
+    {"hr_graph_add_lora", "(JJJJJ)J", (void*)raw_hr_graph_add_lora},
+    {"hr_graph_load_adapters", "(JJJ)J", (void*)raw_hr_graph_load_adapters},
     {"call_hr_executor_parallel_for_fn", "(JJI)V", (void*)raw_call_hr_executor_parallel_for_fn},
     {"call_hr_dlpack_deleter", "(JJ)V", (void*)raw_call_hr_dlpack_deleter},
 };
@@ -2601,6 +2659,7 @@ enum {
   CALLBACK_HR_DATASET_CALLBACKS_SEEK,
   CALLBACK_HR_TRAIN_OPTIONS_ON_STEP,
   CALLBACK_HR_TRAIN_OPTIONS_ON_MESSAGE,
+  CALLBACK_HR_TRAIN_OPTIONS_ON_EVALUATE,
   CALLBACK_COUNT
 };
 
@@ -2748,6 +2807,12 @@ static void on_hr_train_options_on_message(void* context, const char* message) {
   bridge_leave(env);
 }
 
+static hr_status* on_hr_train_options_on_evaluate(void* context, const hr_train_report* report, size_t count, const char* const* names, const double* values) {
+  JNIEnv* env = bridge_enter();
+  if (env == NULL) return bridge_gone();
+  return bridge_result(env, (*env)->CallStaticLongMethod(env, bridge_callbacks, methods[CALLBACK_HR_TRAIN_OPTIONS_ON_EVALUATE], (jlong)(intptr_t)context, (jlong)(intptr_t)report, (jlong)count, (jlong)(intptr_t)names, (jlong)(intptr_t)values));
+}
+
 static const struct {
   const char* name;
   const char* signature;
@@ -2775,6 +2840,7 @@ static const struct {
     {"hr_dataset_callbacks_seek", "(JJJ)J", (void (*)(void))on_hr_dataset_callbacks_seek},
     {"hr_train_options_on_step", "(JJJ)J", (void (*)(void))on_hr_train_options_on_step},
     {"hr_train_options_on_message", "(JJ)V", (void (*)(void))on_hr_train_options_on_message},
+    {"hr_train_options_on_evaluate", "(JJJJJ)J", (void (*)(void))on_hr_train_options_on_evaluate},
 };
 
 int raw_find_methods(JNIEnv* env) {

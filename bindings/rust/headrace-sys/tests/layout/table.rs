@@ -83,6 +83,7 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_save_options.struct_size", mem::offset_of!(hr_save_options, struct_size) as i128),
     ("hr_save_options.strip_names", mem::offset_of!(hr_save_options, strip_names) as i128),
     ("hr_save_options.side_file", mem::offset_of!(hr_save_options, side_file) as i128),
+    ("hr_save_options.merge_adapters", mem::offset_of!(hr_save_options, merge_adapters) as i128),
     ("hr_graph_info", mem::size_of::<hr_graph_info>() as i128),
     ("hr_graph_info.struct_size", mem::offset_of!(hr_graph_info, struct_size) as i128),
     ("hr_graph_info.value_count", mem::offset_of!(hr_graph_info, value_count) as i128),
@@ -262,6 +263,10 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_train_report.evaluation_loss", mem::offset_of!(hr_train_report, evaluation_loss) as i128),
     ("hr_train_report.evaluation_accuracy", mem::offset_of!(hr_train_report, evaluation_accuracy) as i128),
     ("hr_train_report.examples", mem::offset_of!(hr_train_report, examples) as i128),
+    ("hr_train_report.learning_rate", mem::offset_of!(hr_train_report, learning_rate) as i128),
+    ("hr_train_report.best", mem::offset_of!(hr_train_report, best) as i128),
+    ("hr_train_report.best_step", mem::offset_of!(hr_train_report, best_step) as i128),
+    ("hr_train_report.stopped_early", mem::offset_of!(hr_train_report, stopped_early) as i128),
     ("hr_train_options", mem::size_of::<hr_train_options>() as i128),
     ("hr_train_options.struct_size", mem::offset_of!(hr_train_options, struct_size) as i128),
     ("hr_train_options.train_signature", mem::offset_of!(hr_train_options, train_signature) as i128),
@@ -282,6 +287,11 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_train_options.on_message", mem::offset_of!(hr_train_options, on_message) as i128),
     ("hr_train_options.context", mem::offset_of!(hr_train_options, context) as i128),
     ("hr_train_options.group", mem::offset_of!(hr_train_options, group) as i128),
+    ("hr_train_options.best_metric", mem::offset_of!(hr_train_options, best_metric) as i128),
+    ("hr_train_options.best_is_smallest", mem::offset_of!(hr_train_options, best_is_smallest) as i128),
+    ("hr_train_options.restore_best", mem::offset_of!(hr_train_options, restore_best) as i128),
+    ("hr_train_options.patience", mem::offset_of!(hr_train_options, patience) as i128),
+    ("hr_train_options.on_evaluate", mem::offset_of!(hr_train_options, on_evaluate) as i128),
     ("hr_parameter_group", mem::size_of::<hr_parameter_group>() as i128),
     ("hr_parameter_group.struct_size", mem::offset_of!(hr_parameter_group, struct_size) as i128),
     ("hr_parameter_group.patterns", mem::offset_of!(hr_parameter_group, patterns) as i128),
@@ -617,6 +627,8 @@ pub fn functions() -> Vec<*const ()> {
         hr_session_step as *const (),
         hr_checkpoint_describe as *const (),
         hr_session_export as *const (),
+        hr_session_save_adapters as *const (),
+        hr_session_load_adapters as *const (),
         hr_summary_open as *const (),
         hr_summary_release as *const (),
         hr_summary_scalar as *const (),
@@ -627,6 +639,7 @@ pub fn functions() -> Vec<*const ()> {
         hr_summary_flush as *const (),
         hr_train as *const (),
         hr_evaluate as *const (),
+        hr_evaluate_metrics as *const (),
         hr_progress_create as *const (),
         hr_progress_update as *const (),
         hr_progress_message as *const (),
@@ -638,6 +651,9 @@ pub fn functions() -> Vec<*const ()> {
         hr_graph_average_signature as *const (),
         hr_graph_swap_averages as *const (),
         hr_graph_copy_signature as *const (),
+        hr_graph_metric as *const (),
+        hr_graph_add_lora as *const (),
+        hr_graph_load_adapters as *const (),
     ]
 }
 
@@ -725,6 +741,7 @@ int main(void) {
   printf("hr_save_options.struct_size %zu\n", offsetof(hr_save_options, struct_size));
   printf("hr_save_options.strip_names %zu\n", offsetof(hr_save_options, strip_names));
   printf("hr_save_options.side_file %zu\n", offsetof(hr_save_options, side_file));
+  printf("hr_save_options.merge_adapters %zu\n", offsetof(hr_save_options, merge_adapters));
   printf("hr_graph_info %zu\n", sizeof(hr_graph_info));
   printf("hr_graph_info.struct_size %zu\n", offsetof(hr_graph_info, struct_size));
   printf("hr_graph_info.value_count %zu\n", offsetof(hr_graph_info, value_count));
@@ -904,6 +921,10 @@ int main(void) {
   printf("hr_train_report.evaluation_loss %zu\n", offsetof(hr_train_report, evaluation_loss));
   printf("hr_train_report.evaluation_accuracy %zu\n", offsetof(hr_train_report, evaluation_accuracy));
   printf("hr_train_report.examples %zu\n", offsetof(hr_train_report, examples));
+  printf("hr_train_report.learning_rate %zu\n", offsetof(hr_train_report, learning_rate));
+  printf("hr_train_report.best %zu\n", offsetof(hr_train_report, best));
+  printf("hr_train_report.best_step %zu\n", offsetof(hr_train_report, best_step));
+  printf("hr_train_report.stopped_early %zu\n", offsetof(hr_train_report, stopped_early));
   printf("hr_train_options %zu\n", sizeof(hr_train_options));
   printf("hr_train_options.struct_size %zu\n", offsetof(hr_train_options, struct_size));
   printf("hr_train_options.train_signature %zu\n", offsetof(hr_train_options, train_signature));
@@ -924,6 +945,11 @@ int main(void) {
   printf("hr_train_options.on_message %zu\n", offsetof(hr_train_options, on_message));
   printf("hr_train_options.context %zu\n", offsetof(hr_train_options, context));
   printf("hr_train_options.group %zu\n", offsetof(hr_train_options, group));
+  printf("hr_train_options.best_metric %zu\n", offsetof(hr_train_options, best_metric));
+  printf("hr_train_options.best_is_smallest %zu\n", offsetof(hr_train_options, best_is_smallest));
+  printf("hr_train_options.restore_best %zu\n", offsetof(hr_train_options, restore_best));
+  printf("hr_train_options.patience %zu\n", offsetof(hr_train_options, patience));
+  printf("hr_train_options.on_evaluate %zu\n", offsetof(hr_train_options, on_evaluate));
   printf("hr_parameter_group %zu\n", sizeof(hr_parameter_group));
   printf("hr_parameter_group.struct_size %zu\n", offsetof(hr_parameter_group, struct_size));
   printf("hr_parameter_group.patterns %zu\n", offsetof(hr_parameter_group, patterns));

@@ -27,6 +27,7 @@ final class Callbacks {
   static final int HR_DATASET_CALLBACKS_SEEK = 19;
   static final int HR_TRAIN_OPTIONS_ON_STEP = 20;
   static final int HR_TRAIN_OPTIONS_ON_MESSAGE = 21;
+  static final int HR_TRAIN_OPTIONS_ON_EVALUATE = 22;
 
   /** All release functions: the object that the context stands for is not used any more. */
   static void release(long context) {
@@ -307,6 +308,20 @@ final class Callbacks {
       Registry.get(context, hr_train_options_on_message.class).hr_train_options_on_message(message);
     } catch (Throwable failure) {
       Failures.report(failure);
+    }
+  }
+
+  /** hr_train_options.on_evaluate */
+  interface hr_train_options_on_evaluate {
+    void hr_train_options_on_evaluate(long report, long count, long names, long values) throws Throwable;
+  }
+
+  static long hr_train_options_on_evaluate(long context, long report, long count, long names, long values) {
+    try {
+      Registry.get(context, hr_train_options_on_evaluate.class).hr_train_options_on_evaluate(report, count, names, values);
+      return 0;
+    } catch (Throwable failure) {
+      return Failures.status(failure);
     }
   }
 }

@@ -264,6 +264,8 @@ final class Raw {
   static native long hr_session_step(long session);
   static native long hr_checkpoint_describe(long path, long out);
   static native long hr_session_export(long session, long path, long signature_count, long signatures, long options, long limits);
+  static native long hr_session_save_adapters(long session, long path, long limits);
+  static native long hr_session_load_adapters(long session, long path, long limits);
   static native long hr_summary_open(long directory, long out);
   static native void hr_summary_release(long events);
   static native long hr_summary_scalar(long events, long tag, long step, double value);
@@ -274,6 +276,7 @@ final class Raw {
   static native long hr_summary_flush(long events);
   static native long hr_train(long session, long options, long limits, long out);
   static native long hr_evaluate(long session, long signature, long data, long limits, long out);
+  static native long hr_evaluate_metrics(long session, long signature, long data, long limits, long out);
   static native long hr_progress_create(long label, long items, long done, long total, long out);
   static native void hr_progress_update(long progress, long done, long items, long metric_name, double metric);
   static native void hr_progress_message(long progress, long text);
@@ -285,6 +288,9 @@ final class Raw {
   static native long hr_graph_average_signature(long graph, long from, long to);
   static native long hr_graph_swap_averages(long graph, long signature);
   static native long hr_graph_copy_signature(long graph, long from, long to);
+  static native long hr_graph_metric(long graph, long signature, long name, long description, long count, long inputs);
+  static native long hr_graph_add_lora(long graph, long patterns, long settings, long training, long out_count);
+  static native long hr_graph_load_adapters(long graph, long path, long out_count);
   static native void call_hr_executor_parallel_for_fn(long function, long fn_context, int task);
   static native void call_hr_dlpack_deleter(long function, long self);
 }

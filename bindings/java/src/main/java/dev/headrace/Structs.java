@@ -276,7 +276,7 @@ final class Structs {
   }
 
   static final class hr_save_options extends Struct {
-    static final int BYTES = 24;
+    static final int BYTES = 32;
 
     hr_save_options(Scratch scratch) {
       super(scratch.bytes(BYTES), BYTES);
@@ -293,6 +293,8 @@ final class Structs {
     void strip_names(int value) { set_int(8, value); }
     long side_file() { return get_long(16); }
     void side_file(long value) { set_long(16, value); }
+    int merge_adapters() { return get_int(24); }
+    void merge_adapters(int value) { set_int(24, value); }
   }
 
   static final class hr_graph_info extends Struct {
@@ -936,7 +938,7 @@ final class Structs {
   }
 
   static final class hr_train_report extends Struct {
-    static final int BYTES = 72;
+    static final int BYTES = 104;
 
     hr_train_report(Scratch scratch) {
       super(scratch.bytes(BYTES), BYTES);
@@ -965,10 +967,18 @@ final class Structs {
     void evaluation_accuracy(double value) { set_double(56, value); }
     long examples() { return get_long(64); }
     void examples(long value) { set_long(64, value); }
+    double learning_rate() { return get_double(72); }
+    void learning_rate(double value) { set_double(72, value); }
+    double best() { return get_double(80); }
+    void best(double value) { set_double(80, value); }
+    long best_step() { return get_long(88); }
+    void best_step(long value) { set_long(88, value); }
+    int stopped_early() { return get_int(96); }
+    void stopped_early(int value) { set_int(96, value); }
   }
 
   static final class hr_train_options extends Struct {
-    static final int BYTES = 152;
+    static final int BYTES = 184;
 
     hr_train_options(Scratch scratch) {
       super(scratch.bytes(BYTES), BYTES);
@@ -1017,6 +1027,16 @@ final class Structs {
     void context(long value) { set_long(136, value); }
     long group() { return get_long(144); }
     void group(long value) { set_long(144, value); }
+    long best_metric() { return get_long(152); }
+    void best_metric(long value) { set_long(152, value); }
+    int best_is_smallest() { return get_int(160); }
+    void best_is_smallest(int value) { set_int(160, value); }
+    int restore_best() { return get_int(164); }
+    void restore_best(int value) { set_int(164, value); }
+    long patience() { return get_long(168); }
+    void patience(long value) { set_long(168, value); }
+    long on_evaluate() { return get_long(176); }
+    void use_on_evaluate() { set_long(176, Bridge.function(Callbacks.HR_TRAIN_OPTIONS_ON_EVALUATE)); }
   }
 
   static final class hr_parameter_group extends Struct {

@@ -74,36 +74,43 @@ Status CheckMetric(const session::Session& session, const std::string& signature
                   ListText(known));
 }
 
-// An evaluation may change variables, those of its metrics, but is no step of the training.
-class KeptStep {
+// Runs of an evaluation whose metrics are kept in variables. Each counts as a step of the session,
+// and is no step of a training: at the end they are taken off, and only they, for another thread
+// may be training.
+class MetricRuns {
  public:
-  explicit KeptStep(session::Session& session) : session_(session), step_(session.step()) {}
-  KeptStep(const KeptStep&) = delete;
-  KeptStep& operator=(const KeptStep&) = delete;
-  ~KeptStep() {
-    if (session_.step() == step_ || session_.tainted()) return;
-    session_
-        .RestoreVariables({},
-                          [&](session::VariableStore&, int64_t* step, uint64_t*) -> Status {
-                            *step = step_;
-                            return {};
-                          })
-        .IgnoreError();
+  MetricRuns(std::shared_ptr<session::Session> session, const std::string& signature)
+      : session_(std::move(session)), reset_(Cat(signature, transform::kResetSuffix)) {
+    has_metrics_ = session_->model().module().FindSignature(reset_) != nullptr;
+  }
+  MetricRuns(const MetricRuns&) = delete;
+  MetricRuns& operator=(const MetricRuns&) = delete;
+  ~MetricRuns() {
+    if (runs_ == 0 || session_->tainted()) return;
+    const auto take_off = [&](session::VariableStore&, int64_t* step, uint64_t*) -> Status {
+      *step -= runs_;
+      return {};
+    };
+    session_->RestoreVariables({}, take_off).IgnoreError();
+  }
+
+  Status Reset(const CallLimits& limits) {
+    if (!has_metrics_) return {};
+    HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session_, reset_));
+    return Run(*call, limits);
+  }
+  Status Run(session::Call& call, const CallLimits& limits) {
+    HR_RETURN_IF_ERROR(call.Run(limits));
+    if (has_metrics_) ++runs_;
+    return {};
   }
 
  private:
-  session::Session& session_;
-  const int64_t step_;
+  const std::shared_ptr<session::Session> session_;
+  const std::string reset_;
+  bool has_metrics_ = false;
+  int64_t runs_ = 0;
 };
-
-// Runs the signature that resets the metrics of another one, if it has any.
-Status ResetMetrics(const std::shared_ptr<session::Session>& session, const std::string& signature,
-                    const CallLimits& limits) {
-  const std::string reset = Cat(signature, transform::kResetSuffix);
-  if (session->model().module().FindSignature(reset) == nullptr) return {};
-  HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, reset));
-  return call->Run(limits);
-}
 
 class Trainer {
  public:
@@ -370,8 +377,8 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
   HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, signature));
   HR_RETURN_IF_ERROR(call->BindSource(data));
   const int64_t step = session->step();
-  const KeptStep kept(*session);
-  HR_RETURN_IF_ERROR(ResetMetrics(session, signature, limits));
+  MetricRuns runs(session, signature);
+  HR_RETURN_IF_ERROR(runs.Reset(limits));
   bool counts = HasOutput(*session, signature, "correct");
   double loss_sum = 0;
   double correct = 0;
@@ -379,7 +386,7 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
   while (true) {
     HR_ASSIGN_OR_RETURN(const bool done, data->Done(limits));
     if (done) break;
-    HR_RETURN_IF_ERROR(call->Run(limits));
+    HR_RETURN_IF_ERROR(runs.Run(*call, limits));
     int64_t count = call->PulledExamples();
     if (count == 0) continue;  // of a shard: the mean of no losses is no number
     HR_ASSIGN_OR_RETURN(Tensor loss_tensor, call->Output("loss"));

@@ -78,7 +78,7 @@ Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainO
                          const CallLimits& limits);
 
 // Runs the evaluation signature over a whole pass of the data, after the signature that resets its
-// metrics, if there is one (transform/metric.h). The session's step is as before afterwards.
+// metrics, if there is one (transform/metric.h); then its runs are no steps of the session.
 Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
                             const std::string& signature,
                             const std::shared_ptr<data::Dataset>& data, const CallLimits& limits);

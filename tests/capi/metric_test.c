@@ -186,7 +186,7 @@ static void test_labels_beyond(hr_env* env) {
     hr_session* session = session_of(graph);
     hr_dataset* data = data_of(env, &e);
     FAILS(hr_evaluate_metrics(session, NULL, data, NULL, &text), HR_OUT_OF_RANGE,
-          "index 36 at position 4");
+          "at position 4 lies outside [-36, 36)");
     hr_dataset_release(data);
     hr_session_release(session);
   }

@@ -1,15 +1,19 @@
 //! Data sets.
 use std::ffi::c_void;
 use std::fmt;
+use std::path::Path;
 use std::sync::Mutex;
 
 use headrace_sys as sys;
 
 use crate::error::caught_status;
+use crate::graph::path_text;
 use crate::host::{object, release, Given};
-use crate::limits::within;
-use crate::raw::{c_text, check, copied_or_none, made, text_of, Owned, Texts};
-use crate::{Code, DType, Element, Env, Error, Limits, Result, Tensor};
+use crate::limits::{made_within, within};
+use crate::raw::{
+    c_text, check, copied_or_none, made, optional_text, text_of, text_pointer, Owned, Texts,
+};
+use crate::{Code, DType, Element, Env, Error, Limits, Result, Session, Tensor};
 
 /// How a data set makes its batches.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +51,18 @@ impl DataSetOptions {
             ..Default::default()
         }
     }
+}
+
+/// Where [`DataSet::cache`] keeps examples.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Cache<'a> {
+    /// A file that later processes use, too. None: memory.
+    pub path: Option<&'a Path>,
+    /// What the examples depend on beside files: a file of another key is made anew. Needed for a
+    /// file of tensors, of a [`Source`], or of a session.
+    pub key: Option<&'a str>,
+    /// How the new data set is drawn. None: as the old one.
+    pub options: Option<&'a DataSetOptions>,
 }
 
 /// A source of batches, which are a tensor for each of its named fields. One thread at a time uses
@@ -131,6 +147,58 @@ impl DataSet {
         })?;
         given.taken();
         Ok(Self(made))
+    }
+
+    /// Makes a data set of what a signature of the session's model makes of the examples: its inputs
+    /// are fields, its outputs take their place. It sees a batch at a time, of any size, and each
+    /// example must depend on nothing else. A new data set of a [`Source`] draws from this one,
+    /// which nobody else may use any more.
+    pub fn map(
+        &self,
+        session: &Session,
+        signature: &str,
+        limits: Option<&Limits<'_>>,
+    ) -> Result<Self> {
+        let signature = c_text(signature)?;
+        // SAFETY: all of them live during the call.
+        made_within(limits, |limits, out| unsafe {
+            sys::hr_dataset_map(self.raw(), session.raw(), signature.as_ptr(), limits, out)
+        })
+        .map(Self)
+    }
+
+    /// Makes a data set of the examples for which the only output of the signature, a bool for each,
+    /// is true. Reads all examples once.
+    pub fn filter(
+        &self,
+        session: &Session,
+        signature: &str,
+        limits: Option<&Limits<'_>>,
+    ) -> Result<Self> {
+        let signature = c_text(signature)?;
+        // SAFETY: all of them live during the call.
+        made_within(limits, |limits, out| unsafe {
+            sys::hr_dataset_filter(self.raw(), session.raw(), signature.as_ptr(), limits, out)
+        })
+        .map(Self)
+    }
+
+    /// Reads all examples once, and makes a data set of what it has kept, in memory or in a file.
+    pub fn cache(&self, cache: &Cache<'_>, limits: Option<&Limits<'_>>) -> Result<Self> {
+        let path = cache.path.map(path_text).transpose()?;
+        let key = optional_text(cache.key)?;
+        let options = cache.options.map(|options| DataSetOptions::raw(Some(options)));
+        let raw = sys::hr_cache_options {
+            path: text_pointer(&path),
+            key: text_pointer(&key),
+            options: options.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
+            ..Default::default()
+        };
+        // SAFETY: all of them live during the call.
+        made_within(limits, |limits, out| unsafe {
+            sys::hr_dataset_cache(self.raw(), &raw, limits, out)
+        })
+        .map(Self)
     }
 
     /// Whether the pass is over. It may wait for the next batch to find out; if the limits end

@@ -67,7 +67,7 @@ mod work;
 
 pub use call::Call;
 pub use control::Body;
-pub use dataset::{Batch, Batches, DataSet, DataSetOptions, Field, Source};
+pub use dataset::{Batch, Batches, Cache, DataSet, DataSetOptions, Field, Source};
 pub use dtype::{Bf16, DType, Element, Plain, F16};
 pub use env::{library_version, version_text, Env, EnvBuilder};
 pub use error::{Code, Error, Result};

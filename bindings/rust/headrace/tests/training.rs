@@ -5,9 +5,9 @@ use std::cell::Cell;
 
 use common::{classifier, examples, Folder};
 use headrace::{
-    checkpoint_describe, Batch, Call, CheckpointOptions, Code, DType, DataSet, DataSetOptions, Env,
-    Error, Field, Model, Progress, Result, Session, SessionOptions, Source, Summary, Tensor,
-    TrainOptions,
+    checkpoint_describe, Batch, Cache, Call, CheckpointOptions, Code, DType, DataSet,
+    DataSetOptions, Env, Error, Field, Graph, Model, Progress, Result, Session, SessionOptions,
+    Source, Summary, Tensor, TrainOptions,
 };
 
 fn data(env: &Env, repeat: i64) -> Result<DataSet> {
@@ -181,4 +181,34 @@ fn events_and_progress_are_written() -> Result<()> {
     progress.update(1, 4, Some(("loss", 0.5)))?;
     progress.message("half of it")?;
     progress.update(2, 4, None)
+}
+
+#[test]
+fn data_sets_are_mapped_filtered_and_cached() -> Result<()> {
+    let (env, folder) = (Env::new()?, Folder::new());
+    let mut graph = Graph::new(&env)?;
+    let x = graph.input("x", DType::FLOAT32, &["n".into()])?;
+    let zero = graph.constant(None, &Tensor::from_vec(vec![0.0f32], &[])?)?;
+    let doubled = graph.op("Add", "", &[x, x])?;
+    let positive = graph.op("Greater", "", &[x, zero])?;
+    for (signature, name, value) in [("double", "y", doubled), ("positive", "keep", positive)] {
+        graph.signature_input(signature, "x", x)?;
+        graph.signature_output(signature, name, value)?;
+    }
+    let session = Session::new(&graph.to_model()?, None)?;
+    let x = Tensor::from_vec(vec![-1.0f32, 1.0, -2.0, 2.0, 3.0], &[5])?;
+    let data = DataSet::from_tensors(&env, &[("x", &x)], None)?;
+    let kept = data.filter(&session, "positive", None)?;
+    let mapped = kept.map(&session, "double", None)?;
+    assert_eq!(mapped.fields(), ["y"]);
+    let path = folder.0.join("cache");
+    let options = DataSetOptions { batch: 2, ..Default::default() };
+    let cache = Cache { path: Some(&path), key: Some("1"), options: Some(&options) };
+    let cached = mapped.cache(&cache, None)?;
+    let batches: Vec<Vec<Tensor>> = cached.iter().collect::<Result<_>>()?;
+    assert_eq!(batches[0][0].as_slice::<f32>()?, [2.0, 4.0]);
+    assert_eq!(batches[1][0].as_slice::<f32>()?, [6.0]);
+    assert!(path.exists());
+    assert_eq!(data.map(&session, "nothing", None).unwrap_err().code(), Code::NOT_FOUND);
+    Ok(())
 }

@@ -3,11 +3,13 @@
 #define HEADRACE_CPP_DATASET_HPP_
 
 #include "headrace/cpp/comm.hpp"
-#include "headrace/cpp/session.hpp"
+#include "headrace/cpp/tensor.hpp"
 #include "headrace/train.h"
 
 namespace hr {
 inline namespace cpp {
+
+class Session;
 
 // The functions of a data set whose batches the host makes; the data set keeps them. They are
 // called by one thread at a time; with prefetch this is a thread of the library. What they throw
@@ -128,17 +130,12 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
   void rename(const std::string& field, const std::string& name) {
     check(hr_dataset_rename(get(), field.c_str(), name.c_str()));
   }
-  // See hr_dataset_map, hr_dataset_filter and hr_dataset_cache.
+  // See hr_dataset_map, hr_dataset_filter and hr_dataset_cache. The first two are defined in
+  // headrace/cpp/session.hpp.
   Dataset map(const Session& session, const std::string& signature,
-              const hr_limits* limits = nullptr) const {
-    return Dataset(
-        detail::made<hr_dataset*>(hr_dataset_map, get(), session.get(), signature.c_str(), limits));
-  }
+              const hr_limits* limits = nullptr) const;
   Dataset filter(const Session& session, const std::string& signature,
-                 const hr_limits* limits = nullptr) const {
-    return Dataset(detail::made<hr_dataset*>(hr_dataset_filter, get(), session.get(),
-                                             signature.c_str(), limits));
-  }
+                 const hr_limits* limits = nullptr) const;
   Dataset cache(const hr_cache_options& options = {sizeof(hr_cache_options)},
                 const hr_limits* limits = nullptr) const {
     return Dataset(detail::made<hr_dataset*>(hr_dataset_cache, get(), &options, limits));

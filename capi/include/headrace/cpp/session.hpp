@@ -195,6 +195,17 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
   std::string describe() const { return detail::text_of(hr_call_describe, get()); }
 };
 
+inline Dataset Dataset::map(const Session& session, const std::string& signature,
+                            const hr_limits* limits) const {
+  return Dataset(
+      detail::made<hr_dataset*>(hr_dataset_map, get(), session.get(), signature.c_str(), limits));
+}
+inline Dataset Dataset::filter(const Session& session, const std::string& signature,
+                               const hr_limits* limits) const {
+  return Dataset(detail::made<hr_dataset*>(hr_dataset_filter, get(), session.get(),
+                                           signature.c_str(), limits));
+}
+
 }  // namespace cpp
 }  // namespace hr
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -238,4 +239,38 @@ func TestBoundDatasets(t *testing.T) {
 	}
 	check(t, call.BindDataset(nil))
 	check(t, call.Run(background)) // with the last batch
+}
+
+func TestDatasetsOfDatasets(t *testing.T) {
+	env := newEnv(t)
+	session := newSession(t, env, func(g *Graph) {
+		x := g.NamedInput("x", Float32, []int64{-1}, []string{"n"})
+		g.SignatureInput("double", "x", x)
+		g.SignatureOutput("double", "x2", g.Op("Add", "", x, x))
+		g.SignatureInput("large", "x", x)
+		g.SignatureOutput("large", "keep", g.Op("Greater", "", x, g.Op("Constant", "value_float=2.5")))
+	})
+	source := must(env.NewSourceDataset(&counter{size: 5}, 5, field("x", -1), &DatasetOptions{Batch: 2}))(t)
+	_, err := source.Filter(background, session, "large")
+	expect(t, err, InvalidArgument)
+	data := must(source.Cache(background, &CacheOptions{Options: &DatasetOptions{Batch: 3}}))(t)
+	for _, one := range []struct {
+		data *Dataset
+		want []float32
+	}{
+		{data, []float32{0, 1, 2, 3, 4}},
+		{must(data.Map(background, session, "double"))(t), []float32{0, 2, 4, 6, 8}},
+		{must(data.Filter(background, session, "large"))(t), []float32{3, 4}},
+		{must(data.Cache(background, &CacheOptions{Path: filepath.Join(t.TempDir(), "cache"), Key: "1"}))(t), []float32{0, 1, 2, 3, 4}},
+	} {
+		got, err := read(t, one.data)
+		check(t, err)
+		if !slices.Equal(got, one.want) {
+			t.Errorf("%v instead of %v", got, one.want)
+		}
+	}
+	_, err = data.Map(background, session, "nobody")
+	expect(t, err, NotFound, "nobody")
+	_, err = data.Map(background, nil, "double")
+	expect(t, err, InvalidArgument)
 }

@@ -70,15 +70,15 @@ func measure(call *headrace.Call, count int) time.Duration {
 	return time.Since(begin)
 }
 
-// runs returns how many runs take about 0.2 s; warms up on the way. HEADRACE_BENCH_CALLS decides if it
+// runs returns how many runs take about 0.01 s; warms up on the way. HEADRACE_BENCH_CALLS decides if it
 // is set.
 func runs(call *headrace.Call) int {
 	if count := number("HEADRACE_BENCH_CALLS"); count > 0 {
 		return count
 	}
 	for count := 1; ; count *= 2 {
-		if taken := measure(call, count); taken > 20*time.Millisecond {
-			return int(float64(count) * 0.2 / taken.Seconds())
+		if taken := measure(call, count); taken > time.Millisecond {
+			return int(float64(count) * 0.01 / taken.Seconds())
 		}
 	}
 }

@@ -59,9 +59,7 @@ std::string WayOut(const NodeProto& node) {
   if (!node.domain.empty() && node.domain != "ai.onnx.ml") {
     return "convert a model without custom operators, or add it as a custom operator and a graph";
   }
-  if (op == "If" || op == "Loop" || op == "Scan") {
-    return "export the model for fixed sizes, so that the exporter unrolls it";
-  }
+  if (op == "Scan") return "upgrade the model to 9 or newer with onnx.version_converter";
   if (op.find("Sequence") != op.npos || op.find("Optional") != op.npos) {
     return "export the model with tensors only";
   }
@@ -241,8 +239,15 @@ Status GraphConverter::AddOperator(Scope& scope, const NodeProto& node, int64_t 
                          node.domain.empty() ? Cat(" of operator set ", version) : std::string(),
                          "; ", WayOut(node));
   }
+  if (IsControl(node)) return AddControl(scope, node, version);
   HR_ASSIGN_OR_RETURN(auto&& inputs, InputsOf(scope, node));
   HR_ASSIGN_OR_RETURN(auto&& attributes, AttributesOf(scope, node));
+  return Emit(scope, node, version, std::move(inputs), std::move(attributes));
+}
+
+Status GraphConverter::Emit(Scope& scope, const NodeProto& node, int64_t version,
+                            std::vector<ValueId> inputs, std::vector<graph::Attribute> attributes) {
+  const int asked = static_cast<int>(std::min<int64_t>(version, INT32_MAX));
   size_t outputs = node.outputs.size();
   while (outputs > 1 && node.outputs[outputs - 1].empty()) --outputs;
   const std::string wanted =
@@ -350,6 +355,7 @@ Result<std::vector<graph::Attribute>> GraphConverter::AttributesOf(const Scope& 
   for (const AttributeProto& given : node.attributes) {
     const AttributeProto* attribute = Resolve(scope, given);
     if (attribute == nullptr || SaysNothing(*attribute)) continue;
+    if (attribute->g != nullptr && IsControl(node)) continue;  // see AddControl
     HR_ASSIGN_OR_RETURN(auto&& value, ValueOf(*attribute));
     out.push_back({std::string(given.name), std::move(value)});
   }

@@ -48,6 +48,23 @@ class GraphConverter {
   Status AddOperator(Scope& scope, const NodeProto& node, int64_t version);
   Status AddCall(Scope& scope, const NodeProto& node, const FunctionProto& function);
   void AddOutputs(const Scope& scope);
+  Status Emit(Scope& scope, const NodeProto& node, int64_t version, std::vector<ValueId> inputs,
+              std::vector<graph::Attribute> attributes);
+
+  // What bodies take of the graph around them.
+  struct Captures {
+    std::vector<std::pair<std::string_view, ValueId>> values;
+    std::vector<std::pair<std::string_view, Tensor>> constants;  // small ones, which are repeated
+    bool complete = true;  // false: something could not be converted
+  };
+  static bool IsControl(const NodeProto& node);
+  Status AddControl(Scope& scope, const NodeProto& node, int64_t version);
+  Result<Captures> CapturesOf(const Scope& scope, std::span<const GraphProto* const> bodies);
+  std::vector<graph::ValueType> GivenToBody(const NodeProto& node, std::span<const ValueId> inputs);
+  Result<uint32_t> AddBody(const Scope& around, const GraphProto& body,
+                           std::span<const graph::ValueType> given, const Captures& captures);
+  Status AddBodyInput(Scope& scope, std::string_view name, graph::ValueType type);
+  Status AddBodyConstant(Scope& scope, std::string_view name, Tensor tensor);
 
   const FunctionProto* FindFunction(const NodeProto& node) const;
   Result<int64_t> VersionOf(const Scope& scope, const NodeProto& node) const;

@@ -109,12 +109,13 @@ std::string GraphWriter::Unique(std::string_view wanted) {
 
 GraphWriter::Scope GraphWriter::NewScope(const graph::Graph& graph) {
   Scope scope{graph, std::vector<std::string>(graph.values.size()),
-              graph::Marks(graph.values.size(), false)};
+              graph::Marks(graph.values.size(), false), graph::Marks(graph.values.size(), false)};
   for (const graph::Node& node : graph.nodes) {
     for (const ValueId input : node.inputs) {
-      if (input != kNone) scope.used[input] = true;
+      if (input != kNone) scope.taken[input] = true;
     }
   }
+  scope.used = scope.taken;
   for (const ValueId output : graph.outputs) scope.used[output] = true;
   return scope;
 }
@@ -138,7 +139,9 @@ GraphWriter::Scope GraphWriter::MainScope() {
     if (!taken_.insert(port.name).second) {
       problems_.Add(Cat("an input and an output are both called '", port.name, "'"));
     }
-    if (name.empty() && CanBeCalled(graph, port)) name = port.name;
+    if (!name.empty() || !CanBeCalled(graph, port)) continue;
+    name = port.name;
+    scope.taken[port.value] = true;
   }
   for (ValueId input : graph.inputs) {
     if (!scope.names[input].empty()) continue;
@@ -209,20 +212,33 @@ Rope GraphWriter::Contents(const Scope& scope, std::span<const ValueId> inputs,
   AddNodes(scope, graph);
   for (const Output& output : outputs) {
     if (scope.names[output.value] == output.name) continue;
-    Rope node;
-    node.Text(NodeProto_input, scope.names[output.value]);
-    node.Text(NodeProto_output, output.name);
-    node.Text(NodeProto_op_type, "Identity");
-    graph.Message(GraphProto_node, std::move(node));
+    graph.Message(GraphProto_node, Again(scope, output));
   }
-  AddInitializers(scope, graph);
   for (const ValueId input : inputs) {
     graph.Message(GraphProto_input, ValueInfo(scope.names[input], scope.graph.values[input].type));
   }
   for (const Output& output : outputs) {
     graph.Message(GraphProto_output, ValueInfo(output.name, scope.graph.values[output.value].type));
   }
+  AddInitializers(scope, graph);
   return graph;
+}
+
+// A node that makes an output of a value that is called otherwise.
+Rope GraphWriter::Again(const Scope& scope, const Output& output) {
+  const uint32_t constant = scope.graph.values[output.value].constant;
+  Rope node;
+  if (constant == kNone) node.Text(NodeProto_input, scope.names[output.value]);
+  node.Text(NodeProto_output, output.name);
+  node.Text(NodeProto_op_type, constant == kNone ? "Identity" : "Constant");
+  if (constant != kNone) {
+    Rope value;
+    value.Text(AttributeProto_name, "value");
+    value.Int(AttributeProto_type, AttributeProto::kTensor);
+    value.Message(AttributeProto_t, TensorOf(module_.constants[constant], {}));
+    node.Message(NodeProto_attribute, std::move(value));
+  }
+  return node;
 }
 
 Rope GraphWriter::Body(const Scope& around, const graph::Node& node, uint32_t body,
@@ -238,14 +254,16 @@ Rope GraphWriter::Body(const Scope& around, const graph::Node& node, uint32_t bo
                   node.name);
     return {};
   }
-  const Scope scope = BodyScope(graph, outer);
+  Scope scope = BodyScope(graph, outer);
   std::vector<Output> outputs;
   graph::Marks given(graph.values.size(), false);
   for (const ValueId value : graph.outputs) {
     // An output is made within the body, and once.
-    const bool own = IsMade(graph, value) && !given[value];
+    const bool constant = graph.values[value].constant != kNone && !scope.taken[value];
+    const bool own = (IsMade(graph, value) || constant) && !given[value];
     given[value] = true;
     outputs.push_back({own ? scope.names[value] : Unique(scope.names[value]), value});
+    if (constant) scope.names[value].clear();  // nothing else has it
   }
   const std::span inputs(graph.inputs);
   Rope out = Contents(scope, inputs.first(inputs.size() - captured), outputs);
@@ -330,7 +348,7 @@ Rope GraphWriter::Attribute(const Scope& scope, const graph::Node& node,
 void GraphWriter::AddInitializers(const Scope& scope, Rope& graph) {
   for (ValueId id = 0; id < scope.names.size(); ++id) {
     const graph::Value& value = scope.graph.values[id];
-    if (value.constant == kNone) continue;
+    if (value.constant == kNone || !scope.taken[id]) continue;
     const Tensor& tensor = module_.constants[value.constant];
     graph.Message(GraphProto_initializer, TensorOf(tensor, scope.names[id]));
   }

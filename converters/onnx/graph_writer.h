@@ -34,7 +34,8 @@ class GraphWriter {
   struct Scope {
     const graph::Graph& graph;
     std::vector<std::string> names;
-    graph::Marks used;  // the values that somebody takes
+    graph::Marks taken;  // the values that nodes take
+    graph::Marks used;   // and those that are outputs
   };
   struct Output {
     std::string name;
@@ -51,6 +52,7 @@ class GraphWriter {
 
   Rope Contents(const Scope& scope, std::span<const ValueId> inputs,
                 std::span<const Output> outputs);
+  Rope Again(const Scope& scope, const Output& output);
   Rope Body(const Scope& around, const graph::Node& node, uint32_t body, size_t captured);
   void AddNodes(const Scope& scope, Rope& graph);
   void AddNode(const Scope& scope, const graph::Node& node, Rope& graph);

@@ -39,15 +39,20 @@ def export(source, target, **options):
     return report
 
 
-def values_of(attribute):
+def values_of(attribute, known):
     """What an attribute says, whatever spelling of a tensor it has."""
     if attribute.type == onnx.AttributeProto.TENSOR:
-        array = numpy_helper.to_array(attribute.t)
-        return array.dtype, array.shape, array.tobytes()
+        return weight_of(attribute.t)
     if attribute.type == onnx.AttributeProto.GRAPH:
-        return outline(attribute.g)
+        nodes, inputs, outputs = outline(attribute.g, known)
+        return nodes, [name for name, *_ in inputs], outputs  # types may be left out
     value = helper.get_attribute_value(attribute)
     return value if isinstance(value, (int, float, bytes)) else list(value)
+
+
+def weight_of(tensor):
+    array = numpy_helper.to_array(tensor)
+    return array.dtype, array.shape, array.tobytes()
 
 
 def trimmed(names):
@@ -63,28 +68,41 @@ def types_of(values):
             for v in values]
 
 
-def outline(graph):
-    """All that a graph says: nodes, weights, inputs and outputs. Constants are weights."""
-    nodes, weights = [], {}
-    for tensor in graph.initializer:
-        array = numpy_helper.to_array(tensor)
-        weights[tensor.name] = array.dtype, array.shape, array.tobytes()
+def outline(graph, around=None):
+    """All that a graph says: nodes, inputs and outputs. Constants and weights stand for their names,
+    since a body may have constants of its own for those around it."""
+    nodes, weights = [], dict(around or {})
+    weights.update((tensor.name, weight_of(tensor)) for tensor in graph.initializer)
     for node in graph.node:
-        attributes = {a.name: values_of(a) for a in node.attribute if not a.ref_attr_name}
+        attributes = {a.name: values_of(a, weights) for a in node.attribute if not a.ref_attr_name}
         if node.op_type == "Constant":
             weights[node.output[0]] = constant_of(attributes)
-            continue
-        nodes.append((node.domain, node.op_type, trimmed(node.input), trimmed(node.output),
-                      attributes))
+        elif node.op_type == "Identity" and node.input[0] in weights:
+            weights[node.output[0]] = weights[node.input[0]]
+        else:
+            inputs = [weights.get(name, name) for name in trimmed(node.input)]
+            nodes.append((node.domain, node.op_type, inputs, list(node.output), attributes))
     inputs = [v for v in graph.input if v.name not in weights]
     outputs = [v.name for v in graph.output]
-    nodes, needed = needed_nodes(nodes, outputs)
-    weights = {name: weight for name, weight in weights.items() if name in needed}
-    return nodes, weights, types_of(inputs), outputs
+    nodes = needed_nodes(nodes, outputs)
+    return nodes, types_of(inputs), [weights.get(name, name) for name in outputs]
+
+
+def names_in(graph):
+    """Those that the nodes of an outlined body take."""
+    for _, _, inputs, _, attributes in graph[0]:
+        yield from inputs
+        for value in attributes.values():
+            if is_graph(value):
+                yield from names_in(value)
+
+
+def is_graph(value):
+    return isinstance(value, tuple) and isinstance(value[0], list)
 
 
 def needed_nodes(nodes, outputs):
-    """The nodes that the outputs need, with the outputs that somebody takes, and what they take."""
+    """The nodes that the outputs need, with those of their outputs that somebody takes."""
     needed, kept = set(outputs), []
     for domain, op, inputs, made, attributes in reversed(nodes):
         if not needed.intersection(made):
@@ -92,10 +110,10 @@ def needed_nodes(nodes, outputs):
         made = trimmed([name if name in needed else "" for name in made])
         needed.update(inputs)
         for value in attributes.values():
-            if isinstance(value, tuple) and isinstance(value[0], list):  # a graph, which captures
-                needed.update(name for node in value[0] for name in node[2])
+            if is_graph(value):
+                needed.update(names_in(value))
         kept.append((domain, op, inputs, made, attributes))
-    return kept[::-1], needed
+    return kept[::-1]
 
 
 def constant_of(attributes):

@@ -102,7 +102,7 @@ Status Archive::ReadWide(uint64_t at, uint64_t bytes, Entry* entry) const {
 Result<std::vector<Entry>> Archive::Entries() const {
   HR_ASSIGN_OR_RETURN(const Directory directory, FindDirectory());
   std::vector<Entry> entries;
-  uint64_t at = directory.offset;
+  uint64_t at = directory.offset, packed = 0;
   for (uint64_t i = 0; i < directory.entries; ++i) {
     if (!Signed(at, 0x02014b50, kEntryBytes)) return Damaged("its directory ends at entry ", i);
     const uint64_t name = Number(at + 28, 2), extra = Number(at + 30, 2);
@@ -118,6 +118,9 @@ Result<std::vector<Entry>> Archive::Entries() const {
     entry.local = Number(at + 42, 4);
     HR_RETURN_IF_ERROR(ReadWide(at + kEntryBytes + name, extra, &entry));
     at += length;
+    // Else a small file could be unpacked to any size.
+    if (entry.packed > file_.size() - packed) return Damaged("its entries overlap");
+    packed += entry.packed;
   }
   return entries;
 }

@@ -26,6 +26,10 @@ Command AddTrain(CLI::App& program);
 Command AddConvert(CLI::App& program);
 Command AddVerify(CLI::App& program);
 Command AddDoctor(CLI::App& program);
+// Below "headrace weights".
+Command AddWeightsList(CLI::App& weights);
+Command AddWeightsExport(CLI::App& weights);
+Command AddWeightsImport(CLI::App& weights);
 #ifdef HEADRACE_COMM
 // `started`: the words behind "--".
 Command AddLaunch(CLI::App& program, std::vector<std::string> started);

@@ -90,6 +90,10 @@ int Main(int argc, char** argv) {
       AddInspect(program), AddRun(program),     AddTrain(program),
       AddVerify(program),  AddConvert(program), AddDoctor(program),
   };
+  CLI::App* weights = program.add_subcommand("weights", "Lists, writes and reads weights");
+  weights->require_subcommand(1);
+  for (auto add : {AddWeightsList, AddWeightsExport, AddWeightsImport})
+    commands.push_back(add(*weights));
 #ifdef HEADRACE_COMM
   CLI::App* comm = program.add_subcommand("comm", "Measures, plans and explains communication");
   comm->require_subcommand(1);

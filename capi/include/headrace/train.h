@@ -262,6 +262,42 @@ HR_API int64_t hr_session_step(const hr_session* session);
 /* Verifies a checkpoint, or all checkpoints of a directory, and describes them as JSON. */
 HR_API hr_status* hr_checkpoint_describe(const char* path, hr_text** out);
 
+/* ---- Weights ---------------------------------------------------------------------------------
+ * In files that other programs read and write: .safetensors (Hugging Face) and .npz (NumPy), by the
+ * ending of the path. They have names and tensors only; a checkpoint also has step, seed and the
+ * position in the data. */
+
+typedef struct hr_weights_options {
+  size_t struct_size;
+  /* Import: what only the file or only the model has is left alone. 0: every tensor of the file has
+   * a variable, and every trainable variable a tensor. */
+  int32_t partial;
+  /* Export: only trainable variables. */
+  int32_t trainable;
+  /* JSON, an object {"name in the file": "variable"} for names that differ, the same for import and
+   * export; null instead of a variable leaves the tensor out. NULL: all names are the same. */
+  HR_NULLABLE const char* names;
+} hr_weights_options;
+
+/* Lists what a file of weights has as JSON: "name", "dtype", "dims" and "bytes" of each tensor. */
+HR_API hr_status* hr_weights_describe(const char* path, hr_text** out);
+/* Writes the present values of the session's variables. The file is replaced if this succeeds and
+ * stays as it was otherwise, also if the process dies or the disk is full. Runs that write
+ * variables wait meanwhile. `options` may be NULL, which means defaults. `out_report` may be NULL;
+ * it gets {"tensors", "bytes", "left"} as JSON. */
+HR_API hr_status* hr_session_export_weights(hr_session* session, const char* path,
+                                            HR_NULLABLE const hr_weights_options* options,
+                                            const hr_limits* limits,
+                                            HR_NULLABLE hr_text** out_report);
+/* Sets the session's variables to what the file has. Everything is checked first:
+ * HR_INVALID_ARGUMENT names all that does not fit, one a line, and nothing has changed. Types and
+ * shapes must be the same. Variables that are not trainable may be missing from the file; "left"
+ * of the report lists the variables that stay as they were. */
+HR_API hr_status* hr_session_import_weights(hr_session* session, const char* path,
+                                            HR_NULLABLE const hr_weights_options* options,
+                                            const hr_limits* limits,
+                                            HR_NULLABLE hr_text** out_report);
+
 /* Writes a .hrg file for serving: the named signatures and what they need, with the present values
  * of the session's variables as initial values. `options` may be NULL, which means defaults. Waits
  * within `limits` (NULL: none) for a run that writes variables. */

@@ -1241,6 +1241,29 @@ impl Default for hr_checkpoint_options {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct hr_weights_options {
+    pub struct_size: usize,
+    /// Import: what only the file or only the model has is left alone. 0: every tensor of the file has
+    /// a variable, and every trainable variable a tensor.
+    pub partial: i32,
+    /// Export: only trainable variables.
+    pub trainable: i32,
+    /// JSON, an object {"name in the file": "variable"} for names that differ, the same for import and
+    /// export; null instead of a variable leaves the tensor out. NULL: all names are the same.
+    pub names: *const c_char,
+}
+impl Default for hr_weights_options {
+    /// All members are zero but `struct_size`.
+    fn default() -> Self {
+        // SAFETY: a number, a pointer or an optional function may be zero.
+        let mut out: Self = unsafe { mem::zeroed() };
+        out.struct_size = mem::size_of::<Self>();
+        out
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct hr_train_report {
     pub struct_size: usize,
     pub step: i64,
@@ -2220,6 +2243,18 @@ extern "C" {
     pub fn hr_session_step(session: *const hr_session) -> i64;
     /// Verifies a checkpoint, or all checkpoints of a directory, and describes them as JSON.
     pub fn hr_checkpoint_describe(path: *const c_char, out: *mut *mut hr_text) -> *mut hr_status;
+    /// Lists what a file of weights has as JSON: "name", "dtype", "dims" and "bytes" of each tensor.
+    pub fn hr_weights_describe(path: *const c_char, out: *mut *mut hr_text) -> *mut hr_status;
+    /// Writes the present values of the session's variables. The file is replaced if this succeeds and
+    /// stays as it was otherwise, also if the process dies or the disk is full. Runs that write
+    /// variables wait meanwhile. `options` may be NULL, which means defaults. `out_report` may be NULL;
+    /// it gets {"tensors", "bytes", "left"} as JSON.
+    pub fn hr_session_export_weights(session: *mut hr_session, path: *const c_char, options: *const hr_weights_options, limits: *const hr_limits, out_report: *mut *mut hr_text) -> *mut hr_status;
+    /// Sets the session's variables to what the file has. Everything is checked first:
+    /// HR_INVALID_ARGUMENT names all that does not fit, one a line, and nothing has changed. Types and
+    /// shapes must be the same. Variables that are not trainable may be missing from the file; "left"
+    /// of the report lists the variables that stay as they were.
+    pub fn hr_session_import_weights(session: *mut hr_session, path: *const c_char, options: *const hr_weights_options, limits: *const hr_limits, out_report: *mut *mut hr_text) -> *mut hr_status;
     /// Writes a .hrg file for serving: the named signatures and what they need, with the present values
     /// of the session's variables as initial values. `options` may be NULL, which means defaults. Waits
     /// within `limits` (NULL: none) for a run that writes variables.

@@ -269,6 +269,9 @@ static struct api {
   __typeof__(hr_session_restore)* hr_session_restore;
   __typeof__(hr_session_step)* hr_session_step;
   __typeof__(hr_checkpoint_describe)* hr_checkpoint_describe;
+  __typeof__(hr_weights_describe)* hr_weights_describe;
+  __typeof__(hr_session_export_weights)* hr_session_export_weights;
+  __typeof__(hr_session_import_weights)* hr_session_import_weights;
   __typeof__(hr_session_export)* hr_session_export;
   __typeof__(hr_session_save_adapters)* hr_session_save_adapters;
   __typeof__(hr_session_load_adapters)* hr_session_load_adapters;
@@ -561,6 +564,9 @@ static const struct {
     {"hr_session_restore", offsetof(struct api, hr_session_restore)},
     {"hr_session_step", offsetof(struct api, hr_session_step)},
     {"hr_checkpoint_describe", offsetof(struct api, hr_checkpoint_describe)},
+    {"hr_weights_describe", offsetof(struct api, hr_weights_describe)},
+    {"hr_session_export_weights", offsetof(struct api, hr_session_export_weights)},
+    {"hr_session_import_weights", offsetof(struct api, hr_session_import_weights)},
     {"hr_session_export", offsetof(struct api, hr_session_export)},
     {"hr_session_save_adapters", offsetof(struct api, hr_session_save_adapters)},
     {"hr_session_load_adapters", offsetof(struct api, hr_session_load_adapters)},
@@ -855,6 +861,11 @@ _Static_assert(offsetof(hr_checkpoint_options, struct_size) == 0, "hr_checkpoint
 _Static_assert(offsetof(hr_checkpoint_options, keep) == 8, "hr_checkpoint_options");
 _Static_assert(offsetof(hr_checkpoint_options, dataset) == 16, "hr_checkpoint_options");
 _Static_assert(offsetof(hr_checkpoint_options, group) == 24, "hr_checkpoint_options");
+_Static_assert(sizeof(hr_weights_options) == 24, "hr_weights_options");
+_Static_assert(offsetof(hr_weights_options, struct_size) == 0, "hr_weights_options");
+_Static_assert(offsetof(hr_weights_options, partial) == 8, "hr_weights_options");
+_Static_assert(offsetof(hr_weights_options, trainable) == 12, "hr_weights_options");
+_Static_assert(offsetof(hr_weights_options, names) == 16, "hr_weights_options");
 _Static_assert(sizeof(hr_train_report) == 104, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, struct_size) == 0, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, step) == 8, "hr_train_report");
@@ -2192,6 +2203,21 @@ static jlong JNICALL raw_hr_checkpoint_describe(JNIEnv* jni, jclass raw, jlong p
   return (jlong)(intptr_t)api.hr_checkpoint_describe(POINTER(const char*, path), POINTER(hr_text**, out));
 }
 
+static jlong JNICALL raw_hr_weights_describe(JNIEnv* jni, jclass raw, jlong path, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_weights_describe(POINTER(const char*, path), POINTER(hr_text**, out));
+}
+
+static jlong JNICALL raw_hr_session_export_weights(JNIEnv* jni, jclass raw, jlong session, jlong path, jlong options, jlong limits, jlong out_report) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_session_export_weights(POINTER(hr_session*, session), POINTER(const char*, path), POINTER(const hr_weights_options*, options), POINTER(const hr_limits*, limits), POINTER(hr_text**, out_report));
+}
+
+static jlong JNICALL raw_hr_session_import_weights(JNIEnv* jni, jclass raw, jlong session, jlong path, jlong options, jlong limits, jlong out_report) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_session_import_weights(POINTER(hr_session*, session), POINTER(const char*, path), POINTER(const hr_weights_options*, options), POINTER(const hr_limits*, limits), POINTER(hr_text**, out_report));
+}
+
 static jlong JNICALL raw_hr_session_export(JNIEnv* jni, jclass raw, jlong session, jlong path, jlong signature_count, jlong signatures, jlong options, jlong limits) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_session_export(POINTER(hr_session*, session), POINTER(const char*, path), (size_t)signature_count, POINTER(const char* const*, signatures), POINTER(const hr_save_options*, options), POINTER(const hr_limits*, limits));
@@ -2601,6 +2627,9 @@ const JNINativeMethod raw_natives[] = {
     {"hr_session_restore", "(JJJJJ)J", (void*)raw_hr_session_restore},
     {"hr_session_step", "(J)J", (void*)raw_hr_session_step},
     {"hr_checkpoint_describe", "(JJ)J", (void*)raw_hr_checkpoint_describe},
+    {"hr_weights_describe", "(JJ)J", (void*)raw_hr_weights_describe},
+    {"hr_session_export_weights", "(JJJJJ)J", (void*)raw_hr_session_export_weights},
+    {"hr_session_import_weights", "(JJJJJ)J", (void*)raw_hr_session_import_weights},
     {"hr_session_export", "(JJJJJJ)J", (void*)raw_hr_session_export},
     {"hr_session_save_adapters", "(JJJ)J", (void*)raw_hr_session_save_adapters},
     {"hr_session_load_adapters", "(JJJ)J", (void*)raw_hr_session_load_adapters},

@@ -253,6 +253,11 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_checkpoint_options.keep", mem::offset_of!(hr_checkpoint_options, keep) as i128),
     ("hr_checkpoint_options.dataset", mem::offset_of!(hr_checkpoint_options, dataset) as i128),
     ("hr_checkpoint_options.group", mem::offset_of!(hr_checkpoint_options, group) as i128),
+    ("hr_weights_options", mem::size_of::<hr_weights_options>() as i128),
+    ("hr_weights_options.struct_size", mem::offset_of!(hr_weights_options, struct_size) as i128),
+    ("hr_weights_options.partial", mem::offset_of!(hr_weights_options, partial) as i128),
+    ("hr_weights_options.trainable", mem::offset_of!(hr_weights_options, trainable) as i128),
+    ("hr_weights_options.names", mem::offset_of!(hr_weights_options, names) as i128),
     ("hr_train_report", mem::size_of::<hr_train_report>() as i128),
     ("hr_train_report.struct_size", mem::offset_of!(hr_train_report, struct_size) as i128),
     ("hr_train_report.step", mem::offset_of!(hr_train_report, step) as i128),
@@ -626,6 +631,9 @@ pub fn functions() -> Vec<*const ()> {
         hr_session_restore as *const (),
         hr_session_step as *const (),
         hr_checkpoint_describe as *const (),
+        hr_weights_describe as *const (),
+        hr_session_export_weights as *const (),
+        hr_session_import_weights as *const (),
         hr_session_export as *const (),
         hr_session_save_adapters as *const (),
         hr_session_load_adapters as *const (),
@@ -911,6 +919,11 @@ int main(void) {
   printf("hr_checkpoint_options.keep %zu\n", offsetof(hr_checkpoint_options, keep));
   printf("hr_checkpoint_options.dataset %zu\n", offsetof(hr_checkpoint_options, dataset));
   printf("hr_checkpoint_options.group %zu\n", offsetof(hr_checkpoint_options, group));
+  printf("hr_weights_options %zu\n", sizeof(hr_weights_options));
+  printf("hr_weights_options.struct_size %zu\n", offsetof(hr_weights_options, struct_size));
+  printf("hr_weights_options.partial %zu\n", offsetof(hr_weights_options, partial));
+  printf("hr_weights_options.trainable %zu\n", offsetof(hr_weights_options, trainable));
+  printf("hr_weights_options.names %zu\n", offsetof(hr_weights_options, names));
   printf("hr_train_report %zu\n", sizeof(hr_train_report));
   printf("hr_train_report.struct_size %zu\n", offsetof(hr_train_report, struct_size));
   printf("hr_train_report.step %zu\n", offsetof(hr_train_report, step));

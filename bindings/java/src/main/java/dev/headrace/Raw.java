@@ -263,6 +263,9 @@ final class Raw {
   static native long hr_session_restore(long session, long path, long options, long limits, long report);
   static native long hr_session_step(long session);
   static native long hr_checkpoint_describe(long path, long out);
+  static native long hr_weights_describe(long path, long out);
+  static native long hr_session_export_weights(long session, long path, long options, long limits, long out_report);
+  static native long hr_session_import_weights(long session, long path, long options, long limits, long out_report);
   static native long hr_session_export(long session, long path, long signature_count, long signatures, long options, long limits);
   static native long hr_session_save_adapters(long session, long path, long limits);
   static native long hr_session_load_adapters(long session, long path, long limits);

@@ -937,6 +937,28 @@ final class Structs {
     void group(long value) { set_long(24, value); }
   }
 
+  static final class hr_weights_options extends Struct {
+    static final int BYTES = 24;
+
+    hr_weights_options(Scratch scratch) {
+      super(scratch.bytes(BYTES), BYTES);
+      set_long(0, BYTES);
+    }
+
+    hr_weights_options(long address) {
+      super(address, BYTES);
+    }
+
+    long struct_size() { return get_long(0); }
+    void struct_size(long value) { set_long(0, value); }
+    int partial() { return get_int(8); }
+    void partial(int value) { set_int(8, value); }
+    int trainable() { return get_int(12); }
+    void trainable(int value) { set_int(12, value); }
+    long names() { return get_long(16); }
+    void names(long value) { set_long(16, value); }
+  }
+
   static final class hr_train_report extends Struct {
     static final int BYTES = 104;
 

@@ -353,6 +353,31 @@ public final class Graph extends Resource {
         self, s.text(patterns), flag(trainable), out));
   }
 
+  /**
+   * Adds a metric as an output of a signature, such as "accuracy" of scores and labels, over all
+   * batches since the signature SIGNATURE/reset was run.
+   */
+  public void metric(String signature, String name, String description, Value... inputs) {
+    int[] values = ids(inputs);
+    check((self, s) -> Raw.hr_graph_metric(self, s.text(signature), s.text(name),
+        s.text(description), values.length, s.ints(values)));
+  }
+
+  /**
+   * Adds low-rank adapters wherever a name fits the patterns, and freezes all other variables.
+   * {@code settings}, such as "rank=8 alpha=16", and the signature {@code training} may be null.
+   * Returns the number of nodes.
+   */
+  public long addLora(String patterns, String settings, String training) {
+    return get(Limits.NONE, (self, s, l, out) -> Raw.hr_graph_add_lora(
+        self, s.text(patterns), s.text(settings), s.text(training), out));
+  }
+
+  /** Adds the adapters of a file of {@link Session#saveAdapters}. Returns the number of nodes. */
+  public long loadAdapters(String path) {
+    return get(Limits.NONE, (self, s, l, out) -> Raw.hr_graph_load_adapters(self, s.text(path), out));
+  }
+
   /** Adds a signature that does what another one does, but with the averages of the variables. */
   public void averageSignature(String from, String to) {
     check((self, s) -> Raw.hr_graph_average_signature(self, s.text(from), s.text(to)));

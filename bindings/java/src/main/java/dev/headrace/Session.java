@@ -188,6 +188,16 @@ public final class Session extends Resource {
         self, s.text(path), signatures.size(), s.texts(signatures), options.in(s), l));
   }
 
+  /** Writes the low-rank adapters of the session to a file. */
+  public void saveAdapters(String path, Limits limits) {
+    check(limits, (self, s, l) -> Raw.hr_session_save_adapters(self, s.text(path), l));
+  }
+
+  /** Gives the adapters of the session the values of such a file. */
+  public void loadAdapters(String path, Limits limits) {
+    check(limits, (self, s, l) -> Raw.hr_session_load_adapters(self, s.text(path), l));
+  }
+
   // ---- Training ----
 
   /** Runs a training and returns its last report. */
@@ -201,6 +211,15 @@ public final class Session extends Resource {
    */
   public TrainReport train(TrainOptions options, Limits limits) {
     return new Training(this, options).run(limits);
+  }
+
+  /** Evaluates as {@link #evaluate} does and returns {"step", "metrics"} as JSON. */
+  public String evaluateMetrics(String signature, Dataset data, Limits limits) {
+    try (Uses uses = new Uses()) {
+      long set = uses.of(data);
+      return Native.take(get(limits, (self, s, l, out) -> Raw.hr_evaluate_metrics(
+          self, s.text(signature), set, l, out)));
+    }
   }
 
   /** Evaluates the rest of a data set's pass with a signature; null: "eval". */

@@ -5,5 +5,5 @@ from harness.catalog import Benchmark
 
 BENCHMARK = Benchmark(
     name="binding-overhead", about="a run of one Add on 4 floats in another language, above C",
-    unit="ns", cases=["one-add"], peers=["go", "java", "rust"], repeats=40, statistic="min",
+    unit="ns", cases=["one-add"], peers=["go", "java", "rust", "python"], repeats=40, statistic="min",
     overhead=True, floor_program="bench_binding_overhead")

@@ -171,6 +171,42 @@ class Dataset(Closeable):
         """Go to a position that `position` gave, also of a data set with other batches."""
         native.hr_dataset_seek(self._handle, position, timeout, handle_of(cancel))
 
+    # ---- Data sets made of this one ----
+
+    def _derived(self, handle):
+        made = Dataset.__new__(Dataset)
+        made._handle, made.env = handle, self.env
+        return made
+
+    def map(self, session, signature, *, timeout=None, cancel=None):
+        """Return a data set of what a signature makes of the examples, batch by batch."""
+        return self._derived(native.hr_dataset_map(self._handle, session._handle, signature, timeout,
+                                                   handle_of(cancel)))
+
+    def filter(self, session, signature, *, timeout=None, cancel=None):
+        """Return a data set of the examples for which a signature, of one bool each, gives true."""
+        return self._derived(native.hr_dataset_filter(self._handle, session._handle, signature,
+                                                      timeout, handle_of(cancel)))
+
+    def cache(self, path=None, *, key=None, timeout=None, cancel=None, **options):
+        """Read all examples once, and return a data set of them, in memory or in a file.
+
+        Parameters
+        ----------
+        path : path, optional
+            Of a file that later processes use, too.
+        key : str, optional
+            What the examples depend on beside files; with another key a file is made anew.
+        timeout, cancel
+            See `Session.run`.
+        **options
+            How it is drawn (batch, repeat, shuffle, …, as in `Dataset`); as this one, without any.
+        """
+        given = settings(path=None if path is None else os.fspath(path), key=key,
+                         options=_options(**{**_DEFAULTS, **options}) if options else None)
+        return self._derived(native.hr_dataset_cache(self._handle, given, timeout,
+                                                     handle_of(cancel)))
+
     def __iter__(self):
         while not self.done():
             yield self.next()
@@ -191,6 +227,10 @@ def _options(batch, repeat, shuffle, seed, drop_remainder, prefetch, shard):
     return settings(batch=batch, repeat=repeat, shuffle=shuffle, seed=seed,
                     drop_remainder=drop_remainder, prefetch=prefetch, shard_index=index,
                     shard_count=count)
+
+
+_DEFAULTS = {"batch": 32, "repeat": 1, "shuffle": False, "seed": 0, "drop_remainder": False,
+             "prefetch": 0, "shard": None}
 
 
 class _Stream:

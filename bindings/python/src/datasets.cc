@@ -4,6 +4,7 @@
 #include "callbacks.h"
 #include "convert.h"
 #include "define.h"
+#include "limits.h"
 
 namespace nb = nanobind;
 
@@ -90,9 +91,30 @@ nb::object DatasetFromCallbacks(nb::handle env_object, nb::handle next, nb::hand
   return ToObject(dataset);
 }
 
+// `dict` has the fields of an hr_cache_options; its `options` are a dict, too.
+nb::object DatasetCache(nb::handle object, nb::handle dict, nb::handle timeout, nb::handle cancel) {
+  auto dataset = Borrow<hr_dataset>(object, {"hr_dataset_cache", "dataset"});
+  Settings settings(dict, {"hr_dataset_cache", "options"});
+  hr_cache_options options{};
+  options.struct_size = sizeof options;
+  settings.String("path", &options.path);
+  settings.String("key", &options.key);
+  nb::object drawn = settings.Take("options");
+  settings.CheckAllTaken();
+  const StructOf<hr_dataset_options> how(drawn.is_valid() ? drawn : nb::none(),
+                                         {"hr_dataset_cache", "options"});
+  options.options = how.get();
+  Limits limits(timeout, cancel, "hr_dataset_cache");
+  hr_dataset* out = nullptr;
+  limits.Check(
+      Released([&] { return api.hr_dataset_cache(dataset.get(), &options, limits.get(), &out); }));
+  return ToObject(out);
+}
+
 }  // namespace
 
 void DefineDatasets(nb::module_& module) {
+  Def<&DatasetCache>(module, "hr_dataset_cache");
   Def<&DatasetFromCallbacks>(module, "hr_dataset_from_callbacks");
 }
 

@@ -189,3 +189,18 @@ def test_files(tmp_path):
         hr.Dataset.open(f"idx:{tmp_path}/train")
     with pytest.raises(hr.InvalidArgument):
         hr.Dataset.open("nonsense")
+
+
+def test_data_sets_of_data_sets(tmp_path):
+    g = hr.Graph()
+    x, y = g.input("x", "float32", ["n", 2]), g.input("y", "int64", ["n"])
+    g.signature("double", {"x": x}, {"x": 2 * x})
+    g.signature("even", {"y": y}, {"keep": y % 2 == 0})
+    session = g.model().session()
+    data = hr.Dataset({"x": X, "y": Y}, batch=10)
+    assert numpy.array_equal(data.map(session, "double").next()["x"], 2 * X)
+    assert read(data.filter(session, "even")) == [[0, 2, 4, 6, 8]]
+    kept = hr.Dataset.from_generator(generator([4, 6]), batch=5).cache(
+        tmp_path / "kept", key="1", batch=2, shuffle=True, seed=1)
+    assert sorted(sum(read(kept), [])) == list(range(10)) and len(kept) == 5
+    assert (tmp_path / "kept").exists()

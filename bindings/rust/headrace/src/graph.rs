@@ -66,6 +66,8 @@ pub struct SaveOptions {
     pub strip_names: bool,
     /// The file for the tensors, relative to the graph's file. None: the same.
     pub side_file: Option<String>,
+    /// Add low-rank adapters to their weights, and leave them out.
+    pub merge_adapters: bool,
 }
 
 impl SaveOptions {
@@ -80,6 +82,7 @@ impl SaveOptions {
         call(&sys::hr_save_options {
             strip_names: options.strip_names.into(),
             side_file: text_pointer(&side_file),
+            merge_adapters: options.merge_adapters.into(),
             ..Default::default()
         })
     }

@@ -9,7 +9,7 @@ use headrace_sys as sys;
 use crate::error::caught;
 use crate::graph::path_text;
 use crate::limits::{made_within, within};
-use crate::raw::{copied, optional_text, text_of, text_pointer, text_string, Texts};
+use crate::raw::{array, copied, optional_text, text_of, text_pointer, text_string, Texts};
 use crate::{DataSet, Error, Group, Limits, Result, Session};
 
 /// What is saved or restored with a session.
@@ -75,6 +75,7 @@ impl TrainReport {
 }
 
 type OnStep<'a> = Box<dyn FnMut(&TrainReport) -> Result<bool> + 'a>;
+type OnEvaluate<'a> = Box<dyn FnMut(&TrainReport, &[(String, f64)]) -> Result<()> + 'a>;
 type OnMessage<'a> = Box<dyn FnMut(&str) + 'a>;
 
 /// What [`Session::train`] does.
@@ -110,6 +111,17 @@ pub struct TrainOptions<'a> {
     pub on_message: Option<OnMessage<'a>>,
     /// For which this process writes checkpoints.
     pub group: Option<&'a Group>,
+    /// The metric of the evaluation that says which step is the best; its checkpoint is kept in the
+    /// folder "best" of the directory.
+    pub best_metric: Option<&'a str>,
+    /// The smallest value is the best, as for a loss.
+    pub best_is_smallest: bool,
+    /// At the end the session gets the best checkpoint.
+    pub restore_best: bool,
+    /// Stop after so many evaluations that are no better than the best; 0: never.
+    pub patience: i64,
+    /// Called after each evaluation with its metrics. A failure or a panic stops the training.
+    pub on_evaluate: Option<OnEvaluate<'a>>,
 }
 
 impl<'a> TrainOptions<'a> {
@@ -131,6 +143,11 @@ impl<'a> TrainOptions<'a> {
             on_step: None,
             on_message: None,
             group: None,
+            best_metric: None,
+            best_is_smallest: false,
+            restore_best: false,
+            patience: 0,
+            on_evaluate: None,
         }
     }
 }
@@ -148,6 +165,7 @@ impl fmt::Debug for TrainOptions<'_> {
 struct Watcher<'a> {
     on_step: Option<OnStep<'a>>,
     on_message: Option<OnMessage<'a>>,
+    on_evaluate: Option<OnEvaluate<'a>>,
     failure: Option<Error>,
 }
 
@@ -168,6 +186,36 @@ unsafe extern "C" fn on_step(
             unsafe { *out_stop = i32::from(!go_on) };
             ptr::null_mut()
         }
+        Err(error) => {
+            let status = error.to_status();
+            watcher.failure = Some(error);
+            status
+        }
+    }
+}
+
+unsafe extern "C" fn on_evaluate(
+    context: *mut c_void,
+    report: *const sys::hr_train_report,
+    count: usize,
+    names: *const *const c_char,
+    values: *const f64,
+) -> *mut sys::hr_status {
+    // SAFETY: as in `on_step`; the arrays have that many entries.
+    let (watcher, report, names, values) = unsafe {
+        let report = TrainReport::of(&*report);
+        let watcher = &mut *context.cast::<Watcher<'_>>();
+        (watcher, report, array(names, count), array(values, count))
+    };
+    let Some(function) = &mut watcher.on_evaluate else {
+        return ptr::null_mut();
+    };
+    // SAFETY: the names live during the call.
+    let names = names.iter().map(|name| unsafe { copied(*name) });
+    let metrics: Vec<_> = names.zip(values.iter().copied()).collect();
+    let called = caught("the function 'on_evaluate'", || function(&report, &metrics));
+    match called.and_then(|result| result) {
+        Ok(()) => ptr::null_mut(),
         Err(error) => {
             let status = error.to_status();
             watcher.failure = Some(error);
@@ -199,8 +247,13 @@ impl Session {
         let scalars: Vec<f64> = options.scalars.iter().map(|(_, value)| *value).collect();
         let checkpoints = options.checkpoint_directory.as_deref().map(path_text).transpose()?;
         let events = options.event_directory.as_deref().map(path_text).transpose()?;
-        let mut watcher =
-            Watcher { on_step: options.on_step, on_message: options.on_message, failure: None };
+        let best_metric = optional_text(options.best_metric)?;
+        let mut watcher = Watcher {
+            on_step: options.on_step,
+            on_message: options.on_message,
+            on_evaluate: options.on_evaluate,
+            failure: None,
+        };
         let raw = sys::hr_train_options {
             train_signature: text_pointer(&signature),
             eval_signature: text_pointer(&eval_signature),
@@ -220,6 +273,11 @@ impl Session {
             on_message: Some(on_message),
             context: ptr::from_mut(&mut watcher).cast(),
             group: options.group.map_or(ptr::null(), |group| group.raw()),
+            best_metric: text_pointer(&best_metric),
+            best_is_smallest: options.best_is_smallest.into(),
+            restore_best: options.restore_best.into(),
+            patience: options.patience,
+            on_evaluate: Some(on_evaluate),
             ..Default::default()
         };
         let mut report = sys::hr_train_report::default();
@@ -248,6 +306,40 @@ impl Session {
             unsafe { sys::hr_evaluate(self.raw(), signature, data, limits, &mut report) }
         })?;
         Ok(TrainReport::of(&report))
+    }
+
+    /// Evaluates as [`evaluate`](Self::evaluate) does, and gives the metrics as JSON.
+    pub fn evaluate_metrics(
+        &self,
+        signature: Option<&str>,
+        data: &DataSet,
+        limits: Option<&Limits<'_>>,
+    ) -> Result<String> {
+        let signature = optional_text(signature)?;
+        // SAFETY: all of them live during the call.
+        let text = made_within(limits, |limits, out| unsafe {
+            let (signature, data) = (text_pointer(&signature), data.raw());
+            sys::hr_evaluate_metrics(self.raw(), signature, data, limits, out)
+        })?;
+        Ok(text_string(&text))
+    }
+
+    /// Writes the low-rank adapters of the session, and nothing else.
+    pub fn save_adapters(&self, path: impl AsRef<Path>, limits: Option<&Limits<'_>>) -> Result<()> {
+        let path = path_text(path.as_ref())?;
+        // SAFETY: the path lives during the call.
+        within(limits, |limits| unsafe {
+            sys::hr_session_save_adapters(self.raw(), path.as_ptr(), limits)
+        })
+    }
+
+    /// Gives the adapters of the session the values of a file.
+    pub fn load_adapters(&self, path: impl AsRef<Path>, limits: Option<&Limits<'_>>) -> Result<()> {
+        let path = path_text(path.as_ref())?;
+        // SAFETY: the path lives during the call.
+        within(limits, |limits| unsafe {
+            sys::hr_session_load_adapters(self.raw(), path.as_ptr(), limits)
+        })
     }
 
     /// Writes the checkpoint DIRECTORY/step-N. Readers see the whole checkpoint or none.

@@ -1,8 +1,10 @@
 //! Building graphs that train: learning rates, clipping, groups of variables, averages.
+use std::path::Path;
+
 use headrace_sys as sys;
 
-use crate::graph::{raw_or_none, value_or_none};
-use crate::raw::{c_text, check, written};
+use crate::graph::{path_text, raw_or_none, raw_values, value_or_none};
+use crate::raw::{attribute_text, c_text, check, optional_text, text_pointer, written};
 use crate::{Graph, Result, Value};
 
 /// Variables with an optimizer and a learning rate of their own.
@@ -114,5 +116,50 @@ impl Graph {
     pub fn replace(&mut self, from: Value, to: Value) -> Result<()> {
         // SAFETY: the graph lives.
         check(unsafe { sys::hr_graph_replace(self.raw(), from.0, to.0) })
+    }
+
+    /// Adds an output to a signature: a metric ("accuracy", "top_k k=5", "mean", "perplexity",
+    /// "auc", "confusion") of all batches since the signature "<signature>/reset" was run last.
+    pub fn metric(
+        &mut self,
+        signature: &str,
+        name: &str,
+        description: &str,
+        inputs: &[Value],
+    ) -> Result<()> {
+        let (signature, name) = (c_text(signature)?, c_text(name)?);
+        let (description, inputs) = (c_text(description)?, raw_values(inputs));
+        // SAFETY: the texts live during the call, and the array has that many entries.
+        check(unsafe {
+            let (signature, name) = (signature.as_ptr(), name.as_ptr());
+            let (count, inputs) = (inputs.len(), inputs.as_ptr());
+            sys::hr_graph_metric(self.raw(), signature, name, description.as_ptr(), count, inputs)
+        })
+    }
+
+    /// Adds low-rank adapters wherever the name of a node, or of its weight, fits the patterns, and
+    /// freezes all other variables. Returns the number of nodes. `settings` is a text such as
+    /// `"rank=8 alpha=16"`; dropout needs the signature that trains.
+    pub fn add_lora(
+        &mut self,
+        patterns: &str,
+        settings: &str,
+        training: Option<&str>,
+    ) -> Result<usize> {
+        let (patterns, settings) = (c_text(patterns)?, attribute_text(settings)?);
+        let training = optional_text(training)?;
+        // SAFETY: the texts live during the call.
+        written(|out| unsafe {
+            let (settings, training) = (text_pointer(&settings), text_pointer(&training));
+            sys::hr_graph_add_lora(self.raw(), patterns.as_ptr(), settings, training, out)
+        })
+    }
+
+    /// Adds the adapters of a file, with their values, and freezes all other variables. Returns the
+    /// number of nodes.
+    pub fn load_adapters(&mut self, path: impl AsRef<Path>) -> Result<usize> {
+        let path = path_text(path.as_ref())?;
+        // SAFETY: the path lives during the call.
+        written(|out| unsafe { sys::hr_graph_load_adapters(self.raw(), path.as_ptr(), out) })
     }
 }

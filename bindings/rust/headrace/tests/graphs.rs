@@ -149,7 +149,11 @@ fn models_are_saved_and_loaded_in_every_way() -> Result<()> {
     assert!(models[0].graph_text("dot")?.contains("digraph"));
     let view = GraphView { signature: Some("infer"), graph: 0 };
     assert!(models[0].view("json", &view)?.contains("Neg"));
-    let stripped = SaveOptions { strip_names: true, side_file: Some("side.bin".to_owned()) };
+    let stripped = SaveOptions {
+        strip_names: true,
+        side_file: Some("side.bin".to_owned()),
+        ..Default::default()
+    };
     graph.save(folder.0.join("stripped.hrg"), Some(&stripped))
 }
 

@@ -184,6 +184,44 @@ fn events_and_progress_are_written() -> Result<()> {
 }
 
 #[test]
+fn evaluations_tell_their_metrics() -> Result<()> {
+    let env = Env::new()?;
+    let (session, train, eval) =
+        (Session::new(&classifier(&env)?, None)?, data(&env, 1)?, data(&env, 1)?);
+    let names = std::cell::RefCell::new(Vec::new());
+    let mut options = TrainOptions::new(&train);
+    options.eval_data = Some(&eval);
+    options.scalars = vec![("rate", 0.1)];
+    options.on_evaluate = Some(Box::new(|_, metrics| {
+        names.borrow_mut().extend(metrics.iter().map(|(name, _)| name.clone()));
+        Ok(())
+    }));
+    session.train(options, None)?;
+    assert!(names.borrow().contains(&"loss".to_owned()), "{names:?}");
+    eval.rewind(None)?;
+    assert!(session.evaluate_metrics(None, &eval, None)?.contains("loss"));
+    Ok(())
+}
+
+#[test]
+fn adapters_are_trained_saved_and_loaded() -> Result<()> {
+    let (env, folder) = (Env::new()?, Folder::new());
+    let mut graph = Graph::from_model(&common::classifier(&env)?)?;
+    graph.remove_signature("train")?;
+    assert_eq!(graph.add_lora("fc/weight", "rank=1", None)?, 1);
+    let session = Session::new(&graph.to_model()?, None)?;
+    let file = folder.0.join("adapters.safetensors");
+    session.save_adapters(&file, None)?;
+    session.load_adapters(&file, None)?;
+    let mut fresh = Graph::from_model(&common::classifier(&env)?)?;
+    fresh.remove_signature("train")?;
+    assert_eq!(fresh.load_adapters(&file)?, 1);
+    let labels = fresh.find_value("labels")?;
+    let scores = fresh.find_signature("infer")?.outputs[0].1;
+    fresh.metric("eval", "accuracy", "accuracy", &[scores, labels])
+}
+
+#[test]
 fn data_sets_are_mapped_filtered_and_cached() -> Result<()> {
     let (env, folder) = (Env::new()?, Folder::new());
     let mut graph = Graph::new(&env)?;

@@ -429,3 +429,25 @@ func TestConverting(t *testing.T) {
 		t.Fatal("an unknown format was converted")
 	}
 }
+
+func TestAdaptersAndMetrics(t *testing.T) {
+	env, folder := newEnv(t), t.TempDir()
+	session := newSession(t, env, func(g *Graph) {
+		linear(g)
+		g.RemoveSignature("train")
+		g.Prune()
+		if got := g.AddLoRA("layer/weight", "rank=1", ""); got != 1 {
+			t.Fatal(got, g.Err())
+		}
+		g.AddLoRA("nobody", "", "")
+		expect(t, g.ClearErr(), NotFound, "nobody")
+	})
+	path := filepath.Join(folder, "adapters.safetensors")
+	check(t, session.SaveAdapters(background, path))
+	check(t, session.LoadAdapters(background, path))
+	expect(t, session.LoadAdapters(background, filepath.Join(folder, "nothing")), NotFound)
+	metrics := must(session.EvaluateMetrics(background, "", linearData(t, env, 1)))(t)
+	if !strings.Contains(string(metrics), "loss") {
+		t.Fatal(string(metrics))
+	}
+}

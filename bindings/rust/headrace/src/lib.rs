@@ -63,6 +63,7 @@ mod summary;
 mod tensor;
 mod train;
 mod training_graph;
+mod weights;
 mod work;
 
 pub use call::Call;
@@ -91,6 +92,7 @@ pub use summary::Summary;
 pub use tensor::{Tensor, TensorView};
 pub use train::{checkpoint_describe, CheckpointOptions, TrainOptions, TrainReport};
 pub use training_graph::ParameterGroup;
+pub use weights::{weights_describe, WeightsOptions};
 pub use work::{Buffer, BufferMut, Work};
 
 /// The programs of the page are compiled with the documentation's tests.

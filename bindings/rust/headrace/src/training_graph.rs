@@ -119,7 +119,7 @@ impl Graph {
     }
 
     /// Adds an output to a signature: a metric ("accuracy", "top_k k=5", "mean", "perplexity",
-    /// "auc", "confusion") of all batches since the signature "<signature>/reset" was run last.
+    /// "auc", "confusion") of all batches since the signature `"<signature>/reset"` was run last.
     pub fn metric(
         &mut self,
         signature: &str,

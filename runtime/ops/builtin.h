@@ -28,7 +28,12 @@ std::span<const OpDef> IndexingOps();               // indexing.cc
 std::span<const OpDef> LinearAttentionOps();        // linear_attention.cc
 std::span<const OpDef> LogicOps();                  // logic.cc
 std::span<const OpDef> MatrixOps();                 // matrix.cc
+std::span<const OpDef> MlEncoderOps();              // ml_encoders.cc
+std::span<const OpDef> MlFeatureOps();              // ml_features.cc
+std::span<const OpDef> MlLinearOps();               // ml_linear.cc
+std::span<const OpDef> MlTreeOps();                 // ml_trees.cc
 std::span<const OpDef> MovementOps();               // movement.cc
+std::span<const OpDef> NGramOps();                  // ngrams.cc
 std::span<const OpDef> NormalizationOps();          // normalization.cc
 std::span<const OpDef> OlderVersions();             // older_versions.cc
 std::span<const OpDef> OptimizerOps();              // optimizer.cc

@@ -70,6 +70,13 @@ size_t EmitContext::Rank(ValueId value) {
   return 0;
 }
 
+const Tensor* EmitContext::TensorOf(Literal attribute) const {
+  const graph::AttributeValue* value = node().Find(attribute);
+  const auto* index = value == nullptr ? nullptr : std::get_if<graph::TensorIndex>(value);
+  const auto& constants = emitter_.module().constants;
+  return index == nullptr || index->index >= constants.size() ? nullptr : &constants[index->index];
+}
+
 ValueId EmitContext::Scale(ValueId value, double factor) {
   if (!status_.ok() || value == kNone || factor == 1) return value;
   return Mul(value, Scalar(factor, value));
@@ -99,6 +106,16 @@ ValueId EmitContext::Ints(std::span<const int64_t> values) {
   if (!status_.ok()) return kNone;
   Dims dims = {static_cast<int64_t>(values.size())};
   auto tensor = MakeTensor<int64_t>(emitter_.allocator(), std::move(dims), values);
+  return KeepConstant(std::move(tensor));
+}
+
+ValueId EmitContext::Floats(std::span<const double> values, Dims dims) {
+  if (!status_.ok()) return kNone;
+  auto tensor = Tensor::Create(emitter_.allocator(), DType::kFloat32, std::move(dims));
+  if (tensor.ok()) {
+    std::transform(values.begin(), values.end(), tensor->as<float>(),
+                   [](double value) { return static_cast<float>(value); });
+  }
   return KeepConstant(std::move(tensor));
 }
 

@@ -68,6 +68,13 @@ class EmitContext {
   ValueId ZerosLike(ValueId like);
   // A 1-D int64 constant, for axes and shapes.
   ValueId Ints(std::span<const int64_t> values);
+  // A constant of float32, with as many values as these dimensions have elements.
+  ValueId Floats(std::span<const double> values, Dims dims);
+  // Any constant; a failure is kept.
+  ValueId Constant(Result<Tensor> tensor) { return KeepConstant(std::move(tensor)); }
+  // The constant that a kTensor attribute names; null if the node does not have the attribute.
+  const Tensor* TensorOf(Literal attribute) const;
+  Allocator& allocator() { return emitter_.allocator(); }
   // Sums a gradient that was broadcast back to the shape of `like`; no node where the types are the
   // same already.
   ValueId SumTo(ValueId value, ValueId like);

@@ -13,14 +13,31 @@ using graph::NodeId;
 using graph::ValueId;
 
 Function Find(std::string_view domain, std::string_view name) {
-  for (auto family : {BitFunctions(),       ControlFunctions(),     ConvolutionFunctions(),
-                      EinsumFunctions(),    ElementwiseFunctions(), FourierFunctions(),
-                      GenerateFunctions(),  IndexingFunctions(),    LinearAttentionFunctions(),
-                      MatrixFunctions(),    MovementFunctions(),    NormalizationFunctions(),
-                      OptimizerFunctions(), PoolFunctions(),        RandomFunctions(),
-                      RecurrentFunctions(), ReductionFunctions(),   RegionFunctions(),
-                      ResizeFunctions(),    SelectionFunctions(),   SequenceFunctions(),
-                      SoftmaxFunctions(),   UnfoldFunctions()}) {
+  for (auto family : {BitFunctions(),
+                      ControlFunctions(),
+                      ConvolutionFunctions(),
+                      EinsumFunctions(),
+                      ElementwiseFunctions(),
+                      FourierFunctions(),
+                      GenerateFunctions(),
+                      IndexingFunctions(),
+                      LinearAttentionFunctions(),
+                      MatrixFunctions(),
+                      MlFunctions(),
+                      MovementFunctions(),
+                      NGramFunctions(),
+                      NormalizationFunctions(),
+                      OptimizerFunctions(),
+                      PoolFunctions(),
+                      RandomFunctions(),
+                      RecurrentFunctions(),
+                      ReductionFunctions(),
+                      RegionFunctions(),
+                      ResizeFunctions(),
+                      SelectionFunctions(),
+                      SequenceFunctions(),
+                      SoftmaxFunctions(),
+                      UnfoldFunctions()}) {
     for (const Entry& entry : family) {
       if (entry.domain == domain && entry.name == name) return entry.function;
     }

@@ -17,7 +17,9 @@ std::span<const Entry> GenerateFunctions();         // generate.cc
 std::span<const Entry> IndexingFunctions();         // indexing.cc
 std::span<const Entry> LinearAttentionFunctions();  // linear_attention.cc
 std::span<const Entry> MatrixFunctions();           // matrix.cc
+std::span<const Entry> MlFunctions();               // ml.cc
 std::span<const Entry> MovementFunctions();         // movement.cc
+std::span<const Entry> NGramFunctions();            // ngrams.cc
 std::span<const Entry> NormalizationFunctions();    // normalization.cc
 std::span<const Entry> OptimizerFunctions();        // optimizer.cc
 std::span<const Entry> PoolFunctions();             // pool.cc

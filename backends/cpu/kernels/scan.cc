@@ -116,14 +116,26 @@ void Triangle(int64_t matrices, int64_t rows, int64_t columns, int64_t k, bool u
   });
 }
 
-#define HR_INSTANTIATE(T)                                \
-  template void CumSum(const ScanShape&, const T*, T*);  \
-  template void CumProd(const ScanShape&, const T*, T*); \
-  template void TopK(const Lease&, const TopKShape&, const T*, T*, int64_t*, int, void*)
+#define HR_INSTANTIATE(T)                               \
+  template void CumSum(const ScanShape&, const T*, T*); \
+  template void CumProd(const ScanShape&, const T*, T*)
 HR_INSTANTIATE(float);
 HR_INSTANTIATE(double);
 HR_INSTANTIATE(int32_t);
 HR_INSTANTIATE(int64_t);
+#undef HR_INSTANTIATE
+#define HR_INSTANTIATE(T) \
+  template void TopK(const Lease&, const TopKShape&, const T*, T*, int64_t*, int, void*)
+HR_INSTANTIATE(float);
+HR_INSTANTIATE(double);
+HR_INSTANTIATE(int8_t);
+HR_INSTANTIATE(int16_t);
+HR_INSTANTIATE(int32_t);
+HR_INSTANTIATE(int64_t);
+HR_INSTANTIATE(uint8_t);
+HR_INSTANTIATE(uint16_t);
+HR_INSTANTIATE(uint32_t);
+HR_INSTANTIATE(uint64_t);
 #undef HR_INSTANTIATE
 template void CumProdGradient(const ScanShape&, const float*, const float*, float*);
 template void CumProdGradient(const ScanShape&, const double*, const double*, double*);

@@ -27,8 +27,8 @@ void CumProd(const ScanShape& shape, const T* x, T* y);
 template <typename T>
 void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx);
 
-// The k most extreme elements of each line of [outer, n, inner] in order, and where they are. Of
-// equal ones the first comes first; NaN counts as larger than any number.
+// Any numbers. The k most extreme elements of each line of [outer, n, inner] in order, and where
+// they are. Of equal ones the first comes first; NaN counts as larger than any number.
 struct TopKShape {
   int64_t outer, n, inner, k;
   bool largest;

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "backends/cpu/ops/ml.h"
+
 namespace hr::cpu {
 
 std::span<const KernelFamily> KernelFamilies() {
@@ -12,7 +14,9 @@ std::span<const KernelFamily> KernelFamilies() {
                                       KernelFamily{GenerateFamily()},
                                       KernelFamily{IndexingFamily()},
                                       KernelFamily{LinearAttentionFamily(), true},
+                                      KernelFamily{MlFamily(), true},
                                       KernelFamily{MovementFamily()},
+                                      KernelFamily{NGramFamily()},
                                       KernelFamily{NormalizationFamily(), true},
                                       KernelFamily{OptimizerFamily()},
                                       KernelFamily{PadFamily()},

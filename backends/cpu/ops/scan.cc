@@ -73,6 +73,20 @@ Result<LoweredKernel> MakeCumProdGrad(const KernelRequest& request) {
   });
 }
 
+// Calls body.template operator()<T>() for float, double, or an integer of any size.
+template <typename Body>
+Result<LoweredKernel> ForEveryNumber(const KernelRequest& request, DType dtype, Body&& body) {
+  switch (dtype) {
+    case DType::kInt8: return body.template operator()<int8_t>();
+    case DType::kInt16: return body.template operator()<int16_t>();
+    case DType::kUint8: return body.template operator()<uint8_t>();
+    case DType::kUint16: return body.template operator()<uint16_t>();
+    case DType::kUint32: return body.template operator()<uint32_t>();
+    case DType::kUint64: return body.template operator()<uint64_t>();
+    default: return ForNumeric(request, dtype, body);
+  }
+}
+
 Result<LoweredKernel> MakeTopK(const KernelRequest& request) {
   const Dims& dims = request.input(0).dims;
   const size_t axis = AxisOf(request.node, -1, dims.size());
@@ -80,18 +94,19 @@ Result<LoweredKernel> MakeTopK(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(auto&& k, KnownInts(request, 1));
   const TopKShape shape{around.outer, around.n, around.inner, (*k)[0],
                         request.node.Int("largest", 1) != 0};
-  return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
-    const int ranges = TopKRanges(shape, request.threads);
-    LoweredKernel out;
-    out.scratch_bytes = TopKScratchBytes(shape, ranges);
-    out.kernel =
-        MakeKernel("top_k", [=](const engine::Operands& p, const engine::LaunchContext& context) {
-          TopK<T>(context.threads, shape, p.input<T>(0), p.output<T>(0), p.output<int64_t>(1),
-                  ranges, p.scratch());
-          return Status();
-        });
-    return out;
-  });
+  return ForEveryNumber(
+      request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
+        const int ranges = TopKRanges(shape, request.threads);
+        LoweredKernel out;
+        out.scratch_bytes = TopKScratchBytes(shape, ranges);
+        out.kernel = MakeKernel(
+            "top_k", [=](const engine::Operands& p, const engine::LaunchContext& context) {
+              TopK<T>(context.threads, shape, p.input<T>(0), p.output<T>(0), p.output<int64_t>(1),
+                      ranges, p.scratch());
+              return Status();
+            });
+        return out;
+      });
 }
 
 // (x, diagonal []?)

@@ -26,6 +26,7 @@ class Generator {
       case 5:
         Mixed({{LayerRows(), 50},
                {ComposedLayerRows(), 25},
+               {MlRows(), 4},
                {RegionRows(), 4},
                {SamplingRows(), 8},
                {ElementwiseRows(), 25},

@@ -117,6 +117,63 @@ inline void AddOlderVersionCases(std::vector<GradientCase>& cases) {
                       .With("axis", int64_t{1}));
 }
 
+inline void AddMlCases(std::vector<GradientCase>& cases) {
+  using Case = GradientCase;
+  using Reals = std::vector<double>;
+  using Ints = std::vector<int64_t>;
+  const auto ml = [](const char* op) { return Case(op).In("ai.onnx.ml"); };
+  for (const char* transform : {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"}) {
+    cases.push_back(ml("LinearRegressor")
+                        .X({3, 2})
+                        .With("coefficients", Reals{0.5, -1, 2, 0.25, 1, 1})
+                        .With("intercepts", Reals{0.5, 0, -1})
+                        .With("targets", int64_t{3})
+                        .With("post_transform", std::string(transform)));
+  }
+  cases.push_back(ml("LinearRegressor").X({4}).With("coefficients", Reals{0.5, -1, 2, 0.25}));
+  cases.push_back(ml("LinearRegressor")
+                      .X({3, 1}, 0.2, 0.8)
+                      .With("coefficients", Reals{1})
+                      .With("post_transform", std::string("PROBIT")));
+  cases.push_back(ml("LinearClassifier")
+                      .Outputs(2)
+                      .X({3, 2})
+                      .With("coefficients", Reals{0.5, -1, 2, 0.25})
+                      .With("intercepts", Reals{0.5, 0})
+                      .With("classlabels_ints", Ints{4, 5}));
+  for (const char* transform : {"NONE", "LOGISTIC"}) {
+    cases.push_back(ml("LinearClassifier")
+                        .Outputs(2)
+                        .X({3, 2})
+                        .With("coefficients", Reals{0.5, -1})
+                        .With("intercepts", Reals{0.5})
+                        .With("post_transform", std::string(transform))
+                        .With("classlabels_ints", Ints{4, 5}));
+  }
+  for (const char* kernel : {"LINEAR", "POLY", "RBF", "SIGMOID"}) {
+    cases.push_back(ml("SVMRegressor")
+                        .X({3, 2})
+                        .With("coefficients", Reals{0.5, -1, 2})
+                        .With("support_vectors", Reals{0.5, -1, 2, 0.25, 1, 1})
+                        .With("n_supports", int64_t{3})
+                        .With("kernel_params", Reals{0.5, 2, 3})
+                        .With("kernel_type", std::string(kernel))
+                        .With("rho", Reals{0.25}));
+  }
+  cases.push_back(
+      ml("Scaler").X({3, 2}).With("offset", Reals{0.5, 1}).With("scale", Reals{2, 0.5}));
+  for (const char* norm : {"MAX", "L1", "L2"}) {
+    cases.push_back(ml("Normalizer").X({3, 4}, -1, 2).With("norm", std::string(norm)));
+  }
+  cases.push_back(ml("Imputer")
+                      .X({3, 2})
+                      .With("imputed_value_floats", Reals{0.5, 1})
+                      .With("replaced_value_float", 0.25));
+  cases.back().inputs[0].value.data[2] = 0.75;
+  cases.push_back(ml("FeatureVectorizer").X({3, 2}).X({3, 1}).X({3, 4}));
+  cases.push_back(ml("ArrayFeatureExtractor").X({3, 4}).Fed(DType::kInt64, {2}, {3, 1}));
+}
+
 inline void AddAttentionCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   // [batch, heads, positions, size]

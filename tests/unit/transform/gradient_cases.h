@@ -639,6 +639,7 @@ inline std::vector<GradientCase> GradientCases() {
   AddComposedCases(cases);
   AddSamplingCases(cases);
   AddSecondGradientCases(cases);
+  AddMlCases(cases);
   return cases;
 }
 

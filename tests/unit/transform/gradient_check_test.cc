@@ -200,11 +200,25 @@ INSTANTIATE_TEST_SUITE_P(Table, GradientCheck, ::testing::ValuesIn(GradientCases
 
 // Composed operators without a gradient: they round, choose, or take integers only.
 bool Differentiable(const ops::OpDef& def) {
-  const std::set<std::string_view> none = {
-      "Hardmax",          "QuantizeLinear", "DynamicQuantizeLinear", "MatMulInteger",
-      "ConvInteger",      "QLinearMatMul",  "QLinearConv",           "HannWindow",
-      "HammingWindow",    "BlackmanWindow", "MelWeightMatrix",       "NonZero",
-      "NonMaxSuppression"};
+  const std::set<std::string_view> none = {"Hardmax",
+                                           "QuantizeLinear",
+                                           "DynamicQuantizeLinear",
+                                           "MatMulInteger",
+                                           "ConvInteger",
+                                           "QLinearMatMul",
+                                           "QLinearConv",
+                                           "HannWindow",
+                                           "HammingWindow",
+                                           "BlackmanWindow",
+                                           "MelWeightMatrix",
+                                           "NonZero",
+                                           "NonMaxSuppression",
+                                           "Binarizer",
+                                           "LabelEncoder",
+                                           "OneHotEncoder",
+                                           "TreeEnsembleClassifier",
+                                           "TreeEnsembleRegressor",
+                                           "TreeEnsemble"};
   if (def.containers && def.name != "Identity") return false;  // their rules say that there is none
   return def.gradient || (def.compose != nullptr && none.count(def.name) == 0);
 }

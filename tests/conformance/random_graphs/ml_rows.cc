@@ -169,7 +169,7 @@ std::string TreeEnsemble(Draft& draft, const Row& row) {
   const std::string x = draft.Leaf(DType::kFloat32, {draft.batch(), 2}, -2, 2);
   const auto held = [&](const char* name, DType dtype, std::vector<double> values) {
     const auto count = static_cast<int64_t>(values.size());
-    return NamedAttribute{name, int64_t{0}, draft.Constant(dtype, {count}, std::move(values))};
+    return NamedAttribute{name, {}, "@" + draft.Constant(dtype, {count}, std::move(values))};
   };
   return draft.One(
       row.op, row.version, {x},

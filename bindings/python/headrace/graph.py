@@ -508,6 +508,19 @@ class Graph(Closeable):
         """
         return native.hr_graph_set_trainable_matching(self._handle, patterns, trainable)
 
+    def metric(self, signature, name, description, *inputs):
+        """Add a metric as an output of a signature, such as ``"top_k k=5"``; see training_graph.h."""
+        native.hr_graph_metric(self._handle, signature, name, description,
+                               [self.lift(one).index for one in inputs])
+
+    def add_lora(self, patterns, settings=None, training=None):
+        """Add low-rank adapters by patterns of names, freeze the rest; return how many nodes."""
+        return native.hr_graph_add_lora(self._handle, patterns, settings, training)
+
+    def load_adapters(self, path):
+        """Add the adapters of a file, and freeze the rest; return how many nodes have one."""
+        return native.hr_graph_load_adapters(self._handle, os.fspath(path))
+
     # ---- Signatures ----
 
     def average_signature(self, source, name):

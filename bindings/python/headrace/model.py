@@ -184,6 +184,11 @@ def describe_file(path):
     return json.loads(native.hr_model_file_describe(os.fspath(path)))
 
 
+def describe_weights(path):
+    """Return what a file of weights has as a dict."""
+    return json.loads(native.hr_weights_describe(os.fspath(path)))
+
+
 def describe_checkpoint(path):
     """Verify a checkpoint, or all of a folder, and return what they have as a dict."""
     return json.loads(native.hr_checkpoint_describe(os.fspath(path)))

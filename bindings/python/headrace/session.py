@@ -179,7 +179,30 @@ class Session(Closeable):
                                  settings(strip_names=strip_names, side_file=side_file), timeout,
                                  handle_of(cancel))
 
+    def save_adapters(self, path, *, timeout=None, cancel=None):
+        """Write the adapters alone (`Graph.add_lora`)."""
+        native.hr_session_save_adapters(self._handle, os.fspath(path), timeout, handle_of(cancel))
+
+    def load_adapters(self, path, *, timeout=None, cancel=None):
+        """Set the adapters to those of a file."""
+        native.hr_session_load_adapters(self._handle, os.fspath(path), timeout, handle_of(cancel))
+
+    def export_weights(self, path, *, timeout=None, cancel=None, **options):
+        """Write the variables to a file; the options are the fields of hr_weights_options."""
+        return json.loads(native.hr_session_export_weights(
+            self._handle, os.fspath(path), options or None, timeout, handle_of(cancel)))
+
+    def import_weights(self, path, *, timeout=None, cancel=None, **options):
+        """Set variables from such a file; returns a report."""
+        return json.loads(native.hr_session_import_weights(
+            self._handle, os.fspath(path), options or None, timeout, handle_of(cancel)))
+
     # ---- Training ----
+
+    def evaluate_metrics(self, data, signature=None, *, timeout=None, cancel=None):
+        """Return the metrics of a signature ("eval") over the rest of a Dataset's pass, a dict."""
+        return json.loads(native.hr_evaluate_metrics(self._handle, signature, data._handle, timeout,
+                                                     handle_of(cancel)))
 
     def fit(self, data, **options):
         """Train; see `headrace.training.fit`."""

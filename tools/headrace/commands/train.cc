@@ -18,10 +18,12 @@ namespace {
 
 constexpr char kDescription[] = "Trains a graph file on a data set";
 constexpr char kFooter[] =
-    "SPEC is the address of a data set: idx:PLACE/SPLIT?batch=64&shuffle=1&seed=7, where PLACE is "
-    "a\n"
-    "folder or a name below $HEADRACE_DATA or /usr/share/datasets. Its fields feed the inputs of "
-    "the\n"
+    "SPEC is the address of a data set, such as idx:fashion-mnist/train or "
+    "csv:prices.csv?label=price\n"
+    "(formats: idx, cifar10, cifar100, npy, npz, csv, text, images; docs/data.md has their keys); "
+    "files\n"
+    "are also looked for below $HEADRACE_DATA and /usr/share/datasets. Its fields feed the inputs "
+    "of the\n"
     "same names; --bind joins other names, --set gives numbers. Training data is shuffled and "
     "read\n"
     "ahead unless its address says otherwise.\n\n"

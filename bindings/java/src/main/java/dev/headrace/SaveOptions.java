@@ -4,6 +4,7 @@ package dev.headrace;
 public final class SaveOptions {
   private boolean stripNames;
   private String sideFile;
+  private boolean mergeAdapters;
 
   /** Makes the defaults. */
   public SaveOptions() {}
@@ -11,6 +12,12 @@ public final class SaveOptions {
   /** Omits the names of nodes and values; messages then use numbers. */
   public SaveOptions stripNames(boolean strip) {
     stripNames = strip;
+    return this;
+  }
+
+  /** Adds low-rank adapters to their weights. */
+  public SaveOptions mergeAdapters(boolean merge) {
+    mergeAdapters = merge;
     return this;
   }
 
@@ -24,6 +31,7 @@ public final class SaveOptions {
     Structs.hr_save_options out = new Structs.hr_save_options(s);
     out.strip_names(Graph.flag(stripNames));
     out.side_file(s.text(sideFile));
+    out.merge_adapters(Graph.flag(mergeAdapters));
     return out.address;
   }
 }

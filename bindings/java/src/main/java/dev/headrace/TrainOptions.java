@@ -18,6 +18,10 @@ public final class TrainOptions {
   long summarySteps;
   long evalSteps;
   int keepCheckpoints;
+  String bestMetric;
+  boolean bestIsSmallest;
+  boolean restoreBest;
+  long patience;
   final Map<String, Double> scalars = new LinkedHashMap<>();
   OnStep onStep;
   Consumer<String> onMessage;
@@ -79,6 +83,25 @@ public final class TrainOptions {
   /** Sets how many of the newest checkpoints are kept; 0: 5; -1: all. */
   public TrainOptions keepCheckpoints(int most) {
     keepCheckpoints = most;
+    return this;
+  }
+
+  /** Keeps the checkpoint with the best value of a metric of the evaluations: the largest, or not. */
+  public TrainOptions best(String metric, boolean smallest) {
+    bestMetric = metric;
+    bestIsSmallest = smallest;
+    return this;
+  }
+
+  /** Gives the session the best checkpoint at the end. */
+  public TrainOptions restoreBest(boolean restore) {
+    restoreBest = restore;
+    return this;
+  }
+
+  /** Stops after so many evaluations that are no better than the best; 0: never. */
+  public TrainOptions patience(long evaluations) {
+    patience = evaluations;
     return this;
   }
 

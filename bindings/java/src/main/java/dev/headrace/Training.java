@@ -53,6 +53,10 @@ final class Training
     out.event_directory(s.text(options.eventDirectory));
     out.summary_steps(options.summarySteps);
     out.eval_steps(options.evalSteps);
+    out.best_metric(s.text(options.bestMetric));
+    out.best_is_smallest(Graph.flag(options.bestIsSmallest));
+    out.restore_best(Graph.flag(options.restoreBest));
+    out.patience(options.patience);
     out.context(context);
     out.use_on_step();
     out.use_on_message();

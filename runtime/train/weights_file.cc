@@ -16,16 +16,6 @@ bool IsNpz(std::string_view path) { return path.ends_with(".npz"); }
 
 Bytes BytesOf(const Tensor& tensor) { return {tensor.data(), tensor.bytes()}; }
 
-Result<Tensor> TensorAt(const BufferRef& buffer, const TensorEntry& entry, Allocator& allocator) {
-  const auto offset = static_cast<size_t>(entry.offset);
-  if (offset % DTypeSize(entry.dtype) == 0 || entry.bytes == 0) {
-    return Tensor::View(buffer, entry.bytes == 0 ? 0 : offset, entry.dtype, entry.dims);
-  }
-  HR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(allocator, entry.dtype, entry.dims));
-  std::memcpy(copy.data(), buffer->data() + offset, copy.bytes());
-  return copy;
-}
-
 Result<std::vector<NamedWeight>> ReadSafetensors(const BufferRef& file, const std::string& path,
                                                  Allocator& allocator) {
   HR_ASSIGN_OR_RETURN(auto&& entries, ParseSafetensors({file->data(), file->bytes()}, path));

@@ -37,6 +37,11 @@ public final class Headrace {
     return describe(path, Raw::hr_checkpoint_describe);
   }
 
+  /** Lists the tensors of a .safetensors or .npz file as JSON. */
+  public static String describeWeights(String path) {
+    return describe(path, Raw::hr_weights_describe);
+  }
+
   /**
    * Describes the last operations of a group of another process as JSON, from its .flight file
    * ({@link GroupOptions#dumpFolder}).

@@ -198,6 +198,21 @@ public final class Session extends Resource {
     check(limits, (self, s, l) -> Raw.hr_session_load_adapters(self, s.text(path), l));
   }
 
+  /** Writes the variables' values to a .safetensors or .npz file. Returns a report as JSON. */
+  public String exportWeights(String path, WeightsOptions options, Limits limits) {
+    return Native.take(get(limits, (self, s, l, out) -> Raw.hr_session_export_weights(
+        self, s.text(path), options.in(s), l, out)));
+  }
+
+  /**
+   * Sets the variables to what such a file has; nothing changes if anything does not fit. Returns a
+   * report as JSON.
+   */
+  public String importWeights(String path, WeightsOptions options, Limits limits) {
+    return Native.take(get(limits, (self, s, l, out) -> Raw.hr_session_import_weights(
+        self, s.text(path), options.in(s), l, out)));
+  }
+
   // ---- Training ----
 
   /** Runs a training and returns its last report. */

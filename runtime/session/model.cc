@@ -10,7 +10,11 @@ namespace hr::session {
 Result<std::shared_ptr<const Model>> Model::Create(std::shared_ptr<Env> env, graph::Module module,
                                                    bool inspect_only) {
   Status fault = ops::CheckModule(env->operators(), module);
-  if (!fault.ok() && !(inspect_only && fault.code() == Code::kUnimplemented)) return fault;
+  if (!fault.ok() && !inspect_only) return fault;
+  // What is not known here, such as an attribute, may be known to another version.
+  if (fault.code() == Code::kInvalidArgument) {
+    fault = Unimplemented(fault.message()).WithNode(fault.node());
+  }
   if (fault.ok()) HR_RETURN_IF_ERROR(ops::CheckBodies(env->operators(), module));
   std::shared_ptr<Model> model(new Model);
   model->fault_ = std::move(fault);

@@ -35,8 +35,8 @@ class SharedPlans {
 
 class Model {
  public:
-  // Checks the module's operators against those of the env. One that is unknown (UNIMPLEMENTED) is
-  // taken for inspection only.
+  // Checks the module's operators against those of the env. One that is unknown, or used otherwise
+  // than here, is taken for inspection only: then the fault is UNIMPLEMENTED.
   static Result<std::shared_ptr<const Model>> Create(std::shared_ptr<Env> env, graph::Module module,
                                                      bool inspect_only = false);
   // Why no session can run it; OK for all models but those.

@@ -183,7 +183,7 @@ class Train(support.ToolTest):
                    *RATE)
         self.fails(1, "like 'idx:FOLDER/train?batch=64', got 'foo'", "train", "mlp.hrg", "--data",
                    "foo", *RATE)
-        self.fails(1, "unknown kind of data set 'csv'", "train", "mlp.hrg", "--data", "csv:x", *RATE)
+        self.fails(1, "unknown kind of data set 'punchcards'", "train", "mlp.hrg", "--data", "punchcards:x", *RATE)
         self.fails(1, "no folder 'no'", *train, *RATE, "--export", "no/serve.hrg")
         self.fails(1, "--json: there is no folder 'no'", *train, *RATE, "--checkpoint", "ck",
                    "--json", "no/report.json")

@@ -172,17 +172,18 @@ HR_API hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position,
  * The new data set begins at the beginning of a pass. It is drawn like `dataset`, which stays as it
  * is, with the same files and examples. If `dataset` was made of the host's functions
  * (hr_dataset_from_callbacks), the new one draws from it instead and has its position, so nobody
- * else may use it any more. Runs the signature once, within `limits` (NULL: none). */
+ * else may use it any more. Runs the signature once and waits for its end, within `limits` (NULL:
+ * none). */
 HR_API HR_BLOCKS hr_status* hr_dataset_map(hr_dataset* dataset, hr_session* session,
                                            const char* signature, const hr_limits* limits,
                                            hr_dataset** out);
 
 /* Makes a data set of the examples of another one for which a signature of the session's model
  * gives true. The signature is as for hr_dataset_map, and its only output is a bool for each
- * example. Reads all examples once, within `limits` (NULL: none), to find those that stay; they are
- * then numbered anew, so batches, shuffling, shards and positions are as of any other data set.
- * HR_INVALID_ARGUMENT: no example stays, or `dataset` was made of the host's functions; cache it
- * first. */
+ * example. Reads all examples once and waits for the end, within `limits` (NULL: none), to find
+ * those that stay; they are then numbered anew, so batches, shuffling, shards and positions are as
+ * of any other data set. HR_INVALID_ARGUMENT: no example stays, or `dataset` was made of the host's
+ * functions; cache it first. */
 HR_API HR_BLOCKS hr_status* hr_dataset_filter(hr_dataset* dataset, hr_session* session,
                                               const char* signature, const hr_limits* limits,
                                               hr_dataset** out);
@@ -292,7 +293,8 @@ HR_API hr_status* hr_session_export_weights(hr_session* session, const char* pat
 /* Sets the session's variables to what the file has. Everything is checked first:
  * HR_INVALID_ARGUMENT names all that does not fit, one a line, and nothing has changed. Types and
  * shapes must be the same. Variables that are not trainable may be missing from the file; "left"
- * of the report lists the variables that stay as they were. */
+ * of the report lists the variables that stay as they were. `options` may be NULL, which means
+ * defaults; `out_report` may be NULL. */
 HR_API hr_status* hr_session_import_weights(hr_session* session, const char* path,
                                             HR_NULLABLE const hr_weights_options* options,
                                             const hr_limits* limits,
@@ -426,7 +428,7 @@ HR_API hr_status* hr_evaluate(hr_session* session, HR_NULLABLE const char* signa
                               HR_NULLABLE hr_train_report* out);
 
 /* Calls hr_evaluate, and writes the metrics as JSON: {"step": …, "metrics": {"loss": …, …}}. What
- * is no finite number is null. */
+ * is no finite number is null. If `signature` is NULL, it is "eval". */
 HR_API hr_status* hr_evaluate_metrics(hr_session* session, HR_NULLABLE const char* signature,
                                       hr_dataset* data, const hr_limits* limits, hr_text** out);
 

@@ -30,7 +30,8 @@ HR_API hr_status* hr_graph_schedule(hr_graph* graph, const char* signature, cons
  * one or more of "value=0.5" (of each element, both ways), "norm=1" (each gradient is scaled down
  * to this Euclidean norm) and "global_norm=1" (all are scaled down by one factor, to this norm of
  * all together); they apply in this order. *out_norm gets the global norm before its bound applies,
- * a scalar; it may be NULL. hr_graph_minimize takes the same as settings of the optimizer. */
+ * a scalar; `out_norm` may be NULL. hr_graph_minimize takes the same as settings of the optimizer.
+ */
 HR_API hr_status* hr_graph_clip_gradients(hr_graph* graph, const char* bounds, size_t count,
                                           HR_IN_OUT HR_ARRAY(count) hr_value* gradients,
                                           HR_NULLABLE hr_value* out_norm);
@@ -38,7 +39,7 @@ HR_API hr_status* hr_graph_clip_gradients(hr_graph* graph, const char* bounds, s
 /* Freezes the variables whose names fit `patterns` (`trainable` 0), or makes them trainable; see
  * hr_graph_set_trainable. Commas separate patterns; in a pattern * stands for any characters and ?
  * for one, as in "encoder.*,embedding". HR_NOT_FOUND, with the nearest names, if a pattern fits no
- * variable. *out_count gets the number of variables; it may be NULL. */
+ * variable. *out_count gets the number of variables; `out_count` may be NULL. */
 HR_API hr_status* hr_graph_set_trainable_matching(hr_graph* graph, const char* patterns,
                                                   int trainable, HR_NULLABLE size_t* out_count);
 
@@ -118,7 +119,7 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
  * may be NULL otherwise: a copy of the signature that serves (hr_graph_copy_signature), of whose
  * outputs the loss is made afterwards.
  *
- * Call it before hr_graph_minimize. *out_count gets the number of nodes; it may be NULL.
+ * Call it before hr_graph_minimize. *out_count gets the number of nodes; `out_count` may be NULL.
  * HR_NOT_FOUND, with the nearest names, if a pattern fits nothing; HR_INVALID_ARGUMENT if the rank
  * is larger than a weight allows; HR_ALREADY_EXISTS if a weight has an adapter. */
 HR_API hr_status* hr_graph_add_lora(hr_graph* graph, const char* patterns,
@@ -127,7 +128,7 @@ HR_API hr_status* hr_graph_add_lora(hr_graph* graph, const char* patterns,
                                     HR_NULLABLE size_t* out_count);
 /* Adds the adapters that hr_session_save_adapters has written to `path`, with their values,
  * wherever a node uses one of their weights, and freezes all other variables. The graph keeps the
- * file mapped. *out_count gets the number of nodes; it may be NULL. */
+ * file mapped. *out_count gets the number of nodes; `out_count` may be NULL. */
 HR_API hr_status* hr_graph_load_adapters(hr_graph* graph, const char* path,
                                          HR_NULLABLE size_t* out_count);
 

@@ -96,6 +96,8 @@ def build(env, model, constants):
 
 def convert(env, model, constants, folder):
     """The same through a file: `constants` become initializers."""
+    if any(entry.domain == "" and entry.version < 9 for entry in model.opset_import):
+        raise Skip("files of operator sets before 9")
     held = onnx.ModelProto()
     held.CopyFrom(model)
     for name, array in constants.items():

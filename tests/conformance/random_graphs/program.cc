@@ -51,6 +51,8 @@ std::string AttributeText(const NamedAttribute& attribute) {
   if (const auto* s = std::get_if<std::string>(&value)) return out + "s:" + *s;
   if (const auto* n = std::get_if<std::vector<int64_t>>(&value))
     return out + "n:" + Joined(*n, ",", integer);
+  if (const auto* t = std::get_if<std::vector<std::string>>(&value))
+    return out + "t:" + Joined(*t, ",", [](const std::string& text) { return text; });
   return out + "r:" + Joined(std::get<std::vector<double>>(value), ",", NumberText);
 }
 
@@ -82,6 +84,7 @@ Result<NamedAttribute> ParseAttribute(const std::string& word) {
     case 's': out.value = value; break;
     case 'n': out.value = integers; break;
     case 'r': out.value = floats; break;
+    case 't': out.value = Split(value, ','); break;
     default: return InvalidArgument("no attribute: ", word);
   }
   return out;

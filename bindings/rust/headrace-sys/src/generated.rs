@@ -2202,12 +2202,13 @@ extern "C" {
     /// The new data set begins at the beginning of a pass. It is drawn like `dataset`, which stays as it
     /// is, with the same files and examples. If `dataset` was made of the host's functions
     /// (hr_dataset_from_callbacks), the new one draws from it instead and has its position, so nobody
-    /// else may use it any more. Runs the signature once, within `limits` (NULL: none).
+    /// else may use it any more. Runs the signature once and waits for its end, within `limits` (NULL:
+    /// none).
     pub fn hr_dataset_map(dataset: *mut hr_dataset, session: *mut hr_session, signature: *const c_char, limits: *const hr_limits, out: *mut *mut hr_dataset) -> *mut hr_status;
     /// Makes a data set of the examples of another one for which a signature of the session's model
     /// gives true. The signature is as for hr_dataset_map, and its only output is a bool for each
-    /// example. Reads all examples once, within `limits` (NULL: none), to find those that stay; they are
-    /// then numbered anew, so batches, shuffling, shards and positions are as of any other data set.
+    /// example. Reads all examples once and waits for the end, within `limits` (NULL: none), to find
+    /// those that stay; they are then numbered anew, so batches, shuffling, shards and positions are as of any other data set.
     /// HR_INVALID_ARGUMENT: no example stays, or `dataset` was made of the host's functions; cache it
     /// first.
     pub fn hr_dataset_filter(dataset: *mut hr_dataset, session: *mut hr_session, signature: *const c_char, limits: *const hr_limits, out: *mut *mut hr_dataset) -> *mut hr_status;
@@ -2253,7 +2254,8 @@ extern "C" {
     /// Sets the session's variables to what the file has. Everything is checked first:
     /// HR_INVALID_ARGUMENT names all that does not fit, one a line, and nothing has changed. Types and
     /// shapes must be the same. Variables that are not trainable may be missing from the file; "left"
-    /// of the report lists the variables that stay as they were.
+    /// of the report lists the variables that stay as they were. `options` may be NULL, which means
+    /// defaults; `out_report` may be NULL.
     pub fn hr_session_import_weights(session: *mut hr_session, path: *const c_char, options: *const hr_weights_options, limits: *const hr_limits, out_report: *mut *mut hr_text) -> *mut hr_status;
     /// Writes a .hrg file for serving: the named signatures and what they need, with the present values
     /// of the session's variables as initial values. `options` may be NULL, which means defaults. Waits
@@ -2297,7 +2299,7 @@ extern "C" {
     /// NULL, it is "eval". `out` may be NULL.
     pub fn hr_evaluate(session: *mut hr_session, signature: *const c_char, data: *mut hr_dataset, limits: *const hr_limits, out: *mut hr_train_report) -> *mut hr_status;
     /// Calls hr_evaluate, and writes the metrics as JSON: {"step": …, "metrics": {"loss": …, …}}. What
-    /// is no finite number is null.
+    /// is no finite number is null. If `signature` is NULL, it is "eval".
     pub fn hr_evaluate_metrics(session: *mut hr_session, signature: *const c_char, data: *mut hr_dataset, limits: *const hr_limits, out: *mut *mut hr_text) -> *mut hr_status;
     /// Begins with `done` of `total` steps (-1: unknown). `items` names what the steps handle, such as
     /// "images"; if `items` is NULL, they are images. `label` may be NULL.
@@ -2322,12 +2324,12 @@ extern "C" {
     /// one or more of "value=0.5" (of each element, both ways), "norm=1" (each gradient is scaled down
     /// to this Euclidean norm) and "global_norm=1" (all are scaled down by one factor, to this norm of
     /// all together); they apply in this order. *out_norm gets the global norm before its bound applies,
-    /// a scalar; it may be NULL. hr_graph_minimize takes the same as settings of the optimizer.
+    /// a scalar; `out_norm` may be NULL. hr_graph_minimize takes the same as settings of the optimizer.
     pub fn hr_graph_clip_gradients(graph: *mut hr_graph, bounds: *const c_char, count: usize, gradients: *mut hr_value, out_norm: *mut hr_value) -> *mut hr_status;
     /// Freezes the variables whose names fit `patterns` (`trainable` 0), or makes them trainable; see
     /// hr_graph_set_trainable. Commas separate patterns; in a pattern * stands for any characters and ?
     /// for one, as in "encoder.*,embedding". HR_NOT_FOUND, with the nearest names, if a pattern fits no
-    /// variable. *out_count gets the number of variables; it may be NULL.
+    /// variable. *out_count gets the number of variables; `out_count` may be NULL.
     pub fn hr_graph_set_trainable_matching(graph: *mut hr_graph, patterns: *const c_char, trainable: c_int, out_count: *mut usize) -> *mut hr_status;
     /// Calls hr_graph_minimize with each trainable variable in the first group that has a pattern for
     /// it. HR_NOT_FOUND if a pattern fits no trainable variable; HR_FAILED_PRECONDITION, which names
@@ -2372,12 +2374,12 @@ extern "C" {
     /// may be NULL otherwise: a copy of the signature that serves (hr_graph_copy_signature), of whose
     /// outputs the loss is made afterwards.
     ///
-    /// Call it before hr_graph_minimize. *out_count gets the number of nodes; it may be NULL.
+    /// Call it before hr_graph_minimize. *out_count gets the number of nodes; `out_count` may be NULL.
     /// HR_NOT_FOUND, with the nearest names, if a pattern fits nothing; HR_INVALID_ARGUMENT if the rank
     /// is larger than a weight allows; HR_ALREADY_EXISTS if a weight has an adapter.
     pub fn hr_graph_add_lora(graph: *mut hr_graph, patterns: *const c_char, settings: *const c_char, training: *const c_char, out_count: *mut usize) -> *mut hr_status;
     /// Adds the adapters that hr_session_save_adapters has written to `path`, with their values,
     /// wherever a node uses one of their weights, and freezes all other variables. The graph keeps the
-    /// file mapped. *out_count gets the number of nodes; it may be NULL.
+    /// file mapped. *out_count gets the number of nodes; `out_count` may be NULL.
     pub fn hr_graph_load_adapters(graph: *mut hr_graph, path: *const c_char, out_count: *mut usize) -> *mut hr_status;
 }

@@ -145,6 +145,7 @@ hr_status* hr_graph_from_model(const hr_model* model, hr_graph** out) {
   HR_REQUIRE(out);
   const auto& env = model->rep->shared_env();
   HR_WRAP_IF_ERROR(hr::ops::CheckOperators(env->operators(), model->rep->module()));
+  HR_WRAP_IF_ERROR(model->rep->fault().Clone());
   *out = new hr_graph{env, {env->allocator(), env->operators(), model->rep->module()}};
   return nullptr;
 }

@@ -45,17 +45,20 @@ std::string WithoutPath(const std::string& sentence, const std::string& path) {
   return sentence.starts_with(start) ? sentence.substr(start.size()) : sentence;
 }
 
-// What only this build lacks, such as an operator, is no fault of the file: `unsupported` says it.
+// What only this build lacks, such as an operator or an attribute, is no fault of a file that can
+// be inspected: `unsupported` says it.
 hr::Model Load(const hr::Env& env, const std::string& path, hr_load_options options,
                std::string* unsupported) {
+  std::string why;
   try {
     return hr::Model::load(env, path, &options);
   } catch (const hr::Error& error) {
-    if (error.code() != HR_UNIMPLEMENTED) throw;
-    *unsupported = WithoutPath(error.message(), path);
+    why = WithoutPath(error.message(), path);
   }
   options.inspect_only = 1;
-  return hr::Model::load(env, path, &options);
+  hr::Model model = hr::Model::load(env, path, &options);
+  *unsupported = why;
+  return model;
 }
 
 Verdict VerifyFile(const hr::Env& env, const std::string& path) {

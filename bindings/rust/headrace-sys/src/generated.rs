@@ -2208,9 +2208,9 @@ extern "C" {
     /// Makes a data set of the examples of another one for which a signature of the session's model
     /// gives true. The signature is as for hr_dataset_map, and its only output is a bool for each
     /// example. Reads all examples once and waits for the end, within `limits` (NULL: none), to find
-    /// those that stay; they are then numbered anew, so batches, shuffling, shards and positions are as of any other data set.
-    /// HR_INVALID_ARGUMENT: no example stays, or `dataset` was made of the host's functions; cache it
-    /// first.
+    /// those that stay; they are then numbered anew, so batches, shuffling, shards and positions are as
+    /// of any other data set. HR_INVALID_ARGUMENT: no example stays, or `dataset` was made of the host's
+    /// functions; cache it first.
     pub fn hr_dataset_filter(dataset: *mut hr_dataset, session: *mut hr_session, signature: *const c_char, limits: *const hr_limits, out: *mut *mut hr_dataset) -> *mut hr_status;
     /// Reads all examples of a data set once, within `limits` (NULL: none), and makes a data set of what
     /// it has kept, in memory or in a file. The file is used without reading `dataset` if it was made

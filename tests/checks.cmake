@@ -8,6 +8,7 @@ function(headrace_check name)
 endfunction()
 
 headrace_check(includes ${Python3_EXECUTABLE} ${here}/check_includes.py)
+headrace_check(files ${Python3_EXECUTABLE} ${here}/check_files.py)
 headrace_check(format ${here}/check_format)
 headrace_check(checks ${Python3_EXECUTABLE} ${here}/checks_test.py)
 headrace_check(api_described ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/capi/describe_api.py --check)

@@ -17,12 +17,13 @@ def _candidates():
 
 
 def _open():
-    problem = ""
+    problems = []
     for path in _candidates():
         problem = native.open(path)
         if not problem:
             return
-    raise ImportError(f"headrace needs the library {NAME}: {problem}. Install Headrace, or set "
+        problems.append(problem)
+    raise ImportError(f"headrace needs the library {NAME}: {'; '.join(problems)}. Install Headrace, or set "
                       "HEADRACE_LIBRARY to the path of the library.", name="headrace")
 
 

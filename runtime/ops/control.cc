@@ -217,7 +217,7 @@ constexpr OpDef kOps[] = {
      .infer = InferCall},
 };
 
-Status NoFit(const Node&, std::string_view op, size_t wanted, size_t got) {
+Status NoFit(std::string_view op, size_t wanted, size_t got) {
   return InvalidArgument(op, "'s body takes ", got, " inputs, the node gives it ", wanted);
 }
 
@@ -241,7 +241,7 @@ Result<LoopLayout> LoopLayoutOf(const graph::Module& module, const Node& node) {
                            node.Int("captured", 0), " cannot be captured");
   }
   if (body.inputs.size() != node.inputs.size()) {
-    return NoFit(node, "Loop", node.inputs.size(), body.inputs.size());
+    return NoFit("Loop", node.inputs.size(), body.inputs.size());
   }
   LoopLayout out{.states = node.inputs.size() - 2 - captured, .captured = captured};
   if (body.outputs.size() < 1 + out.states) {
@@ -263,7 +263,7 @@ Result<ScanLayout> ScanLayoutOf(const graph::Module& module, const Node& node) {
                            " cannot be captured and ", node.Int("num_scan_inputs", 0),
                            " be scanned");
   }
-  if (body.inputs.size() != inputs) return NoFit(node, "Scan", inputs, body.inputs.size());
+  if (body.inputs.size() != inputs) return NoFit("Scan", inputs, body.inputs.size());
   ScanLayout out{.states = inputs - captured - scanned, .scanned = scanned, .captured = captured};
   if (body.outputs.size() < out.states) {
     return InvalidArgument("Scan's body gives ", out.states, " states, it has ",

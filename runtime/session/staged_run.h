@@ -23,7 +23,7 @@ class StagedRun {
 
  private:
   using Values = std::vector<RunValue>;
-  // `salt`: of the iteration, so that each has random numbers of its own; 0 outside of loops.
+  // `seed`: in a loop that of the iteration, so that each has random numbers of its own.
   Result<Values> RunTree(StageTree& tree, Values inputs, uint64_t seed, const Check* check);
   Result<Values> RunCompiled(const StageNode& node, const Values& inputs, uint64_t seed);
   Result<Values> RunHost(const StageNode& node, const Values& inputs, const Values& ready,

@@ -233,15 +233,22 @@ class StageMaker {
     return false;
   }
 
-  // Values that somebody needs after the compiled part: host nodes, later stages, the caller.
-  graph::Marks NeededLater() {
-    graph::Marks needed(main().values.size(), false);
+  // The inputs of the nodes for which `chosen(node)` holds.
+  template <typename Chosen>
+  graph::Marks InputsOf(const Chosen& chosen) {
+    graph::Marks inputs(main().values.size(), false);
     for (NodeId id = 0; id < main().nodes.size(); ++id) {
-      if (ready_[id]) continue;
+      if (!chosen(id)) continue;
       for (ValueId input : main().nodes[id].inputs) {
-        if (input != kNone) needed[input] = true;
+        if (input != kNone) inputs[input] = true;
       }
     }
+    return inputs;
+  }
+
+  // Values that somebody needs after the compiled part: host nodes, later stages, the caller.
+  graph::Marks NeededLater() {
+    graph::Marks needed = InputsOf([&](NodeId id) { return !ready_[id]; });
     for (const graph::Port& port : run().outputs) needed[port.value] = true;
     return needed;
   }
@@ -264,13 +271,7 @@ class StageMaker {
       if (ready_[id] && !ops::EffectsOf(DefOf(id), main().nodes[id]).empty())
         request.targets.push_back(id);
     }
-    graph::Marks read(main().values.size(), false);
-    for (NodeId id = 0; id < main().nodes.size(); ++id) {
-      if (!ready_[id]) continue;
-      for (ValueId input : main().nodes[id].inputs) {
-        if (input != kNone) read[input] = true;
-      }
-    }
+    const graph::Marks read = InputsOf([&](NodeId id) { return ready_[id] != 0; });
     for (uint32_t i = 0; i < run().inputs.size(); ++i) {
       if (!read[run().inputs[i].value]) continue;
       request.feeds.push_back({.value = run().inputs[i].value});
@@ -309,13 +310,7 @@ class StageMaker {
     }
     Request request{.targets = run().targets};
     const graph::Marks wanted = Wanted();
-    graph::Marks used(main().values.size(), false);
-    for (NodeId id = 0; id < done.size(); ++id) {
-      if (done[id]) continue;
-      for (ValueId input : main().nodes[id].inputs) {
-        if (input != kNone) used[input] = true;
-      }
-    }
+    graph::Marks used = InputsOf([&](NodeId id) { return !done[id]; });
     for (const graph::Port& port : run().outputs) {
       used[port.value] = true;
       request.fetches.push_back(port.value);

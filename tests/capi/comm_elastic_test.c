@@ -160,7 +160,7 @@ static void rank_loses_the_store(hr_env* env) {
 static void test_losing_the_store(hr_env* env) {
   char url[64], argument[96];
   ranks all;
-  hr_store_release(keep_store(env, url, sizeof url)); /* an address that is free now */
+  find_free_address(env, url, sizeof url);
   snprintf(argument, sizeof argument, "auto %s", url);
   start_ranks(&all, 3, "rank loses_the_store", argument);
   await_ready(&all, 3);

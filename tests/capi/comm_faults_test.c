@@ -111,7 +111,7 @@ static void strike(const char* transport, const char* state, int signal) {
  */
 static void strike_the_keeper(hr_env* env, const char* transport, const char* state, int signal) {
   char url[64], argument[128];
-  hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
+  find_free_address(env, url, sizeof url);
   snprintf(argument, sizeof argument, "%s %s %s", transport, state, url);
   strike_at(0, argument, signal, 1.5, "ARBITER_LOST", "because of rank 0*start all ranks again");
 }
@@ -253,7 +253,7 @@ static void rank_meets_at(hr_env* env) {
 
 static void test_ranks_meet_at_an_address(hr_env* env) {
   char url[64];
-  hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
+  find_free_address(env, url, sizeof url);
   run_ranks(3, "rank meets_at", url);
 }
 
@@ -276,7 +276,7 @@ static void test_the_store_leaves(hr_env* env) {
   char url[64];
   for (int round = 0; round < 5; ++round) {
     ranks all;
-    hr_store_release(keep_store(env, url, sizeof url)); /* a place that is free now */
+    find_free_address(env, url, sizeof url);
     start_ranks(&all, 3, "rank goes_on_without_the_store", url);
     EXPECT(await_rank(&all, 0, 20) == 0);
     expect_one_cause(&all, 0, 2, "", "because of rank 0");

@@ -156,6 +156,26 @@ hr_store* keep_store(hr_env* env, char* url, size_t capacity) {
   return store;
 }
 
+/* Below the ports that the system hands out by itself: one of those could be another process's by
+ * the time that rank 0 keeps a store there. */
+void find_free_address(hr_env* env, char* url, size_t capacity) {
+  enum { kFirst = 12000, kCount = 20000 };
+  static int tried = 0;
+  const hr_store_options options = {.struct_size = sizeof options, .serve = 1, .secret = ""};
+  for (int i = 0; i < 1000; ++i) {
+    hr_store* store;
+    hr_status* status;
+    snprintf(url, capacity, "tcp:127.0.0.1:%d", kFirst + ((int)getpid() + 499 * tried++) % kCount);
+    status = hr_store_open_with(env, url, &options, &store);
+    if (status == NULL) {
+      hr_store_release(store);
+      return;
+    }
+    hr_status_release(status);
+  }
+  EXPECT(!"no free address");
+}
+
 void failure_text(hr_status* status, char* text, size_t capacity) {
   snprintf(text, capacity, "%s: %s", hr_code_name(hr_status_code(status)),
            hr_status_message(status));

@@ -59,6 +59,8 @@ hr_group* join_world(hr_env* env, const char* transport);
 hr_group* join_world_at(hr_env* env, const char* transport, const char* store);
 /* A store that this process keeps, at an address of this host. */
 hr_store* keep_store(hr_env* env, char* url, size_t capacity);
+/* The url of a TCP store on this host that nobody keeps. */
+void find_free_address(hr_env* env, char* url, size_t capacity);
 /* A group of two ranks in this process. `options` has what both share; NULL: a store in memory. */
 typedef struct pair {
   hr_env* env;

@@ -47,7 +47,9 @@ struct MeshOptions {
   std::string dump_folder;
   // Told that the group has met and why it ended; outlives the mesh. It must not wait.
   LogSink* log = nullptr;
-  std::shared_ptr<void> keeps;  // owns what the pointers above point to, as long as the mesh lives
+  // Owns what the pointers above point to, as long as the mesh lives or asks the store: a question
+  // to the arbiter goes on when the mesh is gone. Null: they outlive the poller's threads.
+  std::shared_ptr<void> keeps;
 };
 
 // The keys of a group in the store: for all its epochs, and for this epoch.

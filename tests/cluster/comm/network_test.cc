@@ -26,14 +26,14 @@ CallLimits Within(std::chrono::nanoseconds time) {
 // The store as one rank sees it: the others' addresses lead through the proxy.
 class RoutedStore final : public Store {
  public:
-  RoutedStore(Store& store, FaultProxy& proxy, int rank)
-      : store_(store), proxy_(proxy), rank_(rank) {}
+  RoutedStore(std::shared_ptr<Store> store, FaultProxy& proxy, int rank)
+      : store_(std::move(store)), proxy_(proxy), rank_(rank) {}
   Status Set(std::string_view key, std::string_view value, const CallLimits& limits) override {
-    return store_.Set(key, value, limits);
+    return store_->Set(key, value, limits);
   }
   Result<std::optional<std::string>> TryGet(std::string_view key,
                                             const CallLimits& limits) override {
-    HR_ASSIGN_OR_RETURN(std::optional<std::string> value, store_.TryGet(key, limits));
+    HR_ASSIGN_OR_RETURN(std::optional<std::string> value, store_->TryGet(key, limits));
     const size_t at = key.find("address/");
     if (value.has_value() && at != key.npos) {
       value->pop_back();  // the space behind each address
@@ -42,22 +42,22 @@ class RoutedStore final : public Store {
     return value;
   }
   Result<std::string> Get(std::string_view key, const CallLimits& limits) override {
-    return store_.Get(key, limits);
+    return store_->Get(key, limits);
   }
   Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits& limits) override {
-    return store_.Add(key, delta, limits);
+    return store_->Add(key, delta, limits);
   }
   Result<std::string> CompareAndSwap(std::string_view key, std::optional<std::string_view> expected,
                                      std::string_view desired, const CallLimits& limits) override {
-    return store_.CompareAndSwap(key, expected, desired, limits);
+    return store_->CompareAndSwap(key, expected, desired, limits);
   }
   Status Delete(std::string_view key, const CallLimits& limits) override {
-    return store_.Delete(key, limits);
+    return store_->Delete(key, limits);
   }
-  std::string Describe() const override { return store_.Describe(); }
+  std::string Describe() const override { return store_->Describe(); }
 
  private:
-  Store& store_;
+  const std::shared_ptr<Store> store_;
   FaultProxy& proxy_;
   const int rank_;
 };
@@ -77,11 +77,14 @@ class CommNetwork : public testing::TestWithParam<std::string> {
     ends_.resize(kSize);
     for (int rank = 0; rank < kSize; ++rank) {
       threads.emplace_back([&, rank, limit] {
-        RoutedStore store(clients_[rank] != nullptr ? *clients_[rank] : *store_, proxy_, rank);
+        // A question to the arbiter may still be asked when the group is gone.
+        auto store = std::make_shared<RoutedStore>(
+            clients_[rank] != nullptr ? clients_[rank] : store_, proxy_, rank);
         GroupOptions options;
         options.mesh.rank = rank;
         options.mesh.size = kSize;
-        options.mesh.store = &store;
+        options.mesh.store = store.get();
+        options.mesh.keeps = store;
         options.mesh.poller = poller_.get();
         options.mesh.spin_nanos = 0;
         options.mesh.silence_nanos = kSilence;
@@ -150,8 +153,8 @@ class CommNetwork : public testing::TestWithParam<std::string> {
   }
 
   FaultProxy proxy_;
-  std::unique_ptr<Store> store_ = CreateMemoryStore();
-  std::unique_ptr<Store> clients_[kSize];  // how ranks reach it, where it has an address
+  std::shared_ptr<Store> store_ = CreateMemoryStore();
+  std::shared_ptr<Store> clients_[kSize];  // how ranks reach it, where it has an address
   std::unique_ptr<Poller> poller_ = std::move(Poller::Create()).value();
   std::unique_ptr<Planner> planner_ = collective::CreatePlanner();
   std::vector<Status> ends_;

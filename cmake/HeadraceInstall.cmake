@@ -17,7 +17,7 @@ if(BUILD_SHARED_LIBS)
     COMPONENT headrace)
 endif()
 
-# Under the name that the loader looks for (libdnnl.so.3) and the one that the linker does.
+# Under the name that the loader looks for (libhwy.so.1) and the one that the linker does.
 install(CODE "
   foreach(library ${bundled})
     get_filename_component(real \${library} REALPATH)

@@ -5,6 +5,7 @@
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/lowering/target.h"
+#include "backends/cpu/onednn/kernels.h"
 #include "runtime/ops/op_def.h"
 
 namespace hr::cpu {
@@ -78,5 +79,7 @@ class CpuBackend final : public Backend {
 std::unique_ptr<Backend> CreateCpuBackend(Allocator& allocator) {
   return std::make_unique<CpuBackend>(allocator);
 }
+
+void DescribeOneDnn(JsonWriter& json) { onednn::Describe(json); }
 
 }  // namespace hr::cpu

@@ -128,13 +128,15 @@ std::string Describe(session::Env& env) {
           .EndObject();
     }
   }
+  json.EndArray();
+  DescribeLibraries(json);
   std::vector<std::string_view> transports;
   std::vector<std::string_view> stores;
 #ifdef HEADRACE_COMM
   transports = env.comm().transport_names();
   stores = env.comm().store_schemes();
 #endif
-  json.EndArray().Key("plugins").BeginArray();
+  json.Key("plugins").BeginArray();
   for (const auto& plugin : env.plugins()) json.Value(plugin->name());
   json.EndArray().Key("transports").Values(std::span<const std::string_view>(transports));
   json.Key("transport_devices").BeginObject();

@@ -78,4 +78,11 @@ Status RegisterParts([[maybe_unused]] session::Env& env) {
   return {};
 }
 
+void DescribeLibraries([[maybe_unused]] JsonWriter& json) {
+#ifdef HEADRACE_CPU
+  json.Key("onednn");
+  cpu::DescribeOneDnn(json);
+#endif
+}
+
 }  // namespace hr::capi

@@ -7,11 +7,23 @@
 
 namespace hr {
 
-// The address of `symbol` in the shared library at `path`, which stays loaded until the process
-// ends. A path without a slash is searched for as the system's loader does. UNAVAILABLE with the
-// loader's reason if the library cannot be opened (a driver that it needs may be missing),
-// INVALID_ARGUMENT if it has no such symbol.
-Result<void*> FindInLibrary(const std::string& path, const char* symbol);
+// A shared library that stays loaded until the process ends.
+class SharedLibrary {
+ public:
+  // A path without a slash is searched for as the system's loader does. UNAVAILABLE with the
+  // loader's reason if the library cannot be opened (a driver that it needs may be missing).
+  static Result<SharedLibrary> Open(const std::string& path);
+
+  // Returns the address of `symbol` in the library or in one that it needs; null if there is none.
+  void* Find(const char* symbol) const;
+
+ private:
+  explicit SharedLibrary(void* handle) : handle_(handle) {}
+  void* handle_;
+};
+
+// Returns the path of the library or program that holds this address; empty if that cannot be told.
+std::string PathOf(const void* address);
 
 // The folder, with a slash at its end, of the library or program that this code is part of; empty
 // if that cannot be told.

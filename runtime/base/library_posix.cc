@@ -5,20 +5,22 @@
 
 namespace hr {
 
-Result<void*> FindInLibrary(const std::string& path, const char* symbol) {
+Result<SharedLibrary> SharedLibrary::Open(const std::string& path) {
   // Drivers seldom survive being unloaded, so it never is.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) return Unavailable(static_cast<const char*>(dlerror()));
-  void* address = dlsym(library, symbol);
-  dlclose(library);  // only gives the handle back
-  if (address == nullptr) return InvalidArgument(path, " has no function ", symbol);
-  return address;
+  return SharedLibrary(library);
+}
+
+void* SharedLibrary::Find(const char* symbol) const { return dlsym(handle_, symbol); }
+
+std::string PathOf(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) == 0 ? std::string() : info.dli_fname;
 }
 
 std::string OwnFolder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&OwnFolder), &info) == 0) return {};
-  const std::string path = info.dli_fname;
+  const std::string path = PathOf(reinterpret_cast<const void*>(&OwnFolder));
   return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
 }
 

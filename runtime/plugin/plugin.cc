@@ -12,11 +12,16 @@ Result<hr_plugin_entry_function> FindEntry(std::string_view name_or_path) {
     path = Cat("libheadrace_", name_or_path, ".so");
     if (std::string beside = OwnFolder() + path; FileExists(beside)) path = std::move(beside);
   }
-  auto found = FindInLibrary(path, "hr_plugin_entry");
-  if (!found.ok()) {
-    return std::move(found).status().WithContext(Cat("plugin '", name_or_path, "'"));
+  auto library = SharedLibrary::Open(path);
+  if (!library.ok()) {
+    return std::move(library).status().WithContext(Cat("plugin '", name_or_path, "'"));
   }
-  return reinterpret_cast<hr_plugin_entry_function>(*found);
+  void* entry = library->Find("hr_plugin_entry");
+  if (entry == nullptr) {
+    return InvalidArgument("plugin '", name_or_path, "': ", path,
+                           " has no function hr_plugin_entry");
+  }
+  return reinterpret_cast<hr_plugin_entry_function>(entry);
 }
 
 namespace {

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import unittest
+from unittest import mock
 
 import support
 
@@ -88,6 +89,31 @@ class Doctor(support.ToolTest):
         text = self.ok("doctor")
         for finding in findings:
             self.assertIn(finding["name"], text)
+
+    def test_onednn(self):
+        def finding(place):
+            with mock.patch.dict(os.environ, HEADRACE_ONEDNN=place):
+                findings = self.json_of("doctor", "--json")
+            return next(finding for finding in findings if finding["name"] == "oneDNN")
+
+        if "+onednn" not in self.ok("--version"):
+            self.assertEqual(finding("")["state"], "missing")
+            return
+        found = finding("")
+        self.assertRegex(found["value"], r"^3\.\d+\.\d+, /.*libdnnl.*; used for")
+        path = found["value"].split(", ")[1].split(";")[0]
+        self.assertEqual(finding(path)["value"], found["value"])
+        self.assertIn('"off"', finding("off")["value"])
+        self.assertIn("cannot open", finding("/nowhere/libdnnl.so.3")["value"])
+
+    # The loader says which libraries are opened.
+    def test_onednn_is_opened_when_it_is_wanted(self):
+        def opens(*arguments):
+            with mock.patch.dict(os.environ, LD_DEBUG="files"):
+                return "libdnnl" in self.run_tool(*arguments).stderr
+
+        self.assertFalse(opens("run", "mlp.hrg"))
+        self.assertEqual(opens("doctor"), "+onednn" in self.ok("--version"))
 
 
 class Program(support.ToolTest):

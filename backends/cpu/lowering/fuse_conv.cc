@@ -59,7 +59,7 @@ class Fuser {
   ConvUse UseOf(NodeId conv) const {
     const graph::Node& node = region_.node(conv);
     const ValueId x = node.inputs[0], w = node.inputs[1];
-    ConvUse use{.exact_sums = exact_sums_, .onednn = onednn::kAvailable};
+    ConvUse use{.exact_sums = exact_sums_, .onednn = onednn::Available()};
     for (NodeId id : region_.Consumers(w)) {
       const auto& inputs = region_.node(id).inputs;
       use.backward_weights |= region_.Is(id, kGrad, "ConvGradWeight") && inputs[1] == x;

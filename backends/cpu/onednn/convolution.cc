@@ -120,20 +120,20 @@ Status Convolution::DescribePass(Kind* kind) const {
   }
   const bool forward = options_.pass == ConvPass::kForward;
   const bool summed = s_.kh * s_.kw > 1 && s_.Taps() > kLongestChain;
-  HR_RETURN_IF_ERROR(Check(dnnl_convolution_forward_primitive_desc_create(
+  HR_RETURN_IF_ERROR(Check(Dnnl().convolution_forward_primitive_desc_create(
                                (forward ? kind->desc : kind->forward).out(), library_->engine(),
                                forward && !summed ? dnnl_forward_inference : dnnl_forward_training,
                                dnnl_convolution_direct, x, w, options_.bias ? bias.get() : nullptr,
                                y, strides, dilations, begin, end, attributes.get()),
                            "convolution"));
   if (options_.pass == ConvPass::kBackwardData) {
-    return Check(dnnl_convolution_backward_data_primitive_desc_create(
+    return Check(Dnnl().convolution_backward_data_primitive_desc_create(
                      kind->desc.out(), library_->engine(), dnnl_convolution_direct, x, w, y,
                      strides, dilations, begin, end, kind->forward.get(), attributes.get()),
                  "convolution backward data");
   }
   if (options_.pass == ConvPass::kBackwardWeights) {
-    return Check(dnnl_convolution_backward_weights_primitive_desc_create(
+    return Check(Dnnl().convolution_backward_weights_primitive_desc_create(
                      kind->desc.out(), library_->engine(), dnnl_convolution_direct, x, w, nullptr,
                      y, strides, dilations, begin, end, kind->forward.get(), attributes.get()),
                  "convolution backward weights");
@@ -144,14 +144,14 @@ Status Convolution::DescribePass(Kind* kind) const {
 // What the primitive chose for a tensor, and the copy that this needs.
 Status Convolution::Finish(Operand* operand, dnnl_query_t query, bool result,
                            const Kind& kind) const {
-  operand->inner = dnnl_primitive_desc_query_md(kind.desc.get(), query, 0);
-  operand->copied = dnnl_memory_desc_equal(operand->plain.get(), operand->inner) == 0;
+  operand->inner = Dnnl().primitive_desc_query_md(kind.desc.get(), query, 0);
+  operand->copied = Dnnl().memory_desc_equal(operand->plain.get(), operand->inner) == 0;
   const bool packed = operand == &kind.w && options_.packed_weights;
   if (!operand->copied && !packed) return {};
   const_dnnl_memory_desc_t from = operand->plain.get(), to = operand->inner;
   if (result) std::swap(from, to);
   HR_ASSIGN_OR_RETURN(operand->copy, Primitive::Reorder(*library_, from, to, options_.slices));
-  operand->inner_bytes = AlignedBytes(dnnl_memory_desc_get_size(operand->inner));
+  operand->inner_bytes = AlignedBytes(Dnnl().memory_desc_get_size(operand->inner));
   if (packed) operand->copied = false;  // Pack has done it
   return {};
 }
@@ -171,8 +171,8 @@ Status Convolution::MakePrimitives(Kind* kind) const {
       {weights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, kind->w.inner},
       {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, kind->y.inner}};
   if (options_.bias) {
-    arguments.push_back(
-        {DNNL_ARG_BIAS, dnnl_primitive_desc_query_md(kind->desc.get(), dnnl_query_weights_md, 1)});
+    arguments.push_back({DNNL_ARG_BIAS, Dnnl().primitive_desc_query_md(kind->desc.get(),
+                                                                       dnnl_query_weights_md, 1)});
   }
   HR_ASSIGN_OR_RETURN(kind->convolve,
                       Primitive::Create(*library_, kind->desc.get(), arguments, options_.slices));

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/onednn/convolution.h"
 #include "backends/cpu/onednn/matmul.h"
+#include "runtime/base/library.h"
 
 namespace hr::cpu::onednn {
 namespace {
@@ -33,6 +34,21 @@ void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel)
 }
 
 }  // namespace
+
+bool Available() { return OneDnn().ok(); }
+
+void Describe(JsonWriter& json) {
+  const Result<Functions>& found = OneDnn();
+  json.BeginObject();
+  if (found.ok()) {
+    const dnnl_version_t& version = *found->version();
+    json.Field("version", Cat(version.major, ".", version.minor, ".", version.patch))
+        .Field("path", PathOf(reinterpret_cast<const void*>(found->version)));
+  } else {
+    json.Field("missing", found.status().message());
+  }
+  json.EndObject();
+}
 
 Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& node) {
   const bool packed = request.input(1).steady;

@@ -1,10 +1,11 @@
 // oneDNN's kernels for nodes of float32 that it is expected to run faster than ours (choice.h). A
 // result without kernel says that the portable one is to run; so it is everywhere in a build
-// without oneDNN.
+// without oneDNN, and where it is not found.
 #pragma once
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn/choice.h"
+#include "runtime/base/json_writer.h"
 
 namespace hr::cpu::onednn {
 
@@ -28,11 +29,17 @@ struct ConvNode {
 };
 
 #if HEADRACE_ONEDNN
-inline constexpr bool kAvailable = true;
+// Returns whether this process has oneDNN, which is opened when this is first asked.
+bool Available();
+// See DescribeOneDnn of cpu_backend.h.
+void Describe(JsonWriter& json);
 Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& node);
 Result<LoweredKernel> MakeConv(const KernelRequest& request, const ConvNode& node);
 #else
-inline constexpr bool kAvailable = false;
+inline bool Available() { return false; }
+inline void Describe(JsonWriter& json) {
+  json.BeginObject().Field("missing", "not used by this build").EndObject();
+}
 inline Result<LoweredKernel> MakeGemm(const KernelRequest&, const GemmNode&) {
   return LoweredKernel();
 }

@@ -1,7 +1,5 @@
 #include "backends/cpu/onednn/library.h"
 
-#include <dlfcn.h>
-
 namespace hr::cpu::onednn {
 namespace {
 
@@ -15,20 +13,6 @@ std::string_view NameOf(dnnl_status_t status) {
   }
 }
 
-// Looks only where oneDNN itself looks, as a process may hold several OpenMP runtimes.
-OpenMp FindOpenMp() {
-  OpenMp found;
-  Dl_info library;
-  if (dladdr(reinterpret_cast<void*>(&dnnl_engine_create), &library) == 0) return found;
-  void* handle = dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  if (handle == nullptr) handle = dlopen(nullptr, RTLD_NOW);  // linked into the program itself
-  if (handle == nullptr) return found;
-  found.threads = reinterpret_cast<int (*)()>(dlsym(handle, "omp_get_max_threads"));
-  found.set_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "omp_set_num_threads"));
-  dlclose(handle);  // oneDNN stays loaded: we are linked with it
-  return found;
-}
-
 }  // namespace
 
 Status Check(dnnl_status_t status, std::string_view call) {
@@ -39,16 +23,9 @@ Status Check(dnnl_status_t status, std::string_view call) {
 }
 
 Result<std::shared_ptr<const Library>> Library::Open() {
+  if (!OneDnn().ok()) return OneDnn().status().Clone();
   auto library = std::make_shared<Library>();
-#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
-  library->open_mp_ = FindOpenMp();
-  if (library->open_mp_.threads == nullptr || library->open_mp_.set_threads == nullptr) {
-    return Unimplemented("the OpenMP runtime of oneDNN was not found");
-  }
-#elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
-  return Unimplemented("a oneDNN on TBB cannot be kept on one thread; use one on OpenMP");
-#endif
-  HR_RETURN_IF_ERROR(Check(dnnl_engine_create(library->engine_.out(), dnnl_cpu, 0), "engine"));
+  HR_RETURN_IF_ERROR(Check(Dnnl().engine_create(library->engine_.out(), dnnl_cpu, 0), "engine"));
   return std::shared_ptr<const Library>(std::move(library));
 }
 

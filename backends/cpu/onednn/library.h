@@ -3,12 +3,9 @@
 // oneDNN's OpenMP teams would spin beside the threads of the env's budget.
 #pragma once
 
-#include <oneapi/dnnl/dnnl.h>
-
 #include <memory>
-#include <string>
 
-#include "runtime/base/errors.h"
+#include "backends/cpu/onednn/functions.h"
 
 namespace hr::cpu::onednn {
 
@@ -16,7 +13,7 @@ namespace hr::cpu::onednn {
 Status Check(dnnl_status_t status, std::string_view call);
 
 // Owns an object of oneDNN's.
-template <typename T, dnnl_status_t (*kDestroy)(T)>
+template <typename T, dnnl_status_t (*Functions::*kDestroy)(T)>
 class Handle {
  public:
   Handle() = default;
@@ -26,7 +23,7 @@ class Handle {
     return *this;
   }
   ~Handle() {
-    if (object_ != nullptr) kDestroy(object_);
+    if (object_ != nullptr) (Dnnl().*kDestroy)(object_);
   }
   T get() const { return object_; }
   T* out() { return &object_; }  // for calls that create
@@ -34,31 +31,24 @@ class Handle {
  private:
   T object_ = nullptr;
 };
-using Engine = Handle<dnnl_engine_t, dnnl_engine_destroy>;
-using Stream = Handle<dnnl_stream_t, dnnl_stream_destroy>;
-using Memory = Handle<dnnl_memory_t, dnnl_memory_destroy>;
-using MemoryDesc = Handle<dnnl_memory_desc_t, dnnl_memory_desc_destroy>;
-using PrimitiveDesc = Handle<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
-using PrimitiveHandle = Handle<dnnl_primitive_t, dnnl_primitive_destroy>;
-using Attributes = Handle<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
-
-// The OpenMP runtime that this oneDNN was linked with, which need not be the host's.
-struct OpenMp {
-  int (*threads)() = nullptr;
-  void (*set_threads)(int) = nullptr;
-};
+using Engine = Handle<dnnl_engine_t, &Functions::engine_destroy>;
+using Stream = Handle<dnnl_stream_t, &Functions::stream_destroy>;
+using Memory = Handle<dnnl_memory_t, &Functions::memory_destroy>;
+using MemoryDesc = Handle<dnnl_memory_desc_t, &Functions::memory_desc_destroy>;
+using PrimitiveDesc = Handle<dnnl_primitive_desc_t, &Functions::primitive_desc_destroy>;
+using PrimitiveHandle = Handle<dnnl_primitive_t, &Functions::primitive_destroy>;
+using Attributes = Handle<dnnl_primitive_attr_t, &Functions::primitive_attr_destroy>;
 
 // An engine. Immutable, so thread-safe.
 class Library {
  public:
-  // Unimplemented where oneDNN cannot be kept on one thread (a build on TBB).
+  // UNAVAILABLE if this process has no oneDNN.
   static Result<std::shared_ptr<const Library>> Open();
   dnnl_engine_t engine() const { return engine_.get(); }
-  const OpenMp& open_mp() const { return open_mp_; }
+  const OpenMp& open_mp() const { return Dnnl().open_mp; }
 
  private:
   Engine engine_;
-  OpenMp open_mp_;
 };
 
 // While it lives, what this thread asks of oneDNN starts no other thread.

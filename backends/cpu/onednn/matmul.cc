@@ -87,9 +87,9 @@ Result<MatMul::Kind> MatMul::MakeKind(int64_t rows, int64_t columns) const {
   }
   Kind kind{.rows = rows, .columns = columns};
   HR_RETURN_IF_ERROR(
-      Check(dnnl_matmul_primitive_desc_create(kind.desc.out(), library_->engine(), a.get(), b,
-                                              options_.column_bias ? bias.get() : nullptr, c.get(),
-                                              attributes.get()),
+      Check(Dnnl().matmul_primitive_desc_create(kind.desc.out(), library_->engine(), a.get(), b,
+                                                options_.column_bias ? bias.get() : nullptr,
+                                                c.get(), attributes.get()),
             "matrix product"));
   std::vector<Primitive::Argument> arguments = {
       {DNNL_ARG_SRC, a.get()}, {DNNL_ARG_WEIGHTS, kind.PackedLayout()}, {DNNL_ARG_DST, c.get()}};
@@ -99,7 +99,7 @@ Result<MatMul::Kind> MatMul::MakeKind(int64_t rows, int64_t columns) const {
   if (!options_.packed_b) return kind;
   HR_ASSIGN_OR_RETURN(kind.pack, Primitive::Reorder(*library_, plain_b.get(), kind.PackedLayout(),
                                                     options_.slices));
-  kind.packed_bytes = AlignedBytes(dnnl_memory_desc_get_size(kind.PackedLayout()));
+  kind.packed_bytes = AlignedBytes(Dnnl().memory_desc_get_size(kind.PackedLayout()));
   return kind;
 }
 

@@ -49,7 +49,7 @@ class MatMul {
     Primitive product, pack;
     size_t packed_bytes = 0;
     const_dnnl_memory_desc_t PackedLayout() const {
-      return dnnl_primitive_desc_query_md(desc.get(), dnnl_query_weights_md, 0);
+      return Dnnl().primitive_desc_query_md(desc.get(), dnnl_query_weights_md, 0);
     }
   };
   MatMul(const GemmShape& shape, const MatMulOptions& options) : s_(shape), options_(options) {}

@@ -104,8 +104,8 @@ extern "C" {
 /* Returns the HR_API_VERSION that the library was built with. A program that was built with the
  * same or a smaller version of the same major version can use the library. */
 HR_API uint32_t hr_api_version(void);
-/* Returns the library's version and what the build contains, such as "0.1.0 +onednn". The text is
- * static. */
+/* Returns the library's version and what the build contains, such as "0.1.0 +onednn", which can
+ * use oneDNN (hr_env_describe tells whether it is there). The text is static. */
 HR_API const char* hr_version_text(void);
 
 typedef int32_t hr_code;

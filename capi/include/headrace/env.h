@@ -105,8 +105,11 @@ typedef struct hr_env_options {
  *
  * Processes: a program may exit while objects are left and functions of the host are running. After
  * fork() the child may exit or become another program, and must not use an env of the parent. The
- * library must not be unloaded (dlclose) while an object of an env is left. A library that has
- * loaded oneDNN must never be unloaded, because oneDNN's threads do not end.
+ * library must not be unloaded (dlclose) while an object of an env is left.
+ *
+ * oneDNN, whose kernels some float32 nodes take where it is there, is opened when the first such
+ * plan is made, and stays loaded: the library that the environment variable HEADRACE_ONEDNN names
+ * ("off": none), else libdnnl.so.3 beside this library or where the system's loader looks.
  */
 typedef struct hr_env hr_env;
 
@@ -122,7 +125,8 @@ HR_API HR_BLOCKS void hr_env_release(hr_env* env);
  * Loading a plugin that the env already has succeeds. HR_UNAVAILABLE: the plugin, or a driver that
  * it needs, is missing; the env remains usable without it. */
 HR_API hr_status* hr_env_load_plugin(hr_env* env, const char* name_or_path);
-/* Describes devices, plugins, threads, transports and operators as JSON. */
+/* Describes devices, plugins, threads, transports, operators and the oneDNN that is found as JSON.
+ */
 HR_API hr_status* hr_env_describe(const hr_env* env, hr_text** out);
 
 #ifdef __cplusplus

@@ -126,12 +126,16 @@ void CheckBackends(const Json& env, Findings& findings) {
   }
   findings.Good("threads", env["threads"].dump() + " by default");
   findings.Good("operators", std::to_string(env["operators"].size()));
-  bool onednn = std::string(hr_version_text()).find("+onednn") != std::string::npos;
-  if (onednn) {
-    findings.Good("oneDNN", "used for heavy products and convolutions");
+}
+
+void CheckOneDnn(const Json& onednn, Findings& findings) {
+  if (onednn.contains("version")) {
+    findings.Good("oneDNN", onednn.value("version", "") + ", " + onednn.value("path", "") +
+                                "; used for heavy products and convolutions");
   } else {
-    findings.Missing("oneDNN", "not used by this build",
-                     "Nothing needs to be done: the portable kernels do all the work.");
+    findings.Missing("oneDNN", onednn.value("missing", "not used by this build"),
+                     "The portable kernels do all the work; to speed up heavy convolutions, pip "
+                     "install onednn-cpu-gomp and let HEADRACE_ONEDNN name its libdnnl.so.3.");
   }
 }
 
@@ -225,6 +229,7 @@ Findings Examine() {
   Json described = Described(hr_env_describe, env.get());
   CheckMachine(ThisMachine(), described["threads"], findings);
   CheckBackends(described, findings);
+  CheckOneDnn(described.value("onednn", Json::object()), findings);
   if (!described["devices"].empty()) CheckProduct(env, findings);
   CheckTransports(described, findings);
   CheckData(env, findings);

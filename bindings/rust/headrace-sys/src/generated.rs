@@ -228,8 +228,11 @@ pub struct hr_work {
 ///
 /// Processes: a program may exit while objects are left and functions of the host are running. After
 /// fork() the child may exit or become another program, and must not use an env of the parent. The
-/// library must not be unloaded (dlclose) while an object of an env is left. A library that has
-/// loaded oneDNN must never be unloaded, because oneDNN's threads do not end.
+/// library must not be unloaded (dlclose) while an object of an env is left.
+///
+/// oneDNN, whose kernels some float32 nodes take where it is there, is opened when the first such
+/// plan is made, and stays loaded: the library that the environment variable HEADRACE_ONEDNN names
+/// ("off": none), else libdnnl.so.3 beside this library or where the system's loader looks.
 #[repr(C)]
 pub struct hr_env {
     _opaque: [u8; 0],
@@ -1389,8 +1392,8 @@ extern "C" {
     /// Returns the HR_API_VERSION that the library was built with. A program that was built with the
     /// same or a smaller version of the same major version can use the library.
     pub fn hr_api_version() -> u32;
-    /// Returns the library's version and what the build contains, such as "0.1.0 +onednn". The text is
-    /// static.
+    /// Returns the library's version and what the build contains, such as "0.1.0 +onednn", which can
+    /// use oneDNN (hr_env_describe tells whether it is there). The text is static.
     pub fn hr_version_text() -> *const c_char;
     /// Returns the code; HR_OK if `status` is NULL.
     pub fn hr_status_code(status: *const hr_status) -> hr_code;
@@ -1655,7 +1658,7 @@ extern "C" {
     /// Loading a plugin that the env already has succeeds. HR_UNAVAILABLE: the plugin, or a driver that
     /// it needs, is missing; the env remains usable without it.
     pub fn hr_env_load_plugin(env: *mut hr_env, name_or_path: *const c_char) -> *mut hr_status;
-    /// Describes devices, plugins, threads, transports and operators as JSON.
+    /// Describes devices, plugins, threads, transports, operators and the oneDNN that is found as JSON.
     pub fn hr_env_describe(env: *const hr_env, out: *mut *mut hr_text) -> *mut hr_status;
     pub fn hr_graph_create(env: *mut hr_env, out: *mut *mut hr_graph) -> *mut hr_status;
     pub fn hr_graph_release(graph: *mut hr_graph);

@@ -179,9 +179,10 @@ class Progress : public detail::Handle<hr_progress, hr_progress_release> {
   Progress(const std::string& label, const std::string& items, int64_t done, int64_t total)
       : Handle(detail::made<hr_progress*>(hr_progress_create, label.c_str(), items.c_str(), done,
                                           total)) {}
-  // Shows that `done` steps are done, and that the last of them handled `items` items.
-  void update(int64_t done, int64_t items, const std::string& metric_name, double metric) {
-    hr_progress_update(get(), done, items, metric_name.c_str(), metric);
+  // Shows that `done` steps are done, and that the last of them handled `items` items. Without a
+  // name no metric is shown.
+  void update(int64_t done, int64_t items, const std::string& metric_name = "", double metric = 0) {
+    hr_progress_update(get(), done, items, detail::or_null(metric_name), metric);
   }
   void message(const std::string& text) { hr_progress_message(get(), text.c_str()); }
 };

@@ -82,9 +82,11 @@ Status AddImages(const std::string& folder, int64_t label, std::vector<ImageFile
   return {};
 }
 
-// The images of a folder, or those of its subfolders, each of which is a class.
+// A file alone, or the images of a folder, or those of its subfolders, each of which is a class.
 Result<std::vector<ImageFile>> FindImages(const std::string& folder, bool* labelled) {
   std::vector<ImageFile> files;
+  HR_ASSIGN_OR_RETURN(const FileStamp place, StampOf(folder));
+  if (!place.directory) return std::vector<ImageFile>{{folder, 0}};
   HR_RETURN_IF_ERROR(AddImages(folder, 0, &files));
   HR_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(folder));
   int64_t label = 0;

@@ -89,7 +89,7 @@ static int write_rows(FILE* file, const unsigned char* rows, size_t size) {
   return result;
 }
 
-int write_picture(const char* path, int64_t height, int64_t width, const float* values) {
+int write_pixels(const char* path, int64_t height, int64_t width, const uint8_t* pixels) {
   const size_t row = 1 + 3 * (size_t)width; /* each begins with its filter, which is none */
   unsigned char* rows = calloc((size_t)height, row);
   FILE* file = rows == NULL ? NULL : fopen(path, "wb");
@@ -97,10 +97,8 @@ int write_picture(const char* path, int64_t height, int64_t width, const float* 
     free(rows);
     return -1;
   }
-  for (int64_t y = 0; y < height; ++y) {
-    for (int64_t x = 0; x < width; ++x) {
-      colour(values[y * width + x], rows + (size_t)y * row + 1 + 3 * (size_t)x);
-    }
+  for (size_t y = 0; y < (size_t)height; ++y) {
+    memcpy(rows + y * row + 1, pixels + y * (row - 1), row - 1);
   }
   const unsigned char end[4] = {'I', 'E', 'N', 'D'};
   const int failed = write_header(file, height, width) != 0 ||
@@ -108,4 +106,14 @@ int write_picture(const char* path, int64_t height, int64_t width, const float* 
                      write_chunk(file, end, 0) != 0;
   free(rows);
   return fclose(file) != 0 || failed ? -1 : 0;
+}
+
+int write_picture(const char* path, int64_t height, int64_t width, const float* values) {
+  const size_t count = (size_t)(height * width);
+  uint8_t* pixels = malloc(3 * count);
+  if (pixels == NULL) return -1;
+  for (size_t i = 0; i < count; ++i) colour(values[i], pixels + 3 * i);
+  const int result = write_pixels(path, height, width, pixels);
+  free(pixels);
+  return result;
 }

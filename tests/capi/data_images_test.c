@@ -96,6 +96,9 @@ static void layouts(hr_env* env) {
   const unsigned char bgr[12] = {0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 255};
   EXPECT(memcmp(hr_tensor_data(batch[0]), bgr, sizeof bgr) == 0);
   hr_tensor_release(batch[0]);
+  read_batch(env, address(folder, "/a.png", "&raw=1&channels=bgr&layout=nhwc"), batch);
+  EXPECT(memcmp(hr_tensor_data(batch[0]), bgr, sizeof bgr) == 0);
+  hr_tensor_release(batch[0]);
   read_batch(env, address(folder, "", "&channels=gray&normalize=0.5,0.5"), batch);
   EXPECT(hr_tensor_elements(batch[0]) == 4 && ((float*)hr_tensor_data(batch[0]))[3] == 1);
   hr_tensor_release(batch[0]);

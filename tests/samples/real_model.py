@@ -34,7 +34,9 @@ def convert(tool, model, target):
     return target
 
 
-def session(path):
+def session(path, optimized=True):
     options = onnxruntime.SessionOptions()
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = max(1, (os.cpu_count() or 2) // 2)
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

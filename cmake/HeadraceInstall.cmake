@@ -1,6 +1,8 @@
 # Installs the headers, the libraries, what find_package(Headrace) and pkg-config read, and beside
-# the library the shared libraries of others that it needs. Components: headrace (the shared library),
-# headrace_static, headrace_bundled (libraries of others), headrace_development (all else).
+# the library the shared libraries of others that it needs. Components: headrace (the shared library
+# and its plugins), headrace_ucx (the plugin that needs UCX), headrace_static, headrace_bundled
+# (libraries of others), headrace_shared_development (what links the shared one),
+# headrace_development (all else), headrace_tool.
 include(CMakePackageConfigHelpers)
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/Headrace)
 
@@ -12,9 +14,10 @@ install(EXPORT HeadraceStaticTargets NAMESPACE Headrace:: DESTINATION ${package_
   COMPONENT headrace_static)
 if(BUILD_SHARED_LIBS)
   install(TARGETS headrace EXPORT HeadraceSharedTargets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT headrace)
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT headrace
+      NAMELINK_COMPONENT headrace_shared_development)
   install(EXPORT HeadraceSharedTargets NAMESPACE Headrace:: DESTINATION ${package_directory}
-    COMPONENT headrace)
+    COMPONENT headrace_shared_development)
 endif()
 
 # Under the name that the loader looks for (libhwy.so.1) and the one that the linker does.

@@ -30,8 +30,7 @@ foreach(library IN LISTS plugin_libraries)
   endif()
 endforeach()
 set(static_interface ${bundled_names})
-list(TRANSFORM static_interface
-  REPLACE "(.+)" "$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}/lib\\1.so")
+list(TRANSFORM static_interface PREPEND Headrace::) # HeadraceConfig.cmake finds them
 list(APPEND static_interface ${static_libraries})
 
 # The exported names, one version node: functions are only ever added.
@@ -70,6 +69,14 @@ if(BUILD_SHARED_LIBS)
     target_link_options(headrace PRIVATE -Wl,-z,defs)
   endif()
   add_library(Headrace::headrace ALIAS headrace)
+  # What cmake/package links for older systems, and the objects of that which no target here holds.
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/package/library.txt
+    CONTENT "$<JOIN:${packaged_objects},\n>\n")
+  if(TARGET headrace_net)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/package/net.txt CONTENT
+      "$<JOIN:$<TARGET_OBJECTS:headrace_net>,\n>\n$<JOIN:$<TARGET_OBJECTS:hr_net>,\n>\n$<JOIN:$<TARGET_OBJECTS:hr_tcp>,\n>\n$<TARGET_FILE:headrace_guest>\n")
+  endif()
+  add_dependencies(headrace hr_linked_packaged)
   foreach(plugin net ucx images) # opened by name, so nothing else would build them
     if(TARGET headrace_${plugin})
       add_dependencies(headrace headrace_${plugin})

@@ -115,7 +115,12 @@ function(headrace_plugin name)
     target_link_options(headrace_${name} PRIVATE -Wl,-z,defs)
   endif()
   if(BUILD_SHARED_LIBS)
-    install(TARGETS headrace_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT headrace)
+    set(component headrace)
+    if(name STREQUAL "ucx") # which few want, and whose libraries are large
+      set(component headrace_ucx)
+    endif()
+    install(TARGETS headrace_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      COMPONENT ${component})
   endif()
 endfunction()
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Tests of the checks: each is shown what it must find."""
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
+import check_abi
 import check_api
 import check_includes
 import check_library
+import check_versions
 
 sys.path.insert(0, str(check_api.ROOT / "capi"))
 import describe_api  # noqa: E402
@@ -116,6 +119,51 @@ class Library(unittest.TestCase):
             faults = check_library.check_symbols(library)
             self.assertIn("other: exported, but only hr_ names may be", faults)
             self.assertIn("hr_x: exported, not in capi/symbols.txt", faults)
+
+
+class Versions(unittest.TestCase):
+    def test_one_that_differs_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for path in {path for path, _, _ in check_versions.wanted("1.2.3")}:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text((check_versions.ROOT / path).read_text())
+            check_versions.write(root, "1.2.3")
+            self.assertEqual(list(check_versions.faults(root, "1.2.3")), [])
+            for path, _, _ in check_versions.wanted("1.2.3"):
+                whole = (root / path).read_text()
+                (root / path).write_text((check_versions.ROOT / path).read_text())
+                self.assertTrue(all(path in fault for fault in check_versions.faults(root, "1.2.3")))
+                self.assertTrue(list(check_versions.faults(root, "1.2.3")), path)
+                (root / path).write_text(whole)
+
+
+class Interface(unittest.TestCase):
+    KEPT = {"function hr_f": "void (int32_t)", "constant HR_A": "1", "struct hr_s": "float x;",
+            "struct hr_o": "size_t struct_size; int32_t a;"}
+
+    def faults(self, **changes):
+        now = self.KEPT | {name.replace("_", " ", 1): value for name, value in changes.items()}
+        return list(check_abi.faults(self.KEPT, now))
+
+    def test_may_grow(self):
+        self.assertEqual(self.faults(function_hr_g="void ()", constant_HR_B="2"), [])
+        self.assertEqual(self.faults(struct_hr_o="size_t struct_size; int32_t a; float b;"), [])
+
+    def test_may_not_change(self):
+        for name, value in {"function_hr_f": "void (int64_t)", "constant_HR_A": "2", "struct_hr_s": "float x; float y;",
+                            "struct_hr_o": "size_t struct_size; float b; int32_t a;"}.items():
+            self.assertEqual(len(self.faults(**{name: value})), 1, name)
+        self.assertEqual(len(self.faults(struct_hr_o="size_t struct_size; int32_t ab;")), 1)
+        gone = list(check_abi.faults(self.KEPT, {}))
+        self.assertEqual(len(gone), 4)
+
+    def test_kept_is_what_the_headers_say(self):
+        api = json.loads((check_abi.ROOT / "docs/c_api.json").read_text())
+        now = check_abi.interface(api)
+        self.assertEqual(now["function hr_env_release"], "void (hr_env*)")
+        self.assertEqual(now["constant HR_NOT_FOUND"], "5")
+        self.assertTrue(now["struct hr_env_options"].startswith("size_t struct_size; "))
 
 
 SAMPLE = """/* Sample. */

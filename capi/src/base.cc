@@ -79,9 +79,9 @@ extern "C" {
 uint32_t hr_api_version(void) { return HR_API_VERSION; }
 
 const char* hr_version_text(void) {
-  return "0.1.0"
+  return HEADRACE_VERSION
 #if defined(HEADRACE_HAS_ONEDNN)
-         " +onednn"
+      " +onednn"
 #endif
       ;
 }

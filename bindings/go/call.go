@@ -284,3 +284,21 @@ func (c *Call) Describe() (json.RawMessage, error) {
 	var text *C.hr_text
 	return described(C.hr_call_describe(call, &text), text)
 }
+
+// Profile runs the call as Run does, and returns what the run did, step by step, as JSON: when each
+// step began and ended, on which threads, and how much there was to compute.
+func (c *Call) Profile(ctx context.Context) (json.RawMessage, error) {
+	call, err := c.object.use()
+	if err != nil {
+		return nil, err
+	}
+	defer c.object.done()
+	l, err := c.rest.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.rest.keep(l)
+	var text *C.hr_text
+	out, err := described(C.hr_call_profile(call, l.c, &text), text)
+	return out, l.explain(err)
+}

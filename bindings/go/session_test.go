@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +27,8 @@ func TestCallRuns(t *testing.T) {
 			t.Fatal(y)
 		}
 		x[0]++
+	}
+	if !strings.Contains(string(must(call.Profile(background))(t)), `"steps"`) || y[0] != 2*x[0] {
+		t.Fatal(y)
 	}
 }

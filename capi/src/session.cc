@@ -269,4 +269,15 @@ hr_status* hr_call_describe(hr_call* call, hr_text** out) {
   return hr::capi::WrapText(out, at.plan->Describe(*at.size));
 }
 
+hr_status* hr_call_profile(hr_call* call, const hr_limits* limits, hr_text** out) {
+  HR_REQUIRE(call);
+  HR_REQUIRE(out);
+  HR_USE(call);
+  HR_ASSIGN_OR_WRAP(auto checked, LimitsFor(call->rep->session(), limits));
+  hr::session::Profile profile;
+  HR_WRAP_IF_ERROR(call->rep->Run(checked, &profile));
+  profile.End();
+  return hr::capi::WrapText(out, profile.Json());
+}
+
 }  // extern "C"

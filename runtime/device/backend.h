@@ -16,6 +16,7 @@
 #include "runtime/base/errors.h"
 #include "runtime/base/executor.h"
 #include "runtime/base/log.h"
+#include "runtime/device/run_recorder.h"
 #include "runtime/device/tensor.h"
 
 namespace hr {
@@ -59,6 +60,7 @@ struct RunContext {
   // Set when the first variable is about to be written: from then on cancel is ignored, and a
   // failure leaves variables half updated.
   bool* update_begun = nullptr;
+  RunRecorder* recorder = nullptr;  // is told of the steps
 };
 
 class Executable;
@@ -91,6 +93,9 @@ class Executable {
     return std::unique_ptr<Executable>();
   }
   virtual size_t arena_bytes() const = 0;
+  // Whether its invocations tell RunContext::recorder of their steps; whoever runs one that does
+  // not may report it as a single step.
+  virtual bool ReportsSteps() const { return false; }
   // Steps, kernels and memory, as JSON.
   virtual std::string Describe() const = 0;
 };

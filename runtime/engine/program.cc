@@ -79,17 +79,19 @@ class ProgramInvocation final : public Invocation {
     if (!program_->preparations_.empty()) {
       HR_RETURN_IF_ERROR(program_->Prepare(prepared_operands_, context, launch));
     }
-    return program_->dead_after_.empty() ? RunSteps<false>(context, launch)
-                                         : RunSteps<true>(context, launch);
+    const bool watched = context.recorder != nullptr || !program_->dead_after_.empty();
+    return watched ? RunSteps<true>(context, launch) : RunSteps<false>(context, launch);
   }
 
  private:
-  // `kPoisoned`: memory is filled with kPoison, as BuildOptions::check_memory says.
-  template <bool kPoisoned>
+  // `kWatched`: a recorder is told of each step, or memory is filled with kPoison, as
+  // BuildOptions::check_memory says.
+  template <bool kWatched>
   Status RunSteps(const RunContext& context, const LaunchContext& launch) {
     const Program& program = *program_;
     const auto& steps = program.steps_;
-    if (kPoisoned) std::memset(arena_.begin(), kPoison, program.arena_bytes_);
+    const bool poisoned = kWatched && !program.dead_after_.empty();
+    if (poisoned) std::memset(arena_.begin(), kPoison, program.arena_bytes_);
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (i < program.first_write_) {
         HR_RETURN_IF_ERROR(context.limits.Check());
@@ -97,9 +99,12 @@ class ProgramInvocation final : public Invocation {
         HR_RETURN_IF_ERROR(context.limits.Check());
         *context.update_begun = true;
       }
+      const bool recorded = kWatched && context.recorder != nullptr;
+      if (recorded) context.recorder->BeginStep(program.FactsOf(i));
       Status status = steps[i].kernel->Run(step_operands_[i], launch);
+      if (recorded) context.recorder->EndStep();
       if (!status.ok()) return std::move(status).WithNode(program.specs_[i].node);
-      if (kPoisoned) PoisonArena(arena_.begin(), program.dead_after_[i]);
+      if (poisoned) PoisonArena(arena_.begin(), program.dead_after_[i]);
     }
     return {};
   }
@@ -136,6 +141,15 @@ class ProgramInvocation final : public Invocation {
 Result<std::unique_ptr<Invocation>> Program::Instantiate() {
   HR_ASSIGN_OR_RETURN(Block arena, Block::Create(*allocator_, arena_bytes_));
   return std::unique_ptr<Invocation>(std::make_unique<ProgramInvocation>(*this, std::move(arena)));
+}
+
+StepFacts Program::FactsOf(uint32_t step) const {
+  const StepSpec& spec = specs_[step];
+  return {.node = spec.node,
+          .kernel = spec.kernel->Describe(),
+          .operations = spec.work.operations,
+          .bytes = spec.work.bytes,
+          .live_bytes = live_bytes_[step]};
 }
 
 std::string Program::Describe() const {

@@ -25,6 +25,7 @@ class Program final : public Executable {
     return resizer_ ? resizer_(region) : std::unique_ptr<Executable>();
   }
   size_t arena_bytes() const override { return arena_bytes_; }
+  bool ReportsSteps() const override { return true; }
   std::string Describe() const override;
 
  private:
@@ -48,6 +49,7 @@ class Program final : public Executable {
                  const std::vector<size_t>& offsets);
   void AddPlace(const ProgramBuilder& builder, BufferIndex buffer,
                 const std::vector<size_t>& offsets);
+  StepFacts FactsOf(uint32_t step) const;
   // Has kept memory made of `operands`, those of one invocation, unless it is up to date.
   Status Prepare(std::span<const Operands> operands, const RunContext& run,
                  const LaunchContext& context) const;
@@ -59,6 +61,7 @@ class Program final : public Executable {
   std::vector<Place> places_;                       // of all operands, step after step
   std::vector<std::vector<uint32_t>> slot_places_;  // slot → indices into places_
   std::vector<StepSpec> specs_;                     // owns the kernels
+  std::vector<size_t> live_bytes_;                  // of the arena, by step
   std::vector<Step> preparations_;
   std::vector<std::shared_ptr<Prepared>> kept_;  // what each of them makes
   std::vector<PreparationSpec> preparation_specs_;

@@ -132,6 +132,18 @@ std::vector<size_t> ProgramBuilder::PlaceArena(size_t* arena_bytes) const {
   return offsets;
 }
 
+std::vector<size_t> ProgramBuilder::LiveBytes() const {
+  const std::vector<Span> spans = Spans();
+  std::vector<size_t> live(steps_.size(), 0);
+  for (BufferIndex b = 0; b < buffers_.size(); ++b) {
+    if (!IsArena(b) || spans[b].first == UINT32_MAX) continue;
+    for (uint32_t i = spans[b].first; i <= spans[b].last && i < live.size(); ++i) {
+      live[i] += buffers_[b].bytes;
+    }
+  }
+  return live;
+}
+
 Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, BuildOptions options) {
   const std::vector<BufferIndex> values = Roots();
   ShareInPlace();
@@ -140,6 +152,7 @@ Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, Bui
   program->pool_ = options.pool ? std::move(options.pool) : std::make_shared<PreparedPool>();
   program->slot_places_.resize(options.slot_count);
   std::vector<size_t> offsets = PlaceArena(&program->arena_bytes_);
+  program->live_bytes_ = LiveBytes();
   if (options.check_memory) {
     HR_RETURN_IF_ERROR(VerifyReads(values, offsets, options.first_output_slot));
     program->dead_after_ = DeadRanges(offsets);

@@ -51,6 +51,12 @@ struct StepBuffers {
   }
 };
 
+// What a step has to do, as StepFacts says.
+struct StepWork {
+  double operations = 0;
+  size_t bytes = 0;
+};
+
 struct StepSpec {
   std::unique_ptr<Kernel> kernel;
   StepBuffers buffers;
@@ -58,6 +64,7 @@ struct StepSpec {
   // element of the output only after it has read all that follows from the same bytes of the input.
   std::vector<std::pair<uint32_t, uint32_t>> in_place;
   std::string node;  // for errors and inspection
+  StepWork work;     // for profiles
 
   bool writes_variables() const;
 };
@@ -125,6 +132,8 @@ class ProgramBuilder {
   std::vector<Span> Spans() const;
   bool MayShare(const StepSpec& step, uint32_t out, uint32_t in) const;
   void ShareInPlace();
+  // Returns the bytes of the arena that are in use, for each step.
+  std::vector<size_t> LiveBytes() const;
   // Returns the offset of each buffer in the arena, whose size is *arena_bytes.
   std::vector<size_t> PlaceArena(size_t* arena_bytes) const;
   // Returns INTERNAL if a step reads memory that holds no value or another one. `values`: the roots

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/lowering/operations.h"
 #include "runtime/lowering/schedule.h"
 
 namespace hr::lowering {
@@ -140,7 +141,8 @@ class ProgramMaker {
   void AddCopy(ValueId value, BufferIndex from, BufferIndex to, std::string node) {
     builder_.AddStep({.kernel = target_.MakeCopyKernel(BytesOf(value)),
                       .buffers = {.inputs = {from}, .outputs = {to}},
-                      .node = std::move(node)});
+                      .node = std::move(node),
+                      .work = {.bytes = 2 * BytesOf(value)}});
   }
 
   size_t BytesOf(ValueId value) const {
@@ -220,8 +222,26 @@ class ProgramMaker {
     step.kernel = std::move(lowered.kernel);
     if (lowered.preparation.kernel != nullptr) Prepare(std::move(lowered.preparation), &step);
     step.in_place = std::move(lowered.in_place);
+    step.work = {OperationsOf(request), BytesOf(request, step.buffers)};
     builder_.AddStep(std::move(step));
     return {};
+  }
+
+  // Returns the bytes of operands that a step with these buffers touches.
+  size_t BytesOf(const KernelRequest& request, const engine::StepBuffers& buffers) const {
+    size_t bytes = 0;
+    const auto add = [&](const std::vector<OperandInfo>& operands,
+                         const std::vector<BufferIndex>& given, size_t times) {
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const OperandInfo& one = operands[i];
+        if (given[i] == kNoBuffer) continue;
+        bytes += times * target_.StoredBytes(one.dtype, one.dims, one.layout);
+      }
+    };
+    add(request.inputs, buffers.inputs, 1);
+    add(request.outputs, buffers.outputs, 1);
+    add(request.variables, buffers.variables, 2);
+    return bytes;
   }
 
   void AddOperands(const graph::Node& node, uint32_t type_only, KernelRequest* request,

@@ -289,11 +289,16 @@ Status Call::BindOutputs() {
   return {};
 }
 
-Status Call::Run(const CallLimits& limits) {
+Result<Lease> Call::LeaseThreads(const CallLimits& limits, Profile* profile) {
+  HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
+  return profile == nullptr ? std::move(threads) : profile->Begin(std::move(threads));
+}
+
+Status Call::Run(const CallLimits& limits, Profile* profile) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   while (true) {
     if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
-    if (staged_ != nullptr) return RunStages(limits);
+    if (staged_ != nullptr) return RunStages(limits, profile);
     if (outputs_changed_) HR_RETURN_IF_ERROR(BindOutputs());
     const Plan& plan = instance_.plan();
     HR_ASSIGN_OR_RETURN(RunGuard guard,
@@ -302,27 +307,28 @@ Status Call::Run(const CallLimits& limits) {
       shapes_changed_ = true;  // the session needs a plan of its own now
       continue;
     }
-    HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
+    HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits, profile));
     if (bound_generation_ != session_->variables_.generation()) {
       HR_RETURN_IF_ERROR(session_->BindVariables(plan, *instance_));
       bound_generation_ = session_->variables_.generation();
     }
-    return session_->RunLocked(plan, *instance_, threads, limits);
+    return session_->RunLocked(plan, *instance_, threads, limits, profile);
   }
 }
 
-Status Call::RunStages(const CallLimits& limits) {
+Status Call::RunStages(const CallLimits& limits, Profile* profile) {
   std::vector<Tensor> inputs;
   for (const Input& input : inputs_) {
     if (input.tensor.defined()) inputs.push_back(input.tensor);
   }
   HR_ASSIGN_OR_RETURN(RunGuard guard,
                       RunGuard::Take(session_->run_lock_, staged_->exclusive(), limits));
-  HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
-  HR_ASSIGN_OR_RETURN(auto&& outputs, session_->RunStages(*staged_, inputs, threads, limits,
-                                                          [&](size_t i, const ConcreteType& type) {
-                                                            return CheckGiven(outputs_[i], type);
-                                                          }));
+  HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits, profile));
+  const auto check = [&](size_t i, const ConcreteType& type) {
+    return CheckGiven(outputs_[i], type);
+  };
+  HR_ASSIGN_OR_RETURN(auto&& outputs,
+                      session_->RunStages(*staged_, inputs, threads, limits, check, profile));
   return TakeStagedOutputs(std::move(outputs));
 }
 

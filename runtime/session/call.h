@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/session/input_source.h"
+#include "runtime/session/profile.h"
 #include "runtime/session/session.h"
 
 namespace hr::session {
@@ -39,8 +40,9 @@ class Call {
   // The output goes to the tensor, whose type must be the output's.
   Status BindOutput(std::string_view output, const Tensor& tensor);
 
-  // OUT_OF_RANGE where a bound source has no more data: then nothing was run.
-  Status Run(const CallLimits& limits);
+  // OUT_OF_RANGE where a bound source has no more data: then nothing was run. `profile` notes what
+  // the run does, where there is one.
+  Status Run(const CallLimits& limits, Profile* profile = nullptr);
 
   // Takes the call for a thread, or for a run that was started. Returns false if it is taken;
   // Leave() ends it. Everything else takes it for granted that the caller has it.
@@ -90,7 +92,9 @@ class Call {
   Status TakeInstance();
   Status BindOutputs();
   // Runs a plan that has stages.
-  Status RunStages(const CallLimits& limits);
+  Status RunStages(const CallLimits& limits, Profile* profile);
+  // The threads of a run that holds the run lock.
+  Result<Lease> LeaseThreads(const CallLimits& limits, Profile* profile);
   Status TakeStagedOutputs(std::vector<Tensor> outputs);
   // Whether the memory that the caller gave for an output is of that type and size.
   static Status CheckGiven(const OutputPort& output, const ConcreteType& type);

@@ -282,9 +282,7 @@ class MultiDeviceInvocation final : public Invocation {
     RunContext inner = context;
     inner.update_begun = &begun;
     for (const MultiDeviceExecutable::Step& step : executable_.steps_) {
-      Status status = step.region == MultiDeviceExecutable::kNoIndex
-                          ? Copy(step, inner.limits)
-                          : regions_[step.region]->Run(inner);
+      Status status = RunStep(step, inner);
       if (begun) {
         if (context.update_begun != nullptr) *context.update_begun = true;
         inner.limits = {};
@@ -300,6 +298,23 @@ class MultiDeviceInvocation final : public Invocation {
     for (const MultiDeviceExecutable::Use& use : executable_.buffers_[buffer].uses) {
       regions_[use.region]->Bind(use.slot, data);
     }
+  }
+
+  Status RunStep(const MultiDeviceExecutable::Step& step, const RunContext& context) {
+    const bool copies = step.region == MultiDeviceExecutable::kNoIndex;
+    const bool recorded = context.recorder != nullptr &&
+                          (copies || !executable_.regions_[step.region].executable->ReportsSteps());
+    if (recorded) {
+      const std::string& name = step.device->info().name;
+      context.recorder->BeginStep(copies
+                                      ? StepFacts{.node = step.value,
+                                                  .kernel = "copy",
+                                                  .bytes = 2 * executable_.buffers_[step.to].bytes}
+                                      : StepFacts{.node = name, .kernel = "region"});
+    }
+    Status status = copies ? Copy(step, context.limits) : regions_[step.region]->Run(context);
+    if (recorded) context.recorder->EndStep();
+    return status;
   }
 
   Status Copy(const MultiDeviceExecutable::Step& step, const CallLimits& limits) const {

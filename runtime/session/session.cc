@@ -204,7 +204,7 @@ Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
 }
 
 RunContext Session::BeginRun(const Plan& plan, const Lease& threads, const CallLimits& limits,
-                             bool* update_begun) {
+                             bool* update_begun, RunRecorder* recorder) {
   // A run that writes is alone, and counts where it succeeds; random runs beside each other need
   // numbers of their own at once.
   const bool writes = plan.writes_variables();
@@ -216,7 +216,8 @@ RunContext Session::BeginRun(const Plan& plan, const Lease& threads, const CallL
           .variables_version = writes          ? 0
                                : plan.shared() ? 1
                                                : variables_.version(),
-          .update_begun = update_begun};
+          .update_begun = update_begun,
+          .recorder = recorder};
 }
 
 Status Session::EndRun(const Plan& plan, const RunContext& run, Status status) {
@@ -228,19 +229,20 @@ Status Session::EndRun(const Plan& plan, const RunContext& run, Status status) {
 }
 
 Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
-                          const CallLimits& limits) {
+                          const CallLimits& limits, RunRecorder* recorder) {
   bool update_begun = false;
-  const RunContext run = BeginRun(plan, threads, limits, &update_begun);
+  const RunContext run = BeginRun(plan, threads, limits, &update_begun, recorder);
   return EndRun(plan, run, invocation.Run(run));
 }
 
 Result<std::vector<Tensor>> Session::RunStages(
     const Plan& plan, std::span<const Tensor> inputs, const Lease& threads,
-    const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output) {
+    const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output,
+    RunRecorder* recorder) {
   std::vector<RunValue> values;
   for (const Tensor& input : inputs) values.push_back(RunValue::Of(input));
   bool update_begun = false;
-  const RunContext run = BeginRun(plan, threads, limits, &update_begun);
+  const RunContext run = BeginRun(plan, threads, limits, &update_begun, recorder);
   auto outputs =
       StagedRun(*this, run).Run(plan.signature(), *plan.stages(), std::move(values), check_output);
   HR_RETURN_IF_ERROR(EndRun(plan, run, outputs.status().Clone()));

@@ -90,15 +90,16 @@ class Session : public std::enable_shared_from_this<Session> {
   Status BindVariables(const Plan& plan, Invocation& invocation);
   // A run of a plan, between the two; the caller holds the run lock. `update_begun` outlives it.
   RunContext BeginRun(const Plan& plan, const Lease& threads, const CallLimits& limits,
-                      bool* update_begun);
+                      bool* update_begun, RunRecorder* recorder);
   Status EndRun(const Plan& plan, const RunContext& run, Status status);
   // Runs a bound invocation; the caller holds the run lock.
   Status RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
-                   const CallLimits& limits);
+                   const CallLimits& limits, RunRecorder* recorder = nullptr);
   // Runs a plan that has stages, and returns its outputs; the caller holds the run lock.
   Result<std::vector<Tensor>> RunStages(
       const Plan& plan, std::span<const Tensor> inputs, const Lease& threads,
-      const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output);
+      const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output,
+      RunRecorder* recorder = nullptr);
 
   struct CachedPlan {
     std::string key;

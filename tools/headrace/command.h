@@ -26,6 +26,9 @@ Command AddTrain(CLI::App& program);
 Command AddConvert(CLI::App& program);
 Command AddVerify(CLI::App& program);
 Command AddDoctor(CLI::App& program);
+Command AddBench(CLI::App& program);
+Command AddProfile(CLI::App& program);
+Command AddRoof(CLI::App& program);
 // Below "headrace weights".
 Command AddWeightsList(CLI::App& weights);
 Command AddWeightsExport(CLI::App& weights);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "tools/headrace/errors.h"
 #include "tools/headrace/npy.h"
@@ -35,13 +36,19 @@ hr_dtype DTypeNamed(const std::string& name) {
   throw Failure("an input is of type " + name + ", which this command cannot fill");
 }
 
-// The declared dimensions with 1 for open ones.
-std::vector<int64_t> DeclaredDims(const Json& port) {
+// The declared dimensions with 1 for open ones, but `batch` (if it is not 0) for a first one and
+// for those of `batch_names`.
+std::vector<int64_t> DeclaredDims(const Json& port, int64_t batch,
+                                  const std::set<std::string>& batch_names) {
   if (port["dims"].is_null())
     throw UsageError("the model leaves the rank of input '" + port["name"].get<std::string>() +
                      "' open; give its shape with --shape");
   std::vector<int64_t> dims;
-  for (const Json& dim : port["dims"]) dims.push_back(dim.is_number() ? dim.get<int64_t>() : 1);
+  for (const Json& dim : port["dims"]) {
+    const bool first = dims.empty();
+    const bool batched = batch != 0 && (first || (dim.is_string() && batch_names.contains(dim)));
+    dims.push_back(dim.is_number() ? dim.get<int64_t>() : batched ? batch : 1);
+  }
   return dims;
 }
 
@@ -103,7 +110,16 @@ class Maker {
       : env_(env),
         sources_(NamedValues(options.inputs, "--input")),
         shapes_(NamedValues(options.shapes, "--shape")),
+        batch_(options.batch),
         seed_(options.seed) {}
+
+  // Notes the names of open first dimensions.
+  void FindBatchNames(const Json& signature) {
+    for (const Json& port : signature["inputs"]) {
+      const Json& dims = port["dims"];
+      if (dims.is_array() && !dims.empty() && dims[0].is_string()) batch_names_.insert(dims[0]);
+    }
+  }
 
   // Every name that the options mention must be an input.
   void CheckNames(const Json& signature) const {
@@ -144,8 +160,8 @@ class Maker {
       return ReadNpy(env_, source);
     }
     auto shape = shapes_.find(name);
-    std::vector<int64_t> dims =
-        shape == shapes_.end() ? DeclaredDims(port) : ParseDims(name, shape->second);
+    std::vector<int64_t> dims = shape == shapes_.end() ? DeclaredDims(port, batch_, batch_names_)
+                                                       : ParseDims(name, shape->second);
     hr_dtype dtype = DTypeNamed(port["dtype"]);
     if (is_number) return Constant(env_, dtype, dims, number, name);
     hr::Tensor tensor(env_, dtype, dims);
@@ -160,6 +176,8 @@ class Maker {
   const hr::Env& env_;
   std::map<std::string, std::string> sources_;
   std::map<std::string, std::string> shapes_;
+  int64_t batch_;
+  std::set<std::string> batch_names_;
   uint64_t seed_;
 };
 
@@ -198,6 +216,7 @@ std::vector<Feed> MakeFeeds(const hr::Env& env, const Json& signature, const Fee
                             const std::string& fallback) {
   Maker maker(env, options);
   maker.CheckNames(signature);
+  maker.FindBatchNames(signature);
   std::vector<Feed> feeds;
   for (const Json& port : signature["inputs"]) feeds.push_back(maker.Make(port, fallback));
   return feeds;

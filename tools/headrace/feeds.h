@@ -19,7 +19,9 @@ std::map<std::string, std::string> NamedValues(const std::vector<std::string>& i
 struct FeedOptions {
   std::vector<std::string> inputs;  // NAME=SOURCE
   std::vector<std::string> shapes;  // NAME=1x28x28
-  uint64_t seed = 0;                // of random elements
+  // Of open first dimensions, and of dimensions that have the name of one; 0 says nothing.
+  int64_t batch = 0;
+  uint64_t seed = 0;  // of random elements
 };
 
 struct Feed {

@@ -329,6 +329,14 @@ class Call(Closeable):
         """Return the plan for what is bound now as a dict."""
         return json.loads(native.hr_call_describe(self._handle))
 
+    def profile(self, *, timeout=None, cancel=None):
+        """Run as `run` does, and return what the run did, step by step, as a dict.
+
+        A step has its `node` and `kernel`, `begin` and `end` in nanoseconds, `operations` and
+        `bytes`, and what each thread did for it.
+        """
+        return json.loads(native.hr_call_profile(self._handle, timeout, handle_of(cancel)))
+
     def __setitem__(self, name, value):
         self.bind(name, value)
 

@@ -240,6 +240,8 @@ def test_describing(doubling):
     call = doubling.call("infer")
     call["x"] = ONES
     assert call.describe()
+    profile = call.profile()
+    assert profile["steps"] and numpy.array_equal(call["y"].numpy(), 2 * ONES)
     doubling.trim()
     assert '"nodes"' in doubling.model.view() and "digraph" in doubling.model.view("dot", "infer")
     assert "<table>" in doubling._repr_html_() and "Headrace model" in doubling.model._repr_html_()

@@ -7,7 +7,7 @@ from typing import Callable, Optional
 
 @dataclasses.dataclass
 class Machine:
-    """What this machine can do at most, with the threads of the run; measured by floor.c."""
+    """What this machine can do at most, with the threads of the run; measured by `headrace roof`."""
     flops: float  # float32 operations a second
     bytes: float  # bytes of memory a second, read and written
 

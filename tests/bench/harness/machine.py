@@ -1,4 +1,5 @@
 """Builds our side, and measures what the machine can do at most."""
+import json
 import pathlib
 import subprocess
 
@@ -42,7 +43,8 @@ def source_of(folder):
 
 
 def limits(folder, threads):
-    program = build(folder, "bench_floor")
-    text = subprocess.run([str(program), str(threads)], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
-    return Machine(*map(float, text.split()))
+    build(folder, "headrace_tool")
+    roof = json.loads(subprocess.run(
+        [str(folder / "bin/headrace"), "roof", "--threads", str(threads), "--json", "-"],
+        check=True, text=True, stdout=subprocess.PIPE).stdout)
+    return Machine(flops=roof["operations"], bytes=roof["bytes"])

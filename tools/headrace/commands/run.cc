@@ -1,12 +1,11 @@
 // headrace run: runs a signature once, or many times to measure it.
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <memory>
 
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
+#include "tools/headrace/measure.h"
 #include "tools/headrace/npy.h"
 #include "tools/headrace/output.h"
 #include "tools/headrace/values.h"
@@ -37,41 +36,10 @@ struct Options {
   int threads = 0;
 };
 
-// "infer" if nothing else is said, or the only one there is.
-std::string SignatureFor(const Options& options, const Json& model) {
-  if (!options.signature.empty()) return options.signature;
-  const Json& all = model["signatures"];
-  return all.size() == 1 ? all[0]["name"].get<std::string>() : "infer";
-}
-
-double MillisecondsOf(hr::Call& call) {
-  auto begin = std::chrono::steady_clock::now();
-  call.run();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-      .count();
-}
-
-// Percentile by nearest rank of sorted times.
-double Percentile(const std::vector<double>& sorted, double percent) {
-  auto rank = static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(sorted.size())));
-  return sorted[std::max<size_t>(rank, 1) - 1];
-}
-
-Json Latency(hr::Call& call, int64_t repeat) {
+std::vector<double> TimesOf(hr::Call& call, int64_t repeat) {
   std::vector<double> times;
-  double total = 0;
-  for (int64_t i = 0; i < repeat; ++i) {
-    times.push_back(MillisecondsOf(call));
-    total += times.back();
-  }
-  std::sort(times.begin(), times.end());
-  return {{"runs", repeat},
-          {"min", times.front()},
-          {"median", Percentile(times, 50)},
-          {"p90", Percentile(times, 90)},
-          {"p99", Percentile(times, 99)},
-          {"max", times.back()},
-          {"runs_per_second", static_cast<double>(repeat) / total * 1000}};
+  for (int64_t i = 0; i < repeat; ++i) times.push_back(Measured::MillisecondsOf(call));
+  return times;
 }
 
 Json OutputJson(const std::string& name, const hr::Tensor& tensor) {
@@ -95,12 +63,10 @@ void PrintOutput(const std::string& name, const hr::Tensor& tensor) {
   Print("\n  %s\n", FirstElements(tensor, kShown).c_str());
 }
 
-void PrintLatency(const Json& latency, double first) {
+void PrintTimes(const Json& latency, double first) {
   Print("first run %.3f ms, with compiling; then %s runs, %.1f a second\n", first,
         latency["runs"].dump().c_str(), latency["runs_per_second"].get<double>());
-  Print("  min %.3f ms, median %.3f ms, p90 %.3f ms, p99 %.3f ms, max %.3f ms\n",
-        latency["min"].get<double>(), latency["median"].get<double>(), latency["p90"].get<double>(),
-        latency["p99"].get<double>(), latency["max"].get<double>());
+  PrintLatency(latency);
 }
 
 std::map<std::string, std::string> OutputTargets(const Options& options, const Json& signature) {
@@ -131,7 +97,7 @@ int Run(const Options& options) {
   hr::Env env(options.threads);
   hr::Model model = hr::Model::load(env, options.file);
   Json described = Described(hr_model_describe, model.get());
-  const Json& signature = FindSignature(described, SignatureFor(options, described));
+  const Json& signature = FindSignature(described, SignatureFor(options.signature, described));
   auto targets = OutputTargets(options, signature);
   std::vector<Feed> feeds = MakeFeeds(env, signature, options.feeds, "");
 
@@ -147,9 +113,9 @@ int Run(const Options& options) {
       Print("%s %s from %s\n", feed.name.c_str(), TypeText(feed.tensor).c_str(),
             feed.source.c_str());
   }
-  double first = MillisecondsOf(call);
+  const double first = Measured::MillisecondsOf(call);
   report["first_run_ms"] = first;
-  if (options.repeat > 0) report["latency_ms"] = Latency(call, options.repeat);
+  if (options.repeat > 0) report["latency_ms"] = Latency(TimesOf(call, options.repeat));
 
   report["outputs"] = Json::array();
   for (const Json& port : signature["outputs"]) {
@@ -165,7 +131,7 @@ int Run(const Options& options) {
       WriteNpy(target->second, tensor);
     }
   }
-  if (options.repeat > 0 && options.json != "-") PrintLatency(report["latency_ms"], first);
+  if (options.repeat > 0 && options.json != "-") PrintTimes(report["latency_ms"], first);
   if (!options.json.empty()) WriteJson(options.json, report);
   return kOk;
 }

@@ -2088,6 +2088,17 @@ extern "C" {
     pub fn hr_call_take_result(call: *mut hr_call, output: *const c_char, out: *mut *mut hr_tensor) -> *mut hr_status;
     /// Describes the plan for the shapes that are bound now as JSON.
     pub fn hr_call_describe(call: *mut hr_call, out: *mut *mut hr_text) -> *mut hr_status;
+    /// Runs the call and waits for the end, within `limits` (NULL: none), as hr_call_run does, and
+    /// describes the run as JSON: `nanoseconds` from when it had its threads to its end, the number of
+    /// `threads`, and its `steps` in order. A step has its `node` and `kernel`, as hr_call_describe
+    /// names them; `begin` and `end` in nanoseconds of the run; `operations`, the multiplications and
+    /// additions of products, convolutions and recurrent layers as their sums say, whatever the
+    /// algorithm (else 0), without results that a pooling in the same step leaves out; the `bytes` of
+    /// its operands; the `live_bytes` of working memory that are in use; and `shares`, what each
+    /// `thread` that took tasks of the step did: from its first to its last task, and how long it was
+    /// `busy` in them. Thread 0 runs the steps. The part of a run that a device of a plugin runs is one
+    /// step. Each step takes some hundred nanoseconds longer than in hr_call_run.
+    pub fn hr_call_profile(call: *mut hr_call, limits: *const hr_limits, out: *mut *mut hr_text) -> *mut hr_status;
     /// Creates a contiguous (row-major), uninitialized tensor in memory of the env's allocator, aligned
     /// to 64 bytes.
     pub fn hr_tensor_create(env: *mut hr_env, dtype: hr_dtype, rank: usize, dims: *const i64, out: *mut *mut hr_tensor) -> *mut hr_status;

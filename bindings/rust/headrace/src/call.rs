@@ -6,8 +6,8 @@ use std::sync::Arc;
 use headrace_sys as sys;
 
 use crate::graph::texts;
-use crate::limits::within;
-use crate::raw::{array, c_text, check, made, text_of, Owned};
+use crate::limits::{made_within, within};
+use crate::raw::{array, c_text, check, made, text_of, text_string, Owned};
 use crate::run::has_ended;
 use crate::{Code, DType, DataSet, Element, Error, Limits, Result, Run, Session, TensorView};
 
@@ -202,6 +202,13 @@ impl<'a> Call<'a> {
     pub fn describe(&mut self) -> Result<String> {
         // SAFETY: the call lives, and `out` is written.
         text_of(|out| unsafe { sys::hr_call_describe(self.raw(), out) })
+    }
+
+    /// Runs the call as [`Call::run`] does, and describes what the run did, step by step, as JSON.
+    pub fn profile(&mut self, limits: Option<&Limits<'_>>) -> Result<String> {
+        // SAFETY: the call lives, and so does what is bound to it; `out` is written.
+        made_within(limits, |limits, out| unsafe { sys::hr_call_profile(self.raw(), limits, out) })
+            .map(|text| text_string(&text))
     }
 
     /// Fails while a run in the background uses what is bound.

@@ -128,6 +128,7 @@ fn a_call_can_be_made_of_any_values() -> Result<()> {
     call.output_bytes("y", &mut bytes)?;
     call.run(None)?;
     assert!(call.describe()?.contains("plan") || call.describe()?.starts_with('{'));
+    assert!(call.profile(None)?.contains("steps"));
     drop(call);
     assert_eq!(f32::from_ne_bytes(bytes), -3.0);
     session.trim();

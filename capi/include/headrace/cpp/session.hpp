@@ -193,6 +193,10 @@ class Call : public detail::Handle<hr_call, hr_call_release> {
   }
   // Describes the plan for the shapes that are bound now as JSON.
   std::string describe() const { return detail::text_of(hr_call_describe, get()); }
+  // Runs the call, and describes what the run did, step by step, as JSON; see hr_call_profile.
+  std::string profile(const hr_limits* limits = nullptr) {
+    return detail::text_of(hr_call_profile, get(), limits);
+  }
 };
 
 inline Dataset Dataset::map(const Session& session, const std::string& signature,

@@ -229,6 +229,7 @@ static struct api {
   __typeof__(hr_call_result)* hr_call_result;
   __typeof__(hr_call_take_result)* hr_call_take_result;
   __typeof__(hr_call_describe)* hr_call_describe;
+  __typeof__(hr_call_profile)* hr_call_profile;
   __typeof__(hr_tensor_create)* hr_tensor_create;
   __typeof__(hr_tensor_copy_of)* hr_tensor_copy_of;
   __typeof__(hr_tensor_wrap)* hr_tensor_wrap;
@@ -524,6 +525,7 @@ static const struct {
     {"hr_call_result", offsetof(struct api, hr_call_result)},
     {"hr_call_take_result", offsetof(struct api, hr_call_take_result)},
     {"hr_call_describe", offsetof(struct api, hr_call_describe)},
+    {"hr_call_profile", offsetof(struct api, hr_call_profile)},
     {"hr_tensor_create", offsetof(struct api, hr_tensor_create)},
     {"hr_tensor_copy_of", offsetof(struct api, hr_tensor_copy_of)},
     {"hr_tensor_wrap", offsetof(struct api, hr_tensor_wrap)},
@@ -2003,6 +2005,11 @@ static jlong JNICALL raw_hr_call_describe(JNIEnv* jni, jclass raw, jlong call, j
   return (jlong)(intptr_t)api.hr_call_describe(POINTER(hr_call*, call), POINTER(hr_text**, out));
 }
 
+static jlong JNICALL raw_hr_call_profile(JNIEnv* jni, jclass raw, jlong call, jlong limits, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_call_profile(POINTER(hr_call*, call), POINTER(const hr_limits*, limits), POINTER(hr_text**, out));
+}
+
 static jlong JNICALL raw_hr_tensor_create(JNIEnv* jni, jclass raw, jlong env, jint dtype, jlong rank, jlong dims, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_tensor_create(POINTER(hr_env*, env), (hr_dtype)dtype, (size_t)rank, POINTER(const int64_t*, dims), POINTER(hr_tensor**, out));
@@ -2587,6 +2594,7 @@ const JNINativeMethod raw_natives[] = {
     {"hr_call_result", "(JJJ)J", (void*)raw_hr_call_result},
     {"hr_call_take_result", "(JJJ)J", (void*)raw_hr_call_take_result},
     {"hr_call_describe", "(JJ)J", (void*)raw_hr_call_describe},
+    {"hr_call_profile", "(JJJ)J", (void*)raw_hr_call_profile},
     {"hr_tensor_create", "(JIJJJ)J", (void*)raw_hr_tensor_create},
     {"hr_tensor_copy_of", "(JIJJJJJ)J", (void*)raw_hr_tensor_copy_of},
     {"hr_tensor_wrap", "(IJJJJJJJ)J", (void*)raw_hr_tensor_wrap},

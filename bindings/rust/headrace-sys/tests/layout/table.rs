@@ -591,6 +591,7 @@ pub fn functions() -> Vec<*const ()> {
         hr_call_result as *const (),
         hr_call_take_result as *const (),
         hr_call_describe as *const (),
+        hr_call_profile as *const (),
         hr_tensor_create as *const (),
         hr_tensor_copy_of as *const (),
         hr_tensor_wrap as *const (),

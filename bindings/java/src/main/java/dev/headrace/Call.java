@@ -194,4 +194,15 @@ public final class Call extends Resource {
   public String describe() {
     return describe(Raw::hr_call_describe);
   }
+
+  /** Runs the call within the limits, and describes what the run did, step by step, as JSON. */
+  public String profile(Limits limits) {
+    if (!bound.segments.isEmpty()) bound.segments.values().forEach(Segments::requireAlive);
+    bound.acquire();
+    try {
+      return Native.take(get(limits, (self, s, l, out) -> Raw.hr_call_profile(self, l, out)));
+    } finally {
+      bound.release();
+    }
+  }
 }

@@ -223,6 +223,7 @@ final class Raw {
   static native long hr_call_result(long call, long output, long out);
   static native long hr_call_take_result(long call, long output, long out);
   static native long hr_call_describe(long call, long out);
+  static native long hr_call_profile(long call, long limits, long out);
   static native long hr_tensor_create(long env, int dtype, long rank, long dims, long out);
   static native long hr_tensor_copy_of(long env, int dtype, long rank, long dims, long data, long bytes, long out);
   static native long hr_tensor_wrap(int dtype, long rank, long dims, long data, long bytes, long release, long context, long out);

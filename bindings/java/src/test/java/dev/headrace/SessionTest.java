@@ -115,6 +115,8 @@ class SessionTest {
       assertArrayEquals(new float[] {10, 4}, call.result("y").toFloats());
       assertArrayEquals(new float[] {2, 4}, taken.toFloats());
       assertTrue(call.describe().contains("steps"));
+      assertTrue(call.profile(Limits.NONE).contains("nanoseconds"));
+      assertArrayEquals(new float[] {10, 4}, call.result("y").toFloats());
       call.bind("x", (Tensor) null);
       HeadraceException e = assertThrows(HeadraceException.InvalidArgument.class, call::run);
       assertEquals(ErrorCode.INVALID_ARGUMENT, e.code());

@@ -1,0 +1,49 @@
+// headrace roof: what this machine can do at most.
+#include <memory>
+
+#include "tools/headrace/command.h"
+#include "tools/headrace/output.h"
+#include "tools/headrace/roof.h"
+
+namespace headrace::tool {
+namespace {
+
+constexpr char kDescription[] = "Measures what this machine can compute and copy at most";
+constexpr char kFooter[] =
+    "The best of several attempts: float32 multiplications and additions a second in registers,\n"
+    "and bytes a second, read and written, of copies that fit no cache.\n\n"
+    "Example:\n"
+    "  headrace roof --threads 2";
+
+struct Options {
+  int threads = 1;
+  std::string json;
+};
+
+int Run(const Options& options) {
+  const Roof roof = MeasureRoof(options.threads);
+  if (options.json != "-") {
+    Print("%s: %.1f GFLOP/s, %.1f GB/s\n",
+          CountText(static_cast<size_t>(options.threads), "thread").c_str(), roof.operations / 1e9,
+          roof.bytes / 1e9);
+  }
+  if (!options.json.empty()) {
+    WriteJson(
+        options.json,
+        {{"threads", options.threads}, {"operations", roof.operations}, {"bytes", roof.bytes}});
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Command AddRoof(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = AddCommand(program, "roof", kDescription, kFooter);
+  AddNumber(app, "--threads", options->threads, 1, "at once (1)");
+  AddText(app, "--json", options->json, "FILE",
+          "write a report there; - is standard output, alone");
+  return {app, [options] { return Run(*options); }};
+}
+
+}  // namespace headrace::tool

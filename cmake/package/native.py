@@ -52,17 +52,23 @@ def portable(context):
 
 
 def make_wheel(context, out):
+    shutil.copy(wheel_of(context), out)
+
+
+@functools.cache
+def wheel_of(context):
     prefix, compilers = portable(context)
     path = f"{context.tools}:/usr/local/bin:/usr/bin:/bin"
     run(context.tools / "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
         "-w", context.scratch, "-C", f"build-dir={context.scratch}/wheel-build", ROOT / "bindings/python",
         env={"HEADRACE_PREFIX": str(prefix), "PATH": path, **compilers})
-    finish_wheel(context, next(context.scratch.glob("*.whl")), out)
+    return finish_wheel(context, next(context.scratch.glob("*.whl")))
 
 
-def finish_wheel(context, wheel, out):
+def finish_wheel(context, wheel):
     """Writes the wheel anew: with the tag that its symbols ask for, and as small as it can be."""
-    work = context.scratch / "wheel"
+    work, out = context.scratch / "wheel", context.scratch / "finished"
+    out.mkdir()
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(work)
     major, minor = glibc_of(path for path in work.rglob("*.so*"))
@@ -76,6 +82,7 @@ def finish_wheel(context, wheel, out):
     (info / "RECORD").write_text(f"{record}{info.name}/RECORD,,\n")
     names = [path.relative_to(work) for path in [*files, info / "RECORD"]]
     run(context.tools / "python", ROOT / "cmake/package/smallest_zip.py", work, out / name, *names)
+    return out / name
 
 
 def digest(path):

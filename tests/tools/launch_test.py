@@ -4,6 +4,7 @@ import os
 import pathlib
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -15,6 +16,9 @@ PYTHON = sys.executable
 
 
 class Launch(support.ToolTest):
+    WAIT_FOR_RANK_0 = ("ready=${HEADRACE_STORE#file:}/ready; [ $RANK = 0 ] && touch $ready; "
+                       "while [ ! -e $ready ]; do sleep 0.02; done")
+
     def launch(self, ranks, program, *options, **more):
         return self.run_tool("launch", "-n", ranks, *options, "--", "sh", "-c", program, **more)
 
@@ -59,6 +63,7 @@ class Launch(support.ToolTest):
             self.assertEqual(sum(line.startswith("RANK=") for line in lines), 1)
             store = next(line for line in lines if line.startswith("HEADRACE_STORE=file:"))
             self.assertFalse(pathlib.Path(store.split("file:")[1]).exists(), "it was left behind")
+            self.assertIn("TORCHELASTIC_MAX_RESTARTS=0", lines)
         self.assertIn("2 ranks of sh on this machine", done.stderr)
         self.assertEqual(self.launch(1, "true", "--quiet").stderr, "")
 
@@ -182,7 +187,109 @@ class Launch(support.ToolTest):
         for rank in (0, 2):
             self.assertRegex(done.stderr, rf"\[{rank}\] .*ended because of rank 1")
 
+    def test_restarts_meet_at_another_place(self):
+        begin = time.monotonic()
+        done = self.launch(
+            3, "echo $RANK $TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS $MASTER_PORT "
+            "$HEADRACE_STORE; touch ${HEADRACE_STORE#file:}/$RANK; ls ${HEADRACE_STORE#file:} | wc -l; "
+            "[ $TORCHELASTIC_RESTART_COUNT = 2 ] && exit 0; [ $RANK = 1 ] && exit 7; sleep 60",
+            "--max-restarts", 5, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.splitlines(), [
+            "headrace launch: rank 1 failed with exit status 7; restart 1 of 5",
+            "headrace launch: rank 1 failed with exit status 7; restart 2 of 5"])
+        self.assertLess(time.monotonic() - begin, 5, "the others were not asked to end at once")
+        said = [line[4:].split() for line in done.stdout.splitlines() if "file:" in line]
+        self.assertTrue(all(words[2] == "5" for words in said))
+        last = [words for words in said if words[1] == "2"]
+        self.assertEqual(sorted(words[0] for words in last), ["0", "1", "2"])
+        meetings = {(words[1], words[3], words[4]) for words in said}
+        self.assertEqual(len(meetings), 3, "the ranks of one start meet at one place")
+        for part in (1, 2):  # ports and stores
+            self.assertEqual(len({meeting[part] for meeting in meetings}), 3, meetings)
+        counts = [int(line[4:]) for line in done.stdout.splitlines() if "file:" not in line]
+        self.assertLessEqual(max(counts), 3, "a store of before")
+        for _, _, store in meetings:
+            self.assertFalse(pathlib.Path(store.split("file:")[1]).exists(), "it was left behind")
+
+    def test_restarts_are_used_up(self):
+        for program, status, cause in [
+                ("[ $RANK = 1 ] && exit $((40 + $TORCHELASTIC_RESTART_COUNT)); sleep 60", 42,
+                 "rank 1 failed with exit status 42"),
+                ("[ $RANK = 0 ] && kill -KILL $$; sleep 60", 137,
+                 "rank 0 was ended by signal 9 (Killed)")]:
+            done = self.launch(2, program, "--max-restarts", 2, "--quiet", "--patience", 0.1)
+            self.assertEqual(done.returncode, status, done.stderr)
+            lines = done.stderr.splitlines()
+            self.assertEqual(len(lines), 3, done.stderr)
+            self.assertTrue(lines[1].endswith("; restart 2 of 2"), lines)
+            self.assertEqual(lines[2], f"headrace launch: {cause}, after 2 restarts")
+        # Only those of the last start may end by themselves.
+        done = self.launch(2, "[ $RANK = 0 ] && exit 3; sleep 0.5; echo I have seen it",
+                           "--max-restarts", 1, "--quiet")
+        self.assertEqual((done.returncode, done.stdout), (3, "[1] I have seen it\n"))
+        done = self.launch(2, "true", "--max-restarts", 2, "--quiet")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.fails(127, "cannot start 'nosuch'", "launch", "-n", 2, "--max-restarts", 2, "--", "nosuch")
+
+    def test_nothing_of_the_start_before_runs_beside_a_restart(self):
+        # Rank 0 does not want to end; rank 1 leaves a process behind that holds its output open.
+        done = self.launch(
+            2, "[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exec true; trap '' TERM; sleep 61 & "
+            f"echo READY $$ $!; {self.WAIT_FOR_RANK_0}; [ $RANK = 1 ] && exit 3; "
+            "while true; do sleep 0.05; done",
+            "--max-restarts", 1, "--patience", 0.3, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        pids = [int(pid) for line in done.stdout.splitlines() for pid in line.split()[2:]]
+        self.assertEqual(len(pids), 4)
+        self.assert_gone(pids)
+
+    def test_ctrl_c_is_no_reason_to_begin_anew(self):
+        process, pids = self.started(2, "echo READY $$; exec sleep 60", "--max-restarts", "9",
+                                     "--quiet")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 128 + signal.SIGINT)
+        self.assert_gone(pids.values())
+        self.assertNotIn("restart", process.stderr.read())
+        # And while those that are to begin anew are still being ended.
+        process, pids = self.started(
+            2, f"trap '' TERM; echo READY $$; {self.WAIT_FOR_RANK_0}; [ $RANK = 1 ] && exit 5; "
+            "while true; do sleep 0.05; done", "--max-restarts", "9", "--patience", "30", "--quiet")
+        self.assert_gone([pids[1]])
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(10), 5)
+        self.assert_gone(pids.values())
+        self.assertEqual(process.stderr.read(),
+                         "headrace launch: rank 1 failed with exit status 5\n")
+
+    def test_a_group_forms_again_after_a_rank_was_killed(self):
+        bench = f"exec {support.TOOL} comm bench --min 64K --max 64K"
+        done = self.launch(
+            3, f"[ $TORCHELASTIC_RESTART_COUNT = 1 ] && {bench} --seconds 0.01; "
+            f"if [ $RANK = 1 ]; then (sleep 0.5; kill -9 $$) & fi; {bench} --seconds 60",
+            "--max-restarts", 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("headrace launch: rank 1 was ended by signal 9 (Killed); restart 1 of 1",
+                      done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^\[0\] +65536 ")
+
+    def test_a_port_that_somebody_has_is_not_used(self):
+        kept = []
+
+        def take():  # in the launcher to be, the port that it tries first
+            kept.append(socket.socket())
+            kept[0].bind(("127.0.0.1", 12000 + os.getpid() % 20000))
+            kept[0].set_inheritable(True)
+
+        done = self.launch(1, "echo $PPID $MASTER_PORT", "--quiet", close_fds=False, preexec_fn=take)
+        launcher, port = map(int, done.stdout.split()[1:])
+        self.assertNotEqual(port, 12000 + launcher % 20000)
+        self.assertTrue(12000 <= port < 32000, "outside of the system's own ports")
+
     def test_wrong_use(self):
+        self.fails(2, "--max-restarts: expected a whole number from 0, got -1", "launch", "-n", 1,
+                   "--max-restarts", -1, "--", "true")
         self.fails(2, "--ranks is required", "launch", "--", "true")
         for given in ("-1", "soon", "inf"):
             self.fails(2, f"--patience: expected seconds from 0 to 1000000, got {given}", "launch", "-n", 1,

@@ -111,18 +111,40 @@ LocalRanks::LocalRanks(bool prefixes) : prefixes_(prefixes) {
 }
 
 LocalRanks::~LocalRanks() {
+  Clear(false);
+  close(signals_);
+}
+
+// Kills the ranks that run, and with `descendants_too` what the others have started. No other
+// process has the id of a rank before it is waited for here.
+void LocalRanks::Clear(bool descendants_too) {
   SendAll(SIGKILL);
   for (Rank& rank : ranks_) {
-    if (rank.running) waitpid(rank.pid, nullptr, 0);
+    if (descendants_too) kill(-rank.pid, SIGKILL);
+    waitpid(rank.pid, nullptr, 0);
     for (int fd : {rank.out.fd, rank.err.fd}) {
       if (fd >= 0) close(fd);
     }
   }
-  close(signals_);
+  ranks_.clear();
 }
 
 void LocalRanks::Start(const std::vector<std::string>& program, int count,
                        const RankVariables& variables) {
+  Clear(true);
+  end_ = {};
+  failed_ = false;
+  stage_ = 0;
+  try {
+    StartAll(program, count, variables);
+  } catch (const Failure&) {
+    Clear(true);
+    throw;
+  }
+}
+
+void LocalRanks::StartAll(const std::vector<std::string>& program, int count,
+                          const RankVariables& variables) {
   ranks_.reserve(static_cast<size_t>(count));
   for (int rank = 0; rank < count; ++rank) StartOne(program, rank, variables(rank));
 }
@@ -212,9 +234,7 @@ void LocalRanks::TakeSignal() {
   }
 }
 
-void LocalRanks::Note(const Rank& rank, int status) {
-  const bool killed = WIFSIGNALED(status);
-  const int code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
+void LocalRanks::Note(const Rank& rank, bool killed, int code) {
   if ((!killed && code == 0) || failed_) return;
   failed_ = true;
   const std::string who = "rank " + std::to_string(&rank - ranks_.data());
@@ -235,21 +255,19 @@ void LocalRanks::Reap() {
         continue;
       }
       if (info.si_pid == 0 || (info.si_code != CLD_EXITED) != killed) continue;
-      int status = 0;
-      waitpid(rank.pid, &status, 0);
       rank.running = false;
-      Note(rank, status);
+      Note(rank, killed, info.si_status);
     }
   }
 }
 
 // Ends those that go on after one has failed, step by step.
-void LocalRanks::Hurry(std::chrono::milliseconds patience) {
+void LocalRanks::Hurry(const Patience& patience) {
   if (!failed_ || std::chrono::steady_clock::now() < next_stage_) return;
   if (stage_ == 1) SendAll(SIGTERM);
   if (stage_ > 1) SendAll(SIGKILL);
+  next_stage_ = std::chrono::steady_clock::now() + (stage_ == 0 ? patience.alone : patience.asked);
   ++stage_;
-  next_stage_ = std::chrono::steady_clock::now() + patience;
 }
 
 bool LocalRanks::AnyRuns() const {
@@ -276,7 +294,7 @@ bool LocalRanks::Wait() {
   return poll(sources.data(), sources.size(), timeout) > 0;
 }
 
-RanksEnd LocalRanks::Watch(std::chrono::milliseconds patience) {
+RanksEnd LocalRanks::Watch(const Patience& patience) {
   while (AnyRuns()) {
     Wait();
     TakeSignal();
@@ -292,6 +310,8 @@ RanksEnd LocalRanks::Watch(std::chrono::milliseconds patience) {
     Flush(rank, rank.out, STDOUT_FILENO);
     Flush(rank, rank.err, STDERR_FILENO);
   }
+  TakeSignal();  // one that came at the last moment
+  end_.asked = asked_ > 0;
   return end_;
 }
 

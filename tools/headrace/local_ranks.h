@@ -15,8 +15,15 @@ namespace headrace::tool {
 using RankVariables = std::function<std::vector<std::string>(int rank)>;
 
 struct RanksEnd {
-  int status = 0;     // for the exit of this program: of the first that failed, or 128 + signal
-  std::string cause;  // empty if all ended well
+  int status = 0;      // for the exit of this program: of the first that failed, or 128 + signal
+  std::string cause;   // empty if all ended well
+  bool asked = false;  // the user has asked for the end, in this Watch or an earlier one
+};
+
+// What the others have when one rank has failed.
+struct Patience {
+  std::chrono::milliseconds alone;  // to end by themselves, before they are asked to (SIGTERM)
+  std::chrono::milliseconds asked;  // and then before they are killed
 };
 
 class LocalRanks {
@@ -29,12 +36,11 @@ class LocalRanks {
   LocalRanks(const LocalRanks&) = delete;
   LocalRanks& operator=(const LocalRanks&) = delete;
 
-  // Starts `count` processes. Throws Failure, with none left, if one cannot be started.
+  // Starts `count` processes, and before that kills what those of an earlier start have left
+  // running. Throws Failure, with none left, if one cannot be started.
   void Start(const std::vector<std::string>& program, int count, const RankVariables& variables);
-  // Prints what they write, passes signals on, and returns when all have ended. If one fails,
-  // the others may end by themselves for `patience`, are then asked to (SIGTERM), and after
-  // another `patience` killed.
-  RanksEnd Watch(std::chrono::milliseconds patience);
+  // Prints what they write, passes signals on, and returns when all have ended.
+  RanksEnd Watch(const Patience& patience);
 
  private:
   struct Stream {
@@ -43,19 +49,21 @@ class LocalRanks {
   };
   struct Rank {
     pid_t pid = -1;
-    bool running = false;
+    bool running = false;  // if not, it has ended, and keeps its id until Clear
     Stream out, err;
   };
 
+  void StartAll(const std::vector<std::string>& program, int count, const RankVariables& variables);
   void StartOne(const std::vector<std::string>& program, int rank,
                 const std::vector<std::string>& variables);
+  void Clear(bool descendants_too);
   void SendAll(int signal);
   void PassOn(const Rank& rank, Stream& stream, int to);
   void Flush(const Rank& rank, Stream& stream, int to);
   void TakeSignal();
   void Reap();
-  void Note(const Rank& rank, int status);
-  void Hurry(std::chrono::milliseconds patience);
+  void Note(const Rank& rank, bool killed, int code);
+  void Hurry(const Patience& patience);
   bool AnyRuns() const;
   bool Wait();
   std::string Prefix(const Rank& rank) const;

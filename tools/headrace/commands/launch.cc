@@ -20,20 +20,20 @@ constexpr char kDescription[] =
     "  headrace launch [OPTIONS] -n N -- PROGRAM ARGUMENTS";
 constexpr char kFooter[] =
     "The processes are told who they are by the variables that torchrun uses: RANK, WORLD_SIZE,\n"
-    "LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT; and "
-    "HEADRACE_STORE\n"
-    "says where they meet, which hr_group_create reads. Each line of their output begins with the "
-    "rank;\n"
-    "with --no-prefix it is passed on as it is, for programs to read.\n"
-    "Signals are passed on. When a rank fails, the others have --patience seconds to end by "
-    "themselves,\n"
-    "are then asked to (SIGTERM), and killed after another --patience; the last line says which "
-    "rank was\n"
-    "the first. Exit status: 0 when all ranks ended with 0, that of the first one that failed, 128 "
-    "+ the\n"
-    "signal that ended it, or 127 when the program cannot be started.\n\n"
-    "Example:\n"
+    "LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT,\n"
+    "TORCHELASTIC_MAX_RESTARTS; and HEADRACE_STORE says where they meet, which hr_group_create\n"
+    "reads. Each line of their output begins with the rank; with --no-prefix it is passed on as\n"
+    "it is, for programs to read.\n"
+    "Signals are passed on. When a rank fails, the others have --patience seconds to end by\n"
+    "themselves, are then asked to (SIGTERM), and killed after another --patience; the last line\n"
+    "says which rank was the first. Exit status: 0 when all ranks ended with 0, that of the first\n"
+    "one that failed, 128 + the signal that ended it, or 127 when the program cannot be started.\n"
+    "With --max-restarts N all ranks begin anew when one has failed, N times at most. The others\n"
+    "are then asked to end at once, and each start meets at another place. SIGINT, SIGTERM and\n"
+    "SIGHUP end everything, without a restart.\n\n"
+    "Examples:\n"
     "  headrace launch -n 4 --transport tcp -- ./train --epochs 3\n"
+    "  headrace launch -n 4 --max-restarts 3 -- ./train --epochs 3\n"
     "  headrace launch -n 4 --no-prefix -- headrace comm bench --json - | jq '.[].seconds'";
 
 struct Options {
@@ -41,6 +41,7 @@ struct Options {
   std::vector<std::string> program;
   std::string transport;
   double patience = 3;
+  int max_restarts = 0;
   bool standalone = false, quiet = false, prefixes = true;
 };
 
@@ -62,21 +63,37 @@ class ScratchFolder {
   std::string path_;
 };
 
-// A port of the loopback address that nobody has at the moment, for programs that look at
-// MASTER_PORT themselves.
-int FreePort() {
+bool IsFree(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* general = reinterpret_cast<sockaddr*>(&address);
-  const bool found =
-      fd >= 0 && bind(fd, general, size) == 0 && getsockname(fd, general, &size) == 0;
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  const bool out = fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   if (fd >= 0) close(fd);
-  if (!found) throw Failure("cannot find a free port on 127.0.0.1");
-  return ntohs(address.sin_port);
+  return out;
 }
+
+// Ports that nobody has at the moment, for programs that look at MASTER_PORT themselves. They
+// listen there later, so it is none of those that the system gives to the connections of other
+// processes meanwhile, which begin at 32768 unless it is told otherwise. Launchers that are started
+// together begin at different ports.
+class FreePorts {
+ public:
+  int Next() {
+    for (int i = 0; i < kTries; ++i) {
+      const int port = kFirst + (getpid() + kStep * tried_++) % kCount;
+      if (IsFree(port)) return port;
+    }
+    throw Failure("cannot find a free port for MASTER_PORT: " + std::to_string(kTries) + " of " +
+                  std::to_string(kFirst) + " to " + std::to_string(kFirst + kCount - 1) +
+                  " are taken");
+  }
+
+ private:
+  static constexpr int kFirst = 12000, kCount = 20000, kStep = 499, kTries = 1000;
+  int tried_ = 0;
+};
 
 // 'headrace' itself is found even if no PATH leads to it.
 std::vector<std::string> Resolved(std::vector<std::string> program) {
@@ -87,8 +104,13 @@ std::vector<std::string> Resolved(std::vector<std::string> program) {
   return program;
 }
 
-std::vector<std::string> Variables(const Options& options, int rank, int port,
-                                   const std::string& folder) {
+// What the ranks of one start share, none of it with an earlier start.
+struct Meeting {
+  const ScratchFolder folder;
+  const int port, restarts;
+};
+
+std::vector<std::string> Variables(const Options& options, int rank, const Meeting& meeting) {
   const std::string number = std::to_string(rank), size = std::to_string(options.ranks);
   std::vector<std::string> variables = {
       "RANK=" + number,
@@ -97,35 +119,61 @@ std::vector<std::string> Variables(const Options& options, int rank, int port,
       "LOCAL_WORLD_SIZE=" + size,
       "GROUP_RANK=0",
       "MASTER_ADDR=127.0.0.1",
-      "MASTER_PORT=" + std::to_string(port),
-      "TORCHELASTIC_RESTART_COUNT=0",
-      "HEADRACE_STORE=file:" + folder,
+      "MASTER_PORT=" + std::to_string(meeting.port),
+      "TORCHELASTIC_RESTART_COUNT=" + std::to_string(meeting.restarts),
+      "TORCHELASTIC_MAX_RESTARTS=" + std::to_string(options.max_restarts),
+      "HEADRACE_STORE=file:" + meeting.folder.path(),
   };
   if (!options.transport.empty()) variables.push_back("HEADRACE_TRANSPORT=" + options.transport);
   return variables;
 }
 
-int Run(const Options& options) {
-  if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
-  const ScratchFolder folder;
-  const int port = FreePort();
-  LocalRanks ranks(options.prefixes);
+void Say(const std::string& text) { std::fprintf(stderr, "headrace launch: %s\n", text.c_str()); }
+
+// Those of a start that another one may follow are asked to end at once.
+Patience PatienceOf(const Options& options, bool is_last) {
+  const auto all = std::chrono::milliseconds(static_cast<int64_t>(options.patience * 1000));
+  return {is_last ? all : std::chrono::milliseconds(0), all};
+}
+
+struct Start {
+  RanksEnd end;
+  bool again = false;  // another one may go better
+};
+
+Start RunOnce(const Options& options, LocalRanks& ranks, const Meeting& meeting) {
   try {
     ranks.Start(Resolved(options.program), options.ranks,
-                [&](int rank) { return Variables(options, rank, port, folder.path()); });
+                [&](int rank) { return Variables(options, rank, meeting); });
   } catch (const Failure& failure) {
-    std::fprintf(stderr, "headrace launch: %s\n", failure.what());
-    return 127;
+    return {{127, failure.what()}};
   }
-  if (!options.quiet) {
-    std::fprintf(stderr, "headrace launch: %s of %s on this machine, meeting at file:%s\n",
-                 CountText(static_cast<size_t>(options.ranks), "rank").c_str(),
-                 options.program[0].c_str(), folder.path().c_str());
+  if (!options.quiet && meeting.restarts == 0) {
+    Say(CountText(static_cast<size_t>(options.ranks), "rank") + " of " + options.program[0] +
+        " on this machine, meeting at file:" + meeting.folder.path());
   }
-  const auto patience = std::chrono::milliseconds(static_cast<int64_t>(options.patience * 1000));
-  const RanksEnd end = ranks.Watch(patience);
-  if (!end.cause.empty()) std::fprintf(stderr, "headrace launch: %s\n", end.cause.c_str());
-  return end.status;
+  const bool is_last = meeting.restarts == options.max_restarts;
+  const RanksEnd end = ranks.Watch(PatienceOf(options, is_last));
+  return {end, !end.cause.empty() && !end.asked && !is_last};
+}
+
+int Run(const Options& options) {
+  if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
+  FreePorts ports;
+  LocalRanks ranks(options.prefixes);
+  for (int restarts = 0;; ++restarts) {
+    const Start start = RunOnce(options, ranks, {ScratchFolder(), ports.Next(), restarts});
+    if (start.again) {
+      Say(start.end.cause + "; restart " + std::to_string(restarts + 1) + " of " +
+          std::to_string(options.max_restarts));
+      continue;
+    }
+    if (!start.end.cause.empty()) {
+      Say(start.end.cause +
+          (restarts == 0 ? "" : ", after " + CountText(static_cast<size_t>(restarts), "restart")));
+    }
+    return start.end.status;
+  }
 }
 
 }  // namespace
@@ -138,6 +186,8 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
   AddFlag(app, "--standalone", options->standalone, "on this machine alone (always so, for now)");
   AddText(app, "--transport", options->transport, "NAME,…",
           "for groups that name none: auto, shm, tcp, … (sets HEADRACE_TRANSPORT)");
+  AddNumber(app, "--max-restarts", options->max_restarts, 0,
+            "start all ranks anew when one has failed, N times at most (0)");
   AddSeconds(app, "--patience", options->patience, true,
              "seconds for ranks to end by themselves (3)");
   AddFlag(app, "!--no-prefix", options->prefixes,

@@ -1,5 +1,6 @@
 // Convolutions and pools of images with three spatial axes, and their gradients, against their
 // definitions.
+#include "tests/leaks.h"
 #include "tests/unit/cpu/kernel_fixture.h"
 #include "tests/unit/cpu/one_node_run.h"
 
@@ -12,6 +13,7 @@ class ThreeAxes : public KernelTest {
  protected:
   void SetUp() override {
     KernelTest::SetUp();
+    library_keeps_objects = true;  // oneDNN is opened if a plan wants it, and keeps its primitives
     kernel_ = strides_ = dilations_ = {0, 0, 0};
     pads_.assign(6, 0);
     images_ = {RandomInt(1, 3), 0, 0, 0, 0};

@@ -88,7 +88,15 @@ TEST_P(OneDnnConvolution, CutsWork) {
   }
 }
 
-// PyTorch's rounding error in this one, rms over the result's, is 2.3e-7 (conv_accuracy_test.cc).
+// PyTorch's rounding error in this one, rms over the result's, as tests/bench/accuracy measures it
+// (PyTorch 2.15, two threads): sums are longer without AVX-512.
+double ErrorOfPyTorch() {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx512f")) return 1.1e-6;
+#endif
+  return 2.3e-7;
+}
+
 TEST_P(OneDnnConvolution, ManyChannelsRoundLittle) {
   const ConvShape s = Square(1, 512, 7, 32, 3);
   const auto x = Random<float>(s.ic * s.InputPlane()), w = Random<float>(s.oc * s.Taps());
@@ -105,7 +113,7 @@ TEST_P(OneDnnConvolution, ManyChannelsRoundLittle) {
     const double error = y[static_cast<int64_t>(i)] - exact[i];
     errors += error * error, squares += exact[i] * exact[i];
   }
-  EXPECT_LE(std::sqrt(errors / squares), 4 * 2.3e-7);
+  EXPECT_LE(std::sqrt(errors / squares), 4 * ErrorOfPyTorch());
 }
 
 INSTANTIATE_TEST_SUITE_P(OneDnn, OneDnnConvolution, testing::Values(HWY_STATIC_TARGET));

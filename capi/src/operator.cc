@@ -48,6 +48,7 @@ class HostOp final : public ops::CustomOp {
 
   Status Compute(const graph::Node& node, const ops::CustomTensor* inputs,
                  const ops::CustomTensor* outputs, const Lease& threads) const override {
+    const HostScope scope(threads, threads.threads());
     hr_op op{.node = &node,
              .threads = &threads,
              .inputs = {inputs, node.inputs.size()},
@@ -258,7 +259,10 @@ const hr_op_tensor* hr_op_output_tensor(const hr_op* op, size_t output) {
 void hr_op_parallel_for(hr_op* op, int32_t tasks, void (*fn)(void* fn_context, int task),
                         void* fn_context) {
   if (op == nullptr || op->threads == nullptr || fn == nullptr) return;
-  op->threads->ParallelFor(tasks, [&](int task) { fn(fn_context, task); });
+  op->threads->ParallelFor(tasks, [&](int task) {
+    const hr::HostScope scope(*op->threads, 1);
+    fn(fn_context, task);
+  });
 }
 
 }  // extern "C"

@@ -48,6 +48,10 @@ int64_t CallLimits::SleepNanos(int64_t most) const {
   return std::clamp<int64_t>(deadline_nanos - clock->NowNanos(), 0, most);
 }
 
+bool CallLimits::MustAsk() const {
+  return interrupted != nullptr && (ask_nanos == kInterrupted || CoarseNanos() >= ask_nanos);
+}
+
 // A call that ends within the first interval does not ask at all.
 Status CallLimits::AskHost() const {
   const int64_t now = CoarseNanos();

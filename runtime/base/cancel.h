@@ -72,17 +72,21 @@ struct CallLimits {
   // OK, CANCELLED or DEADLINE_EXCEEDED. Cheap: reads a clock only if there is a deadline or a host
   // to be asked, which is done every 50 ms.
   Status Check() const {
+    HR_RETURN_IF_ERROR(CheckUnasked());
+    return interrupted == nullptr ? Status() : AskHost();
+  }
+  // The same in two parts, for those who hold a lock, which the host may need for its answer.
+  Status CheckUnasked() const {
     if (cancel != nullptr && cancel->cancelled()) return Cancelled("the call was cancelled");
     if (clock != nullptr && clock->NowNanos() >= deadline_nanos) {
       return DeadlineExceeded("the call's deadline passed");
     }
-    return interrupted == nullptr ? Status() : AskHost();
+    return {};
   }
+  bool MustAsk() const;    // now
+  Status AskHost() const;  // if it must; there is a host to be asked
   // How long to sleep before the next Check: `most` nanoseconds or less.
   int64_t SleepNanos(int64_t most) const;
-
- private:
-  Status AskHost() const;
 };
 
 }  // namespace hr

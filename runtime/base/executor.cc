@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/quick_mutex.h"
 #include "runtime/base/wait_point.h"
 
 namespace hr {
@@ -11,45 +12,111 @@ struct ThreadBudget::Waiters {
   std::atomic<int> count{0};
 };
 
+// All scopes, the newest first, in a list and not thread-local: nobody looks at it but a thread
+// that meets a lock or a thread in host code.
+struct ThreadBudget::HostCode {
+  mutable QuickMutex mutex;
+  HostScope* first = nullptr;
+};
+
 ThreadBudget::ThreadBudget(Executor& executor)
     : executor_(executor),
       total_(std::max(1, executor.concurrency())),
       free_(total_),
-      waiters_(std::make_unique<Waiters>()) {}
+      waiters_(std::make_unique<Waiters>()),
+      host_code_(std::make_unique<HostCode>()) {}
 
 ThreadBudget::~ThreadBudget() = default;
 
-Result<Lease> ThreadBudget::Acquire(int wanted, const CallLimits& limits) {
-  // Those who wait get their share, so that under load runs go side by side.
-  auto try_take = [&](int sharers) -> int {
-    int free = free_.load(std::memory_order_relaxed);
-    while (free > 0) {
-      int take = std::max(1, std::min(free / sharers, wanted));
-      if (free_.compare_exchange_weak(free, free - take, std::memory_order_seq_cst)) return take;
-    }
-    return 0;
-  };
-  int taken = try_take(1 + waiters_->count.load(std::memory_order_relaxed));
-  if (taken == 0) {
-    waiters_->count.fetch_add(1, std::memory_order_seq_cst);
-    Status waited = waiters_->freed.Wait(limits, [&] {
-      taken = try_take(waiters_->count.load(std::memory_order_relaxed));
-      return taken != 0;
-    });
-    waiters_->count.fetch_sub(1, std::memory_order_relaxed);
-    if (!waited.ok()) return std::move(waited).WithContext("waiting for a thread of the budget");
+int ThreadBudget::Take(int wanted, int sharers) {
+  int free = free_.load(std::memory_order_relaxed);
+  while (free > 0) {
+    int take = std::max(1, std::min(free / sharers, wanted));
+    if (free_.compare_exchange_weak(free, free - take, std::memory_order_seq_cst)) return take;
   }
+  return 0;
+}
+
+Lease ThreadBudget::Make(int threads, const void* user, const HostScope* lender) {
   Lease lease;
   lease.budget_ = this;
   lease.executor_ = &executor_;
-  lease.threads_ = taken;
+  lease.threads_ = threads;
+  lease.owned_ = lender == nullptr;
+  lease.user_ = user;
+  lease.lender_ = lender;
   return lease;
+}
+
+bool ThreadBudget::TryAcquire(int wanted, const void* user, Lease* out) {
+  const HostScope* lender = Innermost();
+  // Those who wait get their share, so that under load runs go side by side.
+  const int threads = lender != nullptr
+                          ? std::min(wanted, lender->threads_)
+                          : Take(wanted, 1 + waiters_->count.load(std::memory_order_relaxed));
+  if (threads == 0) return false;
+  *out = Make(threads, user, lender);
+  return true;
+}
+
+Result<Lease> ThreadBudget::Acquire(int wanted, const CallLimits& limits, const void* user) {
+  Lease lease;
+  if (TryAcquire(wanted, user, &lease)) return lease;
+  int taken = 0;
+  waiters_->count.fetch_add(1, std::memory_order_seq_cst);
+  Status waited = waiters_->freed.Wait(limits, [&] {
+    taken = Take(wanted, waiters_->count.load(std::memory_order_relaxed));
+    return taken != 0;
+  });
+  waiters_->count.fetch_sub(1, std::memory_order_relaxed);
+  if (!waited.ok()) return std::move(waited).WithContext("waiting for a thread of the budget");
+  return Make(taken, user, nullptr);
 }
 
 void ThreadBudget::Release(int threads) {
   free_.fetch_add(threads, std::memory_order_seq_cst);
   if (waiters_->count.load(std::memory_order_seq_cst) == 0) return;
   waiters_->freed.NotifyAll();
+}
+
+const HostScope* ThreadBudget::Innermost() const {
+  if (scopes_.load(std::memory_order_relaxed) == 0) return nullptr;
+  const std::thread::id self = std::this_thread::get_id();
+  std::lock_guard lock(host_code_->mutex);
+  const HostScope* scope = host_code_->first;
+  while (scope != nullptr && scope->thread_ != self) scope = scope->next_;
+  return scope;
+}
+
+bool ThreadBudget::IsInside(const void* user) const {
+  const HostScope* scope = Innermost();
+  while (scope != nullptr && scope->user_ != user) scope = scope->outer_;
+  return scope != nullptr;
+}
+
+void ThreadBudget::Add(HostScope* scope) {
+  std::lock_guard lock(host_code_->mutex);
+  scopes_.fetch_add(1, std::memory_order_relaxed);
+  scope->next_ = host_code_->first;
+  scope->link_ = &host_code_->first;
+  if (scope->next_ != nullptr) scope->next_->link_ = &scope->next_;
+  host_code_->first = scope;
+}
+
+void ThreadBudget::Remove(HostScope* scope) {
+  std::lock_guard lock(host_code_->mutex);
+  scopes_.fetch_sub(1, std::memory_order_relaxed);
+  *scope->link_ = scope->next_;
+  if (scope->next_ != nullptr) scope->next_->link_ = scope->link_;
+}
+
+HostScope::HostScope(const Lease& lease, int threads)
+    : budget_(lease.budget_), user_(lease.user_), outer_(lease.lender_), threads_(threads) {
+  if (budget_ != nullptr) budget_->Add(this);
+}
+
+HostScope::~HostScope() {
+  if (budget_ != nullptr) budget_->Remove(this);
 }
 
 Lease Lease::Borrow(Executor& executor, int threads) {
@@ -59,19 +126,32 @@ Lease Lease::Borrow(Executor& executor, int threads) {
   return lease;
 }
 
+Lease Lease::Through(Executor& executor) const {
+  Lease lease = Borrow(executor, threads_);
+  lease.budget_ = budget_;
+  lease.user_ = user_;
+  lease.lender_ = lender_;
+  return lease;
+}
+
 Lease::Lease(Lease&& other) noexcept { *this = std::move(other); }
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  if (budget_ != nullptr) budget_->Release(threads_);
+  GiveBack();
   budget_ = std::exchange(other.budget_, nullptr);
   executor_ = std::exchange(other.executor_, nullptr);
   threads_ = std::exchange(other.threads_, 1);
+  owned_ = std::exchange(other.owned_, false);
+  user_ = other.user_;
+  lender_ = other.lender_;
   return *this;
 }
 
-Lease::~Lease() {
-  if (budget_ != nullptr) budget_->Release(threads_);
+Lease::~Lease() { GiveBack(); }
+
+void Lease::GiveBack() {
+  if (owned_) budget_->Release(threads_);
 }
 
 }  // namespace hr

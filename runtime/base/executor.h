@@ -2,8 +2,10 @@
 // that compute never exceed the budget, however many sessions and host threads run.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include "runtime/base/cancel.h"
 #include "runtime/base/result.h"
@@ -29,6 +31,7 @@ class Executor {
 // spin for a few microseconds after their work and then sleep.
 Result<std::unique_ptr<Executor>> CreateThreadPool(int threads);
 
+class HostScope;
 class ThreadBudget;
 
 // The threads of one run, including the calling one. The destructor gives them back.
@@ -41,6 +44,9 @@ class Lease {
 
   // Returns a lease over threads that belong to somebody else's lease; `executor` must outlive it.
   static Lease Borrow(Executor& executor, int threads);
+  // Returns a lease over the threads of this one, for the same user, whose tasks go through
+  // `executor`. Both must outlive it.
+  Lease Through(Executor& executor) const;
 
   // At least 1.
   int threads() const { return threads_; }
@@ -62,10 +68,39 @@ class Lease {
   }
 
  private:
+  friend class HostScope;
   friend class ThreadBudget;
-  ThreadBudget* budget_ = nullptr;
+  void GiveBack();
+
+  ThreadBudget* budget_ = nullptr;  // whose threads they are, if they are an env's
   Executor* executor_ = nullptr;
   int threads_ = 1;
+  bool owned_ = false;  // they are given back to the budget
+  const void* user_ = nullptr;
+  const HostScope* lender_ = nullptr;
+};
+
+// As long as it lives, its thread is in a function of the host that a run has called. What that
+// function makes the library run on this thread uses the threads of the run, which wait for it
+// anyway, instead of waiting for free ones, of which there may be none until it has returned.
+class HostScope {
+ public:
+  // `threads`: how many of the lease's have nothing else to do: all of them, or 1 within a task.
+  // The lease outlives the scope.
+  HostScope(const Lease& lease, int threads);
+  HostScope(const HostScope&) = delete;
+  HostScope& operator=(const HostScope&) = delete;
+  ~HostScope();
+
+ private:
+  friend class ThreadBudget;
+  ThreadBudget* const budget_;
+  const void* const user_;
+  const HostScope* const outer_;  // which lent the lease
+  const int threads_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  HostScope* next_ = nullptr;
+  HostScope** link_ = nullptr;  // what points to this one
 };
 
 // Hands out the threads of one executor.
@@ -76,18 +111,35 @@ class ThreadBudget {
 
   int total() const { return total_; }
   // Returns a lease of 1 to `wanted` threads, fewer if others wait for some. Waits within `limits`
-  // while none is free.
-  Result<Lease> Acquire(int wanted, const CallLimits& limits);
+  // while none is free. In a function of the host they are those that its HostScope lends. `user`
+  // is what they compute for, by which IsInside knows it.
+  Result<Lease> Acquire(int wanted, const CallLimits& limits, const void* user = nullptr);
+  // The same without waiting; returns false if no thread is free.
+  bool TryAcquire(int wanted, const void* user, Lease* out);
+
+  // Whether the calling thread is in a function of the host that a run of this budget has called.
+  bool IsInside() const { return Innermost() != nullptr; }
+  // The same for a run of `user`, which may have called it through runs of others.
+  bool IsInside(const void* user) const;
 
  private:
+  friend class HostScope;
   friend class Lease;
+  int Take(int wanted, int sharers);
+  Lease Make(int threads, const void* user, const HostScope* lender);
   void Release(int threads);
+  const HostScope* Innermost() const;
+  void Add(HostScope* scope);
+  void Remove(HostScope* scope);
 
   struct Waiters;
+  struct HostCode;
   Executor& executor_;
   const int total_;
   std::atomic<int> free_;
+  std::atomic<int> scopes_{0};
   std::unique_ptr<Waiters> waiters_;
+  std::unique_ptr<HostCode> host_code_;
 };
 
 }  // namespace hr

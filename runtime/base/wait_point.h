@@ -20,13 +20,20 @@ class WaitPoint {
   std::mutex& mutex() { return mutex_; }
 
   // Returns as soon as ready(), called under the mutex, is true; else with the failure of `limits`.
+  // The host is asked without the mutex, because it may run what notifies this.
   template <typename Ready>
   Status Wait(const CallLimits& limits, Ready&& ready) {
     CancelWake wake(limits.cancel, &WaitPoint::Wake, this);
     std::unique_lock lock(mutex_);
     while (!ready()) {
-      HR_RETURN_IF_ERROR(limits.Check());
-      Sleep(lock, limits);
+      HR_RETURN_IF_ERROR(limits.CheckUnasked());
+      if (!limits.MustAsk()) {
+        Sleep(lock, limits);
+        continue;
+      }
+      lock.unlock();
+      HR_RETURN_IF_ERROR(limits.AskHost());
+      lock.lock();
     }
     return {};
   }

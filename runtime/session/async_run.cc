@@ -1,5 +1,6 @@
 #include "runtime/session/async_run.h"
 
+#include "runtime/base/errors.h"
 #include "runtime/session/call.h"
 
 namespace hr::session {
@@ -22,7 +23,17 @@ bool AsyncRun::done() {
   return done_;
 }
 
+Status AsyncRun::CheckWaiter() {
+  std::lock_guard lock(ended_.mutex());
+  if (call_ == nullptr || !call_->session().env().threads().IsInside()) return {};
+  return FailedPrecondition(
+      "waiting for a run that goes on in the background, in a function of the host inside another "
+      "run of its env, might last forever, because that run has the threads; run the call there "
+      "without hr_call_start, or wait after the run");
+}
+
 Status AsyncRun::Wait(const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(CheckWaiter());
   HR_RETURN_IF_ERROR(ended_.Wait(limits, [this] { return done_; }));
   return status_.Clone();
 }
@@ -43,7 +54,12 @@ void AsyncRun::Execute() {
   outer_cancel_.reset();
   token_.reset();
   call_->Leave();
-  call_.reset();  // whoever waits may take it that nothing of the run is left
+  std::shared_ptr<Call> call;
+  {
+    std::lock_guard lock(ended_.mutex());
+    call.swap(call_);
+  }
+  call.reset();  // whoever waits may take it that nothing of the run is left
   std::vector<Callback> listeners;
   {
     std::lock_guard lock(ended_.mutex());

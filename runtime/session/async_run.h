@@ -24,7 +24,8 @@ class AsyncRun {
            std::shared_ptr<const CancelToken> token);
 
   bool done();
-  // Waits for the end and returns how it ended; `limits` end the waiting only.
+  // Waits for the end and returns how it ended; `limits` end the waiting only. A failure in a
+  // function of the host inside another run of the env, unless it has ended.
   Status Wait(const CallLimits& limits);
   // Calls `callback` once when it has ended, on the thread that ran it; if it has ended already, at
   // once. The callback must not wait.
@@ -37,6 +38,8 @@ class AsyncRun {
   void Execute();
 
  private:
+  Status CheckWaiter();
+
   std::shared_ptr<Call> call_;  // until the end
   const std::shared_ptr<WorkerThreads> callbacks_;
   CallLimits limits_;

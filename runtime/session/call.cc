@@ -289,10 +289,14 @@ Status Call::BindOutputs() {
   return {};
 }
 
-Result<Lease> Call::LeaseThreads(const CallLimits& limits, Profile* profile) {
-  HR_ASSIGN_OR_RETURN(auto&& threads, session_->LeaseThreads(limits));
-  return profile == nullptr ? std::move(threads) : profile->Begin(std::move(threads));
+namespace {
+
+// From now on the profile, if there is one, sees what the threads do.
+void Begin(Profile* profile, Lease& threads) {
+  if (profile != nullptr) threads = profile->Begin(std::move(threads));
 }
+
+}  // namespace
 
 Status Call::Run(const CallLimits& limits, Profile* profile) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
@@ -301,18 +305,18 @@ Status Call::Run(const CallLimits& limits, Profile* profile) {
     if (staged_ != nullptr) return RunStages(limits, profile);
     if (outputs_changed_) HR_RETURN_IF_ERROR(BindOutputs());
     const Plan& plan = instance_.plan();
-    HR_ASSIGN_OR_RETURN(RunGuard guard,
-                        RunGuard::Take(session_->run_lock_, plan.exclusive(), limits));
+    Admission admission;
+    HR_RETURN_IF_ERROR(session_->Admit(plan.exclusive(), limits, &admission));
     if (bound_generation_ != session_->variables_.generation() && !session_->Fits(plan)) {
       shapes_changed_ = true;  // the session needs a plan of its own now
       continue;
     }
-    HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits, profile));
+    Begin(profile, admission.threads);
     if (bound_generation_ != session_->variables_.generation()) {
       HR_RETURN_IF_ERROR(session_->BindVariables(plan, *instance_));
       bound_generation_ = session_->variables_.generation();
     }
-    return session_->RunLocked(plan, *instance_, threads, limits, profile);
+    return session_->RunLocked(plan, *instance_, admission.threads, limits, profile);
   }
 }
 
@@ -321,14 +325,14 @@ Status Call::RunStages(const CallLimits& limits, Profile* profile) {
   for (const Input& input : inputs_) {
     if (input.tensor.defined()) inputs.push_back(input.tensor);
   }
-  HR_ASSIGN_OR_RETURN(RunGuard guard,
-                      RunGuard::Take(session_->run_lock_, staged_->exclusive(), limits));
-  HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits, profile));
+  Admission admission;
+  HR_RETURN_IF_ERROR(session_->Admit(staged_->exclusive(), limits, &admission));
+  Begin(profile, admission.threads);
   const auto check = [&](size_t i, const ConcreteType& type) {
     return CheckGiven(outputs_[i], type);
   };
-  HR_ASSIGN_OR_RETURN(auto&& outputs,
-                      session_->RunStages(*staged_, inputs, threads, limits, check, profile));
+  HR_ASSIGN_OR_RETURN(auto&& outputs, session_->RunStages(*staged_, inputs, admission.threads,
+                                                          limits, check, profile));
   return TakeStagedOutputs(std::move(outputs));
 }
 

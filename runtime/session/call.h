@@ -93,8 +93,6 @@ class Call {
   Status BindOutputs();
   // Runs a plan that has stages.
   Status RunStages(const CallLimits& limits, Profile* profile);
-  // The threads of a run that holds the run lock.
-  Result<Lease> LeaseThreads(const CallLimits& limits, Profile* profile);
   Status TakeStagedOutputs(std::vector<Tensor> outputs);
   // Whether the memory that the caller gave for an output is of that type and size.
   static Status CheckGiven(const OutputPort& output, const ConcreteType& type);

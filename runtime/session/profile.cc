@@ -10,7 +10,7 @@ Lease Profile::Begin(Lease threads) {
   threads_ = std::move(threads);
   numbers_ = {std::this_thread::get_id()};
   start_ = std::chrono::steady_clock::now();
-  return Lease::Borrow(*this, threads_.threads());
+  return threads_.Through(*this);
 }
 
 Profile::Time Profile::Now() const {

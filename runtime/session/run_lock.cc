@@ -2,22 +2,22 @@
 
 namespace hr::session {
 
-bool RunLock::TryLock(bool exclusive) {
+bool RunLock::TryLock(bool exclusive, bool urgent) {
   int state = state_.load(std::memory_order_relaxed);
   if (exclusive) {
     return state == 0 && state_.compare_exchange_strong(state, -1, std::memory_order_seq_cst);
   }
-  while (state >= 0 && waiting_writers_.load(std::memory_order_relaxed) == 0) {
+  while (state >= 0 && (urgent || waiting_writers_.load(std::memory_order_relaxed) == 0)) {
     if (state_.compare_exchange_weak(state, state + 1, std::memory_order_seq_cst)) return true;
   }
   return false;
 }
 
-Status RunLock::Lock(bool exclusive, const CallLimits& limits) {
-  if (TryLock(exclusive)) return {};
+Status RunLock::Lock(bool exclusive, const CallLimits& limits, bool urgent) {
+  if (TryLock(exclusive, urgent)) return {};
   waiting_.fetch_add(1, std::memory_order_seq_cst);
   if (exclusive) waiting_writers_.fetch_add(1, std::memory_order_seq_cst);
-  Status waited = changed_.Wait(limits, [&] { return TryLock(exclusive); });
+  Status waited = changed_.Wait(limits, [&] { return TryLock(exclusive, urgent); });
   if (exclusive) waiting_writers_.fetch_sub(1, std::memory_order_seq_cst);
   waiting_.fetch_sub(1, std::memory_order_seq_cst);
   if (waited.ok()) return {};

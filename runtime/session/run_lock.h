@@ -9,36 +9,41 @@ namespace hr::session {
 
 class RunLock {
  public:
-  Status Lock(bool exclusive, const CallLimits& limits);
+  // With `urgent`, a reader does not let waiting writers go first: they may wait for it.
+  Status Lock(bool exclusive, const CallLimits& limits, bool urgent = false);
+  bool TryLock(bool exclusive, bool urgent = false);
   void Unlock(bool exclusive);
+  bool held_exclusively() const { return state_.load(std::memory_order_relaxed) < 0; }
 
  private:
-  bool TryLock(bool exclusive);
-
   std::atomic<int> state_{0};            // readers, or -1 for a writer
   std::atomic<int> waiting_writers_{0};  // readers let them go first
   std::atomic<int> waiting_{0};
   WaitPoint changed_;
 };
 
-// Holds a RunLock for a scope.
+// Holds a RunLock for a scope, or nothing.
 class RunGuard {
  public:
-  static Result<RunGuard> Take(RunLock& lock, bool exclusive, const CallLimits& limits) {
-    HR_RETURN_IF_ERROR(lock.Lock(exclusive, limits));
-    return RunGuard(lock, exclusive);
-  }
+  RunGuard() = default;
+  // The lock is held, and is given back by this from now on.
+  RunGuard(RunLock& lock, bool exclusive) : lock_(&lock), exclusive_(exclusive) {}
   RunGuard(RunGuard&& other) noexcept
       : lock_(std::exchange(other.lock_, nullptr)), exclusive_(other.exclusive_) {}
-  RunGuard& operator=(RunGuard&&) = delete;
+  RunGuard& operator=(RunGuard&& other) noexcept {
+    if (this == &other) return *this;
+    if (lock_ != nullptr) lock_->Unlock(exclusive_);
+    lock_ = std::exchange(other.lock_, nullptr);
+    exclusive_ = other.exclusive_;
+    return *this;
+  }
   ~RunGuard() {
     if (lock_ != nullptr) lock_->Unlock(exclusive_);
   }
 
  private:
-  RunGuard(RunLock& lock, bool exclusive) : lock_(&lock), exclusive_(exclusive) {}
-  RunLock* lock_;
-  bool exclusive_;
+  RunLock* lock_ = nullptr;
+  bool exclusive_ = false;
 };
 
 }  // namespace hr::session

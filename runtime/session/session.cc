@@ -29,6 +29,32 @@ std::string KeyOf(const transform::Request& request, const PlanOptions& options)
   return key;
 }
 
+// Has the host asked between the steps of a run, which lends it its threads for the answer.
+class AskInside {
+ public:
+  AskInside(const CallLimits& limits, const Lease& threads) : limits_(limits), threads_(threads) {}
+  AskInside(const AskInside&) = delete;
+
+  // Of the run; this outlives it.
+  CallLimits limits() {
+    CallLimits out = limits_;
+    if (out.interrupted == nullptr) return out;
+    out.interrupted = Ask;
+    out.context = this;
+    return out;
+  }
+
+ private:
+  static int Ask(void* self) {
+    const auto& asking = *static_cast<AskInside*>(self);
+    const HostScope scope(asking.threads_, asking.threads_.threads());
+    return asking.limits_.interrupted(asking.limits_.context);
+  }
+
+  const CallLimits& limits_;
+  const Lease& threads_;
+};
+
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
@@ -88,7 +114,8 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable, const Call
   HR_ASSIGN_OR_RETURN(auto&& made, plan->Instantiate());
   const auto& invocation = made.invocation;
   invocation->Bind(plan->output_slot(0), value.data());
-  HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits));
+  ThreadBudget& budget = env().threads();
+  HR_ASSIGN_OR_RETURN(auto&& threads, budget.Acquire(budget.total(), limits));
   // Step -1: initial values have random numbers of their own.
   HR_RETURN_IF_ERROR(
       invocation->Run({.threads = threads, .limits = limits, .seed = seed(), .step = -1}));
@@ -167,15 +194,6 @@ std::shared_ptr<Plan> Session::FindPlanLocked(std::string_view key) {
   return found->plan;
 }
 
-Result<RunGuard> Session::Enter(const transform::Request& request, const CallLimits& limits,
-                                PlanAt* at) {
-  while (true) {
-    HR_ASSIGN_OR_RETURN(*at, Prepare(request));
-    HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, at->plan->exclusive(), limits));
-    if (Fits(*at->plan)) return guard;
-  }
-}
-
 void Session::Trim() {
   std::lock_guard lock(plans_mutex_);
   for (const CachedPlan& cached : plans_) cached.plan->Trim();
@@ -185,11 +203,6 @@ void Session::Close() {
   closed_.store(true, std::memory_order_release);
   std::lock_guard lock(plans_mutex_);
   plans_.clear();
-}
-
-Result<Lease> Session::LeaseThreads(const CallLimits& limits) {
-  HR_RETURN_IF_ERROR(CheckUsable());
-  return env().threads().Acquire(env().threads().total(), limits);
 }
 
 Status Session::BindVariables(const Plan& plan, Invocation& invocation) {
@@ -231,7 +244,8 @@ Status Session::EndRun(const Plan& plan, const RunContext& run, Status status) {
 Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease& threads,
                           const CallLimits& limits, RunRecorder* recorder) {
   bool update_begun = false;
-  const RunContext run = BeginRun(plan, threads, limits, &update_begun, recorder);
+  AskInside asking(limits, threads);
+  const RunContext run = BeginRun(plan, threads, asking.limits(), &update_begun, recorder);
   return EndRun(plan, run, invocation.Run(run));
 }
 
@@ -242,7 +256,8 @@ Result<std::vector<Tensor>> Session::RunStages(
   std::vector<RunValue> values;
   for (const Tensor& input : inputs) values.push_back(RunValue::Of(input));
   bool update_begun = false;
-  const RunContext run = BeginRun(plan, threads, limits, &update_begun, recorder);
+  AskInside asking(limits, threads);
+  const RunContext run = BeginRun(plan, threads, asking.limits(), &update_begun, recorder);
   auto outputs =
       StagedRun(*this, run).Run(plan.signature(), *plan.stages(), std::move(values), check_output);
   HR_RETURN_IF_ERROR(EndRun(plan, run, outputs.status().Clone()));
@@ -271,10 +286,11 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
     request.targets.push_back(node);
   }
   PlanAt at;
-  HR_ASSIGN_OR_RETURN(RunGuard guard, Enter(request, limits, &at));
-  const auto& [plan, size] = at;
+  Admission admission;
   // Threads first: so there are no more instances than runs that the budget lets go on.
-  HR_ASSIGN_OR_RETURN(auto&& threads, LeaseThreads(limits));
+  HR_RETURN_IF_ERROR(Enter(request, limits, &at, &admission));
+  const auto& [plan, size] = at;
+  const Lease& threads = admission.threads;
   if (plan->stages() != nullptr) {
     return RunStages(*plan, inputs, threads, limits,
                      [](size_t, const ConcreteType&) { return Status(); });
@@ -294,7 +310,7 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
 }
 
 Result<Tensor> Session::GetVariable(uint32_t variable, const CallLimits& limits) {
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, false, limits));
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("reading a variable", false, limits));
   HR_RETURN_IF_ERROR(variables_.BringHome(env().allocator()));
   return variables_.Get(variable).Clone(env().allocator());
 }
@@ -306,14 +322,14 @@ Status Session::SetVariable(uint32_t variable, const Tensor& value, const CallLi
                            declared.dims, ", got ", value.TypeText());
   }
   HR_RETURN_IF_ERROR(CheckHostMemory(value));
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("setting a variable", true, limits));
   return variables_.Set(env().allocator(), variable, value);
 }
 
 Status Session::ReadVariables(
     const CallLimits& limits,
     const std::function<Status(const VariableStore&, int64_t step)>& body) {
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, false, limits));
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("saving variables", false, limits));
   HR_RETURN_IF_ERROR(variables_.BringHome(env().allocator()));
   return body(variables_, step());
 }
@@ -321,7 +337,7 @@ Status Session::ReadVariables(
 Status Session::RestoreVariables(
     const CallLimits& limits,
     const std::function<Status(VariableStore&, int64_t* step, uint64_t* seed)>& body) {
-  HR_ASSIGN_OR_RETURN(RunGuard guard, RunGuard::Take(run_lock_, true, limits));
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("restoring variables", true, limits));
   int64_t step = this->step();
   uint64_t seed = this->seed();
   HR_RETURN_IF_ERROR(body(variables_, &step, &seed));

@@ -28,6 +28,12 @@ struct PlanAt {
   std::shared_ptr<const PlanSize> size;
 };
 
+// What a run holds from its beginning to its end.
+struct Admission {
+  RunGuard lock;
+  Lease threads;
+};
+
 struct NamedTensor {
   std::string name;
   Tensor tensor;
@@ -84,8 +90,13 @@ class Session : public std::enable_shared_from_this<Session> {
   Status InitializeVariables(const CallLimits& limits);
   Result<Tensor> InitialValue(const graph::Variable& variable, const CallLimits& limits);
   Status CheckUsable() const;
-  // For a run that holds the run lock: waits for its threads.
-  Result<Lease> LeaseThreads(const CallLimits& limits);
+  // The run lock, for `what`. In a function of the host inside a run of this session a failure,
+  // where it would have to wait for that run.
+  Result<RunGuard> Lock(Literal what, bool exclusive, const CallLimits& limits);
+  Result<RunGuard> LockAmongOthers(Literal what, bool exclusive, const CallLimits& limits);
+  // What a run needs, besides its plan, to begin. Nothing of it is held while the rest is waited
+  // for.
+  Status Admit(bool exclusive, const CallLimits& limits, Admission* out);
   // Binds the plan's variables; the caller holds the run lock exclusively where the plan writes.
   Status BindVariables(const Plan& plan, Invocation& invocation);
   // A run of a plan, between the two; the caller holds the run lock. `update_begun` outlives it.
@@ -108,8 +119,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // Whether this session may run the plan: its variables are still those of the sessions that share
   // it.
   bool Fits(const Plan& plan) const { return !plan.shared() || variables_.initial(); }
-  // Locks for a run of the plan for a request.
-  Result<RunGuard> Enter(const transform::Request& request, const CallLimits& limits, PlanAt* at);
+  // Admits a run of the plan for a request.
+  Status Enter(const transform::Request& request, const CallLimits& limits, PlanAt* at,
+               Admission* out);
   Result<std::shared_ptr<Plan>> PlanFor(const transform::Request& request);
   // Null where none is cached.
   std::shared_ptr<Plan> FindPlan(std::string_view key);

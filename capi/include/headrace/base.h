@@ -180,7 +180,8 @@ typedef struct hr_limits {
    * a run; not at all by a call that ends sooner. It returns 0 to go on. Any other number ends the
    * call with HR_CANCELLED, as the cancel token does: a call that waits for something that can be
    * waited for again, such as hr_work_wait and hr_run_wait, ends nothing else. It may run any code
-   * of the host, but must not use the objects of the call. NULL: the host is not asked. A run in
+   * of the host, but must not use the objects of the call; between the steps of a run, what is said
+   * at hr_operator holds for it. NULL: the host is not asked. A run in
    * the background (hr_call_start) does not ask. */
   HR_NULLABLE HR_CALLED_BY(caller) int (*interrupted)(void* context);
   void* context; /* of `interrupted` */

@@ -34,7 +34,20 @@ typedef struct hr_operator_attribute {
 
 /* The functions may be called from any thread, several at a time. Each returns NULL, or a status of
  * hr_status_create. With such a status the library fails the call during which it called the
- * function, and adds the name of the node. */
+ * function, and adds the name of the node.
+ *
+ * `compute` may call the library, on the thread that it is called by and in its tasks
+ * (hr_op_parallel_for), in which the following holds; it is the same for hr_limits.interrupted.
+ *   - It may run other sessions of the env, whose operators may do the same. Such a run does not
+ *     wait for threads: it has those of the run around it, and in a task the task's own thread.
+ *   - With the session of a run around it, it may do what does not wait for that run. If that run
+ *     only reads variables, these are runs and calls that read them. Others, and all of them if
+ * that run writes variables (runs, getting and setting variables, saving, restoring, exporting),
+ * fail at once with HR_FAILED_PRECONDITION.
+ *   - hr_run_wait fails in the same way for a run of the env that has not ended.
+ * The library does not see through waiting of other kinds: for a thread of the host, a queue or a
+ * data set with prefetch, which may need the threads of the run that waits for them, or for a run
+ * of a session in another thread, whose operator waits for this session. Limits end that. */
 typedef struct hr_operator {
   size_t struct_size;
   const char* name;                 /* domain, dot and operator: "com.example.Swish" */

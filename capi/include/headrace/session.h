@@ -10,8 +10,9 @@ extern "C" {
 #endif
 
 /* Thread-safe. Runs that only read variables go in parallel; a run that writes variables excludes
- * all other runs of the session. A session, its model or its env may be closed or released while
- * runs are in flight: the runs finish.
+ * all other runs of the session. What an operator of the host may do with sessions while a run
+ * waits for it is said at hr_operator. A session, its model or its env may be closed or released
+ * while runs are in flight: the runs finish.
  *
  * A run that fails before its update phase has changed no variable. A run that fails in its update
  * phase leaves the session tainted: every later run fails with HR_TAINTED until a checkpoint has
@@ -138,7 +139,9 @@ HR_API void hr_run_release(hr_run* run);
 /* Returns 1 if the run has ended, whether it succeeded or failed; else 0. Does not wait. */
 HR_API int hr_run_test(hr_run* run);
 /* Waits for the end of the run and returns its result. `limits` (NULL: none) end the waiting, not
- * the run. They are measured on the system's monotonic clock, because the env may be gone. */
+ * the run. They are measured on the system's monotonic clock, because the env may be gone.
+ * HR_FAILED_PRECONDITION in a function of the host that another run of the env has called and waits
+ * for (see hr_operator), if the run has not ended: it may need the threads that the other has. */
 HR_API hr_status* hr_run_wait(hr_run* run, const hr_limits* limits);
 /* Calls `callback` once when the run has ended, or soon if it has ended already, on a thread for
  * callbacks (see hr_env). `status` is NULL or the failure; it is valid during the callback. The

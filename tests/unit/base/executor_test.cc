@@ -78,5 +78,52 @@ TEST(ThreadBudget, WaitingObeysLimits) {
   EXPECT_EQ(budget.Acquire(1, {.cancel = &token}).status().code(), Code::kCancelled);
 }
 
+// A function of the host gets the threads of the run that has called it, on its thread only.
+TEST(HostScope, LendsTheThreadsOfItsRun) {
+  auto pool = CreateThreadPool(3).value();
+  ThreadBudget budget(*pool);
+  const int outer = 0, inner = 0, other = 0;  // for their addresses
+  Lease all = budget.Acquire(3, {}, &outer).value();
+  Lease none;
+  EXPECT_FALSE(budget.TryAcquire(3, &inner, &none));
+  EXPECT_FALSE(budget.IsInside());
+  {
+    const HostScope scope(all, 3);
+    Lease lent = budget.Acquire(2, {}, &inner).value();
+    EXPECT_EQ(lent.threads(), 2);
+    EXPECT_TRUE(budget.IsInside(&outer));
+    EXPECT_FALSE(budget.IsInside(&inner));
+    std::thread([&] {
+      EXPECT_FALSE(budget.IsInside() || budget.TryAcquire(1, nullptr, &none));
+    }).join();
+    // A task of the inner run, wherever it runs, has one thread and is inside of both.
+    std::thread([&] {
+      const HostScope task(lent, 1);
+      EXPECT_EQ(budget.Acquire(3, {})->threads(), 1);
+      EXPECT_TRUE(budget.IsInside(&outer) && budget.IsInside(&inner));
+      EXPECT_FALSE(budget.IsInside(&other));
+    }).join();
+  }
+  EXPECT_FALSE(budget.IsInside() || budget.TryAcquire(1, nullptr, &none));
+  all = Lease();
+  EXPECT_EQ(budget.Acquire(3, {})->threads(), 3);  // what was lent was given back once
+}
+
+// Another executor in between changes neither whose threads they are nor who gives them back.
+TEST(HostScope, KnowsALeaseThroughAnotherExecutor) {
+  auto pool = CreateThreadPool(2).value();
+  ThreadBudget budget(*pool);
+  const int user = 0;
+  Lease all = budget.Acquire(2, {}, &user).value();
+  {
+    const Lease through = all.Through(*pool);
+    EXPECT_EQ(through.threads(), 2);
+    const HostScope scope(through, through.threads());
+    EXPECT_TRUE(budget.IsInside(&user));
+  }
+  Lease none;
+  EXPECT_FALSE(budget.TryAcquire(1, nullptr, &none));
+}
+
 }  // namespace
 }  // namespace hr

@@ -71,6 +71,29 @@ TEST(WaitPoint, AHostsClockMayJump) {
   host.join();
 }
 
+// The host may run what notifies the very point at which it is asked.
+TEST(WaitPoint, AsksWithoutTheMutex) {
+  WaitPoint point;
+  struct Host {
+    WaitPoint& point;
+    int asked = 0;
+  } host{point};
+  auto ask = [](void* context) {
+    auto& host = *static_cast<Host*>(context);
+    bool free = false;
+    std::thread([&] {
+      free = host.point.mutex().try_lock();
+      if (free) host.point.mutex().unlock();
+    }).join();
+    EXPECT_TRUE(free) << "a notification would wait forever";
+    if (free) host.point.NotifyAll();
+    return ++host.asked == 2 ? 1 : 0;
+  };
+  const CallLimits limits{.interrupted = ask, .context = &host};
+  EXPECT_EQ(point.Wait(limits, Never).code(), Code::kCancelled);
+  EXPECT_EQ(host.asked, 2);
+}
+
 TEST(CancelWake, IsCalledWhileItLives) {
   CancelToken token;
   int calls[3] = {};

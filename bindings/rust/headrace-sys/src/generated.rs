@@ -285,8 +285,9 @@ pub struct hr_queue {
 }
 
 /// Thread-safe. Runs that only read variables go in parallel; a run that writes variables excludes
-/// all other runs of the session. A session, its model or its env may be closed or released while
-/// runs are in flight: the runs finish.
+/// all other runs of the session. What an operator of the host may do with sessions while a run
+/// waits for it is said at hr_operator. A session, its model or its env may be closed or released
+/// while runs are in flight: the runs finish.
 ///
 /// A run that fails before its update phase has changed no variable. A run that fails in its update
 /// phase leaves the session tainted: every later run fails with HR_TAINTED until a checkpoint has
@@ -379,7 +380,8 @@ pub struct hr_limits {
     /// a run; not at all by a call that ends sooner. It returns 0 to go on. Any other number ends the
     /// call with HR_CANCELLED, as the cancel token does: a call that waits for something that can be
     /// waited for again, such as hr_work_wait and hr_run_wait, ends nothing else. It may run any code
-    /// of the host, but must not use the objects of the call. NULL: the host is not asked. A run in
+    /// of the host, but must not use the objects of the call; between the steps of a run, what is said
+    /// at hr_operator holds for it. NULL: the host is not asked. A run in
     /// the background (hr_call_start) does not ask.
     pub interrupted: Option<unsafe extern "C" fn(context: *mut c_void) -> c_int>,
     /// of `interrupted`
@@ -955,6 +957,19 @@ impl Default for hr_operator_attribute {
 /// The functions may be called from any thread, several at a time. Each returns NULL, or a status of
 /// hr_status_create. With such a status the library fails the call during which it called the
 /// function, and adds the name of the node.
+///
+/// `compute` may call the library, on the thread that it is called by and in its tasks
+/// (hr_op_parallel_for), in which the following holds; it is the same for hr_limits.interrupted.
+/// - It may run other sessions of the env, whose operators may do the same. Such a run does not
+/// wait for threads: it has those of the run around it, and in a task the task's own thread.
+/// - With the session of a run around it, it may do what does not wait for that run. If that run
+/// only reads variables, these are runs and calls that read them. Others, and all of them if
+/// that run writes variables (runs, getting and setting variables, saving, restoring, exporting),
+/// fail at once with HR_FAILED_PRECONDITION.
+/// - hr_run_wait fails in the same way for a run of the env that has not ended.
+/// The library does not see through waiting of other kinds: for a thread of the host, a queue or a
+/// data set with prefetch, which may need the threads of the run that waits for them, or for a run
+/// of a session in another thread, whose operator waits for this session. Limits end that.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct hr_operator {
@@ -2071,6 +2086,8 @@ extern "C" {
     pub fn hr_run_test(run: *mut hr_run) -> c_int;
     /// Waits for the end of the run and returns its result. `limits` (NULL: none) end the waiting, not
     /// the run. They are measured on the system's monotonic clock, because the env may be gone.
+    /// HR_FAILED_PRECONDITION in a function of the host that another run of the env has called and waits
+    /// for (see hr_operator), if the run has not ended: it may need the threads that the other has.
     pub fn hr_run_wait(run: *mut hr_run, limits: *const hr_limits) -> *mut hr_status;
     /// Calls `callback` once when the run has ended, or soon if it has ended already, on a thread for
     /// callbacks (see hr_env). `status` is NULL or the failure; it is valid during the callback. The

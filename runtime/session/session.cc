@@ -149,12 +149,13 @@ Result<std::shared_ptr<Plan>> Session::PlanFor(const transform::Request& request
       has_ranges_ ? transform::RangesOf(module, request) : std::vector<transform::SizeRange>();
   if (!ranges.empty()) {
     const transform::Request ends = transform::AtRangeEnds(module, request);
-    std::string key = KeyOf(ends, options_.plan);
+    // The plan for the sizes at the ends alone, if there is one, is another.
+    std::string key = Cat(KeyOf(ends, options_.plan), "range");
     if (auto plan = FindPlan(key)) return plan;
-    const bool is_exact = key == exact_key;
     auto plan = AddPlan(std::move(key), ends, std::move(ranges));
-    // A graph may be impossible at the ends: then each size has a plan of its own.
-    if (plan.ok() || is_exact || plan.status().code() == Code::kResourceExhausted) return plan;
+    // A graph may be impossible at the ends, or without a plan for a range: then each size has a
+    // plan of its own, also the one at the ends.
+    if (plan.ok() || plan.status().code() == Code::kResourceExhausted) return plan;
   }
   return AddPlan(std::move(exact_key), request, {});
 }

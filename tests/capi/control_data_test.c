@@ -34,6 +34,29 @@ static void sizes_may_follow_from_data(hr_env* env) {
   hr_session_release(session);
 }
 
+/* A size that is bounded, and another that follows from data: each size is planned by itself, the
+ * largest, too. */
+static void sizes_may_have_bounds_beside(hr_env* env) {
+  const float x[4] = {0, 3, 0, 4};
+  const int64_t places[2] = {1, 3};
+  hr_graph* graph = new_graph(env);
+  hr_value value;
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 1, (const int64_t[]){-1}, (const char*[]){"n"},
+                       &value));
+  CHECK(hr_graph_bound(graph, "n", 1, 4, 0, NULL));
+  takes(graph, "x", value);
+  gives(graph, "places", op(graph, "NonZero", NULL, 1, value));
+  hr_session* session;
+  hr_call* call = call_of(graph, &session);
+  for (int64_t n = 4; n >= 1; --n) {
+    bind_floats(env, call, "x", 1, &n, x);
+    CHECK(hr_call_run(call, NULL));
+    expect_ints(call, "places", 2, (const int64_t[]){1, n / 2}, places);
+  }
+  hr_call_release(call);
+  hr_session_release(session);
+}
+
 /* A shape that comes as an input. */
 static void shapes_may_be_inputs(hr_env* env) {
   hr_graph* graph = new_graph(env);
@@ -301,6 +324,7 @@ static void weights_of_loops_are_trained(hr_env* env) {
 
 const test tests[] = {
     {"sizes_may_follow_from_data", sizes_may_follow_from_data},
+    {"sizes_may_have_bounds_beside", sizes_may_have_bounds_beside},
     {"shapes_may_be_inputs", shapes_may_be_inputs},
     {"loops_collect_sequences", loops_collect_sequences},
     {"sequences_are_mapped", sequences_are_mapped},

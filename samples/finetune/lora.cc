@@ -210,7 +210,8 @@ size_t changed(const hr::Session& session, const hr::Session& base) {
 struct Result {
   size_t train, test, changed;
   double before, after, loaded;
-  double difference;  // of the scores of the merged model
+  double loaded_difference,
+      difference;  // of the scores with loaded adapters, and of the merged model
   std::string adapters, merged;
 };
 
@@ -248,7 +249,9 @@ Result run(const Options& options) {
   hr::Graph again = classifier(env, options.model, texts);
   again.load_adapters(out.adapters);
   const hr::Session loaded(hr::Model(std::move(again)));
-  out.loaded = accuracy(learner.scores(loaded, task.test), task.test.kinds);
+  const std::vector<float> scores_again = learner.scores(loaded, task.test);
+  out.loaded = accuracy(scores_again, task.test.kinds);
+  out.loaded_difference = difference(scores, scores_again);
   const hr::Session merged(hr::Model::load(env, out.merged));
   out.difference = difference(scores, learner.scores(merged, task.test));
   return out;
@@ -261,6 +264,7 @@ void print(const Options& options, const Result& result) {
                                        {"before", result.before},
                                        {"after", result.after},
                                        {"loaded", result.loaded},
+                                       {"loaded_difference", result.loaded_difference},
                                        {"changed", result.changed},
                                        {"difference", result.difference},
                                        {"adapters", result.adapters},

@@ -47,9 +47,11 @@ class FreeNames {
 graph::ValueType Scalar(DType dtype) { return graph::ValueType::Tensor(dtype, {}); }
 
 // The type of a body's own input: what the file says, which holds in every iteration, else that of
-// what it is given. Sizes with names may differ between iterations.
+// what it is given. Sizes with names may differ between iterations. An optional that holds
+// something is that thing.
 graph::ValueType InputType(const ValueInfoProto& info, graph::ValueType given) {
   if (info.elem_type != 0) given.dtype = static_cast<DType>(info.elem_type);
+  if (info.of_sequence) given.kind = graph::ValueKind::kSequence;
   if (!info.ranked || info.kind != "tensor") return given;
   given.ranked = true;
   given.dims.clear();
@@ -62,8 +64,8 @@ graph::ValueType InputType(const ValueInfoProto& info, graph::ValueType given) {
 }  // namespace
 
 bool GraphConverter::IsControl(const NodeProto& node) {
-  return node.domain.empty() &&
-         (node.op_type == "If" || node.op_type == "Loop" || node.op_type == "Scan");
+  return node.domain.empty() && (node.op_type == "If" || node.op_type == "Loop" ||
+                                 node.op_type == "Scan" || node.op_type == "SequenceMap");
 }
 
 // What the bodies of a node take of the graph around it.
@@ -101,10 +103,11 @@ Result<GraphConverter::Captures> GraphConverter::CapturesOf(
 // `given`: the types of what the node gives to the body's first inputs.
 Result<uint32_t> GraphConverter::AddBody(const Scope& around, const GraphProto& body,
                                          std::span<const graph::ValueType> given,
-                                         const Captures& captures) {
+                                         const Captures& captures, bool sized) {
   std::vector<graph::ValueType> types;
   for (const auto& [captured, value] : captures.values) {
-    types.push_back(builder_.graph().values[value].type);
+    const graph::ValueType& type = types.emplace_back(builder_.graph().values[value].type);
+    if (!sized) types.back() = {.dtype = type.dtype, .kind = type.kind};
   }
   if (body.inputs.size() != given.size()) {
     return InvalidArgument("its body has ", body.inputs.size(), " inputs, the node gives it ",
@@ -150,6 +153,32 @@ Result<uint32_t> GraphConverter::AddBody(const Scope& around, const GraphProto& 
   return index;
 }
 
+// A branch may be meant for other sizes, and then never runs: what does not fit the sizes that are
+// there may fit those that come.
+Result<uint32_t> GraphConverter::AddBranch(const Scope& around, const GraphProto& body,
+                                           const Captures& captures) {
+  const auto attempt = [&](bool sized) -> Result<uint32_t> {
+    const size_t known = problems_.size();
+    auto index = AddBody(around, body, {}, captures, sized);
+    if (index.ok() && problems_.size() > known) return InvalidArgument("its body has problems");
+    return index;
+  };
+  if (builder_.current_graph() != 0) return AddBody(around, body, {}, captures);  // no way back
+  const Problems problems = problems_;
+  const auto missing = missing_;
+  const auto operators = operators_;
+  auto made = builder_.AllOrNothing([&] { return attempt(true); });
+  if (made.ok()) return made;
+  const Problems found = std::exchange(problems_, problems);
+  missing_ = missing;
+  operators_ = operators;
+  auto again = builder_.AllOrNothing([&] { return attempt(false); });
+  if (again.ok()) return again;
+  problems_ = found;
+  if (problems_.size() > problems.size()) return uint32_t{0};  // which say it all
+  return made;
+}
+
 Status GraphConverter::AddBodyInput(Scope& scope, std::string_view name, graph::ValueType type) {
   HR_ASSIGN_OR_RETURN(
       scope.values[name],
@@ -165,17 +194,18 @@ Status GraphConverter::AddBodyConstant(Scope& scope, std::string_view name, Tens
 }
 
 // If: nothing. Loop: iteration, condition, states. Scan: states, and slices, which have one axis
-// less than what the node is given.
-std::vector<graph::ValueType> GraphConverter::GivenToBody(const NodeProto& node,
+// less than what the node is given; in operator set 8 the lengths are not given. SequenceMap: the
+// elements.
+std::vector<graph::ValueType> GraphConverter::GivenToBody(const NodeProto& node, bool lengths,
                                                           std::span<const ValueId> inputs) {
   if (node.op_type == "If") return {};
   std::vector<graph::ValueType> out;
-  for (const ValueId input : inputs) {
+  for (const ValueId input : inputs.subspan(lengths ? 1 : 0)) {
     out.push_back(graph::ValueType::Unranked(DType::kUndefined));
     if (input == kNone) continue;
     const graph::ValueType& type = builder_.graph().values[input].type;
     out.back().dtype = type.dtype;
-    out.back().kind = type.kind;
+    if (node.op_type != "SequenceMap") out.back().kind = type.kind;
   }
   if (node.op_type == "Loop") {
     out[0] = Scalar(DType::kInt64);
@@ -197,11 +227,14 @@ Status GraphConverter::AddControl(Scope& scope, const NodeProto& node, int64_t v
   HR_ASSIGN_OR_RETURN(auto&& inputs, InputsOf(scope, node));
   if (node.op_type == "Loop") inputs.resize(std::max<size_t>(inputs.size(), 2), kNone);
   HR_ASSIGN_OR_RETURN(auto&& captures, CapturesOf(scope, bodies));
-  const std::vector<graph::ValueType> to_body = GivenToBody(node, inputs);
+  const bool lengths = node.op_type == "Scan" && version < 9 && !inputs.empty();
+  const std::vector<graph::ValueType> to_body = GivenToBody(node, lengths, inputs);
   HR_ASSIGN_OR_RETURN(auto&& attributes, AttributesOf(scope, node));
   for (const AttributeProto& given : node.attributes) {
     if (given.g == nullptr) continue;
-    HR_ASSIGN_OR_RETURN(const uint32_t body, AddBody(scope, *given.g, to_body, captures));
+    HR_ASSIGN_OR_RETURN(const uint32_t body, node.op_type == "If"
+                                                 ? AddBranch(scope, *given.g, captures)
+                                                 : AddBody(scope, *given.g, to_body, captures));
     attributes.push_back({std::string(given.name), graph::GraphIndex{body}});
   }
   if (!captures.complete || !problems_.empty()) {

@@ -81,8 +81,9 @@ std::string Report(const ModelProto& model, const graph::Module& module,
 
 Result<Converted> Convert(const std::string& path, const ops::OpRegistry& registry,
                           const ConvertOptions& options) {
-  HR_ASSIGN_OR_RETURN(auto&& file, MapFile(path, *options.allocator));
-  auto parsed = ParseModel(file.view());
+  HR_ASSIGN_OR_RETURN(auto&& file, format::MapFile(path, *options.allocator));
+  format::PageWalk walk(file);
+  auto parsed = ParseModel(file.view(), [&](std::string_view read) { walk.Passed(AsBytes(read)); });
   if (!parsed.ok()) return std::move(parsed).status().WithContext(path);
   const ModelProto& model = *parsed;
   TensorReader tensors(path, file, *options.allocator);

@@ -3,9 +3,9 @@
 #include "converters/onnx/fields.h"
 #include "converters/onnx/graph_writer.h"
 #include "converters/onnx/opsets.h"
-#include "converters/onnx/pages.h"
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/format/pages.h"
 #include "runtime/format/reader.h"
 #include "runtime/transform/keep_signatures.h"
 
@@ -158,7 +158,7 @@ class Exporter {
 
 Result<std::string> Export(const std::string& from, const std::string& to,
                            const ops::OpRegistry& registry, const ExportOptions& options) {
-  HR_ASSIGN_OR_RETURN(auto&& file, MapFile(from, *options.allocator));
+  HR_ASSIGN_OR_RETURN(auto&& file, format::MapFile(from, *options.allocator));
   const std::string folder(DirectoryOf(from));
   auto whole = format::ReadModule(
       file.buffer, {.allocator = options.allocator, .side_file_folder = folder.c_str()});
@@ -183,7 +183,7 @@ Result<std::string> Export(const std::string& from, const std::string& to,
       const auto sink = [&](Bytes bytes) -> Status {
         if (options.limits != nullptr) HR_RETURN_IF_ERROR(options.limits->Check());
         HR_RETURN_IF_ERROR(writer.Write(bytes));
-        ForgetPages(mapped, bytes);
+        format::ForgetPages(mapped, bytes);
         return {};
       };
       return what(writer, sink);

@@ -42,6 +42,7 @@ enum : uint32_t {
   AttributeProto_s = 4,
   AttributeProto_t = 5,
   AttributeProto_g = 6,
+  AttributeProto_tp = 14,
   AttributeProto_floats = 7,
   AttributeProto_ints = 8,
   AttributeProto_strings = 9,

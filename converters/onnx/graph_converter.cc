@@ -56,10 +56,13 @@ std::string WayOut(const NodeProto& node) {
   if (node.domain == "com.microsoft") {
     return "it comes from ONNX Runtime's optimizer; convert the model as it was exported";
   }
+  if (node.domain == "ai.onnx.ml" && node.op_type == "ZipMap") {
+    return "it makes dictionaries of a classifier's scores; export with tensors instead (skl2onnx: "
+           "options={'zipmap': False}), or cut the model before it";
+  }
   if (!node.domain.empty() && node.domain != "ai.onnx.ml") {
     return "convert a model without custom operators, or add it as a custom operator and a graph";
   }
-  if (op == "Scan") return "upgrade the model to 9 or newer with onnx.version_converter";
   if (op.find("Sequence") != op.npos || op.find("Optional") != op.npos) {
     return "export the model with tensors only";
   }
@@ -356,6 +359,11 @@ Result<std::vector<graph::Attribute>> GraphConverter::AttributesOf(const Scope& 
     const AttributeProto* attribute = Resolve(scope, given);
     if (attribute == nullptr || SaysNothing(*attribute)) continue;
     if (attribute->g != nullptr && IsControl(node)) continue;  // see AddControl
+    if (attribute->tp && node.op_type == "Optional") {
+      out.push_back({"dtype", int64_t{attribute->tp->elem_type}});
+      out.push_back({"sequence", int64_t{attribute->tp->of_sequence}});
+      continue;
+    }
     HR_ASSIGN_OR_RETURN(auto&& value, ValueOf(*attribute));
     out.push_back({std::string(given.name), std::move(value)});
   }

@@ -60,9 +60,14 @@ class GraphConverter {
   static bool IsControl(const NodeProto& node);
   Status AddControl(Scope& scope, const NodeProto& node, int64_t version);
   Result<Captures> CapturesOf(const Scope& scope, std::span<const GraphProto* const> bodies);
-  std::vector<graph::ValueType> GivenToBody(const NodeProto& node, std::span<const ValueId> inputs);
+  std::vector<graph::ValueType> GivenToBody(const NodeProto& node, bool lengths,
+                                            std::span<const ValueId> inputs);
+  // What a branch of an If becomes.
+  Result<uint32_t> AddBranch(const Scope& around, const GraphProto& body, const Captures& captures);
+  // `sized`: what is captured has the sizes that it has around the body; else any.
   Result<uint32_t> AddBody(const Scope& around, const GraphProto& body,
-                           std::span<const graph::ValueType> given, const Captures& captures);
+                           std::span<const graph::ValueType> given, const Captures& captures,
+                           bool sized = true);
   Status AddBodyInput(Scope& scope, std::string_view name, graph::ValueType type);
   Status AddBodyConstant(Scope& scope, std::string_view name, Tensor tensor);
 

@@ -17,7 +17,11 @@ using graph::ValueId;
 constexpr size_t kMostNodes = 1 << 22;
 
 // Attributes that ONNX does not have: which random numbers are drawn, how many values are captured.
-bool IsOurs(std::string_view attribute) { return attribute == "stream" || attribute == "captured"; }
+// Those of Optional are one in ONNX, a type.
+bool IsOurs(const graph::Operator& op, std::string_view attribute) {
+  return attribute == "stream" || attribute == "captured" ||
+         (op.name == "Optional" && op.domain.empty());
+}
 
 bool IsRead(const graph::Operator& op) { return op.domain == ops::kState && op.name == "Read"; }
 
@@ -320,13 +324,29 @@ void GraphWriter::AddNode(const Scope& scope, const graph::Node& node, Rope& gra
   out.Text(NodeProto_op_type, op.name);
   if (!node.name.empty()) out.Text(NodeProto_name, node.name);
   if (!op.domain.empty()) out.Text(NodeProto_domain, op.domain);
+  if (op.domain.empty() && op.name == "Optional" && node.inputs.empty()) {
+    out.Message(NodeProto_attribute, TypeOfNothing(node));
+  }
   for (const graph::Attribute& attribute : node.attributes) {
-    if (IsOurs(attribute.name)) continue;
+    if (IsOurs(op, attribute.name)) continue;
     out.Message(NodeProto_attribute, Attribute(scope, node, attribute, captured));
   }
   graph.Message(GraphProto_node, std::move(out));
   used_[node.op] = true;
   ++operators_[OperatorName(op)];
+}
+
+// What an empty optional could hold.
+Rope GraphWriter::TypeOfNothing(const graph::Node& node) {
+  const bool sequence = node.Int("sequence", 0) != 0;
+  const auto dtype = node.Int("dtype", static_cast<int64_t>(DType::kFloat32));
+  graph::ValueType type = graph::ValueType::Unranked(static_cast<DType>(dtype));
+  if (sequence) type.kind = graph::ValueKind::kSequence;
+  Rope out;
+  out.Text(AttributeProto_name, "type");
+  out.Int(AttributeProto_type, AttributeProto::kTypeProto);
+  out.Message(AttributeProto_tp, Type(type));
+  return out;
 }
 
 Rope GraphWriter::Attribute(const Scope& scope, const graph::Node& node,

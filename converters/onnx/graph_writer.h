@@ -56,6 +56,7 @@ class GraphWriter {
   Rope Body(const Scope& around, const graph::Node& node, uint32_t body, size_t captured);
   void AddNodes(const Scope& scope, Rope& graph);
   void AddNode(const Scope& scope, const graph::Node& node, Rope& graph);
+  Rope TypeOfNothing(const graph::Node& node);
   Rope Attribute(const Scope& scope, const graph::Node& node, const graph::Attribute& attribute,
                  size_t captured);
   void AddInitializers(const Scope& scope, Rope& graph);

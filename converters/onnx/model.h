@@ -1,20 +1,23 @@
-// An ONNX file as it is read: names and bytes refer to the mapped file.
+// An ONNX file as it is read: bytes refer to the mapped file, and so do names but for those of
+// tensors, which stand among the bytes of weights: to look at them would map the weights.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/base/dtype.h"
 #include "runtime/base/errors.h"
+#include "runtime/base/function_ref.h"
 #include "runtime/base/shape.h"
 
 namespace hr::onnx {
 
 // A TensorProto, whose elements are not read before they are wanted.
 struct TensorProto {
-  std::string_view name;
+  std::string name;
   int32_t data_type = 0;
   Dims dims;
   std::optional<std::string_view> raw;
@@ -28,6 +31,21 @@ struct TensorProto {
 
 struct GraphProto;
 
+// A dimension: a size, a name, or unknown.
+struct DimProto {
+  int64_t size = -1;
+  std::string_view name;
+};
+
+// The type of a value, or of an attribute that says what an empty optional could hold.
+struct TypeProto {
+  std::string_view kind = "undefined";  // "tensor", "sequence", "optional", …
+  bool of_sequence = false;             // a sequence, or an optional of one
+  int32_t elem_type = 0;                // of the tensors in it
+  bool ranked = false;
+  std::vector<DimProto> dims;  // of a tensor
+};
+
 struct AttributeProto {
   // The numbers of AttributeProto.AttributeType.
   enum Type : int32_t {
@@ -40,6 +58,7 @@ struct AttributeProto {
     kFloats = 6,
     kInts = 7,
     kStrings = 8,
+    kTypeProto = 13,
   };
   std::string_view name;
   std::string_view ref;  // of a function's node: the attribute of the call
@@ -52,6 +71,7 @@ struct AttributeProto {
   std::vector<double> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;
+  std::optional<TypeProto> tp;
 };
 
 struct NodeProto {
@@ -60,18 +80,8 @@ struct NodeProto {
   std::vector<AttributeProto> attributes;
 };
 
-// A dimension: a size, a name, or unknown.
-struct DimProto {
-  int64_t size = -1;
+struct ValueInfoProto : TypeProto {
   std::string_view name;
-};
-
-struct ValueInfoProto {
-  std::string_view name;
-  std::string_view kind = "undefined";  // "tensor", "sequence", "optional", …
-  int32_t elem_type = 0;
-  bool ranked = false;
-  std::vector<DimProto> dims;
 };
 
 struct GraphProto {
@@ -104,9 +114,12 @@ struct ModelProto {
   GraphProto graph;
 };
 
+// Called with what has been read of the file, node by node and weight by weight.
+using Passed = FunctionRef<void(std::string_view)>;
+
 // Reads the structure of a file. INVALID_ARGUMENT, which says where, if it is none or nests deeper
 // than any model. The result refers to `file`.
-Result<ModelProto> ParseModel(std::string_view file);
+Result<ModelProto> ParseModel(std::string_view file, Passed passed);
 
 // Reads a file that is a single TensorProto.
 Result<TensorProto> ParseTensor(std::string_view file);

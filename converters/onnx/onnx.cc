@@ -2,9 +2,9 @@
 
 #include "converters/onnx/convert.h"
 #include "converters/onnx/export.h"
-#include "converters/onnx/pages.h"
 #include "converters/onnx/tensors.h"
 #include "headrace/plugin_converter.h"
+#include "runtime/format/pages.h"
 #include "runtime/format/writer.h"
 #include "runtime/plugin/guest.h"
 
@@ -37,7 +37,7 @@ Status ConvertFile(Instance& instance, const hr_plugin_conversion& what) {
               {.constants = what.constants != 0, .limits = &limits, .allocator = &instance.guest}));
   HR_RETURN_IF_ERROR(
       format::WriteModule(converted.module, what.to,
-                          {.after_read = [&](Bytes b) { ForgetPages(converted.mapped, b); },
+                          {.after_read = [&](Bytes b) { format::ForgetPages(converted.mapped, b); },
                            .allocator = &instance.guest}));
   if (what.report != nullptr) what.report(what.context, converted.report.c_str());
   return {};

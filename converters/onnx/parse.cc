@@ -99,7 +99,8 @@ class Message {
   bool read_ = false;
 };
 
-GraphProto ParseGraph(std::string_view bytes, int depth);
+GraphProto ParseGraph(std::string_view bytes, int depth, Passed passed);
+TypeProto ParseType(std::string_view bytes, int depth);
 
 uint64_t ParseNumber(std::string_view text) {
   uint64_t value = 0;
@@ -160,11 +161,13 @@ AttributeProto ParseAttribute(std::string_view bytes, int depth) {
       case AttributeProto_s: out.s = message.Name(); break;
       case AttributeProto_t: out.t = ParseTensor(message.Text(), depth + 1); break;
       case AttributeProto_g:
-        out.g = std::make_shared<const GraphProto>(ParseGraph(message.Text(), depth + 1));
+        out.g = std::make_shared<const GraphProto>(
+            ParseGraph(message.Text(), depth + 1, [](std::string_view) {}));
         break;
       case AttributeProto_floats: message.AppendFloats(&out.floats); break;
       case AttributeProto_ints: message.AppendInts(&out.ints); break;
       case AttributeProto_strings: out.strings.push_back(message.Name()); break;
+      case AttributeProto_tp: out.tp = ParseType(message.Text(), depth + 1); break;
       default: break;
     }
   });
@@ -203,37 +206,55 @@ DimProto ParseDim(std::string_view bytes, int depth) {
   return dim;
 }
 
-void ParseShape(std::string_view bytes, int depth, ValueInfoProto* info) {
+void ParseShape(std::string_view bytes, int depth, TypeProto* type) {
   Message message(bytes, "TensorShapeProto", depth);
-  info->ranked = true;
+  type->ranked = true;
   message.ForEach([&](uint32_t field) {
-    if (field == TensorShapeProto_dim) info->dims.push_back(ParseDim(message.Text(), depth + 1));
+    if (field == TensorShapeProto_dim) type->dims.push_back(ParseDim(message.Text(), depth + 1));
   });
 }
 
-void ParseTensorType(std::string_view bytes, int depth, ValueInfoProto* info) {
+TypeProto ParseTensorType(std::string_view bytes, int depth) {
   Message message(bytes, "TypeProto.Tensor", depth);
+  TypeProto type{.kind = "tensor"};
   message.ForEach([&](uint32_t field) {
-    if (field == TypeProto_Tensor_elem_type) info->elem_type = message.Code();
-    if (field == TypeProto_Tensor_shape) ParseShape(message.Text(), depth + 1, info);
+    if (field == TypeProto_Tensor_elem_type) type.elem_type = message.Code();
+    if (field == TypeProto_Tensor_shape) ParseShape(message.Text(), depth + 1, &type);
   });
+  return type;
 }
 
-void ParseType(std::string_view bytes, int depth, ValueInfoProto* info) {
+// A sequence or an optional, whose message has one field: the type of what it holds.
+TypeProto ParseContainerType(std::string_view bytes, std::string_view kind, int depth) {
+  static_assert(TypeProto_Sequence_elem_type == TypeProto_Optional_elem_type);
   Message message(bytes, "TypeProto", depth);
+  TypeProto element;
+  message.ForEach([&](uint32_t field) {
+    if (field == TypeProto_Sequence_elem_type) element = ParseType(message.Text(), depth + 1);
+  });
+  const bool of_sequence = kind == "sequence" ? element.kind == "tensor" : element.of_sequence;
+  return {.kind = kind, .of_sequence = of_sequence, .elem_type = element.elem_type};
+}
+
+TypeProto ParseType(std::string_view bytes, int depth) {
+  Message message(bytes, "TypeProto", depth);
+  TypeProto type;
   message.ForEach([&](uint32_t field) {
     switch (field) {
-      case TypeProto_tensor_type:
-        info->kind = "tensor";
-        return ParseTensorType(message.Text(), depth + 1, info);
-      case TypeProto_sequence_type: info->kind = "sequence"; break;
-      case TypeProto_map_type: info->kind = "map"; break;
-      case TypeProto_optional_type: info->kind = "optional"; break;
-      case TypeProto_sparse_tensor_type: info->kind = "sparse tensor"; break;
-      case TypeProto_opaque_type: info->kind = "opaque"; break;
+      case TypeProto_tensor_type: type = ParseTensorType(message.Text(), depth + 1); break;
+      case TypeProto_sequence_type:
+        type = ParseContainerType(message.Text(), "sequence", depth + 1);
+        break;
+      case TypeProto_optional_type:
+        type = ParseContainerType(message.Text(), "optional", depth + 1);
+        break;
+      case TypeProto_map_type: type.kind = "map"; break;
+      case TypeProto_sparse_tensor_type: type.kind = "sparse tensor"; break;
+      case TypeProto_opaque_type: type.kind = "opaque"; break;
       default: break;
     }
   });
+  return type;
 }
 
 ValueInfoProto ParseValueInfo(std::string_view bytes, int depth) {
@@ -241,20 +262,27 @@ ValueInfoProto ParseValueInfo(std::string_view bytes, int depth) {
   ValueInfoProto info;
   message.ForEach([&](uint32_t field) {
     if (field == ValueInfoProto_name) info.name = message.Name();
-    if (field == ValueInfoProto_type) ParseType(message.Text(), depth + 1, &info);
+    if (field == ValueInfoProto_type) {
+      static_cast<TypeProto&>(info) = ParseType(message.Text(), depth + 1);
+    }
   });
   return info;
 }
 
-GraphProto ParseGraph(std::string_view bytes, int depth) {
+GraphProto ParseGraph(std::string_view bytes, int depth, Passed passed) {
   Message message(bytes, "GraphProto", depth);
   GraphProto graph;
+  const auto text = [&] {
+    const std::string_view field = message.Text();
+    passed({bytes.data(), static_cast<size_t>(field.data() - bytes.data())});
+    return field;
+  };
   message.ForEach([&](uint32_t field) {
     switch (field) {
-      case GraphProto_node: graph.nodes.push_back(ParseNode(message.Text(), depth + 1)); break;
+      case GraphProto_node: graph.nodes.push_back(ParseNode(text(), depth + 1)); break;
       case GraphProto_name: graph.name = message.Name(); break;
       case GraphProto_initializer:
-        graph.initializers.push_back(ParseTensor(message.Text(), depth + 1));
+        graph.initializers.push_back(ParseTensor(text(), depth + 1));
         break;
       case GraphProto_sparse_initializer: ++graph.sparse_initializers; break;
       case GraphProto_input:
@@ -304,7 +332,7 @@ FunctionProto ParseFunction(std::string_view bytes, int depth) {
   return out;
 }
 
-ModelProto ParseWhole(std::string_view bytes) {
+ModelProto ParseWhole(std::string_view bytes, Passed passed) {
   Message message(bytes, "ModelProto", 0);
   ModelProto model;
   bool has_graph = false;
@@ -320,7 +348,7 @@ ModelProto ParseWhole(std::string_view bytes) {
         break;
       case ModelProto_functions: model.functions.push_back(ParseFunction(message.Text(), 1)); break;
       case ModelProto_graph:
-        model.graph = ParseGraph(message.Text(), 1);
+        model.graph = ParseGraph(message.Text(), 1, passed);
         has_graph = true;
         break;
       default: break;
@@ -390,8 +418,8 @@ auto Guarded(Literal what, Body&& body) -> Result<decltype(body())> {
 
 }  // namespace
 
-Result<ModelProto> ParseModel(std::string_view file) {
-  return Guarded("ONNX model", [&] { return ParseWhole(file); });
+Result<ModelProto> ParseModel(std::string_view file, Passed passed) {
+  return Guarded("ONNX model", [&] { return ParseWhole(file, passed); });
 }
 
 Result<TensorProto> ParseTensor(std::string_view file) {

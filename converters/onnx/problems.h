@@ -16,6 +16,7 @@ class Problems {
 
   void Add(std::string sentence, std::string_view node = {});
   bool empty() const { return found_.empty(); }
+  size_t size() const { return found_.size(); }
   // UNIMPLEMENTED, with one line for each sentence, if there is any.
   Status ToStatus() const;
 
@@ -24,7 +25,7 @@ class Problems {
     size_t times = 0;
     std::string first;  // node
   };
-  const std::string headline_;
+  std::string headline_;
   std::map<std::string, Found> found_;
 };
 

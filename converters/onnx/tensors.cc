@@ -38,18 +38,18 @@ Result<DType> TypeOf(const TensorProto& tensor) {
 
 }  // namespace
 
-Result<const MappedFile*> TensorReader::Sidecar(std::string_view location) {
+Result<const format::FileMapping*> TensorReader::Sidecar(std::string_view location) {
   HR_ASSIGN_OR_RETURN(auto&& path, Below(path_, location));
   auto found = sidecars_.find(path);
   if (found == sidecars_.end()) {
-    HR_ASSIGN_OR_RETURN(auto&& file, MapFile(path, allocator_));
+    HR_ASSIGN_OR_RETURN(auto&& file, format::MapFile(path, allocator_));
     found = sidecars_.emplace(std::move(path), std::move(file)).first;
   }
   return &found->second;
 }
 
 Result<Tensor> TensorReader::ReadExternal(const TensorProto& tensor, DType dtype, size_t bytes) {
-  HR_ASSIGN_OR_RETURN(const MappedFile* file, Sidecar(tensor.location));
+  HR_ASSIGN_OR_RETURN(const format::FileMapping* file, Sidecar(tensor.location));
   const uint64_t length = tensor.length.value_or(bytes);
   if (length != bytes || tensor.offset > file->bytes || bytes > file->bytes - tensor.offset) {
     return InvalidArgument("tensor '", tensor.name, "' needs ", bytes, " bytes at ", tensor.offset,
@@ -86,7 +86,7 @@ Result<Tensor> TensorReader::Read(const TensorProto& tensor) {
 }
 
 Result<NamedTensor> ReadTensorFile(const std::string& path, Allocator& allocator) {
-  HR_ASSIGN_OR_RETURN(auto&& file, MapFile(path, allocator));
+  HR_ASSIGN_OR_RETURN(auto&& file, format::MapFile(path, allocator));
   auto proto = ParseTensor(file.view());
   if (!proto.ok()) return std::move(proto).status().WithContext(path);
   auto tensor = TensorReader(path, file, allocator).Read(*proto);

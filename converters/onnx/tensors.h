@@ -5,15 +5,15 @@
 #include <string>
 
 #include "converters/onnx/model.h"
-#include "converters/onnx/pages.h"
 #include "runtime/device/tensor.h"
+#include "runtime/format/pages.h"
 
 namespace hr::onnx {
 
 class TensorReader {
  public:
   // `path`: of the model, in whose folder external data lies.
-  TensorReader(std::string path, MappedFile file, Allocator& allocator)
+  TensorReader(std::string path, format::FileMapping file, Allocator& allocator)
       : path_(std::move(path)), file_(std::move(file)), allocator_(allocator) {}
 
   // INVALID_ARGUMENT if sizes do not fit or external data is not inside the folder; UNIMPLEMENTED
@@ -24,12 +24,12 @@ class TensorReader {
 
  private:
   Result<Tensor> ReadExternal(const TensorProto& tensor, DType dtype, size_t bytes);
-  Result<const MappedFile*> Sidecar(std::string_view location);
+  Result<const format::FileMapping*> Sidecar(std::string_view location);
 
   const std::string path_;
-  const MappedFile file_;
+  const format::FileMapping file_;
   Allocator& allocator_;
-  std::map<std::string, MappedFile, std::less<>> sidecars_;
+  std::map<std::string, format::FileMapping, std::less<>> sidecars_;
 };
 
 // The tensor of a file that is a single TensorProto.

@@ -1,5 +1,7 @@
 #include "runtime/format/writer.h"
 
+#include <algorithm>
+
 #include "runtime/base/errors.h"
 #include "runtime/format/encode.h"
 #include "runtime/format/layout.h"
@@ -14,11 +16,18 @@ Allocator& AllocatorOf(const WriteOptions& options) {
   return options.allocator == nullptr ? SystemAllocator() : *options.allocator;
 }
 
+// What is read at a time where the options want to know what has been read.
+constexpr size_t kToldBytes = size_t{4} << 20;
+
 // `sink`, and then what the options say.
 auto Telling(const WriteOptions& options, Sink sink) {
   return [&options, sink](Bytes bytes) -> Status {
-    HR_RETURN_IF_ERROR(sink(bytes));
-    if (options.after_read) options.after_read(bytes);
+    if (!options.after_read) return sink(bytes);
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), kToldBytes))) {
+      const Bytes piece = bytes.first(std::min(bytes.size(), kToldBytes));
+      HR_RETURN_IF_ERROR(sink(piece));
+      options.after_read(piece);
+    }
     return {};
   };
 }

@@ -20,8 +20,8 @@ struct WriteOptions {
   std::string side_file;
   // Constants are written as types only; whoever runs the graph supplies their bytes.
   bool external_constants = false;
-  // Called with the bytes of each tensor whenever they have been read, twice if there are
-  // checksums.
+  // Called with the bytes of each tensor, piece by piece, whenever they have been read, twice if
+  // there are checksums.
   std::function<void(Bytes)> after_read;
   // For contiguous copies of strided tensors. Null: the system's.
   Allocator* allocator = nullptr;

@@ -16,6 +16,10 @@ constexpr AttributeDef kScanBody[] = {
     {"num_scan_inputs", AttributeKind::kInt, true},  {"scan_input_axes", AttributeKind::kInts},
     {"scan_input_directions", AttributeKind::kInts}, {"scan_output_axes", AttributeKind::kInts},
     {"scan_output_directions", AttributeKind::kInts}};
+constexpr AttributeDef kBatchScanBody[] = {{"body", AttributeKind::kGraph, true},
+                                           {"captured", AttributeKind::kInt},
+                                           {"num_scan_inputs", AttributeKind::kInt, true},
+                                           {"directions", AttributeKind::kInts}};
 constexpr AttributeDef kCallBody[] = {{"body", AttributeKind::kGraph, true}};
 
 const ValueType& InputOf(const graph::Graph& body, size_t i) {
@@ -25,9 +29,11 @@ const ValueType& OutputOf(const graph::Graph& body, size_t i) {
   return body.values[body.outputs[i]].type;
 }
 
-// Where both are known the dimensions agree, or differ from run to run.
+// Where both are known the dimensions agree, or differ from run to run. An optional that holds
+// something is that thing.
 ValueType Either(const ValueType& a, const ValueType& b) {
   ValueType out = a;
+  if (a.kind == graph::ValueKind::kOptional) out.kind = b.kind;
   if (!a.ranked || !b.ranked || a.dims.size() != b.dims.size()) {
     out.ranked = false;
     out.dims.clear();
@@ -145,11 +151,12 @@ Status InferScan(InferContext& context) {
   HR_ASSIGN_OR_RETURN(const uint32_t index, BodyOf(module, context.node(), "body"));
   const graph::Graph& body = module.graphs[index];
   const size_t inputs = layout.states + layout.scanned + layout.captured;
-  HR_RETURN_IF_ERROR(ExpectInputs(context, body, 0, 0, inputs));
+  HR_RETURN_IF_ERROR(ExpectInputs(context, body, layout.first, 0, inputs));
   HR_RETURN_IF_ERROR(CheckOutputCount(context, layout.states + layout.scans));
   for (size_t i = 0; i < context.output_count(); ++i) {
-    const ValueType& type = OutputOf(body, i);
-    context.SetOutput(i, i < layout.states ? Either(type, context.input(i)) : Stacked(type));
+    const ValueType type = layout.batched ? Stacked(OutputOf(body, i)) : OutputOf(body, i);
+    context.SetOutput(
+        i, i < layout.states ? Either(type, context.input(layout.first + i)) : Stacked(type));
   }
   const auto axes = context.node().Ints("scan_output_axes");
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -200,6 +207,16 @@ constexpr OpDef Loop(int since) {
 constexpr OpDef kOps[] = {
     If(1),
     Loop(1),
+    // Of many examples, each along its first axis.
+    {.domain = kOnnx,
+     .name = "Scan",
+     .since_version = 8,
+     .inputs = {2, kUnlimited},
+     .outputs = {1, kUnlimited},
+     .omissible_inputs = 1,
+     .control = Control::kScan,
+     .attributes = kBatchScanBody,
+     .infer = InferScan},
     {.domain = kOnnx,
      .name = "Scan",
      .since_version = 9,
@@ -257,14 +274,20 @@ Result<ScanLayout> ScanLayoutOf(const graph::Module& module, const Node& node) {
   const graph::Graph& body = module.graphs[index];
   const auto captured = static_cast<uint64_t>(node.Int("captured", 0));
   const auto scanned = static_cast<uint64_t>(node.Int("num_scan_inputs", 0));
-  const size_t inputs = node.inputs.size();
+  const bool batched = module.OperatorOf(node).version < 9;
+  const size_t first = batched ? 1 : 0;
+  const size_t inputs = node.inputs.size() - std::min(first, node.inputs.size());
   if (scanned == 0 || captured > inputs || scanned > inputs - captured) {
     return InvalidArgument("Scan has ", inputs, " inputs, of which ", node.Int("captured", 0),
                            " cannot be captured and ", node.Int("num_scan_inputs", 0),
                            " be scanned");
   }
   if (body.inputs.size() != inputs) return NoFit("Scan", inputs, body.inputs.size());
-  ScanLayout out{.states = inputs - captured - scanned, .scanned = scanned, .captured = captured};
+  ScanLayout out{.batched = batched,
+                 .first = first,
+                 .states = inputs - captured - scanned,
+                 .scanned = scanned,
+                 .captured = captured};
   if (body.outputs.size() < out.states) {
     return InvalidArgument("Scan's body gives ", out.states, " states, it has ",
                            body.outputs.size(), " outputs");

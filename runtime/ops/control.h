@@ -13,6 +13,8 @@
 //   Scan  inputs: states…, scanned…, captured…           outputs: states…, scans…
 //         attributes: body, captured, num_scan_inputs, and ONNX's axes and directions
 //         body: (states…, slices…, captured…) → (states…, scans…)
+//         Operator set 8: a first input more, the lengths (omitted), and all but captured values
+//         have an axis of examples in front, each of which is scanned along its own first axis.
 //   Call  inputs: those of the body                      outputs: those of the body
 //         attribute: body
 #pragma once
@@ -33,10 +35,12 @@ struct LoopLayout {
 Result<LoopLayout> LoopLayoutOf(const graph::Module& module, const Node& node);
 
 struct ScanLayout {
-  size_t states;
-  size_t scanned;
-  size_t captured;
-  size_t scans;
+  bool batched = false;  // operator set 8
+  size_t first = 0;      // the states begin at this input of the node
+  size_t states = 0;
+  size_t scanned = 0;
+  size_t captured = 0;
+  size_t scans = 0;
 };
 Result<ScanLayout> ScanLayoutOf(const graph::Module& module, const Node& node);
 

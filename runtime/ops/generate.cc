@@ -57,11 +57,20 @@ Status InferConstantOfShape(InferContext& context) {
   return {};
 }
 
+// A scalar, or a list of one number, which models have, too.
+Status ExpectNumber(const InferContext& context, size_t i) {
+  const ValueType& type = context.input(i);
+  const bool one = type.rank() == 1 && (!type.dims[0].fixed() || type.dims[0].size == 1);
+  if (!type.ranked || type.rank() == 0 || one) return {};
+  return InvalidArgument(context.def().name, " takes one number as input ", i, ", got ",
+                         context.Text(type));
+}
+
 Status InferRange(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
   for (size_t i : {0, 1, 2}) {
     HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
-    HR_RETURN_IF_ERROR(context.ExpectRank(i, 0));
+    HR_RETURN_IF_ERROR(ExpectNumber(context, i));
   }
   auto start = context.ConstantNumber(0);
   auto limit = context.ConstantNumber(1);

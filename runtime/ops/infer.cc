@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/half.h"
+
 namespace hr::ops {
 
 std::optional<std::vector<int64_t>> IntsOf(const Tensor& tensor) {
@@ -35,6 +37,9 @@ std::optional<double> InferContext::ConstantNumber(size_t i) const {
   if (tensor == nullptr || tensor->elements() != 1) return std::nullopt;
   if (tensor->dtype() == DType::kFloat32) return *tensor->as<float>();
   if (tensor->dtype() == DType::kFloat64) return *tensor->as<double>();
+  if (tensor->dtype() == DType::kFloat16) return HalfToFloat(*tensor->as<uint16_t>());
+  if (tensor->dtype() == DType::kBfloat16) return Bfloat16ToFloat(*tensor->as<uint16_t>());
+  if (tensor->dtype() == DType::kInt16) return *tensor->as<int16_t>();
   auto ints = IntsOf(*tensor);
   return ints ? std::optional(static_cast<double>((*ints)[0])) : std::nullopt;
 }

@@ -126,9 +126,11 @@ Status InferFlatten(InferContext& context) {
   return {};
 }
 
-// Returns the axes that input 1 gives; nothing if their value is not known.
+// Returns the axes that input 1 gives; nothing if their value is not known. A scalar is one axis,
+// as it is elsewhere, though ONNX asks for a list.
 Result<std::optional<std::vector<int64_t>>> AxesInput(const InferContext& context, int64_t rank) {
-  HR_RETURN_IF_ERROR(context.ExpectInts(1));
+  const bool scalar = context.input(1).rank() == 0;
+  HR_RETURN_IF_ERROR(scalar ? context.ExpectIndices(1) : context.ExpectInts(1));
   auto axes = context.ConstantInts(1);
   if (!axes) return std::optional<std::vector<int64_t>>();
   HR_ASSIGN_OR_RETURN(auto&& resolved, ResolveAxes(context, *axes, rank));

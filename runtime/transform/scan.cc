@@ -60,11 +60,11 @@ Result<ValueId> MoveFirstAxis(GraphBuilder& builder, ValueId value, int64_t axis
 // One Scan on its way to a Loop.
 class ScanEmitter {
  public:
-  ScanEmitter(GraphBuilder& builder, NodeId id, std::span<const ValueId> inputs)
-      : builder_(builder), node_(builder.graph().nodes[id]), inputs_(inputs) {}
+  ScanEmitter(GraphBuilder& builder, graph::Node node, const ops::ScanLayout& layout,
+              std::span<const ValueId> inputs)
+      : builder_(builder), node_(std::move(node)), inputs_(inputs), layout_(layout) {}
 
   Result<std::vector<ValueId>> Run() {
-    HR_ASSIGN_OR_RETURN(layout_, ops::ScanLayoutOf(builder_.module(), node_));
     HR_ASSIGN_OR_RETURN(body_, ops::BodyOf(builder_.module(), node_, "body"));
     HR_RETURN_IF_ERROR(FindAxes());
     HR_ASSIGN_OR_RETURN(ValueId trips, Length(builder_, Scanned(0), axes_[0]));
@@ -145,18 +145,79 @@ class ScanEmitter {
   }
 
   GraphBuilder& builder_;
-  const graph::Node node_;  // a copy: the graph grows
+  const graph::Node node_;  // its attributes and outputs; a copy: the graph grows
   const std::span<const ValueId> inputs_;
-  ops::ScanLayout layout_{};
+  const ops::ScanLayout layout_;
   uint32_t body_ = 0;
   std::vector<int64_t> axes_;  // of the scanned inputs
 };
 
+graph::ValueType WithoutFirstAxis(graph::ValueType type) {
+  if (type.ranked && !type.dims.empty()) type.dims.erase(type.dims.begin());
+  return type;
+}
+
+// Operator set 8: a Scan over the examples, of Scans of one example.
+class BatchScanEmitter {
+ public:
+  BatchScanEmitter(GraphBuilder& builder, const graph::Node& node, const ops::ScanLayout& layout,
+                   std::span<const ValueId> inputs)
+      : builder_(builder), node_(node), layout_(layout), inputs_(inputs.subspan(layout.first)) {}
+
+  Result<std::vector<ValueId>> Run() {
+    HR_ASSIGN_OR_RETURN(graph::GraphIndex body, MakeBody());
+    graph::Node over{.outputs = node_.outputs, .attributes = {{"body", body}}};
+    const ops::ScanLayout examples = {.scanned = Examples(),
+                                      .captured = layout_.captured,
+                                      .scans = layout_.states + layout_.scans};
+    return ScanEmitter(builder_, std::move(over), examples, inputs_).Run();
+  }
+
+ private:
+  size_t Examples() const { return layout_.states + layout_.scanned; }  // inputs of each example
+
+  Result<graph::GraphIndex> MakeBody() {
+    std::vector<graph::ValueType> types;
+    for (const ValueId input : inputs_) types.push_back(builder_.graph().values[input].type);
+    BodyScope scope(builder_);
+    std::vector<ValueId> values;
+    for (size_t i = 0; i < types.size(); ++i) {
+      const bool whole = i >= Examples();
+      HR_ASSIGN_OR_RETURN(values.emplace_back(),
+                          scope.AddInput(whole ? types[i] : WithoutFirstAxis(types[i])));
+    }
+    const auto directions = node_.Ints("directions");
+    graph::Node one{.attributes = {{"body", *node_.Find("body")},
+                                   {"scan_input_directions",
+                                    std::vector<int64_t>(directions.begin(), directions.end())}}};
+    one.outputs.resize(layout_.states + layout_.scans);
+    ops::ScanLayout layout = layout_;
+    layout.batched = false;
+    layout.first = 0;
+    HR_ASSIGN_OR_RETURN(auto&& given, ScanEmitter(builder_, std::move(one), layout, values).Run());
+    scope.SetOutputs(std::move(given));
+    return scope.index();
+  }
+
+  GraphBuilder& builder_;
+  const graph::Node& node_;
+  const ops::ScanLayout layout_;
+  const std::span<const ValueId> inputs_;  // without the lengths
+};
+
 }  // namespace
 
-Result<std::vector<ValueId>> EmitScan(GraphBuilder& builder, NodeId node,
+Result<std::vector<ValueId>> EmitScan(GraphBuilder& builder, NodeId id,
                                       std::span<const ValueId> inputs) {
-  return ScanEmitter(builder, node, inputs).Run();
+  const graph::Node node = builder.graph().nodes[id];  // a copy: the graph grows
+  HR_ASSIGN_OR_RETURN(const ops::ScanLayout layout, ops::ScanLayoutOf(builder.module(), node));
+  if (!layout.batched) return ScanEmitter(builder, node, layout, inputs).Run();
+  if (inputs[0] != kNone) {
+    return Unimplemented(
+        "Scan of operator set 8 goes along all of each example; lengths as its first input are "
+        "not known, leave them out or use Scan of operator set 9");
+  }
+  return BatchScanEmitter(builder, node, layout, inputs).Run();
 }
 
 }  // namespace hr::transform

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/strided_copy.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
+#include "runtime/base/half.h"
 
 namespace hr::cpu {
 namespace {
@@ -83,19 +84,34 @@ Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
   return out;
 }
 
-// (start, limit, delta); the limit decided the length.
+// (start, limit, delta) as numbers that are kept as T and computed as C; the limit decided the
+// length.
+template <typename T, typename C>
+LoweredKernel RangeOf(int64_t count, C (*read)(T), T (*write)(C)) {
+  LoweredKernel out;
+  out.kernel = MakeKernel("range", [=](const engine::Operands& p, const engine::LaunchContext&) {
+    const C start = read(*p.input<T>(0));
+    const C delta = read(*p.input<T>(2));
+    auto* y = p.output<T>(0);
+    for (int64_t i = 0; i < count; ++i) y[i] = write(start + static_cast<C>(i) * delta);
+    return Status();
+  });
+  return out;
+}
+
 Result<LoweredKernel> MakeRange(const KernelRequest& request) {
   const int64_t count = request.outputs[0].elements();
-  return ForNumeric(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
-    LoweredKernel out;
-    out.kernel = MakeKernel("range", [=](const engine::Operands& p, const engine::LaunchContext&) {
-      const T start = *p.input<T>(0);
-      const T delta = *p.input<T>(2);
-      auto* y = p.output<T>(0);
-      for (int64_t i = 0; i < count; ++i) y[i] = start + static_cast<T>(i) * delta;
-      return Status();
-    });
-    return out;
+  const DType dtype = request.input(0).dtype;
+  if (dtype == DType::kFloat16) return RangeOf(count, HalfToFloat, FloatToHalf);
+  if (dtype == DType::kBfloat16) return RangeOf(count, Bfloat16ToFloat, FloatToBfloat16);
+  if (dtype == DType::kInt16) {
+    return RangeOf<int16_t, int32_t>(
+        count, [](int16_t x) -> int32_t { return x; },
+        [](int32_t x) { return static_cast<int16_t>(x); });
+  }
+  return ForNumeric(request, dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    return RangeOf<T, T>(
+        count, [](T x) { return x; }, [](T x) { return x; });
   });
 }
 

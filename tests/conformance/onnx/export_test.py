@@ -43,11 +43,20 @@ def values_of(attribute, known):
     """What an attribute says, whatever spelling of a tensor it has."""
     if attribute.type == onnx.AttributeProto.TENSOR:
         return weight_of(attribute.t)
+    if attribute.type == onnx.AttributeProto.TYPE_PROTO:
+        return held_type(attribute.tp)
     if attribute.type == onnx.AttributeProto.GRAPH:
         nodes, inputs, outputs = outline(attribute.g, known)
         return nodes, [name for name, *_ in inputs], outputs  # types may be left out
     value = helper.get_attribute_value(attribute)
     return value if isinstance(value, (int, float, bytes)) else list(value)
+
+
+def held_type(kind):
+    """What an empty optional could hold, but for its shape."""
+    name = kind.WhichOneof("value")
+    held = getattr(kind, name).elem_type
+    return name, held if isinstance(held, int) else held_type(held)
 
 
 def weight_of(tensor):

@@ -1,5 +1,6 @@
 """The C calls that run one ONNX model, through ctypes."""
 import ctypes
+import dataclasses
 
 import ml_dtypes
 import numpy
@@ -12,10 +13,24 @@ CODES = {numpy.dtype(kind): code for code, kind in DTYPES.items()}
 NONE = 2**32 - 1
 
 
+@dataclasses.dataclass
+class Body:
+    """A graph within a graph, as an attribute."""
+    index: int
+
+
 class Failure(Exception):
     def __init__(self, code, text):
         super().__init__(text)
         self.code = code
+
+
+class ValueInfo(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
+                ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("dims", ctypes.POINTER(ctypes.c_int64)),
+                ("symbols", ctypes.POINTER(ctypes.c_char_p)), ("producer", ctypes.c_uint32),
+                ("is_constant", ctypes.c_int32)]
 
 
 class Library:
@@ -112,6 +127,39 @@ class Graph:
                           ctypes.c_size_t(len(dims)), int64s(dims), None, ctypes.byref(out))
         self.values[name] = out.value
 
+    def sequence(self, name, code):
+        """An input of a body."""
+        out = ctypes.c_uint32()
+        self.library.call("hr_graph_input_sequence", self.handle, name.encode(), code,
+                          ctypes.byref(out))
+        self.values[name] = out.value
+
+    def input_like(self, name, around):
+        """The input of a body that takes a value of the graph around it."""
+        value = ctypes.c_uint32(around.values[name])
+        text = self.library.make("hr_graph_type_of", around.handle, value)
+        is_sequence = self.library.c.hr_text_data(text).startswith(b"sequence")
+        self.library.c.hr_text_release(text)
+        info = ValueInfo(struct_size=ctypes.sizeof(ValueInfo))
+        self.library.call("hr_graph_get_value", around.handle, value, ctypes.byref(info))
+        if is_sequence:
+            self.sequence(name, info.dtype)
+        elif info.rank < 0:
+            raise Failure("", f"'{name}' depends on data, which a body cannot declare")
+        else:
+            self.input(name, info.dtype, info.dims[:info.rank])
+
+    def body(self, body, inputs, outputs):
+        """Adds a copy of another graph as a body of this one."""
+        out = ctypes.c_uint32()
+        for port, names in ("input", inputs), ("output", outputs):
+            for i, name in enumerate(names):
+                self.library.call(f"hr_graph_signature_{port}", body.handle, b"body",
+                                  f"{i}".encode(), ctypes.c_uint32(body.values[name]))
+        self.library.call("hr_graph_body", self.handle, body.handle, b"body", ctypes.byref(out))
+        self.kept.extend(body.kept)  # its constants stay where they are
+        return out.value
+
     def constant(self, name, array):
         out = ctypes.c_uint32()
         self.kept.append(Tensor(self.library, array))
@@ -140,7 +188,9 @@ class Graph:
 
     def attribute(self, spec, name, value):
         c = self.library.c
-        if isinstance(value, int):
+        if isinstance(value, Body):
+            c.hr_node_spec_body(spec, name, ctypes.c_uint32(value.index))
+        elif isinstance(value, int):
             c.hr_node_spec_int(spec, name, ctypes.c_int64(value))
         elif isinstance(value, float):
             c.hr_node_spec_float(spec, name, ctypes.c_double(value))
@@ -164,13 +214,19 @@ class Graph:
                          fetches)
 
 
-class ConvertedFile:
-    """A model that hr_model_convert makes of an ONNX file."""
+class ConvertOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("constants", ctypes.c_int32),
+                ("simplify", ctypes.c_int32)]
 
-    def __init__(self, env, onnx_path, path):
+
+class ConvertedFile:
+    """A model that hr_model_convert makes of an ONNX file; `options` are ConvertOptions."""
+
+    def __init__(self, env, onnx_path, path, **options):
         self.library, self.env, self.path = env.library, env, path
+        how = ConvertOptions(ctypes.sizeof(ConvertOptions), **options)
         report = env.library.make("hr_model_convert", env.handle, onnx_path.encode(), path.encode(),
-                                  None, None)
+                                  ctypes.byref(how), None)
         self.report = env.library.c.hr_text_data(report).decode()
         env.library.c.hr_text_release(report)
 

@@ -42,7 +42,8 @@ ONNX's own node tests, run through the C interface by `tests/conformance/onnx`. 
 output has the type and shape that ONNX says, and its values within ONNX's tolerance. *Function bodies* are
 tests that ONNX makes of others by replacing an operator with the function that defines it; *direct* are
 all the rest. In scope are the direct tests but those of strings, of 8-bit floats and smaller numbers, and
-of previews of training.
+of previews of training. A run is fed and gives tensors: a test of sequences or optionals is one of the
+tensors of which the graph makes them, and of the length and the tensors that it takes out of them.
 
 This page is written by `tests/conformance/onnx/page.py` from a run of all tests, and
 `ctest -R conformance.onnx_page` checks it.

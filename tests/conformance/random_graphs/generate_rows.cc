@@ -121,7 +121,7 @@ const Row kGenerateRows[] = {
     {"Size", 13, ShapeOf, kAny},
     {"Constant", 13, Constant},
     {"ConstantOfShape", 9, ConstantOfShape},
-    {"Range", 11, Range, kFloats | kWords},
+    {"Range", 11, Range, kReal | kWords},
     {"EyeLike", 9, EyeLike, kNumbers},
     {"headrace.state.Assign", 1, Write, kAny},
     {"headrace.state.AssignAdd", 1, Write, kFloats | kWords},

@@ -1,4 +1,5 @@
 // Operators that move elements, over random shapes and all sizes of elements.
+#include "runtime/base/half.h"
 #include "tests/unit/cpu/kernel_fixture.h"
 #include "tests/unit/cpu/one_node_run.h"
 
@@ -338,6 +339,17 @@ TEST_F(MovementTest, Trilu) {
   }
 }
 
+// Of numbers that either type has.
+void CheckSixteenBitRange(DType dtype, uint16_t (*bits)(float)) {
+  OneNodeRun range("Range");
+  for (const float x : {1.0f, 2.5f, 0.25f}) {
+    Tensor number = *Tensor::Create(SystemAllocator(), dtype, {});
+    *number.as<uint16_t>() = bits(x);
+    range.Constant(std::move(number));
+  }
+  range.Check(0, 0);
+}
+
 TEST_F(MovementTest, MadeFromNothing) {
   OneNodeRun size("Size");
   size.In(Random<float>({3, 4})).Check(0, 0);
@@ -348,6 +360,20 @@ TEST_F(MovementTest, MadeFromNothing) {
                                                                                                  0);
   OneNodeRun steps("Range");
   steps.Constant<float>({}, {1}).Constant<float>({}, {2.1f}).Constant<float>({}, {0.25f}).Check();
+  OneNodeRun shorts("Range");
+  shorts.Constant<int16_t>({}, {-3}).Constant<int16_t>({}, {9}).Constant<int16_t>({}, {4}).Check(0,
+                                                                                                 0);
+  OneNodeRun of_one("Range");
+  of_one.Constant<int64_t>({1}, {2}).Constant<int64_t>({}, {9}).Constant<int64_t>({1}, {3});
+  of_one.Check(0, 0);
+  OneNodeRun of_two("Range");
+  of_two.Constant<int64_t>({2}, {2, 3}).Constant<int64_t>({}, {9}).Constant<int64_t>({}, {3});
+  EXPECT_NE(of_two.Failure().find("Range takes one number as input 0, got int64[2]"),
+            std::string::npos);
+  OneNodeRun axis("Unsqueeze");
+  axis.In(Random<float>({3, 2})).Constant<int64_t>({}, {-1}).Check(0, 0);
+  CheckSixteenBitRange(DType::kFloat16, FloatToHalf);
+  CheckSixteenBitRange(DType::kBfloat16, FloatToBfloat16);
   OneNodeRun constant("Constant");
   constant.With("value_floats", std::vector<double>{1, 2.5}).Check(0, 0);
   OneNodeRun tensor("Constant");

@@ -43,10 +43,13 @@ class OneNodeRun {
     return In(Make<T>(std::move(dims), values));
   }
   // An input whose value the plan knows.
+  OneNodeRun& Constant(Tensor value) {
+    spec_.inputs.push_back(builder_.Constant(std::move(value)).value());
+    return *this;
+  }
   template <typename T>
   OneNodeRun& Constant(Dims dims, std::vector<T> values) {
-    spec_.inputs.push_back(builder_.Constant(Make<T>(std::move(dims), values)).value());
-    return *this;
+    return Constant(Make<T>(std::move(dims), values));
   }
   OneNodeRun& Omit() {
     spec_.inputs.push_back(graph::kNone);

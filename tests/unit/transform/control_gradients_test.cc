@@ -155,6 +155,31 @@ TEST_F(ControlGradient, OfAScanAndACall) {
   Check(Op("Add", {called, scans}), {h, x});
 }
 
+// Of operator set 8: two examples, each along its own first axis, one from the end.
+TEST_F(ControlGradient, OfAScanOfManyExamples) {
+  const auto body = Body({kVector, kVector, kVector}, [&](const Values& in) {
+    const ValueId next = Op("Sin", {Op("Add", {Op("Mul", {in[0], in[2]}), in[1]})});
+    return Values{next, Op("Mul", {next, in[1]})};
+  });
+  const auto batch = [](Dims dims) { return graph::ValueType::Tensor(DType::kFloat64, dims); };
+  const ValueId h = Input("h", batch({2, 3}), {0.5, -0.25, 1, 0.1, 0.2, 0.3});
+  const ValueId x = Input("x", batch({2, 2, 3}), {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1});
+  const ValueId w = Input("w", kVector, {1.2, 0.7, -1});
+  auto node = builder_.AddNode({.domain = std::string(kOnnx),
+                                .op = "Scan",
+                                .version = 8,
+                                .inputs = {kNone, h, x, w},
+                                .outputs = 2,
+                                .attributes = {{"body", body},
+                                               {"num_scan_inputs", int64_t{1}},
+                                               {"captured", int64_t{1}},
+                                               {"directions", std::vector<int64_t>{1}}}});
+  ASSERT_TRUE(node.ok()) << node.status().ToString();
+  const Values out = builder_.graph().nodes[*node].outputs;
+  const ValueId scans = Op("ReduceSum", {out[1]}, {{"keepdims", int64_t{0}}});
+  Check(Op("Add", {out[0], scans}), {h, x, w});
+}
+
 // A captured value on which a branch does not depend has the gradient 0 there.
 TEST_F(ControlGradient, IsZeroWhereABranchDoesNotDepend) {
   const auto first =

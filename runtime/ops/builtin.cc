@@ -35,6 +35,7 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       MlEncoderOps(),
       MlFeatureOps(),
       MlLinearOps(),
+      MlSvmOps(),
       MlTreeOps(),
       MovementOps(),
       NGramOps(),

@@ -31,6 +31,7 @@ std::span<const OpDef> MatrixOps();                 // matrix.cc
 std::span<const OpDef> MlEncoderOps();              // ml_encoders.cc
 std::span<const OpDef> MlFeatureOps();              // ml_features.cc
 std::span<const OpDef> MlLinearOps();               // ml_linear.cc
+std::span<const OpDef> MlSvmOps();                  // ml_svm.cc
 std::span<const OpDef> MlTreeOps();                 // ml_trees.cc
 std::span<const OpDef> MovementOps();               // movement.cc
 std::span<const OpDef> NGramOps();                  // ngrams.cc

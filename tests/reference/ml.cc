@@ -71,7 +71,57 @@ void LookUp(Call& call) {
   call.Out(0, std::move(y));
 }
 
-const Entry kEntries[] = {{"headrace.ml", "Forest", Forest}, {"headrace.ml", "LookUp", LookUp}};
+// p that add up to 1 are moved until (Qp)ₜ is p'Qp for each class t, within 0.005 / n.
+void CoupleRow(int64_t n, const std::vector<std::vector<Number>>& q, std::vector<Number>& p) {
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Number> qp(p.size(), 0);
+    Number sum = 0, error = 0;
+    for (size_t t = 0; t < p.size(); ++t) {
+      for (size_t j = 0; j < p.size(); ++j) qp[t] += q[t][j] * p[j];
+      sum += p[t] * qp[t];
+    }
+    for (const Number x : qp) error = std::max(error, std::fabs(x - sum));
+    if (error < 0.005L / static_cast<Number>(n)) return;
+    for (size_t t = 0; t < p.size(); ++t) {
+      // Each class in turn, with what the ones before have changed.
+      Number before = 0, at = 0;
+      for (size_t j = 0; j < p.size(); ++j) {
+        at += q[t][j] * p[j];
+        for (size_t k = 0; k < p.size(); ++k) before += p[j] * q[j][k] * p[k];
+      }
+      const Number step = (before - at) / q[t][t];  // p adds up to 1
+      p[t] += step;
+      for (Number& x : p) x /= 1 + step;
+    }
+  }
+}
+
+void CouplePairs(Call& call) {
+  const Array& pairs = call.In(0);
+  const int64_t n = call.Int("classes", 2);
+  const auto count = static_cast<size_t>(n);
+  Array y(DType::kFloat32, {pairs.dims[0], n});
+  for (int64_t row = 0; row < pairs.dims[0]; ++row) {
+    std::vector<std::vector<Number>> q(count, std::vector<Number>(count, 0));
+    int64_t pair = 0;
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t j = i + 1; j < count; ++j) {
+        const Number r = std::clamp<Number>(pairs[{row, pair++}], 1e-7L, 1 - 1e-7L);
+        q[i][i] += (1 - r) * (1 - r);
+        q[j][j] += r * r;
+        q[i][j] = q[j][i] = -r * (1 - r);
+      }
+    }
+    std::vector<Number> p(count, 1 / static_cast<Number>(n));
+    CoupleRow(n, q, p);
+    for (int64_t t = 0; t < n; ++t) y[{row, t}] = p[static_cast<size_t>(t)];
+  }
+  call.Out(0, std::move(y));
+}
+
+const Entry kEntries[] = {{"headrace.ml", "CouplePairs", CouplePairs},
+                          {"headrace.ml", "Forest", Forest},
+                          {"headrace.ml", "LookUp", LookUp}};
 
 }  // namespace
 

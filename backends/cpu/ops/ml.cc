@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/kernels/couple.h"
 #include "backends/cpu/kernels/element_size.h"
 #include "backends/cpu/kernels/forest.h"
 #include "backends/cpu/kernels/key_table.h"
@@ -154,7 +155,22 @@ Result<LoweredKernel> MakeLookUp(const KernelRequest& request) {
   }
 }
 
+Result<LoweredKernel> MakeCouplePairs(const KernelRequest& request) {
+  const int64_t rows = request.outputs[0].dims[0], classes = request.outputs[0].dims[1];
+  const int ranges = CoupleRanges(rows, classes, request.threads);
+  LoweredKernel out;
+  out.scratch_bytes = CoupleScratchBytes(classes, ranges);
+  out.kernel = MakeKernel("couple_pairs",
+                          [=](const engine::Operands& p, const engine::LaunchContext& context) {
+                            CouplePairs(context.threads, rows, classes, p.input<float>(0),
+                                        p.output<float>(0), ranges, p.scratch());
+                            return Status();
+                          });
+  return out;
+}
+
 constexpr KernelEntry kKernels[] = {
+    {"headrace.ml", "CouplePairs", MakeCouplePairs},
     {"headrace.ml", "Forest", MakeForest},
     {"headrace.ml", "LookUp", MakeLookUp},
 };

@@ -63,6 +63,34 @@ std::string SvmRegressor(Draft& draft, const Row& row) {
        String("kernel_type", draft.rng().Pick<std::string>({"LINEAR", "SIGMOID", "RBF"}))});
 }
 
+std::string SvmClassifier(Draft& draft, const Row& row) {
+  const std::string x = Rows(draft, row);
+  if (x.empty()) return "";
+  const int64_t classes = draft.rng().Between(2, 4);
+  std::vector<int64_t> labels, vectors;
+  int64_t supports = 0;
+  for (int64_t i = 0; i < classes; ++i) {
+    labels.push_back(7 - 2 * i);
+    supports += vectors.emplace_back(draft.rng().Between(1, 3));
+  }
+  const auto names = draft.Node(
+      row.op, row.version, {x}, 2,
+      {Reals("coefficients", AnyReals(draft, supports * (classes - 1))),
+       Reals("support_vectors", AnyReals(draft, supports * draft[x].dims[1])),
+       Reals("rho", AnyReals(draft, classes * (classes - 1) / 2)),
+       Reals("kernel_params", {0.125, 0.5, 3}), List("vectors_per_class", vectors),
+       List("classlabels_ints", labels),
+       String("kernel_type", draft.rng().Pick<std::string>({"LINEAR", "SIGMOID", "RBF"}))});
+  return names.empty() ? "" : names[1];
+}
+
+std::string CouplePairs(Draft& draft, const Row& row) {
+  const int64_t classes = draft.rng().Between(2, 5);
+  const std::string x =
+      draft.Leaf(DType::kFloat32, {draft.batch(), classes * (classes - 1) / 2}, 0.05, 0.95);
+  return draft.One(row.op, row.version, {x}, {Int("classes", classes)});
+}
+
 std::string Scaler(Draft& draft, const Row& row) {
   const std::string x = Rows(draft, row);
   if (x.empty()) return "";
@@ -212,6 +240,8 @@ const Row kRows[] = {
     {"ai.onnx.ml.LinearRegressor", 1, Linear},
     {"ai.onnx.ml.LinearClassifier", 1, Linear},
     {"ai.onnx.ml.SVMRegressor", 1, SvmRegressor},
+    {"ai.onnx.ml.SVMClassifier", 1, SvmClassifier},
+    {"headrace.ml.CouplePairs", 1, CouplePairs},
     {"ai.onnx.ml.Scaler", 1, Scaler},
     {"ai.onnx.ml.Normalizer", 1, Normalizer},
     {"ai.onnx.ml.Binarizer", 1, Binarizer},

@@ -160,6 +160,25 @@ inline void AddMlCases(std::vector<GradientCase>& cases) {
                         .With("kernel_type", std::string(kernel))
                         .With("rho", Reals{0.25}));
   }
+  cases.push_back(ml("SVMClassifier")
+                      .Outputs(2)
+                      .X({3, 2})
+                      .With("coefficients", Reals{0.5, -1, 2, 0.25, 1, -2})
+                      .With("support_vectors", Reals{0.5, -1, 2, 0.25, 1, 1})
+                      .With("vectors_per_class", Ints{1, 1, 1})
+                      .With("classlabels_ints", Ints{4, 5, 6})
+                      .With("kernel_params", Reals{0.5, 2, 3})
+                      .With("kernel_type", std::string("RBF"))
+                      .With("rho", Reals{0.25, 0.5, -1}));
+  cases.push_back(ml("SVMClassifier")
+                      .Outputs(2)
+                      .X({3, 2})
+                      .With("coefficients", Reals{0.5, -1, 2})
+                      .With("support_vectors", Reals{0.5, -1, 2, 0.25, 1, 1})
+                      .With("vectors_per_class", Ints{1, 2})
+                      .With("classlabels_ints", Ints{4, 5})
+                      .With("post_transform", std::string("LOGISTIC"))
+                      .With("rho", Reals{0.25}));
   cases.push_back(
       ml("Scaler").X({3, 2}).With("offset", Reals{0.5, 1}).With("scale", Reals{2, 0.5}));
   for (const char* norm : {"MAX", "L1", "L2"}) {

@@ -219,7 +219,8 @@ bool Differentiable(const ops::OpDef& def) {
                                            "TreeEnsembleClassifier",
                                            "TreeEnsembleRegressor",
                                            "TreeEnsemble"};
-  if (def.containers && def.name != "Identity") return false;  // their rules say that there is none
+  // Their rules say that there is none.
+  if ((def.containers && def.name != "Identity") || def.name == "CouplePairs") return false;
   return def.gradient || (def.compose != nullptr && none.count(def.name) == 0);
 }
 

@@ -11,6 +11,7 @@ import (
 // ConvertOptions say how a model of another format is converted. The zero value means defaults.
 type ConvertOptions struct {
 	Constants bool // weights become constants instead of variables, which can be trained
+	Simplify  bool // constants are computed, and copies and what no output needs go
 }
 
 // ConvertModel converts the model in the file from, such as an ONNX file, to the .hrg file to, and
@@ -25,7 +26,8 @@ func (e *Env) ConvertModel(ctx context.Context, from, to string, options *Conver
 	if lent.failure != nil {
 		return nil, lent.failure
 	}
-	how := lendStruct(&lent, C.hr_convert_options{struct_size: C.sizeof_hr_convert_options, constants: flag(options.Constants)})
+	how := lendStruct(&lent, C.hr_convert_options{struct_size: C.sizeof_hr_convert_options, constants: flag(options.Constants),
+		simplify: flag(options.Simplify)})
 	var report *C.hr_text
 	err := limited(ctx, func(l *C.hr_limits) *C.hr_status {
 		return C.hr_model_convert(env, source, target, how, l, &report)

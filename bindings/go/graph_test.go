@@ -408,6 +408,10 @@ func TestExporting(t *testing.T) {
 	if !strings.Contains(string(again), "variable_bytes") {
 		t.Fatal(string(again))
 	}
+	again = must(env.ConvertModel(background, onnx, filepath.Join(folder, "again.hrg"), &ConvertOptions{Simplify: true}))(t)
+	if !strings.Contains(string(again), "simplified") {
+		t.Fatal(string(again))
+	}
 	_, err = env.ExportModel(background, path, onnx, &ExportOptions{Signature: "nobody"})
 	expect(t, err, NotFound, "nobody")
 	_, _, err = env.LoadTensor(filepath.Join(folder, "nothing.pb"))

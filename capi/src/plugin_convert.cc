@@ -3,6 +3,7 @@
 
 #include "capi/src/handles.h"
 #include "capi/src/plugin.h"
+#include "capi/src/simplify.h"
 #include "headrace/model.h"
 #include "headrace/plugin_converter.h"
 
@@ -63,12 +64,9 @@ Result<std::string> Reported(const plugin::Plugin& plugin, const HostLimits& lim
   return std::move(conversion.report);
 }
 
-Result<std::string> Convert(session::Env& env, const char* from, const char* to,
-                            const hr_convert_options* given, const HostLimits& limits) {
-  HR_ASSIGN_OR_RETURN(const hr_convert_options options, CopySized(given, "hr_convert_options"));
-  HR_RETURN_IF_ERROR(limits.Check());
-  HR_ASSIGN_OR_RETURN(auto&& plugin, ConverterOf(env, &Table::endings, from));
-  return Reported(*plugin, limits, [&](const Table& table, void* self, void* context) {
+Result<std::string> ConvertTo(const plugin::Plugin& plugin, const char* from, const char* to,
+                              const hr_convert_options& options, const HostLimits& limits) {
+  return Reported(plugin, limits, [&](const Table& table, void* self, void* context) {
     const hr_plugin_conversion what = {.struct_size = sizeof what,
                                        .from = from,
                                        .to = to,
@@ -78,6 +76,22 @@ Result<std::string> Convert(session::Env& env, const char* from, const char* to,
                                        .report = Conversion::Report};
     return table.convert(self, &what);
   });
+}
+
+Result<std::string> Convert(session::Env& env, const char* from, const char* to,
+                            const hr_convert_options* given, const HostLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const hr_convert_options options, CopySized(given, "hr_convert_options"));
+  HR_RETURN_IF_ERROR(limits.Check());
+  HR_ASSIGN_OR_RETURN(auto&& plugin, ConverterOf(env, &Table::endings, from));
+  if (options.simplify == 0) return ConvertTo(*plugin, from, to, options, limits);
+  const std::string part = Cat(to, ".part");
+  auto report = ConvertTo(*plugin, from, part.c_str(), options, limits);
+  if (!report.ok()) return report;
+  auto left = SimplifyFile(env, part, to, limits);
+  RemoveFile(part).IgnoreError();
+  if (!left.ok()) return std::move(left).status().WithContext(from);
+  report->pop_back();  // the brace at the end
+  return Cat(*report, ",\"simplified\":", *left, "}");
 }
 
 Result<std::string> Export(session::Env& env, const char* from, const char* to,

@@ -4,58 +4,11 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/session/cpu_evaluator.h"
 #include "runtime/session/placement.h"
 
 namespace hr::session {
 namespace {
-
-// Computes constant nodes by compiling them alone for the CPU.
-class CpuEvaluator final : public transform::ConstantEvaluator {
- public:
-  explicit CpuEvaluator(Env& env) : env_(env) {}
-
-  Result<std::vector<Tensor>> Evaluate(const graph::Module& module, graph::NodeId id) override {
-    const graph::Graph& graph = module.main();
-    transform::Request request;
-    for (graph::ValueId output : graph.nodes[id].outputs) {
-      if (output != graph::kNone) request.fetches.push_back(output);
-    }
-    Env& env = env_;
-    HR_ASSIGN_OR_RETURN(
-        graph::Module region,
-        transform::Specialize(env.operators(), module, request, nullptr, env.allocator()));
-    HR_ASSIGN_OR_RETURN(
-        auto&& executable,
-        env.cpu().Compile(region, {.allocator = &env.allocator(), .operators = &env.operators()}));
-    HR_ASSIGN_OR_RETURN(auto&& invocation, executable->Instantiate());
-    auto slot = static_cast<uint32_t>(region.signatures[0].inputs.size());
-    for (const Tensor& constant : region.constants) invocation->Bind(slot++, constant.data());
-    slot += static_cast<uint32_t>(region.variables.size());
-    std::vector<Tensor> results;
-    for (const graph::Port& port : region.signatures[0].outputs) {
-      const graph::ValueType& type = region.main().values[port.value].type;
-      HR_ASSIGN_OR_RETURN(auto&& tensor,
-                          Tensor::Create(env.allocator(), type.dtype, *type.FixedDims()));
-      invocation->Bind(slot++, tensor.data());
-      results.push_back(std::move(tensor));
-    }
-    HR_RETURN_IF_ERROR(invocation->Run({.threads = Lease()}));
-    return ByOutput(graph.nodes[id], std::move(results));
-  }
-
- private:
-  // Returns one tensor for each output of the node, undefined if nobody asked for it.
-  static std::vector<Tensor> ByOutput(const graph::Node& node, std::vector<Tensor> results) {
-    std::vector<Tensor> out(node.outputs.size());
-    size_t next = 0;
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (node.outputs[i] != graph::kNone) out[i] = std::move(results[next++]);
-    }
-    return out;
-  }
-
-  Env& env_;
-};
 
 std::shared_ptr<PlanSize> SizeOf(const graph::Module& region, std::vector<transform::Feed> feeds,
                                  std::unique_ptr<Executable> executable) {

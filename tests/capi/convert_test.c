@@ -48,6 +48,11 @@ static void converts_and_runs(hr_env* env) {
   const hr_convert_options options = {.struct_size = sizeof options, .constants = 1};
   CHECK(hr_model_convert(env, in_folder(folder, "neg.onnx"), path, &options, NULL, &report));
   EXPECT(strstr(hr_text_data(report), "\"Neg\":1") != NULL);
+  EXPECT(strstr(hr_text_data(report), "simplified") == NULL);
+  hr_text_release(report);
+  const hr_convert_options less = {.struct_size = sizeof less, .simplify = 1};
+  CHECK(hr_model_convert(env, in_folder(folder, "neg.onnx"), path, &less, NULL, &report));
+  EXPECT(strstr(hr_text_data(report), "\"simplified\":{\"nodes\":1,") != NULL);
   hr_text_release(report);
   CHECK(hr_model_load(env, path, NULL, &model));
   CHECK(hr_session_create(model, NULL, NULL, &session));

@@ -10,8 +10,9 @@ def field(number, payload):
     if isinstance(payload, int):
         return bytes([number << 3, payload])
     payload = payload.encode() if isinstance(payload, str) else payload
-    assert len(payload) < 128
-    return bytes([number << 3 | 2, len(payload)]) + payload
+    assert len(payload) < 1 << 14
+    size = [len(payload)] if len(payload) < 128 else [len(payload) & 127 | 128, len(payload) >> 7]
+    return bytes([number << 3 | 2, *size]) + payload
 
 
 def tensor(name, *values):
@@ -19,13 +20,14 @@ def tensor(name, *values):
             + field(9, struct.pack(f"<{len(values)}f", *values)))
 
 
-def neg():
-    """y = -x of three numbers, as ONNX."""
+def neg(*nodes):
+    """y = -x of three numbers, as ONNX; or of nodes: what each takes and makes, and its operator."""
     def info(name):
         shape = field(2, field(1, field(1, 3)))
         return field(1, name) + field(2, field(1, field(1, 1) + shape))
-    node = field(1, "x") + field(2, "y") + field(4, "Neg")
-    graph = field(1, node) + field(2, "g") + field(11, info("x")) + field(12, info("y"))
+    nodes = [field(1, x) + field(2, y) + field(4, op)
+             for x, y, op in nodes or [("x", "y", "Neg")]]
+    graph = b"".join(field(1, node) for node in nodes) + field(2, "g") + field(11, info("x")) + field(12, info("y"))
     return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 17))
 
 
@@ -77,7 +79,25 @@ class Convert(support.ToolTest):
         self.assertEqual(report["operators"], {"Neg": 1})
         self.assertEqual(report["opsets"], {"ai.onnx": 17})
 
+    def test_simplify(self):
+        (self.folder / "more.onnx").write_bytes(neg(("x", "copy", "Identity"), ("copy", "y", "Neg"),
+                                                    ("x", "unused", "Neg")))
+        text = self.ok("convert", "more.onnx", "more.hrg", "--simplify")
+        self.assertIn("3 nodes of 2 operators", text)
+        self.assertIn("simplified to 1 node, 0 variables", text)
+        self.vectors("set", (-1, 2, -0.5))
+        report = self.json_of("convert", "more.onnx", "more.hrg", "--simplify", "--json", "--check",
+                              "set")
+        self.assertEqual(report["simplified"]["nodes"], 1)
+        self.assertTrue(report["checks"][0]["as_expected"])
+        self.assertEqual([path.name for path in self.folder.glob("more.hrg*")], ["more.hrg"])
+        # What cannot be written leaves nothing behind.
+        (self.folder / "folder.hrg").mkdir()
+        self.fails(1, "folder.hrg", "convert", "more.onnx", "folder.hrg", "--simplify")
+        self.assertEqual([path.name for path in self.folder.glob("folder.hrg*")], ["folder.hrg"])
+
     def test_command_lines(self):
+        self.fails(2, "--simplify", "convert", "--onnx", "--simplify", "neg.hrg", "x.onnx")
         self.fails(2, "--onnx", "convert", "--onnx", "--constants", "neg.hrg", "x.onnx")
         self.fails(2, "--onnx", "convert", "neg.onnx", "neg.hrg", "--external-data")
         self.fails(2, "--tolerance", "convert", "neg.onnx", "neg.hrg", "--tolerance", "much")

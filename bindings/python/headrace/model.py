@@ -126,7 +126,7 @@ def load(source, env=None, **options):
         return Model(path, env, **{**options, "read_whole_file": True})
 
 
-def convert(source, target, *, constants=False, env=None, timeout=None, cancel=None):
+def convert(source, target, *, constants=False, simplify=False, env=None, timeout=None, cancel=None):
     """Convert a model of another format, such as "model.onnx", to a .hrg file.
 
     Parameters
@@ -134,6 +134,8 @@ def convert(source, target, *, constants=False, env=None, timeout=None, cancel=N
     source, target : path
     constants : bool
         Whether weights become constants; otherwise they are variables, which can be trained.
+    simplify : bool
+        Whether constants are computed, and copies and what no output needs go.
     env, timeout, cancel
         See `Session.run`.
 
@@ -143,7 +145,7 @@ def convert(source, target, *, constants=False, env=None, timeout=None, cancel=N
         What was converted: producer, operators, bytes, inputs and outputs.
     """
     report = native.hr_model_convert(env_handle(env), os.fspath(source), os.fspath(target),
-                                     settings(constants=constants), timeout, handle_of(cancel))
+                                     settings(constants=constants, simplify=simplify), timeout, handle_of(cancel))
     return json.loads(report)
 
 

@@ -66,6 +66,12 @@ typedef struct hr_convert_options {
   size_t struct_size;
   /* 0: weights become variables, which can be trained. 1: they become constants. */
   int32_t constants;
+  /* 1: what depends on constants alone becomes a constant if it has at most 1 MiB, and what does
+   * nothing goes: copies (Identity, Dropout that does not train, casts to the same type), nodes
+   * that compute what another one does, and nodes and weights that no output needs. Results stay
+   * what they are. A file beside `to`, called as it with ".part" behind, is written meanwhile. 0:
+   * every node stays. */
+  int32_t simplify;
 } hr_convert_options;
 
 /* Converts the model in the file `from` to the .hrg file `to`, which is replaced if this succeeds
@@ -80,7 +86,9 @@ typedef struct hr_convert_options {
  * HR_UNIMPLEMENTED, with one line for each thing that cannot be converted and the nearest way out;
  * HR_INVALID_ARGUMENT if the file is damaged. `options` may be NULL, which means defaults.
  * `out_report` may be NULL; it gets JSON: "producer", "opsets", "nodes", "operators" with their
- * numbers, "variables", "variable_bytes", "constant_bytes", "inputs" and "outputs". */
+ * numbers, "variables", "variable_bytes", "constant_bytes", "inputs" and "outputs", all as the file
+ * has them; and if it was simplified, "simplified" with the "nodes", "variables", "variable_bytes"
+ * and "constant_bytes" that are left. */
 HR_API hr_status* hr_model_convert(hr_env* env, const char* from, const char* to,
                                    HR_NULLABLE const hr_convert_options* options,
                                    const hr_limits* limits, HR_NULLABLE hr_text** out_report);

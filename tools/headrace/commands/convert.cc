@@ -18,16 +18,22 @@ constexpr char kFooter[] =
     "on). Weights become variables, which 'headrace train' and hosts can train further. Files\n"
     "with the model's weights (external data) are found beside it. If something cannot be\n"
     "converted, all of it is named at once, with the nearest way out, and nothing is written.\n\n"
+    "--simplify computes what depends on constants alone (up to 1 MiB each), and leaves out "
+    "copies,\n"
+    "Dropout that does not train, nodes that compute what another one does, and nodes and weights\n"
+    "that no output needs. Results stay what they are; names of what goes are gone.\n\n"
     "--check compares with test vectors in ONNX's layout: the folder, or folders in it, have\n"
     "input_0.pb, input_1.pb, ... and output_0.pb, ... One line for each output says its largest\n"
     "error and the largest magnitude that was expected; the exit status is 1 if one differs.\n\n"
     "Examples:\n"
     "  headrace convert model.onnx model.hrg --check test_data_set_0\n"
+    "  headrace convert --simplify model.onnx model.hrg\n"
     "  headrace convert --onnx model.hrg model.onnx";
 
 struct Options {
   std::string from, to;
   bool constants = false;
+  bool simplify = false;
   std::string check;
   std::string tolerance = "1e-4";
   bool onnx = false;
@@ -51,6 +57,12 @@ void PrintReport(const Options& options, const Json& report) {
   Print("%s of %s: %s\n", CountText(report["nodes"], "node").c_str(),
         CountText(report["operators"].size(), "operator").c_str(),
         report["producer"].get<std::string>().c_str());
+  if (const auto left = report.find("simplified"); left != report.end()) {
+    Print(
+        "simplified to %s, %s (%s), %s of constants\n", CountText((*left)["nodes"], "node").c_str(),
+        CountText((*left)["variables"], "variable").c_str(),
+        BytesText((*left)["variable_bytes"]).c_str(), BytesText((*left)["constant_bytes"]).c_str());
+  }
   Print("signature infer: %s -> %s\n", Joined(report["inputs"]).c_str(),
         Joined(report["outputs"]).c_str());
 }
@@ -67,6 +79,7 @@ int Convert(const hr::Env& env, const Options& options) {
   const double tolerance = ToleranceOf(options);
   auto how = Sized<hr_convert_options>();
   how.constants = options.constants ? 1 : 0;
+  how.simplify = options.simplify ? 1 : 0;
   Json report = Described(hr_model_convert, env.get(), options.from.c_str(), options.to.c_str(),
                           &how, static_cast<const hr_limits*>(nullptr));
   if (!options.json) PrintReport(options, report);
@@ -92,8 +105,9 @@ void PrintWritten(const Options& options, const Json& report) {
 }
 
 int WriteOnnx(const hr::Env& env, const Options& options) {
-  if (options.constants || !options.check.empty()) {
-    throw UsageError("--constants and --check are about conversions to a graph file, not --onnx");
+  if (options.constants || options.simplify || !options.check.empty()) {
+    throw UsageError(
+        "--constants, --simplify and --check are about conversions to a graph file, not --onnx");
   }
   auto how = Sized<hr_export_options>();
   how.external_data = options.external_data ? 1 : 0;
@@ -126,6 +140,8 @@ Command AddConvert(CLI::App& program) {
   AddWord(app, "TO", options->to, "the graph file to write (.hrg; with --onnx: .onnx); replaced");
   AddFlag(app, "--constants", options->constants,
           "make the weights constants: the graph can be run but not trained");
+  AddFlag(app, "--simplify", options->simplify,
+          "compute what depends on constants alone, and leave out what does nothing");
   AddText(app, "--check", options->check, "FOLDER", "run it on these test vectors and compare");
   AddText(app, "--tolerance", options->tolerance, "NUMBER",
           "of --check: error of floating-point outputs, as a part of the largest magnitude "

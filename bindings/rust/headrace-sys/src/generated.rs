@@ -870,6 +870,12 @@ pub struct hr_convert_options {
     pub struct_size: usize,
     /// 0: weights become variables, which can be trained. 1: they become constants.
     pub constants: i32,
+    /// 1: what depends on constants alone becomes a constant if it has at most 1 MiB, and what does
+    /// nothing goes: copies (Identity, Dropout that does not train, casts to the same type), nodes
+    /// that compute what another one does, and nodes and weights that no output needs. Results stay
+    /// what they are. A file beside `to`, called as it with ".part" behind, is written meanwhile. 0:
+    /// every node stays.
+    pub simplify: i32,
 }
 impl Default for hr_convert_options {
     /// All members are zero but `struct_size`.
@@ -1920,7 +1926,9 @@ extern "C" {
     /// HR_UNIMPLEMENTED, with one line for each thing that cannot be converted and the nearest way out;
     /// HR_INVALID_ARGUMENT if the file is damaged. `options` may be NULL, which means defaults.
     /// `out_report` may be NULL; it gets JSON: "producer", "opsets", "nodes", "operators" with their
-    /// numbers, "variables", "variable_bytes", "constant_bytes", "inputs" and "outputs".
+    /// numbers, "variables", "variable_bytes", "constant_bytes", "inputs" and "outputs", all as the file
+    /// has them; and if it was simplified, "simplified" with the "nodes", "variables", "variable_bytes"
+    /// and "constant_bytes" that are left.
     pub fn hr_model_convert(env: *mut hr_env, from: *const c_char, to: *const c_char, options: *const hr_convert_options, limits: *const hr_limits, out_report: *mut *mut hr_text) -> *mut hr_status;
     /// Writes one signature of the .hrg file `from` as a model of another format to `to`, which is
     /// replaced if this succeeds and left as it was otherwise; a data file beside it is replaced just

@@ -78,7 +78,7 @@ pub use group::{dump_read, Group};
 pub use group_options::GroupOptions;
 pub use launch::Launch;
 pub use limits::{Cancel, Limits};
-pub use model::{ExportOptions, GraphView, LoadOptions, Model, ModelReader};
+pub use model::{ConvertOptions, ExportOptions, GraphView, LoadOptions, Model, ModelReader};
 pub use node_spec::NodeSpec;
 pub use operation::{Operation, OperationKind, ReduceOp};
 pub use operator::{Compute, Gradient, Infer, Operator, OperatorAttribute, OperatorDef};

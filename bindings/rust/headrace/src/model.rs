@@ -37,6 +37,15 @@ impl LoadOptions {
     }
 }
 
+/// How a model of another format is converted.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ConvertOptions {
+    /// Weights become constants instead of variables.
+    pub constants: bool,
+    /// Constants are computed, and copies and what no output needs go.
+    pub simplify: bool,
+}
+
 /// How a model is written in another format.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ExportOptions<'a> {
@@ -135,8 +144,23 @@ impl Model {
         constants: bool,
         limits: Option<&Limits<'_>>,
     ) -> Result<String> {
+        Self::convert_with(env, from, to, ConvertOptions { constants, simplify: false }, limits)
+    }
+
+    /// As [`convert`](Self::convert), with all options.
+    pub fn convert_with(
+        env: &Env,
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        options: ConvertOptions,
+        limits: Option<&Limits<'_>>,
+    ) -> Result<String> {
         let (from, to) = (path_text(from.as_ref())?, path_text(to.as_ref())?);
-        let options = sys::hr_convert_options { constants: constants.into(), ..Default::default() };
+        let options = sys::hr_convert_options {
+            constants: options.constants.into(),
+            simplify: options.simplify.into(),
+            ..Default::default()
+        };
         let (from, to) = (from.as_ptr(), to.as_ptr());
         // SAFETY: the paths and the options live during the call.
         let report = made_within(limits, |limits, out| unsafe {

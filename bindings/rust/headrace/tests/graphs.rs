@@ -3,9 +3,10 @@ mod common;
 
 use common::{negation, Folder};
 use headrace::{
-    AttributeKind, Call, Code, Compute, DType, Dim, Env, ExportOptions, Gradient, Graph, GraphView,
-    Infer, LoadOptions, Model, ModelReader, NodeSpec, Operator, OperatorAttribute, OperatorDef,
-    ParameterGroup, Result, SaveOptions, Session, Tensor, TensorView,
+    AttributeKind, Call, Code, Compute, ConvertOptions, DType, Dim, Env, ExportOptions, Gradient,
+    Graph, GraphView, Infer, LoadOptions, Model, ModelReader, NodeSpec, Operator,
+    OperatorAttribute, OperatorDef, ParameterGroup, Result, SaveOptions, Session, Tensor,
+    TensorView,
 };
 
 #[test]
@@ -434,6 +435,8 @@ fn models_of_onnx_are_written_and_read() -> Result<()> {
     }
     assert!(report?.contains("opsets"));
     assert!(Model::convert(&env, &onnx, &second, false, None)?.contains("nodes"));
+    let options = ConvertOptions { simplify: true, ..Default::default() };
+    assert!(Model::convert_with(&env, &onnx, &second, options, None)?.contains("simplified"));
     let session = Session::new(&Model::load(&env, &second, None)?, None)?;
     assert_eq!(common::infer(&session, &[1.0])?, [-1.0]);
     assert!(Tensor::load(&env, &onnx).is_err());

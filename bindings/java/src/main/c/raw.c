@@ -760,6 +760,7 @@ _Static_assert(offsetof(hr_reader, release) == 32, "hr_reader");
 _Static_assert(sizeof(hr_convert_options) == 16, "hr_convert_options");
 _Static_assert(offsetof(hr_convert_options, struct_size) == 0, "hr_convert_options");
 _Static_assert(offsetof(hr_convert_options, constants) == 8, "hr_convert_options");
+_Static_assert(offsetof(hr_convert_options, simplify) == 12, "hr_convert_options");
 _Static_assert(sizeof(hr_export_options) == 24, "hr_export_options");
 _Static_assert(offsetof(hr_export_options, struct_size) == 0, "hr_export_options");
 _Static_assert(offsetof(hr_export_options, external_data) == 8, "hr_export_options");

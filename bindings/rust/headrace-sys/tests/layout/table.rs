@@ -150,6 +150,7 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_convert_options", mem::size_of::<hr_convert_options>() as i128),
     ("hr_convert_options.struct_size", mem::offset_of!(hr_convert_options, struct_size) as i128),
     ("hr_convert_options.constants", mem::offset_of!(hr_convert_options, constants) as i128),
+    ("hr_convert_options.simplify", mem::offset_of!(hr_convert_options, simplify) as i128),
     ("hr_export_options", mem::size_of::<hr_export_options>() as i128),
     ("hr_export_options.struct_size", mem::offset_of!(hr_export_options, struct_size) as i128),
     ("hr_export_options.external_data", mem::offset_of!(hr_export_options, external_data) as i128),
@@ -817,6 +818,7 @@ int main(void) {
   printf("hr_convert_options %zu\n", sizeof(hr_convert_options));
   printf("hr_convert_options.struct_size %zu\n", offsetof(hr_convert_options, struct_size));
   printf("hr_convert_options.constants %zu\n", offsetof(hr_convert_options, constants));
+  printf("hr_convert_options.simplify %zu\n", offsetof(hr_convert_options, simplify));
   printf("hr_export_options %zu\n", sizeof(hr_export_options));
   printf("hr_export_options.struct_size %zu\n", offsetof(hr_export_options, struct_size));
   printf("hr_export_options.external_data %zu\n", offsetof(hr_export_options, external_data));

@@ -93,9 +93,19 @@ public final class Model extends Resource {
    * variables, or constants if {@code constants} says so. Returns a report as JSON.
    */
   public static String convert(Env env, String from, String to, boolean constants, Limits limits) {
+    return convert(env, from, to, constants, false, limits);
+  }
+
+  /**
+   * The same; if {@code simplify} says so, constants are computed, and copies and what no output
+   * needs go.
+   */
+  public static String convert(Env env, String from, String to, boolean constants,
+      boolean simplify, Limits limits) {
     return Native.take(env.get(limits, (self, s, l, out) -> {
       Structs.hr_convert_options options = new Structs.hr_convert_options(s);
       options.constants(Graph.flag(constants));
+      options.simplify(Graph.flag(simplify));
       return Raw.hr_model_convert(self, s.text(from), s.text(to), options.address, l, out);
     }));
   }

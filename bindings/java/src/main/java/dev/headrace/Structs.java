@@ -535,6 +535,8 @@ final class Structs {
     void struct_size(long value) { set_long(0, value); }
     int constants() { return get_int(8); }
     void constants(int value) { set_int(8, value); }
+    int simplify() { return get_int(12); }
+    void simplify(int value) { set_int(12, value); }
   }
 
   static final class hr_export_options extends Struct {

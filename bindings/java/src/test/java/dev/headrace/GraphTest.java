@@ -291,6 +291,8 @@ class GraphTest {
     assertTrue(report.contains("Relu"), report);
     report = Model.convert(env, folder + "/m.onnx", folder + "/n.hrg", true, Limits.NONE);
     assertTrue(report.contains("Relu"), report);
+    report = Model.convert(env, folder + "/m.onnx", folder + "/n.hrg", true, true, Limits.NONE);
+    assertTrue(report.contains("simplified"), report);
     Model.load(env, folder + "/n.hrg").close();
     // A TensorProto: dims 2, data_type FLOAT, name "t", raw_data.
     byte[] proto = {8, 2, 16, 1, 0x42, 1, 't', 0x4a, 8, 0, 0, (byte) 0x80, 0x3f, 0, 0, 0, 0x40};

@@ -48,7 +48,8 @@ class CpuDevice final : public Device {
     for (const graph::Node& node : region.main().nodes) {
       const graph::Operator& op = region.OperatorOf(node);
       bool is_read = op.domain == ops::kState && op.name == "Read";
-      out.push_back(is_read || FindKernel(op) != nullptr);
+      const bool communicates = op.domain == ops::kComm;  // lowering makes its steps
+      out.push_back(is_read || communicates || FindKernel(op) != nullptr);
     }
     return out;
   }

@@ -241,3 +241,36 @@ func (g *Group) Grow(ctx context.Context, size int) (*Group, error) {
 		return C.hr_group_grow(group, wanted, l, out)
 	})
 }
+
+// BindGroup lets the nodes of the session's graphs that name the group communicate in a sub-group of it;
+// nil takes the group away. All ranks of the group call it. FailedPrecondition, on all ranks, if one has
+// another graph, another seed or another version of the library.
+func (s *Session) BindGroup(ctx context.Context, name string, group *Group) error {
+	var lent loan
+	defer lent.end()
+	session, text := borrow(&lent, s.object), lent.text(name)
+	var raw *C.hr_group
+	if group != nil {
+		raw = borrow(&lent, group.object)
+	}
+	if lent.failure != nil {
+		return lent.failure
+	}
+	return limited(ctx, func(l *C.hr_limits) *C.hr_status {
+		return C.hr_session_bind_group(session, text, raw, l)
+	})
+}
+
+// Broadcast gives all variables of the session, its step and its seed the values of the rank root of a
+// bound group. All ranks call it.
+func (s *Session) Broadcast(ctx context.Context, name string, root int) error {
+	var lent loan
+	defer lent.end()
+	session, text, from := borrow(&lent, s.object), lent.text(name), lent.number("root", root)
+	if lent.failure != nil {
+		return lent.failure
+	}
+	return limited(ctx, func(l *C.hr_limits) *C.hr_status {
+		return C.hr_session_broadcast(session, text, from, l)
+	})
+}

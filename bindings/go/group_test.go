@@ -429,3 +429,28 @@ func TestDumps(t *testing.T) {
 		good(t, g.Barrier(background))
 	})
 }
+
+func TestSessionsOfAGroup(t *testing.T) {
+	ranks(t, 2, GroupOptions{}, func(t *testing.T, g *Group) {
+		env := newEnv(t) // a run keeps its threads while it waits for other ranks
+		session := newSession(t, env, func(graph *Graph) {
+			x := graph.Input("x", Float32, -1, 2)
+			y := graph.Dense("dense", x, 1)
+			loss := graph.Op("ReduceMean", "keepdims=0", y)
+			graph.SignatureInput("train", "x", x)
+			graph.SignatureOutput("train", "loss", loss)
+			graph.Minimize("train", loss, "sgd", graph.Schedule("train", "constant base=0.5"))
+			graph.Distribute("train", "workers", "mirrored")
+		})
+		expect(t, session.BindGroup(background, "others", g), NotFound, "workers")
+		good(t, session.BindGroup(background, "workers", g), session.Broadcast(background, "workers", 1))
+		call := must(session.NewCall("train"))(t)
+		rows := 1 + g.Rank() // one example of ones, two of fours: the mean is three
+		x := slices.Repeat([]float32{float32(1 + 3*g.Rank())}, 2*rows)
+		good(t, BindSlice(call, "x", x, rows, 2), session.SetVariable(background, "dense/weight",
+			must(TensorOf(env, []float32{1, 1}, 2, 1))(t)), call.Run(background))
+		same(t, "loss", must(Values[float32](must(call.Result("loss"))(t)))(t), 6)
+		same(t, "weights", must(Values[float32](must(session.Variable(background, "dense/weight"))(t)))(t), -0.5, -0.5)
+		good(t, session.BindGroup(background, "workers", nil))
+	})
+}

@@ -52,6 +52,9 @@ type TrainOptions struct {
 	// OnMessage gets sentences for people: what was restored, saved or skipped.
 	OnMessage func(message string)
 	Group     *Group // for which this process writes checkpoints; may be nil
+	// BoundGroup names a group that the session has bound (Session.BindGroup): all its ranks train
+	// together, with the same options and shards of the same data; "": this process alone.
+	BoundGroup string
 }
 
 // trainer is the context of the functions of a training.
@@ -100,7 +103,7 @@ func (l *loan) train(options *TrainOptions) *C.hr_train_options {
 		checkpoint_directory: l.optional(options.CheckpointDirectory),
 		checkpoint_steps:     C.int64_t(options.CheckpointSteps), keep_checkpoints: l.number("KeepCheckpoints", options.KeepCheckpoints),
 		event_directory: l.optional(options.EventDirectory), summary_steps: C.int64_t(options.SummarySteps),
-		eval_steps: C.int64_t(options.EvalSteps), on_step: (*[0]byte)(C.hrgo_step), on_message: (*[0]byte)(C.hrgo_message)}
+		bound_group: l.optional(options.BoundGroup), eval_steps: C.int64_t(options.EvalSteps), on_step: (*[0]byte)(C.hrgo_step), on_message: (*[0]byte)(C.hrgo_message)}
 	names := slices.Sorted(maps.Keys(options.Scalars))
 	values := make([]C.double, len(names))
 	for i, name := range names {

@@ -89,6 +89,20 @@ func (g *Graph) SwapAverages(signature string) {
 	})
 }
 
+// Distribute rewrites a signature that trains so that all ranks of a group train one model: their
+// gradients are averaged while the backward pass goes on. The group is the name that
+// Session.BindGroup takes, and the strategy such as "mirrored" or "mirrored bucket=4194304 bf16=1".
+// Call it after Minimize.
+func (g *Graph) Distribute(signature, group, strategy string) {
+	g.add(func(graph *C.hr_graph, l *loan) *C.hr_status {
+		of, name, how := l.text(signature), l.text(group), l.text(strategy)
+		if l.failure != nil {
+			return nil
+		}
+		return C.hr_graph_distribute(graph, of, name, how)
+	})
+}
+
 // CopySignature adds the signature to with copies of the nodes that the signature from needs, so that
 // one of the two can be changed.
 func (g *Graph) CopySignature(from, to string) {

@@ -27,6 +27,9 @@ struct Module;
 namespace ops {
 class OpRegistry;
 }
+namespace comm {
+class GroupTable;
+}
 
 // A mark in a stream. Thread-safe.
 class Event {
@@ -60,7 +63,8 @@ struct RunContext {
   // Set when the first variable is about to be written: from then on cancel is ignored, and a
   // failure leaves variables half updated.
   bool* update_begun = nullptr;
-  RunRecorder* recorder = nullptr;  // is told of the steps
+  RunRecorder* recorder = nullptr;           // is told of the steps
+  const comm::GroupTable* groups = nullptr;  // of steps that communicate
 };
 
 class Executable;

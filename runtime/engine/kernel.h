@@ -53,12 +53,15 @@ class Operands {
   void* const* scratch_;
 };
 
+class CommWorks;
+
 // What a run gives the kernels that it launches.
 struct LaunchContext {
   const Lease& threads;
   uint64_t seed;   // of the session
   int64_t step;    // counts the session's runs that draw random numbers or write variables
   Stream* stream;  // null: work is done when the kernel returns
+  CommWorks* comm = nullptr;  // of kernels that communicate
 };
 
 // Prepared for fixed shapes. Run may be called from several invocations at once, so a kernel holds

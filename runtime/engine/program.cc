@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/base/json_writer.h"
+#include "runtime/engine/comm_works.h"
 
 namespace hr::engine {
 
@@ -50,7 +51,10 @@ Status Program::Prepare(std::span<const Operands> operands, const RunContext& ru
 class ProgramInvocation final : public Invocation {
  public:
   ProgramInvocation(const Program& program, Block arena)
-      : program_(&program), arena_(std::move(arena)), bound_(program.slot_places_.size()) {
+      : program_(&program),
+        arena_(std::move(arena)),
+        bound_(program.slot_places_.size()),
+        comm_(program.groups_, program.comm_slots_) {
     PlaceOperands();
   }
 
@@ -75,6 +79,7 @@ class ProgramInvocation final : public Invocation {
   }
 
   Status Run(const RunContext& context) override {
+    if (!comm_.empty()) return RunCommunicating(context);
     const LaunchContext launch{context.threads, context.seed, context.step, context.stream};
     if (!program_->preparations_.empty()) {
       HR_RETURN_IF_ERROR(program_->Prepare(prepared_operands_, context, launch));
@@ -84,8 +89,18 @@ class ProgramInvocation final : public Invocation {
   }
 
  private:
-  // `kWatched`: a recorder is told of each step, or memory is filled with kPoison, as
-  // BuildOptions::check_memory says.
+  // Other ranks wait for this one, so a failure is told to them.
+  Status RunCommunicating(const RunContext& context) {
+    HR_RETURN_IF_ERROR(comm_.Begin(context.groups, context.limits));
+    const LaunchContext launch{context.threads, context.seed, context.step, context.stream, &comm_};
+    Status status = program_->Prepare(prepared_operands_, context, launch);
+    if (status.ok()) status = RunSteps<true>(context, launch);
+    if (!status.ok()) comm_.Fail(status);
+    return status;
+  }
+
+  // `kWatched`: a recorder is told of each step, memory is filled with kPoison, as
+  // BuildOptions::check_memory says, or operations of groups are in flight between steps.
   template <bool kWatched>
   Status RunSteps(const RunContext& context, const LaunchContext& launch) {
     const Program& program = *program_;
@@ -105,6 +120,7 @@ class ProgramInvocation final : public Invocation {
       if (recorded) context.recorder->EndStep();
       if (!status.ok()) return std::move(status).WithNode(program.specs_[i].node);
       if (poisoned) PoisonArena(arena_.begin(), program.dead_after_[i]);
+      if (kWatched && comm_.in_flight()) comm_.Turn();
     }
     return {};
   }
@@ -136,6 +152,7 @@ class ProgramInvocation final : public Invocation {
   std::vector<Operands> step_operands_;      // that point into operands_
   std::vector<Operands> prepared_operands_;  // the same, of preparations
   std::vector<void*> bound_;                 // by slot
+  CommWorks comm_;
 };
 
 Result<std::unique_ptr<Invocation>> Program::Instantiate() {

@@ -68,6 +68,8 @@ class Program final : public Executable {
   std::shared_ptr<PreparedPool> pool_;
   mutable std::atomic<uint64_t> prepared_ = 0;  // variables_version + 1 of all kept memory
   Resizer resizer_;
+  std::vector<std::string> groups_;  // that steps communicate in
+  uint32_t comm_slots_ = 0;
   std::vector<std::vector<ArenaRange>> dead_after_;  // by step; empty unless memory is checked
 };
 

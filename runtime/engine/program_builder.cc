@@ -164,6 +164,8 @@ Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, Bui
   }
   HR_RETURN_IF_ERROR(AddPreparations(allocator, offsets, *program));
   program->specs_ = std::move(steps_);
+  program->groups_ = std::move(options.groups);
+  program->comm_slots_ = options.comm_slots;
   return program;
 }
 

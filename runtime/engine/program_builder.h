@@ -90,6 +90,9 @@ struct BuildOptions {
   // Verifies that each step reads only what was bound or written before it, and fills the memory of
   // the arena with kPoison before each run and as soon as no later step needs it.
   bool check_memory = false;
+  // The groups in which steps communicate, and how many operations they start (CommWorks).
+  std::vector<std::string> groups;
+  uint32_t comm_slots = 0;
 };
 
 class ProgramBuilder {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/lowering/communication.h"
 #include "runtime/lowering/operations.h"
 #include "runtime/lowering/schedule.h"
 
@@ -28,15 +29,20 @@ class ProgramMaker {
     AddSlots();
     FindOverwrittenReads(order_);
     AssignOutputs();
+    AssignBuckets();
     for (NodeId id : order_) {
+      WaitFor(id);
       HR_RETURN_IF_ERROR(
           AddNode(id).WithNode(graph::NodeText(region_.module, region_.graph(), id)));
     }
+    WaitForAll();
     CopyOutputs();
     return builder_.Build(*options_.allocator, {.slot_count = slot_count_,
                                                 .first_output_slot = first_output_slot_,
                                                 .pool = std::move(pool),
-                                                .check_memory = options_.check_memory});
+                                                .check_memory = options_.check_memory,
+                                                .groups = std::move(groups_),
+                                                .comm_slots = comm_slots_});
   }
 
  private:
@@ -121,7 +127,7 @@ class ProgramMaker {
       NodeId producer = region_.Producer(value);
       bool direct = producer != kNone && buffers_[value] == kNoBuffer &&
                     !IsView(region_.node(producer)) && !IsRead(region_.node(producer)) &&
-                    region_.LayoutOf(value) == Layout::kPlain;
+                    !InBucket(region_.node(producer)) && region_.LayoutOf(value) == Layout::kPlain;
       if (direct) {
         buffers_[value] = builder_.AddSlot(first_output_slot_ + i);
       } else {
@@ -190,9 +196,154 @@ class ProgramMaker {
     return {};
   }
 
+  bool InBucket(const graph::Node& node) const {
+    return IsCommunication(region_.module, node) && UsesBucket(region_.module.OperatorOf(node));
+  }
+
+  // The inputs of a node that communicates, without a weight.
+  static std::span<const ValueId> Sent(const graph::Node& node) {
+    const std::span<const ValueId> all = node.inputs;
+    return all.first(all.size() - (node.Int("weighted", 0) != 0 ? 1 : 0));
+  }
+
+  // Gives each operation whose tensors move together its memory. What is computed for it alone is
+  // written there; the rest is copied when it starts.
+  void AssignBuckets() {
+    for (NodeId id : order_) {
+      const graph::Node& node = region_.node(id);
+      if (!InBucket(node)) continue;
+      std::vector<size_t> bytes;
+      for (ValueId input : Sent(node)) bytes.push_back(BytesOf(input));
+      Bucket bucket = BucketOf(bytes);
+      const BufferIndex memory = builder_.AddArena(bucket.bytes);
+      for (size_t i = 0; i < bucket.parts.size(); ++i) {
+        const ValueId input = node.inputs[i];
+        const BufferIndex part = builder_.AddView(memory, bucket.parts[i].offset);
+        const NodeId producer = region_.Producer(input);
+        const bool direct = producer != kNone && buffers_[input] == kNoBuffer &&
+                            !IsView(region_.node(producer)) && !IsRead(region_.node(producer)) &&
+                            region_.OnlyConsumer(input) == id;
+        if (direct) buffers_[input] = part;
+        if (node.outputs[i] != kNone) buffers_[node.outputs[i]] = part;
+        bucket_parts_.push_back({id, part});
+      }
+      buckets_.push_back({id, memory, std::move(bucket)});
+    }
+  }
+
+  struct NodeBucket {
+    NodeId node;
+    BufferIndex memory;
+    Bucket bucket;
+  };
+  const NodeBucket* FindBucket(NodeId id) const {
+    for (const NodeBucket& one : buckets_) {
+      if (one.node == id) return &one;
+    }
+    return nullptr;
+  }
+
+  uint32_t GroupNumber(std::string_view name) {
+    for (uint32_t i = 0; i < groups_.size(); ++i) {
+      if (groups_[i] == name) return i;
+    }
+    groups_.emplace_back(name);
+    return static_cast<uint32_t>(groups_.size() - 1);
+  }
+
+  Status AddCommunication(NodeId id) {
+    const graph::Node& node = region_.node(id);
+    const std::span<const ValueId> sent = Sent(node);
+    const ValueId tensor = !sent.empty() ? sent[0] : node.outputs.empty() ? kNone : node.outputs[0];
+    Communication what{.op = region_.module.OperatorOf(node),
+                       .node = node,
+                       .group = GroupNumber(node.String("group", "")),
+                       .slot = comm_slots_++};
+    if (tensor != kNone) {
+      what.dtype = region_.DTypeOf(tensor);
+      what.elements = static_cast<size_t>(ElementCount(region_.DimsOf(tensor)));
+    }
+    engine::StepBuffers start;
+    engine::StepBuffers wait;
+    if (const NodeBucket* bucket = FindBucket(id)) {
+      what.bucket = bucket->bucket;
+      FillBucket(*bucket, &start);
+      start.outputs = wait.outputs = {bucket->memory};
+      wait.inputs = {bucket->memory};
+    } else {
+      start.inputs = {sent.empty() ? kNoBuffer : BufferOf(sent[0])};
+      start.outputs = {node.outputs.empty() ? kNoBuffer : BufferOf(node.outputs[0])};
+      wait.inputs = start.inputs;
+      wait.outputs = start.outputs;
+    }
+    if (sent.size() != node.inputs.size()) {
+      what.weight = region_.DTypeOf(node.inputs.back());
+      start.inputs.push_back(BufferOf(node.inputs.back()));
+    }
+    const std::string name = graph::NodeText(region_.module, region_.graph(), id);
+    builder_.AddStep({.kernel = StartKernel(what), .buffers = std::move(start), .node = name});
+    in_flight_.push_back(
+        {id, {.kernel = WaitKernel(what), .buffers = std::move(wait), .node = name}});
+    return {};
+  }
+
+  // Copies the tensors into their places that were not computed there.
+  void FillBucket(const NodeBucket& bucket, engine::StepBuffers* start) {
+    std::vector<BufferIndex> parts;
+    for (const auto& [node, part] : bucket_parts_) {
+      if (node == bucket.node) parts.push_back(part);
+    }
+    const graph::Node& node = region_.node(bucket.node);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (BufferOf(input) == parts[i]) continue;
+      AddCopy(input, BufferOf(input), parts[i], graph::ValueText(region_.graph(), input));
+    }
+    start->inputs = {bucket.memory};
+  }
+
+  struct InFlight {
+    NodeId node;
+    engine::StepSpec wait;
+  };
+  void EndFlight(size_t i) {
+    builder_.AddStep(std::move(in_flight_[i].wait));
+    in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  void WaitForAll() {
+    while (!in_flight_.empty()) EndFlight(0);
+  }
+
+  // Waits, before the node, for the operations whose results it uses or that it is to follow. All
+  // have ended before a variable is written, so that a failure leaves variables as they were.
+  void WaitFor(NodeId id) {
+    if (in_flight_.empty()) return;
+    const graph::Node& node = region_.node(id);
+    const auto written = WrittenVariables(*options_.operators, region_.module, node);
+    if (std::any_of(written.begin(), written.end(), [](uint32_t v) { return v != kNone; })) {
+      return WaitForAll();
+    }
+    const bool communicates = IsCommunication(region_.module, node);
+    for (size_t i = 0; i < in_flight_.size();) {
+      const NodeId earlier = in_flight_[i].node;
+      bool needed = false;
+      for (ValueId input : node.inputs) {
+        needed |= input != kNone && region_.Producer(input) == earlier;
+      }
+      // Operations of a group follow each other without waiting.
+      for (NodeId control : node.controls) needed |= control == earlier && !communicates;
+      if (needed) {
+        EndFlight(i);
+      } else {
+        ++i;
+      }
+    }
+  }
+
   Status AddNode(NodeId id) {
     const graph::Node& node = region_.node(id);
     if (IsRead(node)) return AddRead(id, node);
+    if (IsCommunication(region_.module, node)) return AddCommunication(id);
     const graph::Operator& op = region_.module.OperatorOf(node);
     const ops::OpDef* def = options_.operators->Find(op.domain, op.name, op.version);
     const bool custom = def != nullptr && def->custom;
@@ -290,6 +441,11 @@ class ProgramMaker {
   bool writes_variables_ = false;
   std::vector<bool> copied_reads_;
   std::vector<uint32_t> copied_outputs_;
+  std::vector<NodeBucket> buckets_;
+  std::vector<std::pair<NodeId, BufferIndex>> bucket_parts_;  // in the order of the inputs
+  std::vector<InFlight> in_flight_;  // operations that were started, with what waits for them
+  std::vector<std::string> groups_;
+  uint32_t comm_slots_ = 0;
   uint32_t first_output_slot_ = 0;
   uint32_t slot_count_ = 0;
 };

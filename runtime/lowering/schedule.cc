@@ -26,6 +26,55 @@ std::vector<uint32_t> WrittenVariables(const ops::OpRegistry& operators,
   return out;
 }
 
+namespace {
+
+// Lets operations of groups start as soon as their operands are there: each is moved forward to
+// where the last node that it needs stands.
+void HoistCommunication(const graph::Module& module, std::vector<NodeId>* order) {
+  const graph::Graph& graph = module.main();
+  std::vector<NodeId> waiting;
+  for (NodeId id : *order) {
+    if (module.OperatorOf(graph.nodes[id]).domain == ops::kComm) waiting.push_back(id);
+  }
+  if (waiting.empty()) return;
+  graph::Marks done(graph.nodes.size(), false);
+  std::vector<NodeId> out;
+  const auto ready = [&](NodeId id) {
+    const graph::Node& node = graph.nodes[id];
+    bool all = true;
+    for (graph::ValueId input : node.inputs) {
+      const bool made = input != graph::kNone && graph.values[input].producer != graph::kNone;
+      all &= !made || done[graph.values[input].producer] != 0;
+    }
+    for (NodeId control : node.controls) all &= done[control] != 0;
+    return all;
+  };
+  const auto add = [&](NodeId id) {
+    done[id] = true;
+    out.push_back(id);
+  };
+  const auto start_ready = [&] {
+    for (size_t i = 0; i < waiting.size();) {
+      if (!ready(waiting[i])) {
+        ++i;
+        continue;
+      }
+      add(waiting[i]);
+      waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      i = 0;  // others may have waited for it
+    }
+  };
+  start_ready();
+  for (NodeId id : *order) {
+    if (done[id] || module.OperatorOf(graph.nodes[id]).domain == ops::kComm) continue;
+    add(id);
+    start_ready();
+  }
+  *order = std::move(out);
+}
+
+}  // namespace
+
 Result<std::vector<NodeId>> Schedule(const ops::OpRegistry& operators,
                                      const graph::Module& module) {
   const graph::Graph& graph = module.main();
@@ -44,6 +93,7 @@ Result<std::vector<NodeId>> Schedule(const ops::OpRegistry& operators,
     late[id] = is_late;
   }
   std::stable_partition(order.begin(), order.end(), [&](NodeId id) { return !late[id]; });
+  HoistCommunication(module, &order);
   return order;
 }
 

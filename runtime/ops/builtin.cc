@@ -7,9 +7,11 @@ namespace hr::ops {
 std::span<const std::span<const OpDef>> BuiltinFamilies() {
   static const std::array families = {
 #ifndef HEADRACE_WITHOUT_TRAINING
+      GradientMarkOps(),
       OptimizerOps(),
 #endif
       CausalConvOps(),
+      CommunicationOps(),
       ComposedMovementOps(),
       ComposedNormalizationOps(),
       QuantizationOps(),

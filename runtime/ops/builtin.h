@@ -12,6 +12,7 @@ std::span<const OpDef> BitOps();                    // bits.cc
 std::span<const OpDef> BroadcastOps();              // broadcast.cc
 std::span<const OpDef> CastOps();                   // cast.cc
 std::span<const OpDef> CausalConvOps();             // causal_conv.cc
+std::span<const OpDef> CommunicationOps();          // communication.cc
 std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
 std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
 std::span<const OpDef> ContainerOps();              // containers.cc
@@ -24,6 +25,7 @@ std::span<const OpDef> DeterminantOps();            // determinant.cc
 std::span<const OpDef> EinsumOps();                 // einsum.cc
 std::span<const OpDef> ElementwiseOps();            // elementwise.cc
 std::span<const OpDef> GenerateOps();               // generate.cc
+std::span<const OpDef> GradientMarkOps();           // gradient_mark.cc
 std::span<const OpDef> IndexingOps();               // indexing.cc
 std::span<const OpDef> LinearAttentionOps();        // linear_attention.cc
 std::span<const OpDef> LogicOps();                  // logic.cc

@@ -4,6 +4,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/graph/unknown_name.h"
 #include "runtime/session/staged_run.h"
 
 namespace hr::session {
@@ -231,7 +232,8 @@ RunContext Session::BeginRun(const Plan& plan, const Lease& threads, const CallL
                                : plan.shared() ? 1
                                                : variables_.version(),
           .update_begun = update_begun,
-          .recorder = recorder};
+          .recorder = recorder,
+          .groups = &groups_};
 }
 
 Status Session::EndRun(const Plan& plan, const RunContext& run, Status status) {
@@ -325,6 +327,83 @@ Status Session::SetVariable(uint32_t variable, const Tensor& value, const CallLi
   HR_RETURN_IF_ERROR(CheckHostMemory(value));
   HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("setting a variable", true, limits));
   return variables_.Set(env().allocator(), variable, value);
+}
+
+namespace {
+
+std::vector<std::string> GroupsOf(const Model& model) {
+  std::vector<std::string> out;
+  const graph::Module& module = model.module();
+  for (const graph::Graph& graph : module.graphs) {
+    for (const graph::Node& node : graph.nodes) {
+      const ops::OpDef& def = ops::DefOf(model.env().operators(), module, node);
+      for (const ops::Effect& effect : ops::EffectsOf(def, node)) {
+        if (effect.resource.kind == ops::ResourceKind::kGroup) out.push_back(effect.resource.name);
+      }
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace
+
+Status Session::BindGroup(std::string_view name, std::shared_ptr<comm::Collectives> group,
+                          const CallLimits& limits) {
+  const std::vector<std::string> known = GroupsOf(*model_);
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    return graph::UnknownName("model", "group", name, known);
+  }
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("binding a group", true, limits));
+  groups_.Bind(name, std::move(group));
+  return {};
+}
+
+Result<std::shared_ptr<comm::Collectives>> Session::FindGroup(std::string_view name) {
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("using a group", false, {}));
+  auto group = groups_.Share(name);
+  if (group != nullptr) return group;
+  return FailedPrecondition("the session has no group '", name,
+                            "'; bind one with hr_session_bind_group");
+}
+
+Status Session::Broadcast(std::string_view name, int root, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const auto group, FindGroup(name));
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("broadcasting variables", true, limits));
+  if (root < 0 || root >= group->size()) {
+    return InvalidArgument("the root ", root, " is no rank of a group of ", group->size());
+  }
+  HR_RETURN_IF_ERROR(variables_.BringHome(env().allocator()));
+  const bool gives = group->rank() == root;
+  if (!gives) {
+    for (uint32_t i = 0; i < model_->module().variables.size(); ++i) {
+      HR_RETURN_IF_ERROR(variables_.MakeWritable(env().allocator(), i));
+    }
+  }
+  Status status = BroadcastValues(*group, root, limits);
+  if (gives) return status;
+  variables_.MarkWritten();
+  tainted_.store(!status.ok(), std::memory_order_release);
+  return status;
+}
+
+Status Session::BroadcastValues(comm::Collectives& group, int root, const CallLimits& limits) {
+  const auto send = [&](void* data, size_t bytes) -> Status {
+    const comm::Operation operation = {
+        .kind = comm::OpKind::kBroadcast, .dtype = DType::kUint8, .count = bytes, .peer = root};
+    HR_ASSIGN_OR_RETURN(const auto ticket, group.Post(operation, data, data));
+    return group.Complete(ticket, limits);
+  };
+  uint64_t state[2] = {static_cast<uint64_t>(step()), seed()};
+  HR_RETURN_IF_ERROR(send(state, sizeof state));
+  for (uint32_t i = 0; i < model_->module().variables.size(); ++i) {
+    const Tensor& value = variables_.Get(i);
+    if (value.bytes() != 0) HR_RETURN_IF_ERROR(send(value.data(), value.bytes()));
+  }
+  step_.store(static_cast<int64_t>(state[0]), std::memory_order_relaxed);
+  seed_.store(state[1], std::memory_order_relaxed);
+  return {};
 }
 
 Status Session::ReadVariables(

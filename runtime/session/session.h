@@ -12,6 +12,7 @@
 #include "runtime/base/function_ref.h"
 #include "runtime/session/plan.h"
 #include "runtime/session/run_lock.h"
+#include "runtime/session/session_groups.h"
 #include "runtime/session/variable_store.h"
 
 namespace hr::session {
@@ -70,6 +71,18 @@ class Session : public std::enable_shared_from_this<Session> {
       const CallLimits& limits,
       const std::function<Status(VariableStore&, int64_t* step, uint64_t* seed)>& body);
 
+  // Nodes that name this group communicate in it from now on; null: in none. Waits until no run
+  // goes on. NOT_FOUND if no node of the model names it.
+  Status BindGroup(std::string_view name, std::shared_ptr<comm::Collectives> group,
+                   const CallLimits& limits);
+
+  // The group bound by this name; it ends with the session, or when another takes its place. For
+  // operations between runs, by the thread that makes these. FAILED_PRECONDITION if none is bound.
+  Result<std::shared_ptr<comm::Collectives>> FindGroup(std::string_view name);
+  // Gives all variables, and the step and the seed, the values of the rank `root` of a bound group.
+  // All ranks call it. A failure leaves the session tainted, unless this rank is the root.
+  Status Broadcast(std::string_view group, int root, const CallLimits& limits);
+
   uint64_t seed() const { return seed_.load(std::memory_order_relaxed); }
   int64_t step() const { return step_.load(std::memory_order_relaxed); }
   // An update failed half-way: only a restore makes the session usable again.
@@ -89,6 +102,7 @@ class Session : public std::enable_shared_from_this<Session> {
   explicit Session(std::shared_ptr<const Model> model, const SessionOptions& options);
   Status InitializeVariables(const CallLimits& limits);
   Result<Tensor> InitialValue(const graph::Variable& variable, const CallLimits& limits);
+  Status BroadcastValues(comm::Collectives& group, int root, const CallLimits& limits);
   Status CheckUsable() const;
   // The run lock, for `what`. In a function of the host inside a run of this session a failure,
   // where it would have to wait for that run.
@@ -139,6 +153,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<bool> closed_{false};
   RunLock run_lock_;
   VariableStore variables_;
+  SessionGroups groups_;
   std::mutex plans_mutex_;
   std::list<CachedPlan> plans_;  // most recently used first
 };

@@ -124,9 +124,21 @@ class Trainer {
 
   Result<StepReport> Run() {
     if (options_.train_data == nullptr) return InvalidArgument("training needs a data set");
+    if (!options_.group.empty()) {
+      HR_ASSIGN_OR_RETURN(auto group, session_->FindGroup(options_.group));
+      ranks_ = Ranks(std::move(group));
+    }
+    auto report = RunOnRank();
+    if (!report.ok() && !all_know_) ranks_.TellFailure(report.status());
+    return report;
+  }
+
+ private:
+  Result<StepReport> RunOnRank() {
     HR_RETURN_IF_ERROR(CheckBestOptions());
     HR_RETURN_IF_ERROR(Prepare());
-    HR_RETURN_IF_ERROR(RestoreNewest());
+    if (ranks_.chief()) HR_RETURN_IF_ERROR(RestoreNewest());
+    HR_RETURN_IF_ERROR(BeginTogether());
     begin_nanos_ = clock_.NowNanos();
     Status ended = Loop();
     bool ran_out = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
@@ -144,7 +156,6 @@ class Trainer {
     return report_;
   }
 
- private:
   Status CheckBestOptions() const {
     if (options_.best_metric.empty()) {
       if (options_.patience == 0 && !options_.restore_best) return {};
@@ -165,7 +176,7 @@ class Trainer {
     for (const auto& [name, value] : options_.scalars)
       HR_RETURN_IF_ERROR(call_->BindScalar(name, value));
     has_rate_ = HasOutput(*session_, options_.train_signature, "learning_rate");
-    if (options_.event_directory.empty()) return {};
+    if (options_.event_directory.empty() || !ranks_.chief()) return {};
     HR_ASSIGN_OR_RETURN(events_, EventWriter::Open(options_.event_directory, {}));
     return {};
   }
@@ -197,6 +208,22 @@ class Trainer {
     return TakeEpoch();
   }
 
+  // All ranks go on from where the chief stands.
+  Status BeginTogether() {
+    if (ranks_.alone()) return {};
+    HR_RETURN_IF_ERROR(session_->Broadcast(options_.group, 0, limits_));
+    HR_ASSIGN_OR_RETURN(const std::string own, options_.train_data->Save());
+    std::string position = own;
+    HR_RETURN_IF_ERROR(ranks_.FromChief(&position, limits_));
+    if (position != own) {
+      Status status = options_.train_data->Restore(position, limits_);
+      if (!status.ok()) return std::move(status).WithContext("the data set of rank 0 is another");
+    }
+    report_.step = session_->step();
+    if (!ranks_.chief()) saved_step_ = summarised_step_ = report_.step;
+    return TakeEpoch();
+  }
+
   std::string BestDirectory() const { return JoinPath(options_.checkpoint_directory, kBestFolder); }
 
   // An evaluation at the end comes after the checkpoint, which knows nothing of it.
@@ -220,18 +247,62 @@ class Trainer {
   }
 
   Status Loop() {
-    while (options_.max_steps < 0 || report_.step < options_.max_steps) {
-      if (LostPatience()) return {};
-      HR_ASSIGN_OR_RETURN(const bool done, options_.train_data->Done(limits_));
-      HR_RETURN_IF_ERROR(TakeEpoch());  // Done may have found one to be complete
-      if (done) return {};
+    while (true) {
+      HR_ASSIGN_OR_RETURN(const bool complete, IsComplete());
+      HR_ASSIGN_OR_RETURN(const bool ended, AllEnd(complete));
+      if (ended) return std::move(ended_);
       HR_RETURN_IF_ERROR(Step());
       if (!options_.on_step) continue;
       Result<bool> go_on = options_.on_step(report_);
       stopped_ = !go_on.ok() || !*go_on;
-      if (stopped_) return std::move(go_on).status();
+      if (stopped_ && (ranks_.alone() || !go_on.ok())) return std::move(go_on).status();
     }
-    return {};
+  }
+
+  // Whether all steps are made, or the data or the patience is at its end.
+  Result<bool> IsComplete() {
+    if (options_.max_steps >= 0 && report_.step >= options_.max_steps) return true;
+    if (ranks_.chief() && LostPatience()) return true;
+    HR_ASSIGN_OR_RETURN(const bool done, options_.train_data->Done(StepLimits()));
+    HR_RETURN_IF_ERROR(TakeEpoch());  // Done may have found one to be complete
+    return done;
+  }
+
+  // Whether the training ends before the next step, on all ranks: because that of one is complete,
+  // its on_step has said so, or its limits do (then ended_ has the failure).
+  Result<bool> AllEnd(bool complete) {
+    if (ranks_.alone()) return complete;
+    Status within = limits_.Check();
+    int64_t ends[4] = {complete, report_.stopped_early, stopped_,
+                       static_cast<int64_t>(within.code())};
+    HR_RETURN_IF_ERROR(ranks_.Largest(ends, {}));
+    report_.stopped_early = ends[1] != 0;
+    stopped_ = ends[2] != 0;
+    all_know_ = ends[3] != 0;
+    if (!within.ok()) {
+      ended_ = std::move(within);
+    } else if (ends[3] != 0) {
+      ended_ = Status(static_cast<Code>(ends[3]),
+                      "the call was cancelled on another rank, or its deadline passed");
+    }
+    return ends[0] != 0 || ends[1] != 0 || ends[2] != 0 || ends[3] != 0;
+  }
+
+  // In a group the limits end the training between two steps, so that all ranks make the same ones;
+  // a step that does not end then is broken off some seconds later.
+  static constexpr int64_t kGraceNanos = 5'000'000'000;
+  CallLimits StepLimits() {
+    if (ranks_.alone()) return limits_;
+    CallLimits out;
+    out.context = this;
+    out.interrupted = [](void* self) { return static_cast<Trainer*>(self)->GraceIsOver() ? 1 : 0; };
+    return out;
+  }
+  bool GraceIsOver() {
+    if (limits_.Check().ok()) return false;
+    const int64_t now = SystemClock().NowNanos();
+    if (ran_out_nanos_ == 0) ran_out_nanos_ = now;
+    return now - ran_out_nanos_ > kGraceNanos;
   }
 
   bool LostPatience() {
@@ -245,7 +316,7 @@ class Trainer {
   // A batch that was drawn for a run that did not come to pass is drawn again after a restore.
   Status RunOrGoBack() {
     HR_ASSIGN_OR_RETURN(const data::DataPosition before, options_.train_data->position());
-    Status status = call_->Run(limits_);
+    Status status = call_->Run(StepLimits());
     // Data that can be read only once cannot go back; then no later training can go on from here.
     if (!status.ok()) options_.train_data->Seek(before, {}).IgnoreError();
     return status;
@@ -296,8 +367,8 @@ class Trainer {
 
   Status EvaluateNow() {
     HR_RETURN_IF_ERROR(options_.eval_data->Rewind(limits_));
-    HR_ASSIGN_OR_RETURN(StepReport result,
-                        Evaluate(session_, options_.eval_signature, options_.eval_data, limits_));
+    HR_ASSIGN_OR_RETURN(StepReport result, Evaluate(session_, options_.eval_signature,
+                                                    options_.eval_data, limits_, ranks_));
     report_.evaluated = true;
     report_.evaluation_loss = result.evaluation_loss;
     report_.evaluation_accuracy = result.evaluation_accuracy;
@@ -324,11 +395,16 @@ class Trainer {
   }
 
   Status RestoreBest() {
-    if (!options_.restore_best || best_.step() < 0 || best_.step() == session_->step()) return {};
-    HR_ASSIGN_OR_RETURN(RestoreReport restored,
-                        RestoreSession(*session_, BestDirectory(), {}, limits_));
-    Say(Cat("the session has the best, '", restored.path, "'"));
-    return {};
+    if (!options_.restore_best) return {};
+    int64_t other[1] = {ranks_.chief() && best_.step() >= 0 && best_.step() != session_->step()};
+    HR_RETURN_IF_ERROR(ranks_.Largest(other, limits_));
+    if (other[0] == 0) return {};
+    if (ranks_.chief()) {
+      HR_ASSIGN_OR_RETURN(RestoreReport restored,
+                          RestoreSession(*session_, BestDirectory(), {}, limits_));
+      Say(Cat("the session has the best, '", restored.path, "'"));
+    }
+    return ranks_.alone() ? Status() : session_->Broadcast(options_.group, 0, limits_);
   }
 
   Status Save() {
@@ -338,7 +414,7 @@ class Trainer {
   }
 
   Status SaveTo(const std::string& directory, int keep) {
-    if (options_.checkpoint_directory.empty()) return {};
+    if (options_.checkpoint_directory.empty() || !ranks_.chief()) return {};
     SaveOptions save{.files = {.keep = keep, .owner = options_.owner},
                      .dataset = options_.train_data.get()};
     best_.AddTo(&save.metadata);
@@ -354,6 +430,7 @@ class Trainer {
   const Clock& clock_;
   std::unique_ptr<session::Call> call_;
   std::unique_ptr<EventWriter> events_;
+  Ranks ranks_;
   StepReport report_;
   BestEvaluation best_;
   bool has_rate_ = false;
@@ -362,6 +439,9 @@ class Trainer {
   int64_t summarised_step_ = -1;  // none of the steps before training
   int64_t examples_ = 0;
   int64_t begin_nanos_ = 0;
+  Status ended_;               // why all ranks end, if limits do it
+  bool all_know_ = false;      // that limits end the training
+  int64_t ran_out_nanos_ = 0;  // when the limits were first found to have run out
 };
 
 }  // namespace
@@ -373,16 +453,16 @@ Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainO
 
 Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
                             const std::string& signature,
-                            const std::shared_ptr<data::Dataset>& data, const CallLimits& limits) {
+                            const std::shared_ptr<data::Dataset>& data, const CallLimits& limits,
+                            const Ranks& ranks) {
   HR_ASSIGN_OR_RETURN(auto call, session::Call::Create(session, signature));
   HR_RETURN_IF_ERROR(call->BindSource(data));
   const int64_t step = session->step();
   MetricRuns runs(session, signature);
   HR_RETURN_IF_ERROR(runs.Reset(limits));
   bool counts = HasOutput(*session, signature, "correct");
-  double loss_sum = 0;
-  double correct = 0;
-  int64_t examples = 0;
+  double sums[3] = {};
+  auto& [loss_sum, correct, examples] = sums;
   while (true) {
     HR_ASSIGN_OR_RETURN(const bool done, data->Done(limits));
     if (done) break;
@@ -392,26 +472,33 @@ Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
     HR_ASSIGN_OR_RETURN(Tensor loss_tensor, call->Output("loss"));
     HR_ASSIGN_OR_RETURN(double loss, NumberIn(loss_tensor, "loss"));
     loss_sum += loss * static_cast<double>(count);
-    examples += count;
+    examples += static_cast<double>(count);
     if (!counts) continue;
     HR_ASSIGN_OR_RETURN(Tensor correct_tensor, call->Output("correct"));
     HR_ASSIGN_OR_RETURN(double in_batch, NumberIn(correct_tensor, "correct"));
     correct += in_batch;
   }
+  const double own_examples = examples;
+  HR_RETURN_IF_ERROR(ranks.Sum(sums, limits));
   if (examples == 0) {
     return FailedPrecondition(
         "the evaluation's data set has no examples left; rewind it if its pass is over");
   }
   StepReport report{.step = step, .evaluated = true};
-  report.evaluation_loss = loss_sum / static_cast<double>(examples);
-  report.evaluation_accuracy = counts ? correct / static_cast<double>(examples) : std::nan("");
+  report.evaluation_loss = loss_sum / examples;
+  report.evaluation_accuracy = counts ? correct / examples : std::nan("");
   report.metrics.push_back({"loss", report.evaluation_loss});
   const std::vector<std::string> others = OtherMetrics(*session, signature);
   if (counts && !Has(others, "accuracy"))
     report.metrics.push_back({"accuracy", report.evaluation_accuracy});
   for (const std::string& name : others) {
     HR_ASSIGN_OR_RETURN(Tensor tensor, call->Output(name));
-    HR_ASSIGN_OR_RETURN(const double value, NumberIn(tensor, name));
+    HR_ASSIGN_OR_RETURN(const double own, NumberIn(tensor, name));
+    double value = own;
+    if (!ranks.alone()) {
+      value = own_examples == 0 ? 0 : own * own_examples / examples;
+      HR_RETURN_IF_ERROR(ranks.Sum({&value, 1}, limits));
+    }
     report.metrics.push_back({name, value});
     if (name == "accuracy") report.evaluation_accuracy = value;
   }

@@ -10,6 +10,7 @@
 #include "runtime/data/dataset.h"
 #include "runtime/session/call.h"
 #include "runtime/train/checkpoint_term.h"
+#include "runtime/train/ranks.h"
 
 namespace hr::train {
 
@@ -51,6 +52,12 @@ struct TrainOptions {
   int keep_checkpoints = 5;
   std::optional<CheckpointOwner> owner;  // the group for which this process writes them, if any
 
+  // The name of a group that the session has bound, whose ranks all train together and call Train
+  // with the same options; empty: this process trains alone. Rank 0 restores, saves and writes
+  // events, and gives the others its variables and the position of its data set. All stop at the
+  // same step: if the data or the limits of one end, or its on_step says so.
+  std::string group;
+
   std::string event_directory;  // empty: none
   int64_t summary_steps = 100;  // and at the end
 
@@ -78,9 +85,11 @@ Result<StepReport> Train(std::shared_ptr<session::Session> session, const TrainO
                          const CallLimits& limits);
 
 // Runs the evaluation signature over a whole pass of the data, after the signature that resets its
-// metrics, if there is one (transform/metric.h); then its runs are no steps of the session.
+// metrics, if there is one (transform/metric.h); then its runs are no steps of the session. With
+// other ranks, each on its shard of the data, all get the means over the examples of all.
 Result<StepReport> Evaluate(const std::shared_ptr<session::Session>& session,
                             const std::string& signature,
-                            const std::shared_ptr<data::Dataset>& data, const CallLimits& limits);
+                            const std::shared_ptr<data::Dataset>& data, const CallLimits& limits,
+                            const Ranks& ranks = {});
 
 }  // namespace hr::train

@@ -120,4 +120,13 @@ Result<ValueId> ClipGradients(GraphBuilder& builder, const Clipping& clipping, b
   return norm;
 }
 
+Status MarkGradients(GraphBuilder& builder, std::span<ValueId> gradients) {
+  for (ValueId& gradient : gradients) {
+    if (gradient == kNone) continue;
+    HR_RETURN_IF_ERROR(builder.CheckValue(gradient));
+    HR_ASSIGN_OR_RETURN(gradient, builder.EmitOne(ops::kTrain, "Gradient", {gradient}));
+  }
+  return {};
+}
+
 }  // namespace hr::transform

@@ -26,4 +26,8 @@ Status CheckBound(std::string_view name, double value);
 Result<ValueId> ClipGradients(GraphBuilder& builder, const Clipping& clipping, bool wants_norm,
                               std::span<ValueId> gradients);
 
+// Marks the gradients that are not kNone as what the step starts from (headrace.train.Gradient),
+// before they are accumulated or clipped.
+Status MarkGradients(GraphBuilder& builder, std::span<ValueId> gradients);
+
 }  // namespace hr::transform

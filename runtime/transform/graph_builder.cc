@@ -371,6 +371,11 @@ Status GraphBuilder::RenameValue(ValueId value, std::string_view name) {
   return {};
 }
 
+void GraphBuilder::SetInput(NodeId id, size_t input, ValueId value) {
+  NoteReplaced(id);
+  current().nodes[id].inputs[input] = value;
+}
+
 void GraphBuilder::Redirect(NodeId id, std::span<const ValueId> values) {
   const std::vector<ValueId> outputs = graph().nodes[id].outputs;
   const ops::OpDef& def = *registry_->Newest(ops::kOnnx, "Identity");

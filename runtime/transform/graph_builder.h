@@ -135,6 +135,9 @@ class GraphBuilder final : public ops::Emitter {
   // they give the node's outputs from now on.
   void Redirect(NodeId node, std::span<const ValueId> values);
 
+  // Gives a node another value as its input, of the type that it had.
+  void SetInput(NodeId node, size_t input, ValueId value);
+
   // Lets all that uses `from` use `to` instead: nodes, but for those that `to` is computed by, and
   // outputs of signatures. Inputs of signatures that nothing uses any more go. INVALID_ARGUMENT if
   // the types do not fit. Not to be rolled back: the last thing in AllOrNothing.

@@ -69,6 +69,9 @@ class Updater {
     HR_RETURN_IF_ERROR(CheckGradients(variables, gradients));
     FindEffects(gradients);
     std::vector<ValueId> ready(gradients.begin(), gradients.end());
+    if (optimizer_.step.accumulate != 1 || optimizer_.step.clip.any()) {
+      HR_RETURN_IF_ERROR(MarkGradients(builder_, ready));
+    }
     HR_RETURN_IF_ERROR(Accumulate(variables, ready));
     HR_RETURN_IF_ERROR(
         ClipGradients(builder_, optimizer_.step.clip, false, ready).status().Clone());

@@ -489,6 +489,15 @@ class Graph(Closeable):
                      for patterns, optimizer, rate in groups]
         native.hr_graph_minimize_groups(self._handle, signature, loss.index, described)
 
+    def distribute(self, signature="train", group="workers", strategy="mirrored"):
+        """Let all ranks of a group train one model: rewrite a signature that `minimize` has made.
+
+        Gradients are averaged while the backward pass goes on. `group` is the name that
+        `Session.bind_group` takes; the strategy may have settings, as in
+        ``"mirrored bucket=4194304 bf16=1"``.
+        """
+        native.hr_graph_distribute(self._handle, signature, group, strategy)
+
     def schedule(self, signature, description):
         """Add a learning rate that follows a schedule, by the runs of a signature; return it."""
         return Value(self, native.hr_graph_schedule(self._handle, signature, description))

@@ -179,6 +179,19 @@ class Session(Closeable):
                                  settings(strip_names=strip_names, side_file=side_file), timeout,
                                  handle_of(cancel))
 
+    def bind_group(self, name, group, *, timeout=None, cancel=None):
+        """Let nodes that name this group communicate in it; None takes it away.
+
+        All ranks of the group call it. It fails on all of them if one has another graph, seed or
+        version of the library.
+        """
+        native.hr_session_bind_group(self._handle, name, handle_of(group), timeout,
+                                     handle_of(cancel))
+
+    def broadcast(self, name, root=0, *, timeout=None, cancel=None):
+        """Give all variables the values of one rank of a bound group. All ranks call it."""
+        native.hr_session_broadcast(self._handle, name, root, timeout, handle_of(cancel))
+
     def save_adapters(self, path, *, timeout=None, cancel=None):
         """Write the adapters alone (`Graph.add_lora`)."""
         native.hr_session_save_adapters(self._handle, os.fspath(path), timeout, handle_of(cancel))

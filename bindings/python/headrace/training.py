@@ -8,6 +8,9 @@ from .errors import FailedPrecondition, InvalidArgument
 from .tensor import Tensor
 
 
+WORKERS = "workers"  # what graphs call the group whose ranks train together
+
+
 class Report:
     """What is known after a step.
 
@@ -180,7 +183,9 @@ def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, 
         Where TensorBoard finds the training, every `summary_every` steps.
     group : Group, optional
         Train with its other ranks: each takes its shard of the data, and the gradients are
-        averaged. The session needs the signatures "gradients" and "apply", which a Learner makes.
+        averaged while the backward pass goes on. Rank 0 restores, saves and shows the progress. The
+        training signature is one of many processes: a Learner makes it so, and
+        `Graph.distribute("train", "workers")` does.
     shard : (int, int), optional
         The shard (index, count) of the data; that of the rank if there is a group.
     timeout, cancel
@@ -198,17 +203,15 @@ def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, 
                            seed=seed, shard=shard, prefetch=prefetch, scalars=scalars)
     held, held_is_mine = (None, False) if validation is None else _open(
         session, validation, validation_signature, batch=max(batch, 256), epochs=1, shuffle=False,
-        seed=0, shard=None, prefetch=0)
+        seed=0, shard=shard, prefetch=0)
     total = steps or (None if train.batches is None or epochs < 0
                       else session.step + epochs * train.batches)
+    if group is not None:
+        session.bind_group(WORKERS, group, timeout=timeout, cancel=cancel)
+        progress = progress and group.rank == 0
     watch = _Watch(session, callbacks, progress, total)
     try:
-        if group is not None:
-            from .parallel import fit_group
-            report = fit_group(session, train, held, group, watch, steps, scalars, checkpoints,
-                               checkpoint_every, keep, validation_signature, timeout, cancel)
-        else:
-            report = _fit_alone(session, train, held, watch, locals())
+        report = _fit(session, train, held, watch, locals())
     finally:
         watch.end()
         for dataset, mine in ((train, is_mine), (held, held_is_mine)):
@@ -219,13 +222,14 @@ def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, 
     return report
 
 
-def _fit_alone(session, train, held, watch, given):
+def _fit(session, train, held, watch, given):
     options = settings(
         train_signature=given["signature"], eval_signature=given["validation_signature"],
         train_data=train._handle, eval_data=handle_of(held), max_steps=given["steps"],
         checkpoint_directory=_path(given["checkpoints"]), checkpoint_steps=given["checkpoint_every"],
         keep_checkpoints=given["keep"], event_directory=_path(given["events"]),
         summary_steps=given["summary_every"], eval_steps=given["validate_every"],
+        group=handle_of(given["group"]), bound_group=None if given["group"] is None else WORKERS,
         on_message=watch.on_message, on_step=watch.on_step if watch.needs_steps() else None)
     scalars = given["scalars"]
     values = native.hr_train(session._handle, options, list(scalars), list(scalars.values()),
@@ -356,8 +360,8 @@ class Learner:
     def graph(self, for_group=False):
         """Return a new Graph of the network.
 
-        With `for_group` its training is in two parts: "gradients" computes them, and "apply" updates
-        the variables by gradients that are fed.
+        With `for_group` its training step is one of many processes (`Graph.distribute`), which
+        communicate in the group "workers".
         """
         from .graph import Graph
         graph = Graph(self.env)
@@ -368,7 +372,10 @@ class Learner:
             loss = self.loss(self.network(*inputs.values()), labels)
         output = self.network(*inputs.values())
         self._add_serving(graph, inputs, labels, output)
-        (self._add_parts if for_group else self._add_training)(graph, inputs, labels, loss)
+        graph.signature("train", {**inputs, "labels": labels}, {"loss": loss}, graph.updates)
+        self.optimizer.minimize(graph, loss, "train")
+        if for_group:
+            graph.distribute("train", WORKERS)
         return graph
 
     def _add_serving(self, graph, inputs, labels, output):
@@ -385,19 +392,6 @@ class Learner:
             return self.accuracy
         from .dtypes import FLOATING, dtype_of
         return dtype_of(self.target[0]) not in FLOATING and output.ndim == 2
-
-    def _add_training(self, graph, inputs, labels, loss):
-        graph.signature("train", {**inputs, "labels": labels}, {"loss": loss}, graph.updates)
-        self.optimizer.minimize(graph, loss, "train")
-
-    def _add_parts(self, graph, inputs, labels, loss):
-        variables, gradients = self.optimizer.gradients(graph, loss)
-        names = [f"gradient:{one.name}" for one in variables]
-        graph.signature("gradients", {**inputs, "labels": labels},
-                        {"loss": loss, **dict(zip(names, gradients))}, graph.updates)
-        fed = [graph.input(name, one.dtype, one.shape) for name, one in zip(names, variables)]
-        graph.signature("apply", dict(zip(names, fed)))
-        self.optimizer.apply(graph, variables, fed, "apply")
 
     @property
     def session(self):
@@ -418,9 +412,8 @@ class Learner:
         return session
 
     def fit(self, data, *, group=None, **options):
-        """Train; see `headrace.training.fit`. With a group the gradients are averaged."""
-        return fit(self._session_for(group is not None), data, group=group,
-                   **({"signature": "gradients"} if group is not None else {}), **options)
+        """Train; see `headrace.training.fit`. With a group all ranks train one model."""
+        return fit(self._session_for(group is not None), data, group=group, **options)
 
     def evaluate(self, data, **options):
         """Evaluate; see `headrace.training.evaluate`."""

@@ -221,6 +221,7 @@ void ReadTraining(Settings& settings, hr_train_options* out, Watcher* watcher) {
   settings.Handle("train_data", &out->train_data);
   settings.Handle("eval_data", &out->eval_data);
   settings.Handle("group", &out->group);
+  settings.String("bound_group", &out->bound_group);
   settings.Number("max_steps", &out->max_steps);
   settings.String("checkpoint_directory", &out->checkpoint_directory);
   settings.Number("checkpoint_steps", &out->checkpoint_steps);

@@ -283,13 +283,15 @@ def test_use_after_close():
             use()
 
 
+def make_learner(seed=0):
+    net = hr.Sequential(hr.Dense(16), hr.tanh, hr.Dense(3))
+    return hr.Learner(net, {"x": ("float32", [2])}, loss=hr.cross_entropy, env=hr.Env(threads=1),
+                      optimizer=hr.Adam(hr.Schedule("cosine", base=0.05, steps=400)), seed=seed)
+
+
 def test_training_by_a_group_learns_alike_on_all_ranks(ranks, points):
     def train(group):
-        env = hr.Env(threads=1)
-        net = hr.Sequential(hr.Dense(16), hr.tanh, hr.Dense(3))
-        one = hr.Learner(net, {"x": ("float32", [2])}, loss=hr.cross_entropy, env=env,
-                         optimizer=hr.Adam(hr.Schedule("cosine", base=0.05, steps=400)),
-                         seed=group.rank)
+        one = make_learner()
         report = one.fit(points, epochs=20, batch=16, group=group, validation=points,
                          progress=False)
         return report.evaluation_accuracy, one.session.variables["dense/weight"].numpy().tobytes()
@@ -298,3 +300,29 @@ def test_training_by_a_group_learns_alike_on_all_ranks(ranks, points):
     assert not any(isinstance(one, BaseException) for one in results), results
     assert results[0][0] > 0.9
     assert results[0][1] == results[1][1]
+
+
+def test_ranks_with_other_seeds_do_not_begin(ranks, points):
+    results = ranks(lambda group: make_learner(seed=group.rank).fit(points, group=group), 2)
+    for one in results:
+        assert isinstance(one, hr.FailedPrecondition) and "rank 1 has the seed 1" in str(one)
+
+
+def test_groups_of_sessions(ranks):
+    def run(group):
+        g = hr.Graph(hr.Env(threads=1))
+        x = g.input("x", "float32", ["n"])
+        w = g.variable("w", numpy.full(1, 1 + group.rank, "float32"))
+        g.signature("train", {"x": x}, {"loss": hr.mean(x * w)})
+        g.minimize(hr.mean(x * w), "sgd", 0.0)
+        g.distribute("train", "all")
+        session = g.model().session()
+        with pytest.raises(hr.NotFound, match="all"):
+            session.bind_group("none", group)
+        session.bind_group("all", group)
+        session.broadcast("all", 1)
+        loss = session.run({"x": numpy.full(1 + group.rank, 3, "float32")}, signature="train")
+        session.bind_group("all", None)
+        return loss["loss"].item()
+
+    assert ranks(run, 3) == [6.0, 6.0, 6.0]

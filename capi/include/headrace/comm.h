@@ -9,6 +9,7 @@
 #define HEADRACE_COMM_H_
 
 #include "headrace/queue.h"
+#include "headrace/session.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -433,6 +434,33 @@ HR_API hr_status* hr_group_run(hr_group* group, const hr_operation* operation,
  * the options, and what each algorithm costs by the group's cost model. The buffers are ignored.
  * Sends nothing, so one rank may call it alone. */
 HR_API hr_status* hr_group_explain(hr_group* group, const hr_operation* operation, hr_text** out);
+
+/* ---- Graphs that communicate --------------------------------------------------------------------
+ *
+ * The operators of headrace.comm (docs/operators.md), and the training steps that
+ * hr_graph_distribute makes, communicate in groups that they call by name. A session needs to be
+ * told which groups these are. A run that fails while others wait for it ends the group for all
+ * ranks, with the node at fault in the message. */
+
+/* Lets the nodes of the session's graphs that name the group `name` communicate in a sub-group of
+ * `group` from now on. All ranks of the group call it, within `limits` (NULL: the group's timeout),
+ * and afterwards run the same signatures in the same order. Binding another group, after
+ * hr_group_shrink for example, takes the place of the one before; `group` NULL takes it away, and
+ * then no other rank need call it. Waits until no run of the session goes on. The session keeps the
+ * group until it is released. A run keeps the threads of its env while it waits for other ranks, so
+ * ranks of one process need an env each.
+ *   HR_FAILED_PRECONDITION: a rank has another graph, another seed or another version of the
+ *     library; all ranks get the same message, which names the rank;
+ *   HR_NOT_FOUND: no node of the model names this group. */
+HR_API hr_status* hr_session_bind_group(hr_session* session, const char* name,
+                                        HR_NULLABLE hr_group* group, const hr_limits* limits);
+
+/* Gives all variables of the session, its step and its seed the values that they have on the rank
+ * `root` of the bound group `name`: after initial values were drawn or restored on one rank. All
+ * ranks call it, within `limits` (NULL: the group's timeout). If it fails, the session of another
+ * rank is HR_TAINTED. */
+HR_API hr_status* hr_session_broadcast(hr_session* session, const char* name, int32_t root,
+                                       const hr_limits* limits);
 
 #ifdef __cplusplus
 }

@@ -409,6 +409,15 @@ typedef struct hr_train_options {
   HR_NULLABLE HR_CALLED_BY(caller) hr_status* (*on_evaluate)(
       void* context, const hr_train_report* report, size_t count,
       HR_ARRAY(count) const char* const* names, HR_ARRAY(count) const double* values);
+  /* Many processes train together: the name of a group that the session has bound
+   * (hr_session_bind_group), for a signature that hr_graph_distribute has rewritten. All its ranks
+   * call hr_train with the same options, and data sets that give shards of the same data. Rank 0
+   * restores and saves, writes the events, and gives the others its variables and the position of
+   * its data before the first step. All make the same steps: they stop together if the data or the
+   * limits of one end, or if its on_step says so. Losses and the evaluation's "loss" and "accuracy"
+   * are over the examples of all ranks; other metrics are means of the ranks' own, weighted by
+   * examples. A rank that fails ends the group, with its message. NULL: this process alone. */
+  HR_NULLABLE const char* bound_group;
 } hr_train_options;
 
 /* Runs a training and returns when it is over. Restores the newest checkpoint if there is one,

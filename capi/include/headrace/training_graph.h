@@ -100,6 +100,31 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
                                   const char* description, size_t count,
                                   HR_ARRAY(count) const hr_value* inputs);
 
+/* ---- Training on many processes ---- */
+
+/* Rewrites a signature that trains so that all ranks of a group train one model. Each rank runs the
+ * same graph on examples of its own; their gradients are averaged while the backward pass goes on,
+ * and all ranks make the same update, bit for bit. `group` is the name by which nodes call the
+ * group: hr_session_bind_group (headrace/comm.h) says which it is.
+ *
+ * `strategy` is a text: "mirrored", with settings as in "mirrored bucket=4194304 bf16=1".
+ *   bucket        Gradients travel together, in pieces of this many bytes (26214400).
+ *   first_bucket  The first piece is smaller, so that it starts early (1048576).
+ *   bf16          1: they travel as bfloat16, in half the bytes (0).
+ *
+ * The means are over the examples of all ranks: a rank has as many as the first axis of the first
+ * input that leaves this axis open, so batches may be uneven, even empty, and the loss is to be the
+ * mean over them. If all inputs have fixed sizes, all ranks count alike. Outputs that are one
+ * floating-point number and follow from the inputs, such as the loss, become the means of all
+ * ranks, too. Gradients are averaged before they are accumulated or clipped, so one bound holds for
+ * all ranks.
+ *
+ * Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
+ * HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
+ * such strategy. */
+HR_API hr_status* hr_graph_distribute(hr_graph* graph, const char* signature, const char* group,
+                                      const char* strategy);
+
 /* ---- Adapters ----
  *
  * A low-rank adapter (LoRA) adds scale * A * B to a weight W of a MatMul, a Gemm or a Conv without

@@ -92,6 +92,7 @@ Result<train::TrainOptions> OptionsFrom(const hr_train_options* options) {
   if (copy.checkpoint_directory != nullptr) out.checkpoint_directory = copy.checkpoint_directory;
   if (copy.keep_checkpoints != 0) out.keep_checkpoints = std::max(0, copy.keep_checkpoints);
   out.owner = OwnerFrom(copy.group);
+  if (copy.bound_group != nullptr) out.group = copy.bound_group;
   if (copy.event_directory != nullptr) out.event_directory = copy.event_directory;
   if (copy.summary_steps > 0) out.summary_steps = copy.summary_steps;
   TakeBest(copy, &out);

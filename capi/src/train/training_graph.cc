@@ -8,6 +8,7 @@
 #include "runtime/transform/copy_signature.h"
 #include "runtime/transform/metric.h"
 #include "runtime/transform/minimize.h"
+#include "runtime/transform/mirror.h"
 #include "runtime/transform/schedule.h"
 
 namespace hr::capi {
@@ -50,11 +51,24 @@ hr_status* hr_graph_clip_gradients(hr_graph* graph, const char* bounds, size_t c
   HR_REQUIRE(bounds);
   if (count != 0) HR_REQUIRE(gradients);
   HR_ASSIGN_OR_WRAP(const auto clipping, hr::transform::ParseClipping(bounds));
-  HR_ASSIGN_OR_WRAP(const hr_value norm,
-                    hr::transform::ClipGradients(graph->rep, clipping, out_norm != nullptr,
-                                                 std::span(gradients, count)));
+  std::vector<hr_value> clipped(gradients, gradients + count);
+  HR_ASSIGN_OR_WRAP(const hr_value norm, graph->rep.AllOrNothing([&]() -> hr::Result<hr_value> {
+    HR_RETURN_IF_ERROR(hr::transform::MarkGradients(graph->rep, clipped));
+    return hr::transform::ClipGradients(graph->rep, clipping, out_norm != nullptr, clipped);
+  }));
+  std::copy(clipped.begin(), clipped.end(), gradients);
   if (out_norm != nullptr) *out_norm = norm;
   return nullptr;
+}
+
+hr_status* hr_graph_distribute(hr_graph* graph, const char* signature, const char* group,
+                               const char* strategy) {
+  HR_USE_GRAPH(graph);
+  HR_REQUIRE(signature);
+  HR_REQUIRE(group);
+  HR_REQUIRE(strategy);
+  HR_ASSIGN_OR_WRAP(const auto options, hr::transform::ParseStrategy(strategy));
+  return Wrap(hr::transform::Mirror(graph->rep, signature, group, options));
 }
 
 hr_status* hr_graph_set_trainable_matching(hr_graph* graph, const char* patterns, int trainable,

@@ -8,6 +8,7 @@ namespace hr::transform {
 inline void AddComposedNormalizationCases(std::vector<GradientCase>& cases) {
   using Case = GradientCase;
   using Ints = std::vector<int64_t>;
+  cases.push_back(Case("Gradient").In("headrace.train").X({2, 3}));
   cases.push_back(Case("RMSNormalization").X({2, 3, 4}).X({4}, 0.5, 1.5));
   cases.push_back(
       Case("RMSNormalization").X({2, 3, 4}).X({3, 4}, 0.5, 1.5).With("axis", int64_t{1}));

@@ -1377,6 +1377,15 @@ pub struct hr_train_options {
     /// Called after each evaluation with its metrics, on the thread that called hr_train, before
     /// on_step. The names and values live during the call. A failure stops the training. May be NULL.
     pub on_evaluate: Option<unsafe extern "C" fn(context: *mut c_void, report: *const hr_train_report, count: usize, names: *const *const c_char, values: *const f64) -> *mut hr_status>,
+    /// Many processes train together: the name of a group that the session has bound
+    /// (hr_session_bind_group), for a signature that hr_graph_distribute has rewritten. All its ranks
+    /// call hr_train with the same options, and data sets that give shards of the same data. Rank 0
+    /// restores and saves, writes the events, and gives the others its variables and the position of
+    /// its data before the first step. All make the same steps: they stop together if the data or the
+    /// limits of one end, or if its on_step says so. Losses and the evaluation's "loss" and "accuracy"
+    /// are over the examples of all ranks; other metrics are means of the ranks' own, weighted by
+    /// examples. A rank that fails ends the group, with its message. NULL: this process alone.
+    pub bound_group: *const c_char,
 }
 impl Default for hr_train_options {
     /// All members are zero but `struct_size`.
@@ -1635,6 +1644,22 @@ extern "C" {
     /// the options, and what each algorithm costs by the group's cost model. The buffers are ignored.
     /// Sends nothing, so one rank may call it alone.
     pub fn hr_group_explain(group: *mut hr_group, operation: *const hr_operation, out: *mut *mut hr_text) -> *mut hr_status;
+    /// Lets the nodes of the session's graphs that name the group `name` communicate in a sub-group of
+    /// `group` from now on. All ranks of the group call it, within `limits` (NULL: the group's timeout),
+    /// and afterwards run the same signatures in the same order. Binding another group, after
+    /// hr_group_shrink for example, takes the place of the one before; `group` NULL takes it away, and
+    /// then no other rank need call it. Waits until no run of the session goes on. The session keeps the
+    /// group until it is released. A run keeps the threads of its env while it waits for other ranks, so
+    /// ranks of one process need an env each.
+    /// HR_FAILED_PRECONDITION: a rank has another graph, another seed or another version of the
+    /// library; all ranks get the same message, which names the rank;
+    /// HR_NOT_FOUND: no node of the model names this group.
+    pub fn hr_session_bind_group(session: *mut hr_session, name: *const c_char, group: *mut hr_group, limits: *const hr_limits) -> *mut hr_status;
+    /// Gives all variables of the session, its step and its seed the values that they have on the rank
+    /// `root` of the bound group `name`: after initial values were drawn or restored on one rank. All
+    /// ranks call it, within `limits` (NULL: the group's timeout). If it fails, the session of another
+    /// rank is HR_TAINTED.
+    pub fn hr_session_broadcast(session: *mut hr_session, name: *const c_char, root: i32, limits: *const hr_limits) -> *mut hr_status;
     /// Adds a copy of what a signature of another graph computes as a body of `graph`. A body is built
     /// as any graph: with hr_graph_create, or with hr_graph_from_model from a file. Its inputs and
     /// outputs are those of the signature, in the order in which they were added to it. A body sees
@@ -2404,6 +2429,27 @@ extern "C" {
     /// float64 scalars. The sums are variables, so the signature writes variables and excludes other
     /// runs of its session. HR_INVALID_ARGUMENT if the inputs are none that the metric takes.
     pub fn hr_graph_metric(graph: *mut hr_graph, signature: *const c_char, name: *const c_char, description: *const c_char, count: usize, inputs: *const hr_value) -> *mut hr_status;
+    /// Rewrites a signature that trains so that all ranks of a group train one model. Each rank runs the
+    /// same graph on examples of its own; their gradients are averaged while the backward pass goes on,
+    /// and all ranks make the same update, bit for bit. `group` is the name by which nodes call the
+    /// group: hr_session_bind_group (headrace/comm.h) says which it is.
+    ///
+    /// `strategy` is a text: "mirrored", with settings as in "mirrored bucket=4194304 bf16=1".
+    /// bucket        Gradients travel together, in pieces of this many bytes (26214400).
+    /// first_bucket  The first piece is smaller, so that it starts early (1048576).
+    /// bf16          1: they travel as bfloat16, in half the bytes (0).
+    ///
+    /// The means are over the examples of all ranks: a rank has as many as the first axis of the first
+    /// input that leaves this axis open, so batches may be uneven, even empty, and the loss is to be the
+    /// mean over them. If all inputs have fixed sizes, all ranks count alike. Outputs that are one
+    /// floating-point number and follow from the inputs, such as the loss, become the means of all
+    /// ranks, too. Gradients are averaged before they are accumulated or clipped, so one bound holds for
+    /// all ranks.
+    ///
+    /// Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
+    /// HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
+    /// such strategy.
+    pub fn hr_graph_distribute(graph: *mut hr_graph, signature: *const c_char, group: *const c_char, strategy: *const c_char) -> *mut hr_status;
     /// Adds adapters wherever the name of a node, or of its weight, fits one of `patterns` (see
     /// hr_graph_set_trainable_matching), and freezes all other variables. `settings` is a text such as
     /// "rank=8 alpha=16 dropout=0.05", or NULL; the rank is 8, alpha the rank and dropout 0 if they are

@@ -111,6 +111,9 @@ pub struct TrainOptions<'a> {
     pub on_message: Option<OnMessage<'a>>,
     /// For which this process writes checkpoints.
     pub group: Option<&'a Group>,
+    /// A bound group ([`Session::bind_group`]) whose ranks all train together, with the same options
+    /// and shards of the same data.
+    pub bound_group: Option<&'a str>,
     /// The metric of the evaluation that says which step is the best; its checkpoint is kept in the
     /// folder "best" of the directory.
     pub best_metric: Option<&'a str>,
@@ -143,6 +146,7 @@ impl<'a> TrainOptions<'a> {
             on_step: None,
             on_message: None,
             group: None,
+            bound_group: None,
             best_metric: None,
             best_is_smallest: false,
             restore_best: false,
@@ -248,6 +252,7 @@ impl Session {
         let checkpoints = options.checkpoint_directory.as_deref().map(path_text).transpose()?;
         let events = options.event_directory.as_deref().map(path_text).transpose()?;
         let best_metric = optional_text(options.best_metric)?;
+        let bound_group = optional_text(options.bound_group)?;
         let mut watcher = Watcher {
             on_step: options.on_step,
             on_message: options.on_message,
@@ -278,6 +283,7 @@ impl Session {
             restore_best: options.restore_best.into(),
             patience: options.patience,
             on_evaluate: Some(on_evaluate),
+            bound_group: text_pointer(&bound_group),
             ..Default::default()
         };
         let mut report = sys::hr_train_report::default();
@@ -322,6 +328,32 @@ impl Session {
             sys::hr_evaluate_metrics(self.raw(), signature, data, limits, out)
         })?;
         Ok(text_string(&text))
+    }
+
+    /// Lets the nodes of the session's graphs that name the group communicate in a sub-group of it;
+    /// `None` takes the group away. All ranks of the group call it.
+    pub fn bind_group(
+        &self,
+        name: &str,
+        group: Option<&Group>,
+        limits: Option<&Limits<'_>>,
+    ) -> Result<()> {
+        let name = c_text(name)?;
+        let group = group.map_or(ptr::null_mut(), |group| group.raw());
+        // SAFETY: the name and the group live during the call.
+        within(limits, |limits| unsafe {
+            sys::hr_session_bind_group(self.raw(), name.as_ptr(), group, limits)
+        })
+    }
+
+    /// Gives all variables of the session, its step and its seed the values of the rank `root` of a
+    /// bound group. All ranks call it.
+    pub fn broadcast(&self, name: &str, root: i32, limits: Option<&Limits<'_>>) -> Result<()> {
+        let name = c_text(name)?;
+        // SAFETY: the name lives during the call.
+        within(limits, |limits| unsafe {
+            sys::hr_session_broadcast(self.raw(), name.as_ptr(), root, limits)
+        })
     }
 
     /// Writes the low-rank adapters of the session, and nothing else.

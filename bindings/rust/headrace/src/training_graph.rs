@@ -104,6 +104,21 @@ impl Graph {
         check(unsafe { sys::hr_graph_swap_averages(self.raw(), signature.as_ptr()) })
     }
 
+    /// Rewrites a signature that trains so that all ranks of a group train one model: their
+    /// gradients are averaged while the backward pass goes on. `group` is the name that
+    /// [`Session::bind_group`](crate::Session::bind_group) takes, and the strategy such as
+    /// `"mirrored"` or `"mirrored bucket=4194304 bf16=1"`. Call it after
+    /// [`minimize`](Self::minimize).
+    pub fn distribute(&mut self, signature: &str, group: &str, strategy: &str) -> Result<()> {
+        let (signature, group) = (c_text(signature)?, c_text(group)?);
+        let strategy = c_text(strategy)?;
+        // SAFETY: the texts live during the call.
+        check(unsafe {
+            let (signature, group) = (signature.as_ptr(), group.as_ptr());
+            sys::hr_graph_distribute(self.raw(), signature, group, strategy.as_ptr())
+        })
+    }
+
     /// Adds the signature `to` with copies of the nodes that `from` needs.
     pub fn copy_signature(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (c_text(from)?, c_text(to)?);

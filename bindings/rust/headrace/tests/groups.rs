@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use common::block_on;
 use headrace::{
-    Code, DType, Env, Error, Group, GroupOptions, Launch, Limits, Operation, OperationKind, Queue,
-    ReduceOp, Result, Store, StoreBackend, Tensor,
+    Call, Code, DType, Env, Error, Graph, Group, GroupOptions, Launch, Limits, Operation,
+    OperationKind, Queue, ReduceOp, Result, Session, Store, StoreBackend, Tensor,
 };
 
 /// Runs a function on each rank of a group.
@@ -246,4 +246,30 @@ fn a_process_that_nobody_has_launched_is_alone() -> Result<()> {
     );
     assert!(launch.describe()?.starts_with('{'));
     Ok(())
+}
+
+/// A session that trains with the other ranks; each has an env of its own, whose threads a run keeps
+/// while it waits for others.
+#[test]
+fn sessions_train_one_model() {
+    let losses = ranks(2, |_, group| {
+        let env = Env::new()?;
+        let mut graph = Graph::from_model(&common::classifier(&env)?)?;
+        graph.distribute("train", "workers", "mirrored")?;
+        let session = Session::new(&graph.to_model()?, None)?;
+        let missing = session.bind_group("others", Some(&group), None).unwrap_err();
+        assert_eq!(missing.code(), Code::NOT_FOUND);
+        session.bind_group("workers", Some(&group), None)?;
+        session.broadcast("workers", 1, None)?;
+        let (x, labels) = common::examples()?;
+        let mut step = Call::new(&session, "train")?;
+        step.bind("x", x)?;
+        step.bind("labels", labels)?;
+        step.bind_scalar("rate", 0.1)?;
+        step.run(None)?;
+        let loss = step.result("loss")?.to_vec::<f32>()?;
+        session.bind_group("workers", None, None)?;
+        Ok(loss)
+    });
+    assert_eq!(losses[0], losses[1]);
 }

@@ -246,6 +246,11 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
     }
     check(hr_graph_minimize_groups(get(), signature.c_str(), loss, inner.size(), inner.data()));
   }
+  // All ranks of a group train one model; see hr_graph_distribute.
+  void distribute(const std::string& signature, const std::string& group,
+                  const std::string& strategy = "mirrored") {
+    check(hr_graph_distribute(get(), signature.c_str(), group.c_str(), strategy.c_str()));
+  }
   // A learning rate such as "cosine base=0.1 warmup=500 steps=10000".
   hr_value schedule(const std::string& signature, const std::string& description) {
     return detail::made<hr_value>(hr_graph_schedule, get(), signature.c_str(), description.c_str());

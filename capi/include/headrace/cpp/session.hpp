@@ -76,6 +76,17 @@ class Session : public detail::Handle<hr_session, hr_session_release> {
     check(hr_session_export(get(), path.c_str(), signatures.size(),
                             detail::pointers(signatures).data(), options, limits));
   }
+  // The sub-group in which nodes that name it communicate; see hr_session_bind_group.
+  void bind_group(const std::string& name, const Group& group, const hr_limits* limits = nullptr) {
+    check(hr_session_bind_group(get(), name.c_str(), group.get(), limits));
+  }
+  void unbind_group(const std::string& name) {
+    check(hr_session_bind_group(get(), name.c_str(), nullptr, nullptr));
+  }
+  // All ranks get the variables of `root`.
+  void broadcast(const std::string& name, int32_t root = 0, const hr_limits* limits = nullptr) {
+    check(hr_session_broadcast(get(), name.c_str(), root, limits));
+  }
   // The low-rank adapters alone, as a safetensors file.
   void save_adapters(const std::string& path, const hr_limits* limits = nullptr) const {
     check(hr_session_save_adapters(get(), path.c_str(), limits));

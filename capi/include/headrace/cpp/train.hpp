@@ -35,6 +35,7 @@ struct TrainOptions {
                      const std::vector<std::pair<std::string, double>>& metrics)>
       on_evaluate;
   const Group* group = nullptr;  // for which this process writes checkpoints; may be nullptr
+  std::string bound_group;       // whose ranks all train together; "": this process alone
 };
 
 namespace detail {
@@ -124,6 +125,7 @@ inline hr_train_report train(const Session& session, const TrainOptions& given,
   options.on_evaluate = detail::TrainCallbacks::evaluated;
   options.context = &callbacks;
   options.group = given.group == nullptr ? nullptr : given.group->get();
+  options.bound_group = detail::or_null(given.bound_group);
   hr_train_report out = detail::empty_report();
   hr_status* status = hr_train(session.get(), &options, limits, &out);
   if (callbacks.failure) {

@@ -87,6 +87,8 @@ static struct api {
   __typeof__(hr_group_start)* hr_group_start;
   __typeof__(hr_group_run)* hr_group_run;
   __typeof__(hr_group_explain)* hr_group_explain;
+  __typeof__(hr_session_bind_group)* hr_session_bind_group;
+  __typeof__(hr_session_broadcast)* hr_session_broadcast;
   __typeof__(hr_graph_body)* hr_graph_body;
   __typeof__(hr_graph_input_sequence)* hr_graph_input_sequence;
   __typeof__(hr_graph_if)* hr_graph_if;
@@ -299,6 +301,7 @@ static struct api {
   __typeof__(hr_graph_swap_averages)* hr_graph_swap_averages;
   __typeof__(hr_graph_copy_signature)* hr_graph_copy_signature;
   __typeof__(hr_graph_metric)* hr_graph_metric;
+  __typeof__(hr_graph_distribute)* hr_graph_distribute;
   __typeof__(hr_graph_add_lora)* hr_graph_add_lora;
   __typeof__(hr_graph_load_adapters)* hr_graph_load_adapters;
 } api;
@@ -383,6 +386,8 @@ static const struct {
     {"hr_group_start", offsetof(struct api, hr_group_start)},
     {"hr_group_run", offsetof(struct api, hr_group_run)},
     {"hr_group_explain", offsetof(struct api, hr_group_explain)},
+    {"hr_session_bind_group", offsetof(struct api, hr_session_bind_group)},
+    {"hr_session_broadcast", offsetof(struct api, hr_session_broadcast)},
     {"hr_graph_body", offsetof(struct api, hr_graph_body)},
     {"hr_graph_input_sequence", offsetof(struct api, hr_graph_input_sequence)},
     {"hr_graph_if", offsetof(struct api, hr_graph_if)},
@@ -595,6 +600,7 @@ static const struct {
     {"hr_graph_swap_averages", offsetof(struct api, hr_graph_swap_averages)},
     {"hr_graph_copy_signature", offsetof(struct api, hr_graph_copy_signature)},
     {"hr_graph_metric", offsetof(struct api, hr_graph_metric)},
+    {"hr_graph_distribute", offsetof(struct api, hr_graph_distribute)},
     {"hr_graph_add_lora", offsetof(struct api, hr_graph_add_lora)},
     {"hr_graph_load_adapters", offsetof(struct api, hr_graph_load_adapters)},
 };
@@ -883,7 +889,7 @@ _Static_assert(offsetof(hr_train_report, learning_rate) == 72, "hr_train_report"
 _Static_assert(offsetof(hr_train_report, best) == 80, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, best_step) == 88, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, stopped_early) == 96, "hr_train_report");
-_Static_assert(sizeof(hr_train_options) == 184, "hr_train_options");
+_Static_assert(sizeof(hr_train_options) == 192, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, struct_size) == 0, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, train_signature) == 8, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, eval_signature) == 16, "hr_train_options");
@@ -908,6 +914,7 @@ _Static_assert(offsetof(hr_train_options, best_is_smallest) == 160, "hr_train_op
 _Static_assert(offsetof(hr_train_options, restore_best) == 164, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, patience) == 168, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, on_evaluate) == 176, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, bound_group) == 184, "hr_train_options");
 _Static_assert(sizeof(hr_parameter_group) == 32, "hr_parameter_group");
 _Static_assert(offsetof(hr_parameter_group, struct_size) == 0, "hr_parameter_group");
 _Static_assert(offsetof(hr_parameter_group, patterns) == 8, "hr_parameter_group");
@@ -1294,6 +1301,16 @@ static jlong JNICALL raw_hr_group_run(JNIEnv* jni, jclass raw, jlong group, jlon
 static jlong JNICALL raw_hr_group_explain(JNIEnv* jni, jclass raw, jlong group, jlong operation, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_group_explain(POINTER(hr_group*, group), POINTER(const hr_operation*, operation), POINTER(hr_text**, out));
+}
+
+static jlong JNICALL raw_hr_session_bind_group(JNIEnv* jni, jclass raw, jlong session, jlong name, jlong group, jlong limits) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_session_bind_group(POINTER(hr_session*, session), POINTER(const char*, name), POINTER(hr_group*, group), POINTER(const hr_limits*, limits));
+}
+
+static jlong JNICALL raw_hr_session_broadcast(JNIEnv* jni, jclass raw, jlong session, jlong name, jint root, jlong limits) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_session_broadcast(POINTER(hr_session*, session), POINTER(const char*, name), (int32_t)root, POINTER(const hr_limits*, limits));
 }
 
 static jlong JNICALL raw_hr_graph_body(JNIEnv* jni, jclass raw, jlong graph, jlong body, jlong signature, jlong out) {
@@ -2356,6 +2373,11 @@ static jlong JNICALL raw_hr_graph_metric(JNIEnv* jni, jclass raw, jlong graph, j
   return (jlong)(intptr_t)api.hr_graph_metric(POINTER(hr_graph*, graph), POINTER(const char*, signature), POINTER(const char*, name), POINTER(const char*, description), (size_t)count, POINTER(const hr_value*, inputs));
 }
 
+static jlong JNICALL raw_hr_graph_distribute(JNIEnv* jni, jclass raw, jlong graph, jlong signature, jlong group, jlong strategy) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_distribute(POINTER(hr_graph*, graph), POINTER(const char*, signature), POINTER(const char*, group), POINTER(const char*, strategy));
+}
+
 static jlong JNICALL raw_hr_graph_add_lora(JNIEnv* jni, jclass raw, jlong graph, jlong patterns, jlong settings, jlong training, jlong out_count) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_graph_add_lora(POINTER(hr_graph*, graph), POINTER(const char*, patterns), POINTER(const char*, settings), POINTER(const char*, training), POINTER(size_t*, out_count));
@@ -2453,6 +2475,8 @@ const JNINativeMethod raw_natives[] = {
     {"hr_group_start", "(JJJ)J", (void*)raw_hr_group_start},
     {"hr_group_run", "(JJJ)J", (void*)raw_hr_group_run},
     {"hr_group_explain", "(JJJ)J", (void*)raw_hr_group_explain},
+    {"hr_session_bind_group", "(JJJJ)J", (void*)raw_hr_session_bind_group},
+    {"hr_session_broadcast", "(JJIJ)J", (void*)raw_hr_session_broadcast},
     {"hr_graph_body", "(JJJJ)J", (void*)raw_hr_graph_body},
     {"hr_graph_input_sequence", "(JJIJ)J", (void*)raw_hr_graph_input_sequence},
     {"hr_graph_if", "(JIIIJJJJ)J", (void*)raw_hr_graph_if},
@@ -2665,6 +2689,7 @@ const JNINativeMethod raw_natives[] = {
     {"hr_graph_swap_averages", "(JJ)J", (void*)raw_hr_graph_swap_averages},
     {"hr_graph_copy_signature", "(JJJ)J", (void*)raw_hr_graph_copy_signature},
     {"hr_graph_metric", "(JJJJJJ)J", (void*)raw_hr_graph_metric},
+    {"hr_graph_distribute", "(JJJJ)J", (void*)raw_hr_graph_distribute},
     {"hr_graph_add_lora", "(JJJJJ)J", (void*)raw_hr_graph_add_lora},
     {"hr_graph_load_adapters", "(JJJ)J", (void*)raw_hr_graph_load_adapters},
     {"call_hr_executor_parallel_for_fn", "(JJI)V", (void*)raw_call_hr_executor_parallel_for_fn},

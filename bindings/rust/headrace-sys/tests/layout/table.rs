@@ -298,6 +298,7 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_train_options.restore_best", mem::offset_of!(hr_train_options, restore_best) as i128),
     ("hr_train_options.patience", mem::offset_of!(hr_train_options, patience) as i128),
     ("hr_train_options.on_evaluate", mem::offset_of!(hr_train_options, on_evaluate) as i128),
+    ("hr_train_options.bound_group", mem::offset_of!(hr_train_options, bound_group) as i128),
     ("hr_parameter_group", mem::size_of::<hr_parameter_group>() as i128),
     ("hr_parameter_group.struct_size", mem::offset_of!(hr_parameter_group, struct_size) as i128),
     ("hr_parameter_group.patterns", mem::offset_of!(hr_parameter_group, patterns) as i128),
@@ -450,6 +451,8 @@ pub fn functions() -> Vec<*const ()> {
         hr_group_start as *const (),
         hr_group_run as *const (),
         hr_group_explain as *const (),
+        hr_session_bind_group as *const (),
+        hr_session_broadcast as *const (),
         hr_graph_body as *const (),
         hr_graph_input_sequence as *const (),
         hr_graph_if as *const (),
@@ -662,6 +665,7 @@ pub fn functions() -> Vec<*const ()> {
         hr_graph_swap_averages as *const (),
         hr_graph_copy_signature as *const (),
         hr_graph_metric as *const (),
+        hr_graph_distribute as *const (),
         hr_graph_add_lora as *const (),
         hr_graph_load_adapters as *const (),
     ]
@@ -966,6 +970,7 @@ int main(void) {
   printf("hr_train_options.restore_best %zu\n", offsetof(hr_train_options, restore_best));
   printf("hr_train_options.patience %zu\n", offsetof(hr_train_options, patience));
   printf("hr_train_options.on_evaluate %zu\n", offsetof(hr_train_options, on_evaluate));
+  printf("hr_train_options.bound_group %zu\n", offsetof(hr_train_options, bound_group));
   printf("hr_parameter_group %zu\n", sizeof(hr_parameter_group));
   printf("hr_parameter_group.struct_size %zu\n", offsetof(hr_parameter_group, struct_size));
   printf("hr_parameter_group.patterns %zu\n", offsetof(hr_parameter_group, patterns));

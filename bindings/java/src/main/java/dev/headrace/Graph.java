@@ -388,6 +388,16 @@ public final class Graph extends Resource {
     check((self, s) -> Raw.hr_graph_swap_averages(self, s.text(signature)));
   }
 
+  /**
+   * Rewrites a signature that trains so that all ranks of a group train one model: their gradients
+   * are averaged while the backward pass goes on. The strategy is "mirrored", with settings such as
+   * "mirrored bucket=4194304 bf16=1". Call it after minimize, and {@link Session#bindGroup} later.
+   */
+  public void distribute(String signature, String group, String strategy) {
+    check((self, s) -> Raw.hr_graph_distribute(
+        self, s.text(signature), s.text(group), s.text(strategy)));
+  }
+
   // ---- Signatures and files ----
 
   /** Adds a signature with copies of the nodes that another one needs. */

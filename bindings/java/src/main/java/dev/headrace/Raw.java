@@ -81,6 +81,8 @@ final class Raw {
   static native long hr_group_start(long group, long operation, long out);
   static native long hr_group_run(long group, long operation, long limits);
   static native long hr_group_explain(long group, long operation, long out);
+  static native long hr_session_bind_group(long session, long name, long group, long limits);
+  static native long hr_session_broadcast(long session, long name, int root, long limits);
   static native long hr_graph_body(long graph, long body, long signature, long out);
   static native long hr_graph_input_sequence(long graph, long name, int dtype, long out);
   static native long hr_graph_if(long graph, int condition, int then_body, int else_body, long captured_count, long captured, long output_count, long outputs);
@@ -293,6 +295,7 @@ final class Raw {
   static native long hr_graph_swap_averages(long graph, long signature);
   static native long hr_graph_copy_signature(long graph, long from, long to);
   static native long hr_graph_metric(long graph, long signature, long name, long description, long count, long inputs);
+  static native long hr_graph_distribute(long graph, long signature, long group, long strategy);
   static native long hr_graph_add_lora(long graph, long patterns, long settings, long training, long out_count);
   static native long hr_graph_load_adapters(long graph, long path, long out_count);
   static native void call_hr_executor_parallel_for_fn(long function, long fn_context, int task);

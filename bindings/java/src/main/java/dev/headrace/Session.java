@@ -188,6 +188,26 @@ public final class Session extends Resource {
         self, s.text(path), signatures.size(), s.texts(signatures), options.in(s), l));
   }
 
+  /**
+   * Lets the nodes of the session's graphs that name the group communicate in a sub-group of it;
+   * null takes the group away. All ranks of the group call it. FAILED_PRECONDITION, on all ranks,
+   * if one has another graph, another seed or another version of the library.
+   */
+  public void bindGroup(String name, Group group, Limits limits) {
+    try (Uses uses = new Uses()) {
+      long of = uses.of(group);
+      check(limits, (self, s, l) -> Raw.hr_session_bind_group(self, s.text(name), of, l));
+    }
+  }
+
+  /**
+   * Gives all variables of the session, its step and its seed the values of the rank `root` of a
+   * bound group. All ranks call it.
+   */
+  public void broadcast(String name, int root, Limits limits) {
+    check(limits, (self, s, l) -> Raw.hr_session_broadcast(self, s.text(name), root, l));
+  }
+
   /** Writes the low-rank adapters of the session to a file. */
   public void saveAdapters(String path, Limits limits) {
     check(limits, (self, s, l) -> Raw.hr_session_save_adapters(self, s.text(path), l));

@@ -1002,7 +1002,7 @@ final class Structs {
   }
 
   static final class hr_train_options extends Struct {
-    static final int BYTES = 184;
+    static final int BYTES = 192;
 
     hr_train_options(Scratch scratch) {
       super(scratch.bytes(BYTES), BYTES);
@@ -1061,6 +1061,8 @@ final class Structs {
     void patience(long value) { set_long(168, value); }
     long on_evaluate() { return get_long(176); }
     void use_on_evaluate() { set_long(176, Bridge.function(Callbacks.HR_TRAIN_OPTIONS_ON_EVALUATE)); }
+    long bound_group() { return get_long(184); }
+    void bound_group(long value) { set_long(184, value); }
   }
 
   static final class hr_parameter_group extends Struct {

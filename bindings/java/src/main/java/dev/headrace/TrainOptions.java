@@ -9,6 +9,7 @@ public final class TrainOptions {
   final Dataset trainData;
   Dataset evalData;
   Group group;
+  String boundGroup;
   String trainSignature;
   String evalSignature;
   String checkpointDirectory;
@@ -132,6 +133,15 @@ public final class TrainOptions {
   /** Sets who gets sentences for people: what was restored, saved or skipped. */
   public TrainOptions onMessage(Consumer<String> told) {
     onMessage = told;
+    return this;
+  }
+
+  /**
+   * Names a bound group ({@link Session#bindGroup}) whose ranks all train together, with the same
+   * options and shards of the same data.
+   */
+  public TrainOptions boundGroup(String name) {
+    boundGroup = name;
     return this;
   }
 

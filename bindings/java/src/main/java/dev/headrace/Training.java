@@ -45,6 +45,7 @@ final class Training
     out.train_data(uses.of(options.trainData));
     out.eval_data(uses.of(options.evalData));
     out.group(uses.of(options.group));
+    out.bound_group(s.text(options.boundGroup));
     out.max_steps(options.maxSteps);
     scalars(out, s);
     out.checkpoint_directory(s.text(options.checkpointDirectory));

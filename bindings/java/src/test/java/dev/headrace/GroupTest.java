@@ -415,4 +415,32 @@ class GroupTest {
     }
     assertThrows(HeadraceException.class, () -> Headrace.readDump(folder + "/none.flight"));
   }
+
+  @Test
+  void sessionsTrainOneModel() throws Exception {
+    ranks(2, group -> {
+      // A run keeps the threads of its env while it waits for other ranks.
+      try (Env own = new Env(new EnvOptions().threads(1)); Graph graph = new Graph(own)) {
+        Value x = graph.input("x", DType.FLOAT32, -1, 1);
+        Value y = graph.dense("dense", x, 1);
+        Value loss = graph.op("ReduceMean", "keepdims=0", y);
+        graph.signatureInput("train", "x", x);
+        graph.signatureOutput("train", "loss", loss);
+        graph.minimize("train", loss, "sgd", graph.schedule("train", "constant base=0.5"));
+        graph.distribute("train", "workers", "mirrored");
+        try (Model model = graph.toModel(); Session session = new Session(model);
+            Call step = session.call("train")) {
+          assertThrows(HeadraceException.NotFound.class,
+              () -> session.bindGroup("others", group, Limits.NONE));
+          session.bindGroup("workers", group, Limits.NONE);
+          session.setVariable("dense/weight", Tensor.copyOf(own, new float[] {1}, 1, 1));
+          session.broadcast("workers", 0, Limits.NONE);
+          step.bind("x", Tensor.copyOf(own, new float[] {2 + 4 * group.rank()}, 1, 1));
+          step.run();
+          assertArrayEquals(new float[] {4}, step.result("loss").toFloats());
+          session.bindGroup("workers", null, Limits.NONE);
+        }
+      }
+    });
+  }
 }

@@ -1,0 +1,47 @@
+// What graphs post operations to: a group of processes, or something that stands in for one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "runtime/base/cancel.h"
+#include "runtime/comm/operation.h"
+
+namespace hr::comm {
+
+// All ranks post the same operations in the same order. One thread at a time uses an object, but
+// for Abort and status.
+class Collectives {
+ public:
+  // An operation in flight. Complete ends it; it is not copied.
+  struct Ticket {
+    void* work = nullptr;
+  };
+
+  virtual ~Collectives() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // Starts an operation. Its memory, which is the host's, is in use until Complete returns. In the
+  // steady state it allocates nothing.
+  virtual Result<Ticket> Post(const Operation& operation, const void* input, void* output) = 0;
+  // Moves data that can be moved now, without waiting; returns whether the operation has ended.
+  virtual bool Test(Ticket& ticket) = 0;
+  // Waits for the end and returns the result. The memory is free afterwards in every case: limits
+  // that end the wait end the operation, too, and with it the group.
+  virtual Status Complete(Ticket ticket, const CallLimits& limits) = 0;
+  // Ends the group on all ranks, which report `cause`.
+  virtual void Abort(std::string cause) = 0;
+  // Returns OK, or why the group has ended.
+  virtual Status status() const = 0;
+};
+
+// Returns the group by its name, of those that a run may use. The object outlives the run.
+class GroupTable {
+ public:
+  virtual ~GroupTable() = default;
+  // Returns null if there is no such group.
+  virtual Collectives* Find(std::string_view name) const = 0;
+};
+
+}  // namespace hr::comm

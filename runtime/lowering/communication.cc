@@ -1,0 +1,145 @@
+#include "runtime/lowering/communication.h"
+
+#include <cstring>
+
+#include "runtime/engine/comm_works.h"
+#include "runtime/ops/op_def.h"
+
+namespace hr::lowering {
+namespace {
+
+using comm::OpKind;
+using comm::ReduceOp;
+
+constexpr size_t kAlignment = 64;
+
+struct KindName {
+  std::string_view name;
+  OpKind kind;
+};
+constexpr KindName kKinds[] = {
+    {"AllReduce", OpKind::kAllReduce},
+    {"Reduce", OpKind::kReduce},
+    {"Broadcast", OpKind::kBroadcast},
+    {"AllGather", OpKind::kAllGather},
+    {"ReduceScatter", OpKind::kReduceScatter},
+    {"AllToAll", OpKind::kAllToAll},
+    {"Send", OpKind::kSend},
+    {"Recv", OpKind::kRecv},
+    {"Barrier", OpKind::kBarrier},
+};
+
+OpKind KindOf(std::string_view name) {
+  for (const KindName& one : kKinds) {
+    if (one.name == name) return one.kind;
+  }
+  return OpKind::kBarrier;
+}
+
+ReduceOp ReductionOf(const graph::Node& node) {
+  if (node.Int("weighted", 0) != 0) return ReduceOp::kPreMultipliedSum;
+  const std::string_view op = node.String("op", "sum");
+  if (op == "average") return ReduceOp::kAverage;
+  if (op == "product") return ReduceOp::kProduct;
+  if (op == "min") return ReduceOp::kMin;
+  return op == "max" ? ReduceOp::kMax : ReduceOp::kSum;
+}
+
+comm::Operation OperationOf(const Communication& what) {
+  comm::Operation out{.kind = KindOf(what.op.name)};
+  const bool point_to_point = out.point_to_point();
+  out.peer = static_cast<int>(point_to_point ? what.node.Int("to", what.node.Int("from", 0))
+                                             : what.node.Int("root", 0));
+  out.tag = static_cast<uint32_t>(what.node.Int("tag", 0));
+  if (what.dtype == DType::kUndefined) return out;
+  out.dtype = what.dtype;
+  out.count = what.bucket.bytes != 0 ? what.bucket.bytes / DTypeSize(what.dtype) : what.elements;
+  if (out.reduces()) out.reduce_op = ReductionOf(what.node);
+  return out;
+}
+
+// The elements of one block, of operations that divide their input among the ranks.
+bool Divides(OpKind kind) { return kind == OpKind::kReduceScatter || kind == OpKind::kAllToAll; }
+
+Status CheckRanks(const comm::Collectives& group, int64_t built_for, std::string_view op) {
+  if (built_for == 0 || built_for == group.size()) return {};
+  return FailedPrecondition(op, " was built for a group of ", built_for, " ranks ('ranks'), but ",
+                            group.size(), " are bound; build the graph for these");
+}
+
+// What lies between the tensors of a bucket travels, too.
+std::vector<Bucket::Part> GapsOf(const Bucket& bucket) {
+  std::vector<Bucket::Part> out;
+  for (size_t i = 0; i < bucket.parts.size(); ++i) {
+    const size_t begin = bucket.parts[i].offset + bucket.parts[i].bytes;
+    const size_t end = i + 1 < bucket.parts.size() ? bucket.parts[i + 1].offset : bucket.bytes;
+    if (begin != end) out.push_back({begin, end - begin});
+  }
+  return out;
+}
+
+double WeightAt(const void* data, DType dtype) {
+  return dtype == DType::kFloat64 ? *static_cast<const double*>(data)
+                                  : *static_cast<const float*>(data);
+}
+
+}  // namespace
+
+bool IsCommunication(const graph::Module& module, const graph::Node& node) {
+  return module.OperatorOf(node).domain == ops::kComm;
+}
+
+bool UsesBucket(const graph::Operator& op) {
+  return op.name == "AllReduce" || op.name == "Broadcast";
+}
+
+Bucket BucketOf(std::span<const size_t> bytes) {
+  Bucket out;
+  for (size_t one : bytes) {
+    out.parts.push_back({out.bytes, one});
+    out.bytes += (one + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  return out;
+}
+
+std::unique_ptr<engine::Kernel> StartKernel(const Communication& what) {
+  comm::Operation operation = OperationOf(what);
+  const uint32_t group = what.group, slot = what.slot;
+  const DType weight = what.weight;
+  const int64_t ranks = what.node.Int("ranks", 0);
+  std::string text = Cat(what.op.name, "+start");
+  return engine::MakeKernel(
+      text,
+      [operation, group, slot, weight, ranks, name = what.op.name, gaps = GapsOf(what.bucket)](
+          const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        comm::Collectives& collectives = context.comm->group(group);
+        HR_RETURN_IF_ERROR(CheckRanks(collectives, ranks, name));
+        comm::Operation posted = operation;
+        if (Divides(posted.kind)) posted.count /= static_cast<uint64_t>(collectives.size());
+        if (weight != DType::kUndefined) posted.factor = WeightAt(p.input(1), weight);
+        // A rank without examples gives nothing, whatever its gradients are.
+        if (posted.factor == 0) std::memset(p.output(0), 0, posted.bytes());
+        for (const Bucket::Part& gap : gaps) {
+          std::memset(p.output<std::byte>(0) + gap.offset, 0, gap.bytes);
+        }
+        return context.comm->Start(slot, group, posted, p.input(0), p.output(0));
+      });
+}
+
+std::unique_ptr<engine::Kernel> WaitKernel(const Communication& what) {
+  const uint32_t group = what.group, slot = what.slot;
+  const int root = static_cast<int>(what.node.Int("root", 0));
+  const bool zeroed = what.op.name == "Reduce";
+  const size_t bytes = what.elements * (zeroed ? DTypeSize(what.dtype) : 0);
+  return engine::MakeKernel(
+      Cat(what.op.name, "+wait"),
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        HR_RETURN_IF_ERROR(context.comm->Finish(slot));
+        if (zeroed && context.comm->group(group).rank() != root && bytes != 0) {
+          std::memset(p.output(0), 0, bytes);
+        }
+        return {};
+      });
+}
+
+}  // namespace hr::lowering

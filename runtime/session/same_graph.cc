@@ -1,0 +1,74 @@
+#include "runtime/session/same_graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "runtime/base/errors.h"
+#include "runtime/graph/fingerprint.h"
+
+namespace hr::session {
+namespace {
+
+// What a rank tells the others: plain bytes of the same size in all versions.
+struct Facts {
+  char version[40] = {};
+  uint64_t seed = 0;
+  uint64_t fingerprint = 0;
+  uint64_t nodes = 0;
+  uint64_t variables = 0;
+};
+static_assert(sizeof(Facts) == 72);
+
+Facts FactsOf(const graph::Module& module, uint64_t seed, std::string_view version) {
+  Facts out{.seed = seed,
+            .fingerprint = graph::Fingerprint(module),
+            .nodes = module.main().nodes.size(),
+            .variables = module.variables.size()};
+  std::memcpy(out.version, version.data(), std::min(version.size(), sizeof out.version - 1));
+  return out;
+}
+
+// Empty if they are equal.
+std::string Difference(const Facts& first, const Facts& other) {
+  if (std::strncmp(first.version, other.version, sizeof first.version) != 0) {
+    return Cat("has version ", std::string_view(other.version), " of the library, rank 0 has ",
+               std::string_view(first.version), "; install one version everywhere");
+  }
+  if (first.nodes != other.nodes || first.variables != other.variables) {
+    return Cat("has a graph of ", other.nodes, " nodes and ", other.variables,
+               " variables, rank 0 one of ", first.nodes, " and ", first.variables,
+               "; give all ranks the same file");
+  }
+  if (first.fingerprint != other.fingerprint) {
+    return Cat(
+        "has another graph than rank 0, though both have ", other.nodes,
+        " nodes: types, attributes, constants or names differ; give all ranks the same file");
+  }
+  if (first.seed != other.seed) {
+    return Cat("has the seed ", other.seed, ", rank 0 has ", first.seed,
+               "; create the sessions with one seed, and bind groups before a restore");
+  }
+  return "";
+}
+
+}  // namespace
+
+Status CompareRanks(comm::Collectives& group, const graph::Module& module, uint64_t seed,
+                    std::string_view version, const CallLimits& limits) {
+  const Facts own = FactsOf(module, seed, version);
+  std::vector<Facts> all(static_cast<size_t>(group.size()));
+  HR_ASSIGN_OR_RETURN(
+      const auto ticket,
+      group.Post({.kind = comm::OpKind::kAllGather, .dtype = DType::kUint8, .count = sizeof own},
+                 &own, all.data()));
+  HR_RETURN_IF_ERROR(group.Complete(ticket, limits));
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    all[rank].version[sizeof own.version - 1] = '\0';
+    const std::string difference = Difference(all[0], all[rank]);
+    if (!difference.empty()) return FailedPrecondition("rank ", rank, " ", difference);
+  }
+  return {};
+}
+
+}  // namespace hr::session

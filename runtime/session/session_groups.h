@@ -1,0 +1,34 @@
+// The groups in which a session's graphs communicate, by the names that nodes give.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/comm/collectives.h"
+
+namespace hr::session {
+
+// Guarded by the session's run lock.
+class SessionGroups final : public comm::GroupTable {
+ public:
+  comm::Collectives* Find(std::string_view name) const override { return Share(name).get(); }
+  // Returns null if there is no such group.
+  std::shared_ptr<comm::Collectives> Share(std::string_view name) const {
+    for (const auto& [known, group] : groups_) {
+      if (known == name) return group;
+    }
+    return nullptr;
+  }
+  // Replaces the group of that name; null takes it away.
+  void Bind(std::string_view name, std::shared_ptr<comm::Collectives> group) {
+    std::erase_if(groups_, [&](const auto& one) { return one.first == name; });
+    if (group != nullptr) groups_.emplace_back(name, std::move(group));
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::shared_ptr<comm::Collectives>>> groups_;
+};
+
+}  // namespace hr::session

@@ -1,0 +1,45 @@
+#include "runtime/train/ranks.h"
+
+#include "runtime/base/errors.h"
+
+namespace hr::train {
+
+using comm::OpKind;
+using comm::ReduceOp;
+
+Status Ranks::Run(const comm::Operation& operation, void* data, const CallLimits& limits) const {
+  if (alone()) return {};
+  HR_ASSIGN_OR_RETURN(const auto ticket, group_->Post(operation, data, data));
+  return group_->Complete(ticket, limits);
+}
+
+Status Ranks::Largest(std::span<int64_t> numbers, const CallLimits& limits) const {
+  return Run({.kind = OpKind::kAllReduce,
+              .dtype = DType::kInt64,
+              .count = numbers.size(),
+              .reduce_op = ReduceOp::kMax},
+             numbers.data(), limits);
+}
+
+Status Ranks::Sum(std::span<double> numbers, const CallLimits& limits) const {
+  return Run({.kind = OpKind::kAllReduce,
+              .dtype = DType::kFloat64,
+              .count = numbers.size(),
+              .reduce_op = ReduceOp::kSum},
+             numbers.data(), limits);
+}
+
+Status Ranks::FromChief(std::string* text, const CallLimits& limits) const {
+  int64_t size[1] = {static_cast<int64_t>(chief() ? text->size() : 0)};
+  HR_RETURN_IF_ERROR(Largest(size, limits));
+  text->resize(static_cast<size_t>(size[0]));
+  return Run({.kind = OpKind::kBroadcast, .dtype = DType::kUint8, .count = text->size()},
+             text->data(), limits);
+}
+
+void Ranks::TellFailure(const Status& status) const {
+  if (alone() || !group_->status().ok()) return;
+  group_->Abort(Cat("its training failed: ", status.message()));
+}
+
+}  // namespace hr::train

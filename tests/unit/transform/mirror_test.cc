@@ -1,0 +1,133 @@
+// The nodes that a training step gets for many processes; what comes out of them is
+// tests/capi/mirrored_test.c's.
+#include "runtime/transform/mirror.h"
+
+#include "runtime/transform/minimize.h"
+#include "tests/unit/transform/built_graph.h"
+
+namespace hr::transform {
+namespace {
+
+class MirrorTest : public BuiltGraph {
+ protected:
+  // A loss of variables a [2], b [3] and c [4] and of the input x [batch].
+  void Build(std::string_view optimizer, bool fixed = false) {
+    const ValueId x = fixed ? Input("x", {2}) : OpenInput();
+    builder_.SignatureNamed("train").inputs.push_back({"x", x});
+    ValueId sum = Node("ReduceMean", {x}, {{"keepdims", int64_t{0}}});
+    for (const auto& [name, size] : {std::pair("a", 2), std::pair("b", 3), std::pair("c", 4)}) {
+      const uint32_t variable = Variable(name, Values(static_cast<size_t>(size), 1));
+      const ValueId now = *builder_.Read(variable);
+      const ValueId square = Node("Mul", {now, now});
+      sum = Node("Mul", {sum, Node("ReduceSum", {square}, {{"keepdims", int64_t{0}}})});
+    }
+    builder_.SignatureNamed("train").outputs.push_back({"loss", sum});
+    loss_ = sum;
+    const Status status = Minimize(builder_, "train", sum, optimizer, Input("rate", {}));
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  ValueId OpenInput() {
+    graph::ValueType type{.dtype = DType::kFloat32, .ranked = true};
+    type.dims = {{.symbol = builder_.AddSymbol("batch")}};
+    return *builder_.AddInput("x", type);
+  }
+  Status MirrorAs(const MirrorOptions& options) { return Mirror(builder_, "train", "g", options); }
+  std::vector<const graph::Node*> Operations() const {
+    std::vector<const graph::Node*> out;
+    for (const graph::Node& node : builder_.graph().nodes) {
+      if (builder_.module().OperatorOf(node).domain == ops::kComm) out.push_back(&node);
+    }
+    return out;
+  }
+  // The operator that makes a value.
+  std::string MadeBy(ValueId value) const {
+    const NodeId producer = builder_.graph().values[value].producer;
+    return builder_.module().OperatorOf(builder_.graph().nodes[producer]).name;
+  }
+  const graph::Node& Update(size_t i) {
+    return builder_.graph().nodes[builder_.SignatureNamed("train").targets[i]];
+  }
+
+  ValueId loss_ = kNone;
+};
+
+TEST_F(MirrorTest, GradientsTravelInTheOrderInWhichTheyAreComputed) {
+  Build("sgd");
+  ASSERT_TRUE(MirrorAs({.first_bucket = 1, .bucket = 1}).ok());
+  const auto operations = Operations();
+  ASSERT_EQ(operations.size(), 4u) << "the loss with the examples, and three gradients";
+  std::vector<ValueId> gradients;
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(operations[i]->inputs.size(), 2u) << "the gradient and the weight";
+    EXPECT_EQ(operations[i]->Int("weighted", 0), 1);
+    EXPECT_EQ(operations[i]->controls.size(), 1u) << "all have one order";
+    gradients.push_back(operations[i]->inputs[0]);
+  }
+  EXPECT_TRUE(std::is_sorted(gradients.begin(), gradients.end()));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(MadeBy(Update(i).inputs[1]), "AllReduce");
+  EXPECT_TRUE(builder_.Finish().ok());
+}
+
+TEST_F(MirrorTest, ABucketIsFullWithItsBytes) {
+  Build("sgd");
+  ASSERT_TRUE(MirrorAs({.first_bucket = 1, .bucket = 16}).ok());
+  const auto operations = Operations();
+  ASSERT_EQ(operations.size(), 3u);
+  EXPECT_EQ(operations[1]->outputs.size(), 1u);
+  EXPECT_EQ(operations[2]->outputs.size(), 2u);
+}
+
+TEST_F(MirrorTest, RanksCountAlikeIfSizesAreFixed) {
+  Build("sgd", true);
+  ASSERT_TRUE(MirrorAs({}).ok());
+  for (const graph::Node* operation : Operations()) {
+    EXPECT_EQ(operation->String("op", ""), "average");
+    EXPECT_EQ(operation->Int("weighted", 0), 0);
+  }
+}
+
+TEST_F(MirrorTest, MeansAreTakenBeforeGradientsAreClipped) {
+  Build("sgd clip_global_norm=1");
+  ASSERT_TRUE(MirrorAs({}).ok());
+  for (const graph::Node& node : builder_.graph().nodes) {
+    const std::string& op = builder_.module().OperatorOf(node).name;
+    if (op == "Gradient") {
+      EXPECT_EQ(MadeBy(node.inputs[0]), "AllReduce");
+    } else if (op == "SGD") {
+      EXPECT_NE(MadeBy(node.inputs[1]), "AllReduce");
+    }
+  }
+}
+
+TEST_F(MirrorTest, NarrowGradientsAreWidenedAgain) {
+  Build("sgd");
+  ASSERT_TRUE(MirrorAs({.bf16 = true}).ok());
+  const auto operations = Operations();
+  ASSERT_EQ(operations.size(), 2u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(builder_.graph().values[operations[1]->inputs[i]].type.dtype, DType::kBfloat16);
+    EXPECT_EQ(builder_.graph().values[Update(i).inputs[1]].type.dtype, DType::kFloat32);
+  }
+}
+
+TEST_F(MirrorTest, OnlyTheOutputsOfTheSignatureChange) {
+  Build("sgd");
+  builder_.SignatureNamed("eval").outputs.push_back({"loss", loss_});
+  ASSERT_TRUE(MirrorAs({}).ok());
+  EXPECT_EQ(builder_.SignatureNamed("eval").outputs[0].value, loss_);
+  EXPECT_NE(builder_.SignatureNamed("train").outputs[0].value, loss_);
+}
+
+TEST_F(MirrorTest, AFailureLeavesTheGraphAsItWas) {
+  Build("sgd");
+  const size_t nodes = builder_.graph().nodes.size();
+  EXPECT_EQ(Mirror(builder_, "trains", "g", {}).code(), Code::kNotFound);
+  builder_.SignatureNamed("infer").outputs.push_back({"loss", loss_});
+  EXPECT_EQ(Mirror(builder_, "infer", "g", {}).code(), Code::kFailedPrecondition);
+  ASSERT_TRUE(MirrorAs({}).ok());
+  EXPECT_GT(builder_.graph().nodes.size(), nodes);
+  EXPECT_EQ(MirrorAs({}).code(), Code::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace hr::transform

@@ -86,11 +86,41 @@ static hr_graph* build(hr_env* env) {
   return graph;
 }
 
+/* ---- Several processes ------------------------------------------------------------------------
+ */
+
+/* The group of all processes, if a launcher has started this one as one of several; else NULL. */
+typedef struct job {
+  hr_group* world;
+  int rank, size;
+} job;
+
+static const char kGroup[] = "workers"; /* what the graph calls it */
+
+static job join(hr_env* env) {
+  job out = {.size = 1};
+  hr_launch* launch;
+  TRY(hr_launch_from_environment(&launch));
+  out.rank = hr_launch_rank(launch);
+  out.size = hr_launch_size(launch);
+  hr_launch_release(launch);
+  if (out.size > 1) TRY(hr_group_create(env, NULL, NULL, &out.world));
+  return out;
+}
+
 /* ---- Training and serving ---------------------------------------------------------------------
  */
 
+/* Processes of one machine share its processors. */
+static int threads_of(const options* o) {
+  const char* ranks = getenv("LOCAL_WORLD_SIZE");
+  const int share = ranks == NULL ? 0 : (int)sysconf(_SC_NPROCESSORS_ONLN) / atoi(ranks);
+  if (o->threads != 0 || ranks == NULL) return o->threads;
+  return share < 1 ? 1 : share;
+}
+
 static hr_env* make_env(const options* o) {
-  hr_env_options env_options = {.struct_size = sizeof env_options, .threads = o->threads};
+  hr_env_options env_options = {.struct_size = sizeof env_options, .threads = threads_of(o)};
   hr_env* env;
   TRY(hr_env_create(&env_options, &env));
   return env;
@@ -113,6 +143,7 @@ static hr_dataset* open_data(hr_env* env, const options* o, const char* split, c
 typedef struct watch {
   int64_t total;
   int64_t epoch_steps;
+  int ranks;
   hr_session* session;
   hr_summary* events;
   hr_progress* progress;
@@ -147,17 +178,19 @@ static hr_status* on_step(void* context, const hr_train_report* report, int32_t*
   (void)out_stop;
   watch* w = context;
   int64_t counted = report->examples;
+  if (w->events == NULL) return NULL; /* rank 0 speaks for all */
   if (w->progress == NULL) {
     TRY(hr_progress_create("train", "images", report->step, w->total, &w->progress));
     counted = 0; /* the step was done before the clock of the bar began */
   }
-  hr_progress_update(w->progress, report->step, counted, "loss", report->loss);
+  hr_progress_update(w->progress, report->step, counted * w->ranks, "loss", report->loss);
   if (report->step % w->epoch_steps == 0) write_weights(w, report->step);
   return NULL;
 }
 
 static void on_message(void* context, const char* message) {
   watch* w = context;
+  if (w->events == NULL) return;
   if (w->progress != NULL) {
     hr_progress_message(w->progress, message);
   } else {
@@ -290,36 +323,80 @@ static void say_nothing_was_left(const options* o, const hr_train_report* report
       checkpoints, (long long)report->epoch, report->epoch == 1 ? "" : "s", o->epochs);
 }
 
+/* Where a training leaves what it makes. */
+typedef struct files {
+  char model[4096], checkpoints[4096], events[4096], served[4096];
+} files;
+
+static files files_of(const options* o) {
+  files f;
+  snprintf(f.model, sizeof f.model, "%s/lenet.hrg", o->out);
+  snprintf(f.checkpoints, sizeof f.checkpoints, "%s/checkpoints", o->out);
+  snprintf(f.events, sizeof f.events, "%s/tensorboard", o->out);
+  snprintf(f.served, sizeof f.served, "%s/lenet-serve.hrg", o->out);
+  return f;
+}
+
+/* Exports the model, has a new process measure it, and says what came of it. */
+static void tell(const char* program, const options* o, hr_session* session,
+                 const hr_train_report* report) {
+  const files f = files_of(o);
+  if (report->examples == 0) say_nothing_was_left(o, report, f.checkpoints);
+  const char* served[2] = {"infer", "eval"};
+  TRY(hr_session_export(session, f.served, 2, served, NULL, NULL));
+  double accuracy = serve_elsewhere(program, o, f.served);
+  printf("test accuracy  %.4f after %lld epoch%s, measured by a new process on %s\n", accuracy,
+         (long long)report->epoch, report->epoch == 1 ? "" : "s", f.served);
+  if (report->examples != 0) printf("speed          %.0f images/s\n", report->examples_per_second);
+  printf("graph          %s\ncheckpoints    %s\n", f.model, f.checkpoints);
+  printf("tensorboard    tensorboard --logdir %s\n", f.events);
+  if (o->json != NULL) {
+    const char* names[4] = {"model", "checkpoints", "tensorboard", "export"};
+    const char* files[4] = {f.model, f.checkpoints, f.events, f.served};
+    write_json(o, accuracy, report, names, files);
+  }
+}
+
 static int train(const char* program, const options* o) {
-  char model_file[4096], checkpoints[4096], events[4096], export_file[4096], query[256];
-  snprintf(model_file, sizeof model_file, "%s/lenet.hrg", o->out);
-  snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", o->out);
-  snprintf(events, sizeof events, "%s/tensorboard", o->out);
-  snprintf(export_file, sizeof export_file, "%s/lenet-serve.hrg", o->out);
+  const files f = files_of(o);
+  char query[256];
 
   make_folders(o->out);
   if (o->json != NULL) check_folder_of("json", o->json);
   hr_env* env = make_env(o);
-  hr_graph* graph = build(env);
-  TRY(hr_graph_save(graph, model_file, NULL));
-  hr_graph_release(graph);
+  const job job = join(env);
+  const int chief = job.rank == 0;
+  if (chief) {
+    hr_graph* graph = build(env);
+    if (job.size > 1) TRY(hr_graph_distribute(graph, "train", kGroup, "mirrored"));
+    TRY(hr_graph_save(graph, f.model, NULL));
+    hr_graph_release(graph);
+  }
+  if (job.size > 1) TRY(hr_barrier(job.world, NULL)); /* the file is there */
 
   hr_model* model;
   hr_session* session;
   hr_session_options session_options = {.struct_size = sizeof session_options,
                                         .seed = (uint64_t)o->seed};
-  TRY(hr_model_load(env, model_file, NULL, &model));
+  TRY(hr_model_load(env, f.model, NULL, &model));
   TRY(hr_session_create(model, &session_options, NULL, &session));
-  snprintf(query, sizeof query, "batch=%d&shuffle=1&seed=%d&repeat=%d&prefetch=2", o->batch,
-           o->seed, o->epochs);
+  /* Each rank gets its part of every batch. */
+  snprintf(query, sizeof query, "batch=%d&shuffle=1&seed=%d&repeat=%d&prefetch=2&shard=%d/%d",
+           o->batch, o->seed, o->epochs, job.rank, job.size);
   hr_dataset* data = open_data(env, o, "train", query);
-  hr_dataset* test = open_data(env, o, "test", "batch=500");
+  snprintf(query, sizeof query, "batch=500&shard=%d/%d", job.rank, job.size);
+  hr_dataset* test = open_data(env, o, "test", query);
 
   int64_t epoch_steps = hr_dataset_batches(data);
-  watch watching = {
-      .total = epoch_steps * o->epochs, .epoch_steps = epoch_steps, .session = session};
-  TRY(hr_summary_open(events, &watching.events));
-  write_beginning(watching.events, model, test);
+  watch watching = {.total = epoch_steps * o->epochs,
+                    .epoch_steps = epoch_steps,
+                    .ranks = job.size,
+                    .session = session};
+  if (job.size > 1) TRY(hr_session_bind_group(session, kGroup, job.world, NULL));
+  if (chief) {
+    TRY(hr_summary_open(f.events, &watching.events));
+    write_beginning(watching.events, model, test);
+  }
   const char* scalar_names[1] = {"learning_rate"};
   const double scalars[1] = {0.05};
   hr_train_options train_options = {.struct_size = sizeof train_options,
@@ -328,35 +405,24 @@ static int train(const char* program, const options* o) {
                                     .scalar_count = 1,
                                     .scalar_names = scalar_names,
                                     .scalars = scalars,
-                                    .checkpoint_directory = checkpoints,
-                                    .event_directory = events,
+                                    .checkpoint_directory = f.checkpoints,
+                                    .event_directory = f.events,
                                     .eval_steps = epoch_steps,
                                     .on_step = on_step,
                                     .on_message = on_message,
-                                    .context = &watching};
+                                    .context = &watching,
+                                    .bound_group = job.size > 1 ? kGroup : NULL};
   hr_train_report report = {.struct_size = sizeof report};
   TRY(hr_train(session, &train_options, NULL, &report));
+  report.examples_per_second *= job.size;
   hr_progress_release(watching.progress);
   hr_summary_release(watching.events);
-  if (report.examples == 0) say_nothing_was_left(o, &report, checkpoints);
-
-  const char* served[2] = {"infer", "eval"};
-  TRY(hr_session_export(session, export_file, 2, served, NULL, NULL));
-  double accuracy = serve_elsewhere(program, o, export_file);
-  printf("test accuracy  %.4f after %lld epoch%s, measured by a new process on %s\n", accuracy,
-         (long long)report.epoch, report.epoch == 1 ? "" : "s", export_file);
-  if (report.examples != 0) printf("speed          %.0f images/s\n", report.examples_per_second);
-  printf("graph          %s\ncheckpoints    %s\n", model_file, checkpoints);
-  printf("tensorboard    tensorboard --logdir %s\n", events);
-  if (o->json != NULL) {
-    const char* names[4] = {"model", "checkpoints", "tensorboard", "export"};
-    const char* files[4] = {model_file, checkpoints, events, export_file};
-    write_json(o, accuracy, &report, names, files);
-  }
   hr_dataset_release(test);
   hr_dataset_release(data);
+  if (chief) tell(program, o, session, &report);
   hr_session_release(session);
   hr_model_release(model);
+  hr_group_release(job.world);
   hr_env_release(env);
   return 0;
 }
@@ -371,7 +437,8 @@ static void usage(FILE* out) {
       "that\n"
       "file in a new process. Started again with the same --out it goes on from the checkpoint.\n\n"
       "  --epochs N     passes over the 60,000 images (2)\n"
-      "  --batch N      images a step (64)\n"
+      "  --batch N      images a step, of each rank (64)\n"
+      "  --ranks N      processes that train together (1)\n"
       "  --threads N    threads that compute (as many as processors)\n"
       "  --seed N       of initial values and shuffling (1)\n"
       "  --data DIR     folder with the four IDX files (/usr/share/datasets/fashion-mnist)\n"

@@ -3,6 +3,7 @@
 usage: lenet_test.py LENET    (the sample's program)
 """
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 LENET = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -92,6 +94,43 @@ class Lenet(unittest.TestCase):
             self.assertIsNone(again["images_per_second"])
             self.assertEqual(again["epochs"], 3)
             self.assertEqual(again["test_accuracy"], first["test_accuracy"])
+
+    def start_rank(self, rank, size, *arguments):
+        """One process of several, as a launcher starts it."""
+        told = {"HEADRACE_RANK": str(rank), "HEADRACE_SIZE": str(size),
+                "HEADRACE_STORE": f"file:{self.folder / 'store'}"}
+        return subprocess.Popen([LENET, "--data", "data", "--out", "out", "--threads", "1",
+                                 "--batch", "16", *map(str, arguments)],
+                                cwd=self.folder, env={**os.environ, **told},
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_ranks_train_one_model(self):
+        ranks = [self.start_rank(rank, 3, "--epochs", 4, "--json", f"{rank}.json")
+                 for rank in range(3)]
+        printed = [rank.communicate(timeout=120) for rank in ranks]
+        for rank, (_, errors) in zip(ranks, printed):
+            self.assertEqual(rank.returncode, 0, errors)
+        self.assertIn("after 4 epochs", printed[0][0])
+        self.assertEqual([out for out, _ in printed[1:]], ["", ""])
+        results = json.loads((self.folder / "0.json").read_text())
+        self.assertGreater(results["test_accuracy"], 0.3)
+        # 96 images are two batches of 16 for each of 3 ranks.
+        self.assertEqual([path.name for path in (self.folder / "out/checkpoints").glob("step-*")],
+                         ["step-000008"])
+        # Two ranks go on where three have stopped.
+        ranks = [self.start_rank(rank, 2, "--epochs", 5) for rank in range(2)]
+        printed = [rank.communicate(timeout=120) for rank in ranks]
+        self.assertIn("going on from 'out/checkpoints/step-000008'", printed[0][1])
+        self.assertIn("after 5 epochs", printed[0][0])
+
+    def test_a_rank_that_is_killed_is_named(self):
+        ranks = [self.start_rank(rank, 2, "--epochs", 100000) for rank in range(2)]
+        time.sleep(2)
+        ranks[1].kill()
+        _, errors = ranks[0].communicate(timeout=60)
+        ranks[1].communicate()
+        self.assertEqual(ranks[0].returncode, 1)
+        self.assertIn("rank 1", errors)
 
     def test_names_hold_any_character(self):
         data, out = "it's 100% $(touch hacked)?", 'out "quoted" \\ back\tslash'

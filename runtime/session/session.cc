@@ -44,6 +44,8 @@ class AskInside {
     out.context = this;
     return out;
   }
+  // The host is asked as often by many short runs as by a long one.
+  void End(const RunContext& run) const { limits_.ask_nanos = run.limits.ask_nanos; }
 
  private:
   static int Ask(void* self) {
@@ -249,7 +251,9 @@ Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease&
   bool update_begun = false;
   AskInside asking(limits, threads);
   const RunContext run = BeginRun(plan, threads, asking.limits(), &update_begun, recorder);
-  return EndRun(plan, run, invocation.Run(run));
+  Status status = invocation.Run(run);
+  asking.End(run);
+  return EndRun(plan, run, std::move(status));
 }
 
 Result<std::vector<Tensor>> Session::RunStages(
@@ -263,6 +267,7 @@ Result<std::vector<Tensor>> Session::RunStages(
   const RunContext run = BeginRun(plan, threads, asking.limits(), &update_begun, recorder);
   auto outputs =
       StagedRun(*this, run).Run(plan.signature(), *plan.stages(), std::move(values), check_output);
+  asking.End(run);
   HR_RETURN_IF_ERROR(EndRun(plan, run, outputs.status().Clone()));
   return outputs;
 }

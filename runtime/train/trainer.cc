@@ -291,12 +291,13 @@ class Trainer {
   // In a group the limits end the training between two steps, so that all ranks make the same ones;
   // a step that does not end then is broken off some seconds later.
   static constexpr int64_t kGraceNanos = 5'000'000'000;
-  CallLimits StepLimits() {
+  const CallLimits& StepLimits() {
     if (ranks_.alone()) return limits_;
-    CallLimits out;
-    out.context = this;
-    out.interrupted = [](void* self) { return static_cast<Trainer*>(self)->GraceIsOver() ? 1 : 0; };
-    return out;
+    group_limits_.context = this;
+    group_limits_.interrupted = [](void* self) {
+      return static_cast<Trainer*>(self)->GraceIsOver() ? 1 : 0;
+    };
+    return group_limits_;
   }
   bool GraceIsOver() {
     if (limits_.Check().ok()) return false;
@@ -439,6 +440,7 @@ class Trainer {
   int64_t summarised_step_ = -1;  // none of the steps before training
   int64_t examples_ = 0;
   int64_t begin_nanos_ = 0;
+  CallLimits group_limits_;    // of a step, unless this rank is alone
   Status ended_;               // why all ranks end, if limits do it
   bool all_know_ = false;      // that limits end the training
   int64_t ran_out_nanos_ = 0;  // when the limits were first found to have run out

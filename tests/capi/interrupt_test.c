@@ -227,7 +227,39 @@ static void short_calls_do_not_ask(hr_env* env) {
   close_counting(&c);
 }
 
+static int ask_once_more(void* context) { return ++*(int*)context == 3; }
+
+/* A training is many short runs, none of which lasts until the host is asked. */
+static void a_training_can_be_interrupted(hr_env* env) {
+  static const char* const names[1] = {"rate"};
+  static const double rates[1] = {0.01};
+  const int64_t dims[2] = {40, FEATURES};
+  const hr_dataset_options forever = {.struct_size = sizeof forever, .batch = 8, .repeat = -1};
+  hr_model* model = make_mlp(env);
+  hr_session* session;
+  int asked = 0;
+  CHECK(hr_session_create(model, NULL, NULL, &session));
+  hr_dataset* data = make_dataset(env, 2, dims, &forever);
+  const hr_train_options options = {.struct_size = sizeof options,
+                                    .train_data = data,
+                                    .max_steps = 100000000,
+                                    .scalar_count = 1,
+                                    .scalar_names = names,
+                                    .scalars = rates};
+  const hr_limits limits = {
+      .struct_size = sizeof limits, .interrupted = ask_once_more, .context = &asked};
+  const double begin = seconds_now();
+  FAILS(hr_train(session, &options, &limits, NULL), HR_CANCELLED, "interrupted");
+  EXPECT(asked == 3);
+  EXPECT(seconds_now() - begin < 5); /* 0.15 on an idle machine */
+  EXPECT(hr_session_step(session) > 0);
+  hr_dataset_release(data);
+  hr_session_release(session);
+  hr_model_release(model);
+}
+
 const test tests[] = {
+    {"a training can be interrupted", a_training_can_be_interrupted},
     {"waits for a session", waits_for_a_session},
     {"waits for initial values", waits_for_initial_values},
     {"a wait for a run can be repeated", a_wait_for_a_run_can_be_repeated},

@@ -321,8 +321,10 @@ def test_groups_of_sessions(ranks):
             session.bind_group("none", group)
         session.bind_group("all", group)
         session.broadcast("all", 1)
-        loss = session.run({"x": numpy.full(1 + group.rank, 3, "float32")}, signature="train")
+        call = session.call("train")
+        call["x"] = numpy.full(1 + group.rank, 3, "float32")
+        call.run()
         session.bind_group("all", None)
-        return loss["loss"].item()
+        return call["loss"].item()
 
     assert ranks(run, 3) == [6.0, 6.0, 6.0]

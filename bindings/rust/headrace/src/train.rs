@@ -9,7 +9,7 @@ use headrace_sys as sys;
 use crate::error::caught;
 use crate::graph::path_text;
 use crate::limits::{made_within, within};
-use crate::raw::{array, copied, optional_text, text_of, text_pointer, text_string, Texts};
+use crate::raw::{array, c_text, copied, optional_text, text_of, text_pointer, text_string, Texts};
 use crate::{DataSet, Error, Group, Limits, Result, Session};
 
 /// What is saved or restored with a session.

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.headrace.Graph.Value;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

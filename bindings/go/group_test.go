@@ -448,7 +448,8 @@ func TestSessionsOfAGroup(t *testing.T) {
 		rows := 1 + g.Rank() // one example of ones, two of fours: the mean is three
 		x := slices.Repeat([]float32{float32(1 + 3*g.Rank())}, 2*rows)
 		good(t, BindSlice(call, "x", x, int64(rows), 2), session.SetVariable(background, "dense/weight",
-			must(TensorOf(env, []float32{1, 1}, 2, 1))(t)), call.Run(background))
+			must(TensorOf(env, []float32{1, 1}, 1, 2))(t)), session.SetVariable(background, "dense/bias",
+			must(TensorOf(env, []float32{0}, 1))(t)), call.Run(background))
 		same(t, "loss", must(Values[float32](must(call.Result("loss"))(t)))(t), 6)
 		same(t, "weights", must(Values[float32](must(session.Variable(background, "dense/weight"))(t)))(t), -0.5, -0.5)
 		good(t, session.BindGroup(background, "workers", nil))

@@ -48,8 +48,15 @@ Lease ThreadBudget::Make(int threads, const void* user, const HostScope* lender)
   return lease;
 }
 
+// Of runs, each in host code of the one before. More are a recursion without end, as a rule, which
+// would be one of the stack.
+constexpr int kMostNested = 16;
+
 bool ThreadBudget::TryAcquire(int wanted, const void* user, Lease* out) {
   const HostScope* lender = Innermost();
+  int depth = 0;
+  for (const HostScope* one = lender; one != nullptr; one = one->outer_) ++depth;
+  if (depth >= kMostNested) return false;
   // Those who wait get their share, so that under load runs go side by side.
   const int threads = lender != nullptr
                           ? std::min(wanted, lender->threads_)
@@ -62,6 +69,11 @@ bool ThreadBudget::TryAcquire(int wanted, const void* user, Lease* out) {
 Result<Lease> ThreadBudget::Acquire(int wanted, const CallLimits& limits, const void* user) {
   Lease lease;
   if (TryAcquire(wanted, user, &lease)) return lease;
+  if (IsInside()) {  // only this many times
+    return FailedPrecondition("runs are nested ", kMostNested,
+                              " deep, each in a function of the host inside the one before; end "
+                              "this recursion");
+  }
   int taken = 0;
   waiters_->count.fetch_add(1, std::memory_order_seq_cst);
   Status waited = waiters_->freed.Wait(limits, [&] {

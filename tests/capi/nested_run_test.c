@@ -20,14 +20,20 @@ static hr_status* infer(void* context, hr_op* op) {
   return hr_op_set_output_like(op, 0, 0);
 }
 
+static int endless; /* the operator runs the session that it is in */
+static int deepest;
+static hr_status* run(int session, const char* signature);
+
 static hr_status* compute(void* context, hr_op* op) {
   const hr_op_tensor *in = hr_op_input_tensor(op, 0), *out = hr_op_output_tensor(op, 0);
   (void)context;
   memcpy(out->data, in->data, WIDTH * sizeof(float));
   ++depth;
+  if (depth > deepest) deepest = depth;
   if (depth <= SESSIONS && bodies[depth - 1] != NULL) bodies[depth - 1](op);
+  hr_status* status = endless ? run(0, "look") : NULL;
   --depth;
-  return NULL;
+  return status;
 }
 
 static void call_inside(void (*first)(hr_op*), void (*second)(hr_op*), void (*third)(hr_op*)) {
@@ -258,6 +264,15 @@ static void conflict_with_writing(hr_op* op) {
         HR_FAILED_PRECONDITION, "restoring variables " WAITS_FOR("writes"));
 }
 
+static void recursion(void) {
+  deepest = 0;
+  endless = 1;
+  FAILS(run(0, "look"), HR_FAILED_PRECONDITION, "nested 16 deep");
+  endless = 0;
+  EXPECT(deepest == 16);
+  CHECK(run(0, "look"));
+}
+
 static void own_session(void) {
   CHECK(run(0, "step"));
   CHECK(run_around("look", conflict_with_reading));
@@ -485,6 +500,7 @@ static void under_a_profile(void) {
   }
 EVERY(another_session)
 EVERY(own_session)
+EVERY(recursion)
 EVERY(two_deep)
 EVERY(in_tasks)
 EVERY(beside_other_threads)
@@ -495,6 +511,7 @@ EVERY(under_a_profile)
 
 const test tests[] = {{"another session", test_another_session},
                       {"own session", test_own_session},
+                      {"recursion", test_recursion},
                       {"two deep", test_two_deep},
                       {"in tasks", test_in_tasks},
                       {"beside other threads", test_beside_other_threads},

@@ -44,7 +44,8 @@ typedef struct hr_operator_attribute {
  *     only reads variables, these are runs and calls that read them. Others, and all of them if
  * that run writes variables (runs, getting and setting variables, saving, restoring, exporting),
  * fail at once with HR_FAILED_PRECONDITION.
- *   - hr_run_wait fails in the same way for a run of the env that has not ended.
+ *   - hr_run_wait fails in the same way for a run of the env that has not ended, and so does the
+ *     seventeenth run within each other.
  * The library does not see through waiting of other kinds: for a thread of the host, a queue or a
  * data set with prefetch, which may need the threads of the run that waits for them, or for a run
  * of a session in another thread, whose operator waits for this session. Limits end that. */

@@ -435,6 +435,7 @@ class GroupTest {
               () -> session.bindGroup("others", group, Limits.NONE));
           session.bindGroup("workers", group, Limits.NONE);
           session.setVariable("dense/weight", Tensor.copyOf(own, new float[] {1}, 1, 1));
+          session.setVariable("dense/bias", Tensor.copyOf(own, new float[] {0}, 1));
           session.broadcast("workers", 0, Limits.NONE);
           step.bind("x", Tensor.copyOf(own, new float[] {2 + 4 * group.rank()}, 1, 1));
           step.run();

@@ -316,6 +316,7 @@ class OperatorTest {
         protected void compute(OperatorContext.Kernel op) {}
       }));
     }
-    assertEquals(before, Small.registered());
+    // What a test before has left may be collected meanwhile.
+    assertTrue(Small.registered() <= before);
   }
 }

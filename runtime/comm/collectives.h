@@ -30,6 +30,12 @@ class Collectives {
   // Waits for the end and returns the result. The memory is free afterwards in every case: limits
   // that end the wait end the operation, too, and with it the group.
   virtual Status Complete(Ticket ticket, const CallLimits& limits) = 0;
+  // Both: starts an operation and waits for its end.
+  Status Run(const Operation& operation, const void* input, void* output,
+             const CallLimits& limits) {
+    HR_ASSIGN_OR_RETURN(const Ticket ticket, Post(operation, input, output));
+    return Complete(ticket, limits);
+  }
   // Ends the group on all ranks, which report `cause`.
   virtual void Abort(std::string cause) = 0;
   // Returns OK, or why the group has ended.

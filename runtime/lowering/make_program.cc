@@ -214,27 +214,28 @@ class ProgramMaker {
       if (!InBucket(node)) continue;
       std::vector<size_t> bytes;
       for (ValueId input : Sent(node)) bytes.push_back(BytesOf(input));
-      Bucket bucket = BucketOf(bytes);
-      const BufferIndex memory = builder_.AddArena(bucket.bytes);
-      for (size_t i = 0; i < bucket.parts.size(); ++i) {
+      NodeBucket made{.node = id, .bucket = BucketOf(bytes)};
+      made.memory = builder_.AddArena(made.bucket.bytes);
+      for (size_t i = 0; i < bytes.size(); ++i) {
         const ValueId input = node.inputs[i];
-        const BufferIndex part = builder_.AddView(memory, bucket.parts[i].offset);
+        const BufferIndex part = builder_.AddView(made.memory, made.bucket.parts[i].offset);
         const NodeId producer = region_.Producer(input);
         const bool direct = producer != kNone && buffers_[input] == kNoBuffer &&
                             !IsView(region_.node(producer)) && !IsRead(region_.node(producer)) &&
                             region_.OnlyConsumer(input) == id;
         if (direct) buffers_[input] = part;
         if (node.outputs[i] != kNone) buffers_[node.outputs[i]] = part;
-        bucket_parts_.push_back({id, part});
+        made.parts.push_back(part);
       }
-      buckets_.push_back({id, memory, std::move(bucket)});
+      buckets_.push_back(std::move(made));
     }
   }
 
   struct NodeBucket {
-    NodeId node;
-    BufferIndex memory;
+    NodeId node = kNone;
     Bucket bucket;
+    BufferIndex memory = kNoBuffer;
+    std::vector<BufferIndex> parts;  // of the memory, in the order of the inputs
   };
   const NodeBucket* FindBucket(NodeId id) const {
     for (const NodeBucket& one : buckets_) {
@@ -289,15 +290,11 @@ class ProgramMaker {
 
   // Copies the tensors into their places that were not computed there.
   void FillBucket(const NodeBucket& bucket, engine::StepBuffers* start) {
-    std::vector<BufferIndex> parts;
-    for (const auto& [node, part] : bucket_parts_) {
-      if (node == bucket.node) parts.push_back(part);
-    }
     const graph::Node& node = region_.node(bucket.node);
-    for (size_t i = 0; i < parts.size(); ++i) {
+    for (size_t i = 0; i < bucket.parts.size(); ++i) {
       const ValueId input = node.inputs[i];
-      if (BufferOf(input) == parts[i]) continue;
-      AddCopy(input, BufferOf(input), parts[i], graph::ValueText(region_.graph(), input));
+      if (BufferOf(input) == bucket.parts[i]) continue;
+      AddCopy(input, BufferOf(input), bucket.parts[i], graph::ValueText(region_.graph(), input));
     }
     start->inputs = {bucket.memory};
   }
@@ -442,7 +439,6 @@ class ProgramMaker {
   std::vector<bool> copied_reads_;
   std::vector<uint32_t> copied_outputs_;
   std::vector<NodeBucket> buckets_;
-  std::vector<std::pair<NodeId, BufferIndex>> bucket_parts_;  // in the order of the inputs
   std::vector<InFlight> in_flight_;  // operations that were started, with what waits for them
   std::vector<std::string> groups_;
   uint32_t comm_slots_ = 0;

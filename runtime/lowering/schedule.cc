@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/lowering/communication.h"
 #include "runtime/lowering/region.h"
 
 namespace hr::lowering {
@@ -34,7 +35,7 @@ void HoistCommunication(const graph::Module& module, std::vector<NodeId>* order)
   const graph::Graph& graph = module.main();
   std::vector<NodeId> waiting;
   for (NodeId id : *order) {
-    if (module.OperatorOf(graph.nodes[id]).domain == ops::kComm) waiting.push_back(id);
+    if (IsCommunication(module, graph.nodes[id])) waiting.push_back(id);
   }
   if (waiting.empty()) return;
   graph::Marks done(graph.nodes.size(), false);
@@ -66,7 +67,7 @@ void HoistCommunication(const graph::Module& module, std::vector<NodeId>* order)
   };
   start_ready();
   for (NodeId id : *order) {
-    if (done[id] || module.OperatorOf(graph.nodes[id]).domain == ops::kComm) continue;
+    if (done[id] || IsCommunication(module, graph.nodes[id])) continue;
     add(id);
     start_ready();
   }

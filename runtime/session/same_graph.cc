@@ -58,11 +58,9 @@ Status CompareRanks(comm::Collectives& group, const graph::Module& module, uint6
                     std::string_view version, const CallLimits& limits) {
   const Facts own = FactsOf(module, seed, version);
   std::vector<Facts> all(static_cast<size_t>(group.size()));
-  HR_ASSIGN_OR_RETURN(
-      const auto ticket,
-      group.Post({.kind = comm::OpKind::kAllGather, .dtype = DType::kUint8, .count = sizeof own},
-                 &own, all.data()));
-  HR_RETURN_IF_ERROR(group.Complete(ticket, limits));
+  HR_RETURN_IF_ERROR(
+      group.Run({.kind = comm::OpKind::kAllGather, .dtype = DType::kUint8, .count = sizeof own},
+                &own, all.data(), limits));
   for (size_t rank = 1; rank < all.size(); ++rank) {
     all[rank].version[sizeof own.version - 1] = '\0';
     const std::string difference = Difference(all[0], all[rank]);

@@ -397,8 +397,7 @@ Status Session::BroadcastValues(comm::Collectives& group, int root, const CallLi
   const auto send = [&](void* data, size_t bytes) -> Status {
     const comm::Operation operation = {
         .kind = comm::OpKind::kBroadcast, .dtype = DType::kUint8, .count = bytes, .peer = root};
-    HR_ASSIGN_OR_RETURN(const auto ticket, group.Post(operation, data, data));
-    return group.Complete(ticket, limits);
+    return group.Run(operation, data, data, limits);
   };
   uint64_t state[2] = {static_cast<uint64_t>(step()), seed()};
   HR_RETURN_IF_ERROR(send(state, sizeof state));

@@ -1,6 +1,7 @@
 // The groups in which a session's graphs communicate, by the names that nodes give.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,13 +14,14 @@ namespace hr::session {
 // Guarded by the session's run lock.
 class SessionGroups final : public comm::GroupTable {
  public:
-  comm::Collectives* Find(std::string_view name) const override { return Share(name).get(); }
+  comm::Collectives* Find(std::string_view name) const override {
+    const auto found = At(name);
+    return found == groups_.end() ? nullptr : found->second.get();
+  }
   // Returns null if there is no such group.
   std::shared_ptr<comm::Collectives> Share(std::string_view name) const {
-    for (const auto& [known, group] : groups_) {
-      if (known == name) return group;
-    }
-    return nullptr;
+    const auto found = At(name);
+    return found == groups_.end() ? nullptr : found->second;
   }
   // Replaces the group of that name; null takes it away.
   void Bind(std::string_view name, std::shared_ptr<comm::Collectives> group) {
@@ -28,7 +30,13 @@ class SessionGroups final : public comm::GroupTable {
   }
 
  private:
-  std::vector<std::pair<std::string, std::shared_ptr<comm::Collectives>>> groups_;
+  using Groups = std::vector<std::pair<std::string, std::shared_ptr<comm::Collectives>>>;
+  Groups::const_iterator At(std::string_view name) const {
+    return std::find_if(groups_.begin(), groups_.end(),
+                        [&](const auto& one) { return one.first == name; });
+  }
+
+  Groups groups_;
 };
 
 }  // namespace hr::session

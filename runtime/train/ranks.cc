@@ -8,9 +8,7 @@ using comm::OpKind;
 using comm::ReduceOp;
 
 Status Ranks::Run(const comm::Operation& operation, void* data, const CallLimits& limits) const {
-  if (alone()) return {};
-  HR_ASSIGN_OR_RETURN(const auto ticket, group_->Post(operation, data, data));
-  return group_->Complete(ticket, limits);
+  return alone() ? Status() : group_->Run(operation, data, data, limits);
 }
 
 Status Ranks::Largest(std::span<int64_t> numbers, const CallLimits& limits) const {

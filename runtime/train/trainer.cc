@@ -127,6 +127,10 @@ class Trainer {
     if (!options_.group.empty()) {
       HR_ASSIGN_OR_RETURN(auto group, session_->FindGroup(options_.group));
       ranks_ = Ranks(std::move(group));
+      group_limits_.context = this;
+      group_limits_.interrupted = [](void* self) {
+        return static_cast<Trainer*>(self)->GraceIsOver() ? 1 : 0;
+      };
     }
     auto report = RunOnRank();
     if (!report.ok() && !all_know_) ranks_.TellFailure(report.status());
@@ -291,14 +295,7 @@ class Trainer {
   // In a group the limits end the training between two steps, so that all ranks make the same ones;
   // a step that does not end then is broken off some seconds later.
   static constexpr int64_t kGraceNanos = 5'000'000'000;
-  const CallLimits& StepLimits() {
-    if (ranks_.alone()) return limits_;
-    group_limits_.context = this;
-    group_limits_.interrupted = [](void* self) {
-      return static_cast<Trainer*>(self)->GraceIsOver() ? 1 : 0;
-    };
-    return group_limits_;
-  }
+  const CallLimits& StepLimits() const { return ranks_.alone() ? limits_ : group_limits_; }
   bool GraceIsOver() {
     if (limits_.Check().ok()) return false;
     const int64_t now = SystemClock().NowNanos();

@@ -92,28 +92,37 @@ class Mirrorer {
       const bool update = module().OperatorOf(node).domain == ops::kTrain &&
                           ops::FindOptimizerOfOp(module().OperatorOf(node).name) != nullptr;
       const size_t input = mark ? 0 : 1;
-      if ((mark || update) && !Follows(marked, node.inputs[input])) out.push_back({id, input});
+      if ((mark || update) && marked[node.inputs[input]] == 0) out.push_back({id, input});
     }
     return out;
   }
 
-  bool Follows(const graph::Marks& marked, ValueId value) const {
-    const NodeId producer = graph().values[value].producer;
-    return producer != kNone && marked[producer] != 0;
-  }
-
-  // Nodes that are marks or compute something of one.
-  graph::Marks BehindMarks() const {
-    graph::Marks out(graph().nodes.size(), false);
+  // Marks the values that are computed from marked ones, too.
+  graph::Marks Followers(graph::Marks values) const {
     const auto order = graph::TopologicalOrder(graph());
-    if (!order.ok()) return out;
+    if (!order.ok()) return values;
     for (NodeId id : *order) {
       const graph::Node& node = graph().nodes[id];
-      bool behind = IsOp(module(), node, ops::kTrain, "Gradient");
-      for (ValueId input : node.inputs) behind |= input != kNone && Follows(out, input);
-      out[id] = behind;
+      const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+        return input != kNone && values[input] != 0;
+      });
+      for (ValueId output : node.outputs) {
+        if (follows && output != kNone) values[output] = true;
+      }
     }
-    return out;
+    return values;
+  }
+
+  // The values that are marked gradients, or are computed from one.
+  graph::Marks BehindMarks() const {
+    graph::Marks marked(graph().values.size(), false);
+    for (const graph::Node& node : graph().nodes) {
+      if (!IsOp(module(), node, ops::kTrain, "Gradient")) continue;
+      for (ValueId output : node.outputs) {
+        if (output != kNone) marked[output] = true;
+      }
+    }
+    return Followers(std::move(marked));
   }
 
   // The size of the first axis of the first input that leaves it open; kNone if there is none.
@@ -131,16 +140,7 @@ class Mirrorer {
   std::vector<size_t> MeanOutputs() {
     graph::Marks fed(graph().values.size(), false);
     for (const graph::Port& port : signature().inputs) fed[port.value] = true;
-    if (const auto order = graph::TopologicalOrder(graph()); order.ok()) {
-      for (NodeId id : *order) {
-        const graph::Node& node = graph().nodes[id];
-        bool any = false;
-        for (ValueId input : node.inputs) any |= input != kNone && fed[input] != 0;
-        for (ValueId output : node.outputs) {
-          if (output != kNone && any) fed[output] = true;
-        }
-      }
-    }
+    fed = Followers(std::move(fed));
     std::vector<size_t> out;
     for (size_t i = 0; i < signature().outputs.size(); ++i) {
       const ValueId value = signature().outputs[i].value;

@@ -75,6 +75,16 @@ static trainer open_trainer(hr_session* session) {
   return t;
 }
 
+/* The same network of all ranks, trained together. */
+static trainer open_mirrored(hr_env* env, hr_group* world, const char* optimizer,
+                             const char* strategy) {
+  hr_graph* graph = make_graph(env, optimizer, 0);
+  CHECK(hr_graph_distribute(graph, "train", "workers", strategy));
+  trainer t = open_trainer(session_of(graph));
+  CHECK(hr_session_bind_group(t.session, "workers", world, NULL));
+  return t;
+}
+
 static void close_trainer(trainer* t) {
   hr_call_release(t->call);
   hr_session_release(t->session);
@@ -146,10 +156,7 @@ static void rank_trains(hr_env* env) {
   const int rank = hr_group_rank(world), size = hr_group_size(world);
   trainer alone = open_trainer(session_of(make_graph(env, optimizer, 0)));
   /* Only rank 0 begins with the right weights. */
-  hr_graph* graph = make_graph(env, optimizer, 0);
-  CHECK(hr_graph_distribute(graph, "train", "workers", strategy));
-  trainer together = open_trainer(session_of(graph));
-  CHECK(hr_session_bind_group(together.session, "workers", world, NULL));
+  trainer together = open_mirrored(env, world, optimizer, strategy);
   if (rank != 0) {
     hr_tensor* other;
     CHECK(hr_session_get_variable(together.session, "w3", NULL, &other));
@@ -179,10 +186,7 @@ RANKS(accumulated, trains, 2, "adam accumulate=3 clip_norm=0.1;mirrored first_bu
 /* A step allocates nothing, with its operations. */
 static void rank_allocates_nothing(hr_env* env) {
   hr_group* world = join_world(env, "shm");
-  hr_graph* graph = make_graph(env, "sgd momentum=0.9", 0);
-  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored first_bucket=100 bucket=300"));
-  trainer t = open_trainer(session_of(graph));
-  CHECK(hr_session_bind_group(t.session, "workers", world, NULL));
+  trainer t = open_mirrored(env, world, "sgd momentum=0.9", "mirrored first_bucket=100 bucket=300");
   CHECK(step(env, &t, 0, 4));
   long heap = 0, host = 0;
   for (int i = 0; i < 200; ++i) {
@@ -216,10 +220,7 @@ RANKS(another_graph, has_another_graph, 3, "")
 /* A rank that fails tells the others which node was to blame, and all have the same cause. */
 static void rank_fails_alone(hr_env* env) {
   hr_group* world = join_world(env, "auto");
-  hr_graph* graph = make_graph(env, "sgd", 0);
-  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
-  trainer t = open_trainer(session_of(graph));
-  CHECK(hr_session_bind_group(t.session, "workers", world, NULL));
+  trainer t = open_mirrored(env, world, "sgd", "mirrored");
   CHECK(step(env, &t, 0, 4));
   if (hr_group_rank(world) == 1) {
     CHECK(hr_group_abort(world, "the data are bad"));
@@ -242,10 +243,7 @@ RANKS(fails_alone, fails_alone, 3, "")
  * with the same session, and still agree. */
 static void rank_is_killed(hr_env* env) {
   hr_group* world = join_world(env, "auto");
-  hr_graph* graph = make_graph(env, "sgd momentum=0.9", 0);
-  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
-  trainer t = open_trainer(session_of(graph));
-  CHECK(hr_session_bind_group(t.session, "workers", world, NULL));
+  trainer t = open_mirrored(env, world, "sgd momentum=0.9", "mirrored");
   for (int i = 0; i < 5; ++i) CHECK(step(env, &t, 10 * hr_group_rank(world), 4));
   if (hr_group_rank(world) == 1) kill(getpid(), SIGKILL);
   hr_status* status = NULL;

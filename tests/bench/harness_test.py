@@ -3,14 +3,18 @@
 import argparse
 import contextlib
 import io
+import math
+import os
 import pathlib
 import re
 import sys
 import tempfile
 import unittest
 from unittest import mock
+from xml.etree import ElementTree
 
-from harness import against, catalog, instructions, machine, peers, report, runner
+from harness import (against, catalog, heat_map, instructions, machine, peers, report, runner,
+                     sweep, sweep_report, verdict)
 from harness.side import Side, SideError
 
 ANSWER = "import sys\nfor line in sys.stdin: print('{\"values\": [%s]}', flush=True)"
@@ -156,6 +160,179 @@ class Instructions(unittest.TestCase):
             one.return_value.__enter__.return_value.calls = None
             with self.assertRaisesRegex(peers.Failure, "asked for 5 calls and made None"):
                 instructions.count("a", "program", "c", 5, scratch)
+
+
+def measured(ours, **theirs):
+    return {"times": {"headrace": ours, **theirs}, "peaks": {}, "errors": {}}
+
+
+class Verdicts(unittest.TestCase):
+    FAST, SLOW = measured([1, 1.01], p=[2, 2.01]), measured([2, 2.01], p=[1, 1.01])
+    UNSURE = measured([1.1, 0.9], p=[1, 1])
+
+    def test_the_interval_is_students(self):
+        # Logarithms of the ratios 0, 1 and 2 e's: mean 1, deviation 1; 2.92 / sqrt(3) = 1.686.
+        low, high = verdict.interval([1, 1, 1], [1, math.e, math.e ** 2])
+        self.assertAlmostEqual(math.log(low), 1 - 1.686, 3)
+        self.assertAlmostEqual(math.log(high), 1 + 1.686, 3)
+        self.assertIsNone(verdict.interval([1], [2]))
+
+    def test_the_best_peer_counts(self):
+        one = verdict.judge(measured([2, 2], p=[3, 3], q=[1, 1]), ["p", "q"])
+        self.assertEqual((one["peer_name"], one["ratio"], one["high"]), ("q", 0.5, 0.5))
+        one = verdict.judge(measured([2, 2], p=[3, 3], q=[1, 1]), ["p"])
+        self.assertEqual((one["peer_name"], one["ratio"]), ("p", 1.5))
+
+    def test_what_failed_has_no_ratio(self):
+        self.assertIsNone(verdict.judge(measured([], p=[3, 3]), ["p"])["ratio"])
+        self.assertIsNone(verdict.judge(measured([1, 1]), ["p"])["ratio"])
+
+    def test_short_is_behind_for_sure_in_two_runs(self):
+        self.assertFalse(verdict.is_short([self.SLOW], "p"))
+        self.assertTrue(verdict.is_short([self.SLOW, self.SLOW], "p"))
+        self.assertFalse(verdict.is_short([self.SLOW, self.FAST], "p"))
+        self.assertFalse(verdict.is_short([self.SLOW, self.UNSURE], "p"))
+        self.assertFalse(verdict.is_short([self.UNSURE, self.UNSURE], "p"))
+
+    def test_one_alternation_is_not_judged(self):
+        self.assertFalse(verdict.is_short([measured([2], p=[1])] * 2, "p"))
+
+    def test_a_cliff_is_a_rise_that_the_peer_has_not(self):
+        even = {1: 1, 2: 2, 4: 4, 8: 8}
+        self.assertEqual(verdict.cliffs({1: 1, 2: 2, 4: 5.6, 8: 11.2}, even), [4])
+        self.assertEqual(verdict.cliffs({1: 1, 2: 2, 4: 5, 8: 10}, even), [])
+        self.assertEqual(verdict.cliffs({1: 1, 2: 2, 4: 5.6}, {1: 1, 2: 2, 4: 5.6}), [])
+        self.assertEqual(verdict.cliffs({1: 1, 4: 5.6, 8: None}, even), [4])  # neighbours measured
+
+    def test_disagreement(self):
+        self.assertIsNone(verdict.disagreement([1, -2.001], [1, -2], 1e-3))
+        self.assertAlmostEqual(verdict.disagreement([1, -2.01], [1, -2], 1e-3), 0.005)
+        self.assertIsNotNone(verdict.disagreement([1, math.nan], [1, 2], 1e-3))
+        self.assertIsNotNone(verdict.disagreement([math.nan, 2], [1, 2], 1e-3))
+        self.assertIsNotNone(verdict.disagreement([1], [1, 2], 1e-3))
+
+
+SPEEDS = """
+import json, os, sys
+value, agrees = float(sys.argv[1]), float(sys.argv[2])
+for line in sys.stdin:
+    case, repeats = line.split()
+    cell, _, what = case.rpartition("/")
+    open(os.environ["ASKED"], "a").write(f"{sys.argv[3]} {case}\\n")
+    batch = int(cell.split("/")[2])
+    got = [value * batch if what == "time" else agrees] * int(repeats)
+    print(json.dumps({"error": "out of luck"} if value < 0 else {"values": got}), flush=True)
+"""
+
+
+class Sweeps(unittest.TestCase):
+    def setUp(self):
+        runner.REST_SECONDS = 0
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "asked").touch()
+
+    def sweep(self, minutes=9, values=(1, 1), agree=(1, 1), **more):
+        """Runs one of two cells with two alternations; the results, and what the sides were asked."""
+        kind = catalog.Sweep(rows=["net"], modes=["infer"], columns=[1, 2],
+                             peers_of=lambda row, mode, column: ["p"], checks={"infer": (2, 1e-3)},
+                             extra_sides={"portable": {"ASKED": os.devnull}})
+        benchmark = catalog.Benchmark(name="b", about="", unit="ms", cases=kind.cases, peers=["p"],
+                                      repeats=2, sweep=kind)
+        args = argparse.Namespace(**{**dict(
+            repeats=None, case=None, peer=None, peers_only=False, build=self.folder, threads=2,
+            minutes=minutes, state=self.folder / "state.json", sample=None, seed=1), **more})
+        one = sweep.SweepRunner(benchmark, args)
+        asked = {"ASKED": str(self.folder / "asked")}
+        command = {name: [sys.executable, "-c", SPEEDS, str(value), str(same), name]
+                   for name, value, same in zip(("headrace", "p", "portable"), (*values, 1),
+                                                (*agree, 1))}
+        with mock.patch.object(one, "_install"), mock.patch.object(one, "_models"), \
+             mock.patch.object(one, "_programs", lambda: {name: command[name] for name
+                                                          in ("headrace", "portable")}), \
+             mock.patch.object(one, "_command", command.get), \
+             mock.patch.object(one, "_state", lambda: sweep.State(args.state, "this build")), \
+             mock.patch.object(sweep, "environment", lambda threads, folder: asked), \
+             contextlib.redirect_stderr(io.StringIO()) as said:
+            results = one.run()
+        self.said = said.getvalue()
+        return results, (self.folder / "asked").read_text().splitlines()
+
+    def test_sides_agree_and_then_take_turns(self):
+        results, asked = self.sweep(values=(1, 3))
+        self.assertEqual([one["ratio"] for one in results], [3, 3])
+        self.assertEqual([one["ours"] for one in results], [1, 2])
+        self.assertEqual(results[0]["sides"], {"headrace": [1, 1], "p": [3, 3], "portable": [1]})
+        self.assertEqual(asked[:8], [f"{side} net/infer/1/{what}" for side, what in (
+            ("headrace", "check"), ("p", "check"), ("headrace", "time"), ("p", "time"),
+            ("p", "time"), ("headrace", "time"), ("headrace", "peak"), ("p", "peak"))])
+
+    def test_goes_on_where_it_stopped(self):
+        results, _ = self.sweep(minutes=0)
+        self.assertEqual(results, [])
+        self.assertIn("2 of 2 cells are left", self.said)
+        self.sweep()
+        before = (self.folder / "asked").read_text().splitlines()
+        results, after = self.sweep()
+        self.assertEqual(len(results), 2)
+        self.assertEqual(before, after)  # nothing was measured again
+
+    def test_what_was_behind_is_measured_once_more(self):
+        results, _ = self.sweep(values=(3, 1))
+        self.assertEqual([(one["short"], one["behind"]) for one in results], [(False, True)] * 2)
+        self.assertIn("2 of 2 cells are left", self.said)
+        results, _ = self.sweep(values=(3, 1))
+        self.assertEqual([(one["short"], one["behind"]) for one in results], [(True, False)] * 2)
+        self.assertEqual(self.said, "")
+
+    def test_another_build_is_another_sweep(self):
+        self.sweep()
+        with self.assertRaisesRegex(peers.Failure, "measured with this build, and this is another"):
+            sweep.State(self.folder / "state.json", "another")
+
+    def test_a_side_that_computes_something_else_is_not_timed(self):
+        results, asked = self.sweep(agree=(1.1, 1))
+        self.assertIsNone(results[0]["ratio"])
+        self.assertIn("headrace computes something else", results[0]["errors"]["headrace"])
+        self.assertNotIn("headrace net/infer/1/time", asked)
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            sweep_report.print_all(self.kind(), results)
+        self.assertIn("FAILED", out.getvalue())
+
+    def kind(self):
+        return catalog.Sweep(["net"], ["infer"], [1, 2], None, {})
+
+    def test_a_side_that_fails_costs_its_part_only(self):
+        results, _ = self.sweep(values=(1, -1))
+        self.assertEqual(results[0]["errors"], {"p": "p: out of luck"})
+        self.assertEqual(results[0]["sides"], {"headrace": [1, 1], "portable": [1]})
+
+    def test_samples_are_drawn_by_their_seed(self):
+        cases = [str(number) for number in range(100)]
+        drawn = sweep.sample(cases, 24, 1)
+        self.assertEqual(drawn, sweep.sample(cases, 24, 1))
+        self.assertNotEqual(drawn, sweep.sample(cases, 24, 2))
+        self.assertEqual(len(drawn), 24)
+        self.assertEqual(drawn, sorted(drawn, key=int))
+        self.assertEqual(sweep.sample(cases, None, 1), cases)
+
+    def test_tables_and_picture(self):
+        self.sweep(values=(3, 1))
+        results, _ = self.sweep(values=(3, 1))
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            sweep_report.print_all(self.kind(), results)
+        self.assertRegex(out.getvalue(), r"net/infer/1 +3 +1 +1 +0.3333 +0.33-0.33 +1 +SHORT")
+        self.assertRegex(out.getvalue(), r"\nnet +0.33! +0.33!\n")
+        self.assertIn("2 short; p: our time / its 3,", out.getvalue())
+        self.assertIn("cliffs: none", out.getvalue())
+        drawing = ElementTree.fromstring(heat_map.svg(self.kind(), results))
+        self.assertEqual([one.text for one in drawing.iter("{http://www.w3.org/2000/svg}text")
+                          if one.text.startswith("0")], ["0.33", "0.33"])
+        self.assertEqual(heat_map.colour(1), "#ffffff")
+        self.assertNotEqual(heat_map.colour(2), heat_map.colour(0.5))
 
 
 class Documentation(unittest.TestCase):

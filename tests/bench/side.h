@@ -58,3 +58,5 @@ const char* bench_scratch(void);
 // Resident memory of this process now, and at its highest, in bytes.
 double bench_resident_bytes(void);
 double bench_peak_resident_bytes(void);
+// Gives freed memory back and lets the highest be that from now on.
+void bench_forget_peak(void);

@@ -13,6 +13,24 @@ class Machine:
 
 
 @dataclasses.dataclass
+class Sweep:
+    """A benchmark of many cells, whose cases are ROW/MODE/COLUMN (a network, what is done with it, a
+    batch). Its sides answer CASE/time, CASE/peak and CASE/check (see Cells in peer.py)."""
+    rows: list
+    modes: list
+    columns: list                    # numbers, rising
+    peers_of: Callable               # peers_of(row, mode, column)
+    checks: dict                     # {mode: (how many numbers must agree, to which part)}
+    extra_sides: dict = dataclasses.field(default_factory=dict)  # {name: environment} of ours
+    models: Optional[str] = None     # a program of the peers that writes what the sides read
+
+    @property
+    def cases(self):
+        return [f"{row}/{mode}/{column}" for row in self.rows for mode in self.modes
+                for column in self.columns]
+
+
+@dataclasses.dataclass
 class Benchmark:
     name: str
     about: str
@@ -33,6 +51,7 @@ class Benchmark:
     units: dict = dataclasses.field(default_factory=dict)  # of cases that have their own
     ours: Optional[Callable] = None  # ours(case, source tree) instead of a program: things not timed
     counted: bool = False            # an overhead: --instructions counts those of a call
+    sweep: Optional[Sweep] = None    # measured in parts, see sweep.py
 
     def unit_of(self, case):
         return self.units.get(case, self.unit)

@@ -1,4 +1,6 @@
 """For the peers' side (see side.py for the protocol). Standard library only."""
+import ctypes
+import gc
 import json
 import os
 import sys
@@ -57,3 +59,42 @@ def peak_resident_bytes():
     with open("/proc/self/status") as file:
         line = next(line for line in file if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
+
+
+def forget_peak():
+    """As bench_forget_peak of side.h."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+class Cells:
+    """Serves cases such as "resnet18/train/8/time" (the last: time in ms, peak in bytes, or check),
+    of which only the last cell's network is in memory.
+
+    make(network, mode, batch) gives two functions: one makes a run, and one gives so many numbers
+    that all sides have to agree in.
+    """
+    SECONDS = 0.4  # of a measurement
+
+    def __init__(self, make):
+        self._make, self._cell, self._run, self._check, self._count = make, None, None, None, None
+
+    def answer(self, case, repeats):
+        cell, _, what = case.rpartition("/")
+        if cell != self._cell:
+            self._switch(cell)
+        if what == "check":
+            return self._check(repeats)
+        if what == "peak":
+            return [peak_resident_bytes()] * repeats
+        self._count = self._count or max(1, int(self.SECONDS / seconds_each(self._run, 1, 1)[0]))
+        return [1e3 * seconds for seconds in seconds_each(self._run, self._count, repeats)]
+
+    def _switch(self, cell):
+        self._cell = self._run = self._check = self._count = None
+        forget_peak()
+        network, mode, batch = cell.split("/")
+        self._run, self._check = self._make(network, mode, int(batch))
+        self._cell = cell

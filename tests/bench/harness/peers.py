@@ -8,6 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 VENV = ROOT / ".venv-bench"
 PACKAGES = {
     "torch": ["torch", "numpy"],
+    "torch-channels": ["torch", "numpy"],
     "torch-compile": ["torch", "numpy"],
     "tensorflow": ["tensorflow-cpu"],
     "tensorflow-xla": ["tensorflow-cpu"],
@@ -16,6 +17,7 @@ PACKAGES = {
     "gloo": ["torch", "numpy"],
     "pyarrow": ["pyarrow", "numpy"],
     "numpy": ["numpy"],
+    "models": ["torch", "numpy", "onnx"],  # what writes the networks of a sweep
 }
 SYSTEM_PACKAGES = {  # of Debian and Ubuntu
     "openmpi": ["openmpi-bin", "libopenmpi-dev"],

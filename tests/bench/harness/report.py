@@ -28,7 +28,12 @@ def print_table(results):
         rows.append((one["benchmark"], one["case"], one["unit"], number(one["ours"]),
                      number(one["peer"]), one["peer_name"] or "", number(one["ratio"]),
                      number(one["floor"]), str(one["repeats"]), *verdict(one)))
-    rows = [row + ("",) * (len(rows[0]) - len(row)) for row in rows]
+    if len(rows) > 1:
+        print_rows([row + ("",) * (len(rows[0]) - len(row)) for row in rows])
+
+
+def print_rows(rows):
+    """In columns; all rows have as many cells as the first."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())

@@ -1,5 +1,6 @@
 """Runs one benchmark: ours and the peers in turn, repeated, and what comes of it."""
 import contextlib
+from fnmatch import fnmatchcase as fnmatch
 import sys
 import tempfile
 import time
@@ -24,7 +25,8 @@ class Runner:
         self._benchmark = benchmark
         self._args = args
         self._repeats = args.repeats or benchmark.repeats
-        self._cases = [case for case in benchmark.cases if not args.case or case in args.case]
+        self._cases = [case for case in benchmark.cases
+                       if not args.case or any(fnmatch(case, one) for one in args.case)]
         if not self._cases:
             raise Failure(f"{benchmark.name} has the cases {', '.join(benchmark.cases)}")
         self._peers = self._choose_peers()
@@ -42,9 +44,7 @@ class Runner:
 
     def run(self):
         """A list of results, one for each case and peer, as they go into the JSON."""
-        for peer in self._peers:
-            if not peers.language_side(peer, self._benchmark.folder):
-                peers.install(peer)
+        self._install()
         limits = self._machine() if self._benchmark.floor else None
         programs = {} if self._benchmark.ours else self._programs()
         with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
@@ -55,6 +55,11 @@ class Runner:
             except SideError as error:
                 raise Failure(str(error)) from error
         return [result for case in self._cases for result in self._results(case, values, limits)]
+
+    def _install(self):
+        for peer in self._peers:
+            if not peers.language_side(peer, self._benchmark.folder):
+                peers.install(peer)
 
     def _command(self, peer):
         side = peers.language_side(peer, self._benchmark.folder)

@@ -37,6 +37,7 @@ def keep_statistics(model):
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean = torch.zeros(module.num_features)
             module.running_var = torch.ones(module.num_features)
+            module.track_running_stats = True
     return model.eval()
 
 

@@ -1,0 +1,76 @@
+"""What the measurements of a sweep say. A run of a cell is {"times": {side: [ms of each
+alternation]}, "peaks": {side: bytes}, "errors": {side: sentence}}."""
+import math
+import statistics
+
+OURS = "headrace"
+T_90 = [6.314, 2.920, 2.353, 2.132, 2.015, 1.943]  # Student's t, 90 % on both sides, by freedom - 1
+CLIFF = 1.3
+
+
+def interval(ours, theirs):
+    """The 90 % interval of the ratio their time / our time, from pairs measured beside each other;
+    None if there is but one."""
+    logs = [math.log(b / a) for a, b in zip(ours, theirs)]
+    if len(logs) < 2:
+        return None
+    middle = statistics.mean(logs)
+    half = T_90[min(len(logs) - 1, len(T_90)) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return math.exp(middle - half), math.exp(middle + half)
+
+
+def best_peer(run, peers):
+    """The fastest of those that were measured, or None."""
+    measured = [peer for peer in peers if run["times"].get(peer)]
+    return min(measured, key=lambda peer: statistics.median(run["times"][peer]), default=None)
+
+
+def judge(run, peers):
+    """{ours, peer_name, peer, ratio, low, high} of one run of a cell; None where it is not known."""
+    times = run["times"]
+    best = best_peer(run, peers)
+    ours = statistics.median(times[OURS]) if times.get(OURS) else None
+    theirs = statistics.median(times[best]) if best else None
+    bounds = interval(times[OURS], times[best]) if ours and best else None
+    low, high = bounds or (None, None)
+    return {"ours": ours, "peer_name": best, "peer": theirs,
+            "ratio": theirs / ours if ours and best else None, "low": low, "high": high}
+
+
+def is_behind(run, peers):
+    """The whole interval is below 1."""
+    high = judge(run, peers)["high"]
+    return high is not None and high < 1
+
+
+def is_short(runs, peers):
+    return len(runs) > 1 and all(is_behind(run, peers) for run in runs[-2:])
+
+
+def latest(runs, peers):
+    """The run that counts: the last; of one that was not behind twice, the better."""
+    if len(runs) > 1 and not is_short(runs, peers):
+        return max(runs[-2:], key=lambda run: judge(run, peers)["ratio"] or 0)
+    return runs[-1]
+
+
+def cliffs(ours, theirs):
+    """The larger columns of pairs of neighbours whose time per column (an image) rises by more than
+    CLIFF where that of the peer does not. Both are {column: time}."""
+    columns = sorted(column for column in ours if ours[column] and theirs.get(column))
+    found = []
+    for before, after in zip(columns, columns[1:]):
+        rise, rise_of_peer = (times[after] / after / (times[before] / before)
+                              for times in (ours, theirs))
+        if rise > CLIFF >= rise_of_peer:
+            found.append(after)
+    return found
+
+
+def disagreement(values, expected, part):
+    """By which part of the largest value they differ, if that is more than `part`; else None."""
+    if len(values) != len(expected) or not all(map(math.isfinite, values)):
+        return math.inf
+    largest = max(map(abs, expected))
+    differs = max(abs(a - b) for a, b in zip(values, expected)) / (largest or 1)
+    return differs if differs > part else None

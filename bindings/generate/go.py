@@ -48,4 +48,7 @@ def generate(api):
     return {"bindings/go/constants.go": "\n".join([HEAD] + parts)}
 
 
-LANGUAGE = Language("go", generate, ("bindings/go/*.go",), r"\bC\.(hr_\w+)")
+LANGUAGE = Language("go", generate, ("bindings/go/*.go",), r"\bC\.(hr_\w+)",
+                    struct=r"\bC\.{struct}\b", field=r"\b{field}:|\.{field}\b",
+                    part="^(?:func|type|var) ",
+                    otherwise={"hr_limits.interrupted": "a context.Context ends calls"})

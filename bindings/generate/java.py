@@ -387,4 +387,6 @@ def generate(api):
 
 
 LANGUAGE = Language("java", generate, ("bindings/java/src/main/java/**/*.java",),
-                    r"\bRaw(?:\.|::)(hr_\w+)")
+                    r"\bRaw(?:\.|::)(hr_\w+)",
+                    struct=r"\bStructs\.{struct}\b", field=r"\.(?:use_)?{field}\(",
+                    part=r"^  \S.*\{$")

@@ -446,4 +446,9 @@ def generate(api):
 LANGUAGE = Language("python", generate,
                     ("bindings/python/headrace/*.py", "bindings/python/src/*.cc",
                      "bindings/python/src/*.h", "bindings/python/src/generated/handles.inc"),
-                    r"\b(?:native|api)\.(hr_\w+)", r"//[^\n]*|/\*.*?\*/|#[^\n]*")
+                    r"\b(?:native|api)\.(hr_\w+)",
+                    struct=r"\bnative\.(?:{calls})\b|\b{struct}\b",
+                    field=r"\b{field}=|\"{field}\"|\.{field}\b", part="(?!)",
+                    otherwise={one: "the address of a struct that another language has made"
+                               for one in ("hr_allocator", "hr_clock", "hr_executor")},
+                    comment=r"//[^\n]*|/\*.*?\*/|#[^\n]*")

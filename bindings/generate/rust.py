@@ -139,4 +139,7 @@ def generate(api):
             f"{FOLDER}/tests/layout/table.rs": table(api)}
 
 
-LANGUAGE = Language("rust", generate, ("bindings/rust/headrace/src/**/*.rs",), r"\bsys::(hr_\w+)")
+LANGUAGE = Language("rust", generate, ("bindings/rust/headrace/src/**/*.rs",), r"\bsys::(hr_\w+)",
+                    struct=r"\bsys::{struct}\b", field=r"\b{field}[:,]|\.{field}\b",
+                    part=r"^\s*(?:pub(?:\(\w+\))? )?(?:unsafe )?(?:extern \"C\" )?"
+                         "(?:fn|struct|impl|const) ")

@@ -11,6 +11,8 @@ typedef const char hrgo_text;
 typedef const int64_t hrgo_dim;
 typedef const hr_status hrgo_status;
 typedef const hr_train_report hrgo_report;
+typedef const char* const hrgo_name;
+typedef const double hrgo_number;
 typedef void (*hrgo_task)(void* context, int task);
 
 void hrgo_release(void* context);
@@ -29,6 +31,8 @@ hr_status* hrgo_next(void* context, int64_t examples, size_t field_count, hr_ten
                      int32_t* out_end);
 hr_status* hrgo_seek(void* context, int64_t epoch, int64_t first_example);
 hr_status* hrgo_step(void* context, hrgo_report* report, int32_t* out_stop);
+hr_status* hrgo_evaluate(void* context, hrgo_report* report, size_t count, hrgo_name* names,
+                         hrgo_number* values);
 void hrgo_message(void* context, hrgo_text* message);
 
 hr_status* hrgo_get(void* context, hrgo_text* key, char* value, size_t capacity, int64_t* out_size);

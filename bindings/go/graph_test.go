@@ -450,6 +450,14 @@ func TestAdaptersAndMetrics(t *testing.T) {
 	check(t, session.SaveAdapters(background, path))
 	check(t, session.LoadAdapters(background, path))
 	expect(t, session.LoadAdapters(background, filepath.Join(folder, "nothing")), NotFound)
+	for _, merge := range []bool{false, true} {
+		file := filepath.Join(folder, "serve.hrg")
+		check(t, session.Export(background, file, []string{"infer"}, &SaveOptions{MergeAdapters: merge}))
+		about := string(must(must(env.LoadModel(file, nil))(t).Describe())(t))
+		if strings.Contains(about, "lora") == merge {
+			t.Fatal(merge, about)
+		}
+	}
 	metrics := must(session.EvaluateMetrics(background, "", linearData(t, env, 1)))(t)
 	if !strings.Contains(string(metrics), "loss") {
 		t.Fatal(string(metrics))

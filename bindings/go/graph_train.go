@@ -163,6 +163,8 @@ func (g *Graph) Model() (*Model, error) {
 type SaveOptions struct {
 	StripNames bool   // omits the names of nodes and values; messages then use numbers
 	SideFile   string // the file for the tensors, relative to the graph's file; "": the same
+	// MergeAdapters adds low-rank adapters to their weights, so that the file has none.
+	MergeAdapters bool
 }
 
 func (l *loan) save(options *SaveOptions) *C.hr_save_options {
@@ -170,7 +172,8 @@ func (l *loan) save(options *SaveOptions) *C.hr_save_options {
 		return nil
 	}
 	return lendStruct(l, C.hr_save_options{struct_size: C.sizeof_hr_save_options,
-		strip_names: flag(options.StripNames), side_file: l.optional(options.SideFile)})
+		strip_names: flag(options.StripNames), side_file: l.optional(options.SideFile),
+		merge_adapters: flag(options.MergeAdapters)})
 }
 
 // Save writes the graph as it is now to a .hrg file. The options may be nil. If it fails, the file is

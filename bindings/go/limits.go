@@ -38,14 +38,14 @@ func (l *limits) begin(ctx context.Context) (*C.hr_limits, error) {
 		}
 	})
 	l.c = &C.hr_limits{struct_size: C.sizeof_hr_limits, cancel: cancel}
-	l.setDeadline(ctx)
+	setDeadline(l.c, ctx)
 	return l.c, nil
 }
 
-func (l *limits) setDeadline(ctx context.Context) {
-	l.c.timeout_nanos = 0
+func setDeadline(c *C.hr_limits, ctx context.Context) {
+	c.timeout_nanos = 0
 	if deadline, ok := ctx.Deadline(); ok {
-		l.c.timeout_nanos = C.int64_t(max(1, time.Until(deadline)))
+		c.timeout_nanos = C.int64_t(max(1, time.Until(deadline)))
 	}
 }
 
@@ -56,7 +56,7 @@ func (l *limits) again(ctx context.Context) bool {
 		return false
 	}
 	l.ctx = ctx
-	l.setDeadline(ctx)
+	setDeadline(l.c, ctx)
 	return true
 }
 

@@ -20,22 +20,29 @@ type TrainReport struct {
 	EvaluationLoss     float64 // mean per example
 	EvaluationAccuracy float64 // NaN if the signature has no output "correct"
 	Examples           int64   // in this step's batch; 0 if there was no step left to do
+	LearningRate       float64 // the output "learning_rate" of the step; NaN if there is none
+	Best               float64 // the best metric at its best so far; NaN if there is none
+	BestStep           int64   // when that was; -1: never yet
+	StoppedEarly       bool    // the patience was at its end
 }
 
 func reportOf(c *C.hr_train_report) TrainReport {
 	return TrainReport{Step: int64(c.step), Epoch: int64(c.epoch), Loss: float64(c.loss),
 		ExamplesPerSecond: float64(c.examples_per_second), Evaluated: c.evaluated != 0,
 		EvaluationLoss: float64(c.evaluation_loss), EvaluationAccuracy: float64(c.evaluation_accuracy),
-		Examples: int64(c.examples)}
+		Examples: int64(c.examples), LearningRate: float64(c.learning_rate), Best: float64(c.best),
+		BestStep: int64(c.best_step), StoppedEarly: c.stopped_early != 0}
 }
 
 // TrainOptions are the options of a training.
 type TrainOptions struct {
-	TrainSignature string   // must have an output "loss"; "": "train"
-	EvalSignature  string   // must have an output "loss" and may have "correct", a count; "": "eval"
-	TrainData      *Dataset // the training runs through its pass
-	EvalData       *Dataset // may be nil
-	MaxSteps       int64    // the session's total at which to stop; 0: the end of the data
+	TrainSignature string // must have an output "loss"; "": "train"
+	// EvalSignature must have an output "loss". Its metrics are "loss", the mean per example; "accuracy",
+	// if it has an output "correct", a count; and its other outputs that are one number. "": "eval".
+	EvalSignature string
+	TrainData     *Dataset // the training runs through its pass
+	EvalData      *Dataset // may be nil
+	MaxSteps      int64    // the session's total at which to stop; 0: the end of the data
 	// Scalars are inputs that are bound once, such as the learning rate.
 	Scalars map[string]float64
 	// CheckpointDirectory is where checkpoints are written. If it contains one, the training continues
@@ -51,7 +58,16 @@ type TrainOptions struct {
 	OnStep func(report TrainReport) (stop bool, err error)
 	// OnMessage gets sentences for people: what was restored, saved or skipped.
 	OnMessage func(message string)
-	Group     *Group // for which this process writes checkpoints; may be nil
+	// OnEvaluate is called after each evaluation with its metrics, by the goroutine that called Train,
+	// before OnStep. If it fails, Train returns the failure.
+	OnEvaluate func(report TrainReport, metrics map[string]float64) error
+	// BestMetric is the metric of the evaluation that says which step is the best. Where it is better
+	// than ever, a checkpoint is kept in the folder "best" of CheckpointDirectory. "": none.
+	BestMetric     string
+	BestIsSmallest bool   // the smallest value is the best, as for a loss
+	RestoreBest    bool   // at the end the session gets the best checkpoint
+	Patience       int64  // stop after so many evaluations that are no better than the best; 0: never
+	Group          *Group // for which this process writes checkpoints; may be nil
 	// BoundGroup names a group that the session has bound (Session.BindGroup): all its ranks train
 	// together, with the same options and shards of the same data; "": this process alone.
 	BoundGroup string
@@ -60,7 +76,7 @@ type TrainOptions struct {
 // trainer is the context of the functions of a training.
 type trainer struct {
 	options *TrainOptions
-	failure error // the first of OnStep and OnMessage
+	failure error // the first of OnStep, OnEvaluate and OnMessage
 }
 
 func (t *trainer) keep(err error) error {
@@ -70,18 +86,42 @@ func (t *trainer) keep(err error) error {
 	return t.failure
 }
 
+// tell calls a function of the options, unless one has failed before.
+func (t *trainer) tell(name string, function func() error) *C.hr_status {
+	return guarded(name, func() error {
+		if t.failure != nil {
+			return t.failure
+		}
+		return t.keep(caught(name, function))
+	})
+}
+
 //export hrgo_step
 func hrgo_step(cell unsafe.Pointer, report *C.hrgo_report, stop *C.int32_t) *C.hr_status {
 	t := contextValue[*trainer](cell)
-	return guarded("OnStep", func() error {
-		if t.failure != nil || t.options.OnStep == nil {
-			return t.failure
+	return t.tell("OnStep", func() error {
+		if t.options.OnStep == nil {
+			return nil
 		}
-		return t.keep(caught("OnStep", func() error {
-			end, err := t.options.OnStep(reportOf((*C.hr_train_report)(report)))
-			*stop = flag(end)
-			return err
-		}))
+		end, err := t.options.OnStep(reportOf((*C.hr_train_report)(report)))
+		*stop = flag(end)
+		return err
+	})
+}
+
+//export hrgo_evaluate
+func hrgo_evaluate(cell unsafe.Pointer, report *C.hrgo_report, count C.size_t, names *C.hrgo_name, values *C.hrgo_number) *C.hr_status {
+	t := contextValue[*trainer](cell)
+	return t.tell("OnEvaluate", func() error {
+		if t.options.OnEvaluate == nil {
+			return nil
+		}
+		metrics := make(map[string]float64, int(count))
+		numbers := unsafe.Slice(values, int(count))
+		for i, name := range unsafe.Slice(names, int(count)) {
+			metrics[C.GoString(name)] = float64(numbers[i])
+		}
+		return t.options.OnEvaluate(reportOf((*C.hr_train_report)(report)), metrics)
 	})
 }
 
@@ -103,7 +143,10 @@ func (l *loan) train(options *TrainOptions) *C.hr_train_options {
 		checkpoint_directory: l.optional(options.CheckpointDirectory),
 		checkpoint_steps:     C.int64_t(options.CheckpointSteps), keep_checkpoints: l.number("KeepCheckpoints", options.KeepCheckpoints),
 		event_directory: l.optional(options.EventDirectory), summary_steps: C.int64_t(options.SummarySteps),
-		bound_group: l.optional(options.BoundGroup), eval_steps: C.int64_t(options.EvalSteps), on_step: (*[0]byte)(C.hrgo_step), on_message: (*[0]byte)(C.hrgo_message)}
+		bound_group: l.optional(options.BoundGroup), eval_steps: C.int64_t(options.EvalSteps),
+		best_metric: l.optional(options.BestMetric), best_is_smallest: flag(options.BestIsSmallest),
+		restore_best: flag(options.RestoreBest), patience: C.int64_t(options.Patience),
+		on_step: (*[0]byte)(C.hrgo_step), on_evaluate: (*[0]byte)(C.hrgo_evaluate), on_message: (*[0]byte)(C.hrgo_message)}
 	names := slices.Sorted(maps.Keys(options.Scalars))
 	values := make([]C.double, len(names))
 	for i, name := range names {

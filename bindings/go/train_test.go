@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,47 @@ func TestTraining(t *testing.T) {
 	if about := must(DescribeCheckpoint(restored.Path))(t); !json.Valid(about) {
 		t.Fatal(string(about))
 	}
+}
+
+// The loss falls, so that the evaluation with the largest one is the first, and no later one is better.
+func TestTheBestCheckpoint(t *testing.T) {
+	env := newEnv(t)
+	session, folder := newSession(t, env, linear), t.TempDir()
+	var losses []float64
+	options := &TrainOptions{TrainData: linearData(t, env, -1), EvalData: linearData(t, env, 1), EvalSteps: 10,
+		CheckpointDirectory: folder, BestMetric: "loss", RestoreBest: true, Patience: 3,
+		OnEvaluate: func(report TrainReport, metrics map[string]float64) error {
+			if !report.Evaluated || len(metrics) != 1 || metrics["loss"] != report.EvaluationLoss {
+				t.Errorf("%+v, %v", report, metrics)
+			}
+			losses = append(losses, metrics["loss"])
+			return nil
+		}}
+	report := must(session.Train(background, options))(t)
+	if report.Step != 40 || !report.StoppedEarly || report.BestStep != 10 || len(losses) != 4 ||
+		report.Best != losses[0] || !math.IsNaN(report.LearningRate) || session.Step() != 10 {
+		t.Fatalf("%+v, %v, step %d", report, losses, session.Step())
+	}
+	if restored := must(session.Restore(background, filepath.Join(folder, "best"), nil))(t); restored.Step != 10 {
+		t.Fatalf("%+v", restored)
+	}
+	options.BestIsSmallest, options.CheckpointDirectory, options.RestoreBest, options.MaxSteps = true, "", false, 100
+	report = must(session.Train(background, options))(t)
+	if report.StoppedEarly || report.BestStep != 100 || report.Best >= losses[0] {
+		t.Fatalf("%+v", report)
+	}
+	why := errors.New("out of coffee")
+	options.OnEvaluate = func(TrainReport, map[string]float64) error { return why }
+	options.MaxSteps = 200
+	if _, err := session.Train(background, options); !errors.Is(err, why) {
+		t.Fatal(err)
+	}
+	options.OnEvaluate = func(TrainReport, map[string]float64) error { panic("oops") }
+	_, err := session.Train(background, options)
+	expect(t, err, Internal, "OnEvaluate panicked at train_test.go", "oops")
+	options.BestMetric = "nobody"
+	_, err = session.Train(background, options)
+	expect(t, err, NotFound, "nobody")
 }
 
 func TestTrainingsThatAreStopped(t *testing.T) {

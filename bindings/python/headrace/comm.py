@@ -168,6 +168,14 @@ class _Buffer:
         self.count, self.dtype, self.shape = tensor.size, tensor.dtype, tensor.shape
 
 
+def _options(*, name=None, epoch=None, transport=None, address=None, trusted_fabric=None,
+             algorithms=None, dump_folder=None, secret=None, calibration=None):
+    return settings(name=name, epoch=epoch, transport=transport, address=address,
+                    trusted_fabric=trusted_fabric, algorithms=algorithms,
+                    dump_folder=None if dump_folder is None else os.fspath(dump_folder),
+                    secret=secret, calibration=calibration)
+
+
 class Group(Closeable):
     """A set of processes that communicate. Each has a rank from 0 to size - 1.
 
@@ -212,9 +220,8 @@ class Group(Closeable):
         given = settings(rank=rank, size=size, store=store._handle if is_store else None,
                          store_url=None if is_store else store,
                          timeout_nanos=_nanos(self.timeout),
-                         silence_nanos=None if silence is None else _nanos(silence), **options)
-        if "dump_folder" in given:
-            given["dump_folder"] = os.fspath(given["dump_folder"])
+                         silence_nanos=None if silence is None else _nanos(silence),
+                         **_options(**options))
         self._handle = make(env_handle(env), given, self.timeout, handle_of(cancel))
         self._adopt()
 

@@ -72,6 +72,11 @@ class Value(Expression):
         return None if node == NONE else Node(self.graph, node)
 
     @property
+    def is_constant(self):
+        """Whether the value has contents in the graph: those of `constant`."""
+        return self._info()["is_constant"] != 0
+
+    @property
     def constant(self):
         """The contents of a constant as a Tensor; None if the value is none."""
         handle = native.hr_graph_value_tensor(self.graph._handle, self.index)
@@ -656,10 +661,22 @@ class Graph(Closeable):
 
     # ---- Models ----
 
-    def save(self, path, *, strip_names=None, side_file=None):
-        """Write a .hrg file."""
+    def save(self, path, *, strip_names=None, side_file=None, merge_adapters=None):
+        """Write a .hrg file.
+
+        Parameters
+        ----------
+        path : path
+        strip_names : bool, optional
+            Whether to omit the names of nodes and values; messages then use numbers.
+        side_file : str, optional
+            The file for the tensors, relative to `path`.
+        merge_adapters : bool, optional
+            Whether to add low-rank adapters to their weights, and leave them out.
+        """
         native.hr_graph_save(self._handle, os.fspath(path),
-                             settings(strip_names=strip_names, side_file=side_file))
+                             settings(strip_names=strip_names, side_file=side_file,
+                                      merge_adapters=merge_adapters))
 
     def model(self):
         """Return a Model of the graph as it is now; the graph may grow afterwards."""

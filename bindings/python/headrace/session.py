@@ -173,11 +173,15 @@ class Session(Closeable):
         return json.loads(report)
 
     def export(self, path, signatures=("infer",), *, strip_names=None, side_file=None,
-               timeout=None, cancel=None):
-        """Write a .hrg file for serving, with the present values of the variables."""
+               merge_adapters=None, timeout=None, cancel=None):
+        """Write a .hrg file for serving, with the present values of the variables.
+
+        The options are those of `Graph.save`.
+        """
         native.hr_session_export(self._handle, os.fspath(path), signatures,
-                                 settings(strip_names=strip_names, side_file=side_file), timeout,
-                                 handle_of(cancel))
+                                 settings(strip_names=strip_names, side_file=side_file,
+                                          merge_adapters=merge_adapters),
+                                 timeout, handle_of(cancel))
 
     def bind_group(self, name, group, *, timeout=None, cancel=None):
         """Let nodes that name this group communicate in it; None takes it away.
@@ -200,15 +204,48 @@ class Session(Closeable):
         """Set the adapters to those of a file."""
         native.hr_session_load_adapters(self._handle, os.fspath(path), timeout, handle_of(cancel))
 
-    def export_weights(self, path, *, timeout=None, cancel=None, **options):
-        """Write the variables to a file; the options are the fields of hr_weights_options."""
-        return json.loads(native.hr_session_export_weights(
-            self._handle, os.fspath(path), options or None, timeout, handle_of(cancel)))
+    def export_weights(self, path, *, trainable=None, names=None, timeout=None, cancel=None):
+        """Write the variables to a file that other programs read: .safetensors or .npz.
 
-    def import_weights(self, path, *, timeout=None, cancel=None, **options):
-        """Set variables from such a file; returns a report."""
+        Parameters
+        ----------
+        path : path
+        trainable : bool, optional
+            Whether to write only trainable variables.
+        names : dict of str to str, optional
+            The variable for a name in the file, where they differ. None: an import leaves that
+            tensor out.
+        timeout, cancel
+            See `run`.
+
+        Returns
+        -------
+        dict
+            What was written and what was left.
+        """
+        return json.loads(native.hr_session_export_weights(
+            self._handle, os.fspath(path), settings(trainable=trainable, names=_json(names)),
+            timeout, handle_of(cancel)))
+
+    def import_weights(self, path, *, partial=None, names=None, timeout=None, cancel=None):
+        """Set variables from such a file. All that does not fit is named, and nothing has changed.
+
+        Parameters
+        ----------
+        path : path
+        partial : bool, optional
+            Whether to leave alone what only the file or only the model has.
+        names, timeout, cancel
+            See `export_weights`.
+
+        Returns
+        -------
+        dict
+            What was set and what was left.
+        """
         return json.loads(native.hr_session_import_weights(
-            self._handle, os.fspath(path), options or None, timeout, handle_of(cancel)))
+            self._handle, os.fspath(path), settings(partial=partial, names=_json(names)), timeout,
+            handle_of(cancel)))
 
     # ---- Training ----
 
@@ -262,6 +299,10 @@ class Session(Closeable):
 def _feed(value, dtype):
     is_untyped = isinstance(value, (list, tuple, int, float))
     return as_tensor(value, dtype if is_untyped else None)
+
+
+def _json(value):
+    return None if value is None else json.dumps(value)
 
 
 def _checkpoint(keep, dataset, group):

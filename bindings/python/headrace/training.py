@@ -27,10 +27,19 @@ class Report:
         Whether the two below are of this step.
     evaluation_loss, evaluation_accuracy : float
         The accuracy is NaN if the signature has no output "correct".
+    learning_rate : float
+        The output "learning_rate" of the step; NaN if there is none.
+    best : float
+        The best metric (`fit(best_metric=…)`) at its best so far; NaN if there is none.
+    best_step : int
+        When that was; -1: never yet.
+    stopped_early : bool
+        Whether the patience was at its end.
     """
 
     __slots__ = ("step", "epoch", "loss", "examples", "examples_per_second", "evaluated",
-                 "evaluation_loss", "evaluation_accuracy")
+                 "evaluation_loss", "evaluation_accuracy", "learning_rate", "best", "best_step",
+                 "stopped_early")
 
     def __init__(self, **values):
         for name in self.__slots__:
@@ -53,6 +62,9 @@ class Callback:
 
     def on_epoch(self, report):
         """Called after every epoch; a true result stops the training."""
+
+    def on_evaluate(self, report, metrics):
+        """Called after each evaluation, before `on_step`, with its metrics, a dict of floats."""
 
     def on_end(self, report):
         """Called after the last step."""
@@ -118,6 +130,11 @@ class _Watch:
             stops += [one.on_epoch(report) for one in self.callbacks]
         return any(stops)
 
+    def on_evaluate(self, values, metrics):
+        report = Report(**values)
+        for one in self.callbacks:
+            one.on_evaluate(report, metrics)
+
     def _show(self, report):
         counted = report.examples
         if self.bar is None:  # the step was done before the clock of the bar began
@@ -153,7 +170,8 @@ def _open(session, data, signature, **options):
 def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, validation=None,
         validate_every=None, steps=None, signature="train", validation_signature="eval",
         scalars=None, callbacks=(), progress=True, checkpoints=None, checkpoint_every=0, keep=None,
-        events=None, summary_every=0, group=None, shard=None, timeout=None, cancel=None):
+        events=None, summary_every=0, best_metric=None, best_is_smallest=False, restore_best=False,
+        patience=0, group=None, shard=None, timeout=None, cancel=None):
     """Train a session.
 
     Parameters
@@ -170,7 +188,8 @@ def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, 
     steps : int, optional
         The session's total of steps at which to stop.
     signature, validation_signature : str
-        The first must have an output "loss"; the second also, and perhaps "correct".
+        Both must have an output "loss". The metrics of evaluations are "loss", "accuracy" if the
+        second has an output "correct", a count, and its other outputs that are one number.
     scalars : dict of str to float, optional
         Inputs that are bound once, such as a learning rate.
     callbacks : list of Callback or callable
@@ -181,6 +200,12 @@ def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, 
         `checkpoint_every` steps and at the end; `keep` of the newest are kept.
     events : path, optional
         Where TensorBoard finds the training, every `summary_every` steps.
+    best_metric : str, optional
+        The metric of the evaluations that says which step is the best: the one where it is largest,
+        or smallest if `best_is_smallest`. Its checkpoint is kept in the folder "best" of
+        `checkpoints`; with `restore_best` the session gets it at the end.
+    patience : int
+        Stop after so many evaluations that are no better than the best; 0: never.
     group : Group, optional
         Train with its other ranks: each takes its shard of the data, and the gradients are
         averaged while the backward pass goes on. Rank 0 restores, saves and shows the progress. The
@@ -230,7 +255,10 @@ def _fit(session, train, held, watch, given):
         keep_checkpoints=given["keep"], event_directory=_path(given["events"]),
         summary_steps=given["summary_every"], eval_steps=given["validate_every"],
         group=handle_of(given["group"]), bound_group=None if given["group"] is None else WORKERS,
-        on_message=watch.on_message, on_step=watch.on_step if watch.needs_steps() else None)
+        best_metric=given["best_metric"], best_is_smallest=given["best_is_smallest"],
+        restore_best=given["restore_best"], patience=given["patience"],
+        on_message=watch.on_message, on_step=watch.on_step if watch.needs_steps() else None,
+        on_evaluate=watch.on_evaluate if watch.callbacks else None)
     scalars = given["scalars"]
     values = native.hr_train(session._handle, options, list(scalars), list(scalars.values()),
                              given["timeout"], handle_of(given["cancel"]))

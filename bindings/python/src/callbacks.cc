@@ -81,7 +81,10 @@ nb::object EnvCreate(nb::handle dict) {
   nb::object log = settings.Take("log");
   settings.CheckAllTaken();
   if (log.is_valid()) {
-    sink = {sizeof sink, Keep(log), WriteLog, DropContext};
+    sink = {.struct_size = sizeof sink,
+            .context = Keep(log),
+            .write = WriteLog,
+            .release = DropContext};
     options.log = &sink;
   }
   hr_env* env = nullptr;
@@ -127,8 +130,12 @@ hr_status* StoreRemove(void* context, const char* key) {
 
 nb::object StoreFromCallbacks(nb::handle get, nb::handle compare_and_swap, nb::handle remove) {
   nb::tuple functions = nb::make_tuple(get, compare_and_swap, remove);
-  hr_store_callbacks callbacks{sizeof callbacks, Keep(functions), StoreGet,
-                               StoreSwap,        StoreRemove,     DropContext};
+  hr_store_callbacks callbacks{.struct_size = sizeof callbacks,
+                               .context = Keep(functions),
+                               .get = StoreGet,
+                               .compare_and_swap = StoreSwap,
+                               .remove = StoreRemove,
+                               .release = DropContext};
   hr_store* store = nullptr;
   hr_status* status = Released([&] { return api.hr_store_from_callbacks(&callbacks, &store); });
   if (status != nullptr) DropContext(callbacks.context);
@@ -174,9 +181,11 @@ nb::object ModelLoadCallback(nb::handle env_object, nb::handle read, nb::handle 
                              nb::handle dict) {
   auto env = Borrow<hr_env>(env_object, {"hr_model_load_callback", "env"});
   const StructOf<hr_load_options> options(dict, {"hr_model_load_callback", "options"});
-  hr_reader reader{sizeof reader, read.ptr(),
-                   ToUint64(total_bytes, {"hr_model_load_callback", "total_bytes"}), ReadPart,
-                   nullptr};
+  hr_reader reader{.struct_size = sizeof reader,
+                   .context = read.ptr(),
+                   .total_bytes = ToUint64(total_bytes, {"hr_model_load_callback", "total_bytes"}),
+                   .read = ReadPart,
+                   .release = nullptr};
   hr_model* model = nullptr;
   Check(Released(
       [&] { return api.hr_model_load_callback(env.get(), &reader, options.get(), &model); }));
@@ -195,9 +204,9 @@ void CallOutput(nb::handle object, nb::handle output) {
 
 // ---- Training ----
 
-// The two functions of a training; NULL if there are none.
+// The functions of a training; NULL if there are none.
 struct Watcher {
-  nb::object on_step, on_message;
+  nb::object on_step, on_evaluate, on_message;
 };
 
 hr_status* OnStep(void* context, const hr_train_report* report, int32_t* out_stop) {
@@ -206,6 +215,15 @@ hr_status* OnStep(void* context, const hr_train_report* report, int32_t* out_sto
     const int truth = PyObject_IsTrue(stop.ptr());
     if (truth < 0) throw nb::python_error();
     *out_stop = truth;
+  });
+}
+
+hr_status* OnEvaluate(void* context, const hr_train_report* report, size_t count,
+                      const char* const* names, const double* values) {
+  return Guarded([&] {
+    nb::dict metrics;
+    for (size_t i = 0; i < count; ++i) metrics[ToPython(names[i])] = values[i];
+    static_cast<Watcher*>(context)->on_evaluate(ToPython(*report), metrics);
   });
 }
 
@@ -229,9 +247,15 @@ void ReadTraining(Settings& settings, hr_train_options* out, Watcher* watcher) {
   settings.String("event_directory", &out->event_directory);
   settings.Number("summary_steps", &out->summary_steps);
   settings.Number("eval_steps", &out->eval_steps);
+  settings.String("best_metric", &out->best_metric);
+  settings.Number("best_is_smallest", &out->best_is_smallest);
+  settings.Number("restore_best", &out->restore_best);
+  settings.Number("patience", &out->patience);
   watcher->on_step = settings.Take("on_step");
+  watcher->on_evaluate = settings.Take("on_evaluate");
   watcher->on_message = settings.Take("on_message");
   out->on_step = watcher->on_step.is_valid() ? OnStep : nullptr;
+  out->on_evaluate = watcher->on_evaluate.is_valid() ? OnEvaluate : nullptr;
   out->on_message = watcher->on_message.is_valid() ? OnMessage : nullptr;
   out->context = watcher;
 }

@@ -118,6 +118,68 @@ def test_early_stopping():
     assert evaluated(1.5)
 
 
+def test_the_best_checkpoint_is_kept_and_restored(tmp_path, learner, points):
+    """The loss falls: the largest is that of the first evaluation, and no later one is better."""
+    seen = []
+
+    class Watch(hr.Callback):
+        def on_evaluate(self, report, metrics):
+            assert report.evaluated and list(metrics) == ["loss", "accuracy"]
+            seen.append(metrics["loss"])
+
+    one = learner(optimizer=hr.Adam(hr.Schedule("constant", base=0.02)))
+    report = one.fit(points, epochs=-1, validation=points, validate_every=10, best_metric="loss",
+                     patience=3, restore_best=True, checkpoints=tmp_path, callbacks=[Watch()],
+                     progress=False)
+    assert (report.step, report.stopped_early, report.best_step) == (40, True, 10)
+    assert report.best == seen[0] and len(seen) == 4
+    assert report.learning_rate == pytest.approx(0.02)
+    assert one.session.step == one.restore(tmp_path / "best")["step"] == 10
+    report = one.fit(points, steps=50, epochs=-1, validation=points, validate_every=10,
+                     best_metric="loss", best_is_smallest=True, progress=False)
+    assert report.best_step == 50 and report.best < seen[0] and not report.stopped_early
+
+
+def test_an_evaluation_that_raises_stops_the_training(learner, points):
+    class Fail(hr.Callback):
+        def on_evaluate(self, report, metrics):
+            raise KeyError("mine")
+
+    with pytest.raises(hr.Unknown, match="mine") as caught:
+        learner().fit(points, validation=points, callbacks=[Fail()], progress=False)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_adapters_are_merged_or_kept(tmp_path, points):
+    g = hr.Graph()
+    x = g.input("x", "float32", ["n", 2])
+    g.signature("infer", {"x": x}, {"y": g.dense("layer", x, 3)})
+    assert g.add_lora("layer/weight", "rank=1") == 1
+    session = g.model().session()
+    for merge in (False, True):
+        path = tmp_path / f"{merge}.hrg"
+        session.export(path, merge_adapters=merge)
+        assert any("lora" in one for one in hr.load(path).session().variables) != merge
+    with pytest.raises(hr.FailedPrecondition):
+        g.save(tmp_path / "graph.hrg", merge_adapters=True)
+
+
+def test_weights_in_files_of_others(tmp_path, learner, points):
+    one, other = learner(seed=1), learner(seed=2)
+    path = tmp_path / "weights.npz"
+    one.session.export_weights(path, trainable=True, names={"w": "dense/weight"})
+    with numpy.load(path) as file:
+        assert "w" in file and not {"dense/weight", "learning_rate"} & {*file}
+    names = {"w": "dense/weight", "dense_2/weight": None}
+    with pytest.raises(hr.InvalidArgument, match="dense_2/weight"):
+        other.session.import_weights(path, names=names)
+    report = other.session.import_weights(path, partial=True, names=names)
+    assert "dense_2/weight" in report["left"]
+    for name, is_equal in (("dense/weight", True), ("dense_2/weight", False)):
+        weights = [each.session.variables[name].numpy() for each in (one, other)]
+        assert numpy.array_equal(*weights) == is_equal
+
+
 def test_checkpoints_go_on(tmp_path, learner, points):
     straight = learner()
     straight.fit(points, epochs=4, seed=2, progress=False)

@@ -58,6 +58,12 @@ pub struct TrainReport {
     pub evaluation: Option<(f64, f64)>,
     /// In this step's batch; 0 if there was no step left to do.
     pub examples: i64,
+    /// The output "learning_rate" of the step; NaN if there is none.
+    pub learning_rate: f64,
+    /// The best metric at its best so far, and the step when that was. `None` if there is none yet.
+    pub best: Option<(f64, i64)>,
+    /// The patience was at its end.
+    pub stopped_early: bool,
 }
 
 impl TrainReport {
@@ -70,6 +76,9 @@ impl TrainReport {
             evaluation: (raw.evaluated != 0)
                 .then_some((raw.evaluation_loss, raw.evaluation_accuracy)),
             examples: raw.examples,
+            learning_rate: raw.learning_rate,
+            best: (raw.best_step >= 0).then_some((raw.best, raw.best_step)),
+            stopped_early: raw.stopped_early != 0,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Data sets, checkpoints, the managed loop, summaries.
 mod common;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use common::{classifier, examples, Folder};
 use headrace::{
@@ -49,6 +49,42 @@ fn a_training_learns_saves_and_goes_on() -> Result<()> {
     assert!(loss < 0.6 && accuracy > 0.7, "{report:?}");
     eval.rewind(None)?;
     assert_eq!(again.evaluate(None, &eval, None)?.evaluation.map(|one| one.1), Some(accuracy));
+    Ok(())
+}
+
+/// The loss falls: the largest is that of the first evaluation, and no later one is better.
+#[test]
+fn the_best_checkpoint_is_kept_and_restored() -> Result<()> {
+    let (env, folder) = (Env::new()?, Folder::new());
+    let session = Session::new(&classifier(&env)?, None)?;
+    let (train, eval) = (data(&env, -1)?, data(&env, 1)?);
+    let losses = RefCell::new(Vec::new());
+    let mut options = TrainOptions::new(&train);
+    options.eval_data = Some(&eval);
+    options.scalars = vec![("rate", 0.05)];
+    options.eval_steps = 10;
+    options.checkpoint_directory = Some(folder.0.clone());
+    options.best_metric = Some("loss");
+    options.restore_best = true;
+    options.patience = 3;
+    options.on_evaluate = Some(Box::new(|report, metrics| {
+        assert_eq!(metrics[0], ("loss".into(), report.evaluation.expect("it is one").0));
+        assert_eq!(metrics[1].0, "accuracy");
+        losses.borrow_mut().push(metrics[0].1);
+        Ok(())
+    }));
+    let report = session.train(options, None)?;
+    assert_eq!((report.step, report.stopped_early, losses.borrow().len()), (40, true, 4));
+    assert_eq!(report.best, Some((losses.borrow()[0], 10)));
+    assert!(report.learning_rate.is_nan());
+    assert_eq!(session.step(), 10);
+    session.restore(folder.0.join("best"), None, None)?;
+    assert_eq!(session.step(), 10);
+
+    let mut options = TrainOptions::new(&train);
+    options.scalars = vec![("rate", 0.05)];
+    options.max_steps = 20;
+    assert_eq!(session.train(options, None)?.best, None);
     Ok(())
 }
 

@@ -25,6 +25,7 @@ public final class TrainOptions {
   long patience;
   final Map<String, Double> scalars = new LinkedHashMap<>();
   OnStep onStep;
+  OnEvaluate onEvaluate;
   Consumer<String> onMessage;
 
   /** Makes the defaults, for a pass of a data set. */
@@ -39,6 +40,13 @@ public final class TrainOptions {
     boolean after(TrainReport report) throws Exception;
   }
 
+  /** Is told after each evaluation, on the thread that trains and before {@link OnStep}. */
+  @FunctionalInterface
+  public interface OnEvaluate {
+    /** Gets the metrics by name. What it throws is the cause of the failure that ends the training. */
+    void after(TrainReport report, Map<String, Double> metrics) throws Exception;
+  }
+
   /** Sets the data set of evaluations. */
   public TrainOptions evalData(Dataset data) {
     evalData = data;
@@ -51,7 +59,11 @@ public final class TrainOptions {
     return this;
   }
 
-  /** Sets the signature that evaluates, with an output "loss"; null: "eval". */
+  /**
+   * Sets the signature that evaluates, with an output "loss"; null: "eval". Its metrics are "loss", the
+   * mean per example; "accuracy", if it has an output "correct", a count; and its other outputs that
+   * are one number.
+   */
   public TrainOptions evalSignature(String name) {
     evalSignature = name;
     return this;
@@ -87,7 +99,12 @@ public final class TrainOptions {
     return this;
   }
 
-  /** Keeps the checkpoint with the best value of a metric of the evaluations: the largest, or not. */
+  /**
+   * Names the metric of the evaluations that says which step is the best. Where it is better than ever,
+   * a checkpoint is kept in the folder "best" of that of {@link #checkpoints}.
+   *
+   * @param smallest whether the smallest value is the best, as for a loss
+   */
   public TrainOptions best(String metric, boolean smallest) {
     bestMetric = metric;
     bestIsSmallest = smallest;
@@ -127,6 +144,12 @@ public final class TrainOptions {
   /** Sets who is told after every step. */
   public TrainOptions onStep(OnStep told) {
     onStep = told;
+    return this;
+  }
+
+  /** Sets who is told the metrics of each evaluation. */
+  public TrainOptions onEvaluate(OnEvaluate told) {
+    onEvaluate = told;
     return this;
   }
 

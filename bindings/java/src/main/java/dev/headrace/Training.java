@@ -1,14 +1,17 @@
 package dev.headrace;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /** One call of {@link Session#train}, with what its callbacks have thrown. */
 final class Training
-    implements Callbacks.hr_train_options_on_step, Callbacks.hr_train_options_on_message {
+    implements Callbacks.hr_train_options_on_step, Callbacks.hr_train_options_on_evaluate,
+        Callbacks.hr_train_options_on_message {
   private final Session session;
   private final TrainOptions options;
-  /** What onMessage has thrown, which cannot fail by itself: the next step does. */
+  /** What onMessage has thrown, which cannot fail by itself: the next step or evaluation does. */
   private Throwable thrown;
 
   Training(Session session, TrainOptions options) {
@@ -60,6 +63,7 @@ final class Training
     out.patience(options.patience);
     out.context(context);
     out.use_on_step();
+    out.use_on_evaluate();
     out.use_on_message();
     return out.address;
   }
@@ -72,16 +76,31 @@ final class Training
         options.scalars.values().stream().mapToDouble(Double::doubleValue).toArray()));
   }
 
+  private void throwWhatWasThrown() throws Throwable {
+    if (thrown == null) return;
+    Throwable cause = thrown;
+    thrown = null;
+    throw cause;
+  }
+
   @Override
   public void hr_train_options_on_step(long report, long stop) throws Throwable {
-    if (thrown != null) {
-      Throwable cause = thrown;
-      thrown = null;
-      throw cause;
-    }
+    throwWhatWasThrown();
     if (options.onStep == null) return;
     TrainReport now = TrainReport.of(new Structs.hr_train_report(report));
     if (!options.onStep.after(now)) Native.view(stop, 4).putInt(0, 1);
+  }
+
+  @Override
+  public void hr_train_options_on_evaluate(long report, long count, long names, long values)
+      throws Throwable {
+    throwWhatWasThrown();
+    if (options.onEvaluate == null) return;
+    String[] texts = Native.texts(names, count);
+    double[] numbers = Native.doubles(values, count);
+    Map<String, Double> metrics = new LinkedHashMap<>();
+    for (int i = 0; i < texts.length; ++i) metrics.put(texts[i], numbers[i]);
+    options.onEvaluate.after(TrainReport.of(new Structs.hr_train_report(report)), metrics);
   }
 
   @Override

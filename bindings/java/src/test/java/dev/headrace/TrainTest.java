@@ -78,6 +78,44 @@ class TrainTest {
     }
   }
 
+  /** The loss falls: the largest is that of the first evaluation, and no later one is better. */
+  @Test
+  void keepsTheBestAndStopsEarly(@TempDir Path folder) {
+    List<Double> losses = new ArrayList<>();
+    try (Dataset data = data(); Dataset eval = data()) {
+      TrainOptions options = new TrainOptions(data).evalData(eval).scalar("rate", 0.01).evalSteps(10)
+          .checkpoints(folder.toString()).best("loss", false).restoreBest(true).patience(3)
+          .onEvaluate((report, metrics) -> {
+            assertTrue(report.evaluated());
+            assertEquals(Map.of("loss", report.evaluationLoss()), metrics);
+            losses.add(metrics.get("loss"));
+          });
+      TrainReport last = session.train(options);
+      assertEquals(40, last.step());
+      assertTrue(last.stoppedEarly());
+      assertEquals(10, last.bestStep());
+      assertEquals(4, losses.size());
+      assertEquals(losses.get(0), last.best());
+      assertTrue(Double.isNaN(last.learningRate()));
+      assertEquals(10, session.step());
+      session.restore(folder + "/best");
+      assertEquals(10, session.step());
+    }
+    Exception wrong = new java.io.IOException("wrong");
+    try (Dataset data = data(); Dataset eval = data()) {
+      TrainOptions options = new TrainOptions(data).evalData(eval).scalar("rate", 0.01).evalSteps(10)
+          .best("loss", true).onEvaluate((report, metrics) -> {
+            if (report.step() == 30) throw wrong;
+            assertEquals(report.step(), report.bestStep());
+          });
+      HeadraceException e =
+          assertThrows(HeadraceException.Unknown.class, () -> session.train(options));
+      assertSame(wrong, e.getCause());
+      assertThrows(HeadraceException.NotFound.class,
+          () -> session.train(options.best("nobody", false)));
+    }
+  }
+
   @Test
   void stopsWhenItIsTold() {
     try (Dataset data = data()) {

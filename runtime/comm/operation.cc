@@ -5,9 +5,9 @@
 namespace hr::comm {
 namespace {
 
-constexpr std::string_view kKindNames[] = {"send",    "recv",           "barrier",   "broadcast",
-                                           "reduce",  "all_reduce",     "gather",    "all_gather",
-                                           "scatter", "reduce_scatter", "all_to_all"};
+constexpr std::string_view kKindNames[] = {"send",    "recv",           "barrier",    "broadcast",
+                                           "reduce",  "all_reduce",     "gather",     "all_gather",
+                                           "scatter", "reduce_scatter", "all_to_all", "exscan"};
 constexpr std::string_view kReduceNames[] = {"sum", "product", "min",
                                              "max", "average", "pre_multiplied_sum"};
 
@@ -64,6 +64,9 @@ Status Operation::Check(int rank, int size) const {
   if (ReduceOpName(reduce_op) == "unknown") {
     return InvalidArgument("expected a reduction, got code ", static_cast<int>(reduce_op));
   }
+  if (kind == OpKind::kExscan && reduce_op != ReduceOp::kSum) {
+    return InvalidArgument(Text(), ": an exclusive scan is a sum, got ", ReduceOpName(reduce_op));
+  }
   if (!IsFloating(dtype) && !IsInteger(dtype)) {
     return InvalidArgument(Text(), ": ", DTypeName(dtype),
                            " cannot be reduced; cast it to a number");
@@ -117,6 +120,7 @@ uint64_t Operation::OutputCount(int rank, int size) const {
     case OpKind::kBarrier:
     case OpKind::kSend: return 0;
     case OpKind::kReduce: return rank == peer ? count : 0;
+    case OpKind::kExscan: return rank == 0 ? 0 : count;
     case OpKind::kGather: return rank == peer ? count * size : 0;
     case OpKind::kAllGather:
     case OpKind::kAllToAll: return count * size;

@@ -23,6 +23,7 @@ enum class OpKind : int32_t {
   kScatter = 8,
   kReduceScatter = 9,
   kAllToAll = 10,
+  kExscan = 11,  // the sum of what the ranks before this one give; rank 0 gets nothing
 };
 std::string_view OpKindName(OpKind kind);
 
@@ -50,7 +51,8 @@ struct Operation {
 
   bool point_to_point() const { return kind == OpKind::kSend || kind == OpKind::kRecv; }
   bool reduces() const {
-    return kind == OpKind::kAllReduce || kind == OpKind::kReduce || kind == OpKind::kReduceScatter;
+    return kind == OpKind::kAllReduce || kind == OpKind::kReduce ||
+           kind == OpKind::kReduceScatter || kind == OpKind::kExscan;
   }
   bool rooted() const {
     return kind == OpKind::kBroadcast || kind == OpKind::kReduce || kind == OpKind::kGather ||

@@ -27,6 +27,7 @@ constexpr KindName kKinds[] = {
     {"Send", OpKind::kSend},
     {"Recv", OpKind::kRecv},
     {"Barrier", OpKind::kBarrier},
+    {"Exscan", OpKind::kExscan},
 };
 
 OpKind KindOf(std::string_view name) {
@@ -129,15 +130,16 @@ std::unique_ptr<engine::Kernel> StartKernel(const Communication& what) {
 std::unique_ptr<engine::Kernel> WaitKernel(const Communication& what) {
   const uint32_t group = what.group, slot = what.slot;
   const int root = static_cast<int>(what.node.Int("root", 0));
-  const bool zeroed = what.op.name == "Reduce";
+  const bool scan = what.op.name == "Exscan";
+  const bool zeroed = scan || what.op.name == "Reduce";
   const size_t bytes = what.elements * (zeroed ? DTypeSize(what.dtype) : 0);
   return engine::MakeKernel(
       Cat(what.op.name, "+wait"),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         HR_RETURN_IF_ERROR(context.comm->Finish(slot));
-        if (zeroed && context.comm->group(group).rank() != root && bytes != 0) {
-          std::memset(p.output(0), 0, bytes);
-        }
+        const int rank = context.comm->group(group).rank();
+        const bool got_nothing = scan ? rank == 0 : rank != root;
+        if (zeroed && got_nothing && bytes != 0) std::memset(p.output(0), 0, bytes);
         return {};
       });
 }

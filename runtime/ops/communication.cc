@@ -260,6 +260,8 @@ constexpr OpDef kOps[] = {
      .attributes = kGathered,
      .infer = InferAllToAll,
      .gradient = AllToAllGradient},
+    // (x) → y: the sum of the x of all ranks before this one, zeros on rank 0.
+    {.domain = kComm, .name = "Exscan", .attributes = kPlain, .infer = InferNumericUnary},
     {.domain = kComm,
      .name = "Send",
      .inputs = {1, 1},

@@ -1,5 +1,7 @@
 // Random numbers. Every node draws from its own counter-based stream, the attribute `stream`, which
-// the graph builder numbers; ONNX's `seed` is accepted and not used.
+// the graph builder numbers; ONNX's `seed` is accepted and not used. An input of ours behind ONNX's
+// says which elements of the stream they are: a part of a batch draws what it would draw as a part
+// of the whole.
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
 #include "runtime/ops/shape_rules.h"
@@ -40,7 +42,15 @@ Status CheckFloatingOutput(const InferContext& context, DType dtype) {
                          static_cast<int64_t>(dtype), " (", DTypeName(dtype), ")");
 }
 
+// The optional input `first`, int64 []: the number of the first element in the stream; 0 without.
+Status CheckFirst(const InferContext& context, size_t input) {
+  if (!context.has_input(input)) return {};
+  HR_RETURN_IF_ERROR(context.ExpectDType(input, {DType::kInt64}));
+  return context.ExpectRank(input, 0);
+}
+
 Status InferFromShape(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckFirst(context, 0));
   DType dtype = DTypeAttribute(context, DType::kFloat32);
   HR_RETURN_IF_ERROR(CheckFloatingOutput(context, dtype));
   auto shape = context.node().Ints("shape");
@@ -51,6 +61,7 @@ Status InferFromShape(InferContext& context) {
 }
 
 Status InferLike(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckFirst(context, 1));
   ValueType out = context.input(0);
   out.dtype = DTypeAttribute(context, out.dtype);
   HR_RETURN_IF_ERROR(CheckFloatingOutput(context, out.dtype));
@@ -59,6 +70,7 @@ Status InferLike(InferContext& context) {
 }
 
 Status InferBernoulli(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckFirst(context, 1));
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   ValueType out = context.input(0);
   out.dtype = DTypeAttribute(context, out.dtype);
@@ -69,6 +81,7 @@ Status InferBernoulli(InferContext& context) {
 }
 
 Status InferMultinomial(InferContext& context) {
+  HR_RETURN_IF_ERROR(CheckFirst(context, 1));
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   HR_RETURN_IF_ERROR(context.ExpectRank(0, 2));
   DType dtype = DTypeAttribute(context, DType::kInt32);
@@ -89,6 +102,7 @@ Status InferDropout(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectRank(1, 0));
   HR_RETURN_IF_ERROR(context.ExpectDType(2, {DType::kBool}));
   HR_RETURN_IF_ERROR(context.ExpectRank(2, 0));
+  HR_RETURN_IF_ERROR(CheckFirst(context, 3));
   ValueType mask = context.input(0);
   mask.dtype = DType::kBool;
   context.SetOutput(0, context.input(0));
@@ -103,49 +117,55 @@ void DropoutGradient(GradientContext& g) {
 }
 
 constexpr OpDef kOps[] = {
+    // (first []?)
     {.domain = kOnnx,
      .name = "RandomUniform",
-     .inputs = {0, 0},
+     .inputs = {0, 1},
      .random = true,
      .attributes = kUniform,
      .infer = InferFromShape},
     {.domain = kOnnx,
      .name = "RandomNormal",
-     .inputs = {0, 0},
+     .inputs = {0, 1},
      .random = true,
      .attributes = kNormal,
      .infer = InferFromShape},
+    // (x, first []?)
     {.domain = kOnnx,
      .name = "RandomUniformLike",
+     .inputs = {1, 2},
      .type_only_inputs = 1,
      .random = true,
      .attributes = kUniformLike,
      .infer = InferLike},
     {.domain = kOnnx,
      .name = "RandomNormalLike",
+     .inputs = {1, 2},
      .type_only_inputs = 1,
      .random = true,
      .attributes = kNormalLike,
      .infer = InferLike},
-    // (probabilities)
+    // (probabilities, first []?)
     {.domain = kOnnx,
      .name = "Bernoulli",
      .since_version = 15,
+     .inputs = {1, 2},
      .random = true,
      .attributes = kBernoulli,
      .infer = InferBernoulli},
-    // (log-probabilities [batch, classes]) → [batch, sample_size]
+    // (log-probabilities [batch, classes], first []?) → [batch, sample_size]
     {.domain = kOnnx,
      .name = "Multinomial",
      .since_version = 7,
+     .inputs = {1, 2},
      .random = true,
      .attributes = kMultinomial,
      .infer = InferMultinomial},
-    // (x, ratio []?, training_mode []?) → (y, mask?)
+    // (x, ratio []?, training_mode []?, first []?) → (y, mask?)
     {.domain = kOnnx,
      .name = "Dropout",
      .since_version = 12,
-     .inputs = {1, 3},
+     .inputs = {1, 4},
      .outputs = {1, 2},
      .random = true,
      .attributes = kDropout,

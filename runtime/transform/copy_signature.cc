@@ -1,5 +1,7 @@
 #include "runtime/transform/copy_signature.h"
 
+#include <algorithm>
+
 #include "runtime/base/errors.h"
 #include "runtime/graph/unknown_name.h"
 #include "runtime/transform/specialize.h"
@@ -16,16 +18,14 @@ class Copier {
   }
 
   Status Run(const graph::Signature& from, std::string_view to) {
-    Request request{.targets = from.targets};
-    for (const graph::Port& port : from.outputs) request.fetches.push_back(port.value);
     const graph::Graph& graph = builder_.graph();
-    const auto needed = NeededNodes(graph, graph::Marks(graph.values.size(), false), request);
+    const auto needed = NodesOfSignature(graph, from);
     HR_ASSIGN_OR_RETURN(const auto order, graph::TopologicalOrder(graph));
-    builder_.SetScope(std::string(to));
+    std::string outer = builder_.SetScope(std::string(to));
     for (NodeId id : order) {
       if (needed[id]) HR_RETURN_IF_ERROR(Copy(id));
     }
-    builder_.SetScope("");
+    builder_.SetScope(std::move(outer));
     graph::Signature copy{.name = std::string(to), .inputs = from.inputs};
     for (const graph::Port& port : from.outputs)
       copy.outputs.push_back({port.name, values_[port.value]});
@@ -98,6 +98,22 @@ Status CopySignature(GraphBuilder& builder, std::string_view from, std::string_v
     return graph::UnknownName("graph", "signature", from, graph::NamesOf(module.signatures));
   const graph::Signature copied = *found;
   return builder.AllOrNothing([&] { return Copier(builder, instead).Run(copied, to); });
+}
+
+Status KeepToSignature(GraphBuilder& builder, std::string_view signature,
+                       std::span<const NodeId> nodes) {
+  const std::vector<graph::Signature> all = builder.module().signatures;
+  return builder.AllOrNothing([&]() -> Status {
+    for (const graph::Signature& other : all) {
+      const auto needed = NodesOfSignature(builder.graph(), other);
+      const bool shares =
+          std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return needed[id] != 0; });
+      if (other.name == signature || !shares) continue;
+      HR_RETURN_IF_ERROR(builder.RemoveSignature(other.name));
+      HR_RETURN_IF_ERROR(Copier(builder, {}).Run(other, other.name));
+    }
+    return Status();
+  });
 }
 
 }  // namespace hr::transform

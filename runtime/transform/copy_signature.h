@@ -13,4 +13,9 @@ namespace hr::transform {
 Status CopySignature(GraphBuilder& builder, std::string_view from, std::string_view to,
                      std::span<const uint32_t> instead);
 
+// Gives every other signature that needs one of these nodes copies of all that it needs, so that a
+// change of them is one of `signature` alone. Fails as CopySignature does.
+Status KeepToSignature(GraphBuilder& builder, std::string_view signature,
+                       std::span<const NodeId> nodes);
+
 }  // namespace hr::transform

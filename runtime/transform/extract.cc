@@ -198,4 +198,10 @@ graph::Marks NeededNodes(const graph::Graph& graph, const graph::Marks& fed,
   return Needed(graph, fed, request, nullptr);
 }
 
+graph::Marks NodesOfSignature(const graph::Graph& graph, const graph::Signature& signature) {
+  Request all{.targets = signature.targets};
+  for (const graph::Port& port : signature.outputs) all.fetches.push_back(port.value);
+  return NeededNodes(graph, graph::Marks(graph.values.size(), false), all);
+}
+
 }  // namespace hr::transform

@@ -25,5 +25,7 @@ Extraction NeededPart(const graph::Module& module);
 // at the values that are fed.
 graph::Marks NeededNodes(const graph::Graph& graph, const graph::Marks& fed,
                          const Request& request);
+// Those that a signature's outputs and targets need.
+graph::Marks NodesOfSignature(const graph::Graph& graph, const graph::Signature& signature);
 
 }  // namespace hr::transform

@@ -373,7 +373,14 @@ Status GraphBuilder::RenameValue(ValueId value, std::string_view name) {
 
 void GraphBuilder::SetInput(NodeId id, size_t input, ValueId value) {
   NoteReplaced(id);
-  current().nodes[id].inputs[input] = value;
+  std::vector<ValueId>& inputs = current().nodes[id].inputs;
+  if (inputs.size() <= input) inputs.resize(input + 1, kNone);
+  inputs[input] = value;
+}
+
+void GraphBuilder::AddControl(NodeId id, NodeId before) {
+  NoteReplaced(id);
+  current().nodes[id].controls.push_back(before);
 }
 
 void GraphBuilder::Redirect(NodeId id, std::span<const ValueId> values) {

@@ -108,8 +108,8 @@ class GraphBuilder final : public ops::Emitter {
   Status RenameValue(ValueId value, std::string_view name);
   // `wanted` below the scope, with a number behind it where a node or value is called so already.
   std::string UniqueName(std::string_view wanted);
-  // Nodes emitted while it is set are called "scope/…".
-  void SetScope(std::string scope) { scope_ = std::move(scope); }
+  // Nodes emitted while it is set are called "scope/…". Returns the one before.
+  std::string SetScope(std::string scope) { return std::exchange(scope_, std::move(scope)); }
   // The device of nodes that are added without one of their own from now on; returns the one
   // before.
   std::string SetDevice(std::string device) { return std::exchange(device_, std::move(device)); }
@@ -135,8 +135,11 @@ class GraphBuilder final : public ops::Emitter {
   // they give the node's outputs from now on.
   void Redirect(NodeId node, std::span<const ValueId> values);
 
-  // Gives a node another value as its input, of the type that it had.
+  // Gives a node another value as its input, of the type that it had; or an optional one that it
+  // did not have.
   void SetInput(NodeId node, size_t input, ValueId value);
+  // Lets a node run after another one, too.
+  void AddControl(NodeId node, NodeId before);
 
   // Lets all that uses `from` use `to` instead: nodes, but for those that `to` is computed by, and
   // outputs of signatures. Inputs of signatures that nothing uses any more go. INVALID_ARGUMENT if

@@ -5,8 +5,9 @@
 #include "runtime/base/errors.h"
 #include "runtime/ops/optimizer.h"
 #include "runtime/transform/attribute_text.h"
+#include "runtime/transform/copy_signature.h"
+#include "runtime/transform/example_numbers.h"
 #include "runtime/transform/extract.h"
-#include "runtime/transform/formula.h"
 
 namespace hr::transform {
 namespace {
@@ -39,10 +40,15 @@ class Mirrorer {
  public:
   Mirrorer(GraphBuilder& builder, std::string_view signature, std::string_view group,
            const MirrorOptions& options)
-      : builder_(builder), name_(signature), group_(group), options_(options) {}
+      : builder_(builder),
+        name_(signature),
+        group_(group),
+        options_(options),
+        f_(builder, Cat(signature, "/mirrored")),
+        ranks_(builder, group) {}
 
   Status Run() {
-    MarkNeeded();
+    needed_ = NodesOfSignature(graph(), signature());
     HR_RETURN_IF_ERROR(CheckSilent());
     const std::vector<Site> sites = FindSites();
     if (sites.empty()) {
@@ -50,10 +56,14 @@ class Mirrorer {
           "signature '", name_,
           "' updates no variable by a gradient; call hr_graph_minimize first");
     }
+    HR_RETURN_IF_ERROR(FindExamples());
+    HR_ASSIGN_OR_RETURN(const auto draws, DrawsOfExamples(builder_, needed_, batch_));
+    HR_RETURN_IF_ERROR(KeepToSignature(builder_, name_, draws));
+    HR_RETURN_IF_ERROR(NumberByExample(builder_, ranks_, f_, draws, batch_));
     HR_RETURN_IF_ERROR(AddTotals());
     for (const GradientBucket& bucket : Fill(sites)) HR_RETURN_IF_ERROR(Average(bucket));
     for (const Site& site : sites) Replace(site);
-    return {};
+    return ranks_.Order();
   }
 
  private:
@@ -61,12 +71,6 @@ class Mirrorer {
   const graph::Graph& graph() const { return builder_.graph(); }
   const graph::ValueType& TypeOf(ValueId value) const { return graph().values[value].type; }
   graph::Signature& signature() { return builder_.SignatureNamed(name_); }
-
-  void MarkNeeded() {
-    Request all{.targets = signature().targets};
-    for (const graph::Port& port : signature().outputs) all.fetches.push_back(port.value);
-    needed_ = NeededNodes(graph(), graph::Marks(graph().values.size(), false), all);
-  }
 
   // The step must not communicate in the group already.
   Status CheckSilent() const {
@@ -125,59 +129,61 @@ class Mirrorer {
     return Followers(std::move(marked));
   }
 
-  // The size of the first axis of the first input that leaves it open; kNone if there is none.
-  ValueId Examples(Formula& f) {
+  // Examples are counted by the first axis of the first input that leaves it open.
+  Status FindExamples() {
+    graph::Marks fed(graph().values.size(), false);
+    for (const graph::Port& port : signature().inputs) fed[port.value] = true;
+    batch_.fed = Followers(std::move(fed));
     for (const graph::Port& port : signature().inputs) {
       const graph::ValueType& type = TypeOf(port.value);
       if (!type.ranked || type.dims.empty() || type.dims[0].fixed()) continue;
-      const ValueId first = f.Emit("Shape", {port.value}, {{"start", 0}, {"end", 1}});
-      return f.ReduceAll("ReduceSum", f.Cast(first, DType::kFloat64));
+      batch_.axis = type.dims[0];
+      const ValueId first = f_.Emit("Shape", {port.value}, {{"start", 0}, {"end", 1}});
+      batch_.examples = f_.ReduceAll("ReduceSum", first);
+      break;
     }
-    return kNone;
+    return f_.status();
   }
 
   // Outputs that are one floating-point number each and follow from the signature's inputs.
   std::vector<size_t> MeanOutputs() {
-    graph::Marks fed(graph().values.size(), false);
-    for (const graph::Port& port : signature().inputs) fed[port.value] = true;
-    fed = Followers(std::move(fed));
     std::vector<size_t> out;
     for (size_t i = 0; i < signature().outputs.size(); ++i) {
       const ValueId value = signature().outputs[i].value;
       const graph::ValueType& type = TypeOf(value);
-      if (fed[value] && IsFloating(type.dtype) && type.rank() == 0) out.push_back(i);
+      if (batch_.fed[value] && IsFloating(type.dtype) && type.rank() == 0) out.push_back(i);
     }
     return out;
   }
 
   // What a mean over this rank's examples adds to the sum; that of no examples is no number.
-  static ValueId Share(Formula& f, ValueId mean, ValueId examples) {
-    const ValueId zero = f.Number(0);
-    return f.Where(f.Less(zero, examples), f.Mul(mean, examples), zero);
+  ValueId Share(ValueId mean, ValueId examples) {
+    const ValueId zero = f_.Number(0);
+    return f_.Where(f_.Less(zero, examples), f_.Mul(mean, examples), zero);
   }
 
   // All ranks' numbers of examples and their outputs, in one operation at the end of the forward
-  // pass. weight_ is this rank's share of the examples.
+  // pass.
   Status AddTotals() {
-    Formula f(builder_, Cat(name_, "/mirrored"));
     const std::vector<size_t> outputs = MeanOutputs();
-    const ValueId examples = Examples(f);
+    const bool counted = batch_.examples != kNone;
+    const ValueId examples = counted ? f_.Cast(batch_.examples, DType::kFloat64) : kNone;
     std::vector<ValueId> sums;
     for (size_t i : outputs) {
-      const ValueId value = f.Cast(signature().outputs[i].value, DType::kFloat64);
-      sums.push_back(examples == kNone ? value : Share(f, value, examples));
+      const ValueId value = f_.Cast(signature().outputs[i].value, DType::kFloat64);
+      sums.push_back(counted ? Share(value, examples) : value);
     }
-    if (examples != kNone) sums.push_back(examples);
-    HR_RETURN_IF_ERROR(f.status());
+    if (counted) sums.push_back(examples);
+    HR_RETURN_IF_ERROR(f_.status());
     if (sums.empty()) return {};
-    HR_ASSIGN_OR_RETURN(const auto totals, AllReduce(sums, examples == kNone ? "average" : "sum"));
+    HR_ASSIGN_OR_RETURN(const auto totals, ranks_.AllReduce(sums, counted ? "sum" : "average"));
     for (size_t i = 0; i < outputs.size(); ++i) {
       graph::Port& port = signature().outputs[outputs[i]];
-      const ValueId mean = examples == kNone ? totals[i] : f.Div(totals[i], totals.back());
-      port.value = f.Cast(mean, TypeOf(port.value).dtype);
+      const ValueId mean = counted ? f_.Div(totals[i], totals.back()) : totals[i];
+      port.value = f_.Cast(mean, TypeOf(port.value).dtype);
     }
-    if (examples != kNone) weight_ = f.Div(examples, totals.back());
-    return f.status();
+    if (counted) weight_ = f_.Div(examples, totals.back());
+    return f_.status();
   }
 
   // In the order in which the backward pass computes them.
@@ -207,38 +213,18 @@ class Mirrorer {
   }
 
   Status Average(const GradientBucket& bucket) {
-    Formula f(builder_, Cat(name_, "/mirrored"));
     const bool narrow = options_.bf16 && bucket.dtype == DType::kFloat32;
     std::vector<ValueId> sent;
     for (ValueId gradient : bucket.gradients) {
-      sent.push_back(narrow ? f.Cast(gradient, DType::kBfloat16) : gradient);
+      sent.push_back(narrow ? f_.Cast(gradient, DType::kBfloat16) : gradient);
     }
-    HR_RETURN_IF_ERROR(f.status());
+    HR_RETURN_IF_ERROR(f_.status());
     HR_ASSIGN_OR_RETURN(const auto means,
-                        AllReduce(sent, weight_ == kNone ? "average" : "sum", weight_));
+                        ranks_.AllReduce(sent, weight_ == kNone ? "average" : "sum", weight_));
     for (size_t i = 0; i < means.size(); ++i) {
-      means_.push_back({bucket.gradients[i], f.Cast(means[i], bucket.dtype)});
+      means_.push_back({bucket.gradients[i], f_.Cast(means[i], bucket.dtype)});
     }
-    return f.status();
-  }
-
-  // One node, after those that were added before it.
-  Result<std::vector<ValueId>> AllReduce(std::vector<ValueId> values, std::string_view op,
-                                         ValueId weight = kNone) {
-    NodeSpec spec{.domain = std::string(ops::kComm),
-                  .op = "AllReduce",
-                  .inputs = std::move(values),
-                  .attributes = graph::Attributes({{"group", group_}, {"op", op}}),
-                  .chained = false,
-                  .name = builder_.UniqueName("AllReduce")};
-    spec.outputs = spec.inputs.size();
-    if (weight != kNone) {
-      spec.inputs.push_back(weight);
-      graph::Append(&spec.attributes, {"weighted", int64_t{1}});
-    }
-    if (last_ != kNone) spec.controls = {last_};
-    HR_ASSIGN_OR_RETURN(last_, builder_.AddNode(std::move(spec)));
-    return graph().nodes[last_].outputs;
+    return f_.status();
   }
 
   void Replace(const Site& site) {
@@ -252,9 +238,11 @@ class Mirrorer {
   const std::string name_;
   const std::string group_;
   const MirrorOptions options_;
+  Formula f_;
+  RankNodes ranks_;
   graph::Marks needed_;
-  ValueId weight_ = kNone;
-  NodeId last_ = kNone;                             // that communicates
+  BatchOfRank batch_;
+  ValueId weight_ = kNone;                          // this rank's share of the examples
   std::vector<std::pair<ValueId, ValueId>> means_;  // of gradients
 };
 

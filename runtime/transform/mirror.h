@@ -21,8 +21,10 @@ Result<MirrorOptions> ParseStrategy(std::string_view text);
 // outputs that follow from its inputs, become the means over the examples of all ranks of the
 // group. A rank's examples are the size of the first axis of the first input that leaves it open;
 // if all inputs have fixed sizes, ranks count alike. Gradients are averaged before they are
-// accumulated or clipped. FAILED_PRECONDITION if the signature updates nothing, ALREADY_EXISTS if
-// it communicates in the group already. A failure leaves the graph as it was.
+// accumulated or clipped. Random numbers follow the global example (example_numbers.h). Other
+// signatures get copies of nodes that communicate from now on. FAILED_PRECONDITION if the signature
+// updates nothing, ALREADY_EXISTS if it communicates in the group already, UNIMPLEMENTED if a body
+// draws random numbers. A failure leaves the graph as it was.
 Status Mirror(GraphBuilder& builder, std::string_view signature, std::string_view group,
               const MirrorOptions& options);
 

@@ -5,110 +5,9 @@
 #include <unistd.h>
 
 #include "comm_support.h"
-#include "models.h"
+#include "trainers.h"
 
-enum { IN = 5, MID = 7, STEPS = 50, MOST_EXAMPLES = 64 };
-
-/* ---- A network in float64 ---- */
-
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
-                   hr_value b) {
-  const hr_value in[2] = {a, b};
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));
-  return out;
-}
-
-static double number(int64_t i) { return sin(12.9898 * (double)i + 78.233) * 0.5; }
-
-static hr_value weight(hr_env* env, hr_graph* graph, const char* name, int64_t rows,
-                       int64_t columns, int salt) {
-  const int64_t dims[2] = {rows, columns};
-  double values[MID * MID];
-  hr_tensor* initial;
-  hr_variable variable;
-  hr_value now;
-  for (int64_t i = 0; i < rows * columns; ++i) values[i] = number(i + 100 * salt);
-  CHECK(
-      hr_tensor_copy_of(env, HR_FLOAT64, 2, dims, values, (size_t)(8 * rows * columns), &initial));
-  CHECK(hr_graph_variable(graph, name, initial, 1, &variable));
-  CHECK(hr_graph_read(graph, variable, &now));
-  hr_tensor_release(initial);
-  return now;
-}
-
-/* "train": x [batch, IN], y [batch, 1], loss the mean squared error. `salt`: of the weights. */
-static hr_graph* make_graph(hr_env* env, const char* optimizer, int salt) {
-  const int64_t x_dims[2] = {-1, IN}, y_dims[2] = {-1, 1};
-  const char* const symbols[2] = {"batch", NULL};
-  hr_graph* graph;
-  hr_value x, y, rate, loss;
-  CHECK(hr_graph_create(env, &graph));
-  CHECK(hr_graph_input(graph, "x", HR_FLOAT64, 2, x_dims, symbols, &x));
-  CHECK(hr_graph_input(graph, "y", HR_FLOAT64, 2, y_dims, symbols, &y));
-  CHECK(hr_graph_input(graph, "rate", HR_FLOAT64, 0, NULL, NULL, &rate));
-  hr_value h = op(graph, "MatMul", NULL, x, weight(env, graph, "w1", IN, MID, salt));
-  h = op(graph, "MatMul", NULL, op(graph, "Tanh", NULL, h, HR_NONE),
-         weight(env, graph, "w2", MID, MID, salt + 1));
-  h = op(graph, "MatMul", NULL, op(graph, "Tanh", NULL, h, HR_NONE),
-         weight(env, graph, "w3", MID, 1, salt + 2));
-  const hr_value error = op(graph, "Sub", NULL, h, y);
-  loss = op(graph, "ReduceMean", "keepdims=0", op(graph, "Mul", NULL, error, error), HR_NONE);
-  CHECK(hr_graph_signature_input(graph, "train", "x", x));
-  CHECK(hr_graph_signature_input(graph, "train", "y", y));
-  CHECK(hr_graph_signature_input(graph, "train", "rate", rate));
-  CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
-  CHECK(hr_graph_minimize(graph, "train", loss, optimizer, rate));
-  return graph;
-}
-
-typedef struct trainer {
-  hr_session* session;
-  hr_call* call;
-  double loss;
-} trainer;
-
-static trainer open_trainer(hr_session* session) {
-  trainer t = {.session = session};
-  CHECK(hr_call_create(session, "train", &t.call));
-  CHECK(hr_call_bind_scalar(t.call, "rate", 0.05));
-  return t;
-}
-
-/* The same network of all ranks, trained together. */
-static trainer open_mirrored(hr_env* env, hr_group* world, const char* optimizer,
-                             const char* strategy) {
-  hr_graph* graph = make_graph(env, optimizer, 0);
-  CHECK(hr_graph_distribute(graph, "train", "workers", strategy));
-  trainer t = open_trainer(session_of(graph));
-  CHECK(hr_session_bind_group(t.session, "workers", world, NULL));
-  return t;
-}
-
-static void close_trainer(trainer* t) {
-  hr_call_release(t->call);
-  hr_session_release(t->session);
-}
-
-static void bind_rows(hr_env* env, hr_call* call, const char* input, int64_t columns, int64_t first,
-                      int64_t rows) {
-  const int64_t dims[2] = {rows, columns};
-  double values[MOST_EXAMPLES * IN];
-  hr_tensor* tensor;
-  for (int64_t i = 0; i < rows * columns; ++i)
-    values[i] = number(3 * (first * columns + i) + columns);
-  CHECK(hr_tensor_copy_of(env, HR_FLOAT64, 2, dims, values, (size_t)(8 * rows * columns), &tensor));
-  CHECK(hr_call_bind(call, input, tensor));
-  hr_tensor_release(tensor);
-}
-
-/* A step on the examples from `first` on. */
-static hr_status* step(hr_env* env, trainer* t, int64_t first, int64_t rows) {
-  bind_rows(env, t->call, "x", IN, first, rows);
-  bind_rows(env, t->call, "y", 1, first, rows);
-  CHECK(hr_call_output(t->call, "loss", &t->loss, sizeof t->loss));
-  return hr_call_run(t->call, NULL);
-}
+enum { STEPS = 50 };
 
 /* ---- Ranks against one process ---- */
 
@@ -126,37 +25,19 @@ static int64_t first_of(int rank) {
   return first;
 }
 
-static const char* const kWeights[3] = {"w1", "w2", "w3"};
-
-static void expect_close(double a, double b) { EXPECT(fabs(a - b) <= 1e-10 * (1 + fabs(b))); }
-
-static void expect_equal_weights(hr_session* session, hr_session* reference, hr_group* world) {
-  for (int i = 0; i < 3; ++i) {
-    hr_tensor *own, *wanted;
-    CHECK(hr_session_get_variable(session, kWeights[i], NULL, &own));
-    CHECK(hr_session_get_variable(reference, kWeights[i], NULL, &wanted));
-    const size_t bytes = hr_tensor_bytes(own);
-    const double *a = hr_tensor_data(own), *b = hr_tensor_data(wanted);
-    for (size_t k = 0; k < bytes / 8; ++k) expect_close(a[k], b[k]);
-    unsigned char all[MOST_RANKS * MID * MID * 8];
-    CHECK(hr_all_gather(world, a, all, bytes, HR_UINT8, NULL));
-    for (int r = 0; r < hr_group_size(world); ++r) EXPECT(memcmp(all + r * bytes, a, bytes) == 0);
-    hr_tensor_release(own);
-    hr_tensor_release(wanted);
-  }
-}
-
-/* The argument: the optimizer, then the strategy, apart by ';'. */
+/* The argument: the layers, the optimizer and the strategy, apart by ';'. */
 static void rank_trains(hr_env* env) {
-  char optimizer[200];
-  snprintf(optimizer, sizeof optimizer, "%s", rank_argument());
+  char layers[200];
+  snprintf(layers, sizeof layers, "%s", rank_argument());
+  char* optimizer = strchr(layers, ';');
+  *optimizer++ = '\0';
   char* strategy = strchr(optimizer, ';');
   *strategy++ = '\0';
   hr_group* world = join_world(env, "auto");
   const int rank = hr_group_rank(world), size = hr_group_size(world);
-  trainer alone = open_trainer(session_of(make_graph(env, optimizer, 0)));
+  trainer alone = open_trainer(session_of(make_network(env, layers, optimizer)));
   /* Only rank 0 begins with the right weights. */
-  trainer together = open_mirrored(env, world, optimizer, strategy);
+  trainer together = open_mirrored(env, world, layers, optimizer, strategy);
   if (rank != 0) {
     hr_tensor* other;
     CHECK(hr_session_get_variable(together.session, "w3", NULL, &other));
@@ -171,22 +52,26 @@ static void rank_trains(hr_env* env) {
     CHECK(step(env, &together, first + first_of(rank), rows_of(rank)));
     expect_close(together.loss, alone.loss);
     if (i % 10 == 0 || i + 1 == STEPS) {
-      expect_equal_weights(together.session, alone.session, world);
+      expect_equal_variables(together.session, alone.session, world);
     }
   }
   close_trainer(&together);
   close_trainer(&alone);
   hr_group_release(world);
 }
-RANKS(sgd, trains, 3, "sgd momentum=0.9;mirrored first_bucket=100 bucket=300")
-RANKS(one_bucket, trains, 2, "adam;mirrored")
-RANKS(clipped, trains, 4, "sgd momentum=0.9 clip_global_norm=0.05;mirrored first_bucket=1 bucket=1")
-RANKS(accumulated, trains, 2, "adam accumulate=3 clip_norm=0.1;mirrored first_bucket=8")
+RANKS(sgd, trains, 3, ";sgd momentum=0.9;mirrored first_bucket=100 bucket=300")
+RANKS(one_bucket, trains, 2, ";adam;mirrored")
+RANKS(clipped, trains, 4,
+      ";sgd momentum=0.9 clip_global_norm=0.05;mirrored first_bucket=1 bucket=1")
+RANKS(accumulated, trains, 2, ";adam accumulate=3 clip_norm=0.1;mirrored first_bucket=8")
+/* Dropout, and noise of each random operator, by the global example. */
+RANKS(dropout, trains, 4, "dropout noise;adam;mirrored")
 
 /* A step allocates nothing, with its operations. */
 static void rank_allocates_nothing(hr_env* env) {
   hr_group* world = join_world(env, "shm");
-  trainer t = open_mirrored(env, world, "sgd momentum=0.9", "mirrored first_bucket=100 bucket=300");
+  trainer t =
+      open_mirrored(env, world, "", "sgd momentum=0.9", "mirrored first_bucket=100 bucket=300");
   CHECK(step(env, &t, 0, 4));
   long heap = 0, host = 0;
   for (int i = 0; i < 200; ++i) {
@@ -205,7 +90,7 @@ RANKS(allocates_nothing, allocates_nothing, 2, "")
 
 static void rank_has_another_graph(hr_env* env) {
   hr_group* world = join_world(env, "auto");
-  hr_graph* graph = make_graph(env, hr_group_rank(world) == 1 ? "adam" : "sgd", 0);
+  hr_graph* graph = make_network(env, "", hr_group_rank(world) == 1 ? "adam" : "sgd");
   CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
   hr_session* session = session_of(graph);
   FAILS(hr_session_bind_group(session, "workers", world, NULL), HR_FAILED_PRECONDITION,
@@ -220,7 +105,7 @@ RANKS(another_graph, has_another_graph, 3, "")
 /* A rank that fails tells the others which node was to blame, and all have the same cause. */
 static void rank_fails_alone(hr_env* env) {
   hr_group* world = join_world(env, "auto");
-  trainer t = open_mirrored(env, world, "sgd", "mirrored");
+  trainer t = open_mirrored(env, world, "", "sgd", "mirrored");
   CHECK(step(env, &t, 0, 4));
   if (hr_group_rank(world) == 1) {
     CHECK(hr_group_abort(world, "the data are bad"));
@@ -243,7 +128,7 @@ RANKS(fails_alone, fails_alone, 3, "")
  * with the same session, and still agree. */
 static void rank_is_killed(hr_env* env) {
   hr_group* world = join_world(env, "auto");
-  trainer t = open_mirrored(env, world, "sgd momentum=0.9", "mirrored");
+  trainer t = open_mirrored(env, world, "", "sgd momentum=0.9", "mirrored");
   for (int i = 0; i < 5; ++i) CHECK(step(env, &t, 10 * hr_group_rank(world), 4));
   if (hr_group_rank(world) == 1) kill(getpid(), SIGKILL);
   hr_status* status = NULL;
@@ -257,7 +142,7 @@ static void rank_is_killed(hr_env* env) {
   CHECK(hr_session_bind_group(t.session, "workers", smaller, NULL));
   CHECK(hr_session_broadcast(t.session, "workers", 0, NULL));
   for (int i = 0; i < 5; ++i) CHECK(hr_call_run(t.call, NULL));
-  expect_equal_weights(t.session, t.session, smaller);
+  expect_equal_variables(t.session, t.session, smaller);
   close_trainer(&t);
   hr_group_release(world);
   hr_group_release(smaller);
@@ -275,7 +160,7 @@ static void test_killed(hr_env* env) {
 /* ---- What is refused ---- */
 
 static void test_refused(hr_env* env) {
-  hr_graph* graph = make_graph(env, "sgd", 0);
+  hr_graph* graph = make_network(env, "", "sgd");
   FAILS(hr_graph_distribute(graph, "train", "w", "mirroring"), HR_INVALID_ARGUMENT, "mirrored");
   FAILS(hr_graph_distribute(graph, "train", "w", "mirrored bucket=0"), HR_INVALID_ARGUMENT,
         "number of bytes");
@@ -298,7 +183,7 @@ static void test_updates_nothing(hr_env* env) {
   hr_value x, y;
   CHECK(hr_graph_create(env, &graph));
   CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 0, NULL, NULL, &x));
-  y = op(graph, "Neg", NULL, x, HR_NONE);
+  CHECK(hr_graph_op(graph, "Neg", NULL, 1, &x, 1, &y));
   CHECK(hr_graph_signature_input(graph, "infer", "x", x));
   CHECK(hr_graph_signature_output(graph, "infer", "y", y));
   FAILS(hr_graph_distribute(graph, "infer", "w", "mirrored"), HR_FAILED_PRECONDITION,
@@ -311,6 +196,7 @@ const test tests[] = {
     TEST(one_bucket),
     TEST(clipped),
     TEST(accumulated),
+    TEST(dropout),
     TEST(another_graph),
     TEST(fails_alone),
     TEST(killed),

@@ -178,6 +178,7 @@ void DisseminationBarrier(ScheduleBuilder& b);
 void RingAllGather(ScheduleBuilder& b);
 void RingReduceScatter(ScheduleBuilder& b);
 void PairwiseAllToAll(ScheduleBuilder& b);
+void DoublingExscan(ScheduleBuilder& b);
 // The input of a reduce-scatter, multiplied if the operation says so.
 Slice PreparedBlocks(ScheduleBuilder& b, Slice input);
 // shared.cc: in memory that all ranks share

@@ -54,4 +54,21 @@ void PairwiseAllToAll(ScheduleBuilder& b) {
   b.Copy(BlockOf(b, Place::kInput, b.rank), BlockOf(b, Place::kOutput, b.rank));
 }
 
+// `window` is the sum of this rank and of the `distance` - 1 before it. Hillis, Steele: "Data
+// parallel algorithms" (1986).
+void DoublingExscan(ScheduleBuilder& b) {
+  const Slice window = b.Scratch(b.operation.bytes()), before = b.Scratch(b.operation.bytes());
+  const Slice result = b.Whole(Place::kOutput);
+  b.Copy(b.Whole(Place::kInput), window);
+  for (int distance = 1; distance < b.size; distance *= 2) {
+    const bool gets = b.rank >= distance;
+    if (gets) b.Recv(b.rank - distance, before);
+    if (b.rank + distance < b.size) b.Send(b.rank + distance, window);
+    b.AwaitAll();
+    if (!gets) continue;
+    distance == 1 ? b.Copy(before, result) : b.Combine(before, result, result);
+    b.Combine(before, window, window);
+  }
+}
+
 }  // namespace hr::collective

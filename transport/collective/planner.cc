@@ -67,6 +67,7 @@ constexpr Algorithm kAlgorithms[] = {
     {OpKind::kReduceScatter, "hierarchical", HierarchicalReduceScatter,
      HierarchicalReduceScatterSeconds, kHosts},
     {OpKind::kAllToAll, "pairwise", PairwiseAllToAll, Star},
+    {OpKind::kExscan, "doubling", DoublingExscan, ByMessages<BinomialReduceEffort>},
     {OpKind::kBarrier, "shared", SharedBarrier,
      [](double, double, const CostModel& cost) { return SharedSeconds({.waits = 1}, cost); },
      kSharedMemory},

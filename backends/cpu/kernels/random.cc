@@ -18,22 +18,29 @@ namespace {
 
 // Elements whose words are made together.
 constexpr int64_t kChunk = 1024;
+// Elements that are made together at the least: their words are whole blocks, and pairs stay whole.
+constexpr int64_t kGrain = 4;
 
-// Calls body(words, first, count) for chunks of [0, count) elements of `per_element` words each.
-// Chunks begin at multiples of 4 elements.
+// Calls body(words, skip, at, size) for chunks of the range's elements: of element at + i, counted
+// from the first of the range, the words are those behind (skip + i) * per_element others. Chunks
+// begin where they would in the whole stream.
 template <int per_element, typename Body>
-void ForChunks(const Lease& threads, const RandomStream& stream, int64_t count, int ranges,
-               const Body& body) {
-  ForRanges(threads, CeilDiv(count, kChunk), ranges, [&](int64_t begin, int64_t end, int) {
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      uint32_t words[kChunk * per_element];
-      const int64_t first = chunk * kChunk;
-      const int64_t size = std::min(kChunk, count - first);
-      RandomWords(stream, static_cast<uint64_t>(first * per_element / 4),
-                  CeilDiv(size * per_element, 4), words);
-      body(words, first, size);
-    }
-  });
+void ForChunks(const Lease& threads, const RandomRange& drawn, int ranges, const Body& body) {
+  const auto into = static_cast<int64_t>(drawn.first % kChunk);
+  const uint64_t origin = drawn.first - static_cast<uint64_t>(into);
+  ForRanges(threads, CeilDiv(into + drawn.count, kChunk), ranges,
+            [&](int64_t begin, int64_t end, int) {
+              for (int64_t chunk = begin; chunk < end; ++chunk) {
+                uint32_t words[kChunk * per_element];
+                const int64_t from = std::max(chunk * kChunk, into);
+                const int64_t size = std::min((chunk + 1) * kChunk, into + drawn.count) - from;
+                const int64_t skip = from % kGrain;
+                const uint64_t first = origin + static_cast<uint64_t>(from - skip);
+                RandomWords(drawn.stream, first * per_element / 4,
+                            CeilDiv((skip + size) * per_element, 4), words);
+                body(words, skip, from - into, size);
+              }
+            });
 }
 
 template <typename T>
@@ -76,12 +83,13 @@ void NormalsOf(const T* uniform, T* normal) {
 }  // namespace
 
 template <typename T>
-void RandomUniform(const Lease& threads, const RandomStream& stream, int64_t count, double low,
-                   double high, T* y, int ranges) {
+void RandomUniform(const Lease& threads, const RandomRange& drawn, double low, double high, T* y,
+                   int ranges) {
   const T base = static_cast<T>(low), width = static_cast<T>(high - low);
-  ForChunks<kWords<T>>(threads, stream, count, ranges,
-                       [&](const uint32_t* words, int64_t first, int64_t size) {
-                         T* to = y + first;
+  ForChunks<kWords<T>>(threads, drawn, ranges,
+                       [&](const uint32_t* words, int64_t skip, int64_t at, int64_t size) {
+                         T* to = y + at;
+                         words += skip * kWords<T>;
                          for (int64_t i = 0; i < size; ++i) {
                            to[i] = base + width * UniformAt<T>(words, i);
                          }
@@ -89,47 +97,49 @@ void RandomUniform(const Lease& threads, const RandomStream& stream, int64_t cou
 }
 
 template <typename T>
-void RandomNormal(const Lease& threads, const RandomStream& stream, int64_t count, double mean,
-                  double scale, T* y, int ranges) {
+void RandomNormal(const Lease& threads, const RandomRange& drawn, double mean, double scale, T* y,
+                  int ranges) {
   const T center = static_cast<T>(mean), width = static_cast<T>(scale);
-  ForChunks<kWords<T>>(threads, stream, count, ranges,
-                       [&](const uint32_t* words, int64_t first, int64_t size) {
+  ForChunks<kWords<T>>(threads, drawn, ranges,
+                       [&](const uint32_t* words, int64_t skip, int64_t at, int64_t size) {
                          T uniform[kChunk] = {}, normal[kChunk];
-                         for (int64_t i = 0; i < RoundUp(size, 2); ++i) {
+                         for (int64_t i = 0; i < RoundUp(skip + size, 2); ++i) {
                            uniform[i] = UniformAt<T>(words, i);
                          }
                          NormalsOf(uniform, normal);
                          for (int64_t i = 0; i < size; ++i) {
-                           y[first + i] = center + width * normal[i];
+                           y[at + i] = center + width * normal[skip + i];
                          }
                        });
 }
 
 template <typename T, typename U>
-void Bernoulli(const Lease& threads, const RandomStream& stream, int64_t count, const T* p, U one,
-               U* y, int ranges) {
-  ForChunks<1>(threads, stream, count, ranges,
-               [&](const uint32_t* words, int64_t first, int64_t size) {
+void Bernoulli(const Lease& threads, const RandomRange& drawn, const T* p, U one, U* y,
+               int ranges) {
+  ForChunks<1>(threads, drawn, ranges,
+               [&](const uint32_t* words, int64_t skip, int64_t at, int64_t size) {
+                 words += skip;
                  for (int64_t i = 0; i < size; ++i) {
-                   const bool happens = Happens(words, i, static_cast<double>(p[first + i]));
-                   y[first + i] = happens ? one : U(0);
+                   const bool happens = Happens(words, i, static_cast<double>(p[at + i]));
+                   y[at + i] = happens ? one : U(0);
                  }
                });
 }
 
 template <typename T>
-void Dropout(const Lease& threads, const RandomStream& stream, int64_t count, double ratio,
-             double scale, const T* x, T* y, bool* mask, int ranges) {
+void Dropout(const Lease& threads, const RandomRange& drawn, double ratio, double scale, const T* x,
+             T* y, bool* mask, int ranges) {
   const T factor = static_cast<T>(scale);
   // Of 2^32 equally likely words this many drop their element.
   const auto dropping = static_cast<uint32_t>(std::min(std::ceil(ratio * 0x1p32), 0x1p32 - 1));
-  ForChunks<1>(threads, stream, count, ranges,
-               [&](const uint32_t* words, int64_t first, int64_t size) {
+  ForChunks<1>(threads, drawn, ranges,
+               [&](const uint32_t* words, int64_t skip, int64_t at, int64_t size) {
+                 words += skip;
                  for (int64_t i = 0; i < size; ++i) {
-                   y[first + i] = Kept(words[i] >= dropping, x[first + i] * factor);
+                   y[at + i] = Kept(words[i] >= dropping, x[at + i] * factor);
                  }
                  if (mask == nullptr) return;
-                 for (int64_t i = 0; i < size; ++i) mask[first + i] = words[i] >= dropping;
+                 for (int64_t i = 0; i < size; ++i) mask[at + i] = words[i] >= dropping;
                });
 }
 
@@ -145,44 +155,37 @@ void DropoutGrad(const Lease& threads, int64_t count, double scale, const T* dy,
 }
 
 template <typename T, typename Index>
-void Multinomial(const RandomStream& stream, int64_t rows, int64_t classes, int64_t samples,
-                 const T* log_weights, double* sums, Index* y) {
-  for (int64_t row = 0; row < rows; ++row, log_weights += classes) {
+void Multinomial(const RandomRange& drawn, int64_t classes, int64_t samples, const T* log_weights,
+                 double* sums, Index* y) {
+  for (int64_t begin = 0; begin < drawn.count; begin += samples, log_weights += classes) {
     const T largest = *std::max_element(log_weights, log_weights + classes);
     double sum = 0;
     for (int64_t c = 0; c < classes; ++c) {
       sums[c] = sum += std::exp(static_cast<double>(log_weights[c] - largest));
     }
     for (int64_t s = 0; s < samples; ++s) {
-      const int64_t i = row * samples + s;
+      const uint64_t i = drawn.first + static_cast<uint64_t>(begin + s);
       uint32_t words[4];
-      RandomWords(stream, static_cast<uint64_t>(i / 2), 1, words);
-      const double at = UniformAt<double>(words, i % 2) * sum;
-      const int64_t drawn = std::upper_bound(sums, sums + classes, at) - sums;
-      y[i] = static_cast<Index>(std::min(drawn, classes - 1));
+      RandomWords(drawn.stream, i / 2, 1, words);
+      const double at = UniformAt<double>(words, static_cast<int64_t>(i % 2)) * sum;
+      const int64_t place = std::upper_bound(sums, sums + classes, at) - sums;
+      y[begin + s] = static_cast<Index>(std::min(place, classes - 1));
     }
   }
 }
 
-#define HR_INSTANTIATE(T)                                                                          \
-  template void RandomUniform(const Lease&, const RandomStream&, int64_t, double, double, T*,      \
-                              int);                                                                \
-  template void RandomNormal(const Lease&, const RandomStream&, int64_t, double, double, T*, int); \
-  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint8_t, uint8_t*, \
-                          int);                                                                    \
-  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint16_t,          \
-                          uint16_t*, int);                                                         \
-  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint32_t,          \
-                          uint32_t*, int);                                                         \
-  template void Bernoulli(const Lease&, const RandomStream&, int64_t, const T*, uint64_t,          \
-                          uint64_t*, int);                                                         \
-  template void Dropout(const Lease&, const RandomStream&, int64_t, double, double, const T*, T*,  \
-                        bool*, int);                                                               \
-  template void DropoutGrad(const Lease&, int64_t, double, const T*, const bool*, T*, int);        \
-  template void Multinomial(const RandomStream&, int64_t, int64_t, int64_t, const T*, double*,     \
-                            int32_t*);                                                             \
-  template void Multinomial(const RandomStream&, int64_t, int64_t, int64_t, const T*, double*,     \
-                            int64_t*)
+#define HR_INSTANTIATE(T)                                                                        \
+  template void RandomUniform(const Lease&, const RandomRange&, double, double, T*, int);        \
+  template void RandomNormal(const Lease&, const RandomRange&, double, double, T*, int);         \
+  template void Bernoulli(const Lease&, const RandomRange&, const T*, uint8_t, uint8_t*, int);   \
+  template void Bernoulli(const Lease&, const RandomRange&, const T*, uint16_t, uint16_t*, int); \
+  template void Bernoulli(const Lease&, const RandomRange&, const T*, uint32_t, uint32_t*, int); \
+  template void Bernoulli(const Lease&, const RandomRange&, const T*, uint64_t, uint64_t*, int); \
+  template void Dropout(const Lease&, const RandomRange&, double, double, const T*, T*, bool*,   \
+                        int);                                                                    \
+  template void DropoutGrad(const Lease&, int64_t, double, const T*, const bool*, T*, int);      \
+  template void Multinomial(const RandomRange&, int64_t, int64_t, const T*, double*, int32_t*);  \
+  template void Multinomial(const RandomRange&, int64_t, int64_t, const T*, double*, int64_t*)
 HR_INSTANTIATE(float);
 HR_INSTANTIATE(double);
 #undef HR_INSTANTIATE

@@ -10,28 +10,47 @@
 namespace hr::cpu {
 namespace {
 
-int64_t StreamOf(const graph::Node& node) { return node.Int("stream", 0); }
+// What a node draws in a run.
+struct Drawn {
+  int64_t stream;
+  int64_t count;
+  size_t first_input;
+  bool has_first;
 
-RandomStream At(const engine::LaunchContext& context, int64_t stream) {
-  return RandomStream(context.seed, context.step, stream);
-}
+  // `first`: the number of the optional input that says which element of the stream comes first.
+  Drawn(const KernelRequest& request, size_t first)
+      : stream(request.node.Int("stream", 0)),
+        count(request.outputs[0].elements()),
+        first_input(first),
+        has_first(request.input(first).present) {}
+
+  Result<RandomRange> In(const engine::Operands& p, const engine::LaunchContext& context) const {
+    const int64_t first = has_first ? *p.input<int64_t>(first_input) : 0;
+    if (first < 0) {
+      return OutOfRange("the first random number is element 0 or a later one, got ", first);
+    }
+    return RandomRange{RandomStream(context.seed, context.step, stream),
+                       static_cast<uint64_t>(first), count};
+  }
+};
 
 template <typename T>
-using Generator = void (*)(const Lease&, const RandomStream&, int64_t, double, double, T*, int);
+using Generator = void (*)(const Lease&, const RandomRange&, double, double, T*, int);
 
 // Makes a kernel whose distribution has two parameters: bounds, or mean and standard deviation.
 template <typename T>
 LoweredKernel MakeGenerator(const KernelRequest& request, std::string name, Generator<T> generate,
                             double first, double second) {
-  const int64_t count = request.outputs[0].elements();
-  const int64_t stream = StreamOf(request.node);
-  const int ranges = RandomRanges(count, request.threads);
+  const Drawn drawn(request, request.op.name.ends_with("Like") ? 1 : 0);
+  const int ranges = RandomRanges(drawn.count, request.threads);
   LoweredKernel out;
-  out.kernel = MakeKernel(std::move(name), [=](const engine::Operands& p,
-                                               const engine::LaunchContext& context) {
-    generate(context.threads, At(context, stream), count, first, second, p.output<T>(0), ranges);
-    return Status();
-  });
+  out.kernel =
+      MakeKernel(std::move(name),
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   HR_ASSIGN_OR_RETURN(const RandomRange range, drawn.In(p, context));
+                   generate(context.threads, range, first, second, p.output<T>(0), ranges);
+                   return {};
+                 });
   return out;
 }
 
@@ -51,18 +70,19 @@ Result<LoweredKernel> MakeNormal(const KernelRequest& request) {
 
 Result<LoweredKernel> MakeBernoulli(const KernelRequest& request) {
   const DType to = request.outputs[0].dtype;
-  const int64_t count = request.outputs[0].elements();
-  const int64_t stream = StreamOf(request.node);
+  const Drawn drawn(request, 1);
   const uint64_t one = OneBits(to);
-  const int ranges = RandomRanges(count, request.threads);
+  const int ranges = RandomRanges(drawn.count, request.threads);
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     return ForElementSize(DTypeSize(to), [&]<typename U>() -> Result<LoweredKernel> {
       LoweredKernel out;
       out.kernel = MakeKernel(
-          "bernoulli", [=](const engine::Operands& p, const engine::LaunchContext& context) {
-            Bernoulli<T, U>(context.threads, At(context, stream), count, p.input<T>(0),
-                            static_cast<U>(one), p.output<U>(0), ranges);
-            return Status();
+          "bernoulli",
+          [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+            HR_ASSIGN_OR_RETURN(const RandomRange range, drawn.In(p, context));
+            Bernoulli<T, U>(context.threads, range, p.input<T>(0), static_cast<U>(one),
+                            p.output<U>(0), ranges);
+            return {};
           });
       return out;
     });
@@ -101,12 +121,12 @@ Result<DropoutMode> DropoutModeOf(const KernelRequest& request, size_t ratio_inp
                        "; insert a Cast to float32");
 }
 
-// (x, ratio?, training_mode?) → (y, mask?)
+// (x, ratio?, training_mode?, first?) → (y, mask?)
 template <typename T>
 Result<LoweredKernel> DropoutOf(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(const DropoutMode mode, DropoutModeOf(request, 1));
-  const int64_t count = request.input(0).elements();
-  const int64_t stream = StreamOf(request.node);
+  const Drawn drawn(request, 3);
+  const int64_t count = drawn.count;
   const bool has_mask = request.has_output(1);
   const int ranges = RandomRanges(count, request.threads);
   LoweredKernel out;
@@ -118,8 +138,8 @@ Result<LoweredKernel> DropoutOf(const KernelRequest& request) {
         bool* mask = has_mask ? p.output<bool>(1) : nullptr;
         if (mode.Training(p)) {
           HR_ASSIGN_OR_RETURN(const double ratio, mode.Ratio(p));
-          Dropout<T>(context.threads, At(context, stream), count, ratio, 1 / (1 - ratio), x, y,
-                     mask, ranges);
+          HR_ASSIGN_OR_RETURN(const RandomRange range, drawn.In(p, context));
+          Dropout<T>(context.threads, range, ratio, 1 / (1 - ratio), x, y, mask, ranges);
           return {};
         }
         if (y != x) std::copy_n(x, count, y);
@@ -154,21 +174,22 @@ Result<LoweredKernel> DropoutGradOf(const KernelRequest& request) {
 
 template <typename T, typename Index>
 Result<LoweredKernel> MultinomialOf(const KernelRequest& request) {
-  const int64_t rows = request.input(0).dims[0], classes = request.input(0).dims[1];
-  const int64_t samples = request.outputs[0].dims[1];
-  const int64_t stream = StreamOf(request.node);
-  if (classes == 0 && rows * samples != 0) {
+  const int64_t classes = request.input(0).dims[1], samples = request.outputs[0].dims[1];
+  const Drawn drawn(request, 1);
+  if (classes == 0 && drawn.count != 0) {
     return InvalidArgument("Multinomial has no classes to draw from: the input is ",
                            ShapeText(request.input(0).dims));
   }
   LoweredKernel out;
   out.scratch_bytes = static_cast<size_t>(classes) * sizeof(double);
-  out.kernel = MakeKernel(
-      "multinomial", [=](const engine::Operands& p, const engine::LaunchContext& context) {
-        Multinomial<T, Index>(At(context, stream), rows, classes, samples, p.input<T>(0),
-                              p.scratch<double>(), p.output<Index>(0));
-        return Status();
-      });
+  out.kernel =
+      MakeKernel("multinomial",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   HR_ASSIGN_OR_RETURN(const RandomRange range, drawn.In(p, context));
+                   Multinomial<T, Index>(range, classes, samples, p.input<T>(0),
+                                         p.scratch<double>(), p.output<Index>(0));
+                   return {};
+                 });
   return out;
 }
 

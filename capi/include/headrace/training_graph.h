@@ -117,11 +117,12 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
  * mean over them. If all inputs have fixed sizes, all ranks count alike. Outputs that are one
  * floating-point number and follow from the inputs, such as the loss, become the means of all
  * ranks, too. Gradients are averaged before they are accumulated or clipped, so one bound holds for
- * all ranks.
+ * all ranks. Random numbers follow the examples of all ranks: dropout drops what it would drop on
+ * one process with all of them. Other signatures that use nodes which do so get copies of them.
  *
  * Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
  * HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
- * such strategy. */
+ * such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers. */
 HR_API hr_status* hr_graph_distribute(hr_graph* graph, const char* signature, const char* group,
                                       const char* strategy);
 

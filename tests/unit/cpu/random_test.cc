@@ -142,6 +142,55 @@ TEST_P(RandomTest, DropoutKeepsWhatItsMaskSays) {
   }
 }
 
+// A part of a tensor, drawn by the number of its first element, is what the whole has there.
+// `fill` gives the inputs and attributes for so many elements.
+template <typename T>
+void ExpectParts(const char* op, void (*fill)(OneNodeRun& run, int64_t count)) {
+  OneNodeRun all(op);
+  fill(all, 5000);
+  const auto whole = ValuesOf<T>(all.MustRun()[0]);
+  for (int64_t first : {1, 2, 3, 4, 1022, 1023, 1025, 3001}) {
+    for (int64_t count : {1, 6, 1024, 1999}) {
+      OneNodeRun some(op);
+      fill(some, count);
+      const auto part = ValuesOf<T>(some.In<int64_t>({}, {first}).Threads(3).MustRun()[0]);
+      ASSERT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first))
+          << op << ' ' << first << ' ' << count;
+    }
+  }
+}
+template <typename T>
+void FillShape(OneNodeRun& run, int64_t count) {
+  run.With("shape", std::vector<int64_t>{count});
+  run.With("dtype", static_cast<int64_t>(DTypeOf<T>::value));
+}
+void FillLike(OneNodeRun& run, int64_t count) {
+  run.In<float>({count}, std::vector<float>(static_cast<size_t>(count), 0.5f));
+}
+
+TEST_P(RandomTest, PartsAreThoseOfTheWhole) {
+  ExpectParts<float>("RandomUniform", FillShape<float>);
+  ExpectParts<double>("RandomUniform", FillShape<double>);
+  ExpectParts<float>("RandomNormal", FillShape<float>);
+  ExpectParts<double>("RandomNormal", FillShape<double>);
+  ExpectParts<float>("RandomUniformLike", FillLike);
+  ExpectParts<float>("RandomNormalLike", FillLike);
+  ExpectParts<float>("Bernoulli", FillLike);
+  ExpectParts<int32_t>("Multinomial", [](OneNodeRun& run, int64_t count) {
+    run.In<float>({count, 3}, std::vector<float>(static_cast<size_t>(count) * 3, 1));
+  });
+  ExpectParts<float>("Dropout", [](OneNodeRun& run, int64_t count) {
+    FillLike(run, count);
+    run.In<float>({}, {0.4f}).In<bool>({}, {true});
+  });
+}
+
+TEST(RandomUniform, FirstElementIsNotNegative) {
+  OneNodeRun run("RandomUniform");
+  run.With("shape", std::vector<int64_t>{3}).In<int64_t>({}, {-1});
+  ExpectFailure(run, "element 0 or a later one, got -1");
+}
+
 TEST(Dropout, InferenceCopies) {
   OneNodeRun run("Dropout");
   auto outputs = run.In<double>({3}, {1, 2, 3}).Outputs(2).MustRun();

@@ -2,6 +2,7 @@
 // tests/capi/mirrored_test.c's.
 #include "runtime/transform/mirror.h"
 
+#include "runtime/transform/body_scope.h"
 #include "runtime/transform/minimize.h"
 #include "tests/unit/transform/built_graph.h"
 
@@ -10,10 +11,12 @@ namespace {
 
 class MirrorTest : public BuiltGraph {
  protected:
-  // A loss of variables a [2], b [3] and c [4] and of the input x [batch].
-  void Build(std::string_view optimizer, bool fixed = false) {
-    const ValueId x = fixed ? Input("x", {2}) : OpenInput();
+  // A loss of variables a [2], b [3] and c [4] and of the input x [batch], which goes through the
+  // operator `first` if there is one.
+  void Build(std::string_view optimizer, bool fixed = false, const std::string& first = "") {
+    ValueId x = fixed ? Input("x", {2}) : OpenInput();
     builder_.SignatureNamed("train").inputs.push_back({"x", x});
+    if (!first.empty()) x = first_ = Node(first, {x});
     ValueId sum = Node("ReduceMean", {x}, {{"keepdims", int64_t{0}}});
     for (const auto& [name, size] : {std::pair("a", 2), std::pair("b", 3), std::pair("c", 4)}) {
       const uint32_t variable = Variable(name, Values(static_cast<size_t>(size), 1));
@@ -49,6 +52,7 @@ class MirrorTest : public BuiltGraph {
   }
 
   ValueId loss_ = kNone;
+  ValueId first_ = kNone;
 };
 
 TEST_F(MirrorTest, GradientsTravelInTheOrderInWhichTheyAreComputed) {
@@ -108,6 +112,51 @@ TEST_F(MirrorTest, NarrowGradientsAreWidenedAgain) {
     EXPECT_EQ(builder_.graph().values[operations[1]->inputs[i]].type.dtype, DType::kBfloat16);
     EXPECT_EQ(builder_.graph().values[Update(i).inputs[1]].type.dtype, DType::kFloat32);
   }
+}
+
+TEST_F(MirrorTest, RandomNodesOfExamplesGetTheirPlace) {
+  Build("sgd", false, "RandomUniformLike");
+  // Not of examples: all ranks draw the same.
+  const ValueId shared = Node("RandomUniform", {}, {{"shape", std::vector<int64_t>{2}}});
+  builder_.SignatureNamed("train").outputs.push_back({"shared", shared});
+  ASSERT_TRUE(MirrorAs({}).ok());
+  EXPECT_EQ(Operations()[0]->inputs.size(), 1u);
+  EXPECT_EQ(MadeBy(Operations()[0]->outputs[0]), "Exscan");
+  EXPECT_EQ(builder_.graph().nodes[Producer(first_)].inputs.size(), 2u);
+  EXPECT_TRUE(builder_.graph().nodes[Producer(shared)].inputs.empty());
+  EXPECT_TRUE(builder_.Finish().ok());
+}
+
+TEST_F(MirrorTest, RandomNodesOfFixedSizesFollowTheRank) {
+  Build("sgd", true, "RandomNormalLike");
+  ASSERT_TRUE(MirrorAs({}).ok());
+  EXPECT_EQ(builder_.graph().nodes[Producer(first_)].inputs.size(), 2u);
+}
+
+TEST_F(MirrorTest, OtherSignaturesKeepWhatCommunicatesNot) {
+  Build("sgd", false, "Bernoulli");
+  builder_.SignatureNamed("eval").outputs.push_back({"first", first_});
+  ASSERT_TRUE(MirrorAs({}).ok());
+  const ValueId kept = builder_.SignatureNamed("eval").outputs[0].value;
+  EXPECT_NE(kept, first_);
+  EXPECT_EQ(builder_.graph().nodes[Producer(kept)].inputs.size(), 1u);
+  EXPECT_TRUE(builder_.Finish().ok());
+}
+
+TEST_F(MirrorTest, BodiesDoNotDraw) {
+  Build("sgd");
+  graph::GraphIndex body;
+  {
+    BodyScope scope(builder_);
+    scope.SetOutputs({Node("RandomUniform", {}, {{"shape", std::vector<int64_t>{}}})});
+    body = scope.index();
+  }
+  const ValueId called = Output(AddNode(
+      {.domain = std::string(ops::kControl), .op = "Call", .attributes = {{"body", body}}}));
+  builder_.SignatureNamed("train").outputs.push_back({"drawn", called});
+  const Status status = MirrorAs({});
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  EXPECT_NE(status.ToString().find("a body that draws random numbers"), std::string::npos);
 }
 
 TEST_F(MirrorTest, OnlyTheOutputsOfTheSignatureChange) {

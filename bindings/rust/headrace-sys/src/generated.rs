@@ -2445,11 +2445,12 @@ extern "C" {
     /// mean over them. If all inputs have fixed sizes, all ranks count alike. Outputs that are one
     /// floating-point number and follow from the inputs, such as the loss, become the means of all
     /// ranks, too. Gradients are averaged before they are accumulated or clipped, so one bound holds for
-    /// all ranks.
+    /// all ranks. Random numbers follow the examples of all ranks: dropout drops what it would drop on
+    /// one process with all of them. Other signatures that use nodes which do so get copies of them.
     ///
     /// Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
     /// HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
-    /// such strategy.
+    /// such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers.
     pub fn hr_graph_distribute(graph: *mut hr_graph, signature: *const c_char, group: *const c_char, strategy: *const c_char) -> *mut hr_status;
     /// Adds adapters wherever the name of a node, or of its weight, fits one of `patterns` (see
     /// hr_graph_set_trainable_matching), and freezes all other variables. `settings` is a text such as

@@ -1,0 +1,48 @@
+#include "runtime/transform/rank_nodes.h"
+
+#include <algorithm>
+
+namespace hr::transform {
+
+Result<std::vector<ValueId>> RankNodes::Add(std::string_view op, std::vector<ValueId> inputs,
+                                            size_t outputs,
+                                            std::vector<graph::Attribute> attributes) {
+  graph::Append(&attributes, {"group", group_});
+  HR_ASSIGN_OR_RETURN(const NodeId node, builder_.AddNode({.domain = std::string(ops::kComm),
+                                                           .op = std::string(op),
+                                                           .inputs = std::move(inputs),
+                                                           .outputs = outputs,
+                                                           .attributes = std::move(attributes),
+                                                           .chained = false}));
+  nodes_.push_back(node);
+  return builder_.graph().nodes[node].outputs;
+}
+
+Result<std::vector<ValueId>> RankNodes::AllReduce(std::vector<ValueId> values, std::string_view op,
+                                                  ValueId weight) {
+  const size_t outputs = values.size();
+  auto attributes = graph::Attributes({{"op", op}});
+  if (weight != kNone) {
+    values.push_back(weight);
+    graph::Append(&attributes, {"weighted", int64_t{1}});
+  }
+  return Add("AllReduce", std::move(values), outputs, std::move(attributes));
+}
+
+Result<ValueId> RankNodes::Exscan(ValueId value) {
+  HR_ASSIGN_OR_RETURN(const auto out, Add("Exscan", {value}, 1, {}));
+  return out[0];
+}
+
+Status RankNodes::Order() {
+  HR_ASSIGN_OR_RETURN(const auto order, graph::TopologicalOrder(builder_.graph()));
+  NodeId last = kNone;
+  for (NodeId id : order) {
+    if (std::find(nodes_.begin(), nodes_.end(), id) == nodes_.end()) continue;
+    if (last != kNone) builder_.AddControl(id, last);
+    last = id;
+  }
+  return {};
+}
+
+}  // namespace hr::transform

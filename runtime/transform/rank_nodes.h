@@ -1,0 +1,31 @@
+// Nodes that communicate in one group, added to a graph that did not.
+#pragma once
+
+#include "runtime/transform/graph_builder.h"
+
+namespace hr::transform {
+
+class RankNodes {
+ public:
+  RankNodes(GraphBuilder& builder, std::string_view group) : builder_(builder), group_(group) {}
+
+  // One operation on tensors of one type; `op` is "sum" or "average". `weight` (float64 []) is what
+  // this rank's tensors are multiplied by, or kNone.
+  Result<std::vector<ValueId>> AllReduce(std::vector<ValueId> values, std::string_view op,
+                                         ValueId weight = kNone);
+  // The sum of the value on the ranks before this one.
+  Result<ValueId> Exscan(ValueId value);
+  // Gives all nodes one order that fits what they need, so that all ranks post them alike: to be
+  // called when nothing of the graph changes any more.
+  Status Order();
+
+ private:
+  Result<std::vector<ValueId>> Add(std::string_view op, std::vector<ValueId> inputs, size_t outputs,
+                                   std::vector<graph::Attribute> attributes);
+
+  GraphBuilder& builder_;
+  const std::string group_;
+  std::vector<NodeId> nodes_;
+};
+
+}  // namespace hr::transform

@@ -12,35 +12,6 @@ using graph::ValueId;
 
 constexpr int kMaxCalls = 64;
 
-// Inputs whose values a plan must know, or that training must leave alone: constants.
-struct Position {
-  std::string_view op;
-  size_t first;  // from here on
-};
-constexpr Position kKnown[] = {
-    {"Clip", 1},           {"DequantizeLinear", 1},
-    {"Dropout", 1},        {"MelWeightMatrix", 0},
-    {"OneHot", 1},         {"Pad", 1},
-    {"QuantizeLinear", 1}, {"Range", 0},
-    {"Resize", 1},         {"STFT", 1},
-    {"Upsample", 1},       {"QLinearConv", 1},
-    {"QLinearMatMul", 1},  {"Pow", 1},
-    {"Where", 1},
-};
-// Statistics, which are no weights.
-constexpr Position kFrozen[] = {{"BatchNormalization", 3}};
-
-std::set<std::string_view> InputsAt(const GraphProto& graph, std::span<const Position> positions) {
-  std::set<std::string_view> names;
-  for (const NodeProto& node : graph.nodes) {
-    for (const Position& position : positions) {
-      if (!node.domain.empty() || node.op_type != position.op) continue;
-      for (size_t i = position.first; i < node.inputs.size(); ++i) names.insert(node.inputs[i]);
-    }
-  }
-  return names;
-}
-
 std::string Called(const NodeProto& node) {
   if (!node.name.empty()) return std::string(node.name);
   return node.outputs.empty() ? std::string(node.op_type) : Cat("that makes ", node.outputs[0]);
@@ -72,15 +43,25 @@ std::string WayOut(const NodeProto& node) {
   return "export it with other operators";
 }
 
+Functions FunctionsOf(const ModelProto& model) {
+  Functions out;
+  for (const FunctionProto& function : model.functions) {
+    out[{function.domain, function.name}] = &function;
+  }
+  return out;
+}
+
 }  // namespace
 
 GraphConverter::GraphConverter(const ModelProto& model, TensorReader& tensors,
                                transform::GraphBuilder& builder, const ConvertOptions& options)
-    : model_(model), tensors_(tensors), builder_(builder), options_(options) {
+    : model_(model),
+      tensors_(tensors),
+      builder_(builder),
+      options_(options),
+      functions_(FunctionsOf(model)),
+      roles_(model.graph, functions_) {
   for (const OpsetProto& opset : model.opsets) opsets_[opset.domain] = opset.version;
-  for (const FunctionProto& function : model.functions) {
-    functions_[{function.domain, function.name}] = &function;
-  }
   signature_.name = "infer";
 }
 
@@ -102,9 +83,8 @@ Status GraphConverter::Convert() {
 // ---- Weights, inputs, outputs ----
 
 void GraphConverter::AddInitializers(Scope& scope) {
-  const auto known = InputsAt(model_.graph, kKnown), frozen = InputsAt(model_.graph, kFrozen);
   for (const TensorProto& proto : model_.graph.initializers) {
-    auto value = AddInitializer(proto, known, frozen);
+    auto value = AddInitializer(proto);
     if (value.ok()) {
       scope.values[proto.name] = *value;
     } else {
@@ -114,17 +94,20 @@ void GraphConverter::AddInitializers(Scope& scope) {
   }
 }
 
-Result<ValueId> GraphConverter::AddInitializer(const TensorProto& proto,
-                                               const std::set<std::string_view>& known,
-                                               const std::set<std::string_view>& frozen) {
+Result<ValueId> GraphConverter::AddInitializer(const TensorProto& proto) {
   if (options_.limits != nullptr) HR_RETURN_IF_ERROR(options_.limits->Check());
   HR_ASSIGN_OR_RETURN(auto&& tensor, tensors_.Read(proto));
+  return AddTensor(proto.name, proto.name, std::move(tensor));
+}
+
+// A tensor of the main graph: a weight becomes a variable.
+Result<ValueId> GraphConverter::AddTensor(std::string_view name, const std::string& unique,
+                                          Tensor tensor) {
   const bool weight = IsFloating(tensor.dtype()) && tensor.elements() > 1 && !options_.constants &&
-                      !known.contains(proto.name);
-  if (!weight) return builder_.AddConstant(proto.name, std::move(tensor));
-  const bool trainable = !frozen.contains(proto.name);
+                      !roles_.IsKnown(name);
+  if (!weight) return builder_.AddConstant(unique, std::move(tensor));
   HR_ASSIGN_OR_RETURN(const uint32_t variable,
-                      builder_.AddVariable(proto.name, std::move(tensor), trainable));
+                      builder_.AddVariable(unique, std::move(tensor), !roles_.IsFrozen(name)));
   return builder_.Read(variable);
 }
 
@@ -305,9 +288,13 @@ Status GraphConverter::AddConstantNode(Scope& scope, const NodeProto& node) {
     tensor = MakeTensor<float>(allocator, {count(values)}, std::span<const float>(values));
   }
   if (!tensor.ok()) return std::move(tensor).status();
-  const std::string name = builder_.UniqueName(Cat(scope.prefix, node.outputs[0]));
-  HR_ASSIGN_OR_RETURN(const ValueId value, builder_.AddConstant(name, *std::move(tensor)));
-  scope.values[node.outputs[0]] = value;
+  const std::string_view output = node.outputs[0];
+  const std::string name = builder_.UniqueName(Cat(scope.prefix, output));
+  // Some exporters keep all weights in such nodes. Each call of a function has its own copy of the
+  // nodes in it, and a body's are made anew in every run: these are no weights.
+  const bool main = scope.depth == 0 && builder_.current_graph() == 0;
+  HR_ASSIGN_OR_RETURN(scope.values[output], main ? AddTensor(output, name, *std::move(tensor))
+                                                 : builder_.AddConstant(name, *std::move(tensor)));
   ++operators_["Constant"];
   return {};
 }

@@ -8,6 +8,7 @@
 
 #include "converters/onnx/convert.h"
 #include "converters/onnx/problems.h"
+#include "converters/onnx/roles.h"
 #include "converters/onnx/tensors.h"
 #include "runtime/transform/graph_builder.h"
 
@@ -38,8 +39,8 @@ class GraphConverter {
   };
 
   void AddInitializers(Scope& scope);
-  Result<ValueId> AddInitializer(const TensorProto& proto, const std::set<std::string_view>& known,
-                                 const std::set<std::string_view>& frozen);
+  Result<ValueId> AddInitializer(const TensorProto& proto);
+  Result<ValueId> AddTensor(std::string_view name, const std::string& unique, Tensor tensor);
   void AddInputs(Scope& scope);
   Result<graph::ValueType> TypeOf(const ValueInfoProto& info);
   void AddNodes(Scope& scope, const std::vector<NodeProto>& nodes);
@@ -85,7 +86,8 @@ class GraphConverter {
   transform::GraphBuilder& builder_;
   const ConvertOptions& options_;
   Opsets opsets_;
-  std::map<std::pair<std::string_view, std::string_view>, const FunctionProto*> functions_;
+  const Functions functions_;
+  const Roles roles_;
   // Values that are not there because their node could not be converted.
   std::set<std::string_view> missing_;
   Problems problems_{"the model cannot be converted"};

@@ -27,9 +27,9 @@ def package(name, version):
     return pathlib.Path(done.stdout.strip())
 
 
-def convert(tool, model, target):
+def convert(tool, model, target, *options):
     """Converts a model with the program headrace."""
-    subprocess.run([tool, "convert", str(model), str(target)], check=True,
+    subprocess.run([tool, "convert", *options, str(model), str(target)], check=True,
                    stdout=subprocess.DEVNULL)
     return target
 

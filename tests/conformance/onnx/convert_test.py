@@ -107,6 +107,56 @@ class GoodModels(ConvertTest):
         trainable = {v["name"]: v["trainable"] for v in self.description()["variables"]}
         self.assertEqual(trainable, {"s": True, "b": True, "m": False, "v": False})
 
+    def constant(self, name, *values, dims=None):
+        array = numpy.array(values, numpy.float32).reshape(dims or [len(values)])
+        return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
+
+    def test_weights_may_be_nodes(self):
+        """As PaddlePaddle exports them: they are what initializers would be."""
+        nodes = [self.constant("w", 1, 2, 3, 4, 5, 6, 7, 8, dims=[4, 2]), self.constant("s", 1, 2),
+                 self.constant("b", 3, 4), self.constant("m", 0, 1), self.constant("v", 1, 4),
+                 self.constant("half", 0.5, dims=[]), self.constant("to", 2, 1),
+                 helper.make_node("Constant", [], ["shape"], value_ints=[-1, 2]),
+                 helper.make_node("MatMul", ["x", "w"], ["h"]),
+                 helper.make_node("BatchNormalization", ["h", "s", "b", "m", "v"], ["n"]),
+                 helper.make_node("Reshape", ["n", "shape"], ["r"]),
+                 helper.make_node("Mul", ["r", "half"], ["t"]),
+                 helper.make_node("Identity", ["to"], ["scales"]),
+                 helper.make_node("Resize", ["t", "", "scales"], ["y"])]
+        model = model_of(nodes, [numbers("x", 3, 4)], [numbers("y", 6, 2)])
+        y, = self.convert(model).run({"x": numpy.eye(3, 4, dtype=numpy.float32)}, ["y"])
+        w = numpy.array([[1, 2], [3, 4], [5, 6]])
+        n = (w - [0, 1]) / numpy.sqrt(numpy.array([1, 4]) + 1e-5) * [1, 2] + [3, 4]
+        numpy.testing.assert_allclose(y, numpy.repeat(n / 2, 2, axis=0), rtol=1e-5)
+        trainable = {v["name"]: v["trainable"] for v in self.description()["variables"]}
+        self.assertEqual(trainable, {"w": True, "s": True, "b": True, "m": False, "v": False})
+        ConvertedFile(ENV, self.write(model), str(self.target), constants=1)
+        self.assertEqual(self.description()["variables"], [])
+
+    def test_constants_of_functions_and_bodies_are_constants(self):
+        """A function's would be a variable for each call, and a body has none."""
+        inner = helper.make_function("mine", "Twice", ["a", "size"], ["out"],
+                                     [self.constant("two", 2, 2),
+                                      helper.make_node("Mul", ["a", "two"], ["t"]),
+                                      helper.make_node("Resize", ["t", "", "size"], ["out"])],
+                                     [helper.make_opsetid("", 17)])
+        branch = helper.make_graph([helper.make_node("Resize", ["h", "", "to"], ["a"])], "b", [],
+                                   [numbers("a", 4)])
+        other = helper.make_graph([self.constant("c", 1, 2, 3, 4)], "c", [], [numbers("c", 4)])
+        nodes = [self.constant("to", 2), self.constant("same", 1), self.constant("w", 3, 5),
+                 helper.make_node("Mul", ["x", "w"], ["f"]),
+                 helper.make_node("Twice", ["f", "same"], ["g"], domain="mine"),
+                 helper.make_node("Twice", ["g", "same"], ["h"], domain="mine"),
+                 helper.make_node("If", ["which"], ["y"], then_branch=branch, else_branch=other)]
+        which = helper.make_tensor_value_info("which", TensorProto.BOOL, [])
+        model = model_of(nodes, [numbers("x", 2), which], [numbers("y", 4)], functions=[inner])
+        model.opset_import.append(helper.make_opsetid("mine", 1))
+        converted = self.convert(model)
+        self.assertEqual([v["name"] for v in self.description()["variables"]], ["w"])
+        x = numpy.array([1, -1], numpy.float32)
+        y, = converted.run({"x": x, "which": numpy.array(True)}, ["y"])
+        numpy.testing.assert_allclose(y, numpy.repeat(x * [12, 20], 2))
+
     def test_functions_are_put_in_place(self):
         inner = helper.make_function("mine", "Scale", ["a"], ["out"],
                                      [helper.make_node("Mul", ["a", "a"], ["t"]),

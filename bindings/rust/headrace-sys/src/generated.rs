@@ -1945,9 +1945,9 @@ extern "C" {
     /// "onnx", which is opened if it is needed (see hr_env_load_plugin).
     ///
     /// Inputs, outputs, nodes and weights keep their names, and operators the version that the file
-    /// states. The signature is called "infer". Floating-point weights become variables, which can be
-    /// trained; statistics of BatchNormalization are frozen ones, and numbers that a plan must know are
-    /// constants. The bytes of weights are streamed from the mapped file and the files beside it.
+    /// states. The signature is "infer". Floating-point weights, also of nodes Constant, become
+    /// variables, which can be trained; statistics of BatchNormalization are frozen ones, and numbers
+    /// that a plan must know constants. Bytes are streamed from the mapped file and those beside it.
     ///
     /// HR_UNIMPLEMENTED, with one line for each thing that cannot be converted and the nearest way out;
     /// HR_INVALID_ARGUMENT if the file is damaged. `options` may be NULL, which means defaults.

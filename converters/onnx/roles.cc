@@ -1,0 +1,93 @@
+#include "converters/onnx/roles.h"
+
+#include <algorithm>
+#include <span>
+
+namespace hr::onnx {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+struct Position {
+  std::string_view op;
+  size_t first;  // from here on
+};
+constexpr Position kKnown[] = {
+    {"Clip", 1},           {"DequantizeLinear", 1},
+    {"Dropout", 1},        {"MelWeightMatrix", 0},
+    {"OneHot", 1},         {"Pad", 1},
+    {"QuantizeLinear", 1}, {"Range", 0},
+    {"Resize", 1},         {"STFT", 1},
+    {"Upsample", 1},       {"QLinearConv", 1},
+    {"QLinearMatMul", 1},  {"Pow", 1},
+    {"Where", 1},
+};
+constexpr Position kFrozen[] = {{"BatchNormalization", 3}};
+
+// What comes out of these is what went in.
+constexpr std::string_view kMovements[] = {"Cast", "Concat", "Identity", "Squeeze", "Unsqueeze"};
+
+// The names at some positions of a graph, of its bodies, and of the functions that it calls.
+class Walk {
+ public:
+  Walk(const Functions& functions, std::span<const Position> positions)
+      : functions_(functions), positions_(positions) {}
+
+  // From the last node to the first: what a movement makes comes before the movement.
+  void Add(const std::vector<NodeProto>& nodes, Names* names) {
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      for (const AttributeProto& attribute : node->attributes) {
+        if (attribute.g != nullptr) Add(attribute.g->nodes, names);
+      }
+      const auto function = functions_.find({node->domain, node->op_type});
+      if (function != functions_.end()) {
+        AddCall(*node, *function->second, names);
+      } else if (node->domain.empty()) {
+        AddNode(*node, names);
+      }
+    }
+  }
+
+ private:
+  void AddNode(const NodeProto& node, Names* names) const {
+    for (const Position& position : positions_) {
+      if (node.op_type == position.op) AddInputs(node, position.first, names);
+    }
+    const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                    [&](auto output) { return names->contains(output); });
+    const bool moves = std::find(std::begin(kMovements), std::end(kMovements), node.op_type) !=
+                       std::end(kMovements);
+    if (wanted && moves) AddInputs(node, 0, names);
+  }
+
+  static void AddInputs(const NodeProto& node, size_t first, Names* names) {
+    for (size_t i = first; i < node.inputs.size(); ++i) names->insert(node.inputs[i]);
+  }
+
+  void AddCall(const NodeProto& node, const FunctionProto& function, Names* names) {
+    const Names& inside = NamesOf(function);
+    for (size_t i = 0; i < std::min(node.inputs.size(), function.inputs.size()); ++i) {
+      if (inside.contains(function.inputs[i])) names->insert(node.inputs[i]);
+    }
+  }
+
+  // Each function once: they may call each other many times, in a bad file without end.
+  const Names& NamesOf(const FunctionProto& function) {
+    const auto [found, added] = of_functions_.try_emplace(&function);
+    if (added) Add(function.nodes, &found->second);
+    return found->second;
+  }
+
+  const Functions& functions_;
+  const std::span<const Position> positions_;
+  std::map<const FunctionProto*, Names> of_functions_;
+};
+
+}  // namespace
+
+Roles::Roles(const GraphProto& graph, const Functions& functions) {
+  Walk(functions, kKnown).Add(graph.nodes, &known_);
+  Walk(functions, kFrozen).Add(graph.nodes, &frozen_);
+}
+
+}  // namespace hr::onnx

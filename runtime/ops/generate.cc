@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "runtime/ops/builtin.h"
+#include "runtime/ops/constant_node.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace hr::ops {
@@ -121,5 +122,30 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> GenerateOps() { return kOps; }
+
+bool IsConstantNode(const graph::Operator& op) {
+  return op.domain == kOnnx && op.name == "Constant";
+}
+
+Result<Tensor> ValueOfConstantNode(const graph::Module& module, const Node& node) {
+  Allocator& allocator = SystemAllocator();
+  const auto length = [](const auto& list) { return Dims{static_cast<int64_t>(list.size())}; };
+  if (const auto* value = node.Find("value")) {
+    return module.constants[std::get<graph::TensorIndex>(*value).index];
+  }
+  if (node.Find("value_int") != nullptr) {
+    const int64_t number = node.Int("value_int", 0);
+    return MakeTensor<int64_t>(allocator, {}, {&number, 1});
+  }
+  if (node.Find("value_ints") != nullptr) {
+    const auto ints = node.Ints("value_ints");
+    return MakeTensor<int64_t>(allocator, length(ints), ints);
+  }
+  std::vector<float> numbers = {static_cast<float>(node.Float("value_float", 0))};
+  if (node.Find("value_float") != nullptr) return MakeTensor<float>(allocator, {}, numbers);
+  const auto& floats = std::get<std::vector<double>>(*node.Find("value_floats"));
+  numbers.assign(floats.begin(), floats.end());
+  return MakeTensor<float>(allocator, length(numbers), numbers);
+}
 
 }  // namespace hr::ops

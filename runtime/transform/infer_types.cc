@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/ops/constant_node.h"
 #include "runtime/ops/infer.h"
 
 namespace hr::transform {
@@ -30,6 +31,38 @@ Status CheckKinds(const ops::OpDef& def, std::span<const graph::ValueType* const
   return {};
 }
 
+// The values of a node's inputs as far as they are known: constants, and what Constant nodes make.
+class KnownInputs {
+ public:
+  Status Find(const graph::Module& module, const graph::Graph& graph, const graph::Node& node) {
+    made_.reserve(node.inputs.size());
+    for (const graph::ValueId input : node.inputs) {
+      const Tensor*& known = tensors_.emplace_back(nullptr);
+      if (input == kNone) continue;
+      const graph::Value& value = graph.values[input];
+      if (value.constant != kNone) {
+        known = &module.constants[value.constant];
+      } else if (IsMadeByConstant(module, graph, value)) {
+        HR_ASSIGN_OR_RETURN(auto&& made,
+                            ops::ValueOfConstantNode(module, graph.nodes[value.producer]));
+        known = &made_.emplace_back(std::move(made));
+      }
+    }
+    return {};
+  }
+  std::span<const Tensor* const> tensors() const { return tensors_; }
+
+ private:
+  static bool IsMadeByConstant(const graph::Module& module, const graph::Graph& graph,
+                               const graph::Value& value) {
+    return value.producer != kNone &&
+           ops::IsConstantNode(module.OperatorOf(graph.nodes[value.producer]));
+  }
+
+  std::vector<const Tensor*> tensors_;
+  std::vector<Tensor> made_;
+};
+
 }  // namespace
 
 Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, graph::Graph& graph,
@@ -38,16 +71,14 @@ Status InferNode(const ops::OpRegistry& registry, const graph::Module& module, g
   HR_ASSIGN_OR_RETURN(const ops::OpDef* def, registry.Get(module.OperatorOf(node)));
   HR_RETURN_IF_ERROR(ops::CheckNode(*def, node).WithNode(graph::NodeText(module, graph, id)));
   std::vector<const graph::ValueType*> types;
-  std::vector<const Tensor*> constants;
   for (graph::ValueId input : node.inputs) {
-    bool given = input != kNone;
-    types.push_back(given ? &graph.values[input].type : nullptr);
-    uint32_t constant = given ? graph.values[input].constant : kNone;
-    constants.push_back(constant == kNone ? nullptr : &module.constants[constant]);
+    types.push_back(input == kNone ? nullptr : &graph.values[input].type);
   }
+  KnownInputs known;
+  HR_RETURN_IF_ERROR(known.Find(module, graph, node));
   HR_RETURN_IF_ERROR(CheckKinds(*def, types).WithNode(graph::NodeText(module, graph, id)));
   std::vector<graph::ValueType> outputs(node.outputs.size());
-  ops::InferContext context(*def, module, node, types, constants, outputs);
+  ops::InferContext context(*def, module, node, types, known.tensors(), outputs);
   HR_RETURN_IF_ERROR(def->infer(context).WithNode(graph::NodeText(module, graph, id)));
   if (asked != nullptr) *asked = context.asked();
   for (size_t i = 0; i < outputs.size(); ++i) {

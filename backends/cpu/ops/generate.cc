@@ -7,6 +7,7 @@
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
 #include "runtime/base/half.h"
+#include "runtime/ops/constant_node.h"
 
 namespace hr::cpu {
 namespace {
@@ -40,30 +41,9 @@ Result<LoweredKernel> MakeSize(const KernelRequest& request) {
   return KnownValues<int64_t>("size", {request.input(0).elements()});
 }
 
-// The bytes of a tensor that is an attribute.
-std::vector<std::byte> BytesOf(const KernelRequest& request, Literal attribute) {
-  const auto& index = std::get<graph::TensorIndex>(*request.node.Find(attribute));
-  const Tensor& tensor = request.module.constants[index.index];
-  return {tensor.data(), tensor.data() + tensor.bytes()};
-}
-
 Result<LoweredKernel> MakeConstant(const KernelRequest& request) {
-  const graph::Node& node = request.node;
-  if (node.Find("value") != nullptr) {
-    return KnownValues<std::byte>("constant", BytesOf(request, "value"));
-  }
-  if (node.Find("value_float") != nullptr) {
-    return KnownValues<float>("constant", {static_cast<float>(node.Float("value_float", 0))});
-  }
-  if (node.Find("value_int") != nullptr) {
-    return KnownValues<int64_t>("constant", {node.Int("value_int", 0)});
-  }
-  if (const auto* floats = node.Find("value_floats")) {
-    const auto& values = std::get<std::vector<double>>(*floats);
-    return KnownValues<float>("constant", {values.begin(), values.end()});
-  }
-  const auto ints = node.Ints("value_ints");
-  return KnownValues<int64_t>("constant", {ints.begin(), ints.end()});
+  HR_ASSIGN_OR_RETURN(auto&& value, ops::ValueOfConstantNode(request.module, request.node));
+  return KnownValues<std::byte>("constant", {value.data(), value.data() + value.bytes()});
 }
 
 Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
@@ -71,8 +51,9 @@ Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
   const size_t bytes = DTypeSize(request.outputs[0].dtype);
   uint64_t value = 0;
   if (request.node.Find("value") != nullptr) {
-    const auto given = BytesOf(request, "value");
-    std::memcpy(&value, given.data(), given.size());
+    const auto index = std::get<graph::TensorIndex>(*request.node.Find("value"));
+    const Tensor& given = request.module.constants[index.index];
+    std::memcpy(&value, given.data(), given.bytes());
   }
   const int ranges = FillRanges(count, bytes, request.threads);
   LoweredKernel out;

@@ -40,6 +40,26 @@ TEST_F(InferTypesTest, ValuesOfConstantsCount) {
   EXPECT_EQ(module.main().values[reshaped].type, graph::ValueType::Tensor(DType::kFloat32, {3, 2}));
 }
 
+TEST_F(InferTypesTest, ValuesOfConstantNodesCount) {
+  const ValueId x = Input("x", {2, 3});
+  const ValueId list = Node("Constant", {}, {{"value_ints", std::vector<int64_t>{3, 2}}});
+  const uint32_t tensor = builder_.graph().values[Constant({1}, DType::kInt64)].constant;
+  const ValueId axes = Node("Constant", {}, {{"value", graph::TensorIndex{tensor}}});
+  const ValueId end = Node("Constant", {}, {{"value_int", int64_t{4}}});
+  const ValueId zero = Node("Constant", {}, {{"value_int", int64_t{0}}});
+  const ValueId one = Node("Constant", {}, {{"value_int", int64_t{1}}});
+  const ValueId scales = Node("Constant", {}, {{"value_floats", Values{2, 1}}});
+  const ValueId reshaped = Node("Reshape", {x, list});
+  const ValueId longer = Node("Unsqueeze", {x, axes});
+  const ValueId range = Node("Range", {zero, end, one});
+  const ValueId larger = Node("Resize", {x, kNone, scales});
+  const auto dims = [&](ValueId value) { return *builder_.graph().values[value].type.FixedDims(); };
+  EXPECT_EQ(dims(reshaped), (Dims{3, 2}));
+  EXPECT_EQ(dims(longer), (Dims{2, 1, 3}));
+  EXPECT_EQ(dims(range), (Dims{4}));
+  EXPECT_EQ(dims(larger), (Dims{4, 3}));
+}
+
 TEST_F(InferTypesTest, AFailureNamesTheNode) {
   const ValueId x = Input("x", {2});
   Node("Exp", {x});

@@ -100,6 +100,14 @@ Result<const char*> CsvFile::Row(int64_t row) const {
   return p;
 }
 
+// Whether no character of the dialect can be one of a number.
+bool StandBesideNumbers(const CsvDialect& dialect) {
+  const std::string_view all = "0123456789+-.eE";
+  return std::ranges::none_of(
+      std::initializer_list<char>{dialect.delimiter, dialect.quote, dialect.escape},
+      [&](char c) { return all.find(c) != std::string_view::npos; });
+}
+
 class CsvSource final : public RowSource {
  public:
   CsvSource(std::vector<std::unique_ptr<CsvFile>> files, CsvPlan plan, CsvOptions options,
@@ -148,13 +156,16 @@ class CsvSource final : public RowSource {
   const CsvPlan plan_;
   const CsvOptions options_;
   const std::string identity_;
-  const bool quick_ = options_.na.empty();  // a number might stand for a missing value
+  // Otherwise a number might stand for a missing value, or go on behind a delimiter.
+  const bool quick_ = options_.na.empty() && StandBesideNumbers(options_.dialect);
 };
 
 template <typename T>
 const char* ReadFloat(const CsvText& text, const char* p, std::byte* to) {
   T value;
-  const char* end = QuickFloat(p, text.end(), text.dialect().point, &value);
+  const bool quoted = text.OpensQuotes(p);
+  const char* end = QuickFloat(quoted ? p + 1 : p, text.end(), text.dialect().point, &value);
+  if (end != nullptr && quoted) end = text.OpensQuotes(end) ? end + 1 : nullptr;
   if (end == nullptr || !text.EndsField(end)) return nullptr;
   std::memcpy(to, &value, sizeof value);
   return end;
@@ -170,7 +181,8 @@ const char* CsvSource::ReadQuickly(const CsvText& text, const CsvColumn& column,
 Result<const char*> CsvSource::ReadSlowly(const CsvText& text, const CsvColumn& column,
                                           const char* p, std::byte* to) const {
   HR_ASSIGN_OR_RETURN(const CsvField field, text.ReadField(p));
-  const std::string value = text.TextOf(field);
+  const std::string plain = field.escaped ? text.TextOf(field) : std::string();
+  const std::string_view value = field.escaped ? plain : std::string_view(field.begin, field.end);
   if (!IsMissing(value)) {
     if (column.type.Read(value, text.dialect().point, to)) return field.next;
     return text.Fault(p, "expected ", column.type.Expectation(), " in column '", column.name,

@@ -13,6 +13,16 @@ const char* Find(const char* begin, const char* end, char c) {
   return found == nullptr ? end : static_cast<const char*>(found);
 }
 
+// The same where it is likely to be near: most quoted fields are short.
+const char* FindSoon(const char* begin, const char* end, char c) {
+  constexpr ptrdiff_t kNear = 16;
+  const char* const near = end - begin < kNear ? end : begin + kNear;
+  for (; begin != near; ++begin) {
+    if (*begin == c) return begin;
+  }
+  return Find(begin, end, c);
+}
+
 }  // namespace
 
 std::string CsvText::Where(const char* p) const {
@@ -67,8 +77,24 @@ Result<CsvField> CsvText::ReadQuoted(const char* p) const {
   }
 }
 
+const char* CsvText::QuickEnd(const char* p) const {
+  if (dialect_.escape != 0) return nullptr;
+  if (!OpensQuotes(p)) {
+    for (; !EndsField(p); ++p) {
+      if (dialect_.quote != 0 && *p == dialect_.quote) return nullptr;
+    }
+    return p;
+  }
+  do {
+    p = FindSoon(p + 1, end_, dialect_.quote);
+    if (p == end_) return nullptr;
+    ++p;
+  } while (OpensQuotes(p));  // a doubled one
+  return EndsField(p) ? p : nullptr;
+}
+
 Result<CsvField> CsvText::ReadField(const char* p) const {
-  if (dialect_.quote != 0 && p != end_ && *p == dialect_.quote) return ReadQuoted(p);
+  if (OpensQuotes(p)) return ReadQuoted(p);
   CsvField field = {.begin = p, .end = PlainEnd(p)};
   field.next = field.end;
   const std::string_view text(field.begin, static_cast<size_t>(field.end - field.begin));
@@ -82,7 +108,8 @@ Result<CsvField> CsvText::ReadField(const char* p) const {
 }
 
 Result<const char*> CsvText::AfterField(const char* p) const {
-  if (dialect_.quote == 0 || p == end_ || *p != dialect_.quote) return PlainEnd(p);
+  if (!OpensQuotes(p)) return PlainEnd(p);
+  if (const char* end = QuickEnd(p)) return end;
   HR_ASSIGN_OR_RETURN(const CsvField field, ReadQuoted(p));
   return field.next;
 }
@@ -105,12 +132,16 @@ Result<const char*> CsvText::AfterRow(const char* row) const {
       dialect_.escape == 0 && (dialect_.quote == 0 || Find(row, line, dialect_.quote) == line);
   if (plain) return line == end_ ? end_ : line + 1;
   while (true) {
-    HR_ASSIGN_OR_RETURN(const CsvField field, ReadField(row));
-    if (EndsRow(field.next)) {
-      line = Find(field.next, end_, '\n');
+    const char* next = QuickEnd(row);
+    if (next == nullptr) {
+      HR_ASSIGN_OR_RETURN(const CsvField field, ReadField(row));
+      next = field.next;
+    }
+    if (EndsRow(next)) {
+      line = Find(next, end_, '\n');
       return line == end_ ? end_ : line + 1;
     }
-    row = field.next + 1;
+    row = next + 1;
   }
 }
 

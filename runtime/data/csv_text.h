@@ -48,13 +48,17 @@ class CsvText {
 
   // Reads the field that begins at `p`.
   Result<CsvField> ReadField(const char* p) const;
-  // The same for a field that only its end matters of, in a row whose quotes were checked.
+  // Returns where the field that begins at `p` ends, in a row whose quotes were checked.
   Result<const char*> AfterField(const char* p) const;
   bool EndsRow(const char* p) const {
     return p == end_ || *p == '\n' || (*p == '\r' && (p + 1 == end_ || p[1] == '\n'));
   }
   bool EndsField(const char* p) const {
     return p == end_ || *p == dialect_.delimiter || EndsRow(p);
+  }
+  // Whether a field with quotes begins at `p`.
+  bool OpensQuotes(const char* p) const {
+    return dialect_.quote != 0 && p != end_ && *p == dialect_.quote;
   }
   // Returns the text of a field without quotes and escapes.
   std::string TextOf(const CsvField& field) const;
@@ -70,6 +74,8 @@ class CsvText {
 
  private:
   Result<CsvField> ReadQuoted(const char* p) const;
+  // Returns where the field at `p` ends; null for what is left to ReadField: escapes and faults.
+  const char* QuickEnd(const char* p) const;
   const char* PlainEnd(const char* p) const;  // of a field without quotes
 
   const char* begin_;

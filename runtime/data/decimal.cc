@@ -85,10 +85,9 @@ const char* ReadDecimal(const char* p, const char* end, char point, Decimal* out
   return ReadExponent(p + 1, end, &out->exponent);
 }
 
-// Rounded once, or false.
+// Rounded once if the mantissa has at most 53 bits, else twice; false for large exponents.
 bool ToDouble(const Decimal& decimal, double* value) {
-  if (decimal.mantissa > kExact || decimal.exponent > kMostPower || decimal.exponent < -kMostPower)
-    return false;
+  if (decimal.exponent > kMostPower || decimal.exponent < -kMostPower) return false;
   const double whole = static_cast<double>(decimal.mantissa);
   const double size =
       decimal.exponent < 0 ? whole / kPowers[-decimal.exponent] : whole * kPowers[decimal.exponent];
@@ -96,16 +95,18 @@ bool ToDouble(const Decimal& decimal, double* value) {
   return true;
 }
 
-bool Round(double exact, double* value) {
-  *value = exact;
-  return true;
+// `once`: the double was rounded once, and is the nearest; else it is at most 2 units off.
+bool Round(double rounded, bool once, double* value) {
+  *value = rounded;
+  return once;
 }
 
-// A double that was rounded itself gives the nearest float unless it lies just between two of them,
-// or where floats are denormal.
-bool Round(double rounded, float* value) {
+// A double that was rounded itself gives the nearest float unless the number may lie just between
+// two of them, or where floats are denormal.
+bool Round(double rounded, bool once, float* value) {
   constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1, kMiddle = uint64_t{1} << 28;
-  if ((std::bit_cast<uint64_t>(rounded) & kDropped) == kMiddle) return false;
+  const uint64_t off = once ? 0 : 2;
+  if ((std::bit_cast<uint64_t>(rounded) & kDropped) - (kMiddle - off) <= 2 * off) return false;
   const double size = rounded < 0 ? -rounded : rounded;
   const bool normal =
       size >= std::numeric_limits<float>::min() && size <= std::numeric_limits<float>::max();
@@ -118,7 +119,8 @@ const char* Quick(const char* begin, const char* end, char point, T* value) {
   Decimal decimal;
   double number;
   const char* after = ReadDecimal(begin, end, point, &decimal);
-  if (after == nullptr || !ToDouble(decimal, &number) || !Round(number, value)) return nullptr;
+  if (after == nullptr || !ToDouble(decimal, &number)) return nullptr;
+  if (!Round(number, decimal.mantissa <= kExact, value)) return nullptr;
   return after;
 }
 
@@ -154,16 +156,17 @@ T Extreme(std::string_view text) {
 
 template <typename T>
 bool Slow(const char* begin, const char* end, char point, T* value) {
-  std::string text(begin, end);
+  std::string_view text(begin, end);
+  std::string with_point;
   if (point != '.') {
-    if (text.find('.') != std::string::npos) return false;
-    std::ranges::replace(text, point, '.');
+    if (text.find('.') != std::string_view::npos) return false;
+    with_point = text;
+    std::ranges::replace(with_point, point, '.');
+    text = with_point;
   }
-  if (text.starts_with('+') && !text.starts_with("+-")) text.erase(0, 1);
-  const char* first = text.data();
-  const char* last = first + text.size();
-  const auto [after, error] = std::from_chars(first, last, *value);
-  if (after != last || error == std::errc::invalid_argument) return false;
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  if (after != text.data() + text.size() || error == std::errc::invalid_argument) return false;
   if (error == std::errc::result_out_of_range) *value = Extreme<T>(text);
   return true;
 }

@@ -1,6 +1,8 @@
 // CSV files as data sets.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <random>
 
 #include "tests/unit/data/file_formats.h"
 
@@ -104,6 +106,102 @@ TEST_F(CsvSourceTest, FillsMissingValues) {
   EXPECT_EQ(x.as<float>()[3], 4);
   EXPECT_EQ(Values<float>(Read("a\n1\n-999\n", "missing=0&na=-999")), (Floats{1, 0}));
   EXPECT_EQ(Values<int64_t>(Read("a\nx\n\"\"\n", "missing=0&type=x|y")), (Ints{0, -1}));
+}
+
+TEST_F(CsvSourceTest, DelimitersMayBeCharactersOfNumbers) {
+  EXPECT_EQ(Values<float>(Read("aeb\n1e5\n", "delimiter=e")), (Floats{1, 5}));
+  EXPECT_EQ(Values<float>(Read("a5b\n152\n", "delimiter=5")), (Floats{1, 2}));
+  EXPECT_EQ(Values<float>(Read("a,b\n010,2\n", "quote=0")), (Floats{1, 2}));
+}
+
+// A file character by character: the rows' texts, or nothing if quotes are broken.
+std::optional<std::vector<std::vector<std::string>>> NaiveRows(std::string_view text) {
+  std::vector<std::vector<std::string>> rows;
+  size_t i = 0;
+  const auto ends_row = [&](size_t at) {
+    return at == text.size() || text[at] == '\n' ||
+           (text[at] == '\r' && (at + 1 == text.size() || text[at + 1] == '\n'));
+  };
+  while (i < text.size()) {
+    if (ends_row(i)) {  // an empty line
+      i += text[i] == '\r' ? 2 : 1;
+      continue;
+    }
+    std::vector<std::string>& row = rows.emplace_back();
+    for (bool more = true; more;) {
+      std::string& field = row.emplace_back();
+      if (i < text.size() && text[i] == '"') {
+        for (++i;; ++i) {
+          if (i == text.size()) return {};
+          if (text[i] != '"') {
+            field += text[i];
+          } else if (i + 1 < text.size() && text[i + 1] == '"') {
+            field += text[++i];
+          } else {
+            break;
+          }
+        }
+        ++i;
+      } else {
+        for (; !ends_row(i) && text[i] != ','; ++i) {
+          if (text[i] == '"') return {};
+          field += text[i];
+        }
+      }
+      more = i < text.size() && text[i] == ',';
+      if (!more && !ends_row(i)) return {};
+      if (more) ++i;
+    }
+    i += i < text.size() && text[i] == '\r' ? 2 : 1;
+  }
+  return rows;
+}
+
+std::string RandomField(std::mt19937& rng) {
+  static constexpr const char* kPieces[] = {
+      "0", "1",  "27", ".5",   "-",  "e3", " ",
+      ",", "\n", "\r", "\"\"", "\"", "q",  "123456789012345678"};
+  const auto below = [&](uint32_t n) { return rng() % n; };
+  std::string text;
+  for (uint32_t i = below(4); i > 0; --i) text += kPieces[below(below(4) == 0 ? 14 : 4)];
+  if (below(2) == 0) text = Cat("\"", text, below(40) == 0 ? "" : "\"");
+  return text;
+}
+
+// What the reader says of a random file is what the naive one says: values, or that it is damaged.
+TEST_F(CsvSourceTest, ReadsRandomFilesAsANaiveReaderDoes) {
+  int readable = 0;
+  for (uint32_t seed = 0; seed < 600; ++seed) {
+    std::mt19937 rng(seed);
+    const size_t width = 1 + rng() % 3;
+    std::string text = std::string("a,b,c").substr(0, 2 * width - 1) + "\n1,1,1";
+    text.resize(text.size() - 2 * (3 - width));  // one row at least
+    for (uint32_t row = rng() % 4; row > 0; --row) {
+      text += rng() % 4 == 0 ? "\r\n" : rng() % 8 == 0 ? "\n\n" : "\n";
+      for (size_t i = 0; i < width; ++i) text += Cat(i == 0 ? "" : ",", RandomField(rng));
+    }
+    const auto rows = NaiveRows(text);
+    bool good = rows.has_value();
+    Floats expected;
+    for (size_t i = 1; good && i < rows->size(); ++i) {
+      good = (*rows)[i].size() == width;
+      for (const std::string& field : (*rows)[i]) {
+        char* end = nullptr;
+        const std::string trimmed = field.substr(0, field.find_last_not_of(' ') + 1);
+        expected.push_back(std::strtof(trimmed.c_str(), &end));
+        good = good && end == trimmed.c_str() + trimmed.size() && !trimmed.empty() &&
+               trimmed.find_first_of("\n\r") == std::string::npos;
+      }
+    }
+    SCOPED_TRACE(Cat("seed ", seed, ": ", text));
+    if (!good) {
+      HR_EXPECT_ERROR(Failing(text), kDataLoss, "a.csv', line");
+      continue;
+    }
+    ++readable;
+    EXPECT_EQ(Values<float>(Read(text)), expected);
+  }
+  EXPECT_GT(readable, 150);
 }
 
 TEST_F(CsvSourceTest, SaysWhereFieldsAreWrong) {

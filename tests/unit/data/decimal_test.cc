@@ -73,5 +73,20 @@ TEST(DecimalTest, RoundsOnce) {
   EXPECT_EQ(Read<float>("16777217"), 16777216.0f);
 }
 
+// Just beside what lies between two floats, with 16 to 19 digits.
+TEST(DecimalTest, RoundsLongNumbersOnce) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 200'000; ++i) {
+    char text[64];
+    const double middle = static_cast<double>((random() >> 40 | 1 << 23) * 2 + 1) * 0x1p-25;
+    const double units = static_cast<double>(random() % 9) - 4;
+    const double value = (middle + units * 0x1p-52) * std::pow(10.0, random() % 12);
+    const auto written = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed,
+                                       static_cast<int>(6 + random() % 13));
+    Read<float>(std::string(text, written.ptr));
+    Read<double>(std::string(text, written.ptr));
+  }
+}
+
 }  // namespace
 }  // namespace hr::data

@@ -63,7 +63,7 @@ void ComposeRmsNormalization(ComposeContext& c) {
 Status InferLpNormalization(InferContext& context) {
   const int64_t p = context.node().Int("p", 2);
   if (p != 1 && p != 2) return InvalidArgument("LpNormalization's 'p' is 1 or 2, got ", p);
-  return InferFloatingUnary(context);
+  return InferAlongAxis(context);
 }
 
 // Where all elements are 0, the result is 0.

@@ -10,6 +10,19 @@ Result<int64_t> ResolveAxis(const InferContext& context, int64_t axis, int64_t r
   return std::move(resolved).status().WithContext(context.def().name);
 }
 
+Status ExpectAxis(const InferContext& context, int64_t otherwise) {
+  const ValueType& x = context.input(0);
+  if (!x.ranked) return {};
+  HR_RETURN_IF_ERROR(
+      ResolveAxis(context, context.node().Int("axis", otherwise), x.rank()).status());
+  return {};
+}
+
+Status InferAlongAxis(InferContext& context) {
+  HR_RETURN_IF_ERROR(ExpectAxis(context, -1));
+  return InferFloatingUnary(context);
+}
+
 Result<std::vector<int64_t>> ResolveAxes(const InferContext& context, std::span<const int64_t> axes,
                                          int64_t rank) {
   std::vector<int64_t> out;

@@ -15,6 +15,10 @@ Result<int64_t> ResolveAxis(const InferContext& context, int64_t axis, int64_t r
 // The same for several axes: ascending, and none twice.
 Result<std::vector<int64_t>> ResolveAxes(const InferContext& context, std::span<const int64_t> axes,
                                          int64_t rank);
+// A failure unless input 0 has the axis that the attribute `axis`, `otherwise` if absent, names.
+Status ExpectAxis(const InferContext& context, int64_t otherwise);
+// The type of input 0, of floating-point numbers, which has the axis `axis` (the last).
+Status InferAlongAxis(InferContext& context);
 
 // The number of elements that dimensions span: fixed, or one symbol times 1, or unknown. Fails if
 // those that are fixed and not 0 multiply to more than 64 bits hold.

@@ -11,13 +11,8 @@ constexpr AttributeDef kLossAttributes[] = {{"ignore_index", AttributeKind::kInt
                                             {"reduction", AttributeKind::kString}};
 
 Status InferSoftmax(InferContext& context) {
-  const ValueType& x = context.input(0);
-  if (x.ranked) {
-    int64_t axis = context.node().Int("axis", -1);
-    HR_RETURN_IF_ERROR(ResolveAxis(context, axis, x.rank()).status());
-  }
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));  // of the gradients
-  return InferFloatingUnary(context);
+  return InferAlongAxis(context);
 }
 
 template <const char* Name>

@@ -190,6 +190,15 @@ TEST(Indexing, Shapes) {
             "TopK wants a k that fits input 0 (float32[n, 3]), got [4]");
 }
 
+TEST(Axes, OfAScalarAreRefused) {
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax", "LpNormalization"}) {
+    EXPECT_NE(OneNode(op).In("float32[]").Text().find("axis -1 lies outside"), std::string::npos)
+        << OneNode(op).In("float32[]").Text();
+    EXPECT_EQ(OneNode(op).In("float32[n, 3]").Text(), "float32[n, 3]");
+    EXPECT_EQ(OneNode(op).In("float32").Text(), "float32 of unknown rank");
+  }
+}
+
 TEST(Generate, Shapes) {
   EXPECT_EQ(OneNode("Shape").In("float32[n, 3, 4]").With("start", int64_t{-2}).Text(), "int64[2]");
   EXPECT_EQ(OneNode("Size").In("float32").Text(), "int64[]");

@@ -288,7 +288,7 @@ class StageMaker {
       for (ValueId& output : main().nodes[id].outputs) {
         if (output != kNone && !needed[output]) output = kNone;  // nothing is kept for nobody
       }
-      HostNode host{.node = id, .first_output = outputs};
+      HostNode host{.node = id, .inputs = {}};
       for (ValueId input : main().nodes[id].inputs) host.inputs.push_back(PlaceOf(input));
       for (ValueId output : main().nodes[id].outputs) {
         if (output != kNone) places_[output] = {From::kHost, static_cast<uint32_t>(outputs)};

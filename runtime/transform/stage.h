@@ -28,7 +28,6 @@ struct StageValue {
 struct HostNode {
   graph::NodeId node;  // of `whole`
   std::vector<StageValue> inputs;
-  size_t first_output = 0;  // its outputs among those of all host nodes
 };
 
 struct Stage {

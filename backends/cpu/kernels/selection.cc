@@ -207,17 +207,6 @@ int64_t NonZero(std::span<const int64_t> dims, DType dtype, const void* x, int64
   });
 }
 
-int64_t Compress(const SelectionShape& shape, size_t element_bytes, const void* data,
-                 int64_t conditions, const bool* condition, void* y) {
-  const int64_t n = std::min(conditions, shape.n);
-  const int64_t count = std::count(condition, condition + n, true);
-  int64_t k = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (condition[i]) CopySlice(shape, element_bytes, data, i, y, k++, count);
-  }
-  return count;
-}
-
 int64_t Unique(const SelectionShape& shape, DType dtype, bool sorted, const void* x,
                const UniqueOutputs& outputs, void* scratch) {
   return ForType(dtype, [&]<typename T>() {

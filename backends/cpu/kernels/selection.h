@@ -21,11 +21,6 @@ struct SelectionShape {
   int64_t elements() const { return outer * n * inner; }
 };
 
-// Keeps element i of the axis if condition[i]; those behind the `conditions` conditions are left
-// out. Returns their number k; y is [outer, k, inner]. Room in y: the elements of data.
-int64_t Compress(const SelectionShape& shape, size_t element_bytes, const void* data,
-                 int64_t conditions, const bool* condition, void* y);
-
 // What Unique writes; null where nobody wants it. Each has room for shape.n numbers, and y for the
 // elements of x.
 struct UniqueOutputs {

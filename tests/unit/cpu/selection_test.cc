@@ -78,29 +78,6 @@ TEST_F(SelectionTest, NonZeroOfEveryType) {
   }
 }
 
-TEST_F(SelectionTest, Compress) {
-  for (int round = 0; round < 60; ++round) {
-    const Dims dims = {RandomInt(0, 3), RandomInt(1, 4), RandomInt(0, 3)};
-    const DType dtype = kTypes[RandomInt(0, 11)];
-    const Tensor x = Draw(dtype, dims, 0, 100);
-    const int64_t axis = RandomInt(-1, 2);
-    const auto at = static_cast<size_t>(std::max<int64_t>(axis, 0));
-    const SelectionShape shape =
-        axis < 0 ? SelectionShape{1, x.elements(), 1}
-                 : SelectionShape{ElementCount(std::span(dims).first(at)), dims[at],
-                                  ElementCount(std::span(dims).subspan(at + 1))};
-    const Tensor condition = Draw(DType::kBool, {RandomInt(0, shape.n)}, 0, 1);
-    std::vector<graph::Attribute> attributes;
-    if (axis >= 0) attributes.push_back({"axis", axis});
-    const Array expected = Judge("Compress", {Of(x), Of(condition)}, 1, attributes)[0];
-    const Tensor y = Room(dtype, x.elements());
-    const int64_t count = Compress(shape, DTypeSize(dtype), x.data(), condition.elements(),
-                                   condition.as<bool>(), y.data());
-    EXPECT_EQ(count, expected.dims[axis < 0 ? 0 : at]);
-    EXPECT_EQ(Compare(y, expected), "");
-  }
-}
-
 TEST_F(SelectionTest, Unique) {
   for (int round = 0; round < 200; ++round) {
     const Dims dims = {RandomInt(1, 3), RandomInt(1, 6), RandomInt(0, 2)};

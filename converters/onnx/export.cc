@@ -166,6 +166,7 @@ Result<std::string> Export(const std::string& from, const std::string& to,
   HR_ASSIGN_OR_RETURN(const std::string signature, SignatureOf(*whole, options.signature));
   HR_ASSIGN_OR_RETURN(auto&& module,
                       transform::KeepSignatures(registry, *whole, std::span(&signature, 1)));
+  HR_ASSIGN_OR_RETURN(module, Upgraded(*options.allocator, registry, std::move(module)));
   Exporter exporter(module, registry, options);
   DataFile data;
   HR_ASSIGN_OR_RETURN(auto&& model, exporter.Model(nullptr));

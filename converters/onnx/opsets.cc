@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/errors.h"
+#include "runtime/transform/compose.h"
 
 namespace hr::onnx {
 namespace {
@@ -32,7 +33,43 @@ void Narrow(const ops::OpRegistry& registry, const graph::Operator& op, Span* sp
   if (span->ends == nullptr || last < span->last) span->last = last, span->ends = &op;
 }
 
+// The first operator set of ONNX's domain that has all operators of the main graph.
+int64_t OldestFor(const ops::OpRegistry& registry, const graph::Module& module) {
+  int64_t oldest = 1;
+  for (const graph::Node& node : module.main().nodes) {
+    const graph::Operator& op = module.OperatorOf(node);
+    const ops::OpDef* def = registry.Find(op.domain, op.name, op.version);
+    if (def != nullptr && op.domain.empty()) oldest = std::max<int64_t>(oldest, def->since_version);
+  }
+  return oldest;
+}
+
+// " (node NAME)" of the first node of an operator.
+std::string NodeOf(const graph::Module& module, const graph::Operator& op) {
+  for (const graph::Graph& graph : module.graphs) {
+    for (const graph::Node& node : graph.nodes) {
+      if (&module.OperatorOf(node) == &op && !node.name.empty())
+        return Cat(" (node ", node.name, ")");
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<graph::Module> Upgraded(Allocator& allocator, const ops::OpRegistry& registry,
+                               graph::Module module) {
+  while (true) {
+    const int64_t oldest = OldestFor(registry, module);
+    HR_ASSIGN_OR_RETURN(auto&& next,
+                        transform::ComposedOf(
+                            allocator, registry, std::move(module), [&](const graph::Operator& op) {
+                              return op.domain.empty() && LastVersion(registry, op) < oldest;
+                            }));
+    module = std::move(next.module);
+    if (!next.any) return module;  // each turn leaves newer operators only
+  }
+}
 
 std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module, const graph::Marks& used,
                                             const ops::OpRegistry& registry, Problems& problems) {
@@ -45,8 +82,9 @@ std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module, const g
   for (const auto& [domain, span] : spans) {
     if (span.first > span.last) {
       problems.Add(Cat("operators of different operator sets cannot stand in one ONNX model: ",
-                       span.begins->name, " of ", span.first, " or newer beside ", span.ends->name,
-                       " of ", span.last, " or older"));
+                       span.begins->name, " of ", span.first, " or newer",
+                       NodeOf(module, *span.begins), " beside ", span.ends->name, " of ", span.last,
+                       " or older", NodeOf(module, *span.ends)));
     }
     const auto stated = module.opsets.find(domain);
     const int64_t wanted = stated == module.opsets.end() ? 1 : stated->second;

@@ -9,6 +9,11 @@
 
 namespace hr::onnx {
 
+// The module with newer nodes in the place of those that are older than the operator sets in which
+// others exist, where something newer that computes the same is known.
+Result<graph::Module> Upgraded(Allocator& allocator, const ops::OpRegistry& registry,
+                               graph::Module module);
+
 // Domain → version, for the operators that `used` marks. An ONNX model has one version for each
 // domain, so problems name operators of versions that no one version gives.
 std::map<std::string, int64_t> ChooseOpsets(const graph::Module& module, const graph::Marks& used,

@@ -150,14 +150,24 @@ void ComposeOfNewest(ComposeContext& c) {
   for (size_t i = 0; i < outputs; ++i) c.SetOutput(i, values[i]);
 }
 
+Status InferOverRest(InferContext& context) {
+  HR_RETURN_IF_ERROR(ExpectAxis(context, 1));
+  return InferFloatingUnary(context);
+}
+
 // Until version 13 the axes from `axis` on were one.
 void ComposeOverRest(ComposeContext& c) {
   const ValueId x = c.input(0);
-  const auto axis = static_cast<int64_t>(c.Axis(c.node().Int("axis", 1), c.Rank(x)));
-  const ValueId rows = c.Emit("Flatten", {x}, {{"axis", axis}});
-  const std::vector<ValueId> y = c.EmitMany(kOnnx, c.def().name, std::span(&rows, 1), 1,
-                                            graph::Attributes({{"axis", int64_t{-1}}}));
-  c.SetOutput(0, c.ReshapeLike(y[0], x));
+  const size_t rank = c.Rank(x), axis = c.Axis(c.node().Int("axis", 1), rank);
+  const auto last = [&](ValueId value) {
+    return c.EmitMany(kOnnx, c.def().name, std::span(&value, 1), 1,
+                      graph::Attributes({{"axis", int64_t{-1}}}))[0];
+  };
+  if (axis + 1 == rank) return c.SetOutput(0, last(x));
+  std::vector<ValueId> sizes;
+  for (size_t i = 0; i < rank; ++i) sizes.push_back(c.DimOf(x, i));
+  const ValueId rows = c.Emit("Flatten", {x}, {{"axis", static_cast<int64_t>(axis)}});
+  c.SetOutput(0, c.Reshape(last(rows), sizes));
 }
 
 // Scale and bias are those of groups; later ones are those of channels.
@@ -232,7 +242,7 @@ constexpr OpDef OverRest(Literal name) {
   return {.domain = kOnnx,
           .name = name,
           .attributes = kAxis,
-          .infer = InferFloatingUnary,
+          .infer = InferOverRest,
           .compose = ComposeOverRest};
 }
 

@@ -60,13 +60,18 @@ bool MayWait(const GraphBuilder& builder, NodeId id) {
   });
 }
 
+using Which = FunctionRef<bool(const graph::Operator&)>;
+
+constexpr auto kAll = [](const graph::Operator&) { return true; };
+
 Result<Composition> Compose(Allocator& allocator, const ops::OpRegistry& registry,
-                            graph::Module module, bool may_wait) {
+                            graph::Module module, bool may_wait, Which which) {
   GraphBuilder builder(allocator, registry, std::move(module));
   bool any = false;
   // A composition may have composed operators of its own, which are appended.
   for (NodeId id = 0; id < builder.graph().nodes.size(); ++id) {
     if (!DefOf(builder, id).composed()) continue;
+    if (!which(builder.module().OperatorOf(builder.graph().nodes[id]))) continue;
     Status status = builder.AllOrNothing([&] { return ComposeNode(builder, id); });
     any |= status.ok();
     if (!status.ok() && !(may_wait && MayWait(builder, id))) return status;
@@ -78,13 +83,18 @@ Result<Composition> Compose(Allocator& allocator, const ops::OpRegistry& registr
 
 Result<graph::Module> Composed(Allocator& allocator, const ops::OpRegistry& registry,
                                graph::Module module) {
-  HR_ASSIGN_OR_RETURN(auto&& out, Compose(allocator, registry, std::move(module), false));
+  HR_ASSIGN_OR_RETURN(auto&& out, Compose(allocator, registry, std::move(module), false, kAll));
   return std::move(out.module);
 }
 
 Result<Composition> ComposedWhereKnown(Allocator& allocator, const ops::OpRegistry& registry,
                                        graph::Module module) {
-  return Compose(allocator, registry, std::move(module), true);
+  return Compose(allocator, registry, std::move(module), true, kAll);
+}
+
+Result<Composition> ComposedOf(Allocator& allocator, const ops::OpRegistry& registry,
+                               graph::Module module, Which which) {
+  return Compose(allocator, registry, std::move(module), true, which);
 }
 
 }  // namespace hr::transform

@@ -1,6 +1,7 @@
 // Composed operators (ops/compose.h) in the place of which their compositions run.
 #pragma once
 
+#include "runtime/base/function_ref.h"
 #include "runtime/transform/graph_builder.h"
 
 namespace hr::transform {
@@ -20,6 +21,11 @@ struct Composition {
 // The same, but nodes wait that need to know a rank, or integers, which are not known yet.
 Result<Composition> ComposedWhereKnown(Allocator& allocator, const ops::OpRegistry& registry,
                                        graph::Module module);
+
+// The same for the nodes of some composed operators.
+Result<Composition> ComposedOf(Allocator& allocator, const ops::OpRegistry& registry,
+                               graph::Module module,
+                               FunctionRef<bool(const graph::Operator&)> which);
 
 // Emits the composition of one node, with other values in the place of its inputs, and returns the
 // values of its outputs; kNone for those that the node does not have.

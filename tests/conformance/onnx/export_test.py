@@ -211,6 +211,47 @@ class Models(ExportTest):
         self.assertEqual(back.metadata_props[0].value, "Åsa")
         self.assertEqual(types_of(back.graph.output), types_of(model.graph.output))
 
+    def beside_newer(self, *nodes, y="y", newest="LayerNormalization", opset=20):
+        """A model of operator set 11 with a function of a newer one, whose node goes in its place."""
+        newer = helper.make_function("mine", "Newer", ["a", "s"], ["b"], [
+            helper.make_node(newest, ["a", "s"] if newest == "LayerNormalization" else ["a"], ["b"],
+                             "newest")], [helper.make_opsetid("", opset)])
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(
+            [helper.make_node("Newer", ["x", "s"], ["n"], "call", domain="mine"), *nodes], "test",
+            [value("x", FLOAT, [2, 1, 3])], [value(y, FLOAT, None)],
+            [numpy_helper.from_array(numpy.array([1, 2, 3], numpy.float32), "s")])
+        return helper.make_model(graph, functions=[newer], ir_version=8, opset_imports=[
+            helper.make_opsetid("", 11), helper.make_opsetid("mine", 1)])
+
+    def test_older_nodes_are_written_as_newer_ones(self):
+        model = self.beside_newer(
+            helper.make_node("Squeeze", ["n"], ["q"], axes=[1]),
+            helper.make_node("Softmax", ["q"], ["p"], axis=0),  # over all, as it was then
+            helper.make_node("Split", ["p"], ["l", "r"], axis=1, split=[1, 2]),
+            helper.make_node("Concat", ["r", "l"], ["c"], axis=1),
+            helper.make_node("Unsqueeze", ["c"], ["y"], axes=[0]))
+        x = numpy.random.default_rng(3).normal(size=(2, 1, 3)).astype(numpy.float32)
+        before, = self.convert(model).run({"x": x}, ["y"])
+        report = export(self.hrg, self.back)
+        self.assertEqual(report["opsets"]["ai.onnx"], 18)
+        back = onnx.load(str(self.back))
+        onnx.checker.check_model(back, full_check=True)
+        after, = ConvertedFile(ENV, str(self.back), str(self.hrg)).run({"x": x}, ["y"])
+        numpy.testing.assert_array_equal(after, before)
+        n = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        p = numpy.exp(n * [1, 2, 3])[:, 0]
+        p /= p.sum()
+        numpy.testing.assert_allclose(before, p[None][..., [1, 2, 0]], rtol=1e-5)
+
+    def test_what_has_no_newer_form_is_named_with_its_node(self):
+        self.convert(self.beside_newer(
+            helper.make_node("ReduceMean", ["n"], ["y"], "mean", axes=[1]), newest="Gelu"))
+        with self.assertRaises(Failure) as raised:
+            export(self.hrg, self.back)
+        self.assertIn("Gelu of 20 or newer (node call/newest) beside ReduceMean of 17 or older "
+                      "(node mean)", str(raised.exception))
+
     def test_external_data(self):
         model = self.dense()
         self.there_and_back(model, external_data=1)

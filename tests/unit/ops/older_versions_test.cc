@@ -69,7 +69,8 @@ TEST(OlderVersions, AreComposedOfTheNewest) {
   EXPECT_EQ(At("Clip", 6, "float32[n]").With("max", 1.0).Composition(), "Clip");
   EXPECT_EQ(At("Scatter", 9, "float32[3]").In("int64[2]").In("float32[2]").Composition(),
             "ScatterElements");
-  EXPECT_EQ(At("Softmax", 1, "float32[n, 3, 4]").Composition(), "Flatten Softmax ReshapeLike");
+  EXPECT_EQ(At("Softmax", 1, "float32[n, 3]").Composition(), "Softmax");
+  EXPECT_EQ(At("Softmax", 1, "float32[2, 3, 4]").Composition(), "Flatten Softmax Concat Reshape");
   EXPECT_EQ(At("Softmax", 1, "float32").Composition(),
             "INVALID_ARGUMENT: needs to know the rank of x0 (node 'Softmax')");
 }

@@ -64,6 +64,18 @@ const char* bench_run_call(void* call) {
   return NULL;
 }
 
+const char* bench_graph_call(hr_graph* graph, const char* signature, hr_call** out) {
+  hr_model* model;
+  hr_session* session;
+  BENCH_TRY(hr_model_from_graph(graph, &model));
+  BENCH_TRY(hr_session_create(model, NULL, NULL, &session));
+  BENCH_TRY(hr_call_create(session, signature, out));
+  hr_session_release(session);
+  hr_model_release(model);
+  hr_graph_release(graph);
+  return NULL;
+}
+
 int bench_case_number(const char* name) {
   const char* dash = strrchr(name, '-');
   return dash == NULL ? 0 : atoi(dash + 1);

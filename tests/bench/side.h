@@ -36,6 +36,9 @@ const char* bench_seconds_each(bench_step* step, void* context, int count, int r
 // A bench_step for an hr_call.
 const char* bench_run_call(void* call);
 
+// A call of a signature of a new session of the graph, which is released.
+const char* bench_graph_call(hr_graph* graph, const char* signature, hr_call** out);
+
 // The number behind the last '-' of a case such as "batch-64"; 0 where there is none.
 int bench_case_number(const char* name);
 

@@ -171,6 +171,11 @@ void Products(const Bench& bench) {
   add(128, 768, 768), add(128, 3072, 768), add(128, 768, 3072), add(128, 768, 768, false, true);
   add(16, 4096, 1024), add(8, 1024, 1024), add(1, 4096, 4096), add(64, 1000, 2048);
   add(1000, 100, 30), add(100, 1000, 30), add(333, 77, 555), add(2000, 64, 64);
+  for (const int64_t n : {16, 128, 1024}) {  // an encoder's layers: y, dx, dw
+    add(n, 384, 384), add(n, 1536, 384), add(n, 384, 1536);
+    add(n, 384, 384, false, true), add(n, 384, 1536, false, true), add(n, 1536, 384, false, true);
+    add(384, 384, n, true), add(384, 1536, n, true), add(1536, 384, n, true);
+  }
 }
 
 ConvShape Shape(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel, int64_t stride = 1,

@@ -135,15 +135,8 @@ static const char* Bind(hr_env* env, hr_call* call, int64_t batch, int training)
 
 const char* resnet18_call(hr_env* env, int batch, int training, hr_call** out) {
   Net net = {.env = env, .training = training};
-  hr_model* model;
-  hr_session* session;
   BENCH_TRY(hr_graph_create(env, &net.graph));
   BENCH_DO(Build(&net, batch));
-  BENCH_TRY(hr_model_from_graph(net.graph, &model));
-  BENCH_TRY(hr_session_create(model, NULL, NULL, &session));
-  BENCH_TRY(hr_call_create(session, "run", out));
-  hr_session_release(session);
-  hr_model_release(model);
-  hr_graph_release(net.graph);
+  BENCH_DO(bench_graph_call(net.graph, "run", out));
   return Bind(env, *out, batch, training);
 }

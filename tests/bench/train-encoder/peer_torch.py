@@ -1,0 +1,16 @@
+"""Milliseconds of one training step of the encoder in PyTorch, with its fused AdamW."""
+from harness.peer import calls_for, seconds_each, serve
+from models import encoder_torch
+
+steps = {}
+
+
+def run(case, repeats):
+    if case not in steps:
+        batch, length = (int(n) for n in case.split("x"))
+        step = encoder_torch.train_step(batch, length, True)
+        steps[case] = step, calls_for(step, 0.5)
+    return [1e3 * seconds for seconds in seconds_each(*steps[case], repeats)]
+
+
+serve(run)

@@ -113,17 +113,30 @@ ValueId WithAxis(GradientContext& g, ValueId value, int64_t axis) {
   return g.Emit("Unsqueeze", {value, g.Ints(std::span(&axis, 1))});
 }
 
+// Returns the value as a matrix that has its last axis as columns.
+ValueId Rows(GradientContext& g, ValueId value) {
+  const size_t rank = g.Rank(value);
+  if (rank == 2) return value;
+  return g.Emit("Flatten", {value}, {{"axis", static_cast<int64_t>(rank) - 1}});
+}
+
+// All matrices of A share B: they are one with more rows, and nothing is added up afterwards.
+void SharedMatMulGradient(GradientContext& g) {
+  const ValueId a = g.input(0), b = g.input(1), dy = Rows(g, g.grad(0));
+  if (g.wants(0)) {
+    const ValueId da = EmitGemm(g, dy, b, false, true);
+    g.SetGrad(0, g.Rank(a) == 2 ? da : g.ReshapeLike(da, a));
+  }
+  if (g.wants(1)) g.SetGrad(1, EmitGemm(g, Rows(g, a), dy, true, false));
+}
+
 void MatMulGradient(GradientContext& g) {
   ValueId a = g.input(0);
   ValueId b = g.input(1);
   ValueId dy = g.grad(0);
   size_t a_rank = g.Rank(a);
   size_t b_rank = g.Rank(b);
-  if (a_rank == 2 && b_rank == 2) {
-    if (g.wants(0)) g.SetGrad(0, EmitGemm(g, dy, b, false, true));
-    if (g.wants(1)) g.SetGrad(1, EmitGemm(g, a, dy, true, false));
-    return;
-  }
+  if (a_rank >= 2 && b_rank == 2) return SharedMatMulGradient(g);
   if (b_rank == 1) {
     b = WithAxis(g, b, 1);
     dy = WithAxis(g, dy, -1);

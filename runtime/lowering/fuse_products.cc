@@ -13,21 +13,20 @@ Activation ActivationOf(const Region& region, NodeId node) {
   return region.Is(node, "", "Relu") ? Activation::kRelu : Activation::kNone;
 }
 
-// Turns a product of two matrices and the Add of a row that follows into a Gemm.
+// Turns a product of rows by a matrix and the Add of a row that follows into a Gemm.
 NodeId JoinBias(Region& region, NodeId id) {
   const graph::Node product = region.node(id);
-  bool matrices =
-      region.DimsOf(product.inputs[0]).size() == 2 && region.DimsOf(product.inputs[1]).size() == 2;
+  const bool by_matrix =
+      region.DimsOf(product.inputs[0]).size() >= 2 && region.DimsOf(product.inputs[1]).size() == 2;
   NodeId add = region.OnlyConsumer(product.outputs[0]);
-  if (!matrices || !region.Is(add, "", "Add")) return kNone;
+  if (!by_matrix || !region.Is(add, "", "Add")) return kNone;
   const graph::Node sum = region.node(add);
   ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
   if (bias == product.outputs[0]) return kNone;  // the product is added to itself
   const bool is_row = region.Decide([bias, whole = product.outputs[0]](const Region& r) {
-    Dims dims = r.DimsOf(bias);
-    int64_t columns = r.DimsOf(whole)[1];
-    return ElementCount(dims) == columns && !dims.empty() && dims.back() == columns &&
-           dims.size() <= 2;
+    const Dims dims = r.DimsOf(bias), all = r.DimsOf(whole);
+    return ElementCount(dims) == all.back() && !dims.empty() && dims.back() == all.back() &&
+           dims.size() <= all.size();
   });
   if (!is_row) return kNone;
   NodeId gemm = region.AddNode("Gemm", {product.inputs[0], product.inputs[1], bias}, sum.outputs,

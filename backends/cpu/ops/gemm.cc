@@ -13,7 +13,7 @@ enum class BiasKind { kNone, kRow, kColumn, kFull, kScalar };
 BiasKind KindOf(const OperandInfo& bias, int64_t m, int64_t n) {
   if (!bias.present) return BiasKind::kNone;
   int64_t columns = bias.dims.empty() ? 1 : bias.dims.back();
-  int64_t rows = bias.rank() < 2 ? 1 : bias.dims[0];
+  int64_t rows = bias.rank() < 2 ? 1 : bias.elements() / std::max<int64_t>(columns, 1);
   if (rows == m && columns == n && m != 1) return BiasKind::kFull;
   if (columns == n) return BiasKind::kColumn;
   if (rows == m && columns == 1) return BiasKind::kRow;
@@ -68,14 +68,15 @@ struct PortableProduct {
   }
 };
 
-// Gemm, and lowered.Gemm, which has the attribute "activation" besides.
+// Gemm, and lowered.Gemm, which has the attribute "activation" besides and takes A of any rank.
 template <typename T>
 Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   bool ta = request.node.Int("transA", 0) != 0;
   bool tb = request.node.Int("transB", 0) != 0;
   const Dims& a = request.input(0).dims;
   const Dims& c = request.outputs[0].dims;
-  GemmShape shape = GemmShape::Dense(c[0], c[1], ta ? a[0] : a[1], ta, tb);
+  const int64_t rows = ElementCount(std::span(c).first(c.size() - 1));
+  GemmShape shape = GemmShape::Dense(rows, c.back(), ta ? a[0] : a.back(), ta, tb);
   T alpha = static_cast<T>(request.node.Float("alpha", 1));
   T beta = static_cast<T>(request.node.Float("beta", 1));
   BiasKind kind = KindOf(request.input(2), shape.m, shape.n);

@@ -6,6 +6,7 @@
 #include "backends/cpu/lowering/fuse_conv.h"
 #include "backends/cpu/lowering/layouts.h"
 #include "backends/cpu/ops/custom.h"
+#include "runtime/lowering/fuse_attention.h"
 #include "runtime/lowering/fuse_elementwise.h"
 #include "runtime/lowering/fuse_products.h"
 #include "runtime/lowering/fuse_updates.h"
@@ -45,6 +46,7 @@ class Cpu final : public lowering::Target {
 
   Status Fuse(Region& region, const CompileOptions& options) const override {
     FuseConvolutions(region, options.exact_sums);
+    lowering::FuseAttention(region, options.threads);
     lowering::FuseMatrixProducts(region);
     lowering::FuseElementwise(region);
     lowering::FuseUpdates(region, *options.operators);

@@ -7,7 +7,8 @@
 namespace hr::cpu {
 
 std::span<const KernelFamily> KernelFamilies() {
-  static const std::array families = {KernelFamily{ConvFamily(), true},
+  static const std::array families = {KernelFamily{AttentionFamily(), true},
+                                      KernelFamily{ConvFamily(), true},
                                       KernelFamily{DeterminantFamily(), true},
                                       KernelFamily{FourierFamily(), true},
                                       KernelFamily{GemmFamily(), true},

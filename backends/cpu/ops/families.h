@@ -8,6 +8,7 @@
 
 namespace hr::cpu {
 
+std::span<const KernelEntry> AttentionFamily();        // attention.cc
 std::span<const KernelEntry> ConvFamily();             // conv.cc
 std::span<const KernelEntry> DeterminantFamily();      // determinant.cc
 std::span<const KernelEntry> FourierFamily();          // fourier.cc

@@ -35,6 +35,10 @@ GemmEpilogue<T> EpilogueOfPart(const GemmEpilogue<T>& whole, bool first, bool la
   return part;
 }
 
+// Panels are read in the order in which they lie. This far ahead memory is quick enough for thin
+// products of weights that no cache holds: 16x1536x384 takes 95 instead of 130 us on a Zen 5.
+inline constexpr int64_t kBytesAhead = 8192;
+
 // One cell of the grid, on one thread.
 template <typename T>
 class Cell {
@@ -143,6 +147,7 @@ class Cell {
         call.a_stride = blocks_.pack_a ? rows : p_.a_rows_contiguous() ? p_.a_column : p_.a_row;
         call.b = panel;
         call.ldb = p_.dots ? p_.b_column : blocks_.pack_b || p_.b_packed ? width_ : p_.b_row;
+        if (call.ldb == width_) call.b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(T));
         Emit(call, i + row, j + column, rows);
       });
       column += columns;

@@ -5,6 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gemm_kernels.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -48,6 +49,8 @@ void MultiplyTile(const TileCall<T>& call) {
   const int64_t k_step = kRowsContiguous ? call.a_stride : 1;
   for (int64_t k = call.k; k > 0; --k) {
     V columns[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) hwy::Prefetch(b + v * kLanes<T> + call.b_ahead);
 #pragma GCC unroll 8
     for (int v = 0; v < kFull; ++v) columns[v] = hn::LoadU(d, b + v * kLanes<T>);
     columns[kFull] = last.Load(b + kFull * kLanes<T>);

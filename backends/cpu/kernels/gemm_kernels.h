@@ -19,6 +19,7 @@ struct TileCall {
   int64_t a_stride = 0;  // between rows (k contiguous) or between columns (rows contiguous)
   const T* b = nullptr;
   int64_t ldb = 0;
+  int64_t b_ahead = 0;  // how far before it is used B is fetched into the caches, in elements
   int64_t columns =
       0;  // in (lanes * (vectors - 1), lanes * vectors]; what lies beyond is not touched
   T* c = nullptr;

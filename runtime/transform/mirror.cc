@@ -8,6 +8,7 @@
 #include "runtime/transform/copy_signature.h"
 #include "runtime/transform/example_numbers.h"
 #include "runtime/transform/extract.h"
+#include "runtime/transform/sync_batch_norm.h"
 
 namespace hr::transform {
 namespace {
@@ -58,11 +59,15 @@ class Mirrorer {
     }
     HR_RETURN_IF_ERROR(FindExamples());
     HR_ASSIGN_OR_RETURN(const auto draws, DrawsOfExamples(builder_, needed_, batch_));
+    std::vector<NodeId> norms;
+    if (options_.sync_batch_norm) norms = BatchStatisticsNodes(builder_, needed_);
     HR_RETURN_IF_ERROR(KeepToSignature(builder_, name_, draws));
+    HR_RETURN_IF_ERROR(KeepToSignature(builder_, name_, norms));
     HR_RETURN_IF_ERROR(NumberByExample(builder_, ranks_, f_, draws, batch_));
     HR_RETURN_IF_ERROR(AddTotals());
     for (const GradientBucket& bucket : Fill(sites)) HR_RETURN_IF_ERROR(Average(bucket));
     for (const Site& site : sites) Replace(site);
+    HR_RETURN_IF_ERROR(SynchronizeBatchNorm(builder_, ranks_, f_, norms, needed_, weight_));
     return ranks_.Order();
   }
 
@@ -247,14 +252,17 @@ class Mirrorer {
 };
 
 Status TakeSetting(std::string_view name, double value, MirrorOptions* options) {
-  if (name == "bf16") {
-    if (value != 0 && value != 1) return InvalidArgument("bf16 is 0 or 1, got ", value);
-    options->bf16 = value == 1;
+  bool* const flag = name == "bf16"              ? &options->bf16
+                     : name == "sync_batch_norm" ? &options->sync_batch_norm
+                                                 : nullptr;
+  if (flag != nullptr) {
+    if (value != 0 && value != 1) return InvalidArgument(name, " is 0 or 1, got ", value);
+    *flag = value == 1;
     return {};
   }
   if (name != "first_bucket" && name != "bucket") {
     return InvalidArgument("the strategy 'mirrored' has no setting '", name,
-                           "'; it has first_bucket, bucket and bf16");
+                           "'; it has first_bucket, bucket, bf16 and sync_batch_norm");
   }
   constexpr double kMost = 1e15;
   if (!(value >= 1 && value <= kMost)) {

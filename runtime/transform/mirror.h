@@ -11,10 +11,12 @@ struct MirrorOptions {
   // early, the others this many.
   int64_t first_bucket = int64_t{1} << 20;
   int64_t bucket = int64_t{25} << 20;
-  bool bf16 = false;  // gradients travel as bfloat16
+  bool bf16 = false;             // gradients travel as bfloat16
+  bool sync_batch_norm = false;  // batches are normalized by the statistics of all ranks' examples
 };
 
-// "mirrored", with settings: "mirrored first_bucket=1048576 bucket=26214400 bf16=1".
+// "mirrored", with settings: "mirrored first_bucket=1048576 bucket=26214400 bf16=1
+// sync_batch_norm=1".
 Result<MirrorOptions> ParseStrategy(std::string_view text);
 
 // Rewrites the signature, which trains: the gradients that its optimizers get, and its scalar

@@ -66,6 +66,93 @@ RANKS(clipped, trains, 4,
 RANKS(accumulated, trains, 2, ";adam accumulate=3 clip_norm=0.1;mirrored first_bucket=8")
 /* Dropout, and noise of each random operator, by the global example. */
 RANKS(dropout, trains, 4, "dropout noise;adam;mirrored")
+/* Batch normalization, by the statistics of all ranks. */
+RANKS(norm, trains, 3, "norm;sgd momentum=0.9;mirrored sync_batch_norm=1 first_bucket=1 bucket=1")
+RANKS(all_layers, trains, 4, "dropout noise norm;adam clip_norm=0.1;mirrored sync_batch_norm=1")
+
+/* Batches of fixed sizes, of which all ranks have the same. */
+static void rank_has_fixed_batches(hr_env* env) {
+  hr_group* world = join_world(env, "auto");
+  const int rank = hr_group_rank(world), size = hr_group_size(world);
+  const char* const layers = "dropout norm batch=4";
+  trainer alone = open_trainer(session_of(make_network(env, "dropout norm batch=12", "adam")));
+  trainer together = open_mirrored(env, world, layers, "adam", "mirrored sync_batch_norm=1");
+  for (int i = 0; i < STEPS; ++i) {
+    CHECK(step(env, &alone, 12 * i, 4 * size));
+    CHECK(step(env, &together, 12 * i + 4 * rank, 4));
+    expect_close(together.loss, alone.loss);
+  }
+  expect_equal_variables(together.session, alone.session, world);
+  close_trainer(&together);
+  close_trainer(&alone);
+  hr_group_release(world);
+}
+RANKS(fixed_batches, has_fixed_batches, 3, "")
+
+/* float32, with a mean a thousand times the deviation: running statistics of the examples that all
+ * ranks have. */
+static void feed_large(hr_env* env, hr_call* call, int64_t first, int64_t rows) {
+  const int64_t dims[2] = {rows, 2};
+  float values[MOST_RANKS * 8];
+  hr_tensor* tensor;
+  for (int64_t i = 0; i < 2 * rows; ++i) {
+    values[i] = 1000 + (float)((first * 2 + i) * 37 % 19) / 8;
+  }
+  CHECK(hr_tensor_copy_of(env, HR_FLOAT32, 2, dims, values, (size_t)(8 * rows), &tensor));
+  CHECK(hr_call_bind(call, "x", tensor));
+  hr_tensor_release(tensor);
+}
+
+static trainer open_norm(hr_env* env, hr_group* world) {
+  const int64_t dims[2] = {-1, 2};
+  hr_graph* graph;
+  hr_value x, y, loss, rate;
+  hr_node update;
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 2, dims, NULL, &x));
+  CHECK(hr_graph_input(graph, "rate", HR_FLOAT64, 0, NULL, NULL, &rate));
+  CHECK(hr_graph_batch_norm(graph, "norm", x, 1, NULL, &y, &update));
+  CHECK(hr_graph_op(graph, "ReduceMean", "keepdims=0", 1, &y, 1, &loss));
+  CHECK(hr_graph_signature_input(graph, "train", "x", x));
+  CHECK(hr_graph_signature_input(graph, "train", "rate", rate));
+  CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
+  CHECK(hr_graph_signature_target(graph, "train", update));
+  CHECK(hr_graph_minimize(graph, "train", loss, "sgd", rate));
+  if (world != NULL) {
+    CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored sync_batch_norm=1"));
+  }
+  hr_session* session = session_of(graph);
+  if (world != NULL) CHECK(hr_session_bind_group(session, "workers", world, NULL));
+  return open_trainer(session);
+}
+
+static void rank_norms_singles(hr_env* env) {
+  hr_group* world = join_world(env, "auto");
+  const int rank = hr_group_rank(world), size = hr_group_size(world);
+  trainer alone = open_norm(env, NULL), together = open_norm(env, world);
+  for (int i = 0; i < 3; ++i) {
+    feed_large(env, alone.call, 0, 4 * size);
+    feed_large(env, together.call, 4 * rank, 4);
+    CHECK(hr_call_run(alone.call, NULL));
+    CHECK(hr_call_run(together.call, NULL));
+  }
+  for (int i = 0; i < 2; ++i) {
+    const char* const name = i == 0 ? "norm/mean" : "norm/variance";
+    hr_tensor *own, *wanted;
+    CHECK(hr_session_get_variable(together.session, name, NULL, &own));
+    CHECK(hr_session_get_variable(alone.session, name, NULL, &wanted));
+    for (int k = 0; k < 2; ++k) {
+      const float a = ((float*)hr_tensor_data(own))[k], b = ((float*)hr_tensor_data(wanted))[k];
+      EXPECT(fabsf(a - b) <= 1e-5f * fabsf(b));
+    }
+    hr_tensor_release(own);
+    hr_tensor_release(wanted);
+  }
+  close_trainer(&together);
+  close_trainer(&alone);
+  hr_group_release(world);
+}
+RANKS(singles, norms_singles, 3, "")
 
 /* A step allocates nothing, with its operations. */
 static void rank_allocates_nothing(hr_env* env) {
@@ -197,6 +284,10 @@ const test tests[] = {
     TEST(clipped),
     TEST(accumulated),
     TEST(dropout),
+    TEST(norm),
+    TEST(all_layers),
+    TEST(fixed_batches),
+    TEST(singles),
     TEST(another_graph),
     TEST(fails_alone),
     TEST(killed),
@@ -204,6 +295,8 @@ const test tests[] = {
     TEST(refused),
     TEST(updates_nothing),
     RANK(trains),
+    RANK(has_fixed_batches),
+    RANK(norms_singles),
     RANK(has_another_graph),
     RANK(fails_alone),
     RANK(is_killed),

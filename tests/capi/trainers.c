@@ -72,8 +72,10 @@ static hr_value with_norm(hr_graph* graph, hr_value x) {
 }
 
 hr_graph* make_network(hr_env* env, const char* layers, const char* optimizer) {
-  const int64_t x_dims[2] = {-1, IN}, y_dims[2] = {-1, 1};
-  const char* const symbols[2] = {"batch", NULL};
+  const char* const fixed = strstr(layers, "batch=");
+  const int64_t rows = fixed == NULL ? -1 : atoi(fixed + strlen("batch="));
+  const int64_t x_dims[2] = {rows, IN}, y_dims[2] = {rows, 1};
+  const char* const symbols[2] = {fixed == NULL ? "batch" : NULL, NULL};
   hr_graph* graph;
   hr_value x, y, rate, loss;
   CHECK(hr_graph_create(env, &graph));

@@ -7,7 +7,8 @@
 
 /* Signature "train": x [batch, 5], y [batch, 1], rate; loss, the mean squared error of a network
  * with the weights w1, w2, w3. `layers`: of "dropout", "noise" (of every random operator) and
- * "norm" (batch normalization) those that it has, apart by spaces. */
+ * "norm" (batch normalization) those that it has, apart by spaces; and "batch=N" if its batches
+ * have a fixed size. */
 hr_graph* make_network(hr_env* env, const char* layers, const char* optimizer);
 
 typedef struct trainer {

@@ -111,6 +111,9 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
  *   bucket        Gradients travel together, in pieces of this many bytes (26214400).
  *   first_bucket  The first piece is smaller, so that it starts early (1048576).
  *   bf16          1: they travel as bfloat16, in half the bytes (0).
+ *   sync_batch_norm  1: batch normalization takes the statistics of the examples of all ranks, as
+ *                 on one process with all of them, and running statistics are the same on all (0:
+ *                 each rank normalizes by its own batch, and has its own running statistics).
  *
  * The means are over the examples of all ranks: a rank has as many as the first axis of the first
  * input that leaves this axis open, so batches may be uneven, even empty, and the loss is to be the

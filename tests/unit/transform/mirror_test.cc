@@ -3,6 +3,7 @@
 #include "runtime/transform/mirror.h"
 
 #include "runtime/transform/body_scope.h"
+#include "runtime/transform/layers.h"
 #include "runtime/transform/minimize.h"
 #include "tests/unit/transform/built_graph.h"
 
@@ -45,6 +46,7 @@ class MirrorTest : public BuiltGraph {
   // The operator that makes a value.
   std::string MadeBy(ValueId value) const {
     const NodeId producer = builder_.graph().values[value].producer;
+    if (producer == kNone) return "";
     return builder_.module().OperatorOf(builder_.graph().nodes[producer]).name;
   }
   const graph::Node& Update(size_t i) {
@@ -140,6 +142,24 @@ TEST_F(MirrorTest, OtherSignaturesKeepWhatCommunicatesNot) {
   const ValueId kept = builder_.SignatureNamed("eval").outputs[0].value;
   EXPECT_NE(kept, first_);
   EXPECT_EQ(builder_.graph().nodes[Producer(kept)].inputs.size(), 1u);
+  EXPECT_TRUE(builder_.Finish().ok());
+}
+
+TEST_F(MirrorTest, BatchesAreNormalizedTogetherIfAsked) {
+  const ValueId x = Input("images", {2, 3, 4, 4});
+  const auto layer = BatchNorm(builder_, "norm", x, true, {});
+  ASSERT_TRUE(layer.ok()) << layer.status().ToString();
+  builder_.SignatureNamed("train").targets.push_back(layer->update);
+  builder_.SignatureNamed("train").outputs.push_back({"normal", layer->value});
+  Build("sgd");
+  ASSERT_TRUE(MirrorAs({.sync_batch_norm = true}).ok());
+  EXPECT_EQ(MadeBy(layer->value), "Identity");
+  // Its count of values is that of all ranks.
+  for (const graph::Node& node : builder_.graph().nodes) {
+    const bool local = builder_.module().OperatorOf(node).name == "Div" &&
+                       MadeBy(node.inputs[0]) == "Size" && MadeBy(node.inputs[1]) == "Size";
+    EXPECT_FALSE(local);
+  }
   EXPECT_TRUE(builder_.Finish().ok());
 }
 

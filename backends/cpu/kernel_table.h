@@ -18,14 +18,16 @@ using lowering::Preparation;
 
 // Images in blocks: kernels/batch_blocked.h.
 inline constexpr Layout kBatchBlockedLayout{1};
+// Pixels one behind the other, each with all of its channels: kernels/channels_last.h.
+inline constexpr Layout kChannelsLastLayout{2};
 
 struct KernelEntry {
   std::string_view domain;
   std::string_view name;
   // Null: the output is the input's memory seen under another shape (Reshape, Identity, …).
   Result<LoweredKernel> (*make)(const KernelRequest&);
-  // Also takes batch-blocked operands (lowering/layouts.cc decides when).
-  bool batch_blocked = false;
+  // Also takes images in other layouts (lowering/layouts.cc decides when).
+  bool any_layout = false;
 };
 
 // Returns null if the CPU has no kernel.

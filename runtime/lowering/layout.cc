@@ -56,6 +56,10 @@ class Assigner {
     if (written == layout) return value;
     const auto [known, added] = converted_.try_emplace({value, layout}, kNone);
     if (!added) return known->second;
+    if (written != Layout::kPlain && layout != Layout::kPlain) {  // by way of the plain layout
+      const ValueId plain = Converted(value, Layout::kPlain);
+      return converted_[{value, layout}] = Converted(plain, layout);
+    }
     const std::string name = region_.value(value).name + "/layout";
     const ValueId out = region_.AddValue(
         region_.DTypeOf(value), [value](const Region& region) { return region.DimsOf(value); },

@@ -1,5 +1,6 @@
-// Batch-blocked convolutions of LeNet and of common shapes: microseconds, GFLOP/s and percent of
-// the machine's multiply-add peak, the best of many short runs.
+// Batch-blocked and channels-last convolutions of LeNet, of ResNet-18 and of common shapes:
+// microseconds, GFLOP/s and percent of the machine's multiply-add peak, the best of many short
+// runs.
 //   bench_conv [threads [words that the names of the cases to run contain]]
 #include <algorithm>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/conv_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "tests/kernels/fma_peak.h"
 #include "tests/kernels/measure.h"
@@ -49,6 +51,32 @@ struct Bench {
     if (WinogradTakes(s)) {
       Method(name + (WinogradPays(s) ? " W" : " w"), s, fusion, WinogradConvPasses());
     }
+  }
+
+  void ChannelsLast(const std::string& name, const ConvShape& s) const {
+    const int slices = threads.threads();
+    const double operations = 2.0 * s.n * s.oc * s.oh * s.ow * s.Taps();
+    Floats x(s.n * s.ic * s.InputPlane()), y(s.n * s.oc * s.OutputPlane()), w(s.oc * s.Taps());
+    Floats bias(s.oc), dx(s.n * s.ic * s.InputPlane()), dw(s.oc * s.Taps());
+    const auto image = [&](const char* name_of_pass, ImagePass pass, bool packed,
+                           ConvImageMemory<float> memory) {
+      const ConvChannelsLast<float> conv(s, pass, packed, slices);
+      Floats weights(conv.packed_bytes() / sizeof(float));
+      Floats scratch(conv.scratch_bytes() / sizeof(float));
+      if (packed) {
+        conv.Pack(threads, w.get(), weights.get());
+        memory.weights = weights.get();
+      }
+      Time(name + name_of_pass, operations, [&] { conv.Run(threads, memory, scratch.get()); });
+    };
+    const ConvImageMemory<float> forward{x.get(), w.get(), y.get(), {.bias = bias.get()}};
+    image(" L forward", ImagePass::kForward, false, forward);
+    image(" L forward, packed", ImagePass::kForward, true, forward);
+    image(" L backward data", ImagePass::kBackwardData, false, {y.get(), w.get(), dx.get(), {}});
+    const ConvChannelsLastWeights<float> weights(s, slices);
+    Floats scratch(weights.scratch_bytes() / sizeof(float));
+    Time(name + " L backward weights", operations,
+         [&] { weights.Run(threads, x.get(), y.get(), dw.get(), scratch.get()); });
   }
 
   void Method(const std::string& name, const ConvShape& s, const ConvFusion& fusion,
@@ -107,6 +135,19 @@ void Run(int threads, const char* wanted) {
   }
   bench.Conv("3x3 16->16 32x32 n=32", Shape(32, 16, 32, 16, 3, 1), relu);
   bench.Conv("3x3 64->64 28x28 n=16", Shape(16, 64, 28, 64, 3, 1), {});
+  for (const int64_t n : {1, 8, 32}) {
+    const std::string batch = " n=" + std::to_string(n);
+    bench.ChannelsLast("7x7/2 3->64 64x64" + batch, Shape(n, 3, 64, 64, 7, 3, 2));
+    for (const int64_t c : {64, 128, 256, 512}) {
+      const int64_t size = 1024 / c;
+      const std::string to = "->" + std::to_string(c) + " to " + std::to_string(size) + batch;
+      bench.ChannelsLast("3x3" + to, Shape(n, c, size, c, 3, 1));
+      if (n >= 8) bench.Conv("3x3" + to, Shape(n, c, size, c, 3, 1), {});
+      if (c == 64) continue;
+      bench.ChannelsLast("3x3/2" + to, Shape(n, c / 2, 2 * size, c, 3, 1, 2));
+      bench.ChannelsLast("1x1/2" + to, Shape(n, c / 2, 2 * size, c, 1, 0, 2));
+    }
+  }
   bench.Conv("1x1 64->64 28x28 n=16", Shape(16, 64, 28, 64, 1), {});
   bench.Conv("3x3/2 32->64 29x29 n=16", Shape(16, 32, 29, 64, 3, 1, 2), {});
 }

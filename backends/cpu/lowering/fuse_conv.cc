@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
-#include "backends/cpu/onednn/kernels.h"
-#include "backends/cpu/ops/conv_cost.h"
+#include "backends/cpu/lowering/conv_layouts.h"
 #include "backends/cpu/ops/window_shape.h"
 
 namespace hr::cpu {
@@ -37,55 +36,26 @@ class Fuser {
   Fuser(Region& region, bool exact_sums) : region_(region), exact_sums_(exact_sums) {}
 
   void Run() {
-    size_t count = region_.node_count();
+    const std::vector<NodeId> blocked = ChooseConvLayouts(region_, exact_sums_);
+    const size_t count = region_.node_count();
     for (NodeId id = 0; id < count; ++id) {
-      if (region_.Is(id, kOnnx, "Conv")) FuseAt(id);
+      if (!region_.Is(id, kOnnx, "Conv")) continue;
+      if (std::find(blocked.begin(), blocked.end(), id) != blocked.end()) {
+        FuseBlocked(id);
+      } else if (region_.node(id).Int(kChannelsLast, 0) != 0) {
+        JoinTail(id);
+      } else {
+        JoinRelu(id);
+      }
     }
     region_.Sweep();
   }
 
  private:
-  void FuseAt(NodeId conv) {
-    const bool blocked =
-        region_.Decide([node = region_.node(conv), use = UseOf(conv)](const Region& region) {
-          return RunsBlocked(region, node, use);
-        });
-    if (!blocked) return JoinRelu(conv);
+  void FuseBlocked(NodeId conv) {
     Chain chain = MatchPool(MatchRelu(conv));
     FindConvGradient(&chain);
     Rewrite(chain);
-  }
-
-  ConvUse UseOf(NodeId conv) const {
-    const graph::Node& node = region_.node(conv);
-    const ValueId x = node.inputs[0], w = node.inputs[1];
-    ConvUse use{.exact_sums = exact_sums_, .onednn = onednn::Available()};
-    for (NodeId id : region_.Consumers(w)) {
-      const auto& inputs = region_.node(id).inputs;
-      use.backward_weights |= region_.Is(id, kGrad, "ConvGradWeight") && inputs[1] == x;
-      use.backward_data |= region_.Is(id, kGrad, "ConvGradInput") && inputs[2] == x;
-    }
-    use.x_is_plain = !TakesBlocks(region_.Producer(x));
-    for (NodeId id : region_.Consumers(node.outputs[0])) use.y_is_plain |= !TakesBlocks(id);
-    return use;
-  }
-
-  // Returns whether the node may run on batch-blocked images. Inputs have no node.
-  bool TakesBlocks(NodeId id) const {
-    if (id == kNone) return false;
-    const graph::Operator& op = region_.module.OperatorOf(region_.node(id));
-    const KernelEntry* entry = FindKernel(op);
-    return entry != nullptr && (entry->batch_blocked || op.name.starts_with("Conv"));
-  }
-
-  static bool RunsBlocked(const Region& region, const graph::Node& conv, const ConvUse& use) {
-    const DType dtype = region.DTypeOf(conv.inputs[0]);
-    const Dims x = region.DimsOf(conv.inputs[0]);
-    auto shape = ConvShapeOf(conv, x, region.DimsOf(conv.inputs[1]));
-    if (!shape.ok() || x.size() > 4) return false;
-    // Half-empty blocks still beat kernels whose lanes are columns of small images.
-    if (dtype == DType::kFloat64) return x[0] >= kBatchBlock<double> / 2;
-    return dtype == DType::kFloat32 && BatchBlockedPays(*shape, use);
   }
 
   void JoinRelu(NodeId conv) {
@@ -96,6 +66,64 @@ class Fuser {
     attributes.push_back({"relu", int64_t{1}});
     ReplaceAll({conv, relu}, region_.AddNode("PlainConv", node.inputs, region_.node(relu).outputs,
                                              std::move(attributes), node.name));
+  }
+
+  // What follows a channels-last convolution and is done to its result while that is in the cache:
+  // a BatchNormalization with given statistics, an Add of another image, a Relu; each may be
+  // missing.
+  void JoinTail(NodeId conv) {
+    const graph::Node node = region_.node(conv);
+    std::vector<graph::Attribute> attributes = node.attributes;
+    std::vector<ValueId> inputs = node.inputs;
+    inputs.resize(8, kNone);
+    ValueId out = node.outputs[0];
+    const NodeId norm = NormAfter(out);
+    if (norm != kNone) {
+      const graph::Node& taken = region_.node(norm);
+      std::copy(taken.inputs.begin() + 1, taken.inputs.end(), inputs.begin() + 3);
+      attributes.push_back({"epsilon", taken.Float("epsilon", 1e-5)});
+      out = taken.outputs[0];
+    }
+    const NodeId add = AddAfter(out);
+    if (add != kNone) {
+      const graph::Node& taken = region_.node(add);
+      inputs[7] = taken.inputs[taken.inputs[0] == out ? 1 : 0];
+      out = taken.outputs[0];
+    }
+    NodeId relu = region_.OnlyConsumer(out);
+    if (!region_.Is(relu, kOnnx, "Relu")) relu = kNone;
+    if (relu != kNone) {
+      attributes.push_back({"relu", int64_t{1}});
+      out = region_.node(relu).outputs[0];
+    }
+    if (out == node.outputs[0]) return;
+    ReplaceAll({conv, norm, add, relu}, region_.AddNode("ChannelsLastConv", std::move(inputs),
+                                                        {out}, std::move(attributes), node.name));
+  }
+
+  NodeId NormAfter(ValueId value) const {
+    const NodeId id = region_.OnlyConsumer(value);
+    if (!region_.Is(id, kOnnx, "BatchNormalization")) return kNone;
+    const graph::Node& node = region_.node(id);
+    if (node.Int("training_mode", 0) != 0 || node.inputs.size() != 5 || node.inputs[0] != value) {
+      return kNone;
+    }
+    const DType dtype = region_.DTypeOf(value);
+    const bool one_type = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input != kNone && region_.DTypeOf(input) == dtype;
+    });
+    return one_type ? id : kNone;
+  }
+
+  NodeId AddAfter(ValueId value) {
+    const NodeId id = region_.OnlyConsumer(value);
+    if (!region_.Is(id, kOnnx, "Add")) return kNone;
+    const graph::Node& node = region_.node(id);
+    const ValueId other = node.inputs[node.inputs[0] == value ? 1 : 0];
+    if (other == value) return kNone;
+    const bool same = region_.Decide(
+        [value, other](const Region& r) { return r.DimsOf(value) == r.DimsOf(other); });
+    return same ? id : kNone;
   }
 
   // The consumers of a value split into the one forward node of the given operator, the gradient

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/partition.h"
+#include "backends/cpu/lowering/conv_layouts.h"
 
 namespace hr::cpu {
 namespace {
@@ -13,92 +14,194 @@ using graph::ValueId;
 using lowering::NodeLayouts;
 using lowering::Region;
 
-// Convolutions and pools fix the layout of their images; w, bias and their gradients stay plain.
-bool IsImageInput(std::string_view op, size_t i) {
-  if (op == "Conv") return i == 0;
-  if (op == "ConvGradWeight") return true;
-  if (op == "ConvGradInput") return i < 2;
-  return true;  // pools
+// A convolution that fuse_conv.cc has made, whose attribute says whether it runs channels-last.
+bool IsTaggedConv(const graph::Operator& op) {
+  return op.domain == lowering::kLowered &&
+         (op.name == "PlainConv" || op.name == "ChannelsLastConv");
 }
-bool IsImageOutput(std::string_view op) { return op != "ConvGradWeight"; }
 
-bool IsWindow(const graph::Operator& op) {
-  if (op.domain == lowering::kLowered) return op.name.starts_with("Conv");
+// What a node does with images in another layout.
+enum class Kind : uint8_t {
+  kNone,
+  kConvolution,
+  kPool,
+  kNormalization,  // of channels; only its images change their layout
+  kElementwise
+};
+
+Kind KindOf(const graph::Operator& op) {
   const KernelEntry* entry = FindKernel(op);
-  return entry != nullptr && entry->batch_blocked && op.name.find("Pool") != std::string::npos;
+  if (entry == nullptr) return Kind::kNone;
+  if (op.name.starts_with("Conv") || IsTaggedConv(op)) return Kind::kConvolution;
+  if (!entry->any_layout) return Kind::kNone;
+  if (op.name.find("Pool") != std::string::npos) return Kind::kPool;
+  return op.name.starts_with("BatchNormalization") ? Kind::kNormalization : Kind::kElementwise;
 }
 
-bool IsFollower(Region& region, const graph::Node& node) {
-  const KernelEntry* entry = FindKernel(region.module.OperatorOf(node));
-  if (entry == nullptr || !entry->batch_blocked || node.outputs.empty()) return false;
-  if (node.outputs[0] == kNone) return false;
-  return region.Decide([inputs = node.inputs, output = node.outputs[0]](const Region& r) {
-    const Dims shape = r.DimsOf(output);
-    const DType dtype = r.DTypeOf(output);
-    // Lanes beyond the batch must stay zero, but most operators would write something else there.
-    // So blocks must be full.
-    if (shape.empty() || shape[0] % (64 / static_cast<int64_t>(DTypeSize(dtype))) != 0)
-      return false;
-    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-      return input != kNone && r.DimsOf(input) == shape && r.DTypeOf(input) == dtype;
-    });
-  });
+// Weights, biases, statistics and their gradients stay plain.
+bool IsImageInput(Kind kind, const graph::Operator& op, size_t i) {
+  if (kind == Kind::kConvolution) {
+    if (op.name.ends_with("ConvGradWeight")) return op.domain == lowering::kLowered || i < 2;
+    if (op.name.ends_with("ConvGradInput")) return op.domain == lowering::kLowered ? i < 2 : i != 1;
+    return i == 0 || i == 7;  // the residual
+  }
+  if (kind == Kind::kNormalization) return i < (op.name == "BatchNormalization" ? 1 : 2);
+  return true;
+}
+bool IsImageOutput(Kind kind, const graph::Operator& op, size_t i) {
+  if (kind == Kind::kConvolution) return !op.name.ends_with("ConvGradWeight");
+  return i == 0 || kind != Kind::kNormalization;
 }
 
-bool TakesBlocks(const Region& region, const graph::Node& node) {
+bool HasInput(const Region& region, const graph::Node& node, Layout layout) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return input != kNone && region.LayoutOf(input) == kBatchBlockedLayout;
+    return input != kNone && region.LayoutOf(input) == layout;
   });
+}
+
+bool HasResult(const graph::Node& node) {
+  return !node.outputs.empty() && node.outputs[0] != kNone;
+}
+
+// ---- Batch-blocked ----
+
+int64_t BlockOf(DType dtype) { return 64 / static_cast<int64_t>(DTypeSize(dtype)); }
+
+// Lanes beyond the batch must stay zero, but most operators would write something else there. So
+// blocks must be full.
+bool HasFullBlocks(const Region& region, ValueId image) {
+  const Dims dims = region.DimsOf(image);
+  return !dims.empty() && dims[0] % BlockOf(region.DTypeOf(image)) == 0;
 }
 
 // Pools take images in the layout that they have; plain ones are only worth a copy if the blocks
 // are nearly full.
 bool PoolsBlocked(Region& region, const graph::Node& node) {
-  const bool blocked = TakesBlocks(region, node);
+  // Indices are positions in the plain layout.
+  if (region.module.OperatorOf(node).name == "MaxPool" && node.outputs.size() > 1 &&
+      node.outputs[1] != kNone) {
+    return false;
+  }
+  const bool blocked = HasInput(region, node, kBatchBlockedLayout);
   return region.Decide([blocked, image = node.inputs[0]](const Region& r) {
     const DType dtype = r.DTypeOf(image);
     const Dims dims = r.DimsOf(image);
     if (!IsFloating(dtype) || DTypeSize(dtype) < 4 || dims.size() < 3 || dims.size() > 4) {
       return false;
     }
-    const int64_t block = 64 / static_cast<int64_t>(DTypeSize(dtype));
-    return blocked || 4 * dims[0] >= 3 * RoundUp(dims[0], block);
+    return blocked || 4 * dims[0] >= 3 * RoundUp(dims[0], BlockOf(dtype));
   });
 }
 
-bool RunsBlocked(Region& region, const graph::Node& node) {
+bool ElementsBlocked(Region& region, const graph::Node& node) {
+  return region.Decide([inputs = node.inputs, output = node.outputs[0]](const Region& r) {
+    const Dims shape = r.DimsOf(output);
+    const DType dtype = r.DTypeOf(output);
+    return HasFullBlocks(r, output) &&
+           std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+             return input != kNone && r.DimsOf(input) == shape && r.DTypeOf(input) == dtype;
+           });
+  });
+}
+
+bool RunsBlocked(Region& region, const graph::Node& node, Kind kind) {
   const graph::Operator& op = region.module.OperatorOf(node);
-  if (IsWindow(op)) {
-    if (op.domain == lowering::kLowered) return true;
-    // Indices are positions in the plain layout.
-    if (op.name == "MaxPool" && node.outputs.size() > 1 && node.outputs[1] != kNone) return false;
-    return PoolsBlocked(region, node);
-  }
-  return TakesBlocks(region, node) && IsFollower(region, node);
+  if (kind == Kind::kConvolution) return op.domain == lowering::kLowered && !IsTaggedConv(op);
+  if (kind == Kind::kPool) return PoolsBlocked(region, node);
+  if (!HasResult(node) || !HasInput(region, node, kBatchBlockedLayout)) return false;
+  if (kind == Kind::kElementwise) return ElementsBlocked(region, node);
+  return region.Decide(
+      [image = node.inputs[0]](const Region& r) { return HasFullBlocks(r, image); });
+}
+
+// ---- Channels-last ----
+
+bool HasChannels(const Dims& dims) { return dims.size() == 3 || dims.size() == 4; }
+
+// A value that has as many elements as the image is one; others must lie in memory as they would
+// with their channels last: scalars, and those with one element for each channel.
+bool BroadcastsChannels(const Dims& dims, const Dims& image) {
+  if (ElementCount(dims) == 1) return dims.size() <= image.size();
+  if (dims.size() > image.size() || dims.size() + 1 < image.size()) return false;
+  const size_t spatial = image.size() - 2;
+  return std::all_of(dims.end() - static_cast<int64_t>(spatial), dims.end(),
+                     [](int64_t d) { return d == 1; });
+}
+
+bool ElementsChannelsLast(Region& region, const graph::Node& node) {
+  return region.Decide([inputs = node.inputs, output = node.outputs[0]](const Region& r) {
+    const Dims image = r.DimsOf(output);
+    return HasChannels(image) && std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+             if (input == kNone) return true;
+             const Dims dims = r.DimsOf(input);
+             return dims == image || BroadcastsChannels(dims, image);
+           });
+  });
+}
+
+bool RunsChannelsLast(Region& region, const graph::Node& node, Kind kind) {
+  if (kind == Kind::kConvolution) return node.Int(kChannelsLast, 0) != 0;
+  if (!HasResult(node) || !HasInput(region, node, kChannelsLastLayout)) return false;
+  if (kind == Kind::kElementwise) return ElementsChannelsLast(region, node);
+  if (kind == Kind::kNormalization) return true;
+  return region.module.OperatorOf(node).name != "MaxPool" || node.outputs.size() < 2 ||
+         node.outputs[1] == kNone;
 }
 
 // Maps of positions and other integers describe their own layout.
-bool IsImage(const Region& region, ValueId value) {
+bool IsBlockedImage(const Region& region, ValueId value) {
   return value != kNone && IsFloating(region.DTypeOf(value));
+}
+
+// Returns the layout in which a channels-last node takes an input. What an element-wise operator
+// repeats, and an image of which only the type is used, stay as they are.
+Layout ChannelsLastInput(const Region& region, const graph::Node& node, Kind kind, size_t i) {
+  const ValueId input = node.inputs[i];
+  if (input == kNone) return Layout::kPlain;
+  const graph::Operator& op = region.module.OperatorOf(node);
+  const bool repeated =
+      kind == Kind::kElementwise && region.DimsOf(input) != region.DimsOf(node.outputs[0]);
+  const bool type_only = kind == Kind::kConvolution && i == 2 && op.name == "ConvGradInput";
+  if (repeated || type_only) return region.LayoutOf(input);
+  return IsImageInput(kind, op, i) ? kChannelsLastLayout : Layout::kPlain;
+}
+
+NodeLayouts ChannelsLastLayouts(const Region& region, const graph::Node& node, Kind kind) {
+  NodeLayouts out;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    out.inputs.push_back(ChannelsLastInput(region, node, kind, i));
+  }
+  const graph::Operator& op = region.module.OperatorOf(node);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const bool image = node.outputs[i] != kNone && IsImageOutput(kind, op, i);
+    out.outputs.push_back(image ? kChannelsLastLayout : Layout::kPlain);
+  }
+  return out;
+}
+
+NodeLayouts BatchBlockedLayouts(const Region& region, const graph::Node& node, Kind kind) {
+  const graph::Operator& op = region.module.OperatorOf(node);
+  NodeLayouts out;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool image = IsImageInput(kind, op, i) && IsBlockedImage(region, node.inputs[i]);
+    out.inputs.push_back(image ? kBatchBlockedLayout : Layout::kPlain);
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const bool image = IsImageOutput(kind, op, i) && IsBlockedImage(region, node.outputs[i]);
+    out.outputs.push_back(image ? kBatchBlockedLayout : Layout::kPlain);
+  }
+  return out;
 }
 
 }  // namespace
 
-NodeLayouts BatchBlockedLayouts(Region& region, graph::NodeId id) {
+NodeLayouts LayoutsOfImages(Region& region, graph::NodeId id) {
   const graph::Node& node = region.node(id);
-  if (!RunsBlocked(region, node)) return {};
-  const graph::Operator& op = region.module.OperatorOf(node);
-  const bool window = IsWindow(op);
-  NodeLayouts out;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const bool blocked = IsImage(region, node.inputs[i]) && (!window || IsImageInput(op.name, i));
-    out.inputs.push_back(blocked ? kBatchBlockedLayout : Layout::kPlain);
-  }
-  for (ValueId output : node.outputs) {
-    const bool blocked = IsImage(region, output) && (!window || IsImageOutput(op.name));
-    out.outputs.push_back(blocked ? kBatchBlockedLayout : Layout::kPlain);
-  }
-  return out;
+  const Kind kind = KindOf(region.module.OperatorOf(node));
+  if (kind == Kind::kNone) return {};
+  if (RunsChannelsLast(region, node, kind)) return ChannelsLastLayouts(region, node, kind);
+  if (RunsBlocked(region, node, kind)) return BatchBlockedLayouts(region, node, kind);
+  return {};
 }
 
 }  // namespace hr::cpu

@@ -1,12 +1,14 @@
-// Which nodes run on batch-blocked images (kernels/batch_blocked.h).
+// Which nodes run on images in another layout than the plain one: batch-blocked
+// (kernels/batch_blocked.h) or channels-last (kernels/channels_last.h).
 #pragma once
 
 #include "runtime/lowering/region.h"
 
 namespace hr::cpu {
 
-// Convolutions and pools choose by the size of their images, element-wise operators follow their
-// inputs if all of them have one shape.
-lowering::NodeLayouts BatchBlockedLayouts(lowering::Region& region, graph::NodeId node);
+// Convolutions run in the layout that was chosen for them (conv_layouts.h), pools in that of their
+// images or, if these are plain, by their size; normalizations and element-wise operators follow
+// their images.
+lowering::NodeLayouts LayoutsOfImages(lowering::Region& region, graph::NodeId node);
 
 }  // namespace hr::cpu

@@ -54,13 +54,15 @@ class Cpu final : public lowering::Target {
   }
 
   lowering::NodeLayouts LayoutsOf(Region& region, graph::NodeId node) const override {
-    return BatchBlockedLayouts(region, node);
+    return LayoutsOfImages(region, node);
   }
-  std::string_view ConversionOp(Layout, Layout to) const override {
+  std::string_view ConversionOp(Layout from, Layout to) const override {
+    if (from == kChannelsLastLayout) return "FromChannelsLast";
+    if (to == kChannelsLastLayout) return "ToChannelsLast";
     return to == Layout::kPlain ? "FromBatchBlocked" : "ToBatchBlocked";
   }
   size_t StoredBytes(DType dtype, const Dims& dims, Layout layout) const override {
-    if (layout == Layout::kPlain) return Target::StoredBytes(dtype, dims, layout);
+    if (layout != kBatchBlockedLayout) return Target::StoredBytes(dtype, dims, layout);
     const int64_t block = 64 / static_cast<int64_t>(DTypeSize(dtype));
     const int64_t images = (dims[0] + block - 1) / block * block;
     return static_cast<size_t>(images * ElementCount(std::span(dims).subspan(1))) *

@@ -1,8 +1,12 @@
-// Convolution: batch-blocked with fusion (cpu.Conv …), and plain.
+// Convolution: batch-blocked with fusion (lowered.Conv …), channels-last, and plain.
+#include <cmath>
 #include <cstring>
 
+#include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/kernels/conv_channels_last.h"
 #include "backends/cpu/kernels/conv_plain.h"
+#include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/window_shape.h"
@@ -96,6 +100,117 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   return out;
 }
 
+// ---- Channels-last ----
+
+bool IsChannelsLast(const KernelRequest& request) {
+  return request.input(0).layout == kChannelsLastLayout;
+}
+
+// BatchNormalization with given statistics, as factors and summands of channels.
+struct FoldedNorm {
+  bool present = false;
+  double epsilon = 0;
+
+  // Operands 3 to 6 are its scale, bias, mean and variance; operand 2 is the bias before it.
+  template <typename T>
+  void Fold(const engine::Operands& p, bool has_bias, int64_t channels, T* factors,
+            T* summands) const {
+    const T *scale = p.input<T>(3), *bias = p.input<T>(4), *mean = p.input<T>(5);
+    const T *variance = p.input<T>(6), *before = has_bias ? p.input<T>(2) : nullptr;
+    const T e = static_cast<T>(epsilon);
+    for (int64_t c = 0; c < channels; ++c) factors[c] = scale[c] / std::sqrt(variance[c] + e);
+    for (int64_t c = 0; c < channels; ++c) {
+      const T from = before != nullptr ? before[c] - mean[c] : -mean[c];
+      summands[c] = bias[c] + from * factors[c];
+    }
+  }
+};
+
+// (image, w, bias?, norm's scale?, bias, mean, variance, residual?) → image
+template <typename T, typename Conv>
+std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::string_view name,
+                                            int64_t channels, std::shared_ptr<const Conv> conv) {
+  const bool relu = request.node.Int("relu", 0) != 0;
+  const bool has_bias = request.op.name.ends_with("Conv") && request.input(2).present;
+  const bool has_residual = request.input(7).present;
+  const FoldedNorm norm{request.input(3).present, request.node.Float("epsilon", 1e-5)};
+  const size_t folded = RoundUp(conv->scratch_bytes(), 64);
+  return MakeKernel(
+      Cat(name, "_channels_last", norm.present ? "+batch_normalization" : "",
+          has_residual ? "+add" : "", relu ? "+relu" : ""),
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        ConvEpilogue<T> epilogue{.bias = has_bias ? p.input<T>(2) : nullptr,
+                                 .residual = has_residual ? p.input<T>(7) : nullptr,
+                                 .activation = relu ? Activation::kRelu : Activation::kNone};
+        if (norm.present) {
+          auto* const factors = reinterpret_cast<T*>(p.scratch<std::byte>() + folded);
+          norm.Fold(p, has_bias, channels, factors, factors + channels);
+          epilogue.scale = factors;
+          epilogue.bias = factors + channels;
+        }
+        conv->Run(context.threads, {p.input<T>(0), p.input<T>(1), p.output<T>(0), epilogue},
+                  p.scratch());
+        return {};
+      });
+}
+
+template <typename T>
+Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::string_view name,
+                                        const ConvShape& shape, ImagePass pass) {
+  const int64_t channels = pass == ImagePass::kForward ? shape.oc : shape.ic;
+  const size_t folded = 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
+  LoweredKernel out;
+  if (IsDepthwise(shape)) {
+    auto conv = std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, request.threads);
+    out.scratch_bytes = conv->scratch_bytes() + folded;
+    out.kernel = ImageKernel<T>(request, Cat(name, "_depthwise"), channels, conv);
+    return out;
+  }
+  const bool packed = request.input(1).steady;
+  auto conv = std::make_shared<const ConvChannelsLast<T>>(shape, pass, packed, request.threads);
+  out.scratch_bytes = conv->scratch_bytes() + folded;
+  out.kernel = ImageKernel<T>(request, name, channels, conv);
+  if (!packed) return out;
+  out.preparation = {
+      .input = 1,
+      .bytes = conv->packed_bytes(),
+      .format = Cat("channels_last ", conv->packed_format()),
+      .kernel = MakeKernel(
+          "pack_channels_last",
+          [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+            conv->Pack(context.threads, p.input<T>(0), p.output<T>(0));
+            return {};
+          })};
+  return out;
+}
+
+template <typename T, typename Conv>
+LoweredKernel WeightKernel(std::string_view name, std::shared_ptr<const Conv> conv) {
+  LoweredKernel out;
+  out.scratch_bytes = conv->scratch_bytes();
+  out.kernel = MakeKernel(
+      Cat(name, "_channels_last"),
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        conv->Run(context.threads, p.input<T>(1), p.input<T>(0), p.output<T>(0), p.scratch());
+        return {};
+      });
+  return out;
+}
+
+// (dy, x) → dw
+template <typename T>
+Result<LoweredKernel> ChannelsLastGradWeight(const KernelRequest& request, const ConvShape& shape) {
+  if (IsDepthwise(shape)) {
+    return WeightKernel<T>(
+        "conv_grad_weight_depthwise",
+        std::make_shared<const DepthwiseChannelsLastWeights<T>>(shape, request.threads));
+  }
+  return WeightKernel<T>("conv_grad_weight", std::make_shared<const ConvChannelsLastWeights<T>>(
+                                                 shape, request.threads));
+}
+
+// ---- Plain ----
+
 // Plain NCHW: (x, w, bias?) → y
 template <typename T>
 Result<LoweredKernel> PlainForward(const KernelRequest& request) {
@@ -103,6 +218,9 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
                       ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
   bool has_bias = request.input(2).present;
   auto activation = request.node.Int("relu", 0) != 0 ? Activation::kRelu : Activation::kNone;
+  if (IsChannelsLast(request)) {
+    return ChannelsLastImage<T>(request, "conv", shape, ImagePass::kForward);
+  }
   HR_ASSIGN_OR_RETURN(
       LoweredKernel other,
       onednn::MakeConv(
@@ -127,6 +245,9 @@ template <typename T>
 Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(2).dims, request.input(1).dims));
+  if (IsChannelsLast(request)) {
+    return ChannelsLastImage<T>(request, "conv_grad_input", shape, ImagePass::kBackwardData);
+  }
   HR_ASSIGN_OR_RETURN(LoweredKernel other,
                       onednn::MakeConv(request, {.name = "conv_grad_input",
                                                  .shape = shape,
@@ -150,6 +271,7 @@ template <typename T>
 Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(1).dims, request.input(2).dims));
+  if (IsChannelsLast(request)) return ChannelsLastGradWeight<T>(request, shape);
   HR_ASSIGN_OR_RETURN(LoweredKernel other,
                       onednn::MakeConv(request, {.name = "conv_grad_weight",
                                                  .shape = shape,
@@ -163,6 +285,22 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
                  [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    ConvPlainBackwardWeights<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
                                                p.output<T>(0), nullptr, slices, p.scratch());
+                   return {};
+                 });
+  return out;
+}
+
+Result<LoweredKernel> ConvertChannelsLast(const KernelRequest& request, bool to) {
+  const Dims& dims = request.input(0).dims;
+  const int64_t c = dims[1], plane = ElementCount(std::span(dims).subspan(2));
+  const size_t bytes = DTypeSize(request.input(0).dtype);
+  LoweredKernel out;
+  out.kernel =
+      MakeKernel(to ? "to_channels_last" : "from_channels_last",
+                 [=, n = dims[0], slices = request.threads](
+                     const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   ToChannelsLast(context.threads, n, to ? c : plane, to ? plane : c, bytes,
+                                  p.input(0), p.output(0), slices);
                    return {};
                  });
   return out;
@@ -217,17 +355,26 @@ Result<LoweredKernel> MakeFromBlocked(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return Convert<T>(request, false); });
 }
+Result<LoweredKernel> MakeToChannelsLast(const KernelRequest& request) {
+  return ConvertChannelsLast(request, true);
+}
+Result<LoweredKernel> MakeFromChannelsLast(const KernelRequest& request) {
+  return ConvertChannelsLast(request, false);
+}
 
 constexpr KernelEntry kKernels[] = {
     {"", "Conv", MakePlainForward},
     {"headrace.grad", "ConvGradWeight", MakePlainGradWeight},
     {"headrace.grad", "ConvGradInput", MakePlainGradInput},
     {lowering::kLowered, "PlainConv", MakePlainForward},
+    {lowering::kLowered, "ChannelsLastConv", MakePlainForward},
     {lowering::kLowered, "Conv", MakeForward, true},
     {lowering::kLowered, "ConvGradWeight", MakeGradWeight, true},
     {lowering::kLowered, "ConvGradInput", MakeGradInput, true},
     {lowering::kLowered, "ToBatchBlocked", MakeToBlocked},
     {lowering::kLowered, "FromBatchBlocked", MakeFromBlocked},
+    {lowering::kLowered, "ToChannelsLast", MakeToChannelsLast},
+    {lowering::kLowered, "FromChannelsLast", MakeFromChannelsLast},
 };
 
 }  // namespace

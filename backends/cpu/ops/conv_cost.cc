@@ -1,5 +1,9 @@
 #include "backends/cpu/ops/conv_cost.h"
 
+#include <cmath>
+
+#include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
 #include "backends/cpu/onednn/choice.h"
@@ -20,10 +24,10 @@ double Weights(const ConvShape& s) { return static_cast<double>(s.oc * s.Taps())
 int64_t WholeBlocks(const ConvShape& s) { return RoundUp(s.n, kBatchBlock<float>); }
 
 // The lanes of each weight's gradient are added at the end, whatever the number of pixels.
-constexpr double kLaneSum = 4.6;
+constexpr double kLaneSum = 2.2;
 
 double Direct(const ConvShape& s, ConvPass pass) {
-  const double full = s.kh * s.kw == 1 ? 48 : 72;
+  const double full = s.kh * s.kw == 1 ? 76 : 112;
   const double rate = full * std::min(1.0, static_cast<double>(s.GroupOut()) / 4);  // of its tiles
   const double sums = pass == ConvPass::kBackwardWeights ? kLaneSum * Weights(s) : 0;
   return Products(s, WholeBlocks(s)) / rate + sums;
@@ -31,20 +35,20 @@ double Direct(const ConvShape& s, ConvPass pass) {
 
 double Winograd(const ConvShape& s, ConvPass pass) {
   constexpr double kTransform = 20;  // multiplications for each pixel of a tile
-  constexpr double kFilter = 14;
+  constexpr double kFilter = 13;
   const WinogradGrid grid(s);
   const auto area = static_cast<double>(grid.row_axis.tile * grid.column_axis.tile);
   const double pixels = area * static_cast<double>(grid.rows * grid.columns * WholeBlocks(s));
   const auto filters = static_cast<double>(s.ic * s.oc);
   const double work = pixels * (1.2 * filters + kTransform * static_cast<double>(s.ic + s.oc));
-  if (pass == ConvPass::kBackwardWeights) return work / 48 + kLaneSum * area * filters;
-  return work / 70 + kFilter * filters;
+  if (pass == ConvPass::kBackwardWeights) return work / 97 + kLaneSum * area * filters;
+  return work / 143 + kFilter * filters;
 }
 
-// Copies to the layout and back.
-double Copies(const ConvShape& s, const ConvUse& use) {
-  constexpr double kElement = 0.35;
-  const auto images = static_cast<double>(WholeBlocks(s));
+// Copies of so many images to the layout and back.
+double Copies(const ConvShape& s, const ConvUse& use, int64_t count) {
+  constexpr double kElement = 0.4;
+  const auto images = static_cast<double>(count);
   const double x = images * static_cast<double>(s.ic * s.InputPlane());
   const double y = images * static_cast<double>(s.oc * s.OutputPlane());
   const int x_times = 1 + (use.backward_data ? 1 : 0), y_times = 1 + (use.backward_weights ? 1 : 0);
@@ -58,9 +62,9 @@ double Portable(const ConvShape& s, ConvPass pass) {
   const auto plane = static_cast<double>(s.OutputPlane());
   const bool in_place = s.kh * s.kw * s.sh * s.sw == 1;
   const double columns =
-      in_place ? 0 : images * plane * static_cast<double>(s.Taps() * s.groups) * 0.38;
-  const double order = images * Weights(s) / plane * (pass == ConvPass::kForward ? 2 : 0.8);
-  return Products(s, s.n) / 70 + columns + order;
+      in_place ? 0 : images * plane * static_cast<double>(s.Taps() * s.groups) * 0.2;
+  const double order = images * Weights(s) / plane * (pass == ConvPass::kForward ? 1 : 0.4);
+  return Products(s, s.n) / 100 + columns + order;
 }
 
 double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
@@ -68,9 +72,25 @@ double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
   ConvShape padded = s;  // channels fill whole vectors
   if (s.ic > 3) padded.ic = RoundUp(s.ic, kBatchBlock<float>);
   padded.oc = RoundUp(s.oc, kBatchBlock<float>);
-  constexpr double kOrder[] = {0.9, 0.65, 1.5};  // of a weight, by passes
+  constexpr double kOrder[] = {0.45, 0.33, 0.75}, kRate[] = {88, 80, 58};  // by passes
+  const auto p = static_cast<size_t>(pass);
+  return Products(padded, s.n) / kRate[p] + (kept ? 0 : kOrder[p] * Weights(s));
+}
+
+// Products of gathered pixels. Lanes are channels of the result; weights are ordered on each run
+// unless they are kept.
+double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
+  constexpr double kOrder[] = {0.15, 0.12, 0.25};
+  const double gather = s.GroupIn() < 16 ? 0.25 : 0.01;  // of an element; short runs take longer
+  if (IsDepthwise(s)) return Products(s, s.n) / 18;
+  // Lanes of a group's result are whole vectors.
+  const int64_t lanes = pass == ConvPass::kBackwardData ? s.GroupIn() : s.GroupOut();
+  ConvShape padded = s;
+  padded.oc = s.oc * RoundUp(lanes, kBatchBlock<float>) / std::max<int64_t>(1, lanes);
+  const auto pixels = static_cast<double>(s.n * s.OutputPlane());
+  const double gathered = s.kh * s.kw == 1 ? 0 : gather * pixels * static_cast<double>(s.Taps());
   const double order = kept ? 0 : kOrder[static_cast<size_t>(pass)] * Weights(s);
-  return Products(padded, s.n) / 88 + order;
+  return Products(padded, s.n) / 120 + gathered + order;
 }
 
 double Plain(const ConvShape& s, ConvPass pass, bool kept, bool onednn) {
@@ -79,19 +99,22 @@ double Plain(const ConvShape& s, ConvPass pass, bool kept, bool onednn) {
 
 }  // namespace
 
-bool BatchBlockedPays(const ConvShape& s, const ConvUse& use) {
-  const bool winograd = !use.exact_sums && WinogradPays(s);
+double ConvCost(const ConvShape& s, const ConvUse& use, Layout layout) {
   // Weights that are not trained mostly stay the same, and are then ordered once.
   const bool kept = !use.backward_weights;
-  double blocked = Copies(s, use), plain = 0;
-  const auto add = [&](ConvPass pass) {
-    blocked += winograd ? Winograd(s, pass) : Direct(s, pass);
-    plain += Plain(s, pass, kept, use.onednn);
+  const bool winograd = !use.exact_sums && WinogradPays(s);
+  if (layout == kChannelsLastLayout && s.HasDepth()) return HUGE_VAL;
+  const auto pass_cost = [&](ConvPass pass) {
+    if (layout == kChannelsLastLayout) return ChannelsLast(s, pass, kept);
+    if (layout == Layout::kPlain) return Plain(s, pass, kept, use.onednn);
+    return winograd ? Winograd(s, pass) : Direct(s, pass);
   };
-  add(ConvPass::kForward);
-  if (use.backward_data) add(ConvPass::kBackwardData);
-  if (use.backward_weights) add(ConvPass::kBackwardWeights);
-  return blocked < plain;
+  double cost = pass_cost(ConvPass::kForward);
+  if (use.backward_data) cost += pass_cost(ConvPass::kBackwardData);
+  if (use.backward_weights) cost += pass_cost(ConvPass::kBackwardWeights);
+  if (layout == kChannelsLastLayout) cost += Copies(s, use, s.n);
+  if (layout == kBatchBlockedLayout) cost += Copies(s, use, WholeBlocks(s));
+  return cost;
 }
 
 }  // namespace hr::cpu

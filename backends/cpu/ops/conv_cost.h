@@ -1,8 +1,9 @@
-// What a convolution is expected to cost on batch-blocked and on plain images: which is why it runs
-// on one or the other. Estimates are drawn from measurements (tests/kernels/onednn_bench.cc), never
+// What a convolution is expected to cost in each layout of images: which is why it runs in one or
+// another. Estimates are drawn from measurements (tests/kernels/onednn_bench.cc), never
 // from timing in a run: the same model takes the same kernels everywhere.
 #pragma once
 
+#include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/conv_shape.h"
 
 namespace hr::cpu {
@@ -10,15 +11,16 @@ namespace hr::cpu {
 // What a graph asks of a convolution, beside its size.
 struct ConvUse {
   bool backward_data = false, backward_weights = false;
-  // What makes x, and what takes y, does not take batch-blocked images: both are copied, and so are
-  // their gradients.
+  // What makes x, and what takes y, only takes plain images: both are copied, and so are their
+  // gradients.
   bool x_is_plain = false, y_is_plain = false;
   bool exact_sums = false;
   bool onednn = false;  // runs plain images where it is the faster one (onednn/choice.h)
 };
 
-// Whether the passes together cost less on batch-blocked images. Blocks are whole: 9 images there
-// cost as much as 16, while plain ones cost what they are.
-bool BatchBlockedPays(const ConvShape& shape, const ConvUse& use);
+// Returns what the passes take together, in nanoseconds of one thread; infinity if there is no
+// kernel for the layout. Blocks of images are whole: 9 images cost as much as 16 there, while in
+// the other layouts they cost what they are.
+double ConvCost(const ConvShape& shape, const ConvUse& use, Layout layout);
 
 }  // namespace hr::cpu

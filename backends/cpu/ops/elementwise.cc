@@ -1,6 +1,8 @@
 // Element-wise operators and chains of them.
 #include "backends/cpu/kernels/elementwise.h"
 
+#include <algorithm>
+
 #include "backends/cpu/ops/families.h"
 #include "runtime/lowering/expression.h"
 
@@ -9,9 +11,17 @@ namespace {
 
 using lowering::Expression;
 
-// Returns the dimensions that memory has: whole blocks if the layout pads the batch.
-Dims StoredDims(const OperandInfo& operand) {
-  if (operand.layout == Layout::kPlain) return operand.dims;
+// Returns the dimensions that memory has in a node whose result has that layout and rank: whole
+// blocks if it pads the batch. Channels are the last axis of all operands of a channels-last one,
+// if need be because the memory of what is repeated is the same either way.
+Dims StoredDims(const OperandInfo& operand, Layout layout, size_t rank) {
+  if (layout == Layout::kPlain) return operand.dims;
+  if (layout == kChannelsLastLayout) {
+    Dims dims(rank - operand.dims.size(), 1);
+    dims.insert(dims.end(), operand.dims.begin(), operand.dims.end());
+    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+    return dims;
+  }
   int64_t block = 64 / static_cast<int64_t>(DTypeSize(operand.dtype));
   int64_t per_image = ElementCount(std::span(operand.dims).subspan(1));
   return {(operand.dims[0] + block - 1) / block * block * per_image};
@@ -38,13 +48,15 @@ Result<LoweredKernel> MakeProgram(const KernelRequest& request, Expression expre
   expression = expression.DropUnusedInputs(&kept);
   std::vector<DType> types;
   std::vector<Dims> dims;
+  const OperandInfo& result = request.outputs[0];
+  const size_t rank = result.dims.size();
   std::vector<std::span<const int64_t>> spans;
   for (int i : kept) {
     types.push_back(request.input(static_cast<size_t>(i)).dtype);
-    dims.push_back(StoredDims(request.input(static_cast<size_t>(i))));
+    dims.push_back(StoredDims(request.input(static_cast<size_t>(i)), result.layout, rank));
   }
   for (const Dims& d : dims) spans.emplace_back(d);
-  Dims out_dims = StoredDims(request.outputs[0]);
+  Dims out_dims = StoredDims(result, result.layout, rank);
   HR_ASSIGN_OR_RETURN(ElementProgram program, Compile(expression, types, request.outputs[0].dtype));
   HR_ASSIGN_OR_RETURN(ElementLayout layout, ElementLayout::Make(out_dims, spans));
   LoweredKernel out;

@@ -1,5 +1,7 @@
 // BatchNormalization, LayerNormalization and GroupNormalization with their gradients.
 #include "backends/cpu/kernels/normalization.h"
+#include "backends/cpu/kernels/normalization_channels_last.h"
+#include "backends/cpu/kernels/partition.h"
 
 #include <algorithm>
 #include <array>
@@ -146,29 +148,54 @@ Result<LoweredKernel> MakeRowsGrad(const KernelRequest& request) {
 
 // ---- Channels ----
 
-ChannelShape ChannelsOf(const Dims& dims) {
-  return {dims[0], dims[1], ElementCount(std::span<const int64_t>(dims).subspan(2))};
+// Runs of a channel in memory; whole blocks are an axis of their own behind the plane.
+ChannelShape ChannelsOf(const OperandInfo& x) {
+  const ChannelShape shape{x.dims[0], x.dims[1],
+                           ElementCount(std::span<const int64_t>(x.dims).subspan(2))};
+  if (x.layout != kBatchBlockedLayout) return shape;
+  const int64_t block = 64 / static_cast<int64_t>(DTypeSize(x.dtype));
+  return {shape.batch / block, shape.channels, shape.inner * block};
+}
+
+// Whether the image is a matrix with a column for each channel.
+bool IsColumns(const OperandInfo& x) {
+  return x.layout == kChannelsLastLayout ||
+         (x.layout == Layout::kPlain && ElementCount(std::span(x.dims).subspan(2)) == 1);
+}
+
+ColumnShape ColumnsOf(const OperandInfo& x) {
+  const int64_t channels = x.dims[1];
+  return {channels == 0 ? 0 : x.elements() / channels, channels};
 }
 
 // (x, scale, bias, mean, variance) → (y, running mean?, running variance?)
 template <typename T>
 Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
   HR_RETURN_IF_ERROR(CheckOneType(request));
-  const ChannelShape shape = ChannelsOf(request.input(0).dims);
-  const int tasks = NormTasks(shape.channels, shape.count(), request.threads);
+  const ChannelShape shape = ChannelsOf(request.input(0));
+  const ColumnShape matrix = ColumnsOf(request.input(0));
+  const bool columns = IsColumns(request.input(0));
+  const int tasks = columns ? NormTasks(matrix.rows, matrix.channels, request.threads)
+                            : NormTasks(shape.channels, shape.count(), request.threads);
   const bool training = request.node.Int("training_mode", 0) != 0;
   const double epsilon = EpsilonOf(request.node), momentum = request.node.Float("momentum", 0.9);
   const bool has_mean = request.has_output(1), has_variance = request.has_output(2);
   LoweredKernel out;
   out.in_place = {{0, 0}};
+  if (columns) out.scratch_bytes = ColumnScratchBytes<T>(matrix, tasks);
   out.kernel = MakeKernel(
-      training ? "batch_normalization_training" : "batch_normalization",
+      Cat("batch_normalization", training ? "_training" : "", columns ? "_channels_last" : ""),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         const auto* x = p.input<T>(0);
         const auto* scale = p.input<T>(1);
         const auto* bias = p.input<T>(2);
         const auto* mean = p.input<T>(3);
         const auto* variance = p.input<T>(4);
+        if (!training && columns) {
+          NormalizeColumns(context.threads, matrix, epsilon, x, scale, bias, mean, variance,
+                           p.output<T>(0), tasks, p.scratch());
+          return {};
+        }
         if (!training) {
           NormalizeChannels(context.threads, shape, epsilon, x, scale, bias, mean, variance,
                             p.output<T>(0), tasks);
@@ -179,6 +206,11 @@ Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
                                            .old_variance = variance,
                                            .mean = has_mean ? p.output<T>(1) : nullptr,
                                            .variance = has_variance ? p.output<T>(2) : nullptr};
+        if (columns) {
+          TrainColumns(context.threads, matrix, epsilon, x, scale, bias, p.output<T>(0), running,
+                       tasks, p.scratch());
+          return {};
+        }
         TrainChannels(context.threads, shape, epsilon, x, scale, bias, p.output<T>(0), running,
                       tasks);
         return {};
@@ -190,8 +222,11 @@ Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
 template <typename T>
 Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   HR_RETURN_IF_ERROR(CheckOneType(request));
-  const ChannelShape shape = ChannelsOf(request.input(1).dims);
-  const int tasks = NormTasks(shape.channels, shape.count(), request.threads);
+  const ChannelShape shape = ChannelsOf(request.input(1));
+  const ColumnShape matrix = ColumnsOf(request.input(1));
+  const bool columns = IsColumns(request.input(1));
+  const int tasks = columns ? NormTasks(matrix.rows, matrix.channels, request.threads)
+                            : NormTasks(shape.channels, shape.count(), request.threads);
   const bool training = request.node.Int("training_mode", 0) != 0;
   const double epsilon = EpsilonOf(request.node);
   LoweredKernel out;
@@ -199,21 +234,30 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   // What nobody asked for goes to scratch.
   const std::array wanted = {request.has_output(0), request.has_output(1), request.has_output(2)};
   const int64_t sizes[] = {request.input(1).elements(), shape.channels, shape.channels};
+  const size_t sums = columns ? RoundUp(ColumnScratchBytes<T>(matrix, tasks), 64) : 0;
+  out.scratch_bytes = sums;
   for (size_t i = 0; i < 3; ++i) {
     if (!wanted[i]) out.scratch_bytes += static_cast<size_t>(sizes[i]) * sizeof(T);
   }
   out.kernel = MakeKernel(
-      "batch_normalization_grad",
+      Cat("batch_normalization_grad", columns ? "_channels_last" : ""),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-        auto* memory = p.scratch<T>();
+        auto* memory = p.scratch<T>() + sums / sizeof(T);
         T* outputs[3];
         for (size_t i = 0; i < 3; ++i) {
           outputs[i] = wanted[i] ? p.output<T>(i) : memory;
           if (!wanted[i]) memory += sizes[i];
         }
+        const T* const mean = training ? nullptr : p.input<T>(3);
+        if (columns) {
+          NormalizeColumnsGrad<T>(context.threads, matrix, epsilon, p.input<T>(0), p.input<T>(1),
+                                  p.input<T>(2), mean, p.input<T>(4), outputs[0], outputs[1],
+                                  outputs[2], tasks, p.scratch());
+          return {};
+        }
         NormalizeChannelsGrad<T>(context.threads, shape, epsilon, p.input<T>(0), p.input<T>(1),
-                                 p.input<T>(2), training ? nullptr : p.input<T>(3), p.input<T>(4),
-                                 outputs[0], outputs[1], outputs[2], tasks);
+                                 p.input<T>(2), mean, p.input<T>(4), outputs[0], outputs[1],
+                                 outputs[2], tasks);
         return {};
       });
   return out;
@@ -274,10 +318,10 @@ Result<LoweredKernel> MakeGroupsGrad(const KernelRequest& request) {
                        [&]<typename T>() { return Make<T>(request); }); \
   }
 constexpr KernelEntry kKernels[] = {
-    {"", "BatchNormalization", HR_FLOATING(MakeChannels)},
+    {"", "BatchNormalization", HR_FLOATING(MakeChannels), true},
     {"", "LayerNormalization", HR_FLOATING(MakeRows)},
     {"", "GroupNormalization", HR_FLOATING(MakeGroups)},
-    {"headrace.grad", "BatchNormalizationGrad", HR_FLOATING(MakeChannelsGrad)},
+    {"headrace.grad", "BatchNormalizationGrad", HR_FLOATING(MakeChannelsGrad), true},
     {"headrace.grad", "LayerNormalizationGrad", HR_FLOATING(MakeRowsGrad)},
     {"headrace.grad", "GroupNormalizationGrad", HR_FLOATING(MakeGroupsGrad)},
 };

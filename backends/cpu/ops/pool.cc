@@ -1,5 +1,6 @@
-// Pooling, batch-blocked and plain.
+// Pooling, batch-blocked, channels-last and plain.
 #include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/pool_batch_blocked.h"
 #include "backends/cpu/kernels/pool_plain.h"
 #include "backends/cpu/ops/families.h"
@@ -11,6 +12,10 @@ namespace {
 
 bool IsBlocked(const KernelRequest& request) {
   return request.input(0).layout == kBatchBlockedLayout;
+}
+
+bool IsChannelsLast(const KernelRequest& request) {
+  return request.input(0).layout == kChannelsLastLayout;
 }
 
 size_t Aligned(size_t bytes) {
@@ -42,9 +47,30 @@ void AddPlaneOffsets(const PoolShape& shape, bool column_major, int64_t* indices
   }
 }
 
+// Forward (x) → y, backward (dy, x: type only) → dx: what reads the first operand and writes the
+// output.
+template <typename T>
+using PoolPass = void (*)(const Lease&, const PoolShape&, const T* from, T* to, int slices);
+
+template <typename T>
+Result<LoweredKernel> Channels(const KernelRequest& request, const PoolShape& shape,
+                               std::string_view name, PoolPass<T> pass) {
+  LoweredKernel out;
+  out.kernel = MakeKernel(Cat(name, "_channels_last"),
+                          [=, slices = request.threads](const engine::Operands& p,
+                                                        const engine::LaunchContext& context) {
+                            pass(context.threads, shape, p.input<T>(0), p.output<T>(0), slices);
+                            return Status();
+                          });
+  return out;
+}
+
 template <typename T>
 Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
+  if (IsChannelsLast(request)) {
+    return Channels<T>(request, shape, "max_pool", MaxPoolChannelsLast<T>);
+  }
   const bool column_major = request.node.Int("storage_order", 0) != 0;
   bool blocked = IsBlocked(request);
   bool indices = request.has_output(1);
@@ -67,10 +93,27 @@ Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   return out;
 }
 
+// (dy, x, y) → dx
+template <typename T>
+Result<LoweredKernel> MaxBackwardChannelsLast(const KernelRequest& request,
+                                              const PoolShape& shape) {
+  LoweredKernel out;
+  out.kernel =
+      MakeKernel("max_pool_grad_channels_last",
+                 [=, slices = request.threads](const engine::Operands& p,
+                                               const engine::LaunchContext& context) -> Status {
+                   MaxPoolChannelsLastBackward<T>(context.threads, shape, p.input<T>(0),
+                                                  p.input<T>(1), p.output<T>(0), slices);
+                   return {};
+                 });
+  return out;
+}
+
 // (dy, x, y) → dx: where the maxima were is found again, into scratch memory.
 template <typename T>
 Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
+  if (IsChannelsLast(request)) return MaxBackwardChannelsLast<T>(request, shape);
   bool blocked = IsBlocked(request);
   int64_t outputs = blocked ? BatchBlockedElements<T>(shape.n, shape.c * shape.OutputPlane())
                             : shape.n * shape.c * shape.OutputPlane();
@@ -100,17 +143,14 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   return out;
 }
 
-// Forward it computes x → y, backward (dy, x: type only) → dx. Both read the first operand and
-// write the output.
-template <typename T>
-using AveragePass = void (*)(const Lease&, const PoolShape&, const T* from, T* to, int slices);
-
 // `image`: the dimensions of x.
 template <typename T>
 Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
-                              std::string_view name, AveragePass<T> plain, AveragePass<T> blocked) {
+                              std::string_view name, PoolPass<T> plain, PoolPass<T> blocked,
+                              PoolPass<T> channels_last) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, image));
-  const AveragePass<T> pass = IsBlocked(request) ? blocked : plain;
+  if (IsChannelsLast(request)) return Channels<T>(request, shape, name, channels_last);
+  const PoolPass<T> pass = IsBlocked(request) ? blocked : plain;
   int slices = request.threads;
   LoweredKernel out;
   out.kernel =
@@ -133,13 +173,14 @@ Result<LoweredKernel> MakeMaxGrad(const KernelRequest& request) {
 Result<LoweredKernel> MakeAverage(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
     return Average<T>(request, request.input(0).dims, "average_pool", AveragePoolPlain<T>,
-                      AveragePool<T>);
+                      AveragePool<T>, AveragePoolChannelsLast<T>);
   });
 }
 Result<LoweredKernel> MakeAverageGrad(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
     return Average<T>(request, request.input(1).dims, "average_pool_grad",
-                      AveragePoolPlainBackward<T>, AveragePoolBackward<T>);
+                      AveragePoolPlainBackward<T>, AveragePoolBackward<T>,
+                      AveragePoolChannelsLastBackward<T>);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/batch_blocked.h"
 
 namespace hr::cpu {
@@ -14,6 +15,10 @@ ConvShape Square(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel
   s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
   s.DeriveOutput();
   return s;
+}
+
+bool BatchBlockedPays(const ConvShape& s, const ConvUse& use) {
+  return ConvCost(s, use, kBatchBlockedLayout) < ConvCost(s, use, Layout::kPlain);
 }
 
 constexpr ConvUse kTraining{.backward_data = true, .backward_weights = true, .onednn = true};
@@ -51,12 +56,22 @@ TEST(BatchBlockedPays, WhereChannelsAreFew) {
   EXPECT_FALSE(BatchBlockedPays(Square(1, 20, 12, 50, 5), kTraining));
 }
 
-TEST(BatchBlockedPays, InHalfABlockOnlyWithoutOneDnn) {
-  const ConvShape half = Square(8, 64, 16, 64, 3), whole = Square(16, 64, 16, 64, 3);
-  EXPECT_FALSE(BatchBlockedPays(half, BetweenPlain(kTraining)));
-  EXPECT_TRUE(BatchBlockedPays(half, BetweenPlain(Portable(kTraining))));
-  EXPECT_TRUE(BatchBlockedPays(whole, BetweenPlain(kTraining)));
-  EXPECT_FALSE(BatchBlockedPays(Square(16, 256, 4, 256, 3), kTraining));
+Layout Cheapest(const ConvShape& s, const ConvUse& use) {
+  Layout best = Layout::kPlain;
+  for (const Layout layout : {kBatchBlockedLayout, kChannelsLastLayout}) {
+    if (ConvCost(s, use, layout) < ConvCost(s, use, best)) best = layout;
+  }
+  return best;
+}
+
+TEST(ConvCost, BlocksNeedImagesAndLargePlanes) {
+  for (const ConvUse& use : {kTraining, Portable(kTraining)}) {
+    EXPECT_EQ(Cheapest(Square(8, 64, 16, 64, 3), use), kChannelsLastLayout);
+    EXPECT_EQ(Cheapest(Square(32, 64, 16, 64, 3), use), kBatchBlockedLayout);
+    EXPECT_EQ(Cheapest(Square(32, 512, 2, 512, 3), use), kChannelsLastLayout);
+    EXPECT_EQ(Cheapest(Square(64, 1, 28, 20, 5), use), kBatchBlockedLayout);
+    EXPECT_EQ(Cheapest(Square(64, 20, 12, 50, 5), use), kBatchBlockedLayout);
+  }
 }
 
 TEST(BatchBlockedPays, CountsCopiesAndTheMethod) {

@@ -40,12 +40,13 @@ void Check(OneNodeRun& run, const char* kernel) {
 
 using Node = void (*)(OneNodeRun&, const Dims&);
 
-const Dims kImages = {1, 24, 20, 20}, kOut = {1, 40, 20, 20}, kWeights = {40, 24, 3, 3};
+// So few channels that copies to another layout would take longer.
+const Dims kImages = {1, 16, 20, 20}, kOut = {1, 16, 20, 20}, kWeights = {16, 16, 3, 3};
 
 TEST(OneDnnNodes, Conv) {
   for (Node weights : {Fed, Known}) {
     OneNodeRun run("Conv");
-    Fed(run, kImages), weights(run, kWeights), Fed(run, {40});
+    Fed(run, kImages), weights(run, kWeights), Fed(run, {16});
     Check(run.With("pads", std::vector<int64_t>{1, 1, 1, 1}), "\"conv_onednn\"");
   }
 }
@@ -89,14 +90,6 @@ TEST(OneDnnNodes, Products) {
     Fed(matmul, rows), weights(matmul, columns);
     CheckProduct(matmul, GemmShape::Dense(200, 400, 500), rows, columns, "\"matmul_onednn\"");
   }
-}
-
-// Many channels of few pixels leave the batch-blocked layout.
-TEST(OneDnnNodes, LargeBatchOfSmallImages) {
-  OneNodeRun run("Conv");
-  Fed(run, {8, 256, 6, 6}), Fed(run, {256, 256, 3, 3});
-  run.With("pads", std::vector<int64_t>{1, 1, 1, 1}).MustRun();
-  ExpectKernel(run, "\"conv_onednn\"");
 }
 
 }  // namespace

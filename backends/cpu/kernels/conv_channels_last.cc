@@ -1,0 +1,459 @@
+#include "backends/cpu/kernels/conv_channels_last.h"
+
+#include <algorithm>
+
+namespace hr::cpu {
+namespace {
+
+constexpr int64_t kBlockDepth = 576;        // rows of a weight panel's block: it stays in L1 and L2
+constexpr int64_t kBlockBytes = 384 << 10;  // of gathered pixels: they stay in L2
+constexpr int64_t kAlignment = 64;
+
+template <typename T>
+int64_t Aligned(int64_t elements) {
+  return RoundUp(elements, kAlignment / static_cast<int64_t>(sizeof(T)));
+}
+
+// Rows at such distances fall on the same few lines of the cache.
+template <typename T>
+bool Conflicts(int64_t stride) {
+  return stride * static_cast<int64_t>(sizeof(T)) % 1024 == 0;
+}
+
+// The distance of gathered rows.
+template <typename T>
+int64_t RowStride(int64_t depth) {
+  const int64_t stride = Aligned<T>(depth);
+  return Conflicts<T>(stride) ? stride + kAlignment / static_cast<int64_t>(sizeof(T)) : stride;
+}
+
+// Channels that are summed over at a time: as many as fill a block, in equal blocks.
+int64_t BlockChannels(int64_t channels, int64_t taps) {
+  const int64_t most = std::max<int64_t>(16, kBlockDepth / taps / 16 * 16);
+  const int64_t blocks = CeilDiv(channels, most);
+  return std::min(channels, RoundUp(CeilDiv(channels, blocks), 16));
+}
+
+template <typename T>
+int64_t BlockPixels(int64_t depth, int64_t unit) {
+  const int64_t pixels =
+      kBlockBytes / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(1, depth);
+  return std::max(2 * unit, pixels / unit * unit);
+}
+
+// Whether the matrix is the image itself.
+template <typename T>
+bool IsInPlace(const Gather& g) {
+  const auto single = [](const GatherAxis& axis) {
+    return axis.taps.size() == 1 && axis.taps[0] == 0 && axis.step == 1 && axis.size == axis.source;
+  };
+  return single(g.rows) && single(g.columns) && !Conflicts<T>(g.pixel);
+}
+
+// Tiles of nearly equal height: body(first row, rows).
+template <typename Body>
+void ForTiles(int64_t rows, int64_t most, Body&& body) {
+  const int64_t tiles = CeilDiv(rows, most);
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    const Range part = PartOf(rows, tiles, tile);
+    body(part.begin, part.size());
+  }
+}
+
+// Ranges of at most `step`: body(range).
+template <typename Body>
+void ForBlocks(Range range, int64_t step, Body&& body) {
+  for (int64_t at = range.begin; at < range.end; at += step) {
+    body(Range{at, std::min(range.end, at + step)});
+  }
+}
+
+template <typename T>
+int64_t PanelWidth(const GemmKernels<T>& gemm, int64_t channels) {
+  return channels <= gemm.lanes ? gemm.lanes : 2 * gemm.lanes;
+}
+
+template <typename T>
+typename GemmKernels<T>::TileKernel KernelOf(const GemmKernels<T>& gemm, bool rows_contiguous,
+                                             int64_t columns, int64_t rows) {
+  return gemm.tile[rows_contiguous][columns > gemm.lanes ? 1 : 0][rows - 1];
+}
+
+}  // namespace
+
+// ---- Images ----
+
+template <typename T>
+ConvChannelsLast<T>::ConvChannelsLast(const ConvShape& shape, ImagePass pass, bool packed,
+                                      int slices)
+    : s_(shape), pass_(pass), packed_(packed), slices_(slices) {
+  const bool forward = pass == ImagePass::kForward;
+  in_ = forward ? s_.GroupIn() : s_.GroupOut();
+  out_ = forward ? s_.GroupOut() : s_.GroupIn();
+  width_ = PanelWidth(gemm_, out_);
+  panels_ = CeilDiv(out_, width_);
+  int64_t at = 0;
+  for (ConvPhase& phase : PhasesOf(s_, pass)) {
+    phases_.push_back({std::move(phase), at});
+    at += PackedElements(phases_.back());
+  }
+  ChooseBlocks();
+}
+
+// Cuts pixels and panels into at most `slices` cells: the fewest cycles of the slowest one, in
+// which a multiply-add of two vectors takes one, packing a weight takes one, and gathering a vector
+// two.
+template <typename T>
+void ConvChannelsLast<T>::ChooseBlocks() {
+  size_t most = 1, taps = 0;  // of a phase, and of all
+  for (const Phase& phase : phases_) {
+    most = std::max(most, phase.taps.size());
+    taps += phase.taps.size();
+  }
+  block_channels_ = BlockChannels(in_, static_cast<int64_t>(most));
+  block_pixels_ = BlockPixels<T>(static_cast<int64_t>(most) * block_channels_, gemm_.rows);
+  const int64_t pixels = phases_[0].pixels(s_.n), panels = s_.groups * panels_;
+  const double depth = static_cast<double>(taps) * static_cast<double>(in_);
+  const bool in_place = IsInPlace<T>(phases_[0].gather);
+  double best = -1;
+  for (int m = 1; m <= slices_; ++m) {
+    const int n = static_cast<int>(std::min<int64_t>(slices_ / m, panels));
+    const int64_t rows = CeilDiv(pixels, m), columns = CeilDiv(panels, n);
+    const bool first = !packed_ && (m > 1 || rows > block_pixels_);
+    const double width = static_cast<double>(width_);
+    const double vectors = width / gemm_.lanes;
+    double cost = static_cast<double>(RoundUp(rows, gemm_.rows) * columns) * depth * vectors / 2;
+    if (!in_place) {
+      cost += 2 * static_cast<double>(rows * CeilDiv(columns, panels_)) * depth / gemm_.lanes;
+    }
+    if (!packed_) {
+      const auto packed = static_cast<double>(first ? CeilDiv(panels, slices_) : columns);
+      cost += packed * width * depth * (first ? 1.5 : 1);
+    }
+    if (best >= 0 && cost >= best) continue;
+    best = cost;
+    cut_pixels_ = m;
+    cut_panels_ = n;
+    pack_first_ = first;
+  }
+}
+
+template <typename T>
+int64_t ConvChannelsLast<T>::PackedElements(const Phase& phase) const {
+  return s_.groups * panels_ * static_cast<int64_t>(phase.taps.size()) * in_ * width_;
+}
+
+template <typename T>
+size_t ConvChannelsLast<T>::packed_bytes() const {
+  return static_cast<size_t>(phases_.back().packed + PackedElements(phases_.back())) * sizeof(T);
+}
+
+template <typename T>
+std::string ConvChannelsLast<T>::packed_format() const {
+  std::string out =
+      Cat(pass_ == ImagePass::kForward ? "forward" : "backward", " by ", block_channels_);
+  for (const Phase& phase : phases_) {
+    out += ';';
+    for (const int64_t tap : phase.taps) out += Cat(' ', tap);
+  }
+  return out;
+}
+
+// Of one cell.
+template <typename T>
+int64_t ConvChannelsLast<T>::ScratchElements() const {
+  int64_t matrix = 0, panel = 0;
+  for (const Phase& phase : phases_) {
+    const int64_t depth = static_cast<int64_t>(phase.taps.size()) * block_channels_;
+    matrix = std::max(matrix, block_pixels_ * RowStride<T>(depth));
+    panel = std::max(panel, depth * width_);
+  }
+  if (packed_ || pack_first_) panel = 0;
+  const int64_t panels = CeilDiv(s_.groups * panels_, cut_panels_) + 1;
+  const int64_t block = phases_.size() > 1 ? block_pixels_ * panels * width_ : 0;
+  return Aligned<T>(matrix) + Aligned<T>(panel) + Aligned<T>(block);
+}
+
+template <typename T>
+size_t ConvChannelsLast<T>::scratch_bytes() const {
+  const auto cells = static_cast<size_t>(cut_pixels_ * cut_panels_);
+  return (pack_first_ ? packed_bytes() : 0) +
+         cells * static_cast<size_t>(ScratchElements()) * sizeof(T);
+}
+
+template <typename T>
+int64_t ConvChannelsLast<T>::Lanes(int64_t panel) const {
+  return std::min(width_, out_ - panel % panels_ * width_);
+}
+
+template <typename T>
+WeightPanel ConvChannelsLast<T>::PanelOf(const Phase& phase, int64_t panel, Range channels) const {
+  const bool forward = pass_ == ImagePass::kForward;
+  return {.lanes = Lanes(panel),
+          .channels = channels.size(),
+          .width = width_,
+          .lane = forward ? s_.Taps() : s_.KernelSize(),
+          .channel = forward ? s_.KernelSize() : s_.Taps(),
+          .taps = &phase.taps};
+}
+
+template <typename T>
+const T* ConvChannelsLast<T>::PlainWeights(const T* weights, int64_t panel, Range channels) const {
+  const int64_t lane = panel % panels_ * width_, channel = channels.begin;
+  const bool forward = pass_ == ImagePass::kForward;
+  const int64_t row = panel / panels_ * s_.GroupOut() + (forward ? lane : channel);
+  return weights + row * s_.Taps() + (forward ? channel : lane) * s_.KernelSize();
+}
+
+template <typename T>
+T* ConvChannelsLast<T>::PanelAt(const Phase& phase, T* packed, int64_t panel,
+                                Range channels) const {
+  const auto taps = static_cast<int64_t>(phase.taps.size());
+  return packed + phase.packed + (panel * in_ + channels.begin) * taps * width_;
+}
+
+template <typename T>
+void ConvChannelsLast<T>::PackPhase(const Lease& threads, const Phase& phase, const T* weights,
+                                    T* packed) const {
+  if (phase.taps.empty()) return;
+  const int64_t blocks = CeilDiv(in_, block_channels_), units = s_.groups * panels_ * blocks;
+  threads.ParallelFor(slices_, [&](int slice) {
+    const Range part = PartOf(units, slices_, slice);
+    for (int64_t unit = part.begin; unit < part.end; ++unit) {
+      const int64_t panel = unit / blocks, first = unit % blocks * block_channels_;
+      const Range channels{first, std::min(in_, first + block_channels_)};
+      kernels_.pack(PanelOf(phase, panel, channels), PlainWeights(weights, panel, channels),
+                    PanelAt(phase, packed, panel, channels));
+    }
+  });
+}
+
+template <typename T>
+void ConvChannelsLast<T>::Pack(const Lease& threads, const T* weights, T* packed) const {
+  for (const Phase& phase : phases_) PackPhase(threads, phase, weights, packed);
+}
+
+template <typename T>
+void ConvChannelsLast<T>::Run(const Lease& threads, const ConvImageMemory<T>& memory,
+                              void* scratch) const {
+  T* cells = static_cast<T*>(scratch);
+  const T* packed = packed_ ? memory.weights : nullptr;
+  if (pack_first_) {
+    Pack(threads, memory.weights, cells);
+    packed = cells;
+    cells += packed_bytes() / sizeof(T);
+  }
+  for (const Phase& phase : phases_) {
+    threads.ParallelFor(cut_pixels_ * cut_panels_, [&](int cell) {
+      const Cell part{PartOf(phase.pixels(s_.n), cut_pixels_, cell % cut_pixels_),
+                      PartOf(s_.groups * panels_, cut_panels_, cell / cut_pixels_)};
+      RunCell(phase, memory, part, packed, cells + cell * ScratchElements());
+    });
+  }
+}
+
+template <typename T>
+void ConvChannelsLast<T>::RunCell(const Phase& phase, const ConvImageMemory<T>& memory,
+                                  const Cell& cell, const T* packed, T* scratch) const {
+  ForBlocks(cell.pixels, block_pixels_, [&](Range pixels) {
+    for (int64_t group = cell.panels.begin / panels_; group * panels_ < cell.panels.end; ++group) {
+      const Range panels{std::max(cell.panels.begin, group * panels_),
+                         std::min(cell.panels.end, (group + 1) * panels_)};
+      RunBlock(phase, memory, pixels, panels, packed, scratch);
+    }
+  });
+}
+
+// Some pixels of some panels of one group.
+template <typename T>
+void ConvChannelsLast<T>::RunBlock(const Phase& phase, const ConvImageMemory<T>& memory,
+                                   Range pixels, Range panels, const T* packed, T* scratch) const {
+  const auto taps = static_cast<int64_t>(phase.taps.size());
+  const int64_t group = panels.begin / panels_;
+  const bool in_place = IsInPlace<T>(phase.gather);
+  T* const gathered = scratch;
+  T* const panel_memory =
+      gathered + Aligned<T>(block_pixels_ * RowStride<T>(taps * block_channels_));
+  T* const block = panel_memory + (packed ? 0 : Aligned<T>(taps * block_channels_ * width_));
+  const int64_t lane = panels.begin % panels_ * width_ + group * out_;
+  T* to = block;
+  int64_t stride = panels.size() * width_;
+  if (IsDense()) {
+    stride = Channels();
+    to = memory.result + pixels.begin * stride + lane;
+  }
+  if (taps == 0) std::fill_n(block, pixels.size() * stride, T{0});
+  ForBlocks({0, taps == 0 ? 0 : in_}, block_channels_, [&](Range channels) {
+    const Range source{group * in_ + channels.begin, group * in_ + channels.end};
+    const T* matrix = memory.image + pixels.begin * phase.gather.pixel + source.begin;
+    int64_t row = phase.gather.pixel;
+    if (!in_place) {
+      row = RowStride<T>(taps * channels.size());
+      kernels_.gather(phase.gather, memory.image, pixels, source, gathered, row);
+      matrix = gathered;
+    }
+    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const T* weights = panel_memory;
+      if (packed != nullptr) {
+        weights = PanelAt(phase, const_cast<T*>(packed), panel, channels);
+      } else {
+        kernels_.pack(PanelOf(phase, panel, channels),
+                      PlainWeights(memory.weights, panel, channels), panel_memory);
+      }
+      Multiply(matrix, row, pixels.size(), weights, panel, taps * channels.size(),
+               channels.begin == 0, to + (panel - panels.begin) * width_, stride);
+    }
+  });
+  Finish(phase, memory, pixels, panels, block);
+}
+
+template <typename T>
+void ConvChannelsLast<T>::Multiply(const T* matrix, int64_t row, int64_t pixels, const T* weights,
+                                   int64_t panel, int64_t depth, bool first, T* to,
+                                   int64_t stride) const {
+  const int64_t columns = Lanes(panel);
+  ForTiles(pixels, gemm_.rows, [&](int64_t at, int64_t rows) {
+    KernelOf(gemm_, false, columns, rows)({.k = depth,
+                                           .a = matrix + at * row,
+                                           .a_stride = row,
+                                           .b = weights,
+                                           .ldb = width_,
+                                           .columns = columns,
+                                           .c = to + at * stride,
+                                           .ldc = stride,
+                                           .accumulate = !first});
+  });
+}
+
+// What follows when all channels have been summed over.
+template <typename T>
+void ConvChannelsLast<T>::Finish(const Phase& phase, const ConvImageMemory<T>& memory, Range pixels,
+                                 Range panels, const T* block) const {
+  const int64_t group = panels.begin / panels_;
+  const int64_t lane = panels.begin % panels_ * width_ + group * out_;
+  const int64_t columns = std::min((group + 1) * out_, lane + panels.size() * width_) - lane;
+  if (!IsDense()) {
+    const int64_t stride = panels.size() * width_, pixel = Channels();
+    for (int64_t i = pixels.begin; i < pixels.end; ++i, block += stride) {
+      std::copy_n(block, columns, memory.result + phase.ResultPixel(i) * pixel + lane);
+    }
+    return;
+  }
+  if (memory.epilogue.IsNone()) return;
+  const int64_t at = pixels.begin * Channels() + lane;
+  ConvEpilogue<T> epilogue = memory.epilogue;
+  if (epilogue.scale != nullptr) epilogue.scale += lane;
+  if (epilogue.bias != nullptr) epilogue.bias += lane;
+  if (epilogue.residual != nullptr) epilogue.residual += at;
+  kernels_.finish(epilogue, pixels.size(), columns, Channels(), memory.result + at);
+}
+
+// ---- Weights ----
+
+template <typename T>
+ConvChannelsLastWeights<T>::ConvChannelsLastWeights(const ConvShape& shape, int slices)
+    : s_(shape), slices_(slices), phase_(PhasesOf(shape, ImagePass::kForward)[0]) {
+  const int64_t in = s_.GroupIn();
+  width_ = PanelWidth(gemm_, s_.GroupOut());
+  panels_ = CeilDiv(s_.GroupOut(), width_);
+  block_channels_ = BlockChannels(in, s_.KernelSize());
+  channel_blocks_ = CeilDiv(in, block_channels_);
+  const int64_t units = s_.groups * channel_blocks_;
+  if (units < slices_) {
+    panel_parts_ = static_cast<int>(std::min<int64_t>(panels_, CeilDiv(slices_, units)));
+  } else if (units % slices_ != 0 && s_.groups == 1 && block_channels_ >= 32) {
+    block_channels_ = std::max<int64_t>(16, RoundUp(CeilDiv(in, RoundUp(units, slices_)), 8));
+    channel_blocks_ = CeilDiv(in, block_channels_);
+  }
+  block_pixels_ = BlockPixels<T>(s_.KernelSize() * block_channels_, 16);
+}
+
+// Of one thread.
+template <typename T>
+int64_t ConvChannelsLastWeights<T>::ScratchElements() const {
+  const int64_t depth = s_.KernelSize() * block_channels_;
+  const int64_t panels = CeilDiv(panels_, panel_parts_);
+  return Aligned<T>(block_pixels_ * RowStride<T>(depth)) + Aligned<T>(block_pixels_ * width_) +
+         Aligned<T>(depth * panels * width_);
+}
+
+template <typename T>
+size_t ConvChannelsLastWeights<T>::scratch_bytes() const {
+  return static_cast<size_t>(slices_) * static_cast<size_t>(ScratchElements()) * sizeof(T);
+}
+
+template <typename T>
+void ConvChannelsLastWeights<T>::Run(const Lease& threads, const T* x, const T* dy, T* dw,
+                                     void* scratch) const {
+  const int64_t tasks = s_.groups * channel_blocks_ * panel_parts_;
+  threads.ParallelFor(slices_, [&](int slice) {
+    T* const memory = static_cast<T*>(scratch) + slice * ScratchElements();
+    const Range part = PartOf(tasks, slices_, slice);
+    for (int64_t task = part.begin; task < part.end; ++task) {
+      RunTask(static_cast<int>(task), x, dy, dw, memory);
+    }
+  });
+}
+
+// Some channels of some panels of one group, over all pixels.
+template <typename T>
+void ConvChannelsLastWeights<T>::RunTask(int task, const T* x, const T* dy, T* dw,
+                                         T* scratch) const {
+  const int64_t group = task / panel_parts_ / channel_blocks_;
+  const int64_t first = task / panel_parts_ % channel_blocks_ * block_channels_;
+  const Range panels = PartOf(panels_, panel_parts_, task % panel_parts_);
+  const Range channels{first, std::min(s_.GroupIn(), first + block_channels_)};
+  const Range source{group * s_.GroupIn() + channels.begin, group * s_.GroupIn() + channels.end};
+  const int64_t depth = s_.KernelSize() * channels.size();
+  T* const gathered = scratch;
+  T* const columns =
+      gathered + Aligned<T>(block_pixels_ * RowStride<T>(s_.KernelSize() * block_channels_));
+  T* const sums = columns + Aligned<T>(block_pixels_ * width_);
+  const bool in_place = IsInPlace<T>(phase_.gather);
+  const auto lanes = [&](int64_t panel) {
+    return std::min(width_, s_.GroupOut() - panel * width_);
+  };
+  ForBlocks({0, s_.n * s_.OutputPlane()}, block_pixels_, [&](Range pixels) {
+    const T* matrix = x + pixels.begin * s_.ic + source.begin;
+    int64_t row = s_.ic;
+    if (!in_place) {
+      row = RowStride<T>(depth);
+      kernels_.gather(phase_.gather, x, pixels, source, gathered, row);
+      matrix = gathered;
+    }
+    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const T* from = dy + pixels.begin * s_.oc + group * s_.GroupOut() + panel * width_;
+      gemm_.pack_rows(from, s_.oc, lanes(panel), pixels.size(), columns, width_);
+      T* const to = sums + (panel - panels.begin) * depth * width_;
+      ForTiles(depth, gemm_.rows, [&](int64_t at, int64_t rows) {
+        KernelOf(gemm_, true, lanes(panel), rows)({.k = pixels.size(),
+                                                   .a = matrix + at,
+                                                   .a_stride = row,
+                                                   .b = columns,
+                                                   .ldb = width_,
+                                                   .columns = lanes(panel),
+                                                   .c = to + at * width_,
+                                                   .ldc = width_,
+                                                   .accumulate = pixels.begin != 0});
+      });
+    }
+  });
+  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const int64_t oc = group * s_.GroupOut() + panel * width_;
+    kernels_.unpack({.lanes = lanes(panel),
+                     .channels = channels.size(),
+                     .width = width_,
+                     .lane = s_.Taps(),
+                     .channel = s_.KernelSize(),
+                     .taps = &phase_.taps},
+                    sums + (panel - panels.begin) * depth * width_,
+                    dw + oc * s_.Taps() + channels.begin * s_.KernelSize());
+  }
+}
+
+template class ConvChannelsLast<float>;
+template class ConvChannelsLast<double>;
+template class ConvChannelsLastWeights<float>;
+template class ConvChannelsLastWeights<double>;
+
+}  // namespace hr::cpu

@@ -1,0 +1,19 @@
+// Which layout the convolutions of a region run in.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/kernel_table.h"
+
+namespace hr::cpu {
+
+// The attribute of convolutions and of their gradients that run on channels-last images.
+inline constexpr std::string_view kChannelsLast = "channels_last";
+
+// Chooses for each convolution of the region. Those that hand images to each other, directly or by
+// way of nodes that take any layout, run in one: the one in which all of them together cost least
+// (ops/conv_cost.h). Returns the nodes that run batch-blocked; those that run channels-last, and
+// their gradients, get the attribute.
+std::vector<graph::NodeId> ChooseConvLayouts(lowering::Region& region, bool exact_sums);
+
+}  // namespace hr::cpu

@@ -1,0 +1,188 @@
+#include "backends/cpu/kernels/conv_channels_last.h"
+
+#include "backends/cpu/kernels/depthwise_channels_last.h"
+#include "tests/reference/conv.h"
+#include "tests/unit/cpu/blocked_testing.h"
+#include "tests/unit/cpu/random_shapes.h"
+
+namespace hr::cpu {
+namespace {
+
+using reference::Values;
+
+// [n][c][plane] as [n][plane][c], and back.
+Values ChannelsLast(const Values& plain, int64_t n, int64_t c, int64_t plane) {
+  Values out(plain.size());
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = 0; k < c; ++k) {
+      for (int64_t p = 0; p < plane; ++p) {
+        out[(i * plane + p) * c + k] = plain[(i * c + k) * plane + p];
+      }
+    }
+  }
+  return out;
+}
+
+class ConvChannelsLastTest : public BlockedTest {
+ protected:
+  template <typename T>
+  struct Tensors {
+    Buffer<T>&x, &w, &dy;
+    Buffer<T>*scale, *bias, *residual;  // may be null
+    Activation activation;
+
+    ConvEpilogue<T> epilogue() const {
+      const auto data = [](Buffer<T>* b) { return b != nullptr ? b->data() : nullptr; };
+      return {data(scale), data(bias), data(residual), activation};
+    }
+  };
+
+  // y, dx and dw, one behind the other.
+  template <typename T>
+  std::vector<T> RunAll(const Lease& threads, const ConvShape& s, int slices, bool packed,
+                        const Tensors<T>& in) {
+    if (IsDepthwise(s)) return RunDepthwise<T>(threads, s, slices, in);
+    Buffer<T> y(in.dy.size()), dx(in.x.size()), dw(in.w.size());
+    const auto run = [&](ImagePass pass, ConvImageMemory<T> memory) {
+      const ConvChannelsLast<T> conv(s, pass, packed, slices);
+      Buffer<T> scratch(static_cast<int64_t>(conv.scratch_bytes() / sizeof(T)));
+      Buffer<T> weights(static_cast<int64_t>(conv.packed_bytes() / sizeof(T)));
+      if (packed) {
+        conv.Pack(threads, in.w.data(), weights.data());
+        memory.weights = weights.data();
+      }
+      conv.Run(threads, memory, scratch.data());
+    };
+    run(ImagePass::kForward, {in.x.data(), in.w.data(), y.data(), in.epilogue()});
+    run(ImagePass::kBackwardData, {in.dy.data(), in.w.data(), dx.data(), {}});
+    const ConvChannelsLastWeights<T> weights(s, slices);
+    Buffer<T> scratch(static_cast<int64_t>(weights.scratch_bytes() / sizeof(T)));
+    weights.Run(threads, in.x.data(), in.dy.data(), dw.data(), scratch.data());
+    return Joined<T>({&y, &dx, &dw});
+  }
+
+  template <typename T>
+  std::vector<T> RunDepthwise(const Lease& threads, const ConvShape& s, int slices,
+                              const Tensors<T>& in) {
+    Buffer<T> y(in.dy.size()), dx(in.x.size()), dw(in.w.size());
+    Buffer<T> scratch(s.oc * s.KernelSize());
+    const DepthwiseChannelsLast<T> forward(s, ImagePass::kForward, slices);
+    const DepthwiseChannelsLast<T> backward(s, ImagePass::kBackwardData, slices);
+    EXPECT_EQ(forward.scratch_bytes(), scratch.size() * sizeof(T));
+    forward.Run(threads, {in.x.data(), in.w.data(), y.data(), in.epilogue()}, scratch.data());
+    backward.Run(threads, {in.dy.data(), in.w.data(), dx.data(), {}}, scratch.data());
+    DepthwiseChannelsLastWeights<T>(s, slices).Run(threads, in.x.data(), in.dy.data(), dw.data(),
+                                                   scratch.data());
+    return Joined<T>({&y, &dx, &dw});
+  }
+
+  template <typename T>
+  static std::vector<T> Joined(std::initializer_list<Buffer<T>*> buffers) {
+    std::vector<T> all;
+    for (Buffer<T>* b : buffers) all.insert(all.end(), b->data(), b->data() + b->size());
+    return all;
+  }
+
+  // What is empty is left out.
+  static Values Expected(const ConvShape& s, const Values& x, const Values& w, const Values& scale,
+                         const Values& bias, const Values& residual, const Values& dy, bool relu) {
+    Values y = reference::Conv(s, x, w, {});
+    for (size_t i = 0; i < y.size(); ++i) {
+      const size_t c = i / static_cast<size_t>(s.OutputPlane()) % static_cast<size_t>(s.oc);
+      if (!scale.empty()) y[i] *= scale[c];
+      if (!bias.empty()) y[i] += bias[c];
+      if (!residual.empty()) y[i] += residual[i];
+      if (relu) y[i] = std::max(y[i], 0.0);
+    }
+    Values all = ChannelsLast(y, s.n, s.oc, s.OutputPlane());
+    const Values dx =
+        ChannelsLast(reference::ConvBackwardData(s, w, dy), s.n, s.ic, s.InputPlane());
+    const Values dw = reference::ConvBackwardWeights(s, x, dy);
+    all.insert(all.end(), dx.begin(), dx.end());
+    all.insert(all.end(), dw.begin(), dw.end());
+    return all;
+  }
+
+  template <typename T>
+  void Check(const ConvShape& s) {
+    SCOPED_TRACE(testing::Message() << s);
+    const Values x = RandomValues(s.n * s.ic * s.InputPlane()), w = RandomValues(s.oc * s.Taps());
+    const Values dy = RandomValues(s.n * s.oc * s.OutputPlane());
+    const auto some = [&](int64_t count) {
+      return RandomInt(0, 1) == 0 ? RandomValues(count) : Values();
+    };
+    const Values scale = some(s.oc), bias = some(s.oc), residual = some(dy.size());
+    const bool relu = RandomInt(0, 1) == 0;
+    const int slices = static_cast<int>(RandomInt(1, 5));
+    const bool packed = RandomInt(0, 1) == 0;
+    Buffer<T> bx(x.size()), bw(w.size()), bdy(dy.size());
+    Buffer<T> bs(scale.size()), bb(bias.size()), br(residual.size());
+    Fill(bx, ChannelsLast(x, s.n, s.ic, s.InputPlane()));
+    Fill(bw, w);
+    Fill(bdy, ChannelsLast(dy, s.n, s.oc, s.OutputPlane()));
+    Fill(bs, scale);
+    Fill(bb, bias);
+    Fill(br, ChannelsLast(residual, residual.empty() ? 0 : s.n, s.oc, s.OutputPlane()));
+    const auto given = [](Buffer<T>& b) { return b.size() == 0 ? nullptr : &b; };
+    const Tensors<T> in{
+        bx, bw, bdy, given(bs), given(bb), given(br), relu ? Activation::kRelu : Activation::kNone};
+    const auto parallel = RunAll<T>(three_, s, slices, packed, in);
+    ExpectNear(parallel.data(), Expected(s, x, w, scale, bias, residual, dy, relu), 32);
+    EXPECT_EQ(parallel, RunAll<T>(one_, s, slices, packed, in));
+  }
+
+  // More channels than a block sums over and than a panel has lanes, more pixels than a block has.
+  ConvShape Large(int64_t n, int64_t ic, int64_t oc, int64_t kernel, int64_t size) {
+    ConvShape s;
+    s.n = n, s.ic = ic, s.oc = oc, s.kh = s.kw = kernel, s.ih = s.iw = size;
+    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
+    s.DeriveOutput();
+    return s;
+  }
+};
+
+TEST_P(ConvChannelsLastTest, AgreesWithTheDefinition) {
+  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+    const ConvShape shape = RandomConv(Any(), 4);
+    Check<float>(shape);
+    if (!HasFatalFailure()) Check<double>(shape);
+  }
+}
+
+TEST_P(ConvChannelsLastTest, CutsChannelsAndPixels) {
+  Check<float>(Large(1, 100, 70, 3, 5));
+  Check<double>(Large(3, 70, 37, 3, 4));
+  Check<float>(Large(2, 17, 33, 5, 19));
+  Check<float>(Large(2, 16, 3, 3, 25));
+}
+
+TEST_P(ConvChannelsLastTest, ReadsImagesInPlaceForOneTap) {
+  Check<float>(Large(2, 40, 70, 1, 9));
+  Check<float>(Large(2, 256, 33, 1, 6));  // rows that share lines of the cache are copied
+}
+
+TEST_P(ConvChannelsLastTest, PhasesOfStrides) {
+  for (const int64_t kernel : {1, 3}) {
+    ConvShape s = Large(2, 34, 40, kernel, 8);
+    s.sh = s.sw = 2;
+    s.DeriveOutput();
+    Check<float>(s);
+    s.sw = 3;
+    s.DeriveOutput();
+    Check<float>(s);
+  }
+}
+
+TEST_P(ConvChannelsLastTest, Depthwise) {
+  for (int round = 0; round < 40 && !HasFatalFailure(); ++round) {
+    ConvShape s = RandomConv(Any(), 3);
+    s.ic = s.oc = s.groups = RandomInt(2, 40);
+    Check<float>(s);
+    if (!HasFatalFailure()) Check<double>(s);
+  }
+}
+
+HR_KERNEL_TESTS(ConvChannelsLastTest);
+
+}  // namespace
+}  // namespace hr::cpu

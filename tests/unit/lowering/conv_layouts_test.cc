@@ -1,0 +1,194 @@
+// Networks of convolutions give the same in the layouts that are chosen for them as node by node in
+// the plain one, forward and backward.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "runtime/transform/gradients.h"
+#include "runtime/transform/graph_builder.h"
+#include "runtime/transform/specialize.h"
+#include "tests/leaks.h"
+#include "tests/reference/evaluator.h"
+#include "tests/unit/cpu/tested_backend.h"
+
+namespace hr::lowering {
+namespace {
+
+using graph::ValueId;
+
+// Choosing asks whether there is a oneDNN, which keeps what it has made.
+[[maybe_unused]] const bool keeps_objects = library_keeps_objects = true;
+
+class ConvLayouts : public testing::TestWithParam<int> {
+ protected:
+  ConvLayouts() { x_ = Input({GetParam(), 16, 6, 5}); }
+
+  Tensor Random(const Dims& dims, float low = -1) {
+    std::uniform_real_distribution<float> uniform(low, 1);
+    Tensor out = Tensor::Create(SystemAllocator(), DType::kFloat32, dims).value();
+    for (int64_t i = 0; i < ElementCount(dims); ++i) out.as<float>()[i] = uniform(engine_);
+    return out;
+  }
+  ValueId Input(const Dims& dims) {
+    const auto type = graph::ValueType::Tensor(DType::kFloat32, dims);
+    const ValueId id = builder_.AddInput(Cat("x", feeds_.size()), type).value();
+    feeds_.push_back({id, Random(dims)});
+    return id;
+  }
+  // Weights and statistics are fed, so that nothing is computed before the run.
+  ValueId Positive(const Dims& dims) {
+    const ValueId id = Input(dims);
+    feeds_.back().second = Random(dims, 0.3f);
+    return id;
+  }
+
+  ValueId Apply(std::string op, std::vector<ValueId> inputs,
+                std::vector<graph::Attribute> attributes = {}, size_t outputs = 1) {
+    transform::NodeSpec spec{.op = std::move(op)};
+    spec.inputs = std::move(inputs);
+    spec.attributes = std::move(attributes);
+    spec.outputs = outputs;
+    const auto node = builder_.AddNode(spec);
+    EXPECT_TRUE(node.ok()) << node.status().message();
+    return builder_.graph().nodes[node.value()].outputs[0];
+  }
+  ValueId Conv(ValueId x, int64_t in, int64_t out, int64_t kernel, int64_t groups = 1,
+               int64_t stride = 1, bool bias = true) {
+    const int64_t pad = kernel / 2;
+    const ValueId w = Input({out, in / groups, kernel, kernel});
+    return Apply("Conv", {x, w, bias ? Input({out}) : graph::kNone},
+                 {{"pads", std::vector<int64_t>{pad, pad, pad, pad}},
+                  {"strides", std::vector<int64_t>{stride, stride}},
+                  {"group", groups}});
+  }
+  ValueId Norm(ValueId x, int64_t c, int64_t training = 0) {
+    return Apply("BatchNormalization", {x, Input({c}), Input({c}), Input({c}), Positive({c})},
+                 {{"training_mode", training}});
+  }
+  ValueId Relu(ValueId x) { return Apply("Relu", {x}); }
+
+  // The fetches agree with exact arithmetic; returns the plan.
+  std::string Check(std::vector<ValueId> fetches, double tolerance = 1e-4) {
+    transform::Request request{.fetches = std::move(fetches)};
+    for (const auto& [id, value] : feeds_) {
+      request.feeds.push_back({id, value.dtype(), value.dims()});
+    }
+    const auto region =
+        transform::Specialize(registry_, builder_.module(), request, nullptr, SystemAllocator());
+    EXPECT_TRUE(region.ok()) << region.status().message();
+    auto pool = CreateThreadPool(2).value();
+    ThreadBudget budget(*pool);
+    const auto executable =
+        backend_->devices()[0]->Compile(*region, {.allocator = &SystemAllocator(),
+                                                  .operators = &registry_,
+                                                  .threads = 2,
+                                                  .check_memory = true});
+    EXPECT_TRUE(executable.ok()) << executable.status().message();
+    Judge(*region, **executable, budget.Acquire(2, {}).value(), tolerance);
+    return (*executable)->Describe();
+  }
+
+  void Judge(const graph::Module& region, Executable& executable, const Lease& lease,
+             double tolerance) {
+    auto invocation = executable.Instantiate().value();
+    uint32_t slot = 0;
+    std::map<ValueId, reference::Array> given;
+    for (size_t i = 0; i < feeds_.size(); ++i) {
+      invocation->Bind(slot++, feeds_[i].second.data());
+      given[region.main().inputs[i]] = reference::FromTensor(feeds_[i].second);
+    }
+    for (const Tensor& constant : region.constants) invocation->Bind(slot++, constant.data());
+    std::vector<Tensor> outputs;
+    std::vector<ValueId> values;
+    for (const graph::Port& port : region.signatures[0].outputs) {
+      const Dims dims = *region.main().values[port.value].type.FixedDims();
+      outputs.push_back(Tensor::Create(SystemAllocator(), DType::kFloat32, dims).value());
+      invocation->Bind(slot++, outputs.back().data());
+      values.push_back(port.value);
+    }
+    ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
+    const auto expected = reference::Evaluator(region).Run(given, values);
+    ASSERT_TRUE(expected.ok()) << expected.status().ToString();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      EXPECT_EQ(reference::Difference(outputs[i], (*expected)[i], tolerance, tolerance), "")
+          << "output " << i;
+    }
+  }
+
+  static bool Has(const std::string& plan, std::string_view kernel) {
+    return plan.find(kernel) != std::string::npos;
+  }
+
+  std::mt19937 engine_{static_cast<uint32_t>(GetParam())};
+  ops::OpRegistry registry_;
+  transform::GraphBuilder builder_{SystemAllocator(), registry_};
+  std::unique_ptr<Backend> backend_ = cpu::CreateTestedBackend();
+  std::vector<std::pair<ValueId, Tensor>> feeds_;
+  ValueId x_ = 0;
+};
+
+// A block of a residual network.
+TEST_P(ConvLayouts, JoinWhatFollows) {
+  const ValueId side = Norm(Conv(x_, 16, 32, 1), 32);
+  const ValueId main = Norm(Conv(Relu(Norm(Conv(x_, 16, 32, 3), 32)), 32, 32, 3), 32);
+  const std::string plan = Check({Relu(Apply("Add", {main, side}))});
+  if (GetParam() >= 16) return;
+  EXPECT_TRUE(Has(plan, "conv_channels_last+batch_normalization+relu")) << plan;
+  EXPECT_TRUE(Has(plan, "conv_channels_last+batch_normalization+add+relu")) << plan;
+  EXPECT_FALSE(Has(plan, "\"batch_normalization")) << plan;
+}
+
+TEST_P(ConvLayouts, KeepWhatOthersUse) {
+  const ValueId conv = Conv(x_, 16, 24, 3), norm = Norm(conv, 24);
+  const ValueId sum = Apply("Add", {norm, conv}), twice = Apply("Add", {conv, conv});
+  Check({Relu(sum), norm, twice});
+}
+
+// Squeeze and excitation, a depthwise convolution, pools, a scalar, a value in the plain layout.
+TEST_P(ConvLayouts, TakeNodesInBetween) {
+  const Dims image = {GetParam(), 32, 6, 5};
+  ValueId y = Relu(Conv(x_, 16, 32, 3));
+  y = Apply("Clip", {Norm(Conv(y, 32, 32, 3, 32), 32)});
+  const ValueId pooled = Apply("GlobalAveragePool", {y});
+  const ValueId gate = Apply("Sigmoid", {Conv(pooled, 32, 32, 1)});
+  y = Apply("Mul", {Apply("Add", {y, Input(image)}), gate});
+  y = Apply("Mul", {y, Input({32, 1, 1})});
+  y = Apply("Mul", {y, Input({1})});
+  const std::vector<int64_t> window = {3, 3}, two = {2, 2}, pads = {1, 1, 1, 1};
+  const ValueId most =
+      Apply("MaxPool", {y}, {{"kernel_shape", window}, {"strides", two}, {"pads", pads}});
+  const ValueId mean =
+      Apply("AveragePool", {y}, {{"kernel_shape", window}, {"strides", two}, {"pads", pads}});
+  const ValueId above = Apply("Where", {Apply("Greater", {most, mean}), most, mean});
+  Check({Conv(above, 32, 8, 3), y});
+}
+
+// Biases before a normalization have no gradient but rounding errors.
+TEST_P(ConvLayouts, TrainInOneLayout) {
+  ValueId y = Relu(Norm(Conv(x_, 16, 24, 3, 1, 1, false), 24, 1));
+  const ValueId side = Norm(Conv(y, 24, 32, 1, 1, 2, false), 32, 1);
+  y = Relu(Norm(Conv(y, 24, 32, 3, 1, 2, false), 32, 1));
+  y = Norm(Conv(y, 32, 32, 3, 32, 1, false), 32, 1);
+  y = Relu(Apply("Add", {y, side}));
+  const std::vector<int64_t> window = {3, 3}, pads = {1, 1, 1, 1};
+  y = Apply("MaxPool", {y}, {{"kernel_shape", window}, {"pads", pads}});
+  const ValueId pooled = Apply("GlobalAveragePool", {y});
+  const ValueId loss = Apply("ReduceSum", {Apply("Mul", {pooled, Input({32, 1, 1})})});
+  std::vector<ValueId> sources;
+  for (const auto& [id, value] : feeds_) sources.push_back(id);
+  const auto gradients = transform::AddGradients(builder_, std::span(&loss, 1), sources);
+  ASSERT_TRUE(gradients.ok()) << gradients.status().message();
+  std::vector<ValueId> fetches;
+  for (const ValueId id : *gradients) {
+    if (id != graph::kNone) fetches.push_back(id);
+  }
+  const std::string plan = Check(fetches, 2e-4);
+  if (GetParam() >= 16) return;
+  EXPECT_TRUE(Has(plan, "conv_grad_input_channels_last")) << plan;
+}
+
+INSTANTIATE_TEST_SUITE_P(Batch, ConvLayouts, testing::Values(1, 3, 16));
+
+}  // namespace
+}  // namespace hr::lowering

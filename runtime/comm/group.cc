@@ -30,7 +30,7 @@ constexpr int kMaxChannel = 0xfffe;
 
 bool SamePlan(const Operation& a, const Operation& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.count == b.count &&
-         a.reduce_op == b.reduce_op && a.peer == b.peer;
+         a.reduce_op == b.reduce_op && a.peer == b.peer && a.run == b.run;
 }
 
 // What ranks tell each other first.

@@ -38,7 +38,8 @@ std::string Operation::Text() const {
   if (rooted()) text += Cat(", root ", peer);
   if (kind == OpKind::kSend) text += Cat(" to ", peer);
   if (kind == OpKind::kRecv) text += Cat(" from ", peer);
-  return text + ")";
+  text += ")";
+  return run == 0 ? text : Cat(text, " as the first of the operations #", run, " of a graph");
 }
 
 Status Operation::Check(int rank, int size) const {
@@ -100,6 +101,7 @@ uint64_t Operation::Label(uint64_t epoch) const {
   label = Mix(label ^ count);
   if (reduces()) label = Mix(label ^ static_cast<uint64_t>(reduce_op));
   if (rooted()) label = Mix(label ^ (static_cast<uint64_t>(peer) + 1));
+  if (run != 0) label = Mix(label ^ run);
   return label;
 }
 

@@ -48,6 +48,9 @@ struct Operation {
   double factor = 1;  // of kPreMultipliedSum; it may differ between ranks
   int peer = 0;       // the root; of a send the receiver, of a receive the sender
   uint32_t tag = 0;   // of send and recv: a receive takes the first message with its tag
+  // Of a graph's first collective in a run: a hash of all operations that the run is to post. 0: it
+  // is none. Ranks that run different parts of a graph learn it before they exchange anything.
+  uint32_t run = 0;
 
   bool point_to_point() const { return kind == OpKind::kSend || kind == OpKind::kRecv; }
   bool reduces() const {

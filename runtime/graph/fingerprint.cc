@@ -110,4 +110,10 @@ uint64_t Fingerprint(const Module& module) {
   return hash.value();
 }
 
+uint64_t VariableFingerprint(const Module& module) {
+  Hash hash;
+  hash.Add(module.variables);
+  return hash.value();
+}
+
 }  // namespace hr::graph

@@ -1,5 +1,6 @@
 #include "runtime/lowering/communication.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/engine/comm_works.h"
@@ -52,6 +53,7 @@ comm::Operation OperationOf(const Communication& what) {
   out.peer = static_cast<int>(point_to_point ? what.node.Int("to", what.node.Int("from", 0))
                                              : what.node.Int("root", 0));
   out.tag = static_cast<uint32_t>(what.node.Int("tag", 0));
+  out.run = what.run;
   if (what.dtype == DType::kUndefined) return out;
   out.dtype = what.dtype;
   out.count = what.bucket.bytes != 0 ? what.bucket.bytes / DTypeSize(what.dtype) : what.elements;
@@ -88,6 +90,19 @@ double WeightAt(const void* data, DType dtype) {
 
 bool IsCommunication(const graph::Module& module, const graph::Node& node) {
   return module.OperatorOf(node).domain == ops::kComm;
+}
+
+uint32_t RunHash(const graph::Module& module, std::span<const graph::NodeId> order,
+                 std::string_view group) {
+  uint32_t hash = 0x811c9dc5;  // 32-bit FNV-1a
+  for (graph::NodeId id : order) {
+    const graph::Node& node = module.main().nodes[id];
+    if (!IsCommunication(module, node) || node.String("group", "") != group) continue;
+    for (char c : Cat(module.OperatorOf(node).name, " ", node.name, ";")) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+    }
+  }
+  return std::max(hash, 1u);
 }
 
 bool UsesBucket(const graph::Operator& op) {

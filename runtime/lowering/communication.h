@@ -23,6 +23,10 @@ struct Bucket {
   size_t bytes = 0;
 };
 
+// A hash of the operations of these nodes in a group, by name and order; not 0. `order`: all nodes.
+uint32_t RunHash(const graph::Module& module, std::span<const graph::NodeId> order,
+                 std::string_view group);
+
 // Whether the operator moves all its tensors through one bucket, in place.
 bool UsesBucket(const graph::Operator& op);
 Bucket BucketOf(std::span<const size_t> bytes);
@@ -37,6 +41,7 @@ struct Communication {
   DType weight = DType::kUndefined;  // the type of the weight, if there is one
   uint32_t group = 0;                // numbers of engine::CommWorks
   uint32_t slot = 0;
+  uint32_t run = 0;  // of the group's first collective: comm::Operation::run
 };
 
 // Operands of the kernel that starts: inputs [input or bucket, weight], outputs [output or bucket];

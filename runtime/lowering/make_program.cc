@@ -260,6 +260,12 @@ class ProgramMaker {
                        .node = node,
                        .group = GroupNumber(node.String("group", "")),
                        .slot = comm_slots_++};
+    // Both ends of a message stand in different nodes.
+    const bool point_to_point = what.op.name == "Send" || what.op.name == "Recv";
+    if (!point_to_point && !Has(begun_, what.group)) {
+      begun_.push_back(what.group);
+      what.run = RunHash(region_.module, order_, groups_[what.group]);
+    }
     if (tensor != kNone) {
       what.dtype = region_.DTypeOf(tensor);
       what.elements = static_cast<size_t>(ElementCount(region_.DimsOf(tensor)));
@@ -297,6 +303,10 @@ class ProgramMaker {
       AddCopy(input, BufferOf(input), bucket.parts[i], graph::ValueText(region_.graph(), input));
     }
     start->inputs = {bucket.memory};
+  }
+
+  static bool Has(const std::vector<uint32_t>& list, uint32_t one) {
+    return std::find(list.begin(), list.end(), one) != list.end();
   }
 
   struct InFlight {
@@ -441,6 +451,7 @@ class ProgramMaker {
   std::vector<NodeBucket> buckets_;
   std::vector<InFlight> in_flight_;  // operations that were started, with what waits for them
   std::vector<std::string> groups_;
+  std::vector<uint32_t> begun_;  // groups in which a collective was posted
   uint32_t comm_slots_ = 0;
   uint32_t first_output_slot_ = 0;
   uint32_t slot_count_ = 0;

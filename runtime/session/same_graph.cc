@@ -15,16 +15,18 @@ struct Facts {
   char version[40] = {};
   uint64_t seed = 0;
   uint64_t fingerprint = 0;
-  uint64_t nodes = 0;
-  uint64_t variables = 0;
+  uint32_t nodes = 0;
+  uint32_t variables = 0;
+  uint64_t types = 0;  // of the variables
 };
 static_assert(sizeof(Facts) == 72);
 
 Facts FactsOf(const graph::Module& module, uint64_t seed, std::string_view version) {
   Facts out{.seed = seed,
             .fingerprint = graph::Fingerprint(module),
-            .nodes = module.main().nodes.size(),
-            .variables = module.variables.size()};
+            .nodes = static_cast<uint32_t>(module.main().nodes.size()),
+            .variables = static_cast<uint32_t>(module.variables.size()),
+            .types = graph::VariableFingerprint(module)};
   std::memcpy(out.version, version.data(), std::min(version.size(), sizeof out.version - 1));
   return out;
 }
@@ -35,6 +37,11 @@ std::string Difference(const Facts& first, const Facts& other) {
     return Cat("has version ", std::string_view(other.version), " of the library, rank 0 has ",
                std::string_view(first.version), "; install one version everywhere");
   }
+  if (first.variables == other.variables && first.types != other.types) {
+    return Cat(
+        "has variables of other names, types or shapes than rank 0; give all ranks the same ",
+        "file");
+  }
   if (first.nodes != other.nodes || first.variables != other.variables) {
     return Cat("has a graph of ", other.nodes, " nodes and ", other.variables,
                " variables, rank 0 one of ", first.nodes, " and ", first.variables,
@@ -43,7 +50,7 @@ std::string Difference(const Facts& first, const Facts& other) {
   if (first.fingerprint != other.fingerprint) {
     return Cat(
         "has another graph than rank 0, though both have ", other.nodes,
-        " nodes: types, attributes, constants or names differ; give all ranks the same file");
+        " nodes: attributes, constants, inputs or names differ; give all ranks the same file");
   }
   if (first.seed != other.seed) {
     return Cat("has the seed ", other.seed, ", rank 0 has ", first.seed,

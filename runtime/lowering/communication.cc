@@ -81,6 +81,27 @@ std::vector<Bucket::Part> GapsOf(const Bucket& bucket) {
   return out;
 }
 
+// The ranks on which an operation's output is not its result, but zeros.
+struct Zeros {
+  enum { kNowhere, kEverywhere, kFirst, kNotOnRoot } where = kNowhere;
+  int root = 0;
+  size_t bytes = 0;
+
+  bool On(int rank) const {
+    if (bytes == 0 || where == kNowhere) return false;
+    return where == kEverywhere || (where == kFirst ? rank == 0 : rank != root);
+  }
+};
+
+Zeros ZerosOf(const Communication& what) {
+  const size_t width = what.dtype == DType::kUndefined ? 0 : DTypeSize(what.dtype);
+  const auto root = static_cast<int>(what.node.Int("root", 0));
+  if (what.op.name == "Exscan") return {Zeros::kFirst, root, what.elements * width};
+  if (what.op.name == "Reduce") return {Zeros::kNotOnRoot, root, what.elements * width};
+  const bool tells = what.op.name == "Send" && !what.node.outputs.empty();
+  return tells ? Zeros{Zeros::kEverywhere, root, width} : Zeros{};
+}
+
 double WeightAt(const void* data, DType dtype) {
   return dtype == DType::kFloat64 ? *static_cast<const double*>(data)
                                   : *static_cast<const float*>(data);
@@ -98,7 +119,10 @@ uint32_t RunHash(const graph::Module& module, std::span<const graph::NodeId> ord
   for (graph::NodeId id : order) {
     const graph::Node& node = module.main().nodes[id];
     if (!IsCommunication(module, node) || node.String("group", "") != group) continue;
-    for (char c : Cat(module.OperatorOf(node).name, " ", node.name, ";")) {
+    // Ranks that send and receive have graphs of their own.
+    const std::string& name = module.OperatorOf(node).name;
+    if (name == "Send" || name == "Recv") return 0;
+    for (char c : Cat(name, " ", node.name, ";")) {
       hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
     }
   }
@@ -144,17 +168,12 @@ std::unique_ptr<engine::Kernel> StartKernel(const Communication& what) {
 
 std::unique_ptr<engine::Kernel> WaitKernel(const Communication& what) {
   const uint32_t group = what.group, slot = what.slot;
-  const int root = static_cast<int>(what.node.Int("root", 0));
-  const bool scan = what.op.name == "Exscan";
-  const bool zeroed = scan || what.op.name == "Reduce";
-  const size_t bytes = what.elements * (zeroed ? DTypeSize(what.dtype) : 0);
+  const Zeros zeros = ZerosOf(what);
   return engine::MakeKernel(
       Cat(what.op.name, "+wait"),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         HR_RETURN_IF_ERROR(context.comm->Finish(slot));
-        const int rank = context.comm->group(group).rank();
-        const bool got_nothing = scan ? rank == 0 : rank != root;
-        if (zeroed && got_nothing && bytes != 0) std::memset(p.output(0), 0, bytes);
+        if (zeros.On(context.comm->group(group).rank())) std::memset(p.output(0), 0, zeros.bytes);
         return {};
       });
 }

@@ -23,7 +23,8 @@ struct Bucket {
   size_t bytes = 0;
 };
 
-// A hash of the operations of these nodes in a group, by name and order; not 0. `order`: all nodes.
+// A hash of the operations of these nodes in a group, by name and order; 0 if
+// one is a message. `order`: all nodes.
 uint32_t RunHash(const graph::Module& module, std::span<const graph::NodeId> order,
                  std::string_view group);
 

@@ -255,8 +255,12 @@ class ProgramMaker {
   Status AddCommunication(NodeId id) {
     const graph::Node& node = region_.node(id);
     const std::span<const ValueId> sent = Sent(node);
-    const ValueId tensor = !sent.empty() ? sent[0] : node.outputs.empty() ? kNone : node.outputs[0];
-    Communication what{.op = region_.module.OperatorOf(node),
+    const graph::Operator& module_op = region_.module.OperatorOf(node);
+    const bool receives = module_op.name == "Recv";  // its input has a type alone
+    const ValueId tensor = !sent.empty() && !receives ? sent[0]
+                           : node.outputs.empty()     ? kNone
+                                                      : node.outputs[0];
+    Communication what{.op = module_op,
                        .node = node,
                        .group = GroupNumber(node.String("group", "")),
                        .slot = comm_slots_++};
@@ -278,7 +282,7 @@ class ProgramMaker {
       start.outputs = wait.outputs = {bucket->memory};
       wait.inputs = {bucket->memory};
     } else {
-      start.inputs = {sent.empty() ? kNoBuffer : BufferOf(sent[0])};
+      start.inputs = {sent.empty() || receives ? kNoBuffer : BufferOf(sent[0])};
       start.outputs = {node.outputs.empty() ? kNoBuffer : BufferOf(node.outputs[0])};
       wait.inputs = start.inputs;
       wait.outputs = start.outputs;

@@ -127,7 +127,12 @@ Status InferAllToAll(InferContext& context) {
   return {};
 }
 
-Status InferSend(InferContext& context) { return context.ExpectNumeric(0); }
+Status InferSend(InferContext& context) {
+  if (context.output_count() == 0) return context.ExpectNumeric(0);
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  context.SetOutput(0, ValueType::Tensor(context.input(0).dtype, {}));
+  return {};
+}
 
 Status InferRecv(InferContext& context) {
   const auto dtype = static_cast<DType>(context.node().Int("dtype", 0));
@@ -217,6 +222,37 @@ void ReduceScatterGradient(GradientContext& g) {
   g.SetGrad(0, g.Scale(all, factor));
 }
 
+std::vector<graph::Attribute> MessageOf(const GradientContext& g, Literal end, Literal peer) {
+  auto attributes = GroupOf(g);
+  graph::Append(&attributes, {end, g.node().Int(peer, 0)});
+  graph::Append(&attributes, {"tag", g.node().Int("tag", 0)});
+  return attributes;
+}
+
+// What was sent counts by what the receiver computes with it: the gradient comes back from there.
+// `sent` is 0, but in the loss it says that it counts.
+void SendGradient(GradientContext& g) {
+  if (g.grad(0) == kNone || !g.wants(0)) return;
+  const ValueType& type = g.type(g.input(0));
+  const auto dims = type.FixedDims();
+  if (!dims)
+    return g.Fail(Unimplemented("Send has a gradient if it sends a tensor of known shape"));
+  auto attributes = MessageOf(g, "from", "to");
+  graph::Append(&attributes, {"dtype", static_cast<int64_t>(type.dtype)});
+  graph::Append(&attributes, {"shape", std::span<const int64_t>(*dims)});
+  const ValueId received = g.EmitMany(kComm, "Recv", {}, 1, std::move(attributes))[0];
+  g.SetGrad(0, g.Mul(received, g.grad(0)));
+}
+
+// The gradient goes back to where the value came from. That of the input, on which the value does
+// not depend, is 0; who asks for it lets the gradient be sent.
+void RecvGradient(GradientContext& g) {
+  if (g.grad(0) == kNone || !g.wants(0)) return;
+  const ValueId sent =
+      g.EmitMany(kComm, "Send", std::vector{g.grad(0)}, 1, MessageOf(g, "to", "from"))[0];
+  g.SetGrad(0, g.Add(g.ZerosLike(g.input(0)), g.CastLike(sent, g.input(0))));
+}
+
 void AllToAllGradient(GradientContext& g) { SetAdjoint(g, "AllToAll", WithRanks(g)); }
 
 constexpr OpDef kOps[] = {
@@ -262,13 +298,22 @@ constexpr OpDef kOps[] = {
      .gradient = AllToAllGradient},
     // (x) → y: the sum of the x of all ranks before this one, zeros on rank 0.
     {.domain = kComm, .name = "Exscan", .attributes = kPlain, .infer = InferNumericUnary},
+    // (x) → sent []?: 0, on which x's gradient depends.
     {.domain = kComm,
      .name = "Send",
      .inputs = {1, 1},
-     .outputs = {0, 0},
+     .outputs = {0, 1},
      .attributes = kSend,
-     .infer = InferSend},
-    {.domain = kComm, .name = "Recv", .inputs = {0, 0}, .attributes = kRecv, .infer = InferRecv},
+     .infer = InferSend,
+     .gradient = SendGradient},
+    // (after?) → y: `after` is anything whose gradient is asked for; y's is sent back then.
+    {.domain = kComm,
+     .name = "Recv",
+     .inputs = {0, 1},
+     .type_only_inputs = 1,
+     .attributes = kRecv,
+     .infer = InferRecv,
+     .gradient = RecvGradient},
     {.domain = kComm,
      .name = "Barrier",
      .inputs = {0, 0},

@@ -6,6 +6,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/graph/fingerprint.h"
+#include "runtime/ops/op_def.h"
 
 namespace hr::session {
 namespace {
@@ -21,12 +22,25 @@ struct Facts {
 };
 static_assert(sizeof(Facts) == 72);
 
+// Whether the ranks have graphs of their own, which send and receive.
+bool HasMessages(const graph::Module& module) {
+  const auto is_message = [&](const graph::Node& node) {
+    const graph::Operator& op = module.OperatorOf(node);
+    return op.domain == ops::kComm && (op.name == "Send" || op.name == "Recv");
+  };
+  return std::any_of(module.graphs.begin(), module.graphs.end(), [&](const graph::Graph& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), is_message);
+  });
+}
+
 Facts FactsOf(const graph::Module& module, uint64_t seed, std::string_view version) {
-  Facts out{.seed = seed,
-            .fingerprint = graph::Fingerprint(module),
-            .nodes = static_cast<uint32_t>(module.main().nodes.size()),
-            .variables = static_cast<uint32_t>(module.variables.size()),
-            .types = graph::VariableFingerprint(module)};
+  Facts out{.seed = seed};
+  if (!HasMessages(module)) {
+    out.fingerprint = graph::Fingerprint(module);
+    out.nodes = static_cast<uint32_t>(module.main().nodes.size());
+    out.variables = static_cast<uint32_t>(module.variables.size());
+    out.types = graph::VariableFingerprint(module);
+  }
   std::memcpy(out.version, version.data(), std::min(version.size(), sizeof out.version - 1));
   return out;
 }

@@ -4,8 +4,7 @@
 
 enum { IN = 5, MID = 7, MOST_EXAMPLES = 64 };
 
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
-                   hr_value b) {
+hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a, hr_value b) {
   const hr_value in[2] = {a, b};
   hr_value out;
   CHECK(hr_graph_op(graph, name, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));
@@ -14,8 +13,8 @@ static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr
 
 static double number(int64_t i) { return sin(12.9898 * (double)i + 78.233) * 0.5; }
 
-static hr_value weight(hr_env* env, hr_graph* graph, const char* name, int64_t rows,
-                       int64_t columns, int salt) {
+hr_value weight(hr_env* env, hr_graph* graph, const char* name, int64_t rows, int64_t columns,
+                int salt) {
   const int64_t dims[2] = {rows, columns};
   double values[MID * MID];
   hr_tensor* initial;

@@ -5,6 +5,12 @@
 #include "comm_support.h"
 #include "models.h"
 
+/* Output 0 of a node with one or, unless b is HR_NONE, two inputs. */
+hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a, hr_value b);
+/* A variable of float64 with numbers that follow from `salt`, and its value. */
+hr_value weight(hr_env* env, hr_graph* graph, const char* name, int64_t rows, int64_t columns,
+                int salt);
+
 /* Signature "train": x [batch, 5], y [batch, 1], rate; loss, the mean squared error of a network
  * with the weights w1, w2, w3. `layers`: of "dropout", "noise" (of every random operator) and
  * "norm" (batch normalization) those that it has, apart by spaces; and "batch=N" if its batches

@@ -1,5 +1,6 @@
 /* A network of which each of three processes has a layer: values go forward by messages, gradients
  * back, and all layers learn what they learn in one process. */
+#include "bodies.h"
 #include "comm_support.h"
 #include "trainers.h"
 
@@ -12,12 +13,6 @@ typedef struct stage {
   hr_session* session;
   hr_call* call;
 } stage;
-
-static hr_graph* begin(hr_env* env) {
-  hr_graph* graph;
-  CHECK(hr_graph_create(env, &graph));
-  return graph;
-}
 
 static hr_value train_input(hr_graph* graph, const char* name, int rank, const int64_t* dims) {
   hr_value out;
@@ -37,11 +32,11 @@ static stage finish(hr_graph* graph, hr_value loss) {
 }
 
 static hr_value layer(hr_graph* graph, hr_value x, hr_value w) {
-  return op(graph, "Tanh", NULL, op(graph, "MatMul", NULL, x, w), HR_NONE);
+  return op(graph, "Tanh", NULL, 1, op(graph, "MatMul", NULL, 2, x, w));
 }
 
 static hr_value mean_square(hr_graph* graph, hr_value y) {
-  return op(graph, "ReduceMean", "keepdims=0", op(graph, "Mul", NULL, y, y), HR_NONE);
+  return op(graph, "ReduceMean", "keepdims=0", 1, op(graph, "Mul", NULL, 2, y, y));
 }
 
 static hr_value weight_of(hr_env* env, hr_graph* graph, int i) {
@@ -50,7 +45,7 @@ static hr_value weight_of(hr_env* env, hr_graph* graph, int i) {
 
 static stage make_whole(hr_env* env) {
   const int64_t dims[2] = {BATCH, WIDTH};
-  hr_graph* graph = begin(env);
+  hr_graph* graph = new_graph(env);
   hr_value h = train_input(graph, "x", 2, dims);
   for (int i = 0; i < 3; ++i) h = layer(graph, h, weight_of(env, graph, i));
   return finish(graph, mean_square(graph, h));
@@ -59,7 +54,7 @@ static stage make_whole(hr_env* env) {
 /* Rank r has layer r. */
 static stage make_stage(hr_env* env, int rank) {
   const int64_t dims[2] = {BATCH, WIDTH};
-  hr_graph* graph = begin(env);
+  hr_graph* graph = new_graph(env);
   const hr_value w = weight_of(env, graph, rank);
   hr_value in, out;
   char text[100];
@@ -120,7 +115,7 @@ PROCESSES(pipeline, 3, "")
 
 static void test_unknown_shape(hr_env* env) {
   const int64_t dims[2] = {-1, WIDTH};
-  hr_graph* graph = begin(env);
+  hr_graph* graph = new_graph(env);
   const hr_value x = train_input(graph, "x", 2, dims);
   const hr_value out = layer(graph, x, weight_of(env, graph, 0));
   hr_value sent;

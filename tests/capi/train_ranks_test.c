@@ -146,6 +146,102 @@ static void rank_stops(hr_env* env) {
 }
 PROCESSES(stops, 3, "")
 
+/* ---- Four, then three: each example once ---- */
+
+static hr_dataset* numbered(hr_env* env, int rank, int size) {
+  const hr_dataset_options options = {.struct_size = sizeof options,
+                                      .batch = BATCH,
+                                      .repeat = 1,
+                                      .shuffle = 1,
+                                      .seed = 9,
+                                      .shard_index = rank,
+                                      .shard_count = size};
+  const int64_t dims[1] = {EXAMPLES};
+  const char* const names[1] = {"id"};
+  int64_t ids[EXAMPLES];
+  hr_tensor* tensor;
+  hr_dataset* data;
+  for (int i = 0; i < EXAMPLES; ++i) ids[i] = i;
+  CHECK(hr_tensor_copy_of(env, HR_INT64, 1, dims, ids, sizeof ids, &tensor));
+  const hr_tensor* const tensors[1] = {tensor};
+  CHECK(hr_dataset_from_tensors(env, 1, names, tensors, &options, &data));
+  hr_tensor_release(tensor);
+  return data;
+}
+
+/* A weight for each example; a step takes 1 / (examples of all ranks) off those that it sees. */
+static hr_session* make_counter(hr_env* env, hr_group* world) {
+  const int64_t dims[1] = {EXAMPLES}, open[1] = {-1};
+  const float zeros[EXAMPLES] = {0};
+  hr_tensor* initial;
+  hr_graph* graph;
+  hr_variable variable;
+  hr_value in[2], loss, rate;
+  CHECK(hr_tensor_copy_of(env, HR_FLOAT32, 1, dims, zeros, sizeof zeros, &initial));
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_variable(graph, "w", initial, 1, &variable));
+  CHECK(hr_graph_read(graph, variable, &in[0]));
+  CHECK(hr_graph_input(graph, "id", HR_INT64, 1, open, NULL, &in[1]));
+  CHECK(hr_graph_op(graph, "Constant", "value_float=1", 0, NULL, 1, &rate));
+  CHECK(hr_graph_op(graph, "Gather", NULL, 2, in, 1, &loss));
+  CHECK(hr_graph_op(graph, "ReduceMean", "keepdims=0", 1, &loss, 1, &loss));
+  CHECK(hr_graph_signature_input(graph, "train", "id", in[1]));
+  CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
+  CHECK(hr_graph_minimize(graph, "train", loss, "sgd", rate));
+  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
+  hr_tensor_release(initial);
+  hr_session* session = session_of(graph);
+  CHECK(hr_session_bind_group(session, "workers", world, NULL));
+  return session;
+}
+
+/* How many examples have been seen once, in a batch of `batch`. */
+static int seen_in(hr_session* session, int batch) {
+  hr_tensor* w;
+  int count = 0;
+  CHECK(hr_session_get_variable(session, "w", NULL, &w));
+  for (int i = 0; i < EXAMPLES; ++i) {
+    count += fabsf(((const float*)hr_tensor_data(w))[i] + 1.0f / (float)batch) < 1e-5f;
+  }
+  hr_tensor_release(w);
+  return count;
+}
+
+/* The argument: where checkpoints are. Four ranks make two steps; three go on to the epoch's end.
+ */
+static void rank_goes_on(hr_env* env) {
+  hr_group* world = join_world(env, "auto");
+  const int rank = hr_group_rank(world), size = hr_group_size(world);
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session = make_counter(env, world);
+  hr_dataset* data = numbered(env, rank, size);
+  const hr_train_options options = {.struct_size = sizeof options,
+                                    .train_data = data,
+                                    .max_steps = size == 4 ? 2 : 0,
+                                    .checkpoint_directory = rank_argument(),
+                                    .bound_group = "workers"};
+  CHECK(hr_train(session, &options, NULL, &report));
+  EXPECT(report.step == (size == 4 ? 2 : 6));
+  EXPECT(seen_in(session, 4 * BATCH) == 48);
+  EXPECT(seen_in(session, 3 * BATCH) == (size == 4 ? 0 : EXAMPLES - 48));
+  if (size == 4) { /* the position counts the examples of all ranks */
+    hr_text* position;
+    CHECK(hr_dataset_position(data, &position));
+    EXPECT(strstr(hr_text_data(position), "\"example\":48,") != NULL);
+    hr_text_release(position);
+  }
+  hr_dataset_release(data);
+  hr_session_release(session);
+  hr_group_release(world);
+}
+static void test_goes_on(hr_env* env) {
+  char* folder = make_folder();
+  (void)env;
+  run_ranks(4, "rank goes_on", folder);
+  run_ranks(3, "rank goes_on", folder);
+  remove_folder(folder);
+}
+
 /* ---- Evaluation ---- */
 
 static void rank_evaluates(hr_env* env) {
@@ -207,6 +303,6 @@ static void test_no_group(hr_env* env) {
 }
 
 const test tests[] = {
-    TEST(trains), TEST(stops), TEST(evaluates), TEST(fails), TEST(no_group),
-    RANK(trains), RANK(stops), RANK(evaluates), RANK(fails), {NULL, NULL},
+    TEST(trains), TEST(stops), TEST(goes_on), TEST(evaluates), TEST(fails), TEST(no_group),
+    RANK(trains), RANK(stops), RANK(goes_on), RANK(evaluates), RANK(fails), {NULL, NULL},
 };

@@ -4,7 +4,8 @@
 
 enum { IN = 5, MID = 7, MOST_EXAMPLES = 64 };
 
-hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a, hr_value b) {
+static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
+                   hr_value b) {
   const hr_value in[2] = {a, b};
   hr_value out;
   CHECK(hr_graph_op(graph, name, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));

@@ -5,8 +5,6 @@
 #include "comm_support.h"
 #include "models.h"
 
-/* Output 0 of a node with one or, unless b is HR_NONE, two inputs. */
-hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a, hr_value b);
 /* A variable of float64 with numbers that follow from `salt`, and its value. */
 hr_value weight(hr_env* env, hr_graph* graph, const char* name, int64_t rows, int64_t columns,
                 int salt);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/graph/shards.h"
 #include "runtime/graph/unknown_name.h"
 #include "runtime/session/staged_run.h"
 
@@ -401,9 +402,15 @@ Status Session::BroadcastValues(comm::Collectives& group, int root, const CallLi
   };
   uint64_t state[2] = {static_cast<uint64_t>(step()), seed()};
   HR_RETURN_IF_ERROR(send(state, sizeof state));
+  // Each rank keeps its part of what is divided.
+  HR_ASSIGN_OR_RETURN(const auto shards, graph::ShardsOf(model_->module()));
+  const auto divided = [&](uint32_t i) {
+    return std::any_of(shards.begin(), shards.end(),
+                       [i](const graph::Shard& shard) { return shard.variable == i; });
+  };
   for (uint32_t i = 0; i < model_->module().variables.size(); ++i) {
     const Tensor& value = variables_.Get(i);
-    if (value.bytes() != 0) HR_RETURN_IF_ERROR(send(value.data(), value.bytes()));
+    if (value.bytes() != 0 && !divided(i)) HR_RETURN_IF_ERROR(send(value.data(), value.bytes()));
   }
   step_.store(static_cast<int64_t>(state[0]), std::memory_order_relaxed);
   seed_.store(state[1], std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/train/checkpoint_directory.h"
+#include "runtime/train/session_shards.h"
 
 namespace hr::train {
 namespace {
@@ -14,7 +15,7 @@ constexpr char kSeedKey[] = "headrace.seed";
 constexpr char kDataKey[] = "headrace.data";
 
 struct Snapshot {
-  std::vector<Tensor> variables;
+  std::vector<Tensor> variables;  // whole
   int64_t step = 0;
 };
 
@@ -28,7 +29,8 @@ bool HasBytes(const Tensor& tensor, const Tensor& other) {
   return tensor.bytes() == 0 || std::memcmp(tensor.data(), other.data(), tensor.bytes()) == 0;
 }
 
-Result<Snapshot> TakeSnapshot(session::Session& session, const CallLimits& limits) {
+Result<Snapshot> TakeSnapshot(session::Session& session, const SessionShards& shards,
+                              const CallLimits& limits) {
   Snapshot snapshot;
   size_t count = session.model().module().variables.size();
   HR_RETURN_IF_ERROR(session.ReadVariables(
@@ -40,6 +42,8 @@ Result<Snapshot> TakeSnapshot(session::Session& session, const CallLimits& limit
           if (!HasModelsMemory(session.model().module(), store, i)) {
             HR_ASSIGN_OR_RETURN(value, value.Clone(session.env().allocator()));
           }
+          HR_ASSIGN_OR_RETURN(
+              value, shards.Gather(i, std::move(value), session.env().allocator(), limits));
           snapshot.variables.push_back(std::move(value));
         }
         return {};
@@ -62,26 +66,32 @@ Result<T> NumberFrom(const CheckpointMetadata& metadata, const std::string& key)
   return value;
 }
 
-Status CheckVariables(const session::Session& session, const CheckpointReader& reader) {
-  for (const graph::Variable& variable : session.model().module().variables) {
+Status CheckVariables(const session::Session& session, const SessionShards& shards,
+                      const CheckpointReader& reader) {
+  const auto& variables = session.model().module().variables;
+  for (uint32_t i = 0; i < variables.size(); ++i) {
+    const graph::Variable& variable = variables[i];
+    const Dims* dims = shards.DimsOf(i, variable.dims);
+    if (dims == nullptr) continue;
     auto tensor = reader.Get(variable.name);
     if (!tensor.ok()) {
       return std::move(tensor).status().WithContext(
           Cat("the checkpoint '", reader.path(), "' does not fit the model"));
     }
-    if (tensor->dtype() != variable.dtype || tensor->dims() != variable.dims) {
+    if (tensor->dtype() != variable.dtype || tensor->dims() != *dims) {
       return InvalidArgument("the checkpoint '", reader.path(),
                              "' does not fit the model: variable '", variable.name, "' is ",
-                             DTypeName(variable.dtype), ShapeText(variable.dims),
-                             ", the checkpoint has ", tensor->TypeText());
+                             DTypeName(variable.dtype), ShapeText(*dims), ", the checkpoint has ",
+                             tensor->TypeText());
     }
   }
   return {};
 }
 
 // Whatever can fail comes before the first variable is set.
-Status SetVariables(session::Session& session, const CheckpointReader& reader, int64_t step,
-                    uint64_t seed, const CallLimits& limits) {
+Status SetVariables(session::Session& session, const SessionShards& shards,
+                    const CheckpointReader& reader, int64_t step, uint64_t seed,
+                    const CallLimits& limits) {
   Allocator& allocator = session.env().allocator();
   const auto& variables = session.model().module().variables;
   return session.RestoreVariables(
@@ -89,7 +99,10 @@ Status SetVariables(session::Session& session, const CheckpointReader& reader, i
         // A frozen weight that has its value already needs no memory of the session's own.
         std::vector<std::pair<uint32_t, Tensor>> changed;
         for (uint32_t i = 0; i < variables.size(); ++i) {
+          if (shards.DimsOf(i, variables[i].dims) == nullptr) continue;
           HR_ASSIGN_OR_RETURN(Tensor value, reader.Get(variables[i].name));
+          HR_ASSIGN_OR_RETURN(value,
+                              shards.PartOf(i, std::move(value), variables[i].dims, allocator));
           const bool same = store.DeviceOf(i) == nullptr &&
                             HasModelsMemory(session.model().module(), store, i) &&
                             HasBytes(store.Get(i), value);
@@ -117,7 +130,9 @@ Result<std::string> SaveSession(session::Session& session, const std::string& di
   if (session.tainted()) {
     return Tainted("the session's variables may be half updated; they are not worth saving");
   }
-  HR_ASSIGN_OR_RETURN(Snapshot snapshot, TakeSnapshot(session, limits));
+  HR_ASSIGN_OR_RETURN(const SessionShards shards, SessionShards::Of(session));
+  HR_ASSIGN_OR_RETURN(Snapshot snapshot, TakeSnapshot(session, shards, limits));
+  if (!shards.writes()) return std::string();
   CheckpointMetadata metadata = options.metadata;
   metadata[kStepKey] = Cat(snapshot.step);
   metadata[kSeedKey] = Cat(session.seed());
@@ -128,7 +143,9 @@ Result<std::string> SaveSession(session::Session& session, const std::string& di
   std::vector<TensorSpec> specs;
   std::map<std::string_view, const Tensor*> by_name;
   for (size_t i = 0; i < variables.size(); ++i) {
-    specs.push_back({variables[i].name, variables[i].dtype, variables[i].dims});
+    const Dims* dims = shards.DimsOf(static_cast<uint32_t>(i), variables[i].dims);
+    if (dims == nullptr) continue;
+    specs.push_back({variables[i].name, variables[i].dtype, *dims});
     by_name[variables[i].name] = &snapshot.variables[i];
   }
   HR_ASSIGN_OR_RETURN(auto writer,
@@ -151,7 +168,8 @@ Result<RestoreReport> RestoreSession(session::Session& session, const std::strin
   HR_ASSIGN_OR_RETURN(OpenedCheckpoint opened,
                       OpenCheckpoint(path, {.allocator = &session.env().allocator()}));
   const CheckpointReader& reader = opened.reader;
-  HR_RETURN_IF_ERROR(CheckVariables(session, reader));
+  HR_ASSIGN_OR_RETURN(const SessionShards shards, SessionShards::Of(session));
+  HR_RETURN_IF_ERROR(CheckVariables(session, shards, reader));
   HR_ASSIGN_OR_RETURN(int64_t step, NumberFrom<int64_t>(reader.metadata(), kStepKey));
   HR_ASSIGN_OR_RETURN(uint64_t seed, NumberFrom<uint64_t>(reader.metadata(), kSeedKey));
   data::DataPosition before;
@@ -159,7 +177,7 @@ Result<RestoreReport> RestoreSession(session::Session& session, const std::strin
     HR_ASSIGN_OR_RETURN(before, dataset->position());
     HR_RETURN_IF_ERROR(SeekSaved(*dataset, reader, limits));
   }
-  if (Status status = SetVariables(session, reader, step, seed, limits); !status.ok()) {
+  if (Status status = SetVariables(session, shards, reader, step, seed, limits); !status.ok()) {
     if (dataset != nullptr) dataset->Seek(before, {}).IgnoreError();
     return status;
   }

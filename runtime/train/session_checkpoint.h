@@ -18,7 +18,8 @@ struct SaveOptions {
 };
 
 // Writes DIRECTORY/step-N for the session's step N and returns its path. The session may run on
-// meanwhile: what is written is a copy taken at once.
+// meanwhile: what is written is a copy taken at once. If ranks have divided variables
+// (session_shards.h) all of them call this; rank 0 writes, and the others return "".
 Result<std::string> SaveSession(session::Session& session, const std::string& directory,
                                 const SaveOptions& options, const CallLimits& limits);
 

@@ -8,6 +8,7 @@
 #include "runtime/train/checkpoint_directory.h"
 #include "runtime/train/event_file.h"
 #include "runtime/train/session_checkpoint.h"
+#include "runtime/train/session_shards.h"
 #include "runtime/transform/metric.h"
 
 namespace hr::train {
@@ -140,6 +141,8 @@ class Trainer {
  private:
   Result<StepReport> RunOnRank() {
     HR_RETURN_IF_ERROR(CheckBestOptions());
+    HR_ASSIGN_OR_RETURN(const SessionShards shards, SessionShards::Of(*session_));
+    divided_ = !shards.empty();
     HR_RETURN_IF_ERROR(Prepare());
     if (ranks_.chief()) HR_RETURN_IF_ERROR(RestoreNewest());
     HR_RETURN_IF_ERROR(BeginTogether());
@@ -148,7 +151,8 @@ class Trainer {
     bool ran_out = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
     if (!ended.ok() && !ran_out && !stopped_) return ended;
     // What was reached is kept, also when the caller's patience ended or the evaluation fails.
-    if (report_.step != saved_step_) HR_RETURN_IF_ERROR(Save());
+    HR_ASSIGN_OR_RETURN(const bool unsaved, ChiefSays(report_.step != saved_step_));
+    if (unsaved) HR_RETURN_IF_ERROR(Save());
     if (ended.ok() && !stopped_ && options_.eval_data != nullptr && !report_.evaluated)
       HR_RETURN_IF_ERROR(EvaluateNow());
     if (events_ != nullptr) {
@@ -205,6 +209,7 @@ class Trainer {
         RestoreSession(*session_, directory, {.dataset = options_.train_data.get()}, limits_));
     for (const std::string& warning : restored.warnings) Say(warning);
     Say(Cat("going on from '", restored.path, "', step ", restored.step));
+    restored_path_ = restored.path;
     report_.step = saved_step_ = summarised_step_ = restored.step;
     best_.TakeFrom(restored.metadata);
     HR_RETURN_IF_ERROR(TakeFinalBest());
@@ -212,9 +217,29 @@ class Trainer {
     return TakeEpoch();
   }
 
+  // What the chief says, if all ranks take part in saving; otherwise the rank's own word.
+  Result<bool> ChiefSays(bool own) const {
+    if (!divided_) return own;
+    int64_t said[1] = {ranks_.chief() && own};
+    HR_RETURN_IF_ERROR(ranks_.Largest(said, {}));
+    return said[0] != 0;
+  }
+
+  // Ranks that have parts of variables read them where the chief has read its own, if it has.
+  Status RestoreParts(std::string path) {
+    if (!divided_) return {};
+    HR_RETURN_IF_ERROR(ranks_.FromChief(&path, limits_));
+    if (path.empty() || ranks_.chief()) return {};
+    auto restored = RestoreSession(*session_, path, {}, limits_);
+    if (restored.ok()) return {};
+    return std::move(restored).status().WithContext(
+        "ranks that divide the optimizer's state read checkpoints from one folder");
+  }
+
   // All ranks go on from where the chief stands.
   Status BeginTogether() {
     if (ranks_.alone()) return {};
+    HR_RETURN_IF_ERROR(RestoreParts(restored_path_));
     HR_RETURN_IF_ERROR(session_->Broadcast(options_.group, 0, limits_));
     HR_ASSIGN_OR_RETURN(const std::string own, options_.train_data->Save());
     std::string position = own;
@@ -384,7 +409,7 @@ class Trainer {
   Status KeepBest() {
     for (const auto& [name, value] : report_.metrics) {
       if (name != best_.metric()) continue;
-      const bool is_best = best_.Take(value, report_.step);
+      HR_ASSIGN_OR_RETURN(const bool is_best, ChiefSays(best_.Take(value, report_.step)));
       ReportBest();
       if (is_best) HR_RETURN_IF_ERROR(SaveTo(BestDirectory(), 1));
       break;
@@ -397,12 +422,16 @@ class Trainer {
     int64_t other[1] = {ranks_.chief() && best_.step() >= 0 && best_.step() != session_->step()};
     HR_RETURN_IF_ERROR(ranks_.Largest(other, limits_));
     if (other[0] == 0) return {};
+    std::string path;
     if (ranks_.chief()) {
       HR_ASSIGN_OR_RETURN(RestoreReport restored,
                           RestoreSession(*session_, BestDirectory(), {}, limits_));
-      Say(Cat("the session has the best, '", restored.path, "'"));
+      path = restored.path;
+      Say(Cat("the session has the best, '", path, "'"));
     }
-    return ranks_.alone() ? Status() : session_->Broadcast(options_.group, 0, limits_);
+    if (ranks_.alone()) return {};
+    HR_RETURN_IF_ERROR(RestoreParts(path));
+    return session_->Broadcast(options_.group, 0, limits_);
   }
 
   Status Save() {
@@ -412,13 +441,14 @@ class Trainer {
   }
 
   Status SaveTo(const std::string& directory, int keep) {
-    if (options_.checkpoint_directory.empty() || !ranks_.chief()) return {};
+    HR_ASSIGN_OR_RETURN(const bool wanted, ChiefSays(!options_.checkpoint_directory.empty()));
+    if (!wanted || !(ranks_.chief() || divided_)) return {};
     SaveOptions save{.files = {.keep = keep, .owner = options_.owner},
                      .dataset = options_.train_data.get()};
     best_.AddTo(&save.metadata);
     // A caller whose deadline passed still wants what was reached.
     HR_ASSIGN_OR_RETURN(std::string path, SaveSession(*session_, directory, save, {}));
-    Say(Cat("saved '", path, "'"));
+    if (ranks_.chief()) Say(Cat("saved '", path, "'"));
     return {};
   }
 
@@ -432,7 +462,9 @@ class Trainer {
   StepReport report_;
   BestEvaluation best_;
   bool has_rate_ = false;
-  bool stopped_ = false;  // by on_step
+  bool stopped_ = false;       // by on_step
+  bool divided_ = false;       // each rank has a part of some variables
+  std::string restored_path_;  // by the chief, before the first step
   int64_t saved_step_ = -1;
   int64_t summarised_step_ = -1;  // none of the steps before training
   int64_t examples_ = 0;

@@ -38,25 +38,13 @@ Result<std::vector<uint32_t>> SomeAverages(const graph::Module& module) {
       "optimizer");
 }
 
-// The value of the variable behind its update.
-Result<ValueId> ReadAfter(GraphBuilder& builder, uint32_t variable, NodeId update) {
-  HR_ASSIGN_OR_RETURN(
-      const NodeId read,
-      builder.AddNode({.domain = std::string(ops::kState),
-                       .op = "Read",
-                       .attributes = graph::Attributes({{"variable", int64_t{variable}}}),
-                       .controls = {update},
-                       .chained = false}));
-  return builder.graph().nodes[read].outputs[0];
-}
-
 }  // namespace
 
 Status AddAverage(GraphBuilder& builder, std::string_view signature, uint32_t variable,
                   double decay, NodeId update, ValueId when) {
   HR_ASSIGN_OR_RETURN(const uint32_t average, AverageOf(builder, variable));
   Formula f(builder, "average");
-  HR_ASSIGN_OR_RETURN(const ValueId now, ReadAfter(builder, variable, update));
+  const ValueId now = f.After(variable, update);
   const ValueId old = f.AtStart(average);
   ValueId mixed = f.Add(f.Mul(f.Scalar(decay, old), old), f.Mul(f.Scalar(1 - decay, old), now));
   if (when != kNone) mixed = f.Where(when, mixed, old);

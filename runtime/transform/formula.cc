@@ -55,6 +55,17 @@ ValueId Formula::AtStart(uint32_t variable) {
   return ok() ? Keep(builder_.ReadAtStart(variable)) : kNone;
 }
 
+ValueId Formula::After(uint32_t variable, NodeId node) {
+  if (!ok()) return kNone;
+  const NodeId read =
+      Keep(builder_.AddNode({.domain = std::string(ops::kState),
+                             .op = "Read",
+                             .attributes = graph::Attributes({{"variable", int64_t{variable}}}),
+                             .controls = {node},
+                             .chained = false}));
+  return ok() ? builder_.graph().nodes[read].outputs[0] : kNone;
+}
+
 NodeId Formula::Assign(uint32_t variable, ValueId value, NodeId after) {
   if (!ok()) return kNone;
   NodeSpec spec{.domain = std::string(ops::kState),

@@ -35,6 +35,8 @@ class Formula : public ops::EmitContext {
   uint32_t Zeros(const std::string& name, DType dtype, const Dims& dims);
   // The value of the variable at the start of the step.
   ValueId AtStart(uint32_t variable);
+  // The value of the variable behind a node that changes it.
+  ValueId After(uint32_t variable, NodeId node);
   // The variable becomes the value; ordered by nothing but the value and `after`, if that is not
   // kNone. The node is for a signature's targets.
   NodeId Assign(uint32_t variable, ValueId value, NodeId after = kNone);

@@ -58,7 +58,9 @@ GraphBuilder::Savepoint GraphBuilder::MakeSavepoint() const {
           .scope = scope_,
           .device = device_,
           .next_stream = next_stream_,
-          .replaced = replaced_.size()};
+          .replaced = replaced_.size(),
+          .retyped = retyped_.size(),
+          .divided = divided_.size()};
 }
 
 void GraphBuilder::RollBack(Savepoint before) {
@@ -72,6 +74,14 @@ void GraphBuilder::RollBack(Savepoint before) {
       if (output != kNone) graph.values[output].producer = last.id;
     }
     graph.nodes[last.id] = std::move(last.node);
+  }
+  for (; retyped_.size() > before.retyped; retyped_.pop_back()) {
+    main.values[retyped_.back().value].type = std::move(retyped_.back().type);
+  }
+  for (; divided_.size() > before.divided; divided_.pop_back()) {
+    Divided& last = divided_.back();
+    module_.constants[last.variable.initial_constant] = std::move(last.initial);
+    module_.variables[last.index] = std::move(last.variable);
   }
   Shorten(module_.operators, before.operators);
   Shorten(module_.symbols, before.symbols);
@@ -381,6 +391,35 @@ void GraphBuilder::SetInput(NodeId id, size_t input, ValueId value) {
 void GraphBuilder::AddControl(NodeId id, NodeId before) {
   NoteReplaced(id);
   current().nodes[id].controls.push_back(before);
+}
+
+Status GraphBuilder::InferAgain(NodeId id) {
+  for (ValueId output : graph().nodes[id].outputs) {
+    if (output != kNone) retyped_.push_back({output, graph().values[output].type});
+  }
+  return InferNode(*registry_, module_, current(), id);
+}
+
+Status GraphBuilder::DivideVariable(uint32_t index, int64_t elements) {
+  graph::Variable& variable = module_.variables[index];
+  const uint32_t constant = variable.initial_constant;
+  const auto starts_alike = [&](const auto& other) { return other.initial_constant == constant; };
+  const auto is_zero = [](std::byte one) { return one == std::byte(0); };
+  const bool own = constant != kNone && std::count_if(module_.variables.begin(),
+                                                      module_.variables.end(), starts_alike) == 1;
+  const auto* bytes =
+      own ? static_cast<const std::byte*>(module_.constants[constant].data()) : nullptr;
+  if (!own || !std::all_of(bytes, bytes + module_.constants[constant].bytes(), is_zero)) {
+    return FailedPrecondition("variable '", variable.name,
+                              "' does not start as zeros of its own; divide a training before it "
+                              "begins");
+  }
+  HR_ASSIGN_OR_RETURN(auto&& part, Tensor::Create(*allocator_, variable.dtype, {elements}));
+  if (part.bytes() != 0) __builtin_memset(part.data(), 0, part.bytes());
+  divided_.push_back(
+      {index, variable, std::exchange(module_.constants[constant], std::move(part))});
+  variable.dims = {elements};
+  return {};
 }
 
 void GraphBuilder::Redirect(NodeId id, std::span<const ValueId> values) {

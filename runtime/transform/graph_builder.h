@@ -140,6 +140,11 @@ class GraphBuilder final : public ops::Emitter {
   void SetInput(NodeId node, size_t input, ValueId value);
   // Lets a node run after another one, too.
   void AddControl(NodeId node, NodeId before);
+  // Infers a node's types again, whose inputs have others now.
+  Status InferAgain(NodeId node);
+  // Makes a variable that starts as zeros one of so many elements. FAILED_PRECONDITION if it starts
+  // as something else.
+  Status DivideVariable(uint32_t variable, int64_t elements);
 
   // Lets all that uses `from` use `to` instead: nodes, but for those that `to` is computed by, and
   // outputs of signatures. Inputs of signatures that nothing uses any more go. INVALID_ARGUMENT if
@@ -170,13 +175,22 @@ class GraphBuilder final : public ops::Emitter {
     std::vector<graph::Signature> signatures;
     std::string scope, device;
     int64_t next_stream;
-    size_t replaced;
+    size_t replaced, retyped, divided;
   };
   // What SetAttributes and Redirect have changed, as it was.
   struct Replaced {
     uint32_t graph;
     NodeId id;
     graph::Node node;
+  };
+  struct Retyped {
+    ValueId value;
+    graph::ValueType type;
+  };
+  struct Divided {
+    uint32_t index;
+    graph::Variable variable;
+    Tensor initial;
   };
   void NoteReplaced(NodeId node) { replaced_.push_back({current_, node, current().nodes[node]}); }
   Savepoint MakeSavepoint() const;
@@ -201,6 +215,8 @@ class GraphBuilder final : public ops::Emitter {
   std::map<std::string, int32_t, std::less<>> names_;
   int64_t next_stream_ = 0;
   std::vector<Replaced> replaced_;
+  std::vector<Retyped> retyped_;  // of the main graph, as it was
+  std::vector<Divided> divided_;
 };
 
 }  // namespace hr::transform

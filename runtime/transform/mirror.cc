@@ -1,6 +1,7 @@
 #include "runtime/transform/mirror.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/base/errors.h"
 #include "runtime/ops/optimizer.h"
@@ -8,16 +9,13 @@
 #include "runtime/transform/copy_signature.h"
 #include "runtime/transform/example_numbers.h"
 #include "runtime/transform/extract.h"
+#include "runtime/transform/shard_state.h"
 #include "runtime/transform/sync_batch_norm.h"
 
 namespace hr::transform {
 namespace {
 
-// Where a gradient enters: this input of a node.
-struct Site {
-  NodeId node;
-  size_t input;
-};
+using Site = GradientSite;
 
 // Gradients that travel in one operation.
 struct GradientBucket {
@@ -65,10 +63,20 @@ class Mirrorer {
     HR_RETURN_IF_ERROR(KeepToSignature(builder_, name_, norms));
     HR_RETURN_IF_ERROR(NumberByExample(builder_, ranks_, f_, draws, batch_));
     HR_RETURN_IF_ERROR(AddTotals());
-    for (const GradientBucket& bucket : Fill(sites)) HR_RETURN_IF_ERROR(Average(bucket));
-    for (const Site& site : sites) Replace(site);
+    std::vector<graph::Shard> shards;
+    if (options_.zero) {
+      HR_ASSIGN_OR_RETURN(shards, Divide(sites));
+    } else {
+      for (const GradientBucket& bucket : Fill(sites)) HR_RETURN_IF_ERROR(Average(bucket));
+      for (const Site& site : sites) Replace(site);
+    }
     HR_RETURN_IF_ERROR(SynchronizeBatchNorm(builder_, ranks_, f_, norms, needed_, weight_));
-    return ranks_.Order();
+    HR_RETURN_IF_ERROR(ranks_.Order());
+    for (const graph::Shard& shard : shards) {
+      const auto [key, value] = graph::ShardMetadata(module(), shard);
+      builder_.SetMetadata(key, value);
+    }
+    return {};
   }
 
  private:
@@ -232,6 +240,13 @@ class Mirrorer {
     return f_.status();
   }
 
+  Result<std::vector<graph::Shard>> Divide(const std::vector<Site>& sites) {
+    std::vector<std::vector<ValueId>> buckets;
+    for (GradientBucket& bucket : Fill(sites)) buckets.push_back(std::move(bucket.gradients));
+    return ShardUpdates(builder_, ranks_, f_, name_, sites, needed_, buckets,
+                        {.ranks = options_.ranks, .weight = weight_, .bf16 = options_.bf16});
+  }
+
   void Replace(const Site& site) {
     const ValueId gradient = graph().nodes[site.node].inputs[site.input];
     for (const auto& [local, mean] : means_) {
@@ -254,15 +269,24 @@ class Mirrorer {
 Status TakeSetting(std::string_view name, double value, MirrorOptions* options) {
   bool* const flag = name == "bf16"              ? &options->bf16
                      : name == "sync_batch_norm" ? &options->sync_batch_norm
+                     : name == "zero"            ? &options->zero
                                                  : nullptr;
   if (flag != nullptr) {
     if (value != 0 && value != 1) return InvalidArgument(name, " is 0 or 1, got ", value);
     *flag = value == 1;
     return {};
   }
+  constexpr double kMostRanks = 1 << 20;
+  if (name == "ranks") {
+    if (!(value >= 1 && value <= kMostRanks) || value != std::floor(value)) {
+      return InvalidArgument("ranks is the size of the group, 1 or more; got ", value);
+    }
+    options->ranks = static_cast<int64_t>(value);
+    return {};
+  }
   if (name != "first_bucket" && name != "bucket") {
     return InvalidArgument("the strategy 'mirrored' has no setting '", name,
-                           "'; it has first_bucket, bucket, bf16 and sync_batch_norm");
+                           "'; it has first_bucket, bucket, bf16, sync_batch_norm, zero and ranks");
   }
   constexpr double kMost = 1e15;
   if (!(value >= 1 && value <= kMost)) {
@@ -282,6 +306,11 @@ Result<MirrorOptions> ParseStrategy(std::string_view text) {
   MirrorOptions out;
   for (const auto& [name, value] : spec.numbers) {
     HR_RETURN_IF_ERROR(TakeSetting(name, value, &out));
+  }
+  if (out.zero != (out.ranks != 0)) {
+    return InvalidArgument(
+        "zero=1, which divides the state of the optimizer among the ranks, needs ",
+        "their number, as in 'mirrored zero=1 ranks=4'; ranks is for nothing else");
   }
   return out;
 }

@@ -12,6 +12,8 @@ struct MirrorOptions {
   int64_t first_bucket = int64_t{1} << 20;
   int64_t bucket = int64_t{25} << 20;
   bool bf16 = false;             // gradients travel as bfloat16
+  bool zero = false;             // the state of the optimizer is divided (shard_state.h) …
+  int64_t ranks = 0;             // … among so many ranks
   bool sync_batch_norm = false;  // batches are normalized by the statistics of all ranks' examples
 };
 

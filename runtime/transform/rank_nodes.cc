@@ -29,6 +29,18 @@ Result<std::vector<ValueId>> RankNodes::AllReduce(std::vector<ValueId> values, s
   return Add("AllReduce", std::move(values), outputs, std::move(attributes));
 }
 
+Result<ValueId> RankNodes::ReduceScatter(ValueId value, std::string_view op, int64_t ranks) {
+  HR_ASSIGN_OR_RETURN(const auto out, Add("ReduceScatter", {value}, 1,
+                                          graph::Attributes({{"op", op}, {"ranks", ranks}})));
+  return out[0];
+}
+
+Result<ValueId> RankNodes::AllGather(ValueId value, int64_t ranks) {
+  HR_ASSIGN_OR_RETURN(const auto out,
+                      Add("AllGather", {value}, 1, graph::Attributes({{"ranks", ranks}})));
+  return out[0];
+}
+
 Result<ValueId> RankNodes::Exscan(ValueId value) {
   HR_ASSIGN_OR_RETURN(const auto out, Add("Exscan", {value}, 1, {}));
   return out[0];

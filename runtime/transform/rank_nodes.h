@@ -13,8 +13,13 @@ class RankNodes {
   // this rank's tensors are multiplied by, or kNone.
   Result<std::vector<ValueId>> AllReduce(std::vector<ValueId> values, std::string_view op,
                                          ValueId weight = kNone);
+  // This rank's block of the reduction, of `ranks` blocks along the first axis; and the blocks of
+  // all.
+  Result<ValueId> ReduceScatter(ValueId value, std::string_view op, int64_t ranks);
+  Result<ValueId> AllGather(ValueId value, int64_t ranks);
   // The sum of the value on the ranks before this one.
   Result<ValueId> Exscan(ValueId value);
+  const std::string& group() const { return group_; }
   // Gives all nodes one order that fits what they need, so that all ranks post them alike: to be
   // called when nothing of the graph changes any more.
   Status Order();

@@ -170,7 +170,9 @@ static hr_dataset* numbered(hr_env* env, int rank, int size) {
 }
 
 /* A weight for each example; a step takes 1 / (examples of all ranks) off those that it sees. */
-static hr_session* make_counter(hr_env* env, hr_group* world) {
+static hr_session* make_counter(hr_env* env, hr_group* world, int zero) {
+  char strategy[60] = "mirrored";
+  if (zero) snprintf(strategy, sizeof strategy, "mirrored zero=1 ranks=%d", hr_group_size(world));
   const int64_t dims[1] = {EXAMPLES}, open[1] = {-1};
   const float zeros[EXAMPLES] = {0};
   hr_tensor* initial;
@@ -188,7 +190,7 @@ static hr_session* make_counter(hr_env* env, hr_group* world) {
   CHECK(hr_graph_signature_input(graph, "train", "id", in[1]));
   CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
   CHECK(hr_graph_minimize(graph, "train", loss, "sgd", rate));
-  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
+  CHECK(hr_graph_distribute(graph, "train", "workers", strategy));
   hr_tensor_release(initial);
   hr_session* session = session_of(graph);
   CHECK(hr_session_bind_group(session, "workers", world, NULL));
@@ -207,18 +209,20 @@ static int seen_in(hr_session* session, int batch) {
   return count;
 }
 
-/* The argument: where checkpoints are. Four ranks make two steps; three go on to the epoch's end.
+/* The argument: where checkpoints are, behind "zero " with divided state. Four ranks make two
+ * steps; three go on to the epoch's end.
  */
 static void rank_goes_on(hr_env* env) {
   hr_group* world = join_world(env, "auto");
   const int rank = hr_group_rank(world), size = hr_group_size(world);
   hr_train_report report = {.struct_size = sizeof report};
-  hr_session* session = make_counter(env, world);
+  const int zero = strncmp(rank_argument(), "zero ", 5) == 0;
+  hr_session* session = make_counter(env, world, zero);
   hr_dataset* data = numbered(env, rank, size);
   const hr_train_options options = {.struct_size = sizeof options,
                                     .train_data = data,
                                     .max_steps = size == 4 ? 2 : 0,
-                                    .checkpoint_directory = rank_argument(),
+                                    .checkpoint_directory = rank_argument() + (zero ? 5 : 0),
                                     .bound_group = "workers"};
   CHECK(hr_train(session, &options, NULL, &report));
   EXPECT(report.step == (size == 4 ? 2 : 6));
@@ -239,6 +243,14 @@ static void test_goes_on(hr_env* env) {
   (void)env;
   run_ranks(4, "rank goes_on", folder);
   run_ranks(3, "rank goes_on", folder);
+  remove_folder(folder);
+}
+static void test_divided_goes_on(hr_env* env) {
+  char *folder = make_folder(), argument[4096];
+  (void)env;
+  snprintf(argument, sizeof argument, "zero %s", folder);
+  run_ranks(4, "rank goes_on", argument);
+  run_ranks(3, "rank goes_on", argument);
   remove_folder(folder);
 }
 
@@ -303,6 +315,7 @@ static void test_no_group(hr_env* env) {
 }
 
 const test tests[] = {
-    TEST(trains), TEST(stops), TEST(goes_on), TEST(evaluates), TEST(fails), TEST(no_group),
-    RANK(trains), RANK(stops), RANK(goes_on), RANK(evaluates), RANK(fails), {NULL, NULL},
+    TEST(trains),    TEST(stops),    TEST(goes_on), TEST(divided_goes_on), TEST(evaluates),
+    TEST(fails),     TEST(no_group), RANK(trains),  RANK(stops),           RANK(goes_on),
+    RANK(evaluates), RANK(fails),    {NULL, NULL},
 };

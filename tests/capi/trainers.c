@@ -143,8 +143,8 @@ hr_status* step(hr_env* env, trainer* t, int64_t first, int64_t rows) {
 
 void expect_close(double a, double b) { EXPECT(fabs(a - b) <= 1e-10 * (1 + fabs(b))); }
 
-static void expect_equal_variable(hr_session* session, hr_session* reference, const char* name,
-                                  hr_group* world) {
+void expect_equal_variable(hr_session* session, hr_session* reference, const char* name,
+                           hr_group* world) {
   hr_tensor *own, *wanted;
   CHECK(hr_session_get_variable(session, name, NULL, &own));
   const size_t bytes = hr_tensor_bytes(own);

@@ -30,6 +30,9 @@ hr_status* step(hr_env* env, trainer* t, int64_t first, int64_t rows);
 
 /* Within 1e-10, relative where numbers are large. */
 void expect_close(double a, double b);
+/* A variable of float64 is close to the reference's; the bits are the same on all ranks. */
+void expect_equal_variable(hr_session* session, hr_session* reference, const char* name,
+                           hr_group* world);
 /* All variables of float64 are close to those of the reference that have their name, and the same
  * bits on all ranks. */
 void expect_equal_variables(hr_session* session, hr_session* reference, hr_group* world);

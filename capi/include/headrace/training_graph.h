@@ -114,6 +114,10 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
  *   sync_batch_norm  1: batch normalization takes the statistics of the examples of all ranks, as
  *                 on one process with all of them, and running statistics are the same on all (0:
  *                 each rank normalizes by its own batch, and has its own running statistics).
+ *   zero, ranks   zero=1 ranks=N: each of N ranks keeps an N-th of the state of the optimizer and
+ * of sums of gradients, and makes that part of the update (0). Checkpoints have them whole, so that
+ * any number of ranks goes on from one: hr_session_save is then a call that all ranks make, of
+ * which rank 0 writes, and in hr_session_restore each rank, whose group is bound, reads the folder.
  *
  * The means are over the examples of all ranks: a rank has as many as the first axis of the first
  * input that leaves this axis open, so batches may be uneven, even empty, and the loss is to be the
@@ -125,7 +129,8 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
  *
  * Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
  * HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
- * such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers. */
+ * such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers, or with zero=1
+ * if the optimizer is lamb, which needs whole gradients. */
 HR_API hr_status* hr_graph_distribute(hr_graph* graph, const char* signature, const char* group,
                                       const char* strategy);
 

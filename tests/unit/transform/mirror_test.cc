@@ -2,6 +2,8 @@
 // tests/capi/mirrored_test.c's.
 #include "runtime/transform/mirror.h"
 
+#include <algorithm>
+
 #include "runtime/transform/body_scope.h"
 #include "runtime/transform/layers.h"
 #include "runtime/transform/minimize.h"
@@ -161,6 +163,34 @@ TEST_F(MirrorTest, BatchesAreNormalizedTogetherIfAsked) {
     EXPECT_FALSE(local);
   }
   EXPECT_TRUE(builder_.Finish().ok());
+}
+
+TEST_F(MirrorTest, StateIsDividedIfAsked) {
+  Build("adam clip_global_norm=1");
+  ASSERT_TRUE(MirrorAs({.zero = true, .ranks = 2}).ok());
+  const graph::Module& module = builder_.module();
+  const auto dims = [&](std::string_view name) {
+    return module.variables[module.FindVariable(name)].dims;
+  };
+  EXPECT_EQ(dims("a/adam_m"), Dims{1});
+  EXPECT_EQ(dims("b/adam_v"), Dims{2});
+  EXPECT_EQ(dims("b"), Dims{3});
+  EXPECT_EQ(module.metadata.at("headrace.shard.b/adam_m"), "g\n2\n3");
+  EXPECT_EQ(module.metadata.at("headrace.shard.b/shard"), "g\n2\ncopy");
+  std::vector<std::string> names;
+  for (const graph::Node* node : Operations()) names.push_back(module.OperatorOf(*node).name);
+  for (const char* name : {"ReduceScatter", "AllGather"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+  }
+  EXPECT_EQ(std::count(names.begin(), names.end(), "AllReduce"), 2) << "the loss and the norm";
+  EXPECT_TRUE(builder_.Finish().ok());
+}
+
+TEST_F(MirrorTest, AFailureUnderWayLeavesTheGraphAsItWas) {
+  Build("lamb accumulate=2");
+  const std::string before = Saved();
+  EXPECT_EQ(MirrorAs({.zero = true, .ranks = 2}).code(), Code::kUnimplemented);
+  EXPECT_EQ(Saved(), before);
 }
 
 TEST_F(MirrorTest, BodiesDoNotDraw) {

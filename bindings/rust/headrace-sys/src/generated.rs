@@ -2442,6 +2442,10 @@ extern "C" {
     /// sync_batch_norm  1: batch normalization takes the statistics of the examples of all ranks, as
     /// on one process with all of them, and running statistics are the same on all (0:
     /// each rank normalizes by its own batch, and has its own running statistics).
+    /// zero, ranks   zero=1 ranks=N: each of N ranks keeps an N-th of the state of the optimizer and
+    /// of sums of gradients, and makes that part of the update (0). Checkpoints have them whole, so that
+    /// any number of ranks goes on from one: hr_session_save is then a call that all ranks make, of
+    /// which rank 0 writes, and in hr_session_restore each rank, whose group is bound, reads the folder.
     ///
     /// The means are over the examples of all ranks: a rank has as many as the first axis of the first
     /// input that leaves this axis open, so batches may be uneven, even empty, and the loss is to be the
@@ -2453,7 +2457,8 @@ extern "C" {
     ///
     /// Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
     /// HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
-    /// such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers.
+    /// such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers, or with zero=1
+    /// if the optimizer is lamb, which needs whole gradients.
     pub fn hr_graph_distribute(graph: *mut hr_graph, signature: *const c_char, group: *const c_char, strategy: *const c_char) -> *mut hr_status;
     /// Adds adapters wherever the name of a node, or of its weight, fits one of `patterns` (see
     /// hr_graph_set_trainable_matching), and freezes all other variables. `settings` is a text such as

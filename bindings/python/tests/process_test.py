@@ -306,3 +306,25 @@ def test_types_are_checked(tmp_path):
                            "headrace"], capture_output=True, text=True, timeout=300,
                           cwd=tmp_path)
     assert done.returncode == 0, done.stdout
+
+
+def test_what_no_call_can_return_is_reported(run_python):
+    """What log sinks and completions raise goes to sys.unraisablehook, and nothing else happens."""
+    out = run_python(COMMON + textwrap.dedent("""
+        import queue
+        reported = queue.Queue()
+        sys.unraisablehook = lambda told: reported.put(str(told.exc_value))
+        def fail(*_):
+            raise KeyError("mine")
+        env = hr.Env(log=fail)
+        hr.Group(0, 1, hr.Store("memory:", env=env), calibration="/no/such/file", env=env).close()
+        print("log", reported.get(timeout=10))
+        call = session.call("infer")
+        call["x"] = numpy.ones((1, 2), "float32")
+        run = call.start()
+        run.on_done(fail)
+        run.wait()
+        print("completion", reported.get(timeout=10))
+        double(session)
+    """))
+    assert out.split("\n")[:2] == ["log 'mine'", "completion 'mine'"]

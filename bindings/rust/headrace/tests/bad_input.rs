@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{infer, negation};
 use headrace::{
     Call, Code, Compute, DType, Env, Error, Graph, Infer, Limits, Model, ModelReader, Operator,
-    OperatorDef, Result, Session, Tensor, TensorView,
+    OperatorDef, Queue, Result, Session, Tensor, TensorView,
 };
 
 fn code<T: std::fmt::Debug>(result: Result<T>) -> Code {
@@ -226,6 +226,66 @@ fn the_node_of_a_failure_is_named() -> Result<()> {
     assert_eq!(error.code(), Code::INVALID_ARGUMENT);
     assert!(error.to_string().contains("INVALID_ARGUMENT: "), "{error}");
     assert!(error.node().is_some_and(|node| error.to_string().contains(node)), "{error}");
+    Ok(())
+}
+
+/// Of the C library, which every program has.
+#[cfg(unix)]
+mod signals {
+    use std::ffi::c_int;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    extern "C" {
+        fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
+        fn siginterrupt(number: c_int, interrupts: c_int) -> c_int;
+        fn pthread_self() -> usize;
+        fn pthread_kill(thread: usize, number: c_int) -> c_int;
+    }
+
+    const URGENT: c_int = 23; // SIGURG, which does nothing by itself
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+    extern "C" fn count(_: c_int) {
+        SEEN.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn seen() -> usize {
+        SEEN.load(Ordering::Relaxed)
+    }
+
+    /// Sends signals to this thread, which interrupt its system calls, while `wait` runs.
+    pub fn sent_during<T>(wait: impl FnOnce() -> T) -> T {
+        // SAFETY: the handler does what a handler may do, and this thread lives meanwhile.
+        let own = unsafe {
+            signal(URGENT, count);
+            siginterrupt(URGENT, 1);
+            pthread_self()
+        };
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Acquire) {
+                    // SAFETY: as above.
+                    unsafe { pthread_kill(own, URGENT) };
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            });
+            let out = wait();
+            is_over.store(true, Ordering::Release);
+            out
+        })
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_do_not_end_a_wait() -> Result<()> {
+    let queue = Queue::new(&Env::new()?)?;
+    let limits = Limits::new().timeout(Duration::from_millis(100));
+    let begin = std::time::Instant::now();
+    let waited = signals::sent_during(|| queue.wait(Some(&limits)));
+    assert_eq!(code(waited), Code::DEADLINE_EXCEEDED);
+    assert!(begin.elapsed() >= Duration::from_millis(100) && signals::seen() > 10);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Wake};
 use std::time::Duration;
 
-use common::{classifier, examples, infer, negation};
+use common::{classifier, examples, infer, negation, Folder};
 use headrace::{
     Allocator, Batch, Call, Code, Compute, DType, DataSet, DataSetOptions, Env, Error, Executor,
     Field, Gradient, Graph, Group, GroupOptions, Infer, Limits, Model, ModelReader, Operator,
@@ -280,6 +280,19 @@ fn of_the_steps_of_a_training() -> Result<()> {
     options.on_step = Some(Box::new(|_| panic!("step is broken")));
     assert_panicked(session.train(options, None), "step is broken");
     assert_eq!(session.step(), 1);
+    data.rewind(None)?;
+    let mut options = TrainOptions::new(&data);
+    options.scalars = vec![("rate", 0.1)];
+    options.eval_data = Some(&data);
+    options.on_evaluate = Some(Box::new(|_, _| panic!("the evaluation is broken")));
+    assert_panicked(session.train(options, None), "the evaluation is broken");
+    data.rewind(None)?;
+    let folder = Folder::new();
+    let mut options = TrainOptions::new(&data);
+    options.scalars = vec![("rate", 0.1)];
+    options.checkpoint_directory = Some(folder.0.clone());
+    options.on_message = Some(Box::new(|_| panic!("the message is broken")));
+    assert_panicked(session.train(options, None), "the message is broken");
     Ok(())
 }
 

@@ -13,11 +13,26 @@ constexpr double kLeastWork = 1 << 19;  // operations that are worth another thr
 // channels it is slower, as it pads them to 16.
 constexpr int64_t kLongestChain = 256 * 9;
 
+// Images of one column, such as those of one-dimensional networks that have been converted, as
+// images of one row: the memory is the same, and oneDNN's kernels go along rows.
+ConvShape AlongRows(ConvShape s) {
+  if (s.iw != 1 || s.ow != 1 || s.kw != 1) return s;
+  std::swap(s.ih, s.iw);
+  std::swap(s.oh, s.ow);
+  std::swap(s.kh, s.kw);
+  std::swap(s.sh, s.sw);
+  std::swap(s.dh, s.dw);
+  std::swap(s.pad_top, s.pad_left);
+  std::swap(s.pad_bottom, s.pad_right);
+
+  return s;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Convolution>> Convolution::Create(const ConvShape& shape,
                                                                const ConvOptions& options) {
-  std::shared_ptr<Convolution> out(new Convolution(shape, options));
+  std::shared_ptr<Convolution> out(new Convolution(AlongRows(shape), options));
   HR_ASSIGN_OR_RETURN(out->library_, Library::Open());
   SerialScope scope(*out->library_);
   HR_RETURN_IF_ERROR(out->AddParts());

@@ -88,6 +88,18 @@ TEST_P(OneDnnConvolution, CutsWork) {
   }
 }
 
+// These run as images of one row; the last has two columns of results, so it cannot.
+TEST_P(OneDnnConvolution, ImagesOfOneColumn) {
+  for (const auto& [stride, dilation, pad_left] :
+       {std::array{1, 1, 0}, {2, 1, 0}, {1, 2, 0}, {1, 1, 1}}) {
+    ConvShape s = Square(2, 24, 1, 40, 1);
+    s.ih = 30, s.kh = 5, s.sh = stride, s.dh = dilation;
+    s.pad_top = 1, s.pad_bottom = 3, s.pad_left = pad_left;
+    s.DeriveOutput();
+    if (!HasFatalFailure()) Check(s);
+  }
+}
+
 // PyTorch's rounding error in this one, rms over the result's, as tests/bench/accuracy measures it
 // (PyTorch 2.15, two threads): sums are longer without AVX-512.
 double ErrorOfPyTorch() {

@@ -71,6 +71,32 @@ class Results(unittest.TestCase):
         self.assertIsNone(one["ours"])
         self.assertIsNone(one["ratio"])
 
+    def test_pairs_are_compared_in_their_language(self):
+        benchmark = catalog.Benchmark(name="b", about="", unit="s", cases=["c"], paired=True,
+                                      peers=["p-go", "p-rust"])
+        one = runner.Runner(benchmark, self.ARGS)
+        commands = {}
+        for name, value, result in (("headrace-go", 2, 1), ("headrace-rust", 3, 1), ("p-go", 8, 1),
+                                    ("p-rust", 6, 1.5)):
+            answer = f'{{"values": [{value}], "version": "7", "result": [{result}]}}'
+            commands[name] = [sys.executable, "-c",
+                              f"import sys\nfor line in sys.stdin: print('{answer}', flush=True)"]
+        results = one._results("c", one._measure(commands, None), None)
+        of_go = next(results)
+        self.assertEqual((of_go["ours"], of_go["peer"], of_go["ratio"], of_go["peer_name"]),
+                         (2, 8, 4, "p-go 7"))
+        with self.assertRaisesRegex(runner.Failure, "p-rust and headrace-rust compute different"):
+            next(results)
+
+    def test_the_script_of_a_language_is_told_the_engine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "side_go"
+            script.touch()
+            of = peers.language_side
+            self.assertEqual(of("go", script.parent)("/x"), [str(script), "/x"])
+            self.assertEqual(of("p-go", script.parent)("/x"), [str(script), "/x", "p"])
+            self.assertIsNone(of("torch", script.parent))
+
     def test_who_starts_changes(self):
         self.assertEqual(runner.rotated([1, 2, 3], 1), [2, 3, 1])
         self.assertEqual(runner.rotated([], 1), [])

@@ -23,6 +23,9 @@ class Against(Runner):
                                                                      LEAST_REPEATS))
 
     def _choose_peers(self):
+        if self._benchmark.paired:
+            raise Failure(f"{self._benchmark.name} has no program of ours that two builds could run; "
+                          "leave --against out")
         return []
 
     def _programs(self):

@@ -51,6 +51,10 @@ class Benchmark:
     units: dict = dataclasses.field(default_factory=dict)  # of cases that have their own
     ours: Optional[Callable] = None  # ours(case, source tree) instead of a program: things not timed
     counted: bool = False            # an overhead: --instructions counts those of a call
+    # A peer is ENGINE-LANGUAGE, and ours is compared with it in that language: both are sides by the
+    # script side_LANGUAGE, and both tell what they have computed.
+    paired: bool = False
+    prepare: Optional[Callable] = None  # prepare(build, scratch): makes what sides find in scratch
     sweep: Optional[Sweep] = None    # measured in parts, see sweep.py
 
     def unit_of(self, case):

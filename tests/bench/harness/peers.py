@@ -74,9 +74,13 @@ def is_installed(package):
 
 
 def language_side(peer, folder):
-    """The script of a peer that is a binding of ours, see binding-overhead; or None."""
-    script = folder / f"side_{peer}"
-    return script if script.exists() else None
+    """The start of a command, for a peer LANGUAGE or ENGINE-LANGUAGE of a benchmark that has the
+    script side_LANGUAGE PREFIX [ENGINE]; else None."""
+    engine, _, language = peer.rpartition("-")
+    script = folder / f"side_{language}"
+    if not script.exists():
+        return None
+    return lambda prefix: [str(script), str(prefix), *filter(None, [engine])]
 
 
 def command(peer, folder):

@@ -11,8 +11,13 @@ from .side import Side, SideError
 
 # Idle threads of an OpenMP team spin for up to 0.2 s; let the last side's come to rest.
 REST_SECONDS = 0.3
+TOLERANCE = 1e-4  # of what the sides of a pair compute in float32
 OURS = "headrace"
 FLOOR = "floor"
+
+
+def is_near(one, other):
+    return abs(one - other) <= TOLERANCE * max(1, abs(one), abs(other))
 
 
 def rotated(items, number):
@@ -30,6 +35,7 @@ class Runner:
         if not self._cases:
             raise Failure(f"{benchmark.name} has the cases {', '.join(benchmark.cases)}")
         self._peers = self._choose_peers()
+        self._told = {}  # (side, case): version and result, of paired benchmarks
 
     def _choose_peers(self):
         wanted = self._args.peer
@@ -48,6 +54,8 @@ class Runner:
         limits = self._machine() if self._benchmark.floor else None
         programs = {} if self._benchmark.ours else self._programs()
         with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
+            if self._benchmark.prepare:
+                self._benchmark.prepare(self._args.build, scratch)
             environment = peers.environment(self._args.threads, scratch)
             commands = {**programs, **{peer: self._command(peer) for peer in self._peers}}
             try:
@@ -65,11 +73,18 @@ class Runner:
         side = peers.language_side(peer, self._benchmark.folder)
         if side is None:
             return peers.command(peer, self._benchmark.folder)
-        return [str(side), str(machine.prefix_of(self._args.build))]
+        return side(machine.prefix_of(self._args.build))
+
+    def _ours_for(self, peer):
+        """The side of ours that is compared with the peer."""
+        return f"{OURS}-{peer.rpartition('-')[2]}" if self._benchmark.paired else OURS
 
     def _programs(self):
         if self._args.peers_only:
             return {}
+        if self._benchmark.paired:
+            machine.build(self._args.build, "headrace")
+            return {side: self._command(side) for side in map(self._ours_for, self._peers)}
         targets = {OURS: self._benchmark.target}
         if self._benchmark.floor_program:
             targets[FLOOR] = self._benchmark.floor_program
@@ -110,7 +125,9 @@ class Runner:
                 return side.measure(case, 1)
         if name not in sides:
             sides[name] = stack.enter_context(Side(name, command, environment))
-        return sides[name].measure(case, 1)
+        values = sides[name].measure(case, 1)
+        self._told[name, case] = sides[name].version, sides[name].result
+        return values
 
     def _of_side(self, name, environment):
         return environment
@@ -119,13 +136,22 @@ class Runner:
         floor = self._summary(values.get((FLOOR, case)), None)
         if limits:
             floor = self._benchmark.floor(case, limits)
-        ours = self._summary(values.get((OURS, case)), floor)
         for peer in self._peers or [None]:
+            ours = self._summary(values.get((self._ours_for(peer), case)), floor)
             theirs = self._summary(values.get((peer, case)), floor)
+            version = self._check_pair(peer, case) if self._benchmark.paired and ours else ""
             yield {"benchmark": self._benchmark.name, "case": case,
-                   "unit": self._benchmark.unit_of(case), "ours": ours, "peer_name": peer,
+                   "unit": self._benchmark.unit_of(case), "ours": ours, "peer_name": f"{peer} {version}" if version else peer,
                    "peer": theirs, "ratio": self._ratio(ours, theirs), "floor": floor,
                    "repeats": self._repeats}
+
+    def _check_pair(self, peer, case):
+        """Fails if the two sides have not computed the same; returns the peer's version."""
+        (_, ours), (version, theirs) = self._told[self._ours_for(peer), case], self._told[peer, case]
+        if len(ours) != len(theirs) or not all(map(is_near, ours, theirs)):
+            raise Failure(f"{case}: {peer} and {self._ours_for(peer)} compute different things: "
+                          f"{theirs[:3]} … and {ours[:3]} …")
+        return version
 
     def _summary(self, values, floor):
         if not values:

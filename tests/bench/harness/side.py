@@ -3,6 +3,8 @@
 It reads lines "CASE REPEATS" and answers each with a line of JSON: {"values": [number, …]}, or
 {"error": "sentence"}. It ends when its input does. All else it prints goes to stderr. Sides of ours
 make HEADRACE_BENCH_CALLS calls for a value where the environment says so, and answer with "calls".
+Sides of a benchmark that is paired also answer with their "version", and with the "result" of a run,
+a list of numbers.
 """
 import json
 import subprocess
@@ -16,6 +18,7 @@ class Side:
     def __init__(self, name, command, environment):
         self.name = name
         self.calls = None  # for a value, where the side was told how many
+        self.version, self.result = "", None  # of paired benchmarks
         self._process = subprocess.Popen(command, env=environment, text=True, bufsize=1,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -33,6 +36,7 @@ class Side:
         if "error" in answer:
             raise SideError(f"{self.name}: {answer['error']}")
         self.calls = answer.get("calls")
+        self.version, self.result = answer.get("version", ""), answer.get("result")
         return answer["values"]
 
     def close(self):

@@ -64,6 +64,23 @@ Status Gather(const Lease& threads, const GatherShape& shape, size_t element_byt
   return {};
 }
 
+void GatherOrZero(const Lease& threads, const GatherShape& shape, size_t element_bytes,
+                  const void* rows, IntView indices, void* y, int ranges) {
+  const size_t bytes = static_cast<size_t>(shape.inner) * element_bytes;
+  if (bytes == 0) return;
+  ForRanges(threads, shape.count, ranges, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t index = indices[i];
+      char* const to = static_cast<char*>(y) + static_cast<size_t>(i) * bytes;
+      if (index < 0 || index >= shape.size) {
+        std::memset(to, 0, bytes);
+      } else {
+        std::memcpy(to, static_cast<const char*>(rows) + static_cast<size_t>(index) * bytes, bytes);
+      }
+    }
+  });
+}
+
 // Ranges take columns where there is one outer index, so that no two write one element.
 int GatherGradRanges(const GatherShape& shape, int slices) {
   const int64_t units = shape.outer == 1 ? shape.inner : shape.outer;

@@ -18,6 +18,10 @@ int GatherRanges(const GatherShape& shape, int slices);
 Status Gather(const Lease& threads, const GatherShape& shape, size_t element_bytes,
               const void* data, IntView indices, void* y, int ranges);
 
+// The rows [size, inner] at `count` indices, and rows of 0 where an index is outside [0, size).
+void GatherOrZero(const Lease& threads, const GatherShape& shape, size_t element_bytes,
+                  const void* rows, IntView indices, void* y, int ranges);
+
 // dx = 0, then each dy is added where it was taken, in the order of the indices. float and double.
 int GatherGradRanges(const GatherShape& shape, int slices);
 template <typename T>

@@ -8,6 +8,7 @@
 #include "backends/cpu/ops/custom.h"
 #include "runtime/lowering/fuse_attention.h"
 #include "runtime/lowering/fuse_elementwise.h"
+#include "runtime/lowering/fuse_one_hot.h"
 #include "runtime/lowering/fuse_products.h"
 #include "runtime/lowering/fuse_updates.h"
 
@@ -47,6 +48,7 @@ class Cpu final : public lowering::Target {
   Status Fuse(Region& region, const CompileOptions& options) const override {
     FuseConvolutions(region, options.exact_sums);
     lowering::FuseAttention(region, options.threads);
+    lowering::FuseOneHotProducts(region);
     lowering::FuseMatrixProducts(region);
     lowering::FuseElementwise(region);
     lowering::FuseUpdates(region, *options.operators);

@@ -37,6 +37,24 @@ Result<LoweredKernel> MakeGather(const KernelRequest& request) {
   return out;
 }
 
+// (index, matrix)
+Result<LoweredKernel> MakeOneHotProduct(const KernelRequest& request) {
+  const Dims& rows = request.input(1).dims;
+  const GatherShape shape{1, rows[0], rows[1], request.input(0).elements()};
+  const size_t bytes = DTypeSize(request.input(1).dtype);
+  const IntView view = ViewOf(request.input(0));
+  const int ranges = GatherRanges(shape, request.threads);
+  LoweredKernel out;
+  out.kernel =
+      MakeKernel("one_hot_product",
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   GatherOrZero(context.threads, shape, bytes, p.input(1), At(view, p.input(0)),
+                                p.output(0), ranges);
+                   return {};
+                 });
+  return out;
+}
+
 // (dy, indices, data)
 Result<LoweredKernel> MakeGatherGrad(const KernelRequest& request) {
   const GatherShape shape = GatherShapeOf(request.node, request.outputs[0].dims, request.input(1));
@@ -248,6 +266,7 @@ constexpr KernelEntry kKernels[] = {
     {"", "GatherND", MakeGatherND},
     {"", "ScatterND", MakeScatterND},
     {"", "OneHot", MakeOneHot},
+    {lowering::kLowered, "OneHotProduct", MakeOneHotProduct},
 };
 
 }  // namespace

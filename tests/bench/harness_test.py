@@ -189,7 +189,7 @@ class Instructions(unittest.TestCase):
 
 
 def measured(ours, **theirs):
-    return {"times": {"headrace": ours, **theirs}, "peaks": {}, "errors": {}}
+    return {"times": {"headrace": ours, **theirs}, "peaks": {}, "errors": {}, "others": 0}
 
 
 class Verdicts(unittest.TestCase):
@@ -230,12 +230,18 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict.cliffs({1: 1, 2: 2, 4: 5.6}, {1: 1, 2: 2, 4: 5.6}), [])
         self.assertEqual(verdict.cliffs({1: 1, 4: 5.6, 8: None}, even), [4])  # neighbours measured
 
-    def test_disagreement(self):
-        self.assertIsNone(verdict.disagreement([1, -2.001], [1, -2], 1e-3))
-        self.assertAlmostEqual(verdict.disagreement([1, -2.01], [1, -2], 1e-3), 0.005)
-        self.assertIsNotNone(verdict.disagreement([1, math.nan], [1, 2], 1e-3))
-        self.assertIsNotNone(verdict.disagreement([math.nan, 2], [1, 2], 1e-3))
-        self.assertIsNotNone(verdict.disagreement([1], [1, 2], 1e-3))
+    def test_scores_differ(self):
+        self.assertIsNone(verdict.scores_differ([1, -2.001], [1, -2]))
+        self.assertAlmostEqual(verdict.scores_differ([1, -2.01], [1, -2]), 0.005)
+        self.assertIsNotNone(verdict.scores_differ([1, math.nan], [1, 2]))
+        self.assertIsNotNone(verdict.scores_differ([math.nan, 2], [1, 2]))
+        self.assertIsNotNone(verdict.scores_differ([1], [1, 2]))
+
+    def test_losses_differ(self):
+        self.assertIsNone(verdict.losses_differ([7, 6.99, 6.971], [7, 6.99, 6.97]))
+        self.assertIsNotNone(verdict.losses_differ([7.1, 7.09, 7.07], [7, 6.99, 6.97]))
+        self.assertIsNotNone(verdict.losses_differ([7, 6.99, 6.98], [7, 6.99, 6.97]))
+        self.assertIsNotNone(verdict.losses_differ([7, 7, math.nan], [7, 7, 7]))
 
 
 SPEEDS = """
@@ -262,7 +268,7 @@ class Sweeps(unittest.TestCase):
     def sweep(self, minutes=9, values=(1, 1), agree=(1, 1), **more):
         """Runs one of two cells with two alternations; the results, and what the sides were asked."""
         kind = catalog.Sweep(rows=["net"], modes=["infer"], columns=[1, 2],
-                             peers_of=lambda row, mode, column: ["p"], checks={"infer": (2, 1e-3)},
+                             peers_of=lambda row, mode, column: ["p"], checks={"infer": (2, verdict.scores_differ)},
                              extra_sides={"portable": {"ASKED": os.devnull}})
         benchmark = catalog.Benchmark(name="b", about="", unit="ms", cases=kind.cases, peers=["p"],
                                       repeats=2, sweep=kind)
@@ -334,6 +340,18 @@ class Sweeps(unittest.TestCase):
         results, _ = self.sweep(values=(1, -1))
         self.assertEqual(results[0]["errors"], {"p": "p: out of luck"})
         self.assertEqual(results[0]["sides"], {"headrace": [1, 1], "portable": [1]})
+
+    def test_what_other_programs_compute_is_told(self):
+        with mock.patch.object(machine, "busy_seconds", mock.Mock(side_effect=range(0, 800, 200))):
+            results, _ = self.sweep()
+        self.assertGreater(results[0]["others"], 1)  # 200 s in less than that
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            sweep_report.print_all(self.kind(), results)
+        self.assertIn("measure on a quiet one", out.getvalue())
+        with Side("a", [sys.executable, "-c", "for i in range(10**7): pass\ninput()"], None) as one:
+            while one.cpu_seconds() < 0.1:
+                pass
 
     def test_samples_are_drawn_by_their_seed(self):
         cases = [str(number) for number in range(100)]

@@ -20,7 +20,7 @@ class Sweep:
     modes: list
     columns: list                    # numbers, rising
     peers_of: Callable               # peers_of(row, mode, column)
-    checks: dict                     # {mode: (how many numbers must agree, to which part)}
+    checks: dict                     # {mode: (how many numbers must agree, differ(ours, theirs))}
     extra_sides: dict = dataclasses.field(default_factory=dict)  # {name: environment} of ours
     models: Optional[str] = None     # a program of the peers that writes what the sides read
 

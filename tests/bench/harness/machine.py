@@ -1,5 +1,6 @@
 """Builds our side, and measures what the machine can do at most."""
 import json
+import os
 import pathlib
 import subprocess
 
@@ -40,6 +41,13 @@ def source_of(folder):
     key = "CMAKE_HOME_DIRECTORY:INTERNAL="
     lines = (folder / "CMakeCache.txt").read_text().splitlines()
     return pathlib.Path(next(line[len(key):] for line in lines if line.startswith(key)))
+
+
+def busy_seconds():
+    """What all cores have computed so far, for whomever."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, interrupts, soft = map(int, file.readline().split()[1:8])
+    return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
 
 
 def limits(folder, threads):

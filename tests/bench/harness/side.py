@@ -7,6 +7,7 @@ Sides of a benchmark that is paired also answer with their "version", and with t
 a list of numbers.
 """
 import json
+import os
 import subprocess
 
 
@@ -38,6 +39,15 @@ class Side:
         self.calls = answer.get("calls")
         self.version, self.result = answer.get("version", ""), answer.get("result")
         return answer["values"]
+
+    def cpu_seconds(self):
+        """What it has computed so far, on all its threads; 0 if it has ended."""
+        try:
+            with open(f"/proc/{self._process.pid}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return 0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self):
         self._process.stdin.close()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from . import runner, verdict
+from . import machine, runner, verdict
 from .peers import VENV, Failure, environment, install
 from .runner import OURS, Runner
 from .side import Side, SideError
@@ -108,9 +108,9 @@ class SweepRunner(Runner):
     def _state(self):
         library = self._args.build / "lib/libheadrace.so"
         built = digest(library, pathlib.Path(self._commands[OURS][0])) if self._commands else "none"
-        identity = {"built": built, "threads": self._args.threads}
-        name = f"{self._benchmark.name}-{built}-{self._args.threads}.json"
-        return State(self._args.state or cache() / name, identity)
+        identity = {"built": built, "threads": self._args.threads, "peers": sorted(self._peers)}
+        name = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+        return State(self._args.state or cache() / f"{self._benchmark.name}-{name}.json", identity)
 
     def _models(self):
         """The folder with what the sides read."""
@@ -139,12 +139,18 @@ class SweepRunner(Runner):
             self._sides.pop(name).close()
 
     def _cell(self, case):
-        """Measures it once: {"times", "peaks", "errors"}, see verdict.py."""
+        """Measures it once; see verdict.py."""
+        begin, computed = time.monotonic(), self._by_others()
         cell = Cell(self, case, [name for name in [OURS, *self._sweep.extra_sides,
                                                    *self._peers_of(case)] if name in self._commands])
         cell.check(*self._sweep.checks[parts(case)[1]], self._peers_of(case))
         cell.measure(self._repeats, self._sweep.extra_sides)
-        return cell.run
+        capacity = os.cpu_count() * (time.monotonic() - begin)
+        return {**cell.run, "others": max(0, self._by_others() - computed) / capacity}
+
+    def _by_others(self):
+        """Seconds that others than the sides have computed. (A side that ended counts among them.)"""
+        return machine.busy_seconds() - sum(side.cpu_seconds() for side in self._sides.values())
 
     def ask(self, name, case, repeats):
         """What the side answers. One that failed starts anew the next time."""
@@ -162,7 +168,7 @@ class SweepRunner(Runner):
                 **one, "floor": None, "repeats": len(run["times"].get(OURS, [])),
                 "short": verdict.is_short(runs, peers),
                 "behind": len(runs) == 1 and verdict.is_behind(runs[0], peers), "runs": len(runs),
-                "sides": run["times"], "peaks": run["peaks"], "errors": run["errors"]}
+                "sides": run["times"], **{key: run[key] for key in ("peaks", "errors", "others")}}
 
 
 class Cell:
@@ -183,12 +189,12 @@ class Cell:
         self.run["errors"][name] = sentence
         self._sides.remove(name)
 
-    def check(self, count, part, peers):
+    def check(self, count, differ, peers):
         """Lets every side run a first time, and compares what it computes with the first peer."""
         answers = {name: self._try(name, "check", count) for name in list(self._sides)}
         expected = next((answers[peer] for peer in peers if answers[peer]), None)
         for name in list(self._sides):
-            differs = expected and verdict.disagreement(answers[name], expected, part)
+            differs = expected and differ(answers[name], expected)
             if differs:
                 self._fail(name, f"{name} computes something else: {answers[name][:4]} instead of "
                                  f"{expected[:4]}, {differs:.2g} of the largest")

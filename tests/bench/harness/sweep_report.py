@@ -4,6 +4,8 @@ import statistics
 from . import verdict
 from .report import number, print_rows
 
+QUIET_PERCENT = 5
+
 
 def by_column(sweep, cells, row, mode):
     """{column: cell} of those that were measured."""
@@ -100,6 +102,9 @@ def print_all(sweep, cells):
         of_mode = [one for one in cells if one["case"].split("/")[1] == mode]
         if of_mode:
             print_mode(of_mode, mode)
+    others = 100 * middle(one["others"] for one in cells)
+    print(f"other programs used {number(others)} % of the machine in the middle"
+          + ("; measure on a quiet one" if others > QUIET_PERCENT else ""))
     print("cliffs:", ", ".join(cliffs(sweep, cells)) or "none")
     for one in cells:
         for sentence in one["errors"].values():

@@ -1,11 +1,13 @@
 """What the measurements of a sweep say. A run of a cell is {"times": {side: [ms of each
-alternation]}, "peaks": {side: bytes}, "errors": {side: sentence}}."""
+alternation]}, "peaks": {side: bytes}, "errors": {side: sentence}, "others": the part of the machine
+that other programs used}."""
 import math
 import statistics
 
 OURS = "headrace"
 T_90 = [6.314, 2.920, 2.353, 2.132, 2.015, 1.943]  # Student's t, 90 % on both sides, by freedom - 1
 CLIFF = 1.3
+SCORES_PART, CHANGES_PART = 1e-3, 0.1  # which numbers of two sides may differ by
 
 
 def interval(ours, theirs):
@@ -67,8 +69,20 @@ def cliffs(ours, theirs):
     return found
 
 
-def disagreement(values, expected, part):
-    """By which part of the largest value they differ, if that is more than `part`; else None."""
+def scores_differ(values, expected):
+    """By how much, of the largest, if that is more than rounding explains; else None."""
+    return _beyond(SCORES_PART, values, expected)
+
+
+def losses_differ(values, expected):
+    """The same of the losses of a training's first steps: of the first loss, and of what the steps
+    change of it, where rounding counts for more."""
+    return (_beyond(SCORES_PART, values[:1], expected[:1])
+            or _beyond(CHANGES_PART, [value - values[0] for value in values],
+                       [value - expected[0] for value in expected]))
+
+
+def _beyond(part, values, expected):
     if len(values) != len(expected) or not all(map(math.isfinite, values)):
         return math.inf
     largest = max(map(abs, expected))

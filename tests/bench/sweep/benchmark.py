@@ -1,3 +1,4 @@
+from harness import verdict
 from harness.catalog import Benchmark, Sweep
 
 ROWS = ["lenet", "resnet18", "resnet50", "mobilenet", "vgg", "unet", "encoder", "decoder", "lstm",
@@ -11,7 +12,8 @@ def peers_of(row, mode, batch):
 
 
 SWEEP = Sweep(rows=ROWS, modes=["infer", "train"], columns=[1, 2, 4, 7, 8, 9, 16, 32, 64],
-              peers_of=peers_of, checks={"infer": (64, 1e-3), "train": (3, 1e-2)},
+              peers_of=peers_of,
+              checks={"infer": (64, verdict.scores_differ), "train": (3, verdict.losses_differ)},
               extra_sides={"portable": {"HEADRACE_ONEDNN": "off"}},
               models="models/networks_torch.py")
 BENCHMARK = Benchmark(

@@ -231,17 +231,23 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict.cliffs({1: 1, 4: 5.6, 8: None}, even), [4])  # neighbours measured
 
     def test_scores_differ(self):
-        self.assertIsNone(verdict.scores_differ([1, -2.001], [1, -2]))
-        self.assertAlmostEqual(verdict.scores_differ([1, -2.01], [1, -2]), 0.005)
-        self.assertIsNotNone(verdict.scores_differ([1, math.nan], [1, 2]))
-        self.assertIsNotNone(verdict.scores_differ([math.nan, 2], [1, 2]))
-        self.assertIsNotNone(verdict.scores_differ([1], [1, 2]))
+        self.assertIsNone(verdict.scores_differ([1, -2.001], [1, -2], []))
+        self.assertAlmostEqual(verdict.scores_differ([1, -2.01], [1, -2], []), 0.005)
+        self.assertIsNotNone(verdict.scores_differ([1, math.nan], [1, 2], []))
+        self.assertIsNotNone(verdict.scores_differ([math.nan, 2], [1, 2], []))
+        self.assertIsNotNone(verdict.scores_differ([1], [1, 2], []))
 
     def test_losses_differ(self):
-        self.assertIsNone(verdict.losses_differ([7, 6.99, 6.971], [7, 6.99, 6.97]))
-        self.assertIsNotNone(verdict.losses_differ([7.1, 7.09, 7.07], [7, 6.99, 6.97]))
-        self.assertIsNotNone(verdict.losses_differ([7, 6.99, 6.98], [7, 6.99, 6.97]))
-        self.assertIsNotNone(verdict.losses_differ([7, 7, math.nan], [7, 7, 7]))
+        self.assertIsNone(verdict.losses_differ([7, 6.99, 6.971], [7, 6.99, 6.97], []))
+        self.assertIsNotNone(verdict.losses_differ([7.1, 7.09, 7.07], [7, 6.99, 6.97], []))
+        self.assertIsNotNone(verdict.losses_differ([7, 6.99, 6.98], [7, 6.99, 6.97], []))
+        self.assertIsNotNone(verdict.losses_differ([7, 7, math.nan], [7, 7, 7], []))
+
+    def test_peers_that_differ_allow_it(self):
+        ours, one, other = [7, 6.99, 6.98], [7, 6.99, 6.97], [7, 6.99, 6.975]
+        self.assertIsNone(verdict.losses_differ(ours, one, [other]))
+        self.assertIsNotNone(verdict.losses_differ(ours, one, [one]))
+        self.assertIsNotNone(verdict.losses_differ([7.1, 7.09, 7.07], one, [other]))
 
 
 SPEEDS = """

@@ -3,6 +3,7 @@ import ctypes
 import gc
 import json
 import os
+import statistics
 import sys
 import time
 
@@ -90,8 +91,10 @@ class Cells:
             return self._check(repeats)
         if what == "peak":
             return [peak_resident_bytes()] * repeats
-        self._count = self._count or max(1, int(self.SECONDS / seconds_each(self._run, 1, 1)[0]))
-        return [1e3 * seconds for seconds in seconds_each(self._run, self._count, repeats)]
+        if self._count is None:
+            self._count = min(1000, max(1, int(self.SECONDS / seconds_each(self._run, 1, 1)[0])))
+        return [1e3 * statistics.median_high(seconds_each(self._run, 1, self._count))
+                for _ in range(repeats)]
 
     def _switch(self, cell):
         self._cell = self._run = self._check = self._count = None

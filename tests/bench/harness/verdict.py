@@ -69,22 +69,31 @@ def cliffs(ours, theirs):
     return found
 
 
-def scores_differ(values, expected):
+def scores_differ(values, expected, peers):
     """By how much, of the largest, if that is more than rounding explains; else None."""
-    return _beyond(SCORES_PART, values, expected)
+    return beyond(SCORES_PART, difference(values, expected))
 
 
-def losses_differ(values, expected):
+def losses_differ(values, expected, peers):
     """The same of the losses of a training's first steps: of the first loss, and of what the steps
-    change of it, where rounding counts for more."""
-    return (_beyond(SCORES_PART, values[:1], expected[:1])
-            or _beyond(CHANGES_PART, [value - values[0] for value in values],
-                       [value - expected[0] for value in expected]))
+    change of it. Rounding counts for more in these, and for most where the peers (their losses) are
+    not of one mind: normalizing one small image, a channel has four values."""
+    between_peers = max((difference(changes(peer), changes(expected)) for peer in peers), default=0)
+    return (beyond(SCORES_PART, difference(values[:1], expected[:1]))
+            or beyond(max(CHANGES_PART, 3 * between_peers),
+                      difference(changes(values), changes(expected))))
 
 
-def _beyond(part, values, expected):
+def changes(losses):
+    return [loss - losses[0] for loss in losses]
+
+
+def difference(values, expected):
+    """The largest, as a part of the largest number that is expected."""
     if len(values) != len(expected) or not all(map(math.isfinite, values)):
         return math.inf
-    largest = max(map(abs, expected))
-    differs = max(abs(a - b) for a, b in zip(values, expected)) / (largest or 1)
-    return differs if differs > part else None
+    return max(abs(a - b) for a, b in zip(values, expected)) / (max(map(abs, expected)) or 1)
+
+
+def beyond(allowed, differs):
+    return differs if differs > allowed else None

@@ -203,7 +203,7 @@ NETWORKS = {
     "embedding": Network(embedding_mlp, (16,), 50000, adam=True),
 }
 # Of SGD, of Adam: so low that rounding does not grow with the steps.
-RATES = {False: 1e-4, True: 1e-5}
+RATES = {False: 1e-5, True: 1e-5}
 OPTIMIZERS = {False: "sgd momentum=0.9", True: "adam weight_decay=0.01 decoupled=1"}
 
 
@@ -213,14 +213,21 @@ def made(name):
 
 
 def random(shape):
-    """Integers below 2^24."""
-    return (torch.arange(torch.Size(shape).numel()) * 2654435761 % 2 ** 32 // 256).reshape(shape)
+    """Integers below 2^24, the same ones everywhere: a hash of each element's number."""
+    numbers = torch.arange(torch.Size(shape).numel()) * 2654435761 % 2 ** 32
+    numbers = (numbers ^ numbers >> 16) * 73244475 % 2 ** 32
+    return (numbers >> 8 ^ numbers % 2 ** 24).reshape(shape)
+
+
+def uniform(shape):
+    """Numbers from -1 to 1."""
+    return random(shape).float() / 2 ** 23 - 1
 
 
 def inputs(name, batch):
     network = NETWORKS[name]
-    numbers = random((batch, *network.shape))
-    return numbers % network.vocabulary if network.vocabulary else numbers.float() / 2 ** 24
+    shape = (batch, *network.shape)
+    return random(shape) % network.vocabulary if network.vocabulary else uniform(shape)
 
 
 def labels(name, batch):

@@ -189,7 +189,7 @@ class Instructions(unittest.TestCase):
 
 
 def measured(ours, **theirs):
-    return {"times": {"headrace": ours, **theirs}, "peaks": {}, "errors": {}, "others": 0}
+    return {"times": {"headrace": ours, **theirs}, "peaks": {}, "errors": {}, "accuracy": {}, "others": 0}
 
 
 class Verdicts(unittest.TestCase):
@@ -243,6 +243,11 @@ class Verdicts(unittest.TestCase):
         self.assertIsNotNone(verdict.losses_differ([7, 6.99, 6.98], [7, 6.99, 6.97], []))
         self.assertIsNotNone(verdict.losses_differ([7, 7, math.nan], [7, 7, 7], []))
 
+    def test_the_worst_tensor_counts(self):
+        error = verdict.rms_error(2)
+        self.assertAlmostEqual(error([300, 400, 1.1, 1], [300, 400, 1, 1]), math.sqrt(0.005))
+        self.assertIsNotNone(verdict.errs(error)([math.nan] * 4, [1] * 4, []))
+
     def test_peers_that_differ_allow_it(self):
         ours, one, other = [7, 6.99, 6.98], [7, 6.99, 6.97], [7, 6.99, 6.975]
         self.assertIsNone(verdict.losses_differ(ours, one, [other]))
@@ -271,10 +276,11 @@ class Sweeps(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         (self.folder / "asked").touch()
 
-    def sweep(self, minutes=9, values=(1, 1), agree=(1, 1), **more):
-        """Runs one of two cells with two alternations; the results, and what the sides were asked."""
+    def sweep(self, minutes=9, values=(1, 1), agree=(1, 1), check=None, **more):
+        """Runs two cells with two alternations; the results, and what the sides were asked."""
+        check = check or catalog.Check(2, verdict.scores_differ)
         kind = catalog.Sweep(rows=["net"], modes=["infer"], columns=[1, 2],
-                             peers_of=lambda row, mode, column: ["p"], checks={"infer": (2, verdict.scores_differ)},
+                             peers_of=lambda row, mode, column: ["p"], check_of=lambda row, mode: check,
                              extra_sides={"portable": {"ASKED": os.devnull}})
         benchmark = catalog.Benchmark(name="b", about="", unit="ms", cases=kind.cases, peers=["p"],
                                       repeats=2, sweep=kind)
@@ -340,7 +346,17 @@ class Sweeps(unittest.TestCase):
         self.assertIn("FAILED", out.getvalue())
 
     def kind(self):
-        return catalog.Sweep(["net"], ["infer"], [1, 2], None, {})
+        return catalog.Sweep(["net"], ["infer"], [1, 2], None, None)
+
+    def test_errors_stand_beside_the_peers(self):
+        error = verdict.rms_error(2)
+        check = catalog.Check(2, verdict.errs(error), "exact", error)
+        results, asked = self.sweep(agree=(1 + 1e-5, 1), check=check)
+        self.assertIn("p net/infer/1/exact", asked)
+        self.assertAlmostEqual(results[0]["accuracy"]["headrace"], 1e-5)
+        self.assertEqual((results[0]["accuracy"]["p"], results[0]["errors"]), (0, {}))
+        results, _ = self.sweep(agree=(1 + 1e-3, 1), check=check, state=self.folder / "other.json")
+        self.assertIn("headrace", results[0]["errors"])
 
     def test_a_side_that_fails_costs_its_part_only(self):
         results, _ = self.sweep(values=(1, -1))

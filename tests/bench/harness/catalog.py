@@ -13,6 +13,15 @@ class Machine:
 
 
 @dataclasses.dataclass
+class Check:
+    """How the sides of a sweep have to agree before they are timed."""
+    count: int                       # of the numbers that each gives
+    differ: Callable                 # differ(values, expected, those of the other peers), or None
+    expected: str = "check"          # what the first peer is asked for, or "exact"
+    error: Optional[Callable] = None  # error(values, expected), which goes into the report
+
+
+@dataclasses.dataclass
 class Sweep:
     """A benchmark of many cells, whose cases are ROW/MODE/COLUMN (a network, what is done with it, a
     batch). Its sides answer CASE/time, CASE/peak and CASE/check (see Cells in peer.py)."""
@@ -20,9 +29,10 @@ class Sweep:
     modes: list
     columns: list                    # numbers, rising
     peers_of: Callable               # peers_of(row, mode, column)
-    checks: dict                     # {mode: (how many numbers must agree, differ(ours, theirs))}
+    check_of: Callable               # check_of(row, mode): a Check
     extra_sides: dict = dataclasses.field(default_factory=dict)  # {name: environment} of ours
     models: Optional[str] = None     # a program of the peers that writes what the sides read
+    programs: dict = dataclasses.field(default_factory=dict)  # {peer: target}, if it is built here
 
     @property
     def cases(self):

@@ -75,10 +75,11 @@ class SweepRunner(Runner):
         super().__init__(benchmark, args)
         self._sweep = benchmark.sweep
         self._cases = sample(self._cases, args.sample, args.seed)
-        self._sides, self._commands, self._environment = {}, {}, None
+        self._sides, self._commands, self._environment, self._limits = {}, {}, None, None
 
     def run(self):
         self._install()
+        self._limits = self._machine() if self._benchmark.floor else None
         self._commands = {**self._programs(), **{peer: self._command(peer) for peer in self._peers}}
         state = self._state()
         self._environment = environment(self._args.threads, self._models())
@@ -101,6 +102,16 @@ class SweepRunner(Runner):
     def _programs(self):
         ours = super()._programs()
         return {**ours, **({name: ours[OURS] for name in self._sweep.extra_sides} if ours else {})}
+
+    def _install(self):
+        for peer in self._peers:
+            if peer not in self._sweep.programs:
+                install(peer)
+
+    def _command(self, peer):
+        if peer in self._sweep.programs:
+            return [str(machine.build(self._args.build, self._sweep.programs[peer]))]
+        return super()._command(peer)
 
     def _peers_of(self, case):
         return [peer for peer in self._sweep.peers_of(*parts(case)) if peer in self._peers]
@@ -143,7 +154,7 @@ class SweepRunner(Runner):
         begin, computed = time.monotonic(), self._by_others()
         cell = Cell(self, case, [name for name in [OURS, *self._sweep.extra_sides,
                                                    *self._peers_of(case)] if name in self._commands])
-        cell.check(*self._sweep.checks[parts(case)[1]], self._peers_of(case))
+        cell.check(self._sweep.check_of(*parts(case)[:2]), self._peers_of(case))
         cell.measure(self._repeats, self._sweep.extra_sides)
         capacity = os.cpu_count() * (time.monotonic() - begin)
         return {**cell.run, "others": max(0, self._by_others() - computed) / capacity}
@@ -165,17 +176,18 @@ class SweepRunner(Runner):
         run = verdict.latest(runs, peers)
         one = verdict.judge(run, peers)
         return {"benchmark": self._benchmark.name, "case": case, "unit": self._benchmark.unit,
-                **one, "floor": None, "repeats": len(run["times"].get(OURS, [])),
+                **one, "floor": self._limits and self._benchmark.floor(case, self._limits),
+                "repeats": len(run["times"].get(OURS, [])),
                 "short": verdict.is_short(runs, peers),
                 "behind": len(runs) == 1 and verdict.is_behind(runs[0], peers), "runs": len(runs),
-                "sides": run["times"], **{key: run[key] for key in ("peaks", "errors", "others")}}
+                "sides": run["times"], **{key: run[key] for key in ("peaks", "errors", "accuracy", "others")}}
 
 
 class Cell:
     def __init__(self, asker, case, sides):
         self._ask, self._case, self._sides = asker.ask, case, sides
         self._until = time.monotonic() + CELL_SECONDS
-        self.run = {"times": {}, "peaks": {}, "errors": {}}
+        self.run = {"times": {}, "peaks": {}, "errors": {}, "accuracy": {}}
 
     def _try(self, name, what, repeats):
         """The side's answer; None after an error, which ends its part in this cell."""
@@ -189,15 +201,19 @@ class Cell:
         self.run["errors"][name] = sentence
         self._sides.remove(name)
 
-    def check(self, count, differ, peers):
-        """Lets every side run a first time, and compares what it computes with the first peer."""
-        answers = {name: self._try(name, "check", count) for name in list(self._sides)}
-        answered = [answers[peer] for peer in peers if answers.get(peer)]
-        for name in list(self._sides):
-            differs = answered and differ(answers[name], answered[0], answered[1:])
-            if differs:
+    def check(self, check, peers):
+        """Lets every side run a first time, and compares what it computes with the first peer's."""
+        answers = {name: self._try(name, "check", check.count) for name in list(self._sides)}
+        of_peers = [answers[peer] for peer in peers if answers.get(peer)]
+        expected = of_peers[0] if of_peers else None
+        if check.expected != "check" and peers:
+            expected = self._try(peers[0], check.expected, check.count)
+        for name in list(self._sides) if expected else ():
+            if check.error:
+                self.run["accuracy"][name] = check.error(answers[name], expected)
+            if differs := check.differ(answers[name], expected, of_peers[1:]):
                 self._fail(name, f"{name} computes something else: {answers[name][:4]} instead of "
-                                 f"{answered[0][:4]}, {differs:.2g} of the largest")
+                                 f"{expected[:4]}, {differs:.2g} of the largest")
 
     def measure(self, repeats, once_only):
         """Alternations, of which at least one is complete. The sides `once_only` are in the first

@@ -53,14 +53,29 @@ def sides_of(cells):
     return sorted({side for one in cells for side in one["sides"]} - {verdict.OURS})
 
 
+def roof_part(one):
+    return one["floor"] / one["ours"] if one["floor"] and one["ours"] else None
+
+
+def error_of(side):
+    return lambda one: one["accuracy"].get(side)
+
+
+# Columns that not every sweep has.
+EXTRA = [("of peak", lambda one: peak_of(one, one["peer_name"])), ("of roof", roof_part),
+         ("our error", error_of(verdict.OURS)), ("torch's", error_of("torch"))]
+
+
 def print_cells(cells):
     sides = sides_of(cells)
-    rows = [("case", "ours", *sides, "ratio", "90 %", "of peak", "")]
+    extra = [(title, value) for title, value in EXTRA if any(value(one) for one in cells)]
+    rows = [("case", "ours", *sides, "ratio", "90 %", *(title for title, _ in extra), "")]
     for one in cells:
         bounds = "" if one["low"] is None else f"{one['low']:.2f}-{one['high']:.2f}"
         rows.append((one["case"], number(one["ours"]),
                      *(number(middle(one["sides"].get(side, []))) for side in sides),
-                     number(one["ratio"]), bounds, number(peak_of(one, one["peer_name"])), word(one)))
+                     number(one["ratio"]), bounds, *(number(value(one)) for _, value in extra),
+                     word(one)))
     print(f"{cells[0]['unit']}; ratio to the best peer")
     print_rows(rows)
 

@@ -1,12 +1,13 @@
 """What the measurements of a sweep say. A run of a cell is {"times": {side: [ms of each
-alternation]}, "peaks": {side: bytes}, "errors": {side: sentence}, "others": the part of the machine
-that other programs used}."""
+alternation]}, "peaks": {side: bytes}, "errors": {side: sentence}, "accuracy": {side: error},
+"others": the part of the machine that other programs used}."""
 import math
 import statistics
 
 OURS = "headrace"
 T_90 = [6.314, 2.920, 2.353, 2.132, 2.015, 1.943]  # Student's t, 90 % on both sides, by freedom - 1
 CLIFF = 1.3
+ERRORS_PART = 1e-4  # which the error of a float32 kernel may be of its result
 SCORES_PART, CHANGES_PART = 1e-3, 0.1  # which numbers of two sides may differ by
 
 
@@ -97,3 +98,27 @@ def difference(values, expected):
 
 def beyond(allowed, differs):
     return differs if differs > allowed else None
+
+
+def rms_error(tensors):
+    """A function (values, expected) that gives the largest error of so many tensors, each of which
+    has as many of the values: rms(value - expected) / rms(expected)."""
+    def error(values, expected):
+        each = len(expected) // tensors
+        parts = [slice(number * each, (number + 1) * each) for number in range(tensors)]
+        return max(rms(a - b for a, b in zip(values[part], expected[part]))
+                   / (rms(expected[part]) or 1) for part in parts)
+    return error
+
+
+def rms(values):
+    return math.sqrt(statistics.fmean(value * value for value in values))
+
+
+def errs(error):
+    """A function for Check.differ: the error if it is more than that of a float32 kernel."""
+    def differ(values, expected, peers):
+        if len(values) != len(expected) or not all(map(math.isfinite, values)):
+            return math.inf
+        return beyond(ERRORS_PART, error(values, expected))
+    return differ

@@ -212,16 +212,16 @@ def made(name):
     return NETWORKS[name].make()
 
 
-def random(shape):
+def random(shape, seed=0):
     """Integers below 2^24, the same ones everywhere: a hash of each element's number."""
-    numbers = torch.arange(torch.Size(shape).numel()) * 2654435761 % 2 ** 32
+    numbers = (torch.arange(torch.Size(shape).numel()) + (seed << 26)) * 2654435761 % 2 ** 32
     numbers = (numbers ^ numbers >> 16) * 73244475 % 2 ** 32
     return (numbers >> 8 ^ numbers % 2 ** 24).reshape(shape)
 
 
-def uniform(shape):
+def uniform(shape, seed=0):
     """Numbers from -1 to 1."""
-    return random(shape).float() / 2 ** 23 - 1
+    return random(shape, seed).float() / 2 ** 23 - 1
 
 
 def inputs(name, batch):

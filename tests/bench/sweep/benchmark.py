@@ -1,21 +1,24 @@
 from harness import verdict
-from harness.catalog import Benchmark, Sweep
+from harness.catalog import Benchmark, Check, Sweep
 
 ROWS = ["lenet", "resnet18", "resnet50", "mobilenet", "vgg", "unet", "encoder", "decoder", "lstm",
         "embedding"]
 OF_IMAGES = ROWS[:6]
+CHECKS = {"infer": Check(64, verdict.scores_differ), "train": Check(3, verdict.losses_differ)}
 
 
 def peers_of(row, mode, batch):
     return ["torch", *(["torch-channels"] if row in OF_IMAGES else []),
-            *(["onnxruntime"] if mode == "infer" else [])]
+            *(["onnxruntime"] if mode == "infer" else []),
+            *(["torch-compile"] if batch in (8, 32) else [])]
 
 
 SWEEP = Sweep(rows=ROWS, modes=["infer", "train"], columns=[1, 2, 4, 7, 8, 9, 16, 32, 64],
               peers_of=peers_of,
-              checks={"infer": (64, verdict.scores_differ), "train": (3, verdict.losses_differ)},
+              check_of=lambda row, mode: CHECKS[mode],
               extra_sides={"portable": {"HEADRACE_ONEDNN": "off"}},
               models="models/networks_torch.py")
 BENCHMARK = Benchmark(
     name="sweep", about="ten networks, by batch: inference and training", unit="ms",
-    cases=SWEEP.cases, peers=["torch", "torch-channels", "onnxruntime"], repeats=3, sweep=SWEEP)
+    cases=SWEEP.cases, peers=["torch", "torch-channels", "onnxruntime"],
+    more_peers=["torch-compile"], repeats=3, sweep=SWEEP)

@@ -286,12 +286,13 @@ class Sweeps(unittest.TestCase):
                                       repeats=2, sweep=kind)
         args = argparse.Namespace(**{**dict(
             repeats=None, case=None, peer=None, peers_only=False, build=self.folder, threads=2,
-            minutes=minutes, state=self.folder / "state.json", sample=None, seed=1), **more})
+            against=None, minutes=minutes, state=self.folder / "state.json", sample=None, seed=1), **more})
         one = sweep.SweepRunner(benchmark, args)
         asked = {"ASKED": str(self.folder / "asked")}
         command = {name: [sys.executable, "-c", SPEEDS, str(value), str(same), name]
                    for name, value, same in zip(("headrace", "p", "portable"), (*values, 1),
                                                 (*agree, 1))}
+        command["before"] = command["p"]
         with mock.patch.object(one, "_install"), mock.patch.object(one, "_models"), \
              mock.patch.object(one, "_programs", lambda: {name: command[name] for name
                                                           in ("headrace", "portable")}), \
@@ -321,6 +322,14 @@ class Sweeps(unittest.TestCase):
         results, after = self.sweep()
         self.assertEqual(len(results), 2)
         self.assertEqual(before, after)  # nothing was measured again
+
+    def test_two_builds(self):
+        for _ in range(2):
+            results, _ = self.sweep(values=(3, 1), against=self.folder)
+        self.assertEqual([one["peer_name"] for one in results], ["before"] * 2)
+        self.assertEqual(against.worse(results), results)
+        results, _ = self.sweep(values=(1, 3), against=self.folder, state=self.folder / "other")
+        self.assertEqual(against.worse(results), [])
 
     def test_what_was_behind_is_measured_once_more(self):
         results, _ = self.sweep(values=(3, 1))

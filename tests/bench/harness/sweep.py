@@ -10,6 +10,7 @@ import sys
 import time
 
 from . import machine, runner, verdict
+from .against import BEFORE
 from .peers import VENV, Failure, environment, install
 from .runner import OURS, Runner
 from .side import Side, SideError
@@ -105,21 +106,30 @@ class SweepRunner(Runner):
 
     def _install(self):
         for peer in self._peers:
-            if peer not in self._sweep.programs:
+            if peer != BEFORE and peer not in self._sweep.programs:
                 install(peer)
 
     def _command(self, peer):
+        if peer == BEFORE:
+            return [str(machine.build(self._args.against, self._benchmark.target))]
         if peer in self._sweep.programs:
             return [str(machine.build(self._args.build, self._sweep.programs[peer]))]
         return super()._command(peer)
 
+    def _choose_peers(self):
+        return [BEFORE] if self._args.against else super()._choose_peers()
+
     def _peers_of(self, case):
+        if self._args.against:
+            return [BEFORE]
         return [peer for peer in self._sweep.peers_of(*parts(case)) if peer in self._peers]
 
     def _state(self):
         library = self._args.build / "lib/libheadrace.so"
         built = digest(library, pathlib.Path(self._commands[OURS][0])) if self._commands else "none"
         identity = {"built": built, "threads": self._args.threads, "peers": sorted(self._peers)}
+        if self._args.against:
+            identity[BEFORE] = digest(self._args.against / "lib/libheadrace.so")
         name = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
         return State(self._args.state or cache() / f"{self._benchmark.name}-{name}.json", identity)
 
@@ -175,6 +185,8 @@ class SweepRunner(Runner):
         peers = self._peers_of(case)
         run = verdict.latest(runs, peers)
         one = verdict.judge(run, peers)
+        if self._args.against:
+            one["worse"] = verdict.is_short(runs, peers)
         return {"benchmark": self._benchmark.name, "case": case, "unit": self._benchmark.unit,
                 **one, "floor": self._limits and self._benchmark.floor(case, self._limits),
                 "repeats": len(run["times"].get(OURS, [])),
@@ -206,7 +218,7 @@ class Cell:
         answers = {name: self._try(name, "check", check.count) for name in list(self._sides)}
         of_peers = [answers[peer] for peer in peers if answers.get(peer)]
         expected = of_peers[0] if of_peers else None
-        if check.expected != "check" and peers:
+        if check.expected != "check" and peers and peers[0] != BEFORE:
             expected = self._try(peers[0], check.expected, check.count)
         for name in list(self._sides) if expected else ():
             if check.error:

@@ -189,7 +189,8 @@ class Instructions(unittest.TestCase):
 
 
 def measured(ours, **theirs):
-    return {"times": {"headrace": ours, **theirs}, "peaks": {}, "errors": {}, "accuracy": {}, "others": 0}
+    return {"times": {"headrace": ours, **theirs}, "peaks": {}, "errors": {}, "accuracy": {},
+            "others": 0}
 
 
 class Verdicts(unittest.TestCase):
@@ -280,13 +281,15 @@ class Sweeps(unittest.TestCase):
         """Runs two cells with two alternations; the results, and what the sides were asked."""
         check = check or catalog.Check(2, verdict.scores_differ)
         kind = catalog.Sweep(rows=["net"], modes=["infer"], columns=[1, 2],
-                             peers_of=lambda row, mode, column: ["p"], check_of=lambda row, mode: check,
+                             peers_of=lambda row, mode, column: ["p"],
+                             check_of=lambda row, mode: check,
                              extra_sides={"portable": {"ASKED": os.devnull}})
         benchmark = catalog.Benchmark(name="b", about="", unit="ms", cases=kind.cases, peers=["p"],
                                       repeats=2, sweep=kind)
         args = argparse.Namespace(**{**dict(
             repeats=None, case=None, peer=None, peers_only=False, build=self.folder, threads=2,
-            against=None, minutes=minutes, state=self.folder / "state.json", sample=None, seed=1), **more})
+            against=None, minutes=minutes, state=self.folder / "state.json", sample=None, seed=1),
+            **more})
         one = sweep.SweepRunner(benchmark, args)
         asked = {"ASKED": str(self.folder / "asked")}
         command = {name: [sys.executable, "-c", SPEEDS, str(value), str(same), name]

@@ -192,7 +192,8 @@ class SweepRunner(Runner):
                 "repeats": len(run["times"].get(OURS, [])),
                 "short": verdict.is_short(runs, peers),
                 "behind": len(runs) == 1 and verdict.is_behind(runs[0], peers), "runs": len(runs),
-                "sides": run["times"], **{key: run[key] for key in ("peaks", "errors", "accuracy", "others")}}
+                "sides": run["times"],
+                **{key: run[key] for key in ("peaks", "errors", "accuracy", "others")}}
 
 
 class Cell:

@@ -77,12 +77,14 @@ def scores_differ(values, expected, peers):
 
 def losses_differ(values, expected, peers):
     """The same of the losses of a training's first steps: of the first loss, and of what the steps
-    change of it. Rounding counts for more in these, and for most where the peers (their losses) are
-    not of one mind: normalizing one small image, a channel has four values."""
+    change of it, where rounding counts for more. If the peers (their losses) are not of one mind
+    in this, it is chance, and says nothing of ours: normalizing one small image, a channel has four
+    values."""
+    first = beyond(SCORES_PART, difference(values[:1], expected[:1]))
     between_peers = max((difference(changes(peer), changes(expected)) for peer in peers), default=0)
-    return (beyond(SCORES_PART, difference(values[:1], expected[:1]))
-            or beyond(max(CHANGES_PART, 3 * between_peers),
-                      difference(changes(values), changes(expected))))
+    if first or between_peers > CHANGES_PART / 3:
+        return first
+    return beyond(CHANGES_PART, difference(changes(values), changes(expected)))
 
 
 def changes(losses):

@@ -3,7 +3,8 @@ import math
 
 from .sweep_report import by_column, cliffs
 
-CELL, HEIGHT, LEFT, TOP, GAP = 52, 26, 110, 58, 24
+CELL, HEIGHT, TOP, GAP = 52, 26, 58, 24
+LETTER, TITLE = 7, 620  # widths
 FULL = math.log(3)  # the ratio whose colour is full; so is 1 / 3
 RED, BLUE = (178, 24, 43), (33, 102, 172)
 
@@ -47,14 +48,15 @@ def panel(sweep, cells, mode, left):
 
 def svg(sweep, cells):
     wide = len(sweep.columns) * CELL
-    width = LEFT + len(sweep.modes) * (wide + GAP)
+    left = 16 + LETTER * max(map(len, sweep.rows))
+    width = max(TITLE, left + len(sweep.modes) * (wide + GAP))
     height = TOP + len(sweep.rows) * HEIGHT + 12
-    title = ("Time of the best peer / ours: blue is faster than it, red slower. Framed: slower for "
-             "sure in two runs. ^: a cliff.")
+    title = ("Time of the best peer / ours: blue is faster than it, red slower. Framed: short. "
+             "^: a cliff.")
     shapes = ['<rect width="100%" height="100%" fill="white"/>', text(8, 18, title)]
     for line, row in enumerate(sweep.rows):
-        shapes.append(text(LEFT - 8, TOP + line * HEIGHT + 16, row, 'text-anchor="end"'))
+        shapes.append(text(left - 8, TOP + line * HEIGHT + 16, row, 'text-anchor="end"'))
     for number, mode in enumerate(sweep.modes):
-        shapes += panel(sweep, cells, mode, LEFT + number * (wide + GAP))
+        shapes += panel(sweep, cells, mode, left + number * (wide + GAP))
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">\n'
             + "\n".join(shapes) + "\n</svg>\n")

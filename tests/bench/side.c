@@ -103,10 +103,13 @@ int bench_threads(void) {
   return threads < 1 ? 2 : threads;
 }
 
-const char* bench_scratch(void) {
-  const char* folder = getenv("HEADRACE_BENCH_SCRATCH");
+static const char* Folder(const char* variable) {
+  const char* folder = getenv(variable);
   return folder == NULL ? "/tmp" : folder;
 }
+
+const char* bench_scratch(void) { return Folder("HEADRACE_BENCH_SCRATCH"); }
+const char* bench_prepared(void) { return Folder("HEADRACE_BENCH_PREPARED"); }
 
 // The kilobytes behind `key` in /proc/self/status, as bytes.
 static double StatusBytes(const char* key) {

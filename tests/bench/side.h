@@ -57,6 +57,8 @@ int bench_threads(void);
 
 // A folder for files that live as long as the run.
 const char* bench_scratch(void);
+// The folder of what the benchmark's prepare.py has written.
+const char* bench_prepared(void);
 
 // Resident memory of this process now, and at its highest, in bytes.
 double bench_resident_bytes(void);

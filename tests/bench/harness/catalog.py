@@ -52,6 +52,7 @@ class Benchmark:
     repeats: int = 5
     warm_up: bool = True             # one run of each side that does not count
     fresh_process: bool = False      # a new process for every run: memory, loading
+    prepared: bool = False           # prepare.py writes what all sides read
     # Or mean, where the runs are samples (seeds), or min, where others only ever add time to what is
     # a few nanoseconds.
     statistic: str = "median"

@@ -9,6 +9,7 @@ import time
 
 THREADS = int(os.environ.get("HEADRACE_BENCH_THREADS", "2"))
 SCRATCH = os.environ.get("HEADRACE_BENCH_SCRATCH", "/tmp")
+PREPARED = os.environ.get("HEADRACE_BENCH_PREPARED", "/tmp")  # what prepare.py has written
 
 
 def serve(run):

@@ -90,8 +90,17 @@ def command(peer, folder):
     return [python, str(folder / f"peer_{module}.py"), *filter(None, [variant])]
 
 
+def prepare(folder, environment):
+    """Runs prepare.py of the benchmark, which may use what `onnxruntime` installs."""
+    install("onnxruntime")
+    command = [str(VENV / "bin/python"), str(folder / "prepare.py")]
+    if subprocess.run(command, env=environment).returncode != 0:
+        raise Failure(f"{folder.name}/prepare.py failed (see above)")
+
+
 def environment(threads, scratch):
     return {**os.environ, "PYTHONPATH": str(ROOT / "tests/bench"),
             "HEADRACE_BENCH_THREADS": str(threads), "HEADRACE_BENCH_SCRATCH": str(scratch),
+            "HEADRACE_BENCH_PREPARED": str(scratch),
             "OMP_NUM_THREADS": str(threads), "CUDA_VISIBLE_DEVICES": "",
             "TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONWARNINGS": "ignore"}

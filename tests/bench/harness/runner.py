@@ -57,6 +57,8 @@ class Runner:
             if self._benchmark.prepare:
                 self._benchmark.prepare(self._args.build, scratch)
             environment = peers.environment(self._args.threads, scratch)
+            if self._benchmark.prepared:
+                peers.prepare(self._benchmark.folder, environment)
             commands = {**programs, **{peer: self._command(peer) for peer in self._peers}}
             try:
                 values = self._measure(commands, environment)

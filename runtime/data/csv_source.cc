@@ -29,6 +29,7 @@ class CsvFile {
   int64_t rows() const { return index_.count(); }
   // Where a row begins.
   Result<const char*> Row(int64_t row) const;
+  void ExpectPlace(int64_t row) const { index_.Expect(row); }
   // Where it begins, if that is known without reading the file.
   const char* Remembered(int64_t row) const {
     const OffsetIndex::Place place = index_.Before(row);
@@ -120,6 +121,7 @@ class CsvSource final : public RowSource {
         identity_(std::move(identity)) {}
 
   Status ReadRow(int64_t row, std::span<std::byte* const> to) const override;
+  void ExpectPlace(int64_t row) const override { FileOf(&row).ExpectPlace(row); }
   void Expect(int64_t row) const override {
     const CsvFile& file = FileOf(&row);
     const char* p = file.Remembered(row);

@@ -22,15 +22,19 @@ constexpr uint64_t kExact = uint64_t{1} << 53;
 
 bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-// Whether all 8 bytes are digits.
-bool AllDigits(uint64_t bytes) {
-  return ((bytes & 0xF0F0F0F0F0F0F0F0) |
-          ((bytes + 0x0606060606060606) & 0xF0F0F0F0F0F0F0F0) >> 4) == 0x3333333333333333;
+constexpr uint64_t kTens[] = {1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000};
+
+// How many of 8 bytes, from the lowest on, are digits. What a sum carries over does not matter: it
+// comes from a byte that is none.
+int CountDigits(uint64_t bytes) {
+  constexpr uint64_t kHigh = 0xF0F0F0F0F0F0F0F0, kThrees = 0x3030303030303030;
+  const uint64_t others =
+      ((bytes & kHigh) ^ kThrees) | (((bytes + 0x0606060606060606) & kHigh) ^ kThrees);
+  return std::countr_zero(others) / 8;
 }
 
-// The number of 8 digits, the first in the lowest byte: pairs, fours and all are joined.
+// The number of 8 bytes from 0 to 9, the first in the lowest one: pairs, fours and all are joined.
 uint64_t EightDigits(uint64_t bytes) {
-  bytes -= 0x3030303030303030;
   bytes = bytes * 10 + (bytes >> 8);
   return ((bytes & 0x000000FF000000FF) * 0x000F424000000064 +
           ((bytes >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >>
@@ -43,9 +47,17 @@ const char* Digits(const char* p, const char* end, uint64_t* mantissa) {
     while (end - p >= 8) {
       uint64_t bytes;
       std::memcpy(&bytes, p, sizeof bytes);
-      if (!AllDigits(bytes)) break;
-      *mantissa = *mantissa * 100'000'000 + EightDigits(bytes);
-      p += 8;
+      const int count = CountDigits(bytes);
+      bytes -= 0x3030303030303030;
+      if (count == 8) {
+        *mantissa = *mantissa * 100'000'000 + EightDigits(bytes);
+        p += 8;
+        continue;
+      }
+      if (count == 0) return p;
+      // Zeros come before them, and what is behind them goes.
+      *mantissa = *mantissa * kTens[count] + EightDigits(bytes << (64 - 8 * count));
+      return p + count;
     }
   }
   for (; p != end && IsDigit(*p); ++p) *mantissa = *mantissa * 10 + static_cast<uint64_t>(*p - '0');

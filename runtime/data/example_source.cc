@@ -7,7 +7,7 @@ namespace hr::data {
 namespace {
 
 // Waking a thread costs some microseconds.
-constexpr int64_t kNanosPerTask = 100'000;
+constexpr int64_t kNanosPerTask = 25'000;
 // Rows between two looks at the limits, and how far ahead rows are expected.
 constexpr size_t kRowsPerCheck = 256;
 constexpr size_t kAhead = 8;
@@ -54,6 +54,7 @@ Status RowSource::ReadRange(std::span<const int64_t> rows, size_t first,
   const std::span<std::byte*> to(many.empty() ? few.data() : many.data(), out.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i % kRowsPerCheck == 0) HR_RETURN_IF_ERROR(limits.Check());
+    if (i + 2 * kAhead < rows.size()) ExpectPlace(rows[i + 2 * kAhead]);
     if (i + kAhead < rows.size()) Expect(rows[i + kAhead]);
     for (size_t f = 0; f < out.size(); ++f) to[f] = out[f].data() + (first + i) * row_bytes_[f];
     HR_RETURN_IF_ERROR(ReadRow(rows[i], to));

@@ -56,8 +56,9 @@ class RowSource : public ExampleSource {
 
   // Writes an example, its field i to to[i]. Called from several threads at once.
   virtual Status ReadRow(int64_t row, std::span<std::byte* const> to) const = 0;
-  // Hints that the row will be read soon.
+  // Hints that the row will be read soon, or, sooner, that its place will be looked up.
   virtual void Expect(int64_t) const {}
+  virtual void ExpectPlace(int64_t) const {}
 
  protected:
   // `threads` may be null: then all is read by the calling thread. `nanos_per_row` is a guess that

@@ -29,6 +29,11 @@ class OffsetIndex {
     return {item >> shift_ << shift_, offsets_[static_cast<size_t>(item >> shift_)]};
   }
 
+  // Hints that Before(item) will be asked for.
+  void Expect(int64_t item) const {
+    __builtin_prefetch(&offsets_[static_cast<size_t>(item >> shift_)]);
+  }
+
   // For tests: remembers at most so many, a power of 2.
   explicit OffsetIndex(size_t most = kMost) : most_(most) {}
 

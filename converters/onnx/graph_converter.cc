@@ -10,7 +10,8 @@ namespace {
 using graph::kNone;
 using graph::ValueId;
 
-constexpr int kMaxCalls = 64;
+// Functions may call each other, each several times: a small file could be nodes without end.
+constexpr size_t kMostNodesOfFunctions = 1 << 18;
 
 std::string Called(const NodeProto& node) {
   if (!node.name.empty()) return std::string(node.name);
@@ -361,8 +362,13 @@ Result<std::vector<graph::Attribute>> GraphConverter::AttributesOf(const Scope& 
 
 // The body in place of the call, with names below the call's.
 Status GraphConverter::AddCall(Scope& scope, const NodeProto& node, const FunctionProto& function) {
-  if (scope.depth >= kMaxCalls) {
-    return InvalidArgument("functions call each other deeper than ", kMaxCalls);
+  if (scope.depth >= kMostCalls) {
+    return InvalidArgument("functions call each other deeper than ", kMostCalls);
+  }
+  nodes_of_functions_ += function.nodes.size();
+  if (nodes_of_functions_ > kMostNodesOfFunctions) {
+    return InvalidArgument("put in place of their calls, the functions have more than ",
+                           kMostNodesOfFunctions, " nodes");
   }
   HR_ASSIGN_OR_RETURN(auto&& inputs, InputsOf(scope, node));
   Opsets opsets;

@@ -91,6 +91,7 @@ class GraphConverter {
   // Values that are not there because their node could not be converted.
   std::set<std::string_view> missing_;
   Problems problems_{"the model cannot be converted"};
+  size_t nodes_of_functions_ = 0;
   std::map<std::string, size_t> operators_;
   std::vector<std::string> warnings_;
   graph::Signature signature_;

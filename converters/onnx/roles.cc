@@ -34,14 +34,14 @@ class Walk {
       : functions_(functions), positions_(positions) {}
 
   // From the last node to the first: what a movement makes comes before the movement.
-  void Add(const std::vector<NodeProto>& nodes, Names* names) {
+  void Add(const std::vector<NodeProto>& nodes, Names* names, int depth = 0) {
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
       for (const AttributeProto& attribute : node->attributes) {
-        if (attribute.g != nullptr) Add(attribute.g->nodes, names);
+        if (attribute.g != nullptr) Add(attribute.g->nodes, names, depth);
       }
       const auto function = functions_.find({node->domain, node->op_type});
       if (function != functions_.end()) {
-        AddCall(*node, *function->second, names);
+        AddCall(*node, *function->second, names, depth);
       } else if (node->domain.empty()) {
         AddNode(*node, names);
       }
@@ -64,17 +64,18 @@ class Walk {
     for (size_t i = first; i < node.inputs.size(); ++i) names->insert(node.inputs[i]);
   }
 
-  void AddCall(const NodeProto& node, const FunctionProto& function, Names* names) {
-    const Names& inside = NamesOf(function);
+  void AddCall(const NodeProto& node, const FunctionProto& function, Names* names, int depth) {
+    if (depth == kMostCalls) return;  // the converter says so
+    const Names& inside = NamesOf(function, depth + 1);
     for (size_t i = 0; i < std::min(node.inputs.size(), function.inputs.size()); ++i) {
       if (inside.contains(function.inputs[i])) names->insert(node.inputs[i]);
     }
   }
 
   // Each function once: they may call each other many times, in a bad file without end.
-  const Names& NamesOf(const FunctionProto& function) {
+  const Names& NamesOf(const FunctionProto& function, int depth) {
     const auto [found, added] = of_functions_.try_emplace(&function);
-    if (added) Add(function.nodes, &found->second);
+    if (added) Add(function.nodes, &found->second, depth);
     return found->second;
   }
 

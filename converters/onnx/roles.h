@@ -12,6 +12,9 @@ namespace hr::onnx {
 // The functions of a model by domain and name.
 using Functions = std::map<std::pair<std::string_view, std::string_view>, const FunctionProto*>;
 
+// Functions that call each other deeper than this are refused.
+inline constexpr int kMostCalls = 64;
+
 // Of the main graph. Refers to the model.
 class Roles {
  public:

@@ -167,7 +167,7 @@ void ComposeOverRest(ComposeContext& c) {
   std::vector<ValueId> sizes;
   for (size_t i = 0; i < rank; ++i) sizes.push_back(c.DimOf(x, i));
   const ValueId rows = c.Emit("Flatten", {x}, {{"axis", static_cast<int64_t>(axis)}});
-  c.SetOutput(0, c.Reshape(last(rows), sizes));
+  c.SetOutput(0, c.Emit("Reshape", {last(rows), c.Joined(sizes)}, {{"allowzero", int64_t{1}}}));
 }
 
 // Scale and bias are those of groups; later ones are those of channels.

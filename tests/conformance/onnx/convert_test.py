@@ -157,6 +157,18 @@ class GoodModels(ConvertTest):
         y, = converted.run({"x": x, "which": numpy.array(True)}, ["y"])
         numpy.testing.assert_allclose(y, numpy.repeat(x * [12, 20], 2))
 
+    def test_older_softmax_of_nothing(self):
+        """Over several axes, of which one has no elements."""
+        model = model_of([helper.make_node("Softmax", ["x"], ["y"], axis=1)],
+                         [numbers("x", "a", "b", "c")], [numbers("y", "a", "b", "c")], opset=11)
+        converted = self.convert(model)
+        for shape in [(2, 4, 0), (0, 4, 1), (2, 3, 2)]:
+            x = numpy.random.default_rng(3).normal(size=shape).astype(numpy.float32)
+            y, = converted.run({"x": x}, ["y"])
+            self.assertEqual(y.shape, shape)
+            wanted = numpy.exp(x) / numpy.exp(x).sum((1, 2), keepdims=True)
+            numpy.testing.assert_allclose(y, wanted, rtol=1e-5)
+
     def test_functions_are_put_in_place(self):
         inner = helper.make_function("mine", "Scale", ["a"], ["out"],
                                      [helper.make_node("Mul", ["a", "a"], ["t"]),
@@ -251,6 +263,28 @@ class BadModels(ConvertTest):
         model = model_of([helper.make_node("Again", ["x"], ["y"], domain="mine")], [x], [y],
                          functions=[again])
         self.fails(model, "functions call each other")
+
+    def calls(self, functions, times):
+        """Functions of which each calls the next one some times; the last is Relu."""
+        made = []
+        for i in range(functions):
+            names = ["a", *(f"t{j}" for j in range(1, times)), "b"]
+            last = i == functions - 1
+            nodes = [helper.make_node("Relu" if last else f"F{i + 1}", [x], [y],
+                                      domain="" if last else "mine")
+                     for x, y in zip(names, names[1:])]
+            made.append(helper.make_function("mine", f"F{i}", ["a"], ["b"], nodes, [
+                helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]))
+        model = model_of([helper.make_node("F0", ["x"], ["y"], domain="mine")], [numbers("x", 2)],
+                         [numbers("y", 2)], functions=made)
+        model.opset_import.append(helper.make_opsetid("mine", 1))
+        return model
+
+    def test_functions_that_are_nodes_without_end(self):
+        self.convert(self.calls(10, 2))
+        self.target.unlink()
+        self.fails(self.calls(40, 2), "more than 262144 nodes")
+        self.fails(self.calls(50_000, 1), "deeper than 64")
 
     def test_cut_and_damaged_files(self):
         whole = dense()[0].SerializeToString()

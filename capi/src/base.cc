@@ -4,10 +4,24 @@
 #include <cstring>
 
 #include "capi/src/handles.h"
+#include "runtime/base/utf8.h"
 
 namespace hr::capi {
 
-hr_status* Wrap(Status status) { return plugin::ToC(std::move(status)); }
+namespace {
+
+// Texts of C are UTF-8 and end with a zero byte; what a message cites of a file may not be.
+Status Readable(Status status) {
+  const auto is_readable = [](std::string_view text) {
+    return IsUtf8(text) && text.find('\0') == std::string_view::npos;
+  };
+  if (is_readable(status.message()) && is_readable(status.node())) return status;
+  return Status(status.code(), EscapedUtf8(status.message())).WithNode(EscapedUtf8(status.node()));
+}
+
+}  // namespace
+
+hr_status* Wrap(Status status) { return plugin::ToC(Readable(std::move(status))); }
 
 hr_status* NullArgument(const char* function, const char* argument) {
   return Wrap(InvalidArgument(function, ": '", argument, "' must not be NULL"));

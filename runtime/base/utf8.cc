@@ -19,6 +19,21 @@ size_t Utf8Length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
+std::string EscapedUtf8(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = text[0] == 0 ? 0 : Utf8Length(text);
+    if (length == 0) {
+      const auto byte = static_cast<uint8_t>(text[0]);
+      out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    out += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     size_t length = Utf8Length(text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace hr {
@@ -12,5 +13,8 @@ size_t Utf8Length(std::string_view text);
 
 // Whether all of `text` is well-formed.
 bool IsUtf8(std::string_view text);
+
+// The text with bytes that are malformed, or zero and so end a text of C, as "\xFF".
+std::string EscapedUtf8(std::string_view text);
 
 }  // namespace hr

@@ -29,6 +29,12 @@ class FeedChecker {
 
   Status Check(const Feed& feed) {
     const graph::ValueType& type = graph_.values[feed.value].type;
+    if (type.kind != graph::ValueKind::kTensor) {
+      return FailedPrecondition("'", graph::ValueText(graph_, feed.value), "' is a ",
+                                graph::KindName(type.kind), ", and runs are fed with tensors; ",
+                                "make it in the graph: SequenceConstruct joins inputs, ",
+                                "SplitToSequence divides one");
+    }
     if (auto bytes = CheckedTensorBytes(feed.dtype, feed.dims); !bytes.ok())
       return std::move(bytes).status().WithContext(graph::ValueText(graph_, feed.value));
     if (feed.dtype != type.dtype) return Mismatch(feed);

@@ -169,6 +169,21 @@ static void sequences_are_mapped(hr_env* env) {
   hr_session_release(session);
 }
 
+static void a_sequence_is_no_input(hr_env* env) {
+  hr_graph* graph = new_graph(env);
+  hr_value list;
+  CHECK(hr_graph_input_sequence(graph, "list", HR_FLOAT32, &list));
+  takes(graph, "list", list);
+  gives(graph, "length", op(graph, "SequenceLength", NULL, 1, list));
+  hr_session* session;
+  hr_call* call = call_of(graph, &session);
+  bind_floats(env, call, "list", 1, (const int64_t[]){2}, (const float[]){1, 2});
+  FAILS(hr_call_run(call, NULL), HR_FAILED_PRECONDITION,
+        "'list' is a sequence, and runs are fed with tensors");
+  hr_call_release(call);
+  hr_session_release(session);
+}
+
 static void a_sequence_is_no_output(hr_env* env) {
   hr_graph* graph = new_graph(env);
   const hr_value x = input(graph, "x", HR_FLOAT32, 2);
@@ -328,6 +343,7 @@ const test tests[] = {
     {"shapes_may_be_inputs", shapes_may_be_inputs},
     {"loops_collect_sequences", loops_collect_sequences},
     {"sequences_are_mapped", sequences_are_mapped},
+    {"a_sequence_is_no_input", a_sequence_is_no_input},
     {"a_sequence_is_no_output", a_sequence_is_no_output},
     {"gradients_flow_through_loops", gradients_flow_through_loops},
     {"gradients_flow_through_branches", gradients_flow_through_branches},

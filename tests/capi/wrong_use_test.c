@@ -36,6 +36,7 @@ static void test_names(hr_env* env) {
   FAILS(hr_call_run(call, NULL), HR_INVALID_ARGUMENT, "'x'");
   FAILS(hr_call_bind(call, "y", x), HR_NOT_FOUND, "x, labels, rate");
   FAILS(hr_call_bind_scalar(call, "lr", 1), HR_NOT_FOUND, "x, labels, rate");
+  FAILS(hr_call_bind(call, "y\xff\xc3\xa9", x), HR_NOT_FOUND, "'y\\xff\xc3\xa9'"); /* UTF-8 */
   FAILS(hr_call_output(call, "lss", x, 4), HR_NOT_FOUND, "it has: loss");
   FAILS(hr_session_get_variable(session, "fc1/weigth", NULL, &x), HR_NOT_FOUND, "did you mean");
   FAILS(hr_model_graph_text(model, "svg", &text), HR_INVALID_ARGUMENT, "svg");

@@ -5,6 +5,7 @@
 #include "runtime/ops/optimizer.h"
 #include "runtime/transform/attribute_text.h"
 #include "runtime/transform/average.h"
+#include "runtime/transform/gradient_path.h"
 #include "runtime/transform/gradients.h"
 #include "runtime/transform/name_pattern.h"
 #include "runtime/transform/specialize.h"
@@ -101,8 +102,7 @@ class Updater {
       }
     }
     if (any) return {};
-    return FailedPrecondition(
-        "the loss depends on no trainable variable through differentiable operators");
+    return NoGradient(builder_.registry(), module(), loss_);
   }
 
   // An update comes after what its own signature does with the variable; other signatures' updates

@@ -36,6 +36,18 @@ class MinimizeTest : public BuiltGraph, public testing::WithParamInterface<DType
   ValueId now_;
 };
 
+TEST_P(MinimizeTest, SaysWhereGradientsStop) {
+  const ValueId below =
+      Output(AddNode({.op = "Floor", .inputs = {Node("Neg", {now_})}, .name = "below"}));
+  const Status status = Train("train", Sum(Node("Neg", {below})));
+  EXPECT_EQ(status.message(),
+            "the loss depends on no trainable variable through differentiable operators: on the "
+            "path of 'w', Neg -> below -> Neg_1 -> ReduceSum, Floor has no gradient");
+  EXPECT_EQ(status.node(), "below");
+  EXPECT_EQ(Train("train", Sum(Input("x", {2}, dtype_))).message(),
+            "the loss depends on no trainable variable through differentiable operators");
+}
+
 TEST_P(MinimizeTest, AnUpdateTakesTheGradientOfItsVariable) {
   const uint32_t fixed = *builder_.AddVariable("fixed", Make(dtype_, {2}, {1, 2}), false);
   Variable("unused", {1, 2}, dtype_);

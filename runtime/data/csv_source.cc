@@ -16,6 +16,8 @@ namespace {
 // After so many bytes, memory of what was walked through is given back.
 constexpr size_t kWindow = size_t{64} << 20;
 constexpr int64_t kNanosPerValue = 12;
+// Cache lines of a row that are fetched ahead; the processor sees for itself that more are wanted.
+constexpr size_t kExpectedLines = 4;
 
 // A file that is mapped, and where its rows begin.
 class CsvFile {
@@ -126,8 +128,7 @@ class CsvSource final : public RowSource {
     const CsvFile& file = FileOf(&row);
     const char* p = file.Remembered(row);
     if (p == nullptr) return;
-    __builtin_prefetch(p);
-    __builtin_prefetch(p + 64);
+    for (size_t i = 0; i < kExpectedLines; ++i) __builtin_prefetch(p + 64 * i);
   }
   std::string Identity() const override { return identity_; }
 

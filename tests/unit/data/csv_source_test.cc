@@ -204,6 +204,44 @@ TEST_F(CsvSourceTest, ReadsRandomFilesAsANaiveReaderDoes) {
   EXPECT_GT(readable, 150);
 }
 
+// Rows of text in quotes and of a number, long enough that rows are found many characters at a
+// time. In some files a character is another one.
+TEST_F(CsvSourceTest, FindsTheRowsThatANaiveReaderFinds) {
+  int readable = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 rng(seed);
+    static constexpr const char* kPieces[] = {"a", "bcdefgh", "\"\"", ",", "\n", "\r\n", "\r", "1"};
+    std::string text = "t,x\n,1";
+    for (uint32_t row = rng() % 40; row > 0; --row) {
+      text += rng() % 4 == 0 ? "\r\n" : rng() % 8 == 0 ? "\n\r\n" : "\n";
+      text += rng() % 4 == 0 ? "plain" : "\"";
+      if (text.back() == '"') {
+        for (uint32_t i = rng() % 12; i > 0; --i) text += kPieces[rng() % 8];
+        text += '"';
+      }
+      text += rng() % 3 == 0 ? Cat(",\"", row, "\"") : Cat(",", row);
+    }
+    if (rng() % 2 == 0) text += "\n";
+    if (rng() % 3 == 0) text[4 + rng() % (text.size() - 4)] = "\",\n\r5"[rng() % 5];
+    const auto rows = NaiveRows(text);
+    bool good = rows.has_value();
+    Floats expected;
+    for (size_t i = 1; good && i < rows->size(); ++i) {
+      good = (*rows)[i].size() == 2 && !(*rows)[i][1].empty() &&
+             (*rows)[i][1].find_first_not_of("0123456789") == std::string::npos;
+      if (good) expected.push_back(std::strtof((*rows)[i][1].c_str(), nullptr));
+    }
+    SCOPED_TRACE(Cat("seed ", seed, ": ", text));
+    if (!good) {
+      HR_EXPECT_ERROR(Failing(text, "columns=x"), kDataLoss, "a.csv', line");
+      continue;
+    }
+    ++readable;
+    EXPECT_EQ(Values<float>(Read(text, "columns=x")), expected);
+  }
+  EXPECT_GT(readable, 200);
+}
+
 TEST_F(CsvSourceTest, SaysWhereFieldsAreWrong) {
   HR_EXPECT_ERROR(Failing("a,b\n1,2\n3,x\n"), kDataLoss,
                   Cat("'", folder_.Path("a.csv"),

@@ -117,11 +117,7 @@ Result<graph::ValueType> GraphConverter::TypeOf(const ValueInfoProto& info) {
     return Unimplemented("input '", info.name, "' is of the kind ", info.kind,
                          "; export the model with tensors only");
   }
-  const auto dtype = static_cast<DType>(info.elem_type);
-  if (!IsSupported(dtype)) {
-    return Unimplemented("input '", info.name, "' has elements of ", DTypeName(dtype),
-                         ", which tensors here cannot have");
-  }
+  HR_ASSIGN_OR_RETURN(const DType dtype, ElementType("input", info.name, info.elem_type));
   graph::ValueType type = graph::ValueType::Unranked(dtype);
   type.ranked = info.ranked;
   for (const DimProto& dim : info.dims) {

@@ -26,17 +26,16 @@ Result<std::string> Below(const std::string& model, std::string_view location) {
                          folder.string());
 }
 
-// An element type that a file can say and a tensor can have.
-Result<DType> TypeOf(const TensorProto& tensor) {
-  const auto dtype = static_cast<DType>(tensor.data_type);
+}  // namespace
+
+Result<DType> ElementType(std::string_view what, std::string_view name, int32_t type) {
+  const auto dtype = static_cast<DType>(type);
   if (IsSupported(dtype)) return dtype;
-  const std::string_view name = DTypeName(dtype);
-  return Unimplemented("tensor '", tensor.name, "' has elements of ",
-                       name == "undefined" ? Cat("type ", tensor.data_type) : std::string(name),
+  const std::string_view known = DTypeName(dtype);
+  return Unimplemented(what, " '", name, "' has elements of ",
+                       known == "undefined" ? Cat("type ", type) : std::string(known),
                        ", which tensors here cannot have");
 }
-
-}  // namespace
 
 Result<const format::FileMapping*> TensorReader::Sidecar(std::string_view location) {
   HR_ASSIGN_OR_RETURN(auto&& path, Below(path_, location));
@@ -67,7 +66,7 @@ std::vector<Bytes> TensorReader::mapped() const {
 }
 
 Result<Tensor> TensorReader::Read(const TensorProto& tensor) {
-  HR_ASSIGN_OR_RETURN(const DType dtype, TypeOf(tensor));
+  HR_ASSIGN_OR_RETURN(const DType dtype, ElementType("tensor", tensor.name, tensor.data_type));
   HR_ASSIGN_OR_RETURN(const size_t bytes, CheckedTensorBytes(dtype, tensor.dims));
   if (tensor.external) return ReadExternal(tensor, dtype, bytes);
   if (tensor.raw) {

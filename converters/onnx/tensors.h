@@ -10,6 +10,10 @@
 
 namespace hr::onnx {
 
+// An element type that a file states, if tensors can have it; UNIMPLEMENTED, which begins with
+// "WHAT 'NAME'", if not.
+Result<DType> ElementType(std::string_view what, std::string_view name, int32_t type);
+
 class TensorReader {
  public:
   // `path`: of the model, in whose folder external data lies.

@@ -234,6 +234,34 @@ class BadModels(ConvertTest):
         self.fails(model_of(nodes, [numbers("x", 2, 3)], [numbers("y", 2, 3)]), "inner dimensions",
                    "square")
 
+    def test_elements_that_tensors_cannot_have(self):
+        text = helper.make_tensor("s", TensorProto.STRING, [1], [b"a"])
+        other = helper.make_tensor("w", FLOAT, [1], [1.0])
+        other.data_type = 99
+        kinds = {"x": 77, "z": TensorProto.FLOAT8E4M3FN, "l": FLOAT}
+        model = model_of([helper.make_node("Relu", ["x"], ["y"])],
+                         [helper.make_tensor_value_info(name, kind, [2])
+                          for name, kind in kinds.items()], [numbers("y", 2)])
+        model.graph.initializer.extend([text, other])
+        model.graph.input.append(helper.make_tensor_sequence_value_info("q", FLOAT, None))
+        self.fails(model, "tensor 's' has elements of string", "tensor 'w' has elements of type 99",
+                   "input 'x' has elements of type 77", "input 'z' has elements of float8e4m3fn",
+                   "input 'q' is of the kind sequence")
+
+    def test_shapes_that_fail_when_they_come(self):
+        sizes = numpy_helper.from_array(numpy.array([2, 3]), "sizes")
+        model = model_of([helper.make_node("Reshape", ["x", "sizes"], ["h"], "to rows"),
+                          helper.make_node("Add", ["h", "x"], ["y"], "sum")],
+                         [numbers("x", "n")], [numbers("y", 2, "n")])
+        model.graph.initializer.append(sizes)
+        converted = self.convert(model)
+        for count, node, text in [(5, "to rows", "float32[5] with 5 elements into [2, 3] with 6"),
+                                  (6, "sum", "float32[2, 3] with float32[6]: dimensions 3 and 6")]:
+            with self.assertRaises(Failure) as raised:
+                converted.run({"x": numpy.zeros(count, numpy.float32)}, ["y"])
+            self.assertIn(text, str(raised.exception))
+            self.assertEqual(raised.exception.node, node)
+
     def test_external_data_stays_inside_the_folder(self):
         outside = tempfile.NamedTemporaryFile()
         outside.write(bytes(1000))

@@ -20,9 +20,9 @@ class Body:
 
 
 class Failure(Exception):
-    def __init__(self, code, text):
+    def __init__(self, code, text, node=""):
         super().__init__(text)
-        self.code = code
+        self.code, self.node = code, node
 
 
 class ValueInfo(ctypes.Structure):
@@ -36,7 +36,7 @@ class ValueInfo(ctypes.Structure):
 class Library:
     def __init__(self, path):
         self.c = ctypes.CDLL(path)
-        for name in ("hr_status_message", "hr_code_name", "hr_text_data"):
+        for name in ("hr_status_message", "hr_status_node", "hr_code_name", "hr_text_data"):
             getattr(self.c, name).restype = ctypes.c_char_p
         for name in ("hr_tensor_data", "hr_tensor_dims"):
             getattr(self.c, name).restype = ctypes.c_void_p
@@ -51,8 +51,9 @@ class Library:
             held = ctypes.c_void_p(status)
             code = self.c.hr_code_name(self.c.hr_status_code(held)).decode()
             text = self.c.hr_status_message(held).decode()
+            node = self.c.hr_status_node(held).decode()
             self.c.hr_status_release(held)
-            raise Failure(code, f"{code}: {text}")
+            raise Failure(code, f"{code}: {text}", node)
 
     def make(self, name, *arguments):
         """The handle that a function returns through its last argument."""

@@ -87,7 +87,7 @@ void Mesh::OnControl(int rank, std::string_view text) {
     case 'P': return OnProgress(rank, body);
     case 'Q': return AnswerMismatch(rank, body);
     case 'A': return BlameMismatch(rank, body);
-    default: return;  // a heartbeat or a nudge
+    default: return;  // a nudge
   }
 }
 
@@ -271,7 +271,7 @@ void Mesh::Beat(int64_t now) {
               .cause = Cat("nothing was heard from it for ", (now - peer.heard_at) / 1'000'000,
                            " ms; it is frozen, or its network is cut")});
     }
-    SendControl(RankOf(peer), "H");
+    Wake(RankOf(peer));  // any message is a sign of life, and this one allocates nothing
   }
 }
 

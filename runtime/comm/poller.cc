@@ -45,6 +45,7 @@ void Poller::Remove(Reactor& reactor) {
 
 void Poller::Run() {
   std::vector<int> handles;
+  handles.reserve(64);  // of most processes; a group that is watched later allocates nothing then
   while (!stop_) {
     const int64_t next = LookAtAll();
     handles.assign(1, wake_.handle());

@@ -127,8 +127,11 @@ WAITS = {
 
 @pytest.mark.parametrize("name", WAITS)
 def test_ctrl_c_ends_what_waits(name, run_python):
-    out = run_python(COMMON + textwrap.dedent(WAITS[name]))
-    assert out.strip() == "interrupted"
+    for _ in range(3):  # a machine may be busy
+        out = run_python(COMMON + textwrap.dedent(WAITS[name])).strip()
+        if not out.startswith("late"):
+            break
+    assert out == "interrupted"
 
 
 def test_a_signal_handler_that_does_not_raise_ends_nothing(run_python):

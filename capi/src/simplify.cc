@@ -11,10 +11,7 @@ namespace hr::capi {
 namespace {
 
 std::string WhatIsLeft(const graph::Module& module) {
-  graph::Marks initial(module.constants.size(), false);
-  for (const graph::Variable& variable : module.variables) {
-    if (variable.initial_constant != graph::kNone) initial[variable.initial_constant] = true;
-  }
+  const graph::Marks initial = module.InitialConstants();
   size_t of_variables = 0, of_others = 0;
   for (size_t i = 0; i < initial.size(); ++i) {
     (initial[i] ? of_variables : of_others) += module.constants[i].bytes();

@@ -10,12 +10,9 @@ namespace {
 
 size_t BytesOf(const graph::Module& module, bool variables) {
   size_t bytes = 0;
-  std::vector<bool> initial(module.constants.size());
-  for (const graph::Variable& variable : module.variables) {
-    if (variable.initial_constant != graph::kNone) initial[variable.initial_constant] = true;
-  }
+  const graph::Marks initial = module.InitialConstants();
   for (size_t i = 0; i < module.constants.size(); ++i) {
-    if (initial[i] == variables) bytes += module.constants[i].bytes();
+    if ((initial[i] != 0) == variables) bytes += module.constants[i].bytes();
   }
   return bytes;
 }

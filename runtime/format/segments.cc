@@ -15,10 +15,7 @@ using graph::Module;
 
 // True for constants that only variables refer to.
 graph::Marks FindMutable(const Module& module) {
-  graph::Marks is_mutable(module.constants.size(), false);
-  for (const graph::Variable& variable : module.variables) {
-    if (variable.initial_constant != kNone) is_mutable[variable.initial_constant] = true;
-  }
+  graph::Marks is_mutable = module.InitialConstants();
   for (const graph::Graph& graph : module.graphs) {
     for (const graph::Value& value : graph.values) {
       if (value.constant != kNone) is_mutable[value.constant] = false;

@@ -101,10 +101,7 @@ uint64_t Fingerprint(const Module& module) {
   hash.Add(module.symbols);
   hash.Add(module.graphs);
   hash.Add(module.variables);
-  Marks initial(module.constants.size(), false);
-  for (const Variable& variable : module.variables) {
-    if (variable.initial_constant != kNone) initial[variable.initial_constant] = true;
-  }
+  const Marks initial = module.InitialConstants();
   for (size_t i = 0; i < initial.size(); ++i) hash.Add(module.constants[i], initial[i] != 0);
   hash.Add(module.signatures);
   return hash.value();

@@ -84,6 +84,14 @@ uint32_t Module::FindVariable(std::string_view name) const {
   return kNone;
 }
 
+Marks Module::InitialConstants() const {
+  Marks initial(constants.size(), false);
+  for (const Variable& variable : variables) {
+    if (variable.initial_constant != kNone) initial[variable.initial_constant] = true;
+  }
+  return initial;
+}
+
 std::string NodeText(const Module& module, const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   if (!node.name.empty()) return node.name;

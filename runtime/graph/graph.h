@@ -131,6 +131,7 @@ struct Module {
   uint32_t InternOperator(std::string_view domain, std::string_view name, int32_t version);
   const Signature* FindSignature(std::string_view name) const;
   uint32_t FindVariable(std::string_view name) const;  // kNone if there is none
+  Marks InitialConstants() const;  // of the constants: those that variables begin with
 };
 
 // How a node or value is called in messages: its name, or "#12 (Conv)" if names were stripped.

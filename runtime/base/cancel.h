@@ -88,5 +88,6 @@ struct CallLimits {
   // How long to sleep before the next Check: `most` nanoseconds or less.
   int64_t SleepNanos(int64_t most) const;
 };
+inline constexpr CallLimits kNoLimits;
 
 }  // namespace hr

@@ -53,7 +53,7 @@ class Stream {
 // What one run gives its kernels. Outlives the run; shared by all its threads.
 struct RunContext {
   const Lease& threads;
-  CallLimits limits;
+  const CallLimits* limits = &kNoLimits;
   uint64_t seed = 0;  // of the session
   int64_t step = 0;   // counts the session's runs that draw random numbers or write variables
   // Grows whenever variables may have changed, so that what was made of them beforehand is made

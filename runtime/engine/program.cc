@@ -91,7 +91,7 @@ class ProgramInvocation final : public Invocation {
  private:
   // Other ranks wait for this one, so a failure is told to them.
   Status RunCommunicating(const RunContext& context) {
-    HR_RETURN_IF_ERROR(comm_.Begin(context.groups, context.limits));
+    HR_RETURN_IF_ERROR(comm_.Begin(context.groups, *context.limits));
     const LaunchContext launch{context.threads, context.seed, context.step, context.stream, &comm_};
     Status status = program_->Prepare(prepared_operands_, context, launch);
     if (status.ok()) status = RunSteps<true>(context, launch);
@@ -109,9 +109,9 @@ class ProgramInvocation final : public Invocation {
     if (poisoned) std::memset(arena_.begin(), kPoison, program.arena_bytes_);
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (i < program.first_write_) {
-        HR_RETURN_IF_ERROR(context.limits.Check());
+        HR_RETURN_IF_ERROR(context.limits->Check());
       } else if (i == program.first_write_ && context.update_begun != nullptr) {
-        HR_RETURN_IF_ERROR(context.limits.Check());
+        HR_RETURN_IF_ERROR(context.limits->Check());
         *context.update_begun = true;
       }
       const bool recorded = kWatched && context.recorder != nullptr;

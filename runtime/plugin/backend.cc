@@ -71,7 +71,7 @@ class PluginInvocation final : public Invocation {
   ~PluginInvocation() override { table_.release_invocation(invocation_); }
   void Bind(uint32_t slot, void* data) override { table_.bind(invocation_, slot, data); }
   Status Run(const RunContext& context) override {
-    const hr_plugin_limits limits = LimitsOf(context.limits);
+    const hr_plugin_limits limits = LimitsOf(*context.limits);
     int32_t update_begun = 0;
     const hr_plugin_run run{.struct_size = sizeof run,
                             .limits = &limits,

@@ -175,9 +175,10 @@ hr_status* Run(hr_plugin_invocation* invocation, const hr_plugin_run* run) {
   RunExecutor executor(*run);
   const Lease threads = Lease::Borrow(executor, run->threads);
   const Limits limits(invocation->instance->guest, run->limits);
+  const CallLimits of_run = limits.get();
   bool update_begun = false;
   Status status = invocation->rep->Run({.threads = threads,
-                                        .limits = limits.get(),
+                                        .limits = &of_run,
                                         .seed = run->seed,
                                         .step = run->step,
                                         .variables_version = run->variables_version,

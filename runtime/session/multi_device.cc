@@ -285,7 +285,7 @@ class MultiDeviceInvocation final : public Invocation {
       Status status = RunStep(step, inner);
       if (begun) {
         if (context.update_begun != nullptr) *context.update_begun = true;
-        inner.limits = {};
+        inner.limits = &kNoLimits;
       }
       if (!status.ok()) return std::move(status).WithContext(step.device->info().name);
     }
@@ -312,7 +312,7 @@ class MultiDeviceInvocation final : public Invocation {
                                                   .bytes = 2 * executable_.buffers_[step.to].bytes}
                                       : StepFacts{.node = name, .kernel = "region"});
     }
-    Status status = copies ? Copy(step, context.limits) : regions_[step.region]->Run(context);
+    Status status = copies ? Copy(step, *context.limits) : regions_[step.region]->Run(context);
     if (recorded) context.recorder->EndStep();
     return status;
   }

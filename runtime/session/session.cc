@@ -34,19 +34,17 @@ std::string KeyOf(const transform::Request& request, const PlanOptions& options)
 // Has the host asked between the steps of a run, which lends it its threads for the answer.
 class AskInside {
  public:
-  AskInside(const CallLimits& limits, const Lease& threads) : limits_(limits), threads_(threads) {}
-  AskInside(const AskInside&) = delete;
-
-  // Of the run; this outlives it.
-  CallLimits limits() {
-    CallLimits out = limits_;
-    if (out.interrupted == nullptr) return out;
-    out.interrupted = Ask;
-    out.context = this;
-    return out;
+  AskInside(const CallLimits& limits, const Lease& threads)
+      : limits_(limits), threads_(threads), inside_(limits) {
+    if (limits.interrupted == nullptr) return;
+    inside_.interrupted = Ask;
+    inside_.context = this;
   }
+  AskInside(const AskInside&) = delete;
   // The host is asked as often by many short runs as by a long one.
-  void End(const RunContext& run) const { limits_.ask_nanos = run.limits.ask_nanos; }
+  ~AskInside() { limits_.ask_nanos = inside_.ask_nanos; }
+
+  const CallLimits& limits() const { return inside_; }  // of the run; this outlives it
 
  private:
   static int Ask(void* self) {
@@ -57,6 +55,7 @@ class AskInside {
 
   const CallLimits& limits_;
   const Lease& threads_;
+  CallLimits inside_;
 };
 
 }  // namespace
@@ -122,7 +121,7 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable, const Call
   HR_ASSIGN_OR_RETURN(auto&& threads, budget.Acquire(budget.total(), limits));
   // Step -1: initial values have random numbers of their own.
   HR_RETURN_IF_ERROR(
-      invocation->Run({.threads = threads, .limits = limits, .seed = seed(), .step = -1}));
+      invocation->Run({.threads = threads, .limits = &limits, .seed = seed(), .step = -1}));
   return value;
 }
 
@@ -228,7 +227,7 @@ RunContext Session::BeginRun(const Plan& plan, const Lease& threads, const CallL
   const bool writes = plan.writes_variables();
   const bool counts_now = plan.random() && !writes;
   return {.threads = threads,
-          .limits = limits,
+          .limits = &limits,
           .seed = seed(),
           .step = counts_now ? step_.fetch_add(1, std::memory_order_relaxed) : step(),
           .variables_version = writes          ? 0
@@ -253,7 +252,6 @@ Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease&
   AskInside asking(limits, threads);
   const RunContext run = BeginRun(plan, threads, asking.limits(), &update_begun, recorder);
   Status status = invocation.Run(run);
-  asking.End(run);
   return EndRun(plan, run, std::move(status));
 }
 
@@ -268,7 +266,6 @@ Result<std::vector<Tensor>> Session::RunStages(
   const RunContext run = BeginRun(plan, threads, asking.limits(), &update_begun, recorder);
   auto outputs =
       StagedRun(*this, run).Run(plan.signature(), *plan.stages(), std::move(values), check_output);
-  asking.End(run);
   HR_RETURN_IF_ERROR(EndRun(plan, run, outputs.status().Clone()));
   return outputs;
 }

@@ -76,7 +76,7 @@ const graph::Graph& BodyGraph(const graph::Module& module, const graph::Node& no
 
 Status StagedRun::CheckLimits() const {
   const bool* begun = context_.update_begun;
-  return begun != nullptr && *begun ? Status() : context_.limits.Check();
+  return begun != nullptr && *begun ? Status() : context_.limits->Check();
 }
 
 Result<std::vector<Tensor>> StagedRun::Run(const graph::Signature& signature, StageTree& tree,

@@ -64,11 +64,12 @@ TEST_F(ThroughTable, LimitsKeepTheirCodeAndWords) {
   invocation->Bind(1, x);
   CancelToken cancel;
   cancel.Cancel();
-  Status status = invocation->Run({.threads = Lease(), .limits = {.cancel = &cancel}});
+  const CallLimits cancelled = {.cancel = &cancel};
+  Status status = invocation->Run({.threads = Lease(), .limits = &cancelled});
   EXPECT_EQ(status.code(), Code::kCancelled);
   EXPECT_EQ(status.message(), "the call was cancelled");
   CallLimits past{.deadline_nanos = 1, .clock = &SystemClock()};
-  EXPECT_EQ(invocation->Run({.threads = Lease(), .limits = past}).code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(invocation->Run({.threads = Lease(), .limits = &past}).code(), Code::kDeadlineExceeded);
 }
 
 TEST_F(ThroughTable, FailuresKeepCodeSentenceAndNode) {

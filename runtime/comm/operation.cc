@@ -5,12 +5,6 @@
 namespace hr::comm {
 namespace {
 
-constexpr std::string_view kKindNames[] = {"send",    "recv",           "barrier",    "broadcast",
-                                           "reduce",  "all_reduce",     "gather",     "all_gather",
-                                           "scatter", "reduce_scatter", "all_to_all", "exscan"};
-constexpr std::string_view kReduceNames[] = {"sum", "product", "min",
-                                             "max", "average", "pre_multiplied_sum"};
-
 // The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
 uint64_t Mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
@@ -23,12 +17,12 @@ uint64_t Mix(uint64_t x) {
 
 std::string_view OpKindName(OpKind kind) {
   const auto i = static_cast<size_t>(kind);
-  return i < std::size(kKindNames) ? kKindNames[i] : "unknown";
+  return i < std::size(kOpKindNames) ? kOpKindNames[i].call : "unknown";
 }
 
 std::string_view ReduceOpName(ReduceOp op) {
   const auto i = static_cast<size_t>(op);
-  return i < std::size(kReduceNames) ? kReduceNames[i] : "unknown";
+  return i < std::size(kReduceOpNames) ? kReduceOpNames[i] : "unknown";
 }
 
 std::string Operation::Text() const {

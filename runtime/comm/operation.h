@@ -25,6 +25,24 @@ enum class OpKind : int32_t {
   kAllToAll = 10,
   kExscan = 11,  // the sum of what the ranks before this one give; rank 0 gets nothing
 };
+// What an operation is called in calls and messages, and as an operator of headrace.comm (empty: it
+// is none).
+struct OpKindNames {
+  std::string_view call;
+  std::string_view op;
+};
+inline constexpr OpKindNames kOpKindNames[] = {{"send", "Send"},
+                                               {"recv", "Recv"},
+                                               {"barrier", "Barrier"},
+                                               {"broadcast", "Broadcast"},
+                                               {"reduce", "Reduce"},
+                                               {"all_reduce", "AllReduce"},
+                                               {"gather", ""},
+                                               {"all_gather", "AllGather"},
+                                               {"scatter", ""},
+                                               {"reduce_scatter", "ReduceScatter"},
+                                               {"all_to_all", "AllToAll"},
+                                               {"exscan", "Exscan"}};
 std::string_view OpKindName(OpKind kind);
 
 enum class ReduceOp : int32_t {
@@ -35,6 +53,8 @@ enum class ReduceOp : int32_t {
   kAverage = 4,           // sum / ranks; integers round towards zero
   kPreMultipliedSum = 5,  // sum of factor * input
 };
+inline constexpr std::string_view kReduceOpNames[] = {"sum", "product", "min",
+                                                      "max", "average", "pre_multiplied_sum"};
 std::string_view ReduceOpName(ReduceOp op);
 
 // `count` is a number of elements, as in NCCL: of one rank's contribution (gather, all_gather), of

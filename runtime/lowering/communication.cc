@@ -14,41 +14,20 @@ using comm::ReduceOp;
 
 constexpr size_t kAlignment = 64;
 
-struct KindName {
-  std::string_view name;
-  OpKind kind;
-};
-constexpr KindName kKinds[] = {
-    {"AllReduce", OpKind::kAllReduce},
-    {"Reduce", OpKind::kReduce},
-    {"Broadcast", OpKind::kBroadcast},
-    {"AllGather", OpKind::kAllGather},
-    {"ReduceScatter", OpKind::kReduceScatter},
-    {"AllToAll", OpKind::kAllToAll},
-    {"Send", OpKind::kSend},
-    {"Recv", OpKind::kRecv},
-    {"Barrier", OpKind::kBarrier},
-    {"Exscan", OpKind::kExscan},
-};
-
-OpKind KindOf(std::string_view name) {
-  for (const KindName& one : kKinds) {
-    if (one.name == name) return one.kind;
-  }
-  return OpKind::kBarrier;
+// Names stand in the order of their codes, and type rules have checked those of nodes.
+OpKind KindOf(const graph::Operator& op) {
+  const auto found = std::ranges::find(comm::kOpKindNames, op.name, &comm::OpKindNames::op);
+  return static_cast<OpKind>(found - std::begin(comm::kOpKindNames));
 }
 
 ReduceOp ReductionOf(const graph::Node& node) {
   if (node.Int("weighted", 0) != 0) return ReduceOp::kPreMultipliedSum;
-  const std::string_view op = node.String("op", "sum");
-  if (op == "average") return ReduceOp::kAverage;
-  if (op == "product") return ReduceOp::kProduct;
-  if (op == "min") return ReduceOp::kMin;
-  return op == "max" ? ReduceOp::kMax : ReduceOp::kSum;
+  const auto found = std::ranges::find(comm::kReduceOpNames, node.String("op", "sum"));
+  return static_cast<ReduceOp>(found - std::begin(comm::kReduceOpNames));
 }
 
 comm::Operation OperationOf(const Communication& what) {
-  comm::Operation out{.kind = KindOf(what.op.name)};
+  comm::Operation out{.kind = KindOf(what.op)};
   const bool point_to_point = out.point_to_point();
   out.peer = static_cast<int>(point_to_point ? what.node.Int("to", what.node.Int("from", 0))
                                              : what.node.Int("root", 0));

@@ -2,17 +2,10 @@
 #include <math.h>
 
 #include "models.h"
-
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
-                   hr_value b) {
-  const hr_value in[2] = {a, b};
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));
-  return out;
-}
+#include "nodes.h"
 
 static hr_value sum_of(hr_graph* graph, hr_value x) {
-  return op(graph, "ReduceSum", "keepdims=0", x, HR_NONE);
+  return op(graph, "ReduceSum", "keepdims=0", 1, x);
 }
 
 /* ---- Minimizing is these two ---- */
@@ -28,9 +21,9 @@ static hr_graph* trained_graph(hr_env* env, const char* optimizer, int apart) {
                        (const char* const[]){"batch"}, &labels));
   CHECK(hr_graph_input(graph, "rate", HR_FLOAT32, 0, NULL, NULL, &rate));
   CHECK(hr_graph_dense(graph, "fc1", x, HIDDEN, &in[0]));
-  in[0] = op(graph, "Tanh", NULL, in[0], HR_NONE);
+  in[0] = op(graph, "Tanh", NULL, 1, in[0]);
   CHECK(hr_graph_dense(graph, "fc2", in[0], HIDDEN, &in[0]));
-  in[0] = op(graph, "Tanh", NULL, in[0], HR_NONE);
+  in[0] = op(graph, "Tanh", NULL, 1, in[0]);
   CHECK(hr_graph_dense(graph, "fc2", in[0], HIDDEN, &in[0])); /* read twice */
   CHECK(hr_graph_dense(graph, "fc3", in[0], CLASSES, &in[0]));
   in[1] = labels;
@@ -64,7 +57,7 @@ static void test_devices(hr_env* env) {
   CHECK(hr_graph_find_variable(graph, "d/weight", &weight));
   CHECK(hr_graph_assign_add(graph, weight, x, &node));
   CHECK(hr_graph_read(graph, weight, &y)); /* so that there is a sum of two gradients */
-  loss = op(graph, "Add", NULL, loss, sum_of(graph, y));
+  loss = op(graph, "Add", NULL, 2, loss, sum_of(graph, y));
   CHECK(hr_graph_device(graph, "CPU:0"));
   CHECK(hr_graph_variable_gradients(graph, loss, 1, &weight, &gradient));
   CHECK(hr_graph_apply_gradients(graph, "train", "sgd", rate, 1, &weight, &gradient));
@@ -179,8 +172,8 @@ static hr_value scalar(hr_env* env, hr_graph* graph, float number) {
 
 /* The sum of a · {3, -5} + b · {1, 1}: gradients {3, -5} and {1, 1}. */
 static hr_value loss_of(hr_env* env, pair* p) {
-  hr_value product = op(p->graph, "Mul", NULL, p->now_a, constant(env, p->graph, 3, -5));
-  return sum_of(p->graph, op(p->graph, "Add", NULL, product, p->now_b));
+  hr_value product = op(p->graph, "Mul", NULL, 2, p->now_a, constant(env, p->graph, 3, -5));
+  return sum_of(p->graph, op(p->graph, "Add", NULL, 2, product, p->now_b));
 }
 
 static void expect_values(hr_session* session, const char* name, float first, float second) {
@@ -277,7 +270,7 @@ static void test_what_the_loss_depends_on(hr_env* env) {
   hr_value gradients[3], once;
   const hr_variable variables[3] = {p.b, p.a, p.b};
   CHECK(hr_graph_set_trainable(p.graph, p.a, 0));
-  once = sum_of(p.graph, op(p.graph, "Mul", NULL, p.now_a, p.now_a));
+  once = sum_of(p.graph, op(p.graph, "Mul", NULL, 2, p.now_a, p.now_a));
   CHECK(hr_graph_variable_gradients(p.graph, once, 3, variables, gradients));
   EXPECT(gradients[0] == HR_NONE && gradients[2] == HR_NONE);
   EXPECT(gradients[1] != HR_NONE); /* though it is frozen */
@@ -316,7 +309,7 @@ static void test_all_reads_count(hr_env* env) {
   hr_value later, gradient;
   CHECK(hr_graph_assign_add(p.graph, p.a, constant(env, p.graph, 1, 1), &node));
   CHECK(hr_graph_read(p.graph, p.a, &later));
-  hr_value loss = sum_of(p.graph, op(p.graph, "Mul", NULL, p.now_a, later));
+  hr_value loss = sum_of(p.graph, op(p.graph, "Mul", NULL, 2, p.now_a, later));
   CHECK(hr_graph_variable_gradients(p.graph, loss, 1, &p.a, &gradient));
   CHECK(hr_graph_apply_gradients(p.graph, "train", "sgd", p.rate, 1, &p.a, &gradient));
   CHECK(hr_graph_signature_input(p.graph, "train", "rate", p.rate));

@@ -1,7 +1,6 @@
 #include "bodies.h"
 
 #include <math.h>
-#include <stdarg.h>
 
 hr_graph* new_graph(hr_env* env) {
   hr_graph* graph;
@@ -13,16 +12,6 @@ hr_value input(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank) {
   static const int64_t unknown[4] = {-1, -1, -1, -1};
   hr_value out;
   CHECK(hr_graph_input(graph, name, dtype, rank, unknown, NULL, &out));
-  return out;
-}
-
-hr_value op(hr_graph* graph, const char* name, const char* attributes, size_t count, ...) {
-  hr_value inputs[8], out;
-  va_list list;
-  va_start(list, count);
-  for (size_t i = 0; i < count; ++i) inputs[i] = va_arg(list, hr_value);
-  va_end(list);
-  CHECK(hr_graph_op(graph, name, attributes, count, inputs, 1, &out));
   return out;
 }
 

@@ -2,13 +2,11 @@
 #ifndef HEADRACE_TESTS_CAPI_BODIES_H_
 #define HEADRACE_TESTS_CAPI_BODIES_H_
 
-#include "support.h"
+#include "nodes.h"
 
 hr_graph* new_graph(hr_env* env);
 /* Inputs of unknown sizes. */
 hr_value input(hr_graph* graph, const char* name, hr_dtype dtype, size_t rank);
-/* A node with one output; inputs after `count`. */
-hr_value op(hr_graph* graph, const char* name, const char* attributes, size_t count, ...);
 hr_value number(hr_graph* graph, float value);
 hr_value int_number(hr_graph* graph, int64_t value);
 hr_value int_list(hr_graph* graph, size_t count, const int64_t* values);

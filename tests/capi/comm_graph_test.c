@@ -4,6 +4,7 @@
 
 #include "comm_support.h"
 #include "models.h"
+#include "nodes.h"
 
 enum { RANKS = 3, N = 6, MOST = N * RANKS };
 
@@ -85,14 +86,10 @@ static const operator_case kCases[] = {
     {"Exscan", "group=g", N, sum_before, NULL},
 };
 
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
-                   hr_value b) {
-  const hr_value in[2] = {a, b};
+static hr_value comm_op(hr_graph* graph, const char* name, const char* attributes, hr_value x) {
   char text[60];
-  hr_value out;
-  snprintf(text, sizeof text, "%s%s", strstr(attributes, "group=") ? "headrace.comm." : "", name);
-  CHECK(hr_graph_op(graph, text, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));
-  return out;
+  snprintf(text, sizeof text, "headrace.comm.%s", name);
+  return op(graph, text, attributes, 1, x);
 }
 
 static hr_value input(hr_graph* graph, const char* name, int64_t elements) {
@@ -129,10 +126,10 @@ static void try_operator(hr_env* env, hr_group* world, const operator_case* c) {
   CHECK(hr_graph_create(env, &graph));
   const hr_value x = input(graph, "x", N), weights = input(graph, "c", c->outputs);
   /* Another use of x, and of y, so that neither is the operation's alone. */
-  const hr_value y = op(graph, c->name, c->attributes, op(graph, "Neg", "", x, HR_NONE), HR_NONE);
-  const hr_value negated = op(graph, "Neg", "", y, HR_NONE);
+  const hr_value y = comm_op(graph, c->name, c->attributes, op(graph, "Neg", "", 1, x));
+  const hr_value negated = op(graph, "Neg", "", 1, y);
   const hr_value loss =
-      op(graph, "ReduceSum", "keepdims=0", op(graph, "Mul", "", negated, weights), HR_NONE);
+      op(graph, "ReduceSum", "keepdims=0", 1, op(graph, "Mul", "", 2, negated, weights));
   hr_value dx = HR_NONE;
   CHECK(hr_graph_signature_output(graph, "run", "y", negated));
   if (c->dx != NULL) {
@@ -182,7 +179,7 @@ static void rank_messages(hr_env* env) {
   CHECK(hr_graph_op(graph, "headrace.comm.Send", to, 1, &x, 0, NULL));
   CHECK(hr_graph_op(graph, "headrace.comm.Recv", from, 0, NULL, 1, &received));
   CHECK(hr_graph_op(graph, "headrace.comm.Barrier", "group=g", 0, NULL, 0, NULL));
-  const hr_value twice = op(graph, "Add", "", x, x);
+  const hr_value twice = op(graph, "Add", "", 2, x, x);
   const hr_value three[3] = {x, twice, received};
   CHECK(hr_graph_op(graph, "headrace.comm.AllReduce", "group=g", 3, three, 3, sums));
   CHECK(hr_graph_signature_output(graph, "run", "received", received));
@@ -213,14 +210,14 @@ static void rank_together(hr_env* env) {
   hr_value sums[3];
   CHECK(hr_graph_create(env, &graph));
   const hr_value x = input(graph, "x", N);
-  const hr_value seen = op(graph, "Neg", "", x, HR_NONE), own = op(graph, "Add", "", x, x);
+  const hr_value seen = op(graph, "Neg", "", 1, x), own = op(graph, "Add", "", 2, x, x);
   const hr_value three[3] = {x, seen, own};
   CHECK(hr_graph_op(graph, "headrace.comm.AllReduce", "group=g", 3, three, 3, sums));
   CHECK(hr_graph_op(graph, "headrace.comm.Barrier", "group=g", 0, NULL, 0, NULL));
-  CHECK(hr_graph_signature_output(graph, "run", "seen", op(graph, "Neg", "", seen, HR_NONE)));
+  CHECK(hr_graph_signature_output(graph, "run", "seen", op(graph, "Neg", "", 1, seen)));
   CHECK(hr_graph_signature_output(graph, "run", "sum", sums[0]));
-  CHECK(hr_graph_signature_output(graph, "run", "minus", op(graph, "Neg", "", sums[1], HR_NONE)));
-  CHECK(hr_graph_signature_output(graph, "run", "half", op(graph, "Sub", "", sums[2], sums[0])));
+  CHECK(hr_graph_signature_output(graph, "run", "minus", op(graph, "Neg", "", 1, sums[1])));
+  CHECK(hr_graph_signature_output(graph, "run", "half", op(graph, "Sub", "", 2, sums[2], sums[0])));
   hr_session* session = session_of(graph);
   CHECK(hr_session_bind_group(session, "g", world, NULL));
   CHECK(hr_call_create(session, "run", &call));

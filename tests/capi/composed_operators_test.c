@@ -1,17 +1,11 @@
 /* Models with operators that run as what they are composed of: sizes of a range, files, training.
  */
-#include "support.h"
+#include "nodes.h"
 
 enum { MOST = 9, POSITIONS = 4, FEATURES = 6, CLASSES = 3 };
 
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, size_t count,
-                   const hr_value* inputs) {
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, count, inputs, 1, &out));
-  return out;
-}
 static hr_value unary(hr_graph* graph, const char* name, const char* attributes, hr_value x) {
-  return op(graph, name, attributes, 1, &x);
+  return op_of(graph, name, attributes, 1, &x);
 }
 
 static hr_value integers(hr_env* env, hr_graph* graph, size_t count, const int64_t* values) {
@@ -37,23 +31,22 @@ static hr_value learned(hr_graph* graph, const char* name, int64_t count, const 
 
 static hr_value attention(hr_env* env, hr_graph* graph, hr_value x) {
   (void)env;
-  return op(graph, "Attention", "q_num_heads=2 kv_num_heads=2 is_causal=1", 3,
-            (const hr_value[]){x, x, x});
+  return op(graph, "Attention", "q_num_heads=2 kv_num_heads=2 is_causal=1", 3, x, x, x);
 }
 static hr_value shared_heads(hr_env* env, hr_graph* graph, hr_value x) {
-  const hr_value k = op(graph, "Slice", NULL, 4,
-                        (const hr_value[]){x, integers(env, graph, 1, (const int64_t[]){0}),
-                                           integers(env, graph, 1, (const int64_t[]){2}),
-                                           integers(env, graph, 1, (const int64_t[]){2})});
-  return op(graph, "Attention", "q_num_heads=3 kv_num_heads=1", 3, (const hr_value[]){x, k, k});
+  const hr_value k = op_of(graph, "Slice", NULL, 4,
+                           (const hr_value[]){x, integers(env, graph, 1, (const int64_t[]){0}),
+                                              integers(env, graph, 1, (const int64_t[]){2}),
+                                              integers(env, graph, 1, (const int64_t[]){2})});
+  return op(graph, "Attention", "q_num_heads=3 kv_num_heads=1", 3, x, k, k);
 }
 static hr_value normalizations(hr_env* env, hr_graph* graph, hr_value x) {
   (void)env;
-  x = op(graph, "RMSNormalization", NULL, 2,
-         (const hr_value[]){x, learned(graph, "rms", FEATURES, "low=0.5 high=1.5")});
-  x = op(graph, "InstanceNormalization", NULL, 3,
-         (const hr_value[]){x, learned(graph, "scale", POSITIONS, "low=0.5 high=1.5"),
-                            learned(graph, "shift", POSITIONS, "low=-1 high=1")});
+  x = op(graph, "RMSNormalization", NULL, 2, x,
+         learned(graph, "rms", FEATURES, "low=0.5 high=1.5"));
+  x = op(graph, "InstanceNormalization", NULL, 3, x,
+         learned(graph, "scale", POSITIONS, "low=0.5 high=1.5"),
+         learned(graph, "shift", POSITIONS, "low=-1 high=1"));
   return unary(graph, "LpNormalization", "axis=1", unary(graph, "LRN", "size=3 alpha=0.5", x));
 }
 static hr_value older(hr_env* env, hr_graph* graph, hr_value x) {
@@ -63,31 +56,33 @@ static hr_value older(hr_env* env, hr_graph* graph, hr_value x) {
 }
 static hr_value images(hr_env* env, hr_graph* graph, hr_value x) {
   const hr_value square =
-      op(graph, "CenterCropPad", "axes=1,2", 2,
-         (const hr_value[]){x, integers(env, graph, 2, (const int64_t[]){6, 4})});
+      op_of(graph, "CenterCropPad", "axes=1,2", 2,
+            (const hr_value[]){x, integers(env, graph, 2, (const int64_t[]){6, 4})});
   x = unary(graph, "SpaceToDepth", "blocksize=2", unary(graph, "Unsqueeze@11", "axes=1", square));
-  const hr_value w = op(graph, "Reshape", NULL, 2,
-                        (const hr_value[]){learned(graph, "w", 4 * 2 * 9, "low=-1 high=1"),
-                                           integers(env, graph, 4, (const int64_t[]){4, 2, 3, 3})});
-  return op(graph, "ConvTranspose", "strides=2,2 pads=1,0,0,1", 2, (const hr_value[]){x, w});
+  const hr_value w =
+      op_of(graph, "Reshape", NULL, 2,
+            (const hr_value[]){learned(graph, "w", 4 * 2 * 9, "low=-1 high=1"),
+                               integers(env, graph, 4, (const int64_t[]){4, 2, 3, 3})});
+  return op(graph, "ConvTranspose", "strides=2,2 pads=1,0,0,1", 2, x, w);
 }
 static hr_value signals(hr_env* env, hr_graph* graph, hr_value x) {
-  const hr_value real = op(graph, "Unsqueeze", NULL, 2,
-                           (const hr_value[]){x, integers(env, graph, 1, (const int64_t[]){-1})});
+  const hr_value real =
+      op_of(graph, "Unsqueeze", NULL, 2,
+            (const hr_value[]){x, integers(env, graph, 1, (const int64_t[]){-1})});
   return unary(graph, "DFT@17", "axis=2 onesided=1", real);
 }
 static hr_value bytes(hr_env* env, hr_graph* graph, hr_value x) {
   hr_value quantized[3];
   (void)env;
   CHECK(hr_graph_op(graph, "DynamicQuantizeLinear", NULL, 1, &x, 3, quantized));
-  return op(graph, "DequantizeLinear", NULL, 3, quantized);
+  return op_of(graph, "DequantizeLinear", NULL, 3, quantized);
 }
 /* Sixteen bits, widened around the kernels of softmax and of products. */
 static hr_value halves(hr_env* env, hr_graph* graph, hr_value x) {
   (void)env;
   const hr_value half = unary(graph, "Softmax", NULL, unary(graph, "Cast", "to=10", x));
   const hr_value turned = unary(graph, "Transpose", "perm=0,2,1", half);
-  const hr_value product = op(graph, "MatMul", NULL, 2, (const hr_value[]){half, turned});
+  const hr_value product = op(graph, "MatMul", NULL, 2, half, turned);
   return unary(graph, "Cast", "to=1", product);
 }
 
@@ -233,8 +228,8 @@ static hr_graph* make_classifier(hr_env* env, int bounded) {
   CHECK(hr_graph_dense(graph, "fc", y, CLASSES, &scores));
   /* The target of every example is class 1. */
   y = unary(graph, "LogSoftmax@11", NULL, scores);
-  y = op(graph, "Gather", "axis=1", 2,
-         (const hr_value[]){y, integers(env, graph, 1, (const int64_t[]){1})});
+  y = op_of(graph, "Gather", "axis=1", 2,
+            (const hr_value[]){y, integers(env, graph, 1, (const int64_t[]){1})});
   loss = unary(graph, "Neg", NULL, unary(graph, "ReduceMean", "keepdims=0", y));
   CHECK(hr_graph_signature_input(graph, "train", "x", x));
   CHECK(hr_graph_signature_input(graph, "train", "rate", rate));

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "support.h"
+#include "nodes.h"
 
 enum { BATCH = 8, IN = 6, UNITS = 16, OUT = 3, STEPS = 20 };
 
@@ -20,13 +20,6 @@ static hr_tensor* tensor_of(hr_env* env, size_t rank, const int64_t* dims, unsig
     data[i] = (float)(seed >> 8) / (float)(1 << 24) - 0.5f;
   }
   return tensor;
-}
-
-static hr_value op2(hr_graph* graph, const char* op, hr_value a, hr_value b) {
-  const hr_value in[2] = {a, b};
-  hr_value out;
-  CHECK(hr_graph_op(graph, op, NULL, 2, in, 1, &out));
-  return out;
 }
 
 static hr_value variable_of(hr_env* env, hr_graph* graph, const char* name, size_t rank,
@@ -46,7 +39,7 @@ static hr_value layer(hr_env* env, hr_graph* graph, const char* device, const ch
   CHECK(hr_graph_device(graph, device));
   hr_value weights = variable_of(env, graph, w, 2, (const int64_t[]){in, units});
   hr_value bias = variable_of(env, graph, b, 1, (const int64_t[]){units});
-  hr_value y = op2(graph, "Add", op2(graph, "MatMul", x, weights), bias);
+  hr_value y = op(graph, "Add", NULL, 2, op(graph, "MatMul", NULL, 2, x, weights), bias);
   CHECK(hr_graph_device(graph, NULL));
   return y;
 }
@@ -65,7 +58,7 @@ static hr_model* make_model(hr_env* env, const char* first, const char* second) 
   CHECK(hr_graph_device(graph, first));
   CHECK(hr_graph_op(graph, "Relu", NULL, 1, &hidden, 1, &hidden));
   hr_value scores = layer(env, graph, second, "w2", "b2", hidden, UNITS, OUT);
-  loss = op2(graph, "SoftmaxCrossEntropyLoss", scores, labels);
+  loss = op(graph, "SoftmaxCrossEntropyLoss", NULL, 2, scores, labels);
   CHECK(hr_graph_name_value(graph, scores, "scores"));
   CHECK(hr_graph_signature_input(graph, "train", "x", x));
   CHECK(hr_graph_signature_input(graph, "train", "labels", labels));
@@ -377,7 +370,7 @@ static void contradicting_devices(hr_env* env) {
   CHECK(hr_graph_add(graph, spec, 0, NULL, NULL));
   hr_node_spec_release(spec);
   CHECK(hr_graph_read(graph, w, &b));
-  sum = op2(graph, "Add", a, b);
+  sum = op(graph, "Add", NULL, 2, a, b);
   CHECK(hr_graph_name_value(graph, sum, "sum"));
   CHECK(hr_model_from_graph(graph, &model));
   hr_graph_release(graph);

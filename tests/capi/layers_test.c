@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "models.h"
+#include "nodes.h"
 
 enum { STEPS = 4, CHANNELS = 3 };
 
@@ -35,14 +36,6 @@ static double number(const hr_tensor* tensor, int i) {
 
 /* ---- The graph ---- */
 
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
-                   hr_value b) {
-  const hr_value in[2] = {a, b};
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));
-  return out;
-}
-
 typedef struct net {
   hr_graph* graph;
   hr_value x, weights, rate;
@@ -67,7 +60,7 @@ static hr_value path(net* n, const char* signature, int training, hr_node* updat
   CHECK(hr_graph_batch_norm(n->graph, "norm", n->x, training, "epsilon=1e-3 momentum=0.3", &y,
                             update));
   hr_value loss =
-      op(n->graph, "ReduceSum", "keepdims=0", op(n->graph, "Mul", NULL, y, n->weights), HR_NONE);
+      op(n->graph, "ReduceSum", "keepdims=0", 1, op(n->graph, "Mul", NULL, 2, y, n->weights));
   CHECK(hr_graph_signature_input(n->graph, signature, "x", n->x));
   CHECK(hr_graph_signature_output(n->graph, signature, "loss", loss));
   return loss;
@@ -302,7 +295,7 @@ static void test_inference_after_training(hr_env* env) {
   CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 2, (const int64_t[]){2, 3}, NULL, &x));
   CHECK(hr_graph_input(graph, "rate", HR_FLOAT32, 0, NULL, NULL, &rate));
   CHECK(hr_graph_dense(graph, "d", x, 4, &y));
-  loss = op(graph, "ReduceSum", "keepdims=0", y, HR_NONE);
+  loss = op(graph, "ReduceSum", "keepdims=0", 1, y);
   CHECK(hr_graph_minimize(graph, "train", loss, "sgd", rate));
   CHECK(hr_graph_dense(graph, "d", x, 4, &y));
   CHECK(hr_graph_signature_input(graph, "infer", "x", x));

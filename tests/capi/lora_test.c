@@ -3,16 +3,9 @@
 #include <math.h>
 
 #include "models.h"
+#include "nodes.h"
 
 enum { SIDE = 6, CHANNELS = 4, FLAT = CHANNELS * 4 * 4, WIDTH = 10, KINDS = 3, BATCH = 12 };
-
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
-                   hr_value b) {
-  const hr_value in[2] = {a, b};
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));
-  return out;
-}
 
 static hr_value weight(hr_graph* graph, const char* name, int64_t rows, int64_t columns) {
   hr_variable variable;
@@ -45,14 +38,14 @@ static void make_base(hr_env* env, const char* path, int tied) {
                        (const char* const[]){"batch", NULL, NULL, NULL}, &x));
   CHECK(hr_graph_signature_input(graph, "infer", "x", x));
   CHECK(hr_graph_conv2d(graph, "conv", x, CHANNELS, 3, NULL, &x));
-  CHECK(hr_graph_dense(graph, "fc", op(graph, "Tanh", NULL, x, HR_NONE), WIDTH, &x));
-  x = op(graph, "MatMul", NULL, op(graph, "Tanh", NULL, x, HR_NONE),
+  CHECK(hr_graph_dense(graph, "fc", op(graph, "Tanh", NULL, 1, x), WIDTH, &x));
+  x = op(graph, "MatMul", NULL, 2, op(graph, "Tanh", NULL, 1, x),
          weight(graph, "plain", WIDTH, WIDTH));
-  x = op(graph, "MatMul", NULL, op(graph, "Tanh", NULL, x, HR_NONE),
+  x = op(graph, "MatMul", NULL, 2, op(graph, "Tanh", NULL, 1, x),
          constant_weight(env, graph, "fixed"));
   hr_value turned = weight(graph, "turned", KINDS, WIDTH);
-  x = op(graph, "MatMul", NULL, op(graph, "Tanh", NULL, x, HR_NONE),
-         op(graph, "Transpose", NULL, turned, HR_NONE));
+  x = op(graph, "MatMul", NULL, 2, op(graph, "Tanh", NULL, 1, x),
+         op(graph, "Transpose", NULL, 1, turned));
   CHECK(hr_graph_name_value(graph, x, "scores"));
   CHECK(hr_graph_signature_output(graph, "infer", "scores", x));
   if (tied) CHECK(hr_graph_signature_output(graph, "infer", "turned", turned));
@@ -93,7 +86,7 @@ static hr_graph* adapted(hr_env* env, const char* path, const char* settings) {
   x = info.inputs[0], loss = info.outputs[0];
   CHECK(hr_graph_input(graph, "labels", HR_INT64, 1, (const int64_t[]){-1}, NULL, &labels));
   CHECK(hr_graph_op(graph, "Constant", "value_float=0.02", 0, NULL, 1, &rate));
-  loss = op(graph, "SoftmaxCrossEntropyLoss", NULL, loss, labels);
+  loss = op(graph, "SoftmaxCrossEntropyLoss", NULL, 2, loss, labels);
   CHECK(hr_graph_remove_signature(graph, "forward"));
   CHECK(hr_graph_signature_input(graph, "train", "x", x));
   CHECK(hr_graph_signature_input(graph, "train", "labels", labels));
@@ -270,8 +263,8 @@ static void test_mapped(hr_env* env) {
   hr_tensor_release(zeros);
   CHECK(hr_graph_read(graph, table, &x));
   CHECK(hr_graph_input(graph, "ids", HR_INT64, 1, (const int64_t[]){3}, NULL, &ids));
-  x = op(graph, "Gather", NULL, x, ids);
-  x = op(graph, "MatMul", NULL, x, weight(graph, "w", COLUMNS, 4));
+  x = op(graph, "Gather", NULL, 2, x, ids);
+  x = op(graph, "MatMul", NULL, 2, x, weight(graph, "w", COLUMNS, 4));
   CHECK(hr_graph_name_value(graph, x, "y"));
   CHECK(hr_graph_signature_input(graph, "infer", "ids", ids));
   CHECK(hr_graph_signature_output(graph, "infer", "y", x));

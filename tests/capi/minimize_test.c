@@ -1,6 +1,7 @@
 /* hr_graph_minimize and hr_graph_add_gradients: what they refuse, that this changes nothing, and
  * that several signatures of a graph train apart. */
 #include "models.h"
+#include "nodes.h"
 
 typedef struct builder {
   hr_graph* graph;
@@ -8,16 +9,8 @@ typedef struct builder {
   hr_value now, rate, rates; /* w at the start of the step; a right and a wrong learning rate */
 } builder;
 
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value a,
-                   hr_value b) {
-  const hr_value in[2] = {a, b};
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, b == HR_NONE ? 1 : 2, in, 1, &out));
-  return out;
-}
-
 static hr_value sum_of(hr_graph* graph, hr_value x) {
-  return op(graph, "ReduceSum", "keepdims=0", x, HR_NONE);
+  return op(graph, "ReduceSum", "keepdims=0", 1, x);
 }
 
 /* A graph with the trainable variable w, float32 [2], zero at first. */
@@ -164,8 +157,8 @@ static void test_failed_gradients_change_nothing(hr_env* env) {
                                 .gradient = add_gradient_of_negative};
   CHECK(hr_env_add_operator(env, &negative));
   builder b = begin(env);
-  hr_value square = op(b.graph, "Mul", NULL, b.now, b.now);
-  hr_value y = sum_of(b.graph, op(b.graph, "com.example.Negative", NULL, square, HR_NONE));
+  hr_value square = op(b.graph, "Mul", NULL, 2, b.now, b.now);
+  hr_value y = sum_of(b.graph, op(b.graph, "com.example.Negative", NULL, 1, square));
   xs[0] = b.now;
   xs[1] = b.rate; /* on which y does not depend */
   size_t size = saved(b.graph, folder, before);
@@ -232,7 +225,7 @@ static void test_settings(hr_env* env) {
 static void test_signatures_train_apart(hr_env* env) {
   builder b = begin(env);
   hr_value first = sum_of(b.graph, b.now), second = first;
-  for (int i = 0; i < 9; ++i) second = op(b.graph, "Add", NULL, second, first);
+  for (int i = 0; i < 9; ++i) second = op(b.graph, "Add", NULL, 2, second, first);
   minimize(&b, "pretrain", first, "sgd momentum=0.5");
   minimize(&b, "finetune", second, "sgd momentum=0.5");
   minimize(&b, "adam", first, "adam");
@@ -267,7 +260,7 @@ static void test_effects_of_the_step_stay_in_order(hr_env* env) {
   CHECK(hr_graph_add(b.graph, spec, 0, NULL, NULL));
   hr_node_spec_release(spec);
   CHECK(hr_graph_read(b.graph, b.w, &after));
-  minimize(&b, "both", sum_of(b.graph, op(b.graph, "Add", NULL, b.now, after)), "sgd");
+  minimize(&b, "both", sum_of(b.graph, op(b.graph, "Add", NULL, 2, b.now, after)), "sgd");
   minimize(&b, "start", sum_of(b.graph, b.now), "sgd");
   hr_session* session = session_of(b.graph);
   step(session, "both", 1); /* 0 - 1 by "other", which stands before in program order, + 3 - 2 */

@@ -1,10 +1,5 @@
 #include "models.h"
-
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, hr_value x) {
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, 1, &x, 1, &out));
-  return out;
-}
+#include "nodes.h"
 
 static hr_value dense(hr_graph* graph, const char* name, hr_value x, int64_t units) {
   hr_value out;
@@ -14,16 +9,19 @@ static hr_value dense(hr_graph* graph, const char* name, hr_value x, int64_t uni
 
 static hr_value block(hr_graph* graph, const char* name, hr_value x, int64_t channels) {
   CHECK(hr_graph_conv2d(graph, name, x, channels, 3, NULL, &x));
-  return op(graph, "MaxPool", "kernel_shape=2,2 strides=2,2", op(graph, "Relu", NULL, x));
+  x = op(graph, "Relu", NULL, 1, x);
+  return op(graph, "MaxPool", "kernel_shape=2,2 strides=2,2", 1, x);
 }
 
 static hr_value mlp_scores(hr_graph* graph, hr_value x) {
-  return dense(graph, "fc2", op(graph, "Tanh", NULL, dense(graph, "fc1", x, HIDDEN)), CLASSES);
+  x = op(graph, "Tanh", NULL, 1, dense(graph, "fc1", x, HIDDEN));
+  return dense(graph, "fc2", x, CLASSES);
 }
 
 static hr_value lenet_scores(hr_graph* graph, hr_value x) {
   x = block(graph, "conv2", block(graph, "conv1", x, 5), 7);
-  x = op(graph, "Relu", NULL, dense(graph, "fc1", op(graph, "Flatten", NULL, x), HIDDEN));
+  x = dense(graph, "fc1", op(graph, "Flatten", NULL, 1, x), HIDDEN);
+  x = op(graph, "Relu", NULL, 1, x);
   return dense(graph, "fc2", x, CLASSES);
 }
 
@@ -132,7 +130,7 @@ hr_model* make_counters(hr_env* env, int64_t width) {
     CHECK(hr_graph_signature_output(graph, "look", names[i], now[i]));
   }
   CHECK(hr_graph_op(graph, "Add", NULL, 2, now, 1, &sum));
-  sum = op(graph, "ReduceSum", "keepdims=0", sum);
+  sum = op(graph, "ReduceSum", "keepdims=0", 1, sum);
   CHECK(hr_graph_constant(graph, "rate", minus_one, &rate));
   CHECK(hr_graph_minimize(graph, "step", sum, "sgd", rate));
   CHECK(hr_graph_signature_output(graph, "step", "sum", sum));

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "models.h"
+#include "nodes.h"
 
 enum { MOST = 40 };
 
@@ -234,13 +235,6 @@ static void test_last_batch(hr_env* env) {
   }
 }
 
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, size_t count,
-                   const hr_value* inputs) {
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, count, inputs, 1, &out));
-  return out;
-}
-
 static hr_graph* begin_graph(hr_env* env, int64_t max, hr_value* x) {
   hr_graph* graph;
   CHECK(hr_graph_create(env, &graph));
@@ -291,7 +285,7 @@ static void test_packed_weights(hr_env* env) {
   for (int i = 0; i < WIDTH * WIDTH; ++i) ((float*)hr_tensor_data(weights))[i] = (float)(i % 7);
   CHECK(hr_graph_constant(graph, "w", weights, &in[1]));
   hr_tensor_release(weights);
-  side s = finish_graph(graph, op(graph, "MatMul", NULL, 2, in));
+  side s = finish_graph(graph, op_of(graph, "MatMul", NULL, 2, in));
   for (int64_t n = 20; n <= LARGE; ++n) {
     CHECK(hr_tensor_create(env, HR_FLOAT32, 2, (const int64_t[]){n, WIDTH}, &x));
     for (int64_t i = 0; i < n * WIDTH; ++i)
@@ -315,12 +309,12 @@ static void test_packed_weights(hr_env* env) {
 static void test_shape_constants(hr_env* env) {
   hr_value x;
   hr_graph* graph = begin_graph(env, 9, &x);
-  hr_value shape = op(graph, "Shape", NULL, 1, &x);
-  hr_value product = op(graph, "ReduceProd", "keepdims=0", 1, &shape);
-  hr_value count = op(graph, "Cast", "to=1", 1, &product);
-  hr_value turned = op(graph, "Transpose", "perm=1,0", 1, &x);
-  hr_value reshaped = op(graph, "Reshape", NULL, 2, (const hr_value[]){turned, shape});
-  side s = finish_graph(graph, op(graph, "Mul", NULL, 2, (const hr_value[]){reshaped, count}));
+  hr_value shape = op(graph, "Shape", NULL, 1, x);
+  hr_value product = op(graph, "ReduceProd", "keepdims=0", 1, shape);
+  hr_value count = op(graph, "Cast", "to=1", 1, product);
+  hr_value turned = op(graph, "Transpose", "perm=1,0", 1, x);
+  hr_value reshaped = op(graph, "Reshape", NULL, 2, turned, shape);
+  side s = finish_graph(graph, op(graph, "Mul", NULL, 2, reshaped, count));
   for (int round = 0; round < 2; ++round) {
     for (int64_t n = 2; n <= 9; ++n) EXPECT(run_counted(env, &s, n) == 2 * 2 * (float)n);
   }
@@ -338,7 +332,7 @@ static void test_impossible_bound(hr_env* env) {
   memcpy(hr_tensor_data(tensor), pairs, sizeof pairs);
   CHECK(hr_graph_constant(graph, "pairs", tensor, &shape));
   hr_tensor_release(tensor);
-  side s = finish_graph(graph, op(graph, "Reshape", NULL, 2, (const hr_value[]){x, shape}));
+  side s = finish_graph(graph, op(graph, "Reshape", NULL, 2, x, shape));
   for (int64_t n = 2; n <= 6; n += 2) EXPECT(run_counted(env, &s, n) == 1);
   EXPECT(plans(&s) == 3);
   close_side(&s);

@@ -3,7 +3,7 @@
  * in float64 within 1e-6, 10 steps in float32 within 1e-4, relative. With and without fusion. */
 #include <math.h>
 
-#include "support.h"
+#include "nodes.h"
 
 #define BATCH 16
 
@@ -60,18 +60,11 @@ static hr_value parameter(hr_env* env, hr_graph* graph, hr_dtype dtype, uint32_t
   return value;
 }
 
-static hr_value op(hr_graph* graph, const char* name, const char* attributes, size_t count,
-                   const hr_value* in) {
-  hr_value out;
-  CHECK(hr_graph_op(graph, name, attributes, count, in, 1, &out));
-  return out;
-}
-
 static hr_value block(hr_graph* graph, hr_value x, hr_value w, hr_value b) {
   hr_value in[3] = {x, w, b};
-  hr_value y = op(graph, "Conv", NULL, 3, in);
-  y = op(graph, "Relu", NULL, 1, &y);
-  return op(graph, "MaxPool", "kernel_shape=2,2 strides=2,2", 1, &y);
+  hr_value y = op_of(graph, "Conv", NULL, 3, in);
+  y = op(graph, "Relu", NULL, 1, y);
+  return op(graph, "MaxPool", "kernel_shape=2,2 strides=2,2", 1, y);
 }
 
 static hr_model* build(hr_env* env, hr_dtype dtype) {
@@ -94,11 +87,11 @@ static hr_model* build(hr_env* env, hr_dtype dtype) {
   p[6] = parameter(env, graph, dtype, 6, "fc2.weight", 2, f2, 500);
   p[7] = parameter(env, graph, dtype, 7, "fc2.bias", 1, f2, 500);
   hr_value x = block(graph, block(graph, images, p[0], p[1]), p[2], p[3]);
-  hr_value dense[3] = {op(graph, "Flatten", NULL, 1, &x), p[4], p[5]};
-  x = op(graph, "Gemm", "transB=1", 3, dense);
-  hr_value last[3] = {op(graph, "Relu", NULL, 1, &x), p[6], p[7]};
-  hr_value scores[2] = {op(graph, "Gemm", "transB=1", 3, last), labels};
-  hr_value loss = op(graph, "SoftmaxCrossEntropyLoss", NULL, 2, scores);
+  hr_value dense[3] = {op(graph, "Flatten", NULL, 1, x), p[4], p[5]};
+  x = op_of(graph, "Gemm", "transB=1", 3, dense);
+  hr_value last[3] = {op(graph, "Relu", NULL, 1, x), p[6], p[7]};
+  hr_value scores[2] = {op_of(graph, "Gemm", "transB=1", 3, last), labels};
+  hr_value loss = op_of(graph, "SoftmaxCrossEntropyLoss", NULL, 2, scores);
   CHECK(hr_graph_signature_input(graph, "train", "images", images));
   CHECK(hr_graph_signature_input(graph, "train", "labels", labels));
   CHECK(hr_graph_signature_input(graph, "train", "rate", rate));

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "models.h"
+#include "nodes.h"
 
 enum { A = 3, B = 2, ALL = A + B };
 
@@ -14,12 +15,6 @@ typedef struct problem {
 } problem;
 
 static const float kInitial[ALL] = {1, -2, 0.5f, 3, -0.25f};
-
-static hr_value op2(hr_graph* graph, const char* op, hr_value a, hr_value b) {
-  hr_value out;
-  CHECK(hr_graph_op(graph, op, NULL, 2, (const hr_value[]){a, b}, 1, &out));
-  return out;
-}
 
 static problem begin(hr_env* env) {
   problem p = {.graph = NULL};
@@ -41,10 +36,10 @@ static problem begin(hr_env* env) {
     CHECK(hr_graph_input(p.graph, inputs[i], HR_FLOAT32, 1, &size, NULL, &p.gradients[i]));
     CHECK(hr_graph_signature_input(p.graph, "train", inputs[i], p.gradients[i]));
     CHECK(hr_graph_signature_output(p.graph, "look", names[i], now));
-    parts[i] = op2(p.graph, "Mul", now, p.gradients[i]);
+    parts[i] = op(p.graph, "Mul", NULL, 2, now, p.gradients[i]);
     CHECK(hr_graph_op(p.graph, "ReduceSum", "keepdims=0", 1, &parts[i], 1, &parts[i]));
   }
-  p.loss = op2(p.graph, "Add", parts[0], parts[1]);
+  p.loss = op(p.graph, "Add", NULL, 2, parts[0], parts[1]);
   CHECK(hr_graph_signature_output(p.graph, "train", "loss", p.loss));
   return p;
 }

@@ -1,6 +1,7 @@
 #include "runtime/base/file.h"
 
 #include "runtime/base/errors.h"
+#include "runtime/base/temporary_path.h"
 
 namespace hr {
 
@@ -9,19 +10,13 @@ Status WriteFileAtomically(const std::string& path, Bytes contents) {
 }
 
 Status WriteFileAtomically(const std::string& path, FunctionRef<Status(FileWriter&)> write) {
-  std::string temporary = Cat(path, ".tmp");
-  auto write_and_rename = [&]() -> Status {
-    HR_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(temporary));
-    HR_RETURN_IF_ERROR(write(writer));
-    HR_RETURN_IF_ERROR(writer.Sync());
-    HR_RETURN_IF_ERROR(writer.Close());
-    return RenamePath(temporary, path);
-  };
-  Status status = write_and_rename();
-  if (!status.ok()) {
-    RemoveFile(temporary).IgnoreError();
-    return status;
-  }
+  RemoveAbandonedOf(path);
+  HR_ASSIGN_OR_RETURN(TemporaryPath temporary, TemporaryPath::File(path));
+  HR_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(temporary.path()));
+  HR_RETURN_IF_ERROR(write(writer));
+  HR_RETURN_IF_ERROR(writer.Sync());
+  HR_RETURN_IF_ERROR(writer.Close());
+  HR_RETURN_IF_ERROR(temporary.RenameTo(path));
   return SyncDirectory(std::string(DirectoryOf(path)));
 }
 

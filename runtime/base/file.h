@@ -80,12 +80,16 @@ Result<FileStamp> StampOf(const std::string& path);
 class FileLock {
  public:
   // Takes the lock that the file at `path` stands for, which is made if it is not there and stays.
-  // UNAVAILABLE if somebody else has it.
+  // UNAVAILABLE if somebody else has it, UNIMPLEMENTED if the file system has no locks.
   static Result<FileLock> Try(const std::string& path);
+  // The same with a file or folder that is there; NOT_FOUND if it is not.
+  static Result<FileLock> TryExisting(const std::string& path);
+  FileLock() = default;  // locks nothing
   FileLock(FileLock&& other) noexcept;
   ~FileLock();
 
  private:
+  static Result<FileLock> Take(int fd, const std::string& path);
   explicit FileLock(int fd) : fd_(fd) {}
   int fd_ = -1;
 };
@@ -101,7 +105,7 @@ Status SyncDirectory(const std::string& path);
 // Appends to a new file; every call reports a full disk as RESOURCE_EXHAUSTED with the path.
 class FileWriter {
  public:
-  enum class Mode { kTruncate, kAppend };
+  enum class Mode { kTruncate, kAppend, kNew };  // kNew: ALREADY_EXISTS if it is there
   static Result<FileWriter> Create(const std::string& path, Mode mode = Mode::kTruncate);
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&& other) noexcept;
@@ -120,7 +124,8 @@ class FileWriter {
   std::string path_;
 };
 
-// Writes to a temporary neighbour, syncs, renames over `path`, syncs the directory.
+// Writes to a temporary neighbour (runtime/base/temporary_path.h), syncs, renames over `path`,
+// syncs the directory. Others may write to `path` at the same time: one of the contents stays.
 Status WriteFileAtomically(const std::string& path, Bytes contents);
 // The same with contents that `write` sends piece by piece; if it fails, `path` stays as it was.
 Status WriteFileAtomically(const std::string& path, FunctionRef<Status(FileWriter&)> write);

@@ -160,12 +160,19 @@ Result<FileStamp> StampOf(const std::string& path) {
 }
 
 Result<FileLock> FileLock::Try(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  return Take(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666), path);
+}
+
+Result<FileLock> FileLock::TryExisting(const std::string& path) {
+  return Take(open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
+}
+
+Result<FileLock> FileLock::Take(int fd, const std::string& path) {
   if (fd < 0) return FromErrno("open", path);
   FileLock lock(fd);
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno == EWOULDBLOCK) return Unavailable("somebody else has the lock '", path, "'");
-  return FromErrno("lock", path);
+  return Unimplemented("cannot lock '", path, "': ", std::strerror(errno));
 }
 
 FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -231,7 +238,8 @@ Status SyncDirectory(const std::string& path) {
 
 Result<FileWriter> FileWriter::Create(const std::string& path, Mode mode) {
   FileWriter writer;
-  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::kAppend ? O_APPEND : O_TRUNC);
+  const int how = mode == Mode::kAppend ? O_APPEND : mode == Mode::kNew ? O_EXCL : O_TRUNC;
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | how;
   writer.fd_ = open(path.c_str(), flags, 0666);
   if (writer.fd_ < 0) return FromErrno("create", path);
   writer.path_ = path;

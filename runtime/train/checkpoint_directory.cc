@@ -12,14 +12,10 @@ namespace {
 // A reader starts over if the writer has removed what it has just listed.
 constexpr int kMostListings = 20;
 
-std::string_view Without(std::string_view name, std::string_view ending) {
-  if (name.ends_with(ending)) name.remove_suffix(ending.size());
-  return name;
-}
-
-// Of "step-000123" or "step-000123.old".
+// Of "step-000123" or "step-000123.1f….old".
 std::optional<CheckpointName> NameOf(std::string_view name) {
-  return CheckpointName::Parse(Without(name, kOldEnding));
+  if (name.ends_with(kOldEnding)) name = name.substr(0, name.find('.'));
+  return CheckpointName::Parse(name);
 }
 
 bool IsDamage(const Status& status) {

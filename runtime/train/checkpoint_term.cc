@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <charconv>
-#include <random>
 #include <vector>
 
 #include "runtime/base/errors.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/base/temporary_path.h"
 #include "runtime/data/json.h"
 
 namespace hr::train {
 namespace {
 
 constexpr char kOwnerName[] = "owner.json";
-constexpr std::string_view kDoomedPrefix = "removed.";
+constexpr std::string_view kDoomedName = "removed";
 constexpr std::string_view kStepPrefix = "step-";
 constexpr std::string_view kTermPrefix = "term-";
 // Older ones only tell a job from long ago that it has been followed by others.
@@ -60,16 +60,13 @@ Result<std::vector<uint64_t>> TermsOf(const std::string& directory) {
   return terms;
 }
 
-// Of "step-000123-term-000007.tmp", "step-000123.old.tmp" and "term-000007.4711.tmp"; 0 for what is
-// being removed.
+// Of "step-000123-term-000007.1f….tmp" and "term-000007.1f….tmp".
 std::optional<uint64_t> TermOfUnfinished(std::string_view name) {
-  if (name.starts_with(kDoomedPrefix)) return 0;
   if (!name.ends_with(kTemporaryEnding)) return std::nullopt;
-  name.remove_suffix(kTemporaryEnding.size());
-  if (name.ends_with(kOldEnding)) name.remove_suffix(kOldEnding.size());
+  name = name.substr(0, name.find('.'));
   if (const auto step = CheckpointName::Parse(name)) return step->term;
-  const auto term = TakeNumbered<uint64_t>(kTermPrefix, &name);
-  return name.starts_with('.') ? term : std::nullopt;
+  const uint64_t term = TermOf(name);
+  return term == 0 ? std::nullopt : std::optional(term);
 }
 
 std::string TermPath(const std::string& directory, uint64_t term) {
@@ -94,17 +91,13 @@ Result<std::optional<CheckpointOwner>> OwnerOf(const std::string& directory, uin
 // the term sees its owner. ALREADY_EXISTS if another was first.
 Status Create(const std::string& directory, uint64_t term, const CheckpointOwner& owner) {
   const std::string path = TermPath(directory, term);
-  const std::string temporary = Cat(path, ".", std::random_device()(), kTemporaryEnding);
   JsonWriter json;
   json.BeginObject().Field("job", owner.job).Field("epoch", owner.epoch).EndObject();
-  Status status = MakeDirectories(temporary);
-  if (status.ok()) {
-    status = WriteFileAtomically(JoinPath(temporary, kOwnerName), AsBytes(json.text()));
-  }
-  if (status.ok()) status = RenamePath(temporary, path);
-  if (status.ok()) return SyncDirectory(directory);
-  RemoveTree(temporary).IgnoreError();
-  return status;
+  HR_ASSIGN_OR_RETURN(TemporaryPath temporary, TemporaryPath::Folder(path));
+  HR_RETURN_IF_ERROR(
+      WriteFileAtomically(JoinPath(temporary.path(), kOwnerName), AsBytes(json.text())));
+  HR_RETURN_IF_ERROR(temporary.RenameTo(path));
+  return SyncDirectory(directory);
 }
 
 Status GoneOn(const std::string& directory, uint64_t term, const CheckpointOwner& now,
@@ -171,7 +164,7 @@ Result<uint64_t> TakeTerm(const std::string& directory,
     if (held != 0) return held;
     const Status created = Create(directory, newest + 1, *owner);
     if (created.ok()) {
-      RemoveUnfinished(directory, newest);
+      RemoveUnfinished(directory, newest + 1);
       if (newest > kTermsKept) RemoveTree(TermPath(directory, newest - kTermsKept)).IgnoreError();
       return newest + 1;
     }
@@ -193,21 +186,22 @@ Status CheckTerm(const std::string& directory, uint64_t term,
 }
 
 Status RemoveAside(const std::string& path) {
-  if (BaseName(path).starts_with(kDoomedPrefix)) return RemoveTree(path);
-  const std::string doomed =
-      JoinPath(DirectoryOf(path), Cat(kDoomedPrefix, std::random_device()()));
-  const Status renamed = RenamePath(path, doomed);
-  if (renamed.code() == Code::kNotFound) return {};  // somebody else was first
-  return renamed.ok() ? RemoveTree(doomed) : renamed.Clone();
+  const Result<FileLock> lock = FileLock::TryExisting(path);  // so that nobody helps
+  const std::string doomed = NameBeside(JoinPath(DirectoryOf(path), kDoomedName), "");
+  Status status = RenamePath(path, doomed);
+  if (status.ok()) status = RemoveTree(doomed);
+  return status.code() == Code::kNotFound ? Status() : std::move(status);  // others were first
 }
 
 void RemoveUnfinished(const std::string& directory, uint64_t term) {
   const Result<std::vector<std::string>> names = ListDirectory(directory);
   if (!names.ok()) return;
   for (const std::string& name : *names) {
+    const std::string path = JoinPath(directory, name);
     const std::optional<uint64_t> of = TermOfUnfinished(name);
-    if (!of.has_value() || *of > term) continue;
-    RemoveAside(JoinPath(directory, name)).IgnoreError();
+    if (of.has_value() && *of < term) RemoveAside(path).IgnoreError();
+    if (of.has_value() && *of == term) RemoveIfAbandoned(path);
+    if (name.starts_with(Cat(kDoomedName, "."))) RemoveIfAbandoned(path);
   }
 }
 

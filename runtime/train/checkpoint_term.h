@@ -30,7 +30,8 @@ struct CheckpointOwner {
   bool operator==(const CheckpointOwner&) const = default;
 };
 
-// Endings of a step's folder while it is written, and while another takes its place.
+// What the names of a step's folders end with: of one that is being written, and of one that
+// another takes the place of. Before the ending comes what tells those of several writers apart.
 inline constexpr std::string_view kTemporaryEnding = ".tmp";
 inline constexpr std::string_view kOldEnding = ".old";
 
@@ -63,8 +64,8 @@ Status CheckTerm(const std::string& directory, uint64_t term,
 // and a crash does not leave a part of it under its name.
 Status RemoveAside(const std::string& path);
 
-// Removes unfinished checkpoints and terms of terms up to this one, except those that a writer is
-// working on now. A writer that is still alive notices the removal.
+// Removes unfinished checkpoints and terms: those of earlier terms than this one, whose writers
+// notice it, and of this one what a crash has left.
 void RemoveUnfinished(const std::string& directory, uint64_t term);
 
 }  // namespace hr::train

@@ -13,6 +13,7 @@ namespace {
 
 // Checksummed while still in cache.
 constexpr size_t kPieceBytes = 1 << 20;
+constexpr int kMostTries = 100;
 
 std::string SpecText(const TensorSpec& spec) {
   return Cat("'", spec.name, "' ", DTypeName(spec.dtype), ShapeText(spec.dims));
@@ -37,10 +38,6 @@ Result<int64_t> SpecBytes(const TensorSpec& spec) {
 CheckpointWriter::CheckpointWriter(std::string directory, const CheckpointOptions& options)
     : directory_(std::move(directory)), options_(options) {}
 
-CheckpointWriter::~CheckpointWriter() {
-  if (!committed_ && !temporary_.empty()) RemoveTree(temporary_).IgnoreError();
-}
-
 Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Create(
     const std::string& directory, int64_t step, std::vector<TensorSpec> specs,
     CheckpointMetadata metadata, const CheckpointOptions& options) {
@@ -56,11 +53,9 @@ Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Create(
   HR_ASSIGN_OR_RETURN(const uint64_t term, TakeTerm(directory, options.owner));
   writer->name_ = {.step = step, .term = term};
   writer->path_ = JoinPath(directory, writer->name_.Text());
-  writer->temporary_ = Cat(writer->path_, kTemporaryEnding);
-  if (FileExists(writer->temporary_)) {
-    HR_RETURN_IF_ERROR(writer->OrOver(RemoveTree(writer->temporary_)));
-  }
-  HR_RETURN_IF_ERROR(writer->OrOver(MakeDirectories(writer->temporary_)));
+  Result<TemporaryPath> temporary = TemporaryPath::Folder(writer->path_);
+  if (!temporary.ok()) return writer->OrOver(std::move(temporary).status());
+  writer->temporary_.emplace(std::move(temporary).value());
   HR_RETURN_IF_ERROR(writer->OrOver(writer->OpenShard()));
   return writer;
 }
@@ -98,7 +93,7 @@ Status CheckpointWriter::OpenShard() {
   }
   HR_ASSIGN_OR_RETURN(std::string header, EncodeSafetensorsHeader(entries));
   std::string name = ShardName(shard_, shard_ends_.size());
-  HR_ASSIGN_OR_RETURN(file_, FileWriter::Create(JoinPath(temporary_, name)));
+  HR_ASSIGN_OR_RETURN(file_, FileWriter::Create(JoinPath(temporary_->path(), name)));
   return Append(AsBytes(header));
 }
 
@@ -160,8 +155,8 @@ Status CheckpointWriter::CommitAll() {
                               " are written", committed_ ? ", and it was committed already" : "");
   }
   HR_RETURN_IF_ERROR(CloseShard());
-  HR_RETURN_IF_ERROR(
-      WriteFileAtomically(JoinPath(temporary_, kManifestName), AsBytes(EncodeManifest(manifest_))));
+  HR_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(temporary_->path(), kManifestName),
+                                         AsBytes(EncodeManifest(manifest_))));
   HR_RETURN_IF_ERROR(CheckTerm(directory_, name_.term, options_.owner));
   HR_RETURN_IF_ERROR(Replace());
   committed_ = true;
@@ -175,22 +170,21 @@ Status CheckpointWriter::CommitAll() {
 Status CheckpointWriter::Tidy() {
   HR_RETURN_IF_ERROR(RemoveOldCheckpoints(directory_, name_, options_.keep));
   const std::string latest = JoinPath(directory_, kLatestName);
-  const std::string own = Cat(latest, ".", name_.term);  // in each term another file
-  HR_RETURN_IF_ERROR(WriteFileAtomically(own, AsBytes(Cat(name_.Text(), "\n"))));
-  HR_RETURN_IF_ERROR(RenamePath(own, latest));
-  return SyncDirectory(directory_);
+  return WriteFileAtomically(latest, AsBytes(Cat(name_.Text(), "\n")));
 }
 
 // A folder cannot be renamed over another: the one of the same step makes room first, under a name
-// that readers know, so that a crash in between loses nothing.
+// that readers know, so that a crash in between loses nothing. Others may do the same meanwhile.
 Status CheckpointWriter::Replace() {
-  if (FileExists(path_)) {
-    std::string old = Cat(path_, kOldEnding);
-    if (FileExists(old)) HR_RETURN_IF_ERROR(RemoveTree(old));
-    HR_RETURN_IF_ERROR(RenamePath(path_, old));
+  for (int i = 0; i < kMostTries; ++i) {
+    const Status renamed = temporary_->RenameTo(path_);
+    if (renamed.ok()) return SyncDirectory(directory_);
+    if (renamed.code() != Code::kAlreadyExists) return renamed.Clone();
+    const Status moved = RenamePath(path_, NameBeside(path_, kOldEnding));
+    if (!moved.ok() && moved.code() != Code::kNotFound) return moved.Clone();
   }
-  HR_RETURN_IF_ERROR(RenamePath(temporary_, path_));
-  return SyncDirectory(directory_);
+  return Unavailable("'", path_, "' is replaced by others again and again; ",
+                     "give each session its own folder");
 }
 
 }  // namespace hr::train

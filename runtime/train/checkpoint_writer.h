@@ -4,9 +4,9 @@
 //   for (const TensorSpec& spec : writer->order())
 //   HR_RETURN_IF_ERROR(writer->Write(Find(spec.name))); HR_RETURN_IF_ERROR(writer->Commit());
 //
-// Everything is written and synced in DIR/step-N.tmp, the manifest last. Then the folder is renamed
-// to DIR/step-N (or step-N-term-T, see checkpoint_term.h). Until Commit returns success, a reader
-// finds the checkpoint before.
+// Everything is written and synced in a folder DIR/step-N.….tmp of this writer, the manifest last.
+// Then the folder is renamed to DIR/step-N (or step-N-term-T, see checkpoint_term.h). Until Commit
+// returns success, a reader finds the checkpoint before.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/base/file.h"
+#include "runtime/base/temporary_path.h"
 #include "runtime/device/tensor.h"
 #include "runtime/train/checkpoint_manifest.h"
 #include "runtime/train/checkpoint_term.h"
@@ -31,13 +32,16 @@ struct TensorSpec {
 struct CheckpointOptions {
   int keep = 5;                                // newest checkpoints kept by Commit; 0: all
   int64_t max_shard_bytes = int64_t{4} << 30;  // a larger tensor has a shard of its own
-  // The group for which it is written. Null: none; then no other process may write to the
-  // directory.
+  // The group for which it is written. Null: none.
   std::optional<CheckpointOwner> owner;
 };
 
-// One writer at a time in a directory, used by one thread at a time. Needs no memory for the
-// tensors.
+// Used by one thread at a time. Needs no memory for the tensors. Without Commit, its end removes
+// what it has written.
+//
+// Several writers of one owner, or without one, may be at work in a directory: each writes a whole
+// checkpoint, of two of the same step the later one stays, and each Commit keeps as many as its
+// options say of all that are there.
 class CheckpointWriter {
  public:
   // Creates DIRECTORY if it is missing, and takes it for the owner (FAILED_PRECONDITION: see
@@ -47,8 +51,6 @@ class CheckpointWriter {
                                                           std::vector<TensorSpec> specs,
                                                           CheckpointMetadata metadata,
                                                           const CheckpointOptions& options);
-  // Removes what was written, unless Commit has succeeded.
-  ~CheckpointWriter();
 
   // Returns the order in which the tensors must be written: wide elements first, so that all are
   // aligned.
@@ -81,7 +83,7 @@ class CheckpointWriter {
   CheckpointOptions options_;
   CheckpointName name_;
   std::string path_;
-  std::string temporary_;
+  std::optional<TemporaryPath> temporary_;
   CheckpointManifest manifest_;
   std::vector<TensorSpec> order_;
   std::vector<size_t> shard_ends_;  // index of the tensor after the last one of each shard

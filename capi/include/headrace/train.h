@@ -237,8 +237,10 @@ typedef struct hr_checkpoint_options {
  * prefer nor change a checkpoint of the later epoch. The same holds for a job that is still running
  * when another job, or a new start of the same job, takes the directory: it belongs to the last one
  * that took it. Checkpoints of groups are named step-N-term-T; T grows whenever the directory
- * changes hands. Without a group nobody owns the directory, and only one process may write to it.
- */
+ * changes hands. Without a group nobody owns the directory. Several sessions may save to it at the
+ * same time, also in different processes: each checkpoint is whole, of two of one step the later
+ * one stays, and `keep` counts the checkpoints of all. As a restore takes the newest, sessions that
+ * train different models need directories of their own. */
 
 /* Writes the checkpoint DIRECTORY/step-N (safetensors and a checksummed manifest) for the session's
  * step N. Readers see the whole checkpoint or none, even if the process dies or the disk is full.

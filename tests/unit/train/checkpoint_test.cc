@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <thread>
 
 #include "runtime/base/crc32c.h"
 #include "tests/unit/train/checkpoint_support.h"
@@ -117,6 +118,41 @@ TEST_F(CheckpointTest, ACrashWhileReplacingLosesNothing) {
   EXPECT_EQ(FoundStep(), 7) << "it is still one of the two kept";
   HR_EXPECT_OK(Save(7));
   EXPECT_FALSE(FileExists(StepPath(7) + ".old"));
+}
+
+TEST_F(CheckpointTest, WritersAtTheSameTimeBothSaveWholeCheckpoints) {
+  const TensorSpec spec = {"w", DType::kFloat32, {4}};
+  for (const int64_t other : {7, 8}) {
+    const NamedTensors a = {{"w", StepTensor(allocator_, 1, 4)}};
+    const NamedTensors b = {{"w", StepTensor(allocator_, 2, 4)}};
+    auto first = CheckpointWriter::Create(Directory(), 7, {spec}, {}, {}).value();
+    auto second = CheckpointWriter::Create(Directory(), other, {spec}, {}, {}).value();
+    HR_EXPECT_OK(first->Write(a.at("w")));
+    HR_EXPECT_OK(first->Commit());
+    HR_EXPECT_OK(second->Write(b.at("w")));
+    EXPECT_EQ(*Open()->reader.Get("w")->as<float>(), 1);
+    HR_EXPECT_OK(second->Commit());
+    EXPECT_EQ(Open()->reader.step(), other);
+    EXPECT_EQ(*Open()->reader.Get("w")->as<float>(), 2);
+  }
+  EXPECT_EQ(ListDirectory(Directory())->size(), 3u) << "two steps and latest";
+}
+
+TEST_F(CheckpointTest, ThreadsReplaceOneStepAgainAndAgain) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 30; ++k) HR_EXPECT_OK(Save(7, {.keep = 1}));
+    });
+  }
+  for (int k = 0; k < 100; ++k) {
+    const auto opened = Open();
+    if (opened.status().code() != Code::kNotFound) HR_EXPECT_OK(opened.status());
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(FoundStep(), 7);
+  HR_EXPECT_OK(Save(7, {.keep = 1}));
+  EXPECT_EQ(ListDirectory(Directory())->size(), 2u) << "step-000007 and latest";
 }
 
 TEST_F(CheckpointTest, SkipsDamagedNewerOnes) {

@@ -2422,9 +2422,9 @@ extern "C" {
     /// how many it stands for
     /// "perplexity"  the same: exp of the mean, of losses in nats
     /// "auc"         scores in \[0, 1\] and labels of the same shape (not 0: positive): the area under
-    /// the ROC curve, by histograms of `bins` equal intervals (1000 of them); scores in one interval
-    /// count as equal. With logits=1, scores are log-odds "confusion"   scores and labels as accuracy:
-    /// int64 \[C, C\], how often label i was taken for j
+    /// the ROC curve, by histograms of `bins` equal intervals (1000 of them); scores in
+    /// one interval count as equal; with logits=1, scores are log-odds
+    /// "confusion"   scores and labels as accuracy: int64 \[C, C\], how often label i was taken for j
     ///
     /// The first four and confusion leave out labels that equal ignore_index=L. All but confusion are
     /// float64 scalars. The sums are variables, so the signature writes variables and excludes other

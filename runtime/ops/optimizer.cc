@@ -35,6 +35,15 @@ constexpr OptimizerSetting kAdamSettings[] = {{"beta1", 0.9, kBelowOne},
                                               {"weight_decay", 0, kNotNegative},
                                               {"decoupled", 0, kFlag}};
 
+constexpr OptimizerState kAdamaxState[] = {
+    {.attribute = "m_variable", .suffix = "adamax_m"},
+    {.attribute = "u_variable", .suffix = "adamax_u"},
+    {.attribute = "step_variable", .suffix = "adamax_step", .counter = true}};
+constexpr OptimizerSetting kAdamaxSettings[] = {{"beta1", 0.9, kBelowOne},
+                                                {"beta2", 0.999, kBelowOne},
+                                                {"epsilon", 1e-8, kNotNegative},
+                                                {"weight_decay", 0, kNotNegative}};
+
 constexpr OptimizerState kAdaGradState[] = {{.attribute = "sum_variable", .suffix = "adagrad_sum"}};
 constexpr OptimizerSetting kAdaGradSettings[] = {{"epsilon", 1e-10, kNotNegative},
                                                  {"weight_decay", 0, kNotNegative}};
@@ -70,6 +79,7 @@ constexpr OptimizerSetting kFtrlSettings[] = {
 constexpr OptimizerDef kOptimizers[] = {
     {"sgd", "SGD", kSgdState, kSgdSettings, SgdFault},
     {"adam", "Adam", kAdamState, kAdamSettings},
+    {"adamax", "Adamax", kAdamaxState, kAdamaxSettings},
     {"adagrad", "AdaGrad", kAdaGradState, kAdaGradSettings},
     {"rmsprop", "RMSProp", kRmsPropState, kRmsPropSettings},
     {"lion", "Lion", kLionState, kLionSettings},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "tests/reference/functions.h"
@@ -43,6 +44,20 @@ void Adam(Call& call) {
     Number mean = m / (1 - std::pow(beta1, step));
     Number square = v / (1 - std::pow(beta2, step));
     p.data[i] -= rate * mean / (std::sqrt(square) + call.Float("epsilon", 1e-8));
+  }
+}
+
+void Adamax(Call& call) {
+  const Number beta1 = call.Float("beta1", 0.9), beta2 = call.Float("beta2", 0.999);
+  const Number step = call.Variable("step_variable").data[0] += 1;
+  Array& p = call.Variable("variable");
+  for (size_t i = 0; i < p.size(); ++i) {
+    const Number g = call.In(1).data[i] + call.Float("weight_decay", 0) * p.data[i];
+    Number& m = call.Variable("m_variable").data[i];
+    Number& u = call.Variable("u_variable").data[i];
+    m = beta1 * m + (1 - beta1) * g;
+    u = std::max(beta2 * u, std::abs(g) + call.Float("epsilon", 1e-8));
+    p.data[i] -= call.In(0).data[0] / (1 - std::pow(beta1, step)) * m / u;
   }
 }
 
@@ -143,9 +158,9 @@ constexpr std::string_view kTrain = "headrace.train";
 
 const Entry kEntries[] = {
     {kTrain, "SGD", When<Sgd>},         {kTrain, "Adam", When<Adam>},
-    {kTrain, "AdaGrad", When<AdaGrad>}, {kTrain, "RMSProp", When<RmsProp>},
-    {kTrain, "Lion", When<Lion>},       {kTrain, "LAMB", When<Lamb>},
-    {kTrain, "FTRL", When<Ftrl>},
+    {kTrain, "Adamax", When<Adamax>},   {kTrain, "AdaGrad", When<AdaGrad>},
+    {kTrain, "RMSProp", When<RmsProp>}, {kTrain, "Lion", When<Lion>},
+    {kTrain, "LAMB", When<Lamb>},       {kTrain, "FTRL", When<Ftrl>},
 };
 
 }  // namespace

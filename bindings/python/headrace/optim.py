@@ -145,6 +145,17 @@ class AdamW(Adam):
         self.settings["decoupled"] = 1
 
 
+class Adamax(Optimizer):
+    """Adamax: Adam with the largest of past gradients in the place of their variance."""
+
+    operator = "adamax"
+
+    def __init__(self, rate=2e-3, beta1=0.9, beta2=0.999, *, epsilon=1e-8, weight_decay=0.0,
+                 **more):
+        super().__init__(rate, beta1=beta1, beta2=beta2, epsilon=epsilon,
+                         weight_decay=weight_decay, **more)
+
+
 class AdaGrad(Optimizer):
     """AdaGrad: steps by the sum of squared gradients."""
 

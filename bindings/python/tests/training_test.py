@@ -27,7 +27,7 @@ def test_equal_seeds_give_equal_bits(learner, points):
 
 OPTIMIZERS = [
     hr.SGD(0.1), hr.SGD(0.1, 0.9, nesterov=True, weight_decay=1e-4), hr.Adam(0.01),
-    hr.AdamW(0.01), hr.AdaGrad(0.1), hr.RMSProp(0.01), hr.Lion(0.01),
+    hr.AdamW(0.01), hr.Adamax(0.01), hr.AdaGrad(0.1), hr.RMSProp(0.01), hr.Lion(0.01),
     hr.Adam(0.01, clip_global_norm=1.0), hr.SGD(0.1, clip_value=0.5, average=0.9),
     hr.SGD(hr.Schedule("cosine", base=0.2, steps=200, warmup=10)),
     hr.Adam(hr.Schedule("piecewise", at=[50, 100], rates=[0.02, 0.01, 0.001])),

@@ -195,7 +195,7 @@ class Generator {
   }
 
   static constexpr const char* kOptimizers[] = {"SGD",  "Adam", "AdaGrad", "RMSProp",
-                                                "Lion", "LAMB", "FTRL"};
+                                                "Lion", "LAMB", "FTRL",    "Adamax"};
 
   void Update(size_t optimizer, const std::string& variable, const std::string& gradient) {
     std::vector<NamedAttribute> attributes = {Refers("variable", variable)};
@@ -233,6 +233,13 @@ class Generator {
       attributes.push_back(Refers("z_variable", StateOf(variable)));
       if (rng().Chance(50)) attributes.push_back(Float("l1", 0.125));
       if (rng().Chance(50)) attributes.push_back(Float("l2", 0.25));
+    }
+    if (optimizer == 7) {
+      attributes.push_back(Refers("m_variable", StateOf(variable)));
+      attributes.push_back(Refers("u_variable", StateOf(variable)));
+      attributes.push_back(Refers("step_variable", draft_.Variable(DType::kInt64, {}, 0, 0)));
+      if (rng().Chance(50)) attributes.push_back(Float("beta1", 0.75));
+      if (rng().Chance(50)) attributes.push_back(Float("beta2", 0.95));
     }
     // With the usual 1e-8 the first step would be the gradient's sign, and noise decide it.
     const bool divides = optimizer != 0 && optimizer != 4 && optimizer != 6;

@@ -151,7 +151,7 @@ TEST_P(MinimizeTest, AFailureLeavesTheGraphAsItWas) {
   builder_.SetDevice("TOY:0");
   const std::string before = Saved();
   for (const auto& [words, optimizer] :
-       {std::pair("there is no optimizer 'none'; there are: sgd, adam, adagrad", "none"),
+       {std::pair("there is no optimizer 'none'; there are: sgd, adam, adamax", "none"),
         std::pair("optimizer 'sgd' has no setting 'beta1'", "sgd beta1=0.5"),
         std::pair("optimizer 'adam' has no setting 'm_variable'", "adam m_variable=0"),
         std::pair("optimizer 'adam': beta1 must be", "adam beta1=1"),

@@ -37,6 +37,7 @@ Centred Centre(ComposeContext& c, ValueId x, std::span<const int64_t> axes, doub
 Status InferRmsNormalization(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   HR_RETURN_IF_ERROR(context.ExpectFloating(1));
+  HR_RETURN_IF_ERROR(ExpectAxis(context, -1));
   HR_RETURN_IF_ERROR(CheckBroadcasts(context, context.input(1), context.input(0)));
   const int64_t stash = context.node().Int("stash_type", 1);
   if (!IsFloating(static_cast<DType>(stash))) {
@@ -77,11 +78,23 @@ void ComposeLpNormalization(ComposeContext& c) {
   c.SetOutput(0, c.Div(x, c.Emit("Where", {is_zero, c.Scalar(1, x), norm})));
 }
 
+std::vector<int64_t> MeanVarianceAxes(const Node& node) {
+  const std::span<const int64_t> given = node.Ints("axes");
+  if (given.empty()) return {0, 2, 3};
+  return {given.begin(), given.end()};
+}
+
+Status InferMeanVarianceNormalization(InferContext& context) {
+  const ValueType& x = context.input(0);
+  if (x.ranked) {
+    HR_RETURN_IF_ERROR(ResolveAxes(context, MeanVarianceAxes(context.node()), x.rank()).status());
+  }
+  return InferFloatingUnary(context);
+}
+
 void ComposeMeanVarianceNormalization(ComposeContext& c) {
   const ValueId x = c.input(0);
-  const std::span<const int64_t> given = c.node().Ints("axes");
-  std::vector<int64_t> axes(given.begin(), given.end());
-  if (axes.empty()) axes = {0, 2, 3};
+  const std::vector<int64_t> axes = MeanVarianceAxes(c.node());
   // Too small to be seen in the result; where all are equal the gradient is 0 instead of 0 / 0.
   const Centred centred = Centre(c, x, axes, 1e-36);
   c.SetOutput(0, c.Div(centred.values, c.Add(centred.deviation, c.Scalar(1e-9, x))));
@@ -163,7 +176,7 @@ constexpr OpDef kOps[] = {
      .name = "MeanVarianceNormalization",
      .since_version = 9,
      .attributes = kAxes,
-     .infer = InferFloatingUnary,
+     .infer = InferMeanVarianceNormalization,
      .compose = ComposeMeanVarianceNormalization},
     {.domain = kOnnx,
      .name = "InstanceNormalization",

@@ -3,7 +3,7 @@
 
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
-#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/infer_gradient.h"
 #include "runtime/ops/window.h"
 
 namespace hr::ops {
@@ -101,6 +101,14 @@ void ConvGradient(GradientContext& g) {
   if (g.wants(2)) g.SetGrad(2, BiasGradient(g));
 }
 
+constexpr OpDef kForward = {.domain = kOnnx, .name = "Conv", .infer = InferConv};
+Status InferConvGradInput(InferContext& context) {
+  return InferGradientOf(context, kForward, {2, 1}, 2);
+}
+Status InferConvGradWeight(InferContext& context) {
+  return InferGradientOf(context, kForward, {1, 2}, 2);
+}
+
 // Both are linear in each operand, so their gradients are the other two of the three.
 ValueId EmitConv(GradientContext& g, ValueId x, ValueId w) {
   const std::vector<graph::Attribute> attributes = g.node().attributes;
@@ -133,7 +141,7 @@ constexpr OpDef kOps[] = {
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
      .attributes = kAttributes,
-     .infer = InferLikeInput<2>,
+     .infer = InferConvGradInput,
      .gradient = ConvGradInputGradient},
     // (dy, x, w) → dw; of w only the type is used
     {.domain = kGrad,
@@ -141,7 +149,7 @@ constexpr OpDef kOps[] = {
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
      .attributes = kAttributes,
-     .infer = InferLikeInput<2>,
+     .infer = InferConvGradWeight,
      .gradient = ConvGradWeightGradient},
 };
 

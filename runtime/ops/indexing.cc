@@ -1,7 +1,7 @@
 // Operators that pick or place elements by index. Negative indices count from the end.
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
-#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/infer_gradient.h"
 
 namespace hr::ops {
 namespace {
@@ -18,15 +18,9 @@ constexpr AttributeDef kTopKAttributes[] = {{"axis", AttributeKind::kInt},
                                             {"largest", AttributeKind::kInt},
                                             {"sorted", AttributeKind::kInt}};
 
-Status CheckAxis(const InferContext& context, int64_t otherwise) {
-  const ValueType& x = context.input(0);
-  if (!x.ranked) return {};
-  return ResolveAxis(context, context.node().Int("axis", otherwise), x.rank()).status();
-}
-
 Status InferGather(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectIndices(1));
-  HR_RETURN_IF_ERROR(CheckAxis(context, 0));
+  HR_RETURN_IF_ERROR(ExpectAxis(context, 0));
   const ValueType& data = context.input(0);
   const ValueType& indices = context.input(1);
   if (!data.ranked || !indices.ranked) {
@@ -42,6 +36,11 @@ Status InferGather(InferContext& context) {
   return {};
 }
 
+Status InferGatherGrad(InferContext& context) {
+  return InferGradientOf(context, {.domain = kOnnx, .name = "Gather", .infer = InferGather}, {2, 1},
+                         2);
+}
+
 void GatherGradient(GradientContext& g) {
   int64_t axis = g.node().Int("axis", 0);
   g.SetGrad(0, g.EmitGrad("GatherGrad", {g.grad(0), g.input(1), g.input(0)}, {{"axis", axis}}));
@@ -49,7 +48,7 @@ void GatherGradient(GradientContext& g) {
 
 Status InferGatherElements(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectIndices(1));
-  HR_RETURN_IF_ERROR(CheckAxis(context, 0));
+  HR_RETURN_IF_ERROR(ExpectAxis(context, 0));
   if (context.input(0).ranked) HR_RETURN_IF_ERROR(context.ExpectRank(1, context.input(0).rank()));
   ValueType out = context.input(1);
   out.dtype = context.input(0).dtype;
@@ -81,7 +80,7 @@ Status InferScatterElements(InferContext& context) {
   HR_RETURN_IF_ERROR(CheckReduction(context));
   HR_RETURN_IF_ERROR(context.ExpectIndices(1));
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
-  HR_RETURN_IF_ERROR(CheckAxis(context, 0));
+  HR_RETURN_IF_ERROR(ExpectAxis(context, 0));
   for (size_t i : {1, 2}) {
     if (context.input(0).ranked) HR_RETURN_IF_ERROR(context.ExpectRank(i, context.input(0).rank()));
   }
@@ -237,7 +236,7 @@ constexpr OpDef kOps[] = {
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
      .attributes = kAxis,
-     .infer = InferLikeInput<2>,
+     .infer = InferGatherGrad,
      .gradient = GatherGradGradient},
     {.domain = kOnnx,
      .name = "GatherElements",

@@ -3,7 +3,7 @@
 
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
-#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/infer_gradient.h"
 
 namespace hr::ops {
 namespace {
@@ -207,6 +207,24 @@ Status InferTile(InferContext& context) {
   return {};
 }
 
+// Fails unless each dimension of the gradient is a multiple of that of the tile.
+Status InferTileGrad(InferContext& context) {
+  const ValueType &dy = context.input(0), &x = context.input(1);
+  HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));
+  context.SetOutput(0, x);
+  if (!dy.ranked || !x.ranked) return {};
+  HR_RETURN_IF_ERROR(context.ExpectRank(0, x.rank()));
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    const Dim of = dy.dims[i], tile = x.dims[i];
+    if (!of.fixed() || !tile.fixed() || of.size == 0) continue;
+    if (tile.size == 0 || of.size % tile.size != 0) {
+      return InvalidArgument("TileGrad's ", context.InputText(0),
+                             " is not made of whole copies of ", context.InputText(1));
+    }
+  }
+  return {};
+}
+
 void TileGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("TileGrad", {g.grad(0), g.input(0)}));
 }
@@ -253,7 +271,7 @@ constexpr OpDef kOps[] = {
      .name = "TileGrad",
      .inputs = {2, 2},
      .type_only_inputs = 1u << 1,
-     .infer = InferLikeInput<1>},
+     .infer = InferTileGrad},
 };
 
 }  // namespace

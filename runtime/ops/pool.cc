@@ -3,8 +3,8 @@
 
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
+#include "runtime/ops/infer_gradient.h"
 #include "runtime/ops/reduction.h"
-#include "runtime/ops/shape_rules.h"
 #include "runtime/ops/window.h"
 
 namespace hr::ops {
@@ -112,6 +112,14 @@ Status InferGlobalLpPool(InferContext& context) {
   return InferGlobalPool(context);
 }
 
+// (dy, x, y?) → dx
+template <Status (*kForward)(InferContext&)>
+Status InferPoolGrad(InferContext& context) {
+  HR_RETURN_IF_ERROR(InferGradientOf(
+      context, {.domain = kOnnx, .name = context.def().name, .infer = kForward}, {1}, 1));
+  return context.has_input(2) ? ExpectType(context, 2, context.input(0)) : Status();
+}
+
 void MaxPoolGradient(GradientContext& g) {
   if (g.grad(0) == kNone) return;
   g.SetGrad(0, g.EmitGradAlike("MaxPoolGrad", {g.grad(0), g.input(0), g.output(0)}));
@@ -162,7 +170,7 @@ constexpr OpDef kOps[] = {
      .name = "MaxPoolGrad",
      .inputs = {3, 3},
      .attributes = kMaxPoolAttributes,
-     .infer = InferLikeInput<1>},
+     .infer = InferPoolGrad<InferMaxPool>},
     {.domain = kOnnx,
      .name = "AveragePool",
      .since_version = 7,
@@ -181,7 +189,7 @@ constexpr OpDef kOps[] = {
      .inputs = {2, 2},
      .type_only_inputs = 1u << 1,
      .attributes = kAveragePoolAttributes,
-     .infer = InferLikeInput<1>},
+     .infer = InferPoolGrad<InferAveragePool>},
     // (x [N, C, spatial…]): the p-norm of each window
     {.domain = kOnnx,
      .name = "LpPool",
@@ -206,7 +214,7 @@ constexpr OpDef kOps[] = {
      .name = "LpPoolGrad",
      .inputs = {3, 3},
      .attributes = kLpPoolGradAttributes,
-     .infer = InferLikeInput<1>},
+     .infer = InferPoolGrad<InferLpPool>},
     {.domain = kOnnx,
      .name = "GlobalLpPool",
      .since_version = 1,

@@ -5,7 +5,7 @@
 
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
-#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/infer_gradient.h"
 
 namespace hr::ops {
 namespace {
@@ -89,6 +89,15 @@ Status InferMaxRoiPool(InferContext& context) {
   return InvalidArgument("MaxRoiPool's 'pooled_shape' wants two numbers, got ", pooled);
 }
 
+Status InferRoiAlignGrad(InferContext& context) {
+  return InferGradientOf(context, {.domain = kOnnx, .name = "RoiAlign", .infer = InferRoiAlign},
+                         {1, 2, 3}, 1);
+}
+Status InferMaxRoiPoolGrad(InferContext& context) {
+  return InferGradientOf(context, {.domain = kOnnx, .name = "MaxRoiPool", .infer = InferMaxRoiPool},
+                         {1, 2}, 1);
+}
+
 // Where regions lie is not learned: their derivative jumps with the elements that they meet.
 bool WantsRegions(GradientContext& g) {
   if (!g.wants(1)) return false;
@@ -133,7 +142,7 @@ constexpr OpDef kOps[] = {
      .name = "RoiAlignGrad",
      .inputs = {4, 4},
      .attributes = kAlignAttributes,
-     .infer = InferLikeInput<1>},
+     .infer = InferRoiAlignGrad},
     {.domain = kOnnx,
      .name = "MaxRoiPool",
      .inputs = {2, 2},
@@ -145,7 +154,7 @@ constexpr OpDef kOps[] = {
      .name = "MaxRoiPoolGrad",
      .inputs = {3, 3},
      .attributes = kPoolAttributes,
-     .infer = InferLikeInput<1>},
+     .infer = InferMaxRoiPoolGrad},
 };
 
 }  // namespace

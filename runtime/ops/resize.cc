@@ -6,7 +6,7 @@
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/compose.h"
 #include "runtime/ops/gradient.h"
-#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/infer_gradient.h"
 
 namespace hr::ops {
 namespace {
@@ -113,6 +113,11 @@ void ComposeResize10(ComposeContext& c) {
                                                {"nearest_mode", "floor"}}))[0]);
 }
 
+Status InferResizeGrad(InferContext& context) {
+  return InferGradientOf(context, {.domain = kOnnx, .name = "Resize", .infer = InferResize},
+                         {1, 2, 3, 4}, 1);
+}
+
 constexpr OpDef Older(Literal name, int version) {
   return {.domain = kOnnx,
           .name = name,
@@ -140,7 +145,7 @@ constexpr OpDef kOps[] = {
      .inputs = {2, 5},
      .type_only_inputs = 1u << 1,
      .attributes = kAttributes,
-     .infer = InferLikeInput<1>},
+     .infer = InferResizeGrad},
 };
 
 }  // namespace

@@ -188,6 +188,13 @@ void FourierGradient(GradientContext& g) {
 
 Status InferFourier(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 2));
+  const ValueType& x = context.input(0);
+  if (x.ranked) {
+    const int64_t axis = context.node().Int("axis", 0);
+    HR_RETURN_IF_ERROR(ResolveAxis(context, axis, x.rank() - 1).status());
+    const Dim parts = x.dims.back();
+    HR_RETURN_IF_ERROR(EqualDims(context, "the last dimension and 2", parts, FixedDim(2)).status());
+  }
   return InferFloatingUnary(context);
 }
 

@@ -3,7 +3,7 @@
 
 #include "runtime/ops/builtin.h"
 #include "runtime/ops/gradient.h"
-#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/infer_gradient.h"
 #include "runtime/ops/slice_range.h"
 
 namespace hr::ops {
@@ -143,6 +143,16 @@ void SliceGradGradient(GradientContext& g) {
   g.SetGrad(0, g.Emit("Slice", {g.grad(0), g.input(2), g.input(3), g.input(4), g.input(5)}));
 }
 
+Status InferSliceGrad(InferContext& context) {
+  const OpDef forward = {.domain = kOnnx, .name = "Slice", .infer = InferSlice};
+  return InferGradientOf(context, forward, {1, 2, 3, 4, 5}, 1);
+}
+
+Status InferPadGrad(InferContext& context) {
+  const OpDef newest = {.domain = kOnnx, .name = "Pad", .since_version = 19, .infer = InferPad};
+  return InferGradientOf(context, newest, {1, 2, kOmitted, 3}, 1);
+}
+
 constexpr OpDef kOps[] = {
     // (x, starts, ends, axes?, steps?)
     {.domain = kOnnx,
@@ -156,7 +166,7 @@ constexpr OpDef kOps[] = {
      .name = "SliceGrad",
      .inputs = {4, 6},
      .type_only_inputs = 1u << 1,
-     .infer = InferLikeInput<1>,
+     .infer = InferSliceGrad,
      .gradient = SliceGradGradient},
     // (x, pads, value []?, axes? since 18)
     {.domain = kOnnx,
@@ -186,7 +196,7 @@ constexpr OpDef kOps[] = {
      .inputs = {3, 4},
      .type_only_inputs = 1u << 1,
      .attributes = kPadAttributes,
-     .infer = InferLikeInput<1>},
+     .infer = InferPadGrad},
 };
 
 }  // namespace

@@ -118,8 +118,7 @@ class Extractor {
       for (ValueId& input : node.inputs) input = MapValue(input);
       for (ValueId& output : node.outputs) {
         if (output == kNone) continue;
-        // A fed value is not this node's any more.
-        output = fed[output] ? kNone : MapValue(output);
+        output = fed[output] ? Unused(output) : MapValue(output);
       }
       for (NodeId& control : node.controls) control = node_map_[control];
       std::erase(node.controls, kNone);  // those that ran before
@@ -154,6 +153,14 @@ class Extractor {
     for (graph::Node& node : body.nodes) MapAttributes(node);
     to_.graphs.push_back(std::move(body));
     return body_map_[index] = static_cast<uint32_t>(to_.graphs.size() - 1);
+  }
+
+  // A fed value is not its node's any more, which may run for something else and then computes a
+  // value that nobody reads.
+  ValueId Unused(ValueId id) {
+    const graph::Value& old = graph_.values[id];
+    out().values.push_back({.type = old.type, .producer = node_map_[old.producer]});
+    return next_value_++;
   }
 
   ValueId MapValue(ValueId id) {

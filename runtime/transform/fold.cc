@@ -135,6 +135,26 @@ class Repeater {
   graph::Marks changed_;  // values that come out otherwise
 };
 
+// Nothing waits for a folded node any more, but for what that waited for.
+void PassOver(const FoldRecord& record, graph::Module& module) {
+  graph::Graph& graph = module.main();
+  for (NodeId id : record.order) {
+    std::vector<NodeId> awaited;
+    for (NodeId control : graph.nodes[id].controls) {
+      if (record.folded[control]) {
+        const auto& before = graph.nodes[control].controls;
+        awaited.insert(awaited.end(), before.begin(), before.end());
+      } else {
+        awaited.push_back(control);
+      }
+    }
+    graph.nodes[id].controls = std::move(awaited);
+  }
+  for (graph::Signature& signature : module.signatures) {
+    std::erase_if(signature.targets, [&](NodeId target) { return record.folded[target]; });
+  }
+}
+
 }  // namespace
 
 Status InferAndFold(const FoldTools& tools, graph::Module& module, FoldRecord* record) {
@@ -160,6 +180,7 @@ Status InferAndFold(const FoldTools& tools, graph::Module& module, FoldRecord* r
     }
     ReplaceByConstants(module, id, std::move(tensors));
   }
+  PassOver(*record, module);
   return {};
 }
 

@@ -28,7 +28,7 @@ struct FoldRecord {
 };
 
 // Infers the types of the main graph, whose inputs have theirs, and folds: the outputs of folded
-// nodes become constants.
+// nodes become constants, and nothing waits for these nodes any more.
 Status InferAndFold(const FoldTools& tools, graph::Module& module, FoldRecord* record);
 
 // InferAndFold of the same module with inputs of other sizes: folds the same nodes. Computes only

@@ -13,6 +13,7 @@ target_compile_options(headrace_flags INTERFACE -Wall -Wextra -Werror
 target_link_libraries(headrace_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(headrace_flags INTERFACE
   $<$<NOT:$<BOOL:${HEADRACE_TRAIN}>>:HEADRACE_WITHOUT_TRAINING>
+  $<$<NOT:$<BOOL:${HEADRACE_ML}>>:HEADRACE_WITHOUT_ML>
   $<$<BOOL:${HEADRACE_COMM}>:HEADRACE_COMM>)
 if(HEADRACE_SANITIZER STREQUAL "address")
   # Between its own checks gcc takes moved variants for uninitialized ones.

@@ -6,6 +6,7 @@
 #include "capi/src/simplify.h"
 #include "headrace/model.h"
 #include "headrace/plugin_converter.h"
+#include "runtime/base/file.h"
 
 namespace hr::capi {
 namespace {

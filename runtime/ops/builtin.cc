@@ -10,6 +10,13 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       GradientMarkOps(),
       OptimizerOps(),
 #endif
+#ifndef HEADRACE_WITHOUT_ML
+      MlEncoderOps(),
+      MlFeatureOps(),
+      MlLinearOps(),
+      MlSvmOps(),
+      MlTreeOps(),
+#endif
       CausalConvOps(),
       CommunicationOps(),
       ComposedMovementOps(),
@@ -34,11 +41,6 @@ std::span<const std::span<const OpDef>> BuiltinFamilies() {
       LinearAttentionOps(),
       LogicOps(),
       MatrixOps(),
-      MlEncoderOps(),
-      MlFeatureOps(),
-      MlLinearOps(),
-      MlSvmOps(),
-      MlTreeOps(),
       MovementOps(),
       NGramOps(),
       NormalizationOps(),

@@ -104,6 +104,9 @@ double ConvCost(const ConvShape& s, const ConvUse& use, Layout layout) {
   const bool kept = !use.backward_weights;
   const bool winograd = !use.exact_sums && WinogradPays(s);
   if (layout == kChannelsLastLayout && s.HasDepth()) return HUGE_VAL;
+  // oneDNN takes a column for a row, along which its kernels go.
+  const bool is_column = s.iw == 1 && s.ow == 1 && s.kw == 1 && s.kh > 1;
+  if (layout == kChannelsLastLayout && use.onednn && is_column) return HUGE_VAL;
   const auto pass_cost = [&](ConvPass pass) {
     if (layout == kChannelsLastLayout) return ChannelsLast(s, pass, kept);
     if (layout == Layout::kPlain) return Plain(s, pass, kept, use.onednn);

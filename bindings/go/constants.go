@@ -91,6 +91,12 @@ const OperationScatter OperationKind = 8
 const OperationReduceScatter OperationKind = 9
 const OperationAllToAll OperationKind = 10
 
+// Root: A rank that gives the others what it has.
+type Root int32
+
+// Furthest: the rank that has made the most steps
+const Furthest Root = -1
+
 // LogLevel: See hr_log_level in headrace/env.h.
 type LogLevel int32
 

@@ -254,3 +254,10 @@ func (d *Dataset) Seek(ctx context.Context, position json.RawMessage) error {
 		return C.hr_dataset_seek(dataset, text, l)
 	})
 }
+
+// Reshard goes on, from the present position, as shard index of count.
+func (d *Dataset) Reshard(ctx context.Context, index, count int64) error {
+	return d.limited(ctx, func(dataset *C.hr_dataset, l *C.hr_limits) *C.hr_status {
+		return C.hr_dataset_reshard(dataset, C.int64_t(index), C.int64_t(count), l)
+	})
+}

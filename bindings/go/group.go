@@ -24,12 +24,17 @@ type Group struct {
 	epoch      uint64
 }
 
+// look takes down what the group is: an elastic training has made it the latest one.
+func (g *Group) look(group *C.hr_group) {
+	g.rank, g.size, g.epoch = int(C.hr_group_rank(group)), int(C.hr_group_size(group)), uint64(C.hr_group_epoch(group))
+}
+
 func newGroup(group *C.hr_group) *Group {
 	if group == nil {
 		return nil
 	}
-	out := &Group{rank: int(C.hr_group_rank(group)), size: int(C.hr_group_size(group)),
-		epoch: uint64(C.hr_group_epoch(group))}
+	out := &Group{}
+	out.look(group)
 	return own(out, &out.object, group, "group", true, func(p *C.hr_group) { C.hr_group_release(p) })
 }
 
@@ -229,6 +234,19 @@ func (g *Group) Shrink(ctx context.Context) (*Group, error) {
 	defer lent.end()
 	group := borrow(&lent, g.object)
 	return grouped(ctx, &lent, func(l *C.hr_limits, out **C.hr_group) *C.hr_status { return C.hr_group_shrink(group, l, out) })
+}
+
+// Waiting returns how many processes wait in JoinGroup.
+func (g *Group) Waiting(ctx context.Context) (int, error) {
+	var lent loan
+	defer lent.end()
+	group := borrow(&lent, g.object)
+	if lent.failure != nil {
+		return 0, lent.failure
+	}
+	var out C.int32_t
+	err := limited(ctx, func(l *C.hr_limits) *C.hr_status { return C.hr_group_waiting(group, l, &out) })
+	return int(out), err
 }
 
 // Grow adds ranks until there are size, as a new group in a new epoch. All ranks call it, and each new

@@ -11,7 +11,10 @@ type Launch struct {
 	Rank, Size           int
 	LocalRank, LocalSize int    // among the processes of this host; -1 and 0 if they are unknown
 	Epoch                uint64 // how often the job has been restarted
-	Store                string // the URL of the store where the ranks meet; "" if it is unknown
+	// MinRanks and MaxRanks are the bounds of an elastic job: with how many ranks at least it goes on,
+	// and up to how many it takes new ones in; 0 if it is not elastic.
+	MinRanks, MaxRanks int
+	Store              string // the URL of the store where the ranks meet; "" if it is unknown
 	// Description is the launch as JSON, with the variable that each value came from.
 	Description json.RawMessage
 }
@@ -26,6 +29,7 @@ func LaunchFromEnvironment() (*Launch, error) {
 	defer C.hr_launch_release(launch)
 	out := &Launch{Rank: int(C.hr_launch_rank(launch)), Size: int(C.hr_launch_size(launch)),
 		LocalRank: int(C.hr_launch_local_rank(launch)), LocalSize: int(C.hr_launch_local_size(launch)),
+		MinRanks: int(C.hr_launch_min_ranks(launch)), MaxRanks: int(C.hr_launch_max_ranks(launch)),
 		Epoch: uint64(C.hr_launch_epoch(launch)), Store: C.GoString(C.hr_launch_store(launch))}
 	var text *C.hr_text
 	var err error

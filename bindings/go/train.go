@@ -71,6 +71,11 @@ type TrainOptions struct {
 	// BoundGroup names a group that the session has bound (Session.BindGroup): all its ranks train
 	// together, with the same options and shards of the same data; "": this process alone.
 	BoundGroup string
+	// ElasticGroup is the group that was bound: the training goes on when ranks of it die, and takes
+	// new ones in. It stands for the latest group from then on.
+	ElasticGroup *Group
+	MinRanks     int // with fewer ranks an elastic training waits for new ones; 0: 1
+	MaxRanks     int // up to which new ranks are taken in; 0: as many as there are at first
 }
 
 // trainer is the context of the functions of a training.
@@ -145,6 +150,7 @@ func (l *loan) train(options *TrainOptions) *C.hr_train_options {
 		event_directory: l.optional(options.EventDirectory), summary_steps: C.int64_t(options.SummarySteps),
 		bound_group: l.optional(options.BoundGroup), eval_steps: C.int64_t(options.EvalSteps),
 		best_metric: l.optional(options.BestMetric), best_is_smallest: flag(options.BestIsSmallest),
+		min_ranks: l.number("MinRanks", options.MinRanks), max_ranks: l.number("MaxRanks", options.MaxRanks),
 		restore_best: flag(options.RestoreBest), patience: C.int64_t(options.Patience),
 		on_step: (*[0]byte)(C.hrgo_step), on_evaluate: (*[0]byte)(C.hrgo_evaluate), on_message: (*[0]byte)(C.hrgo_message)}
 	names := slices.Sorted(maps.Keys(options.Scalars))
@@ -164,6 +170,9 @@ func (l *loan) train(options *TrainOptions) *C.hr_train_options {
 	if options.Group != nil {
 		out.group = borrow(l, options.Group.object)
 	}
+	if options.ElasticGroup != nil {
+		out.elastic_group = borrow(l, options.ElasticGroup.object)
+	}
 	return lendStruct(l, out)
 }
 
@@ -182,6 +191,9 @@ func (s *Session) Train(ctx context.Context, options *TrainOptions) (TrainReport
 	defer hrgo_release(c.context)
 	report := C.hr_train_report{struct_size: C.sizeof_hr_train_report}
 	err := limited(ctx, func(l *C.hr_limits) *C.hr_status { return C.hr_train(session, c, l, &report) })
+	if options.ElasticGroup != nil {
+		options.ElasticGroup.look(c.elastic_group)
+	}
 	if known, ok := err.(*Error); ok && functions.failure != nil {
 		known.cause = functions.failure
 	}

@@ -148,6 +148,26 @@ Status FindStore(const Environment& environment, Launch& launch) {
   return {};
 }
 
+// "MIN:MAX", and whether this process comes later.
+Status ReadElastic(const Environment& environment, Launch& launch) {
+  constexpr std::string_view kElastic = "HEADRACE_ELASTIC", kJoin = "HEADRACE_JOIN";
+  if (const std::string_view text = Get(environment, kElastic.data()); !text.empty()) {
+    const size_t colon = std::min(text.find(':'), text.size());
+    HR_ASSIGN_OR_RETURN(const int64_t least, Number(kElastic, text.substr(0, colon), 1));
+    HR_ASSIGN_OR_RETURN(const int64_t most,
+                        Number(kElastic, text.substr(std::min(colon + 1, text.size())), least));
+    launch.min_ranks = static_cast<int>(least);
+    launch.max_ranks = static_cast<int>(most);
+    launch.sources.push_back({"elastic", std::string(kElastic), std::string(text)});
+  }
+  const std::string_view joins = Get(environment, kJoin.data());
+  if (joins.empty() || joins == "0") return {};
+  if (joins != "1") return InvalidArgument(kJoin, ": expected 0 or 1, got '", joins, "'");
+  launch.joins = true;
+  launch.sources.push_back({"join", std::string(kJoin), "1"});
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> SecretFromEnvironment(const Environment& environment) {
@@ -184,6 +204,7 @@ Result<Launch> LaunchFromEnvironment(const Environment& environment) {
                               Cat(said.Or(field, 0))});
   }
   HR_RETURN_IF_ERROR(FindStore(environment, launch));
+  HR_RETURN_IF_ERROR(ReadElastic(environment, launch));
   return launch;
 }
 
@@ -192,6 +213,7 @@ std::string Launch::Json() const {
   json.BeginObject().Field("rank", rank).Field("size", size);
   json.Field("local_rank", local_rank).Field("local_size", local_size);
   json.Field("epoch", epoch).Field("store", store);
+  json.Field("min_ranks", min_ranks).Field("max_ranks", max_ranks).Field("joins", joins);
   json.Key("sources").BeginArray();
   for (const Source& source : sources) {
     json.BeginObject().Field("field", source.field).Field("variable", source.variable);

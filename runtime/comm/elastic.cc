@@ -180,7 +180,20 @@ Result<std::shared_ptr<Group>> Grow(Group& group, int size, const CallLimits& li
   if (size < 1 || (!ended && size <= group.size())) {
     return InvalidArgument("expected a new size above ", ended ? 0 : group.size(), ", got ", size);
   }
-  return GoOnFrom(group, size, limits);
+  Result<std::shared_ptr<Group>> next = GoOnFrom(group, size, limits);
+  if (next.status().code() == Code::kDeadlineExceeded) {
+    ForgetWaiting(group.options(), Sooner({}, kVerdictNanos)).IgnoreError();
+  }
+  return next;
+}
+
+Result<int> Waiting(const Group& group, const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(CheckWhole(group));
+  return CountWaiting(group.options(), StoreLimits(group.options(), limits));
+}
+
+Status SetClosed(const Group& group, bool closed, const CallLimits& limits) {
+  return SetClosed(group.options(), closed, StoreLimits(group.options(), limits));
 }
 
 Result<std::shared_ptr<Group>> Join(GroupOptions options, const CallLimits& limits) {

@@ -20,6 +20,13 @@ Result<std::shared_ptr<Group>> Shrink(Group& group, const CallLimits& limits);
 // group has ended, the rank that is to blame is left out, as by Shrink.
 Result<std::shared_ptr<Group>> Grow(Group& group, int size, const CallLimits& limits);
 
+// Returns how many processes wait in Join. One that has died there may be counted until a Grow has
+// waited for it in vain.
+Result<int> Waiting(const Group& group, const CallLimits& limits);
+
+// Says whether the group takes nobody in any more: Join fails then, also for those who wait.
+Status SetClosed(const Group& group, bool closed, const CallLimits& limits);
+
 // Waits until the group `options.mesh.name` grows, and becomes a rank of it. Rank, size and epoch
 // of the options are ignored.
 Result<std::shared_ptr<Group>> Join(GroupOptions options, const CallLimits& limits);

@@ -5,6 +5,8 @@
 #include <random>
 #include <thread>
 
+#include "runtime/base/function_ref.h"
+
 namespace hr::comm {
 namespace {
 
@@ -12,6 +14,8 @@ constexpr int64_t kStoreNanos = 3'000'000'000;
 constexpr auto kFirstPause = std::chrono::milliseconds(1);
 constexpr auto kLastPause = std::chrono::milliseconds(20);
 constexpr std::string_view kInvitationKey = "invitation";
+constexpr std::string_view kWaitingKey = "waiting";  // the names of those who do, each on a line
+constexpr std::string_view kClosedKey = "closed";
 constexpr std::string_view kLeft = "-";  // in the seat of one that gave up waiting
 
 std::string SeatKey(const MeshOptions& mesh, std::string_view invitation, size_t number) {
@@ -274,6 +278,34 @@ Result<Membership> Round::GoOn(Ending ending, const LookAgain& look) {
 
 namespace {
 
+// Changes the list of those who wait.
+Status EditWaiting(const MeshOptions& mesh, FunctionRef<void(std::string&)> edit,
+                   const CallLimits& limits) {
+  const std::string key = GroupKey(mesh, kWaitingKey);
+  HR_ASSIGN_OR_RETURN(std::optional<std::string> held, mesh.store->TryGet(key, limits));
+  for (;;) {
+    std::string wanted = held.value_or("");
+    edit(wanted);
+    if (wanted == held.value_or("")) return {};
+    std::optional<std::string_view> expected;
+    if (held.has_value()) expected = *held;
+    HR_ASSIGN_OR_RETURN(std::string now, mesh.store->CompareAndSwap(key, expected, wanted, limits));
+    if (now == wanted) return {};
+    held = std::move(now);
+  }
+}
+
+Status SayWaiting(const MeshOptions& mesh, const std::string& name, bool waits,
+                  const CallLimits& limits) {
+  const std::string line = name + "\n";
+  const auto edit = [&](std::string& text) {
+    const size_t at = text.find(line);
+    if (waits && at == text.npos) text += line;
+    if (!waits && at != text.npos) text.erase(at, line.size());
+  };
+  return EditWaiting(mesh, edit, limits);
+}
+
 // Takes the first seat that is free, for `name`. Returns its key.
 Result<std::string> TakeSeat(const MeshOptions& mesh, std::string_view invitation,
                              const std::string& name, const CallLimits& limits) {
@@ -303,6 +335,12 @@ Result<Membership> AnswerInvitations(const MeshOptions& mesh, const std::string&
       answered = *invitation;
       HR_ASSIGN_OR_RETURN(seat, TakeSeat(mesh, answered, name, limits));
     }
+    HR_ASSIGN_OR_RETURN(held, store.TryGet(GroupKey(mesh, kClosedKey), limits));
+    if (held.has_value()) {
+      return FailedPrecondition("group '", mesh.name,
+                                "' takes no new ranks any more: what it did is ", "over");
+    }
+    HR_RETURN_IF_ERROR(SayWaiting(mesh, name, true, limits));
     HR_RETURN_IF_ERROR(limits.Check());
     std::this_thread::sleep_for(pause);
   }
@@ -314,12 +352,29 @@ Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
                              const CallLimits& limits) {
   std::string seat;
   Result<Membership> now = AnswerInvitations(mesh, name, limits, seat);
+  SayWaiting(mesh, name, false, Briefly()).IgnoreError();
   if (!now.ok() && !seat.empty()) {
     mesh.store->CompareAndSwap(seat, name, kLeft, Briefly()).status().IgnoreError();
   }
   if (now.ok() || limits.Check().ok()) return now;
   return std::move(now).status().WithContext(
       Cat("waiting for group '", mesh.name, "' to grow (hr_group_grow)"));
+}
+
+Status SetClosed(const MeshOptions& mesh, bool closed, const CallLimits& limits) {
+  const std::string key = GroupKey(mesh, kClosedKey);
+  return closed ? mesh.store->Set(key, "", limits) : mesh.store->Delete(key, limits);
+}
+
+Result<int> CountWaiting(const MeshOptions& mesh, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const std::optional<std::string> names,
+                      mesh.store->TryGet(GroupKey(mesh, kWaitingKey), limits));
+  return names.has_value() ? static_cast<int>(std::count(names->begin(), names->end(), '\n')) : 0;
+}
+
+Status ForgetWaiting(const MeshOptions& mesh, const CallLimits& limits) {
+  return EditWaiting(
+      mesh, [](std::string& names) { names.clear(); }, limits);
 }
 
 }  // namespace hr::comm

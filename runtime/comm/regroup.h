@@ -84,4 +84,11 @@ class Round {
 Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
                              const CallLimits& limits);
 
+// Says whether nobody gets a seat any more; see elastic.h.
+Status SetClosed(const MeshOptions& mesh, bool closed, const CallLimits& limits);
+// Returns how many processes wait for a seat.
+Result<int> CountWaiting(const MeshOptions& mesh, const CallLimits& limits);
+// Forgets them: some have not answered an invitation. Those that still wait say so again.
+Status ForgetWaiting(const MeshOptions& mesh, const CallLimits& limits);
+
 }  // namespace hr::comm

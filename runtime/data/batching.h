@@ -10,11 +10,6 @@
 
 namespace hr::data {
 
-struct Shard {
-  int64_t index = 0;
-  int64_t count = 1;
-};
-
 struct BatchOptions {
   int64_t batch = 32;    // examples of a batch, of one shard
   bool shuffle = false;  // a full permutation, another one each epoch

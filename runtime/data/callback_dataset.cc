@@ -77,6 +77,7 @@ class CallbackDataset final : public Dataset {
   Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) override;
   Result<bool> DoDone(const CallLimits& limits) override;
   Status DoSeek(const DataPosition& position, const CallLimits& limits) override;
+  Status DoReshard(const Shard& shard, const CallLimits& limits) override;
 
   Result<bool> Fetch();
   Result<bool> FetchAt(DataPosition position);
@@ -86,6 +87,7 @@ class CallbackDataset final : public Dataset {
   Result<int64_t> Ask(int64_t examples);
   Result<int64_t> CountExamples(int64_t asked) const;
   Status CheckEndOfEpoch();
+  Status CheckDraw(const BatchOptions& options) const;
   Status WrongCount(std::string_view what) const;
 
   const DatasetCallbacks callbacks_;
@@ -124,15 +126,19 @@ Status CallbackDataset::Check() {
   if (first != nullptr) options_.batch = first->dims[0];
   if (options_.shuffle)
     return InvalidArgument("a host's data set cannot be shuffled; let the host order the examples");
-  if ((options_.repeat != 1 || options_.shard.count != 1) && callbacks_.seek == nullptr) {
+  return CheckDraw(options_);
+}
+
+Status CallbackDataset::CheckDraw(const BatchOptions& options) const {
+  if ((options.repeat != 1 || options.shard.count != 1) && callbacks_.seek == nullptr) {
     return InvalidArgument(
         "a host's data set that is repeated or has shards needs a seek function");
   }
-  if ((options_.drop_remainder || options_.shard.count != 1) && examples_ < 0) {
+  if ((options.drop_remainder || options.shard.count != 1) && examples_ < 0) {
     return InvalidArgument(
         "a host's data set with drop_remainder or shards must declare its number of examples");
   }
-  return CheckBatchOptions(options_, examples_);
+  return CheckBatchOptions(options, examples_);
 }
 
 Status CallbackDataset::GoTo(const Place& place) {
@@ -283,6 +289,19 @@ Status CallbackDataset::DoSeek(const DataPosition& position, const CallLimits&) 
   ahead_result_.reset();
   host_.reset();
   position_ = to;
+  return {};
+}
+
+Status CallbackDataset::DoReshard(const Shard& shard, const CallLimits&) {
+  BatchOptions options = options_;
+  options.shard = shard;
+  HR_RETURN_IF_ERROR(CheckDraw(options));
+  const bool same = shard.index == options_.shard.index && shard.count == options_.shard.count;
+  if (same) return {};
+  options_ = options;
+  ahead_result_.reset();
+  host_.reset();
+  Advance(options_, 0, &position_);  // other batches may leave more of an epoch out
   return {};
 }
 

@@ -128,6 +128,12 @@ Status Dataset::Seek(const DataPosition& position, const CallLimits& limits) {
   return DoSeek(position, limits);
 }
 
+Status Dataset::Reshard(const Shard& shard, const CallLimits& limits) {
+  const Turn turn(*this);
+  HR_RETURN_IF_ERROR(turn.status());
+  return DoReshard(shard, limits);
+}
+
 Result<std::string> Dataset::Save() const {
   HR_ASSIGN_OR_RETURN(const DataPosition now, position());
   return DataPositionToJson(now);

@@ -58,6 +58,12 @@ Result<DataPosition> DataPositionFromJson(std::string_view json);
 
 inline constexpr int64_t kRepeatForever = -1;
 
+// The part of every batch that a rank draws; see batching.h.
+struct Shard {
+  int64_t index = 0;
+  int64_t count = 1;
+};
+
 struct Draw;  // example_dataset.h
 
 // Used by one thread at a time: a call during another one fails with FAILED_PRECONDITION. Fields,
@@ -81,6 +87,10 @@ class Dataset : public session::InputSource {
   // Goes to a position of this data set; its seed and shuffle replace the ones given at creation.
   // INVALID_ARGUMENT if the position is of other data. If it fails, nothing changes.
   Status Seek(const DataPosition& position, const CallLimits& limits);
+
+  // From the present position on, the batches of another shard, or of one of another number of
+  // shards. If it fails, nothing changes.
+  Status Reshard(const Shard& shard, const CallLimits& limits);
 
   // The position as one line of JSON, for checkpoints.
   Result<std::string> Save() const;
@@ -107,10 +117,12 @@ class Dataset : public session::InputSource {
  protected:
   Dataset(std::vector<Field> fields, const DataPosition& position);
 
-  // What Next, Done and Seek do, called by one thread at a time. `out` has a tensor for each field.
+  // What Next, Done, Seek and Reshard do, called by one thread at a time. `out` has a tensor for
+  // each field.
   virtual Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) = 0;
   virtual Result<bool> DoDone(const CallLimits& limits) = 0;
   virtual Status DoSeek(const DataPosition& position, const CallLimits& limits) = 0;
+  virtual Status DoReshard(const Shard& shard, const CallLimits& limits) = 0;
 
   // As they were declared.
   const std::vector<Field>& declared() const { return fields_; }

@@ -36,8 +36,9 @@ class ExampleDataset final : public Dataset {
   Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) override;
   Result<bool> DoDone(const CallLimits&) override { return PassIsOver(draw_.batch, position_); }
   Status DoSeek(const DataPosition& position, const CallLimits& limits) override;
+  Status DoReshard(const Shard& shard, const CallLimits& limits) override;
 
-  const Draw draw_;
+  Draw draw_;
   ExampleOrder order_;
   std::vector<TensorRing> rings_;
   Dims dims_;  // of the tensor being taken
@@ -61,6 +62,15 @@ Result<bool> ExampleDataset::DoNext(std::span<Tensor> out, const CallLimits& lim
 Status ExampleDataset::DoSeek(const DataPosition& position, const CallLimits&) {
   HR_RETURN_IF_ERROR(CheckPosition(position, draw_.source->examples()));
   position_ = position;
+  Advance(draw_.batch, 0, &position_);  // other batches may leave more of an epoch out
+  return {};
+}
+
+Status ExampleDataset::DoReshard(const Shard& shard, const CallLimits&) {
+  BatchOptions batch = draw_.batch;
+  batch.shard = shard;
+  HR_RETURN_IF_ERROR(CheckBatchOptions(batch, draw_.source->examples()));
+  draw_.batch = batch;
   Advance(draw_.batch, 0, &position_);  // other batches may leave more of an epoch out
   return {};
 }

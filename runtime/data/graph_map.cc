@@ -180,6 +180,11 @@ class MapDataset final : public Dataset {
     drawn_ = false;
     return {};
   }
+  Status DoReshard(const Shard& shard, const CallLimits& limits) override {
+    // A batch that could not be mapped is drawn again.
+    HR_RETURN_IF_ERROR(dataset_->Reshard(shard, limits));
+    return DoSeek(position_, limits);
+  }
 
   const std::shared_ptr<Dataset> dataset_;
   GraphMap map_;

@@ -37,6 +37,7 @@ class PrefetchDataset final : public Dataset {
   Result<bool> DoNext(std::span<Tensor> out, const CallLimits& limits) override;
   Result<bool> DoDone(const CallLimits& limits) override;
   Status DoSeek(const DataPosition& position, const CallLimits& limits) override;
+  Status DoReshard(const Shard& shard, const CallLimits& limits) override;
 
   void Start();
   Status Stop(const CallLimits& limits);
@@ -154,6 +155,17 @@ Status PrefetchDataset::DoSeek(const DataPosition& position, const CallLimits& l
   if (position == position_) return {};
   HR_RETURN_IF_ERROR(Stop(limits));
   HR_RETURN_IF_ERROR(source_->Seek(position, limits));
+  first_ = 0;
+  count_ = 0;
+  position_ = source_->position().value();
+  return {};
+}
+
+// The source is ahead of what was delivered.
+Status PrefetchDataset::DoReshard(const Shard& shard, const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(Stop(limits));
+  HR_RETURN_IF_ERROR(source_->Reshard(shard, limits));
+  HR_RETURN_IF_ERROR(source_->Seek(position_, limits));
   first_ = 0;
   count_ = 0;
   position_ = source_->position().value();

@@ -299,6 +299,12 @@ void Begin(Profile* profile, Lease& threads) {
 }  // namespace
 
 Status Call::Run(const CallLimits& limits, Profile* profile) {
+  Status status = RunBound(limits, profile);
+  if (!status.ok()) session_->TellRanks(request_, status);
+  return status;
+}
+
+Status Call::RunBound(const CallLimits& limits, Profile* profile) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   while (true) {
     if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());

@@ -88,6 +88,8 @@ class Call {
   void CollectFeeds();
   // Compiles and instantiates for the inputs' shapes, and binds everything. Allocates nothing where
   // the plan at hand has met the shapes before.
+  // What Run does, without telling other ranks of a failure.
+  Status RunBound(const CallLimits& limits, Profile* profile);
   Status Prepare();
   Status TakeInstance();
   Status BindOutputs();

@@ -1,12 +1,14 @@
 #include "runtime/session/session.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/base/errors.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/graph/shards.h"
 #include "runtime/graph/unknown_name.h"
 #include "runtime/session/staged_run.h"
+#include "runtime/transform/extract.h"
 
 namespace hr::session {
 namespace {
@@ -334,20 +336,37 @@ Status Session::SetVariable(uint32_t variable, const Tensor& value, const CallLi
 
 namespace {
 
+void AddGroups(const Model& model, const graph::Node& node, std::vector<std::string>* out) {
+  const ops::OpDef& def = ops::DefOf(model.env().operators(), model.module(), node);
+  for (const ops::Effect& effect : ops::EffectsOf(def, node)) {
+    if (effect.resource.kind == ops::ResourceKind::kGroup) out->push_back(effect.resource.name);
+  }
+}
+
+std::vector<std::string> EachOnce(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 std::vector<std::string> GroupsOf(const Model& model) {
   std::vector<std::string> out;
-  const graph::Module& module = model.module();
-  for (const graph::Graph& graph : module.graphs) {
-    for (const graph::Node& node : graph.nodes) {
-      const ops::OpDef& def = ops::DefOf(model.env().operators(), module, node);
-      for (const ops::Effect& effect : ops::EffectsOf(def, node)) {
-        if (effect.resource.kind == ops::ResourceKind::kGroup) out.push_back(effect.resource.name);
-      }
-    }
+  for (const graph::Graph& graph : model.module().graphs) {
+    for (const graph::Node& node : graph.nodes) AddGroups(model, node, &out);
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+  return EachOnce(std::move(out));
+}
+
+// Those of the nodes that the request needs.
+std::vector<std::string> GroupsOf(const Model& model, const transform::Request& request) {
+  std::vector<std::string> out;
+  const graph::Graph& graph = model.module().graphs[request.graph];
+  const graph::Marks needed =
+      transform::NeededNodes(graph, graph::Marks(graph.values.size(), false), request);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i] != 0) AddGroups(model, graph.nodes[i], &out);
+  }
+  return EachOnce(std::move(out));
 }
 
 }  // namespace
@@ -363,6 +382,16 @@ Status Session::BindGroup(std::string_view name, std::shared_ptr<comm::Collectiv
   return {};
 }
 
+void Session::TellRanks(const transform::Request& request, const Status& failure) {
+  const Code code = failure.code();
+  if (code == Code::kCancelled || code == Code::kDeadlineExceeded || code == Code::kOutOfRange)
+    return;
+  for (const std::string& name : GroupsOf(*model_, request)) {
+    const auto group = FindGroup(name);
+    if (group.ok()) (*group)->Abort(failure.ToString());
+  }
+}
+
 Result<std::shared_ptr<comm::Collectives>> Session::FindGroup(std::string_view name) {
   HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("using a group", false, {}));
   auto group = groups_.Share(name);
@@ -371,46 +400,109 @@ Result<std::shared_ptr<comm::Collectives>> Session::FindGroup(std::string_view n
                             "'; bind one with hr_session_bind_group");
 }
 
-Status Session::Broadcast(std::string_view name, int root, const CallLimits& limits) {
+namespace {
+
+// What ranks tell each other of a session, beside its variables.
+struct SessionState {
+  int64_t step = 0;
+  uint64_t seed = 0;
+  int64_t tainted = 0;
+};
+
+Status BroadcastBytes(comm::Collectives& group, int root, void* data, size_t bytes,
+                      const CallLimits& limits) {
+  const comm::Operation operation = {
+      .kind = comm::OpKind::kBroadcast, .dtype = DType::kUint8, .count = bytes, .peer = root};
+  return bytes == 0 ? Status() : group.Run(operation, data, data, limits);
+}
+
+}  // namespace
+
+Result<int> Session::Broadcast(std::string_view name, int root, const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(const auto group, FindGroup(name));
   HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("broadcasting variables", true, limits));
-  if (root < 0 || root >= group->size()) {
+  if (root < kFurthest || root >= group->size()) {
     return InvalidArgument("the root ", root, " is no rank of a group of ", group->size());
+  }
+  if (root == kFurthest) {
+    HR_ASSIGN_OR_RETURN(root, FindFurthest(*group, limits));
   }
   HR_RETURN_IF_ERROR(variables_.BringHome(env().allocator()));
   const bool gives = group->rank() == root;
-  if (!gives) {
-    for (uint32_t i = 0; i < model_->module().variables.size(); ++i) {
-      HR_RETURN_IF_ERROR(variables_.MakeWritable(env().allocator(), i));
-    }
-  }
-  Status status = BroadcastValues(*group, root, limits);
-  if (gives) return status;
-  variables_.MarkWritten();
-  tainted_.store(!status.ok(), std::memory_order_release);
-  return status;
+  HR_RETURN_IF_ERROR(gives ? SendValues(*group, root, limits)
+                           : ReceiveValues(*group, root, limits));
+  return root;
 }
 
-Status Session::BroadcastValues(comm::Collectives& group, int root, const CallLimits& limits) {
-  const auto send = [&](void* data, size_t bytes) -> Status {
-    const comm::Operation operation = {
-        .kind = comm::OpKind::kBroadcast, .dtype = DType::kUint8, .count = bytes, .peer = root};
-    return group.Run(operation, data, data, limits);
-  };
-  uint64_t state[2] = {static_cast<uint64_t>(step()), seed()};
-  HR_RETURN_IF_ERROR(send(state, sizeof state));
-  // Each rank keeps its part of what is divided.
-  HR_ASSIGN_OR_RETURN(const auto shards, graph::ShardsOf(model_->module()));
-  const auto divided = [&](uint32_t i) {
-    return std::any_of(shards.begin(), shards.end(),
-                       [i](const graph::Shard& shard) { return shard.variable == i; });
-  };
-  for (uint32_t i = 0; i < model_->module().variables.size(); ++i) {
-    const Tensor& value = variables_.Get(i);
-    if (value.bytes() != 0 && !divided(i)) HR_RETURN_IF_ERROR(send(value.data(), value.bytes()));
+Result<int> Session::FindFurthest(comm::Collectives& group, const CallLimits& limits) const {
+  const int64_t own = tainted() ? -1 : step();
+  std::vector<int64_t> steps(static_cast<size_t>(group.size()));
+  HR_RETURN_IF_ERROR(
+      group.Run({.kind = comm::OpKind::kAllGather, .dtype = DType::kInt64, .count = 1}, &own,
+                steps.data(), limits));
+  const auto furthest = std::max_element(steps.begin(), steps.end());
+  if (*furthest >= 0) return static_cast<int>(furthest - steps.begin());
+  return Tainted("the variables of all ranks may be half updated; restore a checkpoint on one of ",
+                 "them first");
+}
+
+namespace {
+
+// What all ranks have in common: each keeps its part of what is divided.
+Result<std::vector<uint32_t>> CommonVariables(const graph::Module& module) {
+  HR_ASSIGN_OR_RETURN(const auto shards, graph::ShardsOf(module));
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < module.variables.size(); ++i) {
+    const bool divided = std::any_of(shards.begin(), shards.end(), [i](const graph::Shard& shard) {
+      return shard.variable == i;
+    });
+    if (!divided) out.push_back(i);
   }
-  step_.store(static_cast<int64_t>(state[0]), std::memory_order_relaxed);
-  seed_.store(state[1], std::memory_order_relaxed);
+  return out;
+}
+
+}  // namespace
+
+Status Session::SendValues(comm::Collectives& group, int root, const CallLimits& limits) {
+  SessionState state{step(), seed(), tainted()};
+  HR_RETURN_IF_ERROR(BroadcastBytes(group, root, &state, sizeof state, limits));
+  HR_RETURN_IF_ERROR(CheckUsable());
+  HR_ASSIGN_OR_RETURN(const auto variables, CommonVariables(model_->module()));
+  for (uint32_t i : variables) {
+    const Tensor& value = variables_.Get(i);
+    HR_RETURN_IF_ERROR(BroadcastBytes(group, root, value.data(), value.bytes(), limits));
+  }
+  return {};
+}
+
+// Into memory beside the variables: if the root dies meanwhile, they are still those of one step.
+Status Session::ReceiveValues(comm::Collectives& group, int root, const CallLimits& limits) {
+  SessionState state;
+  HR_RETURN_IF_ERROR(BroadcastBytes(group, root, &state, sizeof state, limits));
+  if (state.tainted != 0) {
+    return Tainted("the variables of rank ", root, ", which all are to get, may be half updated; ",
+                   "restore a checkpoint there first");
+  }
+  HR_ASSIGN_OR_RETURN(const auto variables, CommonVariables(model_->module()));
+  std::vector<std::pair<uint32_t, Tensor>> changed;
+  for (uint32_t i : variables) {
+    const Tensor& own = variables_.Get(i);
+    auto value = Tensor::Create(env().allocator(), own.dtype(), own.dims());
+    if (!value.ok()) {
+      group.Abort(std::string(value.status().message()));  // the others wait for this rank
+      return std::move(value).status();
+    }
+    HR_RETURN_IF_ERROR(BroadcastBytes(group, root, value->data(), value->bytes(), limits));
+    // A frozen weight that has its value already needs no memory of the session's own.
+    const bool same = own.bytes() == 0 || std::memcmp(own.data(), value->data(), own.bytes()) == 0;
+    if (!same) changed.emplace_back(i, std::move(value).value());
+  }
+  for (auto& [i, value] : changed) variables_.SetOwned(i, std::move(value));
+  step_.store(state.step, std::memory_order_relaxed);
+  seed_.store(state.seed, std::memory_order_relaxed);
+  // A part that only this rank has may still be half updated.
+  const bool whole = variables.size() == model_->module().variables.size();
+  if (whole) tainted_.store(false, std::memory_order_release);
   return {};
 }
 

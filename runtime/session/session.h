@@ -79,9 +79,17 @@ class Session : public std::enable_shared_from_this<Session> {
   // The group bound by this name; it ends with the session, or when another takes its place. For
   // operations between runs, by the thread that makes these. FAILED_PRECONDITION if none is bound.
   Result<std::shared_ptr<comm::Collectives>> FindGroup(std::string_view name);
-  // Gives all variables, and the step and the seed, the values of the rank `root` of a bound group.
-  // All ranks call it. A failure leaves the session tainted, unless this rank is the root.
-  Status Broadcast(std::string_view group, int root, const CallLimits& limits);
+  // Gives all variables, and the step and the seed, the values of the rank `root` of a bound group;
+  // kFurthest: of the one with the most steps whose session is not tainted, the lowest of these.
+  // All ranks call it. Returns the root. A failure leaves the session as it was; TAINTED on all
+  // ranks if there is no such rank.
+  static constexpr int kFurthest = -1;
+  Result<int> Broadcast(std::string_view group, int root, const CallLimits& limits);
+
+  // Ends the groups in which a run of `request` communicates, because this rank's has failed,
+  // perhaps before it began: the others wait for it. Nothing happens if the limits of the run or
+  // its data have ended, or if no node communicates.
+  void TellRanks(const transform::Request& request, const Status& failure);
 
   uint64_t seed() const { return seed_.load(std::memory_order_relaxed); }
   int64_t step() const { return step_.load(std::memory_order_relaxed); }
@@ -102,7 +110,9 @@ class Session : public std::enable_shared_from_this<Session> {
   explicit Session(std::shared_ptr<const Model> model, const SessionOptions& options);
   Status InitializeVariables(const CallLimits& limits);
   Result<Tensor> InitialValue(const graph::Variable& variable, const CallLimits& limits);
-  Status BroadcastValues(comm::Collectives& group, int root, const CallLimits& limits);
+  Result<int> FindFurthest(comm::Collectives& group, const CallLimits& limits) const;
+  Status SendValues(comm::Collectives& group, int root, const CallLimits& limits);
+  Status ReceiveValues(comm::Collectives& group, int root, const CallLimits& limits);
   Status CheckUsable() const;
   // The run lock, for `what`. In a function of the host inside a run of this session a failure,
   // where it would have to wait for that run.

@@ -29,6 +29,8 @@ std::string ExactText(double value) {
 }  // namespace
 
 bool BestEvaluation::Take(double value, int64_t step) {
+  if (step == taken_step_) return false;
+  taken_step_ = step;
   const bool better = smallest_ ? value < value_ : value > value_;
   const bool is_best = better || (std::isnan(value_) && !std::isnan(value));
   waits_ = is_best ? 0 : waits_ + 1;
@@ -57,6 +59,26 @@ void BestEvaluation::TakeFrom(const CheckpointMetadata& metadata) {
   value_ = other.value_;
   step_ = other.step_;
   waits_ = other.waits_;
+}
+
+// KEY=VALUE, each on a line.
+std::string BestEvaluation::Text() const {
+  CheckpointMetadata metadata;
+  AddTo(&metadata);
+  std::string text;
+  for (const auto& [key, value] : metadata) text += Cat(key, "=", value, "\n");
+  return text;
+}
+
+void BestEvaluation::TakeText(std::string_view text) {
+  CheckpointMetadata metadata;
+  for (size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
+    const std::string_view line = text.substr(0, end);
+    const size_t equals = line.find('=');
+    if (equals == line.npos) continue;
+    metadata[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+  }
+  TakeFrom(metadata);
 }
 
 }  // namespace hr::train

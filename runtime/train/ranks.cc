@@ -27,12 +27,14 @@ Status Ranks::Sum(std::span<double> numbers, const CallLimits& limits) const {
              numbers.data(), limits);
 }
 
-Status Ranks::FromChief(std::string* text, const CallLimits& limits) const {
-  int64_t size[1] = {static_cast<int64_t>(chief() ? text->size() : 0)};
+Status Ranks::Broadcast(int root, std::string* text, const CallLimits& limits) const {
+  if (alone()) return {};
+  int64_t size[1] = {static_cast<int64_t>(group_->rank() == root ? text->size() : 0)};
   HR_RETURN_IF_ERROR(Largest(size, limits));
   text->resize(static_cast<size_t>(size[0]));
-  return Run({.kind = OpKind::kBroadcast, .dtype = DType::kUint8, .count = text->size()},
-             text->data(), limits);
+  return Run(
+      {.kind = OpKind::kBroadcast, .dtype = DType::kUint8, .count = text->size(), .peer = root},
+      text->data(), limits);
 }
 
 void Ranks::TellFailure(const Status& status) const {

@@ -23,8 +23,8 @@ class Ranks {
   // Replaces each number by the largest, or the sum, of all ranks' numbers.
   Status Largest(std::span<int64_t> numbers, const CallLimits& limits) const;
   Status Sum(std::span<double> numbers, const CallLimits& limits) const;
-  // All ranks get the chief's text.
-  Status FromChief(std::string* text, const CallLimits& limits) const;
+  // All ranks get the text of the rank `root`.
+  Status Broadcast(int root, std::string* text, const CallLimits& limits) const;
   // Ends the group, unless it has ended: the others wait for this rank, which has failed.
   void TellFailure(const Status& status) const;
 

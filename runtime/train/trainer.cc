@@ -126,8 +126,7 @@ class Trainer {
   Result<StepReport> Run() {
     if (options_.train_data == nullptr) return InvalidArgument("training needs a data set");
     if (!options_.group.empty()) {
-      HR_ASSIGN_OR_RETURN(auto group, session_->FindGroup(options_.group));
-      ranks_ = Ranks(std::move(group));
+      HR_RETURN_IF_ERROR(FindRanks());
       group_limits_.context = this;
       group_limits_.interrupted = [](void* self) {
         return static_cast<Trainer*>(self)->GraceIsOver() ? 1 : 0;
@@ -139,22 +138,60 @@ class Trainer {
   }
 
  private:
+  // The ranks of the group that is bound now.
+  Status FindRanks() {
+    HR_ASSIGN_OR_RETURN(auto group, session_->FindGroup(options_.group));
+    ranks_ = Ranks(std::move(group));
+    if (!options_.elastic.has_value()) return {};
+    if (!elastic_.has_value())
+      elastic_.emplace(*options_.elastic, [this](std::string_view text) { Say(text); });
+    owner_ = elastic_->owner();
+    return {};
+  }
+
   Result<StepReport> RunOnRank() {
     HR_RETURN_IF_ERROR(CheckBestOptions());
     HR_ASSIGN_OR_RETURN(const SessionShards shards, SessionShards::Of(*session_));
     divided_ = !shards.empty();
+    if (divided_ && elastic_.has_value()) {
+      return Unimplemented(
+          "an elastic training whose ranks divide the optimizer's state (zero=1): a ",
+          "rank that dies takes its part with it; start all anew from a checkpoint");
+    }
     HR_RETURN_IF_ERROR(Prepare());
     if (ranks_.chief()) HR_RETURN_IF_ERROR(RestoreNewest());
-    HR_RETURN_IF_ERROR(BeginTogether());
+    if (elastic_.has_value() && ranks_.chief()) elastic_->SetOver(false);
     begin_nanos_ = clock_.NowNanos();
+    while (true) {
+      Result<StepReport> report = RunTogether();
+      if (report.ok() && elastic_.has_value() && ranks_.chief()) elastic_->SetOver(true);
+      if (report.ok() || !elastic_.has_value() || !elastic_->IsEnd(report.status())) return report;
+      HR_RETURN_IF_ERROR(elastic_->GoOn(std::move(report).status(), GroupLimits()));
+      HR_RETURN_IF_ERROR(TakeRanks());
+    }
+  }
+
+  // From here on with the group that the elastic one stands for now.
+  Status TakeRanks() {
+    const bool was_chief = ranks_.chief();
+    HR_RETURN_IF_ERROR(FindRanks());
+    if (!ranks_.chief() || was_chief) return {};
+    HR_RETURN_IF_ERROR(OpenEvents());
+    if (!began_) return RestoreNewest();
+    saved_step_ = -1;
+    if (options_.checkpoint_directory.empty()) return {};
+    return TakeTerm(options_.checkpoint_directory, owner_).status().Clone();
+  }
+
+  Result<StepReport> RunTogether() {
+    HR_RETURN_IF_ERROR(BeginTogether());
     Status ended = Loop();
     bool ran_out = ended.code() == Code::kCancelled || ended.code() == Code::kDeadlineExceeded;
     if (!ended.ok() && !ran_out && !stopped_) return ended;
     // What was reached is kept, also when the caller's patience ended or the evaluation fails.
     HR_ASSIGN_OR_RETURN(const bool unsaved, ChiefSays(report_.step != saved_step_));
     if (unsaved) HR_RETURN_IF_ERROR(Save());
-    if (ended.ok() && !stopped_ && options_.eval_data != nullptr && !report_.evaluated)
-      HR_RETURN_IF_ERROR(EvaluateNow());
+    if (ended.ok() && !stopped_ && options_.eval_data != nullptr) HR_RETURN_IF_ERROR(EvaluateNow());
     if (events_ != nullptr) {
       if (report_.step != summarised_step_) HR_RETURN_IF_ERROR(Summarise());
       HR_RETURN_IF_ERROR(events_->Flush());
@@ -184,7 +221,11 @@ class Trainer {
     for (const auto& [name, value] : options_.scalars)
       HR_RETURN_IF_ERROR(call_->BindScalar(name, value));
     has_rate_ = HasOutput(*session_, options_.train_signature, "learning_rate");
-    if (options_.event_directory.empty() || !ranks_.chief()) return {};
+    return OpenEvents();
+  }
+
+  Status OpenEvents() {
+    if (options_.event_directory.empty() || !ranks_.chief() || events_ != nullptr) return {};
     HR_ASSIGN_OR_RETURN(events_, EventWriter::Open(options_.event_directory, {}));
     return {};
   }
@@ -198,9 +239,7 @@ class Trainer {
     saved_step_ = -1;
     const std::string& directory = options_.checkpoint_directory;
     if (directory.empty()) return {};
-    if (options_.owner.has_value()) {
-      HR_RETURN_IF_ERROR(TakeTerm(directory, options_.owner).status().Clone());
-    }
+    if (owner_.has_value()) HR_RETURN_IF_ERROR(TakeTerm(directory, owner_).status().Clone());
     if (!FileExists(directory)) return {};
     HR_ASSIGN_OR_RETURN(auto known, ListCheckpoints(directory));
     if (known.empty()) return {};
@@ -228,7 +267,7 @@ class Trainer {
   // Ranks that have parts of variables read them where the chief has read its own, if it has.
   Status RestoreParts(std::string path) {
     if (!divided_) return {};
-    HR_RETURN_IF_ERROR(ranks_.FromChief(&path, limits_));
+    HR_RETURN_IF_ERROR(ranks_.Broadcast(0, &path, limits_));
     if (path.empty() || ranks_.chief()) return {};
     auto restored = RestoreSession(*session_, path, {}, limits_);
     if (restored.ok()) return {};
@@ -236,21 +275,57 @@ class Trainer {
         "ranks that divide the optimizer's state read checkpoints from one folder");
   }
 
-  // All ranks go on from where the chief stands.
+  // All ranks go on from where one of them stands: the chief, or the one that is furthest.
   Status BeginTogether() {
-    if (ranks_.alone()) return {};
+    if (ranks_.alone()) {
+      finished_step_ = report_.step;
+      return {};
+    }
     HR_RETURN_IF_ERROR(RestoreParts(restored_path_));
-    HR_RETURN_IF_ERROR(session_->Broadcast(options_.group, 0, limits_));
+    if (elastic_.has_value()) HR_RETURN_IF_ERROR(Reshard());
+    HR_ASSIGN_OR_RETURN(
+        const int root,
+        session_->Broadcast(options_.group, elastic_.has_value() ? session::Session::kFurthest : 0,
+                            GroupLimits()));
     HR_ASSIGN_OR_RETURN(const std::string own, options_.train_data->Save());
     std::string position = own;
-    HR_RETURN_IF_ERROR(ranks_.FromChief(&position, limits_));
+    HR_RETURN_IF_ERROR(ranks_.Broadcast(root, &position, GroupLimits()));
     if (position != own) {
       Status status = options_.train_data->Restore(position, limits_);
-      if (!status.ok()) return std::move(status).WithContext("the data set of rank 0 is another");
+      if (!status.ok()) {
+        return std::move(status).WithContext(
+            Cat("the data set of rank ", root, " is another than this rank's"));
+      }
     }
     report_.step = session_->step();
-    if (!ranks_.chief()) saved_step_ = summarised_step_ = report_.step;
+    if (!began_ && !ranks_.chief()) saved_step_ = summarised_step_ = report_.step;
+    HR_RETURN_IF_ERROR(elastic_.has_value() ? AgreeOnStep(root) : Status());
+    if (!began_) finished_step_ = std::max(finished_step_, report_.step);
+    began_ = true;
     return TakeEpoch();
+  }
+
+  Status Reshard() {
+    const data::Shard shard{.index = elastic_->rank(), .count = elastic_->size()};
+    HR_RETURN_IF_ERROR(options_.train_data->Reshard(shard, limits_));
+    return options_.eval_data == nullptr ? Status() : options_.eval_data->Reshard(shard, limits_);
+  }
+
+  // What comes after a step is done again by all ranks, unless all that have been here before have
+  // done it. New ranks do as the others do.
+  Status AgreeOnStep(int root) {
+    const bool finished = finished_step_ >= report_.step,
+               evaluated = evaluated_step_ == report_.step;
+    int64_t any[3] = {began_, began_ && !finished, began_ && !evaluated};
+    HR_RETURN_IF_ERROR(ranks_.Largest(any, GroupLimits()));
+    finished_step_ = report_.step - any[1];
+    evaluated_step_ = any[0] != 0 && any[2] == 0 ? report_.step : -1;
+    if (options_.best_metric.empty()) return {};
+    std::string best = best_.Text();
+    HR_RETURN_IF_ERROR(ranks_.Broadcast(root, &best, GroupLimits()));
+    best_.TakeText(best);
+    ReportBest();
+    return {};
   }
 
   std::string BestDirectory() const { return JoinPath(options_.checkpoint_directory, kBestFolder); }
@@ -277,15 +352,24 @@ class Trainer {
 
   Status Loop() {
     while (true) {
+      HR_RETURN_IF_ERROR(FinishStep());
+      if (stopped_ && ranks_.alone()) return {};
       HR_ASSIGN_OR_RETURN(const bool complete, IsComplete());
       HR_ASSIGN_OR_RETURN(const bool ended, AllEnd(complete));
       if (ended) return std::move(ended_);
-      HR_RETURN_IF_ERROR(Step());
-      if (!options_.on_step) continue;
-      Result<bool> go_on = options_.on_step(report_);
-      stopped_ = !go_on.ok() || !*go_on;
-      if (stopped_ && (ranks_.alone() || !go_on.ok())) return std::move(go_on).status();
+      HR_ASSIGN_OR_RETURN(const bool grown, TakeIn());
+      if (!grown) HR_RETURN_IF_ERROR(Step());
     }
+  }
+
+  // Takes new ranks in, if some wait.
+  Result<bool> TakeIn() {
+    if (coming_ == 0) return false;
+    HR_ASSIGN_OR_RETURN(const bool grown, elastic_->TakeIn(coming_, GroupLimits()));
+    if (!grown) return false;
+    HR_RETURN_IF_ERROR(TakeRanks());
+    HR_RETURN_IF_ERROR(BeginTogether());
+    return true;
   }
 
   // Whether all steps are made, or the data or the patience is at its end.
@@ -302,12 +386,14 @@ class Trainer {
   Result<bool> AllEnd(bool complete) {
     if (ranks_.alone()) return complete;
     Status within = limits_.Check();
-    int64_t ends[4] = {complete, report_.stopped_early, stopped_,
-                       static_cast<int64_t>(within.code())};
+    const int coming = elastic_.has_value() && ranks_.chief() ? elastic_->Coming() : 0;
+    int64_t ends[5] = {complete, report_.stopped_early, stopped_,
+                       static_cast<int64_t>(within.code()), coming};
     HR_RETURN_IF_ERROR(ranks_.Largest(ends, {}));
     report_.stopped_early = ends[1] != 0;
     stopped_ = ends[2] != 0;
     all_know_ = ends[3] != 0;
+    coming_ = static_cast<int>(ends[4]);
     if (!within.ok()) {
       ended_ = std::move(within);
     } else if (ends[3] != 0) {
@@ -321,6 +407,9 @@ class Trainer {
   // a step that does not end then is broken off some seconds later.
   static constexpr int64_t kGraceNanos = 5'000'000'000;
   const CallLimits& StepLimits() const { return ranks_.alone() ? limits_ : group_limits_; }
+  // Of what the ranks do together between steps: the caller's, without the deadline if that has
+  // passed already.
+  const CallLimits& GroupLimits() const { return elastic_.has_value() ? StepLimits() : limits_; }
   bool GraceIsOver() {
     if (limits_.Check().ok()) return false;
     const int64_t now = SystemClock().NowNanos();
@@ -363,12 +452,26 @@ class Trainer {
     double seconds = static_cast<double>(clock_.NowNanos() - begin_nanos_) * 1e-9;
     report_.examples_per_second = seconds > 0 ? static_cast<double>(examples_) / seconds : 0;
     if (!std::isfinite(report_.loss)) return NotFinite();
-    if (events_ != nullptr && Due(report_.step, options_.summary_steps))
-      HR_RETURN_IF_ERROR(Summarise());
-    if (options_.eval_data != nullptr && Due(report_.step, options_.eval_steps))
-      HR_RETURN_IF_ERROR(EvaluateNow());
-    if (Due(report_.step, options_.checkpoint_steps)) HR_RETURN_IF_ERROR(Save());
+    made_step_ = report_.step;
     return {};
+  }
+
+  // What comes after a step: a summary, an evaluation, a checkpoint, and the caller's turn.
+  Status FinishStep() {
+    if (finished_step_ < report_.step) {
+      if (events_ != nullptr && Due(report_.step, options_.summary_steps))
+        HR_RETURN_IF_ERROR(Summarise());
+      if (options_.eval_data != nullptr && Due(report_.step, options_.eval_steps))
+        HR_RETURN_IF_ERROR(EvaluateNow());
+      if (Due(report_.step, options_.checkpoint_steps) && report_.step != saved_step_)
+        HR_RETURN_IF_ERROR(Save());
+      finished_step_ = report_.step;
+    }
+    if (made_step_ != report_.step || !options_.on_step) return {};
+    made_step_ = -1;
+    Result<bool> go_on = options_.on_step(report_);
+    stopped_ = !go_on.ok() || !*go_on;
+    return std::move(go_on).status();
   }
 
   Status NotFinite() const {
@@ -388,10 +491,13 @@ class Trainer {
                               report_.examples_per_second);
   }
 
+  // Once a step.
   Status EvaluateNow() {
+    if (evaluated_step_ == report_.step) return {};
     HR_RETURN_IF_ERROR(options_.eval_data->Rewind(limits_));
     HR_ASSIGN_OR_RETURN(StepReport result, Evaluate(session_, options_.eval_signature,
                                                     options_.eval_data, limits_, ranks_));
+    evaluated_step_ = report_.step;
     report_.evaluated = true;
     report_.evaluation_loss = result.evaluation_loss;
     report_.evaluation_accuracy = result.evaluation_accuracy;
@@ -431,7 +537,7 @@ class Trainer {
     }
     if (ranks_.alone()) return {};
     HR_RETURN_IF_ERROR(RestoreParts(path));
-    return session_->Broadcast(options_.group, 0, limits_);
+    return session_->Broadcast(options_.group, 0, limits_).status().Clone();
   }
 
   Status Save() {
@@ -443,7 +549,7 @@ class Trainer {
   Status SaveTo(const std::string& directory, int keep) {
     HR_ASSIGN_OR_RETURN(const bool wanted, ChiefSays(!options_.checkpoint_directory.empty()));
     if (!wanted || !(ranks_.chief() || divided_)) return {};
-    SaveOptions save{.files = {.keep = keep, .owner = options_.owner},
+    SaveOptions save{.files = {.keep = keep, .owner = owner_},
                      .dataset = options_.train_data.get()};
     best_.AddTo(&save.metadata);
     // A caller whose deadline passed still wants what was reached.
@@ -459,12 +565,19 @@ class Trainer {
   std::unique_ptr<session::Call> call_;
   std::unique_ptr<EventWriter> events_;
   Ranks ranks_;
+  std::optional<Elastic> elastic_;
+  std::optional<CheckpointOwner> owner_ = options_.owner;
   StepReport report_;
   BestEvaluation best_;
   bool has_rate_ = false;
-  bool stopped_ = false;       // by on_step
-  bool divided_ = false;       // each rank has a part of some variables
-  std::string restored_path_;  // by the chief, before the first step
+  bool stopped_ = false;         // by on_step
+  bool divided_ = false;         // each rank has a part of some variables
+  std::string restored_path_;    // by the chief, before the first step
+  bool began_ = false;           // the training, with other ranks
+  int coming_ = 0;               // processes that are to become ranks
+  int64_t made_step_ = -1;       // by this rank; -1: on_step knows of it
+  int64_t finished_step_ = -1;   // with what comes after it
+  int64_t evaluated_step_ = -1;  // the last one that all ranks have evaluated
   int64_t saved_step_ = -1;
   int64_t summarised_step_ = -1;  // none of the steps before training
   int64_t examples_ = 0;

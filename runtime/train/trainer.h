@@ -10,6 +10,7 @@
 #include "runtime/data/dataset.h"
 #include "runtime/session/call.h"
 #include "runtime/train/checkpoint_term.h"
+#include "runtime/train/elastic.h"
 #include "runtime/train/ranks.h"
 
 namespace hr::train {
@@ -57,6 +58,12 @@ struct TrainOptions {
   // events, and gives the others its variables and the position of its data set. All stop at the
   // same step: if the data or the limits of one end, or its on_step says so.
   std::string group;
+
+  // The group that is bound as `group`: the training goes on when ranks of it die, without them,
+  // and takes new ranks in between two steps. The rank with the most steps gives the others its
+  // variables and the position of its data set; the data sets become shards by rank, whatever
+  // shards they were; `owner` is the latest group's. Null: the end of the group ends the training.
+  std::optional<ElasticOptions> elastic;
 
   std::string event_directory;  // empty: none
   int64_t summary_steps = 100;  // and at the end

@@ -92,21 +92,26 @@ static hr_graph* build(hr_env* env) {
 /* The group of all processes, if a launcher has started this one as one of several; else NULL. */
 typedef struct job {
   hr_group* world;
-  int rank, size;
+  int min_ranks, max_ranks; /* 0: ranks that die end the training */
 } job;
 
 static const char kGroup[] = "workers"; /* what the graph calls it */
 
 static job join(hr_env* env) {
-  job out = {.size = 1};
+  job out = {.world = NULL};
   hr_launch* launch;
   TRY(hr_launch_from_environment(&launch));
-  out.rank = hr_launch_rank(launch);
-  out.size = hr_launch_size(launch);
+  out.min_ranks = hr_launch_min_ranks(launch);
+  out.max_ranks = hr_launch_max_ranks(launch);
+  const int many = hr_launch_size(launch) > 1 || out.max_ranks > 1;
   hr_launch_release(launch);
-  if (out.size > 1) TRY(hr_group_create(env, NULL, NULL, &out.world));
+  if (many) TRY(hr_group_create(env, NULL, NULL, &out.world));
   return out;
 }
+
+/* They change when ranks die or come. */
+static int rank_of(const job* j) { return j->world == NULL ? 0 : hr_group_rank(j->world); }
+static int size_of(const job* j) { return j->world == NULL ? 1 : hr_group_size(j->world); }
 
 /* ---- Training and serving ---------------------------------------------------------------------
  */
@@ -143,7 +148,8 @@ static hr_dataset* open_data(hr_env* env, const options* o, const char* split, c
 typedef struct watch {
   int64_t total;
   int64_t epoch_steps;
-  int ranks;
+  const job* job;
+  const char* folder; /* of events */
   hr_session* session;
   hr_summary* events;
   hr_progress* progress;
@@ -178,19 +184,20 @@ static hr_status* on_step(void* context, const hr_train_report* report, int32_t*
   (void)out_stop;
   watch* w = context;
   int64_t counted = report->examples;
-  if (w->events == NULL) return NULL; /* rank 0 speaks for all */
+  if (rank_of(w->job) != 0) return NULL;                              /* rank 0 speaks for all */
+  if (w->events == NULL) TRY(hr_summary_open(w->folder, &w->events)); /* it is another one now */
   if (w->progress == NULL) {
     TRY(hr_progress_create("train", "images", report->step, w->total, &w->progress));
     counted = 0; /* the step was done before the clock of the bar began */
   }
-  hr_progress_update(w->progress, report->step, counted * w->ranks, "loss", report->loss);
+  hr_progress_update(w->progress, report->step, counted * size_of(w->job), "loss", report->loss);
   if (report->step % w->epoch_steps == 0) write_weights(w, report->step);
   return NULL;
 }
 
 static void on_message(void* context, const char* message) {
   watch* w = context;
-  if (w->events == NULL) return;
+  if (rank_of(w->job) != 0) return;
   if (w->progress != NULL) {
     hr_progress_message(w->progress, message);
   } else {
@@ -365,35 +372,32 @@ static int train(const char* program, const options* o) {
   if (o->json != NULL) check_folder_of("json", o->json);
   hr_env* env = make_env(o);
   const job job = join(env);
-  const int chief = job.rank == 0;
-  if (chief) {
-    hr_graph* graph = build(env);
-    if (job.size > 1) TRY(hr_graph_distribute(graph, "train", kGroup, "mirrored"));
-    TRY(hr_graph_save(graph, f.model, NULL));
-    hr_graph_release(graph);
-  }
-  if (job.size > 1) TRY(hr_barrier(job.world, NULL)); /* the file is there */
+  hr_graph* graph = build(env);
+  if (job.world != NULL) TRY(hr_graph_distribute(graph, "train", kGroup, "mirrored"));
+  if (rank_of(&job) == 0) TRY(hr_graph_save(graph, f.model, NULL));
 
   hr_model* model;
   hr_session* session;
   hr_session_options session_options = {.struct_size = sizeof session_options,
                                         .seed = (uint64_t)o->seed};
-  TRY(hr_model_load(env, f.model, NULL, &model));
+  TRY(hr_model_from_graph(graph, &model));
+  hr_graph_release(graph);
   TRY(hr_session_create(model, &session_options, NULL, &session));
   /* Each rank gets its part of every batch. */
   snprintf(query, sizeof query, "batch=%d&shuffle=1&seed=%d&repeat=%d&prefetch=2&shard=%d/%d",
-           o->batch, o->seed, o->epochs, job.rank, job.size);
+           o->batch, o->seed, o->epochs, rank_of(&job), size_of(&job));
   hr_dataset* data = open_data(env, o, "train", query);
-  snprintf(query, sizeof query, "batch=500&shard=%d/%d", job.rank, job.size);
+  snprintf(query, sizeof query, "batch=500&shard=%d/%d", rank_of(&job), size_of(&job));
   hr_dataset* test = open_data(env, o, "test", query);
 
   int64_t epoch_steps = hr_dataset_batches(data);
   watch watching = {.total = epoch_steps * o->epochs,
                     .epoch_steps = epoch_steps,
-                    .ranks = job.size,
+                    .job = &job,
+                    .folder = f.events,
                     .session = session};
-  if (job.size > 1) TRY(hr_session_bind_group(session, kGroup, job.world, NULL));
-  if (chief) {
+  if (job.world != NULL) TRY(hr_session_bind_group(session, kGroup, job.world, NULL));
+  if (rank_of(&job) == 0) {
     TRY(hr_summary_open(f.events, &watching.events));
     write_beginning(watching.events, model, test);
   }
@@ -411,15 +415,18 @@ static int train(const char* program, const options* o) {
                                     .on_step = on_step,
                                     .on_message = on_message,
                                     .context = &watching,
-                                    .bound_group = job.size > 1 ? kGroup : NULL};
+                                    .bound_group = job.world != NULL ? kGroup : NULL,
+                                    .elastic_group = job.max_ranks > 0 ? job.world : NULL,
+                                    .min_ranks = job.min_ranks,
+                                    .max_ranks = job.max_ranks};
   hr_train_report report = {.struct_size = sizeof report};
   TRY(hr_train(session, &train_options, NULL, &report));
-  report.examples_per_second *= job.size;
+  report.examples_per_second *= size_of(&job);
   hr_progress_release(watching.progress);
   hr_summary_release(watching.events);
   hr_dataset_release(test);
   hr_dataset_release(data);
-  if (chief) tell(program, o, session, &report);
+  if (rank_of(&job) == 0) tell(program, o, session, &report);
   hr_session_release(session);
   hr_model_release(model);
   hr_group_release(job.world);

@@ -279,6 +279,7 @@ static void test_missing(hr_env* env) {
   CHECK(hr_launch_from_environment(&launch));
   CHECK(hr_launch_describe(launch, &text));
   EXPECT(strstr(hr_text_data(text), "\"size\":1") != NULL);
+  EXPECT(hr_launch_min_ranks(launch) == 0 && hr_launch_max_ranks(launch) == 0);
   hr_text_release(text);
   hr_launch_release(launch);
 }
@@ -324,6 +325,7 @@ static void test_wrong_calls(hr_env* env) {
   hr_work_release(work); /* after its group and with what it needs */
   EXPECT(hr_group_rank(NULL) == -1 && hr_group_size(NULL) == 0 && hr_group_epoch(NULL) == 0);
   EXPECT(hr_launch_rank(NULL) == -1 && hr_launch_size(NULL) == 0 && hr_launch_epoch(NULL) == 0);
+  EXPECT(hr_launch_min_ranks(NULL) == 0 && hr_launch_max_ranks(NULL) == 0);
   EXPECT(hr_launch_local_rank(NULL) == -1 && hr_launch_local_size(NULL) == 0);
   EXPECT(hr_launch_store(NULL)[0] == '\0' && hr_work_test(NULL) == 1);
   hr_group_close(NULL);

@@ -187,6 +187,41 @@ static void test_ranks(hr_env* env, opener open) {
   remove_folder(other);
 }
 
+/* The same with data sets that become shards of another number, in the midst of their passes. */
+static void test_resharded(hr_env* env, opener open) {
+  static const int counts[3] = {4, 3, 5}, batches[3] = {2, 3, -1};
+  char* folder = make_folder();
+  course expected = {.drawn = 0}, seen = {.drawn = 0};
+  hr_dataset* ranks[5];
+  hr_text* position;
+  put_files(folder);
+  hr_dataset* whole = open(env, folder, 0, 1, 0);
+  while (draw(whole, &expected) >= 0) continue;
+  for (int rank = 0; rank < 5; ++rank) ranks[rank] = open(env, folder, 0, 1, 0);
+  for (int part = 0; part < 3; ++part) {
+    CHECK(hr_dataset_position(ranks[0], &position));
+    for (int rank = 0; rank < counts[part]; ++rank) {
+      CHECK(hr_dataset_reshard(ranks[rank], rank, counts[part], NULL));
+      CHECK(hr_dataset_seek(ranks[rank], hr_text_data(position), NULL));
+    }
+    hr_text_release(position);
+    int64_t drawn = 0;
+    for (int batch = 0; batch != batches[part] && drawn >= 0; ++batch) {
+      for (int rank = 0; rank < counts[part]; ++rank) {
+        hr_dataset_done(ranks[rank], NULL); /* which reads ahead */
+        drawn = draw(ranks[rank], &seen);
+        if (rank > 0) expect_same_position(ranks[0], ranks[rank]);
+      }
+    }
+  }
+  EXPECT(seen.drawn == EPOCHS * EXAMPLES);
+  EXPECT(memcmp(expected.labels, seen.labels, sizeof seen.labels) == 0);
+  FAILS(hr_dataset_reshard(ranks[0], 3, 3, NULL), HR_INVALID_ARGUMENT, "INDEX < COUNT");
+  for (int rank = 0; rank < 5; ++rank) hr_dataset_release(ranks[rank]);
+  hr_dataset_release(whole);
+  remove_folder(folder);
+}
+
 /* With drop_remainder the last examples of an epoch are left out, by all. */
 static void test_remainder(hr_env* env, opener open) {
   char* folder = make_folder();
@@ -204,16 +239,19 @@ static void test_remainder(hr_env* env, opener open) {
 
 static void test_files(hr_env* env) {
   test_ranks(env, open_files);
+  test_resharded(env, open_files);
   test_remainder(env, open_files);
 }
 
 static void test_tensors(hr_env* env) {
   test_ranks(env, open_tensors);
+  test_resharded(env, open_tensors);
   test_remainder(env, open_tensors);
 }
 
 static void test_host(hr_env* env) {
   test_ranks(env, open_host);
+  test_resharded(env, open_host);
   test_remainder(env, open_host);
 }
 

@@ -1,6 +1,8 @@
 /* hr_train on the ranks of a group: they make the steps that one process makes with all examples,
  * go on from a checkpoint with another number of ranks, and stop together. */
 #include <math.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "comm_support.h"
 #include "models.h"
@@ -304,18 +306,273 @@ static void rank_fails(hr_env* env) {
 }
 PROCESSES(fails, 3, "")
 
+/* ---- Ranks that die and ranks that come ---- */
+
+/* What a rank of an elastic training is to do in its steps. */
+typedef struct part {
+  hr_group* world;
+  int64_t dies_at, fails_at; /* 0: never */
+  int slow_ms;
+  int awaits; /* 1: goes on when somebody waits to join, or has joined */
+} part;
+
+static hr_status* play(void* context, const hr_train_report* report, int32_t* out_stop) {
+  const part* p = context;
+  (void)out_stop;
+  if (report->step == p->dies_at) kill(getpid(), SIGKILL);
+  if (report->step == p->fails_at) return hr_status_create(HR_DATA_LOSS, "the disk is full");
+  if (p->slow_ms > 0) sleep_ms(p->slow_ms);
+  int32_t waiting = 0;
+  const double give_up = seconds_now() + 30;
+  while (p->awaits && report->step == 3 && waiting == 0 && hr_group_epoch(p->world) == 0) {
+    EXPECT(seconds_now() < give_up);
+    CHECK(hr_group_waiting(p->world, NULL, &waiting));
+    sleep_ms(5);
+  }
+  return NULL;
+}
+
+static hr_status* train_elastic(hr_env* env, part* p, int least, int most, const char* folder,
+                                hr_session** session, hr_train_report* report) {
+  /* As shards of another number, which the training sets right. */
+  hr_dataset *data = shard_of(env, 0, 1, BATCH), *test = shard_of(env, 0, 1, 7);
+  *session = make_session(env, p->world);
+  hr_train_options options = options_for(data, folder, p->world);
+  options.eval_data = test;
+  options.eval_signature = "check";
+  options.eval_steps = 5;
+  options.checkpoint_steps = folder == NULL ? 0 : 2;
+  options.elastic_group = p->world;
+  options.min_ranks = least;
+  options.max_ranks = most;
+  options.on_step = play;
+  options.context = p;
+  hr_status* status = hr_train(*session, &options, NULL, report);
+  hr_dataset_release(data);
+  hr_dataset_release(test);
+  return status;
+}
+
+/* All variables, of all ranks of the group. */
+static void expect_equal_ranks(hr_session* session, hr_group* world) {
+  for (size_t i = 0; i < hr_session_variable_count(session); ++i) {
+    hr_tensor* x;
+    CHECK(hr_session_get_variable(session, hr_session_variable_name(session, i), NULL, &x));
+    const size_t bytes = hr_tensor_bytes(x);
+    unsigned char* all = malloc(bytes * (size_t)hr_group_size(world));
+    CHECK(hr_all_gather(world, hr_tensor_data(x), all, bytes, HR_UINT8, NULL));
+    for (int r = 0; r < hr_group_size(world); ++r)
+      EXPECT(memcmp(all + (size_t)r * bytes, hr_tensor_data(x), bytes) == 0);
+    free(all);
+    hr_tensor_release(x);
+  }
+}
+
+/* The argument: which rank dies. The others make all epochs, with no example lost. */
+static void rank_survives(hr_env* env) {
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session;
+  part p = {.world = join_world(env, "auto")};
+  char folder[600];
+  snprintf(folder, sizeof folder, "%s/checkpoints", rank_folder());
+  const int rank = hr_group_rank(p.world), victim = atoi(rank_argument());
+  if (rank == victim) p.dies_at = 4;
+  CHECK(train_elastic(env, &p, 1, 0, folder, &session, &report));
+  EXPECT(hr_group_size(p.world) == 2 && hr_group_rank(p.world) == rank - (rank > victim));
+  /* 4 steps of 18 examples, or 3 where the fourth died with the rank; then steps of 12. */
+  EXPECT(report.epoch == 3 && (report.step == 28 || report.step == 29));
+  EXPECT(report.evaluated == 1 && isfinite(report.evaluation_loss));
+  expect_equal_ranks(session, p.world);
+  CHECK(hr_barrier(p.world, NULL));
+  hr_session_release(session);
+  /* What the new chief has saved is what all have. */
+  if (hr_group_rank(p.world) == 0) {
+    hr_session* restored = make_session(env, NULL);
+    CHECK(hr_session_restore(restored, folder, NULL, NULL, NULL));
+    EXPECT(hr_session_step(restored) == report.step);
+    hr_session_release(restored);
+  }
+  hr_group_release(p.world);
+}
+
+static void lose(int victim) {
+  ranks all;
+  char argument[8];
+  snprintf(argument, sizeof argument, "%d", victim);
+  start_ranks(&all, 3, "rank survives", argument);
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT(await_rank(&all, rank, 60) == (rank == victim ? 128 + SIGKILL : 0));
+  end_ranks(&all);
+}
+static void test_goes_on_without_a_rank(hr_env* env) {
+  (void)env;
+  lose(1);
+  lose(0); /* the one that saves */
+}
+
+/* A rank that fails by itself says why, and the others go on. */
+static void rank_fails_and_leaves(hr_env* env) {
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session;
+  part p = {.world = join_world(env, "auto")};
+  const int fails = hr_group_rank(p.world) == 2;
+  if (fails) p.fails_at = 3;
+  hr_status* status = train_elastic(env, &p, 1, 0, NULL, &session, &report);
+  if (fails) {
+    FAILS(status, HR_DATA_LOSS, "the disk is full");
+  } else {
+    CHECK(status);
+    EXPECT(report.epoch == 3 && hr_group_size(p.world) == 2);
+    expect_equal_ranks(session, p.world);
+  }
+  hr_session_release(session);
+  hr_group_release(p.world);
+}
+PROCESSES(fails_and_leaves, 3, "")
+
+/* A third rank comes while two train. */
+static void rank_is_joined(hr_env* env) {
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session;
+  part p = {.world = join_world(env, "auto"), .slow_ms = 30, .awaits = 1};
+  leave_note("ready", "");
+  CHECK(train_elastic(env, &p, 1, 3, NULL, &session, &report));
+  EXPECT(report.epoch == 3 && hr_group_size(p.world) == 3);
+  expect_equal_ranks(session, p.world);
+  hr_session_release(session);
+  hr_group_release(p.world);
+}
+
+static void rank_comes(hr_env* env) {
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session;
+  part p = {.slow_ms = 10};
+  setenv("HEADRACE_JOIN", "1", 1);
+  p.world = join_world(env, "auto");
+  EXPECT(hr_group_rank(p.world) == 2 && hr_group_size(p.world) == 3);
+  CHECK(train_elastic(env, &p, 1, 3, NULL, &session, &report));
+  EXPECT(report.epoch == 3);
+  expect_equal_ranks(session, p.world);
+  hr_session_release(session);
+  hr_group_release(p.world);
+}
+
+static void test_takes_a_rank_in(hr_env* env) {
+  (void)env;
+  ranks all;
+  start_ranks(&all, 2, "rank is_joined", "");
+  await_note(&all, "ready.0", 20);
+  start_another(&all, "rank comes", "");
+  for (int rank = 0; rank < 3; ++rank) EXPECT(await_rank(&all, rank, 60) == 0);
+  end_ranks(&all);
+}
+
+/* One that has another graph is told so, and the others go on as they were. */
+static void rank_comes_with_another_graph(hr_env* env) {
+  setenv("HEADRACE_JOIN", "1", 1);
+  hr_group* world = join_world(env, "auto");
+  hr_graph* graph;
+  hr_model* model = make_lenet(env);
+  CHECK(hr_graph_from_model(model, &graph));
+  hr_model_release(model);
+  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
+  hr_session* session = session_of(graph);
+  FAILS(hr_session_bind_group(session, "workers", world, NULL), HR_FAILED_PRECONDITION,
+        "rank 2 has a graph");
+  hr_session_release(session);
+  hr_group_release(world);
+}
+
+static void rank_refuses_one(hr_env* env) {
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session;
+  part p = {.world = join_world(env, "auto"), .slow_ms = 30, .awaits = 1};
+  leave_note("ready", "");
+  CHECK(train_elastic(env, &p, 1, 3, NULL, &session, &report));
+  EXPECT(report.epoch == 3 && hr_group_size(p.world) == 2 && hr_group_epoch(p.world) == 2);
+  expect_equal_ranks(session, p.world);
+  hr_session_release(session);
+  hr_group_release(p.world);
+}
+
+static void test_refuses_another_graph(hr_env* env) {
+  (void)env;
+  ranks all;
+  start_ranks(&all, 2, "rank refuses_one", "");
+  await_note(&all, "ready.0", 20);
+  start_another(&all, "rank comes_with_another_graph", "");
+  for (int rank = 0; rank < 3; ++rank) EXPECT(await_rank(&all, rank, 60) == 0);
+  end_ranks(&all);
+}
+
+/* With fewer ranks than it needs, a training waits for new ones, and in vain for its limits. */
+static void rank_is_alone(hr_env* env) {
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session;
+  hr_group_options options = {
+      .struct_size = sizeof options, .timeout_nanos = 1500000000, .silence_nanos = 2000000000};
+  part p = {.world = NULL};
+  CHECK(hr_group_create(env, &options, NULL, &p.world));
+  if (hr_group_rank(p.world) == 1) p.dies_at = 2;
+  FAILS(train_elastic(env, &p, 2, 2, NULL, &session, &report), HR_DEADLINE_EXCEEDED,
+        "new ranks to join");
+  hr_session_release(session);
+  hr_group_release(p.world);
+}
+
+static void test_too_few_ranks(hr_env* env) {
+  (void)env;
+  ranks all;
+  start_ranks(&all, 2, "rank is_alone", "");
+  EXPECT(await_rank(&all, 0, 60) == 0);
+  end_ranks(&all);
+}
+
 static void test_no_group(hr_env* env) {
   hr_session* session = make_session(env, NULL);
   hr_dataset* data = shard_of(env, 0, 1, BATCH);
   hr_train_options options = options_for(data, NULL, NULL);
   options.bound_group = "workers";
   FAILS(hr_train(session, &options, NULL, NULL), HR_FAILED_PRECONDITION, "hr_session_bind_group");
+  pair p = open_pair(env, NULL);
+  options.elastic_group = p.group[0];
+  options.min_ranks = 3;
+  options.max_ranks = 2;
+  FAILS(hr_train(session, &options, NULL, NULL), HR_INVALID_ARGUMENT, "min_ranks <= max_ranks");
+  options.bound_group = NULL;
+  FAILS(hr_train(session, &options, NULL, NULL), HR_INVALID_ARGUMENT, "needs a bound_group");
+  int32_t waiting = -1;
+  CHECK(hr_group_waiting(p.group[0], NULL, &waiting));
+  EXPECT(waiting == 0);
+  close_pair(&p);
   hr_dataset_release(data);
   hr_session_release(session);
 }
 
 const test tests[] = {
-    TEST(trains),    TEST(stops),    TEST(goes_on), TEST(divided_goes_on), TEST(evaluates),
-    TEST(fails),     TEST(no_group), RANK(trains),  RANK(stops),           RANK(goes_on),
-    RANK(evaluates), RANK(fails),    {NULL, NULL},
+    TEST(trains),
+    TEST(stops),
+    TEST(goes_on),
+    TEST(divided_goes_on),
+    TEST(evaluates),
+    TEST(fails),
+    TEST(goes_on_without_a_rank),
+    TEST(fails_and_leaves),
+    TEST(takes_a_rank_in),
+    TEST(refuses_another_graph),
+    TEST(too_few_ranks),
+    TEST(no_group),
+    RANK(trains),
+    RANK(stops),
+    RANK(evaluates),
+    RANK(fails),
+    RANK(goes_on),
+    RANK(survives),
+    RANK(fails_and_leaves),
+    RANK(is_joined),
+    RANK(comes),
+    RANK(refuses_one),
+    RANK(comes_with_another_graph),
+    RANK(is_alone),
+    {NULL, NULL},
 };

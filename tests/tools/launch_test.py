@@ -274,6 +274,50 @@ class Launch(support.ToolTest):
                       done.stderr)
         self.assertRegex(done.stdout, r"(?m)^\[0\] +65536 ")
 
+    # Ranks 0 and 1 go on until the rank that was lost is there again.
+    LOSE_RANK_2 = ("[ $RANK = 2 ] && [ $HEADRACE_JOIN = 0 ] && kill -KILL $$; "
+                   "there=${HEADRACE_STORE#file:}/there; [ $HEADRACE_JOIN = 1 ] && touch $there; "
+                   "while [ ! -e $there ]; do sleep 0.02; done; echo $HEADRACE_ELASTIC; exit 0")
+
+    def test_an_elastic_job_goes_on_without_a_rank(self):
+        done = self.launch(3, "[ $RANK = 1 ] && exit 5; sleep 0.3; echo well", "--elastic", "2:3",
+                           "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[0] well", "[2] well"])
+        self.assertEqual(done.stderr, "headrace launch: rank 1 failed with exit status 5; 2 ranks go on\n")
+        # Not with fewer than it needs.
+        begin = time.monotonic()
+        done = self.launch(3, "[ $RANK = 1 ] && exit 5; [ $RANK = 2 ] && sleep 0.2 && exit 6; sleep 60",
+                           "--elastic", "2:3", "--quiet", "--patience", 0.1)
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(done.stderr.splitlines()[-1],
+                         "headrace launch: rank 2 failed with exit status 6")
+
+    def test_an_elastic_job_gets_new_ranks(self):
+        done = self.run_tool("launch", "--elastic", "1:3", "--max-restarts", 1, "--quiet", "--", "sh",
+                             "-c", self.LOSE_RANK_2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[0] 1:3", "[1] 1:3", "[2] 1:3"])
+        self.assertEqual(done.stderr,
+                         "headrace launch: rank 2 was ended by signal 9 (Killed); 2 ranks go on, "
+                         "restart 1 of 1 joins them\n")
+
+    def test_an_elastic_job_is_over_when_the_rest_is(self):
+        # A rank that was frozen when the others ended well has no part in it any more.
+        done = self.launch(2, "[ $RANK = 1 ] && kill -STOP $$; sleep 0.3; exit 0", "--elastic", "1:2",
+                           "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # One that had come too late fails, and nobody cares.
+        done = self.launch(
+            2, "[ $HEADRACE_JOIN = 1 ] && sleep 0.5 && exit 1; [ $RANK = 1 ] && exit 3; sleep 0.2; exit 0",
+            "--elastic", "1:2", "--max-restarts", 1, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # A rank that fails when another has ended well was needed.
+        done = self.launch(2, "[ $RANK = 1 ] && sleep 0.5 && exit 3; exit 0", "--elastic", "1:2",
+                           "--quiet")
+        self.assertEqual(done.returncode, 3, done.stderr)
+
     def test_a_port_that_somebody_has_is_not_used(self):
         kept = []
 
@@ -296,6 +340,11 @@ class Launch(support.ToolTest):
                        "--patience", given, "--", "true")
         self.fails(2, "--ranks: expected a whole number from 1, got 0", "launch", "-n", 0, "--", "true")
         self.fails(2, "there is no PROGRAM", "launch", "-n", 2)
+        for given in ("2", "3:2", "0:2", "a:b", "1:2x"):
+            self.fails(2, "--elastic: expected MIN:MAX with 1 <= MIN <= MAX, got " + given, "launch",
+                       "--elastic", given, "--", "true")
+        self.fails(2, "--ranks: expected 2 to 3 (--elastic), got 4", "launch", "-n", 4, "--elastic",
+                   "2:3", "--", "true")
         self.fails(2, "--colour", "launch", "-n", 2, "--colour", "true")
 
     def test_arguments_stay_as_they_are(self):

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 
 #include "tools/headrace/errors.h"
 
@@ -80,6 +81,15 @@ std::vector<std::string> Environment(const std::vector<std::string>& variables) 
   return all;
 }
 
+// The state is the first character behind the name, which is in parentheses.
+bool IsStopped(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name = text.rfind(") ");
+  return name != text.npos && name + 2 < text.size() && text[name + 2] == 'T';
+}
+
 // In the child: becomes the program, or says why not through `failure`.
 [[noreturn]] void Become(char** program, char** environment, pid_t parent, int out, int err,
                          int failure) {
@@ -119,21 +129,25 @@ LocalRanks::~LocalRanks() {
 // process has the id of a rank before it is waited for here.
 void LocalRanks::Clear(bool descendants_too) {
   SendAll(SIGKILL);
-  for (Rank& rank : ranks_) {
-    if (descendants_too) kill(-rank.pid, SIGKILL);
-    waitpid(rank.pid, nullptr, 0);
-    for (int fd : {rank.out.fd, rank.err.fd}) {
-      if (fd >= 0) close(fd);
-    }
-  }
+  for (Rank& rank : ranks_) Forget(rank, descendants_too);
   ranks_.clear();
+}
+
+void LocalRanks::Forget(Rank& rank, bool descendants_too) {
+  if (rank.pid < 0) return;
+  if (descendants_too) kill(-rank.pid, SIGKILL);
+  waitpid(rank.pid, nullptr, 0);
+  for (int fd : {rank.out.fd, rank.err.fd}) {
+    if (fd >= 0) close(fd);
+  }
+  rank = {};
 }
 
 void LocalRanks::Start(const std::vector<std::string>& program, int count,
                        const RankVariables& variables) {
   Clear(true);
   end_ = {};
-  failed_ = false;
+  failed_ = ended_well_ = false;
   stage_ = 0;
   try {
     StartAll(program, count, variables);
@@ -145,24 +159,36 @@ void LocalRanks::Start(const std::vector<std::string>& program, int count,
 
 void LocalRanks::StartAll(const std::vector<std::string>& program, int count,
                           const RankVariables& variables) {
-  ranks_.reserve(static_cast<size_t>(count));
-  for (int rank = 0; rank < count; ++rank) StartOne(program, rank, variables(rank));
+  ranks_.resize(static_cast<size_t>(count));
+  for (int rank = 0; rank < count; ++rank) {
+    StartOne(program, ranks_[static_cast<size_t>(rank)], variables(rank));
+  }
 }
 
-void LocalRanks::StartOne(const std::vector<std::string>& program, int rank,
+void LocalRanks::Replace(const std::vector<std::string>& program, int rank,
+                         const std::vector<std::string>& variables) {
+  Rank& failed = ranks_[static_cast<size_t>(rank)];
+  PassOn(failed, failed.out, STDOUT_FILENO);
+  PassOn(failed, failed.err, STDERR_FILENO);
+  Flush(failed, failed.out, STDOUT_FILENO);
+  Flush(failed, failed.err, STDERR_FILENO);
+  Forget(failed, true);
+  StartOne(program, failed, variables);
+}
+
+void LocalRanks::StartOne(const std::vector<std::string>& program, Rank& started,
                           const std::vector<std::string>& variables) {
   std::vector<std::string> words = program, environment = Environment(variables);
   const std::vector<char*> arguments = Pointers(words), entries = Pointers(environment);
   Pipe out, err, failure;
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) Fail("cannot start rank " + std::to_string(rank));
+  if (pid < 0) Fail("cannot start rank " + std::to_string(&started - ranks_.data()));
   if (pid == 0) {
     Become(const_cast<char**>(arguments.data()), const_cast<char**>(entries.data()), parent,
            out.ends[1], err.ends[1], failure.ends[1]);
   }
   for (const Pipe* pipe : {&out, &err, &failure}) close(pipe->ends[1]);
-  Rank& started = ranks_.emplace_back();
   started.pid = pid;
   started.running = true;
   started.out.fd = out.ends[0];
@@ -235,13 +261,18 @@ void LocalRanks::TakeSignal() {
 }
 
 void LocalRanks::Note(const Rank& rank, bool killed, int code) {
-  if ((!killed && code == 0) || failed_) return;
-  failed_ = true;
-  const std::string who = "rank " + std::to_string(&rank - ranks_.data());
-  end_.status = killed ? 128 + code : code;
-  end_.cause =
+  const bool well = !killed && code == 0;
+  ended_well_ |= well;
+  if (well || failed_ || rank.discarded) return;
+  const auto number = static_cast<int>(&rank - ranks_.data());
+  const std::string who = "rank " + std::to_string(number);
+  const std::string cause =
       killed ? who + " was ended by signal " + std::to_string(code) + " (" + strsignal(code) + ")"
              : who + " failed with exit status " + std::to_string(code);
+  if (asked_ == 0 && survive_ != nullptr && survive_(number, cause)) return;
+  failed_ = true;
+  end_.status = killed ? 128 + code : code;
+  end_.cause = cause;
   next_stage_ = std::chrono::steady_clock::now();
 }
 
@@ -270,11 +301,20 @@ void LocalRanks::Hurry(const Patience& patience) {
   ++stage_;
 }
 
-bool LocalRanks::AnyRuns() const {
-  for (const Rank& rank : ranks_) {
-    if (rank.running) return true;
-  }
-  return false;
+int LocalRanks::running() const {
+  return static_cast<int>(
+      std::count_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; }));
+}
+
+// Those that are stopped and have no part in what the others do.
+void LocalRanks::KillFrozen() {
+  if (survive_ == nullptr || !ended_well_) return;
+  const bool all = std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
+    return !rank.running || IsStopped(rank.pid);
+  });
+  if (!all) return;
+  for (Rank& rank : ranks_) rank.discarded = rank.running;
+  SendAll(SIGKILL);
 }
 
 // Sleeps until something has happened.
@@ -294,7 +334,8 @@ bool LocalRanks::Wait() {
   return poll(sources.data(), sources.size(), timeout) > 0;
 }
 
-RanksEnd LocalRanks::Watch(const Patience& patience) {
+RanksEnd LocalRanks::Watch(const Patience& patience, const Survive& survive) {
+  survive_ = survive;
   while (AnyRuns()) {
     Wait();
     TakeSignal();
@@ -304,6 +345,7 @@ RanksEnd LocalRanks::Watch(const Patience& patience) {
       PassOn(rank, rank.err, STDERR_FILENO);
     }
     Hurry(patience);
+    KillFrozen();
   }
   // Descendants may hold the pipes open; what the ranks wrote is there already.
   for (Rank& rank : ranks_) {

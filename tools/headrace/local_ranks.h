@@ -20,6 +20,10 @@ struct RanksEnd {
   bool asked = false;  // the user has asked for the end, in this Watch or an earlier one
 };
 
+// Told of a rank that has failed, and why; returns whether the others go on without it. It may
+// start another process in its place.
+using Survive = std::function<bool(int rank, const std::string& cause)>;
+
 // What the others have when one rank has failed.
 struct Patience {
   std::chrono::milliseconds alone;  // to end by themselves, before they are asked to (SIGTERM)
@@ -39,8 +43,16 @@ class LocalRanks {
   // Starts `count` processes, and before that kills what those of an earlier start have left
   // running. Throws Failure, with none left, if one cannot be started.
   void Start(const std::vector<std::string>& program, int count, const RankVariables& variables);
-  // Prints what they write, passes signals on, and returns when all have ended.
-  RanksEnd Watch(const Patience& patience);
+  // Starts another process in the place of a rank that has failed, and kills what that one has left
+  // running.
+  void Replace(const std::vector<std::string>& program, int rank,
+               const std::vector<std::string>& variables);
+  // Prints what they write, passes signals on, and returns when all have ended. With `survive`,
+  // frozen ranks are killed once the others have ended well: these have gone on without them.
+  RanksEnd Watch(const Patience& patience, const Survive& survive = nullptr);
+  int running() const;
+  // Whether a rank has ended with status 0.
+  bool any_ended_well() const { return ended_well_; }
 
  private:
   struct Stream {
@@ -49,22 +61,25 @@ class LocalRanks {
   };
   struct Rank {
     pid_t pid = -1;
-    bool running = false;  // if not, it has ended, and keeps its id until Clear
+    bool running = false;    // if not, it has ended, and keeps its id until Clear
+    bool discarded = false;  // killed because the others are done without it
     Stream out, err;
   };
 
   void StartAll(const std::vector<std::string>& program, int count, const RankVariables& variables);
-  void StartOne(const std::vector<std::string>& program, int rank,
+  void StartOne(const std::vector<std::string>& program, Rank& started,
                 const std::vector<std::string>& variables);
   void Clear(bool descendants_too);
+  static void Forget(Rank& rank, bool descendants_too);
   void SendAll(int signal);
   void PassOn(const Rank& rank, Stream& stream, int to);
   void Flush(const Rank& rank, Stream& stream, int to);
   void TakeSignal();
   void Reap();
   void Note(const Rank& rank, bool killed, int code);
+  void KillFrozen();
   void Hurry(const Patience& patience);
-  bool AnyRuns() const;
+  bool AnyRuns() const { return running() != 0; }
   bool Wait();
   std::string Prefix(const Rank& rank) const;
 
@@ -74,6 +89,8 @@ class LocalRanks {
   int asked_ = 0;     // signals of the user that were passed on
   RanksEnd end_;
   bool failed_ = false;
+  bool ended_well_ = false;
+  Survive survive_;
   int stage_ = 0;  // of Hurry
   std::chrono::steady_clock::time_point next_stage_;
 };

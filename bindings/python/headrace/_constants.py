@@ -87,6 +87,12 @@ class OperationKind(enum.IntEnum):
     ALL_TO_ALL = 10
 
 
+class Root(enum.IntEnum):
+    """A rank that gives the others what it has."""
+
+    FURTHEST = -1  # the rank that has made the most steps
+
+
 class LogLevel(enum.IntEnum):
     """The constants of hr_log_level."""
 

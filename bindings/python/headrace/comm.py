@@ -60,6 +60,16 @@ class Launch(Closeable):
         return native.hr_launch_epoch(self._handle)
 
     @property
+    def min_ranks(self):
+        """With how many ranks an elastic job goes on at least; 0 if the job is not elastic."""
+        return native.hr_launch_min_ranks(self._handle)
+
+    @property
+    def max_ranks(self):
+        """Up to how many ranks an elastic job takes new ones in; 0 if the job is not elastic."""
+        return native.hr_launch_max_ranks(self._handle)
+
+    @property
     def store(self):
         """The URL of the store where the ranks meet; "" if it is unknown."""
         return native.hr_launch_store(self._handle)
@@ -293,6 +303,10 @@ class Group(Closeable):
         """Return the group of those who are left, after this one has ended."""
         return Group._of(native.hr_group_shrink(self._handle, self._limit(timeout),
                                                 handle_of(cancel)), self)
+
+    def waiting(self, *, timeout=None, cancel=None):
+        """Return how many processes wait in `Group.join`."""
+        return native.hr_group_waiting(self._handle, self._limit(timeout), handle_of(cancel))
 
     def grow(self, size, *, timeout=None, cancel=None):
         """Return a group with new ranks, which call `Group.join`."""

@@ -171,6 +171,10 @@ class Dataset(Closeable):
         """Go to a position that `position` gave, also of a data set with other batches."""
         native.hr_dataset_seek(self._handle, position, timeout, handle_of(cancel))
 
+    def reshard(self, index, count, *, timeout=None, cancel=None):
+        """Go on, from where it is, as shard `index` of `count`."""
+        native.hr_dataset_reshard(self._handle, index, count, timeout, handle_of(cancel))
+
     # ---- Data sets made of this one ----
 
     def _derived(self, handle):

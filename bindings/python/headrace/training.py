@@ -171,7 +171,7 @@ def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, 
         validate_every=None, steps=None, signature="train", validation_signature="eval",
         scalars=None, callbacks=(), progress=True, checkpoints=None, checkpoint_every=0, keep=None,
         events=None, summary_every=0, best_metric=None, best_is_smallest=False, restore_best=False,
-        patience=0, group=None, shard=None, timeout=None, cancel=None):
+        patience=0, group=None, elastic=None, shard=None, timeout=None, cancel=None):
     """Train a session.
 
     Parameters
@@ -211,6 +211,9 @@ def fit(session, data, *, epochs=1, batch=32, shuffle=True, seed=0, prefetch=0, 
         averaged while the backward pass goes on. Rank 0 restores, saves and shows the progress. The
         training signature is one of many processes: a Learner makes it so, and
         `Graph.distribute("train", "workers")` does.
+    elastic : (int, int), optional
+        Go on when ranks of the group die, and take new ones in, which call `Group.join`: with so many
+        ranks at least, and up to so many. `group` is the latest one from then on.
     shard : (int, int), optional
         The shard (index, count) of the data; that of the rank if there is a group.
     timeout, cancel
@@ -255,6 +258,9 @@ def _fit(session, train, held, watch, given):
         keep_checkpoints=given["keep"], event_directory=_path(given["events"]),
         summary_steps=given["summary_every"], eval_steps=given["validate_every"],
         group=handle_of(given["group"]), bound_group=None if given["group"] is None else WORKERS,
+        elastic_group=None if given["elastic"] is None else handle_of(given["group"]),
+        min_ranks=None if given["elastic"] is None else given["elastic"][0],
+        max_ranks=None if given["elastic"] is None else given["elastic"][1],
         best_metric=given["best_metric"], best_is_smallest=given["best_is_smallest"],
         restore_best=given["restore_best"], patience=given["patience"],
         on_message=watch.on_message, on_step=watch.on_step if watch.needs_steps() else None,

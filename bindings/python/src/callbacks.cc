@@ -240,6 +240,9 @@ void ReadTraining(Settings& settings, hr_train_options* out, Watcher* watcher) {
   settings.Handle("eval_data", &out->eval_data);
   settings.Handle("group", &out->group);
   settings.String("bound_group", &out->bound_group);
+  settings.Handle("elastic_group", &out->elastic_group);
+  settings.Number("min_ranks", &out->min_ranks);
+  settings.Number("max_ranks", &out->max_ranks);
   settings.Number("max_steps", &out->max_steps);
   settings.String("checkpoint_directory", &out->checkpoint_directory);
   settings.Number("checkpoint_steps", &out->checkpoint_steps);

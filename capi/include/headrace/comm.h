@@ -20,7 +20,8 @@ extern "C" {
 /* The rank and size with which a launcher has started this process. Immutable.
  *
  * They are read from environment variables: Headrace's own (HEADRACE_RANK, HEADRACE_SIZE,
- * HEADRACE_LOCAL_RANK, HEADRACE_LOCAL_SIZE, HEADRACE_STORE, HEADRACE_EPOCH), torchrun's (RANK,
+ * HEADRACE_LOCAL_RANK, HEADRACE_LOCAL_SIZE, HEADRACE_STORE, HEADRACE_EPOCH, HEADRACE_ELASTIC,
+ * HEADRACE_JOIN), torchrun's (RANK,
  * WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT),
  * Open MPI's (OMPI_COMM_WORLD_*), MPICH's (PMI_*, MPI_LOCAL*) and Slurm's (SLURM_PROCID, …; only in
  * a step that srun started). Headrace's variables add what the others do not set. If two variables
@@ -37,6 +38,11 @@ HR_API int32_t hr_launch_local_rank(const hr_launch* launch);
 HR_API int32_t hr_launch_local_size(const hr_launch* launch);
 /* Returns the number of times that the job has been restarted. */
 HR_API uint64_t hr_launch_epoch(const hr_launch* launch);
+/* Return the bounds of an elastic job (HEADRACE_ELASTIC=MIN:MAX): with how many ranks at least it
+ * goes on when some have died, and up to how many it takes new ones in; 0 if the job is not
+ * elastic. */
+HR_API int32_t hr_launch_min_ranks(const hr_launch* launch);
+HR_API int32_t hr_launch_max_ranks(const hr_launch* launch);
 /* Returns the URL of the store where the ranks meet, for hr_store_open; "" if it is unknown. The
  * text lives as long as the launch. */
 HR_API const char* hr_launch_store(const hr_launch* launch);
@@ -189,7 +195,10 @@ typedef struct hr_group_options {
  *   HR_RESOURCE_EXHAUSTED: there is no memory or no file descriptor left;
  *   HR_FAILED_PRECONDITION: the launch variables contradict each other, or the group has gone on to
  *     a later epoch.
- * Ranks that failed to meet may try again with the same options. */
+ * Ranks that failed to meet may try again with the same options.
+ *
+ * If everything comes from the environment and HEADRACE_JOIN is 1, the group runs already: the call
+ * is hr_group_join. So a program need not know whether it is there from the beginning. */
 HR_API hr_status* hr_group_create(hr_env* env, HR_NULLABLE const hr_group_options* options,
                                   const hr_limits* limits, hr_group** out);
 /* Releases the handle. When the last handle of a group and of its sub-groups is released, they are
@@ -251,6 +260,11 @@ HR_API hr_status* hr_group_shrink(hr_group* group, const hr_limits* limits, hr_g
  * end the connecting any more. */
 HR_API hr_status* hr_group_grow(hr_group* group, int32_t new_size, const hr_limits* limits,
                                 hr_group** out);
+/* Returns how many processes wait in hr_group_join: a loop asks one rank now and then, at the edge
+ * of a step, and has all ranks call hr_group_grow if somebody waits. One that has died while it
+ * waited may be counted until a hr_group_grow has waited for it in vain. Asks the store, within
+ * `limits` (NULL: the group's timeout). */
+HR_API hr_status* hr_group_waiting(hr_group* group, const hr_limits* limits, int32_t* out);
 /* Waits until a group grows, and becomes one of its ranks. Of the options, rank, size and epoch are
  * ignored; name and algorithms must be the group's. `options` may be NULL, which means that
  * everything comes from the environment; a store (HEADRACE_STORE, or MASTER_ADDR and MASTER_PORT)
@@ -455,11 +469,21 @@ HR_API hr_status* hr_group_explain(hr_group* group, const hr_operation* operatio
 HR_API hr_status* hr_session_bind_group(hr_session* session, const char* name,
                                         HR_NULLABLE hr_group* group, const hr_limits* limits);
 
+/* A rank that gives the others what it has. */
+typedef int32_t hr_root;
+enum {
+  HR_FURTHEST = -1, /* the rank that has made the most steps */
+};
+
 /* Gives all variables of the session, its step and its seed the values that they have on the rank
- * `root` of the bound group `name`: after initial values were drawn or restored on one rank. All
- * ranks call it, within `limits` (NULL: the group's timeout). If it fails, the session of another
- * rank is HR_TAINTED. */
-HR_API hr_status* hr_session_broadcast(hr_session* session, const char* name, int32_t root,
+ * `root` of the bound group `name`: after initial values were drawn or restored on one rank. If
+ * `root` is HR_FURTHEST, it is the rank whose session has made the most steps, of those that are
+ * not tainted, and of these the lowest. A rank that died in the last operations of a step may leave
+ * some of the others with the step made and some without it; after hr_group_shrink, this gives all
+ * the step. All ranks call it, within `limits` (NULL: the group's timeout). A call that fails
+ * leaves the session as it was; one that succeeds makes a tainted session usable again. HR_TAINTED,
+ * on all ranks: the root is tainted, or all ranks are; restore a checkpoint on one. */
+HR_API hr_status* hr_session_broadcast(hr_session* session, const char* name, hr_root root,
                                        const hr_limits* limits);
 
 #ifdef __cplusplus

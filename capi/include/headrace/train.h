@@ -161,6 +161,12 @@ HR_API hr_status* hr_dataset_position(const hr_dataset* dataset, hr_text** out);
 HR_API hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position,
                                   const hr_limits* limits);
 
+/* Goes on, from the present position, as shard `shard_index` of `shard_count`: for a group that has
+ * lost ranks or got new ones. Waits as hr_dataset_rewind does. A call that fails changes nothing.
+ */
+HR_API hr_status* hr_dataset_reshard(hr_dataset* dataset, int64_t shard_index, int64_t shard_count,
+                                     const hr_limits* limits);
+
 /* Makes a data set of what a signature of the session's model makes of the examples of another one.
  *
  * The signature's inputs are fields of `dataset` with the same names. The new data set has the
@@ -420,6 +426,19 @@ typedef struct hr_train_options {
    * are over the examples of all ranks; other metrics are means of the ranks' own, weighted by
    * examples. A rank that fails ends the group, with its message. NULL: this process alone. */
   HR_NULLABLE const char* bound_group;
+  /* Elastic training: the group that was given to hr_session_bind_group. If ranks of it die, freeze
+   * or fail, the others go on without them; between two steps, new ones that call hr_group_join are
+   * taken in. All ranks go on from the step, the variables and the position in the data of the rank
+   * that is furthest, so a step is made by all or by none. The data sets become shards by rank,
+   * whatever shards they were; the batch of a rank stays, so that of all ranks together changes
+   * with their number. The lowest rank that is left saves and writes events, for the group's
+   * present epoch; `group` is not needed. The handle stands for the latest group from then on, in
+   * on_step and after hr_train: nobody else uses it meanwhile. NULL: the end of the group ends the
+   * training. */
+  HR_NULLABLE hr_group* elastic_group;
+  /* With fewer ranks the training waits for new ones, within the group's timeout; 0: 1. */
+  int32_t min_ranks;
+  int32_t max_ranks; /* up to which new ranks are taken in; 0: as many as there are at first */
 } hr_train_options;
 
 /* Runs a training and returns when it is over. Restores the newest checkpoint if there is one,

@@ -167,6 +167,11 @@ Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::
                                                  const hr_limits* given_limits, bool joins) {
   HR_ASSIGN_OR_RETURN(hr_group_options options, CopySized(given, "hr_group_options"));
   if (joins) options.size = 0;
+  if (options.size == 0) {
+    HR_ASSIGN_OR_RETURN(const cluster::Launch launch,
+                        cluster::LaunchFromEnvironment(ProcessEnvironment));
+    joins |= launch.joins;
+  }
   HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, Prepare(env, options, joins));
   HR_ASSIGN_OR_RETURN(auto limits, CommLimits(given_limits, inner.mesh));
   return joins ? comm::Join(std::move(inner), limits)
@@ -234,6 +239,14 @@ hr_status* hr_group_grow(hr_group* group, int32_t new_size, const hr_limits* lim
   HR_REQUIRE(group);
   HR_REQUIRE(out);
   return hr::capi::WrapInto(out, hr::capi::GrowGroup(*group->rep, new_size, limits));
+}
+
+hr_status* hr_group_waiting(hr_group* group, const hr_limits* limits, int32_t* out) {
+  HR_REQUIRE(group);
+  HR_REQUIRE(out);
+  HR_ASSIGN_OR_WRAP(const auto inner, hr::capi::CommLimits(limits, group->rep->options()));
+  HR_ASSIGN_OR_WRAP(*out, hr::comm::Waiting(*group->rep, inner));
+  return nullptr;
 }
 
 void hr_group_release(hr_group* group) { delete group; }

@@ -28,6 +28,10 @@ const char* ProcessEnvironment(const char* name);
 // The cluster secret that a caller gave, or the environment's if that is null.
 Result<std::string> SecretOr(const char* given);
 
+// Lets nodes of the session that name the group `name` communicate in a part of `group`.
+Status BindGroup(session::Session& session, std::string_view name, comm::Group& group,
+                 const CallLimits& limits);
+
 // What limits a wait that begins now in a group with these options.
 Result<HostLimits> CommLimits(const hr_limits* limits, const comm::MeshOptions& options);
 

@@ -22,6 +22,12 @@ int32_t hr_launch_local_size(const hr_launch* launch) {
 uint64_t hr_launch_epoch(const hr_launch* launch) {
   return launch == nullptr ? 0 : launch->rep.epoch;
 }
+int32_t hr_launch_min_ranks(const hr_launch* launch) {
+  return launch == nullptr ? 0 : launch->rep.min_ranks;
+}
+int32_t hr_launch_max_ranks(const hr_launch* launch) {
+  return launch == nullptr ? 0 : launch->rep.max_ranks;
+}
 const char* hr_launch_store(const hr_launch* launch) {
   return launch == nullptr ? "" : launch->rep.store.c_str();
 }

@@ -365,6 +365,13 @@ hr_status* hr_dataset_seek(hr_dataset* dataset, const char* position, const hr_l
   return Wrap(dataset->rep->Restore(position, checked));
 }
 
+hr_status* hr_dataset_reshard(hr_dataset* dataset, int64_t shard_index, int64_t shard_count,
+                              const hr_limits* limits) {
+  HR_REQUIRE(dataset);
+  HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, dataset->env->clock()));
+  return Wrap(dataset->rep->Reshard({shard_index, shard_count}, checked));
+}
+
 hr_status* hr_call_bind_dataset(hr_call* call, hr_dataset* dataset) {
   HR_REQUIRE(call);
   HR_USE(call);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "capi/src/train/elastic_group.h"
 #include "capi/src/train/handles.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/train/trainer.h"
@@ -113,6 +114,23 @@ Result<train::TrainOptions> OptionsFrom(const hr_train_options* options) {
   return out;
 }
 
+Status TakeElastic(const hr_train_options* given, const std::shared_ptr<session::Session>& session,
+                   train::TrainOptions* to) {
+  HR_ASSIGN_OR_RETURN(const hr_train_options from, CopySized(given, "hr_train_options"));
+  if (from.elastic_group == nullptr) return {};
+  if (to->group.empty())
+    return InvalidArgument("hr_train_options.elastic_group needs a bound_group, its name");
+  const int32_t least = from.min_ranks, most = from.max_ranks;
+  if (least < 0 || most < 0 || (most != 0 && most < least)) {
+    return InvalidArgument("hr_train_options: expected 0 <= min_ranks <= max_ranks, got ", least,
+                           " and ", most);
+  }
+  train::ElasticOptions out{.min_ranks = std::max(1, least), .max_ranks = most};
+  HR_ASSIGN_OR_RETURN(out.group, ElasticGroupOf(from.elastic_group, session, to->group));
+  to->elastic = std::move(out);
+  return {};
+}
+
 }  // namespace
 }  // namespace hr::capi
 
@@ -123,6 +141,7 @@ hr_status* hr_train(hr_session* session, const hr_train_options* options, const 
   HR_REQUIRE(session);
   HR_REQUIRE(options);
   HR_ASSIGN_OR_WRAP(auto inner, hr::capi::OptionsFrom(options));
+  HR_WRAP_IF_ERROR(hr::capi::TakeElastic(options, session->rep, &inner));
   HR_WRAP_IF_ERROR(hr::capi::CheckReport(out));
   HR_ASSIGN_OR_WRAP(auto checked, hr::capi::LimitsFrom(limits, session->rep->env().clock()));
   HR_ASSIGN_OR_WRAP(auto report, hr::train::Train(session->rep, inner, checked));

@@ -165,6 +165,21 @@ TEST(Launch, SecretsComeFromAVariableOrAFileAndAreNotShown) {
             std::string::npos);
 }
 
+TEST(Launch, ElasticJobs) {
+  const auto elastic = Resolve({{"HEADRACE_ELASTIC", "2:5"}, {"HEADRACE_JOIN", "1"}});
+  ASSERT_TRUE(elastic.ok());
+  EXPECT_EQ(elastic->min_ranks, 2);
+  EXPECT_EQ(elastic->max_ranks, 5);
+  EXPECT_TRUE(elastic->joins);
+  EXPECT_FALSE(Resolve({{"HEADRACE_JOIN", "0"}})->joins);
+  EXPECT_EQ(Resolve({})->max_ranks, 0);
+  for (const char* text : {"2", "0:2", "3:2", "2:x", ":"}) {
+    EXPECT_EQ(Resolve({{"HEADRACE_ELASTIC", text}}).status().code(), Code::kInvalidArgument)
+        << text;
+  }
+  EXPECT_EQ(Resolve({{"HEADRACE_JOIN", "yes"}}).status().code(), Code::kInvalidArgument);
+}
+
 TEST(Launch, DescribesWhereItKnowsItFrom) {
   const std::string json = Resolve(Torchrun())->Json();
   EXPECT_NE(json.find(R"("rank":3)"), std::string::npos) << json;

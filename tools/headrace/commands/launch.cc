@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -30,10 +32,16 @@ constexpr char kFooter[] =
     "one that failed, 128 + the signal that ended it, or 127 when the program cannot be started.\n"
     "With --max-restarts N all ranks begin anew when one has failed, N times at most. The others\n"
     "are then asked to end at once, and each start meets at another place. SIGINT, SIGTERM and\n"
-    "SIGHUP end everything, without a restart.\n\n"
+    "SIGHUP end everything, without a restart.\n"
+    "With --elastic MIN:MAX a rank that fails does not end the others, as long as there are MIN.\n"
+    "With --max-restarts N too, a new process takes its place, N times at most, and joins them.\n"
+    "The program has to be able to: hr_train with elastic_group is. HEADRACE_ELASTIC tells it the\n"
+    "bounds, HEADRACE_JOIN=1 a new process that it joins. The exit status is 0 if ranks ended "
+    "well.\n\n"
     "Examples:\n"
     "  headrace launch -n 4 --transport tcp -- ./train --epochs 3\n"
     "  headrace launch -n 4 --max-restarts 3 -- ./train --epochs 3\n"
+    "  headrace launch --elastic 2:4 --max-restarts 3 -- ./train --epochs 3\n"
     "  headrace launch -n 4 --no-prefix -- headrace comm bench --json - | jq '.[].seconds'";
 
 struct Options {
@@ -42,6 +50,8 @@ struct Options {
   std::string transport;
   double patience = 3;
   int max_restarts = 0;
+  std::string elastic;  // MIN:MAX
+  int min_ranks = 0;    // 0: it is not elastic
   bool standalone = false, quiet = false, prefixes = true;
 };
 
@@ -110,7 +120,9 @@ struct Meeting {
   const int port, restarts;
 };
 
-std::vector<std::string> Variables(const Options& options, int rank, const Meeting& meeting) {
+// `joins`: the process is to join the others, who have gone on without its rank.
+std::vector<std::string> Variables(const Options& options, int rank, const Meeting& meeting,
+                                   bool joins = false) {
   const std::string number = std::to_string(rank), size = std::to_string(options.ranks);
   std::vector<std::string> variables = {
       "RANK=" + number,
@@ -125,6 +137,10 @@ std::vector<std::string> Variables(const Options& options, int rank, const Meeti
       "HEADRACE_STORE=file:" + meeting.folder.path(),
   };
   if (!options.transport.empty()) variables.push_back("HEADRACE_TRANSPORT=" + options.transport);
+  if (!options.elastic.empty()) {
+    variables.push_back("HEADRACE_ELASTIC=" + options.elastic);
+    variables.push_back(joins ? "HEADRACE_JOIN=1" : "HEADRACE_JOIN=0");
+  }
   return variables;
 }
 
@@ -135,6 +151,45 @@ Patience PatienceOf(const Options& options, bool is_last) {
   const auto all = std::chrono::milliseconds(static_cast<int64_t>(options.patience * 1000));
   return {is_last ? all : std::chrono::milliseconds(0), all};
 }
+
+// The ranks that an elastic job loses.
+class Losses {
+ public:
+  Losses(const Options& options, LocalRanks& ranks, const Meeting& meeting)
+      : options_(options), ranks_(ranks), meeting_(meeting) {}
+
+  // A rank that fails once another has ended well was waiting to join, or fails by itself.
+  bool Survive(int rank, const std::string& cause) {
+    if (ranks_.any_ended_well()) return joined(rank);
+    if (replaced_ < options_.max_restarts) return Replace(rank, cause);
+    if (ranks_.running() < options_.min_ranks) return false;
+    Say(cause + "; " + Going());
+    return true;
+  }
+
+ private:
+  bool joined(int rank) const {
+    return std::find(joined_.begin(), joined_.end(), rank) != joined_.end();
+  }
+  std::string Going() const {
+    const auto going = static_cast<size_t>(ranks_.running());
+    return CountText(going, "rank") + (going == 1 ? " goes on" : " go on");
+  }
+  bool Replace(int rank, const std::string& cause) {
+    ++replaced_;
+    joined_.push_back(rank);
+    Say(cause + "; " + Going() + ", restart " + std::to_string(replaced_) + " of " +
+        std::to_string(options_.max_restarts) + " joins them");
+    ranks_.Replace(Resolved(options_.program), rank, Variables(options_, rank, meeting_, true));
+    return true;
+  }
+
+  const Options& options_;
+  LocalRanks& ranks_;
+  const Meeting& meeting_;
+  int replaced_ = 0;
+  std::vector<int> joined_;
+};
 
 struct Start {
   RanksEnd end;
@@ -152,12 +207,42 @@ Start RunOnce(const Options& options, LocalRanks& ranks, const Meeting& meeting)
     Say(CountText(static_cast<size_t>(options.ranks), "rank") + " of " + options.program[0] +
         " on this machine, meeting at file:" + meeting.folder.path());
   }
+  if (options.min_ranks != 0) {
+    Losses losses(options, ranks, meeting);
+    const auto survive = [&](int rank, const std::string& cause) {
+      return losses.Survive(rank, cause);
+    };
+    return {ranks.Watch(PatienceOf(options, true), survive)};
+  }
   const bool is_last = meeting.restarts == options.max_restarts;
   const RanksEnd end = ranks.Watch(PatienceOf(options, is_last));
   return {end, !end.cause.empty() && !end.asked && !is_last};
 }
 
-int Run(const Options& options) {
+int NumberIn(const std::string& text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+// "MIN:MAX"; without -n there are MAX ranks at first.
+void TakeElastic(Options& options) {
+  const size_t colon = std::min(options.elastic.find(':'), options.elastic.size());
+  options.min_ranks = NumberIn(options.elastic.substr(0, colon));
+  const int most = NumberIn(options.elastic.substr(std::min(colon + 1, options.elastic.size())));
+  if (options.min_ranks < 1 || most < options.min_ranks) {
+    throw UsageError("--elastic: expected MIN:MAX with 1 <= MIN <= MAX, got " + options.elastic);
+  }
+  if (options.ranks == 0) options.ranks = most;
+  if (options.ranks < options.min_ranks || options.ranks > most) {
+    throw UsageError("--ranks: expected " + std::to_string(options.min_ranks) + " to " +
+                     std::to_string(most) + " (--elastic), got " + std::to_string(options.ranks));
+  }
+}
+
+int Run(Options options) {
+  if (!options.elastic.empty()) TakeElastic(options);
+  if (options.ranks == 0) throw UsageError("--ranks is required");
   if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
   FreePorts ports;
   LocalRanks ranks(options.prefixes);
@@ -182,12 +267,15 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
   auto options = std::make_shared<Options>();
   options->program = std::move(started);
   CLI::App* app = AddCommand(program, "launch", kDescription, kFooter);
-  Require(AddNumber(app, "-n,--ranks", options->ranks, 1, "how many processes"));
+  AddNumber(app, "-n,--ranks", options->ranks, 1, "how many processes (with --elastic: MAX)");
   AddFlag(app, "--standalone", options->standalone, "on this machine alone (always so, for now)");
   AddText(app, "--transport", options->transport, "NAME,…",
           "for groups that name none: auto, shm, tcp, … (sets HEADRACE_TRANSPORT)");
   AddNumber(app, "--max-restarts", options->max_restarts, 0,
             "start all ranks anew when one has failed, N times at most (0)");
+  AddText(app, "--elastic", options->elastic, "MIN:MAX",
+          "go on without ranks that fail, while there are MIN; --max-restarts then counts new "
+          "ranks, which join the others, up to MAX");
   AddSeconds(app, "--patience", options->patience, true,
              "seconds for ranks to end by themselves (3)");
   AddFlag(app, "!--no-prefix", options->prefixes,

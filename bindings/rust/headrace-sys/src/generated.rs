@@ -80,6 +80,11 @@ pub const HR_OPERATION_SCATTER: hr_operation_kind = 8;
 pub const HR_OPERATION_REDUCE_SCATTER: hr_operation_kind = 9;
 pub const HR_OPERATION_ALL_TO_ALL: hr_operation_kind = 10;
 
+/// A rank that gives the others what it has.
+pub type hr_root = i32;
+/// the rank that has made the most steps
+pub const HR_FURTHEST: hr_root = -1;
+
 pub type hr_log_level = i32;
 pub const HR_LOG_DEBUG: hr_log_level = 0;
 pub const HR_LOG_INFO: hr_log_level = 1;
@@ -133,7 +138,8 @@ pub struct hr_cancel {
 /// The rank and size with which a launcher has started this process. Immutable.
 ///
 /// They are read from environment variables: Headrace's own (HEADRACE_RANK, HEADRACE_SIZE,
-/// HEADRACE_LOCAL_RANK, HEADRACE_LOCAL_SIZE, HEADRACE_STORE, HEADRACE_EPOCH), torchrun's (RANK,
+/// HEADRACE_LOCAL_RANK, HEADRACE_LOCAL_SIZE, HEADRACE_STORE, HEADRACE_EPOCH, HEADRACE_ELASTIC,
+/// HEADRACE_JOIN), torchrun's (RANK,
 /// WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT),
 /// Open MPI's (OMPI_COMM_WORLD_*), MPICH's (PMI_*, MPI_LOCAL*) and Slurm's (SLURM_PROCID, …; only in
 /// a step that srun started). Headrace's variables add what the others do not set. If two variables
@@ -1387,6 +1393,20 @@ pub struct hr_train_options {
     /// are over the examples of all ranks; other metrics are means of the ranks' own, weighted by
     /// examples. A rank that fails ends the group, with its message. NULL: this process alone.
     pub bound_group: *const c_char,
+    /// Elastic training: the group that was given to hr_session_bind_group. If ranks of it die, freeze
+    /// or fail, the others go on without them; between two steps, new ones that call hr_group_join are
+    /// taken in. All ranks go on from the step, the variables and the position in the data of the rank
+    /// that is furthest, so a step is made by all or by none. The data sets become shards by rank,
+    /// whatever shards they were; the batch of a rank stays, so that of all ranks together changes
+    /// with their number. The lowest rank that is left saves and writes events, for the group's
+    /// present epoch; `group` is not needed. The handle stands for the latest group from then on, in
+    /// on_step and after hr_train: nobody else uses it meanwhile. NULL: the end of the group ends the
+    /// training.
+    pub elastic_group: *mut hr_group,
+    /// With fewer ranks the training waits for new ones, within the group's timeout; 0: 1.
+    pub min_ranks: i32,
+    /// up to which new ranks are taken in; 0: as many as there are at first
+    pub max_ranks: i32,
 }
 impl Default for hr_train_options {
     /// All members are zero but `struct_size`.
@@ -1465,6 +1485,14 @@ extern "C" {
     pub fn hr_launch_local_size(launch: *const hr_launch) -> i32;
     /// Returns the number of times that the job has been restarted.
     pub fn hr_launch_epoch(launch: *const hr_launch) -> u64;
+    /// Return the bounds of an elastic job (HEADRACE_ELASTIC=MIN:MAX): with how many ranks at least it
+    /// goes on when some have died, and up to how many it takes new ones in; 0 if the job is not
+    /// elastic.
+    pub fn hr_launch_min_ranks(launch: *const hr_launch) -> i32;
+    /// Return the bounds of an elastic job (HEADRACE_ELASTIC=MIN:MAX): with how many ranks at least it
+    /// goes on when some have died, and up to how many it takes new ones in; 0 if the job is not
+    /// elastic.
+    pub fn hr_launch_max_ranks(launch: *const hr_launch) -> i32;
     /// Returns the URL of the store where the ranks meet, for hr_store_open; "" if it is unknown. The
     /// text lives as long as the launch.
     pub fn hr_launch_store(launch: *const hr_launch) -> *const c_char;
@@ -1499,6 +1527,9 @@ extern "C" {
     /// HR_FAILED_PRECONDITION: the launch variables contradict each other, or the group has gone on to
     /// a later epoch.
     /// Ranks that failed to meet may try again with the same options.
+    ///
+    /// If everything comes from the environment and HEADRACE_JOIN is 1, the group runs already: the call
+    /// is hr_group_join. So a program need not know whether it is there from the beginning.
     pub fn hr_group_create(env: *mut hr_env, options: *const hr_group_options, limits: *const hr_limits, out: *mut *mut hr_group) -> *mut hr_status;
     /// Releases the handle. When the last handle of a group and of its sub-groups is released, they are
     /// closed, which waits as hr_group_close does.
@@ -1551,6 +1582,11 @@ extern "C" {
     /// it joins is left out, so check the size of *out. After the ranks have agreed, the limits do not
     /// end the connecting any more.
     pub fn hr_group_grow(group: *mut hr_group, new_size: i32, limits: *const hr_limits, out: *mut *mut hr_group) -> *mut hr_status;
+    /// Returns how many processes wait in hr_group_join: a loop asks one rank now and then, at the edge
+    /// of a step, and has all ranks call hr_group_grow if somebody waits. One that has died while it
+    /// waited may be counted until a hr_group_grow has waited for it in vain. Asks the store, within
+    /// `limits` (NULL: the group's timeout).
+    pub fn hr_group_waiting(group: *mut hr_group, limits: *const hr_limits, out: *mut i32) -> *mut hr_status;
     /// Waits until a group grows, and becomes one of its ranks. Of the options, rank, size and epoch are
     /// ignored; name and algorithms must be the group's. `options` may be NULL, which means that
     /// everything comes from the environment; a store (HEADRACE_STORE, or MASTER_ADDR and MASTER_PORT)
@@ -1657,10 +1693,14 @@ extern "C" {
     /// HR_NOT_FOUND: no node of the model names this group.
     pub fn hr_session_bind_group(session: *mut hr_session, name: *const c_char, group: *mut hr_group, limits: *const hr_limits) -> *mut hr_status;
     /// Gives all variables of the session, its step and its seed the values that they have on the rank
-    /// `root` of the bound group `name`: after initial values were drawn or restored on one rank. All
-    /// ranks call it, within `limits` (NULL: the group's timeout). If it fails, the session of another
-    /// rank is HR_TAINTED.
-    pub fn hr_session_broadcast(session: *mut hr_session, name: *const c_char, root: i32, limits: *const hr_limits) -> *mut hr_status;
+    /// `root` of the bound group `name`: after initial values were drawn or restored on one rank. If
+    /// `root` is HR_FURTHEST, it is the rank whose session has made the most steps, of those that are
+    /// not tainted, and of these the lowest. A rank that died in the last operations of a step may leave
+    /// some of the others with the step made and some without it; after hr_group_shrink, this gives all
+    /// the step. All ranks call it, within `limits` (NULL: the group's timeout). A call that fails
+    /// leaves the session as it was; one that succeeds makes a tainted session usable again. HR_TAINTED,
+    /// on all ranks: the root is tainted, or all ranks are; restore a checkpoint on one.
+    pub fn hr_session_broadcast(session: *mut hr_session, name: *const c_char, root: hr_root, limits: *const hr_limits) -> *mut hr_status;
     /// Adds a copy of what a signature of another graph computes as a body of `graph`. A body is built
     /// as any graph: with hr_graph_create, or with hr_graph_from_model from a file. Its inputs and
     /// outputs are those of the signature, in the order in which they were added to it. A body sees
@@ -2256,6 +2296,9 @@ extern "C" {
     /// Goes to a position that hr_dataset_position has written, of a data set with the same number of
     /// examples. Waits as hr_dataset_rewind does.
     pub fn hr_dataset_seek(dataset: *mut hr_dataset, position: *const c_char, limits: *const hr_limits) -> *mut hr_status;
+    /// Goes on, from the present position, as shard `shard_index` of `shard_count`: for a group that has
+    /// lost ranks or got new ones. Waits as hr_dataset_rewind does. A call that fails changes nothing.
+    pub fn hr_dataset_reshard(dataset: *mut hr_dataset, shard_index: i64, shard_count: i64, limits: *const hr_limits) -> *mut hr_status;
     /// Makes a data set of what a signature of the session's model makes of the examples of another one.
     ///
     /// The signature's inputs are fields of `dataset` with the same names. The new data set has the

@@ -286,6 +286,14 @@ impl DataSet {
         })
     }
 
+    /// Goes on, from the present position, as shard `index` of `count`.
+    pub fn reshard(&self, index: i64, count: i64, limits: Option<&Limits<'_>>) -> Result<()> {
+        within(limits, |limits| {
+            // SAFETY: the data set lives.
+            unsafe { sys::hr_dataset_reshard(self.raw(), index, count, limits) }
+        })
+    }
+
     pub(crate) fn raw(&self) -> *mut sys::hr_dataset {
         self.0.get()
     }

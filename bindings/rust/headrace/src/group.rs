@@ -166,6 +166,16 @@ impl Group {
         .map(Self)
     }
 
+    /// The number of processes that wait in [`join`](Self::join).
+    pub fn waiting(&self, limits: Option<&Limits<'_>>) -> Result<i32> {
+        let mut out = 0;
+        within(limits, |limits| {
+            // SAFETY: the group lives, and `out` is written.
+            unsafe { sys::hr_group_waiting(self.raw(), limits, &mut out) }
+        })?;
+        Ok(out)
+    }
+
     // ---- Operations; they wait for their end ----
 
     /// Sends a message to a rank.

@@ -47,6 +47,18 @@ impl Launch {
         unsafe { sys::hr_launch_epoch(self.raw()) }
     }
 
+    /// With how many ranks an elastic job goes on at least; 0 if the job is not elastic.
+    pub fn min_ranks(&self) -> i32 {
+        // SAFETY: the launch lives.
+        unsafe { sys::hr_launch_min_ranks(self.raw()) }
+    }
+
+    /// Up to how many ranks an elastic job takes new ones in; 0 if the job is not elastic.
+    pub fn max_ranks(&self) -> i32 {
+        // SAFETY: the launch lives.
+        unsafe { sys::hr_launch_max_ranks(self.raw()) }
+    }
+
     /// The URL of the store where the ranks meet, if it is known.
     pub fn store(&self) -> Option<String> {
         // SAFETY: the launch lives, and so does its text.

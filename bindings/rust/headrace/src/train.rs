@@ -123,6 +123,13 @@ pub struct TrainOptions<'a> {
     /// A bound group ([`Session::bind_group`]) whose ranks all train together, with the same options
     /// and shards of the same data.
     pub bound_group: Option<&'a str>,
+    /// The group that was bound: the training goes on when ranks of it die, and takes new ones in. It
+    /// is the latest group from then on.
+    pub elastic_group: Option<&'a Group>,
+    /// With fewer ranks an elastic training waits for new ones; 0: 1.
+    pub min_ranks: i32,
+    /// Up to which an elastic training takes new ranks in; 0: as many as there are at first.
+    pub max_ranks: i32,
     /// The metric of the evaluation that says which step is the best; its checkpoint is kept in the
     /// folder "best" of the directory.
     pub best_metric: Option<&'a str>,
@@ -156,6 +163,9 @@ impl<'a> TrainOptions<'a> {
             on_message: None,
             group: None,
             bound_group: None,
+            elastic_group: None,
+            min_ranks: 0,
+            max_ranks: 0,
             best_metric: None,
             best_is_smallest: false,
             restore_best: false,
@@ -293,6 +303,9 @@ impl Session {
             patience: options.patience,
             on_evaluate: Some(on_evaluate),
             bound_group: text_pointer(&bound_group),
+            elastic_group: options.elastic_group.map_or(ptr::null_mut(), |group| group.raw()),
+            min_ranks: options.min_ranks,
+            max_ranks: options.max_ranks,
             ..Default::default()
         };
         let mut report = sys::hr_train_report::default();

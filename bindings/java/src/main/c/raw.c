@@ -34,6 +34,8 @@ static struct api {
   __typeof__(hr_launch_local_rank)* hr_launch_local_rank;
   __typeof__(hr_launch_local_size)* hr_launch_local_size;
   __typeof__(hr_launch_epoch)* hr_launch_epoch;
+  __typeof__(hr_launch_min_ranks)* hr_launch_min_ranks;
+  __typeof__(hr_launch_max_ranks)* hr_launch_max_ranks;
   __typeof__(hr_launch_store)* hr_launch_store;
   __typeof__(hr_launch_describe)* hr_launch_describe;
   __typeof__(hr_store_open)* hr_store_open;
@@ -55,6 +57,7 @@ static struct api {
   __typeof__(hr_group_split)* hr_group_split;
   __typeof__(hr_group_shrink)* hr_group_shrink;
   __typeof__(hr_group_grow)* hr_group_grow;
+  __typeof__(hr_group_waiting)* hr_group_waiting;
   __typeof__(hr_group_join)* hr_group_join;
   __typeof__(hr_send)* hr_send;
   __typeof__(hr_recv)* hr_recv;
@@ -264,6 +267,7 @@ static struct api {
   __typeof__(hr_dataset_describe)* hr_dataset_describe;
   __typeof__(hr_dataset_position)* hr_dataset_position;
   __typeof__(hr_dataset_seek)* hr_dataset_seek;
+  __typeof__(hr_dataset_reshard)* hr_dataset_reshard;
   __typeof__(hr_dataset_map)* hr_dataset_map;
   __typeof__(hr_dataset_filter)* hr_dataset_filter;
   __typeof__(hr_dataset_cache)* hr_dataset_cache;
@@ -333,6 +337,8 @@ static const struct {
     {"hr_launch_local_rank", offsetof(struct api, hr_launch_local_rank)},
     {"hr_launch_local_size", offsetof(struct api, hr_launch_local_size)},
     {"hr_launch_epoch", offsetof(struct api, hr_launch_epoch)},
+    {"hr_launch_min_ranks", offsetof(struct api, hr_launch_min_ranks)},
+    {"hr_launch_max_ranks", offsetof(struct api, hr_launch_max_ranks)},
     {"hr_launch_store", offsetof(struct api, hr_launch_store)},
     {"hr_launch_describe", offsetof(struct api, hr_launch_describe)},
     {"hr_store_open", offsetof(struct api, hr_store_open)},
@@ -354,6 +360,7 @@ static const struct {
     {"hr_group_split", offsetof(struct api, hr_group_split)},
     {"hr_group_shrink", offsetof(struct api, hr_group_shrink)},
     {"hr_group_grow", offsetof(struct api, hr_group_grow)},
+    {"hr_group_waiting", offsetof(struct api, hr_group_waiting)},
     {"hr_group_join", offsetof(struct api, hr_group_join)},
     {"hr_send", offsetof(struct api, hr_send)},
     {"hr_recv", offsetof(struct api, hr_recv)},
@@ -563,6 +570,7 @@ static const struct {
     {"hr_dataset_describe", offsetof(struct api, hr_dataset_describe)},
     {"hr_dataset_position", offsetof(struct api, hr_dataset_position)},
     {"hr_dataset_seek", offsetof(struct api, hr_dataset_seek)},
+    {"hr_dataset_reshard", offsetof(struct api, hr_dataset_reshard)},
     {"hr_dataset_map", offsetof(struct api, hr_dataset_map)},
     {"hr_dataset_filter", offsetof(struct api, hr_dataset_filter)},
     {"hr_dataset_cache", offsetof(struct api, hr_dataset_cache)},
@@ -889,7 +897,7 @@ _Static_assert(offsetof(hr_train_report, learning_rate) == 72, "hr_train_report"
 _Static_assert(offsetof(hr_train_report, best) == 80, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, best_step) == 88, "hr_train_report");
 _Static_assert(offsetof(hr_train_report, stopped_early) == 96, "hr_train_report");
-_Static_assert(sizeof(hr_train_options) == 192, "hr_train_options");
+_Static_assert(sizeof(hr_train_options) == 208, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, struct_size) == 0, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, train_signature) == 8, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, eval_signature) == 16, "hr_train_options");
@@ -915,6 +923,9 @@ _Static_assert(offsetof(hr_train_options, restore_best) == 164, "hr_train_option
 _Static_assert(offsetof(hr_train_options, patience) == 168, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, on_evaluate) == 176, "hr_train_options");
 _Static_assert(offsetof(hr_train_options, bound_group) == 184, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, elastic_group) == 192, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, min_ranks) == 200, "hr_train_options");
+_Static_assert(offsetof(hr_train_options, max_ranks) == 204, "hr_train_options");
 _Static_assert(sizeof(hr_parameter_group) == 32, "hr_parameter_group");
 _Static_assert(offsetof(hr_parameter_group, struct_size) == 0, "hr_parameter_group");
 _Static_assert(offsetof(hr_parameter_group, patterns) == 8, "hr_parameter_group");
@@ -1038,6 +1049,16 @@ static jlong JNICALL raw_hr_launch_epoch(JNIEnv* jni, jclass raw, jlong launch) 
   return (jlong)api.hr_launch_epoch(POINTER(const hr_launch*, launch));
 }
 
+static jint JNICALL raw_hr_launch_min_ranks(JNIEnv* jni, jclass raw, jlong launch) {
+  (void)jni, (void)raw;
+  return (jint)api.hr_launch_min_ranks(POINTER(const hr_launch*, launch));
+}
+
+static jint JNICALL raw_hr_launch_max_ranks(JNIEnv* jni, jclass raw, jlong launch) {
+  (void)jni, (void)raw;
+  return (jint)api.hr_launch_max_ranks(POINTER(const hr_launch*, launch));
+}
+
 static jlong JNICALL raw_hr_launch_store(JNIEnv* jni, jclass raw, jlong launch) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_launch_store(POINTER(const hr_launch*, launch));
@@ -1141,6 +1162,11 @@ static jlong JNICALL raw_hr_group_shrink(JNIEnv* jni, jclass raw, jlong group, j
 static jlong JNICALL raw_hr_group_grow(JNIEnv* jni, jclass raw, jlong group, jint new_size, jlong limits, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_group_grow(POINTER(hr_group*, group), (int32_t)new_size, POINTER(const hr_limits*, limits), POINTER(hr_group**, out));
+}
+
+static jlong JNICALL raw_hr_group_waiting(JNIEnv* jni, jclass raw, jlong group, jlong limits, jlong out) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_group_waiting(POINTER(hr_group*, group), POINTER(const hr_limits*, limits), POINTER(int32_t*, out));
 }
 
 static jlong JNICALL raw_hr_group_join(JNIEnv* jni, jclass raw, jlong env, jlong options, jlong limits, jlong out) {
@@ -1310,7 +1336,7 @@ static jlong JNICALL raw_hr_session_bind_group(JNIEnv* jni, jclass raw, jlong se
 
 static jlong JNICALL raw_hr_session_broadcast(JNIEnv* jni, jclass raw, jlong session, jlong name, jint root, jlong limits) {
   (void)jni, (void)raw;
-  return (jlong)(intptr_t)api.hr_session_broadcast(POINTER(hr_session*, session), POINTER(const char*, name), (int32_t)root, POINTER(const hr_limits*, limits));
+  return (jlong)(intptr_t)api.hr_session_broadcast(POINTER(hr_session*, session), POINTER(const char*, name), (hr_root)root, POINTER(const hr_limits*, limits));
 }
 
 static jlong JNICALL raw_hr_graph_body(JNIEnv* jni, jclass raw, jlong graph, jlong body, jlong signature, jlong out) {
@@ -2188,6 +2214,11 @@ static jlong JNICALL raw_hr_dataset_seek(JNIEnv* jni, jclass raw, jlong dataset,
   return (jlong)(intptr_t)api.hr_dataset_seek(POINTER(hr_dataset*, dataset), POINTER(const char*, position), POINTER(const hr_limits*, limits));
 }
 
+static jlong JNICALL raw_hr_dataset_reshard(JNIEnv* jni, jclass raw, jlong dataset, jlong shard_index, jlong shard_count, jlong limits) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_dataset_reshard(POINTER(hr_dataset*, dataset), (int64_t)shard_index, (int64_t)shard_count, POINTER(const hr_limits*, limits));
+}
+
 static jlong JNICALL raw_hr_dataset_map(JNIEnv* jni, jclass raw, jlong dataset, jlong session, jlong signature, jlong limits, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_dataset_map(POINTER(hr_dataset*, dataset), POINTER(hr_session*, session), POINTER(const char*, signature), POINTER(const hr_limits*, limits), POINTER(hr_dataset**, out));
@@ -2422,6 +2453,8 @@ const JNINativeMethod raw_natives[] = {
     {"hr_launch_local_rank", "(J)I", (void*)raw_hr_launch_local_rank},
     {"hr_launch_local_size", "(J)I", (void*)raw_hr_launch_local_size},
     {"hr_launch_epoch", "(J)J", (void*)raw_hr_launch_epoch},
+    {"hr_launch_min_ranks", "(J)I", (void*)raw_hr_launch_min_ranks},
+    {"hr_launch_max_ranks", "(J)I", (void*)raw_hr_launch_max_ranks},
     {"hr_launch_store", "(J)J", (void*)raw_hr_launch_store},
     {"hr_launch_describe", "(JJ)J", (void*)raw_hr_launch_describe},
     {"hr_store_open", "(JJJ)J", (void*)raw_hr_store_open},
@@ -2443,6 +2476,7 @@ const JNINativeMethod raw_natives[] = {
     {"hr_group_split", "(JIIJJ)J", (void*)raw_hr_group_split},
     {"hr_group_shrink", "(JJJ)J", (void*)raw_hr_group_shrink},
     {"hr_group_grow", "(JIJJ)J", (void*)raw_hr_group_grow},
+    {"hr_group_waiting", "(JJJ)J", (void*)raw_hr_group_waiting},
     {"hr_group_join", "(JJJJ)J", (void*)raw_hr_group_join},
     {"hr_send", "(JJJIIIJ)J", (void*)raw_hr_send},
     {"hr_recv", "(JJJIIIJ)J", (void*)raw_hr_recv},
@@ -2652,6 +2686,7 @@ const JNINativeMethod raw_natives[] = {
     {"hr_dataset_describe", "(JJ)J", (void*)raw_hr_dataset_describe},
     {"hr_dataset_position", "(JJ)J", (void*)raw_hr_dataset_position},
     {"hr_dataset_seek", "(JJJ)J", (void*)raw_hr_dataset_seek},
+    {"hr_dataset_reshard", "(JJJJ)J", (void*)raw_hr_dataset_reshard},
     {"hr_dataset_map", "(JJJJJ)J", (void*)raw_hr_dataset_map},
     {"hr_dataset_filter", "(JJJJJ)J", (void*)raw_hr_dataset_filter},
     {"hr_dataset_cache", "(JJJJ)J", (void*)raw_hr_dataset_cache},

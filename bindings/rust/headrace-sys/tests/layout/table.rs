@@ -299,6 +299,9 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_train_options.patience", mem::offset_of!(hr_train_options, patience) as i128),
     ("hr_train_options.on_evaluate", mem::offset_of!(hr_train_options, on_evaluate) as i128),
     ("hr_train_options.bound_group", mem::offset_of!(hr_train_options, bound_group) as i128),
+    ("hr_train_options.elastic_group", mem::offset_of!(hr_train_options, elastic_group) as i128),
+    ("hr_train_options.min_ranks", mem::offset_of!(hr_train_options, min_ranks) as i128),
+    ("hr_train_options.max_ranks", mem::offset_of!(hr_train_options, max_ranks) as i128),
     ("hr_parameter_group", mem::size_of::<hr_parameter_group>() as i128),
     ("hr_parameter_group.struct_size", mem::offset_of!(hr_parameter_group, struct_size) as i128),
     ("hr_parameter_group.patterns", mem::offset_of!(hr_parameter_group, patterns) as i128),
@@ -363,6 +366,7 @@ pub const LINES: &[(&str, i128)] = &[
     ("HR_OPERATION_SCATTER", HR_OPERATION_SCATTER as i128),
     ("HR_OPERATION_REDUCE_SCATTER", HR_OPERATION_REDUCE_SCATTER as i128),
     ("HR_OPERATION_ALL_TO_ALL", HR_OPERATION_ALL_TO_ALL as i128),
+    ("HR_FURTHEST", HR_FURTHEST as i128),
     ("HR_LOG_DEBUG", HR_LOG_DEBUG as i128),
     ("HR_LOG_INFO", HR_LOG_INFO as i128),
     ("HR_LOG_WARNING", HR_LOG_WARNING as i128),
@@ -398,6 +402,8 @@ pub fn functions() -> Vec<*const ()> {
         hr_launch_local_rank as *const (),
         hr_launch_local_size as *const (),
         hr_launch_epoch as *const (),
+        hr_launch_min_ranks as *const (),
+        hr_launch_max_ranks as *const (),
         hr_launch_store as *const (),
         hr_launch_describe as *const (),
         hr_store_open as *const (),
@@ -419,6 +425,7 @@ pub fn functions() -> Vec<*const ()> {
         hr_group_split as *const (),
         hr_group_shrink as *const (),
         hr_group_grow as *const (),
+        hr_group_waiting as *const (),
         hr_group_join as *const (),
         hr_send as *const (),
         hr_recv as *const (),
@@ -628,6 +635,7 @@ pub fn functions() -> Vec<*const ()> {
         hr_dataset_describe as *const (),
         hr_dataset_position as *const (),
         hr_dataset_seek as *const (),
+        hr_dataset_reshard as *const (),
         hr_dataset_map as *const (),
         hr_dataset_filter as *const (),
         hr_dataset_cache as *const (),
@@ -971,6 +979,9 @@ int main(void) {
   printf("hr_train_options.patience %zu\n", offsetof(hr_train_options, patience));
   printf("hr_train_options.on_evaluate %zu\n", offsetof(hr_train_options, on_evaluate));
   printf("hr_train_options.bound_group %zu\n", offsetof(hr_train_options, bound_group));
+  printf("hr_train_options.elastic_group %zu\n", offsetof(hr_train_options, elastic_group));
+  printf("hr_train_options.min_ranks %zu\n", offsetof(hr_train_options, min_ranks));
+  printf("hr_train_options.max_ranks %zu\n", offsetof(hr_train_options, max_ranks));
   printf("hr_parameter_group %zu\n", sizeof(hr_parameter_group));
   printf("hr_parameter_group.struct_size %zu\n", offsetof(hr_parameter_group, struct_size));
   printf("hr_parameter_group.patterns %zu\n", offsetof(hr_parameter_group, patterns));
@@ -1035,6 +1046,7 @@ int main(void) {
   printf("HR_OPERATION_SCATTER %lld\n", (long long)HR_OPERATION_SCATTER);
   printf("HR_OPERATION_REDUCE_SCATTER %lld\n", (long long)HR_OPERATION_REDUCE_SCATTER);
   printf("HR_OPERATION_ALL_TO_ALL %lld\n", (long long)HR_OPERATION_ALL_TO_ALL);
+  printf("HR_FURTHEST %lld\n", (long long)HR_FURTHEST);
   printf("HR_LOG_DEBUG %lld\n", (long long)HR_LOG_DEBUG);
   printf("HR_LOG_INFO %lld\n", (long long)HR_LOG_INFO);
   printf("HR_LOG_WARNING %lld\n", (long long)HR_LOG_WARNING);

@@ -64,6 +64,7 @@ final class Constants {
   static final int HR_OPERATION_SCATTER = 8;
   static final int HR_OPERATION_REDUCE_SCATTER = 9;
   static final int HR_OPERATION_ALL_TO_ALL = 10;
+  static final int HR_FURTHEST = -1;
   static final int HR_LOG_DEBUG = 0;
   static final int HR_LOG_INFO = 1;
   static final int HR_LOG_WARNING = 2;

@@ -195,4 +195,9 @@ public final class Dataset extends Resource {
   public void seek(String position, Limits limits) {
     check(limits, (self, s, l) -> Raw.hr_dataset_seek(self, s.text(position), l));
   }
+
+  /** Goes on, from the present position, as shard {@code index} of {@code count}. */
+  public void reshard(long index, long count, Limits limits) {
+    check(limits, (self, s, l) -> Raw.hr_dataset_reshard(self, index, count, l));
+  }
 }

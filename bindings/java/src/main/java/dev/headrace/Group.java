@@ -71,6 +71,11 @@ public final class Group extends Resource {
     return next(limits, (self, s, l, out) -> Raw.hr_group_grow(self, newSize, l, out));
   }
 
+  /** Returns how many processes wait in {@link #join}. */
+  public int waiting(Limits limits) {
+    return (int) get(orDefaults(limits), (self, s, l, out) -> Raw.hr_group_waiting(self, l, out));
+  }
+
   private Group next(Limits limits, Getting body) {
     return new Group(child("group", Raw::hr_group_release, orDefaults(limits), body), defaults);
   }

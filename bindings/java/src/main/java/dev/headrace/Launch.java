@@ -43,6 +43,16 @@ public final class Launch extends Resource {
     return with((self, s) -> Raw.hr_launch_epoch(self));
   }
 
+  /** Returns with how many ranks an elastic job goes on at least; 0 if it is not elastic. */
+  public int minRanks() {
+    return with((self, s) -> Raw.hr_launch_min_ranks(self));
+  }
+
+  /** Returns up to how many ranks an elastic job takes new ones in; 0 if it is not elastic. */
+  public int maxRanks() {
+    return with((self, s) -> Raw.hr_launch_max_ranks(self));
+  }
+
   /** Returns the URL of the store where the ranks meet; "" if it is unknown. */
   public String store() {
     return with((self, s) -> Native.text(Raw.hr_launch_store(self)));

@@ -28,6 +28,8 @@ final class Raw {
   static native int hr_launch_local_rank(long launch);
   static native int hr_launch_local_size(long launch);
   static native long hr_launch_epoch(long launch);
+  static native int hr_launch_min_ranks(long launch);
+  static native int hr_launch_max_ranks(long launch);
   static native long hr_launch_store(long launch);
   static native long hr_launch_describe(long launch, long out);
   static native long hr_store_open(long env, long url, long out);
@@ -49,6 +51,7 @@ final class Raw {
   static native long hr_group_split(long group, int color, int key, long limits, long out);
   static native long hr_group_shrink(long group, long limits, long out);
   static native long hr_group_grow(long group, int new_size, long limits, long out);
+  static native long hr_group_waiting(long group, long limits, long out);
   static native long hr_group_join(long env, long options, long limits, long out);
   static native long hr_send(long group, long data, long count, int dtype, int to, int tag, long limits);
   static native long hr_recv(long group, long data, long count, int dtype, int from, int tag, long limits);
@@ -258,6 +261,7 @@ final class Raw {
   static native long hr_dataset_describe(long dataset, long out);
   static native long hr_dataset_position(long dataset, long out);
   static native long hr_dataset_seek(long dataset, long position, long limits);
+  static native long hr_dataset_reshard(long dataset, long shard_index, long shard_count, long limits);
   static native long hr_dataset_map(long dataset, long session, long signature, long limits, long out);
   static native long hr_dataset_filter(long dataset, long session, long signature, long limits, long out);
   static native long hr_dataset_cache(long dataset, long options, long limits, long out);

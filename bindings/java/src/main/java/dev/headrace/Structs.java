@@ -1002,7 +1002,7 @@ final class Structs {
   }
 
   static final class hr_train_options extends Struct {
-    static final int BYTES = 192;
+    static final int BYTES = 208;
 
     hr_train_options(Scratch scratch) {
       super(scratch.bytes(BYTES), BYTES);
@@ -1063,6 +1063,12 @@ final class Structs {
     void use_on_evaluate() { set_long(176, Bridge.function(Callbacks.HR_TRAIN_OPTIONS_ON_EVALUATE)); }
     long bound_group() { return get_long(184); }
     void bound_group(long value) { set_long(184, value); }
+    long elastic_group() { return get_long(192); }
+    void elastic_group(long value) { set_long(192, value); }
+    int min_ranks() { return get_int(200); }
+    void min_ranks(int value) { set_int(200, value); }
+    int max_ranks() { return get_int(204); }
+    void max_ranks(int value) { set_int(204, value); }
   }
 
   static final class hr_parameter_group extends Struct {

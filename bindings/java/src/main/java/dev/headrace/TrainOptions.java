@@ -10,6 +10,9 @@ public final class TrainOptions {
   Dataset evalData;
   Group group;
   String boundGroup;
+  Group elasticGroup;
+  int minRanks;
+  int maxRanks;
   String trainSignature;
   String evalSignature;
   String checkpointDirectory;
@@ -165,6 +168,18 @@ public final class TrainOptions {
    */
   public TrainOptions boundGroup(String name) {
     boundGroup = name;
+    return this;
+  }
+
+  /**
+   * Names the group that was bound: the training goes on when ranks of it die, with {@code minRanks}
+   * at least (0: 1), and takes new ones in, up to {@code maxRanks} (0: as many as there are at
+   * first). It stands for the latest group from then on.
+   */
+  public TrainOptions elasticGroup(Group group, int minRanks, int maxRanks) {
+    elasticGroup = group;
+    this.minRanks = minRanks;
+    this.maxRanks = maxRanks;
     return this;
   }
 

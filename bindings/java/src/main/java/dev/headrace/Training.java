@@ -49,6 +49,9 @@ final class Training
     out.eval_data(uses.of(options.evalData));
     out.group(uses.of(options.group));
     out.bound_group(s.text(options.boundGroup));
+    out.elastic_group(uses.of(options.elasticGroup));
+    out.min_ranks(options.minRanks);
+    out.max_ranks(options.maxRanks);
     out.max_steps(options.maxSteps);
     scalars(out, s);
     out.checkpoint_directory(s.text(options.checkpointDirectory));

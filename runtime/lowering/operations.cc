@@ -41,7 +41,7 @@ double OperationsOf(const KernelRequest& request) {
   const std::string_view op = request.op.name;
   const graph::Node& node = request.node;
   const bool lowered = request.op.domain == kLowered;
-  if (op == "Conv" || op == "PlainConv") {
+  if (op == "Conv" || op == "PlainConv" || op == "ChannelsLastConv") {
     return Convolution(node, request.outputs[0], request.input(1));
   }
   if (op == "ConvGradWeight") return Convolution(node, request.input(0), request.outputs[0]);

@@ -234,7 +234,7 @@ template <typename T>
 void Finish(const ConvEpilogue<T>& given, int64_t pixels, int64_t channels, int64_t stride, T* y) {
   const ConvEpilogue<T> e = given;
   const hn::ScalableTag<T> d;
-  const bool relu = e.activation == Activation::kRelu;
+  const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
     T* const to = y + pixel * stride;
     const T* const residual = e.residual == nullptr ? nullptr : e.residual + pixel * stride;
@@ -243,8 +243,9 @@ void Finish(const ConvEpilogue<T>& given, int64_t pixels, int64_t channels, int6
       if (e.scale != nullptr) value = hn::Mul(value, lanes.Load(e.scale + c));
       if (e.bias != nullptr) value = hn::Add(value, lanes.Load(e.bias + c));
       if (residual != nullptr) value = hn::Add(value, lanes.Load(residual + c));
-      // A NaN stays: the comparison is false for it.
-      if (relu) value = hn::IfThenElse(hn::Lt(value, hn::Zero(d)), hn::Zero(d), value);
+      // A NaN stays: comparisons are false for it.
+      value = hn::IfThenElse(hn::Lt(value, low), low, value);
+      value = hn::IfThenElse(hn::Gt(value, high), high, value);
       lanes.Store(value, to + c);
     });
   }

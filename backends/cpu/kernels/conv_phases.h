@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "backends/cpu/kernels/conv_shape.h"
-#include "backends/cpu/kernels/gemm.h"
 
 namespace hr::cpu {
 
@@ -51,18 +51,20 @@ struct ConvPhase {
 
 std::vector<ConvPhase> PhasesOf(const ConvShape& shape, ImagePass pass);
 
-// What happens to a finished pixel of y: y * scale + bias + residual, then the activation. Scale
+// What happens to a finished pixel of y: y * scale + bias + residual, cut off below `low` (0 is
+// Relu) and then above `high`; a NaN stays. Scale
 // and bias have an element for each channel, `residual` is an image as y; each may be null.
 template <typename T>
 struct ConvEpilogue {
   const T* scale = nullptr;
   const T* bias = nullptr;
   const T* residual = nullptr;
-  Activation activation = Activation::kNone;
+  T low = -std::numeric_limits<T>::infinity();
+  T high = std::numeric_limits<T>::infinity();
 
   bool IsNone() const {
     return scale == nullptr && bias == nullptr && residual == nullptr &&
-           activation == Activation::kNone;
+           low == -std::numeric_limits<T>::infinity() && high == std::numeric_limits<T>::infinity();
   }
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "backends/cpu/kernels/conv_phases.h"
+#include "runtime/base/executor.h"
 
 namespace hr::cpu {
 

@@ -1,6 +1,7 @@
 #include "backends/cpu/lowering/fuse_conv.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
@@ -69,8 +70,8 @@ class Fuser {
   }
 
   // What follows a channels-last convolution and is done to its result while that is in the cache:
-  // a BatchNormalization with given statistics, an Add of another image, a Relu; each may be
-  // missing.
+  // a BatchNormalization with given statistics, an Add of another image, a Relu or a Clip with
+  // known bounds; each may be missing.
   void JoinTail(NodeId conv) {
     const graph::Node node = region_.node(conv);
     std::vector<graph::Attribute> attributes = node.attributes;
@@ -90,15 +91,11 @@ class Fuser {
       inputs[7] = taken.inputs[taken.inputs[0] == out ? 1 : 0];
       out = taken.outputs[0];
     }
-    NodeId relu = region_.OnlyConsumer(out);
-    if (!region_.Is(relu, kOnnx, "Relu")) relu = kNone;
-    if (relu != kNone) {
-      attributes.push_back({"relu", int64_t{1}});
-      out = region_.node(relu).outputs[0];
-    }
+    const NodeId bound = BoundAfter(out, &attributes);
+    if (bound != kNone) out = region_.node(bound).outputs[0];
     if (out == node.outputs[0]) return;
-    ReplaceAll({conv, norm, add, relu}, region_.AddNode("ChannelsLastConv", std::move(inputs),
-                                                        {out}, std::move(attributes), node.name));
+    ReplaceAll({conv, norm, add, bound}, region_.AddNode("ChannelsLastConv", std::move(inputs),
+                                                         {out}, std::move(attributes), node.name));
   }
 
   NodeId NormAfter(ValueId value) const {
@@ -113,6 +110,36 @@ class Fuser {
       return input != kNone && region_.DTypeOf(input) == dtype;
     });
     return one_type ? id : kNone;
+  }
+
+  NodeId BoundAfter(ValueId value, std::vector<graph::Attribute>* attributes) const {
+    const NodeId id = region_.OnlyConsumer(value);
+    if (region_.Is(id, kOnnx, "Relu")) {
+      attributes->push_back({"relu", int64_t{1}});
+      return id;
+    }
+    if (!region_.Is(id, kOnnx, "Clip") || region_.node(id).inputs[0] != value) return kNone;
+    const std::optional<double> low = BoundOf(id, 1), high = BoundOf(id, 2);
+    if (!low || !high) return kNone;
+    attributes->push_back({"low", *low});
+    attributes->push_back({"high", *high});
+    return id;
+  }
+
+  // A bound of Clip: an input, or in older versions an attribute; nothing if it is not known.
+  std::optional<double> BoundOf(NodeId clip, size_t input) const {
+    const graph::Node& node = region_.node(clip);
+
+    if (input >= node.inputs.size() || node.inputs[input] == kNone) {
+      return input == 1 ? node.Float("min", -HUGE_VAL) : node.Float("max", HUGE_VAL);
+    }
+    const uint32_t constant = region_.value(node.inputs[input]).constant;
+    if (constant == kNone) return std::nullopt;
+    const Tensor& bound = region_.module.constants[constant];
+    if (bound.elements() != 1) return std::nullopt;
+    if (bound.dtype() == DType::kFloat32) return bound.span<float>()[0];
+    if (bound.dtype() == DType::kFloat64) return bound.span<double>()[0];
+    return std::nullopt;
   }
 
   NodeId AddAfter(ValueId value) {

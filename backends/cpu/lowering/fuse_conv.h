@@ -8,6 +8,10 @@
 // with Conv's attributes, "relu" and "pool" (window height and width). `saved` is the argmax map
 // with pooling, and y with Relu alone. Convolutions of plain images only take Relu with them:
 // lowered.PlainConv(x, w, bias?) → y.
+// Channels-last ones are joined with more of what follows:
+// lowered.ChannelsLastConv(x, w, bias?, scale?, bias?, mean?, variance?, residual?) → y, where
+// inputs 3 to 6 are those of a BatchNormalization, and the attributes "low" and "high" those of a
+// Clip.
 #pragma once
 
 #include "runtime/lowering/region.h"

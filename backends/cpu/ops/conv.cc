@@ -1,6 +1,7 @@
 // Convolution: batch-blocked with fusion (lowered.Conv …), channels-last, and plain.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/conv_batch_blocked.h"
@@ -130,28 +131,33 @@ struct FoldedNorm {
 template <typename T, typename Conv>
 std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::string_view name,
                                             int64_t channels, std::shared_ptr<const Conv> conv) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
   const bool relu = request.node.Int("relu", 0) != 0;
+  const auto low = relu ? T(0) : static_cast<T>(request.node.Float("low", -kInfinity));
+  const auto high = static_cast<T>(request.node.Float("high", kInfinity));
+  const bool clip = !relu && (low > -kInfinity || high < kInfinity);
   const bool has_bias = request.op.name.ends_with("Conv") && request.input(2).present;
   const bool has_residual = request.input(7).present;
   const FoldedNorm norm{request.input(3).present, request.node.Float("epsilon", 1e-5)};
   const size_t folded = RoundUp(conv->scratch_bytes(), 64);
-  return MakeKernel(
-      Cat(name, "_channels_last", norm.present ? "+batch_normalization" : "",
-          has_residual ? "+add" : "", relu ? "+relu" : ""),
-      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-        ConvEpilogue<T> epilogue{.bias = has_bias ? p.input<T>(2) : nullptr,
-                                 .residual = has_residual ? p.input<T>(7) : nullptr,
-                                 .activation = relu ? Activation::kRelu : Activation::kNone};
-        if (norm.present) {
-          auto* const factors = reinterpret_cast<T*>(p.scratch<std::byte>() + folded);
-          norm.Fold(p, has_bias, channels, factors, factors + channels);
-          epilogue.scale = factors;
-          epilogue.bias = factors + channels;
-        }
-        conv->Run(context.threads, {p.input<T>(0), p.input<T>(1), p.output<T>(0), epilogue},
-                  p.scratch());
-        return {};
-      });
+  return MakeKernel(Cat(name, "_channels_last", norm.present ? "+batch_normalization" : "",
+                        has_residual ? "+add" : "", relu ? "+relu" : "", clip ? "+clip" : ""),
+                    [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                      ConvEpilogue<T> epilogue{.bias = has_bias ? p.input<T>(2) : nullptr,
+                                               .residual = has_residual ? p.input<T>(7) : nullptr,
+                                               .low = low,
+                                               .high = high};
+                      if (norm.present) {
+                        auto* const factors = reinterpret_cast<T*>(p.scratch<std::byte>() + folded);
+                        norm.Fold(p, has_bias, channels, factors, factors + channels);
+                        epilogue.scale = factors;
+                        epilogue.bias = factors + channels;
+                      }
+                      conv->Run(context.threads,
+                                {p.input<T>(0), p.input<T>(1), p.output<T>(0), epilogue},
+                                p.scratch());
+                      return {};
+                    });
 }
 
 template <typename T>

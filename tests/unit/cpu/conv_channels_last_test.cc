@@ -29,11 +29,11 @@ class ConvChannelsLastTest : public BlockedTest {
   struct Tensors {
     Buffer<T>&x, &w, &dy;
     Buffer<T>*scale, *bias, *residual;  // may be null
-    Activation activation;
+    T low, high;
 
     ConvEpilogue<T> epilogue() const {
       const auto data = [](Buffer<T>* b) { return b != nullptr ? b->data() : nullptr; };
-      return {data(scale), data(bias), data(residual), activation};
+      return {data(scale), data(bias), data(residual), low, high};
     }
   };
 
@@ -85,14 +85,15 @@ class ConvChannelsLastTest : public BlockedTest {
 
   // What is empty is left out.
   static Values Expected(const ConvShape& s, const Values& x, const Values& w, const Values& scale,
-                         const Values& bias, const Values& residual, const Values& dy, bool relu) {
+                         const Values& bias, const Values& residual, const Values& dy, double low,
+                         double high) {
     Values y = reference::Conv(s, x, w, {});
     for (size_t i = 0; i < y.size(); ++i) {
       const size_t c = i / static_cast<size_t>(s.OutputPlane()) % static_cast<size_t>(s.oc);
       if (!scale.empty()) y[i] *= scale[c];
       if (!bias.empty()) y[i] += bias[c];
       if (!residual.empty()) y[i] += residual[i];
-      if (relu) y[i] = std::max(y[i], 0.0);
+      y[i] = std::min(std::max(y[i], low), high);
     }
     Values all = ChannelsLast(y, s.n, s.oc, s.OutputPlane());
     const Values dx =
@@ -112,7 +113,8 @@ class ConvChannelsLastTest : public BlockedTest {
       return RandomInt(0, 1) == 0 ? RandomValues(count) : Values();
     };
     const Values scale = some(s.oc), bias = some(s.oc), residual = some(dy.size());
-    const bool relu = RandomInt(0, 1) == 0;
+    const double low = RandomInt(0, 1) == 0 ? 0 : -std::numeric_limits<double>::infinity();
+    const double high = RandomInt(0, 1) == 0 ? 0.5 : std::numeric_limits<double>::infinity();
     const int slices = static_cast<int>(RandomInt(1, 5));
     const bool packed = RandomInt(0, 1) == 0;
     Buffer<T> bx(x.size()), bw(w.size()), bdy(dy.size());
@@ -125,9 +127,9 @@ class ConvChannelsLastTest : public BlockedTest {
     Fill(br, ChannelsLast(residual, residual.empty() ? 0 : s.n, s.oc, s.OutputPlane()));
     const auto given = [](Buffer<T>& b) { return b.size() == 0 ? nullptr : &b; };
     const Tensors<T> in{
-        bx, bw, bdy, given(bs), given(bb), given(br), relu ? Activation::kRelu : Activation::kNone};
+        bx, bw, bdy, given(bs), given(bb), given(br), static_cast<T>(low), static_cast<T>(high)};
     const auto parallel = RunAll<T>(three_, s, slices, packed, in);
-    ExpectNear(parallel.data(), Expected(s, x, w, scale, bias, residual, dy, relu), 32);
+    ExpectNear(parallel.data(), Expected(s, x, w, scale, bias, residual, dy, low, high), 32);
     EXPECT_EQ(parallel, RunAll<T>(one_, s, slices, packed, in));
   }
 

@@ -478,7 +478,7 @@ static void rank_comes_with_another_graph(hr_env* env) {
   CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
   hr_session* session = session_of(graph);
   FAILS(hr_session_bind_group(session, "workers", world, NULL), HR_FAILED_PRECONDITION,
-        "rank 2 has a graph");
+        "rank 2 has variables of other names");
   hr_session_release(session);
   hr_group_release(world);
 }

@@ -48,6 +48,7 @@ TEST_P(RegionTest, RoiAlign) {
     OneNodeRun grad("RoiAlignGrad", "headrace.grad");
     In<float>(In<float>(grad, {regions, channels, rows, columns}), images);
     grad.In({regions, 4}, corners).In({regions}, of).With("mode", mode).Threads(2);
+    grad.With("output_height", rows).With("output_width", columns);
     grad.With("sampling_ratio", sampling).With("spatial_scale", 0.75).Check(1e-5, 1e-5);
   }
 }

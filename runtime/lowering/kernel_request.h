@@ -20,6 +20,8 @@ struct OperandInfo {
   const Tensor* constant = nullptr;  // its value, if it is known
   // The same in run after run: a constant, or a variable that the region only reads.
   bool steady = false;
+  // An output that nobody reads: its kernel may leave anything there.
+  bool unused = false;
 
   int64_t elements() const { return ElementCount(dims); }
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }

@@ -415,6 +415,8 @@ class ProgramMaker {
     }
     for (ValueId output : node.outputs) {
       request->outputs.push_back(Info(output));
+      request->outputs.back().unused =
+          output != kNone && region_.Consumers(output).empty() && !region_.IsFetched(output);
       buffers->outputs.push_back(BufferOf(output));
     }
     for (uint32_t v : WrittenVariables(*options_.operators, region_.module, node)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/element_op.h"
+#include "backends/cpu/kernels/recurrent_kernels.h"
 
 namespace hr::cpu {
 namespace {
@@ -144,6 +145,7 @@ class Row {
   void Gru(T* row) const;
   void GruGrad(const T* row, T* d_gates, T* d_h) const;
   void ResetGrad(const T* row, const T* d_inner, T* d_gates, T* d_h) const;
+  bool IsPlainLstm() const;
   void Lstm(T* row) const;
   void LstmGrad(const T* row, T* d_gates, T* d_h, T* d_c) const;
 
@@ -223,7 +225,18 @@ void Row<T>::ResetGrad(const T* row, const T* d_inner, T* d_gates, T* d_h) const
 // ---- LSTM: parts i, o, f, candidate, c, h; peepholes of i, o, f ----
 
 template <typename T>
+bool Row<T>::IsPlainLstm() const {
+  const auto is = [&](size_t which, RecurrentActivation::Function function) {
+    return shape_.direction.activations[which].function == function;
+  };
+  return before_.peepholes == nullptr && !shape_.input_forget && std::isinf(shape_.clip) &&
+         is(0, RecurrentActivation::kSigmoid) && is(1, RecurrentActivation::kTanh) &&
+         is(2, RecurrentActivation::kTanh);
+}
+
+template <typename T>
 void Row<T>::Lstm(T* row) const {
+  if (IsPlainLstm()) return KernelsForLstm<T>().forward(n_, before_.c, row);
   const T* const p = before_.peepholes;
   T *const i = row, *const o = Part(row, 1), *const f = Part(row, 2);
   if (p != nullptr) {
@@ -246,6 +259,7 @@ void Row<T>::Lstm(T* row) const {
 
 template <typename T>
 void Row<T>::LstmGrad(const T* row, T* d_gates, T* d_h, T* d_c) const {
+  if (IsPlainLstm()) return KernelsForLstm<T>().backward(n_, before_.c, row, d_gates, d_h, d_c);
   const T* const p = before_.peepholes;
   const T* const c = Part(row, ops::kLstmState);
   const T *in = Active(row, 0, 0), *out = Active(row, 1, 0), *forget = Active(row, 2, 0);

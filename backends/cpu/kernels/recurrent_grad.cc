@@ -1,6 +1,7 @@
 // Backward through time. A record has the states before each step but the first; those that a step
 // of the batch needs lie one step further along the rows.
 #include "backends/cpu/kernels/recurrent_layout.h"
+#include "backends/cpu/kernels/reduce_kernels.h"
 
 namespace hr::cpu {
 namespace {
@@ -262,16 +263,12 @@ class Pass {
       for (int64_t k = 0; k < count; ++k) to[begin + k] = static_cast<T>(sums[k]);
     });
   }
-  // The sum of d_gates' part `part`, times a state at this step.
-  enum class Factor { kNone, kStateBefore, kState };
+  // The sum of d_gates' part `part` times a state of the cell at this step.
+  enum class Factor { kStateBefore, kState };
   void SumPart(int64_t part, Factor factor, T* to) const {
     SumRows(
         [&](int64_t i, int64_t n, int64_t begin, int64_t count, double* sums) {
           const T* const d = GradsOf(i)[n] + part * hidden_ + begin;
-          if (factor == Factor::kNone) {
-            for (int64_t k = 0; k < count; ++k) sums[k] += static_cast<double>(d[k]);
-            return;
-          }
           const T* const c = factor == Factor::kState ? RowsOf(i)[n] + ops::kLstmState * hidden_
                                                       : StatesBefore(i, n).c;
           if (c == nullptr) return;
@@ -282,16 +279,26 @@ class Pass {
         to);
   }
 
+  // The sums of `count` columns of d_gates over all rows.
+  void SumColumns(int64_t from, int64_t count, T* to) const {
+    const ReduceShape shape{.length = shape_.rows(), .stride = plan_.d_width, .columns = count};
+    const int64_t units = ReduceUnits<T>(shape);
+    const int tasks = static_cast<int>(std::min<int64_t>(units, shape_.slices));
+    const auto sum = KernelsForReduce<T>().columns[static_cast<int>(Fold::kSum)];
+    threads_.ParallelFor(tasks, [&](int task) {
+      const Range part = PartOf(units, tasks, task);
+      sum(shape, d_gates_ + from, nullptr, to, part.begin, part.end);
+    });
+  }
+
   // The gradients of the biases and of the peepholes.
   void Sums() const {
     if (p_.dbias != nullptr) {
       T* const to = at_.Own(p_.dbias, 2 * gates_);
-      for (int64_t gate = 0; gate < at_.gates(); ++gate) {
-        SumPart(gate, Factor::kNone, to + gate * hidden_);
-      }
+      SumColumns(0, gates_, to);
       std::copy_n(to, gates_, to + gates_);
       if (at_.row_shape().linear_before_reset) {
-        SumPart(ops::kGruInner, Factor::kNone, to + 5 * hidden_);
+        SumColumns(ops::kGruInner * hidden_, hidden_, to + 5 * hidden_);
       }
     }
     if (!lstm() || p_.d_peepholes == nullptr) return;

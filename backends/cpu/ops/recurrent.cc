@@ -37,6 +37,15 @@ T* Out(const engine::Operands& p, size_t i, size_t count) {
   return i < count ? p.output<T>(i) : nullptr;
 }
 
+// Which of the outputs somebody reads.
+std::vector<bool> WantedOutputs(const KernelRequest& request) {
+  std::vector<bool> wanted;
+  for (const OperandInfo& output : request.outputs) {
+    wanted.push_back(output.present && !output.unused);
+  }
+  return wanted;
+}
+
 Status CheckLengths(const int32_t* lengths, const RecurrentShape& shape) {
   for (int64_t n = 0; lengths != nullptr && n < shape.batch; ++n) {
     if (lengths[n] >= 0 && lengths[n] <= shape.steps) continue;
@@ -79,13 +88,17 @@ template <typename T>
 Result<LoweredKernel> MakeBackward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(const RecurrentShape shape, ShapeOf(request, 1));
   const RecurrentPlaces& places = ops::PlacesOf(shape.directions[0].cell);
-  const size_t inputs = request.inputs.size(), outputs = request.outputs.size();
+  const size_t inputs = request.inputs.size();
   const bool lstm = shape.directions[0].cell == ops::RecurrentCell::kLstm;
+  const std::vector<bool> wanted = WantedOutputs(request);
   LoweredKernel out;
   out.scratch_bytes = RecurrentGradScratchBytes<T>(shape);
   out.kernel = MakeKernel(
       "recurrent_grad",
       [=, &places](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        const auto output = [&](size_t i) {
+          return i < wanted.size() && wanted[i] ? p.output<T>(i) : nullptr;
+        };
         const RecurrentBackward<T> operands = {.record = p.input<T>(0),
                                                .x = p.input<T>(1),
                                                .w = p.input<T>(2),
@@ -97,13 +110,13 @@ Result<LoweredKernel> MakeBackward(const KernelRequest& request) {
                                                .dy = In<T>(p, places.dy, inputs),
                                                .dy_h = In<T>(p, places.dy_h, inputs),
                                                .dy_c = In<T>(p, places.dy_c, inputs),
-                                               .dw = p.output<T>(0),
-                                               .dr = p.output<T>(1),
-                                               .dbias = p.output<T>(2),
-                                               .d_initial_h = p.output<T>(3),
-                                               .d_initial_c = lstm ? p.output<T>(4) : nullptr,
-                                               .d_peepholes = lstm ? p.output<T>(5) : nullptr,
-                                               .dx = Out<T>(p, places.dx, outputs)};
+                                               .dw = output(0),
+                                               .dr = output(1),
+                                               .dbias = output(2),
+                                               .d_initial_h = output(3),
+                                               .d_initial_c = lstm ? output(4) : nullptr,
+                                               .d_peepholes = lstm ? output(5) : nullptr,
+                                               .dx = output(places.dx)};
         HR_RETURN_IF_ERROR(CheckLengths(operands.lengths, shape));
         RecurrentGrad(context.threads, shape, operands, p.scratch());
         return {};

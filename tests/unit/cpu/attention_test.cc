@@ -158,7 +158,7 @@ Form AttentionTest::RandomForm() {
 }
 
 TEST_P(AttentionTest, AnyForm) {
-  for (int round = 0; round < Rounds(40) && !HasFailure(); ++round) {
+  for (int round = 0; round < Rounds(15) && !HasFailure(); ++round) {
     const Form form = RandomForm();
     SCOPED_TRACE(testing::Message()
                  << form.scale << " heads " << form.heads << " turned " << form.turned

@@ -43,10 +43,12 @@ Result<TemporaryPath> TemporaryPath::Make(const std::string& path,
   for (int i = 0; i < kMostTries; ++i) {
     std::string name = NameBeside(path, kEnding);
     const Status made = make(name);
-    if (made.code() == Code::kAlreadyExists) continue;
+    // Somebody who tidies up may be quicker than the look at what was made, and than the lock.
+    const bool removed =
+        made.code() == Code::kNotFound && FileExists(std::string(DirectoryOf(name)));
+    if (made.code() == Code::kAlreadyExists || removed) continue;
     HR_RETURN_IF_ERROR(made.Clone());
     Result<FileLock> lock = FileLock::TryExisting(name);
-    // Somebody who tidies up may have been quicker than the lock.
     const bool taken = !lock.ok() && (lock.status().code() == Code::kUnavailable ||
                                       lock.status().code() == Code::kNotFound);
     if (taken || !FileExists(name)) continue;

@@ -22,13 +22,23 @@ bool IsDamage(const Status& status) {
   return status.code() == Code::kDataLoss || status.code() == Code::kNotFound;
 }
 
+// A folder lacks files also if another one has taken its place between two looks into it: then it
+// is looked into again.
+Result<CheckpointReader> OpenFolder(const std::string& path, const ReadOptions& options) {
+  for (int i = 1;; ++i) {
+    Result<CheckpointReader> reader = CheckpointReader::Open(path, options);
+    const bool lacks_files = !reader.ok() && reader.status().code() == Code::kNotFound;
+    if (!lacks_files || i == kMostListings || !FileExists(path)) return reader;
+  }
+}
+
 // Null if the checkpoint was removed between the listing and now.
 Result<std::optional<OpenedCheckpoint>> OpenNewest(const std::string& directory,
                                                    const ReadOptions& options) {
   HR_ASSIGN_OR_RETURN(std::vector<CheckpointFolder> folders, ListCheckpoints(directory));
   std::vector<std::string> warnings;
   for (const CheckpointFolder& folder : folders) {
-    Result<CheckpointReader> reader = CheckpointReader::Open(folder.path, options);
+    Result<CheckpointReader> reader = OpenFolder(folder.path, options);
     if (reader.ok()) {
       return std::optional(OpenedCheckpoint{std::move(reader).value(), std::move(warnings)});
     }

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels/partial-inl.h"
+#include "backends/cpu/kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
@@ -93,42 +94,6 @@ void GatherPixels(const Gather& g, const T* image, Range pixels, Range channels,
     }
   }
 }
-
-// Transposes a block of kBlock rows: `from` and `to` give the address of each row.
-#if HWY_TARGET == HWY_SCALAR
-template <typename T>
-constexpr int64_t kBlock = 1;
-
-template <typename T>
-HWY_INLINE void TransposeBlock(const T* const* from, T* const* to) {
-  *to[0] = *from[0];
-}
-#else
-template <typename T>
-constexpr int64_t kBlock = 16 / sizeof(T);
-
-HWY_INLINE void TransposeBlock(const float* const* from, float* const* to) {
-  const hn::FixedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> d64;
-  const auto r0 = hn::LoadU(d, from[0]), r1 = hn::LoadU(d, from[1]);
-  const auto r2 = hn::LoadU(d, from[2]), r3 = hn::LoadU(d, from[3]);
-  const auto low01 = hn::BitCast(d64, hn::InterleaveLower(d, r0, r1));
-  const auto high01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1));
-  const auto low23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3));
-  const auto high23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, low01, low23)), d, to[0]);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, low01, low23)), d, to[1]);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, high01, high23)), d, to[2]);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23)), d, to[3]);
-}
-
-HWY_INLINE void TransposeBlock(const double* const* from, double* const* to) {
-  const hn::FixedTag<double, 2> d;
-  const auto r0 = hn::LoadU(d, from[0]), r1 = hn::LoadU(d, from[1]);
-  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to[0]);
-  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to[1]);
-}
-#endif
 
 // The rows of a panel in the order of a lane's weights in the plain tensor: all taps of a channel,
 // then those of the next one.

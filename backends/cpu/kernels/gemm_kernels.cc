@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels/partial-inl.h"
+#include "backends/cpu/kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
@@ -124,48 +125,18 @@ void Dot(const TileCall<T>& call) {
   }
 }
 
-#if HWY_TARGET == HWY_SCALAR
-template <typename T>
-constexpr int64_t kBlock = 1;
-
-template <typename T>
-void TransposeBlock(const T* from, int64_t, T* to, int64_t) {
-  *to = *from;
-}
-#else
-// Transposes blocks of 4 x 4 floats or 2 x 2 doubles in vectors of 16 bytes.
-template <typename T>
-constexpr int64_t kBlock = 16 / sizeof(T);
-
-inline void TransposeBlock(const float* from, int64_t stride, float* to, int64_t width) {
-  const hn::FixedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> d64;
-  const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + stride);
-  const auto r2 = hn::LoadU(d, from + 2 * stride), r3 = hn::LoadU(d, from + 3 * stride);
-  const auto low01 = hn::BitCast(d64, hn::InterleaveLower(d, r0, r1));
-  const auto high01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1));
-  const auto low23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3));
-  const auto high23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, low01, low23)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, low01, low23)), d, to + width);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, high01, high23)), d, to + 2 * width);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23)), d, to + 3 * width);
-}
-
-inline void TransposeBlock(const double* from, int64_t stride, double* to, int64_t width) {
-  const hn::FixedTag<double, 2> d;
-  const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + stride);
-  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
-  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + width);
-}
-#endif
-
 template <typename T>
 void PackTransposed(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t width) {
   const int64_t whole_k = k - k % kBlock<T>, whole_count = count - count % kBlock<T>;
   for (int64_t i = 0; i < whole_k; i += kBlock<T>) {
     for (int64_t j = 0; j < whole_count; j += kBlock<T>) {
-      TransposeBlock(from + j * stride + i, stride, to + i * width + j, width);
+      const T* rows[kBlock<T>];
+      T* columns[kBlock<T>];
+      for (int64_t b = 0; b < kBlock<T>; ++b) {
+        rows[b] = from + (j + b) * stride + i;
+        columns[b] = to + (i + b) * width + j;
+      }
+      TransposeBlock(rows, columns);
     }
   }
   for (int64_t i = 0; i < k; ++i) {

@@ -129,7 +129,6 @@ class Fuser {
   // A bound of Clip: an input, or in older versions an attribute; nothing if it is not known.
   std::optional<double> BoundOf(NodeId clip, size_t input) const {
     const graph::Node& node = region_.node(clip);
-
     if (input >= node.inputs.size() || node.inputs[input] == kNone) {
       return input == 1 ? node.Float("min", -HUGE_VAL) : node.Float("max", HUGE_VAL);
     }

@@ -63,6 +63,12 @@ bool HasResult(const graph::Node& node) {
   return !node.outputs.empty() && node.outputs[0] != kNone;
 }
 
+// Whether a pool also gives the positions of its maxima, which are those in the plain layout.
+bool HasIndices(const Region& region, const graph::Node& node) {
+  return region.module.OperatorOf(node).name == "MaxPool" && node.outputs.size() > 1 &&
+         node.outputs[1] != kNone;
+}
+
 // ---- Batch-blocked ----
 
 int64_t BlockOf(DType dtype) { return 64 / static_cast<int64_t>(DTypeSize(dtype)); }
@@ -77,11 +83,7 @@ bool HasFullBlocks(const Region& region, ValueId image) {
 // Pools take images in the layout that they have; plain ones are only worth a copy if the blocks
 // are nearly full.
 bool PoolsBlocked(Region& region, const graph::Node& node) {
-  // Indices are positions in the plain layout.
-  if (region.module.OperatorOf(node).name == "MaxPool" && node.outputs.size() > 1 &&
-      node.outputs[1] != kNone) {
-    return false;
-  }
+  if (HasIndices(region, node)) return false;
   const bool blocked = HasInput(region, node, kBatchBlockedLayout);
   return region.Decide([blocked, image = node.inputs[0]](const Region& r) {
     const DType dtype = r.DTypeOf(image);
@@ -144,8 +146,7 @@ bool RunsChannelsLast(Region& region, const graph::Node& node, Kind kind) {
   if (!HasResult(node) || !HasInput(region, node, kChannelsLastLayout)) return false;
   if (kind == Kind::kElementwise) return ElementsChannelsLast(region, node);
   if (kind == Kind::kNormalization) return true;
-  return region.module.OperatorOf(node).name != "MaxPool" || node.outputs.size() < 2 ||
-         node.outputs[1] == kNone;
+  return !HasIndices(region, node);
 }
 
 // Maps of positions and other integers describe their own layout.

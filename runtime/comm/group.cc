@@ -323,7 +323,7 @@ Result<WorkRef> Group::Post(const Operation& operation, const void* input, void*
   if (!scope.alone()) return ConcurrentPosting(operation);
   WorkRef work = pool_->Take();
   HR_RETURN_IF_ERROR(Prepare(*work, operation, input, output));
-  HR_RETURN_IF_ERROR(mesh_.Start(work));
+  HR_RETURN_IF_ERROR(mesh_.Start(work, false));
   return work;
 }
 
@@ -364,7 +364,7 @@ Result<WorkRef> Group::PostResident(const Operation& operation, const void* inpu
   if (!scope.alone()) return ConcurrentPosting(operation);
   if (!pool_->Renew(resident_)) resident_ = pool_->Take();
   HR_RETURN_IF_ERROR(Prepare(*resident_, operation, input, output));
-  HR_RETURN_IF_ERROR(mesh_.Start(resident_));
+  HR_RETURN_IF_ERROR(mesh_.Start(resident_, true));
   return resident_.Share();
 }
 

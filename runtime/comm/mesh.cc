@@ -62,7 +62,7 @@ MemorySharer* Mesh::SharerOf(const std::vector<int>& ranks) const {
   return sharer;
 }
 
-Status Mesh::Start(const WorkRef& work) {
+Status Mesh::Start(const WorkRef& work, bool attended) {
   {
     Reactor::Guard guard(*reactor_);
     if (!status_.ok()) return status_.Clone();
@@ -70,6 +70,8 @@ Status Mesh::Start(const WorkRef& work) {
     work->tell_nanos_ = 0;
     work->active_at_ = active_.size();
     active_.push_back(work.Share());
+    work->unattended_ = !attended;
+    if (!attended) reactor_->BeginUnattended();
     // Held back while it starts, so that transfers that end at once do not enter it in the list.
     work->ready_ = true;
     work->record_ = FlightRecorder::kNone;
@@ -220,6 +222,7 @@ void Mesh::Finish(Work& work, Status status) {
     active_[work.active_at_]->active_at_ = work.active_at_;
   }
   active_.pop_back();
+  if (work.unattended_) reactor_->EndUnattended();
   work.status_ = std::move(status);
   if (!work.callbacks_.empty()) {
     std::lock_guard lock(ended_mutex_);

@@ -70,8 +70,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   std::optional<Verdict> verdict();
   // Returns the ranks that were silent when the group ended, or whose connections have broken.
   std::vector<int> suspects();
-  // Starts `work`, which has not been started before.
-  Status Start(const WorkRef& work);
+  // Starts `work`, which has not been started before. `attended`: the caller waits for it at once.
+  Status Start(const WorkRef& work, bool attended);
   // Sends or receives a short message at once if that needs no waiting; see Endpoint::SendNow. They
   // return false if nothing has happened. `complete` is called with the mesh locked; if it returns
   // false, the message is not sent.

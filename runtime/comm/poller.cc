@@ -6,11 +6,19 @@ namespace hr::comm {
 namespace {
 
 // While threads come to wait by themselves they are watched from afar: a look every millisecond,
-// less often while one and the same call waits long.
-constexpr int64_t kFirstPauseNanos = 1'000'000;
-constexpr int64_t kLastPauseNanos = 64'000'000;
+// and none while one and the same call waits longer.
+constexpr int64_t kPauseNanos = 1'000'000;
+// After the last data that came for something in flight.
+constexpr int64_t kSpinNanos = 50'000;
+// Of most processes: a group that is watched later allocates nothing then.
+constexpr size_t kHandles = 64;
 
 }  // namespace
+
+Poller::Poller(WakeEvent wake, std::shared_ptr<WorkerThreads> threads)
+    : wake_(std::move(wake)), threads_(std::move(threads)) {
+  handles_.reserve(kHandles);
+}
 
 Result<std::unique_ptr<Poller>> Poller::Create(std::shared_ptr<WorkerThreads> threads) {
   HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
@@ -39,31 +47,32 @@ void Poller::Remove(Reactor& reactor) {
     std::lock_guard lock(mutex_);
     std::erase_if(entries_, [&](const Entry& entry) { return entry.reactor == &reactor; });
   }
-  reactor.watched_ = false;
+  reactor.watch_ = Reactor::Watch::kDrives;
   Kick();
 }
 
 void Poller::Run() {
-  std::vector<int> handles;
-  handles.reserve(64);  // of most processes; a group that is watched later allocates nothing then
   while (!stop_) {
     const int64_t next = LookAtAll();
-    handles.assign(1, wake_.handle());
-    {
-      std::lock_guard lock(mutex_);
-      for (const Entry& entry : entries_) {
-        if (!entry.reactor->watched_) continue;
-        for (Transport* t : entry.reactor->transports_) handles.push_back(t->wait_handle());
-      }
-    }
-    const int64_t now = SystemClock().NowNanos();
-    const int64_t wait = next == INT64_MAX ? -1 : std::max<int64_t>(0, next - now);
-    WaitReadable(handles, wait);
-    wake_.Clear();
+    if (next != 0) Sleep(next);
   }
 }
 
-// Returns when to look again at the latest.
+void Poller::Sleep(int64_t until) {
+  handles_.assign(1, wake_.handle());
+  {
+    std::lock_guard lock(mutex_);
+    for (const Entry& entry : entries_) {
+      if (entry.reactor->watch_ != Reactor::Watch::kSleeps) continue;
+      for (Transport* t : entry.reactor->transports_) handles_.push_back(t->wait_handle());
+    }
+  }
+  const int64_t now = SystemClock().NowNanos();
+  WaitReadable(handles_, until == INT64_MAX ? -1 : std::max<int64_t>(0, until - now));
+  wake_.Clear();
+}
+
+// Returns when to look again at the latest; 0: at once.
 int64_t Poller::LookAtAll() {
   std::lock_guard lock(mutex_);
   int64_t next = INT64_MAX;
@@ -72,9 +81,11 @@ int64_t Poller::LookAtAll() {
     if (entry.reactor->timer_due_.exchange(false) || now >= entry.timer_at) {
       entry.timer_at = entry.reactor->client_.OnTimer(now);
     }
-    // A watched reactor is looked at whenever the thread wakes: that is rare, and cheap.
-    const bool taken_over = entry.look_at == INT64_MAX;
-    if (taken_over || now >= entry.look_at) Look(entry, now);
+    // A reactor on whose handles the thread sleeps is looked at whenever the thread wakes: that is
+    // rare, and cheap.
+    const Reactor::Watch watch = entry.reactor->watch_;
+    const bool stays_away = watch == Reactor::Watch::kGone || watch == Reactor::Watch::kAway;
+    if (!stays_away || now >= entry.look_at) Look(entry, now);
     next = std::min({next, entry.look_at, entry.timer_at});
   }
   return next;
@@ -84,38 +95,49 @@ void Poller::Look(Entry& entry, int64_t now) {
   Reactor& reactor = *entry.reactor;
   const uint64_t waits = reactor.waits_.load(std::memory_order_relaxed);
   const bool fresh = std::exchange(entry.waits, waits) != waits;
-  if (fresh || reactor.waiters_.load() > 0) {
-    reactor.watched_ = false;
-    entry.pause_nanos = fresh ? kFirstPauseNanos : std::min(2 * entry.pause_nanos, kLastPauseNanos);
-    entry.look_at = now + entry.pause_nanos;
-    return;
+  if (reactor.waiters_.load() > 0 || (fresh && reactor.unattended_.load() == 0)) {
+    StayAway(entry, now, fresh);
+  } else {
+    Drive(entry, now);
   }
-  entry.look_at = Drive(reactor) ? INT64_MAX : now;
 }
 
-// Drives until nothing moves, then arms. False if a thread has come to wait meanwhile or the
-// reactor is not at rest, so that another look is due.
-bool Poller::Drive(Reactor& reactor) {
-  for (int turns = 0; turns < 1000; ++turns) {
-    bool armed = false;
-    bool moved;
-    {
-      std::lock_guard lock(reactor.mutex_);
-      moved = reactor.TurnLocked();
-      if (!moved && reactor.ArmLocked()) {
-        reactor.watched_.store(true, std::memory_order_seq_cst);
-        armed = true;
-      }
-    }
-    if (moved) reactor.client_.Deliver();
-    if (armed) {
-      // A waiter that came before it could see the watch has been missed; look again.
-      if (reactor.waiters_.load(std::memory_order_seq_cst) == 0) return true;
-      reactor.watched_ = false;
-      return false;
+void Poller::StayAway(Entry& entry, int64_t now, bool fresh) {
+  Reactor& reactor = *entry.reactor;
+  reactor.watch_ = fresh ? Reactor::Watch::kAway : Reactor::Watch::kGone;
+  entry.look_at = fresh ? now + kPauseNanos : INT64_MAX;
+  entry.spin_until = 0;
+  // Whoever left before it could see that does not call.
+  const bool left = fresh ? reactor.IsLeftAlone() : reactor.waiters_.load() == 0;
+  if (!left) return;
+  reactor.watch_ = Reactor::Watch::kDrives;
+  entry.look_at = 0;
+}
+
+// One turn. If nothing has come for a while, the thread sleeps on the handles next.
+void Poller::Drive(Entry& entry, int64_t now) {
+  Reactor& reactor = *entry.reactor;
+  reactor.watch_ = Reactor::Watch::kDrives;
+  const int64_t spin = std::min(kSpinNanos, reactor.spin_nanos_.load(std::memory_order_relaxed));
+  if (entry.spin_until == 0) entry.spin_until = now + spin;
+  bool moved, armed = false;
+  {
+    std::lock_guard lock(reactor.mutex_);
+    moved = reactor.TurnLocked();
+    const bool spins = now < entry.spin_until && reactor.unattended_.load() > 0;
+    if (!moved && !spins && reactor.ArmLocked()) {
+      reactor.watch_ = Reactor::Watch::kSleeps;
+      armed = true;
     }
   }
-  return false;
+  if (moved) reactor.client_.Deliver();
+  // A waiter that came before it could see that the thread sleeps does not call.
+  if (armed && reactor.waiters_.load() > 0) {
+    reactor.watch_ = Reactor::Watch::kDrives;
+    armed = false;
+  }
+  if (armed || moved) entry.spin_until = 0;
+  entry.look_at = armed ? INT64_MAX : 0;
 }
 
 }  // namespace hr::comm

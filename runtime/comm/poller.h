@@ -1,5 +1,6 @@
 // The background thread of an env for communication: it drives the reactors for which no thread
-// waits, and calls their timers. It sleeps while nothing comes.
+// waits, and calls their timers. While something is in flight there, it looks again for 50 us after
+// the last data, and then it sleeps until something comes, as it does if nothing is in flight.
 #pragma once
 
 #include <memory>
@@ -32,22 +33,24 @@ class Poller {
  private:
   struct Entry {
     Reactor* reactor;
-    uint64_t waits = 0;       // as last seen
-    int64_t pause_nanos = 0;  // between two looks while threads come to wait
-    int64_t look_at = 0;      // the next look; INT64_MAX while watched
+    uint64_t waits = 0;      // as last seen
+    int64_t look_at = 0;     // the next look; INT64_MAX: when something comes, or it is told to
+    int64_t spin_until = 0;  // 0: it has not begun to spin
     int64_t timer_at = 0;
   };
 
-  Poller(WakeEvent wake, std::shared_ptr<WorkerThreads> threads)
-      : wake_(std::move(wake)), threads_(std::move(threads)) {}
+  Poller(WakeEvent wake, std::shared_ptr<WorkerThreads> threads);
   void Run();
+  void Sleep(int64_t until);
   int64_t LookAtAll();
   void Look(Entry& entry, int64_t now);
-  bool Drive(Reactor& reactor);
+  void StayAway(Entry& entry, int64_t now, bool fresh);
+  void Drive(Entry& entry, int64_t now);
 
   WakeEvent wake_;
   std::mutex mutex_;  // entries_; held while they are driven
   std::vector<Entry> entries_;
+  std::vector<int> handles_;  // to sleep on; used by the thread alone
   std::atomic<bool> stop_{false};
   const std::shared_ptr<WorkerThreads> threads_;
   std::thread thread_;

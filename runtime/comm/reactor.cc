@@ -79,14 +79,25 @@ void Reactor::Rouse() {
 // fence, since either it sees that, or the sleeper has seen what was done under the lock.
 void Reactor::RouseAfterLock() {
   if (asleep_.load(std::memory_order_relaxed)) wake_.Set();
-  if (watched_.load(std::memory_order_relaxed) && watched_.exchange(false)) {
-    if (Poller* poller = poller_.load()) poller->Kick();
-  }
+  const Watch seen = watch_.load();
+  if (seen == Watch::kSleeps || (seen != Watch::kDrives && IsLeftAlone())) CallPoller(seen);
+}
+
+// Unless another thread has called it since `seen`.
+void Reactor::CallPoller(Watch seen) {
+  if (!watch_.compare_exchange_strong(seen, Watch::kDrives)) return;
+  if (Poller* poller = poller_.load()) poller->Kick();
 }
 
 void Reactor::CallTimer() {
   timer_due_ = true;
   if (Poller* poller = poller_.load()) poller->Kick();
+}
+
+// The last thread that waited has gone.
+void Reactor::LeaveToPoller() {
+  const Watch seen = watch_.load();
+  if (seen == Watch::kGone || (seen == Watch::kAway && IsLeftAlone())) CallPoller(seen);
 }
 
 bool Reactor::TurnLocked() {
@@ -115,10 +126,15 @@ bool Reactor::Poll(FunctionRef<bool()> done) {
   return is_done;
 }
 
-bool Reactor::Turn() {
+bool Reactor::Turn() { return TryTurn(true); }
+
+bool Reactor::TryTurn(bool rearm) {
   if (posters_.load(std::memory_order_relaxed) > 0 || !mutex_.try_lock()) return false;
   const bool moved = TurnLocked();
+  rearm = rearm && !moved && (asleep_.load() || watch_.load() == Watch::kSleeps);
+  const bool armed = !rearm || ArmLocked();
   mutex_.unlock();
+  if (!armed) RouseAfterLock();  // something has come meanwhile
   if (moved) client_.Deliver();
   return moved;
 }
@@ -150,7 +166,10 @@ class Reactor::Waiting {
     reactor_.Rouse();
   }
   ~Waiting() {
-    if (reactor_.waiters_.fetch_sub(1) == 1) return;
+    if (reactor_.waiters_.fetch_sub(1) == 1) {
+      reactor_.LeaveToPoller();
+      return;
+    }
     reactor_.Rouse();
     reactor_.NoteCompletion();  // one of the others must drive now
   }
@@ -176,7 +195,7 @@ bool Reactor::Spin(const std::atomic<bool>& done, const CallLimits& limits) {
   int64_t until = 0;
   for (int turn = 1;; ++turn) {
     if (done.load(std::memory_order_acquire)) return true;
-    if (Turn()) {
+    if (TryTurn(false)) {
       until = 0;
       if (IsCancelled(limits)) return false;
     } else if (spin > 0) {

@@ -3,7 +3,8 @@
 // A thread that waits drives. It polls for a short while, because a peer usually answers within
 // microseconds, and then sleeps on the transports' wait handles. While no thread waits, the thread
 // of the Poller (poller.h) drives all reactors of an env. It stays away while threads wait
-// frequently, so that it does not compete with them for a core.
+// frequently, so that it does not compete with them for a core, but never while there is something
+// in flight that no thread waits for.
 #pragma once
 
 #include <atomic>
@@ -60,7 +61,8 @@ class Reactor {
   // Drives until `done` is true. Advance sets it, or a thread that then calls NoteCompletion. Any
   // number of threads may wait.
   Status Wait(const std::atomic<bool>& done, const CallLimits& limits);
-  // Drives one round, unless another thread is driving. Returns whether anything moved.
+  // Drives one round, unless another thread is driving. Returns whether anything moved. If nothing
+  // did, whoever sleeps on the handles sleeps on; else the caller turns again, or rouses them.
   bool Turn();
   // Calls `done`, with the reactor locked, until it is true, and drives now and then; but only
   // until something moves, and for some microseconds. Limits do not end it. Returns the last result
@@ -70,6 +72,11 @@ class Reactor {
   void NoteCompletion();
   // The same, with the reactor locked since before it became true.
   void NoteCompletionLocked();
+
+  // Counts what is in flight and may have no thread that waits for it, which the Poller then
+  // drives.
+  void BeginUnattended() { unattended_.fetch_add(1); }
+  void EndUnattended() { unattended_.fetch_sub(1); }
 
   // Wakes the thread that sleeps on the handles, because a turn may have taken what it waits for.
   void Rouse();
@@ -88,8 +95,21 @@ class Reactor {
   class Waiting;
   Reactor(std::vector<Transport*> transports, ReactorClient& client, WakeEvent wake);
 
+  // What the Poller does about this reactor.
+  enum class Watch {
+    kDrives,  // or will soon, by itself
+    kSleeps,  // on the armed handles, and must be told if something is started or disarms them
+    kAway,    // for a millisecond, because threads come to wait
+    kGone,    // until the thread that waits leaves
+  };
+
   bool TurnLocked();
+  // Turn(); `rearm`: what it disarms for those who sleep.
+  bool TryTurn(bool rearm);
   bool ArmLocked();
+  bool IsLeftAlone() const { return waiters_.load() == 0 && unattended_.load() > 0; }
+  void CallPoller(Watch seen);
+  void LeaveToPoller();
   bool Spin(const std::atomic<bool>& done, const CallLimits& limits);
   void Sleep(const std::atomic<bool>& done, const CallLimits& limits);
   void SleepOnHandles(const std::atomic<bool>& done, const CallLimits& limits);
@@ -101,6 +121,7 @@ class Reactor {
   std::atomic<int> posters_{0};  // threads that want mutex_ to start something
   std::atomic<int> waiters_{0};
   std::atomic<uint64_t> waits_{0};  // ever begun
+  std::atomic<int> unattended_{0};
   std::atomic<int64_t> spin_nanos_;
 
   // Sleeping. One thread sleeps on the handles, holding the right to; others on the condition.
@@ -114,7 +135,7 @@ class Reactor {
 
   std::atomic<Poller*> poller_{nullptr};
   std::atomic<bool> timer_due_{false};
-  std::atomic<bool> watched_{false};  // the Poller sleeps on our armed handles
+  std::atomic<Watch> watch_{Watch::kDrives};
 };
 
 }  // namespace hr::comm

@@ -105,9 +105,10 @@ class Work {
   uint64_t posted_ = 0;     // by the flight recorder's ticks
   int64_t tell_nanos_ = 0;  // when the peers are told that it is stuck, unless it has ended
 
-  uint64_t turn_ = 0;     // among the group's operations in shared memory
-  bool watched_ = false;  // in the mesh's list of works that wait for other ranks to raise
-  bool differs_ = false;  // another rank has called a different operation
+  uint64_t turn_ = 0;        // among the group's operations in shared memory
+  bool unattended_ = false;  // perhaps no thread waits for it
+  bool watched_ = false;     // in the mesh's list of works that wait for other ranks to raise
+  bool differs_ = false;     // another rank has called a different operation
   size_t next_step_ = 0;
   std::vector<Part> parts_;
   uint32_t started_ = 0;

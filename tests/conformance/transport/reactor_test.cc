@@ -46,6 +46,11 @@ struct Awaited {
       reactor.NoteCompletion();
     };
   }
+  ~Awaited() {
+    if (done) return;
+    Reactor::Guard guard(*side.reactor);
+    side.endpoint->Cancel(transfer);
+  }
   void Send() {
     Reactor::Guard guard(*side.reactor);
     side.endpoint->Send(transfer);
@@ -63,6 +68,26 @@ struct Awaited {
   Transfer transfer;
   std::atomic<bool> done{false};
 };
+
+// Something in flight that perhaps nobody waits for.
+struct Unattended {
+  explicit Unattended(Side& side) : reactor(*side.reactor) {
+    Reactor::Guard guard(reactor);
+    reactor.BeginUnattended();
+  }
+  ~Unattended() { reactor.EndUnattended(); }
+
+  Reactor& reactor;
+};
+
+// Whether it ends without a thread that waits for it.
+bool Comes(const Awaited& awaited) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (!awaited.done && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return awaited.done;
+}
 
 class ReactorTest : public ::testing::TestWithParam<TransportDriver> {
  protected:
@@ -101,6 +126,7 @@ class ReactorTest : public ::testing::TestWithParam<TransportDriver> {
     other.join();
   }
 
+  std::unique_ptr<Poller> poller_ = std::move(Poller::Create()).value();
   Side sides_[2];
 };
 
@@ -144,17 +170,13 @@ TEST_P(ReactorTest, AWaitThatIsLongUsesNoCpu) {
 }
 
 TEST_P(ReactorTest, ThePollerDrivesWhileNobodyWaitsAndSleepsWhenIdle) {
-  auto poller = std::move(Poller::Create()).value();
-  for (Side& side : sides_) poller->Add(*side.reactor);
+  for (Side& side : sides_) poller_->Add(*side.reactor);
   for (int i = 0; i < 20; ++i) {
     Awaited sent(sides_[0], 4 << 20, 1), received(sides_[1], 4 << 20, 1);
     received.Recv();
     sent.Send();
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (!received.done || !sent.done) {
-      ASSERT_LT(std::chrono::steady_clock::now(), give_up) << i;
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
+    ASSERT_TRUE(Comes(received)) << i;
+    ASSERT_TRUE(Comes(sent)) << i;
   }
   PingPong(500, 8, 2);  // the poller makes way, and comes back
   Awaited sent(sides_[0], 4 << 20, 1), received(sides_[1], 4 << 20, 1);
@@ -165,7 +187,32 @@ TEST_P(ReactorTest, ThePollerDrivesWhileNobodyWaitsAndSleepsWhenIdle) {
   const double before = CpuSeconds();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_LT(CpuSeconds() - before, 0.02);
-  for (Side& side : sides_) side.reactor.reset();
+}
+
+// Something in flight that nobody waits for, with a thread that has waited long for something else:
+// nothing but its leaving makes the poller look.
+TEST_P(ReactorTest, WhoLeavesCallsThePollerForWhatIsInFlight) {
+  for (Side& side : sides_) poller_->Add(*side.reactor);
+  for (int i = 0; i < 5; ++i) {
+    Unattended in_flight(sides_[0]);
+    Awaited never(sides_[0], 8, 9), sent(sides_[1], 1 << 20, 1), received(sides_[0], 1 << 20, 1);
+    received.Recv();
+    EXPECT_FALSE(never.Wait(std::chrono::milliseconds(20)).ok());
+    sent.Send();
+    ASSERT_TRUE(Comes(received)) << i;
+    ASSERT_TRUE(Comes(sent)) << i;
+  }
+}
+
+TEST_P(ReactorTest, ThePollerSleepsThoughSomethingIsInFlight) {
+  poller_->Add(*sides_[0].reactor);
+  Unattended in_flight(sides_[0]);
+  Awaited never(sides_[0], 8, 1);
+  never.Recv();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const double before = CpuSeconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LT(CpuSeconds() - before, 0.02);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReactorTest, ::testing::ValuesIn(TransportDrivers()),

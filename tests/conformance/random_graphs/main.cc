@@ -159,7 +159,7 @@ class Session {
       if (DependsOnData(*def) || domain == ops::kComm || mark) continue;
       missing.insert(Cat(domain, domain.empty() ? "" : ".", def->name));
     }
-    for (uint64_t i = 0; i < options_.count; ++i) {
+    for (uint64_t i = 0; i < options_.count && !missing.empty(); ++i) {
       auto module = Assemble(judge_.operators(), Generate(judge_.operators(), options_.seed + i));
       if (!module.ok()) continue;
       for (const graph::Node& node : module->main().nodes) {

@@ -26,6 +26,8 @@ type SessionOptions struct {
 	MaxSizes      int    // the most sizes of bounded dimensions that a plan keeps; 0: 64
 	CheckMemory   bool   // fills dead memory with a pattern and verifies every plan; slower
 	ExactSums     bool   // uses no algorithm that trades accuracy for speed
+	MemoryLimit   uint64 // the most bytes of working memory that a plan may take; 0: no limit
+	Pin           string // for developers of the library: layouts and kernels of convolutions
 }
 
 // NewSession creates a session and computes the initial values of its variables. The options may be
@@ -40,7 +42,8 @@ func (m *Model) NewSession(ctx context.Context, options *SessionOptions) (*Sessi
 	c := lendStruct(&lent, C.hr_session_options{struct_size: C.sizeof_hr_session_options, seed: C.uint64_t(options.Seed),
 		max_plans: lent.number("MaxPlans", options.MaxPlans), disable_fusion: flag(options.DisableFusion),
 		device: lent.optional(options.Device), max_sizes: lent.number("MaxSizes", options.MaxSizes),
-		check_memory: flag(options.CheckMemory), exact_sums: flag(options.ExactSums)})
+		check_memory: flag(options.CheckMemory), exact_sums: flag(options.ExactSums),
+		memory_limit: C.uint64_t(options.MemoryLimit), pin: lent.optional(options.Pin)})
 	if lent.failure != nil {
 		return nil, lent.failure
 	}

@@ -22,6 +22,8 @@ Result<session::SessionOptions> OptionsFrom(const hr_session_options* options) {
   out.plan.fuse = copy.disable_fusion == 0;
   out.plan.check_memory = copy.check_memory != 0 || MemoryIsCheckedByDefault();
   out.plan.exact_sums = copy.exact_sums != 0;
+  out.plan.memory_limit = copy.memory_limit;
+  if (copy.pin != nullptr) out.plan.pin = copy.pin;
   if (copy.device != nullptr) out.plan.device = copy.device;
   return out;
 }

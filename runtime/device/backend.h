@@ -16,6 +16,7 @@
 #include "runtime/base/errors.h"
 #include "runtime/base/executor.h"
 #include "runtime/base/log.h"
+#include "runtime/device/arena_pool.h"
 #include "runtime/device/run_recorder.h"
 #include "runtime/device/tensor.h"
 
@@ -65,11 +66,14 @@ struct RunContext {
   bool* update_begun = nullptr;
   RunRecorder* recorder = nullptr;           // is told of the steps
   const comm::GroupTable* groups = nullptr;  // of steps that communicate
+  // Lends working memory to runs whose work is done when they return; null: each instance has its
+  // own.
+  ArenaPool* arenas = nullptr;
 };
 
 class Executable;
 
-// One instance of an executable with its own arena. Used by one thread at a time.
+// One instance of an executable. Used by one thread at a time.
 class Invocation {
  public:
   virtual ~Invocation() = default;
@@ -77,9 +81,9 @@ class Invocation {
   virtual void Bind(uint32_t slot, void* data) = 0;
   // All slots must be bound. Where `context.stream` is given the work is only queued.
   virtual Status Run(const RunContext& context) = 0;
-  // Goes on as an instance of `other`, the same executable at other sizes (Executable::Resize), in
-  // the memory that it has; that grows only where `other` needs more than any before. What was
-  // bound stays bound. A failure changes nothing.
+  // Goes on as an instance of `other`, the same executable at other sizes (Executable::Resize). It
+  // needs more memory from then on only where `other` needs more than any before. What was bound
+  // stays bound. A failure changes nothing.
   virtual Status SwitchTo(Executable&) {
     return Unimplemented("an instance on this device keeps its sizes; make a new one");
   }
@@ -115,6 +119,10 @@ struct CompileOptions {
   bool resizable = false;   // keep what Executable::Resize needs
   // Verify that steps read only what was written for them, and overwrite memory that is dead.
   bool check_memory = false;
+  // The most bytes that the arena may have: values are computed again where they would need more.
+  // 0: no limit.
+  size_t memory_limit = 0;
+  std::string pin;  // hr_session_options.pin
 };
 
 struct DeviceInfo {

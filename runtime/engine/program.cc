@@ -1,5 +1,6 @@
 #include "runtime/engine/program.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/base/json_writer.h"
@@ -50,9 +51,9 @@ Status Program::Prepare(std::span<const Operands> operands, const RunContext& ru
 
 class ProgramInvocation final : public Invocation {
  public:
-  ProgramInvocation(const Program& program, Block arena)
+  explicit ProgramInvocation(const Program& program)
       : program_(&program),
-        arena_(std::move(arena)),
+        arena_bytes_(program.arena_bytes_),
         bound_(program.slot_places_.size()),
         comm_(program.groups_, program.comm_slots_) {
     PlaceOperands();
@@ -67,9 +68,7 @@ class ProgramInvocation final : public Invocation {
 
   Status SwitchTo(Executable& other) override {
     const auto& program = static_cast<const Program&>(other);
-    if (program.arena_bytes_ > arena_.bytes()) {
-      HR_ASSIGN_OR_RETURN(arena_, Block::Create(*program.allocator_, program.arena_bytes_));
-    }
+    arena_bytes_ = std::max(arena_bytes_, program.arena_bytes_);
     program_ = &program;
     PlaceOperands();
     for (uint32_t slot = 0; slot < bound_.size(); ++slot) {
@@ -79,6 +78,23 @@ class ProgramInvocation final : public Invocation {
   }
 
   Status Run(const RunContext& context) override {
+    ArenaPool* const pool = context.stream == nullptr ? context.arenas : nullptr;
+    if (pool == nullptr) {
+      if (own_arena_.bytes() < arena_bytes_) {
+        HR_ASSIGN_OR_RETURN(own_arena_, Block::Create(*program_->allocator_, arena_bytes_));
+      }
+      return RunIn(own_arena_.begin(), context);
+    }
+    if (arena_bytes_ == 0) return RunIn(nullptr, context);
+    HR_ASSIGN_OR_RETURN(Block lent, pool->Take(arena_bytes_, arena_));
+    Status status = RunIn(lent.begin(), context);
+    pool->Put(std::move(lent));
+    return status;
+  }
+
+ private:
+  Status RunIn(std::byte* arena, const RunContext& context) {
+    if (arena != arena_) PlaceInArena(arena);
     if (!comm_.empty()) return RunCommunicating(context);
     const LaunchContext launch{context.threads, context.seed, context.step, context.stream};
     if (!program_->preparations_.empty()) {
@@ -88,7 +104,6 @@ class ProgramInvocation final : public Invocation {
     return watched ? RunSteps<true>(context, launch) : RunSteps<false>(context, launch);
   }
 
- private:
   // Other ranks wait for this one, so a failure is told to them.
   Status RunCommunicating(const RunContext& context) {
     HR_RETURN_IF_ERROR(comm_.Begin(context.groups, *context.limits));
@@ -106,7 +121,7 @@ class ProgramInvocation final : public Invocation {
     const Program& program = *program_;
     const auto& steps = program.steps_;
     const bool poisoned = kWatched && !program.dead_after_.empty();
-    if (poisoned) std::memset(arena_.begin(), kPoison, program.arena_bytes_);
+    if (poisoned) std::memset(arena_, kPoison, program.arena_bytes_);
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (i < program.first_write_) {
         HR_RETURN_IF_ERROR(context.limits->Check());
@@ -119,10 +134,18 @@ class ProgramInvocation final : public Invocation {
       Status status = steps[i].kernel->Run(step_operands_[i], launch);
       if (recorded) context.recorder->EndStep();
       if (!status.ok()) return std::move(status).WithNode(program.specs_[i].node);
-      if (poisoned) PoisonArena(arena_.begin(), program.dead_after_[i]);
+      if (poisoned) PoisonArena(arena_, program.dead_after_[i]);
       if (kWatched && comm_.in_flight()) comm_.Turn();
     }
     return {};
+  }
+
+  void PlaceInArena(std::byte* arena) {
+    arena_ = arena;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const Program::Place& place = program_->places_[i];
+      if (place.InArena()) operands_[i] = arena + place.offset;
+    }
   }
 
   // Points all operands but those in slots to their memory.
@@ -130,10 +153,10 @@ class ProgramInvocation final : public Invocation {
     operands_.assign(program_->places_.size(), nullptr);
     for (size_t i = 0; i < operands_.size(); ++i) {
       const Program::Place& place = program_->places_[i];
-      if (place.null || place.slot != UINT32_MAX) continue;
-      const Block& block = place.kept == UINT32_MAX ? arena_ : program_->kept_[place.kept]->memory;
-      operands_[i] = block.begin() + place.offset;
+      if (place.kept == UINT32_MAX) continue;
+      operands_[i] = program_->kept_[place.kept]->memory.begin() + place.offset;
     }
+    PlaceInArena(arena_);
     step_operands_.clear();
     for (const Program::Step& step : program_->steps_) step_operands_.push_back(OperandsOf(step));
     prepared_operands_.clear();
@@ -147,8 +170,10 @@ class ProgramInvocation final : public Invocation {
   }
 
   const Program* program_;
-  Block arena_;
-  std::vector<void*> operands_;              // of all steps
+  size_t arena_bytes_;           // the most that it has needed
+  std::byte* arena_ = nullptr;   // where operands lie: that of the last run, which may be gone
+  Block own_arena_;              // if none is lent
+  std::vector<void*> operands_;  // of all steps
   std::vector<Operands> step_operands_;      // that point into operands_
   std::vector<Operands> prepared_operands_;  // the same, of preparations
   std::vector<void*> bound_;                 // by slot
@@ -156,8 +181,7 @@ class ProgramInvocation final : public Invocation {
 };
 
 Result<std::unique_ptr<Invocation>> Program::Instantiate() {
-  HR_ASSIGN_OR_RETURN(Block arena, Block::Create(*allocator_, arena_bytes_));
-  return std::unique_ptr<Invocation>(std::make_unique<ProgramInvocation>(*this, std::move(arena)));
+  return std::unique_ptr<Invocation>(std::make_unique<ProgramInvocation>(*this));
 }
 
 StepFacts Program::FactsOf(uint32_t step) const {
@@ -174,16 +198,36 @@ std::string Program::Describe() const {
   json.BeginObject().Field("arena_bytes", arena_bytes_);
   size_t kept_bytes = 0;
   for (const auto& prepared : kept_) kept_bytes += prepared->memory.bytes();
-  json.Field("kept_bytes", kept_bytes).Key("steps").BeginArray();
-  for (size_t i = 0; i < specs_.size(); ++i) {
+  json.Field("kept_bytes", kept_bytes);
+  DescribePeak(json);
+  json.Key("steps").BeginArray();
+  for (const StepSpec& spec : specs_) {
     json.BeginObject()
-        .Field("node", specs_[i].node)
-        .Field("kernel", specs_[i].kernel->Describe())
-        .Field("writes_variables", specs_[i].writes_variables())
-        .EndObject();
+        .Field("node", spec.node)
+        .Field("kernel", spec.kernel->Describe())
+        .Field("writes_variables", spec.writes_variables())
+        .Field("again", spec.again);
+    if (!spec.choice.empty()) json.Key("choice").Raw(spec.choice);
+    json.EndObject();
   }
   json.EndArray().EndObject();
   return json.Take();
+}
+
+void Program::DescribePeak(JsonWriter& json) const {
+  if (specs_.empty()) return;
+  json.Key("peak").BeginObject().Field("bytes", peak_.bytes).Field("step", peak_.step);
+  json.Field("node", specs_[peak_.step].node).Key("holders").BeginArray();
+  for (const MemoryHolder& holder : peak_.holders) {
+    json.BeginObject()
+        .Field("node", holder.node)
+        .Field("bytes", holder.bytes)
+        .Field("first_step", holder.first)
+        .Field("last_step", holder.last)
+        .Field("workspace", holder.workspace)
+        .EndObject();
+  }
+  json.EndArray().Field("other_bytes", peak_.other_bytes).EndObject();
 }
 
 }  // namespace hr::engine

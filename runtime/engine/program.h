@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/json_writer.h"
 #include "runtime/engine/program_builder.h"
 
 namespace hr::engine {
@@ -43,6 +44,7 @@ class Program final : public Executable {
     uint32_t kept = UINT32_MAX;
     bool null = false;
     size_t offset = 0;
+    bool InArena() const { return !null && slot == UINT32_MAX && kept == UINT32_MAX; }
   };
   // Notes where a step's operands lie. `offsets` are those of the builder's buffers.
   Step AddPlaces(const ProgramBuilder& builder, const Kernel& kernel, const StepBuffers& buffers,
@@ -50,6 +52,7 @@ class Program final : public Executable {
   void AddPlace(const ProgramBuilder& builder, BufferIndex buffer,
                 const std::vector<size_t>& offsets);
   StepFacts FactsOf(uint32_t step) const;
+  void DescribePeak(JsonWriter& json) const;
   // Has kept memory made of `operands`, those of one invocation, unless it is up to date.
   Status Prepare(std::span<const Operands> operands, const RunContext& run,
                  const LaunchContext& context) const;
@@ -62,6 +65,7 @@ class Program final : public Executable {
   std::vector<std::vector<uint32_t>> slot_places_;  // slot → indices into places_
   std::vector<StepSpec> specs_;                     // owns the kernels
   std::vector<size_t> live_bytes_;                  // of the arena, by step
+  MemoryPeak peak_;
   std::vector<Step> preparations_;
   std::vector<std::shared_ptr<Prepared>> kept_;  // what each of them makes
   std::vector<PreparationSpec> preparation_specs_;

@@ -145,6 +145,7 @@ std::vector<size_t> ProgramBuilder::LiveBytes() const {
 }
 
 Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, BuildOptions options) {
+  if (options.memory_limit != 0) HR_RETURN_IF_ERROR(FitInto(options.memory_limit));
   const std::vector<BufferIndex> values = Roots();
   ShareInPlace();
   auto program = std::make_unique<Program>();
@@ -153,6 +154,7 @@ Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, Bui
   program->slot_places_.resize(options.slot_count);
   std::vector<size_t> offsets = PlaceArena(&program->arena_bytes_);
   program->live_bytes_ = LiveBytes();
+  program->peak_ = FindPeak();
   if (options.check_memory) {
     HR_RETURN_IF_ERROR(VerifyReads(values, offsets, options.first_output_slot));
     program->dead_after_ = DeadRanges(offsets);

@@ -58,20 +58,25 @@ struct StepWork {
 };
 
 struct StepSpec {
-  std::unique_ptr<Kernel> kernel;
+  std::shared_ptr<Kernel> kernel;  // steps that run it again share it
   StepBuffers buffers;
   // Pairs (output, input) that may share memory if the input dies here: the kernel writes an
   // element of the output only after it has read all that follows from the same bytes of the input.
   std::vector<std::pair<uint32_t, uint32_t>> in_place;
-  std::string node;  // for errors and inspection
-  StepWork work;     // for profiles
+  std::string node;    // for errors and inspection
+  StepWork work;       // for profiles
+  std::string choice;  // for inspection: why this kernel, as JSON; may be empty
+  // Whether it changes nothing but its outputs, and gives the same whenever it runs.
+  bool repeatable = false;
+  bool in_flight = false;  // others read or write its operands after it has returned
+  bool again = false;      // an earlier step did the same: its results were not kept
 
   bool writes_variables() const;
 };
 
 // What is made once for many runs of a slot that no step writes, or of a part of one.
 struct PreparationSpec {
-  std::unique_ptr<Kernel> kernel;  // (from) → (memory)
+  std::shared_ptr<Kernel> kernel;  // (from) → (memory)
   BufferIndex from = kNoBuffer;
   size_t bytes = 0;    // of the memory
   std::string format;  // of the contents; see PreparedKey
@@ -79,7 +84,23 @@ struct PreparationSpec {
   std::string node;
 };
 
+// The step at which most of the arena is in use, and what holds it.
+struct MemoryHolder {
+  std::string node;  // of the step that writes it first
+  size_t bytes = 0;
+  uint32_t first = 0, last = 0;  // steps that touch it
+  bool workspace = false;        // of a kernel; else a value
+};
+struct MemoryPeak {
+  uint32_t step = 0;
+  size_t bytes = 0;
+  std::vector<MemoryHolder> holders;  // the largest ones first
+  size_t other_bytes = 0;             // of smaller ones
+};
+
 class Program;
+struct MemoryStep;
+struct StepRun;
 
 struct BuildOptions {
   uint32_t slot_count = 0;
@@ -90,6 +111,8 @@ struct BuildOptions {
   // Verifies that each step reads only what was bound or written before it, and fills the memory of
   // the arena with kPoison before each run and as soon as no later step needs it.
   bool check_memory = false;
+  // The most bytes of the arena: steps run again where values would need more. 0: no limit.
+  size_t memory_limit = 0;
   // The groups in which steps communicate, and how many operations they start (CommWorks).
   std::vector<std::string> groups;
   uint32_t comm_slots = 0;
@@ -135,6 +158,14 @@ class ProgramBuilder {
   std::vector<Span> Spans() const;
   bool MayShare(const StepSpec& step, uint32_t out, uint32_t in) const;
   void ShareInPlace();
+  std::vector<MemoryStep> MemorySteps() const;
+  // Returns the program with its steps in this order, some of them twice.
+  ProgramBuilder InOrder(std::span<const StepRun> order) const;
+  size_t ArenaBytes() const;
+  // Has steps run again until the arena has at most so many bytes; RESOURCE_EXHAUSTED if it cannot.
+  Status FitInto(size_t limit);
+  Status BeyondLimit(size_t limit, size_t needed) const;
+  MemoryPeak FindPeak() const;
   // Returns the bytes of the arena that are in use, for each step.
   std::vector<size_t> LiveBytes() const;
   // Returns the offset of each buffer in the arena, whose size is *arena_bytes.

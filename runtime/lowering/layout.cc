@@ -3,6 +3,7 @@
 #include <map>
 
 #include "runtime/lowering/target.h"
+#include "runtime/ops/type_only.h"
 
 namespace hr::lowering {
 
@@ -14,7 +15,8 @@ namespace {
 
 class Assigner {
  public:
-  Assigner(Region& region, const Target& target) : region_(region), target_(target) {}
+  Assigner(Region& region, const Target& target, const ops::OpRegistry& operators)
+      : region_(region), target_(target), operators_(operators) {}
 
   Status Run() {
     HR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph::TopologicalOrder(region_.graph()));
@@ -43,11 +45,17 @@ class Assigner {
   void ConvertInputs(NodeId id, const NodeLayouts& layouts) {
     for (size_t i = 0; i < region_.node(id).inputs.size(); ++i) {
       const ValueId input = region_.node(id).inputs[i];
-      if (input == kNone) continue;
+      if (input == kNone || UsesTypeOnly(id, i)) continue;
       const Layout wanted = i < layouts.inputs.size() ? layouts.inputs[i] : Layout::kPlain;
       const ValueId converted = Converted(input, wanted);
       region_.graph().nodes[id].inputs[i] = converted;
     }
+  }
+
+  bool UsesTypeOnly(NodeId id, size_t input) const {
+    const graph::Operator& op = region_.module.OperatorOf(region_.node(id));
+    const ops::OpDef* def = operators_.Find(op.domain, op.name, op.version);
+    return def != nullptr && ops::UsesTypeOnly(*def, input);
   }
 
   // Returns the value in the layout; one conversion serves all who need it.
@@ -71,13 +79,14 @@ class Assigner {
 
   Region& region_;
   const Target& target_;
+  const ops::OpRegistry& operators_;
   std::map<std::pair<ValueId, Layout>, ValueId> converted_;
 };
 
 }  // namespace
 
-Status AssignLayouts(Region& region, const Target& target) {
-  return Assigner(region, target).Run();
+Status AssignLayouts(Region& region, const Target& target, const ops::OpRegistry& operators) {
+  return Assigner(region, target, operators).Run();
 }
 
 }  // namespace hr::lowering

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/base/errors.h"
+#include "runtime/ops/op_def.h"
 
 namespace hr::lowering {
 
@@ -21,7 +22,8 @@ class Region;
 class Target;
 
 // Gives each value the layout in which its node writes it, and inserts conversions for the nodes
-// that read it in another one. What is fetched is plain.
-Status AssignLayouts(Region& region, const Target& target);
+// that read it in another one; one that only uses its type takes it as it is. What is fetched is
+// plain.
+Status AssignLayouts(Region& region, const Target& target, const ops::OpRegistry& operators);
 
 }  // namespace hr::lowering

@@ -33,7 +33,7 @@ class Lowering : public std::enable_shared_from_this<Lowering> {
     if (auto sized = Find(module)) return Make(*sized);
     auto lowered = std::make_unique<Lowered>(Lowered{Region(module, options_.resizable), {}});
     if (options_.fuse) HR_RETURN_IF_ERROR(target_.Fuse(lowered->region, options_));
-    HR_RETURN_IF_ERROR(AssignLayouts(lowered->region, target_));
+    HR_RETURN_IF_ERROR(AssignLayouts(lowered->region, target_, *options_.operators));
     HR_ASSIGN_OR_RETURN(lowered->order, Schedule(*options_.operators, lowered->region.module));
     HR_ASSIGN_OR_RETURN(auto&& executable, Make(*lowered));
     if (options_.resizable) Keep(std::move(lowered));

@@ -5,6 +5,7 @@
 #include "runtime/lowering/communication.h"
 #include "runtime/lowering/operations.h"
 #include "runtime/lowering/schedule.h"
+#include "runtime/ops/type_only.h"
 
 namespace hr::lowering {
 namespace {
@@ -41,6 +42,7 @@ class ProgramMaker {
                                                 .first_output_slot = first_output_slot_,
                                                 .pool = std::move(pool),
                                                 .check_memory = options_.check_memory,
+                                                .memory_limit = options_.memory_limit,
                                                 .groups = std::move(groups_),
                                                 .comm_slots = comm_slots_});
   }
@@ -292,9 +294,15 @@ class ProgramMaker {
       start.inputs.push_back(BufferOf(node.inputs.back()));
     }
     const std::string name = graph::NodeText(region_.module, region_.graph(), id);
-    builder_.AddStep({.kernel = StartKernel(what), .buffers = std::move(start), .node = name});
-    in_flight_.push_back(
-        {id, {.kernel = WaitKernel(what), .buffers = std::move(wait), .node = name}});
+    builder_.AddStep({.kernel = StartKernel(what),
+                      .buffers = std::move(start),
+                      .node = name,
+                      .in_flight = true});
+    in_flight_.push_back({id,
+                          {.kernel = WaitKernel(what),
+                           .buffers = std::move(wait),
+                           .node = name,
+                           .in_flight = true}});
     return {};
   }
 
@@ -375,7 +383,7 @@ class ProgramMaker {
                           .threads = options_.threads,
                           .exact_sums = options_.exact_sums};
     engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id)};
-    AddOperands(node, def == nullptr ? 0 : def->type_only_inputs, &request, &step.buffers);
+    AddOperands(node, def, &request, &step.buffers);
     HR_ASSIGN_OR_RETURN(
         LoweredKernel lowered,
         custom ? target_.MakeCustomKernel(request, static_cast<const ops::CustomOp&>(*def))
@@ -385,6 +393,7 @@ class ProgramMaker {
     if (lowered.preparation.kernel != nullptr) Prepare(std::move(lowered.preparation), &step);
     step.in_place = std::move(lowered.in_place);
     step.work = {OperationsOf(request), BytesOf(request, step.buffers)};
+    step.repeatable = !custom && (def == nullptr || ops::EffectsOf(*def, node).empty());
     builder_.AddStep(std::move(step));
     return {};
   }
@@ -406,11 +415,12 @@ class ProgramMaker {
     return bytes;
   }
 
-  void AddOperands(const graph::Node& node, uint32_t type_only, KernelRequest* request,
+  // `def`: of the node's operator; null if rewriting has made it.
+  void AddOperands(const graph::Node& node, const ops::OpDef* def, KernelRequest* request,
                    engine::StepBuffers* buffers) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       request->inputs.push_back(Info(node.inputs[i]));
-      const bool unused = i < 32 && (type_only >> i & 1) != 0;
+      const bool unused = def != nullptr && ops::UsesTypeOnly(*def, i);
       buffers->inputs.push_back(unused ? kNoBuffer : BufferOf(node.inputs[i]));
     }
     for (ValueId output : node.outputs) {

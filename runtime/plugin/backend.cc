@@ -183,7 +183,8 @@ class PluginDevice final : public Device {
                                          .fuse = options.fuse,
                                          .deterministic = options.deterministic,
                                          .check_memory = options.check_memory,
-                                         .exact_sums = options.exact_sums};
+                                         .exact_sums = options.exact_sums,
+                                         .memory_limit = options.memory_limit};
     hr_plugin_executable* executable = nullptr;
     HR_RETURN_IF_ERROR(
         FromC(table_.compile(device_, RegionView(region).get(), &view, &executable)));

@@ -162,7 +162,8 @@ hr_status* Compile(hr_plugin_device* device, const hr_plugin_region* region,
                                              .fuse = options->fuse != 0,
                                              .deterministic = options->deterministic != 0,
                                              .exact_sums = options->exact_sums != 0,
-                                             .check_memory = options->check_memory != 0}));
+                                             .check_memory = options->check_memory != 0,
+                                             .memory_limit = options->memory_limit}));
 }
 
 void Describe(const hr_plugin_executable* executable, hr_plugin_write_function write,

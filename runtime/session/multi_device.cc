@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/engine/arena_planner.h"
+#include "runtime/ops/type_only.h"
 
 namespace hr::session {
 
@@ -162,8 +163,8 @@ class MultiDeviceCompiler {
     for (const graph::Node& node : module.main().nodes) {
       const ops::OpDef& def = ops::DefOf(*options_.operators, module, node);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const bool type_only = i < 16 && (def.type_only_inputs >> i & 1) != 0;
-        if (node.inputs[i] != kNone && !type_only) needs.values[node.inputs[i]] = true;
+        const bool unused = node.inputs[i] == kNone || ops::UsesTypeOnly(def, i);
+        if (!unused) needs.values[node.inputs[i]] = true;
       }
       for (const ops::VariableUse& use : ops::VariablesOf(def, node)) {
         needs.variables[static_cast<size_t>(use.variable)] = true;

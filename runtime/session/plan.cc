@@ -101,7 +101,9 @@ Status Plan::CompileRegion(const PlanOptions& options, std::vector<transform::Fe
                                                       .deterministic = options.deterministic,
                                                       .exact_sums = options.exact_sums,
                                                       .resizable = !ranges_.empty(),
-                                                      .check_memory = options.check_memory},
+                                                      .check_memory = options.check_memory,
+                                                      .memory_limit = options.memory_limit,
+                                                      .pin = options.pin},
                                                      options));
   full_ = SizeOf(region_, std::move(feeds), std::move(executable));
   return {};
@@ -254,12 +256,7 @@ std::shared_ptr<Plan> SharedPlans::Add(std::string key, std::shared_ptr<Plan> pl
 }
 
 Result<SizedInvocation> Plan::Instantiate() const {
-  auto made = full_->executable->Instantiate();
-  if (!made.ok() && !ranges_.empty()) {
-    return std::move(made).status().WithContext(
-        "the plan's memory is for the ends of its ranges; declare smaller bounds or buckets");
-  }
-  HR_ASSIGN_OR_RETURN(auto&& invocation, std::move(made));
+  HR_ASSIGN_OR_RETURN(auto&& invocation, full_->executable->Instantiate());
   for (size_t i = 0; i < full_->constants.size(); ++i) {
     invocation->Bind(constant_slot(i), full_->constants[i].data());
   }

@@ -23,6 +23,8 @@ struct PlanOptions {
   bool deterministic = true;
   bool exact_sums = false;    // CompileOptions::exact_sums
   bool check_memory = false;  // CompileOptions::check_memory
+  size_t memory_limit = 0;    // CompileOptions::memory_limit
+  std::string pin;            // CompileOptions::pin
   std::string device;         // of nodes that name none; empty: the CPU
   bool only_host = false;     // whatever nodes say
   size_t max_sizes = 64;      // that a plan keeps beside the ends of its ranges
@@ -80,6 +82,8 @@ class Plan {
   // Instance for those that are used again.
   Result<SizedInvocation> Instantiate() const;
   IdleInstances& idle() { return idle_; }
+  // Whether its memory is for the ends of ranges, and so for more than a run may need.
+  bool has_ranges() const { return !ranges_.empty(); }
   // Gives back memory that no run and no call uses, and all sizes but the one compiled for.
   void Trim();
   // With the steps at `size`.

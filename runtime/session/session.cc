@@ -14,8 +14,9 @@ namespace hr::session {
 namespace {
 
 std::string KeyOf(const transform::Request& request, const PlanOptions& options) {
-  std::string key = Cat(options.fuse, options.deterministic, options.check_memory,
-                        options.exact_sums, options.max_sizes, options.device, ";");
+  std::string key =
+      Cat(options.fuse, options.deterministic, options.check_memory, options.exact_sums,
+          options.max_sizes, options.memory_limit, ";", options.pin, ";", options.device, ";");
   auto put = [&](int64_t number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
@@ -67,7 +68,8 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
       options_(options),
       has_ranges_(Plan::HasRanges(*model_, options_.plan)),
       seed_(options.seed),
-      variables_(model_->module().variables.size()) {}
+      variables_(model_->module().variables.size()),
+      arenas_(env().allocator(), env().threads().total()) {}
 
 Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options,
@@ -106,6 +108,7 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable, const Call
   transform::Request request{.graph = variable.initial_graph, .fetches = graph.outputs};
   PlanOptions options = options_.plan;
   options.only_host = true;
+  options.memory_limit = 0;  // which is for what runs many times
   HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options));
   if (plan->stages() != nullptr) {
     return Unimplemented("an initial value whose size depends on data; give it as a constant");
@@ -122,8 +125,8 @@ Result<Tensor> Session::InitialValue(const graph::Variable& variable, const Call
   ThreadBudget& budget = env().threads();
   HR_ASSIGN_OR_RETURN(auto&& threads, budget.Acquire(budget.total(), limits));
   // Step -1: initial values have random numbers of their own.
-  HR_RETURN_IF_ERROR(
-      invocation->Run({.threads = threads, .limits = &limits, .seed = seed(), .step = -1}));
+  HR_RETURN_IF_ERROR(invocation->Run(
+      {.threads = threads, .limits = &limits, .seed = seed(), .step = -1, .arenas = &arenas_}));
   return value;
 }
 
@@ -201,12 +204,14 @@ std::shared_ptr<Plan> Session::FindPlanLocked(std::string_view key) {
 }
 
 void Session::Trim() {
+  arenas_.Clear();
   std::lock_guard lock(plans_mutex_);
   for (const CachedPlan& cached : plans_) cached.plan->Trim();
 }
 
 void Session::Close() {
   closed_.store(true, std::memory_order_release);
+  arenas_.Close();
   std::lock_guard lock(plans_mutex_);
   plans_.clear();
 }
@@ -237,7 +242,8 @@ RunContext Session::BeginRun(const Plan& plan, const Lease& threads, const CallL
                                                : variables_.version(),
           .update_begun = update_begun,
           .recorder = recorder,
-          .groups = &groups_};
+          .groups = &groups_,
+          .arenas = &arenas_};
 }
 
 Status Session::EndRun(const Plan& plan, const RunContext& run, Status status) {
@@ -254,6 +260,10 @@ Status Session::RunLocked(const Plan& plan, Invocation& invocation, const Lease&
   AskInside asking(limits, threads);
   const RunContext run = BeginRun(plan, threads, asking.limits(), &update_begun, recorder);
   Status status = invocation.Run(run);
+  if (status.code() == Code::kResourceExhausted && plan.has_ranges()) {
+    status = std::move(status).WithContext(
+        "the plan's memory is for the ends of its ranges; declare smaller bounds or buckets");
+  }
   return EndRun(plan, run, std::move(status));
 }
 
@@ -533,6 +543,7 @@ std::string Session::Describe() {
       .Field("seed", seed())
       .Field("step", step())
       .Field("tainted", tainted())
+      .Field("idle_arena_bytes", arenas_.idle_bytes())
       .Key("variables")
       .BeginArray();
   uint32_t index = 0;

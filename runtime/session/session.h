@@ -96,7 +96,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // An update failed half-way: only a restore makes the session usable again.
   bool tainted() const { return tainted_.load(std::memory_order_acquire); }
 
-  // Frees the arenas of cached plans that no run and no call uses.
+  // Frees working memory that no run uses, and instances of cached plans that no call uses.
   void Trim();
   // No new runs; those in flight finish. Handles stay valid. The plans go with their last users.
   void Close();
@@ -164,6 +164,7 @@ class Session : public std::enable_shared_from_this<Session> {
   RunLock run_lock_;
   VariableStore variables_;
   SessionGroups groups_;
+  ArenaPool arenas_;  // of all plans
   std::mutex plans_mutex_;
   std::list<CachedPlan> plans_;  // most recently used first
 };

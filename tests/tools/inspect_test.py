@@ -74,6 +74,7 @@ class Inspect(support.ToolTest):
                        "--shape", "labels=8")
         for part in ["float32[8, 1, 4, 4]", "CPU:0", "arena of", "gemm", "writes variables"]:
             self.assertIn(part, text)
+        self.assertRegex(text, r"peak of .* at step \d+ \(.*\), held by\n(.*\n)* +512 bytes +fc1 +steps 0 to 7")
         one = self.json_of("inspect", "mlp.hrg", "--plan", "infer", "--json")["plan"]
         self.assertEqual(one["inputs"][0]["type"], "float32[1, 1, 4, 4]")
         self.assertEqual(one["writes_variables"], 0)
@@ -108,6 +109,13 @@ class Inspect(support.ToolTest):
         for shape in ["images=1xx4", "images=ax4", "images", "images=", "images=-1", "=3"]:
             self.fails(2, "--shape", "inspect", "mlp.hrg", "--plan", "infer", "--shape", shape)
         self.fails(2, "--plan", "inspect", "mlp.hrg", "--shape", "images=1x1x4x4")
+        self.fails(2, "--plan", "inspect", "mlp.hrg", "--memory-limit", "1M")
+        train = ["inspect", "mlp.hrg", "--plan", "train", "--shape", "images=8x1x4x4",
+                 "--shape", "labels=8"]
+        self.fails(1, "memory_limit is 1024 bytes, and the plan needs", *train,
+                   "--memory-limit", "1K")
+        self.fails(2, "--memory-limit expects bytes", *train, "--memory-limit", "x")
+        self.fails(1, "pin takes words such as layout=plain", *train, "--pin", "layout=square")
         self.ok("inspect", "--plan", "infer", "--shape", "images=1x1x4x4", "mlp.hrg")
         self.fails(2, "--dot", "inspect", "mlp.hrg", "--dot", "--json")
         self.fails(2, "FILE", "inspect")

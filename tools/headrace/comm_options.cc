@@ -1,7 +1,6 @@
 #include "tools/headrace/comm_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
 #include "tools/headrace/errors.h"
@@ -49,23 +48,6 @@ hr_dtype DTypeNamed(const std::string& name) {
   std::vector<std::string> names;
   for (hr_dtype dtype : kDTypes) names.emplace_back(hr_dtype_name(dtype));
   return kDTypes[IndexOf(names, name, "element type")];
-}
-
-uint64_t ParseBytes(const std::string& text, const std::string& option) {
-  constexpr char kUnits[] = "KMGT";
-  uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, number);
-  int shift = 0;
-  if (error == std::errc() && at + 1 == end) {
-    const char* unit = std::find(kUnits, kUnits + 4, static_cast<char>(std::toupper(*at)));
-    shift = unit == kUnits + 4 ? 0 : 10 * static_cast<int>(unit - kUnits + 1);
-    if (shift > 0) ++at;
-  }
-  if (error != std::errc() || at != end || number == 0 || number > (uint64_t{1} << 50) >> shift) {
-    throw UsageError(option + " expects bytes such as 8, 64K or 1G, got '" + text + "'");
-  }
-  return number << shift;
 }
 
 void SizeRange::AddOptions(CLI::App* app) {

@@ -15,9 +15,6 @@ hr_dtype DTypeNamed(const std::string& name);
 hr_reduce_op ReduceOpNamed(const std::string& name);
 const char* OperationName(hr_operation_kind kind);
 
-// "8", "64K", "1M", "2G": bytes in powers of 1024. Throws UsageError naming `option`.
-uint64_t ParseBytes(const std::string& text, const std::string& option);
-
 // The sizes that --min, --max and --factor ask for.
 struct SizeRange {
   std::string min = "8", max = "64M";

@@ -1,9 +1,13 @@
 #include "tools/headrace/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <limits>
+
+#include "tools/headrace/errors.h"
 
 namespace headrace::tool {
 
@@ -89,6 +93,23 @@ void AllowOne(const std::vector<CLI::Option*>& options) {
   for (size_t i = 0; i < options.size(); ++i) {
     for (size_t j = i + 1; j < options.size(); ++j) options[i]->excludes(options[j]);
   }
+}
+
+uint64_t ParseBytes(const std::string& text, const std::string& option) {
+  constexpr char kUnits[] = "KMGT";
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, number);
+  int shift = 0;
+  if (error == std::errc() && at + 1 == end) {
+    const char* unit = std::find(kUnits, kUnits + 4, static_cast<char>(std::toupper(*at)));
+    shift = unit == kUnits + 4 ? 0 : 10 * static_cast<int>(unit - kUnits + 1);
+    if (shift > 0) ++at;
+  }
+  if (error != std::errc() || at != end || number == 0 || number > (uint64_t{1} << 50) >> shift) {
+    throw UsageError(option + " expects bytes such as 8, 64K or 1G, got '" + text + "'");
+  }
+  return number << shift;
 }
 
 }  // namespace headrace::tool

@@ -42,6 +42,9 @@ CLI::Option* AddNumber(CLI::App* app, const std::string& name, T& value,
 void AddSeconds(CLI::App* app, const std::string& name, double& value, bool zero_too,
                 const std::string& help);
 
+// "8", "64K", "1M", "2G": bytes in powers of 1024. Throws UsageError naming `option`.
+uint64_t ParseBytes(const std::string& text, const std::string& option);
+
 // The command line must have it.
 void Require(CLI::Option* option);
 // At most one of them may be given.

@@ -242,6 +242,25 @@ void PrintPlanHeader(const Json& plan) {
   PrintTable(inputs, 2);
 }
 
+// What holds the memory at the step at which most of it is in use.
+void PrintPeak(const Json& peak) {
+  Print("  peak of %s at step %s (%s), held by\n", BytesText(peak["bytes"]).c_str(),
+        peak["step"].dump().c_str(), Text(peak["node"]).c_str());
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& holder : peak["holders"]) {
+    rows.push_back({BytesText(holder["bytes"]), Text(holder["node"]),
+                    "steps " + holder["first_step"].dump() + " to " + holder["last_step"].dump(),
+                    holder["workspace"] == true ? "workspace" : ""});
+  }
+  if (peak["other_bytes"] != 0) rows.push_back({BytesText(peak["other_bytes"]), "others", "", ""});
+  PrintTable(rows, 4);
+}
+
+std::string StepNote(const Json& step) {
+  if (step.value("writes_variables", false)) return "writes variables";
+  return step.value("again", false) ? "again" : "";
+}
+
 // What a plugin's backend says of itself may have other members, or none.
 void PrintRegion(const Json& region) {
   const Json& said = region["executable"];
@@ -253,10 +272,12 @@ void PrintRegion(const Json& region) {
   std::vector<std::vector<std::string>> rows = {{"", "kernel", "node", ""}};
   for (const Json& step : steps) {
     rows.push_back({std::to_string(rows.size() - 1), step.value("kernel", ""),
-                    step.value("node", ""),
-                    step.value("writes_variables", false) ? "writes variables" : ""});
+                    step.value("node", ""), StepNote(step)});
   }
   PrintTable(rows, 2);
+  if (executable.contains("peak") && executable["peak"]["bytes"] != 0) {
+    PrintPeak(executable["peak"]);
+  }
 }
 
 }  // namespace

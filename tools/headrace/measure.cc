@@ -55,6 +55,7 @@ void AddMeasureOptions(CLI::App* app, MeasureOptions& options) {
   AddNumber(app, "--seed", options.feeds.seed, 0, "of random inputs, and initial values (0)");
   AddNumber(app, "--threads", options.threads, 0, "threads that compute (0: all processors)");
   AddNumber(app, "--warm-up", options.warm_up, 1, "runs that do not count (3)");
+  options.session.AddOptions(app);
 }
 
 std::string SignatureFor(const std::string& name, const Json& model) {
@@ -68,7 +69,7 @@ Measured::Measured(const MeasureOptions& options)
       model_(hr::Model::load(env_, options.file)),
       signature_(SignatureOf(model_, options.signature)),
       feeds_(MakeFeeds(env_, signature_, WithDefaults(options.feeds, signature_), "random")),
-      session_(model_, options.feeds.seed),
+      session_(model_, options.session.Options(options.feeds.seed)),
       call_(session_, signature_["name"].get<std::string>()),
       examples_(ExamplesOf(signature_, feeds_)) {
   for (const Feed& feed : feeds_) call_.bind(feed.name, feed.tensor);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/headrace/feeds.h"
-#include "tools/headrace/flags.h"
+#include "tools/headrace/session_flags.h"
 
 namespace headrace::tool {
 
@@ -16,6 +16,7 @@ struct MeasureOptions {
   FeedOptions feeds;
   int threads = 0;
   int64_t warm_up = 3;
+  SessionFlags session;
 };
 
 // Adds the word FILE and the options that say what is run.

@@ -42,12 +42,14 @@ double CostOf(const Region& region, const UsedConv& conv, Layout layout) {
   return layout == kBatchBlockedLayout ? HUGE_VAL : ConvCost(*shape, use, layout);
 }
 
-bool IsCheapest(const Region& region, const std::vector<UsedConv>& convs, Layout layout) {
+bool IsChosen(const Region& region, const std::vector<UsedConv>& convs, Layout layout,
+              std::optional<Layout> pinned) {
   const auto total = [&](Layout l) {
     double sum = 0;
     for (const UsedConv& conv : convs) sum += CostOf(region, conv, l);
     return sum;
   };
+  if (pinned && total(*pinned) < HUGE_VAL) return layout == *pinned;
   const double cost = total(layout);
   for (const Layout other : {Layout::kPlain, kBatchBlockedLayout, kChannelsLastLayout}) {
     if (other != layout && total(other) <= cost) return false;
@@ -57,7 +59,8 @@ bool IsCheapest(const Region& region, const std::vector<UsedConv>& convs, Layout
 
 class Chooser {
  public:
-  Chooser(Region& region, bool exact_sums) : region_(region), exact_sums_(exact_sums) {}
+  Chooser(Region& region, bool exact_sums, const ConvPins& pins)
+      : region_(region), exact_sums_(exact_sums), pins_(pins) {}
 
   std::vector<NodeId> Run() {
     Connect();
@@ -69,15 +72,18 @@ class Chooser {
     for (const auto& [root, convs] : components) {
       auto used = std::make_shared<std::vector<UsedConv>>();
       for (const NodeId id : convs) used->push_back({region_.node(id), UseOf(id)});
-      const auto is_cheapest = [&](Layout layout) {
-        return region_.Decide(
-            [used, layout](const Region& region) { return IsCheapest(region, *used, layout); });
+      const auto is_chosen = [&](Layout layout) {
+        return region_.Decide([used, layout, pinned = pins_.layout](const Region& region) {
+          return IsChosen(region, *used, layout, pinned);
+        });
       };
-      if (is_cheapest(kBatchBlockedLayout)) {
+      if (is_chosen(kBatchBlockedLayout)) {
         blocked.insert(blocked.end(), convs.begin(), convs.end());
-      } else if (is_cheapest(kChannelsLastLayout)) {
-        for (const NodeId id : convs) MarkChannelsLast(id);
+      } else if (is_chosen(kChannelsLastLayout)) {
+        for (const NodeId id : convs) Mark(id, kChannelsLast, int64_t{1});
       }
+      if (pins_.kernel.empty()) continue;
+      for (const NodeId id : convs) Mark(id, kPinnedKernel, pins_.kernel);
     }
     return blocked;
   }
@@ -153,26 +159,27 @@ class Chooser {
     return out;
   }
 
-  void MarkChannelsLast(NodeId conv) {
+  // Gives a convolution and its gradients an attribute.
+  void Mark(NodeId conv, Literal name, const graph::AttributeValue& value) {
     std::vector<NodeId> nodes = GradientsOf(conv);
     nodes.push_back(conv);
     for (const NodeId id : nodes) {
       graph::Node& node = region_.graph().nodes[id];
-      if (node.Int(kChannelsLast, 0) == 0) {
-        node.attributes.push_back({std::string(kChannelsLast), int64_t{1}});
-      }
+      if (node.Find(name) == nullptr)
+        node.attributes.push_back({std::string(std::string_view(name)), value});
     }
   }
 
   Region& region_;
   const bool exact_sums_;
+  const ConvPins& pins_;
   std::vector<size_t> parents_;
 };
 
 }  // namespace
 
-std::vector<NodeId> ChooseConvLayouts(Region& region, bool exact_sums) {
-  return Chooser(region, exact_sums).Run();
+std::vector<NodeId> ChooseConvLayouts(Region& region, bool exact_sums, const ConvPins& pins) {
+  return Chooser(region, exact_sums, pins).Run();
 }
 
 }  // namespace hr::cpu

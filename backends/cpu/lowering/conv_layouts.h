@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/lowering/conv_pins.h"
+#include "runtime/lowering/region.h"
 
 namespace hr::cpu {
 
@@ -12,8 +13,9 @@ inline constexpr std::string_view kChannelsLast = "channels_last";
 
 // Chooses for each convolution of the region. Those that hand images to each other, directly or by
 // way of nodes that take any layout, run in one: the one in which all of them together cost least
-// (ops/conv_cost.h). Returns the nodes that run batch-blocked; those that run channels-last, and
-// their gradients, get the attribute.
-std::vector<graph::NodeId> ChooseConvLayouts(lowering::Region& region, bool exact_sums);
+// (ops/conv_cost.h), or the pinned one if they can run in it. Returns the nodes that run
+// batch-blocked; those that run channels-last, and their gradients, get the attribute.
+std::vector<graph::NodeId> ChooseConvLayouts(lowering::Region& region, bool exact_sums,
+                                             const ConvPins& pins);
 
 }  // namespace hr::cpu

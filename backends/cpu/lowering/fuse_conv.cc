@@ -34,10 +34,10 @@ struct Chain {
 
 class Fuser {
  public:
-  Fuser(Region& region, bool exact_sums) : region_(region), exact_sums_(exact_sums) {}
+  explicit Fuser(Region& region) : region_(region) {}
 
-  void Run() {
-    const std::vector<NodeId> blocked = ChooseConvLayouts(region_, exact_sums_);
+  // `blocked`: the convolutions that run batch-blocked.
+  void Run(const std::vector<NodeId>& blocked) {
     const size_t count = region_.node_count();
     for (NodeId id = 0; id < count; ++id) {
       if (!region_.Is(id, kOnnx, "Conv")) continue;
@@ -356,11 +356,12 @@ class Fuser {
   }
 
   Region& region_;
-  const bool exact_sums_;
 };
 
 }  // namespace
 
-void FuseConvolutions(Region& region, bool exact_sums) { Fuser(region, exact_sums).Run(); }
+void FuseConvolutions(Region& region, bool exact_sums, const ConvPins& pins) {
+  Fuser(region).Run(ChooseConvLayouts(region, exact_sums, pins));
+}
 
 }  // namespace hr::cpu

@@ -14,11 +14,12 @@
 // Clip.
 #pragma once
 
+#include "backends/cpu/lowering/conv_pins.h"
 #include "runtime/lowering/region.h"
 
 namespace hr::cpu {
 
 // `exact_sums`: as in CompileOptions.
-void FuseConvolutions(lowering::Region& region, bool exact_sums);
+void FuseConvolutions(lowering::Region& region, bool exact_sums, const ConvPins& pins);
 
 }  // namespace hr::cpu

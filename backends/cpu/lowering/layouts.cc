@@ -155,15 +155,14 @@ bool IsBlockedImage(const Region& region, ValueId value) {
 }
 
 // Returns the layout in which a channels-last node takes an input. What an element-wise operator
-// repeats, and an image of which only the type is used, stay as they are.
+// repeats stays as it is.
 Layout ChannelsLastInput(const Region& region, const graph::Node& node, Kind kind, size_t i) {
   const ValueId input = node.inputs[i];
   if (input == kNone) return Layout::kPlain;
   const graph::Operator& op = region.module.OperatorOf(node);
   const bool repeated =
       kind == Kind::kElementwise && region.DimsOf(input) != region.DimsOf(node.outputs[0]);
-  const bool type_only = kind == Kind::kConvolution && i == 2 && op.name == "ConvGradInput";
-  if (repeated || type_only) return region.LayoutOf(input);
+  if (repeated) return region.LayoutOf(input);
   return IsImageInput(kind, op, i) ? kChannelsLastLayout : Layout::kPlain;
 }
 

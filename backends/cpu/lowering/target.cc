@@ -46,7 +46,8 @@ class Cpu final : public lowering::Target {
   }
 
   Status Fuse(Region& region, const CompileOptions& options) const override {
-    FuseConvolutions(region, options.exact_sums);
+    HR_ASSIGN_OR_RETURN(const ConvPins pins, ParseConvPins(options.pin));
+    FuseConvolutions(region, options.exact_sums, pins);
     lowering::FuseAttention(region, options.threads);
     lowering::FuseOneHotProducts(region);
     lowering::FuseMatrixProducts(region);

@@ -1,5 +1,6 @@
 #include "backends/cpu/onednn/kernels.h"
 
+#include "backends/cpu/lowering/conv_pins.h"
 #include "backends/cpu/onednn/convolution.h"
 #include "backends/cpu/onednn/matmul.h"
 #include "runtime/base/library.h"
@@ -73,7 +74,9 @@ Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& nod
 Result<LoweredKernel> MakeConv(const KernelRequest& request, const ConvNode& node) {
   const bool packed = node.pass != ConvPass::kBackwardWeights && request.input(1).steady;
   if (!OfFloat32(request) || node.shape.HasDepth()) return LoweredKernel();
-  if (!ConvPays(node.shape, node.pass, packed)) return LoweredKernel();
+  const std::string_view pinned = request.node.String(kPinnedKernel, "");
+  const bool pays = pinned == "onednn" || ConvPays(node.shape, node.pass, packed);
+  if (!pays || pinned == "portable") return LoweredKernel();
   auto made = Convolution::Create(node.shape, {.pass = node.pass,
                                                .bias = node.bias,
                                                .activation = node.activation,

@@ -8,6 +8,8 @@
 #include "backends/cpu/kernels/conv_channels_last.h"
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
+#include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/lowering/conv_pins.h"
 #include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/window_shape.h"
@@ -25,6 +27,17 @@ std::string Describe(std::string_view name, std::string_view method, const ConvF
              fusion.Pools() ? "+max_pool" : "");
 }
 
+// The passes of batch-blocked images: the pinned ones if they can do it, else those that pay.
+template <typename T>
+const ConvPasses<T>* PassesFor(const KernelRequest& request, const ConvShape& shape) {
+  const std::string_view pinned = request.node.String(kPinnedKernel, "");
+  if (pinned == "direct") return &DirectConvPasses<T>();
+  if constexpr (std::is_same_v<T, float>) {
+    if (pinned == "winograd" && WinogradTakes(shape)) return &WinogradConvPasses();
+  }
+  return &ConvPassesFor<T>(shape, request.exact_sums);
+}
+
 template <typename T>
 Result<LoweredKernel> Forward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
@@ -32,7 +45,7 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   bool has_bias = request.input(2).present;
   int slices = request.threads;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
+  const ConvPasses<T>* passes = PassesFor<T>(request, shape);
   LoweredKernel out;
   out.scratch_bytes = passes->forward_scratch_bytes(shape, fusion, slices);
   out.kernel =
@@ -69,7 +82,7 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
+  const ConvPasses<T>* passes = PassesFor<T>(request, shape);
   out.scratch_bytes = passes->backward_weights_scratch_bytes(shape, fusion, slices);
   out.kernel =
       MakeKernel(Describe("conv_grad_weight", passes->name, fusion),
@@ -89,7 +102,7 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   ConvFusion fusion = FusionOf(request.node);
   int slices = request.threads;
   LoweredKernel out;
-  const ConvPasses<T>* passes = &ConvPassesFor<T>(shape, request.exact_sums);
+  const ConvPasses<T>* passes = PassesFor<T>(request, shape);
   out.scratch_bytes = passes->backward_data_scratch_bytes(shape, fusion, slices);
   out.kernel =
       MakeKernel(Describe("conv_grad_input", passes->name, fusion),

@@ -57,6 +57,11 @@ class Session(Closeable):
     disable_fusion, check_memory, exact_sums : bool
         Run every node by itself; find faults of memory; use no algorithm that trades accuracy for
         speed.
+    memory_limit : int, optional
+        The most bytes of working memory that a plan may take: it computes values again in place of
+        keeping more.
+    pin : str, optional
+        For developers of the library: layouts and kernels of convolutions.
     timeout, cancel
         Of the computation of initial values; see `run`.
     """
@@ -64,13 +69,14 @@ class Session(Closeable):
     __slots__ = ("model",)
 
     def __init__(self, model, *, seed=0, max_plans=None, max_sizes=None, device=None,
-                 disable_fusion=False, check_memory=False, exact_sums=False, timeout=None,
-                 cancel=None):
+                 disable_fusion=False, check_memory=False, exact_sums=False,
+                 memory_limit=None, pin=None, timeout=None, cancel=None):
         self.model = model
         self._handle = native.hr_session_create(
             model._handle, settings(seed=seed, max_plans=max_plans, max_sizes=max_sizes,
                                     device=device, disable_fusion=disable_fusion,
-                                    check_memory=check_memory, exact_sums=exact_sums),
+                                    check_memory=check_memory, exact_sums=exact_sums,
+                                    memory_limit=memory_limit, pin=pin),
             timeout, handle_of(cancel))
 
     @property

@@ -115,6 +115,7 @@ typedef struct hr_plugin_compile_options {
   int32_t deterministic; /* 1: a repeated run must give the same bits */
   int32_t check_memory;  /* 1: check as hr_session_options says; a backend may ignore it */
   int32_t exact_sums;    /* 1: use no algorithm that trades accuracy for speed */
+  uint64_t memory_limit; /* the most bytes of working memory; 0: no limit; may be ignored */
 } hr_plugin_compile_options;
 
 /* Cancellation and deadline of one call. `check` returns NULL while the call may continue, else the

@@ -36,6 +36,17 @@ typedef struct hr_session_options {
   int32_t check_memory;
   /* 1: use no algorithm that trades accuracy for speed, such as Winograd's convolution. */
   int32_t exact_sums;
+  /* The most bytes of working memory that a plan may take on the CPU (arena_bytes in
+   * hr_call_describe): activations, their gradients, and what kernels need while they run;
+   * variables, inputs, outputs and packed weights do not count. A plan that would need more
+   * computes values again in place of keeping them. Results have the same bits; a run takes longer.
+   * HR_RESOURCE_EXHAUSTED says what a plan needs at least, and what holds it. 0: no limit. */
+  uint64_t memory_limit;
+  /* For developers of this library: what would otherwise be chosen by estimates. Words with blanks
+   * between them: "layout=plain", "layout=channels_last" or "layout=batch_blocked" for all
+   * convolutions that can run so; "kernel=direct" or "kernel=winograd" for those that run
+   * batch-blocked, "kernel=portable" or "kernel=onednn" for those that run plain. NULL: nothing. */
+  HR_NULLABLE const char* pin;
 } hr_session_options;
 
 /* Creates a session and computes the initial values of its variables, within `limits` (NULL: none).

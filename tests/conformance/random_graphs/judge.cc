@@ -1,6 +1,7 @@
 #include "tests/conformance/random_graphs/judge.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "runtime/base/errors.h"
 #include "runtime/transform/compose.h"
@@ -125,6 +126,25 @@ class Trial {
     return Differ(BitDifference(results, again));
   }
 
+  // With as little working memory as the plan can do with, which the refusal of less tells.
+  Status Limited() {
+    auto results = RunLimited(1);
+    if (results.status().code() == Code::kResourceExhausted) {
+      const std::string_view message = results.status().message();
+      const size_t at = message.find("needs ") + 6;
+      size_t least = 0;
+      std::from_chars(message.data() + at, message.data() + message.size(), least);
+      results = RunLimited(least);
+    }
+    if (!results.ok()) return std::move(results).status();
+    return Differ(BitDifference(fused_, *results));
+  }
+  Result<Results> RunLimited(size_t limit) {
+    HR_ASSIGN_OR_RETURN(graph::Module module, Assemble(judge_.operators(), program_));
+    HR_ASSIGN_OR_RETURN(Runner runner, Runner::Create(judge_.one_, std::move(module), true, limit));
+    return runner.Run(feeds_, program_.steps);
+  }
+
   static bool HasUnranked(const graph::Module& module) {
     const auto& values = module.main().values;
     return std::any_of(values.begin(), values.end(),
@@ -178,7 +198,7 @@ class Trial {
       {"assemble", &Trial::AssembleAll}, {"reference", &Trial::Expect},
       {"unfused", &Trial::Unfused},      {"fused", &Trial::Fused},
       {"again", &Trial::Again},          {"threads", &Trial::TwoThreads},
-      {"bounded", &Trial::Bounded}};
+      {"limited", &Trial::Limited},      {"bounded", &Trial::Bounded}};
 
   Judge& judge_;
   const Program& program_;

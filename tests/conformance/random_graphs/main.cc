@@ -23,7 +23,7 @@ constexpr const char* kHelp =
        random_graphs --operators [--seed S] [--count N]
 
 Draws the graphs of seeds S, S+1, … (default 0; N of them, default 1000) and judges each: fused and
-unfused plans against the naive reference, one and two threads, bounds, reruns, and a new process
+unfused plans against the naive reference, one and two threads, bounds, limits of memory, reruns, and a new process
 that loads them from files. Exits 1 if one fails.
 
   --seed S        the first seed

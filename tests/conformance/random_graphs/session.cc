@@ -8,10 +8,11 @@
 namespace hr::random_graphs {
 namespace {
 
-// What every session is made with, but for fusion.
-session::SessionOptions Options(bool fuse) {
+// What every session is made with, but for fusion and limits.
+session::SessionOptions Options(bool fuse, size_t memory_limit) {
   session::SessionOptions options{.seed = 7};
   options.plan.fuse = fuse;
+  options.plan.memory_limit = memory_limit;
   options.plan.check_memory = true;
   return options;
 }
@@ -83,10 +84,10 @@ std::shared_ptr<session::Env> MakeEnv(int threads) {
 }
 
 Result<Runner> Runner::Create(const std::shared_ptr<session::Env>& env, graph::Module module,
-                              bool fuse) {
+                              bool fuse, size_t memory_limit) {
   Runner out;
   HR_ASSIGN_OR_RETURN(auto model, session::Model::Create(env, std::move(module)));
-  HR_ASSIGN_OR_RETURN(out.session_, session::Session::Create(model, Options(fuse)));
+  HR_ASSIGN_OR_RETURN(out.session_, session::Session::Create(model, Options(fuse, memory_limit)));
   HR_ASSIGN_OR_RETURN(out.call_, session::Call::Create(out.session_, "run"));
   return out;
 }

@@ -31,7 +31,7 @@ std::shared_ptr<session::Env> MakeEnv(int threads);
 class Runner {
  public:
   static Result<Runner> Create(const std::shared_ptr<session::Env>& env, graph::Module module,
-                               bool fuse);
+                               bool fuse, size_t memory_limit = 0);
   Result<Results> Run(const std::vector<Feed>& feeds, int steps);
   // The values of these names in the first steps of a new session: a graph that is run with its
   // inner values fetched.

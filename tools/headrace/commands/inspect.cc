@@ -7,6 +7,7 @@
 #include "tools/headrace/feeds.h"
 #include "tools/headrace/inspect_text.h"
 #include "tools/headrace/output.h"
+#include "tools/headrace/session_flags.h"
 
 namespace headrace::tool {
 namespace {
@@ -28,6 +29,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::vector<std::string> plugins;
   std::string device;
+  SessionFlags session;
   uint32_t graph = 0;
   int threads = 0;
   bool text = false;
@@ -46,7 +48,7 @@ hr_graph_view ViewOf(const Options& options) {
 Json PlanOf(const hr::Env& env, const hr::Model& model, const Json& described,
             const Options& options) {
   FeedOptions feed_options{.shapes = options.shapes};
-  auto session_options = Sized<hr_session_options>();
+  hr_session_options session_options = options.session.Options(0);
   if (!options.device.empty()) session_options.device = options.device.c_str();
   hr::Session session(model, session_options);
   hr::Call call(session, options.plan);
@@ -65,6 +67,8 @@ void CheckUsage(const Options& options) {
         "--shape gives the shapes that --plan compiles for; give --plan SIGNATURE, too");
   if (!options.device.empty())
     throw UsageError("--device is where --plan puts nodes; give --plan SIGNATURE, too");
+  if (!options.session.memory_limit.empty() || !options.session.pin.empty())
+    throw UsageError("--memory-limit and --pin are of --plan; give --plan SIGNATURE, too");
 }
 
 int Inspect(Options options) {
@@ -120,6 +124,7 @@ Command AddInspect(CLI::App& program) {
   AddRepeated(app, "--shape", options->shapes, "NAME=1x28x28",
               "with --plan: shape of an input (open sizes: 1)");
   AddNumber(app, "--threads", options->threads, 0, "with --plan: compile for so many (0: all)");
+  options->session.AddOptions(app);
   auto* text = AddFlag(app, "--text", options->text, "for people (this is the default)");
   auto* dot = AddFlag(app, "--dot", options->dot, "the graph, for Graphviz");
   auto* json = AddFlag(app, "--json", options->json, "everything, as JSON");

@@ -34,6 +34,7 @@ struct Options {
   std::string json;
   int64_t repeat = 0;
   int threads = 0;
+  SessionFlags session;
 };
 
 std::vector<double> TimesOf(hr::Call& call, int64_t repeat) {
@@ -101,7 +102,7 @@ int Run(const Options& options) {
   auto targets = OutputTargets(options, signature);
   std::vector<Feed> feeds = MakeFeeds(env, signature, options.feeds, "");
 
-  hr::Session session(model, options.feeds.seed);
+  hr::Session session(model, options.session.Options(options.feeds.seed));
   if (!options.checkpoint.empty()) Restore(session, options.checkpoint);
   hr::Call call(session, signature["name"]);
   Json report = {{"signature", signature["name"]}, {"inputs", Json::array()}};
@@ -154,6 +155,7 @@ Command AddRun(CLI::App& program) {
   AddNumber(app, "--repeat", options->repeat, 0, "run so many times more and show latencies");
   AddNumber(app, "--seed", options->feeds.seed, 0, "of random inputs, and initial values (0)");
   AddNumber(app, "--threads", options->threads, 0, "threads that compute (0: all processors)");
+  options->session.AddOptions(app);
   AddText(app, "--json", options->json, "FILE",
           "write a report there; - is standard output, alone");
   return {app, [options] { return Run(*options); }};

@@ -10,6 +10,7 @@
 #include "tools/headrace/errors.h"
 #include "tools/headrace/feeds.h"
 #include "tools/headrace/output.h"
+#include "tools/headrace/session_flags.h"
 #include "tools/headrace/stop_signal.h"
 #include "tools/headrace/training_progress.h"
 
@@ -61,6 +62,7 @@ struct Options {
   std::string export_file;
   std::vector<std::string> export_signatures;
   int threads = 0;
+  SessionFlags session;
   std::string json;
 };
 
@@ -364,7 +366,7 @@ int RunTrain(const Options& options) {
     test = std::make_unique<hr::Dataset>(OpenData(env, options.evaluate_data, options, false));
     CheckInputs(FindSignature(described, options.evaluate), test->fields(), {}, false);
   }
-  hr::Session session(model, options.seed);
+  hr::Session session(model, options.session.Options(options.seed));
   if (options.resume && !HasCheckpoint(options.checkpoint))
     std::fprintf(stderr, "no checkpoint in '%s' yet: beginning with step 0\n",
                  options.checkpoint.c_str());
@@ -396,6 +398,7 @@ void AddTrainingOptions(CLI::App* app, Options* options) {
           "the input that gets it (learning_rate)");
   AddNumber(app, "--seed", options->seed, 0, "of initial values and shuffling (0)");
   AddNumber(app, "--threads", options->threads, 0, "threads that compute (0: all processors)");
+  options->session.AddOptions(app);
 }
 
 void AddOutputOptions(CLI::App* app, Options* options) {

@@ -27,6 +27,10 @@ pub struct SessionOptions {
     pub check_memory: bool,
     /// Use no algorithm that trades accuracy for speed.
     pub exact_sums: bool,
+    /// The most bytes of working memory that a plan may take; 0: no limit.
+    pub memory_limit: u64,
+    /// For developers of the library: layouts and kernels of convolutions.
+    pub pin: Option<String>,
 }
 
 /// The variables and compiled plans of a model.
@@ -66,6 +70,7 @@ impl Session {
     ) -> Result<Self> {
         let options = options.cloned().unwrap_or_default();
         let device = optional_text(options.device.as_deref())?;
+        let pin = optional_text(options.pin.as_deref())?;
         let raw = sys::hr_session_options {
             seed: options.seed,
             max_plans: options.max_plans,
@@ -74,6 +79,8 @@ impl Session {
             max_sizes: options.max_sizes,
             check_memory: options.check_memory.into(),
             exact_sums: options.exact_sums.into(),
+            memory_limit: options.memory_limit,
+            pin: text_pointer(&pin),
             ..Default::default()
         };
         // SAFETY: the options live during the call.

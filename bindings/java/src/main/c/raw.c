@@ -812,7 +812,7 @@ _Static_assert(sizeof(hr_completion) == 24, "hr_completion");
 _Static_assert(offsetof(hr_completion, struct_size) == 0, "hr_completion");
 _Static_assert(offsetof(hr_completion, key) == 8, "hr_completion");
 _Static_assert(offsetof(hr_completion, failure) == 16, "hr_completion");
-_Static_assert(sizeof(hr_session_options) == 48, "hr_session_options");
+_Static_assert(sizeof(hr_session_options) == 64, "hr_session_options");
 _Static_assert(offsetof(hr_session_options, struct_size) == 0, "hr_session_options");
 _Static_assert(offsetof(hr_session_options, seed) == 8, "hr_session_options");
 _Static_assert(offsetof(hr_session_options, max_plans) == 16, "hr_session_options");
@@ -821,6 +821,8 @@ _Static_assert(offsetof(hr_session_options, device) == 24, "hr_session_options")
 _Static_assert(offsetof(hr_session_options, max_sizes) == 32, "hr_session_options");
 _Static_assert(offsetof(hr_session_options, check_memory) == 36, "hr_session_options");
 _Static_assert(offsetof(hr_session_options, exact_sums) == 40, "hr_session_options");
+_Static_assert(offsetof(hr_session_options, memory_limit) == 48, "hr_session_options");
+_Static_assert(offsetof(hr_session_options, pin) == 56, "hr_session_options");
 _Static_assert(sizeof(hr_dlpack_device) == 8, "hr_dlpack_device");
 _Static_assert(offsetof(hr_dlpack_device, device_type) == 0, "hr_dlpack_device");
 _Static_assert(offsetof(hr_dlpack_device, device_id) == 4, "hr_dlpack_device");

@@ -197,6 +197,8 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_session_options.max_sizes", mem::offset_of!(hr_session_options, max_sizes) as i128),
     ("hr_session_options.check_memory", mem::offset_of!(hr_session_options, check_memory) as i128),
     ("hr_session_options.exact_sums", mem::offset_of!(hr_session_options, exact_sums) as i128),
+    ("hr_session_options.memory_limit", mem::offset_of!(hr_session_options, memory_limit) as i128),
+    ("hr_session_options.pin", mem::offset_of!(hr_session_options, pin) as i128),
     ("hr_dlpack_device", mem::size_of::<hr_dlpack_device>() as i128),
     ("hr_dlpack_device.device_type", mem::offset_of!(hr_dlpack_device, device_type) as i128),
     ("hr_dlpack_device.device_id", mem::offset_of!(hr_dlpack_device, device_id) as i128),
@@ -877,6 +879,8 @@ int main(void) {
   printf("hr_session_options.max_sizes %zu\n", offsetof(hr_session_options, max_sizes));
   printf("hr_session_options.check_memory %zu\n", offsetof(hr_session_options, check_memory));
   printf("hr_session_options.exact_sums %zu\n", offsetof(hr_session_options, exact_sums));
+  printf("hr_session_options.memory_limit %zu\n", offsetof(hr_session_options, memory_limit));
+  printf("hr_session_options.pin %zu\n", offsetof(hr_session_options, pin));
   printf("hr_dlpack_device %zu\n", sizeof(hr_dlpack_device));
   printf("hr_dlpack_device.device_type %zu\n", offsetof(hr_dlpack_device, device_type));
   printf("hr_dlpack_device.device_id %zu\n", offsetof(hr_dlpack_device, device_id));

@@ -9,6 +9,8 @@ public final class SessionOptions {
   private boolean checkMemory;
   private boolean exactSums;
   private String device;
+  private long memoryLimit;
+  private String pin;
 
   /** Makes the defaults. */
   public SessionOptions() {}
@@ -55,6 +57,18 @@ public final class SessionOptions {
     return this;
   }
 
+  /** Sets the most bytes of working memory that a plan may take; 0: no limit. */
+  public SessionOptions memoryLimit(long bytes) {
+    memoryLimit = bytes;
+    return this;
+  }
+
+  /** Pins layouts and kernels of convolutions, for developers of the library; null: none. */
+  public SessionOptions pin(String words) {
+    pin = words;
+    return this;
+  }
+
   long in(Scratch s) {
     Structs.hr_session_options out = new Structs.hr_session_options(s);
     out.seed(seed);
@@ -64,6 +78,8 @@ public final class SessionOptions {
     out.check_memory(Graph.flag(checkMemory));
     out.exact_sums(Graph.flag(exactSums));
     out.device(s.text(device));
+    out.memory_limit(memoryLimit);
+    out.pin(s.text(pin));
     return out.address;
   }
 }

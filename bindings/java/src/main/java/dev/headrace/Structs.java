@@ -685,7 +685,7 @@ final class Structs {
   }
 
   static final class hr_session_options extends Struct {
-    static final int BYTES = 48;
+    static final int BYTES = 64;
 
     hr_session_options(Scratch scratch) {
       super(scratch.bytes(BYTES), BYTES);
@@ -712,6 +712,10 @@ final class Structs {
     void check_memory(int value) { set_int(36, value); }
     int exact_sums() { return get_int(40); }
     void exact_sums(int value) { set_int(40, value); }
+    long memory_limit() { return get_long(48); }
+    void memory_limit(long value) { set_long(48, value); }
+    long pin() { return get_long(56); }
+    void pin(long value) { set_long(56, value); }
   }
 
   static final class hr_dlpack_device extends Struct {

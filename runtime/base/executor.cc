@@ -7,9 +7,48 @@
 
 namespace hr {
 
+// Those who wait, in the order in which they came. Who comes while threads are free may take them
+// first, since waking somebody takes as long as a short run; but not for ever.
 struct ThreadBudget::Waiters {
+  struct Turn {
+    int64_t since;
+    Turn* next = nullptr;
+  };
+  static constexpr int64_t kPatience = 500'000;  // nanoseconds
+  static constexpr int64_t kNobody = INT64_MAX;
+
   WaitPoint freed;
   std::atomic<int> count{0};
+  std::atomic<int64_t> oldest{kNobody};  // since when the first one waits
+  Turn* first = nullptr;                 // guarded by the mutex of `freed`
+
+  void Add(Turn* turn) {
+    std::lock_guard lock(freed.mutex());
+    Turn** end = &first;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = turn;
+    Update(1);
+  }
+  void Remove(const Turn* turn) {
+    std::lock_guard lock(freed.mutex());
+    Turn** at = &first;
+    while (*at != turn) at = &(*at)->next;
+    *at = turn->next;
+    Update(-1);
+  }
+  void Notify() {
+    if (count.load(std::memory_order_seq_cst) != 0) freed.NotifyAll();
+  }
+  bool HaveWaitedLong() const {
+    const int64_t since = oldest.load(std::memory_order_relaxed);
+    return since != kNobody && SystemClock().NowNanos() - since > kPatience;
+  }
+
+ private:
+  void Update(int change) {
+    oldest.store(first == nullptr ? kNobody : first->since, std::memory_order_relaxed);
+    count.fetch_add(change, std::memory_order_seq_cst);
+  }
 };
 
 // All scopes, the newest first, in a list and not thread-local: nobody looks at it but a thread
@@ -58,9 +97,14 @@ bool ThreadBudget::TryAcquire(int wanted, const void* user, Lease* out) {
   for (const HostScope* one = lender; one != nullptr; one = one->outer_) ++depth;
   if (depth >= kMostNested) return false;
   // Those who wait get their share, so that under load runs go side by side.
-  const int threads = lender != nullptr
-                          ? std::min(wanted, lender->threads_)
-                          : Take(wanted, 1 + waiters_->count.load(std::memory_order_relaxed));
+  const int waiting = waiters_->count.load(std::memory_order_relaxed);
+  int threads = 0;
+  if (lender != nullptr) {
+    threads = std::min(wanted, lender->threads_);
+  } else if (waiting == 0 || free_.load(std::memory_order_relaxed) > waiting ||
+             !waiters_->HaveWaitedLong()) {
+    threads = Take(wanted, 1 + waiting);
+  }
   if (threads == 0) return false;
   *out = Make(threads, user, lender);
   return true;
@@ -75,20 +119,22 @@ Result<Lease> ThreadBudget::Acquire(int wanted, const CallLimits& limits, const 
                               "this recursion");
   }
   int taken = 0;
-  waiters_->count.fetch_add(1, std::memory_order_seq_cst);
+  Waiters::Turn turn{.since = SystemClock().NowNanos()};
+  waiters_->Add(&turn);
   Status waited = waiters_->freed.Wait(limits, [&] {
+    if (waiters_->first != &turn) return false;
     taken = Take(wanted, waiters_->count.load(std::memory_order_relaxed));
     return taken != 0;
   });
-  waiters_->count.fetch_sub(1, std::memory_order_relaxed);
+  waiters_->Remove(&turn);
+  waiters_->Notify();  // the next one may take what is left
   if (!waited.ok()) return std::move(waited).WithContext("waiting for a thread of the budget");
   return Make(taken, user, nullptr);
 }
 
 void ThreadBudget::Release(int threads) {
   free_.fetch_add(threads, std::memory_order_seq_cst);
-  if (waiters_->count.load(std::memory_order_seq_cst) == 0) return;
-  waiters_->freed.NotifyAll();
+  waiters_->Notify();
 }
 
 const HostScope* ThreadBudget::Innermost() const {

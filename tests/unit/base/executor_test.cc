@@ -65,6 +65,39 @@ TEST(ThreadBudget, ThoseWhoWaitShare) {
   for (auto& host : hosts) host.join();
 }
 
+// Whoever takes threads again as soon as it has given them back does not keep others waiting.
+TEST(ThreadBudget, NobodyWaitsForEver) {
+  auto pool = CreateThreadPool(2).value();
+  ThreadBudget budget(*pool);
+  std::atomic<bool> done{false};
+  std::atomic<int> leases{0};
+  std::atomic<int> waiting{0};
+  std::atomic<int> overtaken{0};  // leases of the others while somebody waited
+  std::vector<std::thread> greedy;
+  for (int i = 0; i < 2; ++i) {
+    greedy.emplace_back([&] {
+      while (!done.load()) {
+        Lease lease = budget.Acquire(1, {}).value();
+        ++leases;
+        overtaken += waiting.load();
+        const int64_t until = SystemClock().NowNanos() + 200'000;
+        while (SystemClock().NowNanos() < until) {
+        }
+      }
+    });
+  }
+  for (int round = 0; round < 50; ++round) {
+    const int before = leases.load();
+    while (leases.load() < before + 4) std::this_thread::yield();
+    waiting = 1;
+    const Lease lease = budget.Acquire(1, {}).value();
+    waiting = 0;
+  }
+  done = true;
+  for (auto& thread : greedy) thread.join();
+  EXPECT_LE(overtaken.load(), 50 * 12);
+}
+
 TEST(ThreadBudget, WaitingObeysLimits) {
   auto pool = CreateThreadPool(1).value();
   ThreadBudget budget(*pool);

@@ -396,6 +396,17 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(drawn, sorted(drawn, key=int))
         self.assertEqual(sweep.sample(cases, None, 1), cases)
 
+    def test_peaks_beyond_what_they_may_be_are_named(self):
+        kind = catalog.Sweep(["net"], ["infer"], [1, 2, 4], None, None,
+                             most_of_peak={"infer": ("p", 0.7)})
+        cells = [{"case": f"net/infer/{batch}", "peaks": {"headrace": ours, "p": theirs}}
+                 for batch, ours, theirs in ((1, 5, 10), (2, 9, 10), (4, 1, None))]
+        beyond, text = sweep_report.peaks(kind, cells, "infer")
+        self.assertEqual(beyond, {"net/infer/2": 0.9})
+        self.assertIn("in 1 of 2 cells, 0.9 times in net/infer/2", text)
+        self.assertEqual(sweep_report.peaks(kind, cells[2:], "infer"),
+                         ({}, "infer: no peak memory of p"))
+
     def test_tables_and_picture(self):
         self.sweep(values=(3, 1))
         results, _ = self.sweep(values=(3, 1))

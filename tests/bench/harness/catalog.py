@@ -33,6 +33,7 @@ class Sweep:
     extra_sides: dict = dataclasses.field(default_factory=dict)  # {name: environment} of ours
     models: Optional[str] = None     # a program of the peers that writes what the sides read
     programs: dict = dataclasses.field(default_factory=dict)  # {peer: target}, if it is built here
+    most_of_peak: dict = dataclasses.field(default_factory=dict)  # {mode: (peer, what of its peak)}
 
     @property
     def cases(self):

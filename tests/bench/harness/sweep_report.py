@@ -108,6 +108,25 @@ def print_mode(cells, mode):
     print(text)
 
 
+def peaks(sweep, cells, mode):
+    """Cells of a mode that take more of a peer's peak memory than they may, and a sentence."""
+    side, most = sweep.most_of_peak[mode]
+    parts = {one["case"]: part for one in cells if (part := peak_of(one, side)) is not None}
+    if not parts:
+        return {}, f"{mode}: no peak memory of {side}"
+    beyond = {case: part for case, part in parts.items() if part > most}
+    text = f"{mode}: peak memory {number(most)} times that of {side} at most in "
+    text += f"{len(parts) - len(beyond)} of {len(parts)} cells, {number(max(parts.values()))} times"
+    return beyond, text + f" in {max(parts, key=parts.get)}"
+
+
+def print_peaks(sweep, cells, mode):
+    beyond, text = peaks(sweep, cells, mode)
+    print(text)
+    for case, part in beyond.items():
+        print(f"  more: {case} {number(part)}")
+
+
 def print_all(sweep, cells):
     print_cells(cells)
     for mode in sweep.modes:
@@ -117,6 +136,8 @@ def print_all(sweep, cells):
         of_mode = [one for one in cells if one["case"].split("/")[1] == mode]
         if of_mode:
             print_mode(of_mode, mode)
+            if mode in sweep.most_of_peak:
+                print_peaks(sweep, of_mode, mode)
     others = 100 * middle(one["others"] for one in cells)
     print(f"other programs used {number(others)} % of the machine in the middle"
           + ("; measure on a quiet one" if others > QUIET_PERCENT else ""))

@@ -17,7 +17,8 @@ SWEEP = Sweep(rows=ROWS, modes=["infer", "train"], columns=[1, 2, 4, 7, 8, 9, 16
               peers_of=peers_of,
               check_of=lambda row, mode: CHECKS[mode],
               extra_sides={"portable": {"HEADRACE_ONEDNN": "off"}},
-              models="models/networks_torch.py")
+              models="models/networks_torch.py",
+              most_of_peak={"train": ("torch", 0.5), "infer": ("onnxruntime", 0.7)})
 BENCHMARK = Benchmark(
     name="sweep", about="ten networks, by batch: inference and training", unit="ms",
     cases=SWEEP.cases, peers=["torch", "torch-channels", "onnxruntime"],

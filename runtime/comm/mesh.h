@@ -19,8 +19,6 @@
 
 namespace hr::comm {
 
-using TransportFactory = std::function<Result<std::unique_ptr<Transport>>(std::string identity)>;
-
 struct MeshOptions {
   std::string name = "world";  // of the group, in the store and in messages
   int rank = 0;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -162,5 +163,8 @@ class Transport {
   virtual bool Arm() = 0;
   virtual int wait_handle() const = 0;
 };
+
+// Makes a transport that tells its peers this identity.
+using TransportFactory = std::function<Result<std::unique_ptr<Transport>>(std::string identity)>;
 
 }  // namespace hr::comm

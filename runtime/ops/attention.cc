@@ -91,6 +91,25 @@ Result<std::vector<Dim>> Present(const InferContext& context, std::vector<Dim> d
   return dims;
 }
 
+// What is added to the scores [batch, heads, queries, positions] must not make them larger. A mask
+// may have fewer positions.
+Status CheckBiases(const InferContext& context, std::vector<Dim> scores) {
+  const Dim batch = scores[0], positions = scores[3];
+  if (context.has_input(kMask) && context.input(kMask).ranked) {
+    ValueType mask = context.input(kMask), large = mask;
+    if (!mask.dims.empty()) {
+      Dim& last = mask.dims.back();
+      if (!last.fixed() || !positions.fixed() || last.size < positions.size) last = positions;
+    }
+    large.dims = std::move(scores);
+    HR_RETURN_IF_ERROR(CheckBroadcasts(context, mask, large));
+  }
+  if (!context.has_input(kKeyLengths) || !context.input(kKeyLengths).ranked) return {};
+  ValueType lengths = context.input(kKeyLengths);
+  lengths.dims = {batch};
+  return CheckBroadcasts(context, context.input(kKeyLengths), lengths);
+}
+
 Status InferAttention(InferContext& context) {
   HR_RETURN_IF_ERROR(CheckAttention(context));
   const ValueType &query = context.input(kQ), &key = context.input(kK), &value = context.input(kV);
@@ -109,6 +128,7 @@ Status InferAttention(InferContext& context) {
   HR_RETURN_IF_ERROR(EqualDims(context, "the positions of keys and values", k[2], v[2]).status());
   HR_ASSIGN_OR_RETURN(k, Present(context, std::move(k), kPastKey));
   HR_ASSIGN_OR_RETURN(v, Present(context, std::move(v), kPastValue));
+  HR_RETURN_IF_ERROR(CheckBiases(context, {q[0], q[1], q[2], k[2]}));
   if (query.rank() == 4) {
     SetDims(context, kY, query.dtype, {q[0], q[1], q[2], v[3]});
   } else {

@@ -75,6 +75,16 @@ TEST(Attention, BadInputs) {
             "Attention's 'qk_matmul_output_mode' is 0 to 3, got 4");
   EXPECT_EQ(Attention(x, x, x).In("").In("").In("").In("int64[2, 1]").Text(),
             "Attention takes rank 1 as input 6, got int64[2, 1]");
+  EXPECT_EQ(Attention(x, x, x).In("float32[3, 1, 1, 3]").Text(),
+            "Attention cannot broadcast float32[3, 1, 1, 3] with float32[2, 4, 3, 3]: dimensions 3 "
+            "and 2 differ and neither is 1");
+  EXPECT_EQ(Attention(x, x, x).In("float32[3, 4]").Text(),
+            "Attention cannot broadcast float32[3, 4] with float32[2, 4, 3, 3]: dimensions 4 and 3 "
+            "differ and neither is 1");
+  EXPECT_EQ(Attention(x, x, x).In("float32[3, 2]").Text(), "float32[2, 4, 3, 8]");
+  EXPECT_EQ(Attention(x, x, x).In("").In("").In("").In("int64[3]").Text(),
+            "Attention cannot broadcast int64[3] with int64[2]: dimensions 3 and 2 differ and "
+            "neither is 1");
   EXPECT_EQ(Attention("int32[2, 4, 3, 8]", x, x).Text(),
             "Attention takes float32, float64, float16, bfloat16 as input 0, got "
             "int32[2, 4, 3, 8]");

@@ -21,15 +21,9 @@ uint64_t Place(int step, uint64_t kind, uint64_t index) {
   return (static_cast<uint64_t>(step) * 4 + kind) << 32 | index;
 }
 
-// Numbers that rounding may make equal are.
-void EqualNearby(const Array& a, const Array& b, Array& y) {
-  const Format format = FormatOf(a.dtype);
-  reference::ForEach(y.dims, [&](const Dims& i) {
-    const Number left = a.Broadcast(i), right = b.Broadcast(i);
-    if (Representable(format, left) && Representable(format, right)) return;
-    const Number larger = std::max(std::fabs(left), std::fabs(right));
-    if (std::fabs(left - right) <= kUlps * Ulp(format, larger)) y[i] = 1;
-  });
+Array WithoutSigns(Array array) {
+  for (Number& x : array.data) x = std::fabs(x);
+  return array;
 }
 
 // With the mask that was drawn in place of one of the reference's own.
@@ -108,14 +102,56 @@ void Expectation::Disturb(uint64_t run, uint64_t place, Moved moved, Array& arra
       exact[i] = moved == Moved::kFed ? x == std::nearbyint(x) : Representable(format, x);
     }
   }
-  if (run == 0) return;
+  const auto sums = sums_.find(place);
+  if (run == 0) {
+    for (size_t i = 0; i < array.size() && sums != sums_.end(); ++i)
+      exact[i] = exact[i] != 0 && Representable(format, sums->second[i]);
+    return;
+  }
   for (size_t i = 0; i < array.size(); ++i) {
     if (exact[i] != 0 || !std::isfinite(array.data[i])) continue;
     const auto bits = Draw(run * 0x10001 + place, i);
     const Number size = (Number{1} + static_cast<Number>(bits >> 44) * 0x1p-20L) / 2;
-    const Number move = kUlps * size * Ulp(format, std::max(std::fabs(array.data[i]), least));
+    Number inner = std::max(std::fabs(array.data[i]), least);
+    if (sums != sums_.end()) inner = std::max(inner, sums->second[i]);
+    const Number move = kUlps * size * Ulp(format, inner);
     array.data[i] += (bits & 1) != 0 ? move : -move;
   }
+}
+
+Status Expectation::NoteSums(int step, const graph::Node& node,
+                             const std::vector<const Array*>& inputs) {
+  std::vector<Array> sizes(inputs.size());
+  std::vector<const Array*> terms = inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr || !IsFloating(inputs[i]->dtype)) continue;
+    sizes[i] = WithoutSigns(*inputs[i]);
+    terms[i] = &sizes[i];
+  }
+  std::vector<Array> none;
+  HR_ASSIGN_OR_RETURN(auto sums, reference::EvaluateNode(*module_, node, terms, none));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (node.outputs[i] != kNone)
+      sums_[Place(step, 0, node.outputs[i])] = WithoutSigns(std::move(sums[i])).data;
+  }
+  return {};
+}
+
+void Expectation::NoteDifferences(uint64_t place, const Array& a, const Array& b,
+                                  const Dims& dims) {
+  std::vector<Number>& apart = apart_[place];
+  reference::ForEach(dims,
+                     [&](const Dims& i) { apart.push_back(a.Broadcast(i) - b.Broadcast(i)); });
+}
+
+void Expectation::EqualNearby(uint64_t place, const Array& a, const Array& b, Array& y) const {
+  const std::vector<Number>& apart = apart_.at(place);
+  size_t at = 0;
+  reference::ForEach(y.dims, [&](const Dims& i) {
+    const Number moved = std::fabs(a.Broadcast(i) - b.Broadcast(i) - apart[at]);
+    const Number distance = std::fabs(apart[at++]);
+    if (distance != 0 && moved >= distance) y[i] = 1;
+  });
 }
 
 void Expectation::NoteUndefined(NodeId id, const std::vector<const Array*>& inputs) {
@@ -147,7 +183,7 @@ Status Expectation::RunNode(uint64_t run, int step, NodeId id, std::vector<Array
     inputs.push_back(known ? &*values_[input] : nullptr);
   }
   const std::string_view op = module_->OperatorOf(node).name;
-  const bool copies = Copies(op), exact = copies || RoundsOnce(op);
+  const bool copies = Copies(op), sums = Sums(op), exact = copies || sums || RoundsOnce(op);
   std::vector<Array> moved_inputs(exact || run == 0 ? 0 : inputs.size());
   for (size_t i = 0; i < moved_inputs.size(); ++i) {
     if (inputs[i] == nullptr || module_->main().values[node.inputs[i]].type.dims.empty()) continue;
@@ -156,8 +192,15 @@ Status Expectation::RunNode(uint64_t run, int step, NodeId id, std::vector<Array
     inputs[i] = &moved_inputs[i];
   }
   HR_ASSIGN_OR_RETURN(auto outputs, reference::EvaluateNode(*module_, node, inputs, variables));
-  const bool rounded = run != 0 && op == "Equal" && IsFloating(inputs[0]->dtype);
-  if (rounded) EqualNearby(*inputs[0], *inputs[1], outputs[0]);
+  if (sums && run == 0) HR_RETURN_IF_ERROR(NoteSums(step, node, inputs));
+  if (op == "Equal" && IsFloating(inputs[0]->dtype)) {
+    const uint64_t place = Place(step, 0, node.outputs[0]);
+    if (run == 0) {
+      NoteDifferences(place, *inputs[0], *inputs[1], outputs[0].dims);
+    } else {
+      EqualNearby(place, *inputs[0], *inputs[1], outputs[0]);
+    }
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId output = node.outputs[i];
     if (output == kNone) continue;

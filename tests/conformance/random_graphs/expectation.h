@@ -13,8 +13,9 @@
 //    small rest of larger numbers (log(1 + x), 1 + erf(x), gradients of normalizations), and their
 //    results move by ulps of those;
 //  - operators that copy or select move nothing; whole numbers that are fed stay in place, and
-//    results that are exactly representable, if the operator rounds at most once or sums: then it
-//    commits no rounding error. So counts, copies and selections must agree bit for bit;
+//    results that are exactly representable, if the operator rounds at most once, or sums terms
+//    whose sizes add up to what is representable, too: then it commits no rounding error. So
+//    counts, copies and selections must agree bit for bit;
 //  - a decision (comparison, Floor, ArgMax, …) that noise turns is no better known to the library:
 //    an element of an integer type that changes in any run is left out, and a float takes the jump
 //    into its tolerance;
@@ -70,11 +71,16 @@ class Expectation {
   Status RunNode(uint64_t run, int step, graph::NodeId id, std::vector<Array>& variables);
   void NoteUndefined(graph::NodeId id, const std::vector<const Array*>& inputs);
   // What of a value moves: fed ones unless they are whole numbers, those of operators that round
-  // once unless they are representable, all.
+  // once or sum unless they are representable, all.
   enum class Moved { kFed, kRounded, kAlways };
-  // Moves what is not exact, as if no element were smaller than `least`; the base run, 0, notes
-  // what is.
+  // Moves what is not exact, as if no element were smaller than `least` or than the sum of its
+  // terms' sizes; the base run, 0, notes what is exact.
   void Disturb(uint64_t run, uint64_t place, Moved moved, Array& array, Number least = 0);
+  // The base run notes what Disturb and EqualNearby ask for of this node.
+  Status NoteSums(int step, const graph::Node& node, const std::vector<const Array*>& inputs);
+  void NoteDifferences(uint64_t place, const Array& a, const Array& b, const Dims& dims);
+  // Numbers may be equal if noise moves them against each other by as much as they are apart.
+  void EqualNearby(uint64_t place, const Array& a, const Array& b, Array& y) const;
   Status AddRuns(uint64_t count);
   std::string Compare(const Results& results);
 
@@ -84,8 +90,11 @@ class Expectation {
   std::map<graph::ValueId, Array> given_;  // feeds and constants
   std::vector<graph::NodeId> order_;       // of the nodes that are needed
   std::vector<std::optional<Array>> values_;
-  std::vector<std::optional<Array>> first_;      // the values of the base run's first step
-  std::map<uint64_t, std::vector<char>> exact_;  // by place, from the base run
+  std::vector<std::optional<Array>> first_;  // the values of the base run's first step
+  // From the base run, by place.
+  std::map<uint64_t, std::vector<char>> exact_;
+  std::map<uint64_t, std::vector<Number>> sums_;   // of the terms' sizes
+  std::map<uint64_t, std::vector<Number>> apart_;  // what an Equal compares
   std::vector<Judged> judged_values_;
   std::string undefined_;
   uint64_t runs_ = 1;

@@ -142,28 +142,15 @@ bool Copies(std::string_view op) {
 }
 
 bool RoundsOnce(std::string_view op) {
-  static constexpr std::string_view kOps[] = {"Add",
-                                              "Sub",
-                                              "Mul",
-                                              "Div",
-                                              "Sqrt",
-                                              "Sum",
-                                              "Cast",
-                                              "CastLike",
-                                              "Mod",
-                                              "CumSum",
-                                              "ScatterElements",
-                                              "ScatterND",
-                                              "ReduceSum",
-                                              "MatMul",
-                                              "Gemm",
-                                              "Range",
-                                              "SumTo",
-                                              "GatherGrad",
-                                              "PadGrad",
-                                              "TileGrad",
-                                              "MaxPoolGrad",
-                                              "AssignAdd"};
+  static constexpr std::string_view kOps[] = {"Add",  "Sub",      "Mul", "Div",   "Sqrt",
+                                              "Cast", "CastLike", "Mod", "Range", "AssignAdd"};
+  return IsOneOf(op, kOps);
+}
+
+bool Sums(std::string_view op) {
+  static constexpr std::string_view kOps[] = {
+      "Sum",  "CumSum", "ScatterElements", "ScatterND", "ReduceSum", "MatMul",
+      "Gemm", "SumTo",  "GatherGrad",      "PadGrad",   "TileGrad",  "MaxPoolGrad"};
   return IsOneOf(op, kOps);
 }
 

@@ -22,9 +22,12 @@ bool Representable(const Format& format, reference::Number x);
 
 // Operators that copy, select or compare: they never round.
 bool Copies(std::string_view op);
-// Operators that round at most once, or sum: if the exact result is representable, so is the
-// library's (sums of whole numbers). The others' results always move.
+// Operators that round at most once: if the exact result is representable, it is the library's. The
+// others' results always move.
 bool RoundsOnce(std::string_view op);
+// Operators that sum: the same holds if the sum of the terms' sizes is representable, too. Then so
+// are, but for rare chance, all sums on the way (those of whole numbers).
+bool Sums(std::string_view op);
 
 // The size of the numbers inside a kernel of which the result may be a small rest: its error is one
 // of such a number. log(1 + …) and 1 + erf go through 1; the gradient of a normalization takes from

@@ -19,6 +19,7 @@ CORE = {f"runtime/{room}" for room in ROOMS[:ROOMS.index("session") + 1]}
 THIRD_PARTY = {
     "flatbuffers/": {f"runtime/{room}" for room in ROOMS[ROOMS.index("format"):]} | {"backends/cpu"},
     "hwy/": {"backends/cpu"},
+    "emmintrin.h": {"runtime/data"},
     "oneapi/dnnl/": {"backends/cpu"},
     "nlohmann/": {"runtime/data", "runtime/train", "runtime/cluster", "tools", "samples"},
     "zlib.h": {"runtime/data", "runtime/train"},

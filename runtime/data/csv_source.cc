@@ -15,16 +15,18 @@ namespace {
 
 // After so many bytes, memory of what was walked through is given back.
 constexpr size_t kWindow = size_t{64} << 20;
+constexpr size_t kPart = size_t{1} << 20;  // in which a thread looks for rows at once
 constexpr int64_t kNanosPerValue = 12;
-// Cache lines of a row that are fetched ahead; the processor sees for itself that more are wanted.
-constexpr size_t kExpectedLines = 4;
+// The most cache lines of a row that are fetched ahead; the processor sees for itself that more are
+// wanted.
+constexpr size_t kMostLines = 16;
 
 // A file that is mapped, and where its rows begin.
 class CsvFile {
  public:
   // Names of the columns come from the first row, and are numbers without a header.
   static Result<std::unique_ptr<CsvFile>> Open(const std::string& path, const CsvOptions& options,
-                                               const CallLimits& limits);
+                                               ThreadBudget* threads, const CallLimits& limits);
 
   const CsvText& text() const { return text_; }
   const std::vector<std::string>& names() const { return names_; }
@@ -32,30 +34,42 @@ class CsvFile {
   // Where a row begins.
   Result<const char*> Row(int64_t row) const;
   void ExpectPlace(int64_t row) const { index_.Expect(row); }
-  // Where it begins, if that is known without reading the file.
-  const char* Remembered(int64_t row) const {
+  // Hints that it will be read, if its place is known without reading the file.
+  void Expect(int64_t row) const {
     const OffsetIndex::Place place = index_.Before(row);
-    return place.item == row ? text_.begin() + place.offset : nullptr;
+    if (place.item != row) return;
+    for (size_t i = 0; i < lines_; ++i) __builtin_prefetch(text_.begin() + place.offset + 64 * i);
   }
 
  private:
   CsvFile(MappedFile file, const CsvOptions& options, const std::string& path)
       : file_(std::move(file)), text_(AsText(file_.bytes()), options.dialect, path) {}
   Result<const char*> ReadNames(const CsvOptions& options);
-  Status Index(const char* row, const CallLimits& limits);
+  // The rows that begin in a part of the text.
+  struct Part {
+    const char* begin = nullptr;
+    const char* until = nullptr;
+    const char* next = nullptr;  // the first row behind them
+    std::vector<uint64_t> offsets;
+    Status status;
+  };
+  Status Index(const char* row, ThreadBudget* threads, const CallLimits& limits);
+  void Divide(const char* row, std::span<Part> parts) const;
+  void FindRows(Part& part) const;
 
   const MappedFile file_;
   const CsvText text_;
   std::vector<std::string> names_;
   OffsetIndex index_;
+  size_t lines_ = 0;  // that a row of usual length touches
 };
 
 Result<std::unique_ptr<CsvFile>> CsvFile::Open(const std::string& path, const CsvOptions& options,
-                                               const CallLimits& limits) {
+                                               ThreadBudget* threads, const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::Open(path));
   std::unique_ptr<CsvFile> file(new CsvFile(std::move(mapped), options, path));
   HR_ASSIGN_OR_RETURN(const char* first, file->ReadNames(options));
-  HR_RETURN_IF_ERROR(file->Index(first, limits));
+  HR_RETURN_IF_ERROR(file->Index(first, threads, limits));
   return file;
 }
 
@@ -79,17 +93,62 @@ Result<const char*> CsvFile::ReadNames(const CsvOptions& options) {
   return p;
 }
 
-Status CsvFile::Index(const char* row, const CallLimits& limits) {
+// Neighbours, each of which begins with a line.
+void CsvFile::Divide(const char* row, std::span<Part> parts) const {
+  for (Part& part : parts) {
+    part.begin = row;
+    const size_t left = static_cast<size_t>(text_.end() - row);
+    row = left <= kPart ? text_.end() : std::find(row + kPart, text_.end(), '\n');
+    if (row != text_.end()) row = text_.SkipBlank(row);
+    part.until = row;
+  }
+}
+
+void CsvFile::FindRows(Part& part) const {
+  part.offsets.clear();
+  part.next = part.begin;
+  while (part.next < part.until) {
+    part.offsets.push_back(static_cast<uint64_t>(part.next - text_.begin()));
+    auto next = text_.AfterRow(part.next);
+    if (!next.ok()) {
+      part.status = std::move(next).status();
+      return;
+    }
+    part.next = text_.SkipBlank(*next);
+  }
+}
+
+// Threads look for the rows of neighbouring parts at once. A part that begins within quotes is
+// found by the one before, which ends behind its beginning; then one thread goes on alone, so that
+// little is looked at twice.
+Status CsvFile::Index(const char* row, ThreadBudget* threads, const CallLimits& limits) {
+  std::vector<Part> parts(threads == nullptr ? 1 : static_cast<size_t>(threads->total()));
   const char* window = text_.begin();
   while (row != text_.end()) {
-    index_.Add(static_cast<uint64_t>(row - text_.begin()));
-    HR_ASSIGN_OR_RETURN(const char* next, text_.AfterRow(row));
-    row = text_.SkipBlank(next);
-    if (static_cast<size_t>(row - window) < kWindow) continue;
+    Divide(row, parts);
+    const int tasks = static_cast<int>(
+        std::ranges::count_if(parts, [](const Part& part) { return part.begin != part.until; }));
+    Lease lease;
+    if (tasks > 1) {
+      HR_ASSIGN_OR_RETURN(lease, threads->Acquire(tasks, limits));
+    }
+    lease.ParallelFor(tasks, [&](int task) { FindRows(parts[static_cast<size_t>(task)]); });
+    for (Part& part : std::span(parts).first(static_cast<size_t>(tasks))) {
+      if (part.begin != row) {
+        parts.resize(1);
+        break;
+      }
+      HR_RETURN_IF_ERROR(std::move(part.status));
+      for (const uint64_t offset : part.offsets) index_.Add(offset);
+      row = part.next;
+    }
     HR_RETURN_IF_ERROR(limits.Check());
+    if (static_cast<size_t>(row - window) < kWindow) continue;
     file_.Forget(static_cast<size_t>(window - text_.begin()), static_cast<size_t>(row - window));
     window = row;
   }
+  const size_t rows = static_cast<size_t>(std::max<int64_t>(index_.count(), 1));
+  lines_ = std::min(file_.bytes().size() / rows / 64 + 2, kMostLines);
   return {};
 }
 
@@ -124,12 +183,7 @@ class CsvSource final : public RowSource {
 
   Status ReadRow(int64_t row, std::span<std::byte* const> to) const override;
   void ExpectPlace(int64_t row) const override { FileOf(&row).ExpectPlace(row); }
-  void Expect(int64_t row) const override {
-    const CsvFile& file = FileOf(&row);
-    const char* p = file.Remembered(row);
-    if (p == nullptr) return;
-    for (size_t i = 0; i < kExpectedLines; ++i) __builtin_prefetch(p + 64 * i);
-  }
+  void Expect(int64_t row) const override { FileOf(&row).Expect(row); }
   std::string Identity() const override { return identity_; }
 
  private:
@@ -246,7 +300,7 @@ Result<SourceRef> OpenCsv(const std::string& path, Query& query, const DatasetOp
   HR_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(path, options));
   std::vector<std::unique_ptr<CsvFile>> files;
   for (const std::string& one : paths) {
-    HR_ASSIGN_OR_RETURN(files.emplace_back(), CsvFile::Open(one, csv, {}));
+    HR_ASSIGN_OR_RETURN(files.emplace_back(), CsvFile::Open(one, csv, options.threads(), {}));
     HR_RETURN_IF_ERROR(CheckSameNames(*files.front(), *files.back()));
   }
   HR_ASSIGN_OR_RETURN(CsvPlan plan, MakeCsvPlan(csv, files.front()->names()));

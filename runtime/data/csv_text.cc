@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "runtime/base/errors.h"
 
 namespace hr::data {
@@ -29,6 +33,60 @@ const char* FindSoon(const char* begin, const char* end, char c) {
   }
   return Find(begin, end, c);
 }
+
+#if defined(__SSE2__)
+constexpr int kBlock = 64;
+
+// The places of a character among 64, as bits.
+uint64_t PlacesOf(char c, const char* block) {
+  const __m128i wanted = _mm_set1_epi8(c);
+  uint64_t bits = 0;
+  for (int i = 0; i < kBlock; i += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i));
+    const auto equal = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, wanted)));
+    bits |= static_cast<uint64_t>(equal) << i;
+  }
+  return bits;
+}
+
+// Bit i is set if an odd number of bits up to i is.
+uint64_t OddUpTo(uint64_t bits) {
+  for (int shift = 1; shift < kBlock; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
+
+// Returns the '\n' that ends the row at `row`, looking at 64 characters at a time. Null for what is
+// left to those who look at one: a row near the end of the text, and one with quotes that are not
+// plainly right.
+const char* QuickLine(const char* row, const char* end, char delimiter, char quote) {
+  uint64_t inside = 0;  // all bits: the block begins within quotes
+  uint64_t begins = 1;  // bit 0: a field may begin with the block
+  uint64_t closed = 0;  // bit 0: quotes have closed before it
+  for (const char* p = row; end - p >= kBlock; p += kBlock) {
+    const uint64_t quotes = PlacesOf(quote, p), lines = PlacesOf('\n', p);
+    if (quotes == 0 && inside == 0 && closed == 0 && lines == 0) {
+      begins = p[kBlock - 1] == delimiter ? 1 : 0;
+      continue;
+    }
+    const uint64_t delimiters = PlacesOf(delimiter, p);
+    const uint64_t in = OddUpTo(quotes) ^ inside;  // an opening quote, and all up to a closing one
+    const uint64_t ends = lines & ~in, row_bits = ends == 0 ? ~uint64_t{0} : ends ^ (ends - 1);
+    const uint64_t opening = quotes & in & row_bits, closing = quotes & ~in & row_bits;
+    // Behind a delimiter, and behind a closing quote, as the second of two within quotes.
+    const uint64_t opens = (delimiters & ~in) | closing;
+    const uint64_t behind = (closing << 1 | closed) & row_bits & ~(delimiters | lines | quotes);
+    if ((opening & ~(opens << 1 | begins)) != 0) return nullptr;
+    if (behind != 0 && (behind & ~(PlacesOf('\r', p) & lines >> 1)) != 0) return nullptr;
+    if (ends != 0) return p + std::countr_zero(ends);
+    inside = (in >> (kBlock - 1)) != 0 ? ~uint64_t{0} : 0;
+    begins = opens >> (kBlock - 1);
+    closed = closing >> (kBlock - 1);
+  }
+  return nullptr;
+}
+#else
+const char* QuickLine(const char*, const char*, char, char) { return nullptr; }
+#endif
 
 }  // namespace
 
@@ -134,6 +192,10 @@ std::string CsvText::TextOf(const CsvField& field) const {
 }
 
 Result<const char*> CsvText::AfterRow(const char* row) const {
+  if (dialect_.escape == 0 && dialect_.quote != 0) {
+    const char* quick = QuickLine(row, end_, dialect_.delimiter, dialect_.quote);
+    if (quick != nullptr) return quick + 1;
+  }
   const char* line = Find(row, end_, '\n');
   const bool plain =
       dialect_.escape == 0 && (dialect_.quote == 0 || Find(row, line, dialect_.quote) == line);

@@ -41,8 +41,10 @@ uint64_t EightDigits(uint64_t bytes) {
          32;
 }
 
-// Adds the digits from `p` on to *mantissa. Returns where they end.
-const char* Digits(const char* p, const char* end, uint64_t* mantissa) {
+// Adds the digits from `p` on to *mantissa. Returns where they end. Inlined, so that the mantissa
+// stays in a register.
+[[gnu::always_inline]] inline const char* Digits(const char* p, const char* end,
+                                                 uint64_t* mantissa) {
   if constexpr (std::endian::native == std::endian::little) {
     while (end - p >= 8) {
       uint64_t bytes;
@@ -81,17 +83,50 @@ const char* ReadExponent(const char* p, const char* end, int* exponent) {
   return p;
 }
 
+// The same as ReadDecimal, behind a sign, for a number whose point or end is among the first 8
+// characters, of which one word is made without the point. Returns null for others, too.
+const char* ReadFromWord(const char* p, const char* end, char point, Decimal* out) {
+  if (std::endian::native != std::endian::little || end - p <= 8) return nullptr;
+  uint64_t bytes;
+  std::memcpy(&bytes, p, sizeof bytes);
+  const int whole = CountDigits(bytes);
+  if (whole == 8) return nullptr;
+  int digits = whole;
+  if (p[whole] == point) {
+    const uint64_t before = (uint64_t{1} << 8 * whole) - 1;
+    bytes = (bytes & before) | (bytes >> 8 & ~before);
+    digits = CountDigits(bytes);
+    ++p;
+  }
+  if (digits == 0) return nullptr;
+  uint64_t mantissa = EightDigits((bytes - 0x3030303030303030) << (64 - 8 * digits));
+  p += digits;
+  if (IsDigit(*p)) {
+    const char* rest = p;
+    p = Digits(p, end, &mantissa);
+    if (p - rest > kMostDigits - digits) return nullptr;
+    digits += static_cast<int>(p - rest);
+  }
+  out->mantissa = mantissa;
+  out->exponent = whole - digits;
+  return p == end || (*p | 0x20) != 'e' ? p : ReadExponent(p + 1, end, &out->exponent);
+}
+
 const char* ReadDecimal(const char* p, const char* end, char point, Decimal* out) {
   if (p != end && (*p == '-' || *p == '+')) out->negative = *p++ == '-';
+  if (const char* after = ReadFromWord(p, end, point, out)) return after;
+  out->exponent = 0;
+  uint64_t mantissa = 0;
   const char* first = p;
-  p = Digits(p, end, &out->mantissa);
+  p = Digits(p, end, &mantissa);
   int64_t digits = p - first;
   if (p != end && *p == point) {
     const char* fraction = ++p;
-    p = Digits(p, end, &out->mantissa);
+    p = Digits(p, end, &mantissa);
     out->exponent = -static_cast<int>(std::min<int64_t>(p - fraction, 1000));
     digits += p - fraction;
   }
+  out->mantissa = mantissa;
   if (digits == 0 || digits > kMostDigits) return nullptr;
   if (p == end || (*p | 0x20) != 'e') return p;
   return ReadExponent(p + 1, end, &out->exponent);

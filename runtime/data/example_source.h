@@ -30,6 +30,14 @@ class ExampleSource {
   virtual Status Read(std::span<const int64_t> rows, std::span<const Tensor> out,
                       const CallLimits& limits) const = 0;
 
+  // How many batches of so many examples are best read at once: more than one if each is quickly
+  // read, but not by one thread alone.
+  virtual int64_t BatchesAtOnce(int64_t) const { return 1; }
+  // The same as Read for several batches: rows of `batch` examples each (the last may have fewer),
+  // and the tensors of one batch after the other.
+  virtual Status ReadBatches(std::span<const int64_t> rows, size_t batch,
+                             std::span<const Tensor> out, const CallLimits& limits) const;
+
   // A text that is another one if the examples may be: of the files and options it comes from.
   // Empty if nothing can be said, as of memory.
   virtual std::string Identity() const { return ""; }
@@ -53,6 +61,9 @@ class RowSource : public ExampleSource {
  public:
   Status Read(std::span<const int64_t> rows, std::span<const Tensor> out,
               const CallLimits& limits) const final;
+  int64_t BatchesAtOnce(int64_t batch) const final;
+  Status ReadBatches(std::span<const int64_t> rows, size_t batch, std::span<const Tensor> out,
+                     const CallLimits& limits) const final;
 
   // Writes an example, its field i to to[i]. Called from several threads at once.
   virtual Status ReadRow(int64_t row, std::span<std::byte* const> to) const = 0;
@@ -67,8 +78,9 @@ class RowSource : public ExampleSource {
             int64_t nanos_per_row);
 
  private:
-  Status ReadRange(std::span<const int64_t> rows, size_t first, std::span<const Tensor> out,
-                   const CallLimits& limits) const;
+  // The rows from `begin` to `end` of those that ReadBatches takes.
+  Status ReadRange(std::span<const int64_t> rows, size_t begin, size_t end, size_t batch,
+                   std::span<const Tensor> out, const CallLimits& limits) const;
 
   std::vector<size_t> row_bytes_;  // of each field
   ThreadBudget* const threads_;

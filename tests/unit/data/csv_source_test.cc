@@ -328,5 +328,60 @@ TEST_F(CsvSourceTest, ReadsTheSameOnSeveralThreads) {
   }
 }
 
+// Text in quotes holds what looks like rows, and parts of the file that threads look at begin in
+// it.
+TEST_F(CsvSourceTest, FindsTheSameRowsOnSeveralThreads) {
+  auto env = session::Env::Create({.threads = 3}).value();
+  for (const bool breaks : {false, true}) {
+    std::string text = "t,a\n";
+    for (int i = 0; i < 6000; ++i) {
+      const bool lines = breaks && i > 4000;
+      const std::string filler(static_cast<size_t>(700 + i % 601), 'x');
+      text += Cat("\"", filler, lines ? "\n7,7\n" : "", filler, "\",", i, "\n");
+    }
+    Write("a.csv", text);
+    const DatasetOptions options{.allocator = &allocator_, .env = env, .data_root = folder_.path()};
+    auto data = OpenDataset("csv:a.csv?batch=6000&columns=a", options);
+    ASSERT_TRUE(data.ok()) << StatusText(data);
+    const Tensor x = Batch(**data)[0];
+    ASSERT_EQ(x.dims(), (Dims{6000, 1}));
+    for (int i = 0; i < 6000; ++i) ASSERT_EQ(x.as<float>()[i], static_cast<float>(i));
+    Write("a.csv", text + "\"x\"y,1\n");
+    HR_EXPECT_ERROR(OpenDataset("csv:a.csv?columns=a", options), kDataLoss,
+                    breaks ? "line 10000, column 4" : "line 6002, column 4");
+  }
+}
+
+// Threads read several batches at once; each comes with its own position, and a failure with the
+// batch that has it.
+TEST_F(CsvSourceTest, BatchesThatAreReadAtOnceComeOneByOne) {
+  auto env = session::Env::Create({.threads = 2}).value();
+  std::string text = "a\n";
+  for (int i = 0; i < 1050; ++i) text += i == 730 ? "x\n" : Cat(i, "\n");
+  Write("a.csv", text);
+  for (const char* keys : {"", "&prefetch=2"}) {
+    auto data = OpenDataset(Cat("csv:a.csv?batch=100&repeat=2", keys),
+                            {.allocator = &allocator_, .env = env, .data_root = folder_.path()})
+                    .value();
+    for (int i = 0; i < 7; ++i) {
+      EXPECT_EQ(Values<float>(Batch(*data)[0])[99], static_cast<float>(100 * i + 99));
+      EXPECT_EQ(data->position()->example, 100 * (i + 1));
+    }
+    std::vector<Tensor> out(1);
+    HR_EXPECT_ERROR(data->Next(out, {}), kDataLoss, "line 732");
+    EXPECT_EQ(data->position()->example, 700);
+    DataPosition behind = *data->position();
+    behind.example = 800;
+    HR_EXPECT_OK(data->Seek(behind, {}));
+    EXPECT_EQ(Values<float>(Batch(*data)[0])[0], 800.0f);
+    Batch(*data);
+    EXPECT_EQ(Batch(*data)[0].dims(), (Dims{50, 1}));
+    EXPECT_EQ(data->position()->epoch, 1);
+    EXPECT_EQ(Values<float>(Batch(*data)[0])[1], 1.0f);
+    HR_EXPECT_OK(data->Reshard({.index = 1, .count = 2}, {}));
+    EXPECT_EQ(Values<float>(Batch(*data)[0])[0], 200.0f);
+  }
+}
+
 }  // namespace
 }  // namespace hr::data

@@ -19,12 +19,17 @@ class Collectives {
     void* work = nullptr;
   };
 
+  // Who moves the data of an operation before Complete is called: the caller, by Test, between
+  // short things that it does meanwhile; or a thread of the group, because these take long.
+  enum class Driver { kCaller, kGroup };
+
   virtual ~Collectives() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
   // Starts an operation. Its memory, which is the host's, is in use until Complete returns. In the
   // steady state it allocates nothing.
-  virtual Result<Ticket> Post(const Operation& operation, const void* input, void* output) = 0;
+  virtual Result<Ticket> Post(const Operation& operation, const void* input, void* output,
+                              Driver driver) = 0;
   // Moves data that can be moved now, without waiting; returns whether the operation has ended.
   virtual bool Test(Ticket& ticket) = 0;
   // Waits for the end and returns the result. The memory is free afterwards in every case: limits
@@ -33,7 +38,7 @@ class Collectives {
   // Both: starts an operation and waits for its end.
   Status Run(const Operation& operation, const void* input, void* output,
              const CallLimits& limits) {
-    HR_ASSIGN_OR_RETURN(const Ticket ticket, Post(operation, input, output));
+    HR_ASSIGN_OR_RETURN(const Ticket ticket, Post(operation, input, output, Driver::kCaller));
     return Complete(ticket, limits);
   }
   // Ends the group on all ranks, which report `cause`.

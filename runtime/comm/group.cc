@@ -318,12 +318,14 @@ Status Group::ConcurrentPosting(const Operation& operation) {
                             "each thread");
 }
 
-Result<WorkRef> Group::Post(const Operation& operation, const void* input, void* output) {
+Result<WorkRef> Group::Post(const Operation& operation, const void* input, void* output,
+                            bool attended) {
   PostingScope scope(posting_);
   if (!scope.alone()) return ConcurrentPosting(operation);
   WorkRef work = pool_->Take();
   HR_RETURN_IF_ERROR(Prepare(*work, operation, input, output));
-  HR_RETURN_IF_ERROR(mesh_.Start(work, false));
+  if (attended) mesh_.Visit();
+  HR_RETURN_IF_ERROR(mesh_.Start(work, attended));
   return work;
 }
 

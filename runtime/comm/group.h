@@ -54,8 +54,10 @@ class Group {
   std::vector<int> Suspects() const { return mesh_.suspects(); }
 
   // Starts an operation. `input` and `output` are in use until the work is done; see
-  // Operation::CheckBuffers.
-  Result<WorkRef> Post(const Operation& operation, const void* input, void* output);
+  // Operation::CheckBuffers. `attended`: the caller drives, by Work::Test between other things, and
+  // then waits; else the Poller does until somebody waits.
+  Result<WorkRef> Post(const Operation& operation, const void* input, void* output,
+                       bool attended = false);
   // Sends or receives a short message at once, without a work, if that needs no waiting. Returns
   // false if it could not; then nothing has happened.
   bool PassShort(const Operation& operation, const void* input, void* output);

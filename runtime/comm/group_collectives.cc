@@ -9,8 +9,10 @@ class GroupCollectives final : public Collectives {
 
   int rank() const override { return group_->rank(); }
   int size() const override { return group_->size(); }
-  Result<Ticket> Post(const Operation& operation, const void* input, void* output) override {
-    HR_ASSIGN_OR_RETURN(WorkRef work, group_->Post(operation, input, output));
+  Result<Ticket> Post(const Operation& operation, const void* input, void* output,
+                      Driver driver) override {
+    HR_ASSIGN_OR_RETURN(WorkRef work,
+                        group_->Post(operation, input, output, driver == Driver::kCaller));
     return Ticket{work.Release()};
   }
   bool Test(Ticket& ticket) override { return static_cast<Work*>(ticket.work)->Test(); }

@@ -91,6 +91,8 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
    private:
     const Reactor::Guard guard_;
   };
+  // The caller drives; see Reactor.
+  void Visit() { reactor_->Visit(); }
   void set_spin_nanos(int64_t nanos) { reactor_->set_spin_nanos(nanos); }
   // Ends the group for all ranks, with `culprit` as the rank to blame. Does not wait.
   void Abort(Code code, std::string cause, int culprit);

@@ -64,6 +64,9 @@ class Reactor {
   // Drives one round, unless another thread is driving. Returns whether anything moved. If nothing
   // did, whoever sleeps on the handles sleeps on; else the caller turns again, or rouses them.
   bool Turn();
+  // Says that the thread turns the reactor between other things, soon and often: it counts as one
+  // that comes to wait.
+  void Visit() { waits_.fetch_add(1, std::memory_order_relaxed); }
   // Calls `done`, with the reactor locked, until it is true, and drives now and then; but only
   // until something moves, and for some microseconds. Limits do not end it. Returns the last result
   // of `done`.
@@ -120,7 +123,7 @@ class Reactor {
   QuickMutex mutex_;
   std::atomic<int> posters_{0};  // threads that want mutex_ to start something
   std::atomic<int> waiters_{0};
-  std::atomic<uint64_t> waits_{0};  // ever begun
+  std::atomic<uint64_t> waits_{0};  // ever begun, and visits
   std::atomic<int> unattended_{0};
   std::atomic<int64_t> spin_nanos_;
 

@@ -20,7 +20,9 @@ const MeshOptions& Work::options() const { return mesh().options(); }
 
 bool Work::Test() {
   // The turn may have taken what somebody who sleeps was waiting for.
-  if (!done() && mesh().reactor_->Turn() && !done()) mesh().reactor_->Rouse();
+  if (done()) return true;
+  mesh().Visit();
+  if (mesh().reactor_->Turn() && !done()) mesh().reactor_->Rouse();
   return done();
 }
 

@@ -19,10 +19,11 @@ Status CommWorks::Begin(const comm::GroupTable* table, const CallLimits& limits)
 }
 
 Status CommWorks::Start(uint32_t slot, uint32_t group, const comm::Operation& operation,
-                        const void* input, void* output) {
+                        const void* input, void* output, comm::Collectives::Driver driver) {
   comm::Collectives& collectives = *groups_[group];
-  HR_ASSIGN_OR_RETURN(comm::Collectives::Ticket ticket, collectives.Post(operation, input, output));
-  works_[slot] = {&collectives, ticket};
+  HR_ASSIGN_OR_RETURN(comm::Collectives::Ticket ticket,
+                      collectives.Post(operation, input, output, driver));
+  works_[slot] = {&collectives, ticket, driver};
   ++in_flight_;
   return {};
 }
@@ -35,7 +36,8 @@ Status CommWorks::Finish(uint32_t slot) {
 
 void CommWorks::Turn() {
   for (InFlight& work : works_) {
-    if (work.group != nullptr) work.group->Test(work.ticket);
+    if (work.group == nullptr || work.driver == comm::Collectives::Driver::kGroup) continue;
+    work.group->Test(work.ticket);
   }
 }
 

@@ -21,9 +21,10 @@ class CommWorks {
   // not there. `limits` outlives the run.
   Status Begin(const comm::GroupTable* table, const CallLimits& limits);
   comm::Collectives& group(uint32_t index) const { return *groups_[index]; }
-  // Starts an operation that Finish waits for by the same slot.
+  // Starts an operation that Finish waits for by the same slot. If the caller is its driver, Turn
+  // moves its data.
   Status Start(uint32_t slot, uint32_t group, const comm::Operation& operation, const void* input,
-               void* output);
+               void* output, comm::Collectives::Driver driver);
   Status Finish(uint32_t slot);
   // Moves data of what is in flight, without waiting.
   void Turn();
@@ -36,6 +37,7 @@ class CommWorks {
   struct InFlight {
     comm::Collectives* group = nullptr;  // null: nothing is in flight
     comm::Collectives::Ticket ticket;
+    comm::Collectives::Driver driver = comm::Collectives::Driver::kCaller;
   };
   std::vector<std::string> names_;
   std::vector<comm::Collectives*> groups_;

@@ -127,6 +127,8 @@ class ProgramBuilder {
   // Adds what lies at `offset` of another buffer.
   BufferIndex AddView(BufferIndex of, size_t offset);
   void AddStep(StepSpec step);
+  // A step that has been added, which may be changed.
+  StepSpec& step(size_t index) { return steps_[index]; }
   // Adds memory that all invocations share, and other programs of the pool, too, if they make the
   // same. It is made before the first run, and again when RunContext::variables_version has
   // changed.

@@ -121,16 +121,21 @@ Bucket BucketOf(std::span<const size_t> bytes) {
   return out;
 }
 
+bool Overlaps(const graph::Node& node) { return node.String("overlap", "auto") != "off"; }
+
 std::unique_ptr<engine::Kernel> StartKernel(const Communication& what) {
   comm::Operation operation = OperationOf(what);
   const uint32_t group = what.group, slot = what.slot;
   const DType weight = what.weight;
   const int64_t ranks = what.node.Int("ranks", 0);
-  std::string text = Cat(what.op.name, "+start");
+  const comm::Collectives::Driver driver = what.driver;
+  const bool handed_over = driver == comm::Collectives::Driver::kGroup;
+  std::string text = Cat(what.op.name, "+start", handed_over ? "+poller" : "");
   return engine::MakeKernel(
       text,
-      [operation, group, slot, weight, ranks, name = what.op.name, gaps = GapsOf(what.bucket)](
-          const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+      [operation, group, slot, weight, ranks, driver, name = what.op.name,
+       gaps = GapsOf(what.bucket)](const engine::Operands& p,
+                                   const engine::LaunchContext& context) -> Status {
         comm::Collectives& collectives = context.comm->group(group);
         HR_RETURN_IF_ERROR(CheckRanks(collectives, ranks, name));
         comm::Operation posted = operation;
@@ -141,7 +146,7 @@ std::unique_ptr<engine::Kernel> StartKernel(const Communication& what) {
         for (const Bucket::Part& gap : gaps) {
           std::memset(p.output<std::byte>(0) + gap.offset, 0, gap.bytes);
         }
-        return context.comm->Start(slot, group, posted, p.input(0), p.output(0));
+        return context.comm->Start(slot, group, posted, p.input(0), p.output(0), driver);
       });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/collectives.h"
 #include "runtime/engine/program_builder.h"
 #include "runtime/lowering/region.h"
 
@@ -43,7 +44,11 @@ struct Communication {
   uint32_t group = 0;                // numbers of engine::CommWorks
   uint32_t slot = 0;
   uint32_t run = 0;  // of the group's first collective: comm::Operation::run
+  comm::Collectives::Driver driver = comm::Collectives::Driver::kCaller;
 };
+
+// Whether a run goes on while the operation is on its way.
+bool Overlaps(const graph::Node& node);
 
 // Operands of the kernel that starts: inputs [input or bucket, weight], outputs [output or bucket];
 // of the one that waits: outputs [output].

@@ -1,6 +1,7 @@
 #include "runtime/lowering/make_program.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "runtime/lowering/communication.h"
 #include "runtime/lowering/operations.h"
@@ -44,7 +45,7 @@ class ProgramMaker {
                                                 .check_memory = options_.check_memory,
                                                 .memory_limit = options_.memory_limit,
                                                 .groups = std::move(groups_),
-                                                .comm_slots = comm_slots_});
+                                                .comm_slots = CommSlots()});
   }
 
  private:
@@ -262,10 +263,11 @@ class ProgramMaker {
     const ValueId tensor = !sent.empty() && !receives ? sent[0]
                            : node.outputs.empty()     ? kNone
                                                       : node.outputs[0];
-    Communication what{.op = module_op,
-                       .node = node,
-                       .group = GroupNumber(node.String("group", "")),
-                       .slot = comm_slots_++};
+    Communication& what =
+        communications_.emplace_back(Communication{.op = module_op,
+                                                   .node = node,
+                                                   .group = GroupNumber(node.String("group", "")),
+                                                   .slot = CommSlots()});
     // Both ends of a message stand in different nodes.
     const bool point_to_point = what.op.name == "Send" || what.op.name == "Recv";
     if (!point_to_point && !Has(begun_, what.group)) {
@@ -294,15 +296,15 @@ class ProgramMaker {
       start.inputs.push_back(BufferOf(node.inputs.back()));
     }
     const std::string name = graph::NodeText(region_.module, region_.graph(), id);
-    builder_.AddStep({.kernel = StartKernel(what),
-                      .buffers = std::move(start),
-                      .node = name,
-                      .in_flight = true});
     in_flight_.push_back({id,
+                          what.slot,
+                          builder_.step_count(),
                           {.kernel = WaitKernel(what),
                            .buffers = std::move(wait),
                            .node = name,
                            .in_flight = true}});
+    builder_.AddStep({.buffers = std::move(start), .node = name, .in_flight = true});
+    if (!Overlaps(node)) EndFlight(in_flight_.size() - 1);
     return {};
   }
 
@@ -321,13 +323,32 @@ class ProgramMaker {
     return std::find(list.begin(), list.end(), one) != list.end();
   }
 
+  uint32_t CommSlots() const { return static_cast<uint32_t>(communications_.size()); }
+
   struct InFlight {
     NodeId node;
+    uint32_t slot;
+    size_t start;  // its step
     engine::StepSpec wait;
   };
+  // Who moves the data depends on the steps that run meanwhile, so only here the first step gets
+  // its kernel.
   void EndFlight(size_t i) {
-    builder_.AddStep(std::move(in_flight_[i].wait));
+    InFlight& ended = in_flight_[i];
+    Communication& what = communications_[ended.slot];
+    for (size_t step = ended.start + 1; step < builder_.step_count(); ++step) {
+      if (IsLong(builder_.step(step).work)) what.driver = comm::Collectives::Driver::kGroup;
+    }
+    builder_.step(ended.start).kernel = StartKernel(what);
+    builder_.AddStep(std::move(ended.wait));
     in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  // Whether a step takes several milliseconds, so that data in flight should not wait for its end.
+  bool IsLong(const engine::StepWork& work) const {
+    constexpr double kOperations = 1e9;  // of a thread: 4 ms at 250 GFLOP/s
+    constexpr double kBytes = 50e6;      // of all threads: 4 ms at 12 GB/s
+    return work.operations >= kOperations * options_.threads ||
+           static_cast<double>(work.bytes) >= kBytes;
   }
   void WaitForAll() {
     while (!in_flight_.empty()) EndFlight(0);
@@ -467,8 +488,8 @@ class ProgramMaker {
   std::vector<NodeBucket> buckets_;
   std::vector<InFlight> in_flight_;  // operations that were started, with what waits for them
   std::vector<std::string> groups_;
-  std::vector<uint32_t> begun_;  // groups in which a collective was posted
-  uint32_t comm_slots_ = 0;
+  std::vector<uint32_t> begun_;               // groups in which a collective was posted
+  std::deque<Communication> communications_;  // by slot
   uint32_t first_output_slot_ = 0;
   uint32_t slot_count_ = 0;
 };

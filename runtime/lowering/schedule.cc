@@ -29,50 +29,81 @@ std::vector<uint32_t> WrittenVariables(const ops::OpRegistry& operators,
 
 namespace {
 
-// Lets operations of groups start as soon as their operands are there: each is moved forward to
-// where the last node that it needs stands.
-void HoistCommunication(const graph::Module& module, std::vector<NodeId>* order) {
-  const graph::Graph& graph = module.main();
-  std::vector<NodeId> waiting;
-  for (NodeId id : *order) {
-    if (IsCommunication(module, graph.nodes[id])) waiting.push_back(id);
-  }
-  if (waiting.empty()) return;
-  graph::Marks done(graph.nodes.size(), false);
-  std::vector<NodeId> out;
-  const auto ready = [&](NodeId id) {
-    const graph::Node& node = graph.nodes[id];
-    bool all = true;
-    for (graph::ValueId input : node.inputs) {
-      const bool made = input != graph::kNone && graph.values[input].producer != graph::kNone;
-      all &= !made || done[graph.values[input].producer] != 0;
+// Lets operations of groups start as soon as they can.
+class Hoister {
+ public:
+  Hoister(const graph::Module& module, const std::vector<NodeId>& order)
+      : module_(module), graph_(module.main()), order_(order), done_(graph_.nodes.size(), false) {}
+
+  // `late`: nodes that write variables, or follow a write.
+  std::vector<NodeId> Run(const std::vector<bool>& late) {
+    // Before a write: what the first one needs, and it, then what the next one needs beyond that.
+    for (NodeId id : order_) {
+      if (!Communicates(id)) continue;
+      late[id] ? waiting_.push_back(id) : AddWithNeeded(id);
     }
-    for (NodeId control : node.controls) all &= done[control] != 0;
-    return all;
-  };
-  const auto add = [&](NodeId id) {
-    done[id] = true;
-    out.push_back(id);
-  };
-  const auto start_ready = [&] {
-    for (size_t i = 0; i < waiting.size();) {
-      if (!ready(waiting[i])) {
+    // After it, as soon as the operands are there.
+    for (NodeId id : order_) {
+      if (done_[id] || Communicates(id)) continue;
+      Add(id);
+      AddReady();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool Communicates(NodeId id) const { return IsCommunication(module_, graph_.nodes[id]); }
+
+  template <typename Visit>
+  void ForNeeded(NodeId id, const Visit& visit) const {
+    for (graph::ValueId input : graph_.nodes[id].inputs) {
+      const NodeId producer = input == graph::kNone ? graph::kNone : graph_.values[input].producer;
+      if (producer != graph::kNone && !done_[producer]) visit(producer);
+    }
+    for (NodeId control : graph_.nodes[id].controls) {
+      if (!done_[control]) visit(control);
+    }
+  }
+
+  void Add(NodeId id) {
+    done_[id] = true;
+    out_.push_back(id);
+  }
+
+  void AddWithNeeded(NodeId id) {
+    if (done_[id]) return;
+    graph::Marks needed(graph_.nodes.size(), false);
+    needed[id] = true;
+    const auto end = std::find(order_.begin(), order_.end(), id) + 1;
+    for (auto at = std::make_reverse_iterator(end); at != order_.rend(); ++at) {
+      if (needed[*at]) ForNeeded(*at, [&](NodeId one) { needed[one] = true; });
+    }
+    for (auto at = order_.begin(); at != end; ++at) {
+      if (needed[*at]) Add(*at);
+    }
+  }
+
+  void AddReady() {
+    for (size_t i = 0; i < waiting_.size();) {
+      bool ready = true;
+      ForNeeded(waiting_[i], [&](NodeId) { ready = false; });
+      if (!ready) {
         ++i;
         continue;
       }
-      add(waiting[i]);
-      waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      Add(waiting_[i]);
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
       i = 0;  // others may have waited for it
     }
-  };
-  start_ready();
-  for (NodeId id : *order) {
-    if (done[id] || IsCommunication(module, graph.nodes[id])) continue;
-    add(id);
-    start_ready();
   }
-  *order = std::move(out);
-}
+
+  const graph::Module& module_;
+  const graph::Graph& graph_;
+  const std::vector<NodeId>& order_;
+  graph::Marks done_;
+  std::vector<NodeId> waiting_;
+  std::vector<NodeId> out_;
+};
 
 }  // namespace
 
@@ -94,8 +125,10 @@ Result<std::vector<NodeId>> Schedule(const ops::OpRegistry& operators,
     late[id] = is_late;
   }
   std::stable_partition(order.begin(), order.end(), [&](NodeId id) { return !late[id]; });
-  HoistCommunication(module, &order);
-  return order;
+  const bool communicates = std::any_of(order.begin(), order.end(), [&](NodeId id) {
+    return IsCommunication(module, graph.nodes[id]);
+  });
+  return communicates ? Hoister(module, order).Run(late) : order;
 }
 
 }  // namespace hr::lowering

@@ -14,19 +14,22 @@ constexpr AttributeDef kReduction = {"op", AttributeKind::kString};
 constexpr AttributeDef kRoot = {"root", AttributeKind::kInt};
 constexpr AttributeDef kRanks = {"ranks", AttributeKind::kInt, true};
 constexpr AttributeDef kTag = {"tag", AttributeKind::kInt};
+constexpr AttributeDef kOverlap = {"overlap", AttributeKind::kString};
 
-constexpr AttributeDef kPlain[] = {kGroup};
-constexpr AttributeDef kAllReduce[] = {kGroup, kReduction, {"weighted", AttributeKind::kInt}};
-constexpr AttributeDef kReduce[] = {kGroup, kReduction, kRoot};
-constexpr AttributeDef kBroadcast[] = {kGroup, kRoot};
-constexpr AttributeDef kGathered[] = {kGroup, kRanks};
-constexpr AttributeDef kScattered[] = {kGroup, kRanks, kReduction};
-constexpr AttributeDef kSend[] = {kGroup, {"to", AttributeKind::kInt, true}, kTag};
+constexpr AttributeDef kPlain[] = {kGroup, kOverlap};
+constexpr AttributeDef kAllReduce[] = {
+    kGroup, kReduction, {"weighted", AttributeKind::kInt}, kOverlap};
+constexpr AttributeDef kReduce[] = {kGroup, kReduction, kRoot, kOverlap};
+constexpr AttributeDef kBroadcast[] = {kGroup, kRoot, kOverlap};
+constexpr AttributeDef kGathered[] = {kGroup, kRanks, kOverlap};
+constexpr AttributeDef kScattered[] = {kGroup, kRanks, kReduction, kOverlap};
+constexpr AttributeDef kSend[] = {kGroup, {"to", AttributeKind::kInt, true}, kTag, kOverlap};
 constexpr AttributeDef kRecv[] = {kGroup,
                                   {"from", AttributeKind::kInt, true},
                                   {"dtype", AttributeKind::kInt, true},
                                   {"shape", AttributeKind::kInts, true},
-                                  kTag};
+                                  kTag,
+                                  kOverlap};
 
 Status CheckReduction(const InferContext& context) {
   const std::string_view op = context.node().String("op", "sum");

@@ -44,7 +44,7 @@ class Mirrorer {
         group_(group),
         options_(options),
         f_(builder, Cat(signature, "/mirrored")),
-        ranks_(builder, group) {}
+        ranks_(builder, group, options.overlap) {}
 
   Status Run() {
     needed_ = NodesOfSignature(graph(), signature());
@@ -285,8 +285,10 @@ Status TakeSetting(std::string_view name, double value, MirrorOptions* options) 
     return {};
   }
   if (name != "first_bucket" && name != "bucket") {
-    return InvalidArgument("the strategy 'mirrored' has no setting '", name,
-                           "'; it has first_bucket, bucket, bf16, sync_batch_norm, zero and ranks");
+    return InvalidArgument(
+        "the strategy 'mirrored' has no setting '", name,
+        "'; it has first_bucket, bucket, bf16, overlap, sync_batch_norm, zero and "
+        "ranks");
   }
   constexpr double kMost = 1e15;
   if (!(value >= 1 && value <= kMost)) {
@@ -296,14 +298,30 @@ Status TakeSetting(std::string_view name, double value, MirrorOptions* options) 
   return {};
 }
 
+// Takes the one setting that is no number out of the text.
+Result<bool> TakeOverlap(std::string* text) {
+  constexpr std::string_view kName = " overlap=";
+  const size_t at = text->find(kName);
+  if (at == text->npos) return true;
+  const size_t begin = at + kName.size(), end = std::min(text->find(' ', begin), text->size());
+  const std::string value = text->substr(begin, end - begin);
+  if (value != "auto" && value != "off") {
+    return InvalidArgument("overlap is auto or off, got '", value, "'");
+  }
+  text->erase(at, end - at);
+  return value == "auto";
+}
+
 }  // namespace
 
-Result<MirrorOptions> ParseStrategy(std::string_view text) {
+Result<MirrorOptions> ParseStrategy(std::string_view given) {
+  MirrorOptions out;
+  std::string text(given);
+  HR_ASSIGN_OR_RETURN(out.overlap, TakeOverlap(&text));
   HR_ASSIGN_OR_RETURN(const NamedNumbers spec, ParseNamedNumbers(text));
   if (spec.name != "mirrored") {
     return InvalidArgument("there is no strategy '", spec.name, "'; there is mirrored");
   }
-  MirrorOptions out;
   for (const auto& [name, value] : spec.numbers) {
     HR_RETURN_IF_ERROR(TakeSetting(name, value, &out));
   }

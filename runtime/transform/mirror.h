@@ -15,10 +15,11 @@ struct MirrorOptions {
   bool zero = false;             // the state of the optimizer is divided (shard_state.h) …
   int64_t ranks = 0;             // … among so many ranks
   bool sync_batch_norm = false;  // batches are normalized by the statistics of all ranks' examples
+  bool overlap = true;           // a step goes on while gradients travel
 };
 
 // "mirrored", with settings: "mirrored first_bucket=1048576 bucket=26214400 bf16=1
-// sync_batch_norm=1".
+// sync_batch_norm=1 overlap=off".
 Result<MirrorOptions> ParseStrategy(std::string_view text);
 
 // Rewrites the signature, which trains: the gradients that its optimizers get, and its scalar

@@ -8,6 +8,7 @@ Result<std::vector<ValueId>> RankNodes::Add(std::string_view op, std::vector<Val
                                             size_t outputs,
                                             std::vector<graph::Attribute> attributes) {
   graph::Append(&attributes, {"group", group_});
+  if (!overlap_) graph::Append(&attributes, {"overlap", "off"});
   HR_ASSIGN_OR_RETURN(const NodeId node, builder_.AddNode({.domain = std::string(ops::kComm),
                                                            .op = std::string(op),
                                                            .inputs = std::move(inputs),

@@ -7,7 +7,9 @@ namespace hr::transform {
 
 class RankNodes {
  public:
-  RankNodes(GraphBuilder& builder, std::string_view group) : builder_(builder), group_(group) {}
+  // `overlap`: a step goes on while an operation is on its way, until its result is needed.
+  RankNodes(GraphBuilder& builder, std::string_view group, bool overlap = true)
+      : builder_(builder), group_(group), overlap_(overlap) {}
 
   // One operation on tensors of one type; `op` is "sum" or "average". `weight` (float64 []) is what
   // this rank's tensors are multiplied by, or kNone.
@@ -30,6 +32,7 @@ class RankNodes {
 
   GraphBuilder& builder_;
   const std::string group_;
+  const bool overlap_;
   std::vector<NodeId> nodes_;
 };
 

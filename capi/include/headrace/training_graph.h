@@ -114,6 +114,8 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
  *   sync_batch_norm  1: batch normalization takes the statistics of the examples of all ranks, as
  *                 on one process with all of them, and running statistics are the same on all (0:
  *                 each rank normalizes by its own batch, and has its own running statistics).
+ *   overlap       off: a step waits for each operation as soon as it has started; auto: it goes on
+ *                 until it needs the result (auto).
  *   zero, ranks   zero=1 ranks=N: each of N ranks keeps an N-th of the state of the optimizer and
  * of sums of gradients, and makes that part of the update (0). Checkpoints have them whole, so that
  * any number of ranks goes on from one: hr_session_save is then a call that all ranks make, of

@@ -15,7 +15,8 @@ class Pair final : public comm::Collectives {
   explicit Pair(std::string other) : other_(std::move(other)) {}
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  Result<Ticket> Post(const comm::Operation& operation, const void* input, void* output) override {
+  Result<Ticket> Post(const comm::Operation& operation, const void* input, void* output,
+                      Driver) override {
     own.assign(static_cast<const char*>(input), operation.bytes());
     auto* out = static_cast<char*>(output);
     std::memcpy(out, own.data(), own.size());

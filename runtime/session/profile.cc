@@ -60,7 +60,10 @@ void Profile::ParallelFor(int tasks, int, TaskFunction fn, void* context) {
 
 std::string Profile::Json() const {
   JsonWriter json;
-  json.BeginObject().Field("nanoseconds", end_).Field("threads", threads_.threads());
+  json.BeginObject()
+      .Field("begin", std::chrono::nanoseconds(start_.time_since_epoch()).count())
+      .Field("nanoseconds", end_)
+      .Field("threads", threads_.threads());
   json.Key("steps").BeginArray();
   for (const Step& step : steps_) {
     json.BeginObject()

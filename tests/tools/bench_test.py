@@ -80,6 +80,55 @@ class Profile(support.ToolTest):
         self.assertEqual(len(kinds["C"]), len(slices) + 1)
         self.assertGreater(max(event["args"]["bytes"] for event in kinds["C"]), 0)
 
+    def profile_ranks(self, ranks, *more):
+        done = self.run_tool("launch", "-n", ranks, "--quiet", "--no-prefix", "--", support.TOOL,
+                             "profile", "mirrored.hrg", "--signature", "train", "--batch", 8,
+                             "--threads", 1, *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_ranks(self):
+        report = json.loads(self.profile_ranks(3, "--runs", 5, "--json", "-"))
+        self.assertEqual([rank["rank"] for rank in report["ranks"]], [0, 1, 2])
+        for rank in report["ranks"]:
+            parts = [rank[name + "_ms"] for name in ("computes", "starts", "between_steps",
+                                                     "waits_for_ranks", "waits_for_data")]
+            self.assertAlmostEqual(sum(parts), rank["ms"])
+            self.assertGreaterEqual(min(parts), 0)
+            self.assertAlmostEqual(sum(rank["waits_for_rank_ms"]), rank["waits_for_ranks_ms"])
+            self.assertEqual(rank["waits_for_rank_ms"][rank["rank"]], 0, "it waits for itself")
+        # One host has one clock.
+        for rank in report["ranks"][1:]:
+            self.assertLessEqual(abs(rank["clock_shift_ns"]), rank["clock_uncertainty_ns"])
+        text = self.profile_ranks(2, "--runs", 2)
+        self.assertRegex(text, r"2 ranks on one clock, to within [0-9.]+ us")
+        for words in ("Look first at", "waits for ranks", "waits for data"):
+            self.assertEqual(text.count(words), 1, "rank 0 alone reports")
+
+    def test_trace_of_ranks(self):
+        self.profile_ranks(2, "--runs", 3, "--trace", "trace.json")
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        waits = 1000
+        for rank in (0, 1):
+            own = [event for event in events if event["pid"] == rank]
+            names = {event["args"]["name"] for event in own if event["ph"] == "M"}
+            self.assertEqual(names, {f"rank {rank}", "thread 0, runs the steps", "waits"})
+            begins = {event["id"]: event for event in own if event["ph"] == "b"}
+            ends = {event["id"]: event for event in own if event["ph"] == "e"}
+            self.assertEqual(begins.keys(), ends.keys())
+            self.assertGreaterEqual(len(begins), 2)
+            for number, begin in begins.items():
+                self.assertLess(begin["ts"], ends[number]["ts"])
+            self.assertLessEqual({event["name"] for event in own if event["tid"] == waits and
+                                  event["ph"] == "X"}, {f"rank {1 - rank}", "data"})
+        # No operation ends on a rank before it has begun on both.
+        both = [[event["ts"] for event in events if event["ph"] == "b" and event["pid"] == rank]
+                for rank in (0, 1)]
+        ended = [event["ts"] for event in events if event["ph"] == "e" and event["pid"] == 0]
+        slack = 200  # microseconds by which the clocks may differ
+        for begin, other, end in zip(*both, ended):
+            self.assertLess(max(begin, other), end + slack)
+
     def test_roof(self):
         self.assertRegex(self.ok("roof"), r"^1 thread: [0-9.]+ GFLOP/s, [0-9.]+ GB/s\n$")
 

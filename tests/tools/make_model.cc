@@ -1,6 +1,7 @@
 // tools_make_model FOLDER: writes small graph files for the tests of the headrace command.
 //   mlp.hrg       a classifier of 4×4 images with the signatures infer, train and eval
 //   stripped.hrg  the same without names, its tensors in stripped.bin
+//   mirrored.hrg  the same, whose training communicates in the group "workers"
 //   types.hrg     "float32" and so on give back a tensor of that type; "silent" gives nothing
 //   renamed.hrg   mlp.hrg whose inputs are called x and y
 //   custom.hrg    "run" applies an operator that only this program knows
@@ -39,6 +40,11 @@ void Classifier(const hr::Env& env, const std::string& folder) {
     AddTraining(graph, x, y, x_name, y_name);
     hr::check(hr_graph_set_metadata(graph.get(), "author", "the tests"));
     graph.save(folder + (renamed ? "/renamed.hrg" : "/mlp.hrg"));
+    if (!renamed) {
+      graph.distribute("train", "workers", "mirrored");
+      graph.save(folder + "/mirrored.hrg");
+      continue;
+    }
     hr_save_options options{};
     options.struct_size = sizeof options;
     options.strip_names = 1;

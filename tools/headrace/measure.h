@@ -34,6 +34,9 @@ class Measured {
   // Milliseconds of one run.
   double Run() { return MillisecondsOf(call_); }
   hr::Call& call() { return call_; }
+  const hr::Env& env() const { return env_; }
+  const hr::Model& model() const { return model_; }
+  hr::Session& session() { return session_; }
   // The number of threads that compute.
   int threads() const;
   // Signature, inputs and threads, for a report.

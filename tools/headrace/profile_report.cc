@@ -108,18 +108,29 @@ Json JsonOf(const Work& work, const ProfileSum& sum, const Roof& roof) {
   return out;
 }
 
-Json Event(const char* phase, const std::string& name, size_t thread) {
-  return {{"ph", phase}, {"name", name}, {"pid", 1}, {"tid", thread}};
-}
+// Makes the events of one process, whose times are `shift` microseconds later than the profile's.
+struct Events {
+  size_t process = 1;
+  double shift = 0;
 
-Json Slice(const Json& step, size_t thread, const Json& times) {
-  Json out = Event("X", step["node"], thread);
-  out["cat"] = step["kernel"];
-  out["ts"] = times["begin"].get<double>() / 1e3;  // in microseconds
-  out["dur"] = (times["end"].get<double>() - times["begin"].get<double>()) / 1e3;
-  out["args"] = {{"kernel", step["kernel"]}};
-  return out;
-}
+  Json Event(const char* phase, const std::string& name, size_t thread) const {
+    return {{"ph", phase}, {"name", name}, {"pid", process}, {"tid", thread}};
+  }
+  Json Slice(const Json& step, size_t thread, const Json& times) const {
+    Json out = Event("X", step["node"], thread);
+    out["cat"] = step["kernel"];
+    out["ts"] = shift + times["begin"].get<double>() / 1e3;
+    out["dur"] = (times["end"].get<double>() - times["begin"].get<double>()) / 1e3;
+    out["args"] = {{"kernel", step["kernel"]}};
+    return out;
+  }
+  Json Memory(const Json& at, const Json& bytes) const {
+    Json counter = Event("C", "working memory", 0);
+    counter["ts"] = shift + at.get<double>() / 1e3;
+    counter["args"] = {{"bytes", bytes}};
+    return counter;
+  }
+};
 
 }  // namespace
 
@@ -209,28 +220,27 @@ Json ProfileJson(const ProfileSum& sum, const Roof& roof) {
   return out;
 }
 
-Json TraceOf(const Json& profile) {
-  Json events = Json::array();
+void AddTrace(const Json& profile, size_t process, double shift, Json* events) {
+  const Events make{process, shift};
   for (size_t i = 0; i < profile["threads"].get<size_t>(); ++i) {
-    Json name = Event("M", "thread_name", i);
+    Json name = make.Event("M", "thread_name", i);
     name["args"] = {{"name", i == 0 ? "thread 0, runs the steps" : "thread " + std::to_string(i)}};
-    events.push_back(std::move(name));
+    events->push_back(std::move(name));
   }
-  const auto memory = [&](const Json& at, const Json& bytes) {
-    Json counter = Event("C", "working memory", 0);
-    counter["ts"] = at.get<double>() / 1e3;
-    counter["args"] = {{"bytes", bytes}};
-    events.push_back(std::move(counter));
-  };
   for (const Json& step : profile["steps"]) {
-    memory(step["begin"], step["live_bytes"]);
-    events.push_back(Slice(step, 0, step));
-    for (const char* fact : {"operations", "bytes"}) events.back()["args"][fact] = step[fact];
+    events->push_back(make.Memory(step["begin"], step["live_bytes"]));
+    events->push_back(make.Slice(step, 0, step));
+    for (const char* fact : {"operations", "bytes"}) events->back()["args"][fact] = step[fact];
     for (const Json& share : step["shares"]) {
-      if (share["thread"] != 0) events.push_back(Slice(step, share["thread"], share));
+      if (share["thread"] != 0) events->push_back(make.Slice(step, share["thread"], share));
     }
   }
-  memory(profile["nanoseconds"], 0);
+  events->push_back(make.Memory(profile["nanoseconds"], 0));
+}
+
+Json TraceOf(const Json& profile) {
+  Json events = Json::array();
+  AddTrace(profile, 1, 0, &events);
   return {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
 }
 

@@ -45,5 +45,7 @@ std::string FirstThing(const ProfileSum& sum, const Roof& roof);
 
 // For Perfetto and chrome://tracing: a lane for each thread, and a counter of working memory.
 Json TraceOf(const Json& profile);
+// The events of such a trace, as those of `process`, `shift` microseconds later.
+void AddTrace(const Json& profile, size_t process, double shift, Json* events);
 
 }  // namespace headrace::tool

@@ -175,15 +175,16 @@ HR_API hr_status* hr_call_take_result(hr_call* call, const char* output, hr_tens
 /* Describes the plan for the shapes that are bound now as JSON. */
 HR_API hr_status* hr_call_describe(hr_call* call, hr_text** out);
 /* Runs the call and waits for the end, within `limits` (NULL: none), as hr_call_run does, and
- * describes the run as JSON: `nanoseconds` from when it had its threads to its end, the number of
- * `threads`, and its `steps` in order. A step has its `node` and `kernel`, as hr_call_describe
- * names them; `begin` and `end` in nanoseconds of the run; `operations`, the multiplications and
- * additions of products, convolutions and recurrent layers as their sums say, whatever the
- * algorithm (else 0), without results that a pooling in the same step leaves out; the `bytes` of
- * its operands; the `live_bytes` of working memory that are in use; and `shares`, what each
- * `thread` that took tasks of the step did: from its first to its last task, and how long it was
- * `busy` in them. Thread 0 runs the steps. The part of a run that a device of a plugin runs is one
- * step. Each step takes some hundred nanoseconds longer than in hr_call_run. */
+ * describes the run as JSON: its `begin` by the system's monotonic clock, in nanoseconds; the
+ * `nanoseconds` from when it had its threads to its end, the number of `threads`, and its `steps`
+ * in order. A step has its `node` and `kernel`, as hr_call_describe names them; `begin` and `end`
+ * in nanoseconds of the run; `operations`, the multiplications and additions of products,
+ * convolutions and recurrent layers as their sums say, whatever the algorithm (else 0), without
+ * results that a pooling in the same step leaves out; the `bytes` of its operands; the `live_bytes`
+ * of working memory that are in use; and `shares`, what each `thread` that took tasks of the step
+ * did: from its first to its last task, and how long it was `busy` in them. Thread 0 runs the
+ * steps. The part of a run that a device of a plugin runs is one step. Each step takes some hundred
+ * nanoseconds longer than in hr_call_run. */
 HR_API hr_status* hr_call_profile(hr_call* call, const hr_limits* limits, hr_text** out);
 
 #ifdef __cplusplus

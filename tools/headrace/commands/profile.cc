@@ -2,6 +2,9 @@
 #include <memory>
 
 #include "tools/headrace/command.h"
+#ifdef HEADRACE_COMM
+#include "tools/headrace/comm_profile.h"
+#endif
 #include "tools/headrace/measure.h"
 #include "tools/headrace/output.h"
 #include "tools/headrace/profile_report.h"
@@ -15,9 +18,13 @@ constexpr char kFooter[] =
     "say, so Winograd's algorithm may be above the roof; GB/s the operands of each step, so steps\n"
     "whose operands lie in caches may be. A trace is for https://ui.perfetto.dev or\n"
     "chrome://tracing.\n\n"
+    "Started by 'headrace launch', the ranks run together, and rank 0 says who waits for whom; "
+    "the\n"
+    "trace has all ranks on one clock.\n\n"
     "Examples:\n"
     "  headrace profile lenet.hrg --batch 64 --trace trace.json\n"
-    "  headrace profile lenet.hrg --signature train --batch 64 --threads 1";
+    "  headrace profile lenet.hrg --signature train --batch 64 --threads 1\n"
+    "  headrace launch -n 2 -- headrace profile mirrored.hrg --signature train --threads 1";
 
 struct Options {
   MeasureOptions measure;
@@ -34,24 +41,51 @@ Json ProfileOf(hr::Call& call) {
   return Json::parse(hr::detail::take(text));
 }
 
-int Run(const Options& options) {
-  Measured measured(options.measure);
+std::vector<Json> ProfilesOf(Measured& measured, const Options& options) {
   for (int64_t i = 0; i < options.measure.warm_up; ++i) measured.Run();
   std::vector<Json> profiles;
   for (int64_t i = 0; i < options.runs; ++i) {
     profiles.push_back(ProfileOf(measured.call()));
   }
+  return profiles;
+}
+
+// The report; what is printed of this process's runs.
+Json ReportOn(const Measured& measured, const std::vector<Json>& profiles, const Options& options) {
   const Roof roof = MeasureRoof(measured.threads());
   const ProfileSum sum = SumUp(profiles);
-  if (!options.trace.empty()) WriteJson(options.trace, TraceOf(sum.median));
   if (options.json != "-") {
     measured.Print();
     PrintProfile(sum, roof, options.rows);
   }
-  if (options.json.empty()) return kOk;
   Json report = measured.Report();
   report.update(ProfileJson(sum, roof));
-  WriteJson(options.json, report);
+  return report;
+}
+
+#ifdef HEADRACE_COMM
+// Of all ranks, told by rank 0.
+int RunOnRank(Measured& measured, ProfiledRanks& group, const Options& options) {
+  const std::vector<RankRuns> ranks = group.Gather(ProfilesOf(measured, options));
+  if (!group.is_first()) return kOk;
+  if (!options.trace.empty()) WriteJson(options.trace, TraceOfRanks(ranks));
+  Json report = ReportOn(measured, ranks[0].runs, options);
+  if (options.json != "-") PrintRanks(ranks);
+  report["ranks"] = RanksJson(ranks);
+  if (!options.json.empty()) WriteJson(options.json, report);
+  return kOk;
+}
+#endif
+
+int Run(const Options& options) {
+  Measured measured(options.measure);
+#ifdef HEADRACE_COMM
+  if (auto group = ProfiledRanks::Join(measured)) return RunOnRank(measured, *group, options);
+#endif
+  const std::vector<Json> profiles = ProfilesOf(measured, options);
+  if (!options.trace.empty()) WriteJson(options.trace, TraceOf(SumUp(profiles).median));
+  const Json report = ReportOn(measured, profiles, options);
+  if (!options.json.empty()) WriteJson(options.json, report);
   return kOk;
 }
 

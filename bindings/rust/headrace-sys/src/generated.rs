@@ -2191,15 +2191,16 @@ extern "C" {
     /// Describes the plan for the shapes that are bound now as JSON.
     pub fn hr_call_describe(call: *mut hr_call, out: *mut *mut hr_text) -> *mut hr_status;
     /// Runs the call and waits for the end, within `limits` (NULL: none), as hr_call_run does, and
-    /// describes the run as JSON: `nanoseconds` from when it had its threads to its end, the number of
-    /// `threads`, and its `steps` in order. A step has its `node` and `kernel`, as hr_call_describe
-    /// names them; `begin` and `end` in nanoseconds of the run; `operations`, the multiplications and
-    /// additions of products, convolutions and recurrent layers as their sums say, whatever the
-    /// algorithm (else 0), without results that a pooling in the same step leaves out; the `bytes` of
-    /// its operands; the `live_bytes` of working memory that are in use; and `shares`, what each
-    /// `thread` that took tasks of the step did: from its first to its last task, and how long it was
-    /// `busy` in them. Thread 0 runs the steps. The part of a run that a device of a plugin runs is one
-    /// step. Each step takes some hundred nanoseconds longer than in hr_call_run.
+    /// describes the run as JSON: its `begin` by the system's monotonic clock, in nanoseconds; the
+    /// `nanoseconds` from when it had its threads to its end, the number of `threads`, and its `steps`
+    /// in order. A step has its `node` and `kernel`, as hr_call_describe names them; `begin` and `end`
+    /// in nanoseconds of the run; `operations`, the multiplications and additions of products,
+    /// convolutions and recurrent layers as their sums say, whatever the algorithm (else 0), without
+    /// results that a pooling in the same step leaves out; the `bytes` of its operands; the `live_bytes`
+    /// of working memory that are in use; and `shares`, what each `thread` that took tasks of the step
+    /// did: from its first to its last task, and how long it was `busy` in them. Thread 0 runs the
+    /// steps. The part of a run that a device of a plugin runs is one step. Each step takes some hundred
+    /// nanoseconds longer than in hr_call_run.
     pub fn hr_call_profile(call: *mut hr_call, limits: *const hr_limits, out: *mut *mut hr_text) -> *mut hr_status;
     /// Creates a contiguous (row-major), uninitialized tensor in memory of the env's allocator, aligned
     /// to 64 bytes.
@@ -2496,6 +2497,8 @@ extern "C" {
     /// sync_batch_norm  1: batch normalization takes the statistics of the examples of all ranks, as
     /// on one process with all of them, and running statistics are the same on all (0:
     /// each rank normalizes by its own batch, and has its own running statistics).
+    /// overlap       off: a step waits for each operation as soon as it has started; auto: it goes on
+    /// until it needs the result (auto).
     /// zero, ranks   zero=1 ranks=N: each of N ranks keeps an N-th of the state of the optimizer and
     /// of sums of gradients, and makes that part of the update (0). Checkpoints have them whole, so that
     /// any number of ranks goes on from one: hr_session_save is then a call that all ranks make, of

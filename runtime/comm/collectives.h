@@ -35,6 +35,8 @@ class Collectives {
   // Waits for the end and returns the result. The memory is free afterwards in every case: limits
   // that end the wait end the operation, too, and with it the group.
   virtual Status Complete(Ticket ticket, const CallLimits& limits) = 0;
+  // Nanoseconds that Complete has waited so far, in all.
+  virtual int64_t waited_nanos() const { return 0; }
   // Both: starts an operation and waits for its end.
   Status Run(const Operation& operation, const void* input, void* output,
              const CallLimits& limits) {

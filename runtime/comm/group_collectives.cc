@@ -18,8 +18,12 @@ class GroupCollectives final : public Collectives {
   bool Test(Ticket& ticket) override { return static_cast<Work*>(ticket.work)->Test(); }
   Status Complete(Ticket ticket, const CallLimits& limits) override {
     const WorkRef work = WorkRef::Adopt(static_cast<Work*>(ticket.work));
-    return work->Complete(limits.clock == nullptr ? WithTimeout(limits) : limits);
+    const int64_t begin = work->done() ? 0 : SystemClock().NowNanos();
+    Status status = work->Complete(limits.clock == nullptr ? WithTimeout(limits) : limits);
+    if (begin != 0) waited_nanos_ += SystemClock().NowNanos() - begin;
+    return status;
   }
+  int64_t waited_nanos() const override { return waited_nanos_; }
   void Abort(std::string cause) override { group_->Abort(std::move(cause)); }
   Status status() const override { return group_->status(); }
 
@@ -34,6 +38,7 @@ class GroupCollectives final : public Collectives {
   }
 
   const std::shared_ptr<Group> group_;
+  int64_t waited_nanos_ = 0;
 };
 
 }  // namespace

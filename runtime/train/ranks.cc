@@ -27,6 +27,17 @@ Status Ranks::Sum(std::span<double> numbers, const CallLimits& limits) const {
              numbers.data(), limits);
 }
 
+Result<std::vector<double>> Ranks::Gather(std::span<const double> numbers,
+                                          const CallLimits& limits) const {
+  std::vector<double> all(numbers.begin(), numbers.end());
+  if (alone()) return all;
+  all.resize(numbers.size() * static_cast<size_t>(group_->size()));
+  HR_RETURN_IF_ERROR(
+      group_->Run({.kind = OpKind::kAllGather, .dtype = DType::kFloat64, .count = numbers.size()},
+                  numbers.data(), all.data(), limits));
+  return all;
+}
+
 Status Ranks::Broadcast(int root, std::string* text, const CallLimits& limits) const {
   if (alone()) return {};
   int64_t size[1] = {static_cast<int64_t>(group_->rank() == root ? text->size() : 0)};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/comm/collectives.h"
 
@@ -23,6 +24,11 @@ class Ranks {
   // Replaces each number by the largest, or the sum, of all ranks' numbers.
   Status Largest(std::span<int64_t> numbers, const CallLimits& limits) const;
   Status Sum(std::span<double> numbers, const CallLimits& limits) const;
+  // Returns the numbers of all ranks, of which each gives as many, by rank.
+  Result<std::vector<double>> Gather(std::span<const double> numbers,
+                                     const CallLimits& limits) const;
+  // Nanoseconds that this rank has waited for the others so far.
+  int64_t waited_nanos() const { return alone() ? 0 : group_->waited_nanos(); }
   // All ranks get the text of the rank `root`.
   Status Broadcast(int root, std::string* text, const CallLimits& limits) const;
   // Ends the group, unless it has ended: the others wait for this rank, which has failed.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/base/errors.h"
+#include "runtime/data/example_dataset.h"
 #include "runtime/train/best.h"
 #include "runtime/train/checkpoint_directory.h"
 #include "runtime/train/event_file.h"
@@ -192,6 +193,8 @@ class Trainer {
     HR_ASSIGN_OR_RETURN(const bool unsaved, ChiefSays(report_.step != saved_step_));
     if (unsaved) HR_RETURN_IF_ERROR(Save());
     if (ended.ok() && !stopped_ && options_.eval_data != nullptr) HR_RETURN_IF_ERROR(EvaluateNow());
+    if (ended.ok() && !Due(report_.step, options_.summary_steps))
+      HR_RETURN_IF_ERROR(SummariseRanks());
     if (events_ != nullptr) {
       if (report_.step != summarised_step_) HR_RETURN_IF_ERROR(Summarise());
       HR_RETURN_IF_ERROR(events_->Flush());
@@ -282,7 +285,7 @@ class Trainer {
       return {};
     }
     HR_RETURN_IF_ERROR(RestoreParts(restored_path_));
-    if (elastic_.has_value()) HR_RETURN_IF_ERROR(Reshard());
+    HR_RETURN_IF_ERROR(elastic_.has_value() ? Reshard() : CheckShards());
     HR_ASSIGN_OR_RETURN(
         const int root,
         session_->Broadcast(options_.group, elastic_.has_value() ? session::Session::kFurthest : 0,
@@ -297,12 +300,40 @@ class Trainer {
             Cat("the data set of rank ", root, " is another than this rank's"));
       }
     }
+    recent_ = {.begin_nanos = clock_.NowNanos(), .waited_nanos = ranks_.waited_nanos()};
     report_.step = session_->step();
     if (!began_ && !ranks_.chief()) saved_step_ = summarised_step_ = report_.step;
     HR_RETURN_IF_ERROR(elastic_.has_value() ? AgreeOnStep(root) : Status());
     if (!began_) finished_step_ = std::max(finished_step_, report_.step);
     began_ = true;
     return TakeEpoch();
+  }
+
+  // Each rank draws a part of the examples of its own, if the data sets say what they draw.
+  Status CheckShards() {
+    const data::Draw* const draw = options_.train_data->draw();
+    const data::Shard own = draw == nullptr ? data::Shard{0, 0} : draw->batch.shard;
+    const double told[2] = {static_cast<double>(own.index), static_cast<double>(own.count)};
+    HR_ASSIGN_OR_RETURN(const std::vector<double> all, ranks_.Gather(told, GroupLimits()));
+    const size_t ranks = all.size() / 2;
+    std::vector<size_t> owners(ranks, ranks);
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      const auto index = static_cast<size_t>(all[2 * rank]);
+      const auto count = static_cast<size_t>(all[2 * rank + 1]);
+      if (count <= 1) continue;  // unknown, or examples that the rank has alone
+      if (count != ranks) {
+        return FailedPrecondition("rank ", rank, "'s data set is shard ", index, " of ", count,
+                                  ", and ", ranks, " ranks train together; give each rank ",
+                                  "shard_index = its rank and shard_count = ", ranks);
+      }
+      if (owners[index] != ranks) {
+        return FailedPrecondition("ranks ", owners[index], " and ", rank, " have data sets of one ",
+                                  "shard, ", index, " of ", count, "; give each rank shard_index ",
+                                  "= its rank");
+      }
+      owners[index] = rank;
+    }
+    return {};
   }
 
   Status Reshard() {
@@ -449,6 +480,8 @@ class Trainer {
     HR_RETURN_IF_ERROR(TakeEpoch());
     report_.examples = call_->PulledExamples();
     examples_ += report_.examples;
+    recent_.examples += report_.examples;
+    ++recent_.steps;
     double seconds = static_cast<double>(clock_.NowNanos() - begin_nanos_) * 1e-9;
     report_.examples_per_second = seconds > 0 ? static_cast<double>(examples_) / seconds : 0;
     if (!std::isfinite(report_.loss)) return NotFinite();
@@ -459,8 +492,10 @@ class Trainer {
   // What comes after a step: a summary, an evaluation, a checkpoint, and the caller's turn.
   Status FinishStep() {
     if (finished_step_ < report_.step) {
-      if (events_ != nullptr && Due(report_.step, options_.summary_steps))
-        HR_RETURN_IF_ERROR(Summarise());
+      if (Due(report_.step, options_.summary_steps)) {
+        if (events_ != nullptr) HR_RETURN_IF_ERROR(Summarise());
+        HR_RETURN_IF_ERROR(SummariseRanks());
+      }
       if (options_.eval_data != nullptr && Due(report_.step, options_.eval_steps))
         HR_RETURN_IF_ERROR(EvaluateNow());
       if (Due(report_.step, options_.checkpoint_steps) && report_.step != saved_step_)
@@ -489,6 +524,26 @@ class Trainer {
           events_->AddScalar("train/learning_rate", report_.step, report_.learning_rate));
     return events_->AddScalar("train/examples_per_second", report_.step,
                               report_.examples_per_second);
+  }
+
+  // How fast each rank is and how long it waits for others in a step, since the last time; all
+  // ranks call it at the same steps.
+  Status SummariseRanks() {
+    if (ranks_.alone()) return {};
+    const int64_t now = clock_.NowNanos(), waited = ranks_.waited_nanos();
+    const double seconds = static_cast<double>(now - recent_.begin_nanos) * 1e-9;
+    const double waited_ms = static_cast<double>(waited - recent_.waited_nanos) * 1e-6;
+    const auto steps = static_cast<double>(std::max<int64_t>(recent_.steps, 1));
+    const double own[2] = {seconds > 0 ? static_cast<double>(recent_.examples) / seconds : 0,
+                           waited_ms / steps};
+    const bool any = recent_.steps > 0;
+    recent_ = {.begin_nanos = now, .waited_nanos = waited};
+    HR_ASSIGN_OR_RETURN(const std::vector<double> all, ranks_.Gather(own, GroupLimits()));
+    for (size_t i = 0; events_ != nullptr && any && i < all.size(); ++i) {
+      const char* const name = i % 2 == 0 ? "examples_per_second" : "waiting_ms";
+      HR_RETURN_IF_ERROR(events_->AddScalar(Cat("ranks/", i / 2, "/", name), report_.step, all[i]));
+    }
+    return {};
   }
 
   // Once a step.
@@ -581,6 +636,10 @@ class Trainer {
   int64_t saved_step_ = -1;
   int64_t summarised_step_ = -1;  // none of the steps before training
   int64_t examples_ = 0;
+  struct {
+    int64_t begin_nanos = 0, waited_nanos = 0;  // then
+    int64_t examples = 0, steps = 0;            // of this rank since then
+  } recent_;  // since the last summary of the ranks, or they have begun together
   int64_t begin_nanos_ = 0;
   CallLimits group_limits_;    // of a step, unless this rank is alone
   Status ended_;               // why all ranks end, if limits do it

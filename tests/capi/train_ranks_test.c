@@ -1,5 +1,6 @@
 /* hr_train on the ranks of a group: they make the steps that one process makes with all examples,
  * go on from a checkpoint with another number of ranks, and stop together. */
+#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
@@ -73,16 +74,46 @@ static void expect_same_weights(hr_session* a, hr_session* b, float within_of) {
   }
 }
 
+/* How often a text stands in the files of a folder. */
+static int count_in_files(const char* folder, const char* text) {
+  int count = 0;
+  DIR* entries = opendir(folder);
+  for (struct dirent* entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+    char path[4600];
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    FILE* file = entry->d_name[0] == '.' ? NULL : fopen(path, "rb");
+    if (file == NULL) continue;
+    char bytes[1 << 16];
+    const size_t size = fread(bytes, 1, sizeof bytes, file), length = strlen(text);
+    fclose(file);
+    for (size_t i = 0; i + length <= size; ++i) count += memcmp(bytes + i, text, length) == 0;
+  }
+  if (entries != NULL) closedir(entries);
+  return count;
+}
+
 /* Three ranks with 6 examples each against one process with 18; the last batch of an epoch is
- * small. */
+ * small. TensorBoard gets, from rank 0, how fast all are and how long they wait. */
 static void rank_trains(hr_env* env) {
   hr_group* world = join_world(env, "auto");
   const int rank = hr_group_rank(world), size = hr_group_size(world);
   hr_train_report report = {.struct_size = sizeof report}, wanted = {.struct_size = sizeof wanted};
   hr_session *together = make_session(env, world), *alone = make_session(env, NULL);
   hr_dataset *shard = shard_of(env, rank, size, BATCH), *all = shard_of(env, 0, 1, BATCH * size);
+  char events[4096];
+  snprintf(events, sizeof events, "%s/events", rank_folder());
   hr_train_options options = options_for(shard, NULL, world);
+  options.event_directory = events;
+  options.summary_steps = 5;
   CHECK(hr_train(together, &options, NULL, &report));
+  for (int i = 0; rank == 0 && i < size; ++i) {
+    char name[64];
+    const int summaries = (int)report.step / 5 + (report.step % 5 != 0);
+    snprintf(name, sizeof name, "ranks/%d/examples_per_second", i);
+    EXPECT(count_in_files(events, name) == summaries);
+    snprintf(name, sizeof name, "ranks/%d/waiting_ms", i);
+    EXPECT(count_in_files(events, name) == summaries);
+  }
   options = options_for(all, NULL, NULL);
   CHECK(hr_train(alone, &options, NULL, &wanted));
   EXPECT(report.step == wanted.step && report.epoch == 3);
@@ -95,6 +126,29 @@ static void rank_trains(hr_env* env) {
   hr_group_release(world);
 }
 PROCESSES(trains, 3, "")
+
+/* Data sets that are no shards of these ranks are refused before the first step. */
+static void refuse_shards(hr_env* env, int index, int count, const char* saying) {
+  hr_group* world = join_world(env, "auto");
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session = make_session(env, world);
+  hr_dataset* shard = shard_of(env, index, count, BATCH);
+  const hr_train_options options = options_for(shard, NULL, world);
+  FAILS(hr_train(session, &options, NULL, &report), HR_FAILED_PRECONDITION, saying);
+  hr_dataset_release(shard);
+  hr_session_release(session);
+  hr_group_release(world);
+}
+
+static void rank_other_count(hr_env* env) {
+  refuse_shards(env, 1, 3, "rank 0's data set is shard 1 of 3, and 2 ranks train together");
+}
+PROCESSES(other_count, 2, "")
+
+static void rank_same_shard(hr_env* env) {
+  refuse_shards(env, 1, 2, "ranks 0 and 1 have data sets of one shard, 1 of 2");
+}
+PROCESSES(same_shard, 2, "")
 
 /* ---- Going on with another number of ranks ---- */
 
@@ -551,6 +605,8 @@ static void test_no_group(hr_env* env) {
 
 const test tests[] = {
     TEST(trains),
+    TEST(other_count),
+    TEST(same_shard),
     TEST(stops),
     TEST(goes_on),
     TEST(divided_goes_on),
@@ -563,6 +619,8 @@ const test tests[] = {
     TEST(too_few_ranks),
     TEST(no_group),
     RANK(trains),
+    RANK(other_count),
+    RANK(same_shard),
     RANK(stops),
     RANK(evaluates),
     RANK(fails),

@@ -52,7 +52,7 @@ struct Options {
   int max_restarts = 0;
   std::string elastic;  // MIN:MAX
   int min_ranks = 0;    // 0: it is not elastic
-  bool standalone = false, quiet = false, prefixes = true;
+  bool standalone = false, quiet = false, no_prefix = false;
 };
 
 // A folder that lives as long as this.
@@ -245,7 +245,7 @@ int Run(Options options) {
   if (options.ranks == 0) throw UsageError("--ranks is required");
   if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
   FreePorts ports;
-  LocalRanks ranks(options.prefixes);
+  LocalRanks ranks(!options.no_prefix);
   for (int restarts = 0;; ++restarts) {
     const Start start = RunOnce(options, ranks, {ScratchFolder(), ports.Next(), restarts});
     if (start.again) {
@@ -278,7 +278,7 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
           "ranks, which join the others, up to MAX");
   AddSeconds(app, "--patience", options->patience, true,
              "seconds for ranks to end by themselves (3)");
-  AddFlag(app, "!--no-prefix", options->prefixes,
+  AddFlag(app, "--no-prefix", options->no_prefix,
           "output as it is, without the rank before each line");
   AddFlag(app, "--quiet", options->quiet, "do not say what is started");
   return {app, [options] { return Run(*options); }};

@@ -361,6 +361,12 @@ ConvChannelsLastWeights<T>::ConvChannelsLastWeights(const ConvShape& shape, int 
   const int64_t units = s_.groups * channel_blocks_;
   if (units < slices_) {
     panel_parts_ = static_cast<int>(std::min<int64_t>(panels_, CeilDiv(slices_, units)));
+    // Fewer channels at a time if panels are not enough, but rows that are worth their gathering.
+    const int64_t least = RoundUp(CeilDiv(32, s_.KernelSize()), 8);
+    const int64_t blocks = CeilDiv(slices_, s_.groups * panel_parts_);
+    const int64_t channels = std::max(least, RoundUp(CeilDiv(in, blocks), 8));
+    block_channels_ = std::min(block_channels_, channels);
+    channel_blocks_ = CeilDiv(in, block_channels_);
   } else if (units % slices_ != 0 && s_.groups == 1 && block_channels_ >= 32) {
     block_channels_ = std::max<int64_t>(16, RoundUp(CeilDiv(in, RoundUp(units, slices_)), 8));
     channel_blocks_ = CeilDiv(in, block_channels_);

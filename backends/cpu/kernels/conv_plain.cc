@@ -103,17 +103,18 @@ class PlainConv {
     return ColumnBytes() + RoundUp(gemm, 64);
   }
 
-  // Calls body(unit, team) for each unit.
+  // Calls body(unit, team) for each unit. A unit is cut itself only if most threads would be idle.
   template <typename Body>
   void Spread(const Lease& threads, int64_t units, void* scratch, Body&& body) const {
-    if (units < slices_) {
+    if (units < slices_ && (units == 1 || 2 * units < slices_)) {
       for (int64_t unit = 0; unit < units; ++unit) body(unit, Team{threads, slices_, scratch});
       return;
     }
-    threads.ParallelFor(slices_, [&](int slice) {
+    const int parts = static_cast<int>(std::min<int64_t>(units, slices_));
+    threads.ParallelFor(parts, [&](int part) {
       const Lease one;
-      const Team team{one, 1, static_cast<char*>(scratch) + slice * TeamBytes(1)};
-      const Range range = PartOf(units, slices_, slice);
+      const Team team{one, 1, static_cast<char*>(scratch) + part * TeamBytes(1)};
+      const Range range = PartOf(units, parts, part);
       for (int64_t unit = range.begin; unit < range.end; ++unit) body(unit, team);
     });
   }

@@ -12,6 +12,7 @@
 #include "backends/cpu/lowering/conv_pins.h"
 #include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/useful_slices.h"
 #include "backends/cpu/ops/window_shape.h"
 
 namespace hr::cpu {
@@ -44,7 +45,7 @@ Result<LoweredKernel> Forward(const KernelRequest& request) {
                       ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
   ConvFusion fusion = FusionOf(request.node);
   bool has_bias = request.input(2).present;
-  int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   const ConvPasses<T>* passes = PassesFor<T>(request, shape);
   LoweredKernel out;
   out.scratch_bytes = passes->forward_scratch_bytes(shape, fusion, slices);
@@ -80,7 +81,7 @@ Result<LoweredKernel> GradWeight(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(2).dims, request.outputs[0].dims));
   ConvFusion fusion = FusionOf(request.node);
-  int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   const ConvPasses<T>* passes = PassesFor<T>(request, shape);
   out.scratch_bytes = passes->backward_weights_scratch_bytes(shape, fusion, slices);
@@ -100,7 +101,7 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.outputs[0].dims, request.input(2).dims));
   ConvFusion fusion = FusionOf(request.node);
-  int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   const ConvPasses<T>* passes = PassesFor<T>(request, shape);
   out.scratch_bytes = passes->backward_data_scratch_bytes(shape, fusion, slices);
@@ -177,16 +178,17 @@ template <typename T>
 Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::string_view name,
                                         const ConvShape& shape, ImagePass pass) {
   const int64_t channels = pass == ImagePass::kForward ? shape.oc : shape.ic;
+  const int slices = UsefulSlices(shape, request.threads);
   const size_t folded = 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
   LoweredKernel out;
   if (IsDepthwise(shape)) {
-    auto conv = std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, request.threads);
+    auto conv = std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, slices);
     out.scratch_bytes = conv->scratch_bytes() + folded;
     out.kernel = ImageKernel<T>(request, Cat(name, "_depthwise"), channels, conv);
     return out;
   }
   const bool packed = request.input(1).steady;
-  auto conv = std::make_shared<const ConvChannelsLast<T>>(shape, pass, packed, request.threads);
+  auto conv = std::make_shared<const ConvChannelsLast<T>>(shape, pass, packed, slices);
   out.scratch_bytes = conv->scratch_bytes() + folded;
   out.kernel = ImageKernel<T>(request, name, channels, conv);
   if (!packed) return out;
@@ -219,13 +221,13 @@ LoweredKernel WeightKernel(std::string_view name, std::shared_ptr<const Conv> co
 // (dy, x) → dw
 template <typename T>
 Result<LoweredKernel> ChannelsLastGradWeight(const KernelRequest& request, const ConvShape& shape) {
+  const int slices = UsefulSlices(shape, request.threads);
   if (IsDepthwise(shape)) {
-    return WeightKernel<T>(
-        "conv_grad_weight_depthwise",
-        std::make_shared<const DepthwiseChannelsLastWeights<T>>(shape, request.threads));
+    return WeightKernel<T>("conv_grad_weight_depthwise",
+                           std::make_shared<const DepthwiseChannelsLastWeights<T>>(shape, slices));
   }
-  return WeightKernel<T>("conv_grad_weight", std::make_shared<const ConvChannelsLastWeights<T>>(
-                                                 shape, request.threads));
+  return WeightKernel<T>("conv_grad_weight",
+                         std::make_shared<const ConvChannelsLastWeights<T>>(shape, slices));
 }
 
 // ---- Plain ----
@@ -245,7 +247,7 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
       onednn::MakeConv(
           request, {.name = "conv", .shape = shape, .bias = has_bias, .activation = activation}));
   if (other.kernel != nullptr) return other;
-  int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
   out.kernel =
@@ -272,7 +274,7 @@ Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
                                                  .shape = shape,
                                                  .pass = onednn::ConvPass::kBackwardData}));
   if (other.kernel != nullptr) return other;
-  int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
   out.kernel =
@@ -296,7 +298,7 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
                                                  .shape = shape,
                                                  .pass = onednn::ConvPass::kBackwardWeights}));
   if (other.kernel != nullptr) return other;
-  int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
   out.kernel =
@@ -309,19 +311,23 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   return out;
 }
 
+int ConversionSlices(const KernelRequest& request) {
+  return UsefulSlices(0.3 * static_cast<double>(request.input(0).elements()), request.threads);
+}
+
 Result<LoweredKernel> ConvertChannelsLast(const KernelRequest& request, bool to) {
   const Dims& dims = request.input(0).dims;
   const int64_t c = dims[1], plane = ElementCount(std::span(dims).subspan(2));
   const size_t bytes = DTypeSize(request.input(0).dtype);
+  const int slices = ConversionSlices(request);
   LoweredKernel out;
-  out.kernel =
-      MakeKernel(to ? "to_channels_last" : "from_channels_last",
-                 [=, n = dims[0], slices = request.threads](
-                     const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-                   ToChannelsLast(context.threads, n, to ? c : plane, to ? plane : c, bytes,
-                                  p.input(0), p.output(0), slices);
-                   return {};
-                 });
+  out.kernel = MakeKernel(
+      to ? "to_channels_last" : "from_channels_last",
+      [=, n = dims[0]](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        ToChannelsLast(context.threads, n, to ? c : plane, to ? plane : c, bytes, p.input(0),
+                       p.output(0), slices);
+        return {};
+      });
   return out;
 }
 
@@ -330,7 +336,7 @@ Result<LoweredKernel> Convert(const KernelRequest& request, bool to_blocked) {
   const Dims& dims = request.input(0).dims;
   int64_t n = dims[0];
   int64_t k = ElementCount(std::span(dims).subspan(1));
-  int slices = request.threads;
+  const int slices = ConversionSlices(request);
   LoweredKernel out;
   out.kernel =
       MakeKernel(to_blocked ? "to_batch_blocked" : "from_batch_blocked",

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/pool_batch_blocked.h"
 #include "backends/cpu/kernels/pool_plain.h"
 #include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/useful_slices.h"
 #include "backends/cpu/ops/window_shape.h"
 #include "runtime/ops/window.h"
 
@@ -57,8 +58,8 @@ Result<LoweredKernel> Channels(const KernelRequest& request, const PoolShape& sh
                                std::string_view name, PoolPass<T> pass) {
   LoweredKernel out;
   out.kernel = MakeKernel(Cat(name, "_channels_last"),
-                          [=, slices = request.threads](const engine::Operands& p,
-                                                        const engine::LaunchContext& context) {
+                          [=, slices = UsefulSlices(shape, request.threads)](
+                              const engine::Operands& p, const engine::LaunchContext& context) {
                             pass(context.threads, shape, p.input<T>(0), p.output<T>(0), slices);
                             return Status();
                           });
@@ -74,7 +75,7 @@ Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   const bool column_major = request.node.Int("storage_order", 0) != 0;
   bool blocked = IsBlocked(request);
   bool indices = request.has_output(1);
-  int slices = request.threads;
+  int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.kernel =
       MakeKernel(blocked ? "max_pool_batch_blocked" : "max_pool",
@@ -100,8 +101,8 @@ Result<LoweredKernel> MaxBackwardChannelsLast(const KernelRequest& request,
   LoweredKernel out;
   out.kernel =
       MakeKernel("max_pool_grad_channels_last",
-                 [=, slices = request.threads](const engine::Operands& p,
-                                               const engine::LaunchContext& context) -> Status {
+                 [=, slices = UsefulSlices(shape, request.threads)](
+                     const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    MaxPoolChannelsLastBackward<T>(context.threads, shape, p.input<T>(0),
                                                   p.input<T>(1), p.output<T>(0), slices);
                    return {};
@@ -118,7 +119,7 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   int64_t outputs = blocked ? BatchBlockedElements<T>(shape.n, shape.c * shape.OutputPlane())
                             : shape.n * shape.c * shape.OutputPlane();
   size_t map_at = Aligned(static_cast<size_t>(outputs) * sizeof(T));
-  int slices = request.threads;
+  int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.scratch_bytes = map_at + static_cast<size_t>(outputs) * (blocked ? 1 : sizeof(int64_t));
   out.kernel =
@@ -151,7 +152,7 @@ Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, image));
   if (IsChannelsLast(request)) return Channels<T>(request, shape, name, channels_last);
   const PoolPass<T> pass = IsBlocked(request) ? blocked : plain;
-  int slices = request.threads;
+  int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.kernel =
       MakeKernel(Cat(name, IsBlocked(request) ? "_batch_blocked" : ""),
@@ -187,7 +188,7 @@ Result<LoweredKernel> MakeAverageGrad(const KernelRequest& request) {
 Result<LoweredKernel> MakeLp(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
   const double norm = ops::NormOf(request.node);
-  const int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
     out.kernel =
@@ -203,7 +204,7 @@ Result<LoweredKernel> MakeLp(const KernelRequest& request) {
 Result<LoweredKernel> MakeLpGrad(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
   const double norm = ops::NormOf(request.node);
-  const int slices = request.threads;
+  const int slices = UsefulSlices(shape, request.threads);
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
     out.kernel = MakeKernel(

@@ -25,11 +25,14 @@ class CpuStream final : public Stream {
   Status Synchronize(const CallLimits&) override { return {}; }
 };
 
+std::string Machine() { return Cat("portable kernels, ", InstructionSet()); }
+
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(Allocator& allocator)
+  CpuDevice(Allocator& allocator, const ConvCosts& costs)
       : allocator_(allocator),
-        info_{.name = "CPU:0", .description = Cat("portable kernels, ", InstructionSet())} {}
+        target_(CpuTarget(costs)),
+        info_{.name = "CPU:0", .description = Machine()} {}
 
   const DeviceInfo& info() const override { return info_; }
   Allocator& allocator() override { return allocator_; }
@@ -55,18 +58,19 @@ class CpuDevice final : public Device {
   }
   Result<std::unique_ptr<Executable>> Compile(const graph::Module& region,
                                               const CompileOptions& options) override {
-    return lowering::Lower(CpuTarget(), region, options);
+    return lowering::Lower(*target_, region, options);
   }
 
  private:
   Allocator& allocator_;
+  const std::shared_ptr<const lowering::Target> target_;
   DeviceInfo info_;
 };
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(Allocator& allocator) {
-    devices_.push_back(std::make_unique<CpuDevice>(allocator));
+  CpuBackend(Allocator& allocator, const ConvCosts& costs) {
+    devices_.push_back(std::make_unique<CpuDevice>(allocator, costs));
   }
   std::string_view name() const override { return "cpu"; }
   std::span<const std::unique_ptr<Device>> devices() override { return devices_; }
@@ -78,7 +82,12 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> CreateCpuBackend(Allocator& allocator) {
-  return std::make_unique<CpuBackend>(allocator);
+  return std::make_unique<CpuBackend>(allocator, ConvCosts{});
+}
+
+Result<std::unique_ptr<Backend>> CreateCpuBackend(Allocator& allocator, const std::string& costs) {
+  HR_ASSIGN_OR_RETURN(const ConvCosts read, ReadConvCosts(costs, Machine()));
+  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(allocator, read));
 }
 
 void DescribeOneDnn(JsonWriter& json) { onednn::Describe(json); }

@@ -15,4 +15,10 @@ std::string_view InstructionSet() {
   return name;
 }
 
+void DisableAvx512() {
+#if HWY_ARCH_X86
+  hwy::DisableTargets(HWY_AVX2 - 1);  // better sets have lower bits
+#endif
+}
+
 }  // namespace hr::cpu

@@ -1,5 +1,7 @@
 #include "capi/src/register.h"
 
+#include <cstdlib>
+
 #ifdef HEADRACE_CPU
 #include "backends/cpu/cpu_backend.h"
 #endif
@@ -70,7 +72,14 @@ static void RegisterTransports(session::Env& env) {
 
 Status RegisterParts([[maybe_unused]] session::Env& env) {
 #ifdef HEADRACE_CPU
-  HR_RETURN_IF_ERROR(env.AddBackend(cpu::CreateCpuBackend(env.allocator())));
+  if (const char* off = std::getenv("HEADRACE_AVX512"); off != nullptr && off == std::string("off"))
+    cpu::DisableAvx512();
+  if (const char* costs = std::getenv("HEADRACE_COSTS"); costs != nullptr && *costs != '\0') {
+    HR_ASSIGN_OR_RETURN(auto&& cpu, cpu::CreateCpuBackend(env.allocator(), costs));
+    HR_RETURN_IF_ERROR(env.AddBackend(std::move(cpu)));
+  } else {
+    HR_RETURN_IF_ERROR(env.AddBackend(cpu::CreateCpuBackend(env.allocator())));
+  }
 #endif
 #ifdef HEADRACE_COMM
   RegisterTransports(env);

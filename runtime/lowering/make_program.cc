@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "runtime/lowering/choice.h"
 #include "runtime/lowering/communication.h"
 #include "runtime/lowering/operations.h"
 #include "runtime/lowering/schedule.h"
@@ -403,7 +404,8 @@ class ProgramMaker {
                           .node = node,
                           .threads = options_.threads,
                           .exact_sums = options_.exact_sums};
-    engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id)};
+    engine::StepSpec step{.node = graph::NodeText(region_.module, region_.graph(), id),
+                          .choice = std::string(node.String(kChoice, ""))};
     AddOperands(node, def, &request, &step.buffers);
     HR_ASSIGN_OR_RETURN(
         LoweredKernel lowered,

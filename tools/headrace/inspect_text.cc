@@ -256,6 +256,34 @@ void PrintPeak(const Json& peak) {
   PrintTable(rows, 4);
 }
 
+// "channels_last 12.3 us and 1.2 us of copies"
+std::string EstimateText(const Json& choice) {
+  char text[120];
+  std::snprintf(text, sizeof text, "%s, %s: %.1f us", Text(choice["layout"]).c_str(),
+                Text(choice["method"]).c_str(), choice["passes_us"].get<double>());
+  std::string out = text;
+  if (choice["copies_us"] == 0) return out;
+  std::snprintf(text, sizeof text, " + %.1f us of copies", choice["copies_us"].get<double>());
+  return out + text;
+}
+
+// What was chosen by estimates, once for each node.
+void PrintChoices(const Json& steps) {
+  std::vector<std::vector<std::string>> rows;
+  std::set<std::string> known;
+  for (const Json& step : steps) {
+    if (!step.contains("choice") || !known.insert(step["choice"].dump()).second) continue;
+    const Json& choice = step["choice"];
+    const Json other = choice.value("runner_up", Json());
+    rows.push_back({step.value("node", ""), EstimateText(choice),
+                    choice["pinned"] == true ? "pinned" : "",
+                    other.is_null() ? "" : "else " + EstimateText(other)});
+  }
+  if (rows.empty()) return;
+  Print("  estimates of one thread, forward and backward\n");
+  PrintTable(rows, 4);
+}
+
 std::string StepNote(const Json& step) {
   if (step.value("writes_variables", false)) return "writes variables";
   return step.value("again", false) ? "again" : "";
@@ -275,6 +303,7 @@ void PrintRegion(const Json& region) {
                     step.value("node", ""), StepNote(step)});
   }
   PrintTable(rows, 2);
+  PrintChoices(steps);
   if (executable.contains("peak") && executable["peak"]["bytes"] != 0) {
     PrintPeak(executable["peak"]);
   }

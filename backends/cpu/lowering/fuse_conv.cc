@@ -360,8 +360,8 @@ class Fuser {
 
 }  // namespace
 
-void FuseConvolutions(Region& region, bool exact_sums, const ConvPins& pins) {
-  Fuser(region).Run(ChooseConvLayouts(region, exact_sums, pins));
+void FuseConvolutions(Region& region, const ConvChoiceOptions& options) {
+  Fuser(region).Run(ChooseConvLayouts(region, options));
 }
 
 }  // namespace hr::cpu

@@ -14,12 +14,11 @@
 // Clip.
 #pragma once
 
-#include "backends/cpu/lowering/conv_pins.h"
+#include "backends/cpu/lowering/conv_layouts.h"
 #include "runtime/lowering/region.h"
 
 namespace hr::cpu {
 
-// `exact_sums`: as in CompileOptions.
-void FuseConvolutions(lowering::Region& region, bool exact_sums, const ConvPins& pins);
+void FuseConvolutions(lowering::Region& region, const ConvChoiceOptions& options);
 
 }  // namespace hr::cpu

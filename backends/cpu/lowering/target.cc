@@ -20,6 +20,7 @@ using lowering::Support;
 
 class Cpu final : public lowering::Target {
  public:
+  explicit Cpu(const ConvCosts& costs) : costs_(costs) {}
   std::string_view name() const override { return "CPU"; }
 
   Support SupportOf(const graph::Operator& op) const override {
@@ -46,8 +47,8 @@ class Cpu final : public lowering::Target {
   }
 
   Status Fuse(Region& region, const CompileOptions& options) const override {
-    HR_ASSIGN_OR_RETURN(const ConvPins pins, ParseConvPins(options.pin));
-    FuseConvolutions(region, options.exact_sums, pins);
+    HR_ASSIGN_OR_RETURN(ConvPins pins, ParseConvPins(options.pin));
+    FuseConvolutions(region, {options.exact_sums, std::move(pins), costs_});
     lowering::FuseAttention(region, options.threads);
     lowering::FuseOneHotProducts(region);
     lowering::FuseMatrixProducts(region);
@@ -71,13 +72,15 @@ class Cpu final : public lowering::Target {
     return static_cast<size_t>(images * ElementCount(std::span(dims).subspan(1))) *
            DTypeSize(dtype);
   }
+
+ private:
+  const ConvCosts costs_;
 };
 
 }  // namespace
 
-const lowering::Target& CpuTarget() {
-  static constexpr Cpu kTarget;
-  return kTarget;
+std::shared_ptr<const lowering::Target> CpuTarget(const ConvCosts& costs) {
+  return std::make_shared<const Cpu>(costs);
 }
 
 }  // namespace hr::cpu

@@ -93,31 +93,50 @@ double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   return Products(padded, s.n) / 120 + gathered + order;
 }
 
-double Plain(const ConvShape& s, ConvPass pass, bool kept, bool onednn) {
-  return onednn && ConvPays(s, pass, kept) ? OneDnn(s, pass, kept) : Portable(s, pass);
+// What one pass costs, by which method.
+struct PassCost {
+  double nanoseconds;
+  std::string_view method;
+};
+
+PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layout layout,
+                    const ConvCosts& costs) {
+  // Weights that are not trained mostly stay the same, and are then ordered once.
+  const bool kept = !use.backward_weights;
+  if (layout == kChannelsLastLayout) {
+    const double cost = ChannelsLast(s, pass, kept);
+    if (IsDepthwise(s)) return {costs.depthwise * cost, "depthwise"};
+    return {costs.channels_last * cost, "channels_last"};
+  }
+  if (layout == Layout::kPlain) {
+    if (use.onednn && ConvPays(s, pass, kept)) {
+      return {costs.onednn * OneDnn(s, pass, kept), "onednn"};
+    }
+    return {costs.portable * Portable(s, pass), "portable"};
+  }
+  if (!use.exact_sums && WinogradPays(s)) return {costs.winograd * Winograd(s, pass), "winograd"};
+  if (s.kh * s.kw == 1) return {costs.direct_1x1 * Direct(s, pass), "direct_1x1"};
+  return {costs.direct * Direct(s, pass), "direct"};
 }
 
 }  // namespace
 
-double ConvCost(const ConvShape& s, const ConvUse& use, Layout layout) {
-  // Weights that are not trained mostly stay the same, and are then ordered once.
-  const bool kept = !use.backward_weights;
-  const bool winograd = !use.exact_sums && WinogradPays(s);
-  if (layout == kChannelsLastLayout && s.HasDepth()) return HUGE_VAL;
+ConvEstimate EstimateConv(const ConvShape& s, const ConvUse& use, Layout layout,
+                          const ConvCosts& costs) {
+  if (layout == kChannelsLastLayout && s.HasDepth()) return {.passes = HUGE_VAL};
   // oneDNN takes a column for a row, along which its kernels go.
   const bool is_column = s.iw == 1 && s.ow == 1 && s.kw == 1 && s.kh > 1;
-  if (layout == kChannelsLastLayout && use.onednn && is_column) return HUGE_VAL;
-  const auto pass_cost = [&](ConvPass pass) {
-    if (layout == kChannelsLastLayout) return ChannelsLast(s, pass, kept);
-    if (layout == Layout::kPlain) return Plain(s, pass, kept, use.onednn);
-    return winograd ? Winograd(s, pass) : Direct(s, pass);
+  if (layout == kChannelsLastLayout && use.onednn && is_column) return {.passes = HUGE_VAL};
+  const PassCost forward = CostOfPass(s, ConvPass::kForward, use, layout, costs);
+  ConvEstimate out{.passes = forward.nanoseconds, .method = forward.method};
+  const auto add = [&](ConvPass pass) {
+    out.passes += CostOfPass(s, pass, use, layout, costs).nanoseconds;
   };
-  double cost = pass_cost(ConvPass::kForward);
-  if (use.backward_data) cost += pass_cost(ConvPass::kBackwardData);
-  if (use.backward_weights) cost += pass_cost(ConvPass::kBackwardWeights);
-  if (layout == kChannelsLastLayout) cost += Copies(s, use, s.n);
-  if (layout == kBatchBlockedLayout) cost += Copies(s, use, WholeBlocks(s));
-  return cost;
+  if (use.backward_data) add(ConvPass::kBackwardData);
+  if (use.backward_weights) add(ConvPass::kBackwardWeights);
+  if (layout == kChannelsLastLayout) out.copies = costs.copies * Copies(s, use, s.n);
+  if (layout == kBatchBlockedLayout) out.copies = costs.copies * Copies(s, use, WholeBlocks(s));
+  return out;
 }
 
 }  // namespace hr::cpu

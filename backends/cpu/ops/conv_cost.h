@@ -1,10 +1,12 @@
 // What a convolution is expected to cost in each layout of images: which is why it runs in one or
-// another. Estimates are drawn from measurements (tests/kernels/onednn_bench.cc), never
-// from timing in a run: the same model takes the same kernels everywhere.
+// another. Estimates are drawn from measurements (tests/kernels/onednn_bench.cc), and from a
+// table of the machine if there is one (conv_costs.h), never from timing in a run: the same model
+// and the same table take the same kernels everywhere.
 #pragma once
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/ops/conv_costs.h"
 
 namespace hr::cpu {
 
@@ -18,9 +20,21 @@ struct ConvUse {
   bool onednn = false;  // runs plain images where it is the faster one (onednn/choice.h)
 };
 
-// Returns what the passes take together, in nanoseconds of one thread; infinity if there is no
-// kernel for the layout. Blocks of images are whole: 9 images cost as much as 16 there, while in
-// the other layouts they cost what they are.
-double ConvCost(const ConvShape& shape, const ConvUse& use, Layout layout);
+// In nanoseconds of one thread.
+struct ConvEstimate {
+  double passes = 0;        // together; infinity if there is no kernel for the layout
+  double copies = 0;        // to and from the layout
+  std::string_view method;  // of the forward pass: a name of ConvCosts
+  double total() const { return passes + copies; }
+};
+
+// Blocks of images are whole: 9 images cost as much as 16 there, while in the other layouts they
+// cost what they are.
+ConvEstimate EstimateConv(const ConvShape& shape, const ConvUse& use, Layout layout,
+                          const ConvCosts& costs = {});
+inline double ConvCost(const ConvShape& shape, const ConvUse& use, Layout layout,
+                       const ConvCosts& costs = {}) {
+  return EstimateConv(shape, use, layout, costs).total();
+}
 
 }  // namespace hr::cpu

@@ -21,7 +21,8 @@ class WidenTest : public transform::BuiltGraph {
     return module.main().values[value].type.dtype;
   }
 
-  const Target& target_ = cpu::CpuTarget();
+  const std::shared_ptr<const Target> made_ = cpu::CpuTarget();
+  const Target& target_ = *made_;
 };
 
 TEST_F(WidenTest, NothingToDo) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "tools/headrace/command.h"
+#include "tools/headrace/costs.h"
 #include "tools/headrace/output.h"
 #include "tools/headrace/roof.h"
 
@@ -13,14 +14,20 @@ constexpr char kFooter[] =
     "The best of several attempts: float32 multiplications and additions a second in registers,\n"
     "and bytes a second, read and written, of copies that fit no cache.\n\n"
     "Example:\n"
-    "  headrace roof --threads 2";
+    "  headrace roof --threads 2\n"
+    "  headrace roof --costs costs.txt";
 
 struct Options {
   int threads = 1;
   std::string json;
+  std::string costs;
 };
 
 int Run(const Options& options) {
+  if (!options.costs.empty()) {
+    MeasureCosts(options.costs);
+    return kOk;
+  }
   const Roof roof = MeasureRoof(options.threads);
   if (options.json != "-") {
     Print("%s: %.1f GFLOP/s, %.1f GB/s\n",
@@ -43,6 +50,9 @@ Command AddRoof(CLI::App& program) {
   AddNumber(app, "--threads", options->threads, 1, "at once (1)");
   AddText(app, "--json", options->json, "FILE",
           "write a report there; - is standard output, alone");
+  AddText(app, "--costs", options->costs, "FILE",
+          "measure what convolutions cost here instead, and write the table that\n"
+          "HEADRACE_COSTS=FILE makes programs choose layouts and kernels by");
   return {app, [options] { return Run(*options); }};
 }
 

@@ -1,0 +1,144 @@
+/* Layouts and kernels of convolutions: what plans say of them, what a developer pins, and a table
+ * of the machine's costs. */
+#include "nodes.h"
+
+#include <inttypes.h>
+
+enum { kBatch = 16, kChannels = 64, kSize = 16 };
+
+static hr_model* make_model(hr_env* env) {
+  const int64_t dims[] = {kBatch, kChannels, kSize, kSize};
+  hr_graph* graph;
+  hr_model* model;
+  hr_value x, y;
+  CHECK(hr_graph_create(env, &graph));
+  CHECK(hr_graph_input(graph, "x", HR_FLOAT32, 4, dims, NULL, &x));
+  CHECK(hr_graph_conv2d(graph, "conv", x, kChannels, 3, "pads=1,1,1,1", &y));
+  CHECK(hr_graph_signature_input(graph, "infer", "x", x));
+  CHECK(hr_graph_signature_output(graph, "infer", "y", y));
+  CHECK(hr_model_from_graph(graph, &model));
+  hr_graph_release(graph);
+  return model;
+}
+
+/* The plan, or the failure to make one. */
+static hr_status* describe(hr_env* env, const char* pin, hr_text** out) {
+  const int64_t dims[] = {kBatch, kChannels, kSize, kSize};
+  const hr_session_options options = {.struct_size = sizeof options, .pin = pin};
+  hr_model* model = make_model(env);
+  hr_session* session;
+  hr_call* call;
+  hr_tensor* x;
+  hr_status* status = hr_session_create(model, &options, NULL, &session);
+  hr_model_release(model);
+  if (status != NULL) return status;
+  CHECK(hr_call_create(session, "infer", &call));
+  CHECK(hr_tensor_create(env, HR_FLOAT32, 4, dims, &x));
+  CHECK(hr_call_bind(call, "x", x));
+  status = hr_call_describe(call, out);
+  hr_tensor_release(x);
+  hr_call_release(call);
+  hr_session_release(session);
+  return status;
+}
+
+static int plan_has(hr_env* env, const char* pin, const char* words) {
+  hr_text* plan;
+  CHECK(describe(env, pin, &plan));
+  const int found = strstr(hr_text_data(plan), words) != NULL;
+  hr_text_release(plan);
+  return found;
+}
+
+static void test_choice(hr_env* env) {
+  EXPECT(plan_has(env, NULL, "\"choice\":{\"layout\":\"batch_blocked\",\"method\":\"winograd\""));
+  EXPECT(plan_has(env, NULL, "\"runner_up\":{\"layout\":"));
+  EXPECT(plan_has(env, NULL, "\"pinned\":false,\"together\":1"));
+}
+
+static void test_pins(hr_env* env) {
+  EXPECT(plan_has(env, "layout=channels_last", "\"kernel\":\"conv_channels_last\""));
+  EXPECT(plan_has(env, "layout=channels_last", "\"pinned\":true"));
+  EXPECT(plan_has(env, "layout=plain kernel=portable", "\"kernel\":\"conv\""));
+  EXPECT(plan_has(env, " kernel=direct  layout=batch_blocked ", "conv_batch_blocked_direct"));
+  EXPECT(plan_has(env, "layout=batch_blocked kernel=winograd", "conv_batch_blocked_winograd"));
+  hr_text* plan;
+  for (const char* const* wrong = (const char*[]){"layout", "layout=square", "kernel=", "size=3",
+                                                  "layout=plain,kernel=direct", NULL};
+       *wrong != NULL; ++wrong) {
+    FAILS(describe(env, *wrong, &plan), HR_INVALID_ARGUMENT,
+          "pin takes words such as layout=plain");
+  }
+}
+
+/* ---- Tables ---- */
+
+static const char* machine_of(hr_env* env) {
+  static char machine[200];
+  hr_text* described;
+  CHECK(hr_env_describe(env, &described));
+  const char* at = strstr(hr_text_data(described), "\"description\":\"");
+  EXPECT(at != NULL);
+  EXPECT(sscanf(at + strlen("\"description\":\""), "%199[^\"]", machine) == 1);
+  hr_text_release(described);
+  return machine;
+}
+
+static void write_table(const char* path, const char* machine, const char* lines, int damage) {
+  char text[1000];
+  snprintf(text, sizeof text, "headrace costs 1\nmachine %s\n%s", machine, lines);
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char* c = text; *c != '\0'; ++c) hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+  FILE* file = fopen(path, "w");
+  EXPECT(file != NULL);
+  fprintf(file, "%scheck %016" PRIx64 "\n", text, hash + (uint64_t)damage);
+  EXPECT(fclose(file) == 0);
+}
+
+static void refuses(hr_code code, const char* words) {
+  hr_env* env;
+  FAILS(hr_env_create(NULL, &env), code, words);
+}
+
+static void test_tables(hr_env* env) {
+  char* folder = make_folder();
+  char path[4200];
+  const char* machine = machine_of(env);
+  snprintf(path, sizeof path, "%s", in_folder(folder, "costs"));
+  EXPECT(setenv("HEADRACE_COSTS", path, 1) == 0);
+  refuses(HR_NOT_FOUND, path);
+  /* Where blocks of images take 50 times as long, they are not chosen. */
+  write_table(path, machine, "winograd 50\ndirect 50\n", 0);
+  hr_env* slow = make_env(1);
+  EXPECT(!plan_has(slow, NULL, "\"choice\":{\"layout\":\"batch_blocked\""));
+  hr_env_release(slow);
+  write_table(path, machine, "channels_last 1.5\nportable 2\ncopies 0.9\n", 0);
+  hr_env* same = make_env(1);
+  EXPECT(plan_has(same, NULL, "\"choice\":{\"layout\":\"batch_blocked\""));
+  hr_env_release(same);
+  write_table(path, "portable kernels, abacus", "", 0);
+  refuses(HR_FAILED_PRECONDITION, "of a machine with 'portable kernels, abacus'");
+  write_table(path, machine, "winograd 2\n", 1);
+  refuses(HR_DATA_LOSS, "its checksum differs");
+  write_table(path, machine, "winograd 1e9\n", 0);
+  refuses(HR_DATA_LOSS, "expected a number from 0.01 to 100");
+  write_table(path, machine, "winograd nan\n", 0);
+  refuses(HR_DATA_LOSS, "expected a number from 0.01 to 100");
+  write_table(path, machine, "wino 2\n", 0);
+  refuses(HR_DATA_LOSS, "a line 'wino', which is unknown");
+  FILE* file = fopen(path, "w");
+  EXPECT(file != NULL && fputs("conv,1\n", file) >= 0 && fclose(file) == 0);
+  refuses(HR_DATA_LOSS, "does not begin with");
+  file = fopen(path, "w");
+  EXPECT(file != NULL && fputs("headrace costs 1\n", file) >= 0 && fclose(file) == 0);
+  refuses(HR_DATA_LOSS, "has no checksum");
+  EXPECT(unsetenv("HEADRACE_COSTS") == 0);
+  remove_folder(folder);
+}
+
+const test tests[] = {
+    {"plans say why a convolution runs as it does", test_choice},
+    {"layouts and kernels are pinned", test_pins},
+    {"a table of costs is followed, and refused if it is wrong", test_tables},
+    {NULL, NULL},
+};

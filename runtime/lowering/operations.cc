@@ -48,7 +48,13 @@ double OperationsOf(const KernelRequest& request) {
   if (op == "ConvGradInput") {
     return Convolution(node, request.input(0), request.input(lowered ? 2 : 1));
   }
-  if (op == "Gemm" || op == "MatMul") return Product(request);
+  if (op == "ConvInteger") return Convolution(node, request.outputs[0], request.input(1));
+  if (op == "QLinearConv" || op == "QuantizedConv") {
+    return Convolution(node, request.outputs[0], request.input(3));
+  }
+  if (op.ends_with("Gemm") || op.ends_with("MatMul") || op == "MatMulInteger") {
+    return Product(request);
+  }
   const bool gradient = op.ends_with("Grad");
   const std::string_view layer = op.substr(0, op.size() - (gradient ? 4 : 0));
   if (layer != "LSTM" && layer != "GRU" && layer != "RNN") return 0;

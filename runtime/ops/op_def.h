@@ -108,10 +108,17 @@ struct OpDef {
   GradientRule gradient = nullptr;
   // Emits the nodes that compute the outputs, if there is no kernel for them; see compose.h.
   void (*compose)(ComposeContext&) = nullptr;
+  // Of a composed operator for which the CPU has kernels nevertheless: whether it has one for a
+  // node of such types.
+  bool (*has_kernel)(const graph::Graph&, const Node&) = nullptr;
 
-  // Whether nodes are emitted in its place, which need kernels; see compose.h and control.h.
+  // Whether nodes can be emitted in its place, which need kernels; see compose.h and control.h.
   bool composed() const {
     return compose != nullptr || control == Control::kScan || control == Control::kCall;
+  }
+  // Whether they are, because the node itself has no kernel.
+  bool is_composed(const graph::Graph& graph, const Node& node) const {
+    return composed() && (has_kernel == nullptr || !has_kernel(graph, node));
   }
   // Whether the outputs follow from the inputs and attributes alone: no effect, no random numbers.
   bool foldable() const;

@@ -178,6 +178,21 @@ void ComposeDequantize(ComposeContext& c) {
   if (c.ok()) c.SetOutput(0, c.Cast(y, c.type(c.node().outputs[0]).dtype));
 }
 
+// Kernels know numbers of 8 bits with scales in float32, for a whole tensor or along an axis.
+bool AreKernelTypes(const graph::Graph& graph, const Node& node, size_t quantized, size_t real) {
+  const auto dtype = [&](ValueId value) { return graph.values[value].type.dtype; };
+  const auto of = [&](size_t i) { return i < 2 ? node.inputs[i] : node.outputs[0]; };
+  const DType small = dtype(of(quantized));
+  return (small == DType::kInt8 || small == DType::kUint8) && dtype(of(real)) == DType::kFloat32 &&
+         dtype(node.inputs[1]) == DType::kFloat32 && node.Int("block_size", 0) == 0;
+}
+bool HasQuantizeKernel(const graph::Graph& graph, const Node& node) {
+  return AreKernelTypes(graph, node, 2, 0);
+}
+bool HasDequantizeKernel(const graph::Graph& graph, const Node& node) {
+  return AreKernelTypes(graph, node, 0, 2);
+}
+
 constexpr OpDef Quantize(int version, size_t attributes) {
   return {.domain = kOnnx,
           .name = "QuantizeLinear",
@@ -185,7 +200,8 @@ constexpr OpDef Quantize(int version, size_t attributes) {
           .inputs = {2, 3},
           .attributes = std::span(kQuantizeAttributes).first(attributes),
           .infer = InferQuantize,
-          .compose = ComposeQuantize};
+          .compose = ComposeQuantize,
+          .has_kernel = HasQuantizeKernel};
 }
 constexpr OpDef Dequantize(int version, size_t attributes) {
   return {.domain = kOnnx,
@@ -194,7 +210,8 @@ constexpr OpDef Dequantize(int version, size_t attributes) {
           .inputs = {2, 3},
           .attributes = std::span(kDequantizeAttributes).first(attributes),
           .infer = InferDequantize,
-          .compose = ComposeDequantize};
+          .compose = ComposeDequantize,
+          .has_kernel = HasDequantizeKernel};
 }
 
 // Version 10 for whole tensors, 13 along an axis; later ones in blocks, and with more types.

@@ -155,28 +155,62 @@ void ComposeDynamicQuantize(ComposeContext& c) {
   c.SetOutput(2, c.Cast(point, DType::kUint8));
 }
 
+// Kernels know one number for a whole operand, one for each row of A, and one for each column or
+// filter of B.
+bool HasProductKernel(const graph::Graph& graph, const Node& node, bool conv,
+                      const Places& places) {
+  const auto type = [&](size_t i) -> const ValueType* {
+    const bool there = i < node.inputs.size() && node.inputs[i] != kNone;
+    return there ? &graph.values[node.inputs[i]].type : nullptr;
+  };
+  const auto is_one = [](const ValueType& t) {
+    return t.ranked &&
+           (t.rank() == 0 || (t.rank() == 1 && t.dims[0].fixed() && t.dims[0].size == 1));
+  };
+  const auto fits = [&](size_t i, bool vector) {
+    const ValueType* t = type(i);
+    return t == nullptr || is_one(*t) || (vector && t->ranked && t->rank() == 1);
+  };
+  for (size_t i : {places.a_scale, places.b_scale, places.y_scale}) {
+    if (type(i) != nullptr && type(i)->dtype != DType::kFloat32) return false;
+  }
+  const bool both = type(places.a_scale) != nullptr && !is_one(*type(places.a_scale)) &&
+                    !is_one(*type(places.b_scale));
+  return !both && type(places.a)->ranked && type(places.b)->ranked && type(places.b)->rank() <= 5 &&
+         fits(places.a_scale, !conv) && fits(places.a_zero, !conv) && fits(places.b_scale, true) &&
+         fits(places.b_zero, true) && fits(places.y_scale, false) && fits(places.y_zero, false);
+}
+template <const Places& kPlaces, bool kConv>
+bool HasKernel(const graph::Graph& graph, const Node& node) {
+  return HasProductKernel(graph, node, kConv, kPlaces);
+}
+bool HasDynamicQuantizeKernel(const graph::Graph&, const Node&) { return true; }
+
 constexpr OpDef Product(Literal name, Arity inputs, std::span<const AttributeDef> attributes,
-                        void (*compose)(ComposeContext&)) {
+                        void (*compose)(ComposeContext&),
+                        bool (*has_kernel)(const graph::Graph&, const Node&)) {
   return {.domain = kOnnx,
           .name = name,
           .since_version = 10,
           .inputs = inputs,
           .attributes = attributes,
           .infer = InferProduct,
-          .compose = compose};
+          .compose = compose,
+          .has_kernel = has_kernel};
 }
 
 constexpr OpDef kOps[] = {
-    Product("MatMulInteger", {2, 4}, {}, ComposeInteger),
-    Product("ConvInteger", {2, 4}, kConvAttributes, ComposeInteger),
-    Product("QLinearMatMul", {8, 8}, {}, ComposeQuantized),
-    Product("QLinearConv", {8, 9}, kConvAttributes, ComposeQuantized),
+    Product("MatMulInteger", {2, 4}, {}, ComposeInteger, HasKernel<kInteger, false>),
+    Product("ConvInteger", {2, 4}, kConvAttributes, ComposeInteger, HasKernel<kInteger, true>),
+    Product("QLinearMatMul", {8, 8}, {}, ComposeQuantized, HasKernel<kQuantized, false>),
+    Product("QLinearConv", {8, 9}, kConvAttributes, ComposeQuantized, HasKernel<kQuantized, true>),
     {.domain = kOnnx,
      .name = "DynamicQuantizeLinear",
      .since_version = 11,
      .outputs = {1, 3},
      .infer = InferDynamicQuantize,
-     .compose = ComposeDynamicQuantize},
+     .compose = ComposeDynamicQuantize,
+     .has_kernel = HasDynamicQuantizeKernel},
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ bool HasComposed(const ops::OpRegistry& registry, const graph::Module& module) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const graph::Node& node) {
     const graph::Operator& op = module.OperatorOf(node);
     const ops::OpDef* def = registry.Find(op.domain, op.name, op.version);
-    return def != nullptr && def->composed();
+    return def != nullptr && def->is_composed(module.main(), node);
   });
 }
 
@@ -60,9 +60,11 @@ bool MayWait(const GraphBuilder& builder, NodeId id) {
   });
 }
 
-using Which = FunctionRef<bool(const graph::Operator&)>;
+using Which = FunctionRef<bool(const GraphBuilder&, NodeId)>;
 
-constexpr auto kAll = [](const graph::Operator&) { return true; };
+constexpr auto kWithoutKernel = [](const GraphBuilder& builder, NodeId id) {
+  return DefOf(builder, id).is_composed(builder.graph(), builder.graph().nodes[id]);
+};
 
 Result<Composition> Compose(Allocator& allocator, const ops::OpRegistry& registry,
                             graph::Module module, bool may_wait, Which which) {
@@ -70,8 +72,7 @@ Result<Composition> Compose(Allocator& allocator, const ops::OpRegistry& registr
   bool any = false;
   // A composition may have composed operators of its own, which are appended.
   for (NodeId id = 0; id < builder.graph().nodes.size(); ++id) {
-    if (!DefOf(builder, id).composed()) continue;
-    if (!which(builder.module().OperatorOf(builder.graph().nodes[id]))) continue;
+    if (!DefOf(builder, id).composed() || !which(builder, id)) continue;
     Status status = builder.AllOrNothing([&] { return ComposeNode(builder, id); });
     any |= status.ok();
     if (!status.ok() && !(may_wait && MayWait(builder, id))) return status;
@@ -82,19 +83,26 @@ Result<Composition> Compose(Allocator& allocator, const ops::OpRegistry& registr
 }  // namespace
 
 Result<graph::Module> Composed(Allocator& allocator, const ops::OpRegistry& registry,
-                               graph::Module module) {
-  HR_ASSIGN_OR_RETURN(auto&& out, Compose(allocator, registry, std::move(module), false, kAll));
+                               graph::Module module, bool all) {
+  const auto which = [all](const GraphBuilder& builder, NodeId id) {
+    return all || kWithoutKernel(builder, id);
+  };
+  HR_ASSIGN_OR_RETURN(auto&& out, Compose(allocator, registry, std::move(module), false, which));
   return std::move(out.module);
 }
 
 Result<Composition> ComposedWhereKnown(Allocator& allocator, const ops::OpRegistry& registry,
                                        graph::Module module) {
-  return Compose(allocator, registry, std::move(module), true, kAll);
+  return Compose(allocator, registry, std::move(module), true, kWithoutKernel);
 }
 
 Result<Composition> ComposedOf(Allocator& allocator, const ops::OpRegistry& registry,
-                               graph::Module module, Which which) {
-  return Compose(allocator, registry, std::move(module), true, which);
+                               graph::Module module,
+                               FunctionRef<bool(const graph::Operator&)> which) {
+  return Compose(allocator, registry, std::move(module), true,
+                 [&](const GraphBuilder& builder, NodeId id) {
+                   return which(builder.module().OperatorOf(builder.graph().nodes[id]));
+                 });
 }
 
 }  // namespace hr::transform

@@ -6,13 +6,14 @@
 
 namespace hr::transform {
 
-// Whether the main graph has a node of a composed operator.
+// Whether the main graph has a node that is composed (OpDef::is_composed).
 bool HasComposed(const ops::OpRegistry& registry, const graph::Module& module);
 
 // Returns the module with the compositions of all such nodes. What was there before keeps its
 // number and its name: such a node becomes an Identity of what its composition gives.
+// `all`: of those for which there are kernels, too.
 Result<graph::Module> Composed(Allocator& allocator, const ops::OpRegistry& registry,
-                               graph::Module module);
+                               graph::Module module, bool all = false);
 
 struct Composition {
   graph::Module module;
@@ -22,7 +23,7 @@ struct Composition {
 Result<Composition> ComposedWhereKnown(Allocator& allocator, const ops::OpRegistry& registry,
                                        graph::Module module);
 
-// The same for the nodes of some composed operators.
+// The same for the nodes of some composed operators, whether they have kernels or not.
 Result<Composition> ComposedOf(Allocator& allocator, const ops::OpRegistry& registry,
                                graph::Module module,
                                FunctionRef<bool(const graph::Operator&)> which);

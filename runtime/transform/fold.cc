@@ -50,14 +50,47 @@ size_t OutputBytes(const graph::Graph& graph, const graph::Node& node) {
   return bytes;
 }
 
+// Weights of fewer bits than their product has.
+bool WidensWeights(const graph::Module& module, const graph::Node& node) {
+  const graph::Operator& op = module.OperatorOf(node);
+  const auto& values = module.main().values;
+  if (!op.domain.empty() || node.outputs.size() != 1 || node.outputs[0] == kNone) return false;
+  const graph::ValueType& type = values[node.outputs[0]].type;
+  if (!type.ranked || type.rank() < 2 || type.dtype != DType::kFloat32) return false;
+  if (op.name == "DequantizeLinear") return true;
+  const DType from = values[node.inputs[0]].type.dtype;
+  return op.name == "Cast" && (from == DType::kFloat16 || from == DType::kBfloat16);
+}
+
+// Whether lowering joins what takes the weights with them, as they are (fuse_quantized.h).
+bool AreJoined(const graph::Module& module, const graph::Node& weights) {
+  const graph::Graph& graph = module.main();
+  for (const graph::Node& node : graph.nodes) {
+    const auto& inputs = node.inputs;
+    if (std::find(inputs.begin(), inputs.end(), weights.outputs[0]) == inputs.end()) continue;
+    const graph::Operator& op = module.OperatorOf(node);
+    if (!op.domain.empty() || inputs.size() < 2 || inputs[1] != weights.outputs[0]) return false;
+    if (op.name == "MatMul" || op.name == "Gemm") continue;
+    const NodeId image = graph.values[inputs[0]].producer;
+    if (op.name != "Conv" || image == kNone) return false;
+    if (module.OperatorOf(graph.nodes[image]).name != "DequantizeLinear") return false;
+  }
+  return true;
+}
+
 bool IsFoldable(const FoldTools& tools, const graph::Module& module, NodeId id) {
   const graph::Graph& graph = module.main();
   const graph::Node& node = graph.nodes[id];
   const ops::OpDef& def = ops::DefOf(tools.operators, module, node);
-  const bool one_kernel = !def.composed() && def.control == ops::Control::kNone &&
+  const bool one_kernel = !def.is_composed(graph, node) && def.control == ops::Control::kNone &&
                           (!def.containers || def.name == "Identity");
-  return tools.evaluator != nullptr && one_kernel && def.foldable() && !node.outputs.empty() &&
-         AllInputsConstant(graph, node) && OutputBytes(graph, node) <= kMaxFoldedBytes;
+  if (tools.evaluator == nullptr || !one_kernel || !def.foldable() || node.outputs.empty() ||
+      !AllInputsConstant(graph, node)) {
+    return false;
+  }
+  // A weight is wanted in every run, however large it is.
+  if (WidensWeights(module, node)) return tools.widen_weights && !AreJoined(module, node);
+  return OutputBytes(graph, node) <= kMaxFoldedBytes;
 }
 
 bool IsShape(const graph::Operator& op) { return op.name == "Shape" && op.domain.empty(); }

@@ -18,6 +18,8 @@ struct FoldTools {
   const ops::OpRegistry& operators;
   ConstantEvaluator* evaluator;  // null: only shapes are folded
   Allocator& allocator;
+  // Whether weights of 8 and 16 bits become those of float32; not in files.
+  bool widen_weights = true;
 };
 
 // What was folded, so that the same can be folded at other sizes.

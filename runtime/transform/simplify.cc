@@ -85,7 +85,9 @@ void TakeOriginals(graph::Module& module) {
 
 }  // namespace
 
-Result<graph::Module> Simplify(const FoldTools& tools, graph::Module module) {
+Result<graph::Module> Simplify(const FoldTools& given, graph::Module module) {
+  FoldTools tools = given;
+  tools.widen_weights = false;
   if (module.signatures.size() != 1) {
     return InvalidArgument("a model with one signature can be simplified, this one has ",
                            module.signatures.size());

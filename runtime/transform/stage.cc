@@ -181,7 +181,7 @@ class StageMaker {
       const bool sized = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
         return out == kNone || main().values[out].type.FixedDims().has_value();
       });
-      ready_[id] = before && given && sized && asked_[id] == 0 && !def.composed() &&
+      ready_[id] = before && given && sized && asked_[id] == 0 && !def.is_composed(main(), node) &&
                    def.control == ops::Control::kNone && !RunsOnHost(def, main(), node) &&
                    !(defer_writes && Writes(def, node));
     }
@@ -362,7 +362,8 @@ bool NeedsStages(const ops::OpRegistry& registry, const graph::Module& module) {
   const graph::Graph& main = module.main();
   return std::any_of(main.nodes.begin(), main.nodes.end(), [&](const graph::Node& node) {
     const ops::OpDef& def = ops::DefOf(registry, module, node);
-    return def.composed() || def.control != ops::Control::kNone || RunsOnHost(def, main, node);
+    return def.is_composed(main, node) || def.control != ops::Control::kNone ||
+           RunsOnHost(def, main, node);
   });
 }
 

@@ -38,16 +38,16 @@ void ForEachPiece(const ConvShape& s, Range taps, Range pixels, Fn&& run) {
 }  // namespace
 
 template <typename T>
-void Im2Col(const ConvShape& s, const T* x, Range taps, Range pixels, T* matrix) {
+void Im2Col(const ConvShape& s, const T* x, Range taps, Range pixels, T* matrix, T padding) {
   ForEachPiece(s, taps, pixels, [&](int64_t at, int64_t from, Range columns, Range inside) {
     T* const to = matrix + at - columns.begin;
-    std::fill(to + columns.begin, to + inside.begin, T{0});
+    std::fill(to + columns.begin, to + inside.begin, padding);
     if (s.sw == 1) {
       std::copy(x + from + inside.begin, x + from + inside.end, to + inside.begin);
     } else {
       for (int64_t j = inside.begin; j < inside.end; ++j) to[j] = x[from + j * s.sw];
     }
-    std::fill(to + inside.end, to + columns.end, T{0});
+    std::fill(to + inside.end, to + columns.end, padding);
   });
 }
 
@@ -63,11 +63,13 @@ void Col2Im(const ConvShape& s, const T* matrix, Range taps, Range pixels, T* x)
   });
 }
 
-#define HR_INSTANTIATE(T)                                             \
-  template void Im2Col(const ConvShape&, const T*, Range, Range, T*); \
+#define HR_INSTANTIATE(T)                                                \
+  template void Im2Col(const ConvShape&, const T*, Range, Range, T*, T); \
   template void Col2Im(const ConvShape&, const T*, Range, Range, T*)
 HR_INSTANTIATE(float);
 HR_INSTANTIATE(double);
 #undef HR_INSTANTIATE
+// Of 8-bit numbers, signed ones included.
+template void Im2Col(const ConvShape&, const uint8_t*, Range, Range, uint8_t*, uint8_t);
 
 }  // namespace hr::cpu

@@ -7,9 +7,10 @@
 namespace hr::cpu {
 
 // Rows [taps) of the columns of `pixels`; x is the group's first channel. What lies in the padding
-// is 0.
+// is `padding`.
 template <typename T>
-void Im2Col(const ConvShape& shape, const T* x, Range taps, Range pixels, T* columns);
+void Im2Col(const ConvShape& shape, const T* x, Range taps, Range pixels, T* columns,
+            T padding = 0);
 
 // Adds the columns to the pixels they came from. Taps of different channels may go in parallel.
 template <typename T>

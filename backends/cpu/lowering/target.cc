@@ -10,6 +10,7 @@
 #include "runtime/lowering/fuse_elementwise.h"
 #include "runtime/lowering/fuse_one_hot.h"
 #include "runtime/lowering/fuse_products.h"
+#include "runtime/lowering/fuse_quantized.h"
 #include "runtime/lowering/fuse_updates.h"
 
 namespace hr::cpu {
@@ -48,6 +49,7 @@ class Cpu final : public lowering::Target {
 
   Status Fuse(Region& region, const CompileOptions& options) const override {
     HR_ASSIGN_OR_RETURN(ConvPins pins, ParseConvPins(options.pin));
+    lowering::FuseQuantized(region);
     FuseConvolutions(region, {options.exact_sums, std::move(pins), costs_});
     lowering::FuseAttention(region, options.threads);
     lowering::FuseOneHotProducts(region);

@@ -21,6 +21,9 @@ std::span<const KernelEntry> NormalizationFamily();    // normalization.cc
 std::span<const KernelEntry> OptimizerFamily();        // optimizer.cc
 std::span<const KernelEntry> PadFamily();              // pad.cc
 std::span<const KernelEntry> PoolFamily();             // pool.cc
+std::span<const KernelEntry> QuantizeFamily();         // quantize_linear.cc
+std::span<const KernelEntry> QuantizedConvFamily();    // quantized_conv.cc
+std::span<const KernelEntry> QuantizedMatMulFamily();  // quantized_matmul.cc
 std::span<const KernelEntry> RandomFamily();           // random.cc
 std::span<const KernelEntry> RecurrentFamily();        // recurrent.cc
 std::span<const KernelEntry> ReduceFamily();           // reduce.cc

@@ -1,7 +1,13 @@
 // Matrix products.
 #include "backends/cpu/kernels/gemm.h"
 
+#include <algorithm>
+
+#include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/kernels/partition.h"
+#include "backends/cpu/kernels/quantize.h"
 #include "backends/cpu/onednn/kernels.h"
+#include "backends/cpu/ops/batch_axes.h"
 #include "backends/cpu/ops/families.h"
 
 namespace hr::cpu {
@@ -118,36 +124,6 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   return out;
 }
 
-// The axes before the last two of both operands, broadcast against each other.
-struct BatchAxes {
-  Dims dims, a_strides, b_strides;
-};
-
-Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
-  auto outer = [](const Dims& dims) {
-    return Dims(dims.begin(),
-                dims.end() - static_cast<ptrdiff_t>(std::min<size_t>(2, dims.size())));
-  };
-  Dims outer_a = outer(a);
-  Dims outer_b = outer(b);
-  BatchAxes out;
-  HR_ASSIGN_OR_RETURN(out.dims, BroadcastDims(outer_a, outer_b));
-  auto strides = [&](const Dims& dims, const Dims& whole) {
-    Dims result(out.dims.size(), 0);
-    int64_t stride =
-        whole.size() >= 2 ? whole[whole.size() - 1] * whole[whole.size() - 2] : ElementCount(whole);
-    for (size_t i = 0; i < dims.size(); ++i) {
-      size_t from = dims.size() - 1 - i;
-      if (dims[from] != 1) result[result.size() - 1 - i] = stride;
-      stride *= dims[from];
-    }
-    return result;
-  };
-  out.a_strides = strides(outer_a, a);
-  out.b_strides = strides(outer_b, b);
-  return out;
-}
-
 // One product of matrices.
 template <typename T>
 Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShape& shape) {
@@ -191,6 +167,104 @@ Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
   return out;
 }
 
+// Weights [n, k] or [k, n] of 8 bits, with scales, or of 16, as numbers.
+struct NarrowWeights {
+  NarrowWeights(const KernelRequest& request, int64_t columns, bool transposed)
+      : columns(columns),
+        transposed(transposed),
+        dtype(request.input(1).dtype),
+        elements(request.input(1).elements()) {
+    const auto of_column = [&](const OperandInfo& operand, auto at) {
+      std::vector<float> values(static_cast<size_t>(columns), 0);
+      for (int64_t j = 0; operand.present && j < columns; ++j) {
+        values[static_cast<size_t>(j)] = at(*operand.constant, j % operand.elements());
+      }
+      return values;
+    };
+    scales =
+        of_column(request.input(2), [](const Tensor& t, int64_t j) { return t.as<float>()[j]; });
+    zeros = of_column(request.input(3), [&](const Tensor& t, int64_t j) {
+      return dtype == DType::kInt8 ? static_cast<float>(t.as<int8_t>()[j])
+                                   : static_cast<float>(t.as<uint8_t>()[j]);
+    });
+  }
+
+  void Widen(const Lease& threads, const void* from, float* to) const {
+    if (DTypeSize(dtype) == 2) return Cast(threads, dtype, from, DType::kFloat32, to, elements, 1);
+    const auto* bytes = static_cast<const uint8_t*>(from);
+    const bool is_signed = dtype == DType::kInt8;
+    if (transposed) {
+      const int64_t k = elements / std::max<int64_t>(1, columns);
+      for (int64_t j = 0; j < columns; ++j) {
+        const auto at = static_cast<size_t>(j);
+        DequantizeRun(bytes + j * k, is_signed, k, scales[at], zeros[at], to + j * k);
+      }
+      return;
+    }
+    for (int64_t i = 0; i < elements; ++i) {
+      const auto at = static_cast<size_t>(i % columns);
+      const float x = is_signed ? static_cast<float>(static_cast<int8_t>(bytes[i]))
+                                : static_cast<float>(bytes[i]);
+      to[i] = (x - zeros[at]) * scales[at];
+    }
+  }
+
+  int64_t columns;
+  bool transposed;
+  DType dtype;
+  int64_t elements;
+  std::vector<float> scales, zeros;  // of columns
+};
+
+// lowered.DequantizedGemm: (a, weights, scale?, zero?, bias?) → C. The weights are widened when
+// they are prepared, and packed if that pays.
+Result<LoweredKernel> MakeDequantizedGemm(const KernelRequest& request) {
+  const bool transposed = request.node.Int("transB", 0) != 0;
+  const Dims &a = request.input(0).dims, &c = request.outputs[0].dims;
+  const GemmShape shape = GemmShape::Dense(ElementCount(std::span(c).first(c.size() - 1)), c.back(),
+                                           a.back(), false, transposed);
+  const Activation activation = ActivationOf(request.node);
+  const int64_t biases = request.input(4).present ? request.input(4).elements() : 0;
+  const PortableProduct<float> product(request, shape);
+  auto weights = std::make_shared<const NarrowWeights>(request, shape.n, transposed);
+  const size_t plain = static_cast<size_t>(weights->elements) * sizeof(float);
+  LoweredKernel out{.scratch_bytes = product.scratch_bytes() + 64 +
+                                     static_cast<size_t>(shape.n) * sizeof(float)};
+  out.preparation = {
+      .input = 1,
+      .bytes = product.packed ? PackedBBytes<float>(shape.n, shape.k) : plain,
+      .format = Cat("widened ", shape.n, "x", shape.k, transposed ? " of rows" : "",
+                    product.packed ? " panels" : ""),
+      .scratch_bytes = product.packed ? plain : 0,
+      .kernel = MakeKernel("widen_and_pack",
+                           [product, weights](const engine::Operands& p,
+                                              const engine::LaunchContext& context) -> Status {
+                             auto* const to =
+                                 product.packed ? p.scratch<float>() : p.output<float>(0);
+                             weights->Widen(context.threads, p.input(0), to);
+                             if (!product.packed) return {};
+                             const GemmShape& s = product.shape;
+                             PackB(context.threads, s.n, s.k, s.transpose_b, to, s.ldb,
+                                   p.output<float>(0), product.slices);
+                             return {};
+                           })};
+  out.kernel =
+      MakeKernel(Cat("gemm_of_narrow", ActivationName(activation)),
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   GemmEpilogue<float> end{.activation = activation};
+                   auto* const row = p.scratch<float>();
+                   if (biases == shape.n) end.column_bias = p.input<float>(4);
+                   if (biases == 1 && shape.n != 1) {
+                     std::fill_n(row, shape.n, *p.input<float>(4));
+                     end.column_bias = row;
+                   }
+                   product.Run(context.threads, p.input<float>(0), p.input<float>(1),
+                               p.output<float>(0), end, row + RoundUp(shape.n, 16));
+                   return {};
+                 });
+  return out;
+}
+
 Result<LoweredKernel> MakeGemm(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return MakeGemmOf<T>(request); });
@@ -203,6 +277,7 @@ Result<LoweredKernel> MakeMatMul(const KernelRequest& request) {
 constexpr KernelEntry kKernels[] = {
     {"", "Gemm", MakeGemm},
     {lowering::kLowered, "Gemm", MakeGemm},
+    {lowering::kLowered, "DequantizedGemm", MakeDequantizedGemm},
     {"", "MatMul", MakeMatMul},
 };
 

@@ -250,7 +250,7 @@ Result<std::vector<Array>> Draft::Outputs(const graph::Node& node,
     return reference::EvaluateNode(assembler_.module(), node, inputs, variables_);
   }
   HR_ASSIGN_OR_RETURN(const graph::Module composed,
-                      transform::Composed(SystemAllocator(), registry_, assembler_.module()));
+                      transform::Composed(SystemAllocator(), registry_, assembler_.module(), true));
   return reference::Evaluator(composed).Run(values_, node.outputs);
 }
 

@@ -58,7 +58,7 @@ class Trial {
 
   // What the reference runs; values keep their numbers.
   Result<graph::Module> ComposedOf(const graph::Module& module) {
-    return transform::Composed(SystemAllocator(), judge_.operators(), module);
+    return transform::Composed(SystemAllocator(), judge_.operators(), module, true);
   }
 
   Status AssembleAll() {

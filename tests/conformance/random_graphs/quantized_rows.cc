@@ -144,6 +144,65 @@ std::string Conv(Draft& draft, const Row& row) {
                  filters ? Dims{out} : Dims{}, out, attributes);
 }
 
+// ---- Chains, as quantization writes them ----
+
+// What often follows a product of so many columns.
+std::string Behind(Draft& draft, std::string y, int64_t columns) {
+  if (draft.rng().Chance(60)) {
+    y = draft.One("Add", 14, {y, draft.Leaf(DType::kFloat32, {columns}, -1, 1)});
+  }
+  if (!y.empty() && draft.rng().Chance(40)) y = draft.One("Relu", 14, {y});
+  return y;
+}
+
+std::string Rows(Draft& draft, int64_t* inner) {
+  std::string x = draft.Find([](const Known& k) {
+    return k.dtype == DType::kFloat32 && k.rank() >= 2 && k.rank() <= 3 && k.low > -100 &&
+           k.high < 100 && std::max(k.high, -k.low) > 1e-3;
+  });
+  if (x.empty()) x = draft.Leaf(DType::kFloat32, {draft.batch(), draft.rng().Between(1, 20)});
+  *inner = draft[x].dims.back();
+  return x;
+}
+
+std::string DynamicChain(Draft& draft, const Row& row) {
+  int64_t k = 0;
+  const std::string x = Rows(draft, &k);
+  const int64_t n = draft.rng().Between(1, 9);
+  const auto numbers = draft.Node("DynamicQuantizeLinear", 11, {x}, 3);
+  if (numbers.empty()) return "";
+  const std::string w = draft.Leaf(DType::kInt8, {k, n}, -9, 9);
+  std::string y = draft.One(row.op, row.version, {numbers[0], w, numbers[2]});
+  if (!y.empty()) y = draft.One("Cast", 13, {y}, {Int("to", 1)});
+  if (y.empty()) return "";
+  const Dims each = draft.rng().Chance(50) ? Dims{n} : Dims{};
+  const std::string scale =
+      draft.One("Mul", 14, {numbers[1], draft.Leaf(DType::kFloat32, each, 0.01, 0.1)});
+  if (!scale.empty()) y = draft.One("Mul", 14, {y, scale});
+  return scale.empty() || y.empty() ? "" : Behind(draft, y, n);
+}
+
+std::string StaticChain(Draft& draft, const Row& row) {
+  int64_t k = 0;
+  const std::string x = Rows(draft, &k);
+  const int64_t n = draft.rng().Between(1, 9);
+  const std::vector<std::string> of_x = {draft.Leaf(DType::kFloat32, {}, 0.1, 0.9),
+                                         ZeroPoint(draft, DType::kUint8, {})};
+  std::string y = draft.One("QuantizeLinear", 13, {x, of_x[0], of_x[1]});
+  if (!y.empty()) y = draft.One(row.op, row.version, {y, of_x[0], of_x[1]});
+  if (y.empty()) return "";
+  const std::string w = draft.One(
+      row.op, row.version,
+      {draft.Leaf(DType::kInt8, {k, n}, -9, 9), draft.Leaf(DType::kFloat32, {n}, 0.01, 0.1)},
+      {Int("axis", 1)});
+  if (!w.empty()) y = draft.One("MatMul", 13, {y, w});
+  if (!w.empty() && !y.empty()) y = Behind(draft, y, n);
+  if (w.empty() || y.empty() || draft.rng().Chance(30)) return w.empty() ? "" : y;
+  return draft.One(
+      "QuantizeLinear", 13,
+      {y, draft.Leaf(DType::kFloat32, {}, 0.1, 0.9), ZeroPoint(draft, AnyByte(draft), {})});
+}
+
 const Row kRows[] = {
     {"QuantizeLinear", 10, Quantize},
     {"QuantizeLinear", 13, Quantize},
@@ -155,6 +214,8 @@ const Row kRows[] = {
     {"DequantizeLinear", 23, Dequantize},
     {"DynamicQuantizeLinear", 11, DynamicQuantize},
     {"MatMulInteger", 10, MatMul},
+    {"MatMulInteger", 10, DynamicChain},
+    {"DequantizeLinear", 13, StaticChain},
     {"QLinearMatMul", 10, MatMul},
     {"QLinearMatMul", 21, MatMul},
     {"ConvInteger", 10, Conv},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.h"
+#include "runtime/transform/compose.h"
 #include "runtime/transform/graph_builder.h"
 #include "runtime/transform/specialize.h"
 #include "tests/reference/evaluator.h"
@@ -102,7 +103,9 @@ class OneNodeRun {
     }
     std::vector<graph::ValueId> fetches;
     for (const graph::Port& port : module_.signatures[0].outputs) fetches.push_back(port.value);
-    auto expected = reference::Evaluator(module_).Run(feeds, fetches);
+    auto composed = transform::Composed(SystemAllocator(), registry_, module_, true);
+    ASSERT_TRUE(composed.ok()) << composed.status().ToString();
+    auto expected = reference::Evaluator(*composed).Run(feeds, fetches);
     ASSERT_TRUE(expected.ok()) << expected.status().ToString();
     for (size_t i = 0; i < outputs.size(); ++i) {
       ASSERT_EQ(reference::Difference(outputs[i], (*expected)[i], relative, absolute), "")

@@ -43,7 +43,7 @@ class Formulas : public transform::BuiltGraph {
     }
     auto node = builder.AddNode(spec);
     EXPECT_TRUE(node.ok()) << node.status().ToString();
-    auto module = transform::Composed(SystemAllocator(), registry_, builder.module());
+    auto module = transform::Composed(SystemAllocator(), registry_, builder.module(), true);
     EXPECT_TRUE(module.ok()) << module.status().ToString();
     auto y = reference::Evaluator(*module).Run(
         feeds, std::span(&module->main().nodes[*node].outputs[0], 1));

@@ -62,7 +62,7 @@ std::string OneNode::Text() {
 std::string OneNode::Composition() {
   auto node = builder_.AddNode(spec_);
   if (!node.ok()) return std::string(node.status().message());
-  auto composed = transform::Composed(SystemAllocator(), registry_, builder_.module());
+  auto composed = transform::Composed(SystemAllocator(), registry_, builder_.module(), true);
   if (!composed.ok()) return composed.status().ToString();
   std::vector<std::string> names;
   for (size_t i = *node + 1; i < composed->main().nodes.size(); ++i) {

@@ -75,7 +75,7 @@ class Check {
 
   // The reference evaluates what composed operators are composed of.
   Status Compose() {
-    HR_ASSIGN_OR_RETURN(module_, Composed(SystemAllocator(), registry_, builder_.module()));
+    HR_ASSIGN_OR_RETURN(module_, Composed(SystemAllocator(), registry_, builder_.module(), true));
     return {};
   }
 

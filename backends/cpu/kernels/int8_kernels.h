@@ -1,0 +1,56 @@
+// The inner loops of int8_gemm.cc, once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/int8_gemm.h"
+
+namespace hr::cpu {
+
+inline constexpr int kMaxInt8Rows = 12;
+inline constexpr int kMaxInt8Width = 32;  // columns of a panel
+inline constexpr int64_t kQuad = 4;       // terms of a sum that one lane adds at once
+
+// tile [rows][width] = A [rows][k] times a panel, both as they are encoded (Int8Kernels).
+struct Int8TileCall {
+  int64_t k = 0;
+  const uint8_t* a = nullptr;
+  int64_t lda = 0;
+  const int8_t* panel = nullptr;  // behind the sums of its columns
+  int32_t* tile = nullptr;
+};
+
+// C [rows][columns] = epilogue(tile). Pointers are those of the tile's first row and column.
+struct Int8FinishCall {
+  int64_t rows = 0, columns = 0;
+  const int32_t* tile = nullptr;
+  const int32_t* column_sums = nullptr;  // of the panel
+  const int32_t* row_terms = nullptr;    // k * a_zero - the sum of the row of A; null: b_zero is 0
+  void* c = nullptr;
+  int64_t ldc = 0;
+  Int8Epilogue epilogue;
+};
+
+// A is encoded as unsigned and B as signed numbers, which is what instructions for sums of four
+// products take: the other kind is shifted by 128, and so is its zero point.
+//
+// A panel has `width` columns: their sums (int32), and then, for each quad of k, four numbers of
+// each column. What is missing of the last quad and the last panel is 0.
+struct Int8Kernels {
+  int width = 0;  // of a panel
+  int rows = 0;   // of the largest tile
+  // [A is signed][rows - 1]
+  void (*tile[2][kMaxInt8Rows])(const Int8TileCall&) = {};
+  void (*finish)(const Int8FinishCall&) = nullptr;
+  // The panel of `count` columns of B [k][ldb], and of B transposed [count][ldb].
+  void (*pack)(const uint8_t* b, int64_t ldb, int64_t count, int64_t k, bool b_signed,
+               int32_t* panel) = nullptr;
+  void (*pack_transposed)(const uint8_t* b, int64_t ldb, int64_t count, int64_t k, bool b_signed,
+                          int32_t* panel) = nullptr;
+  // The sum of an encoded row of A.
+  int32_t (*row_sum)(const uint8_t* a, int64_t k, bool a_signed) = nullptr;
+};
+
+const Int8Kernels& KernelsForInt8();
+
+}  // namespace hr::cpu

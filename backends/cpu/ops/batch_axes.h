@@ -1,0 +1,17 @@
+// The products of matrices that a MatMul of higher rank consists of.
+#pragma once
+
+#include "runtime/base/errors.h"
+#include "runtime/base/shape.h"
+
+namespace hr::cpu {
+
+// The axes before the last two of both operands, broadcast against each other.
+struct BatchAxes {
+  Dims dims, a_strides, b_strides;
+};
+
+// `a`, `b`: the operands' shapes. Strides are in elements, and 0 where an operand is broadcast.
+Result<BatchAxes> BatchOf(const Dims& a, const Dims& b);
+
+}  // namespace hr::cpu

@@ -49,6 +49,31 @@ func (g *Graph) LoadAdapters(path string) int {
 	return int(count)
 }
 
+// Quantize makes the numbers of one signature smaller: "weights", "dynamic", "static", "float16" or
+// "bfloat16", with options behind. Only what the signature needs stays, so values have other numbers.
+// Patterns choose nodes ("": all); data, for static alone and nil otherwise, is drawn from. It returns
+// the report as JSON; headrace/train.h has all of it.
+func (g *Graph) Quantize(ctx context.Context, signature, settings, patterns string, data *Dataset) (json.RawMessage, error) {
+	var lent loan
+	defer lent.end()
+	graph, of, how, which := borrow(&lent, g.object), lent.text(signature), lent.text(settings), lent.optional(patterns)
+	var dataset *C.hr_dataset
+	if data != nil {
+		dataset = borrow(&lent, data.object)
+	}
+	if lent.failure != nil {
+		return nil, lent.failure
+	}
+	var text *C.hr_text
+	err := limited(ctx, func(l *C.hr_limits) *C.hr_status {
+		return C.hr_graph_quantize(graph, of, how, which, dataset, l, &text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(takeText(text)), nil
+}
+
 // SaveAdapters writes the low-rank adapters of the session as a safetensors file.
 func (s *Session) SaveAdapters(ctx context.Context, path string) error {
 	return s.adapters(ctx, path, func(session *C.hr_session, path *C.char, l *C.hr_limits) *C.hr_status {

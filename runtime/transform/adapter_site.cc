@@ -48,22 +48,22 @@ bool FindWeight(const graph::Module& module, AdapterSite* site) {
   }
 }
 
-bool FitsKind(const graph::Module& module, const AdapterSite& site) {
+bool FitsKind(const graph::Module& module, const AdapterSite& site, bool groups) {
   const auto dims = module.main().values[site.value].type.FixedDims();
   if (!dims || !IsFloating(module.main().values[site.value].type.dtype)) return false;
   if (site.kind != SiteKind::kConv) return dims->size() == 2;
-  return dims->size() >= 3 && module.main().nodes[site.node].Int("group", 1) == 1;
+  return dims->size() >= 3 && (groups || module.main().nodes[site.node].Int("group", 1) == 1);
 }
 
 }  // namespace
 
-std::optional<AdapterSite> SiteOf(const graph::Module& module, graph::NodeId id) {
+std::optional<AdapterSite> SiteOf(const graph::Module& module, graph::NodeId id, bool groups) {
   const graph::Node& node = module.main().nodes[id];
   const auto kind = KindOf(module.OperatorOf(node));
   if (!kind || node.inputs.size() < 2 || node.outputs[0] == kNone) return {};
   AdapterSite site{.node = id, .kind = *kind, .value = node.inputs[1]};
   site.transposed = *kind == SiteKind::kGemm && node.Int("transB", 0) != 0;
-  if (!FindWeight(module, &site) || !FitsKind(module, site)) return {};
+  if (!FindWeight(module, &site) || !FitsKind(module, site, groups)) return {};
   return site;
 }
 

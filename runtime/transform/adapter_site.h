@@ -19,8 +19,10 @@ struct AdapterSite {
   bool transposed = false;              // the weight is [outputs, inputs]
 };
 
-// The node as a product with a weight of known size, or nothing.
-std::optional<AdapterSite> SiteOf(const graph::Module& module, graph::NodeId node);
+// The node as a product with a weight of known size, or nothing. `groups`: convolutions may have
+// several.
+std::optional<AdapterSite> SiteOf(const graph::Module& module, graph::NodeId node,
+                                  bool groups = false);
 // All of the main graph, but for those of adapters.
 std::vector<AdapterSite> SitesOf(const graph::Module& module);
 

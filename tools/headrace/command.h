@@ -24,6 +24,7 @@ Command AddInspect(CLI::App& program);
 Command AddRun(CLI::App& program);
 Command AddTrain(CLI::App& program);
 Command AddConvert(CLI::App& program);
+Command AddQuantize(CLI::App& program);
 Command AddVerify(CLI::App& program);
 Command AddDoctor(CLI::App& program);
 Command AddBench(CLI::App& program);

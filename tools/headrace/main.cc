@@ -87,9 +87,9 @@ int Main(int argc, char** argv) {
   program.require_subcommand(1);
   program.set_version_flag("--version", hr_version_text());
   std::vector<Command> commands = {
-      AddInspect(program), AddRun(program),    AddBench(program),
-      AddProfile(program), AddTrain(program),  AddVerify(program),
-      AddConvert(program), AddDoctor(program), AddRoof(program),
+      AddInspect(program), AddRun(program),    AddBench(program),   AddProfile(program),
+      AddTrain(program),   AddVerify(program), AddConvert(program), AddQuantize(program),
+      AddDoctor(program),  AddRoof(program),
   };
   CLI::App* weights = program.add_subcommand("weights", "Lists, writes and reads weights");
   weights->require_subcommand(1);

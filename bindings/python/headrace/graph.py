@@ -1,11 +1,12 @@
 """Graphs: values, variables and nodes, built by calling operators and read like lists."""
 import contextlib
+import json
 import os
 import re
 
 from . import _native as native
 from ._constants import NONE, AttributeKind
-from ._objects import Closeable, settings
+from ._objects import Closeable, handle_of, settings
 from .dtypes import FLOATING, dtype_of, float32, name_of
 from .env import default_env
 from .errors import InvalidArgument, NotFound
@@ -534,6 +535,17 @@ class Graph(Closeable):
     def load_adapters(self, path):
         """Add the adapters of a file, and freeze the rest; return how many nodes have one."""
         return native.hr_graph_load_adapters(self._handle, os.fspath(path))
+
+    def quantize(self, signature, settings, *, patterns=None, data=None, timeout=None,
+                 cancel=None):
+        """Make the numbers of one signature smaller; return the report, a dict.
+
+        The settings begin with "weights", "dynamic", "static", "float16" or "bfloat16". Only what
+        the signature needs stays, so values have other numbers. A Dataset is for "static" alone.
+        """
+        return json.loads(native.hr_graph_quantize(
+            self._handle, signature, settings, patterns,
+            None if data is None else data._handle, timeout, handle_of(cancel)))
 
     # ---- Signatures ----
 

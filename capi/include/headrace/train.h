@@ -462,6 +462,36 @@ HR_API hr_status* hr_evaluate(hr_session* session, HR_NULLABLE const char* signa
 HR_API hr_status* hr_evaluate_metrics(hr_session* session, HR_NULLABLE const char* signature,
                                       hr_dataset* data, const hr_limits* limits, hr_text** out);
 
+/* ---- Smaller numbers ------------------------------------------------------------------------- */
+
+/* Makes the numbers of a graph smaller that serves one signature: those of its products (MatMul,
+ * Gemm, Conv) whose weight is a variable or a constant of float32. Nothing stays but the signature
+ * and what it needs, so values have other numbers; weights that are changed become constants, with
+ * the initial values that they had. All of it is written with ONNX's operators. `settings` begins
+ * with one of
+ *
+ *   "weights"   the weight is int8 behind a DequantizeLinear
+ *   "dynamic"   products of int8, with the input's range of each run (DynamicQuantizeLinear)
+ *   "static"    products of int8, with the range that the input has over `data` (QuantizeLinear,
+ *               DequantizeLinear)
+ *   "float16", "bfloat16"   the weight has 16 bits, behind a Cast
+ *
+ * and goes on with "per_channel=0" (one scale for a whole weight, in place of one for each column
+ * or filter), and for static "percentile=99.9" (the range leaves out half of the rest at either
+ * end) and "batches=10" (0: a pass). `patterns` chooses nodes by their names or those of their
+ * weights (see hr_graph_set_trainable_matching); NULL chooses all. `data` is drawn from for static,
+ * and NULL otherwise. `limits` may be NULL. `out_report` may be NULL; it gets JSON: "how",
+ * "signature", "products" with "node", "op", "weight", and for static "low" and "high", "skipped"
+ * with "node" and "reason", and "bytes_before" and "bytes_after" of the weights.
+ *
+ * HR_NOT_FOUND if there is no such signature, or a pattern fits nothing; HR_FAILED_PRECONDITION if
+ * there is nothing to quantize, `data` has no examples, or a weight has no value before a session
+ * draws it; HR_INVALID_ARGUMENT if a number is NaN or infinite, data does not fit the inputs, or
+ * the settings are others. A failure leaves the graph as it was. */
+HR_API hr_status* hr_graph_quantize(hr_graph* graph, const char* signature, const char* settings,
+                                    HR_NULLABLE const char* patterns, HR_NULLABLE hr_dataset* data,
+                                    const hr_limits* limits, HR_NULLABLE hr_text** out_report);
+
 /* ---- Progress -------------------------------------------------------------------------------- */
 
 /* Shows progress on standard error: as a bar if that is a terminal, otherwise as plain lines. Used

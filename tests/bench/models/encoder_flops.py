@@ -9,5 +9,11 @@ def forward_flops(case):
     return 2 * LAYERS * batch * length * (weights + 2 * length * SIZE)
 
 
+def product_flops(case):
+    """Those of products with weights."""
+    batch, length = (int(n) for n in case.split("x"))
+    return 2 * LAYERS * batch * length * (4 * SIZE * SIZE + 2 * SIZE * INNER)
+
+
 def weight_bytes():
     return 4 * LAYERS * (4 * SIZE * SIZE + 2 * SIZE * INNER)

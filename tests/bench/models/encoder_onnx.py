@@ -67,18 +67,49 @@ class Builder:
         return self.norm(self.op("Add", x, self.linear(inner, INNER, SIZE)))
 
 
-def inference(batch, length):
-    """A function that computes the scores."""
-    b = Builder()
+class QuantizedBuilder(Builder):
+    """The same with products of 8-bit numbers, as dynamic quantization writes them: an input by the
+    range that it has, weights by a scale for each column."""
+
+    def __init__(self):
+        super().__init__()
+        self._quantized = {}
+
+    def quantized(self, x):
+        if x not in self._quantized:
+            outputs = [f"v{len(self.nodes)}{part}" for part in ("", "scale", "zero")]
+            self.nodes.append(helper.make_node("DynamicQuantizeLinear", [x], outputs))
+            self._quantized[x] = outputs
+        return self._quantized[x]
+
+    def linear(self, x, inputs, outputs):
+        numbers, scale, zero = self.quantized(x)
+        bound = 1 / math.sqrt(inputs)
+        weights = self._random.uniform(-bound, bound, (inputs, outputs)).astype("float32")
+        scales = abs(weights).max(axis=0) / numpy.float32(127)
+        small = self.constant(numpy.rint(weights / scales).astype("int8"))
+        total = self.op("Cast", self.op("MatMulInteger", numbers, small, zero), to=TensorProto.FLOAT)
+        product = self.op("Mul", total, self.op("Mul", scale, self.constant(scales)))
+        return self.op("Add", product, self.constant(numpy.zeros(outputs, "float32")))
+
+
+def model(b, batch, length):
+    """The model that computes the output "scores"."""
     x = b.op("Gather", b.uniform(WORDS, SIZE), "tokens")
     x = b.norm(b.op("Add", x, b.uniform(length, SIZE)))
     for _ in range(LAYERS):
         x = b.layer(x, length)
     scores = b.linear(b.op("ReduceMean", x, axes=[1], keepdims=0), SIZE, CLASSES)
+    b.nodes.append(helper.make_node("Identity", [scores], ["scores"]))
     value = helper.make_tensor_value_info
     graph = helper.make_graph(b.nodes, "bench", [value("tokens", TensorProto.INT64, [batch, length])],
-                              [value(scores, TensorProto.FLOAT, [batch, CLASSES])], b.initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+                              [value("scores", TensorProto.FLOAT, [batch, CLASSES])], b.initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def inference(batch, length, what=None):
+    """A function that computes the scores by a model, or the path of one; float32 by default."""
     tokens = (numpy.arange(batch * length, dtype="int64") * 37 % WORDS).reshape(batch, length)
-    run = onnx_models.bound_run(onnx_models.session(model), {"tokens": tokens}, [scores])
+    session = onnx_models.session(model(Builder(), batch, length) if what is None else what)
+    run = onnx_models.bound_run(session, {"tokens": tokens}, ["scores"])
     return lambda: (run(), tokens)  # what is bound must live

@@ -2426,6 +2426,31 @@ extern "C" {
     /// Calls hr_evaluate, and writes the metrics as JSON: {"step": …, "metrics": {"loss": …, …}}. What
     /// is no finite number is null. If `signature` is NULL, it is "eval".
     pub fn hr_evaluate_metrics(session: *mut hr_session, signature: *const c_char, data: *mut hr_dataset, limits: *const hr_limits, out: *mut *mut hr_text) -> *mut hr_status;
+    /// Makes the numbers of a graph smaller that serves one signature: those of its products (MatMul,
+    /// Gemm, Conv) whose weight is a variable or a constant of float32. Nothing stays but the signature
+    /// and what it needs, so values have other numbers; weights that are changed become constants, with
+    /// the initial values that they had. All of it is written with ONNX's operators. `settings` begins
+    /// with one of
+    ///
+    /// "weights"   the weight is int8 behind a DequantizeLinear
+    /// "dynamic"   products of int8, with the input's range of each run (DynamicQuantizeLinear)
+    /// "static"    products of int8, with the range that the input has over `data` (QuantizeLinear,
+    /// DequantizeLinear)
+    /// "float16", "bfloat16"   the weight has 16 bits, behind a Cast
+    ///
+    /// and goes on with "per_channel=0" (one scale for a whole weight, in place of one for each column
+    /// or filter), and for static "percentile=99.9" (the range leaves out half of the rest at either
+    /// end) and "batches=10" (0: a pass). `patterns` chooses nodes by their names or those of their
+    /// weights (see hr_graph_set_trainable_matching); NULL chooses all. `data` is drawn from for static,
+    /// and NULL otherwise. `limits` may be NULL. `out_report` may be NULL; it gets JSON: "how",
+    /// "signature", "products" with "node", "op", "weight", and for static "low" and "high", "skipped"
+    /// with "node" and "reason", and "bytes_before" and "bytes_after" of the weights.
+    ///
+    /// HR_NOT_FOUND if there is no such signature, or a pattern fits nothing; HR_FAILED_PRECONDITION if
+    /// there is nothing to quantize, `data` has no examples, or a weight has no value before a session
+    /// draws it; HR_INVALID_ARGUMENT if a number is NaN or infinite, data does not fit the inputs, or
+    /// the settings are others. A failure leaves the graph as it was.
+    pub fn hr_graph_quantize(graph: *mut hr_graph, signature: *const c_char, settings: *const c_char, patterns: *const c_char, data: *mut hr_dataset, limits: *const hr_limits, out_report: *mut *mut hr_text) -> *mut hr_status;
     /// Begins with `done` of `total` steps (-1: unknown). `items` names what the steps handle, such as
     /// "images"; if `items` is NULL, they are images. `label` may be NULL.
     pub fn hr_progress_create(label: *const c_char, items: *const c_char, done: i64, total: i64, out: *mut *mut hr_progress) -> *mut hr_status;

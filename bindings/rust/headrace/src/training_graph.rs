@@ -1,11 +1,15 @@
 //! Building graphs that train: learning rates, clipping, groups of variables, averages.
 use std::path::Path;
+use std::ptr;
 
 use headrace_sys as sys;
 
 use crate::graph::{path_text, raw_or_none, raw_values, value_or_none};
-use crate::raw::{attribute_text, c_text, check, optional_text, text_pointer, written};
-use crate::{Graph, Result, Value};
+use crate::limits::made_within;
+use crate::raw::{
+    attribute_text, c_text, check, optional_text, text_pointer, text_string, written,
+};
+use crate::{DataSet, Graph, Limits, Result, Value};
 
 /// Variables with an optimizer and a learning rate of their own.
 #[derive(Clone, Copy, Debug)]
@@ -176,5 +180,29 @@ impl Graph {
         let path = path_text(path.as_ref())?;
         // SAFETY: the path lives during the call.
         written(|out| unsafe { sys::hr_graph_load_adapters(self.raw(), path.as_ptr(), out) })
+    }
+
+    /// Makes the numbers of one signature smaller: `"weights"`, `"dynamic"`, `"static"`,
+    /// `"float16"` or `"bfloat16"`, with options behind. Only what the signature needs stays, so
+    /// values have other numbers. The data, for static alone, is drawn from. Returns the report as
+    /// JSON; `headrace/train.h` has all of it.
+    pub fn quantize(
+        &mut self,
+        signature: &str,
+        settings: &str,
+        patterns: Option<&str>,
+        data: Option<&DataSet>,
+        limits: Option<&Limits<'_>>,
+    ) -> Result<String> {
+        let (signature, settings) = (c_text(signature)?, c_text(settings)?);
+        let patterns = optional_text(patterns)?;
+        let data = data.map_or(ptr::null_mut(), |data| data.raw());
+        // SAFETY: all of them live during the call.
+        let text = made_within(limits, |limits, out| unsafe {
+            let (signature, settings) = (signature.as_ptr(), settings.as_ptr());
+            let patterns = text_pointer(&patterns);
+            sys::hr_graph_quantize(self.raw(), signature, settings, patterns, data, limits, out)
+        })?;
+        Ok(text_string(&text))
     }
 }

@@ -3,6 +3,7 @@
 #define HEADRACE_CPP_DATASET_HPP_
 
 #include "headrace/cpp/comm.hpp"
+#include "headrace/cpp/graph.hpp"
 #include "headrace/cpp/tensor.hpp"
 #include "headrace/train.h"
 
@@ -151,6 +152,14 @@ class Dataset : public detail::Handle<hr_dataset, hr_dataset_release> {
  private:
   explicit Dataset(hr_dataset* owned) : Handle(owned) {}
 };
+
+inline std::string Graph::quantize(const std::string& signature, const std::string& settings,
+                                   const std::string& patterns, const Dataset* data,
+                                   const hr_limits* limits) {
+  return detail::text_of(hr_graph_quantize, get(), signature.c_str(), settings.c_str(),
+                         detail::or_null(patterns), data == nullptr ? nullptr : data->get(),
+                         limits);
+}
 
 // Returns an hr_checkpoint_options with its struct_size set. keep 0: 5 checkpoints; -1: all.
 // `group` is the group for which this process writes them.

@@ -69,6 +69,7 @@ class NodeSpec : public detail::Handle<hr_node_spec, hr_node_spec_release> {
   }
 };
 
+class Dataset;
 class Model;
 
 class Graph : public detail::Handle<hr_graph, hr_graph_release> {
@@ -290,6 +291,11 @@ class Graph : public detail::Handle<hr_graph, hr_graph_release> {
   size_t load_adapters(const std::string& path) {
     return detail::made<size_t>(hr_graph_load_adapters, get(), path.c_str());
   }
+  // Makes numbers of one signature smaller, "dynamic"; returns the report. `data` is for static.
+  // See hr_graph_quantize. Defined in headrace/cpp/dataset.hpp.
+  std::string quantize(const std::string& signature, const std::string& settings,
+                       const std::string& patterns = "", const Dataset* data = nullptr,
+                       const hr_limits* limits = nullptr);
   // Lets all that uses `from` use `to`.
   void replace(hr_value from, hr_value to) { check(hr_graph_replace(get(), from, to)); }
   Graph& signature_input(const std::string& signature, const std::string& name, hr_value value) {

@@ -293,6 +293,7 @@ static struct api {
   __typeof__(hr_train)* hr_train;
   __typeof__(hr_evaluate)* hr_evaluate;
   __typeof__(hr_evaluate_metrics)* hr_evaluate_metrics;
+  __typeof__(hr_graph_quantize)* hr_graph_quantize;
   __typeof__(hr_progress_create)* hr_progress_create;
   __typeof__(hr_progress_update)* hr_progress_update;
   __typeof__(hr_progress_message)* hr_progress_message;
@@ -596,6 +597,7 @@ static const struct {
     {"hr_train", offsetof(struct api, hr_train)},
     {"hr_evaluate", offsetof(struct api, hr_evaluate)},
     {"hr_evaluate_metrics", offsetof(struct api, hr_evaluate_metrics)},
+    {"hr_graph_quantize", offsetof(struct api, hr_graph_quantize)},
     {"hr_progress_create", offsetof(struct api, hr_progress_create)},
     {"hr_progress_update", offsetof(struct api, hr_progress_update)},
     {"hr_progress_message", offsetof(struct api, hr_progress_message)},
@@ -2346,6 +2348,11 @@ static jlong JNICALL raw_hr_evaluate_metrics(JNIEnv* jni, jclass raw, jlong sess
   return (jlong)(intptr_t)api.hr_evaluate_metrics(POINTER(hr_session*, session), POINTER(const char*, signature), POINTER(hr_dataset*, data), POINTER(const hr_limits*, limits), POINTER(hr_text**, out));
 }
 
+static jlong JNICALL raw_hr_graph_quantize(JNIEnv* jni, jclass raw, jlong graph, jlong signature, jlong settings, jlong patterns, jlong data, jlong limits, jlong out_report) {
+  (void)jni, (void)raw;
+  return (jlong)(intptr_t)api.hr_graph_quantize(POINTER(hr_graph*, graph), POINTER(const char*, signature), POINTER(const char*, settings), POINTER(const char*, patterns), POINTER(hr_dataset*, data), POINTER(const hr_limits*, limits), POINTER(hr_text**, out_report));
+}
+
 static jlong JNICALL raw_hr_progress_create(JNIEnv* jni, jclass raw, jlong label, jlong items, jlong done, jlong total, jlong out) {
   (void)jni, (void)raw;
   return (jlong)(intptr_t)api.hr_progress_create(POINTER(const char*, label), POINTER(const char*, items), (int64_t)done, (int64_t)total, POINTER(hr_progress**, out));
@@ -2714,6 +2721,7 @@ const JNINativeMethod raw_natives[] = {
     {"hr_train", "(JJJJ)J", (void*)raw_hr_train},
     {"hr_evaluate", "(JJJJJ)J", (void*)raw_hr_evaluate},
     {"hr_evaluate_metrics", "(JJJJJ)J", (void*)raw_hr_evaluate_metrics},
+    {"hr_graph_quantize", "(JJJJJJJ)J", (void*)raw_hr_graph_quantize},
     {"hr_progress_create", "(JJJJJ)J", (void*)raw_hr_progress_create},
     {"hr_progress_update", "(JJJJD)V", (void*)raw_hr_progress_update},
     {"hr_progress_message", "(JJ)V", (void*)raw_hr_progress_message},

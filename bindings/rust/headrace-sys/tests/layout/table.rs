@@ -663,6 +663,7 @@ pub fn functions() -> Vec<*const ()> {
         hr_train as *const (),
         hr_evaluate as *const (),
         hr_evaluate_metrics as *const (),
+        hr_graph_quantize as *const (),
         hr_progress_create as *const (),
         hr_progress_update as *const (),
         hr_progress_message as *const (),

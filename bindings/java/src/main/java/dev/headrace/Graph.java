@@ -378,6 +378,21 @@ public final class Graph extends Resource {
     return get(Limits.NONE, (self, s, l, out) -> Raw.hr_graph_load_adapters(self, s.text(path), out));
   }
 
+  /**
+   * Makes the numbers of one signature smaller: "weights", "dynamic", "static", "float16" or
+   * "bfloat16", with options behind. Only what the signature needs stays, so values have other
+   * numbers. The patterns choose nodes and may be null; the data, for static alone and null
+   * otherwise, is drawn from. Returns the report as JSON; headrace/train.h has all of it.
+   */
+  public String quantize(
+      String signature, String settings, String patterns, Dataset data, Limits limits) {
+    try (Uses uses = new Uses()) {
+      long set = data == null ? 0 : uses.of(data);
+      return Native.take(get(limits, (self, s, l, out) -> Raw.hr_graph_quantize(
+          self, s.text(signature), s.text(settings), s.text(patterns), set, l, out)));
+    }
+  }
+
   /** Adds a signature that does what another one does, but with the averages of the variables. */
   public void averageSignature(String from, String to) {
     check((self, s) -> Raw.hr_graph_average_signature(self, s.text(from), s.text(to)));

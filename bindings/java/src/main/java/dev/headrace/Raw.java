@@ -287,6 +287,7 @@ final class Raw {
   static native long hr_train(long session, long options, long limits, long out);
   static native long hr_evaluate(long session, long signature, long data, long limits, long out);
   static native long hr_evaluate_metrics(long session, long signature, long data, long limits, long out);
+  static native long hr_graph_quantize(long graph, long signature, long settings, long patterns, long data, long limits, long out_report);
   static native long hr_progress_create(long label, long items, long done, long total, long out);
   static native void hr_progress_update(long progress, long done, long items, long metric_name, double metric);
   static native void hr_progress_message(long progress, long text);

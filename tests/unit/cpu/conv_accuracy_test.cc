@@ -28,11 +28,11 @@ constexpr Case kCases[] = {
     {1, 1, 64, 256, 14, 1.4e-7, 1.6e-7, 2.6e-7},  {1, 1, 512, 512, 7, 2.9e-7, 2.9e-7, 1.5e-7},
 };
 
-using Values = std::vector<float>;
+using Floats = std::vector<float>;
 
 class Sums {
  public:
-  Sums(const ConvShape& s, const Values& x, const Values& w, const Values& dy)
+  Sums(const ConvShape& s, const Floats& x, const Floats& w, const Floats& dy)
       : s_(s), x_(x), w_(w), dy_(dy) {}
 
   // The element at that place, in float64.
@@ -91,11 +91,11 @@ class Sums {
   }
 
   const ConvShape& s_;
-  const Values &x_, &w_, &dy_;
+  const Floats &x_, &w_, &dy_;
 };
 
 // Over a sample of the elements.
-double ErrorOf(const Values& got, const std::function<double(int64_t)>& element) {
+double ErrorOf(const Floats& got, const std::function<double(int64_t)>& element) {
   std::mt19937_64 engine(3);
   double errors = 0, squares = 0;
   for (int sample = 0; sample < 1000; ++sample) {
@@ -106,17 +106,17 @@ double ErrorOf(const Values& got, const std::function<double(int64_t)>& element)
   return std::sqrt(errors / squares);
 }
 
-void ToBlocks(const Values& from, int64_t n, Buffer<float>& to) {
+void ToBlocks(const Floats& from, int64_t n, Buffer<float>& to) {
   constexpr int64_t kB = kBatchBlock<float>;
   const auto k = static_cast<int64_t>(from.size()) / n;
   std::fill_n(to.data(), to.size(), 0.0F);
   for (int64_t i = 0; i < n * k; ++i)
     to.data()[((i / k / kB) * k + i % k) * kB + i / k % kB] = from[i];
 }
-Values FromBlocks(Buffer<float>& from, int64_t n) {
+Floats FromBlocks(Buffer<float>& from, int64_t n) {
   constexpr int64_t kB = kBatchBlock<float>;
   const int64_t k = from.size() / RoundUp(n, kB);
-  Values to(n * k);
+  Floats to(n * k);
   for (int64_t i = 0; i < n * k; ++i) to[i] = from[((i / k / kB) * k + i % k) * kB + i / k % kB];
   return to;
 }
@@ -140,7 +140,7 @@ class ConvAccuracy : public BlockedTest {
   }
 
   // y, dx and dw are at most `times` as far off as PyTorch's.
-  void Expect(const Case& one, double times, const Values& y, const Values& dx, const Values& dw) {
+  void Expect(const Case& one, double times, const Floats& y, const Floats& dx, const Floats& dw) {
     const Sums sums(s_, x_, w_, dy_);
     EXPECT_LE(ErrorOf(y, [&](int64_t at) { return sums.Forward(at); }), times * one.forward);
     EXPECT_LE(ErrorOf(dx, [&](int64_t at) { return sums.Data(at); }), times * one.data);
@@ -166,11 +166,11 @@ class ConvAccuracy : public BlockedTest {
     passes.backward_weights(three_, s_, {}, gradient, x.data(), dw.data(), nullptr, 3,
                             scratch.data());
     Expect(one, times, FromBlocks(y, s_.n), FromBlocks(dx, s_.n),
-           Values(dw.data(), dw.data() + dw.size()));
+           Floats(dw.data(), dw.data() + dw.size()));
   }
 
   ConvShape s_;
-  Values x_, w_, dy_;
+  Floats x_, w_, dy_;
 };
 
 TEST_P(ConvAccuracy, WinogradIsWithinEightTimesPyTorch) {
@@ -192,7 +192,7 @@ TEST_P(ConvAccuracy, PlainConvolutionIsWithinFourTimesPyTorch) {
     SCOPED_TRACE(testing::Message() << one.kernel << "x" << one.kernel << "/" << one.stride << " "
                                     << one.ic << "->" << one.oc);
     Make(one);
-    Values y(dy_.size()), dx(x_.size()), dw(w_.size());
+    Floats y(dy_.size()), dx(x_.size()), dw(w_.size());
     Buffer<char> scratch(ConvPlainScratchBytes<float>(s_, 3));
     ConvPlainForward<float>(three_, s_, x_.data(), w_.data(), nullptr, Activation::kNone, y.data(),
                             3, scratch.data());

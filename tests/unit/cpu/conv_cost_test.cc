@@ -8,8 +8,8 @@
 namespace hr::cpu {
 namespace {
 
-ConvShape Square(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel,
-                 int64_t stride = 1) {
+ConvShape SquareImage(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t kernel,
+                      int64_t stride = 1) {
   ConvShape s;
   s.n = n, s.ic = ic, s.oc = oc, s.ih = s.iw = size, s.kh = s.kw = kernel, s.sh = s.sw = stride;
   s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
@@ -40,7 +40,8 @@ TEST(BatchBlockedPays, FromSomeNumberOfImagesInABlockOn) {
          {std::array{64, 16, 3}, {128, 8, 3}, {256, 4, 3}, {64, 56, 3}, {20, 28, 5}, {64, 28, 1}}) {
       bool before = false;
       for (int64_t n = 1; n <= kBatchBlock<float>; ++n) {
-        const bool blocked = BatchBlockedPays(Square(n, channels, size, channels, kernel), use);
+        const bool blocked =
+            BatchBlockedPays(SquareImage(n, channels, size, channels, kernel), use);
         EXPECT_TRUE(blocked || !before) << channels << " of " << size << ", batch " << n;
         before = blocked;
       }
@@ -50,10 +51,10 @@ TEST(BatchBlockedPays, FromSomeNumberOfImagesInABlockOn) {
 
 TEST(BatchBlockedPays, WhereChannelsAreFew) {
   for (int64_t n = 8; n <= 64; ++n) {
-    EXPECT_TRUE(BatchBlockedPays(Square(n, 1, 28, 20, 5), {.backward_weights = true})) << n;
-    EXPECT_TRUE(BatchBlockedPays(Square(n, 20, 12, 50, 5), kTraining)) << n;
+    EXPECT_TRUE(BatchBlockedPays(SquareImage(n, 1, 28, 20, 5), {.backward_weights = true})) << n;
+    EXPECT_TRUE(BatchBlockedPays(SquareImage(n, 20, 12, 50, 5), kTraining)) << n;
   }
-  EXPECT_FALSE(BatchBlockedPays(Square(1, 20, 12, 50, 5), kTraining));
+  EXPECT_FALSE(BatchBlockedPays(SquareImage(1, 20, 12, 50, 5), kTraining));
 }
 
 Layout Cheapest(const ConvShape& s, const ConvUse& use) {
@@ -66,18 +67,18 @@ Layout Cheapest(const ConvShape& s, const ConvUse& use) {
 
 TEST(ConvCost, BlocksNeedImagesAndLargePlanes) {
   for (const ConvUse& use : {kTraining, Portable(kTraining)}) {
-    EXPECT_EQ(Cheapest(Square(8, 64, 16, 64, 3), use), kChannelsLastLayout);
-    EXPECT_EQ(Cheapest(Square(32, 64, 16, 64, 3), use), kBatchBlockedLayout);
-    EXPECT_EQ(Cheapest(Square(32, 512, 2, 512, 3), use), kChannelsLastLayout);
-    EXPECT_EQ(Cheapest(Square(64, 1, 28, 20, 5), use), kBatchBlockedLayout);
-    EXPECT_EQ(Cheapest(Square(64, 20, 12, 50, 5), use), kBatchBlockedLayout);
+    EXPECT_EQ(Cheapest(SquareImage(8, 64, 16, 64, 3), use), kChannelsLastLayout);
+    EXPECT_EQ(Cheapest(SquareImage(32, 64, 16, 64, 3), use), kBatchBlockedLayout);
+    EXPECT_EQ(Cheapest(SquareImage(32, 512, 2, 512, 3), use), kChannelsLastLayout);
+    EXPECT_EQ(Cheapest(SquareImage(64, 1, 28, 20, 5), use), kBatchBlockedLayout);
+    EXPECT_EQ(Cheapest(SquareImage(64, 20, 12, 50, 5), use), kBatchBlockedLayout);
   }
 }
 
 TEST(BatchBlockedPays, CountsCopiesAndTheMethod) {
   int copies = 0, method = 0;
   for (int64_t n = 1; n <= 16; ++n) {
-    const ConvShape s = Square(n, 64, 16, 64, 3);
+    const ConvShape s = SquareImage(n, 64, 16, 64, 3);
     ConvUse exact = kTraining;
     exact.exact_sums = true;
     const bool best = BatchBlockedPays(s, kTraining);

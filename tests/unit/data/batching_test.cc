@@ -9,7 +9,7 @@
 namespace hr::data {
 namespace {
 
-using Values = std::vector<int64_t>;
+using Int64s = std::vector<int64_t>;
 
 TEST(BatchingTest, PartsAreTheWhole) {
   std::mt19937_64 random(1);
@@ -67,7 +67,7 @@ class ShardsTest : public DataTest {
       return CreateCallbackDataset(ScriptedFields(batch), source.callbacks(), options, allocator_)
           .value();
     }
-    Values values;
+    Int64s values;
     for (int64_t i = 0; i < kExamples; ++i) values.push_back(i);
     Tensor tensor = MakeTensor<int64_t>(allocator_, {kExamples}, values).value();
     auto data = CreateMemoryDataset({ColumnOf("value", tensor)}, options, allocator_).value();
@@ -75,8 +75,8 @@ class ShardsTest : public DataTest {
   }
 
   // The next global batch of `count` shards, which stand at `state` before and afterwards.
-  Values Draw(bool host, int64_t batch, int64_t count, std::string* state) {
-    Values whole;
+  Int64s Draw(bool host, int64_t batch, int64_t count, std::string* state) {
+    Int64s whole;
     std::string after;
     for (int64_t index = 0; index < count; ++index) {
       auto data = Open(host, batch, {index, count});
@@ -99,17 +99,17 @@ TEST_F(ShardsTest, AnyNumberOfShardsGoesOn) {
   for (bool host : {false, true}) {
     auto one = Open(host, 5, {});
     const std::string begin = one->Save().value();
-    const Values expected = DrawValues(*one);
+    const Int64s expected = DrawValues(*one);
     ASSERT_EQ(expected.size(), 3u * kExamples);
     for (int64_t seed = 0; seed < 20; ++seed) {
       std::mt19937_64 random(static_cast<uint64_t>(seed));
       std::string state = begin;
-      Values drawn;
+      Int64s drawn;
       while (drawn.size() < expected.size()) {
         const auto count = seed == 0 ? 4 - static_cast<int64_t>(drawn.size() > kExamples)
                                      : static_cast<int64_t>(1 + random() % 5);
         const int64_t batch = seed < 2 ? 3 : static_cast<int64_t>(1 + random() % 4);
-        const Values batch_values = Draw(host, batch, count, &state);
+        const Int64s batch_values = Draw(host, batch, count, &state);
         drawn.insert(drawn.end(), batch_values.begin(), batch_values.end());
       }
       EXPECT_EQ(drawn, expected) << "seed " << seed;

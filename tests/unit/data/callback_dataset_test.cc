@@ -5,7 +5,7 @@
 namespace hr::data {
 namespace {
 
-using Values = std::vector<int64_t>;
+using Int64s = std::vector<int64_t>;
 using Places = std::vector<std::pair<int64_t, int64_t>>;
 
 class CallbackDatasetTest : public DataTest {
@@ -23,15 +23,15 @@ class CallbackDatasetTest : public DataTest {
 };
 
 TEST_F(CallbackDatasetTest, DeliversAndRepeats) {
-  EXPECT_EQ(DrawValues(*Open()), (Values{0, 1, 2}));
+  EXPECT_EQ(DrawValues(*Open()), (Int64s{0, 1, 2}));
   EXPECT_EQ(source_.seeks.size(), 0u) << "new data is at its beginning";
   auto data = Open({.repeat = 3});
   EXPECT_EQ(data->size(), 3);
-  EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2, 100, 101, 102, 200, 201, 202}));
+  EXPECT_EQ(DrawValues(*data), (Int64s{0, 1, 2, 100, 101, 102, 200, 201, 202}));
   EXPECT_EQ(source_.seeks, (Places{{1, 0}, {2, 0}}));
-  EXPECT_EQ(DrawValues(*data), Values{});
+  EXPECT_EQ(DrawValues(*data), Int64s{});
   HR_EXPECT_OK(data->Rewind({}));
-  EXPECT_EQ(DrawValues(*data, 2), (Values{300, 301}));
+  EXPECT_EQ(DrawValues(*data, 2), (Int64s{300, 301}));
 }
 
 TEST_F(CallbackDatasetTest, AsksForABatchOrForWhatIsLeft) {
@@ -53,13 +53,13 @@ TEST_F(CallbackDatasetTest, PositionsCountExamplesOfNaturalBatches) {
   for (int64_t declared : {7, -1}) {
     source_.declared = declared;
     auto data = Open({.repeat = 2}, 3);
-    EXPECT_EQ(DrawValues(*data, 4), (Values{0, 1, 2, 3}));
+    EXPECT_EQ(DrawValues(*data, 4), (Int64s{0, 1, 2, 3}));
     EXPECT_EQ(data->position()->example, 4);
     const std::string state = data->Save().value();
     source_.most = 3;  // other batches
     auto other = Open({.repeat = 2}, 5);
     HR_EXPECT_OK(other->Restore(state, {}));
-    EXPECT_EQ(DrawValues(*other), (Values{4, 5, 6, 100, 101, 102, 103, 104, 105, 106}));
+    EXPECT_EQ(DrawValues(*other), (Int64s{4, 5, 6, 100, 101, 102, 103, 104, 105, 106}));
     source_.most = 2;
   }
 }
@@ -69,14 +69,14 @@ TEST_F(CallbackDatasetTest, DoneLooksAheadWithoutMovingThePosition) {
   for (int64_t i = 0; i < 3; ++i) {
     EXPECT_FALSE(data->Done({}).value());
     EXPECT_EQ(data->position()->example, i);
-    EXPECT_EQ(DrawValues(*data, 1), Values{i});
+    EXPECT_EQ(DrawValues(*data, 1), Int64s{i});
   }
   EXPECT_TRUE(data->Done({}).value());
   EXPECT_TRUE(data->Done({}).value());
 }
 
 TEST_F(CallbackDatasetTest, ResumesAnywhere) {
-  Values expected{0, 1, 2, 100, 101, 102};
+  Int64s expected{0, 1, 2, 100, 101, 102};
   for (size_t count = 0; count <= expected.size(); ++count) {
     auto first = Open({.repeat = 2});
     DrawValues(*first, count);
@@ -86,7 +86,7 @@ TEST_F(CallbackDatasetTest, ResumesAnywhere) {
     HR_EXPECT_OK(second->Done({}));
     HR_EXPECT_OK(second->Restore(state, {}));
     EXPECT_EQ(DrawValues(*second),
-              Values(expected.begin() + static_cast<int64_t>(count), expected.end()));
+              Int64s(expected.begin() + static_cast<int64_t>(count), expected.end()));
   }
 }
 
@@ -94,24 +94,24 @@ TEST_F(CallbackDatasetTest, ShardsTakeTheirParts) {
   source_.examples = source_.declared = 11;
   auto data = Open({.repeat = 2, .shard = {1, 2}}, 3);
   EXPECT_EQ(data->size(), 2);
-  EXPECT_EQ(DrawValues(*data), (Values{3, 4, 5, 8, 9, 10, 103, 104, 105, 108, 109, 110}));
+  EXPECT_EQ(DrawValues(*data), (Int64s{3, 4, 5, 8, 9, 10, 103, 104, 105, 108, 109, 110}));
   EXPECT_EQ(source_.seeks, (Places{{0, 3}, {0, 8}, {1, 3}, {1, 8}}));
   source_.seeks.clear();
   data = Open({.shard = {0, 2}}, 3);
-  EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2, 6, 7}));
+  EXPECT_EQ(DrawValues(*data), (Int64s{0, 1, 2, 6, 7}));
   EXPECT_EQ(data->position()->epoch, 1);
 }
 
 TEST_F(CallbackDatasetTest, PassesFailuresOnAndGoesOn) {
   source_.fail_at = 1;
   auto data = Open();
-  EXPECT_EQ(DrawValues(*data, 1), Values{0});
+  EXPECT_EQ(DrawValues(*data, 1), Int64s{0});
   EXPECT_FALSE(data->Done({}).value());
   std::vector<Tensor> out(1);
   HR_EXPECT_ERROR(data->Next(out, {}), kUnavailable,
                   "the host's data set failed to make a batch: the camera is off");
   EXPECT_EQ(data->position()->example, 1);
-  EXPECT_EQ(DrawValues(*data), (Values{1, 2}));
+  EXPECT_EQ(DrawValues(*data), (Int64s{1, 2}));
 }
 
 TEST_F(CallbackDatasetTest, ASeekThatFailsIsTriedAgain) {
@@ -122,11 +122,11 @@ TEST_F(CallbackDatasetTest, ASeekThatFailsIsTriedAgain) {
     return ScriptedSource::Seek(context, epoch, example);
   };
   auto data = CreateCallbackDataset(ScriptedFields(), callbacks, {.repeat = 2}, allocator_).value();
-  EXPECT_EQ(DrawValues(*data, 3), (Values{0, 1, 2}));
+  EXPECT_EQ(DrawValues(*data, 3), (Int64s{0, 1, 2}));
   std::vector<Tensor> out(1);
   HR_EXPECT_ERROR(data->Next(out, {}), kNotFound,
                   "could not go to example 0 of epoch 1: no such tape");
-  EXPECT_EQ(DrawValues(*data), (Values{100, 101, 102}));
+  EXPECT_EQ(DrawValues(*data), (Int64s{100, 101, 102}));
 }
 
 TEST_F(CallbackDatasetTest, ADataSetThatEndsEarlyIsNoEndlessLoop) {
@@ -168,7 +168,7 @@ TEST_F(CallbackDatasetTest, CountsCompleteEpochs) {
       EXPECT_EQ(data->position()->epoch, epoch + 1) << "once its end is seen";
       EXPECT_EQ(data->position()->example, 0);
     }
-    EXPECT_EQ(DrawValues(*data), Values{});
+    EXPECT_EQ(DrawValues(*data), Int64s{});
   }
 }
 
@@ -179,7 +179,7 @@ TEST_F(CallbackDatasetTest, ReadOnceWithoutSeek) {
   auto data = CreateCallbackDataset(ScriptedFields(), once, {}, allocator_).value();
   EXPECT_FALSE(data->size().has_value());
   HR_EXPECT_OK(data->Rewind({}));
-  EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2}));
+  EXPECT_EQ(DrawValues(*data), (Int64s{0, 1, 2}));
   HR_EXPECT_ERROR(data->Rewind({}), kFailedPrecondition, "no seek function");
   HR_EXPECT_ERROR(CreateCallbackDataset(ScriptedFields(), once, {.repeat = 2}, allocator_),
                   kInvalidArgument, "seek");
@@ -272,7 +272,7 @@ TEST_F(CallbackDatasetTest, AnEmptyPartIsNotAskedFor) {
   source_.examples = source_.declared = 3;
   auto data = Open({.shard = {0, 2}});
   std::vector<Tensor> out(1);
-  EXPECT_EQ(DrawValues(*data, 1), Values{0});
+  EXPECT_EQ(DrawValues(*data, 1), Int64s{0});
   const int calls = source_.calls.load();
   EXPECT_TRUE(data->Next(out, {}).value());
   EXPECT_EQ(out[0].TypeText(), "int64[0]");

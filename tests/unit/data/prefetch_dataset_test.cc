@@ -6,7 +6,7 @@
 namespace hr::data {
 namespace {
 
-using Values = std::vector<int64_t>;
+using Int64s = std::vector<int64_t>;
 
 class PrefetchTest : public DataTest {
  protected:
@@ -28,10 +28,10 @@ TEST_F(PrefetchTest, DeliversTheSameInTheSameOrder) {
   for (int64_t depth : {1, 2, 7}) {
     source_.GoTo(0);
     auto data = Open(depth, 2);
-    EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2, 100, 101, 102})) << depth;
+    EXPECT_EQ(DrawValues(*data), (Int64s{0, 1, 2, 100, 101, 102})) << depth;
     EXPECT_TRUE(data->Done({}).value());
     HR_EXPECT_OK(data->Rewind({}));
-    EXPECT_EQ(DrawValues(*data, 4), (Values{200, 201, 202, 300}));
+    EXPECT_EQ(DrawValues(*data, 4), (Int64s{200, 201, 202, 300}));
   }
 }
 
@@ -39,7 +39,7 @@ TEST_F(PrefetchTest, ReadsAheadNoMoreThanItsDepth) {
   source_.examples = source_.declared = 100;
   auto data = Open(3);
   EXPECT_EQ(source_.calls.load(), 0) << "starts on demand";
-  EXPECT_EQ(DrawValues(*data, 1), Values{0});
+  EXPECT_EQ(DrawValues(*data, 1), Int64s{0});
   WaitForCalls(4);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(source_.calls.load(), 4);
@@ -61,15 +61,15 @@ TEST_F(PrefetchTest, FailuresComeAtTheirPlace) {
   auto data = Open(8);
   WaitForCalls(0);
   EXPECT_FALSE(data->Done({}).value());
-  EXPECT_EQ(DrawValues(*data, 2), (Values{0, 1}));
+  EXPECT_EQ(DrawValues(*data, 2), (Int64s{0, 1}));
   std::vector<Tensor> out(1);
   HR_EXPECT_ERROR(data->Next(out, {}), kUnavailable, "camera");
   EXPECT_EQ(data->position()->example, 2);
-  EXPECT_EQ(DrawValues(*data), Values{2}) << "and reading goes on";
+  EXPECT_EQ(DrawValues(*data), Int64s{2}) << "and reading goes on";
 }
 
 TEST_F(PrefetchTest, ThePositionCountsWhatWasDelivered) {
-  Values expected{0, 1, 2, 100, 101, 102};
+  Int64s expected{0, 1, 2, 100, 101, 102};
   for (size_t count = 0; count <= expected.size(); ++count) {
     source_.GoTo(0);
     auto first = Open(4, 2);
@@ -83,7 +83,7 @@ TEST_F(PrefetchTest, ThePositionCountsWhatWasDelivered) {
     HR_EXPECT_OK(second->Restore(state, {}));
     EXPECT_EQ(second->Save().value(), state);
     EXPECT_EQ(DrawValues(*second),
-              Values(expected.begin() + static_cast<int64_t>(count), expected.end()));
+              Int64s(expected.begin() + static_cast<int64_t>(count), expected.end()));
   }
 }
 
@@ -103,7 +103,7 @@ TEST_F(PrefetchTest, WaitingCanBeCancelledAndLimited) {
   HR_EXPECT_ERROR(data->Next(out, {.cancel = &token}), kCancelled, "");
   canceller.join();
   source_.block = false;
-  EXPECT_EQ(DrawValues(*data), (Values{0, 1, 2})) << "nothing was lost";
+  EXPECT_EQ(DrawValues(*data), (Int64s{0, 1, 2})) << "nothing was lost";
 }
 
 TEST_F(PrefetchTest, LimitsEndEveryWait) {
@@ -112,7 +112,7 @@ TEST_F(PrefetchTest, LimitsEndEveryWait) {
     return CallLimits{.deadline_nanos = SystemClock().NowNanos() + 10'000'000,
                       .clock = &SystemClock()};
   };
-  EXPECT_EQ(DrawValues(*data, 3), (Values{0, 1, 2}));
+  EXPECT_EQ(DrawValues(*data, 3), (Int64s{0, 1, 2}));
   HR_EXPECT_OK(data->Seek({.example = 1, .size = 3}, {}));
   source_.block = true;
   const std::string before = data->Save().value();
@@ -122,9 +122,9 @@ TEST_F(PrefetchTest, LimitsEndEveryWait) {
   EXPECT_EQ(data->Save().value(), before);
   HR_EXPECT_OK(data->Restore(before, {}));  // nothing to wait for
   source_.block = false;
-  EXPECT_EQ(DrawValues(*data, 3), (Values{1, 2, 100})) << "nothing was lost";
+  EXPECT_EQ(DrawValues(*data, 3), (Int64s{1, 2, 100})) << "nothing was lost";
   HR_EXPECT_OK(data->Rewind({}));
-  EXPECT_EQ(DrawValues(*data, 2), (Values{200, 201}));
+  EXPECT_EQ(DrawValues(*data, 2), (Int64s{200, 201}));
 }
 
 TEST_F(PrefetchTest, ASeekThatIsRefusedLosesNothing) {
@@ -134,10 +134,10 @@ TEST_F(PrefetchTest, ASeekThatIsRefusedLosesNothing) {
   auto data = CreatePrefetchDataset(std::move(source).value(), 2).value();
   EXPECT_FALSE(data->Done({}).value());
   HR_EXPECT_OK(data->Rewind({}));  // nothing was delivered, so nothing changes
-  EXPECT_EQ(DrawValues(*data, 1), Values{0});
+  EXPECT_EQ(DrawValues(*data, 1), Int64s{0});
   WaitForCalls(3);  // the others wait in the ring
   HR_EXPECT_ERROR(data->Rewind({}), kFailedPrecondition, "no seek function");
-  EXPECT_EQ(DrawValues(*data), (Values{1, 2}));
+  EXPECT_EQ(DrawValues(*data), (Int64s{1, 2}));
 }
 
 TEST_F(PrefetchTest, MayBeDestroyedAtAnyMoment) {

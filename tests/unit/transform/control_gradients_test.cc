@@ -13,7 +13,7 @@ namespace {
 using ops::kOnnx;
 using reference::Array;
 using reference::Number;
-using Values = std::vector<ValueId>;
+using ValueIds = std::vector<ValueId>;
 
 const graph::ValueType kVector = graph::ValueType::Tensor(DType::kFloat64, {3});
 const graph::ValueType kStep = graph::ValueType::Tensor(DType::kInt64, {});
@@ -27,11 +27,11 @@ class ControlGradient : public ::testing::Test {
     EXPECT_TRUE(out.ok()) << out.status().ToString();
     return out.ok() ? *out : kNone;
   }
-  Values Node(Literal name, Values inputs, size_t outputs, std::vector<graph::Attribute> attributes,
-              std::string_view domain = kOnnx) {
+  ValueIds Node(Literal name, ValueIds inputs, size_t outputs,
+                std::vector<graph::Attribute> attributes, std::string_view domain = kOnnx) {
     auto out = builder_.Emit(domain, name, inputs, outputs, std::move(attributes));
     EXPECT_TRUE(out.ok()) << out.status().ToString();
-    return out.ok() ? *out : Values(outputs, kNone);
+    return out.ok() ? *out : ValueIds(outputs, kNone);
   }
   ValueId Int(int64_t value) {
     return *builder_.Constant(
@@ -41,7 +41,7 @@ class ControlGradient : public ::testing::Test {
   template <typename Make>
   graph::GraphIndex Body(const std::vector<graph::ValueType>& types, Make make) {
     BodyScope scope(builder_);
-    Values inputs;
+    ValueIds inputs;
     for (const auto& type : types) inputs.push_back(*scope.AddInput(type));
     scope.SetOutputs(make(inputs));
     return scope.index();
@@ -54,7 +54,7 @@ class ControlGradient : public ::testing::Test {
   }
 
   // The sum of y's elements has the gradients that differences say, for each of xs.
-  void Check(ValueId y, const Values& xs) {
+  void Check(ValueId y, const ValueIds& xs) {
     const ValueId loss = Op("ReduceSum", {y}, {{"keepdims", int64_t{0}}});
     auto grads = AddGradients(builder_, std::span(&loss, 1), xs);
     ASSERT_TRUE(grads.ok()) << grads.status().ToString();
@@ -84,13 +84,13 @@ class ControlGradient : public ::testing::Test {
 
   // h ← tanh(h * w), with h * h as a scan.
   graph::GraphIndex Recurrence() {
-    return Body({kStep, kFlag, kVector, kVector}, [&](const Values& in) {
-      return Values{Op("Identity", {in[1]}), Op("Tanh", {Op("Mul", {in[2], in[3]})}),
-                    Op("Mul", {in[2], in[2]})};
+    return Body({kStep, kFlag, kVector, kVector}, [&](const ValueIds& in) {
+      return ValueIds{Op("Identity", {in[1]}), Op("Tanh", {Op("Mul", {in[2], in[3]})}),
+                      Op("Mul", {in[2], in[2]})};
     });
   }
-  Values Loop(graph::GraphIndex body, ValueId trips, Values operands, int64_t captured,
-              size_t outputs) {
+  ValueIds Loop(graph::GraphIndex body, ValueId trips, ValueIds operands, int64_t captured,
+                size_t outputs) {
     operands.insert(operands.begin(), {trips, kNone});
     return Node("Loop", std::move(operands), outputs, {{"body", body}, {"captured", captured}});
   }
@@ -102,7 +102,7 @@ class ControlGradient : public ::testing::Test {
 
 TEST_F(ControlGradient, OfALoop) {
   const ValueId h = Input("h", kVector, {0.5, -0.25, 1}), w = Input("w", kVector, {1.2, 0.7, -1});
-  const Values out = Loop(Recurrence(), Int(4), {h, w}, 1, 2);
+  const ValueIds out = Loop(Recurrence(), Int(4), {h, w}, 1, 2);
   const ValueId scans = Op("ReduceSum", {out[1]}, {{"keepdims", int64_t{0}}});
   Check(Op("Add", {out[0], scans}), {h, w});
 }
@@ -119,16 +119,17 @@ TEST_F(ControlGradient, OfALoopTwice) {
 
 // Each branch in some iterations, chosen by the iteration's number.
 TEST_F(ControlGradient, OfABranchInALoop) {
-  const auto square = Body({kVector}, [&](const Values& in) {
-    return Values{Op("Mul", {in[0], in[0]})};
+  const auto square = Body({kVector}, [&](const ValueIds& in) {
+    return ValueIds{Op("Mul", {in[0], in[0]})};
   });
-  const auto sine = Body({kVector}, [&](const Values& in) { return Values{Op("Sin", {in[0]})}; });
-  const auto body = Body({kStep, kFlag, kVector}, [&](const Values& in) {
+  const auto sine =
+      Body({kVector}, [&](const ValueIds& in) { return ValueIds{Op("Sin", {in[0]})}; });
+  const auto body = Body({kStep, kFlag, kVector}, [&](const ValueIds& in) {
     const ValueId odd = Op("Equal", {Op("Mod", {in[0], Int(2)}), Int(1)});
-    const Values y =
+    const ValueIds y =
         Node("If", {odd, in[2]}, 1,
              {{"then_branch", square}, {"else_branch", sine}, {"captured", int64_t{1}}});
-    return Values{Op("Identity", {in[1]}), y[0]};
+    return ValueIds{Op("Identity", {in[1]}), y[0]};
   });
   const ValueId h = Input("h", kVector, {0.5, -0.25, 1});
   Check(Loop(body, Int(5), {h}, 0, 1)[0], {h});
@@ -136,20 +137,21 @@ TEST_F(ControlGradient, OfABranchInALoop) {
 
 // Of a scan from the end along another axis, and of a call.
 TEST_F(ControlGradient, OfAScanAndACall) {
-  const auto body = Body({kVector, kVector}, [&](const Values& in) {
+  const auto body = Body({kVector, kVector}, [&](const ValueIds& in) {
     const ValueId next = Op("Sin", {Op("Add", {in[0], in[1]})});
-    return Values{next, Op("Mul", {next, in[1]})};
+    return ValueIds{next, Op("Mul", {next, in[1]})};
   });
   const ValueId h = Input("h", kVector, {0.5, -0.25, 1});
   const ValueId x =
       Input("x", graph::ValueType::Tensor(DType::kFloat64, {3, 2}), {0.1, 0.2, 0.3, 0.4, 0.5, 0.6});
-  const Values out = Node("Scan", {h, x}, 2,
-                          {{"body", body},
-                           {"num_scan_inputs", int64_t{1}},
-                           {"scan_input_axes", std::vector<int64_t>{1}},
-                           {"scan_input_directions", std::vector<int64_t>{1}},
-                           {"scan_output_axes", std::vector<int64_t>{1}}});
-  const auto exp = Body({kVector}, [&](const Values& in) { return Values{Op("Exp", {in[0]})}; });
+  const ValueIds out = Node("Scan", {h, x}, 2,
+                            {{"body", body},
+                             {"num_scan_inputs", int64_t{1}},
+                             {"scan_input_axes", std::vector<int64_t>{1}},
+                             {"scan_input_directions", std::vector<int64_t>{1}},
+                             {"scan_output_axes", std::vector<int64_t>{1}}});
+  const auto exp =
+      Body({kVector}, [&](const ValueIds& in) { return ValueIds{Op("Exp", {in[0]})}; });
   const ValueId called = Node("Call", {out[0]}, 1, {{"body", exp}}, ops::kControl)[0];
   const ValueId scans = Op("ReduceSum", {out[1]}, {{"keepdims", int64_t{0}}});
   Check(Op("Add", {called, scans}), {h, x});
@@ -157,9 +159,9 @@ TEST_F(ControlGradient, OfAScanAndACall) {
 
 // Of operator set 8: two examples, each along its own first axis, one from the end.
 TEST_F(ControlGradient, OfAScanOfManyExamples) {
-  const auto body = Body({kVector, kVector, kVector}, [&](const Values& in) {
+  const auto body = Body({kVector, kVector, kVector}, [&](const ValueIds& in) {
     const ValueId next = Op("Sin", {Op("Add", {Op("Mul", {in[0], in[2]}), in[1]})});
-    return Values{next, Op("Mul", {next, in[1]})};
+    return ValueIds{next, Op("Mul", {next, in[1]})};
   });
   const auto batch = [](Dims dims) { return graph::ValueType::Tensor(DType::kFloat64, dims); };
   const ValueId h = Input("h", batch({2, 3}), {0.5, -0.25, 1, 0.1, 0.2, 0.3});
@@ -175,7 +177,7 @@ TEST_F(ControlGradient, OfAScanOfManyExamples) {
                                                {"captured", int64_t{1}},
                                                {"directions", std::vector<int64_t>{1}}}});
   ASSERT_TRUE(node.ok()) << node.status().ToString();
-  const Values out = builder_.graph().nodes[*node].outputs;
+  const ValueIds out = builder_.graph().nodes[*node].outputs;
   const ValueId scans = Op("ReduceSum", {out[1]}, {{"keepdims", int64_t{0}}});
   Check(Op("Add", {out[0], scans}), {h, x, w});
 }
@@ -183,9 +185,9 @@ TEST_F(ControlGradient, OfAScanOfManyExamples) {
 // A captured value on which a branch does not depend has the gradient 0 there.
 TEST_F(ControlGradient, IsZeroWhereABranchDoesNotDepend) {
   const auto first =
-      Body({kVector, kVector}, [&](const Values& in) { return Values{Op("Exp", {in[0]})}; });
+      Body({kVector, kVector}, [&](const ValueIds& in) { return ValueIds{Op("Exp", {in[0]})}; });
   const auto second =
-      Body({kVector, kVector}, [&](const Values& in) { return Values{Op("Exp", {in[1]})}; });
+      Body({kVector, kVector}, [&](const ValueIds& in) { return ValueIds{Op("Exp", {in[1]})}; });
   const ValueId which = Input("which", kFlag, {1});
   const ValueId a = Input("a", kVector, {1, 2, 3}), b = Input("b", kVector, {3, 2, 1});
   const ValueId y =
@@ -196,12 +198,12 @@ TEST_F(ControlGradient, IsZeroWhereABranchDoesNotDepend) {
 
 TEST_F(ControlGradient, FailsForSequencesAndLeavesTheGraphAsItWas) {
   const graph::ValueType list{.dtype = DType::kFloat64, .kind = graph::ValueKind::kSequence};
-  const auto body = Body({kStep, kFlag, list, kVector}, [&](const Values& in) {
-    return Values{Op("Identity", {in[1]}), Op("SequenceInsert", {in[2], in[3]})};
+  const auto body = Body({kStep, kFlag, list, kVector}, [&](const ValueIds& in) {
+    return ValueIds{Op("Identity", {in[1]}), Op("SequenceInsert", {in[2], in[3]})};
   });
   const ValueId x = Input("x", kVector, {1, 2, 3});
   const ValueId empty = Op("SequenceEmpty", {}, {{"dtype", int64_t{11}}});
-  const Values out = Loop(body, Int(2), {empty, x}, 1, 1);
+  const ValueIds out = Loop(body, Int(2), {empty, x}, 1, 1);
   const ValueId y = Op("ConcatFromSequence", {out[0]}, {{"axis", int64_t{0}}});
   const size_t nodes = builder_.graph().nodes.size();
   auto grads = AddGradients(builder_, std::span(&y, 1), std::span(&x, 1));

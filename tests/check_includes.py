@@ -49,7 +49,7 @@ FOLDERS = ["capi", "runtime", "backends", "transport", "converters", "decoders",
 OUTSIDE = ("bindings", "tools", "samples", "tests/capi", "tests/bench", "tests/install")
 # The public headers that the inside may include: C structs that both sides of the boundary share.
 SHARED = {"headrace/plugin.h", "headrace/plugin_backend.h", "headrace/plugin_converter.h",
-          "headrace/plugin_decoder.h",
+          "headrace/plugin_decoder.h", "headrace/plugin_group.h",
           "headrace/plugin_transport.h"}
 # What sees none of the other public headers.
 INSIDE = ("runtime/", "backends/", "transport/", "converters/", "decoders/")

@@ -9,11 +9,16 @@ class GroupCollectives final : public Collectives {
 
   int rank() const override { return group_->rank(); }
   int size() const override { return group_->size(); }
-  Result<Ticket> Post(const Operation& operation, const void* input, void* output,
+  Result<Ticket> Post(const Operation& operation, Memory input, Memory output, Stream* stream,
                       Driver driver) override {
-    HR_ASSIGN_OR_RETURN(WorkRef work,
-                        group_->Post(operation, input, output, driver == Driver::kCaller));
-    return Ticket{work.Release()};
+    if (input.device != DeviceId() || output.device != DeviceId() || stream != nullptr) {
+      const DeviceId device = input.device != DeviceId() ? input.device : output.device;
+      return Unimplemented(operation.Text(), ": the group reaches memory of the host, not that of ",
+                           DeviceName(device), "; load a plugin that has groups for it");
+    }
+    HR_ASSIGN_OR_RETURN(
+        WorkRef work, group_->Post(operation, input.data, output.data, driver == Driver::kCaller));
+    return Ticket{.work = work.Release()};
   }
   bool Test(Ticket& ticket) override { return static_cast<Work*>(ticket.work)->Test(); }
   Status Complete(Ticket ticket, const CallLimits& limits) override {

@@ -38,6 +38,7 @@ class Plugin {
   const hr_plugin_transport_table* transport() const { return table_.transport; }
   const hr_plugin_converter_table* converter() const { return table_.converter; }
   const hr_plugin_decoder_table* decoder() const { return table_.decoder; }
+  const hr_plugin_group_table* group() const { return table_.group; }
 
  private:
   explicit Plugin(const HostServices& services);

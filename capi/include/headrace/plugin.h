@@ -1,4 +1,5 @@
-/* Plugins: backends, transports, converters and decoders in shared objects of their own.
+/* Plugins: backends, transports, native groups, converters and decoders in shared objects of their
+ * own.
  *
  * EXPERIMENTAL: until CUDA and UCX have proven this interface, any release may change it. The
  * versions of host and plugin must be equal.
@@ -33,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of the plugin headers. It grows with every change. */
-#define HR_PLUGIN_VERSION 6
+#define HR_PLUGIN_VERSION 7
 
 #if defined(__cplusplus)
 #define HR_PLUGIN_EXPORT extern "C" HR_EXPORT
@@ -45,6 +46,7 @@ struct hr_plugin_backend_table;   /* plugin_backend.h */
 struct hr_plugin_transport_table; /* plugin_transport.h */
 struct hr_plugin_converter_table; /* plugin_converter.h */
 struct hr_plugin_decoder_table;   /* plugin_decoder.h */
+struct hr_plugin_group_table;     /* plugin_group.h */
 
 /* The functions that the host offers. The table lives until the plugin's `release` has returned. */
 typedef struct hr_plugin_host {
@@ -88,6 +90,7 @@ typedef struct hr_plugin {
   const struct hr_plugin_transport_table* transport;
   const struct hr_plugin_converter_table* converter;
   const struct hr_plugin_decoder_table* decoder;
+  const struct hr_plugin_group_table* group;
 } hr_plugin;
 
 /* The type of the entry. If something is missing on this machine, it returns HR_UNAVAILABLE with a

@@ -1,14 +1,29 @@
 // Sessions whose graphs communicate.
 #include "capi/src/comm/handles.h"
 #include "runtime/comm/group_collectives.h"
+#include "runtime/plugin/group.h"
 #include "runtime/session/same_graph.h"
 
 namespace hr::capi {
+namespace {
+
+// The plugin of the env that has native groups; null: none.
+std::shared_ptr<plugin::Plugin> NativeGroups(const session::Env& env) {
+  for (const auto& plugin : env.plugins()) {
+    if (plugin->group() != nullptr) return plugin;
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 Status BindGroup(session::Session& session, std::string_view name, comm::Group& group,
                  const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(auto own, group.Split(0, group.rank(), limits));
-  std::shared_ptr<comm::Collectives> collectives = comm::CollectivesOf(std::move(own));
+  const session::Env& env = session.env();
+  HR_ASSIGN_OR_RETURN(auto collectives, plugin::WithNativeGroup(
+                                            comm::CollectivesOf(std::move(own)), NativeGroups(env),
+                                            group.options().timeout_nanos, env.log(), limits));
   HR_RETURN_IF_ERROR(session::CompareRanks(*collectives, session.model().module(), session.seed(),
                                            hr_version_text(), limits));
   return session.BindGroup(name, std::move(collectives), limits);

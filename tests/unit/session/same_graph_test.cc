@@ -15,10 +15,10 @@ class Pair final : public comm::Collectives {
   explicit Pair(std::string other) : other_(std::move(other)) {}
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  Result<Ticket> Post(const comm::Operation& operation, const void* input, void* output,
-                      Driver) override {
-    own.assign(static_cast<const char*>(input), operation.bytes());
-    auto* out = static_cast<char*>(output);
+  Result<Ticket> Post(const comm::Operation& operation, comm::Memory input, comm::Memory output,
+                      Stream*, Driver) override {
+    own.assign(static_cast<const char*>(input.data), operation.bytes());
+    auto* out = static_cast<char*>(output.data);
     std::memcpy(out, own.data(), own.size());
     std::memcpy(out + own.size(), (other_.empty() ? own : other_).data(), own.size());
     return Ticket{};

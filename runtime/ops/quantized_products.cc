@@ -45,6 +45,30 @@ Result<ValueType> ProductType(const InferContext& context, const Places& places)
   return output[0];
 }
 
+// A zero point or scale is one number, or broadcasts to the operand with an entry for each row of
+// `a` or column of `b`; a convolution has one for each of its filters, and only one for images.
+Status CheckParameter(const InferContext& context, size_t i, size_t operand, bool is_a) {
+  if (i == kNever || !context.has_input(i)) return {};
+  const ValueType &given = context.input(i), &x = context.input(operand);
+  if (!given.ranked || !x.ranked || x.dims.empty() || given.dims.empty()) return {};
+  const bool conv = IsConv(context.def());
+  ValueType large = x;
+  if (conv || given.rank() == 1) {
+    const size_t axis = conv ? 0 : x.dims.size() - (is_a && x.dims.size() > 1 ? 2 : 1);
+    large.dims = {conv && is_a ? FixedDim(1) : x.dims[axis]};
+  }
+  large.dtype = given.dtype;
+  return CheckBroadcasts(context, given, large);
+}
+
+Status CheckParameters(const InferContext& context, const Places& places) {
+  for (size_t i : {places.a_zero, places.a_scale})
+    HR_RETURN_IF_ERROR(CheckParameter(context, i, places.a, true));
+  for (size_t i : {places.b_zero, places.b_scale, places.bias})
+    HR_RETURN_IF_ERROR(CheckParameter(context, i, places.b, false));
+  return {};
+}
+
 Status CheckNumbers(const InferContext& context, const Places& places) {
   for (size_t i : {places.a, places.b}) {
     HR_RETURN_IF_ERROR(context.ExpectDType(i, {DType::kInt8, DType::kUint8}));
@@ -70,6 +94,7 @@ Status InferProduct(InferContext& context) {
   const Places& places = PlacesOf(context.def());
   HR_RETURN_IF_ERROR(CheckNumbers(context, places));
   HR_ASSIGN_OR_RETURN(ValueType type, ProductType(context, places));
+  HR_RETURN_IF_ERROR(CheckParameters(context, places));
   type.dtype = IsInteger(context.def()) ? DType::kInt32 : context.input(places.y_zero).dtype;
   context.SetOutput(0, std::move(type));
   return {};

@@ -91,7 +91,14 @@ void ResizeGradient(GradientContext& g) {
 
 // (x, scales): asymmetric coordinates, rounded down.
 Status InferResize10(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kFloat32}));
+  HR_RETURN_IF_ERROR(context.ExpectRank(1, 1));
   ValueType type = context.input(0);
+  if (type.ranked && context.input(1).ranked) {
+    HR_RETURN_IF_ERROR(EqualDims(context, "the rank of input 0 and the number of its scales",
+                                 FixedDim(type.rank()), context.input(1).dims[0])
+                           .status());
+  }
   for (Dim& dim : type.dims) dim = Dim();
   const std::optional<Dims> dims = context.input(0).FixedDims();
   if (dims && context.constant(1) != nullptr) {

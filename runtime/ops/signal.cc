@@ -31,8 +31,9 @@ constexpr AttributeDef kMelAttributes[] = {{"output_datatype", AttributeKind::kI
 Result<std::optional<int64_t>> NumberOf(const InferContext& context, size_t i) {
   HR_RETURN_IF_ERROR(context.ExpectIndices(i));
   const auto given = context.ConstantInts(i);
-  if (!given) return std::optional<int64_t>();
-  if (given->size() == 1) return std::optional((*given)[0]);
+  const std::optional<Dims> dims = context.input(i).FixedDims();
+  const bool one = given ? given->size() == 1 : !dims || ElementCount(*dims) == 1;
+  if (one) return given ? std::optional((*given)[0]) : std::optional<int64_t>();
   return InvalidArgument(context.def().name, " takes one number as ", context.InputText(i));
 }
 

@@ -184,5 +184,18 @@ TEST(GlobalPool, LeavesOneElementAChannel) {
             "GlobalMaxPool takes rank 3 or more as input 0, got float32[2]");
 }
 
+TEST(Upsample, BadInputs) {
+  const auto upsample = [](std::string_view x, std::string_view scales) {
+    return OneNode("Upsample", "", 9).In(x).In(scales).Text();
+  };
+  EXPECT_EQ(upsample("float32[n, 3, h, w]", "float32[4]"), "float32[?, ?, ?, ?]");
+  EXPECT_EQ(upsample("float32[n, 3, h, w]", "float32[3]"),
+            "Upsample: the rank of input 0 and the number of its scales differ: 4 and 3");
+  EXPECT_EQ(upsample("float32[n, 3]", "float32[2, 1]"),
+            "Upsample takes rank 1 as input 1, got float32[2, 1]");
+  EXPECT_EQ(upsample("float32[n, 3]", "int64[2]"),
+            "Upsample takes float32 as input 1, got int64[2]");
+}
+
 }  // namespace
 }  // namespace hr::ops

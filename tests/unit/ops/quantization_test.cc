@@ -99,6 +99,19 @@ TEST(QuantizedProducts, BadInputs) {
             "MatMulInteger takes int8, uint8 as input 0, got int16[n, 4]");
   const std::string sizes = OneNode("MatMulInteger").In("uint8[n, 4]").In("int8[5, 3]").Text();
   EXPECT_NE(sizes.find("MatMulInteger"), std::string::npos) << sizes;
+  const auto zeros = [](std::string_view a, std::string_view b) {
+    return OneNode("MatMulInteger").In("uint8[3, 4]").In("int8[4, 5]").In(a).In(b).Text();
+  };
+  EXPECT_EQ(zeros("uint8[3]", "int8[5]"), "int32[3, 5]");
+  EXPECT_EQ(zeros("uint8[3, 1]", "int8[1]"), "int32[3, 5]");
+  EXPECT_EQ(zeros("uint8[4]", "int8[]"),
+            "MatMulInteger cannot broadcast uint8[4] with uint8[3]: dimensions 4 and 3 differ and "
+            "neither is 1");
+  EXPECT_EQ(zeros("uint8[]", "int8[4]"),
+            "MatMulInteger cannot broadcast int8[4] with int8[5]: dimensions 4 and 5 differ and "
+            "neither is 1");
+  EXPECT_EQ(OneNode("ConvInteger").In("uint8[1, 2, 5]").In("int8[3, 2, 3]").In("uint8[2]").Text(),
+            "ConvInteger: uint8[2] does not broadcast to uint8[1]");
   EXPECT_EQ(OneNode("DynamicQuantizeLinear").In("float64[n, 4]").Text(),
             "DynamicQuantizeLinear takes float32 as input 0, got float64[n, 4]");
   EXPECT_EQ(OneNode("DynamicQuantizeLinear").In("float32[n, 4]").Outputs(3).Text(),

@@ -47,6 +47,10 @@ TEST(Dft, BadInputs) {
   EXPECT_EQ(Dft("int32[n, 10, 1]").Text(),
             "DFT takes float32, float64, float16, bfloat16 as input 0, got int32[n, 10, 1]");
   EXPECT_EQ(Dft("float32[n, 10, 1]").Ints({0}).Text(), "DFT's length is 1 or more, got 0");
+  EXPECT_EQ(Dft("float32[n, 10, 1]").In("int64[2]").Text(),
+            "DFT takes one number as input 1 (int64[2])");
+  EXPECT_EQ(Dft("float32[n, 10, 1]").In("").In("int64[3]").Text(),
+            "DFT takes one number as input 2 (int64[3])");
   EXPECT_EQ(Dft("float32[n, 10, 1]").In("").Ints({2}).Text(),
             "DFT's last axis has the real and imaginary parts; its 'axis' is another");
   EXPECT_EQ(Dft("float32[n, 10, 1]").In("").Ints({-1}).Text(),

@@ -155,11 +155,17 @@ const char* bench_bind_tensor(hr_call* call, const char* name, hr_tensor* tensor
   return error;
 }
 
+int64_t bench_place(int64_t elements, int i, int count) {
+  int64_t begin = elements * i / count, end = elements * (i + 1) / count;
+  uint32_t turn = (uint32_t)i * 2654435769u;  // Knuth's multiplicative hashing
+  return begin + (int64_t)((uint64_t)(end - begin) * turn >> 32);
+}
+
 const char* bench_elements(hr_call* call, const char* output, int count, double* values) {
   hr_tensor* result;
   BENCH_TRY(hr_call_result(call, output, &result));
   for (int i = 0; i < count; ++i) {
-    int64_t at = hr_tensor_elements(result) * i / count;
+    int64_t at = bench_place(hr_tensor_elements(result), i, count);
     values[i] = ((const float*)hr_tensor_data(result))[at];
   }
   hr_tensor_release(result);

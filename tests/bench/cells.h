@@ -32,5 +32,9 @@ const char* bench_open(const char* row, const char* what, FILE** out);
 const char* bench_call_of(hr_graph* graph, const char* signature, hr_call** out);
 // Binds the tensor and releases it.
 const char* bench_bind_tensor(hr_call* call, const char* name, hr_tensor* tensor);
-// `count` elements of an output of the last run, evenly from first to last.
+// The i-th of `count` places among so many elements: each in a part of its own, and at another
+// place there, as an even step would meet the same pixel of every image. harness/peer.py has the
+// same.
+int64_t bench_place(int64_t elements, int i, int count);
+// `count` elements of an output of the last run, from first to last.
 const char* bench_elements(hr_call* call, const char* output, int count, double* values);

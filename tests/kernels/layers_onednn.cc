@@ -184,13 +184,19 @@ Result<double> Time(const Layer& layer) {
   return 1e3 * times[times.size() / 2];
 }
 
+// As bench_place of tests/bench/cells.h.
+size_t Place(size_t elements, size_t i, size_t count) {
+  const size_t begin = elements * i / count, end = elements * (i + 1) / count;
+  return begin + ((end - begin) * static_cast<uint32_t>(i * 2654435769u) >> 32);
+}
+
 // As many elements of each result.
 Result<std::vector<double>> Elements(const Layer& layer, size_t count) {
   HR_RETURN_IF_ERROR(layer.run());
   const size_t each = count / layer.results.size();
   std::vector<double> values;
   for (const auto& result : layer.results) {
-    for (size_t i = 0; i < each; ++i) values.push_back(result->get()[result->size * i / each]);
+    for (size_t i = 0; i < each; ++i) values.push_back(result->get()[Place(result->size, i, each)]);
   }
   return values;
 }

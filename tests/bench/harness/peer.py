@@ -33,6 +33,12 @@ def bind(rank, ranks):
         os.sched_setaffinity(0, cores[rank:rank + 1])
 
 
+def place(elements, i, count):
+    """As bench_place of cells.h."""
+    begin, end = elements * i // count, elements * (i + 1) // count
+    return begin + ((end - begin) * (i * 2654435769 % 2 ** 32) >> 32)
+
+
 def seconds_each(step, count, repeats):
     """`repeats` times: how long one of `count` calls of step takes."""
     values = []

@@ -1,7 +1,7 @@
 """The layers of sweep-layers in PyTorch, and in float64 for CASE/exact."""
 import torch
 
-from harness.peer import THREADS, Cells, serve
+from harness.peer import THREADS, Cells, place, serve
 from models import layers_torch, resnet_torch
 
 torch.set_num_threads(THREADS)
@@ -11,7 +11,7 @@ def elements(tensors, count):
     """As many of each tensor."""
     each = count // len(tensors)
     flat = [tensor.detach().reshape(-1) for tensor in tensors]
-    return [one[one.numel() * i // each].item() for one in flat for i in range(each)]
+    return [one[place(one.numel(), i, each)].item() for one in flat for i in range(each)]
 
 
 def functions(name, mode, batch, dtype):

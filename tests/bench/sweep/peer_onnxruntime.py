@@ -4,7 +4,7 @@ import pathlib
 import numpy
 import onnx
 
-from harness.peer import SCRATCH, Cells, serve
+from harness.peer import SCRATCH, Cells, place, serve
 from models import onnx_models
 
 MOST = 64
@@ -24,7 +24,7 @@ def make(name, mode, batch):
 
     def elements(count):
         scores = session.run(["scores"], {"x": x})[0].reshape(-1)
-        return [float(scores[len(scores) * i // count]) for i in range(count)]
+        return [float(scores[place(len(scores), i, count)]) for i in range(count)]
 
     return onnx_models.bound_run(session, {"x": x}, ["scores"]), elements
 

@@ -3,7 +3,7 @@ import sys
 
 import torch
 
-from harness.peer import THREADS, Cells, serve
+from harness.peer import THREADS, Cells, place, serve
 from models import networks_torch, resnet_torch
 
 torch.set_num_threads(THREADS)
@@ -23,7 +23,7 @@ def compiled(model):
 
 def elements(tensor, count):
     flat = tensor.detach().reshape(-1)
-    return [flat[flat.numel() * i // count].item() for i in range(count)]
+    return [flat[place(flat.numel(), i, count)].item() for i in range(count)]
 
 
 def training(name, batch):

@@ -10,7 +10,7 @@ namespace hr::cpu {
 // At most `slices`, each with so much to do that waking a thread for it pays. `nanoseconds`: what
 // one thread needs for all of it, roughly.
 inline int UsefulSlices(double nanoseconds, int slices) {
-  constexpr double kWorthWaking = 4000;
+  constexpr double kWorthWaking = 1500;
   return std::max(1, static_cast<int>(std::min<double>(slices, nanoseconds / kWorthWaking)));
 }
 
@@ -25,7 +25,7 @@ inline int UsefulSlices(const ConvShape& s, int slices) {
 inline int UsefulSlices(const PoolShape& s, int slices) {
   const double touched = static_cast<double>(s.n * s.c) *
                          static_cast<double>(s.InputPlane() + s.OutputPlane() * s.KernelSize());
-  return UsefulSlices(touched / 4, slices);
+  return UsefulSlices(touched / 8, slices);
 }
 
 }  // namespace hr::cpu

@@ -41,7 +41,8 @@ HWY_ATTR void Combine(const WinogradRows& rows, int64_t pixels, float* to) {
     case 3: return CombineRows<3>(rows, pixels, to);
     case 4: return CombineRows<4>(rows, pixels, to);
     case 5: return CombineRows<5>(rows, pixels, to);
-    default: return CombineRows<6>(rows, pixels, to);
+    case 6: return CombineRows<6>(rows, pixels, to);
+    default: return CombineRows<7>(rows, pixels, to);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/lowering/conv_pins.h"
 #include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/families.h"
@@ -174,6 +175,26 @@ std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::s
                     });
 }
 
+// With weights that are packed once.
+template <typename T, typename Conv>
+LoweredKernel PackedImage(const KernelRequest& request, std::string_view name, int64_t channels,
+                          std::shared_ptr<const Conv> conv) {
+  LoweredKernel out;
+  out.scratch_bytes = conv->scratch_bytes() + 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
+  out.kernel = ImageKernel<T>(request, name, channels, conv);
+  out.preparation = {
+      .input = 1,
+      .bytes = conv->packed_bytes(),
+      .format = Cat("channels_last ", conv->packed_format()),
+      .kernel = MakeKernel(
+          "pack_channels_last",
+          [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+            conv->Pack(context.threads, p.input<T>(0), p.output<T>(0));
+            return {};
+          })};
+  return out;
+}
+
 template <typename T>
 Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::string_view name,
                                         const ConvShape& shape, ImagePass pass) {
@@ -188,20 +209,17 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
     return out;
   }
   const bool packed = request.input(1).steady;
+  const bool lines = packed && pass == ImagePass::kForward && !request.exact_sums;
+  if constexpr (std::is_same_v<T, float>) {
+    if (lines && WinogradLinePays(shape)) {
+      return PackedImage<T>(request, Cat(name, "_winograd"), channels,
+                            std::make_shared<const WinogradLine>(shape, slices));
+    }
+  }
   auto conv = std::make_shared<const ConvChannelsLast<T>>(shape, pass, packed, slices);
+  if (packed) return PackedImage<T>(request, name, channels, conv);
   out.scratch_bytes = conv->scratch_bytes() + folded;
   out.kernel = ImageKernel<T>(request, name, channels, conv);
-  if (!packed) return out;
-  out.preparation = {
-      .input = 1,
-      .bytes = conv->packed_bytes(),
-      .format = Cat("channels_last ", conv->packed_format()),
-      .kernel = MakeKernel(
-          "pack_channels_last",
-          [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-            conv->Pack(context.threads, p.input<T>(0), p.output<T>(0));
-            return {};
-          })};
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/batch_blocked.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
 #include "backends/cpu/onednn/choice.h"
 
@@ -93,6 +94,20 @@ double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   return Products(padded, s.n) / 120 + gathered + order;
 }
 
+// The same along one axis, of channels-last images.
+double Lines(const ConvShape& s) {
+  constexpr double kTransform = 40;  // multiplications for each pixel of a tile
+  const WinogradLine line(s, 1);
+  const auto pixels = static_cast<double>(line.tiles() * line.tile());
+  return pixels *
+         static_cast<double>(s.ic * s.oc + static_cast<int64_t>(kTransform) * (s.ic + s.oc)) / 110;
+}
+
+// Whether an inference goes through winograd_line.h.
+bool RunsLines(const ConvShape& s, const ConvUse& use) {
+  return !use.exact_sums && !use.backward_weights && WinogradLinePays(s);
+}
+
 // What one pass costs, by which method.
 struct PassCost {
   double nanoseconds;
@@ -104,6 +119,8 @@ PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layou
   // Weights that are not trained mostly stay the same, and are then ordered once.
   const bool kept = !use.backward_weights;
   if (layout == kChannelsLastLayout) {
+    if (pass == ConvPass::kForward && RunsLines(s, use))
+      return {costs.channels_last * Lines(s), "winograd"};
     const double cost = ChannelsLast(s, pass, kept);
     if (IsDepthwise(s)) return {costs.depthwise * cost, "depthwise"};
     return {costs.channels_last * cost, "channels_last"};
@@ -126,7 +143,8 @@ ConvEstimate EstimateConv(const ConvShape& s, const ConvUse& use, Layout layout,
   if (layout == kChannelsLastLayout && s.HasDepth()) return {.passes = HUGE_VAL};
   // oneDNN takes a column for a row, along which its kernels go.
   const bool is_column = s.iw == 1 && s.ow == 1 && s.kw == 1 && s.kh > 1;
-  if (layout == kChannelsLastLayout && use.onednn && is_column) return {.passes = HUGE_VAL};
+  if (layout == kChannelsLastLayout && use.onednn && is_column && !RunsLines(s, use))
+    return {.passes = HUGE_VAL};
   const PassCost forward = CostOfPass(s, ConvPass::kForward, use, layout, costs);
   ConvEstimate out{.passes = forward.nanoseconds, .method = forward.method};
   const auto add = [&](ConvPass pass) {

@@ -75,6 +75,17 @@ TEST(ConvCost, BlocksNeedImagesAndLargePlanes) {
   }
 }
 
+// oneDNN takes a column otherwise, and sums exactly.
+TEST(ConvCost, LinesOfManyChannelsRunByWinograd) {
+  ConvShape s = SquareImage(1, 256, 512, 512, 5);
+  s.iw = s.kw = 1, s.pad_left = s.pad_right = 0;
+  s.DeriveOutput();
+  ConvUse use = BetweenPlain({.onednn = true});
+  EXPECT_EQ(Cheapest(s, use), kChannelsLastLayout);
+  use.exact_sums = true;
+  EXPECT_EQ(Cheapest(s, use), Layout::kPlain);
+}
+
 TEST(BatchBlockedPays, CountsCopiesAndTheMethod) {
   int copies = 0, method = 0;
   for (int64_t n = 1; n <= 16; ++n) {

@@ -29,7 +29,7 @@ std::shared_ptr<Store> Open(hr_env* env, const std::string& url, bool serve, con
   return rep;
 }
 
-StoreFixture Memory() {
+StoreFixture InMemory() {
   auto env = NewEnv();
   auto store = Open(env.get(), "memory:", false, "");
   return {[store] { return store; }, env};
@@ -129,7 +129,7 @@ class OpenedOnce final : public testing::Environment {
 
 std::vector<StoreDriver> StoreDrivers() {
   return {
-      {"memory", Memory},
+      {"memory", InMemory},
       {"file", File},
       {"host", Host},
       {"tcp", [] { return Tcp("127.0.0.1", ""); }},

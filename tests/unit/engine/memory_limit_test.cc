@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBytes = 4096;
 
-std::unique_ptr<Kernel> Make(std::function<void(Operands)> body) {
+std::unique_ptr<Kernel> Computing(std::function<void(Operands)> body) {
   return MakeKernel("function",
                     [body = std::move(body)](const Operands& operands, const LaunchContext&) {
                       body(operands);
@@ -29,7 +29,7 @@ struct Chain {
     for (int i = 1; i <= layers; ++i) {
       values.push_back(builder.AddArena(kBytes));
       builder.AddStep(
-          {.kernel = Make([this, i](Operands p) {
+          {.kernel = Computing([this, i](Operands p) {
              ++forward_runs[static_cast<size_t>(i)];
              Number(p.output(0)) = 3 * Number(p.input(0)) + i;
            }),
@@ -41,7 +41,7 @@ struct Chain {
     for (int i = layers; i >= 1; --i) {
       const BufferIndex next = i == 1 ? builder.AddSlot(1) : builder.AddArena(kBytes);
       builder.AddStep(
-          {.kernel = Make([](Operands p) {
+          {.kernel = Computing([](Operands p) {
              Number(p.output(0)) = 5 * Number(p.input(0)) + Number(p.input(1));
            }),
            .buffers = {.inputs = {gradient, values[static_cast<size_t>(i)]}, .outputs = {next}},
@@ -148,14 +148,14 @@ TEST(MemoryLimit, RunsNothingAgainThatMustRunOnce) {
     const auto read = [](Operands p) { Number(p.output(0)) = Number(p.input(0)); };
     for (int i = 0; i < 16; ++i) {
       kept.push_back(builder.AddArena(kBytes));
-      builder.AddStep({.kernel = Make(count),
+      builder.AddStep({.kernel = Computing(count),
                        .buffers = {.inputs = {last}, .outputs = {kept.back()}},
                        .node = "once",
                        .repeatable = in_flight});
       last = kept.back();
     }
     for (int i = 15; i >= 0; --i) {
-      builder.AddStep({.kernel = Make(read),
+      builder.AddStep({.kernel = Computing(read),
                        .buffers = {.inputs = {kept[static_cast<size_t>(i)]},
                                    .outputs = {builder.AddArena(kBytes)}},
                        .in_flight = in_flight});
@@ -176,17 +176,18 @@ TEST(MemoryLimit, RunsNothingAgainOnceAVariableIsWritten) {
                       other = builder.AddArena(8 * kBytes);
     const auto copy = [](Operands p) { Number(p.output(0)) = Number(p.input(0)); };
     const auto nothing = [](Operands) {};
-    builder.AddStep({.kernel = Make(copy),
+    builder.AddStep({.kernel = Computing(copy),
                      .buffers = {.inputs = {input}, .outputs = {large}},
                      .repeatable = true});
-    StepSpec write{.kernel = Make(nothing)};
+    StepSpec write{.kernel = Computing(nothing)};
     if (writes) write.buffers.variables = {weights};
     builder.AddStep(std::move(write));
-    builder.AddStep({.kernel = Make(copy),
+    builder.AddStep({.kernel = Computing(copy),
                      .buffers = {.inputs = {input}, .outputs = {other}},
                      .repeatable = true});
-    builder.AddStep({.kernel = Make(nothing), .buffers = {.inputs = {other}}});
-    builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {large}, .outputs = {output}}});
+    builder.AddStep({.kernel = Computing(nothing), .buffers = {.inputs = {other}}});
+    builder.AddStep(
+        {.kernel = Computing(copy), .buffers = {.inputs = {large}, .outputs = {output}}});
     const auto program =
         builder.Build(SystemAllocator(), {.slot_count = 3, .memory_limit = 12 * kBytes});
     EXPECT_EQ(program.ok(), !writes);

@@ -58,8 +58,9 @@ bool WidensWeights(const graph::Module& module, const graph::Node& node) {
   const graph::ValueType& type = values[node.outputs[0]].type;
   if (!type.ranked || type.rank() < 2 || type.dtype != DType::kFloat32) return false;
   if (op.name == "DequantizeLinear") return true;
+  if (op.name != "Cast") return false;
   const DType from = values[node.inputs[0]].type.dtype;
-  return op.name == "Cast" && (from == DType::kFloat16 || from == DType::kBfloat16);
+  return from == DType::kFloat16 || from == DType::kBfloat16;
 }
 
 // Whether lowering joins what takes the weights with them, as they are (fuse_quantized.h).

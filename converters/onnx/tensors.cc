@@ -30,7 +30,7 @@ Result<std::string> Below(const std::string& model, std::string_view location) {
 // small tensors (shapes, axes, numbers) as elements, which must be aligned; larger ones, which are
 // but written, stay where they are.
 Result<Tensor> Aligned(Allocator& allocator, Result<Tensor> tensor) {
-  constexpr size_t kSmall = size_t{64} << 10;
+  constexpr size_t kSmall = 4096;
   if (!tensor.ok() || tensor->bytes() > kSmall || tensor->bytes() == 0) return tensor;
   const size_t size = DTypeSize(tensor->dtype());
   if (reinterpret_cast<uintptr_t>(tensor->data()) % size == 0) return tensor;

@@ -219,6 +219,7 @@ class Mesh final : public ReactorClient, public std::enable_shared_from_this<Mes
   void EndAll(const Status& status);
   void NoteSuspects();
   std::string DumpPath(std::string_view extension) const;
+  void ReserveLists();
   void LogMembers();
   void AskArbiter(const Verdict& accusation, int64_t now);
   void OnAnswer(const Result<Verdict>& answer);

@@ -56,10 +56,21 @@ Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& 
   mesh->arbiter_ = CreateStoreArbiter(*mesh->options_.store, mesh->Key(kVerdictKey));
   HR_RETURN_IF_ERROR(mesh->CheckFresh(limits));
   HR_RETURN_IF_ERROR(mesh->Meet(limits));
+  mesh->ReserveLists();
   HR_RETURN_IF_ERROR(mesh->recorder_.Open(mesh->DumpPath(".flight")));
   mesh->options_.poller->Add(*mesh->reactor_);
   mesh->LogMembers();
   return mesh;
+}
+
+// So that steps do not allocate, whatever is in flight when a heartbeat comes.
+void Mesh::ReserveLists() {
+  constexpr size_t kInFlight = 256;
+  Reactor::Guard guard(*reactor_);
+  heard_.reserve(peers_.size());
+  active_.reserve(kInFlight);
+  ready_.reserve(kInFlight);
+  watched_.reserve(kInFlight);
 }
 
 // Such as "group 'world', epoch 0: rank 1 of 4 has met the others, 1 over shm, 2 over tcp".

@@ -1,7 +1,7 @@
 /* hr_call_profile: what a run did, step by step. */
 #include "models.h"
 
-enum { kBatch = 40 };
+enum { kBatch = 400 };
 
 static hr_call* make_call(hr_session* session, const char* signature, hr_env* env) {
   const int64_t dims[] = {kBatch, 1, 12, 12};

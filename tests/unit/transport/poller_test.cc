@@ -44,7 +44,9 @@ class Doorbell final : public Transport {
 
 class PollerTest : public testing::Test, public ReactorClient {
  protected:
-  PollerTest() { poller_->Add(*reactor_); }
+  // While the object is whole, for the thread calls its virtual functions.
+  void SetUp() override { poller_->Add(*reactor_); }
+  void TearDown() override { reactor_.reset(); }
   bool Advance(bool moved) override {
     if (moved) ++heard_;
     return false;

@@ -41,7 +41,7 @@ struct Expression {
 
 // Returns what an element-wise operator computes; nothing for other operators, and for forms of
 // element-wise ones that must run some other way. `types`: of the inputs, kUndefined for omitted
-// ones.
+// ones. QuantizeLinear and DequantizeLinear are meant with one scale for the whole tensor.
 std::optional<Expression> ExpressionOf(const graph::Operator& op, const graph::Node& node,
                                        std::span<const DType> types);
 // Returns whether ExpressionOf knows the operator.

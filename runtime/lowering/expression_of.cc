@@ -24,6 +24,9 @@ class Maker {
   bool Given(size_t i) const { return i < types_.size() && types_[i] != DType::kUndefined; }
   Expression Take() { return std::move(out_); }
 
+  // Computes in the type of an input other than the first.
+  void ComputeIn(size_t input) { out_.compute = types_[input]; }
+
   // Steps are numbered behind the constants, so all constants come first.
   int Constant(double value) {
     out_.constants.push_back(value);
@@ -127,6 +130,19 @@ void MakeIsInf(Maker& maker) {
   maker.Add(ElementOp::kEqual, {0, maker.Constant(wanted)});
 }
 
+// (x - zero) * scale, in the type of the scale.
+void MakeDequantize(Maker& maker) {
+  maker.ComputeIn(1);
+  const int x = maker.Given(2) ? maker.Add(ElementOp::kSub, {0, 2}) : 0;
+  maker.Add(ElementOp::kMul, {x, 1});
+}
+
+// Storing the result clamps it to the range of its type.
+void MakeQuantize(Maker& maker) {
+  const int steps = maker.Add(ElementOp::kRound, {maker.Add(ElementOp::kDiv, {0, 1})});
+  if (maker.Given(2)) maker.Add(ElementOp::kAdd, {steps, 2});
+}
+
 struct Form {
   std::string_view domain;
   std::string_view name;
@@ -134,13 +150,21 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
-    {ops::kOnnx, "Cast", MakeCast},         {ops::kOnnx, "CastLike", MakeCast},
-    {ops::kOnnx, "Min", MakeFold},          {ops::kOnnx, "Max", MakeFold},
-    {ops::kOnnx, "Sum", MakeFold},          {ops::kOnnx, "Mean", MakeMean},
-    {ops::kOnnx, "Clip", MakeClip},         {ops::kOnnx, "Gelu", MakeGelu},
-    {ops::kOnnx, "Mod", MakeMod},           {ops::kOnnx, "PRelu", MakePRelu},
-    {ops::kOnnx, "IsInf", MakeIsInf},       {ops::kGrad, "GeluGrad", MakeGeluGrad},
+    {ops::kOnnx, "Cast", MakeCast},
+    {ops::kOnnx, "CastLike", MakeCast},
+    {ops::kOnnx, "Min", MakeFold},
+    {ops::kOnnx, "Max", MakeFold},
+    {ops::kOnnx, "Sum", MakeFold},
+    {ops::kOnnx, "Mean", MakeMean},
+    {ops::kOnnx, "Clip", MakeClip},
+    {ops::kOnnx, "Gelu", MakeGelu},
+    {ops::kOnnx, "Mod", MakeMod},
+    {ops::kOnnx, "PRelu", MakePRelu},
+    {ops::kOnnx, "IsInf", MakeIsInf},
+    {ops::kGrad, "GeluGrad", MakeGeluGrad},
     {ops::kOnnx, "BitShift", MakeBitShift},
+    {ops::kOnnx, "QuantizeLinear", MakeQuantize},
+    {ops::kOnnx, "DequantizeLinear", MakeDequantize},
 };
 
 const Form* FindForm(const graph::Operator& op) {

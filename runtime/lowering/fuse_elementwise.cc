@@ -15,7 +15,8 @@ using graph::ValueId;
 
 // Beyond these a chain is cut: programs have a bounded number of registers.
 constexpr size_t kMaxSteps = 12;
-constexpr size_t kMaxInputs = 8;
+constexpr size_t kMaxInputs = 12;
+constexpr size_t kMaxOperands = 16;  // inputs and constants
 
 struct Chain {
   Expression expression;
@@ -43,6 +44,7 @@ class Fuser {
     const graph::Node& node = region_.node(id);
     if (node.outputs.size() != 1 || node.outputs[0] == kNone || !node.controls.empty())
       return std::nullopt;
+    if (!HasOneScale(id)) return std::nullopt;
     std::vector<DType> types;
     for (ValueId input : node.inputs)
       types.push_back(input == kNone ? DType::kUndefined : region_.DTypeOf(input));
@@ -57,6 +59,22 @@ class Fuser {
     return chain;
   }
 
+  // Whether the scale and the zero point of a node that quantizes are single numbers, which repeat
+  // as operands of element-wise nodes do.
+  bool HasOneScale(NodeId id) {
+    const bool quantizes =
+        region_.Is(id, "", "QuantizeLinear") || region_.Is(id, "", "DequantizeLinear");
+    if (!quantizes) return true;
+    return region_.Decide([inputs = region_.node(id).inputs](const Region& r) {
+      const size_t rank = r.DimsOf(inputs[0]).size();
+      return std::all_of(inputs.begin() + 1, inputs.end(), [&](ValueId input) {
+        if (input == kNone) return true;
+        const Dims dims = r.DimsOf(input);
+        return dims.size() <= rank && ElementCount(dims) == 1;
+      });
+    });
+  }
+
   // Computes input i inside the chain if its producer feeds nobody else.
   bool Absorb(Chain& chain, size_t i, ValueId out) {
     ValueId input = chain.inputs[i];
@@ -69,7 +87,9 @@ class Fuser {
                 inner.expression.compute == chain.expression.compute;
     if (!same || !IsFloating(chain.expression.compute)) return false;
     if (chain.expression.steps.size() + inner.expression.steps.size() > kMaxSteps) return false;
-    if (chain.inputs.size() + inner.inputs.size() - 1 > kMaxInputs) return false;
+    const size_t inputs = chain.inputs.size() + inner.inputs.size() - 1;
+    const size_t constants = chain.expression.constants.size() + inner.expression.constants.size();
+    if (inputs > kMaxInputs || inputs + constants > kMaxOperands) return false;
     const auto same_shape = [input, out](const Region& r) {
       return r.DimsOf(input) == r.DimsOf(out);
     };

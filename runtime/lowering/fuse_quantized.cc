@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/lowering/activation.h"
+#include "runtime/lowering/clip.h"
 
 namespace hr::lowering {
 namespace {
@@ -26,7 +27,7 @@ struct Chain {
   bool conv = false;
   Quantized a, b;
   ValueId y_scale = kNone, y_zero = kNone, offset = kNone;
-  bool relu = false;
+  Bounds bounds;
   ValueId output = kNone;     // of the last node so far
   std::vector<NodeId> nodes;  // that vanish
   std::vector<graph::Attribute> attributes;
@@ -116,7 +117,7 @@ class Fuser {
     Take(scaling, &chain);
     SplitScale(scale, &chain);
     TakeBias(&chain);
-    TakeRelu(&chain);
+    TakeBounds(&chain);
     return chain;
   }
 
@@ -183,7 +184,7 @@ class Fuser {
     } else {
       TakeBias(&chain);
     }
-    TakeRelu(&chain);
+    TakeBounds(&chain);
     TakeQuantize(&chain);
     return chain;
   }
@@ -203,11 +204,21 @@ class Fuser {
     Take(add, chain);
   }
 
-  void TakeRelu(Chain* chain) const {
+  bool TakeRelu(Chain* chain) const {
     const NodeId relu = region_.OnlyConsumer(chain->output);
-    if (!region_.Is(relu, "", "Relu")) return;
-    chain->relu = true;
+    if (!region_.Is(relu, "", "Relu")) return false;
+    chain->bounds.low = 0;
     Take(relu, chain);
+    return true;
+  }
+
+  void TakeBounds(Chain* chain) const {
+    if (TakeRelu(chain)) return;
+    const NodeId clip = region_.OnlyConsumer(chain->output);
+    const auto bounds = ClipBounds(region_, clip);
+    if (!bounds || node(clip).inputs[0] != chain->output) return;
+    chain->bounds = *bounds;
+    Take(clip, chain);
   }
 
   void TakeQuantize(Chain* chain) const {
@@ -224,7 +235,8 @@ class Fuser {
 
   void Rewrite(const Chain& chain) {
     std::vector<graph::Attribute> attributes = chain.attributes;
-    if (chain.relu) attributes.push_back({"relu", int64_t{1}});
+    attributes.push_back({"low", chain.bounds.low});
+    attributes.push_back({"high", chain.bounds.high});
     const NodeId fused =
         region_.AddNode(chain.conv ? "QuantizedConv" : "QuantizedMatMul",
                         {chain.a.number, chain.a.scale, chain.a.zero, chain.b.number, chain.b.scale,
@@ -261,8 +273,7 @@ class Fuser {
       TakeBias(&chain);
       bias = chain.offset;
     }
-    TakeRelu(&chain);
-    const auto activation = chain.relu ? Activation::kRelu : Activation::kNone;
+    const auto activation = TakeRelu(&chain) ? Activation::kRelu : Activation::kNone;
     const NodeId fused = region_.AddNode(
         "DequantizedGemm", {node(id).inputs[0], b->number, b->scale, b->zero, bias}, {chain.output},
         graph::Attributes({{"transB", node(id).Int("transB", 0)},

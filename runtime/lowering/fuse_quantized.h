@@ -7,13 +7,13 @@ namespace hr::lowering {
 
 // Turns these chains, in which all in [ ] may be missing, into one node each:
 //
-//   MatMulInteger or ConvInteger → Cast to float32 → Mul by a scale [→ Add a bias] [→ Relu]
-//   MatMul, Gemm or Conv of two DequantizeLinear [→ Add a bias] [→ Relu] [→ QuantizeLinear]
+//   MatMulInteger or ConvInteger → Cast to float32 → Mul by a scale [→ Add a bias] [→ bound]
+//   MatMul, Gemm or Conv of two DequantizeLinear [→ Add a bias] [→ bound] [→ QuantizeLinear]
 //
-// They become
+// where a bound is a Relu or a Clip with known bounds. They become
 //
 //   lowered.QuantizedMatMul (a, a_scale?, a_zero?, b, b_scale?, b_zero?, y_scale?, y_zero?, none,
-//                            offset?) {relu, transB}
+//                            offset?) {low, high, transB}
 //   lowered.QuantizedConv   the same, with Conv's attributes
 //
 // y has 8 bits if there is a y_scale, and is float32 otherwise. The sums of products are exact, in

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "backends/cpu/kernels/convert_bytes.h"
 #include "backends/cpu/kernels/partition.h"
 #include "runtime/base/half.h"
 
@@ -85,6 +86,8 @@ ConvertLoop Visited(ElementType type, Visit visit) {
   return Visited(DTypeOfElement(type), visit);
 }
 
+bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
+
 constexpr int64_t kBlock = 256;
 
 }  // namespace
@@ -110,6 +113,7 @@ ConvertLoop StorerFrom(DType to) {
 }
 
 ConvertLoop LoaderFor(DType from, ElementType to) {
+  if (IsByte(from) && to == ElementType::kFloat) return BytesToFloats(from == DType::kInt8);
   switch (to) {
     case ElementType::kFloat: return LoaderTo<float>(from);
     case ElementType::kDouble: return LoaderTo<double>(from);
@@ -120,6 +124,7 @@ ConvertLoop LoaderFor(DType from, ElementType to) {
 }
 
 ConvertLoop StorerFor(ElementType from, DType to) {
+  if (from == ElementType::kFloat && IsByte(to)) return FloatsToBytes(to == DType::kInt8);
   switch (from) {
     case ElementType::kFloat: return StorerFrom<float>(to);
     case ElementType::kDouble: return StorerFrom<double>(to);

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/conv_batch_blocked.h"
 #include "backends/cpu/lowering/conv_layouts.h"
 #include "backends/cpu/ops/window_shape.h"
+#include "runtime/lowering/clip.h"
 
 namespace hr::cpu {
 
@@ -118,27 +119,11 @@ class Fuser {
       attributes->push_back({"relu", int64_t{1}});
       return id;
     }
-    if (!region_.Is(id, kOnnx, "Clip") || region_.node(id).inputs[0] != value) return kNone;
-    const std::optional<double> low = BoundOf(id, 1), high = BoundOf(id, 2);
-    if (!low || !high) return kNone;
-    attributes->push_back({"low", *low});
-    attributes->push_back({"high", *high});
+    const auto bounds = lowering::ClipBounds(region_, id);
+    if (!bounds || region_.node(id).inputs[0] != value) return kNone;
+    attributes->push_back({"low", bounds->low});
+    attributes->push_back({"high", bounds->high});
     return id;
-  }
-
-  // A bound of Clip: an input, or in older versions an attribute; nothing if it is not known.
-  std::optional<double> BoundOf(NodeId clip, size_t input) const {
-    const graph::Node& node = region_.node(clip);
-    if (input >= node.inputs.size() || node.inputs[input] == kNone) {
-      return input == 1 ? node.Float("min", -HUGE_VAL) : node.Float("max", HUGE_VAL);
-    }
-    const uint32_t constant = region_.value(node.inputs[input]).constant;
-    if (constant == kNone) return std::nullopt;
-    const Tensor& bound = region_.module.constants[constant];
-    if (bound.elements() != 1) return std::nullopt;
-    if (bound.dtype() == DType::kFloat32) return bound.span<float>()[0];
-    if (bound.dtype() == DType::kFloat64) return bound.span<double>()[0];
-    return std::nullopt;
   }
 
   NodeId AddAfter(ValueId value) {

@@ -1,6 +1,7 @@
 #include "backends/cpu/ops/product_end.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cpu/kernels/partition.h"
 
@@ -27,7 +28,8 @@ ProductEnd::ProductEnd(const KernelRequest& request, const ProductPlaces& places
       a_signed_(request.input(places.a).dtype == DType::kInt8),
       b_signed_(request.input(places.b).dtype == DType::kInt8),
       output_(OutputOf(request.outputs[0].dtype)),
-      relu_(request.node.Int("relu", 0) != 0) {
+      low_(static_cast<float>(request.node.Float("low", -HUGE_VAL))),
+      high_(static_cast<float>(request.node.Float("high", HUGE_VAL))) {
   const auto count = [&](size_t place) {
     const OperandInfo& operand = request.input(place);
     return operand.present ? operand.elements() : 0;
@@ -127,20 +129,25 @@ class ProductEnd::Filler {
   void FillFloat() {
     (scales_are_of_rows() ? epilogue_.row_scale : epilogue_.column_scale) = Scales<float>(1);
     (end_.conv_ ? epilogue_.row_offset : epilogue_.column_offset) = Offsets<float>(1);
-    if (end_.relu_) epilogue_.least = 0;
+    epilogue_.least = end_.low_, epilogue_.most = end_.high_;
   }
 
   void FillQuantized() {
-    const double y = *p_.input<float>(end_.places_.y_scale);
+    const float scale = *p_.input<float>(end_.places_.y_scale);
+    const double y = scale;
     (scales_are_of_rows() ? epilogue_.row_factor : epilogue_.column_factor) = Scales<double>(y);
     (end_.conv_ ? epilogue_.row_shift : epilogue_.column_shift) = Offsets<double>(y);
     const bool is_signed = end_.output_ == Int8Output::kInt8;
-    epilogue_.low = is_signed ? -128 : 0;
-    epilogue_.high = epilogue_.low + 255;
     if (end_.counts_.y_zero != 0) {
       epilogue_.zero = ZeroAt(p_.input(end_.places_.y_zero), is_signed, 0);
     }
-    if (end_.relu_) epilogue_.low = std::max(epilogue_.low, epilogue_.zero);
+    // What a bound becomes when it is quantized bounds what all numbers become.
+    const double lowest = is_signed ? -128 : 0;
+    const auto quantized = [&](float bound) {
+      const double steps = std::nearbyint(bound / scale);
+      return std::clamp(steps + epilogue_.zero, lowest, lowest + 255);
+    };
+    epilogue_.low = quantized(end_.low_), epilogue_.high = quantized(end_.high_);
   }
 
   const ProductEnd& end_;

@@ -53,7 +53,7 @@ class ProductEnd {
   const int64_t m_, n_;
   const bool a_signed_, b_signed_;
   const Int8Output output_;
-  const bool relu_;
+  const float low_, high_;  // of results, before they are quantized
   Counts counts_;
 };
 

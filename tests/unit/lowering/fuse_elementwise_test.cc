@@ -83,6 +83,13 @@ TEST_F(Chains, TakeAValueThatAChainUsesTwice) {
   EXPECT_EQ(Check(Apply("Mul", {twice, twice})), 2);
 }
 
+// Attributes that are operands need registers of their own.
+TEST_F(Chains, StayWithinTheirConstants) {
+  ValueId h = x_;
+  for (int i = 0; i < 12; ++i) h = Apply("HardSigmoid", {h});
+  Check(h);
+}
+
 // Each of the products reads its own x and one of the sums, over more than 8 inputs in all.
 TEST_F(Chains, StayWithinTheirInputs) {
   std::vector<ValueId> terms;

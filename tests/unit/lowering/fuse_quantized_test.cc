@@ -74,6 +74,16 @@ class QuantizedChains : public testing::Test {
                  {{"axis", axis}});
   }
 
+  // What may bound a product's result.
+  ValueId Bounded(ValueId x) {
+    switch (Between(0, 3)) {
+      case 0: return x;
+      case 1: return Apply("Relu", {x});
+      case 2: return Apply("Clip", {x, Constant({}, -0.5, 0.5), Constant({}, 1, 2)});
+      default: return Apply("Clip", {x, graph::kNone, Constant({}, 0.5, 3)});
+    }
+  }
+
   // Of 16 bits, widened.
   ValueId Short(const Dims& dims) {
     std::vector<uint16_t> bits(static_cast<size_t>(ElementCount(dims)));
@@ -151,7 +161,7 @@ TEST_F(QuantizedChains, ScaledSumsOfIntegers) {
     const ValueId scale = Constant(per_channel ? Dims{n} : Dims{}, 0.001, 0.01);
     y = Apply("Mul", {y, Apply("Mul", {scale, x[1]})});
     if (Chance()) y = Apply("Add", {Constant({n}, -1, 1), y});
-    if (Chance()) y = Apply("Relu", {y});
+    y = Bounded(y);
     Check(y, 0, "matmul_int8", "cast");
   }
 }
@@ -180,7 +190,7 @@ TEST_F(QuantizedChains, QuantizedProducts) {
                     ? Apply("Gemm", {x, w, Constant({n}, -1, 1)}, {{"transB", int64_t{transposed}}})
                     : Apply("MatMul", {x, w});
     if (!gemm && Chance()) y = Apply("Add", {y, Constant({n}, -1, 1)});
-    if (Chance()) y = Apply("Relu", {y});
+    y = Bounded(y);
     if (Chance()) {
       y = Apply("QuantizeLinear", {y, Constant({}, 0.02, 0.05), Bytes<uint8_t>({}, 90, 150)});
       Check(y, 1, "matmul_int8", "gemm");
@@ -199,7 +209,7 @@ TEST_F(QuantizedChains, QuantizedConvolutions) {
     std::initializer_list<graph::AttributeInit> attributes = {{"group", groups}, {"pads", pads}};
     ValueId y = Chance() ? Apply("Conv", {x, w}, attributes)
                          : Apply("Conv", {x, w, Constant({oc}, -1, 1)}, attributes);
-    if (Chance()) y = Apply("Relu", {y});
+    y = Bounded(y);
     if (Chance()) {
       y = Apply("QuantizeLinear", {y, Constant({}, 0.02, 0.05), Bytes<int8_t>({}, -20, 20)});
       Check(y, 1, "conv_int8", "conv_plain");
@@ -223,6 +233,34 @@ TEST_F(QuantizedChains, WeightsAlone) {
     if (Chance()) y = Apply("Relu", {y});
     Check(y, 1e-4, "gemm_of_narrow", "\"dequantize\"");
   }
+}
+
+// Between products, quantized numbers are computed with in one pass.
+TEST_F(QuantizedChains, SumsOfDequantized) {
+  for (int round = 0; round < 20 && !HasFatalFailure(); ++round, Reset()) {
+    const Dims dims = {3, Between(1, 9), Between(1, 200)};
+    const auto dequantized = [&] {
+      return Apply("DequantizeLinear", {Bytes<uint8_t>(dims, 0, 255), Constant({}, 0.01, 0.1),
+                                        Bytes<uint8_t>({}, 90, 150)});
+    };
+    ValueId y = Apply("Add", {dequantized(), Chance() ? dequantized() : Fed(dims, -9, 9)});
+    y = Bounded(y);
+    if (Chance()) {
+      const ValueId zero = Chance() ? graph::kNone : Bytes<uint8_t>({1}, 0, 200);
+      y = Apply("QuantizeLinear", {y, Constant({1}, 0.02, 0.05), zero});
+    } else {
+      y = Apply("QuantizeLinear", {y, Constant({}, 0.02, 0.05), Bytes<int8_t>({}, -20, 20)});
+    }
+    Check(y, 0, "+Div+Round", "quantize");
+  }
+}
+
+// A chain has no place for scales of channels.
+TEST_F(QuantizedChains, ScalesOfChannelsAreNoOperands) {
+  const ValueId x =
+      Apply("DequantizeLinear", {Bytes<int8_t>({2, 3, 3}, -9, 9), Constant({3}, 0.01, 0.1)},
+            {{"axis", int64_t{1}}});
+  Check(Apply("Relu", {x}), 0, "\"dequantize\"", "Mul");
 }
 
 // What others use, too, is not taken in.

@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "backends/cpu/kernels/conv_end-inl.h"
 #include "backends/cpu/kernels/partial-inl.h"
 #include "backends/cpu/kernels/transpose-inl.h"
 
@@ -198,20 +199,11 @@ void Unpack(const WeightPanel& panel, const T* packed, T* plain) {
 template <typename T>
 void Finish(const ConvEpilogue<T>& given, int64_t pixels, int64_t channels, int64_t stride, T* y) {
   const ConvEpilogue<T> e = given;
-  const hn::ScalableTag<T> d;
-  const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
     T* const to = y + pixel * stride;
-    const T* const residual = e.residual == nullptr ? nullptr : e.residual + pixel * stride;
     ForVectors<hn::ScalableTag<T>>(channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
-      auto value = lanes.Load(to + c);
-      if (e.scale != nullptr) value = hn::Mul(value, lanes.Load(e.scale + c));
-      if (e.bias != nullptr) value = hn::Add(value, lanes.Load(e.bias + c));
-      if (residual != nullptr) value = hn::Add(value, lanes.Load(residual + c));
-      // A NaN stays: comparisons are false for it.
-      value = hn::IfThenElse(hn::Lt(value, low), low, value);
-      value = hn::IfThenElse(hn::Gt(value, high), high, value);
-      lanes.Store(value, to + c);
+      const ConvEnd end(e, lanes, c);
+      lanes.Store(end.Of(lanes.Load(to + c), pixel * stride), to + c);
     });
   }
 }

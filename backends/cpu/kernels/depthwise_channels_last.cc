@@ -1,8 +1,8 @@
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 
 #include <algorithm>
-
-#include "backends/cpu/kernels/conv_channels_last_kernels.h"
+#include <type_traits>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/depthwise_channels_last.cc"
@@ -10,17 +10,18 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "backends/cpu/kernels/conv_end-inl.h"
 #include "backends/cpu/kernels/partial-inl.h"
 
 #if !defined(HR_CPU_DEPTHWISE_KERNELS)
 #define HR_CPU_DEPTHWISE_KERNELS
 namespace hr::cpu {
 
-// Some neighbouring pixels of a result, which read the same taps of a row of the kernel.
-template <typename T>
+// Some neighbouring pixels of a result, which read the same taps of the kernel.
 struct DepthwiseCall {
   int64_t channels, pixels;
-  int64_t taps;
+  int64_t rows, taps;    // taps of each row of the kernel
+  int64_t x_row, w_row;  // from a row of the kernel to the next one
   int64_t x_tap, w_tap;  // from a tap to the next one
   int64_t x_pixel;       // from what a pixel reads to what the next one reads
   int64_t y_pixel;
@@ -28,10 +29,11 @@ struct DepthwiseCall {
 
 template <typename T>
 struct DepthwiseKernels {
-  // y += the sum of w x over the taps.
-  void (*add)(const DepthwiseCall<T>& call, const T* x, const T* w, T* y);
+  // y = epilogue(the sum of w x over the taps)
+  void (*sum)(const DepthwiseCall& call, const T* x, const T* w, const ConvEpilogue<T>& epilogue,
+              T* y);
   // w += the sum of dy x over the pixels, for each tap.
-  void (*add_weights)(const DepthwiseCall<T>& call, const T* x, const T* dy, T* w);
+  void (*add_weights)(const DepthwiseCall& call, const T* x, const T* dy, T* w);
 };
 
 }  // namespace hr::cpu
@@ -48,36 +50,48 @@ template <typename T>
 using Tag = hn::ScalableTag<T>;
 constexpr int64_t kPixels = 6;  // that share a load of a weight
 
-template <typename T, int64_t kCount, typename Lanes>
-HWY_INLINE void AddPixels(const DepthwiseCall<T>& call, const Lanes& lanes, const T* x, const T* w,
+template <int64_t kCount, typename T, typename Lanes>
+HWY_INLINE void SumPixels(const DepthwiseCall& call, const Lanes& lanes,
+                          const ConvEnd<T, Lanes>& end, const T* x, const T* w, int64_t pixel,
                           T* y) {
   hn::Vec<Tag<T>> sums[kCount];
-  for (int64_t i = 0; i < kCount; ++i) sums[i] = lanes.Load(y + i * call.y_pixel);
-  for (int64_t t = 0; t < call.taps; ++t) {
-    const auto weight = lanes.Load(w + t * call.w_tap);
-    for (int64_t i = 0; i < kCount; ++i) {
-      sums[i] = hn::MulAdd(weight, lanes.Load(x + t * call.x_tap + i * call.x_pixel), sums[i]);
+  for (int64_t i = 0; i < kCount; ++i) sums[i] = hn::Zero(Tag<T>());
+  for (int64_t r = 0; r < call.rows; ++r) {
+    for (int64_t t = 0; t < call.taps; ++t) {
+      const auto weight = lanes.Load(w + r * call.w_row + t * call.w_tap);
+      const T* const from = x + r * call.x_row + t * call.x_tap;
+      for (int64_t i = 0; i < kCount; ++i) {
+        sums[i] = hn::MulAdd(weight, lanes.Load(from + i * call.x_pixel), sums[i]);
+      }
     }
   }
-  for (int64_t i = 0; i < kCount; ++i) lanes.Store(sums[i], y + i * call.y_pixel);
+  for (int64_t i = 0; i < kCount; ++i) {
+    const int64_t at = (pixel + i) * call.y_pixel;
+    lanes.Store(end.Of(sums[i], at), y + at);
+  }
 }
 
 template <typename T>
-void Add(const DepthwiseCall<T>& given, const T* x, const T* w, T* y) {
-  const DepthwiseCall<T> call = given;
-  ForVectors<Tag<T>>(call.channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
-    int64_t i = 0;
-    for (; i + kPixels <= call.pixels; i += kPixels) {
-      AddPixels<T, kPixels>(call, lanes, x + c + i * call.x_pixel, w + c, y + c + i * call.y_pixel);
-    }
-    for (; i < call.pixels; ++i) {
-      AddPixels<T, 1>(call, lanes, x + c + i * call.x_pixel, w + c, y + c + i * call.y_pixel);
-    }
-  });
+void Sum(const DepthwiseCall& given, const T* x, const T* w, const ConvEpilogue<T>& epilogue,
+         T* y) {
+  const DepthwiseCall call = given;
+  const auto some = [&](int64_t pixel, auto count) HWY_ATTR {
+    ForVectors<Tag<T>>(call.channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
+      const ConvEnd end(epilogue, lanes, c);
+      SumPixels<decltype(count)::value>(call, lanes, end, x + c + pixel * call.x_pixel, w + c,
+                                        pixel, y + c);
+    });
+  };
+  int64_t pixel = 0;
+  for (; pixel + kPixels <= call.pixels; pixel += kPixels) {
+    some(pixel, std::integral_constant<int64_t, kPixels>());
+  }
+  for (; pixel + 2 <= call.pixels; pixel += 2) some(pixel, std::integral_constant<int64_t, 2>());
+  for (; pixel < call.pixels; ++pixel) some(pixel, std::integral_constant<int64_t, 1>());
 }
 
 template <typename T, int64_t kTaps, typename Lanes>
-HWY_INLINE void AddTaps(const DepthwiseCall<T>& call, const Lanes& lanes, const T* x, const T* dy,
+HWY_INLINE void AddTaps(const DepthwiseCall& call, const Lanes& lanes, const T* x, const T* dy,
                         T* w) {
   hn::Vec<Tag<T>> sums[kTaps];
   for (int64_t t = 0; t < kTaps; ++t) sums[t] = lanes.Load(w + t * call.w_tap);
@@ -91,21 +105,25 @@ HWY_INLINE void AddTaps(const DepthwiseCall<T>& call, const Lanes& lanes, const 
 }
 
 template <typename T>
-void AddWeights(const DepthwiseCall<T>& given, const T* x, const T* dy, T* w) {
-  const DepthwiseCall<T> call = given;
+void AddWeights(const DepthwiseCall& given, const T* x, const T* dy, T* w) {
+  const DepthwiseCall call = given;
   ForVectors<Tag<T>>(call.channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
-    int64_t t = 0;
-    for (; t + 3 <= call.taps; t += 3) {
-      AddTaps<T, 3>(call, lanes, x + c + t * call.x_tap, dy + c, w + c + t * call.w_tap);
-    }
-    for (; t < call.taps; ++t) {
-      AddTaps<T, 1>(call, lanes, x + c + t * call.x_tap, dy + c, w + c + t * call.w_tap);
+    for (int64_t r = 0; r < call.rows; ++r) {
+      const T* const from = x + c + r * call.x_row;
+      T* const to = w + c + r * call.w_row;
+      int64_t t = 0;
+      for (; t + 3 <= call.taps; t += 3) {
+        AddTaps<T, 3>(call, lanes, from + t * call.x_tap, dy + c, to + t * call.w_tap);
+      }
+      for (; t < call.taps; ++t) {
+        AddTaps<T, 1>(call, lanes, from + t * call.x_tap, dy + c, to + t * call.w_tap);
+      }
     }
   });
 }
 
 template <typename T>
-constexpr DepthwiseKernels<T> kDepthwise = {Add<T>, AddWeights<T>};
+constexpr DepthwiseKernels<T> kDepthwise = {Sum<T>, AddWeights<T>};
 
 }  // namespace
 
@@ -119,6 +137,16 @@ HWY_AFTER_NAMESPACE();
 namespace hr::cpu {
 namespace {
 
+template <typename T>
+constexpr int64_t kLine = 64 / sizeof(T);
+
+// Part `slice` of the channels, in whole lines of the cache; empty if there are fewer.
+template <typename T>
+Range LinesOf(int64_t channels, int slices, int slice) {
+  const Range lines = PartOf(CeilDiv(channels, kLine<T>), slices, slice);
+  return {lines.begin * kLine<T>, std::min(channels, lines.end * kLine<T>)};
+}
+
 HWY_EXPORT(FloatDepthwise);
 HWY_EXPORT(DoubleDepthwise);
 
@@ -130,7 +158,7 @@ const DepthwiseKernels<T>& KernelsForDepthwise() {
     return HWY_DYNAMIC_DISPATCH(DoubleDepthwise)();
 }
 
-// Taps that are the same distance apart, as those of a row of the kernel always are.
+// Taps that are the same distance apart, as those of a row or column of the kernel always are.
 int64_t StepOf(const GatherAxis& axis) {
   return axis.taps.size() < 2 ? 1 : axis.taps[1] - axis.taps[0];
 }
@@ -147,110 +175,153 @@ Range TapsInside(const GatherAxis& axis, int64_t i) {
   return taps;
 }
 
-// Calls body(columns, taps) for runs of a row's pixels that read the same taps.
-template <typename Body>
-void ForColumnRuns(const GatherAxis& axis, const Body& body) {
-  for (int64_t i = 0; i < axis.size;) {
+std::vector<DepthwiseRun> RunsOf(const GatherAxis& axis) {
+  std::vector<DepthwiseRun> runs;
+  for (int64_t i = 0; i < axis.size; ++i) {
     const Range taps = TapsInside(axis, i);
-    int64_t end = i + 1;
-    while (end < axis.size) {
-      const Range next = TapsInside(axis, end);
-      if (next.begin != taps.begin || next.end != taps.end) break;
-      ++end;
+    const bool same =
+        !runs.empty() && runs.back().taps.begin == taps.begin && runs.back().taps.end == taps.end;
+    if (same) {
+      runs.back().columns.end = i + 1;
+    } else {
+      runs.push_back({{i, i + 1}, taps});
     }
-    body(Range{i, end}, taps);
-    i = end;
   }
+  return runs;
 }
 
 // Calls body(call, where it reads, pixel of the phase, first tap of the kernel) for all runs of
 // pixels of some channels in row `row` of image n.
-template <typename T, typename Body>
-void ForRuns(const ConvPhase& phase, int64_t n, int64_t row, Range channels, const Body& body) {
+template <typename Body>
+void ForRuns(const DepthwisePhase& phase, int64_t n, int64_t row, Range channels,
+             const Body& body) {
   const Gather& g = phase.gather;
   const auto row_taps = static_cast<int64_t>(g.columns.taps.size());
-  ForColumnRuns(g.columns, [&](Range columns, Range taps) {
-    DepthwiseCall<T> call{.channels = channels.size(),
-                          .pixels = columns.size(),
-                          .taps = taps.size(),
-                          .x_tap = StepOf(g.columns) * g.pixel,
-                          .x_pixel = g.columns.step * g.pixel,
-                          .y_pixel = phase.column_step * g.pixel};
-    const Range rows = TapsInside(g.rows, row);
-    for (int64_t r = rows.begin; r < rows.end && call.taps > 0; ++r) {
-      const int64_t y = row * g.rows.step + g.rows.taps[static_cast<size_t>(r)];
-      const int64_t x =
-          columns.begin * g.columns.step + g.columns.taps[static_cast<size_t>(taps.begin)];
-      const int64_t from = ((n * g.rows.source + y) * g.columns.source + x) * g.pixel;
-      body(call, from + channels.begin, (n * g.rows.size + row) * g.columns.size + columns.begin,
-           r * row_taps + taps.begin);
-    }
-  });
+  const Range rows = TapsInside(g.rows, row);
+  const int64_t y =
+      rows.size() == 0 ? 0 : row * g.rows.step + g.rows.taps[static_cast<size_t>(rows.begin)];
+  for (const DepthwiseRun& run : phase.runs) {
+    const int64_t taps = rows.size() == 0 ? 0 : run.taps.size();
+    const int64_t x = taps == 0 ? 0
+                                : run.columns.begin * g.columns.step +
+                                      g.columns.taps[static_cast<size_t>(run.taps.begin)];
+    body(DepthwiseCall{.channels = channels.size(),
+                       .pixels = run.columns.size(),
+                       .rows = taps == 0 ? 0 : rows.size(),
+                       .taps = taps,
+                       .x_row = StepOf(g.rows) * g.columns.source * g.pixel,
+                       .w_row = row_taps * g.pixel,
+                       .x_tap = StepOf(g.columns) * g.pixel,
+                       .w_tap = g.pixel,
+                       .x_pixel = g.columns.step * g.pixel,
+                       .y_pixel = phase.column_step * g.pixel},
+         ((n * g.rows.source + y) * g.columns.source + x) * g.pixel + channels.begin,
+         (n * g.rows.size + row) * g.columns.size + run.columns.begin,
+         rows.begin * row_taps + run.taps.begin);
+  }
+}
+
+template <typename T>
+void MoveTo(ConvEpilogue<T>* epilogue, int64_t channel, int64_t pixels) {
+  if (epilogue->scale != nullptr) epilogue->scale += channel;
+  if (epilogue->bias != nullptr) epilogue->bias += channel;
+  if (epilogue->residual != nullptr) epilogue->residual += pixels + channel;
 }
 
 }  // namespace
 
+DepthwisePhase::DepthwisePhase(ConvPhase phase)
+    : ConvPhase(std::move(phase)), runs(RunsOf(gather.columns)) {}
+
+std::vector<DepthwisePhase> DepthwisePhasesOf(const ConvShape& shape, ImagePass pass) {
+  std::vector<DepthwisePhase> out;
+  for (ConvPhase& phase : PhasesOf(shape, pass)) out.emplace_back(std::move(phase));
+  return out;
+}
+
+template <typename T>
+std::string DepthwiseChannelsLast<T>::packed_format() const {
+  std::string out = "depthwise";
+  for (const DepthwisePhase& phase : phases_) {
+    for (const int64_t tap : phase.taps) out += Cat(' ', tap);
+  }
+  return out;
+}
+
+template <typename T>
+void DepthwiseChannelsLast<T>::Pack(const Lease& threads, const T* weights, T* packed) const {
+  const int64_t channels = s_.ic;
+  threads.ParallelFor(slices_, [&](int slice) {
+    const Range part = LinesOf<T>(channels, slices_, slice);
+    T* to = packed;
+    for (const DepthwisePhase& phase : phases_) {
+      for (const int64_t tap : phase.taps) {
+        const T* const from = weights + tap;
+        for (int64_t c = part.begin; c < part.end; ++c) to[c] = from[c * s_.KernelSize()];
+        to += channels;
+      }
+    }
+  });
+}
+
+// The part of one thread: rows, or lines of channels if that is more even.
+template <typename T>
+void DepthwiseChannelsLast<T>::RunPart(const DepthwisePhase& phase,
+                                       const ConvImageMemory<T>& memory, const T* weights,
+                                       Range rows, Range channels) const {
+  const auto& kernels = KernelsForDepthwise<T>();
+  const int64_t height = phase.gather.rows.size, pixel = s_.ic;
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    ForRuns(phase, row / height, row % height, channels,
+            [&](const DepthwiseCall& call, int64_t from, int64_t at, int64_t tap) {
+              const int64_t to = phase.ResultPixel(at) * pixel;
+              ConvEpilogue<T> epilogue = memory.epilogue;
+              MoveTo(&epilogue, channels.begin, to);
+              kernels.sum(call, memory.image + from, weights + tap * pixel + channels.begin,
+                          epilogue, memory.result + to + channels.begin);
+            });
+  }
+}
+
 template <typename T>
 void DepthwiseChannelsLast<T>::Run(const Lease& threads, const ConvImageMemory<T>& memory,
                                    void* scratch) const {
-  T* const weights = static_cast<T*>(scratch);  // of all phases: [tap][channel]
-  const int64_t channels = s_.ic;
-  int64_t first = 0;
-  for (const ConvPhase& phase : phases_) {
-    const auto taps = static_cast<int64_t>(phase.taps.size());
-    T* const mine = weights + first * channels;
-    for (int64_t t = 0; t < taps; ++t) {
-      const T* const from = memory.weights + phase.taps[static_cast<size_t>(t)];
-      for (int64_t c = 0; c < channels; ++c) mine[t * channels + c] = from[c * s_.KernelSize()];
-    }
-    first += taps;
+  const T* weights = memory.weights;
+  if (!packed_) {
+    Pack(threads, memory.weights, static_cast<T*>(scratch));
+    weights = static_cast<const T*>(scratch);
+  }
+  const int64_t channels = s_.ic, lines = CeilDiv(channels, kLine<T>);
+  for (const DepthwisePhase& phase : phases_) {
+    const int64_t rows = s_.n * phase.gather.rows.size;
+    const bool by_lines =
+        channels % kLine<T> == 0 && CeilDiv(lines, slices_) * rows < CeilDiv(rows, slices_) * lines;
     threads.ParallelFor(slices_, [&](int slice) {
-      const int64_t size = phase.gather.rows.size, columns = phase.gather.columns.size;
-      const Range rows = PartOf(s_.n * size, slices_, slice);
-      for (int64_t row = rows.begin; row < rows.end; ++row) {
-        for (int64_t i = 0; i < columns; ++i) {
-          std::fill_n(memory.result + phase.ResultPixel(row * columns + i) * channels, channels,
-                      T{0});
-        }
-        ForRuns<T>(phase, row / size, row % size, {0, channels},
-                   [&](DepthwiseCall<T> call, int64_t from, int64_t pixel, int64_t tap) {
-                     call.w_tap = channels;
-                     KernelsForDepthwise<T>().add(
-                         call, memory.image + from, mine + tap * channels,
-                         memory.result + phase.ResultPixel(pixel) * channels);
-                   });
-        if (memory.epilogue.IsNone()) continue;
-        ConvEpilogue<T> epilogue = memory.epilogue;
-        const int64_t at = row * columns * channels;
-        if (epilogue.residual != nullptr) epilogue.residual += at;
-        KernelsForConvChannelsLast<T>().finish(epilogue, columns, channels, channels,
-                                               memory.result + at);
-      }
+      RunPart(phase, memory, weights, by_lines ? Range{0, rows} : PartOf(rows, slices_, slice),
+              by_lines ? LinesOf<T>(channels, slices_, slice) : Range{0, channels});
     });
+    weights += static_cast<int64_t>(phase.taps.size()) * channels;
   }
 }
 
 template <typename T>
 void DepthwiseChannelsLastWeights<T>::Run(const Lease& threads, const T* x, const T* dy, T* dw,
                                           void* scratch) const {
-  constexpr int64_t kLine = 64 / sizeof(T);
   T* const sums = static_cast<T*>(scratch);  // [tap][channel]
   const int64_t channels = s_.ic, taps = s_.KernelSize();
   threads.ParallelFor(slices_, [&](int slice) {
-    const Range lines = PartOf(CeilDiv(channels, kLine), slices_, slice);
-    const Range part{lines.begin * kLine, std::min(channels, lines.end * kLine)};
+    const Range part = LinesOf<T>(channels, slices_, slice);
     if (part.size() <= 0) return;
     for (int64_t t = 0; t < taps; ++t) {
       std::fill_n(sums + t * channels + part.begin, part.size(), T{0});
     }
     for (int64_t row = 0; row < s_.n * s_.oh; ++row) {
-      ForRuns<T>(phase_, row / s_.oh, row % s_.oh, part,
-                 [&](DepthwiseCall<T> call, int64_t from, int64_t pixel, int64_t tap) {
-                   call.w_tap = channels;
-                   KernelsForDepthwise<T>().add_weights(call, x + from,
-                                                        dy + pixel * channels + part.begin,
-                                                        sums + tap * channels + part.begin);
-                 });
+      ForRuns(phase_, row / s_.oh, row % s_.oh, part,
+              [&](const DepthwiseCall& call, int64_t from, int64_t pixel, int64_t tap) {
+                KernelsForDepthwise<T>().add_weights(call, x + from,
+                                                     dy + pixel * channels + part.begin,
+                                                     sums + tap * channels + part.begin);
+              });
     }
     for (int64_t c = part.begin; c < part.end; ++c) {
       for (int64_t t = 0; t < taps; ++t) dw[c * taps + t] = sums[t * channels + c];

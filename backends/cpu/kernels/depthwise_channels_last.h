@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "backends/cpu/kernels/conv_phases.h"
 #include "runtime/base/executor.h"
@@ -16,20 +18,42 @@ inline bool IsDepthwise(const ConvShape& s) {
   return s.groups > 1 && s.groups == s.ic && s.groups == s.oc && !s.HasDepth();
 }
 
-// One pass that makes an image, from plain weights. Immutable.
+// Neighbouring columns of a row that read the same taps of the kernel's columns.
+struct DepthwiseRun {
+  Range columns, taps;
+};
+struct DepthwisePhase : ConvPhase {
+  explicit DepthwisePhase(ConvPhase phase);
+
+  std::vector<DepthwiseRun> runs;
+};
+std::vector<DepthwisePhase> DepthwisePhasesOf(const ConvShape& shape, ImagePass pass);
+
+// One pass that makes an image. Immutable.
 template <typename T>
 class DepthwiseChannelsLast {
  public:
-  DepthwiseChannelsLast(const ConvShape& shape, ImagePass pass, int slices)
-      : s_(shape), slices_(slices), phases_(PhasesOf(shape, pass)) {}
+  // `packed`: the weights come from Pack.
+  DepthwiseChannelsLast(const ConvShape& shape, ImagePass pass, bool packed, int slices)
+      : s_(shape), packed_(packed), slices_(slices), phases_(DepthwisePhasesOf(shape, pass)) {}
 
-  size_t scratch_bytes() const { return static_cast<size_t>(s_.ic * s_.KernelSize()) * sizeof(T); }
+  size_t scratch_bytes() const { return packed_ ? 0 : packed_bytes(); }
   void Run(const Lease& threads, const ConvImageMemory<T>& memory, void* scratch) const;
 
+  size_t packed_bytes() const { return static_cast<size_t>(s_.ic * s_.KernelSize()) * sizeof(T); }
+  // Equal if the weights that another one has packed serve as well.
+  std::string packed_format() const;
+  // For each phase: [tap][channel].
+  void Pack(const Lease& threads, const T* weights, T* packed) const;
+
  private:
+  void RunPart(const DepthwisePhase& phase, const ConvImageMemory<T>& memory, const T* weights,
+               Range rows, Range channels) const;
+
   const ConvShape s_;
+  const bool packed_;
   const int slices_;
-  const std::vector<ConvPhase> phases_;
+  const std::vector<DepthwisePhase> phases_;
 };
 
 // The gradient of the weights. Immutable.
@@ -46,7 +70,7 @@ class DepthwiseChannelsLastWeights {
  private:
   const ConvShape s_;
   const int slices_;
-  const ConvPhase phase_;
+  const DepthwisePhase phase_;
 };
 
 }  // namespace hr::cpu

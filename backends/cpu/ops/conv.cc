@@ -202,13 +202,15 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
   const int slices = UsefulSlices(shape, request.threads);
   const size_t folded = 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
   LoweredKernel out;
+  const bool packed = request.input(1).steady;
   if (IsDepthwise(shape)) {
-    auto conv = std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, slices);
+    const std::string of = Cat(name, "_depthwise");
+    auto conv = std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, packed, slices);
+    if (packed) return PackedImage<T>(request, of, channels, conv);
     out.scratch_bytes = conv->scratch_bytes() + folded;
-    out.kernel = ImageKernel<T>(request, Cat(name, "_depthwise"), channels, conv);
+    out.kernel = ImageKernel<T>(request, of, channels, conv);
     return out;
   }
-  const bool packed = request.input(1).steady;
   const bool lines = packed && pass == ImagePass::kForward && !request.exact_sums;
   if constexpr (std::is_same_v<T, float>) {
     if (lines && WinogradLinePays(shape)) {

@@ -41,39 +41,37 @@ class ConvChannelsLastTest : public BlockedTest {
   template <typename T>
   std::vector<T> RunAll(const Lease& threads, const ConvShape& s, int slices, bool packed,
                         const Tensors<T>& in) {
-    if (IsDepthwise(s)) return RunDepthwise<T>(threads, s, slices, in);
     Buffer<T> y(in.dy.size()), dx(in.x.size()), dw(in.w.size());
-    const auto run = [&](ImagePass pass, ConvImageMemory<T> memory) {
-      const ConvChannelsLast<T> conv(s, pass, packed, slices);
-      Buffer<T> scratch(static_cast<int64_t>(conv.scratch_bytes() / sizeof(T)));
-      Buffer<T> weights(static_cast<int64_t>(conv.packed_bytes() / sizeof(T)));
-      if (packed) {
-        conv.Pack(threads, in.w.data(), weights.data());
-        memory.weights = weights.data();
+    const auto run = [&](ImagePass pass, const ConvImageMemory<T>& memory) {
+      if (IsDepthwise(s)) {
+        RunImage(DepthwiseChannelsLast<T>(s, pass, packed, slices), threads, packed, memory);
+      } else {
+        RunImage(ConvChannelsLast<T>(s, pass, packed, slices), threads, packed, memory);
       }
-      conv.Run(threads, memory, scratch.data());
     };
     run(ImagePass::kForward, {in.x.data(), in.w.data(), y.data(), in.epilogue()});
     run(ImagePass::kBackwardData, {in.dy.data(), in.w.data(), dx.data(), {}});
-    const ConvChannelsLastWeights<T> weights(s, slices);
-    Buffer<T> scratch(static_cast<int64_t>(weights.scratch_bytes() / sizeof(T)));
-    weights.Run(threads, in.x.data(), in.dy.data(), dw.data(), scratch.data());
+    const auto gradient = [&](const auto& conv) {
+      Buffer<T> scratch(static_cast<int64_t>(conv.scratch_bytes() / sizeof(T)));
+      conv.Run(threads, in.x.data(), in.dy.data(), dw.data(), scratch.data());
+    };
+    if (IsDepthwise(s)) {
+      gradient(DepthwiseChannelsLastWeights<T>(s, slices));
+    } else {
+      gradient(ConvChannelsLastWeights<T>(s, slices));
+    }
     return Joined<T>({&y, &dx, &dw});
   }
 
-  template <typename T>
-  std::vector<T> RunDepthwise(const Lease& threads, const ConvShape& s, int slices,
-                              const Tensors<T>& in) {
-    Buffer<T> y(in.dy.size()), dx(in.x.size()), dw(in.w.size());
-    Buffer<T> scratch(s.oc * s.KernelSize());
-    const DepthwiseChannelsLast<T> forward(s, ImagePass::kForward, slices);
-    const DepthwiseChannelsLast<T> backward(s, ImagePass::kBackwardData, slices);
-    EXPECT_EQ(forward.scratch_bytes(), scratch.size() * sizeof(T));
-    forward.Run(threads, {in.x.data(), in.w.data(), y.data(), in.epilogue()}, scratch.data());
-    backward.Run(threads, {in.dy.data(), in.w.data(), dx.data(), {}}, scratch.data());
-    DepthwiseChannelsLastWeights<T>(s, slices).Run(threads, in.x.data(), in.dy.data(), dw.data(),
-                                                   scratch.data());
-    return Joined<T>({&y, &dx, &dw});
+  template <typename T, typename Conv>
+  void RunImage(const Conv& conv, const Lease& threads, bool packed, ConvImageMemory<T> memory) {
+    Buffer<T> scratch(static_cast<int64_t>(conv.scratch_bytes() / sizeof(T)));
+    Buffer<T> weights(static_cast<int64_t>(conv.packed_bytes() / sizeof(T)));
+    if (packed) {
+      conv.Pack(threads, memory.weights, weights.data());
+      memory.weights = weights.data();
+    }
+    conv.Run(threads, memory, scratch.data());
   }
 
   template <typename T>

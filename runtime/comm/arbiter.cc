@@ -61,6 +61,12 @@ Result<Verdict> Verdict::Decode(std::string_view text) {
   return verdict;
 }
 
+Status EndedBy(const MeshOptions& options, const Verdict& verdict) {
+  return Status(verdict.code,
+                Cat("group '", options.name, "', epoch ", options.epoch, ", ended because of rank ",
+                    verdict.culprit, ": ", verdict.cause));
+}
+
 std::unique_ptr<Arbiter> CreateStoreArbiter(Store& store, std::string key) {
   return std::make_unique<StoreArbiter>(store, std::move(key));
 }

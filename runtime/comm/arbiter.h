@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/comm/mesh_options.h"
 #include "runtime/comm/store.h"
 
 namespace hr::comm {
@@ -20,6 +21,9 @@ struct Verdict {
   std::string Encode() const;
   static Result<Verdict> Decode(std::string_view text);
 };
+
+// Returns the verdict as the status of the group that has ended by it.
+Status EndedBy(const MeshOptions& options, const Verdict& verdict);
 
 class Arbiter {
  public:

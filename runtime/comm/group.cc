@@ -193,7 +193,7 @@ Status Group::Agree(std::string_view boot, const CallLimits& limits) {
   agreed.far = agreed.calibration.Of(far.empty() ? near : far);
   int64_t spin = options.mesh.spin_nanos;
   if (spin < 0) spin = crowded[mine.host] ? 0 : kSpinNanos;
-  mesh_.set_spin_nanos(spin);
+  mesh_.reactor().set_spin_nanos(spin);
   return {};
 }
 
@@ -283,7 +283,7 @@ Result<const Group::Planned*> Group::PlanFor(const Operation& operation) {
   const GroupOptions& options = shared_->options;
   HR_ASSIGN_OR_RETURN(
       Schedule made, options.planner->Plan(operation, rank_, size(), cost_, PinOf(operation.kind)));
-  const Mesh::Lock lock(mesh_);  // see PassShort
+  const Reactor::Guard lock(mesh_.reactor());  // see PassShort
   if (planned_.size() < kMaxPlanned) planned_.emplace_back();
   Planned& planned = planned_[next_planned_++ % kMaxPlanned];
   const int peer = operation.point_to_point() ? pool_->ranks()[operation.peer] : 0;
@@ -324,7 +324,7 @@ Result<WorkRef> Group::Post(const Operation& operation, const void* input, void*
   if (!scope.alone()) return ConcurrentPosting(operation);
   WorkRef work = pool_->Take();
   HR_RETURN_IF_ERROR(Prepare(*work, operation, input, output));
-  if (attended) mesh_.Visit();
+  if (attended) mesh_.reactor().Visit();
   HR_RETURN_IF_ERROR(mesh_.Start(work, attended));
   return work;
 }
@@ -341,7 +341,7 @@ bool Group::PassShort(const Operation& operation, const void* input, void* outpu
   if (!operation.point_to_point() || operation.count > kShortBytes) return false;
   const bool sends = operation.kind == OpKind::kSend;
   if ((sends ? input : output) == nullptr) return false;
-  Mesh::Message message = {.operation = operation, .channel = channel_, .tag = NextTag(operation)};
+  ShortMessage message = {.operation = operation, .channel = channel_, .tag = NextTag(operation)};
   const auto known = [&] {
     const Planned* plan = FindPlan(operation);
     if (plan == nullptr || plan->bytes > kShortBytes) return false;

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/comm/mesh.h"
+#include "runtime/comm/mesh_options.h"
 #include "runtime/comm/poller.h"
 #include "runtime/comm/schedule.h"
 #include "runtime/comm/store.h"

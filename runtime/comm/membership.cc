@@ -4,6 +4,8 @@
 #include <charconv>
 #include <random>
 
+#include "runtime/comm/arbiter.h"
+
 namespace hr::comm {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/mesh.h"
+#include "runtime/comm/mesh_options.h"
 
 namespace hr::comm {
 

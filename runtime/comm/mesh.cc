@@ -4,50 +4,93 @@
 #include <thread>
 
 #include "runtime/base/file.h"
+#include "runtime/comm/poller.h"
 
 namespace hr::comm {
 namespace {
 
 // Between two looks at whether all has been sent, when a group closes.
 constexpr std::chrono::microseconds kFirstPause(20), kLastPause(2000);
+// For a verdict that is due, and for what was sent, when a group closes.
+constexpr int64_t kCloseNanos = 1'000'000'000;
+
+std::vector<Transport*> TransportsOf(const Peers& peers) {
+  std::vector<Transport*> transports;
+  for (auto& transport : peers.transports()) transports.push_back(transport.get());
+  return transports;
+}
 
 }  // namespace
 
-Mesh::~Mesh() {
-  Close();
-  Unpublish();
+Mesh::Mesh(MeshOptions options, Met met)
+    : options_(std::move(options)),
+      complete_(Cat("group '", options_.name, "', epoch ", options_.epoch, ", is complete; rank ",
+                    options_.rank, " accepts no more ranks")),
+      address_(std::move(met.address)),
+      peers_(std::move(met.peers)),
+      verdicts_(options_, *peers_, reactor_, *this),
+      watch_(options_, *peers_, operations_, recorder_, verdicts_, met.beaten_at),
+      operations_(*peers_, reactor_, recorder_, watch_),
+      reactor_(TransportsOf(*peers_), *this, std::move(met.wake)) {}
+
+Mesh::~Mesh() { Close(); }
+
+Result<std::shared_ptr<Mesh>> Mesh::Form(MeshOptions options, const CallLimits& limits) {
+  if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
+    return InvalidArgument("expected a rank from 0 to size - 1, got rank ", options.rank, " of ",
+                           options.size);
+  }
+  if (options.store == nullptr || options.poller == nullptr || options.transports.empty()) {
+    return InvalidArgument("a group needs a store, a poller and at least one transport");
+  }
+  HR_ASSIGN_OR_RETURN(Met met, Meeting::Hold(options, limits));
+  std::shared_ptr<Mesh> mesh(new Mesh(std::move(options), std::move(met)));
+  HR_RETURN_IF_ERROR(mesh->recorder_.Open(mesh->DumpPath(".flight")));
+  mesh->options_.poller->Add(mesh->reactor_);
+  mesh->LogMembers();
+  return mesh;
 }
 
+// Such as "group 'world', epoch 0: rank 1 of 4 has met the others, 1 over shm, 2 over tcp".
+void Mesh::LogMembers() {
+  if (options_.log == nullptr) return;
+  std::string text = Cat("group '", options_.name, "', epoch ", options_.epoch, ": rank ",
+                         options_.rank, " of ", options_.size);
+  if (options_.size > 1) text += " has met the others";
+  for (const auto& transport : peers_->transports()) {
+    int count = 0;
+    for (int rank = 0; rank < options_.size; ++rank) {
+      if (peers_->transport(rank) == transport.get()) ++count;
+    }
+    if (count > 0) text += Cat(", ", count, " over ", transport->name());
+  }
+  options_.log->Write(LogLevel::kInfo, text);
+}
+
+// ---- What hosts ask for ----
+
 Status Mesh::status() {
-  Reactor::Guard guard(*reactor_);
-  return status_.Clone();
+  Reactor::Guard guard(reactor_);
+  return verdicts_.status().Clone();
 }
 
 std::optional<Verdict> Mesh::verdict() {
-  Reactor::Guard guard(*reactor_);
-  return verdict_;
+  Reactor::Guard guard(reactor_);
+  return verdicts_.verdict();
 }
 
 std::vector<int> Mesh::suspects() {
-  Reactor::Guard guard(*reactor_);
-  std::vector<int> suspects = suspects_;
-  for (const Peer& peer : peers_) {
-    if (peer.endpoint == nullptr || peer.endpoint->status().ok()) continue;
-    const int rank = RankOf(peer);
-    if (std::find(suspects.begin(), suspects.end(), rank) == suspects.end()) {
-      suspects.push_back(rank);
-    }
-  }
-  return suspects;
+  Reactor::Guard guard(reactor_);
+  return watch_.Suspects();
 }
 
 std::string Mesh::RecorderJson() {
-  Reactor::Guard guard(*reactor_);
+  Reactor::Guard guard(reactor_);
   return recorder_.Json();
 }
 
 std::string Mesh::TransportOf(int rank) const {
-  const Transport* transport = peers_[rank].transport;
+  const Transport* transport = peers_->transport(rank);
   return transport == nullptr ? "self" : std::string(transport->name());
 }
 
@@ -55,7 +98,7 @@ MemorySharer* Mesh::SharerOf(const std::vector<int>& ranks) const {
   MemorySharer* sharer = nullptr;
   for (int rank : ranks) {
     if (rank == options_.rank) continue;
-    MemorySharer* theirs = peers_[rank].transport->memory_sharer();
+    MemorySharer* theirs = peers_->transport(rank)->memory_sharer();
     if (theirs == nullptr || (sharer != nullptr && theirs != sharer)) return nullptr;
     sharer = theirs;
   }
@@ -64,217 +107,141 @@ MemorySharer* Mesh::SharerOf(const std::vector<int>& ranks) const {
 
 Status Mesh::Start(const WorkRef& work, bool attended) {
   {
-    Reactor::Guard guard(*reactor_);
-    if (!status_.ok()) return status_.Clone();
-    if (closed_) return FailedPrecondition("group '", options_.name, "' is closed");
-    work->tell_nanos_ = 0;
-    work->active_at_ = active_.size();
-    active_.push_back(work.Share());
-    work->unattended_ = !attended;
-    if (!attended) reactor_->BeginUnattended();
-    // Held back while it starts, so that transfers that end at once do not enter it in the list.
-    work->ready_ = true;
-    work->record_ = FlightRecorder::kNone;
-    RunOn(*work);
-    Record(*work);  // now that its messages are on their way, for which the peers wait
+    Reactor::Guard guard(reactor_);
+    if (!verdicts_.status().ok()) return verdicts_.status().Clone();
+    if (verdicts_.closed()) {
+      return FailedPrecondition("group '", options_.name, "' is closed");
+    }
+    operations_.Start(work, attended);
   }
   Deliver();
   return {};
 }
 
-bool Mesh::SendNow(const Message& message, FunctionRef<bool()> complete, const void* data) {
-  Reactor::Guard guard(*reactor_);
-  if (!IsLive() || !complete()) return false;
-  Endpoint& endpoint = *peers_[message.rank].endpoint;
-  const Bytes bytes = {static_cast<const std::byte*>(data), message.bytes};
-  if (!endpoint.SendNow(message.tag, message.label, bytes)) return false;
-  Draft(message);  // now that it is on its way
-  recorder_.PublishEnded();
-  return true;
+bool Mesh::SendNow(const ShortMessage& message, FunctionRef<bool()> complete, const void* data) {
+  Reactor::Guard guard(reactor_);
+  return verdicts_.live() && complete() && operations_.SendNow(message, data);
 }
 
-bool Mesh::RecvNow(const Message& message, void* data) {
-  Endpoint* endpoint = nullptr;
-  return reactor_->Poll([&] {
-    if (!IsLive()) return false;
-    if (endpoint == nullptr) {
-      endpoint = peers_[message.rank].endpoint.get();
-      Draft(message);  // before it comes, because somebody may wait for what comes of it
-    }
-    const std::span<std::byte> room = {static_cast<std::byte*>(data), message.bytes};
-    if (!endpoint->RecvNow(message.tag, message.label, room)) return false;
-    recorder_.PublishEnded();
-    return true;
+bool Mesh::RecvNow(const ShortMessage& message, void* data) {
+  bool expected = false;
+  return reactor_.Poll([&] {
+    if (!verdicts_.live()) return false;
+    if (!std::exchange(expected, true)) operations_.Expect(message);
+    return operations_.RecvNow(message, data);
   });
 }
 
-void Mesh::Draft(const Message& message) {
-  recorder_.Draft({.channel = message.channel,
-                   .sequence = Work::SequenceOf(message.tag),
-                   .label = message.label,
-                   .operation = message.operation,
-                   .state = FlightRecorder::State::kDone,
-                   .posted = recorder_.ticks().Now()});
+void Mesh::Abort(Code code, std::string cause, int culprit) {
+  Reactor::Guard guard(reactor_);
+  verdicts_.Accuse({.culprit = culprit, .code = code, .cause = std::move(cause)});
 }
 
-void Mesh::Record(Work& work) {
-  using State = FlightRecorder::State;
-  work.posted_ = recorder_.ticks().Now();
-  const State ended = work.status_.ok() ? State::kDone : State::kFailed;
-  work.record_ = recorder_.Post({.channel = work.channel_,
-                                 .sequence = work.sequence(),
-                                 .label = work.label_,
-                                 .operation = work.operation_,
-                                 .state = work.done() ? ended : State::kRunning,
-                                 .posted = work.posted_,
-                                 .ended = work.done() ? work.posted_ : 0});
-}
-
-void Mesh::Ready(Work& work) {
-  if (std::exchange(work.ready_, true)) return;
-  ready_.push_back(&work);
-}
-
-// Lets it run as far as it can, while it is marked as ready.
-void Mesh::RunOn(Work& work) {
-  const bool finished = work.Run();
-  work.ready_ = false;
-  if (finished) return Finish(work, {});
-  if (work.schedule_->raises > 0 && !std::exchange(work.watched_, true)) {
-    watched_.push_back(&work);
-    NoteGone(work);
-  }
-}
-
-// In shared memory no transfer tells that a rank had left before the operation began.
-void Mesh::NoteGone(const Work& work) {
-  for (int rank : work.pool_->ranks()) {
-    const Endpoint* endpoint = peers_[rank].endpoint.get();
-    if (endpoint != nullptr && !endpoint->status().ok()) OnPeerFailed(rank, endpoint->status());
-  }
-}
-
-// Operations in shared memory, in the order in which they were posted, since one may wait for the
-// other's turn to end. True if any could go on.
-bool Mesh::LookAtWatched() {
-  bool any = false;
-  for (size_t i = 0; i < watched_.size();) {
-    Work& work = *watched_[i];
-    const size_t before = work.next_step_;
-    work.ready_ = true;
-    RunOn(work);
-    const bool ended = i == watched_.size() || watched_[i] != &work;
-    any |= ended || work.next_step_ != before;
-    if (!ended) ++i;
-  }
-  return any;
-}
-
-bool Mesh::Arm() {
-  if (watched_.empty()) return true;
-  for (Work* work : watched_) work->pool_->shared()->AskToBeWoken();
-  return std::none_of(watched_.begin(), watched_.end(), [](Work* work) { return work->CanGoOn(); });
-}
-
-void Mesh::RunReady() {
-  for (size_t i = 0; i < ready_.size(); ++i) {
-    Work& work = *ready_[i];
-    if (!work.done()) RunOn(work);  // else ended by a verdict
-  }
-  ready_.clear();
-}
+// ---- What the reactor calls ----
 
 bool Mesh::Advance(bool moved) {
-  if (!moved && watched_.empty() && ready_.empty() && heard_.empty()) return false;
-  bool any = !ready_.empty() || !heard_.empty();
-  if (!watched_.empty()) any |= LookAtWatched();
+  if (!moved && operations_.idle() && !peers_->any_heard()) return false;
+  bool any = operations_.any_ready() || peers_->any_heard();
+  any |= operations_.LookAtWatched();
   // First what came before a verdict: whose data is all there has ended well.
-  RunReady();
-  while (!heard_.empty()) {
-    const int rank = heard_.back();
-    heard_.pop_back();
-    Peer& peer = peers_[rank];
-    if (!peer.control.status.ok()) {
-      peer.heard_out = true;
-      OnPeerFailed(rank, peer.control.status);
-      EndTogether(SystemClock().NowNanos());
-      continue;
-    }
-    const std::string text(AsText({peer.control_text, peer.control.received}));
-    ListenTo(peer);
-    OnControl(rank, text);
-  }
-  if (moved) TurnAway();
-  RunReady();
-  if (!control_messages_.empty()) {
-    control_messages_.remove_if([](const ControlMessage& message) { return message.sent; });
-  }
+  operations_.RunReady();
+  Hear();
+  if (moved) peers_->TurnAwayAll(complete_);
+  operations_.RunReady();
+  peers_->FreeSent();
   return any;
 }
 
-void Mesh::Finish(Work& work, Status status) {
-  recorder_.End(work.record_, status.ok());
-  if (work.ready_) std::erase(ready_, &work);
-  if (work.watched_) std::erase(watched_, &work);
-  const WorkRef ended = std::move(active_[work.active_at_]);
-  if (work.active_at_ + 1 < active_.size()) {
-    active_[work.active_at_] = std::move(active_.back());
-    active_[work.active_at_]->active_at_ = work.active_at_;
-  }
-  active_.pop_back();
-  if (work.unattended_) reactor_->EndUnattended();
-  work.status_ = std::move(status);
-  if (!work.callbacks_.empty()) {
-    std::lock_guard lock(ended_mutex_);
-    ended_.push_back(ended.Share());
-    any_ended_.store(true, std::memory_order_release);
-  }
-  work.done_.store(true, std::memory_order_release);
-  reactor_->NoteCompletionLocked();
-}
-
-// Takes back the memory that the transports still use for `work`.
-void Mesh::EndTransfers(Work& work) {
-  for (uint32_t i = 0; i < work.started_; ++i) {
-    Work::Part& part = work.parts_[i];
-    if (!part.complete) peers_[part.peer].endpoint->Cancel(part);
+void Mesh::Hear() {
+  while (peers_->any_heard()) {
+    for (int rank : peers_->TakeHeard()) {
+      if (const Status& status = peers_->HeardStatus(rank); !status.ok()) {
+        watch_.OnPeerFailed(rank, status);
+        verdicts_.OnHeardOut(rank);
+        continue;
+      }
+      const std::string text(peers_->HeardText(rank));
+      peers_->Listen(rank);
+      if (!text.empty()) OnControl(rank, text);
+    }
   }
 }
 
-bool Mesh::IsComing(const Work& work) const {
-  for (uint32_t i = 0; i < work.started_; ++i) {
-    const Work::Part& part = work.parts_[i];
-    if (!part.complete && peers_[part.peer].endpoint->IsComing(part)) return true;
+void Mesh::OnControl(int rank, std::string_view text) {
+  switch (text.front()) {
+    case 'V':
+    case 'L':
+    case 'U': return verdicts_.OnControl(rank, text);
+    default: return watch_.OnControl(rank, text);
   }
-  return false;
 }
 
-void Mesh::Deliver() {
-  if (!any_ended_.load(std::memory_order_acquire)) return;
-  std::vector<WorkRef> ended;
+int64_t Mesh::OnTimer(int64_t now) {
+  int64_t next;
   {
-    std::lock_guard lock(ended_mutex_);
-    ended.swap(ended_);
-    any_ended_ = false;
+    Reactor::Guard guard(reactor_);
+    if (verdicts_.closed()) return INT64_MAX;
+    next = verdicts_.OnTimer(now);
+    if (verdicts_.live()) next = std::min(next, watch_.OnTimer(now));
   }
-  for (const WorkRef& work : ended) {
-    for (auto& callback : std::exchange(work->callbacks_, {})) callback(work->status_);
+  Report();
+  Deliver();
+  return next;
+}
+
+// ---- The end ----
+
+void Mesh::OnEnded(const Status& status) {
+  watch_.NoteSuspects();
+  operations_.EndAll(status);
+  report_due_ = true;
+}
+
+// Says why the group ended, and keeps its last operations if there is a folder for them.
+void Mesh::Report() {
+  std::string why, operations;
+  {
+    Reactor::Guard guard(reactor_);
+    if (!std::exchange(report_due_, false)) return;
+    why = verdicts_.status().message();
+    if (!options_.dump_folder.empty()) operations = recorder_.Json();
   }
+  if (!operations.empty()) {
+    Status kept = MakeDirectories(options_.dump_folder);
+    if (kept.ok()) kept = WriteFileAtomically(DumpPath(".json"), AsBytes(operations));
+    if (kept.ok()) DropRecorderFile();
+    why += kept.ok() ? Cat("; its last operations are in ", DumpPath(".json"))
+                     : Cat("; its last operations could not be kept: ", kept.message());
+  }
+  if (options_.log != nullptr) options_.log->Write(LogLevel::kError, why);
+}
+
+// Empty if there is no folder for it.
+std::string Mesh::DumpPath(std::string_view extension) const {
+  if (options_.dump_folder.empty()) return "";
+  std::string name = options_.name;
+  std::replace(name.begin(), name.end(), '/', '-');
+  return JoinPath(options_.dump_folder,
+                  Cat(name, "-", options_.epoch, "-", options_.rank, extension));
+}
+
+// Nobody needs it any more.
+void Mesh::DropRecorderFile() {
+  if (!recorder_.path().empty()) RemoveFile(recorder_.path()).IgnoreError();
 }
 
 // What this rank accuses somebody of, perhaps itself, is not lost if it closes right after.
 void Mesh::AwaitVerdict() {
-  const int64_t give_up = SystemClock().NowNanos() + 1'000'000'000;
   auto pending = [this] {
-    Reactor::Guard guard(*reactor_);
-    return accused_ && status_.ok() && !closed_;
+    Reactor::Guard guard(reactor_);
+    return verdicts_.pending();
   };
-  DriveWhile(pending, give_up);
+  DriveWhile(pending, SystemClock().NowNanos() + kCloseNanos);
 }
 
 void Mesh::DriveWhile(FunctionRef<bool()> pending, int64_t give_up) {
   for (auto pause = kFirstPause; pending() && SystemClock().NowNanos() < give_up;) {
-    if (reactor_->Turn()) {
+    if (reactor_.Turn()) {
       pause = kFirstPause;
       continue;
     }
@@ -284,36 +251,26 @@ void Mesh::DriveWhile(FunctionRef<bool()> pending, int64_t give_up) {
 }
 
 void Mesh::Close() {
-  if (reactor_ == nullptr) return;
   AwaitVerdict();
+  verdicts_.StopAsking();
+  const int64_t give_up = SystemClock().NowNanos() + kCloseNanos;
   {
-    std::lock_guard lock(asker_->mutex);
-    asker_->mesh = nullptr;
-  }
-  const int64_t give_up = SystemClock().NowNanos() + 1'000'000'000;
-  {
-    Reactor::Guard guard(*reactor_);
-    if (std::exchange(closed_, true)) return;
-    EndAll(Cancelled("group '", options_.name, "' was closed"));
-    for (Peer& peer : peers_) {
-      if (peer.endpoint != nullptr) {
-        peer.endpoint->Close(Cat("rank ", options_.rank, " closed group '", options_.name, "'"));
-      }
-    }
+    Reactor::Guard guard(reactor_);
+    if (!verdicts_.Close()) return;
+    operations_.EndAll(Cancelled("group '", options_.name, "' was closed"));
+    peers_->Close(Cat("rank ", options_.rank, " closed group '", options_.name, "'"));
   }
   Deliver();
   // What was sent goes out, unless a peer does not take it.
   auto flushing = [this] {
-    Reactor::Guard guard(*reactor_);
-    return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-      return peer.endpoint != nullptr && !peer.endpoint->flushed();
-    });
+    Reactor::Guard guard(reactor_);
+    return !peers_->flushed();
   };
   DriveWhile(flushing, give_up);
-  reactor_->LeavePoller();
+  reactor_.LeavePoller();
   Report();
   if (status().ok()) DropRecorderFile();
-  Unpublish();
+  address_.TakeBack();
 }
 
 }  // namespace hr::comm

@@ -38,7 +38,7 @@ bool IsCancelled(const CallLimits& limits) {
 Result<std::unique_ptr<Reactor>> Reactor::Create(std::vector<Transport*> transports,
                                                  ReactorClient& client) {
   HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
-  return std::unique_ptr<Reactor>(new Reactor(std::move(transports), client, std::move(wake)));
+  return std::make_unique<Reactor>(std::move(transports), client, std::move(wake));
 }
 
 Reactor::Reactor(std::vector<Transport*> transports, ReactorClient& client, WakeEvent wake)

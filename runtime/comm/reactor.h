@@ -42,7 +42,8 @@ class ReactorClient {
 
 class Reactor {
  public:
-  // `transports` and `client` must outlive the reactor.
+  // `transports` and `client` must outlive the reactor; the event is its own.
+  Reactor(std::vector<Transport*> transports, ReactorClient& client, WakeEvent wake);
   static Result<std::unique_ptr<Reactor>> Create(std::vector<Transport*> transports,
                                                  ReactorClient& client);
   ~Reactor();
@@ -96,7 +97,6 @@ class Reactor {
  private:
   friend class Poller;
   class Waiting;
-  Reactor(std::vector<Transport*> transports, ReactorClient& client, WakeEvent wake);
 
   // What the Poller does about this reactor.
   enum class Watch {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/arbiter.h"
 #include "runtime/comm/membership.h"
 
 namespace hr::comm {

@@ -16,22 +16,27 @@ constexpr int64_t kRestNanos = 500'000'000;
 
 Mesh& Work::mesh() const { return pool_->mesh(); }
 
+Operations& Work::operations() const { return mesh().operations(); }
+
+const std::vector<int>& Work::ranks() const { return pool_->ranks(); }
+
 const MeshOptions& Work::options() const { return mesh().options(); }
 
 bool Work::Test() {
   // The turn may have taken what somebody who sleeps was waiting for.
   if (done()) return true;
-  mesh().Visit();
-  if (mesh().reactor_->Turn() && !done()) mesh().reactor_->Rouse();
+  Reactor& reactor = mesh().reactor();
+  reactor.Visit();
+  if (reactor.Turn() && !done()) reactor.Rouse();
   return done();
 }
 
 void Work::Poll() {
-  mesh().reactor_->Poll([this] { return done(); });
+  mesh().reactor().Poll([this] { return done(); });
 }
 
 Status Work::Wait(const CallLimits& limits) {
-  if (!done()) HR_RETURN_IF_ERROR(mesh().reactor_->Wait(done_, limits));
+  if (!done()) HR_RETURN_IF_ERROR(mesh().reactor().Wait(done_, limits));
   return status_.Clone();
 }
 
@@ -49,7 +54,7 @@ Status Work::Complete(const CallLimits& limits) {
 
 void Work::OnDone(std::function<void(const Status&)> callback) {
   {
-    Reactor::Guard guard(*mesh().reactor_);
+    Reactor::Guard guard(mesh().reactor());
     if (!done()) return callbacks_.push_back(std::move(callback));
   }
   callback(status_);
@@ -60,19 +65,14 @@ void Work::Cancel() { End(Cancelled(operation_.Text(), " was cancelled"), false)
 void Work::End(Status status, bool insist) {
   Mesh& mesh = this->mesh();
   {
-    Reactor::Guard guard(*mesh.reactor_);
+    Reactor::Guard guard(mesh.reactor());
     if (done()) return;
-    const bool coming = operation_.kind == OpKind::kRecv && mesh.IsComing(*this);
-    if (coming && !insist) return;
-    if (operation_.kind == OpKind::kRecv && !coming) {
-      mesh.EndTransfers(*this);
-      mesh.Finish(*this, std::move(status));
-    } else if (status.code() == Code::kDeadlineExceeded) {
-      mesh.AccuseLate(*this);
-    } else {
-      mesh.Accuse({.culprit = mesh.options_.rank,
-                   .code = status.code(),
-                   .cause = Cat("it cancelled ", operation_.Text())});
+    if (operation_.kind != OpKind::kRecv) {
+      mesh.watch().OnGivenUp(*this, status.code());
+    } else if (!operations().IsComing(*this)) {
+      operations().End(*this, status);
+    } else if (insist) {
+      mesh.watch().OnGivenUp(*this, status.code());
     }
   }
   mesh.Deliver();
@@ -87,7 +87,7 @@ Status Work::Prepare(Allocator& allocator, const void* input, void* output) {
     HR_ASSIGN_OR_RETURN(scratch_, Block::Create(allocator, schedule_->scratch_bytes));
   }
   if (operation_.kind == OpKind::kAllToAll && input == output && input != nullptr) {
-    const size_t bytes = operation_.bytes() * pool_->ranks().size();
+    const size_t bytes = operation_.bytes() * ranks().size();
     HR_ASSIGN_OR_RETURN(staged_, Block::Create(allocator, bytes));
     std::memcpy(staged_.data(), input, bytes);
     input_ = staged_.begin();
@@ -135,7 +135,7 @@ bool Work::Needs(int rank) const {
     if (parts_[i].peer == rank && !parts_[i].complete) return true;
   }
   if (schedule_->raises == 0) return false;
-  const auto& ranks = pool_->ranks();
+  const std::vector<int>& ranks = this->ranks();
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] != rank) continue;
     return !IsMyTurn() || !pool_->shared()->Raised(static_cast<int>(i), schedule_->raises);
@@ -158,7 +158,7 @@ bool Work::HasRaised(const Step& step) {
   const uint64_t theirs = shared.LabelOf(step.peer);
   if (theirs == label_) return true;
   if (!std::exchange(differs_, true)) {
-    mesh().OnMismatch(*this, pool_->ranks()[step.peer], theirs);
+    operations().faults().OnMismatch(*this, ranks()[step.peer], theirs);
   }
   return false;
 }
@@ -166,9 +166,9 @@ bool Work::HasRaised(const Step& step) {
 void Work::Raise() {
   SharedArea& shared = *pool_->shared();
   shared.Raise(label_);
-  const auto& ranks = pool_->ranks();
+  const std::vector<int>& ranks = this->ranks();
   for (size_t i = 0; i < ranks.size(); ++i) {
-    if (shared.TakeSleeper(static_cast<int>(i))) mesh().Wake(ranks[i]);
+    if (shared.TakeSleeper(static_cast<int>(i))) operations().Wake(ranks[i]);
   }
 }
 
@@ -182,11 +182,11 @@ void Work::StartTransfer(const Step& step) {
   part.label = label_;
   part.owner = this;
   part.done = OnTransferDone;
-  part.peer = pool_->ranks()[step.peer];
+  part.peer = ranks()[step.peer];
   part.complete = false;
   part.sends = sends;
   ++pending_;
-  Endpoint& endpoint = *mesh().peers_[part.peer].endpoint;
+  Endpoint& endpoint = operations().endpoint(part.peer);
   sends ? endpoint.Send(part) : endpoint.Recv(part);
 }
 
@@ -200,8 +200,8 @@ void Work::Compute(const Step& step) {
     case Step::kMultiply:
       return Multiply(operation_.dtype, At(step.a), operation_.factor, At(step.out), count);
     case Step::kDivide:
-      return Divide(operation_.dtype, At(step.a), static_cast<int>(pool_->ranks().size()),
-                    At(step.out), count);
+      return Divide(operation_.dtype, At(step.a), static_cast<int>(ranks().size()), At(step.out),
+                    count);
     case Step::kCopy:
       if (count > 0 && At(step.a) != At(step.out)) {
         std::memmove(At(step.out), At(step.a), step.out.bytes);
@@ -216,11 +216,11 @@ void Work::OnTransferDone(Transfer& transfer) {
   Work& work = *static_cast<Work*>(transfer.owner);
   // A part that failed is never complete: its work ends by a verdict.
   if (!part.status.ok() || (!part.sends && part.label != work.label_)) {
-    return work.mesh().OnTransferFailed(work, part);
+    return work.operations().OnTransferFailed(work, part);
   }
   part.complete = true;
   --work.pending_;
-  work.mesh().Ready(work);
+  work.operations().Ready(work);
 }
 
 }  // namespace hr::comm

@@ -17,6 +17,7 @@ namespace hr::comm {
 
 class Mesh;
 struct MeshOptions;
+class Operations;
 class WorkPool;
 
 // Thread-safe. It counts its references (WorkRef). Dropping them does not end the operation; its
@@ -50,7 +51,8 @@ class Work {
   const MeshOptions& options() const;
 
  private:
-  friend class Mesh;
+  friend class Operations;
+  friend class PeerWatch;
   friend class Group;
   friend class WorkPool;
   friend class WorkRef;
@@ -66,6 +68,8 @@ class Work {
   void End(Status status, bool insist);
   void Unref();
   Mesh& mesh() const;
+  Operations& operations() const;
+  const std::vector<int>& ranks() const;  // of its group, as ranks of the mesh
   // A bit of tags, below the channel, that is set in those of sends and receives.
   static constexpr uint64_t kPointToPoint = uint64_t{1} << 47;
   // Returns the number of a collective in its channel, or the caller's tag of a send or receive.
@@ -73,7 +77,7 @@ class Work {
   uint64_t sequence() const { return SequenceOf(tag_); }
   Status Prepare(Allocator& allocator, const void* input, void* output);
 
-  // Everything below is used by the mesh and guarded by its reactor.
+  // Everything below is used by Operations and PeerWatch, and guarded by the mesh's reactor.
   bool Run();
   // Returns whether it needs anything more from this rank of the mesh.
   bool Needs(int rank) const;
@@ -107,14 +111,14 @@ class Work {
 
   uint64_t turn_ = 0;        // among the group's operations in shared memory
   bool unattended_ = false;  // perhaps no thread waits for it
-  bool watched_ = false;     // in the mesh's list of works that wait for other ranks to raise
+  bool watched_ = false;     // in the list of works that wait for other ranks to raise
   bool differs_ = false;     // another rank has called a different operation
   size_t next_step_ = 0;
   std::vector<Part> parts_;
   uint32_t started_ = 0;
   uint32_t pending_ = 0;
-  bool ready_ = false;    // in the mesh's list of works that can go on
-  size_t active_at_ = 0;  // place among the mesh's active ones
+  bool ready_ = false;    // in the list of works that can go on
+  size_t active_at_ = 0;  // place among the active ones
 
   Status status_;
   std::atomic<bool> done_{false};

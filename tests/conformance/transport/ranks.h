@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/comm/group.h"
+#include "runtime/comm/poller.h"
 #include "tests/conformance/transport/drivers.h"
 #include "transport/collective/planner.h"
 

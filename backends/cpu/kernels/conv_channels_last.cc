@@ -7,6 +7,8 @@ namespace {
 
 constexpr int64_t kBlockDepth = 576;        // rows of a weight panel's block: it stays in L1 and L2
 constexpr int64_t kBlockBytes = 384 << 10;  // of gathered pixels: they stay in L2
+constexpr int64_t kKeptBytes = 512 << 10;   // of weights that stay in L2
+constexpr int64_t kStripBytes = 192 << 10;  // of results that stay in L1
 constexpr int64_t kAlignment = 64;
 
 template <typename T>
@@ -292,25 +294,43 @@ void ConvChannelsLast<T>::RunBlock(const Phase& phase, const ConvImageMemory<T>&
       kernels_.gather(phase.gather, memory.image, pixels, source, gathered, row);
       matrix = gathered;
     }
-    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      const T* weights = panel_memory;
-      if (packed != nullptr) {
-        weights = PanelAt(phase, const_cast<T*>(packed), panel, channels);
-      } else {
-        kernels_.pack(PanelOf(phase, panel, channels),
-                      PlainWeights(memory.weights, panel, channels), panel_memory);
+    // Strips of pixels are multiplied by all panels, so that they are written once, as they lie.
+    ForBlocks({0, pixels.size()}, StripPixels(taps * channels.size(), panels), [&](Range strip) {
+      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+        const T* weights = panel_memory;
+        if (packed != nullptr) {
+          weights = PanelAt(phase, const_cast<T*>(packed), panel, channels);
+        } else {
+          kernels_.pack(PanelOf(phase, panel, channels),
+                        PlainWeights(memory.weights, panel, channels), panel_memory);
+        }
+        const int64_t at = (panel - panels.begin) * width_;
+        const int64_t pixel = strip.begin * stride;
+        ConvEpilogue<T> epilogue = memory.epilogue;
+        MoveTo(&epilogue, lane + at, pixels.begin * stride + pixel);
+        const bool finishes = channels.end == in_ && !epilogue.IsNone();
+        Multiply(matrix + strip.begin * row, row, strip.size(), weights, panel,
+                 taps * channels.size(), channels.begin == 0, finishes ? &epilogue : nullptr,
+                 to + pixel + at, stride);
       }
-      Multiply(matrix, row, pixels.size(), weights, panel, taps * channels.size(),
-               channels.begin == 0, to + (panel - panels.begin) * width_, stride);
-    }
+    });
   });
-  Finish(phase, memory, pixels, panels, block);
+  if (!IsDense()) Scatter(phase, memory.result, pixels, panels, block);
 }
 
+// All pixels of a block, unless the weights are packed and stay in the cache for the next strip.
+template <typename T>
+int64_t ConvChannelsLast<T>::StripPixels(int64_t depth, Range panels) const {
+  const int64_t columns = panels.size() * width_, size = sizeof(T);
+  if ((!packed_ && !pack_first_) || depth * columns * size > kKeptBytes) return block_pixels_;
+  return std::max<int64_t>(1, kStripBytes / size / columns / gemm_.rows) * gemm_.rows;
+}
+
+// `end`: for the first element of `to`; null: more channels will be summed over.
 template <typename T>
 void ConvChannelsLast<T>::Multiply(const T* matrix, int64_t row, int64_t pixels, const T* weights,
-                                   int64_t panel, int64_t depth, bool first, T* to,
-                                   int64_t stride) const {
+                                   int64_t panel, int64_t depth, bool first,
+                                   const ConvEpilogue<T>* end, T* to, int64_t stride) const {
   const int64_t columns = Lanes(panel);
   ForTiles(pixels, gemm_.rows, [&](int64_t at, int64_t rows) {
     KernelOf(gemm_, false, columns, rows)({.k = depth,
@@ -318,34 +338,29 @@ void ConvChannelsLast<T>::Multiply(const T* matrix, int64_t row, int64_t pixels,
                                            .a_stride = row,
                                            .b = weights,
                                            .ldb = width_,
+                                           .b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(T)),
                                            .columns = columns,
                                            .c = to + at * stride,
                                            .ldc = stride,
                                            .accumulate = !first});
+    if (end == nullptr) return;
+    ConvEpilogue<T> epilogue = *end;
+    MoveTo(&epilogue, 0, at * stride);
+    kernels_.finish(epilogue, rows, columns, stride, to + at * stride);
   });
 }
 
-// What follows when all channels have been summed over.
+// Copies finished pixels to where they lie in the result.
 template <typename T>
-void ConvChannelsLast<T>::Finish(const Phase& phase, const ConvImageMemory<T>& memory, Range pixels,
-                                 Range panels, const T* block) const {
+void ConvChannelsLast<T>::Scatter(const Phase& phase, T* result, Range pixels, Range panels,
+                                  const T* block) const {
   const int64_t group = panels.begin / panels_;
   const int64_t lane = panels.begin % panels_ * width_ + group * out_;
   const int64_t columns = std::min((group + 1) * out_, lane + panels.size() * width_) - lane;
-  if (!IsDense()) {
-    const int64_t stride = panels.size() * width_, pixel = Channels();
-    for (int64_t i = pixels.begin; i < pixels.end; ++i, block += stride) {
-      std::copy_n(block, columns, memory.result + phase.ResultPixel(i) * pixel + lane);
-    }
-    return;
+  const int64_t stride = panels.size() * width_;
+  for (int64_t i = pixels.begin; i < pixels.end; ++i, block += stride) {
+    std::copy_n(block, columns, result + phase.ResultPixel(i) * Channels() + lane);
   }
-  if (memory.epilogue.IsNone()) return;
-  const int64_t at = pixels.begin * Channels() + lane;
-  ConvEpilogue<T> epilogue = memory.epilogue;
-  if (epilogue.scale != nullptr) epilogue.scale += lane;
-  if (epilogue.bias != nullptr) epilogue.bias += lane;
-  if (epilogue.residual != nullptr) epilogue.residual += at;
-  kernels_.finish(epilogue, pixels.size(), columns, Channels(), memory.result + at);
 }
 
 // ---- Weights ----

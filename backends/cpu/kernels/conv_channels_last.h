@@ -55,10 +55,10 @@ class ConvChannelsLast {
                const T* packed, T* scratch) const;
   void RunBlock(const Phase& phase, const ConvImageMemory<T>& memory, Range pixels, Range panels,
                 const T* packed, T* scratch) const;
+  int64_t StripPixels(int64_t depth, Range panels) const;
   void Multiply(const T* matrix, int64_t row, int64_t pixels, const T* weights, int64_t panel,
-                int64_t depth, bool first, T* to, int64_t stride) const;
-  void Finish(const Phase& phase, const ConvImageMemory<T>& memory, Range pixels, Range panels,
-              const T* block) const;
+                int64_t depth, bool first, const ConvEpilogue<T>* end, T* to, int64_t stride) const;
+  void Scatter(const Phase& phase, T* result, Range pixels, Range panels, const T* block) const;
   bool IsDense() const { return phases_.size() == 1; }
   // Of a pixel of the result.
   int64_t Channels() const { return pass_ == ImagePass::kForward ? s_.oc : s_.ic; }

@@ -20,11 +20,9 @@ namespace {
 
 template <typename T>
 HWY_INLINE void Copy(const T* from, int64_t count, T* to) {
-  const hn::ScalableTag<T> d;
-  constexpr auto kLanes = static_cast<int64_t>(HWY_LANES(T));
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = from[i];
+  ForVectors<hn::ScalableTag<T>>(count, [&](int64_t i, const auto& lanes) HWY_ATTR {
+    lanes.Store(lanes.Load(from + i), to + i);
+  });
 }
 
 template <typename T>

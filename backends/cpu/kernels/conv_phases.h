@@ -68,6 +68,15 @@ struct ConvEpilogue {
   }
 };
 
+// Lets an epilogue begin at another channel and at another pixel, whose channels begin `pixel`
+// elements behind those of the first one.
+template <typename T>
+void MoveTo(ConvEpilogue<T>* epilogue, int64_t channel, int64_t pixel) {
+  if (epilogue->scale != nullptr) epilogue->scale += channel;
+  if (epilogue->bias != nullptr) epilogue->bias += channel;
+  if (epilogue->residual != nullptr) epilogue->residual += pixel + channel;
+}
+
 // The operands of a pass.
 template <typename T>
 struct ConvImageMemory {

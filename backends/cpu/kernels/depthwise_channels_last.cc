@@ -221,13 +221,6 @@ void ForRuns(const DepthwisePhase& phase, int64_t n, int64_t row, Range channels
   }
 }
 
-template <typename T>
-void MoveTo(ConvEpilogue<T>* epilogue, int64_t channel, int64_t pixels) {
-  if (epilogue->scale != nullptr) epilogue->scale += channel;
-  if (epilogue->bias != nullptr) epilogue->bias += channel;
-  if (epilogue->residual != nullptr) epilogue->residual += pixels + channel;
-}
-
 }  // namespace
 
 DepthwisePhase::DepthwisePhase(ConvPhase phase)

@@ -11,6 +11,10 @@ namespace hr::cpu {
 inline constexpr int kMaxTileRows = 12;
 inline constexpr int kMaxTileRowBytes = 512;
 
+// Panels are read in the order in which they lie. This far ahead memory is quick enough for thin
+// products of weights that no cache holds: 16x1536x384 takes 95 instead of 130 us on a Zen 5.
+inline constexpr int64_t kBytesAhead = 8192;
+
 // C tile = A tile * B panel, rows x columns, over k. B's rows are contiguous, `ldb` apart.
 template <typename T>
 struct TileCall {

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/partition.h"
 #include "backends/cpu/lowering/conv_layouts.h"
+#include "backends/cpu/ops/window_shape.h"
 
 namespace hr::cpu {
 namespace {
@@ -154,19 +156,33 @@ bool IsBlockedImage(const Region& region, ValueId value) {
   return value != kNone && IsFloating(region.DTypeOf(value));
 }
 
+// Whether a node is a forward convolution of few channels, which it takes as they are.
+bool TakesFewChannels(Region& region, const graph::Node& node) {
+  const graph::Operator& op = region.module.OperatorOf(node);
+  if (op.name != "Conv" && !IsTaggedConv(op)) return false;
+  return region.Decide([node](const Region& r) {
+    const auto shape = ConvShapeOf(node, r.DimsOf(node.inputs[0]), r.DimsOf(node.inputs[1]));
+    return shape.ok() && HasFewChannels(*shape);
+  });
+}
+
 // Returns the layout in which a channels-last node takes an input. What an element-wise operator
 // repeats stays as it is.
-Layout ChannelsLastInput(const Region& region, const graph::Node& node, Kind kind, size_t i) {
+Layout ChannelsLastInput(Region& region, const graph::Node& node, Kind kind, size_t i) {
   const ValueId input = node.inputs[i];
   if (input == kNone) return Layout::kPlain;
   const graph::Operator& op = region.module.OperatorOf(node);
   const bool repeated =
       kind == Kind::kElementwise && region.DimsOf(input) != region.DimsOf(node.outputs[0]);
   if (repeated) return region.LayoutOf(input);
+  const bool plain = region.LayoutOf(input) == Layout::kPlain;
+  if (kind == Kind::kConvolution && i == 0 && plain && TakesFewChannels(region, node)) {
+    return Layout::kPlain;
+  }
   return IsImageInput(kind, op, i) ? kChannelsLastLayout : Layout::kPlain;
 }
 
-NodeLayouts ChannelsLastLayouts(const Region& region, const graph::Node& node, Kind kind) {
+NodeLayouts ChannelsLastLayouts(Region& region, const graph::Node& node, Kind kind) {
   NodeLayouts out;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     out.inputs.push_back(ChannelsLastInput(region, node, kind, i));

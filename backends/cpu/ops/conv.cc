@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/conv_batch_blocked.h"
 #include "backends/cpu/kernels/conv_channels_last.h"
+#include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
@@ -118,8 +119,10 @@ Result<LoweredKernel> GradInput(const KernelRequest& request) {
 
 // ---- Channels-last ----
 
+// Few channels may come in a plain image.
 bool IsChannelsLast(const KernelRequest& request) {
-  return request.input(0).layout == kChannelsLastLayout;
+  return request.input(0).layout == kChannelsLastLayout ||
+         request.outputs[0].layout == kChannelsLastLayout;
 }
 
 // BatchNormalization with given statistics, as factors and summands of channels.
@@ -175,13 +178,14 @@ std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::s
                     });
 }
 
-// With weights that are packed once.
+// Of weights that are packed once, or on each run.
 template <typename T, typename Conv>
-LoweredKernel PackedImage(const KernelRequest& request, std::string_view name, int64_t channels,
-                          std::shared_ptr<const Conv> conv) {
+LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t channels,
+                    std::shared_ptr<const Conv> conv) {
   LoweredKernel out;
   out.scratch_bytes = conv->scratch_bytes() + 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
   out.kernel = ImageKernel<T>(request, name, channels, conv);
+  if (!request.input(1).steady) return out;
   out.preparation = {
       .input = 1,
       .bytes = conv->packed_bytes(),
@@ -198,31 +202,27 @@ LoweredKernel PackedImage(const KernelRequest& request, std::string_view name, i
 template <typename T>
 Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::string_view name,
                                         const ConvShape& shape, ImagePass pass) {
-  const int64_t channels = pass == ImagePass::kForward ? shape.oc : shape.ic;
+  const bool forward = pass == ImagePass::kForward, packed = request.input(1).steady;
+  const int64_t channels = forward ? shape.oc : shape.ic;
   const int slices = UsefulSlices(shape, request.threads);
-  const size_t folded = 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
-  LoweredKernel out;
-  const bool packed = request.input(1).steady;
   if (IsDepthwise(shape)) {
-    const std::string of = Cat(name, "_depthwise");
-    auto conv = std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, packed, slices);
-    if (packed) return PackedImage<T>(request, of, channels, conv);
-    out.scratch_bytes = conv->scratch_bytes() + folded;
-    out.kernel = ImageKernel<T>(request, of, channels, conv);
-    return out;
+    return Image<T>(request, Cat(name, "_depthwise"), channels,
+                    std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, packed, slices));
   }
-  const bool lines = packed && pass == ImagePass::kForward && !request.exact_sums;
+  if (forward && HasFewChannels(shape)) {
+    const bool channels_last = request.input(0).layout == kChannelsLastLayout;
+    return Image<T>(
+        request, Cat(name, "_few"), channels,
+        std::make_shared<const ConvFewChannels<T>>(shape, channels_last, packed, slices));
+  }
   if constexpr (std::is_same_v<T, float>) {
-    if (lines && WinogradLinePays(shape)) {
-      return PackedImage<T>(request, Cat(name, "_winograd"), channels,
-                            std::make_shared<const WinogradLine>(shape, slices));
+    if (packed && forward && !request.exact_sums && WinogradLinePays(shape)) {
+      return Image<T>(request, Cat(name, "_winograd"), channels,
+                      std::make_shared<const WinogradLine>(shape, slices));
     }
   }
-  auto conv = std::make_shared<const ConvChannelsLast<T>>(shape, pass, packed, slices);
-  if (packed) return PackedImage<T>(request, name, channels, conv);
-  out.scratch_bytes = conv->scratch_bytes() + folded;
-  out.kernel = ImageKernel<T>(request, name, channels, conv);
-  return out;
+  return Image<T>(request, name, channels,
+                  std::make_shared<const ConvChannelsLast<T>>(shape, pass, packed, slices));
 }
 
 template <typename T, typename Conv>

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_line.h"
@@ -46,13 +47,16 @@ double Winograd(const ConvShape& s, ConvPass pass) {
   return work / 143 + kFilter * filters;
 }
 
-// Copies of so many images to the layout and back.
-double Copies(const ConvShape& s, const ConvUse& use, int64_t count) {
+// Copies of so many images to the layout and back. `takes_plain`: the convolution itself needs none
+// of x.
+double Copies(const ConvShape& s, const ConvUse& use, int64_t count, bool takes_plain) {
   constexpr double kElement = 0.4;
   const auto images = static_cast<double>(count);
   const double x = images * static_cast<double>(s.ic * s.InputPlane());
   const double y = images * static_cast<double>(s.oc * s.OutputPlane());
-  const int x_times = 1 + (use.backward_data ? 1 : 0), y_times = 1 + (use.backward_weights ? 1 : 0);
+  const bool x_once = !takes_plain || use.backward_weights;
+  const int x_times = (x_once ? 1 : 0) + (use.backward_data ? 1 : 0);
+  const int y_times = 1 + (use.backward_weights ? 1 : 0);
   return kElement * ((use.x_is_plain ? x_times * x : 0) + (use.y_is_plain ? y_times * y : 0));
 }
 
@@ -82,7 +86,9 @@ double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
 // unless they are kept.
 double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   constexpr double kOrder[] = {0.15, 0.12, 0.25};
-  const double gather = s.GroupIn() < 16 ? 0.25 : 0.01;  // of an element; short runs take longer
+  const bool few = pass == ConvPass::kForward && HasFewChannels(s);
+  // Of an element; short runs take longer.
+  const double gather = s.GroupIn() < 16 && !few ? 0.25 : 0.01;
   if (IsDepthwise(s)) return Products(s, s.n) / 18;
   // Lanes of a group's result are whole vectors.
   const int64_t lanes = pass == ConvPass::kBackwardData ? s.GroupIn() : s.GroupOut();
@@ -152,8 +158,10 @@ ConvEstimate EstimateConv(const ConvShape& s, const ConvUse& use, Layout layout,
   };
   if (use.backward_data) add(ConvPass::kBackwardData);
   if (use.backward_weights) add(ConvPass::kBackwardWeights);
-  if (layout == kChannelsLastLayout) out.copies = costs.copies * Copies(s, use, s.n);
-  if (layout == kBatchBlockedLayout) out.copies = costs.copies * Copies(s, use, WholeBlocks(s));
+  if (layout == kChannelsLastLayout)
+    out.copies = costs.copies * Copies(s, use, s.n, HasFewChannels(s));
+  if (layout == kBatchBlockedLayout)
+    out.copies = costs.copies * Copies(s, use, WholeBlocks(s), false);
   return out;
 }
 

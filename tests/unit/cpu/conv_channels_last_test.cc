@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/conv_channels_last.h"
 
+#include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "tests/reference/conv.h"
 #include "tests/unit/cpu/blocked_testing.h"
@@ -179,6 +180,36 @@ TEST_P(ConvChannelsLastTest, Depthwise) {
     s.ic = s.oc = s.groups = RandomInt(2, 40);
     Check<float>(s);
     if (!HasFatalFailure()) Check<double>(s);
+  }
+}
+
+// Sums have the same order, so every bit is the same.
+TEST_P(ConvChannelsLastTest, FewChannelsOfPlainImages) {
+  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+    ConvShape s = RandomConv(Any(), 3);
+    s.groups = 1, s.ic = RandomInt(1, 8), s.oc = RandomInt(1, 70);
+    s.iw += RandomInt(0, 30);
+    s.DeriveOutput();
+    SCOPED_TRACE(testing::Message() << s);
+    const Values x = RandomValues(s.n * s.ic * s.InputPlane());
+    const int64_t count = s.n * s.oc * s.OutputPlane();
+    Buffer<float> plain(x.size()), bx(x.size()), bw(s.oc * s.Taps()), bias(s.oc), residual(count);
+    Buffer<float> want(count), got(count), same(count);
+    Fill(plain, x);
+    Fill(bx, ChannelsLast(x, s.n, s.ic, s.InputPlane()));
+    Fill(bw, RandomValues(s.oc * s.Taps()));
+    Fill(bias, RandomValues(s.oc));
+    Fill(residual, RandomValues(count));
+    const bool packed = RandomInt(0, 1) == 0, adds = RandomInt(0, 1) == 0;
+    ConvImageMemory<float> memory{bx.data(), bw.data(), want.data(), {.low = -0.5f}};
+    if (adds) memory.epilogue.bias = bias.data(), memory.epilogue.residual = residual.data();
+    RunImage(ConvChannelsLast<float>(s, ImagePass::kForward, packed, 3), three_, packed, memory);
+    memory.result = got.data();
+    RunImage(ConvFewChannels<float>(s, true, packed, 3), three_, packed, memory);
+    memory.image = plain.data(), memory.result = same.data();
+    RunImage(ConvFewChannels<float>(s, false, packed, 2), one_, packed, memory);
+    EXPECT_EQ(Joined<float>({&got}), Joined<float>({&want}));
+    EXPECT_EQ(Joined<float>({&same}), Joined<float>({&want}));
   }
 }
 

@@ -150,7 +150,8 @@ func resident(t testing.TB) int64 {
 	return int64(must(strconv.Atoi(fields[1]))(t)) * int64(os.Getpagesize())
 }
 
-// HEADRACE_SESSIONS=20000 makes as many sessions as the figures of the project ask for.
+// With HEADRACE_SESSIONS=20000 and HEADRACE_ENVS=1000, as `test` sets them, a collection is forced every
+// 1,000 sessions and every 50 envs.
 func TestSessionsLeaveNoMemory(t *testing.T) {
 	env := newEnv(t)
 	g := must(env.NewGraph())(t)

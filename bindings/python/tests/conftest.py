@@ -30,6 +30,26 @@ def doubling():
 
 
 @pytest.fixture
+def spy():
+    """A call whose y is a copy of x [n, 2], and the addresses at which its operator has seen x."""
+    seen = []
+
+    class Spy(hr.Operator):
+        name = "test.Spy"
+
+        def compute(self, node, inputs, outputs):
+            seen.append(inputs[0].ctypes.data)
+            outputs[0][...] = inputs[0]
+
+    env = hr.Env()
+    Spy().add_to(env)
+    g = hr.Graph(env)
+    x = g.input("x", "float32", ["n", 2])
+    g.signature("copy", {"x": x}, {"y": g.op("test.Spy", x)})
+    yield g.model().session().call("copy"), seen
+
+
+@pytest.fixture
 def points():
     """Points of the plane in three classes, by angle."""
     rng = numpy.random.default_rng(1)

@@ -26,6 +26,13 @@ def test_inputs_and_outputs_are_used_in_place(doubling):
     assert call["y"].data_address != out.ctypes.data
 
 
+def test_operators_see_the_memory_of_arrays(spy):
+    call, seen = spy
+    call["x"] = ONES
+    call.run()
+    assert seen == [ONES.ctypes.data]
+
+
 def test_names_of_signatures_and_of_values(doubling):
     assert doubling.run({"x": [[1, 2]]}, "y").tolist() == [[2, 4]]
     outputs = doubling.run({"x": ONES}, ["y", "Mul:0"])

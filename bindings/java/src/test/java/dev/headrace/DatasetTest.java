@@ -274,16 +274,12 @@ class DatasetTest {
     source.gate = new CountDownLatch(1);
     try (Model model = Small.doubler(env); Session session = new Session(model);
         Call call = session.call("infer"); Dataset data = fours(source, 1)) {
-      Small.Interrupted ended = Small.interrupt(data::next);
-      assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
-      assertTrue(ended.millis() <= 200, ended.millis() + " ms");
+      Small.assertInterruptEnds(data::next);
       call.bindDataset(data);
-      ended = Small.interrupt(() -> {
+      Small.assertInterruptEnds(() -> {
         call.run();
         return null;
       });
-      assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
-      assertTrue(ended.millis() <= 200, ended.millis() + " ms");
       assertThrows(HeadraceException.DeadlineExceeded.class,
           () -> call.run(Limits.timeout(Duration.ofMillis(20))));
       source.gate.countDown();

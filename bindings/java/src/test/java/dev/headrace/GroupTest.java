@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -182,14 +183,11 @@ class GroupTest {
     ranks(2, group -> {
       Tensor x = of(group.rank());
       if (group.rank() == 0) {
-        Small.Interrupted ended = Small.interrupt(() -> {
+        Small.assertInterruptEnds(() -> {
           group.recv(x, 1, 3);
           return null;
         });
         tried.countDown();
-        assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
-        assertTrue(ended.flag());
-        assertTrue(ended.millis() <= 200, ended.millis() + " ms");
         group.recv(x, 1, 3);
         assertArrayEquals(new float[] {1}, x.toFloats());
       } else {
@@ -393,10 +391,9 @@ class GroupTest {
   void waitsForRanksAsLongAsItIsTold() throws Exception {
     assertThrows(HeadraceException.DeadlineExceeded.class,
         () -> Group.create(env, options(0, 2), Limits.timeout(Duration.ofMillis(100))));
-    Small.Interrupted ended =
-        Small.interrupt(() -> Group.create(env, options(0, 2).name("other"), null));
-    assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
-    assertTrue(ended.millis() <= 200, ended.millis() + " ms");
+    AtomicInteger tries = new AtomicInteger();
+    Small.assertInterruptEnds(
+        () -> Group.create(env, options(0, 2).name("other" + tries.incrementAndGet()), null));
   }
 
   @Test

@@ -139,6 +139,25 @@ class OperatorTest {
   }
 
   @Test
+  void seesTheMemoryOfTheProgram() {
+    FloatBuffer in = Small.floats(1, 2);
+    FloatBuffer out = Small.floats(0, 0);
+    long[] seen = new long[2];
+    square.duringCompute = () -> {
+      seen[0] = Bridge.address(square.kept.input(0).data());
+      seen[1] = Bridge.address(square.kept.output(0).data());
+    };
+    try (Session session = new Session(model);
+        Call call = session.call(List.of("x"), List.of("y"), List.of())) {
+      call.bind("x", Tensor.wrap(in, 2));
+      call.output("y", out);
+      call.run();
+      assertArrayEquals(new long[] {Bridge.address(in), Bridge.address(out)}, seen);
+      assertEquals(12, out.get(1));
+    }
+  }
+
+  @Test
   void cannotBeUsedAfterTheCall() {
     run("y");
     assertThrows(HeadraceException.FailedPrecondition.class, () -> square.kept.input(0));

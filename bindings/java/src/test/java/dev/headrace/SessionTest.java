@@ -251,13 +251,10 @@ class SessionTest {
     try (Env own = new Env(new EnvOptions().threads(1)); Session slow = slow(own, waiter);
         Call call = slow.call("infer")) {
       call.bind("x", Tensor.copyOf(own, new float[] {7}, 1));
-      Small.Interrupted ended = Small.interrupt(() -> {
+      Small.assertInterruptEnds(() -> {
         call.run();
         return null;
       });
-      assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
-      assertTrue(ended.flag());
-      assertTrue(ended.millis() <= 200, ended.millis() + " ms");
       waiter.slow = false;
       call.run();
       assertArrayEquals(new float[] {7}, call.result("y").toFloats());

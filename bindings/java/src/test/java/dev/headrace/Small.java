@@ -1,5 +1,8 @@
 package dev.headrace;
 
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
@@ -80,6 +83,18 @@ final class Small {
   /** Runs a body on a thread that is interrupted 300 ms later, while it waits. */
   static Interrupted interrupt(Callable<?> body) throws InterruptedException {
     return end(body, Thread::interrupt);
+  }
+
+  /**
+   * Fails unless an interrupt ends a body with Cancelled within 0.2 s; in one of three tries, because a
+   * machine may be busy.
+   */
+  static void assertInterruptEnds(Callable<?> body) throws InterruptedException {
+    Interrupted ended = interrupt(body);
+    for (int i = 0; i < 2 && ended.millis() > 200; ++i) ended = interrupt(body);
+    assertInstanceOf(HeadraceException.Cancelled.class, ended.thrown());
+    assertTrue(ended.flag());
+    assertTrue(ended.millis() <= 200, ended.millis() + " ms");
   }
 
   /** Runs a body on a thread for which something is done 300 ms later, while it waits. */

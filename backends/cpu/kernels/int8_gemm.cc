@@ -96,7 +96,8 @@ class Product {
     alignas(64) int32_t tile[kMaxInt8Rows * kMaxInt8Width];
     const int32_t* const sums = packed_ + panel * PanelElements(kernels_, s_.k);
     kernels_.tile[s_.a_signed][rows.size() - 1](
-        {.k = s_.k,
+        {.rows = static_cast<int>(rows.size()),
+         .k = s_.k,
          .a = a_ + rows.begin * s_.k,
          .lda = s_.k,
          .panel = reinterpret_cast<const int8_t*>(sums + kernels_.width),

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/cpu/kernels/int8_amx.h"
+
 // Sums of four products in one instruction (AVX-512 VNNI) are this file's alone.
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
@@ -356,6 +358,7 @@ constexpr Int8Kernels MakeKernels() {
   Int8Kernels kernels;
   kernels.width = static_cast<int>(kWidth);
   kernels.rows = kRows;
+  kernels.vnni = HWY_TARGET == HWY_AVX3_DL;
   FillTiles(kernels, std::make_integer_sequence<int, kRows>());
   kernels.finish = Finish;
   kernels.pack = Pack;
@@ -379,7 +382,14 @@ namespace hr::cpu {
 
 HWY_EXPORT(Kernels);
 
-const Int8Kernels& KernelsForInt8() { return HWY_DYNAMIC_DISPATCH(Kernels)(); }
+const Int8Kernels& KernelsForInt8() {
+  const Int8Kernels& vectors = HWY_DYNAMIC_DISPATCH(Kernels)();
+  if (vectors.vnni && HasInt8Amx()) {
+    static const Int8Kernels tiles = WithAmxTiles(vectors);
+    return tiles;
+  }
+  return vectors;
+}
 
 }  // namespace hr::cpu
 #endif

@@ -7,12 +7,13 @@
 
 namespace hr::cpu {
 
-inline constexpr int kMaxInt8Rows = 12;
+inline constexpr int kMaxInt8Rows = 32;
 inline constexpr int kMaxInt8Width = 32;  // columns of a panel
 inline constexpr int64_t kQuad = 4;       // terms of a sum that one lane adds at once
 
 // tile [rows][width] = A [rows][k] times a panel, both as they are encoded (Int8Kernels).
 struct Int8TileCall {
+  int rows = 0;
   int64_t k = 0;
   const uint8_t* a = nullptr;
   int64_t lda = 0;
@@ -37,8 +38,9 @@ struct Int8FinishCall {
 // A panel has `width` columns: their sums (int32), and then, for each quad of k, four numbers of
 // each column. What is missing of the last quad and the last panel is 0.
 struct Int8Kernels {
-  int width = 0;  // of a panel
-  int rows = 0;   // of the largest tile
+  int width = 0;      // of a panel
+  int rows = 0;       // of the largest tile
+  bool vnni = false;  // of AVX-512 with sums of four products
   // [A is signed][rows - 1]
   void (*tile[2][kMaxInt8Rows])(const Int8TileCall&) = {};
   void (*finish)(const Int8FinishCall&) = nullptr;

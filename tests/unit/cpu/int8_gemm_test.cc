@@ -9,7 +9,8 @@
 namespace hr::cpu {
 namespace {
 
-// The kernels of this file are built for one more instruction set than others.
+// The kernels of this file are built for one more instruction set than others, with which they take
+// the matrix unit of a CPU that has one.
 std::vector<int64_t> Int8Targets() {
   std::vector<int64_t> targets = KernelTargets();
   if (hwy::SupportedTargets() & HWY_AVX3_DL) targets.push_back(HWY_AVX3_DL);

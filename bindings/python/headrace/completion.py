@@ -1,4 +1,5 @@
 """Completions: queues of what has ended, and waiting for it in asyncio."""
+import contextlib
 import itertools
 import os
 import sys
@@ -100,13 +101,17 @@ class Awaitable:
         future = loop.create_future()
 
         def resolve(failure):
-            if future.done():
+            if future.done():  # cancelled
                 return
             if failure is None:
                 future.set_result(None)
             else:
                 future.set_exception(failure)
-        self.add_done_callback(lambda failure: loop.call_soon_threadsafe(resolve, failure))
+
+        def ended(failure):
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits
+                loop.call_soon_threadsafe(resolve, failure)
+        self.add_done_callback(ended)
         return future.__await__()
 
 

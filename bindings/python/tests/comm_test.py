@@ -274,6 +274,41 @@ def test_launch_and_descriptions(ranks):
         (0, None, "world", True)] * 3
 
 
+STUCK = """
+import ctypes, sys, numpy
+import headrace as hr
+store = hr.Store(sys.argv[1])
+with hr.Group(int(sys.argv[2]), 2, store, timeout=20, silence=1.0) as group:
+    box = numpy.zeros(1)
+    ended = []
+    work = group.start_recv(box, 1 - group.rank, tag=5)
+    work.add_done_callback(ended.append)
+    work.on_done(ended.append)
+    group.barrier()
+    if group.rank:
+        ctypes.PyDLL(None).usleep(4000000)  # with the interpreter's lock
+    group.send(numpy.ones(1), 1 - group.rank, tag=5)
+    work.wait()
+    group.barrier()
+    print("alive", box[0])
+"""
+
+
+def test_a_group_lives_while_a_rank_holds_the_lock(run_python, tmp_path):
+    """Its heartbeats need no lock, and its callbacks wait for one elsewhere."""
+    out = [None, None]
+
+    def serve(rank):
+        out[rank] = run_python(STUCK, f"file:{tmp_path}/store", str(rank)).strip()
+
+    threads = [threading.Thread(target=serve, args=(rank,)) for rank in (0, 1)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert out == ["alive 1.0"] * 2
+
+
 def test_use_after_close():
     group = hr.Group(0, 1, hr.Store("memory:"))
     group.close()

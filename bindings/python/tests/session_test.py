@@ -101,6 +101,35 @@ def test_runs_are_awaited(doubling):
         asyncio.run(fail())
 
 
+def test_a_run_may_outlive_the_loop_that_awaited_it(monkeypatch):
+    go, reported, ended = threading.Event(), [], threading.Event()
+    monkeypatch.setattr(threading, "excepthook", reported.append)
+
+    class Wait(hr.Operator):
+        name = "test.Wait"
+
+        def compute(self, node, inputs, outputs):
+            go.wait(20)
+
+    env = hr.Env()
+    Wait().add_to(env)
+    g = hr.Graph(env)
+    x = g.input("x", "float32", [1])
+    g.signature("s", {"x": x}, {"y": g.op("test.Wait", x)})
+    call = g.model().session().call("s")
+    call["x"] = [1.0]
+    run = call.start()
+
+    async def impatient():
+        await asyncio.wait_for(run, 0.01)
+
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(impatient())
+    run.add_done_callback(lambda failure: ended.set())  # called after the loop's
+    go.set()
+    assert ended.wait(20) and not reported
+
+
 def test_a_queue_has_what_has_ended(doubling):
     queue = hr.Queue()
     call = doubling.call("infer")

@@ -96,6 +96,7 @@ DType DTypeOfElement(ElementType type) {
   switch (type) {
     case ElementType::kFloat: return DType::kFloat32;
     case ElementType::kDouble: return DType::kFloat64;
+    case ElementType::kInt32: return DType::kInt32;
     case ElementType::kInt64: return DType::kInt64;
     case ElementType::kUint64: return DType::kUint64;
   }
@@ -117,6 +118,7 @@ ConvertLoop LoaderFor(DType from, ElementType to) {
   switch (to) {
     case ElementType::kFloat: return LoaderTo<float>(from);
     case ElementType::kDouble: return LoaderTo<double>(from);
+    case ElementType::kInt32: return LoaderTo<int32_t>(from);
     case ElementType::kInt64: return LoaderTo<int64_t>(from);
     case ElementType::kUint64: return LoaderTo<uint64_t>(from);
   }
@@ -128,6 +130,7 @@ ConvertLoop StorerFor(ElementType from, DType to) {
   switch (from) {
     case ElementType::kFloat: return StorerFrom<float>(to);
     case ElementType::kDouble: return StorerFrom<double>(to);
+    case ElementType::kInt32: return StorerFrom<int32_t>(to);
     case ElementType::kInt64: return StorerFrom<int64_t>(to);
     case ElementType::kUint64: return StorerFrom<uint64_t>(to);
   }

@@ -82,15 +82,18 @@ T Pow(T base, T exponent) {
 }
 
 template <typename T>
+constexpr Word<T> kBits = 8 * sizeof(T);
+
+template <typename T>
 T ShiftLeft(T x, T count) {
   const auto by = static_cast<Word<T>>(count);
-  return by < 64 ? static_cast<T>(static_cast<Word<T>>(x) << by) : 0;
+  return by < kBits<T> ? static_cast<T>(static_cast<Word<T>>(x) << by) : 0;
 }
 
 template <typename T>
 T ShiftRight(T x, T count) {
   const auto by = static_cast<Word<T>>(count);
-  return by < 64 ? static_cast<T>(static_cast<Word<T>>(x) >> by) : 0;
+  return by < kBits<T> ? static_cast<T>(static_cast<Word<T>>(x) >> by) : 0;
 }
 
 template <typename T, int kInputs, auto function>
@@ -124,8 +127,10 @@ constexpr ElementLoops MakeLoops() {
 }  // namespace
 
 const ElementLoops& IntegerLoops(ElementType type) {
+  static constexpr ElementLoops kNarrow = MakeLoops<int32_t>();
   static constexpr ElementLoops kSigned = MakeLoops<int64_t>();
   static constexpr ElementLoops kUnsigned = MakeLoops<uint64_t>();
+  if (type == ElementType::kInt32) return kNarrow;
   return type == ElementType::kInt64 ? kSigned : kUnsigned;
 }
 

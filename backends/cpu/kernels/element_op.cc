@@ -5,7 +5,9 @@ namespace hr::cpu {
 ElementType ElementTypeOf(DType dtype) {
   if (dtype == DType::kFloat64) return ElementType::kDouble;
   if (IsFloating(dtype)) return ElementType::kFloat;
-  return dtype == DType::kUint64 ? ElementType::kUint64 : ElementType::kInt64;
+  if (dtype == DType::kUint64) return ElementType::kUint64;
+  const bool fits = dtype == DType::kInt32 || DTypeSize(dtype) < 4;
+  return fits ? ElementType::kInt32 : ElementType::kInt64;
 }
 
 }  // namespace hr::cpu

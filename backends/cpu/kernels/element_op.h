@@ -11,11 +11,13 @@ namespace hr::cpu {
 using ops::ElementOp;
 
 // The types in which elements are computed; the others are converted when loaded and stored.
-enum class ElementType : uint8_t { kFloat, kDouble, kInt64, kUint64 };
+enum class ElementType : uint8_t { kFloat, kDouble, kInt32, kInt64, kUint64 };
 
-// Returns float for 16-bit floats, int64 for narrower integers and bool.
+// Returns float for 16-bit floats, and for integers and bool the narrowest that holds all of them.
 ElementType ElementTypeOf(DType dtype);
-inline int64_t SizeOf(ElementType type) { return type == ElementType::kFloat ? 4 : 8; }
+inline int64_t SizeOf(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kInt32 ? 4 : 8;
+}
 
 // out[i] = op(in[0][i], …), 0 <= i < count. `out` may be one of the inputs.
 using ElementLoop = void (*)(const void* const* in, void* out, int64_t count);

@@ -142,7 +142,7 @@ void ElementProgramBuilder::Emit(const Value& value, int index, ElementProgram& 
     const int operand = value.operands[i];
     instruction.in[i] = static_cast<int8_t>(values_[static_cast<size_t>(operand)].reg);
   }
-  if (type == ElementType::kInt64 && dtype_ != DType::kInt64 && MayOverflow(value.op)) {
+  if (!IsFloating(dtype_) && dtype_ != DTypeOfElement(type) && MayOverflow(value.op)) {
     instruction.narrow = StorerFor(type, dtype_);
     instruction.widen = LoaderFor(dtype_, type);
   }

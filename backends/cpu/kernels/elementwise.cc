@@ -12,11 +12,9 @@ namespace {
 constexpr int64_t kBlockBytes = 2048;      // of a register: sixteen fit the first-level cache
 constexpr int64_t kSliceCost = 16 * 1024;  // additions that are worth waking a thread
 
-// Copies elements of `size` bytes that lie `stride` elements apart.
+// Copies elements that lie `stride` elements apart.
 template <typename T>
-void CopyStrided(const char* from, int64_t stride, int64_t count, char* to) {
-  const T* x = reinterpret_cast<const T*>(from);
-  T* y = reinterpret_cast<T*>(to);
+void CopyStrided(const T* x, int64_t stride, int64_t count, T* y) {
   if (stride == 0) {
     std::fill_n(y, count, *x);
   } else if (stride == 1) {
@@ -26,29 +24,53 @@ void CopyStrided(const char* from, int64_t stride, int64_t count, char* to) {
   }
 }
 
-void CopyRun(const char* from, int64_t stride, int64_t count, int64_t size, char* to) {
-  switch (size) {
-    case 1: return CopyStrided<uint8_t>(from, stride, count, to);
-    case 2: return CopyStrided<uint16_t>(from, stride, count, to);
-    case 4: return CopyStrided<uint32_t>(from, stride, count, to);
-    default: return CopyStrided<uint64_t>(from, stride, count, to);
+// Gathers elements [begin, begin + count) of a broadcast operand, in the order of the output. Rows
+// that follow each other in the innermost two dimensions need no divisions.
+template <typename T>
+void GatherElements(const Dims& dims, const Dims& strides, const T* data, int64_t begin,
+                    int64_t count, T* to) {
+  const auto inner = dims.size() - 1;
+  const int64_t row = dims[inner];
+  while (count > 0) {
+    int64_t rest = begin / row, at = begin % row, rows = 1, step = 0;
+    if (inner > 0) rows = dims[inner - 1] - rest % dims[inner - 1], step = strides[inner - 1];
+    const T* from = data;
+    for (size_t i = inner; i-- > 0; rest /= dims[i]) from += rest % dims[i] * strides[i];
+    for (; rows > 0 && count > 0; --rows, from += step, at = 0) {
+      const int64_t run = std::min(count, row - at);
+      CopyStrided(from + at * strides[inner], strides[inner], run, to);
+      begin += run;
+      count -= run;
+      to += run;
+    }
   }
 }
 
-// Gathers elements [begin, begin + count) of a broadcast operand, in the order of the output.
+// Calls visit(T{}) with an integer of `size` bytes.
+template <typename Visit>
+void VisitSize(int64_t size, Visit visit) {
+  switch (size) {
+    case 1: return visit(uint8_t{});
+    case 2: return visit(uint16_t{});
+    case 4: return visit(uint32_t{});
+    default: return visit(uint64_t{});
+  }
+}
+
+void Repeat(const char* element, int64_t count, int64_t size, char* to) {
+  VisitSize(size, [=](auto value) {
+    using T = decltype(value);
+    std::fill_n(reinterpret_cast<T*>(to), count, *reinterpret_cast<const T*>(element));
+  });
+}
+
 void Gather(const Dims& dims, const Dims& strides, const char* data, int64_t size, int64_t begin,
             int64_t count, char* to) {
-  const auto inner = dims.size() - 1;
-  while (count > 0) {
-    int64_t rest = begin / dims[inner];
-    int64_t offset = begin % dims[inner] * strides[inner];
-    for (size_t i = inner; i-- > 0; rest /= dims[i]) offset += rest % dims[i] * strides[i];
-    const int64_t run = std::min(count, dims[inner] - begin % dims[inner]);
-    CopyRun(data + offset * size, strides[inner], run, size, to);
-    begin += run;
-    count -= run;
-    to += run * size;
-  }
+  VisitSize(size, [&](auto value) {
+    using T = decltype(value);
+    GatherElements(dims, strides, reinterpret_cast<const T*>(data), begin, count,
+                   reinterpret_cast<T*>(to));
+  });
 }
 
 // Joins neighbouring dimensions that one stride walks through, and drops those of 1.
@@ -137,7 +159,7 @@ class ElementRun {
   void FillConstants(int64_t count) {
     for (const auto& constant : program_.constants_) {
       char* memory = Memory(constant.reg);
-      CopyRun(constant.bits, 0, count, size_, memory);
+      Repeat(constant.bits, count, size_, memory);
       value_[constant.reg] = memory;
     }
     for (size_t i = 0; i < program_.inputs_.size(); ++i) {
@@ -150,7 +172,7 @@ class ElementRun {
         data = element;
       }
       char* memory = Memory(input.reg);
-      CopyRun(static_cast<const char*>(data), 0, count, size_, memory);
+      Repeat(static_cast<const char*>(data), count, size_, memory);
       value_[input.reg] = memory;
     }
   }

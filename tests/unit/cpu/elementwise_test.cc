@@ -199,7 +199,17 @@ TEST_P(ElementwiseTest, Integers) {
   EXPECT_EQ(Apply<int64_t>(kShiftLeft, {{1, 1}, {4, 64}}), (V{16, 0}));
   EXPECT_EQ(Apply<int64_t>(kBitwiseNot, {{0}}), (V{-1}));
   EXPECT_EQ(Apply<int64_t>(kWhere, {{1, 0}, {5, 6}, {7, 8}}), (V{5, 8}));
-  EXPECT_EQ(Apply<int32_t>(kMul, {{1 << 30}, {4}}), (std::vector<int32_t>{0}));
+  const int32_t least = std::numeric_limits<int32_t>::min();
+  using W = std::vector<int32_t>;
+  EXPECT_EQ(Apply<int32_t>(kMul, {{1 << 30}, {4}}), W{0});
+  EXPECT_EQ(Apply<int32_t>(kDiv, {{7, -7, 5, least}, {2, 2, 0, -1}}), (W{3, -3, 0, least}));
+  EXPECT_EQ(Apply<int32_t>(kMod, {{-7, 7, least}, {3, -3, -1}}), (W{2, -2, 0}));
+  EXPECT_EQ(Apply<int32_t>(kPow, {{3, -1, 46341}, {4, -3, 2}}), (W{81, -1, -2147479015}));
+  EXPECT_EQ(Apply<int32_t>(kShiftLeft, {{1, 1, 1}, {31, 32, 64}}), (W{least, 0, 0}));
+  EXPECT_EQ(Apply<int32_t>(kShiftRight, {{256, 256}, {4, 40}}), (W{16, 0}));
+  EXPECT_EQ(Apply<int32_t>(kAbs, {{least}}), W{least});
+  EXPECT_EQ(Apply<uint32_t>(kGreater, {{~0u}, {1}}), std::vector<uint32_t>{1});
+  EXPECT_EQ(Apply<uint32_t>(kSub, {{1}, {2}}), std::vector<uint32_t>{~0u});
   EXPECT_EQ(Apply<uint64_t>(kGreater, {{~0ull}, {1}}), (std::vector<uint64_t>{1}));
 }
 
@@ -255,22 +265,25 @@ TEST_P(ElementwiseTest, ChainsBroadcastAndConvert) {
   }
 }
 
+// Some rows have several blocks, some blocks begin within rows and end planes later.
 TEST_P(ElementwiseTest, BroadcastsOfEveryKind) {
-  const std::array<int64_t, 4> dims = {2, 3, 4, 5};
   ElementProgramBuilder builder(DType::kFloat32);
   builder.Output(builder.Apply(ElementOp::kIdentity, {builder.Input(DType::kFloat32)}),
                  DType::kFloat32);
   const auto program = builder.Build().value();
-  for (int kept = 0; kept < 16; ++kept) {  // which dimensions are not 1
+  const std::array<int64_t, 4> all[] = {{2, 3, 4, 5}, {5, 9, 40, 3}, {3, 2, 2, 700}};
+  for (int kept = 0; kept < 16 * 3; ++kept) {  // which dimensions are not 1, of which shape
+    const auto& dims = all[kept / 16];
     Dims input;
     for (int i = 0; i < 4; ++i) input.push_back(kept >> i & 1 ? dims[static_cast<size_t>(i)] : 1);
     const auto data = Random<float>(ElementCount(input));
     const auto layout = ElementLayout::Make(dims, Spans{input}).value();
-    std::vector<float> out(120);
+    const int64_t count = ElementCount(dims);
+    std::vector<float> out(static_cast<size_t>(count));
     const void* in[] = {data.data()};
     void* outs[] = {out.data()};
     RunElementProgram(one_, program, layout, in, outs, 2);
-    for (int64_t i = 0; i < 120; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       int64_t rest = i, offset = 0, stride = 1;
       for (size_t d = 4; d-- > 0; rest /= dims[d]) {
         offset += input[d] == 1 ? 0 : rest % dims[d] * stride;

@@ -22,10 +22,9 @@ class Maker {
   const graph::Node& node() const { return node_; }
   int inputs() const { return out_.inputs; }
   bool Given(size_t i) const { return i < types_.size() && types_[i] != DType::kUndefined; }
+  DType type(size_t i) const { return types_[i]; }
+  void ComputeIn(DType type) { out_.compute = type; }
   Expression Take() { return std::move(out_); }
-
-  // Computes in the type of an input other than the first.
-  void ComputeIn(size_t input) { out_.compute = types_[input]; }
 
   // Steps are numbered behind the constants, so all constants come first.
   int Constant(double value) {
@@ -73,6 +72,18 @@ void MakeGeluGrad(Maker& maker) {
 
 void MakeMod(Maker& maker) {
   maker.Add(maker.node().Int("fmod", 0) != 0 ? ElementOp::kFmod : ElementOp::kMod, {0, 1});
+}
+
+// The exponent may have another type, which the base's need not hold: 2 ^ 0.5 of integers is 1, not
+// 2 ^ 0.
+void MakePow(Maker& maker) {
+  const DType base = maker.type(0), exponent = maker.type(1);
+  if (!IsFloating(base) && IsFloating(exponent)) {
+    maker.ComputeIn(DType::kFloat64);
+  } else if (!IsFloating(base) && base != exponent && base != DType::kUint64) {
+    maker.ComputeIn(DType::kInt64);
+  }
+  maker.Add(ElementOp::kPow, {0, 1});
 }
 
 void MakeBitShift(Maker& maker) {
@@ -132,7 +143,7 @@ void MakeIsInf(Maker& maker) {
 
 // (x - zero) * scale, in the type of the scale.
 void MakeDequantize(Maker& maker) {
-  maker.ComputeIn(1);
+  maker.ComputeIn(maker.type(1));
   const int x = maker.Given(2) ? maker.Add(ElementOp::kSub, {0, 2}) : 0;
   maker.Add(ElementOp::kMul, {x, 1});
 }
@@ -165,6 +176,7 @@ constexpr Form kForms[] = {
     {ops::kOnnx, "BitShift", MakeBitShift},
     {ops::kOnnx, "QuantizeLinear", MakeQuantize},
     {ops::kOnnx, "DequantizeLinear", MakeDequantize},
+    {ops::kOnnx, "Pow", MakePow},
 };
 
 const Form* FindForm(const graph::Operator& op) {

@@ -35,7 +35,12 @@ std::string Power(Draft& draft, const Row& row) {
   const std::string x = draft.Operand({.types = row.types, .low = 0.2, .high = 3});
   if (x.empty()) return "";
   const bool floating = IsFloating(draft[x].dtype);
-  return draft.One("Pow", row.version, {x, draft.Partner(x, floating ? -2 : 0, 3)});
+  if (draft.rng().Chance(70)) {
+    return draft.One("Pow", row.version, {x, draft.Partner(x, floating ? -2 : 0, 3)});
+  }
+  const DType other = draft.AnyType(kNumbers);  // integers may have a root
+  const Dims dims = draft.SmallerDims(draft[x].dims);
+  return draft.One("Pow", row.version, {x, draft.Leaf(other, dims, IsFloating(other) ? -2 : 0, 3)});
 }
 
 std::string Variadic(Draft& draft, const Row& row) {

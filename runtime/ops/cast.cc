@@ -6,10 +6,11 @@
 namespace hr::ops {
 namespace {
 
-// `saturate` concerns 8-bit floats only, which tensors cannot hold yet.
-constexpr AttributeDef kAttributes[] = {{"saturate", AttributeKind::kInt},
+// `saturate` and `round_mode` concern 8-bit floats only, which tensors cannot hold yet.
+constexpr AttributeDef kAttributes[] = {{"round_mode", AttributeKind::kString},
+                                        {"saturate", AttributeKind::kFlag},
                                         {"to", AttributeKind::kInt, true}};
-constexpr std::span<const AttributeDef> kSaturate = std::span(kAttributes).first(1);
+constexpr std::span<const AttributeDef> kOfBytes = std::span(kAttributes).first(2);
 constexpr std::span<const AttributeDef> kTo = std::span(kAttributes).last(1);
 
 Status InferCast(InferContext& context) {
@@ -59,7 +60,7 @@ constexpr OpDef kOps[] = {
      .since_version = 19,
      .inputs = {2, 2},
      .type_only_inputs = 1u << 1,
-     .attributes = kSaturate,
+     .attributes = kOfBytes,
      .infer = InferCastLike,
      .gradient = CastBack},
 };

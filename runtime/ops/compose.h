@@ -7,7 +7,8 @@
 //   }
 //
 // Files keep the operator itself. Sizes may be symbolic when a composition is emitted: it takes
-// them from DimOf, which costs nothing in a plan, where sizes are known.
+// them from DimOf, which costs nothing in a plan, where sizes are known. One that cannot be emitted
+// before it knows more fails with FAILED_PRECONDITION; it is emitted when a run brings the sizes.
 #pragma once
 
 #include <algorithm>

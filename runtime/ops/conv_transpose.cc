@@ -54,7 +54,8 @@ Result<Axis> AxisOf(const Node& node, size_t i, Axis axis, Dim input) {
   const int64_t more = At(node.Ints("output_padding"), i, 0);
   if (!shape.empty()) {
     if (!input.fixed())
-      return InvalidArgument("'output_shape' needs the image's sizes; they are not known here");
+      return FailedPrecondition(
+          "needs to know the image's sizes, because it has an 'output_shape'");
     SetTotal(input.size * axis.stride + axis.offset() + more - shape[i], mode == "SAME_UPPER",
              &axis);
   } else if (same) {
@@ -220,7 +221,7 @@ void ComposeConvTranspose(ComposeContext& c) {
   if (c.Rank(w) != rank || !c.ok()) return;
   auto axes = AxesOf(c.node(), c.type(x), c.type(w));
   if (!axes.ok()) return c.Fail(std::move(axes).status());
-  if (!*axes) return c.Fail(InvalidArgument("needs to know the kernel's size"));
+  if (!*axes) return c.Fail(FailedPrecondition("needs to know the kernel's size"));
   const ValueId inputs[] = {x, w, Image(c, **axes)};
   const auto attributes = ConvAttributes(c.node(), **axes);
   ValueId y = c.EmitMany(kGrad, "ConvGradInput", inputs, 1, attributes)[0];

@@ -190,7 +190,7 @@ void ComposeDeformConv(ComposeContext& c) {
   const size_t rank = c.Rank(x);
   if (c.Rank(w) != rank || c.Rank(c.input(kOffset)) != rank || !c.ok()) return;
   const auto kernel = KernelOf(c.node(), c.type(w));
-  if (!kernel) return c.Fail(InvalidArgument("needs to know the kernel's size"));
+  if (!kernel) return c.Fail(FailedPrecondition("needs to know the kernel's size"));
   const ValueId group = c.Int(c.node().Int("group", 1)), n = c.DimOf(x, 0), rest = c.Int(-1);
   const ValueId inner = c.Mul(c.DimOf(w, 1), c.Int(ElementCount(*kernel)));
   const ValueId columns = c.Reshape(Columns(c, *kernel), std::array{n, group, inner, rest});

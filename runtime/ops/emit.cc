@@ -66,7 +66,7 @@ std::optional<std::vector<int64_t>> EmitContext::ConstantInts(ValueId value) con
 size_t EmitContext::Rank(ValueId value) {
   if (!status_.ok() || value == kNone) return 0;
   if (type(value).ranked) return type(value).dims.size();
-  Fail(InvalidArgument("needs to know the rank of ", graph::ValueText(emitter_.graph(), value)));
+  Fail(FailedPrecondition("needs to know the rank of ", graph::ValueText(emitter_.graph(), value)));
   return 0;
 }
 

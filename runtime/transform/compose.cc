@@ -49,8 +49,10 @@ Result<std::vector<ValueId>> EmitComposition(GraphBuilder& builder, NodeId node,
 
 namespace {
 
-// Whether the rank of an input, or an integer that may be a shape, an axis or a size, is not known.
-bool MayWait(const GraphBuilder& builder, NodeId id) {
+// Whether the composition needs to know what is not known, or it may be because of the rank of an
+// input, or of an integer that may be a shape, an axis or a size.
+bool MayWait(const GraphBuilder& builder, NodeId id, const Status& status) {
+  if (status.code() == Code::kFailedPrecondition) return true;
   const auto& inputs = builder.graph().nodes[id].inputs;
   return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
     if (input == kNone) return false;
@@ -75,7 +77,7 @@ Result<Composition> Compose(Allocator& allocator, const ops::OpRegistry& registr
     if (!DefOf(builder, id).composed() || !which(builder, id)) continue;
     Status status = builder.AllOrNothing([&] { return ComposeNode(builder, id); });
     any |= status.ok();
-    if (!status.ok() && !(may_wait && MayWait(builder, id))) return status;
+    if (!status.ok() && !(may_wait && MayWait(builder, id, status))) return status;
   }
   return Composition{std::move(builder).Take(), any};
 }

@@ -83,12 +83,12 @@ TEST(ConvTranspose, BadInputs) {
 
 TEST(ConvTranspose, SaysWhatItHasToKnow) {
   EXPECT_EQ(Transposed("float32[2, 4, h]", "float32[4, 3, ?]").Composition(),
-            "INVALID_ARGUMENT: needs to know the kernel's size (node 'ConvTranspose')");
+            "FAILED_PRECONDITION: needs to know the kernel's size (node 'ConvTranspose')");
   EXPECT_EQ(Transposed("float32[2, 4, h]", "float32[4, 3, 3]")
                 .With("output_shape", IntList{9})
                 .Composition(),
-            "INVALID_ARGUMENT: 'output_shape' needs the image's sizes; they are not known here "
-            "(node 'ConvTranspose')");
+            "FAILED_PRECONDITION: needs to know the image's sizes, because it has an "
+            "'output_shape' (node 'ConvTranspose')");
 }
 
 }  // namespace

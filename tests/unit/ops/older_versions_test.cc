@@ -72,7 +72,7 @@ TEST(OlderVersions, AreComposedOfTheNewest) {
   EXPECT_EQ(At("Softmax", 1, "float32[n, 3]").Composition(), "Softmax");
   EXPECT_EQ(At("Softmax", 1, "float32[2, 3, 4]").Composition(), "Flatten Softmax Concat Reshape");
   EXPECT_EQ(At("Softmax", 1, "float32").Composition(),
-            "INVALID_ARGUMENT: needs to know the rank of x0 (node 'Softmax')");
+            "FAILED_PRECONDITION: needs to know the rank of x0 (node 'Softmax')");
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST(QuantizedProducts, BadInputs) {
 
 TEST(QuantizedProducts, SayThatTheyNeedRanks) {
   const auto needs = [](std::string_view value, std::string_view op) {
-    return Cat("INVALID_ARGUMENT: needs to know the rank of ", value, " (node '", op, "')");
+    return Cat("FAILED_PRECONDITION: needs to know the rank of ", value, " (node '", op, "')");
   };
   for (const char* op : {"QLinearMatMul", "QLinearConv"}) {
     OneNode node(op);

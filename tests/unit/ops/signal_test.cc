@@ -66,7 +66,7 @@ TEST(Dft, BadInputs) {
 
 TEST(Dft, SaysWhatItHasToKnow) {
   EXPECT_EQ(Dft("float32[n, 10, ?]").Composition(),
-            "INVALID_ARGUMENT: needs to know whether the last axis is 1 or 2 (node 'DFT')");
+            "FAILED_PRECONDITION: needs to know whether the last axis is 1 or 2 (node 'DFT')");
   EXPECT_EQ(Dft("float32[n, 10, 1]").In("").In("int64[]").Composition(),
             "UNIMPLEMENTED: its axis depends on data; give it as a constant (node 'DFT')");
 }

@@ -193,7 +193,7 @@ TEST_F(ComposeTest, FailuresNameTheNode) {
   const ValueId x = *builder_.AddInput("x", {.dtype = DType::kFloat32});
   AddNode({.op = "Hardmax", .inputs = {x}, .name = "pick"});
   EXPECT_EQ(Composed(SystemAllocator(), registry_, builder_.module()).status().ToString(),
-            "INVALID_ARGUMENT: needs to know the rank of x (node 'pick')");
+            "FAILED_PRECONDITION: needs to know the rank of x (node 'pick')");
 }
 
 }  // namespace

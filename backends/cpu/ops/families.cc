@@ -28,7 +28,7 @@ std::span<const KernelFamily> KernelFamilies() {
       KernelFamily{QuantizeFamily()},
       KernelFamily{QuantizedConvFamily()},
       KernelFamily{QuantizedMatMulFamily()},
-      KernelFamily{RandomFamily()},
+      KernelFamily{RandomFamily(), true},
       KernelFamily{RecurrentFamily(), true},
       KernelFamily{ReduceFamily(), true},
       KernelFamily{RegionFamily(), true},

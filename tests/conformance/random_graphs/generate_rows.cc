@@ -67,32 +67,31 @@ std::string Random(Draft& draft, const Row& row) {
   auto attributes = Distribution(draft, row);
   attributes.push_back(List("shape", draft.AnyDims(0, 3)));
   if (draft.rng().Chance(50))
-    attributes.push_back(Int("dtype", static_cast<int64_t>(draft.AnyType(kFloats))));
+    attributes.push_back(Int("dtype", static_cast<int64_t>(draft.AnyType(kReal))));
   return draft.One(row.op, row.version, {}, attributes);
 }
 
 std::string RandomLike(Draft& draft, const Row& row) {
-  return draft.One(row.op, row.version, {draft.Operand({.types = kFloats})},
+  return draft.One(row.op, row.version, {draft.Operand({.types = kReal})},
                    Distribution(draft, row));
 }
 
 // Of leaves: a probability that is rounded otherwise may turn a draw.
 std::string Bernoulli(Draft& draft, const Row& row) {
   return draft.One(row.op, row.version,
-                   {draft.Input(draft.AnyType(kFloats), draft.AnyDims(1, 3), 0, 1)});
+                   {draft.Input(draft.AnyType(kReal), draft.AnyDims(1, 3), 0, 1)});
 }
 std::string Multinomial(Draft& draft, const Row& row) {
   const std::string x =
-      draft.Input(draft.AnyType(kFloats), {draft.batch(), draft.rng().Between(1, 9)}, -3, 0);
+      draft.Input(draft.AnyType(kReal), {draft.batch(), draft.rng().Between(1, 9)}, -3, 0);
   return draft.One(row.op, row.version, {x}, {Int("sample_size", draft.rng().Between(1, 5))});
 }
 
 std::string Dropout(Draft& draft, const Row& row) {
-  const std::string x = draft.Operand({.types = kFloats});
+  const std::string x = draft.Operand({.types = kReal});
   if (x.empty()) return "";
   std::vector<std::string> operands = {x};
-  if (draft.rng().Chance(80))
-    operands.push_back(draft.Constant(draft.AnyType(kFloats), {}, {0.375}));
+  if (draft.rng().Chance(80)) operands.push_back(draft.Constant(draft.AnyType(kReal), {}, {0.375}));
   if (operands.size() > 1 && draft.rng().Chance(80))
     operands.push_back(draft.Constant(DType::kBool, {}, {draft.rng().Chance(80) ? 1.0 : 0.0}));
   const auto names = draft.Node(row.op, row.version, operands, 2);
@@ -134,7 +133,7 @@ const Row kRandomRows[] = {
     {"RandomNormalLike", 1, RandomLike},
     {"Bernoulli", 15, Bernoulli},
     {"Multinomial", 7, Multinomial},
-    {"Dropout", 13, Dropout, kFloats, 0, 0, 3},
+    {"Dropout", 13, Dropout, kReal, 0, 0, 3},
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ class Message {
     return reader_.get_float();
   }
   // Repeated numbers, packed or one by one.
+  bool Packed() const { return reader_.wire_type() == pbf_wire_type::length_delimited; }
   void AppendInts(std::vector<int64_t>* out) {
     if (!Packed()) return out->push_back(Int());
     Take(pbf_wire_type::length_delimited);
@@ -82,7 +83,6 @@ class Message {
   }
 
  private:
-  bool Packed() const { return reader_.wire_type() == pbf_wire_type::length_delimited; }
   void Take(pbf_wire_type type) {
     if (reader_.wire_type() != type) {
       throw Malformed{Cat("field ", reader_.tag(), " of ", name_, " has wire type ",
@@ -127,8 +127,20 @@ TensorProto ParseTensor(std::string_view bytes, int depth) {
   Message message(bytes, "TensorProto", depth);
   TensorProto tensor = {.message = bytes};
   std::vector<int64_t> dims;
+  // Packed floats and doubles are the tensor's bytes, as raw ones are, if they come in one piece.
+  std::string_view packed;
+  int32_t packed_type = 0;
+  int pieces = 0;
+  const auto note = [&](DType type) {
+    ++pieces;
+    if (!message.Packed()) return;
+    packed = message.Text();
+    packed_type = static_cast<int32_t>(type);
+  };
   message.ForEach([&](uint32_t field) {
     switch (field) {
+      case TensorProto_float_data: note(DType::kFloat32); break;
+      case TensorProto_double_data: note(DType::kFloat64); break;
       case TensorProto_dims: return message.AppendInts(&dims);
       case TensorProto_data_type: tensor.data_type = message.Code(); break;
       case TensorProto_name: tensor.name = message.Name(); break;
@@ -145,6 +157,7 @@ TensorProto ParseTensor(std::string_view bytes, int depth) {
     }
   });
   tensor.dims.assign(dims.begin(), dims.end());
+  if (!tensor.raw && pieces == 1 && tensor.data_type == packed_type) tensor.raw = packed;
   return tensor;
 }
 

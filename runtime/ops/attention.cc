@@ -12,12 +12,12 @@ namespace hr::ops {
 namespace {
 
 constexpr AttributeDef kAttentionAttributes[] = {
-    {"is_causal", AttributeKind::kInt},         {"kv_num_heads", AttributeKind::kInt},
+    {"is_causal", AttributeKind::kFlag},        {"kv_num_heads", AttributeKind::kInt},
     {"q_num_heads", AttributeKind::kInt},       {"qk_matmul_output_mode", AttributeKind::kInt},
     {"scale", AttributeKind::kFloat},           {"softcap", AttributeKind::kFloat},
     {"softmax_precision", AttributeKind::kInt},
 };
-constexpr AttributeDef kRotaryAttributes[] = {{"interleaved", AttributeKind::kInt},
+constexpr AttributeDef kRotaryAttributes[] = {{"interleaved", AttributeKind::kFlag},
                                               {"num_heads", AttributeKind::kInt},
                                               {"rotary_embedding_dim", AttributeKind::kInt}};
 

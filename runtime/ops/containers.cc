@@ -12,7 +12,7 @@ using graph::ValueKind;
 
 constexpr AttributeDef kDType[] = {{"dtype", AttributeKind::kInt}};
 constexpr AttributeDef kSplitAttributes[] = {{"axis", AttributeKind::kInt},
-                                             {"keepdims", AttributeKind::kInt}};
+                                             {"keepdims", AttributeKind::kFlag}};
 constexpr AttributeDef kConcatAttributes[] = {{"axis", AttributeKind::kInt, true},
                                               {"new_axis", AttributeKind::kInt}};
 // What an empty optional could hold: the element type, and whether it is a sequence.

@@ -9,8 +9,9 @@ namespace hr::ops {
 namespace {
 
 constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
-constexpr AttributeDef kUnique[] = {{"axis", AttributeKind::kInt}, {"sorted", AttributeKind::kInt}};
-constexpr AttributeDef kBoxes[] = {{"center_point_box", AttributeKind::kInt}};
+constexpr AttributeDef kUnique[] = {{"axis", AttributeKind::kInt},
+                                    {"sorted", AttributeKind::kFlag}};
+constexpr AttributeDef kBoxes[] = {{"center_point_box", AttributeKind::kFlag}};
 
 // --- Types of what users see
 

@@ -6,7 +6,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kModAttributes[] = {{"fmod", AttributeKind::kInt}};
+constexpr AttributeDef kModAttributes[] = {{"fmod", AttributeKind::kFlag}};
 
 // Broadcasts as the others, but the exponent may have a type of its own.
 Status InferPow(InferContext& context) {

@@ -15,8 +15,8 @@ constexpr std::span<const AttributeDef> kScatter13Attributes =
 constexpr AttributeDef kScatterNDAttributes[] = {{"reduction", AttributeKind::kString}};
 constexpr AttributeDef kGatherNDAttributes[] = {{"batch_dims", AttributeKind::kInt}};
 constexpr AttributeDef kTopKAttributes[] = {{"axis", AttributeKind::kInt},
-                                            {"largest", AttributeKind::kInt},
-                                            {"sorted", AttributeKind::kInt}};
+                                            {"largest", AttributeKind::kFlag},
+                                            {"sorted", AttributeKind::kFlag}};
 
 Status InferGather(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectIndices(1));

@@ -6,8 +6,8 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kIsInfAttributes[] = {{"detect_negative", AttributeKind::kInt},
-                                             {"detect_positive", AttributeKind::kInt}};
+constexpr AttributeDef kIsInfAttributes[] = {{"detect_negative", AttributeKind::kFlag},
+                                             {"detect_positive", AttributeKind::kFlag}};
 
 Status InferEqual(InferContext& context) {
   HR_ASSIGN_OR_RETURN(auto&& out, BroadcastInputs(context));

@@ -8,8 +8,8 @@ namespace {
 
 constexpr AttributeDef kGemmAttributes[] = {{"alpha", AttributeKind::kFloat},
                                             {"beta", AttributeKind::kFloat},
-                                            {"transA", AttributeKind::kInt},
-                                            {"transB", AttributeKind::kInt}};
+                                            {"transA", AttributeKind::kFlag},
+                                            {"transB", AttributeKind::kFlag}};
 
 Status InferGemm(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));

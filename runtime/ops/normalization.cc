@@ -8,7 +8,7 @@ namespace {
 
 constexpr AttributeDef kBatchAttributes[] = {{"epsilon", AttributeKind::kFloat},
                                              {"momentum", AttributeKind::kFloat},
-                                             {"training_mode", AttributeKind::kInt}};
+                                             {"training_mode", AttributeKind::kFlag}};
 constexpr AttributeDef kLayerAttributes[] = {{"axis", AttributeKind::kInt},
                                              {"epsilon", AttributeKind::kFloat},
                                              {"stash_type", AttributeKind::kInt}};

@@ -18,7 +18,20 @@ Key KeyOf(const OpDef& def) { return {def.domain, def.name, def.since_version}; 
 bool Before(const OpDef* a, const OpDef* b) { return KeyOf(*a) < KeyOf(*b); }
 
 AttributeKind KindOf(const graph::AttributeValue& value) {
-  return static_cast<AttributeKind>(value.index());  // the same order
+  return static_cast<AttributeKind>(value.index());
+}
+
+Status CheckAttribute(const OpDef& def, const graph::Attribute& attribute) {
+  HR_ASSIGN_OR_RETURN(const AttributeDef* known, FindAttribute(def, attribute.name));
+  const AttributeKind kind = KindOf(attribute.value);
+  if (known->kind == kind) return {};
+  if (known->kind != AttributeKind::kFlag || kind != AttributeKind::kInt) {
+    return InvalidArgument(def.name, "'s attribute '", attribute.name, "' is ",
+                           KindName(known->kind), ", got ", KindName(kind));
+  }
+  const int64_t value = std::get<int64_t>(attribute.value);
+  if (value == 0 || value == 1) return {};
+  return InvalidArgument(def.name, "'s attribute '", attribute.name, "' is 0 or 1, got ", value);
 }
 
 Status CheckArity(Literal what, const Arity& arity, size_t count, Literal op) {
@@ -47,8 +60,9 @@ Status CheckVariables(const OpDef& def, const graph::Module& module, const Node&
 }  // namespace
 
 std::string_view KindName(AttributeKind kind) {
-  constexpr std::string_view kNames[] = {"an integer", "a float", "a string",          "integers",
-                                         "floats",     "strings", "a constant tensor", "a graph"};
+  constexpr std::string_view kNames[] = {"an integer",        "a float", "a string",
+                                         "integers",          "floats",  "strings",
+                                         "a constant tensor", "a graph", "0 or 1"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -153,11 +167,7 @@ Status CheckNode(const OpDef& def, const Node& node) {
       return InvalidArgument(def.name, " needs its input ", i);
   }
   for (const graph::Attribute& attribute : node.attributes) {
-    HR_ASSIGN_OR_RETURN(const AttributeDef* known, FindAttribute(def, attribute.name));
-    if (known->kind != KindOf(attribute.value)) {
-      return InvalidArgument(def.name, "'s attribute '", attribute.name, "' is ",
-                             KindName(known->kind), ", got ", KindName(KindOf(attribute.value)));
-    }
+    HR_RETURN_IF_ERROR(CheckAttribute(def, attribute));
   }
   for (const AttributeDef& attribute : def.attributes) {
     if (attribute.required && node.Find(attribute.name) == nullptr) {

@@ -46,6 +46,7 @@ struct Arity {
   int16_t max = 1;
 };
 
+// In the order of graph::AttributeValue, and behind these what an integer may be.
 enum class AttributeKind : uint8_t {
   kInt,
   kFloat,
@@ -54,7 +55,8 @@ enum class AttributeKind : uint8_t {
   kFloats,
   kStrings,
   kTensor,
-  kGraph
+  kGraph,
+  kFlag,  // an integer that is 0 or 1
 };
 
 struct AttributeDef {

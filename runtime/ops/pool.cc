@@ -11,15 +11,15 @@ namespace hr::ops {
 namespace {
 
 constexpr AttributeDef kMaxPoolAttributes[] = {
-    {"auto_pad", AttributeKind::kString}, {"ceil_mode", AttributeKind::kInt},
+    {"auto_pad", AttributeKind::kString}, {"ceil_mode", AttributeKind::kFlag},
     {"dilations", AttributeKind::kInts},  {"kernel_shape", AttributeKind::kInts, true},
-    {"pads", AttributeKind::kInts},       {"storage_order", AttributeKind::kInt},
+    {"pads", AttributeKind::kInts},       {"storage_order", AttributeKind::kFlag},
     {"strides", AttributeKind::kInts},
 };
 constexpr AttributeDef kAveragePoolAttributes[] = {
     {"auto_pad", AttributeKind::kString},
-    {"ceil_mode", AttributeKind::kInt},
-    {"count_include_pad", AttributeKind::kInt},
+    {"ceil_mode", AttributeKind::kFlag},
+    {"count_include_pad", AttributeKind::kFlag},
     {"kernel_shape", AttributeKind::kInts, true},
     {"pads", AttributeKind::kInts},
     {"strides", AttributeKind::kInts},
@@ -35,7 +35,7 @@ constexpr AttributeDef kLpPoolAttributes[] = {
     {"kernel_shape", AttributeKind::kInts, true},
     {"pads", AttributeKind::kInts},
     {"strides", AttributeKind::kInts},
-    {"ceil_mode", AttributeKind::kInt},
+    {"ceil_mode", AttributeKind::kFlag},
     {"dilations", AttributeKind::kInts},
 };
 // Version 2 had neither ceil_mode nor dilations, and in version 1 p was real.
@@ -46,7 +46,7 @@ constexpr AttributeDef kLpPoolGradAttributes[] = {
     {"kernel_shape", AttributeKind::kInts, true},
     {"pads", AttributeKind::kInts},
     {"strides", AttributeKind::kInts},
-    {"ceil_mode", AttributeKind::kInt},
+    {"ceil_mode", AttributeKind::kFlag},
     {"dilations", AttributeKind::kInts},
 };
 constexpr std::span<const AttributeDef> kLpPool1Attributes =

@@ -9,7 +9,7 @@ namespace {
 constexpr AttributeDef kQuantizeAttributes[] = {
     {"axis", AttributeKind::kInt},         {"block_size", AttributeKind::kInt},
     {"output_dtype", AttributeKind::kInt}, {"precision", AttributeKind::kInt},
-    {"saturate", AttributeKind::kInt},
+    {"saturate", AttributeKind::kFlag},
 };
 constexpr AttributeDef kDequantizeAttributes[] = {{"axis", AttributeKind::kInt},
                                                   {"block_size", AttributeKind::kInt},

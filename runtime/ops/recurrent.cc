@@ -18,10 +18,10 @@ namespace {
 constexpr AttributeDef kRnnAttributes[] = {HR_RECURRENT_ATTRIBUTES,
                                            {"layout", AttributeKind::kInt}};
 constexpr AttributeDef kGruAttributes[] = {HR_RECURRENT_ATTRIBUTES,
-                                           {"linear_before_reset", AttributeKind::kInt},
+                                           {"linear_before_reset", AttributeKind::kFlag},
                                            {"layout", AttributeKind::kInt}};
 constexpr AttributeDef kLstmAttributes[] = {HR_RECURRENT_ATTRIBUTES,
-                                            {"input_forget", AttributeKind::kInt},
+                                            {"input_forget", AttributeKind::kFlag},
                                             {"layout", AttributeKind::kInt}};
 #undef HR_RECURRENT_ATTRIBUTES
 

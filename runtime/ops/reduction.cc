@@ -10,12 +10,12 @@ namespace hr::ops {
 namespace {
 
 constexpr AttributeDef kAxesAttribute[] = {{"axes", AttributeKind::kInts},
-                                           {"keepdims", AttributeKind::kInt}};
-constexpr AttributeDef kAxesInput[] = {{"keepdims", AttributeKind::kInt},
-                                       {"noop_with_empty_axes", AttributeKind::kInt}};
+                                           {"keepdims", AttributeKind::kFlag}};
+constexpr AttributeDef kAxesInput[] = {{"keepdims", AttributeKind::kFlag},
+                                       {"noop_with_empty_axes", AttributeKind::kFlag}};
 constexpr AttributeDef kArgAttributes[] = {{"axis", AttributeKind::kInt},
-                                           {"keepdims", AttributeKind::kInt},
-                                           {"select_last_index", AttributeKind::kInt}};
+                                           {"keepdims", AttributeKind::kFlag},
+                                           {"select_last_index", AttributeKind::kFlag}};
 
 // Returns the dimensions that are left when `axes` (ascending) are reduced.
 std::vector<Dim> ReducedDims(const std::vector<Dim>& dims, std::span<const int64_t> axes,

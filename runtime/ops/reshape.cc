@@ -8,7 +8,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAllowZero[] = {{"allowzero", AttributeKind::kInt}};
+constexpr AttributeDef kAllowZero[] = {{"allowzero", AttributeKind::kFlag}};
 constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
 
 // Returns what is left of `dims` when those of `taken` are divided out; unknown if it cannot be

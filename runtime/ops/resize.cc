@@ -14,11 +14,11 @@ namespace {
 constexpr char kResizeGrad[] = "ResizeGrad";
 
 constexpr AttributeDef kAttributes[] = {
-    {"antialias", AttributeKind::kInt},
+    {"antialias", AttributeKind::kFlag},
     {"axes", AttributeKind::kInts},
     {"coordinate_transformation_mode", AttributeKind::kString},
     {"cubic_coeff_a", AttributeKind::kFloat},
-    {"exclude_outside", AttributeKind::kInt},
+    {"exclude_outside", AttributeKind::kFlag},
     {"extrapolation_value", AttributeKind::kFloat},
     {"keep_aspect_ratio_policy", AttributeKind::kString},
     {"mode", AttributeKind::kString},
@@ -70,6 +70,9 @@ Status InferResize(InferContext& context) {
   const Tensor* region = context.has_input(1) ? context.constant(1) : nullptr;
   const bool crops =
       context.node().String("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+  if (crops && !context.has_input(1)) {
+    return InvalidArgument("Resize's tf_crop_and_resize needs its input 1, 'roi'");
+  }
   if (!dims || context.constant(decides) == nullptr || (crops && region == nullptr)) {
     for (Dim& dim : type.dims) dim = Dim();
     context.SetOutput(0, std::move(type));

@@ -11,10 +11,10 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kGridAttributes[] = {{"align_corners", AttributeKind::kInt},
+constexpr AttributeDef kGridAttributes[] = {{"align_corners", AttributeKind::kFlag},
                                             {"mode", AttributeKind::kString},
                                             {"padding_mode", AttributeKind::kString}};
-constexpr AttributeDef kAlign[] = {{"align_corners", AttributeKind::kInt}};
+constexpr AttributeDef kAlign[] = {{"align_corners", AttributeKind::kFlag}};
 
 enum class Mode : uint8_t { kNearest, kLinear, kCubic };
 enum class Padding : uint8_t { kZeros, kBorder, kReflection };
@@ -251,7 +251,7 @@ void ComposeAffineGrid(ComposeContext& c) {
   const ValueId theta = c.input(0), size = c.input(1);
   if (!c.ok()) return;
   const Dim length = c.type(size).ranked ? c.type(size).dims[0] : Dim();
-  if (!length.fixed()) return c.Fail(InvalidArgument("needs to know the number of axes"));
+  if (!length.fixed()) return c.Fail(FailedPrecondition("needs to know the number of axes"));
   const int64_t axes = length.size - 2;
   const bool align = c.node().Int("align_corners", 0) != 0;
   const ValueId spatial = c.Slice(size, 0, c.Int(2), c.Int(INT64_MAX));

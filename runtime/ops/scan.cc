@@ -6,9 +6,9 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kRunningAttributes[] = {{"exclusive", AttributeKind::kInt},
-                                               {"reverse", AttributeKind::kInt}};
-constexpr AttributeDef kUpper[] = {{"upper", AttributeKind::kInt}};
+constexpr AttributeDef kRunningAttributes[] = {{"exclusive", AttributeKind::kFlag},
+                                               {"reverse", AttributeKind::kFlag}};
+constexpr AttributeDef kUpper[] = {{"upper", AttributeKind::kFlag}};
 
 Status InferRunning(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));

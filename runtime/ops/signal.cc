@@ -14,15 +14,15 @@ constexpr char kFourier[] = "FourierTransform";
 constexpr double kPi = 3.14159265358979323846;
 
 constexpr AttributeDef kDft17Attributes[] = {{"axis", AttributeKind::kInt},
-                                             {"inverse", AttributeKind::kInt},
-                                             {"onesided", AttributeKind::kInt}};
-constexpr AttributeDef kDftAttributes[] = {{"inverse", AttributeKind::kInt},
-                                           {"onesided", AttributeKind::kInt}};
-constexpr AttributeDef kStftAttributes[] = {{"onesided", AttributeKind::kInt}};
+                                             {"inverse", AttributeKind::kFlag},
+                                             {"onesided", AttributeKind::kFlag}};
+constexpr AttributeDef kDftAttributes[] = {{"inverse", AttributeKind::kFlag},
+                                           {"onesided", AttributeKind::kFlag}};
+constexpr AttributeDef kStftAttributes[] = {{"onesided", AttributeKind::kFlag}};
 constexpr AttributeDef kFourierAttributes[] = {{"axis", AttributeKind::kInt, true},
-                                               {"inverse", AttributeKind::kInt}};
+                                               {"inverse", AttributeKind::kFlag}};
 constexpr AttributeDef kWindowAttributes[] = {{"output_datatype", AttributeKind::kInt},
-                                              {"periodic", AttributeKind::kInt}};
+                                              {"periodic", AttributeKind::kFlag}};
 constexpr AttributeDef kMelAttributes[] = {{"output_datatype", AttributeKind::kInt}};
 
 // ---- Fourier transforms ----
@@ -114,7 +114,7 @@ ValueId AsComplex(ComposeContext& c, ValueId x) {
   const Dim parts = c.type(x).dims.back();
   if (parts.fixed() && parts.size == 2) return x;
   if (!parts.fixed()) {
-    c.Fail(InvalidArgument("needs to know whether the last axis is 1 or 2"));
+    c.Fail(FailedPrecondition("needs to know whether the last axis is 1 or 2"));
     return kNone;
   }
   return c.Concat(std::array{x, c.Mul(x, c.Scalar(0, x))}, -1);

@@ -60,7 +60,8 @@ Status ParseNumbers(std::string_view key, std::string_view text, std::vector<T>*
 
 Status ParseValue(const ops::AttributeDef& def, std::string_view text, graph::AttributeValue* out) {
   switch (def.kind) {
-    case ops::AttributeKind::kInt: return ParseNumber(def.name, text, &out->emplace<int64_t>());
+    case ops::AttributeKind::kInt:
+    case ops::AttributeKind::kFlag: return ParseNumber(def.name, text, &out->emplace<int64_t>());
     case ops::AttributeKind::kFloat: return ParseNumber(def.name, text, &out->emplace<double>());
     case ops::AttributeKind::kString: out->emplace<std::string>(text); return {};
     case ops::AttributeKind::kInts:

@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import struct
 import sys
 import tempfile
 import unittest
@@ -194,6 +195,54 @@ class GoodModels(ConvertTest):
         y, = converted.run({"x": x}, ["y"])
         numpy.testing.assert_allclose(y, numpy.maximum(x @ w + b, 0), rtol=1e-5, atol=1e-6)
 
+    def test_compositions_wait_for_sizes(self):
+        """What the file leaves open comes with the run: a kernel's size, an image's, a last axis."""
+        rng = numpy.random.default_rng(3)
+        w = rng.normal(size=(2, 3, 2, 4)).astype(numpy.float32)
+        x = rng.normal(size=(1, 2, 5, 3)).astype(numpy.float32)
+        for attributes in ({}, {"output_shape": [12, 6]}):
+            node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 1], **attributes)
+            known = model_of([node], [numbers("x", *x.shape), numbers("w", *w.shape)],
+                             [numbers("y", 1, 3, None, None)])
+            wanted, = self.convert(known).run({"x": x, "w": w}, ["y"])
+            model = model_of([node], [numbers("x", 1, 2, "h", "v"), numbers("w", 2, 3, "a", "b")],
+                             [numbers("y", 1, 3, None, None)])
+            y, = self.convert(model).run({"x": x, "w": w}, ["y"])
+            numpy.testing.assert_array_equal(y, wanted)
+        model = model_of([helper.make_node("DFT", ["x"], ["y"], axis=1)], [numbers("x", 1, "n", "c")],
+                         [numbers("y", 1, "n", 2)])
+        for parts in (1, 2):
+            x = rng.normal(size=(1, 6, parts)).astype(numpy.float32)
+            y, = self.convert(model).run({"x": x}, ["y"])
+            wanted = numpy.fft.fft(x[..., 0] + 1j * (x[..., 1] if parts == 2 else 0), axis=1)
+            numpy.testing.assert_allclose(y[..., 0] + 1j * y[..., 1], wanted, atol=1e-5)
+
+    def test_powers_of_mixed_types(self):
+        """Integers may have roots, and exponents that their own type does not hold."""
+        kinds = {"float": numpy.float32, "double": numpy.float64, "int32": numpy.int32,
+                 "int64": numpy.int64, "int8": numpy.int8}
+        for base, exponent in [(b, e) for b in kinds for e in kinds if b != "int8"]:
+            model = onnx.parser.parse_model(
+                f'<ir_version: 8, opset_import: ["": 15]> p ({base}[n] x, {exponent}[n] e) => '
+                f'({base}[n] y) {{ y = Pow(x, e) }}')
+            e = numpy.array([0.5, 1.5, 2, 3, 0.25], numpy.float64).astype(kinds[exponent])
+            x = numpy.array([4, 9, 5, 3, 16], kinds[base])
+            with self.subTest(base=base, exponent=exponent):
+                y, = self.convert(model).run({"x": x, "e": e}, ["y"])
+                wanted = numpy.power(x.astype(numpy.float64), e).astype(kinds[base])
+                numpy.testing.assert_allclose(y, wanted, rtol=1e-6)
+
+    def test_halves_drop_out(self):
+        """As exporters leave it in networks of float16."""
+        node = helper.make_node("Dropout", ["x", "ratio"], ["y"])
+        half = TensorProto.FLOAT16
+        model = model_of([node], [helper.make_tensor_value_info("x", half, [3])],
+                         [helper.make_tensor_value_info("y", half, [3])],
+                         [("ratio", numpy.float16(0.5))])
+        x = numpy.array([1, 2.5, -3], numpy.float16)
+        y, = self.convert(model).run({"x": x}, ["y"])
+        numpy.testing.assert_array_equal(y, x)
+
     def test_typed_fields(self):
         kinds = {FLOAT: "float_data", TensorProto.DOUBLE: "double_data",
                  TensorProto.INT8: "int32_data", TensorProto.UINT16: "int32_data",
@@ -209,6 +258,30 @@ class GoodModels(ConvertTest):
                                  [helper.make_tensor_value_info("y", kind, [3])])
                 y, = self.convert(model).run({}, ["y"])
                 numpy.testing.assert_array_equal(y, numpy_helper.to_array(tensor))
+
+
+    def test_typed_fields_in_pieces(self):
+        """Numbers one by one, and packed ones in two pieces."""
+        def parts(*pieces):
+            head = onnx.TensorProto(data_type=FLOAT, dims=[3], name="c").SerializeToString()
+            model = model_of([helper.make_node("Identity", ["c"], ["y"])], [], [numbers("y", 3)],
+                             [("c", numpy.zeros(3, numpy.float32))])
+            # Messages of one length, so that the lengths around it stay.
+            model.graph.initializer[0].doc_string = 20 * " "
+            whole = model.graph.initializer[0].SerializeToString()
+            tensor = head + b"".join(pieces)
+            rest = len(whole) - len(tensor) - 2
+            doc_string = bytes([12 << 3 | 2, rest]) + rest * b" "
+            return model.SerializeToString().replace(whole, tensor + doc_string)
+        one, two = struct.pack("<f", 1), struct.pack("<2f", 2, 3)
+        for pieces in [(b"\x22\x04" + one, b"\x22\x08" + two),
+                       (b"\x25" + one, b"\x25" + two[:4], b"\x25" + two[4:]),
+                       (b"\x25" + one, b"\x22\x08" + two), (b"\x22\x0c" + one + two,)]:
+            y, = self.convert(parts(*pieces)).run({}, ["y"])
+            self.assertEqual(list(y), [1, 2, 3])
+        self.target.unlink()
+        self.fails(parts(b"\x22\x08" + two), "12 bytes by its shape and 8 in the file")
+        self.fails(parts(b"\x25" + one), "3 elements by its shape and 1 by its data")
 
 
 class BadModels(ConvertTest):
@@ -247,6 +320,14 @@ class BadModels(ConvertTest):
         self.fails(model, "tensor 's' has elements of string", "tensor 'w' has elements of type 99",
                    "input 'x' has elements of type 77", "input 'z' has elements of float8e4m3fn",
                    "input 'q' is of the kind sequence")
+
+    def test_flags_that_are_none(self):
+        node = helper.make_node("ReduceMax", ["x"], ["y"], keepdims=2)
+        self.fails(model_of([node], [numbers("x", 2)], [numbers("y", 1)]),
+                   "ReduceMax's attribute 'keepdims' is 0 or 1, got 2")
+        self.fails(model_of([helper.make_node("Resize", ["x", "", "s"], ["y"],
+                                              coordinate_transformation_mode="tf_crop_and_resize")],
+                            [numbers("x", 4), numbers("s", 1)], [numbers("y", None)]), "'roi'")
 
     def test_shapes_that_fail_when_they_come(self):
         sizes = numpy_helper.from_array(numpy.array([2, 3]), "sizes")

@@ -75,12 +75,20 @@ class Fuser {
     });
   }
 
+  // Whether the chain's nodes are the only ones that take the value.
+  bool FeedsOnly(const Chain& chain, ValueId value) const {
+    const std::vector<NodeId> consumers = region_.Consumers(value);
+    return !region_.IsFetched(value) &&
+           std::all_of(consumers.begin(), consumers.end(), [&](NodeId id) {
+             return std::find(chain.nodes.begin(), chain.nodes.end(), id) != chain.nodes.end();
+           });
+  }
+
   // Computes input i inside the chain if its producer feeds nobody else.
   bool Absorb(Chain& chain, size_t i, ValueId out) {
     ValueId input = chain.inputs[i];
     NodeId producer = region_.Producer(input);
-    if (producer == kNone || !chains_[producer] || region_.OnlyConsumer(input) == kNone)
-      return false;
+    if (producer == kNone || !chains_[producer] || !FeedsOnly(chain, input)) return false;
     const Chain& inner = *chains_[producer];
     // A value between two steps has the chain's type and its output's shape.
     bool same = region_.DTypeOf(input) == chain.expression.compute &&

@@ -25,6 +25,7 @@ bool IsTaggedConv(const graph::Operator& op) {
 // What a node does with images in another layout.
 enum class Kind : uint8_t {
   kNone,
+  kView,
   kConvolution,
   kPool,
   kNormalization,  // of channels; only its images change their layout
@@ -35,7 +36,7 @@ Kind KindOf(const graph::Operator& op) {
   const KernelEntry* entry = FindKernel(op);
   if (entry == nullptr) return Kind::kNone;
   if (op.name.starts_with("Conv") || IsTaggedConv(op)) return Kind::kConvolution;
-  if (!entry->any_layout) return Kind::kNone;
+  if (!entry->any_layout) return entry->make == nullptr ? Kind::kView : Kind::kNone;
   if (op.name.find("Pool") != std::string::npos) return Kind::kPool;
   return op.name.starts_with("BatchNormalization") ? Kind::kNormalization : Kind::kElementwise;
 }
@@ -209,12 +210,46 @@ NodeLayouts BatchBlockedLayouts(const Region& region, const graph::Node& node, K
   return out;
 }
 
+// ---- Views ----
+
+NodeLayouts View(const graph::Node& node, Layout from, Layout to) {
+  NodeLayouts out{.inputs = std::vector<Layout>(node.inputs.size(), Layout::kPlain),
+                  .outputs = {to}};
+  out.inputs[0] = from;
+  return out;
+}
+
+// A channels-last image stays one if the view keeps images and channels. If each channel has one
+// element, the memory is that of a plain one.
+NodeLayouts ViewLayouts(Region& region, const graph::Node& node) {
+  const auto layout = [&](Literal name) {
+    return node.Int(name, 0) != 0 ? kChannelsLastLayout : Layout::kPlain;
+  };
+  if (region.module.OperatorOf(node).name == "Relabel") {
+    return View(node, layout("from"), layout("to"));
+  }
+  const ValueId x = node.inputs[0], y = node.outputs[0];
+  if (y == kNone || region.LayoutOf(x) != kChannelsLastLayout) return {};
+  const bool keeps = region.Decide([x, y](const Region& r) {
+    const Dims from = r.DimsOf(x), to = r.DimsOf(y);
+    return HasChannels(to) && from[0] == to[0] && from[1] == to[1] &&
+           ElementCount(from) == ElementCount(to);
+  });
+  if (keeps) return View(node, kChannelsLastLayout, kChannelsLastLayout);
+  const bool same = region.Decide([x](const Region& r) {
+    const Dims from = r.DimsOf(x);
+    return from[0] * from[1] == ElementCount(from);
+  });
+  return same ? View(node, kChannelsLastLayout, Layout::kPlain) : NodeLayouts();
+}
+
 }  // namespace
 
 NodeLayouts LayoutsOfImages(Region& region, graph::NodeId id) {
   const graph::Node& node = region.node(id);
   const Kind kind = KindOf(region.module.OperatorOf(node));
   if (kind == Kind::kNone) return {};
+  if (kind == Kind::kView) return ViewLayouts(region, node);
   if (RunsChannelsLast(region, node, kind)) return ChannelsLastLayouts(region, node, kind);
   if (RunsBlocked(region, node, kind)) return BatchBlockedLayouts(region, node, kind);
   return {};

@@ -5,7 +5,9 @@
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/lowering/fuse_conv.h"
 #include "backends/cpu/lowering/layouts.h"
+#include "backends/cpu/lowering/transposes.h"
 #include "backends/cpu/ops/custom.h"
+#include "runtime/lowering/drop_copies.h"
 #include "runtime/lowering/fuse_attention.h"
 #include "runtime/lowering/fuse_elementwise.h"
 #include "runtime/lowering/fuse_one_hot.h"
@@ -49,8 +51,10 @@ class Cpu final : public lowering::Target {
 
   Status Fuse(Region& region, const CompileOptions& options) const override {
     HR_ASSIGN_OR_RETURN(ConvPins pins, ParseConvPins(options.pin));
+    lowering::DropCopies(region);
     lowering::FuseQuantized(region);
     FuseConvolutions(region, {options.exact_sums, std::move(pins), costs_});
+    RelabelTransposes(region);
     lowering::FuseAttention(region, options.threads);
     lowering::FuseOneHotProducts(region);
     lowering::FuseMatrixProducts(region);

@@ -12,6 +12,7 @@ constexpr KernelEntry kKernels[] = {
     {"", "Unsqueeze", nullptr},
     {"", "BitCast", nullptr},
     {"headrace.grad", "ReshapeLike", nullptr},
+    {lowering::kLowered, "Relabel", nullptr},
 };
 
 }  // namespace

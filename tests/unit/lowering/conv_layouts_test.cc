@@ -71,6 +71,10 @@ class ConvLayouts : public testing::TestWithParam<int> {
     *tensor.as<float>() = value;
     return builder_.Constant(std::move(tensor)).value();
   }
+  ValueId Axes(std::vector<int64_t> values) {
+    const Dims dims = {static_cast<int64_t>(values.size())};
+    return builder_.Constant(MakeTensor<int64_t>(SystemAllocator(), dims, values).value()).value();
+  }
   ValueId Relu(ValueId x) { return Apply("Relu", {x}); }
 
   // The fetches agree with exact arithmetic; returns the plan.
@@ -169,6 +173,33 @@ TEST_P(ConvLayouts, TakeNodesInBetween) {
   const std::string plan = Check({Conv(above, 32, 8, 3), y});
   if (GetParam() >= 16) return;
   EXPECT_TRUE(Has(plan, "conv_depthwise_channels_last+batch_normalization+clip")) << plan;
+}
+
+// Images that the program keeps channels-last, with views and a Slice of everything around the
+// convolutions: nothing is copied.
+TEST_P(ConvLayouts, TakeTransposesAndViewsAsTheyAre) {
+  const int64_t n = GetParam();
+  const ValueId kept = Input({n, 30, 64});
+  ValueId y = Apply("Unsqueeze", {kept, Axes({3})});
+  y = Apply("Slice", {y, Axes({0, 0}), Axes({INT64_MAX, 64}), Axes({1, 2})});
+  y = Apply("Transpose", {y}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  y = Relu(Apply("Conv", {y, Input({80, 64, 5, 1}), Input({80})}));
+  y = Apply("Mul", {Apply("Squeeze", {y, Axes({3})}), Input({80, 1})});
+  const std::string plan = Check({Apply("Squeeze", {Apply("GlobalMaxPool", {y}), Axes({2})})});
+  if (GetParam() >= 16) return;
+  EXPECT_FALSE(Has(plan, "to_channels_last")) << plan;
+  EXPECT_FALSE(Has(plan, "from_channels_last")) << plan;
+  EXPECT_FALSE(Has(plan, "\"transpose")) << plan;
+  EXPECT_FALSE(Has(plan, "\"slice")) << plan;
+}
+
+TEST_P(ConvLayouts, TransposeWhatLiesOtherwise) {
+  const ValueId images = Input({GetParam(), 6, 5, 32});
+  const ValueId conv =
+      Conv(Apply("Transpose", {images}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}}), 32, 40, 3);
+  const ValueId back = Apply("Transpose", {conv}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  const ValueId turned = Apply("Transpose", {images}, {{"perm", std::vector<int64_t>{0, 3, 2, 1}}});
+  Check({back, Conv(turned, 32, 24, 3), Apply("Transpose", {Conv(turned, 32, 16, 1)})});
 }
 
 // Biases before a normalization have no gradient but rounding errors.

@@ -29,10 +29,18 @@ type callRest struct {
 	limits atomic.Pointer[limits]
 }
 
-// Pins the memory of an output from now on; nil if it is not Go's any more.
-func (r *callRest) pin(output string, pinner *runtime.Pinner) {
+// Binds the memory of an output by a function of the library, and keeps it pinned until another is
+// bound; a nil pinner is none of Go's. One goroutine at a time does both, so that what is pinned is what
+// is bound. A pinner that is not kept is unpinned.
+func (r *callRest) bind(output string, pinner *runtime.Pinner, bind func() *C.hr_status) *C.hr_status {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	if status := bind(); status != nil {
+		if pinner != nil {
+			pinner.Unpin()
+		}
+		return status
+	}
 	if before := r.pins[output]; before != nil {
 		before.Unpin()
 	}
@@ -43,6 +51,7 @@ func (r *callRest) pin(output string, pinner *runtime.Pinner) {
 		}
 		r.pins[output] = pinner
 	}
+	return nil
 }
 
 func (r *callRest) release() {
@@ -191,11 +200,7 @@ func (c *Call) BindOutput(output string, tensor *Tensor) error {
 		if l.failure != nil {
 			return nil
 		}
-		status := C.hr_call_bind_output(call, name, handle)
-		if status == nil {
-			c.rest.pin(output, nil)
-		}
-		return status
+		return c.rest.bind(output, nil, func() *C.hr_status { return C.hr_call_bind_output(call, name, handle) })
 	})
 }
 
@@ -209,13 +214,9 @@ func OutputTo[T Element](c *Call, output string, data []T) error {
 			pinner = new(runtime.Pinner)
 			pinner.Pin(&data[0])
 		}
-		status := C.hr_call_output(call, name, address(data), bytesOf(data))
-		if status == nil {
-			c.rest.pin(output, pinner)
-		} else if pinner != nil {
-			pinner.Unpin()
-		}
-		return status
+		return c.rest.bind(output, pinner, func() *C.hr_status {
+			return C.hr_call_output(call, name, address(data), bytesOf(data))
+		})
 	})
 }
 

@@ -4,7 +4,10 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -113,6 +116,52 @@ func TestCallsUseTheMemoryOfTheProgram(t *testing.T) {
 	check(t, call.Run(background))
 	if result := must(call.Result("y"))(t); out != result.DeviceAddress() || out == z.DeviceAddress() {
 		t.Fatal("the output did not go back to memory of the call")
+	}
+}
+
+// Of the outputs that goroutines set at one time, the one that the library has is kept.
+func TestOutputsThatAreSetAtOneTime(t *testing.T) {
+	type memory [64]float32
+	session := newSession(t, newEnv(t), doubling)
+	calls, outputs := make([]*Call, 2000), make([][8]*memory, 2000)
+	for i := range calls {
+		calls[i] = must(session.NewCall("double"))(t)
+		defer calls[i].Close()
+		for which := range outputs[i] {
+			outputs[i][which] = new(memory)
+		}
+	}
+	var all sync.WaitGroup
+	for which := range outputs[0] {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for i, call := range calls {
+				for OutputTo(call, "y", outputs[i][which][:]) != nil { // another goroutine is using it
+				}
+			}
+		}()
+	}
+	all.Wait()
+	var lost atomic.Int64
+	x := make([]float32, 64)
+	x[0] = 1
+	for i, call := range calls {
+		check(t, BindSlice(call, "x", x))
+		check(t, call.Run(background))
+		for _, one := range outputs[i] {
+			if one[0] == 2 {
+				runtime.SetFinalizer(one, func(*memory) { lost.Add(1) })
+			}
+		}
+	}
+	outputs = nil
+	for range 3 {
+		runtime.GC()
+		time.Sleep(5 * time.Millisecond)
+	}
+	if lost.Load() != 0 {
+		t.Fatalf("%d outputs went while the library had them", lost.Load())
 	}
 }
 

@@ -14,7 +14,10 @@ import java.util.function.LongConsumer;
  * Several calls of one session may run at the same time.
  */
 public final class Call extends Resource {
-  /** A handle with the memory of the program that runs use, which lives as long as the handle. */
+  /**
+   * A handle with the memory of the program that runs use, which lives as long as the handle. Whoever
+   * binds memory has the object's lock, so that the memory that is remembered is the memory that is used.
+   */
   private static final class Bound extends Handle {
     final Map<String, Object> outputs = new ConcurrentHashMap<>();
     final Map<String, Object> segments = new ConcurrentHashMap<>();
@@ -44,8 +47,10 @@ public final class Call extends Resource {
   public void bind(String input, Tensor tensor) {
     try (Uses uses = new Uses()) {
       long pointer = uses.of(tensor);
-      check((self, s) -> Raw.hr_call_bind(self, s.text(input), pointer));
-      remember(input, tensor);
+      synchronized (bound) {
+        check((self, s) -> Raw.hr_call_bind(self, s.text(input), pointer));
+        remember(input, tensor);
+      }
     }
   }
 
@@ -71,11 +76,10 @@ public final class Call extends Resource {
     if (memory.readOnly()) {
       throw new HeadraceException.InvalidArgument("the buffer for an output must not be read-only");
     }
-    check((self, s) -> {
-      long status = Raw.hr_call_output(self, s.text(output), memory.address(), memory.bytes());
-      if (status == 0) put(bound.outputs, output, memory.owner());
-      return status;
-    });
+    synchronized (bound) {
+      check((self, s) -> Raw.hr_call_output(self, s.text(output), memory.address(), memory.bytes()));
+      put(bound.outputs, output, memory.owner());
+    }
   }
 
   /**
@@ -85,9 +89,11 @@ public final class Call extends Resource {
   public void bindOutput(String output, Tensor tensor) {
     try (Uses uses = new Uses()) {
       long pointer = uses.of(tensor);
-      check((self, s) -> Raw.hr_call_bind_output(self, s.text(output), pointer));
-      bound.outputs.remove(output);
-      remember("=" + output, tensor);
+      synchronized (bound) {
+        check((self, s) -> Raw.hr_call_bind_output(self, s.text(output), pointer));
+        bound.outputs.remove(output);
+        remember("=" + output, tensor);
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.headrace;
 
+import java.lang.ref.Reference;
 import java.time.Duration;
 
 /**
@@ -69,9 +70,10 @@ public final class Limits {
     return address;
   }
 
-  /** Ends the call. */
+  /** Ends the call. Until then the collector must not find this object unused: it has the hr_limits. */
   void end() {
     if (token != null) token.handle.release();
+    Reference.reachabilityFence(this);
   }
 
   private synchronized void make() {

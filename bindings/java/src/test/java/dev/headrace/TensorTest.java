@@ -13,6 +13,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.ReadOnlyBufferException;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -97,6 +99,52 @@ class TensorTest {
     }
   }
 
+  /** Of the outputs that threads set at one time, the one that the library has is kept. */
+  @Test
+  void keepsTheOutputThatRunsUse() throws InterruptedException {
+    final int threads = 4;
+    List<Call> calls = new ArrayList<>();
+    List<FloatBuffer[]> outputs = new ArrayList<>();
+    List<WeakReference<FloatBuffer>> used = new ArrayList<>();
+    try (Model model = Small.doubler(env); Session session = new Session(model);
+        Tensor x = Tensor.copyOf(env, new float[] {1}, 1)) {
+      for (int i = 0; i < 2000; ++i) {
+        calls.add(session.call("infer"));
+        outputs.add(new FloatBuffer[threads]);
+        for (int k = 0; k < threads; ++k) outputs.get(i)[k] = Small.floats(0);
+      }
+      Thread[] setting = new Thread[threads];
+      for (int k = 0; k < threads; ++k) {
+        int which = k;
+        setting[k] = new Thread(() -> {
+          for (int i = 0; i < calls.size(); ++i) setOutput(calls.get(i), outputs.get(i)[which]);
+        });
+        setting[k].start();
+      }
+      for (Thread one : setting) one.join();
+      for (int i = 0; i < calls.size(); ++i) {
+        calls.get(i).bind("x", x);
+        calls.get(i).run();
+        for (FloatBuffer one : outputs.get(i)) if (one.get(0) == 2) used.add(new WeakReference<>(one));
+      }
+      outputs.clear();
+      for (int i = 0; i < 3; ++i) System.gc();
+      assertEquals(calls.size(), used.stream().filter(one -> one.get() != null).count());
+      calls.forEach(Call::close);
+    }
+  }
+
+  private static void setOutput(Call call, FloatBuffer to) {
+    for (;;) {
+      try {
+        call.output("y", to);
+        return;
+      } catch (HeadraceException.FailedPrecondition anotherThreadUsesIt) {
+        Thread.yield();
+      }
+    }
+  }
+
   @Test
   void sharesMemory() {
     Tensor tensor = Tensor.copyOf(env, new float[] {1, 2}, 2);
@@ -117,7 +165,7 @@ class TensorTest {
       Graph.Value y = graph.op("Identity", x);
       graph.nameValue(y, "y");
       try (Model model = graph.toModel(); Session session = new Session(model);
-          Outputs out = session.run(java.util.Map.of("x", columns), java.util.List.of("y"))) {
+          Outputs out = session.run(java.util.Map.of("x", columns), List.of("y"))) {
         assertArrayEquals(new float[] {1, 3, 2, 4}, out.get("y").toFloats());
       }
     }

@@ -197,13 +197,12 @@ void Unpack(const WeightPanel& panel, const T* packed, T* plain) {
 template <typename T>
 void Finish(const ConvEpilogue<T>& given, int64_t pixels, int64_t channels, int64_t stride, T* y) {
   const ConvEpilogue<T> e = given;
-  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-    T* const to = y + pixel * stride;
-    ForVectors<hn::ScalableTag<T>>(channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
-      const ConvEnd end(e, lanes, c);
-      lanes.Store(end.Of(lanes.Load(to + c), pixel * stride), to + c);
-    });
-  }
+  ForVectors<hn::ScalableTag<T>>(channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
+    const ConvEnd end(e, lanes, c);
+    for (int64_t at = 0; at < pixels * stride; at += stride) {
+      lanes.Store(end.Of(lanes.Load(y + c + at), at), y + c + at);
+    }
+  });
 }
 
 template <typename T>

@@ -99,10 +99,15 @@ void AveragePoolPlain(const Lease& threads, const PoolShape& s, const T* x, T* y
 template <typename T>
 void AveragePoolPlainBackward(const Lease& threads, const PoolShape& s, const T* dy, T* dx,
                               int slices) {
+  const bool whole = s.OutputPlane() == 1 && s.KernelSize() == s.InputPlane();
   ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
-    std::fill_n(dx + in, s.InputPlane(), T{0});
     ForEachWindow(s, [&](const Window& window) {
       const T share = dy[out + window.out] / static_cast<T>(window.divisor);
+      if (whole && window.depths * window.rows * window.columns == s.InputPlane()) {
+        std::fill_n(dx + in, s.InputPlane(), share);
+        return;
+      }
+      if (window.out == 0) std::fill_n(dx + in, s.InputPlane(), T{0});
       ForEachElement(window, [&](int64_t i) { dx[in + i] += share; });
     });
   });

@@ -3,6 +3,7 @@
 #include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/pool_batch_blocked.h"
 #include "backends/cpu/kernels/pool_plain.h"
+#include "backends/cpu/kernels/reduce.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/useful_slices.h"
 #include "backends/cpu/ops/window_shape.h"
@@ -163,6 +164,25 @@ Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
   return out;
 }
 
+// The means of plain images' channels are those of rows.
+template <typename T>
+Result<LoweredKernel> MeansOfPlanes(const KernelRequest& request) {
+  const Dims& x = request.input(0).dims;
+  const int64_t planes[] = {x[0] * x[1], ElementCount(std::span(x).subspan(2))};
+  const int slices =
+      UsefulSlices(0.1 * static_cast<double>(planes[0] * planes[1]), request.threads);
+  HR_ASSIGN_OR_RETURN(const ReducePlan plan,
+                      PlanReduce<T>(Reduction::kMean, planes, {false, true}, slices));
+  LoweredKernel out{.scratch_bytes = plan.scratch_bytes};
+  out.kernel =
+      MakeKernel("average_pool",
+                 [plan](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   Reduce<T>(context.threads, plan, p.input<T>(0), p.output<T>(0), p.scratch());
+                   return {};
+                 });
+  return out;
+}
+
 Result<LoweredKernel> MakeMax(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return MaxForward<T>(request); });
@@ -172,7 +192,10 @@ Result<LoweredKernel> MakeMaxGrad(const KernelRequest& request) {
                      [&]<typename T>() { return MaxBackward<T>(request); });
 }
 Result<LoweredKernel> MakeAverage(const KernelRequest& request) {
+  const bool plain = request.input(0).layout == Layout::kPlain;
+  const bool whole = request.op.name == "GlobalAveragePool" && request.input(0).elements() != 0;
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
+    if (plain && whole) return MeansOfPlanes<T>(request);
     return Average<T>(request, request.input(0).dims, "average_pool", AveragePoolPlain<T>,
                       AveragePool<T>, AveragePoolChannelsLast<T>);
   });

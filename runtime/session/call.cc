@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/errors.h"
 
@@ -159,11 +160,21 @@ Status Call::Unbind(std::string_view name) {
   return {};
 }
 
+// A failure leaves what was bound before: the host does not keep memory that it was told is not
+// used.
 Status Call::SetOutput(size_t i, void* data, size_t bytes, Tensor given) {
-  outputs_[i].host = data;
-  outputs_[i].host_bytes = bytes;
-  outputs_[i].given = std::move(given);
-  return shapes_changed_ ? Status() : BindOutputs();
+  OutputPort& output = outputs_[i];
+  std::swap(output.host, data);
+  std::swap(output.host_bytes, bytes);
+  std::swap(output.given, given);
+  if (shapes_changed_) return {};
+  Status status = BindOutputs();
+  if (status.ok()) return status;
+  output.host = data;
+  output.host_bytes = bytes;
+  output.given = std::move(given);
+  shapes_changed_ = true;
+  return status;
 }
 
 Status Call::BindOutput(std::string_view name, void* data, size_t bytes) {

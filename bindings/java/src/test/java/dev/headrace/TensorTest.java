@@ -134,6 +134,25 @@ class TensorTest {
     }
   }
 
+  /** A buffer that was refused is not written to, so that it may go. */
+  @Test
+  void forgetsAnOutputThatDoesNotFit() {
+    FloatBuffer good = Small.floats(0);
+    FloatBuffer bad = Small.floats(0, 0);
+    try (Model model = Small.doubler(env); Session session = new Session(model);
+        Call call = session.call("infer"); Tensor one = Tensor.copyOf(env, new float[] {1}, 1);
+        Tensor two = Tensor.copyOf(env, new float[] {1, 1}, 2)) {
+      call.bind("x", one);
+      call.output("y", good);
+      call.run();
+      assertThrows(HeadraceException.InvalidArgument.class, () -> call.output("y", bad));
+      call.run();
+      call.bind("x", two);
+      assertThrows(HeadraceException.InvalidArgument.class, call::run); // good has room for one
+      assertArrayEquals(new float[] {2, 0, 0}, new float[] {good.get(0), bad.get(0), bad.get(1)});
+    }
+  }
+
   private static void setOutput(Call call, FloatBuffer to) {
     for (;;) {
       try {

@@ -33,7 +33,9 @@ class ProgramMaker {
     FindOverwrittenReads(order_);
     AssignOutputs();
     AssignBuckets();
+    const graph::Marks needed = Needed();
     for (NodeId id : order_) {
+      if (!needed[id]) continue;
       WaitFor(id);
       HR_RETURN_IF_ERROR(
           AddNode(id).WithNode(graph::NodeText(region_.module, region_.graph(), id)));
@@ -65,6 +67,32 @@ class ProgramMaker {
       uint32_t constant = region_.value(id).constant;
       if (constant != kNone) buffers_[id] = constants_[constant];
     }
+  }
+
+  const ops::OpDef* DefOf(const graph::Node& node) const {
+    const graph::Operator& op = region_.module.OperatorOf(node);
+    return options_.operators->Find(op.domain, op.name, op.version);
+  }
+
+  // The nodes that have an effect, or an output whose contents another one needs: what is used for
+  // its type alone, such as the image of which a ConvTranspose is the gradient, is not computed.
+  graph::Marks Needed() const {
+    graph::Marks needed(region_.node_count(), false);
+    graph::Marks wanted(region_.graph().values.size(), false);
+    for (const graph::Port& port : region_.module.signatures[0].outputs) wanted[port.value] = true;
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      const graph::Node& node = region_.node(*at);
+      const ops::OpDef* def = DefOf(node);
+      const bool acts = def == nullptr || def->custom || !ops::EffectsOf(*def, node).empty();
+      needed[*at] = acts || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
+                      return out != kNone && wanted[out] != 0;
+                    });
+      for (size_t i = 0; needed[*at] && i < node.inputs.size(); ++i) {
+        const bool contents = def == nullptr || !ops::UsesTypeOnly(*def, i);
+        if (contents && node.inputs[i] != kNone) wanted[node.inputs[i]] = true;
+      }
+    }
+    return needed;
   }
 
   bool IsRead(const graph::Node& node) const {
@@ -386,7 +414,7 @@ class ProgramMaker {
     if (IsRead(node)) return AddRead(id, node);
     if (IsCommunication(region_.module, node)) return AddCommunication(id);
     const graph::Operator& op = region_.module.OperatorOf(node);
-    const ops::OpDef* def = options_.operators->Find(op.domain, op.name, op.version);
+    const ops::OpDef* def = DefOf(node);
     const bool custom = def != nullptr && def->custom;
     const Support support = target_.SupportOf(op);
     if (support == Support::kNone && !custom) {

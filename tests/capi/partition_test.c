@@ -210,6 +210,7 @@ static hr_call* train_call(hr_env* env, const layer* what) {
   const hr_value loss = op(graph, "ReduceMean", "keepdims=0", 1, op(graph, "Mul", NULL, 2, y, y));
   CHECK(hr_graph_signature_input(graph, "train", "x", x));
   CHECK(hr_graph_signature_output(graph, "train", "y", y));
+  CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
   const hr_value rate = op(graph, "Constant", "value_float=0.1", 0);
   CHECK(hr_graph_minimize(graph, "train", loss, "adam", rate));
   CHECK(hr_model_from_graph(graph, &model));

@@ -90,6 +90,9 @@ Status SetRegion(const Tensor& tensor, std::vector<ResizedAxis>& axes) {
   return {};
 }
 
+// Of a table, which has some bytes for each.
+constexpr double kMostTaps = 1 << 26;
+
 // Where element `o` of the output lies in the input.
 double Source(std::string_view mode, const ResizedAxis& axis, int64_t o) {
   const auto in = static_cast<double>(axis.in), y = static_cast<double>(o);
@@ -186,7 +189,7 @@ Result<std::vector<ResizedAxis>> ResizedAxes(const graph::Node& node, std::span<
   return axes;
 }
 
-ResampleTable MakeResampleTable(const graph::Node& node, const ResizedAxis& axis) {
+Result<ResampleTable> MakeResampleTable(const graph::Node& node, const ResizedAxis& axis) {
   const std::string_view mode = node.String("mode", "nearest");
   const std::string_view coordinates = node.String("coordinate_transformation_mode", "half_pixel");
   const bool antialias = node.Int("antialias", 0) != 0;
@@ -195,6 +198,13 @@ ResampleTable MakeResampleTable(const graph::Node& node, const ResizedAxis& axis
                          .stretch = antialias ? std::min(axis.scale, 1.0) : 1,
                          .exclude_outside = node.Int("exclude_outside", 0) != 0};
   ResampleTable table;
+  const double taps =
+      mode == "nearest" ? 1 : 2 * std::ceil((filter.cubic ? 2 : 1) / filter.stretch);
+  if (!(taps * static_cast<double>(axis.out) <= kMostTaps)) {
+    return ResourceExhausted("Resize of ", axis.in, " elements to ", axis.out, " along axis ",
+                             axis.axis, " takes ", taps,
+                             " elements for each; together they are more than ", kMostTaps);
+  }
   if (mode != "nearest") table.taps = 2 * filter.reach();
   for (int64_t o = 0; o < axis.out; ++o) {
     const double x = Source(coordinates, axis, o);

@@ -38,6 +38,6 @@ struct ResampleTable {
   std::vector<double> weight;
   std::vector<bool> outside;
 };
-ResampleTable MakeResampleTable(const graph::Node& node, const ResizedAxis& axis);
+Result<ResampleTable> MakeResampleTable(const graph::Node& node, const ResizedAxis& axis);
 
 }  // namespace hr::ops

@@ -25,9 +25,7 @@ class PlainConv {
   PlainConv(const ConvShape& shape, int slices)
       : s_(shape),
         slices_(slices),
-        pixels_(std::min(s_.OutputPlane(),
-                         std::max<int64_t>(kLeastPixels, kColumnBytes / (s_.Taps() * sizeof(T))))) {
-  }
+        pixels_(std::clamp<int64_t>(s_.OutputPlane(), 1, MostPixels(s_.Taps() * sizeof(T)))) {}
 
   size_t ScratchBytes() const { return std::max(slices_ * TeamBytes(1), TeamBytes(slices_)); }
 
@@ -86,6 +84,11 @@ class PlainConv {
   }
 
  private:
+  // Of a column of so many bytes, which may have none: there are images without channels.
+  static int64_t MostPixels(size_t bytes) {
+    return std::max(kLeastPixels, kColumnBytes / std::max<int64_t>(1, static_cast<int64_t>(bytes)));
+  }
+
   size_t ColumnBytes() const { return RoundUp(s_.Taps() * pixels_ * sizeof(T), 64); }
 
   size_t TeamBytes(int slices) const {

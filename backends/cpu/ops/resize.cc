@@ -30,7 +30,7 @@ Result<std::vector<Resample<T>>> PassesOf(const KernelRequest& request, Dims dim
   std::vector<Resample<T>> passes;
   for (const ops::ResizedAxis& axis : axes) {
     const AroundAxis around = SplitAround(dims, axis.axis);
-    ops::ResampleTable table = ops::MakeResampleTable(request.node, axis);
+    HR_ASSIGN_OR_RETURN(auto&& table, ops::MakeResampleTable(request.node, axis));
     passes.push_back({.outer = around.outer,
                       .in = axis.in,
                       .out = axis.out,

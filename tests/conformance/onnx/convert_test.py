@@ -217,6 +217,18 @@ class GoodModels(ConvertTest):
             wanted = numpy.fft.fft(x[..., 0] + 1j * (x[..., 1] if parts == 2 else 0), axis=1)
             numpy.testing.assert_allclose(y[..., 0] + 1j * y[..., 1], wanted, atol=1e-5)
 
+    def test_images_without_channels(self):
+        def run(op, channels, *more, **attributes):
+            node = helper.make_node(op, ["x", "w", *(name for name, _ in more)], ["y"], **attributes)
+            model = model_of([node], [numbers("x", "n", "c", 5, 5), numbers("w", "o", "i", 3, 3)],
+                             [numbers("y", None, None, None, None)], more)
+            x = numpy.zeros((1, channels, 5, 5), numpy.float32)
+            w = numpy.zeros((2, 0, 3, 3), numpy.float32)
+            return self.convert(model).run({"x": x, "w": w}, ["y"])[0]
+        y = run("Conv", 0, ("b", numpy.array([2, -1], numpy.float32)))
+        numpy.testing.assert_array_equal(y, numpy.broadcast_to([[[[2]], [[-1]]]], (1, 2, 3, 3)))
+        self.assertEqual(run("ConvTranspose", 2, strides=[2, 2]).shape, (1, 0, 11, 11))
+
     def test_powers_of_mixed_types(self):
         """Integers may have roots, and exponents that their own type does not hold."""
         kinds = {"float": numpy.float32, "double": numpy.float64, "int32": numpy.int32,
@@ -328,6 +340,18 @@ class BadModels(ConvertTest):
         self.fails(model_of([helper.make_node("Resize", ["x", "", "s"], ["y"],
                                               coordinate_transformation_mode="tf_crop_and_resize")],
                             [numbers("x", 4), numbers("s", 1)], [numbers("y", None)]), "'roi'")
+
+    def test_sizes_beyond_memory(self):
+        """Of which nothing is made before they are refused."""
+        sizes = helper.make_tensor_value_info("sizes", TensorProto.INT64, [2])
+        for mode, size in [("nearest", 1 << 40), ("linear", 1 << 36), ("cubic", 1 << 26)]:
+            node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode=mode)
+            converted = self.convert(model_of([node], [numbers("x", 1, 2), sizes],
+                                              [numbers("y", None, None)]))
+            with self.assertRaises(Failure) as raised:
+                converted.run({"x": numpy.zeros((1, 2), numpy.float32),
+                               "sizes": numpy.array([1, size])}, ["y"])
+            self.assertEqual(raised.exception.code, "RESOURCE_EXHAUSTED")
 
     def test_shapes_that_fail_when_they_come(self):
         sizes = numpy_helper.from_array(numpy.array([2, 3]), "sizes")

@@ -165,7 +165,7 @@ impl Operator for Nested {
     }
 }
 
-fn nested(operator: Nested) -> Result<Session> {
+fn nested(operator: Nested) -> Result<(Env, Session)> {
     let env = Env::builder().threads(1).build()?;
     env.add_operator(&OperatorDef::new("test.Nested", 1, 1), operator)?;
     let mut graph = Graph::new(&env)?;
@@ -174,15 +174,19 @@ fn nested(operator: Nested) -> Result<Session> {
     graph.name_value(y, "y")?;
     graph.signature_input("infer", "x", x)?;
     graph.signature_output("infer", "y", y)?;
-    Session::new(&graph.to_model()?, None)
+    let session = Session::new(&graph.to_model()?, None)?;
+    Ok((env, session))
 }
 
 #[test]
-fn an_operator_may_run_a_session_of_another_env() -> Result<()> {
+fn an_operator_may_run_a_session_of_any_env() -> Result<()> {
     let place: Place = Arc::default();
-    *place.lock().unwrap() = Some(Arc::new(Session::new(&negation(&Env::new()?)?, None)?));
-    let session = nested(Nested(Arc::clone(&place)))?;
-    assert_eq!(infer(&session, &[2.0])?, [-2.0]);
+    let (env, session) = nested(Nested(Arc::clone(&place)))?;
+    for other in [&env, &Env::new()?] {
+        *place.lock().unwrap() = Some(Arc::new(Session::new(&negation(other)?, None)?));
+        assert_eq!(infer(&session, &[2.0])?, [-2.0]);
+    }
+    drop(place.lock().unwrap().take());
     Ok(())
 }
 
@@ -190,7 +194,7 @@ fn an_operator_may_run_a_session_of_another_env() -> Result<()> {
 fn an_operator_that_runs_its_own_session_without_end_is_told() -> Result<()> {
     let place: Place = Arc::default();
     let operator = Nested(Arc::clone(&place));
-    let session = Arc::new(nested(operator)?);
+    let session = Arc::new(nested(operator)?.1);
     *place.lock().unwrap() = Some(Arc::clone(&session));
     let error = infer(&session, &[2.0]).unwrap_err();
     drop(place.lock().unwrap().take());

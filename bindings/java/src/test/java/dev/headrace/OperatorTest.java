@@ -100,7 +100,7 @@ class OperatorTest {
 
   @BeforeEach
   void open() {
-    env = new Env(new EnvOptions().threads(2));
+    env = new Env(new EnvOptions().threads(1));
     env.addOperator(square);
     model = build();
   }
@@ -283,9 +283,13 @@ class OperatorTest {
         } catch (Throwable e) {
           thrown.set(e);
         }
-        try (Env free = new Env(); Model other = Small.doubler(free); Session nested = new Session(other);
-            Outputs out = nested.run(Map.of("x", x), List.of("y"))) {
-          assertEquals(4, out.get("y").toFloats()[1]);
+        try (Env free = new Env(); Model of = Small.doubler(free); Model own = Small.doubler(env)) {
+          for (Model other : List.of(of, own)) {
+            try (Session nested = new Session(other);
+                Outputs out = nested.run(Map.of("x", x), List.of("y"))) {
+              assertEquals(4, out.get("y").toFloats()[1]);
+            }
+          }
         }
       };
       call.run();

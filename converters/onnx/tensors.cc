@@ -81,7 +81,9 @@ std::vector<Bytes> TensorReader::mapped() const {
 
 Result<Tensor> TensorReader::Read(const TensorProto& tensor) {
   HR_ASSIGN_OR_RETURN(const DType dtype, ElementType("tensor", tensor.name, tensor.data_type));
-  HR_ASSIGN_OR_RETURN(const size_t bytes, CheckedTensorBytes(dtype, tensor.dims));
+  const auto checked = CheckedTensorBytes(dtype, tensor.dims);
+  if (!checked.ok()) return checked.status().Clone().WithContext(Cat("tensor '", tensor.name, "'"));
+  const size_t bytes = *checked;
   if (tensor.external) return ReadExternal(tensor, dtype, bytes);
   if (tensor.raw) {
     if (tensor.raw->size() != bytes) {

@@ -314,7 +314,9 @@ class BadModels(ConvertTest):
         self.fails(model, "tensor 'b'", "8 bytes by its shape and 12 in the file")
         model, _, _ = dense()
         model.graph.initializer[0].dims[0] = 1 << 62
-        self.fails(model, "too large")
+        self.fails(model, "tensor 'w'", "too large")
+        model.graph.initializer[0].dims[0] = -4
+        self.fails(model, "tensor 'w'", "negative dimension")
         nodes = [helper.make_node("MatMul", ["x", "x"], ["y"], "square")]
         self.fails(model_of(nodes, [numbers("x", 2, 3)], [numbers("y", 2, 3)]), "inner dimensions",
                    "square")

@@ -18,7 +18,7 @@ PAGE = pathlib.Path(__file__).parents[3] / "docs/conformance.md"
 # Why a test is none of a runtime for numbers and tensors: a part of the reason for which it was
 # skipped, and what the page says.
 OUT_OF_SCOPE = [
-    ("FLOAT8", "floats of 8 bits (kept in files; running them is refused)"),
+    ("FLOAT8", "floats of 8 bits (a model with them is refused, by name, when it is converted)"),
     ("FLOAT4", "numbers of 4 bits and less"),
     ("INT4", "numbers of 4 bits and less"),
     ("INT2", "numbers of 4 bits and less"),

@@ -132,25 +132,23 @@ int64_t Call::PulledExamples() const {
 }
 
 Status Call::BindSource(std::shared_ptr<InputSource> source) {
-  source_ = std::move(source);
-  pulled_.clear();
-  pulled_inputs_.clear();
-  if (source_ == nullptr) return {};
-  bool any = false;
-  for (const std::string& name : source_->names()) {
+  const auto names = source == nullptr ? std::vector<std::string>() : source->names();
+  std::vector<Input*> pulled;
+  for (const std::string& name : names) {
     auto found = std::find_if(inputs_.begin(), inputs_.end(),
                               [&](const Input& input) { return input.name == name; });
-    pulled_inputs_.push_back(found == inputs_.end() ? nullptr : &*found);
-    any |= found != inputs_.end();
+    pulled.push_back(found == inputs_.end() ? nullptr : &*found);
   }
+  if (source != nullptr &&
+      std::count(pulled.begin(), pulled.end(), nullptr) == std::ssize(pulled)) {
+    return InvalidArgument("the data set gives ", Join(names), "; the call takes ",
+                           Join(Names(inputs_)), ": no name is in both");
+  }
+  source_ = std::move(source);
+  pulled_inputs_ = std::move(pulled);
+  pulled_.clear();
   pulled_.resize(pulled_inputs_.size());
-  if (any) return {};
-  std::vector<std::string> names;
-  for (const Input& input : inputs_) names.push_back(input.name);
-  Status status = InvalidArgument("the data set gives ", Join(source_->names()),
-                                  "; the call takes ", Join(names), ": no name is in both");
-  source_ = nullptr;
-  return status;
+  return {};
 }
 
 Status Call::Unbind(std::string_view name) {

@@ -287,7 +287,16 @@ static void test_data(hr_env* env) {
   script lies = {.batches = 1, .width = FEATURES + 1};
   open_session(env);
   hr_call* call = scripted(env, &ends);
-  CHECK(hr_call_run(call, NULL));
+  const int64_t dims[1] = {1};
+  const char* stranger = "z";
+  hr_tensor* z;
+  hr_dataset* other;
+  CHECK(hr_tensor_create(env, HR_FLOAT32, 1, dims, &z));
+  CHECK(hr_dataset_from_tensors(env, 1, &stranger, (const hr_tensor* const*)&z, NULL, &other));
+  FAILS(hr_call_bind_dataset(call, other), HR_INVALID_ARGUMENT, "no name is in both");
+  hr_dataset_release(other);
+  hr_tensor_release(z);
+  CHECK(hr_call_run(call, NULL)); /* with the data set of before */
   FAILS(hr_call_run(call, NULL), HR_OUT_OF_RANGE, "rewind it or let it repeat");
   hr_call_release(call);
   call = scripted(env, &fails);

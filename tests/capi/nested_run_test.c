@@ -12,7 +12,7 @@ static const hr_limits soon = {.struct_size = sizeof soon, .timeout_nanos = 5000
 
 /* ---- An operator that copies its input and calls what the test wants at its depth ---- */
 
-static void (*bodies[SESSIONS])(hr_op* op);
+static void (*_Atomic bodies[SESSIONS])(hr_op* op); /* a run in the background reads them, too */
 static _Thread_local int depth; /* of operators of this thread within each other */
 
 static hr_status* infer(void* context, hr_op* op) {

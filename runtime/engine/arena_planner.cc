@@ -6,13 +6,9 @@
 #include "runtime/base/allocator.h"
 
 namespace hr::engine {
-namespace {
-
-size_t Aligned(size_t bytes) {
+size_t AlignedInArena(size_t bytes) {
   return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
-
-}  // namespace
 
 ArenaLayout PlanArena(std::span<const Lifetime> lifetimes) {
   ArenaLayout layout;
@@ -24,13 +20,13 @@ ArenaLayout PlanArena(std::span<const Lifetime> lifetimes) {
   std::vector<uint32_t> placed;  // by offset
   for (uint32_t id : order) {
     const Lifetime& buffer = lifetimes[id];
-    size_t bytes = Aligned(buffer.bytes);
+    size_t bytes = AlignedInArena(buffer.bytes);
     size_t offset = 0;
     for (uint32_t other : placed) {
       const Lifetime& neighbour = lifetimes[other];
       if (neighbour.last < buffer.first || buffer.last < neighbour.first) continue;
       if (offset + bytes <= layout.offsets[other]) break;  // the gap before it is wide enough
-      offset = std::max(offset, layout.offsets[other] + Aligned(neighbour.bytes));
+      offset = std::max(offset, layout.offsets[other] + AlignedInArena(neighbour.bytes));
     }
     layout.offsets[id] = offset;
     if (offset + bytes < buffer.bytes) {  // beyond what a size can tell

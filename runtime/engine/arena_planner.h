@@ -20,6 +20,9 @@ struct ArenaLayout {
   size_t bytes = 0;             // of the arena; SIZE_MAX, which no allocator gives, beyond that
 };
 
+// Returns what a buffer takes of an arena: a multiple of kTensorAlignment.
+size_t AlignedInArena(size_t bytes);
+
 ArenaLayout PlanArena(std::span<const Lifetime> lifetimes);
 
 }  // namespace hr::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/allocator.h"
+#include "runtime/engine/arena_planner.h"
 
 namespace hr::engine {
 namespace {
@@ -11,10 +11,6 @@ constexpr uint32_t kNone = UINT32_MAX;
 
 // So many moves are compared: those that save most for their cost.
 constexpr size_t kCompared = 64;
-
-size_t Aligned(size_t bytes) {
-  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-}
 
 }  // namespace
 
@@ -183,15 +179,15 @@ void Recomputation::AddUp() {
   live_.assign(order_.size() + 1, 0);
   for (uint32_t i = 0; i < lives_.size(); ++i) {
     if (lives_[i].first == kNone || lives_[i].storage != i) continue;
-    live_[lives_[i].first] += Aligned(bytes_[i / 2]);
-    live_[lives_[i].last + 1] -= Aligned(bytes_[i / 2]);  // the sum over the order is exact
+    live_[lives_[i].first] += AlignedInArena(bytes_[i / 2]);
+    live_[lives_[i].last + 1] -= AlignedInArena(bytes_[i / 2]);  // the sum over the order is exact
   }
   live_.pop_back();
   peak_ = 0;
   size_t now = 0;
   for (uint32_t at = 0; at < live_.size(); ++at) {
     now += live_[at];
-    live_[at] = now + Aligned(steps_[order_[at].step].scratch_bytes);
+    live_[at] = now + AlignedInArena(steps_[order_[at].step].scratch_bytes);
     if (live_[at] > peak_) {
       peak_ = live_[at];
       peak_at_ = at;

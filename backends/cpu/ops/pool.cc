@@ -7,6 +7,7 @@
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/useful_slices.h"
 #include "backends/cpu/ops/window_shape.h"
+#include "runtime/engine/arena_planner.h"
 #include "runtime/ops/window.h"
 
 namespace hr::cpu {
@@ -18,10 +19,6 @@ bool IsBlocked(const KernelRequest& request) {
 
 bool IsChannelsLast(const KernelRequest& request) {
   return request.input(0).layout == kChannelsLastLayout;
-}
-
-size_t Aligned(size_t bytes) {
-  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 
 // The window of a global pool is the whole image.
@@ -119,7 +116,7 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   bool blocked = IsBlocked(request);
   int64_t outputs = blocked ? BatchBlockedElements<T>(shape.n, shape.c * shape.OutputPlane())
                             : shape.n * shape.c * shape.OutputPlane();
-  size_t map_at = Aligned(static_cast<size_t>(outputs) * sizeof(T));
+  size_t map_at = engine::AlignedInArena(static_cast<size_t>(outputs) * sizeof(T));
   int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.scratch_bytes = map_at + static_cast<size_t>(outputs) * (blocked ? 1 : sizeof(int64_t));

@@ -24,6 +24,12 @@ inline constexpr ProductPlaces kIntegerPlaces = {0, kNever, 2,      1,      kNev
 inline constexpr ProductPlaces kQuantizedPlaces = {0, 1, 2, 3, 4, 5, 6, 7, 8, kNever};
 inline constexpr ProductPlaces kLoweredPlaces = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 
+// Calls kMake(request, places) of a family.
+template <auto kMake, const ProductPlaces& kPlaces>
+Result<LoweredKernel> MakeAt(const KernelRequest& request) {
+  return kMake(request, kPlaces);
+}
+
 // Of a product of m x n sums. In a convolution the rows are filters, so B's parameters and the bias
 // belong to rows and A's, one number each, to columns; in a product of matrices it is the other way
 // round.

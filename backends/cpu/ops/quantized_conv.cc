@@ -117,20 +117,10 @@ Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& pl
   return out;
 }
 
-Result<LoweredKernel> MakeInteger(const KernelRequest& request) {
-  return Make(request, kIntegerPlaces);
-}
-Result<LoweredKernel> MakeQuantized(const KernelRequest& request) {
-  return Make(request, kQuantizedPlaces);
-}
-Result<LoweredKernel> MakeLowered(const KernelRequest& request) {
-  return Make(request, kLoweredPlaces);
-}
-
 constexpr KernelEntry kKernels[] = {
-    {"", "ConvInteger", MakeInteger},
-    {"", "QLinearConv", MakeQuantized},
-    {lowering::kLowered, "QuantizedConv", MakeLowered},
+    {"", "ConvInteger", MakeAt<Make, kIntegerPlaces>},
+    {"", "QLinearConv", MakeAt<Make, kQuantizedPlaces>},
+    {lowering::kLowered, "QuantizedConv", MakeAt<Make, kLoweredPlaces>},
 };
 
 }  // namespace

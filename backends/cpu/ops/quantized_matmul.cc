@@ -110,20 +110,10 @@ Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& pl
   return out;
 }
 
-Result<LoweredKernel> MakeInteger(const KernelRequest& request) {
-  return Make(request, kIntegerPlaces);
-}
-Result<LoweredKernel> MakeQuantized(const KernelRequest& request) {
-  return Make(request, kQuantizedPlaces);
-}
-Result<LoweredKernel> MakeLowered(const KernelRequest& request) {
-  return Make(request, kLoweredPlaces);
-}
-
 constexpr KernelEntry kKernels[] = {
-    {"", "MatMulInteger", MakeInteger},
-    {"", "QLinearMatMul", MakeQuantized},
-    {lowering::kLowered, "QuantizedMatMul", MakeLowered},
+    {"", "MatMulInteger", MakeAt<Make, kIntegerPlaces>},
+    {"", "QLinearMatMul", MakeAt<Make, kQuantizedPlaces>},
+    {lowering::kLowered, "QuantizedMatMul", MakeAt<Make, kLoweredPlaces>},
 };
 
 }  // namespace

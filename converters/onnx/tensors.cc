@@ -29,7 +29,7 @@ Result<std::string> Below(const std::string& model, std::string_view location) {
 // The tensor, copied if need be. A file's bytes may lie anywhere, and passes over the model read
 // small tensors (shapes, axes, numbers) as elements, which must be aligned; larger ones, which are
 // but written, stay where they are.
-Result<Tensor> Aligned(Allocator& allocator, Result<Tensor> tensor) {
+Result<Tensor> WithAlignedElements(Allocator& allocator, Result<Tensor> tensor) {
   constexpr size_t kSmall = 4096;
   if (!tensor.ok() || tensor->bytes() > kSmall || tensor->bytes() == 0) return tensor;
   const size_t size = DTypeSize(tensor->dtype());
@@ -68,9 +68,9 @@ Result<Tensor> TensorReader::ReadExternal(const TensorProto& tensor, DType dtype
                            " of '", tensor.location, "'; the model says ", length,
                            ", and the file has ", file->bytes);
   }
-  return Aligned(allocator_,
-                 Tensor::View(file->buffer, file->offset + static_cast<size_t>(tensor.offset),
-                              dtype, tensor.dims));
+  return WithAlignedElements(
+      allocator_, Tensor::View(file->buffer, file->offset + static_cast<size_t>(tensor.offset),
+                               dtype, tensor.dims));
 }
 
 std::vector<Bytes> TensorReader::mapped() const {
@@ -92,8 +92,8 @@ Result<Tensor> TensorReader::Read(const TensorProto& tensor) {
                              " in the file");
     }
     const auto offset = static_cast<size_t>(tensor.raw->data() - file_.view().data());
-    return Aligned(allocator_,
-                   Tensor::View(file_.buffer, file_.offset + offset, dtype, tensor.dims));
+    return WithAlignedElements(
+        allocator_, Tensor::View(file_.buffer, file_.offset + offset, dtype, tensor.dims));
   }
   HR_ASSIGN_OR_RETURN(auto&& elements, TypedElements(tensor, dtype, bytes / DTypeSize(dtype)));
   HR_ASSIGN_OR_RETURN(auto&& out, Tensor::Create(allocator_, dtype, tensor.dims));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/comm/group.h"
+#include "runtime/comm/poller.h"
 #include "tests/leaks.h"
 #include "transport/collective/planner.h"
 #include "transport/shm/shm.h"

@@ -6,6 +6,7 @@
 #include "runtime/base/allocator.h"
 
 namespace hr::engine {
+
 size_t AlignedInArena(size_t bytes) {
   return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }

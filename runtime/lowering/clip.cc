@@ -10,13 +10,7 @@ std::optional<double> BoundOf(const Region& region, const graph::Node& clip, siz
   if (input >= clip.inputs.size() || clip.inputs[input] == kNone) {
     return input == 1 ? clip.Float("min", -HUGE_VAL) : clip.Float("max", HUGE_VAL);
   }
-  const uint32_t constant = region.value(clip.inputs[input]).constant;
-  if (constant == kNone) return std::nullopt;
-  const Tensor& bound = region.module.constants[constant];
-  if (bound.elements() != 1) return std::nullopt;
-  if (bound.dtype() == DType::kFloat32) return bound.span<float>()[0];
-  if (bound.dtype() == DType::kFloat64) return bound.span<double>()[0];
-  return std::nullopt;
+  return region.ScalarOf(clip.inputs[input]);
 }
 
 }  // namespace

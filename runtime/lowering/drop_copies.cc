@@ -14,14 +14,13 @@ using graph::ValueId;
 bool GoesForwards(const Region& region, const graph::Node& slice) {
   constexpr size_t kSteps = 4;
   if (slice.inputs.size() <= kSteps || slice.inputs[kSteps] == kNone) return true;
-  const uint32_t constant = region.value(slice.inputs[kSteps]).constant;
-  if (constant == kNone) return false;
-  const Tensor& steps = region.module.constants[constant];
+  const Tensor* steps = region.ConstantOf(slice.inputs[kSteps]);
+  if (steps == nullptr) return false;
   const auto all_positive = [](const auto& values) {
     return std::all_of(values.begin(), values.end(), [](auto step) { return step > 0; });
   };
-  if (steps.dtype() == DType::kInt64) return all_positive(steps.span<int64_t>());
-  return steps.dtype() == DType::kInt32 && all_positive(steps.span<int32_t>());
+  if (steps->dtype() == DType::kInt64) return all_positive(steps->span<int64_t>());
+  return steps->dtype() == DType::kInt32 && all_positive(steps->span<int32_t>());
 }
 
 bool MayCopy(const Region& region, NodeId id) {

@@ -44,16 +44,6 @@ struct Backward {
   std::vector<NodeId> nodes;
 };
 
-std::optional<double> ScalarOf(const Region& region, ValueId value) {
-  const uint32_t index = region.value(value).constant;
-  if (index == kNone) return std::nullopt;
-  const Tensor& tensor = region.module.constants[index];
-  if (!tensor.defined() || tensor.elements() != 1) return std::nullopt;
-  if (tensor.dtype() == DType::kFloat32) return *tensor.as<float>();
-  if (tensor.dtype() == DType::kFloat64) return *tensor.as<double>();
-  return std::nullopt;
-}
-
 class Fuser {
  public:
   Fuser(Region& region, int threads) : region_(region), threads_(threads) {}
@@ -163,7 +153,7 @@ class Fuser {
     const bool divides = region_.Is(id, "", "Div");
     if (!divides && !region_.Is(id, "", "Mul")) return std::nullopt;
     for (size_t i : {1, 0}) {
-      const auto factor = ScalarOf(region_, node(id).inputs[i]);
+      const auto factor = region_.ScalarOf(node(id).inputs[i]);
       if (!factor || (divides && i == 0)) continue;
       found->factor = node(id).inputs[i];
       found->divides = divides;
@@ -200,7 +190,7 @@ class Fuser {
         fits = fits && q[i] == k[i] && q[i] == v[i] && q[i] == scores[i];
       }
       if (o.factor != kNone) {
-        const auto factor = ScalarOf(r, o.factor);
+        const auto factor = r.ScalarOf(o.factor);
         fits = fits && factor && (o.divides ? 1 / *factor : *factor) == o.scale &&
                r.DimsOf(o.factor).size() <= rank;
       }

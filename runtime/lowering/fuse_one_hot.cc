@@ -9,11 +9,6 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-const Tensor* ConstantOf(const Region& region, ValueId id) {
-  const uint32_t constant = region.value(id).constant;
-  return constant == kNone ? nullptr : &region.module.constants[constant];
-}
-
 template <typename T>
 bool IsCount(const Tensor& tensor) {
   const auto values = tensor.span<T>();
@@ -25,7 +20,7 @@ bool IsCount(const Tensor& tensor) {
 
 // Whether the value is 0, 1, … `size` - 1 along its last axis, and has no other.
 bool CountsTo(const Region& region, ValueId id, int64_t size) {
-  const Tensor* tensor = ConstantOf(region, id);
+  const Tensor* tensor = region.ConstantOf(id);
   const Dims dims = region.DimsOf(id);
   if (tensor == nullptr || dims.empty() || dims.back() != size) return false;
   if (ElementCount(dims) != size) return false;
@@ -44,7 +39,7 @@ bool AllFinite(const Tensor& tensor) {
 
 // Whether the value is a matrix of constants that are finite: 0 times them is 0.
 bool IsFiniteMatrix(const Region& region, ValueId id) {
-  const Tensor* tensor = ConstantOf(region, id);
+  const Tensor* tensor = region.ConstantOf(id);
   if (tensor == nullptr || region.DimsOf(id).size() != 2) return false;
   return region.DTypeOf(id) == DType::kFloat32   ? AllFinite<float>(*tensor)
          : region.DTypeOf(id) == DType::kFloat64 ? AllFinite<double>(*tensor)

@@ -197,13 +197,12 @@ class ProgramMaker {
   OperandInfo Info(ValueId id) const {
     if (id == kNone) return {};
     const graph::Value& value = region_.value(id);
-    return {
-        .present = true,
-        .dtype = value.type.dtype,
-        .dims = region_.DimsOf(id),
-        .layout = region_.LayoutOf(id),
-        .constant = value.constant == kNone ? nullptr : &region_.module.constants[value.constant],
-        .steady = IsSteady(id)};
+    return {.present = true,
+            .dtype = value.type.dtype,
+            .dims = region_.DimsOf(id),
+            .layout = region_.LayoutOf(id),
+            .constant = region_.ConstantOf(id),
+            .steady = IsSteady(id)};
   }
 
   // Returns whether the value is the same in all runs: a constant, a variable of a region that

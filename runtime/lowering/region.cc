@@ -46,6 +46,19 @@ NodeId Region::OnlyConsumer(ValueId value) const {
   return consumers.size() == 1 && !IsFetched(value) ? consumers[0] : kNone;
 }
 
+const Tensor* Region::ConstantOf(ValueId value) const {
+  const uint32_t constant = this->value(value).constant;
+  return constant == kNone ? nullptr : &module.constants[constant];
+}
+
+std::optional<double> Region::ScalarOf(ValueId value) const {
+  const Tensor* constant = ConstantOf(value);
+  if (constant == nullptr || !constant->defined() || constant->elements() != 1) return std::nullopt;
+  if (constant->dtype() == DType::kFloat32) return *constant->as<float>();
+  if (constant->dtype() == DType::kFloat64) return *constant->as<double>();
+  return std::nullopt;
+}
+
 bool Region::IsFetched(ValueId value) const {
   const auto& outputs = module.signatures[0].outputs;
   return std::any_of(outputs.begin(), outputs.end(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "runtime/graph/graph.h"
@@ -35,6 +36,10 @@ class Region {
   // The only consumer of a value that is not fetched; kNone otherwise.
   graph::NodeId OnlyConsumer(graph::ValueId value) const;
   bool IsFetched(graph::ValueId value) const;
+  // A value's constant; null if it has none.
+  const Tensor* ConstantOf(graph::ValueId value) const;
+  // The number of a constant of one element of float32 or float64.
+  std::optional<double> ScalarOf(graph::ValueId value) const;
   // The concrete shape.
   Dims DimsOf(graph::ValueId value) const { return *this->value(value).type.FixedDims(); }
   DType DTypeOf(graph::ValueId value) const { return this->value(value).type.dtype; }

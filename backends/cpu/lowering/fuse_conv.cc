@@ -325,9 +325,9 @@ class Fuser {
     const graph::Node& node = region_.node(id);
     if (node.Int("keepdims", 1) != 0 || node.inputs.size() != 2 || node.inputs[1] == kNone)
       return false;
-    uint32_t constant = region_.value(node.inputs[1]).constant;
-    if (constant == kNone) return false;
-    auto axes = region_.module.constants[constant].span<int64_t>();
+    const Tensor* constant = region_.ConstantOf(node.inputs[1]);
+    if (constant == nullptr) return false;
+    auto axes = constant->span<int64_t>();
     size_t rank = region_.DimsOf(node.inputs[0]).size();
     if (axes.size() != rank - 1) return false;
     for (size_t axis = 0; axis < rank; ++axis) {

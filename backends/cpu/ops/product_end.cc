@@ -46,10 +46,11 @@ ProductEnd::ProductEnd(const KernelRequest& request, const ProductPlaces& places
 
 size_t ProductEnd::scratch_bytes() const {
   const auto m = static_cast<size_t>(m_), n = static_cast<size_t>(n_);
-  const size_t zeros = Aligned(m * sizeof(int32_t)) + Aligned(n * sizeof(int32_t));
+  const size_t zeros =
+      engine::AlignedInArena(m * sizeof(int32_t)) + engine::AlignedInArena(n * sizeof(int32_t));
   if (output_ == Int8Output::kInt32) return zeros;
   const bool rows = conv_ || counts_.a_scale > 1;
-  return zeros + 2 * Aligned(std::max(rows ? m : 0, n) * sizeof(double));
+  return zeros + 2 * engine::AlignedInArena(std::max(rows ? m : 0, n) * sizeof(double));
 }
 
 // Takes memory from the front of the scratch, one parameter after the other.
@@ -75,7 +76,7 @@ class ProductEnd::Filler {
   template <typename T>
   T* Take(int64_t count) {
     std::byte* const taken = memory_;
-    memory_ += Aligned(static_cast<size_t>(count) * sizeof(T));
+    memory_ += engine::AlignedInArena(static_cast<size_t>(count) * sizeof(T));
     return reinterpret_cast<T*>(taken);
   }
 

@@ -3,11 +3,10 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/int8_gemm.h"
+#include "runtime/engine/arena_planner.h"
 
 namespace hr::cpu {
 
-// Bytes of scratch memory in whole cache lines.
-inline size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 // Element `i` of zero points of int8 or uint8.
 inline int32_t ZeroAt(const void* zeros, bool is_signed, int64_t i) {
   return is_signed ? static_cast<const int8_t*>(zeros)[i] : static_cast<const uint8_t*>(zeros)[i];

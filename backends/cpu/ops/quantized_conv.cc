@@ -29,13 +29,14 @@ class QuantizedConv {
         end_(request, places, true, shape.oc, kPixels) {}
 
   size_t scratch_bytes() const {
-    return Aligned(end_.scratch_bytes()) + static_cast<size_t>(tasks_) * task_bytes();
+    return engine::AlignedInArena(end_.scratch_bytes()) +
+           static_cast<size_t>(tasks_) * task_bytes();
   }
 
   void Run(const engine::Operands& p, const Lease& threads) const {
     auto* const scratch = p.scratch<char>();
     const Int8Epilogue epilogue = end_.Fill(p, scratch);
-    char* const memory = scratch + Aligned(end_.scratch_bytes());
+    char* const memory = scratch + engine::AlignedInArena(end_.scratch_bytes());
     threads.ParallelFor(tasks_, [&](int task) {
       const Range blocks = PartOf(all_blocks(), tasks_, task);
       for (int64_t block = blocks.begin; block < blocks.end; ++block) {
@@ -47,10 +48,15 @@ class QuantizedConv {
  private:
   int64_t blocks() const { return CeilDiv(s_.OutputPlane(), kPixels); }  // of an image
   int64_t all_blocks() const { return s_.n * s_.groups * blocks(); }
-  size_t columns_bytes() const { return Aligned(static_cast<size_t>(s_.Taps() * kPixels)); }
-  size_t packed_bytes() const { return Aligned(PackedInt8Bytes(kPixels, s_.Taps())); }
+  size_t columns_bytes() const {
+    return engine::AlignedInArena(static_cast<size_t>(s_.Taps() * kPixels));
+  }
+  size_t packed_bytes() const {
+    return engine::AlignedInArena(PackedInt8Bytes(kPixels, s_.Taps()));
+  }
   size_t task_bytes() const {
-    return columns_bytes() + packed_bytes() + Aligned(Int8GemmScratchBytes(product_));
+    return columns_bytes() + packed_bytes() +
+           engine::AlignedInArena(Int8GemmScratchBytes(product_));
   }
   int Tasks(int slices) const {
     const int64_t work = s_.n * s_.oc * s_.OutputPlane() * s_.Taps() >> 16;

@@ -23,7 +23,7 @@ class QuantizedMatMul {
         end_(request, places, false, shape.m, shape.n) {}
 
   size_t scratch_bytes() const {
-    return terms() + Aligned(Int8GemmScratchBytes(shape_)) +
+    return terms() + engine::AlignedInArena(Int8GemmScratchBytes(shape_)) +
            (prepared_ ? 0 : PackedInt8Bytes(shape_.n, shape_.k));
   }
 
@@ -45,7 +45,7 @@ class QuantizedMatMul {
     auto* const scratch = p.scratch<char>();
     const Int8Epilogue epilogue = end_.Fill(p, scratch);
     char* const terms_of_rows = scratch + terms();
-    char* const packed = terms_of_rows + Aligned(Int8GemmScratchBytes(shape_));
+    char* const packed = terms_of_rows + engine::AlignedInArena(Int8GemmScratchBytes(shape_));
     const int64_t count = ElementCount(axes_.dims);
     for (int64_t index = 0; index < count; ++index) {
       const char* b = p.input<char>(places_.b);
@@ -60,7 +60,7 @@ class QuantizedMatMul {
   }
 
  private:
-  size_t terms() const { return Aligned(end_.scratch_bytes()); }
+  size_t terms() const { return engine::AlignedInArena(end_.scratch_bytes()); }
 
   void Pack(const Lease& threads, const void* b, void* packed) const {
     PackInt8(threads, shape_, transposed_, b, transposed_ ? shape_.k : shape_.n, packed, slices_);

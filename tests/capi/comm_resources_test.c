@@ -135,6 +135,7 @@ static void test_fills_shm(hr_env* env) {
     fprintf(stderr, "skipped: there is no UCX, or only root may mount\n");
     return;
   }
+  setenv("TMPDIR", "/tmp", 1); /* rank 1 must see the folder of the store */
   run_ranks(2, "rank fills_shm", "");
 }
 

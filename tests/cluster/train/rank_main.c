@@ -6,7 +6,7 @@
  * examples. A fault happens once in a FOLDER. FOLDER/fault has its time and the group's epoch, and
  * FOLDER/next those of the first step that is made in a later epoch. */
 #include <fcntl.h>
-#include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +35,11 @@ static struct {
   int state, victim, signal, restored;
   long long step, delay;
   int number, joins; /* of this process */
+  pthread_mutex_t ending;
+  int ended; /* the training has: a fault would no longer disturb it */
   hr_session* session;
   hr_group* world;
-} me;
+} me = {.ending = PTHREAD_MUTEX_INITIALIZER};
 
 static double now(void) {
   struct timespec time;
@@ -82,7 +84,17 @@ static int is_behind(void) {
 }
 
 static void fail_now(const char* file) {
-  if (take(file)) kill(getpid(), me.signal);
+  pthread_mutex_lock(&me.ending);
+  if (!me.ended && take(file)) kill(getpid(), me.signal);
+  pthread_mutex_unlock(&me.ending);
+}
+
+/* Waits for all ranks: each has then met its fault, or will never meet it. */
+static void end_training(void) {
+  pthread_mutex_lock(&me.ending);
+  me.ended = 1;
+  pthread_mutex_unlock(&me.ending);
+  TRY(hr_barrier(me.world, NULL));
 }
 
 static void fail_on_time(union sigval unused) {
@@ -349,6 +361,7 @@ int main(int argc, char** argv) {
   hr_train_report report = {.struct_size = sizeof report};
   if (victim && me.state == RESTORE) fail_later();
   TRY(hr_train(me.session, &options, NULL, &report));
+  end_training();
   say_end(env, &report);
   hr_dataset_release(data);
   hr_session_release(me.session);

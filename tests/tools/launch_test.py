@@ -318,6 +318,16 @@ class Launch(support.ToolTest):
                            "--quiet")
         self.assertEqual(done.returncode, 3, done.stderr)
 
+    def test_frozen_ranks_that_are_all_that_is_left_are_named(self):
+        process, pids = self.started(3, "echo READY $$; [ $RANK = 1 ] && kill -STOP $$; exit 0",
+                                     "--quiet")
+        self.assertEqual(process.stderr.readline(),
+                         f"headrace launch: the others have ended, but rank 1 (process {pids[1]}) "
+                         f"is stopped; kill -CONT {pids[1]} lets it go on\n")
+        os.kill(pids[1], signal.SIGCONT)
+        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(process.stderr.read(), "")
+
     def test_a_port_that_somebody_has_is_not_used(self):
         kept = []
 

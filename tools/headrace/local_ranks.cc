@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "tools/headrace/errors.h"
 
@@ -147,7 +148,7 @@ void LocalRanks::Start(const std::vector<std::string>& program, int count,
                        const RankVariables& variables) {
   Clear(true);
   end_ = {};
-  failed_ = ended_well_ = false;
+  failed_ = ended_well_ = told_of_frozen_ = false;
   stage_ = 0;
   try {
     StartAll(program, count, variables);
@@ -306,15 +307,28 @@ int LocalRanks::running() const {
       std::count_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; }));
 }
 
-// Those that are stopped and have no part in what the others do.
-void LocalRanks::KillFrozen() {
-  if (survive_ == nullptr || !ended_well_) return;
+// Those that are stopped while all others have ended.
+void LocalRanks::LookForFrozen() {
+  if (!ended_well_ || !AnyRuns()) return;
   const bool all = std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
     return !rank.running || IsStopped(rank.pid);
   });
   if (!all) return;
+  if (survive_ == nullptr) return TellOfFrozen();
   for (Rank& rank : ranks_) rank.discarded = rank.running;
   SendAll(SIGKILL);
+}
+
+void LocalRanks::TellOfFrozen() {
+  if (std::exchange(told_of_frozen_, true)) return;
+  std::string text;
+  for (const Rank& rank : ranks_) {
+    if (!rank.running) continue;
+    text += "headrace launch: the others have ended, but rank " +
+            std::to_string(&rank - ranks_.data()) + " (process " + std::to_string(rank.pid) +
+            ") is stopped; kill -CONT " + std::to_string(rank.pid) + " lets it go on\n";
+  }
+  WriteAll(STDERR_FILENO, text);
 }
 
 // Sleeps until something has happened.
@@ -345,7 +359,7 @@ RanksEnd LocalRanks::Watch(const Patience& patience, const Survive& survive) {
       PassOn(rank, rank.err, STDERR_FILENO);
     }
     Hurry(patience);
-    KillFrozen();
+    LookForFrozen();
   }
   // Descendants may hold the pipes open; what the ranks wrote is there already.
   for (Rank& rank : ranks_) {

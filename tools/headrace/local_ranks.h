@@ -49,6 +49,7 @@ class LocalRanks {
                const std::vector<std::string>& variables);
   // Prints what they write, passes signals on, and returns when all have ended. With `survive`,
   // frozen ranks are killed once the others have ended well: these have gone on without them.
+  // Otherwise a line says that frozen ranks are all that is waited for.
   RanksEnd Watch(const Patience& patience, const Survive& survive = nullptr);
   int running() const;
   // Whether a rank has ended with status 0.
@@ -77,7 +78,8 @@ class LocalRanks {
   void TakeSignal();
   void Reap();
   void Note(const Rank& rank, bool killed, int code);
-  void KillFrozen();
+  void LookForFrozen();
+  void TellOfFrozen();
   void Hurry(const Patience& patience);
   bool AnyRuns() const { return running() != 0; }
   bool Wait();
@@ -90,6 +92,7 @@ class LocalRanks {
   RanksEnd end_;
   bool failed_ = false;
   bool ended_well_ = false;
+  bool told_of_frozen_ = false;
   Survive survive_;
   int stage_ = 0;  // of Hurry
   std::chrono::steady_clock::time_point next_stage_;

@@ -121,7 +121,7 @@ class ProgramInvocation final : public Invocation {
     const Program& program = *program_;
     const auto& steps = program.steps_;
     const bool poisoned = kWatched && !program.dead_after_.empty();
-    if (poisoned) std::memset(arena_, kPoison, program.arena_bytes_);
+    if (poisoned && arena_ != nullptr) std::memset(arena_, kPoison, program.arena_bytes_);
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (i < program.first_write_) {
         HR_RETURN_IF_ERROR(context.limits->Check());

@@ -18,8 +18,9 @@ std::unique_ptr<Kernel> Computing(std::function<void(Operands)> body) {
                     });
 }
 
-int64_t& Number(void* memory) { return *static_cast<int64_t*>(memory); }
-int64_t Number(const void* memory) { return *static_cast<const int64_t*>(memory); }
+// They may wrap around.
+uint64_t& Number(void* memory) { return *static_cast<uint64_t*>(memory); }
+uint64_t Number(const void* memory) { return *static_cast<const uint64_t*>(memory); }
 
 // A chain of layers and what goes back over it: a_i = 3 a_(i-1) + i, g_i = 5 g_(i+1) + a_i. Slots:
 // input, output (g_1), weights.
@@ -31,7 +32,7 @@ struct Chain {
       builder.AddStep(
           {.kernel = Computing([this, i](Operands p) {
              ++forward_runs[static_cast<size_t>(i)];
-             Number(p.output(0)) = 3 * Number(p.input(0)) + i;
+             Number(p.output(0)) = 3 * Number(p.input(0)) + static_cast<uint64_t>(i);
            }),
            .buffers = {.inputs = {values[static_cast<size_t>(i) - 1]}, .outputs = {values.back()}},
            .node = Cat("layer", i),

@@ -3,36 +3,13 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/int8_kernels.h"
-#include "backends/cpu/kernels/partition.h"
+#include "backends/cpu/kernels/panels.h"
 
 namespace hr::cpu {
 namespace {
 
-// Rows of A that stay in the second-level cache while panels pass by.
-constexpr int64_t kBlockBytes = 256 << 10;
-// Fewer products than this are not worth waking a thread for.
-constexpr int64_t kWorkOfTask = 1 << 18;
-
 int64_t PanelElements(const Int8Kernels& kernels, int64_t k) {  // of int32
   return kernels.width * (1 + CeilDiv(k, kQuad));
-}
-
-// Rows and columns are cut so that the largest part is small.
-struct Grid {
-  int rows = 1, columns = 1;
-};
-Grid MakeGrid(const Int8Kernels& kernels, const Int8Shape& s, int slices) {
-  const int64_t tiles = CeilDiv(s.m, kernels.rows), panels = CeilDiv(s.n, kernels.width);
-  const int64_t useful = std::max<int64_t>(1, s.m * s.n * s.k / kWorkOfTask);
-  const int most = static_cast<int>(std::min<int64_t>(slices, useful));
-  Grid best;
-  int64_t least = tiles * panels;
-  for (int rows = most; rows >= 1; --rows) {
-    const int columns = most / rows;
-    const int64_t largest = CeilDiv(tiles, rows) * CeilDiv(panels, columns);
-    if (largest < least) best = {rows, columns}, least = largest;
-  }
-  return best;
 }
 
 class Product {
@@ -49,19 +26,17 @@ class Product {
         ldc_(shape.ldc != 0 ? shape.ldc : shape.n) {}
 
   void Run(const Lease& threads, int slices) {
-    const Grid grid = MakeGrid(kernels_, s_, slices);
+    const PanelTiles tiles{.m = s_.m,
+                           .n = s_.n,
+                           .k = s_.k,
+                           .row_bytes = s_.k,
+                           .rows = kernels_.rows,
+                           .width = kernels_.width};
     if (epilogue_.column_zero != nullptr) {
-      threads.ParallelFor(grid.rows * grid.columns, [&](int task) {
-        FillRowTerms(PartOf(s_.m, grid.rows * grid.columns, task));
-      });
+      const int tasks = tiles.Tasks(slices);
+      threads.ParallelFor(tasks, [&](int task) { FillRowTerms(PartOf(s_.m, tasks, task)); });
     }
-    const int64_t tiles = CeilDiv(s_.m, kernels_.rows), panels = CeilDiv(s_.n, kernels_.width);
-    threads.ParallelFor(grid.rows * grid.columns, [&](int task) {
-      const Range rows = PartOf(tiles, grid.rows, task % grid.rows);
-      const Range columns = PartOf(panels, grid.columns, task / grid.rows);
-      Cell({std::min(s_.m, rows.begin * kernels_.rows), std::min(s_.m, rows.end * kernels_.rows)},
-           columns);
-    });
+    tiles.ForEach(threads, slices, [&](Range rows, int64_t panel) { Tile(rows, panel); });
   }
 
  private:
@@ -71,24 +46,6 @@ class Product {
       const int32_t zero = epilogue_.row_zero != nullptr ? epilogue_.row_zero[i] : 0;
       row_terms_[i] = static_cast<int32_t>(
           static_cast<uint32_t>(s_.k) * static_cast<uint32_t>(zero) - static_cast<uint32_t>(sum));
-    }
-  }
-
-  void Cell(Range rows, Range panels) const {
-    const int64_t fit = std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, s_.k));
-    const int64_t step = RoundUp(fit, kernels_.rows);
-    for (int64_t i = rows.begin; i < rows.end; i += step) {
-      const Range block{i, std::min(rows.end, i + step)};
-      for (int64_t panel = panels.begin; panel < panels.end; ++panel) Panel(block, panel);
-    }
-  }
-
-  // Tiles of nearly equal height.
-  void Panel(Range rows, int64_t panel) const {
-    const int64_t tiles = CeilDiv(rows.size(), kernels_.rows);
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      const Range part = PartOf(rows.size(), tiles, tile);
-      Tile({rows.begin + part.begin, rows.begin + part.end}, panel);
     }
   }
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/cpu/kernels/int8_amx.h"
+#include "backends/cpu/kernels/matrix_unit.h"
 
 // Sums of four products in one instruction (AVX-512 VNNI) are this file's alone.
 #define HWY_WANT_AVX3_DL
@@ -384,8 +384,8 @@ HWY_EXPORT(Kernels);
 
 const Int8Kernels& KernelsForInt8() {
   const Int8Kernels& vectors = HWY_DYNAMIC_DISPATCH(Kernels)();
-  if (vectors.vnni && HasInt8Amx()) {
-    static const Int8Kernels tiles = WithAmxTiles(vectors);
+  if (vectors.vnni && HasInt8Unit()) {
+    static const Int8Kernels tiles = WithUnitTiles(vectors);
     return tiles;
   }
   return vectors;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/int8_gemm.h"
+#include "backends/cpu/kernels/panels.h"
 
 namespace hr::cpu {
 
@@ -11,15 +12,9 @@ inline constexpr int kMaxInt8Rows = 32;
 inline constexpr int kMaxInt8Width = 32;  // columns of a panel
 inline constexpr int64_t kQuad = 4;       // terms of a sum that one lane adds at once
 
-// tile [rows][width] = A [rows][k] times a panel, both as they are encoded (Int8Kernels).
-struct Int8TileCall {
-  int rows = 0;
-  int64_t k = 0;
-  const uint8_t* a = nullptr;
-  int64_t lda = 0;
-  const int8_t* panel = nullptr;  // behind the sums of its columns
-  int32_t* tile = nullptr;
-};
+// Both operands as they are encoded (Int8Kernels); the panel is what lies behind the sums of its
+// columns.
+using Int8TileCall = PanelTileCall<uint8_t, int8_t, int32_t>;
 
 // C [rows][columns] = epilogue(tile). Pointers are those of the tile's first row and column.
 struct Int8FinishCall {

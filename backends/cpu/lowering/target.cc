@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/lowering/bfloat16_products.h"
 #include "backends/cpu/lowering/fuse_conv.h"
 #include "backends/cpu/lowering/layouts.h"
 #include "backends/cpu/lowering/transposes.h"
@@ -58,6 +59,7 @@ class Cpu final : public lowering::Target {
     lowering::FuseAttention(region, options.threads);
     lowering::FuseOneHotProducts(region);
     lowering::FuseMatrixProducts(region);
+    UseBfloat16Products(region);
     lowering::FuseElementwise(region);
     lowering::FuseUpdates(region, *options.operators);
     return {};

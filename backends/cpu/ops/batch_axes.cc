@@ -29,4 +29,12 @@ Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
   return out;
 }
 
+int64_t OffsetOf(const BatchAxes& axes, const Dims& strides, int64_t index) {
+  int64_t offset = 0;
+  for (size_t i = axes.dims.size(); i-- > 0; index /= axes.dims[i]) {
+    offset += index % axes.dims[i] * strides[i];
+  }
+  return offset;
+}
+
 }  // namespace hr::cpu

@@ -14,4 +14,7 @@ struct BatchAxes {
 // `a`, `b`: the operands' shapes. Strides are in elements, and 0 where an operand is broadcast.
 Result<BatchAxes> BatchOf(const Dims& a, const Dims& b);
 
+// The place of product `index`, in row-major order of the axes, in the operand with these strides.
+int64_t OffsetOf(const BatchAxes& axes, const Dims& strides, int64_t index);
+
 }  // namespace hr::cpu

@@ -9,6 +9,7 @@
 namespace hr::cpu {
 
 std::span<const KernelEntry> AttentionFamily();        // attention.cc
+std::span<const KernelEntry> Bfloat16Family();         // bfloat16_products.cc
 std::span<const KernelEntry> ConvFamily();             // conv.cc
 std::span<const KernelEntry> DeterminantFamily();      // determinant.cc
 std::span<const KernelEntry> FourierFamily();          // fourier.cc

@@ -50,11 +50,11 @@ class QuantizedMatMul {
     for (int64_t index = 0; index < count; ++index) {
       const char* b = p.input<char>(places_.b);
       if (!prepared_) {
-        Pack(threads, b + Offset(axes_.b_strides, index), packed);
+        Pack(threads, b + OffsetOf(axes_, axes_.b_strides, index), packed);
         b = packed;
       }
-      Int8Gemm(threads, shape_, p.input<char>(places_.a) + Offset(axes_.a_strides, index), b,
-               p.output<char>(0) + index * shape_.m * shape_.n * element_, epilogue, slices_,
+      Int8Gemm(threads, shape_, p.input<char>(places_.a) + OffsetOf(axes_, axes_.a_strides, index),
+               b, p.output<char>(0) + index * shape_.m * shape_.n * element_, epilogue, slices_,
                terms_of_rows);
     }
   }
@@ -64,14 +64,6 @@ class QuantizedMatMul {
 
   void Pack(const Lease& threads, const void* b, void* packed) const {
     PackInt8(threads, shape_, transposed_, b, transposed_ ? shape_.k : shape_.n, packed, slices_);
-  }
-
-  int64_t Offset(const Dims& strides, int64_t index) const {
-    int64_t offset = 0;
-    for (size_t i = axes_.dims.size(); i-- > 0; index /= axes_.dims[i]) {
-      offset += index % axes_.dims[i] * strides[i];
-    }
-    return offset;
   }
 
   const ProductPlaces places_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "backends/cpu/kernels/bfloat16_gemm.h"
 #include "runtime/base/half.h"
 #include "runtime/transform/graph_builder.h"
 #include "runtime/transform/specialize.h"
@@ -86,8 +87,10 @@ class QuantizedChains : public testing::Test {
 
   // Of 16 bits, widened.
   ValueId Short(const Dims& dims) {
+    return Short(dims, Chance() ? DType::kFloat16 : DType::kBfloat16);
+  }
+  ValueId Short(const Dims& dims, DType dtype) {
     std::vector<uint16_t> bits(static_cast<size_t>(ElementCount(dims)));
-    const DType dtype = Chance() ? DType::kFloat16 : DType::kBfloat16;
     for (uint16_t& b : bits) {
       const float x = Floats(1, -1, 1)[0];
       b = dtype == DType::kFloat16 ? FloatToHalf(x) : FloatToBfloat16(x);
@@ -232,6 +235,31 @@ TEST_F(QuantizedChains, WeightsAlone) {
     if (!gemm && Chance()) y = Apply("Add", {y, Constant({n}, -1, 1)});
     if (Chance()) y = Apply("Relu", {y});
     Check(y, 1e-4, "gemm_of_narrow", "\"dequantize\"");
+  }
+}
+
+// Products of numbers that were rounded to bfloat16 run on instructions for these, if there are
+// any; those of which one operand was not rounded are those of the test before.
+TEST_F(QuantizedChains, ProductsOfRoundedNumbers) {
+  const bool has = cpu::KernelsForBfloat16() != nullptr;
+  const auto through = [&](ValueId x, DType dtype) {
+    return Apply("Cast", {x}, {{"to", static_cast<int64_t>(dtype)}});
+  };
+  for (int round = 0; round < 40 && !HasFatalFailure(); ++round, Reset()) {
+    const int64_t m = Between(1, 20), k = Between(1, 50), n = Between(2, 40);
+    const bool gemm = Chance(), transposed = gemm && Chance();
+    const Dims dims = transposed ? Dims{n, k} : Dims{k, n};
+    const auto rounded = [&](ValueId x) {
+      return through(through(x, DType::kBfloat16), DType::kFloat32);
+    };
+    const ValueId x = rounded(Fed({m, k}, -3, 3));
+    const ValueId w = Chance() ? rounded(Fed(dims, -1, 1)) : Short(dims, DType::kBfloat16);
+    ValueId y = gemm ? Apply("Gemm", {x, w, Constant(Chance() ? Dims{m, 1} : Dims{n}, -1, 1)},
+                             {{"transB", int64_t{transposed}}, {"alpha", 0.5}, {"beta", 2.0}})
+                     : Apply("MatMul", {x, w});
+    if (!gemm && Chance()) y = Apply("Add", {y, Constant({n}, -1, 1)});
+    if (Chance()) y = Apply("Relu", {y});
+    Check(y, 1e-4, has ? "gemm_bfloat16" : "gemm", has ? "gemm_of_narrow" : "gemm_bfloat16");
   }
 }
 

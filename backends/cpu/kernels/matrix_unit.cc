@@ -1,0 +1,246 @@
+#include "backends/cpu/kernels/matrix_unit.h"
+
+#if defined(__x86_64__) && defined(__linux__)
+
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#define HR_AMX __attribute__((target("amx-tile,amx-int8,amx-bf16")))
+
+namespace hr::cpu {
+namespace {
+
+constexpr int kTileRows = 16;   // of a register
+constexpr int kTileBytes = 64;  // of a row of a register: 16 sums, or 64 or 32 numbers of A
+constexpr int kWidth = 32;      // columns of a panel: two registers
+constexpr int64_t kLane = 4;    // bytes of a quad or a pair, and of a sum
+constexpr int64_t kPanelStride = kWidth * kLane;
+constexpr int64_t kSumsStride = kWidth * kLane;
+// Fewer rows are multiplied sooner by vectors.
+constexpr int kFewestRows = 8;
+
+bool AskForRegisters() {
+  constexpr int kRequest = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;     // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+}
+
+// What ldtilecfg reads: the shapes of the registers, by number. Sums are 0 to 3 (two rows of two),
+// A is 4 and 5, B 6 and 7.
+struct alignas(64) Shapes {
+  uint8_t palette = 1;
+  uint8_t start_row = 0;
+  uint8_t reserved[14] = {};
+  uint16_t row_bytes[16] = {};
+  uint8_t rows[16] = {};
+
+  Shapes(int upper, int lower, int64_t lanes) {
+    for (int of_b : {6, 7}) Set(of_b, static_cast<int>(lanes), kTileBytes);
+    for (int sums : {0, 1}) Set(sums, upper, kTileBytes);
+    Set(4, upper, static_cast<int>(lanes * kLane));
+    if (lower == 0) return;
+    for (int sums : {2, 3}) Set(sums, lower, kTileBytes);
+    Set(5, lower, static_cast<int>(lanes * kLane));
+  }
+  void Set(int number, int count, int bytes) {
+    rows[number] = static_cast<uint8_t>(count);
+    row_bytes[number] = static_cast<uint16_t>(bytes);
+  }
+};
+
+enum class Numbers : uint8_t { kUint8, kInt8, kBfloat16 };
+
+// Instructions name their registers, so that each number is written out.
+#define HR_ADD_PRODUCTS(sums, a, b)                   \
+  if constexpr (kNumbers == Numbers::kInt8) {         \
+    _tile_dpbssd(sums, a, b);                         \
+  } else if constexpr (kNumbers == Numbers::kUint8) { \
+    _tile_dpbusd(sums, a, b);                         \
+  } else {                                            \
+    _tile_dpbf16ps(sums, a, b);                       \
+  }
+
+template <Numbers kNumbers, bool kTwo>
+HR_AMX void AddSteps(const char* a, int64_t lda, const char* b, int64_t steps) {
+  for (; steps > 0; --steps, a += kTileBytes, b += kTileRows * kPanelStride) {
+    _tile_loadd(6, b, kPanelStride);
+    _tile_loadd(4, a, lda);
+    HR_ADD_PRODUCTS(0, 4, 6)
+    _tile_loadd(7, b + kTileBytes, kPanelStride);
+    HR_ADD_PRODUCTS(1, 4, 7)
+    if constexpr (kTwo) {
+      _tile_loadd(5, a + kTileRows * lda, lda);
+      HR_ADD_PRODUCTS(2, 5, 6)
+      HR_ADD_PRODUCTS(3, 5, 7)
+    }
+  }
+}
+
+template <bool kTwo>
+HR_AMX void ZeroSums() {
+  _tile_zero(0);
+  _tile_zero(1);
+  if constexpr (kTwo) {
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+}
+
+template <bool kTwo>
+HR_AMX void LoadSums(const void* sums) {
+  const auto* const tile = static_cast<const int32_t*>(sums);
+  _tile_loadd(0, tile, kSumsStride);
+  _tile_loadd(1, tile + kTileRows, kSumsStride);
+  if constexpr (kTwo) {
+    _tile_loadd(2, tile + kTileRows * kWidth, kSumsStride);
+    _tile_loadd(3, tile + kTileRows * kWidth + kTileRows, kSumsStride);
+  }
+}
+
+template <bool kTwo>
+HR_AMX void StoreSums(void* sums) {
+  auto* const tile = static_cast<int32_t*>(sums);
+  _tile_stored(0, tile, kSumsStride);
+  _tile_stored(1, tile + kTileRows, kSumsStride);
+  if constexpr (kTwo) {
+    _tile_stored(2, tile + kTileRows * kWidth, kSumsStride);
+    _tile_stored(3, tile + kTileRows * kWidth + kTileRows, kSumsStride);
+  }
+}
+
+// A tile's operands by their bytes, whatever they are.
+struct Bytes {
+  template <typename A, typename B, typename Sum>
+  explicit Bytes(const PanelTileCall<A, B, Sum>& call)
+      : rows(call.rows),
+        k(call.k * static_cast<int64_t>(sizeof(A))),
+        a(reinterpret_cast<const char*>(call.a)),
+        lda(call.lda * static_cast<int64_t>(sizeof(A))),
+        panel(reinterpret_cast<const char*>(call.panel)),
+        tile(call.tile) {}
+
+  int rows;
+  int64_t k;
+  const char* a;
+  int64_t lda;
+  const char* panel;
+  void* tile;
+};
+
+// What sums of signed bytes begin with. The unit takes A's as they are, but callers expect sums of
+// encoded ones, which are larger by 128: 128 times the sum of each column is missing.
+void SetSums(const Bytes& call) {
+  const auto* columns = reinterpret_cast<const int32_t*>(call.panel) - kWidth;
+  auto* const tile = static_cast<int32_t*>(call.tile);
+  for (int i = 0; i < call.rows; ++i) {
+    for (int j = 0; j < kWidth; ++j) {
+      tile[i * kWidth + j] = static_cast<int32_t>(static_cast<uint32_t>(columns[j]) * 128);
+    }
+  }
+}
+
+// What is multiplied: `steps` times a register's row of A, with the lanes that it has.
+struct Terms {
+  const char* a;
+  int64_t lda;
+  const char* b;
+  int64_t steps;
+  int64_t lanes = kTileRows;
+};
+
+// `add`: to what the tile has.
+template <Numbers kNumbers, bool kTwo>
+HR_AMX void AddToTile(const Bytes& call, const Terms& terms, bool add) {
+  const int lower = kTwo ? call.rows - kTileRows : 0;
+  const Shapes shapes(call.rows - lower, lower, terms.lanes);
+  _tile_loadconfig(&shapes);
+  if (add) {
+    LoadSums<kTwo>(call.tile);
+  } else {
+    ZeroSums<kTwo>();
+  }
+  AddSteps<kNumbers, kTwo>(terms.a, terms.lda, terms.b, terms.steps);
+  StoreSums<kTwo>(call.tile);
+  _tile_release();
+}
+
+// Adds the terms that are fewer than a register's row has. A copy has them in whole quads or pairs,
+// so that nothing behind A is read.
+template <Numbers kNumbers, bool kTwo>
+void AddRest(const Bytes& call, bool add) {
+  const int64_t rest = call.k % kTileBytes, lanes = (rest + kLane - 1) / kLane;
+  alignas(64) char a[2 * kTileRows * kTileBytes];
+  for (int i = 0; i < call.rows; ++i) {
+    char* const row = a + i * kTileBytes;
+    std::memset(row + (lanes - 1) * kLane, 0, kLane);
+    std::memcpy(row, call.a + i * call.lda + call.k - rest, static_cast<size_t>(rest));
+  }
+  const char* const b = call.panel + call.k / kTileBytes * kTileRows * kPanelStride;
+  AddToTile<kNumbers, kTwo>(call, {a, kTileBytes, b, 1, lanes}, add);
+}
+
+template <Numbers kNumbers, bool kTwo, typename Call>
+void Tile(const Call& typed) {
+  const Bytes call(typed);
+  const int64_t steps = call.k / kTileBytes, rest = call.k % kTileBytes;
+  constexpr bool kBegun = kNumbers == Numbers::kInt8;
+  if constexpr (kBegun) SetSums(call);
+  if (steps > 0 || rest == 0) {
+    AddToTile<kNumbers, kTwo>(call, {call.a, call.lda, call.panel, steps}, kBegun);
+  }
+  if (rest != 0) AddRest<kNumbers, kTwo>(call, kBegun || steps > 0);
+}
+
+template <Numbers kNumbers, typename Call>
+void SetTiles(void (**tiles)(const Call&)) {
+  for (int rows = kFewestRows; rows <= 2 * kTileRows; ++rows) {
+    tiles[rows - 1] = rows > kTileRows ? Tile<kNumbers, true, Call> : Tile<kNumbers, false, Call>;
+  }
+}
+
+}  // namespace
+
+bool HasInt8Unit() {
+  static const bool has =
+      __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") && AskForRegisters();
+  return has;
+}
+
+bool HasBfloat16Unit() {
+  static const bool has =
+      __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && AskForRegisters();
+  return has;
+}
+
+Int8Kernels WithUnitTiles(const Int8Kernels& vectors) {
+  Int8Kernels kernels = vectors;
+  kernels.rows = 2 * kTileRows;
+  SetTiles<Numbers::kUint8>(kernels.tile[0]);
+  SetTiles<Numbers::kInt8>(kernels.tile[1]);
+  return kernels;
+}
+
+Bfloat16Kernels WithUnitTiles(const Bfloat16Kernels& vectors) {
+  Bfloat16Kernels kernels = vectors;
+  kernels.rows = 2 * kTileRows;
+  SetTiles<Numbers::kBfloat16>(kernels.tile);
+  return kernels;
+}
+
+}  // namespace hr::cpu
+
+#else
+
+namespace hr::cpu {
+
+bool HasInt8Unit() { return false; }
+bool HasBfloat16Unit() { return false; }
+Int8Kernels WithUnitTiles(const Int8Kernels& vectors) { return vectors; }
+Bfloat16Kernels WithUnitTiles(const Bfloat16Kernels& vectors) { return vectors; }
+
+}  // namespace hr::cpu
+
+#endif

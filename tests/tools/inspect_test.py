@@ -74,7 +74,16 @@ class Inspect(support.ToolTest):
                        "--shape", "labels=8")
         for part in ["float32[8, 1, 4, 4]", "CPU:0", "arena of", "gemm", "writes variables"]:
             self.assertIn(part, text)
-        self.assertRegex(text, r"peak of .* at step \d+ \(.*\), held by\n(.*\n)* +512 bytes +fc1 +steps 0 to 7")
+        self.assertRegex(text, r"peak of .* at step \d+ \(.*\), held by\n(.*\n)* +512 bytes +\S+ +steps \d+ to \d+")
+        plan = self.json_of("inspect", "mlp.hrg", "--plan", "train", "--shape", "images=8x1x4x4",
+                            "--shape", "labels=8", "--json")["plan"]
+        peak = plan["regions"][0]["executable"]["peak"]
+        self.assertGreater(peak["bytes"], 0)
+        self.assertEqual(sum(holder["bytes"] for holder in peak["holders"]) + peak["other_bytes"],
+                         peak["bytes"])
+        for holder in peak["holders"]:
+            self.assertLessEqual(holder["first_step"], peak["step"], holder)
+            self.assertGreaterEqual(holder["last_step"], peak["step"], holder)
         one = self.json_of("inspect", "mlp.hrg", "--plan", "infer", "--json")["plan"]
         self.assertEqual(one["inputs"][0]["type"], "float32[1, 1, 4, 4]")
         self.assertEqual(one["writes_variables"], 0)

@@ -23,12 +23,7 @@ NodeId JoinBias(Region& region, NodeId id) {
   const graph::Node sum = region.node(add);
   ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
   if (bias == product.outputs[0]) return kNone;  // the product is added to itself
-  const bool is_row = region.Decide([bias, whole = product.outputs[0]](const Region& r) {
-    const Dims dims = r.DimsOf(bias), all = r.DimsOf(whole);
-    return ElementCount(dims) == all.back() && !dims.empty() && dims.back() == all.back() &&
-           dims.size() <= all.size();
-  });
-  if (!is_row) return kNone;
+  if (!IsRowOf(region, bias, product.outputs[0])) return kNone;
   NodeId gemm = region.AddNode("Gemm", {product.inputs[0], product.inputs[1], bias}, sum.outputs,
                                {}, product.name);
   region.Replace(id, gemm);
@@ -51,6 +46,14 @@ void JoinActivation(Region& region, NodeId id) {
 }
 
 }  // namespace
+
+bool IsRowOf(Region& region, ValueId value, ValueId whole) {
+  return region.Decide([value, whole](const Region& r) {
+    const Dims dims = r.DimsOf(value), all = r.DimsOf(whole);
+    return ElementCount(dims) == all.back() && !dims.empty() && dims.back() == all.back() &&
+           dims.size() <= all.size();
+  });
+}
 
 void FuseMatrixProducts(Region& region) {
   size_t count = region.node_count();

@@ -11,4 +11,7 @@ namespace hr::lowering {
 
 void FuseMatrixProducts(Region& region);
 
+// Whether a value is added to each row of `whole` alike: a decision (Region::Decide).
+bool IsRowOf(Region& region, graph::ValueId value, graph::ValueId whole);
+
 }  // namespace hr::lowering

@@ -69,7 +69,8 @@ void Col2Im(const ConvShape& s, const T* matrix, Range taps, Range pixels, T* x)
 HR_INSTANTIATE(float);
 HR_INSTANTIATE(double);
 #undef HR_INSTANTIATE
-// Of 8-bit numbers, signed ones included.
+// Of 8-bit numbers, signed ones included, and of bfloat16 as its bits.
 template void Im2Col(const ConvShape&, const uint8_t*, Range, Range, uint8_t*, uint8_t);
+template void Im2Col(const ConvShape&, const uint16_t*, Range, Range, uint16_t*, uint16_t);
 
 }  // namespace hr::cpu

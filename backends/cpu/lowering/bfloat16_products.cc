@@ -1,6 +1,7 @@
 #include "backends/cpu/lowering/bfloat16_products.h"
 
 #include "backends/cpu/kernels/bfloat16_gemm.h"
+#include "runtime/lowering/fuse_products.h"
 
 namespace hr::cpu {
 namespace {
@@ -41,29 +42,117 @@ Operands NarrowOperands(const Region& region, NodeId id) {
   return {Narrow(region, inputs[0]), inputs[1], inputs[4]};
 }
 
-void Rewrite(Region& region, NodeId id, const Operands& operands) {
-  ValueId y = region.node(id).outputs[0];
-  const NodeId next = region.OnlyConsumer(y);
-  const bool rounded = region.Is(next, "", "Cast") &&
-                       region.DTypeOf(region.node(next).outputs[0]) == DType::kBfloat16;
-  if (rounded) y = region.node(next).outputs[0];
-  const NodeId product = region.AddNode("Bfloat16Gemm", {operands.a, operands.b, operands.c}, {y},
-                                        region.node(id).attributes, region.node(id).name);
-  region.Replace(id, product);
-  if (rounded) region.Replace(next, product);
+bool IsBfloat16(const Region& region, ValueId value) {
+  return region.DTypeOf(value) == DType::kBfloat16;
+}
+
+// A product with what follows it.
+class Chain {
+ public:
+  Chain(Region& region, NodeId id, const Operands& operands)
+      : region_(region), id_(id), operands_(operands), y_(region.node(id).outputs[0]) {
+    for (const graph::Attribute& attribute : region.node(id).attributes) {
+      if (attribute.name == "activation") continue;
+      attributes_.push_back(attribute);
+    }
+    activation_ = static_cast<Activation>(region.node(id).Int("activation", 0));
+  }
+
+  // Takes the rounding in. Behind it, a Relu gives what it gives before.
+  void TakeRounding(bool bias_too) {
+    const NodeId cast = region_.OnlyConsumer(y_);
+    if (!region_.Is(cast, "", "Cast") || !IsBfloat16(region_, region_.node(cast).outputs[0])) {
+      return;
+    }
+    Take(cast);
+    if (activation_ != Activation::kNone) return;
+    if (bias_too && operands_.c == kNone) TakeBias();
+    const NodeId relu = region_.OnlyConsumer(y_);
+    if (!region_.Is(relu, "", "Relu")) return;
+    activation_ = Activation::kRelu;
+    Take(relu);
+  }
+
+  void Rewrite(std::string_view name) {
+    attributes_.push_back({"activation", static_cast<int64_t>(activation_)});
+    const NodeId product = region_.AddNode(name, {operands_.a, operands_.b, operands_.c}, {y_},
+                                           std::move(attributes_), region_.node(id_).name);
+    region_.Replace(id_, product);
+    for (NodeId id : taken_) region_.Replace(id, product);
+  }
+
+ private:
+  void Take(NodeId id) {
+    taken_.push_back(id);
+    y_ = region_.node(id).outputs[0];
+  }
+
+  void TakeBias() {
+    const NodeId add = region_.OnlyConsumer(y_);
+    if (!region_.Is(add, "", "Add")) return;
+    const auto& inputs = region_.node(add).inputs;
+    const ValueId bias = inputs[0] == y_ ? inputs[1] : inputs[0];
+    // A vector on the right makes a column of what would be a row.
+    if (bias == y_ || region_.DimsOf(operands_.b).size() < 2) return;
+    if (!lowering::IsRowOf(region_, bias, y_)) return;
+    operands_.c = bias;
+    Take(add);
+  }
+
+  Region& region_;
+  const NodeId id_;
+  Operands operands_;
+  ValueId y_;
+  Activation activation_;
+  std::vector<graph::Attribute> attributes_;
+  std::vector<NodeId> taken_;
+};
+
+// Columns cost more than is won by few filters (of depthwise convolutions) or few taps.
+bool IsWorthColumns(Region& region, ValueId w, int64_t groups) {
+  constexpr int64_t kFewestFilters = 16, kFewestTaps = 32;
+  return region.Decide([=](const Region& r) {
+    const Dims dims = r.DimsOf(w);
+    return dims[0] / groups >= kFewestFilters &&
+           ElementCount(std::span(dims).subspan(1)) >= kFewestTaps;
+  });
+}
+
+// Calls visit for each node, if the processor has products of bfloat16.
+template <typename Visit>
+void ForNodes(Region& region, const Visit& visit) {
+  if (KernelsForBfloat16() == nullptr) return;
+  const size_t count = region.node_count();
+  for (NodeId id = 0; id < count; ++id) {
+    if (!region.IsDead(id)) visit(id);
+  }
+  region.Sweep();
 }
 
 }  // namespace
 
+void UseBfloat16Convolutions(Region& region) {
+  ForNodes(region, [&](NodeId id) {
+    if (!region.Is(id, "", "Conv")) return;
+    const graph::Node& conv = region.node(id);
+    const Operands operands{Narrow(region, conv.inputs[0]), Narrow(region, conv.inputs[1]),
+                            conv.inputs.size() > 2 ? conv.inputs[2] : kNone};
+    if (operands.a == kNone || operands.b == kNone) return;
+    if (!IsWorthColumns(region, operands.b, conv.Int("group", 1))) return;
+    Chain chain(region, id, operands);
+    chain.TakeRounding(false);
+    chain.Rewrite("Bfloat16Conv");
+  });
+}
+
 void UseBfloat16Products(Region& region) {
-  if (KernelsForBfloat16() == nullptr) return;
-  const size_t count = region.node_count();
-  for (NodeId id = 0; id < count; ++id) {
-    if (region.IsDead(id)) continue;
+  ForNodes(region, [&](NodeId id) {
     const Operands operands = NarrowOperands(region, id);
-    if (operands.a != kNone && operands.b != kNone) Rewrite(region, id, operands);
-  }
-  region.Sweep();
+    if (operands.a == kNone || operands.b == kNone) return;
+    Chain chain(region, id, operands);
+    chain.TakeRounding(true);
+    chain.Rewrite("Bfloat16Gemm");
+  });
 }
 
 }  // namespace hr::cpu

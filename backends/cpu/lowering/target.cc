@@ -54,6 +54,7 @@ class Cpu final : public lowering::Target {
     HR_ASSIGN_OR_RETURN(ConvPins pins, ParseConvPins(options.pin));
     lowering::DropCopies(region);
     lowering::FuseQuantized(region);
+    UseBfloat16Convolutions(region);
     FuseConvolutions(region, {options.exact_sums, std::move(pins), costs_});
     RelabelTransposes(region);
     lowering::FuseAttention(region, options.threads);

@@ -1,10 +1,13 @@
-// Products of matrices of bfloat16, where the processor has instructions for them.
+// Products and convolutions of bfloat16, where the processor has instructions for them.
 #include <algorithm>
 
 #include "backends/cpu/kernels/bfloat16_gemm.h"
+#include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/partition.h"
 #include "backends/cpu/ops/batch_axes.h"
+#include "backends/cpu/ops/conv_blocks.h"
 #include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/window_shape.h"
 #include "runtime/engine/arena_planner.h"
 
 namespace hr::cpu {
@@ -32,12 +35,13 @@ class Bfloat16Product {
     const int64_t columns = bias.dims.empty() ? 1 : bias.dims.back();
     end_.bias_column = columns > 1 ? 1 : 0;
     end_.bias_row = bias.elements() > columns ? columns : 0;
-    biased_ = true;
+    biases_ = bias.elements();
+    bias_narrow_ = bias.dtype == DType::kBfloat16;
   }
 
   // With many products each is computed by one thread, else they follow each other.
   size_t scratch_bytes() const {
-    return ScratchOfOne() * static_cast<size_t>(OneThreadEach() ? slices_ : 1);
+    return BiasBytes() + ScratchOfOne() * static_cast<size_t>(OneThreadEach() ? slices_ : 1);
   }
 
   Preparation MakePreparation(std::shared_ptr<const Bfloat16Product> self) const {
@@ -56,9 +60,11 @@ class Bfloat16Product {
   }
 
   void Run(const engine::Operands& p, const Lease& threads) const {
-    auto* const scratch = p.scratch<char>();
+    auto* const scratch = p.scratch<char>() + BiasBytes();
+    Bfloat16Epilogue end = end_;
+    if (biases_ != 0) end.bias = Bias(p);
     if (!OneThreadEach()) {
-      for (int64_t i = 0; i < count_; ++i) RunOne(p, threads, i, slices_, scratch);
+      for (int64_t i = 0; i < count_; ++i) RunOne(p, end, threads, i, slices_, scratch);
       return;
     }
     const int64_t work = count_ * shape_.m * shape_.n * shape_.k;
@@ -66,7 +72,7 @@ class Bfloat16Product {
     threads.ParallelFor(tasks, [&](int task) {
       const Range part = PartOf(count_, tasks, task);
       char* const memory = scratch + static_cast<size_t>(task) * ScratchOfOne();
-      for (int64_t i = part.begin; i < part.end; ++i) RunOne(p, Lease(), i, 1, memory);
+      for (int64_t i = part.begin; i < part.end; ++i) RunOne(p, end, Lease(), i, 1, memory);
     });
   }
 
@@ -80,16 +86,23 @@ class Bfloat16Product {
     return PackedBytes() + engine::AlignedInArena(Bfloat16ScratchBytes(shape_));
   }
 
-  void RunOne(const engine::Operands& p, const Lease& threads, int64_t index, int slices,
-              char* scratch) const {
+  size_t BiasBytes() const {
+    return bias_narrow_ ? engine::AlignedInArena(static_cast<size_t>(biases_) * sizeof(float)) : 0;
+  }
+  const float* Bias(const engine::Operands& p) const {
+    if (!bias_narrow_) return p.input<float>(2);
+    Cast(Lease(), DType::kBfloat16, p.input(2), DType::kFloat32, p.scratch(), biases_, 1);
+    return p.scratch<float>();
+  }
+
+  void RunOne(const engine::Operands& p, const Bfloat16Epilogue& end, const Lease& threads,
+              int64_t index, int slices, char* scratch) const {
     const uint16_t* b = p.input<uint16_t>(1) + OffsetOf(axes_, axes_.b_strides, index);
     if (!prepared_) {
       auto* const packed = reinterpret_cast<uint16_t*>(scratch);
       PackBfloat16(kernels_, threads, shape_, b, packed, slices);
       b = packed;
     }
-    Bfloat16Epilogue end = end_;
-    if (biased_) end.bias = p.input<float>(2);
     const int64_t c = index * shape_.m * shape_.n * (end_.narrow ? 2 : 4);
     Bfloat16Gemm(kernels_, threads, shape_,
                  p.input<uint16_t>(0) + OffsetOf(axes_, axes_.a_strides, index), b,
@@ -103,7 +116,8 @@ class Bfloat16Product {
   const bool prepared_;
   const int slices_;
   Bfloat16Epilogue end_;
-  bool biased_ = false;
+  int64_t biases_ = 0;
+  bool bias_narrow_ = false;
 };
 
 // lowered.Bfloat16Gemm (lowering/bfloat16_products.h)
@@ -138,7 +152,89 @@ Result<LoweredKernel> MakeBfloat16Gemm(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {{lowering::kLowered, "Bfloat16Gemm", MakeBfloat16Gemm}};
+// Filters are op(A), and columns of the image op(B).
+class Bfloat16Conv {
+ public:
+  Bfloat16Conv(const KernelRequest& request, const Bfloat16Kernels& kernels, const ConvShape& shape)
+      : kernels_(kernels),
+        blocks_{shape},
+        product_(GemmShape::Dense(shape.GroupOut(), ConvBlocks::kPixels, shape.Taps())),
+        tasks_(blocks_.Tasks(request.threads)),
+        biased_(request.input(2).present) {
+    product_.ldc = shape.OutputPlane();
+    end_.activation = static_cast<Activation>(request.node.Int("activation", 0));
+    end_.narrow = request.outputs[0].dtype == DType::kBfloat16;
+    end_.bias_row = 1;
+  }
+
+  size_t scratch_bytes() const { return static_cast<size_t>(tasks_) * TaskBytes(); }
+
+  void Run(const engine::Operands& p, const Lease& threads) const {
+    threads.ParallelFor(tasks_, [&](int task) {
+      const Range part = PartOf(blocks_.count(), tasks_, task);
+      char* const memory = p.scratch<char>() + static_cast<size_t>(task) * TaskBytes();
+      for (int64_t i = part.begin; i < part.end; ++i) RunBlock(p, blocks_.At(i), memory);
+    });
+  }
+
+ private:
+  size_t ColumnsBytes() const {
+    return blocks_.is_pointwise()
+               ? 0
+               : engine::AlignedInArena(static_cast<size_t>(product_.k * product_.n) * 2);
+  }
+  size_t TaskBytes() const {
+    return ColumnsBytes() + engine::AlignedInArena(PackedBfloat16Bytes(product_.n, product_.k));
+  }
+
+  void RunBlock(const engine::Operands& p, const ConvBlocks::Block& block, char* memory) const {
+    GemmShape shape = product_;
+    shape.n = block.pixels.size();
+    shape.ldb = shape.n;
+    const uint16_t* columns = p.input<uint16_t>(0) + block.input;
+    if (blocks_.is_pointwise()) {
+      columns += block.pixels.begin;
+      shape.ldb = blocks_.s.InputPlane();
+    } else {
+      auto* const made = reinterpret_cast<uint16_t*>(memory);
+      Im2Col(blocks_.s, columns, {0, shape.k}, block.pixels, made);
+      columns = made;
+    }
+    auto* const packed = reinterpret_cast<uint16_t*>(memory + ColumnsBytes());
+    PackBfloat16(kernels_, Lease(), shape, columns, packed, 1);
+    Bfloat16Epilogue end = end_;
+    if (biased_) end.bias = p.input<float>(2) + block.filter;
+    Bfloat16Gemm(kernels_, Lease(), shape, p.input<uint16_t>(1) + block.filter * shape.k, packed,
+                 p.output<char>(0) + block.output * (end.narrow ? 2 : 4), end, 1, nullptr);
+  }
+
+  const Bfloat16Kernels& kernels_;
+  const ConvBlocks blocks_;
+  GemmShape product_;
+  const int tasks_;
+  const bool biased_;
+  Bfloat16Epilogue end_;
+};
+
+// lowered.Bfloat16Conv (lowering/bfloat16_products.h)
+Result<LoweredKernel> MakeBfloat16Conv(const KernelRequest& request) {
+  const Bfloat16Kernels* const kernels = KernelsForBfloat16();
+  if (kernels == nullptr) return Internal("a convolution of bfloat16 on a processor without any");
+  HR_ASSIGN_OR_RETURN(const ConvShape shape,
+                      ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
+  auto conv = std::make_shared<const Bfloat16Conv>(request, *kernels, shape);
+  LoweredKernel out{.scratch_bytes = conv->scratch_bytes()};
+  out.kernel =
+      MakeKernel("conv_bfloat16",
+                 [conv](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   conv->Run(p, context.threads);
+                   return {};
+                 });
+  return out;
+}
+
+constexpr KernelEntry kKernels[] = {{lowering::kLowered, "Bfloat16Conv", MakeBfloat16Conv},
+                                    {lowering::kLowered, "Bfloat16Gemm", MakeBfloat16Gemm}};
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // Convolutions of 8-bit numbers: products of the filters by columns of the image.
 #include <algorithm>
 
-#include "backends/cpu/kernels/im2col.h"
+#include "backends/cpu/ops/conv_blocks.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/product_end.h"
 #include "backends/cpu/ops/window_shape.h"
@@ -9,14 +9,13 @@
 namespace hr::cpu {
 namespace {
 
-// Pixels of which columns are made at once.
-constexpr int64_t kPixels = 128;
+constexpr int64_t kPixels = ConvBlocks::kPixels;
 
 class QuantizedConv {
  public:
   QuantizedConv(const KernelRequest& request, const ProductPlaces& places, const ConvShape& shape)
       : places_(places),
-        s_(shape),
+        blocks_{shape},
         product_{.m = shape.GroupOut(),
                  .n = kPixels,
                  .k = shape.Taps(),
@@ -25,7 +24,7 @@ class QuantizedConv {
                  .ldc = shape.OutputPlane()},
         has_zero_(request.input(places.a_zero).present),
         element_(static_cast<int64_t>(DTypeSize(request.outputs[0].dtype))),
-        tasks_(Tasks(request.threads)),
+        tasks_(blocks_.Tasks(request.threads)),
         end_(request, places, true, shape.oc, kPixels) {}
 
   size_t scratch_bytes() const {
@@ -38,7 +37,7 @@ class QuantizedConv {
     const Int8Epilogue epilogue = end_.Fill(p, scratch);
     char* const memory = scratch + engine::AlignedInArena(end_.scratch_bytes());
     threads.ParallelFor(tasks_, [&](int task) {
-      const Range blocks = PartOf(all_blocks(), tasks_, task);
+      const Range blocks = PartOf(blocks_.count(), tasks_, task);
       for (int64_t block = blocks.begin; block < blocks.end; ++block) {
         Block(p, epilogue, block, memory + static_cast<size_t>(task) * task_bytes());
       }
@@ -46,62 +45,46 @@ class QuantizedConv {
   }
 
  private:
-  int64_t blocks() const { return CeilDiv(s_.OutputPlane(), kPixels); }  // of an image
-  int64_t all_blocks() const { return s_.n * s_.groups * blocks(); }
   size_t columns_bytes() const {
-    return engine::AlignedInArena(static_cast<size_t>(s_.Taps() * kPixels));
+    return engine::AlignedInArena(static_cast<size_t>(product_.k * kPixels));
   }
   size_t packed_bytes() const {
-    return engine::AlignedInArena(PackedInt8Bytes(kPixels, s_.Taps()));
+    return engine::AlignedInArena(PackedInt8Bytes(kPixels, product_.k));
   }
   size_t task_bytes() const {
     return columns_bytes() + packed_bytes() +
            engine::AlignedInArena(Int8GemmScratchBytes(product_));
   }
-  int Tasks(int slices) const {
-    const int64_t work = s_.n * s_.oc * s_.OutputPlane() * s_.Taps() >> 16;
-    return static_cast<int>(std::clamp<int64_t>(std::min(work, all_blocks()), 1, slices));
-  }
-  bool is_pointwise() const {
-    return s_.KernelSize() == 1 && s_.sd == 1 && s_.sh == 1 && s_.sw == 1 &&
-           s_.OutputPlane() == s_.InputPlane();
-  }
-
   // All filters of a group at the pixels of a block.
-  void Block(const engine::Operands& p, Int8Epilogue epilogue, int64_t block, char* memory) const {
-    const int64_t group = block / blocks() % s_.groups, image = block / blocks() / s_.groups;
-    const int64_t first = block % blocks() * kPixels;
-    const Range pixels{first, std::min(s_.OutputPlane(), first + kPixels)};
-    const auto* x =
-        p.input<uint8_t>(places_.a) + (image * s_.ic + group * s_.GroupIn()) * s_.InputPlane();
+  void Block(const engine::Operands& p, Int8Epilogue epilogue, int64_t index, char* memory) const {
+    const auto [input, filter, output, pixels] = blocks_.At(index);
+    const auto* x = p.input<uint8_t>(places_.a) + input;
     char* const packed = memory + columns_bytes();
     Int8Shape shape = product_;
     shape.n = pixels.size();
     PackColumns(p, shape, x, pixels, reinterpret_cast<uint8_t*>(memory), packed);
-    const int64_t filter = group * s_.GroupOut();
-    const auto move = [filter](auto*& parameter) {
+    const auto move = [filter = filter](auto*& parameter) {
       if (parameter != nullptr) parameter += filter;
     };
     move(epilogue.row_zero), move(epilogue.row_bias), move(epilogue.row_factor);
     move(epilogue.row_shift), move(epilogue.row_scale), move(epilogue.row_offset);
-    const int64_t to = (image * s_.oc + filter) * s_.OutputPlane() + first;
-    Int8Gemm(Lease(), shape, p.input<char>(places_.b) + filter * s_.Taps(), packed,
-             p.output<char>(0) + to * element_, epilogue, 1, packed + packed_bytes());
+    Int8Gemm(Lease(), shape, p.input<char>(places_.b) + filter * product_.k, packed,
+             p.output<char>(0) + output * element_, epilogue, 1, packed + packed_bytes());
   }
 
   void PackColumns(const engine::Operands& p, const Int8Shape& shape, const uint8_t* x,
                    Range pixels, uint8_t* columns, char* packed) const {
-    if (is_pointwise()) {
-      return PackInt8(Lease(), shape, false, x + pixels.begin, s_.InputPlane(), packed, 1);
+    if (blocks_.is_pointwise()) {
+      return PackInt8(Lease(), shape, false, x + pixels.begin, blocks_.s.InputPlane(), packed, 1);
     }
     // The padding is a zero, which is what the zero point stands for.
     const uint8_t padding = has_zero_ ? *p.input<uint8_t>(places_.a_zero) : 0;
-    Im2Col(s_, x, {0, s_.Taps()}, pixels, columns, padding);
+    Im2Col(blocks_.s, x, {0, product_.k}, pixels, columns, padding);
     PackInt8(Lease(), shape, false, columns, pixels.size(), packed, 1);
   }
 
   const ProductPlaces places_;
-  const ConvShape s_;
+  const ConvBlocks blocks_;
   const Int8Shape product_;
   const bool has_zero_;
   const int64_t element_;

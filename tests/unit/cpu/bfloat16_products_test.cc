@@ -21,9 +21,9 @@ class Bfloat16Nodes : public testing::Test {
                     [&] { return FloatToBfloat16(uniform(engine_)); });
     return tensor;
   }
-  static void Check(OneNodeRun& run) {
+  static void Check(OneNodeRun& run, std::string_view kernel = "gemm_bfloat16") {
     run.Check(kRounding, 1e-4);
-    const bool native = run.Describe().find("gemm_bfloat16") != std::string::npos;
+    const bool native = run.Describe().find(kernel) != std::string::npos;
     EXPECT_EQ(native, KernelsForBfloat16() != nullptr) << run.Describe();
   }
 
@@ -68,6 +68,36 @@ TEST_F(Bfloat16Nodes, GemmWithEachBias) {
         run.In(Numbers(transpose_b ? Dims{50, 35} : Dims{35, 50}));
         run.In(Numbers(bias));
         Check(run);
+      }
+    }
+  }
+}
+
+struct ConvCase {
+  Dims x, w;
+  int64_t groups = 1;
+  std::vector<int64_t> strides, pads, dilations;
+};
+
+TEST_F(Bfloat16Nodes, Convolutions) {
+  const ConvCase cases[] = {
+      {{2, 33, 9, 15}, {18, 33, 1, 1}, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}},  // two blocks of pixels
+      {{1, 33, 9, 15}, {18, 33, 1, 1}, 1, {2, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{3, 7, 12, 13}, {40, 7, 3, 3}, 1, {1, 1}, {1, 2, 0, 1}, {1, 1}},
+      {{2, 14, 11, 9}, {34, 7, 3, 3}, 2, {2, 1}, {1, 1, 1, 1}, {1, 2}},
+      {{2, 40, 21}, {16, 40, 3}, 1, {1}, {1, 1}, {1}},
+      {{1, 6, 5, 6, 7}, {17, 6, 2, 3, 3}, 1, {1, 1, 1}, {1, 0, 1, 0, 1, 0}, {1, 1, 1}},
+  };
+  for (const ConvCase& c : cases) {
+    for (int threads : {1, 3}) {
+      for (bool bias : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "x " << testing::PrintToString(c.x) << ", w "
+                                        << testing::PrintToString(c.w));
+        OneNodeRun run("Conv");
+        run.Threads(threads).With("group", c.groups).With("strides", c.strides);
+        run.With("pads", c.pads).With("dilations", c.dilations).In(Numbers(c.x)).In(Numbers(c.w));
+        if (bias) run.In(Numbers({c.w[0]}));
+        Check(run, "conv_bfloat16");
       }
     }
   }

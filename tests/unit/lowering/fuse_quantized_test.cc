@@ -263,6 +263,31 @@ TEST_F(QuantizedChains, ProductsOfRoundedNumbers) {
   }
 }
 
+// A graph of bfloat16: what follows a product is joined with it, and the sum is rounded once.
+TEST_F(QuantizedChains, ChainsOfBfloat16) {
+  const bool has = cpu::KernelsForBfloat16() != nullptr;
+  const auto to = [&](ValueId x, DType dtype) {
+    return Apply("Cast", {x}, {{"to", static_cast<int64_t>(dtype)}});
+  };
+  const auto numbers = [&](const Dims& dims) { return to(Fed(dims, -1, 1), DType::kBfloat16); };
+  for (int round = 0; round < 40 && !HasFatalFailure(); ++round, Reset()) {
+    const int64_t m = Between(1, 20), k = Between(1, 50), n = Between(2, 40);
+    const bool conv = Chance(), biased = Chance(), relu = Chance();
+    ValueId y = conv ? Apply("Conv", {numbers({2, 8, 5, m}), numbers({32, 8, 2, 3})},
+                             {{"pads", std::vector<int64_t>{0, 1, 1, 1}}})
+                     : Apply("MatMul", {numbers({2, m, k}), numbers({k, n})});
+    if (biased) {
+      const ValueId bias = numbers(conv ? Dims{32, 1, 1} : Chance() ? Dims{n} : Dims{m, n});
+      y = Chance() ? Apply("Add", {y, bias}) : Apply("Add", {bias, y});
+    }
+    if (relu) y = Apply("Relu", {y});
+    // Nodes round the product, and the sum again; both are below 32.
+    const std::string_view kernel = conv ? "conv_bfloat16" : "gemm_bfloat16";
+    Check(to(y, DType::kFloat32), 2 * 0x1p-8 * 32, has ? kernel : "conv",
+          has ? "\"matmul\"" : "bfloat16");
+  }
+}
+
 // Between products, quantized numbers are computed with in one pass.
 TEST_F(QuantizedChains, SumsOfDequantized) {
   for (int round = 0; round < 20 && !HasFatalFailure(); ++round, Reset()) {

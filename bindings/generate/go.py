@@ -7,7 +7,9 @@ HEAD = """\
 
 package headrace
 """
-WORDS = {"ok": "OK", "dtype": "DType", "dlpack": "DLPack", "api": "API", "bfloat16": "BFloat16"}
+WORDS = {"ok": "OK", "dtype": "DType", "dlpack": "DLPack", "api": "API", "bfloat16": "BFloat16",
+         "float8e4m3fn": "Float8E4M3FN", "float8e4m3fnuz": "Float8E4M3FNUZ",
+         "float8e5m2": "Float8E5M2", "float8e5m2fnuz": "Float8E5M2FNUZ"}
 PACKAGE_TYPES = {"int32_t": "int32", "uint32_t": "uint32"}
 
 

@@ -50,6 +50,12 @@ const Uint32 DType = 12
 const Uint64 DType = 13
 const BFloat16 DType = 16
 
+// Float8E4M3FN: floats of 8 bits are held, moved and converted, and no more
+const Float8E4M3FN DType = 17
+const Float8E4M3FNUZ DType = 18
+const Float8E5M2 DType = 19
+const Float8E5M2FNUZ DType = 20
+
 // AttributeKind: What an attribute of a node holds.
 type AttributeKind int32
 

@@ -24,21 +24,42 @@ Status CheckBytes(const Tensor& tensor, size_t bytes) {
 }
 
 // DLPack's type codes (DLDataTypeCode).
-enum DlCode : uint8_t { kDlInt = 0, kDlUint = 1, kDlFloat = 2, kDlBfloat = 4, kDlBool = 6 };
+enum DlCode : uint8_t {
+  kDlInt = 0,
+  kDlUint = 1,
+  kDlFloat = 2,
+  kDlBfloat = 4,
+  kDlBool = 6,
+  kDlFloat8E4M3FN = 10,
+  kDlFloat8E4M3FNUZ = 11,
+  kDlFloat8E5M2 = 12,
+  kDlFloat8E5M2FNUZ = 13,
+};
+
+struct DlType {
+  uint8_t code, bits;
+  DType dtype;
+};
+constexpr DlType kDlTypes[] = {{kDlFloat, 32, DType::kFloat32},
+                               {kDlFloat, 64, DType::kFloat64},
+                               {kDlFloat, 16, DType::kFloat16},
+                               {kDlBfloat, 16, DType::kBfloat16},
+                               {kDlInt, 8, DType::kInt8},
+                               {kDlInt, 16, DType::kInt16},
+                               {kDlInt, 32, DType::kInt32},
+                               {kDlInt, 64, DType::kInt64},
+                               {kDlUint, 8, DType::kUint8},
+                               {kDlUint, 16, DType::kUint16},
+                               {kDlUint, 32, DType::kUint32},
+                               {kDlUint, 64, DType::kUint64},
+                               {kDlBool, 8, DType::kBool},
+                               {kDlFloat8E4M3FN, 8, DType::kFloat8E4M3FN},
+                               {kDlFloat8E4M3FNUZ, 8, DType::kFloat8E4M3FNUZ},
+                               {kDlFloat8E5M2, 8, DType::kFloat8E5M2},
+                               {kDlFloat8E5M2FNUZ, 8, DType::kFloat8E5M2FNUZ}};
 
 Result<DType> FromDl(uint8_t code, uint8_t bits, uint16_t lanes) {
-  struct Row {
-    uint8_t code, bits;
-    DType dtype;
-  };
-  constexpr Row kRows[] = {{kDlFloat, 32, DType::kFloat32}, {kDlFloat, 64, DType::kFloat64},
-                           {kDlFloat, 16, DType::kFloat16}, {kDlBfloat, 16, DType::kBfloat16},
-                           {kDlInt, 8, DType::kInt8},       {kDlInt, 16, DType::kInt16},
-                           {kDlInt, 32, DType::kInt32},     {kDlInt, 64, DType::kInt64},
-                           {kDlUint, 8, DType::kUint8},     {kDlUint, 16, DType::kUint16},
-                           {kDlUint, 32, DType::kUint32},   {kDlUint, 64, DType::kUint64},
-                           {kDlBool, 8, DType::kBool}};
-  for (const Row& row : kRows) {
+  for (const DlType& row : kDlTypes) {
     if (row.code == code && row.bits == bits && lanes == 1) return row.dtype;
   }
   return Unimplemented("DLPack type code ", code, " with ", bits, " bits and ", lanes,
@@ -46,12 +67,9 @@ Result<DType> FromDl(uint8_t code, uint8_t bits, uint16_t lanes) {
 }
 
 void ToDl(DType dtype, uint8_t* code, uint8_t* bits) {
-  *bits = static_cast<uint8_t>(8 * DTypeSize(dtype));
-  *code = dtype == DType::kBfloat16           ? kDlBfloat
-          : IsFloating(dtype)                 ? kDlFloat
-          : dtype == DType::kBool             ? kDlBool
-          : DTypeName(dtype).starts_with("u") ? kDlUint
-                                              : kDlInt;
+  for (const DlType& row : kDlTypes) {
+    if (row.dtype == dtype) *code = row.code, *bits = row.bits;
+  }
 }
 
 // Bytes from the first to the last element, wherever strides lead.

@@ -101,14 +101,16 @@ Result<ValueId> GraphConverter::AddInitializer(const TensorProto& proto) {
   return AddTensor(proto.name, proto.name, std::move(tensor));
 }
 
-// A tensor of the main graph: a weight becomes a variable.
+// A tensor of the main graph: a weight becomes a variable. One of 8-bit floats is not trained.
 Result<ValueId> GraphConverter::AddTensor(std::string_view name, const std::string& unique,
                                           Tensor tensor) {
-  const bool weight = IsFloating(tensor.dtype()) && tensor.elements() > 1 && !options_.constants &&
-                      !roles_.IsKnown(name);
+  const bool floating = IsFloating(tensor.dtype());
+  const bool weight = (floating || IsFloat8(tensor.dtype())) && tensor.elements() > 1 &&
+                      !options_.constants && !roles_.IsKnown(name);
   if (!weight) return builder_.AddConstant(unique, std::move(tensor));
+  const bool trainable = floating && !roles_.IsFrozen(name);
   HR_ASSIGN_OR_RETURN(const uint32_t variable,
-                      builder_.AddVariable(unique, std::move(tensor), !roles_.IsFrozen(name)));
+                      builder_.AddVariable(unique, std::move(tensor), trainable));
   return builder_.Read(variable);
 }
 

@@ -30,10 +30,10 @@ constexpr Entry kEntries[] = {
     {DType::kComplex64, "complex64", 8, false},
     {DType::kComplex128, "complex128", 16, false},
     {DType::kBfloat16, "bfloat16", 2, true},
-    {DType::kFloat8E4M3FN, "float8e4m3fn", 1, false},
-    {DType::kFloat8E4M3FNUZ, "float8e4m3fnuz", 1, false},
-    {DType::kFloat8E5M2, "float8e5m2", 1, false},
-    {DType::kFloat8E5M2FNUZ, "float8e5m2fnuz", 1, false},
+    {DType::kFloat8E4M3FN, "float8e4m3fn", 1, true},
+    {DType::kFloat8E4M3FNUZ, "float8e4m3fnuz", 1, true},
+    {DType::kFloat8E5M2, "float8e5m2", 1, true},
+    {DType::kFloat8E5M2FNUZ, "float8e5m2fnuz", 1, true},
     {DType::kUint4, "uint4", 0, false},
     {DType::kInt4, "int4", 0, false},
 };
@@ -59,6 +59,10 @@ std::optional<DType> DTypeFromName(std::string_view name) {
 bool IsFloating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
          dtype == DType::kBfloat16;
+}
+
+bool IsFloat8(DType dtype) {
+  return dtype >= DType::kFloat8E4M3FN && dtype <= DType::kFloat8E5M2FNUZ;
 }
 
 bool IsInteger(DType dtype) {

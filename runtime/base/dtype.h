@@ -26,12 +26,12 @@ enum class DType : int32_t {
   kComplex64 = 14,   // reserved
   kComplex128 = 15,  // reserved
   kBfloat16 = 16,
-  kFloat8E4M3FN = 17,    // reserved
-  kFloat8E4M3FNUZ = 18,  // reserved
-  kFloat8E5M2 = 19,      // reserved
-  kFloat8E5M2FNUZ = 20,  // reserved
-  kUint4 = 21,           // reserved
-  kInt4 = 22,            // reserved
+  kFloat8E4M3FN = 17,
+  kFloat8E4M3FNUZ = 18,
+  kFloat8E5M2 = 19,
+  kFloat8E5M2FNUZ = 20,
+  kUint4 = 21,  // reserved
+  kInt4 = 22,   // reserved
 };
 
 // Bytes of one element; 0 for a type without fixed-size whole-byte elements (string, int4,
@@ -40,7 +40,11 @@ size_t DTypeSize(DType dtype);
 // "float32", "int64", …; "undefined" for a code that names no type.
 std::string_view DTypeName(DType dtype);
 std::optional<DType> DTypeFromName(std::string_view name);
+// True for floats of 16 bits and more, in which operators compute.
 bool IsFloating(DType dtype);
+// True for floats of 8 bits, which are stored, moved and converted: a weight's form, not a
+// number's.
+bool IsFloat8(DType dtype);
 bool IsInteger(DType dtype);
 // True for the types a tensor of this version can hold (not the reserved codes).
 bool IsSupported(DType dtype);

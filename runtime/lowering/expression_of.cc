@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/float8.h"
 #include "runtime/lowering/expression.h"
 #include "runtime/ops/op_def.h"
 
@@ -58,7 +59,17 @@ bool MakePlain(Maker& maker, ElementOp op) {
 }
 
 // Operators whose function depends on how they are used.
-void MakeCast(Maker& maker) { maker.Add(ElementOp::kIdentity, {0}); }
+void MakeIdentity(Maker& maker) { maker.Add(ElementOp::kIdentity, {0}); }
+
+// Storing makes what is too large for an 8-bit float infinite, or NaN: saturated, it is clipped
+// before.
+void MakeCast(Maker& maker) {
+  const DType to =
+      maker.name() == "Cast" ? static_cast<DType>(maker.node().Int("to", 0)) : maker.type(1);
+  if (!IsFloat8(to) || maker.node().Int("saturate", 1) == 0) return MakeIdentity(maker);
+  const int least = maker.Constant(-LargestFloat8(to)), most = maker.Constant(LargestFloat8(to));
+  maker.Add(ElementOp::kClip, {0, least, most});
+}
 
 void MakeGelu(Maker& maker) {
   const bool tanh = maker.node().String("approximate", "none") == "tanh";
@@ -104,7 +115,7 @@ void MakeFold(Maker& maker) {
   const ElementOp op = maker.name() == "Min"   ? ElementOp::kMin
                        : maker.name() == "Max" ? ElementOp::kMax
                                                : ElementOp::kAdd;
-  if (maker.inputs() == 1) return MakeCast(maker);
+  if (maker.inputs() == 1) return MakeIdentity(maker);
   Fold(maker, op);
 }
 
@@ -122,7 +133,7 @@ void MakeClip(Maker& maker) {
   } else if (maker.Given(2)) {
     maker.Add(ElementOp::kMin, {0, 2});
   } else {
-    MakeCast(maker);
+    MakeIdentity(maker);
   }
 }
 

@@ -26,7 +26,7 @@ Status InferBitShift(InferContext& context) {
 Status InferBitCast(InferContext& context) {
   ValueType type = context.input(0);
   const auto to = static_cast<DType>(context.node().Int("to", 0));
-  if (DTypeSize(to) == 0 || to == DType::kBool || DTypeSize(to) != DTypeSize(type.dtype)) {
+  if (!IsSupported(to) || to == DType::kBool || DTypeSize(to) != DTypeSize(type.dtype)) {
     return InvalidArgument("BitCast goes to a type of ", DTypeSize(type.dtype),
                            " bytes as that of ", context.InputText(0), ", got ", DTypeName(to));
   }

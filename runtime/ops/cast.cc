@@ -6,7 +6,7 @@
 namespace hr::ops {
 namespace {
 
-// `saturate` and `round_mode` concern 8-bit floats only, which tensors cannot hold yet.
+// `saturate` concerns 8-bit floats only, `round_mode` one that tensors cannot hold.
 constexpr AttributeDef kAttributes[] = {{"round_mode", AttributeKind::kString},
                                         {"saturate", AttributeKind::kFlag},
                                         {"to", AttributeKind::kInt, true}};

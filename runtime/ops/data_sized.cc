@@ -15,7 +15,12 @@ constexpr AttributeDef kBoxes[] = {{"center_point_box", AttributeKind::kFlag}};
 
 // --- Types of what users see
 
+Status ExpectNumbersOrTruth(const InferContext& context) {
+  return context.input(0).dtype == DType::kBool ? Status() : context.ExpectNumeric(0);
+}
+
 Status InferNonZero(InferContext& context) {
+  HR_RETURN_IF_ERROR(ExpectNumbersOrTruth(context));
   const ValueType& x = context.input(0);
   SetDims(context, 0, DType::kInt64, {x.ranked ? FixedDim(x.rank()) : Dim(), Dim()});
   return {};
@@ -45,6 +50,7 @@ Status InferCompress(InferContext& context) {
 }
 
 Status InferUnique(InferContext& context) {
+  HR_RETURN_IF_ERROR(ExpectNumbersOrTruth(context));
   HR_RETURN_IF_ERROR(SetAlongAxis(context));
   for (size_t i = 1; i < 4; ++i) SetDims(context, i, DType::kInt64, {Dim()});
   return {};
@@ -90,6 +96,7 @@ Status SetCount(InferContext& context, size_t output) {
 }
 
 Status InferSizedNonZero(InferContext& context) {
+  HR_RETURN_IF_ERROR(ExpectNumbersOrTruth(context));
   const ValueType& x = context.input(0);
   Dim room;
   if (x.ranked) {
@@ -102,6 +109,7 @@ Status InferSizedNonZero(InferContext& context) {
 }
 
 Status InferSizedUnique(InferContext& context) {
+  HR_RETURN_IF_ERROR(ExpectNumbersOrTruth(context));
   const ValueType& x = context.input(0);
   const auto* axis = context.node().Find("axis");
   Dim room;

@@ -17,13 +17,19 @@ constexpr AttributeDef kDequantizeAttributes[] = {{"axis", AttributeKind::kInt},
 
 bool IsQuantized(DType dtype) {
   return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16 ||
-         dtype == DType::kUint16;
+         dtype == DType::kUint16 || IsFloat8(dtype);
+}
+
+// A scalar, or one number in a list.
+bool IsOne(const std::vector<Dim>& dims) {
+  return dims.empty() || (dims.size() == 1 && dims[0].fixed() && dims[0].size == 1);
 }
 
 // Each scale has its zero point.
 Status CheckZeroPoint(const InferContext& context) {
   if (!context.has_input(2) || !context.input(1).ranked || !context.input(2).ranked) return {};
   const auto &scale = context.input(1).dims, &zero = context.input(2).dims;
+  if (IsOne(scale) && IsOne(zero)) return {};
   bool fits = scale.size() == zero.size();
   for (size_t i = 0; fits && i < scale.size(); ++i) {
     fits = !scale[i].fixed() || !zero[i].fixed() || scale[i].size == zero[i].size;
@@ -81,7 +87,8 @@ Status InferQuantize(InferContext& context) {
                : asked != DType::kUndefined ? asked
                                             : DType::kUint8;
   if (!IsQuantized(type.dtype)) {
-    return Unimplemented(context.def().name, " gives int8, uint8, int16 or uint16 here, asked for ",
+    return Unimplemented(context.def().name,
+                         " gives int8, uint8, int16, uint16 or a float of 8 bits here, asked for ",
                          DTypeName(type.dtype));
   }
   context.SetOutput(0, std::move(type));
@@ -94,7 +101,7 @@ Status InferDequantize(InferContext& context) {
   ValueType type = context.input(0);
   if (!IsQuantized(type.dtype) && type.dtype != DType::kInt32) {
     return Unimplemented(context.def().name,
-                         " takes int8, uint8, int16, uint16 or int32 here, got ",
+                         " takes int8, uint8, int16, uint16, int32 or a float of 8 bits here, got ",
                          DTypeName(type.dtype));
   }
   const auto asked = static_cast<DType>(context.node().Int("output_dtype", 0));
@@ -137,7 +144,7 @@ ValueId Repeated(ComposeContext& c, ValueId value, size_t axis, int64_t block) {
 ValueId Spread(ComposeContext& c, ValueId value) {
   const size_t given = c.Rank(value), rank = c.Rank(c.input(0));
   if (!c.ok() || given == 0) return value;
-  if (given == 1 && c.type(value).dims[0].fixed() && c.type(value).dims[0].size == 1) return value;
+  if (IsOne(c.type(value).dims)) return rank > 0 ? value : c.Emit("Squeeze", {value});
   const size_t axis = c.Axis(c.node().Int("axis", 1), rank);
   const int64_t block = c.node().Int("block_size", 0);
   if (block > 0) return Repeated(c, value, axis, block);
@@ -157,14 +164,21 @@ Range RangeOf(DType dtype) {
   }
 }
 
-// Rounded half to even, shifted by the zero point, and kept within the type.
+// Rounded half to even, shifted by the zero point, and kept within the type. Floats of 8 bits are
+// rounded by their cast alone.
 void ComposeQuantize(ComposeContext& c) {
   const ValueId scale = Spread(c, c.input(1));
-  ValueId y = c.Emit("Round", {c.Div(c.CastLike(c.input(0), scale), scale)});
+  ValueId y = c.Div(c.CastLike(c.input(0), scale), scale);
   if (!c.ok()) return;
   const DType to = c.type(c.node().outputs[0]).dtype;
+  if (!IsFloat8(to)) y = c.Emit("Round", {y});
   y = c.Cast(y, DType::kFloat32);  // float16 does not hold all of 16 bits
   if (c.input(2) != kNone) y = c.Add(y, c.Cast(Spread(c, c.input(2)), DType::kFloat32));
+  if (IsFloat8(to)) {
+    const int64_t saturate = c.node().Int("saturate", 1);
+    const auto code = static_cast<int64_t>(to);
+    return c.SetOutput(0, c.Emit("Cast", {y}, {{"saturate", saturate}, {"to", code}}));
+  }
   const Range range = RangeOf(to);
   y = c.Emit("Clip", {y, c.Scalar(range.least, y), c.Scalar(range.most, y)});
   c.SetOutput(0, c.Cast(y, to));

@@ -69,10 +69,14 @@ Status CheckParameters(const InferContext& context, const Places& places) {
   return {};
 }
 
+// Numbers of 8 bits, which in one product may be floats.
+Status ExpectSmall(const InferContext& context, size_t i) {
+  if (context.def().name == "QLinearMatMul" && IsFloat8(context.input(i).dtype)) return {};
+  return context.ExpectDType(i, {DType::kInt8, DType::kUint8});
+}
+
 Status CheckNumbers(const InferContext& context, const Places& places) {
-  for (size_t i : {places.a, places.b}) {
-    HR_RETURN_IF_ERROR(context.ExpectDType(i, {DType::kInt8, DType::kUint8}));
-  }
+  for (size_t i : {places.a, places.b}) HR_RETURN_IF_ERROR(ExpectSmall(context, i));
   if (context.has_input(places.a_zero)) {
     HR_RETURN_IF_ERROR(context.ExpectSameDType(places.a, places.a_zero));
   }
@@ -83,7 +87,7 @@ Status CheckNumbers(const InferContext& context, const Places& places) {
     for (size_t i : {places.a_scale, places.b_scale, places.y_scale}) {
       HR_RETURN_IF_ERROR(context.ExpectFloating(i));
     }
-    HR_RETURN_IF_ERROR(context.ExpectDType(places.y_zero, {DType::kInt8, DType::kUint8}));
+    HR_RETURN_IF_ERROR(ExpectSmall(context, places.y_zero));
   }
   if (!context.has_input(places.bias)) return {};
   HR_RETURN_IF_ERROR(context.ExpectRank(places.bias, 1));
@@ -137,7 +141,9 @@ void ComposeInteger(ComposeContext& c) {
 
 void ComposeQuantized(ComposeContext& c) {
   const Places& at = kQuantized;
-  const ValueId sum = c.Emit("Round", {SumOfProducts(c, at)});
+  const auto is_whole = [&](size_t i) { return !IsFloat8(c.type(c.input(i)).dtype); };
+  const auto rounded = [&](ValueId x, bool whole) { return whole ? c.Emit("Round", {x}) : x; };
+  const ValueId sum = rounded(SumOfProducts(c, at), is_whole(at.a) && is_whole(at.b));
   const bool conv = IsConv(c.def());
   const size_t rank = c.Rank(c.input(at.b));
   if (!c.ok()) return;
@@ -146,9 +152,10 @@ void ComposeQuantized(ComposeContext& c) {
   const ValueId b_scale = PerFirst(c, scale(at.b_scale), conv ? rank - 2 : 0);
   const ValueId factor = c.Div(c.Mul(a_scale, b_scale), scale(at.y_scale));
   const ValueId zero = c.Cast(c.input(at.y_zero), DType::kFloat64);
-  const ValueId y = c.Add(c.Emit("Round", {c.Mul(sum, factor)}), zero);
+  const ValueId y = c.Add(rounded(c.Mul(sum, factor), is_whole(at.y_zero)), zero);
   if (!c.ok()) return;
   const DType to = c.type(c.input(at.y_zero)).dtype;
+  if (IsFloat8(to)) return c.SetOutput(0, c.Cast(y, to));
   const double least = to == DType::kInt8 ? -128 : 0;
   c.SetOutput(0, c.Cast(c.Emit("Clip", {y, c.Scalar(least, y), c.Scalar(least + 255, y)}), to));
 }
@@ -198,6 +205,9 @@ bool HasProductKernel(const graph::Graph& graph, const Node& node, bool conv,
   };
   for (size_t i : {places.a_scale, places.b_scale, places.y_scale}) {
     if (type(i) != nullptr && type(i)->dtype != DType::kFloat32) return false;
+  }
+  for (size_t i : {places.a, places.b, places.y_zero}) {
+    if (type(i) != nullptr && IsFloat8(type(i)->dtype)) return false;
   }
   const bool both = type(places.a_scale) != nullptr && !is_one(*type(places.a_scale)) &&
                     !is_one(*type(places.b_scale));

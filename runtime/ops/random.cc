@@ -110,6 +110,16 @@ Status InferDropout(InferContext& context) {
   return {};
 }
 
+Status InferDropoutGrad(InferContext& context) {
+  HR_RETURN_IF_ERROR(context.ExpectFloating(0));
+  HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kBool}));
+  HR_RETURN_IF_ERROR(context.ExpectFloating(2));
+  HR_RETURN_IF_ERROR(context.ExpectRank(2, 0));
+  HR_RETURN_IF_ERROR(context.ExpectDType(3, {DType::kBool}));
+  HR_RETURN_IF_ERROR(context.ExpectRank(3, 0));
+  return InferSameAsInput(context);
+}
+
 void DropoutGradient(GradientContext& g) {
   if (g.grad(0) == kNone) return;
   ValueId mask = g.RequireOutput(1);
@@ -172,7 +182,7 @@ constexpr OpDef kOps[] = {
      .infer = InferDropout,
      .gradient = DropoutGradient},
     // (dy, mask, ratio []?, training_mode []?) → dx
-    {.domain = kGrad, .name = "DropoutGrad", .inputs = {2, 4}, .infer = InferSameAsInput},
+    {.domain = kGrad, .name = "DropoutGrad", .inputs = {2, 4}, .infer = InferDropoutGrad},
 };
 
 }  // namespace

@@ -25,11 +25,23 @@ struct Name {
   std::string_view text;
 };
 constexpr Name kNames[] = {
-    {DType::kFloat64, "F64"},   {DType::kFloat32, "F32"}, {DType::kFloat16, "F16"},
-    {DType::kBfloat16, "BF16"}, {DType::kInt64, "I64"},   {DType::kInt32, "I32"},
-    {DType::kInt16, "I16"},     {DType::kInt8, "I8"},     {DType::kUint64, "U64"},
-    {DType::kUint32, "U32"},    {DType::kUint16, "U16"},  {DType::kUint8, "U8"},
+    {DType::kFloat64, "F64"},
+    {DType::kFloat32, "F32"},
+    {DType::kFloat16, "F16"},
+    {DType::kBfloat16, "BF16"},
+    {DType::kInt64, "I64"},
+    {DType::kInt32, "I32"},
+    {DType::kInt16, "I16"},
+    {DType::kInt8, "I8"},
+    {DType::kUint64, "U64"},
+    {DType::kUint32, "U32"},
+    {DType::kUint16, "U16"},
+    {DType::kUint8, "U8"},
     {DType::kBool, "BOOL"},
+    {DType::kFloat8E4M3FN, "F8_E4M3"},
+    {DType::kFloat8E5M2, "F8_E5M2"},
+    {DType::kFloat8E4M3FNUZ, "F8_E4M3FNUZ"},
+    {DType::kFloat8E5M2FNUZ, "F8_E5M2FNUZ"},
 };
 
 std::string_view NameOf(DType dtype) {

@@ -29,7 +29,7 @@ std::vector<int64_t> ParseDims(const std::string& name, const std::string& text)
 }
 
 hr_dtype DTypeNamed(const std::string& name) {
-  for (int code = HR_UNDEFINED + 1; code <= HR_BFLOAT16; ++code) {
+  for (int code = HR_UNDEFINED + 1; code <= HR_FLOAT8E5M2FNUZ; ++code) {
     auto dtype = static_cast<hr_dtype>(code);
     if (hr_dtype_size(dtype) != 0 && hr_dtype_name(dtype) == name) return dtype;
   }
@@ -70,6 +70,10 @@ void FillRandom(const hr::Tensor& tensor, uint64_t seed) {
     // The exponent of [0.5, 1) with random fractions.
     case HR_FLOAT16: return Fill<uint16_t>(tensor, [&] { return 0x3800 | generator() >> 54; });
     case HR_BFLOAT16: return Fill<uint16_t>(tensor, [&] { return 0x3F00 | generator() >> 57; });
+    case HR_FLOAT8E4M3FN: return Fill<uint8_t>(tensor, [&] { return 0x30 | generator() >> 61; });
+    case HR_FLOAT8E4M3FNUZ: return Fill<uint8_t>(tensor, [&] { return 0x38 | generator() >> 61; });
+    case HR_FLOAT8E5M2: return Fill<uint8_t>(tensor, [&] { return 0x38 | generator() >> 62; });
+    case HR_FLOAT8E5M2FNUZ: return Fill<uint8_t>(tensor, [&] { return 0x3C | generator() >> 62; });
     default: break;
   }
   switch (hr_dtype_size(hr_tensor_dtype(tensor.get()))) {

@@ -12,6 +12,7 @@
 #include "tools/headrace/errors.h"
 #include "tools/headrace/npy_header.h"
 #include "tools/headrace/output.h"
+#include "tools/headrace/values.h"
 
 namespace headrace::tool {
 namespace {
@@ -126,10 +127,9 @@ hr::Tensor Read(const hr::Env& env, const std::string& path) {
 
 std::string Widened(const hr::Tensor& tensor) {
   std::string out;
-  const auto* from = tensor.data<uint16_t>();
   for (int64_t i = 0; i < tensor.elements(); ++i) {
-    uint32_t bits = static_cast<uint32_t>(from[i]) << 16;
-    out.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+    const auto element = static_cast<float>(ElementAt(tensor, i));
+    out.append(reinterpret_cast<const char*>(&element), sizeof element);
   }
   return out;
 }
@@ -146,7 +146,7 @@ hr::Tensor ReadNpy(const hr::Env& env, const std::string& path) {
 
 void WriteNpy(const std::string& path, const hr::Tensor& tensor) {
   hr_dtype dtype = hr_tensor_dtype(tensor.get());
-  bool widen = dtype == HR_BFLOAT16;
+  bool widen = dtype == HR_BFLOAT16 || dtype >= HR_FLOAT8E4M3FN;
   std::string elements = widen ? Widened(tensor) : std::string(tensor.data<char>(), tensor.bytes());
   WriteText(path, NpyHeaderText(widen ? HR_FLOAT32 : dtype, tensor.dims()) + elements);
 }

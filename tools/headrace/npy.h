@@ -11,7 +11,8 @@ namespace headrace::tool {
 // Throws Failure that says what is wrong with the file.
 hr::Tensor ReadNpy(const hr::Env& env, const std::string& path);
 
-// Throws Failure if the file cannot be written. NumPy has no bfloat16: it becomes float32.
+// Throws Failure if the file cannot be written. NumPy has no bfloat16 and no floats of
+// 8 bits: they become float32.
 void WriteNpy(const std::string& path, const hr::Tensor& tensor);
 
 }  // namespace headrace::tool

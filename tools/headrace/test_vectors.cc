@@ -71,6 +71,8 @@ bool IsFloating(hr_dtype dtype) {
   return dtype == HR_FLOAT32 || dtype == HR_FLOAT64 || dtype == HR_FLOAT16 || dtype == HR_BFLOAT16;
 }
 
+// Compared by value, in which there are many NaN and two zeros; all others must be the same.
+bool IsFloat8(hr_dtype dtype) { return dtype >= HR_FLOAT8E4M3FN && dtype <= HR_FLOAT8E5M2FNUZ; }
 bool IsHalf(hr_dtype dtype) { return dtype == HR_FLOAT16 || dtype == HR_BFLOAT16; }
 
 double ErrorOf(double got, double expected) {
@@ -98,7 +100,10 @@ OutputCheck Compare(const hr::Tensor& got, const hr::Tensor& expected, double to
   // Integers of 64 bits are more than a double can tell apart.
   const bool equal = got.bytes() == 0 ||
                      std::memcmp(got.data<char>(), expected.data<char>(), expected.bytes()) == 0;
-  if (IsFloating(got.dtype()) ? check.error > most : !equal) check.problem = "differs";
+  if (IsFloat8(got.dtype())     ? check.error > 0
+      : IsFloating(got.dtype()) ? check.error > most
+                                : !equal)
+    check.problem = "differs";
   return check;
 }
 

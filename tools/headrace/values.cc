@@ -22,14 +22,38 @@ float WidenedBfloat(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
+// A float of 8 bits. The types whose names end in UZ have no infinity and one zero; NaN is what its
+// negative would be.
+float Float8ToFloat(hr_dtype dtype, uint8_t bits) {
+  const bool wide = dtype == HR_FLOAT8E5M2 || dtype == HR_FLOAT8E5M2FNUZ;
+  const bool one_zero = dtype == HR_FLOAT8E4M3FNUZ || dtype == HR_FLOAT8E5M2FNUZ;
+  const int fraction = wide ? 2 : 3, bias = (wide ? 15 : 7) + (one_zero ? 1 : 0);
+  const int magnitude = bits & 0x7F, exponent = std::max(1, magnitude >> fraction);
+  const bool is_nan = one_zero                 ? bits == 0x80
+                      : dtype == HR_FLOAT8E5M2 ? magnitude > 0x7C
+                                               : magnitude == 0x7F;
+  const int leading = magnitude >> fraction == 0 ? 0 : 1;
+  const int steps = (leading << fraction) + (magnitude & ((1 << fraction) - 1));
+  const float size = is_nan ? std::numeric_limits<float>::quiet_NaN()
+                     : dtype == HR_FLOAT8E5M2 && magnitude == 0x7C
+                         ? std::numeric_limits<float>::infinity()
+                         : std::ldexp(static_cast<float>(steps), exponent - bias - fraction);
+  return bits >> 7 != 0 ? -size : size;
+}
+
 // Calls `use` with the element as it is: 64-bit integers do not fit into a double.
 template <typename Use>
 auto WithElement(const hr::Tensor& tensor, int64_t i, Use use) {
-  switch (hr_tensor_dtype(tensor.get())) {
+  const hr_dtype dtype = hr_tensor_dtype(tensor.get());
+  switch (dtype) {
     case HR_FLOAT32: return use(tensor.data<float>()[i]);
     case HR_FLOAT64: return use(tensor.data<double>()[i]);
     case HR_FLOAT16: return use(HalfToDouble(tensor.data<uint16_t>()[i]));
     case HR_BFLOAT16: return use(WidenedBfloat(tensor.data<uint16_t>()[i]));
+    case HR_FLOAT8E4M3FN:
+    case HR_FLOAT8E4M3FNUZ:
+    case HR_FLOAT8E5M2:
+    case HR_FLOAT8E5M2FNUZ: return use(Float8ToFloat(dtype, tensor.data<uint8_t>()[i]));
     case HR_INT8: return use(tensor.data<int8_t>()[i]);
     case HR_INT16: return use(tensor.data<int16_t>()[i]);
     case HR_INT32: return use(tensor.data<int32_t>()[i]);

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/convert_bytes.h"
 #include "backends/cpu/kernels/partition.h"
+#include "runtime/base/float8.h"
 #include "runtime/base/half.h"
 
 namespace hr::cpu {
@@ -18,6 +19,18 @@ struct Half {
 struct Bfloat16 {
   uint16_t bits;
 };
+template <DType kType>
+struct Float8 {
+  static constexpr Float8Format kFormat = Float8FormatOf(kType);
+  uint8_t bits;
+};
+template <typename T>
+constexpr bool kIsFloat8 = requires {
+  T::kFormat;
+};
+template <typename T>
+constexpr bool kIsSmallFloat =
+    std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16> || kIsFloat8<T>;
 
 template <typename To, typename From>
 To FloatToInteger(From value) {
@@ -35,7 +48,9 @@ To Convert(From value) {
     return Convert<To>(HalfToFloat(value.bits));
   } else if constexpr (std::is_same_v<From, Bfloat16>) {
     return Convert<To>(Bfloat16ToFloat(value.bits));
-  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, Bfloat16>) {
+  } else if constexpr (kIsFloat8<From>) {
+    return Convert<To>(Float8ToFloat(From::kFormat, value.bits));
+  } else if constexpr (kIsSmallFloat<To>) {
     float rounded;
     if constexpr (std::is_same_v<From, float>) {
       rounded = value;
@@ -44,6 +59,7 @@ To Convert(From value) {
     }
     if constexpr (std::is_same_v<To, Half>) return {FloatToHalf(rounded)};
     if constexpr (std::is_same_v<To, Bfloat16>) return {FloatToBfloat16(rounded)};
+    if constexpr (kIsFloat8<To>) return {FloatToFloat8(To::kFormat, rounded)};
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != 0;
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -77,6 +93,10 @@ ConvertLoop Visited(DType dtype, Visit visit) {
     case DType::kUint32: return visit(uint32_t{});
     case DType::kUint64: return visit(uint64_t{});
     case DType::kBool: return visit(bool{});
+    case DType::kFloat8E4M3FN: return visit(Float8<DType::kFloat8E4M3FN>{});
+    case DType::kFloat8E4M3FNUZ: return visit(Float8<DType::kFloat8E4M3FNUZ>{});
+    case DType::kFloat8E5M2: return visit(Float8<DType::kFloat8E5M2>{});
+    case DType::kFloat8E5M2FNUZ: return visit(Float8<DType::kFloat8E5M2FNUZ>{});
     default: return nullptr;
   }
 }

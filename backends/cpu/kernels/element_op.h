@@ -13,7 +13,7 @@ using ops::ElementOp;
 // The types in which elements are computed; the others are converted when loaded and stored.
 enum class ElementType : uint8_t { kFloat, kDouble, kInt32, kInt64, kUint64 };
 
-// Returns float for 16-bit floats, and for integers and bool the narrowest that holds all of them.
+// Returns float for smaller floats, and for integers and bool the narrowest that holds all of them.
 ElementType ElementTypeOf(DType dtype);
 inline int64_t SizeOf(ElementType type) {
   return type == ElementType::kFloat || type == ElementType::kInt32 ? 4 : 8;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backends/cpu/kernel_table.h"
+#include "runtime/base/float8.h"
 #include "runtime/ops/infer.h"
 
 namespace hr::cpu {
@@ -55,6 +56,7 @@ inline DType WrappingType(DType dtype) {
 inline uint64_t OneBits(DType dtype) {
   if (dtype == DType::kFloat16) return 0x3c00;
   if (dtype == DType::kBfloat16) return 0x3f80;
+  if (IsFloat8(dtype)) return FloatToFloat8(Float8FormatOf(dtype), 1);
   uint64_t one = 1;
   const float f = 1;
   const double d = 1;

@@ -29,7 +29,8 @@ _atexit.register(native.set_exiting)
 # Everything else is imported when it is first used, by the module that has it.
 _MODULES = {
     "dtypes": ("float16", "float32", "float64", "bfloat16", "int8", "int16", "int32", "int64",
-               "uint8", "uint16", "uint32", "uint64", "bool_", "dtype_of"),
+               "uint8", "uint16", "uint32", "uint64", "bool_", "float8e4m3fn", "float8e4m3fnuz",
+               "float8e5m2", "float8e5m2fnuz", "dtype_of"),
     "env": ("Cancel", "Env", "default_env"),
     "tensor": ("Tensor", "as_tensor"),
     "graph": ("Graph", "Node", "Signature", "Value", "Variable"),

@@ -45,6 +45,10 @@ class Dtype(enum.IntEnum):
     UINT32 = 12
     UINT64 = 13
     BFLOAT16 = 16
+    FLOAT8E4M3FN = 17  # floats of 8 bits are held, moved and converted, and no more
+    FLOAT8E4M3FNUZ = 18
+    FLOAT8E5M2 = 19
+    FLOAT8E5M2FNUZ = 20
 
 
 class AttributeKind(enum.IntEnum):

@@ -7,6 +7,10 @@ float16 = Dtype.FLOAT16
 float32 = Dtype.FLOAT32
 float64 = Dtype.FLOAT64
 bfloat16 = Dtype.BFLOAT16
+float8e4m3fn = Dtype.FLOAT8E4M3FN
+float8e4m3fnuz = Dtype.FLOAT8E4M3FNUZ
+float8e5m2 = Dtype.FLOAT8E5M2
+float8e5m2fnuz = Dtype.FLOAT8E5M2FNUZ
 int8 = Dtype.INT8
 int16 = Dtype.INT16
 int32 = Dtype.INT32
@@ -18,7 +22,12 @@ uint64 = Dtype.UINT64
 bool_ = Dtype.BOOL
 
 FLOATING = {float16, float32, float64, bfloat16}
+# Those that NumPy knows through the package ml_dtypes, by its names.
+OF_ML_DTYPES = {bfloat16: "bfloat16", float8e4m3fn: "float8_e4m3fn",
+                float8e4m3fnuz: "float8_e4m3fnuz", float8e5m2: "float8_e5m2",
+                float8e5m2fnuz: "float8_e5m2fnuz"}
 _BY_NAME = {native.hr_dtype_name(one): one for one in Dtype if one is not Dtype.UNDEFINED}
+_BY_NAME_OF_NUMPY = _BY_NAME | {name: one for one, name in OF_ML_DTYPES.items()}
 _BY_TYPE = {float: float32, int: int64, bool: bool_}
 
 
@@ -41,15 +50,15 @@ def dtype_of(of):
     if of in _BY_TYPE:
         return _BY_TYPE[of]
     name = of if isinstance(of, str) else getattr(of, "name", None) or getattr(of, "__name__", "")
-    if name in _BY_NAME:
-        return _BY_NAME[name]
+    if name in _BY_NAME_OF_NUMPY:
+        return _BY_NAME_OF_NUMPY[name]
     if isinstance(of, int) and of in list(Dtype):
         return Dtype(of)
     raise InvalidArgument(f"{of!r} is no element type; the types are {', '.join(_BY_NAME)}")
 
 
 def name_of(dtype):
-    """Return the name of an element type as NumPy has it, such as "float32"."""
+    """Return the name of an element type, such as "float32"."""
     return native.hr_dtype_name(dtype)
 
 
@@ -59,13 +68,13 @@ def bytes_of(dtype):
 
 
 def numpy_dtype(dtype):
-    """Return NumPy's dtype; of bfloat16 that of the package ml_dtypes."""
+    """Return NumPy's dtype; of bfloat16 and floats of 8 bits that of the package ml_dtypes."""
     import numpy
-    if dtype != bfloat16:
+    if dtype not in OF_ML_DTYPES:
         return numpy.dtype(name_of(dtype))
     try:
         import ml_dtypes
     except ImportError:
-        raise ImportError("NumPy has no bfloat16 of its own: install the package ml_dtypes, or "
-                          "cast to float32") from None
-    return numpy.dtype(ml_dtypes.bfloat16)
+        raise ImportError(f"NumPy has no {name_of(dtype)} of its own: install the package "
+                          "ml_dtypes, or cast to float32") from None
+    return numpy.dtype(getattr(ml_dtypes, OF_ML_DTYPES[dtype]))

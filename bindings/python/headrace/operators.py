@@ -1,7 +1,7 @@
 """Custom operators: operators of the program, which graphs, gradients and files treat as any."""
 from . import _native as native
 from ._constants import NONE, AttributeKind
-from .dtypes import bfloat16, dtype_of, numpy_dtype
+from .dtypes import OF_ML_DTYPES, dtype_of, numpy_dtype
 from .env import default_env
 from .errors import InvalidArgument
 
@@ -103,7 +103,7 @@ def _view(block):
     if block is None:
         return None
     array = numpy.asarray(block)
-    return array.view(numpy_dtype(bfloat16)) if block.dtype == bfloat16 else array
+    return array.view(numpy_dtype(block.dtype)) if block.dtype in OF_ML_DTYPES else array
 
 
 class _OpNode:

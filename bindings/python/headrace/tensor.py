@@ -1,7 +1,7 @@
 """Tensors: typed memory that Python, NumPy, DLPack and the library see together."""
 from . import _native as native
 from ._objects import Closeable
-from .dtypes import bfloat16, dtype_of, name_of, numpy_dtype
+from .dtypes import OF_ML_DTYPES, bytes_of, dtype_of, name_of, numpy_dtype
 from .env import env_handle
 
 
@@ -114,8 +114,8 @@ class Tensor(Closeable):
     def numpy(self):
         """Return a NumPy array that shares the memory."""
         import numpy
-        if self.dtype == bfloat16:
-            return numpy.asarray(native.block_of(self._handle)).view(numpy_dtype(bfloat16))
+        if self.dtype in OF_ML_DTYPES:
+            return numpy.asarray(native.block_of(self._handle)).view(numpy_dtype(self.dtype))
         return numpy.asarray(self._handle)
 
     def __array__(self, dtype=None, copy=None):
@@ -230,12 +230,14 @@ def _has_dtype(data):
 
 def _handle_of_array(array, dtype):
     import numpy
-    if dtype is not None and array.dtype.name != name_of(dtype):
+    if dtype is not None and array.dtype.name != OF_ML_DTYPES.get(dtype, name_of(dtype)):
         array = array.astype(numpy_dtype(dtype))
     array = numpy.asarray(array)
-    if array.dtype.name == "bfloat16":
-        bits = numpy.require(array.view(numpy.uint16), requirements=["C", "W"])
-        return native.hr_tensor_wrap(bits, bfloat16, array.shape)
+    if array.dtype.name in OF_ML_DTYPES.values():
+        kind = dtype_of(array.dtype)
+        bits = array.view(numpy.uint8 if bytes_of(kind) == 1 else numpy.uint16)
+        return native.hr_tensor_wrap(numpy.require(bits, requirements=["C", "W"]), kind,
+                                     array.shape)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     try:

@@ -57,13 +57,15 @@ int BlockGetBuffer(PyObject* self, Py_buffer* out, int flags) {
   view->dtype = block.dtype;
   view->dims.assign(block.dims.begin(), block.dims.end());
   view->strides.resize(view->dims.size());
-  Py_ssize_t stride = static_cast<Py_ssize_t>(api.hr_dtype_size(block.dtype));
+  const auto size = static_cast<Py_ssize_t>(api.hr_dtype_size(block.dtype));
+  Py_ssize_t stride = size;
   for (size_t i = view->dims.size(); i-- > 0;) {
     view->strides[i] = stride;
     stride *= view->dims[i];
   }
   view->read_only = block.read_only;
-  view->format = block.dtype == HR_BFLOAT16 ? "H" : FormatOf(block.dtype);
+  view->format = FormatOf(block.dtype);
+  if (*view->format == '\0') view->format = size == 1 ? "B" : "H";
   view->owner = block.owner;
   if (FillView(std::move(view), self, out, flags) < 0) return -1;
   ++block.exports;

@@ -111,6 +111,10 @@ void SetDtype(hr_dtype dtype, hr_dlpack_dtype* out) {
   switch (dtype) {
     case HR_BOOL: *out = {6, bits, 1}; break;
     case HR_BFLOAT16: *out = {4, bits, 1}; break;
+    case HR_FLOAT8E4M3FN: *out = {10, bits, 1}; break;
+    case HR_FLOAT8E4M3FNUZ: *out = {11, bits, 1}; break;
+    case HR_FLOAT8E5M2: *out = {12, bits, 1}; break;
+    case HR_FLOAT8E5M2FNUZ: *out = {13, bits, 1}; break;
     case HR_FLOAT16:
     case HR_FLOAT32:
     case HR_FLOAT64: *out = {2, bits, 1}; break;

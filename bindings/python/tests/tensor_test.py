@@ -40,6 +40,27 @@ def test_bfloat16_goes_both_ways():
         memoryview(tensor._handle)
 
 
+@pytest.mark.parametrize("name", ["e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz"])
+def test_floats_of_8_bits_go_both_ways(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kind = getattr(ml_dtypes, f"float8_{name}")
+    array = numpy.array([[1.5, -2], [0, 0.25]], dtype=kind)
+    tensor = hr.Tensor(array)
+    assert tensor.dtype == hr.dtype_of(f"float8{name}") == hr.dtype_of(kind)
+    assert tensor.data_address == address(array) and tensor.numpy().dtype == kind
+    assert tensor.numpy().tolist() == [[1.5, -2], [0, 0.25]]
+    assert hr.Tensor([1.5, -2], dtype=tensor.dtype).numpy().tolist() == [1.5, -2]
+    graph = hr.Graph()
+    x = graph.input("x", "float32", [3])
+    graph.signature("run", {"x": x}, {"y": graph.op("Cast", x, to=tensor.dtype)})
+    call = graph.model().session().call("run")
+    call["x"] = numpy.float32([1, 1e9, -0.3])
+    call.run()
+    y = call["y"].numpy()
+    most = float(ml_dtypes.finfo(kind).max)
+    assert y.dtype == kind and y.astype(float).tolist() == [1, most, float(kind(-0.3))]
+
+
 def test_dlpack_shares_the_memory():
     array = numpy.arange(4.0)
     tensor = hr.Tensor.from_dlpack(array)

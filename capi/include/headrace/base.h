@@ -204,6 +204,10 @@ enum {
   HR_UINT32 = 12,
   HR_UINT64 = 13,
   HR_BFLOAT16 = 16,
+  HR_FLOAT8E4M3FN = 17, /* floats of 8 bits are held, moved and converted, and no more */
+  HR_FLOAT8E4M3FNUZ = 18,
+  HR_FLOAT8E5M2 = 19,
+  HR_FLOAT8E5M2FNUZ = 20,
 };
 
 /* Returns the bytes of one element; 0 if tensors cannot hold the type. */

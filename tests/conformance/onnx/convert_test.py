@@ -325,15 +325,23 @@ class BadModels(ConvertTest):
         text = helper.make_tensor("s", TensorProto.STRING, [1], [b"a"])
         other = helper.make_tensor("w", FLOAT, [1], [1.0])
         other.data_type = 99
-        kinds = {"x": 77, "z": TensorProto.FLOAT8E4M3FN, "l": FLOAT}
+        kinds = {"x": 77, "z": TensorProto.INT4, "l": FLOAT}
         model = model_of([helper.make_node("Relu", ["x"], ["y"])],
                          [helper.make_tensor_value_info(name, kind, [2])
                           for name, kind in kinds.items()], [numbers("y", 2)])
         model.graph.initializer.extend([text, other])
         model.graph.input.append(helper.make_tensor_sequence_value_info("q", FLOAT, None))
         self.fails(model, "tensor 's' has elements of string", "tensor 'w' has elements of type 99",
-                   "input 'x' has elements of type 77", "input 'z' has elements of float8e4m3fn",
+                   "input 'x' has elements of type 77", "input 'z' has elements of int4",
                    "input 'q' is of the kind sequence")
+
+    def test_what_computes_with_floats_of_8_bits_is_named(self):
+        for kind in range(TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2FNUZ + 1):
+            name = TensorProto.DataType.Name(kind).lower()
+            x = helper.make_tensor_value_info("x", kind, [2])
+            y = helper.make_tensor_value_info("y", kind, [2])
+            self.fails(model_of([helper.make_node("Add", ["x", "x"], ["y"], "sum")], [x], [y]),
+                       "Add takes numbers as input 0", f"{name}[2]", "sum")
 
     def test_flags_that_are_none(self):
         node = helper.make_node("ReduceMax", ["x"], ["y"], keepdims=2)

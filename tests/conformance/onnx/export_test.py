@@ -252,6 +252,37 @@ class Models(ExportTest):
         self.assertIn("Gelu of 20 or newer (node call/newest) beside ReduceMean of 17 or older "
                       "(node mean)", str(raised.exception))
 
+    def test_floats_of_8_bits_stay(self):
+        """Of all bits, NaN as well, wherever the file has them."""
+        every = bytes(range(256))
+        scale = numpy_helper.from_array(numpy.float32(0.5), "scale")
+        for kind in range(TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2FNUZ + 1):
+            typed = onnx.TensorProto(name="typed", data_type=kind, dims=[256],
+                                     int32_data=list(every))
+            raw = onnx.TensorProto(name="raw", data_type=kind, dims=[4, 64], raw_data=every)
+            value = helper.make_tensor_value_info
+            nodes = [helper.make_node("DequantizeLinear", ["raw", "scale"], ["y"]),
+                     helper.make_node("Cast", ["typed"], ["z"], to=FLOAT),
+                     helper.make_node("Constant", [], ["k"], value=onnx.TensorProto(
+                         data_type=kind, dims=[3], raw_data=b"\x00\x80\x7f"))]
+            graph = helper.make_graph(nodes, "test", [],
+                                      [value("y", FLOAT, [4, 64]), value("z", FLOAT, [256]),
+                                       value("k", kind, [3])], [typed, raw, scale])
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+            for external in 0, 1:
+                back = self.there_and_back(model, external_data=external)
+                onnx.checker.check_model(back, full_check=True)
+                held = {t.name: (t.data_type, list(t.dims), t.raw_data)
+                        for t in back.graph.initializer}
+                self.assertEqual(held["raw"], (kind, [4, 64], every))
+                self.assertEqual(held["typed"], (kind, [256], every))
+                self.assertEqual(types_of(back.graph.output), types_of(model.graph.output))
+            numbers = numpy_helper.to_array(raw).astype(numpy.float32)
+            y, z, k = ConvertedFile(ENV, str(self.back), str(self.hrg)).run({}, ["y", "z", "k"])
+            numpy.testing.assert_array_equal(y, numbers / 2)
+            numpy.testing.assert_array_equal(z, numbers.ravel())
+            self.assertEqual(k.tobytes(), b"\x00\x80\x7f")
+
     def test_external_data(self):
         model = self.dense()
         self.there_and_back(model, external_data=1)

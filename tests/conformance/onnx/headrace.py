@@ -8,7 +8,9 @@ import numpy
 # ONNX's codes, which are Headrace's.
 DTYPES = {1: numpy.float32, 2: numpy.uint8, 3: numpy.int8, 4: numpy.uint16, 5: numpy.int16,
           6: numpy.int32, 7: numpy.int64, 9: numpy.bool_, 10: numpy.float16, 11: numpy.float64,
-          12: numpy.uint32, 13: numpy.uint64, 16: ml_dtypes.bfloat16}
+          12: numpy.uint32, 13: numpy.uint64, 16: ml_dtypes.bfloat16,
+          17: ml_dtypes.float8_e4m3fn, 18: ml_dtypes.float8_e4m3fnuz, 19: ml_dtypes.float8_e5m2,
+          20: ml_dtypes.float8_e5m2fnuz}
 CODES = {numpy.dtype(kind): code for code, kind in DTYPES.items()}
 NONE = 2**32 - 1
 

@@ -18,7 +18,7 @@ PAGE = pathlib.Path(__file__).parents[3] / "docs/conformance.md"
 # Why a test is none of a runtime for numbers and tensors: a part of the reason for which it was
 # skipped, and what the page says.
 OUT_OF_SCOPE = [
-    ("FLOAT8", "floats of 8 bits (a model with them is refused, by name, when it is converted)"),
+    ("FLOAT8E8M0", "powers of two in 8 bits (FLOAT8E8M0)"),
     ("FLOAT4", "numbers of 4 bits and less"),
     ("INT4", "numbers of 4 bits and less"),
     ("INT2", "numbers of 4 bits and less"),
@@ -41,9 +41,10 @@ HEAD = """# Conformance
 ONNX's own node tests, run through the C interface by `tests/conformance/onnx`. A test passes if every
 output has the type and shape that ONNX says, and its values within ONNX's tolerance. *Function bodies* are
 tests that ONNX makes of others by replacing an operator with the function that defines it; *direct* are
-all the rest. In scope are the direct tests but those of strings, of 8-bit floats and smaller numbers, and
-of previews of training. A run is fed and gives tensors: a test of sequences or optionals is one of the
-tensors of which the graph makes them, and of the length and the tensors that it takes out of them.
+all the rest. In scope are the direct tests but those of strings, of powers of two in 8 bits (FLOAT8E8M0),
+of smaller numbers, and of previews of training. A run is fed and gives tensors: a test of sequences or
+optionals is one of the tensors of which the graph makes them, and of the length and the tensors that it
+takes out of them.
 
 This page is written by `tests/conformance/onnx/page.py` from a run of all tests, and
 `ctest -R conformance.onnx_page` checks it.

@@ -44,7 +44,7 @@ unsigned KindOf(DType dtype) {
     case DType::kInt32:
     case DType::kInt64: return kWords;
     case DType::kBool: return kBools;
-    default: return kSmalls;
+    default: return IsFloat8(dtype) ? 0u : unsigned{kSmalls};
   }
 }
 

@@ -142,6 +142,10 @@ class OneNodeRun {
     HR_ASSIGN_OR_RETURN(graph::NodeId node, builder_.AddNode(spec_));
     request_.fetches = builder_.graph().nodes[node].outputs;
     HR_ASSIGN_OR_RETURN(graph::Module module, builder_.Finish());
+    if (transform::HasComposed(registry_, module)) {
+      HR_ASSIGN_OR_RETURN(module,
+                          transform::Composed(SystemAllocator(), registry_, std::move(module)));
+    }
     HR_ASSIGN_OR_RETURN(
         module_, transform::Specialize(registry_, module, request_, nullptr, SystemAllocator()));
     HR_ASSIGN_OR_RETURN(pool_, CreateThreadPool(threads_));

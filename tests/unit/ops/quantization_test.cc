@@ -37,12 +37,13 @@ TEST(QuantizeLinear, BadInputs) {
   EXPECT_EQ(quantize("float32[]", -1), "QuantizeLinear's 'block_size' is 0 or more, got -1");
   EXPECT_EQ(quantize("int32[]"),
             "QuantizeLinear takes float32, float64, float16, bfloat16 as input 1, got int32[]");
-  EXPECT_EQ(OneNode("QuantizeLinear")
-                .In("float32[2]")
-                .In("float32[]")
-                .With("output_dtype", int64_t{7})
-                .Text(),
-            "QuantizeLinear gives int8, uint8, int16 or uint16 here, asked for int64");
+  EXPECT_EQ(
+      OneNode("QuantizeLinear")
+          .In("float32[2]")
+          .In("float32[]")
+          .With("output_dtype", int64_t{7})
+          .Text(),
+      "QuantizeLinear gives int8, uint8, int16, uint16 or a float of 8 bits here, asked for int64");
   EXPECT_EQ(OneNode("QuantizeLinear").In("float32[2, 3]").In("float32[3]").In("int8[2]").Text(),
             "QuantizeLinear has a zero point for each scale, got input 1 (float32[3]) and input 2 "
             "(int8[2])");
@@ -57,7 +58,8 @@ TEST(DequantizeLinear, TypeOfTheScale) {
                 .Text(),
             "float16[n, 3]");
   EXPECT_EQ(OneNode("DequantizeLinear").In("int64[n, 3]").In("float32[]").Text(),
-            "DequantizeLinear takes int8, uint8, int16, uint16 or int32 here, got int64");
+            "DequantizeLinear takes int8, uint8, int16, uint16, int32 or a float of 8 bits here, "
+            "got int64");
   EXPECT_EQ(OneNode("DequantizeLinear").In("int8[n, 3]").In("float32[]").In("uint8[]").Text(),
             "DequantizeLinear takes inputs 0 and 2 of one type, got int8[n, 3] and uint8[]; insert "
             "a Cast");

@@ -35,9 +35,11 @@ TEST(Safetensors, WritesTheFormat) {
 
 TEST(Safetensors, ReadsWhatItWrites) {
   std::vector<TensorEntry> entries;
-  for (DType dtype : {DType::kFloat64, DType::kInt64, DType::kUint64, DType::kFloat32,
-                      DType::kInt32, DType::kUint32, DType::kFloat16, DType::kBfloat16,
-                      DType::kInt16, DType::kUint16, DType::kInt8, DType::kUint8, DType::kBool}) {
+  for (DType dtype :
+       {DType::kFloat64, DType::kInt64, DType::kUint64, DType::kFloat32, DType::kInt32,
+        DType::kUint32, DType::kFloat16, DType::kBfloat16, DType::kInt16, DType::kUint16,
+        DType::kInt8, DType::kUint8, DType::kBool, DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ,
+        DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ}) {
     entries.push_back({std::string(DTypeName(dtype)), dtype, {3, 0, 2}, 0, 0});
     entries.push_back(
         {Cat(DTypeName(dtype), "-2"), dtype, {3}, 0, 3 * static_cast<int64_t>(DTypeSize(dtype))});
@@ -88,7 +90,7 @@ TEST(Safetensors, RefusesEntriesThatDoNotFit) {
   };
   HR_EXPECT_OK(ParseError(file(entry("a", "F32", "[2]", "[0,8]"), 8)));
   HR_EXPECT_OK(ParseError(file(R"("__metadata__":{"k":"v"})", 0)));
-  HR_EXPECT_ERROR(ParseError(file(entry("a", "F8_E4M3", "[8]", "[0,8]"), 8)), kUnimplemented, "F8");
+  HR_EXPECT_ERROR(ParseError(file(entry("a", "F8_E8M0", "[8]", "[0,8]"), 8)), kUnimplemented, "F8");
   HR_EXPECT_ERROR(ParseError(file(entry("a", "F32", "[3]", "[0,8]"), 8)), kDataLoss, "float32[3]");
   HR_EXPECT_ERROR(ParseError(file(entry("a", "F32", "[2]", "[0,9]"), 9)), kDataLoss, "9 bytes");
   HR_EXPECT_ERROR(ParseError(file(entry("a", "F32", "[-2]", "[0,8]"), 8)), kDataLoss, "at least 0");

@@ -45,6 +45,11 @@ pub const HR_FLOAT64: hr_dtype = 11;
 pub const HR_UINT32: hr_dtype = 12;
 pub const HR_UINT64: hr_dtype = 13;
 pub const HR_BFLOAT16: hr_dtype = 16;
+/// floats of 8 bits are held, moved and converted, and no more
+pub const HR_FLOAT8E4M3FN: hr_dtype = 17;
+pub const HR_FLOAT8E4M3FNUZ: hr_dtype = 18;
+pub const HR_FLOAT8E5M2: hr_dtype = 19;
+pub const HR_FLOAT8E5M2FNUZ: hr_dtype = 20;
 
 /// What an attribute of a node holds.
 pub type hr_attribute_kind = i32;

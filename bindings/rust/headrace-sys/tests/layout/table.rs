@@ -343,6 +343,10 @@ pub const LINES: &[(&str, i128)] = &[
     ("HR_UINT32", HR_UINT32 as i128),
     ("HR_UINT64", HR_UINT64 as i128),
     ("HR_BFLOAT16", HR_BFLOAT16 as i128),
+    ("HR_FLOAT8E4M3FN", HR_FLOAT8E4M3FN as i128),
+    ("HR_FLOAT8E4M3FNUZ", HR_FLOAT8E4M3FNUZ as i128),
+    ("HR_FLOAT8E5M2", HR_FLOAT8E5M2 as i128),
+    ("HR_FLOAT8E5M2FNUZ", HR_FLOAT8E5M2FNUZ as i128),
     ("HR_ATTRIBUTE_INT", HR_ATTRIBUTE_INT as i128),
     ("HR_ATTRIBUTE_FLOAT", HR_ATTRIBUTE_FLOAT as i128),
     ("HR_ATTRIBUTE_STRING", HR_ATTRIBUTE_STRING as i128),
@@ -1026,6 +1030,10 @@ int main(void) {
   printf("HR_UINT32 %lld\n", (long long)HR_UINT32);
   printf("HR_UINT64 %lld\n", (long long)HR_UINT64);
   printf("HR_BFLOAT16 %lld\n", (long long)HR_BFLOAT16);
+  printf("HR_FLOAT8E4M3FN %lld\n", (long long)HR_FLOAT8E4M3FN);
+  printf("HR_FLOAT8E4M3FNUZ %lld\n", (long long)HR_FLOAT8E4M3FNUZ);
+  printf("HR_FLOAT8E5M2 %lld\n", (long long)HR_FLOAT8E5M2);
+  printf("HR_FLOAT8E5M2FNUZ %lld\n", (long long)HR_FLOAT8E5M2FNUZ);
   printf("HR_ATTRIBUTE_INT %lld\n", (long long)HR_ATTRIBUTE_INT);
   printf("HR_ATTRIBUTE_FLOAT %lld\n", (long long)HR_ATTRIBUTE_FLOAT);
   printf("HR_ATTRIBUTE_STRING %lld\n", (long long)HR_ATTRIBUTE_STRING);

@@ -39,6 +39,10 @@ final class Constants {
   static final int HR_UINT32 = 12;
   static final int HR_UINT64 = 13;
   static final int HR_BFLOAT16 = 16;
+  static final int HR_FLOAT8E4M3FN = 17;
+  static final int HR_FLOAT8E4M3FNUZ = 18;
+  static final int HR_FLOAT8E5M2 = 19;
+  static final int HR_FLOAT8E5M2FNUZ = 20;
   static final int HR_ATTRIBUTE_INT = 0;
   static final int HR_ATTRIBUTE_FLOAT = 1;
   static final int HR_ATTRIBUTE_STRING = 2;

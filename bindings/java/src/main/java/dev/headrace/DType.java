@@ -29,7 +29,15 @@ public enum DType {
   /** 64-bit integer without sign. */
   UINT64(Constants.HR_UINT64),
   /** The upper half of a 32-bit floating-point number. */
-  BFLOAT16(Constants.HR_BFLOAT16);
+  BFLOAT16(Constants.HR_BFLOAT16),
+  /** 8-bit floating point with 4 bits of exponent, without infinity. */
+  FLOAT8E4M3FN(Constants.HR_FLOAT8E4M3FN),
+  /** 8-bit floating point with 4 bits of exponent, without infinity and negative zero. */
+  FLOAT8E4M3FNUZ(Constants.HR_FLOAT8E4M3FNUZ),
+  /** 8-bit floating point with 5 bits of exponent. */
+  FLOAT8E5M2(Constants.HR_FLOAT8E5M2),
+  /** 8-bit floating point with 5 bits of exponent, without infinity and negative zero. */
+  FLOAT8E5M2FNUZ(Constants.HR_FLOAT8E5M2FNUZ);
 
   private final int number;
 

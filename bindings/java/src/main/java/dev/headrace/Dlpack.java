@@ -101,6 +101,10 @@ public final class Dlpack implements AutoCloseable {
       case FLOAT16, FLOAT32, FLOAT64 -> 2;
       case BFLOAT16 -> 4;
       case BOOL -> 6;
+      case FLOAT8E4M3FN -> 10;
+      case FLOAT8E4M3FNUZ -> 11;
+      case FLOAT8E5M2 -> 12;
+      case FLOAT8E5M2FNUZ -> 13;
       case UNDEFINED -> throw new HeadraceException.InvalidArgument("a tensor needs an element type");
     };
   }

@@ -12,6 +12,9 @@
 //    terms that cancel by their structure is known no better than its terms. A few leave a
 //    small rest of larger numbers (log(1 + x), 1 + erf(x), gradients of normalizations), and their
 //    results move by ulps of those;
+//  - what is computed of equal numbers is rounded alike, and such errors add up where independent
+//    ones would not (the sum over places whose softmax is the same): some runs move equal numbers
+//    of a value by the same, the others move each by its own;
 //  - operators that copy or select move nothing; whole numbers that are fed stay in place, and
 //    results that are exactly representable, if the operator rounds at most once, or sums terms
 //    whose sizes add up to what is representable, too: then it commits no rounding error. So

@@ -105,15 +105,16 @@ Result<std::shared_ptr<Store>> Hub::OpenGroupStore(std::string_view url,
   return store;
 }
 
-void Hub::UseForHost(std::shared_ptr<WorkerThreads> threads, LogSink* log) {
+void Hub::UseForHost(std::shared_ptr<WorkerThreads> threads, ThreadBudget& budget, LogSink* log) {
   threads_ = std::move(threads);
+  budget_ = &budget;
   if (log != nullptr) log_ = std::make_unique<BackgroundLog>(*log, threads_);
 }
 
 Result<Poller*> Hub::poller() {
   std::lock_guard lock(mutex_);
   if (poller_ == nullptr) {
-    HR_ASSIGN_OR_RETURN(poller_, Poller::Create(threads_));
+    HR_ASSIGN_OR_RETURN(poller_, Poller::Create(threads_, budget_));
   }
   return poller_.get();
 }

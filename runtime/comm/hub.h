@@ -1,4 +1,4 @@
-// What the groups of an env share: the registered transports and stores, and the thread that moves
+// What the groups of an env share: the registered transports and stores, and the threads that move
 // the data of groups for which no thread waits.
 #pragma once
 
@@ -76,12 +76,12 @@ class Hub {
   // What that transport found on this machine.
   std::string DevicesOf(std::string_view transport) const;
   const Planner* planner() const { return planner_.get(); }
-  // Functions of the host are called on `threads`, also those of `log`, which may be null and
-  // outlives the hub. Called before the first group.
-  void UseForHost(std::shared_ptr<WorkerThreads> threads, LogSink* log);
+  // Functions of the host are called on `threads`, also those of `log`, which may be null. `budget`
+  // is that of the threads that compute. Both outlive the hub. Called before the first group.
+  void UseForHost(std::shared_ptr<WorkerThreads> threads, ThreadBudget& budget, LogSink* log);
   // The log for groups, which does not wait for the host; null if there is none.
   LogSink* log() const { return log_.get(); }
-  // Its thread starts with the first call.
+  // Its threads start with the first call.
   Result<Poller*> poller();
 
  private:
@@ -105,6 +105,7 @@ class Hub {
   std::unique_ptr<Planner> planner_;
   std::atomic<bool> used_ = false;
   std::shared_ptr<WorkerThreads> threads_ = std::make_shared<WorkerThreads>();
+  ThreadBudget* budget_ = nullptr;
   std::unique_ptr<LogSink> log_;
   std::mutex mutex_;  // what follows
   std::unique_ptr<Poller> poller_;

@@ -181,6 +181,7 @@ int64_t Mesh::OnTimer(int64_t now) {
   {
     Reactor::Guard guard(reactor_);
     if (verdicts_.closed()) return INT64_MAX;
+    reactor_.ReceiveLocked();  // those who drive may be summing
     next = verdicts_.OnTimer(now);
     if (verdicts_.live()) next = std::min(next, watch_.OnTimer(now));
   }
@@ -261,6 +262,12 @@ void Mesh::Close() {
     peers_->Close(Cat("rank ", options_.rank, " closed group '", options_.name, "'"));
   }
   Deliver();
+  // Threads that sum use the memory of their operations.
+  auto summing = [this] {
+    Reactor::Guard guard(reactor_);
+    return !operations_.active().empty();
+  };
+  DriveWhile(summing, INT64_MAX);
   // What was sent goes out, unless a peer does not take it.
   auto flushing = [this] {
     Reactor::Guard guard(reactor_);

@@ -27,7 +27,8 @@ void Operations::Start(const WorkRef& work, bool attended) {
   work->ready_ = true;
   work->record_ = FlightRecorder::kNone;
   RunOn(*work);
-  Record(*work);  // now that its messages are on their way, for which the peers wait
+  // Now that its messages are on their way, for which the peers wait.
+  if (work->record_ == FlightRecorder::kNone) Record(*work);
 }
 
 bool Operations::SendNow(const ShortMessage& message, const void* data) {
@@ -72,15 +73,29 @@ void Operations::Ready(Work& work) {
   ready_.push_back(&work);
 }
 
-// Lets it run as far as it can, while it is marked as ready.
-void Operations::RunOn(Work& work) {
+// Lets it run as far as it can, while it is marked as ready. Returns whether it went on. Others may
+// drive meanwhile, so that lists have changed afterwards.
+bool Operations::RunOn(Work& work) {
+  const size_t before = work.next_step_;
   const bool finished = work.Run();
   work.ready_ = false;
-  if (finished) return Finish(work, {});
+  if (finished || !work.ending_.ok()) {
+    Finish(work, std::move(work.ending_));
+    return true;
+  }
   if (work.schedule_->raises > 0 && !std::exchange(work.watched_, true)) {
     watched_.push_back(&work);
     NoteGone(work);
   }
+  return work.next_step_ != before;
+}
+
+bool Operations::ComputeUnlocked(Work& work, FunctionRef<void()> compute) {
+  if (work.record_ == FlightRecorder::kNone) Record(work);  // peers may ask for it
+  work.computing_ = true;
+  reactor_.Unlocked(compute);
+  work.computing_ = false;
+  return work.ending_.ok();
 }
 
 // In shared memory no transfer tells that a rank had left before the operation began.
@@ -98,12 +113,13 @@ bool Operations::LookAtWatched() {
   bool any = false;
   for (size_t i = 0; i < watched_.size();) {
     Work& work = *watched_[i];
-    const size_t before = work.next_step_;
-    work.ready_ = true;
-    RunOn(work);
-    const bool ended = i == watched_.size() || watched_[i] != &work;
-    any |= ended || work.next_step_ != before;
-    if (!ended) ++i;
+    bool went_on = false;
+    if (!work.computing_) {
+      work.ready_ = true;
+      went_on = RunOn(work);
+    }
+    any |= went_on;
+    i = went_on ? 0 : i + 1;
   }
   return any;
 }
@@ -115,11 +131,11 @@ bool Operations::Arm() {
 }
 
 void Operations::RunReady() {
-  for (size_t i = 0; i < ready_.size(); ++i) {
-    Work& work = *ready_[i];
-    if (!work.done()) RunOn(work);  // else ended by a verdict
+  while (!ready_.empty()) {
+    Work& work = *ready_.front();
+    ready_.erase(ready_.begin());
+    RunOn(work);
   }
-  ready_.clear();
 }
 
 void Operations::Finish(Work& work, Status status) {
@@ -173,13 +189,18 @@ bool Operations::IsComing(const Work& work) const {
 }
 
 void Operations::End(Work& work, const Status& status) {
+  if (!work.ending_.ok()) return;
   EndTransfers(work);
-  Finish(work, status.Clone());
+  if (work.computing_) {
+    work.ending_ = status.Clone();
+  } else {
+    Finish(work, status.Clone());
+  }
 }
 
+// From the end: those that a thread sums for remain.
 void Operations::EndAll(const Status& status) {
-  while (!active_.empty()) End(*active_.back(), status);
-  ready_.clear();
+  for (size_t i = active_.size(); i > 0; --i) End(*active_[i - 1], status);
 }
 
 void Operations::OnTransferFailed(Work& work, Work::Part& part) {

@@ -64,7 +64,8 @@ class Operations {
   std::span<const WorkRef> active() const { return active_; }
   // Returns whether the message of a receive is being written to its memory; see Endpoint.
   bool IsComing(const Work& work) const;
-  // Ends an operation early; its memory is free then.
+  // Ends an operation early: at once, or if a thread sums for it, when that is done. Its memory is
+  // free then.
   void End(Work& work, const Status& status);
   void EndAll(const Status& status);
 
@@ -75,11 +76,13 @@ class Operations {
   void OnTransferFailed(Work& work, Work::Part& part);
   // Enters a work into the list of those that can go on.
   void Ready(Work& work);
+  // Calls `compute` with the reactor unlocked. Returns false if the work is to end now.
+  bool ComputeUnlocked(Work& work, FunctionRef<void()> compute);
 
  private:
   void Draft(const ShortMessage& message);
   void Record(Work& work);
-  void RunOn(Work& work);
+  bool RunOn(Work& work);
   void NoteGone(const Work& work);
   void EndTransfers(Work& work);
   void Finish(Work& work, Status status);

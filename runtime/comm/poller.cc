@@ -15,14 +15,21 @@ constexpr size_t kHandles = 64;
 
 }  // namespace
 
-Poller::Poller(WakeEvent wake, std::shared_ptr<WorkerThreads> threads)
-    : wake_(std::move(wake)), threads_(std::move(threads)) {
+Poller::Poller(WakeEvent wake, std::unique_ptr<TimerThread> timers,
+               std::shared_ptr<WorkerThreads> threads, ThreadBudget* budget)
+    : wake_(std::move(wake)),
+      threads_(std::move(threads)),
+      budget_(budget),
+      timers_(std::move(timers)) {
   handles_.reserve(kHandles);
 }
 
-Result<std::unique_ptr<Poller>> Poller::Create(std::shared_ptr<WorkerThreads> threads) {
+Result<std::unique_ptr<Poller>> Poller::Create(std::shared_ptr<WorkerThreads> threads,
+                                               ThreadBudget* budget) {
   HR_ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
-  std::unique_ptr<Poller> poller(new Poller(std::move(wake), std::move(threads)));
+  HR_ASSIGN_OR_RETURN(std::unique_ptr<TimerThread> timers, TimerThread::Create());
+  std::unique_ptr<Poller> poller(
+      new Poller(std::move(wake), std::move(timers), std::move(threads), budget));
   poller->thread_ = std::thread([p = poller.get()] { p->Run(); });
   return poller;
 }
@@ -40,15 +47,25 @@ void Poller::Add(Reactor& reactor) {
     entries_.push_back({.reactor = &reactor});
   }
   Kick();
+  timers_->Add(reactor);
 }
 
 void Poller::Remove(Reactor& reactor) {
+  timers_->Remove(reactor);
   {
     std::lock_guard lock(mutex_);
     std::erase_if(entries_, [&](const Entry& entry) { return entry.reactor == &reactor; });
   }
   reactor.watch_ = Reactor::Watch::kDrives;
   Kick();
+}
+
+Lease Poller::LeaseForSum() {
+  Lease lease;
+  if (budget_ != nullptr && std::this_thread::get_id() == thread_.get_id()) {
+    budget_->TryAcquire(1, nullptr, &lease);
+  }
+  return lease;
 }
 
 void Poller::Run() {
@@ -78,15 +95,12 @@ int64_t Poller::LookAtAll() {
   int64_t next = INT64_MAX;
   for (Entry& entry : entries_) {
     const int64_t now = SystemClock().NowNanos();
-    if (entry.reactor->timer_due_.exchange(false) || now >= entry.timer_at) {
-      entry.timer_at = entry.reactor->client_.OnTimer(now);
-    }
     // A reactor on whose handles the thread sleeps is looked at whenever the thread wakes: that is
     // rare, and cheap.
     const Reactor::Watch watch = entry.reactor->watch_;
     const bool stays_away = watch == Reactor::Watch::kGone || watch == Reactor::Watch::kAway;
     if (!stays_away || now >= entry.look_at) Look(entry, now);
-    next = std::min({next, entry.look_at, entry.timer_at});
+    next = std::min(next, entry.look_at);
   }
   return next;
 }

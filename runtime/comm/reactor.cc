@@ -91,7 +91,7 @@ void Reactor::CallPoller(Watch seen) {
 
 void Reactor::CallTimer() {
   timer_due_ = true;
-  if (Poller* poller = poller_.load()) poller->Kick();
+  if (Poller* poller = poller_.load()) poller->timers().Kick();
 }
 
 // The last thread that waited has gone.
@@ -100,9 +100,23 @@ void Reactor::LeaveToPoller() {
   if (seen == Watch::kGone || (seen == Watch::kAway && IsLeftAlone())) CallPoller(seen);
 }
 
+void Reactor::ReceiveLocked() {
+  for (Transport* transport : transports_) received_ |= transport->Progress();
+}
+
+void Reactor::Unlocked(FunctionRef<void()> compute) {
+  mutex_.unlock();
+  {
+    Poller* const poller = poller_.load();
+    const Lease lease = poller == nullptr ? Lease() : poller->LeaseForSum();
+    compute();
+  }
+  mutex_.lock();
+}
+
 bool Reactor::TurnLocked() {
-  bool moved = false;
-  for (Transport* transport : transports_) moved |= transport->Progress();
+  ReceiveLocked();
+  const bool moved = std::exchange(received_, false);
   return client_.Advance(moved) || moved;
 }
 

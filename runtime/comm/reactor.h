@@ -35,8 +35,8 @@ class ReactorClient {
   // Calls the callbacks that are due. Called after Advance(), unlocked, perhaps by several threads
   // at a time.
   virtual void Deliver() = 0;
-  // Does what is due at times (heartbeats). Called unlocked on the Poller's thread. Returns the
-  // time of the next call, in nanoseconds of SystemClock(); INT64_MAX: never.
+  // Does what is due at times (heartbeats). Called unlocked on a thread that never waits for data
+  // or sums. Returns the time of the next call, in nanoseconds of SystemClock(); INT64_MAX: never.
   virtual int64_t OnTimer(int64_t now) = 0;
 };
 
@@ -84,6 +84,11 @@ class Reactor {
 
   // Wakes the thread that sleeps on the handles, because a turn may have taken what it waits for.
   void Rouse();
+  // Takes what has come, for the next turn to deal with. The caller has the reactor locked.
+  void ReceiveLocked();
+  // Calls `compute` with the reactor unlocked meanwhile. For the client, in Advance() or with the
+  // reactor locked by itself: other threads may drive until it returns.
+  void Unlocked(FunctionRef<void()> compute);
   // Makes the Poller call the client's OnTimer() soon. Called by the client, with the reactor
   // locked or not.
   void CallTimer();
@@ -96,6 +101,7 @@ class Reactor {
 
  private:
   friend class Poller;
+  friend class TimerThread;
   class Waiting;
 
   // What the Poller does about this reactor.
@@ -124,6 +130,7 @@ class Reactor {
   std::atomic<int> posters_{0};  // threads that want mutex_ to start something
   std::atomic<int> waiters_{0};
   std::atomic<uint64_t> waits_{0};  // ever begun, and visits
+  bool received_ = false;           // ReceiveLocked() has moved something
   std::atomic<int> unattended_{0};
   std::atomic<int64_t> spin_nanos_;
 

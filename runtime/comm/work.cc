@@ -9,6 +9,8 @@ namespace hr::comm {
 
 namespace {
 
+// What takes so long, some 10 us, that heartbeats and other operations should not wait for it.
+constexpr size_t kLongBytes = 64 << 10;
 // For the rest of a message that is on its way when a receive's limits end.
 constexpr int64_t kRestNanos = 500'000'000;
 
@@ -111,7 +113,6 @@ bool Work::Awaits(const Step& step) const {
   return step.kind == Step::kAwait && !parts_[step.transfer].complete;
 }
 
-// Goes on to where a transfer or another rank has to be awaited. True at the end.
 bool Work::Run() {
   if (!IsMyTurn()) return false;
   while (next_step_ < schedule_->steps.size()) {
@@ -123,7 +124,12 @@ bool Work::Run() {
       case Step::kSend:
       case Step::kRecv: StartTransfer(step); break;
       case Step::kRaise: Raise(); break;
-      default: Compute(step);
+      default:
+        if (!TakesLong(step)) {
+          Compute(step);
+        } else if (!operations().ComputeUnlocked(*this, [&] { Compute(step); })) {
+          return false;
+        }
     }
   }
   if (schedule_->raises > 0) pool_->shared()->EndTurn(*schedule_);
@@ -146,6 +152,7 @@ bool Work::Needs(int rank) const {
 bool Work::IsMyTurn() const { return schedule_->raises == 0 || pool_->shared()->turn() == turn_; }
 
 bool Work::CanGoOn() const {
+  if (computing_) return false;
   const Step& step = schedule_->steps[next_step_];
   return IsMyTurn() && !differs_ &&
          (step.kind != Step::kAwaitRaised || pool_->shared()->Raised(step.peer, step.transfer));
@@ -188,6 +195,16 @@ void Work::StartTransfer(const Step& step) {
   ++pending_;
   Endpoint& endpoint = operations().endpoint(part.peer);
   sends ? endpoint.Send(part) : endpoint.Recv(part);
+}
+
+bool Work::TakesLong(const Step& step) const {
+  switch (step.kind) {
+    case Step::kCombine:
+    case Step::kMultiply:
+    case Step::kDivide: return step.out.bytes >= kLongBytes;
+    case Step::kCopy: return step.out.bytes >= kLongBytes && At(step.a) != At(step.out);
+    default: return false;
+  }
 }
 
 void Work::Compute(const Step& step) {

@@ -78,6 +78,7 @@ class Work {
   Status Prepare(Allocator& allocator, const void* input, void* output);
 
   // Everything below is used by Operations and PeerWatch, and guarded by the mesh's reactor.
+  // Goes on to where a transfer or another rank has to be awaited. Returns true at the end.
   bool Run();
   // Returns whether it needs anything more from this rank of the mesh.
   bool Needs(int rank) const;
@@ -87,6 +88,7 @@ class Work {
   bool CanGoOn() const;  // if it has stopped at such a step
   void Raise();
   void StartTransfer(const Step& step);
+  bool TakesLong(const Step& step) const;
   void Compute(const Step& step);
   bool Awaits(const Step& step) const;
   std::byte* At(const Slice& slice) const;
@@ -114,6 +116,8 @@ class Work {
   bool watched_ = false;     // in the list of works that wait for other ranks to raise
   bool differs_ = false;     // another rank has called a different operation
   size_t next_step_ = 0;
+  bool computing_ = false;  // a thread sums with the reactor unlocked, and then runs it on
+  Status ending_;           // what ends it then: its memory is in use meanwhile
   std::vector<Part> parts_;
   uint32_t started_ = 0;
   uint32_t pending_ = 0;

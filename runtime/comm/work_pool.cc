@@ -38,6 +38,7 @@ bool WorkPool::Renew(const WorkRef& work) {
 
 void WorkPool::Reset(Work& work) {
   work.next_step_ = 0;
+  work.computing_ = false;
   work.started_ = 0;
   work.pending_ = 0;
   work.ready_ = false;
@@ -45,6 +46,7 @@ void WorkPool::Reset(Work& work) {
   work.differs_ = false;
   work.done_.store(false, std::memory_order_relaxed);
   if (!work.status_.ok()) work.status_ = {};
+  if (!work.ending_.ok()) work.ending_ = {};
   if (!work.callbacks_.empty()) work.callbacks_.clear();
 }
 

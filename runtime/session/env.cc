@@ -20,7 +20,7 @@ Result<std::shared_ptr<Env>> Env::Create(const EnvOptions& options) {
   env->budget_ = std::make_unique<ThreadBudget>(*executor);
   env->runs_ = std::make_unique<WorkerThreads>(env->budget_->total());
 #ifdef HEADRACE_COMM
-  env->comm_.UseForHost(env->callbacks_, env->log_);
+  env->comm_.UseForHost(env->callbacks_, *env->budget_, env->log_);
 #endif
   return env;
 }

@@ -49,10 +49,19 @@ class PollerTest : public testing::Test, public ReactorClient {
   void TearDown() override { reactor_.reset(); }
   bool Advance(bool moved) override {
     if (moved) ++heard_;
+    if (sums_.exchange(false)) {
+      reactor_->Unlocked([this] {
+        summing_ = true;
+        while (summing_) std::this_thread::yield();
+      });
+    }
     return false;
   }
   void Deliver() override {}
-  int64_t OnTimer(int64_t) override { return INT64_MAX; }
+  int64_t OnTimer(int64_t) override {
+    ++timers_;
+    return INT64_MAX;
+  }
 
   // Whether `done` comes about by the poller alone.
   template <typename Done>
@@ -61,14 +70,24 @@ class PollerTest : public testing::Test, public ReactorClient {
     while (!done() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
     return done();
   }
+  // The poller is in a sum until summing_ is false.
+  void BeginSum() {
+    sums_ = true;
+    transport_.Raise();
+    ASSERT_TRUE(Comes([&] { return summing_.load(); }));
+  }
   void BeginUnattended() {
     Reactor::Guard guard(*reactor_);
     reactor_->BeginUnattended();
   }
 
-  std::atomic<int> heard_{0};
+  std::atomic<int> heard_{0}, timers_{0};
+  std::atomic<bool> sums_{false}, summing_{false};
   Doorbell transport_;
-  std::unique_ptr<Poller> poller_ = std::move(Poller::Create()).value();
+  std::unique_ptr<Executor> executor_ = std::move(CreateThreadPool(1)).value();
+  ThreadBudget budget_{*executor_};
+  std::unique_ptr<Poller> poller_ =
+      std::move(Poller::Create(std::make_shared<WorkerThreads>(), &budget_)).value();
   std::unique_ptr<Reactor> reactor_ = std::move(Reactor::Create({&transport_}, *this)).value();
 };
 
@@ -103,6 +122,29 @@ TEST_F(PollerTest, WhoLeavesCallsIt) {
     ASSERT_TRUE(Comes([&] { return heard_ == i; })) << i;
     reactor_->EndUnattended();
   }
+}
+
+TEST_F(PollerTest, NeitherDataNorTimersWaitForItsSum) {
+  BeginSum();
+  const int heard = heard_, timers = timers_;
+  transport_.Raise();
+  reactor_->Turn();
+  EXPECT_EQ(heard_, heard + 1);
+  reactor_->CallTimer();
+  EXPECT_TRUE(Comes([&] { return timers_ > timers; }));
+  EXPECT_TRUE(summing_);
+  summing_ = false;
+}
+
+TEST_F(PollerTest, ItsSumTakesAFreeThreadOfTheBudget) {
+  BeginSum();
+  Lease lease;
+  EXPECT_FALSE(budget_.TryAcquire(1, nullptr, &lease));
+  summing_ = false;
+  bool acquired = false;
+  EXPECT_TRUE(Comes([&] { return acquired |= budget_.TryAcquire(1, nullptr, &lease); }));
+  BeginSum();  // the one who holds all threads may wait for it
+  summing_ = false;
 }
 
 }  // namespace

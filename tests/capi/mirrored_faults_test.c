@@ -131,6 +131,30 @@ static void rank_unreadable(hr_env* env) {
 }
 RANKS(unreadable, 3)
 
+/* In a loop of the host's own the data of rank 1 end a step before those of the others, and it
+ * leaves: they are told at once. */
+static void rank_ends_early(hr_env* env) {
+  hr_group* world = join_world(env, "auto");
+  const int ends = hr_group_rank(world) == 1;
+  hr_session* session = open_session(env, world, NULL);
+  hr_call* step = open_call(env, session, "train");
+  const int64_t dims[2] = {ends ? 2 * BATCH : 3 * BATCH, FEATURES};
+  const hr_dataset_options options = {.struct_size = sizeof options, .batch = BATCH, .repeat = 1};
+  hr_dataset* data = make_dataset(env, 2, dims, &options);
+  CHECK(hr_call_bind_dataset(step, data));
+  for (int i = 0; i < 2; ++i) CHECK(hr_call_run(step, NULL));
+  const double begin = seconds_now();
+  FAILS(hr_call_run(step, NULL), ends ? HR_OUT_OF_RANGE : HR_UNAVAILABLE,
+        ends ? "no more data" : "rank 1");
+  EXPECT(seconds_now() - begin < 20); /* the group's timeout is a minute */
+  EXPECT(hr_session_step(session) == 2);
+  hr_dataset_release(data);
+  hr_call_release(step);
+  hr_session_release(session);
+  hr_group_release(world);
+}
+RANKS(ends_early, 3)
+
 static hr_status* infer_same(void* context, hr_op* op) {
   (void)context;
   return hr_op_set_output_like(op, 0, 0);
@@ -179,6 +203,6 @@ static void rank_no_memory(hr_env* env) {
 RANKS(no_memory, 3)
 
 const test tests[] = {
-    TEST(furthest),   TEST(unreadable), TEST(no_memory), RANK(furthest),
-    RANK(unreadable), RANK(no_memory),  {NULL, NULL},
+    TEST(furthest),   TEST(unreadable), TEST(no_memory),  TEST(ends_early), RANK(furthest),
+    RANK(unreadable), RANK(no_memory),  RANK(ends_early), {NULL, NULL},
 };

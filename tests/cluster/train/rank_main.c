@@ -1,10 +1,12 @@
 /* One rank of a training, which kills or freezes itself in a given state:
- *   train_rank FOLDER STATE STEP VICTIM SIGNAL DELAY_MICROSECONDS RESTORED
+ *   train_rank FOLDER STATE STEP VICTIM SIGNAL DELAY_MICROSECONDS RESTORED DIVIDED
  * STATE is one of those in `kStates`; VICTIM is the number that the launcher gave to the process.
  * Trains with checkpoints in FOLDER/checkpoints, elastically if the launcher says so, and appends a
- * line to FOLDER/ends: rank, size, step, epoch, a hash of all variables, and the loss over all
- * examples. A fault happens once in a FOLDER. FOLDER/fault has its time and the group's epoch, and
- * FOLDER/next those of the first step that is made in a later epoch. */
+ * line to FOLDER/ends: rank, size, step, epoch, a hash of what all ranks have alike, and the loss
+ * over all examples. If DIVIDED is 1, ranks divide the optimizer's state, and in an elastic job
+ * this program goes on from the last checkpoint with the ranks that are left, or with new ones. A
+ * fault happens once in a FOLDER. FOLDER/fault has its time and the group's epoch, and FOLDER/next
+ * those of the first step that is made in a later epoch. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,9 +34,10 @@ static void check(hr_status* status, const char* what) {
 
 static struct {
   const char* folder;
-  int state, victim, signal, restored;
+  int state, victim, signal, restored, divided;
   long long step, delay;
   int number, joins; /* of this process */
+  int elastic, min_ranks, max_ranks;
   pthread_mutex_t ending;
   int ended; /* the training has: a fault would no longer disturb it */
   hr_session* session;
@@ -113,6 +116,8 @@ static void fail_later(void) {
     exit(1);
 }
 
+static int is_victim(void) { return me.number == me.victim && !exists("fault"); }
+
 /* ---- An operator that gives back its input, and may be the place of the fault ---- */
 
 static void arrive(int place) {
@@ -124,7 +129,7 @@ static void arrive(int place) {
     fail_now("fault");
   } else if (me.state == LAST && place == BETWEEN) {
     fail_later();
-  } else if (me.state == SAVE && place == UPDATE) {
+  } else if (me.state == SAVE && place == (me.divided ? BETWEEN : UPDATE)) {
     fail_later();
   }
 }
@@ -172,6 +177,8 @@ static void add_operator(hr_env* env) {
 
 /* ---- The model: two layers, each with an optimizer of its own ---- */
 
+static const char* const kWeights[4] = {"fc2/weight", "fc2/bias", "fc1/weight", "fc1/bias"};
+
 static hr_value op1(hr_graph* graph, const char* name, const char* attributes, hr_value x) {
   hr_value out;
   TRY(hr_graph_op(graph, name, attributes, 1, &x, 1, &out));
@@ -194,22 +201,25 @@ static hr_value constant(hr_env* env, hr_graph* graph, const char* name, float n
   return out;
 }
 
-/* The update of one layer, by gradients each of which is a place. */
+/* The update of one layer, by gradients each of which is a place, unless they are divided: such an
+ * operator takes them whole. */
 static void update(hr_graph* graph, const char* optimizer, hr_value rate,
                    const hr_variable* variables, const hr_value* gradients) {
   hr_value mean[2];
-  for (int i = 0; i < 2; ++i) mean[i] = place(graph, AFTER, gradients[i]);
+  for (int i = 0; i < 2; ++i) {
+    mean[i] = me.divided ? gradients[i] : place(graph, AFTER, gradients[i]);
+  }
   TRY(hr_graph_apply_gradients(graph, "train", optimizer, rate, 2, variables, mean));
 }
 
 /* The rate of the second update is there when the first one is made: a place lies between them. */
 static void minimize(hr_graph* graph, hr_value loss, hr_value rate, hr_value none) {
-  static const char* const names[4] = {"fc2/weight", "fc2/bias", "fc1/weight", "fc1/bias"};
   hr_variable variables[4];
   hr_value gradients[4], written;
-  for (int i = 0; i < 4; ++i) TRY(hr_graph_find_variable(graph, names[i], &variables[i]));
+  for (int i = 0; i < 4; ++i) TRY(hr_graph_find_variable(graph, kWeights[i], &variables[i]));
   TRY(hr_graph_variable_gradients(graph, loss, 4, variables, gradients));
   update(graph, "sgd momentum=0.9", rate, variables, gradients);
+  if (me.divided) return update(graph, "adam", rate, variables + 2, gradients + 2);
   TRY(hr_graph_read(graph, variables[1], &written));
   written = place(graph, UPDATE, op1(graph, "ReduceSum", "keepdims=0", written));
   TRY(hr_graph_op(graph, "Mul", NULL, 2, (hr_value[]){written, none}, 1, &written));
@@ -265,20 +275,32 @@ static hr_dataset* open_data(hr_env* env, int repeat, int rank, int size) {
   return data;
 }
 
+/* If processes wait to be taken in, the ranks of a divided training stop for them. */
+static int somebody_waits(void) {
+  int32_t waiting = 0;
+  if (me.elastic && me.divided && hr_group_rank(me.world) == 0) {
+    TRY(hr_group_waiting(me.world, NULL, &waiting));
+  }
+  return waiting > 0;
+}
+
 static hr_status* on_step(void* context, const hr_train_report* report, int32_t* out_stop) {
-  (void)context, (void)report, (void)out_stop;
+  (void)context, (void)report;
   if (is_behind()) take("next");
   /* So that a process that joins meets others that train. */
   const struct timespec pause = {.tv_nsec = 40000000};
   if (me.state == JOIN && exists("first")) nanosleep(&pause, NULL);
+  *out_stop = somebody_waits();
   return NULL;
 }
 
 static uint64_t hash_of(hr_session* session) {
   uint64_t hash = 14695981039346656037u;
-  for (size_t i = 0; i < hr_session_variable_count(session); ++i) {
+  const size_t count = me.divided ? 4 : hr_session_variable_count(session);
+  for (size_t i = 0; i < count; ++i) {
     hr_tensor* value;
-    TRY(hr_session_get_variable(session, hr_session_variable_name(session, i), NULL, &value));
+    const char* name = me.divided ? kWeights[i] : hr_session_variable_name(session, i);
+    TRY(hr_session_get_variable(session, name, NULL, &value));
     const unsigned char* bytes = hr_tensor_data(value);
     for (size_t k = 0; k < hr_tensor_bytes(value); ++k) hash = (hash ^ bytes[k]) * 1099511628211u;
     hr_tensor_release(value);
@@ -316,35 +338,34 @@ static void read_arguments(char** argv) {
   me.signal = atoi(argv[5]);
   me.delay = atoll(argv[6]);
   me.restored = atoi(argv[7]);
+  me.divided = atoi(argv[8]);
   me.number = number_of("RANK");
   me.joins = number_of("HEADRACE_JOIN");
 }
 
-int main(int argc, char** argv) {
-  if (argc != 8) return 2;
-  read_arguments(argv);
-  const int victim = me.number == me.victim && !exists("fault");
-  if (victim && me.state == JOIN && me.joins) fail_later();
-  hr_env* env;
-  const hr_env_options env_options = {.struct_size = sizeof env_options, .threads = 1};
-  TRY(hr_env_create(&env_options, &env));
-  add_operator(env);
-  hr_launch* launch;
-  TRY(hr_launch_from_environment(&launch));
-  const hr_group_options group = {.struct_size = sizeof group, .silence_nanos = 500000000};
-  TRY(hr_group_create(env, &group, NULL, &me.world));
+static void open_session(hr_env* env) {
   hr_graph* graph = build(env);
-  TRY(hr_graph_distribute(graph, "train", "workers", "mirrored first_bucket=1 bucket=1"));
   hr_model* model;
+  char strategy[100] = "mirrored first_bucket=1 bucket=1";
+  if (me.divided) {
+    snprintf(strategy, sizeof strategy, "mirrored first_bucket=1 bucket=1 zero=1 ranks=%d",
+             hr_group_size(me.world));
+  }
+  TRY(hr_graph_distribute(graph, "train", "workers", strategy));
   TRY(hr_model_from_graph(graph, &model));
   hr_graph_release(graph);
   TRY(hr_session_create(model, NULL, NULL, &me.session));
   hr_model_release(model);
-  TRY(hr_session_bind_group(me.session, "workers", me.world, NULL));
+}
+
+/* Until the end, or until the group has ended or is to grow. */
+static hr_status* train(hr_env* env, hr_train_report* report) {
+  hr_status* status = hr_session_bind_group(me.session, "workers", me.world, NULL);
+  if (status != NULL) return status;
+  if (me.state == RESTORE && is_victim()) fail_later();
   hr_dataset* data = open_data(env, EPOCHS, hr_group_rank(me.world), hr_group_size(me.world));
   char checkpoints[4096];
   snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", me.folder);
-  const int elastic = hr_launch_max_ranks(launch) > 0;
   const hr_train_options options = {.struct_size = sizeof options,
                                     .train_data = data,
                                     .checkpoint_directory = checkpoints,
@@ -354,16 +375,79 @@ int main(int argc, char** argv) {
                                     .on_step = on_step,
                                     .group = me.world,
                                     .bound_group = "workers",
-                                    .elastic_group = elastic ? me.world : NULL,
-                                    .min_ranks = hr_launch_min_ranks(launch),
-                                    .max_ranks = hr_launch_max_ranks(launch)};
+                                    .elastic_group = me.elastic && !me.divided ? me.world : NULL,
+                                    .min_ranks = me.min_ranks,
+                                    .max_ranks = me.max_ranks};
+  status = hr_train(me.session, &options, NULL, report);
+  hr_dataset_release(data);
+  return status;
+}
+
+/* The ranks that are left, or with one more. If that one has died meanwhile, those that there are.
+ */
+static hr_group* next_group(int has_ended) {
+  const hr_limits second = {.struct_size = sizeof second, .timeout_nanos = 1000000000};
+  hr_group* next = me.world;
+  if (has_ended) {
+    TRY(hr_group_shrink(me.world, NULL, &next));
+    return next;
+  }
+  hr_status* grown = hr_group_grow(me.world, hr_group_size(me.world) + 1, &second, &next);
+  if (hr_status_code(grown) != HR_DEADLINE_EXCEEDED) {
+    check(grown, "hr_group_grow");
+    return next;
+  }
+  hr_status_release(grown);
+  return me.world;
+}
+
+/* A rank that is gone has taken its part of the state with it, and a graph is made for a number of
+ * ranks: those that there are then make theirs, and restore the last checkpoint. */
+static void train_with_changing_ranks(hr_env* env, hr_train_report* report) {
+  for (;;) {
+    hr_status* ended = train(env, report);
+    if (ended == NULL && report->epoch == EPOCHS) return;
+    hr_group* const next = next_group(ended != NULL);
+    hr_status_release(ended);
+    hr_session_release(me.session);
+    if (next != me.world) hr_group_release(me.world);
+    me.world = next;
+    open_session(env);
+  }
+}
+
+static void read_launch(void) {
+  hr_launch* launch;
+  TRY(hr_launch_from_environment(&launch));
+  me.min_ranks = hr_launch_min_ranks(launch);
+  me.max_ranks = hr_launch_max_ranks(launch);
+  me.elastic = me.max_ranks > 0;
   hr_launch_release(launch);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 9) return 2;
+  read_arguments(argv);
+  read_launch();
+  if (me.state == JOIN && me.joins && is_victim()) fail_later();
+  hr_env* env;
+  const hr_env_options env_options = {.struct_size = sizeof env_options, .threads = 1};
+  TRY(hr_env_create(&env_options, &env));
+  add_operator(env);
+  const hr_group_options group = {.struct_size = sizeof group, .silence_nanos = 500000000};
+  /* No hr_train says to one who joins a divided training late that it is over. */
+  const hr_limits limits = {.struct_size = sizeof limits,
+                            .timeout_nanos = me.joins && me.divided ? 5000000000 : 0};
+  TRY(hr_group_create(env, &group, &limits, &me.world));
+  open_session(env);
   hr_train_report report = {.struct_size = sizeof report};
-  if (victim && me.state == RESTORE) fail_later();
-  TRY(hr_train(me.session, &options, NULL, &report));
+  if (me.elastic && me.divided) {
+    train_with_changing_ranks(env, &report);
+  } else {
+    TRY(train(env, &report));
+  }
   end_training();
   say_end(env, &report);
-  hr_dataset_release(data);
   hr_session_release(me.session);
   hr_group_release(me.world);
   hr_env_release(env);

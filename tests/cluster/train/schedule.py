@@ -4,7 +4,8 @@ A case starts three ranks of train_rank under `headrace launch`, lets one of the
 freeze (SIGSTOP) itself in a state of its training, and compares the end with trainings that nothing
 has disturbed: all ranks have the same weights, bit for bit; after a restart of all ranks these are
 those of the undisturbed training; an elastic training, which goes on with fewer ranks or with new
-ones, has a loss within the band of trainings with 1, 2 and 3 ranks.
+ones, has a loss within the band of trainings with 1, 2 and 3 ranks. So has one whose ranks divide
+the optimizer's state, and which goes on from a checkpoint of another number of ranks.
 """
 import dataclasses
 import pathlib
@@ -19,6 +20,8 @@ STEPS = 20  # of three ranks; a checkpoint each 5
 STATES = ["forward", "between", "last", "after", "update", "save", "restore", "join"]
 # Microseconds from the state's beginning, within which a state of some length is met.
 LONGEST = {"last": 3000, "save": 6000, "restore": 15000, "join": 250000}
+# Those of ranks that divide the optimizer's state: what is behind the last bucket has no places.
+DIVIDED_STATES = ["forward", "between", "last", "save", "restore", "join"]
 SILENCE = 0.5
 
 
@@ -26,7 +29,7 @@ SILENCE = 0.5
 class Case:
     number: int
     state: str
-    mode: str  # "restart" or "elastic"
+    mode: str  # "restart", "elastic" or "divided"
     signal: int
     victim: int
     step: int
@@ -39,10 +42,12 @@ class Case:
 
 
 def draw(seed, count):
-    """Cases in which every state comes equally often, in both modes and with both signals."""
+    """Cases in which every state comes equally often, in all modes and with both signals."""
     draws = random.Random(seed)
-    kinds = [(state, mode, sent) for state in STATES for mode in ("restart", "elastic")
-             for sent in (signal.SIGKILL, signal.SIGSTOP) if (state, mode) != ("join", "restart")]
+    states = {"restart": [state for state in STATES if state != "join"], "elastic": STATES,
+              "divided": DIVIDED_STATES}
+    kinds = [(state, mode, sent) for mode, ones in states.items() for state in ones
+             for sent in (signal.SIGKILL, signal.SIGSTOP)]
     cases = []
     while len(cases) < count:
         if len(cases) % len(kinds) == 0:
@@ -88,8 +93,8 @@ class Trainings:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @staticmethod
-    def words(state, step=0, victim=0, sent=0, delay=0, steps=0):
-        return [state, str(step), str(victim), str(int(sent)), str(delay), str(steps)]
+    def words(state, step=0, victim=0, sent=0, delay=0, steps=0, divided=False):
+        return [state, *(str(int(word)) for word in (step, victim, sent, delay, steps, divided))]
 
     def launch(self, folder, options, words, timeout=90):
         """Returns the ends that ranks have written, and what was printed."""
@@ -123,9 +128,11 @@ class Trainings:
         if case.state == "restore":
             folder.mkdir()
             shutil.copytree(self.base / "checkpoints", folder / "checkpoints")
-        options = (["--elastic", f"1:{RANKS}", "--max-restarts", "2"] if case.mode == "elastic" else
-                   ["-n", str(RANKS), "--max-restarts", "2", "--patience", "1"])
-        words = self.words(case.state, case.step, case.victim, case.signal, case.delay)
+        options = (["-n", str(RANKS), "--max-restarts", "2", "--patience", "1"]
+                   if case.mode == "restart" else
+                   ["--elastic", f"1:{RANKS}", "--max-restarts", "2"])
+        words = self.words(case.state, case.step, case.victim, case.signal, case.delay,
+                           divided=case.mode == "divided")
         ends, said = self.launch(folder, options, words)
         self.judge(case, ends, said)
         seconds = self.seconds(folder)

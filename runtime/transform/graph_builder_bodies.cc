@@ -28,7 +28,7 @@ namespace {
 class Importer {
  public:
   Importer(graph::Module& to, const graph::Module& from)
-      : to_(to), first_constant_(to.constants.size()), first_graph_(to.graphs.size()) {
+      : first_constant_(to.constants.size()), first_graph_(to.graphs.size()) {
     for (const graph::Operator& op : from.operators) {
       operators_.push_back(to.InternOperator(op.domain, op.name, op.version));
     }
@@ -55,7 +55,6 @@ class Importer {
   }
 
  private:
-  graph::Module& to_;
   const size_t first_constant_, first_graph_;
   std::vector<uint32_t> operators_, symbols_;
 };

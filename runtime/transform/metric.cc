@@ -305,7 +305,7 @@ Result<const MetricDef*> FindMetric(std::string_view name) {
 Result<Settings> SettingsOf(const MetricDef& def, const NamedNumbers& spec) {
   Settings out;
   for (const auto& [name, value] : spec.numbers) {
-    const auto is_name = [&](Literal known) { return known == name; };
+    const auto is_name = [&name = name](Literal known) { return known == name; };
     if (std::ranges::none_of(def.settings, is_name)) {
       return InvalidArgument("metric '", def.name, "' has no setting '", name,
                              "'; there are: ", Join(def.settings));

@@ -13,11 +13,12 @@ import tempfile
 import unittest
 
 try:
+    import ml_dtypes
     import numpy
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
-    from headrace import ConvertedFile, Env, Failure, Library
+    from headrace import DTYPES, ConvertedFile, Env, Failure, Library
 except ImportError as error:
     print(f"skipped: {error}; cmake/setup tests installs what is missing")
     sys.exit(77)
@@ -342,6 +343,28 @@ class BadModels(ConvertTest):
             y = helper.make_tensor_value_info("y", kind, [2])
             self.fails(model_of([helper.make_node("Add", ["x", "x"], ["y"], "sum")], [x], [y]),
                        "Add takes numbers as input 0", f"{name}[2]", "sum")
+
+    def test_products_of_floats_of_8_bits(self):
+        rng = numpy.random.default_rng(3)
+        value = helper.make_tensor_value_info
+        for kind in range(TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2FNUZ + 1):
+            small = DTYPES[kind]
+            a, b = rng.normal(size=(3, 40)).astype(small), rng.normal(size=(40, 5)).astype(small)
+            scales = [("a_scale", numpy.float32(0.5)), ("b_scale", numpy.float32([1, 2, 3, 4, 50])),
+                      ("y_scale", numpy.float32(0.01))]
+            node = helper.make_node("QLinearMatMul", ["a", "a_scale", "zero", "b", "b_scale",
+                                                      "zeros", "y_scale", "zero"], ["y"])
+            model = model_of([node], [value("a", kind, [3, 40]), value("b", kind, [40, 5])],
+                             [value("y", kind, [3, 5])], scales, 21)
+            for name, count in ("zero", []), ("zeros", [5]):
+                model.graph.initializer.append(onnx.TensorProto(
+                    name=name, data_type=kind, dims=count, raw_data=bytes(5 if count else 1)))
+            y, = self.convert(model).run({"a": a, "b": b}, ["y"])
+            exact = a.astype(float) @ b.astype(float) * (0.5 * scales[1][1] / float(scales[2][1]))
+            most = float(ml_dtypes.finfo(small).max)
+            expected = numpy.clip(exact, -most, most).astype(small)
+            self.assertEqual(y.dtype, expected.dtype)
+            self.assertEqual(y.astype(float).tolist(), expected.astype(float).tolist())
 
     def test_flags_that_are_none(self):
         node = helper.make_node("ReduceMax", ["x"], ["y"], keepdims=2)

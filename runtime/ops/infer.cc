@@ -63,13 +63,21 @@ Result<const graph::Variable*> InferContext::VariableOf(Literal attribute) const
   return &module_.variables[static_cast<size_t>(index)];
 }
 
+namespace {
+
+std::string_view WayOutOf(DType dtype) {
+  return IsFloat8(dtype) ? "; floats of 8 bits are only moved and converted: insert a Cast" : "";
+}
+
+}  // namespace
+
 Status InferContext::ExpectDType(size_t i, std::initializer_list<DType> allowed) const {
   if (!has_input(i)) return {};
   if (std::find(allowed.begin(), allowed.end(), input(i).dtype) != allowed.end()) return {};
   std::vector<std::string_view> names;
   for (DType dtype : allowed) names.push_back(DTypeName(dtype));
   return InvalidArgument(def_.name, " takes ", Join(names), " as input ", i, ", got ",
-                         Text(input(i)));
+                         Text(input(i)), WayOutOf(input(i).dtype));
 }
 
 Status InferContext::ExpectFloating(size_t i) const {
@@ -78,7 +86,8 @@ Status InferContext::ExpectFloating(size_t i) const {
 
 Status InferContext::ExpectNumeric(size_t i) const {
   if (!has_input(i) || IsFloating(input(i).dtype) || IsInteger(input(i).dtype)) return {};
-  return InvalidArgument(def_.name, " takes numbers as input ", i, ", got ", Text(input(i)));
+  return InvalidArgument(def_.name, " takes numbers as input ", i, ", got ", Text(input(i)),
+                         WayOutOf(input(i).dtype));
 }
 
 Status InferContext::ExpectSameDType(size_t i, size_t j) const {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -204,4 +206,15 @@ func TestPanicsOfTrainings(t *testing.T) {
 		OnMessage: func(string) { panic("oops") }}
 	_, err := session.Train(background, options)
 	expect(t, err, Internal, "OnMessage panicked at bad_input_test.go", "oops")
+}
+
+func TestATableOfCostsThatIsDamagedIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "costs")
+	_, err := NewEnv(&EnvOptions{CostTable: file})
+	expect(t, err, NotFound, file)
+	if err := os.WriteFile(file, []byte("not a table\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewEnv(&EnvOptions{CostTable: file})
+	expect(t, err, DataLoss, "does not begin")
 }

@@ -23,6 +23,7 @@ type EnvOptions struct {
 	Clock     Clock        // nil: the system's monotonic clock
 	Executor  Executor     // nil: threads of the library
 	Allocator Allocator    // nil: malloc
+	CostTable string       // a file of `headrace roof --costs`, by which plans are chosen; "": none
 }
 
 // Version returns the version of the library and what its build contains, such as
@@ -58,7 +59,8 @@ func NewEnv(options *EnvOptions) (*Env, error) {
 	}
 	var lent loan
 	defer lent.end()
-	c := C.hr_env_options{struct_size: C.sizeof_hr_env_options, threads: lent.number("Threads", options.Threads)}
+	c := C.hr_env_options{struct_size: C.sizeof_hr_env_options, threads: lent.number("Threads", options.Threads),
+		cost_table: lent.optional(options.CostTable)}
 	if lent.failure != nil {
 		return nil, lent.failure
 	}

@@ -109,7 +109,7 @@ Result<std::shared_ptr<session::Env>> CreateEnv(const hr_env_options& options) {
   HR_RETURN_IF_ERROR(Adapt(options.clock, "hr_clock", &hosted->clock, &inner.clock));
   HR_RETURN_IF_ERROR(Adapt(options.executor, "hr_executor", &hosted->executor, &inner.executor));
   HR_ASSIGN_OR_RETURN(hosted->env, session::Env::Create(inner));
-  HR_RETURN_IF_ERROR(RegisterParts(*hosted->env));
+  HR_RETURN_IF_ERROR(RegisterParts(*hosted->env, options.cost_table));
   hosted->Keep();
   session::Env* env = hosted->env.get();
   return std::shared_ptr<session::Env>(std::move(hosted), env);

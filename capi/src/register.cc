@@ -70,15 +70,20 @@ static void RegisterTransports(session::Env& env) {
 }
 #endif
 
-Status RegisterParts([[maybe_unused]] session::Env& env) {
+Status RegisterParts([[maybe_unused]] session::Env& env, const char* cost_table) {
 #ifdef HEADRACE_CPU
   if (const char* off = std::getenv("HEADRACE_AVX512"); off != nullptr && off == std::string("off"))
     cpu::DisableAvx512();
-  if (const char* costs = std::getenv("HEADRACE_COSTS"); costs != nullptr && *costs != '\0') {
-    HR_ASSIGN_OR_RETURN(auto&& cpu, cpu::CreateCpuBackend(env.allocator(), costs));
+  if (cost_table == nullptr) cost_table = std::getenv("HEADRACE_COSTS");
+  if (cost_table != nullptr && *cost_table != '\0') {
+    HR_ASSIGN_OR_RETURN(auto&& cpu, cpu::CreateCpuBackend(env.allocator(), cost_table));
     HR_RETURN_IF_ERROR(env.AddBackend(std::move(cpu)));
   } else {
     HR_RETURN_IF_ERROR(env.AddBackend(cpu::CreateCpuBackend(env.allocator())));
+  }
+#else
+  if (cost_table != nullptr) {
+    return Unimplemented("hr_env_options.cost_table is of the CPU backend, which this build lacks");
   }
 #endif
 #ifdef HEADRACE_COMM

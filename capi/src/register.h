@@ -7,7 +7,8 @@
 
 namespace hr::capi {
 
-Status RegisterParts(session::Env& env);
+// `cost_table`: hr_env_options.
+Status RegisterParts(session::Env& env, const char* cost_table);
 
 // Writes the fields about libraries of others that are opened when they are first wanted.
 void DescribeLibraries(JsonWriter& json);

@@ -95,9 +95,18 @@ static void write_table(const char* path, const char* machine, const char* lines
   EXPECT(fclose(file) == 0);
 }
 
-static void refuses(hr_code code, const char* words) {
+static hr_env* env_with(const char* cost_table) {
+  const hr_env_options options = {
+      .struct_size = sizeof options, .threads = 1, .cost_table = cost_table};
   hr_env* env;
-  FAILS(hr_env_create(NULL, &env), code, words);
+  CHECK(hr_env_create(&options, &env));
+  return env;
+}
+
+static void refuses(const char* cost_table, hr_code code, const char* words) {
+  const hr_env_options options = {.struct_size = sizeof options, .cost_table = cost_table};
+  hr_env* env;
+  FAILS(hr_env_create(&options, &env), code, words);
 }
 
 static void test_tables(hr_env* env) {
@@ -105,34 +114,41 @@ static void test_tables(hr_env* env) {
   char path[4200];
   const char* machine = machine_of(env);
   snprintf(path, sizeof path, "%s", in_folder(folder, "costs"));
-  EXPECT(setenv("HEADRACE_COSTS", path, 1) == 0);
-  refuses(HR_NOT_FOUND, path);
+  refuses(path, HR_NOT_FOUND, path);
   /* Where blocks of images take 50 times as long, they are not chosen. */
   write_table(path, machine, "winograd 50\ndirect 50\n", 0);
-  hr_env* slow = make_env(1);
+  hr_env* slow = env_with(path);
   EXPECT(!plan_has(slow, NULL, "\"choice\":{\"layout\":\"batch_blocked\""));
   hr_env_release(slow);
   write_table(path, machine, "channels_last 1.5\nportable 2\ncopies 0.9\n", 0);
-  hr_env* same = make_env(1);
+  hr_env* same = env_with(path);
   EXPECT(plan_has(same, NULL, "\"choice\":{\"layout\":\"batch_blocked\""));
   hr_env_release(same);
+  /* The environment's is for programs that name none. */
+  write_table(path, machine, "winograd 50\ndirect 50\n", 0);
+  EXPECT(setenv("HEADRACE_COSTS", path, 1) == 0);
+  hr_env* by_variable = env_with(NULL);
+  EXPECT(!plan_has(by_variable, NULL, "\"choice\":{\"layout\":\"batch_blocked\""));
+  hr_env_release(by_variable);
+  EXPECT(setenv("HEADRACE_COSTS", "/nowhere/costs", 1) == 0);
+  hr_env_release(env_with(path));
+  EXPECT(unsetenv("HEADRACE_COSTS") == 0);
   write_table(path, "portable kernels, abacus", "", 0);
-  refuses(HR_FAILED_PRECONDITION, "of a machine with 'portable kernels, abacus'");
+  refuses(path, HR_FAILED_PRECONDITION, "of a machine with 'portable kernels, abacus'");
   write_table(path, machine, "winograd 2\n", 1);
-  refuses(HR_DATA_LOSS, "its checksum differs");
+  refuses(path, HR_DATA_LOSS, "its checksum differs");
   write_table(path, machine, "winograd 1e9\n", 0);
-  refuses(HR_DATA_LOSS, "expected a number from 0.01 to 100");
+  refuses(path, HR_DATA_LOSS, "expected a number from 0.01 to 100");
   write_table(path, machine, "winograd nan\n", 0);
-  refuses(HR_DATA_LOSS, "expected a number from 0.01 to 100");
+  refuses(path, HR_DATA_LOSS, "expected a number from 0.01 to 100");
   write_table(path, machine, "wino 2\n", 0);
-  refuses(HR_DATA_LOSS, "a line 'wino', which is unknown");
+  refuses(path, HR_DATA_LOSS, "a line 'wino', which is unknown");
   FILE* file = fopen(path, "w");
   EXPECT(file != NULL && fputs("conv,1\n", file) >= 0 && fclose(file) == 0);
-  refuses(HR_DATA_LOSS, "does not begin with");
+  refuses(path, HR_DATA_LOSS, "does not begin with");
   file = fopen(path, "w");
   EXPECT(file != NULL && fputs("headrace costs 1\n", file) >= 0 && fclose(file) == 0);
-  refuses(HR_DATA_LOSS, "has no checksum");
-  EXPECT(unsetenv("HEADRACE_COSTS") == 0);
+  refuses(path, HR_DATA_LOSS, "has no checksum");
   remove_folder(folder);
 }
 

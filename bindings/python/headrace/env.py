@@ -22,14 +22,18 @@ class Env(Closeable):
     allocator, clock, executor : int, optional
         Addresses of C structs (hr_allocator, hr_clock, hr_executor), which the program keeps. Their
         functions are called by threads that must not wait for Python, so they are written in C.
+    cost_table : str or os.PathLike, optional
+        A file that ``headrace roof --costs`` has measured on this machine, by which layouts and
+        kernels of convolutions are chosen.
     """
 
     __slots__ = ()
 
-    def __init__(self, *, threads=None, log=None, allocator=None, clock=None, executor=None):
+    def __init__(self, *, threads=None, log=None, allocator=None, clock=None, executor=None,
+                 cost_table=None):
         self._handle = native.hr_env_create(settings(
             threads=threads, log=_log_function(log), allocator=allocator, clock=clock,
-            executor=executor))
+            executor=executor, cost_table=None if cost_table is None else os.fspath(cost_table)))
 
     def load_plugin(self, name_or_path):
         """Load a plugin, such as ``"cuda"``, or the path of one. Before the first model or group."""

@@ -74,6 +74,7 @@ nb::object EnvCreate(nb::handle dict) {
   hr_env_options options{};
   options.struct_size = sizeof options;
   settings.Number("threads", &options.threads);
+  settings.String("cost_table", &options.cost_table);
   options.allocator = ServiceAt<hr_allocator>(settings, "allocator");
   options.clock = ServiceAt<hr_clock>(settings, "clock");
   options.executor = ServiceAt<hr_executor>(settings, "executor");

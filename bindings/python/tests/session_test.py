@@ -284,6 +284,15 @@ def test_describing(doubling):
     assert hr.default_env().describe()["threads"]
 
 
+def test_a_table_of_costs_that_is_damaged_is_refused(tmp_path):
+    file = tmp_path / "costs"
+    with pytest.raises(hr.NotFound, match="costs"):
+        hr.Env(cost_table=file)
+    file.write_text("not a table\n")
+    with pytest.raises(hr.DataLoss, match="does not begin"):
+        hr.Env(cost_table=file)
+
+
 def test_custom_calls():
     g = hr.Graph()
     x = g.input("x", "float32", [])

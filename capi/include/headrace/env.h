@@ -66,6 +66,12 @@ typedef struct hr_env_options {
   HR_NULLABLE const hr_clock* clock;         /* NULL: the system's monotonic clock */
   HR_NULLABLE const hr_executor* executor;   /* NULL: threads of the library */
   int32_t threads; /* the thread budget; 0: one per processor; ignored if there is an executor */
+  /* A file that `headrace roof --costs FILE` has measured on this machine: layouts and kernels of
+   * convolutions are chosen by it. NULL: the file that the environment variable HEADRACE_COSTS
+   * names, or if it names none, estimates that hold for most machines. HR_NOT_FOUND: there is no
+   * such file. HR_DATA_LOSS: it is damaged. HR_FAILED_PRECONDITION: it is of a machine with other
+   * instructions. */
+  HR_NULLABLE const char* cost_table;
 } hr_env_options;
 
 /* Thread-safe. Two envs in one process are independent of each other.
@@ -106,11 +112,6 @@ typedef struct hr_env_options {
  * Processes: a program may exit while objects are left and functions of the host are running. After
  * fork() the child may exit or become another program, and must not use an env of the parent. The
  * library must not be unloaded (dlclose) while an object of an env is left.
- *
- * Layouts and kernels of convolutions are chosen by estimates. If the environment variable
- * HEADRACE_COSTS names a file that `headrace roof --costs FILE` has measured on this machine,
- * hr_env_create reads it, and estimates follow it: HR_DATA_LOSS if it is damaged,
- * HR_FAILED_PRECONDITION if it is of a machine with other instructions.
  *
  * oneDNN, whose kernels some float32 nodes take where it is there, is opened when the first such
  * plan is made, and stays loaded: the library that the environment variable HEADRACE_ONEDNN names

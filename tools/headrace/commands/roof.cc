@@ -52,7 +52,7 @@ Command AddRoof(CLI::App& program) {
           "write a report there; - is standard output, alone");
   AddText(app, "--costs", options->costs, "FILE",
           "measure what convolutions cost here instead, and write the table that\n"
-          "HEADRACE_COSTS=FILE makes programs choose layouts and kernels by");
+          "programs choose layouts and kernels by (hr_env_options.cost_table, HEADRACE_COSTS)");
   return {app, [options] { return Run(*options); }};
 }
 

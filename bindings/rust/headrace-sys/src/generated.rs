@@ -241,11 +241,6 @@ pub struct hr_work {
 /// fork() the child may exit or become another program, and must not use an env of the parent. The
 /// library must not be unloaded (dlclose) while an object of an env is left.
 ///
-/// Layouts and kernels of convolutions are chosen by estimates. If the environment variable
-/// HEADRACE_COSTS names a file that `headrace roof --costs FILE` has measured on this machine,
-/// hr_env_create reads it, and estimates follow it: HR_DATA_LOSS if it is damaged,
-/// HR_FAILED_PRECONDITION if it is of a machine with other instructions.
-///
 /// oneDNN, whose kernels some float32 nodes take where it is there, is opened when the first such
 /// plan is made, and stays loaded: the library that the environment variable HEADRACE_ONEDNN names
 /// ("off": none), else libdnnl.so.3 beside this library or where the system's loader looks.
@@ -657,6 +652,12 @@ pub struct hr_env_options {
     pub executor: *const hr_executor,
     /// the thread budget; 0: one per processor; ignored if there is an executor
     pub threads: i32,
+    /// A file that `headrace roof --costs FILE` has measured on this machine: layouts and kernels of
+    /// convolutions are chosen by it. NULL: the file that the environment variable HEADRACE_COSTS
+    /// names, or if it names none, estimates that hold for most machines. HR_NOT_FOUND: there is no
+    /// such file. HR_DATA_LOSS: it is damaged. HR_FAILED_PRECONDITION: it is of a machine with other
+    /// instructions.
+    pub cost_table: *const c_char,
 }
 impl Default for hr_env_options {
     /// All members are zero but `struct_size`.

@@ -1,13 +1,15 @@
 //! Envs: the allocator, log, clock, threads and devices that models and sessions share.
 use std::fmt;
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use headrace_sys as sys;
 
+use crate::graph::path_text;
 use crate::host::{release, Given};
-use crate::raw::{c_text, check, made, text_of, Owned};
+use crate::raw::{c_text, check, made, text_of, text_pointer, Owned};
 use crate::services::{self, Allocator, Executor, LogLevel};
 use crate::{Code, Error, Operator, OperatorDef, Result};
 
@@ -80,6 +82,7 @@ pub struct EnvBuilder {
     log: Option<Log>,
     clock: Option<Clock>,
     executor: Option<Box<dyn Executor>>,
+    cost_table: Option<PathBuf>,
 }
 
 impl EnvBuilder {
@@ -121,10 +124,19 @@ impl EnvBuilder {
         self
     }
 
+    /// Layouts and kernels of convolutions are chosen by this file, which `headrace roof --costs`
+    /// has measured on this machine.
+    #[must_use]
+    pub fn cost_table(mut self, file: impl Into<PathBuf>) -> Self {
+        self.cost_table = Some(file.into());
+        self
+    }
+
     /// Makes the env. [`Code::FAILED_PRECONDITION`]: the library that was loaded does not fit the
     /// one that this crate was written for.
     pub fn build(self) -> Result<Env> {
         check_version(sys::HR_API_VERSION, library_version())?;
+        let cost_table = self.cost_table.as_deref().map(path_text).transpose()?;
         let allocator = self.allocator.map(Given::new);
         let log = self.log.map(Given::new);
         let clock = self.clock.map(|clock| Given::new(services::Clock::new(clock)));
@@ -140,6 +152,7 @@ impl EnvBuilder {
             clock: pointer(&raw_clock),
             executor: pointer(&raw_executor),
             threads: self.threads,
+            cost_table: text_pointer(&cost_table),
             ..Default::default()
         };
         // SAFETY: the options live during the call, which copies them.

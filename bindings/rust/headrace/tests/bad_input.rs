@@ -17,6 +17,18 @@ fn code<T: std::fmt::Debug>(result: Result<T>) -> Code {
 }
 
 #[test]
+fn a_table_of_costs_that_is_damaged_is_refused() -> Result<()> {
+    let file = std::env::temp_dir().join(format!("headrace-costs-{}", std::process::id()));
+    let env = || Env::builder().cost_table(&file).build();
+    assert_eq!(code(env()), Code::NOT_FOUND);
+    std::fs::write(&file, "not a table\n")?;
+    let refused = code(env());
+    std::fs::remove_file(&file)?;
+    assert_eq!(refused, Code::DATA_LOSS);
+    Ok(())
+}
+
+#[test]
 fn a_closed_session_refuses_runs() -> Result<()> {
     let session = Session::new(&negation(&Env::new()?)?, None)?;
     let mut call = Call::new(&session, "infer")?;

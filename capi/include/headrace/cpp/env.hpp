@@ -43,6 +43,7 @@ struct EnvOptions {
   std::shared_ptr<LogSink> log;          // nullptr: messages are dropped
   std::shared_ptr<Clock> clock;
   std::shared_ptr<Executor> executor;
+  std::string cost_table;  // hr_env_options.cost_table; empty: none
 };
 
 namespace detail {
@@ -122,6 +123,7 @@ class Env : public detail::Handle<hr_env, hr_env_release> {
     if (given.clock != nullptr) options.clock = &clock;
     if (given.executor != nullptr) options.executor = &executor;
     options.threads = given.threads;
+    if (!given.cost_table.empty()) options.cost_table = given.cost_table.c_str();
     hr_env* out = detail::made<hr_env*>(hr_env_create, &options);
     static_cast<void>(held_allocator.release());  // the env has taken them over
     static_cast<void>(held_log.release());

@@ -79,6 +79,7 @@ pub const LINES: &[(&str, i128)] = &[
     ("hr_env_options.clock", mem::offset_of!(hr_env_options, clock) as i128),
     ("hr_env_options.executor", mem::offset_of!(hr_env_options, executor) as i128),
     ("hr_env_options.threads", mem::offset_of!(hr_env_options, threads) as i128),
+    ("hr_env_options.cost_table", mem::offset_of!(hr_env_options, cost_table) as i128),
     ("hr_save_options", mem::size_of::<hr_save_options>() as i128),
     ("hr_save_options.struct_size", mem::offset_of!(hr_save_options, struct_size) as i128),
     ("hr_save_options.strip_names", mem::offset_of!(hr_save_options, strip_names) as i128),
@@ -766,6 +767,7 @@ int main(void) {
   printf("hr_env_options.clock %zu\n", offsetof(hr_env_options, clock));
   printf("hr_env_options.executor %zu\n", offsetof(hr_env_options, executor));
   printf("hr_env_options.threads %zu\n", offsetof(hr_env_options, threads));
+  printf("hr_env_options.cost_table %zu\n", offsetof(hr_env_options, cost_table));
   printf("hr_save_options %zu\n", sizeof(hr_save_options));
   printf("hr_save_options.struct_size %zu\n", offsetof(hr_save_options, struct_size));
   printf("hr_save_options.strip_names %zu\n", offsetof(hr_save_options, strip_names));

@@ -52,6 +52,7 @@ public final class Env extends Resource {
       long out = s.out();
       Structs.hr_env_options options = new Structs.hr_env_options(s);
       options.threads(from.threads);
+      if (from.costTable != null) options.cost_table(s.text(from.costTable.toString()));
       if (from.log != null) options.log(log(from, s, contexts));
       if (from.clock != null) options.clock(clock(from, s, contexts));
       if (from.allocator != null) options.allocator(allocator(from, s, contexts));

@@ -1,5 +1,6 @@
 package dev.headrace;
 
+import java.nio.file.Path;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
@@ -11,6 +12,7 @@ public final class EnvOptions {
   Allocator allocator;
   Executor executor;
   int concurrency;
+  Path costTable;
 
   /** Makes the defaults: a thread for each processor, malloc, no log. */
   public EnvOptions() {}
@@ -47,6 +49,15 @@ public final class EnvOptions {
   public EnvOptions executor(Executor threads, int mostThreads) {
     executor = threads;
     concurrency = mostThreads;
+    return this;
+  }
+
+  /**
+   * Sets a file that {@code headrace roof --costs} has measured on this machine, by which layouts
+   * and kernels of convolutions are chosen.
+   */
+  public EnvOptions costTable(Path file) {
+    costTable = file;
     return this;
   }
 

@@ -250,7 +250,7 @@ final class Structs {
   }
 
   static final class hr_env_options extends Struct {
-    static final int BYTES = 48;
+    static final int BYTES = 56;
 
     hr_env_options(Scratch scratch) {
       super(scratch.bytes(BYTES), BYTES);
@@ -273,6 +273,8 @@ final class Structs {
     void executor(long value) { set_long(32, value); }
     int threads() { return get_int(40); }
     void threads(int value) { set_int(40, value); }
+    long cost_table() { return get_long(48); }
+    void cost_table(long value) { set_long(48, value); }
   }
 
   static final class hr_save_options extends Struct {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -185,6 +186,15 @@ class EnvTest {
       values[7] = 3;
       assertEquals(6, doubled(env, values)[7]);
     }
+  }
+
+  @Test
+  void aTableOfCostsThatIsDamagedIsRefused(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("costs");
+    EnvOptions options = new EnvOptions().costTable(file);
+    assertThrows(HeadraceException.NotFound.class, () -> new Env(options));
+    Files.writeString(file, "not a table\n");
+    assertThrows(HeadraceException.DataLoss.class, () -> new Env(options));
   }
 
   @Test

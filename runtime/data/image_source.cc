@@ -135,7 +135,7 @@ Pixels Center(const Pixels& image, ImageSize size, ImageSize to, int channels) {
 
 std::vector<Field> FieldsOf(const ImageOptions& options, bool labelled) {
   Dims dims = {options.channels, options.size.height, options.size.width};
-  if (options.channels_last) std::ranges::rotate(dims, dims.begin() + 1);
+  if (options.channels_last) std::rotate(dims.begin(), dims.begin() + 1, dims.end());
   const DType dtype = options.pixels.raw ? DType::kUint8 : DType::kFloat32;
   std::vector<Field> fields = {{"images", dtype, std::move(dims)}};
   if (labelled) fields.push_back({"labels", DType::kInt64, {}});

@@ -1,11 +1,13 @@
 // From an operator to a kernel: one entry an operator, one file a family (backends/cpu/ops).
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 #include "runtime/base/errors.h"
 #include "runtime/lowering/kernel_request.h"
 #include "runtime/lowering/region.h"
+#include "runtime/ops/chosen.h"
 
 namespace hr::cpu {
 
@@ -28,7 +30,48 @@ struct KernelEntry {
   Result<LoweredKernel> (*make)(const KernelRequest&);
   // Also takes images in other layouts (lowering/layouts.cc decides when).
   bool any_layout = false;
+  // Of an entry of the domain kLowered: operators from which such nodes are made, beside those of
+  // its table ("Gemm MatMul").
+  std::string_view made_from = {};
 };
+
+constexpr bool IsLowered(const KernelEntry& kernel) { return kernel.domain == lowering::kLowered; }
+
+// Whether a build that has chosen its operators has this one of a family's kernels. Those of
+// lowered nodes come with what these are made from.
+constexpr bool IsChosen(const KernelEntry& kernel, std::span<const KernelEntry> family) {
+  if (!IsLowered(kernel)) return ops::IsChosen(kernel.domain, kernel.name);
+  for (const KernelEntry& other : family) {
+    if (!IsLowered(other) && IsChosen(other, family)) return true;
+  }
+  for (std::string_view names = kernel.made_from; !names.empty();) {
+    const std::string_view name = names.substr(0, names.find(' '));
+    if (ops::IsChosenName(name)) return true;
+    names.remove_prefix(std::min(name.size() + 1, names.size()));
+  }
+  return false;
+}
+
+// Whether the table says for each of its lowered nodes what they are made from.
+constexpr bool SaysOrigins(std::span<const KernelEntry> family) {
+  bool any = false;
+  for (const KernelEntry& kernel : family) any = any || !IsLowered(kernel);
+  for (const KernelEntry& kernel : family) {
+    if (!any && kernel.made_from.empty()) return false;
+  }
+  return true;
+}
+
+using KernelPart = ops::Part<KernelEntry>;
+
+// Those of a family's kernels that the build has.
+template <const auto& kKernels>
+constexpr KernelPart ChosenKernels() {
+  static_assert(SaysOrigins(kKernels), "what are the lowered nodes of this table made from?");
+  return ops::PartOf<kKernels, [](const KernelEntry& kernel, auto family) {
+    return IsChosen(kernel, family);
+  }>();
+}
 
 // Returns null if the CPU has no kernel.
 const KernelEntry* FindKernel(const graph::Operator& op);

@@ -55,7 +55,11 @@ Status Add(hr_graph* graph, std::string_view domain, std::string_view op,
 Result<std::vector<graph::Attribute>> ScanAttributes(const ops::OpRegistry& registry,
                                                      const char* text) {
   if (text == nullptr) return std::vector<graph::Attribute>();
-  return transform::ParseAttributes(*registry.Newest(ops::kOnnx, "Scan"), text);
+  graph::Operator op{.name = "Scan", .version = 1};
+  if (const ops::OpDef* newest = registry.Newest(ops::kOnnx, op.name))
+    op.version = newest->since_version;
+  HR_ASSIGN_OR_RETURN(const ops::OpDef* scan, registry.Get(op));
+  return transform::ParseAttributes(*scan, text);
 }
 
 }  // namespace

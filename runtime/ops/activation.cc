@@ -262,6 +262,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ActivationOps() { return kOps; }
+OpFamily ActivationOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

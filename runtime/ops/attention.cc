@@ -359,6 +359,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> AttentionOps() { return kOps; }
+OpFamily AttentionOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

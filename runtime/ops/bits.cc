@@ -59,6 +59,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> BitOps() { return kOps; }
+OpFamily BitOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

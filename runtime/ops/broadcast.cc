@@ -62,6 +62,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> BroadcastOps() { return kOps; }
+OpFamily BroadcastOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

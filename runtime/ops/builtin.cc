@@ -4,7 +4,7 @@
 
 namespace hr::ops {
 
-std::span<const std::span<const OpDef>> BuiltinFamilies() {
+std::span<const OpFamily> BuiltinFamilies() {
   static const std::array families = {
 #ifndef HEADRACE_WITHOUT_TRAINING
       GradientMarkOps(),
@@ -72,7 +72,7 @@ namespace {
 template <typename Better>
 const OpDef& BestOf(std::string_view name, Better&& better) {
   const OpDef* best = nullptr;
-  for (std::span<const OpDef> family : BuiltinFamilies()) {
+  for (const OpFamily& family : BuiltinFamilies()) {
     for (const OpDef& def : family) {
       if (def.domain == kOnnx && def.name == name && better(def, best)) best = &def;
     }

@@ -2,66 +2,66 @@
 // in builtin.cc.
 #pragma once
 
-#include "runtime/ops/op_def.h"
+#include "runtime/ops/chosen.h"
 
 namespace hr::ops {
 
-std::span<const OpDef> ActivationOps();             // activation.cc
-std::span<const OpDef> AttentionOps();              // attention.cc
-std::span<const OpDef> BitOps();                    // bits.cc
-std::span<const OpDef> BroadcastOps();              // broadcast.cc
-std::span<const OpDef> CastOps();                   // cast.cc
-std::span<const OpDef> CausalConvOps();             // causal_conv.cc
-std::span<const OpDef> CommunicationOps();          // communication.cc
-std::span<const OpDef> ComposedMovementOps();       // composed_movement.cc
-std::span<const OpDef> ComposedNormalizationOps();  // composed_normalization.cc
-std::span<const OpDef> ContainerOps();              // containers.cc
-std::span<const OpDef> ControlOps();                // control.cc
-std::span<const OpDef> ConvOps();                   // conv.cc
-std::span<const OpDef> ConvTransposeOps();          // conv_transpose.cc
-std::span<const OpDef> DataSizedOps();              // data_sized.cc
-std::span<const OpDef> DeformConvOps();             // deform_conv.cc
-std::span<const OpDef> DeterminantOps();            // determinant.cc
-std::span<const OpDef> EinsumOps();                 // einsum.cc
-std::span<const OpDef> ElementwiseOps();            // elementwise.cc
-std::span<const OpDef> GenerateOps();               // generate.cc
-std::span<const OpDef> GradientMarkOps();           // gradient_mark.cc
-std::span<const OpDef> IndexingOps();               // indexing.cc
-std::span<const OpDef> LinearAttentionOps();        // linear_attention.cc
-std::span<const OpDef> LogicOps();                  // logic.cc
-std::span<const OpDef> MatrixOps();                 // matrix.cc
-std::span<const OpDef> MlEncoderOps();              // ml_encoders.cc
-std::span<const OpDef> MlFeatureOps();              // ml_features.cc
-std::span<const OpDef> MlLinearOps();               // ml_linear.cc
-std::span<const OpDef> MlSvmOps();                  // ml_svm.cc
-std::span<const OpDef> MlTreeOps();                 // ml_trees.cc
-std::span<const OpDef> MovementOps();               // movement.cc
-std::span<const OpDef> NGramOps();                  // ngrams.cc
-std::span<const OpDef> NormalizationOps();          // normalization.cc
-std::span<const OpDef> OlderVersions();             // older_versions.cc
-std::span<const OpDef> OptimizerOps();              // optimizer.cc
-std::span<const OpDef> PoolOps();                   // pool.cc
-std::span<const OpDef> QuantizationOps();           // quantization.cc
-std::span<const OpDef> QuantizedProductOps();       // quantized_products.cc
-std::span<const OpDef> RandomOps();                 // random.cc
-std::span<const OpDef> RecurrentOps();              // recurrent.cc
-std::span<const OpDef> ReductionOps();              // reduction.cc
-std::span<const OpDef> RegionOps();                 // regions.cc
-std::span<const OpDef> ResizeOps();                 // resize.cc
-std::span<const OpDef> ReshapeOps();                // reshape.cc
-std::span<const OpDef> SamplingOps();               // sampling.cc
-std::span<const OpDef> ScanOps();                   // scan.cc
-std::span<const OpDef> SequenceOps();               // sequence.cc
-std::span<const OpDef> ShapeOps();                  // shape.cc
-std::span<const OpDef> SignalOps();                 // signal.cc
-std::span<const OpDef> SliceOps();                  // slice.cc
-std::span<const OpDef> SoftmaxOps();                // softmax.cc
-std::span<const OpDef> StateOps();                  // state.cc
-std::span<const OpDef> UnaryOps();                  // unary.cc
-std::span<const OpDef> UnfoldOps();                 // unfold.cc
+OpFamily ActivationOps();             // activation.cc
+OpFamily AttentionOps();              // attention.cc
+OpFamily BitOps();                    // bits.cc
+OpFamily BroadcastOps();              // broadcast.cc
+OpFamily CastOps();                   // cast.cc
+OpFamily CausalConvOps();             // causal_conv.cc
+OpFamily CommunicationOps();          // communication.cc
+OpFamily ComposedMovementOps();       // composed_movement.cc
+OpFamily ComposedNormalizationOps();  // composed_normalization.cc
+OpFamily ContainerOps();              // containers.cc
+OpFamily ControlOps();                // control.cc
+OpFamily ConvOps();                   // conv.cc
+OpFamily ConvTransposeOps();          // conv_transpose.cc
+OpFamily DataSizedOps();              // data_sized.cc
+OpFamily DeformConvOps();             // deform_conv.cc
+OpFamily DeterminantOps();            // determinant.cc
+OpFamily EinsumOps();                 // einsum.cc
+OpFamily ElementwiseOps();            // elementwise.cc
+OpFamily GenerateOps();               // generate.cc
+OpFamily GradientMarkOps();           // gradient_mark.cc
+OpFamily IndexingOps();               // indexing.cc
+OpFamily LinearAttentionOps();        // linear_attention.cc
+OpFamily LogicOps();                  // logic.cc
+OpFamily MatrixOps();                 // matrix.cc
+OpFamily MlEncoderOps();              // ml_encoders.cc
+OpFamily MlFeatureOps();              // ml_features.cc
+OpFamily MlLinearOps();               // ml_linear.cc
+OpFamily MlSvmOps();                  // ml_svm.cc
+OpFamily MlTreeOps();                 // ml_trees.cc
+OpFamily MovementOps();               // movement.cc
+OpFamily NGramOps();                  // ngrams.cc
+OpFamily NormalizationOps();          // normalization.cc
+OpFamily OlderVersions();             // older_versions.cc
+OpFamily OptimizerOps();              // optimizer.cc
+OpFamily PoolOps();                   // pool.cc
+OpFamily QuantizationOps();           // quantization.cc
+OpFamily QuantizedProductOps();       // quantized_products.cc
+OpFamily RandomOps();                 // random.cc
+OpFamily RecurrentOps();              // recurrent.cc
+OpFamily ReductionOps();              // reduction.cc
+OpFamily RegionOps();                 // regions.cc
+OpFamily ResizeOps();                 // resize.cc
+OpFamily ReshapeOps();                // reshape.cc
+OpFamily SamplingOps();               // sampling.cc
+OpFamily ScanOps();                   // scan.cc
+OpFamily SequenceOps();               // sequence.cc
+OpFamily ShapeOps();                  // shape.cc
+OpFamily SignalOps();                 // signal.cc
+OpFamily SliceOps();                  // slice.cc
+OpFamily SoftmaxOps();                // softmax.cc
+OpFamily StateOps();                  // state.cc
+OpFamily UnaryOps();                  // unary.cc
+OpFamily UnfoldOps();                 // unfold.cc
 
 // All of them, in no particular order.
-std::span<const std::span<const OpDef>> BuiltinFamilies();
+std::span<const OpFamily> BuiltinFamilies();
 
 // The newest definition of an operator of ONNX that is among them, or the first that is newer than
 // `version`.

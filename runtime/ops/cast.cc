@@ -67,6 +67,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> CastOps() { return kOps; }
+OpFamily CastOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

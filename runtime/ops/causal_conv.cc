@@ -128,6 +128,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> CausalConvOps() { return kOps; }
+OpFamily CausalConvOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

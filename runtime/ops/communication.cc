@@ -327,6 +327,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> CommunicationOps() { return kOps; }
+OpFamily CommunicationOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -181,6 +181,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ComposedMovementOps() { return kOps; }
+OpFamily ComposedMovementOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -194,6 +194,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ComposedNormalizationOps() { return kOps; }
+OpFamily ComposedNormalizationOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

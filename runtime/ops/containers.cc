@@ -183,6 +183,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ContainerOps() { return kOps; }
+OpFamily ContainerOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -336,6 +336,6 @@ Status CheckBodies(const OpRegistry& registry, const graph::Module& module) {
   return {};
 }
 
-std::span<const OpDef> ControlOps() { return kOps; }
+OpFamily ControlOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

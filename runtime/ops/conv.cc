@@ -155,6 +155,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ConvOps() { return kOps; }
+OpFamily ConvOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -247,6 +247,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ConvTransposeOps() { return kOps; }
+OpFamily ConvTransposeOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -251,6 +251,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> DataSizedOps() { return kOps; }
+OpFamily DataSizedOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -216,6 +216,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> DeformConvOps() { return kOps; }
+OpFamily DeformConvOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -47,6 +47,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> DeterminantOps() { return kOps; }
+OpFamily DeterminantOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -311,6 +311,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> EinsumOps() { return kOps; }
+OpFamily EinsumOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

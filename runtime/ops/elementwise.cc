@@ -147,6 +147,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ElementwiseOps() { return kOps; }
+OpFamily ElementwiseOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

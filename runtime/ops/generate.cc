@@ -121,7 +121,7 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> GenerateOps() { return kOps; }
+OpFamily GenerateOps() { return Chosen<kOps>(); }
 
 bool IsConstantNode(const graph::Operator& op) {
   return op.domain == kOnnx && op.name == "Constant";

@@ -17,6 +17,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> GradientMarkOps() { return kOps; }
+OpFamily GradientMarkOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

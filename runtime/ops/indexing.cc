@@ -314,6 +314,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> IndexingOps() { return kOps; }
+OpFamily IndexingOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

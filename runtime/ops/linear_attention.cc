@@ -179,6 +179,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> LinearAttentionOps() { return kOps; }
+OpFamily LinearAttentionOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

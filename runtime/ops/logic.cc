@@ -83,6 +83,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> LogicOps() { return kOps; }
+OpFamily LogicOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -174,6 +174,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MatrixOps() { return kOps; }
+OpFamily MatrixOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

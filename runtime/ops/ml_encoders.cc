@@ -172,6 +172,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlEncoderOps() { return kOps; }
+OpFamily MlEncoderOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

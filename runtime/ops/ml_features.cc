@@ -228,6 +228,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlFeatureOps() { return kOps; }
+OpFamily MlFeatureOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -136,6 +136,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlLinearOps() { return kOps; }
+OpFamily MlLinearOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

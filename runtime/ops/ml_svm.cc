@@ -319,6 +319,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlSvmOps() { return kOps; }
+OpFamily MlSvmOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

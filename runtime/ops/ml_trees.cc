@@ -570,6 +570,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlTreeOps() { return kOps; }
+OpFamily MlTreeOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -276,6 +276,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MovementOps() { return kOps; }
+OpFamily MovementOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -103,6 +103,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> NGramOps() { return kOps; }
+OpFamily NGramOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -209,6 +209,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> NormalizationOps() { return kOps; }
+OpFamily NormalizationOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

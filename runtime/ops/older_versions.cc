@@ -270,6 +270,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> OlderVersions() { return kOps; }
+OpFamily OlderVersions() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -87,7 +87,7 @@ const OpDef& DefOf(const OpRegistry& registry, const graph::Module& module, cons
 }
 
 OpRegistry::OpRegistry() {
-  for (std::span<const OpDef> family : BuiltinFamilies()) {
+  for (const OpFamily& family : BuiltinFamilies()) {
     for (const OpDef& def : family) Add(def).IgnoreError();  // they differ, which a test checks
   }
 }
@@ -132,6 +132,10 @@ Result<const OpDef*> OpRegistry::Get(const graph::Operator& op) const {
   if (oldest != defs_.end() && (*oldest)->domain == op.domain && (*oldest)->name == op.name) {
     return Unimplemented("operator ", full, " is known, but not in version ", op.version,
                          "; the oldest known is not older than ", (*oldest)->since_version);
+  }
+  if (kReduced && (op.domain.empty() || op.domain.starts_with("headrace.") ||
+                   op.domain.starts_with("ai.onnx"))) {
+    return Unimplemented("there is no operator ", full, kHowToAdd);
   }
   std::vector<std::string> names;
   for (const OpDef* known : defs_) {
@@ -186,6 +190,7 @@ Status CheckOperators(const OpRegistry& registry, const graph::Module& module) {
   }
   if (unknown.empty()) return {};
   return Unimplemented("the model has operators that are not known: ", Join(unknown),
+                       kReduced ? kHowToAdd : Literal(""),
                        "; those of the host must be added before its model is loaded");
 }
 

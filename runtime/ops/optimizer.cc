@@ -190,14 +190,18 @@ constexpr auto kOps = OpsOf(std::make_index_sequence<std::size(kOptimizers)>());
 
 }  // namespace
 
-std::span<const OpDef> OptimizerOps() { return kOps; }
+OpFamily OptimizerOps() { return Chosen<kOps>(); }
 std::span<const OptimizerDef> Optimizers() { return kOptimizers; }
 
 Result<const OptimizerDef*> FindOptimizer(std::string_view name) {
   std::vector<std::string_view> known;
   for (const OptimizerDef& def : kOptimizers) {
-    if (def.name == name) return &def;
-    known.push_back(def.name);
+    const bool built = IsChosen(kTrain, def.op);
+    if (built && def.name == name) return &def;
+    if (built) known.push_back(def.name);
+    if (def.name == name) {
+      return Unimplemented("there is no operator ", kTrain, ".", def.op, kHowToAdd);
+    }
   }
   return InvalidArgument("there is no optimizer '", name, "'; there are: ", Join(known));
 }

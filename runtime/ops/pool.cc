@@ -239,6 +239,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> PoolOps() { return kOps; }
+OpFamily PoolOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -236,6 +236,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> QuantizationOps() { return kOps; }
+OpFamily QuantizationOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -250,6 +250,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> QuantizedProductOps() { return kOps; }
+OpFamily QuantizedProductOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

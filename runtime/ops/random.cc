@@ -187,6 +187,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> RandomOps() { return kOps; }
+OpFamily RandomOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

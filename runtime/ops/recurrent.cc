@@ -242,6 +242,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> RecurrentOps() { return kOps; }
+OpFamily RecurrentOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

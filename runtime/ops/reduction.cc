@@ -234,6 +234,6 @@ ValueId SpreadToExtremes(GradientContext& g, ValueId dy, ValueId y, ValueId x) {
   return g.Mul(chosen, g.Div(dy, g.SumTo(chosen, y)));
 }
 
-std::span<const OpDef> ReductionOps() { return kOps; }
+OpFamily ReductionOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

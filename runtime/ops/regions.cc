@@ -159,6 +159,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> RegionOps() { return kOps; }
+OpFamily RegionOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

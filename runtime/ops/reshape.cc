@@ -248,6 +248,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ReshapeOps() { return kOps; }
+OpFamily ReshapeOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -160,6 +160,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ResizeOps() { return kOps; }
+OpFamily ResizeOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

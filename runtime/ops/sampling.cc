@@ -302,6 +302,6 @@ ValueId SampleLinear(ComposeContext& c, ValueId images, std::span<const ValueId>
   return Read(c, images, taps);
 }
 
-std::span<const OpDef> SamplingOps() { return kOps; }
+OpFamily SamplingOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

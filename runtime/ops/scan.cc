@@ -85,6 +85,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ScanOps() { return kOps; }
+OpFamily ScanOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -123,6 +123,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SequenceOps() { return kOps; }
+OpFamily SequenceOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

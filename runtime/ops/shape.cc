@@ -42,6 +42,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ShapeOps() { return kOps; }
+OpFamily ShapeOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -390,6 +390,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SignalOps() { return kOps; }
+OpFamily SignalOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -201,6 +201,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SliceOps() { return kOps; }
+OpFamily SliceOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

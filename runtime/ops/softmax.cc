@@ -158,6 +158,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SoftmaxOps() { return kOps; }
+OpFamily SoftmaxOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

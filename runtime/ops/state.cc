@@ -52,6 +52,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> StateOps() { return kOps; }
+OpFamily StateOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -101,6 +101,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> UnaryOps() { return kOps; }
+OpFamily UnaryOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

@@ -220,6 +220,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> UnfoldOps() { return kOps; }
+OpFamily UnfoldOps() { return Chosen<kOps>(); }
 
 }  // namespace hr::ops

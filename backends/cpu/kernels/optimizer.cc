@@ -100,18 +100,21 @@ HWY_ATTR SquareSums AdvanceRange(const OptimizerTensor<T>& tensor, Range range,
           static_cast<double>(hn::GetLane(hn::SumOfLanes(d, direction.v)))};
 }
 
+template <template <class> class Step>
+constexpr bool IsBuilt = ops::IsChosen(ops::kTrain, Step<float>::kOperator);
+
 template <typename T, template <class> class... Steps>
 void UpdateWith(StepList<Steps...>, const OptimizerTensor<T>& tensor, Range range,
                 const OptimizerUpdate& update, double learning_rate) {
   using Function = void (*)(const OptimizerTensor<T>&, Range, const OptimizerUpdate&, double);
-  static constexpr Function kFunctions[] = {UpdateRange<T, Steps>...};
+  static constexpr Function kFunctions[] = {IsBuilt<Steps> ? UpdateRange<T, Steps> : nullptr...};
   kFunctions[update.step](tensor, range, update, learning_rate);
 }
 template <typename T, template <class> class... Steps>
 SquareSums AdvanceWith(StepList<Steps...>, const OptimizerTensor<T>& tensor, Range range,
                        const OptimizerUpdate& update, double learning_rate) {
   using Function = SquareSums (*)(const OptimizerTensor<T>&, Range, const OptimizerUpdate&, double);
-  static constexpr Function kFunctions[] = {AdvanceRange<T, Steps>...};
+  static constexpr Function kFunctions[] = {IsBuilt<Steps> ? AdvanceRange<T, Steps> : nullptr...};
   return kFunctions[update.step](tensor, range, update, learning_rate);
 }
 

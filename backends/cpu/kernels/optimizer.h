@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/executor.h"
+#include "runtime/ops/chosen.h"
 #include "runtime/ops/functors/functors.h"
 
 namespace hr::cpu {

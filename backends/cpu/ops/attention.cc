@@ -113,12 +113,12 @@ Result<LoweredKernel> MakeAttentionGrad(const KernelRequest& request) {
 }
 
 constexpr KernelEntry kKernels[] = {
-    {lowering::kLowered, "Attention", MakeAttention},
-    {lowering::kLowered, "AttentionGrad", MakeAttentionGrad},
+    {lowering::kLowered, "Attention", MakeAttention, false, "Softmax"},
+    {lowering::kLowered, "AttentionGrad", MakeAttentionGrad, false, "headrace.grad.SoftmaxGrad"},
 };
 
 }  // namespace
 
-std::span<const KernelEntry> AttentionFamily() { return kKernels; }
+KernelPart AttentionFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

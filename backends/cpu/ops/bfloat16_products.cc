@@ -233,11 +233,12 @@ Result<LoweredKernel> MakeBfloat16Conv(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {{lowering::kLowered, "Bfloat16Conv", MakeBfloat16Conv},
-                                    {lowering::kLowered, "Bfloat16Gemm", MakeBfloat16Gemm}};
+constexpr KernelEntry kKernels[] = {
+    {lowering::kLowered, "Bfloat16Conv", MakeBfloat16Conv, false, "Conv"},
+    {lowering::kLowered, "Bfloat16Gemm", MakeBfloat16Gemm, false, "Gemm MatMul"}};
 
 }  // namespace
 
-std::span<const KernelEntry> Bfloat16Family() { return kKernels; }
+KernelPart Bfloat16Family() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

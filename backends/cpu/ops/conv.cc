@@ -424,6 +424,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ConvFamily() { return kKernels; }
+KernelPart ConvFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

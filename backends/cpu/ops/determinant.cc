@@ -51,6 +51,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> DeterminantFamily() { return kKernels; }
+KernelPart DeterminantFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -8,38 +8,38 @@
 
 namespace hr::cpu {
 
-std::span<const KernelEntry> AttentionFamily();        // attention.cc
-std::span<const KernelEntry> Bfloat16Family();         // bfloat16_products.cc
-std::span<const KernelEntry> ConvFamily();             // conv.cc
-std::span<const KernelEntry> DeterminantFamily();      // determinant.cc
-std::span<const KernelEntry> FourierFamily();          // fourier.cc
-std::span<const KernelEntry> GemmFamily();             // gemm.cc
-std::span<const KernelEntry> GenerateFamily();         // generate.cc
-std::span<const KernelEntry> IndexingFamily();         // indexing.cc
-std::span<const KernelEntry> LinearAttentionFamily();  // linear_attention.cc
-std::span<const KernelEntry> MovementFamily();         // movement.cc
-std::span<const KernelEntry> NormalizationFamily();    // normalization.cc
-std::span<const KernelEntry> OptimizerFamily();        // optimizer.cc
-std::span<const KernelEntry> PadFamily();              // pad.cc
-std::span<const KernelEntry> PoolFamily();             // pool.cc
-std::span<const KernelEntry> QuantizeFamily();         // quantize_linear.cc
-std::span<const KernelEntry> QuantizedConvFamily();    // quantized_conv.cc
-std::span<const KernelEntry> QuantizedMatMulFamily();  // quantized_matmul.cc
-std::span<const KernelEntry> RandomFamily();           // random.cc
-std::span<const KernelEntry> RecurrentFamily();        // recurrent.cc
-std::span<const KernelEntry> ReduceFamily();           // reduce.cc
-std::span<const KernelEntry> RegionFamily();           // regions.cc
-std::span<const KernelEntry> ResizeFamily();           // resize.cc
-std::span<const KernelEntry> ScanFamily();             // scan.cc
-std::span<const KernelEntry> SelectionFamily();        // selection.cc
-std::span<const KernelEntry> SequenceFamily();         // sequence.cc
-std::span<const KernelEntry> SoftmaxFamily();          // softmax.cc
-std::span<const KernelEntry> StateFamily();            // state.cc
-std::span<const KernelEntry> UnfoldFamily();           // unfold.cc
-std::span<const KernelEntry> ViewFamily();             // views.cc
+KernelPart AttentionFamily();        // attention.cc
+KernelPart Bfloat16Family();         // bfloat16_products.cc
+KernelPart ConvFamily();             // conv.cc
+KernelPart DeterminantFamily();      // determinant.cc
+KernelPart FourierFamily();          // fourier.cc
+KernelPart GemmFamily();             // gemm.cc
+KernelPart GenerateFamily();         // generate.cc
+KernelPart IndexingFamily();         // indexing.cc
+KernelPart LinearAttentionFamily();  // linear_attention.cc
+KernelPart MovementFamily();         // movement.cc
+KernelPart NormalizationFamily();    // normalization.cc
+KernelPart OptimizerFamily();        // optimizer.cc
+KernelPart PadFamily();              // pad.cc
+KernelPart PoolFamily();             // pool.cc
+KernelPart QuantizeFamily();         // quantize_linear.cc
+KernelPart QuantizedConvFamily();    // quantized_conv.cc
+KernelPart QuantizedMatMulFamily();  // quantized_matmul.cc
+KernelPart RandomFamily();           // random.cc
+KernelPart RecurrentFamily();        // recurrent.cc
+KernelPart ReduceFamily();           // reduce.cc
+KernelPart RegionFamily();           // regions.cc
+KernelPart ResizeFamily();           // resize.cc
+KernelPart ScanFamily();             // scan.cc
+KernelPart SelectionFamily();        // selection.cc
+KernelPart SequenceFamily();         // sequence.cc
+KernelPart SoftmaxFamily();          // softmax.cc
+KernelPart StateFamily();            // state.cc
+KernelPart UnfoldFamily();           // unfold.cc
+KernelPart ViewFamily();             // views.cc
 
 struct KernelFamily {
-  std::span<const KernelEntry> kernels;
+  KernelPart kernels;
   // Numbers of 8 and 16 bits are computed in float32, which holds them all.
   bool wide_only = false;
 };

@@ -50,6 +50,6 @@ constexpr KernelEntry kKernels[] = {{"headrace.grad", "FourierTransform", MakeFo
 
 }  // namespace
 
-std::span<const KernelEntry> FourierFamily() { return kKernels; }
+KernelPart FourierFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

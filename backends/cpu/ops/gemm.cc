@@ -283,6 +283,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> GemmFamily() { return kKernels; }
+KernelPart GemmFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -124,6 +124,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> GenerateFamily() { return kKernels; }
+KernelPart GenerateFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

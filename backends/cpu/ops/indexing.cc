@@ -266,11 +266,11 @@ constexpr KernelEntry kKernels[] = {
     {"", "GatherND", MakeGatherND},
     {"", "ScatterND", MakeScatterND},
     {"", "OneHot", MakeOneHot},
-    {lowering::kLowered, "OneHotProduct", MakeOneHotProduct},
+    {lowering::kLowered, "OneHotProduct", MakeOneHotProduct, false, "MatMul"},
 };
 
 }  // namespace
 
-std::span<const KernelEntry> IndexingFamily() { return kKernels; }
+KernelPart IndexingFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -96,6 +96,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> LinearAttentionFamily() { return kKernels; }
+KernelPart LinearAttentionFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -177,6 +177,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> MlFamily() { return kKernels; }
+KernelPart MlFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

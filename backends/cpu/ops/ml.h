@@ -7,7 +7,7 @@
 
 namespace hr::cpu {
 
-std::span<const KernelEntry> MlFamily();     // ml.cc
-std::span<const KernelEntry> NGramFamily();  // ngrams.cc
+KernelPart MlFamily();     // ml.cc
+KernelPart NGramFamily();  // ngrams.cc
 
 }  // namespace hr::cpu

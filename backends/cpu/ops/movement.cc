@@ -148,6 +148,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> MovementFamily() { return kKernels; }
+KernelPart MovementFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

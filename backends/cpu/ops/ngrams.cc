@@ -78,6 +78,6 @@ constexpr KernelEntry kKernels[] = {{"", "TfIdfVectorizer", MakeTfIdf}};
 
 }  // namespace
 
-std::span<const KernelEntry> NGramFamily() { return kKernels; }
+KernelPart NGramFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -329,6 +329,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> NormalizationFamily() { return kKernels; }
+KernelPart NormalizationFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

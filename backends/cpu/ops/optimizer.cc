@@ -167,6 +167,6 @@ constexpr auto kKernels = EntriesOf(OptimizerSteps());
 
 }  // namespace
 
-std::span<const KernelEntry> OptimizerFamily() { return kKernels; }
+KernelPart OptimizerFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -133,6 +133,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> PadFamily() { return kKernels; }
+KernelPart PadFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

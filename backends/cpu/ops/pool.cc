@@ -251,6 +251,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> PoolFamily() { return kKernels; }
+KernelPart PoolFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

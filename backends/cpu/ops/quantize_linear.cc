@@ -131,6 +131,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> QuantizeFamily() { return kKernels; }
+KernelPart QuantizeFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

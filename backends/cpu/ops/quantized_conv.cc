@@ -109,11 +109,11 @@ Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& pl
 constexpr KernelEntry kKernels[] = {
     {"", "ConvInteger", MakeAt<Make, kIntegerPlaces>},
     {"", "QLinearConv", MakeAt<Make, kQuantizedPlaces>},
-    {lowering::kLowered, "QuantizedConv", MakeAt<Make, kLoweredPlaces>},
+    {lowering::kLowered, "QuantizedConv", MakeAt<Make, kLoweredPlaces>, false, "DequantizeLinear"},
 };
 
 }  // namespace
 
-std::span<const KernelEntry> QuantizedConvFamily() { return kKernels; }
+KernelPart QuantizedConvFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

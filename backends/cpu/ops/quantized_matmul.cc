@@ -105,11 +105,12 @@ Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& pl
 constexpr KernelEntry kKernels[] = {
     {"", "MatMulInteger", MakeAt<Make, kIntegerPlaces>},
     {"", "QLinearMatMul", MakeAt<Make, kQuantizedPlaces>},
-    {lowering::kLowered, "QuantizedMatMul", MakeAt<Make, kLoweredPlaces>},
+    {lowering::kLowered, "QuantizedMatMul", MakeAt<Make, kLoweredPlaces>, false,
+     "DequantizeLinear"},
 };
 
 }  // namespace
 
-std::span<const KernelEntry> QuantizedMatMulFamily() { return kKernels; }
+KernelPart QuantizedMatMulFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -217,6 +217,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> RandomFamily() { return kKernels; }
+KernelPart RandomFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -144,6 +144,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> RecurrentFamily() { return kKernels; }
+KernelPart RecurrentFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -132,6 +132,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ReduceFamily() { return kKernels; }
+KernelPart ReduceFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -98,6 +98,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> RegionFamily() { return kKernels; }
+KernelPart RegionFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

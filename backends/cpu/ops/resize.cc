@@ -151,6 +151,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ResizeFamily() { return kKernels; }
+KernelPart ResizeFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -137,6 +137,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ScanFamily() { return kKernels; }
+KernelPart ScanFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

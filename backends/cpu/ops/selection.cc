@@ -75,6 +75,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> SelectionFamily() { return kKernels; }
+KernelPart SelectionFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -96,6 +96,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> SequenceFamily() { return kKernels; }
+KernelPart SequenceFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

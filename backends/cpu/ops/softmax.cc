@@ -194,6 +194,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> SoftmaxFamily() { return kKernels; }
+KernelPart SoftmaxFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -57,6 +57,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> StateFamily() { return kKernels; }
+KernelPart StateFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

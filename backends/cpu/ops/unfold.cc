@@ -71,6 +71,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> UnfoldFamily() { return kKernels; }
+KernelPart UnfoldFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

@@ -17,6 +17,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> ViewFamily() { return kKernels; }
+KernelPart ViewFamily() { return ChosenKernels<kKernels>(); }
 
 }  // namespace hr::cpu

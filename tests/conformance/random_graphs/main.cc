@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/conformance/random_graphs/assemble.h"
+#include "tests/conformance/random_graphs/emitted.h"
 #include "tests/conformance/random_graphs/generate.h"
 #include "tests/conformance/random_graphs/new_process.h"
 #include "tests/conformance/random_graphs/shrink.h"
@@ -21,6 +22,7 @@ constexpr const char* kHelp =
     R"(usage: random_graphs [--seed S] [--count N] [--shrink] [--keep FOLDER]
        random_graphs --case FILE [--shrink] | --cases FOLDER | --open FOLDER | --print S
        random_graphs --operators [--seed S] [--count N]
+       random_graphs --emitted FILE [--write] [--seed S] [--count N]
 
 Draws the graphs of seeds S, S+1, … (default 0; N of them, default 1000) and judges each: fused and
 unfused plans against the naive reference, one and two threads, bounds, limits of memory, reruns, and a new process
@@ -36,6 +38,8 @@ that loads them from files. Exits 1 if one fails.
                   alone: these cases are known to fail, and the run fails if one does not
   --print S       print the graph of seed S
   --operators     fail if an operator is not drawn by these seeds
+  --emitted FILE  fail if FILE (runtime/ops/emitted.txt) is not what the rules of operators emit in
+                  these graphs; --write: write it
   --trials N      how many graphs to try while making one smaller (default 400)
   --emulator PROGRAM  starts the new process, if this one was built for another processor
 )";
@@ -61,9 +65,10 @@ struct Options {
   uint64_t count = 1000;
   bool shrink = false;
   bool operators = false;
+  bool write = false;
   int trials = 400;
   bool seeds = false;  // were given
-  std::string keep, file, folder, open, print, saved, emulator;
+  std::string keep, file, folder, open, print, saved, emulator, emitted;
 };
 
 struct Totals {
@@ -171,6 +176,29 @@ class Session {
     return missing.empty() ? 0 : 1;
   }
 
+  // Writes the file, or fails if another would be written.
+  int CompareEmitted() {
+    Emitted emitted(judge_.operators());
+    Status status = emitted.Record(options_.seed, options_.count);
+    auto text = status.ok() ? emitted.Text(options_.emitted) : Result<std::string>(status.Clone());
+    if (text.ok() && options_.write) status = WriteText(options_.emitted, *text);
+    if (!text.ok() || !status.ok()) {
+      std::printf("%s\n", (text.ok() ? status : text.status()).ToString().c_str());
+      return 1;
+    }
+    std::ifstream file(options_.emitted);
+    std::istringstream expected(*text);
+    int out = 0;
+    for (std::string line, other; std::getline(expected, line);) {
+      if (std::getline(file, other) && line == other) continue;
+      std::printf("%s: expected '%s'\n   got '%s'\n", options_.emitted.c_str(), line.c_str(),
+                  other.c_str());
+      out = 1;
+    }
+    if (out != 0) std::printf("random_graphs --emitted FILE --write writes it\n");
+    return out;
+  }
+
   int Print() {
     const Program program =
         Generate(judge_.operators(), std::strtoull(options_.print.c_str(), nullptr, 10));
@@ -244,6 +272,10 @@ bool Parse(int count, char** words, Options& out) {
       out.operators = true;
       continue;
     }
+    if (word == "--write") {
+      out.write = true;
+      continue;
+    }
     if (i + 1 >= count) return false;
     const std::string value = words[++i];
     if (word == "--seed") {
@@ -264,6 +296,8 @@ bool Parse(int count, char** words, Options& out) {
       out.open = value;
     } else if (word == "--print") {
       out.print = value;
+    } else if (word == "--emitted") {
+      out.emitted = value;
     } else if (word == "--emulator") {
       out.emulator = value;
     } else if (word == "--run-saved") {
@@ -290,6 +324,7 @@ int Main(int count, char** words) {
   Session session(options);
   if (!options.print.empty()) return session.Print();
   if (options.operators) return session.TellMissing();
+  if (!options.emitted.empty()) return session.CompareEmitted();
   if (!options.open.empty() && !options.seeds) return session.JudgeOpen();
   Status status;
   if (!options.file.empty()) {

@@ -1,6 +1,7 @@
 // headrace inspect: what is in a graph file, as text, as a picture, as JSON; and what became of a
 // signature when it was compiled.
 #include <memory>
+#include <set>
 
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
@@ -19,6 +20,7 @@ constexpr char kFooter[] =
     "  headrace inspect lenet.hrg\n"
     "  headrace inspect lenet.hrg --signature infer --dot | dot -Tsvg -o lenet.svg\n"
     "  headrace inspect lenet.hrg --plan train --shape images=64x1x28x28 --shape labels=64\n"
+    "  headrace inspect lenet.hrg --operators >lenet.txt; cmake -DHEADRACE_OPERATORS=lenet.txt …\n"
     "  headrace inspect lenet.hrg --placement infer --plugin cuda --device CUDA:0";
 
 struct Options {
@@ -32,6 +34,7 @@ struct Options {
   SessionFlags session;
   uint32_t graph = 0;
   int threads = 0;
+  bool operators = false;
   bool text = false;
   bool dot = false;
   bool json = false;
@@ -71,6 +74,24 @@ void CheckUsage(const Options& options) {
     throw UsageError("--memory-limit and --pin are of --plan; give --plan SIGNATURE, too");
 }
 
+// The names of the operators of all graphs, bodies too: what HEADRACE_OPERATORS of a build takes.
+void PrintOperators(const Options& options, const hr::Model& model) {
+  std::set<std::string> names;
+  hr_graph_view view = ViewOf(options);
+  const size_t graphs = Described(hr_model_describe, model.get()).at("graphs").size();
+  for (size_t i = 0; i < graphs; ++i) {
+    view.graph = static_cast<uint32_t>(i);
+    const Json graph = Described(hr_model_view, model.get(), "json", &view);
+    for (const Json& node : graph.at("nodes")) {
+      const auto domain = node.at("domain").get<std::string>();
+      names.insert(domain + (domain.empty() ? "" : ".") + node.at("op").get<std::string>());
+    }
+  }
+  std::string text = "# the operators of " + options.file + "\n";
+  for (const std::string& name : names) text += name + "\n";
+  WriteText("-", text);
+}
+
 int Inspect(Options options) {
   const bool placement = !options.placement.empty();
   if (placement) options.plan = options.placement;
@@ -83,6 +104,10 @@ int Inspect(Options options) {
   if (options.dot) {
     hr_graph_view view = ViewOf(options);
     WriteText("-", TextOf(hr_model_view, model.get(), "dot", &view));
+    return kOk;
+  }
+  if (options.operators) {
+    PrintOperators(options, model);
     return kOk;
   }
   Json all;
@@ -128,8 +153,10 @@ Command AddInspect(CLI::App& program) {
   auto* text = AddFlag(app, "--text", options->text, "for people (this is the default)");
   auto* dot = AddFlag(app, "--dot", options->dot, "the graph, for Graphviz");
   auto* json = AddFlag(app, "--json", options->json, "everything, as JSON");
-  AllowOne({text, dot, json});
-  AllowOne({dot, plan, placement});
+  auto* operators = AddFlag(app, "--operators", options->operators,
+                            "the names of its operators, for a build with these alone");
+  AllowOne({text, dot, json, operators});
+  AllowOne({dot, plan, placement, operators});
   return {app, [options] { return Inspect(*options); }};
 }
 

@@ -6,7 +6,6 @@ use headrace::{
     AttributeKind, Call, Code, Compute, ConvertOptions, DType, Dim, Env, ExportOptions, Gradient,
     Graph, GraphView, Infer, LoadOptions, Model, ModelReader, NodeSpec, Operator,
     OperatorAttribute, OperatorDef, ParameterGroup, Result, SaveOptions, Session, Tensor,
-    TensorView,
 };
 
 #[test]
@@ -247,6 +246,7 @@ fn tensors_go_through_dlpack_without_a_copy() -> Result<()> {
 #[cfg(feature = "ndarray")]
 #[test]
 fn arrays_become_tensors_and_back() -> Result<()> {
+    use headrace::TensorView;
     use ndarray::{arr2, s, Array2};
     let array = arr2(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let address = array.as_ptr();

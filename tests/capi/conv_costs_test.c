@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-enum { kBatch = 16, kChannels = 64, kSize = 16 };
+enum { kBatch = 16, kChannels = 40, kSize = 16 };
 
 static hr_model* make_model(hr_env* env) {
   const int64_t dims[] = {kBatch, kChannels, kSize, kSize};

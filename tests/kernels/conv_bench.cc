@@ -11,6 +11,8 @@
 
 #include "backends/cpu/kernels/conv_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_channels_last.h"
+#include "backends/cpu/kernels/winograd_channels_last_weights.h"
 #include "tests/kernels/fma_peak.h"
 #include "tests/kernels/measure.h"
 
@@ -58,25 +60,36 @@ struct Bench {
     const double operations = 2.0 * s.n * s.oc * s.oh * s.ow * s.Taps();
     Floats x(s.n * s.ic * s.InputPlane()), y(s.n * s.oc * s.OutputPlane()), w(s.oc * s.Taps());
     Floats bias(s.oc), dx(s.n * s.ic * s.InputPlane()), dw(s.oc * s.Taps());
-    const auto image = [&](const char* name_of_pass, ImagePass pass, bool packed,
-                           ConvImageMemory<float> memory) {
-      const ConvChannelsLast<float> conv(s, pass, packed, slices);
+    const auto run = [&](const std::string& title, const auto& conv, bool packed,
+                         ConvImageMemory<float> memory) {
       Floats weights(conv.packed_bytes() / sizeof(float));
       Floats scratch(conv.scratch_bytes() / sizeof(float));
       if (packed) {
         conv.Pack(threads, w.get(), weights.get());
         memory.weights = weights.get();
       }
-      Time(name + name_of_pass, operations, [&] { conv.Run(threads, memory, scratch.get()); });
+      Time(title, operations, [&] { conv.Run(threads, memory, scratch.get()); });
+    };
+    const auto image = [&](const char* name_of_pass, ImagePass pass, bool packed,
+                           const ConvImageMemory<float>& memory) {
+      run(name + name_of_pass, ConvChannelsLast<float>(s, pass, packed, slices), packed, memory);
+      if (!WinogradChannelsLast::Takes(s)) return;
+      run(name + name_of_pass + (WinogradChannelsLastPays(s, pass, packed) ? " W" : " w"),
+          WinogradChannelsLast(s, pass, packed, slices), packed, memory);
     };
     const ConvImageMemory<float> forward{x.get(), w.get(), y.get(), {.bias = bias.get()}};
     image(" L forward", ImagePass::kForward, false, forward);
     image(" L forward, packed", ImagePass::kForward, true, forward);
     image(" L backward data", ImagePass::kBackwardData, false, {y.get(), w.get(), dx.get(), {}});
-    const ConvChannelsLastWeights<float> weights(s, slices);
-    Floats scratch(weights.scratch_bytes() / sizeof(float));
-    Time(name + " L backward weights", operations,
-         [&] { weights.Run(threads, x.get(), y.get(), dw.get(), scratch.get()); });
+    const auto gradient = [&](const char* title, const auto& weights) {
+      Floats scratch(weights.scratch_bytes() / sizeof(float));
+      Time(name + title, operations,
+           [&] { weights.Run(threads, x.get(), y.get(), dw.get(), scratch.get()); });
+    };
+    gradient(" L backward weights", ConvChannelsLastWeights<float>(s, slices));
+    if (!WinogradChannelsLast::Takes(s)) return;
+    gradient(WinogradChannelsLastWeightsPays(s) ? " L backward weights W" : " L backward weights w",
+             WinogradChannelsLastWeights(s, slices));
   }
 
   void Method(const std::string& name, const ConvShape& s, const ConvFusion& fusion,

@@ -346,7 +346,8 @@ void ConvChannelsLast<T>::Multiply(const T* matrix, int64_t row, int64_t pixels,
     if (end == nullptr) return;
     ConvEpilogue<T> epilogue = *end;
     MoveTo(&epilogue, 0, at * stride);
-    kernels_.finish(epilogue, rows, columns, stride, to + at * stride);
+    T* const tile = to + at * stride;
+    kernels_.finish(epilogue, rows, columns, tile, stride, tile, stride);
   });
 }
 

@@ -195,12 +195,14 @@ void Unpack(const WeightPanel& panel, const T* packed, T* plain) {
 }
 
 template <typename T>
-void Finish(const ConvEpilogue<T>& given, int64_t pixels, int64_t channels, int64_t stride, T* y) {
+void Finish(const ConvEpilogue<T>& given, int64_t pixels, int64_t channels, const T* from,
+            int64_t from_stride, T* y, int64_t stride) {
   const ConvEpilogue<T> e = given;
   ForVectors<hn::ScalableTag<T>>(channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
     const ConvEnd end(e, lanes, c);
-    for (int64_t at = 0; at < pixels * stride; at += stride) {
-      lanes.Store(end.Of(lanes.Load(y + c + at), at), y + c + at);
+    for (int64_t i = 0; i < pixels; ++i) {
+      const int64_t at = i * stride;
+      lanes.Store(end.Of(lanes.Load(from + c + i * from_stride), at), y + c + at);
     }
   });
 }

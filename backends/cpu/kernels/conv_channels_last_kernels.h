@@ -26,10 +26,10 @@ struct ConvChannelsLastKernels {
   // From the plain tensor to a panel, whose lanes beyond the last are 0; and back.
   void (*pack)(const WeightPanel& panel, const T* plain, T* packed);
   void (*unpack)(const WeightPanel& panel, const T* packed, T* plain);
-  // Finishes `channels` channels of `pixels` pixels of y, `stride` elements apart; the epilogue's
-  // pointers are those of the first one.
-  void (*finish)(const ConvEpilogue<T>& epilogue, int64_t pixels, int64_t channels, int64_t stride,
-                 T* y);
+  // y = what the epilogue makes of `channels` channels of `pixels` pixels, whose distances are
+  // given in elements; `from` may be y. The epilogue's pointers are those of the first pixel.
+  void (*finish)(const ConvEpilogue<T>& epilogue, int64_t pixels, int64_t channels, const T* from,
+                 int64_t from_stride, T* y, int64_t stride);
 };
 
 // The kernels for this CPU.

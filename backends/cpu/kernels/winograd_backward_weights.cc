@@ -56,7 +56,8 @@ class WeightsPass {
       for (int j = 0; j < grid_.column_axis.tile; ++j) {
         conv_.sum_lanes(task.sums + j * sums * kB, sums, task.lanes + j * PlaneElements());
       }
-      kernels_.filter_gradient({i, task.lanes, PlaneElements(), s_.kh, s_.kw, task.taps});
+      kernels_.filter_gradient(
+          {i, task.lanes, PlaneElements(), PlaneElements(), s_.kh, s_.kw, task.taps});
     }
     Store(task, dw);
     if (db != nullptr && task.inputs.begin == 0) SumBias(task, db);

@@ -146,8 +146,8 @@ struct RowTile {
 template <typename Body>
 HWY_INLINE void ForTiles(const WinogradTiles call, const Body& body) {
   for (int64_t tile = 0; tile < call.tiles; ++tile) {
-    for (int64_t part = 0; part < kPixel; part += kVector) {
-      body(tile * call.step * kPixel + part, tile * kPixel + part);
+    for (int64_t part = 0; part < call.column; part += kVector) {
+      body(tile * call.step * call.column + part, tile * call.tile + part);
     }
   }
 }
@@ -164,10 +164,10 @@ HWY_INLINE void StoreAll(const V (&from)[kCount], int64_t stride, float* to) {
 template <int kTaps>
 HWY_ATTR void InputTransform(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
-  const int64_t plane = call.plane;
+  const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V d[Tile::kTile], out[Tile::kTile];
-    LoadAll(from + pixel, kPixel, d);
+    LoadAll(from + pixel, column, d);
     Tile::InputTransform(d, out);
     StoreAll(out, plane, to + frequency);
   });
@@ -176,48 +176,48 @@ HWY_ATTR void InputTransform(const WinogradTiles& call, const float* from, float
 template <int kTaps>
 HWY_ATTR void InputTransformGradient(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
-  const int64_t plane = call.plane;
+  const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V f[Tile::kTile], out[Tile::kTile], sum[Tile::kTile];
     LoadAll(from + frequency, plane, f);
     Tile::InputTransformGradient(f, out);
-    LoadAll(to + pixel, kPixel, sum);
+    LoadAll(to + pixel, column, sum);
     HR_UNROLL for (int i = 0; i < Tile::kTile; ++i) sum[i] = hn::Add(sum[i], out[i]);
-    StoreAll(sum, kPixel, to + pixel);
+    StoreAll(sum, column, to + pixel);
   });
 }
 
 template <int kTaps>
 HWY_ATTR void OutputTransform(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
-  const int64_t plane = call.plane;
+  const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V f[Tile::kTile], out[Tile::kOutputs];
     LoadAll(from + frequency, plane, f);
     Tile::OutputTransform(f, out);
-    StoreAll(out, kPixel, to + pixel);
+    StoreAll(out, column, to + pixel);
   });
 }
 
 template <int kTaps>
 HWY_ATTR void OutputTransformGradient(const WinogradTiles& call, const float* from, float* to) {
   using Tile = RowTile<kTaps>;
-  const int64_t plane = call.plane;
+  const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V dy[Tile::kOutputs], out[Tile::kTile];
-    LoadAll(from + pixel, kPixel, dy);
+    LoadAll(from + pixel, column, dy);
     Tile::OutputTransformGradient(dy, out);
     StoreAll(out, plane, to + frequency);
   });
 }
 
-// G for filters of `taps` taps.
+// G for filters of `size` taps.
 struct FilterMatrix {
-  const int tile;
-  const int64_t taps;
-  float factors[kWinogradMaxTile][kWinogradMaxKernel];
+  int tile;
+  int64_t taps;
+  float factors[kWinogradMaxTile][kWinogradMaxKernel] = {};
 
-  explicit FilterMatrix(int64_t size) : tile(WinogradAxisFor(size).tile), taps(size) {
+  explicit constexpr FilterMatrix(int64_t size) : tile(WinogradAxisFor(size).tile), taps(size) {
     for (int i = 0; i < tile; ++i) {
       for (int64_t tap = 0; tap < taps; ++tap) {
         factors[i][tap] = WinogradAxisFor(taps).Filter(i, tap, taps);
@@ -227,50 +227,82 @@ struct FilterMatrix {
 
   HWY_INLINE void Transform(const V* from, int64_t stride, V* to, int64_t to_stride) const {
     for (int i = 0; i < tile; ++i) {
-      V sum = hn::Zero(D());
-      for (int64_t tap = 0; tap < taps; ++tap) sum = Plus(sum, factors[i][tap], from[tap * stride]);
+      V sum = hn::Mul(hn::Set(D(), factors[i][0]), from[0]);
+      for (int64_t tap = 1; tap < taps; ++tap) sum = Plus(sum, factors[i][tap], from[tap * stride]);
       to[i * to_stride] = sum;
     }
   }
 };
 
-HWY_ATTR void Filters(const WinogradFilters& given) {
-  const WinogradFilters call = given;
-  const int64_t taps = call.kernel_rows * call.kernel_columns;
-  const FilterMatrix rows(call.kernel_rows), columns(call.kernel_columns);
+// The filters of a vector, from q on: a vector for each tap.
+HWY_INLINE void LoadFilters(const WinogradFilters& call, int64_t q, int64_t taps, V* to) {
   alignas(64) float lanes[kWinogradMaxKernel * kWinogradMaxKernel * kVector];
+  int64_t a = q / call.columns, b = q % call.columns;
+  for (int64_t lane = 0; lane < kVector; ++lane) {
+    const bool exists = q + lane < call.count;
+    const float* const w = call.w + a * call.w_a + b * call.w_b;
+    for (int64_t tap = 0; tap < taps; ++tap) lanes[tap * kVector + lane] = exists ? w[tap] : 0;
+    if (++b == call.columns) b = 0, ++a;
+  }
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    to[tap] = hn::Load(D(), lanes + (call.turned ? taps - 1 - tap : tap) * kVector);
+  }
+}
+
+// The same for the most frequent kernels, with what the compiler has to know to unroll all loops.
+template <int kTaps>
+struct FixedFilterMatrix {
+  static constexpr FilterMatrix kMatrix = FilterMatrix(kTaps);
+  static constexpr int tile = kMatrix.tile;
+  static constexpr int64_t taps = kTaps;
+
+  static HWY_INLINE void Transform(const V* from, int64_t stride, V* to, int64_t to_stride) {
+    HR_UNROLL for (int i = 0; i < tile; ++i) {
+      V sum = hn::Mul(hn::Set(D(), kMatrix.factors[i][0]), from[0]);
+      HR_UNROLL for (int tap = 1; tap < kTaps; ++tap) {
+        sum = Plus(sum, kMatrix.factors[i][tap], from[tap * stride]);
+      }
+      to[i * to_stride] = sum;
+    }
+  }
+};
+
+template <typename Rows, typename Columns>
+HWY_INLINE void TransformFilters(const WinogradFilters call, const Rows& rows,
+                                 const Columns& columns) {
   V filter[kWinogradMaxKernel * kWinogradMaxKernel];
   V tall[kWinogradMaxTile * kWinogradMaxKernel], out[kWinogradMaxTile];
   for (int64_t q = call.begin; q < call.end; q += kVector) {
-    for (int64_t lane = 0; lane < kVector; ++lane) {
-      const bool exists = q + lane < call.count;
-      const int64_t a = (q + lane) / call.columns, b = (q + lane) % call.columns;
-      const float* w = call.w + a * call.w_a + b * call.w_b;
-      for (int64_t tap = 0; tap < taps; ++tap) lanes[tap * kVector + lane] = exists ? w[tap] : 0;
-    }
-    for (int64_t tap = 0; tap < taps; ++tap) filter[tap] = hn::Load(D(), lanes + tap * kVector);
-    for (int64_t s = 0; s < call.kernel_columns; ++s) {
-      rows.Transform(filter + s, call.kernel_columns, tall + s, call.kernel_columns);
+    LoadFilters(call, q, rows.taps * columns.taps, filter);
+    for (int64_t s = 0; s < columns.taps; ++s) {
+      rows.Transform(filter + s, columns.taps, tall + s, columns.taps);
     }
     for (int i = 0; i < rows.tile; ++i) {
-      columns.Transform(tall + i * call.kernel_columns, 1, out, 1);
+      columns.Transform(tall + i * columns.taps, 1, out, 1);
       float* const to = call.to + i * columns.tile * call.plane + q;
       for (int j = 0; j < columns.tile; ++j) hn::Store(out[j], D(), to + j * call.plane);
     }
   }
 }
 
+HWY_ATTR void Filters(const WinogradFilters& call) {
+  if (call.kernel_rows == 3 && call.kernel_columns == 3) {
+    return TransformFilters(call, FixedFilterMatrix<3>(), FixedFilterMatrix<3>());
+  }
+  TransformFilters(call, FilterMatrix(call.kernel_rows), FilterMatrix(call.kernel_columns));
+}
+
 HWY_ATTR void FilterGradient(const WinogradFilterGradient& given) {
   const WinogradFilterGradient call = given;
   const FilterMatrix rows(call.kernel_rows), columns(call.kernel_columns);
-  for (int64_t q = 0; q < call.plane; q += kVector) {
+  for (int64_t q = 0; q < call.count; q += kVector) {
     for (int64_t s = 0; s < call.kernel_columns; ++s) {
       V sum = hn::Zero(D());
       for (int j = 0; j < columns.tile; ++j) {
         sum = Plus(sum, columns.factors[j][s], hn::Load(D(), call.from + j * call.plane + q));
       }
       for (int64_t r = 0; r < call.kernel_rows; ++r) {
-        float* const to = call.to + (r * call.kernel_columns + s) * call.plane + q;
+        float* const to = call.to + (r * call.kernel_columns + s) * call.count + q;
         hn::Store(Plus(hn::Load(D(), to), rows.factors[call.frequency][r], sum), D(), to);
       }
     }

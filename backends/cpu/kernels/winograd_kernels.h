@@ -1,7 +1,7 @@
 // The inner loops of Winograd convolution, once per instruction set. Y = A^T ((G g G^T) . (B^T d
 // B)) A (winograd_axis.h). Vertical transforms go row by row: the passes loop over the vertical
 // frequencies, so that only one of them needs to be in the caches; horizontal ones are here. A
-// "pixel" is a vector of kBatchBlock<float> images; strides are in elements.
+// "pixel" is a vector of kBatchBlock<float> images or channels; strides are in elements.
 #pragma once
 
 #include <array>
@@ -12,10 +12,11 @@
 
 namespace hr::cpu {
 
-// Tiles of one row: `step` pixels apart in the row, adjacent in each of the frequencies, that lie
-// `plane` elements apart.
+// Tiles of one row: `step` columns apart in the row, `tile` elements in each of the frequencies,
+// that lie `plane` elements apart. A column has `column` elements, whole pixels.
 struct WinogradTiles {
   int64_t tiles, step, plane;
+  int64_t column = kBatchBlock<float>, tile = kBatchBlock<float>;
 };
 
 // Some of a plane's rows with what each is multiplied by.
@@ -32,22 +33,24 @@ struct WinogradRows {
 };
 
 // Transforms filters q = a * columns + b in [begin, end): w + a * w_a + b * w_b is the filter's
-// first tap. Frequency (i, j) of filter q goes to to[(i * column tile + j) * plane + q]; plane and
-// begin are multiples of kBatchBlock<float>, filters from `count` on are zero.
+// first tap, or its last one if it is turned by half a turn. Frequency (i, j) of filter q goes to
+// to[(i * column tile + j) * plane + q]; plane and begin are multiples of kBatchBlock<float>,
+// filters from `count` on are zero.
 struct WinogradFilters {
   const float* w;
   int64_t columns, w_a, w_b, count;
   int64_t kernel_rows, kernel_columns;
+  bool turned = false;
   float* to;
   int64_t plane, begin, end;
 };
 
 // Adds what the gradients of vertical frequency i, from[j * plane + q], bring to those of the taps:
-// to[(r * kernel_columns + s) * plane + q].
+// to[(r * kernel_columns + s) * count + q], q < count.
 struct WinogradFilterGradient {
   int frequency;
   const float* from;
-  int64_t plane;
+  int64_t plane, count;
   int64_t kernel_rows, kernel_columns;
   float* to;
 };

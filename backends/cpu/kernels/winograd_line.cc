@@ -172,8 +172,8 @@ void WinogradLine::Finish(Range tiles, Range panels, const ConvImageMemory<float
     }
     if (epilogue.IsNone()) continue;
     if (memory.epilogue.residual != nullptr) epilogue.residual = memory.epilogue.residual + at;
-    KernelsForConvChannelsLast<float>().finish(epilogue, count, channels, stride,
-                                               memory.result + at);
+    float* const y = memory.result + at;
+    KernelsForConvChannelsLast<float>().finish(epilogue, count, channels, y, stride, y, stride);
   }
 }
 

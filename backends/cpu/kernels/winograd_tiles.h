@@ -41,8 +41,10 @@ struct WinogradGrid {
     return std::clamp<int64_t>(kFrequencyBytes / row_bytes, 1, most);
   }
 
-  // Rows of the input plane `x` that vertical frequency i of a tile row takes.
-  WinogradRows InputRows(const float* x, int64_t tile_row, int i) const {
+  // Rows of the input plane `x` that vertical frequency i of a tile row takes; `pixel` elements for
+  // each column.
+  WinogradRows InputRows(const float* x, int64_t tile_row, int i,
+                         int64_t pixel = kBatchBlock<float>) const {
     WinogradRows out;
     const WinogradAxis::Span pixels = row_axis.Pixels(i);
     const int64_t top = tile_row * row_outputs - s.pad_top;
@@ -50,24 +52,31 @@ struct WinogradGrid {
     for (int r = pixels.begin; r < pixels.end; r += pixels.step) {
       const int64_t row = top + r;
       if (row < 0 || row >= s.ih) continue;
-      out.Add(x + row * s.iw * kBatchBlock<float>, factors[r]);
+      out.Add(x + row * s.iw * pixel, factors[r]);
     }
     return out;
   }
 
   // Rows of outputs that it makes, of those of a plane whose row `first` is at `y` and that ends
-  // before row `end`; `width` columns apart.
+  // before row `end`; `width` columns of `pixel` elements apart.
   WinogradRows OutputRows(const float* y, int64_t first, int64_t end, int64_t width,
-                          int64_t tile_row, int i) const {
+                          int64_t tile_row, int i, int64_t pixel = kBatchBlock<float>) const {
     WinogradRows out;
     for (int64_t r = 0; r < row_outputs; ++r) {
       const int64_t row = tile_row * row_outputs + r;
       if (row >= end) break;
-      out.Add(y + (row - first) * width * kBatchBlock<float>, row_axis.Output(i, r, row_outputs));
+      out.Add(y + (row - first) * width * pixel, row_axis.Output(i, r, row_outputs));
     }
     return out;
   }
 };
+
+// Products that are summed one after the other, of `count`; such sums are then added. Errors grow
+// with the length of a sum, and more in the larger tile (winograd_axis.h).
+inline int64_t WinogradChain(const WinogradAxis& rows, const WinogradAxis& columns, int64_t count) {
+  const int64_t longest = std::max(rows.tile, columns.tile) == kWinogradSix.tile ? 64 : 28;
+  return CeilDiv(count, CeilDiv(count, longest));
+}
 
 // Transformed filters: frequency (i, j) is a matrix [rows][columns] of output and input channels,
 // or the other way around.
@@ -81,7 +90,7 @@ class WinogradFilterBank {
         row_tile_(WinogradAxisFor(s_.kh).tile),
         column_tile_(WinogradAxisFor(s_.kw).tile),
         plane_(RoundUp(shape.oc * shape.ic, kBatchBlock<float>)),
-        chain_(ChainLength()) {}
+        chain_(WinogradChain(WinogradAxisFor(s_.kh), WinogradAxisFor(s_.kw), columns())) {}
 
   int64_t Elements() const { return row_tile_ * column_tile_ * plane_; }
   int64_t columns() const { return order_ == Order::kOutputsFirst ? s_.ic : s_.oc; }
@@ -131,17 +140,11 @@ class WinogradFilterBank {
   }
 
  private:
-  // Errors grow with the length of a sum, and more in the larger tile (winograd_axis.h).
-  int64_t ChainLength() const {
-    const int64_t longest = std::max(row_tile_, column_tile_) == kWinogradSix.tile ? 64 : 28;
-    return CeilDiv(columns(), CeilDiv(columns(), longest));
-  }
-
   const ConvShape& s_;
   const Order order_;
   const int row_tile_, column_tile_;
   const int64_t plane_;
-  const int64_t chain_;  // products that are summed one after the other; such sums are then added
+  const int64_t chain_;
 };
 
 }  // namespace hr::cpu

@@ -10,6 +10,8 @@
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_channels_last.h"
+#include "backends/cpu/kernels/winograd_channels_last_weights.h"
 #include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/lowering/conv_pins.h"
 #include "backends/cpu/onednn/kernels.h"
@@ -199,6 +201,13 @@ LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t
   return out;
 }
 
+// Whether a channels-last pass runs by Winograd's algorithm: if that is pinned, or if it pays.
+bool RunsWinograd(const KernelRequest& request, const ConvShape& shape, bool pays) {
+  const std::string_view pinned = request.node.String(kPinnedKernel, "");
+  if (pinned == "winograd") return WinogradChannelsLast::Takes(shape);
+  return pinned != "direct" && !request.exact_sums && pays;
+}
+
 template <typename T>
 Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::string_view name,
                                         const ConvShape& shape, ImagePass pass) {
@@ -219,6 +228,10 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
     if (packed && forward && !request.exact_sums && WinogradLinePays(shape)) {
       return Image<T>(request, Cat(name, "_winograd"), channels,
                       std::make_shared<const WinogradLine>(shape, slices));
+    }
+    if (RunsWinograd(request, shape, WinogradChannelsLastPays(shape, pass, packed))) {
+      return Image<T>(request, Cat(name, "_winograd"), channels,
+                      std::make_shared<const WinogradChannelsLast>(shape, pass, packed, slices));
     }
   }
   return Image<T>(request, name, channels,
@@ -245,6 +258,12 @@ Result<LoweredKernel> ChannelsLastGradWeight(const KernelRequest& request, const
   if (IsDepthwise(shape)) {
     return WeightKernel<T>("conv_grad_weight_depthwise",
                            std::make_shared<const DepthwiseChannelsLastWeights<T>>(shape, slices));
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (RunsWinograd(request, shape, WinogradChannelsLastWeightsPays(shape))) {
+      return WeightKernel<T>("conv_grad_weight_winograd",
+                             std::make_shared<const WinogradChannelsLastWeights>(shape, slices));
+    }
   }
   return WeightKernel<T>("conv_grad_weight",
                          std::make_shared<const ConvChannelsLastWeights<T>>(shape, slices));

@@ -1,11 +1,14 @@
 #include "backends/cpu/ops/conv_cost.h"
 
 #include <cmath>
+#include <optional>
 
 #include "backends/cpu/kernels/batch_blocked.h"
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_channels_last.h"
+#include "backends/cpu/kernels/winograd_channels_last_weights.h"
 #include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
 #include "backends/cpu/onednn/choice.h"
@@ -82,6 +85,8 @@ double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
   return Products(padded, s.n) / kRate[p] + (kept ? 0 : kOrder[p] * Weights(s));
 }
 
+constexpr double kChannelsLastRate = 120;
+
 // Products of gathered pixels. Lanes are channels of the result; weights are ordered on each run
 // unless they are kept.
 double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
@@ -97,7 +102,7 @@ double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   const auto pixels = static_cast<double>(s.n * s.OutputPlane());
   const double gathered = s.kh * s.kw == 1 ? 0 : gather * pixels * static_cast<double>(s.Taps());
   const double order = kept ? 0 : kOrder[static_cast<size_t>(pass)] * Weights(s);
-  return Products(padded, s.n) / 120 + gathered + order;
+  return Products(padded, s.n) / kChannelsLastRate + gathered + order;
 }
 
 // The same along one axis, of channels-last images.
@@ -107,6 +112,18 @@ double Lines(const ConvShape& s) {
   const auto pixels = static_cast<double>(line.tiles() * line.tile());
   return pixels *
          static_cast<double>(s.ic * s.oc + static_cast<int64_t>(kTransform) * (s.ic + s.oc)) / 110;
+}
+
+// Of channels-last images by Winograd's algorithm; nothing if that does not pay.
+std::optional<double> WinogradChannelsLastNanoseconds(const ConvShape& s, ConvPass pass,
+                                                      bool kept) {
+  if (pass == ConvPass::kBackwardWeights) {
+    if (!WinogradChannelsLastWeightsPays(s)) return std::nullopt;
+    return WinogradChannelsLastWeightsCost(s) / kChannelsLastRate;
+  }
+  const auto image = pass == ConvPass::kForward ? ImagePass::kForward : ImagePass::kBackwardData;
+  if (!WinogradChannelsLastPays(s, image, kept)) return std::nullopt;
+  return WinogradChannelsLastCost(s, image, kept) / kChannelsLastRate;
 }
 
 // Whether an inference goes through winograd_line.h.
@@ -127,6 +144,8 @@ PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layou
   if (layout == kChannelsLastLayout) {
     if (pass == ConvPass::kForward && RunsLines(s, use))
       return {costs.channels_last * Lines(s), "winograd"};
+    const auto winograd = WinogradChannelsLastNanoseconds(s, pass, kept);
+    if (winograd && !use.exact_sums) return {costs.channels_last * *winograd, "winograd"};
     const double cost = ChannelsLast(s, pass, kept);
     if (IsDepthwise(s)) return {costs.depthwise * cost, "depthwise"};
     return {costs.channels_last * cost, "channels_last"};

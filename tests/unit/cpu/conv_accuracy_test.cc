@@ -2,9 +2,12 @@
 // over rms of the result.
 #include <functional>
 
+#include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/conv_batch_blocked.h"
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_channels_last.h"
+#include "backends/cpu/kernels/winograd_channels_last_weights.h"
 #include "tests/unit/cpu/blocked_testing.h"
 
 namespace hr::cpu {
@@ -169,6 +172,39 @@ class ConvAccuracy : public BlockedTest {
            Floats(dw.data(), dw.data() + dw.size()));
   }
 
+  // [n][c][plane] as [n][plane][c], or back with c and plane exchanged.
+  std::unique_ptr<Buffer<float>> Turned(const float* from, int64_t c, int64_t plane) {
+    auto out = std::make_unique<Buffer<float>>(s_.n * c * plane);
+    ToChannelsLast(three_, s_.n, c, plane, sizeof(float), from, out->data(), 3);
+    return out;
+  }
+
+  // What a pass makes of channels-last images, plain.
+  Floats Image(ImagePass pass, Buffer<float>& image, int64_t out, int64_t plane) {
+    const WinogradChannelsLast conv(s_, pass, false, 3);
+    Buffer<float> w(w_.size()), result(s_.n * out * plane);
+    Buffer<char> scratch(conv.scratch_bytes());
+    std::copy(w_.begin(), w_.end(), w.data());
+    conv.Run(three_, {image.data(), w.data(), result.data(), {}}, scratch.data());
+    const auto plain = Turned(result.data(), plane, out);
+    return {plain->data(), plain->data() + plain->size()};
+  }
+
+  void CheckChannelsLast(const Case& one, double times) {
+    SCOPED_TRACE(testing::Message()
+                 << one.kernel << "x" << one.kernel << " " << one.ic << "->" << one.oc);
+    Make(one);
+    const auto x = Turned(x_.data(), s_.ic, s_.InputPlane());
+    const auto dy = Turned(dy_.data(), s_.oc, s_.OutputPlane());
+    const WinogradChannelsLastWeights weights(s_, 3);
+    Buffer<char> scratch(weights.scratch_bytes());
+    Buffer<float> dw(w_.size());
+    weights.Run(three_, x->data(), dy->data(), dw.data(), scratch.data());
+    Expect(one, times, Image(ImagePass::kForward, *x, s_.oc, s_.OutputPlane()),
+           Image(ImagePass::kBackwardData, *dy, s_.ic, s_.InputPlane()),
+           Floats(dw.data(), dw.data() + dw.size()));
+  }
+
   ConvShape s_;
   Floats x_, w_, dy_;
 };
@@ -178,6 +214,16 @@ TEST_P(ConvAccuracy, WinogradIsWithinEightTimesPyTorch) {
   for (const Case& one : kCases) {
     if (!WinogradIsAccurate(ShapeOf(one))) continue;
     CheckBlocked(one, WinogradConvPasses(), 8);
+    ++taken;
+  }
+  EXPECT_GE(taken, 8);
+}
+
+TEST_P(ConvAccuracy, WinogradOfChannelsLastImagesIsWithinEightTimesPyTorch) {
+  int taken = 0;
+  for (const Case& one : kCases) {
+    if (!WinogradChannelsLast::Takes(ShapeOf(one))) continue;
+    CheckChannelsLast(one, 8);
     ++taken;
   }
   EXPECT_GE(taken, 8);

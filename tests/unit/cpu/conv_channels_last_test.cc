@@ -183,6 +183,28 @@ TEST_P(ConvChannelsLastTest, Depthwise) {
   }
 }
 
+TEST_P(ConvChannelsLastTest, BoundsKeepNaN) {
+  constexpr int64_t kChannels = 21, kPixels = 6, kAt = 2;
+  ConvShape s = Large(1, kChannels, kChannels, 1, 1);
+  s.iw = kPixels;
+  s.DeriveOutput();
+  Buffer<float> x(kPixels * kChannels, 1), w(kChannels * kChannels, 1), y(kPixels * kChannels);
+  std::fill_n(x.data() + kAt * kChannels, kChannels, NAN);
+  const ConvImageMemory<float> memory{x.data(), w.data(), y.data(), {.low = 0, .high = 0.5f}};
+  for (const int64_t groups : {int64_t{1}, kChannels}) {
+    s.groups = groups;
+    if (groups == 1) {
+      RunImage(ConvChannelsLast<float>(s, ImagePass::kForward, true, 1), one_, true, memory);
+    } else {
+      RunImage(DepthwiseChannelsLast<float>(s, ImagePass::kForward, true, 1), one_, true, memory);
+    }
+    for (int64_t i = 0; i < y.size(); ++i) {
+      const bool is_nan = i / kChannels == kAt;
+      EXPECT_TRUE(is_nan ? std::isnan(y[i]) : y[i] == 0.5f) << groups << " " << i << " " << y[i];
+    }
+  }
+}
+
 // Sums have the same order, so every bit is the same.
 TEST_P(ConvChannelsLastTest, FewChannelsOfPlainImages) {
   for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {

@@ -68,10 +68,26 @@ Layout Cheapest(const ConvShape& s, const ConvUse& use) {
 TEST(ConvCost, BlocksNeedImagesAndLargePlanes) {
   for (const ConvUse& use : {kTraining, Portable(kTraining)}) {
     EXPECT_EQ(Cheapest(SquareImage(8, 64, 16, 64, 3), use), kChannelsLastLayout);
-    EXPECT_EQ(Cheapest(SquareImage(32, 64, 16, 64, 3), use), kBatchBlockedLayout);
+    EXPECT_EQ(Cheapest(SquareImage(32, 40, 16, 40, 3), use), kBatchBlockedLayout);
     EXPECT_EQ(Cheapest(SquareImage(32, 512, 2, 512, 3), use), kChannelsLastLayout);
     EXPECT_EQ(Cheapest(SquareImage(64, 1, 28, 20, 5), use), kBatchBlockedLayout);
     EXPECT_EQ(Cheapest(SquareImage(64, 20, 12, 50, 5), use), kBatchBlockedLayout);
+  }
+}
+
+// Winograd's transforms of whole vectors of channels need no full block of images.
+TEST(ConvCost, WholeVectorsOfChannelsRunByWinograd) {
+  for (const int64_t n : {1, 8, 32}) {
+    const ConvShape s = SquareImage(n, 64, 16, 64, 3);
+    for (const ConvUse& use : {ConvUse{}, kTraining, Portable(kTraining)}) {
+      const ConvEstimate estimate = EstimateConv(s, use, kChannelsLastLayout);
+      EXPECT_EQ(estimate.method, "winograd") << n;
+      EXPECT_EQ(Cheapest(s, use), kChannelsLastLayout) << n;
+      ConvUse exact = use;
+      exact.exact_sums = true;
+      EXPECT_EQ(EstimateConv(s, exact, kChannelsLastLayout).method, "channels_last");
+      EXPECT_LT(estimate.passes, EstimateConv(s, exact, kChannelsLastLayout).passes);
+    }
   }
 }
 

@@ -96,10 +96,34 @@ ConvChannelsLast<T>::ConvChannelsLast(const ConvShape& shape, ImagePass pass, bo
   panels_ = CeilDiv(out_, width_);
   int64_t at = 0;
   for (ConvPhase& phase : PhasesOf(s_, pass)) {
-    phases_.push_back({std::move(phase), at});
+    std::vector<ConvPart> parts = PartsOf(phase);
+    phases_.push_back({std::move(phase), at, std::move(parts)});
     at += PackedElements(phases_.back());
   }
+  by_images_ = SkipsPadding();
+  for (Phase& phase : phases_) {
+    const auto rows = static_cast<int64_t>(phase.gather.rows.taps.size());
+    const auto columns = static_cast<int64_t>(phase.gather.columns.taps.size());
+    if (!by_images_) phase.parts = {{phase, {0, rows}, {0, columns}}};
+  }
   ChooseBlocks();
+}
+
+// Whether so much of what is multiplied is padding that its pixels are worth a product of their
+// own. Few pixels take as long as those of a higher tile.
+template <typename T>
+bool ConvChannelsLast<T>::SkipsPadding() const {
+  constexpr int64_t kLeastChannels = 16, kLeastPixels = 8;
+  if (in_ < kLeastChannels) return false;
+  int64_t all = 0, inside = 0;  // taps that pixels read
+  for (const Phase& phase : phases_) {
+    all += std::max(phase.pixels(s_.n), kLeastPixels) * static_cast<int64_t>(phase.taps.size());
+    for (const ConvPart& part : phase.parts) {
+      inside +=
+          std::max(part.phase.pixels(s_.n), kLeastPixels) * part.rows.size() * part.columns.size();
+    }
+  }
+  return 10 * inside < 9 * all;
 }
 
 // Cuts pixels and panels into at most `slices` cells: the fewest cycles of the slowest one, in
@@ -114,11 +138,13 @@ void ConvChannelsLast<T>::ChooseBlocks() {
   }
   block_channels_ = BlockChannels(in_, static_cast<int64_t>(most));
   block_pixels_ = BlockPixels<T>(static_cast<int64_t>(most) * block_channels_, gemm_.rows);
+  const int64_t plane = phases_[0].gather.plane();
+  if (by_images_) block_pixels_ = std::max<int64_t>(1, block_pixels_ / plane) * plane;
   const int64_t pixels = phases_[0].pixels(s_.n), panels = s_.groups * panels_;
   const double depth = static_cast<double>(taps) * static_cast<double>(in_);
   const bool in_place = IsInPlace<T>(phases_[0].gather);
   double best = -1;
-  for (int m = 1; m <= slices_; ++m) {
+  for (int m = 1; m <= (by_images_ ? std::min<int64_t>(slices_, s_.n) : slices_); ++m) {
     const int n = static_cast<int>(std::min<int64_t>(slices_ / m, panels));
     const int64_t rows = CeilDiv(pixels, m), columns = CeilDiv(panels, n);
     const bool first = !packed_ && (m > 1 || rows > block_pixels_);
@@ -172,7 +198,7 @@ int64_t ConvChannelsLast<T>::ScratchElements() const {
   }
   if (packed_ || pack_first_) panel = 0;
   const int64_t panels = CeilDiv(s_.groups * panels_, cut_panels_) + 1;
-  const int64_t block = phases_.size() > 1 ? block_pixels_ * panels * width_ : 0;
+  const int64_t block = IsDense() ? 0 : block_pixels_ * panels * width_;
   return Aligned<T>(matrix) + Aligned<T>(panel) + Aligned<T>(block);
 }
 
@@ -247,7 +273,7 @@ void ConvChannelsLast<T>::Run(const Lease& threads, const ConvImageMemory<T>& me
   }
   for (const Phase& phase : phases_) {
     threads.ParallelFor(cut_pixels_ * cut_panels_, [&](int cell) {
-      const Cell part{PartOf(phase.pixels(s_.n), cut_pixels_, cell % cut_pixels_),
+      const Cell part{PartOf(Units(phase), cut_pixels_, cell % cut_pixels_),
                       PartOf(s_.groups * panels_, cut_panels_, cell / cut_pixels_)};
       RunCell(phase, memory, part, packed, cells + cell * ScratchElements());
     });
@@ -257,11 +283,12 @@ void ConvChannelsLast<T>::Run(const Lease& threads, const ConvImageMemory<T>& me
 template <typename T>
 void ConvChannelsLast<T>::RunCell(const Phase& phase, const ConvImageMemory<T>& memory,
                                   const Cell& cell, const T* packed, T* scratch) const {
-  ForBlocks(cell.pixels, block_pixels_, [&](Range pixels) {
+  const int64_t each = by_images_ ? phases_[0].gather.plane() : 1;
+  ForBlocks(cell.units, block_pixels_ / each, [&](Range units) {
     for (int64_t group = cell.panels.begin / panels_; group * panels_ < cell.panels.end; ++group) {
       const Range panels{std::max(cell.panels.begin, group * panels_),
                          std::min(cell.panels.end, (group + 1) * panels_)};
-      RunBlock(phase, memory, pixels, panels, packed, scratch);
+      RunBlock(phase, memory, units, panels, packed, scratch);
     }
   });
 }
@@ -269,53 +296,92 @@ void ConvChannelsLast<T>::RunCell(const Phase& phase, const ConvImageMemory<T>& 
 // Some pixels of some panels of one group.
 template <typename T>
 void ConvChannelsLast<T>::RunBlock(const Phase& phase, const ConvImageMemory<T>& memory,
-                                   Range pixels, Range panels, const T* packed, T* scratch) const {
+                                   Range units, Range panels, const T* packed, T* scratch) const {
   const auto taps = static_cast<int64_t>(phase.taps.size());
-  const int64_t group = panels.begin / panels_;
-  const bool in_place = IsInPlace<T>(phase.gather);
-  T* const gathered = scratch;
   T* const panel_memory =
-      gathered + Aligned<T>(block_pixels_ * RowStride<T>(taps * block_channels_));
+      scratch + Aligned<T>(block_pixels_ * RowStride<T>(taps * block_channels_));
   T* const block = panel_memory + (packed ? 0 : Aligned<T>(taps * block_channels_ * width_));
-  const int64_t lane = panels.begin % panels_ * width_ + group * out_;
-  T* to = block;
-  int64_t stride = panels.size() * width_;
-  if (IsDense()) {
-    stride = Channels();
-    to = memory.result + pixels.begin * stride + lane;
-  }
-  if (taps == 0) std::fill_n(block, pixels.size() * stride, T{0});
   ForBlocks({0, taps == 0 ? 0 : in_}, block_channels_, [&](Range channels) {
-    const Range source{group * in_ + channels.begin, group * in_ + channels.end};
-    const T* matrix = memory.image + pixels.begin * phase.gather.pixel + source.begin;
-    int64_t row = phase.gather.pixel;
-    if (!in_place) {
-      row = RowStride<T>(taps * channels.size());
-      kernels_.gather(phase.gather, memory.image, pixels, source, gathered, row);
-      matrix = gathered;
+    if (IsDense()) {
+      MultiplyDense(phase, memory, units, panels, channels, packed, scratch, panel_memory);
+    } else {
+      MultiplyParts(phase, memory, units, panels, channels, packed, scratch, panel_memory, block);
     }
-    // Strips of pixels are multiplied by all panels, so that they are written once, as they lie.
-    ForBlocks({0, pixels.size()}, StripPixels(taps * channels.size(), panels), [&](Range strip) {
-      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-        const T* weights = panel_memory;
-        if (packed != nullptr) {
-          weights = PanelAt(phase, const_cast<T*>(packed), panel, channels);
-        } else {
-          kernels_.pack(PanelOf(phase, panel, channels),
-                        PlainWeights(memory.weights, panel, channels), panel_memory);
-        }
-        const int64_t at = (panel - panels.begin) * width_;
-        const int64_t pixel = strip.begin * stride;
-        ConvEpilogue<T> epilogue = memory.epilogue;
-        MoveTo(&epilogue, lane + at, pixels.begin * stride + pixel);
-        const bool finishes = channels.end == in_ && !epilogue.IsNone();
-        Multiply(matrix + strip.begin * row, row, strip.size(), weights, panel,
-                 taps * channels.size(), channels.begin == 0, finishes ? &epilogue : nullptr,
-                 to + pixel + at, stride);
-      }
-    });
   });
-  if (!IsDense()) Scatter(phase, memory.result, pixels, panels, block);
+  if (!IsDense()) Scatter(phase, memory, units, panels, block);
+}
+
+// The weights of a panel: those that were packed, or packed now.
+template <typename T>
+const T* ConvChannelsLast<T>::Weights(const Phase& phase, const T* plain, const T* packed,
+                                      int64_t panel, Range channels, T* panel_memory) const {
+  if (packed != nullptr) return PanelAt(phase, const_cast<T*>(packed), panel, channels);
+  kernels_.pack(PanelOf(phase, panel, channels), PlainWeights(plain, panel, channels),
+                panel_memory);
+  return panel_memory;
+}
+
+// Adds what some channels give to pixels of the result, and finishes these with the last channels.
+template <typename T>
+void ConvChannelsLast<T>::MultiplyDense(const Phase& phase, const ConvImageMemory<T>& memory,
+                                        Range pixels, Range panels, Range channels, const T* packed,
+                                        T* gathered, T* panel_memory) const {
+  const int64_t depth = static_cast<int64_t>(phase.taps.size()) * channels.size();
+  const int64_t first = panels.begin / panels_ * in_, stride = Channels();
+  const Range source{first + channels.begin, first + channels.end};
+  const T* matrix = memory.image + pixels.begin * phase.gather.pixel + source.begin;
+  int64_t row = phase.gather.pixel;
+  if (!IsInPlace<T>(phase.gather)) {
+    row = RowStride<T>(depth);
+    kernels_.gather(phase.gather, memory.image, pixels, source, gathered, row);
+    matrix = gathered;
+  }
+  // Strips of pixels are multiplied by all panels, so that they are written once, as they lie.
+  ForBlocks({0, pixels.size()}, StripPixels(depth, panels), [&](Range strip) {
+    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const T* const weights =
+          Weights(phase, memory.weights, packed, panel, channels, panel_memory);
+      const int64_t pixel = (pixels.begin + strip.begin) * stride;
+      ConvEpilogue<T> epilogue = memory.epilogue;
+      MoveTo(&epilogue, LaneOf(panel), pixel);
+      const bool finishes = channels.end == in_ && !epilogue.IsNone();
+      Multiply(phase, phase.parts[0], channels.size(),
+               {matrix + strip.begin * row, row, strip.size()}, weights, panel, channels.begin == 0,
+               finishes ? &epilogue : nullptr, memory.result + pixel + LaneOf(panel), stride);
+    }
+  });
+}
+
+// Adds what some channels give to the pixels of all parts, which lie one part behind the other in
+// `block`.
+template <typename T>
+void ConvChannelsLast<T>::MultiplyParts(const Phase& phase, const ConvImageMemory<T>& memory,
+                                        Range units, Range panels, Range channels, const T* packed,
+                                        T* gathered, T* panel_memory, T* block) const {
+  const int64_t first = panels.begin / panels_ * in_, stride = panels.size() * width_;
+  const Range source{first + channels.begin, first + channels.end};
+  // Calls body(part, its pixels, the distance of their rows, where the rows and its results begin).
+  const auto for_parts = [&](auto&& body) {
+    int64_t at = 0, result = 0;
+    for (const ConvPart& part : phase.parts) {
+      const Range pixels = PixelsOf(part.phase, units);
+      const int64_t row =
+          RowStride<T>(static_cast<int64_t>(part.phase.taps.size()) * channels.size());
+      if (!part.phase.taps.empty()) body(part, pixels, row, at, result);
+      at += pixels.size() * row, result += pixels.size() * stride;
+    }
+  };
+  for_parts([&](const ConvPart& part, Range pixels, int64_t row, int64_t at, int64_t) {
+    kernels_.gather(part.phase.gather, memory.image, pixels, source, gathered + at, row);
+  });
+  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const T* const weights = Weights(phase, memory.weights, packed, panel, channels, panel_memory);
+    for_parts([&](const ConvPart& part, Range pixels, int64_t row, int64_t at, int64_t result) {
+      Multiply(phase, part, channels.size(), {gathered + at, row, pixels.size()}, weights, panel,
+               channels.begin == 0, nullptr, block + result + (panel - panels.begin) * width_,
+               stride);
+    });
+  }
 }
 
 // All pixels of a block, unless the weights are packed and stay in the cache for the next strip.
@@ -326,41 +392,66 @@ int64_t ConvChannelsLast<T>::StripPixels(int64_t depth, Range panels) const {
   return std::max<int64_t>(1, kStripBytes / size / columns / gemm_.rows) * gemm_.rows;
 }
 
-// `end`: for the first element of `to`; null: more channels will be summed over.
+// `end`: for the first element of `to`; null: more is done to the result afterwards.
 template <typename T>
-void ConvChannelsLast<T>::Multiply(const T* matrix, int64_t row, int64_t pixels, const T* weights,
-                                   int64_t panel, int64_t depth, bool first,
-                                   const ConvEpilogue<T>* end, T* to, int64_t stride) const {
-  const int64_t columns = Lanes(panel);
-  ForTiles(pixels, gemm_.rows, [&](int64_t at, int64_t rows) {
-    KernelOf(gemm_, false, columns, rows)({.k = depth,
-                                           .a = matrix + at * row,
-                                           .a_stride = row,
-                                           .b = weights,
-                                           .ldb = width_,
-                                           .b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(T)),
-                                           .columns = columns,
-                                           .c = to + at * stride,
-                                           .ldc = stride,
-                                           .accumulate = !first});
+void ConvChannelsLast<T>::Multiply(const Phase& phase, const ConvPart& part, int64_t channels,
+                                   const Matrix& matrix, const T* weights, int64_t panel,
+                                   bool first, const ConvEpilogue<T>* end, T* to,
+                                   int64_t stride) const {
+  const int64_t columns = Lanes(panel), line = part.columns.size() * channels;
+  const auto row_taps = static_cast<int64_t>(phase.gather.columns.taps.size());
+  // Rows of the kernel whose taps are neighbours in the panel are one sum.
+  const int64_t sums = part.columns.size() == row_taps ? 1 : part.rows.size();
+  const int64_t depth = sums == 1 ? part.rows.size() * line : line;
+  const T* const b =
+      weights + (part.rows.begin * row_taps + part.columns.begin) * channels * width_;
+  ForTiles(matrix.pixels, gemm_.rows, [&](int64_t at, int64_t rows) {
+    T* const tile = to + at * stride;
+    for (int64_t sum = 0; sum < sums; ++sum) {
+      KernelOf(gemm_, false, columns,
+               rows)({.k = depth,
+                      .a = matrix.at + at * matrix.row + sum * line,
+                      .a_stride = matrix.row,
+                      .b = b + sum * row_taps * channels * width_,
+                      .ldb = width_,
+                      .b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(T)),
+                      .columns = columns,
+                      .c = tile,
+                      .ldc = stride,
+                      .accumulate = !first || sum > 0});
+    }
     if (end == nullptr) return;
     ConvEpilogue<T> epilogue = *end;
     MoveTo(&epilogue, 0, at * stride);
-    T* const tile = to + at * stride;
     kernels_.finish(epilogue, rows, columns, tile, stride, tile, stride);
   });
 }
 
-// Copies finished pixels to where they lie in the result.
+// Finishes the pixels of a block and puts them where they lie in the result.
 template <typename T>
-void ConvChannelsLast<T>::Scatter(const Phase& phase, T* result, Range pixels, Range panels,
-                                  const T* block) const {
-  const int64_t group = panels.begin / panels_;
-  const int64_t lane = panels.begin % panels_ * width_ + group * out_;
+void ConvChannelsLast<T>::Scatter(const Phase& phase, const ConvImageMemory<T>& memory, Range units,
+                                  Range panels, const T* block) const {
+  const int64_t group = panels.begin / panels_, lane = LaneOf(panels.begin);
   const int64_t columns = std::min((group + 1) * out_, lane + panels.size() * width_) - lane;
   const int64_t stride = panels.size() * width_;
-  for (int64_t i = pixels.begin; i < pixels.end; ++i, block += stride) {
-    std::copy_n(block, columns, result + phase.ResultPixel(i) * Channels() + lane);
+  for (const ConvPart& part : phase.parts) {
+    const Range pixels = PixelsOf(part.phase, units);
+    // Neighbours of a row lie as they are in the block.
+    const int64_t run =
+        by_images_ && part.phase.column_step == 1 ? part.phase.gather.columns.size : 1;
+    for (int64_t i = pixels.begin; i < pixels.end; i += run, block += run * stride) {
+      const int64_t at = part.phase.ResultPixel(i) * Channels();
+      ConvEpilogue<T> epilogue = memory.epilogue;
+      MoveTo(&epilogue, lane, at);
+      T* const to = memory.result + at + lane;
+      if (part.phase.taps.empty()) {
+        // Nothing was added up here.
+        for (int64_t p = 0; p < run; ++p) std::fill_n(to + p * Channels(), columns, T{0});
+        kernels_.finish(epilogue, run, columns, to, Channels(), to, Channels());
+      } else {
+        kernels_.finish(epilogue, run, columns, block, stride, to, Channels());
+      }
+    }
   }
 }
 

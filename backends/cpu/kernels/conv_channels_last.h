@@ -37,13 +37,21 @@ class ConvChannelsLast {
 
  private:
   struct Phase : ConvPhase {
-    int64_t packed = 0;  // where its weights begin
+    int64_t packed = 0;           // where its weights begin
+    std::vector<ConvPart> parts;  // that leave out the padding; or all of it
   };
   struct Cell {
-    Range pixels, panels;
+    Range units, panels;
   };
 
+  bool SkipsPadding() const;
   void ChooseBlocks();
+  // Pixels of a phase are cut into images if its parts are pixels here and there.
+  int64_t Units(const Phase& phase) const { return by_images_ ? s_.n : phase.pixels(s_.n); }
+  Range PixelsOf(const ConvPhase& phase, Range units) const {
+    const int64_t each = by_images_ ? phase.gather.plane() : 1;
+    return {units.begin * each, units.end * each};
+  }
   int64_t PackedElements(const Phase& phase) const;
   int64_t ScratchElements() const;
   WeightPanel PanelOf(const Phase& phase, int64_t panel, Range channels) const;
@@ -53,13 +61,30 @@ class ConvChannelsLast {
   void PackPhase(const Lease& threads, const Phase& phase, const T* weights, T* packed) const;
   void RunCell(const Phase& phase, const ConvImageMemory<T>& memory, const Cell& cell,
                const T* packed, T* scratch) const;
-  void RunBlock(const Phase& phase, const ConvImageMemory<T>& memory, Range pixels, Range panels,
+  void RunBlock(const Phase& phase, const ConvImageMemory<T>& memory, Range units, Range panels,
                 const T* packed, T* scratch) const;
+  void MultiplyDense(const Phase& phase, const ConvImageMemory<T>& memory, Range pixels,
+                     Range panels, Range channels, const T* packed, T* gathered,
+                     T* panel_memory) const;
+  void MultiplyParts(const Phase& phase, const ConvImageMemory<T>& memory, Range units,
+                     Range panels, Range channels, const T* packed, T* gathered, T* panel_memory,
+                     T* block) const;
+  const T* Weights(const Phase& phase, const T* plain, const T* packed, int64_t panel,
+                   Range channels, T* panel_memory) const;
   int64_t StripPixels(int64_t depth, Range panels) const;
-  void Multiply(const T* matrix, int64_t row, int64_t pixels, const T* weights, int64_t panel,
-                int64_t depth, bool first, const ConvEpilogue<T>* end, T* to, int64_t stride) const;
-  void Scatter(const Phase& phase, T* result, Range pixels, Range panels, const T* block) const;
-  bool IsDense() const { return phases_.size() == 1; }
+  // A matrix of pixels, of which some are multiplied by a panel.
+  struct Matrix {
+    const T* at;
+    int64_t row, pixels;
+  };
+  void Multiply(const Phase& phase, const ConvPart& part, int64_t channels, const Matrix& matrix,
+                const T* weights, int64_t panel, bool first, const ConvEpilogue<T>* end, T* to,
+                int64_t stride) const;
+  void Scatter(const Phase& phase, const ConvImageMemory<T>& memory, Range units, Range panels,
+               const T* block) const;
+  bool IsDense() const { return phases_.size() == 1 && !by_images_; }
+  // The first lane of a panel among the channels of a pixel of the result.
+  int64_t LaneOf(int64_t panel) const { return panel % panels_ * width_ + panel / panels_ * out_; }
   // Of a pixel of the result.
   int64_t Channels() const { return pass_ == ImagePass::kForward ? s_.oc : s_.ic; }
 
@@ -75,7 +100,7 @@ class ConvChannelsLast {
   int64_t block_channels_ = 0;  // summed over at a time
   int64_t block_pixels_ = 0;
   int cut_pixels_ = 1, cut_panels_ = 1;
-  bool pack_first_ = false;
+  bool pack_first_ = false, by_images_ = false;
   std::vector<Phase> phases_;
 };
 

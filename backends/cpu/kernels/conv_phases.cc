@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/conv_phases.h"
 
+#include <utility>
+
 namespace hr::cpu {
 namespace {
 
@@ -63,6 +65,61 @@ std::vector<ConvPhase> PhasesOf(const ConvShape& s, ImagePass pass) {
     }
   }
   return phases;
+}
+
+Range TapsInside(const GatherAxis& axis, int64_t i) {
+  const auto inside = [&](int64_t t) {
+    const int64_t at = i * axis.step + axis.taps[static_cast<size_t>(t)];
+    return at >= 0 && at < axis.source;
+  };
+  Range taps{0, static_cast<int64_t>(axis.taps.size())};
+  while (taps.begin < taps.end && !inside(taps.begin)) ++taps.begin;
+  while (taps.begin < taps.end && !inside(taps.end - 1)) --taps.end;
+  return taps;
+}
+
+std::vector<TapRun> TapRunsOf(const GatherAxis& axis) {
+  std::vector<TapRun> runs;
+  for (int64_t i = 0; i < axis.size; ++i) {
+    const Range taps = TapsInside(axis, i);
+    const bool same =
+        !runs.empty() && runs.back().taps.begin == taps.begin && runs.back().taps.end == taps.end;
+    if (same) {
+      runs.back().positions.end = i + 1;
+    } else {
+      runs.push_back({{i, i + 1}, taps});
+    }
+  }
+  return runs;
+}
+
+std::vector<ConvPart> PartsOf(const ConvPhase& phase) {
+  const auto cut = [](const GatherAxis& axis, const TapRun& run) {
+    GatherAxis out{.size = run.positions.size(), .step = axis.step, .source = axis.source};
+    for (int64_t t = run.taps.begin; t < run.taps.end; ++t) {
+      out.taps.push_back(axis.taps[static_cast<size_t>(t)] + run.positions.begin * axis.step);
+    }
+    return out;
+  };
+  std::vector<ConvPart> parts;
+  for (const TapRun& rows : TapRunsOf(phase.gather.rows)) {
+    for (const TapRun& columns : TapRunsOf(phase.gather.columns)) {
+      ConvPart part{phase, rows.taps, columns.taps};
+      part.phase.gather.rows = cut(phase.gather.rows, rows);
+      part.phase.gather.columns = cut(phase.gather.columns, columns);
+      part.phase.row += rows.positions.begin * phase.row_step;
+      part.phase.column += columns.positions.begin * phase.column_step;
+      part.phase.taps.clear();
+      for (int64_t r = rows.taps.begin; r < rows.taps.end; ++r) {
+        for (int64_t c = columns.taps.begin; c < columns.taps.end; ++c) {
+          const auto width = static_cast<int64_t>(phase.gather.columns.taps.size());
+          part.phase.taps.push_back(phase.taps[static_cast<size_t>(r * width + c)]);
+        }
+      }
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
 }
 
 }  // namespace hr::cpu

@@ -28,6 +28,15 @@ struct Gather {
   int64_t plane() const { return rows.size * columns.size; }
 };
 
+// Returns the taps of an axis that position `i` finds inside the source, which are neighbours.
+Range TapsInside(const GatherAxis& axis, int64_t i);
+
+// Neighbouring positions of an axis that read the same taps inside the source.
+struct TapRun {
+  Range positions, taps;
+};
+std::vector<TapRun> TapRunsOf(const GatherAxis& axis);
+
 // Passes that make an image: y of x and w, or the gradient of x of that of y and w.
 enum class ImagePass : uint8_t { kForward, kBackwardData };
 
@@ -50,6 +59,14 @@ struct ConvPhase {
 };
 
 std::vector<ConvPhase> PhasesOf(const ConvShape& shape, ImagePass pass);
+
+// Those of a phase's pixels that read the same of its taps inside the image.
+struct ConvPart {
+  ConvPhase phase;      // of these pixels and taps alone
+  Range rows, columns;  // of the taps of the whole one
+};
+// Returns all of them: together they read no padding.
+std::vector<ConvPart> PartsOf(const ConvPhase& phase);
 
 // What happens to a finished pixel of y: y * scale + bias + residual, cut off below `low` (0 is
 // Relu) and then above `high`; a NaN stays. Scale

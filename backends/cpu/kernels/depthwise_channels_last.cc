@@ -163,33 +163,6 @@ int64_t StepOf(const GatherAxis& axis) {
   return axis.taps.size() < 2 ? 1 : axis.taps[1] - axis.taps[0];
 }
 
-// The taps of an axis that position `i` finds inside the source.
-Range TapsInside(const GatherAxis& axis, int64_t i) {
-  const auto inside = [&](int64_t t) {
-    const int64_t at = i * axis.step + axis.taps[static_cast<size_t>(t)];
-    return at >= 0 && at < axis.source;
-  };
-  Range taps{0, static_cast<int64_t>(axis.taps.size())};
-  while (taps.begin < taps.end && !inside(taps.begin)) ++taps.begin;
-  while (taps.begin < taps.end && !inside(taps.end - 1)) --taps.end;
-  return taps;
-}
-
-std::vector<DepthwiseRun> RunsOf(const GatherAxis& axis) {
-  std::vector<DepthwiseRun> runs;
-  for (int64_t i = 0; i < axis.size; ++i) {
-    const Range taps = TapsInside(axis, i);
-    const bool same =
-        !runs.empty() && runs.back().taps.begin == taps.begin && runs.back().taps.end == taps.end;
-    if (same) {
-      runs.back().columns.end = i + 1;
-    } else {
-      runs.push_back({{i, i + 1}, taps});
-    }
-  }
-  return runs;
-}
-
 // Calls body(call, where it reads, pixel of the phase, first tap of the kernel) for all runs of
 // pixels of some channels in row `row` of image n.
 template <typename Body>
@@ -200,13 +173,13 @@ void ForRuns(const DepthwisePhase& phase, int64_t n, int64_t row, Range channels
   const Range rows = TapsInside(g.rows, row);
   const int64_t y =
       rows.size() == 0 ? 0 : row * g.rows.step + g.rows.taps[static_cast<size_t>(rows.begin)];
-  for (const DepthwiseRun& run : phase.runs) {
+  for (const TapRun& run : phase.runs) {
     const int64_t taps = rows.size() == 0 ? 0 : run.taps.size();
     const int64_t x = taps == 0 ? 0
-                                : run.columns.begin * g.columns.step +
+                                : run.positions.begin * g.columns.step +
                                       g.columns.taps[static_cast<size_t>(run.taps.begin)];
     body(DepthwiseCall{.channels = channels.size(),
-                       .pixels = run.columns.size(),
+                       .pixels = run.positions.size(),
                        .rows = taps == 0 ? 0 : rows.size(),
                        .taps = taps,
                        .x_row = StepOf(g.rows) * g.columns.source * g.pixel,
@@ -216,7 +189,7 @@ void ForRuns(const DepthwisePhase& phase, int64_t n, int64_t row, Range channels
                        .x_pixel = g.columns.step * g.pixel,
                        .y_pixel = phase.column_step * g.pixel},
          ((n * g.rows.source + y) * g.columns.source + x) * g.pixel + channels.begin,
-         (n * g.rows.size + row) * g.columns.size + run.columns.begin,
+         (n * g.rows.size + row) * g.columns.size + run.positions.begin,
          rows.begin * row_taps + run.taps.begin);
   }
 }
@@ -224,7 +197,7 @@ void ForRuns(const DepthwisePhase& phase, int64_t n, int64_t row, Range channels
 }  // namespace
 
 DepthwisePhase::DepthwisePhase(ConvPhase phase)
-    : ConvPhase(std::move(phase)), runs(RunsOf(gather.columns)) {}
+    : ConvPhase(std::move(phase)), runs(TapRunsOf(gather.columns)) {}
 
 std::vector<DepthwisePhase> DepthwisePhasesOf(const ConvShape& shape, ImagePass pass) {
   std::vector<DepthwisePhase> out;

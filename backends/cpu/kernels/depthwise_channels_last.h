@@ -18,14 +18,10 @@ inline bool IsDepthwise(const ConvShape& s) {
   return s.groups > 1 && s.groups == s.ic && s.groups == s.oc && !s.HasDepth();
 }
 
-// Neighbouring columns of a row that read the same taps of the kernel's columns.
-struct DepthwiseRun {
-  Range columns, taps;
-};
 struct DepthwisePhase : ConvPhase {
   explicit DepthwisePhase(ConvPhase phase);
 
-  std::vector<DepthwiseRun> runs;
+  std::vector<TapRun> runs;  // of columns
 };
 std::vector<DepthwisePhase> DepthwisePhasesOf(const ConvShape& shape, ImagePass pass);
 

@@ -157,6 +157,22 @@ TEST_P(ConvChannelsLastTest, CutsChannelsAndPixels) {
   Check<float>(Large(2, 16, 3, 3, 25));
 }
 
+// Of images so small that much of what their pixels would read is padding.
+TEST_P(ConvChannelsLastTest, LeavesOutPadding) {
+  Check<float>(Large(9, 34, 70, 3, 2));
+  Check<double>(Large(8, 80, 33, 3, 4));
+  Check<float>(Large(16, 24, 40, 5, 3));
+  Check<float>(Large(300, 16, 20, 3, 1));
+  ConvShape s = Large(8, 40, 48, 3, 5);
+  s.groups = 2, s.sh = s.sw = 2;
+  s.DeriveOutput();
+  Check<float>(s);
+  s = Large(9, 24, 17, 4, 3);
+  s.pad_top = 3, s.pad_left = 0, s.dh = 2;
+  s.DeriveOutput();
+  Check<float>(s);
+}
+
 TEST_P(ConvChannelsLastTest, ReadsImagesInPlaceForOneTap) {
   Check<float>(Large(2, 40, 70, 1, 9));
   Check<float>(Large(2, 256, 33, 1, 6));  // rows that share lines of the cache are copied

@@ -1,6 +1,8 @@
 /* What happens to a run from outside while it goes on: closing, releasing, cancelling, deadlines.
  * The env's threads are the test's, which holds a run at any of its parallel regions. */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "gate.h"
@@ -20,6 +22,7 @@ typedef struct step {
   hr_status* status;
   pthread_t thread;
   int regions;
+  atomic_bool done; /* the thread's run */
 } step;
 
 /* A session whose first step is done. */
@@ -49,6 +52,7 @@ static void close_step(step* s) {
 static void* run_step(void* context) {
   step* s = context;
   s->status = hr_call_run(s->call, &s->limits);
+  s->done = true;
   return NULL;
 }
 
@@ -188,9 +192,13 @@ static void expect_waiting_ends(step* running, step* waiting, const char* words)
   join(waiting);
   FAILS(waiting->status, HR_CANCELLED, words);
   waiting->limits = (hr_limits){.struct_size = sizeof(hr_limits), .timeout_nanos = 1000};
+  waiting->done = false;
   EXPECT(pthread_create(&waiting->thread, NULL, run_step, waiting) == 0);
-  nanosleep(&moment, NULL);
-  advance_clock(2000);
+  /* Until it is done: nobody knows when it reads the clock for the first time. */
+  while (!waiting->done) {
+    nanosleep(&moment, NULL);
+    advance_clock(2000);
+  }
   join(waiting);
   FAILS(waiting->status, HR_DEADLINE_EXCEEDED, words);
   let_go();

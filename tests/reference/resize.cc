@@ -1,6 +1,7 @@
 // Resize from its definition: each element of the output is a sum over all elements of the input,
 // with the product of one weight for each axis.
 #include <cmath>
+#include <utility>
 
 #include "tests/reference/functions.h"
 
@@ -111,34 +112,45 @@ bool Outside(const Call& call, const Side& side, int64_t o) {
   return x < 0 || x > static_cast<Number>(side.in - 1);
 }
 
+// What one place of an axis of the output is made of: (place of the input, weight not 0).
+using Taps = std::vector<std::pair<int64_t, Number>>;
+
+Taps TapsOf(const Call& call, const Side& side, int64_t o) {
+  const bool same = side.in == side.out && side.scale == 1 && side.begin == 0 && side.end == 1;
+  if (same) return {{o, 1}};
+  Taps out;
+  const std::vector<Number> weights = WeightsOf(call, side, o);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] != 0) out.emplace_back(static_cast<int64_t>(i), weights[i]);
+  }
+  return out;
+}
+
 // Calls visit(output place, input place, weight), or with an empty input place for what lies
 // outside.
 void ForEachWeight(const Call& call, const std::vector<Side>& sides,
                    const std::function<void(const Dims&, const Dims&, Number)>& visit) {
-  Dims in, out;
-  std::vector<std::vector<std::vector<Number>>> weights(sides.size());
+  Dims out;
+  std::vector<std::vector<Taps>> taps(sides.size());
   for (size_t axis = 0; axis < sides.size(); ++axis) {
-    in.push_back(sides[axis].in);
     out.push_back(sides[axis].out);
     for (int64_t o = 0; o < sides[axis].out; ++o) {
-      const bool same = sides[axis].in == sides[axis].out && sides[axis].scale == 1 &&
-                        sides[axis].begin == 0 && sides[axis].end == 1;
-      if (!same) {
-        weights[axis].push_back(WeightsOf(call, sides[axis], o));
-        continue;
-      }
-      weights[axis].emplace_back(static_cast<size_t>(sides[axis].in), 0);
-      weights[axis].back()[static_cast<size_t>(o)] = 1;
+      taps[axis].push_back(TapsOf(call, sides[axis], o));
     }
   }
   ForEach(out, [&](const Dims& o) {
+    Dims counts, i(sides.size());
     for (size_t axis = 0; axis < sides.size(); ++axis) {
       if (Outside(call, sides[axis], o[axis])) return visit(o, {}, 0);
+      counts.push_back(static_cast<int64_t>(taps[axis][static_cast<size_t>(o[axis])].size()));
     }
-    ForEach(in, [&](const Dims& i) {
+    ForEach(counts, [&](const Dims& at) {
       Number weight = 1;
       for (size_t axis = 0; axis < sides.size(); ++axis) {
-        weight *= weights[axis][static_cast<size_t>(o[axis])][static_cast<size_t>(i[axis])];
+        const auto& [place, part] =
+            taps[axis][static_cast<size_t>(o[axis])][static_cast<size_t>(at[axis])];
+        i[axis] = place;
+        weight *= part;
       }
       if (weight != 0) visit(o, i, weight);
     });
@@ -166,13 +178,13 @@ void ResizeGrad(Call& call) {
   call.Out(0, std::move(dx));
 }
 
-const Entry kEntries[] = {
+const Entry kResizeEntries[] = {
     {"", "Resize", Resize},
     {"headrace.grad", "ResizeGrad", ResizeGrad},
 };
 
 }  // namespace
 
-std::span<const Entry> ResizeFunctions() { return kEntries; }
+std::span<const Entry> ResizeFunctions() { return kResizeEntries; }
 
 }  // namespace hr::reference

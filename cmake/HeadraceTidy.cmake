@@ -2,7 +2,7 @@
 # it takes minutes.
 find_program(RUN_CLANG_TIDY NAMES run-clang-tidy-14 run-clang-tidy)
 find_program(CLANG_TIDY NAMES clang-tidy-14 clang-tidy)
-if(RUN_CLANG_TIDY AND CLANG_TIDY)
+if(RUN_CLANG_TIDY AND CLANG_TIDY AND CMAKE_DISABLE_PRECOMPILE_HEADERS) # one file at a time
   set(rooms "(runtime|capi|backends|transport|tools)/") # and nothing that is generated
   add_custom_target(tidy
     COMMAND ${RUN_CLANG_TIDY} -quiet -clang-tidy-binary ${CLANG_TIDY} -p ${PROJECT_BINARY_DIR}

@@ -9,7 +9,7 @@
 namespace hr::comm {
 namespace {
 
-constexpr int64_t kVerdictNanos = 3'000'000'000;
+constexpr int64_t kElasticVerdictNanos = 3'000'000'000;
 
 // Why the group ended, as all ranks know it, and whom this one cannot reach.
 Status LookAt(Group& group, const CallLimits& limits, Ending& ending) {
@@ -108,7 +108,7 @@ Status Elastic::Blame(Status status, Ending& ending) {
   if (Status ended = limits_.Check(); !ended.ok()) {
     return std::move(ended).WithContext(std::string(status.message()));
   }
-  const CallLimits soon = Sooner(limits_, kVerdictNanos);
+  const CallLimits soon = Sooner(limits_, kElasticVerdictNanos);
   const auto arbiter =
       CreateStoreArbiter(*options_.mesh.store, EpochKey(options_.mesh, kVerdictKey));
   do {
@@ -182,7 +182,7 @@ Result<std::shared_ptr<Group>> Grow(Group& group, int size, const CallLimits& li
   }
   Result<std::shared_ptr<Group>> next = GoOnFrom(group, size, limits);
   if (next.status().code() == Code::kDeadlineExceeded) {
-    ForgetWaiting(group.options(), Sooner({}, kVerdictNanos)).IgnoreError();
+    ForgetWaiting(group.options(), Sooner({}, kElasticVerdictNanos)).IgnoreError();
   }
   return next;
 }

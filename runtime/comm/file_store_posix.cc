@@ -16,7 +16,7 @@
 namespace hr::comm {
 namespace {
 
-constexpr std::chrono::microseconds kFirstPause(50), kLastPause(20'000);
+constexpr std::chrono::microseconds kFirstLookPause(50), kLastLookPause(20'000);
 
 // A file name that says the key: letters, digits, '-' and '_' as they are, else %XX.
 std::string FileNameOf(std::string_view key) {
@@ -48,7 +48,7 @@ class FileStore final : public Store {
   }
   Result<std::string> Get(std::string_view key, const CallLimits& limits) override {
     HR_RETURN_IF_ERROR(CheckName(key, ""));
-    for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
+    for (auto pause = kFirstLookPause;; pause = std::min(2 * pause, kLastLookPause)) {
       HR_ASSIGN_OR_RETURN(std::optional<std::string> value, Look(key));
       if (value.has_value()) return *std::move(value);
       if (Status status = limits.Check(); !status.ok()) {
@@ -141,8 +141,8 @@ class FileStore final : public Store {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!file.valid()) return NoLock(path);
     // A process that is frozen while it holds the lock must not stop the others for good.
-    for (auto pause = kFirstPause; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
-         pause = std::min(2 * pause, kLastPause)) {
+    for (auto pause = kFirstLookPause; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+         pause = std::min(2 * pause, kLastLookPause)) {
       if (errno != EWOULDBLOCK && errno != EINTR) return NoLock(path);
       if (Status status = limits.Check(); !status.ok()) {
         return std::move(status).WithContext(

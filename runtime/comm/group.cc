@@ -86,7 +86,7 @@ Status CheckPins(const GroupOptions& options) {
     const auto known = options.planner->Algorithms(kind);
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return InvalidArgument(OpKindName(kind), " has no algorithm '", name,
-                             "'; it has: ", Join(known));
+                             "'; it has: ", hr::Join(known));
     }
   }
   return {};

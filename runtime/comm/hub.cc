@@ -8,7 +8,7 @@ namespace hr::comm {
 namespace {
 
 std::string Listed(const std::vector<std::string_view>& names) {
-  return names.empty() ? "none in this build" : Join(names);
+  return names.empty() ? "none in this build" : hr::Join(names);
 }
 
 template <typename List>

@@ -8,9 +8,9 @@
 namespace hr::comm {
 namespace {
 
-constexpr int64_t kSliceNanos = 10'000'000;
+constexpr int64_t kListenNanos = 10'000'000;
 // What a rank spends beyond its deadline: on the verdict, and on taking its address back.
-constexpr int64_t kVerdictNanos = 700'000'000;
+constexpr int64_t kMeetingVerdictNanos = 700'000'000;
 constexpr int64_t kUnpublishNanos = 200'000'000;
 constexpr int64_t kLookNanos = 100'000'000;
 // Descriptors that are held back while the ranks meet, for the store, which may need some for the
@@ -127,7 +127,7 @@ Status Meeting::Explain(Status status) {
                               .code = status.code(),
                               .cause = std::string(status.message())};
   // Connections break after that, else those at their other ends would accuse this rank.
-  Result<Verdict> verdict = arbiter_->Decide(accusation, Within(kVerdictNanos));
+  Result<Verdict> verdict = arbiter_->Decide(accusation, Within(kMeetingVerdictNanos));
   peers_->DropAll();
   return verdict.ok() ? EndedBy(options_, *verdict) : std::move(status);
 }
@@ -165,7 +165,8 @@ Status Meeting::MeetAll(const CallLimits& limits) {
     HR_RETURN_IF_ERROR(CheckDialled());
     if (Status status = limits.Check(); !status.ok()) {
       return std::move(status).WithContext(Cat("rank ", options_.rank, " of group '", options_.name,
-                                               "' waits for rank ", Join(missing), Strangers()));
+                                               "' waits for rank ", hr::Join(missing),
+                                               Strangers()));
     }
     if (!moved) Sleep();
   }
@@ -308,7 +309,7 @@ void Meeting::Sleep() {
     armed = armed && transport->Arm();
     handles.push_back(transport->wait_handle());
   }
-  if (armed) WaitReadable(handles, kSliceNanos);
+  if (armed) WaitReadable(handles, kListenNanos);
 }
 
 // What peers compare: the same group, epoch and size, and who it is.

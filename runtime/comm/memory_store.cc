@@ -10,7 +10,7 @@ namespace hr::comm {
 namespace {
 
 // Deadlines may be on the host's clock, so sleeps are cut.
-constexpr int64_t kSliceNanos = 100'000'000;
+constexpr int64_t kLookAgainNanos = 100'000'000;
 
 class MemoryStore final : public Store {
  public:
@@ -36,7 +36,7 @@ class MemoryStore final : public Store {
       if (Status status = limits.Check(); !status.ok()) {
         return std::move(status).WithContext(Cat("waiting for key '", key, "'"));
       }
-      changed_.wait_for(lock, std::chrono::nanoseconds(limits.SleepNanos(kSliceNanos)));
+      changed_.wait_for(lock, std::chrono::nanoseconds(limits.SleepNanos(kLookAgainNanos)));
     }
   }
   Result<int64_t> Add(std::string_view key, int64_t delta, const CallLimits&) override {

@@ -10,7 +10,7 @@ namespace hr::comm {
 namespace {
 
 // Between two looks at whether all has been sent, when a group closes.
-constexpr std::chrono::microseconds kFirstPause(20), kLastPause(2000);
+constexpr std::chrono::microseconds kFirstFlushPause(20), kLastFlushPause(2000);
 // For a verdict that is due, and for what was sent, when a group closes.
 constexpr int64_t kCloseNanos = 1'000'000'000;
 
@@ -241,13 +241,13 @@ void Mesh::AwaitVerdict() {
 }
 
 void Mesh::DriveWhile(FunctionRef<bool()> pending, int64_t give_up) {
-  for (auto pause = kFirstPause; pending() && SystemClock().NowNanos() < give_up;) {
+  for (auto pause = kFirstFlushPause; pending() && SystemClock().NowNanos() < give_up;) {
     if (reactor_.Turn()) {
-      pause = kFirstPause;
+      pause = kFirstFlushPause;
       continue;
     }
     std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, kLastPause);
+    pause = std::min(2 * pause, kLastFlushPause);
   }
 }
 

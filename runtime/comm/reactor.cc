@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kDefaultSpinNanos = 50'000;
 // Deadlines may be on the host's clock, so sleeps are cut.
-constexpr int64_t kSliceNanos = 500'000'000;
+constexpr int64_t kLongestSleepNanos = 500'000'000;
 // Turns between two looks at the clock.
 constexpr int kTurnsPerLook = 32;
 // How long a thread that does not spin gives its core away before it sleeps: another rank that has
@@ -243,7 +243,7 @@ void Reactor::Sleep(const std::atomic<bool>& done, const CallLimits& limits) {
     return SleepOnHandles(done, limits);
   }
   if (!done.load(std::memory_order_acquire) && !IsCancelled(limits)) {
-    sleepers_.wait_for(lock, std::chrono::nanoseconds(limits.SleepNanos(kSliceNanos)));
+    sleepers_.wait_for(lock, std::chrono::nanoseconds(limits.SleepNanos(kLongestSleepNanos)));
   }
   sleeper_count_.fetch_sub(1);
 }
@@ -258,7 +258,7 @@ void Reactor::SleepOnHandles(const std::atomic<bool>& done, const CallLimits& li
   }
   client_.Deliver();
   if (armed) {
-    WaitReadable(handles_, limits.SleepNanos(kSliceNanos));
+    WaitReadable(handles_, limits.SleepNanos(kLongestSleepNanos));
   }
   asleep_.store(false, std::memory_order_seq_cst);
   wake_.Clear();

@@ -11,8 +11,8 @@ namespace hr::comm {
 namespace {
 
 constexpr int64_t kStoreNanos = 3'000'000'000;
-constexpr auto kFirstPause = std::chrono::milliseconds(1);
-constexpr auto kLastPause = std::chrono::milliseconds(20);
+constexpr auto kFirstRegroupPause = std::chrono::milliseconds(1);
+constexpr auto kLastRegroupPause = std::chrono::milliseconds(20);
 constexpr std::string_view kInvitationKey = "invitation";
 constexpr std::string_view kWaitingKey = "waiting";  // the names of those who do, each on a line
 constexpr std::string_view kClosedKey = "closed";
@@ -206,7 +206,7 @@ Result<std::optional<Membership>> Round::Propose(const Ending& ending, const Mem
   if (!Has(side, mesh_.rank)) {
     if (SystemClock().NowNanos() - ended_at_ < PatienceOf(mesh_)) return none;
     return Unavailable("rank ", mesh_.rank, " of group '", mesh_.name, "' was cut off from rank ",
-                       Join(side), ", which should go on but do not; start all ranks again");
+                       hr::Join(side), ", which should go on but do not; start all ranks again");
   }
   const size_t missing = std::max(target_ - static_cast<int>(side.size()), 0);
   if (missing > 0) {
@@ -232,7 +232,7 @@ Status Round::LimitsEnded(Status status) {
   }
   std::string what = Cat("rank ", mesh_.rank, " of group '", mesh_.name, "', epoch ", mesh_.epoch,
                          ", waits for the next epoch");
-  if (!missing.empty()) what += Cat(", and for rank ", Join(missing), " to go on, too");
+  if (!missing.empty()) what += Cat(", and for rank ", hr::Join(missing), " to go on, too");
   if (target_ > 0) what += Cat(", and for new ranks to join: it is to have ", target_);
   return std::move(status).WithContext(what);
 }
@@ -259,8 +259,8 @@ Result<Membership> Round::Current(const CallLimits& limits) {
 
 Result<Membership> Round::GoOn(Ending ending, const LookAgain& look) {
   // Each asks for each, so the more they are, the less often.
-  const auto last_pause = kLastPause * (1 + mesh_.size / 16);
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, last_pause)) {
+  const auto last_pause = kLastRegroupPause * (1 + mesh_.size / 16);
+  for (auto pause = kFirstRegroupPause;; pause = std::min(2 * pause, last_pause)) {
     HR_ASSIGN_OR_RETURN(const Membership held, Current(Soon()));
     if (!held.IsOf(mesh_)) return held;
     if (look != nullptr) HR_RETURN_IF_ERROR(look(ending));
@@ -321,7 +321,7 @@ Result<Membership> AnswerInvitations(const MeshOptions& mesh, const std::string&
                                      const CallLimits& limits, std::string& seat) {
   Store& store = *mesh.store;
   std::string answered;
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
+  for (auto pause = kFirstRegroupPause;; pause = std::min(2 * pause, kLastRegroupPause)) {
     HR_ASSIGN_OR_RETURN(std::optional<std::string> held,
                         store.TryGet(GroupKey(mesh, kMembershipKey), limits));
     if (held.has_value()) {

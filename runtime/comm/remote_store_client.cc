@@ -11,8 +11,8 @@
 namespace hr::comm {
 namespace {
 
-constexpr auto kFirstPause = std::chrono::milliseconds(5);
-constexpr auto kLastPause = std::chrono::milliseconds(100);
+constexpr auto kFirstDialPause = std::chrono::milliseconds(5);
+constexpr auto kLastDialPause = std::chrono::milliseconds(100);
 
 // A request and its reply under way. It owns what the transport reads and writes, so a caller may
 // leave it.
@@ -177,7 +177,7 @@ Result<RemoteStore::Reply> RemoteStore::Call(StoreRequest head, std::string_view
                                              std::string_view expected, std::string_view value,
                                              const CallLimits& limits) {
   head.client = client_;
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
+  for (auto pause = kFirstDialPause;; pause = std::min(2 * pause, kLastDialPause)) {
     std::unique_ptr<Exchange> exchange;
     Status trouble;
     bool final = false;

@@ -16,8 +16,8 @@ constexpr size_t kMaxReplies = 64;            // to one client; it is not heard 
 constexpr size_t kMaxWaits = 4096;            // of one client
 constexpr size_t kRememberedAdds = 1 << 16;
 constexpr size_t kUsualRequest = 64 << 10;
-constexpr int64_t kSliceNanos = 1'000'000'000;  // strangers must be looked at
-constexpr int64_t kGoodbyeNanos = 1'000'000'000;
+constexpr int64_t kStrangersNanos = 1'000'000'000;  // strangers must be looked at
+constexpr int64_t kClientsGoodbyeNanos = 1'000'000'000;
 
 struct OutgoingReply {
   std::string text;
@@ -123,7 +123,7 @@ void StoreServer::Run() {
   const int handles[] = {wake_.handle(), transport_->wait_handle()};
   while (!stop_) {
     if (Turn()) continue;
-    if (transport_->Arm()) WaitReadable(handles, kSliceNanos);
+    if (transport_->Arm()) WaitReadable(handles, kStrangersNanos);
     wake_.Clear();
   }
   Goodbye();
@@ -131,7 +131,7 @@ void StoreServer::Run() {
 
 void StoreServer::Goodbye() {
   for (Client& client : clients_) client.endpoint->Close("the process that kept it has ended");
-  const int64_t give_up = SystemClock().NowNanos() + kGoodbyeNanos;
+  const int64_t give_up = SystemClock().NowNanos() + kClientsGoodbyeNanos;
   auto flushed = [](const Client& client) { return client.endpoint->flushed(); };
   while (!std::all_of(clients_.begin(), clients_.end(), flushed) &&
          SystemClock().NowNanos() < give_up) {

@@ -9,8 +9,8 @@
 namespace hr::comm {
 namespace {
 
-constexpr auto kPause = std::chrono::milliseconds(1);
-constexpr int64_t kGoodbyeNanos = 200'000'000;
+constexpr auto kClientPause = std::chrono::milliseconds(1);
+constexpr int64_t kClientGoodbyeNanos = 200'000'000;
 
 }  // namespace
 
@@ -190,13 +190,13 @@ void RequestClient::Core::Close() {
     if (status_.ok()) Lose(Cancelled("the client was closed"));
     link_->Close("the client has left");
   }
-  const int64_t give_up = SystemClock().NowNanos() + kGoodbyeNanos;
+  const int64_t give_up = SystemClock().NowNanos() + kClientGoodbyeNanos;
   const auto flushed = [this] {
     Reactor::Guard guard(*reactor_);
     return link_->endpoint().flushed();
   };
   while (!flushed() && SystemClock().NowNanos() < give_up) {
-    if (!reactor_->Turn()) std::this_thread::sleep_for(kPause);
+    if (!reactor_->Turn()) std::this_thread::sleep_for(kClientPause);
   }
   reactor_.reset();
   link_.reset();

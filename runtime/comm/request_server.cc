@@ -12,9 +12,9 @@
 namespace hr::comm {
 namespace {
 
-constexpr auto kPause = std::chrono::milliseconds(1);
+constexpr auto kServerPause = std::chrono::milliseconds(1);
 // For goodbyes that clients do not take.
-constexpr int64_t kGoodbyeNanos = 1'000'000'000;
+constexpr int64_t kServerGoodbyeNanos = 1'000'000'000;
 
 }  // namespace
 
@@ -279,7 +279,7 @@ void RequestServer::Core::Stop() {
   reactor_->LeavePoller();  // from here on nobody else drives
   CancelAll();              // what came meanwhile
   threads_.reset();
-  const int64_t give_up = SystemClock().NowNanos() + kGoodbyeNanos;
+  const int64_t give_up = SystemClock().NowNanos() + kServerGoodbyeNanos;
   {
     Reactor::Guard guard(*reactor_);
     for (const auto& client : clients_) {
@@ -293,7 +293,7 @@ void RequestServer::Core::Stop() {
     });
   };
   while (!flushed() && SystemClock().NowNanos() < give_up) {
-    if (!reactor_->Turn()) std::this_thread::sleep_for(kPause);
+    if (!reactor_->Turn()) std::this_thread::sleep_for(kServerPause);
   }
   reactor_.reset();
   clients_.clear();

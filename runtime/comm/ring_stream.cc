@@ -11,12 +11,12 @@ namespace {
 constexpr unsigned kIdleReads = 4096;
 // What is written or read at once, so that both sides copy at the same time, and from caches.
 constexpr size_t kFirstSliceBytes = 4 << 10;
-constexpr size_t kSliceBytes = 16 << 10;
+constexpr size_t kRingSliceBytes = 16 << 10;
 
 // The next slice of `bytes` when `done` of them are: the first ones are short, since the other side
 // has nothing to do until it has them.
 size_t Slice(size_t done, size_t bytes) {
-  return std::min(bytes - done, std::clamp(done, kFirstSliceBytes, kSliceBytes));
+  return std::min(bytes - done, std::clamp(done, kFirstSliceBytes, kRingSliceBytes));
 }
 
 class RingStream final : public ByteStream {

@@ -17,7 +17,7 @@ namespace {
 // Below, the handshake costs more than a copy.
 constexpr size_t kMinLoanBytes = 16 << 10;
 // What is read at once: nobody else is served meanwhile.
-constexpr size_t kSliceBytes = 1 << 20;
+constexpr size_t kLoanSliceBytes = 1 << 20;
 // How long a sender expects a reading to take, at the most.
 constexpr int64_t kMaxReadingNanos = 2'000'000;
 
@@ -99,7 +99,7 @@ void StreamEndpoint::Borrow(Transfer& transfer, uint64_t place, uint32_t sender)
 bool StreamEndpoint::ReadPeerMemory() {
   Transfer* transfer = borrowing_.front();
   if (transfer == nullptr || !status_.ok()) return false;
-  const size_t bytes = std::min(transfer->received - transfer->moved, kSliceBytes);
+  const size_t bytes = std::min(transfer->received - transfer->moved, kLoanSliceBytes);
   std::byte* to = transfer->data + transfer->moved;
   if (!peer_memory_.Read(transfer->place + transfer->moved, to, bytes)) {
     borrowing_.Pop();

@@ -16,7 +16,7 @@ namespace hr::data {
 namespace {
 
 // Deflate cannot expand its input by more (zlib, "Technical Details": 1032 to 1).
-constexpr int64_t kMostExpansion = 1032;
+constexpr int64_t kMostGzipExpansion = 1032;
 
 // A file read through zlib, which passes plain files on as they are.
 class GzipReader {
@@ -40,8 +40,9 @@ class GzipReader {
   // Bytes the file may expand to; exact for a plain one.
   int64_t MostBytes() {
     if (gzdirect(file_) != 0) return size_;
-    return size_ > std::numeric_limits<int64_t>::max() / kMostExpansion ? size_
-                                                                        : size_ * kMostExpansion;
+    return size_ > std::numeric_limits<int64_t>::max() / kMostGzipExpansion
+               ? size_
+               : size_ * kMostGzipExpansion;
   }
   // Reads up to `count` bytes; fewer only at the end.
   Result<size_t> Read(std::byte* out, size_t count);
@@ -114,15 +115,15 @@ std::string Hex(std::span<const uint8_t> bytes) {
   return text;
 }
 
-struct Header {
+struct IdxHeader {
   DType dtype;
   Dims dims;
 };
 
-Result<Header> ReadHeader(GzipReader& reader) {
+Result<IdxHeader> ReadHeader(GzipReader& reader) {
   std::array<uint8_t, 4> magic{};
   HR_ASSIGN_OR_RETURN(size_t n, reader.Read(reinterpret_cast<std::byte*>(magic.data()), 4));
-  Header header{DTypeOfCode(magic[2]), Dims(magic[3])};
+  IdxHeader header{DTypeOfCode(magic[2]), Dims(magic[3])};
   if (n < 4 || magic[0] != 0 || magic[1] != 0 || header.dtype == DType::kUndefined) {
     return DataLoss("'", reader.path(), "' is not an IDX file: expected it to begin with 00 00, a ",
                     "type code (08, 09, 0b, 0c, 0d or 0e) and the rank, found ",
@@ -140,7 +141,7 @@ Result<Header> ReadHeader(GzipReader& reader) {
   return header;
 }
 
-Status CheckSize(const Header& header, GzipReader& reader) {
+Status CheckSize(const IdxHeader& header, GzipReader& reader) {
   Result<int64_t> count = CheckedElementCount(header.dims);
   int64_t most = reader.MostBytes() / static_cast<int64_t>(DTypeSize(header.dtype));
   if (count.ok() && *count <= most) return {};
@@ -162,7 +163,7 @@ void ToHostOrder(const Tensor& tensor) {
 
 Result<Tensor> ReadIdx(const std::string& path, Allocator& allocator) {
   HR_ASSIGN_OR_RETURN(GzipReader reader, GzipReader::Open(path));
-  HR_ASSIGN_OR_RETURN(Header header, ReadHeader(reader));
+  HR_ASSIGN_OR_RETURN(IdxHeader header, ReadHeader(reader));
   HR_RETURN_IF_ERROR(CheckSize(header, reader));
   HR_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(allocator, header.dtype, header.dims));
   HR_ASSIGN_OR_RETURN(size_t n, reader.Read(tensor.data(), tensor.bytes()));

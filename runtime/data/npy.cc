@@ -14,7 +14,7 @@ constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kMostHeader = 1 << 20;
 constexpr int64_t kMostRank = 64;  // NumPy's
 
-struct Header {
+struct NpyHeader {
   DType dtype = DType::kUndefined;
   bool swap = false;
   bool fortran = false;
@@ -56,7 +56,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-Status ParseType(std::string_view text, std::string_view name, Header* header) {
+Status ParseType(std::string_view text, std::string_view name, NpyHeader* header) {
   text = Trim(text);
   if (text.size() >= 4 && text.front() == '\'' && text.back() == '\'') {
     const char order = text[1];
@@ -90,10 +90,10 @@ bool ParseShape(std::string_view text, Dims* dims) {
   return true;
 }
 
-Result<Header> ParseHeader(std::string_view text, std::string_view name) {
+Result<NpyHeader> ParseHeader(std::string_view text, std::string_view name) {
   const auto type = ValueOf(text, "descr"), order = ValueOf(text, "fortran_order"),
              shape = ValueOf(text, "shape");
-  Header header;
+  NpyHeader header;
   const std::string_view fortran = order ? Trim(*order) : "";
   if (!type || !shape || (fortran != "True" && fortran != "False") ||
       !ParseShape(*shape, &header.dims)) {
@@ -146,7 +146,7 @@ Result<NpyArray> ParseNpy(const BufferRef& buffer, size_t offset, size_t bytes,
                           std::string_view name) {
   const std::string_view file = AsText(Bytes(buffer->data() + offset, bytes));
   HR_ASSIGN_OR_RETURN(const HeaderPlace place, FindHeader(file, name));
-  HR_ASSIGN_OR_RETURN(Header header,
+  HR_ASSIGN_OR_RETURN(NpyHeader header,
                       ParseHeader(file.substr(place.begin, place.end - place.begin), name));
   const auto needed = CheckedTensorBytes(header.dtype, header.dims);
   const size_t there = bytes - place.end;

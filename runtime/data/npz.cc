@@ -14,7 +14,7 @@ constexpr uint64_t kEndBytes = 22, kEntryBytes = 46, kLocalBytes = 30, kEnd64Byt
 constexpr uint64_t kMostComment = 65535;
 constexpr uint64_t kSaturated = 0xFFFFFFFF;  // the value stands in the field of 64 bits
 constexpr uint16_t kStored = 0, kDeflated = 8;
-constexpr uint64_t kMostExpansion = 1032;  // of deflate
+constexpr uint64_t kMostDeflateExpansion = 1032;  // of deflate
 
 struct Entry {
   std::string name;
@@ -168,7 +168,7 @@ struct Piece {
 
 Result<Piece> Unpack(const Archive& archive, const BufferRef& file, const Entry& entry,
                      uint64_t data, Allocator& allocator) {
-  if (entry.bytes / kMostExpansion > entry.packed)
+  if (entry.bytes / kMostDeflateExpansion > entry.packed)
     return archive.Damaged("'", entry.name, "' cannot have ", entry.bytes, " bytes");
   HR_ASSIGN_OR_RETURN(BufferRef buffer, AllocateBuffer(allocator, entry.bytes));
   const std::span<std::byte> out(buffer->data(), entry.bytes);

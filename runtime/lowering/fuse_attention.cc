@@ -44,9 +44,9 @@ struct Backward {
   std::vector<NodeId> nodes;
 };
 
-class Fuser {
+class AttentionFuser {
  public:
-  Fuser(Region& region, int threads) : region_(region), threads_(threads) {}
+  AttentionFuser(Region& region, int threads) : region_(region), threads_(threads) {}
 
   void Run() {
     const size_t count = region_.node_count();
@@ -368,6 +368,6 @@ class Fuser {
 
 }  // namespace
 
-void FuseAttention(Region& region, int threads) { Fuser(region, threads).Run(); }
+void FuseAttention(Region& region, int threads) { AttentionFuser(region, threads).Run(); }
 
 }  // namespace hr::lowering

@@ -18,15 +18,15 @@ constexpr size_t kMaxSteps = 12;
 constexpr size_t kMaxInputs = 12;
 constexpr size_t kMaxOperands = 16;  // inputs and constants
 
-struct Chain {
+struct ElementwiseChain {
   Expression expression;
   std::vector<ValueId> inputs;  // each once
   std::vector<NodeId> nodes;    // that it stands for
 };
 
-class Fuser {
+class ElementwiseFuser {
  public:
-  explicit Fuser(Region& region) : region_(region), chains_(region.node_count()) {}
+  explicit ElementwiseFuser(Region& region) : region_(region), chains_(region.node_count()) {}
 
   void Run() {
     auto order = graph::TopologicalOrder(region_.graph());
@@ -40,7 +40,7 @@ class Fuser {
   }
 
  private:
-  std::optional<Chain> ChainEndingAt(NodeId id) {
+  std::optional<ElementwiseChain> ChainEndingAt(NodeId id) {
     const graph::Node& node = region_.node(id);
     if (node.outputs.size() != 1 || node.outputs[0] == kNone || !node.controls.empty())
       return std::nullopt;
@@ -50,7 +50,7 @@ class Fuser {
       types.push_back(input == kNone ? DType::kUndefined : region_.DTypeOf(input));
     auto expression = ExpressionOf(region_.module.OperatorOf(node), node, types);
     if (!expression) return std::nullopt;
-    Chain chain{std::move(*expression), node.inputs, {id}};
+    ElementwiseChain chain{std::move(*expression), node.inputs, {id}};
     Trim(chain);
     // Inlining changes the list of inputs, so it is looked through again after each one.
     for (size_t i = 0; i < chain.inputs.size();) {
@@ -76,7 +76,7 @@ class Fuser {
   }
 
   // Whether the chain's nodes are the only ones that take the value.
-  bool FeedsOnly(const Chain& chain, ValueId value) const {
+  bool FeedsOnly(const ElementwiseChain& chain, ValueId value) const {
     const std::vector<NodeId> consumers = region_.Consumers(value);
     return !region_.IsFetched(value) &&
            std::all_of(consumers.begin(), consumers.end(), [&](NodeId id) {
@@ -85,11 +85,11 @@ class Fuser {
   }
 
   // Computes input i inside the chain if its producer feeds nobody else.
-  bool Absorb(Chain& chain, size_t i, ValueId out) {
+  bool Absorb(ElementwiseChain& chain, size_t i, ValueId out) {
     ValueId input = chain.inputs[i];
     NodeId producer = region_.Producer(input);
     if (producer == kNone || !chains_[producer] || !FeedsOnly(chain, input)) return false;
-    const Chain& inner = *chains_[producer];
+    const ElementwiseChain& inner = *chains_[producer];
     // A value between two steps has the chain's type and its output's shape.
     bool same = region_.DTypeOf(input) == chain.expression.compute &&
                 inner.expression.compute == chain.expression.compute;
@@ -112,7 +112,7 @@ class Fuser {
 
   // Makes each value that the chain reads one input, however often it is used. So a value is
   // absorbed for all its uses or for none.
-  static void Trim(Chain& chain) {
+  static void Trim(ElementwiseChain& chain) {
     std::vector<int> kept;
     chain.expression = chain.expression.DropUnusedInputs(&kept);
     std::vector<ValueId> inputs;
@@ -127,7 +127,7 @@ class Fuser {
     chain.inputs = std::move(inputs);
   }
 
-  void Rewrite(NodeId id, const Chain& chain) {
+  void Rewrite(NodeId id, const ElementwiseChain& chain) {
     const graph::Node node = region_.node(id);
     NodeId fused = region_.AddNode("Elementwise", chain.inputs, node.outputs,
                                    chain.expression.ToAttributes(), node.name);
@@ -135,12 +135,12 @@ class Fuser {
   }
 
   Region& region_;
-  std::vector<std::optional<Chain>> chains_;
+  std::vector<std::optional<ElementwiseChain>> chains_;
   std::set<NodeId> absorbed_;
 };
 
 }  // namespace
 
-void FuseElementwise(Region& region) { Fuser(region).Run(); }
+void FuseElementwise(Region& region) { ElementwiseFuser(region).Run(); }
 
 }  // namespace hr::lowering

@@ -23,7 +23,7 @@ struct Quantized {
 };
 
 // A product and the nodes around it that it takes in.
-struct Chain {
+struct QuantizedChain {
   bool conv = false;
   Quantized a, b;
   ValueId y_scale = kNone, y_zero = kNone, offset = kNone;
@@ -34,9 +34,9 @@ struct Chain {
   std::string name;
 };
 
-class Fuser {
+class QuantizedFuser {
  public:
-  explicit Fuser(Region& region) : region_(region) {}
+  explicit QuantizedFuser(Region& region) : region_(region) {}
 
   void Run() {
     const size_t count = region_.node_count();
@@ -98,14 +98,14 @@ class Fuser {
 
   // ---- Sums of integers, scaled ----
 
-  std::optional<Chain> OfIntegers(NodeId id) const {
-    Chain chain{.conv = region_.Is(id, "", "ConvInteger"),
-                .a = {.number = InputOf(id, 0), .zero = InputOf(id, 2)},
-                .b = {.number = InputOf(id, 1), .zero = InputOf(id, 3)},
-                .output = node(id).outputs[0],
-                .nodes = {id},
-                .attributes = node(id).attributes,
-                .name = node(id).name};
+  std::optional<QuantizedChain> OfIntegers(NodeId id) const {
+    QuantizedChain chain{.conv = region_.Is(id, "", "ConvInteger"),
+                         .a = {.number = InputOf(id, 0), .zero = InputOf(id, 2)},
+                         .b = {.number = InputOf(id, 1), .zero = InputOf(id, 3)},
+                         .output = node(id).outputs[0],
+                         .nodes = {id},
+                         .attributes = node(id).attributes,
+                         .name = node(id).name};
     const NodeId cast = region_.OnlyConsumer(chain.output);
     if (!region_.Is(cast, "", "Cast") || !IsFloat(node(cast).outputs[0])) return std::nullopt;
     Take(cast, &chain);
@@ -122,7 +122,7 @@ class Fuser {
   }
 
   // A scale is often the product of those of both operands.
-  void SplitScale(ValueId scale, Chain* chain) const {
+  void SplitScale(ValueId scale, QuantizedChain* chain) const {
     chain->b.scale = scale;
     const NodeId product = region_.Producer(scale);
     if (!region_.Is(product, "", "Mul")) return;
@@ -164,18 +164,18 @@ class Fuser {
     return Dequantized(b, AxisOfColumns(region_, b, conv, transposed));
   }
 
-  std::optional<Chain> OfDequantized(NodeId id) const {
+  std::optional<QuantizedChain> OfDequantized(NodeId id) const {
     const bool conv = region_.Is(id, "", "Conv");
     const auto a = Dequantized(node(id).inputs[0], -1);
     const auto b = Weights(id);
     if (!a || !b) return std::nullopt;
-    Chain chain{.conv = conv,
-                .a = *a,
-                .b = *b,
-                .output = node(id).outputs[0],
-                .nodes = {id},
-                .attributes = node(id).attributes,
-                .name = node(id).name};
+    QuantizedChain chain{.conv = conv,
+                         .a = *a,
+                         .b = *b,
+                         .output = node(id).outputs[0],
+                         .nodes = {id},
+                         .attributes = node(id).attributes,
+                         .name = node(id).name};
     const ValueId bias = InputOf(id, 2);
     if (bias != kNone) {
       // Conv's bias is a vector, Gemm's broadcasts to the product.
@@ -191,12 +191,12 @@ class Fuser {
 
   // ---- What follows a product ----
 
-  void Take(NodeId id, Chain* chain) const {
+  void Take(NodeId id, QuantizedChain* chain) const {
     chain->nodes.push_back(id);
     chain->output = node(id).outputs[0];
   }
 
-  void TakeBias(Chain* chain) const {
+  void TakeBias(QuantizedChain* chain) const {
     const NodeId add = region_.OnlyConsumer(chain->output);
     const ValueId bias = Other(add, "Add", chain->output);
     if (bias == kNone || !IsOfColumns(bias, chain->output, chain->conv)) return;
@@ -204,7 +204,7 @@ class Fuser {
     Take(add, chain);
   }
 
-  bool TakeRelu(Chain* chain) const {
+  bool TakeRelu(QuantizedChain* chain) const {
     const NodeId relu = region_.OnlyConsumer(chain->output);
     if (!region_.Is(relu, "", "Relu")) return false;
     chain->bounds.low = 0;
@@ -212,7 +212,7 @@ class Fuser {
     return true;
   }
 
-  void TakeBounds(Chain* chain) const {
+  void TakeBounds(QuantizedChain* chain) const {
     if (TakeRelu(chain)) return;
     const NodeId clip = region_.OnlyConsumer(chain->output);
     const auto bounds = ClipBounds(region_, clip);
@@ -221,7 +221,7 @@ class Fuser {
     Take(clip, chain);
   }
 
-  void TakeQuantize(Chain* chain) const {
+  void TakeQuantize(QuantizedChain* chain) const {
     const NodeId id = region_.OnlyConsumer(chain->output);
     if (!region_.Is(id, "", "QuantizeLinear")) return;
     const ValueId scale = InputOf(id, 1);
@@ -233,7 +233,7 @@ class Fuser {
     Take(id, chain);
   }
 
-  void Rewrite(const Chain& chain) {
+  void Rewrite(const QuantizedChain& chain) {
     std::vector<graph::Attribute> attributes = chain.attributes;
     attributes.push_back({"low", chain.bounds.low});
     attributes.push_back({"high", chain.bounds.high});
@@ -266,7 +266,7 @@ class Fuser {
     if (!b || !IsConstant(b->number)) return;
     if (b->scale != kNone && !IsConstant(b->scale)) return;
     if (b->zero != kNone && !IsConstant(b->zero)) return;
-    Chain chain{.a = {.number = node(id).inputs[0]}, .output = whole, .nodes = {id}};
+    QuantizedChain chain{.a = {.number = node(id).inputs[0]}, .output = whole, .nodes = {id}};
     ValueId bias = InputOf(id, 2);
     if (bias != kNone && !IsOfColumns(bias, whole, false)) return;
     if (bias == kNone) {
@@ -287,6 +287,6 @@ class Fuser {
 
 }  // namespace
 
-void FuseQuantized(Region& region) { Fuser(region).Run(); }
+void FuseQuantized(Region& region) { QuantizedFuser(region).Run(); }
 
 }  // namespace hr::lowering

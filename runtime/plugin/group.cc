@@ -19,15 +19,15 @@ constexpr int64_t kSliceNanos = 20'000'000;
 // To meet, if the caller sets no deadline.
 constexpr int64_t kMeetNanos = 60'000'000'000;
 
-hr_plugin_memory ToC(const comm::Memory& memory) {
+hr_plugin_memory PluginMemory(const comm::Memory& memory) {
   return {.data = memory.data,
           .device_type = static_cast<int32_t>(memory.device.type),
           .device_index = memory.device.ordinal,
           .registration = memory.registration};
 }
 
-hr_plugin_operation ToC(const Operation& operation, const comm::Memory& input,
-                        const comm::Memory& output, Stream* stream) {
+hr_plugin_operation PluginOperation(const Operation& operation, const comm::Memory& input,
+                                    const comm::Memory& output, Stream* stream) {
   return {.struct_size = sizeof(hr_plugin_operation),
           .kind = static_cast<hr_operation_kind>(operation.kind),
           .dtype = static_cast<hr_dtype>(operation.dtype),
@@ -36,8 +36,8 @@ hr_plugin_operation ToC(const Operation& operation, const comm::Memory& input,
           .peer = operation.peer,
           .tag = operation.tag,
           .factor = operation.factor,
-          .input = ToC(input),
-          .output = ToC(output),
+          .input = PluginMemory(input),
+          .output = PluginMemory(output),
           .stream = stream == nullptr ? nullptr : stream->native_handle()};
 }
 
@@ -57,7 +57,7 @@ class NativeCollectives final : public comm::Collectives {
   using Collectives::Post;
   Result<Ticket> Post(const Operation& operation, comm::Memory input, comm::Memory output,
                       Stream* stream, Driver driver) override {
-    const hr_plugin_operation posted = ToC(operation, input, output, stream);
+    const hr_plugin_operation posted = PluginOperation(operation, input, output, stream);
     if (table_.supports(native_, &posted) == 0) {
       return group_->Post(operation, input, output, stream, driver);
     }

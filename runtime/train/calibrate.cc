@@ -11,12 +11,12 @@
 namespace hr::train {
 namespace {
 
-constexpr std::string_view kName = "calibrate";
+constexpr std::string_view kSignatureName = "calibrate";
 
 // The module with one signature, whose outputs "0", "1", … are the values.
 Result<graph::Module> Observed(const ops::OpRegistry& registry, graph::Module module,
                                std::string_view signature, std::span<const graph::ValueId> values) {
-  graph::Signature observed{.name = std::string(kName),
+  graph::Signature observed{.name = std::string(kSignatureName),
                             .inputs = module.FindSignature(signature)->inputs};
   for (size_t i = 0; i < values.size(); ++i) observed.outputs.push_back({Cat(i), values[i]});
   module.signatures = {std::move(observed)};
@@ -42,7 +42,7 @@ Result<std::map<graph::ValueId, transform::ValueRange>> Calibrate(
   HR_ASSIGN_OR_RETURN(auto&& observed, Observed(env->operators(), module, signature, values));
   HR_ASSIGN_OR_RETURN(auto&& model, session::Model::Create(env, std::move(observed)));
   HR_ASSIGN_OR_RETURN(auto&& session, session::Session::Create(model, {}, limits));
-  HR_ASSIGN_OR_RETURN(auto&& call, session::Call::Create(session, kName));
+  HR_ASSIGN_OR_RETURN(auto&& call, session::Call::Create(session, kSignatureName));
   HR_RETURN_IF_ERROR(call->BindSource(data));
   std::vector<ValueHistogram> histograms(values.size());
   int64_t batches = 0;

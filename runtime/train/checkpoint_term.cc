@@ -19,7 +19,7 @@ constexpr std::string_view kStepPrefix = "step-";
 constexpr std::string_view kTermPrefix = "term-";
 // Older ones only tell a job from long ago that it has been followed by others.
 constexpr uint64_t kTermsKept = 1000;
-constexpr int kMostTries = 100;
+constexpr int kMostRenewals = 100;
 constexpr size_t kMostOwnerBytes = 4096;
 
 // A number after `prefix`, with at least six digits; it is taken off `text`.
@@ -156,7 +156,7 @@ std::optional<CheckpointName> CheckpointName::Parse(std::string_view text) {
 Result<uint64_t> TakeTerm(const std::string& directory,
                           const std::optional<CheckpointOwner>& owner) {
   HR_RETURN_IF_ERROR(MakeDirectories(directory));
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMostRenewals; ++i) {
     HR_ASSIGN_OR_RETURN(const std::vector<uint64_t> terms, TermsOf(directory));
     const uint64_t newest = terms.empty() ? 0 : terms.back();
     if (!owner.has_value()) return newest;

@@ -13,7 +13,7 @@ namespace {
 
 // Checksummed while still in cache.
 constexpr size_t kPieceBytes = 1 << 20;
-constexpr int kMostTries = 100;
+constexpr int kMostNames = 100;
 
 std::string SpecText(const TensorSpec& spec) {
   return Cat("'", spec.name, "' ", DTypeName(spec.dtype), ShapeText(spec.dims));
@@ -176,7 +176,7 @@ Status CheckpointWriter::Tidy() {
 // A folder cannot be renamed over another: the one of the same step makes room first, under a name
 // that readers know, so that a crash in between loses nothing. Others may do the same meanwhile.
 Status CheckpointWriter::Replace() {
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMostNames; ++i) {
     const Status renamed = temporary_->RenameTo(path_);
     if (renamed.ok()) return SyncDirectory(directory_);
     if (renamed.code() != Code::kAlreadyExists) return renamed.Clone();

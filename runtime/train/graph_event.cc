@@ -9,13 +9,13 @@
 namespace hr::train {
 namespace {
 
-constexpr int kNode = 1, kVersions = 4;                                     // GraphDef
-constexpr int kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttribute = 5;  // NodeDef
-constexpr int kKey = 1, kValue = 2;                                         // a map's entry
-constexpr int kList = 1, kBytes = 2;                                        // AttrValue
-constexpr int kListShape = 7;                                               // its ListValue
-constexpr int kDim = 2, kDimSize = 1;                                       // TensorShapeProto
-constexpr int kProducer = 1;                                                // VersionDef
+constexpr int kNode = 1, kVersions = 4;                                         // GraphDef
+constexpr int kNodeName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttribute = 5;  // NodeDef
+constexpr int kKey = 1, kEntryValue = 2;                                        // a map's entry
+constexpr int kList = 1, kBytes = 2;                                            // AttrValue
+constexpr int kListShape = 7;                                                   // its ListValue
+constexpr int kShapeDim = 2, kShapeDimSize = 1;                                 // TensorShapeProto
+constexpr int kProducer = 1;                                                    // VersionDef
 constexpr int64_t kProducerVersion = 22;  // an early one: we use nothing newer
 
 Status CheckNode(const EventGraphNode& node) {
@@ -29,7 +29,7 @@ Status CheckNode(const EventGraphNode& node) {
 
 void AddAttribute(std::string_view key, const ProtoWriter& value, ProtoWriter* node) {
   ProtoWriter entry;
-  entry.String(kKey, key).Message(kValue, value);
+  entry.String(kKey, key).Message(kEntryValue, value);
   node->Message(kAttribute, entry);
 }
 
@@ -37,7 +37,7 @@ ProtoWriter ShapesValue(std::span<const Dims> shapes) {
   ProtoWriter list;
   for (const Dims& dims : shapes) {
     ProtoWriter shape;
-    for (int64_t size : dims) shape.Message(kDim, ProtoWriter().Int(kDimSize, size));
+    for (int64_t size : dims) shape.Message(kShapeDim, ProtoWriter().Int(kShapeDimSize, size));
     list.Message(kListShape, shape);
   }
   ProtoWriter value;
@@ -47,7 +47,7 @@ ProtoWriter ShapesValue(std::span<const Dims> shapes) {
 
 ProtoWriter EncodeNode(const EventGraphNode& node) {
   ProtoWriter out;
-  out.String(kName, node.name).String(kOp, node.op);
+  out.String(kNodeName, node.name).String(kOp, node.op);
   for (const std::string& input : node.inputs) out.String(kInput, input);
   out.String(kDevice, node.device);
   for (const auto& [key, value] : node.attributes) {

@@ -39,7 +39,7 @@ void Or(Call& call) {
 void Xor(Call& call) {
   Combine(call, [](uint64_t a, uint64_t b) { return a ^ b; });
 }
-void Not(Call& call) {
+void BitwiseNot(Call& call) {
   Array out = call.In(0);
   for (Number& x : out.data) x = FromBits(out.dtype, ~BitsOf(x));
   call.Out(0, std::move(out));
@@ -64,13 +64,13 @@ void BitCast(Call& call) {
   call.Out(0, FromTensor(to));
 }
 
-const Entry kEntries[] = {
-    {"", "BitwiseAnd", And}, {"", "BitwiseOr", Or},   {"", "BitwiseXor", Xor},
-    {"", "BitwiseNot", Not}, {"", "BitShift", Shift}, {"", "BitCast", BitCast},
+const Entry kBitsEntries[] = {
+    {"", "BitwiseAnd", And},        {"", "BitwiseOr", Or},   {"", "BitwiseXor", Xor},
+    {"", "BitwiseNot", BitwiseNot}, {"", "BitShift", Shift}, {"", "BitCast", BitCast},
 };
 
 }  // namespace
 
-std::span<const Entry> BitFunctions() { return kEntries; }
+std::span<const Entry> BitFunctions() { return kBitsEntries; }
 
 }  // namespace hr::reference

@@ -61,10 +61,10 @@ void Loop(Call& call) {
   }
 }
 
-const Entry kEntries[] = {{"", "If", If}, {"", "Loop", Loop}};
+const Entry kControlEntries[] = {{"", "If", If}, {"", "Loop", Loop}};
 
 }  // namespace
 
-std::span<const Entry> ControlFunctions() { return kEntries; }
+std::span<const Entry> ControlFunctions() { return kControlEntries; }
 
 }  // namespace hr::reference

@@ -67,9 +67,9 @@ void ConvGradWeight(Call& call) {
   call.Out(0, std::move(dw));
 }
 
-const Entry kEntries[] = {{"", "Conv", Conv},
-                          {"headrace.grad", "ConvGradInput", ConvGradInput},
-                          {"headrace.grad", "ConvGradWeight", ConvGradWeight}};
+const Entry kConvolutionEntries[] = {{"", "Conv", Conv},
+                                     {"headrace.grad", "ConvGradInput", ConvGradInput},
+                                     {"headrace.grad", "ConvGradWeight", ConvGradWeight}};
 
 int64_t PerAxis(const std::vector<int64_t>& values, size_t i, int64_t otherwise) {
   return values.empty() ? otherwise : values.at(i);
@@ -116,6 +116,6 @@ std::vector<Axis> Windows(const Call& call, std::vector<int64_t> kernel, const D
   return axes;
 }
 
-std::span<const Entry> ConvolutionFunctions() { return kEntries; }
+std::span<const Entry> ConvolutionFunctions() { return kConvolutionEntries; }
 
 }  // namespace hr::reference

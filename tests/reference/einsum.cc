@@ -88,10 +88,10 @@ void Einsum(Call& call) {
   call.Out(0, std::move(y));
 }
 
-const Entry kEntries[] = {{"", "Einsum", Einsum}};
+const Entry kEinsumEntries[] = {{"", "Einsum", Einsum}};
 
 }  // namespace
 
-std::span<const Entry> EinsumFunctions() { return kEntries; }
+std::span<const Entry> EinsumFunctions() { return kEinsumEntries; }
 
 }  // namespace hr::reference

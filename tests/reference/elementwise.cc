@@ -193,7 +193,7 @@ void GradFromOutput(Call& call) {
 
 constexpr std::string_view kGrad = "headrace.grad";
 
-const Entry kEntries[] = {
+const Entry kElementwiseEntries[] = {
     {"", "Add", Binary<Sum2>},
     {"", "Sub", Binary<[](Number a, Number b) { return a - b; }>},
     {"", "Mul", Binary<[](Number a, Number b) { return a * b; }>},
@@ -270,6 +270,6 @@ Dims BroadcastShape(const Call& call) {
   return dims;
 }
 
-std::span<const Entry> ElementwiseFunctions() { return kEntries; }
+std::span<const Entry> ElementwiseFunctions() { return kElementwiseEntries; }
 
 }  // namespace hr::reference

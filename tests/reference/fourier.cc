@@ -33,10 +33,10 @@ void FourierTransform(Call& call) {
   call.Out(0, std::move(y));
 }
 
-const Entry kEntries[] = {{"headrace.grad", "FourierTransform", FourierTransform}};
+const Entry kFourierEntries[] = {{"headrace.grad", "FourierTransform", FourierTransform}};
 
 }  // namespace
 
-std::span<const Entry> FourierFunctions() { return kEntries; }
+std::span<const Entry> FourierFunctions() { return kFourierEntries; }
 
 }  // namespace hr::reference

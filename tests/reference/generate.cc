@@ -82,7 +82,7 @@ void AssignAdd(Call& call) {
 
 constexpr std::string_view kState = "headrace.state";
 
-const Entry kEntries[] = {
+const Entry kGenerateEntries[] = {
     {"", "Constant", Constant},
     {"", "ConstantOfShape", ConstantOfShape},
     {"", "Shape", Shape},
@@ -96,6 +96,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> GenerateFunctions() { return kEntries; }
+std::span<const Entry> GenerateFunctions() { return kGenerateEntries; }
 
 }  // namespace hr::reference

@@ -234,7 +234,7 @@ void CumProdGrad(Call& call) {
   call.Out(0, std::move(dx));
 }
 
-const Entry kEntries[] = {
+const Entry kIndexingEntries[] = {
     {"", "Gather", Gather},
     {"", "GatherElements", GatherElements},
     {"", "ScatterElements", ScatterElements},
@@ -250,6 +250,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> IndexingFunctions() { return kEntries; }
+std::span<const Entry> IndexingFunctions() { return kIndexingEntries; }
 
 }  // namespace hr::reference

@@ -139,13 +139,13 @@ void LinearAttentionGrad(Call& call) {
   call.Out(5, std::move(d_beta));
 }
 
-const Entry kEntries[] = {
+const Entry kLinearAttentionEntries[] = {
     {"", "LinearAttention", LinearAttention},
     {"headrace.grad", "LinearAttentionGrad", LinearAttentionGrad},
 };
 
 }  // namespace
 
-std::span<const Entry> LinearAttentionFunctions() { return kEntries; }
+std::span<const Entry> LinearAttentionFunctions() { return kLinearAttentionEntries; }
 
 }  // namespace hr::reference

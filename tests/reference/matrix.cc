@@ -101,13 +101,13 @@ void DetGrad(Call& call) {
   call.Out(0, std::move(dx));
 }
 
-const Entry kEntries[] = {{"", "Gemm", Gemm},
-                          {"", "MatMul", MatMul},
-                          {"", "Det", Det},
-                          {"headrace.grad", "DetGrad", DetGrad}};
+const Entry kMatrixEntries[] = {{"", "Gemm", Gemm},
+                                {"", "MatMul", MatMul},
+                                {"", "Det", Det},
+                                {"headrace.grad", "DetGrad", DetGrad}};
 
 }  // namespace
 
-std::span<const Entry> MatrixFunctions() { return kEntries; }
+std::span<const Entry> MatrixFunctions() { return kMatrixEntries; }
 
 }  // namespace hr::reference

@@ -119,12 +119,12 @@ void CouplePairs(Call& call) {
   call.Out(0, std::move(y));
 }
 
-const Entry kEntries[] = {{"headrace.ml", "CouplePairs", CouplePairs},
-                          {"headrace.ml", "Forest", Forest},
-                          {"headrace.ml", "LookUp", LookUp}};
+const Entry kMlEntries[] = {{"headrace.ml", "CouplePairs", CouplePairs},
+                            {"headrace.ml", "Forest", Forest},
+                            {"headrace.ml", "LookUp", LookUp}};
 
 }  // namespace
 
-std::span<const Entry> MlFunctions() { return kEntries; }
+std::span<const Entry> MlFunctions() { return kMlEntries; }
 
 }  // namespace hr::reference

@@ -282,7 +282,7 @@ void Trilu(Call& call) {
 
 constexpr std::string_view kGrad = "headrace.grad";
 
-const Entry kEntries[] = {
+const Entry kMovementEntries[] = {
     {"", "Identity", Same},
     {"", "Reshape", Reshape},
     {"", "Flatten", Flatten},
@@ -305,6 +305,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> MovementFunctions() { return kEntries; }
+std::span<const Entry> MovementFunctions() { return kMovementEntries; }
 
 }  // namespace hr::reference

@@ -61,10 +61,10 @@ void TfIdfVectorizer(Call& call) {
   call.Out(0, std::move(y));
 }
 
-const Entry kEntries[] = {{"", "TfIdfVectorizer", TfIdfVectorizer}};
+const Entry kNgramsEntries[] = {{"", "TfIdfVectorizer", TfIdfVectorizer}};
 
 }  // namespace
 
-std::span<const Entry> NGramFunctions() { return kEntries; }
+std::span<const Entry> NGramFunctions() { return kNgramsEntries; }
 
 }  // namespace hr::reference

@@ -216,7 +216,7 @@ void GroupNormalizationGrad(Call& call) {
   call.Out(2, std::move(dbias));
 }
 
-const Entry kEntries[] = {
+const Entry kNormalizationEntries[] = {
     {"", "BatchNormalization", BatchNormalization},
     {"", "LayerNormalization", LayerNormalization},
     {"", "GroupNormalization", GroupNormalization},
@@ -227,6 +227,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> NormalizationFunctions() { return kEntries; }
+std::span<const Entry> NormalizationFunctions() { return kNormalizationEntries; }
 
 }  // namespace hr::reference

@@ -156,7 +156,7 @@ void When(Call& call) {
 
 constexpr std::string_view kTrain = "headrace.train";
 
-const Entry kEntries[] = {
+const Entry kOptimizerEntries[] = {
     {kTrain, "SGD", When<Sgd>},         {kTrain, "Adam", When<Adam>},
     {kTrain, "Adamax", When<Adamax>},   {kTrain, "AdaGrad", When<AdaGrad>},
     {kTrain, "RMSProp", When<RmsProp>}, {kTrain, "Lion", When<Lion>},
@@ -165,6 +165,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> OptimizerFunctions() { return kEntries; }
+std::span<const Entry> OptimizerFunctions() { return kOptimizerEntries; }
 
 }  // namespace hr::reference

@@ -187,18 +187,18 @@ void GlobalLpPool(Call& call) {
   call.Out(0, std::move(y));
 }
 
-const Entry kEntries[] = {{"", "LpPool", LpPool},
-                          {"", "GlobalLpPool", GlobalLpPool},
-                          {"headrace.grad", "LpPoolGrad", LpPoolGrad},
-                          {"", "MaxPool", MaxPool},
-                          {"", "AveragePool", AveragePool},
-                          {"", "GlobalAveragePool", GlobalAveragePool},
-                          {"", "GlobalMaxPool", GlobalMaxPool},
-                          {"headrace.grad", "MaxPoolGrad", MaxPoolGrad},
-                          {"headrace.grad", "AveragePoolGrad", AveragePoolGrad}};
+const Entry kPoolEntries[] = {{"", "LpPool", LpPool},
+                              {"", "GlobalLpPool", GlobalLpPool},
+                              {"headrace.grad", "LpPoolGrad", LpPoolGrad},
+                              {"", "MaxPool", MaxPool},
+                              {"", "AveragePool", AveragePool},
+                              {"", "GlobalAveragePool", GlobalAveragePool},
+                              {"", "GlobalMaxPool", GlobalMaxPool},
+                              {"headrace.grad", "MaxPoolGrad", MaxPoolGrad},
+                              {"headrace.grad", "AveragePoolGrad", AveragePoolGrad}};
 
 }  // namespace
 
-std::span<const Entry> PoolFunctions() { return kEntries; }
+std::span<const Entry> PoolFunctions() { return kPoolEntries; }
 
 }  // namespace hr::reference

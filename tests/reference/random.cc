@@ -98,7 +98,7 @@ void DropoutGrad(Call& call) {
   call.Out(0, std::move(dx));
 }
 
-const Entry kEntries[] = {
+const Entry kRandomEntries[] = {
     {"", "RandomUniform", RandomUniform},
     {"", "RandomNormal", RandomNormal},
     {"", "RandomUniformLike", RandomUniformLike},
@@ -111,6 +111,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> RandomFunctions() { return kEntries; }
+std::span<const Entry> RandomFunctions() { return kRandomEntries; }
 
 }  // namespace hr::reference

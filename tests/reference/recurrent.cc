@@ -387,7 +387,7 @@ void RunGradient(Call& call) {
   call.Out(places.dx, std::move(out.dx));
 }
 
-const Entry kEntries[] = {
+const Entry kRecurrentEntries[] = {
     {"", "RNN", Run},
     {"", "GRU", Run},
     {"", "LSTM", Run},
@@ -398,6 +398,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> RecurrentFunctions() { return kEntries; }
+std::span<const Entry> RecurrentFunctions() { return kRecurrentEntries; }
 
 }  // namespace hr::reference

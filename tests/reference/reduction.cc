@@ -110,7 +110,7 @@ void Arg(Call& call) {
 
 void SumToLike(Call& call) { call.Out(0, SumTo(call.In(0), call.In(1).dims)); }
 
-const Entry kEntries[] = {
+const Entry kReductionEntries[] = {
     {"", "ReduceSum", SumLike<Add>},
     {"", "ReduceMean", SumLike<Add, [](Number s, Number n) { return s / n; }>},
     {"", "ReduceMax", Max},
@@ -143,6 +143,6 @@ Array SumTo(const Array& x, const Dims& dims) {
   return out;
 }
 
-std::span<const Entry> ReductionFunctions() { return kEntries; }
+std::span<const Entry> ReductionFunctions() { return kReductionEntries; }
 
 }  // namespace hr::reference

@@ -171,13 +171,13 @@ void MaxRoiPoolGrad(Call& call) {
   call.Out(0, std::move(dx));
 }
 
-const Entry kEntries[] = {{"", "RoiAlign", RoiAlign},
-                          {"headrace.grad", "RoiAlignGrad", RoiAlignGrad},
-                          {"", "MaxRoiPool", MaxRoiPool},
-                          {"headrace.grad", "MaxRoiPoolGrad", MaxRoiPoolGrad}};
+const Entry kRegionsEntries[] = {{"", "RoiAlign", RoiAlign},
+                                 {"headrace.grad", "RoiAlignGrad", RoiAlignGrad},
+                                 {"", "MaxRoiPool", MaxRoiPool},
+                                 {"headrace.grad", "MaxRoiPoolGrad", MaxRoiPoolGrad}};
 
 }  // namespace
 
-std::span<const Entry> RegionFunctions() { return kEntries; }
+std::span<const Entry> RegionFunctions() { return kRegionsEntries; }
 
 }  // namespace hr::reference

@@ -191,16 +191,16 @@ void SizedSuppression(Call& call) {
   call.Out(1, One(static_cast<Number>(rows.dims[0])));
 }
 
-const Entry kEntries[] = {{"headrace.sized", "NonZero", SizedNonZero},
-                          {"headrace.sized", "Unique", SizedUnique},
-                          {"headrace.sized", "NonMaxSuppression", SizedSuppression},
-                          {"", "NonZero", NonZero},
-                          {"", "Compress", Compress},
-                          {"", "Unique", Unique},
-                          {"", "NonMaxSuppression", NonMaxSuppression}};
+const Entry kSelectionEntries[] = {{"headrace.sized", "NonZero", SizedNonZero},
+                                   {"headrace.sized", "Unique", SizedUnique},
+                                   {"headrace.sized", "NonMaxSuppression", SizedSuppression},
+                                   {"", "NonZero", NonZero},
+                                   {"", "Compress", Compress},
+                                   {"", "Unique", Unique},
+                                   {"", "NonMaxSuppression", NonMaxSuppression}};
 
 }  // namespace
 
-std::span<const Entry> SelectionFunctions() { return kEntries; }
+std::span<const Entry> SelectionFunctions() { return kSelectionEntries; }
 
 }  // namespace hr::reference

@@ -73,7 +73,7 @@ void CausalConvWithState(Call& call) {
   call.Out(1, std::move(state));
 }
 
-const Entry kEntries[] = {
+const Entry kSequenceEntries[] = {
     {"", "CausalConvWithState", CausalConvWithState},
     {"", "ReverseSequence", ReverseSequence},
     {"", "TensorScatter", TensorScatter},
@@ -82,6 +82,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> SequenceFunctions() { return kEntries; }
+std::span<const Entry> SequenceFunctions() { return kSequenceEntries; }
 
 }  // namespace hr::reference

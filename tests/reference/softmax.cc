@@ -132,7 +132,7 @@ void SoftmaxCrossEntropyLossGrad(Call& call) {
 
 constexpr std::string_view kGrad = "headrace.grad";
 
-const Entry kEntries[] = {
+const Entry kSoftmaxEntries[] = {
     {"", "Softmax", Softmax},
     {"", "LogSoftmax", LogSoftmax},
     {"", "SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyLoss},
@@ -145,6 +145,6 @@ const Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> SoftmaxFunctions() { return kEntries; }
+std::span<const Entry> SoftmaxFunctions() { return kSoftmaxEntries; }
 
 }  // namespace hr::reference

@@ -51,10 +51,10 @@ void Im2Col(Call& call) {
   call.Out(0, std::move(columns));
 }
 
-const Entry kEntries[] = {{"", "Col2Im", Col2Im}, {"headrace.grad", "Im2Col", Im2Col}};
+const Entry kUnfoldEntries[] = {{"", "Col2Im", Col2Im}, {"headrace.grad", "Im2Col", Im2Col}};
 
 }  // namespace
 
-std::span<const Entry> UnfoldFunctions() { return kEntries; }
+std::span<const Entry> UnfoldFunctions() { return kUnfoldEntries; }
 
 }  // namespace hr::reference

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kIdentity = "headrace cluster";
 constexpr std::string_view kKeyPurpose = "headrace tls 1.3 psk v1";
-constexpr size_t kKeyBytes = 32;
-using Key = std::array<unsigned char, kKeyBytes>;
+constexpr size_t kSharedKeyBytes = 32;
+using Key = std::array<unsigned char, kSharedKeyBytes>;
 
 // A new session that holds the key; null if memory ran out.
 SSL_SESSION* SessionWith(const Key& key, SSL* ssl) {

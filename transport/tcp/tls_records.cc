@@ -13,7 +13,7 @@
 namespace hr::tcp {
 namespace {
 
-constexpr size_t kKeyBytes = 16;
+constexpr size_t kRecordKeyBytes = 16;
 
 unsigned char* Raw(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
 const unsigned char* Raw(const std::byte* bytes) {
@@ -67,7 +67,7 @@ Result<TlsRecords> TlsRecords::Create(Direction direction, const TlsSecret& secr
 TlsRecords::~TlsRecords() { OPENSSL_cleanse(secret_.data(), secret_.size()); }
 
 Status TlsRecords::UseSecret() {
-  unsigned char key[kKeyBytes];
+  unsigned char key[kRecordKeyBytes];
   const bool done = ExpandLabel(secret_, "key", key, sizeof key) &&
                     ExpandLabel(secret_, "iv", iv_.data(), iv_.size()) &&
                     EVP_CipherInit_ex(cipher_.get(), EVP_aes_128_gcm(), nullptr, key, nullptr,

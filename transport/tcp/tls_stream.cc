@@ -15,7 +15,7 @@ constexpr size_t kBatchRecords = 16;
 constexpr size_t kInBytes = 256 << 10;
 // A KeyUpdate message that asks for no answer (RFC 8446, 4.6.3).
 constexpr std::array<std::byte, 5> kKeyUpdate = {std::byte{24}, {}, {}, std::byte{1}, {}};
-constexpr size_t kMaxPieces = 8;
+constexpr size_t kMaxRecordPieces = 8;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ class TlsStream::Pieces {
   // The next bytes, kTlsRecordBytes at most; valid until the next call. Empty at the end.
   std::span<const Bytes> Next() {
     size_t count = 0;
-    for (size_t bytes = 0; bytes < kTlsRecordBytes && count < kMaxPieces; ++count) {
+    for (size_t bytes = 0; bytes < kTlsRecordBytes && count < kMaxRecordPieces; ++count) {
       cut_[count] = Take(kTlsRecordBytes - bytes);
       if (cut_[count].empty()) break;
       bytes += cut_[count].size();
@@ -59,7 +59,7 @@ class TlsStream::Pieces {
 
   std::span<const Bytes> rest_;
   size_t begin_ = 0;  // in the first
-  Bytes cut_[kMaxPieces];
+  Bytes cut_[kMaxRecordPieces];
 };
 
 // The handshake, and what else this side has to write by itself.

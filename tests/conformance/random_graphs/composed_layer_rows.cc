@@ -299,7 +299,7 @@ std::string Hardmax(Draft& draft, const Row& row) {
   return draft.One(row.op, row.version, {x}, {Int("axis", axis)});
 }
 
-const Row kRows[] = {
+const Row kComposedLayerRows[] = {
     {"Attention", 23, Attention, kReal, 0, 0, 3},
     {"Attention", 24, Attention, kReal, 0, 0, 3},
     {"RotaryEmbedding", 23, RotaryEmbedding, kReal, 0, 0, 2},
@@ -319,6 +319,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> ComposedLayerRows() { return kRows; }
+std::span<const Row> ComposedLayerRows() { return kComposedLayerRows; }
 
 }  // namespace hr::random_graphs

@@ -176,7 +176,7 @@ std::string Cast(Draft& draft, const Row& row) {
   return draft.One("CastLike", row.version, {x, draft.Leaf(to, {1}, 0, 1)});
 }
 
-const Row kRows[] = {
+const Row kElementwiseRows[] = {
     {"Add", 14, Binary, kNumbers, -1e30, 1e30, 3},
     {"Sub", 14, Binary, kNumbers, -1e30, 1e30, 2},
     {"Mul", 14, Binary, kNumbers, -50, 50, 3},
@@ -254,6 +254,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> ElementwiseRows() { return kRows; }
+std::span<const Row> ElementwiseRows() { return kElementwiseRows; }
 
 }  // namespace hr::random_graphs

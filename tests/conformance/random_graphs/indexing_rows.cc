@@ -138,7 +138,7 @@ std::string TopK(Draft& draft, const Row& row) {
   return names.empty() ? "" : names[draft.rng().Chance(70) ? 0 : 1];
 }
 
-const Row kRows[] = {
+const Row kIndexingRows[] = {
     {"Gather", 13, Gather, kAny, 0, 0, 2},
     {"GatherElements", 13, GatherElements, kAny},
     {"ScatterElements", 13, ScatterElements, kFloats | kWords},
@@ -154,6 +154,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> IndexingRows() { return kRows; }
+std::span<const Row> IndexingRows() { return kIndexingRows; }
 
 }  // namespace hr::random_graphs

@@ -317,7 +317,7 @@ std::string LinearAttention(Draft& draft, const Row& row) {
   return names.empty() ? "" : names[rng.Chance(70) ? 0 : 1];
 }
 
-const Row kRows[] = {
+const Row kLayerRows[] = {
     {"MatMul", 13, MatMul, kReal, 0, 0, 4},
     {"Gemm", 13, Gemm, kReal, 0, 0, 4},
     {"Conv", 11, Conv, kReal, 0, 0, 6},
@@ -346,6 +346,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> LayerRows() { return kRows; }
+std::span<const Row> LayerRows() { return kLayerRows; }
 
 }  // namespace hr::random_graphs

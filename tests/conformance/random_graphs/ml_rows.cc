@@ -235,7 +235,7 @@ std::string TfIdf(Draft& draft, const Row& row) {
        Reals("weights", {0.5, 2, 1, -1, 3})});
 }
 
-const Row kRows[] = {
+const Row kMlRows[] = {
     {"TfIdfVectorizer", 9, TfIdf, kWords},
     {"ai.onnx.ml.LinearRegressor", 1, Linear},
     {"ai.onnx.ml.LinearClassifier", 1, Linear},
@@ -260,6 +260,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> MlRows() { return kRows; }
+std::span<const Row> MlRows() { return kMlRows; }
 
 }  // namespace hr::random_graphs

@@ -227,7 +227,7 @@ std::string TensorScatter(Draft& draft, const Row& row) {
       {Int("axis", static_cast<int64_t>(axis)), String("mode", circular ? "circular" : "linear")});
 }
 
-const Row kRows[] = {
+const Row kMovementRows[] = {
     {"ReverseSequence", 10, ReverseSequence, kAny},
     {"TensorScatter", 24, TensorScatter, kAny},
     {"Reshape", 13, Reshape, kAny, 0, 0, 2},
@@ -252,6 +252,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> MovementRows() { return kRows; }
+std::span<const Row> MovementRows() { return kMovementRows; }
 
 }  // namespace hr::random_graphs

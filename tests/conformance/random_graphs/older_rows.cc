@@ -133,7 +133,7 @@ std::string ReduceSum(Draft& draft, const Row& row) {
   return draft.One(row.op, row.version, {x}, attributes);
 }
 
-const Row kRows[] = {
+const Row kOlderRows[] = {
     {"Softmax", 1, OverRest, kFloats, 0, 0, 2},
     {"Softmax", 11, OverRest},
     {"LogSoftmax", 11, OverRest},
@@ -151,6 +151,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> OlderRows() { return kRows; }
+std::span<const Row> OlderRows() { return kOlderRows; }
 
 }  // namespace hr::random_graphs

@@ -203,7 +203,7 @@ std::string StaticChain(Draft& draft, const Row& row) {
       {y, draft.Leaf(DType::kFloat32, {}, 0.1, 0.9), ZeroPoint(draft, AnyByte(draft), {})});
 }
 
-const Row kRows[] = {
+const Row kQuantizedRows[] = {
     {"QuantizeLinear", 10, Quantize},
     {"QuantizeLinear", 13, Quantize},
     {"QuantizeLinear", 21, Quantize},
@@ -224,6 +224,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> QuantizedRows() { return kRows; }
+std::span<const Row> QuantizedRows() { return kQuantizedRows; }
 
 }  // namespace hr::random_graphs

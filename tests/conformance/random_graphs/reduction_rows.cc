@@ -67,7 +67,7 @@ std::string Loss(Draft& draft, const Row& row) {
 }
 
 constexpr unsigned kSums = kReal | kWords;
-const Row kRows[] = {
+const Row kReductionRows[] = {
     {"ReduceSum", 13, Reduce, kSums, -1e30, 1e30, 3},
     {"ReduceMean", 13, Reduce, kReal, -1e30, 1e30, 2},
     {"ReduceMean", 18, Reduce, kReal},
@@ -99,6 +99,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> ReductionRows() { return kRows; }
+std::span<const Row> ReductionRows() { return kReductionRows; }
 
 }  // namespace hr::random_graphs

@@ -105,7 +105,7 @@ std::string DeformConv(Draft& draft, const Row& row) {
                    {Int("group", groups), List("pads", {1, 1, 1, 1})});
 }
 
-const Row kRows[] = {
+const Row kRegionRows[] = {
     {"DeformConv", 19, DeformConv},
     {"RoiAlign", 10, RoiAlign},
     {"RoiAlign", 16, RoiAlign},
@@ -117,6 +117,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> RegionRows() { return kRows; }
+std::span<const Row> RegionRows() { return kRegionRows; }
 
 }  // namespace hr::random_graphs

@@ -83,7 +83,7 @@ std::string AffineGrid(Draft& draft, const Row& row) {
                    {Int("align_corners", draft.rng().Chance(50) ? 1 : 0)});
 }
 
-const Row kRows[] = {
+const Row kSamplingRows[] = {
     {"Resize", 19, Resize, kFloats, 0, 0, 4},
     {"Resize", 10, OlderResize},
     {"Upsample", 9, OlderResize},
@@ -93,6 +93,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> SamplingRows() { return kRows; }
+std::span<const Row> SamplingRows() { return kSamplingRows; }
 
 }  // namespace hr::random_graphs

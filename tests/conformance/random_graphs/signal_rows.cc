@@ -91,7 +91,7 @@ std::string Mel(Draft& draft, const Row& row) {
       {AnyOutput(draft)});
 }
 
-const Row kRows[] = {
+const Row kSignalRows[] = {
     {"headrace.grad.FourierTransform", 1, FourierTransform},
     {"DFT", 17, Dft, kFloats, 0, 0, 3},
     {"DFT", 20, Dft, kFloats, 0, 0, 3},
@@ -104,6 +104,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> SignalRows() { return kRows; }
+std::span<const Row> SignalRows() { return kSignalRows; }
 
 }  // namespace hr::random_graphs

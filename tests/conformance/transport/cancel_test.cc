@@ -115,13 +115,13 @@ struct Mapped {
 };
 
 constexpr std::byte kSent{0x11}, kOther{0xEE};
-constexpr size_t kSizes[] = {40 << 10, 300 << 10, 1 << 20, 3 << 20};
+constexpr size_t kCancelledSizes[] = {40 << 10, 300 << 10, 1 << 20, 3 << 20};
 
 // Whoever reads the memory of a cancelled message finds it gone.
 TEST_P(TransportCancel, CancelledMessageComesWholeOrNotAtAll) {
   int whole = 0;
   for (int turns = 0; turns < 300; turns += 1 + turns / 6) {
-    for (size_t bytes : kSizes) {
+    for (size_t bytes : kCancelledSizes) {
       SCOPED_TRACE(testing::Message() << bytes << " bytes, " << turns << " turns");
       auto room = Message::Room(bytes, 1);
       to_left_->Recv(room->transfer);
@@ -146,7 +146,7 @@ TEST_P(TransportCancel, CancelledMessageComesWholeOrNotAtAll) {
 
 TEST_P(TransportCancel, CancelledReceiveIsNotWrittenAgain) {
   for (int turns = 0; turns < 300; turns += 1 + turns / 6) {
-    for (size_t bytes : kSizes) {
+    for (size_t bytes : kCancelledSizes) {
       SCOPED_TRACE(testing::Message() << bytes << " bytes, " << turns << " turns");
       Message large(bytes, 1);
       Mapped room(bytes, kSent);

@@ -1,12 +1,14 @@
 // One registration for each transport: everything in this folder runs over all of them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "runtime/base/cancel.h"
 #include "runtime/comm/transport.h"
 
 namespace hr::comm {
@@ -24,5 +26,9 @@ struct TransportDriver {
 inline void PrintTo(const TransportDriver& driver, std::ostream* out) { *out << driver.name; }
 
 std::vector<TransportDriver> TransportDrivers();
+
+inline CallLimits Within(std::chrono::nanoseconds time) {
+  return {.deadline_nanos = SystemClock().NowNanos() + time.count(), .clock = &SystemClock()};
+}
 
 }  // namespace hr::comm

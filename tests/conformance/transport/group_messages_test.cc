@@ -8,7 +8,7 @@ namespace {
 
 using GroupPtr = std::shared_ptr<Group>;
 
-Operation Message(OpKind kind, uint64_t count, int peer, uint32_t tag = 0) {
+Operation GroupMessage(OpKind kind, uint64_t count, int peer, uint32_t tag = 0) {
   return {.kind = kind, .dtype = DType::kInt32, .count = count, .peer = peer, .tag = tag};
 }
 
@@ -21,7 +21,7 @@ TEST_P(GroupTest, ReceivesThatEndEarlyLoseNothing) {
       const uint64_t count = kCounts[number % std::size(kCounts)];
       if (group->rank() == 0) {
         std::fill_n(data.begin(), count, number);
-        const Status sent = group->Run(Message(OpKind::kSend, count, 1), data.data(), nullptr,
+        const Status sent = group->Run(GroupMessage(OpKind::kSend, count, 1), data.data(), nullptr,
                                        Within(std::chrono::seconds(20)));
         ASSERT_TRUE(sent.ok()) << sent.ToString();
         continue;
@@ -30,7 +30,7 @@ TEST_P(GroupTest, ReceivesThatEndEarlyLoseNothing) {
       Status received;
       int tries = 0;
       do {
-        received = group->Run(Message(OpKind::kRecv, count, 0), nullptr, data.data(),
+        received = group->Run(GroupMessage(OpKind::kRecv, count, 0), nullptr, data.data(),
                               Within(std::chrono::microseconds(20 * (number % 7))));
       } while (received.code() == Code::kDeadlineExceeded && group->status().ok() &&
                ++tries < 1'000'000);
@@ -50,7 +50,7 @@ TEST_P(GroupTest, EmptyMessagesAreMessages) {
         if (sends) std::this_thread::sleep_for(std::chrono::milliseconds(round % 3));
         if (sends) std::iota(data, data + 4, round);
         const Operation operation =
-            Message(sends ? OpKind::kSend : OpKind::kRecv, count, 1 - group->rank(), 5);
+            GroupMessage(sends ? OpKind::kSend : OpKind::kRecv, count, 1 - group->rank(), 5);
         const Status status = group->Run(operation, data, data, Within(std::chrono::seconds(20)));
         ASSERT_TRUE(status.ok()) << status.ToString();
       }
@@ -72,7 +72,7 @@ TEST_P(GroupTest, SubGroupsThatAreSplitAtOnceDoNotMixMessages) {
         const bool sends = world->rank() == 0;
         int32_t data = sends ? 1000 * which + round : -1;
         const Operation operation =
-            Message(sends ? OpKind::kSend : OpKind::kRecv, 1, 1 - world->rank());
+            GroupMessage(sends ? OpKind::kSend : OpKind::kRecv, 1, 1 - world->rank());
         const Status status = (*split)->Run(operation, &data, &data, limits);
         ASSERT_TRUE(status.ok()) << status.ToString();
         ASSERT_EQ(data, 1000 * which + round);

@@ -12,10 +12,10 @@ TEST_P(TransportMessages, TellsWhoThePeerIs) {
 }
 
 // Around the limits of eager messages, frames and rings.
-constexpr size_t kSizes[] = {0, 1, 8, 63, 4096, 8192, 8193, 65536, 262144, 262145, 5 << 20};
+constexpr size_t kMessageSizes[] = {0, 1, 8, 63, 4096, 8192, 8193, 65536, 262144, 262145, 5 << 20};
 
 TEST_P(TransportMessages, EverySizeArrivesBothWays) {
-  for (size_t bytes : kSizes) {
+  for (size_t bytes : kMessageSizes) {
     Message there(bytes, 1, 1), back(bytes, 2, 2);
     auto at_right = Message::Room(bytes, 1), at_left = Message::Room(bytes, 2);
     there.transfer.label = 77;
@@ -35,7 +35,7 @@ TEST_P(TransportMessages, EverySizeArrivesBothWays) {
 }
 
 TEST_P(TransportMessages, MessagesBeforeTheirReceiveWait) {
-  for (size_t bytes : kSizes) {
+  for (size_t bytes : kMessageSizes) {
     Message sent(bytes, 5);
     auto room = Message::Room(bytes, 5);
     to_right_->Send(sent.transfer);

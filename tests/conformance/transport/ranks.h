@@ -12,10 +12,6 @@
 
 namespace hr::comm {
 
-inline CallLimits Within(std::chrono::nanoseconds time) {
-  return {.deadline_nanos = SystemClock().NowNanos() + time.count(), .clock = &SystemClock()};
-}
-
 class GroupTest : public ::testing::TestWithParam<TransportDriver> {
  protected:
   void SetUp() override { factory_ = GetParam().open(); }

@@ -17,10 +17,6 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-CallLimits Within(std::chrono::nanoseconds time) {
-  return {.deadline_nanos = SystemClock().NowNanos() + time.count(), .clock = &SystemClock()};
-}
-
 // One process: a transport, its reactor, and an endpoint.
 struct Side : ReactorClient {
   bool Advance(bool) override { return false; }

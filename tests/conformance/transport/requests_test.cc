@@ -10,10 +10,6 @@
 namespace hr::comm {
 namespace {
 
-CallLimits Within(std::chrono::nanoseconds time) {
-  return {.deadline_nanos = SystemClock().NowNanos() + time.count(), .clock = &SystemClock()};
-}
-
 Block BlockOf(Bytes bytes) {
   Block block = std::move(Block::Create(SystemAllocator(), bytes.size())).value();
   if (!bytes.empty()) std::memcpy(block.data(), bytes.data(), bytes.size());

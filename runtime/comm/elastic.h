@@ -24,7 +24,8 @@ Result<std::shared_ptr<Group>> Grow(Group& group, int size, const CallLimits& li
 // waited for it in vain.
 Result<int> Waiting(const Group& group, const CallLimits& limits);
 
-// Says whether the group takes nobody in any more: Join fails then, also for those who wait.
+// Says whether the group takes nobody in any more: Join fails then with OUT_OF_RANGE, also for
+// those who wait.
 Status SetClosed(const Group& group, bool closed, const CallLimits& limits);
 
 // Waits until the group `options.mesh.name` grows, and becomes a rank of it. Rank, size and epoch

@@ -337,8 +337,7 @@ Result<Membership> AnswerInvitations(const MeshOptions& mesh, const std::string&
     }
     HR_ASSIGN_OR_RETURN(held, store.TryGet(GroupKey(mesh, kClosedKey), limits));
     if (held.has_value()) {
-      return FailedPrecondition("group '", mesh.name,
-                                "' takes no new ranks any more: what it did is ", "over");
+      return OutOfRange("group '", mesh.name, "' takes no new ranks any more: what it did is over");
     }
     HR_RETURN_IF_ERROR(SayWaiting(mesh, name, true, limits));
     HR_RETURN_IF_ERROR(limits.Check());

@@ -8,6 +8,7 @@ namespace hr::graph {
 namespace {
 
 constexpr std::string_view kKey = "headrace.shard.";
+constexpr std::string_view kCopy = "/shard";
 
 // Takes the text before the next line's end.
 std::string_view NextLine(std::string_view* text) {
@@ -43,8 +44,6 @@ std::string DimsText(const Dims& dims) {
   return out;
 }
 
-int64_t PartOf(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
-
 // Whether the variable is what a shard of that kind is.
 bool Fits(const Module& module, const Shard& shard) {
   if (shard.variable == kNone || shard.ranks < 1 || shard.group.empty()) return false;
@@ -56,6 +55,18 @@ bool Fits(const Module& module, const Shard& shard) {
 }
 
 }  // namespace
+
+std::string NameOfCopy(std::string_view variable) { return Cat(variable, kCopy); }
+
+Result<int64_t> ElementsOf(const Module& module, const Shard& shard) {
+  if (shard.dims) return ElementCount(*shard.dims);
+  const std::string_view name = module.variables[shard.variable].name;
+  const bool copy = name.ends_with(kCopy);
+  const uint32_t whole =
+      copy ? module.FindVariable(name.substr(0, name.size() - kCopy.size())) : kNone;
+  if (whole != kNone) return ElementCount(module.variables[whole].dims);
+  return InvalidArgument("variable '", name, "' is a copy of a part of no variable");
+}
 
 std::pair<std::string, std::string> ShardMetadata(const Module& module, const Shard& shard) {
   return {Cat(kKey, module.variables[shard.variable].name),

@@ -20,6 +20,12 @@ struct Shard {
   std::optional<Dims> dims;
 };
 
+// What the copy of a variable is called.
+std::string NameOfCopy(std::string_view variable);
+// The elements of each rank's part of so many.
+inline int64_t PartOf(int64_t elements, int64_t ranks) { return (elements + ranks - 1) / ranks; }
+// The elements of the whole; INVALID_ARGUMENT if it is the copy of no variable.
+Result<int64_t> ElementsOf(const Module& module, const Shard& shard);
 // The key and the value in the module's metadata.
 std::pair<std::string, std::string> ShardMetadata(const Module& module, const Shard& shard);
 // Of all variables that the metadata name. INVALID_ARGUMENT if they cannot be.

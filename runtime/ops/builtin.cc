@@ -45,6 +45,7 @@ std::span<const OpFamily> BuiltinFamilies() {
       NGramOps(),
       NormalizationOps(),
       OlderVersions(),
+      PackingOps(),
       PoolOps(),
       QuantizedProductOps(),
       RandomOps(),

@@ -40,6 +40,7 @@ OpFamily NGramOps();                  // ngrams.cc
 OpFamily NormalizationOps();          // normalization.cc
 OpFamily OlderVersions();             // older_versions.cc
 OpFamily OptimizerOps();              // optimizer.cc
+OpFamily PackingOps();                // packing.cc
 OpFamily PoolOps();                   // pool.cc
 OpFamily QuantizationOps();           // quantization.cc
 OpFamily QuantizedProductOps();       // quantized_products.cc

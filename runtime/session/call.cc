@@ -225,7 +225,8 @@ Status Call::TakeInstance() {
   if (instance_ && session_->Fits(instance_.plan())) {
     if (auto size = instance_.plan().Find(request_.feeds)) return instance_.Resize(std::move(size));
   }
-  if (staged_ != nullptr && staged_->Find(request_.feeds) != nullptr) return {};
+  const bool staged = staged_ != nullptr && session_->Fits(*staged_);
+  if (staged && staged_->Find(request_.feeds) != nullptr) return {};
   HR_ASSIGN_OR_RETURN(PlanAt at, session_->Prepare(request_));
   staged_ = at.plan->stages() == nullptr ? nullptr : at.plan;
   if (staged_ != nullptr) {
@@ -317,9 +318,8 @@ Status Call::RunBound(const CallLimits& limits, Profile* profile) {
   if (source_ != nullptr) HR_RETURN_IF_ERROR(PullSource(limits));
   while (true) {
     if (shapes_changed_) HR_RETURN_IF_ERROR(Prepare());
-    if (staged_ != nullptr) return RunStages(limits, profile);
-    if (outputs_changed_) HR_RETURN_IF_ERROR(BindOutputs());
-    const Plan& plan = instance_.plan();
+    if (staged_ == nullptr && outputs_changed_) HR_RETURN_IF_ERROR(BindOutputs());
+    const Plan& plan = staged_ != nullptr ? *staged_ : instance_.plan();
     Admission admission;
     HR_RETURN_IF_ERROR(session_->Admit(plan.exclusive(), limits, &admission));
     if (bound_generation_ != session_->variables_.generation() && !session_->Fits(plan)) {
@@ -327,6 +327,7 @@ Status Call::RunBound(const CallLimits& limits, Profile* profile) {
       continue;
     }
     Begin(profile, admission.threads);
+    if (staged_ != nullptr) return RunStages(admission.threads, limits, profile);
     if (bound_generation_ != session_->variables_.generation()) {
       HR_RETURN_IF_ERROR(session_->BindVariables(plan, *instance_));
       bound_generation_ = session_->variables_.generation();
@@ -335,19 +336,16 @@ Status Call::RunBound(const CallLimits& limits, Profile* profile) {
   }
 }
 
-Status Call::RunStages(const CallLimits& limits, Profile* profile) {
+Status Call::RunStages(const Lease& threads, const CallLimits& limits, Profile* profile) {
   std::vector<Tensor> inputs;
   for (const Input& input : inputs_) {
     if (input.tensor.defined()) inputs.push_back(input.tensor);
   }
-  Admission admission;
-  HR_RETURN_IF_ERROR(session_->Admit(staged_->exclusive(), limits, &admission));
-  Begin(profile, admission.threads);
   const auto check = [&](size_t i, const ConcreteType& type) {
     return CheckGiven(outputs_[i], type);
   };
-  HR_ASSIGN_OR_RETURN(auto&& outputs, session_->RunStages(*staged_, inputs, admission.threads,
-                                                          limits, check, profile));
+  HR_ASSIGN_OR_RETURN(auto&& outputs,
+                      session_->RunStages(*staged_, inputs, threads, limits, check, profile));
   return TakeStagedOutputs(std::move(outputs));
 }
 

@@ -94,7 +94,7 @@ class Call {
   Status TakeInstance();
   Status BindOutputs();
   // Runs a plan that has stages.
-  Status RunStages(const CallLimits& limits, Profile* profile);
+  Status RunStages(const Lease& threads, const CallLimits& limits, Profile* profile);
   Status TakeStagedOutputs(std::vector<Tensor> outputs);
   // Whether the memory that the caller gave for an output is of that type and size.
   static Status CheckGiven(const OutputPort& output, const ConcreteType& type);

@@ -66,6 +66,7 @@ Result<std::shared_ptr<Plan>> Plan::Compile(const Model& model, const transform:
                                             const PlanOptions& options,
                                             std::vector<transform::SizeRange> ranges) {
   std::shared_ptr<Plan> plan(new Plan(model.shared_env(), options, std::move(ranges)));
+  plan->model_ = &model;
   Env& env = model.env();
   CpuEvaluator evaluator(env);
   const bool resizable = !plan->ranges_.empty();

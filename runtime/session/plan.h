@@ -45,6 +45,8 @@ class Plan {
   // Whether the session's plans may have ranges: not where nodes are placed on devices.
   static bool HasRanges(const Model& model, const PlanOptions& options);
 
+  // The model that it was compiled for; null for a region.
+  const Model* model() const { return model_; }
   // The size that it was compiled for.
   const PlanSize& full() const { return *full_; }
   const std::shared_ptr<const PlanSize>& shared_full() const { return full_; }
@@ -106,6 +108,7 @@ class Plan {
   void DescribeOnlyRegion(JsonWriter& json, const PlanSize& size) const;
   void DescribePlacement(JsonWriter& json) const;
 
+  const Model* model_ = nullptr;
   std::shared_ptr<Env> env_;  // outlives the executable
   graph::Module region_;      // the whole, where there are several; at the ends of the ranges
   const std::vector<transform::SizeRange> ranges_;

@@ -64,11 +64,12 @@ class AskInside {
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : model_(std::move(model)),
+    : models_({std::move(model)}),
+      model_(models_[0].get()),
       options_(options),
-      has_ranges_(Plan::HasRanges(*model_, options_.plan)),
+      has_ranges_(Plan::HasRanges(this->model(), options_.plan)),
       seed_(options.seed),
-      variables_(model_->module().variables.size()),
+      variables_(this->model().module().variables.size()),
       arenas_(env().allocator(), env().threads().total()) {}
 
 Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
@@ -86,7 +87,7 @@ Result<std::shared_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
 }
 
 Status Session::InitializeVariables(const CallLimits& limits) {
-  const graph::Module& module = model_->module();
+  const graph::Module& module = model().module();
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const graph::Variable& variable = module.variables[i];
     if (variable.initial_constant != graph::kNone) {
@@ -104,12 +105,12 @@ Status Session::InitializeVariables(const CallLimits& limits) {
 }
 
 Result<Tensor> Session::InitialValue(const graph::Variable& variable, const CallLimits& limits) {
-  const graph::Graph& graph = model_->module().graphs[variable.initial_graph];
+  const graph::Graph& graph = model().module().graphs[variable.initial_graph];
   transform::Request request{.graph = variable.initial_graph, .fetches = graph.outputs};
   PlanOptions options = options_.plan;
   options.only_host = true;
   options.memory_limit = 0;  // which is for what runs many times
-  HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(*model_, request, options));
+  HR_ASSIGN_OR_RETURN(auto&& plan, Plan::Compile(model(), request, options));
   if (plan->stages() != nullptr) {
     return Unimplemented("an initial value whose size depends on data; give it as a constant");
   }
@@ -145,12 +146,12 @@ Result<PlanAt> Session::Prepare(const transform::Request& request) {
   HR_RETURN_IF_ERROR(CheckUsable());
   PlanAt at;
   HR_ASSIGN_OR_RETURN(at.plan, PlanFor(request));
-  HR_ASSIGN_OR_RETURN(at.size, at.plan->At(*model_, request));
+  HR_ASSIGN_OR_RETURN(at.size, at.plan->At(*at.plan->model(), request));
   return at;
 }
 
 Result<std::shared_ptr<Plan>> Session::PlanFor(const transform::Request& request) {
-  const graph::Module& module = model_->module();
+  const graph::Module& module = model().module();
   std::string exact_key = KeyOf(request, options_.plan);
   if (auto plan = FindPlan(exact_key)) return plan;
   auto ranges =
@@ -170,12 +171,13 @@ Result<std::shared_ptr<Plan>> Session::PlanFor(const transform::Request& request
 
 Result<std::shared_ptr<Plan>> Session::AddPlan(std::string key, const transform::Request& request,
                                                std::vector<transform::SizeRange> ranges) {
+  const Model& model = this->model();
   const bool shares = variables_.initial();
   std::shared_ptr<Plan> plan;
-  if (shares) plan = model_->shared_plans().Find(key);
+  if (shares) plan = model.shared_plans().Find(key);
   if (plan == nullptr) {
-    HR_ASSIGN_OR_RETURN(plan, Plan::Compile(*model_, request, options_.plan, std::move(ranges)));
-    if (shares && plan->shareable()) plan = model_->shared_plans().Add(key, std::move(plan));
+    HR_ASSIGN_OR_RETURN(plan, Plan::Compile(model, request, options_.plan, std::move(ranges)));
+    if (shares && plan->shareable()) plan = model.shared_plans().Add(key, std::move(plan));
   }
   // Two threads may compile the same plan at once; the first one in the cache stays.
   std::lock_guard lock(plans_mutex_);
@@ -289,18 +291,18 @@ Result<std::vector<Tensor>> Session::Run(std::span<const NamedTensor> feeds,
   transform::Request request;
   std::vector<Tensor> inputs;
   for (const NamedTensor& feed : feeds) {
-    HR_ASSIGN_OR_RETURN(graph::ValueId value, model_->FindValue(feed.name));
+    HR_ASSIGN_OR_RETURN(graph::ValueId value, model().FindValue(feed.name));
     auto tensor = feed.tensor.Contiguous(env().allocator());
     if (!tensor.ok()) return std::move(tensor).status().WithContext(Cat("feed '", feed.name, "'"));
     request.feeds.push_back({value, tensor->dtype(), tensor->dims()});
     inputs.push_back(std::move(tensor).value());
   }
   for (const std::string& fetch : fetches) {
-    HR_ASSIGN_OR_RETURN(graph::ValueId value, model_->FindValue(fetch));
+    HR_ASSIGN_OR_RETURN(graph::ValueId value, model().FindValue(fetch));
     request.fetches.push_back(value);
   }
   for (const std::string& target : targets) {
-    HR_ASSIGN_OR_RETURN(graph::NodeId node, model_->FindNode(target));
+    HR_ASSIGN_OR_RETURN(graph::NodeId node, model().FindNode(target));
     request.targets.push_back(node);
   }
   PlanAt at;
@@ -334,13 +336,13 @@ Result<Tensor> Session::GetVariable(uint32_t variable, const CallLimits& limits)
 }
 
 Status Session::SetVariable(uint32_t variable, const Tensor& value, const CallLimits& limits) {
-  const graph::Variable& declared = model_->module().variables[variable];
+  HR_RETURN_IF_ERROR(CheckHostMemory(value));
+  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("setting a variable", true, limits));
+  const graph::Variable& declared = model().module().variables[variable];
   if (value.dtype() != declared.dtype || value.dims() != declared.dims) {
     return InvalidArgument("variable '", declared.name, "' is ", DTypeName(declared.dtype),
                            declared.dims, ", got ", value.TypeText());
   }
-  HR_RETURN_IF_ERROR(CheckHostMemory(value));
-  HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("setting a variable", true, limits));
   return variables_.Set(env().allocator(), variable, value);
 }
 
@@ -383,7 +385,7 @@ std::vector<std::string> GroupsOf(const Model& model, const transform::Request& 
 
 Status Session::BindGroup(std::string_view name, std::shared_ptr<comm::Collectives> group,
                           const CallLimits& limits) {
-  const std::vector<std::string> known = GroupsOf(*model_);
+  const std::vector<std::string> known = GroupsOf(model());
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     return graph::UnknownName("model", "group", name, known);
   }
@@ -396,7 +398,7 @@ void Session::TellRanks(const transform::Request& request, const Status& failure
   const Code code = failure.code();
   if (code == Code::kCancelled || code == Code::kDeadlineExceeded || code == Code::kOutOfRange)
     return;
-  for (const std::string& name : GroupsOf(*model_, request)) {
+  for (const std::string& name : GroupsOf(model(), request)) {
     const auto group = FindGroup(name);
     if (group.ok()) (*group)->Abort(failure.ToString());
   }
@@ -477,7 +479,7 @@ Status Session::SendValues(comm::Collectives& group, int root, const CallLimits&
   SessionState state{step(), seed(), tainted()};
   HR_RETURN_IF_ERROR(BroadcastBytes(group, root, &state, sizeof state, limits));
   HR_RETURN_IF_ERROR(CheckUsable());
-  HR_ASSIGN_OR_RETURN(const auto variables, CommonVariables(model_->module()));
+  HR_ASSIGN_OR_RETURN(const auto variables, CommonVariables(model().module()));
   for (uint32_t i : variables) {
     const Tensor& value = variables_.Get(i);
     HR_RETURN_IF_ERROR(BroadcastBytes(group, root, value.data(), value.bytes(), limits));
@@ -493,7 +495,7 @@ Status Session::ReceiveValues(comm::Collectives& group, int root, const CallLimi
     return Tainted("the variables of rank ", root, ", which all are to get, may be half updated; ",
                    "restore a checkpoint there first");
   }
-  HR_ASSIGN_OR_RETURN(const auto variables, CommonVariables(model_->module()));
+  HR_ASSIGN_OR_RETURN(const auto variables, CommonVariables(model().module()));
   std::vector<std::pair<uint32_t, Tensor>> changed;
   for (uint32_t i : variables) {
     const Tensor& own = variables_.Get(i);
@@ -511,7 +513,7 @@ Status Session::ReceiveValues(comm::Collectives& group, int root, const CallLimi
   step_.store(state.step, std::memory_order_relaxed);
   seed_.store(state.seed, std::memory_order_relaxed);
   // A part that only this rank has may still be half updated.
-  const bool whole = variables.size() == model_->module().variables.size();
+  const bool whole = variables.size() == model().module().variables.size();
   if (whole) tainted_.store(false, std::memory_order_release);
   return {};
 }
@@ -547,7 +549,7 @@ std::string Session::Describe() {
       .Key("variables")
       .BeginArray();
   uint32_t index = 0;
-  for (const graph::Variable& variable : model_->module().variables) {
+  for (const graph::Variable& variable : model().module().variables) {
     Device* device = variables_.DeviceOf(index++);
     json.BeginObject().Field("name", variable.name).Field("dtype", DTypeName(variable.dtype));
     json.Key("dims").Values(std::span<const int64_t>(variable.dims));

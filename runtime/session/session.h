@@ -48,8 +48,9 @@ class Session : public std::enable_shared_from_this<Session> {
                                                  const SessionOptions& options,
                                                  const CallLimits& limits = {});
 
-  const Model& model() const { return *model_; }
-  Env& env() const { return model_->env(); }
+  // One that was replaced (Redivide) stays as long as the session.
+  const Model& model() const { return *model_.load(std::memory_order_acquire); }
+  Env& env() const { return model().env(); }
 
   // The plan for a request, compiled where it is not cached.
   Result<PlanAt> Prepare(const transform::Request& request);
@@ -85,6 +86,11 @@ class Session : public std::enable_shared_from_this<Session> {
   // ranks if there is no such rank.
   static constexpr int kFurthest = -1;
   Result<int> Broadcast(std::string_view group, int root, const CallLimits& limits);
+
+  // Goes on with the same graph for so many ranks of the group: variables that these divide
+  // (graph/shards.h) have other sizes and begin anew, everything else stays. Waits until no run
+  // goes on. A failure leaves the session as it was.
+  Status Redivide(std::string_view group, int64_t ranks, const CallLimits& limits);
 
   // Ends the groups in which a run of `request` communicates, because this rank's has failed,
   // perhaps before it began: the others wait for it. Nothing happens if the limits of the run or
@@ -136,13 +142,18 @@ class Session : public std::enable_shared_from_this<Session> {
       const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output,
       RunRecorder* recorder = nullptr);
 
+  // The model for so many ranks of the group, which is made if there is none yet.
+  Result<const Model*> ModelFor(std::string_view group, int64_t ranks);
+
   struct CachedPlan {
     std::string key;
     std::shared_ptr<Plan> plan;
   };
-  // Whether this session may run the plan: its variables are still those of the sessions that share
-  // it.
-  bool Fits(const Plan& plan) const { return !plan.shared() || variables_.initial(); }
+  // Whether this session may run the plan: it is of the present model, and its variables are still
+  // those of the sessions that share it.
+  bool Fits(const Plan& plan) const {
+    return plan.model() == &model() && (!plan.shared() || variables_.initial());
+  }
   // Admits a run of the plan for a request.
   Status Enter(const transform::Request& request, const CallLimits& limits, PlanAt* at,
                Admission* out);
@@ -154,7 +165,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<std::shared_ptr<Plan>> AddPlan(std::string key, const transform::Request& request,
                                         std::vector<transform::SizeRange> ranges);
 
-  const std::shared_ptr<const Model> model_;
+  std::vector<std::shared_ptr<const Model>> models_;  // the present one, and all before it
+  std::atomic<const Model*> model_;
   const SessionOptions options_;
   const bool has_ranges_;
   std::atomic<uint64_t> seed_;

@@ -66,7 +66,7 @@ Status VariableStore::Fetch(Allocator& allocator, uint32_t variable) {
 Status VariableStore::Send(uint32_t variable, Device* device) {
   Remote& remote = remotes_[variable];
   const Tensor& tensor = tensors_[variable];
-  if (remote.device != device) {
+  if (remote.device != device || remote.memory.bytes() != tensor.bytes()) {
     HR_ASSIGN_OR_RETURN(remote.memory, Block::Create(device->allocator(), tensor.bytes()));
     remote.device = device;
     remote.current = false;

@@ -20,8 +20,9 @@ CallLimits Within(const CallLimits& limits, int64_t nanos) {
 
 }  // namespace
 
-Elastic::Elastic(ElasticOptions options, std::function<void(std::string_view)> say)
-    : options_(std::move(options)), say_(std::move(say)) {
+Elastic::Elastic(ElasticOptions options, std::function<void(std::string_view)> say,
+                 std::function<Status(int)> fit)
+    : options_(std::move(options)), say_(std::move(say)), fit_(std::move(fit)) {
   if (options_.max_ranks == 0) options_.max_ranks = size();
 }
 
@@ -51,6 +52,7 @@ Status Elastic::GoOn(Status why, const CallLimits& limits) {
 
 // A new rank whose graph differs is told so, like all others, and leaves; that ends the group.
 Status Elastic::Bind(const CallLimits& limits) {
+  HR_RETURN_IF_ERROR(fit_(size()));
   Status bound = options_.group->Bind(limits);
   if (bound.code() != Code::kFailedPrecondition) return bound;
   HR_RETURN_IF_ERROR(options_.group->status());

@@ -43,8 +43,9 @@ struct ElasticOptions {
 
 class Elastic {
  public:
-  // `say` tells people.
-  Elastic(ElasticOptions options, std::function<void(std::string_view)> say);
+  // `say` tells people; `fit` makes the session one for so many ranks, before it is bound to them.
+  Elastic(ElasticOptions options, std::function<void(std::string_view)> say,
+          std::function<Status(int ranks)> fit);
 
   int rank() const { return options_.group->rank(); }
   int size() const { return options_.group->size(); }
@@ -68,6 +69,7 @@ class Elastic {
 
   ElasticOptions options_;
   const std::function<void(std::string_view)> say_;
+  const std::function<Status(int)> fit_;
   int64_t next_look_ = 0;
 };
 

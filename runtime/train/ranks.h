@@ -19,6 +19,7 @@ class Ranks {
   explicit Ranks(std::shared_ptr<comm::Collectives> group) : group_(std::move(group)) {}
 
   bool alone() const { return group_ == nullptr; }
+  int rank() const { return alone() ? 0 : group_->rank(); }
   // The rank that restores, saves and writes summaries.
   bool chief() const { return alone() || group_->rank() == 0; }
   // Replaces each number by the largest, or the sum, of all ranks' numbers.

@@ -10,6 +10,7 @@
 #include "runtime/train/event_file.h"
 #include "runtime/train/session_checkpoint.h"
 #include "runtime/train/session_shards.h"
+#include "runtime/train/state_parts.h"
 
 namespace hr::train {
 namespace {
@@ -45,7 +46,9 @@ class Trainer {
     ranks_ = Ranks(std::move(group));
     if (!options_.elastic.has_value()) return {};
     if (!elastic_.has_value())
-      elastic_.emplace(*options_.elastic, [this](std::string_view text) { Say(text); });
+      elastic_.emplace(
+          *options_.elastic, [this](std::string_view text) { Say(text); },
+          [this](int ranks) { return Fit(ranks); });
     owner_ = elastic_->owner();
     return {};
   }
@@ -54,13 +57,13 @@ class Trainer {
     HR_RETURN_IF_ERROR(CheckBestOptions());
     HR_ASSIGN_OR_RETURN(const SessionShards shards, SessionShards::Of(*session_));
     divided_ = !shards.empty();
-    if (divided_ && elastic_.has_value()) {
-      return Unimplemented(
-          "an elastic training whose ranks divide the optimizer's state (zero=1): a ",
-          "rank that dies takes its part with it; start all anew from a checkpoint");
+    if (divides_anew() && options_.checkpoint_directory.empty()) {
+      return InvalidArgument(
+          "an elastic training whose ranks divide the optimizer's state (zero=1) needs a ",
+          "checkpoint_directory: a rank that dies takes its part of the state with it");
     }
     HR_RETURN_IF_ERROR(Prepare());
-    if (ranks_.chief()) HR_RETURN_IF_ERROR(RestoreNewest());
+    if (ranks_.chief() && !divides_anew()) HR_RETURN_IF_ERROR(RestoreNewest());
     if (elastic_.has_value() && ranks_.chief()) elastic_->SetOver(false);
     begin_nanos_ = clock_.NowNanos();
     while (true) {
@@ -78,7 +81,7 @@ class Trainer {
     HR_RETURN_IF_ERROR(FindRanks());
     if (!ranks_.chief() || was_chief) return {};
     HR_RETURN_IF_ERROR(OpenEvents());
-    if (!began_) return RestoreNewest();
+    if (!began_ && !divides_anew()) return RestoreNewest();
     saved_step_ = -1;
     if (options_.checkpoint_directory.empty()) return {};
     return TakeTerm(options_.checkpoint_directory, owner_).status().Clone();
@@ -140,6 +143,7 @@ class Trainer {
   Status RestoreNewest() {
     report_.step = summarised_step_ = session_->step();
     saved_step_ = -1;
+    restored_path_.clear();
     const std::string& directory = options_.checkpoint_directory;
     if (directory.empty()) return {};
     if (owner_.has_value()) HR_RETURN_IF_ERROR(TakeTerm(directory, owner_).status().Clone());
@@ -168,14 +172,83 @@ class Trainer {
   }
 
   // Ranks that have parts of variables read them where the chief has read its own, if it has.
-  Status RestoreParts(std::string path) {
-    if (!divided_) return {};
-    HR_RETURN_IF_ERROR(ranks_.Broadcast(0, &path, limits_));
-    if (path.empty() || ranks_.chief()) return {};
+  // Returns whether it has.
+  Result<bool> RestoreParts(std::string path) {
+    if (!divided_) return false;
+    HR_RETURN_IF_ERROR(ranks_.Broadcast(0, &path, GroupLimits()));
+    if (path.empty() || ranks_.chief()) return !path.empty();
     auto restored = RestoreSession(*session_, path, {}, limits_);
-    if (restored.ok()) return {};
+    if (restored.ok()) return true;
     return std::move(restored).status().WithContext(
         "ranks that divide the optimizer's state read checkpoints from one folder");
+  }
+
+  // Whether the ranks divide the optimizer's state again when they become more or fewer.
+  bool divides_anew() const { return divided_ && elastic_.has_value(); }
+
+  // The session becomes one for so many ranks. What this rank has of the optimizer's state is kept
+  // until all have theirs.
+  Status Fit(int ranks) {
+    if (!divided_) return {};
+    HR_RETURN_IF_ERROR(KeepParts());
+    return session_->Redivide(options_.group, ranks, GroupLimits());
+  }
+  Status KeepParts() {
+    if (parts_.has_value()) return {};
+    HR_ASSIGN_OR_RETURN(parts_, StateParts::Of(*session_, options_.group, ranks_.rank()));
+    return {};
+  }
+
+  // All ranks get their parts of the optimizer's state: from each other, or from the newest
+  // checkpoint if a part is missing. Returns the rank from which they get everything else.
+  Result<int> DivideState() {
+    HR_RETURN_IF_ERROR(KeepParts());
+    HR_ASSIGN_OR_RETURN(const std::vector<PartPlace> places, GatherPlaces());
+    const bool begun = std::any_of(places.begin(), places.end(),
+                                   [](const PartPlace& place) { return place.begun; });
+    const std::vector<int> holders = HoldersOf(places);
+    if (begun && !holders.empty()) return MoveParts(holders);
+    if (ranks_.chief()) HR_RETURN_IF_ERROR(RestoreNewest());
+    HR_ASSIGN_OR_RETURN(const bool restored, RestoreParts(restored_path_));
+    if (restored) {
+      if (begun) GoBack();
+      return 0;
+    }
+    lacks_checkpoint_ = true;
+    if (!holders.empty()) return MoveParts(holders);
+    const bool any_step = std::any_of(places.begin(), places.end(),
+                                      [](const PartPlace& place) { return place.step != 0; });
+    if (!any_step) return session::Session::kFurthest;
+    return DataLoss("a part of the optimizer's state is gone with its rank, or of another step, ",
+                    "and '", options_.checkpoint_directory, "' has no checkpoint to go on from");
+  }
+
+  Result<std::vector<PartPlace>> GatherPlaces() const {
+    const double told[] = {static_cast<double>(began_), static_cast<double>(parts_->ranks()),
+                           static_cast<double>(parts_->rank()),
+                           static_cast<double>(parts_->step())};
+    HR_ASSIGN_OR_RETURN(const std::vector<double> all, ranks_.Gather(told, GroupLimits()));
+    std::vector<PartPlace> out;
+    for (size_t i = 0; i + 3 < all.size(); i += 4) {
+      out.push_back({.begun = all[i] != 0,
+                     .ranks = static_cast<int64_t>(all[i + 1]),
+                     .rank = static_cast<int64_t>(all[i + 2]),
+                     .step = static_cast<int64_t>(all[i + 3])});
+    }
+    return out;
+  }
+
+  Result<int> MoveParts(std::span<const int> holders) {
+    HR_ASSIGN_OR_RETURN(const auto group, session_->FindGroup(options_.group));
+    HR_RETURN_IF_ERROR(parts_->Move(*session_, *group, holders, GroupLimits()));
+    return holders[0];
+  }
+
+  // The steps since the checkpoint are made again, with all that comes after them.
+  void GoBack() {
+    finished_step_ = session_->step();
+    evaluated_step_ = -1;
+    if (ranks_.chief()) Say("a rank has taken its part of the optimizer's state with it");
   }
 
   // All ranks go on from where one of them stands: the chief, or the one that is furthest.
@@ -184,12 +257,14 @@ class Trainer {
       finished_step_ = report_.step;
       return {};
     }
-    HR_RETURN_IF_ERROR(RestoreParts(restored_path_));
+    int root = elastic_.has_value() ? session::Session::kFurthest : 0;
+    if (divides_anew()) {
+      HR_ASSIGN_OR_RETURN(root, DivideState());
+    } else {
+      HR_RETURN_IF_ERROR(RestoreParts(restored_path_).status().Clone());
+    }
     HR_RETURN_IF_ERROR(elastic_.has_value() ? Reshard() : CheckShards());
-    HR_ASSIGN_OR_RETURN(
-        const int root,
-        session_->Broadcast(options_.group, elastic_.has_value() ? session::Session::kFurthest : 0,
-                            GroupLimits()));
+    HR_ASSIGN_OR_RETURN(root, session_->Broadcast(options_.group, root, GroupLimits()));
     HR_ASSIGN_OR_RETURN(const std::string own, options_.train_data->Save());
     std::string position = own;
     HR_RETURN_IF_ERROR(ranks_.Broadcast(root, &position, GroupLimits()));
@@ -205,6 +280,10 @@ class Trainer {
     if (!began_ && !ranks_.chief()) saved_step_ = summarised_step_ = report_.step;
     HR_RETURN_IF_ERROR(elastic_.has_value() ? AgreeOnStep(root) : Status());
     if (!began_) finished_step_ = std::max(finished_step_, report_.step);
+    // What a rank takes with it is in no other place.
+    if (lacks_checkpoint_) HR_RETURN_IF_ERROR(Save());
+    lacks_checkpoint_ = false;
+    parts_.reset();
     began_ = true;
     return TakeEpoch();
   }
@@ -491,7 +570,7 @@ class Trainer {
       Say(Cat("the session has the best, '", path, "'"));
     }
     if (ranks_.alone()) return {};
-    HR_RETURN_IF_ERROR(RestoreParts(path));
+    HR_RETURN_IF_ERROR(RestoreParts(path).status().Clone());
     return session_->Broadcast(options_.group, 0, limits_).status().Clone();
   }
 
@@ -525,14 +604,16 @@ class Trainer {
   StepReport report_;
   BestEvaluation best_;
   bool has_rate_ = false;
-  bool stopped_ = false;         // by on_step
-  bool divided_ = false;         // each rank has a part of some variables
-  std::string restored_path_;    // by the chief, before the first step
-  bool began_ = false;           // the training, with other ranks
-  int coming_ = 0;               // processes that are to become ranks
-  int64_t made_step_ = -1;       // by this rank; -1: on_step knows of it
-  int64_t finished_step_ = -1;   // with what comes after it
-  int64_t evaluated_step_ = -1;  // the last one that all ranks have evaluated
+  bool stopped_ = false;             // by on_step
+  bool divided_ = false;             // each rank has a part of some variables
+  std::string restored_path_;        // by the chief, before the first step
+  bool began_ = false;               // the training, with other ranks
+  bool lacks_checkpoint_ = false;    // there is none to go back to
+  std::optional<StateParts> parts_;  // until all ranks have theirs
+  int coming_ = 0;                   // processes that are to become ranks
+  int64_t made_step_ = -1;           // by this rank; -1: on_step knows of it
+  int64_t finished_step_ = -1;       // with what comes after it
+  int64_t evaluated_step_ = -1;      // the last one that all ranks have evaluated
   int64_t saved_step_ = -1;
   int64_t summarised_step_ = -1;  // none of the steps before training
   int64_t examples_ = 0;

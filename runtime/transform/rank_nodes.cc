@@ -4,17 +4,23 @@
 
 namespace hr::transform {
 
+Result<NodeId> RankNodes::AddNode(std::string_view op, std::vector<ValueId> inputs, size_t outputs,
+                                  std::vector<graph::Attribute> attributes) {
+  graph::Append(&attributes, {"group", group_});
+  return builder_.AddNode({.domain = std::string(ops::kComm),
+                           .op = std::string(op),
+                           .inputs = std::move(inputs),
+                           .outputs = outputs,
+                           .attributes = std::move(attributes),
+                           .chained = false});
+}
+
 Result<std::vector<ValueId>> RankNodes::Add(std::string_view op, std::vector<ValueId> inputs,
                                             size_t outputs,
                                             std::vector<graph::Attribute> attributes) {
-  graph::Append(&attributes, {"group", group_});
   if (!overlap_) graph::Append(&attributes, {"overlap", "off"});
-  HR_ASSIGN_OR_RETURN(const NodeId node, builder_.AddNode({.domain = std::string(ops::kComm),
-                                                           .op = std::string(op),
-                                                           .inputs = std::move(inputs),
-                                                           .outputs = outputs,
-                                                           .attributes = std::move(attributes),
-                                                           .chained = false}));
+  HR_ASSIGN_OR_RETURN(const NodeId node,
+                      AddNode(op, std::move(inputs), outputs, std::move(attributes)));
   nodes_.push_back(node);
   return builder_.graph().nodes[node].outputs;
 }
@@ -40,6 +46,21 @@ Result<ValueId> RankNodes::AllGather(ValueId value, int64_t ranks) {
   HR_ASSIGN_OR_RETURN(const auto out,
                       Add("AllGather", {value}, 1, graph::Attributes({{"ranks", ranks}})));
   return out[0];
+}
+
+Result<ValueId> RankNodes::Pack(std::vector<ValueId> values, int64_t ranks) {
+  HR_ASSIGN_OR_RETURN(const NodeId node,
+                      AddNode("Pack", std::move(values), 1, graph::Attributes({{"ranks", ranks}})));
+  return builder_.graph().nodes[node].outputs[0];
+}
+
+Result<std::vector<ValueId>> RankNodes::Unpack(ValueId rows, const std::vector<int64_t>& elements,
+                                               int64_t ranks) {
+  auto attributes = graph::Attributes({{"ranks", ranks}});
+  graph::Append(&attributes, {"elements", std::span<const int64_t>(elements)});
+  HR_ASSIGN_OR_RETURN(const NodeId node,
+                      AddNode("Unpack", {rows}, elements.size(), std::move(attributes)));
+  return builder_.graph().nodes[node].outputs;
 }
 
 Result<ValueId> RankNodes::Exscan(ValueId value) {

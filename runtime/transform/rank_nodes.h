@@ -19,6 +19,11 @@ class RankNodes {
   // all.
   Result<ValueId> ReduceScatter(ValueId value, std::string_view op, int64_t ranks);
   Result<ValueId> AllGather(ValueId value, int64_t ranks);
+  // A row for each rank, with its part of each value; and what rows have of values of so many
+  // elements each.
+  Result<ValueId> Pack(std::vector<ValueId> values, int64_t ranks);
+  Result<std::vector<ValueId>> Unpack(ValueId rows, const std::vector<int64_t>& elements,
+                                      int64_t ranks);
   // The sum of the value on the ranks before this one.
   Result<ValueId> Exscan(ValueId value);
   const std::string& group() const { return group_; }
@@ -27,6 +32,10 @@ class RankNodes {
   Status Order();
 
  private:
+  // A node of this group, which may communicate.
+  Result<NodeId> AddNode(std::string_view op, std::vector<ValueId> inputs, size_t outputs,
+                         std::vector<graph::Attribute> attributes);
+  // One that does.
   Result<std::vector<ValueId>> Add(std::string_view op, std::vector<ValueId> inputs, size_t outputs,
                                    std::vector<graph::Attribute> attributes);
 

@@ -51,34 +51,11 @@ class Sharder {
     const auto found = held_.find(value);
     return found == held_.end() ? Held::kWhole : found->second;
   }
-  int64_t PartOf(int64_t elements) const {
-    return (elements + options_.ranks - 1) / options_.ranks;
-  }
-  static int64_t ElementsOf(const graph::ValueType& type) {
-    return ElementCount(type.FixedDims().value_or(Dims{}));
-  }
-  ValueId Shaped(ValueId value, std::initializer_list<int64_t> dims) {
-    return f_.Emit("Reshape", {value, f_.Ints(std::vector<int64_t>(dims))});
-  }
-
-  // [ranks, ⌈n / ranks⌉], with zeros behind the n elements.
-  ValueId Rows(ValueId value, int64_t elements) {
-    const int64_t part = PartOf(elements), missing = part * options_.ranks - elements;
-    ValueId flat = Shaped(value, {elements});
-    if (missing != 0) {
-      flat = f_.Emit("Pad", {flat, f_.Ints(std::vector<int64_t>{0, missing})});
-    }
-    return Shaped(flat, {options_.ranks, part});
-  }
-  ValueId Joined(const std::vector<ValueId>& rows) {
-    if (rows.size() == 1) return rows[0];
-    return f_.EmitMany(ops::kOnnx, "Concat", rows, 1, graph::Attributes({{"axis", int64_t{1}}}))[0];
-  }
-  std::vector<ValueId> Apart(ValueId joined, const std::vector<int64_t>& sizes) {
-    if (sizes.size() == 1) return {joined};
-    const ValueId inputs[] = {joined, f_.Ints(sizes)};
-    return f_.EmitMany(ops::kOnnx, "Split", inputs, sizes.size(),
-                       graph::Attributes({{"axis", int64_t{1}}}));
+  int64_t PartOf(int64_t elements) const { return graph::PartOf(elements, options_.ranks); }
+  // All that depends on the number of ranks is said by Pack, Unpack and what communicates, so that
+  // the graph can be made one for another number (redivide.h).
+  ValueId Flat(ValueId value) {
+    return f_.Emit("Reshape", {value, f_.Ints(std::vector<int64_t>{-1})});
   }
 
   // A rank without examples gives nothing, whatever its gradients are.
@@ -90,25 +67,28 @@ class Sharder {
 
   // This rank's part of the mean of each gradient.
   Status Scatter(const std::vector<ValueId>& gradients) {
-    std::vector<ValueId> rows;
-    std::vector<int64_t> sizes;
+    std::vector<ValueId> weighted;
+    std::vector<int64_t> elements;
     const DType dtype = f_.type(gradients[0]).dtype;
     const bool narrow = options_.bf16 && dtype == DType::kFloat32;
     for (ValueId gradient : gradients) {
       const auto dims = f_.type(gradient).FixedDims();
       if (!dims) return InvalidArgument("cannot divide a gradient whose shape is not known");
-      sizes.push_back(PartOf(ElementCount(*dims)));
-      rows.push_back(Rows(Weighted(gradient), ElementCount(*dims)));
+      elements.push_back(ElementCount(*dims));
+      weighted.push_back(Weighted(gradient));
     }
-    const ValueId all = f_.Cast(Joined(rows), narrow ? DType::kBfloat16 : dtype);
+    HR_RETURN_IF_ERROR(f_.status());
+    HR_ASSIGN_OR_RETURN(ValueId all, ranks_.Pack(std::move(weighted), options_.ranks));
+    all = f_.Cast(all, narrow ? DType::kBfloat16 : dtype);
     HR_RETURN_IF_ERROR(f_.status());
     HR_ASSIGN_OR_RETURN(
         const ValueId sum,
         ranks_.ReduceScatter(all, options_.weight == kNone ? "average" : "sum", options_.ranks));
-    const auto parts = Apart(f_.Cast(sum, dtype), sizes);
+    const ValueId wide = f_.Cast(sum, dtype);
     HR_RETURN_IF_ERROR(f_.status());
+    HR_ASSIGN_OR_RETURN(const auto rows, ranks_.Unpack(wide, elements, options_.ranks));
     for (size_t i = 0; i < gradients.size(); ++i) {
-      const ValueId part = Shaped(parts[i], {sizes[i]});
+      const ValueId part = Flat(rows[i]);
       parts_[gradients[i]] = part;
       held_[part] = Held::kPart;
     }
@@ -249,9 +229,8 @@ class Sharder {
     }
     const auto variable = static_cast<uint32_t>(node.Int("variable", 0));
     const graph::Variable whole = module().variables[variable];
-    const int64_t elements = ElementCount(whole.dims), part = PartOf(elements);
-    const std::string name = Cat(whole.name, "/shard");
-    const uint32_t own = f_.Zeros(name, whole.dtype, {part});
+    const std::string name = graph::NameOfCopy(whole.name);
+    const uint32_t own = f_.Zeros(name, whole.dtype, {PartOf(ElementCount(whole.dims))});
     HR_RETURN_IF_ERROR(f_.status());
     Note(own, std::nullopt);
     for (const ops::OptimizerState& state : def.state) {
@@ -263,7 +242,8 @@ class Sharder {
       if (attribute.name == "variable") attribute.value = int64_t{own};
     }
     builder_.SetAttributes(update, std::move(attributes));
-    const ValueId before = f_.Emit("Gather", {Rows(f_.AtStart(variable), elements), rank});
+    HR_ASSIGN_OR_RETURN(const ValueId rows, ranks_.Pack({f_.AtStart(variable)}, options_.ranks));
+    const ValueId before = f_.Emit("Gather", {rows, rank});
     builder_.AddControl(update, f_.Assign(own, before));
     HR_RETURN_IF_ERROR(builder_.InferAgain(update));
     return Part{variable, update, f_.After(own, update)};
@@ -271,18 +251,20 @@ class Sharder {
 
   // All ranks get the new values.
   Status Gather(std::vector<Part> parts) {
-    std::vector<ValueId> rows;
-    std::vector<int64_t> sizes;
+    std::vector<ValueId> updated;
+    std::vector<int64_t> elements;
     for (const Part& part : parts) {
-      sizes.push_back(ElementsOf(f_.type(part.updated)));
-      rows.push_back(Shaped(part.updated, {1, sizes.back()}));
+      updated.push_back(f_.Emit("Unsqueeze", {part.updated, f_.Ints(std::vector<int64_t>{0})}));
+      elements.push_back(ElementCount(module().variables[part.variable].dims));
     }
-    const ValueId joined = Joined(rows);
+    const ValueId joined = updated.size() == 1
+                               ? updated[0]
+                               : f_.EmitMany(ops::kOnnx, "Concat", updated, 1,
+                                             graph::Attributes({{"axis", int64_t{1}}}))[0];
     HR_RETURN_IF_ERROR(f_.status());
     HR_ASSIGN_OR_RETURN(const ValueId all, ranks_.AllGather(joined, options_.ranks));
-    const auto apart = Apart(all, sizes);
-    HR_RETURN_IF_ERROR(f_.status());
-    for (size_t i = 0; i < parts.size(); ++i) HR_RETURN_IF_ERROR(Store(parts[i], apart[i]));
+    HR_ASSIGN_OR_RETURN(const auto rows, ranks_.Unpack(all, elements, options_.ranks));
+    for (size_t i = 0; i < parts.size(); ++i) HR_RETURN_IF_ERROR(Store(parts[i], rows[i]));
     return {};
   }
 
@@ -291,7 +273,7 @@ class Sharder {
     const graph::Variable& variable = module().variables[part.variable];
     const Dims dims = variable.dims;
     const std::vector<int64_t> none = {0}, end = {ElementCount(dims)};
-    const ValueId flat = f_.Emit("Slice", {Shaped(rows, {-1}), f_.Ints(none), f_.Ints(end)});
+    const ValueId flat = f_.Emit("Slice", {Flat(rows), f_.Ints(none), f_.Ints(end)});
     const NodeId assigned =
         f_.Assign(part.variable, f_.Emit("Reshape", {flat, f_.Ints(dims)}), part.update);
     HR_RETURN_IF_ERROR(f_.status());

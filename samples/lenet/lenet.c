@@ -105,7 +105,12 @@ static job join(hr_env* env) {
   out.max_ranks = hr_launch_max_ranks(launch);
   const int many = hr_launch_size(launch) > 1 || out.max_ranks > 1;
   hr_launch_release(launch);
-  if (many) TRY(hr_group_create(env, NULL, NULL, &out.world));
+  hr_status* status = many ? hr_group_create(env, NULL, NULL, &out.world) : NULL;
+  if (hr_status_code(status) == HR_OUT_OF_RANGE) { /* it was to join others, which have finished */
+    puts("the training is over");
+    exit(0);
+  }
+  TRY(status);
   return out;
 }
 

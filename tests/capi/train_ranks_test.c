@@ -559,6 +559,36 @@ static void test_refuses_another_graph(hr_env* env) {
   end_ranks(&all);
 }
 
+/* One that is not needed is told when the training is over, and one that comes later, at once. */
+static void rank_is_not_needed(hr_env* env) {
+  hr_group* world;
+  setenv("HEADRACE_JOIN", "1", 1);
+  FAILS(hr_group_create(env, NULL, NULL, &world), HR_OUT_OF_RANGE, "what it did is over");
+}
+
+static void rank_needs_nobody(hr_env* env) {
+  hr_train_report report = {.struct_size = sizeof report};
+  hr_session* session;
+  part p = {.world = join_world(env, "auto"), .awaits = 1};
+  leave_note("ready", "");
+  CHECK(train_elastic(env, &p, 1, 2, NULL, &session, &report));
+  EXPECT(report.epoch == 3 && hr_group_size(p.world) == 2 && hr_group_epoch(p.world) == 0);
+  hr_session_release(session);
+  hr_group_release(p.world);
+}
+
+static void test_too_many_ranks(hr_env* env) {
+  (void)env;
+  ranks all;
+  start_ranks(&all, 2, "rank needs_nobody", "");
+  await_note(&all, "ready.0", 20);
+  start_another(&all, "rank is_not_needed", "");
+  for (int rank = 0; rank < 3; ++rank) EXPECT(await_rank(&all, rank, 60) == 0);
+  start_another(&all, "rank is_not_needed", "");
+  EXPECT(await_rank(&all, 3, 20) == 0);
+  end_ranks(&all);
+}
+
 /* With fewer ranks than it needs, a training waits for new ones, and in vain for its limits. */
 static void rank_is_alone(hr_env* env) {
   hr_train_report report = {.struct_size = sizeof report};
@@ -616,6 +646,7 @@ const test tests[] = {
     TEST(fails_and_leaves),
     TEST(takes_a_rank_in),
     TEST(refuses_another_graph),
+    TEST(too_many_ranks),
     TEST(too_few_ranks),
     TEST(no_group),
     RANK(trains),
@@ -631,6 +662,8 @@ const test tests[] = {
     RANK(comes),
     RANK(refuses_one),
     RANK(comes_with_another_graph),
+    RANK(is_not_needed),
+    RANK(needs_nobody),
     RANK(is_alone),
     {NULL, NULL},
 };

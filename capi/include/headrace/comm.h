@@ -270,7 +270,8 @@ HR_API hr_status* hr_group_waiting(hr_group* group, const hr_limits* limits, int
  * everything comes from the environment; a store (HEADRACE_STORE, or MASTER_ADDR and MASTER_PORT)
  * is enough. A process that was restarted calls hr_group_create first. If that fails because the
  * group has formed without the process (HR_ALREADY_EXISTS, HR_FAILED_PRECONDITION, or the cause
- * that ended the epoch), it calls this function. */
+ * that ended the epoch), it calls this function.
+ *   HR_OUT_OF_RANGE: an hr_train with elastic_group is over, so the process has nothing to do. */
 HR_API hr_status* hr_group_join(hr_env* env, HR_NULLABLE const hr_group_options* options,
                                 const hr_limits* limits, hr_group** out);
 

@@ -433,8 +433,10 @@ typedef struct hr_train_options {
    * whatever shards they were; the batch of a rank stays, so that of all ranks together changes
    * with their number. The lowest rank that is left saves and writes events, for the group's
    * present epoch; `group` is not needed. The handle stands for the latest group from then on, in
-   * on_step and after hr_train: nobody else uses it meanwhile. NULL: the end of the group ends the
-   * training. */
+   * on_step and after hr_train: nobody else uses it meanwhile. If the ranks divide the optimizer's
+   * state (zero=1), checkpoint_directory must be given, and all ranks see it: when a rank has taken
+   * its part with it, the others go back to the newest checkpoint and make the steps since then
+   * again; HR_DATA_LOSS if there is none. NULL: the end of the group ends the training. */
   HR_NULLABLE hr_group* elastic_group;
   /* With fewer ranks the training waits for new ones, within the group's timeout; 0: 1. */
   int32_t min_ranks;

@@ -3,9 +3,8 @@
  * STATE is one of those in `kStates`; VICTIM is the number that the launcher gave to the process.
  * Trains with checkpoints in FOLDER/checkpoints, elastically if the launcher says so, and appends a
  * line to FOLDER/ends: rank, size, step, epoch, a hash of what all ranks have alike, and the loss
- * over all examples. If DIVIDED is 1, ranks divide the optimizer's state, and in an elastic job
- * this program goes on from the last checkpoint with the ranks that are left, or with new ones. A
- * fault happens once in a FOLDER. FOLDER/fault has its time and the group's epoch, and FOLDER/next
+ * over all examples. If DIVIDED is 1, ranks divide the optimizer's state. A fault happens once in a
+ * FOLDER. FOLDER/fault has its time and the group's epoch, and FOLDER/next
  * those of the first step that is made in a later epoch. */
 #include <fcntl.h>
 #include <pthread.h>
@@ -275,22 +274,12 @@ static hr_dataset* open_data(hr_env* env, int repeat, int rank, int size) {
   return data;
 }
 
-/* If processes wait to be taken in, the ranks of a divided training stop for them. */
-static int somebody_waits(void) {
-  int32_t waiting = 0;
-  if (me.elastic && me.divided && hr_group_rank(me.world) == 0) {
-    TRY(hr_group_waiting(me.world, NULL, &waiting));
-  }
-  return waiting > 0;
-}
-
 static hr_status* on_step(void* context, const hr_train_report* report, int32_t* out_stop) {
-  (void)context, (void)report;
+  (void)context, (void)report, (void)out_stop;
   if (is_behind()) take("next");
   /* So that a process that joins meets others that train. */
   const struct timespec pause = {.tv_nsec = 40000000};
   if (me.state == JOIN && exists("first")) nanosleep(&pause, NULL);
-  *out_stop = somebody_waits();
   return NULL;
 }
 
@@ -358,10 +347,8 @@ static void open_session(hr_env* env) {
   hr_model_release(model);
 }
 
-/* Until the end, or until the group has ended or is to grow. */
-static hr_status* train(hr_env* env, hr_train_report* report) {
-  hr_status* status = hr_session_bind_group(me.session, "workers", me.world, NULL);
-  if (status != NULL) return status;
+static void train(hr_env* env, hr_train_report* report) {
+  TRY(hr_session_bind_group(me.session, "workers", me.world, NULL));
   if (me.state == RESTORE && is_victim()) fail_later();
   hr_dataset* data = open_data(env, EPOCHS, hr_group_rank(me.world), hr_group_size(me.world));
   char checkpoints[4096];
@@ -375,45 +362,20 @@ static hr_status* train(hr_env* env, hr_train_report* report) {
                                     .on_step = on_step,
                                     .group = me.world,
                                     .bound_group = "workers",
-                                    .elastic_group = me.elastic && !me.divided ? me.world : NULL,
+                                    .elastic_group = me.elastic ? me.world : NULL,
                                     .min_ranks = me.min_ranks,
                                     .max_ranks = me.max_ranks};
-  status = hr_train(me.session, &options, NULL, report);
+  TRY(hr_train(me.session, &options, NULL, report));
   hr_dataset_release(data);
-  return status;
 }
 
-/* The ranks that are left, or with one more. If that one has died meanwhile, those that there are.
+/* The group of all ranks. One that comes to take part in a training that is over has nothing to do.
  */
-static hr_group* next_group(int has_ended) {
-  const hr_limits second = {.struct_size = sizeof second, .timeout_nanos = 1000000000};
-  hr_group* next = me.world;
-  if (has_ended) {
-    TRY(hr_group_shrink(me.world, NULL, &next));
-    return next;
-  }
-  hr_status* grown = hr_group_grow(me.world, hr_group_size(me.world) + 1, &second, &next);
-  if (hr_status_code(grown) != HR_DEADLINE_EXCEEDED) {
-    check(grown, "hr_group_grow");
-    return next;
-  }
-  hr_status_release(grown);
-  return me.world;
-}
-
-/* A rank that is gone has taken its part of the state with it, and a graph is made for a number of
- * ranks: those that there are then make theirs, and restore the last checkpoint. */
-static void train_with_changing_ranks(hr_env* env, hr_train_report* report) {
-  for (;;) {
-    hr_status* ended = train(env, report);
-    if (ended == NULL && report->epoch == EPOCHS) return;
-    hr_group* const next = next_group(ended != NULL);
-    hr_status_release(ended);
-    hr_session_release(me.session);
-    if (next != me.world) hr_group_release(me.world);
-    me.world = next;
-    open_session(env);
-  }
+static void meet(hr_env* env) {
+  const hr_group_options group = {.struct_size = sizeof group, .silence_nanos = 500000000};
+  hr_status* status = hr_group_create(env, &group, NULL, &me.world);
+  if (me.joins && hr_status_code(status) == HR_OUT_OF_RANGE) exit(0);
+  check(status, "hr_group_create");
 }
 
 static void read_launch(void) {
@@ -434,18 +396,10 @@ int main(int argc, char** argv) {
   const hr_env_options env_options = {.struct_size = sizeof env_options, .threads = 1};
   TRY(hr_env_create(&env_options, &env));
   add_operator(env);
-  const hr_group_options group = {.struct_size = sizeof group, .silence_nanos = 500000000};
-  /* No hr_train says to one who joins a divided training late that it is over. */
-  const hr_limits limits = {.struct_size = sizeof limits,
-                            .timeout_nanos = me.joins && me.divided ? 5000000000 : 0};
-  TRY(hr_group_create(env, &group, &limits, &me.world));
+  meet(env);
   open_session(env);
   hr_train_report report = {.struct_size = sizeof report};
-  if (me.elastic && me.divided) {
-    train_with_changing_ranks(env, &report);
-  } else {
-    TRY(train(env, &report));
-  }
+  train(env, &report);
   end_training();
   say_end(env, &report);
   hr_session_release(me.session);

@@ -96,11 +96,12 @@ class Trainings:
     def words(state, step=0, victim=0, sent=0, delay=0, steps=0, divided=False):
         return [state, *(str(int(word)) for word in (step, victim, sent, delay, steps, divided))]
 
-    def launch(self, folder, options, words, timeout=90):
-        """Returns the ends that ranks have written, and what was printed."""
+    def launch(self, folder, options, words, timeout=90, shell=()):
+        """Returns the ends that ranks have written, and what was printed. `shell` is what starts
+        the program, if it is not the launcher itself."""
         folder.mkdir(exist_ok=True)
         process = subprocess.Popen(
-            [self.tool, "launch", *options, "--", self.rank, str(folder), *words],
+            [self.tool, "launch", *options, "--", *shell, self.rank, str(folder), *words],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             said, _ = process.communicate(timeout=timeout)

@@ -55,6 +55,21 @@ inline void AddComposedMovementCases(std::vector<GradientCase>& cases) {
   cases.push_back(Case("Compress").X({2, 3}).Fed(DType::kBool, {5}, {0, 1, 1, 0, 1}));
   cases.push_back(Case("Unique").X({6}));
   cases.push_back(Case("Unique").X({3, 2}).With("axis", int64_t{0}).With("sorted", int64_t{0}));
+  cases.push_back(Case("Pack")
+                      .In("headrace.comm")
+                      .X({2, 3})
+                      .Known({0, 1})
+                      .X({5})
+                      .Known({0})
+                      .With("group", std::string("g"))
+                      .With("ranks", int64_t{3}));
+  cases.push_back(Case("Unpack")
+                      .In("headrace.comm")
+                      .Outputs(2)
+                      .X({3, 4})
+                      .With("group", std::string("g"))
+                      .With("ranks", int64_t{3})
+                      .With("elements", Ints{6, 5}));
   cases.push_back(Case("Swish").X({3, 5}, -2, 2));
   cases.push_back(Case("Swish").X({7}, -2, 2).With("alpha", 1.7));
   cases.push_back(Case("Shrink").X({9}, -2, 2).With("lambd", 0.7).With("bias", 0.3));

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "runtime/graph/fingerprint.h"
 #include "runtime/transform/body_scope.h"
 #include "runtime/transform/layers.h"
 #include "runtime/transform/minimize.h"
+#include "runtime/transform/redivide.h"
 #include "tests/unit/transform/built_graph.h"
 
 namespace hr::transform {
@@ -184,6 +186,44 @@ TEST_F(MirrorTest, StateIsDividedIfAsked) {
   }
   EXPECT_EQ(std::count(names.begin(), names.end(), "AllReduce"), 2) << "the loss and the norm";
   EXPECT_TRUE(builder_.Finish().ok());
+}
+
+// It is the graph that is made for that number, which ranks compare when they meet.
+TEST_F(MirrorTest, ADividedGraphBecomesOneForAnotherNumberOfRanks) {
+  for (const char* optimizer : {"adam clip_global_norm=1", "sgd momentum=0.9 accumulate=2"}) {
+    const auto made_for = [&](int64_t ranks) {
+      builder_ = GraphBuilder(SystemAllocator(), registry_);
+      Build(optimizer);
+      EXPECT_TRUE(MirrorAs({.bucket = 8, .zero = true, .ranks = ranks}).ok());
+      return builder_.Finish().value();
+    };
+    const graph::Module two = made_for(2);
+    for (int64_t ranks : {1, 2, 3, 5}) {
+      const auto divided = Redivided(SystemAllocator(), registry_, two, "g", ranks);
+      ASSERT_TRUE(divided.ok()) << divided.status().ToString();
+      const graph::Module made = made_for(ranks);
+      EXPECT_EQ(graph::Fingerprint(*divided), graph::Fingerprint(made)) << optimizer << ranks;
+      EXPECT_EQ(divided->metadata, made.metadata);
+      for (const graph::Variable& variable : divided->variables) {
+        const Tensor& initial = divided->constants[variable.initial_constant];
+        EXPECT_EQ(initial.dims(), variable.dims) << variable.name;
+      }
+    }
+  }
+}
+
+TEST_F(MirrorTest, AGraphWithOtherNodesForItsRanksIsNotDividedAgain) {
+  Build("adam");
+  ASSERT_TRUE(MirrorAs({.zero = true, .ranks = 2}).ok());
+  const ValueId all =
+      Output(AddNode({.domain = std::string(ops::kComm),
+                      .op = "AllGather",
+                      .inputs = {Input("own", {3})},
+                      .attributes = {{"group", std::string("g")}, {"ranks", int64_t{2}}}}));
+  builder_.SignatureNamed("other").outputs.push_back({"all", all});
+  const auto divided = Redivided(SystemAllocator(), registry_, builder_.Finish().value(), "g", 3);
+  EXPECT_EQ(divided.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(divided.status().ToString().find("among 3 ranks"), std::string::npos);
 }
 
 TEST_F(MirrorTest, AFailureUnderWayLeavesTheGraphAsItWas) {

@@ -1422,8 +1422,10 @@ pub struct hr_train_options {
     /// whatever shards they were; the batch of a rank stays, so that of all ranks together changes
     /// with their number. The lowest rank that is left saves and writes events, for the group's
     /// present epoch; `group` is not needed. The handle stands for the latest group from then on, in
-    /// on_step and after hr_train: nobody else uses it meanwhile. NULL: the end of the group ends the
-    /// training.
+    /// on_step and after hr_train: nobody else uses it meanwhile. If the ranks divide the optimizer's
+    /// state (zero=1), checkpoint_directory must be given, and all ranks see it: when a rank has taken
+    /// its part with it, the others go back to the newest checkpoint and make the steps since then
+    /// again; HR_DATA_LOSS if there is none. NULL: the end of the group ends the training.
     pub elastic_group: *mut hr_group,
     /// With fewer ranks the training waits for new ones, within the group's timeout; 0: 1.
     pub min_ranks: i32,
@@ -1615,6 +1617,7 @@ extern "C" {
     /// is enough. A process that was restarted calls hr_group_create first. If that fails because the
     /// group has formed without the process (HR_ALREADY_EXISTS, HR_FAILED_PRECONDITION, or the cause
     /// that ended the epoch), it calls this function.
+    /// HR_OUT_OF_RANGE: an hr_train with elastic_group is over, so the process has nothing to do.
     pub fn hr_group_join(env: *mut hr_env, options: *const hr_group_options, limits: *const hr_limits, out: *mut *mut hr_group) -> *mut hr_status;
     /// Send a message to a rank, and receive one from a rank. A receive takes the first message with its
     /// tag, in the order of sending. Its count and dtype must be those of the send.

@@ -2,88 +2,16 @@
 
 #include <algorithm>
 
+#include "backends/cpu/kernels/conv_channels_last_blocks.h"
+#include "runtime/base/strings.h"
+
 namespace hr::cpu {
 namespace {
 
-constexpr int64_t kBlockDepth = 576;        // rows of a weight panel's block: it stays in L1 and L2
-constexpr int64_t kBlockBytes = 384 << 10;  // of gathered pixels: they stay in L2
 constexpr int64_t kKeptBytes = 512 << 10;   // of weights that stay in L2
 constexpr int64_t kStripBytes = 192 << 10;  // of results that stay in L1
-constexpr int64_t kAlignment = 64;
-
-template <typename T>
-int64_t Aligned(int64_t elements) {
-  return RoundUp(elements, kAlignment / static_cast<int64_t>(sizeof(T)));
-}
-
-// Rows at such distances fall on the same few lines of the cache.
-template <typename T>
-bool Conflicts(int64_t stride) {
-  return stride * static_cast<int64_t>(sizeof(T)) % 1024 == 0;
-}
-
-// The distance of gathered rows.
-template <typename T>
-int64_t RowStride(int64_t depth) {
-  const int64_t stride = Aligned<T>(depth);
-  return Conflicts<T>(stride) ? stride + kAlignment / static_cast<int64_t>(sizeof(T)) : stride;
-}
-
-// Channels that are summed over at a time: as many as fill a block, in equal blocks.
-int64_t BlockChannels(int64_t channels, int64_t taps) {
-  const int64_t most = std::max<int64_t>(16, kBlockDepth / taps / 16 * 16);
-  const int64_t blocks = CeilDiv(channels, most);
-  return std::min(channels, RoundUp(CeilDiv(channels, blocks), 16));
-}
-
-template <typename T>
-int64_t BlockPixels(int64_t depth, int64_t unit) {
-  const int64_t pixels =
-      kBlockBytes / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(1, depth);
-  return std::max(2 * unit, pixels / unit * unit);
-}
-
-// Whether the matrix is the image itself.
-template <typename T>
-bool IsInPlace(const Gather& g) {
-  const auto single = [](const GatherAxis& axis) {
-    return axis.taps.size() == 1 && axis.taps[0] == 0 && axis.step == 1 && axis.size == axis.source;
-  };
-  return single(g.rows) && single(g.columns) && !Conflicts<T>(g.pixel);
-}
-
-// Tiles of nearly equal height: body(first row, rows).
-template <typename Body>
-void ForTiles(int64_t rows, int64_t most, Body&& body) {
-  const int64_t tiles = CeilDiv(rows, most);
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    const Range part = PartOf(rows, tiles, tile);
-    body(part.begin, part.size());
-  }
-}
-
-// Ranges of at most `step`: body(range).
-template <typename Body>
-void ForBlocks(Range range, int64_t step, Body&& body) {
-  for (int64_t at = range.begin; at < range.end; at += step) {
-    body(Range{at, std::min(range.end, at + step)});
-  }
-}
-
-template <typename T>
-int64_t PanelWidth(const GemmKernels<T>& gemm, int64_t channels) {
-  return channels <= gemm.lanes ? gemm.lanes : 2 * gemm.lanes;
-}
-
-template <typename T>
-typename GemmKernels<T>::TileKernel KernelOf(const GemmKernels<T>& gemm, bool rows_contiguous,
-                                             int64_t columns, int64_t rows) {
-  return gemm.tile[rows_contiguous][columns > gemm.lanes ? 1 : 0][rows - 1];
-}
 
 }  // namespace
-
-// ---- Images ----
 
 template <typename T>
 ConvChannelsLast<T>::ConvChannelsLast(const ConvShape& shape, ImagePass pass, bool packed,
@@ -95,35 +23,18 @@ ConvChannelsLast<T>::ConvChannelsLast(const ConvShape& shape, ImagePass pass, bo
   width_ = PanelWidth(gemm_, out_);
   panels_ = CeilDiv(out_, width_);
   int64_t at = 0;
+  int64_t taps = 0, all_taps = 0;
   for (ConvPhase& phase : PhasesOf(s_, pass)) {
     std::vector<ConvPart> parts = PartsOf(phase);
+    taps += TapsRead(parts, s_.n), all_taps += TapsRead(WholeOf(phase), s_.n);
     phases_.push_back({std::move(phase), at, std::move(parts)});
     at += PackedElements(phases_.back());
   }
-  by_images_ = SkipsPadding();
+  by_images_ = LeavesOutPadding(in_, taps, all_taps);
   for (Phase& phase : phases_) {
-    const auto rows = static_cast<int64_t>(phase.gather.rows.taps.size());
-    const auto columns = static_cast<int64_t>(phase.gather.columns.taps.size());
-    if (!by_images_) phase.parts = {{phase, {0, rows}, {0, columns}}};
+    if (!by_images_) phase.parts = WholeOf(phase);
   }
   ChooseBlocks();
-}
-
-// Whether so much of what is multiplied is padding that its pixels are worth a product of their
-// own. Few pixels take as long as those of a higher tile.
-template <typename T>
-bool ConvChannelsLast<T>::SkipsPadding() const {
-  constexpr int64_t kLeastChannels = 16, kLeastPixels = 8;
-  if (in_ < kLeastChannels) return false;
-  int64_t all = 0, inside = 0;  // taps that pixels read
-  for (const Phase& phase : phases_) {
-    all += std::max(phase.pixels(s_.n), kLeastPixels) * static_cast<int64_t>(phase.taps.size());
-    for (const ConvPart& part : phase.parts) {
-      inside +=
-          std::max(part.phase.pixels(s_.n), kLeastPixels) * part.rows.size() * part.columns.size();
-    }
-  }
-  return 10 * inside < 9 * all;
 }
 
 // Cuts pixels and panels into at most `slices` cells: the fewest cycles of the slowest one, in
@@ -455,118 +366,7 @@ void ConvChannelsLast<T>::Scatter(const Phase& phase, const ConvImageMemory<T>& 
   }
 }
 
-// ---- Weights ----
-
-template <typename T>
-ConvChannelsLastWeights<T>::ConvChannelsLastWeights(const ConvShape& shape, int slices)
-    : s_(shape), slices_(slices), phase_(PhasesOf(shape, ImagePass::kForward)[0]) {
-  const int64_t in = s_.GroupIn();
-  width_ = PanelWidth(gemm_, s_.GroupOut());
-  panels_ = CeilDiv(s_.GroupOut(), width_);
-  block_channels_ = BlockChannels(in, s_.KernelSize());
-  channel_blocks_ = CeilDiv(in, block_channels_);
-  const int64_t units = s_.groups * channel_blocks_;
-  if (units < slices_) {
-    panel_parts_ = static_cast<int>(std::min<int64_t>(panels_, CeilDiv(slices_, units)));
-    // Fewer channels at a time if panels are not enough, but rows that are worth their gathering.
-    const int64_t least = RoundUp(CeilDiv(32, s_.KernelSize()), 8);
-    const int64_t blocks = CeilDiv(slices_, s_.groups * panel_parts_);
-    const int64_t channels = std::max(least, RoundUp(CeilDiv(in, blocks), 8));
-    block_channels_ = std::min(block_channels_, channels);
-    channel_blocks_ = CeilDiv(in, block_channels_);
-  } else if (units % slices_ != 0 && s_.groups == 1 && block_channels_ >= 32) {
-    block_channels_ = std::max<int64_t>(16, RoundUp(CeilDiv(in, RoundUp(units, slices_)), 8));
-    channel_blocks_ = CeilDiv(in, block_channels_);
-  }
-  block_pixels_ = BlockPixels<T>(s_.KernelSize() * block_channels_, 16);
-}
-
-// Of one thread.
-template <typename T>
-int64_t ConvChannelsLastWeights<T>::ScratchElements() const {
-  const int64_t depth = s_.KernelSize() * block_channels_;
-  const int64_t panels = CeilDiv(panels_, panel_parts_);
-  return Aligned<T>(block_pixels_ * RowStride<T>(depth)) + Aligned<T>(block_pixels_ * width_) +
-         Aligned<T>(depth * panels * width_);
-}
-
-template <typename T>
-size_t ConvChannelsLastWeights<T>::scratch_bytes() const {
-  return static_cast<size_t>(slices_) * static_cast<size_t>(ScratchElements()) * sizeof(T);
-}
-
-template <typename T>
-void ConvChannelsLastWeights<T>::Run(const Lease& threads, const T* x, const T* dy, T* dw,
-                                     void* scratch) const {
-  const int64_t tasks = s_.groups * channel_blocks_ * panel_parts_;
-  threads.ParallelFor(slices_, [&](int slice) {
-    T* const memory = static_cast<T*>(scratch) + slice * ScratchElements();
-    const Range part = PartOf(tasks, slices_, slice);
-    for (int64_t task = part.begin; task < part.end; ++task) {
-      RunTask(static_cast<int>(task), x, dy, dw, memory);
-    }
-  });
-}
-
-// Some channels of some panels of one group, over all pixels.
-template <typename T>
-void ConvChannelsLastWeights<T>::RunTask(int task, const T* x, const T* dy, T* dw,
-                                         T* scratch) const {
-  const int64_t group = task / panel_parts_ / channel_blocks_;
-  const int64_t first = task / panel_parts_ % channel_blocks_ * block_channels_;
-  const Range panels = PartOf(panels_, panel_parts_, task % panel_parts_);
-  const Range channels{first, std::min(s_.GroupIn(), first + block_channels_)};
-  const Range source{group * s_.GroupIn() + channels.begin, group * s_.GroupIn() + channels.end};
-  const int64_t depth = s_.KernelSize() * channels.size();
-  T* const gathered = scratch;
-  T* const columns =
-      gathered + Aligned<T>(block_pixels_ * RowStride<T>(s_.KernelSize() * block_channels_));
-  T* const sums = columns + Aligned<T>(block_pixels_ * width_);
-  const bool in_place = IsInPlace<T>(phase_.gather);
-  const auto lanes = [&](int64_t panel) {
-    return std::min(width_, s_.GroupOut() - panel * width_);
-  };
-  ForBlocks({0, s_.n * s_.OutputPlane()}, block_pixels_, [&](Range pixels) {
-    const T* matrix = x + pixels.begin * s_.ic + source.begin;
-    int64_t row = s_.ic;
-    if (!in_place) {
-      row = RowStride<T>(depth);
-      kernels_.gather(phase_.gather, x, pixels, source, gathered, row);
-      matrix = gathered;
-    }
-    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      const T* from = dy + pixels.begin * s_.oc + group * s_.GroupOut() + panel * width_;
-      gemm_.pack_rows(from, s_.oc, lanes(panel), pixels.size(), columns, width_);
-      T* const to = sums + (panel - panels.begin) * depth * width_;
-      ForTiles(depth, gemm_.rows, [&](int64_t at, int64_t rows) {
-        KernelOf(gemm_, true, lanes(panel), rows)({.k = pixels.size(),
-                                                   .a = matrix + at,
-                                                   .a_stride = row,
-                                                   .b = columns,
-                                                   .ldb = width_,
-                                                   .columns = lanes(panel),
-                                                   .c = to + at * width_,
-                                                   .ldc = width_,
-                                                   .accumulate = pixels.begin != 0});
-      });
-    }
-  });
-  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-    const int64_t oc = group * s_.GroupOut() + panel * width_;
-    kernels_.unpack({.lanes = lanes(panel),
-                     .channels = channels.size(),
-                     .width = width_,
-                     .lane = s_.Taps(),
-                     .channel = s_.KernelSize(),
-                     .taps = &phase_.taps},
-                    sums + (panel - panels.begin) * depth * width_,
-                    dw + oc * s_.Taps() + channels.begin * s_.KernelSize());
-  }
-}
-
 template class ConvChannelsLast<float>;
 template class ConvChannelsLast<double>;
-template class ConvChannelsLastWeights<float>;
-template class ConvChannelsLastWeights<double>;
 
 }  // namespace hr::cpu

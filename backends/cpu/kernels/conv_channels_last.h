@@ -44,7 +44,6 @@ class ConvChannelsLast {
     Range units, panels;
   };
 
-  bool SkipsPadding() const;
   void ChooseBlocks();
   // Pixels of a phase are cut into images if its parts are pixels here and there.
   int64_t Units(const Phase& phase) const { return by_images_ ? s_.n : phase.pixels(s_.n); }
@@ -115,7 +114,22 @@ class ConvChannelsLastWeights {
   void Run(const Lease& threads, const T* x, const T* dy, T* dw, void* scratch) const;
 
  private:
-  void RunTask(int task, const T* x, const T* dy, T* dw, T* scratch) const;
+  // Some channels of a group of x, and some panels of the group's dy.
+  struct Task {
+    int64_t group;
+    Range channels, panels;
+  };
+  // Memory of a thread.
+  struct Memory {
+    T *gathered, *columns, *sums;
+  };
+
+  void RunTask(const Task& task, const T* x, const T* dy, T* dw, const Memory& memory) const;
+  void AddPart(const Task& task, const ConvPart& part, Range pixels, const T* x, const T* dy,
+               const Memory& memory) const;
+  void PackGradient(const ConvPart& part, Range pixels, const T* dy, int64_t lanes,
+                    T* columns) const;
+  int64_t Lanes(int64_t panel) const { return std::min(width_, s_.GroupOut() - panel * width_); }
   int64_t ScratchElements() const;
 
   const GemmKernels<T>& gemm_ = KernelsForGemm<T>();
@@ -123,6 +137,8 @@ class ConvChannelsLastWeights {
   const ConvShape s_;
   const int slices_;
   const ConvPhase phase_;
+  std::vector<ConvPart> parts_;  // that leave out the padding; or all of it
+  bool by_images_ = false;       // pixels are cut into images then
   int64_t width_, panels_;
   int64_t block_channels_ = 0, block_pixels_ = 0;
   int64_t channel_blocks_ = 1;

@@ -1,8 +1,11 @@
 #include "runtime/comm/reduce.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace hr::comm {
 namespace {
@@ -100,9 +103,29 @@ struct Max {
   }
 };
 
+// Calls one(i) for each i below `count`. It is compiled a second time for wider vectors, which have
+// no multiply-add here: results do not depend on the processor.
+template <typename One>
+[[gnu::always_inline]] inline void EachInline(size_t count, One one) {
+  for (size_t i = 0; i < count; ++i) one(i);
+}
+#if defined(__x86_64__)
+template <typename One>
+[[gnu::target("avx2")]] void EachWide(size_t count, One one) {
+  EachInline(count, one);
+}
+#endif
+template <typename One>
+void Each(size_t count, One one) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return EachWide(count, one);
+#endif
+  EachInline(count, one);
+}
+
 template <typename Op, typename T>
 void CombineLoop(const T* a, const T* b, T* out, size_t count) {
-  for (size_t i = 0; i < count; ++i) out[i] = Narrow<T>(Op::Of(Widen(a[i]), Widen(b[i])));
+  Each(count, [=](size_t i) { out[i] = Narrow<T>(Op::Of(Widen(a[i]), Widen(b[i]))); });
 }
 
 template <typename T>
@@ -126,7 +149,7 @@ void MultiplyAs(const void* a, double factor, void* out, size_t count) {
   T* z = static_cast<T*>(out);
   // 64-bit integers would lose bits in a double; a whole factor keeps them.
   const bool whole = std::trunc(factor) == factor && std::abs(factor) < 0x1p53;
-  for (size_t i = 0; i < count; ++i) {
+  Each(count, [=](size_t i) {
     if constexpr (std::is_integral_v<T>) {
       z[i] = whole ? Product::Of(x[i], static_cast<T>(static_cast<int64_t>(factor)))
                    : static_cast<T>(static_cast<double>(x[i]) * factor);
@@ -135,21 +158,21 @@ void MultiplyAs(const void* a, double factor, void* out, size_t count) {
     } else {
       z[i] = Narrow<T>(Widen(x[i]) * static_cast<float>(factor));
     }
-  }
+  });
 }
 
 template <typename T>
 void DivideAs(const void* a, int divisor, void* out, size_t count) {
   const T* x = static_cast<const T*>(a);
   T* z = static_cast<T*>(out);
-  for (size_t i = 0; i < count; ++i) {
+  Each(count, [=](size_t i) {
     if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int)) {
       z[i] = static_cast<T>(x[i] / divisor);
     } else {
       const auto wide = Widen(x[i]);
       z[i] = Narrow<T>(wide / static_cast<decltype(wide)>(divisor));
     }
-  }
+  });
 }
 
 // Calls `visit` with a value of the element type of `dtype`, which Operation::Check admitted.
@@ -184,6 +207,25 @@ void Multiply(DType dtype, const void* a, double factor, void* out, size_t count
 
 void Divide(DType dtype, const void* a, int divisor, void* out, size_t count) {
   WithElement(dtype, [&]<typename T>(T) { DivideAs<T>(a, divisor, out, count); });
+}
+
+void Combine(DType dtype, ReduceOp op, const void* a, const void* b, void* out, size_t count,
+             const FusedCombine& fused) {
+  if (!fused.multiply && fused.divisor == 0 && fused.copy == nullptr) {
+    return Combine(dtype, op, a, b, out, count);
+  }
+  constexpr size_t kBlockBytes = 4096;  // stays in the first-level cache from loop to loop
+  alignas(64) std::byte product[kBlockBytes];
+  const size_t bytes = count * DTypeSize(dtype);
+  for (size_t at = 0; at < bytes; at += kBlockBytes) {
+    const size_t block = std::min(kBlockBytes, bytes - at), n = block / DTypeSize(dtype);
+    const std::byte* x = static_cast<const std::byte*>(a) + at;
+    std::byte* const z = static_cast<std::byte*>(out) + at;
+    if (fused.multiply) Multiply(dtype, std::exchange(x, product), fused.factor, product, n);
+    Combine(dtype, op, x, static_cast<const std::byte*>(b) + at, z, n);
+    if (fused.divisor != 0) Divide(dtype, z, fused.divisor, z, n);
+    if (fused.copy != nullptr) std::memcpy(static_cast<std::byte*>(fused.copy) + at, z, block);
+  }
 }
 
 }  // namespace hr::comm

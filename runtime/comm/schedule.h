@@ -27,13 +27,20 @@ struct Slice {
   uint64_t bytes = 0;
 };
 
+// What a reduction does besides, in the same pass over memory.
+struct Fused {
+  bool multiply = false;  // a counts as a * the call's factor
+  bool divide = false;    // out = (a op b) / ranks
+  Slice copy;             // gets what `out` gets; empty: there is none
+};
+
 struct Step {
   enum Kind : uint8_t {
     kSend,         // a, to `peer`
     kRecv,         // out, from `peer`
     kAwait,        // transfer number `transfer`, counted in the order of sends and receives
     kAwaitAll,     // every transfer started so far
-    kCombine,      // out = a op b
+    kCombine,      // out = a op b, and what stands in `fused`
     kMultiply,     // out = a * the call's factor
     kDivide,       // out = a / ranks
     kCopy,         // out = a
@@ -44,6 +51,7 @@ struct Step {
   int peer = 0;  // rank in the group
   uint32_t transfer = 0;
   Slice a, b, out;
+  Fused fused;
 };
 
 // Sends and receives are started in order and do not wait; between two ranks, the n-th send meets
@@ -56,7 +64,7 @@ struct Schedule {
   // In shared memory; the same on all ranks.
   uint32_t raises = 0;      // 0: it is not used
   uint64_t ring_stage = 0;  // places in rings count from a multiple of it; a power of two, or 0
-  uint64_t ring_bytes = 0;  // of its ring that each rank takes, in all
+  uint64_t ring_bytes = 0;  // of its ring that others may still read when the operation ends here
 };
 
 // What a group's connections cost, in seconds: agreed by all its ranks, since their choices of

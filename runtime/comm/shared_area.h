@@ -5,9 +5,11 @@
 // nobody is two operations ahead. A slot begins with a count that only its rank raises, beside the
 // first bytes of the data, so that a small operation takes one cache line from each peer.
 //
-// What is larger goes through the rank's ring, each operation behind the one before, stage by
-// stage. The ring is larger than a core's own cache: to write a line that another core still holds
-// means to ask for it back, which takes several times as long as to fetch one that it has let go.
+// What is larger goes through the rank's ring, stage by stage. To write a line that another core
+// still holds, because it has read it, takes several times as long as to write one that this core
+// has for itself. So what one rank writes and others read goes behind what was there before, in a
+// ring that is larger than a core's own cache; and where a line passes to and fro between two ranks
+// that both write it, as in a sum, it stays where it is.
 //
 // The others are not trusted: nothing that they write is used as a place or a size.
 #pragma once

@@ -207,13 +207,20 @@ bool Work::TakesLong(const Step& step) const {
   }
 }
 
+FusedCombine Work::FusedOf(const Step& step) const {
+  return {.multiply = step.fused.multiply,
+          .factor = operation_.factor,
+          .divisor = step.fused.divide ? static_cast<int>(ranks().size()) : 0,
+          .copy = step.fused.copy.bytes > 0 ? At(step.fused.copy) : nullptr};
+}
+
 void Work::Compute(const Step& step) {
   const size_t width = DTypeSize(operation_.dtype);
   const size_t count = step.out.bytes / width;
   switch (step.kind) {
     case Step::kCombine:
       return Combine(operation_.dtype, operation_.reduce_op, At(step.a), At(step.b), At(step.out),
-                     count);
+                     count, FusedOf(step));
     case Step::kMultiply:
       return Multiply(operation_.dtype, At(step.a), operation_.factor, At(step.out), count);
     case Step::kDivide:

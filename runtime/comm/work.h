@@ -16,6 +16,7 @@
 namespace hr::comm {
 
 class Mesh;
+struct FusedCombine;
 struct MeshOptions;
 class Operations;
 class WorkPool;
@@ -89,6 +90,7 @@ class Work {
   void Raise();
   void StartTransfer(const Step& step);
   bool TakesLong(const Step& step) const;
+  FusedCombine FusedOf(const Step& step) const;
   void Compute(const Step& step);
   bool Awaits(const Step& step) const;
   std::byte* At(const Slice& slice) const;

@@ -11,6 +11,7 @@
 namespace hr::collective {
 
 using comm::CostModel;
+using comm::Fused;
 using comm::Operation;
 using comm::OpKind;
 using comm::Place;
@@ -59,8 +60,8 @@ class ScheduleBuilder {
     return Transfer({.kind = Step::kRecv, .peer = RankAt(peer), .out = out});
   }
   void AwaitAll() { Add({.kind = Step::kAwaitAll}); }
-  void Combine(Slice a, Slice b, Slice out) {
-    if (out.bytes > 0) Add({.kind = Step::kCombine, .a = a, .b = b, .out = out});
+  void Combine(Slice a, Slice b, Slice out, const Fused& fused = {}) {
+    if (out.bytes > 0) Add({.kind = Step::kCombine, .a = a, .b = b, .out = out, .fused = fused});
   }
   void Copy(Slice a, Slice out) {
     if (out.bytes > 0) Add({.kind = Step::kCopy, .a = a, .out = out});
@@ -73,7 +74,8 @@ class ScheduleBuilder {
   void AwaitRaised(int peer, uint32_t times) {
     Add({.kind = Step::kAwaitRaised, .peer = peer, .transfer = times});
   }
-  // Takes so many stages of each rank's ring.
+  // Takes stages of each rank's ring, of which others may still read so many when this rank is
+  // done.
   void TakeRing(uint64_t stage_bytes, uint64_t stages) {
     to_.ring_stage = stage_bytes;
     to_.ring_bytes = stage_bytes * stages;

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -44,6 +45,33 @@ TEST(Reduce, DivideRoundsIntegersTowardsZeroAndKeepsAll64Bits) {
   std::vector<int32_t> z = {10, -10};
   Multiply(DType::kInt32, z.data(), 0.25, z.data(), 2);
   EXPECT_EQ(z, (std::vector<int32_t>{2, -2}));
+}
+
+// In one pass the same bits as one after the other, also where input and output are one buffer.
+TEST(Reduce, FusedPassesAreTheSameAsSeparateOnes) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBfloat16, DType::kInt8}) {
+    const size_t count = 5003, bytes = count * DTypeSize(dtype);  // several blocks, the last is odd
+    std::vector<uint8_t> a(bytes), b(bytes), product(bytes), out(bytes), expected(bytes);
+    for (size_t i = 0; i < count; ++i) {
+      const double x = static_cast<double>(i % 97), y = static_cast<double>(i % 31);
+      const float small[2] = {static_cast<float>(x), static_cast<float>(y)};
+      uint8_t* const to[2] = {&a[i * DTypeSize(dtype)], &b[i * DTypeSize(dtype)]};
+      for (int k : {0, 1}) {
+        const auto* bits = reinterpret_cast<const uint8_t*>(&small[k]);
+        if (dtype == DType::kFloat64) std::memcpy(to[k], k == 0 ? &x : &y, sizeof x);
+        if (dtype == DType::kFloat32) std::memcpy(to[k], bits, 4);
+        if (dtype == DType::kBfloat16) std::memcpy(to[k], bits + 2, 2);
+        if (dtype == DType::kInt8) *to[k] = static_cast<uint8_t>(small[k]);
+      }
+    }
+    Multiply(dtype, a.data(), 0.3, product.data(), count);
+    Combine(dtype, ReduceOp::kSum, product.data(), b.data(), expected.data(), count);
+    Divide(dtype, expected.data(), 3, expected.data(), count);
+    Combine(dtype, ReduceOp::kSum, a.data(), b.data(), out.data(), count,
+            {.multiply = true, .factor = 0.3, .divisor = 3, .copy = a.data()});
+    EXPECT_EQ(out, expected) << DTypeName(dtype);
+    EXPECT_EQ(a, expected) << DTypeName(dtype);
+  }
 }
 
 // Every 16-bit pattern: x + 0 and x * 1 are x again, so the conversions lose nothing.

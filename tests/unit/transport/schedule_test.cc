@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <set>
 
 #include "runtime/comm/reduce.h"
 #include "runtime/comm/schedule.h"
@@ -140,10 +141,7 @@ class Simulation {
       case Step::kRecv:
         pairs_[{step.peer, r}].receives.push_back({r, rank.started++, step.out});
         return;
-      case Step::kCombine:
-        Combine(operation_.dtype, operation_.reduce_op, rank.At(step.a), rank.At(step.b),
-                rank.At(step.out), count);
-        return;
+      case Step::kCombine: Reduce(rank, step, count); return;
       case Step::kMultiply:
         Multiply(operation_.dtype, rank.At(step.a), operation_.factor, rank.At(step.out), count);
         return;
@@ -156,6 +154,17 @@ class Simulation {
     }
     if (rank.schedule.raises == 0 || rank.next < rank.schedule.steps.size()) return;
     for (const Rank& other : ranks_) ended_before_all_raised_ |= other.raised == 0;
+  }
+
+  void Reduce(Rank& rank, const Step& step, size_t count) {
+    const DType dtype = operation_.dtype;
+    std::vector<float> a(count);
+    std::memcpy(a.data(), rank.At(step.a), step.out.bytes);
+    if (step.fused.multiply) Multiply(dtype, a.data(), operation_.factor, a.data(), count);
+    Combine(dtype, operation_.reduce_op, a.data(), rank.At(step.b), rank.At(step.out), count);
+    if (step.fused.divide) Divide(dtype, rank.At(step.out), size_, rank.At(step.out), count);
+    const Slice& copy = step.fused.copy;
+    if (copy.bytes > 0) std::memcpy(rank.At(copy), rank.At(step.out), copy.bytes);
   }
 
   void Move(Pair& pair) {
@@ -467,6 +476,50 @@ TEST(Schedules, AllRanksGetTheSameBits) {
       }
     }
   }
+}
+
+// The ranks that read or write each line of the rings in an all-reduce: by the line's number.
+std::map<uint64_t, std::set<int>> UsersOfRings(uint64_t count, int size, const CostModel& cost) {
+  constexpr uint64_t kLine = 64;
+  const Operation operation = {
+      .kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = count};
+  std::map<uint64_t, std::set<int>> users;
+  for (int rank = 0; rank < size; ++rank) {
+    const auto schedule =
+        collective::CreatePlanner()->Plan(operation, rank, size, cost, "shared").value();
+    for (const Step& step : schedule.steps) {
+      for (const Slice& slice : {step.a, step.b, step.out, step.fused.copy}) {
+        if (slice.place != Place::kRing) continue;
+        for (uint64_t at = slice.begin / kLine * kLine; at < slice.begin + slice.bytes; at += kLine)
+          users[at / kLine].insert(rank);
+      }
+    }
+  }
+  return users;
+}
+
+// What a third one had read would be dear to write.
+TEST(Schedules, LinesOfSharedRingsPassBetweenTwoRanks) {
+  for (int size : {2, 3, 5, 8}) {
+    const auto users = UsersOfRings(5001, size, kShared);
+    EXPECT_FALSE(users.empty());
+    for (const auto& [line, ranks] : users) ASSERT_EQ(ranks.size(), 2u) << size << " " << line;
+  }
+}
+
+// A rank that goes on between the steps of a graph waits twice for the other one, not twice for
+// each stage.
+TEST(Schedules, RanksThatShareMemoryDoAllTheyCanBeforeTheyWait) {
+  const CostModel cost = {.shared_bytes = 2 << 20};
+  const Operation operation = {
+      .kind = OpKind::kAllReduce, .dtype = DType::kFloat32, .count = 500'000};
+  const auto schedule = collective::CreatePlanner()->Plan(operation, 0, 2, cost, "shared").value();
+  uint64_t given = 0;
+  for (const Step& step : schedule.steps) {
+    if (step.kind == Step::kAwaitRaised) break;
+    if (step.kind == Step::kCopy) given += step.out.bytes;
+  }
+  EXPECT_EQ(given, operation.bytes() / 2);
 }
 
 TEST(Schedules, SharedMemoryIsUsedWhereThereIsSome) {

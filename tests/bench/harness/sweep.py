@@ -126,7 +126,8 @@ class SweepRunner(Runner):
 
     def _state(self):
         library = self._args.build / "lib/libheadrace.so"
-        built = digest(library, pathlib.Path(self._commands[OURS][0])) if self._commands else "none"
+        ours = self._commands.get(OURS)
+        built = digest(library, pathlib.Path(ours[0])) if ours else "none"
         identity = {"built": built, "threads": self._args.threads, "peers": sorted(self._peers)}
         if self._args.against:
             identity[BEFORE] = digest(self._args.against / "lib/libheadrace.so")
@@ -199,7 +200,6 @@ class SweepRunner(Runner):
 class Cell:
     def __init__(self, asker, case, sides):
         self._ask, self._case, self._sides = asker.ask, case, sides
-        self._until = time.monotonic() + CELL_SECONDS
         self.run = {"times": {}, "peaks": {}, "errors": {}, "accuracy": {}}
 
     def _try(self, name, what, repeats):
@@ -231,10 +231,11 @@ class Cell:
     def measure(self, repeats, once_only):
         """Alternations, of which at least one is complete. The sides `once_only` are in the first
         alone."""
+        until = time.monotonic() + CELL_SECONDS
         for number in range(repeats):
             sides = [name for name in self._sides if number == 0 or name not in once_only]
             got = {name: self._time(name) for name in runner.rotated(sides, number)
-                   if number == 0 or time.monotonic() < self._until}
+                   if number == 0 or time.monotonic() < until}
             if number == 0 or len(got) == len(sides):
                 for name, values in got.items():
                     self.run["times"].setdefault(name, []).extend(values or [])

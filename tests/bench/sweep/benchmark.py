@@ -10,7 +10,7 @@ CHECKS = {"infer": Check(64, verdict.scores_differ), "train": Check(3, verdict.l
 def peers_of(row, mode, batch):
     return ["torch", *(["torch-channels"] if row in OF_IMAGES else []),
             *(["onnxruntime"] if mode == "infer" else []),
-            *(["torch-compile"] if batch in (8, 32) else [])]
+            *(["torch-compile", "tensorflow"] if batch in (8, 32) else [])]
 
 
 SWEEP = Sweep(rows=ROWS, modes=["infer", "train"], columns=[1, 2, 4, 7, 8, 9, 16, 32, 64],
@@ -21,5 +21,5 @@ SWEEP = Sweep(rows=ROWS, modes=["infer", "train"], columns=[1, 2, 4, 7, 8, 9, 16
               most_of_peak={"train": ("torch", 0.5), "infer": ("onnxruntime", 0.7)})
 BENCHMARK = Benchmark(
     name="sweep", about="ten networks, by batch: inference and training", unit="ms",
-    cases=SWEEP.cases, peers=["torch", "torch-channels", "onnxruntime"],
-    more_peers=["torch-compile"], repeats=3, sweep=SWEEP)
+    cases=SWEEP.cases, peers=["torch", "torch-channels", "onnxruntime", "torch-compile", "tensorflow"],
+    repeats=3, sweep=SWEEP)

@@ -112,13 +112,13 @@ Result<LoweredKernel> MakeAttentionGrad(const KernelRequest& request) {
                      [&]<typename T>() { return MakeAttentionGradOf<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kAttentionKernels[] = {
     {lowering::kLowered, "Attention", MakeAttention, false, "Softmax"},
     {lowering::kLowered, "AttentionGrad", MakeAttentionGrad, false, "headrace.grad.SoftmaxGrad"},
 };
 
 }  // namespace
 
-KernelPart AttentionFamily() { return ChosenKernels<kKernels>(); }
+KernelPart AttentionFamily() { return ChosenKernels<kAttentionKernels>(); }
 
 }  // namespace hr::cpu

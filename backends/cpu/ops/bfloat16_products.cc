@@ -233,12 +233,12 @@ Result<LoweredKernel> MakeBfloat16Conv(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kBfloat16ProductsKernels[] = {
     {lowering::kLowered, "Bfloat16Conv", MakeBfloat16Conv, false, "Conv"},
     {lowering::kLowered, "Bfloat16Gemm", MakeBfloat16Gemm, false, "Gemm MatMul"}};
 
 }  // namespace
 
-KernelPart Bfloat16Family() { return ChosenKernels<kKernels>(); }
+KernelPart Bfloat16Family() { return ChosenKernels<kBfloat16ProductsKernels>(); }
 
 }  // namespace hr::cpu

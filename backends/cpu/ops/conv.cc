@@ -426,7 +426,7 @@ Result<LoweredKernel> MakeFromChannelsLast(const KernelRequest& request) {
   return ConvertChannelsLast(request, false);
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kConvKernels[] = {
     {"", "Conv", MakePlainForward},
     {"headrace.grad", "ConvGradWeight", MakePlainGradWeight},
     {"headrace.grad", "ConvGradInput", MakePlainGradInput},
@@ -443,6 +443,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart ConvFamily() { return ChosenKernels<kKernels>(); }
+KernelPart ConvFamily() { return ChosenKernels<kConvKernels>(); }
 
 }  // namespace hr::cpu

@@ -44,13 +44,13 @@ Result<LoweredKernel> MakeDetGrad(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kDeterminantKernels[] = {
     {"", "Det", MakeDet},
     {"headrace.grad", "DetGrad", MakeDetGrad},
 };
 
 }  // namespace
 
-KernelPart DeterminantFamily() { return ChosenKernels<kKernels>(); }
+KernelPart DeterminantFamily() { return ChosenKernels<kDeterminantKernels>(); }
 
 }  // namespace hr::cpu

@@ -46,10 +46,10 @@ Result<LoweredKernel> MakeFourier(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {{"headrace.grad", "FourierTransform", MakeFourier}};
+constexpr KernelEntry kFourierKernels[] = {{"headrace.grad", "FourierTransform", MakeFourier}};
 
 }  // namespace
 
-KernelPart FourierFamily() { return ChosenKernels<kKernels>(); }
+KernelPart FourierFamily() { return ChosenKernels<kFourierKernels>(); }
 
 }  // namespace hr::cpu

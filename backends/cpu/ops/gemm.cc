@@ -274,7 +274,7 @@ Result<LoweredKernel> MakeMatMul(const KernelRequest& request) {
                      [&]<typename T>() { return MakeMatMulOf<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kGemmKernels[] = {
     {"", "Gemm", MakeGemm},
     {lowering::kLowered, "Gemm", MakeGemm},
     {lowering::kLowered, "DequantizedGemm", MakeDequantizedGemm},
@@ -283,6 +283,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart GemmFamily() { return ChosenKernels<kKernels>(); }
+KernelPart GemmFamily() { return ChosenKernels<kGemmKernels>(); }
 
 }  // namespace hr::cpu

@@ -68,7 +68,7 @@ Result<LoweredKernel> MakeConstantOfShape(const KernelRequest& request) {
 // (start, limit, delta) as numbers that are kept as T and computed as C; the limit decided the
 // length.
 template <typename T, typename C>
-LoweredKernel RangeOf(int64_t count, C (*read)(T), T (*write)(C)) {
+LoweredKernel MakeRangeOf(int64_t count, C (*read)(T), T (*write)(C)) {
   LoweredKernel out;
   out.kernel = MakeKernel("range", [=](const engine::Operands& p, const engine::LaunchContext&) {
     const C start = read(*p.input<T>(0));
@@ -83,15 +83,15 @@ LoweredKernel RangeOf(int64_t count, C (*read)(T), T (*write)(C)) {
 Result<LoweredKernel> MakeRange(const KernelRequest& request) {
   const int64_t count = request.outputs[0].elements();
   const DType dtype = request.input(0).dtype;
-  if (dtype == DType::kFloat16) return RangeOf(count, HalfToFloat, FloatToHalf);
-  if (dtype == DType::kBfloat16) return RangeOf(count, Bfloat16ToFloat, FloatToBfloat16);
+  if (dtype == DType::kFloat16) return MakeRangeOf(count, HalfToFloat, FloatToHalf);
+  if (dtype == DType::kBfloat16) return MakeRangeOf(count, Bfloat16ToFloat, FloatToBfloat16);
   if (dtype == DType::kInt16) {
-    return RangeOf<int16_t, int32_t>(
+    return MakeRangeOf<int16_t, int32_t>(
         count, [](int16_t x) -> int32_t { return x; },
         [](int32_t x) { return static_cast<int16_t>(x); });
   }
   return ForNumeric(request, dtype, [&]<typename T>() -> Result<LoweredKernel> {
-    return RangeOf<T, T>(
+    return MakeRangeOf<T, T>(
         count, [](T x) { return x; }, [](T x) { return x; });
   });
 }
@@ -116,7 +116,7 @@ Result<LoweredKernel> MakeEyeLike(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kGenerateKernels[] = {
     {"", "Shape", MakeShape},       {"", "Size", MakeSize},
     {"", "Constant", MakeConstant}, {"", "ConstantOfShape", MakeConstantOfShape},
     {"", "Range", MakeRange},       {"", "EyeLike", MakeEyeLike},
@@ -124,6 +124,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart GenerateFamily() { return ChosenKernels<kKernels>(); }
+KernelPart GenerateFamily() { return ChosenKernels<kGenerateKernels>(); }
 
 }  // namespace hr::cpu

@@ -258,7 +258,7 @@ Result<LoweredKernel> MakeOneHot(const KernelRequest& request) {
   return ForFloating(request, dtype, [&]<typename T>() { return OneHotOf<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kIndexingKernels[] = {
     {"", "Gather", MakeGather},
     {"headrace.grad", "GatherGrad", MakeGatherGrad},
     {"", "GatherElements", MakeGatherElements},
@@ -271,6 +271,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart IndexingFamily() { return ChosenKernels<kKernels>(); }
+KernelPart IndexingFamily() { return ChosenKernels<kIndexingKernels>(); }
 
 }  // namespace hr::cpu

@@ -89,13 +89,13 @@ Result<LoweredKernel> Backward(const KernelRequest& request) {
                      [&]<typename T>() { return MakeBackward<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kLinearAttentionKernels[] = {
     {"", "LinearAttention", Forward},
     {"headrace.grad", "LinearAttentionGrad", Backward},
 };
 
 }  // namespace
 
-KernelPart LinearAttentionFamily() { return ChosenKernels<kKernels>(); }
+KernelPart LinearAttentionFamily() { return ChosenKernels<kLinearAttentionKernels>(); }
 
 }  // namespace hr::cpu

@@ -169,7 +169,7 @@ Result<LoweredKernel> MakeCouplePairs(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kMlKernels[] = {
     {"headrace.ml", "CouplePairs", MakeCouplePairs},
     {"headrace.ml", "Forest", MakeForest},
     {"headrace.ml", "LookUp", MakeLookUp},
@@ -177,6 +177,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart MlFamily() { return ChosenKernels<kKernels>(); }
+KernelPart MlFamily() { return ChosenKernels<kMlKernels>(); }
 
 }  // namespace hr::cpu

@@ -135,7 +135,7 @@ Result<LoweredKernel> MakeTile(const KernelRequest& request) {
   return KernelOf("tile", {std::move(move)});
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kMovementKernels[] = {
     {"", "Transpose", MakeTranspose},
     {"", "Concat", MakeConcat},
     {"", "Split", MakeSplit},
@@ -148,6 +148,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart MovementFamily() { return ChosenKernels<kKernels>(); }
+KernelPart MovementFamily() { return ChosenKernels<kMovementKernels>(); }
 
 }  // namespace hr::cpu

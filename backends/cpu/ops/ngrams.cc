@@ -74,10 +74,10 @@ Result<LoweredKernel> MakeTfIdf(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {{"", "TfIdfVectorizer", MakeTfIdf}};
+constexpr KernelEntry kNgramsKernels[] = {{"", "TfIdfVectorizer", MakeTfIdf}};
 
 }  // namespace
 
-KernelPart NGramFamily() { return ChosenKernels<kKernels>(); }
+KernelPart NGramFamily() { return ChosenKernels<kNgramsKernels>(); }
 
 }  // namespace hr::cpu

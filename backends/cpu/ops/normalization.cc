@@ -317,7 +317,7 @@ Result<LoweredKernel> MakeGroupsGrad(const KernelRequest& request) {
     return ForFloating(request, request.input(0).dtype,                 \
                        [&]<typename T>() { return Make<T>(request); }); \
   }
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kNormalizationKernels[] = {
     {"", "BatchNormalization", HR_FLOATING(MakeChannels), true},
     {"", "LayerNormalization", HR_FLOATING(MakeRows)},
     {"", "GroupNormalization", HR_FLOATING(MakeGroups)},
@@ -329,6 +329,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart NormalizationFamily() { return ChosenKernels<kKernels>(); }
+KernelPart NormalizationFamily() { return ChosenKernels<kNormalizationKernels>(); }
 
 }  // namespace hr::cpu

@@ -163,10 +163,10 @@ constexpr auto EntriesOf(StepList<Steps...>) {
   return std::array{KernelEntry{"headrace.train", Steps<float>::kOperator, Make}...,
                     KernelEntry{lowering::kLowered, Steps<float>::kOperator, Make}...};
 }
-constexpr auto kKernels = EntriesOf(OptimizerSteps());
+constexpr auto kOptimizerKernels = EntriesOf(OptimizerSteps());
 
 }  // namespace
 
-KernelPart OptimizerFamily() { return ChosenKernels<kKernels>(); }
+KernelPart OptimizerFamily() { return ChosenKernels<kOptimizerKernels>(); }
 
 }  // namespace hr::cpu

@@ -126,13 +126,13 @@ Result<LoweredKernel> MakePadGrad(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kPadKernels[] = {
     {"", "Pad", MakePad},
     {"headrace.grad", "PadGrad", MakePadGrad},
 };
 
 }  // namespace
 
-KernelPart PadFamily() { return ChosenKernels<kKernels>(); }
+KernelPart PadFamily() { return ChosenKernels<kPadKernels>(); }
 
 }  // namespace hr::cpu

@@ -17,7 +17,7 @@ bool IsBlocked(const KernelRequest& request) {
   return request.input(0).layout == kBatchBlockedLayout;
 }
 
-bool IsChannelsLast(const KernelRequest& request) {
+bool IsPoolChannelsLast(const KernelRequest& request) {
   return request.input(0).layout == kChannelsLastLayout;
 }
 
@@ -67,7 +67,7 @@ Result<LoweredKernel> Channels(const KernelRequest& request, const PoolShape& sh
 template <typename T>
 Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(0).dims));
-  if (IsChannelsLast(request)) {
+  if (IsPoolChannelsLast(request)) {
     return Channels<T>(request, shape, "max_pool", MaxPoolChannelsLast<T>);
   }
   const bool column_major = request.node.Int("storage_order", 0) != 0;
@@ -112,7 +112,7 @@ Result<LoweredKernel> MaxBackwardChannelsLast(const KernelRequest& request,
 template <typename T>
 Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
-  if (IsChannelsLast(request)) return MaxBackwardChannelsLast<T>(request, shape);
+  if (IsPoolChannelsLast(request)) return MaxBackwardChannelsLast<T>(request, shape);
   bool blocked = IsBlocked(request);
   int64_t outputs = blocked ? BatchBlockedElements<T>(shape.n, shape.c * shape.OutputPlane())
                             : shape.n * shape.c * shape.OutputPlane();
@@ -148,7 +148,7 @@ Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
                               std::string_view name, PoolPass<T> plain, PoolPass<T> blocked,
                               PoolPass<T> channels_last) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, image));
-  if (IsChannelsLast(request)) return Channels<T>(request, shape, name, channels_last);
+  if (IsPoolChannelsLast(request)) return Channels<T>(request, shape, name, channels_last);
   const PoolPass<T> pass = IsBlocked(request) ? blocked : plain;
   int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
@@ -237,7 +237,7 @@ Result<LoweredKernel> MakeLpGrad(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kPoolKernels[] = {
     {"", "MaxPool", MakeMax, true},
     {"", "GlobalMaxPool", MakeMax, true},
     {"headrace.grad", "MaxPoolGrad", MakeMaxGrad, true},
@@ -251,6 +251,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart PoolFamily() { return ChosenKernels<kKernels>(); }
+KernelPart PoolFamily() { return ChosenKernels<kPoolKernels>(); }
 
 }  // namespace hr::cpu

@@ -123,7 +123,7 @@ Result<LoweredKernel> MakeDynamic(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kQuantizeLinearKernels[] = {
     {"", "QuantizeLinear", MakeQuantize},
     {"", "DequantizeLinear", MakeDequantize},
     {"", "DynamicQuantizeLinear", MakeDynamic},
@@ -131,6 +131,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart QuantizeFamily() { return ChosenKernels<kKernels>(); }
+KernelPart QuantizeFamily() { return ChosenKernels<kQuantizeLinearKernels>(); }
 
 }  // namespace hr::cpu

@@ -92,7 +92,7 @@ class QuantizedConv {
   const ProductEnd end_;
 };
 
-Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& places) {
+Result<LoweredKernel> MakeQuantizedConv(const KernelRequest& request, const ProductPlaces& places) {
   HR_ASSIGN_OR_RETURN(const ConvShape shape, ConvShapeOf(request.node, request.input(places.a).dims,
                                                          request.input(places.b).dims));
   auto conv = std::make_shared<const QuantizedConv>(request, places, shape);
@@ -106,14 +106,15 @@ Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& pl
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
-    {"", "ConvInteger", MakeAt<Make, kIntegerPlaces>},
-    {"", "QLinearConv", MakeAt<Make, kQuantizedPlaces>},
-    {lowering::kLowered, "QuantizedConv", MakeAt<Make, kLoweredPlaces>, false, "DequantizeLinear"},
+constexpr KernelEntry kQuantizedConvKernels[] = {
+    {"", "ConvInteger", MakeAt<MakeQuantizedConv, kIntegerPlaces>},
+    {"", "QLinearConv", MakeAt<MakeQuantizedConv, kQuantizedPlaces>},
+    {lowering::kLowered, "QuantizedConv", MakeAt<MakeQuantizedConv, kLoweredPlaces>, false,
+     "DequantizeLinear"},
 };
 
 }  // namespace
 
-KernelPart QuantizedConvFamily() { return ChosenKernels<kKernels>(); }
+KernelPart QuantizedConvFamily() { return ChosenKernels<kQuantizedConvKernels>(); }
 
 }  // namespace hr::cpu

@@ -76,7 +76,8 @@ class QuantizedMatMul {
   const ProductEnd end_;
 };
 
-Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& places) {
+Result<LoweredKernel> MakeQuantizedMatMul(const KernelRequest& request,
+                                          const ProductPlaces& places) {
   const OperandInfo &a = request.input(places.a), &b = request.input(places.b);
   const bool transposed = request.node.Int("transB", 0) != 0;
   Int8Shape shape{.m = a.rank() < 2 ? 1 : a.dims[a.dims.size() - 2],
@@ -102,15 +103,15 @@ Result<LoweredKernel> Make(const KernelRequest& request, const ProductPlaces& pl
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
-    {"", "MatMulInteger", MakeAt<Make, kIntegerPlaces>},
-    {"", "QLinearMatMul", MakeAt<Make, kQuantizedPlaces>},
-    {lowering::kLowered, "QuantizedMatMul", MakeAt<Make, kLoweredPlaces>, false,
+constexpr KernelEntry kQuantizedMatmulKernels[] = {
+    {"", "MatMulInteger", MakeAt<MakeQuantizedMatMul, kIntegerPlaces>},
+    {"", "QLinearMatMul", MakeAt<MakeQuantizedMatMul, kQuantizedPlaces>},
+    {lowering::kLowered, "QuantizedMatMul", MakeAt<MakeQuantizedMatMul, kLoweredPlaces>, false,
      "DequantizeLinear"},
 };
 
 }  // namespace
 
-KernelPart QuantizedMatMulFamily() { return ChosenKernels<kKernels>(); }
+KernelPart QuantizedMatMulFamily() { return ChosenKernels<kQuantizedMatmulKernels>(); }
 
 }  // namespace hr::cpu

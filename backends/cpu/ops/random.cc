@@ -208,7 +208,7 @@ Result<LoweredKernel> MakeDropoutGrad(const KernelRequest& request) {
                      [&]<typename T>() { return DropoutGradOf<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kRandomKernels[] = {
     {"", "RandomUniform", MakeUniform}, {"", "RandomUniformLike", MakeUniform},
     {"", "RandomNormal", MakeNormal},   {"", "RandomNormalLike", MakeNormal},
     {"", "Bernoulli", MakeBernoulli},   {"", "Multinomial", MakeMultinomial},
@@ -217,6 +217,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart RandomFamily() { return ChosenKernels<kKernels>(); }
+KernelPart RandomFamily() { return ChosenKernels<kRandomKernels>(); }
 
 }  // namespace hr::cpu

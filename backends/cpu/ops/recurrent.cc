@@ -10,7 +10,7 @@ namespace {
 using ops::RecurrentPlaces;
 
 // `x`: the place of the input x, which w and r follow.
-Result<RecurrentShape> ShapeOf(const KernelRequest& request, size_t x) {
+Result<RecurrentShape> RecurrentShapeOf(const KernelRequest& request, size_t x) {
   HR_ASSIGN_OR_RETURN(const ops::RecurrentOptions options,
                       ops::ResolveRecurrent(request.op.name, request.node));
   RecurrentShape out;
@@ -56,8 +56,8 @@ Status CheckLengths(const int32_t* lengths, const RecurrentShape& shape) {
 }
 
 template <typename T>
-Result<LoweredKernel> MakeForward(const KernelRequest& request) {
-  HR_ASSIGN_OR_RETURN(const RecurrentShape shape, ShapeOf(request, 0));
+Result<LoweredKernel> MakeRecurrentOf(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(const RecurrentShape shape, RecurrentShapeOf(request, 0));
   const RecurrentPlaces& places = ops::PlacesOf(shape.directions[0].cell);
   const size_t inputs = request.inputs.size(), outputs = request.outputs.size();
   LoweredKernel out;
@@ -85,8 +85,8 @@ Result<LoweredKernel> MakeForward(const KernelRequest& request) {
 }
 
 template <typename T>
-Result<LoweredKernel> MakeBackward(const KernelRequest& request) {
-  HR_ASSIGN_OR_RETURN(const RecurrentShape shape, ShapeOf(request, 1));
+Result<LoweredKernel> MakeRecurrentGradOf(const KernelRequest& request) {
+  HR_ASSIGN_OR_RETURN(const RecurrentShape shape, RecurrentShapeOf(request, 1));
   const RecurrentPlaces& places = ops::PlacesOf(shape.directions[0].cell);
   const size_t inputs = request.inputs.size();
   const bool lstm = shape.directions[0].cell == ops::RecurrentCell::kLstm;
@@ -124,26 +124,26 @@ Result<LoweredKernel> MakeBackward(const KernelRequest& request) {
   return out;
 }
 
-Result<LoweredKernel> Forward(const KernelRequest& request) {
+Result<LoweredKernel> MakeRecurrent(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
-                     [&]<typename T>() { return MakeForward<T>(request); });
+                     [&]<typename T>() { return MakeRecurrentOf<T>(request); });
 }
-Result<LoweredKernel> Backward(const KernelRequest& request) {
+Result<LoweredKernel> MakeRecurrentGrad(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype,
-                     [&]<typename T>() { return MakeBackward<T>(request); });
+                     [&]<typename T>() { return MakeRecurrentGradOf<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
-    {"", "RNN", Forward},
-    {"", "GRU", Forward},
-    {"", "LSTM", Forward},
-    {"headrace.grad", "RNNGrad", Backward},
-    {"headrace.grad", "GRUGrad", Backward},
-    {"headrace.grad", "LSTMGrad", Backward},
+constexpr KernelEntry kRecurrentKernels[] = {
+    {"", "RNN", MakeRecurrent},
+    {"", "GRU", MakeRecurrent},
+    {"", "LSTM", MakeRecurrent},
+    {"headrace.grad", "RNNGrad", MakeRecurrentGrad},
+    {"headrace.grad", "GRUGrad", MakeRecurrentGrad},
+    {"headrace.grad", "LSTMGrad", MakeRecurrentGrad},
 };
 
 }  // namespace
 
-KernelPart RecurrentFamily() { return ChosenKernels<kKernels>(); }
+KernelPart RecurrentFamily() { return ChosenKernels<kRecurrentKernels>(); }
 
 }  // namespace hr::cpu

@@ -113,7 +113,7 @@ Result<LoweredKernel> MakeArg(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kReduceKernels[] = {
     {"", "ReduceSum", MakeReduce<Reduction::kSum>},
     {"", "ReduceMean", MakeReduce<Reduction::kMean>},
     {"", "ReduceMax", MakeReduce<Reduction::kMax>},
@@ -132,6 +132,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart ReduceFamily() { return ChosenKernels<kKernels>(); }
+KernelPart ReduceFamily() { return ChosenKernels<kReduceKernels>(); }
 
 }  // namespace hr::cpu

@@ -89,7 +89,7 @@ Result<LoweredKernel> MakeMaxRoiPoolGrad(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kRegionsKernels[] = {
     {"", "RoiAlign", MakeRoiAlign},
     {"headrace.grad", "RoiAlignGrad", MakeRoiAlignGrad},
     {"", "MaxRoiPool", MakeMaxRoiPool},
@@ -98,6 +98,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart RegionFamily() { return ChosenKernels<kKernels>(); }
+KernelPart RegionFamily() { return ChosenKernels<kRegionsKernels>(); }
 
 }  // namespace hr::cpu

@@ -144,13 +144,13 @@ Result<LoweredKernel> MakeResizeGrad(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kResizeKernels[] = {
     {"", "Resize", MakeResize},
     {"headrace.grad", "ResizeGrad", MakeResizeGrad},
 };
 
 }  // namespace
 
-KernelPart ResizeFamily() { return ChosenKernels<kKernels>(); }
+KernelPart ResizeFamily() { return ChosenKernels<kResizeKernels>(); }
 
 }  // namespace hr::cpu

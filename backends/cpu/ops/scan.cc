@@ -127,7 +127,7 @@ Result<LoweredKernel> MakeTrilu(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kScanKernels[] = {
     {"", "CumSum", MakeCumSum},
     {"", "CumProd", MakeCumProd},
     {"headrace.grad", "CumProdGrad", MakeCumProdGrad},
@@ -137,6 +137,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart ScanFamily() { return ChosenKernels<kKernels>(); }
+KernelPart ScanFamily() { return ChosenKernels<kScanKernels>(); }
 
 }  // namespace hr::cpu

@@ -19,7 +19,7 @@ Result<LoweredKernel> MakeNonZero(const KernelRequest& request) {
   return out;
 }
 
-SelectionShape ShapeOf(const KernelRequest& request) {
+SelectionShape SelectionShapeOf(const KernelRequest& request) {
   const Dims& dims = request.input(0).dims;
   if (request.node.Find("axis") == nullptr) return {1, ElementCount(dims), 1};
   const AroundAxis around = SplitAround(dims, AxisOf(request.node, 0, dims.size()));
@@ -28,7 +28,7 @@ SelectionShape ShapeOf(const KernelRequest& request) {
 
 // (x) → (first places, inverse indices, counts, how many are different)
 Result<LoweredKernel> MakeUnique(const KernelRequest& request) {
-  const SelectionShape shape = ShapeOf(request);
+  const SelectionShape shape = SelectionShapeOf(request);
   LoweredKernel out;
   out.scratch_bytes = UniqueScratchBytes(shape);
   out.kernel = MakeKernel("unique", [shape, dtype = request.input(0).dtype,
@@ -67,7 +67,7 @@ Result<LoweredKernel> MakeNonMaxSuppression(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kSelectionKernels[] = {
     {ops::kSized, "NonZero", MakeNonZero},
     {ops::kSized, "Unique", MakeUnique},
     {ops::kSized, "NonMaxSuppression", MakeNonMaxSuppression},
@@ -75,6 +75,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart SelectionFamily() { return ChosenKernels<kKernels>(); }
+KernelPart SelectionFamily() { return ChosenKernels<kSelectionKernels>(); }
 
 }  // namespace hr::cpu

@@ -88,7 +88,7 @@ Result<LoweredKernel> MakeScatterGrad(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kSequenceKernels[] = {
     {"", "ReverseSequence", MakeReverse},
     {"", "TensorScatter", MakeScatter},
     {"headrace.grad", "TensorScatterGrad", MakeScatterGrad},
@@ -96,6 +96,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart SequenceFamily() { return ChosenKernels<kKernels>(); }
+KernelPart SequenceFamily() { return ChosenKernels<kSequenceKernels>(); }
 
 }  // namespace hr::cpu

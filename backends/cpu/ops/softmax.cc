@@ -181,7 +181,7 @@ Result<LoweredKernel> MakeLikelihoodGrad(const KernelRequest& request) {
                      [&]<typename T>() { return LikelihoodGrad<T>(request); });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kSoftmaxKernels[] = {
     {"", "Softmax", MakeSoftmax},
     {"", "LogSoftmax", MakeLogSoftmax},
     {"headrace.grad", "SoftmaxGrad", MakeSoftmaxGrad},
@@ -194,6 +194,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart SoftmaxFamily() { return ChosenKernels<kKernels>(); }
+KernelPart SoftmaxFamily() { return ChosenKernels<kSoftmaxKernels>(); }
 
 }  // namespace hr::cpu

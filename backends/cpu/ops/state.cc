@@ -50,13 +50,13 @@ Result<LoweredKernel> MakeAssignAdd(const KernelRequest& request) {
   return out;
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kStateKernels[] = {
     {"headrace.state", "Assign", MakeAssign},
     {"headrace.state", "AssignAdd", MakeAssignAdd},
 };
 
 }  // namespace
 
-KernelPart StateFamily() { return ChosenKernels<kKernels>(); }
+KernelPart StateFamily() { return ChosenKernels<kStateKernels>(); }
 
 }  // namespace hr::cpu

@@ -10,7 +10,7 @@ namespace hr::cpu {
 namespace {
 
 // `image`: [N, C, image…]; the block is input 2.
-Result<UnfoldShape> ShapeOf(const KernelRequest& request, const Dims& image) {
+Result<UnfoldShape> UnfoldShapeOf(const KernelRequest& request, const Dims& image) {
   HR_ASSIGN_OR_RETURN(auto&& block, KnownInts(request, 2));
   const auto sizes = std::span(image).subspan(2);
   HR_ASSIGN_OR_RETURN(auto&& windows, ops::ResolveWindow(request.node, *block, sizes));
@@ -37,7 +37,7 @@ LoweredKernel ToImage(const UnfoldShape& shape, int slices) {
 
 // (columns, image_shape, block_shape) → image
 Result<LoweredKernel> MakeToImage(const KernelRequest& request) {
-  HR_ASSIGN_OR_RETURN(const UnfoldShape shape, ShapeOf(request, request.outputs[0].dims));
+  HR_ASSIGN_OR_RETURN(const UnfoldShape shape, UnfoldShapeOf(request, request.outputs[0].dims));
   const DType dtype = request.input(0).dtype;
   if (IsInteger(dtype)) {
     return ForElementSize(DTypeSize(dtype), [&]<typename T>() -> Result<LoweredKernel> {
@@ -51,7 +51,7 @@ Result<LoweredKernel> MakeToImage(const KernelRequest& request) {
 
 // (image, columns: type only, block_shape) → columns
 Result<LoweredKernel> MakeToColumns(const KernelRequest& request) {
-  HR_ASSIGN_OR_RETURN(const UnfoldShape shape, ShapeOf(request, request.input(0).dims));
+  HR_ASSIGN_OR_RETURN(const UnfoldShape shape, UnfoldShapeOf(request, request.input(0).dims));
   const int ranges = UnfoldRanges(shape, request.threads);
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
     LoweredKernel out;
@@ -64,13 +64,13 @@ Result<LoweredKernel> MakeToColumns(const KernelRequest& request) {
   });
 }
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kUnfoldKernels[] = {
     {"", "Col2Im", MakeToImage},
     {"headrace.grad", "Im2Col", MakeToColumns},
 };
 
 }  // namespace
 
-KernelPart UnfoldFamily() { return ChosenKernels<kKernels>(); }
+KernelPart UnfoldFamily() { return ChosenKernels<kUnfoldKernels>(); }
 
 }  // namespace hr::cpu

@@ -4,7 +4,7 @@
 namespace hr::cpu {
 namespace {
 
-constexpr KernelEntry kKernels[] = {
+constexpr KernelEntry kViewsKernels[] = {
     {"", "Identity", nullptr, true},
     {"", "Reshape", nullptr},
     {"", "Flatten", nullptr},
@@ -17,6 +17,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-KernelPart ViewFamily() { return ChosenKernels<kKernels>(); }
+KernelPart ViewFamily() { return ChosenKernels<kViewsKernels>(); }
 
 }  // namespace hr::cpu

@@ -18,8 +18,9 @@ using graph::ValueId;
 constexpr uint64_t kFirstRuns = 3;
 constexpr Number kUlps = 20;
 
-// Of every four runs one moves equal numbers alike.
+// Of every four runs one moves equal numbers alike, and one rounds to the type.
 bool MovesAlike(uint64_t run) { return run % 4 == 2; }
+bool Rounds(uint64_t run) { return run % 4 == 0; }
 
 uint64_t Place(int step, uint64_t kind, uint64_t index) {
   return (static_cast<uint64_t>(step) * 4 + kind) << 32 | index;
@@ -97,7 +98,7 @@ void Expectation::Disturb(uint64_t run, uint64_t place, Moved moved, Array& arra
   if (!IsFloating(array.dtype)) return;
   const Format format = FormatOf(array.dtype);
   std::vector<char>& exact = exact_[place];
-  if (moved == Moved::kAlways) {
+  if (moved == Moved::kAlways || moved == Moved::kTogether) {
     exact.resize(array.size());
   } else if (run == 0) {
     exact.resize(array.size());
@@ -115,12 +116,19 @@ void Expectation::Disturb(uint64_t run, uint64_t place, Moved moved, Array& arra
   for (size_t i = 0; i < array.size(); ++i) {
     if (exact[i] != 0 || !std::isfinite(array.data[i])) continue;
     const auto value = std::bit_cast<uint64_t>(static_cast<double>(array.data[i]));
-    const auto bits = Draw(run * 0x10001 + place, MovesAlike(run) ? value : i);
+    const auto alike = moved == Moved::kTogether ? 0 : value;
+    const auto bits = Draw(run * 0x10001 + place, MovesAlike(run) ? alike : i);
     const Number size = (Number{1} + static_cast<Number>(bits >> 44) * 0x1p-20L) / 2;
     Number inner = std::max(std::fabs(array.data[i]), least);
     if (sums != sums_.end()) inner = std::max(inner, sums->second[i]);
-    const Number move = kUlps * size * Ulp(format, inner);
-    array.data[i] += (bits & 1) != 0 ? move : -move;
+    const Number ulp = Ulp(format, inner), move = kUlps * size * ulp;
+    const bool up = (bits & 1) != 0;
+    if (Rounds(run)) {
+      const Number ulps = array.data[i] / ulp;
+      array.data[i] = (up ? std::ceil(ulps) : std::floor(ulps)) * ulp;
+    } else {
+      array.data[i] += up ? move : -move;
+    }
   }
 }
 
@@ -225,6 +233,7 @@ Status Expectation::RunNode(uint64_t run, int step, NodeId id, std::vector<Array
     if (output == kNone || (copies && !drawn.contains(output))) continue;
     const Moved moved = drawn.contains(output) ? Moved::kFed
                         : exact                ? Moved::kRounded
+                        : MovesGroups(op)      ? Moved::kTogether
                                                : Moved::kAlways;
     const Number least = std::max(inner, copies ? 0 : SummedSize(inputs, *values_[output]));
     Disturb(run, Place(step, 0, output), moved, *values_[output], least);

@@ -14,7 +14,11 @@
 //    results move by ulps of those;
 //  - what is computed of equal numbers is rounded alike, and such errors add up where independent
 //    ones would not (the sum over places whose softmax is the same): some runs move equal numbers
-//    of a value by the same, the others move each by its own;
+//    of a value by the same, and all results of a normalization, which have a rounded mean in
+//    common; the others move each by its own;
+//  - where a decision turns, a small step may lead further than a large one (the rest of a division
+//    by what is nearly its divisor), and the library meets it at numbers of its types, as
+//    the reference does not: some runs do not move numbers, but round them up or down;
 //  - operators that copy or select move nothing; whole numbers that are fed stay in place, and
 //    results that are exactly representable, if the operator rounds at most once, or sums terms
 //    whose sizes add up to what is representable, too: then it commits no rounding error. So
@@ -74,8 +78,8 @@ class Expectation {
   Status RunNode(uint64_t run, int step, graph::NodeId id, std::vector<Array>& variables);
   void NoteUndefined(graph::NodeId id, const std::vector<const Array*>& inputs);
   // What of a value moves: fed ones unless they are whole numbers, those of operators that round
-  // once or sum unless they are representable, all.
-  enum class Moved { kFed, kRounded, kAlways };
+  // once or sum unless they are representable, all, all (by the same in runs that move alike).
+  enum class Moved { kFed, kRounded, kAlways, kTogether };
   // Moves what is not exact, as if no element were smaller than `least` or than the sum of its
   // terms' sizes; the base run, 0, notes what is exact.
   void Disturb(uint64_t run, uint64_t place, Moved moved, Array& array, Number least = 0);

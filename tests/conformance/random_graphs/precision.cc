@@ -52,6 +52,16 @@ Number LargestInverse(const Array& x, int64_t groups, Number epsilon) {
   return out;
 }
 
+// The same elements as [N, C]: the axes from `axis` on are one.
+Array RowsOf(const Array& x, int64_t axis) {
+  const auto rank = static_cast<int64_t>(x.dims.size());
+  Array out = x;
+  out.dims = {1, 1};
+  for (int64_t i = 0; i < rank; ++i)
+    out.dims[i < (axis < 0 ? axis + rank : axis) ? 0 : 1] *= x.dims[static_cast<size_t>(i)];
+  return out;
+}
+
 }  // namespace
 
 Format FormatOf(DType dtype) {
@@ -154,6 +164,10 @@ bool Sums(std::string_view op) {
   return IsOneOf(op, kOps);
 }
 
+bool MovesGroups(std::string_view op) {
+  return op == "GroupNormalization" || op == "LayerNormalization";
+}
+
 constexpr std::string_view kRecurrent[] = {"RNN", "GRU", "LSTM"};
 constexpr std::string_view kRecurrentGrad[] = {"RNNGrad", "GRUGrad", "LSTMGrad"};
 
@@ -172,8 +186,14 @@ Number InnerSize(const graph::Node& node, std::string_view op,
     const Number others = std::pow(std::max<Number>(1, LargestOf(x)), n) * n;
     return op == "Det" ? others : others * LargestOf(*in[0]);
   }
-  // Numbers of size 1 are scaled; a rounded mean moves all of a group.
-  if (op == "GroupNormalization" || op == "LayerNormalization") return LargestOf(*in[1]);
+  // Numbers of size 1 are scaled; a rounded mean, divided by the deviation, moves all of a group.
+  if (MovesGroups(op)) {
+    const Number epsilon = node.Float("epsilon", 1e-5), mean = LargestOf(*in[0]);
+    const Number inverse = op == "GroupNormalization"
+                               ? LargestInverse(*in[0], node.Int("num_groups", 0), epsilon)
+                               : LargestInverse(RowsOf(*in[0], node.Int("axis", -1)), 1, epsilon);
+    return LargestOf(*in[1]) * std::max<Number>(1, mean * inverse);
+  }
   if (op == "BatchNormalizationGrad" || op == "GroupNormalizationGrad")
     return LargestOf(*in[0]) * std::max<Number>(1, LargestOf(*in[2])) *
            std::max<Number>(

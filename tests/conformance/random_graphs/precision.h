@@ -29,6 +29,9 @@ bool RoundsOnce(std::string_view op);
 // are, but for rare chance, all sums on the way (those of whole numbers).
 bool Sums(std::string_view op);
 
+// Operators that take a mean off, whose rounding all results of a group have in common.
+bool MovesGroups(std::string_view op);
+
 // The size of the numbers inside a kernel of which the result may be a small rest: its error is one
 // of such a number. log(1 + …) and 1 + erf go through 1; the gradient of a normalization takes from
 // dy what does not change the statistics, and divides the rest by the deviation. 0 for others.

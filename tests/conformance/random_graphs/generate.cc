@@ -26,6 +26,7 @@ class Generator {
       case 5:
         Mixed({{LayerRows(), 50},
                {ComposedLayerRows(), 25},
+               {Bfloat16Rows(), 25},
                {MlRows(), 4},
                {RegionRows(), 4},
                {SamplingRows(), 8},
@@ -51,6 +52,7 @@ class Generator {
                {ComposedLayerRows(), 10},
                {OlderRows(), 8},
                {QuantizedRows(), 10},
+               {Bfloat16Rows(), 8},
                {SignalRows(), 8},
                {GenerateRows(), 8},
                {RandomRows(), 4}});

@@ -28,6 +28,7 @@ std::span<const Row> GenerateRows();
 std::span<const Row> ComposedLayerRows();
 std::span<const Row> OlderRows();
 std::span<const Row> QuantizedRows();
+std::span<const Row> Bfloat16Rows();
 std::span<const Row> MlRows();
 std::span<const Row> RegionRows();
 std::span<const Row> SamplingRows();

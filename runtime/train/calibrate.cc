@@ -64,7 +64,8 @@ Result<std::map<graph::ValueId, transform::ValueRange>> Calibrate(
   }
   std::map<graph::ValueId, transform::ValueRange> out;
   for (size_t i = 0; i < values.size(); ++i) {
-    out.emplace(values[i], histograms[i].RangeOf(options.percentile));
+    out.emplace(values[i], options.entropy ? histograms[i].RangeOfLeastDivergence()
+                                           : histograms[i].RangeOf(options.percentile));
   }
   return out;
 }

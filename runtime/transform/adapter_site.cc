@@ -67,6 +67,16 @@ std::optional<AdapterSite> SiteOf(const graph::Module& module, graph::NodeId id,
   return site;
 }
 
+std::optional<AdapterSite> TableOf(const graph::Module& module, graph::NodeId id) {
+  const graph::Node& node = module.main().nodes[id];
+  const graph::Operator& op = module.OperatorOf(node);
+  const int64_t axis = node.Int("axis", 0);
+  if (op.domain != ops::kOnnx || op.name != "Gather" || (axis != 0 && axis != -2)) return {};
+  AdapterSite site{.node = id, .kind = SiteKind::kGather, .value = node.inputs[0]};
+  if (!FindWeight(module, &site) || !FitsKind(module, site, false)) return {};
+  return site;
+}
+
 std::vector<AdapterSite> SitesOf(const graph::Module& module) {
   std::vector<AdapterSite> out;
   for (graph::NodeId id = 0; id < module.main().nodes.size(); ++id) {

@@ -7,7 +7,7 @@
 
 namespace hr::transform {
 
-enum class SiteKind : uint8_t { kMatMul, kGemm, kConv };
+enum class SiteKind : uint8_t { kMatMul, kGemm, kConv, kGather };
 
 struct AdapterSite {
   graph::NodeId node = graph::kNone;
@@ -16,13 +16,15 @@ struct AdapterSite {
   uint32_t variable = graph::kNone;
   graph::ValueId value = graph::kNone;  // what the variable or constant gives; the node's input, or
                                         // what that is transposed from
-  bool transposed = false;              // the weight is [outputs, inputs]
+  bool transposed = false;              // the weight is [outputs, inputs], a table [columns, rows]
 };
 
 // The node as a product with a weight of known size, or nothing. `groups`: convolutions may have
 // several.
 std::optional<AdapterSite> SiteOf(const graph::Module& module, graph::NodeId node,
                                   bool groups = false);
+// The node as a Gather of rows of a matrix, its weight, or nothing. Adapters have none of these.
+std::optional<AdapterSite> TableOf(const graph::Module& module, graph::NodeId node);
 // All of the main graph, but for those of adapters.
 std::vector<AdapterSite> SitesOf(const graph::Module& module);
 

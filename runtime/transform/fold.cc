@@ -63,6 +63,25 @@ bool WidensWeights(const graph::Module& module, const graph::Node& node) {
   return from == DType::kFloat16 || from == DType::kBfloat16;
 }
 
+bool IsFirstAxis(int64_t axis, const graph::ValueType& type) {
+  return axis == 0 || axis == -static_cast<int64_t>(type.rank());
+}
+
+// Whether the node takes rows of the weights before these are widened (fuse_narrow_tables.h).
+bool TakesRows(const graph::Module& module, const graph::Node& weights, const graph::Node& node) {
+  const auto& values = module.main().values;
+  const graph::Operator& op = module.OperatorOf(node);
+  if (op.name != "Gather" || node.inputs[0] != weights.outputs[0]) return false;
+  const graph::ValueType& table = values[weights.outputs[0]].type;
+  if (!IsFirstAxis(node.Int("axis", 0), table)) return false;
+  if (module.OperatorOf(weights).name == "Cast") return true;
+  const auto scales = values[weights.inputs[1]].type.FixedDims();
+  const bool one = scales && ElementCount(*scales) == 1;
+  const DType dtype = values[weights.inputs[0]].type.dtype;
+  return (dtype == DType::kInt8 || dtype == DType::kUint8) && weights.Int("block_size", 0) == 0 &&
+         (one || IsFirstAxis(weights.Int("axis", 1), table));
+}
+
 // Whether lowering joins what takes the weights with them, as they are (fuse_quantized.h).
 bool AreJoined(const graph::Module& module, const graph::Node& weights) {
   const graph::Graph& graph = module.main();
@@ -70,6 +89,7 @@ bool AreJoined(const graph::Module& module, const graph::Node& weights) {
     const auto& inputs = node.inputs;
     if (std::find(inputs.begin(), inputs.end(), weights.outputs[0]) == inputs.end()) continue;
     const graph::Operator& op = module.OperatorOf(node);
+    if (op.domain.empty() && TakesRows(module, weights, node)) continue;
     if (!op.domain.empty() || inputs.size() < 2 || inputs[1] != weights.outputs[0]) return false;
     if (op.name == "MatMul" || op.name == "Gemm") continue;
     const NodeId image = graph.values[inputs[0]].producer;

@@ -33,35 +33,60 @@ std::string_view NameOf(Quantization how) {
   return "";
 }
 
-bool IsInteger(Quantization how) {
-  return how != Quantization::kFloat16 && how != Quantization::kBfloat16;
+constexpr unsigned Bit(Quantization how) { return 1u << static_cast<unsigned>(how); }
+constexpr unsigned kStatic = Bit(Quantization::kStatic), kBfloat16 = Bit(Quantization::kBfloat16),
+                   kIntegers = kStatic | Bit(Quantization::kWeights) | Bit(Quantization::kDynamic),
+                   kAll = kIntegers | kBfloat16 | Bit(Quantization::kFloat16);
+bool IsInteger(Quantization how) { return (Bit(how) & kIntegers) != 0; }
+
+bool TakeFlag(double value, bool* out) {
+  *out = value == 1;
+  return value == 0 || value == 1;
 }
 
+bool TakePercentile(double value, QuantizeOptions* options) {
+  options->percentile = value;
+  return value > 50 && value <= 100;
+}
+
+bool TakeBatches(double value, QuantizeOptions* options) {
+  constexpr double kMost = 1e9;
+  const bool fits = value >= 0 && value <= kMost && value == std::floor(value);
+  if (fits) options->batches = static_cast<int64_t>(value);
+  return fits;
+}
+
+struct QuantizeSetting {
+  std::string_view name;
+  unsigned ways;  // bits of those that have it
+  std::string_view expected;
+  bool (*take)(double value, QuantizeOptions* options);
+};
+constexpr std::string_view kFlag = "0 or 1";
+constexpr QuantizeSetting kSettings[] = {
+    {"per_channel", kIntegers, kFlag,
+     [](double value, QuantizeOptions* o) { return TakeFlag(value, &o->per_channel); }},
+    {"embeddings", kAll, kFlag,
+     [](double value, QuantizeOptions* o) { return TakeFlag(value, &o->embeddings); }},
+    {"percentile", kStatic, "the share that stays, above 50 and at most 100", TakePercentile},
+    {"entropy", kStatic, kFlag,
+     [](double value, QuantizeOptions* o) { return TakeFlag(value, &o->entropy); }},
+    {"batches", kStatic, "a whole number, 0 for all", TakeBatches},
+    {"activations", kBfloat16, kFlag,
+     [](double value, QuantizeOptions* o) { return TakeFlag(value, &o->activations); }},
+};
+
 Status TakeOption(std::string_view name, double value, QuantizeOptions* options) {
-  const bool is_static = options->how == Quantization::kStatic;
-  if (name == "per_channel" && IsInteger(options->how)) {
-    if (value != 0 && value != 1) return InvalidArgument("per_channel is 0 or 1, got ", value);
-    options->per_channel = value == 1;
-    return {};
+  std::string known;
+  for (const QuantizeSetting& setting : kSettings) {
+    if ((setting.ways & Bit(options->how)) == 0) continue;
+    known += Cat(known.empty() ? "" : ", ", setting.name);
+    if (setting.name != name) continue;
+    if (setting.take(value, options)) return {};
+    return InvalidArgument(name, " is ", setting.expected, ", got ", value);
   }
-  if (name == "percentile" && is_static) {
-    if (!(value > 50 && value <= 100))
-      return InvalidArgument("percentile is the share that stays, above 50 and at most 100, got ",
-                             value);
-    options->percentile = value;
-    return {};
-  }
-  if (name == "batches" && is_static) {
-    constexpr double kMost = 1e9;
-    if (!(value >= 0 && value <= kMost) || value != std::floor(value))
-      return InvalidArgument("batches is a whole number, 0 for all, got ", value);
-    options->batches = static_cast<int64_t>(value);
-    return {};
-  }
-  return InvalidArgument(
-      "there is per_channel of weights, dynamic and static, and percentile and batches of static, "
-      "got '",
-      name, "' of ", NameOf(options->how));
+  return InvalidArgument("the settings of ", NameOf(options->how), " are ", known, ", got '", name,
+                         "'");
 }
 
 }  // namespace
@@ -80,6 +105,8 @@ Result<QuantizeOptions> ParseQuantizeOptions(std::string_view text) {
   for (const auto& [name, value] : spec.numbers) {
     HR_RETURN_IF_ERROR(TakeOption(name, value, &out));
   }
+  if (out.entropy && out.percentile < 100)
+    return InvalidArgument("entropy finds the share that stays; leave percentile out");
   return out;
 }
 
@@ -117,7 +144,9 @@ Status Quantizer::Choose(std::string_view patterns) {
   std::vector<std::string> names;
   for (NodeId id = 0; id < module.main().nodes.size(); ++id) {
     if (!needed[id]) continue;
-    if (auto site = SiteOf(module, id, true)) {
+    auto site = SiteOf(module, id, true);
+    if (!site && options_.embeddings) site = TableOf(module, id);
+    if (site) {
       names.push_back(module.main().nodes[id].name);
       names.push_back(site->weight);
       sites.push_back(std::move(*site));
@@ -132,19 +161,23 @@ Status Quantizer::Choose(std::string_view patterns) {
     const graph::Node& node = module.main().nodes[sites[i].node];
     const std::string why = WhyNot(module, sites[i]);
     if (!why.empty()) skipped_.emplace_back(node.name, why);
-    if (why.empty()) products_.push_back({std::move(sites[i]), node.name, node.inputs[0]});
+    if (!why.empty()) continue;
+    const ValueId input = sites[i].kind == SiteKind::kGather ? kNone : node.inputs[0];
+    products_.push_back({std::move(sites[i]), node.name, input});
   }
   if (!products_.empty()) return {};
   return FailedPrecondition(
-      "there is nothing to quantize: signature '", signature_,
-      "' has no MatMul, Gemm or Conv whose weight is a variable or constant of float32",
+      "there is nothing to quantize: signature '", signature_, "' has no MatMul, Gemm or Conv",
+      options_.embeddings ? ", and no Gather," : "",
+      " whose weight is a variable or constant of float32",
       skipped_.empty() ? "" : Cat("; '", skipped_[0].first, "' stays: ", skipped_[0].second));
 }
 
 std::vector<ValueId> Quantizer::Inputs() const {
   std::vector<ValueId> out;
   for (const QuantizedProduct& product : products_) {
-    if (std::find(out.begin(), out.end(), product.input) == out.end()) out.push_back(product.input);
+    const bool is_new = std::find(out.begin(), out.end(), product.input) == out.end();
+    if (product.input != kNone && is_new) out.push_back(product.input);
   }
   return out;
 }
@@ -160,17 +193,21 @@ class Rewriter {
       : builder_(builder), options_(options), ranges_(ranges) {}
 
   Status Add(const QuantizedProduct& product) {
-    HR_ASSIGN_OR_RETURN(const Tensor weight, WeightOf(builder_.module(), product.site));
-    if (counted_.insert(product.site.weight).second) before_ += weight.bytes();
+    const AdapterSite& site = product.site;
+    HR_ASSIGN_OR_RETURN(const Tensor weight, WeightOf(builder_.module(), site));
+    if (counted_.insert(site.weight).second) before_ += weight.bytes();
     Formula f(builder_, product.name);
-    if (options_.how == Quantization::kDynamic) {
+    if (site.kind == SiteKind::kGather) {
+      inputs_.push_back({site.node, 0, Widened(f, product, weight)});
+    } else if (options_.how == Quantization::kDynamic) {
       AddDynamic(f, product, weight);
     } else {
-      const ValueId small = Widened(f, product, weight);
       if (options_.how == Quantization::kStatic) {
-        inputs_.push_back({product.site.node, 0, Limited(f, product.input)});
+        inputs_.push_back({site.node, 0, Limited(f, product.input)});
+      } else if (options_.activations) {
+        inputs_.push_back({site.node, 0, Rounded(f, product.input)});
       }
-      inputs_.push_back({product.site.node, 1, small});
+      inputs_.push_back({site.node, 1, Widened(f, product, weight)});
     }
     return f.status();
   }
@@ -196,27 +233,57 @@ class Rewriter {
     return f.Constant(std::move(tensor));
   }
 
-  // The weight as the node takes it, stored in fewer bits. One that several nodes take is stored
-  // once.
+  // How a node takes a weight: the axis along which scales differ, and whether its axes are
+  // swapped.
+  struct Form {
+    std::string weight;
+    int64_t axis = 0;
+    bool swap = false;
+    auto operator<=>(const Form&) const = default;
+  };
+
+  // A weight in 8 bits: its numbers, and what they are multiplied by.
+  struct Small {
+    ValueId numbers = kNone;
+    Tensor scales;
+  };
+
+  // What several nodes take in one form is stored once.
+  const Small& Stored(Formula& f, const Form& form, const Tensor& weight) {
+    auto [known, is_new] = stored_.try_emplace(form);
+    if (!is_new) return known->second;
+    auto small = QuantizedWeight::Of(weight, form.axis, form.swap, options_.per_channel,
+                                     builder_.allocator());
+    if (!small.ok()) return f.Fail(std::move(small).status()), known->second;
+    after_ += small->scales.bytes();
+    return known->second = {Keep(f, std::move(small->numbers)), std::move(small->scales)};
+  }
+
+  // The weight as the node takes it, stored in fewer bits.
   ValueId Widened(Formula& f, const QuantizedProduct& product, const Tensor& weight) {
     const AdapterSite& site = product.site;
-    const bool swap = site.transposed != IsTransposed(product);
-    auto [known, is_new] = weights_.try_emplace({site.weight, swap}, kNone);
+    const bool rows = site.kind == SiteKind::kConv || site.kind == SiteKind::kGather;
+    const Form form{site.weight, rows || IsTransposed(product) ? 0 : 1,
+                    site.transposed != IsTransposed(product)};
+    auto [known, is_new] = widened_.try_emplace(form, kNone);
     if (!is_new) return known->second;
-    if (!IsInteger(options_.how)) {
-      const DType to = options_.how == Quantization::kFloat16 ? DType::kFloat16 : DType::kBfloat16;
-      auto small = Shortened(weight, to, swap, site.weight, builder_.allocator());
-      if (!small.ok()) return f.Fail(std::move(small).status()), kNone;
-      return known->second = f.Cast(Keep(f, std::move(small).value()), DType::kFloat32);
+    if (IsInteger(options_.how)) {
+      const Small& small = Stored(f, form, weight);
+      if (!f.ok()) return kNone;
+      return known->second = f.Emit("DequantizeLinear", {small.numbers, f.Constant(small.scales)},
+                                    {{"axis", form.axis}});
     }
-    const int64_t axis = site.kind == SiteKind::kConv || IsTransposed(product) ? 0 : 1;
-    auto small =
-        QuantizedWeight::Of(weight, axis, swap, options_.per_channel, builder_.allocator());
+    const DType to = options_.how == Quantization::kFloat16 ? DType::kFloat16 : DType::kBfloat16;
+    auto small = Shortened(weight, to, form.swap, site.weight, builder_.allocator());
     if (!small.ok()) return f.Fail(std::move(small).status()), kNone;
-    return known->second =
-               f.Emit("DequantizeLinear",
-                      {Keep(f, std::move(small->numbers)), Keep(f, std::move(small->scales))},
-                      {{"axis", axis}});
+    return known->second = f.Cast(Keep(f, std::move(small).value()), DType::kFloat32);
+  }
+
+  // The input through 16 bits.
+  ValueId Rounded(Formula& f, ValueId input) {
+    auto [known, is_new] = limited_.try_emplace(input, kNone);
+    if (is_new) known->second = f.Cast(f.Cast(input, DType::kBfloat16), DType::kFloat32);
+    return known->second;
   }
 
   bool IsTransposed(const QuantizedProduct& product) const {
@@ -254,16 +321,14 @@ class Rewriter {
     const graph::Node node = builder_.graph().nodes[site.node];  // a copy: the graph grows
     const bool conv = site.kind == SiteKind::kConv;
     // MatMulInteger takes [inputs, outputs].
-    auto small = QuantizedWeight::Of(weight, conv ? 0 : 1, !conv && site.transposed,
-                                     options_.per_channel, builder_.allocator());
-    if (!small.ok()) return f.Fail(std::move(small).status());
+    const Small& small = Stored(f, {site.weight, conv ? 0 : 1, !conv && site.transposed}, weight);
     const std::vector<ValueId> x = Measured(f, product.input);
     if (!f.ok()) return;
-    Dims each = small->scales.dims();
+    Dims each = small.scales.dims();
     if (conv && !each.empty()) each.resize(weight.dims().size() - 1, 1);  // [n, 1, …]: of images
-    const ValueId scales = f.Constant(
-        MakeTensor<float>(builder_.allocator(), each, small->scales.span<const float>()));
-    const ValueId operands[] = {x[0], Stored(f, site.weight, std::move(small->numbers)), x[2]};
+    const ValueId scales =
+        f.Constant(MakeTensor<float>(builder_.allocator(), each, small.scales.span<const float>()));
+    const ValueId operands[] = {x[0], small.numbers, x[2]};
     const ValueId sum = f.EmitMany(ops::kOnnx, conv ? "ConvInteger" : "MatMulInteger", operands, 1,
                                    conv ? node.attributes : std::vector<graph::Attribute>())[0];
     ValueId y = f.Mul(f.Cast(sum, DType::kFloat32), f.Mul(x[1], scales));
@@ -271,13 +336,6 @@ class Rewriter {
       y = f.Add(y, conv ? BiasOfChannels(f, node.inputs[2], weight.dims().size()) : node.inputs[2]);
     }
     replaced_.emplace_back(node.outputs[0], y);
-  }
-
-  // A weight that several nodes take is stored once.
-  ValueId Stored(Formula& f, const std::string& weight, Tensor numbers) {
-    auto [known, is_new] = weights_.try_emplace({weight, false}, kNone);
-    if (is_new) known->second = Keep(f, std::move(numbers));
-    return known->second;
   }
 
   ValueId BiasOfChannels(Formula& f, ValueId bias, size_t rank) {
@@ -289,8 +347,9 @@ class Rewriter {
   GraphBuilder& builder_;
   const QuantizeOptions& options_;
   const std::map<ValueId, ValueRange>& ranges_;
-  std::map<std::pair<std::string, bool>, ValueId> weights_;  // by name, and whether it is turned
-  std::map<ValueId, ValueId> limited_;
+  std::map<Form, Small> stored_;
+  std::map<Form, ValueId> widened_;
+  std::map<ValueId, ValueId> limited_;  // inputs through fewer bits
   std::map<ValueId, std::vector<ValueId>> measured_;
   std::set<std::string> counted_;
   std::vector<NewInput> inputs_;
@@ -320,7 +379,7 @@ Status Quantizer::Run(const std::map<ValueId, ValueRange>& ranges) {
 
 std::string Quantizer::WriteReport(const std::map<ValueId, ValueRange>& ranges, size_t before,
                                    size_t after) const {
-  constexpr std::string_view kOps[] = {"MatMul", "Gemm", "Conv"};
+  constexpr std::string_view kOps[] = {"MatMul", "Gemm", "Conv", "Gather"};
   JsonWriter json;
   json.BeginObject().Field("how", NameOf(options_.how)).Field("signature", signature_);
   json.Key("products").BeginArray();

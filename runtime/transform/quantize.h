@@ -11,7 +11,7 @@
 namespace hr::transform {
 
 // How products (MatMul, Gemm, Conv) with a constant or a variable of float32 as their weight
-// change.
+// change. A Gather from such a table changes as its weight alone does.
 enum class Quantization : uint8_t {
   kWeights,   // the weight is int8 behind a DequantizeLinear
   kDynamic,   // the input is quantized by its range in each run: DynamicQuantizeLinear, …Integer
@@ -22,10 +22,13 @@ enum class Quantization : uint8_t {
 
 struct QuantizeOptions {
   Quantization how = Quantization::kDynamic;
-  bool per_channel = true;  // a scale for each column or filter, else one for the weight
+  bool embeddings = false;  // tables of Gather change, too
+  bool per_channel = true;  // a scale for each column, filter or row of a table, else one in all
   // Of what calibration sees of an input, the share in percent that its range holds; 100: all.
   double percentile = 100;
-  int64_t batches = 0;  // that calibration draws; 0: a pass
+  bool entropy = false;      // the range loses least of how the numbers are distributed instead
+  int64_t batches = 0;       // that calibration draws; 0: a pass
+  bool activations = false;  // what products of kBfloat16 multiply is rounded to it, too
 };
 // "static percentile=99.9 per_channel=1 batches=10"; the first word is weights, dynamic, static,
 // float16 or bfloat16.
@@ -38,8 +41,8 @@ struct ValueRange {
 // A product that is quantized.
 struct QuantizedProduct {
   AdapterSite site;
-  std::string name;  // of its node
-  ValueId input = kNone;
+  std::string name;       // of its node
+  ValueId input = kNone;  // what is multiplied; of a Gather none
 };
 
 // Changes the products of one signature. Used once.

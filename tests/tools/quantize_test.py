@@ -17,7 +17,9 @@ class Quantize(support.ToolTest):
         for way in (["--dynamic"], ["--dynamic", "--per-tensor"], ["--weights-only"],
                     ["--static", "--data", "idx:./data/train", "--batches", 3],
                     ["--static", "--data", "idx:./data/train", "--percentile", "99.9"],
-                    ["--to", "float16"], ["--to", "bfloat16"]):
+                    ["--static", "--data", "idx:./data/train", "--entropy"],
+                    ["--weights-only", "--embeddings"], ["--to", "float16"],
+                    ["--to", "bfloat16"], ["--to", "bfloat16", "--activations"]):
             report = self.json_of("quantize", "serve.hrg", "small.hrg", *way, "--batch", 16,
                                   "--signature", "infer", "--compare", "idx:./data/test", "--json")
             scores, = report["outputs"]
@@ -28,6 +30,15 @@ class Quantize(support.ToolTest):
             self.assertLess(report["bytes_after"], 0.6 * report["bytes_before"])
             signatures = self.json_of("inspect", "small.hrg", "--json")["model"]["signatures"]
             self.assertEqual([s["name"] for s in signatures], ["infer"])
+
+    def test_rounded_activations_cost_accuracy(self):
+        errors = []
+        for way in ([], ["--activations"]):
+            report = self.json_of("quantize", "serve.hrg", "small.hrg", "--to", "bfloat16", "--batch",
+                                  16, "--signature", "infer", "--compare", "idx:./data/test",
+                                  "--json", *way)
+            errors.append(report["outputs"][0]["error"])
+        self.assertLess(errors[0], errors[1])
 
     def test_metrics_before_and_after(self):
         report = self.json_of("quantize", "serve.hrg", "small.hrg", "--static", "--data",
@@ -54,6 +65,10 @@ class Quantize(support.ToolTest):
     def test_what_is_refused(self):
         usage = (([], "give one of"), (["--dynamic", "--static"], "give one of"),
                  (["--static"], "needs the data"), (["--dynamic", "--batches", 2], "about --static"),
+                 (["--dynamic", "--entropy"], "about --static"),
+                 (["--static", "--data", "idx:./data/train", "--percentile", "99", "--entropy"],
+                  "one of --percentile"),
+                 (["--to", "float16", "--activations"], "bfloat16"),
                  (["--to", "int4"], "float16 or bfloat16"),
                  (["--dynamic", "--data", "idx:./data/train"], "--static"),
                  (["--to", "float16", "--per-tensor"], "8 bits"))

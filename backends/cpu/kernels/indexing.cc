@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/element_size.h"
+#include "backends/cpu/kernels/quantize.h"
 #include "backends/cpu/kernels/ranges.h"
 #include "backends/cpu/kernels/scatter.h"
 
@@ -79,6 +81,34 @@ void GatherOrZero(const Lease& threads, const GatherShape& shape, size_t element
       }
     }
   });
+}
+
+Status GatherWidened(const Lease& threads, const GatherShape& shape, const NarrowTable& table,
+                     IntView indices, float* y, int ranges) {
+  if (shape.count * shape.inner == 0) return {};
+  HR_RETURN_IF_ERROR(CheckIndices(indices, shape.count, shape.size));
+  const bool bytes = DTypeSize(table.dtype) == 1, is_signed = table.dtype == DType::kInt8;
+  const ConvertLoop widen = LoaderFor(table.dtype, ElementType::kFloat);
+  const auto row_bytes = shape.inner * static_cast<int64_t>(DTypeSize(table.dtype));
+  const auto zero_of = [&](int64_t at) {
+    if (table.zeros == nullptr) return 0.0f;
+    return is_signed ? static_cast<float>(static_cast<const int8_t*>(table.zeros)[at])
+                     : static_cast<float>(static_cast<const uint8_t*>(table.zeros)[at]);
+  };
+  ForRanges(threads, shape.count, ranges, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = Position(indices[i], shape.size);
+      const char* const from = static_cast<const char*>(table.numbers) + row * row_bytes;
+      const int64_t at = table.scale_of_row ? row : 0;
+      if (bytes) {
+        DequantizeRun(from, is_signed, shape.inner, table.scales[at], zero_of(at),
+                      y + i * shape.inner);
+      } else {
+        widen(from, y + i * shape.inner, shape.inner);
+      }
+    }
+  });
+  return {};
 }
 
 // Ranges take columns where there is one outer index, so that no two write one element.

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/axes.h"
 #include "backends/cpu/kernels/int_view.h"
+#include "runtime/base/dtype.h"
 #include "runtime/base/errors.h"
 #include "runtime/base/executor.h"
 
@@ -21,6 +22,19 @@ Status Gather(const Lease& threads, const GatherShape& shape, size_t element_byt
 // The rows [size, inner] at `count` indices, and rows of 0 where an index is outside [0, size).
 void GatherOrZero(const Lease& threads, const GatherShape& shape, size_t element_bytes,
                   const void* rows, IntView indices, void* y, int ranges);
+
+// A table of rows in fewer bits: int8 or uint8 with scales and, perhaps, zero points (one in all,
+// or one for each row), or 16-bit floats.
+struct NarrowTable {
+  DType dtype = DType::kInt8;
+  bool scale_of_row = false;
+  const void* numbers = nullptr;
+  const float* scales = nullptr;
+  const void* zeros = nullptr;  // of the table's type, or null
+};
+// The rows [size, inner] at `count` indices, as float: (number - zero) * scale. `outer` is 1.
+Status GatherWidened(const Lease& threads, const GatherShape& shape, const NarrowTable& table,
+                     IntView indices, float* y, int ranges);
 
 // dx = 0, then each dy is added where it was taken, in the order of the indices. float and double.
 int GatherGradRanges(const GatherShape& shape, int slices);

@@ -11,6 +11,7 @@
 #include "runtime/lowering/drop_copies.h"
 #include "runtime/lowering/fuse_attention.h"
 #include "runtime/lowering/fuse_elementwise.h"
+#include "runtime/lowering/fuse_narrow_tables.h"
 #include "runtime/lowering/fuse_one_hot.h"
 #include "runtime/lowering/fuse_products.h"
 #include "runtime/lowering/fuse_quantized.h"
@@ -53,6 +54,7 @@ class Cpu final : public lowering::Target {
   Status Fuse(Region& region, const CompileOptions& options) const override {
     HR_ASSIGN_OR_RETURN(ConvPins pins, ParseConvPins(options.pin));
     lowering::DropCopies(region);
+    lowering::FuseNarrowTables(region);
     lowering::FuseQuantized(region);
     UseBfloat16Convolutions(region);
     FuseConvolutions(region, {options.exact_sums, std::move(pins), costs_});

@@ -55,6 +55,27 @@ Result<LoweredKernel> MakeOneHotProduct(const KernelRequest& request) {
   return out;
 }
 
+// (table, indices, scale?, zero?)
+Result<LoweredKernel> MakeGatherWidened(const KernelRequest& request) {
+  const OperandInfo& table = request.input(0);
+  const GatherShape shape = GatherShapeOf(request.node, table.dims, request.input(1));
+  const bool has_scale = request.input(2).present, has_zero = request.input(3).present;
+  const NarrowTable narrow{table.dtype, has_scale && request.input(2).elements() > 1};
+  const IntView view = ViewOf(request.input(1));
+  const int ranges = GatherRanges(shape, request.threads);
+  LoweredKernel out;
+  out.kernel = MakeKernel("gather_widened",
+                          [=](const engine::Operands& p, const engine::LaunchContext& context) {
+                            NarrowTable at = narrow;
+                            at.numbers = p.input(0);
+                            at.scales = has_scale ? p.input<float>(2) : nullptr;
+                            at.zeros = has_zero ? p.input(3) : nullptr;
+                            return GatherWidened(context.threads, shape, at, At(view, p.input(1)),
+                                                 p.output<float>(0), ranges);
+                          });
+  return out;
+}
+
 // (dy, indices, data)
 Result<LoweredKernel> MakeGatherGrad(const KernelRequest& request) {
   const GatherShape shape = GatherShapeOf(request.node, request.outputs[0].dims, request.input(1));
@@ -267,6 +288,7 @@ constexpr KernelEntry kIndexingKernels[] = {
     {"", "ScatterND", MakeScatterND},
     {"", "OneHot", MakeOneHot},
     {lowering::kLowered, "OneHotProduct", MakeOneHotProduct, false, "MatMul"},
+    {lowering::kLowered, "GatherWidened", MakeGatherWidened, false, "Gather"},
 };
 
 }  // namespace

@@ -203,6 +203,18 @@ std::string StaticChain(Draft& draft, const Row& row) {
       {y, draft.Leaf(DType::kFloat32, {}, 0.1, 0.9), ZeroPoint(draft, AnyByte(draft), {})});
 }
 
+// Rows of a table that is dequantized.
+std::string Table(Draft& draft, const Row& row) {
+  const int64_t rows = draft.rng().Between(1, 12);
+  const Dims each = draft.rng().Chance(60) ? Dims{rows} : Dims{};
+  std::vector<std::string> operands = {Bytes(draft, {rows, draft.rng().Between(1, 20)}),
+                                       draft.Leaf(DType::kFloat32, each, 0.01, 0.5)};
+  if (draft.rng().Chance(50)) operands.push_back(ZeroPoint(draft, draft[operands[0]].dtype, each));
+  const std::string table = draft.One(row.op, row.version, operands, {Int("axis", 0)});
+  if (table.empty()) return "";
+  return draft.One("Gather", 13, {table, draft.Indices(draft.AnyDims(0, 2), rows)});
+}
+
 const Row kQuantizedRows[] = {
     {"QuantizeLinear", 10, Quantize},
     {"QuantizeLinear", 13, Quantize},
@@ -216,6 +228,7 @@ const Row kQuantizedRows[] = {
     {"MatMulInteger", 10, MatMul},
     {"MatMulInteger", 10, DynamicChain},
     {"DequantizeLinear", 13, StaticChain},
+    {"DequantizeLinear", 13, Table, kFloats, 0, 0, 2},
     {"QLinearMatMul", 10, MatMul},
     {"QLinearMatMul", 21, MatMul},
     {"ConvInteger", 10, Conv},

@@ -24,7 +24,8 @@ constexpr char kFooter[] =
     "that 'headrace convert --onnx' gives a model that others run, too.\n\n"
     "--dynamic multiplies numbers of 8 bits, with the range that an input has in each run;\n"
     "--static takes the range that it has over the data of --data SPEC, and is faster;\n"
-    "--weights-only stores weights in 8 bits; --to float16 or bfloat16 in 16.\n\n"
+    "--weights-only stores weights in 8 bits; --to float16 or bfloat16 in 16.\n"
+    "--embeddings changes the tables of Gather, too, in any of these ways.\n\n"
     "--compare runs both models on a data set: for each output the error, as a part of the size "
     "of\n"
     "what the model gave before, how often the largest element of the last axis stays where it "
@@ -41,7 +42,7 @@ struct Options {
   std::string bits;  // float16 or bfloat16
   std::string signature;
   std::string nodes;
-  bool per_tensor = false;
+  bool per_tensor = false, embeddings = false, entropy = false, activations = false;
   std::string data;
   std::string percentile;
   int64_t batches = 0;
@@ -62,16 +63,24 @@ std::string SettingsOf(const Options& options) {
   if (options.is_static == options.data.empty())
     throw UsageError(options.is_static ? "--static needs the data of --data SPEC for calibration"
                                        : "--data is the calibration data of --static");
-  if (!options.is_static && (options.batches != 0 || !options.percentile.empty()))
-    throw UsageError("--batches and --percentile are about --static");
+  if (!options.is_static &&
+      (options.batches != 0 || !options.percentile.empty() || options.entropy))
+    throw UsageError("--batches, --percentile and --entropy are about --static");
+  if (options.entropy && !options.percentile.empty())
+    throw UsageError("give one of --percentile and --entropy");
   if (options.per_tensor && !options.bits.empty())
     throw UsageError("--per-tensor is about 8 bits, not --to");
+  if (options.activations && options.bits != "bfloat16")
+    throw UsageError("--activations is about --to bfloat16");
   std::string settings = options.is_static ? "static"
                          : options.dynamic ? "dynamic"
                          : options.weights ? "weights"
                                            : options.bits;
   if (options.per_tensor) settings += " per_channel=0";
+  if (options.embeddings) settings += " embeddings=1";
   if (!options.percentile.empty()) settings += " percentile=" + options.percentile;
+  if (options.entropy) settings += " entropy=1";
+  if (options.activations) settings += " activations=1";
   if (options.batches != 0) settings += " batches=" + std::to_string(options.batches);
   return settings;
 }
@@ -135,10 +144,15 @@ Command AddQuantize(CLI::App& program) {
   AddText(app, "--nodes", options->nodes, "PATTERNS",
           "only nodes whose name, or whose weight's, fits one, with commas between (a*,b?)");
   AddFlag(app, "--per-tensor", options->per_tensor,
-          "one scale for a weight, in place of one for each column or filter");
+          "one scale for a weight, in place of one for each column, filter or row of a table");
+  AddFlag(app, "--embeddings", options->embeddings, "tables of Gather, too");
   AddText(app, "--data", options->data, "SPEC", "data for calibration; docs/data.md has addresses");
   AddText(app, "--percentile", options->percentile, "PERCENT",
           "the share of an input's numbers that its range holds (100)");
+  AddFlag(app, "--entropy", options->entropy,
+          "ranges that lose least of how an input's numbers are distributed");
+  AddFlag(app, "--activations", options->activations,
+          "of --to bfloat16: products of bfloat16, not of float32");
   AddNumber(app, "--batches", options->batches, 1, "batches for calibration (a pass)");
   AddNumber(app, "--batch", options->batch, 1, "examples of a batch, of --data and --compare");
   AddRepeated(app, "--bind", options->bind, "INPUT=FIELD", "the data's field for an input");

@@ -2447,12 +2447,21 @@ extern "C" {
     /// DequantizeLinear)
     /// "float16", "bfloat16"   the weight has 16 bits, behind a Cast
     ///
-    /// and goes on with "per_channel=0" (one scale for a whole weight, in place of one for each column
-    /// or filter), and for static "percentile=99.9" (the range leaves out half of the rest at either
-    /// end) and "batches=10" (0: a pass). `patterns` chooses nodes by their names or those of their
-    /// weights (see hr_graph_set_trainable_matching); NULL chooses all. `data` is drawn from for static,
-    /// and NULL otherwise. `limits` may be NULL. `out_report` may be NULL; it gets JSON: "how",
-    /// "signature", "products" with "node", "op", "weight", and for static "low" and "high", "skipped"
+    /// and goes on with such settings as
+    ///
+    /// "per_channel=0"   of the first three: one scale for a whole weight, in place of one for each
+    /// column, filter, or row of a table
+    /// "embeddings=1"    of all: Gather, too, from such a table, which changes as the weight of
+    /// "weights", or has 16 bits
+    /// "batches=10"      of static: drawn from `data` (0: a pass)
+    /// "percentile=99.9" of static: a range leaves out half of the rest at either end
+    /// "entropy=1"       of static: the range that loses least of how the numbers are distributed
+    /// "activations=1"   of bfloat16: inputs are rounded to it, so that products are of bfloat16
+    ///
+    /// `patterns` chooses nodes by their names or those of their weights (see
+    /// hr_graph_set_trainable_matching); NULL chooses all. `data` is drawn from for static, and NULL
+    /// otherwise. `limits` may be NULL. `out_report` may be NULL; it gets JSON: "how", "signature",
+    /// "products" with "node", "op", "weight", and for static "low" and "high" of an input, "skipped"
     /// with "node" and "reason", and "bytes_before" and "bytes_after" of the weights.
     ///
     /// HR_NOT_FOUND if there is no such signature, or a pattern fits nothing; HR_FAILED_PRECONDITION if

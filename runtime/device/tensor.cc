@@ -61,6 +61,7 @@ class MappedBuffer final : public Buffer {
   explicit MappedBuffer(MappedFile file)
       : Buffer(file.bytes().data(), file.bytes().size(), DeviceId{}, true),
         file_(std::move(file)) {}
+  void Forget(size_t offset, size_t bytes) const override { file_.Forget(offset, bytes); }
 
  private:
   MappedFile file_;

@@ -32,6 +32,8 @@ class Buffer {
   DeviceId device() const { return device_; }
   // Its owner does not allow writing.
   bool read_only() const { return read_only_; }
+  // Gives the memory of these bytes back until they are read again, if they lie in a file.
+  virtual void Forget(size_t /*offset*/, size_t /*bytes*/) const {}
 
  protected:
   Buffer(std::byte* data, size_t bytes, DeviceId device, bool read_only = false)
@@ -94,6 +96,11 @@ class Tensor {
   template <typename T>
   std::span<T> span() const {
     return {as<T>(), static_cast<size_t>(elements())};
+  }
+
+  // Gives its memory back until it is read again, if it lies in a file.
+  void Forget() const {
+    if (defined() && contiguous()) buffer_->Forget(offset_, bytes());
   }
 
   // Takes another type in the memory that it has. Returns false if that is too small or the tensor

@@ -49,6 +49,7 @@ ProgramBuilder ProgramBuilder::InOrder(std::span<const StepRun> order) const {
   ProgramBuilder out;
   out.buffers_ = buffers_;
   out.preparations_ = preparations_;
+  out.preparation_scratch_ = preparation_scratch_;
   std::vector<BufferIndex> made(buffers_.size(), kNoBuffer);  // anew, by root
   const auto now = [&](BufferIndex buffer) {
     if (buffer == kNoBuffer) return buffer;

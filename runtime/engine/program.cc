@@ -44,6 +44,7 @@ Status Program::Prepare(std::span<const Operands> operands, const RunContext& ru
     Status status = preparations_[i].kernel->Run(operands[i], context);
     if (!status.ok()) return std::move(status).WithNode(preparation_specs_[i].node);
     made.version = wanted;
+    preparation_specs_[i].source.Forget();
   }
   prepared_.store(wanted, std::memory_order_release);
   return {};

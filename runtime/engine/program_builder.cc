@@ -35,6 +35,11 @@ BufferIndex ProgramBuilder::AddView(BufferIndex of, size_t offset) {
 void ProgramBuilder::AddStep(StepSpec step) { steps_.push_back(std::move(step)); }
 
 BufferIndex ProgramBuilder::AddPreparation(PreparationSpec preparation) {
+  if (preparation.scratch_bytes != 0) {
+    if (preparation_scratch_ == kNoBuffer) preparation_scratch_ = AddArena(0);
+    size_t& bytes = buffers_[preparation_scratch_].bytes;
+    bytes = std::max(bytes, preparation.scratch_bytes);
+  }
   buffers_.push_back({.kept = static_cast<uint32_t>(preparations_.size())});
   preparations_.push_back(std::move(preparation));
   return static_cast<BufferIndex>(buffers_.size() - 1);
@@ -70,9 +75,7 @@ std::vector<BufferIndex> ProgramBuilder::Roots() const {
 std::vector<ProgramBuilder::Span> ProgramBuilder::Spans() const {
   const std::vector<BufferIndex> roots = Roots();
   std::vector<Span> spans(buffers_.size());
-  for (const PreparationSpec& preparation : preparations_) {
-    if (preparation.scratch != kNoBuffer) spans[roots[preparation.scratch]].Touch(0);
-  }
+  if (preparation_scratch_ != kNoBuffer) spans[preparation_scratch_].Touch(0);
   for (uint32_t i = 0; i < steps_.size(); ++i) {
     steps_[i].buffers.ForEach([&](BufferIndex buffer) { spans[roots[buffer]].Touch(i); });
   }
@@ -171,16 +174,29 @@ Result<std::unique_ptr<Program>> ProgramBuilder::Build(Allocator& allocator, Bui
   return program;
 }
 
+bool ProgramBuilder::IsRead(uint32_t slot) const {
+  return std::ranges::any_of(steps_, [&](const StepSpec& step) {
+    return std::ranges::any_of(step.buffers.inputs, [&](BufferIndex input) {
+      size_t offset = 0;
+      return input != kNoBuffer && buffers_[Root(input, &offset)].slot == slot;
+    });
+  });
+}
+
 Status ProgramBuilder::AddPreparations(Allocator& allocator, const std::vector<size_t>& offsets,
                                        Program& program) {
   for (BufferIndex memory = 0; memory < buffers_.size(); ++memory) {
     if (buffers_[memory].kept == UINT32_MAX) continue;
-    const PreparationSpec& spec = preparations_[buffers_[memory].kept];
+    PreparationSpec& spec = preparations_[buffers_[memory].kept];
     PreparedKey key{.format = spec.format};
     key.slot = buffers_[Root(spec.from, &key.offset)].slot;
+    if (IsRead(key.slot)) spec.source = {};
     HR_ASSIGN_OR_RETURN(auto&& prepared, program.pool_->Get(allocator, key, spec.bytes));
     program.kept_.push_back(std::move(prepared));
-    const StepBuffers buffers{.inputs = {spec.from}, .outputs = {memory}, .scratch = spec.scratch};
+    const StepBuffers buffers{
+        .inputs = {spec.from},
+        .outputs = {memory},
+        .scratch = spec.scratch_bytes == 0 ? kNoBuffer : preparation_scratch_};
     program.preparations_.push_back(program.AddPlaces(*this, *spec.kernel, buffers, offsets));
   }
   program.preparation_specs_ = std::move(preparations_);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/device/tensor.h"
 #include "runtime/engine/kernel.h"
 #include "runtime/engine/memory_check.h"
 #include "runtime/engine/prepared.h"
@@ -80,8 +81,10 @@ struct PreparationSpec {
   BufferIndex from = kNoBuffer;
   size_t bytes = 0;    // of the memory
   std::string format;  // of the contents; see PreparedKey
-  BufferIndex scratch = kNoBuffer;
+  size_t scratch_bytes = 0;
   std::string node;
+  Tensor source;  // what the slot is bound to, if it is a constant: its memory is given back,
+                  // unless steps read it, too
 };
 
 // The step at which most of the arena is in use, and what holds it.
@@ -178,12 +181,15 @@ class ProgramBuilder {
                      uint32_t first_output_slot) const;
   // Returns the ranges of the arena that no step needs any more, by the last step that does.
   std::vector<std::vector<ArenaRange>> DeadRanges(std::span<const size_t> offsets) const;
+  // Whether a step takes what lies in the slot.
+  bool IsRead(uint32_t slot) const;
   Status AddPreparations(Allocator& allocator, const std::vector<size_t>& offsets,
                          Program& program);
 
   std::vector<BufferSpec> buffers_;
   std::vector<StepSpec> steps_;
   std::vector<PreparationSpec> preparations_;
+  BufferIndex preparation_scratch_ = kNoBuffer;  // of all, which run one after the other
 };
 
 }  // namespace hr::engine

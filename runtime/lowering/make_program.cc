@@ -440,7 +440,10 @@ class ProgramMaker {
                : target_.MakeKernel(request));
     if (lowered.scratch_bytes != 0) step.buffers.scratch = builder_.AddArena(lowered.scratch_bytes);
     step.kernel = std::move(lowered.kernel);
-    if (lowered.preparation.kernel != nullptr) Prepare(std::move(lowered.preparation), &step);
+    if (lowered.preparation.kernel != nullptr) {
+      const Tensor* const constant = region_.ConstantOf(node.inputs[lowered.preparation.input]);
+      Prepare(std::move(lowered.preparation), constant, &step);
+    }
     step.in_place = std::move(lowered.in_place);
     step.work = {OperationsOf(request), BytesOf(request, step.buffers)};
     step.repeatable = !custom && (def == nullptr || ops::EffectsOf(*def, node).empty());
@@ -490,17 +493,16 @@ class ProgramMaker {
     }
   }
 
-  // Lets the step take what the preparation makes instead of its input.
-  void Prepare(Preparation preparation, engine::StepSpec* step) {
+  // Lets the step take what the preparation makes instead of its input, which may be a constant.
+  void Prepare(Preparation preparation, const Tensor* constant, engine::StepSpec* step) {
     BufferIndex& input = step->buffers.inputs[preparation.input];
     input = builder_.AddPreparation({.kernel = std::move(preparation.kernel),
                                      .from = input,
                                      .bytes = preparation.bytes,
                                      .format = std::move(preparation.format),
-                                     .scratch = preparation.scratch_bytes == 0
-                                                    ? kNoBuffer
-                                                    : builder_.AddArena(preparation.scratch_bytes),
-                                     .node = step->node});
+                                     .scratch_bytes = preparation.scratch_bytes,
+                                     .node = step->node,
+                                     .source = constant == nullptr ? Tensor() : *constant});
   }
 
   const Target& target_;

@@ -33,6 +33,7 @@ Status VariableStore::MakeWritable(Allocator& allocator, uint32_t variable) {
   if (owned_[variable]) return {};
   initial_.store(false, std::memory_order_release);
   HR_ASSIGN_OR_RETURN(auto&& copy, tensors_[variable].Clone(allocator));
+  tensors_[variable].Forget();
   tensors_[variable] = std::move(copy);
   owned_[variable] = true;
   ++generation_;

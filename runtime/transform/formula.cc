@@ -1,8 +1,7 @@
 #include "runtime/transform/formula.h"
 
-#include <cstring>
-
 #include "runtime/base/errors.h"
+#include "runtime/device/zeros.h"
 
 namespace hr::transform {
 namespace {
@@ -45,9 +44,8 @@ ValueId Formula::SizeOf(ValueId value, DType dtype) { return Cast(Emit("Size", {
 
 uint32_t Formula::Zeros(const std::string& name, DType dtype, const Dims& dims) {
   if (!ok()) return kNone;
-  auto zeros = Tensor::Create(builder_.allocator(), dtype, dims);
+  auto zeros = MakeZeros(builder_.allocator(), dtype, dims);
   if (!zeros.ok()) return Fail(std::move(zeros).status()), kNone;
-  if (zeros->bytes() != 0) std::memset(zeros->data(), 0, zeros->bytes());
   return Keep(builder_.AddVariable(name, std::move(zeros).value(), false));
 }
 

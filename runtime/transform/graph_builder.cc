@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/errors.h"
+#include "runtime/device/zeros.h"
 #include "runtime/graph/unknown_name.h"
 #include "runtime/transform/infer_types.h"
 #include "runtime/transform/keep_signatures.h"
@@ -414,8 +415,7 @@ Status GraphBuilder::DivideVariable(uint32_t index, int64_t elements) {
                               "' does not start as zeros of its own; divide a training before it "
                               "begins");
   }
-  HR_ASSIGN_OR_RETURN(auto&& part, Tensor::Create(*allocator_, variable.dtype, {elements}));
-  if (part.bytes() != 0) __builtin_memset(part.data(), 0, part.bytes());
+  HR_ASSIGN_OR_RETURN(auto&& part, MakeZeros(*allocator_, variable.dtype, {elements}));
   divided_.push_back(
       {index, variable, std::exchange(module_.constants[constant], std::move(part))});
   variable.dims = {elements};

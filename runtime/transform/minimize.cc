@@ -1,6 +1,7 @@
 #include "runtime/transform/minimize.h"
 
 #include "runtime/base/errors.h"
+#include "runtime/device/zeros.h"
 #include "runtime/graph/unknown_name.h"
 #include "runtime/ops/optimizer.h"
 #include "runtime/transform/attribute_text.h"
@@ -156,8 +157,7 @@ class Updater {
     const graph::Variable declared = module().variables[variable];
     DType dtype = state.counter ? DType::kInt64 : declared.dtype;
     Dims dims = state.counter ? Dims{} : declared.dims;
-    HR_ASSIGN_OR_RETURN(auto&& zero, Tensor::Create(builder_.allocator(), dtype, dims));
-    if (zero.bytes() != 0) __builtin_memset(zero.data(), 0, zero.bytes());
+    HR_ASSIGN_OR_RETURN(auto&& zero, MakeZeros(builder_.allocator(), dtype, dims));
     return builder_.AddVariable(StateName(variable, state.suffix), std::move(zero), false);
   }
 

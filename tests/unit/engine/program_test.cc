@@ -23,7 +23,7 @@ class Preparations : public testing::Test {
   void SetUp() override {
     ProgramBuilder builder;
     const BufferIndex weights = builder.AddSlot(0), input = builder.AddSlot(1);
-    const BufferIndex output = builder.AddSlot(2), scratch = builder.AddArena(64);
+    const BufferIndex output = builder.AddSlot(2);
     const BufferIndex kept = builder.AddPreparation({.kernel = Make([this](Operands p) -> Status {
                                                        ++prepared_;
                                                        if (fail_) return Unavailable("not now");
@@ -34,7 +34,7 @@ class Preparations : public testing::Test {
                                                      .from = weights,
                                                      .bytes = sizeof(int),
                                                      .format = "twice",
-                                                     .scratch = scratch,
+                                                     .scratch_bytes = 64,
                                                      .node = "product"});
     builder.AddStep({.kernel = Make([](Operands p) -> Status {
                        Int(p.output(0)) = Int(p.input(0)) + Int(p.input(1));
@@ -91,6 +91,56 @@ TEST_F(Preparations, AreTriedAgainAfterAFailure) {
   fail_ = false;
   ASSERT_TRUE(Run(*invocation, 0).ok());
   EXPECT_EQ(output_, 21);
+}
+
+// Notes what is given back.
+class NotedBuffer final : public Buffer {
+ public:
+  explicit NotedBuffer(std::span<std::byte> memory)
+      : Buffer(memory.data(), memory.size(), DeviceId{}, true) {}
+  void Forget(size_t offset, size_t bytes) const override { given_back.push_back({offset, bytes}); }
+  mutable std::vector<std::pair<size_t, size_t>> given_back;
+};
+
+// Of the constant that two preparations take, and perhaps the step, too.
+std::vector<std::pair<size_t, size_t>> GivenBack(bool step_reads) {
+  alignas(64) int numbers[32] = {};
+  const auto buffer = std::make_shared<NotedBuffer>(std::as_writable_bytes(std::span(numbers)));
+  const Tensor constant = Tensor::View(buffer, 64, DType::kInt32, {4}).value();
+  ProgramBuilder builder;
+  const BufferIndex slot = builder.AddSlot(0), output = builder.AddSlot(1);
+  StepBuffers buffers{.outputs = {output}};
+  for (const size_t scratch : {640, 1280}) {
+    buffers.inputs.push_back(builder.AddPreparation({.kernel = Make([](Operands p) -> Status {
+                                                       Int(p.scratch()) = Int(p.input(0));
+                                                       Int(p.output(0)) = Int(p.scratch());
+                                                       return {};
+                                                     }),
+                                                     .from = slot,
+                                                     .bytes = sizeof(int),
+                                                     .format = Cat(scratch),
+                                                     .scratch_bytes = scratch,
+                                                     .source = constant}));
+  }
+  if (step_reads) buffers.inputs.push_back(builder.AddView(slot, 8));
+  builder.AddStep({.kernel = Make([](Operands) -> Status { return {}; }), .buffers = buffers});
+  const auto program = builder.Build(SystemAllocator(), {.slot_count = 2}).value();
+  // One after the other they take the same memory.
+  EXPECT_NE(program->Describe().find("\"arena_bytes\":1280"), std::string::npos);
+  const auto invocation = program->Instantiate().value();
+  int result = 0;
+  invocation->Bind(0, constant.data());
+  invocation->Bind(1, &result);
+  const Lease lease;
+  EXPECT_TRUE(invocation->Run({.threads = lease}).ok());
+  EXPECT_TRUE(invocation->Run({.threads = lease}).ok());
+  return buffer->given_back;
+}
+
+TEST(Preparation, GivesTheMemoryOfItsConstantBack) {
+  const std::pair<size_t, size_t> all{64, 16};
+  EXPECT_EQ(GivenBack(false), (std::vector{all, all}));
+  EXPECT_TRUE(GivenBack(true).empty());
 }
 
 // output = kept + scratch of the arena, whose size the program states; what is kept is `factor`

@@ -33,6 +33,13 @@ using BlockTag = hn::CappedTag<T, kBatchBlock<T>>;
 template <typename T>
 inline constexpr int64_t kLanes = hn::MaxLanes(BlockTag<T>());
 
+// Keeps NaN, which Max does not in every instruction set.
+template <class V>
+HWY_INLINE V Relu(V value) {
+  const V zero = hn::Zero(hn::DFromV<V>());
+  return hn::IfThenElse(hn::Lt(value, zero), zero, value);
+}
+
 template <typename T, int kOutputs, int kColumns>
 HWY_ATTR void ForwardTile(const ForwardCall<T>& call, const T* x, T* y) {
   const BlockTag<T> d;
@@ -70,8 +77,7 @@ HWY_ATTR void ForwardTile(const ForwardCall<T>& call, const T* x, T* y) {
   }
   HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
     HR_UNROLL for (int j = 0; j < kColumns; ++j) {
-      // Max's second argument comes back where one is NaN.
-      const V sum = call.relu ? hn::Max(hn::Zero(d), sums[o][j]) : sums[o][j];
+      const V sum = call.relu ? Relu(sums[o][j]) : sums[o][j];
       hn::Store(sum, d, y + o * call.y_output + j * kBatchBlock<T>);
     }
   }

@@ -59,7 +59,7 @@ HWY_INLINE void MaxPoolVector(const PoolCall<T> call, const T* x, int64_t at) {
   if (call.relu) {
     index = hn::IfThenElse(hn::RebindMask(di, hn::Le(best, hn::Zero(d))), hn::Set(di, kNoGradient),
                            index);
-    best = hn::Max(hn::Zero(d), best);
+    best = Relu(best);
   }
   hn::Store(best, d, call.y + at);
   if (call.argmax != nullptr) {

@@ -312,8 +312,7 @@ HWY_ATTR void FilterGradient(const WinogradFilterGradient& given) {
 HWY_ATTR void Copy(const float* from, int64_t pixels, bool relu, float* y) {
   for (int64_t i = 0; i < pixels * kPixel; i += kVector) {
     const V value = hn::Load(D(), from + i);
-    // Max's second argument comes back where one is NaN.
-    hn::Store(relu ? hn::Max(hn::Zero(D()), value) : value, D(), y + i);
+    hn::Store(relu ? Relu(value) : value, D(), y + i);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/conv_batch_blocked.h"
 
+#include <cmath>
 #include <span>
 
 #include "backends/cpu/kernels/winograd.h"
@@ -179,6 +180,29 @@ TEST_P(ConvBatchBlocked, CutsLargeShapes) {
   Check<float>(Square(1, 70, 9, 70, 5, 2), {true, 1, 1}, winograd, kWinogradTolerance);
   Check<float>(Square(50, 33, 6, 35, 3, 1), {}, winograd, kWinogradTolerance);
   Check<float>(Square(17, 3, 16, 2, 7, 3), {false, 3, 2}, winograd, kWinogradTolerance);
+}
+
+TEST_P(ConvBatchBlocked, ReluKeepsNaN) {
+  const ConvShape s = Square(3, 2, 8, 3, 3, 1);
+  const int64_t in = s.ic * s.ih * s.iw;
+  Buffer<float> x(BatchBlockedElements<float>(s.n, in)), w(s.oc * s.Taps());
+  FillBlocked(x, s.n, in, Values(s.n * in, NAN));
+  Fill(w, Values(w.size(), 1));
+  for (const auto* passes : {&DirectConvPasses<float>(), &WinogradConvPasses()}) {
+    for (const int64_t pool : {1, 2}) {
+      const ConvFusion fusion{true, pool, pool};
+      const int64_t out = s.oc * fusion.OutputRows(s) * fusion.OutputColumns(s);
+      Buffer<float> y(BatchBlockedElements<float>(s.n, out));
+      Buffer<uint8_t> argmax(y.size());
+      Buffer<float> scratch(passes->forward_scratch_bytes(s, fusion, 1) / sizeof(float));
+      passes->forward(one_, s, fusion, {x.data(), w.data(), nullptr, y.data(), argmax.data()}, 1,
+                      scratch.data());
+      for (int64_t i = 0; i < out; ++i) {
+        ASSERT_TRUE(std::isnan(y[i * kBatchBlock<float>]))
+            << passes->name << " " << pool << " " << i;
+      }
+    }
+  }
 }
 
 // Only the number of slices may change the order of sums, not the number of threads.

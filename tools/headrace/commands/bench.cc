@@ -17,8 +17,8 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] = "Measures how long a signature takes, and how much memory";
-constexpr char kFooter[] =
+constexpr char kBenchDescription[] = "Measures how long a signature takes, and how much memory";
+constexpr char kBenchFooter[] =
     "With --against, this library and another build of it (a file libheadrace.so, or its folder)\n"
     "run in turn, each in a process of its own.\n\n"
     "Examples:\n"
@@ -28,7 +28,7 @@ constexpr char kFooter[] =
 
 constexpr int kSamples = 2000;  // of the bootstrap
 
-struct Options {
+struct BenchOptions {
   MeasureOptions measure;
   double seconds = 2;
   int64_t rounds = 15;
@@ -80,7 +80,7 @@ void AddMemory(Json& report, Measured& measured) {
   report["arena_bytes"] = ArenaBytes(measured.call());
 }
 
-int Alone(const Options& options) {
+int Alone(const BenchOptions& options) {
   Measured measured(options.measure);
   if (options.json != "-") measured.Print();
   Json report = measured.Report();
@@ -104,7 +104,7 @@ int Alone(const Options& options) {
 }
 
 // Answers each line, a number of seconds, with the times of as many runs as take them.
-int Serve(const Options& options) {
+int Serve(const BenchOptions& options) {
   Measured measured(options.measure);
   Json hello = {{"library", LibraryFile()}, {"version", hr_version_text()}};
   hello["first_run_ms"] = WarmUp(measured, options.measure.warm_up).first;
@@ -145,7 +145,7 @@ std::string LibraryAt(const std::string& path) {
 // One build of the library, in a process of its own.
 struct Side {
   // Of what the linker finds for this program if `library` is empty.
-  Side(const Options& options, const std::string& library)
+  Side(const BenchOptions& options, const std::string& library)
       : child(SideArguments(options.measure),
               library.empty() ? std::vector<std::string>()
                               : std::vector<std::string>{"LD_PRELOAD=" + library}),
@@ -209,7 +209,7 @@ void PrintSide(const char* who, const Json& side) {
         BytesText(side["arena_bytes"]).c_str());
 }
 
-int Against(const Options& options) {
+int Against(const BenchOptions& options) {
   Side other(options, LibraryAt(options.against));
   Side ours(options, "");
   const double seconds = options.seconds / static_cast<double>(options.rounds);
@@ -235,7 +235,7 @@ int Against(const Options& options) {
   return kOk;
 }
 
-int Run(const Options& options) {
+int RunBench(const BenchOptions& options) {
   if (options.side) return Serve(options);
   return options.against.empty() ? Alone(options) : Against(options);
 }
@@ -243,8 +243,8 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddBench(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "bench", kDescription, kFooter);
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* app = AddCommand(program, "bench", kBenchDescription, kBenchFooter);
   AddMeasureOptions(app, options->measure);
   AddSeconds(app, "--seconds", options->seconds, false, "how long to measure each library (2)");
   AddText(app, "--against", options->against, "LIBRARY", "another build to compare with");
@@ -253,7 +253,7 @@ Command AddBench(CLI::App& program) {
           "write a report there; - is standard output, alone");
   AddFlag(app, "--side", options->side,
           "measure whenever standard input has a number of seconds: what --against starts");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunBench(*options); }};
 }
 
 }  // namespace headrace::tool

@@ -11,9 +11,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kConvertDescription[] =
     "Converts a model of another format (ONNX) to a graph file, and back with --onnx";
-constexpr char kFooter[] =
+constexpr char kConvertFooter[] =
     "Names stay as they are, and operators mean what their version says (operator sets from 7\n"
     "on). Weights become variables, which 'headrace train' and hosts can train further. Files\n"
     "with the model's weights (external data) are found beside it. If something cannot be\n"
@@ -30,7 +30,7 @@ constexpr char kFooter[] =
     "  headrace convert --simplify model.onnx model.hrg\n"
     "  headrace convert --onnx model.hrg model.onnx";
 
-struct Options {
+struct ConvertOptions {
   std::string from, to;
   bool constants = false;
   bool simplify = false;
@@ -48,7 +48,7 @@ std::string Joined(const Json& names) {
   return text;
 }
 
-void PrintReport(const Options& options, const Json& report) {
+void PrintReport(const ConvertOptions& options, const Json& report) {
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(options.to, ignored);
   Print("%s: %s, %s (%s), %s of constants\n", options.to.c_str(), BytesText(bytes).c_str(),
@@ -67,7 +67,7 @@ void PrintReport(const Options& options, const Json& report) {
         Joined(report["outputs"]).c_str());
 }
 
-double ToleranceOf(const Options& options) {
+double ToleranceOf(const ConvertOptions& options) {
   double value = 0;
   const char* const end = options.tolerance.data() + options.tolerance.size();
   const auto [stop, error] = std::from_chars(options.tolerance.data(), end, value);
@@ -75,7 +75,7 @@ double ToleranceOf(const Options& options) {
   throw UsageError("--tolerance is a number from 0 to 1, got " + options.tolerance);
 }
 
-int Convert(const hr::Env& env, const Options& options) {
+int Convert(const hr::Env& env, const ConvertOptions& options) {
   const double tolerance = ToleranceOf(options);
   auto how = Sized<hr_convert_options>();
   how.constants = options.constants ? 1 : 0;
@@ -92,7 +92,7 @@ int Convert(const hr::Env& env, const Options& options) {
   return ReportChecks(checks, !options.json) ? kOk : kFailure;
 }
 
-void PrintWritten(const Options& options, const Json& report) {
+void PrintWritten(const ConvertOptions& options, const Json& report) {
   size_t nodes = 0;
   for (const Json& count : report["operators"]) nodes += count.get<size_t>();
   Print("%s: %s, signature %s, %s of %s\n", options.to.c_str(), BytesText(report["bytes"]).c_str(),
@@ -104,7 +104,7 @@ void PrintWritten(const Options& options, const Json& report) {
   }
 }
 
-int WriteOnnx(const hr::Env& env, const Options& options) {
+int WriteOnnx(const hr::Env& env, const ConvertOptions& options) {
   if (options.constants || options.simplify || !options.check.empty()) {
     throw UsageError(
         "--constants, --simplify and --check are about conversions to a graph file, not --onnx");
@@ -122,7 +122,7 @@ int WriteOnnx(const hr::Env& env, const Options& options) {
   return kOk;
 }
 
-int Run(const Options& options) {
+int RunConvert(const ConvertOptions& options) {
   const hr::Env env;
   if (options.onnx) return WriteOnnx(env, options);
   if (options.external_data || !options.signature.empty()) {
@@ -134,8 +134,8 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddConvert(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "convert", kDescription, kFooter);
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* app = AddCommand(program, "convert", kConvertDescription, kConvertFooter);
   AddWord(app, "FROM", options->from, "the model, a file that ends in .onnx; with --onnx: in .hrg");
   AddWord(app, "TO", options->to, "the graph file to write (.hrg; with --onnx: .onnx); replaced");
   AddFlag(app, "--constants", options->constants,
@@ -152,7 +152,7 @@ Command AddConvert(CLI::App& program) {
   AddFlag(app, "--external-data", options->external_data,
           "of --onnx: tensors go to TO.data (they do anyway above 2 GiB)");
   AddFlag(app, "--json", options->json, "print what was converted as JSON");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunConvert(*options); }};
 }
 
 }  // namespace headrace::tool

@@ -13,8 +13,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] = "Says what the machine and this build have, and what is missing";
-constexpr char kFooter[] =
+constexpr char kDoctorDescription[] =
+    "Says what the machine and this build have, and what is missing";
+constexpr char kDoctorFooter[] =
     "Exit status: 0 the library works here (what is optional and missing is named), 1 it does "
     "not.\n\n"
     "Examples:\n"
@@ -288,7 +289,7 @@ int Doctor(bool json) {
 
 Command AddDoctor(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* app = AddCommand(program, "doctor", kDescription, kFooter);
+  CLI::App* app = AddCommand(program, "doctor", kDoctorDescription, kDoctorFooter);
   AddFlag(app, "--json", *json, "print a JSON list of findings");
   return {app, [json] { return Doctor(*json); }};
 }

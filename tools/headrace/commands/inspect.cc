@@ -13,9 +13,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kInspectDescription[] =
     "Shows a graph file: signatures, variables, nodes; or what the backend compiled of it";
-constexpr char kFooter[] =
+constexpr char kInspectFooter[] =
     "Examples:\n"
     "  headrace inspect lenet.hrg\n"
     "  headrace inspect lenet.hrg --signature infer --dot | dot -Tsvg -o lenet.svg\n"
@@ -23,7 +23,7 @@ constexpr char kFooter[] =
     "  headrace inspect lenet.hrg --operators >lenet.txt; cmake -DHEADRACE_OPERATORS=lenet.txt …\n"
     "  headrace inspect lenet.hrg --placement infer --plugin cuda --device CUDA:0";
 
-struct Options {
+struct InspectOptions {
   std::string file;
   std::string signature;
   std::string plan;
@@ -40,7 +40,7 @@ struct Options {
   bool json = false;
 };
 
-hr_graph_view ViewOf(const Options& options) {
+hr_graph_view ViewOf(const InspectOptions& options) {
   auto view = Sized<hr_graph_view>();
   view.graph = options.graph;
   if (!options.signature.empty()) view.signature = options.signature.c_str();
@@ -49,7 +49,7 @@ hr_graph_view ViewOf(const Options& options) {
 
 // The signature compiled for the given shapes; nothing is run.
 Json PlanOf(const hr::Env& env, const hr::Model& model, const Json& described,
-            const Options& options) {
+            const InspectOptions& options) {
   FeedOptions feed_options{.shapes = options.shapes};
   hr_session_options session_options = options.session.Options(0);
   if (!options.device.empty()) session_options.device = options.device.c_str();
@@ -63,7 +63,7 @@ Json PlanOf(const hr::Env& env, const hr::Model& model, const Json& described,
   return plan;
 }
 
-void CheckUsage(const Options& options) {
+void CheckUsage(const InspectOptions& options) {
   if (!options.plan.empty()) return;
   if (!options.shapes.empty())
     throw UsageError(
@@ -75,7 +75,7 @@ void CheckUsage(const Options& options) {
 }
 
 // The names of the operators of all graphs, bodies too: what HEADRACE_OPERATORS of a build takes.
-void PrintOperators(const Options& options, const hr::Model& model) {
+void PrintOperators(const InspectOptions& options, const hr::Model& model) {
   std::set<std::string> names;
   hr_graph_view view = ViewOf(options);
   const size_t graphs = Described(hr_model_describe, model.get()).at("graphs").size();
@@ -92,7 +92,7 @@ void PrintOperators(const Options& options, const hr::Model& model) {
   WriteText("-", text);
 }
 
-int Inspect(Options options) {
+int Inspect(InspectOptions options) {
   const bool placement = !options.placement.empty();
   if (placement) options.plan = options.placement;
   CheckUsage(options);
@@ -134,8 +134,8 @@ int Inspect(Options options) {
 }  // namespace
 
 Command AddInspect(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "inspect", kDescription, kFooter);
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* app = AddCommand(program, "inspect", kInspectDescription, kInspectFooter);
   AddWord(app, "FILE", options->file, "graph file");
   AddText(app, "--signature", options->signature, "NAME", "only what this signature needs");
   AddNumber(app, "--graph", options->graph, 0,

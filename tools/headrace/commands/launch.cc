@@ -17,10 +17,10 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kLaunchDescription[] =
     "Starts N processes of a program as the ranks of a group:\n"
     "  headrace launch [OPTIONS] -n N -- PROGRAM ARGUMENTS";
-constexpr char kFooter[] =
+constexpr char kLaunchFooter[] =
     "The processes are told who they are by the variables that torchrun uses: RANK, WORLD_SIZE,\n"
     "LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT,\n"
     "TORCHELASTIC_MAX_RESTARTS; and HEADRACE_STORE says where they meet, which hr_group_create\n"
@@ -44,7 +44,7 @@ constexpr char kFooter[] =
     "  headrace launch --elastic 2:4 --max-restarts 3 -- ./train --epochs 3\n"
     "  headrace launch -n 4 --no-prefix -- headrace comm bench --json - | jq '.[].seconds'";
 
-struct Options {
+struct LaunchOptions {
   int ranks = 0;
   std::vector<std::string> program;
   std::string transport;
@@ -121,7 +121,7 @@ struct Meeting {
 };
 
 // `joins`: the process is to join the others, who have gone on without its rank.
-std::vector<std::string> Variables(const Options& options, int rank, const Meeting& meeting,
+std::vector<std::string> Variables(const LaunchOptions& options, int rank, const Meeting& meeting,
                                    bool joins = false) {
   const std::string number = std::to_string(rank), size = std::to_string(options.ranks);
   std::vector<std::string> variables = {
@@ -147,7 +147,7 @@ std::vector<std::string> Variables(const Options& options, int rank, const Meeti
 void Say(const std::string& text) { std::fprintf(stderr, "headrace launch: %s\n", text.c_str()); }
 
 // Those of a start that another one may follow are asked to end at once.
-Patience PatienceOf(const Options& options, bool is_last) {
+Patience PatienceOf(const LaunchOptions& options, bool is_last) {
   const auto all = std::chrono::milliseconds(static_cast<int64_t>(options.patience * 1000));
   return {is_last ? all : std::chrono::milliseconds(0), all};
 }
@@ -155,7 +155,7 @@ Patience PatienceOf(const Options& options, bool is_last) {
 // The ranks that an elastic job loses.
 class Losses {
  public:
-  Losses(const Options& options, LocalRanks& ranks, const Meeting& meeting)
+  Losses(const LaunchOptions& options, LocalRanks& ranks, const Meeting& meeting)
       : options_(options), ranks_(ranks), meeting_(meeting) {}
 
   // A rank that fails once another has ended well was waiting to join, or fails by itself.
@@ -184,7 +184,7 @@ class Losses {
     return true;
   }
 
-  const Options& options_;
+  const LaunchOptions& options_;
   LocalRanks& ranks_;
   const Meeting& meeting_;
   int replaced_ = 0;
@@ -196,7 +196,7 @@ struct Start {
   bool again = false;  // another one may go better
 };
 
-Start RunOnce(const Options& options, LocalRanks& ranks, const Meeting& meeting) {
+Start RunOnce(const LaunchOptions& options, LocalRanks& ranks, const Meeting& meeting) {
   try {
     ranks.Start(Resolved(options.program), options.ranks,
                 [&](int rank) { return Variables(options, rank, meeting); });
@@ -226,7 +226,7 @@ int NumberIn(const std::string& text) {
 }
 
 // "MIN:MAX"; without -n there are MAX ranks at first.
-void TakeElastic(Options& options) {
+void TakeElastic(LaunchOptions& options) {
   const size_t colon = std::min(options.elastic.find(':'), options.elastic.size());
   options.min_ranks = NumberIn(options.elastic.substr(0, colon));
   const int most = NumberIn(options.elastic.substr(std::min(colon + 1, options.elastic.size())));
@@ -240,7 +240,7 @@ void TakeElastic(Options& options) {
   }
 }
 
-int Run(Options options) {
+int RunLaunch(LaunchOptions options) {
   if (!options.elastic.empty()) TakeElastic(options);
   if (options.ranks == 0) throw UsageError("--ranks is required");
   if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
@@ -264,9 +264,9 @@ int Run(Options options) {
 }  // namespace
 
 Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LaunchOptions>();
   options->program = std::move(started);
-  CLI::App* app = AddCommand(program, "launch", kDescription, kFooter);
+  CLI::App* app = AddCommand(program, "launch", kLaunchDescription, kLaunchFooter);
   AddNumber(app, "-n,--ranks", options->ranks, 1, "how many processes (with --elastic: MAX)");
   AddFlag(app, "--standalone", options->standalone, "on this machine alone (always so, for now)");
   AddText(app, "--transport", options->transport, "NAME,…",
@@ -281,7 +281,7 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
   AddFlag(app, "--no-prefix", options->no_prefix,
           "output as it is, without the rank before each line");
   AddFlag(app, "--quiet", options->quiet, "do not say what is started");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunLaunch(*options); }};
 }
 
 }  // namespace headrace::tool

@@ -12,8 +12,8 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] = "Shows where the time of a run goes, by kernels and nodes";
-constexpr char kFooter[] =
+constexpr char kProfileDescription[] = "Shows where the time of a run goes, by kernels and nodes";
+constexpr char kProfileFooter[] =
     "GFLOP/s counts the multiplications and additions of products and convolutions as their sums\n"
     "say, so Winograd's algorithm may be above the roof; GB/s the operands of each step, so steps\n"
     "whose operands lie in caches may be. A trace is for https://ui.perfetto.dev or\n"
@@ -26,7 +26,7 @@ constexpr char kFooter[] =
     "  headrace profile lenet.hrg --signature train --batch 64 --threads 1\n"
     "  headrace launch -n 2 -- headrace profile mirrored.hrg --signature train --threads 1";
 
-struct Options {
+struct ProfileOptions {
   MeasureOptions measure;
   int64_t runs = 20;
   uint64_t rows = 20;
@@ -41,7 +41,7 @@ Json ProfileOf(hr::Call& call) {
   return Json::parse(hr::detail::take(text));
 }
 
-std::vector<Json> ProfilesOf(Measured& measured, const Options& options) {
+std::vector<Json> ProfilesOf(Measured& measured, const ProfileOptions& options) {
   for (int64_t i = 0; i < options.measure.warm_up; ++i) measured.Run();
   std::vector<Json> profiles;
   for (int64_t i = 0; i < options.runs; ++i) {
@@ -51,7 +51,8 @@ std::vector<Json> ProfilesOf(Measured& measured, const Options& options) {
 }
 
 // The report; what is printed of this process's runs.
-Json ReportOn(const Measured& measured, const std::vector<Json>& profiles, const Options& options) {
+Json ReportOn(const Measured& measured, const std::vector<Json>& profiles,
+              const ProfileOptions& options) {
   const Roof roof = MeasureRoof(measured.threads());
   const ProfileSum sum = SumUp(profiles);
   if (options.json != "-") {
@@ -65,7 +66,7 @@ Json ReportOn(const Measured& measured, const std::vector<Json>& profiles, const
 
 #ifdef HEADRACE_COMM
 // Of all ranks, told by rank 0.
-int RunOnRank(Measured& measured, ProfiledRanks& group, const Options& options) {
+int RunOnRank(Measured& measured, ProfiledRanks& group, const ProfileOptions& options) {
   const std::vector<RankRuns> ranks = group.Gather(ProfilesOf(measured, options));
   if (!group.is_first()) return kOk;
   if (!options.trace.empty()) WriteJson(options.trace, TraceOfRanks(ranks));
@@ -77,7 +78,7 @@ int RunOnRank(Measured& measured, ProfiledRanks& group, const Options& options) 
 }
 #endif
 
-int Run(const Options& options) {
+int RunProfile(const ProfileOptions& options) {
   Measured measured(options.measure);
 #ifdef HEADRACE_COMM
   if (auto group = ProfiledRanks::Join(measured)) return RunOnRank(measured, *group, options);
@@ -92,15 +93,15 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddProfile(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "profile", kDescription, kFooter);
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* app = AddCommand(program, "profile", kProfileDescription, kProfileFooter);
   AddMeasureOptions(app, options->measure);
   AddNumber(app, "--runs", options->runs, 1, "runs to profile; times are their medians (20)");
   AddNumber(app, "--rows", options->rows, 1, "of the table of nodes (20)");
   AddText(app, "--trace", options->trace, "FILE", "write what the median run did, for Perfetto");
   AddText(app, "--json", options->json, "FILE",
           "write a report there; - is standard output, alone");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunProfile(*options); }};
 }
 
 }  // namespace headrace::tool

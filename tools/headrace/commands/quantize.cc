@@ -14,9 +14,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kQuantizeDescription[] =
     "Writes a graph file with smaller numbers, and says what that costs";
-constexpr char kFooter[] =
+constexpr char kQuantizeFooter[] =
     "Products (MatMul, Gemm, Conv) are changed whose weight is a variable or a constant of "
     "float32;\n"
     "the file keeps one signature, to be run and not trained. It is written with ONNX's "
@@ -36,7 +36,7 @@ constexpr char kFooter[] =
     "  headrace quantize lenet.hrg lenet-int8.hrg --static --data 'idx:fashion-mnist/train' \\\n"
     "    --batches 20 --compare idx:fashion-mnist/test";
 
-struct Options {
+struct QuantizeOptions {
   std::string from, to;
   bool is_static = false, dynamic = false, weights = false;
   std::string bits;  // float16 or bfloat16
@@ -54,7 +54,7 @@ struct Options {
 };
 
 // What the library calls the settings.
-std::string SettingsOf(const Options& options) {
+std::string SettingsOf(const QuantizeOptions& options) {
   const int ways = options.is_static + options.dynamic + options.weights + !options.bits.empty();
   if (ways != 1)
     throw UsageError("give one of --dynamic, --static, --weights-only and --to float16|bfloat16");
@@ -86,7 +86,7 @@ std::string SettingsOf(const Options& options) {
 }
 
 // A data set whose fields have the names that --bind gives them.
-hr::Dataset OpenData(const hr::Env& env, const std::string& text, const Options& options) {
+hr::Dataset OpenData(const hr::Env& env, const std::string& text, const QuantizeOptions& options) {
   DatasetSpec spec(text);
   if (options.batch != 0) spec.Add("batch", std::to_string(options.batch), "--batch");
   hr::Dataset data(env, spec.text());
@@ -94,7 +94,7 @@ hr::Dataset OpenData(const hr::Env& env, const std::string& text, const Options&
   return data;
 }
 
-void PrintReport(const Options& options, const Json& report) {
+void PrintReport(const QuantizeOptions& options, const Json& report) {
   std::error_code ignored;
   Print("%s: %s, signature %s, %s\n", options.to.c_str(),
         BytesText(std::filesystem::file_size(options.to, ignored)).c_str(),
@@ -107,7 +107,7 @@ void PrintReport(const Options& options, const Json& report) {
   }
 }
 
-int Run(const Options& options) {
+int RunQuantize(const QuantizeOptions& options) {
   const std::string settings = SettingsOf(options);
   hr::Env env(options.threads);
   const hr::Model model = hr::Model::load(env, options.from);
@@ -132,8 +132,8 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddQuantize(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "quantize", kDescription, kFooter);
+  auto options = std::make_shared<QuantizeOptions>();
+  CLI::App* app = AddCommand(program, "quantize", kQuantizeDescription, kQuantizeFooter);
   AddWord(app, "FROM", options->from, "the graph file");
   AddWord(app, "TO", options->to, "the graph file to write; replaced");
   AddFlag(app, "--dynamic", options->dynamic, "products of 8 bits, ranges of each run");
@@ -159,7 +159,7 @@ Command AddQuantize(CLI::App& program) {
   AddText(app, "--compare", options->compare, "SPEC", "run both on this data set and compare");
   AddNumber(app, "--threads", options->threads, 1, "threads that compute (all cores)");
   AddFlag(app, "--json", options->json, "write the report as JSON to standard output");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunQuantize(*options); }};
 }
 
 }  // namespace headrace::tool

@@ -9,21 +9,21 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] = "Measures what this machine can compute and copy at most";
-constexpr char kFooter[] =
+constexpr char kRoofDescription[] = "Measures what this machine can compute and copy at most";
+constexpr char kRoofFooter[] =
     "The best of several attempts: float32 multiplications and additions a second in registers,\n"
     "and bytes a second, read and written, of copies that fit no cache.\n\n"
     "Example:\n"
     "  headrace roof --threads 2\n"
     "  headrace roof --costs costs.txt";
 
-struct Options {
+struct RoofOptions {
   int threads = 1;
   std::string json;
   std::string costs;
 };
 
-int Run(const Options& options) {
+int RunRoof(const RoofOptions& options) {
   if (!options.costs.empty()) {
     MeasureCosts(options.costs);
     return kOk;
@@ -45,15 +45,15 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddRoof(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "roof", kDescription, kFooter);
+  auto options = std::make_shared<RoofOptions>();
+  CLI::App* app = AddCommand(program, "roof", kRoofDescription, kRoofFooter);
   AddNumber(app, "--threads", options->threads, 1, "at once (1)");
   AddText(app, "--json", options->json, "FILE",
           "write a report there; - is standard output, alone");
   AddText(app, "--costs", options->costs, "FILE",
           "measure what convolutions cost here instead, and write the table that\n"
           "programs choose layouts and kernels by (hr_env_options.cost_table, HEADRACE_COSTS)");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunRoof(*options); }};
 }
 
 }  // namespace headrace::tool

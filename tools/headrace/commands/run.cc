@@ -13,8 +13,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] = "Runs a signature on given, random or zero inputs, and measures it";
-constexpr char kFooter[] =
+constexpr char kRunDescription[] =
+    "Runs a signature on given, random or zero inputs, and measures it";
+constexpr char kRunFooter[] =
     "Each input takes a .npy file, the word random (floats in [0, 1), integers 0 or 1) or zeros, "
     "or a\n"
     "number, which fills it. What a training signature updates is gone when the program ends; use\n"
@@ -25,7 +26,7 @@ constexpr char kFooter[] =
 
 constexpr int64_t kShown = 10;  // elements of each output
 
-struct Options {
+struct RunOptions {
   std::string file;
   std::string signature;
   FeedOptions feeds;
@@ -70,7 +71,7 @@ void PrintTimes(const Json& latency, double first) {
   PrintLatency(latency);
 }
 
-std::map<std::string, std::string> OutputTargets(const Options& options, const Json& signature) {
+std::map<std::string, std::string> OutputTargets(const RunOptions& options, const Json& signature) {
   auto targets = NamedValues(options.outputs, "--output");
   for (const auto& [name, target] : targets) {
     if (target == "-" && options.json == "-")
@@ -94,7 +95,7 @@ void Restore(const hr::Session& session, const std::string& path) {
                static_cast<long long>(report["step"].get<int64_t>()));
 }
 
-int Run(const Options& options) {
+int RunRun(const RunOptions& options) {
   hr::Env env(options.threads);
   hr::Model model = hr::Model::load(env, options.file);
   Json described = Described(hr_model_describe, model.get());
@@ -140,8 +141,8 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddRun(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "run", kDescription, kFooter);
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* app = AddCommand(program, "run", kRunDescription, kRunFooter);
   AddWord(app, "FILE", options->file, "graph file");
   AddText(app, "--signature", options->signature, "NAME", "what to run (infer, or the only one)");
   AddRepeated(app, "--input", options->feeds.inputs, "NAME=FILE.npy|random|zeros|NUMBER",
@@ -158,7 +159,7 @@ Command AddRun(CLI::App& program) {
   options->session.AddOptions(app);
   AddText(app, "--json", options->json, "FILE",
           "write a report there; - is standard output, alone");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunRun(*options); }};
 }
 
 }  // namespace headrace::tool

@@ -17,8 +17,8 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] = "Trains a graph file on a data set";
-constexpr char kFooter[] =
+constexpr char kTrainDescription[] = "Trains a graph file on a data set";
+constexpr char kTrainFooter[] =
     "SPEC is the address of a data set, such as idx:fashion-mnist/train or "
     "csv:prices.csv?label=price\n"
     "(formats: idx, cifar10, cifar100, npy, npz, csv, text, images; docs/data.md has their keys); "
@@ -430,7 +430,7 @@ void AddOutputOptions(CLI::App* app, Options* options) {
 
 Command AddTrain(CLI::App& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "train", kDescription, kFooter);
+  CLI::App* app = AddCommand(program, "train", kTrainDescription, kTrainFooter);
   AddTrainingOptions(app, options.get());
   AddOutputOptions(app, options.get());
   return {app, [options] { return RunTrain(*options); }};

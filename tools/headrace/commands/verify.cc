@@ -9,9 +9,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kVerifyDescription[] =
     "Verifies graph files (structure, meaning, checksums of the tensors) and checkpoints";
-constexpr char kFooter[] =
+constexpr char kVerifyFooter[] =
     "One line for each file and each checkpoint says what it is, or precisely what is wrong with "
     "it. An intact file may have operators that this build does not have; the line says "
     "so.\n"
@@ -19,12 +19,12 @@ constexpr char kFooter[] =
     "Example:\n"
     "  headrace verify lenet.hrg out/checkpoints";
 
-struct Options {
+struct VerifyOptions {
   std::vector<std::string> paths;
   bool json = false;
 };
 
-struct Verdict {
+struct FileVerdict {
   std::string path;
   std::string kind;
   std::string error;        // empty: whole
@@ -61,8 +61,8 @@ hr::Model Load(const hr::Env& env, const std::string& path, hr_load_options opti
   return model;
 }
 
-Verdict VerifyFile(const hr::Env& env, const std::string& path) {
-  Verdict verdict{.path = path, .kind = "graph"};
+FileVerdict VerifyFile(const hr::Env& env, const std::string& path) {
+  FileVerdict verdict{.path = path, .kind = "graph"};
   try {
     Json file = Described(hr_model_file_describe, path.c_str());
     auto options = Sized<hr_load_options>();
@@ -83,10 +83,10 @@ Verdict VerifyFile(const hr::Env& env, const std::string& path) {
   return verdict;
 }
 
-void VerifyCheckpoints(const std::string& path, std::vector<Verdict>* verdicts) {
+void VerifyCheckpoints(const std::string& path, std::vector<FileVerdict>* verdicts) {
   try {
     for (const Json& checkpoint : Described(hr_checkpoint_describe, path.c_str())) {
-      Verdict& verdict = verdicts->emplace_back();
+      FileVerdict& verdict = verdicts->emplace_back();
       verdict = {.path = checkpoint["path"], .kind = "checkpoint"};
       if (checkpoint["whole"].get<bool>()) {
         verdict.summary = "checkpoint of step " + checkpoint["step"].dump() + ", " +
@@ -100,9 +100,9 @@ void VerifyCheckpoints(const std::string& path, std::vector<Verdict>* verdicts) 
   }
 }
 
-Json ToJson(const std::vector<Verdict>& verdicts) {
+Json ToJson(const std::vector<FileVerdict>& verdicts) {
   Json out = Json::array();
-  for (const Verdict& verdict : verdicts) {
+  for (const FileVerdict& verdict : verdicts) {
     bool whole = verdict.error.empty();
     out.push_back({{"path", verdict.path},
                    {"kind", verdict.kind},
@@ -113,9 +113,9 @@ Json ToJson(const std::vector<Verdict>& verdicts) {
   return out;
 }
 
-int Verify(const Options& options) {
+int Verify(const VerifyOptions& options) {
   hr::Env env;
-  std::vector<Verdict> verdicts;
+  std::vector<FileVerdict> verdicts;
   for (const std::string& path : options.paths) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) {
@@ -125,7 +125,7 @@ int Verify(const Options& options) {
     }
   }
   bool all = true;
-  for (const Verdict& verdict : verdicts) {
+  for (const FileVerdict& verdict : verdicts) {
     bool whole = verdict.error.empty();
     all &= whole;
     if (options.json) continue;
@@ -139,8 +139,8 @@ int Verify(const Options& options) {
 }  // namespace
 
 Command AddVerify(CLI::App& program) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(program, "verify", kDescription, kFooter);
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* app = AddCommand(program, "verify", kVerifyDescription, kVerifyFooter);
   AddWords(app, "PATH", options->paths, "graph files, checkpoints, folders of checkpoints");
   AddFlag(app, "--json", options->json, "print a JSON list instead of lines");
   return {app, [options] { return Verify(*options); }};

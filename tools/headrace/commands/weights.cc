@@ -27,7 +27,7 @@ constexpr char kNamesFooter[] =
     "Types and shapes must be the same. What does not fit is named all at once, and nothing is\n"
     "written.\n\n";
 
-struct Options {
+struct WeightsOptions {
   std::string file, weights, to, names;
   bool partial = false, trainable = false, json = false;
 };
@@ -51,7 +51,7 @@ Json VariablesOf(const std::string& path) {
   return Described(hr_model_describe, model.get())["variables"];
 }
 
-int List(const Options& options) {
+int List(const WeightsOptions& options) {
   const Json weights = IsGraphFile(options.file)
                            ? VariablesOf(options.file)
                            : Described(hr_weights_describe, options.file.c_str());
@@ -79,7 +79,7 @@ struct Opened {
   std::string names;
   hr_weights_options how = Sized<hr_weights_options>();
 
-  explicit Opened(const Options& options)
+  explicit Opened(const WeightsOptions& options)
       : model(hr::Model::load(env, options.file)), session(model) {
     how.partial = options.partial ? 1 : 0;
     how.trainable = options.trainable ? 1 : 0;
@@ -89,7 +89,7 @@ struct Opened {
   }
 };
 
-int Export(const Options& options) {
+int Export(const WeightsOptions& options) {
   const Opened opened(options);
   const Json report =
       Described(hr_session_export_weights, opened.session.get(), options.weights.c_str(),
@@ -111,7 +111,7 @@ void Save(const Opened& opened, const std::string& path) {
   opened.session.save_model(path, names);
 }
 
-int Import(const Options& options) {
+int Import(const WeightsOptions& options) {
   const Opened opened(options);
   const Json report =
       Described(hr_session_import_weights, opened.session.get(), options.weights.c_str(),
@@ -129,7 +129,7 @@ int Import(const Options& options) {
   return kOk;
 }
 
-void AddNames(CLI::App* app, Options& options) {
+void AddNames(CLI::App* app, WeightsOptions& options) {
   AddText(app, "--names", options.names, "FILE.json",
           "names of tensors that are not the variables'");
   AddFlag(app, "--json", options.json, "print what was done as JSON");
@@ -138,7 +138,7 @@ void AddNames(CLI::App* app, Options& options) {
 }  // namespace
 
 Command AddWeightsList(CLI::App& weights) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WeightsOptions>();
   CLI::App* app = AddCommand(weights, "list", kListDescription, kListFooter);
   AddWord(app, "FILE", options->file, "a .hrg, .safetensors or .npz file");
   AddFlag(app, "--json", options->json, "print them as JSON");
@@ -146,7 +146,7 @@ Command AddWeightsList(CLI::App& weights) {
 }
 
 Command AddWeightsExport(CLI::App& weights) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WeightsOptions>();
   CLI::App* app = AddCommand(weights, "export", kExportDescription,
                              std::string(kNamesFooter) +
                                  "Example:\n"
@@ -159,7 +159,7 @@ Command AddWeightsExport(CLI::App& weights) {
 }
 
 Command AddWeightsImport(CLI::App& weights) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WeightsOptions>();
   CLI::App* app = AddCommand(weights, "import", kImportDescription,
                              std::string(kNamesFooter) +
                                  "Example:\n"

@@ -12,9 +12,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kCommBenchDescription[] =
     "Measures an operation of the group in which this process is started";
-constexpr char kFooter[] =
+constexpr char kCommBenchFooter[] =
     R"(Every rank runs it; rank 0 prints. size is that of the larger buffer, time that of the slowest rank.
 algbw is size / time. busbw is what that asks of each link at least, so that it can be compared with
 the hardware and between numbers of ranks: algbw times 2(n-1)/n for all_reduce, (n-1)/n for gather,
@@ -25,7 +25,7 @@ and 1, and its time is that of one way.
 Example:
   headrace launch -n 4 -- headrace comm bench --op all_reduce --max 1M)";
 
-struct Options {
+struct CommBenchOptions {
   CommOptions comm{.operations = {"all_reduce"}};
   std::string reduce = "sum", json;
   int32_t root = 0;
@@ -49,7 +49,7 @@ double BusFactor(hr_operation_kind kind, double ranks) {
 
 class Bench {
  public:
-  Bench(const Options& options, hr::Group& group)
+  Bench(const CommBenchOptions& options, hr::Group& group)
       : options_(options),
         group_(group),
         rank_(group.rank()),
@@ -124,7 +124,7 @@ class Bench {
     return number;
   }
 
-  const Options& options_;
+  const CommBenchOptions& options_;
   hr::Group& group_;
   const int32_t rank_, ranks_;
   CommData data_;
@@ -155,7 +155,7 @@ std::string TransportsOf(const Json& group) {
   return names.empty() ? "none" : names;
 }
 
-void PrintHeading(const Options& options, const hr::Group& group) {
+void PrintHeading(const CommBenchOptions& options, const hr::Group& group) {
   Print("# %s, transport %s, %s, %s\n",
         CountText(static_cast<size_t>(group.size()), "rank").c_str(),
         TransportsOf(Json::parse(group.describe())).c_str(), options.comm.dtype.c_str(),
@@ -173,7 +173,7 @@ void PrintRow(const Row& row) {
   FinishOutput();  // while the next one is measured
 }
 
-std::vector<hr_operation_kind> Kinds(const Options& options, int32_t ranks) {
+std::vector<hr_operation_kind> Kinds(const CommBenchOptions& options, int32_t ranks) {
   std::vector<hr_operation_kind> kinds;
   for (const std::string& name : options.comm.operations) {
     kinds.push_back(OperationNamed(name));
@@ -184,7 +184,7 @@ std::vector<hr_operation_kind> Kinds(const Options& options, int32_t ranks) {
   return kinds;
 }
 
-int Run(const Options& options) {
+int RunCommBench(const CommBenchOptions& options) {
   DTypeNamed(options.comm.dtype);
   ReduceOpNamed(options.reduce);
   const std::vector<uint64_t> sizes = options.comm.sizes.Sizes();
@@ -217,8 +217,8 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddCommBench(CLI::App& comm) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(comm, "bench", kDescription, kFooter);
+  auto options = std::make_shared<CommBenchOptions>();
+  CLI::App* app = AddCommand(comm, "bench", kCommBenchDescription, kCommBenchFooter);
   options->comm.AddOptions(app, "operations, e.g. all_reduce,send (all_reduce)");
   AddText(app, "--reduce", options->reduce, "NAME", "sum, product, min, max or average (sum)");
   AddNumber(app, "--root", options->root, 0, "of broadcast, reduce, gather, scatter (0)");
@@ -226,7 +226,7 @@ Command AddCommBench(CLI::App& comm) {
   AddSeconds(app, "--seconds", options->seconds, false, "to measure each size for (0.2)");
   AddText(app, "--json", options->json, "FILE",
           "write the rows there; - is standard output, alone");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunCommBench(*options); }};
 }
 
 }  // namespace headrace::tool

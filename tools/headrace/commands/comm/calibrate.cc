@@ -17,9 +17,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kCommCalibrateDescription[] =
     "Measures what communication costs here, for the groups created from now on";
-constexpr char kFooter[] =
+constexpr char kCommCalibrateFooter[] =
     "Takes some seconds, on a machine that does nothing else. Alone, it measures between two "
     "threads;\n"
     "started by a launcher, between rank 0 and the last one, so that what lies between two hosts "
@@ -36,7 +36,7 @@ constexpr int kBatches = 21;
 const std::set<std::string> kKnown = {"inproc", "shm", "ucx", "tcp"};
 const std::vector<std::string> kAlone = {"inproc", "shm", "tcp"}, kLaunched = {"tcp"};
 
-struct Options {
+struct CommCalibrateOptions {
   std::vector<std::string> transports;
   std::string output;
 };
@@ -199,7 +199,7 @@ Json Place(const hr::Env& env) {
   return Json::parse(hr::Group(env, options).describe())["calibration"];
 }
 
-int Run(const Options& options) {
+int RunCommCalibrate(const CommCalibrateOptions& options) {
   hr::Env env;
   const Json place = Place(env);
   const std::string path =
@@ -237,12 +237,12 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddCommCalibrate(CLI::App& comm) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(comm, "calibrate", kDescription, kFooter);
+  auto options = std::make_shared<CommCalibrateOptions>();
+  CLI::App* app = AddCommand(comm, "calibrate", kCommCalibrateDescription, kCommCalibrateFooter);
   AddList(app, "--transport", options->transports, "NAME,…",
           "to measure (inproc,shm,tcp; by a launcher: tcp)");
   AddText(app, "--output", options->output, "FILE", "where to write (where groups look)");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunCommCalibrate(*options); }};
 }
 
 }  // namespace headrace::tool

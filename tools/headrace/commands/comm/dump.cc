@@ -13,9 +13,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kCommDumpDescription[] =
     "Shows what groups do, or did last, from the files of their flight recorders";
-constexpr char kFooter[] =
+constexpr char kCommDumpFooter[] =
     "A group keeps its last 2,000 operations in FOLDER/NAME-EPOCH-RANK.flight, where\n"
     "hr_group_options.dump_folder or HEADRACE_DUMP_FOLDER says so: the file tells what a process "
     "is\n"
@@ -27,7 +27,7 @@ constexpr char kFooter[] =
     "Example:\n"
     "  HEADRACE_DUMP_FOLDER=dumps headrace launch -n 4 -- ./train; headrace comm dump dumps";
 
-struct Options {
+struct CommDumpOptions {
   std::vector<std::string> paths;
   size_t last = 20;
   std::string json;
@@ -157,7 +157,7 @@ void PrintProgress(const std::vector<Recorder>& recorders) {
   }
 }
 
-int Run(const Options& options) {
+int RunCommDump(const CommDumpOptions& options) {
   const std::vector<Recorder> recorders = ReadAll(options.paths);
   if (!options.json.empty()) {
     Json all = Json::object();
@@ -173,13 +173,13 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddCommDump(CLI::App& comm) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(comm, "dump", kDescription, kFooter);
+  auto options = std::make_shared<CommDumpOptions>();
+  CLI::App* app = AddCommand(comm, "dump", kCommDumpDescription, kCommDumpFooter);
   AddWords(app, "PATH", options->paths, "files, or folders of them");
   AddNumber(app, "--last", options->last, 0, "operations to show of each file (20)");
   AddText(app, "--json", options->json, "FILE",
           "write all of them there; - is standard output, alone");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunCommDump(*options); }};
 }
 
 }  // namespace headrace::tool

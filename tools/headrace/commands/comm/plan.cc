@@ -10,8 +10,9 @@
 namespace headrace::tool {
 namespace {
 
-constexpr char kDescription[] = "Shows the algorithm for each operation and size, and its cost";
-constexpr char kFooter[] =
+constexpr char kCommPlanDescription[] =
+    "Shows the algorithm for each operation and size, and its cost";
+constexpr char kCommPlanFooter[] =
     R"(The cost model is that of this machine and the given transport. Started by a launcher, the group of
 its ranks is shown (rank 0 prints); else -n ranks are made of threads. Times are what the model
 expects, in microseconds; 'headrace comm bench' measures.
@@ -19,7 +20,7 @@ expects, in microseconds; 'headrace comm bench' measures.
 Example:
   headrace comm plan -n 4 --transport tcp --op all_reduce,broadcast)";
 
-struct Options {
+struct CommPlanOptions {
   int32_t ranks = 2;
   CommOptions comm{.operations = {"all_reduce", "broadcast", "reduce", "all_gather",
                                   "reduce_scatter", "all_to_all"}};
@@ -69,7 +70,7 @@ void PrintPlans(const Json& report) {
   PrintTable(rows, 0);
 }
 
-int Run(const Options& options) {
+int RunCommPlan(const CommPlanOptions& options) {
   const std::vector<uint64_t> sizes = options.comm.sizes.Sizes();
   const hr_dtype dtype = DTypeNamed(options.comm.dtype);
   std::vector<hr_operation_kind> kinds;
@@ -102,13 +103,13 @@ int Run(const Options& options) {
 }  // namespace
 
 Command AddCommPlan(CLI::App& comm) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = AddCommand(comm, "plan", kDescription, kFooter);
+  auto options = std::make_shared<CommPlanOptions>();
+  CLI::App* app = AddCommand(comm, "plan", kCommPlanDescription, kCommPlanFooter);
   AddNumber(app, "-n,--ranks", options->ranks, 1, "ranks, if there is no launcher (2)");
   options->comm.AddOptions(app, "operations (all that have a choice)");
   AddText(app, "--json", options->json, "FILE",
           "write the plans there; - is standard output, alone");
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunCommPlan(*options); }};
 }
 
 }  // namespace headrace::tool

@@ -345,6 +345,8 @@ class Launch(support.ToolTest):
         self.fails(2, "--max-restarts: expected a whole number from 0, got -1", "launch", "-n", 1,
                    "--max-restarts", -1, "--", "true")
         self.fails(2, "--ranks is required", "launch", "--", "true")
+        self.fails(2, "--ranks: expected at most 4096 processes of this machine, got 100000000",
+                   "launch", "-n", "100000000", "--", "true")
         for given in ("-1", "soon", "inf"):
             self.fails(2, f"--patience: expected seconds from 0 to 1000000, got {given}", "launch", "-n", 1,
                        "--patience", given, "--", "true")

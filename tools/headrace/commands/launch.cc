@@ -243,6 +243,11 @@ void TakeElastic(LaunchOptions& options) {
 int RunLaunch(LaunchOptions options) {
   if (!options.elastic.empty()) TakeElastic(options);
   if (options.ranks == 0) throw UsageError("--ranks is required");
+  constexpr int kMostRanks = 4096;  // each is a process here, and has two pipes
+  if (options.ranks > kMostRanks) {
+    throw UsageError("--ranks: expected at most " + std::to_string(kMostRanks) +
+                     " processes of this machine, got " + std::to_string(options.ranks));
+  }
   if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
   FreePorts ports;
   LocalRanks ranks(!options.no_prefix);

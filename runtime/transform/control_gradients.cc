@@ -1,6 +1,5 @@
-#include <algorithm>
-
 #include "runtime/base/errors.h"
+#include "runtime/device/zeros.h"
 #include "runtime/ops/control.h"
 #include "runtime/transform/body_scope.h"
 #include "runtime/transform/control.h"
@@ -17,8 +16,7 @@ bool IsDifferentiable(const graph::ValueType& type) {
 
 Result<ValueId> EmitZerosLike(GraphBuilder& builder, ValueId like) {
   const DType dtype = builder.graph().values[like].type.dtype;
-  HR_ASSIGN_OR_RETURN(auto&& zero, Tensor::Create(builder.allocator(), dtype, {}));
-  std::fill_n(zero.data(), zero.bytes(), std::byte{0});
+  HR_ASSIGN_OR_RETURN(auto&& zero, MakeZeros(builder.allocator(), dtype, {}));
   HR_ASSIGN_OR_RETURN(ValueId value, builder.Constant(std::move(zero)));
   HR_ASSIGN_OR_RETURN(ValueId shape, builder.EmitOne(kOnnx, "Shape", {like}));
   return builder.EmitOne(kOnnx, "Expand", {value, shape});

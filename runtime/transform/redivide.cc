@@ -1,9 +1,9 @@
 #include "runtime/transform/redivide.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/base/errors.h"
+#include "runtime/device/zeros.h"
 #include "runtime/graph/shards.h"
 #include "runtime/transform/infer_types.h"
 
@@ -36,29 +36,19 @@ class Redivider {
   Status DivideVariables() {
     HR_ASSIGN_OR_RETURN(auto shards, graph::ShardsOf(module_));
     std::erase_if(shards, [&](const graph::Shard& shard) { return shard.group != group_; });
-    std::vector<int64_t> parts;
-    size_t most = 0;
-    for (const graph::Shard& shard : shards) {
+    for (graph::Shard& shard : shards) {
       HR_ASSIGN_OR_RETURN(const int64_t elements, graph::ElementsOf(module_, shard));
-      parts.push_back(graph::PartOf(elements, ranks_));
-      const size_t size = DTypeSize(module_.variables[shard.variable].dtype);
-      most = std::max(most, static_cast<size_t>(parts.back()) * size);
-    }
-    // All begin with the same zeros.
-    HR_ASSIGN_OR_RETURN(const BufferRef zeros, AllocateBuffer(allocator_, most));
-    if (most != 0) std::memset(zeros->data(), 0, most);
-    for (size_t i = 0; i < shards.size(); ++i) {
-      graph::Variable& variable = module_.variables[shards[i].variable];
-      variable.dims = {parts[i]};
+      graph::Variable& variable = module_.variables[shard.variable];
+      variable.dims = {graph::PartOf(elements, ranks_)};
       if (variable.initial_constant == graph::kNone) {
         return InvalidArgument("variable '", variable.name, "' does not begin as a constant");
       }
       HR_ASSIGN_OR_RETURN(module_.constants[variable.initial_constant],
-                          Tensor::View(zeros, 0, variable.dtype, variable.dims));
-      shards[i].ranks = ranks_;
-      const auto [key, value] = graph::ShardMetadata(module_, shards[i]);
+                          MakeZeros(allocator_, variable.dtype, variable.dims));
+      shard.ranks = ranks_;
+      const auto [key, value] = graph::ShardMetadata(module_, shard);
       module_.metadata[key] = value;
-      changed_variables_.push_back(shards[i].variable);
+      changed_variables_.push_back(shard.variable);
     }
     return {};
   }

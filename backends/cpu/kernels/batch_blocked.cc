@@ -81,16 +81,6 @@ namespace {
 HWY_EXPORT(TransposeFloat);
 HWY_EXPORT(TransposeDouble);
 
-void Transpose(const float* from, int64_t from_stride, int64_t rows, int64_t columns, float* to,
-               int64_t to_stride) {
-  HWY_DYNAMIC_DISPATCH(TransposeFloat)(from, from_stride, rows, columns, to, to_stride);
-}
-
-void Transpose(const double* from, int64_t from_stride, int64_t rows, int64_t columns, double* to,
-               int64_t to_stride) {
-  HWY_DYNAMIC_DISPATCH(TransposeDouble)(from, from_stride, rows, columns, to, to_stride);
-}
-
 // Pieces of elements that are converted at one time: what they touch fits the L1 cache, and few
 // blocks still give work to all threads.
 constexpr int64_t kPiece = 128;
@@ -110,6 +100,18 @@ void ForEachPiece(const Lease& threads, int64_t n, int64_t k, int slices, Body&&
 
 }  // namespace
 
+template <>
+void TransposeMatrix(const float* from, int64_t from_stride, int64_t rows, int64_t columns,
+                     float* to, int64_t to_stride) {
+  HWY_DYNAMIC_DISPATCH(TransposeFloat)(from, from_stride, rows, columns, to, to_stride);
+}
+
+template <>
+void TransposeMatrix(const double* from, int64_t from_stride, int64_t rows, int64_t columns,
+                     double* to, int64_t to_stride) {
+  HWY_DYNAMIC_DISPATCH(TransposeDouble)(from, from_stride, rows, columns, to, to_stride);
+}
+
 template <typename T>
 void ToBatchBlocked(const Lease& threads, int64_t n, int64_t k, const T* from, T* to, int slices) {
   constexpr int64_t kB = kBatchBlock<T>;
@@ -117,7 +119,7 @@ void ToBatchBlocked(const Lease& threads, int64_t n, int64_t k, const T* from, T
     const int64_t images = std::min(kB, n - block * kB);
     T* const out = to + (block * k + piece.begin) * kB;
     if (images < kB) std::memset(out, 0, piece.size() * kB * sizeof(T));
-    Transpose(from + block * kB * k + piece.begin, k, images, piece.size(), out, kB);
+    TransposeMatrix(from + block * kB * k + piece.begin, k, images, piece.size(), out, kB);
   });
 }
 
@@ -127,8 +129,8 @@ void FromBatchBlocked(const Lease& threads, int64_t n, int64_t k, const T* from,
   constexpr int64_t kB = kBatchBlock<T>;
   ForEachPiece<T>(threads, n, k, slices, [&](int64_t block, Range piece) {
     const int64_t images = std::min(kB, n - block * kB);
-    Transpose(from + (block * k + piece.begin) * kB, kB, piece.size(), images,
-              to + block * kB * k + piece.begin, k);
+    TransposeMatrix(from + (block * k + piece.begin) * kB, kB, piece.size(), images,
+                    to + block * kB * k + piece.begin, k);
   });
 }
 

@@ -33,6 +33,11 @@ void ZeroLanes(int64_t images, int64_t pixels, T* y) {
   for (T* const end = y + pixels * kB; y < end; y += kB) std::fill(y + images, y + kB, T{0});
 }
 
+// to[j][i] = from[i][j], i < rows, j < columns. float and double.
+template <typename T>
+void TransposeMatrix(const T* from, int64_t from_stride, int64_t rows, int64_t columns, T* to,
+                     int64_t to_stride);
+
 // from is [n][k], to is batch-blocked; and back. float and double.
 template <typename T>
 void ToBatchBlocked(const Lease& threads, int64_t n, int64_t k, const T* from, T* to, int slices);

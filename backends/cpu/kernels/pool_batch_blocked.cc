@@ -50,29 +50,37 @@ void ForEachPlane(const Lease& threads, const PoolShape& s, int slices, Body&& b
   });
 }
 
-template <typename T>
-void Forward(const Lease& threads, const PoolShape& s, const T* x, T* y, uint8_t* argmax,
-             int slices, void (*kernel)(const PoolCall<T>&)) {
-  const int64_t in = s.InputPlane() * kBatchBlock<T>, out = s.OutputPlane() * kBatchBlock<T>;
-  ForEachPlane<T>(threads, s, slices, [&](int64_t p) {
-    uint8_t* const map = argmax != nullptr ? argmax + p * out : nullptr;
-    ForEachRun<T>(s, {x + p * in, y + p * out, map},
-                  [&](const PoolCall<T>& call, int64_t) { kernel(call); });
-  });
+// The part of a map of maxima that starts at an offset; null if there is none.
+template <typename Byte>
+Byte* PartOfMap(Byte* argmax, int64_t at) {
+  return argmax != nullptr ? argmax + at : nullptr;
 }
 
 template <typename T>
-void Backward(const Lease& threads, const PoolShape& s, const T* dy, const uint8_t* argmax, T* dx,
-              int slices, void (*kernel)(const PoolCall<T>&, T*)) {
+void ForwardPlane(const PoolShape& s, const T* x, T* y, uint8_t* argmax,
+                  void (*kernel)(const PoolCall<T>&)) {
+  ForEachRun<T>(s, {x, y, argmax}, [&](const PoolCall<T>& call, int64_t) { kernel(call); });
+}
+
+template <typename T>
+void BackwardPlane(const PoolShape& s, const T* dy, const uint8_t* argmax, T* dx,
+                   void (*kernel)(const PoolCall<T>&, T*)) {
+  // The backward kernels only read what forward ones write.
+  const Plane<T> plane{nullptr, const_cast<T*>(dy), const_cast<uint8_t*>(argmax)};
+  ForEachRun<T>(s, plane, [&](const PoolCall<T>& call, int64_t at) { kernel(call, dx + at); });
+}
+
+// Calls body(offset in the input, offset in the output) for every channel of every block.
+template <typename T, typename Body>
+void ForEachOffset(const Lease& threads, const PoolShape& s, int slices, const Body& body) {
   const int64_t in = s.InputPlane() * kBatchBlock<T>, out = s.OutputPlane() * kBatchBlock<T>;
-  ForEachPlane<T>(threads, s, slices, [&](int64_t p) {
-    T* const to = dx + p * in;
-    std::fill_n(to, in, T{0});
-    // The backward kernels only read what forward ones write.
-    const Plane<T> plane{nullptr, const_cast<T*>(dy) + p * out,
-                         argmax != nullptr ? const_cast<uint8_t*>(argmax) + p * out : nullptr};
-    ForEachRun<T>(s, plane, [&](const PoolCall<T>& call, int64_t at) { kernel(call, to + at); });
-  });
+  ForEachPlane<T>(threads, s, slices, [&](int64_t p) { body(p * in, p * out); });
+}
+
+template <typename T>
+T* Cleared(const PoolShape& s, T* dx) {
+  std::fill_n(dx, s.InputPlane() * kBatchBlock<T>, T{0});
+  return dx;
 }
 
 }  // namespace
@@ -88,29 +96,60 @@ PoolShape GlobalPool(int64_t n, int64_t c, int64_t ih, int64_t iw) {
 bool MaxPoolHasMap(const PoolShape& shape) { return shape.kh * shape.kw <= kNoGradient; }
 
 template <typename T>
+void MaxPoolPlane(const PoolShape& shape, const T* x, T* y, uint8_t* argmax) {
+  ForwardPlane(shape, x, y, argmax, KernelsForConv<T>().max_pool);
+}
+
+template <typename T>
+void AveragePoolPlane(const PoolShape& shape, const T* x, T* y) {
+  ForwardPlane<T>(shape, x, y, nullptr, KernelsForConv<T>().average_pool);
+}
+
+template <typename T>
+void MaxPoolPlaneBackward(const PoolShape& shape, const T* dy, const uint8_t* argmax, T* dx) {
+  BackwardPlane(shape, dy, argmax, dx, KernelsForConv<T>().max_pool_backward);
+}
+
+template <typename T>
+void AveragePoolPlaneBackward(const PoolShape& shape, const T* dy, T* dx) {
+  BackwardPlane<T>(shape, dy, nullptr, dx, KernelsForConv<T>().average_pool_backward);
+}
+
+template <typename T>
 void MaxPool(const Lease& threads, const PoolShape& shape, const T* x, T* y, uint8_t* argmax,
              int slices) {
-  Forward(threads, shape, x, y, argmax, slices, KernelsForConv<T>().max_pool);
+  ForEachOffset<T>(threads, shape, slices, [&](int64_t in, int64_t out) {
+    MaxPoolPlane(shape, x + in, y + out, PartOfMap(argmax, out));
+  });
 }
 
 template <typename T>
 void MaxPoolBackward(const Lease& threads, const PoolShape& shape, const T* dy,
                      const uint8_t* argmax, T* dx, int slices) {
-  Backward(threads, shape, dy, argmax, dx, slices, KernelsForConv<T>().max_pool_backward);
+  ForEachOffset<T>(threads, shape, slices, [&](int64_t in, int64_t out) {
+    MaxPoolPlaneBackward(shape, dy + out, PartOfMap(argmax, out), Cleared(shape, dx + in));
+  });
 }
 
 template <typename T>
 void AveragePool(const Lease& threads, const PoolShape& shape, const T* x, T* y, int slices) {
-  Forward<T>(threads, shape, x, y, nullptr, slices, KernelsForConv<T>().average_pool);
+  ForEachOffset<T>(threads, shape, slices,
+                   [&](int64_t in, int64_t out) { AveragePoolPlane(shape, x + in, y + out); });
 }
 
 template <typename T>
 void AveragePoolBackward(const Lease& threads, const PoolShape& shape, const T* dy, T* dx,
                          int slices) {
-  Backward<T>(threads, shape, dy, nullptr, dx, slices, KernelsForConv<T>().average_pool_backward);
+  ForEachOffset<T>(threads, shape, slices, [&](int64_t in, int64_t out) {
+    AveragePoolPlaneBackward(shape, dy + out, Cleared(shape, dx + in));
+  });
 }
 
 #define HR_INSTANTIATE(T)                                                                     \
+  template void MaxPoolPlane(const PoolShape&, const T*, T*, uint8_t*);                       \
+  template void AveragePoolPlane(const PoolShape&, const T*, T*);                             \
+  template void MaxPoolPlaneBackward(const PoolShape&, const T*, const uint8_t*, T*);         \
+  template void AveragePoolPlaneBackward(const PoolShape&, const T*, T*);                     \
   template void MaxPool(const Lease&, const PoolShape&, const T*, T*, uint8_t*, int);         \
   template void MaxPoolBackward(const Lease&, const PoolShape&, const T*, const uint8_t*, T*, \
                                 int);                                                         \

@@ -37,4 +37,15 @@ template <typename T>
 void AveragePoolBackward(const Lease& threads, const PoolShape& shape, const T* dy, T* dx,
                          int slices);
 
+// The same for one channel of one block.
+template <typename T>
+void MaxPoolPlane(const PoolShape& shape, const T* x, T* y, uint8_t* argmax);
+template <typename T>
+void AveragePoolPlane(const PoolShape& shape, const T* x, T* y);
+// These add to dx.
+template <typename T>
+void MaxPoolPlaneBackward(const PoolShape& shape, const T* dy, const uint8_t* argmax, T* dx);
+template <typename T>
+void AveragePoolPlaneBackward(const PoolShape& shape, const T* dy, T* dx);
+
 }  // namespace hr::cpu

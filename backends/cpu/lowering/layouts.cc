@@ -4,7 +4,6 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/conv_few_channels.h"
-#include "backends/cpu/kernels/partition.h"
 #include "backends/cpu/lowering/conv_layouts.h"
 #include "backends/cpu/ops/window_shape.h"
 
@@ -83,18 +82,13 @@ bool HasFullBlocks(const Region& region, ValueId image) {
   return !dims.empty() && dims[0] % BlockOf(region.DTypeOf(image)) == 0;
 }
 
-// Pools take images in the layout that they have; plain ones are only worth a copy if the blocks
-// are nearly full.
+// Pools take images in the layout that they have.
 bool PoolsBlocked(Region& region, const graph::Node& node) {
-  if (HasIndices(region, node)) return false;
-  const bool blocked = HasInput(region, node, kBatchBlockedLayout);
-  return region.Decide([blocked, image = node.inputs[0]](const Region& r) {
+  if (HasIndices(region, node) || !HasInput(region, node, kBatchBlockedLayout)) return false;
+  return region.Decide([image = node.inputs[0]](const Region& r) {
     const DType dtype = r.DTypeOf(image);
     const Dims dims = r.DimsOf(image);
-    if (!IsFloating(dtype) || DTypeSize(dtype) < 4 || dims.size() < 3 || dims.size() > 4) {
-      return false;
-    }
-    return blocked || 4 * dims[0] >= 3 * RoundUp(dims[0], BlockOf(dtype));
+    return IsFloating(dtype) && DTypeSize(dtype) >= 4 && dims.size() >= 3 && dims.size() <= 4;
   });
 }
 

@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/batch_blocked.h"
 #include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/pool_batch_blocked.h"
+#include "backends/cpu/kernels/pool_by_lanes.h"
 #include "backends/cpu/kernels/pool_plain.h"
 #include "backends/cpu/kernels/reduce.h"
 #include "backends/cpu/ops/families.h"
@@ -50,6 +51,23 @@ void AddPlaneOffsets(const PoolShape& shape, bool column_major, int64_t* indices
 // output.
 template <typename T>
 using PoolPass = void (*)(const Lease&, const PoolShape&, const T* from, T* to, int slices);
+// The same of plain images, many channels at once.
+template <typename T>
+using LanesPass = void (*)(const Lease&, const PoolShape&, const T* from, T* to, int slices,
+                           void* scratch);
+
+template <typename T>
+LoweredKernel ByLanes(const KernelRequest& request, const PoolShape& shape, std::string_view name,
+                      LanesPass<T> pass) {
+  const int slices = UsefulSlices(shape, request.threads);
+  LoweredKernel out{.scratch_bytes = PoolByLanesBytes(shape, slices)};
+  out.kernel = MakeKernel(
+      std::string(name), [=](const engine::Operands& p, const engine::LaunchContext& context) {
+        pass(context.threads, shape, p.input<T>(0), p.output<T>(0), slices, p.scratch());
+        return Status();
+      });
+  return out;
+}
 
 template <typename T>
 Result<LoweredKernel> Channels(const KernelRequest& request, const PoolShape& shape,
@@ -73,6 +91,9 @@ Result<LoweredKernel> MaxForward(const KernelRequest& request) {
   const bool column_major = request.node.Int("storage_order", 0) != 0;
   bool blocked = IsBlocked(request);
   bool indices = request.has_output(1);
+  if (!blocked && !indices && CanPoolByLanes(shape)) {
+    return ByLanes<T>(request, shape, "max_pool", MaxPoolByLanes<T>);
+  }
   int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.kernel =
@@ -108,12 +129,29 @@ Result<LoweredKernel> MaxBackwardChannelsLast(const KernelRequest& request,
   return out;
 }
 
+// (dy, x, y) → dx
+template <typename T>
+Result<LoweredKernel> MaxBackwardByLanes(const KernelRequest& request, const PoolShape& shape) {
+  const int slices = UsefulSlices(shape, request.threads);
+  LoweredKernel out{.scratch_bytes = PoolByLanesBytes(shape, slices)};
+  out.kernel = MakeKernel(
+      "max_pool_grad", [=](const engine::Operands& p, const engine::LaunchContext& context) {
+        MaxPoolByLanesBackward<T>(context.threads, shape, p.input<T>(0), p.input<T>(1),
+                                  p.output<T>(0), slices, p.scratch());
+        return Status();
+      });
+  return out;
+}
+
 // (dy, x, y) → dx: where the maxima were is found again, into scratch memory.
 template <typename T>
 Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, request.input(1).dims));
   if (IsPoolChannelsLast(request)) return MaxBackwardChannelsLast<T>(request, shape);
   bool blocked = IsBlocked(request);
+  if (!blocked && CanPoolByLanes(shape) && MaxPoolHasMap(shape)) {
+    return MaxBackwardByLanes<T>(request, shape);
+  }
   int64_t outputs = blocked ? BatchBlockedElements<T>(shape.n, shape.c * shape.OutputPlane())
                             : shape.n * shape.c * shape.OutputPlane();
   size_t map_at = engine::AlignedInArena(static_cast<size_t>(outputs) * sizeof(T));
@@ -145,10 +183,13 @@ Result<LoweredKernel> MaxBackward(const KernelRequest& request) {
 // `image`: the dimensions of x.
 template <typename T>
 Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
-                              std::string_view name, PoolPass<T> plain, PoolPass<T> blocked,
-                              PoolPass<T> channels_last) {
+                              std::string_view name, PoolPass<T> plain, LanesPass<T> lanes,
+                              PoolPass<T> blocked, PoolPass<T> channels_last) {
   HR_ASSIGN_OR_RETURN(PoolShape shape, ShapeOf(request, image));
   if (IsPoolChannelsLast(request)) return Channels<T>(request, shape, name, channels_last);
+  if (!IsBlocked(request) && CanPoolByLanes(shape)) {
+    return ByLanes<T>(request, shape, name, lanes);
+  }
   const PoolPass<T> pass = IsBlocked(request) ? blocked : plain;
   int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
@@ -161,7 +202,9 @@ Result<LoweredKernel> Average(const KernelRequest& request, const Dims& image,
   return out;
 }
 
-// The means of plain images' channels are those of rows.
+// The means of plain images' channels are those of rows, unless rows are so short that it pays to
+// add up many at once.
+constexpr int64_t kShortPlane = 64;
 template <typename T>
 Result<LoweredKernel> MeansOfPlanes(const KernelRequest& request) {
   const Dims& x = request.input(0).dims;
@@ -190,18 +233,20 @@ Result<LoweredKernel> MakeMaxGrad(const KernelRequest& request) {
 }
 Result<LoweredKernel> MakeAverage(const KernelRequest& request) {
   const bool plain = request.input(0).layout == Layout::kPlain;
-  const bool whole = request.op.name == "GlobalAveragePool" && request.input(0).elements() != 0;
+  const int64_t plane = ElementCount(std::span(request.input(0).dims).subspan(2));
+  const bool whole = request.op.name == "GlobalAveragePool" && plane > kShortPlane &&
+                     request.input(0).elements() != 0;
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
     if (plain && whole) return MeansOfPlanes<T>(request);
     return Average<T>(request, request.input(0).dims, "average_pool", AveragePoolPlain<T>,
-                      AveragePool<T>, AveragePoolChannelsLast<T>);
+                      AveragePoolByLanes<T>, AveragePool<T>, AveragePoolChannelsLast<T>);
   });
 }
 Result<LoweredKernel> MakeAverageGrad(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() {
     return Average<T>(request, request.input(1).dims, "average_pool_grad",
-                      AveragePoolPlainBackward<T>, AveragePoolBackward<T>,
-                      AveragePoolChannelsLastBackward<T>);
+                      AveragePoolPlainBackward<T>, AveragePoolByLanesBackward<T>,
+                      AveragePoolBackward<T>, AveragePoolChannelsLastBackward<T>);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/kernels/channel_kernels.h"
 #include "backends/cpu/kernels/normalization_kernels.h"
 #include "backends/cpu/kernels/partition.h"
 
@@ -20,52 +21,50 @@ void ForGroups(const Lease& threads, int64_t groups, int tasks, const Body& body
   });
 }
 
-double InverseOf(double variance, double epsilon) { return 1 / std::sqrt(variance + epsilon); }
+// Elements that are added up in T, which stay in the L1 cache.
+constexpr int64_t kPart = 2048;
 
-// The runs of one channel, added up in double: there may be many.
+// One channel: its elements in runs.
 template <typename T>
 struct Channel {
   const ChannelShape& shape;
   int64_t channel;
 
+  // Calls body(offset, runs) for parts of kPart elements at most, or for one run of as many.
   template <typename Body>
-  void ForRuns(const Body& body) const {
-    for (int64_t n = 0; n < shape.batch; ++n) {
-      body((n * shape.channels + channel) * shape.inner);
+  void ForParts(const Body& body) const {
+    const int64_t inner = shape.inner, stride = shape.channels * inner;
+    const int64_t runs = std::max<int64_t>(1, kPart / std::max<int64_t>(1, inner));
+    for (int64_t n = 0; n < shape.batch; n += runs) {
+      const int64_t first = (n * shape.channels + channel) * inner;
+      for (int64_t at = 0; at < inner; at += kPart) {
+        body(first + at,
+             ChannelRuns{std::min(runs, shape.batch - n), stride, std::min(kPart, inner - at)});
+      }
     }
   }
-  template <typename Term>
-  double Mean(const Term& term) const {
-    double sum = 0;
-    ForRuns([&](int64_t offset) { sum += static_cast<double>(term(offset)); });
-    return sum / static_cast<double>(shape.count());
+  Moments MomentsOf(const T* x) const {
+    Moments out;
+    ForParts([&](int64_t at, const ChannelRuns& runs) {
+      out.Add(KernelsForChannels<T>().moments(x + at, runs));
+    });
+    return out;
   }
 };
 
-struct Moments {
-  double mean, variance;
-};
-
+// The statistics as the gradient gets them, and the gradient's ReLU must meet the very same
+// numbers: so they are rounded before they are used.
 template <typename T>
-Moments MomentsOf(const Channel<T>& channel, const T* x) {
-  const NormKernels<T>& kernels = KernelsForNormalization<T>();
-  const int64_t inner = channel.shape.inner;
-  Moments out;
-  out.mean = channel.Mean([&](int64_t at) { return kernels.sum(x + at, inner); });
-  const T mean = static_cast<T>(out.mean);
-  out.variance = channel.Mean([&](int64_t at) { return kernels.squares(x + at, inner, mean); });
-  return out;
+ChannelLine<T> LineOf(T mean, T variance, double epsilon, T scale, T bias) {
+  return {mean, static_cast<T>(scale * InverseDeviation(variance, epsilon)), bias};
 }
 
 template <typename T>
-void NormalizeChannel(const Channel<T>& channel, const Moments& moments, double epsilon, const T* x,
-                      const T* scale, const T* bias, T* y) {
-  const NormKernels<T>& kernels = KernelsForNormalization<T>();
-  const int64_t c = channel.channel;
-  const auto factor = static_cast<T>(scale[c] * InverseOf(moments.variance, epsilon));
-  channel.ForRuns([&](int64_t at) {
-    kernels.normalize(x + at, channel.shape.inner, static_cast<T>(moments.mean), factor, bias[c],
-                      y + at);
+void NormalizeChannel(const Channel<T>& channel, const ChannelLine<T>& line, const T* x,
+                      const ChannelTail<T>& tail, T* y) {
+  const auto normalize = KernelsForChannels<T>().normalize[tail.relu ? 1 : 0];
+  channel.ForParts([&](int64_t at, const ChannelRuns& runs) {
+    normalize(x + at, runs, line, tail.residual == nullptr ? nullptr : tail.residual + at, y + at);
   });
 }
 
@@ -77,10 +76,10 @@ struct Group {
 
   int64_t begin() const { return row * shape.length(); }
   int64_t first_channel() const { return row % shape.groups * shape.channels; }
-  // As the runs of one channel: the same sums.
+  // As one channel: the same sums.
   Moments MomentsOf(const T* x) const {
-    const ChannelShape runs{shape.channels, 1, shape.inner};
-    return cpu::MomentsOf(Channel<T>{runs, 0}, x + begin());
+    const ChannelShape all{1, 1, shape.length()};
+    return Channel<T>{all, 0}.MomentsOf(x + begin());
   }
   // Calls body(channel, offset) for each of its channels.
   template <typename Body>
@@ -99,7 +98,7 @@ void NormalizeGroupGrad(const Group<T>& group, double epsilon, const T* dy, cons
   const int64_t inner = group.shape.inner;
   const Moments moments = group.MomentsOf(x);
   const auto m = static_cast<T>(moments.mean);
-  const double inverse = InverseOf(moments.variance, epsilon);
+  const double inverse = InverseDeviation(moments.variance(), epsilon);
   double sum = 0, product = 0;
   group.ForChannels([&](int64_t c, int64_t at) {
     T both[2];
@@ -134,7 +133,7 @@ void NormalizeRows(const Lease& threads, const RowShape& shape, double epsilon, 
     const T* from = x + row * n;
     const T m = kernels.sum(from, n) / static_cast<T>(n);
     const double variance = kernels.squares(from, n, m) / static_cast<double>(n);
-    const auto i = static_cast<T>(InverseOf(variance, epsilon));
+    const auto i = static_cast<T>(InverseDeviation(variance, epsilon));
     kernels.normalize_each(from, n, m, i, scale, bias, y + row * n);
     if (mean != nullptr) mean[row] = m;
     if (inverse != nullptr) inverse[row] = i;
@@ -170,53 +169,56 @@ void NormalizeChannels(const Lease& threads, const ChannelShape& shape, double e
                        const T* scale, const T* bias, const T* mean, const T* variance, T* y,
                        int tasks) {
   ForGroups(threads, shape.channels, tasks, [&](int64_t c) {
-    NormalizeChannel<T>({shape, c}, {mean[c], variance[c]}, epsilon, x, scale, bias, y);
+    NormalizeChannel<T>({shape, c}, LineOf(mean[c], variance[c], epsilon, scale[c], bias[c]), x, {},
+                        y);
   });
 }
 
 template <typename T>
 void TrainChannels(const Lease& threads, const ChannelShape& shape, double epsilon, const T* x,
-                   const T* scale, const T* bias, T* y, const RunningStatistics<T>& running,
-                   int tasks) {
+                   const T* scale, const T* bias, const ChannelTail<T>& tail, T* y,
+                   const TrainingStatistics<T>& statistics, int tasks) {
   ForGroups(threads, shape.channels, tasks, [&](int64_t c) {
     const Channel<T> channel{shape, c};
-    const Moments moments = MomentsOf(channel, x);
-    NormalizeChannel(channel, moments, epsilon, x, scale, bias, y);
-    const auto mix = [&](T old, double now) {
-      return static_cast<T>(running.momentum * old + (1 - running.momentum) * now);
-    };
-    if (running.mean != nullptr) running.mean[c] = mix(running.old_mean[c], moments.mean);
-    if (running.variance != nullptr) {
-      running.variance[c] = mix(running.old_variance[c], moments.variance);
-    }
+    const Moments moments = channel.MomentsOf(x);
+    const auto mean = static_cast<T>(moments.mean), variance = static_cast<T>(moments.variance());
+    NormalizeChannel(channel, LineOf(mean, variance, epsilon, scale[c], bias[c]), x, tail, y);
+    statistics.Put(c, moments.mean, moments.variance());
   });
 }
 
 template <typename T>
 void NormalizeChannelsGrad(const Lease& threads, const ChannelShape& shape, double epsilon,
-                           const T* dy, const T* x, const T* scale, const T* mean,
-                           const T* variance, T* dx, T* dscale, T* dbias, int tasks) {
-  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+                           const T* dy, const T* x, const T* scale, const ChannelsBefore<T>& before,
+                           T* dx, T* dscale, T* dbias, int tasks) {
+  const ChannelKernels<T>& kernels = KernelsForChannels<T>();
+  const int relu = before.bias == nullptr ? 0 : 1;
   ForGroups(threads, shape.channels, tasks, [&](int64_t c) {
     const Channel<T> channel{shape, c};
-    const Moments moments = mean == nullptr ? MomentsOf(channel, x) : Moments{mean[c], variance[c]};
-    const auto m = static_cast<T>(moments.mean);
-    const double inverse = InverseOf(moments.variance, epsilon);
+    T mean, variance;
+    if (before.mean == nullptr) {
+      const Moments moments = channel.MomentsOf(x);
+      mean = static_cast<T>(moments.mean), variance = static_cast<T>(moments.variance());
+    } else {
+      mean = before.mean[c], variance = before.variance[c];
+    }
+    const ChannelLine<T> line =
+        LineOf(mean, variance, epsilon, scale[c], relu == 0 ? T(0) : before.bias[c]);
     double sum = 0, product = 0;
-    channel.ForRuns([&](int64_t at) {
+    channel.ForParts([&](int64_t at, const ChannelRuns& runs) {
       T sums[2];
-      kernels.dots(dy + at, nullptr, x + at, shape.inner, m, static_cast<T>(inverse), sums);
+      kernels.dots[relu](dy + at, x + at, runs, line, sums);
       sum += static_cast<double>(sums[0]);
       product += static_cast<double>(sums[1]);
     });
+    const double inverse = shape.count() == 0 ? 0 : InverseDeviation(variance, epsilon);
     // Statistics that were given do not depend on x.
-    const double share = mean == nullptr ? 1 / static_cast<double>(shape.count()) : 0;
-    channel.ForRuns([&](int64_t at) {
-      kernels.gradient(dy + at, nullptr, x + at, shape.inner, static_cast<T>(scale[c] * inverse),
-                       static_cast<T>(sum * share), m, static_cast<T>(inverse * product * share),
-                       dx + at);
+    const double share = before.given ? 0 : 1 / static_cast<double>(shape.count());
+    channel.ForParts([&](int64_t at, const ChannelRuns& runs) {
+      kernels.gradient[relu](dy + at, x + at, runs, line, static_cast<T>(sum * share),
+                             static_cast<T>(inverse * inverse * product * share), dx + at);
     });
-    dscale[c] = static_cast<T>(product);
+    dscale[c] = static_cast<T>(product * inverse);
     dbias[c] = static_cast<T>(sum);
   });
 }
@@ -224,14 +226,15 @@ void NormalizeChannelsGrad(const Lease& threads, const ChannelShape& shape, doub
 template <typename T>
 void NormalizeGroups(const Lease& threads, const GroupShape& shape, double epsilon, const T* x,
                      const T* scale, const T* bias, T* y, int tasks) {
-  const NormKernels<T>& kernels = KernelsForNormalization<T>();
+  const ChannelRuns run{1, 0, shape.inner};
   ForGroups(threads, shape.rows(), tasks, [&](int64_t row) {
     const Group<T> group{shape, row};
     const Moments moments = group.MomentsOf(x);
-    const double inverse = InverseOf(moments.variance, epsilon);
+    const double inverse = InverseDeviation(moments.variance(), epsilon);
     group.ForChannels([&](int64_t c, int64_t at) {
-      kernels.normalize(x + at, shape.inner, static_cast<T>(moments.mean),
-                        static_cast<T>(scale[c] * inverse), bias[c], y + at);
+      const ChannelLine<T> line{static_cast<T>(moments.mean), static_cast<T>(scale[c] * inverse),
+                                bias[c]};
+      KernelsForChannels<T>().normalize[0](x + at, run, line, nullptr, y + at);
     });
   });
 }
@@ -263,9 +266,11 @@ void NormalizeGroupsGrad(const Lease& threads, const GroupShape& shape, double e
   template void NormalizeChannels(const Lease&, const ChannelShape&, double, const T*, const T*,   \
                                   const T*, const T*, const T*, T*, int);                          \
   template void TrainChannels(const Lease&, const ChannelShape&, double, const T*, const T*,       \
-                              const T*, T*, const RunningStatistics<T>&, int);                     \
+                              const T*, const ChannelTail<T>&, T*, const TrainingStatistics<T>&,   \
+                              int);                                                                \
   template void NormalizeChannelsGrad(const Lease&, const ChannelShape&, double, const T*,         \
-                                      const T*, const T*, const T*, const T*, T*, T*, T*, int);    \
+                                      const T*, const T*, const ChannelsBefore<T>&, T*, T*, T*,    \
+                                      int);                                                        \
   template void NormalizeGroups(const Lease&, const GroupShape&, double, const T*, const T*,       \
                                 const T*, T*, int);                                                \
   template void NormalizeGroupsGrad(const Lease&, const GroupShape&, double, const T*, const T*,   \

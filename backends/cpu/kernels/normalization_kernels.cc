@@ -48,13 +48,6 @@ T Squares(const T* x, int64_t n, T mean) {
 }
 
 template <typename T>
-void Normalize(const T* x, int64_t n, T mean, T a, T b, T* y) {
-  ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
-    lanes.Store(hn::MulAdd(hn::Sub(lanes.Load(x + i), Set(mean)), Set(a), Set(b)), y + i);
-  });
-}
-
-template <typename T>
 void NormalizeEach(const T* x, int64_t n, T mean, T inverse, const T* scale, const T* bias, T* y) {
   ForVectors<Tag<T>>(n, [&](int64_t i, const auto& lanes) HWY_ATTR {
     const auto xhat = hn::Mul(hn::Sub(lanes.Load(x + i), Set(mean)), Set(inverse));
@@ -112,7 +105,6 @@ template <typename T>
 constexpr NormKernels<T> MakeTable() {
   return {.sum = &Sum<T>,
           .squares = &Squares<T>,
-          .normalize = &Normalize<T>,
           .normalize_each = &NormalizeEach<T>,
           .dots = &Dots<T>,
           .gradient = &InputGradient<T>,

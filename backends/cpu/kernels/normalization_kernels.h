@@ -9,10 +9,9 @@ namespace hr::cpu {
 template <typename T>
 struct NormKernels {
   T (*sum)(const T* x, int64_t n);
-  T (*squares)(const T* x, int64_t n, T mean);                       // sum of (x - mean)²
-  void (*normalize)(const T* x, int64_t n, T mean, T a, T b, T* y);  // (x - mean) a + b
-  void (*normalize_each)(const T* x, int64_t n, T mean, T inverse,   // xhat scale + bias
-                         const T* scale, const T* bias, T* y);       // bias null: 0
+  T (*squares)(const T* x, int64_t n, T mean);                      // sum of (x - mean)²
+  void (*normalize_each)(const T* x, int64_t n, T mean, T inverse,  // xhat scale + bias
+                         const T* scale, const T* bias, T* y);      // bias null: 0
   void (*dots)(const T* dy, const T* scale, const T* x, int64_t n, T mean, T inverse,
                T sums[2]);  // of d and of d xhat
   void (*gradient)(const T* dy, const T* scale, const T* x, int64_t n, T a, T b, T mean, T c,

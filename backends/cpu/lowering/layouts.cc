@@ -47,7 +47,9 @@ bool IsImageInput(Kind kind, const graph::Operator& op, size_t i) {
     if (op.name.ends_with("ConvGradInput")) return op.domain == lowering::kLowered ? i < 2 : i != 1;
     return i == 0 || i == 7;  // the residual
   }
-  if (kind == Kind::kNormalization) return i < (op.name == "BatchNormalization" ? 1 : 2);
+  if (kind == Kind::kNormalization) {
+    return op.name == "BatchNormalization" ? i == 0 || i == 5 : i < 2;  // 5: the residual
+  }
   return true;
 }
 bool IsImageOutput(Kind kind, const graph::Operator& op, size_t i) {

@@ -5,6 +5,7 @@
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/lowering/bfloat16_products.h"
 #include "backends/cpu/lowering/fuse_conv.h"
+#include "backends/cpu/lowering/fuse_normalization.h"
 #include "backends/cpu/lowering/layouts.h"
 #include "backends/cpu/lowering/transposes.h"
 #include "backends/cpu/ops/custom.h"
@@ -58,6 +59,7 @@ class Cpu final : public lowering::Target {
     lowering::FuseQuantized(region);
     UseBfloat16Convolutions(region);
     FuseConvolutions(region, {options.exact_sums, std::move(pins), costs_});
+    FuseNormalizations(region);
     RelabelTransposes(region);
     lowering::FuseAttention(region, options.threads);
     lowering::FuseOneHotProducts(region);

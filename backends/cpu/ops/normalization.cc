@@ -168,79 +168,115 @@ ColumnShape ColumnsOf(const OperandInfo& x) {
   return {channels == 0 ? 0 : x.elements() / channels, channels};
 }
 
-// (x, scale, bias, mean, variance) → (y, running mean?, running variance?)
+// Images of channels, of which some lie as columns.
+struct ChannelPlan {
+  ChannelShape shape;
+  ColumnShape matrix;
+  bool columns;
+  int tasks;
+
+  ChannelPlan(const OperandInfo& x, int threads)
+      : shape(ChannelsOf(x)),
+        matrix(ColumnsOf(x)),
+        columns(IsColumns(x)),
+        tasks(columns ? NormTasks(matrix.rows, matrix.channels, threads)
+                      : NormTasks(shape.channels, shape.count(), threads)) {}
+  template <typename T>
+  size_t scratch_bytes() const {
+    return columns ? ColumnScratchBytes<T>(matrix, tasks) : 0;
+  }
+};
+
+// (x, scale, bias, mean, variance) → y
 template <typename T>
-Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
-  HR_RETURN_IF_ERROR(CheckOneType(request));
-  const ChannelShape shape = ChannelsOf(request.input(0));
-  const ColumnShape matrix = ColumnsOf(request.input(0));
-  const bool columns = IsColumns(request.input(0));
-  const int tasks = columns ? NormTasks(matrix.rows, matrix.channels, request.threads)
-                            : NormTasks(shape.channels, shape.count(), request.threads);
-  const bool training = request.node.Int("training_mode", 0) != 0;
+Result<LoweredKernel> MakeGivenChannels(const KernelRequest& request) {
+  const ChannelPlan plan(request.input(0), request.threads);
+  LoweredKernel out{.scratch_bytes = plan.scratch_bytes<T>(), .in_place = {{0, 0}}};
+  out.kernel =
+      MakeKernel(Cat("batch_normalization", plan.columns ? "_channels_last" : ""),
+                 [plan, epsilon = EpsilonOf(request.node)](
+                     const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   const auto *x = p.input<T>(0), *scale = p.input<T>(1), *bias = p.input<T>(2);
+                   const auto *mean = p.input<T>(3), *variance = p.input<T>(4);
+                   if (plan.columns) {
+                     NormalizeColumns(context.threads, plan.matrix, epsilon, x, scale, bias, mean,
+                                      variance, p.output<T>(0), plan.tasks, p.scratch());
+                   } else {
+                     NormalizeChannels(context.threads, plan.shape, epsilon, x, scale, bias, mean,
+                                       variance, p.output<T>(0), plan.tasks);
+                   }
+                   return {};
+                 });
+  return out;
+}
+
+// (x, scale, bias, mean, variance, residual?) →
+// (y, running mean?, running variance?, mean?, variance?): see fuse_normalization.h
+template <typename T>
+Result<LoweredKernel> MakeTrainedChannels(const KernelRequest& request) {
+  const ChannelPlan plan(request.input(0), request.threads);
   const double epsilon = EpsilonOf(request.node), momentum = request.node.Float("momentum", 0.9);
-  const bool has_mean = request.has_output(1), has_variance = request.has_output(2);
-  LoweredKernel out;
-  out.in_place = {{0, 0}};
-  if (columns) out.scratch_bytes = ColumnScratchBytes<T>(matrix, tasks);
+  const bool relu = request.node.Int("relu", 0) != 0, residual = request.input(5).present;
+  std::array<bool, 5> wanted = {};
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = request.has_output(i);
+  LoweredKernel out{.scratch_bytes = plan.scratch_bytes<T>(), .in_place = {{0, 0}}};
+  if (residual) out.in_place.push_back({0, 5});
   out.kernel = MakeKernel(
-      Cat("batch_normalization", training ? "_training" : "", columns ? "_channels_last" : ""),
+      Cat("batch_normalization_training", plan.columns ? "_channels_last" : "",
+          residual ? "+add" : "", relu ? "+relu" : ""),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-        const auto* x = p.input<T>(0);
-        const auto* scale = p.input<T>(1);
-        const auto* bias = p.input<T>(2);
-        const auto* mean = p.input<T>(3);
-        const auto* variance = p.input<T>(4);
-        if (!training && columns) {
-          NormalizeColumns(context.threads, matrix, epsilon, x, scale, bias, mean, variance,
-                           p.output<T>(0), tasks, p.scratch());
-          return {};
+        const auto output = [&](size_t i) { return wanted[i] ? p.output<T>(i) : nullptr; };
+        const auto *x = p.input<T>(0), *scale = p.input<T>(1), *bias = p.input<T>(2);
+        const TrainingStatistics<T> statistics{.momentum = momentum,
+                                               .old_mean = p.input<T>(3),
+                                               .old_variance = p.input<T>(4),
+                                               .running_mean = output(1),
+                                               .running_variance = output(2),
+                                               .mean = output(3),
+                                               .variance = output(4)};
+        const ChannelTail<T> tail{.residual = residual ? p.input<T>(5) : nullptr, .relu = relu};
+        if (plan.columns) {
+          TrainColumns(context.threads, plan.matrix, epsilon, x, scale, bias, tail, p.output<T>(0),
+                       statistics, plan.tasks, p.scratch());
+        } else {
+          TrainChannels(context.threads, plan.shape, epsilon, x, scale, bias, tail, p.output<T>(0),
+                        statistics, plan.tasks);
         }
-        if (!training) {
-          NormalizeChannels(context.threads, shape, epsilon, x, scale, bias, mean, variance,
-                            p.output<T>(0), tasks);
-          return {};
-        }
-        const RunningStatistics<T> running{.momentum = momentum,
-                                           .old_mean = mean,
-                                           .old_variance = variance,
-                                           .mean = has_mean ? p.output<T>(1) : nullptr,
-                                           .variance = has_variance ? p.output<T>(2) : nullptr};
-        if (columns) {
-          TrainColumns(context.threads, matrix, epsilon, x, scale, bias, p.output<T>(0), running,
-                       tasks, p.scratch());
-          return {};
-        }
-        TrainChannels(context.threads, shape, epsilon, x, scale, bias, p.output<T>(0), running,
-                      tasks);
         return {};
       });
   return out;
 }
 
-// (dy, x, scale, mean, variance) → (dx, dscale, dbias)
+template <typename T>
+Result<LoweredKernel> MakeChannels(const KernelRequest& request) {
+  HR_RETURN_IF_ERROR(CheckOneType(request));
+  const bool training = request.node.Int("training_mode", 0) != 0;
+  return training ? MakeTrainedChannels<T>(request) : MakeGivenChannels<T>(request);
+}
+
+// (dy, x, scale, mean, variance, bias?) → (dx, dscale, dbias); of a lowered node, the statistics
+// are those of x, and with a bias a ReLU followed (fuse_normalization.h).
 template <typename T>
 Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
   HR_RETURN_IF_ERROR(CheckOneType(request));
-  const ChannelShape shape = ChannelsOf(request.input(1));
-  const ColumnShape matrix = ColumnsOf(request.input(1));
-  const bool columns = IsColumns(request.input(1));
-  const int tasks = columns ? NormTasks(matrix.rows, matrix.channels, request.threads)
-                            : NormTasks(shape.channels, shape.count(), request.threads);
+  const ChannelPlan plan(request.input(1), request.threads);
   const bool training = request.node.Int("training_mode", 0) != 0;
+  const bool known = !training || request.op.domain == lowering::kLowered;
+  const bool relu = request.input(5).present;
   const double epsilon = EpsilonOf(request.node);
   LoweredKernel out;
   out.in_place = {{0, 0}, {0, 1}};
   // What nobody asked for goes to scratch.
   const std::array wanted = {request.has_output(0), request.has_output(1), request.has_output(2)};
-  const int64_t sizes[] = {request.input(1).elements(), shape.channels, shape.channels};
-  const size_t sums = columns ? RoundUp(ColumnScratchBytes<T>(matrix, tasks), 64) : 0;
+  const int64_t channels = request.input(2).elements();
+  const int64_t sizes[] = {request.input(1).elements(), channels, channels};
+  const size_t sums = RoundUp(plan.scratch_bytes<T>(), 64);
   out.scratch_bytes = sums;
   for (size_t i = 0; i < 3; ++i) {
     if (!wanted[i]) out.scratch_bytes += static_cast<size_t>(sizes[i]) * sizeof(T);
   }
   out.kernel = MakeKernel(
-      Cat("batch_normalization_grad", columns ? "_channels_last" : ""),
+      Cat("batch_normalization_grad", plan.columns ? "_channels_last" : "", relu ? "+relu" : ""),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         auto* memory = p.scratch<T>() + sums / sizeof(T);
         T* outputs[3];
@@ -248,16 +284,18 @@ Result<LoweredKernel> MakeChannelsGrad(const KernelRequest& request) {
           outputs[i] = wanted[i] ? p.output<T>(i) : memory;
           if (!wanted[i]) memory += sizes[i];
         }
-        const T* const mean = training ? nullptr : p.input<T>(3);
-        if (columns) {
-          NormalizeColumnsGrad<T>(context.threads, matrix, epsilon, p.input<T>(0), p.input<T>(1),
-                                  p.input<T>(2), mean, p.input<T>(4), outputs[0], outputs[1],
-                                  outputs[2], tasks, p.scratch());
-          return {};
+        const ChannelsBefore<T> before{.mean = known ? p.input<T>(3) : nullptr,
+                                       .variance = known ? p.input<T>(4) : nullptr,
+                                       .given = !training,
+                                       .bias = relu ? p.input<T>(5) : nullptr};
+        const auto *dy = p.input<T>(0), *x = p.input<T>(1), *scale = p.input<T>(2);
+        if (plan.columns) {
+          NormalizeColumnsGrad<T>(context.threads, plan.matrix, epsilon, dy, x, scale, before,
+                                  outputs[0], outputs[1], outputs[2], plan.tasks, p.scratch());
+        } else {
+          NormalizeChannelsGrad<T>(context.threads, plan.shape, epsilon, dy, x, scale, before,
+                                   outputs[0], outputs[1], outputs[2], plan.tasks);
         }
-        NormalizeChannelsGrad<T>(context.threads, shape, epsilon, p.input<T>(0), p.input<T>(1),
-                                 p.input<T>(2), mean, p.input<T>(4), outputs[0], outputs[1],
-                                 outputs[2], tasks);
         return {};
       });
   return out;
@@ -322,6 +360,8 @@ constexpr KernelEntry kNormalizationKernels[] = {
     {"", "LayerNormalization", HR_FLOATING(MakeRows)},
     {"", "GroupNormalization", HR_FLOATING(MakeGroups)},
     {"headrace.grad", "BatchNormalizationGrad", HR_FLOATING(MakeChannelsGrad), true},
+    {lowering::kLowered, "BatchNormalization", HR_FLOATING(MakeChannels), true},
+    {lowering::kLowered, "BatchNormalizationGrad", HR_FLOATING(MakeChannelsGrad), true},
     {"headrace.grad", "LayerNormalizationGrad", HR_FLOATING(MakeRowsGrad)},
     {"headrace.grad", "GroupNormalizationGrad", HR_FLOATING(MakeGroupsGrad)},
 };

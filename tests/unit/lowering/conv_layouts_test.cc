@@ -226,6 +226,53 @@ TEST_P(ConvLayouts, TrainInOneLayout) {
   EXPECT_TRUE(Has(plan, "conv_grad_input_channels_last")) << plan;
 }
 
+class Normalizations : public ConvLayouts {
+ protected:
+  // Checks the gradients of the sum of y, each element with a weight of its own.
+  std::string CheckGradients(ValueId y, const Dims& dims) {
+    const ValueId loss = Apply("ReduceSum", {Apply("Mul", {y, Input(dims)})});
+    std::vector<ValueId> sources, fetches = {y};
+    for (const auto& [id, value] : feeds_) sources.push_back(id);
+    const auto gradients = transform::AddGradients(builder_, std::span(&loss, 1), sources);
+    EXPECT_TRUE(gradients.ok()) << gradients.status().message();
+    for (const ValueId id : *gradients) {
+      if (id != graph::kNone) fetches.push_back(id);
+    }
+    return Check(fetches, 2e-4);
+  }
+  const Dims image_ = {GetParam(), 16, 6, 5};
+};
+
+TEST_P(Normalizations, TrainWithWhatFollows) {
+  const ValueId first = Relu(Norm(x_, 16, 1));
+  const ValueId second = Norm(Apply("Mul", {first, Input(image_)}), 16, 1);
+  const std::string plan = CheckGradients(Relu(Apply("Add", {first, second})), image_);
+  EXPECT_TRUE(Has(plan, "batch_normalization_training+relu")) << plan;
+  EXPECT_TRUE(Has(plan, "batch_normalization_training+add+relu")) << plan;
+  EXPECT_TRUE(Has(plan, "batch_normalization_grad+relu")) << plan;
+}
+
+TEST_P(Normalizations, TrainWhereOthersUseWhatLiesBetween) {
+  const ValueId norm = Norm(x_, 16, 1), sum = Apply("Add", {norm, norm});
+  const ValueId relu = Relu(sum);
+  const std::string plan = CheckGradients(Apply("Mul", {Relu(norm), relu}), image_);
+  EXPECT_FALSE(Has(plan, "+relu")) << plan;
+}
+
+// What is added needs the running mean, which comes of the same node.
+TEST_P(Normalizations, TrainWhereTheResidualComesAfter) {
+  transform::NodeSpec spec{.op = "BatchNormalization", .outputs = 3};
+  spec.inputs = {x_, Input({16}), Input({16}), Input({16}), Positive({16})};
+  spec.attributes = {{"training_mode", int64_t{1}}};
+  const auto node = builder_.AddNode(spec);
+  ASSERT_TRUE(node.ok()) << node.status().message();
+  const std::vector<ValueId> out = builder_.graph().nodes[node.value()].outputs;
+  const ValueId mean = Apply("Unsqueeze", {out[1], Axes({1, 2})});
+  const ValueId residual = Apply("Mul", {mean, Input(image_)});
+  CheckGradients(Relu(Apply("Add", {residual, out[0]})), image_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Batch, Normalizations, testing::Values(1, 3, 16));
 INSTANTIATE_TEST_SUITE_P(Batch, ConvLayouts, testing::Values(1, 3, 16));
 
 }  // namespace

@@ -198,7 +198,7 @@ constexpr OpDef Function(Literal name, int version, Gradient gradient,
           .gradient = gradient};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kActivationOps[] = {
     {.domain = kOnnx,
      .name = "Relu",
      .since_version = 6,
@@ -262,6 +262,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily ActivationOps() { return Chosen<kOps>(); }
+OpFamily ActivationOps() { return Chosen<kActivationOps>(); }
 
 }  // namespace hr::ops

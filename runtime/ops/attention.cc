@@ -338,7 +338,7 @@ void ComposeRotary(ComposeContext& c) {
   c.SetOutput(0, joined ? JoinHeads(c, y) : y);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kAttentionOps[] = {
     // Version 24 adds the lengths of the keys.
     {.domain = kOnnx,
      .name = "Attention",
@@ -359,6 +359,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily AttentionOps() { return Chosen<kOps>(); }
+OpFamily AttentionOps() { return Chosen<kAttentionOps>(); }
 
 }  // namespace hr::ops

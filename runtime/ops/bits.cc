@@ -39,7 +39,7 @@ constexpr OpDef Binary(Literal name) {
   return {.domain = kOnnx, .name = name, .since_version = 18, .inputs = {2, 2}, .infer = InferBits};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kBitOps[] = {
     Binary("BitwiseAnd"),
     Binary("BitwiseOr"),
     Binary("BitwiseXor"),
@@ -59,6 +59,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily BitOps() { return Chosen<kOps>(); }
+OpFamily BitOps() { return Chosen<kBitOps>(); }
 
 }  // namespace hr::ops

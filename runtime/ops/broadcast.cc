@@ -36,7 +36,7 @@ void SumToGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("ExpandLike", {g.grad(0), g.input(0)}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kBroadcastOps[] = {
     // (x, shape) → x broadcast with that shape
     {.domain = kOnnx,
      .name = "Expand",
@@ -62,6 +62,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily BroadcastOps() { return Chosen<kOps>(); }
+OpFamily BroadcastOps() { return Chosen<kBroadcastOps>(); }
 
 }  // namespace hr::ops

@@ -7,11 +7,11 @@ namespace hr::ops {
 namespace {
 
 // `saturate` concerns 8-bit floats only, `round_mode` one that tensors cannot hold.
-constexpr AttributeDef kAttributes[] = {{"round_mode", AttributeKind::kString},
-                                        {"saturate", AttributeKind::kFlag},
-                                        {"to", AttributeKind::kInt, true}};
-constexpr std::span<const AttributeDef> kOfBytes = std::span(kAttributes).first(2);
-constexpr std::span<const AttributeDef> kTo = std::span(kAttributes).last(1);
+constexpr AttributeDef kCastAttributes[] = {{"round_mode", AttributeKind::kString},
+                                            {"saturate", AttributeKind::kFlag},
+                                            {"to", AttributeKind::kInt, true}};
+constexpr std::span<const AttributeDef> kOfBytes = std::span(kCastAttributes).first(2);
+constexpr std::span<const AttributeDef> kCastTo = std::span(kCastAttributes).last(1);
 
 Status InferCast(InferContext& context) {
   auto to = static_cast<DType>(context.node().Int("to", 0));
@@ -34,17 +34,17 @@ Status InferCastLike(InferContext& context) {
 
 void CastBack(GradientContext& g) { g.SetGrad(0, g.CastLike(g.grad(0), g.input(0))); }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kCastOps[] = {
     {.domain = kOnnx,
      .name = "Cast",
      .since_version = 9,
-     .attributes = kTo,
+     .attributes = kCastTo,
      .infer = InferCast,
      .gradient = CastBack},
     {.domain = kOnnx,
      .name = "Cast",
      .since_version = 19,
-     .attributes = kAttributes,
+     .attributes = kCastAttributes,
      .infer = InferCast,
      .gradient = CastBack},
     // (x, like) → x with the element type of like
@@ -67,6 +67,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily CastOps() { return Chosen<kOps>(); }
+OpFamily CastOps() { return Chosen<kCastOps>(); }
 
 }  // namespace hr::ops

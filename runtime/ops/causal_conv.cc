@@ -53,14 +53,12 @@ Status InferCausalConv(InferContext& context) {
   return {};
 }
 
-ValueId Int(ComposeContext& c, int64_t value) { return c.Ints(std::array{value}); }
-
 // Zeros in the place of a past: as many as the kernel looks back.
 ValueId NoPast(ComposeContext& c, ValueId x, ValueId weight) {
   if (c.Rank(x) != 3 || c.Rank(weight) != 3) return kNone;
   const Dim kernel = c.type(weight).dims[2];
   const ValueId back =
-      kernel.fixed() ? Int(c, kernel.size - 1) : c.Sub(c.DimOf(weight, 2), Int(c, 1));
+      kernel.fixed() ? c.Int(kernel.size - 1) : c.Sub(c.DimOf(weight, 2), c.Int(1));
   const ValueId n = c.DimOf(x, 0), channels = c.DimOf(x, 1);
   std::vector<int64_t> known;
   for (ValueId size : {n, channels, back}) {
@@ -75,9 +73,9 @@ ValueId SumOfSlices(ComposeContext& c, ValueId whole, ValueId weight, int64_t ke
   ValueId sum = kNone;
   for (int64_t k = 0; k < kernel; ++k) {
     const int64_t end = k + 1 < kernel ? k + 1 - kernel : INT64_MAX;
-    const ValueId slice = c.Emit("Slice", {whole, Int(c, k), Int(c, end), Int(c, 2)});
-    const ValueId place = c.Emit("Slice", {weight, Int(c, k), Int(c, k + 1), Int(c, 2)});
-    const ValueId product = c.Mul(slice, c.Emit("Squeeze", {place, Int(c, 1)}));
+    const ValueId slice = c.Emit("Slice", {whole, c.Int(k), c.Int(end), c.Int(2)});
+    const ValueId place = c.Emit("Slice", {weight, c.Int(k), c.Int(k + 1), c.Int(2)});
+    const ValueId product = c.Mul(slice, c.Emit("Squeeze", {place, c.Int(1)}));
     sum = sum == kNone ? product : c.Add(sum, product);
   }
   return sum;
@@ -86,13 +84,13 @@ ValueId SumOfSlices(ComposeContext& c, ValueId whole, ValueId weight, int64_t ke
 // The same for a kernel whose length is not known yet: all windows by the weights.
 ValueId ProductOfWindows(ComposeContext& c, ValueId whole, ValueId weight, ValueId x) {
   const auto range = [&](ValueId value) {
-    const ValueId zero = c.Emit("Squeeze", {Int(c, 0)}), one = c.Emit("Squeeze", {Int(c, 1)});
+    const ValueId zero = c.Emit("Squeeze", {c.Int(0)}), one = c.Emit("Squeeze", {c.Int(1)});
     return c.Emit("Range", {zero, c.Emit("Squeeze", {c.DimOf(value, 2)}), one});
   };
-  const ValueId places = c.Add(c.Emit("Unsqueeze", {range(x), Int(c, 1)}), range(weight));
+  const ValueId places = c.Add(c.Emit("Unsqueeze", {range(x), c.Int(1)}), range(weight));
   const ValueId windows = c.Emit("Gather", {whole, places}, {{"axis", int64_t{2}}});
   const ValueId column = c.Transpose(weight, {0, 2, 1});
-  return c.Emit("Squeeze", {c.Emit("MatMul", {windows, column}), Int(c, 3)});
+  return c.Emit("Squeeze", {c.Emit("MatMul", {windows, column}), c.Int(3)});
 }
 
 void ComposeCausalConv(ComposeContext& c) {
@@ -102,19 +100,19 @@ void ComposeCausalConv(ComposeContext& c) {
   const ValueId past = c.input(3) == kNone ? NoPast(c, x, weight) : c.Cast(c.input(3), wide);
   const ValueId whole = c.Emit("Concat", {past, x}, {{"axis", int64_t{2}}});
   if (c.Rank(x) != 3 || c.Rank(weight) != 3) return;
-  const ValueId state = c.Emit("Slice", {whole, c.DimOf(x, 2), Int(c, INT64_MAX), Int(c, 2)});
+  const ValueId state = c.Emit("Slice", {whole, c.DimOf(x, 2), c.Int(INT64_MAX), c.Int(2)});
   const Dim kernel = c.type(weight).dims[2];
   ValueId y = kernel.fixed() ? SumOfSlices(c, whole, weight, kernel.size)
                              : ProductOfWindows(c, whole, weight, x);
   if (c.input(2) != kNone) {
-    y = c.Add(y, c.Emit("Unsqueeze", {c.Cast(c.input(2), wide), Int(c, 1)}));
+    y = c.Add(y, c.Emit("Unsqueeze", {c.Cast(c.input(2), wide), c.Int(1)}));
   }
   if (c.node().String("activation", "none") != "none") y = c.Mul(y, c.Emit("Sigmoid", {y}));
   c.SetOutput(0, c.Cast(y, given));
   c.SetOutput(1, c.Cast(state, given));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kCausalConvOps[] = {
     // (x, weight, bias?, past_state?) → (y, present_state?)
     {.domain = kOnnx,
      .name = "CausalConvWithState",
@@ -128,6 +126,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily CausalConvOps() { return Chosen<kOps>(); }
+OpFamily CausalConvOps() { return Chosen<kCausalConvOps>(); }
 
 }  // namespace hr::ops

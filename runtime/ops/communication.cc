@@ -258,7 +258,7 @@ void RecvGradient(GradientContext& g) {
 
 void AllToAllGradient(GradientContext& g) { SetAdjoint(g, "AllToAll", WithRanks(g)); }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kCommunicationOps[] = {
     // (x…, weight?) → y…: each the reduction of all ranks' x, of weight * x with weighted=1.
     {.domain = kComm,
      .name = "AllReduce",
@@ -327,6 +327,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily CommunicationOps() { return Chosen<kOps>(); }
+OpFamily CommunicationOps() { return Chosen<kCommunicationOps>(); }
 
 }  // namespace hr::ops

@@ -10,8 +10,8 @@ namespace {
 
 constexpr AttributeDef kDepthAttributes[] = {{"blocksize", AttributeKind::kInt, true},
                                              {"mode", AttributeKind::kString}};
-constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
-constexpr AttributeDef kAxes[] = {{"axes", AttributeKind::kInts}};
+constexpr AttributeDef kMovedAxis[] = {{"axis", AttributeKind::kInt}};
+constexpr AttributeDef kMovedAxes[] = {{"axes", AttributeKind::kInts}};
 
 // A dimension that is divided; unknown if it is not known.
 Result<Dim> Divided(const InferContext& context, Dim dim, int64_t by) {
@@ -63,13 +63,11 @@ Status InferSpaceToDepth(InferContext& context) {
   return {};
 }
 
-ValueId Int(ComposeContext& c, int64_t value) { return c.Ints(std::array{value}); }
-
 // The elements are those of both shapes: one size of the second is what is left (-1).
 void ComposeDepthToSpace(ComposeContext& c) {
   const ValueId x = c.input(0);
   if (c.Rank(x) != 4) return;
-  const ValueId block = Int(c, c.node().Int("blocksize", 1)), rest = Int(c, -1);
+  const ValueId block = c.Int(c.node().Int("blocksize", 1)), rest = c.Int(-1);
   const ValueId n = c.DimOf(x, 0), h = c.DimOf(x, 2), w = c.DimOf(x, 3);
   const bool depth_first = c.node().String("mode", "DCR") == "DCR";
   const ValueId split = depth_first ? c.Reshape(x, std::array{n, block, block, rest, h, w})
@@ -82,7 +80,7 @@ void ComposeDepthToSpace(ComposeContext& c) {
 void ComposeSpaceToDepth(ComposeContext& c) {
   const ValueId x = c.input(0);
   if (c.Rank(x) != 4) return;
-  const ValueId block = Int(c, c.node().Int("blocksize", 1)), rest = Int(c, -1);
+  const ValueId block = c.Int(c.node().Int("blocksize", 1)), rest = c.Int(-1);
   const ValueId n = c.DimOf(x, 0), channels = c.DimOf(x, 1);
   const ValueId h = c.Div(c.DimOf(x, 2), block), w = c.Div(c.DimOf(x, 3), block);
   const ValueId split = c.Reshape(x, std::array{n, channels, h, block, w, block});
@@ -141,7 +139,7 @@ void ComposeCenterCropPad(ComposeContext& c) {
   for (int64_t axis : axes) lengths.push_back(c.DimOf(x, c.Axis(axis, rank)));
   if (!c.ok() || axes.empty()) return c.SetOutput(0, x);
   const ValueId length = c.Joined(lengths), wanted = c.Cast(c.input(1), DType::kInt64);
-  const ValueId zero = Int(c, 0), two = Int(c, 2), axes_value = c.Ints(axes);
+  const ValueId zero = c.Int(0), two = c.Int(2), axes_value = c.Ints(axes);
   const ValueId extra = c.Emit("Max", {c.Sub(length, wanted), zero});
   const ValueId start = c.Div(extra, two);
   const ValueId kept = c.Emit("Min", {length, wanted});
@@ -152,7 +150,7 @@ void ComposeCenterCropPad(ComposeContext& c) {
   c.SetOutput(0, c.Emit("Pad", {cut, pads, kNone, axes_value}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kComposedMovementOps[] = {
     {.domain = kOnnx,
      .name = "DepthToSpace",
      .attributes = kDepthAttributes,
@@ -167,20 +165,20 @@ constexpr OpDef kOps[] = {
     {.domain = kOnnx,
      .name = "Hardmax",
      .since_version = 13,
-     .attributes = kAxis,
+     .attributes = kMovedAxis,
      .infer = InferAlongAxis,
      .compose = ComposeHardmax},
     {.domain = kOnnx,
      .name = "CenterCropPad",
      .since_version = 18,
      .inputs = {2, 2},
-     .attributes = kAxes,
+     .attributes = kMovedAxes,
      .infer = InferCenterCropPad,
      .compose = ComposeCenterCropPad},
 };
 
 }  // namespace
 
-OpFamily ComposedMovementOps() { return Chosen<kOps>(); }
+OpFamily ComposedMovementOps() { return Chosen<kComposedMovementOps>(); }
 
 }  // namespace hr::ops

@@ -11,7 +11,7 @@ constexpr AttributeDef kRmsAttributes[] = {{"axis", AttributeKind::kInt},
                                            {"stash_type", AttributeKind::kInt}};
 constexpr AttributeDef kLpAttributes[] = {{"axis", AttributeKind::kInt},
                                           {"p", AttributeKind::kInt}};
-constexpr AttributeDef kAxes[] = {{"axes", AttributeKind::kInts}};
+constexpr AttributeDef kNormalizedAxes[] = {{"axes", AttributeKind::kInts}};
 constexpr AttributeDef kEpsilon[] = {{"epsilon", AttributeKind::kFloat}};
 constexpr AttributeDef kLocalAttributes[] = {{"alpha", AttributeKind::kFloat},
                                              {"beta", AttributeKind::kFloat},
@@ -159,7 +159,7 @@ void ComposeLrn(ComposeContext& c) {
   c.SetOutput(0, c.Div(x, c.Emit("Pow", {base, c.Scalar(c.node().Float("beta", 0.75), x)})));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kComposedNormalizationOps[] = {
     {.domain = kOnnx,
      .name = "RMSNormalization",
      .since_version = 23,
@@ -175,7 +175,7 @@ constexpr OpDef kOps[] = {
     {.domain = kOnnx,
      .name = "MeanVarianceNormalization",
      .since_version = 9,
-     .attributes = kAxes,
+     .attributes = kNormalizedAxes,
      .infer = InferMeanVarianceNormalization,
      .compose = ComposeMeanVarianceNormalization},
     {.domain = kOnnx,
@@ -194,6 +194,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily ComposedNormalizationOps() { return Chosen<kOps>(); }
+OpFamily ComposedNormalizationOps() { return Chosen<kComposedNormalizationOps>(); }
 
 }  // namespace hr::ops

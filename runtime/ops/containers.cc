@@ -11,10 +11,10 @@ namespace {
 using graph::ValueKind;
 
 constexpr AttributeDef kDType[] = {{"dtype", AttributeKind::kInt}};
-constexpr AttributeDef kSplitAttributes[] = {{"axis", AttributeKind::kInt},
-                                             {"keepdims", AttributeKind::kFlag}};
-constexpr AttributeDef kConcatAttributes[] = {{"axis", AttributeKind::kInt, true},
-                                              {"new_axis", AttributeKind::kInt}};
+constexpr AttributeDef kSplitToSequenceAttributes[] = {{"axis", AttributeKind::kInt},
+                                                       {"keepdims", AttributeKind::kFlag}};
+constexpr AttributeDef kConcatFromSequenceAttributes[] = {{"axis", AttributeKind::kInt, true},
+                                                          {"new_axis", AttributeKind::kInt}};
 // What an empty optional could hold: the element type, and whether it is a sequence.
 constexpr AttributeDef kOptionalAttributes[] = {{"dtype", AttributeKind::kInt},
                                                 {"sequence", AttributeKind::kInt}};
@@ -158,15 +158,16 @@ constexpr OpDef Optional(Literal name, int since, Arity inputs, Status (*infer)(
           .gradient = NoGradient};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContainerOps[] = {
     Optional("SequenceConstruct", 11, {1, kUnlimited}, InferConstruct),
     Optional("SequenceEmpty", 11, {0, 0}, InferEmpty, kDType),
     Optional("SequenceInsert", 11, {2, 3}, InferInsert),
     Optional("SequenceErase", 11, {1, 2}, InferErase),
     Optional("SequenceAt", 11, {2, 2}, InferAt),
     Optional("SequenceLength", 11, {1, 1}, InferLength),
-    Optional("SplitToSequence", 11, {1, 2}, InferSplitToSequence, kSplitAttributes),
-    Optional("ConcatFromSequence", 11, {1, 1}, InferConcatFromSequence, kConcatAttributes),
+    Optional("SplitToSequence", 11, {1, 2}, InferSplitToSequence, kSplitToSequenceAttributes),
+    Optional("ConcatFromSequence", 11, {1, 1}, InferConcatFromSequence,
+             kConcatFromSequenceAttributes),
     {.domain = kOnnx,
      .name = "SequenceMap",
      .since_version = 17,
@@ -183,6 +184,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily ContainerOps() { return Chosen<kOps>(); }
+OpFamily ContainerOps() { return Chosen<kContainerOps>(); }
 
 }  // namespace hr::ops

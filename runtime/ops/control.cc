@@ -204,7 +204,7 @@ constexpr OpDef Loop(int since) {
           .infer = InferLoop};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kControlOps[] = {
     If(1),
     Loop(1),
     // Of many examples, each along its first axis.
@@ -336,6 +336,6 @@ Status CheckBodies(const OpRegistry& registry, const graph::Module& module) {
   return {};
 }
 
-OpFamily ControlOps() { return Chosen<kOps>(); }
+OpFamily ControlOps() { return Chosen<kControlOps>(); }
 
 }  // namespace hr::ops

@@ -9,7 +9,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAttributes[] = {
+constexpr AttributeDef kConvAttributes[] = {
     {"auto_pad", AttributeKind::kString}, {"dilations", AttributeKind::kInts},
     {"group", AttributeKind::kInt},       {"kernel_shape", AttributeKind::kInts},
     {"pads", AttributeKind::kInts},       {"strides", AttributeKind::kInts},
@@ -52,7 +52,7 @@ Result<std::optional<Dims>> KernelShape(const InferContext& context, const Value
   return std::optional<Dims>(std::move(kernel));
 }
 
-Status CheckBias(const InferContext& context, Dim outputs) {
+Status CheckConvBias(const InferContext& context, Dim outputs) {
   if (!context.has_input(2)) return {};
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
   HR_RETURN_IF_ERROR(context.ExpectRank(2, 1));
@@ -72,7 +72,7 @@ Status InferConv(InferContext& context) {
   }
   HR_RETURN_IF_ERROR(context.ExpectRank(1, x.rank()));
   HR_RETURN_IF_ERROR(CheckChannels(context, x, w));
-  HR_RETURN_IF_ERROR(CheckBias(context, w.dims[0]));
+  HR_RETURN_IF_ERROR(CheckConvBias(context, w.dims[0]));
   std::vector<Dim> out = {x.dims[0], w.dims[0]};
   out.resize(x.dims.size());
   HR_ASSIGN_OR_RETURN(auto&& kernel, KernelShape(context, w));
@@ -127,12 +127,12 @@ void ConvGradWeightGradient(GradientContext& g) {
   if (g.wants(1)) g.SetGrad(1, g.EmitGradAlike("ConvGradInput", {g.input(0), dw, g.input(1)}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConvOps[] = {
     // (x [N, C, spatial…], w [M, C / group, kernel…], bias [M]?) → [N, M, spatial…]
     {.domain = kOnnx,
      .name = "Conv",
      .inputs = {2, 3},
-     .attributes = kAttributes,
+     .attributes = kConvAttributes,
      .infer = InferConv,
      .gradient = ConvGradient},
     // (dy, w, x) → dx; of x only the type is used
@@ -140,7 +140,7 @@ constexpr OpDef kOps[] = {
      .name = "ConvGradInput",
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
-     .attributes = kAttributes,
+     .attributes = kConvAttributes,
      .infer = InferConvGradInput,
      .gradient = ConvGradInputGradient},
     // (dy, x, w) → dw; of w only the type is used
@@ -148,13 +148,13 @@ constexpr OpDef kOps[] = {
      .name = "ConvGradWeight",
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
-     .attributes = kAttributes,
+     .attributes = kConvAttributes,
      .infer = InferConvGradWeight,
      .gradient = ConvGradWeightGradient},
 };
 
 }  // namespace
 
-OpFamily ConvOps() { return Chosen<kOps>(); }
+OpFamily ConvOps() { return Chosen<kConvOps>(); }
 
 }  // namespace hr::ops

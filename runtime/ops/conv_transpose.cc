@@ -9,7 +9,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAttributes[] = {
+constexpr AttributeDef kConvTransposeAttributes[] = {
     {"auto_pad", AttributeKind::kString},     {"dilations", AttributeKind::kInts},
     {"group", AttributeKind::kInt},           {"kernel_shape", AttributeKind::kInts},
     {"output_padding", AttributeKind::kInts}, {"output_shape", AttributeKind::kInts},
@@ -27,7 +27,7 @@ struct Axis {
   int64_t offset() const { return extent() - stride - pad_begin - pad_end; }
 };
 
-int64_t At(std::span<const int64_t> values, size_t i, int64_t otherwise) {
+int64_t ItemOf(std::span<const int64_t> values, size_t i, int64_t otherwise) {
   return values.empty() ? otherwise : values[i];
 }
 
@@ -51,7 +51,7 @@ Result<Axis> AxisOf(const Node& node, size_t i, Axis axis, Dim input) {
   const std::string_view mode = node.String("auto_pad", "NOTSET");
   const auto shape = node.Ints("output_shape");
   const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  const int64_t more = At(node.Ints("output_padding"), i, 0);
+  const int64_t more = ItemOf(node.Ints("output_padding"), i, 0);
   if (!shape.empty()) {
     if (!input.fixed())
       return FailedPrecondition(
@@ -62,7 +62,7 @@ Result<Axis> AxisOf(const Node& node, size_t i, Axis axis, Dim input) {
     SetTotal(axis.offset() + more, mode == "SAME_UPPER", &axis);
   } else if (mode == "NOTSET") {
     const auto pads = node.Ints("pads");
-    axis.pad_begin = At(pads, i, 0);
+    axis.pad_begin = ItemOf(pads, i, 0);
     axis.pad_end = pads.empty() ? 0 : pads[i + pads.size() / 2];
   }
   AddOutputPadding(more, &axis);
@@ -104,12 +104,12 @@ Result<std::optional<std::vector<Axis>>> AxesOf(const Node& node, const ValueTyp
   HR_RETURN_IF_ERROR(CheckLists(node, x.dims.size() - 2));
   std::vector<Axis> axes;
   for (size_t i = 0; i + 2 < x.dims.size(); ++i) {
-    const int64_t given = At(node.Ints("kernel_shape"), i, -1);
+    const int64_t given = ItemOf(node.Ints("kernel_shape"), i, -1);
     const Dim size = w.dims[i + 2];
     if (given < 0 && !size.fixed()) return std::optional<std::vector<Axis>>();
     Axis axis = {.kernel = given < 0 ? size.size : given,
-                 .stride = At(node.Ints("strides"), i, 1),
-                 .dilation = At(node.Ints("dilations"), i, 1)};
+                 .stride = ItemOf(node.Ints("strides"), i, 1),
+                 .dilation = ItemOf(node.Ints("dilations"), i, 1)};
     if (size.fixed() && size.size != axis.kernel) {
       return InvalidArgument("'kernel_shape' ", node.Ints("kernel_shape"),
                              " does not fit the weights");
@@ -161,7 +161,7 @@ Result<std::vector<Dim>> OutputDims(const InferContext& context) {
   return dims;
 }
 
-Status CheckBias(const InferContext& context, Dim channels) {
+Status CheckTransposedBias(const InferContext& context, Dim channels) {
   if (!context.has_input(2)) return {};
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
   HR_RETURN_IF_ERROR(context.ExpectRank(2, 1));
@@ -182,7 +182,7 @@ Status InferConvTranspose(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectRank(1, x.rank()));
   HR_RETURN_IF_ERROR(CheckChannels(context));
   HR_ASSIGN_OR_RETURN(auto&& dims, OutputDims(context));
-  HR_RETURN_IF_ERROR(CheckBias(context, dims[1]));
+  HR_RETURN_IF_ERROR(CheckTransposedBias(context, dims[1]));
   SetDims(context, 0, x.dtype, std::move(dims));
   return {};
 }
@@ -235,18 +235,18 @@ void ComposeConvTranspose(ComposeContext& c) {
   c.SetOutput(0, y);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConvTransposeOps[] = {
     // (x [N, C, spatial…], w [C, M / group, kernel…], bias [M]?) → [N, M, spatial…]
     {.domain = kOnnx,
      .name = "ConvTranspose",
      .inputs = {2, 3},
-     .attributes = kAttributes,
+     .attributes = kConvTransposeAttributes,
      .infer = InferConvTranspose,
      .compose = ComposeConvTranspose},
 };
 
 }  // namespace
 
-OpFamily ConvTransposeOps() { return Chosen<kOps>(); }
+OpFamily ConvTransposeOps() { return Chosen<kConvTransposeOps>(); }
 
 }  // namespace hr::ops

@@ -8,7 +8,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
+constexpr AttributeDef kCompressAttributes[] = {{"axis", AttributeKind::kInt}};
 constexpr AttributeDef kUnique[] = {{"axis", AttributeKind::kInt},
                                     {"sorted", AttributeKind::kFlag}};
 constexpr AttributeDef kBoxes[] = {{"center_point_box", AttributeKind::kFlag}};
@@ -202,7 +202,7 @@ void ComposeNonMaxSuppression(ComposeContext& c) {
   c.SetOutput(0, AsMatrix(c, used, sized[1], three));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kDataSizedOps[] = {
     {.domain = kOnnx,
      .name = "NonZero",
      .since_version = 9,
@@ -213,7 +213,7 @@ constexpr OpDef kOps[] = {
      .name = "Compress",
      .since_version = 9,
      .inputs = {2, 2},
-     .attributes = kAxis,
+     .attributes = kCompressAttributes,
      .infer = InferCompress,
      .compose = ComposeCompress},
     // (x) → (y, indices?, inverse indices?, counts?)
@@ -251,6 +251,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily DataSizedOps() { return Chosen<kOps>(); }
+OpFamily DataSizedOps() { return Chosen<kDataSizedOps>(); }
 
 }  // namespace hr::ops

@@ -10,7 +10,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAttributes[] = {
+constexpr AttributeDef kDeformConvAttributes[] = {
     {"dilations", AttributeKind::kInts},    {"group", AttributeKind::kInt},
     {"kernel_shape", AttributeKind::kInts}, {"offset_group", AttributeKind::kInt},
     {"pads", AttributeKind::kInts},         {"strides", AttributeKind::kInts},
@@ -18,7 +18,7 @@ constexpr AttributeDef kAttributes[] = {
 
 // (x [N, C, spatial…], w [M, C / group, kernel…], offset [N, offset_group · block · axes, out…],
 // bias [M]?, mask [N, offset_group · block, out…]?)
-enum Input : size_t { kX, kW, kOffset, kBias, kMask };
+enum Input : size_t { kX, kW, kOffset, kBias, kDeformMask };
 
 // The kernel's sizes; nothing while they are not known.
 std::optional<Dims> KernelOf(const Node& node, const ValueType& w) {
@@ -113,8 +113,8 @@ Status InferDeformConv(InferContext& context) {
   if (kernel) {
     HR_ASSIGN_OR_RETURN(out, WindowDims(context, *kernel));
     HR_RETURN_IF_ERROR(CheckOffsets(context, kOffset, x.rank() - 2, *kernel, &out));
-    if (context.has_input(kMask)) {
-      HR_RETURN_IF_ERROR(CheckOffsets(context, kMask, 1, *kernel, &out));
+    if (context.has_input(kDeformMask)) {
+      HR_RETURN_IF_ERROR(CheckOffsets(context, kDeformMask, 1, *kernel, &out));
     }
   }
   if (context.has_input(kBias)) {
@@ -177,9 +177,9 @@ ValueId Columns(ComposeContext& c, const Dims& kernel) {
     positions.push_back(c.Reshape(c.Add(moved, c.CastLike(places, moved)), all));
   }
   ValueId read = SampleLinear(c, c.Reshape(x, sizes), positions);
-  if (c.input(kMask) != kNone) {
+  if (c.input(kDeformMask) != kNone) {
     const ValueId all[] = {grouped, c.Int(1), rest};
-    read = c.Mul(read, c.Reshape(c.input(kMask), all));
+    read = c.Mul(read, c.Reshape(c.input(kDeformMask), all));
   }
   return c.Reshape(read, std::array{n, c.DimOf(x, 1), block, rest});
 }
@@ -204,18 +204,18 @@ void ComposeDeformConv(ComposeContext& c) {
   c.SetOutput(0, y);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kDeformConvOps[] = {
     {.domain = kOnnx,
      .name = "DeformConv",
      .since_version = 19,
      .inputs = {3, 5},
-     .attributes = kAttributes,
+     .attributes = kDeformConvAttributes,
      .infer = InferDeformConv,
      .compose = ComposeDeformConv},
 };
 
 }  // namespace
 
-OpFamily DeformConvOps() { return Chosen<kOps>(); }
+OpFamily DeformConvOps() { return Chosen<kDeformConvOps>(); }
 
 }  // namespace hr::ops

@@ -34,7 +34,7 @@ void DetGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("DetGrad", {g.grad(0), g.input(0)}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kDeterminantOps[] = {
     // (x […, n, n]) → […]
     {.domain = kOnnx,
      .name = "Det",
@@ -47,6 +47,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily DeterminantOps() { return Chosen<kOps>(); }
+OpFamily DeterminantOps() { return Chosen<kDeterminantOps>(); }
 
 }  // namespace hr::ops

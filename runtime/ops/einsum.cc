@@ -299,7 +299,7 @@ void ComposeEinsum(ComposeContext& c) {
   c.SetOutput(0, c.Cast(result.value, dtype));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kEinsumOps[] = {
     {.domain = kOnnx,
      .name = "Einsum",
      .since_version = 12,
@@ -311,6 +311,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily EinsumOps() { return Chosen<kOps>(); }
+OpFamily EinsumOps() { return Chosen<kEinsumOps>(); }
 
 }  // namespace hr::ops

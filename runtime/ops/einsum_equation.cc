@@ -19,7 +19,7 @@ Labels Expanded(const Labels& term, size_t ellipsis) {
   return out;
 }
 
-bool Contains(const Labels& labels, Label label) {
+bool HasLabel(const Labels& labels, Label label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
@@ -27,7 +27,7 @@ bool Contains(const Labels& labels, Label label) {
 Result<Labels> ParseTerm(std::string_view text, std::string_view equation) {
   Labels out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i, 3) == "..." && !Contains(out, kEllipsisEnd)) {
+    if (text.substr(i, 3) == "..." && !HasLabel(out, kEllipsisEnd)) {
       out.push_back(kEllipsisEnd);
       i += 2;
     } else if (IsLetter(text[i])) {
@@ -48,7 +48,7 @@ Labels ImplicitOutput(const std::vector<Labels>& terms) {
   Labels out;
   for (Label label : all) {
     const auto times = std::count(all.begin(), all.end(), label);
-    if (label == kEllipsisEnd ? !Contains(out, label) : times == 1) out.push_back(label);
+    if (label == kEllipsisEnd ? !HasLabel(out, label) : times == 1) out.push_back(label);
   }
   return out;
 }
@@ -85,7 +85,7 @@ Result<EinsumEquation> EinsumEquation::Parse(std::string_view text, size_t opera
   }
   for (Label label : out.output_) {
     const bool known = std::any_of(out.terms_.begin(), out.terms_.end(),
-                                   [&](const Labels& term) { return Contains(term, label); });
+                                   [&](const Labels& term) { return HasLabel(term, label); });
     if (!known || std::count(out.output_.begin(), out.output_.end(), label) > 1) {
       return InvalidArgument("Einsum's equation '", text, "' has '",
                              std::string(1, static_cast<char>(label)), "' in its output, which is ",
@@ -95,10 +95,10 @@ Result<EinsumEquation> EinsumEquation::Parse(std::string_view text, size_t opera
   return out;
 }
 
-bool EinsumEquation::output_ellipsis() const { return Contains(output_, kEllipsisEnd); }
+bool EinsumEquation::output_ellipsis() const { return HasLabel(output_, kEllipsisEnd); }
 
 bool EinsumEquation::HasEllipsis(size_t operand) const {
-  return Contains(terms_[operand], kEllipsisEnd);
+  return HasLabel(terms_[operand], kEllipsisEnd);
 }
 
 size_t EinsumEquation::EllipsisRank(size_t operand, size_t rank) const {

@@ -120,7 +120,7 @@ constexpr OpDef Variadic(Literal name, Gradient gradient) {
           .gradient = gradient};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kElementwiseOps[] = {
     Binary("Add", AddGradient),
     Binary("Sub", SubGradient),
     Binary("Mul", MulGradient),
@@ -147,6 +147,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily ElementwiseOps() { return Chosen<kOps>(); }
+OpFamily ElementwiseOps() { return Chosen<kElementwiseOps>(); }
 
 }  // namespace hr::ops

@@ -96,7 +96,7 @@ Status InferEyeLike(InferContext& context) {
   return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kGenerateOps[] = {
     {.domain = kOnnx,
      .name = "Constant",
      .since_version = 1,
@@ -121,7 +121,7 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily GenerateOps() { return Chosen<kOps>(); }
+OpFamily GenerateOps() { return Chosen<kGenerateOps>(); }
 
 bool IsConstantNode(const graph::Operator& op) {
   return op.domain == kOnnx && op.name == "Constant";

@@ -10,13 +10,13 @@ namespace {
 
 void ComposeMark(ComposeContext& c) { c.SetOutput(0, c.Emit("Identity", {c.input(0)})); }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kGradientMarkOps[] = {
     // (gradient) → the same
     {.domain = kTrain, .name = "Gradient", .infer = InferFloatingUnary, .compose = ComposeMark},
 };
 
 }  // namespace
 
-OpFamily GradientMarkOps() { return Chosen<kOps>(); }
+OpFamily GradientMarkOps() { return Chosen<kGradientMarkOps>(); }
 
 }  // namespace hr::ops

@@ -6,7 +6,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
+constexpr AttributeDef kGatherAttributes[] = {{"axis", AttributeKind::kInt}};
 constexpr AttributeDef kScatterAttributes[] = {{"axis", AttributeKind::kInt},
                                                {"reduction", AttributeKind::kString}};
 // Version 13 had no reduction.
@@ -67,7 +67,7 @@ void GatherElementsGradient(GradientContext& g) {
                       {{"axis", axis}, {"reduction", "add"}}));
 }
 
-Status CheckReduction(const InferContext& context) {
+Status CheckScatterReduction(const InferContext& context) {
   std::string_view reduction = context.node().String("reduction", "none");
   bool newer = context.def().since_version >= 18 && IsOneOf(reduction, {"max", "min"});
   if (IsOneOf(reduction, {"none", "add", "mul"}) || newer) return {};
@@ -77,7 +77,7 @@ Status CheckReduction(const InferContext& context) {
 }
 
 Status InferScatterElements(InferContext& context) {
-  HR_RETURN_IF_ERROR(CheckReduction(context));
+  HR_RETURN_IF_ERROR(CheckScatterReduction(context));
   HR_RETURN_IF_ERROR(context.ExpectIndices(1));
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
   HR_RETURN_IF_ERROR(ExpectAxis(context, 0));
@@ -145,7 +145,7 @@ void GatherNDGradient(GradientContext& g) {
 }
 
 Status InferScatterND(InferContext& context) {
-  HR_RETURN_IF_ERROR(CheckReduction(context));
+  HR_RETURN_IF_ERROR(CheckScatterReduction(context));
   HR_RETURN_IF_ERROR(context.ExpectDType(1, {DType::kInt64}));
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 2));
   const ValueType& data = context.input(0);
@@ -222,12 +222,12 @@ void TopKGradient(GradientContext& g) {
                       {{"axis", axis}}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kIndexingOps[] = {
     // (data, indices)
     {.domain = kOnnx,
      .name = "Gather",
      .inputs = {2, 2},
-     .attributes = kAxis,
+     .attributes = kGatherAttributes,
      .infer = InferGather,
      .gradient = GatherGradient},
     // (dy, indices, data) → dy added up where it was taken; of data only the type is used
@@ -235,14 +235,14 @@ constexpr OpDef kOps[] = {
      .name = "GatherGrad",
      .inputs = {3, 3},
      .type_only_inputs = 1u << 2,
-     .attributes = kAxis,
+     .attributes = kGatherAttributes,
      .infer = InferGatherGrad,
      .gradient = GatherGradGradient},
     {.domain = kOnnx,
      .name = "GatherElements",
      .since_version = 11,
      .inputs = {2, 2},
-     .attributes = kAxis,
+     .attributes = kGatherAttributes,
      .infer = InferGatherElements,
      .gradient = GatherElementsGradient},
     // (data, indices, updates)
@@ -299,7 +299,7 @@ constexpr OpDef kOps[] = {
      .name = "OneHot",
      .since_version = 9,
      .inputs = {3, 3},
-     .attributes = kAxis,
+     .attributes = kGatherAttributes,
      .infer = InferOneHot},
     // (x, k [1]) → (values, indices)
     {.domain = kOnnx,
@@ -314,6 +314,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily IndexingOps() { return Chosen<kOps>(); }
+OpFamily IndexingOps() { return Chosen<kIndexingOps>(); }
 
 }  // namespace hr::ops

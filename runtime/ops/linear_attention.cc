@@ -6,20 +6,20 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"chunk_size", AttributeKind::kInt},
-                                        {"kv_num_heads", AttributeKind::kInt, true},
-                                        {"q_num_heads", AttributeKind::kInt, true},
-                                        {"scale", AttributeKind::kFloat},
-                                        {"update_rule", AttributeKind::kString}};
+constexpr AttributeDef kLinearAttributes[] = {{"chunk_size", AttributeKind::kInt},
+                                              {"kv_num_heads", AttributeKind::kInt, true},
+                                              {"q_num_heads", AttributeKind::kInt, true},
+                                              {"scale", AttributeKind::kFloat},
+                                              {"update_rule", AttributeKind::kString}};
 
 // The sizes of q [batch, steps, q_heads·keys], k [batch, steps, heads·keys], v [batch, steps,
 // heads·values] and the state [batch, heads, keys, values].
-struct Sizes {
+struct LinearSizes {
   int64_t q_heads = 0, heads = 0;
   Dim batch, steps, keys, values;
 
-  static Result<Sizes> Of(const InferContext& context) {
-    Sizes out;
+  static Result<LinearSizes> Of(const InferContext& context) {
+    LinearSizes out;
     out.q_heads = context.node().Int("q_num_heads", 0);
     out.heads = context.node().Int("kv_num_heads", 0);
     if (out.heads < 1 || out.q_heads < 1 || out.q_heads % out.heads != 0) {
@@ -122,7 +122,7 @@ DType StateType(const InferContext& context) {
 
 Status InferLinearAttention(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
-  HR_ASSIGN_OR_RETURN(const Sizes sizes, Sizes::Of(context));
+  HR_ASSIGN_OR_RETURN(const LinearSizes sizes, LinearSizes::Of(context));
   HR_ASSIGN_OR_RETURN(auto&& output, sizes.Output(context));
   SetDims(context, 0, context.input(0).dtype, std::move(output));
   SetDims(context, 1, StateType(context), sizes.State());
@@ -141,7 +141,7 @@ void LinearAttentionGradient(GradientContext& g) {
 
 Status InferLinearAttentionGrad(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
-  HR_ASSIGN_OR_RETURN(Sizes sizes, Sizes::Of(context));
+  HR_ASSIGN_OR_RETURN(LinearSizes sizes, LinearSizes::Of(context));
   Dim values = sizes.values;
   HR_RETURN_IF_ERROR(sizes.MatchPacked(context, 6, sizes.q_heads, &values));
   HR_RETURN_IF_ERROR(sizes.MatchState(context, 7));
@@ -157,14 +157,14 @@ Status InferLinearAttentionGrad(InferContext& context) {
   return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kLinearAttentionOps[] = {
     // (query, key, value, past_state?, decay?, beta?) → (y, present_state?)
     {.domain = kOnnx,
      .name = "LinearAttention",
      .since_version = 27,
      .inputs = {3, 6},
      .outputs = {1, 2},
-     .attributes = kAttributes,
+     .attributes = kLinearAttributes,
      .infer = InferLinearAttention,
      .gradient = LinearAttentionGradient},
     // (query, key, value, past_state?, decay?, beta?, dy?, dpresent_state?) → the gradients of the
@@ -173,12 +173,12 @@ constexpr OpDef kOps[] = {
      .name = "LinearAttentionGrad",
      .inputs = {3, 8},
      .outputs = {6, 6},
-     .attributes = kAttributes,
+     .attributes = kLinearAttributes,
      .infer = InferLinearAttentionGrad},
 };
 
 }  // namespace
 
-OpFamily LinearAttentionOps() { return Chosen<kOps>(); }
+OpFamily LinearAttentionOps() { return Chosen<kLinearAttentionOps>(); }
 
 }  // namespace hr::ops

@@ -56,7 +56,7 @@ constexpr OpDef Binary(Literal name, int version, Status (*infer)(InferContext&)
       .domain = kOnnx, .name = name, .since_version = version, .inputs = {2, 2}, .infer = infer};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kLogicOps[] = {
     Binary("Equal", 7, InferEqual),
     Binary("Greater", 7, InferCompare),
     Binary("Less", 7, InferCompare),
@@ -83,6 +83,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily LogicOps() { return Chosen<kOps>(); }
+OpFamily LogicOps() { return Chosen<kLogicOps>(); }
 
 }  // namespace hr::ops

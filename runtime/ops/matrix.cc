@@ -155,7 +155,7 @@ void MatMulGradient(GradientContext& g) {
   }
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMatrixOps[] = {
     // (a, b, c?) → alpha * a' * b' + beta * c
     {.domain = kOnnx,
      .name = "Gemm",
@@ -174,6 +174,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily MatrixOps() { return Chosen<kOps>(); }
+OpFamily MatrixOps() { return Chosen<kMatrixOps>(); }
 
 }  // namespace hr::ops

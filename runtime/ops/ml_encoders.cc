@@ -149,7 +149,7 @@ void ComposeOneHotEncoder(ComposeContext& c) {
   c.SetOutput(0, c.Cast(c.Emit("Equal", {x, categories}), DType::kFloat32));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlEncoderOps[] = {
     {.domain = kTrees, .name = "LookUp", .inputs = {4, 4}, .infer = InferLookUp},
     {.domain = kMl,
      .name = "LabelEncoder",
@@ -172,6 +172,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily MlEncoderOps() { return Chosen<kOps>(); }
+OpFamily MlEncoderOps() { return Chosen<kMlEncoderOps>(); }
 
 }  // namespace hr::ops

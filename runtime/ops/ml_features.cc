@@ -192,7 +192,7 @@ void ComposeArrayFeatureExtractor(ComposeContext& c) {
   c.SetOutput(0, c.Emit("Gather", {rows, which}, {{"axis", int64_t{-1}}}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlFeatureOps[] = {
     {.domain = kMl,
      .name = "Scaler",
      .attributes = kScalerAttributes,
@@ -228,6 +228,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily MlFeatureOps() { return Chosen<kOps>(); }
+OpFamily MlFeatureOps() { return Chosen<kMlFeatureOps>(); }
 
 }  // namespace hr::ops

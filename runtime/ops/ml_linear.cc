@@ -9,16 +9,17 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kRegressorAttributes[] = {{"coefficients", AttributeKind::kFloats},
-                                                 {"intercepts", AttributeKind::kFloats},
-                                                 {"post_transform", AttributeKind::kString},
-                                                 {"targets", AttributeKind::kInt}};
-constexpr AttributeDef kClassifierAttributes[] = {{"coefficients", AttributeKind::kFloats, true},
-                                                  {"intercepts", AttributeKind::kFloats},
-                                                  {"classlabels_ints", AttributeKind::kInts},
-                                                  {"classlabels_strings", AttributeKind::kStrings},
-                                                  {"multi_class", AttributeKind::kInt},
-                                                  {"post_transform", AttributeKind::kString}};
+constexpr AttributeDef kLinearRegressorAttributes[] = {{"coefficients", AttributeKind::kFloats},
+                                                       {"intercepts", AttributeKind::kFloats},
+                                                       {"post_transform", AttributeKind::kString},
+                                                       {"targets", AttributeKind::kInt}};
+constexpr AttributeDef kLinearClassifierAttributes[] = {
+    {"coefficients", AttributeKind::kFloats, true},
+    {"intercepts", AttributeKind::kFloats},
+    {"classlabels_ints", AttributeKind::kInts},
+    {"classlabels_strings", AttributeKind::kStrings},
+    {"multi_class", AttributeKind::kInt},
+    {"post_transform", AttributeKind::kString}};
 // The features that `coefficients` has for each of `targets`.
 Result<int64_t> FeaturesOf(const InferContext& context, int64_t targets) {
   const auto size = static_cast<int64_t>(FloatsOf(context.node(), "coefficients").size());
@@ -120,22 +121,22 @@ void ComposeLinearClassifier(ComposeContext& c) {
   c.SetOutput(1, Transformed(c, scores, targets));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlLinearOps[] = {
     {.domain = kMl,
      .name = "LinearRegressor",
-     .attributes = kRegressorAttributes,
+     .attributes = kLinearRegressorAttributes,
      .infer = InferLinearRegressor,
      .compose = ComposeLinearRegressor},
     {.domain = kMl,
      .name = "LinearClassifier",
      .outputs = {2, 2},
-     .attributes = kClassifierAttributes,
+     .attributes = kLinearClassifierAttributes,
      .infer = InferLinearClassifier,
      .compose = ComposeLinearClassifier},
 };
 
 }  // namespace
 
-OpFamily MlLinearOps() { return Chosen<kOps>(); }
+OpFamily MlLinearOps() { return Chosen<kMlLinearOps>(); }
 
 }  // namespace hr::ops

@@ -12,22 +12,23 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kRegressorAttributes[] = {
+constexpr AttributeDef kSvmRegressorAttributes[] = {
     {"coefficients", AttributeKind::kFloats}, {"kernel_params", AttributeKind::kFloats},
     {"kernel_type", AttributeKind::kString},  {"n_supports", AttributeKind::kInt},
     {"one_class", AttributeKind::kInt},       {"post_transform", AttributeKind::kString},
     {"rho", AttributeKind::kFloats},          {"support_vectors", AttributeKind::kFloats}};
-constexpr AttributeDef kClassifierAttributes[] = {{"classlabels_ints", AttributeKind::kInts},
-                                                  {"classlabels_strings", AttributeKind::kStrings},
-                                                  {"coefficients", AttributeKind::kFloats, true},
-                                                  {"kernel_params", AttributeKind::kFloats},
-                                                  {"kernel_type", AttributeKind::kString},
-                                                  {"post_transform", AttributeKind::kString},
-                                                  {"prob_a", AttributeKind::kFloats},
-                                                  {"prob_b", AttributeKind::kFloats},
-                                                  {"rho", AttributeKind::kFloats, true},
-                                                  {"support_vectors", AttributeKind::kFloats},
-                                                  {"vectors_per_class", AttributeKind::kInts}};
+constexpr AttributeDef kSvmClassifierAttributes[] = {
+    {"classlabels_ints", AttributeKind::kInts},
+    {"classlabels_strings", AttributeKind::kStrings},
+    {"coefficients", AttributeKind::kFloats, true},
+    {"kernel_params", AttributeKind::kFloats},
+    {"kernel_type", AttributeKind::kString},
+    {"post_transform", AttributeKind::kString},
+    {"prob_a", AttributeKind::kFloats},
+    {"prob_b", AttributeKind::kFloats},
+    {"rho", AttributeKind::kFloats, true},
+    {"support_vectors", AttributeKind::kFloats},
+    {"vectors_per_class", AttributeKind::kInts}};
 constexpr AttributeDef kCoupleAttributes[] = {{"classes", AttributeKind::kInt, true}};
 
 Status CheckKernel(const InferContext& context) {
@@ -298,16 +299,16 @@ void NoCoupleGradient(GradientContext& g) {
                        "with the scores of a model without prob_a and prob_b"));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlSvmOps[] = {
     {.domain = kMl,
      .name = "SVMRegressor",
-     .attributes = kRegressorAttributes,
+     .attributes = kSvmRegressorAttributes,
      .infer = InferSvmRegressor,
      .compose = ComposeSvmRegressor},
     {.domain = kMl,
      .name = "SVMClassifier",
      .outputs = {2, 2},
-     .attributes = kClassifierAttributes,
+     .attributes = kSvmClassifierAttributes,
      .infer = InferSvmClassifier,
      .compose = ComposeSvmClassifier},
     {.domain = kTrees,
@@ -319,6 +320,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily MlSvmOps() { return Chosen<kOps>(); }
+OpFamily MlSvmOps() { return Chosen<kMlSvmOps>(); }
 
 }  // namespace hr::ops

@@ -46,8 +46,8 @@ constexpr AttributeDef kModelAttributes[] = {
     {"target_weights", AttributeKind::kFloats},
     {"target_weights_as_tensor", AttributeKind::kTensor},
 };
-constexpr auto kClassifierAttributes = std::span(kModelAttributes).first(21);
-constexpr auto kRegressorAttributes = std::span(kModelAttributes).subspan(7);
+constexpr auto kTreeClassifierAttributes = std::span(kModelAttributes).first(21);
+constexpr auto kTreeRegressorAttributes = std::span(kModelAttributes).subspan(7);
 
 constexpr AttributeDef kEnsembleAttributes[] = {
     {"aggregate_function", AttributeKind::kInt},
@@ -133,7 +133,7 @@ std::vector<double> NumbersOf(const EmitContext& c, Literal tensor) {
   return NumbersOf(c, tensor, tensor);
 }
 
-std::vector<int64_t> IntsOf(const EmitContext& c, Literal name) {
+std::vector<int64_t> TreeInts(const EmitContext& c, Literal name) {
   const auto given = c.node().Ints(name);
   return {given.begin(), given.end()};
 }
@@ -183,10 +183,10 @@ std::vector<int64_t> RootsOf(const Trees& trees, const std::vector<int64_t>& of_
 
 // What the attributes nodes_… of TreeEnsembleClassifier and -Regressor say.
 Result<Trees> ReadNodes(const EmitContext& c, Places* places) {
-  const auto of_tree = IntsOf(c, "nodes_treeids"), ids = IntsOf(c, "nodes_nodeids");
-  const auto features = IntsOf(c, "nodes_featureids"),
-             missing = IntsOf(c, "nodes_missing_value_tracks_true");
-  const auto yes = IntsOf(c, "nodes_truenodeids"), no = IntsOf(c, "nodes_falsenodeids");
+  const auto of_tree = TreeInts(c, "nodes_treeids"), ids = TreeInts(c, "nodes_nodeids");
+  const auto features = TreeInts(c, "nodes_featureids"),
+             missing = TreeInts(c, "nodes_missing_value_tracks_true");
+  const auto yes = TreeInts(c, "nodes_truenodeids"), no = TreeInts(c, "nodes_falsenodeids");
   const auto modes = StringsOf(c.node(), "nodes_modes");
   const auto splits = NumbersOf(c, "nodes_values", "nodes_values_as_tensor");
   const size_t count = of_tree.size();
@@ -237,8 +237,8 @@ constexpr WeightNames kTargetNames = {"target_treeids", "target_nodeids", "targe
 Result<Trees> ReadModel(const EmitContext& c, const WeightNames& names, int64_t targets) {
   Places places;
   HR_ASSIGN_OR_RETURN(Trees trees, ReadNodes(c, &places));
-  const auto of_tree = IntsOf(c, names.trees), of_node = IntsOf(c, names.nodes);
-  const auto ids = IntsOf(c, names.ids);
+  const auto of_tree = TreeInts(c, names.trees), of_node = TreeInts(c, names.nodes);
+  const auto ids = TreeInts(c, names.ids);
   const auto weights = NumbersOf(c, names.weights, names.tensor);
   HR_RETURN_IF_ERROR(ExpectSize(names.nodes, of_node.size(), of_tree.size()));
   HR_RETURN_IF_ERROR(ExpectSize(names.ids, ids.size(), of_tree.size()));
@@ -253,10 +253,10 @@ Result<Trees> ReadModel(const EmitContext& c, const WeightNames& names, int64_t 
 
 // What TreeEnsemble's attributes say: leaves stand behind the nodes.
 Result<Trees> ReadEnsemble(const EmitContext& c) {
-  const auto yes = IntsOf(c, "nodes_truenodeids"), no = IntsOf(c, "nodes_falsenodeids");
-  const auto yes_leaf = IntsOf(c, "nodes_trueleafs"), no_leaf = IntsOf(c, "nodes_falseleafs");
-  const auto features = IntsOf(c, "nodes_featureids"), targets = IntsOf(c, "leaf_targetids");
-  const auto missing = IntsOf(c, "nodes_missing_value_tracks_true");
+  const auto yes = TreeInts(c, "nodes_truenodeids"), no = TreeInts(c, "nodes_falsenodeids");
+  const auto yes_leaf = TreeInts(c, "nodes_trueleafs"), no_leaf = TreeInts(c, "nodes_falseleafs");
+  const auto features = TreeInts(c, "nodes_featureids"), targets = TreeInts(c, "leaf_targetids");
+  const auto missing = TreeInts(c, "nodes_missing_value_tracks_true");
   const auto modes = NumbersOf(c, "nodes_modes"), splits = NumbersOf(c, "nodes_splits");
   const auto weights = NumbersOf(c, "leaf_weights"), members = NumbersOf(c, "membership_values");
   const size_t count = modes.size();
@@ -306,7 +306,7 @@ Result<Trees> ReadEnsemble(const EmitContext& c) {
     leaf.weights.push_back({targets[i], weights[i]});
     trees.nodes.push_back(std::move(leaf));
   }
-  for (int64_t root : IntsOf(c, "tree_roots")) {
+  for (int64_t root : TreeInts(c, "tree_roots")) {
     HR_ASSIGN_OR_RETURN(root, child(root, false));
     trees.roots.push_back(root);
   }
@@ -487,7 +487,8 @@ void ComposeBinary(ComposeContext& c, ValueId score, ValueId labels, bool probab
 }
 
 void ComposeClassifier(ComposeContext& c) {
-  const std::vector<int64_t> given = IntsOf(c, "classlabels_int64s"), ids = IntsOf(c, "class_ids");
+  const std::vector<int64_t> given = TreeInts(c, "classlabels_int64s"),
+                             ids = TreeInts(c, "class_ids");
   const auto count = static_cast<int64_t>(given.size());
   const bool binary =
       count == 2 && std::all_of(ids.begin(), ids.end(), [](int64_t id) { return id == 0; });
@@ -543,7 +544,7 @@ void ComposeEnsemble(ComposeContext& c) {
   c.SetOutput(0, c.ok() ? c.CastLike(out, c.input(0)) : kNone);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlTreeOps[] = {
     {.domain = kTrees,
      .name = "Forest",
      .inputs = {7, 7},
@@ -551,13 +552,13 @@ constexpr OpDef kOps[] = {
      .infer = InferForest},
     {.domain = kMl,
      .name = "TreeEnsembleRegressor",
-     .attributes = kRegressorAttributes,
+     .attributes = kTreeRegressorAttributes,
      .infer = InferRegressor,
      .compose = ComposeRegressor},
     {.domain = kMl,
      .name = "TreeEnsembleClassifier",
      .outputs = {2, 2},
-     .attributes = kClassifierAttributes,
+     .attributes = kTreeClassifierAttributes,
      .infer = InferClassifier,
      .compose = ComposeClassifier},
     {.domain = kMl,
@@ -570,6 +571,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily MlTreeOps() { return Chosen<kOps>(); }
+OpFamily MlTreeOps() { return Chosen<kMlTreeOps>(); }
 
 }  // namespace hr::ops

@@ -229,7 +229,7 @@ void TileGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("TileGrad", {g.grad(0), g.input(0)}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMovementOps[] = {
     {.domain = kOnnx,
      .name = "Transpose",
      .attributes = kPerm,
@@ -276,6 +276,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily MovementOps() { return Chosen<kOps>(); }
+OpFamily MovementOps() { return Chosen<kMovementOps>(); }
 
 }  // namespace hr::ops

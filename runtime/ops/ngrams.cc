@@ -8,7 +8,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAttributes[] = {
+constexpr AttributeDef kNGramAttributes[] = {
     {"mode", AttributeKind::kString, true},
     {"min_gram_length", AttributeKind::kInt, true},
     {"max_gram_length", AttributeKind::kInt, true},
@@ -93,16 +93,16 @@ Status InferTfIdf(InferContext& context) {
   return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kNGramOps[] = {
     {.domain = kOnnx,
      .name = "TfIdfVectorizer",
      .since_version = 9,
-     .attributes = kAttributes,
+     .attributes = kNGramAttributes,
      .infer = InferTfIdf},
 };
 
 }  // namespace
 
-OpFamily NGramOps() { return Chosen<kOps>(); }
+OpFamily NGramOps() { return Chosen<kNGramOps>(); }
 
 }  // namespace hr::ops

@@ -147,7 +147,7 @@ Status InferGroupNormalizationGrad(InferContext& context) {
   return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kNormalizationOps[] = {
     // Version 9 for inference only: with one output.
     {.domain = kOnnx,
      .name = "BatchNormalization",
@@ -209,6 +209,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily NormalizationOps() { return Chosen<kOps>(); }
+OpFamily NormalizationOps() { return Chosen<kNormalizationOps>(); }
 
 }  // namespace hr::ops

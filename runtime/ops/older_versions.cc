@@ -26,23 +26,23 @@ struct OlderVersion {
   std::span<const Moved> moved;
 };
 
-constexpr Moved kAxes[] = {{"axes", 1}};
+constexpr Moved kOlderAxes[] = {{"axes", 1}};
 constexpr Moved kSplit[] = {{"split", 1}};
 constexpr Moved kSlice[] = {{"starts", 1}, {"ends", 2}, {"axes", 3}};
 constexpr Moved kClip[] = {{"min", 1, Moved::kNumber}, {"max", 2, Moved::kNumber}};
 constexpr Moved kPad[] = {{"pads", 1}, {"value", 2, Moved::kNumber}};
 constexpr Moved kTopK[] = {{"k", 1, Moved::kInt}};
-constexpr Moved kDropout[] = {{"ratio", 1, Moved::kNumber}};
+constexpr Moved kOlderDropout[] = {{"ratio", 1, Moved::kNumber}};
 
 constexpr OlderVersion kOlder[] = {
-    {"Squeeze", 1, "Squeeze", kAxes},
-    {"Unsqueeze", 1, "Unsqueeze", kAxes},
+    {"Squeeze", 1, "Squeeze", kOlderAxes},
+    {"Unsqueeze", 1, "Unsqueeze", kOlderAxes},
     {"Split", 2, "Split", kSplit},
     {"Slice", 1, "Slice", kSlice},
     {"Clip", 6, "Clip", kClip},
     {"Pad", 2, "Pad", kPad},
     {"TopK", 1, "TopK", kTopK},
-    {"Dropout", 7, "Dropout", kDropout},
+    {"Dropout", 7, "Dropout", kOlderDropout},
     {"Scatter", 9, "ScatterElements", {}},
 };
 
@@ -178,7 +178,7 @@ ValueId OfChannels(ComposeContext& c, ValueId of_groups, int64_t groups) {
   return c.Emit("Reshape", {c.Emit("Expand", {column, shape}), c.Ints(std::array<int64_t, 1>{-1})});
 }
 
-Status InferGroupNormalization(InferContext& context) {
+Status InferOlderGroupNormalization(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectRankAtLeast(0, 2));
   const int64_t groups = context.node().Int("num_groups", 0);
   if (groups < 1) {
@@ -208,24 +208,24 @@ void ComposeGroupNormalization(ComposeContext& c) {
   c.SetOutput(0, c.EmitMany(kOnnx, c.def().name, inputs, 1, attributes)[0]);
 }
 
-constexpr AttributeDef kAxesAttribute[] = {{"axes", AttributeKind::kInts}};
+constexpr AttributeDef kOlderAxesAttribute[] = {{"axes", AttributeKind::kInts}};
 constexpr AttributeDef kNeededAxes[] = {{"axes", AttributeKind::kInts, true}};
-constexpr AttributeDef kSplitAttributes[] = {{"axis", AttributeKind::kInt},
-                                             {"split", AttributeKind::kInts}};
+constexpr AttributeDef kOlderSplitAttributes[] = {{"axis", AttributeKind::kInt},
+                                                  {"split", AttributeKind::kInts}};
 constexpr AttributeDef kSliceAttributes[] = {{"starts", AttributeKind::kInts, true},
                                              {"ends", AttributeKind::kInts, true},
                                              {"axes", AttributeKind::kInts}};
 constexpr AttributeDef kClipAttributes[] = {{"min", AttributeKind::kFloat},
                                             {"max", AttributeKind::kFloat}};
-constexpr AttributeDef kPadAttributes[] = {{"mode", AttributeKind::kString},
-                                           {"pads", AttributeKind::kInts, true},
-                                           {"value", AttributeKind::kFloat}};
-constexpr AttributeDef kTopKAttributes[] = {{"axis", AttributeKind::kInt},
-                                            {"k", AttributeKind::kInt, true}};
+constexpr AttributeDef kOlderPadAttributes[] = {{"mode", AttributeKind::kString},
+                                                {"pads", AttributeKind::kInts, true},
+                                                {"value", AttributeKind::kFloat}};
+constexpr AttributeDef kOlderTopKAttributes[] = {{"axis", AttributeKind::kInt},
+                                                 {"k", AttributeKind::kInt, true}};
 constexpr AttributeDef kRatio[] = {{"ratio", AttributeKind::kFloat}};
-constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
-constexpr AttributeDef kGroupAttributes[] = {{"num_groups", AttributeKind::kInt, true},
-                                             {"epsilon", AttributeKind::kFloat}};
+constexpr AttributeDef kOlderSoftmaxAttributes[] = {{"axis", AttributeKind::kInt}};
+constexpr AttributeDef kOlderGroupAttributes[] = {{"num_groups", AttributeKind::kInt, true},
+                                                  {"epsilon", AttributeKind::kFloat}};
 
 constexpr OpDef Older(Literal name, int version, std::span<const AttributeDef> attributes,
                       Arity outputs = {1, 1}, Arity inputs = {1, 1}) {
@@ -241,21 +241,21 @@ constexpr OpDef Older(Literal name, int version, std::span<const AttributeDef> a
 constexpr OpDef OverRest(Literal name) {
   return {.domain = kOnnx,
           .name = name,
-          .attributes = kAxis,
+          .attributes = kOlderSoftmaxAttributes,
           .infer = InferOverRest,
           .compose = ComposeOverRest};
 }
 
-constexpr OpDef kOps[] = {
-    Older("Squeeze", 1, kAxesAttribute),
+constexpr OpDef kOlderVersions[] = {
+    Older("Squeeze", 1, kOlderAxesAttribute),
     Older("Unsqueeze", 1, kNeededAxes),
-    Older("Split", 2, kSplitAttributes, {1, kUnlimited}),
+    Older("Split", 2, kOlderSplitAttributes, {1, kUnlimited}),
     Older("Slice", 1, kSliceAttributes),
     Older("Clip", 6, kClipAttributes),
-    Older("Pad", 2, kPadAttributes),
-    Older("TopK", 1, kTopKAttributes, {2, 2}),
+    Older("Pad", 2, kOlderPadAttributes),
+    Older("TopK", 1, kOlderTopKAttributes, {2, 2}),
     Older("Dropout", 7, kRatio, {1, 2}),
-    Older("Scatter", 9, kAxis, {1, 1}, {3, 3}),
+    Older("Scatter", 9, kOlderSoftmaxAttributes, {1, 1}, {3, 3}),
     OverRest("Softmax"),
     OverRest("LogSoftmax"),
     OverRest("Hardmax"),
@@ -263,13 +263,13 @@ constexpr OpDef kOps[] = {
      .name = "GroupNormalization",
      .since_version = 18,
      .inputs = {3, 3},
-     .attributes = kGroupAttributes,
-     .infer = InferGroupNormalization,
+     .attributes = kOlderGroupAttributes,
+     .infer = InferOlderGroupNormalization,
      .compose = ComposeGroupNormalization},
 };
 
 }  // namespace
 
-OpFamily OlderVersions() { return Chosen<kOps>(); }
+OpFamily OlderVersions() { return Chosen<kOlderVersions>(); }
 
 }  // namespace hr::ops

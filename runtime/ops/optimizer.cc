@@ -174,7 +174,7 @@ constexpr auto AttributesOf(std::index_sequence<kIndex...>) {
   return std::array{AttributeOf(kOptimizers[kDef], kIndex)...};
 }
 template <size_t kDef>
-constexpr auto kAttributes =
+constexpr auto kOptimizerAttributes =
     AttributesOf<kDef>(std::make_index_sequence<AttributeCount(kOptimizers[kDef])>());
 
 template <size_t... kDef>
@@ -183,14 +183,14 @@ constexpr auto OpsOf(std::index_sequence<kDef...>) {
                           .name = kOptimizers[kDef].op,
                           .inputs = {2, 3},
                           .outputs = {0, 0},
-                          .attributes = kAttributes<kDef>,
+                          .attributes = kOptimizerAttributes<kDef>,
                           .infer = InferUpdate}...};
 }
-constexpr auto kOps = OpsOf(std::make_index_sequence<std::size(kOptimizers)>());
+constexpr auto kOptimizerOps = OpsOf(std::make_index_sequence<std::size(kOptimizers)>());
 
 }  // namespace
 
-OpFamily OptimizerOps() { return Chosen<kOps>(); }
+OpFamily OptimizerOps() { return Chosen<kOptimizerOps>(); }
 std::span<const OptimizerDef> Optimizers() { return kOptimizers; }
 
 Result<const OptimizerDef*> FindOptimizer(std::string_view name) {

@@ -15,10 +15,11 @@ namespace hr::ops {
 namespace {
 
 // Nothing moves between ranks here; the group is the one whose ranks get the rows.
-constexpr AttributeDef kGroup = {"group", AttributeKind::kString, true};
-constexpr AttributeDef kRanks = {"ranks", AttributeKind::kInt, true};
-constexpr AttributeDef kPack[] = {kGroup, kRanks};
-constexpr AttributeDef kUnpack[] = {kGroup, kRanks, {"elements", AttributeKind::kInts, true}};
+constexpr AttributeDef kGroupAttribute = {"group", AttributeKind::kString, true};
+constexpr AttributeDef kRanksAttribute = {"ranks", AttributeKind::kInt, true};
+constexpr AttributeDef kPack[] = {kGroupAttribute, kRanksAttribute};
+constexpr AttributeDef kUnpack[] = {
+    kGroupAttribute, kRanksAttribute, {"elements", AttributeKind::kInts, true}};
 
 constexpr int64_t kMostRanks = int64_t{1} << 20, kMostElements = int64_t{1} << 48;
 
@@ -109,7 +110,7 @@ void ComposeUnpack(ComposeContext& c) {
   for (size_t i = 0; i < apart.size(); ++i) c.SetOutput(i, apart[i]);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kPackingOps[] = {
     // (x…) → [ranks, Σ ⌈n / ranks⌉]: row r has the r-th part of each value of n elements.
     {.domain = kComm,
      .name = "Pack",
@@ -128,6 +129,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily PackingOps() { return Chosen<kOps>(); }
+OpFamily PackingOps() { return Chosen<kPackingOps>(); }
 
 }  // namespace hr::ops

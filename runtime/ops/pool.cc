@@ -156,7 +156,7 @@ void GlobalLpPoolGradient(GradientContext& g) {
   g.SetGrad(0, g.Mul(g.grad(0), g.Mul(g.Emit("Sign", {x}), slope)));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kPoolOps[] = {
     // (x [N, C, spatial…]) → (y, indices?): indices count elements of the whole of x.
     {.domain = kOnnx,
      .name = "MaxPool",
@@ -239,6 +239,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily PoolOps() { return Chosen<kOps>(); }
+OpFamily PoolOps() { return Chosen<kPoolOps>(); }
 
 }  // namespace hr::ops

@@ -229,13 +229,13 @@ constexpr OpDef Dequantize(int version, size_t attributes) {
 }
 
 // Version 10 for whole tensors, 13 along an axis; later ones in blocks, and with more types.
-constexpr OpDef kOps[] = {
+constexpr OpDef kQuantizationOps[] = {
     Quantize(10, 5),   Quantize(21, 5),   Quantize(23, 5),
     Dequantize(10, 3), Dequantize(21, 3), Dequantize(23, 3),
 };
 
 }  // namespace
 
-OpFamily QuantizationOps() { return Chosen<kOps>(); }
+OpFamily QuantizationOps() { return Chosen<kQuantizationOps>(); }
 
 }  // namespace hr::ops

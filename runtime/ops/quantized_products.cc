@@ -10,28 +10,28 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kConvAttributes[] = {
+constexpr AttributeDef kQuantizedConvAttributes[] = {
     {"auto_pad", AttributeKind::kString}, {"dilations", AttributeKind::kInts},
     {"group", AttributeKind::kInt},       {"kernel_shape", AttributeKind::kInts},
     {"pads", AttributeKind::kInts},       {"strides", AttributeKind::kInts},
 };
 
 // Where a node has its operands: numbers, zero points and scales; kNone for those it never has.
-struct Places {
+struct InputPlaces {
   size_t a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, bias;
 };
 constexpr size_t kNever = 64;
-constexpr Places kInteger = {0, kNever, 2, 1, kNever, 3, kNever, kNever, kNever};
-constexpr Places kQuantized = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+constexpr InputPlaces kInteger = {0, kNever, 2, 1, kNever, 3, kNever, kNever, kNever};
+constexpr InputPlaces kQuantized = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 bool IsConv(const OpDef& def) { return def.name == "QLinearConv" || def.name == "ConvInteger"; }
 bool IsInteger(const OpDef& def) {
   return def.name == "MatMulInteger" || def.name == "ConvInteger";
 }
-const Places& PlacesOf(const OpDef& def) { return IsInteger(def) ? kInteger : kQuantized; }
+const InputPlaces& PlacesOf(const OpDef& def) { return IsInteger(def) ? kInteger : kQuantized; }
 
 // Output 0 of the product of the same shapes in float64.
-Result<ValueType> ProductType(const InferContext& context, const Places& places) {
+Result<ValueType> ProductType(const InferContext& context, const InputPlaces& places) {
   const std::string_view name = IsConv(context.def()) ? "Conv" : "MatMul";
   std::array<ValueType, 2> types = {context.input(places.a), context.input(places.b)};
   for (ValueType& type : types) type.dtype = DType::kFloat64;
@@ -61,7 +61,7 @@ Status CheckParameter(const InferContext& context, size_t i, size_t operand, boo
   return CheckBroadcasts(context, given, large);
 }
 
-Status CheckParameters(const InferContext& context, const Places& places) {
+Status CheckParameters(const InferContext& context, const InputPlaces& places) {
   for (size_t i : {places.a_zero, places.a_scale})
     HR_RETURN_IF_ERROR(CheckParameter(context, i, places.a, true));
   for (size_t i : {places.b_zero, places.b_scale, places.bias})
@@ -75,7 +75,7 @@ Status ExpectSmall(const InferContext& context, size_t i) {
   return context.ExpectDType(i, {DType::kInt8, DType::kUint8});
 }
 
-Status CheckNumbers(const InferContext& context, const Places& places) {
+Status CheckNumbers(const InferContext& context, const InputPlaces& places) {
   for (size_t i : {places.a, places.b}) HR_RETURN_IF_ERROR(ExpectSmall(context, i));
   if (context.has_input(places.a_zero)) {
     HR_RETURN_IF_ERROR(context.ExpectSameDType(places.a, places.a_zero));
@@ -95,7 +95,7 @@ Status CheckNumbers(const InferContext& context, const Places& places) {
 }
 
 Status InferProduct(InferContext& context) {
-  const Places& places = PlacesOf(context.def());
+  const InputPlaces& places = PlacesOf(context.def());
   HR_RETURN_IF_ERROR(CheckNumbers(context, places));
   HR_ASSIGN_OR_RETURN(ValueType type, ProductType(context, places));
   HR_RETURN_IF_ERROR(CheckParameters(context, places));
@@ -121,7 +121,7 @@ ValueId Centred(ComposeContext& c, size_t number, size_t zero, size_t behind) {
   return c.Sub(x, PerFirst(c, c.Cast(c.input(zero), DType::kFloat64), behind));
 }
 
-ValueId SumOfProducts(ComposeContext& c, const Places& places) {
+ValueId SumOfProducts(ComposeContext& c, const InputPlaces& places) {
   const bool conv = IsConv(c.def());
   const size_t rank = c.Rank(c.input(places.b));
   if (!c.ok()) return kNone;
@@ -140,7 +140,7 @@ void ComposeInteger(ComposeContext& c) {
 }
 
 void ComposeQuantized(ComposeContext& c) {
-  const Places& at = kQuantized;
+  const InputPlaces& at = kQuantized;
   const auto is_whole = [&](size_t i) { return !IsFloat8(c.type(c.input(i)).dtype); };
   const auto rounded = [&](ValueId x, bool whole) { return whole ? c.Emit("Round", {x}) : x; };
   const ValueId sum = rounded(SumOfProducts(c, at), is_whole(at.a) && is_whole(at.b));
@@ -190,7 +190,7 @@ void ComposeDynamicQuantize(ComposeContext& c) {
 // Kernels know one number for a whole operand, one for each row of A, and one for each column or
 // filter of B.
 bool HasProductKernel(const graph::Graph& graph, const Node& node, bool conv,
-                      const Places& places) {
+                      const InputPlaces& places) {
   const auto type = [&](size_t i) -> const ValueType* {
     const bool there = i < node.inputs.size() && node.inputs[i] != kNone;
     return there ? &graph.values[node.inputs[i]].type : nullptr;
@@ -215,7 +215,7 @@ bool HasProductKernel(const graph::Graph& graph, const Node& node, bool conv,
          fits(places.a_scale, !conv) && fits(places.a_zero, !conv) && fits(places.b_scale, true) &&
          fits(places.b_zero, true) && fits(places.y_scale, false) && fits(places.y_zero, false);
 }
-template <const Places& kPlaces, bool kConv>
+template <const InputPlaces& kPlaces, bool kConv>
 bool HasKernel(const graph::Graph& graph, const Node& node) {
   return HasProductKernel(graph, node, kConv, kPlaces);
 }
@@ -234,11 +234,13 @@ constexpr OpDef Product(Literal name, Arity inputs, std::span<const AttributeDef
           .has_kernel = has_kernel};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kQuantizedProductOps[] = {
     Product("MatMulInteger", {2, 4}, {}, ComposeInteger, HasKernel<kInteger, false>),
-    Product("ConvInteger", {2, 4}, kConvAttributes, ComposeInteger, HasKernel<kInteger, true>),
+    Product("ConvInteger", {2, 4}, kQuantizedConvAttributes, ComposeInteger,
+            HasKernel<kInteger, true>),
     Product("QLinearMatMul", {8, 8}, {}, ComposeQuantized, HasKernel<kQuantized, false>),
-    Product("QLinearConv", {8, 9}, kConvAttributes, ComposeQuantized, HasKernel<kQuantized, true>),
+    Product("QLinearConv", {8, 9}, kQuantizedConvAttributes, ComposeQuantized,
+            HasKernel<kQuantized, true>),
     {.domain = kOnnx,
      .name = "DynamicQuantizeLinear",
      .since_version = 11,
@@ -250,6 +252,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily QuantizedProductOps() { return Chosen<kOps>(); }
+OpFamily QuantizedProductOps() { return Chosen<kQuantizedProductOps>(); }
 
 }  // namespace hr::ops

@@ -126,7 +126,7 @@ void DropoutGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGrad("DropoutGrad", {g.grad(0), mask, g.input(1), g.input(2)}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kRandomOps[] = {
     // (first []?)
     {.domain = kOnnx,
      .name = "RandomUniform",
@@ -187,6 +187,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily RandomOps() { return Chosen<kOps>(); }
+OpFamily RandomOps() { return Chosen<kRandomOps>(); }
 
 }  // namespace hr::ops

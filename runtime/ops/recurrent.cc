@@ -30,11 +30,12 @@ constexpr std::span<const AttributeDef> WithoutLayout(std::span<const AttributeD
 }
 
 // Learns the sizes of a node from its inputs, which must agree.
-class Sizes {
+class RecurrentSizes {
  public:
   // `x`: the place of the input x, which w and r follow.
-  static Result<Sizes> Of(const InferContext& context, const RecurrentOptions& options, size_t x) {
-    Sizes out;
+  static Result<RecurrentSizes> Of(const InferContext& context, const RecurrentOptions& options,
+                                   size_t x) {
+    RecurrentSizes out;
     HR_RETURN_IF_ERROR(out.ReadHidden(context));
     out.directions = FixedDim(static_cast<int64_t>(options.directions.size()));
     Dim rows[2];
@@ -123,25 +124,25 @@ class Sizes {
 
 // The optional inputs behind x, w, r and perhaps the bias.
 Status MatchStates(const InferContext& context, const RecurrentOptions& options, size_t lengths,
-                   Sizes* sizes) {
+                   RecurrentSizes* sizes) {
   if (context.has_input(lengths)) {
     HR_RETURN_IF_ERROR(context.ExpectDType(lengths, {DType::kInt32}));
-    HR_RETURN_IF_ERROR(Sizes::MatchDims(context, lengths, {&sizes->batch}));
+    HR_RETURN_IF_ERROR(RecurrentSizes::MatchDims(context, lengths, {&sizes->batch}));
   }
   HR_RETURN_IF_ERROR(sizes->MatchState(context, lengths + 1, options.batch_first));
   if (options.cell != RecurrentCell::kLstm) return {};
   HR_RETURN_IF_ERROR(sizes->MatchState(context, lengths + 2, options.batch_first));
-  HR_ASSIGN_OR_RETURN(Dim peepholes, Sizes::Times(context, sizes->hidden, 3));
-  return Sizes::Match(context, lengths + 3, {&sizes->directions, &peepholes});
+  HR_ASSIGN_OR_RETURN(Dim peepholes, RecurrentSizes::Times(context, sizes->hidden, 3));
+  return RecurrentSizes::Match(context, lengths + 3, {&sizes->directions, &peepholes});
 }
 
 Status InferRecurrent(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   HR_ASSIGN_OR_RETURN(const RecurrentOptions options,
                       ResolveRecurrent(context.def().name, context.node()));
-  HR_ASSIGN_OR_RETURN(Sizes sizes, Sizes::Of(context, options, 0));
-  HR_ASSIGN_OR_RETURN(Dim biases, Sizes::Times(context, sizes.gates, 2));
-  HR_RETURN_IF_ERROR(Sizes::Match(context, 3, {&sizes.directions, &biases}));
+  HR_ASSIGN_OR_RETURN(RecurrentSizes sizes, RecurrentSizes::Of(context, options, 0));
+  HR_ASSIGN_OR_RETURN(Dim biases, RecurrentSizes::Times(context, sizes.gates, 2));
+  HR_RETURN_IF_ERROR(RecurrentSizes::Match(context, 3, {&sizes.directions, &biases}));
   HR_RETURN_IF_ERROR(MatchStates(context, options, 4, &sizes));
   const RecurrentPlaces& places = PlacesOf(options.cell);
   const DType dtype = context.input(0).dtype;
@@ -181,24 +182,25 @@ Status InferRecurrentGrad(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectFloating(0));
   HR_ASSIGN_OR_RETURN(const RecurrentOptions options,
                       ResolveRecurrent(context.def().name, context.node()));
-  HR_ASSIGN_OR_RETURN(Sizes sizes, Sizes::Of(context, options, 1));
+  HR_ASSIGN_OR_RETURN(RecurrentSizes sizes, RecurrentSizes::Of(context, options, 1));
   HR_RETURN_IF_ERROR(MatchStates(context, options, 4, &sizes));
   const RecurrentPlaces& places = PlacesOf(options.cell);
   HR_ASSIGN_OR_RETURN(auto&& record, sizes.Record(context, options));
-  HR_RETURN_IF_ERROR(Sizes::MatchKnown(context, 0, std::move(record)));
-  HR_RETURN_IF_ERROR(Sizes::MatchKnown(context, places.dy, sizes.Outputs(options.batch_first)));
+  HR_RETURN_IF_ERROR(RecurrentSizes::MatchKnown(context, 0, std::move(record)));
+  HR_RETURN_IF_ERROR(
+      RecurrentSizes::MatchKnown(context, places.dy, sizes.Outputs(options.batch_first)));
   for (size_t i : {places.dy_h, places.dy_c}) {
     HR_RETURN_IF_ERROR(sizes.MatchState(context, i, options.batch_first));
   }
   const DType dtype = context.input(0).dtype;
   context.SetOutput(0, context.input(2));
   context.SetOutput(1, context.input(3));
-  HR_ASSIGN_OR_RETURN(const Dim biases, Sizes::Times(context, sizes.gates, 2));
+  HR_ASSIGN_OR_RETURN(const Dim biases, RecurrentSizes::Times(context, sizes.gates, 2));
   SetDims(context, 2, dtype, {sizes.directions, biases});
   SetDims(context, 3, dtype, sizes.State(options.batch_first));
   if (options.cell == RecurrentCell::kLstm) {
     SetDims(context, 4, dtype, sizes.State(options.batch_first));
-    HR_ASSIGN_OR_RETURN(const Dim peepholes, Sizes::Times(context, sizes.hidden, 3));
+    HR_ASSIGN_OR_RETURN(const Dim peepholes, RecurrentSizes::Times(context, sizes.hidden, 3));
     SetDims(context, 5, dtype, {sizes.directions, peepholes});
   }
   context.SetOutput(places.dx, context.input(1));
@@ -228,7 +230,7 @@ constexpr OpDef Grad(Literal name, Arity inputs, Arity outputs,
 
 // RecurrentPlaces names the inputs and outputs. The record is ours: it is for the gradients.
 // Version 7 has no layout.
-constexpr OpDef kOps[] = {
+constexpr OpDef kRecurrentOps[] = {
     Recurrent("RNN", 7, {3, 6}, {1, 3}, WithoutLayout(kRnnAttributes)),
     Recurrent("RNN", 14, {3, 6}, {1, 3}, kRnnAttributes),
     Recurrent("GRU", 7, {3, 6}, {1, 3}, WithoutLayout(kGruAttributes)),
@@ -242,6 +244,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily RecurrentOps() { return Chosen<kOps>(); }
+OpFamily RecurrentOps() { return Chosen<kRecurrentOps>(); }
 
 }  // namespace hr::ops

@@ -7,27 +7,27 @@
 namespace hr::ops {
 namespace {
 
-using Function = RecurrentActivation::Function;
+using Activation = RecurrentActivation::Function;
 
 // The functions with ONNX's defaults; NaN stands for a parameter that the function does not have.
 struct FunctionRow {
   std::string_view name;
-  Function function;
+  Activation function;
   double alpha, beta;
 };
 constexpr double kNo = std::numeric_limits<double>::quiet_NaN();
 constexpr FunctionRow kFunctions[] = {
-    {"Affine", Function::kAffine, 1, 0},
-    {"Elu", Function::kElu, 1, kNo},
-    {"HardSigmoid", Function::kHardSigmoid, 0.2, 0.5},
-    {"LeakyRelu", Function::kLeakyRelu, 0.01, kNo},
-    {"Relu", Function::kRelu, kNo, kNo},
-    {"ScaledTanh", Function::kScaledTanh, 1, 1},
-    {"Sigmoid", Function::kSigmoid, kNo, kNo},
-    {"Softplus", Function::kSoftplus, kNo, kNo},
-    {"Softsign", Function::kSoftsign, kNo, kNo},
-    {"Tanh", Function::kTanh, kNo, kNo},
-    {"ThresholdedRelu", Function::kThresholdedRelu, 1, kNo},
+    {"Affine", Activation::kAffine, 1, 0},
+    {"Elu", Activation::kElu, 1, kNo},
+    {"HardSigmoid", Activation::kHardSigmoid, 0.2, 0.5},
+    {"LeakyRelu", Activation::kLeakyRelu, 0.01, kNo},
+    {"Relu", Activation::kRelu, kNo, kNo},
+    {"ScaledTanh", Activation::kScaledTanh, 1, 1},
+    {"Sigmoid", Activation::kSigmoid, kNo, kNo},
+    {"Softplus", Activation::kSoftplus, kNo, kNo},
+    {"Softsign", Activation::kSoftsign, kNo, kNo},
+    {"Tanh", Activation::kTanh, kNo, kNo},
+    {"ThresholdedRelu", Activation::kThresholdedRelu, 1, kNo},
 };
 
 // The functions of one direction if none are given.

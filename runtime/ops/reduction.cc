@@ -71,7 +71,7 @@ Status InferAnyReduce(InferContext& context) {
   return {};
 }
 
-Status InferReduce(InferContext& context) {
+Status InferReduction(InferContext& context) {
   HR_RETURN_IF_ERROR(context.ExpectNumeric(0));
   return InferAnyReduce(context);
 }
@@ -163,7 +163,7 @@ constexpr OpDef WithAttribute(Literal name, Gradient gradient) {
   return {.domain = kOnnx,
           .name = name,
           .attributes = kAxesAttribute,
-          .infer = InferReduce,
+          .infer = InferReduction,
           .gradient = gradient};
 }
 constexpr OpDef WithInput(Literal name, int version, Gradient gradient) {
@@ -172,7 +172,7 @@ constexpr OpDef WithInput(Literal name, int version, Gradient gradient) {
           .since_version = version,
           .inputs = {1, 2},
           .attributes = kAxesInput,
-          .infer = InferReduce,
+          .infer = InferReduction,
           .gradient = gradient};
 }
 // Version 20 also takes booleans.
@@ -186,7 +186,7 @@ constexpr OpDef Arg(Literal name) {
 }
 
 // (x) or (x, axes?) → reduced
-constexpr OpDef kOps[] = {
+constexpr OpDef kReductionOps[] = {
     WithAttribute("ReduceSum", ReduceGradient<SumRule>),
     WithInput("ReduceSum", 13, ReduceGradient<SumRule>),
     WithAttribute("ReduceMean", ReduceGradient<MeanRule>),
@@ -234,6 +234,6 @@ ValueId SpreadToExtremes(GradientContext& g, ValueId dy, ValueId y, ValueId x) {
   return g.Mul(chosen, g.Div(dy, g.SumTo(chosen, y)));
 }
 
-OpFamily ReductionOps() { return Chosen<kOps>(); }
+OpFamily ReductionOps() { return Chosen<kReductionOps>(); }
 
 }  // namespace hr::ops

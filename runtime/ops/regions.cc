@@ -24,7 +24,7 @@ constexpr AttributeDef kPoolAttributes[] = {{"pooled_shape", AttributeKind::kInt
 // Bins beyond this along an axis are mistakes.
 constexpr int64_t kMostBins = int64_t{1} << 24;
 
-Status CheckScale(const InferContext& context) {
+Status CheckRegionScale(const InferContext& context) {
   const double scale = context.node().Float("spatial_scale", 1);
   if (scale > 0 && scale < HUGE_VAL) return {};
   return InvalidArgument(context.def().name, "'s 'spatial_scale' is above 0, got ", scale);
@@ -36,7 +36,7 @@ Status SetResults(InferContext& context, std::array<int64_t, 2> bins, int64_t nu
   HR_RETURN_IF_ERROR(context.ExpectSameDType(0, 1));
   HR_RETURN_IF_ERROR(context.ExpectRank(0, 4));
   HR_RETURN_IF_ERROR(context.ExpectRank(1, 2));
-  HR_RETURN_IF_ERROR(CheckScale(context));
+  HR_RETURN_IF_ERROR(CheckRegionScale(context));
   for (int64_t size : bins) {
     if (size >= 1 && size <= kMostBins) continue;
     return InvalidArgument(context.def().name, " wants from 1 to ", kMostBins,
@@ -122,7 +122,7 @@ void MaxRoiPoolGradientRule(GradientContext& g) {
   g.SetGrad(0, g.EmitGradAlike("MaxRoiPoolGrad", {g.grad(0), g.input(0), g.input(1)}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kRegionOps[] = {
     {.domain = kOnnx,
      .name = "RoiAlign",
      .since_version = 10,
@@ -159,6 +159,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily RegionOps() { return Chosen<kOps>(); }
+OpFamily RegionOps() { return Chosen<kRegionOps>(); }
 
 }  // namespace hr::ops

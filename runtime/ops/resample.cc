@@ -32,7 +32,7 @@ std::vector<double> Numbers(const Tensor& tensor) {
 }
 
 // An output of more elements than this is a mistake.
-constexpr double kMostElements = 1e15;
+constexpr double kMostWeights = 1e15;
 
 Status SetFromScales(const Tensor& tensor, std::vector<ResizedAxis>& axes) {
   const std::vector<double> scales = Numbers(tensor);
@@ -42,7 +42,7 @@ Status SetFromScales(const Tensor& tensor, std::vector<ResizedAxis>& axes) {
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     const double size = scales[i] * static_cast<double>(axes[i].in);
-    if (!(scales[i] > 0) || size > kMostElements) {
+    if (!(scales[i] > 0) || size > kMostWeights) {
       return InvalidArgument("a scale is above 0, and what it gives fits into memory; got ",
                              scales[i]);
     }
@@ -60,7 +60,7 @@ Status SetFromSizes(const graph::Node& node, const Tensor& tensor, std::vector<R
   }
   double least = HUGE_VAL, most = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
-    if ((*sizes)[i] < 0 || static_cast<double>((*sizes)[i]) > kMostElements) {
+    if ((*sizes)[i] < 0 || static_cast<double>((*sizes)[i]) > kMostWeights) {
       return InvalidArgument("a size is 0 or more and fits into memory, got ", (*sizes)[i]);
     }
     axes[i].out = (*sizes)[i];

@@ -9,7 +9,7 @@ namespace hr::ops {
 namespace {
 
 constexpr AttributeDef kAllowZero[] = {{"allowzero", AttributeKind::kFlag}};
-constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
+constexpr AttributeDef kFlattenAttributes[] = {{"axis", AttributeKind::kInt}};
 
 // Returns what is left of `dims` when those of `taken` are divided out; unknown if it cannot be
 // told. Equal symbols cancel.
@@ -198,7 +198,7 @@ void IdentityGradient(GradientContext& g) { g.SetGrad(0, g.grad(0)); }
 
 void BackToInputShape(GradientContext& g) { g.SetGrad(0, g.ReshapeLike(g.grad(0), g.input(0))); }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kReshapeOps[] = {
     {.domain = kOnnx,
      .name = "Identity",
      .containers = true,
@@ -221,7 +221,7 @@ constexpr OpDef kOps[] = {
     {.domain = kOnnx,
      .name = "Flatten",
      .since_version = 1,
-     .attributes = kAxis,
+     .attributes = kFlattenAttributes,
      .infer = InferFlatten,
      .gradient = BackToInputShape},
     // (x, axes?)
@@ -248,6 +248,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily ReshapeOps() { return Chosen<kOps>(); }
+OpFamily ReshapeOps() { return Chosen<kReshapeOps>(); }
 
 }  // namespace hr::ops

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kResizeGrad[] = "ResizeGrad";
 
-constexpr AttributeDef kAttributes[] = {
+constexpr AttributeDef kResizeAttributes[] = {
     {"antialias", AttributeKind::kFlag},
     {"axes", AttributeKind::kInts},
     {"coordinate_transformation_mode", AttributeKind::kString},
@@ -138,7 +138,7 @@ constexpr OpDef Older(Literal name, int version) {
           .compose = ComposeResize10};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kResizeOps[] = {
     Older("Upsample", 9),
     Older("Resize", 10),
     // (x, region?, scales?, sizes?)
@@ -146,7 +146,7 @@ constexpr OpDef kOps[] = {
      .name = "Resize",
      .since_version = 11,
      .inputs = {1, 4},
-     .attributes = kAttributes,
+     .attributes = kResizeAttributes,
      .infer = InferResize,
      .gradient = ResizeGradient},
     // (dy, x, region?, scales?, sizes?) → dx; of x only the type is used
@@ -154,12 +154,12 @@ constexpr OpDef kOps[] = {
      .name = kResizeGrad,
      .inputs = {2, 5},
      .type_only_inputs = 1u << 1,
-     .attributes = kAttributes,
+     .attributes = kResizeAttributes,
      .infer = InferResizeGrad},
 };
 
 }  // namespace
 
-OpFamily ResizeOps() { return Chosen<kOps>(); }
+OpFamily ResizeOps() { return Chosen<kResizeOps>(); }
 
 }  // namespace hr::ops

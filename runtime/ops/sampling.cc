@@ -273,7 +273,7 @@ void ComposeAffineGrid(ComposeContext& c) {
   c.SetOutput(0, c.Reshape(grid, sizes));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSamplingOps[] = {
     {.domain = kOnnx,
      .name = "GridSample",
      .since_version = 16,
@@ -302,6 +302,6 @@ ValueId SampleLinear(ComposeContext& c, ValueId images, std::span<const ValueId>
   return Read(c, images, taps);
 }
 
-OpFamily SamplingOps() { return Chosen<kOps>(); }
+OpFamily SamplingOps() { return Chosen<kSamplingOps>(); }
 
 }  // namespace hr::ops

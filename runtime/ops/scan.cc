@@ -51,7 +51,7 @@ void TriluGradient(GradientContext& g) {
   g.SetGrad(0, g.Emit("Trilu", {g.grad(0), g.input(1)}, {{"upper", upper}}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kScanOps[] = {
     // (x, axis [])
     {.domain = kOnnx,
      .name = "CumSum",
@@ -85,6 +85,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily ScanOps() { return Chosen<kOps>(); }
+OpFamily ScanOps() { return Chosen<kScanOps>(); }
 
 }  // namespace hr::ops

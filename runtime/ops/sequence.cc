@@ -8,8 +8,8 @@ namespace {
 
 constexpr AttributeDef kReverseAttributes[] = {{"batch_axis", AttributeKind::kInt},
                                                {"time_axis", AttributeKind::kInt}};
-constexpr AttributeDef kScatterAttributes[] = {{"axis", AttributeKind::kInt},
-                                               {"mode", AttributeKind::kString}};
+constexpr AttributeDef kTensorScatterAttributes[] = {{"axis", AttributeKind::kInt},
+                                                     {"mode", AttributeKind::kString}};
 
 // Input i is int64 and has one element for each entry of `axis` of input 0.
 Status MatchBatch(const InferContext& context, size_t i, size_t axis) {
@@ -95,7 +95,7 @@ Status InferTensorScatterGrad(InferContext& context) {
   return InferLikeInput<1>(context);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSequenceOps[] = {
     // (x, sequence_lens [batch])
     {.domain = kOnnx,
      .name = "ReverseSequence",
@@ -109,7 +109,7 @@ constexpr OpDef kOps[] = {
      .name = "TensorScatter",
      .since_version = 24,
      .inputs = {2, 3},
-     .attributes = kScatterAttributes,
+     .attributes = kTensorScatterAttributes,
      .infer = InferTensorScatter,
      .gradient = TensorScatterGradient},
     // (dy, update, write_indices?) → dupdate; of update only the type is used
@@ -117,12 +117,12 @@ constexpr OpDef kOps[] = {
      .name = "TensorScatterGrad",
      .inputs = {2, 3},
      .type_only_inputs = 1u << 1,
-     .attributes = kScatterAttributes,
+     .attributes = kTensorScatterAttributes,
      .infer = InferTensorScatterGrad},
 };
 
 }  // namespace
 
-OpFamily SequenceOps() { return Chosen<kOps>(); }
+OpFamily SequenceOps() { return Chosen<kSequenceOps>(); }
 
 }  // namespace hr::ops

@@ -29,7 +29,7 @@ Status InferSize(InferContext& context) {
   return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kShapeOps[] = {
     {.domain = kOnnx, .name = "Shape", .type_only_inputs = 1, .infer = InferShape},
     {.domain = kOnnx,
      .name = "Shape",
@@ -42,6 +42,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily ShapeOps() { return Chosen<kOps>(); }
+OpFamily ShapeOps() { return Chosen<kShapeOps>(); }
 
 }  // namespace hr::ops

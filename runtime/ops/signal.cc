@@ -347,7 +347,7 @@ constexpr OpDef Window(Literal name, void (*compose)(ComposeContext&)) {
           .compose = compose};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSignalOps[] = {
     // (x […, 1 or 2], length []?), and since version 20 (…, axis []?)
     {.domain = kOnnx,
      .name = "DFT",
@@ -390,6 +390,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily SignalOps() { return Chosen<kOps>(); }
+OpFamily SignalOps() { return Chosen<kSignalOps>(); }
 
 }  // namespace hr::ops

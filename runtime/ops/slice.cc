@@ -153,7 +153,7 @@ Status InferPadGrad(InferContext& context) {
   return InferGradientOf(context, newest, {1, 2, kOmitted, 3}, 1);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSliceOps[] = {
     // (x, starts, ends, axes?, steps?)
     {.domain = kOnnx,
      .name = "Slice",
@@ -201,6 +201,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily SliceOps() { return Chosen<kOps>(); }
+OpFamily SliceOps() { return Chosen<kSliceOps>(); }
 
 }  // namespace hr::ops

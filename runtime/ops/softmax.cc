@@ -6,7 +6,7 @@
 namespace hr::ops {
 namespace {
 
-constexpr AttributeDef kAxis[] = {{"axis", AttributeKind::kInt}};
+constexpr AttributeDef kSoftmaxAttributes[] = {{"axis", AttributeKind::kInt}};
 constexpr AttributeDef kLossAttributes[] = {{"ignore_index", AttributeKind::kInt},
                                             {"reduction", AttributeKind::kString}};
 
@@ -101,29 +101,29 @@ void LikelihoodGradient(GradientContext& g) {
   g.SetGrad(0, g.EmitGradAlike(kLikelihoodGrad, {g.grad(0), g.input(0), g.input(1), g.input(2)}));
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSoftmaxOps[] = {
     {.domain = kOnnx,
      .name = "Softmax",
      .since_version = 13,
-     .attributes = kAxis,
+     .attributes = kSoftmaxAttributes,
      .infer = InferSoftmax,
      .gradient = SoftmaxGradient<kSoftmaxGrad>},
     {.domain = kOnnx,
      .name = "LogSoftmax",
      .since_version = 13,
-     .attributes = kAxis,
+     .attributes = kSoftmaxAttributes,
      .infer = InferSoftmax,
      .gradient = SoftmaxGradient<kLogSoftmaxGrad>},
     // (dy, y) → dx
     {.domain = kGrad,
      .name = kSoftmaxGrad,
      .inputs = {2, 2},
-     .attributes = kAxis,
+     .attributes = kSoftmaxAttributes,
      .infer = InferSoftmax},
     {.domain = kGrad,
      .name = kLogSoftmaxGrad,
      .inputs = {2, 2},
-     .attributes = kAxis,
+     .attributes = kSoftmaxAttributes,
      .infer = InferSoftmax},
     // (scores [N, C, d…], labels [N, d…], weights [C]?) → (loss, log_prob?)
     {.domain = kOnnx,
@@ -158,6 +158,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily SoftmaxOps() { return Chosen<kOps>(); }
+OpFamily SoftmaxOps() { return Chosen<kSoftmaxOps>(); }
 
 }  // namespace hr::ops

@@ -31,7 +31,7 @@ Status InferAssign(InferContext& context) {
   return {};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kStateOps[] = {
     // () → value
     {.domain = kState, .name = "Read", .inputs = {0, 0}, .attributes = kRead, .infer = InferRead},
     // (value) → (): the variable becomes the value.
@@ -52,6 +52,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily StateOps() { return Chosen<kOps>(); }
+OpFamily StateOps() { return Chosen<kStateOps>(); }
 
 }  // namespace hr::ops

@@ -66,7 +66,7 @@ constexpr OpDef Step(Literal name, int version, Status (*infer)(InferContext&)) 
   return {.domain = kOnnx, .name = name, .since_version = version, .infer = infer};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kUnaryOps[] = {
     {.domain = kOnnx,
      .name = "Abs",
      .since_version = 6,
@@ -101,6 +101,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily UnaryOps() { return Chosen<kOps>(); }
+OpFamily UnaryOps() { return Chosen<kUnaryOps>(); }
 
 }  // namespace hr::ops

@@ -193,7 +193,7 @@ void ComposeMaxUnpool(ComposeContext& c) {
   c.SetOutput(0, y);
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kUnfoldOps[] = {
     {.domain = kOnnx,
      .name = "Col2Im",
      .since_version = 18,
@@ -220,6 +220,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-OpFamily UnfoldOps() { return Chosen<kOps>(); }
+OpFamily UnfoldOps() { return Chosen<kUnfoldOps>(); }
 
 }  // namespace hr::ops

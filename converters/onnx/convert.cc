@@ -4,6 +4,7 @@
 
 #include "converters/onnx/graph_converter.h"
 #include "runtime/base/json_writer.h"
+#include "runtime/base/utf8.h"
 
 namespace hr::onnx {
 namespace {
@@ -17,10 +18,12 @@ size_t BytesOf(const graph::Module& module, bool variables) {
   return bytes;
 }
 
+// Some exporters pad their name with zero bytes, which no text of a graph file may hold.
 std::string ProducerOf(const ModelProto& model) {
   if (model.producer_name.empty()) return "unknown";
-  if (model.producer_version.empty()) return std::string(model.producer_name);
-  return Cat(model.producer_name, " ", model.producer_version);
+  const std::string name = EscapedUtf8(model.producer_name);
+  return model.producer_version.empty() ? name
+                                        : Cat(name, " ", EscapedUtf8(model.producer_version));
 }
 
 // As the file states them: that is what its operators mean.

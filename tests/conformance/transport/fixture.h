@@ -82,7 +82,7 @@ class TransportTest : public ::testing::TestWithParam<TransportDriver> {
     int rest = 0;
     Until([&] {
       rest = left_->Progress() || right_->Progress() ? 0 : rest + 1;
-      return rest > 5000;
+      return rest > 500;
     });
   }
   // A transport without connections comes to rest.

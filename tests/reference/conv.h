@@ -22,23 +22,29 @@ bool Inside(const Shape& s, int64_t ih, int64_t iw) {
   return ih >= 0 && ih < s.ih && iw >= 0 && iw < s.iw;
 }
 
-// Calls fn(x index, w index, y index) for each product of a convolution.
+// Calls fn(x index, w index, y index) for each product of a convolution; those of one element of y
+// come in the order of the weights.
 template <typename Shape, typename Fn>
 void ForEachProduct(const Shape& s, Fn&& fn) {
   const int64_t gi = s.ic / s.groups, go = s.oc / s.groups;
   for (int64_t n = 0; n < s.n; ++n)
     for (int64_t o = 0; o < s.oc; ++o)
-      for (int64_t oh = 0; oh < s.oh; ++oh)
-        for (int64_t ow = 0; ow < s.ow; ++ow)
-          for (int64_t c = 0; c < gi; ++c)
-            for (int64_t r = 0; r < s.kh; ++r)
-              for (int64_t k = 0; k < s.kw; ++k) {
-                const int64_t ih = InputRow(s, oh, r), iw = InputColumn(s, ow, k);
-                if (!Inside(s, ih, iw)) continue;
-                const int64_t channel = n * s.ic + o / go * gi + c;
-                fn((channel * s.ih + ih) * s.iw + iw, ((o * gi + c) * s.kh + r) * s.kw + k,
-                   ((n * s.oc + o) * s.oh + oh) * s.ow + ow);
+      for (int64_t c = 0; c < gi; ++c)
+        for (int64_t r = 0; r < s.kh; ++r)
+          for (int64_t k = 0; k < s.kw; ++k) {
+            const int64_t channel = n * s.ic + o / go * gi + c;
+            const int64_t wi = ((o * gi + c) * s.kh + r) * s.kw + k;
+            for (int64_t oh = 0; oh < s.oh; ++oh) {
+              const int64_t ih = InputRow(s, oh, r);
+              if (ih < 0 || ih >= s.ih) continue;
+              const int64_t row = (channel * s.ih + ih) * s.iw;
+              const int64_t out = ((n * s.oc + o) * s.oh + oh) * s.ow;
+              int64_t iw = InputColumn(s, 0, k);
+              for (int64_t ow = 0; ow < s.ow; ++ow, iw += s.sw) {
+                if (iw >= 0 && iw < s.iw) fn(row + iw, wi, out + ow);
               }
+            }
+          }
 }
 
 using Values = std::vector<double>;

@@ -33,6 +33,8 @@ void Adam(Call& call) {
   Number decay = call.Float("weight_decay", 0);
   bool decoupled = call.Int("decoupled", 0) != 0;
   Number step = call.Variable("step_variable").data[0] += 1;
+  const Number correction1 = 1 - std::pow(beta1, step);
+  const Number correction2 = 1 - std::pow(beta2, step);
   Array& p = call.Variable("variable");
   for (size_t i = 0; i < p.size(); ++i) {
     Number g = call.In(1).data[i] + (decoupled ? 0 : decay * p.data[i]);
@@ -41,8 +43,8 @@ void Adam(Call& call) {
     Number& v = call.Variable("v_variable").data[i];
     m = beta1 * m + (1 - beta1) * g;
     v = beta2 * v + (1 - beta2) * g * g;
-    Number mean = m / (1 - std::pow(beta1, step));
-    Number square = v / (1 - std::pow(beta2, step));
+    Number mean = m / correction1;
+    Number square = v / correction2;
     p.data[i] -= rate * mean / (std::sqrt(square) + call.Float("epsilon", 1e-8));
   }
 }
@@ -50,6 +52,7 @@ void Adam(Call& call) {
 void Adamax(Call& call) {
   const Number beta1 = call.Float("beta1", 0.9), beta2 = call.Float("beta2", 0.999);
   const Number step = call.Variable("step_variable").data[0] += 1;
+  const Number correction1 = 1 - std::pow(beta1, step);
   Array& p = call.Variable("variable");
   for (size_t i = 0; i < p.size(); ++i) {
     const Number g = call.In(1).data[i] + call.Float("weight_decay", 0) * p.data[i];
@@ -57,7 +60,7 @@ void Adamax(Call& call) {
     Number& u = call.Variable("u_variable").data[i];
     m = beta1 * m + (1 - beta1) * g;
     u = std::max(beta2 * u, std::abs(g) + call.Float("epsilon", 1e-8));
-    p.data[i] -= call.In(0).data[0] / (1 - std::pow(beta1, step)) * m / u;
+    p.data[i] -= call.In(0).data[0] / correction1 * m / u;
   }
 }
 
@@ -106,6 +109,8 @@ void Lamb(Call& call) {
   const Number rate = call.In(0).data[0];
   const Number beta1 = call.Float("beta1", 0.9), beta2 = call.Float("beta2", 0.999);
   const Number step = call.Variable("step_variable").data[0] += 1;
+  const Number correction1 = 1 - std::pow(beta1, step);
+  const Number correction2 = 1 - std::pow(beta2, step);
   Array& p = call.Variable("variable");
   std::vector<Number> direction;
   Number p_squares = 0, direction_squares = 0;
@@ -115,8 +120,8 @@ void Lamb(Call& call) {
     Number& v = call.Variable("v_variable").data[i];
     m = beta1 * m + (1 - beta1) * g;
     v = beta2 * v + (1 - beta2) * g * g;
-    const Number mean = m / (1 - std::pow(beta1, step));
-    const Number square = v / (1 - std::pow(beta2, step));
+    const Number mean = m / correction1;
+    const Number square = v / correction2;
     direction.push_back(mean / (std::sqrt(square) + call.Float("epsilon", 1e-6)) +
                         call.Float("weight_decay", 0) * p.data[i]);
     p_squares += p.data[i] * p.data[i];

@@ -20,6 +20,14 @@ Result<int64_t> RanksOf(const graph::Module& module, std::string_view group) {
 
 }  // namespace
 
+Status Session::CheckDivided(std::string_view group, int64_t ranks) const {
+  HR_ASSIGN_OR_RETURN(const int64_t its, RanksOf(model().module(), group));
+  if (its == 0 || its == ranks) return {};
+  return FailedPrecondition("the graph divides the optimizer's state among ", its,
+                            " ranks (zero=1 ranks=", its, "), but the group '", group, "' has ",
+                            ranks, "; build it for hr_group_size()");
+}
+
 Result<const Model*> Session::ModelFor(std::string_view group, int64_t ranks) {
   for (const auto& known : models_) {
     HR_ASSIGN_OR_RETURN(const int64_t its, RanksOf(known->module(), group));

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "runtime/base/errors.h"
+#include "runtime/graph/distribution.h"
 #include "runtime/graph/fingerprint.h"
+#include "runtime/graph/shards.h"
 #include "runtime/ops/op_def.h"
 
 namespace hr::session {
@@ -45,6 +47,32 @@ Facts FactsOf(const graph::Module& module, uint64_t seed, std::string_view versi
   return out;
 }
 
+// How signatures are distributed, as ranks tell each other if their graphs differ.
+struct Strategies {
+  char text[512] = {};
+};
+
+Result<Strategies> StrategiesOf(const graph::Module& module) {
+  HR_ASSIGN_OR_RETURN(const auto shards, graph::ShardsOf(module));
+  std::string text;
+  for (const graph::Distribution& one : graph::DistributionsOf(module)) {
+    text += Cat(text.empty() ? "'" : ", '", one.signature, "': ", one.strategy);
+    const auto shard = std::find_if(shards.begin(), shards.end(), [&](const graph::Shard& shard) {
+      return shard.group == one.group;
+    });
+    if (shard != shards.end()) text += Cat(" ranks=", shard->ranks);
+  }
+  if (text.empty()) text = "none";
+  Strategies out;
+  text.copy(out.text, sizeof out.text - 1);
+  return out;
+}
+
+bool SameGraph(const Facts& a, const Facts& b) {
+  return a.nodes == b.nodes && a.variables == b.variables && a.types == b.types &&
+         a.fingerprint == b.fingerprint;
+}
+
 // Empty if they are equal.
 std::string Difference(const Facts& first, const Facts& other) {
   if (std::strncmp(first.version, other.version, sizeof first.version) != 0) {
@@ -73,6 +101,21 @@ std::string Difference(const Facts& first, const Facts& other) {
   return "";
 }
 
+// Of ranks whose graphs differ: perhaps by the strategy alone, which says more.
+Status CompareStrategies(comm::Collectives& group, const graph::Module& module, size_t rank,
+                         const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const Strategies own, StrategiesOf(module));
+  std::vector<Strategies> all(static_cast<size_t>(group.size()));
+  HR_RETURN_IF_ERROR(
+      group.Run({.kind = comm::OpKind::kAllGather, .dtype = DType::kUint8, .count = sizeof own},
+                &own, all.data(), limits));
+  const std::string_view first = all[0].text, other = all[rank].text;
+  if (first == other) return {};
+  return FailedPrecondition("rank ", rank, " has signatures distributed by another strategy (",
+                            other, ") than rank 0 (", first,
+                            "); give hr_graph_distribute the same on all ranks");
+}
+
 }  // namespace
 
 Status CompareRanks(comm::Collectives& group, const graph::Module& module, uint64_t seed,
@@ -85,7 +128,12 @@ Status CompareRanks(comm::Collectives& group, const graph::Module& module, uint6
   for (size_t rank = 1; rank < all.size(); ++rank) {
     all[rank].version[sizeof own.version - 1] = '\0';
     const std::string difference = Difference(all[0], all[rank]);
-    if (!difference.empty()) return FailedPrecondition("rank ", rank, " ", difference);
+    if (difference.empty()) continue;
+    const bool same_version = std::strcmp(all[0].version, all[rank].version) == 0;
+    if (same_version && !SameGraph(all[0], all[rank])) {
+      HR_RETURN_IF_ERROR(CompareStrategies(group, module, rank, limits));
+    }
+    return FailedPrecondition("rank ", rank, " ", difference);
   }
   return {};
 }

@@ -389,6 +389,7 @@ Status Session::BindGroup(std::string_view name, std::shared_ptr<comm::Collectiv
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     return graph::UnknownName("model", "group", name, known);
   }
+  if (group != nullptr) HR_RETURN_IF_ERROR(CheckDivided(name, group->size()));
   HR_ASSIGN_OR_RETURN(RunGuard guard, Lock("binding a group", true, limits));
   groups_.Bind(name, std::move(group));
   return {};

@@ -142,6 +142,8 @@ class Session : public std::enable_shared_from_this<Session> {
       const CallLimits& limits, FunctionRef<Status(size_t, const ConcreteType&)> check_output,
       RunRecorder* recorder = nullptr);
 
+  // FAILED_PRECONDITION if the model divides variables among another number of the group's ranks.
+  Status CheckDivided(std::string_view group, int64_t ranks) const;
   // The model for so many ranks of the group, which is made if there is none yet.
   Result<const Model*> ModelFor(std::string_view group, int64_t ranks);
 

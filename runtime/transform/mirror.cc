@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/base/errors.h"
+#include "runtime/graph/distribution.h"
 #include "runtime/ops/optimizer.h"
 #include "runtime/transform/attribute_text.h"
 #include "runtime/transform/copy_signature.h"
@@ -85,15 +86,26 @@ class Mirrorer {
   const graph::ValueType& TypeOf(ValueId value) const { return graph().values[value].type; }
   graph::Signature& signature() { return builder_.SignatureNamed(name_); }
 
-  // The step must not communicate in the group already.
+  // The step must not communicate in the group already, nor be distributed over another one: a mean
+  // of means counts examples wrongly. The host's own nodes may use other groups.
   Status CheckSilent() const {
+    const auto known = graph::DistributionsOf(module());
     for (NodeId id = 0; id < needed_.size(); ++id) {
       const graph::Node& node = graph().nodes[id];
       if (!needed_[id] || module().OperatorOf(node).domain != ops::kComm) continue;
-      if (node.String("group", "") != group_) continue;
-      return AlreadyExists("signature '", name_, "' communicates in the group '", group_,
-                           "' already, in node '", graph::NodeText(module(), graph(), id),
-                           "'; distribute a signature once, or use another group");
+      const std::string_view its = node.String("group", "");
+      const bool distributed = std::any_of(known.begin(), known.end(),
+                                           [&](const auto& one) { return one.group == its; });
+      if (its != group_ && !distributed) continue;
+      const std::string where = graph::NodeText(module(), graph(), id);
+      if (its == group_ && !distributed) {
+        return AlreadyExists("signature '", name_, "' communicates in the group '", group_,
+                             "' already, in node '", where, "'; use another name for that group");
+      }
+      return AlreadyExists("signature '", name_, "' is distributed over the group '", its,
+                           "' already, in node '", where,
+                           "'; distribute a signature once, over one group of all ranks that train "
+                           "together");
     }
     return {};
   }
@@ -333,13 +345,33 @@ Result<MirrorOptions> ParseStrategy(std::string_view given) {
   return out;
 }
 
+std::string StrategyText(const MirrorOptions& options) {
+  const MirrorOptions usual;
+  std::string text = "mirrored";
+  const auto add = [&](std::string_view name, int64_t value, int64_t otherwise) {
+    if (value != otherwise) text += Cat(" ", name, "=", value);
+  };
+  add("first_bucket", options.first_bucket, usual.first_bucket);
+  add("bucket", options.bucket, usual.bucket);
+  add("bf16", options.bf16, usual.bf16);
+  add("sync_batch_norm", options.sync_batch_norm, usual.sync_batch_norm);
+  if (!options.overlap) text += " overlap=off";
+  add("zero", options.zero, usual.zero);
+  return text;
+}
+
 Status Mirror(GraphBuilder& builder, std::string_view signature, std::string_view group,
               const MirrorOptions& options) {
   if (builder.module().FindSignature(signature) == nullptr) {
     return NotFound("there is no signature '", signature, "'");
   }
   if (group.empty()) return InvalidArgument("a group needs a name; it is what nodes call it by");
-  return builder.AllOrNothing([&] { return Mirrorer(builder, signature, group, options).Run(); });
+  HR_RETURN_IF_ERROR(
+      builder.AllOrNothing([&] { return Mirrorer(builder, signature, group, options).Run(); }));
+  const auto [key, value] = graph::DistributionMetadata(
+      {std::string(signature), std::string(group), StrategyText(options)});
+  builder.SetMetadata(key, value);
+  return {};
 }
 
 }  // namespace hr::transform

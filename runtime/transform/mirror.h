@@ -21,6 +21,9 @@ struct MirrorOptions {
 // "mirrored", with settings: "mirrored first_bucket=1048576 bucket=26214400 bf16=1
 // sync_batch_norm=1 overlap=off".
 Result<MirrorOptions> ParseStrategy(std::string_view text);
+// The same text for all that mean the same: without settings that are as usual, and without the
+// number of ranks, which changes (redivide.h).
+std::string StrategyText(const MirrorOptions& options);
 
 // Rewrites the signature, which trains: the gradients that its optimizers get, and its scalar
 // outputs that follow from its inputs, become the means over the examples of all ranks of the
@@ -28,7 +31,8 @@ Result<MirrorOptions> ParseStrategy(std::string_view text);
 // if all inputs have fixed sizes, ranks count alike. Gradients are averaged before they are
 // accumulated or clipped. Random numbers follow the global example (example_numbers.h). Other
 // signatures get copies of nodes that communicate from now on. FAILED_PRECONDITION if the signature
-// updates nothing, ALREADY_EXISTS if it communicates in the group already, UNIMPLEMENTED if a body
+// updates nothing, ALREADY_EXISTS if it communicates in the group already or is distributed over
+// another one, UNIMPLEMENTED if a body
 // draws random numbers. A failure leaves the graph as it was.
 Status Mirror(GraphBuilder& builder, std::string_view signature, std::string_view group,
               const MirrorOptions& options);

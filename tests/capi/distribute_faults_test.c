@@ -6,7 +6,7 @@
 /* ---- Before the first step ---- */
 
 /* y = 2 w with the variable w [4] of the type; "train" minimizes their sum. */
-static hr_graph* make_small(hr_env* env, hr_dtype dtype) {
+static hr_graph* make_small(hr_env* env, hr_dtype dtype, const char* strategy) {
   const int64_t dims[1] = {4};
   const float zeros[8] = {0};
   hr_tensor* initial;
@@ -21,7 +21,7 @@ static hr_graph* make_small(hr_env* env, hr_dtype dtype) {
   CHECK(hr_graph_op(graph, "Constant", "value_float=0.5", 0, NULL, 1, &rate));
   CHECK(hr_graph_signature_output(graph, "train", "loss", loss));
   CHECK(hr_graph_minimize(graph, "train", loss, "sgd", rate));
-  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored"));
+  CHECK(hr_graph_distribute(graph, "train", "workers", strategy));
   hr_tensor_release(initial);
   return graph;
 }
@@ -46,9 +46,17 @@ static void expect_refused(hr_session* session, hr_group* world, const char* wor
 static void rank_differs(hr_env* env) {
   hr_group* world = join_world(env, "auto");
   const int odd = hr_group_rank(world) == 1;
-  expect_refused(session_of(make_small(env, odd ? HR_FLOAT64 : HR_FLOAT32)), world,
+  expect_refused(session_of(make_small(env, odd ? HR_FLOAT64 : HR_FLOAT32, "mirrored")), world,
                  "rank 1 has variables of other names, types or shapes than rank 0");
-  expect_refused(seeded_session(make_small(env, HR_FLOAT32), odd ? 7 : 6), world,
+  expect_refused(session_of(make_small(env, HR_FLOAT32, odd ? "mirrored bf16=1" : "mirrored")),
+                 world,
+                 "rank 1 has signatures distributed by another strategy ('train': mirrored bf16=1) "
+                 "than rank 0 ('train': mirrored)");
+  expect_refused(
+      session_of(
+          make_small(env, HR_FLOAT32, odd ? "mirrored zero=1 ranks=2" : "mirrored zero=1 ranks=3")),
+      world, "('train': mirrored zero=1 ranks=2) than rank 0 ('train': mirrored zero=1 ranks=3)");
+  expect_refused(seeded_session(make_small(env, HR_FLOAT32, "mirrored"), odd ? 7 : 6), world,
                  "rank 1 has the seed 7, rank 0 has 6");
   hr_group_release(world);
 }

@@ -257,6 +257,8 @@ static void test_refused(hr_env* env) {
   FAILS(hr_graph_distribute(graph, "trains", "w", "mirrored"), HR_NOT_FOUND, "trains");
   CHECK(hr_graph_distribute(graph, "train", "w", "mirrored"));
   FAILS(hr_graph_distribute(graph, "train", "w", "mirrored"), HR_ALREADY_EXISTS, "once");
+  FAILS(hr_graph_distribute(graph, "train", "v", "mirrored"), HR_ALREADY_EXISTS,
+        "distributed over the group 'w' already");
   trainer t = open_trainer(session_of(graph));
   FAILS(step(env, &t, 0, 4), HR_FAILED_PRECONDITION, "hr_session_bind_group");
   FAILS(hr_session_broadcast(t.session, "w", 0, NULL), HR_FAILED_PRECONDITION, "bind");

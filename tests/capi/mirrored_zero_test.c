@@ -161,11 +161,11 @@ static void test_refused(hr_env* env) {
 
 static void rank_has_other_size(hr_env* env) {
   hr_group* world = join_world(env, "auto");
-  trainer t = open_mirrored(env, world, "", "adam", "mirrored zero=1 ranks=3");
-  char* folder = make_folder();
-  FAILS(hr_session_save(t.session, folder, NULL, NULL), HR_FAILED_PRECONDITION,
-        "divided among 3 ranks, but the group 'workers' has 2");
-  remove_folder(folder);
+  hr_graph* graph = make_network(env, "", "adam");
+  CHECK(hr_graph_distribute(graph, "train", "workers", "mirrored zero=1 ranks=3"));
+  trainer t = open_trainer(session_of(graph));
+  FAILS(hr_session_bind_group(t.session, "workers", world, NULL), HR_FAILED_PRECONDITION,
+        "among 3 ranks (zero=1 ranks=3), but the group 'workers' has 2");
   close_trainer(&t);
   CHECK(hr_barrier(world, NULL));
   hr_group_release(world);

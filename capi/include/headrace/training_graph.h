@@ -130,7 +130,8 @@ HR_API hr_status* hr_graph_metric(hr_graph* graph, const char* signature, const 
  * one process with all of them. Other signatures that use nodes which do so get copies of them.
  *
  * Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
- * HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
+ * HR_ALREADY_EXISTS if it communicates in the group already, or is distributed over another group:
+ * the one group has all ranks that train together; HR_INVALID_ARGUMENT if there is no
  * such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers, or with zero=1
  * if the optimizer is lamb, which needs whole gradients. */
 HR_API hr_status* hr_graph_distribute(hr_graph* graph, const char* signature, const char* group,

@@ -160,6 +160,11 @@ Status ReadElastic(const Environment& environment, Launch& launch) {
     launch.max_ranks = static_cast<int>(most);
     launch.sources.push_back({"elastic", std::string(kElastic), std::string(text)});
   }
+  constexpr std::string_view kLosses = "HEADRACE_LOSSES";
+  if (const std::string_view path = Get(environment, kLosses.data()); !path.empty()) {
+    launch.losses = path;
+    launch.sources.push_back({"losses", std::string(kLosses), launch.losses});
+  }
   const std::string_view joins = Get(environment, kJoin.data());
   if (joins.empty() || joins == "0") return {};
   if (joins != "1") return InvalidArgument(kJoin, ": expected 0 or 1, got '", joins, "'");
@@ -214,6 +219,7 @@ std::string Launch::Json() const {
   json.Field("local_rank", local_rank).Field("local_size", local_size);
   json.Field("epoch", epoch).Field("store", store);
   json.Field("min_ranks", min_ranks).Field("max_ranks", max_ranks).Field("joins", joins);
+  json.Field("losses", losses);
   json.Key("sources").BeginArray();
   for (const Source& source : sources) {
     json.BeginObject().Field("field", source.field).Field("variable", source.variable);

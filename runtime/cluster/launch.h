@@ -19,7 +19,8 @@ struct Launch {
   std::string store;    // url of the place where the ranks meet; empty: unknown
   int min_ranks = 0;    // with which an elastic job goes on; 0: it is not elastic
   int max_ranks = 0;    // up to which it takes new ranks in
-  bool joins = false;   // the group runs already, and takes this process in
+  bool joins = false;   // the process replaces one that is lost
+  std::string losses;   // the file in which the launcher notes whom it has lost; empty: none
 
   // Which variable said what.
   struct Source {
@@ -37,10 +38,10 @@ using Environment = std::function<const char*(const char* name)>;
 // empty if neither is set. Not a part of Launch, which is printed.
 Result<std::string> SecretFromEnvironment(const Environment& environment);
 
-// From the variables of Headrace (also HEADRACE_ELASTIC, "MIN:MAX", and HEADRACE_JOIN, 1 for a
-// process that joins a group), torchrun, Open MPI, MPICH and Slurm. FAILED_PRECONDITION if two
-// contradict each other or they are incomplete; INVALID_ARGUMENT if a value makes no sense. With
-// none of them, the process is alone.
+// From the variables of Headrace (also HEADRACE_ELASTIC, "MIN:MAX", HEADRACE_JOIN, 1 for a process
+// that joins a group, and HEADRACE_LOSSES, of 'headrace launch'), torchrun, Open MPI, MPICH and
+// Slurm. FAILED_PRECONDITION if two contradict each other or they are incomplete; INVALID_ARGUMENT
+// if a value makes no sense. With none of them, the process is alone.
 Result<Launch> LaunchFromEnvironment(const Environment& environment);
 
 }  // namespace hr::cluster

@@ -10,6 +10,8 @@ namespace hr::comm {
 namespace {
 
 constexpr int64_t kElasticVerdictNanos = 3'000'000'000;
+// Until a launcher notes that a process has ended, of which the others have heard.
+constexpr int64_t kNoteNanos = 2'000'000'000;
 
 // Why the group ended, as all ranks know it, and whom this one cannot reach.
 Status LookAt(Group& group, const CallLimits& limits, Ending& ending) {
@@ -40,14 +42,16 @@ class Elastic {
 
   // The first round, among the ranks of `group`.
   Status Leave(Group& group);
-  // The first round of one that joins.
-  Status Await(const std::string& name);
+  // Takes the place of `name` in a membership.
+  Status Take(const Membership& next, std::string_view name);
   // Forms the group that was agreed on, or one of a later epoch.
   Result<std::shared_ptr<Group>> Form();
+  // Goes on from an epoch whose ranks failed to meet.
+  Result<std::shared_ptr<Group>> FormAfter(Status failure);
 
  private:
+  Status Leave(Status failure);
   Status GoOn(const Ending& ending, const LookAgain& look);
-  Status Take(const Membership& next, std::string_view name);
   Status Blame(Status status, Ending& ending);
 
   GroupOptions options_;
@@ -98,11 +102,6 @@ Status Elastic::Take(const Membership& next, std::string_view name) {
   return {};
 }
 
-Status Elastic::Await(const std::string& name) {
-  HR_ASSIGN_OR_RETURN(const Membership next, AwaitSeat(options_.mesh, name, limits_));
-  return Take(next, name);
-}
-
 // Why the ranks did not meet. An error if this rank itself could not go on.
 Status Elastic::Blame(Status status, Ending& ending) {
   if (Status ended = limits_.Check(); !ended.ok()) {
@@ -140,10 +139,19 @@ Result<std::shared_ptr<Group>> Elastic::Form() {
       }
       return group;
     }
-    Ending ending;
-    HR_RETURN_IF_ERROR(Blame(std::move(group).status(), ending));
-    HR_RETURN_IF_ERROR(GoOn(ending, nullptr));
+    HR_RETURN_IF_ERROR(Leave(std::move(group).status()));
   }
+}
+
+Status Elastic::Leave(Status failure) {
+  Ending ending;
+  HR_RETURN_IF_ERROR(Blame(std::move(failure), ending));
+  return GoOn(ending, nullptr);
+}
+
+Result<std::shared_ptr<Group>> Elastic::FormAfter(Status failure) {
+  HR_RETURN_IF_ERROR(Leave(std::move(failure)));
+  return Form();
 }
 
 Result<std::shared_ptr<Group>> GoOnFrom(Group& group, int target, const CallLimits& limits) {
@@ -151,7 +159,37 @@ Result<std::shared_ptr<Group>> GoOnFrom(Group& group, int target, const CallLimi
   HR_RETURN_IF_ERROR(elastic.Leave(group));
   Result<std::shared_ptr<Group>> next = elastic.Form();
   group.Close();
+  // That would say that all is as before.
+  if (next.status().code() == Code::kDeadlineExceeded) {
+    return FailedPrecondition("the others have gone on without this rank, which came too late: ",
+                              next.status().message());
+  }
   return next;
+}
+
+std::string NameOfJoiner(std::string_view process) {
+  std::random_device device;
+  return Cat("+", process, device(), ".", device());
+}
+
+// Forms the group of `next`, as its member `name`.
+Result<std::shared_ptr<Group>> FormAs(GroupOptions options, const Membership& next,
+                                      std::string_view name, const CallLimits& limits) {
+  Elastic elastic(std::move(options), 0, limits);
+  HR_RETURN_IF_ERROR(elastic.Take(next, name));
+  return elastic.Form();
+}
+
+// Whether the launcher has lost a process since these ranks began to meet.
+bool LostMore(const MeshOptions& mesh, const Status& failure, const CallLimits& limits) {
+  const CallLimits soon = Sooner(limits, kNoteNanos);
+  do {
+    const Result<Losses> losses = Losses::Read(mesh.losses_file);
+    if (!losses.ok()) return false;
+    if (*losses != mesh.losses) return limits.Check().ok();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  } while (failure.code() == Code::kUnavailable && soon.Check().ok());
+  return false;
 }
 
 Status CheckWhole(const Group& group) {
@@ -198,11 +236,36 @@ Status SetClosed(const Group& group, bool closed, const CallLimits& limits) {
 
 Result<std::shared_ptr<Group>> Join(GroupOptions options, const CallLimits& limits) {
   if (options.mesh.store == nullptr) return InvalidArgument("to join a group needs its store");
-  std::random_device device;
-  const std::string name = Cat("+", device(), ".", device());
-  Elastic elastic(std::move(options), 0, limits);
-  HR_RETURN_IF_ERROR(elastic.Await(name));
-  return elastic.Form();
+  const std::string name = NameOfJoiner("");
+  HR_ASSIGN_OR_RETURN(const Membership next, AwaitSeat(options.mesh, name, limits));
+  return FormAs(std::move(options), next, name, limits);
+}
+
+Result<std::shared_ptr<Group>> CreateOrJoin(GroupOptions options, bool replaces,
+                                            const CallLimits& limits) {
+  for (;;) {
+    GroupOptions latest = options;
+    if (replaces) {
+      HR_ASSIGN_OR_RETURN(std::optional<Membership> held, ReadMembership(options.mesh, limits));
+      if (held.has_value() && !held->begins()) {
+        HR_ASSIGN_OR_RETURN(const Losses losses, Losses::Read(options.mesh.losses_file));
+        const std::string name = NameOfJoiner(Cat(losses.ProcessOf(options.mesh.rank), ":"));
+        HR_ASSIGN_OR_RETURN(held, AwaitSeat(options.mesh, name, limits));
+        if (!held->begins()) return FormAs(std::move(options), *held, name, limits);
+      }
+      if (held.has_value()) latest.mesh.epoch = held->epoch;
+    }
+    HR_RETURN_IF_ERROR(EnterEpoch(latest.mesh, limits));
+    Result<std::shared_ptr<Group>> group = Group::Create(latest, limits);
+    if (group.ok()) return group;
+    HR_ASSIGN_OR_RETURN(const std::optional<Membership> now, ReadMembership(latest.mesh, limits));
+    const bool formed = now.has_value() && now->formed;
+    if (formed && replaces) continue;
+    if (formed && group.status().code() == Code::kUnavailable) {
+      return Elastic(std::move(latest), 0, limits).FormAfter(std::move(group).status());
+    }
+    if (formed || !LostMore(latest.mesh, group.status(), limits)) return group;
+  }
 }
 
 }  // namespace hr::comm

@@ -28,6 +28,13 @@ Result<int> Waiting(const Group& group, const CallLimits& limits);
 // those who wait.
 Status SetClosed(const Group& group, bool closed, const CallLimits& limits);
 
+// Creates the group of a job whose launcher notes in options.mesh.losses_file which processes it
+// has lost, or becomes a rank of it. As long as the ranks have not met, they begin anew when one is
+// lost, with its successor (`replaces`: this process is one) or without it. A successor that comes
+// later joins the group.
+Result<std::shared_ptr<Group>> CreateOrJoin(GroupOptions options, bool replaces,
+                                            const CallLimits& limits);
+
 // Waits until the group `options.mesh.name` grows, and becomes a rank of it. Rank, size and epoch
 // of the options are ignored.
 Result<std::shared_ptr<Group>> Join(GroupOptions options, const CallLimits& limits);

@@ -99,7 +99,8 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   if (options.allocator == nullptr) options.allocator = &SystemAllocator();
   HR_RETURN_IF_ERROR(CheckPins(options));
   HR_ASSIGN_OR_RETURN(const std::string boot, BootId());
-  if (!options.mesh.agreed && options.mesh.store != nullptr) {
+  // Unless the caller has done so.
+  if (!options.mesh.agreed && options.mesh.store != nullptr && options.mesh.job.empty()) {
     HR_RETURN_IF_ERROR(EnterEpoch(options.mesh, limits));
   }
   HR_ASSIGN_OR_RETURN(auto mesh, Mesh::Form(options.mesh, limits));
@@ -112,8 +113,11 @@ Result<std::shared_ptr<Group>> Group::Create(GroupOptions options, const CallLim
   HR_RETURN_IF_ERROR(group->Agree(boot, limits));
   // Before any rank returns, since each needs rank 0 for what follows. A group that works is not
   // given up because its store cannot be told (out of descriptors, say): at worst its epoch can be
-  // entered again.
-  if (rank == 0 && !group->options().agreed) NoteFormed(group->options(), limits).IgnoreError();
+  // entered again. That must not be so where others may have begun to meet anew.
+  if (rank == 0 && !group->options().agreed) {
+    const Status noted = NoteFormed(group->options(), limits);
+    if (!group->options().losses_file.empty()) HR_RETURN_IF_ERROR(noted.Clone());
+  }
   group->Price();
   HR_RETURN_IF_ERROR(group->ShareMemory(limits));
   HR_RETURN_IF_ERROR(group->Settle());

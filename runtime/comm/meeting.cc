@@ -157,12 +157,13 @@ Status Meeting::Publish(const CallLimits& limits) {
 Status Meeting::MeetAll(const CallLimits& limits) {
   std::vector<int> missing;
   while (!(missing = Missing()).empty()) {
-    HR_RETURN_IF_ERROR(LookForVerdict(limits));
+    HR_RETURN_IF_ERROR(LookForEnd(limits));
     HR_RETURN_IF_ERROR(DialMissing(limits));
     HR_ASSIGN_OR_RETURN(const bool moved, MoveAll());
     HearWelcomes();
     BeatWhileMeeting();
-    HR_RETURN_IF_ERROR(CheckDialled());
+    HR_RETURN_IF_ERROR(CheckConnections());
+    HR_RETURN_IF_ERROR(CheckSilence());
     if (Status status = limits.Check(); !status.ok()) {
       return std::move(status).WithContext(Cat("rank ", options_.rank, " of group '", options_.name,
                                                "' waits for rank ", hr::Join(missing),
@@ -173,13 +174,20 @@ Status Meeting::MeetAll(const CallLimits& limits) {
   return {};
 }
 
-// Whether another rank has accused. The store is asked now and then.
-Status Meeting::LookForVerdict(const CallLimits& limits) {
+// Whether another rank has accused, or a process is lost that was to meet. The store and the
+// launcher are asked now and then.
+Status Meeting::LookForEnd(const CallLimits& limits) {
   const int64_t now = SystemClock().NowNanos();
   if (now < look_at_) return {};
   look_at_ = now + kLookNanos;
   HR_ASSIGN_OR_RETURN(std::optional<Verdict> verdict, arbiter_->Look(limits));
   if (verdict.has_value()) ended_ = EndedBy(options_, *verdict);
+  if (ended_.ok() && !options_.agreed && !options_.losses_file.empty()) {
+    HR_ASSIGN_OR_RETURN(const Losses losses, Losses::Read(options_.losses_file));
+    if (losses != options_.losses) {
+      ended_ = Unavailable("a process of group '", options_.name, "' has ended before all had met");
+    }
+  }
   return ended_.Clone();
 }
 
@@ -230,6 +238,7 @@ Status Meeting::Dial(int rank, const std::string& addresses) {
 void Meeting::NoteStale(int rank, const Status& why) {
   expected_[rank].trouble = why.message();
   expected_[rank].stale_since = SystemClock().NowNanos();
+  expected_[rank].heard_at = 0;
   peers_->Drop(rank);
 }
 
@@ -264,15 +273,16 @@ void Meeting::Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport) {
 
 void Meeting::HearWelcomes() {
   for (int rank : peers_->TakeHeard()) {
-    // See CheckDialled.
+    // See CheckConnections.
     if (peers_->endpoint(rank) == nullptr || !peers_->HeardStatus(rank).ok()) continue;
     expected_[rank].welcome |= peers_->HeardText(rank) == "W";
     peers_->Listen(rank);
   }
 }
 
-Status Meeting::CheckDialled() {
-  for (int rank = 0; rank < options_.rank; ++rank) {
+// Nobody else will look at what has failed here: it has been heard (HearWelcomes).
+Status Meeting::CheckConnections() {
+  for (int rank = 0; rank < options_.size; ++rank) {
     if (peers_->endpoint(rank) == nullptr) continue;
     const Endpoint& endpoint = *peers_->endpoint(rank);
     if (endpoint.established() && endpoint.peer_identity() != Identity(rank)) {
@@ -285,9 +295,31 @@ Status Meeting::CheckDialled() {
     if (status.ok()) continue;
     if (expected_[rank].welcome || status.code() != Code::kUnavailable) {
       if (status.code() == Code::kUnavailable) blamed_ = rank;
-      return status.Clone().WithContext(Cat("connecting to rank ", rank));
+      const bool dialled = rank < options_.rank;
+      return status.Clone().WithContext(Cat(dialled ? "connecting to rank " : "rank ", rank));
     }
     NoteStale(rank, status);
+  }
+  return {};
+}
+
+// Those that are connected, or were dialled, send signs of life (see BeatWhileMeeting).
+Status Meeting::CheckSilence() {
+  const int64_t now = SystemClock().NowNanos();
+  // If this process was frozen itself, its peers get a new chance.
+  const bool overslept = now - std::exchange(checked_at_, now) > options_.silence_nanos / 2;
+  for (int rank = 0; rank < options_.size; ++rank) {
+    if (!peers_->IsUp(rank)) continue;
+    Expected& expected = expected_[rank];
+    const uint64_t arrivals = peers_->endpoint(rank)->arrivals();
+    if (std::exchange(expected.arrivals, arrivals) != arrivals || overslept ||
+        expected.heard_at == 0) {
+      expected.heard_at = now;
+    }
+    if (now - expected.heard_at <= options_.silence_nanos) continue;
+    blamed_ = rank;
+    return Unavailable("nothing was heard from it for ", (now - expected.heard_at) / 1'000'000,
+                       " ms while the ranks met; it is frozen, or its network is cut");
   }
   return {};
 }

@@ -60,6 +60,8 @@ class Meeting {
     // The address that did not answer, why, and since when.
     std::string stale, trouble;
     int64_t stale_since = 0;
+    uint64_t arrivals = 0;  // on its connection, as last seen
+    int64_t heard_at = 0;
   };
 
   explicit Meeting(const MeshOptions& options);
@@ -70,13 +72,14 @@ class Meeting {
   Status Listen();
   Status Publish(const CallLimits& limits);
   Status MeetAll(const CallLimits& limits);
-  Status LookForVerdict(const CallLimits& limits);
+  Status LookForEnd(const CallLimits& limits);
   Status DialMissing(const CallLimits& limits);
   Status Dial(int rank, const std::string& addresses);
   void Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport);
   Result<bool> MoveAll();
   void HearWelcomes();
-  Status CheckDialled();
+  Status CheckConnections();
+  Status CheckSilence();
   void NoteStale(int rank, const Status& why);
   void BeatWhileMeeting();
   void Sleep();
@@ -90,10 +93,11 @@ class Meeting {
   std::unique_ptr<Peers> peers_;
   std::vector<Expected> expected_;  // by rank
   PublishedAddress address_;
-  Status ended_;           // by the verdict of another rank
-  int blamed_ = -1;        // the rank because of which the ranks failed to meet; -1: unknown
-  int64_t look_at_ = 0;    // the next look for a verdict
-  int64_t beaten_at_ = 0;  // the time of the last heartbeat
+  Status ended_;            // by the verdict of another rank, or since the launcher has lost one
+  int blamed_ = -1;         // the rank because of which the ranks failed to meet; -1: unknown
+  int64_t look_at_ = 0;     // the next look for an end
+  int64_t checked_at_ = 0;  // the time of the last look for silence
+  int64_t beaten_at_ = 0;   // the time of the last heartbeat
 };
 
 }  // namespace hr::comm

@@ -33,16 +33,33 @@ std::string NewJob() {
   return Cat(device(), "-", device());
 }
 
-// Swaps the membership, unless another rank was faster.
-Status Swap(const MeshOptions& options, const std::optional<Membership>& held,
-            const Membership& next, const CallLimits& limits) {
-  const std::string before = held.has_value() ? held->Encode() : "";
+// Swaps the membership. False if another rank was faster.
+Result<bool> Swap(const MeshOptions& options, const std::optional<Membership>& held,
+                  const Membership& next, const CallLimits& limits) {
+  const std::string before = held.has_value() ? held->Encode() : "", text = next.Encode();
   std::optional<std::string_view> expected;
   if (held.has_value()) expected = before;
-  return options.store
-      ->CompareAndSwap(GroupKey(options, kMembershipKey), expected, next.Encode(), limits)
-      .status()
-      .Clone();
+  HR_ASSIGN_OR_RETURN(
+      const std::string now,
+      options.store->CompareAndSwap(GroupKey(options, kMembershipKey), expected, text, limits));
+  return now == text;
+}
+
+// What the launcher says now. Asked after the membership, it is no older than what that knew.
+Status ReadLosses(MeshOptions& options) {
+  if (options.losses_file.empty()) return {};
+  HR_ASSIGN_OR_RETURN(options.losses, Losses::Read(options.losses_file));
+  return {};
+}
+
+// The place of the process that the launcher calls `rank`, among those that are left.
+Status TakePlace(MeshOptions& options, int rank, const Membership& now) {
+  if (now.members.empty()) return {};
+  options.rank = now.RankOf(options.losses.ProcessOf(rank));
+  options.size = static_cast<int>(now.members.size());
+  if (options.rank >= 0) return {};
+  return FailedPrecondition("the launcher has given up rank ", rank, " of group '", options.name,
+                            "', so the others meet without it");
 }
 
 // False if that attempt to meet has failed, as this rank knows. If it was not there, it comes
@@ -66,7 +83,8 @@ Result<bool> EnterAttempt(MeshOptions& options, const Membership& now, const Cal
 }  // namespace
 
 std::string Membership::Encode() const {
-  std::string text = Cat(epoch, " ", attempt, " ", int{formed}, " ", from, " ", job, " ");
+  std::string text =
+      Cat(epoch, " ", attempt, " ", int{formed}, " ", from, " ", turn, " ", job, " ");
   for (const std::string& member : members) text += Cat(member, ",");
   return text;
 }
@@ -75,7 +93,7 @@ Result<Membership> Membership::Decode(std::string_view text) {
   Membership out;
   uint64_t formed = 0;
   if (!TakeNumber(text, out.epoch) || !TakeNumber(text, out.attempt) || !TakeNumber(text, formed) ||
-      !TakeNumber(text, out.from)) {
+      !TakeNumber(text, out.from) || !TakeNumber(text, out.turn)) {
     return DataLoss("the group's membership cannot be read from the store");
   }
   out.formed = formed != 0;
@@ -100,28 +118,38 @@ Result<std::optional<Membership>> ReadMembership(const MeshOptions& options,
 }
 
 Status EnterEpoch(MeshOptions& options, const CallLimits& limits) {
+  const int rank = options.rank, size = options.size;
   for (;;) {
     HR_RETURN_IF_ERROR(limits.Check());
     HR_ASSIGN_OR_RETURN(const std::optional<Membership> held, ReadMembership(options, limits));
+    HR_RETURN_IF_ERROR(ReadLosses(options));
     Membership next = {.epoch = options.epoch, .from = options.epoch, .job = NewJob()};
-    if (held.has_value() && held->epoch == options.epoch && held->members.empty()) {
-      HR_ASSIGN_OR_RETURN(const bool entered, EnterAttempt(options, *held, limits));
-      if (entered) return {};
-      next = *held;
-      ++next.attempt;
+    if (options.losses.any()) next.members = options.losses.ProcessesOf(size);
+    if (held.has_value() && held->epoch == options.epoch && held->from == held->epoch) {
+      if (held->members == next.members || held->formed) {
+        HR_RETURN_IF_ERROR(TakePlace(options, rank, *held));
+        HR_ASSIGN_OR_RETURN(const bool entered, EnterAttempt(options, *held, limits));
+        if (entered) return {};
+      }
+      next.job = held->job;
+      next.attempt = held->attempt + 1;
     } else if (held.has_value() && held->epoch >= options.epoch) {
       return GoneOn(options, held->epoch);
     }
-    HR_RETURN_IF_ERROR(Swap(options, held, next, limits));
+    HR_RETURN_IF_ERROR(Swap(options, held, next, limits).status().Clone());
   }
 }
 
 Status NoteFormed(const MeshOptions& options, const CallLimits& limits) {
   HR_ASSIGN_OR_RETURN(const std::optional<Membership> held, ReadMembership(options, limits));
-  if (!held.has_value() || held->formed || !held->IsOf(options)) return {};
-  Membership formed = *held;
-  formed.formed = true;
-  return Swap(options, held, formed, limits);
+  bool noted = held.has_value() && held->IsOf(options) && held->formed;
+  if (held.has_value() && held->IsOf(options) && !held->formed) {
+    Membership formed = *held;
+    formed.formed = true;
+    HR_ASSIGN_OR_RETURN(noted, Swap(options, held, formed, limits));
+  }
+  if (noted) return {};
+  return Unavailable("other ranks of group '", options.name, "' have begun to meet anew");
 }
 
 }  // namespace hr::comm

@@ -8,6 +8,7 @@
 
 #include "runtime/base/cancel.h"
 #include "runtime/base/log.h"
+#include "runtime/comm/losses.h"
 #include "runtime/comm/store.h"
 #include "runtime/comm/transport.h"
 
@@ -20,12 +21,16 @@ struct MeshOptions {
   int rank = 0;
   int size = 1;
   uint64_t epoch = 0;
-  uint64_t attempt = 0;      // to meet in this epoch; see EnterEpoch
-  bool missed = false;       // this rank was absent from an attempt that failed; see EnterEpoch
-  std::string job;           // see Membership
-  bool agreed = false;       // the ranks agreed on epoch and members in the store; see Round
-  Store* store = nullptr;    // outlives the mesh
-  Poller* poller = nullptr;  // outlives the mesh
+  uint64_t attempt = 0;  // to meet in this epoch; see EnterEpoch
+  bool missed = false;   // this rank was absent from an attempt that failed; see EnterEpoch
+  std::string job;       // see Membership
+  bool agreed = false;   // the ranks agreed on epoch and members in the store; see Round
+  // The file of a launcher whose jobs survive the loss of ranks, also before these have met; empty:
+  // there is none. And what it said when this rank entered the epoch.
+  std::string losses_file;
+  Losses losses;
+  Store* store = nullptr;                    // outlives the mesh
+  Poller* poller = nullptr;                  // outlives the mesh
   std::vector<TransportFactory> transports;  // the first one that reaches a peer is used for it
   // A peer that sends nothing for so long counts as dead.
   int64_t silence_nanos = 10'000'000'000;

@@ -93,6 +93,22 @@ void Round::Withdraw() {
   store_.Delete(EpochKey(mesh_, Cat("stays/", mesh_.rank)), briefly).IgnoreError();
 }
 
+// Returns the membership that holds now: the next one, if the others were faster. Whoever has seen
+// the announcement, and proposes by it later, fails: the membership is another one then.
+Result<Membership> Round::GiveUp(const CallLimits& limits) {
+  Withdraw();
+  for (;;) {
+    HR_ASSIGN_OR_RETURN(Membership now, Current(limits));
+    if (!now.IsOf(mesh_)) return now;
+    const std::string before = now.Encode();
+    ++now.turn;
+    HR_ASSIGN_OR_RETURN(const std::string held,
+                        Reached(store_.CompareAndSwap(GroupKey(mesh_, kMembershipKey), before,
+                                                      now.Encode(), limits)));
+    if (held == now.Encode()) return now;
+  }
+}
+
 void Round::Revoke() {
   if (invitation_.empty()) return;
   const CallLimits briefly = Briefly();
@@ -240,11 +256,13 @@ Status Round::LimitsEnded(Status status) {
 Result<Membership> Round::Agree(const Ending& ending, const LookAgain& look) {
   Result<Membership> next = GoOn(ending, look);
   Revoke();
-  if (next.ok()) return next;
-  Withdraw();
-  // The others may just have agreed, and count on this rank.
-  Result<Membership> now = Current(Briefly());
-  if (now.ok() && !now->IsOf(mesh_)) return now;
+  if (next.ok() || next.status().code() == Code::kArbiterLost) return next;
+  // The others may just have agreed, and count on this rank. If that cannot be known, nor
+  // prevented, the group is not as before.
+  const CallLimits store_time = {.deadline_nanos = SystemClock().NowNanos() + kStoreNanos,
+                                 .clock = &SystemClock()};
+  Result<Membership> now = GiveUp(store_time);
+  if (!now.ok() || !now->IsOf(mesh_)) return now;
   return limits_.Check().ok() ? std::move(next) : LimitsEnded(std::move(next).status());
 }
 
@@ -317,6 +335,34 @@ Result<std::string> TakeSeat(const MeshOptions& mesh, std::string_view invitatio
   }
 }
 
+// Whether all processes that the launcher has left wait for a seat: then nobody is left who could
+// give them one.
+Result<bool> AllWait(const MeshOptions& mesh, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const Losses losses, Losses::Read(mesh.losses_file));
+  HR_ASSIGN_OR_RETURN(const std::optional<std::string> names,
+                      mesh.store->TryGet(GroupKey(mesh, kWaitingKey), limits));
+  const std::string lines = Cat("\n", names.value_or(""));
+  const auto processes = losses.ProcessesOf(mesh.size);
+  return std::all_of(processes.begin(), processes.end(), [&](const std::string& process) {
+    return lines.find(Cat("\n+", process, ":")) != lines.npos;
+  });
+}
+
+// Has those who wait meet anew, if the group that they wait for is dead.
+Status BeginAnew(const MeshOptions& mesh, const Membership& dead, const CallLimits& limits) {
+  HR_ASSIGN_OR_RETURN(const bool all_wait, AllWait(mesh, limits));
+  if (!all_wait) return {};
+  HR_ASSIGN_OR_RETURN(const Losses losses, Losses::Read(mesh.losses_file));
+  const Membership next = {.epoch = dead.epoch + 1,
+                           .from = dead.epoch + 1,
+                           .job = dead.job,
+                           .members = losses.ProcessesOf(mesh.size)};
+  return mesh.store
+      ->CompareAndSwap(GroupKey(mesh, kMembershipKey), dead.Encode(), next.Encode(), limits)
+      .status()
+      .Clone();
+}
+
 Result<Membership> AnswerInvitations(const MeshOptions& mesh, const std::string& name,
                                      const CallLimits& limits, std::string& seat) {
   Store& store = *mesh.store;
@@ -324,9 +370,10 @@ Result<Membership> AnswerInvitations(const MeshOptions& mesh, const std::string&
   for (auto pause = kFirstRegroupPause;; pause = std::min(2 * pause, kLastRegroupPause)) {
     HR_ASSIGN_OR_RETURN(std::optional<std::string> held,
                         store.TryGet(GroupKey(mesh, kMembershipKey), limits));
+    std::optional<Membership> now;
     if (held.has_value()) {
-      HR_ASSIGN_OR_RETURN(Membership now, Membership::Decode(*held));
-      if (now.RankOf(name) >= 0) return now;
+      HR_ASSIGN_OR_RETURN(now, Membership::Decode(*held));
+      if (now->RankOf(name) >= 0 || (now->begins() && !mesh.losses_file.empty())) return *now;
     }
     HR_ASSIGN_OR_RETURN(std::optional<std::string> invitation,
                         store.TryGet(GroupKey(mesh, kInvitationKey), limits));
@@ -340,6 +387,9 @@ Result<Membership> AnswerInvitations(const MeshOptions& mesh, const std::string&
       return OutOfRange("group '", mesh.name, "' takes no new ranks any more: what it did is over");
     }
     HR_RETURN_IF_ERROR(SayWaiting(mesh, name, true, limits));
+    if (!mesh.losses_file.empty() && now.has_value()) {
+      HR_RETURN_IF_ERROR(BeginAnew(mesh, *now, limits));
+    }
     HR_RETURN_IF_ERROR(limits.Check());
     std::this_thread::sleep_for(pause);
   }

@@ -58,6 +58,7 @@ class Round {
   Status LookForOthers();
   Status Invite();
   Status LookForJoiners();
+  Result<Membership> GiveUp(const CallLimits& limits);
   void Revoke();
   bool Waiting(const Ending& ending, int64_t now);
   bool Disputed(const Ending& ending) const;
@@ -81,7 +82,9 @@ class Round {
   int64_t ended_at_ = 0;  // when this rank first knew
 };
 
-// Waits until the group accepts `name`; returns the membership that contains it.
+// Waits until the group accepts `name`; returns the membership that contains it. Or one of ranks
+// that are to meet anew (begins()): the launcher has replaced all ranks of the group, this one
+// among them.
 Result<Membership> AwaitSeat(const MeshOptions& mesh, const std::string& name,
                              const CallLimits& limits);
 

@@ -144,7 +144,7 @@ static void rank_meets(hr_env* env) {
   /* Who comes late finds it gone, or the others have met it before. */
   const char late = strcmp(rank_argument(), "killed") == 0 ? '2' : '0';
   if (getenv("HEADRACE_RANK")[0] == late && !is_victim && strcmp(rank_argument(), "never") != 0) {
-    sleep_ms(1000);
+    sleep_ms(strcmp(rank_argument(), "frozen") == 0 ? 3500 : 1000);
   }
   leave_cause(hr_group_create(env, &options, &limits, &group));
 }
@@ -157,35 +157,48 @@ static void test_a_rank_that_never_comes(hr_env* env) {
   end_ranks(&all);
 }
 
-/* Starts three ranks and kills rank 1 while they meet. */
-static void kill_one_that_meets(ranks* all, const char* how) {
+/* Starts three ranks and kills or freezes rank 1 while they meet. */
+static void strike_one_that_meets(ranks* all, const char* how, int signal) {
   start_ranks(all, 3, "rank meets", how);
   await_note(all, "ready.1", 10);
   sleep_ms(300);
-  kill(all->pids[1], SIGKILL);
+  kill(all->pids[1], signal);
+}
+
+/* The rank ends within `seconds`, because of rank 1. */
+static void expect_blamed(ranks* all, int rank, double seconds) {
+  char name[32], text[1024];
+  EXPECT(await_rank(all, rank, seconds) == 0);
+  snprintf(name, sizeof name, "cause.%d", rank);
+  EXPECT(read_note(all, name, text, sizeof text) != NULL);
+  if (strstr(text, "because of rank 1") == NULL) fprintf(stderr, "%s: %s\n", name, text);
+  EXPECT(strstr(text, "because of rank 1") != NULL);
 }
 
 static void test_a_rank_that_dies_while_they_meet(hr_env* env) {
   ranks all;
   (void)env;
-  kill_one_that_meets(&all, "killed");
-  expect_one_cause(&all, 1, CREATE_SECONDS + 1.5, "", "because of rank 1");
+  strike_one_that_meets(&all, "killed", SIGKILL);
+  expect_blamed(&all, 0, 0.5); /* at once */
+  expect_blamed(&all, 2, 2);   /* when it comes */
   end_ranks(&all);
 }
 
 static void test_a_rank_that_dies_once_it_was_met(hr_env* env) {
-  const int order[] = {2, 0};
-  char name[32], text[1024];
   ranks all;
   (void)env;
-  kill_one_that_meets(&all, "met");
-  for (int i = 0; i < 2; ++i) {
-    EXPECT(await_rank(&all, order[i], CREATE_SECONDS + 1.5) == 0);
-    snprintf(name, sizeof name, "cause.%d", order[i]);
-    EXPECT(read_note(&all, name, text, sizeof text) != NULL);
-    if (strstr(text, "because of rank 1") == NULL) fprintf(stderr, "%s: %s\n", name, text);
-    EXPECT(strstr(text, "because of rank 1") != NULL);
-  }
+  strike_one_that_meets(&all, "met", SIGKILL);
+  expect_blamed(&all, 2, 0.5); /* at once */
+  expect_blamed(&all, 0, 2);   /* when it comes */
+  end_ranks(&all);
+}
+
+/* Rank 2 has connected to it, and waits for rank 0. The silence counts, not the limits. */
+static void test_a_rank_that_freezes_while_they_meet(hr_env* env) {
+  ranks all;
+  (void)env;
+  strike_one_that_meets(&all, "frozen", SIGSTOP);
+  expect_one_cause(&all, 1, 4.5, "UNAVAILABLE", "because of rank 1*while the ranks met");
   end_ranks(&all);
 }
 
@@ -469,6 +482,7 @@ const test tests[] = {TEST(killed),
                       TEST(a_rank_that_never_comes),
                       TEST(a_rank_that_dies_while_they_meet),
                       TEST(a_rank_that_dies_once_it_was_met),
+                      TEST(a_rank_that_freezes_while_they_meet),
                       TEST(a_rank_with_another_secret),
                       TEST(ranks_with_a_secret),
                       TEST(ranks_meet_at_an_address),

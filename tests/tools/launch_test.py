@@ -3,6 +3,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -215,15 +216,17 @@ class Launch(support.ToolTest):
     def test_restarts_are_used_up(self):
         for program, status, cause in [
                 ("[ $RANK = 1 ] && exit $((40 + $TORCHELASTIC_RESTART_COUNT)); sleep 60", 42,
-                 "rank 1 failed with exit status 42"),
+                 "rank 1 failed with exit status 42, after 2 restarts"),
                 ("[ $RANK = 0 ] && kill -KILL $$; sleep 60", 137,
-                 "rank 0 was ended by signal 9 (Killed)")]:
+                 "rank 0 was ended by signal 9 (Killed), after 2 restarts; each of 3 starts ended so "
+                 "within 0.1 s: restarts do not help against this error")]:
             done = self.launch(2, program, "--max-restarts", 2, "--quiet", "--patience", 0.1)
             self.assertEqual(done.returncode, status, done.stderr)
             lines = done.stderr.splitlines()
             self.assertEqual(len(lines), 3, done.stderr)
             self.assertTrue(lines[1].endswith("; restart 2 of 2"), lines)
-            self.assertEqual(lines[2], f"headrace launch: {cause}, after 2 restarts")
+            self.assertEqual(re.sub("within .* s:", "within 0.1 s:", lines[2]),
+                             f"headrace launch: {cause}")
         # Only those of the last start may end by themselves.
         done = self.launch(2, "[ $RANK = 0 ] && exit 3; sleep 0.5; echo I have seen it",
                            "--max-restarts", 1, "--quiet")
@@ -243,6 +246,14 @@ class Launch(support.ToolTest):
         pids = [int(pid) for line in done.stdout.splitlines() for pid in line.split()[2:]]
         self.assertEqual(len(pids), 4)
         self.assert_gone(pids)
+
+    def test_an_error_of_each_new_rank_is_no_loss_that_restarts_mend(self):
+        done = self.run_tool("launch", "--elastic", "1:2", "--max-restarts", 2, "--quiet", "--", "sh", "-c",
+                             "[ $RANK = 1 ] && exit 5; sleep 0.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr.splitlines()[-1],
+                         "rank 1 failed with exit status 5; 1 rank goes on; each of 3 starts ended so "
+                         "within 0.[0-9] s: restarts do not help against this error")
 
     def test_ctrl_c_is_no_reason_to_begin_anew(self):
         process, pids = self.started(2, "echo READY $$; exec sleep 60", "--max-restarts", "9",
@@ -292,7 +303,8 @@ class Launch(support.ToolTest):
         self.assertEqual(done.returncode, 6, done.stderr)
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(done.stderr.splitlines()[-1],
-                         "headrace launch: rank 2 failed with exit status 6")
+                         "headrace launch: rank 2 failed with exit status 6; 1 rank left, --elastic "
+                         "needs 2")
 
     def test_an_elastic_job_gets_new_ranks(self):
         done = self.run_tool("launch", "--elastic", "1:3", "--max-restarts", 1, "--quiet", "--", "sh",
@@ -302,6 +314,65 @@ class Launch(support.ToolTest):
         self.assertEqual(done.stderr,
                          "headrace launch: rank 2 was ended by signal 9 (Killed); 2 ranks go on, "
                          "restart 1 of 1 joins them\n")
+
+    def elastic_bench(self, before, *options, ranks=3):
+        """An elastic job of `headrace comm bench`, whose ranks run `before` first."""
+        bench = f"exec {support.TOOL} comm bench --min 8 --max 8 --seconds 0.01"
+        begin = time.monotonic()
+        done = self.run_tool("launch", "--elastic", f"1:{ranks}", *options, "--quiet", "--", "sh", "-c",
+                             f"{before}; {bench}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - begin, 20, "somebody was waited for")
+        return done
+
+    def test_ranks_that_die_before_they_meet_are_replaced(self):
+        for which in ("$RANK = 2", "$RANK = 0", "$RANK != 1"):
+            done = self.elastic_bench(f"[ {which} ] && [ $HEADRACE_JOIN = 0 ] && exit 3",
+                                      "--max-restarts", 2)
+            self.assertIn("[0] # 3 ranks,", done.stdout, which)
+        done = self.elastic_bench("[ $HEADRACE_JOIN = 0 ] && exit 3", "--max-restarts", 3)
+        self.assertIn("[0] # 3 ranks,", done.stdout)
+        # A successor may die, too.
+        done = self.elastic_bench("[ $RANK = 1 ] && [ $(wc -l < $HEADRACE_LOSSES) -lt 2 ] && exit 3",
+                                  "--max-restarts", 2)
+        self.assertIn("[0] # 3 ranks,", done.stdout)
+
+    def test_ranks_that_die_while_they_meet_are_replaced(self):
+        # The one that comes late keeps the others waiting; the victim has published its address.
+        for late, victim in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]:
+            done = self.elastic_bench(
+                f"[ $RANK = {late} ] && sleep 0.6; "
+                f"[ $RANK$HEADRACE_JOIN = {victim}0 ] && (sleep 0.3; kill -KILL $$) & true",
+                "--max-restarts", 1)
+            self.assertIn(f"rank {victim} was ended by signal 9", done.stderr)
+            self.assertIn("[0] # 3 ranks,", done.stdout, (late, victim))
+
+    def test_ranks_that_have_not_met_go_on_without_one(self):
+        done = self.elastic_bench("[ $RANK = 0 ] && exit 3")
+        self.assertIn("[1] # 2 ranks,", done.stdout)
+        done = self.elastic_bench("[ $RANK != 1 ] && exit 3", ranks=4)
+        self.assertIn("[1] # 1 rank,", done.stdout)
+        done = self.elastic_bench("[ $RANK = 3 ] && sleep 0.6; "
+                                  "[ $RANK = 1 ] && (sleep 0.3; kill -KILL $$) & true", ranks=4)
+        self.assertIn("[0] # 3 ranks,", done.stdout)
+        # One is replaced, the next one is not any more.
+        done = self.elastic_bench("[ $HEADRACE_JOIN = 1 ] && sleep 0.2 && exit 3; [ $RANK = 0 ] && exit 4",
+                                  "--max-restarts", 1)
+        self.assertIn("[1] # 2 ranks,", done.stdout)
+
+    def test_a_group_that_has_died_begins_anew(self):
+        # All ranks of the first group fail when it ends; those that come later wait for none of it.
+        ready = "${HEADRACE_STORE#file:}/ready"
+        bench = f"{support.TOOL} comm bench --min 8 --max 8 --seconds"
+        begin = time.monotonic()
+        done = self.run_tool(
+            "launch", "--elastic", "1:3", "--max-restarts", 3, "--quiet", "--", "sh", "-c",
+            f"[ $HEADRACE_JOIN = 1 ] && exec {bench} 0.01; "
+            f"[ $RANK = 1 ] && (sleep 0.5; kill -KILL $$) & exec {bench} 60")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - begin, 20, "somebody was waited for")
+        self.assertIn("[0] # 3 ranks,", done.stdout)
+        self.assertIn("restart 3 of 3 joins them", done.stderr)
 
     def test_an_elastic_job_is_over_when_the_rest_is(self):
         # A rank that was frozen when the others ended well has no part in it any more.
@@ -321,11 +392,23 @@ class Launch(support.ToolTest):
     def test_frozen_ranks_that_are_all_that_is_left_are_named(self):
         process, pids = self.started(3, "echo READY $$; [ $RANK = 1 ] && kill -STOP $$; exit 0",
                                      "--quiet")
-        self.assertEqual(process.stderr.readline(),
-                         f"headrace launch: the others have ended, but rank 1 (process {pids[1]}) "
-                         f"is stopped; kill -CONT {pids[1]} lets it go on\n")
+        stopped = f"rank 1 (process {pids[1]}) is stopped; kill -CONT {pids[1]} lets it go on\n"
+        self.assertEqual({process.stderr.readline(), process.stderr.readline()},
+                         {f"headrace launch: {stopped}",
+                          f"headrace launch: the others have ended, but {stopped}"})
         os.kill(pids[1], signal.SIGCONT)
         self.assertEqual(process.wait(10), 0)
+        self.assertEqual(process.stderr.read(), "")
+
+    def test_a_stopped_rank_that_others_wait_for_is_named(self):
+        process, pids = self.started(
+            2, "echo READY $$; [ $RANK = 1 ] && kill -STOP $$; "
+            f"exec {support.TOOL} comm bench --min 8 --max 8 --seconds 0.01", "--quiet")
+        self.assertEqual(process.stderr.readline(),
+                         f"headrace launch: rank 1 (process {pids[1]}) is stopped; "
+                         f"kill -CONT {pids[1]} lets it go on\n")
+        os.kill(pids[1], signal.SIGCONT)
+        self.assertEqual(process.wait(20), 0)
         self.assertEqual(process.stderr.read(), "")
 
     def test_a_port_that_somebody_has_is_not_used(self):
@@ -357,7 +440,14 @@ class Launch(support.ToolTest):
                        "--elastic", given, "--", "true")
         self.fails(2, "--ranks: expected 2 to 3 (--elastic), got 4", "launch", "-n", 4, "--elastic",
                    "2:3", "--", "true")
-        self.fails(2, "--colour", "launch", "-n", 2, "--colour", "true")
+        self.fails(2, "there is no option --colour", "launch", "-n", 2, "--colour", "true")
+        for words in (["true"], ["./train", "--epochs", 3, "-n", 2]):
+            self.fails(2, f"put -- before the program: headrace launch OPTIONS -- {words[0]}", "launch",
+                       "-n", 2, *words)
+        for given in ("bogus", "shm,bogus", "shm,", "auto,shm"):
+            wrong = next(word for word in given.split(",") if word != "shm")
+            self.fails(2, f"there is no transport '{wrong}'; there are: inproc, shm, ", "launch", "-n", 2,
+                       "--transport", given, "--", "true")
 
     def test_arguments_stay_as_they_are(self):
         done = self.run_tool("launch", "-n", 1, "--quiet", "--", "printf", "<%s>", "[1,2]", "--", "-n",

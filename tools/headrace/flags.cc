@@ -87,6 +87,10 @@ void AddSeconds(CLI::App* app, const std::string& name, double& value, bool zero
   app->add_option(name, value, help)->type_name("SECONDS")->check(CLI::Validator(problem, ""));
 }
 
+void AllowOtherWords(CLI::App* app) { app->prefix_command(); }
+
+std::vector<std::string> OtherWords(const CLI::App* app) { return app->remaining(); }
+
 void Require(CLI::Option* option) { option->required(); }
 
 void AllowOne(const std::vector<CLI::Option*>& options) {

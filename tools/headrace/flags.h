@@ -45,6 +45,11 @@ void AddSeconds(CLI::App* app, const std::string& name, double& value, bool zero
 // "8", "64K", "1M", "2G": bytes in powers of 1024. Throws UsageError naming `option`.
 uint64_t ParseBytes(const std::string& text, const std::string& option);
 
+// Leaves words that are no options of `app` to it: all from the first one that is none, if it does
+// not begin with '-'.
+void AllowOtherWords(CLI::App* app);
+std::vector<std::string> OtherWords(const CLI::App* app);
+
 // The command line must have it.
 void Require(CLI::Option* option);
 // At most one of them may be given.

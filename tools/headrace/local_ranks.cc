@@ -62,10 +62,16 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
 }
 
 // What another launcher, in which this one may run, says of this process.
-constexpr std::string_view kOfOthers[] = {
-    "PMI_",           "OMPI_COMM_WORLD_",     "HEADRACE_RANK=",
-    "HEADRACE_SIZE=", "HEADRACE_LOCAL_RANK=", "HEADRACE_LOCAL_SIZE=",
-    "HEADRACE_EPOCH="};
+constexpr std::string_view kOfOthers[] = {"PMI_",
+                                          "OMPI_COMM_WORLD_",
+                                          "HEADRACE_RANK=",
+                                          "HEADRACE_SIZE=",
+                                          "HEADRACE_LOCAL_RANK=",
+                                          "HEADRACE_LOCAL_SIZE=",
+                                          "HEADRACE_EPOCH=",
+                                          "HEADRACE_ELASTIC=",
+                                          "HEADRACE_JOIN=",
+                                          "HEADRACE_LOSSES="};
 
 // This process's environment, with `variables` in place of those of the same names, and without
 // what would contradict them.
@@ -192,6 +198,7 @@ void LocalRanks::StartOne(const std::vector<std::string>& program, Rank& started
   for (const Pipe* pipe : {&out, &err, &failure}) close(pipe->ends[1]);
   started.pid = pid;
   started.running = true;
+  started.started_at = std::chrono::steady_clock::now();
   started.out.fd = out.ends[0];
   started.err.fd = err.ends[0];
   for (int fd : {started.out.fd, started.err.fd}) fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -254,6 +261,7 @@ void LocalRanks::TakeSignal() {
   signalfd_siginfo info;
   while (read(signals_, &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
+    child_changed_ |= signal == SIGCHLD;
     if (signal == SIGCHLD) continue;
     const bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
     if (ends) ++asked_;
@@ -270,10 +278,12 @@ void LocalRanks::Note(const Rank& rank, bool killed, int code) {
   const std::string cause =
       killed ? who + " was ended by signal " + std::to_string(code) + " (" + strsignal(code) + ")"
              : who + " failed with exit status " + std::to_string(code);
-  if (asked_ == 0 && survive_ != nullptr && survive_(number, cause)) return;
+  const std::chrono::duration<double> lived = std::chrono::steady_clock::now() - rank.started_at;
+  const RankFailure failure{number, cause, lived.count()};
+  if (asked_ == 0 && survive_ != nullptr && survive_(failure)) return;
   failed_ = true;
   end_.status = killed ? 128 + code : code;
-  end_.cause = cause;
+  end_.failure = failure;
   next_stage_ = std::chrono::steady_clock::now();
 }
 
@@ -307,12 +317,26 @@ int LocalRanks::running() const {
       std::count_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; }));
 }
 
+std::string LocalRanks::StoppedText(const Rank& rank) const {
+  const std::string process = std::to_string(rank.pid);
+  return "rank " + std::to_string(&rank - ranks_.data()) + " (process " + process +
+         ") is stopped; kill -CONT " + process + " lets it go on\n";
+}
+
+// The others may wait for it, such as before their group has met. SIGCHLD comes for a stop, too.
+void LocalRanks::LookForStopped() {
+  if (!std::exchange(child_changed_, false)) return;
+  for (Rank& rank : ranks_) {
+    const bool was = std::exchange(rank.stopped, rank.running && IsStopped(rank.pid));
+    if (rank.stopped && !was) WriteAll(STDERR_FILENO, "headrace launch: " + StoppedText(rank));
+  }
+}
+
 // Those that are stopped while all others have ended.
 void LocalRanks::LookForFrozen() {
   if (!ended_well_ || !AnyRuns()) return;
-  const bool all = std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
-    return !rank.running || IsStopped(rank.pid);
-  });
+  const bool all = std::all_of(ranks_.begin(), ranks_.end(),
+                               [](const Rank& rank) { return !rank.running || rank.stopped; });
   if (!all) return;
   if (survive_ == nullptr) return TellOfFrozen();
   for (Rank& rank : ranks_) rank.discarded = rank.running;
@@ -323,10 +347,7 @@ void LocalRanks::TellOfFrozen() {
   if (std::exchange(told_of_frozen_, true)) return;
   std::string text;
   for (const Rank& rank : ranks_) {
-    if (!rank.running) continue;
-    text += "headrace launch: the others have ended, but rank " +
-            std::to_string(&rank - ranks_.data()) + " (process " + std::to_string(rank.pid) +
-            ") is stopped; kill -CONT " + std::to_string(rank.pid) + " lets it go on\n";
+    if (rank.running) text += "headrace launch: the others have ended, but " + StoppedText(rank);
   }
   WriteAll(STDERR_FILENO, text);
 }
@@ -359,6 +380,7 @@ RanksEnd LocalRanks::Watch(const Patience& patience, const Survive& survive) {
       PassOn(rank, rank.err, STDERR_FILENO);
     }
     Hurry(patience);
+    LookForStopped();
     LookForFrozen();
   }
   // Descendants may hold the pipes open; what the ranks wrote is there already.

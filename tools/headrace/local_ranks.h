@@ -14,15 +14,21 @@ namespace headrace::tool {
 // The environment of one rank: NAME=VALUE that replace those of this process.
 using RankVariables = std::function<std::vector<std::string>(int rank)>;
 
-struct RanksEnd {
-  int status = 0;      // for the exit of this program: of the first that failed, or 128 + signal
-  std::string cause;   // empty if all ended well
-  bool asked = false;  // the user has asked for the end, in this Watch or an earlier one
+struct RankFailure {
+  int rank = -1;
+  std::string cause;   // such as "rank 1 failed with exit status 2"; empty if none has failed
+  double seconds = 0;  // after its start
 };
 
-// Told of a rank that has failed, and why; returns whether the others go on without it. It may
-// start another process in its place.
-using Survive = std::function<bool(int rank, const std::string& cause)>;
+struct RanksEnd {
+  int status = 0;       // for the exit of this program: of the first that failed, or 128 + signal
+  RankFailure failure;  // of the first
+  bool asked = false;   // the user has asked for the end, in this Watch or an earlier one
+};
+
+// Told of a rank that has failed; returns whether the others go on without it. It may start another
+// process in its place.
+using Survive = std::function<bool(const RankFailure& failure)>;
 
 // What the others have when one rank has failed.
 struct Patience {
@@ -47,9 +53,10 @@ class LocalRanks {
   // running.
   void Replace(const std::vector<std::string>& program, int rank,
                const std::vector<std::string>& variables);
-  // Prints what they write, passes signals on, and returns when all have ended. With `survive`,
-  // frozen ranks are killed once the others have ended well: these have gone on without them.
-  // Otherwise a line says that frozen ranks are all that is waited for.
+  // Prints what they write, passes signals on, and returns when all have ended. A line names a rank
+  // that is stopped (SIGSTOP). With `survive`, such ranks are killed once the others have ended
+  // well: these have gone on without them. Otherwise a line says that they are all that is waited
+  // for.
   RanksEnd Watch(const Patience& patience, const Survive& survive = nullptr);
   int running() const;
   // Whether a rank has ended with status 0.
@@ -64,6 +71,8 @@ class LocalRanks {
     pid_t pid = -1;
     bool running = false;    // if not, it has ended, and keeps its id until Clear
     bool discarded = false;  // killed because the others are done without it
+    bool stopped = false;    // and a line has said so
+    std::chrono::steady_clock::time_point started_at;
     Stream out, err;
   };
 
@@ -78,8 +87,10 @@ class LocalRanks {
   void TakeSignal();
   void Reap();
   void Note(const Rank& rank, bool killed, int code);
+  void LookForStopped();
   void LookForFrozen();
   void TellOfFrozen();
+  std::string StoppedText(const Rank& rank) const;
   void Hurry(const Patience& patience);
   bool AnyRuns() const { return running() != 0; }
   bool Wait();
@@ -93,6 +104,7 @@ class LocalRanks {
   bool failed_ = false;
   bool ended_well_ = false;
   bool told_of_frozen_ = false;
+  bool child_changed_ = false;  // since LookForStopped
   Survive survive_;
   int stage_ = 0;  // of Hurry
   std::chrono::steady_clock::time_point next_stage_;

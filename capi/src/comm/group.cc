@@ -167,13 +167,17 @@ Result<std::shared_ptr<comm::Group>> CreateGroup(const std::shared_ptr<session::
                                                  const hr_limits* given_limits, bool joins) {
   HR_ASSIGN_OR_RETURN(hr_group_options options, CopySized(given, "hr_group_options"));
   if (joins) options.size = 0;
+  cluster::Launch launch;
   if (options.size == 0) {
-    HR_ASSIGN_OR_RETURN(const cluster::Launch launch,
-                        cluster::LaunchFromEnvironment(ProcessEnvironment));
-    joins |= launch.joins;
+    HR_ASSIGN_OR_RETURN(launch, cluster::LaunchFromEnvironment(ProcessEnvironment));
   }
-  HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, Prepare(env, options, joins));
+  HR_ASSIGN_OR_RETURN(comm::GroupOptions inner, Prepare(env, options, joins || launch.joins));
   HR_ASSIGN_OR_RETURN(auto limits, CommLimits(given_limits, inner.mesh));
+  if (!launch.losses.empty() && (launch.joins || !joins)) {
+    inner.mesh.losses_file = launch.losses;
+    return comm::CreateOrJoin(std::move(inner), launch.joins, limits);
+  }
+  joins |= launch.joins;
   return joins ? comm::Join(std::move(inner), limits)
                : comm::Group::Create(std::move(inner), limits);
 }

@@ -229,9 +229,11 @@ TEST_P(CommNetwork, WhileTheyMeet) {
   proxy_.StrikeNew(kVictim, NetFault::kBlackHole);
   const int64_t begin = SystemClock().NowNanos();
   RunRanks([](Group&) { return Status(); }, std::chrono::seconds(3));
-  EXPECT_LT(SystemClock().NowNanos() - begin, 4'000'000'000);
+  // The silence counts, long before the limits do.
+  EXPECT_LT(SystemClock().NowNanos() - begin, 2'500'000'000);
   for (const Status& end : ends_) {
-    EXPECT_EQ(end.code(), Code::kDeadlineExceeded) << end.ToString();
+    EXPECT_EQ(end.code(), Code::kUnavailable) << end.ToString();
+    EXPECT_NE(end.message().find("while the ranks met"), end.message().npos) << end.ToString();
     EXPECT_EQ(end.message(), ends_[0].message());
   }
 }

@@ -166,11 +166,14 @@ TEST(Launch, SecretsComeFromAVariableOrAFileAndAreNotShown) {
 }
 
 TEST(Launch, ElasticJobs) {
-  const auto elastic = Resolve({{"HEADRACE_ELASTIC", "2:5"}, {"HEADRACE_JOIN", "1"}});
+  const auto elastic = Resolve(
+      {{"HEADRACE_ELASTIC", "2:5"}, {"HEADRACE_JOIN", "1"}, {"HEADRACE_LOSSES", "/x/losses"}});
   ASSERT_TRUE(elastic.ok());
   EXPECT_EQ(elastic->min_ranks, 2);
   EXPECT_EQ(elastic->max_ranks, 5);
   EXPECT_TRUE(elastic->joins);
+  EXPECT_EQ(elastic->losses, "/x/losses");
+  EXPECT_EQ(Resolve({})->losses, "");
   EXPECT_FALSE(Resolve({{"HEADRACE_JOIN", "0"}})->joins);
   EXPECT_EQ(Resolve({})->max_ranks, 0);
   for (const char* text : {"2", "0:2", "3:2", "2:x", ":"}) {

@@ -10,7 +10,7 @@
 namespace hr::comm {
 namespace {
 
-constexpr size_t kBytes = 100'000;
+constexpr size_t kLoanBytes = 100'000;
 
 struct Wire {
   std::vector<std::byte> to_endpoint, from_endpoint;
@@ -41,9 +41,9 @@ class WireStream final : public ByteStream {
 };
 
 struct Message {
-  explicit Message(std::byte fill) : data(kBytes, fill) {
+  explicit Message(std::byte fill) : data(kLoanBytes, fill) {
     transfer.data = data.data();
-    transfer.bytes = kBytes;
+    transfer.bytes = kLoanBytes;
     transfer.tag = 1;
     transfer.owner = this;
     transfer.done = [](Transfer& t) { static_cast<Message*>(t.owner)->done = true; };
@@ -113,7 +113,7 @@ class StreamEndpointLoans : public ::testing::Test {
     Heard(FrameKind::kReads);
   }
   void Offer(uint64_t place, uint32_t sender) {
-    Tell({.kind = FrameKind::kOffer, .tag = 1, .bytes = kBytes, .sender = sender},
+    Tell({.kind = FrameKind::kOffer, .tag = 1, .bytes = kLoanBytes, .sender = sender},
          {reinterpret_cast<const std::byte*>(&place), sizeof place});
     Run();
   }

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
 
 #include "tools/headrace/command.h"
 #include "tools/headrace/errors.h"
+#include "tools/headrace/library.h"
 #include "tools/headrace/local_ranks.h"
 #include "tools/headrace/output.h"
 
@@ -36,8 +39,9 @@ constexpr char kLaunchFooter[] =
     "With --elastic MIN:MAX a rank that fails does not end the others, as long as there are MIN.\n"
     "With --max-restarts N too, a new process takes its place, N times at most, and joins them.\n"
     "The program has to be able to: hr_train with elastic_group is. HEADRACE_ELASTIC tells it the\n"
-    "bounds, HEADRACE_JOIN=1 a new process that it joins. The exit status is 0 if ranks ended "
-    "well.\n\n"
+    "bounds; HEADRACE_JOIN is 1 for a new process, which joins the others, else 0; and\n"
+    "HEADRACE_LOSSES is a file that says which ranks were lost, for hr_group_create. The exit\n"
+    "status is 0 if ranks ended well.\n\n"
     "Examples:\n"
     "  headrace launch -n 4 --transport tcp -- ./train --epochs 3\n"
     "  headrace launch -n 4 --max-restarts 3 -- ./train --epochs 3\n"
@@ -46,7 +50,7 @@ constexpr char kLaunchFooter[] =
 
 struct LaunchOptions {
   int ranks = 0;
-  std::vector<std::string> program;
+  std::vector<std::string> program, words;  // behind "--", and before it
   std::string transport;
   double patience = 3;
   int max_restarts = 0;
@@ -118,7 +122,20 @@ std::vector<std::string> Resolved(std::vector<std::string> program) {
 struct Meeting {
   const ScratchFolder folder;
   const int port, restarts;
+
+  // The file in which an elastic job finds which ranks it has lost.
+  std::string losses() const { return folder.path() + "/losses"; }
 };
+
+// Writes the file anew, so that whoever reads it gets the lines whole.
+void WriteLosses(const Meeting& meeting, const std::string& lines) {
+  const std::string path = meeting.losses(), fresh = path + ".new";
+  std::ofstream file(fresh);
+  file << lines << std::flush;
+  std::error_code error;
+  if (file) std::filesystem::rename(fresh, path, error);
+  if (!file || error) throw Failure("cannot write " + path);
+}
 
 // `joins`: the process is to join the others, who have gone on without its rank.
 std::vector<std::string> Variables(const LaunchOptions& options, int rank, const Meeting& meeting,
@@ -140,6 +157,7 @@ std::vector<std::string> Variables(const LaunchOptions& options, int rank, const
   if (!options.elastic.empty()) {
     variables.push_back("HEADRACE_ELASTIC=" + options.elastic);
     variables.push_back(joins ? "HEADRACE_JOIN=1" : "HEADRACE_JOIN=0");
+    variables.push_back("HEADRACE_LOSSES=" + meeting.losses());
   }
   return variables;
 }
@@ -152,6 +170,32 @@ Patience PatienceOf(const LaunchOptions& options, bool is_last) {
   return {is_last ? all : std::chrono::milliseconds(0), all};
 }
 
+// Notices a failure that each start of a process ends with.
+class Repeats {
+ public:
+  void Note(const RankFailure& failure) {
+    if (starts_ > 0 && failure.cause != cause_) differs_ = true;
+    cause_ = failure.cause;
+    longest_ = std::max(longest_, failure.seconds);
+    ++starts_;
+  }
+  // What to say behind the last failure; empty if another start may end otherwise.
+  std::string Text() const {
+    if (starts_ < 2 || differs_ || longest_ > kSoon) return "";
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.1f s", std::max(longest_, 0.1));
+    return "; each of " + std::to_string(starts_) + " starts ended so within " + seconds +
+           ": restarts do not help against this error";
+  }
+
+ private:
+  static constexpr double kSoon = 10;  // seconds, in which programs load and hardly work
+  std::string cause_;
+  int starts_ = 0;
+  bool differs_ = false;
+  double longest_ = 0;
+};
+
 // The ranks that an elastic job loses.
 class Losses {
  public:
@@ -159,12 +203,22 @@ class Losses {
       : options_(options), ranks_(ranks), meeting_(meeting) {}
 
   // A rank that fails once another has ended well was waiting to join, or fails by itself.
-  bool Survive(int rank, const std::string& cause) {
-    if (ranks_.any_ended_well()) return joined(rank);
-    if (replaced_ < options_.max_restarts) return Replace(rank, cause);
-    if (ranks_.running() < options_.min_ranks) return false;
-    Say(cause + "; " + Going());
+  bool Survive(const RankFailure& failure) {
+    if (ranks_.any_ended_well()) return joined(failure.rank);
+    repeats_[failure.rank].Note(failure);
+    if (replaced_ < options_.max_restarts) return Replace(failure);
+    if (ranks_.running() < options_.min_ranks) {
+      too_few_ = "; " + CountText(static_cast<size_t>(ranks_.running()), "rank") +
+                 " left, --elastic needs " + std::to_string(options_.min_ranks);
+      return false;
+    }
+    Note(failure.rank, "gone");
+    Say(failure.cause + "; " + Going() + repeats_[failure.rank].Text());
     return true;
+  }
+  // What to say behind the failure that has ended the job.
+  std::string Explain(const RankFailure& failure) {
+    return too_few_ + repeats_[failure.rank].Text();
   }
 
  private:
@@ -175,13 +229,20 @@ class Losses {
     const auto going = static_cast<size_t>(ranks_.running());
     return CountText(going, "rank") + (going == 1 ? " goes on" : " go on");
   }
-  bool Replace(int rank, const std::string& cause) {
+  bool Replace(const RankFailure& failure) {
+    const int rank = failure.rank;
     ++replaced_;
     joined_.push_back(rank);
-    Say(cause + "; " + Going() + ", restart " + std::to_string(replaced_) + " of " +
+    Note(rank, "replaced");
+    Say(failure.cause + "; " + Going() + ", restart " + std::to_string(replaced_) + " of " +
         std::to_string(options_.max_restarts) + " joins them");
     ranks_.Replace(Resolved(options_.program), rank, Variables(options_, rank, meeting_, true));
     return true;
+  }
+  // For those who have not met yet.
+  void Note(int rank, const char* what) {
+    lines_ += std::to_string(rank) + " " + what + "\n";
+    WriteLosses(meeting_, lines_);
   }
 
   const LaunchOptions& options_;
@@ -189,19 +250,24 @@ class Losses {
   const Meeting& meeting_;
   int replaced_ = 0;
   std::vector<int> joined_;
+  std::string too_few_;             // why the last loss was one too many
+  std::string lines_;               // of the file
+  std::map<int, Repeats> repeats_;  // by rank
 };
 
 struct Start {
   RanksEnd end;
   bool again = false;  // another one may go better
+  std::string more;    // to say of its failure
 };
 
 Start RunOnce(const LaunchOptions& options, LocalRanks& ranks, const Meeting& meeting) {
+  if (options.min_ranks != 0) WriteLosses(meeting, "");
   try {
     ranks.Start(Resolved(options.program), options.ranks,
                 [&](int rank) { return Variables(options, rank, meeting); });
   } catch (const Failure& failure) {
-    return {{127, failure.what()}};
+    return {{127, {.cause = failure.what()}}};
   }
   if (!options.quiet && meeting.restarts == 0) {
     Say(CountText(static_cast<size_t>(options.ranks), "rank") + " of " + options.program[0] +
@@ -209,14 +275,13 @@ Start RunOnce(const LaunchOptions& options, LocalRanks& ranks, const Meeting& me
   }
   if (options.min_ranks != 0) {
     Losses losses(options, ranks, meeting);
-    const auto survive = [&](int rank, const std::string& cause) {
-      return losses.Survive(rank, cause);
-    };
-    return {ranks.Watch(PatienceOf(options, true), survive)};
+    const auto survive = [&](const RankFailure& failure) { return losses.Survive(failure); };
+    const RanksEnd end = ranks.Watch(PatienceOf(options, true), survive);
+    return {end, false, losses.Explain(end.failure)};
   }
   const bool is_last = meeting.restarts == options.max_restarts;
   const RanksEnd end = ranks.Watch(PatienceOf(options, is_last));
-  return {end, !end.cause.empty() && !end.asked && !is_last};
+  return {end, !end.failure.cause.empty() && !end.asked && !is_last};
 }
 
 int NumberIn(const std::string& text) {
@@ -240,7 +305,35 @@ void TakeElastic(LaunchOptions& options) {
   }
 }
 
+// A name is known to the library, or is that of a plugin that brings it.
+void CheckTransports(const std::string& names) {
+  const hr::Env env;
+  for (size_t begin = 0; !names.empty() && begin <= names.size();) {
+    const size_t end = std::min(names.find(',', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
+    begin = end + 1;
+    const auto known = [&] { return Described(hr_env_describe, env.get())["transports"]; };
+    const auto has = [&](const Json& all) {
+      return std::find(all.begin(), all.end(), name) != all.end();
+    };
+    if (names == "auto" || has(known())) continue;
+    if (!name.empty()) hr_status_release(hr_env_load_plugin(env.get(), name.c_str()));
+    const Json all = known();
+    if (has(all)) continue;
+    std::string text;
+    for (const auto& one : all) text += one.get<std::string>() + ", ";
+    throw UsageError("--transport: there is no transport '" + name + "'; there are: " + text +
+                     "auto; of a plugin that the program loads from a path: set HEADRACE_TRANSPORT "
+                     "instead");
+  }
+}
+
 int RunLaunch(LaunchOptions options) {
+  if (!options.words.empty()) {
+    const std::string& word = options.words[0];
+    if (word.starts_with('-')) throw UsageError("there is no option " + word);
+    throw UsageError("put -- before the program: headrace launch OPTIONS -- " + word);
+  }
   if (!options.elastic.empty()) TakeElastic(options);
   if (options.ranks == 0) throw UsageError("--ranks is required");
   constexpr int kMostRanks = 4096;  // each is a process here, and has two pipes
@@ -249,18 +342,23 @@ int RunLaunch(LaunchOptions options) {
                      " processes of this machine, got " + std::to_string(options.ranks));
   }
   if (options.program.empty()) throw UsageError("there is no PROGRAM behind --");
+  CheckTransports(options.transport);
   FreePorts ports;
   LocalRanks ranks(!options.no_prefix);
+  Repeats repeats;
   for (int restarts = 0;; ++restarts) {
     const Start start = RunOnce(options, ranks, {ScratchFolder(), ports.Next(), restarts});
+    const RankFailure& failure = start.end.failure;
+    repeats.Note(failure);
     if (start.again) {
-      Say(start.end.cause + "; restart " + std::to_string(restarts + 1) + " of " +
+      Say(failure.cause + "; restart " + std::to_string(restarts + 1) + " of " +
           std::to_string(options.max_restarts));
       continue;
     }
-    if (!start.end.cause.empty()) {
-      Say(start.end.cause +
-          (restarts == 0 ? "" : ", after " + CountText(static_cast<size_t>(restarts), "restart")));
+    if (!failure.cause.empty()) {
+      Say(failure.cause +
+          (restarts == 0 ? "" : ", after " + CountText(static_cast<size_t>(restarts), "restart")) +
+          repeats.Text() + start.more);
     }
     return start.end.status;
   }
@@ -286,7 +384,11 @@ Command AddLaunch(CLI::App& program, std::vector<std::string> started) {
   AddFlag(app, "--no-prefix", options->no_prefix,
           "output as it is, without the rank before each line");
   AddFlag(app, "--quiet", options->quiet, "do not say what is started");
-  return {app, [options] { return RunLaunch(*options); }};
+  AllowOtherWords(app);
+  return {app, [options, app] {
+            options->words = OtherWords(app);
+            return RunLaunch(*options);
+          }};
 }
 
 }  // namespace headrace::tool

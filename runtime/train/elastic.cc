@@ -32,6 +32,11 @@ bool Elastic::IsEnd(const Status& failure) const {
          failure.message().find(ended.message()) != failure.message().npos;
 }
 
+Status Elastic::Begin(const CallLimits& limits) {
+  Status bound = Bind(limits);
+  return bound.ok() || !IsEnd(bound) ? std::move(bound) : GoOn(std::move(bound), limits);
+}
+
 Status Elastic::GoOn(Status why, const CallLimits& limits) {
   while (true) {
     ElasticGroup& group = *options_.group;
@@ -39,11 +44,13 @@ Status Elastic::GoOn(Status why, const CallLimits& limits) {
     if (!next.ok()) {
       return Status(why.code(), Cat(why.message(), "; this rank cannot go on: ", next.message()));
     }
-    say_(Cat(why.message(), "; ", size(), size() == 1 ? " rank goes on" : " ranks go on"));
-    if (size() < options_.min_ranks) {
-      say_(Cat("waiting for new ranks: the training needs ", options_.min_ranks));
-      next = group.Grow(options_.min_ranks, limits);
-    }
+    const bool enough = size() >= options_.min_ranks;
+    const std::string left = Cat(size(), size() == 1 ? " rank " : " ranks ");
+    say_(enough ? Cat(why.message(), "; ", left, size() == 1 ? "goes on" : "go on")
+                : Cat(why.message(), "; ", left, size() == 1 ? "is left" : "are left",
+                      ", and the training needs ", options_.min_ranks,
+                      ": it goes on when new ones have joined"));
+    if (!enough) next = group.Grow(options_.min_ranks, limits);
     if (next.ok()) next = Bind(limits);
     if (next.ok() || !IsEnd(next)) return next;
     why = std::move(next);

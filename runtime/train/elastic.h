@@ -53,6 +53,8 @@ class Elastic {
 
   // Returns whether `failure` is the end of the group, which the other ranks may survive.
   bool IsEnd(const Status& failure) const;
+  // Binds the session to the group, or to one without the ranks that fail meanwhile.
+  Status Begin(const CallLimits& limits);
   // Goes on without the ranks that have failed. If this one cannot, the failure is `why`, with the
   // reason.
   Status GoOn(Status why, const CallLimits& limits);

@@ -5,6 +5,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/data/example_dataset.h"
+#include "runtime/graph/shards.h"
 #include "runtime/train/best.h"
 #include "runtime/train/checkpoint_directory.h"
 #include "runtime/train/event_file.h"
@@ -28,6 +29,7 @@ class Trainer {
   Result<StepReport> Run() {
     if (options_.train_data == nullptr) return InvalidArgument("training needs a data set");
     if (!options_.group.empty()) {
+      HR_RETURN_IF_ERROR(BindFirst());
       HR_RETURN_IF_ERROR(FindRanks());
       group_limits_.context = this;
       group_limits_.interrupted = [](void* self) {
@@ -40,15 +42,29 @@ class Trainer {
   }
 
  private:
+  // An elastic training binds its group, unless the caller has: ranks may die meanwhile, too.
+  Status BindFirst() {
+    if (!options_.elastic.has_value() || session_->FindGroup(options_.group).ok()) return {};
+    HR_ASSIGN_OR_RETURN(const auto shards, graph::ShardsOf(session_->model().module()));
+    divided_ = !shards.empty();
+    MakeElastic();
+    HR_RETURN_IF_ERROR(elastic_->Begin(limits_));
+    parts_.reset();  // no step has been made
+    return {};
+  }
+  void MakeElastic() {
+    if (elastic_.has_value()) return;
+    elastic_.emplace(
+        *options_.elastic, [this](std::string_view text) { Say(text); },
+        [this](int ranks) { return Fit(ranks); });
+  }
+
   // The ranks of the group that is bound now.
   Status FindRanks() {
     HR_ASSIGN_OR_RETURN(auto group, session_->FindGroup(options_.group));
     ranks_ = Ranks(std::move(group));
     if (!options_.elastic.has_value()) return {};
-    if (!elastic_.has_value())
-      elastic_.emplace(
-          *options_.elastic, [this](std::string_view text) { Say(text); },
-          [this](int ranks) { return Fit(ranks); });
+    MakeElastic();
     owner_ = elastic_->owner();
     return {};
   }

@@ -401,7 +401,10 @@ static int train(const char* program, const options* o) {
                     .job = &job,
                     .folder = f.events,
                     .session = session};
-  if (job.world != NULL) TRY(hr_session_bind_group(session, kGroup, job.world, NULL));
+  /* hr_train binds the group of an elastic training. */
+  if (job.world != NULL && job.max_ranks == 0) {
+    TRY(hr_session_bind_group(session, kGroup, job.world, NULL));
+  }
   if (rank_of(&job) == 0) {
     TRY(hr_summary_open(f.events, &watching.events));
     write_beginning(watching.events, model, test);

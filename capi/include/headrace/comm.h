@@ -21,8 +21,8 @@ extern "C" {
  *
  * They are read from environment variables: Headrace's own (HEADRACE_RANK, HEADRACE_SIZE,
  * HEADRACE_LOCAL_RANK, HEADRACE_LOCAL_SIZE, HEADRACE_STORE, HEADRACE_EPOCH, HEADRACE_ELASTIC,
- * HEADRACE_JOIN), torchrun's (RANK,
- * WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT),
+ * HEADRACE_JOIN, HEADRACE_LOSSES), torchrun's (RANK, WORLD_SIZE,
+ * LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT),
  * Open MPI's (OMPI_COMM_WORLD_*), MPICH's (PMI_*, MPI_LOCAL*) and Slurm's (SLURM_PROCID, …; only in
  * a step that srun started). Headrace's variables add what the others do not set. If two variables
  * contradict each other, the call fails with HR_FAILED_PRECONDITION and names both. If none is set,
@@ -191,14 +191,18 @@ typedef struct hr_group_options {
  * `options` may be NULL, which means that everything comes from the environment. `limits` may be
  * NULL, which means options->timeout_nanos. The group keeps its env and store alive.
  *   HR_DEADLINE_EXCEEDED: some ranks, which the message names, did not come;
+ *   HR_UNAVAILABLE: a rank that had connected is gone, or nothing was heard from it for
+ *     silence_nanos;
  *   HR_ALREADY_EXISTS: another process has this rank, or the group has met without this process;
  *   HR_RESOURCE_EXHAUSTED: there is no memory or no file descriptor left;
  *   HR_FAILED_PRECONDITION: the launch variables contradict each other, or the group has gone on to
  *     a later epoch.
  * Ranks that failed to meet may try again with the same options.
  *
- * If everything comes from the environment and HEADRACE_JOIN is 1, the group runs already: the call
- * is hr_group_join. So a program need not know whether it is there from the beginning. */
+ * If everything comes from the environment and HEADRACE_JOIN is 1, this process replaces one that
+ * has ended: the call is hr_group_join, if the group runs already. So a program need not know
+ * whether it is there from the beginning. Under 'headrace launch --elastic' (HEADRACE_LOSSES) a
+ * rank that dies before the group has met is replaced there, too, or the others meet without it. */
 HR_API hr_status* hr_group_create(hr_env* env, HR_NULLABLE const hr_group_options* options,
                                   const hr_limits* limits, hr_group** out);
 /* Releases the handle. When the last handle of a group and of its sub-groups is released, they are
@@ -464,8 +468,9 @@ HR_API hr_status* hr_group_explain(hr_group* group, const hr_operation* operatio
  * then no other rank need call it. Waits until no run of the session goes on. The session keeps the
  * group until it is released. A run keeps the threads of its env while it waits for other ranks, so
  * ranks of one process need an env each.
- *   HR_FAILED_PRECONDITION: a rank has another graph, another seed or another version of the
- *     library; all ranks get the same message, which names the rank;
+ *   HR_FAILED_PRECONDITION: a rank has another graph, another strategy (hr_graph_distribute),
+ *     another seed or another version of the library; all ranks get the same message, which names
+ *     the rank; or the graph divides the optimizer's state among another number of ranks (zero=1);
  *   HR_NOT_FOUND: no node of the model names this group. */
 HR_API hr_status* hr_session_bind_group(hr_session* session, const char* name,
                                         HR_NULLABLE hr_group* group, const hr_limits* limits);

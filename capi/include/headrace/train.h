@@ -426,17 +426,19 @@ typedef struct hr_train_options {
    * are over the examples of all ranks; other metrics are means of the ranks' own, weighted by
    * examples. A rank that fails ends the group, with its message. NULL: this process alone. */
   HR_NULLABLE const char* bound_group;
-  /* Elastic training: the group that was given to hr_session_bind_group. If ranks of it die, freeze
-   * or fail, the others go on without them; between two steps, new ones that call hr_group_join are
-   * taken in. All ranks go on from the step, the variables and the position in the data of the rank
-   * that is furthest, so a step is made by all or by none. The data sets become shards by rank,
-   * whatever shards they were; the batch of a rank stays, so that of all ranks together changes
-   * with their number. The lowest rank that is left saves and writes events, for the group's
-   * present epoch; `group` is not needed. The handle stands for the latest group from then on, in
-   * on_step and after hr_train: nobody else uses it meanwhile. If the ranks divide the optimizer's
-   * state (zero=1), checkpoint_directory must be given, and all ranks see it: when a rank has taken
-   * its part with it, the others go back to the newest checkpoint and make the steps since then
-   * again; HR_DATA_LOSS if there is none. NULL: the end of the group ends the training. */
+  /* Elastic training: the group that was given to hr_session_bind_group, or is to be: if the
+   * session has none of that name, hr_train binds this one, and survives ranks that die meanwhile.
+   * If ranks of it die, freeze or fail, the others go on without them; between two steps, new ones
+   * that call hr_group_join are taken in. All ranks go on from the step, the variables and the
+   * position in the data of the rank that is furthest, so a step is made by all or by none. The
+   * data sets become shards by rank, whatever shards they were; the batch of a rank stays, so that
+   * of all ranks together changes with their number. The lowest rank that is left saves and writes
+   * events, for the group's present epoch; `group` is not needed. The handle stands for the latest
+   * group from then on, in on_step and after hr_train: nobody else uses it meanwhile. If the ranks
+   * divide the optimizer's state (zero=1), checkpoint_directory must be given, and all ranks see
+   * it: when a rank has taken its part with it, the others go back to the newest checkpoint and
+   * make the steps since then again; HR_DATA_LOSS if there is none. NULL: the end of the group ends
+   * the training. */
   HR_NULLABLE hr_group* elastic_group;
   /* With fewer ranks the training waits for new ones, within the group's timeout; 0: 1. */
   int32_t min_ranks;

@@ -19,9 +19,9 @@
 
 enum { EXAMPLES = 240, FEATURES = 8, HIDDEN = 2048, CLASSES = 4, BATCH = 8, EPOCHS = 2 };
 
-enum { FORWARD, BETWEEN, LAST, AFTER, UPDATE, SAVE, RESTORE, JOIN, NEVER };
-static const char* const kStates[] = {"forward", "between", "last", "after", "update",
-                                      "save",    "restore", "join", "never"};
+enum { MEET, FORWARD, BETWEEN, LAST, AFTER, UPDATE, SAVE, RESTORE, JOIN, NEVER };
+static const char* const kStates[] = {"meet",   "forward", "between", "last", "after",
+                                      "update", "save",    "restore", "join", "never"};
 
 static void check(hr_status* status, const char* what) {
   if (status == NULL) return;
@@ -348,7 +348,8 @@ static void open_session(hr_env* env) {
 }
 
 static void train(hr_env* env, hr_train_report* report) {
-  TRY(hr_session_bind_group(me.session, "workers", me.world, NULL));
+  /* hr_train binds an elastic group. */
+  if (!me.elastic) TRY(hr_session_bind_group(me.session, "workers", me.world, NULL));
   if (me.state == RESTORE && is_victim()) fail_later();
   hr_dataset* data = open_data(env, EPOCHS, hr_group_rank(me.world), hr_group_size(me.world));
   char checkpoints[4096];
@@ -391,7 +392,8 @@ int main(int argc, char** argv) {
   if (argc != 9) return 2;
   read_arguments(argv);
   read_launch();
-  if (me.state == JOIN && me.joins && is_victim()) fail_later();
+  const int comes_late = me.state == JOIN && me.joins;
+  if ((comes_late || me.state == MEET) && is_victim()) fail_later();
   hr_env* env;
   const hr_env_options env_options = {.struct_size = sizeof env_options, .threads = 1};
   TRY(hr_env_create(&env_options, &env));

@@ -144,8 +144,8 @@ pub struct hr_cancel {
 ///
 /// They are read from environment variables: Headrace's own (HEADRACE_RANK, HEADRACE_SIZE,
 /// HEADRACE_LOCAL_RANK, HEADRACE_LOCAL_SIZE, HEADRACE_STORE, HEADRACE_EPOCH, HEADRACE_ELASTIC,
-/// HEADRACE_JOIN), torchrun's (RANK,
-/// WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT),
+/// HEADRACE_JOIN, HEADRACE_LOSSES), torchrun's (RANK, WORLD_SIZE,
+/// LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RESTART_COUNT),
 /// Open MPI's (OMPI_COMM_WORLD_*), MPICH's (PMI_*, MPI_LOCAL*) and Slurm's (SLURM_PROCID, …; only in
 /// a step that srun started). Headrace's variables add what the others do not set. If two variables
 /// contradict each other, the call fails with HR_FAILED_PRECONDITION and names both. If none is set,
@@ -1415,17 +1415,19 @@ pub struct hr_train_options {
     /// are over the examples of all ranks; other metrics are means of the ranks' own, weighted by
     /// examples. A rank that fails ends the group, with its message. NULL: this process alone.
     pub bound_group: *const c_char,
-    /// Elastic training: the group that was given to hr_session_bind_group. If ranks of it die, freeze
-    /// or fail, the others go on without them; between two steps, new ones that call hr_group_join are
-    /// taken in. All ranks go on from the step, the variables and the position in the data of the rank
-    /// that is furthest, so a step is made by all or by none. The data sets become shards by rank,
-    /// whatever shards they were; the batch of a rank stays, so that of all ranks together changes
-    /// with their number. The lowest rank that is left saves and writes events, for the group's
-    /// present epoch; `group` is not needed. The handle stands for the latest group from then on, in
-    /// on_step and after hr_train: nobody else uses it meanwhile. If the ranks divide the optimizer's
-    /// state (zero=1), checkpoint_directory must be given, and all ranks see it: when a rank has taken
-    /// its part with it, the others go back to the newest checkpoint and make the steps since then
-    /// again; HR_DATA_LOSS if there is none. NULL: the end of the group ends the training.
+    /// Elastic training: the group that was given to hr_session_bind_group, or is to be: if the
+    /// session has none of that name, hr_train binds this one, and survives ranks that die meanwhile.
+    /// If ranks of it die, freeze or fail, the others go on without them; between two steps, new ones
+    /// that call hr_group_join are taken in. All ranks go on from the step, the variables and the
+    /// position in the data of the rank that is furthest, so a step is made by all or by none. The
+    /// data sets become shards by rank, whatever shards they were; the batch of a rank stays, so that
+    /// of all ranks together changes with their number. The lowest rank that is left saves and writes
+    /// events, for the group's present epoch; `group` is not needed. The handle stands for the latest
+    /// group from then on, in on_step and after hr_train: nobody else uses it meanwhile. If the ranks
+    /// divide the optimizer's state (zero=1), checkpoint_directory must be given, and all ranks see
+    /// it: when a rank has taken its part with it, the others go back to the newest checkpoint and
+    /// make the steps since then again; HR_DATA_LOSS if there is none. NULL: the end of the group ends
+    /// the training.
     pub elastic_group: *mut hr_group,
     /// With fewer ranks the training waits for new ones, within the group's timeout; 0: 1.
     pub min_ranks: i32,
@@ -1546,14 +1548,18 @@ extern "C" {
     /// `options` may be NULL, which means that everything comes from the environment. `limits` may be
     /// NULL, which means options-\>timeout_nanos. The group keeps its env and store alive.
     /// HR_DEADLINE_EXCEEDED: some ranks, which the message names, did not come;
+    /// HR_UNAVAILABLE: a rank that had connected is gone, or nothing was heard from it for
+    /// silence_nanos;
     /// HR_ALREADY_EXISTS: another process has this rank, or the group has met without this process;
     /// HR_RESOURCE_EXHAUSTED: there is no memory or no file descriptor left;
     /// HR_FAILED_PRECONDITION: the launch variables contradict each other, or the group has gone on to
     /// a later epoch.
     /// Ranks that failed to meet may try again with the same options.
     ///
-    /// If everything comes from the environment and HEADRACE_JOIN is 1, the group runs already: the call
-    /// is hr_group_join. So a program need not know whether it is there from the beginning.
+    /// If everything comes from the environment and HEADRACE_JOIN is 1, this process replaces one that
+    /// has ended: the call is hr_group_join, if the group runs already. So a program need not know
+    /// whether it is there from the beginning. Under 'headrace launch --elastic' (HEADRACE_LOSSES) a
+    /// rank that dies before the group has met is replaced there, too, or the others meet without it.
     pub fn hr_group_create(env: *mut hr_env, options: *const hr_group_options, limits: *const hr_limits, out: *mut *mut hr_group) -> *mut hr_status;
     /// Releases the handle. When the last handle of a group and of its sub-groups is released, they are
     /// closed, which waits as hr_group_close does.
@@ -1713,8 +1719,9 @@ extern "C" {
     /// then no other rank need call it. Waits until no run of the session goes on. The session keeps the
     /// group until it is released. A run keeps the threads of its env while it waits for other ranks, so
     /// ranks of one process need an env each.
-    /// HR_FAILED_PRECONDITION: a rank has another graph, another seed or another version of the
-    /// library; all ranks get the same message, which names the rank;
+    /// HR_FAILED_PRECONDITION: a rank has another graph, another strategy (hr_graph_distribute),
+    /// another seed or another version of the library; all ranks get the same message, which names
+    /// the rank; or the graph divides the optimizer's state among another number of ranks (zero=1);
     /// HR_NOT_FOUND: no node of the model names this group.
     pub fn hr_session_bind_group(session: *mut hr_session, name: *const c_char, group: *mut hr_group, limits: *const hr_limits) -> *mut hr_status;
     /// Gives all variables of the session, its step and its seed the values that they have on the rank
@@ -2561,7 +2568,8 @@ extern "C" {
     /// one process with all of them. Other signatures that use nodes which do so get copies of them.
     ///
     /// Call it after hr_graph_minimize. HR_FAILED_PRECONDITION if the signature updates nothing;
-    /// HR_ALREADY_EXISTS if it communicates in the group already; HR_INVALID_ARGUMENT if there is no
+    /// HR_ALREADY_EXISTS if it communicates in the group already, or is distributed over another group:
+    /// the one group has all ranks that train together; HR_INVALID_ARGUMENT if there is no
     /// such strategy; HR_UNIMPLEMENTED if a body (If, Loop, Scan) draws random numbers, or with zero=1
     /// if the optimizer is lamb, which needs whole gradients.
     pub fn hr_graph_distribute(graph: *mut hr_graph, signature: *const c_char, group: *const c_char, strategy: *const c_char) -> *mut hr_status;

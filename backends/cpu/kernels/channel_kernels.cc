@@ -52,19 +52,23 @@ struct Sums {
   Vector<T> part[4];
 };
 
+// The mean is taken of the distances from a rounded one, which are small.
 template <typename T>
 Moments MomentsOf(const T* x, const ChannelRuns& runs) {
   const auto count = static_cast<double>(runs.runs * runs.length);
-  Sums<T> sums, squares;
+  Sums<T> sums, rest, squares;
   ForRuns<T>(runs, [&](int64_t i, int n, const auto& lanes)
                        HWY_ATTR { sums.part[n] = hn::Add(sums.part[n], lanes.Load(x + i)); });
-  const double mean = static_cast<double>(sums.Total()) / count;
-  const auto m = hn::Set(Tag<T>(), static_cast<T>(mean));
+  const T mean = static_cast<T>(static_cast<double>(sums.Total()) / count);
+  const auto m = hn::Set(Tag<T>(), mean), zero = hn::Zero(Tag<T>());
   ForRuns<T>(runs, [&](int64_t i, int n, const auto& lanes) HWY_ATTR {
-    const auto away = lanes.Keep(hn::Sub(lanes.Load(x + i), m), hn::Zero(Tag<T>()));
+    const auto away = lanes.Keep(hn::Sub(lanes.Load(x + i), m), zero);
+    rest.part[n] = hn::Add(rest.part[n], away);
     squares.part[n] = hn::MulAdd(away, away, squares.part[n]);
   });
-  return {count, mean, static_cast<double>(squares.Total())};
+  const auto off = static_cast<double>(rest.Total());
+  return {count, static_cast<double>(mean) + off / count,
+          static_cast<double>(squares.Total()) - off * off / count};
 }
 
 // A ChannelLine in vectors.

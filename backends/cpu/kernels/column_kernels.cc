@@ -64,37 +64,38 @@ HWY_INLINE void ForRowRuns(int64_t rows, const Body& body) {
   for (int64_t first = 0; first < rows; first += kRun) body(first, std::min(kRun, rows - first));
 }
 
+// The mean is taken of the distances from a rounded one, which are small.
 template <typename T, int kVectors, typename Lanes>
 HWY_INLINE void AddMoments(const T* x, int64_t rows, int64_t channels, int64_t columns,
                            const Lanes& lanes, double before, double* means, double* squares) {
-  ColumnSums<T, kVectors> sums, square;
+  ColumnSums<T, kVectors> sums, rest, square;
   for (int64_t row = 0; row < rows; ++row) {
     for (int v = 0; v < kVectors; ++v) {
       const T* const from = x + row * channels + v * kColumnLanes<T>;
       sums.sum[v] = hn::Add(sums.sum[v], lanes.Load(from));
     }
   }
-  const auto count = static_cast<double>(rows);
-  HWY_ALIGN T mean[kVectors * kColumnLanes<T>] = {};
-  sums.ForLanes(columns,
-                [&](int64_t c, double sum) HWY_ATTR { mean[c] = static_cast<T>(sum / count); });
-  Vector<T> m[kVectors];
-  for (int v = 0; v < kVectors; ++v) m[v] = hn::Load(Tag<T>(), mean + v * kColumnLanes<T>);
+  const auto share_of_one = hn::Set(Tag<T>(), T(1) / static_cast<T>(rows));
+  for (auto& mean : sums.sum) mean = hn::Mul(mean, share_of_one);
   for (int64_t row = 0; row < rows; ++row) {
     for (int v = 0; v < kVectors; ++v) {
       const T* const from = x + row * channels + v * kColumnLanes<T>;
-      const auto away = hn::Sub(lanes.Load(from), m[v]);
+      const auto away = hn::Sub(lanes.Load(from), sums.sum[v]);
+      rest.sum[v] = hn::Add(rest.sum[v], away);
       square.sum[v] = hn::MulAdd(away, away, square.sum[v]);
     }
   }
-  // As Moments::Add, with one division for all columns.
-  const double share = count / (before + count), weight = before * share;
-  sums.ForLanes(columns, [&](int64_t c, double sum) HWY_ATTR {
-    const double away = sum / count - means[c];
-    squares[c] += away * away * weight;
+  // As Moments::Add, with few divisions.
+  const auto count = static_cast<double>(rows);
+  const double part = 1 / count, share = count / (before + count), weight = before * share;
+  HWY_ALIGN double mean[kVectors * kColumnLanes<T>], off[kVectors * kColumnLanes<T>];
+  sums.ForLanes(columns, [&](int64_t c, double sum) HWY_ATTR { mean[c] = sum; });
+  rest.ForLanes(columns, [&](int64_t c, double sum) HWY_ATTR { off[c] = sum * part; });
+  square.ForLanes(columns, [&](int64_t c, double sum) HWY_ATTR {
+    const double away = mean[c] + off[c] - means[c];
+    squares[c] += sum - off[c] * off[c] * count + away * away * weight;
     means[c] += away * share;
   });
-  square.ForLanes(columns, [&](int64_t c, double sum) HWY_ATTR { squares[c] += sum; });
 }
 
 template <typename T>

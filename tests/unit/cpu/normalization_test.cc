@@ -1,6 +1,9 @@
 // Normalization of rows, of channels and of groups of channels, and their gradients.
 #include "backends/cpu/kernels/normalization.h"
 
+#include <cmath>
+
+#include "backends/cpu/kernels/normalization_channels_last.h"
 #include "tests/unit/cpu/kernel_fixture.h"
 #include "tests/unit/cpu/one_node_run.h"
 
@@ -200,6 +203,107 @@ TEST_P(NormalizationTest, GroupsGradLeavesOut) {
     }
   }
 }
+
+// What follows a normalization, and the gradient of a ReLU, give the bits that they give apart.
+class ChannelTails : public NormalizationTest {
+ protected:
+  // run(tail, y, statistics) trains, back(before, dy, dx, dscale, dbias) goes back.
+  template <typename Run, typename Back>
+  void Check(size_t elements, size_t channels, const Run& run, const Back& back) {
+    const auto residual = Values<float>({static_cast<int64_t>(elements)});
+    std::vector<float> plain(elements), both(elements), relu(elements), mean(channels),
+        variance(channels);
+    run({}, plain.data(), {.mean = mean.data(), .variance = variance.data()});
+    run({.residual = residual.data(), .relu = true}, both.data(), {});
+    run({.relu = true}, relu.data(), {});
+    auto dy = Values<float>({static_cast<int64_t>(elements)}), passed = dy;
+    for (size_t i = 0; i < elements; ++i) {
+      ASSERT_EQ(both[i], std::max(0.f, plain[i] + residual[i])) << i;
+      ASSERT_EQ(relu[i], std::max(0.f, plain[i])) << i;
+      if (!(plain[i] > 0)) passed[i] = 0;
+    }
+    const std::vector<float> expected =
+                                 back({.mean = mean.data(), .variance = variance.data()}, passed),
+                             again = back({}, passed),
+                             with_relu = back({.mean = mean.data(),
+                                               .variance = variance.data(),
+                                               .bias = bias_.data()},
+                                              dy);
+    EXPECT_EQ(with_relu, expected);
+    EXPECT_EQ(again, expected);
+  }
+  // dx, dscale and dbias, one behind the other.
+  struct Gradients {
+    Gradients(size_t elements, size_t channels) : all(elements + 2 * channels) {
+      dx = all.data(), dscale = dx + elements, dbias = dscale + channels;
+    }
+    std::vector<float> all;
+    float *dx, *dscale, *dbias;
+  };
+  std::vector<float> scale_, bias_;
+};
+
+TEST_P(ChannelTails, OfPlanes) {
+  for (const ChannelShape& shape : {ChannelShape{3, 5, 7}, {2, 3, 4500}, {70, 2, 33}}) {
+    const auto elements = static_cast<size_t>(shape.count() * shape.channels);
+    const auto channels = static_cast<size_t>(shape.channels);
+    const auto x = Values<float>({static_cast<int64_t>(elements)}, 3, 2);
+    scale_ = Values<float>({shape.channels}), bias_ = Values<float>({shape.channels});
+    Check(
+        elements, channels,
+        [&](const ChannelTail<float>& tail, float* y, const TrainingStatistics<float>& statistics) {
+          TrainChannels(three_, shape, 1e-3, x.data(), scale_.data(), bias_.data(), tail, y,
+                        statistics, 2);
+        },
+        [&](const ChannelsBefore<float>& before, const std::vector<float>& dy) {
+          Gradients out(elements, channels);
+          NormalizeChannelsGrad(three_, shape, 1e-3, dy.data(), x.data(), scale_.data(), before,
+                                out.dx, out.dscale, out.dbias, 2);
+          return out.all;
+        });
+  }
+}
+
+TEST_P(ChannelTails, OfColumns) {
+  for (const ColumnShape& shape : {ColumnShape{5, 3}, {150, 83}, {300, 16}}) {
+    const auto elements = static_cast<size_t>(shape.rows * shape.channels);
+    const auto channels = static_cast<size_t>(shape.channels);
+    const auto x = Values<float>({static_cast<int64_t>(elements)}, 3, 2);
+    scale_ = Values<float>({shape.channels}), bias_ = Values<float>({shape.channels});
+    std::vector<double> scratch(ColumnScratchBytes<float>(shape, 2) / sizeof(double) + 1);
+    Check(
+        elements, channels,
+        [&](const ChannelTail<float>& tail, float* y, const TrainingStatistics<float>& statistics) {
+          TrainColumns(three_, shape, 1e-3, x.data(), scale_.data(), bias_.data(), tail, y,
+                       statistics, 2, scratch.data());
+        },
+        [&](const ChannelsBefore<float>& before, const std::vector<float>& dy) {
+          Gradients out(elements, channels);
+          NormalizeColumnsGrad(three_, shape, 1e-3, dy.data(), x.data(), scale_.data(), before,
+                               out.dx, out.dscale, out.dbias, 2, scratch.data());
+          return out.all;
+        });
+  }
+}
+
+// Means far from 0 cost no digits of the variance.
+TEST_P(ChannelTails, KeepVariancesFarFromZero) {
+  const ColumnShape shape{1000, 20};
+  auto x = Values<float>({20000});
+  for (float& value : x) value = std::round(value * 64) / 64 + 4096;
+  std::vector<double> scratch(ColumnScratchBytes<float>(shape, 3) / sizeof(double) + 1);
+  std::vector<float> y(x.size()), ones(20, 1), mean(20), variance(20);
+  TrainColumns<float>(three_, shape, 1e-5, x.data(), ones.data(), ones.data(), {}, y.data(),
+                      {.mean = mean.data(), .variance = variance.data()}, 3, scratch.data());
+  for (size_t c = 0; c < 20; ++c) {
+    double sum = 0, squares = 0;
+    for (size_t i = c; i < x.size(); i += 20) sum += x[i];
+    for (size_t i = c; i < x.size(); i += 20) squares += std::pow(x[i] - sum / 1000, 2);
+    EXPECT_NEAR(variance[c], squares / 1000, 1e-6 * squares / 1000);
+  }
+}
+
+HR_KERNEL_TESTS(ChannelTails);
 
 // Channels without elements get no gradient.
 TEST_P(NormalizationTest, EmptyGroups) {

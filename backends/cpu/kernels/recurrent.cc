@@ -12,6 +12,7 @@ struct Plan {
   GemmShape project;           // x by W, for all rows
   StepProduct<T> joint, last;  // the state by R; `last`: the candidate of a GRU
   size_t record_at, bias_at, rows_at, gemm_at, bytes;
+  size_t group_bytes = 0;  // at gemm_at: of the products of each group's steps
 
   Plan(const RecurrentShape& shape, int64_t d, bool has_record) : layout(shape, d) {
     const int64_t hidden = layout.hidden(), width = layout.parts() * hidden;
@@ -28,13 +29,13 @@ struct Plan {
     };
     joint = step(joint_gates);
     if (layout.is_gru()) last = step(hidden);
-    const auto gemm_bytes = [&](const StepProduct<T>& product) {
-      return product.gemm_bytes(shape.slices,
-                                {layout.batch_stride() * width, layout.state_stride()});
-    };
-    gemm_at =
-        parts.TakeBytes(std::max({GemmScratchBytes<T>(project, shape.slices), gemm_bytes(joint),
-                                  layout.is_gru() ? gemm_bytes(last) : 0}));
+    for (const StepProduct<T>* product : {&joint, layout.is_gru() ? &last : &joint}) {
+      const size_t own = product->gemm_bytes(
+          layout.Groups(), shape.slices, {layout.batch_stride() * width, layout.state_stride()});
+      group_bytes = std::max(group_bytes, own);
+    }
+    gemm_at = parts.TakeBytes(std::max(GemmScratchBytes<T>(project, shape.slices),
+                                       group_bytes * static_cast<size_t>(layout.Groups())));
     bytes = parts.bytes();
   }
 };
@@ -64,10 +65,12 @@ class Pass {
     if (at_.is_gru()) {
       plan_.last.Prepare(threads_, r + 2 * hidden_ * hidden_, scratch_, shape_.slices);
     }
-    for (int64_t i = 0; i < shape_.steps; ++i) {
-      AddState(i);
-      Finish(i);
-    }
+    at_.ForGroups(threads_, [&](const Sequences& own) {
+      for (int64_t i = 0; i < shape_.steps; ++i) {
+        AddState(own, i);
+        Finish(own, i);
+      }
+    });
     CopyState(at_.parts() - 1, p_.initial_h, p_.y_h);
     if (p_.y_c != nullptr) CopyState(ops::kLstmState, p_.initial_c, p_.y_c);
   }
@@ -99,36 +102,36 @@ class Pass {
             record_, end, shape_.slices, scratch_ + plan_.gemm_at);
   }
 
+  void* GemmMemory(const Sequences& own) const {
+    return scratch_ + plan_.gemm_at + static_cast<size_t>(own.task) * plan_.group_bytes;
+  }
+
   // The gates of step number i: what they owe to the state.
-  void AddState(int64_t i) {
+  void AddState(const Sequences& own, int64_t i) {
     const StepRows<const T> h = HBefore(i);
-    void* const memory = scratch_ + plan_.gemm_at;
     const StepRows<T> rows = RowsOf(i);
-    if (h.data != nullptr) {
-      plan_.joint.Run(threads_, h, rows, {.beta = 1}, shape_.slices, memory);
-    }
+    if (h.data != nullptr) plan_.joint.Run(own, h, rows, {.beta = 1}, GemmMemory(own));
     if (!at_.is_gru()) return;
     const StepRows<T> inner = rows.Part(ops::kGruInner * hidden_);
-    if (at_.row_shape().linear_before_reset) return AddInner(h, inner);
-    at_.ForRows(threads_, Memory(plan_.rows_at), [&](int64_t n, T* own) {
-      ResetRow<T>(at_.row_shape(), {.h = h[n]}, rows[n], own);
+    if (at_.row_shape().linear_before_reset) return AddInner(own, h, inner);
+    at_.ForRows(own, Memory(plan_.rows_at), [&](int64_t n, T* memory) {
+      ResetRow<T>(at_.row_shape(), {.h = h[n]}, rows[n], memory);
     });
     if (h.data == nullptr) return;
-    plan_.last.Run(threads_, {inner.data, inner.stride}, rows.Part(2 * hidden_), {.beta = 1},
-                   shape_.slices, memory);
+    plan_.last.Run(own, {inner.data, inner.stride}, rows.Part(2 * hidden_), {.beta = 1},
+                   GemmMemory(own));
   }
 
   // h by the last part of R, with its bias.
-  void AddInner(StepRows<const T> h, StepRows<T> inner) {
+  void AddInner(const Sequences& own, StepRows<const T> h, StepRows<T> inner) {
     const T* bias = bias_ == nullptr ? nullptr : bias_ + 5 * hidden_;
     if (h.data != nullptr) {
-      return plan_.last.Run(threads_, h, inner, {.column_bias = bias}, shape_.slices,
-                            scratch_ + plan_.gemm_at);
+      return plan_.last.Run(own, h, inner, {.column_bias = bias}, GemmMemory(own));
     }
-    for (int64_t n = 0; n < shape_.batch; ++n) CopyRow(bias, inner[n]);
+    for (int64_t n = own.range.begin; n < own.range.end; ++n) CopyRow(bias, inner[n]);
   }
 
-  void Finish(int64_t i) {
+  void Finish(const Sequences& own, int64_t i) {
     const int64_t t = at_.Step(i);
     const StepRows<T> rows = RowsOf(i);
     const StepRows<const T> h = HBefore(i);
@@ -136,10 +139,10 @@ class Pass {
     const StepRows<const T> c =
         lstm ? Before(i, ops::kLstmState, p_.initial_c) : StepRows<const T>{};
     const StepRows<T> y = at_.Output(p_.y, t);
-    at_.ForRows(threads_, Memory(plan_.rows_at), [&](int64_t n, T* own) {
+    at_.ForRows(own, Memory(plan_.rows_at), [&](int64_t n, T* memory) {
       const T* now = rows[n] + (at_.parts() - 1) * hidden_;
       if (at_.Active(p_.lengths, t, n)) {
-        FinishRow<T>(at_.row_shape(), {h[n], c[n], peepholes_}, rows[n], own);
+        FinishRow<T>(at_.row_shape(), {h[n], c[n], peepholes_}, rows[n], memory);
       } else {
         std::fill_n(rows[n], width_, T(0));
         if (lstm) CopyRow(c[n], rows[n] + ops::kLstmState * hidden_);

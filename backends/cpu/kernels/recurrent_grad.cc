@@ -25,6 +25,7 @@ struct Plan {
   GemmShape dx, dw;
   StepProduct<T> joint, last;
   size_t d_gates_at, d_h_at, d_c_at, rows_at, gemm_at, bytes;
+  size_t group_bytes = 0;  // at gemm_at: of the products of each group's steps
 
   Plan(const RecurrentShape& shape, int64_t d) : layout(shape, d) {
     const int64_t hidden = layout.hidden(), gates = layout.gates() * hidden;
@@ -42,7 +43,13 @@ struct Plan {
     };
     joint = step(layout.joint_gates() * hidden);
     if (layout.is_gru()) last = step(hidden);
-    gemm_at = parts.TakeBytes(GemmBytes(shape));
+    const int64_t distance = layout.batch_stride() * d_width;
+    for (const StepProduct<T>* product : {&joint, layout.is_gru() ? &last : &joint}) {
+      group_bytes =
+          std::max(group_bytes, product->gemm_bytes(layout.Groups(), shape.slices, {distance}));
+    }
+    gemm_at = parts.TakeBytes(
+        std::max(GemmBytes(shape), group_bytes * static_cast<size_t>(layout.Groups())));
     bytes = parts.bytes();
   }
 
@@ -75,8 +82,6 @@ struct Plan {
     const int64_t distance = layout.batch_stride() * d_width;
     size_t most =
         std::max(GemmScratchBytes<T>(dx, shape.slices), GemmScratchBytes<T>(dw, shape.slices));
-    most = std::max(most, joint.gemm_bytes(shape.slices, {distance}));
-    if (layout.is_gru()) most = std::max(most, last.gemm_bytes(shape.slices, {distance}));
     const auto add = [&](const GateRows& gates, int64_t rows, int64_t lda, int64_t ldb) {
       GemmShape weights = WeightShape(gates.columns, hidden, rows, ldb);
       weights.lda = lda;
@@ -120,10 +125,12 @@ class Pass {
     }
     CopyState(at_.State(p_.dy_h), d_h_);
     if (lstm()) CopyState(at_.State(p_.dy_c), d_c_);
-    for (int64_t i = shape_.steps - 1; i >= 0; --i) {
-      GoBack(i);
-      AddToState(i);
-    }
+    at_.ForGroups(threads_, [&](const Sequences& own) {
+      for (int64_t i = shape_.steps - 1; i >= 0; --i) {
+        GoBack(own, i);
+        AddToState(own, i);
+      }
+    });
     const auto constant = [](StepRows<T> rows) {
       return StepRows<const T>{rows.data, rows.stride};
     };
@@ -140,6 +147,9 @@ class Pass {
   bool lstm() const { return at_.is(ops::RecurrentCell::kLstm); }
   T* Memory(size_t at) const { return reinterpret_cast<T*>(scratch_ + at); }
   void* gemm_memory() const { return scratch_ + plan_.gemm_at; }
+  void* GemmMemory(const Sequences& own) const {
+    return scratch_ + plan_.gemm_at + static_cast<size_t>(own.task) * plan_.group_bytes;
+  }
   StepRows<const T> RowsOf(int64_t i) const { return at_.At(record_, width_, at_.Step(i)); }
   StepRows<T> GradsOf(int64_t i) const { return at_.At(d_gates_, plan_.d_width, at_.Step(i)); }
   StepRows<const T> Before(int64_t i, int64_t part, const T* initial) const {
@@ -159,42 +169,41 @@ class Pass {
 
   // From the states behind step number i to its gates, and what reaches the states before without
   // R.
-  void GoBack(int64_t i) {
+  void GoBack(const Sequences& own, int64_t i) {
     const int64_t t = at_.Step(i);
     const StepRows<const T> rows = RowsOf(i), dy = at_.Output(p_.dy, t);
     const StepRows<T> grads = GradsOf(i);
-    at_.ForRows(threads_, Memory(plan_.rows_at), [&](int64_t n, T* own) {
+    at_.ForRows(own, Memory(plan_.rows_at), [&](int64_t n, T* memory) {
       if (!at_.Active(p_.lengths, t, n)) return void(std::fill_n(grads[n], plan_.d_width, T(0)));
       T* const d_h = d_h_[n];
       for (int64_t k = 0; dy.data != nullptr && k < hidden_; ++k) d_h[k] += dy[n][k];
-      FinishRowGrad<T>(at_.row_shape(), StatesBefore(i, n), rows[n], grads[n], d_h, d_c_[n], own);
+      FinishRowGrad<T>(at_.row_shape(), StatesBefore(i, n), rows[n], grads[n], d_h, d_c_[n],
+                       memory);
     });
   }
 
   // What reaches the states before step number i through R.
-  void AddToState(int64_t i) {
+  void AddToState(const Sequences& own, int64_t i) {
     const StepRows<T> grads = GradsOf(i);
-    if (at_.is_gru() && !at_.row_shape().linear_before_reset) AddThroughReset(i);
+    if (at_.is_gru() && !at_.row_shape().linear_before_reset) AddThroughReset(own, i);
     const auto add = [&](const StepProduct<T>& product, int64_t from) {
       const StepRows<T> rows = grads.Part(from);
-      product.Run(threads_, {rows.data, rows.stride}, d_h_, {.beta = 1}, shape_.slices,
-                  gemm_memory());
+      product.Run(own, {rows.data, rows.stride}, d_h_, {.beta = 1}, GemmMemory(own));
     };
     add(plan_.joint, 0);
     if (at_.row_shape().linear_before_reset) add(plan_.last, ops::kGruInner * hidden_);
   }
 
-  void AddThroughReset(int64_t i) {
+  void AddThroughReset(const Sequences& own, int64_t i) {
     const StepRows<const T> rows = RowsOf(i);
     const StepRows<T> grads = GradsOf(i), candidate = grads.Part(2 * hidden_);
     const StepRows<T> inner = grads.Part(ops::kGruInner * hidden_);
-    plan_.last.Run(threads_, {candidate.data, candidate.stride}, inner, {}, shape_.slices,
-                   gemm_memory());
+    plan_.last.Run(own, {candidate.data, candidate.stride}, inner, {}, GemmMemory(own));
     const int64_t t = at_.Step(i);
-    at_.ForRows(threads_, Memory(plan_.rows_at), [&](int64_t n, T* own) {
+    at_.ForRows(own, Memory(plan_.rows_at), [&](int64_t n, T* memory) {
       if (!at_.Active(p_.lengths, t, n)) return;
       ResetRowGrad<T>(at_.row_shape(), StatesBefore(i, n), rows[n], inner[n], grads[n], d_h_[n],
-                      own);
+                      memory);
     });
   }
 

@@ -22,6 +22,17 @@ struct StepRows {
   StepRows Part(int64_t offset) const {
     return {data == nullptr ? nullptr : data + offset, stride};
   }
+  // The rows from sequence `n` on.
+  StepRows From(int64_t n) const { return Part(n * stride); }
+};
+
+// Sequences of the batch that go through their steps together, and the threads that they have for
+// that. Tasks of several such groups run at one time; `task` is the first of this one's.
+struct Sequences {
+  Range range;
+  const Lease& threads;
+  int slices;
+  int task;
 };
 
 class RecurrentLayout {
@@ -75,26 +86,44 @@ class RecurrentLayout {
     return all == nullptr ? nullptr : all + d_ * each;
   }
 
-  // Tasks for the rows of a step: none is so small that starting it costs more.
-  int RowTasks() const {
-    constexpr int64_t kLeast = 2048;
-    const int64_t tasks = shape_.batch * hidden() * gates() / kLeast;
-    return static_cast<int>(
-        std::max<int64_t>(1, std::min({tasks, int64_t{shape_.slices}, shape_.batch})));
+  // Into how many groups the sequences are cut, of which each goes through all steps on a thread of
+  // its own, and reads all of R in each. One group, which cuts its products, if others would have
+  // too few rows for that, or so many that it does not count how often threads meet.
+  int Groups() const {
+    constexpr int64_t kLeastRows = 8, kMostRows = 32;
+    const int64_t rows = shape_.batch / shape_.slices;
+    return rows >= kLeastRows && rows <= kMostRows ? shape_.slices : 1;
   }
-  // Calls body(n, memory) for each sequence, where `memory` is of the task's own.
+  // Calls body(sequences) for each group.
+  template <typename Body>
+  void ForGroups(const Lease& threads, const Body& body) const {
+    const int groups = Groups();
+    if (groups == 1) return body(Sequences{{0, shape_.batch}, threads, shape_.slices, 0});
+    threads.ParallelFor(groups, [&](int group) {
+      const Lease alone;
+      body(Sequences{PartOf(shape_.batch, groups, group), alone, 1, group});
+    });
+  }
+  // Calls body(n, memory) for each of some sequences, where `memory` is of the task's own.
   template <typename T, typename Body>
-  void ForRows(const Lease& threads, T* scratch, const Body& body) const {
-    const int tasks = RowTasks();
-    threads.ParallelFor(tasks, [&](int task) {
-      const Range range = PartOf(shape_.batch, tasks, task);
-      T* const memory = scratch + task * RowScratch(row_shape_);
-      for (int64_t n = range.begin; n < range.end; ++n) body(n, memory);
+  void ForRows(const Sequences& own, T* scratch, const Body& body) const {
+    const int tasks = RowTasks(own);
+    own.threads.ParallelFor(tasks, [&](int task) {
+      const Range part = PartOf(own.range.size(), tasks, task);
+      T* const memory = scratch + (own.task + task) * RowScratch(row_shape_);
+      for (int64_t n = part.begin; n < part.end; ++n) body(own.range.begin + n, memory);
     });
   }
   int64_t RowsScratch() const { return RowScratch(row_shape_) * shape_.slices; }
 
  private:
+  // Tasks for the rows of a step: none is so small that starting it costs more.
+  int RowTasks(const Sequences& own) const {
+    constexpr int64_t kLeast = 2048;
+    const int64_t rows = own.range.size(), tasks = rows * hidden() * gates() / kLeast;
+    return static_cast<int>(std::max<int64_t>(1, std::min({tasks, int64_t{own.slices}, rows})));
+  }
+
   const RecurrentShape& shape_;
   const RecurrentRowShape& row_shape_;
   int64_t d_;
@@ -124,20 +153,25 @@ template <typename T>
 class StepProduct {
  public:
   StepProduct() = default;
+  // `shape.m` is the batch.
   StepProduct(const GemmShape& shape, int64_t steps, ScratchParts* parts)
       : shape_(shape), packed_(steps > 2 && shape.n >= 32) {
     if (packed_) panels_at_ = parts->TakeBytes(PackedBBytes<T>(shape.n, shape.k));
   }
-  // Enough for rows of A at any of these distances.
-  size_t gemm_bytes(int slices, std::initializer_list<int64_t> distances) const {
+  // Of each group: enough for rows of A at any of these distances.
+  size_t gemm_bytes(int groups, int slices, std::initializer_list<int64_t> distances) const {
     size_t most = 0;
     for (int64_t distance : distances) {
-      GemmShape shape = shape_;
-      shape.lda = distance;
-      most = std::max(most, packed_ ? GemmPackedBScratchBytes<T>(shape, slices)
-                                    : GemmScratchBytes<T>(shape, slices));
+      for (int64_t rows : {shape_.m / groups, CeilDiv(shape_.m, groups)}) {
+        GemmShape shape = shape_;
+        shape.m = rows;
+        shape.lda = distance;
+        const int cuts = groups == 1 ? slices : 1;
+        most = std::max(most, packed_ ? GemmPackedBScratchBytes<T>(shape, cuts)
+                                      : GemmScratchBytes<T>(shape, cuts));
+      }
     }
-    return most;
+    return static_cast<size_t>(RoundUp(static_cast<int64_t>(most), 64));
   }
   // Before the first step.
   void Prepare(const Lease& threads, const T* b, std::byte* scratch, int slices) {
@@ -147,12 +181,15 @@ class StepProduct {
     PackB(threads, shape_.n, shape_.k, shape_.transpose_b, b, shape_.ldb, panels, slices);
     b_ = panels;
   }
-  void Run(const Lease& threads, StepRows<const T> a, StepRows<T> c,
-           const GemmEpilogue<T>& epilogue, int slices, void* memory) const {
+  // The rows of some sequences; `a` and `c` are those of all.
+  void Run(const Sequences& own, StepRows<const T> a, StepRows<T> c,
+           const GemmEpilogue<T>& epilogue, void* memory) const {
     GemmShape shape = shape_;
+    shape.m = own.range.size();
     shape.lda = a.stride;
     shape.ldc = c.stride;
-    (packed_ ? GemmPackedB<T> : Gemm<T>)(threads, shape, a.data, b_, c.data, epilogue, slices,
+    (packed_ ? GemmPackedB<T> : Gemm<T>)(own.threads, shape, a.From(own.range.begin).data, b_,
+                                         c.From(own.range.begin).data, epilogue, own.slices,
                                          memory);
   }
 

@@ -122,7 +122,8 @@ void Progress::Update(int64_t done, int64_t items, std::span<const ProgressMetri
   state_.seconds = static_cast<double>(now - begin_nanos_) * 1e-9;
   metrics_.assign(metrics.begin(), metrics.end());
   drawn_ = false;
-  double pause = terminal_ ? options_.bar_seconds : options_.line_seconds;
+  const double lines = begun_ ? options_.line_seconds : options_.first_seconds;
+  const double pause = terminal_ ? options_.bar_seconds : lines;
   if (static_cast<double>(now - last_draw_nanos_) * 1e-9 < pause) return;
   last_draw_nanos_ = now;
   Draw();
@@ -135,7 +136,7 @@ void Progress::Draw() {
   // One column less: terminals wrap when the last one is written.
   std::string line = RenderProgress(state_, terminal_ ? width - 1 : kNoLimit, terminal_);
   Write(terminal_ ? Cat("\r", line, kEraseToEnd) : Cat(line, "\n"));
-  drawn_ = true;
+  drawn_ = begun_ = true;
 }
 
 void Progress::Message(std::string_view text) {

@@ -44,6 +44,7 @@ struct ProgressOptions {
   std::string item_name = "images";
   double bar_seconds = 0.1;      // between two drawings on a terminal
   double line_seconds = 10;      // between two lines elsewhere
+  double first_seconds = 1;      // before the first of them, which shows that all is well
   const Clock* clock = nullptr;  // null: SystemClock()
 };
 
@@ -74,6 +75,7 @@ class Progress {
   bool terminal_;
   bool finished_ = false;
   bool drawn_ = false;  // the current state
+  bool begun_ = false;  // something has been drawn
   int64_t begin_nanos_;
   int64_t last_draw_nanos_;
 };

@@ -151,7 +151,9 @@ static hr_dataset* open_data(hr_env* env, const options* o, const char* split, c
 
 /* The bar begins with the first step, when it is known from where training goes on. */
 typedef struct watch {
-  int64_t total;
+  const options* options;
+  hr_dataset* data;
+  int size; /* of the group, for which `progress` counts the steps */
   int64_t epoch_steps;
   const job* job;
   const char* folder; /* of events */
@@ -185,14 +187,33 @@ static void write_weights(const watch* w, int64_t step) {
   }
 }
 
+/* The step that will be the last: the more ranks, the fewer are left. */
+static int64_t last_step(const watch* w, int64_t step) {
+  hr_text* position;
+  long long epoch, example;
+  TRY(hr_dataset_position(w->data, &position));
+  if (sscanf(hr_text_data(position), "{\"epoch\":%lld,\"example\":%lld", &epoch, &example) != 2) {
+    epoch = example = 0;
+  }
+  hr_text_release(position);
+  return step + (w->options->epochs - epoch) * hr_dataset_batches(w->data) -
+         example / (w->options->batch * w->size);
+}
+
 static hr_status* on_step(void* context, const hr_train_report* report, int32_t* out_stop) {
   (void)out_stop;
   watch* w = context;
   int64_t counted = report->examples;
   if (rank_of(w->job) != 0) return NULL;                              /* rank 0 speaks for all */
   if (w->events == NULL) TRY(hr_summary_open(w->folder, &w->events)); /* it is another one now */
+  if (w->size != size_of(w->job)) {                                   /* ranks have died or come */
+    hr_progress_release(w->progress);
+    w->progress = NULL;
+    w->size = size_of(w->job);
+  }
   if (w->progress == NULL) {
-    TRY(hr_progress_create("train", "images", report->step, w->total, &w->progress));
+    const int64_t last = last_step(w, report->step);
+    TRY(hr_progress_create("train", "images", report->step, last, &w->progress));
     counted = 0; /* the step was done before the clock of the bar began */
   }
   hr_progress_update(w->progress, report->step, counted * size_of(w->job), "loss", report->loss);
@@ -396,7 +417,8 @@ static int train(const char* program, const options* o) {
   hr_dataset* test = open_data(env, o, "test", query);
 
   int64_t epoch_steps = hr_dataset_batches(data);
-  watch watching = {.total = epoch_steps * o->epochs,
+  watch watching = {.options = o,
+                    .data = data,
                     .epoch_steps = epoch_steps,
                     .job = &job,
                     .folder = f.events,

@@ -313,7 +313,7 @@ class Launch(support.ToolTest):
         self.assertEqual(sorted(done.stdout.splitlines()), ["[0] 1:3", "[1] 1:3", "[2] 1:3"])
         self.assertEqual(done.stderr,
                          "headrace launch: rank 2 was ended by signal 9 (Killed); 2 ranks go on, "
-                         "restart 1 of 1 joins them\n")
+                         "restart 1 of 1 takes its place\n")
 
     def elastic_bench(self, before, *options, ranks=3):
         """An elastic job of `headrace comm bench`, whose ranks run `before` first."""
@@ -372,7 +372,7 @@ class Launch(support.ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertLess(time.monotonic() - begin, 20, "somebody was waited for")
         self.assertIn("[0] # 3 ranks,", done.stdout)
-        self.assertIn("restart 3 of 3 joins them", done.stderr)
+        self.assertIn("restart 3 of 3 takes its place", done.stderr)
 
     def test_an_elastic_job_is_over_when_the_rest_is(self):
         # A rank that was frozen when the others ended well has no part in it any more.

@@ -31,7 +31,7 @@ class Faults(unittest.TestCase):
                                            ["--elastic", "1:3", "--max-restarts", "1"], words,
                                            shell=late)
         self.assertEqual([end.size for end in ends], [2, 2], said)
-        self.assertIn("restart 1 of 1 joins them", said)
+        self.assertIn("restart 1 of 1 takes its place", said)
 
 
 if __name__ == "__main__":

@@ -234,8 +234,9 @@ class Losses {
     ++replaced_;
     joined_.push_back(rank);
     Note(rank, "replaced");
-    Say(failure.cause + "; " + Going() + ", restart " + std::to_string(replaced_) + " of " +
-        std::to_string(options_.max_restarts) + " joins them");
+    Say(failure.cause + "; " + (ranks_.running() == 0 ? "" : Going() + ", ") + "restart " +
+        std::to_string(replaced_) + " of " + std::to_string(options_.max_restarts) +
+        " takes its place");
     ranks_.Replace(Resolved(options_.program), rank, Variables(options_, rank, meeting_, true));
     return true;
   }

@@ -73,9 +73,14 @@ struct Bench {
     const auto image = [&](const char* name_of_pass, ImagePass pass, bool packed,
                            const ConvImageMemory<float>& memory) {
       run(name + name_of_pass, ConvChannelsLast<float>(s, pass, packed, slices), packed, memory);
-      if (!WinogradChannelsLast::Takes(s)) return;
-      run(name + name_of_pass + (WinogradChannelsLastPays(s, pass, packed) ? " W" : " w"),
-          WinogradChannelsLast(s, pass, packed, slices), packed, memory);
+      if (!WinogradTakesChannelsLast(s)) return;
+      const WinogradMethod best = WinogradMethodFor(s, pass, packed);
+      const bool pays = WinogradChannelsLastPays(s, pass, packed);
+      for (const WinogradTiling tiling : Tilings(s)) {
+        const bool chosen = pays && best.tiling == tiling && best.packed == packed;
+        run(name + name_of_pass + Name(tiling, chosen),
+            WinogradChannelsLast(s, pass, {tiling, packed}, slices), packed, memory);
+      }
     };
     const ConvImageMemory<float> forward{x.get(), w.get(), y.get(), {.bias = bias.get()}};
     image(" L forward", ImagePass::kForward, false, forward);
@@ -87,9 +92,20 @@ struct Bench {
            [&] { weights.Run(threads, x.get(), y.get(), dw.get(), scratch.get()); });
     };
     gradient(" L backward weights", ConvChannelsLastWeights<float>(s, slices));
-    if (!WinogradChannelsLast::Takes(s)) return;
-    gradient(WinogradChannelsLastWeightsPays(s) ? " L backward weights W" : " L backward weights w",
-             WinogradChannelsLastWeights(s, slices));
+    if (!WinogradTakesChannelsLast(s)) return;
+    for (const WinogradTiling tiling : Tilings(s)) {
+      const bool chosen = WinogradChannelsLastWeightsPays(s) && WinogradWeightsTiling(s) == tiling;
+      gradient((" L backward weights" + Name(tiling, chosen)).c_str(),
+               WinogradChannelsLastWeights(s, tiling, slices));
+    }
+  }
+
+  static std::vector<WinogradTiling> Tilings(const ConvShape& s) {
+    if (!WinogradHasSmallTiles(s)) return {WinogradTiling::kLarge};
+    return {WinogradTiling::kLarge, WinogradTiling::kSmall};
+  }
+  static std::string Name(WinogradTiling tiling, bool chosen) {
+    return std::string(chosen ? " W" : " w") + (tiling == WinogradTiling::kSmall ? " small" : "");
   }
 
   void Method(const std::string& name, const ConvShape& s, const ConvFusion& fusion,

@@ -2,10 +2,11 @@
 // outputs of a filter g from the pixels d of a tile (Lavin and Gray, arXiv:1509.09308). They follow
 // from the points of Toom and Cook's interpolation: 0, pairs p and -p, and infinity.
 //
-// The points decide how much rounding errors grow. In 8 pixels the usual pairs 1, 2 and 1/2 are the
-// best; in 6, 5/8 and 3/2 make less than half of the error of 1 and 2. Sums of the squared entries
-// of A, B and G tell (Barabasz et al., arXiv:1803.10986): errors are 4.8 times those of sums of as
-// many products in 6 x 6 tiles, and 19 to 25 times in 8 x 8 tiles.
+// The points decide how much rounding errors grow. Of 4 pixels nothing but 1 is needed; in 8 pixels
+// the usual pairs 1, 2 and 1/2 are the best; in 6, 5/8 and 3/2 make less than half of the error of
+// 1 and 2. Sums of the squared entries of A, B and G tell (Barabasz et al., arXiv:1803.10986):
+// errors are 4.8 times those of sums of as many products in 6 x 6 tiles, and 19 to 25 times in 8 x
+// 8 tiles.
 #pragma once
 
 #include <array>
@@ -87,12 +88,20 @@ constexpr WinogradAxis MakeWinogradAxis(int pairs, std::array<double, 3> points)
   return axis;
 }
 
+inline constexpr WinogradAxis kWinogradFour = MakeWinogradAxis(1, {1});
 inline constexpr WinogradAxis kWinogradSix = MakeWinogradAxis(2, {0.625, 1.5});
 inline constexpr WinogradAxis kWinogradEight = MakeWinogradAxis(3, {1, 2, 0.5});
 
-// The axis for kernels of so many taps: the larger tile only where direct sums have large errors,
-// too, being long.
-constexpr const WinogradAxis& WinogradAxisFor(int64_t taps) {
+// Small tiles make 2 outputs of 3 taps: they multiply more, but have 16 frequencies of each 3 x 3
+// filter instead of 36.
+enum class WinogradTiling : uint8_t { kLarge, kSmall };
+inline constexpr int kWinogradSmallKernel = 3;  // the only one that has small tiles
+
+// The axis for kernels of so many taps: among the large ones the 8 pixels only where direct sums
+// have large errors, too, being long.
+constexpr const WinogradAxis& WinogradAxisFor(int64_t taps,
+                                              WinogradTiling tiling = WinogradTiling::kLarge) {
+  if (tiling == WinogradTiling::kSmall) return kWinogradFour;
   return taps <= 4 ? kWinogradSix : kWinogradEight;
 }
 

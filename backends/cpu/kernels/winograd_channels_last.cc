@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/conv_channels_last_kernels.h"
-#include "backends/cpu/kernels/winograd.h"
 #include "runtime/base/strings.h"
 
 namespace hr::cpu {
@@ -13,56 +12,17 @@ constexpr int64_t kBlockBytes = 288 << 10;     // of frequencies: they stay in L
 constexpr int64_t kBlockTiles = 12;            // at least: a tile of products
 constexpr int64_t kGroupLanes = 64;            // their products stay in L2, too
 constexpr int64_t kUnit = kBatchBlock<float>;  // channels that the transforms take at once
-constexpr double kRead = 5;                    // multiply-adds while a weight comes from memory
 
 // Rows that lie whole kilobytes apart fall on the same few lines of the cache.
 int64_t RowStride(int64_t channels) { return channels % 256 == 0 ? channels + kUnit : channels; }
 
-// The gradient of an image is a convolution of the result's gradient with turned kernels.
-ConvShape AsForward(ConvShape s, ImagePass pass) {
-  if (pass == ImagePass::kForward) return s;
-  std::swap(s.ic, s.oc);
-  std::swap(s.ih, s.oh);
-  std::swap(s.iw, s.ow);
-  s.pad_top = s.kh - 1 - s.pad_top;
-  s.pad_left = s.kw - 1 - s.pad_left;
-  return s;
-}
-
 }  // namespace
-
-double WinogradChannelsLastCost(const ConvShape& shape, ImagePass pass, bool packed) {
-  constexpr double kTransform = 7;  // of a frequency of a channel
-  constexpr double kFilter = 10;    // of a frequency of a weight
-  const ConvShape s = AsForward(shape, pass);
-  const WinogradGrid grid(s);
-  const auto weights = static_cast<double>(s.ic * s.oc);
-  const auto frequencies = static_cast<double>(grid.row_axis.tile * grid.column_axis.tile);
-  const auto tiles = static_cast<double>(s.n * grid.rows * grid.columns);
-  return frequencies * (tiles * (weights + kTransform * static_cast<double>(s.ic + s.oc)) +
-                        weights * (packed ? kRead : kRead + kFilter));
-}
-
-bool WinogradChannelsLastPays(const ConvShape& shape, ImagePass pass, bool packed) {
-  if (!WinogradChannelsLast::Takes(shape)) return false;
-  constexpr double kOrder = 18;  // of a weight
-  const ConvShape s = AsForward(shape, pass);
-  const auto pixels = static_cast<double>(s.n * s.OutputPlane());
-  const double direct =
-      static_cast<double>(s.oc * s.Taps()) * (pixels + (packed ? kRead : kRead + kOrder));
-  return WinogradChannelsLastCost(shape, pass, packed) < 0.9 * direct;
-}
-
-bool WinogradChannelsLast::Takes(const ConvShape& s) {
-  return !s.HasDepth() && WinogradIsAccurate(s) && s.ic % kUnit == 0 && s.oc % kUnit == 0 &&
-         s.pad_top >= 0 && s.pad_left >= 0 && s.pad_top < s.kh && s.pad_left < s.kw;
-}
 
 void TransformChannelsLast(const WinogradGrid& grid, WinogradSide side, Range rows, int64_t first,
                            const float* image, float* line, const WinogradPlanes& to) {
   const ConvShape& s = grid.s;
   const WinogradKernels& kernels = KernelsForWinograd();
-  const WinogradRowKernels& transforms = kernels.row[s.kw];
+  const WinogradRowKernels& transforms = kernels.RowOf(s.kw, grid.tiling);
   const bool input = side == WinogradSide::kInput;
   const int64_t channels = input ? s.ic : s.oc;
   const int64_t plane = channels * (input ? s.InputPlane() : s.OutputPlane());
@@ -82,35 +42,43 @@ void TransformChannelsLast(const WinogradGrid& grid, WinogradSide side, Range ro
   }
 }
 
-WinogradChannelsLast::WinogradChannelsLast(const ConvShape& shape, ImagePass pass, bool packed,
-                                           int slices)
+WinogradChannelsLast::WinogradChannelsLast(const ConvShape& shape, ImagePass pass,
+                                           const WinogradMethod& method, int slices)
     : s_(AsForward(shape, pass)),
       pass_(pass),
-      packed_(packed),
+      packed_(method.packed),
       slices_(slices),
-      grid_(s_),
+      grid_(s_, method.tiling),
       rows_(s_.n * grid_.rows),
       row_(RowStride(s_.ic)),
       width_(2 * gemm_.lanes),
-      lanes_(std::min(kGroupLanes, s_.oc)) {
+      lanes_(std::min(kGroupLanes, s_.oc)),
+      chain_(WinogradChain(grid_.row_axis, grid_.column_axis, s_.ic)),
+      packs_blocks_(!packed_ && Tiles(rows_) <= s_.oc) {
   const auto bytes = static_cast<int64_t>(sizeof(float)) * FrequencyElements(1);
-  const int64_t least = CeilDiv(kBlockTiles, grid_.columns);
+  const int64_t least = CeilDiv(kBlockTiles, grid_.columns), whole = std::max(width_, kUnit);
   block_rows_ = std::min(rows_, std::max(least, kBlockBytes / bytes));
-  cuts_tiles_ = rows_ >= block_rows_ * slices_;
-  if (!cuts_tiles_) {
-    lanes_ = std::min(lanes_, RoundUp(CeilDiv(s_.oc, slices_), std::max(width_, kUnit)));
+  cuts_tiles_ = !packs_blocks_ && rows_ >= block_rows_ * slices_;
+  if (packs_blocks_) {
+    lanes_ = std::min(s_.oc, whole);
+    block_rows_ = CeilDiv(rows_, CeilDiv(static_cast<int64_t>(slices_), CeilDiv(s_.oc, lanes_)));
+  } else if (!cuts_tiles_) {
+    lanes_ = std::min(lanes_, RoundUp(CeilDiv(s_.oc, slices_), whole));
   }
 }
 
 // Of one thread.
 int64_t WinogradChannelsLast::MemoryElements() const {
-  return grid_.x_columns * s_.ic + lanes_ * (frequencies() * Tiles(block_rows_) +
-                                             (grid_.row_axis.tile + 1) * grid_.y_columns);
+  const int64_t filters = packs_blocks_ ? frequencies() * PanelStride(chain_, width_) : 0;
+  return grid_.x_columns * s_.ic + filters +
+         lanes_ *
+             (frequencies() * Tiles(block_rows_) + (grid_.row_axis.tile + 1) * grid_.y_columns);
 }
 
 WinogradChannelsLast::Memory WinogradChannelsLast::MemoryAt(float* at) const {
   float* const products = at + grid_.x_columns * s_.ic;
-  return {at, products, products + frequencies() * Tiles(block_rows_) * lanes_};
+  float* const lines = products + frequencies() * Tiles(block_rows_) * lanes_;
+  return {at, products, lines, lines + lanes_ * (grid_.row_axis.tile + 1) * grid_.y_columns};
 }
 
 int64_t WinogradChannelsLast::ScratchElements() const {
@@ -119,75 +87,106 @@ int64_t WinogradChannelsLast::ScratchElements() const {
 }
 
 size_t WinogradChannelsLast::scratch_bytes() const {
-  return (packed_ ? 0 : packed_bytes()) + static_cast<size_t>(ScratchElements()) * sizeof(float);
+  return (packed_ || packs_blocks_ ? 0 : packed_bytes()) +
+         static_cast<size_t>(ScratchElements()) * sizeof(float);
 }
 
 size_t WinogradChannelsLast::packed_bytes() const {
   const int64_t panels = CeilDiv(s_.oc, width_);
-  return static_cast<size_t>(panels * frequencies() * PanelStride(width_)) * sizeof(float);
+  return static_cast<size_t>(panels * frequencies() * PanelStride(s_.ic, width_)) * sizeof(float);
 }
 
 std::string WinogradChannelsLast::packed_format() const {
   return Cat("winograd ", pass_ == ImagePass::kForward ? "forward " : "backward ", s_.kh, " ",
-             s_.kw, " by ", width_);
+             s_.kw, " tiles of ", grid_.row_axis.tile, " by ", width_);
 }
 
 // [panel][frequency][channel][lane]; the last panel may be narrower.
 float* WinogradChannelsLast::PackedAt(float* packed, int64_t panel, int64_t frequency) const {
-  return packed + panel * frequencies() * PanelStride(width_) +
-         frequency * PanelStride(Columns(panel));
+  return packed + panel * frequencies() * PanelStride(s_.ic, width_) +
+         frequency * PanelStride(s_.ic, Columns(panel));
+}
+
+// Transforms some vectors of the filters of some channels of a panel.
+void WinogradChannelsLast::PackFilters(const float* weights, int64_t panel, Range channels,
+                                       Range vectors, float* to) const {
+  const bool forward = pass_ == ImagePass::kForward;
+  const int64_t taps = s_.KernelSize(), columns = Columns(panel);
+  // Of the plain tensor, from a channel and a lane to the next one.
+  const int64_t channel = forward ? taps : s_.oc * taps, lane = forward ? s_.ic * taps : taps;
+  kernels_.filters({.w = weights + channels.begin * channel + panel * width_ * lane,
+                    .columns = columns,
+                    .w_a = channel,
+                    .w_b = lane,
+                    .count = channels.size() * columns,
+                    .kernel_rows = s_.kh,
+                    .kernel_columns = s_.kw,
+                    .tiling = grid_.tiling,
+                    .turned = !forward,
+                    .to = to,
+                    .plane = PanelStride(channels.size(), columns),
+                    .begin = vectors.begin * kUnit,
+                    .end = vectors.end * kUnit});
 }
 
 void WinogradChannelsLast::Pack(const Lease& threads, const float* weights, float* packed) const {
-  const bool forward = pass_ == ImagePass::kForward;
-  const int64_t taps = s_.KernelSize(), panels = CeilDiv(s_.oc, width_);
-  // Of the plain tensor, from a channel and a lane to the next one.
-  const int64_t channel = forward ? taps : s_.oc * taps, lane = forward ? s_.ic * taps : taps;
-  const int64_t parts = CeilDiv(slices_, panels) * panels;
+  const int64_t panels = CeilDiv(s_.oc, width_), parts = CeilDiv(slices_, panels) * panels;
   threads.ParallelFor(slices_, [&](int slice) {
     const Range own = PartOf(parts, slices_, slice);
     for (int64_t part = own.begin; part < own.end; ++part) {
-      const int64_t panel = part % panels, columns = Columns(panel);
-      const Range vectors = PartOf(s_.ic * columns / kUnit, parts / panels, part / panels);
-      kernels_.filters({.w = weights + panel * width_ * lane,
-                        .columns = columns,
-                        .w_a = channel,
-                        .w_b = lane,
-                        .count = s_.ic * columns,
-                        .kernel_rows = s_.kh,
-                        .kernel_columns = s_.kw,
-                        .turned = !forward,
-                        .to = PackedAt(packed, panel, 0),
-                        .plane = PanelStride(columns),
-                        .begin = vectors.begin * kUnit,
-                        .end = vectors.end * kUnit});
+      const int64_t panel = part % panels, vectors = s_.ic * Columns(panel) / kUnit;
+      PackFilters(weights, panel, {0, s_.ic}, PartOf(vectors, parts / panels, part / panels),
+                  PackedAt(packed, panel, 0));
     }
   });
 }
 
-// All frequencies of rows of tiles times those of a panel.
-void WinogradChannelsLast::Multiply(Range rows, int64_t panel, const float* pixels, int64_t plane,
-                                    const float* weights, float* products) const {
-  const int64_t tiles = Tiles(rows.size()), columns = Columns(panel);
-  const int64_t chain = WinogradChain(grid_.row_axis, grid_.column_axis, s_.ic);
+// A frequency of tiles times some channels of a panel's filters.
+void WinogradChannelsLast::Multiply(int64_t tiles, Range channels, int64_t columns,
+                                    const float* pixels, const float* filters,
+                                    float* products) const {
   const int64_t cuts = CeilDiv(tiles, gemm_.rows);
   const auto& kernels = gemm_.tile[0][columns > gemm_.lanes ? 1 : 0];
+  for (int64_t cut = 0; cut < cuts; ++cut) {
+    const Range part = PartOf(tiles, cuts, cut);
+    kernels[part.size() - 1]({.k = channels.size(),
+                              .a = pixels + part.begin * row_ + channels.begin,
+                              .a_stride = row_,
+                              .b = filters,
+                              .ldb = columns,
+                              .b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(float)),
+                              .columns = columns,
+                              .c = products + part.begin * lanes_,
+                              .ldc = lanes_,
+                              .accumulate = channels.begin > 0});
+  }
+}
+
+// All frequencies of rows of tiles times those of a panel.
+void WinogradChannelsLast::MultiplyPacked(Range rows, int64_t panel, const float* pixels,
+                                          int64_t plane, const float* weights,
+                                          float* products) const {
+  const int64_t tiles = Tiles(rows.size()), columns = Columns(panel);
   for (int64_t f = 0; f < frequencies(); ++f) {
     const float* const of_panel = PackedAt(const_cast<float*>(weights), panel, f);
-    for (int64_t c = 0; c < s_.ic; c += chain) {
-      for (int64_t cut = 0; cut < cuts; ++cut) {
-        const Range part = PartOf(tiles, cuts, cut);
-        kernels[part.size() - 1]({.k = std::min(chain, s_.ic - c),
-                                  .a = pixels + f * plane + part.begin * row_ + c,
-                                  .a_stride = row_,
-                                  .b = of_panel + c * columns,
-                                  .ldb = columns,
-                                  .b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(float)),
-                                  .columns = columns,
-                                  .c = products + (f * tiles + part.begin) * lanes_,
-                                  .ldc = lanes_,
-                                  .accumulate = c > 0});
-      }
+    for (int64_t c = 0; c < s_.ic; c += chain_) {
+      Multiply(tiles, {c, std::min(s_.ic, c + chain_)}, columns, pixels + f * plane,
+               of_panel + c * columns, products + f * tiles * lanes_);
+    }
+  }
+}
+
+// The same, with weights as they are given.
+void WinogradChannelsLast::MultiplyPacking(Range rows, int64_t panel, const float* pixels,
+                                           int64_t plane, const float* weights, float* products,
+                                           float* filters) const {
+  const int64_t tiles = Tiles(rows.size()), columns = Columns(panel);
+  for (int64_t c = 0; c < s_.ic; c += chain_) {
+    const Range channels{c, std::min(s_.ic, c + chain_)};
+    PackFilters(weights, panel, channels, {0, CeilDiv(channels.size() * columns, kUnit)}, filters);
+    for (int64_t f = 0; f < frequencies(); ++f) {
+      Multiply(tiles, channels, columns, pixels + f * plane,
+               filters + f * PanelStride(channels.size(), columns), products + f * tiles * lanes_);
     }
   }
 }
@@ -202,7 +201,7 @@ void WinogradChannelsLast::Finish(Range rows, Range lanes, const ConvImageMemory
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     const float* from = own.products + Tiles(row - rows.begin) * lanes_;
     for (int i = 0; i < grid_.row_axis.tile; ++i, from += grid_.column_axis.tile * plane) {
-      kernels_.row[s_.kw].output(tiles, from, own.lines + i * line);
+      kernels_.RowOf(s_.kw, grid_.tiling).output(tiles, from, own.lines + i * line);
     }
     const int64_t first = row % grid_.rows * grid_.row_outputs;
     const int64_t count = std::min(grid_.row_outputs, s_.oh - first);
@@ -229,8 +228,12 @@ void WinogradChannelsLast::MultiplyBlocks(Range rows, Range groups, const float*
   for (int64_t group = groups.begin; group < groups.end; ++group) {
     const Range lanes{group * lanes_, std::min(s_.oc, (group + 1) * lanes_)};
     for (int64_t lane = lanes.begin; lane < lanes.end; lane += width_) {
-      Multiply(rows, lane / width_, pixels + Tiles(rows.begin - first) * row_, plane,
-               memory.weights, own.products + lane - lanes.begin);
+      const float* const from = pixels + Tiles(rows.begin - first) * row_;
+      float* const products = own.products + lane - lanes.begin;
+      if (packs_blocks_)
+        MultiplyPacking(rows, lane / width_, from, plane, memory.weights, products, own.filters);
+      else
+        MultiplyPacked(rows, lane / width_, from, plane, memory.weights, products);
     }
     Finish(rows, lanes, memory, own);
   }
@@ -285,7 +288,7 @@ void WinogradChannelsLast::Run(const Lease& threads, const ConvImageMemory<float
                                void* scratch) const {
   auto* memory = static_cast<float*>(scratch);
   ConvImageMemory<float> with = given;
-  if (!packed_) {
+  if (!packed_ && !packs_blocks_) {
     Pack(threads, given.weights, memory);
     with.weights = memory;
     memory += packed_bytes() / sizeof(float);

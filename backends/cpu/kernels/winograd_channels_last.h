@@ -1,8 +1,8 @@
 // Convolution of channels-last images by Winograd's minimal filtering, forward and the gradient of
-// the images: 36 multiplications where a direct 3 x 3 kernel needs 144, 64 where a 5 x 5 kernel
-// needs 400 (winograd_axis.h has the matrices). Vector lanes are channels. Tiles become rows of
-// matrices, one for each frequency, which are multiplied by those of the weights. A pixel that is
-// not finite makes its whole tile NaN.
+// the images: 36 multiplications where a direct 3 x 3 kernel needs 144 (in small tiles 16 where it
+// needs 36), 64 where a 5 x 5 kernel needs 400 (winograd_axis.h has the matrices). Vector lanes are
+// channels. Tiles become rows of matrices, one for each frequency, which are multiplied by those of
+// the weights. A pixel that is not finite makes its whole tile NaN.
 //
 // Rounding errors are those of winograd.h. float only. Alignment, determinism and scratch memory
 // are as in conv_channels_last.h.
@@ -13,15 +13,10 @@
 
 #include "backends/cpu/kernels/conv_phases.h"
 #include "backends/cpu/kernels/gemm_kernels.h"
+#include "backends/cpu/kernels/winograd_method.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
 
 namespace hr::cpu {
-
-// What a pass costs that the class below takes: multiply-adds of a direct sum in the same time.
-double WinogradChannelsLastCost(const ConvShape& shape, ImagePass pass, bool packed);
-// Whether the class below takes a pass of that convolution, and is expected to be faster than a
-// direct sum. `packed`: the weights are ordered once and not in each run.
-bool WinogradChannelsLastPays(const ConvShape& shape, ImagePass pass, bool packed);
 
 // Memory of tiles' frequencies, [frequency][tile][channel].
 struct WinogradPlanes {
@@ -35,15 +30,12 @@ enum class WinogradSide : uint8_t { kInput, kOutputGradient };
 void TransformChannelsLast(const WinogradGrid& grid, WinogradSide side, Range rows, int64_t first,
                            const float* image, float* line, const WinogradPlanes& to);
 
-// One pass that makes an image. Immutable.
+// One pass that makes an image, of a convolution of WinogradTakesChannelsLast. Immutable.
 class WinogradChannelsLast {
  public:
-  // Takes kernels of WinogradIsAccurate with channels that fill whole vectors, and pads that are
-  // smaller than the kernel.
-  static bool Takes(const ConvShape& shape);
-
-  // `packed`: the weights come from Pack.
-  WinogradChannelsLast(const ConvShape& shape, ImagePass pass, bool packed, int slices);
+  // `method`: if packed, the weights come from Pack.
+  WinogradChannelsLast(const ConvShape& shape, ImagePass pass, const WinogradMethod& method,
+                       int slices);
 
   size_t scratch_bytes() const;
   void Run(const Lease& threads, const ConvImageMemory<float>& memory, void* scratch) const;
@@ -59,24 +51,34 @@ class WinogradChannelsLast {
     float* line;      // pixels of a row, zero outside of the image
     float* products;  // [frequency][tile][lane]
     float* lines;     // [vertical frequency][column][lane], and a row of the result
+    float* filters;   // [frequency][channel][lane] of a block
   };
 
   int64_t Tiles(int64_t rows) const { return rows * grid_.columns; }
-  int64_t frequencies() const { return grid_.row_axis.tile * grid_.column_axis.tile; }
+  int64_t frequencies() const { return grid_.frequencies(); }
   int64_t FrequencyElements(int64_t rows) const { return frequencies() * Tiles(rows) * row_; }
   int64_t MemoryElements() const;
   int64_t ScratchElements() const;
   Memory MemoryAt(float* at) const;
   int64_t Columns(int64_t panel) const { return std::min(width_, s_.oc - panel * width_); }
-  // From a frequency of a panel to the next one; not a multiple of 4 KiB, on the same lines of L1.
-  int64_t PanelStride(int64_t columns) const { return s_.ic * columns + kBatchBlock<float>; }
+  // From a frequency of some channels of a panel to the next one; not a multiple of 4 KiB, on the
+  // same lines of L1.
+  static int64_t PanelStride(int64_t channels, int64_t columns) {
+    return RoundUp(channels * columns, kBatchBlock<float>) + kBatchBlock<float>;
+  }
+  void PackFilters(const float* weights, int64_t panel, Range channels, Range vectors,
+                   float* to) const;
   float* PackedAt(float* packed, int64_t panel, int64_t frequency) const;
   void RunTiles(const Lease& threads, const ConvImageMemory<float>& memory, float* scratch) const;
   void RunPanels(const Lease& threads, const ConvImageMemory<float>& memory, float* scratch) const;
   void MultiplyBlocks(Range rows, Range groups, const float* pixels, int64_t first, int64_t plane,
                       const ConvImageMemory<float>& memory, const Memory& own) const;
-  void Multiply(Range rows, int64_t panel, const float* pixels, int64_t plane, const float* weights,
-                float* products) const;
+  void MultiplyPacked(Range rows, int64_t panel, const float* pixels, int64_t plane,
+                      const float* weights, float* products) const;
+  void MultiplyPacking(Range rows, int64_t panel, const float* pixels, int64_t plane,
+                       const float* weights, float* products, float* filters) const;
+  void Multiply(int64_t tiles, Range channels, int64_t columns, const float* pixels,
+                const float* filters, float* products) const;
   void Finish(Range rows, Range lanes, const ConvImageMemory<float>& memory,
               const Memory& own) const;
 
@@ -91,7 +93,11 @@ class WinogradChannelsLast {
   int64_t block_rows_;     // that are multiplied at a time
   int64_t row_;            // from a tile to the next one in a frequency
   int64_t width_, lanes_;  // of a panel; of panels that are finished at once
+  int64_t chain_;          // channels that are summed one after the other
   bool cuts_tiles_;        // for threads; else the channels of the result, before tiles
+  // Filters are transformed where they are multiplied, a block of a panel at a time, so that they
+  // stay in L2: where they are more than the pixels.
+  bool packs_blocks_;
 };
 
 }  // namespace hr::cpu

@@ -14,27 +14,9 @@ int64_t Stride(int64_t elements) {
 
 }  // namespace
 
-double WinogradChannelsLastWeightsCost(const ConvShape& s) {
-  constexpr double kTransform = 7;  // of a frequency of a channel
-  constexpr double kFilter = 20;    // of a frequency of a weight
-  const WinogradGrid grid(s);
-  const auto weights = static_cast<double>(s.ic * s.oc);
-  const auto frequencies = static_cast<double>(grid.row_axis.tile * grid.column_axis.tile);
-  const auto tiles = static_cast<double>(s.n * grid.rows * grid.columns);
-  return frequencies *
-         (tiles * (weights + kTransform * static_cast<double>(s.ic + s.oc)) + weights * kFilter);
-}
-
-bool WinogradChannelsLastWeightsPays(const ConvShape& s) {
-  if (!WinogradChannelsLast::Takes(s)) return false;
-  constexpr double kOrder = 20;  // of a weight
-  const auto pixels = static_cast<double>(s.n * s.OutputPlane());
-  const double direct = static_cast<double>(s.oc * s.Taps()) * (pixels + kOrder);
-  return WinogradChannelsLastWeightsCost(s) < 0.9 * direct;
-}
-
-WinogradChannelsLastWeights::WinogradChannelsLastWeights(const ConvShape& shape, int slices)
-    : s_(shape), slices_(slices), grid_(s_), rows_(s_.n * grid_.rows) {
+WinogradChannelsLastWeights::WinogradChannelsLastWeights(const ConvShape& shape,
+                                                         WinogradTiling tiling, int slices)
+    : s_(shape), slices_(slices), grid_(s_, tiling), rows_(s_.n * grid_.rows) {
   const auto bytes =
       static_cast<int64_t>(sizeof(float)) * frequencies() * Tiles(1) * (s_.ic + s_.oc);
   const int64_t most =
@@ -90,7 +72,7 @@ void WinogradChannelsLastWeights::Finish(Range channels, const float* sums, floa
     std::fill_n(taps, FinishElements(), 0.0F);
     for (int i = 0; i < grid_.row_axis.tile; ++i) {
       const float* const from = sums + i * grid_.column_axis.tile * plane + c * s_.oc;
-      kernels_.filter_gradient({i, from, plane, s_.oc, s_.kh, s_.kw, taps});
+      kernels_.filter_gradient({i, from, plane, s_.oc, s_.kh, s_.kw, taps, grid_.tiling});
     }
     for (int64_t o = 0; o < s_.oc; ++o) {
       float* const to = dw + (o * s_.ic + c) * size;

@@ -12,15 +12,10 @@
 
 namespace hr::cpu {
 
-// Whether the class below takes a convolution, and is expected to be faster than a direct sum.
-bool WinogradChannelsLastWeightsPays(const ConvShape& shape);
-// What it costs then: multiply-adds of a direct sum in the same time.
-double WinogradChannelsLastWeightsCost(const ConvShape& shape);
-
-// Takes what WinogradChannelsLast takes. Immutable.
+// Takes convolutions of WinogradTakesChannelsLast. Immutable.
 class WinogradChannelsLastWeights {
  public:
-  WinogradChannelsLastWeights(const ConvShape& shape, int slices);
+  WinogradChannelsLastWeights(const ConvShape& shape, WinogradTiling tiling, int slices);
 
   size_t scratch_bytes() const;
   // All of dw is written.
@@ -28,7 +23,7 @@ class WinogradChannelsLastWeights {
 
  private:
   int64_t Tiles(int64_t rows) const { return rows * grid_.columns; }
-  int64_t frequencies() const { return grid_.row_axis.tile * grid_.column_axis.tile; }
+  int64_t frequencies() const { return grid_.frequencies(); }
   int64_t FrequencyElements(int64_t channels) const;
   int64_t LineElements() const;
   int64_t FinishElements() const { return s_.KernelSize() * s_.oc; }

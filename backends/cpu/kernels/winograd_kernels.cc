@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/winograd_kernels.h"
 
+#include <algorithm>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -9,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels/conv_tiles-inl.h"
+#include "backends/cpu/kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
@@ -63,9 +65,9 @@ HWY_INLINE V Scaled(float factor, V v) {
 
 // The points p and -p differ in the sign of the odd powers alone, so each pair shares its even and
 // its odd part.
-template <int kTaps>
+template <int kTaps, WinogradTiling kTiling>
 struct RowTile {
-  static constexpr const WinogradAxis& kAxis = WinogradAxisFor(kTaps);
+  static constexpr const WinogradAxis& kAxis = WinogradAxisFor(kTaps, kTiling);
   static constexpr int kTile = kAxis.tile, kPairs = kAxis.pairs;
   static constexpr int kOutputs = static_cast<int>(kAxis.Outputs(kTaps));
 
@@ -161,9 +163,9 @@ HWY_INLINE void StoreAll(const V (&from)[kCount], int64_t stride, float* to) {
   HR_UNROLL for (int i = 0; i < kCount; ++i) hn::Store(from[i], D(), to + i * stride);
 }
 
-template <int kTaps>
+template <int kTaps, WinogradTiling kTiling>
 HWY_ATTR void InputTransform(const WinogradTiles& call, const float* from, float* to) {
-  using Tile = RowTile<kTaps>;
+  using Tile = RowTile<kTaps, kTiling>;
   const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V d[Tile::kTile], out[Tile::kTile];
@@ -173,9 +175,9 @@ HWY_ATTR void InputTransform(const WinogradTiles& call, const float* from, float
   });
 }
 
-template <int kTaps>
+template <int kTaps, WinogradTiling kTiling>
 HWY_ATTR void InputTransformGradient(const WinogradTiles& call, const float* from, float* to) {
-  using Tile = RowTile<kTaps>;
+  using Tile = RowTile<kTaps, kTiling>;
   const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V f[Tile::kTile], out[Tile::kTile], sum[Tile::kTile];
@@ -187,9 +189,9 @@ HWY_ATTR void InputTransformGradient(const WinogradTiles& call, const float* fro
   });
 }
 
-template <int kTaps>
+template <int kTaps, WinogradTiling kTiling>
 HWY_ATTR void OutputTransform(const WinogradTiles& call, const float* from, float* to) {
-  using Tile = RowTile<kTaps>;
+  using Tile = RowTile<kTaps, kTiling>;
   const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V f[Tile::kTile], out[Tile::kOutputs];
@@ -199,9 +201,9 @@ HWY_ATTR void OutputTransform(const WinogradTiles& call, const float* from, floa
   });
 }
 
-template <int kTaps>
+template <int kTaps, WinogradTiling kTiling>
 HWY_ATTR void OutputTransformGradient(const WinogradTiles& call, const float* from, float* to) {
-  using Tile = RowTile<kTaps>;
+  using Tile = RowTile<kTaps, kTiling>;
   const int64_t plane = call.plane, column = call.column;
   ForTiles(call, [&](int64_t pixel, int64_t frequency) HWY_ATTR {
     V dy[Tile::kOutputs], out[Tile::kTile];
@@ -217,10 +219,11 @@ struct FilterMatrix {
   int64_t taps;
   float factors[kWinogradMaxTile][kWinogradMaxKernel] = {};
 
-  explicit constexpr FilterMatrix(int64_t size) : tile(WinogradAxisFor(size).tile), taps(size) {
+  constexpr FilterMatrix(int64_t size, WinogradTiling tiling)
+      : tile(WinogradAxisFor(size, tiling).tile), taps(size) {
     for (int i = 0; i < tile; ++i) {
       for (int64_t tap = 0; tap < taps; ++tap) {
-        factors[i][tap] = WinogradAxisFor(taps).Filter(i, tap, taps);
+        factors[i][tap] = WinogradAxisFor(taps, tiling).Filter(i, tap, taps);
       }
     }
   }
@@ -234,35 +237,65 @@ struct FilterMatrix {
   }
 };
 
-// The filters of a vector, from q on: a vector for each tap.
-HWY_INLINE void LoadFilters(const WinogradFilters& call, int64_t q, int64_t taps, V* to) {
-  alignas(64) float lanes[kWinogradMaxKernel * kWinogradMaxKernel * kVector];
+// The filters of a vector, from q on: to[tap * kVector + lane].
+HWY_INLINE void LoadFilters(const WinogradFilters& call, int64_t q, int64_t taps, float* to) {
+  const auto place = [&](int64_t tap) {
+    return to + (call.turned ? taps - 1 - tap : tap) * kVector;
+  };
   int64_t a = q / call.columns, b = q % call.columns;
+  if (q + kVector <= call.count && b + kVector <= call.columns) {
+    constexpr int64_t kB = kBlock<float>;
+    const float* w = call.w + a * call.w_a + b * call.w_b;
+    for (int64_t lane = 0; lane < kVector; lane += kB, w += kB * call.w_b) {
+      int64_t tap = 0;
+      for (; tap + kB <= taps; tap += kB) {
+        const float* from[kB];
+        float* at[kB];
+        for (int64_t k = 0; k < kB; ++k) {
+          from[k] = w + k * call.w_b + tap;
+          at[k] = place(tap + k) + lane;
+        }
+        TransposeBlock(from, at);
+      }
+      for (; tap < taps; ++tap) {
+        for (int64_t k = 0; k < kB; ++k) place(tap)[lane + k] = w[k * call.w_b + tap];
+      }
+    }
+    return;
+  }
   for (int64_t lane = 0; lane < kVector; ++lane) {
     const bool exists = q + lane < call.count;
     const float* const w = call.w + a * call.w_a + b * call.w_b;
-    for (int64_t tap = 0; tap < taps; ++tap) lanes[tap * kVector + lane] = exists ? w[tap] : 0;
+    for (int64_t tap = 0; tap < taps; ++tap) place(tap)[lane] = exists ? w[tap] : 0;
     if (++b == call.columns) b = 0, ++a;
-  }
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    to[tap] = hn::Load(D(), lanes + (call.turned ? taps - 1 - tap : tap) * kVector);
   }
 }
 
 // The same for the most frequent kernels, with what the compiler has to know to unroll all loops.
-template <int kTaps>
+// Filters at p and -p share their even and odd part, as in RowTile.
+template <int kTaps, WinogradTiling kTiling>
 struct FixedFilterMatrix {
-  static constexpr FilterMatrix kMatrix = FilterMatrix(kTaps);
+  static constexpr FilterMatrix kMatrix = FilterMatrix(kTaps, kTiling);
   static constexpr int tile = kMatrix.tile;
   static constexpr int64_t taps = kTaps;
 
+  static HWY_INLINE V Part(const float (&factors)[kWinogradMaxKernel], int first, const V* from,
+                           int64_t stride) {
+    V sum = Scaled(factors[first], from[first * stride]);
+    HR_UNROLL for (int tap = first + 2; tap < kTaps; tap += 2) {
+      sum = Plus(sum, factors[tap], from[tap * stride]);
+    }
+    return sum;
+  }
+
   static HWY_INLINE void Transform(const V* from, int64_t stride, V* to, int64_t to_stride) {
-    HR_UNROLL for (int i = 0; i < tile; ++i) {
-      V sum = hn::Mul(hn::Set(D(), kMatrix.factors[i][0]), from[0]);
-      HR_UNROLL for (int tap = 1; tap < kTaps; ++tap) {
-        sum = Plus(sum, kMatrix.factors[i][tap], from[tap * stride]);
-      }
-      to[i * to_stride] = sum;
+    to[0] = Scaled(kMatrix.factors[0][0], from[0]);
+    to[(tile - 1) * to_stride] = from[(kTaps - 1) * stride];
+    HR_UNROLL for (int i = 1; i + 1 < tile; i += 2) {
+      const V even = Part(kMatrix.factors[i], 0, from, stride);
+      const V odd = Part(kMatrix.factors[i], 1, from, stride);
+      to[i * to_stride] = hn::Add(even, odd);
+      to[(i + 1) * to_stride] = hn::Sub(even, odd);
     }
   }
 };
@@ -270,31 +303,50 @@ struct FixedFilterMatrix {
 template <typename Rows, typename Columns>
 HWY_INLINE void TransformFilters(const WinogradFilters call, const Rows& rows,
                                  const Columns& columns) {
+  // Some are loaded before the first one is used, since memory is read in larger pieces than
+  // written.
+  constexpr int64_t kAtOnce = 8;
+  const int64_t taps = rows.taps * columns.taps;
+  alignas(64) float loaded[kAtOnce * kWinogradMaxKernel * kWinogradMaxKernel * kVector];
   V filter[kWinogradMaxKernel * kWinogradMaxKernel];
   V tall[kWinogradMaxTile * kWinogradMaxKernel], out[kWinogradMaxTile];
-  for (int64_t q = call.begin; q < call.end; q += kVector) {
-    LoadFilters(call, q, rows.taps * columns.taps, filter);
-    for (int64_t s = 0; s < columns.taps; ++s) {
-      rows.Transform(filter + s, columns.taps, tall + s, columns.taps);
+  for (int64_t first = call.begin; first < call.end; first += kAtOnce * kVector) {
+    const int64_t end = std::min(call.end, first + kAtOnce * kVector);
+    for (int64_t q = first; q < end; q += kVector) {
+      LoadFilters(call, q, taps, loaded + (q - first) * taps);
     }
-    for (int i = 0; i < rows.tile; ++i) {
-      columns.Transform(tall + i * columns.taps, 1, out, 1);
-      float* const to = call.to + i * columns.tile * call.plane + q;
-      for (int j = 0; j < columns.tile; ++j) hn::Store(out[j], D(), to + j * call.plane);
+    for (int64_t q = first; q < end; q += kVector) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        filter[tap] = hn::Load(D(), loaded + (q - first) * taps + tap * kVector);
+      }
+      for (int64_t s = 0; s < columns.taps; ++s) {
+        rows.Transform(filter + s, columns.taps, tall + s, columns.taps);
+      }
+      for (int i = 0; i < rows.tile; ++i) {
+        columns.Transform(tall + i * columns.taps, 1, out, 1);
+        float* const to = call.to + i * columns.tile * call.plane + q;
+        for (int j = 0; j < columns.tile; ++j) hn::Store(out[j], D(), to + j * call.plane);
+      }
     }
   }
 }
 
 HWY_ATTR void Filters(const WinogradFilters& call) {
-  if (call.kernel_rows == 3 && call.kernel_columns == 3) {
-    return TransformFilters(call, FixedFilterMatrix<3>(), FixedFilterMatrix<3>());
+  if (call.tiling == WinogradTiling::kSmall) {
+    const FixedFilterMatrix<kWinogradSmallKernel, WinogradTiling::kSmall> matrix;
+    return TransformFilters(call, matrix, matrix);
   }
-  TransformFilters(call, FilterMatrix(call.kernel_rows), FilterMatrix(call.kernel_columns));
+  if (call.kernel_rows == 3 && call.kernel_columns == 3) {
+    const FixedFilterMatrix<3, WinogradTiling::kLarge> matrix;
+    return TransformFilters(call, matrix, matrix);
+  }
+  TransformFilters(call, FilterMatrix(call.kernel_rows, call.tiling),
+                   FilterMatrix(call.kernel_columns, call.tiling));
 }
 
 HWY_ATTR void FilterGradient(const WinogradFilterGradient& given) {
   const WinogradFilterGradient call = given;
-  const FilterMatrix rows(call.kernel_rows), columns(call.kernel_columns);
+  const FilterMatrix rows(call.kernel_rows, call.tiling), columns(call.kernel_columns, call.tiling);
   for (int64_t q = 0; q < call.count; q += kVector) {
     for (int64_t s = 0; s < call.kernel_columns; ++s) {
       V sum = hn::Zero(D());
@@ -316,13 +368,14 @@ HWY_ATTR void Copy(const float* from, int64_t pixels, bool relu, float* y) {
   }
 }
 
+template <int kTaps, WinogradTiling kTiling>
+constexpr WinogradRowKernels kRow = {
+    &InputTransform<kTaps, kTiling>, &InputTransformGradient<kTaps, kTiling>,
+    &OutputTransform<kTaps, kTiling>, &OutputTransformGradient<kTaps, kTiling>};
+
 template <int... i>
 constexpr void FillRows(WinogradKernels& table, std::integer_sequence<int, i...>) {
-  ((table.row[kWinogradMinKernel + i] = {&InputTransform<kWinogradMinKernel + i>,
-                                         &InputTransformGradient<kWinogradMinKernel + i>,
-                                         &OutputTransform<kWinogradMinKernel + i>,
-                                         &OutputTransformGradient<kWinogradMinKernel + i>}),
-   ...);
+  ((table.row[kWinogradMinKernel + i] = kRow<kWinogradMinKernel + i, WinogradTiling::kLarge>), ...);
 }
 
 constexpr WinogradKernels MakeTable() {
@@ -330,6 +383,7 @@ constexpr WinogradKernels MakeTable() {
   table.combine = &Combine;
   table.spread = &Spread;
   FillRows(table, std::make_integer_sequence<int, kWinogradMaxKernel - kWinogradMinKernel + 1>());
+  table.small_row = kRow<kWinogradSmallKernel, WinogradTiling::kSmall>;
   table.filters = &Filters;
   table.filter_gradient = &FilterGradient;
   table.copy = &Copy;

@@ -40,6 +40,7 @@ struct WinogradFilters {
   const float* w;
   int64_t columns, w_a, w_b, count;
   int64_t kernel_rows, kernel_columns;
+  WinogradTiling tiling = WinogradTiling::kLarge;
   bool turned = false;
   float* to;
   int64_t plane, begin, end;
@@ -53,6 +54,7 @@ struct WinogradFilterGradient {
   int64_t plane, count;
   int64_t kernel_rows, kernel_columns;
   float* to;
+  WinogradTiling tiling = WinogradTiling::kLarge;
 };
 
 // The transforms along a row, for kernels of so many columns.
@@ -72,7 +74,11 @@ struct WinogradKernels {
   void (*combine)(const WinogradRows& rows, int64_t pixels, float* to);
   // Every row += its factor * from.
   void (*spread)(const float* from, int64_t pixels, const WinogradRows& rows);
-  WinogradRowKernels row[kWinogradMaxKernel + 1];  // [kernel columns]
+  WinogradRowKernels row[kWinogradMaxKernel + 1];  // [kernel columns], of large tiles
+  WinogradRowKernels small_row;
+  const WinogradRowKernels& RowOf(int64_t kernel_columns, WinogradTiling tiling) const {
+    return tiling == WinogradTiling::kSmall ? small_row : row[kernel_columns];
+  }
   void (*filters)(const WinogradFilters& call);
   void (*filter_gradient)(const WinogradFilterGradient& call);
   // y = from, or max(0, from).

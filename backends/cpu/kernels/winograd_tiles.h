@@ -13,6 +13,7 @@ namespace hr::cpu {
 // the last are dropped.
 struct WinogradGrid {
   const ConvShape& s;
+  const WinogradTiling tiling;
   const WinogradAxis &row_axis, &column_axis;
   int64_t row_outputs, column_outputs;
   int64_t rows, columns;  // of tiles
@@ -20,10 +21,11 @@ struct WinogradGrid {
   int64_t x_columns;      // that it takes, padding included
   Range inside;           // those of the latter that exist
 
-  explicit WinogradGrid(const ConvShape& shape)
+  explicit WinogradGrid(const ConvShape& shape, WinogradTiling size = WinogradTiling::kLarge)
       : s(shape),
-        row_axis(WinogradAxisFor(s.kh)),
-        column_axis(WinogradAxisFor(s.kw)),
+        tiling(size),
+        row_axis(WinogradAxisFor(s.kh, tiling)),
+        column_axis(WinogradAxisFor(s.kw, tiling)),
         row_outputs(row_axis.Outputs(s.kh)),
         column_outputs(column_axis.Outputs(s.kw)),
         rows(CeilDiv(s.oh, row_outputs)),
@@ -31,6 +33,8 @@ struct WinogradGrid {
         y_columns(columns * column_outputs),
         x_columns(y_columns + s.kw - 1),
         inside{std::min(s.pad_left, x_columns), std::min(s.pad_left + s.iw, x_columns)} {}
+
+  int64_t frequencies() const { return int64_t{row_axis.tile} * column_axis.tile; }
 
   // Tile rows that a pass takes at once, at most `most`: one vertical frequency of `channels`
   // channels should stay in half of a small L2 cache.
@@ -74,7 +78,7 @@ struct WinogradGrid {
 // Products that are summed one after the other, of `count`; such sums are then added. Errors grow
 // with the length of a sum, and more in the larger tile (winograd_axis.h).
 inline int64_t WinogradChain(const WinogradAxis& rows, const WinogradAxis& columns, int64_t count) {
-  const int64_t longest = std::max(rows.tile, columns.tile) == kWinogradSix.tile ? 64 : 28;
+  const int64_t longest = std::max(rows.tile, columns.tile) <= kWinogradSix.tile ? 64 : 28;
   return CeilDiv(count, CeilDiv(count, longest));
 }
 

@@ -180,14 +180,14 @@ std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::s
                     });
 }
 
-// Of weights that are packed once, or on each run.
+// Of weights that are packed once (`packed`), or on each run.
 template <typename T, typename Conv>
 LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t channels,
-                    std::shared_ptr<const Conv> conv) {
+                    bool packed, std::shared_ptr<const Conv> conv) {
   LoweredKernel out;
   out.scratch_bytes = conv->scratch_bytes() + 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
   out.kernel = ImageKernel<T>(request, name, channels, conv);
-  if (!request.input(1).steady) return out;
+  if (!packed) return out;
   out.preparation = {
       .input = 1,
       .bytes = conv->packed_bytes(),
@@ -204,7 +204,7 @@ LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t
 // Whether a channels-last pass runs by Winograd's algorithm: if that is pinned, or if it pays.
 bool RunsWinograd(const KernelRequest& request, const ConvShape& shape, bool pays) {
   const std::string_view pinned = request.node.String(kPinnedKernel, "");
-  if (pinned == "winograd") return WinogradChannelsLast::Takes(shape);
+  if (pinned == "winograd") return WinogradTakesChannelsLast(shape);
   return pinned != "direct" && !request.exact_sums && pays;
 }
 
@@ -215,26 +215,27 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
   const int64_t channels = forward ? shape.oc : shape.ic;
   const int slices = UsefulSlices(shape, request.threads);
   if (IsDepthwise(shape)) {
-    return Image<T>(request, Cat(name, "_depthwise"), channels,
+    return Image<T>(request, Cat(name, "_depthwise"), channels, packed,
                     std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, packed, slices));
   }
   if (forward && HasFewChannels(shape)) {
     const bool channels_last = request.input(0).layout == kChannelsLastLayout;
     return Image<T>(
-        request, Cat(name, "_few"), channels,
+        request, Cat(name, "_few"), channels, packed,
         std::make_shared<const ConvFewChannels<T>>(shape, channels_last, packed, slices));
   }
   if constexpr (std::is_same_v<T, float>) {
     if (packed && forward && !request.exact_sums && WinogradLinePays(shape)) {
-      return Image<T>(request, Cat(name, "_winograd"), channels,
+      return Image<T>(request, Cat(name, "_winograd"), channels, packed,
                       std::make_shared<const WinogradLine>(shape, slices));
     }
     if (RunsWinograd(request, shape, WinogradChannelsLastPays(shape, pass, packed))) {
-      return Image<T>(request, Cat(name, "_winograd"), channels,
-                      std::make_shared<const WinogradChannelsLast>(shape, pass, packed, slices));
+      const WinogradMethod method = WinogradMethodFor(shape, pass, packed);
+      return Image<T>(request, Cat(name, "_winograd"), channels, method.packed,
+                      std::make_shared<const WinogradChannelsLast>(shape, pass, method, slices));
     }
   }
-  return Image<T>(request, name, channels,
+  return Image<T>(request, name, channels, packed,
                   std::make_shared<const ConvChannelsLast<T>>(shape, pass, packed, slices));
 }
 
@@ -262,7 +263,8 @@ Result<LoweredKernel> ChannelsLastGradWeight(const KernelRequest& request, const
   if constexpr (std::is_same_v<T, float>) {
     if (RunsWinograd(request, shape, WinogradChannelsLastWeightsPays(shape))) {
       return WeightKernel<T>("conv_grad_weight_winograd",
-                             std::make_shared<const WinogradChannelsLastWeights>(shape, slices));
+                             std::make_shared<const WinogradChannelsLastWeights>(
+                                 shape, WinogradWeightsTiling(shape), slices));
     }
   }
   return WeightKernel<T>("conv_grad_weight",

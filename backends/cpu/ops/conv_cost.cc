@@ -7,9 +7,8 @@
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
-#include "backends/cpu/kernels/winograd_channels_last.h"
-#include "backends/cpu/kernels/winograd_channels_last_weights.h"
 #include "backends/cpu/kernels/winograd_line.h"
+#include "backends/cpu/kernels/winograd_method.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
 #include "backends/cpu/onednn/choice.h"
 

@@ -180,8 +180,9 @@ class ConvAccuracy : public BlockedTest {
   }
 
   // What a pass makes of channels-last images, plain.
-  Floats Image(ImagePass pass, Buffer<float>& image, int64_t out, int64_t plane) {
-    const WinogradChannelsLast conv(s_, pass, false, 3);
+  Floats Image(ImagePass pass, WinogradTiling tiling, Buffer<float>& image, int64_t out,
+               int64_t plane) {
+    const WinogradChannelsLast conv(s_, pass, {.tiling = tiling}, 3);
     Buffer<float> w(w_.size()), result(s_.n * out * plane);
     Buffer<char> scratch(conv.scratch_bytes());
     std::copy(w_.begin(), w_.end(), w.data());
@@ -190,18 +191,19 @@ class ConvAccuracy : public BlockedTest {
     return {plain->data(), plain->data() + plain->size()};
   }
 
-  void CheckChannelsLast(const Case& one, double times) {
+  void CheckChannelsLast(const Case& one, WinogradTiling tiling, double times) {
     SCOPED_TRACE(testing::Message()
-                 << one.kernel << "x" << one.kernel << " " << one.ic << "->" << one.oc);
+                 << one.kernel << "x" << one.kernel << " " << one.ic << "->" << one.oc
+                 << (tiling == WinogradTiling::kSmall ? " small tiles" : ""));
     Make(one);
     const auto x = Turned(x_.data(), s_.ic, s_.InputPlane());
     const auto dy = Turned(dy_.data(), s_.oc, s_.OutputPlane());
-    const WinogradChannelsLastWeights weights(s_, 3);
+    const WinogradChannelsLastWeights weights(s_, tiling, 3);
     Buffer<char> scratch(weights.scratch_bytes());
     Buffer<float> dw(w_.size());
     weights.Run(three_, x->data(), dy->data(), dw.data(), scratch.data());
-    Expect(one, times, Image(ImagePass::kForward, *x, s_.oc, s_.OutputPlane()),
-           Image(ImagePass::kBackwardData, *dy, s_.ic, s_.InputPlane()),
+    Expect(one, times, Image(ImagePass::kForward, tiling, *x, s_.oc, s_.OutputPlane()),
+           Image(ImagePass::kBackwardData, tiling, *dy, s_.ic, s_.InputPlane()),
            Floats(dw.data(), dw.data() + dw.size()));
   }
 
@@ -222,8 +224,9 @@ TEST_P(ConvAccuracy, WinogradIsWithinEightTimesPyTorch) {
 TEST_P(ConvAccuracy, WinogradOfChannelsLastImagesIsWithinEightTimesPyTorch) {
   int taken = 0;
   for (const Case& one : kCases) {
-    if (!WinogradChannelsLast::Takes(ShapeOf(one))) continue;
-    CheckChannelsLast(one, 8);
+    if (!WinogradTakesChannelsLast(ShapeOf(one))) continue;
+    CheckChannelsLast(one, WinogradTiling::kLarge, 8);
+    if (WinogradHasSmallTiles(ShapeOf(one))) CheckChannelsLast(one, WinogradTiling::kSmall, 8);
     ++taken;
   }
   EXPECT_GE(taken, 8);

@@ -23,10 +23,11 @@ class WinogradChannelsLastTest : public BlockedTest {
   }
 
   // The result, from memory in which whatever is not written stays infinite.
-  std::vector<float> Run(const Lease& threads, const ConvShape& s, ImagePass pass, bool packed,
-                         int slices, const std::vector<float>& image, const std::vector<float>& w,
-                         ConvEpilogue<float> epilogue = {}) {
-    const WinogradChannelsLast conv(s, pass, packed, slices);
+  std::vector<float> Run(const Lease& threads, const ConvShape& s, ImagePass pass,
+                         const WinogradMethod& method, int slices, const std::vector<float>& image,
+                         const std::vector<float>& w, ConvEpilogue<float> epilogue = {}) {
+    const bool packed = method.packed;
+    const WinogradChannelsLast conv(s, pass, method, slices);
     const bool forward = pass == ImagePass::kForward;
     const int64_t pixels = forward ? s.OutputPlane() : s.InputPlane();
     Buffer<float> from(image.size()), weights(w.size());
@@ -42,9 +43,10 @@ class WinogradChannelsLastTest : public BlockedTest {
     return {result.data(), result.data() + result.size()};
   }
 
-  std::vector<float> RunWeights(const Lease& threads, const ConvShape& s, int slices,
-                                const std::vector<float>& x, const std::vector<float>& dy) {
-    const WinogradChannelsLastWeights conv(s, slices);
+  std::vector<float> RunWeights(const Lease& threads, const ConvShape& s, WinogradTiling tiling,
+                                int slices, const std::vector<float>& x,
+                                const std::vector<float>& dy) {
+    const WinogradChannelsLastWeights conv(s, tiling, slices);
     Buffer<float> image(x.size()), gradient(dy.size()), dw(s.oc * s.Taps(), INFINITY);
     Buffer<float> scratch(conv.scratch_bytes() / sizeof(float), INFINITY);
     std::copy(x.begin(), x.end(), image.data());
@@ -62,10 +64,16 @@ class WinogradChannelsLastTest : public BlockedTest {
     return std::sqrt(errors / squares);
   }
 
+  WinogradTiling RandomTiling(const ConvShape& s) {
+    const bool small = WinogradHasSmallTiles(s) && RandomInt(0, 1) == 0;
+    return small ? WinogradTiling::kSmall : WinogradTiling::kLarge;
+  }
+
   ConvShape RandomShape() {
     ConvShape s;
     s.n = RandomInt(1, 4), s.ic = 16 * RandomInt(1, 6), s.oc = 16 * RandomInt(1, 6);
     s.kh = RandomInt(3, 7), s.kw = RandomInt(3, 7);
+    if (RandomInt(0, 2) == 0) s.kh = s.kw = 3;  // which may have small tiles
     s.pad_top = RandomInt(0, s.kh - 1), s.pad_bottom = RandomInt(0, s.kh - 1);
     s.pad_left = RandomInt(0, s.kw - 1), s.pad_right = RandomInt(0, s.kw - 1);
     s.ih = s.kh + RandomInt(0, 12), s.iw = s.kw + RandomInt(0, 12);
@@ -75,30 +83,32 @@ class WinogradChannelsLastTest : public BlockedTest {
 
   void Check(const ConvShape& s) {
     SCOPED_TRACE(testing::Message() << s);
-    ASSERT_TRUE(WinogradChannelsLast::Takes(s));
+    ASSERT_TRUE(WinogradTakesChannelsLast(s));
     const auto w = Random<float>(s.oc * s.Taps());
     const Values exact_w(w.begin(), w.end());
     const int slices = static_cast<int>(RandomInt(1, 5));
     for (const ImagePass pass : {ImagePass::kForward, ImagePass::kBackwardData}) {
-      const bool forward = pass == ImagePass::kForward, packed = RandomInt(0, 1) == 0;
+      const bool forward = pass == ImagePass::kForward;
+      const WinogradMethod method{RandomTiling(s), RandomInt(0, 1) == 0};
       const int64_t in = forward ? s.ic : s.oc, out = forward ? s.oc : s.ic;
       const int64_t from = forward ? s.InputPlane() : s.OutputPlane();
       const int64_t to = forward ? s.OutputPlane() : s.InputPlane();
       const auto image = Random<float>(s.n * in * from);
-      const auto got = Run(three_, s, pass, packed, slices, image, w);
+      const auto got = Run(three_, s, pass, method, slices, image, w);
       const Values exact = Plain(image, in, from);
       const Values want = forward ? reference::Conv(s, exact, exact_w, {})
                                   : reference::ConvBackwardData(s, exact_w, exact);
       EXPECT_LT(ErrorOf(Plain(got, out, to), want), 5e-6) << (forward ? "forward" : "backward");
-      EXPECT_EQ(Run(one_, s, pass, packed, slices, image, w), got) << "on one thread";
+      EXPECT_EQ(Run(one_, s, pass, method, slices, image, w), got) << "on one thread";
     }
     const auto x = Random<float>(s.n * s.ic * s.InputPlane());
     const auto dy = Random<float>(s.n * s.oc * s.OutputPlane());
-    const auto got = RunWeights(three_, s, slices, x, dy);
+    const WinogradTiling tiling = RandomTiling(s);
+    const auto got = RunWeights(three_, s, tiling, slices, x, dy);
     const Values want = reference::ConvBackwardWeights(s, Plain(x, s.ic, s.InputPlane()),
                                                        Plain(dy, s.oc, s.OutputPlane()));
     EXPECT_LT(ErrorOf({got.begin(), got.end()}, want), 5e-6) << "weights";
-    EXPECT_EQ(RunWeights(one_, s, slices, x, dy), got) << "on one thread";
+    EXPECT_EQ(RunWeights(one_, s, tiling, slices, x, dy), got) << "on one thread";
   }
 };
 
@@ -127,36 +137,14 @@ TEST_P(WinogradChannelsLastTest, Finishes) {
   const auto x = Random<float>(s.n * s.ic * s.InputPlane()), w = Random<float>(s.oc * s.Taps());
   const auto scale = Random<float>(s.oc), bias = Random<float>(s.oc);
   const auto residual = Random<float>(s.n * s.oc * s.OutputPlane());
-  const auto none = Run(three_, s, ImagePass::kForward, true, 2, x, w);
-  const auto got = Run(three_, s, ImagePass::kForward, true, 2, x, w,
+  const WinogradMethod method{RandomTiling(s), true};
+  const auto none = Run(three_, s, ImagePass::kForward, method, 2, x, w);
+  const auto got = Run(three_, s, ImagePass::kForward, method, 2, x, w,
                        {scale.data(), bias.data(), residual.data(), -1.0F, 2.0F});
   for (size_t i = 0; i < got.size(); ++i) {
     const size_t c = i % static_cast<size_t>(s.oc);
     const float want = std::clamp(none[i] * scale[c] + bias[c] + residual[i], -1.0F, 2.0F);
     ASSERT_NEAR(got[i], want, 1e-5) << i;
-  }
-}
-
-TEST(WinogradChannelsLast, TakesWholeVectorsOfChannels) {
-  ConvShape s;
-  s.n = 8, s.ic = s.oc = 64, s.ih = s.iw = 16, s.kh = s.kw = 3;
-  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = 1;
-  s.DeriveOutput();
-  const auto with = [&](auto&& change) {
-    ConvShape other = s;
-    change(other);
-    other.DeriveOutput();
-    return other;
-  };
-  EXPECT_TRUE(WinogradChannelsLastPays(s, ImagePass::kForward, true));
-  EXPECT_TRUE(WinogradChannelsLastWeightsPays(s));
-  for (const ConvShape& other :
-       {with([](auto& o) { o.ic = 60; }), with([](auto& o) { o.oc = 60; }),
-        with([](auto& o) { o.groups = 2; }), with([](auto& o) { o.sw = 2; }),
-        with([](auto& o) { o.dh = 2; }), with([](auto& o) { o.pad_left = 3; })}) {
-    EXPECT_FALSE(WinogradChannelsLast::Takes(other)) << other;
-    EXPECT_FALSE(WinogradChannelsLastPays(other, ImagePass::kForward, true)) << other;
-    EXPECT_FALSE(WinogradChannelsLastWeightsPays(other)) << other;
   }
 }
 

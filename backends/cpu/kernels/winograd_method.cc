@@ -1,0 +1,137 @@
+#include "backends/cpu/kernels/winograd_method.h"
+
+#include <utility>
+
+#include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_tiles.h"
+
+namespace hr::cpu {
+namespace {
+
+// Costs are multiply-adds of a direct sum in the same time, on one thread of a Zen 5
+// (tests/kernels/conv_bench.cc).
+constexpr double kRead = 5;             // while a weight comes from memory
+constexpr double kTransform = 7;        // of a frequency of a channel
+constexpr double kMost = 0.9;           // of what a direct sum costs
+constexpr double kMostKept = 10 << 20;  // bytes of a layer, if in large tiles
+
+// What a weight costs beside those of the tiles.
+struct WeightCost {
+  double frequency;  // for each
+  double filter = 0;
+};
+constexpr WeightCost kKept = {kRead}, kOrdered = {3, 200}, kGradient = {11, 230};
+// Of a direct sum, by taps.
+constexpr double kTapOrdered = kRead + 18, kTapGradient = 20;
+
+double Weights(const ConvShape& s) { return static_cast<double>(s.ic * s.oc); }
+
+double CostOf(const WinogradGrid& grid, const WeightCost& each) {
+  const ConvShape& s = grid.s;
+  const auto tiles = static_cast<double>(s.n * grid.rows * grid.columns);
+  const auto frequencies = static_cast<double>(grid.frequencies());
+  const double channels = kTransform * static_cast<double>(s.ic + s.oc);
+  return frequencies * tiles * (Weights(s) + channels) +
+         Weights(s) * (frequencies * each.frequency + each.filter);
+}
+
+double CostOf(const ConvShape& s, const WinogradMethod& method) {
+  return CostOf(WinogradGrid(s, method.tiling), method.packed ? kKept : kOrdered);
+}
+
+// Weights must not fill the memory.
+bool MayKeep(const ConvShape& s, WinogradTiling tiling) {
+  const int64_t frequencies = WinogradGrid(s, tiling).frequencies();
+  return frequencies <= 2 * s.KernelSize() ||
+         sizeof(float) * static_cast<double>(frequencies) * Weights(s) <= kMostKept;
+}
+
+// Of a forward pass.
+WinogradMethod BestMethod(const ConvShape& s, bool steady) {
+  WinogradMethod best;
+  for (const WinogradTiling tiling : {WinogradTiling::kLarge, WinogradTiling::kSmall}) {
+    if (tiling == WinogradTiling::kSmall && !WinogradHasSmallTiles(s)) continue;
+    for (const bool packed : {false, true}) {
+      const WinogradMethod method{tiling, packed};
+      if (packed && !(steady && MayKeep(s, tiling))) continue;
+      if (CostOf(s, method) < CostOf(s, best)) best = method;
+    }
+  }
+  return best;
+}
+
+// The taps inside an axis, of all positions.
+int64_t TapsOf(int64_t positions, int64_t pad, int64_t kernel, int64_t size) {
+  int64_t taps = 0;
+  for (int64_t i = 0; i < positions; ++i) taps += ValidTaps(i, 1, pad, 1, kernel, size).size();
+  return taps;
+}
+
+// What a direct sum costs, which leaves out the padding of small images. `each`: multiply-adds for
+// a weight beside those of the pixels.
+double DirectCost(const ConvShape& s, double each) {
+  const int64_t all = s.KernelSize() * s.OutputPlane();
+  const int64_t inside = TapsOf(s.oh, s.pad_top, s.kh, s.ih) * TapsOf(s.ow, s.pad_left, s.kw, s.iw);
+  const int64_t taps = 10 * inside < 9 * all ? inside : all;
+  return Weights(s) *
+         (static_cast<double>(s.n * taps) + each * static_cast<double>(s.KernelSize()));
+}
+
+double CostOfWeights(const ConvShape& s, WinogradTiling tiling) {
+  return CostOf(WinogradGrid(s, tiling), kGradient);
+}
+
+}  // namespace
+
+ConvShape AsForward(ConvShape s, ImagePass pass) {
+  if (pass == ImagePass::kForward) return s;
+  std::swap(s.ic, s.oc);
+  std::swap(s.ih, s.oh);
+  std::swap(s.iw, s.ow);
+  s.pad_top = s.kh - 1 - s.pad_top;
+  s.pad_left = s.kw - 1 - s.pad_left;
+  return s;
+}
+
+bool WinogradTakesChannelsLast(const ConvShape& s) {
+  constexpr int64_t kUnit = kBatchBlock<float>;
+  return !s.HasDepth() && WinogradIsAccurate(s) && s.ic % kUnit == 0 && s.oc % kUnit == 0 &&
+         s.pad_top >= 0 && s.pad_left >= 0 && s.pad_top < s.kh && s.pad_left < s.kw;
+}
+
+bool WinogradHasSmallTiles(const ConvShape& s) {
+  return s.kh == kWinogradSmallKernel && s.kw == kWinogradSmallKernel;
+}
+
+WinogradMethod WinogradMethodFor(const ConvShape& shape, ImagePass pass, bool steady) {
+  return BestMethod(AsForward(shape, pass), steady);
+}
+
+double WinogradChannelsLastCost(const ConvShape& shape, ImagePass pass, bool steady) {
+  const ConvShape s = AsForward(shape, pass);
+  return CostOf(s, BestMethod(s, steady));
+}
+
+bool WinogradChannelsLastPays(const ConvShape& shape, ImagePass pass, bool steady) {
+  if (!WinogradTakesChannelsLast(shape)) return false;
+  const ConvShape s = AsForward(shape, pass);
+  return CostOf(s, BestMethod(s, steady)) < kMost * DirectCost(s, steady ? kRead : kTapOrdered);
+}
+
+WinogradTiling WinogradWeightsTiling(const ConvShape& s) {
+  constexpr auto kLarge = WinogradTiling::kLarge, kSmall = WinogradTiling::kSmall;
+  const bool small =
+      WinogradHasSmallTiles(s) && CostOfWeights(s, kSmall) < CostOfWeights(s, kLarge);
+  return small ? kSmall : kLarge;
+}
+
+double WinogradChannelsLastWeightsCost(const ConvShape& s) {
+  return CostOfWeights(s, WinogradWeightsTiling(s));
+}
+
+bool WinogradChannelsLastWeightsPays(const ConvShape& s) {
+  if (!WinogradTakesChannelsLast(s)) return false;
+  return WinogradChannelsLastWeightsCost(s) < kMost * DirectCost(s, kTapGradient);
+}
+
+}  // namespace hr::cpu

@@ -3,6 +3,7 @@
 // runs.
 //   bench_conv [threads [words that the names of the cases to run contain]]
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/conv_channels_last.h"
+#include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_channels_last.h"
 #include "backends/cpu/kernels/winograd_channels_last_weights.h"
@@ -55,47 +57,81 @@ struct Bench {
     }
   }
 
+  // Memory of a convolution's channels-last images.
+  struct Images {
+    explicit Images(const ConvShape& s)
+        : operations(2.0 * s.n * s.oc * s.oh * s.ow * s.Taps()),
+          x(s.n * s.ic * s.InputPlane()),
+          y(s.n * s.oc * s.OutputPlane()),
+          w(s.oc * s.Taps()),
+          bias(s.oc),
+          dx(s.n * s.ic * s.InputPlane()),
+          dw(s.oc * s.Taps()) {}
+    double operations;
+    Floats x, y, w, bias, dx, dw;
+  };
+
+  template <typename Conv>
+  void Image(const std::string& title, const Images& images, const Conv& conv, ImagePass pass,
+             bool packed) const {
+    Floats weights(conv.packed_bytes() / sizeof(float));
+    Floats scratch(conv.scratch_bytes() / sizeof(float));
+    if (packed) conv.Pack(threads, images.w.get(), weights.get());
+    const float* const w = packed ? weights.get() : images.w.get();
+    const ConvImageMemory<float> forward{
+        images.x.get(), w, images.y.get(), {.bias = images.bias.get()}};
+    const ConvImageMemory<float> backward{images.y.get(), w, images.dx.get(), {}};
+    Time(title, images.operations, [&] {
+      conv.Run(threads, pass == ImagePass::kForward ? forward : backward, scratch.get());
+    });
+  }
+
+  template <typename Weights>
+  void Gradient(const std::string& title, const Images& images, const Weights& weights) const {
+    Floats scratch(weights.scratch_bytes() / sizeof(float));
+    Time(title, images.operations, [&] {
+      weights.Run(threads, images.x.get(), images.y.get(), images.dw.get(), scratch.get());
+    });
+  }
+
+  // Calls body(name of a pass, pass, whether weights are packed).
+  template <typename Body>
+  static void ForImagePasses(const Body& body) {
+    body(" L forward", ImagePass::kForward, false);
+    body(" L forward, packed", ImagePass::kForward, true);
+    body(" L backward data", ImagePass::kBackwardData, false);
+  }
+
+  void Depthwise(const std::string& name, const ConvShape& s) const {
+    const int slices = threads.threads();
+    const Images images(s);
+    ForImagePasses([&](const char* of_pass, ImagePass pass, bool packed) {
+      Image(name + of_pass, images, DepthwiseChannelsLast<float>(s, pass, packed, slices), pass,
+            packed);
+    });
+    Gradient(name + " L backward weights", images, DepthwiseChannelsLastWeights<float>(s, slices));
+  }
+
   void ChannelsLast(const std::string& name, const ConvShape& s) const {
     const int slices = threads.threads();
-    const double operations = 2.0 * s.n * s.oc * s.oh * s.ow * s.Taps();
-    Floats x(s.n * s.ic * s.InputPlane()), y(s.n * s.oc * s.OutputPlane()), w(s.oc * s.Taps());
-    Floats bias(s.oc), dx(s.n * s.ic * s.InputPlane()), dw(s.oc * s.Taps());
-    const auto run = [&](const std::string& title, const auto& conv, bool packed,
-                         ConvImageMemory<float> memory) {
-      Floats weights(conv.packed_bytes() / sizeof(float));
-      Floats scratch(conv.scratch_bytes() / sizeof(float));
-      if (packed) {
-        conv.Pack(threads, w.get(), weights.get());
-        memory.weights = weights.get();
-      }
-      Time(title, operations, [&] { conv.Run(threads, memory, scratch.get()); });
-    };
-    const auto image = [&](const char* name_of_pass, ImagePass pass, bool packed,
-                           const ConvImageMemory<float>& memory) {
-      run(name + name_of_pass, ConvChannelsLast<float>(s, pass, packed, slices), packed, memory);
+    const Images images(s);
+    ForImagePasses([&](const char* of_pass, ImagePass pass, bool packed) {
+      Image(name + of_pass, images, ConvChannelsLast<float>(s, pass, packed, slices), pass, packed);
       if (!WinogradTakesChannelsLast(s)) return;
       const WinogradMethod best = WinogradMethodFor(s, pass, packed);
       const bool pays = WinogradChannelsLastPays(s, pass, packed);
       for (const WinogradTiling tiling : Tilings(s)) {
         const bool chosen = pays && best.tiling == tiling && best.packed == packed;
-        run(name + name_of_pass + Name(tiling, chosen),
-            WinogradChannelsLast(s, pass, {tiling, packed}, slices), packed, memory);
+        Image(name + of_pass + Name(tiling, chosen), images,
+              WinogradChannelsLast(s, pass, {tiling, packed}, slices), pass, packed);
       }
-    };
-    const ConvImageMemory<float> forward{x.get(), w.get(), y.get(), {.bias = bias.get()}};
-    image(" L forward", ImagePass::kForward, false, forward);
-    image(" L forward, packed", ImagePass::kForward, true, forward);
-    image(" L backward data", ImagePass::kBackwardData, false, {y.get(), w.get(), dx.get(), {}});
-    const auto gradient = [&](const char* title, const auto& weights) {
-      Floats scratch(weights.scratch_bytes() / sizeof(float));
-      Time(name + title, operations,
-           [&] { weights.Run(threads, x.get(), y.get(), dw.get(), scratch.get()); });
-    };
-    gradient(" L backward weights", ConvChannelsLastWeights<float>(s, slices));
+    });
+    const std::string weights = name + " L backward weights";
+    Gradient(weights, images, ConvChannelsLastWeights<float>(s, slices));
     if (!WinogradTakesChannelsLast(s)) return;
     for (const WinogradTiling tiling : Tilings(s)) {
       const bool chosen = WinogradChannelsLastWeightsPays(s) && WinogradWeightsTiling(s) == tiling;
-      gradient((" L backward weights" + Name(tiling, chosen)).c_str(),
+      Gradient(weights + Name(tiling, chosen), images,
                WinogradChannelsLastWeights(s, tiling, slices));
     }
   }
@@ -175,6 +211,43 @@ void Run(int threads, const char* wanted) {
       if (c == 64) continue;
       bench.ChannelsLast("3x3/2" + to, Shape(n, c / 2, 2 * size, c, 3, 1, 2));
       bench.ChannelsLast("1x1/2" + to, Shape(n, c / 2, 2 * size, c, 1, 0, 2));
+    }
+  }
+  // Those of ResNet-50 and MobileNetV2 for images of 64 x 64.
+  for (const auto& [ic, oc, size] : {std::array<int64_t, 3>{64, 256, 16},
+                                     {256, 64, 16},
+                                     {128, 512, 8},
+                                     {512, 128, 8},
+                                     {256, 1024, 4},
+                                     {1024, 256, 4},
+                                     {512, 2048, 2},
+                                     {2048, 512, 2},
+                                     {16, 96, 32},
+                                     {96, 24, 16},
+                                     {24, 144, 16},
+                                     {192, 32, 8},
+                                     {64, 384, 4},
+                                     {576, 96, 4},
+                                     {160, 960, 2}}) {
+    bench.ChannelsLast("1x1 " + std::to_string(ic) + "->" + std::to_string(oc) + " of " +
+                           std::to_string(size) + " n=8",
+                       Shape(8, ic, size, oc, 1));
+  }
+  for (const int64_t n : {1, 8}) {
+    // Those of MobileNetV2 for images of 64 x 64.
+    for (const auto& [c, size, stride] : {std::array<int64_t, 3>{32, 32, 1},
+                                          {96, 32, 2},
+                                          {144, 16, 1},
+                                          {144, 16, 2},
+                                          {192, 8, 1},
+                                          {384, 4, 1},
+                                          {576, 4, 2},
+                                          {960, 2, 1}}) {
+      ConvShape s = Shape(n, c, size, c, 3, 1, stride);
+      s.groups = c;
+      bench.Depthwise("depthwise 3x3/" + std::to_string(stride) + " " + std::to_string(c) + " of " +
+                          std::to_string(size) + " n=" + std::to_string(n),
+                      s);
     }
   }
   bench.Conv("1x1 64->64 28x28 n=16", Shape(16, 64, 28, 64, 1), {});

@@ -127,16 +127,23 @@ void Dot(const TileCall<T>& call) {
 
 template <typename T>
 void PackTransposed(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t width) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   const int64_t whole_k = k - k % kBlock<T>, whole_count = count - count % kBlock<T>;
-  for (int64_t i = 0; i < whole_k; i += kBlock<T>) {
+  // As many rows of `to` at once as share lines of `from`, which may fall on the same few lines of
+  // the cache; unless rows of `to` do.
+  const int64_t at_once = width * kSize % 1024 == 0 ? kBlock<T> : 64 / kSize;
+  for (int64_t first = 0; first < whole_k; first += at_once) {
+    const int64_t end = std::min(whole_k, first + at_once);
     for (int64_t j = 0; j < whole_count; j += kBlock<T>) {
-      const T* rows[kBlock<T>];
-      T* columns[kBlock<T>];
-      for (int64_t b = 0; b < kBlock<T>; ++b) {
-        rows[b] = from + (j + b) * stride + i;
-        columns[b] = to + (i + b) * width + j;
+      for (int64_t i = first; i < end; i += kBlock<T>) {
+        const T* rows[kBlock<T>];
+        T* columns[kBlock<T>];
+        for (int64_t b = 0; b < kBlock<T>; ++b) {
+          rows[b] = from + (j + b) * stride + i;
+          columns[b] = to + (i + b) * width + j;
+        }
+        TransposeBlock(rows, columns);
       }
-      TransposeBlock(rows, columns);
     }
   }
   for (int64_t i = 0; i < k; ++i) {

@@ -52,7 +52,7 @@ double Winograd(const ConvShape& s, ConvPass pass) {
 // Copies of so many images to the layout and back. `takes_plain`: the convolution itself needs none
 // of x.
 double Copies(const ConvShape& s, const ConvUse& use, int64_t count, bool takes_plain) {
-  constexpr double kElement = 0.4;
+  constexpr double kElement = 0.2;
   const auto images = static_cast<double>(count);
   const double x = images * static_cast<double>(s.ic * s.InputPlane());
   const double y = images * static_cast<double>(s.oc * s.OutputPlane());
@@ -63,7 +63,8 @@ double Copies(const ConvShape& s, const ConvUse& use, int64_t count, bool takes_
 }
 
 // The image's columns are made a matrix, which is multiplied by the weights. The weights are
-// ordered anew for each image, which counts if it has few pixels.
+// ordered anew for each image, which counts if it has few pixels; so does what a product costs
+// whatever its size, if there are many groups.
 double Portable(const ConvShape& s, ConvPass pass) {
   const auto images = static_cast<double>(s.n);
   const auto plane = static_cast<double>(s.OutputPlane());
@@ -71,11 +72,12 @@ double Portable(const ConvShape& s, ConvPass pass) {
   const double columns =
       in_place ? 0 : images * plane * static_cast<double>(s.Taps() * s.groups) * 0.2;
   const double order = images * Weights(s) / plane * (pass == ConvPass::kForward ? 1 : 0.4);
-  return Products(s, s.n) / 100 + columns + order;
+  const double groups = s.groups > 1 ? 700 * images * static_cast<double>(s.groups) : 0;
+  return Products(s, s.n) / 100 + columns + order + groups;
 }
 
 double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
-  if (s.groups > 1) return Products(s, s.n) / (s.GroupIn() < 16 ? 10 : 66);
+  if (s.groups > 1) return Products(s, s.n) / (s.GroupIn() >= 16 ? 66 : s.sh * s.sw > 1 ? 5 : 10);
   ConvShape padded = s;  // channels fill whole vectors
   if (s.ic > 3) padded.ic = RoundUp(s.ic, kBatchBlock<float>);
   padded.oc = RoundUp(s.oc, kBatchBlock<float>);
@@ -93,7 +95,10 @@ double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   const bool few = pass == ConvPass::kForward && HasFewChannels(s);
   // Of an element; short runs take longer.
   const double gather = s.GroupIn() < 16 && !few ? 0.25 : 0.01;
-  if (IsDepthwise(s)) return Products(s, s.n) / 18;
+  if (IsDepthwise(s)) {
+    const bool phases = pass == ConvPass::kBackwardData && s.sh * s.sw > 1;
+    return Products(s, s.n) / (phases ? 18 : 36);
+  }
   // Lanes of a group's result are whole vectors.
   const int64_t lanes = pass == ConvPass::kBackwardData ? s.GroupIn() : s.GroupOut();
   ConvShape padded = s;

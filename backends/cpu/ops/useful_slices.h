@@ -18,7 +18,7 @@ inline int UsefulSlices(double nanoseconds, int slices) {
 inline int UsefulSlices(const ConvShape& s, int slices) {
   const double products =
       static_cast<double>(s.n * s.OutputPlane()) * static_cast<double>(s.oc * s.Taps());
-  return UsefulSlices(products / (s.groups > 1 ? 18 : 90), slices);  // a nanosecond
+  return UsefulSlices(products / (s.groups > 1 ? 36 : 90), slices);  // a nanosecond
 }
 
 // Of a pool, or of its gradient.

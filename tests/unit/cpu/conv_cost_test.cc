@@ -104,14 +104,17 @@ TEST(ConvCost, LinesOfManyChannelsRunByWinograd) {
 
 TEST(BatchBlockedPays, CountsCopiesAndTheMethod) {
   int copies = 0, method = 0;
-  for (int64_t n = 1; n <= 16; ++n) {
-    const ConvShape s = SquareImage(n, 64, 16, 64, 3);
+  const auto count = [&](const ConvShape& s) {
     ConvUse exact = kTraining;
     exact.exact_sums = true;
     const bool best = BatchBlockedPays(s, kTraining);
     copies += best && !BatchBlockedPays(s, BetweenPlain(kTraining));
     method += best && !BatchBlockedPays(s, exact);
     EXPECT_TRUE(best || !BatchBlockedPays(s, BetweenPlain(kTraining)));
+  };
+  for (int64_t n = 1; n <= 16; ++n) {
+    for (const int64_t channels : {20, 64}) count(SquareImage(n, channels, 16, channels, 3));
+    count(SquareImage(n, 64, 16, 64, 1));
   }
   EXPECT_GT(copies, 0);
   EXPECT_GT(method, 0);

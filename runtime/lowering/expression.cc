@@ -1,5 +1,8 @@
 #include "runtime/lowering/expression.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "runtime/base/strings.h"
 
 namespace hr::lowering {
@@ -84,6 +87,44 @@ Expression Expression::RenumberInputs(std::span<const int> place, int count) con
     }
   }
   return out;
+}
+
+Expression Expression::MergeEqual() const {
+  Expression out{.compute = compute, .inputs = inputs};
+  std::vector<int> place;  // of each value
+  for (int i = 0; i < inputs; ++i) place.push_back(i);
+  const auto index = [](const auto& list, const auto& known) {
+    return static_cast<int>(known - list.begin());
+  };
+  for (double constant : constants) {
+    const auto same = [&](double other) {  // zeros have signs, and a NaN equals itself
+      return std::bit_cast<uint64_t>(constant) == std::bit_cast<uint64_t>(other);
+    };
+    const auto known = std::find_if(out.constants.begin(), out.constants.end(), same);
+    place.push_back(inputs + index(out.constants, known));
+    if (known == out.constants.end()) out.constants.push_back(constant);
+  }
+  const int first = inputs + static_cast<int>(out.constants.size());
+  for (const Step& step : steps) {
+    Step now = step;
+    for (int& operand : now.operands) operand = place[static_cast<size_t>(operand)];
+    const auto same = [&](const Step& other) {
+      return other.op == now.op && other.operands == now.operands;
+    };
+    // The last one is the output.
+    const auto known = &step == &steps.back()
+                           ? out.steps.end()
+                           : std::find_if(out.steps.begin(), out.steps.end(), same);
+    place.push_back(first + index(out.steps, known));
+    if (known == out.steps.end()) out.steps.push_back(std::move(now));
+  }
+  return out;
+}
+
+int Expression::Cost() const {
+  int cost = 0;
+  for (const Step& step : steps) cost += ops::InfoOf(step.op).cost;
+  return cost;
 }
 
 std::string Expression::Describe() const {

@@ -35,6 +35,10 @@ struct Expression {
   Expression DropUnusedInputs(std::vector<int>* kept) const;
   // Returns the expression with `count` inputs, of which input i of this one is number place[i].
   Expression RenumberInputs(std::span<const int> place, int count) const;
+  // Returns the expression with steps that compute the same as one, and constants likewise.
+  Expression MergeEqual() const;
+  // About how many additions it takes.
+  int Cost() const;
   // Returns the names of the steps: "Mul+Add+Relu".
   std::string Describe() const;
 };

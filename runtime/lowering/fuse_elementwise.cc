@@ -1,6 +1,7 @@
 #include "runtime/lowering/fuse_elementwise.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -14,9 +15,12 @@ using graph::NodeId;
 using graph::ValueId;
 
 // Beyond these a chain is cut: programs have a bounded number of registers.
-constexpr size_t kMaxSteps = 12;
+constexpr size_t kMaxSteps = 16;
 constexpr size_t kMaxInputs = 12;
 constexpr size_t kMaxOperands = 16;  // inputs and constants
+// What may be computed again in place of being read: additions of an element, and how often.
+constexpr int kMostAgain = 16;
+constexpr size_t kMostTimes = 4;
 
 struct ElementwiseChain {
   Expression expression;
@@ -26,21 +30,24 @@ struct ElementwiseChain {
 
 class ElementwiseFuser {
  public:
-  explicit ElementwiseFuser(Region& region) : region_(region), chains_(region.node_count()) {}
+  explicit ElementwiseFuser(Region& region)
+      : region_(region), single_(region.node_count()), chains_(region.node_count()) {}
 
   void Run() {
     auto order = graph::TopologicalOrder(region_.graph());
     if (!order.ok()) return;
+    for (NodeId id : *order) single_[id] = ChainOf(id);
     for (NodeId id : *order) chains_[id] = ChainEndingAt(id);
     for (NodeId id : *order) {
-      if (chains_[id] && !absorbed_.contains(id) && chains_[id]->nodes.size() > 1)
-        Rewrite(id, *chains_[id]);
+      const bool joined = chains_[id] && chains_[id]->inputs != single_[id]->inputs;
+      if (joined && !absorbed_.contains(id)) Rewrite(id, *chains_[id]);
     }
     region_.Sweep();
   }
 
  private:
-  std::optional<ElementwiseChain> ChainEndingAt(NodeId id) {
+  // The node alone.
+  std::optional<ElementwiseChain> ChainOf(NodeId id) {
     const graph::Node& node = region_.node(id);
     if (node.outputs.size() != 1 || node.outputs[0] == kNone || !node.controls.empty())
       return std::nullopt;
@@ -52,9 +59,14 @@ class ElementwiseFuser {
     if (!expression) return std::nullopt;
     ElementwiseChain chain{std::move(*expression), node.inputs, {id}};
     Trim(chain);
+    return chain;
+  }
+
+  std::optional<ElementwiseChain> ChainEndingAt(NodeId id) {
+    std::optional<ElementwiseChain> chain = single_[id];
     // Inlining changes the list of inputs, so it is looked through again after each one.
-    for (size_t i = 0; i < chain.inputs.size();) {
-      i = Absorb(chain, i, node.outputs[0]) ? 0 : i + 1;
+    for (size_t i = 0; chain && i < chain->inputs.size();) {
+      i = Absorb(*chain, i, region_.node(id).outputs[0]) ? 0 : i + 1;
     }
     return chain;
   }
@@ -84,11 +96,56 @@ class ElementwiseFuser {
            });
   }
 
-  // Computes input i inside the chain if its producer feeds nobody else.
+  // Whether all nodes that take a value shall compute it themselves, so that nobody writes it: it
+  // follows cheaply from one other value, which they read instead. A gradient then keeps that one
+  // where it would keep several that were computed of it.
+  bool IsComputedAgain(ValueId value) {
+    const auto known = again_.find(value);
+    if (known != again_.end()) return known->second;
+    const std::vector<NodeId> consumers = region_.Consumers(value);
+    const bool fits = !region_.IsFetched(value) && consumers.size() <= kMostTimes &&
+                      FollowsFromOneOther(*chains_[region_.Producer(value)], value) &&
+                      std::all_of(consumers.begin(), consumers.end(), [&](NodeId id) {
+                        return single_[id] && Computes(*single_[id], id, value);
+                      });
+    return again_[value] = fits;
+  }
+
+  bool SameShape(ValueId a, ValueId b) {
+    return region_.Decide([a, b](const Region& r) { return r.DimsOf(a) == r.DimsOf(b); });
+  }
+
+  // Whether the node can compute a value that it takes.
+  bool Computes(const ElementwiseChain& single, NodeId id, ValueId value) {
+    return single.expression.compute == region_.DTypeOf(value) &&
+           SameShape(value, region_.node(id).outputs[0]);
+  }
+
+  // Whether a chain takes one value as large as its result, and else only single numbers.
+  bool FollowsFromOneOther(const ElementwiseChain& chain, ValueId result) {
+    const DType dtype = chain.expression.compute;
+    if (!IsFloating(dtype) || chain.expression.Cost() > kMostAgain) return false;
+    const auto typed = [&](ValueId input) { return region_.DTypeOf(input) == dtype; };
+    return region_.DTypeOf(result) == dtype &&
+           std::all_of(chain.inputs.begin(), chain.inputs.end(), typed) &&
+           region_.Decide([inputs = chain.inputs, result](const Region& r) {
+             const Dims dims = r.DimsOf(result);
+             const auto large = [&](ValueId input) { return r.DimsOf(input) == dims; };
+             const auto number = [&](ValueId input) { return ElementCount(r.DimsOf(input)) == 1; };
+             return std::count_if(inputs.begin(), inputs.end(), large) == 1 &&
+                    std::all_of(inputs.begin(), inputs.end(),
+                                [&](ValueId input) { return large(input) || number(input); });
+           });
+  }
+
+  // Computes input i inside the chain if its producer feeds nobody else, or if all whom it feeds
+  // do so.
   bool Absorb(ElementwiseChain& chain, size_t i, ValueId out) {
     ValueId input = chain.inputs[i];
     NodeId producer = region_.Producer(input);
-    if (producer == kNone || !chains_[producer] || !FeedsOnly(chain, input)) return false;
+    if (producer == kNone || !chains_[producer]) return false;
+    const bool alone = FeedsOnly(chain, input);
+    if (!alone && !IsComputedAgain(input)) return false;
     const ElementwiseChain& inner = *chains_[producer];
     // A value between two steps has the chain's type and its output's shape.
     bool same = region_.DTypeOf(input) == chain.expression.compute &&
@@ -98,14 +155,13 @@ class ElementwiseFuser {
     const size_t inputs = chain.inputs.size() + inner.inputs.size() - 1;
     const size_t constants = chain.expression.constants.size() + inner.expression.constants.size();
     if (inputs > kMaxInputs || inputs + constants > kMaxOperands) return false;
-    const auto same_shape = [input, out](const Region& r) {
-      return r.DimsOf(input) == r.DimsOf(out);
-    };
-    if (!region_.Decide(same_shape)) return false;
+    if (!SameShape(input, out)) return false;
     chain.expression = chain.expression.Inline(static_cast<int>(i), inner.expression);
     chain.inputs.insert(chain.inputs.end(), inner.inputs.begin(), inner.inputs.end());
-    chain.nodes.insert(chain.nodes.end(), inner.nodes.begin(), inner.nodes.end());
-    absorbed_.insert(producer);
+    if (alone) {
+      chain.nodes.insert(chain.nodes.end(), inner.nodes.begin(), inner.nodes.end());
+      absorbed_.insert(producer);
+    }
     Trim(chain);
     return true;
   }
@@ -123,7 +179,8 @@ class ElementwiseFuser {
       place.push_back(static_cast<int>(known - inputs.begin()));
       if (known == inputs.end()) inputs.push_back(input);
     }
-    chain.expression = chain.expression.RenumberInputs(place, static_cast<int>(inputs.size()));
+    chain.expression =
+        chain.expression.RenumberInputs(place, static_cast<int>(inputs.size())).MergeEqual();
     chain.inputs = std::move(inputs);
   }
 
@@ -135,7 +192,8 @@ class ElementwiseFuser {
   }
 
   Region& region_;
-  std::vector<std::optional<ElementwiseChain>> chains_;
+  std::vector<std::optional<ElementwiseChain>> single_, chains_;  // by node
+  std::map<ValueId, bool> again_;
   std::set<NodeId> absorbed_;
 };
 

@@ -66,14 +66,14 @@ class Chains : public testing::Test {
   double data_[kCount] = {};
 };
 
-// Twice the six steps would be beyond what a chain may have; the value is still computed.
+// Twice the eight steps would be beyond what a chain may have; the value is still computed.
 TEST_F(Chains, TakeAValueThatANodeUsesTwice) {
-  ValueId h = Sines(x_, 6);
+  ValueId h = Sines(x_, 8);
   EXPECT_EQ(Check(Apply("Mul", {h, h})), 1);
 }
 
 TEST_F(Chains, LeaveOutAValueThatDoesNotFit) {
-  ValueId h = Sines(x_, 12);
+  ValueId h = Sines(x_, 16);
   EXPECT_EQ(Check(Apply("Mul", {h, h})), 2);
 }
 
@@ -81,6 +81,19 @@ TEST_F(Chains, TakeAValueThatAChainUsesTwice) {
   ValueId h = Sines(x_, 5);
   ValueId twice = Apply("Add", {Apply("Cos", {h}), h});  // h has two consumers, both in the chain
   EXPECT_EQ(Check(Apply("Mul", {twice, twice})), 1);
+}
+
+// What the sum needs is computed, and computed again behind it, so that it is never written.
+TEST_F(Chains, ComputeAgainWhatSeveralTake) {
+  const ValueId h = Apply("Exp", {Apply("Neg", {x_})});
+  const ValueId sum = Apply("ReduceSum", {Apply("Mul", {h, h})});
+  EXPECT_EQ(Check(Apply("Add", {Apply("Mul", {h, x_}), sum})), 3);
+}
+
+TEST_F(Chains, ReadWhatIsDear) {
+  const ValueId dear = Apply("Atan", {Apply("Neg", {x_})});
+  const ValueId other = Apply("ReduceSum", {Apply("Mul", {dear, dear})});
+  EXPECT_EQ(Check(Apply("Add", {Apply("Mul", {dear, x_}), other})), 4);
 }
 
 // Attributes that are operands need registers of their own.

@@ -51,6 +51,16 @@ class Stream {
   virtual Status Synchronize(const CallLimits& limits) = 0;
 };
 
+// Whose memory is bound to the slots of variables. Any thread of a run may call it.
+class VariableMemory {
+ public:
+  // What begins at `data` is not read again until variables change.
+  virtual void NotReadAgain(const void* data) const = 0;
+
+ protected:
+  ~VariableMemory() = default;
+};
+
 // What one run gives its kernels. Outlives the run; shared by all its threads.
 struct RunContext {
   const Lease& threads;
@@ -64,8 +74,9 @@ struct RunContext {
   // Set when the first variable is about to be written: from then on cancel is ignored, and a
   // failure leaves variables half updated.
   bool* update_begun = nullptr;
-  RunRecorder* recorder = nullptr;           // is told of the steps
-  const comm::GroupTable* groups = nullptr;  // of steps that communicate
+  RunRecorder* recorder = nullptr;            // is told of the steps
+  const comm::GroupTable* groups = nullptr;   // of steps that communicate
+  const VariableMemory* variables = nullptr;  // is told of memory that can be given back
   // Lends working memory to runs whose work is done when they return; null: each instance has its
   // own.
   ArenaPool* arenas = nullptr;

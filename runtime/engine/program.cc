@@ -44,7 +44,10 @@ Status Program::Prepare(std::span<const Operands> operands, const RunContext& ru
     Status status = preparations_[i].kernel->Run(operands[i], context);
     if (!status.ok()) return std::move(status).WithNode(preparation_specs_[i].node);
     made.version = wanted;
-    preparation_specs_[i].source.Forget();
+    const PreparationSpec& spec = preparation_specs_[i];
+    if (!spec.reads_last) continue;
+    spec.source.Forget();
+    if (run.variables != nullptr) run.variables->NotReadAgain(operands[i].input(0));
   }
   prepared_.store(wanted, std::memory_order_release);
   return {};

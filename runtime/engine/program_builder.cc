@@ -190,7 +190,7 @@ Status ProgramBuilder::AddPreparations(Allocator& allocator, const std::vector<s
     PreparationSpec& spec = preparations_[buffers_[memory].kept];
     PreparedKey key{.format = spec.format};
     key.slot = buffers_[Root(spec.from, &key.offset)].slot;
-    if (IsRead(key.slot)) spec.source = {};
+    spec.reads_last = !IsRead(key.slot);
     HR_ASSIGN_OR_RETURN(auto&& prepared, program.pool_->Get(allocator, key, spec.bytes));
     program.kept_.push_back(std::move(prepared));
     const StepBuffers buffers{

@@ -83,8 +83,8 @@ struct PreparationSpec {
   std::string format;  // of the contents; see PreparedKey
   size_t scratch_bytes = 0;
   std::string node;
-  Tensor source;  // what the slot is bound to, if it is a constant: its memory is given back,
-                  // unless steps read it, too
+  Tensor source;            // what the slot is bound to, if it is a constant
+  bool reads_last = false;  // no step reads the slot: its memory is given back; set by Build
 };
 
 // The step at which most of the arena is in use, and what holds it.

@@ -245,6 +245,7 @@ RunContext Session::BeginRun(const Plan& plan, const Lease& threads, const CallL
           .update_begun = update_begun,
           .recorder = recorder,
           .groups = &groups_,
+          .variables = &variables_,
           .arenas = &arenas_};
 }
 

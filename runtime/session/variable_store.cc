@@ -1,5 +1,6 @@
 #include "runtime/session/variable_store.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace hr::session {
@@ -38,6 +39,13 @@ Status VariableStore::MakeWritable(Allocator& allocator, uint32_t variable) {
   owned_[variable] = true;
   ++generation_;
   return {};
+}
+
+void VariableStore::NotReadAgain(const void* data) const {
+  const auto variable = std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& tensor) {
+    return tensor.defined() && tensor.data() == data;
+  });
+  if (variable != tensors_.end()) variable->Forget();
 }
 
 void VariableStore::TakeHome(uint32_t variable) {

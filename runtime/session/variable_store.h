@@ -13,7 +13,7 @@
 namespace hr::session {
 
 // Guarded by the session's run lock: writers exclusively, readers shared.
-class VariableStore {
+class VariableStore final : public VariableMemory {
  public:
   explicit VariableStore(size_t count) : tensors_(count), owned_(count, false) {}
 
@@ -41,6 +41,8 @@ class VariableStore {
   Status Set(Allocator& allocator, uint32_t variable, const Tensor& value);
   // Makes the variable's memory the session's own, so that it may be written.
   Status MakeWritable(Allocator& allocator, uint32_t variable);
+  // Gives memory of the model's back until it is read again. Readers may be at it, too.
+  void NotReadAgain(const void* data) const override;
   // Grows whenever a variable's memory moves, or holds the current value no more: variables must be
   // located and bound again.
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }

@@ -102,11 +102,22 @@ class NotedBuffer final : public Buffer {
   mutable std::vector<std::pair<size_t, size_t>> given_back;
 };
 
-// Of the constant that two preparations take, and perhaps the step, too.
-std::vector<std::pair<size_t, size_t>> GivenBack(bool step_reads) {
+// Gives back a variable's.
+struct NotedVariable final : VariableMemory {
+  explicit NotedVariable(const Tensor& variable) : variable(variable) {}
+  void NotReadAgain(const void* data) const override {
+    EXPECT_EQ(data, variable.data());
+    variable.Forget();
+  }
+  Tensor variable;
+};
+
+// Of the constant or variable that two preparations take, and perhaps the step, too.
+std::vector<std::pair<size_t, size_t>> GivenBack(bool is_constant, bool step_reads) {
   alignas(64) int numbers[32] = {};
   const auto buffer = std::make_shared<NotedBuffer>(std::as_writable_bytes(std::span(numbers)));
-  const Tensor constant = Tensor::View(buffer, 64, DType::kInt32, {4}).value();
+  const Tensor source = Tensor::View(buffer, 64, DType::kInt32, {4}).value();
+  const NotedVariable variable(source);
   ProgramBuilder builder;
   const BufferIndex slot = builder.AddSlot(0), output = builder.AddSlot(1);
   StepBuffers buffers{.outputs = {output}};
@@ -120,7 +131,7 @@ std::vector<std::pair<size_t, size_t>> GivenBack(bool step_reads) {
                                                      .bytes = sizeof(int),
                                                      .format = Cat(scratch),
                                                      .scratch_bytes = scratch,
-                                                     .source = constant}));
+                                                     .source = is_constant ? source : Tensor()}));
   }
   if (step_reads) buffers.inputs.push_back(builder.AddView(slot, 8));
   builder.AddStep({.kernel = Make([](Operands) -> Status { return {}; }), .buffers = buffers});
@@ -129,18 +140,21 @@ std::vector<std::pair<size_t, size_t>> GivenBack(bool step_reads) {
   EXPECT_NE(program->Describe().find("\"arena_bytes\":1280"), std::string::npos);
   const auto invocation = program->Instantiate().value();
   int result = 0;
-  invocation->Bind(0, constant.data());
+  invocation->Bind(0, source.data());
   invocation->Bind(1, &result);
   const Lease lease;
-  EXPECT_TRUE(invocation->Run({.threads = lease}).ok());
-  EXPECT_TRUE(invocation->Run({.threads = lease}).ok());
+  const RunContext run{.threads = lease, .variables = is_constant ? nullptr : &variable};
+  EXPECT_TRUE(invocation->Run(run).ok());
+  EXPECT_TRUE(invocation->Run(run).ok());
   return buffer->given_back;
 }
 
-TEST(Preparation, GivesTheMemoryOfItsConstantBack) {
+TEST(Preparation, GivesTheMemoryOfItsSourceBack) {
   const std::pair<size_t, size_t> all{64, 16};
-  EXPECT_EQ(GivenBack(false), (std::vector{all, all}));
-  EXPECT_TRUE(GivenBack(true).empty());
+  for (const bool is_constant : {true, false}) {
+    EXPECT_EQ(GivenBack(is_constant, false), (std::vector{all, all}));
+    EXPECT_TRUE(GivenBack(is_constant, true).empty());
+  }
 }
 
 // output = kept + scratch of the arena, whose size the program states; what is kept is `factor`

@@ -121,7 +121,7 @@ Status MatMul::Run(const Lease& threads, const float* a, const float* b, const f
 }
 
 std::string MatMul::packed_format() const {
-  std::string out;
+  std::string out = s_.transpose_b ? "of rows " : "";
   for (size_t i = 0; i < cells_.size(); i += rows_cut_) {
     out += Cat("at ", cells_[i].j, ": ", LayoutText(kinds_[cells_[i].kind].PackedLayout()));
   }

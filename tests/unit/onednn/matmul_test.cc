@@ -90,6 +90,17 @@ TEST_P(OneDnnMatMul, ReluKeepsNan) {
   EXPECT_EQ(c[70], 64);
 }
 
+// Square weights and their transpose are packed to memory of one layout, with other contents: one
+// may not be taken for the other.
+TEST_P(OneDnnMatMul, TellsPackedTransposesApart) {
+  std::string formats[2];
+  for (const bool transposed : {false, true}) {
+    const auto shape = GemmShape::Dense(1024, 384, 384, false, transposed);
+    formats[transposed] = MatMul::Create(shape, {.packed_b = true}).value()->packed_format();
+  }
+  EXPECT_NE(formats[0], formats[1]);
+}
+
 INSTANTIATE_TEST_SUITE_P(OneDnn, OneDnnMatMul, testing::Values(HWY_STATIC_TARGET));
 
 }  // namespace

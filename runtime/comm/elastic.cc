@@ -34,6 +34,19 @@ void Forget(const MeshOptions& options, int size, const CallLimits& limits) {
   store.Delete(EpochKey(options, kVerdictKey), limits).IgnoreError();
 }
 
+// Of those that have been named by NameOfJoiner, for a process.
+std::map<int, std::string> JoinersOf(const Membership& membership) {
+  std::map<int, std::string> joiners;
+  for (size_t rank = 0; rank < membership.members.size(); ++rank) {
+    const std::string_view name = membership.members[rank];
+    const size_t colon = name.find(':');
+    if (name.starts_with('+') && colon != name.npos) {
+      joiners[static_cast<int>(rank)] = name.substr(1, colon - 1);
+    }
+  }
+  return joiners;
+}
+
 // Goes from epoch to epoch until a group has formed.
 class Elastic {
  public:
@@ -99,6 +112,7 @@ Status Elastic::Take(const Membership& next, std::string_view name) {
   mesh.rank = rank;
   mesh.size = static_cast<int>(next.members.size());
   mesh.agreed = true;
+  mesh.joiners = JoinersOf(next);
   return {};
 }
 

@@ -34,6 +34,12 @@ std::vector<std::string> Losses::ProcessesOf(int size) const {
   return processes;
 }
 
+bool Losses::Has(std::string_view process) const {
+  int rank = -1;
+  std::from_chars(process.data(), process.data() + process.size(), rank);
+  return !gone_.contains(rank) && ProcessOf(rank) == process;
+}
+
 std::string Losses::ProcessOf(int rank) const {
   const auto found = replaced_.find(rank);
   return found == replaced_.end() ? Cat(rank) : Cat(rank, ".", found->second);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -22,6 +23,8 @@ class Losses {
   // Returns the name of the process that has `rank` now: the rank, and behind a dot how many have
   // had it before, such as "2.1".
   std::string ProcessOf(int rank) const;
+  // Returns whether a process of that name is left.
+  bool Has(std::string_view process) const;
   bool any() const { return !replaced_.empty() || !gone_.empty(); }
   bool operator==(const Losses& other) const = default;
 

@@ -182,13 +182,22 @@ Status Meeting::LookForEnd(const CallLimits& limits) {
   look_at_ = now + kLookNanos;
   HR_ASSIGN_OR_RETURN(std::optional<Verdict> verdict, arbiter_->Look(limits));
   if (verdict.has_value()) ended_ = EndedBy(options_, *verdict);
-  if (ended_.ok() && !options_.agreed && !options_.losses_file.empty()) {
-    HR_ASSIGN_OR_RETURN(const Losses losses, Losses::Read(options_.losses_file));
-    if (losses != options_.losses) {
-      ended_ = Unavailable("a process of group '", options_.name, "' has ended before all had met");
-    }
+  HR_RETURN_IF_ERROR(ended_.Clone());
+  return options_.losses_file.empty() ? Status() : LookForLosses();
+}
+
+Status Meeting::LookForLosses() {
+  HR_ASSIGN_OR_RETURN(const Losses losses, Losses::Read(options_.losses_file));
+  if (!options_.agreed && losses != options_.losses) {
+    ended_ = Unavailable("a process of group '", options_.name, "' has ended before all had met");
+    return ended_.Clone();
   }
-  return ended_.Clone();
+  for (const auto& [rank, process] : options_.joiners) {
+    if (expected_[rank].welcome || losses.Has(process)) continue;
+    blamed_ = rank;
+    return Unavailable("its process has ended before all had met");
+  }
+  return {};
 }
 
 // Connects to the ranks below that have come.

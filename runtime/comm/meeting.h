@@ -73,6 +73,7 @@ class Meeting {
   Status Publish(const CallLimits& limits);
   Status MeetAll(const CallLimits& limits);
   Status LookForEnd(const CallLimits& limits);
+  Status LookForLosses();
   Status DialMissing(const CallLimits& limits);
   Status Dial(int rank, const std::string& addresses);
   void Admit(std::unique_ptr<Endpoint> endpoint, Transport& transport);

@@ -1,6 +1,7 @@
 // What a mesh is made of, and the names of its keys in the store.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ struct MeshOptions {
   // there is none. And what it said when this rank entered the epoch.
   std::string losses_file;
   Losses losses;
+  // The processes of a launcher that join in this epoch, by rank.
+  std::map<int, std::string> joiners;
   Store* store = nullptr;                    // outlives the mesh
   Poller* poller = nullptr;                  // outlives the mesh
   std::vector<TransportFactory> transports;  // the first one that reaches a peer is used for it

@@ -22,6 +22,10 @@ TEST(LaunchLosses, ProcessesAreNamedByTheirRankAndTheirPredecessors) {
   EXPECT_EQ(some.ProcessesOf(4), (std::vector<std::string>{"1", "2.2", "3"}));
   EXPECT_EQ(some.ProcessOf(2), "2.2");
   EXPECT_EQ(some.ProcessOf(1), "1");
+  for (const char* process : {"1", "2.2", "3"}) EXPECT_TRUE(some.Has(process)) << process;
+  for (const char* process : {"0", "2", "2.1", "1.1", "", "x"}) {
+    EXPECT_FALSE(some.Has(process)) << process;
+  }
   EXPECT_FALSE(some == none);
   // One that replaced another is lost for good.
   EXPECT_EQ(Noted("1 replaced\n1 gone\n")->ProcessesOf(2), (std::vector<std::string>{"0"}));

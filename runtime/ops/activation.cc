@@ -104,11 +104,13 @@ ValueId SeluRule(GradientContext& g) {
   double gamma = g.node().Float("gamma", kSeluGamma);
   double alpha = g.node().Float("alpha", kSeluAlpha);
   ValueId slope = g.Add(g.output(0), g.Scalar(gamma * alpha, g.input(0)));
-  return Above(g, 0, g.Scale(g.grad(0), gamma), g.Mul(g.grad(0), slope));
+  ValueId below = g.Mul(g.grad(0), slope);
+  return Above(g, 0, g.Scale(g.grad(0), gamma), below);
 }
 ValueId CeluRule(GradientContext& g) {
   double alpha = g.node().Float("alpha", 1);
-  ValueId slope = g.Add(g.Scale(g.output(0), 1 / alpha), g.Scalar(1, g.input(0)));
+  ValueId one = g.Scalar(1, g.input(0));
+  ValueId slope = g.Add(g.Scale(g.output(0), 1 / alpha), one);
   return Above(g, 0, g.grad(0), g.Mul(g.grad(0), slope));
 }
 ValueId ThresholdedReluRule(GradientContext& g) {
@@ -119,8 +121,9 @@ ValueId SoftplusRule(GradientContext& g) {
 }
 ValueId SoftsignRule(GradientContext& g) {
   ValueId x = g.input(0);
-  ValueId one = g.Add(g.Scalar(1, x), g.Emit("Abs", {x}));
-  return g.Div(g.grad(0), g.Mul(one, one));
+  ValueId size = g.Emit("Abs", {x});
+  ValueId sum = g.Add(g.Scalar(1, x), size);
+  return g.Div(g.grad(0), g.Mul(sum, sum));
 }
 // 1 where the hard sigmoid y of x rises, else 0.
 ValueId Rises(GradientContext& g, ValueId y) {
@@ -140,7 +143,8 @@ ValueId HardSwishRule(GradientContext& g) {
 ValueId MishRule(GradientContext& g) {
   ValueId x = g.input(0);
   ValueId t = g.Emit("Tanh", {g.Emit("Softplus", {x})});
-  ValueId slope = g.Mul(g.Sub(g.Scalar(1, x), g.Mul(t, t)), g.Emit("Sigmoid", {x}));
+  ValueId of_softplus = g.Emit("Sigmoid", {x}), square = g.Mul(t, t);
+  ValueId slope = g.Mul(g.Sub(g.Scalar(1, x), square), of_softplus);
   return g.Mul(g.grad(0), g.Add(t, g.Mul(x, slope)));
 }
 // The bounds themselves count as inside.
@@ -179,7 +183,8 @@ void SigmoidGradGradient(GradientContext& g) {
   const ValueId y = g.input(1);
   if (g.wants(0)) g.SetGrad(0, g.EmitGrad(kSigmoidGrad, {g.grad(0), y}));
   if (!g.wants(1)) return;
-  const ValueId slope = g.Sub(g.Scalar(1, y), g.Scale(y, 2));
+  const ValueId twice = g.Scale(y, 2);
+  const ValueId slope = g.Sub(g.Scalar(1, y), twice);
   g.SetGrad(1, g.Mul(g.grad(0), g.Mul(g.input(0), slope)));
 }
 

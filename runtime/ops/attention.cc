@@ -238,7 +238,8 @@ void ComposeAttention(ComposeContext& c) {
   }
   if (!c.ok()) return;
   ValueId scores[kSoftmax + 1];
-  scores[kRaw] = Product(c, Scaled(c, q), c.Transpose(k, {0, 1, 3, 2}));
+  const ValueId columns = c.Transpose(k, {0, 1, 3, 2});
+  scores[kRaw] = Product(c, Scaled(c, q), columns);
   const double cap = c.node().Float("softcap", 0);
   scores[kCapped] = scores[kRaw];
   if (cap > 0) scores[kCapped] = c.Scale(c.Emit("Tanh", {c.Scale(scores[kRaw], 1 / cap)}), cap);

@@ -253,7 +253,8 @@ void RecvGradient(GradientContext& g) {
   if (g.grad(0) == kNone || !g.wants(0)) return;
   const ValueId sent =
       g.EmitMany(kComm, "Send", std::vector{g.grad(0)}, 1, MessageOf(g, "to", "from"))[0];
-  g.SetGrad(0, g.Add(g.ZerosLike(g.input(0)), g.CastLike(sent, g.input(0))));
+  const ValueId same_type = g.CastLike(sent, g.input(0));
+  g.SetGrad(0, g.Add(g.ZerosLike(g.input(0)), same_type));
 }
 
 void AllToAllGradient(GradientContext& g) { SetAdjoint(g, "AllToAll", WithRanks(g)); }

@@ -225,7 +225,8 @@ ValueId SpreadMean(GradientContext& g, ValueId dy, ValueId x) {
         static_cast<double>(ElementCount(*reduced)) / static_cast<double>(ElementCount(*whole));
     return g.EmitGrad("ExpandLike", {g.Scale(dy, share), x});
   }
-  ValueId count = g.Div(g.CastLike(g.Emit("Size", {x}), dy), g.CastLike(g.Emit("Size", {dy}), dy));
+  ValueId left = g.CastLike(g.Emit("Size", {dy}), dy), all = g.CastLike(g.Emit("Size", {x}), dy);
+  ValueId count = g.Div(all, left);
   return g.EmitGrad("ExpandLike", {g.Div(dy, count), x});
 }
 

@@ -13,7 +13,8 @@ ValueId Apply(GradientContext& g, Literal name) { return g.Emit(name, {g.input(0
 
 // 1 + sign * x²
 ValueId OnePlus(GradientContext& g, double sign, ValueId x) {
-  return g.Add(g.Scalar(1, x), g.Scale(Square(g, x), sign));
+  const ValueId square = g.Scale(Square(g, x), sign);
+  return g.Add(g.Scalar(1, x), square);
 }
 
 // dx for dy = g.grad(0), x = g.input(0) and y = g.output(0)

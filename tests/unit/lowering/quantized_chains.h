@@ -133,8 +133,8 @@ class QuantizedChains : public testing::Test {
     return numbers;
   }
 
-  // Fused and not fused, the results are at most `distance` apart. `kernels`: what must be there
-  // (and no other product).
+  // Fused and not fused, the results are at most `distance` apart. `kernel`: what must be there
+  // (empty: whatever there is), and `gone` must not.
   void Check(ValueId fetch, double distance, std::string_view kernel, std::string_view gone) {
     const std::vector<float> want = Run(fetch, false), got = Run(fetch, true);
     EXPECT_NE(described_.find(kernel), std::string::npos) << described_;

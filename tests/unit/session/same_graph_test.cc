@@ -9,7 +9,8 @@
 namespace hr::session {
 namespace {
 
-// Stands for a group of two: rank 1 has told `other`, or, if that is empty, the same as rank 0.
+// Stands for a group of two: rank 1 tells `other` where that has the size of what rank 0 tells, and
+// else the same as rank 0.
 class Pair final : public comm::Collectives {
  public:
   explicit Pair(std::string other) : other_(std::move(other)) {}
@@ -20,7 +21,7 @@ class Pair final : public comm::Collectives {
     own.assign(static_cast<const char*>(input.data), operation.bytes());
     auto* out = static_cast<char*>(output.data);
     std::memcpy(out, own.data(), own.size());
-    std::memcpy(out + own.size(), (other_.empty() ? own : other_).data(), own.size());
+    std::memcpy(out + own.size(), (other_.size() == own.size() ? other_ : own).data(), own.size());
     return Ticket{};
   }
   bool Test(Ticket&) override { return true; }

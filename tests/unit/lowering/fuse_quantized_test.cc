@@ -100,7 +100,11 @@ class Bfloat16Chains : public QuantizedChains, public testing::WithParamInterfac
   Bfloat16Chains() {
     if (!GetParam()) cpu::DisableAvx512();
   }
-  ~Bfloat16Chains() override { hwy::DisableTargets(0); }
+  ~Bfloat16Chains() override {
+#if HWY_ARCH_X86
+    hwy::DisableTargets(0);
+#endif
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Instructions, Bfloat16Chains, testing::Bool());
 

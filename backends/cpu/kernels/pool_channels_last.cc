@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels/partial-inl.h"
+#include "backends/cpu/kernels/tap_sum-inl.h"
 
 #if !defined(HR_CPU_CHANNELS_LAST_POOLS)
 #define HR_CPU_CHANNELS_LAST_POOLS
@@ -101,8 +102,9 @@ template <typename T>
 void Mean(const PoolWindow<T>& given, const T* x, T* y) {
   const PoolWindow<T> w = given;
   ForVectors<Tag<T>>(w.channels, [&](int64_t c, const auto& lanes) HWY_ATTR {
-    auto sum = hn::Zero(Tag<T>());
-    ForTaps(w, [&](int64_t at) HWY_ATTR { sum = hn::Add(sum, lanes.Load(x + c + at)); });
+    const auto sum = SumOfTaps(Tag<T>(), w.rows, w.columns, [&](int64_t r, int64_t s) HWY_ATTR {
+      return lanes.Load(x + c + r * w.row + s * w.pixel);
+    });
     lanes.Store(hn::Mul(sum, hn::Set(Tag<T>(), w.scale)), y + c);
   });
 }

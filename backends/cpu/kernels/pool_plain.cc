@@ -89,9 +89,9 @@ template <typename T>
 void AveragePoolPlain(const Lease& threads, const PoolShape& s, const T* x, T* y, int slices) {
   ForEachPlane(threads, s, slices, [&](int64_t in, int64_t out) {
     ForEachWindow(s, [&](const Window& window) {
-      T sum = 0;
+      double sum = 0;  // so that the mean of a large image keeps its digits
       ForEachElement(window, [&](int64_t i) { sum += x[in + i]; });
-      y[out + window.out] = sum / static_cast<T>(window.divisor);
+      y[out + window.out] = static_cast<T>(sum / static_cast<double>(window.divisor));
     });
   });
 }

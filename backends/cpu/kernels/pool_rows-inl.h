@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "backends/cpu/kernels/conv_tiles-inl.h"
+#include "backends/cpu/kernels/tap_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
@@ -106,22 +107,26 @@ HWY_ATTR void MaxPoolBackward(const PoolCall<T>& given, T* dx) {
   }
 }
 
-template <typename T>
-HWY_ATTR void AveragePool(const PoolCall<T>& given) {
-  const PoolCall<T> call = given;
+template <typename T, bool kFewTaps>
+HWY_INLINE void AveragePoolRow(const PoolCall<T> call) {
   const BlockTag<T> d;
   for (int64_t j = 0; j < call.columns; ++j) {
     for (int64_t part = 0; part < kBatchBlock<T>; part += kLanes<T>) {
-      auto sum = hn::Zero(d);
-      for (int64_t r = 0; r < call.rows; ++r) {
-        for (int64_t s = 0; s < call.taps; ++s) {
-          const T* from = call.x + j * call.x_column + r * call.x_row + s * call.x_tap + part;
-          sum = hn::Add(sum, hn::Load(d, from));
-        }
-      }
+      const T* const from = call.x + j * call.x_column + part;
+      const auto load = [&](int64_t r, int64_t s) HWY_ATTR {
+        return hn::Load(d, from + r * call.x_row + s * call.x_tap);
+      };
+      const auto sum = kFewTaps ? SumOfPart(d, call.rows, call.taps, load)
+                                : SumOfTaps(d, call.rows, call.taps, load);
       hn::Store(hn::Mul(sum, hn::Set(d, call.scale)), d, call.y + j * kBatchBlock<T> + part);
     }
   }
+}
+
+template <typename T>
+HWY_ATTR void AveragePool(const PoolCall<T>& call) {
+  if (call.rows * call.taps <= kTapsOfPart) return AveragePoolRow<T, true>(call);
+  AveragePoolRow<T, false>(call);
 }
 
 template <typename T>

@@ -1,0 +1,60 @@
+// Sums of the taps of a window. Included once per instruction set, after foreach_target.h.
+#if defined(HR_CPU_TAP_SUM_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HR_CPU_TAP_SUM_INL_H
+#undef HR_CPU_TAP_SUM_INL_H
+#else
+#define HR_CPU_TAP_SUM_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace hr::cpu::HWY_NAMESPACE {
+
+constexpr int64_t kTapsOfPart = 32;
+
+// The sum of load(row, column) over a window, one after the other.
+template <class D, typename Load>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> SumOfPart(D d, int64_t rows, int64_t columns,
+                                                const Load& load) {
+  auto sum = hwy::HWY_NAMESPACE::Zero(d);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t s = 0; s < columns; ++s) sum = hwy::HWY_NAMESPACE::Add(sum, load(r, s));
+  }
+  return sum;
+}
+
+// The same in parts, and parts of parts, if there are more than kTapsOfPart: what is added one by
+// one to a single sum is rounded to the digits of the whole, and equal numbers always to one side,
+// so that a mean of 224 x 224 pixels would be right to four digits only.
+template <class D, typename Load>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> SumOfTaps(D d, int64_t rows, int64_t columns,
+                                                const Load& load) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  if (rows * columns <= kTapsOfPart) return SumOfPart(d, rows, columns, load);
+  auto sum = hn::Zero(d), parts = hn::Zero(d), part = hn::Zero(d);
+  int64_t taps = 0, count = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t s = 0; s < columns;) {
+      const int64_t end = std::min(columns, s + kTapsOfPart);
+      taps += end - s;
+      for (; s < end; ++s) part = hn::Add(part, load(r, s));
+      if (taps < kTapsOfPart) continue;
+      parts = hn::Add(parts, part);
+      part = hn::Zero(d);
+      taps = 0;
+      if (++count < kTapsOfPart) continue;
+      sum = hn::Add(sum, parts);
+      parts = hn::Zero(d);
+      count = 0;
+    }
+  }
+  return hn::Add(hn::Add(sum, parts), part);
+}
+
+}  // namespace hr::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -81,7 +81,8 @@ class ConvChannelsLast {
                 int64_t stride) const;
   void Scatter(const Phase& phase, const ConvImageMemory<T>& memory, Range units, Range panels,
                const T* block) const;
-  bool IsDense() const { return phases_.size() == 1 && !by_images_; }
+  // Whether products are written where the pixels of the result lie. There are none without taps.
+  bool IsDense() const { return phases_.size() == 1 && !by_images_ && !phases_[0].taps.empty(); }
   // The first lane of a panel among the channels of a pixel of the result.
   int64_t LaneOf(int64_t panel) const { return panel % panels_ * width_ + panel / panels_ * out_; }
   // Of a pixel of the result.

@@ -190,6 +190,17 @@ TEST_P(ConvChannelsLastTest, PhasesOfStrides) {
   }
 }
 
+// All that the taps read is padding, so that no gradient comes to the image: it is 0.
+TEST_P(ConvChannelsLastTest, TapsThatMeetOnlyPadding) {
+  ConvShape s = Large(2, 20, 20, 2, 1);
+  s.pad_bottom = s.pad_right = 1, s.dh = s.dw = 2, s.sh = s.sw = 3;
+  s.DeriveOutput();
+  ASSERT_EQ(s.OutputPlane(), 1);
+  Check<float>(s);
+  s.groups = s.ic;
+  Check<float>(s);
+}
+
 TEST_P(ConvChannelsLastTest, Depthwise) {
   for (int round = 0; round < 40 && !HasFatalFailure(); ++round) {
     ConvShape s = RandomConv(Any(), 3);

@@ -70,11 +70,14 @@ if(BUILD_SHARED_LIBS)
   endif()
   add_library(Headrace::headrace ALIAS headrace)
   # What cmake/package links for older systems, and the objects of that which no target here holds.
+  # CMake counts precompiled headers among the objects.
+  set(packaged_objects "$<FILTER:${packaged_objects},EXCLUDE,[.]gch$>")
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/package/library.txt
     CONTENT "$<JOIN:${packaged_objects},\n>\n")
   if(TARGET headrace_net)
+    set(net_objects $<TARGET_OBJECTS:headrace_net> $<TARGET_OBJECTS:hr_net> $<TARGET_OBJECTS:hr_tcp>)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/package/net.txt CONTENT
-      "$<JOIN:$<TARGET_OBJECTS:headrace_net>,\n>\n$<JOIN:$<TARGET_OBJECTS:hr_net>,\n>\n$<JOIN:$<TARGET_OBJECTS:hr_tcp>,\n>\n$<TARGET_FILE:headrace_guest>\n")
+      "$<JOIN:$<FILTER:${net_objects},EXCLUDE,[.]gch$>,\n>\n$<TARGET_FILE:headrace_guest>\n")
   endif()
   add_dependencies(headrace hr_linked_packaged)
   foreach(plugin net ucx images) # opened by name, so nothing else would build them

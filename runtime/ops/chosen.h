@@ -31,7 +31,8 @@ constexpr bool IsChosen(std::string_view domain, std::string_view name) {
   for (const std::string_view chosen : kChosenOperators) {
     if (domain.empty() && chosen == name) return true;
     if (!domain.empty() && chosen.size() == domain.size() + 1 + name.size() &&
-        chosen.starts_with(domain) && chosen[domain.size()] == '.' && chosen.ends_with(name)) {
+        chosen.starts_with(domain) && chosen.find('.', domain.size()) == domain.size() &&
+        chosen.ends_with(name)) {
       return true;
     }
   }

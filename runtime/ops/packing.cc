@@ -37,17 +37,18 @@ int64_t ColumnsOf(int64_t elements, const Node& node) {
 
 Status InferPack(InferContext& context) {
   HR_RETURN_IF_ERROR(CheckRanks(context));
-  std::optional<int64_t> columns = 0;
+  bool fixed = true;
+  int64_t columns = 0;
   for (size_t i = 0; i < context.input_count(); ++i) {
     HR_RETURN_IF_ERROR(context.ExpectNumeric(i));
     HR_RETURN_IF_ERROR(context.ExpectSameDType(0, i));
     const auto dims = context.input(i).FixedDims();
-    if (!dims) columns.reset();
-    if (columns) *columns += ColumnsOf(ElementCount(*dims), context.node());
+    fixed = fixed && dims;
+    if (dims) columns += ColumnsOf(ElementCount(*dims), context.node());
   }
-  ValueType out = ValueType::Tensor(context.input(0).dtype,
-                                    {context.node().Int("ranks", 1), columns.value_or(0)});
-  if (!columns) out.dims[1] = graph::Dim{};
+  ValueType out =
+      ValueType::Tensor(context.input(0).dtype, {context.node().Int("ranks", 1), columns});
+  if (!fixed) out.dims[1] = graph::Dim{};
   context.SetOutput(0, std::move(out));
   return {};
 }

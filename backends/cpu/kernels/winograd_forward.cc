@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "backends/cpu/kernels/winograd.h"
+#include "backends/cpu/kernels/winograd_method.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
 
 namespace hr::cpu {
@@ -168,7 +169,7 @@ bool WinogradIsAccurate(const ConvShape& s) {
 }
 
 bool WinogradPays(const ConvShape& s) {
-  if (!WinogradIsAccurate(s)) return false;
+  if (!WinogradIsAccurate(s) || !WinogradFillsWeightSums(s)) return false;
   // In multiplications of a pixel; a transform costs about this many for each frequency.
   constexpr double kTransform = 12;
   const WinogradGrid grid(s);

@@ -93,6 +93,18 @@ ConvShape AsForward(ConvShape s, ImagePass pass) {
   return s;
 }
 
+bool WinogradFillsTaps(const ConvShape& s) {
+  const auto fills = [](int64_t inside, int64_t all) { return 5 * inside >= 4 * all; };
+  return (s.kh <= 4 && s.kw <= 4) || (fills(TapsOf(s.oh, s.pad_top, s.kh, s.ih), s.oh * s.kh) &&
+                                      fills(TapsOf(s.ow, s.pad_left, s.kw, s.iw), s.ow * s.kw));
+}
+
+bool WinogradFillsWeightSums(const ConvShape& s) {
+  constexpr int64_t kFewestPixels = 1024;
+  return WinogradFillsTaps(s) &&
+         ((s.kh <= 4 && s.kw <= 4) || s.n * s.OutputPlane() >= kFewestPixels);
+}
+
 bool WinogradTakesChannelsLast(const ConvShape& s) {
   constexpr int64_t kUnit = kBatchBlock<float>;
   return !s.HasDepth() && WinogradIsAccurate(s) && s.ic % kUnit == 0 && s.oc % kUnit == 0 &&
@@ -113,7 +125,7 @@ double WinogradChannelsLastCost(const ConvShape& shape, ImagePass pass, bool ste
 }
 
 bool WinogradChannelsLastPays(const ConvShape& shape, ImagePass pass, bool steady) {
-  if (!WinogradTakesChannelsLast(shape)) return false;
+  if (!WinogradTakesChannelsLast(shape) || !WinogradFillsTaps(shape)) return false;
   const ConvShape s = AsForward(shape, pass);
   return CostOf(s, BestMethod(s, steady)) < kMost * DirectCost(s, steady ? kRead : kTapOrdered);
 }
@@ -130,7 +142,7 @@ double WinogradChannelsLastWeightsCost(const ConvShape& s) {
 }
 
 bool WinogradChannelsLastWeightsPays(const ConvShape& s) {
-  if (!WinogradTakesChannelsLast(s)) return false;
+  if (!WinogradTakesChannelsLast(s) || !WinogradFillsWeightSums(s)) return false;
   return WinogradChannelsLastWeightsCost(s) < kMost * DirectCost(s, kTapGradient);
 }
 

@@ -12,6 +12,12 @@ struct WinogradMethod {
   bool packed = false;  // weights are ordered once and kept, not in each run
 };
 
+// Kernels of more than 4 taps have tiles of 8 pixels. Their errors are as winograd.h says where
+// four fifths of the taps lie inside of the image: direct sums leave out the others, and err less.
+// The gradient of the weights has to sum many pixels, too, as errors of direct sums grow with them.
+bool WinogradFillsTaps(const ConvShape& shape);
+bool WinogradFillsWeightSums(const ConvShape& shape);
+
 // Whether the passes of winograd_channels_last.h and winograd_channels_last_weights.h take a
 // convolution: one of WinogradIsAccurate with channels that fill whole vectors, and pads that are
 // smaller than the kernel.

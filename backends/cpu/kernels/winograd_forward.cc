@@ -164,8 +164,7 @@ bool WinogradIsAccurate(const ConvShape& s) {
   if (!WinogradTakes(s)) return false;
   // Sums of few products have small errors, which large tiles would multiply.
   constexpr int64_t kLeastChannels = 16;
-  const bool small = s.kh <= 4 && s.kw <= 4;
-  return small || std::min(s.ic, s.oc) >= kLeastChannels;
+  return !WinogradHasEightPixels(s) || std::min(s.ic, s.oc) >= kLeastChannels;
 }
 
 bool WinogradPays(const ConvShape& s) {

@@ -93,16 +93,21 @@ ConvShape AsForward(ConvShape s, ImagePass pass) {
   return s;
 }
 
+bool WinogradHasEightPixels(const ConvShape& s) {
+  const auto has = [](int64_t taps) { return &WinogradAxisFor(taps) == &kWinogradEight; };
+  return has(s.kh) || has(s.kw);
+}
+
 bool WinogradFillsTaps(const ConvShape& s) {
   const auto fills = [](int64_t inside, int64_t all) { return 5 * inside >= 4 * all; };
-  return (s.kh <= 4 && s.kw <= 4) || (fills(TapsOf(s.oh, s.pad_top, s.kh, s.ih), s.oh * s.kh) &&
-                                      fills(TapsOf(s.ow, s.pad_left, s.kw, s.iw), s.ow * s.kw));
+  return !WinogradHasEightPixels(s) || (fills(TapsOf(s.oh, s.pad_top, s.kh, s.ih), s.oh * s.kh) &&
+                                        fills(TapsOf(s.ow, s.pad_left, s.kw, s.iw), s.ow * s.kw));
 }
 
 bool WinogradFillsWeightSums(const ConvShape& s) {
   constexpr int64_t kFewestPixels = 1024;
-  return WinogradFillsTaps(s) &&
-         ((s.kh <= 4 && s.kw <= 4) || s.n * s.OutputPlane() >= kFewestPixels);
+  const bool many = s.n * s.OutputPlane() >= kFewestPixels;
+  return !WinogradHasEightPixels(s) || (many && WinogradFillsTaps(s));
 }
 
 bool WinogradTakesChannelsLast(const ConvShape& s) {

@@ -12,9 +12,11 @@ struct WinogradMethod {
   bool packed = false;  // weights are ordered once and kept, not in each run
 };
 
-// Kernels of more than 4 taps have tiles of 8 pixels. Their errors are as winograd.h says where
-// four fifths of the taps lie inside of the image: direct sums leave out the others, and err less.
-// The gradient of the weights has to sum many pixels, too, as errors of direct sums grow with them.
+// Whether the tiles of that kernel have 8 pixels in a row or a column (WinogradAxisFor). Their
+// errors are as winograd.h says where four fifths of the taps lie inside of the image: direct sums
+// leave out the others, and err less. The gradient of the weights has to sum many pixels, too, as
+// errors of direct sums grow with them.
+bool WinogradHasEightPixels(const ConvShape& shape);
 bool WinogradFillsTaps(const ConvShape& shape);
 bool WinogradFillsWeightSums(const ConvShape& shape);
 

@@ -68,6 +68,7 @@ class Benchmark:
     paired: bool = False
     prepare: Optional[Callable] = None  # prepare(build, scratch): makes what sides find in scratch
     sweep: Optional[Sweep] = None    # measured in parts, see sweep.py
+    sides: Optional[str] = None      # another benchmark's folder, whose sides measure this one
 
     def unit_of(self, case):
         return self.units.get(case, self.unit)
@@ -75,7 +76,7 @@ class Benchmark:
     @property
     def target(self):
         """The name of our program."""
-        return "bench_" + self.name.replace("-", "_")
+        return "bench_" + (self.sides or self.name).replace("-", "_")
 
     def middle(self, values):
         return min(values) if self.statistic == "min" else getattr(statistics, self.statistic)(values)
@@ -86,5 +87,5 @@ def load(folder):
     found = (runpy.run_path(str(path))["BENCHMARK"] for path in folder.glob("*/benchmark.py"))
     benchmarks = {benchmark.name: benchmark for benchmark in found}
     for name, benchmark in benchmarks.items():
-        benchmark.folder = folder / name
+        benchmark.folder = folder / (benchmark.sides or name)
     return dict(sorted(benchmarks.items()))

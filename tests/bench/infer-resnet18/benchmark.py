@@ -1,5 +1,10 @@
-from harness.catalog import Benchmark
+from harness import verdict
+from harness.catalog import Benchmark, Check, Sweep
 
+PEERS = ["onnxruntime", "torch", "torch-channels"]
+SWEEP = Sweep(rows=["resnet18"], modes=["infer"], columns=[1, 8, 32], peers_of=lambda *cell: PEERS,
+              check_of=lambda row, mode: Check(64, verdict.scores_differ),
+              models="models/networks_torch.py", most_of_peak={"infer": ("onnxruntime", 0.7)})
 BENCHMARK = Benchmark(
-    name="infer-resnet18", about="inference of ResNet-18 at 64 x 64",
-    unit="ms", cases=[f"batch-{n}" for n in (1, 2, 4, 7, 8, 9, 12, 15, 16, 32)], peers=["torch"])
+    name="infer-resnet18", unit="ms", cases=SWEEP.cases, peers=PEERS, sweep=SWEEP, sides="sweep",
+    about="inference of ResNet-18 at 64 x 64")

@@ -68,6 +68,18 @@ def resnet50():
     return nn.Sequential(layer(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1), *blocks, head(inputs))
 
 
+def resnet20():
+    """For images of 32 x 32 (He et al., arXiv:1512.03385, section 4.2), with convolutions where the
+    size changes."""
+    blocks, inputs = [], 16
+    for outputs in (16, 32, 64):
+        for number in range(3):
+            stride = 2 if number == 0 and outputs > 16 else 1
+            blocks.append(resnet_torch.Block(inputs, outputs, stride))
+            inputs = outputs
+    return nn.Sequential(layer(3, 16, 3), *blocks, head(64, 10))
+
+
 def inverted(inputs, outputs, stride, expansion):
     inner = inputs * expansion
     parts = [] if expansion == 1 else [layer(inputs, inner, 1, activation=nn.ReLU6)]
@@ -193,8 +205,11 @@ class Network:
 NETWORKS = {
     "lenet": Network(lenet),
     "resnet18": Network(resnet_torch.network),
+    "resnet20": Network(resnet20, (3, 32, 32)),
     "resnet50": Network(resnet50),
+    "resnet50-224": Network(resnet50, (3, 224, 224)),
     "mobilenet": Network(mobilenet),
+    "mobilenet-224": Network(mobilenet, (3, 224, 224)),
     "vgg": Network(vgg),
     "unet": Network(UNet, labels=(SIZE, SIZE)),
     "encoder": Network(lambda: Transformer(False, 8192, 10), (LENGTH,), 8192, adam=True),

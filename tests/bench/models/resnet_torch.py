@@ -5,7 +5,6 @@ from harness.peer import THREADS
 
 torch.set_num_threads(THREADS)
 nn = torch.nn
-SIZE = 64
 
 
 def layer(inputs, outputs, kernel, stride):
@@ -39,32 +38,3 @@ def keep_statistics(model):
             module.running_var = torch.ones(module.num_features)
             module.track_running_stats = True
     return model.eval()
-
-
-def images(batch):
-    return torch.rand(batch, 3, SIZE, SIZE)
-
-
-def train_step(batch):
-    """A function that makes one step."""
-    model = network()
-    sgd = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
-    loss_of, x, labels = nn.CrossEntropyLoss(), images(batch), torch.arange(batch) % 1000
-
-    def step():
-        sgd.zero_grad(set_to_none=True)
-        loss_of(model(x), labels).backward()
-        sgd.step()
-
-    return step
-
-
-def inference(batch):
-    """A function that computes the scores."""
-    model, x = keep_statistics(network()), images(batch)
-
-    def run():
-        with torch.inference_mode():
-            model(x)
-
-    return run

@@ -22,14 +22,13 @@ static hr_model* make_model(hr_env* env) {
 }
 
 /* The plan, or the failure to make one. */
-static hr_status* describe(hr_env* env, const char* pin, hr_text** out) {
+static hr_status* describe_by(hr_env* env, const hr_session_options* options, hr_text** out) {
   const int64_t dims[] = {kBatch, kChannels, kSize, kSize};
-  const hr_session_options options = {.struct_size = sizeof options, .pin = pin};
   hr_model* model = make_model(env);
   hr_session* session;
   hr_call* call;
   hr_tensor* x;
-  hr_status* status = hr_session_create(model, &options, NULL, &session);
+  hr_status* status = hr_session_create(model, options, NULL, &session);
   hr_model_release(model);
   if (status != NULL) return status;
   CHECK(hr_call_create(session, "infer", &call));
@@ -40,6 +39,11 @@ static hr_status* describe(hr_env* env, const char* pin, hr_text** out) {
   hr_call_release(call);
   hr_session_release(session);
   return status;
+}
+
+static hr_status* describe(hr_env* env, const char* pin, hr_text** out) {
+  const hr_session_options options = {.struct_size = sizeof options, .pin = pin};
+  return describe_by(env, &options, out);
 }
 
 static int plan_has(hr_env* env, const char* pin, const char* words) {
@@ -68,6 +72,19 @@ static void test_pins(hr_env* env) {
        *wrong != NULL; ++wrong) {
     FAILS(describe(env, *wrong, &plan), HR_INVALID_ARGUMENT,
           "pin takes words such as layout=plain");
+  }
+}
+
+static void test_exact_sums_forbid_pinned_kernels(hr_env* env) {
+  const char* const layouts[] = {"layout=batch_blocked kernel=winograd",
+                                 "layout=channels_last kernel=winograd"};
+  for (int i = 0; i < 2; ++i) {
+    const hr_session_options exact = {
+        .struct_size = sizeof exact, .exact_sums = 1, .pin = layouts[i]};
+    hr_text* plan;
+    CHECK(describe_by(env, &exact, &plan));
+    EXPECT(strstr(hr_text_data(plan), "winograd") == NULL);
+    hr_text_release(plan);
   }
 }
 
@@ -155,6 +172,7 @@ static void test_tables(hr_env* env) {
 const test tests[] = {
     {"plans say why a convolution runs as it does", test_choice},
     {"layouts and kernels are pinned", test_pins},
+    {"exact_sums forbids kernels that are pinned", test_exact_sums_forbid_pinned_kernels},
     {"a table of costs is followed, and refused if it is wrong", test_tables},
     {NULL, NULL},
 };

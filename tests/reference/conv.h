@@ -2,6 +2,7 @@
 // Plain NCHW. The gradients are those of sum(y * dy).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -104,7 +105,7 @@ Values MaxPool(const Shape& s, const Values& x, std::vector<int64_t>* chosen = n
   if (chosen != nullptr) chosen->assign(y.size(), -1);
   ForEachWindow(s, [&](int64_t at, const auto& elements, const auto&) {
     for (const int64_t i : elements) {
-      if (i != elements[0] && !(x[i] > y[at])) continue;
+      if (i != elements[0] && !(x[i] > y[at]) && !std::isnan(x[i])) continue;
       y[at] = x[i];
       if (chosen != nullptr) (*chosen)[at] = i;
     }

@@ -31,11 +31,12 @@ std::vector<Axis> PoolWindows(const Call& call, const Dims& x) {
   return Windows(call, call.Ints("kernel_shape"), Dims(x.begin() + 2, x.end()));
 }
 
-// The first largest element of the window; empty where the window holds padding only.
+// The first largest element of the window, or its last NaN; empty where the window holds padding
+// only.
 Dims Largest(const std::vector<Axis>& axes, const Array& x, const Dims& out) {
   Dims best;
   ForEachInWindow(axes, out, [&](const Dims& in) {
-    if (best.empty() || x[in] > x[best]) best = in;
+    if (best.empty() || x[in] > x[best] || std::isnan(x[in])) best = in;
   });
   return best;
 }
@@ -175,7 +176,7 @@ void GlobalAveragePool(Call& call) {
 }
 
 void GlobalMaxPool(Call& call) {
-  auto largest = [](Number& y, Number v) { y = std::max(y, v); };
+  auto largest = [](Number& y, Number v) { y = v > y || std::isnan(v) ? v : y; };
   call.Out(0, GlobalOutput(call.In(0), largest, -INFINITY));
 }
 

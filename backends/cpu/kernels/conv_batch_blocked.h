@@ -89,8 +89,8 @@ struct ConvPasses {
 template <typename T>
 const ConvPasses<T>& DirectConvPasses();
 
-// The faster method for that shape; with `exact_sums` none that loses accuracy.
+// The faster method for that shape.
 template <typename T>
-const ConvPasses<T>& ConvPassesFor(const ConvShape& shape, bool exact_sums = false);
+const ConvPasses<T>& ConvPassesFor(const ConvShape& shape);
 
 }  // namespace hr::cpu

@@ -40,11 +40,11 @@ const ConvPasses<double>& DirectConvPasses() {
 const ConvPasses<float>& WinogradConvPasses() { return kWinograd; }
 
 template <>
-const ConvPasses<float>& ConvPassesFor(const ConvShape& shape, bool exact_sums) {
-  return !exact_sums && WinogradPays(shape) ? kWinograd : kDirect<float>;
+const ConvPasses<float>& ConvPassesFor(const ConvShape& shape) {
+  return WinogradPays(shape) ? kWinograd : kDirect<float>;
 }
 template <>
-const ConvPasses<double>& ConvPassesFor(const ConvShape&, bool) {
+const ConvPasses<double>& ConvPassesFor(const ConvShape&) {
   return kDirect<double>;
 }
 

@@ -53,14 +53,14 @@ HWY_INLINE void ForTaps(const PoolWindow<T>& w, const Tap& tap) {
   }
 }
 
-// The first maximum, and where it is; a NaN at the first tap stays, as in the other layouts.
+// The first maximum.
 template <typename T, typename Lanes>
 HWY_INLINE hn::Vec<Tag<T>> MaximumOf(const PoolWindow<T>& w, const Lanes& lanes, const T* x) {
   auto best = hn::Set(Tag<T>(), -std::numeric_limits<T>::infinity());
   if (w.rows > 0 && w.columns > 0) best = lanes.Load(x);
   ForTaps(w, [&](int64_t at) HWY_ATTR {
     const auto value = lanes.Load(x + at);
-    best = hn::IfThenElse(hn::Gt(value, best), value, best);
+    best = hn::IfThenElse(IsNewMaximum(value, best), value, best);
   });
   return best;
 }
@@ -83,7 +83,7 @@ void MaxBackward(const PoolWindow<T>& given, const T* x, const T* dy, T* dx) {
     T tap = 0;
     ForTaps(w, [&](int64_t at) HWY_ATTR {
       const auto value = lanes.Load(x + c + at);
-      const auto better = hn::Gt(value, best);
+      const auto better = IsNewMaximum(value, best);
       best = hn::IfThenElse(better, value, best);
       place = hn::IfThenElse(better, hn::Set(d, tap), place);
       tap += 1;

@@ -64,8 +64,9 @@ void MaxPoolPlain(const Lease& threads, const PoolShape& s, const T* x, T* y, in
       T best = -std::numeric_limits<T>::infinity();
       int64_t where = -1;
       ForEachElement(window, [&](int64_t i) {
-        if (where >= 0 && !(x[in + i] > best)) return;
-        best = x[in + i];
+        const T value = x[in + i];
+        if (where >= 0 && !(value > best) && !std::isnan(value)) return;  // a NaN stays
+        best = value;
         where = i;
       });
       y[out + window.out] = best;

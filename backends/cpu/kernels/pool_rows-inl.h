@@ -51,7 +51,7 @@ HWY_INLINE void MaxPoolVector(const PoolCall<T> call, const T* x, int64_t at) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t s = 0; s < taps; ++s) {
       const auto value = hn::Load(d, x + r * call.x_row + s * call.x_tap);
-      const auto better = hn::Gt(value, best);
+      const auto better = IsNewMaximum(value, best);
       best = hn::IfThenElse(better, value, best);
       index = hn::IfThenElse(hn::RebindMask(di, better),
                              SetIndex<T>(call.index + r * call.index_row + s), index);

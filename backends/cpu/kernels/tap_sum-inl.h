@@ -1,4 +1,5 @@
-// Sums of the taps of a window. Included once per instruction set, after foreach_target.h.
+// Sums and maxima of the taps of a window. Included once per instruction set, after
+// foreach_target.h.
 #if defined(HR_CPU_TAP_SUM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HR_CPU_TAP_SUM_INL_H
 #undef HR_CPU_TAP_SUM_INL_H
@@ -15,6 +16,14 @@ HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 
 constexpr int64_t kTapsOfPart = 32;
+
+// Where a value takes the place of the largest one so far: a NaN always does, and stays, as in
+// PyTorch's pools.
+template <class V>
+HWY_INLINE auto IsNewMaximum(V value, V best) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  return hn::Or(hn::Gt(value, best), hn::IsNaN(value));
+}
 
 // The sum of load(row, column) over a window, one after the other.
 template <class D, typename Load>

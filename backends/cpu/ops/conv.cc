@@ -32,15 +32,23 @@ std::string Describe(std::string_view name, std::string_view method, const ConvF
              fusion.Pools() ? "+max_pool" : "");
 }
 
+std::string_view Pinned(const KernelRequest& request) {
+  return request.node.String(kPinnedKernel, "");
+}
+
+// Returns whether Winograd's algorithm may run, pinned or not.
+bool MayRunWinograd(const KernelRequest& request) {
+  return !request.exact_sums && Pinned(request) != "direct";
+}
+
 // The passes of batch-blocked images: the pinned ones if they can do it, else those that pay.
 template <typename T>
 const ConvPasses<T>* PassesFor(const KernelRequest& request, const ConvShape& shape) {
-  const std::string_view pinned = request.node.String(kPinnedKernel, "");
-  if (pinned == "direct") return &DirectConvPasses<T>();
+  if (!MayRunWinograd(request)) return &DirectConvPasses<T>();
   if constexpr (std::is_same_v<T, float>) {
-    if (pinned == "winograd" && WinogradTakes(shape)) return &WinogradConvPasses();
+    if (Pinned(request) == "winograd" && WinogradTakes(shape)) return &WinogradConvPasses();
   }
-  return &ConvPassesFor<T>(shape, request.exact_sums);
+  return &ConvPassesFor<T>(shape);
 }
 
 template <typename T>
@@ -201,11 +209,11 @@ LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t
   return out;
 }
 
-// Whether a channels-last pass runs by Winograd's algorithm: if that is pinned, or if it pays.
+// Returns whether a channels-last pass runs by Winograd's algorithm: if that is pinned, or if it
+// pays.
 bool RunsWinograd(const KernelRequest& request, const ConvShape& shape, bool pays) {
-  const std::string_view pinned = request.node.String(kPinnedKernel, "");
-  if (pinned == "winograd") return WinogradTakesChannelsLast(shape);
-  return pinned != "direct" && !request.exact_sums && pays;
+  if (!MayRunWinograd(request)) return false;
+  return Pinned(request) == "winograd" ? WinogradTakesChannelsLast(shape) : pays;
 }
 
 template <typename T>
@@ -225,7 +233,7 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
         std::make_shared<const ConvFewChannels<T>>(shape, channels_last, packed, slices));
   }
   if constexpr (std::is_same_v<T, float>) {
-    if (packed && forward && !request.exact_sums && WinogradLinePays(shape)) {
+    if (packed && forward && MayRunWinograd(request) && WinogradLinePays(shape)) {
       return Image<T>(request, Cat(name, "_winograd"), channels, packed,
                       std::make_shared<const WinogradLine>(shape, slices));
     }

@@ -84,10 +84,34 @@ class Walk {
   std::map<const FunctionProto*, Names> of_functions_;
 };
 
+bool IsOfBytes(const TensorProto& tensor) {
+  const auto dtype = static_cast<DType>(tensor.data_type);
+  return dtype == DType::kInt8 || dtype == DType::kUint8;
+}
+
+// What multiplies bytes that a Cast widens is their scale.
+void AddScales(const GraphProto& graph, Names* known) {
+  Names bytes, widened;
+  for (const TensorProto& tensor : graph.initializers) {
+    if (IsOfBytes(tensor)) bytes.insert(tensor.name);
+  }
+  for (const NodeProto& node : graph.nodes) {
+    const bool casts = node.op_type == "Cast" && !node.inputs.empty() && !node.outputs.empty();
+    if (casts && bytes.contains(node.inputs[0])) widened.insert(node.outputs[0]);
+  }
+  for (const NodeProto& node : graph.nodes) {
+    if (node.op_type != "Mul" || node.inputs.size() != 2) continue;
+    for (size_t i = 0; i < 2; ++i) {
+      if (widened.contains(node.inputs[i])) known->insert(node.inputs[1 - i]);
+    }
+  }
+}
+
 }  // namespace
 
 Roles::Roles(const GraphProto& graph, const Functions& functions) {
   Walk(functions, kKnown).Add(graph.nodes, &known_);
+  AddScales(graph, &known_);
   Walk(functions, kFrozen).Add(graph.nodes, &frozen_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/errors.h"
 #include "runtime/transform/extract.h"
+#include "runtime/transform/name_dequantizations.h"
 
 namespace hr::transform {
 namespace {
@@ -105,6 +106,7 @@ Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::M
                                  const Request& request, ConstantEvaluator* evaluator,
                                  Allocator& allocator, Recipe* recipe) {
   HR_ASSIGN_OR_RETURN(graph::Module part, RequestedPart(module, request));
+  NameDequantizations(registry, part);
   Recipe once;
   if (recipe == nullptr) {
     recipe = &once;

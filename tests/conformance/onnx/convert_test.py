@@ -109,6 +109,32 @@ class GoodModels(ConvertTest):
         trainable = {v["name"]: v["trainable"] for v in self.description()["variables"]}
         self.assertEqual(trainable, {"s": True, "b": True, "m": False, "v": False})
 
+    def test_scales_of_bytes_are_constants(self):
+        """Weights of bytes that a Cast and a Mul widen: a table by rows, and a product by columns."""
+        rng = numpy.random.default_rng(3)
+        table, w = (rng.integers(-128, 128, size, dtype=numpy.int8) for size in ((20, 8), (8, 5)))
+        of_rows, of_columns = (rng.uniform(0.01, 0.1, size).astype(numpy.float32)
+                               for size in ((20, 1), (1, 5)))
+        nodes = [helper.make_node("Cast", ["table"], ["wide_table"], to=FLOAT),
+                 helper.make_node("Mul", ["of_rows", "wide_table"], ["words"]),
+                 helper.make_node("Gather", ["words", "places"], ["x"]),
+                 helper.make_node("Cast", ["w"], ["wide_w"], to=FLOAT),
+                 helper.make_node("Mul", ["wide_w", "of_columns"], ["weights"]),
+                 helper.make_node("MatMul", ["x", "weights"], ["product"]),
+                 helper.make_node("Add", ["product", "b"], ["y"])]
+        places = helper.make_tensor_value_info("places", TensorProto.INT64, ["count"])
+        b = rng.normal(size=5).astype(numpy.float32)
+        converted = self.convert(model_of(
+            nodes, [places], [numbers("y", "count", 5)],
+            [("table", table), ("of_rows", of_rows), ("w", w), ("of_columns", of_columns),
+             ("b", b)]))
+        self.assertEqual([v["name"] for v in self.description()["variables"]], ["b"])
+        for count in (1, 7):
+            taken = rng.integers(-20, 20, count)
+            y, = converted.run({"places": taken}, ["y"])
+            expected = (table * of_rows.astype(float))[taken] @ (w * of_columns.astype(float)) + b
+            numpy.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-4)
+
     def constant(self, name, *values, dims=None):
         array = numpy.array(values, numpy.float32).reshape(dims or [len(values)])
         return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))

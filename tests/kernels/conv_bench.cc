@@ -12,6 +12,7 @@
 
 #include "backends/cpu/kernels/conv_channels_last.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
+#include "backends/cpu/kernels/grouped_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_channels_last.h"
 #include "backends/cpu/kernels/winograd_channels_last_weights.h"
@@ -110,6 +111,24 @@ struct Bench {
             packed);
     });
     Gradient(name + " L backward weights", images, DepthwiseChannelsLastWeights<float>(s, slices));
+    ForImagePasses([&](const char* of_pass, ImagePass pass, bool packed) {
+      Image(name + of_pass + " G", images, GroupedChannelsLast<float>(s, pass, packed, slices),
+            pass, packed);
+    });
+    Gradient(name + " L backward weights G", images, GroupedChannelsLastWeights<float>(s, slices));
+  }
+
+  void Grouped(const std::string& name, const ConvShape& s) const {
+    const int slices = threads.threads();
+    const Images images(s);
+    ForImagePasses([&](const char* of_pass, ImagePass pass, bool packed) {
+      Image(name + of_pass, images, ConvChannelsLast<float>(s, pass, packed, slices), pass, packed);
+      Image(name + of_pass + " G", images, GroupedChannelsLast<float>(s, pass, packed, slices),
+            pass, packed);
+    });
+    const std::string weights = name + " L backward weights";
+    Gradient(weights, images, ConvChannelsLastWeights<float>(s, slices));
+    Gradient(weights + " G", images, GroupedChannelsLastWeights<float>(s, slices));
   }
 
   void ChannelsLast(const std::string& name, const ConvShape& s) const {
@@ -248,6 +267,30 @@ void Run(int threads, const char* wanted) {
       bench.Depthwise("depthwise 3x3/" + std::to_string(stride) + " " + std::to_string(c) + " of " +
                           std::to_string(size) + " n=" + std::to_string(n),
                       s);
+    }
+  }
+  // Channels in and out, groups, size, kernel, stride, dilation.
+  for (const auto& [ic, oc, groups, size, kernel, stride, dilation] :
+       {std::array<int64_t, 7>{64, 64, 4, 16, 3, 1, 1},
+        {128, 128, 4, 14, 3, 2, 1},
+        {128, 128, 32, 28, 3, 1, 1},
+        {256, 256, 32, 28, 3, 2, 1},
+        {1024, 1024, 32, 7, 3, 1, 1},
+        {96, 96, 2, 14, 3, 1, 1},
+        {512, 512, 2, 7, 3, 1, 1},
+        {64, 64, 4, 16, 3, 1, 2},
+        {120, 120, 3, 14, 1, 1, 1},
+        {240, 240, 60, 14, 5, 1, 1},
+        {32, 64, 32, 32, 3, 1, 1},
+        {48, 192, 48, 16, 3, 2, 1}}) {
+    for (const int64_t n : {1, 8}) {
+      ConvShape s = Shape(n, ic, size, oc, kernel, kernel / 2 * dilation, stride);
+      s.groups = groups, s.dh = s.dw = dilation;
+      s.DeriveOutput();
+      char name[96];
+      std::snprintf(name, sizeof name, "grouped %ldx%ld/%ld %ld->%ld by %ld of %ld d%ld n=%ld",
+                    kernel, kernel, stride, ic, oc, groups, size, dilation, n);
+      bench.Grouped(name, s);
     }
   }
   bench.Conv("1x1 64->64 28x28 n=16", Shape(16, 64, 28, 64, 1), {});

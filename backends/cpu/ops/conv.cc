@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
+#include "backends/cpu/kernels/grouped_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_channels_last.h"
 #include "backends/cpu/kernels/winograd_channels_last_weights.h"
@@ -226,6 +227,11 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
     return Image<T>(request, Cat(name, "_depthwise"), channels, packed,
                     std::make_shared<const DepthwiseChannelsLast<T>>(shape, pass, packed, slices));
   }
+  const int64_t made = forward ? shape.GroupOut() : shape.GroupIn();
+  if (RunsGrouped(shape, made, KernelsForGrouped<T>().lanes)) {
+    return Image<T>(request, Cat(name, "_grouped"), channels, packed,
+                    std::make_shared<const GroupedChannelsLast<T>>(shape, pass, packed, slices));
+  }
   if (forward && HasFewChannels(shape)) {
     const bool channels_last = request.input(0).layout == kChannelsLastLayout;
     return Image<T>(
@@ -267,6 +273,10 @@ Result<LoweredKernel> ChannelsLastGradWeight(const KernelRequest& request, const
   if (IsDepthwise(shape)) {
     return WeightKernel<T>("conv_grad_weight_depthwise",
                            std::make_shared<const DepthwiseChannelsLastWeights<T>>(shape, slices));
+  }
+  if (RunsGrouped(shape, shape.GroupOut(), KernelsForGrouped<T>().lanes)) {
+    return WeightKernel<T>("conv_grad_weight_grouped",
+                           std::make_shared<const GroupedChannelsLastWeights<T>>(shape, slices));
   }
   if constexpr (std::is_same_v<T, float>) {
     if (RunsWinograd(request, shape, WinogradChannelsLastWeightsPays(shape))) {

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/batch_blocked.h"
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
+#include "backends/cpu/kernels/grouped_channels_last.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/kernels/winograd_method.h"
@@ -88,6 +89,22 @@ double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
 
 constexpr double kChannelsLastRate = 120;
 
+// Products of groups, whose lanes may be channels of several. What is read is first copied for each
+// lane of a vector, or for each group; phases of strides have few taps for that.
+double Grouped(const ConvShape& s, ConvPass pass, bool kept) {
+  constexpr int64_t kVector = kBatchBlock<float>;
+  const bool data = pass == ConvPass::kBackwardData;
+  const int64_t out = data ? s.GroupIn() : s.GroupOut();
+  const bool spread = SpreadsLanes(s.groups, out, s.KernelSize(), kVector);
+  const int64_t lanes =
+      spread ? RoundUp(s.groups * out, kVector) : s.groups * RoundUp(out, kVector);
+  const auto sums = static_cast<double>(s.n * s.OutputPlane() * lanes);
+  const auto terms = static_cast<double>(data ? s.GroupOut() : s.GroupIn());
+  const double copies = spread ? 2 * (data ? static_cast<double>(s.sh * s.sw) : 1) : 1;
+  const double order = kept ? 0 : 0.2 * Weights(s);
+  return sums * terms * (static_cast<double>(s.KernelSize()) + copies) / 84 + order;
+}
+
 // Products of gathered pixels. Lanes are channels of the result; weights are ordered on each run
 // unless they are kept.
 double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
@@ -101,6 +118,7 @@ double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   }
   // Lanes of a group's result are whole vectors.
   const int64_t lanes = pass == ConvPass::kBackwardData ? s.GroupIn() : s.GroupOut();
+  if (RunsGrouped(s, lanes, kBatchBlock<float>)) return Grouped(s, pass, kept);
   ConvShape padded = s;
   padded.oc = s.oc * RoundUp(lanes, kBatchBlock<float>) / std::max<int64_t>(1, lanes);
   const auto pixels = static_cast<double>(s.n * s.OutputPlane());
@@ -152,6 +170,9 @@ PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layou
     if (winograd && !use.exact_sums) return {costs.channels_last * *winograd, "winograd"};
     const double cost = ChannelsLast(s, pass, kept);
     if (IsDepthwise(s)) return {costs.depthwise * cost, "depthwise"};
+    if (RunsGrouped(s, s.GroupOut(), kBatchBlock<float>)) {
+      return {costs.channels_last * cost, "grouped"};
+    }
     return {costs.channels_last * cost, "channels_last"};
   }
   if (layout == Layout::kPlain) {

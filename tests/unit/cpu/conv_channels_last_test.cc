@@ -2,6 +2,7 @@
 
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
+#include "backends/cpu/kernels/grouped_channels_last.h"
 #include "tests/reference/conv.h"
 #include "tests/unit/cpu/blocked_testing.h"
 #include "tests/unit/cpu/random_shapes.h"
@@ -26,6 +27,9 @@ Values ChannelsLast(const Values& plain, int64_t n, int64_t c, int64_t plane) {
 
 class ConvChannelsLastTest : public BlockedTest {
  protected:
+  // Which kernels run a convolution.
+  enum class Kernels { kUsual, kGrouped };
+
   template <typename T>
   struct Tensors {
     Buffer<T>&x, &w, &dy;
@@ -41,10 +45,13 @@ class ConvChannelsLastTest : public BlockedTest {
   // y, dx and dw, one behind the other.
   template <typename T>
   std::vector<T> RunAll(const Lease& threads, const ConvShape& s, int slices, bool packed,
-                        const Tensors<T>& in) {
+                        const Tensors<T>& in, Kernels kernels) {
     Buffer<T> y(in.dy.size()), dx(in.x.size()), dw(in.w.size());
+    const bool grouped = kernels == Kernels::kGrouped;
     const auto run = [&](ImagePass pass, const ConvImageMemory<T>& memory) {
-      if (IsDepthwise(s)) {
+      if (grouped) {
+        RunImage(GroupedChannelsLast<T>(s, pass, packed, slices), threads, packed, memory);
+      } else if (IsDepthwise(s)) {
         RunImage(DepthwiseChannelsLast<T>(s, pass, packed, slices), threads, packed, memory);
       } else {
         RunImage(ConvChannelsLast<T>(s, pass, packed, slices), threads, packed, memory);
@@ -56,7 +63,9 @@ class ConvChannelsLastTest : public BlockedTest {
       Buffer<T> scratch(static_cast<int64_t>(conv.scratch_bytes() / sizeof(T)));
       conv.Run(threads, in.x.data(), in.dy.data(), dw.data(), scratch.data());
     };
-    if (IsDepthwise(s)) {
+    if (grouped) {
+      gradient(GroupedChannelsLastWeights<T>(s, slices));
+    } else if (IsDepthwise(s)) {
       gradient(DepthwiseChannelsLastWeights<T>(s, slices));
     } else {
       gradient(ConvChannelsLastWeights<T>(s, slices));
@@ -104,7 +113,7 @@ class ConvChannelsLastTest : public BlockedTest {
   }
 
   template <typename T>
-  void Check(const ConvShape& s) {
+  void Check(const ConvShape& s, Kernels kernels = Kernels::kUsual) {
     SCOPED_TRACE(testing::Message() << s);
     const Values x = RandomValues(s.n * s.ic * s.InputPlane()), w = RandomValues(s.oc * s.Taps());
     const Values dy = RandomValues(s.n * s.oc * s.OutputPlane());
@@ -127,9 +136,9 @@ class ConvChannelsLastTest : public BlockedTest {
     const auto given = [](Buffer<T>& b) { return b.size() == 0 ? nullptr : &b; };
     const Tensors<T> in{
         bx, bw, bdy, given(bs), given(bb), given(br), static_cast<T>(low), static_cast<T>(high)};
-    const auto parallel = RunAll<T>(three_, s, slices, packed, in);
+    const auto parallel = RunAll<T>(three_, s, slices, packed, in, kernels);
     ExpectNear(parallel.data(), Expected(s, x, w, scale, bias, residual, dy, low, high), 32);
-    EXPECT_EQ(parallel, RunAll<T>(one_, s, slices, packed, in));
+    EXPECT_EQ(parallel, RunAll<T>(one_, s, slices, packed, in, kernels));
   }
 
   // More channels than a block sums over and than a panel has lanes, more pixels than a block has.
@@ -208,6 +217,61 @@ TEST_P(ConvChannelsLastTest, Depthwise) {
     Check<float>(s);
     if (!HasFatalFailure()) Check<double>(s);
   }
+}
+
+// Groups of few channels share vectors, those of many do not; what they sum over may fill one
+// vector, two, or more.
+TEST_P(ConvChannelsLastTest, Groups) {
+  for (int round = 0; round < 60 && !HasFatalFailure(); ++round) {
+    ConvShape s = RandomConv(Any(), 3);
+    s.groups = RandomInt(1, 9);
+    s.ic = s.groups * RandomInt(1, round % 3 == 0 ? 24 : 5);
+    s.oc = s.groups * RandomInt(1, round % 4 == 0 ? 40 : 6);
+    Check<float>(s, Kernels::kGrouped);
+    if (!HasFatalFailure()) Check<double>(s, Kernels::kGrouped);
+  }
+}
+
+// Rows that are prepared in several parts, and tiles of all sizes.
+TEST_P(ConvChannelsLastTest, GroupsOfLargeImages) {
+  for (const int64_t groups : {2, 16, 32}) {
+    ConvShape s = Large(1, 64, 32, 3, 71);
+    s.groups = groups;
+    Check<float>(s, Kernels::kGrouped);
+    s.iw = 30, s.sh = 2, s.sw = 3;
+    s.DeriveOutput();
+    Check<double>(s, Kernels::kGrouped);
+  }
+}
+
+// Other groups' channels are not touched, also where they share vectors.
+TEST_P(ConvChannelsLastTest, GroupsKeepNaNToThemselves) {
+  for (const int64_t each : {1, 3, 20}) {
+    constexpr int64_t kGroups = 5, kSize = 7, kAt = 2;
+    ConvShape s = Large(1, kGroups * each, kGroups * each, 3, kSize);
+    s.groups = kGroups;
+    Buffer<float> x(s.ic * kSize * kSize, 1), w(s.oc * s.Taps(), 1), y(x.size()), dw(w.size());
+    for (int64_t p = 0; p < kSize * kSize; ++p) {
+      x.data()[p * s.ic + kAt * each] = p % 2 == 0 ? NAN : INFINITY;
+    }
+    RunImage(GroupedChannelsLast<float>(s, ImagePass::kForward, true, 2), one_, true,
+             ConvImageMemory<float>{x.data(), w.data(), y.data(), {}});
+    for (int64_t i = 0; i < y.size(); ++i) {
+      EXPECT_EQ(std::isnan(y[i]), i % s.oc / each == kAt) << each << " " << i;
+    }
+    const GroupedChannelsLastWeights<float> weights(s, 2);
+    Buffer<float> scratch(static_cast<int64_t>(weights.scratch_bytes() / sizeof(float)));
+    weights.Run(one_, x.data(), y.data(), dw.data(), scratch.data());
+    for (int64_t i = 0; i < dw.size(); ++i) {
+      EXPECT_EQ(std::isnan(dw[i]), i / s.Taps() / each == kAt) << each << " " << i;
+    }
+  }
+}
+
+TEST_P(ConvChannelsLastTest, GroupsWithoutImages) {
+  ConvShape s = Large(1, 24, 24, 3, 5);
+  s.groups = 6, s.n = 0;
+  Check<float>(s, Kernels::kGrouped);
 }
 
 TEST_P(ConvChannelsLastTest, BoundsKeepNaN) {

@@ -91,6 +91,19 @@ TEST(ConvCost, WholeVectorsOfChannelsRunByWinograd) {
   }
 }
 
+// Also those of few channels, and depthwise ones that make several channels of one.
+TEST(ConvCost, GroupsRunChannelsLast) {
+  for (const auto& [in, out, groups] :
+       {std::array<int64_t, 3>{64, 64, 4}, {128, 128, 32}, {32, 64, 32}}) {
+    for (const int64_t stride : {1, 2}) {
+      ConvShape s = SquareImage(8, in, 16, out, 3, stride);
+      s.groups = groups;
+      EXPECT_EQ(EstimateConv(s, kTraining, kChannelsLastLayout).method, "grouped");
+      EXPECT_EQ(Cheapest(s, kTraining), kChannelsLastLayout) << groups << " " << stride;
+    }
+  }
+}
+
 // oneDNN takes a column otherwise, and sums exactly.
 TEST(ConvCost, LinesOfManyChannelsRunByWinograd) {
   ConvShape s = SquareImage(1, 256, 512, 512, 5);

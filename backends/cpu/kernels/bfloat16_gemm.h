@@ -1,6 +1,7 @@
 // Products of matrices of bfloat16, row-major, with the processor's own instructions for them:
 //
-//   C(i, j) = activation(alpha * sum over l of op(A)(i, l) * op(B)(l, j) + beta * bias(i, j))
+//   C(i, j) = activation(alpha * sum over l of op(A)(i, l) * op(B)(l, j) + beta * bias(i, j)
+//                       + residual(i, j))
 //
 // A product of two numbers of bfloat16 is exact in float32. Sums are kept in float32, each addition
 // rounded to nearest even, and C is rounded once, at the end, if it is of bfloat16. So the error is
@@ -34,6 +35,9 @@ struct Bfloat16Epilogue {
   float alpha = 1, beta = 1;
   const float* bias = nullptr;            // at bias[i * bias_row + j * bias_column]; null: none
   int64_t bias_row = 0, bias_column = 0;  // bias_column is 0 or 1
+  const void* residual = nullptr;         // [m][ldr], added before the activation; null: none
+  int64_t ldr = 0;
+  bool narrow_residual = false;  // it is of bfloat16, else of float32
   Activation activation = Activation::kNone;
   bool narrow = false;  // C is of bfloat16, else of float32
 };

@@ -67,17 +67,19 @@ HR_BFLOAT16 void Tile(const Bfloat16TileCall& call) {
   __m512 sums[kTileRows][2];
 #pragma GCC unroll 12
   for (int i = 0; i < kTileRows; ++i) sums[i][0] = sums[i][1] = _mm512_setzero_ps();
-  const uint16_t* a = call.a;
   const uint16_t* b = call.panel;
-  for (int64_t pairs = call.k / 2; pairs > 0; --pairs, a += 2, b += 2 * kBfloat16Width) {
-    _mm_prefetch(reinterpret_cast<const char*>(b) + kBytesAhead, _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(b + kBfloat16Width) + kBytesAhead, _MM_HINT_T0);
-    const __m512bh left = LoadPairs(b), right = LoadPairs(b + kBfloat16Width);
+  for (const int64_t span : call.spans) {
+    const uint16_t* a = call.a + span;
+    for (int64_t pairs = call.k / 2; pairs > 0; --pairs, a += 2, b += 2 * kBfloat16Width) {
+      _mm_prefetch(reinterpret_cast<const char*>(b) + kBytesAhead, _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(b + kBfloat16Width) + kBytesAhead, _MM_HINT_T0);
+      const __m512bh left = LoadPairs(b), right = LoadPairs(b + kBfloat16Width);
 #pragma GCC unroll 12
-    for (int i = 0; i < kTileRows; ++i) {
-      const __m512bh row = Pair(a + i * call.lda);
-      sums[i][0] = _mm512_dpbf16_ps(sums[i][0], row, left);
-      sums[i][1] = _mm512_dpbf16_ps(sums[i][1], row, right);
+      for (int i = 0; i < kTileRows; ++i) {
+        const __m512bh row = Pair(a + i * call.lda);
+        sums[i][0] = _mm512_dpbf16_ps(sums[i][0], row, left);
+        sums[i][1] = _mm512_dpbf16_ps(sums[i][1], row, right);
+      }
     }
   }
 #pragma GCC unroll 12
@@ -89,6 +91,15 @@ HR_BFLOAT16 void Tile(const Bfloat16TileCall& call) {
 }
 
 // ---- What is made of sums ----
+
+HR_BFLOAT16_INLINE __m512 Residual(const Bfloat16Epilogue& e, int64_t at, __mmask16 there) {
+  if (!e.narrow_residual) {
+    return _mm512_maskz_loadu_ps(there, static_cast<const float*>(e.residual) + at);
+  }
+  const __m256i bits =
+      _mm256_maskz_loadu_epi16(there, static_cast<const uint16_t*>(e.residual) + at);
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
 
 HR_BFLOAT16 void Finish(const Bfloat16FinishCall& call) {
   const Bfloat16Epilogue& e = call.epilogue;
@@ -102,6 +113,7 @@ HR_BFLOAT16 void Finish(const Bfloat16FinishCall& call) {
         y = _mm512_fmadd_ps(
             beta, e.bias_column != 0 ? _mm512_maskz_loadu_ps(there, at) : _mm512_set1_ps(*at), y);
       }
+      if (e.residual != nullptr) y = _mm512_add_ps(y, Residual(e, i * e.ldr + j, there));
       // The second operand is what comes out for a NaN.
       if (e.activation == Activation::kRelu) y = _mm512_max_ps(_mm512_setzero_ps(), y);
       const int64_t to = i * call.ldc + j;
@@ -117,18 +129,31 @@ HR_BFLOAT16 void Finish(const Bfloat16FinishCall& call) {
 
 // ---- Packing ----
 
-HR_BFLOAT16 void Pack(const uint16_t* b, int64_t ldb, int64_t count, int64_t k, uint16_t* panel) {
+// `place(l)` is the distance of row l of B.
+template <typename Place>
+HR_BFLOAT16_INLINE void PackRows(const uint16_t* b, int64_t count, int64_t k, uint16_t* panel,
+                                 const Place& place) {
   alignas(64) uint16_t order[64];
   for (int i = 0; i < 64; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * 32);
   const __m512i low = _mm512_load_si512(order), high = _mm512_load_si512(order + 32);
   const __mmask32 there = FirstNumbers(count);
   for (int64_t l = 0; l < k; l += 2, panel += 2 * kBfloat16Width) {
-    const __m512i even = _mm512_maskz_loadu_epi16(there, b + l * ldb);
+    const __m512i even = _mm512_maskz_loadu_epi16(there, b + place(l));
     const __m512i odd =
-        l + 1 < k ? _mm512_maskz_loadu_epi16(there, b + (l + 1) * ldb) : _mm512_setzero_si512();
+        l + 1 < k ? _mm512_maskz_loadu_epi16(there, b + place(l + 1)) : _mm512_setzero_si512();
     _mm512_storeu_si512(panel, _mm512_permutex2var_epi16(even, low, odd));
     _mm512_storeu_si512(panel + kBfloat16Width, _mm512_permutex2var_epi16(even, high, odd));
   }
+}
+
+HR_BFLOAT16 void Pack(const uint16_t* b, int64_t ldb, int64_t count, int64_t k, uint16_t* panel) {
+  PackRows(b, count, k, panel, [ldb](int64_t l) { return l * ldb; });
+}
+
+HR_BFLOAT16 void PackPlaces(const uint16_t* from, std::span<const int32_t> places, int64_t count,
+                            uint16_t* panel) {
+  PackRows(from, count, static_cast<int64_t>(places.size()), panel,
+           [places](int64_t l) { return int64_t{places[static_cast<size_t>(l)]}; });
 }
 
 // Transposes 16 x 16 lanes: first within blocks of 4 x 4, then the blocks.
@@ -200,7 +225,10 @@ HR_BFLOAT16 void Transpose(const uint16_t* a, int64_t lda, int64_t count, int64_
                                _mm256_maskz_loadu_epi16(row + 1 < k ? there : 0, at + lda));
       }
       TransposeLanes(pairs);
-      for (int64_t m = 0; m < lanes; ++m) _mm512_storeu_si512(to + (i + m) * ldto + l, pairs[m]);
+      const __mmask32 kept = FirstNumbers(k - l);
+      for (int64_t m = 0; m < lanes; ++m) {
+        _mm512_mask_storeu_epi16(to + (i + m) * ldto + l, kept, pairs[m]);
+      }
     }
   }
 }
@@ -212,6 +240,7 @@ Bfloat16Kernels MakeKernels(std::integer_sequence<int, kIndex...>) {
   ((kernels.tile[kIndex] = Tile<kIndex + 1>), ...);
   kernels.finish = Finish;
   kernels.pack = Pack;
+  kernels.pack_places = PackPlaces;
   kernels.pack_transposed = PackTransposed;
   kernels.transpose = Transpose;
   return kernels;

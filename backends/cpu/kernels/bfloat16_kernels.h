@@ -1,6 +1,8 @@
 // The inner loops of bfloat16_gemm.cc: AVX-512 with products of bfloat16, and the matrix unit.
 #pragma once
 
+#include <span>
+
 #include "backends/cpu/kernels/bfloat16_gemm.h"
 #include "backends/cpu/kernels/panels.h"
 
@@ -9,7 +11,19 @@ namespace hr::cpu {
 inline constexpr int kMaxBfloat16Rows = 32;
 inline constexpr int kBfloat16Width = 32;  // columns of a panel
 
-using Bfloat16TileCall = PanelTileCall<uint16_t, uint16_t, float>;
+inline constexpr int64_t kOneSpan[] = {0};
+
+// tile [rows][32] = A [rows][spans x k] times a panel. A row of A is one or more spans of k
+// numbers, which begin at these distances from it; k is even if there are several.
+struct Bfloat16TileCall {
+  int rows = 0;
+  int64_t k = 0;
+  const uint16_t* a = nullptr;
+  int64_t lda = 0;
+  const uint16_t* panel = nullptr;
+  float* tile = nullptr;
+  std::span<const int64_t> spans = kOneSpan;
+};
 
 // C [rows][columns] = epilogue(tile). Pointers are those of the tile's first row and column.
 struct Bfloat16FinishCall {
@@ -31,7 +45,10 @@ struct Bfloat16Kernels {
   void (*pack)(const uint16_t* b, int64_t ldb, int64_t count, int64_t k, uint16_t* panel) = nullptr;
   void (*pack_transposed)(const uint16_t* b, int64_t ldb, int64_t count, int64_t k,
                           uint16_t* panel) = nullptr;
-  // to [count][ldto] = A transposed: `a` is [k][lda].
+  // The panel of the `count` numbers that begin at each place.
+  void (*pack_places)(const uint16_t* from, std::span<const int32_t> places, int64_t count,
+                      uint16_t* panel) = nullptr;
+  // to [count][ldto] = A transposed: `a` is [k][lda]. Nothing behind k is written.
   void (*transpose)(const uint16_t* a, int64_t lda, int64_t count, int64_t k, uint16_t* to,
                     int64_t ldto) = nullptr;
 };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <span>
 
 #define HR_AMX __attribute__((target("amx-tile,amx-int8,amx-bf16")))
 
@@ -111,16 +112,23 @@ HR_AMX void StoreSums(void* sums) {
   }
 }
 
-// A tile's operands by their bytes, whatever they are.
+// A tile's operands by their bytes, whatever they are. The distances of spans are in numbers.
 struct Bytes {
-  template <typename A, typename B, typename Sum>
-  explicit Bytes(const PanelTileCall<A, B, Sum>& call)
+  explicit Bytes(const Int8TileCall& call) : Bytes(call, 1, kOneSpan) {}
+  explicit Bytes(const Bfloat16TileCall& call) : Bytes(call, 2, call.spans) {}
+
+  template <typename Call>
+  Bytes(const Call& call, int64_t number, std::span<const int64_t> given)
       : rows(call.rows),
-        k(call.k * static_cast<int64_t>(sizeof(A))),
+        k(call.k * number),
         a(reinterpret_cast<const char*>(call.a)),
-        lda(call.lda * static_cast<int64_t>(sizeof(A))),
+        lda(call.lda * number),
         panel(reinterpret_cast<const char*>(call.panel)),
-        tile(call.tile) {}
+        tile(call.tile),
+        bytes(number),
+        spans(given) {}
+
+  int64_t PanelOfSpan() const { return (k + kLane - 1) / kLane * kPanelStride; }
 
   int rows;
   int64_t k;
@@ -128,6 +136,8 @@ struct Bytes {
   int64_t lda;
   const char* panel;
   void* tile;
+  int64_t bytes;  // of a number
+  std::span<const int64_t> spans;
 };
 
 // What sums of signed bytes begin with. The unit takes A's as they are, but callers expect sums of
@@ -142,7 +152,7 @@ void SetSums(const Bytes& call) {
   }
 }
 
-// What is multiplied: `steps` times a register's row of A, with the lanes that it has.
+// What is multiplied of each span: `steps` times a register's row of A, with the lanes that it has.
 struct Terms {
   const char* a;
   int64_t lda;
@@ -162,23 +172,30 @@ HR_AMX void AddToTile(const Bytes& call, const Terms& terms, bool add) {
   } else {
     ZeroSums<kTwo>();
   }
-  AddSteps<kNumbers, kTwo>(terms.a, terms.lda, terms.b, terms.steps);
+  const char* b = terms.b;
+  for (const int64_t span : call.spans) {
+    AddSteps<kNumbers, kTwo>(terms.a + span * call.bytes, terms.lda, b, terms.steps);
+    b += call.PanelOfSpan();
+  }
   StoreSums<kTwo>(call.tile);
   _tile_release();
 }
 
-// Adds the terms that are fewer than a register's row has. A copy has them in whole quads or pairs,
-// so that nothing behind A is read.
+// Adds the terms that are fewer than a register's row has. If they are no whole quads or pairs, a
+// copy has them, so that nothing behind A is read; there is one span then.
 template <Numbers kNumbers, bool kTwo>
 void AddRest(const Bytes& call, bool add) {
   const int64_t rest = call.k % kTileBytes, lanes = (rest + kLane - 1) / kLane;
+  const char* const b = call.panel + call.k / kTileBytes * kTileRows * kPanelStride;
+  if (rest % kLane == 0) {
+    return AddToTile<kNumbers, kTwo>(call, {call.a + call.k - rest, call.lda, b, 1, lanes}, add);
+  }
   alignas(64) char a[2 * kTileRows * kTileBytes];
   for (int i = 0; i < call.rows; ++i) {
     char* const row = a + i * kTileBytes;
     std::memset(row + (lanes - 1) * kLane, 0, kLane);
     std::memcpy(row, call.a + i * call.lda + call.k - rest, static_cast<size_t>(rest));
   }
-  const char* const b = call.panel + call.k / kTileBytes * kTileRows * kPanelStride;
   AddToTile<kNumbers, kTwo>(call, {a, kTileBytes, b, 1, lanes}, add);
 }
 

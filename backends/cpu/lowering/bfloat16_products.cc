@@ -1,6 +1,10 @@
 #include "backends/cpu/lowering/bfloat16_products.h"
 
+#include <algorithm>
+
+#include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/bfloat16_gemm.h"
+#include "backends/cpu/lowering/conv_layouts.h"
 #include "runtime/lowering/fuse_products.h"
 
 namespace hr::cpu {
@@ -58,30 +62,88 @@ class Chain {
     activation_ = static_cast<Activation>(region.node(id).Int("activation", 0));
   }
 
-  // Takes the rounding in. Behind it, a Relu gives what it gives before.
-  void TakeRounding(bool bias_too) {
-    const NodeId cast = region_.OnlyConsumer(y_);
-    if (!region_.Is(cast, "", "Cast") || !IsBfloat16(region_, region_.node(cast).outputs[0])) {
-      return;
+  // Takes in what follows a convolution, each once: an image that is added, a Relu, the rounding.
+  // A Relu gives the same before and behind that.
+  void TakeTail() {
+    bool added = false, rounded = false;
+    while (true) {
+      const NodeId next = region_.OnlyConsumer(y_);
+      const bool relu = activation_ != Activation::kNone;
+      if (!rounded && IsRounding(next)) {
+        rounded = true;
+      } else if (!relu && region_.Is(next, "", "Relu")) {
+        activation_ = Activation::kRelu;
+      } else if (!relu && !added && AddsImage(next)) {
+        added = true;
+      } else {
+        return;
+      }
+      Take(next);
     }
+  }
+
+  void TakeRounding() {
+    const NodeId cast = region_.OnlyConsumer(y_);
+    if (IsRounding(cast)) Take(cast);
+  }
+
+  // Takes the rounding in. Behind it, a Relu gives what it gives before.
+  void TakeRow() {
+    const NodeId cast = region_.OnlyConsumer(y_);
+    if (!IsRounding(cast)) return;
     Take(cast);
     if (activation_ != Activation::kNone) return;
-    if (bias_too && operands_.c == kNone) TakeBias();
+    if (operands_.c == kNone) TakeBias();
     const NodeId relu = region_.OnlyConsumer(y_);
     if (!region_.Is(relu, "", "Relu")) return;
     activation_ = Activation::kRelu;
     Take(relu);
   }
 
+  // Has a convolution write images channels-last, if somebody takes them so.
+  void ChooseLayout() {
+    const size_t rank = region_.DimsOf(y_).size();
+    const std::vector<NodeId> users = region_.Consumers(y_);
+    const bool wanted =
+        residual_ != kNone || std::any_of(users.begin(), users.end(), [&](NodeId id) {
+          const graph::Operator& op = region_.module.OperatorOf(region_.node(id));
+          const KernelEntry* const entry = FindKernel(op);
+          return entry != nullptr &&
+                 (entry->any_layout || op.name.find("Conv") != std::string::npos);
+        });
+    if ((rank == 3 || rank == 4) && wanted)
+      attributes_.push_back({std::string(kChannelsLast), int64_t{1}});
+  }
+
   void Rewrite(std::string_view name) {
     attributes_.push_back({"activation", static_cast<int64_t>(activation_)});
-    const NodeId product = region_.AddNode(name, {operands_.a, operands_.b, operands_.c}, {y_},
-                                           std::move(attributes_), region_.node(id_).name);
+    std::vector<ValueId> inputs = {operands_.a, operands_.b, operands_.c};
+    if (residual_ != kNone) inputs.push_back(residual_);
+    const NodeId product = region_.AddNode(name, std::move(inputs), {y_}, std::move(attributes_),
+                                           region_.node(id_).name);
     region_.Replace(id_, product);
     for (NodeId id : taken_) region_.Replace(id, product);
   }
 
  private:
+  bool IsRounding(NodeId id) const {
+    return region_.Is(id, "", "Cast") && region_.DTypeOf(y_) == DType::kFloat32 &&
+           IsBfloat16(region_, region_.node(id).outputs[0]);
+  }
+
+  // Whether the node adds an image of y's size, which is noted.
+  bool AddsImage(NodeId id) {
+    if (!region_.Is(id, "", "Add")) return false;
+    const auto& inputs = region_.node(id).inputs;
+    const ValueId other = inputs[0] == y_ ? inputs[1] : inputs[0];
+    const size_t rank = region_.DimsOf(y_).size();
+    if (other == y_ || (rank != 3 && rank != 4)) return false;
+    const bool same =
+        region_.Decide([y = y_, other](const Region& r) { return r.DimsOf(y) == r.DimsOf(other); });
+    if (same) residual_ = other;
+    return same;
+  }
+
   void Take(NodeId id) {
     taken_.push_back(id);
     y_ = region_.node(id).outputs[0];
@@ -102,19 +164,22 @@ class Chain {
   Region& region_;
   const NodeId id_;
   Operands operands_;
-  ValueId y_;
+  ValueId y_, residual_ = kNone;
   Activation activation_;
   std::vector<graph::Attribute> attributes_;
   std::vector<NodeId> taken_;
 };
 
-// Columns cost more than is won by few filters (of depthwise convolutions) or few taps.
-bool IsWorthColumns(Region& region, ValueId w, int64_t groups) {
+// Panels of few filters (of depthwise convolutions), and few taps, leave most of an instruction
+// unused. `of_input`: for the gradient of x, where channels are what filters are otherwise.
+bool FillsInstructions(Region& region, ValueId w, int64_t groups, bool of_input) {
   constexpr int64_t kFewestFilters = 16, kFewestTaps = 32;
   return region.Decide([=](const Region& r) {
     const Dims dims = r.DimsOf(w);
-    return dims[0] / groups >= kFewestFilters &&
-           ElementCount(std::span(dims).subspan(1)) >= kFewestTaps;
+    const int64_t filters = dims[0] / groups;
+    const int64_t kernel = ElementCount(std::span(dims).subspan(2));
+    const int64_t made = of_input ? dims[1] : filters, read = of_input ? filters : dims[1];
+    return made >= kFewestFilters && read * kernel >= kFewestTaps;
   });
 }
 
@@ -144,15 +209,22 @@ void ForNodes(Region& region, const Visit& visit) {
 
 void UseBfloat16Convolutions(Region& region) {
   ForNodes(region, [&](NodeId id) {
-    if (!region.Is(id, "", "Conv")) return;
+    const bool forward = region.Is(id, "", "Conv");
+    const bool of_input = region.Is(id, "headrace.grad", "ConvGradInput");
+    const bool of_weight = region.Is(id, "headrace.grad", "ConvGradWeight");
+    if (!forward && !of_input && !of_weight) return;
     const graph::Node& conv = region.node(id);
     const Operands operands{Narrow(region, conv.inputs[0]), Narrow(region, conv.inputs[1]),
-                            conv.inputs.size() > 2 ? conv.inputs[2] : kNone};
+                            forward && conv.inputs.size() > 2 ? conv.inputs[2] : kNone};
     if (operands.a == kNone || operands.b == kNone) return;
-    if (!IsWorthColumns(region, operands.b, conv.Int("group", 1))) return;
+    const ValueId w = of_weight ? conv.outputs[0] : operands.b;
+    if (!FillsInstructions(region, w, conv.Int("group", 1), of_input)) return;
     Chain chain(region, id, operands);
-    chain.TakeRounding(false);
-    chain.Rewrite("Bfloat16Conv");
+    forward ? chain.TakeTail() : chain.TakeRounding();
+    if (!of_weight) chain.ChooseLayout();
+    chain.Rewrite(forward    ? "Bfloat16Conv"
+                  : of_input ? "Bfloat16ConvGradInput"
+                             : "Bfloat16ConvGradWeight");
   });
 }
 
@@ -161,7 +233,7 @@ void UseBfloat16Products(Region& region) {
     const Operands operands = NarrowOperands(region, id);
     if (operands.a == kNone || operands.b == kNone) return;
     Chain chain(region, id, operands);
-    chain.TakeRounding(true);
+    chain.TakeRow();
     chain.Rewrite("Bfloat16Gemm");
   });
 }

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/conv_few_channels.h"
+#include "backends/cpu/lowering/bfloat16_products.h"
 #include "backends/cpu/lowering/conv_layouts.h"
 #include "backends/cpu/ops/window_shape.h"
 
@@ -19,6 +20,11 @@ using lowering::Region;
 bool IsTaggedConv(const graph::Operator& op) {
   return op.domain == lowering::kLowered &&
          (op.name == "PlainConv" || op.name == "ChannelsLastConv");
+}
+
+// Of bfloat16 (bfloat16_products.h): takes images as they are.
+bool IsBfloat16Conv(const graph::Operator& op) {
+  return op.domain == lowering::kLowered && op.name.starts_with("Bfloat16Conv");
 }
 
 // What a node does with images in another layout.
@@ -206,6 +212,23 @@ NodeLayouts BatchBlockedLayouts(const Region& region, const graph::Node& node, K
   return out;
 }
 
+// ---- Convolutions of bfloat16 ----
+
+NodeLayouts Bfloat16Layouts(const Region& region, const graph::Node& node) {
+  NodeLayouts out;
+  const bool of_weights = region.module.OperatorOf(node).name.ends_with("GradWeight");
+  const bool channels_last = node.Int(kChannelsLast, 0) != 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    const bool image = i == 0 || (i == 1 && of_weights);
+    const bool follows = image && region.LayoutOf(input) == kChannelsLastLayout;
+    const bool residual = i == kBfloat16Residual && input != kNone;
+    out.inputs.push_back(follows || residual ? kChannelsLastLayout : Layout::kPlain);
+  }
+  out.outputs.push_back(channels_last ? kChannelsLastLayout : Layout::kPlain);
+  return out;
+}
+
 // ---- Views ----
 
 NodeLayouts View(const graph::Node& node, Layout from, Layout to) {
@@ -243,6 +266,7 @@ NodeLayouts ViewLayouts(Region& region, const graph::Node& node) {
 
 NodeLayouts LayoutsOfImages(Region& region, graph::NodeId id) {
   const graph::Node& node = region.node(id);
+  if (IsBfloat16Conv(region.module.OperatorOf(node))) return Bfloat16Layouts(region, node);
   const Kind kind = KindOf(region.module.OperatorOf(node));
   if (kind == Kind::kNone) return {};
   if (kind == Kind::kView) return ViewLayouts(region, node);

@@ -1,13 +1,11 @@
-// Products and convolutions of bfloat16, where the processor has instructions for them.
+// Products of bfloat16, where the processor has instructions for them.
 #include <algorithm>
 
 #include "backends/cpu/kernels/bfloat16_gemm.h"
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/partition.h"
 #include "backends/cpu/ops/batch_axes.h"
-#include "backends/cpu/ops/conv_blocks.h"
 #include "backends/cpu/ops/families.h"
-#include "backends/cpu/ops/window_shape.h"
 #include "runtime/engine/arena_planner.h"
 
 namespace hr::cpu {
@@ -152,89 +150,7 @@ Result<LoweredKernel> MakeBfloat16Gemm(const KernelRequest& request) {
   return out;
 }
 
-// Filters are op(A), and columns of the image op(B).
-class Bfloat16Conv {
- public:
-  Bfloat16Conv(const KernelRequest& request, const Bfloat16Kernels& kernels, const ConvShape& shape)
-      : kernels_(kernels),
-        blocks_{shape},
-        product_(GemmShape::Dense(shape.GroupOut(), ConvBlocks::kPixels, shape.Taps())),
-        tasks_(blocks_.Tasks(request.threads)),
-        biased_(request.input(2).present) {
-    product_.ldc = shape.OutputPlane();
-    end_.activation = static_cast<Activation>(request.node.Int("activation", 0));
-    end_.narrow = request.outputs[0].dtype == DType::kBfloat16;
-    end_.bias_row = 1;
-  }
-
-  size_t scratch_bytes() const { return static_cast<size_t>(tasks_) * TaskBytes(); }
-
-  void Run(const engine::Operands& p, const Lease& threads) const {
-    threads.ParallelFor(tasks_, [&](int task) {
-      const Range part = PartOf(blocks_.count(), tasks_, task);
-      char* const memory = p.scratch<char>() + static_cast<size_t>(task) * TaskBytes();
-      for (int64_t i = part.begin; i < part.end; ++i) RunBlock(p, blocks_.At(i), memory);
-    });
-  }
-
- private:
-  size_t ColumnsBytes() const {
-    return blocks_.is_pointwise()
-               ? 0
-               : engine::AlignedInArena(static_cast<size_t>(product_.k * product_.n) * 2);
-  }
-  size_t TaskBytes() const {
-    return ColumnsBytes() + engine::AlignedInArena(PackedBfloat16Bytes(product_.n, product_.k));
-  }
-
-  void RunBlock(const engine::Operands& p, const ConvBlocks::Block& block, char* memory) const {
-    GemmShape shape = product_;
-    shape.n = block.pixels.size();
-    shape.ldb = shape.n;
-    const uint16_t* columns = p.input<uint16_t>(0) + block.input;
-    if (blocks_.is_pointwise()) {
-      columns += block.pixels.begin;
-      shape.ldb = blocks_.s.InputPlane();
-    } else {
-      auto* const made = reinterpret_cast<uint16_t*>(memory);
-      Im2Col(blocks_.s, columns, {0, shape.k}, block.pixels, made);
-      columns = made;
-    }
-    auto* const packed = reinterpret_cast<uint16_t*>(memory + ColumnsBytes());
-    PackBfloat16(kernels_, Lease(), shape, columns, packed, 1);
-    Bfloat16Epilogue end = end_;
-    if (biased_) end.bias = p.input<float>(2) + block.filter;
-    Bfloat16Gemm(kernels_, Lease(), shape, p.input<uint16_t>(1) + block.filter * shape.k, packed,
-                 p.output<char>(0) + block.output * (end.narrow ? 2 : 4), end, 1, nullptr);
-  }
-
-  const Bfloat16Kernels& kernels_;
-  const ConvBlocks blocks_;
-  GemmShape product_;
-  const int tasks_;
-  const bool biased_;
-  Bfloat16Epilogue end_;
-};
-
-// lowered.Bfloat16Conv (lowering/bfloat16_products.h)
-Result<LoweredKernel> MakeBfloat16Conv(const KernelRequest& request) {
-  const Bfloat16Kernels* const kernels = KernelsForBfloat16();
-  if (kernels == nullptr) return Internal("a convolution of bfloat16 on a processor without any");
-  HR_ASSIGN_OR_RETURN(const ConvShape shape,
-                      ConvShapeOf(request.node, request.input(0).dims, request.input(1).dims));
-  auto conv = std::make_shared<const Bfloat16Conv>(request, *kernels, shape);
-  LoweredKernel out{.scratch_bytes = conv->scratch_bytes()};
-  out.kernel =
-      MakeKernel("conv_bfloat16",
-                 [conv](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-                   conv->Run(p, context.threads);
-                   return {};
-                 });
-  return out;
-}
-
 constexpr KernelEntry kBfloat16ProductsKernels[] = {
-    {lowering::kLowered, "Bfloat16Conv", MakeBfloat16Conv, false, "Conv"},
     {lowering::kLowered, "Bfloat16Gemm", MakeBfloat16Gemm, false, "Gemm MatMul"}};
 
 }  // namespace

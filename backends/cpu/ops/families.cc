@@ -12,6 +12,7 @@ std::span<const KernelFamily> KernelFamilies() {
       KernelFamily{MlFamily(), true},
 #endif
       KernelFamily{AttentionFamily(), true},
+      KernelFamily{Bfloat16ConvFamily()},
       KernelFamily{Bfloat16Family()},
       KernelFamily{ConvFamily(), true},
       KernelFamily{DeterminantFamily(), true},

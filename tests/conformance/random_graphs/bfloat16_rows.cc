@@ -52,15 +52,31 @@ std::string Product(Draft& draft, const Row& row) {
   return Behind(draft, draft.One(row.op, row.version, operands, attributes), {n}, mixed);
 }
 
-// Of so many filters and taps that the processor's instructions are worth it, most often.
+// One or two convolutions of so many filters and taps that the processor's instructions are worth
+// it, most often, with an image that is added between them.
 std::string Conv(Draft& draft, const Row& row) {
   const bool mixed = draft.rng().Chance(50);
   const int64_t channels = draft.rng().Between(6, 12), filters = draft.rng().Between(14, 20);
-  const int64_t side = draft.rng().Between(1, 5);
-  const std::string x =
-      Operand(draft, {draft.rng().Between(1, 3), channels, side, draft.rng().Between(2, 6)}, mixed);
+  const int64_t side = draft.rng().Between(1, 5), width = draft.rng().Between(2, 6);
+  const Dims image = {draft.rng().Between(1, 3), channels, side, width};
+  const std::string x = Operand(draft, image, mixed);
   const std::string w = Operand(draft, {filters, channels, std::min<int64_t>(2, side), 2}, mixed);
-  return Behind(draft, draft.One(row.op, row.version, {x, w}), {filters, 1, 1}, mixed);
+  std::vector<NamedAttribute> attributes;
+  if (draft.rng().Chance(50)) {
+    const auto pad = [&] { return draft.rng().Between(0, 1); };
+    attributes = {List("pads", {pad(), pad(), pad(), pad()}),
+                  List("strides", {1 + pad(), 1 + pad()}),
+                  List("dilations", {1, width > 2 ? 1 + pad() : 1})};
+  }
+  std::string y =
+      Behind(draft, draft.One(row.op, row.version, {x, w}, attributes), {filters, 1, 1}, mixed);
+  if (y.empty() || draft.rng().Chance(60)) return y;
+  const std::string between = In(draft, y, mixed);
+  const std::string again = Operand(draft, {filters, filters, 1, 1}, mixed);
+  const std::string z = draft.One(row.op, row.version, {between, again});
+  const bool fits =
+      !z.empty() && draft[z].dtype == draft[y].dtype && draft[z].dims == draft[y].dims;
+  return fits ? draft.One("Relu", 14, {draft.One("Add", 14, {z, y})}) : z;
 }
 
 const Row kRows[] = {

@@ -103,5 +103,31 @@ TEST_F(Bfloat16Nodes, Convolutions) {
   }
 }
 
+TEST_F(Bfloat16Nodes, ConvolutionsOfWeightsThatArePackedOnce) {
+  for (int64_t stride : {1, 2}) {
+    OneNodeRun run("Conv");
+    run.Threads(2).With("pads", std::vector<int64_t>{1, 1, 1, 1});
+    run.With("strides", std::vector<int64_t>{stride, stride});
+    run.In(Numbers({2, 7, 9, 8})).Constant(Numbers({40, 7, 3, 3}));
+    Check(run, "conv_bfloat16");
+  }
+}
+
+TEST_F(Bfloat16Nodes, GradientsOfConvolutions) {
+  const std::vector<int64_t> pads = {1, 0, 0, 1};
+  for (const std::vector<int64_t>& strides : {std::vector<int64_t>{1, 1}, {2, 3}}) {
+    for (int threads : {1, 3}) {
+      const Dims x = {3, 36, 8, 10}, w = {40, 18, 3, 2};
+      const Dims dy = {3, 40, (8 + 1 - 3) / strides[0] + 1, (10 + 1 - 2) / strides[1] + 1};
+      for (const bool of_weight : {false, true}) {
+        OneNodeRun run(of_weight ? "ConvGradWeight" : "ConvGradInput", "headrace.grad");
+        run.Threads(threads).With("group", int64_t{2}).With("strides", strides).With("pads", pads);
+        run.In(Numbers(dy)).In(Numbers(of_weight ? x : w)).In(Numbers(of_weight ? w : x));
+        Check(run, of_weight ? "conv_grad_weight_bfloat16" : "conv_grad_input_bfloat16");
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hr::cpu

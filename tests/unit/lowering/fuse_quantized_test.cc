@@ -143,16 +143,22 @@ TEST_P(Bfloat16Chains, Chains) {
   for (int round = 0; round < 40 && !HasFatalFailure(); ++round, Reset()) {
     const int64_t m = Between(1, 20), k = Between(1, 50), n = Between(2, 40);
     const bool conv = Chance(), biased = Chance(), relu = Chance();
+    const bool image = conv && biased && Chance();
     ValueId y = conv ? Apply("Conv", {numbers({2, 8, 5, m}), numbers({32, 8, 2, 3})},
                              {{"pads", std::vector<int64_t>{0, 1, 1, 1}}})
                      : Apply("MatMul", {numbers({2, m, k}), numbers({k, n})});
     if (biased) {
-      const ValueId bias = numbers(conv ? Dims{32, 1, 1} : Chance() ? Dims{n} : Dims{m, n});
+      const ValueId bias = numbers(image      ? Dims{2, 32, 5, m}
+                                   : conv     ? Dims{32, 1, 1}
+                                   : Chance() ? Dims{n}
+                                              : Dims{m, n});
       y = Chance() ? Apply("Add", {y, bias}) : Apply("Add", {bias, y});
     }
     if (relu) y = Apply("Relu", {y});
     // Nodes round the product, and the sum again; both are below 32.
-    const std::string_view kernel = conv ? "conv_bfloat16" : "gemm_bfloat16";
+    const std::string_view kernel = image  ? "conv_bfloat16+add"
+                                    : conv ? "conv_bfloat16"
+                                           : "gemm_bfloat16";
     Check(to(y, DType::kFloat32), 2 * 0x1p-8 * 32, has ? kernel : "",
           has ? "\"matmul\"" : "bfloat16");
   }

@@ -182,13 +182,29 @@ void ConvChannelsLast<T>::Run(const Lease& threads, const ConvImageMemory<T>& me
     packed = cells;
     cells += packed_bytes() / sizeof(T);
   }
+  ClearUntouched(threads, memory.result);
   for (const Phase& phase : phases_) {
+    if (phase.taps.empty()) continue;
     threads.ParallelFor(cut_pixels_ * cut_panels_, [&](int cell) {
       const Cell part{PartOf(Units(phase), cut_pixels_, cell % cut_pixels_),
                       PartOf(s_.groups * panels_, cut_panels_, cell / cut_pixels_)};
       RunCell(phase, memory, part, packed, cells + cell * ScratchElements());
     });
   }
+}
+
+// Pixels of phases without taps, of which strides that are larger than the kernel leave many, get
+// no gradient. They lie between others, so that all are cleared in one go.
+template <typename T>
+void ConvChannelsLast<T>::ClearUntouched(const Lease& threads, T* result) const {
+  const bool all_have_taps = std::none_of(phases_.begin(), phases_.end(),
+                                          [](const Phase& phase) { return phase.taps.empty(); });
+  if (all_have_taps) return;
+  const int64_t row = phases_[0].width * Channels();
+  threads.ParallelFor(slices_, [&](int slice) {
+    const Range rows = PartOf(s_.n * phases_[0].height, slices_, slice);
+    std::fill_n(result + rows.begin * row, rows.size() * row, T{0});
+  });
 }
 
 template <typename T>
@@ -347,20 +363,20 @@ void ConvChannelsLast<T>::Scatter(const Phase& phase, const ConvImageMemory<T>& 
   const int64_t stride = panels.size() * width_;
   for (const ConvPart& part : phase.parts) {
     const Range pixels = PixelsOf(part.phase, units);
-    // Neighbours of a row lie as they are in the block.
-    const int64_t run =
-        by_images_ && part.phase.column_step == 1 ? part.phase.gather.columns.size : 1;
-    for (int64_t i = pixels.begin; i < pixels.end; i += run, block += run * stride) {
+    const int64_t width = part.phase.gather.columns.size;
+    const int64_t step = part.phase.column_step * Channels();  // between pixels of a row
+    for (int64_t i = pixels.begin, run = 0; i < pixels.end; i += run, block += run * stride) {
+      run = std::min(pixels.end - i, width - i % width);
       const int64_t at = part.phase.ResultPixel(i) * Channels();
       ConvEpilogue<T> epilogue = memory.epilogue;
       MoveTo(&epilogue, lane, at);
       T* const to = memory.result + at + lane;
       if (part.phase.taps.empty()) {
         // Nothing was added up here.
-        for (int64_t p = 0; p < run; ++p) std::fill_n(to + p * Channels(), columns, T{0});
-        kernels_.finish(epilogue, run, columns, to, Channels(), to, Channels());
+        for (int64_t p = 0; p < run; ++p) std::fill_n(to + p * step, columns, T{0});
+        kernels_.finish(epilogue, run, columns, to, step, to, step);
       } else {
-        kernels_.finish(epilogue, run, columns, block, stride, to, Channels());
+        kernels_.finish(epilogue, run, columns, block, stride, to, step);
       }
     }
   }

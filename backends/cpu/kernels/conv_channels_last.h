@@ -58,6 +58,7 @@ class ConvChannelsLast {
   const T* PlainWeights(const T* weights, int64_t panel, Range channels) const;
   T* PanelAt(const Phase& phase, T* packed, int64_t panel, Range channels) const;
   void PackPhase(const Lease& threads, const Phase& phase, const T* weights, T* packed) const;
+  void ClearUntouched(const Lease& threads, T* result) const;
   void RunCell(const Phase& phase, const ConvImageMemory<T>& memory, const Cell& cell,
                const T* packed, T* scratch) const;
   void RunBlock(const Phase& phase, const ConvImageMemory<T>& memory, Range units, Range panels,

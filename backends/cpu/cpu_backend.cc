@@ -4,6 +4,7 @@
 
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/kernels/bfloat16_gemm.h"
 #include "backends/cpu/lowering/target.h"
 #include "backends/cpu/onednn/kernels.h"
 #include "runtime/ops/op_def.h"
@@ -46,6 +47,8 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<Event>> CreateEvent() override {
     return std::unique_ptr<Event>(std::make_unique<CpuEvent>());
   }
+  bool MultipliesBfloat16() const override { return KernelsForBfloat16() != nullptr; }
+
   Result<std::vector<char>> Supports(const graph::Module& region) override {
     std::vector<char> out;
     for (const graph::Node& node : region.main().nodes) {

@@ -159,6 +159,8 @@ class Device {
   // For each node of the region's main graph, whether this device takes it. Nodes stand in
   // topological order.
   virtual Result<std::vector<char>> Supports(const graph::Module& region) = 0;
+  // Whether it multiplies bfloat16 as it is, so that weights of it are not to be widened.
+  virtual bool MultipliesBfloat16() const { return false; }
   virtual Result<std::unique_ptr<Executable>> Compile(const graph::Module& region,
                                                       const CompileOptions& options) = 0;
 };

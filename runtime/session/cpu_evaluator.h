@@ -13,6 +13,7 @@ class CpuEvaluator final : public transform::ConstantEvaluator {
 
   // One tensor for each output of the node, undefined if nobody asked for it.
   Result<std::vector<Tensor>> Evaluate(const graph::Module& module, graph::NodeId id) override;
+  bool MultipliesBfloat16() const override { return env_.cpu().MultipliesBfloat16(); }
 
  private:
   Env& env_;

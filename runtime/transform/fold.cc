@@ -82,8 +82,22 @@ bool TakesRows(const graph::Module& module, const graph::Node& weights, const gr
          (one || IsFirstAxis(weights.Int("axis", 1), table));
 }
 
+bool WidensBfloat16(const graph::Module& module, const graph::Node& node) {
+  return module.OperatorOf(node).name == "Cast" &&
+         module.main().values[node.inputs[0]].type.dtype == DType::kBfloat16;
+}
+
+// Whether a convolution of this image is one of 8-bit numbers, or of bfloat16 where the device
+// multiplies it.
+bool IsOfFewBits(const FoldTools& tools, const graph::Module& module, const graph::Node& image,
+                 const graph::Node& weights) {
+  if (module.OperatorOf(image).name == "DequantizeLinear") return true;
+  return WidensBfloat16(module, image) && WidensBfloat16(module, weights) &&
+         tools.evaluator->MultipliesBfloat16();
+}
+
 // Whether lowering joins what takes the weights with them, as they are (fuse_quantized.h).
-bool AreJoined(const graph::Module& module, const graph::Node& weights) {
+bool AreJoined(const FoldTools& tools, const graph::Module& module, const graph::Node& weights) {
   const graph::Graph& graph = module.main();
   for (const graph::Node& node : graph.nodes) {
     const auto& inputs = node.inputs;
@@ -94,7 +108,7 @@ bool AreJoined(const graph::Module& module, const graph::Node& weights) {
     if (op.name == "MatMul" || op.name == "Gemm") continue;
     const NodeId image = graph.values[inputs[0]].producer;
     if (op.name != "Conv" || image == kNone) return false;
-    if (module.OperatorOf(graph.nodes[image]).name != "DequantizeLinear") return false;
+    if (!IsOfFewBits(tools, module, graph.nodes[image], weights)) return false;
   }
   return true;
 }
@@ -110,7 +124,7 @@ bool IsFoldable(const FoldTools& tools, const graph::Module& module, NodeId id) 
     return false;
   }
   // A weight is wanted in every run, however large it is.
-  if (WidensWeights(module, node)) return tools.widen_weights && !AreJoined(module, node);
+  if (WidensWeights(module, node)) return tools.widen_weights && !AreJoined(tools, module, node);
   return OutputBytes(graph, node) <= kMaxFoldedBytes;
 }
 

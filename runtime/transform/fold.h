@@ -10,6 +10,8 @@ class ConstantEvaluator {
  public:
   virtual ~ConstantEvaluator() = default;
   virtual Result<std::vector<Tensor>> Evaluate(const graph::Module& module, graph::NodeId node) = 0;
+  // Whether the device multiplies bfloat16 as it is.
+  virtual bool MultipliesBfloat16() const { return false; }
 };
 
 // What folding needs besides the module. Folded shapes get their memory from `allocator`, which

@@ -97,7 +97,10 @@ class ReferenceEvaluator final : public ConstantEvaluator {
     return out;
   }
 
+  bool MultipliesBfloat16() const override { return multiplies_bfloat16; }
+
   int calls = 0;
+  bool multiplies_bfloat16 = false;
 };
 
 // How many nodes of the module's main graph have the operator.

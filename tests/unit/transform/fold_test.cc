@@ -155,6 +155,24 @@ TEST_F(Fold, FailuresOfTheEvaluatorAreTold) {
   EXPECT_EQ(Run(&failing).message(), "not today");
 }
 
+// Convolutions of bfloat16 pack them as they are; others would widen them in every run.
+TEST_F(Fold, WeightsOfBfloat16StayWhereTheDeviceMultipliesThem) {
+  const auto widened = [&](ValueId x) {
+    return Node("Cast", {x}, {{"to", static_cast<int64_t>(DType::kFloat32)}});
+  };
+  const ValueId constant = *builder_.Constant(Make(DType::kBfloat16, {2, 1, 1, 2}, {1, 2, 3, 4}));
+  const ValueId w = widened(constant), alone = widened(constant);
+  Node("Conv", {widened(Input("x", {1, 1, 3, 3}, DType::kBfloat16)), w});
+  Node("Conv", {Input("y", {1, 1, 3, 3}), alone});
+  for (const bool multiplies : {false, true}) {
+    evaluator_.multiplies_bfloat16 = multiplies;
+    record_ = {};
+    ASSERT_TRUE(Run(&evaluator_).ok());
+    EXPECT_EQ(IsConstant(w), !multiplies);
+    EXPECT_TRUE(IsConstant(alone));
+  }
+}
+
 TEST_F(Fold, FailuresOfTypeRulesNameTheNode) {
   const ValueId x = Input("x", {2});
   const NodeId sum = AddNode({.op = "Add", .inputs = {x, Constant({1, 2})}, .name = "the sum"});

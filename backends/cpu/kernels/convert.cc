@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "backends/cpu/kernels/convert_bfloat16.h"
 #include "backends/cpu/kernels/convert_bytes.h"
 #include "backends/cpu/kernels/partition.h"
 #include "runtime/base/float8.h"
@@ -135,6 +136,7 @@ ConvertLoop StorerFrom(DType to) {
 
 ConvertLoop LoaderFor(DType from, ElementType to) {
   if (IsByte(from) && to == ElementType::kFloat) return BytesToFloats(from == DType::kInt8);
+  if (from == DType::kBfloat16 && to == ElementType::kFloat) return Bfloat16ToFloats();
   switch (to) {
     case ElementType::kFloat: return LoaderTo<float>(from);
     case ElementType::kDouble: return LoaderTo<double>(from);
@@ -147,6 +149,7 @@ ConvertLoop LoaderFor(DType from, ElementType to) {
 
 ConvertLoop StorerFor(ElementType from, DType to) {
   if (from == ElementType::kFloat && IsByte(to)) return FloatsToBytes(to == DType::kInt8);
+  if (from == ElementType::kFloat && to == DType::kBfloat16) return FloatsToBfloat16();
   switch (from) {
     case ElementType::kFloat: return StorerFrom<float>(to);
     case ElementType::kDouble: return StorerFrom<double>(to);

@@ -252,6 +252,23 @@ void Run(int threads, const char* wanted) {
                            std::to_string(size) + " n=8",
                        Shape(8, ic, size, oc, 1));
   }
+  // Those of ResNet-50 for one image of 224 x 224.
+  for (const auto& [ic, oc, size] : {std::array<int64_t, 3>{64, 256, 56},
+                                     {256, 64, 56},
+                                     {128, 512, 28},
+                                     {512, 128, 28},
+                                     {256, 1024, 14},
+                                     {1024, 256, 14},
+                                     {512, 2048, 7},
+                                     {2048, 512, 7}}) {
+    bench.ChannelsLast("1x1 " + std::to_string(ic) + "->" + std::to_string(oc) + " of " +
+                           std::to_string(size) + " n=1",
+                       Shape(1, ic, size, oc, 1));
+  }
+  for (const auto& [c, size] : {std::array<int64_t, 2>{128, 28}, {256, 14}, {512, 7}}) {
+    bench.ChannelsLast("3x3 " + std::to_string(c) + " of " + std::to_string(size) + " n=1",
+                       Shape(1, c, size, c, 3, 1));
+  }
   for (const int64_t n : {1, 8}) {
     // Those of MobileNetV2 for images of 64 x 64.
     for (const auto& [c, size, stride] : {std::array<int64_t, 3>{32, 32, 1},

@@ -39,7 +39,7 @@ ConvChannelsLast<T>::ConvChannelsLast(const ConvShape& shape, ImagePass pass, bo
 
 // Cuts pixels and panels into at most `slices` cells: the fewest cycles of the slowest one, in
 // which a multiply-add of two vectors takes one, packing a weight takes one, and gathering a vector
-// two.
+// two. What a cell reads may lie in another core's cache, or in memory.
 template <typename T>
 void ConvChannelsLast<T>::ChooseBlocks() {
   size_t most = 1, taps = 0;  // of a phase, and of all
@@ -54,6 +54,7 @@ void ConvChannelsLast<T>::ChooseBlocks() {
   const int64_t pixels = phases_[0].pixels(s_.n), panels = s_.groups * panels_;
   const double depth = static_cast<double>(taps) * static_cast<double>(in_);
   const bool in_place = IsInPlace<T>(phases_[0].gather);
+  constexpr double kMove = 2;  // of a vector
   double best = -1;
   for (int m = 1; m <= (by_images_ ? std::min<int64_t>(slices_, s_.n) : slices_); ++m) {
     const int n = static_cast<int>(std::min<int64_t>(slices_ / m, panels));
@@ -69,6 +70,8 @@ void ConvChannelsLast<T>::ChooseBlocks() {
       const auto packed = static_cast<double>(first ? CeilDiv(panels, slices_) : columns);
       cost += packed * width * depth * (first ? 1.5 : 1);
     }
+    const auto image = static_cast<double>(rows * in_);
+    cost += kMove * (image + static_cast<double>(columns) * width * depth) / gemm_.lanes;
     if (best >= 0 && cost >= best) continue;
     best = cost;
     cut_pixels_ = m;

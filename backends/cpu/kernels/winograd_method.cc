@@ -10,19 +10,16 @@ namespace {
 
 // Costs are multiply-adds of a direct sum in the same time, on one thread of a Zen 5
 // (tests/kernels/conv_bench.cc).
-constexpr double kRead = 5;             // while a weight comes from memory
-constexpr double kTransform = 7;        // of a frequency of a channel
-constexpr double kMost = 0.9;           // of what a direct sum costs
-constexpr double kMostKept = 10 << 20;  // bytes of a layer, if in large tiles
+constexpr double kTransform = 7;  // of a frequency of a channel
+constexpr double kMost = 0.9;     // of what a direct sum costs
 
 // What a weight costs beside those of the tiles.
 struct WeightCost {
   double frequency;  // for each
   double filter = 0;
 };
-constexpr WeightCost kKept = {kRead}, kOrdered = {3, 200}, kGradient = {11, 230};
-// Of a direct sum, by taps.
-constexpr double kTapOrdered = kRead + 18, kTapGradient = 20;
+constexpr WeightCost kOrdered = {3, 200}, kGradient = {11, 230};
+constexpr double kTapOrdered = 23, kTapGradient = 20;  // of a direct sum, by taps
 
 double Weights(const ConvShape& s) { return static_cast<double>(s.ic * s.oc); }
 
@@ -35,15 +32,21 @@ double CostOf(const WinogradGrid& grid, const WeightCost& each) {
          Weights(s) * (frequencies * each.frequency + each.filter);
 }
 
-double CostOf(const ConvShape& s, const WinogradMethod& method) {
-  return CostOf(WinogradGrid(s, method.tiling), method.packed ? kKept : kOrdered);
+// While a weight is read again, of a layer that has so many for each filter: those of a small layer
+// stay in a cache, others come from memory at 20 GB/s.
+double ReadCost(const ConvShape& s, int64_t each) {
+  constexpr double kCachedBytes = 1 << 20;
+  return sizeof(float) * static_cast<double>(each) * Weights(s) <= kCachedBytes ? 5 : 24;
 }
 
-// Weights must not fill the memory.
-bool MayKeep(const ConvShape& s, WinogradTiling tiling) {
-  const int64_t frequencies = WinogradGrid(s, tiling).frequencies();
-  return frequencies <= 2 * s.KernelSize() ||
-         sizeof(float) * static_cast<double>(frequencies) * Weights(s) <= kMostKept;
+// `steady`: weights that are ordered in each run are read again, too.
+double CostOf(const ConvShape& s, const WinogradMethod& method, bool steady) {
+  const WinogradGrid grid(s, method.tiling);
+  if (method.packed) return CostOf(grid, {ReadCost(s, grid.frequencies())});
+  WeightCost each = kOrdered;
+  const int64_t taps = s.KernelSize();
+  if (steady) each.filter += static_cast<double>(taps) * ReadCost(s, taps);
+  return CostOf(grid, each);
 }
 
 // Of a forward pass.
@@ -53,8 +56,8 @@ WinogradMethod BestMethod(const ConvShape& s, bool steady) {
     if (tiling == WinogradTiling::kSmall && !WinogradHasSmallTiles(s)) continue;
     for (const bool packed : {false, true}) {
       const WinogradMethod method{tiling, packed};
-      if (packed && !(steady && MayKeep(s, tiling))) continue;
-      if (CostOf(s, method) < CostOf(s, best)) best = method;
+      if (packed && !steady) continue;
+      if (CostOf(s, method, steady) < CostOf(s, best, steady)) best = method;
     }
   }
   return best;
@@ -126,13 +129,14 @@ WinogradMethod WinogradMethodFor(const ConvShape& shape, ImagePass pass, bool st
 
 double WinogradChannelsLastCost(const ConvShape& shape, ImagePass pass, bool steady) {
   const ConvShape s = AsForward(shape, pass);
-  return CostOf(s, BestMethod(s, steady));
+  return CostOf(s, BestMethod(s, steady), steady);
 }
 
 bool WinogradChannelsLastPays(const ConvShape& shape, ImagePass pass, bool steady) {
   if (!WinogradTakesChannelsLast(shape) || !WinogradFillsTaps(shape)) return false;
   const ConvShape s = AsForward(shape, pass);
-  return CostOf(s, BestMethod(s, steady)) < kMost * DirectCost(s, steady ? kRead : kTapOrdered);
+  const double each = steady ? ReadCost(s, s.KernelSize()) : kTapOrdered;
+  return CostOf(s, BestMethod(s, steady), steady) < kMost * DirectCost(s, each);
 }
 
 WinogradTiling WinogradWeightsTiling(const ConvShape& s) {

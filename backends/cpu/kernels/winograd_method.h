@@ -28,7 +28,8 @@ bool WinogradTakesChannelsLast(const ConvShape& shape);
 bool WinogradHasSmallTiles(const ConvShape& shape);
 
 // The best way for a pass that is taken. `steady`: weights may be kept. Kept weights are 4 times as
-// large as given ones, which large ones may not be, and 1.8 times in small tiles.
+// large as given ones, and 1.8 times in small tiles: what fills no cache is read for longer than
+// ordering it anew takes.
 WinogradMethod WinogradMethodFor(const ConvShape& shape, ImagePass pass, bool steady);
 // What that costs: multiply-adds of a direct sum in the same time.
 double WinogradChannelsLastCost(const ConvShape& shape, ImagePass pass, bool steady);

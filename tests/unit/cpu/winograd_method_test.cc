@@ -71,9 +71,11 @@ TEST(WinogradMethod, KeepsNoLargeWeights) {
   const auto method = [](int64_t n, int64_t channels, int64_t size, bool steady) {
     return WinogradMethodFor(Shape(n, channels, size), ImagePass::kForward, steady);
   };
-  EXPECT_TRUE(method(8, 256, 16, true).packed);
+  EXPECT_TRUE(method(8, 64, 16, true).packed);
+  EXPECT_EQ(method(8, 64, 16, true).tiling, kLarge);
+  EXPECT_FALSE(method(8, 64, 16, false).packed) << "weights that change";
+  EXPECT_FALSE(method(8, 256, 16, true).packed);
   EXPECT_EQ(method(8, 256, 16, true).tiling, kLarge);
-  EXPECT_FALSE(method(8, 256, 16, false).packed) << "weights that change";
   EXPECT_FALSE(method(32, 512, 8, true).packed);
   EXPECT_EQ(method(32, 512, 8, true).tiling, kLarge);
   EXPECT_TRUE(method(1, 512, 8, true).packed);

@@ -21,7 +21,7 @@ size_t AlignedBytes(int64_t elements) {
   return elements == 0 ? 0 : static_cast<size_t>(elements) * sizeof(T) + kAlignment;
 }
 
-// A product and how it is cut.
+// A product and how it is cut, without its operands.
 template <typename T>
 struct Plan {
   Plan(const GemmKernels<T>& kernels, const Product<T>& product, int slices)
@@ -35,6 +35,14 @@ struct Plan {
     return grid.cells() * blocks.scratch_elements() + RoundUp(partial_elements(), 16);
   }
   size_t scratch_bytes() const { return AlignedBytes<T>(scratch_elements()); }
+  // The product of the caller's operands, of which each may play the other's role.
+  Product<T> Of(const T* a, const T* b, T* c) const {
+    Product<T> out = product;
+    out.a = out.c_transposed ? b : a;
+    out.b = out.c_transposed ? a : b;
+    out.c = c;
+    return out;
+  }
 
   const GemmKernels<T>& kernels;
   const Product<T> product;
@@ -43,9 +51,8 @@ struct Plan {
 };
 
 template <typename T>
-void RunCell(const Plan<T>& plan, int cell, T* scratch, T* partials) {
+void RunCell(const Plan<T>& plan, const Product<T>& whole, int cell, T* scratch, T* partials) {
   const GemmGrid& grid = plan.grid;
-  const Product<T>& whole = plan.product;
   const int64_t i = grid.m_step * (cell % grid.m);
   const int64_t j = grid.n_step * (cell / grid.m % grid.n);
   const int part = cell / (grid.m * grid.n);
@@ -68,8 +75,7 @@ void RunCell(const Plan<T>& plan, int cell, T* scratch, T* partials) {
 
 // C = epilogue(sum of the partial products), in their order.
 template <typename T>
-void AddPartials(const Lease& threads, const Plan<T>& plan, T* partials) {
-  const Product<T>& p = plan.product;
+void AddPartials(const Lease& threads, const Plan<T>& plan, const Product<T>& p, T* partials) {
   const int64_t rows = p.c_transposed ? p.n : p.m, columns = p.c_transposed ? p.m : p.n;
   const int tasks = plan.grid.cells();
   threads.ParallelFor(tasks, [&](int task) {
@@ -93,28 +99,26 @@ void AddPartials(const Lease& threads, const Plan<T>& plan, T* partials) {
 }
 
 template <typename T>
-void Run(const Lease& threads, const Plan<T>& plan, void* scratch) {
-  if (plan.product.m == 0 || plan.product.n == 0) return;
+void Run(const Lease& threads, const Plan<T>& plan, const Product<T>& product, void* scratch) {
+  if (product.m == 0 || product.n == 0) return;
   T* const partials = scratch ? Aligned<T>(scratch) : nullptr;
   T* const packed = partials + RoundUp(plan.partial_elements(), 16);
   threads.ParallelFor(plan.grid.cells(), [&](int cell) {
-    RunCell(plan, cell, packed + cell * plan.blocks.scratch_elements(), partials);
+    RunCell(plan, product, cell, packed + cell * plan.blocks.scratch_elements(), partials);
   });
-  if (plan.grid.k > 1) AddPartials(threads, plan, partials);
+  if (plan.grid.k > 1) AddPartials(threads, plan, product, partials);
 }
 
 template <typename T>
-Plan<T> PlanFor(const GemmShape& shape, const T* a, const T* b, T* c,
-                const GemmEpilogue<T>& epilogue, int slices) {
+Plan<T> PlanFor(const GemmShape& shape, const GemmEpilogue<T>& epilogue, int slices) {
   const GemmKernels<T>& kernels = KernelsForGemm<T>();
-  return Plan<T>(kernels, MakeProduct(kernels, shape, a, b, c, epilogue), slices);
+  return Plan<T>(kernels, MakeProduct(kernels, shape, epilogue), slices);
 }
 
 template <typename T>
-Plan<T> PlanForPackedB(const GemmShape& shape, const T* a, const T* packed, T* c,
-                       const GemmEpilogue<T>& epilogue, int slices) {
+Plan<T> PlanForPackedB(const GemmShape& shape, const GemmEpilogue<T>& epilogue, int slices) {
   const GemmKernels<T>& kernels = KernelsForGemm<T>();
-  Product<T> product = PlainProduct(shape, a, packed, c, epilogue);
+  Product<T> product = PlainProduct(shape, epilogue);
   product.b_packed = true;
   product.b_row = 2 * kernels.lanes;
   product.b_column = 1;
@@ -125,13 +129,14 @@ Plan<T> PlanForPackedB(const GemmShape& shape, const T* a, const T* packed, T* c
 
 template <typename T>
 size_t GemmScratchBytes(const GemmShape& shape, int slices) {
-  return PlanFor<T>(shape, nullptr, nullptr, nullptr, {}, slices).scratch_bytes();
+  return PlanFor<T>(shape, {}, slices).scratch_bytes();
 }
 
 template <typename T>
 void Gemm(const Lease& threads, const GemmShape& shape, const T* a, const T* b, T* c,
           const GemmEpilogue<T>& epilogue, int slices, void* scratch) {
-  Run(threads, PlanFor(shape, a, b, c, epilogue, slices), scratch);
+  const Plan<T> plan = PlanFor(shape, epilogue, slices);
+  Run(threads, plan, plan.Of(a, b, c), scratch);
 }
 
 template <typename T>
@@ -160,13 +165,14 @@ void PackB(const Lease& threads, int64_t n, int64_t k, bool transpose_b, const T
 
 template <typename T>
 size_t GemmPackedBScratchBytes(const GemmShape& shape, int slices) {
-  return PlanForPackedB<T>(shape, nullptr, nullptr, nullptr, {}, slices).scratch_bytes();
+  return PlanForPackedB<T>(shape, {}, slices).scratch_bytes();
 }
 
 template <typename T>
 void GemmPackedB(const Lease& threads, const GemmShape& shape, const T* a, const T* packed, T* c,
                  const GemmEpilogue<T>& epilogue, int slices, void* scratch) {
-  Run(threads, PlanForPackedB(shape, a, packed, c, epilogue, slices), scratch);
+  const Plan<T> plan = PlanForPackedB(shape, epilogue, slices);
+  Run(threads, plan, plan.Of(a, packed, c), scratch);
 }
 
 namespace {
@@ -177,13 +183,38 @@ int64_t Count(const GemmBatch& batch) {
   return count;
 }
 
-int64_t Offset(const GemmBatch& batch, std::span<const int64_t> strides, int64_t index) {
-  int64_t offset = 0;
-  for (size_t i = batch.dims.size(); i-- > 0; index /= batch.dims[i]) {
-    offset += index % batch.dims[i] * strides[i];
+// The places of products first, first + 1, … of a batch in its operands.
+class BatchPlace {
+ public:
+  BatchPlace(const GemmBatch& batch, int64_t first)
+      : batch_(batch), next_(first), row_(batch.dims.empty() ? 1 : batch.dims.back()) {
+    Find();
   }
-  return offset;
-}
+  int64_t a = 0, b = 0, c = 0;
+
+  void Advance() {
+    if (++next_ % row_ == 0) return Find();
+    a += batch_.a_strides.back();
+    b += batch_.b_strides.back();
+    c += batch_.c_strides.back();
+  }
+
+ private:
+  void Find() {
+    a = b = c = 0;
+    int64_t index = next_;
+    for (size_t i = batch_.dims.size(); i-- > 0; index /= batch_.dims[i]) {
+      const int64_t at = index % batch_.dims[i];
+      a += at * batch_.a_strides[i];
+      b += at * batch_.b_strides[i];
+      c += at * batch_.c_strides[i];
+    }
+  }
+
+  const GemmBatch& batch_;
+  int64_t next_;
+  const int64_t row_;
+};
 
 // With enough products each is computed by one thread, else they follow each other.
 bool OneThreadEach(const GemmBatch& batch, int slices) { return Count(batch) >= 2 * slices; }
@@ -200,25 +231,22 @@ template <typename T>
 void GemmBatched(const Lease& threads, const GemmShape& shape, const GemmBatch& batch, const T* a,
                  const T* b, T* c, const GemmEpilogue<T>& epilogue, int slices, void* scratch) {
   const int64_t count = Count(batch);
-  const auto one = [&](const Lease& lease, int64_t index, int cuts, void* memory) {
-    Gemm(lease, shape, a + Offset(batch, batch.a_strides, index),
-         b + Offset(batch, batch.b_strides, index), c + index * batch.c_stride, epilogue, cuts,
-         memory);
+  if (count == 0) return;
+  const bool each = OneThreadEach(batch, slices);
+  const Plan<T> plan = PlanFor(shape, epilogue, each ? 1 : slices);
+  const auto run = [&](const Lease& lease, Range part, void* memory) {
+    BatchPlace place(batch, part.begin);
+    for (int64_t i = part.begin; i < part.end; ++i, place.Advance()) {
+      Run(lease, plan, plan.Of(a + place.a, b + place.b, c + place.c), memory);
+    }
   };
-  if (!OneThreadEach(batch, slices)) {
-    for (int64_t index = 0; index < count; ++index) one(threads, index, slices, scratch);
-    return;
-  }
-  const size_t bytes = GemmScratchBytes<T>(shape, 1);
-  const double work = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                      static_cast<double>(shape.k) * static_cast<double>(count);
-  const int tasks = work < 1 << 16 ? 1 : slices;
+  if (!each) return run(threads, {0, count}, scratch);
+  const size_t bytes = plan.scratch_bytes();
+  const int tasks = UsefulSlices(plan.kernels, plan.product, count, slices);
   threads.ParallelFor(tasks, [&](int task) {
     char* memory =
         bytes ? static_cast<char*>(scratch) + bytes * static_cast<size_t>(task) : nullptr;
-    for (int64_t index = count * task / tasks; index < count * (task + 1) / tasks; ++index) {
-      one(Lease(), index, 1, memory);
-    }
+    run(Lease(), PartOf(count, tasks, task), memory);
   });
 }
 

@@ -65,12 +65,12 @@ void GemmPackedB(const Lease& threads, const GemmShape& shape, const T* a, const
                  const GemmEpilogue<T>& epilogue, int slices, void* scratch);
 
 // One product for each index of `dims`, in row-major order; strides are in elements and 0 where an
-// operand is broadcast. C's products follow each other at `c_stride`. Biases are shared.
+// operand is broadcast. Biases are shared.
 struct GemmBatch {
   std::span<const int64_t> dims;
   std::span<const int64_t> a_strides;
   std::span<const int64_t> b_strides;
-  int64_t c_stride = 0;
+  std::span<const int64_t> c_strides;
 };
 template <typename T>
 size_t GemmBatchedScratchBytes(const GemmShape& shape, const GemmBatch& batch, int slices);

@@ -48,7 +48,8 @@ class Cell {
         packed_a_(scratch),
         packed_b_(scratch + blocks.a_elements),
         b_panel_(b_panel),
-        width_(2 * kernels.lanes) {}
+        width_(2 * kernels.lanes),
+        b_is_far_(product.k * product.n * static_cast<int64_t>(sizeof(T)) > kFirstLevelBytes) {}
 
   void Run() {
     for (int64_t k = 0; k < p_.k || k == 0; k += blocks_.k) {
@@ -68,18 +69,20 @@ class Cell {
   void MultiplyColumns(int64_t k, int64_t k_count, int64_t j, int64_t n) {
     const T* b = p_.b + k * p_.b_row + j * p_.b_column;
     if (p_.b_packed) b = p_.b + k * width_ + j / width_ * b_panel_;
+    next_panel_ = nullptr;
     if (blocks_.pack_b) {
       PackBlockB(b, k_count, n);
+      if (blocks_.n <= width_ && p_.b_column == 1 && j + n < p_.n) next_panel_ = b + n;
       b = packed_b_;
     }
     for (int64_t i = 0; i < p_.m; i += blocks_.m) {
       const int64_t m = std::min(blocks_.m, p_.m - i);
       const T* a = p_.a + i * p_.a_row + k * p_.a_column;
       if (blocks_.pack_a) {
-        PackBlockA(a, k_count, m);
+        if (j == 0 || blocks_.m < p_.m) PackBlockA(a, k_count, m);
         a = packed_a_;
       }
-      Block(a, b, i, j, m, n, k_count);
+      Multiply({a, b, i, j, m, n, k_count});
     }
   }
 
@@ -97,7 +100,7 @@ class Cell {
 
   void PackBlockA(const T* a, int64_t k, int64_t m) {
     T* to = packed_a_;
-    ForRowTiles(m, [&](int64_t i, int64_t rows) {
+    ForRowTiles(m, kernels_.rows, [&](int64_t i, int64_t rows) {
       if (p_.a_rows_contiguous()) {
         kernels_.pack_rows(a + i, p_.a_column, rows, k, to, rows);
       } else {
@@ -109,8 +112,7 @@ class Cell {
 
   // Tiles of nearly equal height.
   template <typename Body>
-  void ForRowTiles(int64_t m, Body body) {
-    const int64_t limit = p_.dots ? GemmKernels<T>::kDotRows : kernels_.rows;
+  static void ForRowTiles(int64_t m, int64_t limit, const Body& body) {
     const int64_t tiles = CeilDiv(m, limit);
     int64_t i = 0;
     for (int64_t tile = 0; tile < tiles; ++tile) {
@@ -120,46 +122,96 @@ class Cell {
     }
   }
 
-  int64_t TileColumns(int64_t m, int64_t n) const {
-    if (p_.dots) return kernels_.dot_columns[std::min<int64_t>(m, GemmKernels<T>::kDotRows) - 1];
-    const int64_t lanes = kernels_.lanes;
-    if (m <= kernels_.wide_rows && !p_.b_packed && !blocks_.pack_b) {
-      if (n > 7 * lanes) return 8 * lanes;
-      if (n > 3 * lanes) return 4 * lanes;
+  using Width = typename GemmKernels<T>::Width;
+  static constexpr int64_t Vectors(Width width) { return int64_t{1} << width; }
+
+  // m x n elements of C from (i, j) on, and k terms of each.
+  struct Block {
+    const T *a, *b;
+    int64_t i, j, m, n, k;
+  };
+
+  // Of the tiles for `rows` where `n` columns are left. A wide tile must be nearly full: what its
+  // last vector lacks is all it may lack. Eight vectors are quicker than four only where B is near.
+  Width WidthFor(int64_t rows, int64_t n) const {
+    const auto fits = [&](Width width) {
+      return rows <= kernels_.wide_rows[width] && n > (Vectors(width) - 1) * kernels_.lanes;
+    };
+    if (!p_.b_packed && !blocks_.pack_b && !blocks_.pack_a) {
+      if (!b_is_far_ && fits(Width::kEightVectors)) return Width::kEightVectors;
+      if (fits(Width::kFourVectors)) return Width::kFourVectors;
     }
-    return 2 * lanes;
+    return n > kernels_.lanes ? Width::kTwoVectors : Width::kOneVector;
   }
 
-  void Block(const T* a, const T* b, int64_t i, int64_t j, int64_t m, int64_t n, int64_t k) {
-    for (int64_t column = 0; column < n;) {
-      // A wide tile must be nearly full: what its last vector lacks is all it may lack.
-      const int64_t columns = std::min(TileColumns(m, n - column), n - column);
-      const T* panel = b + column * p_.b_column;
-      if (blocks_.pack_b) panel = b + column * k;
-      if (p_.b_packed) panel = b + column / width_ * b_panel_;
-      ForRowTiles(m, [&](int64_t row, int64_t rows) {
-        TileCall<T> call{.k = k, .columns = columns};
-        call.a = a + row * (blocks_.pack_a ? k : p_.a_row);
-        call.a_stride = blocks_.pack_a ? rows : p_.a_rows_contiguous() ? p_.a_column : p_.a_row;
-        call.b = panel;
-        call.ldb = p_.dots ? p_.b_column : blocks_.pack_b || p_.b_packed ? width_ : p_.b_row;
-        if (call.ldb == width_) call.b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(T));
-        Emit(call, i + row, j + column, rows);
+  void Multiply(const Block& block) {
+    if (p_.dots) return MultiplyDots(block);
+    if (!blocks_.by_rows) {
+      return ForColumns(block, block.m, [&](Width width, int64_t column, int64_t columns) {
+        ForRowTiles(block.m, kernels_.wide_rows[width], [&](int64_t row, int64_t rows) {
+          Tile(block, width, row, rows, column, columns);
+        });
       });
+    }
+    ForRowTiles(block.m, kernels_.wide_rows[Width::kFourVectors], [&](int64_t row, int64_t rows) {
+      ForColumns(block, rows, [&](Width width, int64_t column, int64_t columns) {
+        Tile(block, width, row, rows, column, columns);
+      });
+    });
+  }
+
+  // Calls body(width, column, columns) for the tiles of so many rows that stand side by side.
+  template <typename Body>
+  void ForColumns(const Block& block, int64_t rows, const Body& body) const {
+    for (int64_t column = 0; column < block.n;) {
+      const Width width = WidthFor(rows, block.n - column);
+      const int64_t columns = std::min(Vectors(width) * kernels_.lanes, block.n - column);
+      body(width, column, columns);
       column += columns;
     }
   }
 
-  typename GemmKernels<T>::TileKernel KernelFor(int64_t rows, int64_t columns) const {
-    if (p_.dots) return kernels_.dot[rows - 1];
-    const int64_t vectors = CeilDiv(columns, kernels_.lanes);
-    const int width = vectors <= 2 ? static_cast<int>(vectors) - 1 : vectors <= 4 ? 2 : 3;
-    return kernels_.tile[blocks_.pack_a || p_.a_rows_contiguous()][width][rows - 1];
+  void Tile(const Block& block, Width width, int64_t row, int64_t rows, int64_t column,
+            int64_t columns) {
+    TileCall<T> call{.k = block.k, .columns = columns};
+    call.a = block.a + row * (blocks_.pack_a ? block.k : p_.a_row);
+    call.a_stride = blocks_.pack_a ? rows : p_.a_rows_contiguous() ? p_.a_column : p_.a_row;
+    if (blocks_.pack_b || p_.b_packed) {
+      call.b = block.b + (blocks_.pack_b ? column * block.k : column / width_ * b_panel_);
+      call.ldb = width_;
+      call.b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(T));
+      if (row == 0 && next_panel_ != nullptr) {
+        call.ahead = next_panel_;
+        call.ahead_step = p_.b_row;
+      }
+    } else {
+      call.b = block.b + column;
+      call.ldb = p_.b_row;
+      if (b_is_far_) call.b_ahead = kRowsAhead * p_.b_row;
+    }
+    const bool rows_contiguous = blocks_.pack_a || p_.a_rows_contiguous();
+    Emit(kernels_.tile[rows_contiguous][width][rows - 1], call, block.i + row, block.j + column,
+         rows);
+  }
+
+  void MultiplyDots(const Block& block) {
+    constexpr int64_t kMostRows = GemmKernels<T>::kDotRows;
+    const int64_t width = kernels_.dot_columns[std::min(block.m, kMostRows) - 1];
+    for (int64_t column = 0; column < block.n; column += width) {
+      ForRowTiles(block.m, kMostRows, [&](int64_t row, int64_t rows) {
+        TileCall<T> call{.k = block.k, .columns = std::min(width, block.n - column)};
+        call.a = block.a + row * p_.a_row;
+        call.a_stride = p_.a_row;
+        call.b = block.b + column * p_.b_column;
+        call.ldb = p_.b_column;
+        Emit(kernels_.dot[rows - 1], call, block.i + row, block.j + column, rows);
+      });
+    }
   }
 
   // Computes the tile of `rows` at (i, j) of C.
-  void Emit(TileCall<T>& call, int64_t i, int64_t j, int64_t rows) {
-    const auto kernel = KernelFor(rows, call.columns);
+  void Emit(typename GemmKernels<T>::TileKernel kernel, TileCall<T>& call, int64_t i, int64_t j,
+            int64_t rows) {
     if (direct_) {
       call.c = p_.c + i * p_.ldc + j;
       call.ldc = p_.ldc;
@@ -206,6 +258,8 @@ class Cell {
   T* const packed_b_;
   const int64_t b_panel_;
   const int64_t width_;
+  const bool b_is_far_;            // behind the first-level cache
+  const T* next_panel_ = nullptr;  // of B, in its own memory: copied after this one
   GemmEpilogue<T> epilogue_;
   bool direct_ = false;
 };

@@ -30,7 +30,8 @@ constexpr int kRows = 4;
 #else
 constexpr int kRows = 12;
 #endif
-constexpr int kWideRows = kRows == 12 ? 3 : 1;
+constexpr int kFourRows = kRows == 12 ? 6 : kRows == 6 ? 2 : 1;  // of tiles of four vectors
+constexpr int kEightRows = kRows == 12 ? 3 : 1;
 
 template <typename T, int kTileRows, int kVectors, bool kRowsContiguous>
 void MultiplyTile(const TileCall<T>& call) {
@@ -46,12 +47,16 @@ void MultiplyTile(const TileCall<T>& call) {
   }
   const T* a = call.a;
   const T* b = call.b;
+  // Rows of A that lie apart leave no register for another pointer and its step.
+  const bool elsewhere = kRowsContiguous && call.ahead != nullptr;
+  const T* ahead = elsewhere ? call.ahead : b + call.b_ahead;
+  const int64_t ahead_step = elsewhere ? call.ahead_step : call.ldb;
   const int64_t row_step = kRowsContiguous ? 1 : call.a_stride;
   const int64_t k_step = kRowsContiguous ? call.a_stride : 1;
   for (int64_t k = call.k; k > 0; --k) {
     V columns[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) hwy::Prefetch(b + v * kLanes<T> + call.b_ahead);
+    for (int v = 0; v < kVectors; ++v) hwy::Prefetch(ahead + v * kLanes<T>);
 #pragma GCC unroll 8
     for (int v = 0; v < kFull; ++v) columns[v] = hn::LoadU(d, b + v * kLanes<T>);
     columns[kFull] = last.Load(b + kFull * kLanes<T>);
@@ -63,6 +68,7 @@ void MultiplyTile(const TileCall<T>& call) {
     }
     a += k_step;
     b += call.ldb;
+    ahead += ahead_step;
   }
   T* c = call.c;
 #pragma GCC unroll 12
@@ -85,6 +91,7 @@ void Dot(const TileCall<T>& call) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr int kColumns = DotColumns(kTileRows);
+  constexpr int64_t kAhead = 512 / sizeof(T);
   const T* columns[kColumns];  // what lies beyond the last column repeats it
   for (int j = 0; j < kColumns; ++j) {
     columns[j] = call.b + std::min<int64_t>(j, call.columns - 1) * call.ldb;
@@ -108,6 +115,8 @@ void Dot(const TileCall<T>& call) {
     }
   };
   for (; k + kLanes<T> <= call.k; k += kLanes<T>) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) hwy::Prefetch(columns[j] + k + kAhead);
     add([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
   }
   if (k < call.k) {
@@ -198,18 +207,18 @@ void AddTo(const T* from, int64_t count, T* to) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-template <typename T, bool kRowsContiguous, int... kIndex>
-constexpr void FillTiles(GemmKernels<T>& kernels, std::integer_sequence<int, kIndex...>) {
-  auto& tile = kernels.tile[kRowsContiguous];
-  ((tile[0][kIndex] = MultiplyTile<T, kIndex + 1, 1, kRowsContiguous>), ...);
-  ((tile[1][kIndex] = MultiplyTile<T, kIndex + 1, 2, kRowsContiguous>), ...);
+template <typename T, int kVectors, bool kRowsContiguous, int... kIndex>
+constexpr void FillTiles(typename GemmKernels<T>::TileKernel* tiles,
+                         std::integer_sequence<int, kIndex...>) {
+  ((tiles[kIndex] = MultiplyTile<T, kIndex + 1, kVectors, kRowsContiguous>), ...);
 }
 
-template <typename T, bool kRowsContiguous, int... kIndex>
-constexpr void FillWideTiles(GemmKernels<T>& kernels, std::integer_sequence<int, kIndex...>) {
-  auto& tile = kernels.tile[kRowsContiguous];
-  ((tile[2][kIndex] = MultiplyTile<T, kIndex + 1, 4, kRowsContiguous>), ...);
-  ((tile[3][kIndex] = MultiplyTile<T, kIndex + 1, 8, kRowsContiguous>), ...);
+template <typename T, int kVectors, int kTileRows>
+constexpr void FillWidth(GemmKernels<T>& kernels, int width) {
+  constexpr std::make_integer_sequence<int, kTileRows> rows;
+  FillTiles<T, kVectors, false>(kernels.tile[0][width], rows);
+  FillTiles<T, kVectors, true>(kernels.tile[1][width], rows);
+  kernels.wide_rows[width] = kTileRows;
 }
 
 template <typename T>
@@ -217,11 +226,10 @@ constexpr GemmKernels<T> MakeKernels() {
   GemmKernels<T> kernels{};
   kernels.lanes = static_cast<int>(kLanes<T>);
   kernels.rows = kRows;
-  kernels.wide_rows = kWideRows;
-  FillTiles<T, false>(kernels, std::make_integer_sequence<int, kRows>());
-  FillTiles<T, true>(kernels, std::make_integer_sequence<int, kRows>());
-  FillWideTiles<T, false>(kernels, std::make_integer_sequence<int, kWideRows>());
-  FillWideTiles<T, true>(kernels, std::make_integer_sequence<int, kWideRows>());
+  FillWidth<T, 1, kRows>(kernels, GemmKernels<T>::kOneVector);
+  FillWidth<T, 2, kRows>(kernels, GemmKernels<T>::kTwoVectors);
+  FillWidth<T, 4, kFourRows>(kernels, GemmKernels<T>::kFourVectors);
+  FillWidth<T, 8, kEightRows>(kernels, GemmKernels<T>::kEightVectors);
   kernels.dot[0] = Dot<T, 1>;
   kernels.dot[1] = Dot<T, 2>;
   kernels.dot[2] = Dot<T, 3>;

@@ -14,6 +14,8 @@ inline constexpr int kMaxTileRowBytes = 512;
 // Panels are read in the order in which they lie. This far ahead memory is quick enough for thin
 // products of weights that no cache holds: 16x1536x384 takes 95 instead of 130 us on a Zen 5.
 inline constexpr int64_t kBytesAhead = 8192;
+// Rows of a B that is not packed lie in other pages each, which processors fetch only when told.
+inline constexpr int64_t kRowsAhead = 8;
 
 // C tile = A tile * B panel, rows x columns, over k. B's rows are contiguous, `ldb` apart.
 template <typename T>
@@ -24,6 +26,10 @@ struct TileCall {
   const T* b = nullptr;
   int64_t ldb = 0;
   int64_t b_ahead = 0;  // how far before it is used B is fetched into the caches, in elements
+  // What is fetched instead, if it is not null: as many columns, and `ahead_step` further each
+  // time.
+  const T* ahead = nullptr;
+  int64_t ahead_step = 0;
   int64_t columns =
       0;  // in (lanes * (vectors - 1), lanes * vectors]; what lies beyond is not touched
   T* c = nullptr;
@@ -47,10 +53,10 @@ struct GemmKernels {
   using TileKernel = void (*)(const TileCall<T>&);
   enum Width { kOneVector, kTwoVectors, kFourVectors, kEightVectors, kWidths };
 
-  int lanes;      // elements of a vector
-  int rows;       // of the largest tile
-  int wide_rows;  // of the largest tile of four and eight vectors
-  // [A's rows contiguous][width][rows - 1]; null for four or eight vectors above wide_rows.
+  int lanes;               // elements of a vector
+  int rows;                // of the largest tile
+  int wide_rows[kWidths];  // of the largest tile of each width
+  // [A's rows contiguous][width][rows - 1]; null for more rows than such tiles have.
   TileKernel tile[2][kWidths][kMaxTileRows];
   // dot[rows - 1]: rows of A times `dot_columns` rows of B, both contiguous in k. `ldb` is the
   // distance of B's rows; `columns` is at most dot_columns.

@@ -10,12 +10,12 @@ namespace {
 constexpr double kPackTransposed = 0.35;  // an element
 constexpr double kPackRows = 0.1;
 constexpr double kStoreTransposed = 1.5;
-constexpr double kDotEnd = 6;         // summing the lanes of one element of C
-constexpr double kSliceCost = 20000;  // waking a thread
-constexpr double kLine = 8;           // 64 bytes from the second-level cache
-constexpr double kFirstLevelBytes = 32 << 10;
-constexpr int64_t kBlockK = 384;             // a panel of B fits the first-level cache with ease
-constexpr int64_t kBlockBytesA = 256 << 10;  // half of a small second-level cache
+constexpr double kDotEnd = 6;               // summing the lanes of one element of C
+constexpr double kSliceCost = 20000;        // waking a thread
+constexpr double kLine = 8;                 // 64 bytes from the second-level cache
+constexpr int64_t kFewTerms = 64;           // copies do not pay for shorter sums
+constexpr int64_t kBlockK = 384;            // a panel of B fits the first-level cache with ease
+constexpr int64_t kBlockBytes = 256 << 10;  // half of a small second-level cache
 constexpr int64_t kBlockN = 2048;
 
 template <typename T>
@@ -38,7 +38,6 @@ double Traffic(const Product<T>& p) {
 template <typename T>
 Product<T> Transposed(Product<T> p) {
   std::swap(p.m, p.n);
-  std::swap(p.a, p.b);
   std::swap(p.a_row, p.b_column);
   std::swap(p.a_column, p.b_row);
   std::swap(p.epilogue.row_bias, p.epilogue.column_bias);
@@ -51,33 +50,33 @@ bool Conflicts(int64_t stride_bytes) { return stride_bytes % 1024 == 0; }
 
 template <typename T>
 bool PacksA(const GemmKernels<T>& kernels, const Product<T>& p, int64_t m, int64_t n) {
-  if (p.dots || m <= 3) return false;
+  if (p.dots || m <= 3 || p.k <= kFewTerms) return false;
   const int64_t vectors = CeilDiv(n, kernels.lanes);
-  if (p.a_rows_contiguous()) return vectors > 8 && p.k > 64 && m > 2 * kernels.rows;
+  if (p.a_rows_contiguous()) return vectors > 8 && m > 2 * kernels.rows;
   return vectors > 16 || (vectors > 4 && Conflicts(p.a_row * static_cast<int64_t>(sizeof(T))));
 }
 
+// Rows of B that lie apart are copied if several tiles read them, and the caches cannot hold all of
+// them, or so many tiles that copies pay anyway.
 template <typename T>
-bool PacksB(const GemmKernels<T>& kernels, const Product<T>& p, int64_t m) {
+bool PacksB(const GemmKernels<T>& kernels, const Product<T>& p, int64_t m, int64_t n) {
   if (p.dots || p.b_packed) return false;
-  return p.b_column != 1 || (p.k > 64 && m > 8 * kernels.rows);
+  if (p.b_column != 1) return true;
+  if (m <= kernels.rows) return false;
+  return p.k > kFewTerms ? m > 8 * kernels.rows || p.k * n * sizeof(T) > kBlockBytes : false;
 }
 
 }  // namespace
 
 template <typename T>
-Product<T> PlainProduct(const GemmShape& shape, const T* a, const T* b, T* c,
-                        const GemmEpilogue<T>& epilogue) {
+Product<T> PlainProduct(const GemmShape& shape, const GemmEpilogue<T>& epilogue) {
   Product<T> p{.m = shape.m,
                .n = shape.n,
                .k = shape.k,
-               .a = a,
                .a_row = shape.lda,
                .a_column = 1,
-               .b = b,
                .b_row = shape.ldb,
                .b_column = 1,
-               .c = c,
                .ldc = shape.ldc,
                .epilogue = epilogue};
   if (shape.transpose_a) std::swap(p.a_row, p.a_column);
@@ -86,9 +85,9 @@ Product<T> PlainProduct(const GemmShape& shape, const T* a, const T* b, T* c,
 }
 
 template <typename T>
-Product<T> MakeProduct(const GemmKernels<T>& kernels, const GemmShape& shape, const T* a,
-                       const T* b, T* c, const GemmEpilogue<T>& epilogue) {
-  Product<T> plain = PlainProduct(shape, a, b, c, epilogue);
+Product<T> MakeProduct(const GemmKernels<T>& kernels, const GemmShape& shape,
+                       const GemmEpilogue<T>& epilogue) {
+  Product<T> plain = PlainProduct(shape, epilogue);
   // A vector stored as a column of width 1 is contiguous in k as well.
   if (plain.n == 1 && plain.b_row == 1) plain.b_column = plain.k;
   if (plain.m == 1 && plain.a_column == 1) plain.a_row = plain.k;
@@ -111,12 +110,20 @@ Product<T> MakeProduct(const GemmKernels<T>& kernels, const GemmShape& shape, co
 }
 
 template <typename T>
+int UsefulSlices(const GemmKernels<T>& kernels, const Product<T>& product, int64_t count,
+                 int slices) {
+  const double each = std::max(Cost(kernels, product), Traffic(product));
+  const double useful = each * static_cast<double>(count) / kSliceCost;
+  return std::max(1, static_cast<int>(std::min<double>(slices, useful)));
+}
+
+template <typename T>
 GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& p, int slices) {
   const int64_t column_unit = p.dots ? 8 : 2 * kernels.lanes;
   GemmGrid best{.m_step = p.m, .n_step = p.n, .k_step = p.k};
   const double total = std::max(Cost(kernels, p), Traffic(p));
   const double lanes = p.dots ? 1 : kernels.lanes;
-  const int useful = static_cast<int>(std::min<double>(slices, total / kSliceCost));
+  const int useful = UsefulSlices(kernels, p, 1, slices);
   if (useful <= 1) return best;
   double best_cost = total;
   for (int m = 1; m <= useful; ++m) {
@@ -130,6 +137,9 @@ GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& p, int slices
         double cost = std::max(Cost(kernels, cell), Traffic(cell));
         if (PacksA(kernels, p, cell.m, cell.n)) {
           cost += kPackTransposed * static_cast<double>(cell.m * cell.k);
+        }
+        if (p.b_column == 1 && PacksB(kernels, p, cell.m, cell.n)) {
+          cost += kPackRows * static_cast<double>(cell.n * cell.k);
         }
         if (cut_k > 1) {  // partial results are written, read and added
           cost += kSliceCost / 4 + 2.0 * static_cast<double>(p.m * p.n) / lanes * cut_k / useful +
@@ -147,30 +157,35 @@ GemmGrid MakeGrid(const GemmKernels<T>& kernels, const Product<T>& p, int slices
 
 template <typename T>
 GemmBlocks MakeBlocks(const GemmKernels<T>& kernels, const Product<T>& p, const GemmGrid& grid) {
-  GemmBlocks blocks{};
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  GemmBlocks blocks{.m = grid.m_step, .n = grid.n_step, .k = grid.k_step};
   blocks.pack_a = PacksA(kernels, p, grid.m_step, grid.n_step);
-  blocks.pack_b = PacksB(kernels, p, grid.m_step);
-  if (!blocks.pack_a && !blocks.pack_b && (p.dots || grid.k_step <= 1024)) {
-    return {grid.m_step, grid.n_step, grid.k_step, false, false, 0, 0};
+  blocks.pack_b = PacksB(kernels, p, grid.m_step, grid.n_step);
+  if (!blocks.pack_a && !blocks.pack_b) {
+    blocks.by_rows = !p.dots && !p.b_packed && grid.n_step > 3 * kernels.lanes &&
+                     grid.k_step * grid.n_step * kSize <= kBlockBytes;
+    if (p.dots || grid.m_step <= kernels.rows || grid.k_step <= 1024) return blocks;
   }
   const int64_t cuts = std::max<int64_t>(1, (grid.k_step + kBlockK / 2) / kBlockK);
   blocks.k = CeilDiv(grid.k_step, cuts);
-  const int64_t block_m =
-      kBlockBytesA / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(1, blocks.k);
-  blocks.m = blocks.pack_a ? std::min(grid.m_step, RoundUp(block_m, kernels.rows)) : grid.m_step;
-  blocks.n = std::min(grid.n_step, kBlockN);
+  const int64_t fit = RoundUp(kBlockBytes / kSize / std::max<int64_t>(1, blocks.k), kernels.rows);
+  if (blocks.pack_a) blocks.m = std::min(grid.m_step, fit);
+  // Panels of B are copied one by one, just before they are used, unless other rows of A need them
+  // again.
+  const int64_t width = 2 * kernels.lanes;
+  const bool once = grid.m_step <= std::max(blocks.m, fit);
+  blocks.n = std::min(grid.n_step, blocks.pack_b && once ? width : kBlockN);
   blocks.a_elements = blocks.pack_a ? RoundUp(blocks.m * blocks.k, 16) : 0;
-  blocks.b_elements =
-      blocks.pack_b ? RoundUp(RoundUp(blocks.n, 2 * kernels.lanes) * blocks.k, 16) : 0;
+  blocks.b_elements = blocks.pack_b ? RoundUp(RoundUp(blocks.n, width) * blocks.k, 16) : 0;
   return blocks;
 }
 
-#define HR_INSTANTIATE(T)                                                                          \
-  template Product<T> PlainProduct(const GemmShape&, const T*, const T*, T*,                       \
-                                   const GemmEpilogue<T>&);                                        \
-  template Product<T> MakeProduct(const GemmKernels<T>&, const GemmShape&, const T*, const T*, T*, \
-                                  const GemmEpilogue<T>&);                                         \
-  template GemmGrid MakeGrid(const GemmKernels<T>&, const Product<T>&, int);                       \
+#define HR_INSTANTIATE(T)                                                            \
+  template Product<T> PlainProduct(const GemmShape&, const GemmEpilogue<T>&);        \
+  template Product<T> MakeProduct(const GemmKernels<T>&, const GemmShape&,           \
+                                  const GemmEpilogue<T>&);                           \
+  template int UsefulSlices(const GemmKernels<T>&, const Product<T>&, int64_t, int); \
+  template GemmGrid MakeGrid(const GemmKernels<T>&, const Product<T>&, int);         \
   template GemmBlocks MakeBlocks(const GemmKernels<T>&, const Product<T>&, const GemmGrid&);
 HR_INSTANTIATE(float)
 HR_INSTANTIATE(double)

@@ -4,23 +4,35 @@
 
 namespace hr::cpu {
 
+StridedDims StridedDims::Dense(const Dims& dims) { return {dims, ContiguousStrides(dims)}; }
+
+StridedDims StridedDims::Seen(const Dims& memory, std::span<const int64_t> axes) {
+  const StridedDims own = Dense(memory);
+  if (axes.empty()) return own;
+  StridedDims out;
+  for (int64_t axis : axes) {
+    out.dims.push_back(own.dims[static_cast<size_t>(axis)]);
+    out.strides.push_back(own.strides[static_cast<size_t>(axis)]);
+  }
+  return out;
+}
+
 Result<BatchAxes> BatchOf(const Dims& a, const Dims& b) {
+  return BatchOf(StridedDims::Dense(a), StridedDims::Dense(b));
+}
+
+Result<BatchAxes> BatchOf(const StridedDims& a, const StridedDims& b) {
   auto outer = [](const Dims& dims) {
     return Dims(dims.begin(),
                 dims.end() - static_cast<ptrdiff_t>(std::min<size_t>(2, dims.size())));
   };
-  Dims outer_a = outer(a);
-  Dims outer_b = outer(b);
+  const Dims outer_a = outer(a.dims), outer_b = outer(b.dims);
   BatchAxes out;
   HR_ASSIGN_OR_RETURN(out.dims, BroadcastDims(outer_a, outer_b));
-  auto strides = [&](const Dims& dims, const Dims& whole) {
+  auto strides = [&](const Dims& dims, const StridedDims& whole) {
     Dims result(out.dims.size(), 0);
-    int64_t stride =
-        whole.size() >= 2 ? whole[whole.size() - 1] * whole[whole.size() - 2] : ElementCount(whole);
     for (size_t i = 0; i < dims.size(); ++i) {
-      size_t from = dims.size() - 1 - i;
-      if (dims[from] != 1) result[result.size() - 1 - i] = stride;
-      stride *= dims[from];
+      if (dims[i] != 1) result[result.size() - dims.size() + i] = whole.strides[i];
     }
     return result;
   };

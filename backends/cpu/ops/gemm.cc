@@ -141,27 +141,110 @@ Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShap
   return out;
 }
 
+// The matrices of an operand of MatMul, and its batch.
+struct Matrices {
+  StridedDims all;  // of rank 2 at least
+  int64_t rows, columns;
+  bool transposed;
+  int64_t distance;  // between rows, or between columns if it is transposed
+
+  Matrices(const OperandInfo& operand, std::span<const int64_t> axes, bool add_row, bool add_column)
+      : all(StridedDims::Seen(operand.dims, axes)) {
+    Dims &dims = all.dims, &strides = all.strides;
+    if (add_column) dims.push_back(1), strides.push_back(1);
+    if (add_row) {
+      strides.insert(strides.end() - 1, dims.back() * strides.back());
+      dims.insert(dims.end() - 1, 1);
+    }
+    rows = dims[dims.size() - 2], columns = dims.back();
+    transposed = strides.back() != 1;
+    distance = transposed ? strides.back() : strides[strides.size() - 2];
+  }
+
+  void Transpose() {
+    std::swap(rows, columns);
+    transposed = !transposed;
+  }
+};
+
+// MatMul, and lowered.MatMul, whose operands have other orders of axes in memory.
+class BatchedProduct {
+ public:
+  static Result<BatchedProduct> Create(const KernelRequest& request) {
+    const graph::Node& node = request.node;
+    const OperandInfo &a = request.input(0), &b = request.input(1);
+    const bool row = a.rank() == 1, column = b.rank() == 1;
+    Matrices left(a, node.Ints("a_axes"), row, false);
+    Matrices right(b, node.Ints("b_axes"), false, column);
+    Matrices result(request.outputs[0], node.Ints("y_axes"), row, column);
+    HR_ASSIGN_OR_RETURN(BatchAxes axes, BatchOf(left.all, right.all));
+    BatchedProduct out;
+    const bool swapped = result.transposed;  // of the transposed operands, in the other order
+    if (swapped) {
+      left.Transpose(), right.Transpose(), result.Transpose();
+      std::swap(left, right);
+      std::swap(axes.a_strides, axes.b_strides);
+    }
+    out.shape = {.m = left.rows,
+                 .n = right.columns,
+                 .k = left.columns,
+                 .transpose_a = left.transposed,
+                 .transpose_b = right.transposed,
+                 .lda = left.distance,
+                 .ldb = right.distance,
+                 .ldc = result.distance};
+    out.swapped = swapped;
+    for (size_t i = 0; i < axes.dims.size(); ++i) {
+      out.AddAxis(axes.dims[i], axes.a_strides[i], axes.b_strides[i], result.all.strides[i]);
+    }
+    out.JoinRows();
+    return out;
+  }
+
+  GemmBatch batch() const { return {dims, a_strides, b_strides, c_strides}; }
+
+  GemmShape shape;
+  bool swapped = false;  // A is the right operand of the node
+  Dims dims, a_strides, b_strides, c_strides;
+
+ private:
+  // An axis that continues the one before in all operands becomes one with it.
+  void AddAxis(int64_t count, int64_t a, int64_t b, int64_t c) {
+    if (count == 1) return;
+    if (!dims.empty() && a_strides.back() == a * count && b_strides.back() == b * count &&
+        c_strides.back() == c * count) {
+      dims.back() *= count;
+      a_strides.back() = a, b_strides.back() = b, c_strides.back() = c;
+      return;
+    }
+    dims.push_back(count);
+    a_strides.push_back(a), b_strides.push_back(b), c_strides.push_back(c);
+  }
+
+  // Matrices that follow each other and share their right-hand side are one with more rows.
+  void JoinRows() {
+    while (!dims.empty() && !shape.transpose_a && b_strides.back() == 0 &&
+           a_strides.back() == shape.m * shape.lda && c_strides.back() == shape.m * shape.ldc) {
+      shape.m *= dims.back();
+      dims.pop_back(), a_strides.pop_back(), b_strides.pop_back(), c_strides.pop_back();
+    }
+  }
+};
+
 template <typename T>
 Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
-  const Dims& a = request.input(0).dims;
-  const Dims& b = request.input(1).dims;
-  int64_t m = a.size() < 2 ? 1 : a[a.size() - 2];
-  int64_t n = b.size() < 2 ? 1 : b.back();
-  HR_ASSIGN_OR_RETURN(BatchAxes axes, BatchOf(a, b));
-  // Matrices that share their right-hand side are one with more rows.
-  if (ElementCount(b) == a.back() * n)
-    return MakeOneMatMul<T>(request, GemmShape::Dense(m * ElementCount(axes.dims), n, a.back()));
-  GemmShape shape = GemmShape::Dense(m, n, a.back());
-  int slices = request.threads;
+  HR_ASSIGN_OR_RETURN(BatchedProduct made, BatchedProduct::Create(request));
+  if (made.dims.empty() && !made.swapped) return MakeOneMatMul<T>(request, made.shape);
+  auto product = std::make_shared<const BatchedProduct>(std::move(made));
+  const int slices = request.threads;
   LoweredKernel out;
-  auto batch_of = [](const BatchAxes& axes, const GemmShape& shape) {
-    return GemmBatch{axes.dims, axes.a_strides, axes.b_strides, shape.m * shape.n};
-  };
-  out.scratch_bytes = GemmBatchedScratchBytes<T>(shape, batch_of(axes, shape), slices);
+  out.scratch_bytes = GemmBatchedScratchBytes<T>(product->shape, product->batch(), slices);
   out.kernel = MakeKernel(
       "matmul", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-        GemmBatched<T>(context.threads, shape, batch_of(axes, shape), p.input<T>(0), p.input<T>(1),
-                       p.output<T>(0), {}, slices, p.scratch());
+        const T *a = p.input<T>(0), *b = p.input<T>(1);
+        if (product->swapped) std::swap(a, b);
+        GemmBatched<T>(context.threads, product->shape, product->batch(), a, b, p.output<T>(0), {},
+                       slices, p.scratch());
         return {};
       });
   return out;
@@ -279,6 +362,7 @@ constexpr KernelEntry kGemmKernels[] = {
     {lowering::kLowered, "Gemm", MakeGemm},
     {lowering::kLowered, "DequantizedGemm", MakeDequantizedGemm},
     {"", "MatMul", MakeMatMul},
+    {lowering::kLowered, "MatMul", MakeMatMul},
 };
 
 }  // namespace

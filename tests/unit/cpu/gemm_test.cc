@@ -19,7 +19,9 @@ class GemmTest : public KernelTest {
     const double limit = std::numeric_limits<T>::epsilon() * (8 + static_cast<double>(k) / 2);
     for (size_t i = 0; i < got.size(); ++i) {
       if (std::isnan(want[i]) && std::isnan(got[i])) continue;
-      ASSERT_NEAR(got[i], want[i], limit) << what << " at " << i;
+      if (got[i] == want[i]) continue;  // also if it is infinite
+      const double size = std::max(1.0, std::abs(static_cast<double>(want[i])) / 8);
+      ASSERT_NEAR(got[i], want[i], limit * size) << what << " at " << i;
     }
   }
 
@@ -100,6 +102,46 @@ TEST_P(GemmTest, BlockedAndSliced) {
   CheckTransposes<double>(150, 90, 500, {.beta = 1}, 3);
 }
 
+// Weights beyond the first-level cache by few rows, their gradients of few terms, and rows of B
+// that are copied panel by panel.
+TEST_P(GemmTest, ThinProductsAndTheirGradients) {
+  for (int64_t m : {1, 2, 4, 7, 12, 13, 31}) {
+    CheckTransposes<float>(m, 129, 340, {}, 2);
+    CheckTransposes<float>(m, 523, 130, {.beta = 1}, 1, 3);
+    CheckTransposes<float>(127, 131, m, {}, 3, 1);
+  }
+  for (int64_t m : {25, 70}) CheckTransposes<float>(m, 300, 290, {}, 1);
+  CheckTransposes<float>(130, 300, 800, {}, 2, 5);
+  CheckTransposes<double>(14, 300, 200, {}, 2);
+}
+
+// Several blocks of A for each of several blocks of B.
+TEST_P(GemmTest, ManyBlocks) { Check<float>(GemmShape::Dense(340, 2060, 200), {}, 1); }
+
+TEST_P(GemmTest, NotFiniteStaysInItsRowAndColumn) {
+  for (int64_t m : {3, 20, 110}) {
+    const int64_t n = 150, k = 260;
+    for (int which = 0; which < 4; ++which) {
+      const GemmShape shape = GemmShape::Dense(m, n, k, which & 1, which & 2);
+      std::vector<float> a(static_cast<size_t>(m * k), 1), b(static_cast<size_t>(k * n), 1);
+      a[static_cast<size_t>(shape.transpose_a ? 7 * m + 1 : k + 7)] = std::nanf("");
+      b[static_cast<size_t>(shape.transpose_b ? 149 * k + 9 : 9 * n + 149)] = INFINITY;
+      std::vector<float> c(static_cast<size_t>(m * n));
+      Scratch scratch(GemmScratchBytes<float>(shape, 2));
+      Gemm(three_, shape, a.data(), b.data(), c.data(), {}, 2, scratch.data());
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          const float got = c[static_cast<size_t>(i * n + j)];
+          EXPECT_TRUE(i == 1     ? std::isnan(got)
+                      : j == 149 ? got == INFINITY
+                                 : got == k)
+              << got << " at " << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(GemmTest, RandomShapes) {
   for (int i = 0; i < Rounds(40); ++i) {
     CheckTransposes<float>(RandomInt(1, 90), RandomInt(1, 200), RandomInt(1, 300),
@@ -150,7 +192,8 @@ TEST_P(GemmTest, BatchesBroadcast) {
     const auto shape = GemmShape::Dense(m, n, k);
     const auto a = Random<float>(2 * m * k), b = Random<float>(3 * k * n);
     const std::vector<int64_t> a_strides = {m * k, 0}, b_strides = {0, k * n};
-    const GemmBatch batch{dims, a_strides, b_strides, m * n};
+    const std::vector<int64_t> c_strides = {3 * m * n, m * n};
+    const GemmBatch batch{dims, a_strides, b_strides, c_strides};
     for (int slices : {1, 3, 8}) {
       std::vector<float> got(static_cast<size_t>(6 * m * n)), want = got;
       Scratch scratch(GemmBatchedScratchBytes<float>(shape, batch, slices));
@@ -162,6 +205,32 @@ TEST_P(GemmTest, BatchesBroadcast) {
       ExpectClose(got, want, k, "batched");
       EXPECT_TRUE(scratch.intact());
     }
+  }
+}
+
+// Matrices of heads: their rows, and those of C, lie between those of others.
+TEST_P(GemmTest, BatchesOfInterleavedRows) {
+  constexpr int64_t kBatch = 5, kHeads = 3, m = 14, n = 18, k = 20;
+  const std::vector<int64_t> dims = {kBatch, kHeads}, a_strides = {m * kHeads * k, k},
+                             b_strides = {kHeads * n * k, n * k}, c_strides = {m * kHeads * n, n};
+  GemmShape shape = GemmShape::Dense(m, n, k, false, true);
+  shape.lda = kHeads * k;
+  shape.ldc = kHeads * n;
+  const auto a = Random<float>(kBatch * m * kHeads * k), b = Random<float>(kBatch * kHeads * n * k);
+  const GemmBatch batch{dims, a_strides, b_strides, c_strides};
+  for (int slices : {1, 2, 11}) {
+    std::vector<float> got(static_cast<size_t>(kBatch * m * kHeads * n)), want = got;
+    Scratch scratch(GemmBatchedScratchBytes<float>(shape, batch, slices));
+    GemmBatched(three_, shape, batch, a.data(), b.data(), got.data(), {}, slices, scratch.data());
+    for (int64_t i = 0; i < kBatch; ++i) {
+      for (int64_t h = 0; h < kHeads; ++h) {
+        reference::Gemm(shape, a.data() + i * a_strides[0] + h * a_strides[1],
+                        b.data() + i * b_strides[0] + h * b_strides[1],
+                        want.data() + i * c_strides[0] + h * c_strides[1], {});
+      }
+    }
+    ExpectClose(got, want, k, "interleaved");
+    EXPECT_TRUE(scratch.intact());
   }
 }
 

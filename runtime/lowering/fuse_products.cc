@@ -1,6 +1,7 @@
 #include "runtime/lowering/fuse_products.h"
 
 #include "runtime/lowering/activation.h"
+#include "runtime/lowering/turn_products.h"
 
 namespace hr::lowering {
 namespace {
@@ -13,19 +14,31 @@ Activation ActivationOf(const Region& region, NodeId node) {
   return region.Is(node, "", "Relu") ? Activation::kRelu : Activation::kNone;
 }
 
-// Turns a product of rows by a matrix and the Add of a row that follows into a Gemm.
+bool IsGemm(const Region& region, NodeId id) {
+  return region.Is(id, "", "Gemm") || region.Is(id, kLowered, "Gemm");
+}
+
+// Whether the node multiplies rows by a matrix and adds nothing.
+bool IsPlainProduct(const Region& region, NodeId id) {
+  const auto& inputs = region.node(id).inputs;
+  if (IsGemm(region, id)) return inputs.size() < 3 || inputs[2] == kNone;
+  return region.Is(id, "", "MatMul") && region.DimsOf(inputs[0]).size() >= 2 &&
+         region.DimsOf(inputs[1]).size() == 2;
+}
+
+// Turns a product and the Add of a row that follows into a Gemm.
 NodeId JoinBias(Region& region, NodeId id) {
   const graph::Node product = region.node(id);
-  const bool by_matrix =
-      region.DimsOf(product.inputs[0]).size() >= 2 && region.DimsOf(product.inputs[1]).size() == 2;
   NodeId add = region.OnlyConsumer(product.outputs[0]);
-  if (!by_matrix || !region.Is(add, "", "Add")) return kNone;
+  if (!region.Is(add, "", "Add")) return kNone;
   const graph::Node sum = region.node(add);
   ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
   if (bias == product.outputs[0]) return kNone;  // the product is added to itself
   if (!IsRowOf(region, bias, product.outputs[0])) return kNone;
+  std::vector<graph::Attribute> attributes = product.attributes;
+  std::erase_if(attributes, [](const graph::Attribute& a) { return a.name == "beta"; });
   NodeId gemm = region.AddNode("Gemm", {product.inputs[0], product.inputs[1], bias}, sum.outputs,
-                               {}, product.name);
+                               std::move(attributes), product.name);
   region.Replace(id, gemm);
   region.Replace(add, gemm);
   return gemm;
@@ -56,11 +69,14 @@ bool IsRowOf(Region& region, ValueId value, ValueId whole) {
 }
 
 void FuseMatrixProducts(Region& region) {
+  TurnMatrixProducts(region);
   size_t count = region.node_count();
   for (NodeId id = 0; id < count; ++id) {
-    NodeId gemm = region.Is(id, "", "Gemm")     ? id
-                  : region.Is(id, "", "MatMul") ? JoinBias(region, id)
-                                                : kNone;
+    NodeId gemm = IsGemm(region, id) ? id : kNone;
+    if (IsPlainProduct(region, id)) {
+      const NodeId biased = JoinBias(region, id);
+      if (biased != kNone) gemm = biased;
+    }
     if (gemm != kNone) JoinActivation(region, gemm);
   }
   region.Sweep();

@@ -24,8 +24,11 @@ double Convolution(const graph::Node& node, const OperandInfo& results,
 double Product(const KernelRequest& request) {
   const OperandInfo& a = request.input(0);
   if (a.dims.empty()) return 0;
+  const auto axes = request.node.Ints("a_axes");  // of lowered.MatMul
   const bool transposed = request.node.Int("transA", 0) != 0;
-  const int64_t inner = transposed ? a.dims.front() : a.dims.back();
+  const int64_t inner = !axes.empty() ? a.dims[static_cast<size_t>(axes.back())]
+                        : transposed  ? a.dims.front()
+                                      : a.dims.back();
   return 2 * Elements(request.outputs[0]) * static_cast<double>(inner);
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/lowering/fuse_products.h"
 #include "runtime/lowering/fuse_quantized.h"
 #include "runtime/lowering/fuse_updates.h"
+#include "runtime/lowering/turn_products.h"
 
 namespace hr::cpu {
 namespace {
@@ -65,6 +66,7 @@ class Cpu final : public lowering::Target {
     lowering::FuseOneHotProducts(region);
     lowering::FuseMatrixProducts(region);
     UseBfloat16Products(region);
+    lowering::TurnBatchedProducts(region);
     lowering::FuseElementwise(region);
     lowering::FuseUpdates(region, *options.operators);
     return {};

@@ -136,8 +136,9 @@ class ForwardPass {
 bool CanFuseMaxPool(const PoolShape& p) {
   const bool padded = p.pad_top + p.pad_left + p.pad_bottom + p.pad_right > 0;
   const bool dense = p.dh == 1 && p.dw == 1 && p.sh == p.kh && p.sw == p.kw;
-  return !padded && dense && p.kh <= kMaxPoolRows && p.kw <= kSegment && p.oh == p.ih / p.kh &&
-         p.ow == p.iw / p.kw;
+  const bool single = p.kh * p.kw == 1;  // a copy, which ConvFusion takes for no pool
+  return !padded && dense && !single && p.kh <= kMaxPoolRows && p.kw <= kSegment &&
+         p.oh == p.ih / p.kh && p.ow == p.iw / p.kw;
 }
 
 template <typename T>

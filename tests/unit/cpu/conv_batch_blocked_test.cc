@@ -167,6 +167,10 @@ TEST(CanFuseMaxPool, WantsWindowsThatNeitherOverlapNorReachOut) {
   tall.kh = tall.sh = 5;
   tall.DeriveOutput();
   EXPECT_FALSE(CanFuseMaxPool(tall));
+  PoolShape single = pool;
+  single.kh = single.kw = single.sh = single.sw = 1;
+  single.DeriveOutput();
+  EXPECT_FALSE(CanFuseMaxPool(single));
 }
 
 // Shapes whose work is cut into several chunks of rows and of channels, and of the batch.

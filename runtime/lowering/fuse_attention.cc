@@ -4,14 +4,14 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/lowering/transpose_axes.h"
+
 namespace hr::lowering {
 namespace {
 
 using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
-
-using Axes = std::vector<int64_t>;
 
 // A value seen through transpositions: its axis i is axis axes[i] of `memory`.
 struct View {
@@ -67,25 +67,11 @@ class AttentionFuser {
   size_t RankOf(ValueId value) const { return region_.DimsOf(value).size(); }
   bool IsMatMul(NodeId id) const { return region_.Is(id, "", "MatMul"); }
 
-  static Axes Identity(size_t rank) {
-    Axes axes;
-    for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
-    return axes;
-  }
-
-  Axes PermutationOf(const graph::Node& transpose) const {
-    const auto given = transpose.Ints("perm");
-    if (!given.empty()) return {given.begin(), given.end()};
-    Axes axes = Identity(RankOf(transpose.inputs[0]));
-    std::reverse(axes.begin(), axes.end());
-    return axes;
-  }
-
   View ViewOf(ValueId value) const {
-    View view{value, Identity(RankOf(value))};
+    View view{value, AxesInOrder(RankOf(value))};
     for (NodeId id = region_.Producer(value); region_.Is(id, "", "Transpose");
          id = region_.Producer(view.memory)) {
-      const Axes permutation = PermutationOf(node(id));
+      const Axes permutation = PermutationOf(node(id), view.axes.size());
       for (int64_t& axis : view.axes) axis = permutation[static_cast<size_t>(axis)];
       view.memory = node(id).inputs[0];
     }
@@ -95,7 +81,7 @@ class AttentionFuser {
   // The value in memory where its features follow each other: at worst its own.
   View RowsOf(ValueId value) const {
     View view = ViewOf(value);
-    return view.HasRows() ? view : View{value, Identity(RankOf(value))};
+    return view.HasRows() ? view : View{value, AxesInOrder(RankOf(value))};
   }
 
   // Whether `id` runs along the last axis of a value of rank 3 or 4.
@@ -278,10 +264,10 @@ class AttentionFuser {
 
   // A result in the memory of a Transpose of it, if that is all that takes it and keeps rows.
   View Target(ValueId value, bool swapped, std::vector<NodeId>* nodes) const {
-    View own{value, Identity(RankOf(value))};
+    View own{value, AxesInOrder(RankOf(value))};
     const NodeId id = region_.OnlyConsumer(value);
     if (!region_.Is(id, "", "Transpose")) return swapped ? own.Swapped() : own;
-    const Axes permutation = PermutationOf(node(id));
+    const Axes permutation = PermutationOf(node(id), own.axes.size());
     View view{node(id).outputs[0], Axes(permutation.size())};
     for (size_t i = 0; i < permutation.size(); ++i) {
       view.axes[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);

@@ -1,8 +1,9 @@
 #include "runtime/lowering/turn_products.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "runtime/lowering/transpose_axes.h"
 
 namespace hr::lowering {
 namespace {
@@ -11,23 +12,7 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-using Axes = std::vector<int64_t>;
-
 bool IsTranspose(const Region& region, NodeId id) { return region.Is(id, "", "Transpose"); }
-
-Axes Identity(size_t rank) {
-  Axes axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
-
-Axes PermutationOf(const graph::Node& transpose, size_t rank) {
-  const auto given = transpose.Ints("perm");
-  if (!given.empty()) return {given.begin(), given.end()};
-  Axes axes = Identity(rank);
-  std::reverse(axes.begin(), axes.end());
-  return axes;
-}
 
 // A value seen through Transpose nodes: its axis i is axis axes[i] of `memory`.
 struct View {
@@ -35,7 +20,7 @@ struct View {
   Axes axes;
 
   explicit View(const Region& region, ValueId value)
-      : memory(value), axes(Identity(region.DimsOf(value).size())) {}
+      : memory(value), axes(AxesInOrder(region.DimsOf(value).size())) {}
 
   // Whether products can read or write it: each matrix has rows or columns without gaps.
   bool HasMatrices() const {

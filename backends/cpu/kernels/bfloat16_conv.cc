@@ -11,8 +11,7 @@ namespace {
 // Places of a unit: so many that a panel of weights, which comes from memory, is used often.
 constexpr int64_t kPlaces = 256;
 
-char* Aligned(void* memory, size_t bytes) { return static_cast<char*>(memory) + bytes; }
-size_t RoundToLine(size_t bytes) { return (bytes + 63) / 64 * 64; }
+char* Behind(void* memory, size_t bytes) { return static_cast<char*>(memory) + bytes; }
 
 }  // namespace
 
@@ -121,8 +120,8 @@ void Bfloat16Conv::Pack(const Lease& threads, const uint16_t* w, uint16_t* packe
   const int64_t count = s_.groups * panels();
   const int tasks = static_cast<int>(std::clamp<int64_t>(count, 1, slices_));
   threads.ParallelFor(tasks, [&](int task) {
-    auto* const rows = reinterpret_cast<uint16_t*>(Aligned(
-        scratch, static_cast<size_t>(task) * RowsBytes(s_.KernelSize(), frame_.channels())));
+    auto* const rows = reinterpret_cast<uint16_t*>(
+        Behind(scratch, static_cast<size_t>(task) * RowsBytes(s_.KernelSize(), frame_.channels())));
     const Range part = PartOf(count, tasks, task);
     for (int64_t i = part.begin; i < part.end; ++i) {
       PackPanel(w, i / panels(), i % panels(), packed + i * panel_elements_, rows);
@@ -179,7 +178,7 @@ void Bfloat16Conv::Run(const Lease& threads, const uint16_t* source, const uint1
   const uint16_t* weights = w;
   if (!packed_) {
     auto* const packed = static_cast<uint16_t*>(scratch);
-    scratch = Aligned(scratch, RoundToLine(packed_bytes()));
+    scratch = Behind(scratch, RoundToLine(packed_bytes()));
     Pack(threads, w, packed, scratch);
     weights = packed;
   }
@@ -190,7 +189,7 @@ void Bfloat16Conv::Run(const Lease& threads, const uint16_t* source, const uint1
                     .epilogue = epilogue,
                     .panels = PartOf(panels(), panel_parts_, index % panel_parts_),
                     .frame = reinterpret_cast<uint16_t*>(
-                        Aligned(scratch, static_cast<size_t>(index) * FrameBytes()))};
+                        Behind(scratch, static_cast<size_t>(index) * FrameBytes()))};
     const Range part = PartOf(frame_.count(), unit_parts_, index / panel_parts_);
     for (int64_t unit = part.begin; unit < part.end; ++unit) RunUnit(task, unit);
   });

@@ -11,7 +11,6 @@ namespace {
 // Places of a unit: the terms of a sum that stays in registers.
 constexpr int64_t kPlaces = 512;
 
-size_t RoundToLine(size_t bytes) { return (bytes + 63) / 64 * 64; }
 size_t BytesOf(int64_t count, size_t element) {
   return RoundToLine(static_cast<size_t>(count) * element);
 }

@@ -17,6 +17,9 @@
 
 namespace hr::cpu {
 
+// Parts of scratch begin where a cache line does.
+constexpr size_t RoundToLine(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 // A tap of a kernel along one axis reads position (output + shift) * stride + phase - before.
 struct FrameTap {
   int64_t index, phase, shift;

@@ -33,10 +33,10 @@ double CostOf(const WinogradGrid& grid, const WeightCost& each) {
 }
 
 // While a weight is read again, of a layer that has so many for each filter: those of a small layer
-// stay in a cache, others come from memory at 20 GB/s.
+// stay in a cache, others come from memory.
 double ReadCost(const ConvShape& s, int64_t each) {
   constexpr double kCachedBytes = 1 << 20;
-  return sizeof(float) * static_cast<double>(each) * Weights(s) <= kCachedBytes ? 5 : 24;
+  return sizeof(float) * static_cast<double>(each) * Weights(s) <= kCachedBytes ? 5 : kReadWeight;
 }
 
 // `steady`: weights that are ordered in each run are read again, too.

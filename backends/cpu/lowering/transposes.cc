@@ -1,9 +1,9 @@
 #include "backends/cpu/lowering/transposes.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "backends/cpu/lowering/conv_layouts.h"
+#include "runtime/lowering/transpose_axes.h"
 
 namespace hr::cpu {
 namespace {
@@ -11,23 +11,12 @@ namespace {
 using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
+using lowering::Axes;
 using lowering::Region;
-
-using Axes = std::vector<int64_t>;
-
-Axes PermOf(const graph::Node& node, size_t rank) {
-  const auto given = node.Ints("perm");
-  Axes perm(given.begin(), given.end());
-  if (!perm.empty()) return perm;
-  perm.resize(rank);
-  std::iota(perm.rbegin(), perm.rend(), 0);
-  return perm;
-}
 
 // The axes of a value in the order in which they lie in memory, without those of one element.
 Axes InMemory(const Dims& dims, bool channels_last) {
-  Axes axes(dims.size());
-  std::iota(axes.begin(), axes.end(), 0);
+  Axes axes = lowering::AxesInOrder(dims.size());
   if (channels_last) std::rotate(axes.begin() + 1, axes.begin() + 2, axes.end());
   std::erase_if(axes, [&](int64_t axis) { return dims[static_cast<size_t>(axis)] == 1; });
   return axes;
@@ -35,7 +24,7 @@ Axes InMemory(const Dims& dims, bool channels_last) {
 
 // Whether x in one layout and y = transpose(x) in the other have the same memory.
 bool IsRelabelled(const graph::Node& node, const Dims& x, const Dims& y, bool from, bool to) {
-  const Axes perm = PermOf(node, x.size());
+  const Axes perm = lowering::PermutationOf(node, x.size());
   Axes written;  // axes of x
   for (int64_t axis : InMemory(y, to)) written.push_back(perm[static_cast<size_t>(axis)]);
   return written == InMemory(x, from);

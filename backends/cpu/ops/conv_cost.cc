@@ -159,40 +159,44 @@ struct PassCost {
   std::string_view method;
 };
 
-// Of weights as they are, which come from memory in every run: those of all layers fill no cache.
-// WinogradChannelsLastCost has those of its frequencies.
-double ReadWeights(const ConvShape& s) {
-  constexpr double kRead = 0.2;  // 20 GB/s
-  return kRead * Weights(s);
+// What a pass costs beside reading the weights, if not by Winograd's algorithm channels-last.
+PassCost CostWithoutWeights(const ConvShape& s, ConvPass pass, const ConvUse& use, Layout layout,
+                            const ConvCosts& costs) {
+  // Weights that are not trained mostly stay the same, and are then ordered once.
+  const bool kept = !use.backward_weights;
+  if (layout == kChannelsLastLayout) {
+    if (pass == ConvPass::kForward && RunsLines(s, use))
+      return {costs.channels_last * Lines(s), "winograd"};
+    const double cost = ChannelsLast(s, pass, kept);
+    if (IsDepthwise(s)) return {costs.depthwise * cost, "depthwise"};
+    if (RunsGrouped(s, s.GroupOut(), kBatchBlock<float>)) {
+      return {costs.channels_last * cost, "grouped"};
+    }
+    return {costs.channels_last * cost, "channels_last"};
+  }
+  if (layout == Layout::kPlain) {
+    if (use.onednn && ConvPays(s, pass, kept)) {
+      return {costs.onednn * OneDnn(s, pass, kept), "onednn"};
+    }
+    return {costs.portable * Portable(s, pass), "portable"};
+  }
+  if (!use.exact_sums && WinogradPays(s)) return {costs.winograd * Winograd(s, pass), "winograd"};
+  if (s.kh * s.kw == 1) return {costs.direct_1x1 * Direct(s, pass), "direct_1x1"};
+  return {costs.direct * Direct(s, pass), "direct"};
 }
 
 PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layout layout,
                     const ConvCosts& costs) {
-  // Weights that are not trained mostly stay the same, and are then ordered once.
   const bool kept = !use.backward_weights;
-  const double read = kept ? ReadWeights(s) : 0;
-  if (layout == kChannelsLastLayout) {
-    if (pass == ConvPass::kForward && RunsLines(s, use))
-      return {costs.channels_last * Lines(s) + read, "winograd"};
+  const bool lines = pass == ConvPass::kForward && RunsLines(s, use);
+  if (layout == kChannelsLastLayout && !use.exact_sums && !lines) {
     const auto winograd = WinogradChannelsLastNanoseconds(s, pass, kept);
-    if (winograd && !use.exact_sums) return {costs.channels_last * *winograd, "winograd"};
-    const double cost = ChannelsLast(s, pass, kept);
-    if (IsDepthwise(s)) return {costs.depthwise * cost + read, "depthwise"};
-    if (RunsGrouped(s, s.GroupOut(), kBatchBlock<float>)) {
-      return {costs.channels_last * cost + read, "grouped"};
-    }
-    return {costs.channels_last * cost + read, "channels_last"};
+    if (winograd) return {costs.channels_last * *winograd, "winograd"};
   }
-  if (layout == Layout::kPlain) {
-    if (use.onednn && ConvPays(s, pass, kept)) {
-      return {costs.onednn * OneDnn(s, pass, kept) + read, "onednn"};
-    }
-    return {costs.portable * Portable(s, pass) + read, "portable"};
-  }
-  if (!use.exact_sums && WinogradPays(s))
-    return {costs.winograd * Winograd(s, pass) + read, "winograd"};
-  if (s.kh * s.kw == 1) return {costs.direct_1x1 * Direct(s, pass) + read, "direct_1x1"};
-  return {costs.direct * Direct(s, pass) + read, "direct"};
+  PassCost out = CostWithoutWeights(s, pass, use, layout, costs);
+  // Those of all layers fill no cache. (Winograd's cost has those of its frequencies.)
+  if (kept) out.nanoseconds += kReadWeight / kChannelsLastRate * Weights(s);
+  return out;
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // Transpose, Concat, Split, Slice, Expand, Tile and their like: lists of strided copies.
-#include <numeric>
-
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/moves.h"
 #include "backends/cpu/ops/request.h"
+#include "runtime/lowering/transpose_axes.h"
 #include "runtime/ops/slice_range.h"
 
 namespace hr::cpu {
@@ -11,15 +10,10 @@ namespace {
 
 Result<LoweredKernel> MakeTranspose(const KernelRequest& request) {
   const Dims& dims = request.input(0).dims;
-  auto given = request.node.Ints("perm");
-  Dims perm(given.begin(), given.end());
-  if (perm.empty()) {
-    perm.resize(dims.size());
-    std::iota(perm.rbegin(), perm.rend(), 0);
-  }
   const Dims strides = ContiguousStrides(dims);
   Dims from;
-  for (int64_t axis : perm) from.push_back(strides[static_cast<size_t>(axis)]);
+  for (int64_t axis : lowering::PermutationOf(request.node, dims.size()))
+    from.push_back(strides[static_cast<size_t>(axis)]);
   const Dims& out = request.outputs[0].dims;
   HR_ASSIGN_OR_RETURN(Move move, MoveOf(request, out, ContiguousStrides(out), from));
   return KernelOf("transpose", {std::move(move)});

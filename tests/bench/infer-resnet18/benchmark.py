@@ -1,10 +1,4 @@
-from harness import verdict
-from harness.catalog import Benchmark, Check, Sweep
+from harness.networks import row_of_sweep
 
-PEERS = ["onnxruntime", "torch", "torch-channels"]
-SWEEP = Sweep(rows=["resnet18"], modes=["infer"], columns=[1, 8, 32], peers_of=lambda *cell: PEERS,
-              check_of=lambda row, mode: Check(64, verdict.scores_differ),
-              models="models/networks_torch.py", most_of_peak={"infer": ("onnxruntime", 0.7)})
-BENCHMARK = Benchmark(
-    name="infer-resnet18", unit="ms", cases=SWEEP.cases, peers=PEERS, sweep=SWEEP, sides="sweep",
-    about="inference of ResNet-18 at 64 x 64")
+BENCHMARK = row_of_sweep("infer-resnet18", "inference of ResNet-18 at 64 x 64",
+                         "resnet18", "infer", [1, 8, 32])

@@ -1,10 +1,9 @@
-from harness import verdict
-from harness.catalog import Benchmark, Check, Sweep
+from harness.catalog import Benchmark, Sweep
+from harness.networks import CHECKS, MODELS, MOST_OF_PEAK
 
 ROWS = ["lenet", "resnet18", "resnet50", "mobilenet", "vgg", "unet", "encoder", "decoder", "lstm",
         "embedding"]
 OF_IMAGES = ROWS[:6]
-CHECKS = {"infer": Check(64, verdict.scores_differ), "train": Check(3, verdict.losses_differ)}
 
 
 def peers_of(row, mode, batch):
@@ -17,8 +16,8 @@ SWEEP = Sweep(rows=ROWS, modes=["infer", "train"], columns=[1, 2, 4, 7, 8, 9, 16
               peers_of=peers_of,
               check_of=lambda row, mode: CHECKS[mode],
               extra_sides={"portable": {"HEADRACE_ONEDNN": "off"}},
-              models="models/networks_torch.py",
-              most_of_peak={"train": ("torch", 0.5), "infer": ("onnxruntime", 0.7)})
+              models=MODELS,
+              most_of_peak=MOST_OF_PEAK)
 BENCHMARK = Benchmark(
     name="sweep", about="ten networks, by batch: inference and training", unit="ms",
     cases=SWEEP.cases, peers=["torch", "torch-channels", "onnxruntime", "torch-compile", "tensorflow"],

@@ -53,13 +53,13 @@ void MultiplyTile(const TileCall<T>& call) {
   const int64_t ahead_step = elsewhere ? call.ahead_step : call.ldb;
   const int64_t row_step = kRowsContiguous ? 1 : call.a_stride;
   const int64_t k_step = kRowsContiguous ? call.a_stride : 1;
-  for (int64_t k = call.k; k > 0; --k) {
+  const auto step = [&](const auto& load_last) HWY_ATTR {
     V columns[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) hwy::Prefetch(ahead + v * kLanes<T>);
 #pragma GCC unroll 8
     for (int v = 0; v < kFull; ++v) columns[v] = hn::LoadU(d, b + v * kLanes<T>);
-    columns[kFull] = last.Load(b + kFull * kLanes<T>);
+    columns[kFull] = load_last(b + kFull * kLanes<T>);
 #pragma GCC unroll 12
     for (int i = 0; i < kTileRows; ++i) {
       const V row = hn::Set(d, a[i * row_step]);
@@ -69,7 +69,18 @@ void MultiplyTile(const TileCall<T>& call) {
     a += k_step;
     b += call.ldb;
     ahead += ahead_step;
+  };
+  int64_t k = call.k;
+  // Multiply-adds limit large tiles: a load under a mask takes one of their ports, and so do many
+  // of the instructions of the loop itself.
+  if (kTileRows * kVectors > kRows && call.columns == kVectors * kLanes<T>) {
+    const auto load = [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); };
+    for (; k > 1; k -= 2) {
+      step(load);
+      step(load);
+    }
   }
+  for (; k > 0; --k) step([&](const T* from) HWY_ATTR { return last.Load(from); });
   T* c = call.c;
 #pragma GCC unroll 12
   for (int i = 0; i < kTileRows; ++i) {

@@ -1,6 +1,5 @@
 #include "runtime/lowering/turn_products.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/lowering/transpose_axes.h"
@@ -12,59 +11,14 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-bool IsTranspose(const Region& region, NodeId id) { return region.Is(id, "", "Transpose"); }
-
-// A value seen through Transpose nodes: its axis i is axis axes[i] of `memory`.
-struct View {
-  ValueId memory = kNone;
-  Axes axes;
-
-  explicit View(const Region& region, ValueId value)
-      : memory(value), axes(AxesInOrder(region.DimsOf(value).size())) {}
-
-  // Whether products can read or write it: each matrix has rows or columns without gaps.
-  bool HasMatrices() const {
-    const size_t rank = axes.size();
-    const auto last = static_cast<int64_t>(rank) - 1;
-    return axes[rank - 1] == last || axes[rank - 2] == last;
-  }
-  bool IsSwapped() const { return axes.back() != static_cast<int64_t>(axes.size()) - 1; }
-};
-
-// An operand, as far back as products can read it. What has to wait for other nodes stays.
-View OperandOf(const Region& region, ValueId value) {
-  View view(region, value), best = view;
-  for (NodeId id = region.Producer(value); IsTranspose(region, id);
-       id = region.Producer(view.memory)) {
-    const graph::Node& node = region.node(id);
-    if (!node.controls.empty()) break;
-    const Axes permutation = PermutationOf(node, view.axes.size());
-    for (int64_t& axis : view.axes) axis = permutation[static_cast<size_t>(axis)];
-    view.memory = node.inputs[0];
-    if (view.HasMatrices()) best = view;
-  }
-  return best;
+// As far back as products can read it.
+TransposedView OperandOf(const Region& region, ValueId value) {
+  return SourceOf(region, value, &TransposedView::HasMatrices);
 }
 
-// The result in the memory of the Transpose nodes that are all that takes it; these are appended to
-// `nodes`.
-View ResultOf(const Region& region, ValueId value, std::vector<NodeId>* nodes) {
-  View view(region, value), best = view;
-  std::vector<NodeId> passed;
-  for (NodeId id = region.OnlyConsumer(value); IsTranspose(region, id);
-       id = region.OnlyConsumer(view.memory)) {
-    const graph::Node& node = region.node(id);
-    const Axes permutation = PermutationOf(node, view.axes.size());
-    for (int64_t& axis : view.axes) {
-      axis = std::find(permutation.begin(), permutation.end(), axis) - permutation.begin();
-    }
-    view.memory = node.outputs[0];
-    passed.push_back(id);
-    if (!view.HasMatrices()) continue;
-    best = view;
-    *nodes = passed;
-  }
-  return best;
+// As products can write it.
+TransposedView ResultOf(const Region& region, ValueId value, std::vector<NodeId>* nodes) {
+  return TargetOf(region, value, &TransposedView::HasMatrices, nodes);
 }
 
 void Replace(Region& region, NodeId product, const std::vector<NodeId>& transposes, NodeId by) {
@@ -79,10 +33,10 @@ struct MatrixProduct {
 
 // Takes the transposed form of an operand; returns whether there is one.
 bool Turn(const Region& region, ValueId* operand, bool* transposed) {
-  const View view = OperandOf(region, *operand);
+  const TransposedView view = OperandOf(region, *operand);
   if (view.memory == *operand) return false;
   *operand = view.memory;
-  *transposed ^= view.IsSwapped();
+  *transposed ^= !view.HasRows();
   return true;
 }
 
@@ -100,8 +54,8 @@ void TurnMatrixProduct(Region& region, NodeId id) {
   ValueId y = node.outputs[0];
   std::vector<NodeId> transposes;
   if (rank == 2 && p.c == kNone) {
-    const View result = ResultOf(region, y, &transposes);
-    if (result.IsSwapped()) {
+    const TransposedView result = ResultOf(region, y, &transposes);
+    if (!result.HasRows()) {
       std::swap(p.a, p.b);
       std::swap(p.transpose_a, p.transpose_b);
       p.transpose_a = !p.transpose_a;
@@ -128,9 +82,9 @@ void TurnBatchedProduct(Region& region, NodeId id) {
   for (ValueId input : node.inputs) {
     if (region.DimsOf(input).size() < 2) return;
   }
-  const View a = OperandOf(region, node.inputs[0]), b = OperandOf(region, node.inputs[1]);
+  const TransposedView a = OperandOf(region, node.inputs[0]), b = OperandOf(region, node.inputs[1]);
   std::vector<NodeId> transposes;
-  const View y = ResultOf(region, node.outputs[0], &transposes);
+  const TransposedView y = ResultOf(region, node.outputs[0], &transposes);
   if (a.memory == node.inputs[0] && b.memory == node.inputs[1] && transposes.empty()) return;
   Replace(region, id, transposes,
           region.AddNode("MatMul", {a.memory, b.memory}, {y.memory},

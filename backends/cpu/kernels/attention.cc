@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/attention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cpu/kernels/gemm_kernels.h"
 #include "backends/cpu/kernels/partition.h"
@@ -23,7 +24,7 @@ int64_t QueryBlocks(const AttentionShape& s, int64_t least) {
 
 // The products of a block of `rows` queries; Q is a dense copy.
 GemmShape ScoresOf(const AttentionShape& s, int64_t rows) {
-  return {rows, s.keys, s.size, false, true, s.size, s.k.row, s.keys};
+  return {rows, s.keys, s.size, false, !s.turned_k, s.size, s.k.row, s.keys};
 }
 GemmShape OutputOf(const AttentionShape& s, int64_t rows) {
   return {rows, s.value_size, s.keys, false, false, s.keys, s.v.row, s.out.row};
@@ -35,9 +36,10 @@ GemmShape ValueGradOf(const AttentionShape& s, int64_t rows) {
   return {s.keys, s.value_size, rows, true, false, s.keys, s.out.row, s.dv.row};
 }
 GemmShape QueryGradOf(const AttentionShape& s, int64_t rows) {
-  return {rows, s.size, s.keys, false, false, s.keys, s.k.row, s.dq.row};
+  return {rows, s.size, s.keys, false, s.turned_k, s.keys, s.k.row, s.dq.row};
 }
 GemmShape KeyGradOf(const AttentionShape& s, int64_t rows) {
+  if (s.turned_dk) return {s.size, s.keys, rows, true, false, s.size, s.keys, s.dk.row};
   return {s.keys, s.size, rows, true, false, s.keys, s.size, s.dk.row};
 }
 
@@ -85,17 +87,20 @@ class Task {
         grads_(scores_ + memory.scores),
         product_(memory.product_bytes == 0 ? nullptr : grads_ + memory.grads) {}
 
-  // The probabilities of the queries from `first` on, and a scaled copy of these.
-  void Softmax(const T* q, const T* k, const T* mask, int64_t first, int64_t rows) {
+  // The probabilities of the queries from `first` on, and a scaled copy of these. `masks` are those
+  // of the head.
+  void Softmax(const T* q, const T* k, const AttentionMaskData& masks, int64_t first,
+               int64_t rows) {
     const T scale = static_cast<T>(s_.scale);
     for (int64_t i = 0; i < rows; ++i) {
       const T* from = q + (first + i) * s_.q.row;
       for (int64_t j = 0; j < s_.size; ++j) q_[i * s_.size + j] = scale * from[j];
     }
     Multiply(ScoresOf(s_, rows), q_, k, scores_);
-    if (s_.masked) AddMask(mask + first * s_.mask.row, rows);
+    for (size_t i = 0; i < s_.mask_count; ++i) Mask(s_.masks[i], masks[i], first, rows);
     const LineShape lines{rows, s_.keys, 1};
     KernelsForLines<T>().softmax(lines, scores_, scores_, 0, LineGroups<T>(lines));
+    if (s_.nan) ReplaceNan(rows);
   }
 
   void Output(const T* v, T* out, int64_t first, int64_t rows) {
@@ -113,7 +118,7 @@ class Task {
     KernelsForLines<T>().softmax_grad(lines, grads_, scores_, grads_, 0, LineGroups<T>(lines));
     Multiply(QueryGradOf(s_, rows), grads_, k, dq + first * s_.dq.row,
              {.alpha = static_cast<T>(s_.scale)});
-    Multiply(KeyGradOf(s_, rows), grads_, q_, dk, sum);
+    Multiply(KeyGradOf(s_, rows), s_.turned_dk ? q_ : grads_, s_.turned_dk ? grads_ : q_, dk, sum);
   }
 
  private:
@@ -122,14 +127,41 @@ class Task {
     Gemm(Lease(), shape, a, b, c, epilogue, 1, product_);
   }
 
-  void AddMask(const T* mask, int64_t rows) {
-    for (int64_t i = 0; i < rows; ++i, mask += s_.mask.row) {
-      T* to = scores_ + i * s_.keys;
-      if (s_.mask_column == 1) {
-        KernelsForGemm<T>().add(mask, s_.keys, to);
+  void Mask(const AttentionMask& mask, const void* data, int64_t first, int64_t rows) {
+    for (int64_t i = 0; i < rows; ++i) {
+      T* const to = scores_ + i * s_.keys;
+      const int64_t offset = (first + i) * mask.strides.row;
+      if (mask.kind == AttentionMask::Kind::kAdd) {
+        AddRow(static_cast<const T*>(data) + offset, mask.column, to);
       } else {
-        for (int64_t j = 0; j < s_.keys; ++j) to[j] += *mask;
+        FillRow(static_cast<const uint8_t*>(data) + offset, mask, to);
       }
+    }
+  }
+
+  void AddRow(const T* row, int64_t column, T* to) {
+    if (column == 1) {
+      KernelsForGemm<T>().add(row, s_.keys, to);
+    } else {
+      for (int64_t j = 0; j < s_.keys; ++j) to[j] += *row;
+    }
+  }
+
+  void FillRow(const uint8_t* row, const AttentionMask& mask, T* to) {
+    const bool filled = mask.kind == AttentionMask::Kind::kFillTrue;
+    const T number = static_cast<T>(mask.number);
+    if (mask.column == 1) {
+      for (int64_t j = 0; j < s_.keys; ++j) to[j] = (row[j] != 0) == filled ? number : to[j];
+    } else if ((*row != 0) == filled) {
+      std::fill_n(to, s_.keys, number);
+    }
+  }
+
+  // A softmax makes NaN of all of a row or of none.
+  void ReplaceNan(int64_t rows) {
+    for (int64_t i = 0; i < rows; ++i) {
+      T* const row = scores_ + i * s_.keys;
+      if (s_.keys > 0 && std::isnan(*row)) std::fill_n(row, s_.keys, static_cast<T>(*s_.nan));
     }
   }
 
@@ -142,6 +174,17 @@ class Task {
 
 int64_t Offset(const HeadStrides& strides, const AttentionShape& s, int64_t head) {
   return head / s.heads * strides.batch + head % s.heads * strides.head;
+}
+
+AttentionMaskData MasksOf(const AttentionShape& s, const AttentionMaskData& masks, int64_t head,
+                          size_t element) {
+  AttentionMaskData out = {};
+  for (size_t i = 0; i < s.mask_count; ++i) {
+    const bool added = s.masks[i].kind == AttentionMask::Kind::kAdd;
+    out[i] = static_cast<const char*>(masks[i]) +
+             Offset(s.masks[i].strides, s, head) * static_cast<int64_t>(added ? element : 1);
+  }
+  return out;
 }
 
 // Calls body(head, part of its queries' blocks, task) so that the tasks together do all blocks.
@@ -183,7 +226,7 @@ size_t AttentionScratchBytes(const AttentionShape& shape, int slices) {
 
 template <typename T>
 void Attention(const Lease& threads, const AttentionShape& s, const T* q, const T* k, const T* v,
-               const T* mask, T* out, int slices, void* scratch) {
+               const AttentionMaskData& masks, T* out, int slices, void* scratch) {
   const Cut cut = ForwardCut<T>(s, slices);
   const TaskMemory<T> memory(s, cut.blocks, false);
   cut.Run(threads, [&](int64_t head, int64_t block, int number) {
@@ -191,7 +234,7 @@ void Attention(const Lease& threads, const AttentionShape& s, const T* q, const 
     Task<T> task(s, memory,
                  static_cast<char*>(scratch) + memory.bytes() * static_cast<size_t>(number));
     task.Softmax(q + Offset(s.q, s, head), k + Offset(s.k, s, head),
-                 s.masked ? mask + Offset(s.mask, s, head) : nullptr, rows.begin, rows.size());
+                 MasksOf(s, masks, head, sizeof(T)), rows.begin, rows.size());
     task.Output(v + Offset(s.v, s, head), out + Offset(s.out, s, head), rows.begin, rows.size());
   });
 }
@@ -205,8 +248,8 @@ size_t AttentionGradScratchBytes(const AttentionShape& shape, int slices) {
 
 template <typename T>
 void AttentionGrad(const Lease& threads, const AttentionShape& s, const T* dout, const T* q,
-                   const T* k, const T* v, const T* mask, T* dq, T* dk, T* dv, int slices,
-                   void* scratch) {
+                   const T* k, const T* v, const AttentionMaskData& masks, T* dq, T* dk, T* dv,
+                   int slices, void* scratch) {
   const Cut cut = BackwardCut<T>(s, slices);
   const int64_t blocks = QueryBlocks<T>(s, 1);
   const TaskMemory<T> memory(s, blocks, true);
@@ -216,7 +259,7 @@ void AttentionGrad(const Lease& threads, const AttentionShape& s, const T* dout,
     for (int64_t block = 0; block < blocks; ++block) {
       const Range rows = PartOf(s.queries, blocks, block);
       task.Softmax(q + Offset(s.q, s, head), k + Offset(s.k, s, head),
-                   s.masked ? mask + Offset(s.mask, s, head) : nullptr, rows.begin, rows.size());
+                   MasksOf(s, masks, head, sizeof(T)), rows.begin, rows.size());
       task.Gradients(dout + Offset(s.out, s, head), k + Offset(s.k, s, head),
                      v + Offset(s.v, s, head), dq + Offset(s.dq, s, head),
                      dk + Offset(s.dk, s, head), dv + Offset(s.dv, s, head), rows.begin,
@@ -228,10 +271,10 @@ void AttentionGrad(const Lease& threads, const AttentionShape& s, const T* dout,
 #define HR_INSTANTIATE(T)                                                                        \
   template size_t AttentionScratchBytes<T>(const AttentionShape&, int);                          \
   template void Attention(const Lease&, const AttentionShape&, const T*, const T*, const T*,     \
-                          const T*, T*, int, void*);                                             \
+                          const AttentionMaskData&, T*, int, void*);                             \
   template size_t AttentionGradScratchBytes<T>(const AttentionShape&, int);                      \
   template void AttentionGrad(const Lease&, const AttentionShape&, const T*, const T*, const T*, \
-                              const T*, const T*, T*, T*, T*, int, void*);
+                              const T*, const AttentionMaskData&, T*, T*, T*, int, void*);
 HR_INSTANTIATE(float)
 HR_INSTANTIATE(double)
 #undef HR_INSTANTIATE

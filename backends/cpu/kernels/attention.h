@@ -1,4 +1,4 @@
-// Scaled dot-product attention over heads, softmax(scale Q Kᵀ + mask) V, and its gradients, for
+// Scaled dot-product attention over heads, softmax(mask(scale Q Kᵀ)) V, and its gradients, for
 // float and double: Vaswani et al., "Attention Is All You Need" (2017). Scores exist for one block
 // of queries of one head at a time; the backward pass computes them again (Dao et al.,
 // "FlashAttention" (2022)). A block sees all keys, so its softmax is the operator's own.
@@ -7,8 +7,10 @@
 // T. Results depend on the shape and on `slices`, never on how many threads the lease has.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "runtime/base/executor.h"
 
@@ -20,31 +22,48 @@ struct HeadStrides {
   int64_t batch = 0, head = 0, row = 0;
 };
 
+// A change of the scores of [batch, heads, queries, keys]: what is added to them, or bytes that say
+// where they become a number.
+struct AttentionMask {
+  enum class Kind { kAdd, kFillTrue, kFillFalse };
+
+  Kind kind = Kind::kAdd;
+  double number = 0;
+  HeadStrides strides;  // 0 where it is broadcast
+  int64_t column = 0;   // distance of keys, 0 or 1
+};
+
+inline constexpr size_t kMaxAttentionMasks = 4;
+using AttentionMaskData = std::array<const void*, kMaxAttentionMasks>;
+
 struct AttentionShape {
   int64_t batch = 0, heads = 0, queries = 0, keys = 0;
   int64_t size = 0, value_size = 0;  // features of queries and keys, and of values
   double scale = 1;
   HeadStrides q, k, v, out;
-  bool masked = false;
-  HeadStrides mask;         // [batch, heads, queries, keys]; 0 where it is broadcast
-  int64_t mask_column = 0;  // distance of keys in the mask, 0 or 1
-  HeadStrides dq, dk, dv;   // of the gradients; `out` is that of dout
+  HeadStrides dq, dk, dv;  // of the gradients; `out` is that of dout
+  // Keys, or their gradient, are [size][keys]: positions follow each other, and the stride of rows
+  // is that of features.
+  bool turned_k = false, turned_dk = false;
+  size_t mask_count = 0;
+  std::array<AttentionMask, kMaxAttentionMasks> masks;  // in the order in which they are applied
+  std::optional<double> nan;  // probabilities of rows that are NaN, if they are to be others
 
   int64_t all_heads() const { return batch * heads; }
 };
 
 template <typename T>
 size_t AttentionScratchBytes(const AttentionShape& shape, int slices);
-// `mask` is added to the scaled scores; not read unless the shape is masked.
+// The masks are of T or, where they say what becomes a number, of bool.
 template <typename T>
 void Attention(const Lease& threads, const AttentionShape& shape, const T* q, const T* k,
-               const T* v, const T* mask, T* out, int slices, void* scratch);
+               const T* v, const AttentionMaskData& masks, T* out, int slices, void* scratch);
 
 template <typename T>
 size_t AttentionGradScratchBytes(const AttentionShape& shape, int slices);
 template <typename T>
 void AttentionGrad(const Lease& threads, const AttentionShape& shape, const T* dout, const T* q,
-                   const T* k, const T* v, const T* mask, T* dq, T* dk, T* dv, int slices,
-                   void* scratch);
+                   const T* k, const T* v, const AttentionMaskData& masks, T* dq, T* dk, T* dv,
+                   int slices, void* scratch);
 
 }  // namespace hr::cpu

@@ -1,8 +1,11 @@
 // Attention, which runtime/lowering/fuse_attention.h finds in graphs.
 #include "backends/cpu/kernels/attention.h"
 
+#include <bit>
+
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
+#include "runtime/lowering/fuse_attention.h"
 
 namespace hr::cpu {
 namespace {
@@ -11,6 +14,7 @@ namespace {
 struct HeadView {
   Dims dims;  // always four
   HeadStrides strides;
+  bool turned = false;  // rows follow each other instead of features, whose stride is `row`
 };
 
 // `attribute` lists the axes of memory that are the operand's.
@@ -26,22 +30,42 @@ HeadView ViewOf(const OperandInfo& operand, const graph::Node& node, Literal att
     view.dims.insert(view.dims.begin() + 1, 1);
     distances.insert(distances.begin() + 1, 0);
   }
-  view.strides = {distances[0], distances[1], distances[2]};
+  const auto axes = node.Ints(attribute);
+  view.turned = axes.back() != static_cast<int64_t>(axes.size()) - 1;
+  view.strides = {distances[0], distances[1], distances[view.turned ? 3 : 2]};
   return view;
 }
 
-// The mask broadcasts to the scores, of `rank` axes.
-void SetMask(const OperandInfo& mask, size_t rank, AttentionShape* shape) {
-  shape->masked = mask.present;
-  if (!mask.present) return;
+// A mask broadcasts to the scores, of `rank` axes.
+void SetStrides(const Dims& dims, size_t rank, AttentionMask* mask) {
   Dims distances(rank, 0);
-  const Dims strides = ContiguousStrides(mask.dims);
-  for (size_t i = 0; i < mask.dims.size(); ++i) {
-    if (mask.dims[i] != 1) distances[rank - mask.dims.size() + i] = strides[i];
+  const Dims strides = ContiguousStrides(dims);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1) distances[rank - dims.size() + i] = strides[i];
   }
   if (rank == 3) distances.insert(distances.begin() + 1, 0);
-  shape->mask = {distances[0], distances[1], distances[2]};
-  shape->mask_column = distances[3];
+  mask->strides = {distances[0], distances[1], distances[2]};
+  mask->column = distances[3];
+}
+
+// `first`: the place of the first mask.
+void SetMasks(const KernelRequest& request, size_t first, AttentionShape* shape) {
+  static_assert(kMaxAttentionMasks == lowering::kMaxScoreMasks);
+  const auto kinds = request.node.Ints("mask_kinds"), numbers = request.node.Ints("mask_numbers");
+  shape->mask_count = kinds.size();
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    AttentionMask& mask = shape->masks[i];
+    mask.kind = static_cast<AttentionMask::Kind>(kinds[i]);
+    mask.number = std::bit_cast<double>(numbers[i]);
+    SetStrides(request.input(first + i).dims, request.node.Ints("q_axes").size(), &mask);
+  }
+  if (request.node.Find("nan") != nullptr) shape->nan = request.node.Float("nan", 0);
+}
+
+AttentionMaskData MasksOf(const AttentionShape& shape, const engine::Operands& p, size_t first) {
+  AttentionMaskData masks = {};
+  for (size_t i = 0; i < shape.mask_count; ++i) masks[i] = p.input(first + i);
+  return masks;
 }
 
 // `first`: the place of q, which k, v and the mask follow.
@@ -59,8 +83,9 @@ AttentionShape ShapeOf(const KernelRequest& request, size_t first) {
                        .scale = node.Float("scale", 1),
                        .q = q.strides,
                        .k = k.strides,
-                       .v = v.strides};
-  SetMask(request.input(first + 3), node.Ints("q_axes").size(), &shape);
+                       .v = v.strides,
+                       .turned_k = k.turned};
+  SetMasks(request, first + 3, &shape);
   return shape;
 }
 
@@ -73,9 +98,8 @@ Result<LoweredKernel> MakeAttentionOf(const KernelRequest& request) {
   LoweredKernel out{.scratch_bytes = AttentionScratchBytes<T>(shape, slices)};
   out.kernel = MakeKernel(
       "attention", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-        const T* mask = shape.masked ? p.input<T>(3) : nullptr;
-        Attention(context.threads, shape, p.input<T>(0), p.input<T>(1), p.input<T>(2), mask,
-                  p.output<T>(0), slices, p.scratch());
+        Attention(context.threads, shape, p.input<T>(0), p.input<T>(1), p.input<T>(2),
+                  MasksOf(shape, p, 3), p.output<T>(0), slices, p.scratch());
         return {};
       });
   return out;
@@ -87,17 +111,18 @@ Result<LoweredKernel> MakeAttentionGradOf(const KernelRequest& request) {
   AttentionShape shape = ShapeOf(request, 1);
   shape.out = ViewOf(request.input(0), request.node, "out_axes").strides;
   shape.dq = ViewOf(request.outputs[0], request.node, "dq_axes").strides;
-  shape.dk = ViewOf(request.outputs[1], request.node, "dk_axes").strides;
+  const HeadView dk = ViewOf(request.outputs[1], request.node, "dk_axes");
+  shape.dk = dk.strides;
+  shape.turned_dk = dk.turned;
   shape.dv = ViewOf(request.outputs[2], request.node, "dv_axes").strides;
   const int slices = request.threads;
   LoweredKernel out{.scratch_bytes = AttentionGradScratchBytes<T>(shape, slices)};
   out.kernel =
       MakeKernel("attention_grad",
                  [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-                   const T* mask = shape.masked ? p.input<T>(4) : nullptr;
                    AttentionGrad(context.threads, shape, p.input<T>(0), p.input<T>(1),
-                                 p.input<T>(2), p.input<T>(3), mask, p.output<T>(0), p.output<T>(1),
-                                 p.output<T>(2), slices, p.scratch());
+                                 p.input<T>(2), p.input<T>(3), MasksOf(shape, p, 4), p.output<T>(0),
+                                 p.output<T>(1), p.output<T>(2), slices, p.scratch());
                    return {};
                  });
   return out;

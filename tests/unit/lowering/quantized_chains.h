@@ -107,12 +107,13 @@ class QuantizedChains : public testing::Test {
     auto region =
         transform::Specialize(registry_, builder_->module(), request, nullptr, SystemAllocator());
     EXPECT_TRUE(region.ok()) << region.status().ToString();
-    auto executable = backend_->devices()[0]
-                          ->Compile(*region, {.allocator = &SystemAllocator(),
-                                              .operators = &registry_,
-                                              .fuse = fuse,
-                                              .check_memory = true})
-                          .value();
+    auto compiled = backend_->devices()[0]->Compile(*region, {.allocator = &SystemAllocator(),
+                                                              .operators = &registry_,
+                                                              .fuse = fuse,
+                                                              .check_memory = true});
+    EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+    if (!compiled.ok()) return {};
+    const auto executable = std::move(compiled).value();
     described_ = executable->Describe();
     auto invocation = executable->Instantiate().value();
     uint32_t slot = 0;

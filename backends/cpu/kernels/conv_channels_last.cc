@@ -8,8 +8,17 @@
 namespace hr::cpu {
 namespace {
 
-constexpr int64_t kKeptBytes = 512 << 10;   // of weights that stay in L2
-constexpr int64_t kStripBytes = 192 << 10;  // of results that stay in L1
+constexpr int64_t kKeptBytes = 512 << 10;  // of weights that stay in L2
+constexpr int64_t kStripBytes = 24 << 10;  // of results that are written in order
+// Strips of pixels are faster than blocks by a tenth, but the first one waits for the weights to
+// come from memory, as long as one or two strips take.
+constexpr int64_t kLeastStrips = 16;
+
+template <typename T>
+void Fetch(const T* from, int64_t count) {
+  constexpr int64_t kLine = kAlignment / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
+}
 
 }  // namespace
 
@@ -78,6 +87,13 @@ void ConvChannelsLast<T>::ChooseBlocks() {
     cut_panels_ = n;
     pack_first_ = first;
   }
+  const int64_t result =
+      std::max<int64_t>(1, CeilDiv(panels, cut_panels_)) * width_ * static_cast<int64_t>(sizeof(T));
+  const int64_t weights = result * in_ * static_cast<int64_t>(taps);
+  const int64_t strip = std::max<int64_t>(1, kStripBytes / result / gemm_.rows) * gemm_.rows;
+  by_strips_ = IsDense() && (packed_ || pack_first_) && weights <= kKeptBytes &&
+               pixels / cut_pixels_ >= kLeastStrips * strip;
+  if (by_strips_) block_pixels_ = std::min(block_pixels_, strip);
 }
 
 template <typename T>
@@ -266,20 +282,18 @@ void ConvChannelsLast<T>::MultiplyDense(const Phase& phase, const ConvImageMemor
     kernels_.gather(phase.gather, memory.image, pixels, source, gathered, row);
     matrix = gathered;
   }
-  // Strips of pixels are multiplied by all panels, so that they are written once, as they lie.
-  ForBlocks({0, pixels.size()}, StripPixels(depth, panels), [&](Range strip) {
-    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      const T* const weights =
-          Weights(phase, memory.weights, packed, panel, channels, panel_memory);
-      const int64_t pixel = (pixels.begin + strip.begin) * stride;
-      ConvEpilogue<T> epilogue = memory.epilogue;
-      MoveTo(&epilogue, LaneOf(panel), pixel);
-      const bool finishes = channels.end == in_ && !epilogue.IsNone();
-      Multiply(phase, phase.parts[0], channels.size(),
-               {matrix + strip.begin * row, row, strip.size()}, weights, panel, channels.begin == 0,
-               finishes ? &epilogue : nullptr, memory.result + pixel + LaneOf(panel), stride);
-    }
-  });
+  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const T* const weights = Weights(phase, memory.weights, packed, panel, channels, panel_memory);
+    const bool more = !by_strips_ && packed != nullptr && panel + 1 < panels.end;
+    const T* const next =
+        more ? PanelAt(phase, const_cast<T*>(packed), panel + 1, channels) : nullptr;
+    ConvEpilogue<T> epilogue = memory.epilogue;
+    MoveTo(&epilogue, LaneOf(panel), pixels.begin * stride);
+    const bool finishes = channels.end == in_ && !epilogue.IsNone();
+    Multiply(phase, phase.parts[0], channels.size(), {matrix, row, pixels.size()}, weights, panel,
+             channels.begin == 0, finishes ? &epilogue : nullptr,
+             memory.result + pixels.begin * stride + LaneOf(panel), stride, next);
+  }
 }
 
 // Adds what some channels give to the pixels of all parts, which lie one part behind the other in
@@ -309,25 +323,18 @@ void ConvChannelsLast<T>::MultiplyParts(const Phase& phase, const ConvImageMemor
     for_parts([&](const ConvPart& part, Range pixels, int64_t row, int64_t at, int64_t result) {
       Multiply(phase, part, channels.size(), {gathered + at, row, pixels.size()}, weights, panel,
                channels.begin == 0, nullptr, block + result + (panel - panels.begin) * width_,
-               stride);
+               stride, nullptr);
     });
   }
 }
 
-// All pixels of a block, unless the weights are packed and stay in the cache for the next strip.
-template <typename T>
-int64_t ConvChannelsLast<T>::StripPixels(int64_t depth, Range panels) const {
-  const int64_t columns = panels.size() * width_, size = sizeof(T);
-  if ((!packed_ && !pack_first_) || depth * columns * size > kKeptBytes) return block_pixels_;
-  return std::max<int64_t>(1, kStripBytes / size / columns / gemm_.rows) * gemm_.rows;
-}
-
-// `end`: for the first element of `to`; null: more is done to the result afterwards.
+// `end`: for the first element of `to`; null: more is done to the result afterwards. `next`: the
+// weights that are used next, which come into the caches meanwhile, or null.
 template <typename T>
 void ConvChannelsLast<T>::Multiply(const Phase& phase, const ConvPart& part, int64_t channels,
                                    const Matrix& matrix, const T* weights, int64_t panel,
-                                   bool first, const ConvEpilogue<T>* end, T* to,
-                                   int64_t stride) const {
+                                   bool first, const ConvEpilogue<T>* end, T* to, int64_t stride,
+                                   const T* next) const {
   const int64_t columns = Lanes(panel), line = part.columns.size() * channels;
   const auto row_taps = static_cast<int64_t>(phase.gather.columns.taps.size());
   // Rows of the kernel whose taps are neighbours in the panel are one sum.
@@ -335,8 +342,15 @@ void ConvChannelsLast<T>::Multiply(const Phase& phase, const ConvPart& part, int
   const int64_t depth = sums == 1 ? part.rows.size() * line : line;
   const T* const b =
       weights + (part.rows.begin * row_taps + part.columns.begin) * channels * width_;
+  const bool adds = end != nullptr && end->residual != nullptr;
+  // All tiles together fetch a panel.
+  const int64_t step = CeilDiv(width_, CeilDiv(matrix.pixels, gemm_.rows));
   ForTiles(matrix.pixels, gemm_.rows, [&](int64_t at, int64_t rows) {
     T* const tile = to + at * stride;
+    for (int64_t i = 0; i < rows; ++i) {
+      if (first) Fetch(tile + i * stride, columns);
+      if (adds) Fetch(end->residual + (at + i) * stride, columns);
+    }
     for (int64_t sum = 0; sum < sums; ++sum) {
       KernelOf(gemm_, false, columns,
                rows)({.k = depth,
@@ -345,10 +359,13 @@ void ConvChannelsLast<T>::Multiply(const Phase& phase, const ConvPart& part, int
                       .b = b + sum * row_taps * channels * width_,
                       .ldb = width_,
                       .b_ahead = kBytesAhead / static_cast<int64_t>(sizeof(T)),
+                      .ahead = next,
+                      .ahead_step = step,
                       .columns = columns,
                       .c = tile,
                       .ldc = stride,
                       .accumulate = !first || sum > 0});
+      if (next != nullptr) next += depth * step;
     }
     if (end == nullptr) return;
     ConvEpilogue<T> epilogue = *end;

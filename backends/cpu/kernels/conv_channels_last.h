@@ -71,7 +71,6 @@ class ConvChannelsLast {
                      T* block) const;
   const T* Weights(const Phase& phase, const T* plain, const T* packed, int64_t panel,
                    Range channels, T* panel_memory) const;
-  int64_t StripPixels(int64_t depth, Range panels) const;
   // A matrix of pixels, of which some are multiplied by a panel.
   struct Matrix {
     const T* at;
@@ -79,7 +78,7 @@ class ConvChannelsLast {
   };
   void Multiply(const Phase& phase, const ConvPart& part, int64_t channels, const Matrix& matrix,
                 const T* weights, int64_t panel, bool first, const ConvEpilogue<T>* end, T* to,
-                int64_t stride) const;
+                int64_t stride, const T* next) const;
   void Scatter(const Phase& phase, const ConvImageMemory<T>& memory, Range units, Range panels,
                const T* block) const;
   // Whether products are written where the pixels of the result lie. There are none without taps.
@@ -101,7 +100,7 @@ class ConvChannelsLast {
   int64_t block_channels_ = 0;  // summed over at a time
   int64_t block_pixels_ = 0;
   int cut_pixels_ = 1, cut_panels_ = 1;
-  bool pack_first_ = false, by_images_ = false;
+  bool pack_first_ = false, by_images_ = false, by_strips_ = false;
   std::vector<Phase> phases_;
 };
 

@@ -47,8 +47,7 @@ void MultiplyTile(const TileCall<T>& call) {
   }
   const T* a = call.a;
   const T* b = call.b;
-  // Rows of A that lie apart leave no register for another pointer and its step.
-  const bool elsewhere = kRowsContiguous && call.ahead != nullptr;
+  const bool elsewhere = call.ahead != nullptr;
   const T* ahead = elsewhere ? call.ahead : b + call.b_ahead;
   const int64_t ahead_step = elsewhere ? call.ahead_step : call.ldb;
   const int64_t row_step = kRowsContiguous ? 1 : call.a_stride;

@@ -113,7 +113,7 @@ class ConvChannelsLastTest : public BlockedTest {
   }
 
   template <typename T>
-  void Check(const ConvShape& s, Kernels kernels = Kernels::kUsual) {
+  void Check(const ConvShape& s, Kernels kernels = Kernels::kUsual, int64_t most_slices = 5) {
     SCOPED_TRACE(testing::Message() << s);
     const Values x = RandomValues(s.n * s.ic * s.InputPlane()), w = RandomValues(s.oc * s.Taps());
     const Values dy = RandomValues(s.n * s.oc * s.OutputPlane());
@@ -123,7 +123,7 @@ class ConvChannelsLastTest : public BlockedTest {
     const Values scale = some(s.oc), bias = some(s.oc), residual = some(dy.size());
     const double low = RandomInt(0, 1) == 0 ? 0 : -std::numeric_limits<double>::infinity();
     const double high = RandomInt(0, 1) == 0 ? 0.5 : std::numeric_limits<double>::infinity();
-    const int slices = static_cast<int>(RandomInt(1, 5));
+    const int slices = static_cast<int>(RandomInt(1, most_slices));
     const bool packed = RandomInt(0, 1) == 0;
     Buffer<T> bx(x.size()), bw(w.size()), bdy(dy.size());
     Buffer<T> bs(scale.size()), bb(bias.size()), br(residual.size());
@@ -164,6 +164,13 @@ TEST_P(ConvChannelsLastTest, CutsChannelsAndPixels) {
   Check<double>(Large(3, 70, 37, 3, 4));
   Check<float>(Large(2, 17, 33, 5, 19));
   Check<float>(Large(2, 16, 3, 3, 25));
+}
+
+// So many pixels that all of the result of some is written before that of the next ones.
+TEST_P(ConvChannelsLastTest, WritesResultsInOrder) {
+  Check<float>(Large(2, 580, 180, 1, 20), Kernels::kUsual, 2);
+  Check<float>(Large(1, 24, 520, 3, 20), Kernels::kUsual, 2);
+  Check<double>(Large(1, 60, 260, 1, 20), Kernels::kUsual, 2);
 }
 
 // Of images so small that much of what their pixels would read is padding.

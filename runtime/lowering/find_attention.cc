@@ -49,24 +49,71 @@ class Finder {
 
 class ForwardFinder : Finder {
  public:
-  ForwardFinder(const Region& region, bool fold) : Finder(region), fold_(fold) {}
+  // `narrow`: the type of operands and result, if products are computed in a wider one.
+  ForwardFinder(const Region& region, bool fold, std::optional<DType> narrow)
+      : Finder(region), fold_(fold), narrow_(narrow) {}
 
   std::optional<FoundAttention> Find(NodeId output) const {
     if (!IsMatMul(output) || Waits(output)) return std::nullopt;
-    FoundAttention found{.output = output, .nodes = {output}};
-    found.probabilities = node(output).inputs[0];
-    if (const auto behind = WithoutNan(found.probabilities, &found)) found.probabilities = *behind;
-    found.softmax = region_.Producer(found.probabilities);
-    if (!region_.Is(found.softmax, "", "Softmax") || !IsAlongRows(found.softmax) ||
-        Waits(found.softmax) || !FindValues(&found)) {
+    FoundAttention found{.output = output, .narrow = narrow_.has_value(), .nodes = {output}};
+    if (!FindResult(&found) || !FindSoftmax(&found) || !FindValues(&found) ||
+        !FindScores(node(found.softmax).inputs[0], &found)) {
       return std::nullopt;
     }
-    found.nodes.push_back(found.softmax);
-    if (!FindScores(node(found.softmax).inputs[0], &found)) return std::nullopt;
     return found;
   }
 
  private:
+  bool IsCast(NodeId id, DType from, DType to) const {
+    return region_.Is(id, "", "Cast") && !Waits(id) &&
+           region_.DTypeOf(node(id).inputs[0]) == from &&
+           region_.DTypeOf(node(id).outputs[0]) == to;
+  }
+  bool IsRounding(NodeId id) const { return narrow_ && IsCast(id, DType::kFloat32, *narrow_); }
+  bool IsWidening(NodeId id) const { return narrow_ && IsCast(id, *narrow_, DType::kFloat32); }
+
+  // The value before it was rounded and widened again. Nobody else takes what is passed.
+  ValueId Unrounded(ValueId value, FoundAttention* found) const {
+    for (NodeId id = region_.Producer(value);
+         (IsRounding(id) || IsWidening(id)) && region_.OnlyConsumer(value) != kNone;
+         id = region_.Producer(value)) {
+      found->nodes.push_back(id);
+      value = node(id).inputs[0];
+    }
+    return value;
+  }
+
+  bool FindResult(FoundAttention* found) const {
+    found->result = node(found->output).outputs[0];
+    if (!narrow_) return true;
+    const NodeId rounding = region_.OnlyConsumer(found->result);
+    if (!IsRounding(rounding)) return false;
+    found->nodes.push_back(rounding);
+    found->result = node(rounding).outputs[0];
+    return true;
+  }
+
+  bool FindSoftmax(FoundAttention* found) const {
+    ValueId value = Unrounded(node(found->output).inputs[0], found);
+    if (const auto behind = WithoutNan(value, found)) {
+      const NodeId rounding = region_.Producer(*behind);
+      value = *behind;
+      if (IsRounding(rounding)) {
+        found->nodes.push_back(rounding);
+        value = Unrounded(node(rounding).inputs[0], found);
+        if (region_.OnlyConsumer(value) == kNone) return false;
+      }
+    }
+    found->probabilities = value;
+    found->softmax = region_.Producer(value);
+    if (!region_.Is(found->softmax, "", "Softmax") || !IsAlongRows(found->softmax) ||
+        Waits(found->softmax)) {
+      return false;
+    }
+    found->nodes.push_back(found->softmax);
+    return true;
+  }
+
   // If the value is Where(IsNaN(x), number, x): x, which nobody else takes.
   std::optional<ValueId> WithoutNan(ValueId value, FoundAttention* found) const {
     const NodeId where = region_.Producer(value);
@@ -88,13 +135,16 @@ class ForwardFinder : Finder {
     const ValueId values = node(found->output).inputs[1];
     const DType dtype = region_.DTypeOf(values);
     if (!IsFloating(dtype) || DTypeSize(dtype) < 4) return false;
-    found->v = SourceOf(region_, values, &TransposedView::HasRows);
-    return found->v.axes.size() == RankOf(found->probabilities) && found->v.HasRows() &&
-           found->v.memory != found->probabilities;
+    const auto v = OperandOf(values, &TransposedView::HasRows, nullptr);
+    if (!v || v->axes.size() != RankOf(found->probabilities)) return false;
+    found->v = *v;
+    return v->memory != found->probabilities;
   }
 
   // Fills in what makes the scores: masks, factors and the product.
   bool FindScores(ValueId scores, FoundAttention* found) const {
+    if (region_.OnlyConsumer(scores) == kNone) return false;
+    scores = Unrounded(scores, found);
     const NodeId id = region_.Producer(scores);
     if (id == kNone || region_.OnlyConsumer(scores) == kNone) return false;
     if (FindProduct(scores, found)) return true;
@@ -127,54 +177,67 @@ class ForwardFinder : Finder {
 
   bool FindProduct(ValueId scores, FoundAttention* found) const {
     const NodeId last = region_.Producer(scores);
+    FoundAttention with = *found;
     NodeId product = last;
     FoundFactor factor;
-    const auto scaled = Scaled(last, &factor);
-    if (scaled) {
+    if (const auto scaled = Scaled(last, &factor)) {
       if (region_.OnlyConsumer(*scaled) == kNone || Waits(last)) return false;
-      product = region_.Producer(*scaled);
-    }
-    if (!IsMatMul(product)) return false;
-    FoundAttention with = *found;
-    if (scaled) {
       with.factors.push_back(factor);
       with.nodes.push_back(last);
+      product = region_.Producer(Unrounded(*scaled, &with));
     }
+    if (!IsMatMul(product) || region_.OnlyConsumer(node(product).outputs[0]) == kNone) return false;
     with.product = product;
     with.nodes.push_back(product);
-    with.q = OperandOf(node(product).inputs[0], &TransposedView::HasRows, &with.factors);
-    with.k =
-        OperandOf(node(product).inputs[1], &TransposedView::HasMatrices, &with.factors).Swapped();
+    const auto& inputs = node(product).inputs;
+    const auto q = OperandOf(inputs[0], &TransposedView::HasRows, &with.factors);
+    const auto k = OperandOf(inputs[1], &TransposedView::HasMatrices, &with.factors);
     const size_t rank = RankOf(scores);
-    if (with.q.axes.size() != rank || with.k.axes.size() != rank) return false;
+    if (!q || !k || q->axes.size() != rank || k->axes.size() != rank) return false;
+    with.q = *q;
+    with.k = k->Swapped();
     *found = std::move(with);
     return true;
   }
 
-  // The operand as far back as it fits, behind transpositions and factors.
-  TransposedView OperandOf(ValueId value, const ViewTest& fits,
-                           std::vector<FoundFactor>* factors) const {
-    TransposedView view = OwnView(region_, value), best = view;
+  // The operand as far back as it fits, behind transpositions and factors; null: behind no factors.
+  std::optional<TransposedView> OperandOf(ValueId value, const ViewTest& fits,
+                                          std::vector<FoundFactor>* factors) const {
+    TransposedView view = OwnView(region_, value);
+    std::optional<TransposedView> best;
     std::vector<FoundFactor> passed;
-    FoundFactor factor;
-    while (true) {
-      const NodeId id = region_.Producer(view.memory);
-      if (id == kNone) return best;
-      if (!PassTranspose(region_, &view)) {
-        if (!fold_ || Waits(id)) return best;
-        const auto scaled = Scaled(id, &factor);
-        if (!scaled) return best;
-        passed.push_back(factor);
-        view.memory = *scaled;
-      }
-      if (!fits(view)) continue;
+    do {
+      const bool typed = !narrow_ || region_.DTypeOf(view.memory) == *narrow_;
+      if (!typed || view.axes.size() < 2 || !fits(view)) continue;
       best = view;
+      if (factors == nullptr) continue;
       factors->insert(factors->end(), passed.begin(), passed.end());
       passed.clear();
-    }
+    } while (PassTranspose(region_, &view) || PassWidening(&view) ||
+             (factors != nullptr && PassFactor(&view, &passed)));
+    return best;
+  }
+
+  bool PassWidening(TransposedView* view) const {
+    const NodeId id = region_.Producer(view->memory);
+    if (!IsWidening(id)) return false;
+    view->memory = node(id).inputs[0];
+    return true;
+  }
+
+  bool PassFactor(TransposedView* view, std::vector<FoundFactor>* passed) const {
+    const NodeId id = region_.Producer(view->memory);
+    if (!fold_ || id == kNone || Waits(id)) return false;
+    FoundFactor factor;
+    const auto scaled = Scaled(id, &factor);
+    if (!scaled) return false;
+    passed->push_back(factor);
+    view->memory = *scaled;
+    return true;
   }
 
   const bool fold_;
+  const std::optional<DType> narrow_;
 };
 
 class BackwardFinder : Finder {
@@ -279,7 +342,13 @@ double FoundAttention::scale() const {
 }
 
 std::optional<FoundAttention> FindAttention(const Region& region, NodeId output, bool fold) {
-  return ForwardFinder(region, fold).Find(output);
+  if (!region.Is(output, "", "MatMul")) return std::nullopt;
+  if (auto found = ForwardFinder(region, fold, std::nullopt).Find(output)) return found;
+  const NodeId cast = region.Producer(region.node(output).inputs[1]);
+  if (!region.Is(cast, "", "Cast")) return std::nullopt;
+  const DType narrow = region.DTypeOf(region.node(cast).inputs[0]);
+  if (narrow != DType::kFloat16 && narrow != DType::kBfloat16) return std::nullopt;
+  return ForwardFinder(region, fold, narrow).Find(output);
 }
 
 std::optional<FoundAttentionGrad> FindAttentionGrad(const Region& region,

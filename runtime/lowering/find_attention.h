@@ -28,6 +28,8 @@ struct FoundFactor {
 struct FoundAttention {
   graph::NodeId product = graph::kNone, softmax = graph::kNone, output = graph::kNone;
   graph::ValueId probabilities = graph::kNone;  // of the softmax
+  graph::ValueId result = graph::kNone;
+  bool narrow = false;  // operands and result are of 16 bits
   std::vector<FoundFactor> factors;
   std::vector<FoundMask> masks;              // in the order in which they are applied
   graph::ValueId nan_number = graph::kNone;  // the constant that takes the place of NaN
@@ -46,6 +48,8 @@ struct FoundAttentionGrad {
 
 // Returns the attention whose last product is `output`. Nobody else takes what is between its
 // nodes, unless the probabilities. `fold`: factors of queries and keys are those of the scores.
+// Between products of 16 bits, which targets compute in float32 (widen.h), results are rounded to
+// 16 bits and widened again; these casts are passed, so nothing is rounded until the result.
 std::optional<FoundAttention> FindAttention(const Region& region, graph::NodeId output, bool fold);
 
 // Returns the nodes that take the probabilities besides, if they are the gradient's.

@@ -92,7 +92,7 @@ class AttentionFuser {
   // The gradient scales queries and keys itself.
   void FuseWithGradient(NodeId id) {
     const auto forward = FindAttention(region_, id, false);
-    if (!forward || !Fits(*forward)) return;
+    if (!forward || forward->narrow || !Fits(*forward)) return;
     const auto backward = FindAttentionGrad(region_, *forward);
     if (backward && RewriteGradient(*forward, *backward)) Rewrite(*forward);
   }
@@ -149,7 +149,7 @@ class AttentionFuser {
 
   void Rewrite(const FoundAttention& found) {
     std::vector<NodeId> nodes = found.nodes;
-    const TransposedView out = RowsOf(node(found.output).outputs[0], &nodes);
+    const TransposedView out = RowsOf(found.result, &nodes);
     const NodeId fused = region_.AddNode("Attention", InputsOf(found), {out.memory},
                                          AttributesOf(found, out), node(found.output).name);
     Replace(nodes, fused);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/half.h"
 #include "runtime/lowering/schedule.h"
 
 namespace hr::lowering {
@@ -56,6 +57,8 @@ std::optional<double> Region::ScalarOf(ValueId value) const {
   if (constant == nullptr || !constant->defined() || constant->elements() != 1) return std::nullopt;
   if (constant->dtype() == DType::kFloat32) return *constant->as<float>();
   if (constant->dtype() == DType::kFloat64) return *constant->as<double>();
+  if (constant->dtype() == DType::kFloat16) return HalfToFloat(*constant->as<uint16_t>());
+  if (constant->dtype() == DType::kBfloat16) return Bfloat16ToFloat(*constant->as<uint16_t>());
   return std::nullopt;
 }
 

@@ -38,7 +38,7 @@ class Region {
   bool IsFetched(graph::ValueId value) const;
   // A value's constant; null if it has none.
   const Tensor* ConstantOf(graph::ValueId value) const;
-  // The number of a constant of one element of float32 or float64.
+  // The number of a constant of one element of a floating type, unless it is of 8 bits.
   std::optional<double> ScalarOf(graph::ValueId value) const;
   // The concrete shape.
   Dims DimsOf(graph::ValueId value) const { return *this->value(value).type.FixedDims(); }

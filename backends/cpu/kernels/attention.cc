@@ -1,26 +1,13 @@
 #include "backends/cpu/kernels/attention.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "backends/cpu/kernels/gemm_kernels.h"
-#include "backends/cpu/kernels/partition.h"
-#include "backends/cpu/kernels/softmax_kernels.h"
+#include "backends/cpu/kernels/attention_parts.h"
 
 namespace hr::cpu {
 namespace {
 
-constexpr int64_t kBlockBytes = 128 << 10;  // of scores: a share of a small second-level cache
-constexpr int64_t kLine = 64;               // bytes
-
-// How the queries of each head are cut: evenly, so blocks have one of two heights.
-template <typename T>
-int64_t QueryBlocks(const AttentionShape& s, int64_t least) {
-  const int64_t row_bytes = std::max<int64_t>(s.keys, 1) * static_cast<int64_t>(sizeof(T));
-  const int64_t rows = std::max<int64_t>(kBlockBytes / row_bytes, 8);
-  return std::clamp<int64_t>(std::max(CeilDiv(s.queries, rows), least), 1,
-                             std::max<int64_t>(s.queries, 1));
-}
+constexpr int64_t kLine = 64;  // bytes
 
 // The products of a block of `rows` queries; Q is a dense copy.
 GemmShape ScoresOf(const AttentionShape& s, int64_t rows) {
@@ -97,10 +84,7 @@ class Task {
       for (int64_t j = 0; j < s_.size; ++j) q_[i * s_.size + j] = scale * from[j];
     }
     Multiply(ScoresOf(s_, rows), q_, k, scores_);
-    for (size_t i = 0; i < s_.mask_count; ++i) Mask(s_.masks[i], masks[i], first, rows);
-    const LineShape lines{rows, s_.keys, 1};
-    KernelsForLines<T>().softmax(lines, scores_, scores_, 0, LineGroups<T>(lines));
-    if (s_.nan) ReplaceNan(rows);
+    MakeProbabilities(s_, masks, first, rows, scores_);
   }
 
   void Output(const T* v, T* out, int64_t first, int64_t rows) {
@@ -127,44 +111,6 @@ class Task {
     Gemm(Lease(), shape, a, b, c, epilogue, 1, product_);
   }
 
-  void Mask(const AttentionMask& mask, const void* data, int64_t first, int64_t rows) {
-    for (int64_t i = 0; i < rows; ++i) {
-      T* const to = scores_ + i * s_.keys;
-      const int64_t offset = (first + i) * mask.strides.row;
-      if (mask.kind == AttentionMask::Kind::kAdd) {
-        AddRow(static_cast<const T*>(data) + offset, mask.column, to);
-      } else {
-        FillRow(static_cast<const uint8_t*>(data) + offset, mask, to);
-      }
-    }
-  }
-
-  void AddRow(const T* row, int64_t column, T* to) {
-    if (column == 1) {
-      KernelsForGemm<T>().add(row, s_.keys, to);
-    } else {
-      for (int64_t j = 0; j < s_.keys; ++j) to[j] += *row;
-    }
-  }
-
-  void FillRow(const uint8_t* row, const AttentionMask& mask, T* to) {
-    const bool filled = mask.kind == AttentionMask::Kind::kFillTrue;
-    const T number = static_cast<T>(mask.number);
-    if (mask.column == 1) {
-      for (int64_t j = 0; j < s_.keys; ++j) to[j] = (row[j] != 0) == filled ? number : to[j];
-    } else if ((*row != 0) == filled) {
-      std::fill_n(to, s_.keys, number);
-    }
-  }
-
-  // A softmax makes NaN of all of a row or of none.
-  void ReplaceNan(int64_t rows) {
-    for (int64_t i = 0; i < rows; ++i) {
-      T* const row = scores_ + i * s_.keys;
-      if (s_.keys > 0 && std::isnan(*row)) std::fill_n(row, s_.keys, static_cast<T>(*s_.nan));
-    }
-  }
-
   const AttentionShape& s_;
   T* const q_;
   T* const scores_;
@@ -172,47 +118,9 @@ class Task {
   T* const product_;
 };
 
-int64_t Offset(const HeadStrides& strides, const AttentionShape& s, int64_t head) {
-  return head / s.heads * strides.batch + head % s.heads * strides.head;
-}
-
-AttentionMaskData MasksOf(const AttentionShape& s, const AttentionMaskData& masks, int64_t head,
-                          size_t element) {
-  AttentionMaskData out = {};
-  for (size_t i = 0; i < s.mask_count; ++i) {
-    const bool added = s.masks[i].kind == AttentionMask::Kind::kAdd;
-    out[i] = static_cast<const char*>(masks[i]) +
-             Offset(s.masks[i].strides, s, head) * static_cast<int64_t>(added ? element : 1);
-  }
-  return out;
-}
-
-// Calls body(head, part of its queries' blocks, task) so that the tasks together do all blocks.
-struct Cut {
-  int64_t heads, blocks;
-  int tasks;
-
-  template <typename Body>
-  void Run(const Lease& threads, const Body& body) const {
-    threads.ParallelFor(tasks, [&](int task) {
-      const Range part = PartOf(heads * blocks, tasks, task);
-      for (int64_t i = part.begin; i < part.end; ++i) body(i / blocks, i % blocks, task);
-    });
-  }
-};
-
-// Heads, and if these are too few their queries, are shared among the tasks.
-template <typename T>
-Cut ForwardCut(const AttentionShape& s, int slices) {
-  const int64_t heads = s.all_heads();
-  const int64_t least = heads == 0 ? 1 : CeilDiv(slices, heads);
-  const int64_t blocks = QueryBlocks<T>(s, least);
-  return {heads, blocks, static_cast<int>(std::min<int64_t>(slices, heads * blocks))};
-}
-
 // The keys' gradients are sums over queries, so a head stays with one task.
 template <typename T>
-Cut BackwardCut(const AttentionShape& s, int slices) {
+AttentionCut BackwardCut(const AttentionShape& s, int slices) {
   return {s.all_heads(), 1, static_cast<int>(std::min<int64_t>(slices, s.all_heads()))};
 }
 
@@ -220,28 +128,29 @@ Cut BackwardCut(const AttentionShape& s, int slices) {
 
 template <typename T>
 size_t AttentionScratchBytes(const AttentionShape& shape, int slices) {
-  const Cut cut = ForwardCut<T>(shape, slices);
+  const AttentionCut cut = CutQueries<T>(shape, slices);
   return TaskMemory<T>(shape, cut.blocks, false).bytes() * static_cast<size_t>(cut.tasks);
 }
 
 template <typename T>
 void Attention(const Lease& threads, const AttentionShape& s, const T* q, const T* k, const T* v,
                const AttentionMaskData& masks, T* out, int slices, void* scratch) {
-  const Cut cut = ForwardCut<T>(s, slices);
+  const AttentionCut cut = CutQueries<T>(s, slices);
   const TaskMemory<T> memory(s, cut.blocks, false);
   cut.Run(threads, [&](int64_t head, int64_t block, int number) {
     const Range rows = PartOf(s.queries, cut.blocks, block);
     Task<T> task(s, memory,
                  static_cast<char*>(scratch) + memory.bytes() * static_cast<size_t>(number));
-    task.Softmax(q + Offset(s.q, s, head), k + Offset(s.k, s, head),
-                 MasksOf(s, masks, head, sizeof(T)), rows.begin, rows.size());
-    task.Output(v + Offset(s.v, s, head), out + Offset(s.out, s, head), rows.begin, rows.size());
+    task.Softmax(q + OffsetOfHead(s.q, s, head), k + OffsetOfHead(s.k, s, head),
+                 MasksOfHead(s, masks, head), rows.begin, rows.size());
+    task.Output(v + OffsetOfHead(s.v, s, head), out + OffsetOfHead(s.out, s, head), rows.begin,
+                rows.size());
   });
 }
 
 template <typename T>
 size_t AttentionGradScratchBytes(const AttentionShape& shape, int slices) {
-  const Cut cut = BackwardCut<T>(shape, slices);
+  const AttentionCut cut = BackwardCut<T>(shape, slices);
   return TaskMemory<T>(shape, QueryBlocks<T>(shape, 1), true).bytes() *
          static_cast<size_t>(cut.tasks);
 }
@@ -250,7 +159,7 @@ template <typename T>
 void AttentionGrad(const Lease& threads, const AttentionShape& s, const T* dout, const T* q,
                    const T* k, const T* v, const AttentionMaskData& masks, T* dq, T* dk, T* dv,
                    int slices, void* scratch) {
-  const Cut cut = BackwardCut<T>(s, slices);
+  const AttentionCut cut = BackwardCut<T>(s, slices);
   const int64_t blocks = QueryBlocks<T>(s, 1);
   const TaskMemory<T> memory(s, blocks, true);
   cut.Run(threads, [&](int64_t head, int64_t, int number) {
@@ -258,11 +167,11 @@ void AttentionGrad(const Lease& threads, const AttentionShape& s, const T* dout,
                  static_cast<char*>(scratch) + memory.bytes() * static_cast<size_t>(number));
     for (int64_t block = 0; block < blocks; ++block) {
       const Range rows = PartOf(s.queries, blocks, block);
-      task.Softmax(q + Offset(s.q, s, head), k + Offset(s.k, s, head),
-                   MasksOf(s, masks, head, sizeof(T)), rows.begin, rows.size());
-      task.Gradients(dout + Offset(s.out, s, head), k + Offset(s.k, s, head),
-                     v + Offset(s.v, s, head), dq + Offset(s.dq, s, head),
-                     dk + Offset(s.dk, s, head), dv + Offset(s.dv, s, head), rows.begin,
+      task.Softmax(q + OffsetOfHead(s.q, s, head), k + OffsetOfHead(s.k, s, head),
+                   MasksOfHead(s, masks, head), rows.begin, rows.size());
+      task.Gradients(dout + OffsetOfHead(s.out, s, head), k + OffsetOfHead(s.k, s, head),
+                     v + OffsetOfHead(s.v, s, head), dq + OffsetOfHead(s.dq, s, head),
+                     dk + OffsetOfHead(s.dk, s, head), dv + OffsetOfHead(s.dv, s, head), rows.begin,
                      rows.size());
     }
   });

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "backends/cpu/kernels/convert.h"
 #include "runtime/base/executor.h"
 
 namespace hr::cpu {
@@ -29,8 +30,10 @@ struct AttentionMask {
 
   Kind kind = Kind::kAdd;
   double number = 0;
-  HeadStrides strides;  // 0 where it is broadcast
-  int64_t column = 0;   // distance of keys, 0 or 1
+  int64_t element = 1;         // bytes
+  ConvertLoop load = nullptr;  // to float, if what is added is of another type than the scores
+  HeadStrides strides;         // 0 where it is broadcast
+  int64_t column = 0;          // distance of keys, 0 or 1
 };
 
 inline constexpr size_t kMaxAttentionMasks = 4;
@@ -54,7 +57,6 @@ struct AttentionShape {
 
 template <typename T>
 size_t AttentionScratchBytes(const AttentionShape& shape, int slices);
-// The masks are of T or, where they say what becomes a number, of bool.
 template <typename T>
 void Attention(const Lease& threads, const AttentionShape& shape, const T* q, const T* k,
                const T* v, const AttentionMaskData& masks, T* out, int slices, void* scratch);

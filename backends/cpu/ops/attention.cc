@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "backends/cpu/kernels/narrow_attention.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
 #include "runtime/lowering/fuse_attention.h"
@@ -57,7 +58,10 @@ void SetMasks(const KernelRequest& request, size_t first, AttentionShape* shape)
     AttentionMask& mask = shape->masks[i];
     mask.kind = static_cast<AttentionMask::Kind>(kinds[i]);
     mask.number = std::bit_cast<double>(numbers[i]);
-    SetStrides(request.input(first + i).dims, request.node.Ints("q_axes").size(), &mask);
+    const OperandInfo& operand = request.input(first + i);
+    mask.element = static_cast<int64_t>(DTypeSize(operand.dtype));
+    if (DTypeSize(operand.dtype) == 2) mask.load = LoaderFor(operand.dtype, ElementType::kFloat);
+    SetStrides(operand.dims, request.node.Ints("q_axes").size(), &mask);
   }
   if (request.node.Find("nan") != nullptr) shape->nan = request.node.Float("nan", 0);
 }
@@ -128,7 +132,25 @@ Result<LoweredKernel> MakeAttentionGradOf(const KernelRequest& request) {
   return out;
 }
 
+Result<LoweredKernel> MakeNarrowAttention(const KernelRequest& request) {
+  AttentionShape shape = ShapeOf(request, 0);
+  shape.out = ViewOf(request.outputs[0], request.node, "out_axes").strides;
+  const DType dtype = request.input(0).dtype;
+  const auto attention = std::make_shared<const NarrowAttention>(
+      shape, dtype, dtype == DType::kBfloat16 ? KernelsForBfloat16() : nullptr, request.threads);
+  LoweredKernel out{.scratch_bytes = attention->scratch_bytes()};
+  out.kernel = MakeKernel(
+      "attention", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+        attention->Run(context.threads, p.input<uint16_t>(0), p.input<uint16_t>(1),
+                       p.input<uint16_t>(2), MasksOf(shape, p, 3), p.output<uint16_t>(0),
+                       p.scratch());
+        return {};
+      });
+  return out;
+}
+
 Result<LoweredKernel> MakeAttention(const KernelRequest& request) {
+  if (DTypeSize(request.input(0).dtype) == 2) return MakeNarrowAttention(request);
   return ForFloating(request, request.input(0).dtype,
                      [&]<typename T>() { return MakeAttentionOf<T>(request); });
 }

@@ -2,6 +2,7 @@
 // Softmax, forward and backward.
 #include <limits>
 
+#include "runtime/base/half.h"
 #include "runtime/transform/gradients.h"
 #include "tests/unit/cpu/kernel_fixture.h"
 #include "tests/unit/cpu/one_node_run.h"
@@ -26,33 +27,55 @@ struct Form {
   bool nan_is_zero = false;                                // rows that are NaN become zeros
   bool heads = true;                                       // rank 4, else 3
   bool turned = true;  // operands are [batch, rows, heads, features], as products of tokens are
+  bool keys_in_columns = false;  // k is [batch, heads, features, rows] or [batch, features, rows]
   bool gradients = true;
   bool mask_gradient = false;
   bool keeps_probabilities = false;  // as an output
   int64_t batch = 2, head_count = 3, queries = 5, keys = 7, size = 4, value_size = 3;
 };
 
+bool IsNarrow(DType dtype) { return DTypeSize(dtype) == 2; }
+
+// Each number rounded to the type.
+Tensor TensorOf(DType dtype, const Dims& dims, const std::vector<double>& numbers) {
+  Tensor out = Tensor::Create(SystemAllocator(), dtype, dims).value();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<float>(numbers[i]);
+    if (dtype == DType::kFloat64) out.as<double>()[i] = numbers[i];
+    if (dtype == DType::kFloat32) out.as<float>()[i] = number;
+    if (dtype == DType::kFloat16) out.as<uint16_t>()[i] = FloatToHalf(number);
+    if (dtype == DType::kBfloat16) out.as<uint16_t>()[i] = FloatToBfloat16(number);
+  }
+  return out;
+}
+
+// Results are at most 1 in magnitude, and probabilities and they are rounded to 16 bits once.
+double ErrorOf(DType dtype) {
+  if (dtype == DType::kBfloat16) return 5e-3;
+  if (dtype == DType::kFloat16) return 6e-4;
+  return dtype == DType::kFloat32 ? 2e-5 : 1e-13;
+}
+
 class AttentionTest : public KernelTest {
  protected:
-  template <typename T>
-  void Check(const Form& form, bool found);
+  // Graphs of 16 bits are held against those of float64 on the same operands.
+  void Check(const Form& form, bool found, DType dtype = DType::kFloat32);
   Form RandomForm();
   // Half of them true, and in some rows all or none.
   Tensor Bools(const Dims& dims);
   Dims RandomMask(const Form& form);
 };
 
-template <typename T>
 class Graph {
  public:
-  Graph(const Form& form, ops::OpRegistry& registry)
-      : form_(form), builder_(SystemAllocator(), registry) {
-    const ValueId q = Operand(form.queries, form.size), k = Operand(form.keys, form.size);
+  Graph(const Form& form, ops::OpRegistry& registry, DType dtype)
+      : form_(form), dtype_(dtype), builder_(SystemAllocator(), registry) {
+    const ValueId q = Operand(form.queries, form.size), k = Keys();
     const ValueId v = Operand(form.keys, form.value_size);
-    const ValueId factor = Number({}, 1.7);
+    const ValueId factor = Number({}, 1.75);
     ValueId left = Heads(q), right = Turned(k);
-    if (form.scaled_q) left = Apply("Mul", {left, Number({1}, 0.8)});
-    if (form.scaled_k) right = Apply("Mul", {Number({}, 0.6), right});
+    if (form.scaled_q) left = Apply("Mul", {left, Number({1}, 0.75)});
+    if (form.scaled_k) right = Apply("Mul", {Number({}, 0.625), right});
     ValueId scores = Apply("MatMul", {left, right});
     if (form.scale != "") scores = Apply(form.scale, {scores, factor});
     std::vector<ValueId> wanted = {q, k, v};
@@ -84,9 +107,7 @@ class Graph {
         .value();
   }
   ValueId Number(const Dims& dims, double number) {
-    const T numbers[] = {static_cast<T>(number)};
-    return builder_.Constant(MakeTensor<T>(SystemAllocator(), dims, std::span(numbers)).value())
-        .value();
+    return builder_.Constant(TensorOf(dtype_, dims, {number})).value();
   }
   ValueId Masked(ValueId scores, const MaskForm& form, std::vector<ValueId>* wanted) {
     if (form.op == "Add") {
@@ -98,7 +119,8 @@ class Graph {
     if (form.op == "WhereTrue") return Apply("Where", {mask, fill, scores});
     return Apply("Where", {mask, scores, fill});
   }
-  ValueId Input(const Dims& dims, DType dtype = DTypeOf<T>::value) {
+  ValueId Input(const Dims& dims) { return Input(dims, dtype_); }
+  ValueId Input(const Dims& dims, DType dtype) {
     const ValueId id =
         builder_.AddInput(Cat("x", request.feeds.size()), graph::ValueType::Tensor(dtype, dims))
             .value();
@@ -110,24 +132,35 @@ class Graph {
     if (!form_.turned) return Input({form_.batch, form_.head_count, rows, features});
     return Input({form_.batch, rows, form_.head_count, features});
   }
+  ValueId Keys() {
+    if (!form_.keys_in_columns) return Operand(form_.keys, form_.size);
+    Dims dims = {form_.batch, form_.size, form_.keys};
+    if (form_.heads) dims.insert(dims.begin() + 1, form_.head_count);
+    return Input(dims);
+  }
   ValueId Heads(ValueId x) { return form_.heads && form_.turned ? Transposed(x, {0, 2, 1, 3}) : x; }
   ValueId Turned(ValueId k) {
+    if (form_.keys_in_columns) return k;
     if (!form_.heads) return Transposed(k, {0, 2, 1});
     return Transposed(
         k, form_.turned ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 1, 3, 2});
   }
 
   const Form& form_;
+  const DType dtype_;
   transform::GraphBuilder builder_;
 };
 
-template <typename T>
-void AttentionTest::Check(const Form& form, bool found) {
+void AttentionTest::Check(const Form& form, bool found, DType dtype) {
   ops::OpRegistry registry;
-  Graph<T> graph(form, registry);
-  const graph::Module module =
-      transform::Specialize(registry, graph.Finish(), graph.request, nullptr, SystemAllocator())
-          .value();
+  const auto specialized = [&](Graph&& graph) {
+    return transform::Specialize(registry, graph.Finish(), graph.request, nullptr,
+                                 SystemAllocator())
+        .value();
+  };
+  const DType judged = IsNarrow(dtype) ? DType::kFloat64 : dtype;
+  const graph::Module module = specialized(Graph(form, registry, dtype));
+  const graph::Module judge = specialized(Graph(form, registry, judged));
   const auto backend = CreateTestedBackend();
   const auto executable = backend->devices()[0]
                               ->Compile(module, {.allocator = &SystemAllocator(),
@@ -144,28 +177,34 @@ void AttentionTest::Check(const Form& form, bool found) {
   auto invocation = executable->Instantiate().value();
   std::map<ValueId, reference::Array> feeds;
   std::vector<Tensor> inputs, outputs;
-  for (const transform::Feed& feed : graph.request.feeds) {
-    inputs.push_back(feed.dtype == DType::kBool
-                         ? Bools(feed.dims)
-                         : OneNodeRun::Make<T>(feed.dims, Random<T>(ElementCount(feed.dims))));
-    feeds[module.main().inputs[inputs.size() - 1]] = reference::FromTensor(inputs.back());
+  for (ValueId input : module.main().inputs) {
+    const graph::ValueType& type = module.main().values[input].type;
+    const Dims dims = *type.FixedDims();
+    inputs.push_back(type.dtype == DType::kBool
+                         ? Bools(dims)
+                         : TensorOf(dtype, dims, Random<double>(ElementCount(dims))));
+    reference::Array& feed = feeds[judge.main().inputs[inputs.size() - 1]];
+    feed = reference::FromTensor(inputs.back());
+    if (type.dtype == dtype) feed.dtype = judged;
   }
   std::vector<ValueId> fetches;
-  for (const graph::Port& port : module.signatures[0].outputs) {
-    const Dims dims = *module.main().values[port.value].type.FixedDims();
-    outputs.push_back(Tensor::Create(SystemAllocator(), DTypeOf<T>::value, dims).value());
-    fetches.push_back(port.value);
+  for (size_t i = 0; i < module.signatures[0].outputs.size(); ++i) {
+    const ValueId output = module.signatures[0].outputs[i].value;
+    const Dims dims = *module.main().values[output].type.FixedDims();
+    outputs.push_back(Tensor::Create(SystemAllocator(), dtype, dims).value());
+    fetches.push_back(judge.signatures[0].outputs[i].value);
   }
   uint32_t slot = 0;
   for (const Tensor& tensor : inputs) invocation->Bind(slot++, tensor.data());
   for (const Tensor& constant : module.constants) invocation->Bind(slot++, constant.data());
   for (const Tensor& tensor : outputs) invocation->Bind(slot++, tensor.data());
   ASSERT_TRUE(invocation->Run({.threads = three_}).ok());
-  const auto expected = reference::Evaluator(module).Run(feeds, fetches);
+  const auto expected = reference::Evaluator(judge).Run(feeds, fetches);
   ASSERT_TRUE(expected.ok()) << expected.status().ToString();
-  const double error = sizeof(T) == 4 ? 2e-5 : 1e-13;
   for (size_t i = 0; i < fetches.size(); ++i) {
-    ASSERT_EQ(reference::Difference(outputs[i], (*expected)[i], error, error), "")
+    const reference::Array got = reference::FromTensor(outputs[i]);
+    const Tensor wide = TensorOf(judged, got.dims, {got.data.begin(), got.data.end()});
+    ASSERT_EQ(reference::Difference(wide, (*expected)[i], ErrorOf(dtype), ErrorOf(dtype)), "")
         << "output " << i;
   }
 }
@@ -199,6 +238,7 @@ Form AttentionTest::RandomForm() {
             .scaled_k = chance(),
             .heads = RandomInt(0, 3) != 0,
             .turned = chance(),
+            .keys_in_columns = RandomInt(0, 3) == 0,
             .gradients = chance(),
             .batch = RandomInt(3, 4),
             .head_count = RandomInt(1, 3),
@@ -229,25 +269,30 @@ TEST_P(AttentionTest, AnyForm) {
     const Form form = RandomForm();
     SCOPED_TRACE(testing::Message()
                  << form.scale << " q " << form.scaled_q << " k " << form.scaled_k << " heads "
-                 << form.heads << " turned " << form.turned << " gradients " << form.gradients
-                 << MasksText(form) << " filled with " << form.fill << " nan is zero "
-                 << form.nan_is_zero << " of " << form.batch << "x" << form.head_count << "x"
-                 << form.queries << "x" << form.keys << " by " << form.size << ", "
-                 << form.value_size);
-    Check<float>(form, true);
-    Check<double>(form, true);
+                 << form.heads << " turned " << form.turned << " columns " << form.keys_in_columns
+                 << " gradients " << form.gradients << MasksText(form) << " filled with "
+                 << form.fill << " nan is zero " << form.nan_is_zero << " of " << form.batch << "x"
+                 << form.head_count << "x" << form.queries << "x" << form.keys << " by "
+                 << form.size << ", " << form.value_size);
+    Check(form, true);
+    Check(form, true, DType::kFloat64);
+    if (form.gradients) continue;
+    Check(form, true, DType::kBfloat16);
+    Check(form, true, DType::kFloat16);
   }
 }
 
 // Rows of which nothing is seen are NaN, or what the graph makes of that.
 TEST_P(AttentionTest, RowsOfNothing) {
-  for (const bool nan_is_zero : {false, true}) {
-    for (const char* op : {"WhereTrue", "WhereFalse"}) {
-      Check<float>({.masks = {{op, {1, 1, 40, 1}}},
-                    .nan_is_zero = nan_is_zero,
-                    .gradients = false,
-                    .queries = 40},
-                   true);
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kFloat16}) {
+    for (const bool nan_is_zero : {false, true}) {
+      for (const char* op : {"WhereTrue", "WhereFalse"}) {
+        Check({.masks = {{op, {1, 1, 40, 1}}},
+               .nan_is_zero = nan_is_zero,
+               .gradients = false,
+               .queries = 40},
+              true, dtype);
+      }
     }
   }
 }
@@ -255,21 +300,25 @@ TEST_P(AttentionTest, RowsOfNothing) {
 // Queries of one head are cut into blocks, over which the gradients of keys are added up.
 TEST_P(AttentionTest, ManyBlocks) {
   Form form{.scale = "Div", .queries = 150, .keys = 700};
-  Check<float>(form, true);
+  Check(form, true);
   form.masks = {{"Add", {150, 700}}};
-  Check<double>(form, true);
+  Check(form, true, DType::kFloat64);
   form.batch = form.head_count = 1;  // shared by its queries
   form.gradients = false;
   form.masks.push_back({"WhereTrue", {150, 700}});
-  Check<float>(form, true);
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kFloat16}) {
+    Check(form, true, dtype);
+    form.head_count = 4;
+  }
 }
 
 TEST_P(AttentionTest, LeavesWhatOthersNeed) {
-  Check<float>({.scale = "Mul", .keeps_probabilities = true}, false);
-  Check<float>({.scale = "Mul", .masks = {{"Add", {5, 7}}}, .mask_gradient = true}, false);
-  Check<float>({.gradients = false, .keeps_probabilities = true}, false);
-  Check<float>({.nan_is_zero = true, .gradients = false, .keeps_probabilities = true}, false);
-  Check<float>({.masks = {{"WhereTrue", {5, 7}}}}, false);  // with its gradient
+  Check({.scale = "Mul", .keeps_probabilities = true}, false);
+  Check({.scale = "Mul", .masks = {{"Add", {5, 7}}}, .mask_gradient = true}, false);
+  Check({.gradients = false, .keeps_probabilities = true}, false);
+  Check({.nan_is_zero = true, .gradients = false, .keeps_probabilities = true}, false);
+  Check({.masks = {{"WhereTrue", {5, 7}}}}, false);  // with its gradient
+  Check({.gradients = false, .keeps_probabilities = true}, false, DType::kBfloat16);
 }
 
 HR_KERNEL_TESTS(AttentionTest);

@@ -69,5 +69,16 @@ TEST_F(WaitingNodes, BehindProductsAndAttention) {
   }
 }
 
+// Queries and keys of float32 beside values of 16 bits are no operands of one kernel.
+TEST_F(WaitingNodes, AttentionOfTwoTypesStays) {
+  const auto cast = [&](ValueId x, DType to) {
+    return Apply("Cast", {x}, {{"to", static_cast<int64_t>(to)}});
+  };
+  const ValueId p = Apply("Softmax", {Apply("MatMul", {Fed4(5, 8), Fed4(8, 7)})});
+  const ValueId v = cast(Fed4(7, 6), DType::kBfloat16);
+  const ValueId y = Apply("MatMul", {cast(p, DType::kBfloat16), v});
+  Check(cast(y, DType::kFloat32), 1e-2, "", "\"attention");
+}
+
 }  // namespace
 }  // namespace hr::lowering

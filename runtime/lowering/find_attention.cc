@@ -22,11 +22,11 @@ class Finder {
   bool Waits(NodeId id) const { return !node(id).controls.empty(); }
   TransposedView ViewOf(ValueId value) const { return SourceOf(region_, value, Anything); }
 
-  // Whether `id` runs along the last axis of a value of rank 3 or 4.
+  // Whether `id` runs along the last axis of a value of rank 3 to 5.
   bool IsAlongRows(NodeId id) const {
     const size_t rank = RankOf(node(id).outputs[0]);
     const int64_t axis = node(id).Int("axis", -1);
-    return (rank == 3 || rank == 4) && (axis == -1 || axis == static_cast<int64_t>(rank) - 1);
+    return rank >= 3 && rank <= 5 && (axis == -1 || axis == static_cast<int64_t>(rank) - 1);
   }
 
   // If the node multiplies or divides by a constant number: what it scales.

@@ -36,7 +36,7 @@ struct Operands {
   double nan;
 };
 
-// Whether there is one batch for all.
+// Whether there is the batch of the queries for all, or less for keys and values.
 bool HaveOneBatch(const Region& region, const Operands& o) {
   const Dims q = DimsOf(region, o.q), k = DimsOf(region, o.k), v = DimsOf(region, o.v);
   const Dims scores = region.DimsOf(o.scores);
@@ -44,7 +44,7 @@ bool HaveOneBatch(const Region& region, const Operands& o) {
   bool fits = q.back() == k.back() && k[rank - 2] == v[rank - 2] &&
               scores[rank - 2] == q[rank - 2] && scores[rank - 1] == k[rank - 2];
   for (size_t i = 0; i + 2 < rank; ++i) {
-    fits = fits && q[i] == k[i] && q[i] == v[i] && q[i] == scores[i];
+    fits = fits && (k[i] == q[i] || k[i] == 1) && (v[i] == q[i] || v[i] == 1) && scores[i] == q[i];
   }
   return fits;
 }

@@ -147,8 +147,8 @@ Status InferAttention(InferContext& context) {
 // [batch, positions, heads * size] as [batch, heads, positions, size].
 ValueId SplitHeads(ComposeContext& c, ValueId x, int64_t heads) {
   if (c.Rank(x) != 3) return x;
-  const ValueId sizes[] = {c.Int(0), c.Int(0), c.Int(heads), c.Int(-1)};
-  return c.Transpose(c.Reshape(x, sizes), {0, 2, 1, 3});
+  const ValueId sizes = c.Ints(std::array<int64_t, 4>{0, 0, heads, -1});
+  return c.Transpose(c.Emit("Reshape", {x, sizes}), {0, 2, 1, 3});
 }
 
 ValueId JoinHeads(ComposeContext& c, ValueId x) {
@@ -161,6 +161,41 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 // 0 where `allowed`, elsewhere minus infinity.
 ValueId BiasOf(ComposeContext& c, ValueId allowed, ValueId like) {
   return c.Emit("Where", {allowed, c.Scalar(0, like), c.Scalar(kMinusInfinity, like)});
+}
+
+// How many query heads share a key head: if it is not one, they are an axis of their own behind
+// that of key heads, so that nothing is copied.
+struct Heads {
+  ValueId all, shared, group;
+  bool grouped;
+};
+
+Heads HeadsOf(ComposeContext& c, ValueId q, ValueId k) {
+  Heads heads{.all = c.DimOf(q, 1), .shared = c.DimOf(k, 1)};
+  heads.grouped = heads.all != heads.shared;
+  if (heads.grouped) heads.group = c.Div(heads.all, heads.shared);
+  return heads;
+}
+
+// x [batch, heads, …] with an axis for the groups.
+ValueId Grouped(ComposeContext& c, ValueId x, const Heads& heads) {
+  const ValueId sizes[] = {c.Int(0), heads.shared, heads.group, c.DimOf(x, 2), c.DimOf(x, 3)};
+  return c.Reshape(x, sizes);
+}
+ValueId Ungrouped(ComposeContext& c, ValueId x, const Heads& heads) {
+  if (!heads.grouped) return x;
+  const ValueId sizes[] = {c.Int(0), heads.all, c.DimOf(x, 3), c.DimOf(x, 4)};
+  return c.Reshape(x, sizes);
+}
+
+// A mask that broadcasts to scores with an axis for the groups.
+ValueId GroupedMask(ComposeContext& c, ValueId mask, const Heads& heads) {
+  const size_t rank = c.Rank(mask);
+  if (!c.ok() || rank < 3) return mask;
+  if (rank == 3) mask = c.Unsqueeze(mask, 0);
+  if (c.type(mask).dims[1] == FixedDim(1)) return c.Unsqueeze(mask, 2);
+  const ValueId sizes[] = {c.Int(1), heads.all, c.Int(1), c.Int(1)};
+  return Grouped(c, c.Emit("Expand", {mask, c.Joined(sizes)}), heads);
 }
 
 // The mask as numbers to add; positions behind it are not seen.
@@ -187,38 +222,44 @@ ValueId CausalBias(ComposeContext& c, ValueId q, ValueId positions) {
 }
 
 // Keys from the length of each example on are not seen.
-ValueId LengthBias(ComposeContext& c, ValueId q, ValueId positions) {
-  const ValueId lengths =
-      c.Emit("Unsqueeze", {c.input(kKeyLengths), c.Ints(std::array<int64_t, 3>{1, 2, 3})});
+ValueId LengthBias(ComposeContext& c, ValueId q, ValueId positions, const Heads& heads) {
+  std::vector<int64_t> axes = {1, 2, 3};
+  if (heads.grouped) axes.push_back(4);
+  const ValueId lengths = c.Emit("Unsqueeze", {c.input(kKeyLengths), c.Ints(axes)});
   return BiasOf(c, c.Emit("Less", {c.Counted(positions), lengths}), q);
 }
 
-ValueId Biased(ComposeContext& c, ValueId scores, ValueId q, ValueId k) {
+ValueId Biased(ComposeContext& c, ValueId scores, ValueId q, ValueId k, const Heads& heads) {
   const ValueId positions = c.DimOf(k, 2);
   if (c.node().Int("is_causal", 0) != 0) scores = c.Add(scores, CausalBias(c, q, positions));
   if (c.input(kMask) != kNone) {
-    scores = c.Add(scores, MaskBias(c, c.input(kMask), q, positions));
+    const ValueId mask = MaskBias(c, c.input(kMask), q, positions);
+    scores = c.Add(scores, heads.grouped ? GroupedMask(c, mask, heads) : mask);
   }
-  if (c.input(kKeyLengths) != kNone) scores = c.Add(scores, LengthBias(c, q, positions));
+  if (c.input(kKeyLengths) != kNone) {
+    scores = c.Add(scores, LengthBias(c, q, positions, heads));
+  }
   return scores;
 }
 
-// a · b over heads. If several heads of `a` share one of `b`, they are one more dimension, so that
-// nothing is copied; the result has the heads of `a`.
-ValueId Product(ComposeContext& c, ValueId a, ValueId b) {
-  const ValueId heads = c.DimOf(a, 1), shared = c.DimOf(b, 1);
-  if (c.ok() && heads == shared) return c.Emit("MatMul", {a, b});
-  const ValueId grouped[] = {c.Int(0), shared, c.Div(heads, shared), c.DimOf(a, 2), c.DimOf(a, 3)};
-  const ValueId product = c.Emit("MatMul", {c.Reshape(a, grouped), c.Unsqueeze(b, 2)});
-  const ValueId joined[] = {c.Int(0), heads, c.DimOf(a, 2), c.DimOf(b, 3)};
-  return c.Reshape(product, joined);
+// Queries, of `size` features each.
+ValueId Scaled(ComposeContext& c, ValueId q, ValueId size) {
+  if (c.node().Find("scale") != nullptr) return c.Scale(q, c.node().Float("scale", 1));
+  if (const auto known = c.ConstantInts(size)) {
+    return c.Scale(q, 1 / std::sqrt(static_cast<double>((*known)[0])));
+  }
+  return c.Div(q, c.Emit("Sqrt", {c.CastLike(size, q)}));
 }
 
-ValueId Scaled(ComposeContext& c, ValueId q) {
-  if (c.node().Find("scale") != nullptr) return c.Scale(q, c.node().Float("scale", 1));
-  const Dim size = c.type(q).dims[3];
-  if (size.fixed()) return c.Scale(q, 1 / std::sqrt(static_cast<double>(size.size)));
-  return c.Div(q, c.Emit("Sqrt", {c.CastLike(c.DimOf(q, 3), q)}));
+// The products of queries and keys, with an axis for the groups if there are any.
+ValueId RawScores(ComposeContext& c, ValueId q, ValueId k, const Heads& heads) {
+  const ValueId size = c.DimOf(q, 3);
+  if (!heads.grouped) {
+    const ValueId columns = c.Transpose(k, {0, 1, 3, 2});
+    return c.Emit("MatMul", {Scaled(c, q, size), columns});
+  }
+  const ValueId columns = c.Transpose(c.Unsqueeze(k, 2), {0, 1, 2, 4, 3});
+  return c.Emit("MatMul", {Scaled(c, Grouped(c, q, heads), size), columns});
 }
 
 ValueId Softmax(ComposeContext& c, ValueId scores, DType result) {
@@ -237,20 +278,23 @@ void ComposeAttention(ComposeContext& c) {
     v = c.Concat(std::array{c.input(kPastValue), v}, 2);
   }
   if (!c.ok()) return;
+  const Heads heads = HeadsOf(c, q, k);
+  if (!c.ok()) return;
   ValueId scores[kSoftmax + 1];
-  const ValueId columns = c.Transpose(k, {0, 1, 3, 2});
-  scores[kRaw] = Product(c, Scaled(c, q), columns);
+  scores[kRaw] = RawScores(c, q, k, heads);
   const double cap = c.node().Float("softcap", 0);
   scores[kCapped] = scores[kRaw];
   if (cap > 0) scores[kCapped] = c.Scale(c.Emit("Tanh", {c.Scale(scores[kRaw], 1 / cap)}), cap);
-  scores[kBiased] = Biased(c, scores[kCapped], q, k);
+  scores[kBiased] = Biased(c, scores[kCapped], q, k, heads);
   if (!c.ok()) return;
   scores[kSoftmax] = Softmax(c, scores[kBiased], c.type(q).dtype);
-  const ValueId y = Product(c, c.CastLike(scores[kSoftmax], v), v);
+  const ValueId values = heads.grouped ? c.Unsqueeze(v, 2) : v;
+  const ValueId y =
+      Ungrouped(c, c.Emit("MatMul", {c.CastLike(scores[kSoftmax], v), values}), heads);
   c.SetOutput(kY, c.CastLike(c.Rank(c.input(kQ)) == 3 ? JoinHeads(c, y) : y, q));
   c.SetOutput(kPresentKey, k);
   c.SetOutput(kPresentValue, v);
-  c.SetOutput(kScores, scores[c.node().Int("qk_matmul_output_mode", kRaw)]);
+  c.SetOutput(kScores, Ungrouped(c, scores[c.node().Int("qk_matmul_output_mode", kRaw)], heads));
 }
 
 // The last axis of the angles has one for each pair that is turned.

@@ -17,14 +17,14 @@
 
 namespace hr::cpu {
 
-// Where an operand of [batch, heads, rows, features] lies: distances in elements. Features follow
-// each other.
+// Where an operand of [batch, heads, groups, rows, features] lies: distances in elements, 0 where
+// it is broadcast. Features follow each other.
 struct HeadStrides {
-  int64_t batch = 0, head = 0, row = 0;
+  int64_t batch = 0, head = 0, group = 0, row = 0;
 };
 
-// A change of the scores of [batch, heads, queries, keys]: what is added to them, or bytes that say
-// where they become a number.
+// A change of the scores of [batch, heads, groups, queries, keys]: what is added to them, or bytes
+// that say where they become a number.
 struct AttentionMask {
   enum class Kind { kAdd, kFillTrue, kFillFalse };
 
@@ -40,7 +40,7 @@ inline constexpr size_t kMaxAttentionMasks = 4;
 using AttentionMaskData = std::array<const void*, kMaxAttentionMasks>;
 
 struct AttentionShape {
-  int64_t batch = 0, heads = 0, queries = 0, keys = 0;
+  int64_t batch = 0, heads = 0, groups = 1, queries = 0, keys = 0;
   int64_t size = 0, value_size = 0;  // features of queries and keys, and of values
   double scale = 1;
   HeadStrides q, k, v, out;
@@ -52,7 +52,7 @@ struct AttentionShape {
   std::array<AttentionMask, kMaxAttentionMasks> masks;  // in the order in which they are applied
   std::optional<double> nan;  // probabilities of rows that are NaN, if they are to be others
 
-  int64_t all_heads() const { return batch * heads; }
+  int64_t all_heads() const { return batch * heads * groups; }
 };
 
 template <typename T>

@@ -48,7 +48,9 @@ AttentionCut CutQueries(const AttentionShape& s, int slices) {
 }
 
 inline int64_t OffsetOfHead(const HeadStrides& strides, const AttentionShape& s, int64_t head) {
-  return head / s.heads * strides.batch + head % s.heads * strides.head;
+  const int64_t outer = head / s.groups;
+  return outer / s.heads * strides.batch + outer % s.heads * strides.head +
+         head % s.groups * strides.group;
 }
 
 inline AttentionMaskData MasksOfHead(const AttentionShape& s, const AttentionMaskData& masks,

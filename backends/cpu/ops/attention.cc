@@ -11,30 +11,37 @@
 namespace hr::cpu {
 namespace {
 
-// An operand as [batch, heads, rows, features], or [batch, rows, features].
+constexpr size_t kAxes = 5;  // batch, heads, groups, rows, features
+
+// A list for [batch, rows, features] or [batch, heads, rows, features] with all axes.
+Dims WithAllAxes(Dims list, int64_t fill) {
+  const auto at = static_cast<int64_t>(list.size()) - 2;
+  list.insert(list.begin() + at, kAxes - list.size(), fill);
+  return list;
+}
+
 struct HeadView {
-  Dims dims;  // always four
+  Dims dims;  // of all axes
   HeadStrides strides;
   bool turned = false;  // rows follow each other instead of features, whose stride is `row`
 };
 
 // `attribute` lists the axes of memory that are the operand's.
 HeadView ViewOf(const OperandInfo& operand, const graph::Node& node, Literal attribute) {
-  const Dims strides = ContiguousStrides(operand.dims);
-  HeadView view;
-  Dims distances;
-  for (int64_t axis : node.Ints(attribute)) {
-    view.dims.push_back(operand.dims[static_cast<size_t>(axis)]);
-    distances.push_back(strides[static_cast<size_t>(axis)]);
-  }
-  if (view.dims.size() == 3) {
-    view.dims.insert(view.dims.begin() + 1, 1);
-    distances.insert(distances.begin() + 1, 0);
-  }
   const auto axes = node.Ints(attribute);
-  view.turned = axes.back() != static_cast<int64_t>(axes.size()) - 1;
-  view.strides = {distances[0], distances[1], distances[view.turned ? 3 : 2]};
-  return view;
+  const Dims strides = ContiguousStrides(operand.dims);
+  Dims dims, distances;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    dims.push_back(operand.dims[axis]);
+    const bool broadcast = i + 2 < axes.size() && dims.back() == 1;
+    distances.push_back(broadcast ? 0 : strides[axis]);
+  }
+  const bool turned = axes.back() != static_cast<int64_t>(axes.size()) - 1;
+  distances = WithAllAxes(std::move(distances), 0);
+  return {WithAllAxes(std::move(dims), 1),
+          {distances[0], distances[1], distances[2], distances[turned ? 4 : 3]},
+          turned};
 }
 
 // A mask broadcasts to the scores, of `rank` axes.
@@ -44,9 +51,9 @@ void SetStrides(const Dims& dims, size_t rank, AttentionMask* mask) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] != 1) distances[rank - dims.size() + i] = strides[i];
   }
-  if (rank == 3) distances.insert(distances.begin() + 1, 0);
-  mask->strides = {distances[0], distances[1], distances[2]};
-  mask->column = distances[3];
+  distances = WithAllAxes(std::move(distances), 0);
+  mask->strides = {distances[0], distances[1], distances[2], distances[3]};
+  mask->column = distances[4];
 }
 
 // `first`: the place of the first mask.
@@ -80,10 +87,11 @@ AttentionShape ShapeOf(const KernelRequest& request, size_t first) {
   const HeadView v = ViewOf(request.input(first + 2), node, "v_axes");
   AttentionShape shape{.batch = q.dims[0],
                        .heads = q.dims[1],
-                       .queries = q.dims[2],
-                       .keys = k.dims[2],
-                       .size = q.dims[3],
-                       .value_size = v.dims[3],
+                       .groups = q.dims[2],
+                       .queries = q.dims[3],
+                       .keys = k.dims[3],
+                       .size = q.dims[4],
+                       .value_size = v.dims[4],
                        .scale = node.Float("scale", 1),
                        .q = q.strides,
                        .k = k.strides,

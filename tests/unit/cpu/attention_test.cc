@@ -26,12 +26,14 @@ struct Form {
   double fill = -std::numeric_limits<double>::infinity();  // of masks of bool
   bool nan_is_zero = false;                                // rows that are NaN become zeros
   bool heads = true;                                       // rank 4, else 3
-  bool turned = true;  // operands are [batch, rows, heads, features], as products of tokens are
+  bool turned = true;    // operands are [batch, rows, heads, features], as products of tokens are
+  bool grouped = false;  // rank 5, where keys and values are broadcast along the third axis
   bool keys_in_columns = false;  // k is [batch, heads, features, rows] or [batch, features, rows]
   bool gradients = true;
   bool mask_gradient = false;
   bool keeps_probabilities = false;  // as an output
   int64_t batch = 2, head_count = 3, queries = 5, keys = 7, size = 4, value_size = 3;
+  int64_t groups = 2;
 };
 
 bool IsNarrow(DType dtype) { return DTypeSize(dtype) == 2; }
@@ -70,8 +72,8 @@ class Graph {
  public:
   Graph(const Form& form, ops::OpRegistry& registry, DType dtype)
       : form_(form), dtype_(dtype), builder_(SystemAllocator(), registry) {
-    const ValueId q = Operand(form.queries, form.size), k = Keys();
-    const ValueId v = Operand(form.keys, form.value_size);
+    const ValueId q = Operand(form.queries, form.size, form.groups), k = Keys();
+    const ValueId v = Operand(form.keys, form.value_size, 1);
     const ValueId factor = Number({}, 1.75);
     ValueId left = Heads(q), right = Turned(k);
     if (form.scaled_q) left = Apply("Mul", {left, Number({1}, 0.75)});
@@ -127,21 +129,24 @@ class Graph {
     request.feeds.push_back({id, dtype, dims});
     return id;
   }
-  ValueId Operand(int64_t rows, int64_t features) {
+  ValueId Operand(int64_t rows, int64_t features, int64_t groups) {
+    if (form_.grouped) return Input({form_.batch, form_.head_count, groups, rows, features});
     if (!form_.heads) return Input({form_.batch, rows, features});
     if (!form_.turned) return Input({form_.batch, form_.head_count, rows, features});
     return Input({form_.batch, rows, form_.head_count, features});
   }
   ValueId Keys() {
-    if (!form_.keys_in_columns) return Operand(form_.keys, form_.size);
+    if (!form_.keys_in_columns) return Operand(form_.keys, form_.size, 1);
     Dims dims = {form_.batch, form_.size, form_.keys};
     if (form_.heads) dims.insert(dims.begin() + 1, form_.head_count);
+    if (form_.grouped) dims.insert(dims.begin() + 2, 1);
     return Input(dims);
   }
   ValueId Heads(ValueId x) { return form_.heads && form_.turned ? Transposed(x, {0, 2, 1, 3}) : x; }
   ValueId Turned(ValueId k) {
     if (form_.keys_in_columns) return k;
     if (!form_.heads) return Transposed(k, {0, 2, 1});
+    if (form_.grouped) return Transposed(k, {0, 1, 2, 4, 3});
     return Transposed(
         k, form_.turned ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 1, 3, 2});
   }
@@ -171,8 +176,9 @@ void AttentionTest::Check(const Form& form, bool found, DType dtype) {
   const std::string plan = executable->Describe();
   const bool has = plan.find("attention") != std::string::npos;
   EXPECT_EQ(has, found) << plan;
-  // The gradient transposes what it scales itself.
-  const bool transposed = !found || (form.gradients && (form.scaled_q || form.scaled_k));
+  // The gradient transposes what it scales itself, and what it has added up over groups.
+  const bool transposed =
+      !found || (form.gradients && (form.scaled_q || form.scaled_k || form.grouped));
   EXPECT_TRUE(transposed || plan.find("transpose") == std::string::npos) << plan;
   auto invocation = executable->Instantiate().value();
   std::map<ValueId, reference::Array> feeds;
@@ -225,6 +231,7 @@ Tensor AttentionTest::Bools(const Dims& dims) {
 Dims AttentionTest::RandomMask(const Form& form) {
   Dims dims = {form.batch, form.head_count, form.queries, form.keys};
   if (!form.heads) dims.erase(dims.begin() + 1);
+  if (form.grouped) dims.insert(dims.begin() + 2, form.groups);
   dims.erase(dims.begin(), dims.begin() + RandomInt(0, 2));
   for (int64_t& size : dims) size = RandomInt(0, 1) == 0 ? 1 : size;
   return dims;
@@ -246,6 +253,7 @@ Form AttentionTest::RandomForm() {
             .keys = RandomInt(1, 70),
             .size = RandomInt(1, 35),
             .value_size = RandomInt(1, 35)};
+  if (form.heads && !form.turned) form.grouped = chance();
   if (!form.gradients) {
     form.batch = RandomInt(1, 3);
     form.nan_is_zero = chance();
@@ -269,11 +277,12 @@ TEST_P(AttentionTest, AnyForm) {
     const Form form = RandomForm();
     SCOPED_TRACE(testing::Message()
                  << form.scale << " q " << form.scaled_q << " k " << form.scaled_k << " heads "
-                 << form.heads << " turned " << form.turned << " columns " << form.keys_in_columns
-                 << " gradients " << form.gradients << MasksText(form) << " filled with "
-                 << form.fill << " nan is zero " << form.nan_is_zero << " of " << form.batch << "x"
-                 << form.head_count << "x" << form.queries << "x" << form.keys << " by "
-                 << form.size << ", " << form.value_size);
+                 << form.heads << " turned " << form.turned << " grouped " << form.grouped
+                 << " columns " << form.keys_in_columns << " gradients " << form.gradients
+                 << MasksText(form) << " filled with " << form.fill << " nan is zero "
+                 << form.nan_is_zero << " of " << form.batch << "x" << form.head_count << "x"
+                 << form.queries << "x" << form.keys << " by " << form.size << ", "
+                 << form.value_size);
     Check(form, true);
     Check(form, true, DType::kFloat64);
     if (form.gradients) continue;

@@ -98,7 +98,8 @@ class AttentionFuser {
   }
 
   bool Fits(const FoundAttention& found) {
-    if (found.masks.size() > kMaxScoreMasks || NeedOneOf(InputsOf(found), found.nodes)) {
+    if (found.masks.size() > kMaxScoreMasks ||
+        region_.NeedOneOf(region_.Producers(InputsOf(found)), found.nodes)) {
       return false;
     }
     const Operands o{
@@ -163,7 +164,7 @@ class AttentionFuser {
         TargetOf(region_, backward.dk_transposed, &TransposedView::HasMatrices, &nodes).Swapped();
     std::vector<ValueId> inputs = InputsOf(forward);
     inputs.insert(inputs.begin(), dout.memory);
-    if (NeedOneOf(inputs, nodes) || !HasHeads(forward.q)) return false;
+    if (region_.NeedOneOf(region_.Producers(inputs), nodes) || !HasHeads(forward.q)) return false;
     std::vector<graph::Attribute> attributes = AttributesOf(forward, dout);
     attributes.push_back({"dq_axes", dq.axes});
     attributes.push_back({"dk_axes", dk.axes});
@@ -181,28 +182,6 @@ class AttentionFuser {
       const Dims dims = DimsOf(r, q);
       return ElementCount(std::span(dims).first(dims.size() - 2)) >= threads;
     });
-  }
-
-  // Whether one of the values can only be made when one of the nodes has run.
-  bool NeedOneOf(const std::vector<ValueId>& values, const std::vector<NodeId>& nodes) const {
-    std::vector<bool> seen(region_.node_count(), false);
-    std::vector<NodeId> stack;
-    const auto add = [&](NodeId id) {
-      if (id == kNone || seen[id]) return;
-      seen[id] = true;
-      stack.push_back(id);
-    };
-    const auto producer = [&](ValueId value) {
-      return value == kNone ? kNone : region_.Producer(value);
-    };
-    for (ValueId value : values) add(producer(value));
-    while (!stack.empty()) {
-      const graph::Node& next = node(stack.back());
-      stack.pop_back();
-      for (ValueId input : next.inputs) add(producer(input));
-      for (NodeId control : next.controls) add(control);
-    }
-    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return seen[id]; });
   }
 
   Region& region_;

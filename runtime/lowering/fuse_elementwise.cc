@@ -40,7 +40,9 @@ class ElementwiseFuser {
     for (NodeId id : *order) chains_[id] = ChainEndingAt(id);
     for (NodeId id : *order) {
       const bool joined = chains_[id] && chains_[id]->inputs != single_[id]->inputs;
-      if (joined && !absorbed_.contains(id)) Rewrite(id, *chains_[id]);
+      if (joined && !absorbed_.contains(id) && region_.MayJoin(chains_[id]->nodes)) {
+        Rewrite(id, *chains_[id]);
+      }
     }
     region_.Sweep();
   }

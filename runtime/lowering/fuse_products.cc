@@ -30,7 +30,7 @@ bool IsPlainProduct(const Region& region, NodeId id) {
 NodeId JoinBias(Region& region, NodeId id) {
   const graph::Node product = region.node(id);
   NodeId add = region.OnlyConsumer(product.outputs[0]);
-  if (!region.Is(add, "", "Add")) return kNone;
+  if (!region.Is(add, "", "Add") || !region.MayJoin({id, add})) return kNone;
   const graph::Node sum = region.node(add);
   ValueId bias = sum.inputs[0] == product.outputs[0] ? sum.inputs[1] : sum.inputs[0];
   if (bias == product.outputs[0]) return kNone;  // the product is added to itself
@@ -47,7 +47,7 @@ NodeId JoinBias(Region& region, NodeId id) {
 void JoinActivation(Region& region, NodeId id) {
   const graph::Node gemm = region.node(id);
   NodeId next = region.OnlyConsumer(gemm.outputs[0]);
-  if (next == kNone) return;
+  if (next == kNone || !region.MayJoin({id, next})) return;
   Activation activation = ActivationOf(region, next);
   if (activation == Activation::kNone) return;
   std::vector<graph::Attribute> attributes = gemm.attributes;

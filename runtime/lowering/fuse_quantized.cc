@@ -234,6 +234,7 @@ class QuantizedFuser {
   }
 
   void Rewrite(const QuantizedChain& chain) {
+    if (!region_.MayJoin(chain.nodes)) return;
     std::vector<graph::Attribute> attributes = chain.attributes;
     attributes.push_back({"low", chain.bounds.low});
     attributes.push_back({"high", chain.bounds.high});
@@ -274,6 +275,7 @@ class QuantizedFuser {
       bias = chain.offset;
     }
     const auto activation = TakeRelu(&chain) ? Activation::kRelu : Activation::kNone;
+    if (!region_.MayJoin(chain.nodes)) return;
     const NodeId fused = region_.AddNode(
         "DequantizedGemm", {node(id).inputs[0], b->number, b->scale, b->zero, bias}, {chain.output},
         graph::Attributes({{"transB", node(id).Int("transB", 0)},

@@ -25,8 +25,10 @@ bool Region::Is(NodeId id, std::string_view domain, std::string_view name) const
 void Region::IndexConsumers() const {
   if (indexed_) return;
   consumers_.assign(graph().values.size(), {});
+  waited_for_.assign(node_count(), false);
   for (NodeId id = 0; id < node_count(); ++id) {
     if (dead_[id]) continue;
+    for (NodeId control : node(id).controls) waited_for_[control] = true;
     for (ValueId input : node(id).inputs) {
       if (input == kNone) continue;
       auto& list = consumers_[input];
@@ -45,6 +47,60 @@ std::vector<NodeId> Region::Consumers(ValueId value) const {
 NodeId Region::OnlyConsumer(ValueId value) const {
   auto consumers = Consumers(value);
   return consumers.size() == 1 && !IsFetched(value) ? consumers[0] : kNone;
+}
+
+bool Region::IsWaitedFor(NodeId id) const {
+  IndexConsumers();
+  return waited_for_[id];
+}
+
+bool Region::NeedOneOf(std::vector<NodeId> these, std::span<const NodeId> nodes) const {
+  std::vector<bool> seen(node_count(), false);
+  std::vector<NodeId> stack = std::move(these);
+  for (NodeId id : stack) seen[id] = true;
+  const auto add = [&](NodeId id) {
+    if (seen[id]) return;
+    seen[id] = true;
+    stack.push_back(id);
+  };
+  while (!stack.empty()) {
+    const graph::Node& next = node(stack.back());
+    stack.pop_back();
+    for (NodeId producer : Producers(next.inputs)) add(producer);
+    for (NodeId control : next.controls) add(control);
+  }
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](NodeId id) { return id != kNone && seen[id]; });
+}
+
+std::vector<NodeId> Region::Producers(std::span<const ValueId> values) const {
+  std::vector<NodeId> out;
+  for (ValueId value : values) {
+    if (value != kNone && Producer(value) != kNone) out.push_back(Producer(value));
+  }
+  return out;
+}
+
+bool Region::MayJoin(std::initializer_list<NodeId> nodes) const {
+  return MayJoin(std::span(nodes.begin(), nodes.size()));
+}
+
+bool Region::MayJoin(std::span<const NodeId> nodes) const {
+  const auto among = [&](NodeId id) {
+    return id == kNone || std::find(nodes.begin(), nodes.end(), id) != nodes.end();
+  };
+  if (std::none_of(nodes.begin(), nodes.end(),
+                   [&](NodeId id) { return id != kNone && IsWaitedFor(id); })) {
+    return true;
+  }
+  std::vector<NodeId> before;
+  for (NodeId id : nodes) {
+    if (id == kNone) continue;
+    for (NodeId producer : Producers(node(id).inputs)) before.push_back(producer);
+    for (NodeId control : node(id).controls) before.push_back(control);
+  }
+  std::erase_if(before, among);
+  return !NeedOneOf(std::move(before), nodes);
 }
 
 const Tensor* Region::ConstantOf(ValueId value) const {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/graph/graph.h"
@@ -36,6 +38,15 @@ class Region {
   // The only consumer of a value that is not fetched; kNone otherwise.
   graph::NodeId OnlyConsumer(graph::ValueId value) const;
   bool IsFetched(graph::ValueId value) const;
+  // Whether one of the nodes is among `these` or has run before they do.
+  bool NeedOneOf(std::vector<graph::NodeId> these, std::span<const graph::NodeId> nodes) const;
+  // The nodes that make the values.
+  std::vector<graph::NodeId> Producers(std::span<const graph::ValueId> values) const;
+  // Whether nodes whose results nobody but them takes, unless that of the last one, may become one
+  // node; kNone is no node. They may not if one of them waits for another node, or takes what it
+  // makes, that itself waits for one of them.
+  bool MayJoin(std::initializer_list<graph::NodeId> nodes) const;
+  bool MayJoin(std::span<const graph::NodeId> nodes) const;
   // A value's constant; null if it has none.
   const Tensor* ConstantOf(graph::ValueId value) const;
   // The number of a constant of one element of a floating type, unless it is of 8 bits.
@@ -78,6 +89,7 @@ class Region {
 
  private:
   void IndexConsumers() const;
+  bool IsWaitedFor(graph::NodeId node) const;
   std::vector<bool> Needed() const;
 
   struct Added {
@@ -95,6 +107,7 @@ class Region {
   std::vector<bool> dead_;
   mutable bool indexed_ = false;
   mutable std::vector<std::vector<graph::NodeId>> consumers_;
+  mutable std::vector<bool> waited_for_;
 };
 
 }  // namespace hr::lowering

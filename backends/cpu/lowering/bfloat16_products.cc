@@ -67,7 +67,7 @@ class Chain {
   void TakeTail() {
     bool added = false, rounded = false;
     while (true) {
-      const NodeId next = region_.OnlyConsumer(y_);
+      const NodeId next = Next();
       const bool relu = activation_ != Activation::kNone;
       if (!rounded && IsRounding(next)) {
         rounded = true;
@@ -83,18 +83,18 @@ class Chain {
   }
 
   void TakeRounding() {
-    const NodeId cast = region_.OnlyConsumer(y_);
+    const NodeId cast = Next();
     if (IsRounding(cast)) Take(cast);
   }
 
   // Takes the rounding in. Behind it, a Relu gives what it gives before.
   void TakeRow() {
-    const NodeId cast = region_.OnlyConsumer(y_);
+    const NodeId cast = Next();
     if (!IsRounding(cast)) return;
     Take(cast);
     if (activation_ != Activation::kNone) return;
     if (operands_.c == kNone) TakeBias();
-    const NodeId relu = region_.OnlyConsumer(y_);
+    const NodeId relu = Next();
     if (!region_.Is(relu, "", "Relu")) return;
     activation_ = Activation::kRelu;
     Take(relu);
@@ -144,13 +144,21 @@ class Chain {
     return same;
   }
 
+  // What takes the result, if it may become one node with what makes it.
+  NodeId Next() const {
+    const NodeId next = region_.OnlyConsumer(y_);
+    std::vector<NodeId> nodes = taken_;
+    nodes.insert(nodes.end(), {id_, next});
+    return region_.MayJoin(nodes) ? next : kNone;
+  }
+
   void Take(NodeId id) {
     taken_.push_back(id);
     y_ = region_.node(id).outputs[0];
   }
 
   void TakeBias() {
-    const NodeId add = region_.OnlyConsumer(y_);
+    const NodeId add = Next();
     if (!region_.Is(add, "", "Add")) return;
     const auto& inputs = region_.node(add).inputs;
     const ValueId bias = inputs[0] == y_ ? inputs[1] : inputs[0];

@@ -57,13 +57,13 @@ class Fuser {
   void FuseBlocked(NodeId conv) {
     Chain chain = MatchPool(MatchRelu(conv));
     FindConvGradient(&chain);
-    Rewrite(chain);
+    if (region_.MayJoin({chain.conv, chain.relu, chain.pool})) Rewrite(chain);
   }
 
   void JoinRelu(NodeId conv) {
     const graph::Node node = region_.node(conv);
     NodeId relu = region_.OnlyConsumer(node.outputs[0]);
-    if (!region_.Is(relu, kOnnx, "Relu")) return;
+    if (!region_.Is(relu, kOnnx, "Relu") || !region_.MayJoin({conv, relu})) return;
     std::vector<graph::Attribute> attributes = node.attributes;
     attributes.push_back({"relu", int64_t{1}});
     ReplaceAll({conv, relu}, region_.AddNode("PlainConv", node.inputs, region_.node(relu).outputs,
@@ -94,7 +94,7 @@ class Fuser {
     }
     const NodeId bound = BoundAfter(out, &attributes);
     if (bound != kNone) out = region_.node(bound).outputs[0];
-    if (out == node.outputs[0]) return;
+    if (out == node.outputs[0] || !region_.MayJoin({conv, norm, add, bound})) return;
     ReplaceAll({conv, norm, add, bound}, region_.AddNode("ChannelsLastConv", std::move(inputs),
                                                          {out}, std::move(attributes), node.name));
   }

@@ -68,7 +68,9 @@ class NormalizationFuser {
     if (add != kNone) next = region_.OnlyConsumer(region_.node(add).outputs[0]);
     const bool free = next != kNone && region_.node(next).controls.empty() &&
                       (add == kNone || region_.node(add).controls.empty());
-    if (!free || !region_.Is(next, "", "Relu")) return;
+    if (!free || !region_.Is(next, "", "Relu") || !region_.MayJoin({chain->norm, add, next})) {
+      return;
+    }
     chain->relu = next;
     chain->out = region_.node(next).outputs[0];
     chain->add = add;
@@ -92,21 +94,7 @@ class NormalizationFuser {
 
   // Whether `node` is `other` or runs after it.
   bool Needs(NodeId node, NodeId other) const {
-    std::vector<bool> seen(region_.node_count());
-    std::vector<NodeId> stack;
-    const auto add = [&](NodeId id) {
-      if (id == kNone || seen[id]) return;
-      seen[id] = true;
-      stack.push_back(id);
-    };
-    add(node);
-    while (!stack.empty() && !seen[other]) {
-      const graph::Node& next = region_.node(stack.back());
-      stack.pop_back();
-      for (ValueId input : next.inputs) add(input == kNone ? kNone : region_.Producer(input));
-      for (NodeId control : next.controls) add(control);
-    }
-    return seen[other];
+    return node != kNone && region_.NeedOneOf({node}, {&other, 1});
   }
 
   // The gradient of the chain's ReLU, if nothing but the normalization's takes it.

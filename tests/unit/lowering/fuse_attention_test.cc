@@ -1,4 +1,4 @@
-// Attention and products among nodes that wait for others give what they give unfused.
+// Attention, products and chains among nodes that wait for others give what they give unfused.
 // tests/unit/cpu/attention_test.cc has the forms of attention.
 #include "tests/unit/lowering/quantized_chains.h"
 
@@ -78,6 +78,24 @@ TEST_F(WaitingNodes, AttentionOfTwoTypesStays) {
   const ValueId v = cast(Fed4(7, 6), DType::kBfloat16);
   const ValueId y = Apply("MatMul", {cast(p, DType::kBfloat16), v});
   Check(cast(y, DType::kFloat32), 1e-2, "", "\"attention");
+}
+
+// What a chain's end takes waits for its beginning.
+TEST_F(WaitingNodes, BetweenTheNodesOfAChain) {
+  const ValueId first = Apply("Relu", {Fed4(5, 6)});
+  const ValueId other = After(Producer(first), "Softmax", {Fed4(5, 6)});
+  Check(Apply("Add", {first, other}), kDistance, "", "nothing");
+}
+
+TEST_F(WaitingNodes, BetweenAProductAndWhatIsAdded) {
+  for (const bool bytes : {false, true}) {
+    Reset();
+    const ValueId x = Fed({5, 8}, -1, 1);
+    const ValueId product = bytes ? Apply("MatMul", {Limited(x, 0.01), Weights({8, 6}, 1)})
+                                  : Apply("MatMul", {x, Fed({8, 6}, -1, 1)});
+    const ValueId row = After(Producer(product), "Softmax", {Fed({6}, -1, 1)});
+    Check(Apply("Relu", {Apply("Add", {product, row})}), bytes ? 0.05 : kDistance, "", "nothing");
+  }
 }
 
 }  // namespace

@@ -52,8 +52,10 @@ template <typename T>
 bool PacksA(const GemmKernels<T>& kernels, const Product<T>& p, int64_t m, int64_t n) {
   if (p.dots || m <= 3 || p.k <= kFewTerms) return false;
   const int64_t vectors = CeilDiv(n, kernels.lanes);
-  if (p.a_rows_contiguous()) return vectors > 8 && m > 2 * kernels.rows;
-  return vectors > 16 || (vectors > 4 && Conflicts(p.a_row * static_cast<int64_t>(sizeof(T))));
+  const int64_t stride = std::max(p.a_row, p.a_column);
+  const bool conflicts = vectors > 4 && Conflicts(stride * static_cast<int64_t>(sizeof(T)));
+  if (p.a_rows_contiguous()) return (vectors > 8 || conflicts) && m > 2 * kernels.rows;
+  return vectors > 16 || conflicts;
 }
 
 // Rows of B that lie apart are copied if several tiles read them, and the caches cannot hold all of

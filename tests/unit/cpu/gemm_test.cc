@@ -99,6 +99,7 @@ TEST_P(GemmTest, BlockedAndSliced) {
   CheckTransposes<float>(150, 170, 800, {}, 4);
   CheckTransposes<float>(37, 41, 3000, {}, 3, 3);  // k is cut
   CheckTransposes<float>(256, 130, 256, {}, 1);
+  for (int64_t n : {65, 70, 128}) CheckTransposes<float>(512, n, 130, {}, 2);  // A's rows conflict
   CheckTransposes<double>(150, 90, 500, {.beta = 1}, 3);
 }
 

@@ -32,7 +32,11 @@ class Joiner {
     std::map<Key, std::vector<NodeId>> groups;
     CountWriters();
     for (NodeId id = 0; id < region_.node_count(); ++id) {
-      if (IsStep(id) && !HasFollowers(id) && WritesAlone(id)) groups[KeyOf(id)].push_back(id);
+      // If a node waits for one step and another step waits for that node, joining the two steps
+      // would make a cycle.
+      if (IsStep(id) && !region_.IsWaitedFor(id) && WritesAlone(id)) {
+        groups[KeyOf(id)].push_back(id);
+      }
     }
     for (const auto& [key, steps] : groups) Join(steps);
     region_.Sweep();
@@ -63,15 +67,6 @@ class Joiner {
     const std::vector<uint32_t> written = Written(id);
     return std::all_of(written.begin(), written.end(),
                        [&](uint32_t v) { return v == kNone || writers_[v] == 1; });
-  }
-
-  // If a node waits for one step and another step waits for that node, joining the two steps would
-  // make a cycle.
-  bool HasFollowers(NodeId id) const {
-    return std::any_of(
-        region_.graph().nodes.begin(), region_.graph().nodes.end(), [&](const graph::Node& node) {
-          return std::find(node.controls.begin(), node.controls.end(), id) != node.controls.end();
-        });
   }
 
   std::vector<graph::Attribute> Settings(const graph::Node& node) const {

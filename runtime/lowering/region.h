@@ -38,6 +38,8 @@ class Region {
   // The only consumer of a value that is not fetched; kNone otherwise.
   graph::NodeId OnlyConsumer(graph::ValueId value) const;
   bool IsFetched(graph::ValueId value) const;
+  // Whether another node lists it in its controls.
+  bool IsWaitedFor(graph::NodeId node) const;
   // Whether one of the nodes is among `these` or has run before they do.
   bool NeedOneOf(std::vector<graph::NodeId> these, std::span<const graph::NodeId> nodes) const;
   // The nodes that make the values.
@@ -89,7 +91,6 @@ class Region {
 
  private:
   void IndexConsumers() const;
-  bool IsWaitedFor(graph::NodeId node) const;
   std::vector<bool> Needed() const;
 
   struct Added {

@@ -137,7 +137,7 @@ void Attention(const Lease& threads, const AttentionShape& s, const T* q, const 
                const AttentionMaskData& masks, T* out, int slices, void* scratch) {
   const AttentionCut cut = CutQueries<T>(s, slices);
   const TaskMemory<T> memory(s, cut.blocks, false);
-  cut.Run(threads, [&](int64_t head, int64_t block, int number) {
+  cut.Run(threads, [&](int64_t head, int64_t block, int number, bool) {
     const Range rows = PartOf(s.queries, cut.blocks, block);
     Task<T> task(s, memory,
                  static_cast<char*>(scratch) + memory.bytes() * static_cast<size_t>(number));
@@ -162,7 +162,7 @@ void AttentionGrad(const Lease& threads, const AttentionShape& s, const T* dout,
   const AttentionCut cut = BackwardCut<T>(s, slices);
   const int64_t blocks = QueryBlocks<T>(s, 1);
   const TaskMemory<T> memory(s, blocks, true);
-  cut.Run(threads, [&](int64_t head, int64_t, int number) {
+  cut.Run(threads, [&](int64_t head, int64_t, int number, bool) {
     Task<T> task(s, memory,
                  static_cast<char*>(scratch) + memory.bytes() * static_cast<size_t>(number));
     for (int64_t block = 0; block < blocks; ++block) {

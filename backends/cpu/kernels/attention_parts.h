@@ -24,7 +24,8 @@ int64_t QueryBlocks(const AttentionShape& s, int64_t least) {
                              std::max<int64_t>(s.queries, 1));
 }
 
-// Calls body(head, part of its queries' blocks, task) so that the tasks together do all blocks.
+// Calls body(head, part of its queries' blocks, task, whether the task has just come to the head)
+// so that the tasks together do all blocks.
 struct AttentionCut {
   int64_t heads, blocks;
   int tasks;
@@ -33,7 +34,9 @@ struct AttentionCut {
   void Run(const Lease& threads, const Body& body) const {
     threads.ParallelFor(tasks, [&](int task) {
       const Range part = PartOf(heads * blocks, tasks, task);
-      for (int64_t i = part.begin; i < part.end; ++i) body(i / blocks, i % blocks, task);
+      for (int64_t i = part.begin; i < part.end; ++i) {
+        body(i / blocks, i % blocks, task, i == part.begin || i % blocks == 0);
+      }
     });
   }
 };

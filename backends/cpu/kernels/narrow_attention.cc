@@ -121,23 +121,18 @@ void NarrowAttention::MultiplyWide(const Head& head, Range rows, char* memory) c
 void NarrowAttention::Run(const Lease& threads, const uint16_t* q, const uint16_t* k,
                           const uint16_t* v, const AttentionMaskData& masks, uint16_t* out,
                           void* scratch) const {
-  threads.ParallelFor(cut_.tasks, [&](int task) {
+  cut_.Run(threads, [&](int64_t h, int64_t block, int task, bool is_new) {
     char* const memory = static_cast<char*>(scratch) + memory_.end * static_cast<size_t>(task);
-    const Range part = PartOf(cut_.heads * cut_.blocks, cut_.tasks, task);
-    for (int64_t i = part.begin; i < part.end; ++i) {
-      const int64_t h = i / cut_.blocks, block = i % cut_.blocks;
-      const Head head{q + OffsetOfHead(s_.q, s_, h), k + OffsetOfHead(s_.k, s_, h),
-                      v + OffsetOfHead(s_.v, s_, h), MasksOfHead(s_, masks, h),
-                      out + OffsetOfHead(s_.out, s_, h)};
-      const bool is_new = i == part.begin || block == 0;
-      const Range rows = PartOf(s_.queries, cut_.blocks, block);
-      if (products_ != nullptr) {
-        if (is_new) LoadNarrow(head, memory);
-        MultiplyNarrow(head, rows, memory);
-      } else {
-        if (is_new) LoadWide(head, memory);
-        MultiplyWide(head, rows, memory);
-      }
+    const Head head{q + OffsetOfHead(s_.q, s_, h), k + OffsetOfHead(s_.k, s_, h),
+                    v + OffsetOfHead(s_.v, s_, h), MasksOfHead(s_, masks, h),
+                    out + OffsetOfHead(s_.out, s_, h)};
+    const Range rows = PartOf(s_.queries, cut_.blocks, block);
+    if (products_ != nullptr) {
+      if (is_new) LoadNarrow(head, memory);
+      MultiplyNarrow(head, rows, memory);
+    } else {
+      if (is_new) LoadWide(head, memory);
+      MultiplyWide(head, rows, memory);
     }
   });
 }

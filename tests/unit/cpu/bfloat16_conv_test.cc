@@ -4,10 +4,8 @@
 
 #include <cmath>
 #include <cstring>
-#include <random>
 
-#include "runtime/base/executor.h"
-#include "runtime/base/half.h"
+#include "tests/unit/cpu/bfloat16_fixture.h"
 
 namespace hr::cpu {
 namespace {
@@ -15,32 +13,9 @@ namespace {
 // A result of float32, and of bfloat16, over the sum of the magnitudes of its terms.
 constexpr double kSumError = 2e-6, kNarrowError = 0x1p-8;
 
-// Once with vectors alone, and once with the matrix unit.
-class Bfloat16ConvTest : public testing::TestWithParam<bool> {
+class Bfloat16ConvTest : public Bfloat16Test {
  protected:
-  void SetUp() override {
-    kernels_ = GetParam() ? KernelsForBfloat16() : VectorsForBfloat16();
-    if (kernels_ == nullptr) GTEST_SKIP() << "this processor has no products of bfloat16";
-    pool_ = CreateThreadPool(3).value();
-    budget_ = std::make_unique<ThreadBudget>(*pool_);
-    three_ = budget_->Acquire(3, {}).value();
-  }
-  void TearDown() override { three_ = Lease(); }
-
-  int64_t Between(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine_);
-  }
-  bool Coin() { return Between(0, 1) != 0; }
-  float Number() {
-    return static_cast<float>(std::uniform_real_distribution<double>(-1, 1)(engine_));
-  }
-
   using Bits = std::vector<uint16_t>;
-  Bits Numbers(int64_t count) {
-    Bits bits(static_cast<size_t>(count));
-    for (uint16_t& b : bits) b = FloatToBfloat16(Number());
-    return bits;
-  }
 
   // Kernels, strides, dilations and pads of all kinds, of which pads may be larger than kernels.
   ConvShape DrawShape() {
@@ -155,12 +130,6 @@ class Bfloat16ConvTest : public testing::TestWithParam<bool> {
              Aligned(scratch));
     return Read(result, epilogue.narrow);
   }
-
-  std::mt19937 engine_{5};
-  const Bfloat16Kernels* kernels_ = nullptr;
-  std::unique_ptr<Executor> pool_;
-  std::unique_ptr<ThreadBudget> budget_;
-  Lease three_;
 };
 
 TEST_P(Bfloat16ConvTest, Forward) {

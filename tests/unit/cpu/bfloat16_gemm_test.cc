@@ -4,12 +4,9 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 
-#include "backends/cpu/kernels/bfloat16_kernels.h"
-#include "runtime/base/executor.h"
-#include "runtime/base/half.h"
+#include "tests/unit/cpu/bfloat16_fixture.h"
 
 namespace hr::cpu {
 namespace {
@@ -17,25 +14,8 @@ namespace {
 // The smallest magnitude that the instructions do not take for zero.
 constexpr double kSmallest = 0x1p-126;
 
-// Once with vectors alone, and once with the matrix unit.
-class Bfloat16GemmTest : public testing::TestWithParam<bool> {
+class Bfloat16GemmTest : public Bfloat16Test {
  protected:
-  void SetUp() override {
-    kernels_ = GetParam() ? KernelsForBfloat16() : VectorsForBfloat16();
-    if (kernels_ == nullptr) GTEST_SKIP() << "this processor has no products of bfloat16";
-    pool_ = CreateThreadPool(3).value();
-    budget_ = std::make_unique<ThreadBudget>(*pool_);
-    three_ = budget_->Acquire(3, {}).value();
-  }
-  void TearDown() override { three_ = Lease(); }
-
-  int64_t Between(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine_);
-  }
-  float Number() {
-    return static_cast<float>(std::uniform_real_distribution<double>(-1, 1)(engine_));
-  }
-
   struct Drawn {
     GemmShape shape;
     std::vector<uint16_t> a, b;
@@ -49,15 +29,9 @@ class Bfloat16GemmTest : public testing::TestWithParam<bool> {
     GemmShape& s = d.shape;
     s = GemmShape::Dense(Between(1, most), Between(1, most), Between(1, 2 * most), Coin(), Coin());
     s.lda += Between(0, 3), s.ldb += Between(0, 3), s.ldc += Between(0, 3);
-    d.a = Bits(s.lda * (s.transpose_a ? s.k : s.m));
-    d.b = Bits(s.ldb * (s.transpose_b ? s.n : s.k));
+    d.a = Numbers(s.lda * (s.transpose_a ? s.k : s.m));
+    d.b = Numbers(s.ldb * (s.transpose_b ? s.n : s.k));
     return d;
-  }
-  bool Coin() { return Between(0, 1) != 0; }
-  std::vector<uint16_t> Bits(int64_t count) {
-    std::vector<uint16_t> bits(static_cast<size_t>(count));
-    for (uint16_t& b : bits) b = FloatToBfloat16(Number());
-    return bits;
   }
 
   void DrawEpilogue(Drawn& d) {
@@ -166,13 +140,6 @@ class Bfloat16GemmTest : public testing::TestWithParam<bool> {
     size_t bytes_;
     std::vector<std::byte> memory_;
   };
-
-  const Bfloat16Kernels* kernels_ = nullptr;
-  std::mt19937_64 engine_{7};
-  const Lease one_;
-  std::unique_ptr<Executor> pool_;
-  std::unique_ptr<ThreadBudget> budget_;
-  Lease three_;
 };
 
 TEST_P(Bfloat16GemmTest, SumsAreThoseOfFloat32) {

@@ -1,9 +1,11 @@
 #include "backends/cpu/kernels/gemm.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "backends/cpu/kernels/gemm_cell.h"
 #include "backends/cpu/kernels/gemm_plan.h"
+#include "backends/cpu/kernels/split_cell.h"
 
 namespace hr::cpu {
 namespace {
@@ -24,15 +26,26 @@ size_t AlignedBytes(int64_t elements) {
 // A product and how it is cut, without its operands.
 template <typename T>
 struct Plan {
+  // On vectors.
   Plan(const GemmKernels<T>& kernels, const Product<T>& product, int slices)
       : kernels(kernels),
         product(product),
         grid(MakeGrid(kernels, product, slices)),
-        blocks(MakeBlocks(kernels, product, grid)) {}
+        blocks(MakeBlocks(kernels, product, grid)),
+        cell_elements(blocks.scratch_elements()) {}
+  // On a matrix unit.
+  Plan(const GemmKernels<T>& kernels, const SplitKernels& unit, const Product<T>& product,
+       int slices)
+      : kernels(kernels),
+        unit(&unit),
+        product(product),
+        grid(MakeSplitGrid(product.m, product.n, product.k, slices)),
+        split(grid.m_step, grid.k_step),
+        cell_elements(static_cast<int64_t>(split.scratch_bytes() / sizeof(T))) {}
 
   int64_t partial_elements() const { return grid.k > 1 ? grid.k * product.m * product.n : 0; }
   int64_t scratch_elements() const {
-    return grid.cells() * blocks.scratch_elements() + RoundUp(partial_elements(), 16);
+    return grid.cells() * cell_elements + RoundUp(partial_elements(), 16);
   }
   size_t scratch_bytes() const { return AlignedBytes<T>(scratch_elements()); }
   // The product of the caller's operands, of which each may play the other's role.
@@ -45,9 +58,12 @@ struct Plan {
   }
 
   const GemmKernels<T>& kernels;
+  const SplitKernels* unit = nullptr;  // null: vectors
   const Product<T> product;
   const GemmGrid grid;
-  const GemmBlocks blocks;
+  const GemmBlocks blocks{};
+  const SplitBlocks split{1, 1};
+  const int64_t cell_elements;  // of scratch
 };
 
 template <typename T>
@@ -70,6 +86,11 @@ void RunCell(const Plan<T>& plan, const Product<T>& whole, int cell, T* scratch,
   p.b += k * p.b_row;  // of a packed panel as well
   p.k = std::min(grid.k_step, whole.k - k);
   const int64_t b_panel = whole.k * 2 * plan.kernels.lanes;
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.unit != nullptr) {
+      return RunSplitCell(*plan.unit, plan.kernels, p, plan.split, b_panel, scratch);
+    }
+  }
   Cell<T>(plan.kernels, p, plan.blocks, scratch, b_panel).Run();
 }
 
@@ -104,14 +125,22 @@ void Run(const Lease& threads, const Plan<T>& plan, const Product<T>& product, v
   T* const partials = scratch ? Aligned<T>(scratch) : nullptr;
   T* const packed = partials + RoundUp(plan.partial_elements(), 16);
   threads.ParallelFor(plan.grid.cells(), [&](int cell) {
-    RunCell(plan, product, cell, packed + cell * plan.blocks.scratch_elements(), partials);
+    RunCell(plan, product, cell, packed + cell * plan.cell_elements, partials);
   });
   if (plan.grid.k > 1) AddPartials(threads, plan, product, partials);
 }
 
 template <typename T>
+bool TakesUnit(const GemmShape& shape) {
+  return std::is_same_v<T, float> && RunsOnMatrixUnit(shape);
+}
+
+template <typename T>
 Plan<T> PlanFor(const GemmShape& shape, const GemmEpilogue<T>& epilogue, int slices) {
   const GemmKernels<T>& kernels = KernelsForGemm<T>();
+  if (TakesUnit<T>(shape)) {
+    return Plan<T>(kernels, *KernelsForSplit(), PlainProduct(shape, epilogue), slices);
+  }
   return Plan<T>(kernels, MakeProduct(kernels, shape, epilogue), slices);
 }
 
@@ -122,10 +151,16 @@ Plan<T> PlanForPackedB(const GemmShape& shape, const GemmEpilogue<T>& epilogue, 
   product.b_packed = true;
   product.b_row = 2 * kernels.lanes;
   product.b_column = 1;
+  if (TakesUnit<T>(shape)) return Plan<T>(kernels, *KernelsForSplit(), product, slices);
   return Plan<T>(kernels, product, slices);
 }
 
 }  // namespace
+
+bool RunsOnMatrixUnit(const GemmShape& shape) {
+  // A process can be told to do without AVX-512.
+  return KernelsForGemm<float>().lanes == kSplitSide && SplitPays(shape.m, shape.n, shape.k);
+}
 
 template <typename T>
 size_t GemmScratchBytes(const GemmShape& shape, int slices) {

@@ -50,6 +50,10 @@ template <typename T>
 void Gemm(const Lease& threads, const GemmShape& shape, const T* a, const T* b, T* c,
           const GemmEpilogue<T>& epilogue, int slices, void* scratch);
 
+// Whether a product of float32 runs on a matrix unit of this processor (split_kernels.h), which is
+// faster than any product by vectors.
+bool RunsOnMatrixUnit(const GemmShape& shape);
+
 // B in the order in which the kernels read it, for weights that many products share. The layout
 // depends on the CPU: it is for memory, not for files. `packed` has PackedBBytes, aligned as T.
 template <typename T>

@@ -2,22 +2,21 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 
-#include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <span>
 
+#include "backends/cpu/kernels/matrix_registers.h"
+
 #define HR_AMX __attribute__((target("amx-tile,amx-int8,amx-bf16")))
 
 namespace hr::cpu {
 namespace {
 
-constexpr int kTileRows = 16;   // of a register
-constexpr int kTileBytes = 64;  // of a row of a register: 16 sums, or 64 or 32 numbers of A
-constexpr int kWidth = 32;      // columns of a panel: two registers
-constexpr int64_t kLane = 4;    // bytes of a quad or a pair, and of a sum
+constexpr int kWidth = 32;    // columns of a panel: two registers
+constexpr int64_t kLane = 4;  // bytes of a quad or a pair, and of a sum
 constexpr int64_t kPanelStride = kWidth * kLane;
 constexpr int64_t kSumsStride = kWidth * kLane;
 // Fewer rows are multiplied sooner by vectors.
@@ -28,29 +27,6 @@ bool AskForRegisters() {
   constexpr int kTileData = 18;     // XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
 }
-
-// What ldtilecfg reads: the shapes of the registers, by number. Sums are 0 to 3 (two rows of two),
-// A is 4 and 5, B 6 and 7.
-struct alignas(64) Shapes {
-  uint8_t palette = 1;
-  uint8_t start_row = 0;
-  uint8_t reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-
-  Shapes(int upper, int lower, int64_t lanes) {
-    for (int of_b : {6, 7}) Set(of_b, static_cast<int>(lanes), kTileBytes);
-    for (int sums : {0, 1}) Set(sums, upper, kTileBytes);
-    Set(4, upper, static_cast<int>(lanes * kLane));
-    if (lower == 0) return;
-    for (int sums : {2, 3}) Set(sums, lower, kTileBytes);
-    Set(5, lower, static_cast<int>(lanes * kLane));
-  }
-  void Set(int number, int count, int bytes) {
-    rows[number] = static_cast<uint8_t>(count);
-    row_bytes[number] = static_cast<uint16_t>(bytes);
-  }
-};
 
 enum class Numbers : uint8_t { kUint8, kInt8, kBfloat16 };
 
@@ -165,8 +141,7 @@ struct Terms {
 template <Numbers kNumbers, bool kTwo>
 HR_AMX void AddToTile(const Bytes& call, const Terms& terms, bool add) {
   const int lower = kTwo ? call.rows - kTileRows : 0;
-  const Shapes shapes(call.rows - lower, lower, terms.lanes);
-  _tile_loadconfig(&shapes);
+  UnitShapes(call.rows - lower, lower, terms.lanes).Load();
   if (add) {
     LoadSums<kTwo>(call.tile);
   } else {

@@ -53,7 +53,9 @@ void Describe(JsonWriter& json) {
 
 Result<LoweredKernel> MakeGemm(const KernelRequest& request, const GemmNode& node) {
   const bool packed = request.input(1).steady;
-  if (!OfFloat32(request) || !GemmPays(node.shape)) return LoweredKernel();
+  if (!OfFloat32(request) || !GemmPays(node.shape) || RunsOnMatrixUnit(node.shape)) {
+    return LoweredKernel();
+  }
   auto made = MatMul::Create(node.shape, {.column_bias = node.bias,
                                           .activation = node.activation,
                                           .packed_b = packed,

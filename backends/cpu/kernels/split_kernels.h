@@ -1,0 +1,64 @@
+// Products of float32 on a matrix unit that multiplies bfloat16 (AMX): each number is the sum of
+// three of bfloat16 (a0 + a1 + a2, exactly: 24 bits), and of their nine products six are added,
+//
+//   a b = a0 b0 + (a0 b1 + a1 b0) + (a1 b1 + a0 b2 + a2 b0)
+//
+// after Henry, Tang and Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
+// Higher-Precision Computations" (2019). What is left out is at most 2^-23 of a product, and 2^-27
+// on average. Products are exact, and sums of 32 are made before they are added to what there is,
+// so that errors are no larger than those of a chain of multiply-adds.
+//
+// Zeros are made of numbers below 2^-126, also of those that a number is split into: what is lost
+// of a product is at most 2^-126 times the other factor for each. NaNs go their usual way. A block
+// that has an infinity says so (SplitBlock::special), and its products are made without the unit.
+#pragma once
+
+#include <cstdint>
+
+namespace hr::cpu {
+
+inline constexpr int64_t kSplitSide = 16;   // rows or columns of a register
+inline constexpr int64_t kSplitTerms = 32;  // of a step: what a register has of each of them
+inline constexpr int64_t kSplitWidth = 2 * kSplitSide;  // of blocks and tiles
+inline constexpr int64_t kSplitStepBytes = 3 * 2 * 1024;
+
+// Some rows of op(A), or columns of op(B), at most kSplitWidth: `count` of them, `k` terms each.
+struct SplitSource {
+  const float* from = nullptr;
+  int64_t stride = 0;       // between rows of what `contiguous` says
+  bool along_terms = true;  // the terms of a row lie together, else the rows of a term
+  int64_t count = 0, k = 0;
+};
+
+// tile [rows][columns] = A block * B block, or more of it. Tiles are whole: what blocks lack is 0.
+struct SplitTileCall {
+  int64_t rows = 0;
+  int64_t k = 0;
+  const char *a = nullptr, *b = nullptr;  // blocks
+  float* tile = nullptr;
+  int64_t stride = 0;  // between its rows
+  bool add = false;    // to what it has
+};
+
+// A block has, for each step of 32 terms and each of the three parts, two registers of 16 rows or
+// columns, kSplitStepBytes together.
+struct SplitKernels {
+  // Write a block of A (rows by terms) or of B (pairs of terms by columns) to `to`, aligned to a
+  // cache line. Return whether it has an infinity.
+  bool (*split_a)(const SplitSource&, char* to);
+  bool (*split_b)(const SplitSource&, char* to);
+  // Tiles of so many rows are computed from now on, by this thread, until it calls `release`. Takes
+  // some hundred cycles.
+  void (*configure)(int64_t rows);
+  void (*tile)(const SplitTileCall&);
+  void (*release)();
+};
+
+inline int64_t SplitBlockBytes(int64_t k) {
+  return (k + kSplitTerms - 1) / kSplitTerms * kSplitStepBytes;
+}
+
+// Null if this processor has no such unit, or this process may not use it.
+const SplitKernels* KernelsForSplit();
+
+}  // namespace hr::cpu

@@ -12,4 +12,7 @@ std::string_view InstructionSet();
 // Before the first kernel runs.
 void DisableAvx512();
 
+// Has it do without the processor's matrix unit (AMX), likewise.
+void DisableMatrixUnit();
+
 }  // namespace hr::cpu

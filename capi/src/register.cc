@@ -70,10 +70,17 @@ static void RegisterTransports(session::Env& env) {
 }
 #endif
 
+#ifdef HEADRACE_CPU
+static bool IsOff(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && value == std::string_view("off");
+}
+#endif
+
 Status RegisterParts([[maybe_unused]] session::Env& env, const char* cost_table) {
 #ifdef HEADRACE_CPU
-  if (const char* off = std::getenv("HEADRACE_AVX512"); off != nullptr && off == std::string("off"))
-    cpu::DisableAvx512();
+  if (IsOff("HEADRACE_AVX512")) cpu::DisableAvx512();
+  if (IsOff("HEADRACE_MATRIX_UNIT")) cpu::DisableMatrixUnit();
   if (cost_table == nullptr) cost_table = std::getenv("HEADRACE_COSTS");
   if (cost_table != nullptr && *cost_table != '\0') {
     HR_ASSIGN_OR_RETURN(auto&& cpu, cpu::CreateCpuBackend(env.allocator(), cost_table));

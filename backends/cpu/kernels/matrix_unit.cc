@@ -1,10 +1,13 @@
 #include "backends/cpu/kernels/matrix_unit.h"
 
+#include "backends/cpu/instruction_set.h"
+
 #if defined(__x86_64__) && defined(__linux__)
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <span>
 
@@ -21,6 +24,11 @@ constexpr int64_t kPanelStride = kWidth * kLane;
 constexpr int64_t kSumsStride = kWidth * kLane;
 // Fewer rows are multiplied sooner by vectors.
 constexpr int kFewestRows = 8;
+
+std::atomic<bool>& IsAllowed() {
+  static std::atomic<bool> allowed = true;
+  return allowed;
+}
 
 bool AskForRegisters() {
   constexpr int kRequest = 0x1023;  // ARCH_REQ_XCOMP_PERM
@@ -196,16 +204,18 @@ void SetTiles(void (**tiles)(const Call&)) {
 }  // namespace
 
 bool HasInt8Unit() {
-  static const bool has =
-      __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") && AskForRegisters();
+  static const bool has = IsAllowed() && __builtin_cpu_supports("amx-tile") &&
+                          __builtin_cpu_supports("amx-int8") && AskForRegisters();
   return has;
 }
 
 bool HasBfloat16Unit() {
-  static const bool has =
-      __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && AskForRegisters();
+  static const bool has = IsAllowed() && __builtin_cpu_supports("amx-tile") &&
+                          __builtin_cpu_supports("amx-bf16") && AskForRegisters();
   return has;
 }
+
+void DisableMatrixUnit() { IsAllowed() = false; }
 
 Int8Kernels WithUnitTiles(const Int8Kernels& vectors) {
   Int8Kernels kernels = vectors;
@@ -230,6 +240,7 @@ namespace hr::cpu {
 
 bool HasInt8Unit() { return false; }
 bool HasBfloat16Unit() { return false; }
+void DisableMatrixUnit() {}
 Int8Kernels WithUnitTiles(const Int8Kernels& vectors) { return vectors; }
 Bfloat16Kernels WithUnitTiles(const Bfloat16Kernels& vectors) { return vectors; }
 

@@ -35,6 +35,12 @@ std::string_view ActivationName(Activation activation) {
   return kNames[static_cast<size_t>(activation)];
 }
 
+// By which of the portable kernels a product of float32 runs.
+template <typename T>
+std::string_view UnitName(const GemmShape& shape) {
+  return std::is_same_v<T, float> && RunsOnMatrixUnit(shape) ? "_split" : "";
+}
+
 // A product by the portable kernels.
 template <typename T>
 struct PortableProduct {
@@ -103,7 +109,7 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
   LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
                     .preparation = product.MakePreparation()};
   out.kernel = MakeKernel(
-      Cat("gemm", ActivationName(activation)),
+      Cat("gemm", UnitName<T>(shape), ActivationName(activation)),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         auto* c = p.output<T>(0);
         GemmEpilogue<T> end{.alpha = alpha, .activation = activation};
@@ -134,7 +140,8 @@ Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShap
   LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
                     .preparation = product.MakePreparation()};
   out.kernel = MakeKernel(
-      "matmul", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+      Cat("matmul", UnitName<T>(shape)),
+      [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         product.Run(context.threads, p.input<T>(0), p.input<T>(1), p.output<T>(0), {}, p.scratch());
         return {};
       });
@@ -239,14 +246,15 @@ Result<LoweredKernel> MakeMatMulOf(const KernelRequest& request) {
   const int slices = request.threads;
   LoweredKernel out;
   out.scratch_bytes = GemmBatchedScratchBytes<T>(product->shape, product->batch(), slices);
-  out.kernel = MakeKernel(
-      "matmul", [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-        const T *a = p.input<T>(0), *b = p.input<T>(1);
-        if (product->swapped) std::swap(a, b);
-        GemmBatched<T>(context.threads, product->shape, product->batch(), a, b, p.output<T>(0), {},
-                       slices, p.scratch());
-        return {};
-      });
+  out.kernel =
+      MakeKernel(Cat("matmul", UnitName<T>(product->shape)),
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   const T *a = p.input<T>(0), *b = p.input<T>(1);
+                   if (product->swapped) std::swap(a, b);
+                   GemmBatched<T>(context.threads, product->shape, product->batch(), a, b,
+                                  p.output<T>(0), {}, slices, p.scratch());
+                   return {};
+                 });
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Nodes that oneDNN runs, from the operator to the result, judged by exact arithmetic.
 #include <random>
 
+#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/kernels/gemm.h"
 #include "backends/cpu/onednn/functions.h"
 #include "tests/leaks.h"
@@ -9,6 +10,8 @@
 namespace hr::cpu {
 namespace {
 
+// Products are oneDNN's only where there is no matrix unit.
+[[maybe_unused]] const bool without_unit = (DisableMatrixUnit(), true);
 // oneDNN keeps the primitives that it has made.
 [[maybe_unused]] const bool keeps_objects = library_keeps_objects = true;
 

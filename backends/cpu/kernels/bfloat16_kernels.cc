@@ -10,7 +10,7 @@
 
 #if defined(__x86_64__)
 
-#include <immintrin.h>
+#include "backends/cpu/kernels/transpose_lanes.h"
 
 #if defined(__GNUC__) && !defined(__clang__)  // whose headers begin with what they call undefined
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -154,34 +154,6 @@ HR_BFLOAT16 void PackPlaces(const uint16_t* from, std::span<const int32_t> place
                             uint16_t* panel) {
   PackRows(from, count, static_cast<int64_t>(places.size()), panel,
            [places](int64_t l) { return int64_t{places[static_cast<size_t>(l)]}; });
-}
-
-// Transposes 16 x 16 lanes: first within blocks of 4 x 4, then the blocks.
-HR_BFLOAT16_INLINE void TransposeLanes(__m512i (&rows)[kLanes]) {
-  __m512i pairs[kLanes], quads[kLanes];
-#pragma GCC unroll 4
-  for (int i = 0; i < kLanes; i += 4) {
-    pairs[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
-    pairs[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
-    pairs[i + 2] = _mm512_unpacklo_epi32(rows[i + 2], rows[i + 3]);
-    pairs[i + 3] = _mm512_unpackhi_epi32(rows[i + 2], rows[i + 3]);
-    quads[i] = _mm512_unpacklo_epi64(pairs[i], pairs[i + 2]);
-    quads[i + 1] = _mm512_unpackhi_epi64(pairs[i], pairs[i + 2]);
-    quads[i + 2] = _mm512_unpacklo_epi64(pairs[i + 1], pairs[i + 3]);
-    quads[i + 3] = _mm512_unpackhi_epi64(pairs[i + 1], pairs[i + 3]);
-  }
-  // quads[i + c] has, in its block b, column 4 b + c of rows i to i + 3.
-#pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
-    const __m512i even0 = _mm512_shuffle_i32x4(quads[c], quads[4 + c], 0x88);
-    const __m512i odd0 = _mm512_shuffle_i32x4(quads[c], quads[4 + c], 0xdd);
-    const __m512i even1 = _mm512_shuffle_i32x4(quads[8 + c], quads[12 + c], 0x88);
-    const __m512i odd1 = _mm512_shuffle_i32x4(quads[8 + c], quads[12 + c], 0xdd);
-    rows[c] = _mm512_shuffle_i32x4(even0, even1, 0x88);
-    rows[8 + c] = _mm512_shuffle_i32x4(even0, even1, 0xdd);
-    rows[4 + c] = _mm512_shuffle_i32x4(odd0, odd1, 0x88);
-    rows[12 + c] = _mm512_shuffle_i32x4(odd0, odd1, 0xdd);
-  }
 }
 
 HR_BFLOAT16 void PackTransposed(const uint16_t* b, int64_t ldb, int64_t count, int64_t k,

@@ -40,7 +40,7 @@ struct Plan {
         unit(&unit),
         product(product),
         grid(MakeSplitGrid(product.m, product.n, product.k, slices)),
-        split(grid.m_step, grid.k_step),
+        split(grid.m_step, grid.n_step, grid.k_step),
         cell_elements(static_cast<int64_t>(split.scratch_bytes() / sizeof(T))) {}
 
   int64_t partial_elements() const { return grid.k > 1 ? grid.k * product.m * product.n : 0; }
@@ -62,7 +62,7 @@ struct Plan {
   const Product<T> product;
   const GemmGrid grid;
   const GemmBlocks blocks{};
-  const SplitBlocks split{1, 1};
+  const SplitBlocks split{1, 1, 1};
   const int64_t cell_elements;  // of scratch
 };
 

@@ -1,7 +1,6 @@
 #include "backends/cpu/kernels/split_cell.h"
 
 #include <algorithm>
-#include <bitset>
 #include <cmath>
 
 #include "backends/cpu/kernels/gemm_cell.h"
@@ -9,9 +8,9 @@
 namespace hr::cpu {
 namespace {
 
-constexpr int64_t kBlockTerms = 512;
-constexpr int64_t kBlockBytes = 768 << 10;  // of the second-level cache
-constexpr int64_t kMostGroups = 64;
+constexpr int64_t kBlockTerms = 384;
+constexpr int64_t kBytesOfA = 640 << 10;  // of the second-level cache
+constexpr int64_t kBytesOfB = 512 << 10;
 
 class SplitCell {
  public:
@@ -42,56 +41,66 @@ class SplitCell {
 
  private:
   void MultiplyRows(Range rows, Range terms) {
-    std::bitset<kMostGroups> special;
-    for (int64_t i = rows.begin; i < rows.end; i += kSplitWidth) {
-      special[Group(rows, i)] =
-          unit_.split_a(RowsOfA(i, terms, rows.end), BlockOfA(rows, i, terms));
-    }
-    for (int64_t j = 0; j < p_.n; j += kSplitWidth) {
-      const bool special_b = unit_.split_b(ColumnsOfB(j, terms), b_);
-      for (int64_t i = rows.begin; i < rows.end; i += kSplitWidth) {
-        const Range part{i, std::min(rows.end, i + kSplitWidth)};
-        Tile(part, j, terms, BlockOfA(rows, i, terms), special_b || special[Group(rows, i)]);
+    const uint64_t special_a = unit_.split_a(RowsOfA(rows, terms), a_);
+    const int64_t block = SplitBlockBytes(terms.size());
+    for (int64_t j = 0; j < p_.n; j += blocks_.n) {
+      const Range columns{j, std::min(p_.n, j + blocks_.n)};
+      const uint64_t special_b = SplitColumns(columns, terms);
+      for (int64_t i = 0; rows.begin + i * kSplitWidth < rows.end; ++i) {
+        for (int64_t panel = 0; j + panel * kSplitWidth < columns.end; ++panel) {
+          Tile(PartAt(rows, i), PartAt(columns, panel), terms, a_ + i * block, b_ + panel * block,
+               ((special_a >> i | special_b >> panel) & 1) != 0);
+        }
       }
     }
   }
 
-  static size_t Group(Range rows, int64_t i) {
-    return static_cast<size_t>((i - rows.begin) / kSplitWidth);
-  }
-  char* BlockOfA(Range rows, int64_t i, Range terms) const {
-    return a_ + (i - rows.begin) / kSplitWidth * SplitBlockBytes(terms.size());
+  static Range PartAt(Range whole, int64_t index) {
+    const int64_t begin = whole.begin + index * kSplitWidth;
+    return {begin, std::min(whole.end, begin + kSplitWidth)};
   }
 
-  SplitSource RowsOfA(int64_t i, Range terms, int64_t end) const {
+  SplitSource RowsOfA(Range rows, Range terms) const {
     const bool along = p_.a_column == 1;
-    return {.from = p_.a + i * p_.a_row + terms.begin * p_.a_column,
+    return {.from = p_.a + rows.begin * p_.a_row + terms.begin * p_.a_column,
             .stride = along ? p_.a_row : p_.a_column,
             .along_terms = along,
-            .count = std::min(kSplitWidth, end - i),
+            .count = rows.size(),
             .k = terms.size()};
   }
 
-  SplitSource ColumnsOfB(int64_t j, Range terms) const {
-    SplitSource out{.count = std::min(kSplitWidth, p_.n - j), .k = terms.size()};
-    if (p_.b_packed) {
-      out.from = p_.b + terms.begin * kSplitWidth + j / kSplitWidth * b_panel_;
-      out.stride = kSplitWidth;
-      out.along_terms = false;
-      return out;
-    }
-    out.from = p_.b + terms.begin * p_.b_row + j * p_.b_column;
-    out.along_terms = p_.b_column != 1;
-    out.stride = out.along_terms ? p_.b_column : p_.b_row;
-    return out;
+  uint64_t SplitColumns(Range columns, Range terms) const {
+    if (p_.b_packed) return SplitPanels(columns, terms);
+    const bool along = p_.b_column != 1;
+    return unit_.split_b({.from = p_.b + terms.begin * p_.b_row + columns.begin * p_.b_column,
+                          .stride = along ? p_.b_column : p_.b_row,
+                          .along_terms = along,
+                          .count = columns.size(),
+                          .k = terms.size()},
+                         b_);
   }
 
-  void Tile(Range rows, int64_t j, Range terms, const char* a, bool special) {
+  uint64_t SplitPanels(Range columns, Range terms) const {
+    uint64_t special = 0;
+    for (int64_t panel = 0; columns.begin + panel * kSplitWidth < columns.end; ++panel) {
+      const int64_t index = columns.begin / kSplitWidth + panel;
+      special |= unit_.split_b({.from = p_.b + terms.begin * kSplitWidth + index * b_panel_,
+                                .stride = kSplitWidth,
+                                .along_terms = false,
+                                .count = PartAt(columns, panel).size(),
+                                .k = terms.size()},
+                               b_ + panel * SplitBlockBytes(terms.size()))
+                 << panel;
+    }
+    return special;
+  }
+
+  void Tile(Range rows, Range columns, Range terms, const char* a, const char* b, bool special) {
     if (rows.size() != configured_) unit_.configure(configured_ = rows.size());
-    const int64_t columns = std::min(kSplitWidth, p_.n - j);
-    SplitTileCall call{.rows = rows.size(), .k = terms.size(), .a = a, .b = b_};
-    if (direct_ && columns == kSplitWidth && !special) {
-      call.tile = p_.c + rows.begin * p_.ldc + j;
+    SplitTileCall call{.rows = rows.size(), .k = terms.size(), .a = a, .b = b};
+    float* const c = p_.c + rows.begin * p_.ldc + columns.begin;
+    if (direct_ && columns.size() == kSplitWidth && !special) {
+      call.tile = c;
       call.stride = p_.ldc;
       call.add = epilogue_.beta == 1;
       return unit_.tile(call);
@@ -100,19 +109,19 @@ class SplitCell {
     call.tile = tile;
     call.stride = kSplitWidth;
     if (special) {
-      MultiplyPlainly(rows, {j, j + columns}, terms, tile);
+      MultiplyPlainly(rows, columns, terms, tile);
     } else {
       unit_.tile(call);
     }
     FinishCall<float> finish{.rows = rows.size(),
-                             .columns = columns,
+                             .columns = columns.size(),
                              .tile = tile,
                              .tile_stride = kSplitWidth,
-                             .c = p_.c + rows.begin * p_.ldc + j,
+                             .c = c,
                              .ldc = p_.ldc,
                              .epilogue = epilogue_};
     if (epilogue_.row_bias) finish.epilogue.row_bias += rows.begin;
-    if (epilogue_.column_bias) finish.epilogue.column_bias += j;
+    if (epilogue_.column_bias) finish.epilogue.column_bias += columns.begin;
     kernels_.finish(finish);
   }
 
@@ -151,8 +160,14 @@ constexpr double kTileCost = 600;
 constexpr double kSliceCost = 20000;   // waking a thread (gemm_plan.cc)
 constexpr double kVectorShare = 0.85;  // of the peak, by products that vectors compute
 
+// The size of nearly equal parts, which are multiples of `unit` and at most `most`.
+int64_t Part(int64_t total, int64_t most, int64_t unit) {
+  const int64_t parts = std::max<int64_t>(1, CeilDiv(total, most));
+  return std::max(unit, RoundUp(CeilDiv(total, parts), unit));
+}
+
 double Cost(int64_t m, int64_t n, int64_t k) {
-  const SplitBlocks blocks(m, k);
+  const SplitBlocks blocks(m, n, k);
   const auto steps = static_cast<double>(CeilDiv(k, kSplitTerms));
   const auto columns = static_cast<double>(CeilDiv(n, kSplitWidth));
   const auto row_blocks = static_cast<double>(CeilDiv(m, blocks.m));
@@ -163,17 +178,16 @@ double Cost(int64_t m, int64_t n, int64_t k) {
 
 }  // namespace
 
-SplitBlocks::SplitBlocks(int64_t rows, int64_t terms) {
-  const int64_t cuts = std::max<int64_t>(1, CeilDiv(terms, kBlockTerms));
-  k = std::max<int64_t>(1, RoundUp(CeilDiv(terms, cuts), kSplitTerms));
-  const int64_t group = SplitBlockBytes(std::min(k, RoundUp(terms, kSplitTerms)));
-  const int64_t fit =
-      std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(1, group), 1, kMostGroups);
-  const int64_t groups = CeilDiv(rows, kSplitWidth),
-                passes = std::max<int64_t>(1, CeilDiv(groups, fit));
-  m = std::max<int64_t>(1, CeilDiv(groups, passes)) * kSplitWidth;
-  a_bytes = static_cast<size_t>(m / kSplitWidth * group);
-  b_bytes = static_cast<size_t>(group);
+SplitBlocks::SplitBlocks(int64_t rows, int64_t columns, int64_t terms) {
+  k = Part(RoundUp(terms, kSplitTerms), kBlockTerms, kSplitTerms);
+  const int64_t block = SplitBlockBytes(k);
+  const auto most = [&](int64_t bytes) {
+    return std::clamp<int64_t>(bytes / block, 1, kMostSplitBlocks) * kSplitWidth;
+  };
+  m = Part(RoundUp(rows, kSplitWidth), most(kBytesOfA), kSplitWidth);
+  n = Part(RoundUp(columns, kSplitWidth), most(kBytesOfB), kSplitWidth);
+  a_bytes = static_cast<size_t>(m / kSplitWidth * block);
+  b_bytes = static_cast<size_t>(n / kSplitWidth * block);
 }
 
 bool SplitPays(int64_t m, int64_t n, int64_t k) {
@@ -198,7 +212,7 @@ GemmGrid MakeSplitGrid(int64_t m, int64_t n, int64_t k, int slices) {
         double cost =
             Cost(std::min(m, grid.m_step), std::min(n, grid.n_step), std::min(k, grid.k_step));
         if (parts > 1) {  // partial results are written, read and added
-          cost += kSliceCost / 4 + static_cast<double>(m * n) / 8 * parts / useful;
+          cost += kSliceCost / 4 + 2 * static_cast<double>(m * n) * parts / useful;
         }
         if (cost >= least) continue;
         least = cost;

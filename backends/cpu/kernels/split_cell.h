@@ -9,14 +9,13 @@
 
 namespace hr::cpu {
 
-// A cell's rows and terms, cut so that a block of A stays in the second-level cache while the
-// panels of B pass by.
+// A cell, cut so that rows of A and columns of B stay in the second-level cache together.
 struct SplitBlocks {
-  SplitBlocks(int64_t m, int64_t k);
+  SplitBlocks(int64_t m, int64_t n, int64_t k);
 
   size_t scratch_bytes() const { return a_bytes + b_bytes; }
 
-  int64_t m, k;
+  int64_t m, n, k;
   size_t a_bytes, b_bytes;
 };
 

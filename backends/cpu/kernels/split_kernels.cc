@@ -7,6 +7,7 @@
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "backends/cpu/kernels/matrix_registers.h"
+#include "backends/cpu/kernels/transpose_lanes.h"
 
 #if defined(__GNUC__) && !defined(__clang__)  // whose headers begin with what they call undefined
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -82,33 +83,6 @@ struct Careful {
   __mmask16 infinite = 0;
 };
 
-// Transposes 16 x 16 lanes: first within blocks of 4 x 4, then the blocks.
-HR_SPLIT_INLINE void TransposeLanes(__m512i (&rows)[16]) {
-  __m512i pairs[16], quads[16];
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {
-    pairs[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
-    pairs[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
-    pairs[i + 2] = _mm512_unpacklo_epi32(rows[i + 2], rows[i + 3]);
-    pairs[i + 3] = _mm512_unpackhi_epi32(rows[i + 2], rows[i + 3]);
-    quads[i] = _mm512_unpacklo_epi64(pairs[i], pairs[i + 2]);
-    quads[i + 1] = _mm512_unpackhi_epi64(pairs[i], pairs[i + 2]);
-    quads[i + 2] = _mm512_unpacklo_epi64(pairs[i + 1], pairs[i + 3]);
-    quads[i + 3] = _mm512_unpackhi_epi64(pairs[i + 1], pairs[i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
-    const __m512i even0 = _mm512_shuffle_i32x4(quads[c], quads[4 + c], 0x88);
-    const __m512i odd0 = _mm512_shuffle_i32x4(quads[c], quads[4 + c], 0xdd);
-    const __m512i even1 = _mm512_shuffle_i32x4(quads[8 + c], quads[12 + c], 0x88);
-    const __m512i odd1 = _mm512_shuffle_i32x4(quads[8 + c], quads[12 + c], 0xdd);
-    rows[c] = _mm512_shuffle_i32x4(even0, even1, 0x88);
-    rows[8 + c] = _mm512_shuffle_i32x4(even0, even1, 0xdd);
-    rows[4 + c] = _mm512_shuffle_i32x4(odd0, odd1, 0x88);
-    rows[12 + c] = _mm512_shuffle_i32x4(odd0, odd1, 0xdd);
-  }
-}
-
 HR_SPLIT_INLINE void TransposeRegister(char* reg) {
   __m512i rows[16];
 #pragma GCC unroll 16
@@ -151,7 +125,7 @@ HR_SPLIT_INLINE void Fetch(const float* from) {
 }
 
 // Rows lie in other pages each, which processors fetch only when told.
-constexpr int64_t kRowsAhead = 8;
+constexpr int64_t kRowsAhead = 32;
 constexpr int64_t kTermsAhead = 2 * kSplitTerms;
 
 // The registers of a step whose rows are those of the source, with 16 pairs of terms each, from
@@ -206,29 +180,50 @@ HR_SPLIT bool StepCarefully(const SplitSource& s, int64_t l, char* to) {
   return split.infinite != 0;
 }
 
+// Returns whether there is an infinity.
 template <bool kAlongTerms, bool kTransposed>
-HR_SPLIT bool SplitSteps(const SplitSource& s, char* to) {
+HR_SPLIT_INLINE bool SplitStep(const SplitSource& s, int64_t l, char* to) {
   bool infinite = false;
-  for (int64_t l = 0; l < s.k; l += kSplitTerms, to += kSplitStepBytes) {
-    Plain split;
-    if constexpr (kAlongTerms) {
-      StepAlongTerms(s, l, split, to);
-    } else {
-      StepAcrossTerms(s, l, split, to);
+  Plain split;
+  if constexpr (kAlongTerms) {
+    StepAlongTerms(s, l, split, to);
+  } else {
+    StepAcrossTerms(s, l, split, to);
+  }
+  if (split.special()) infinite = StepCarefully<kAlongTerms>(s, l, to);
+  if constexpr (!kTransposed) return infinite;
+  for (int64_t i = 0; i < 2 * kParts; ++i) TransposeRegister(to + i * kRegister);
+  return infinite;
+}
+
+// Reads in the order in which the source lies in memory.
+template <bool kAlongTerms, bool kTransposed>
+HR_SPLIT uint64_t Split(const SplitSource& s, char* to) {
+  uint64_t infinite = 0;
+  const int64_t blocks = s.blocks(), bytes = SplitBlockBytes(s.k);
+  const auto step = [&](int64_t block, int64_t l) HR_SPLIT {
+    char* const at = to + block * bytes + l / kSplitTerms * kSplitStepBytes;
+    if (SplitStep<kAlongTerms, kTransposed>(s.Block(block), l, at))
+      infinite |= uint64_t{1} << block;
+  };
+  if constexpr (kAlongTerms) {
+    for (int64_t block = 0; block < blocks; ++block) {
+      for (int64_t l = 0; l < s.k; l += kSplitTerms) step(block, l);
     }
-    if (split.special()) infinite |= StepCarefully<kAlongTerms>(s, l, to);
-    if constexpr (!kTransposed) continue;
-    for (int64_t i = 0; i < 2 * kParts; ++i) TransposeRegister(to + i * kRegister);
+  } else {
+    for (int64_t l = 0; l < s.k; l += kSplitTerms) {
+      for (int64_t block = 0; block < blocks; ++block) step(block, l);
+    }
   }
   return infinite;
 }
 
-bool SplitA(const SplitSource& s, char* to) {
-  return s.along_terms ? SplitSteps<true, false>(s, to) : SplitSteps<false, true>(s, to);
+uint64_t SplitA(const SplitSource& s, char* to) {
+  return s.along_terms ? Split<true, false>(s, to) : Split<false, true>(s, to);
 }
 
-bool SplitB(const SplitSource& s, char* to) {
-  return s.along_terms ? SplitSteps<true, true>(s, to) : SplitSteps<false, false>(s, to);
+uint64_t SplitB(const SplitSource& s, char* to) {
+  return s.along_terms ? Split<true, true>(s, to) : Split<false, false>(s, to);
 }
 
 // ---- Products ----

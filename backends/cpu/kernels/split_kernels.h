@@ -21,13 +21,24 @@ inline constexpr int64_t kSplitSide = 16;   // rows or columns of a register
 inline constexpr int64_t kSplitTerms = 32;  // of a step: what a register has of each of them
 inline constexpr int64_t kSplitWidth = 2 * kSplitSide;  // of blocks and tiles
 inline constexpr int64_t kSplitStepBytes = 3 * 2 * 1024;
+inline constexpr int64_t kMostSplitBlocks = 64;
 
-// Some rows of op(A), or columns of op(B), at most kSplitWidth: `count` of them, `k` terms each.
+// Some rows of op(A), or columns of op(B): `count` of them, `k` terms each.
 struct SplitSource {
   const float* from = nullptr;
-  int64_t stride = 0;       // between rows of what `contiguous` says
+  int64_t stride = 0;       // between rows whose terms lie together, or between terms
   bool along_terms = true;  // the terms of a row lie together, else the rows of a term
   int64_t count = 0, k = 0;
+
+  int64_t blocks() const { return (count + kSplitWidth - 1) / kSplitWidth; }
+  // The rows or columns of one block.
+  SplitSource Block(int64_t index) const {
+    SplitSource out = *this;
+    const int64_t first = index * kSplitWidth;
+    out.from += along_terms ? first * stride : first;
+    out.count = count - first < kSplitWidth ? count - first : kSplitWidth;
+    return out;
+  }
 };
 
 // tile [rows][columns] = A block * B block, or more of it. Tiles are whole: what blocks lack is 0.
@@ -43,10 +54,11 @@ struct SplitTileCall {
 // A block has, for each step of 32 terms and each of the three parts, two registers of 16 rows or
 // columns, kSplitStepBytes together.
 struct SplitKernels {
-  // Write a block of A (rows by terms) or of B (pairs of terms by columns) to `to`, aligned to a
-  // cache line. Return whether it has an infinity.
-  bool (*split_a)(const SplitSource&, char* to);
-  bool (*split_b)(const SplitSource&, char* to);
+  // Write blocks of A (rows by terms) or of B (pairs of terms by columns) to `to`, aligned to a
+  // cache line: the source's first kSplitWidth rows or columns, then the next, at most
+  // kMostSplitBlocks. Return which of them have infinities: a bit for each, the lowest first.
+  uint64_t (*split_a)(const SplitSource&, char* to);
+  uint64_t (*split_b)(const SplitSource&, char* to);
   // Tiles of so many rows are computed from now on, by this thread, until it calls `release`. Takes
   // some hundred cycles.
   void (*configure)(int64_t rows);

@@ -50,7 +50,7 @@ class SplitCellTest : public testing::Test {
     Product<float> product = PlainProduct(o.shape, epilogue);
     std::vector<float> c = o.c;
     product.a = o.a.data(), product.b = o.b.data(), product.c = c.data();
-    const SplitBlocks blocks(o.shape.m, o.shape.k);
+    const SplitBlocks blocks(o.shape.m, o.shape.n, o.shape.k);
     std::vector<char> memory(blocks.scratch_bytes() + 128, 0x5a);
     char* const scratch =
         reinterpret_cast<char*>(RoundUp(reinterpret_cast<int64_t>(memory.data()), 64));

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "tools/headrace/matrix_unit_roof.h"
+
 namespace headrace::tool {
 namespace {
 
@@ -78,19 +80,31 @@ double Seconds(int threads, const Body& body) {
   return best;
 }
 
+// Operations of float32 a second.
+double OfVectors(int threads) {
+  const Chains chains = ChainsHere();
+  std::vector<float> results(static_cast<size_t>(threads) * 16);
+  const double seconds = Seconds(
+      threads, [&](int thread) { chains.run(results.data() + static_cast<size_t>(thread) * 16); });
+  return 2.0 * chains.lanes * kChains * kRounds * threads / seconds;
+}
+
+// The same by a unit for bfloat16, of which six products make one of float32.
+double OfMatrixUnits(int threads) {
+  if (!HasMatrixUnit()) return 0;
+  constexpr long kUnitRounds = 500'000;
+  const double seconds = Seconds(threads, [](int) { MultiplyOnMatrixUnit(kUnitRounds); });
+  return kMatrixUnitOperations * kUnitRounds * threads / seconds / 6;
+}
+
 }  // namespace
 
 Roof MeasureRoof(int threads) {
   const auto count = static_cast<size_t>(threads);
-  const Chains chains = ChainsHere();
-  std::vector<float> results(count * 16);
-  const double arithmetic = Seconds(
-      threads, [&](int thread) { chains.run(results.data() + static_cast<size_t>(thread) * 16); });
   std::vector<std::vector<char>> memory(count, std::vector<char>(2 * kBytes, 1));
   const double copies =
       Seconds(threads, [&](int thread) { Copy(memory[static_cast<size_t>(thread)].data()); });
-  const double each = 2.0 * chains.lanes * kChains * kRounds;
-  return {.operations = each * threads / arithmetic,
+  return {.operations = std::max(OfVectors(threads), OfMatrixUnits(threads)),
           .bytes = 2.0 * kCopies * static_cast<double>(kBytes) * threads / copies};
 }
 

@@ -4,8 +4,10 @@
 namespace headrace::tool {
 
 struct Roof {
-  double operations = 0;  // float32 multiplications and additions a second, in registers
-  double bytes = 0;       // of memory a second, read and written, by copies that fit no cache
+  // Multiplications and additions of float32 a second, in registers: of vectors, or of matrix units
+  // that multiply three parts of bfloat16 for each number, whichever are more.
+  double operations = 0;
+  double bytes = 0;  // of memory a second, read and written, by copies that fit no cache
 };
 
 // Takes the best of several attempts, since others may share the machine: about a second. Throws

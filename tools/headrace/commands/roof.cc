@@ -11,8 +11,9 @@ namespace {
 
 constexpr char kRoofDescription[] = "Measures what this machine can compute and copy at most";
 constexpr char kRoofFooter[] =
-    "The best of several attempts: float32 multiplications and additions a second in registers,\n"
-    "and bytes a second, read and written, of copies that fit no cache.\n\n"
+    "The best of several attempts: float32 multiplications and additions a second in registers\n"
+    "(of vectors, or of matrix units that take six products of bfloat16 for one of float32), and\n"
+    "bytes a second, read and written, of copies that fit no cache.\n\n"
     "Example:\n"
     "  headrace roof --threads 2\n"
     "  headrace roof --costs costs.txt";

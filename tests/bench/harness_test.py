@@ -243,6 +243,9 @@ class Verdicts(unittest.TestCase):
         self.assertIsNotNone(verdict.losses_differ([7.1, 7.09, 7.07], [7, 6.99, 6.97], []))
         self.assertIsNotNone(verdict.losses_differ([7, 6.99, 6.98], [7, 6.99, 6.97], []))
         self.assertIsNotNone(verdict.losses_differ([7, 7, math.nan], [7, 7, 7], []))
+        self.assertIsNone(
+            verdict.losses_differ([6.91415882, 6.91415787], [6.91415882, 6.91415834], []))
+        self.assertIsNotNone(verdict.losses_differ([6.914159, 6.914156], [6.914159, 6.914158], []))
 
     def test_the_worst_tensor_counts(self):
         error = verdict.rms_error(2)

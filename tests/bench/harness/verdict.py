@@ -9,6 +9,7 @@ T_90 = [6.314, 2.920, 2.353, 2.132, 2.015, 1.943]  # Student's t, 90 % on both s
 CLIFF = 1.3
 ERRORS_PART = 1e-4  # which the error of a float32 kernel may be of its result
 SCORES_PART, CHANGES_PART = 1e-3, 0.1  # which numbers of two sides may differ by
+LAST_BITS = 2 ** -22  # of a loss of float32: two steps of its last bit at most
 
 
 def interval(ours, theirs):
@@ -79,11 +80,13 @@ def losses_differ(values, expected, peers):
     """The same of the losses of a training's first steps: of the first loss, and of what the steps
     change of it, where rounding counts for more. If the peers (their losses) are not of one mind
     in this, it is chance, and says nothing of ours: normalizing one small image, a channel has four
-    values."""
+    values. Nor do the last bits of losses say anything, where the steps change no more of them."""
     first = beyond(SCORES_PART, difference(values[:1], expected[:1]))
     between_peers = max((difference(changes(peer), changes(expected)) for peer in peers), default=0)
     if first or between_peers > CHANGES_PART / 3:
         return first
+    if difference(values, expected) <= LAST_BITS:
+        return None
     return beyond(CHANGES_PART, difference(changes(values), changes(expected)))
 
 

@@ -49,10 +49,13 @@ struct PortableProduct {
   bool packed;  // B is packed beforehand
 
   PortableProduct(const KernelRequest& request, const GemmShape& s)
-      : shape(s), slices(request.threads), packed(request.input(1).steady && PackingPays(s)) {}
+      : shape(s),
+        slices(request.threads),
+        packed(request.input(1).steady && PackingPays(s) && !RunsOnMatrixUnit(s)) {}
 
   // Thin products read B once, as fast as memory delivers it. Packing helps them if B is too large
-  // for the caches, because packed panels are read in the order in which they lie.
+  // for the caches, because packed panels are read in the order in which they lie. A matrix unit's
+  // products split B on each run, and would gain 3 % for a copy of it.
   static bool PackingPays(const GemmShape& s) {
     return s.n >= 32 && (s.m >= 16 || s.n * s.k * sizeof(T) >= 1 << 20);
   }

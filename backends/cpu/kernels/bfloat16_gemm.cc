@@ -47,7 +47,8 @@ class Product {
                            .row_bytes = s_.k * 2,
                            .rows = kernels_.rows,
                            .width = kBfloat16Width};
-    tiles.ForEach(threads, slices, [&](Range rows, int64_t panel) { Tile(rows, panel); });
+    tiles.ForEach(
+        threads, slices, [&](Range rows, int64_t panel) { Tile(rows, panel); }, kernels_.release);
   }
 
  private:

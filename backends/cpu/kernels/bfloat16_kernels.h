@@ -40,6 +40,8 @@ struct Bfloat16Kernels {
   int rows = 0;  // of the largest tile
   // [rows - 1]
   void (*tile[kMaxBfloat16Rows])(const Bfloat16TileCall&) = {};
+  // Called by each thread behind its last tile: gives back what of the processor they took.
+  void (*release)() = [] {};
   void (*finish)(const Bfloat16FinishCall&) = nullptr;
   // The panel of `count` columns of B [k][ldb], and of B transposed [count][ldb].
   void (*pack)(const uint16_t* b, int64_t ldb, int64_t count, int64_t k, uint16_t* panel) = nullptr;

@@ -36,7 +36,8 @@ class Product {
       const int tasks = tiles.Tasks(slices);
       threads.ParallelFor(tasks, [&](int task) { FillRowTerms(PartOf(s_.m, tasks, task)); });
     }
-    tiles.ForEach(threads, slices, [&](Range rows, int64_t panel) { Tile(rows, panel); });
+    tiles.ForEach(
+        threads, slices, [&](Range rows, int64_t panel) { Tile(rows, panel); }, kernels_.release);
   }
 
  private:

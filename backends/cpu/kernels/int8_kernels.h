@@ -38,6 +38,8 @@ struct Int8Kernels {
   bool vnni = false;  // of AVX-512 with sums of four products
   // [A is signed][rows - 1]
   void (*tile[2][kMaxInt8Rows])(const Int8TileCall&) = {};
+  // Called by each thread behind its last tile: gives back what of the processor they took.
+  void (*release)() = [] {};
   void (*finish)(const Int8FinishCall&) = nullptr;
   // The panel of `count` columns of B [k][ldb], and of B transposed [count][ldb].
   void (*pack)(const uint8_t* b, int64_t ldb, int64_t count, int64_t k, bool b_signed,

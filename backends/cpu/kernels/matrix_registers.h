@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <cstring>
 
 namespace hr::cpu {
 
@@ -35,10 +36,13 @@ struct alignas(64) UnitShapes {
     row_bytes[number] = static_cast<uint16_t>(bytes);
   }
 
+  // To load shapes takes 70 ns, to see that they are there 6.
   __attribute__((target("amx-tile"))) void Load() const {
-    // The intrinsic of GCC 12 says that eight bytes are read: without this, others are not written.
-    asm volatile("" : : "r"(this) : "memory");
-    _tile_loadconfig(this);
+    alignas(64) char now[sizeof(UnitShapes)];
+    _tile_storeconfig(now);
+    // The intrinsics of GCC 12 say that eight bytes are written or read.
+    asm volatile("" : : "r"(this), "r"(now) : "memory");
+    if (std::memcmp(now, this, sizeof(now)) != 0) _tile_loadconfig(this);
   }
 };
 

@@ -48,9 +48,12 @@ enum class Numbers : uint8_t { kUint8, kInt8, kBfloat16 };
     _tile_dpbf16ps(sums, a, b);                       \
   }
 
+// Sums are stored on the way as split_kernels.cc does it.
+constexpr int64_t kStepsUntilStore = 24;
+
 template <Numbers kNumbers, bool kTwo>
-HR_AMX void AddSteps(const char* a, int64_t lda, const char* b, int64_t steps) {
-  for (; steps > 0; --steps, a += kTileBytes, b += kTileRows * kPanelStride) {
+HR_AMX void AddSteps(const char* a, int64_t lda, const char* b, int64_t steps, void* sums) {
+  for (int64_t step = 1; step <= steps; ++step) {
     _tile_loadd(6, b, kPanelStride);
     _tile_loadd(4, a, lda);
     HR_ADD_PRODUCTS(0, 4, 6)
@@ -61,6 +64,8 @@ HR_AMX void AddSteps(const char* a, int64_t lda, const char* b, int64_t steps) {
       HR_ADD_PRODUCTS(2, 5, 6)
       HR_ADD_PRODUCTS(3, 5, 7)
     }
+    if (step % kStepsUntilStore == 0) _tile_stored(0, sums, kSumsStride);
+    a += kTileBytes, b += kTileRows * kPanelStride;
   }
 }
 
@@ -157,11 +162,10 @@ HR_AMX void AddToTile(const Bytes& call, const Terms& terms, bool add) {
   }
   const char* b = terms.b;
   for (const int64_t span : call.spans) {
-    AddSteps<kNumbers, kTwo>(terms.a + span * call.bytes, terms.lda, b, terms.steps);
+    AddSteps<kNumbers, kTwo>(terms.a + span * call.bytes, terms.lda, b, terms.steps, call.tile);
     b += call.PanelOfSpan();
   }
   StoreSums<kTwo>(call.tile);
-  _tile_release();
 }
 
 // Adds the terms that are fewer than a register's row has. If they are no whole quads or pairs, a
@@ -194,6 +198,8 @@ void Tile(const Call& typed) {
   if (rest != 0) AddRest<kNumbers, kTwo>(call, kBegun || steps > 0);
 }
 
+HR_AMX void Release() { _tile_release(); }
+
 template <Numbers kNumbers, typename Call>
 void SetTiles(void (**tiles)(const Call&)) {
   for (int rows = kFewestRows; rows <= 2 * kTileRows; ++rows) {
@@ -222,6 +228,7 @@ Int8Kernels WithUnitTiles(const Int8Kernels& vectors) {
   kernels.rows = 2 * kTileRows;
   SetTiles<Numbers::kUint8>(kernels.tile[0]);
   SetTiles<Numbers::kInt8>(kernels.tile[1]);
+  kernels.release = Release;
   return kernels;
 }
 
@@ -229,6 +236,7 @@ Bfloat16Kernels WithUnitTiles(const Bfloat16Kernels& vectors) {
   Bfloat16Kernels kernels = vectors;
   kernels.rows = 2 * kTileRows;
   SetTiles<Numbers::kBfloat16>(kernels.tile);
+  kernels.release = Release;
   return kernels;
 }
 

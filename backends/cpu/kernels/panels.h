@@ -28,15 +28,16 @@ struct PanelTiles {
   int rows = 0;           // of the largest tile
   int width = 0;          // of a panel
 
-  // Calls body(rows, panel) for each tile, on the thread that computes it. Rows and columns are cut
-  // so that the largest part is small.
+  // Calls body(rows, panel) for each tile, on the thread that computes it, and end() behind the
+  // last one of a thread's part. Rows and columns are cut so that the largest part is small.
   template <typename Body>
-  void ForEach(const Lease& threads, int slices, const Body& body) const {
+  void ForEach(const Lease& threads, int slices, const Body& body, void (*end)()) const {
     const Grid grid = MakeGrid(slices);
     threads.ParallelFor(grid.rows * grid.columns, [&](int task) {
       const Range part = PartOf(CeilDiv(m, rows), grid.rows, task % grid.rows);
       Cell({std::min(m, part.begin * rows), std::min(m, part.end * rows)},
            PartOf(CeilDiv(n, width), grid.columns, task / grid.rows), body);
+      end();
     });
   }
 

@@ -6,6 +6,7 @@
 namespace hr::lowering {
 
 // Values of the attribute "activation".
-enum class Activation : uint8_t { kNone, kRelu };
+// kGelu is that of erf, not of tanh.
+enum class Activation : uint8_t { kNone, kRelu, kGelu };
 
 }  // namespace hr::lowering

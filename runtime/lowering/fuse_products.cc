@@ -1,6 +1,7 @@
 #include "runtime/lowering/fuse_products.h"
 
 #include "runtime/lowering/activation.h"
+#include "runtime/lowering/find_gelu.h"
 #include "runtime/lowering/turn_products.h"
 
 namespace hr::lowering {
@@ -58,6 +59,23 @@ void JoinActivation(Region& region, NodeId id) {
   region.Replace(next, fused);
 }
 
+void JoinGelu(Region& region, NodeId id) {
+  const graph::Node gemm = region.node(id);
+  const std::optional<FoundGelu> gelu = FindGelu(region, gemm.outputs[0]);
+  if (!gelu) return;
+  std::vector<NodeId> nodes = gelu->nodes;
+  nodes.push_back(id);
+  const bool same = region.Decide(
+      [x = gemm.outputs[0], y = gelu->y](const Region& r) { return r.DimsOf(x) == r.DimsOf(y); });
+  if (!same || !region.MayJoin(nodes)) return;
+  std::vector<graph::Attribute> attributes = gemm.attributes;
+  std::erase_if(attributes, [](const graph::Attribute& a) { return a.name == "activation"; });
+  attributes.push_back({"activation", static_cast<int64_t>(Activation::kGelu)});
+  const NodeId fused =
+      region.AddNode("Gemm", gemm.inputs, {gelu->y}, std::move(attributes), gemm.name);
+  for (NodeId node : nodes) region.Replace(node, fused);
+}
+
 }  // namespace
 
 bool IsRowOf(Region& region, ValueId value, ValueId whole) {
@@ -78,6 +96,14 @@ void FuseMatrixProducts(Region& region) {
       if (biased != kNone) gemm = biased;
     }
     if (gemm != kNone) JoinActivation(region, gemm);
+  }
+  region.Sweep();
+}
+
+void JoinGelus(Region& region) {
+  const size_t count = region.node_count();
+  for (NodeId id = 0; id < count; ++id) {
+    if (IsGemm(region, id) && region.node(id).Int("activation", 0) == 0) JoinGelu(region, id);
   }
   region.Sweep();
 }

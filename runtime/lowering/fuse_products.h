@@ -11,6 +11,10 @@ namespace hr::lowering {
 
 void FuseMatrixProducts(Region& region);
 
+// Joins such products with the Gelu of their results. Behind passes that rewrite Gemm for operands
+// of other types.
+void JoinGelus(Region& region);
+
 // Whether a value is added to each row of `whole` alike: a decision (Region::Decide).
 bool IsRowOf(Region& region, graph::ValueId value, graph::ValueId whole);
 

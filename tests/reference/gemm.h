@@ -1,7 +1,9 @@
 // The plainest matrix product, summed in double.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include "backends/cpu/kernels/gemm.h"
 
@@ -24,6 +26,9 @@ void Gemm(const cpu::GemmShape& shape, const T* a, const T* b, T* c,
       if (epilogue.row_bias) sum += epilogue.row_bias[i];
       if (epilogue.column_bias) sum += epilogue.column_bias[j];
       if (epilogue.activation == cpu::Activation::kRelu && sum < 0) sum = 0;
+      if (epilogue.activation == cpu::Activation::kGelu) {
+        sum *= 0.5 * (1 + std::erf(sum / std::numbers::sqrt2));
+      }
       out = static_cast<T>(sum);
     }
   }

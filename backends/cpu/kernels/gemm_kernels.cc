@@ -11,16 +11,12 @@
 
 #include "backends/cpu/kernels/partial-inl.h"
 #include "backends/cpu/kernels/transpose-inl.h"
+#include "backends/cpu/kernels/vector_value-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <typename T>
-using Tag = hn::ScalableTag<T>;
-template <typename T>
-constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
 
 // Accumulators are rows x 2 vectors and must leave registers for two of B and one of A.
 #if HWY_TARGET == HWY_AVX2
@@ -184,12 +180,23 @@ void PackRows(const T* from, int64_t stride, int64_t count, int64_t k, T* to, in
 }
 
 template <typename T>
+hn::Vec<Tag<T>> Activated(Activation activation, hn::Vec<Tag<T>> x) {
+  const Tag<T> d;
+  switch (activation) {
+    case Activation::kNone: break;
+    // A NaN stays: the comparison is false for it.
+    case Activation::kRelu: return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+    case Activation::kGelu: return Gelu(VectorValue<T>{x}).v;
+  }
+  return x;
+}
+
+template <typename T>
 void Finish(const FinishCall<T>& call) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   const GemmEpilogue<T>& epilogue = call.epilogue;
   const V alpha = hn::Set(d, epilogue.alpha), beta = hn::Set(d, epilogue.beta);
-  const bool relu = epilogue.activation == Activation::kRelu;
   const int64_t whole = call.columns - call.columns % kLanes<T>;
   for (int64_t i = 0; i < call.rows; ++i) {
     const T* tile = call.tile + i * call.tile_stride;
@@ -199,8 +206,7 @@ void Finish(const FinishCall<T>& call) {
       V value = hn::MulAdd(alpha, load(tile + j), row_bias);
       if (epilogue.beta != 0) value = hn::MulAdd(beta, load(c + j), value);
       if (epilogue.column_bias) value = hn::Add(value, load(epilogue.column_bias + j));
-      // A NaN stays: the comparison is false for it.
-      return relu ? hn::IfThenElse(hn::Lt(value, hn::Zero(d)), hn::Zero(d), value) : value;
+      return Activated<T>(epilogue.activation, value);
     };
     for (int64_t j = 0; j < whole; j += kLanes<T>) {
       hn::StoreU(finish(j, [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); }), d, c + j);

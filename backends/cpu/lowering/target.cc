@@ -67,6 +67,7 @@ class Cpu final : public lowering::Target {
     lowering::FuseMatrixProducts(region);
     UseBfloat16Products(region);
     lowering::TurnBatchedProducts(region);
+    lowering::JoinGelus(region);
     lowering::FuseElementwise(region);
     lowering::FuseUpdates(region, *options.operators);
     return {};

@@ -9,7 +9,8 @@ namespace hr::cpu::onednn {
 namespace {
 
 std::string Describe(std::string_view name, Activation activation) {
-  return Cat(name, "_onednn", activation == Activation::kRelu ? "+relu" : "");
+  constexpr std::string_view kNames[] = {"", "+relu", "+gelu"};
+  return Cat(name, "_onednn", kNames[static_cast<size_t>(activation)]);
 }
 
 // Anything that oneDNN does not do, the portable kernels do; only lack of memory is passed on.

@@ -31,7 +31,7 @@ Activation ActivationOf(const graph::Node& node) {
 }
 
 std::string_view ActivationName(Activation activation) {
-  constexpr std::string_view kNames[] = {"", "+relu"};
+  constexpr std::string_view kNames[] = {"", "+relu", "+gelu"};
   return kNames[static_cast<size_t>(activation)];
 }
 

@@ -156,6 +156,8 @@ TEST_P(GemmTest, Epilogues) {
   for (auto [m, n, k] : {std::array{5, 50, 20}, {64, 40, 2000}, {3, 3, 100}, {100, 64, 1100}}) {
     CheckTransposes<float>(m, n, k, {.column_bias = bias.data()}, 2, 2);
     CheckTransposes<float>(m, n, k, {.row_bias = bias.data(), .activation = Activation::kRelu}, 2);
+    CheckTransposes<float>(m, n, k, {.column_bias = bias.data(), .activation = Activation::kGelu},
+                           2);
     CheckTransposes<float>(
         m, n, k,
         {.alpha = 2, .beta = 1, .column_bias = bias.data(), .activation = Activation::kRelu}, 3, 1);

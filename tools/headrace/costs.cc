@@ -33,7 +33,7 @@ std::vector<Method> Methods() {
        "layout=batch_blocked kernel=winograd",
        {{16, 64, 16, 64, 3, 1}, {16, 32, 28, 64, 3, 1}}},
       {"channels_last",
-       "layout=channels_last",
+       "layout=channels_last kernel=direct",
        {{4, 72, 16, 72, 3, 1}, {4, 64, 28, 128, 1, 1}, {2, 120, 14, 120, 3, 1}}},
       {"depthwise", "layout=channels_last", {{4, 64, 28, 64, 3, 64}, {2, 128, 14, 128, 3, 128}}},
       {"portable", "layout=plain kernel=portable", {{4, 64, 28, 64, 3, 1}, {4, 64, 28, 128, 1, 1}}},

@@ -15,42 +15,6 @@ char* Behind(void* memory, size_t bytes) { return static_cast<char*>(memory) + b
 
 }  // namespace
 
-ConvShape FlattenedIfPointwise(const ConvShape& shape) {
-  const bool pointwise = shape.KernelSize() == 1 && shape.sd == 1 && shape.sh == 1 &&
-                         shape.sw == 1 && shape.pad_front == 0 && shape.pad_top == 0 &&
-                         shape.pad_left == 0 && shape.od == shape.id && shape.oh == shape.ih &&
-                         shape.ow == shape.iw;
-  if (!pointwise) return shape;
-  ConvShape flat;
-  flat.n = shape.n, flat.ic = shape.ic, flat.oc = shape.oc, flat.groups = shape.groups;
-  flat.ih = flat.oh = shape.InputPlane();
-  return flat;
-}
-
-Bfloat16Spans SpansOf(const Bfloat16Frame& frame, const ConvShape& shape,
-                      const std::array<int64_t, 3>& phase) {
-  const std::vector<FrameTap> depths = frame.Taps(0, phase[0]), rows = frame.Taps(1, phase[1]),
-                              columns = frame.Taps(2, phase[2]);
-  const auto offset = [&](const FrameTap& column) {
-    return columns.empty() ? 0 : frame.OffsetOf({0, 0, 0}, {0, 0, 0}, column);
-  };
-  bool neighbours = true;
-  for (size_t i = 1; i < columns.size(); ++i) {
-    neighbours = neighbours && offset(columns[i]) - offset(columns[i - 1]) == frame.channels();
-  }
-  const int64_t joined = neighbours ? static_cast<int64_t>(columns.size()) : 1;
-  Bfloat16Spans out{.k = joined * frame.channels()};
-  for (const FrameTap& d : depths) {
-    for (const FrameTap& r : rows) {
-      for (size_t i = 0; i < columns.size(); ++i) {
-        if (!neighbours || i == 0) out.offsets.push_back(frame.OffsetOf(d, r, columns[i]));
-        out.taps.push_back((d.index * shape.kh + r.index) * shape.kw + columns[i].index);
-      }
-    }
-  }
-  return out;
-}
-
 Bfloat16Conv::Bfloat16Conv(const Bfloat16Kernels& kernels, const ConvShape& shape, ImagePass pass,
                            Bfloat16ConvLayouts layouts, bool packed, int slices)
     : kernels_(kernels),
@@ -59,32 +23,16 @@ Bfloat16Conv::Bfloat16Conv(const Bfloat16Kernels& kernels, const ConvShape& shap
       layouts_(layouts),
       packed_(packed),
       slices_(slices),
-      frame_(s_, pass, layouts.source, kPlaces, slices) {
-  const bool forward = pass == ImagePass::kForward;
-  all_channels_ = forward ? s_.oc : s_.ic;
+      windows_(s_, pass, {.bytes = kBfloat16FrameBytes, .places = kPlaces}, slices) {
+  all_channels_ = pass == ImagePass::kForward ? s_.oc : s_.ic;
   channels_ = all_channels_ / s_.groups;
-  sizes_ = forward ? std::array{s_.od, s_.oh, s_.ow} : std::array{s_.id, s_.ih, s_.iw};
-  steps_ = forward ? std::array<int64_t, 3>{1, 1, 1} : std::array{s_.sd, s_.sh, s_.sw};
-  for (int64_t d = 0; d < std::min(steps_[0], sizes_[0]); ++d) {
-    for (int64_t h = 0; h < std::min(steps_[1], sizes_[1]); ++h) {
-      for (int64_t w = 0; w < std::min(steps_[2], sizes_[2]); ++w) AddPhase({d, h, w});
-    }
+  for (const ConvWindows::Phase& phase : windows_.phases()) {
+    panels_of_phases_.push_back(panel_elements_);
+    const auto taps = static_cast<int64_t>(phase.spans.taps.size());
+    panel_elements_ += taps * frame_.channels() * kBfloat16Width;
   }
   unit_parts_ = static_cast<int>(std::clamp<int64_t>(frame_.count(), 1, slices));
   panel_parts_ = static_cast<int>(std::clamp<int64_t>(slices / unit_parts_, 1, panels()));
-}
-
-void Bfloat16Conv::AddPhase(const std::array<int64_t, 3>& first) {
-  Phase phase{.first = first, .panel = panel_elements_};
-  for (size_t i = 0; i < first.size(); ++i) {
-    phase.count[i] = CeilDiv(sizes_[i] - first[i], steps_[i]);
-  }
-  Bfloat16Spans spans = SpansOf(frame_, s_, first);
-  phase.spans = std::move(spans.offsets);
-  phase.taps = std::move(spans.taps);
-  phase.k = spans.k;
-  panel_elements_ += static_cast<int64_t>(phase.taps.size()) * frame_.channels() * kBfloat16Width;
-  phases_.push_back(std::move(phase));
 }
 
 // ---- Weights ----
@@ -96,9 +44,9 @@ size_t Bfloat16Conv::packed_bytes() const {
 // Taps stand in the order in which an image is read, which depends on phases.
 std::string Bfloat16Conv::packed_format() const {
   std::string out = Cat("bfloat16 filters of ", all_channels_, "/", s_.groups);
-  for (const Phase& phase : phases_) {
+  for (const ConvWindows::Phase& phase : windows_.phases()) {
     out += " taps";
-    for (const int64_t tap : phase.taps) out += Cat(" ", tap);
+    for (const int64_t tap : phase.spans.taps) out += Cat(" ", tap);
   }
   return out;
 }
@@ -145,16 +93,63 @@ void Bfloat16Conv::PackPanel(const uint16_t* w, int64_t group, int64_t panel, ui
     kernels_.transpose(from + j * (forward ? filter : kernel), forward ? kernel : filter, kernel,
                        sources, rows + j * row, channels);
   }
-  for (const Phase& phase : phases_) {
-    uint16_t* panel_of_tap = to + phase.panel;
-    for (const int64_t tap : phase.taps) {
-      kernels_.pack_transposed(rows + tap * channels, row, count, channels, panel_of_tap);
-      panel_of_tap += channels * kBfloat16Width;
+  for (const ConvWindows::Phase& phase : windows_.phases()) {
+    for (const int64_t tap : phase.spans.taps) {
+      kernels_.pack_transposed(rows + tap * channels, row, count, channels, to);
+      to += channels * kBfloat16Width;
     }
   }
 }
 
 // ---- Images ----
+
+Bfloat16Pixels::Bfloat16Pixels(const Bfloat16Kernels& kernels, const ConvFrame& frame,
+                               const ConvShape& shape, ImagePass pass, bool channels_last,
+                               const uint16_t* image, int64_t group)
+    : kernels_(kernels),
+      frame_(frame),
+      channels_last_(channels_last),
+      in_place_(Bytes(frame, shape, channels_last) == 0),
+      image_(image),
+      all_channels_(frame.given() * shape.groups),
+      plane_(pass == ImagePass::kForward ? shape.InputPlane() : shape.OutputPlane()),
+      first_(group * frame.given()) {}
+
+size_t Bfloat16Pixels::Bytes(const ConvFrame& frame, const ConvShape& shape, bool channels_last) {
+  const bool in_place =
+      channels_last && shape.groups == 1 && frame.channels() == frame.given() && frame.IsImage();
+  return in_place ? 0 : RoundToLine(frame.bytes());
+}
+
+const uint16_t* Bfloat16Pixels::Gather(const ConvFrame::Unit& unit, uint16_t* memory) {
+  if (in_place_) return image_ + frame_.FirstPixel(unit) * all_channels_;
+  frame_.Gather(unit, *this, memory);
+  return memory;
+}
+
+void Bfloat16Pixels::Copy(int64_t pixel, int64_t count, int64_t step, uint16_t* to) {
+  const int64_t given = frame_.given(), channels = frame_.channels();
+  const auto bytes = static_cast<size_t>(given) * sizeof(uint16_t);
+  if (channels_last_) {
+    const uint16_t* const from = image_ + pixel * all_channels_ + first_;
+    if (step == 1 && given == all_channels_ && channels == given) {
+      std::memcpy(to, from, static_cast<size_t>(count) * bytes);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(to + i * channels, from + i * step * all_channels_, bytes);
+    }
+  } else {
+    const uint16_t* const from =
+        image_ + (pixel / plane_ * all_channels_ + first_) * plane_ + pixel % plane_;
+    if (step == 1) kernels_.transpose(from, plane_, count, given, to, channels);
+    for (int64_t i = 0; step != 1 && i < count; ++i) {
+      for (int64_t c = 0; c < given; ++c) to[i * channels + c] = from[c * plane_ + i * step];
+    }
+  }
+  if (channels == given) return;
+  for (int64_t i = 0; i < count; ++i) to[i * channels + given] = 0;
+}
 
 struct Bfloat16Conv::Task {
   const uint16_t* source;
@@ -165,7 +160,9 @@ struct Bfloat16Conv::Task {
   uint16_t* frame;
 };
 
-size_t Bfloat16Conv::FrameBytes() const { return RoundToLine(frame_.bytes()); }
+size_t Bfloat16Conv::FrameBytes() const {
+  return Bfloat16Pixels::Bytes(frame_, s_, layouts_.source);
+}
 
 size_t Bfloat16Conv::scratch_bytes() const {
   const size_t frames = static_cast<size_t>(unit_parts_ * panel_parts_) * FrameBytes();
@@ -192,14 +189,16 @@ void Bfloat16Conv::Run(const Lease& threads, const uint16_t* source, const uint1
                         Behind(scratch, static_cast<size_t>(index) * FrameBytes()))};
     const Range part = PartOf(frame_.count(), unit_parts_, index / panel_parts_);
     for (int64_t unit = part.begin; unit < part.end; ++unit) RunUnit(task, unit);
+    kernels_.release();
   });
 }
 
 void Bfloat16Conv::RunUnit(const Task& task, int64_t index) const {
-  const Bfloat16Frame::Unit unit = frame_.At(index);
+  const ConvFrame::Unit unit = frame_.At(index);
   for (int64_t group = 0; group < s_.groups; ++group) {
-    const uint16_t* const numbers = frame_.Gather(kernels_, task.source, unit, group, task.frame);
-    for (const Phase& phase : phases_) {
+    Bfloat16Pixels image(kernels_, frame_, s_, pass_, layouts_.source, task.source, group);
+    const uint16_t* const numbers = image.Gather(unit, task.frame);
+    for (size_t phase = 0; phase < panels_of_phases_.size(); ++phase) {
       for (int64_t panel = task.panels.begin; panel < task.panels.end; ++panel) {
         RunPanel(task, unit, phase, group, panel, numbers);
       }
@@ -207,46 +206,27 @@ void Bfloat16Conv::RunUnit(const Task& task, int64_t index) const {
   }
 }
 
-void Bfloat16Conv::RunPanel(const Task& task, const Bfloat16Frame::Unit& unit, const Phase& phase,
+void Bfloat16Conv::RunPanel(const Task& task, const ConvFrame::Unit& unit, size_t index,
                             int64_t group, int64_t panel, const uint16_t* numbers) const {
   alignas(64) float tile[kMaxBfloat16Rows * kBfloat16Width];
-  const int64_t first = panel * kBfloat16Width;
+  const ConvWindows::Phase& phase = windows_.phases()[index];
+  const int64_t first = panel * kBfloat16Width, channel = group * channels_ + first;
+  const int64_t columns = std::min<int64_t>(kBfloat16Width, channels_ - first);
   const uint16_t* const weights =
-      task.weights + (group * panels() + panel) * panel_elements_ + phase.panel;
+      task.weights + (group * panels() + panel) * panel_elements_ + panels_of_phases_[index];
   const int64_t places = frame_.PlacesOf(unit), tiles = CeilDiv(places, kernels_.rows);
   for (int64_t i = 0; i < tiles; ++i) {
     const Range part = PartOf(places, tiles, i);
     kernels_.tile[part.size() - 1]({.rows = static_cast<int>(part.size()),
-                                    .k = phase.k,
+                                    .k = phase.spans.k,
                                     .a = numbers + part.begin * frame_.pitch(),
                                     .lda = frame_.pitch(),
                                     .panel = weights,
                                     .tile = tile,
-                                    .spans = phase.spans});
-    Finish(task, unit, phase, group * channels_ + first,
-           std::min<int64_t>(kBfloat16Width, channels_ - first), part, tile);
-  }
-}
-
-// Writes the outputs among the places, as many at a time as lie one behind the other.
-void Bfloat16Conv::Finish(const Task& task, const Bfloat16Frame::Unit& unit, const Phase& phase,
-                          int64_t channel, int64_t columns, Range places, const float* tile) const {
-  const int64_t width = frame_.columns(), height = frame_.rows(), depth = frame_.depths();
-  const int64_t rows = std::min(unit.rows.size(), phase.count[1] - unit.rows.begin);
-  const bool whole_rows = width == sizes_[2] && steps_[2] == 1 && steps_[1] == 1;
-  for (int64_t place = places.begin; place < places.end;) {
-    const int64_t w = place % width, h = place / width % height;
-    const int64_t d = place / (width * height) % depth, n = place / (width * height * depth);
-    const int64_t left = (whole_rows ? height - h : 1) * width - w;
-    if (d < phase.count[0] && h < rows && w < phase.count[2]) {
-      const int64_t outputs = whole_rows ? (rows - h) * width - w : phase.count[2] - w;
-      const int64_t count = std::min(outputs, places.end - place);
-      const int64_t plane = (unit.images.begin + n) * sizes_[0] + d * steps_[0] + phase.first[0];
-      const int64_t row = plane * sizes_[1] + (unit.rows.begin + h) * steps_[1] + phase.first[1];
-      Write(task, row * sizes_[2] + w * steps_[2] + phase.first[2], count, channel, columns,
-            tile + (place - places.begin) * kBfloat16Width);
-    }
-    place += left;
+                                    .spans = phase.spans.offsets});
+    windows_.ForOutputs(unit, phase, part, [&](int64_t pixel, int64_t count, int64_t place) {
+      Write(task, pixel, count, channel, columns, tile + (place - part.begin) * kBfloat16Width);
+    });
   }
 }
 
@@ -260,7 +240,7 @@ void Bfloat16Conv::Write(const Task& task, int64_t pixel, int64_t count, int64_t
                           .columns = columns,
                           .tile = tile,
                           .c = task.result + at * (e.narrow ? 2 : 4),
-                          .ldc = steps_[2] * all_channels_,
+                          .ldc = windows_.step() * all_channels_,
                           .epilogue = e};
   if (e.bias != nullptr) call.epilogue.bias += channel;
   if (e.residual != nullptr) {
@@ -282,7 +262,7 @@ void Bfloat16Conv::WritePlain(const Task& task, int64_t pixel, int64_t count, in
                           .epilogue = task.epilogue};
   if (call.epilogue.bias != nullptr) call.epilogue.bias += channel;
   kernels_.finish(call);
-  const int64_t plane = sizes_[0] * sizes_[1] * sizes_[2], step = steps_[2];
+  const int64_t plane = windows_.plane(), step = windows_.step();
   const int64_t at = (pixel / plane * all_channels_ + channel) * plane + pixel % plane;
   const auto copy = [&](auto* to, const auto* from) {
     for (int64_t c = 0; c < columns; ++c) {

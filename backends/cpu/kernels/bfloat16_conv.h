@@ -4,7 +4,7 @@
 // each image is plain or channels-last.
 //
 // The images of the whole convolution are neither converted nor unfolded: some at a time are copied
-// with their padding (bfloat16_frame.h), where windows are rows of matrices.
+// with their padding (conv_frame.h), where windows are rows of matrices.
 //
 // Results depend on the shape, on `slices` and on the processor, never on how many threads the
 // lease has. Scratch is aligned to a cache line; nothing is allocated in Run, and several may run
@@ -13,12 +13,34 @@
 
 #include <string>
 
-#include "backends/cpu/kernels/bfloat16_frame.h"
+#include "backends/cpu/kernels/bfloat16_kernels.h"
+#include "backends/cpu/kernels/conv_windows.h"
 
 namespace hr::cpu {
 
 struct Bfloat16ConvLayouts {
   bool source = false, result = false;  // channels-last
+};
+
+inline constexpr int64_t kBfloat16FrameBytes = 512 << 10;  // leaves room in L2 for weights
+
+// One group of an image of bfloat16.
+class Bfloat16Pixels final : public PixelCopy {
+ public:
+  Bfloat16Pixels(const Bfloat16Kernels& kernels, const ConvFrame& frame, const ConvShape& shape,
+                 ImagePass pass, bool channels_last, const uint16_t* image, int64_t group);
+
+  void Copy(int64_t pixel, int64_t count, int64_t step, uint16_t* to) override;
+  // Returns the unit's numbers: `memory`, of Bytes(), which was written, or the image itself.
+  static size_t Bytes(const ConvFrame& frame, const ConvShape& shape, bool channels_last);
+  const uint16_t* Gather(const ConvFrame::Unit& unit, uint16_t* memory);
+
+ private:
+  const Bfloat16Kernels& kernels_;
+  const ConvFrame& frame_;
+  const bool channels_last_, in_place_;
+  const uint16_t* const image_;
+  const int64_t all_channels_, plane_, first_;  // the first channel
 };
 
 // y of x and w, or the gradient of x of that of y and w: `source` is the image that is read.
@@ -42,26 +64,15 @@ class Bfloat16Conv {
            const Bfloat16Epilogue& epilogue, void* scratch) const;
 
  private:
-  // Outputs that are made by the same taps: all, or those of one phase of a gradient's strides.
-  struct Phase {
-    std::array<int64_t, 3> first = {}, count = {};  // along the axes of the result
-    std::vector<int64_t> spans;                     // Bfloat16TileCall::spans
-    std::vector<int64_t> taps;                      // of the kernel, in the order of the spans
-    int64_t k = 0;                                  // of a span
-    int64_t panel = 0;                              // where its part of a panel begins
-  };
   struct Task;
 
-  void AddPhase(const std::array<int64_t, 3>& first);
   int64_t panels() const { return CeilDiv(channels_, kBfloat16Width); }
   size_t FrameBytes() const;
   void PackPanel(const uint16_t* w, int64_t group, int64_t panel, uint16_t* to,
                  uint16_t* rows) const;
   void RunUnit(const Task& task, int64_t unit) const;
-  void RunPanel(const Task& task, const Bfloat16Frame::Unit& unit, const Phase& phase,
-                int64_t group, int64_t panel, const uint16_t* numbers) const;
-  void Finish(const Task& task, const Bfloat16Frame::Unit& unit, const Phase& phase,
-              int64_t channel, int64_t columns, Range places, const float* tile) const;
+  void RunPanel(const Task& task, const ConvFrame::Unit& unit, size_t phase, int64_t group,
+                int64_t panel, const uint16_t* numbers) const;
   void Write(const Task& task, int64_t pixel, int64_t count, int64_t channel, int64_t columns,
              const float* tile) const;
   void WritePlain(const Task& task, int64_t pixel, int64_t count, int64_t channel, int64_t columns,
@@ -73,22 +84,13 @@ class Bfloat16Conv {
   const Bfloat16ConvLayouts layouts_;
   const bool packed_;
   const int slices_;
-  const Bfloat16Frame frame_;
+  const ConvWindows windows_;
+  const ConvFrame& frame_ = windows_.frame();
   int64_t channels_ = 0, all_channels_ = 0;  // of the result: of a group, and of all
-  std::array<int64_t, 3> sizes_, steps_;     // of the result's axes
-  std::vector<Phase> phases_;
+  std::vector<int64_t> panels_of_phases_;    // where their parts of a panel begin
   int64_t panel_elements_ = 0;
   int unit_parts_ = 1, panel_parts_ = 1;
 };
-
-// The spans that combinations of taps read, neighbours together: their offsets, and the taps' place
-// in the kernel. `k` gets the numbers of a span.
-struct Bfloat16Spans {
-  std::vector<int64_t> offsets, taps;
-  int64_t k = 0;
-};
-Bfloat16Spans SpansOf(const Bfloat16Frame& frame, const ConvShape& shape,
-                      const std::array<int64_t, 3>& phase);
 
 // dw of x and the gradient of y. Each thread sums over some images or bands of rows, and the sums
 // are added in order.
@@ -112,8 +114,8 @@ class Bfloat16ConvWeights {
   int64_t Pitch() const;
   size_t TaskBytes() const;
   void AddUnit(const Task& task, int64_t unit) const;
-  void ListPlaces(const Bfloat16Frame::Unit& unit, int32_t* places) const;
-  void GatherGradient(const uint16_t* dy, const Bfloat16Frame::Unit& unit, int64_t filter,
+  void ListPlaces(const ConvFrame::Unit& unit, int32_t* places) const;
+  void GatherGradient(const uint16_t* dy, const ConvFrame::Unit& unit, int64_t filter,
                       int64_t count, uint16_t* rows) const;
   void AddPanel(const Task& task, int64_t filter, int64_t places, int64_t column) const;
   void WriteFilter(const float* sums, int64_t filter, void* dw) const;
@@ -123,14 +125,11 @@ class Bfloat16ConvWeights {
   const Bfloat16ConvLayouts layouts_;
   const bool narrow_;
   const int slices_;
-  const Bfloat16Frame frame_;
-  const Bfloat16Spans spans_;
+  const ConvFrame frame_;
+  const ConvSpans spans_;
   const int64_t sums_of_span_;  // with gaps up to whole panels
   int64_t most_places_ = 0;     // outputs of a unit
   int unit_parts_ = 1, filter_parts_ = 1;
 };
-
-// The shape of the same convolution with fewer axes, if it reads single pixels.
-ConvShape FlattenedIfPointwise(const ConvShape& shape);
 
 }  // namespace hr::cpu

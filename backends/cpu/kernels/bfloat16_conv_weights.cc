@@ -24,11 +24,11 @@ Bfloat16ConvWeights::Bfloat16ConvWeights(const Bfloat16Kernels& kernels, const C
       layouts_(layouts),
       narrow_(narrow),
       slices_(slices),
-      frame_(s_, ImagePass::kForward, layouts.source, kPlaces, slices),
+      frame_(s_, ImagePass::kForward, {.bytes = kBfloat16FrameBytes, .places = kPlaces}, slices),
       spans_(SpansOf(frame_, s_, {0, 0, 0})),
       sums_of_span_(RoundUp(spans_.k, kBfloat16Width)) {
   if (frame_.count() > 0) {
-    const Bfloat16Frame::Unit unit = frame_.At(0);
+    const ConvFrame::Unit unit = frame_.At(0);
     most_places_ = unit.images.size() * s_.od * unit.rows.size() * s_.ow;
   }
   unit_parts_ = static_cast<int>(std::clamp<int64_t>(frame_.count(), 1, slices));
@@ -48,7 +48,8 @@ struct Bfloat16ConvWeights::Task {
 int64_t Bfloat16ConvWeights::Pitch() const { return RoundUp(most_places_, 32); }
 
 size_t Bfloat16ConvWeights::TaskBytes() const {
-  return RoundToLine(frame_.bytes()) + BytesOf(s_.GroupOut() * Pitch(), sizeof(uint16_t)) +
+  return Bfloat16Pixels::Bytes(frame_, s_, layouts_.source) +
+         BytesOf(s_.GroupOut() * Pitch(), sizeof(uint16_t)) +
          BytesOf(Pitch() * kBfloat16Width, sizeof(uint16_t)) +
          BytesOf(most_places_, sizeof(int32_t));
 }
@@ -72,7 +73,8 @@ void Bfloat16ConvWeights::Run(const Lease& threads, const uint16_t* x, const uin
         .dy = dy,
         .filters = PartOf(s_.GroupOut(), filter_parts_, index % filter_parts_),
         .sums = reinterpret_cast<float*>(sums + static_cast<size_t>(part) * stride),
-        .frame = reinterpret_cast<uint16_t*>(take(RoundToLine(frame_.bytes()))),
+        .frame =
+            reinterpret_cast<uint16_t*>(take(Bfloat16Pixels::Bytes(frame_, s_, layouts_.source))),
         .rows = reinterpret_cast<uint16_t*>(take(BytesOf(s_.GroupOut() * Pitch(), 2))),
         .panel = reinterpret_cast<uint16_t*>(take(BytesOf(Pitch() * kBfloat16Width, 2))),
         .places = reinterpret_cast<int32_t*>(at)};
@@ -82,6 +84,7 @@ void Bfloat16ConvWeights::Run(const Lease& threads, const uint16_t* x, const uin
     }
     const Range units = PartOf(frame_.count(), unit_parts_, part);
     for (int64_t unit = units.begin; unit < units.end; ++unit) AddUnit(task, unit);
+    kernels_.release();
   });
   const int tasks = static_cast<int>(std::clamp<int64_t>(s_.oc, 1, slices_));
   threads.ParallelFor(tasks, [&](int task) {
@@ -100,11 +103,12 @@ void Bfloat16ConvWeights::Run(const Lease& threads, const uint16_t* x, const uin
 }
 
 void Bfloat16ConvWeights::AddUnit(const Task& task, int64_t index) const {
-  const Bfloat16Frame::Unit unit = frame_.At(index);
+  const ConvFrame::Unit unit = frame_.At(index);
   ListPlaces(unit, task.places);
   const int64_t places = unit.images.size() * s_.od * unit.rows.size() * s_.ow;
   for (int64_t group = 0; group < s_.groups; ++group) {
-    const uint16_t* const numbers = frame_.Gather(kernels_, task.x, unit, group, task.frame);
+    Bfloat16Pixels image(kernels_, frame_, s_, ImagePass::kForward, layouts_.source, task.x, group);
+    const uint16_t* const numbers = image.Gather(unit, task.frame);
     const int64_t filter = group * s_.GroupOut() + task.filters.begin;
     GatherGradient(task.dy, unit, filter, task.filters.size(), task.rows);
     for (size_t i = 0; i < spans_.offsets.size(); ++i) {
@@ -119,7 +123,7 @@ void Bfloat16ConvWeights::AddUnit(const Task& task, int64_t index) const {
 }
 
 // Where the windows of the unit's outputs begin.
-void Bfloat16ConvWeights::ListPlaces(const Bfloat16Frame::Unit& unit, int32_t* places) const {
+void Bfloat16ConvWeights::ListPlaces(const ConvFrame::Unit& unit, int32_t* places) const {
   for (int64_t n = 0; n < unit.images.size(); ++n) {
     for (int64_t d = 0; d < s_.od; ++d) {
       for (int64_t h = 0; h < unit.rows.size(); ++h) {
@@ -133,7 +137,7 @@ void Bfloat16ConvWeights::ListPlaces(const Bfloat16Frame::Unit& unit, int32_t* p
 }
 
 // Writes rows [filter][output of the unit].
-void Bfloat16ConvWeights::GatherGradient(const uint16_t* dy, const Bfloat16Frame::Unit& unit,
+void Bfloat16ConvWeights::GatherGradient(const uint16_t* dy, const ConvFrame::Unit& unit,
                                          int64_t filter, int64_t count, uint16_t* rows) const {
   const int64_t plane = s_.oh * s_.ow, band = unit.rows.size() * s_.ow;
   for (int64_t n = unit.images.begin; n < unit.images.end; ++n) {

@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/split_kernels.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "backends/cpu/kernels/matrix_unit.h"
 
@@ -226,11 +227,53 @@ uint64_t SplitB(const SplitSource& s, char* to) {
   return s.along_terms ? Split<true, true>(s, to) : Split<false, false>(s, to);
 }
 
+template <typename Split>
+HR_SPLIT_INLINE void ForPixels(const SplitPixelsCall& c, Split& split) {
+  alignas(64) uint16_t halves[32];
+  for (int i = 0; i < 32; ++i) halves[i] = static_cast<uint16_t>(2 * i + 1);
+  const __m512i order = _mm512_load_si512(halves);
+  for (int64_t i = 0; i < c.count; ++i) {
+    const float* const from = c.from + i * c.stride;
+    uint16_t* to = c.to + i * kSplitTerms;
+    for (int64_t channel = 0; channel < c.channels; channel += kSplitTerms) {
+      const int64_t left = c.channels - channel;
+      const Parts first = split(_mm512_maskz_loadu_ps(FirstLanes(left), from + channel));
+      const Parts second =
+          split(_mm512_maskz_loadu_ps(FirstLanes(left - kSplitSide), from + channel + kSplitSide));
+#pragma GCC unroll 3
+      for (int p = 0; p < kParts; ++p, to += c.plane) {
+        _mm512_store_si512(to, _mm512_permutex2var_epi16(_mm512_castps_si512(first.part[p]), order,
+                                                         _mm512_castps_si512(second.part[p])));
+      }
+    }
+  }
+}
+
+HR_SPLIT bool PixelsCarefully(const SplitPixelsCall& call) {
+  Careful split;
+  ForPixels(call, split);
+  return split.infinite != 0;
+}
+
+HR_SPLIT bool SplitPixels(const SplitPixelsCall& call) {
+  Plain split;
+  ForPixels(call, split);
+  return split.special() && PixelsCarefully(call);
+}
+
 // ---- Products ----
 
-#define HR_LOAD_A(part)                                 \
-  _tile_loadd(4, a + (part)*2 * kRegister, kTileBytes); \
-  if constexpr (kTwo) _tile_loadd(5, a + (part)*2 * kRegister + kRegister, kTileBytes);
+// Where the registers of A lie: in a block, or among pixels.
+struct RowsOfBlock {
+  static constexpr int64_t part = 2 * kRegister, lower = kRegister, row = kTileBytes;
+};
+struct RowsOfPixels {
+  int64_t part, lower, row;
+};
+
+#define HR_LOAD_A(part_)                           \
+  _tile_loadd(4, a + (part_)*rows.part, rows.row); \
+  if constexpr (kTwo) _tile_loadd(5, a + (part_)*rows.part + rows.lower, rows.row);
 #define HR_LOAD_B(part)                                 \
   _tile_loadd(6, b + (part)*2 * kRegister, kTileBytes); \
   _tile_loadd(7, b + (part)*2 * kRegister + kRegister, kTileBytes);
@@ -243,8 +286,8 @@ uint64_t SplitB(const SplitSource& s, char* to) {
   }
 
 // The parts are multiplied in an order in which most stay in their registers.
-template <bool kTwo>
-HR_AMX inline void AddStep(const char* a, const char* b) {
+template <bool kTwo, typename Rows>
+HR_AMX inline void AddStep(const Rows& rows, const char* a, const char* b) {
   HR_LOAD_A(0)
   HR_LOAD_B(2)
   HR_ADD_PRODUCTS
@@ -272,7 +315,7 @@ HR_AMX void AddSteps(const SplitTileCall& call) {
   const int64_t stride = call.stride * static_cast<int64_t>(sizeof(float));
   for (;;) {
     for (int64_t i = std::min(steps, kStepsUntilStore); i > 0; --i) {
-      AddStep<kTwo>(a, b);
+      AddStep<kTwo>(RowsOfBlock(), a, b);
       a += kSplitStepBytes, b += kSplitStepBytes;
     }
     steps -= kStepsUntilStore;
@@ -282,30 +325,119 @@ HR_AMX void AddSteps(const SplitTileCall& call) {
 }
 
 template <bool kTwo>
-HR_AMX void TileOf(const SplitTileCall& call) {
-  float* const below = call.tile + kSplitSide * call.stride;
-  const int64_t stride = call.stride * static_cast<int64_t>(sizeof(float));
-  if (call.add) {
-    _tile_loadd(0, call.tile, stride);
-    _tile_loadd(1, call.tile + kSplitSide, stride);
-    if constexpr (kTwo) {
-      _tile_loadd(2, below, stride);
-      _tile_loadd(3, below + kSplitSide, stride);
-    }
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    if constexpr (kTwo) {
-      _tile_zero(2);
-      _tile_zero(3);
-    }
-  }
-  AddSteps<kTwo>(call);
-  _tile_stored(0, call.tile, stride);
-  _tile_stored(1, call.tile + kSplitSide, stride);
+HR_AMX inline void ZeroSums() {
+  _tile_zero(0);
+  _tile_zero(1);
   if constexpr (kTwo) {
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+}
+
+template <bool kTwo>
+HR_AMX inline void LoadSums(const float* tile, int64_t stride) {  // in bytes
+  _tile_loadd(0, tile, stride);
+  _tile_loadd(1, tile + kSplitSide, stride);
+  if constexpr (kTwo) {
+    const float* const below = tile + kSplitSide * stride / static_cast<int64_t>(sizeof(float));
+    _tile_loadd(2, below, stride);
+    _tile_loadd(3, below + kSplitSide, stride);
+  }
+}
+
+template <bool kTwo>
+HR_AMX inline void StoreSums(float* tile, int64_t stride) {  // in bytes
+  _tile_stored(0, tile, stride);
+  _tile_stored(1, tile + kSplitSide, stride);
+  if constexpr (kTwo) {
+    float* const below = tile + kSplitSide * stride / static_cast<int64_t>(sizeof(float));
     _tile_stored(2, below, stride);
     _tile_stored(3, below + kSplitSide, stride);
+  }
+}
+
+template <bool kTwo>
+HR_AMX void TileOf(const SplitTileCall& call) {
+  const int64_t stride = call.stride * static_cast<int64_t>(sizeof(float));
+  if (call.add) {
+    LoadSums<kTwo>(call.tile, stride);
+  } else {
+    ZeroSums<kTwo>();
+  }
+  AddSteps<kTwo>(call);
+  StoreSums<kTwo>(call.tile, stride);
+}
+
+template <bool kTwo>
+HR_AMX void TileOfTaps(const SplitTapsCall& call) {
+  constexpr int64_t kStride = kSplitWidth * 4, kNumber = 2;
+  const int64_t row = call.pixel * kNumber, plane = call.plane * kNumber;
+  const RowsOfPixels rows{plane, kSplitSide * row, row};
+  if (call.add) {
+    LoadSums<kTwo>(call.tile, kStride);
+  } else {
+    ZeroSums<kTwo>();
+  }
+  const char* a = reinterpret_cast<const char*>(call.a);
+  const char* b = call.b;
+  int64_t until_store = kStepsUntilStore;
+  for (int64_t block = 0; block < call.blocks; ++block, a += kParts * plane, b += call.b_block) {
+    for (const SplitTap& tap : call.taps) {
+      if (until_store-- == 0) {
+        _tile_stored(0, call.tile, kStride);
+        until_store = kStepsUntilStore - 1;
+      }
+      AddStep<kTwo>(rows, a + tap.a * kNumber, b + tap.b);
+    }
+  }
+  StoreSums<kTwo>(call.tile, kStride);
+}
+
+void Taps(const SplitTapsCall& call) {
+  (call.rows > kSplitSide ? TileOfTaps<true> : TileOfTaps<false>)(call);
+}
+
+// A number of A, whose parts are that far from each other.
+inline float Whole(const uint16_t* from, int64_t part) {
+  const auto of = [from, part](int64_t i) {
+    return std::bit_cast<float>(static_cast<uint32_t>(from[i * part]) << 16);
+  };
+  return of(0) + (of(1) + of(2));
+}
+
+// The numbers of B in the lower or upper halves of lanes.
+template <bool kUpper>
+HR_SPLIT_INLINE __m512 Wholes(const char* from) {
+  __m512 parts[kParts];
+#pragma GCC unroll 3
+  for (int part = 0; part < kParts; ++part) {
+    const __m512i pairs = _mm512_load_si512(from + part * 2 * kRegister);
+    parts[part] = _mm512_castsi512_ps(kUpper ? _mm512_and_si512(pairs, _mm512_set1_epi32(~0xffff))
+                                             : _mm512_slli_epi32(pairs, 16));
+  }
+  return _mm512_add_ps(parts[0], _mm512_add_ps(parts[1], parts[2]));
+}
+
+// Infinity times the zero that a number's lower part may be would be no number.
+HR_SPLIT void PlainTaps(const SplitTapsCall& call) {
+  for (int64_t i = 0; i < 2 * call.rows; ++i) {
+    const uint16_t* a = call.a + i / 2 * call.pixel;
+    const char* b = call.b + i % 2 * kRegister;
+    float* const sums = call.tile + i * kSplitSide;
+    __m512 sum = call.add ? _mm512_loadu_ps(sums) : _mm512_setzero_ps();
+    for (int64_t block = 0; block < call.blocks; ++block) {
+      for (const SplitTap& tap : call.taps) {
+        const uint16_t* pair = a + tap.a;
+        const char* row = b + tap.b;
+        for (int64_t l = 0; l < kSplitTerms; l += 2, pair += 2, row += kTileBytes) {
+          sum = _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair, call.plane)), Wholes<false>(row), sum);
+          sum =
+              _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair + 1, call.plane)), Wholes<true>(row), sum);
+        }
+      }
+      a += kParts * call.plane, b += call.b_block;
+    }
+    _mm512_storeu_ps(sums, sum);
   }
 }
 
@@ -323,7 +455,8 @@ void Tile(const SplitTileCall& call) {
 }  // namespace
 
 const SplitKernels* KernelsForSplit() {
-  static const SplitKernels kernels{SplitA, SplitB, Configure, Tile, Release};
+  static const SplitKernels kernels{SplitA, SplitB, SplitPixels, Configure,
+                                    Tile,   Taps,   PlainTaps,   Release};
   static const bool has = HasBfloat16Unit() && __builtin_cpu_supports("avx512bw");
   return has ? &kernels : nullptr;
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace hr::cpu {
 
@@ -51,6 +52,36 @@ struct SplitTileCall {
   bool add = false;    // to what it has
 };
 
+// Some pixels of an image, split: kSplitTerms channels of all of them lie together, those of a
+// pixel behind those of the last one, for each part; the other parts and the next channels follow
+// `plane` numbers behind each other. What is missing of the last channels is 0.
+struct SplitPixelsCall {
+  const float* from = nullptr;
+  int64_t stride = 0;  // between pixels
+  int64_t count = 0, channels = 0;
+  uint16_t* to = nullptr;  // aligned to a cache line
+  int64_t plane = 0;
+};
+
+// What a row of A reads of kSplitTerms channels: the pixel `a` numbers behind the row's own one,
+// which meets the step of B that begins at byte `b`.
+struct SplitTap {
+  int64_t a = 0, b = 0;
+};
+
+// tile [rows][kSplitWidth] = A * B, or more of it. Rows of A are pixels in a row, with some taps
+// for each of `blocks` times kSplitTerms channels.
+struct SplitTapsCall {
+  int64_t rows = 0, blocks = 0;
+  std::span<const SplitTap> taps;
+  const uint16_t* a = nullptr;   // the first row's pixel
+  int64_t pixel = 0, plane = 0;  // numbers from a row to the next one; as above
+  const char* b = nullptr;
+  int64_t b_block = 0;  // bytes to the steps of the next channels
+  float* tile = nullptr;
+  bool add = false;  // to what the tile has
+};
+
 // A block has, for each step of 32 terms and each of the three parts, two registers of 16 rows or
 // columns, kSplitStepBytes together.
 struct SplitKernels {
@@ -59,10 +90,15 @@ struct SplitKernels {
   // kMostSplitBlocks. Return which of them have infinities: a bit for each, the lowest first.
   uint64_t (*split_a)(const SplitSource&, char* to);
   uint64_t (*split_b)(const SplitSource&, char* to);
+  // Returns whether there is an infinity.
+  bool (*split_pixels)(const SplitPixelsCall&);
   // Tiles of so many rows are computed from now on, by this thread, until it calls `release`. Takes
   // some hundred cycles.
   void (*configure)(int64_t rows);
   void (*tile)(const SplitTileCall&);
+  void (*taps)(const SplitTapsCall&);
+  // The same for operands that have infinities, slowly and without a configuration.
+  void (*plain_taps)(const SplitTapsCall&);
   void (*release)();
 };
 

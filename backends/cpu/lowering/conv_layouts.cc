@@ -49,6 +49,7 @@ ConvEstimate CostOf(const Region& region, const UsedConv& conv, Layout layout,
   if (x[0] >= kBatchBlock<double> / 2) return {.passes = layout == kBatchBlockedLayout ? 0. : 1.};
   ConvUse use = conv.use;
   use.onednn = false;
+  use.wide = true;
   if (layout == kBatchBlockedLayout) return {.passes = HUGE_VAL};
   return EstimateConv(*shape, use, layout, costs);
 }

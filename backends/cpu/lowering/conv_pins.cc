@@ -6,7 +6,7 @@ namespace hr::cpu {
 namespace {
 
 constexpr Layout kLayouts[] = {Layout::kPlain, kChannelsLastLayout, kBatchBlockedLayout};
-constexpr std::string_view kKernels[] = {"direct", "winograd", "portable", "onednn"};
+constexpr std::string_view kKernels[] = {"direct", "winograd", "matrix_unit", "portable", "onednn"};
 
 Status Pin(std::string_view word, ConvPins* pins) {
   const size_t equals = word.find('=');
@@ -23,9 +23,10 @@ Status Pin(std::string_view word, ConvPins* pins) {
     pins->kernel = value;
     return {};
   }
-  return InvalidArgument("the session option pin takes words such as layout=plain, ",
-                         "layout=channels_last, layout=batch_blocked, kernel=direct, ",
-                         "kernel=winograd, kernel=portable and kernel=onednn, got '", word, "'");
+  return InvalidArgument(
+      "the session option pin takes words such as layout=plain, ",
+      "layout=channels_last, layout=batch_blocked, kernel=direct, ",
+      "kernel=winograd, kernel=matrix_unit, kernel=portable and kernel=onednn, got '", word, "'");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ inline constexpr std::string_view kPinnedKernel = "pinned_kernel";
 
 struct ConvPins {
   std::optional<Layout> layout;
-  std::string kernel;  // "direct", "winograd", "portable", "onednn"; empty: none
+  std::string kernel;  // "direct", "winograd", "matrix_unit", "portable", "onednn"; empty: none
 };
 
 // Returns the name of a layout of images, as pins and plans give it.

@@ -10,12 +10,14 @@
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/grouped_channels_last.h"
+#include "backends/cpu/kernels/split_conv.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_channels_last.h"
 #include "backends/cpu/kernels/winograd_channels_last_weights.h"
 #include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/lowering/conv_pins.h"
 #include "backends/cpu/onednn/kernels.h"
+#include "backends/cpu/ops/conv_cost.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/useful_slices.h"
 #include "backends/cpu/ops/window_shape.h"
@@ -193,6 +195,7 @@ std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::s
 template <typename T, typename Conv>
 LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t channels,
                     bool packed, std::shared_ptr<const Conv> conv) {
+  constexpr bool kScratch = requires { conv->pack_scratch_bytes(); };
   LoweredKernel out;
   out.scratch_bytes = conv->scratch_bytes() + 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
   out.kernel = ImageKernel<T>(request, name, channels, conv);
@@ -204,9 +207,14 @@ LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t
       .kernel = MakeKernel(
           "pack_channels_last",
           [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-            conv->Pack(context.threads, p.input<T>(0), p.output<T>(0));
+            if constexpr (kScratch) {
+              conv->Pack(context.threads, p.input<T>(0), p.output<T>(0), p.scratch());
+            } else {
+              conv->Pack(context.threads, p.input<T>(0), p.output<T>(0));
+            }
             return {};
           })};
+  if constexpr (kScratch) out.preparation.scratch_bytes = conv->pack_scratch_bytes();
   return out;
 }
 
@@ -215,6 +223,20 @@ LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t
 bool RunsWinograd(const KernelRequest& request, const ConvShape& shape, bool pays) {
   if (!MayRunWinograd(request)) return false;
   return Pinned(request) == "winograd" ? WinogradTakesChannelsLast(shape) : pays;
+}
+
+// The unit needs no leave to be less accurate.
+bool RunsOnMatrixUnit(const KernelRequest& request, const ConvShape& shape, ImagePass pass,
+                      bool packed) {
+  const bool forward = pass == ImagePass::kForward;
+  if (Pinned(request) == "matrix_unit") {
+    return KernelsForSplitConv() != nullptr && SplitConvTakes(shape) &&
+           !(forward && HasFewChannels(shape));
+  }
+  if (Pinned(request) == "winograd" || Pinned(request) == "direct") return false;
+  return RunsOnMatrixUnit(shape,
+                          forward ? onednn::ConvPass::kForward : onednn::ConvPass::kBackwardData,
+                          packed, request.exact_sums);
 }
 
 template <typename T>
@@ -239,6 +261,11 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
         std::make_shared<const ConvFewChannels<T>>(shape, channels_last, packed, slices));
   }
   if constexpr (std::is_same_v<T, float>) {
+    if (RunsOnMatrixUnit(request, shape, pass, packed)) {
+      return Image<T>(
+          request, Cat(name, "_matrix_unit"), channels, packed,
+          std::make_shared<const SplitConv>(*KernelsForSplitConv(), shape, pass, packed, slices));
+    }
     if (packed && forward && MayRunWinograd(request) && WinogradLinePays(shape)) {
       return Image<T>(request, Cat(name, "_winograd"), channels, packed,
                       std::make_shared<const WinogradLine>(shape, slices));

@@ -7,11 +7,11 @@
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/grouped_channels_last.h"
+#include "backends/cpu/kernels/split_conv.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/kernels/winograd_method.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
-#include "backends/cpu/onednn/choice.h"
 
 namespace hr::cpu {
 namespace {
@@ -185,8 +185,9 @@ PassCost CostWithoutWeights(const ConvShape& s, ConvPass pass, const ConvUse& us
   return {costs.direct * Direct(s, pass), "direct"};
 }
 
-PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layout layout,
-                    const ConvCosts& costs) {
+// The cheapest one of vectors.
+PassCost CostOnVectors(const ConvShape& s, ConvPass pass, const ConvUse& use, Layout layout,
+                       const ConvCosts& costs) {
   const bool kept = !use.backward_weights;
   const bool lines = pass == ConvPass::kForward && RunsLines(s, use);
   if (layout == kChannelsLastLayout && !use.exact_sums && !lines) {
@@ -199,7 +200,46 @@ PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layou
   return out;
 }
 
+ImagePass ImageOf(ConvPass pass) {
+  return pass == ConvPass::kForward ? ImagePass::kForward : ImagePass::kBackwardData;
+}
+
+PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layout layout,
+                    const ConvCosts& costs) {
+  const bool kept = !use.backward_weights;
+  if (layout == kChannelsLastLayout && !use.wide &&
+      RunsOnMatrixUnit(s, pass, kept, use.exact_sums)) {
+    const double cost = SplitConvCost(s, ImageOf(pass), kept) / kChannelsLastRate;
+    return {costs.channels_last * cost, "matrix_unit"};
+  }
+  return CostOnVectors(s, pass, use, layout, costs);
+}
+
+// What a direct sum computes of all taps: those of small images that read padding are left out.
+double TapsInside(const ConvShape& s) {
+  const auto inside = [](int64_t positions, const auto& taps_of) {
+    int64_t taps = 0;
+    for (int64_t i = 0; i < positions; ++i) taps += taps_of(i).size();
+    return static_cast<double>(taps);
+  };
+  const double rows = inside(s.oh, [&](int64_t i) { return ValidRows(s, i); });
+  const double columns = inside(s.ow, [&](int64_t i) { return ValidColumns(s, i); });
+  const double share =
+      rows * columns / static_cast<double>(std::max<int64_t>(1, s.OutputPlane() * s.KernelSize()));
+  return share < 0.9 ? share : 1;
+}
+
 }  // namespace
+
+bool RunsOnMatrixUnit(const ConvShape& s, ConvPass pass, bool kept, bool exact_sums) {
+  const bool forward = pass == ConvPass::kForward;
+  if (KernelsForSplitConv() == nullptr || pass == ConvPass::kBackwardWeights) return false;
+  if (!SplitConvTakes(s) || IsDepthwise(s) || (forward && HasFewChannels(s))) return false;
+  const ConvUse use{.backward_weights = !kept, .exact_sums = exact_sums};
+  PassCost vectors = CostOnVectors(s, pass, use, kChannelsLastLayout, {});
+  if (vectors.method != "winograd") vectors.nanoseconds *= TapsInside(s);
+  return SplitConvCost(s, ImageOf(pass), kept) < kChannelsLastRate * vectors.nanoseconds;
+}
 
 ConvEstimate EstimateConv(const ConvShape& s, const ConvUse& use, Layout layout,
                           const ConvCosts& costs) {

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/onednn/choice.h"
 #include "backends/cpu/ops/conv_costs.h"
 
 namespace hr::cpu {
@@ -18,6 +19,7 @@ struct ConvUse {
   bool x_is_plain = false, y_is_plain = false;
   bool exact_sums = false;
   bool onednn = false;  // runs plain images where it is the faster one (onednn/choice.h)
+  bool wide = false;    // numbers are not of float32, but of float64
 };
 
 // In nanoseconds of one thread.
@@ -36,5 +38,9 @@ inline double ConvCost(const ConvShape& shape, const ConvUse& use, Layout layout
                        const ConvCosts& costs = {}) {
   return EstimateConv(shape, use, layout, costs).total();
 }
+
+// Whether a pass over channels-last images of float32 runs on the matrix unit (split_conv.h), which
+// needs no leave to be less accurate. `kept`: weights are ordered once.
+bool RunsOnMatrixUnit(const ConvShape& shape, onednn::ConvPass pass, bool kept, bool exact_sums);
 
 }  // namespace hr::cpu

@@ -220,7 +220,8 @@ TEST_P(Bfloat16ConvTest, LargeImagesAreCut) {
         x[At(false, s.ic, s.InputPlane(), n, ic, q)], w[static_cast<size_t>(t)]);
   });
   const Bfloat16ConvLayouts layouts{.source = false, .result = true};
-  ASSERT_GT(Bfloat16Frame(s, ImagePass::kForward, false, 256, 1).count(), 1);
+  const FrameLimits limits{.bytes = kBfloat16FrameBytes, .places = 256};
+  ASSERT_GT(ConvFrame(s, ImagePass::kForward, limits, 1).count(), 1);
   for (int i = 0; i < 4; ++i) {
     ExpectNear(want, RunImage(s, ImagePass::kForward, layouts, x, w, want.size(), {}), false);
   }

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/kernels/split_conv.h"
 
 namespace hr::cpu {
 namespace {
@@ -85,9 +86,31 @@ TEST(ConvCost, WholeVectorsOfChannelsRunByWinograd) {
       EXPECT_EQ(Cheapest(s, use), kChannelsLastLayout) << n;
       ConvUse exact = use;
       exact.exact_sums = true;
-      EXPECT_EQ(EstimateConv(s, exact, kChannelsLastLayout).method, "channels_last");
+      EXPECT_NE(EstimateConv(s, exact, kChannelsLastLayout).method, "winograd");
       EXPECT_LT(estimate.passes, EstimateConv(s, exact, kChannelsLastLayout).passes);
     }
+  }
+}
+
+// Sums of float32, exact or not, but no gradients of weights, and not what vectors do as fast.
+TEST(ConvCost, MatrixUnit) {
+  const bool has = KernelsForSplitConv() != nullptr;
+  const ConvShape s = SquareImage(8, 256, 14, 512, 1);
+  for (const bool exact : {false, true}) {
+    ConvUse use{.exact_sums = exact};
+    const ConvEstimate estimate = EstimateConv(s, use, kChannelsLastLayout);
+    EXPECT_EQ(estimate.method, has ? "matrix_unit" : "channels_last");
+    use.wide = true;
+    EXPECT_EQ(EstimateConv(s, use, kChannelsLastLayout).method, "channels_last");
+    EXPECT_EQ(RunsOnMatrixUnit(s, onednn::ConvPass::kForward, true, exact), has);
+    EXPECT_EQ(RunsOnMatrixUnit(s, onednn::ConvPass::kBackwardData, true, exact), has);
+    EXPECT_FALSE(RunsOnMatrixUnit(s, onednn::ConvPass::kBackwardWeights, true, exact));
+  }
+  ConvShape depthwise = SquareImage(8, 256, 14, 256, 3);
+  depthwise.groups = 256;
+  for (const ConvShape& other : {SquareImage(8, 3, 224, 64, 7), SquareImage(1, 512, 2, 512, 3),
+                                 SquareImage(8, 16, 14, 16, 1), depthwise}) {
+    EXPECT_FALSE(RunsOnMatrixUnit(other, onednn::ConvPass::kForward, true, true)) << other.ic;
   }
 }
 

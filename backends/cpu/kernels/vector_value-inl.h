@@ -121,6 +121,16 @@ inline VectorValue<float> PowerOfTwo(VectorValue<float> n) {
   const auto exponent = hn::Add(hn::ConvertTo(integers, n.v), hn::Set(integers, 127));
   return {hn::BitCast(Tag<float>(), hn::ShiftLeft<23>(exponent))};
 }
+inline VectorValue<float> TimesPowerOfTwo(VectorValue<float> x, VectorValue<float> n) {
+#if HWY_TARGET <= HWY_AVX3
+  return {hn::Vec<Tag<float>>{_mm512_scalef_ps(x.v.raw, n.v.raw)}};
+#else  // in two steps, for n reaches beyond the exponents of normal numbers
+  const Tag<float> d;
+  const VectorValue<float> half{hn::Floor(hn::Mul(n.v, hn::Set(d, 0.5F)))};
+  const VectorValue<float> rest{hn::Sub(n.v, half.v)};
+  return {hn::Mul(hn::Mul(x.v, PowerOfTwo(half).v), PowerOfTwo(rest).v)};
+#endif
+}
 inline VectorValue<float> Mantissa(VectorValue<float> x, VectorValue<float>* exponent) {
   const Tag<float> d;
   const hn::Rebind<int32_t, Tag<float>> integers;

@@ -9,6 +9,7 @@
 //   MulAdd(a, b, c)         a * b + c
 //   Abs, Sqrt, Floor, Ceil, RoundEven, CopySign(magnitude, sign)
 //   PowerOfTwo(n)           2^n for whole n in [-126, 127]
+//   TimesPowerOfTwo(x, n)   x * 2^n for whole n in [-252, 254], rounded once
 //   Mantissa(x, &exponent)  x = mantissa * 2^exponent for normal x > 0, mantissa in [0.75, 1.5)
 //   Any(mask)               whether any element is true
 //   Map(v, f)               f of each element

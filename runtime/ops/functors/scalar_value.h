@@ -59,6 +59,11 @@ HR_FUNCTOR float PowerOfTwo(float n) {
   const int32_t exponent = n > -127 && n < 128 ? static_cast<int32_t>(n) : 0;
   return Bits<float>((exponent + 127) << 23);
 }
+// In two steps, for n reaches beyond the exponents of normal numbers.
+HR_FUNCTOR float TimesPowerOfTwo(float x, float n) {
+  const float half = Floor(n * 0.5f);
+  return x * PowerOfTwo(half) * PowerOfTwo(n - half);
+}
 HR_FUNCTOR float Mantissa(float x, float* exponent) {
   const int32_t bits = Bits<int32_t>(x);
   const int32_t power = (bits - 0x3f400000) >> 23;  // 0x3f400000 is 0.75

@@ -32,7 +32,7 @@ struct RecurrentForward {
   T *y, *y_h, *y_c, *record;
 };
 template <typename T>
-size_t RecurrentScratchBytes(const RecurrentShape& shape, bool has_record);
+size_t RecurrentScratchBytes(const RecurrentShape& shape);
 template <typename T>
 void Recurrent(const Lease& threads, const RecurrentShape& shape,
                const RecurrentForward<T>& operands, void* scratch);

@@ -19,7 +19,8 @@ struct RecurrentRowShape {
 };
 
 // Elements of scratch memory that a row needs.
-inline int64_t RowScratch(const RecurrentRowShape& shape) { return 8 * shape.hidden; }
+inline constexpr int64_t kRowScratch = 8;  // for each of the hidden ones
+inline int64_t RowScratch(const RecurrentRowShape& shape) { return kRowScratch * shape.hidden; }
 
 // The states before the step: null stands for zeros, and c is null but for LSTM. `peepholes` is
 // null or has 3 * hidden elements, for the gates i, o and f.

@@ -1,7 +1,6 @@
 #include "backends/cpu/kernels/steady_product.h"
 
 #include <algorithm>
-#include <bitset>
 #include <cmath>
 #include <type_traits>
 
@@ -155,10 +154,11 @@ void SteadyProduct<T>::Prepare(const SteadyMatrix<T>& b, Range panels) const {
     if constexpr (std::is_same_v<T, float>) {
       if (unit_ != nullptr) {
         const int64_t bytes = SplitBlockBytes(shape_.k);
-        const bool special = unit_->split_b(
-            {.from = panel.rows, .stride = shape_.k, .count = panel.count, .k = shape_.k},
-            reinterpret_cast<char*>(b.memory + i * bytes));
-        b.memory[this->panels() * bytes + i] = static_cast<std::byte>(special);
+        char* const to = reinterpret_cast<char*>(b.memory + i * bytes);
+        std::fill_n(to, panel.count == 0 ? bytes : 0, char(0));
+        const uint64_t special = unit_->split_b(
+            {.from = panel.rows, .stride = shape_.k, .count = panel.count, .k = shape_.k}, to);
+        b.memory[this->panels() * bytes + i] = static_cast<std::byte>(special != 0);
         continue;
       }
     }
@@ -184,16 +184,8 @@ template <>
 void SteadyProduct<float>::AddOnUnit(const SteadyMatrix<float>& b, const SteadyCall<float>& call,
                                      char* a) const {
   const int64_t bytes = SplitBlockBytes(shape_.k), count = panels();
-  std::bitset<kMostGroups> special;
-  for (int64_t i = 0; i < call.rows; i += kSplitWidth) {
-    const int64_t group = i / kSplitWidth;
-    special[static_cast<size_t>(group)] =
-        unit_->split_a({.from = call.a + i * call.lda,
-                        .stride = call.lda,
-                        .count = std::min(kSplitWidth, call.rows - i),
-                        .k = shape_.k},
-                       a + group * bytes);
-  }
+  const uint64_t special =
+      unit_->split_a({.from = call.a, .stride = call.lda, .count = call.rows, .k = shape_.k}, a);
   int64_t configured = 0;
   for (int64_t j = 0; j < count; ++j) {
     const Panel panel = PanelOf(b, j);
@@ -203,7 +195,7 @@ void SteadyProduct<float>::AddOnUnit(const SteadyMatrix<float>& b, const SteadyC
       part.rows = std::min(kSplitWidth, call.rows - i);
       part.a += i * call.lda;
       part.c += i * call.ldc + panel.column;
-      if (special_b || special[static_cast<size_t>(i / kSplitWidth)]) {
+      if (special_b || (special >> i / kSplitWidth & 1) != 0) {
         MultiplyPlainly(part, shape_.k, panel.rows, panel.count);
         continue;
       }

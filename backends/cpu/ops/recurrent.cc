@@ -61,7 +61,7 @@ Result<LoweredKernel> MakeRecurrentOf(const KernelRequest& request) {
   const RecurrentPlaces& places = ops::PlacesOf(shape.directions[0].cell);
   const size_t inputs = request.inputs.size(), outputs = request.outputs.size();
   LoweredKernel out;
-  out.scratch_bytes = RecurrentScratchBytes<T>(shape, request.has_output(places.record));
+  out.scratch_bytes = RecurrentScratchBytes<T>(shape);
   out.kernel = MakeKernel(
       "recurrent",
       [=, &places](const engine::Operands& p, const engine::LaunchContext& context) -> Status {

@@ -96,8 +96,23 @@ class RecurrentTest : public KernelTest {
     return out;
   }
 
+  // Enough for products on a matrix unit, and for tasks that have some of the sequences or of the
+  // hidden units each.
+  template <typename T>
+  Drawn<T> DrawLarge(const Cell& cell) {
+    Drawn<T> out = Draw<T>(cell);
+    out.steps = RandomInt(2, 5);
+    out.batch = RandomInt(6, 40);
+    out.input = RandomInt(10, 40);
+    out.hidden = RandomInt(0, 1) == 0 ? 64 : RandomInt(33, 70);
+    return out;
+  }
+
   template <typename T>
   void CheckLayer(const Cell& cell, std::vector<graph::Attribute> more = {});
+  template <typename T>
+  void CheckDrawn(const Drawn<T>& drawn, const std::vector<Tensor>& operands,
+                  const std::vector<graph::Attribute>& attributes, double error);
 };
 
 void Add(OneNodeRun& run, const Tensor& value) {
@@ -112,7 +127,13 @@ void RecurrentTest::CheckLayer(const Cell& cell, std::vector<graph::Attribute> m
   const std::vector<Tensor> operands = Operands(drawn);
   auto attributes = Attributes(drawn);
   attributes.insert(attributes.end(), more.begin(), more.end());
-  const double error = sizeof(T) == 4 ? 3e-5 : 1e-13;
+  CheckDrawn(drawn, operands, attributes, sizeof(T) == 4 ? 3e-5 : 1e-13);
+}
+
+template <typename T>
+void RecurrentTest::CheckDrawn(const Drawn<T>& drawn, const std::vector<Tensor>& operands,
+                               const std::vector<graph::Attribute>& attributes, double error) {
+  const Cell& cell = drawn.cell;
   const auto finish = [&](OneNodeRun& run) {
     for (const graph::Attribute& a : attributes) {
       std::visit([&](const auto& value) { run.With(a.name, value); }, a.value);
@@ -169,6 +190,32 @@ TEST_P(RecurrentTest, ManySequences) {
     run.In(Numbers<float>({3, 40, 20})).In(Numbers<float>({1, rows, 20}));
     run.In(Numbers<float>({1, rows, 48})).Threads(3);
     run.Check(1e-4, 1e-4);
+  }
+}
+
+TEST_P(RecurrentTest, LargeLayersAndGradients) {
+  for (int i = 0; i < Rounds(2) && !HasFailure(); ++i) {
+    for (const Cell& cell : kCells) {
+      const Drawn<float> drawn = DrawLarge<float>(cell);
+      CheckDrawn(drawn, Operands(drawn), Attributes(drawn), 2e-4);
+    }
+  }
+}
+
+// A gate that is given an infinity is open or closed; only what is no number stays so.
+TEST_P(RecurrentTest, InfinitiesAndNaN) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const Cell& cell : kCells) {
+    for (const int64_t batch : {9, 40}) {
+      std::vector<float> x = Random<float>(4 * batch * 32);
+      x[static_cast<size_t>(batch * 32 + 70)] = kInfinity;
+      x[static_cast<size_t>(batch * 32 + 140)] = -kInfinity;
+      x[static_cast<size_t>(2 * batch * 32 + 33)] = std::numeric_limits<float>::quiet_NaN();
+      const int64_t rows = cell.gates * 64;
+      OneNodeRun run(cell.name);
+      run.In<float>({4, batch, 32}, x).In(Numbers<float>({1, rows, 32}));
+      run.In(Numbers<float>({1, rows, 64})).Outputs(2).Threads(2).Check(1e-4, 1e-4);
+    }
   }
 }
 

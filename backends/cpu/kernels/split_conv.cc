@@ -68,9 +68,10 @@ const SplitKernels* KernelsForSplitConv() {
 bool SplitConvTakes(const ConvShape& s) { return s.groups == 1 && !s.HasDepth(); }
 
 double SplitConvCost(const ConvShape& shape, ImagePass pass, bool packed) {
-  // Of a product of the unit; of a number that is split, and of one that is made; of a weight that
-  // is read from memory, and of one that is ordered and split.
-  constexpr double kProduct = 0.5, kSource = 18, kResult = 10, kRead = 36, kOrder = 70;
+  // Of a product of the unit; of a number that is split, and of one that is made, with what that
+  // waits for memory beside the unit; of a weight that is read from memory, and of one that is
+  // ordered and split.
+  constexpr double kProduct = 0.5, kSource = 10, kResult = 40, kRead = 36, kOrder = 70;
   const ConvShape s = Flattened(shape);
   const bool forward = pass == ImagePass::kForward;
   const int64_t in = forward ? s.ic : s.oc, out = forward ? s.oc : s.ic;

@@ -1,7 +1,6 @@
 #include "backends/cpu/kernels/split_cell.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "backends/cpu/kernels/gemm_cell.h"
 
@@ -96,23 +95,18 @@ class SplitCell {
   }
 
   void Tile(Range rows, Range columns, Range terms, const char* a, const char* b, bool special) {
-    if (rows.size() != configured_) unit_.configure(configured_ = rows.size());
     SplitTileCall call{.rows = rows.size(), .k = terms.size(), .a = a, .b = b};
     float* const c = p_.c + rows.begin * p_.ldc + columns.begin;
-    if (direct_ && columns.size() == kSplitWidth && !special) {
+    if (direct_ && columns.size() == kSplitWidth) {
       call.tile = c;
       call.stride = p_.ldc;
       call.add = epilogue_.beta == 1;
-      return unit_.tile(call);
+      return Multiply(call, special);
     }
     alignas(64) float tile[kSplitWidth * kSplitWidth];
     call.tile = tile;
     call.stride = kSplitWidth;
-    if (special) {
-      MultiplyPlainly(rows, columns, terms, tile);
-    } else {
-      unit_.tile(call);
-    }
+    Multiply(call, special);
     FinishCall<float> finish{.rows = rows.size(),
                              .columns = columns.size(),
                              .tile = tile,
@@ -125,21 +119,10 @@ class SplitCell {
     kernels_.finish(finish);
   }
 
-  // Infinity times the zero that a number's lower part may be would be no number.
-  void MultiplyPlainly(Range rows, Range columns, Range terms, float* tile) const {
-    for (int64_t i = rows.begin; i < rows.end; ++i, tile += kSplitWidth) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        float sum = 0;
-        for (int64_t l = terms.begin; l < terms.end; ++l) {
-          sum = std::fma(p_.a[i * p_.a_row + l * p_.a_column], OfB(l, j), sum);
-        }
-        tile[j - columns.begin] = sum;
-      }
-    }
-  }
-  float OfB(int64_t l, int64_t j) const {
-    if (!p_.b_packed) return p_.b[l * p_.b_row + j * p_.b_column];
-    return p_.b[j / kSplitWidth * b_panel_ + l * kSplitWidth + j % kSplitWidth];
+  void Multiply(const SplitTileCall& call, bool special) {
+    if (special) return unit_.plain_tile(call);
+    if (call.rows != configured_) unit_.configure(configured_ = call.rows);
+    unit_.tile(call);
   }
 
   const SplitKernels& unit_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kKeptWeights = 768 << 10;  // of the second-level cache
 constexpr int64_t kSomeWeights = 256 << 10;  // of a panel that tiles use one after the other
-constexpr int64_t kFlagBytes = 64;           // behind a panel: whether it has an infinity
+constexpr int64_t kFlagBytes = 64;           // behind a panel: whether it is special
 
 // All pixels of all images are one, if each is read alone.
 ConvShape Flattened(const ConvShape& shape) {
@@ -42,20 +42,20 @@ class SplitPixels final : public PixelCopy {
       : unit_(unit), image_(image), channels_(channels), plane_(plane) {}
 
   void Copy(int64_t pixel, int64_t count, int64_t step, uint16_t* to) override {
-    infinite_ |= unit_.split_pixels({.from = image_ + pixel * channels_,
+    special_ |= unit_.split_pixels({.from = image_ + pixel * channels_,
                                      .stride = step * channels_,
                                      .count = count,
                                      .channels = channels_,
                                      .to = to,
                                      .plane = plane_});
   }
-  bool infinite() const { return infinite_; }
+  bool special() const { return special_; }
 
  private:
   const SplitKernels& unit_;
   const float* const image_;
   const int64_t channels_, plane_;
-  bool infinite_ = false;
+  bool special_ = false;
 };
 
 }  // namespace
@@ -147,9 +147,9 @@ void SplitConv::PackPanel(const float* w, int64_t panel, char* to, float* rows) 
   const int64_t lane = forward ? s_.Taps() : s_.KernelSize();
   const int64_t channel = forward ? s_.KernelSize() : s_.Taps();
   const float* const from = w + panel * kSplitWidth * lane;
-  bool infinite = false;
+  bool special = false;
   if (s_.KernelSize() == 1) {
-    infinite = unit_.split_b({.from = from,
+    special = unit_.split_b({.from = from,
                               .stride = forward ? lane : channel,
                               .along_terms = forward,
                               .count = Lanes(panel),
@@ -163,17 +163,17 @@ void SplitConv::PackPanel(const float* w, int64_t panel, char* to, float* rows) 
                    .channel = channel,
                    .taps = &all_taps_},
                   from, rows);
-    infinite = SplitPanel(rows, to);
+    special = SplitPanel(rows, to);
   }
-  to[panel_bytes_ - kFlagBytes] = infinite ? 1 : 0;
+  to[panel_bytes_ - kFlagBytes] = special ? 1 : 0;
 }
 
 // All taps of some channels lie together.
 bool SplitConv::SplitPanel(const float* rows, char* to) const {
-  bool infinite = false;
+  bool special = false;
   for (int64_t channel = 0; channel < in_; channel += kSplitTerms) {
     for (const int64_t tap : all_taps_) {
-      infinite |= unit_.split_b({.from = rows + (tap * in_ + channel) * kSplitWidth,
+      special |= unit_.split_b({.from = rows + (tap * in_ + channel) * kSplitWidth,
                                  .stride = kSplitWidth,
                                  .along_terms = false,
                                  .count = kSplitWidth,
@@ -182,7 +182,7 @@ bool SplitConv::SplitPanel(const float* rows, char* to) const {
       to += kSplitStepBytes;
     }
   }
-  return infinite;
+  return special;
 }
 
 // ---- Images ----
@@ -193,7 +193,7 @@ struct SplitConv::Task {
   Range panels;
   uint16_t* frame;
   float* sums;            // of the tiles of a panel
-  bool infinite = false;  // something in the frame
+  bool special = false;  // something in the frame
   int64_t configured = 0;
 };
 
@@ -252,7 +252,7 @@ void SplitConv::RunUnits(Task& task, Range units) const {
     const ConvFrame::Unit unit = frame.At(index);
     SplitPixels image(unit_, task.memory.image, in_, frame.plane_elements());
     frame.Gather(unit, image, task.frame);
-    task.infinite = image.infinite();
+    task.special = image.special();
     for (size_t phase = 0; phase < taps_.size(); ++phase) {
       const Tiles tiles(unit, phase, frame.PlacesOf(unit));
       if (keeps_weights_) {
@@ -309,7 +309,7 @@ void SplitConv::Multiply(Task& task, const Tiles& tiles, int64_t tile, int64_t p
                            .b_block = bytes,
                            .tile = sums,
                            .add = channels.begin > 0};
-  if (task.infinite || weights[panel_bytes_ - kFlagBytes] != 0) {
+  if (task.special || weights[panel_bytes_ - kFlagBytes] != 0) {
     unit_.plain_taps(call);
   } else {
     if (tiles.rows != task.configured) unit_.configure(task.configured = tiles.rows);

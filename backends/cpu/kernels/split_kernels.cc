@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "backends/cpu/kernels/matrix_unit.h"
 
@@ -60,6 +61,57 @@ struct Plain {
   __m512 sum;
 };
 
+// Whether rows or columns suit the unit (kSplitLeast, kSplitMost), by the largest of some of their
+// numbers each, lane by lane.
+class Suitable {
+ public:
+  HR_SPLIT_INLINE Suitable() : most_(_mm512_setzero_ps()) {}
+  // Of one row, whatever the lane.
+  HR_SPLIT_INLINE void AddRow(__m512 largest) {
+    most_ = Larger(most_, largest);
+    const __m512 least = _mm512_set1_ps(kSplitLeast);
+    small_ |= _mm512_cmp_ps_mask(largest, least, _CMP_GE_OQ) == 0 && NotZero(largest) != 0;
+  }
+  // Of a row in each lane.
+  HR_SPLIT_INLINE void AddRows(__m512 largest) {
+    most_ = Larger(most_, largest);
+    const __m512 least = _mm512_set1_ps(kSplitLeast);
+    small_ |= (_mm512_cmp_ps_mask(largest, least, _CMP_LT_OQ) & NotZero(largest)) != 0;
+  }
+  HR_SPLIT_INLINE bool all() const {
+    return !small_ && _mm512_cmp_ps_mask(most_, _mm512_set1_ps(kSplitMost), _CMP_GE_OQ) == 0;
+  }
+
+  // The larger magnitudes; of a NaN and a number the number's.
+  HR_SPLIT_INLINE static __m512 Larger(__m512 a, __m512 b) { return _mm512_range_ps(a, b, 0x0b); }
+
+ private:
+  HR_SPLIT_INLINE static __mmask16 NotZero(__m512 x) {
+    return _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  }
+
+  __m512 most_;
+  bool small_ = false;
+};
+
+// The largest magnitudes of a block's rows or columns: a vector for each row if their terms lie
+// together, else a lane for each.
+struct alignas(64) Largest {
+  float of[kSplitWidth][kSplitSide] = {};
+
+  template <bool kAlongTerms>
+  HR_SPLIT bool SuitUnit() const {
+    Suitable suitable;
+    if constexpr (kAlongTerms) {
+      for (const auto& row : of) suitable.AddRow(_mm512_load_ps(row));
+    } else {
+      suitable.AddRows(_mm512_load_ps(of[0]));
+      suitable.AddRows(_mm512_load_ps(of[1]));
+    }
+    return suitable.all();
+  }
+};
+
 // Parts of any numbers. Large ones are cut, not rounded, and what is not finite has no parts beside
 // the first.
 struct Careful {
@@ -69,7 +121,6 @@ struct Careful {
     const __mmask16 large = _mm512_cmpge_epu32_mask(size, _mm512_set1_epi32(0x7f7f8000));
     const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
     const __mmask16 endless = _mm512_cmpeq_epu32_mask(size, _mm512_set1_epi32(0x7f800000));
-    infinite |= endless;
     const __m512i upper = _mm512_and_si512(bits, _mm512_set1_epi32(~0xffff));
     const __m512i cut = _mm512_mask_or_epi32(upper, nan, upper, _mm512_set1_epi32(0x400000));
     Parts out;
@@ -80,8 +131,6 @@ struct Careful {
     out.part[2] = _mm512_sub_ps(rest, out.part[1]);
     return out;
   }
-
-  __mmask16 infinite = 0;
 };
 
 HR_SPLIT_INLINE void TransposeRegister(char* reg) {
@@ -132,7 +181,8 @@ constexpr int64_t kTermsAhead = 2 * kSplitTerms;
 // The registers of a step whose rows are those of the source, with 16 pairs of terms each, from
 // term `l` on.
 template <typename Split>
-HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& split, char* to) {
+HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& split, Largest& largest,
+                                    char* to) {
   alignas(64) uint16_t order[32];
   for (int i = 0; i < 32; ++i) order[i] = static_cast<uint16_t>(2 * i + 1);
   const __m512i odd_halves = _mm512_load_si512(order);
@@ -145,120 +195,152 @@ HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& spli
     }
     const float* const from = s.from + row * s.stride + l;
     Fetch(from + kTermsAhead), Fetch(from + kTermsAhead + kSplitSide);
-    const Parts first = split(_mm512_maskz_loadu_ps(low, from));
-    const Parts second = split(_mm512_maskz_loadu_ps(high, from + 16));
+    const __m512 x = _mm512_maskz_loadu_ps(low, from);
+    const __m512 y = _mm512_maskz_loadu_ps(high, from + kSplitSide);
+    const __m512 most = Suitable::Larger(_mm512_load_ps(largest.of[row]), x);
+    _mm512_store_ps(largest.of[row], Suitable::Larger(most, y));
+    const Parts first = split(x), second = split(y);
     StoreRun(first, second, odd_halves, registers);
   }
 }
 
 // Those whose rows are pairs of terms, with 16 rows of the source's other axis each.
 template <typename Split>
-HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& split, char* to) {
+HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& split,
+                                     Largest& largest, char* to) {
   const int64_t ahead = kRowsAhead * s.stride;
-  const __mmask16 left = FirstLanes(s.count), right = FirstLanes(s.count - kSplitSide);
+  const __mmask16 there[] = {FirstLanes(s.count), FirstLanes(s.count - kSplitSide)};
+  __m512 most[] = {_mm512_load_ps(largest.of[0]), _mm512_load_ps(largest.of[1])};
   for (int64_t pair = 0; pair < kSplitTerms / 2; ++pair, to += kTileBytes) {
     const int64_t term = l + 2 * pair;
-    const float* const even = s.from + term * s.stride;
-    const float* const odd = even + s.stride;
+    const float* const from = s.from + term * s.stride;
     const bool has_even = term < s.k, has_odd = term + 1 < s.k;
-    Fetch(even + ahead), Fetch(even + ahead + kSplitSide);
-    Fetch(odd + ahead), Fetch(odd + ahead + kSplitSide);
-    StorePairs(split(_mm512_maskz_loadu_ps(has_even ? left : 0, even)),
-               split(_mm512_maskz_loadu_ps(has_odd ? left : 0, odd)), to);
-    StorePairs(split(_mm512_maskz_loadu_ps(has_even ? right : 0, even + kSplitSide)),
-               split(_mm512_maskz_loadu_ps(has_odd ? right : 0, odd + kSplitSide)), to + kRegister);
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const float* const even = from + half * kSplitSide;
+      const float* const odd = even + s.stride;
+      Fetch(even + ahead), Fetch(odd + ahead);
+      const __m512 x = _mm512_maskz_loadu_ps(has_even ? there[half] : 0, even);
+      const __m512 y = _mm512_maskz_loadu_ps(has_odd ? there[half] : 0, odd);
+      most[half] = Suitable::Larger(Suitable::Larger(most[half], x), y);
+      StorePairs(split(x), split(y), to + half * kRegister);
+    }
+  }
+  _mm512_store_ps(largest.of[0], most[0]);
+  _mm512_store_ps(largest.of[1], most[1]);
+}
+
+template <bool kAlongTerms, typename Split>
+HR_SPLIT_INLINE void StepBy(const SplitSource& s, int64_t l, Split& split, Largest& largest,
+                            char* to) {
+  if constexpr (kAlongTerms) {
+    StepAlongTerms(s, l, split, largest, to);
+  } else {
+    StepAcrossTerms(s, l, split, largest, to);
   }
 }
 
 template <bool kAlongTerms>
-HR_SPLIT bool StepCarefully(const SplitSource& s, int64_t l, char* to) {
+HR_SPLIT __attribute__((noinline)) void StepCarefully(const SplitSource& s, int64_t l,
+                                                      Largest& largest, char* to) {
   Careful split;
-  if constexpr (kAlongTerms) {
-    StepAlongTerms(s, l, split, to);
-  } else {
-    StepAcrossTerms(s, l, split, to);
-  }
-  return split.infinite != 0;
+  StepBy<kAlongTerms>(s, l, split, largest, to);
 }
 
-// Returns whether there is an infinity.
 template <bool kAlongTerms, bool kTransposed>
-HR_SPLIT_INLINE bool SplitStep(const SplitSource& s, int64_t l, char* to) {
-  bool infinite = false;
+HR_SPLIT_INLINE void SplitStep(const SplitSource& s, int64_t l, Largest& largest, char* to) {
   Plain split;
-  if constexpr (kAlongTerms) {
-    StepAlongTerms(s, l, split, to);
-  } else {
-    StepAcrossTerms(s, l, split, to);
+  StepBy<kAlongTerms>(s, l, split, largest, to);
+  if (split.special()) StepCarefully<kAlongTerms>(s, l, largest, to);
+  if constexpr (kTransposed) {
+    for (int64_t i = 0; i < 2 * kParts; ++i) TransposeRegister(to + i * kRegister);
   }
-  if (split.special()) infinite = StepCarefully<kAlongTerms>(s, l, to);
-  if constexpr (!kTransposed) return infinite;
-  for (int64_t i = 0; i < 2 * kParts; ++i) TransposeRegister(to + i * kRegister);
-  return infinite;
 }
 
-// Reads in the order in which the source lies in memory.
-template <bool kAlongTerms, bool kTransposed>
-HR_SPLIT uint64_t Split(const SplitSource& s, char* to) {
-  uint64_t infinite = 0;
-  const int64_t blocks = s.blocks(), bytes = SplitBlockBytes(s.k);
-  const auto step = [&](int64_t block, int64_t l) HR_SPLIT {
-    char* const at = to + block * bytes + l / kSplitTerms * kSplitStepBytes;
-    if (SplitStep<kAlongTerms, kTransposed>(s.Block(block), l, at))
-      infinite |= uint64_t{1} << block;
-  };
-  if constexpr (kAlongTerms) {
-    for (int64_t block = 0; block < blocks; ++block) {
-      for (int64_t l = 0; l < s.k; l += kSplitTerms) step(block, l);
+// All terms of a block, as they lie in memory.
+template <bool kTransposed>
+HR_SPLIT uint64_t SplitAlong(const SplitSource& s, char* to) {
+  uint64_t special = 0;
+  for (int64_t block = 0; block < s.blocks(); ++block) {
+    const SplitSource rows = s.Block(block);
+    Largest largest;
+    for (int64_t l = 0; l < s.k; l += kSplitTerms, to += kSplitStepBytes) {
+      SplitStep<true, kTransposed>(rows, l, largest, to);
     }
-  } else {
-    for (int64_t l = 0; l < s.k; l += kSplitTerms) {
-      for (int64_t block = 0; block < blocks; ++block) step(block, l);
+    if (!largest.SuitUnit<true>()) special |= uint64_t{1} << block;
+  }
+  return special;
+}
+
+// Some terms of all blocks, as they lie in memory.
+template <bool kTransposed>
+HR_SPLIT uint64_t SplitAcross(const SplitSource& s, char* to) {
+  uint64_t special = 0;
+  const int64_t blocks = s.blocks(), bytes = SplitBlockBytes(s.k);
+  alignas(64) float most[kMostSplitBlocks][2][kSplitSide];
+  std::memset(most, 0, static_cast<size_t>(blocks) * sizeof(most[0]));
+  Largest largest;
+  for (int64_t l = 0; l < s.k; l += kSplitTerms) {
+    for (int64_t block = 0; block < blocks; ++block) {
+      std::memcpy(largest.of, most[block], sizeof(most[block]));
+      char* const at = to + block * bytes + l / kSplitTerms * kSplitStepBytes;
+      SplitStep<false, kTransposed>(s.Block(block), l, largest, at);
+      std::memcpy(most[block], largest.of, sizeof(most[block]));
     }
   }
-  return infinite;
+  for (int64_t block = 0; block < blocks; ++block) {
+    std::memcpy(largest.of, most[block], sizeof(most[block]));
+    if (!largest.SuitUnit<false>()) special |= uint64_t{1} << block;
+  }
+  return special;
 }
 
 uint64_t SplitA(const SplitSource& s, char* to) {
-  return s.along_terms ? Split<true, false>(s, to) : Split<false, true>(s, to);
+  return s.along_terms ? SplitAlong<false>(s, to) : SplitAcross<true>(s, to);
 }
 
 uint64_t SplitB(const SplitSource& s, char* to) {
-  return s.along_terms ? Split<true, true>(s, to) : Split<false, false>(s, to);
+  return s.along_terms ? SplitAlong<true>(s, to) : SplitAcross<false>(s, to);
 }
 
 template <typename Split>
-HR_SPLIT_INLINE void ForPixels(const SplitPixelsCall& c, Split& split) {
+HR_SPLIT_INLINE bool ForPixels(const SplitPixelsCall& c, Split& split) {
   alignas(64) uint16_t halves[32];
   for (int i = 0; i < 32; ++i) halves[i] = static_cast<uint16_t>(2 * i + 1);
   const __m512i order = _mm512_load_si512(halves);
+  Suitable suitable;
   for (int64_t i = 0; i < c.count; ++i) {
     const float* const from = c.from + i * c.stride;
     uint16_t* to = c.to + i * kSplitTerms;
+    __m512 largest = _mm512_setzero_ps();
     for (int64_t channel = 0; channel < c.channels; channel += kSplitTerms) {
       const int64_t left = c.channels - channel;
-      const Parts first = split(_mm512_maskz_loadu_ps(FirstLanes(left), from + channel));
-      const Parts second =
-          split(_mm512_maskz_loadu_ps(FirstLanes(left - kSplitSide), from + channel + kSplitSide));
+      const __m512 x = _mm512_maskz_loadu_ps(FirstLanes(left), from + channel);
+      const __m512 y =
+          _mm512_maskz_loadu_ps(FirstLanes(left - kSplitSide), from + channel + kSplitSide);
+      largest = Suitable::Larger(Suitable::Larger(largest, x), y);
+      const Parts first = split(x), second = split(y);
 #pragma GCC unroll 3
       for (int p = 0; p < kParts; ++p, to += c.plane) {
         _mm512_store_si512(to, _mm512_permutex2var_epi16(_mm512_castps_si512(first.part[p]), order,
                                                          _mm512_castps_si512(second.part[p])));
       }
     }
+    suitable.AddRow(largest);
   }
+  return suitable.all();
 }
 
-HR_SPLIT bool PixelsCarefully(const SplitPixelsCall& call) {
+HR_SPLIT void PixelsCarefully(const SplitPixelsCall& call) {
   Careful split;
   ForPixels(call, split);
-  return split.infinite != 0;
 }
 
 HR_SPLIT bool SplitPixels(const SplitPixelsCall& call) {
   Plain split;
-  ForPixels(call, split);
-  return split.special() && PixelsCarefully(call);
+  const bool suitable = ForPixels(call, split);
+  if (split.special()) PixelsCarefully(call);
+  return !suitable;
 }
 
 // ---- Products ----
@@ -309,39 +391,12 @@ HR_AMX inline void AddStep(const Rows& rows, const char* a, const char* b) {
 constexpr int64_t kStepsUntilStore = 4;
 
 template <bool kTwo>
-HR_AMX void AddSteps(const SplitTileCall& call) {
-  const char *a = call.a, *b = call.b;
-  int64_t steps = (call.k + kSplitTerms - 1) / kSplitTerms;
-  const int64_t stride = call.stride * static_cast<int64_t>(sizeof(float));
-  for (;;) {
-    for (int64_t i = std::min(steps, kStepsUntilStore); i > 0; --i) {
-      AddStep<kTwo>(RowsOfBlock(), a, b);
-      a += kSplitStepBytes, b += kSplitStepBytes;
-    }
-    steps -= kStepsUntilStore;
-    if (steps <= 0) return;
-    _tile_stored(0, call.tile, stride);
-  }
-}
-
-template <bool kTwo>
 HR_AMX inline void ZeroSums() {
   _tile_zero(0);
   _tile_zero(1);
   if constexpr (kTwo) {
     _tile_zero(2);
     _tile_zero(3);
-  }
-}
-
-template <bool kTwo>
-HR_AMX inline void LoadSums(const float* tile, int64_t stride) {  // in bytes
-  _tile_loadd(0, tile, stride);
-  _tile_loadd(1, tile + kSplitSide, stride);
-  if constexpr (kTwo) {
-    const float* const below = tile + kSplitSide * stride / static_cast<int64_t>(sizeof(float));
-    _tile_loadd(2, below, stride);
-    _tile_loadd(3, below + kSplitSide, stride);
   }
 }
 
@@ -356,41 +411,85 @@ HR_AMX inline void StoreSums(float* tile, int64_t stride) {  // in bytes
   }
 }
 
+HR_SPLIT void AddSums(const float* from, int64_t rows, float* tile, int64_t stride) {
+  for (int64_t i = 0; i < rows; ++i, from += kSplitWidth, tile += stride) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kSplitWidth; j += kSplitSide) {
+      _mm512_storeu_ps(tile + j,
+                       _mm512_add_ps(_mm512_loadu_ps(tile + j), _mm512_load_ps(from + j)));
+    }
+  }
+}
+
+// A tile of sums. Those of so many terms are made by themselves before they are added to others, or
+// rounding would add up over a long chain.
+constexpr int64_t kStepsOfSum = 12;
+
 template <bool kTwo>
-HR_AMX void TileOf(const SplitTileCall& call) {
-  const int64_t stride = call.stride * static_cast<int64_t>(sizeof(float));
-  if (call.add) {
-    LoadSums<kTwo>(call.tile, stride);
-  } else {
+class TileSums {
+ public:
+  HR_AMX inline TileSums(int64_t rows, float* tile, int64_t stride, bool add)
+      : rows_(rows), tile_(tile), stride_(stride), add_(add) {
     ZeroSums<kTwo>();
   }
-  AddSteps<kTwo>(call);
-  StoreSums<kTwo>(call.tile, stride);
+
+  template <typename Rows>
+  HR_AMX inline void Add(const Rows& rows, const char* a, const char* b) {
+    if (steps_ == kStepsOfSum) {
+      Write();
+      ZeroSums<kTwo>();
+      steps_ = 0;
+    } else if (steps_ % kStepsUntilStore == 0 && steps_ != 0) {
+      _tile_stored(0, Place(), Stride());
+    }
+    AddStep<kTwo>(rows, a, b);
+    ++steps_;
+  }
+
+  // Behind the last step.
+  HR_AMX inline void Write() {
+    StoreSums<kTwo>(Place(), Stride());
+    if (add_) AddSums(sums_, rows_, tile_, stride_);
+    add_ = true;
+  }
+
+ private:
+  float* Place() { return add_ ? sums_ : tile_; }
+  int64_t Stride() const {  // in bytes
+    return (add_ ? kSplitWidth : stride_) * static_cast<int64_t>(sizeof(float));
+  }
+
+  const int64_t rows_;
+  float* const tile_;
+  const int64_t stride_;
+  bool add_;
+  int64_t steps_ = 0;
+  alignas(64) float sums_[kSplitWidth * kSplitWidth];
+};
+
+template <bool kTwo>
+HR_AMX void TileOf(const SplitTileCall& call) {
+  TileSums<kTwo> sums(call.rows, call.tile, call.stride, call.add);
+  const char *a = call.a, *b = call.b;
+  for (int64_t l = 0; l < call.k; l += kSplitTerms) {
+    sums.Add(RowsOfBlock(), a, b);
+    a += kSplitStepBytes, b += kSplitStepBytes;
+  }
+  sums.Write();
 }
 
 template <bool kTwo>
 HR_AMX void TileOfTaps(const SplitTapsCall& call) {
-  constexpr int64_t kStride = kSplitWidth * 4, kNumber = 2;
+  constexpr int64_t kNumber = 2;
   const int64_t row = call.pixel * kNumber, plane = call.plane * kNumber;
   const RowsOfPixels rows{plane, kSplitSide * row, row};
-  if (call.add) {
-    LoadSums<kTwo>(call.tile, kStride);
-  } else {
-    ZeroSums<kTwo>();
-  }
+  TileSums<kTwo> sums(call.rows, call.tile, kSplitWidth, call.add);
   const char* a = reinterpret_cast<const char*>(call.a);
   const char* b = call.b;
-  int64_t until_store = kStepsUntilStore;
   for (int64_t block = 0; block < call.blocks; ++block, a += kParts * plane, b += call.b_block) {
-    for (const SplitTap& tap : call.taps) {
-      if (until_store-- == 0) {
-        _tile_stored(0, call.tile, kStride);
-        until_store = kStepsUntilStore - 1;
-      }
-      AddStep<kTwo>(rows, a + tap.a * kNumber, b + tap.b);
-    }
+    for (const SplitTap& tap : call.taps) sums.Add(rows, a + tap.a * kNumber, b + tap.b);
   }
-  StoreSums<kTwo>(call.tile, kStride);
+  sums.Write();
 }
 
 void Taps(const SplitTapsCall& call) {
@@ -418,7 +517,16 @@ HR_SPLIT_INLINE __m512 Wholes(const char* from) {
   return _mm512_add_ps(parts[0], _mm512_add_ps(parts[1], parts[2]));
 }
 
-// Infinity times the zero that a number's lower part may be would be no number.
+// The numbers of a row of A by those of a step of B, 16 columns of it.
+HR_SPLIT_INLINE __m512 AddPlainStep(const uint16_t* pair, int64_t part, const char* row,
+                                    __m512 sum) {
+  for (int64_t l = 0; l < kSplitTerms; l += 2, pair += 2, row += kTileBytes) {
+    sum = _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair, part)), Wholes<false>(row), sum);
+    sum = _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair + 1, part)), Wholes<true>(row), sum);
+  }
+  return sum;
+}
+
 HR_SPLIT void PlainTaps(const SplitTapsCall& call) {
   for (int64_t i = 0; i < 2 * call.rows; ++i) {
     const uint16_t* a = call.a + i / 2 * call.pixel;
@@ -427,15 +535,25 @@ HR_SPLIT void PlainTaps(const SplitTapsCall& call) {
     __m512 sum = call.add ? _mm512_loadu_ps(sums) : _mm512_setzero_ps();
     for (int64_t block = 0; block < call.blocks; ++block) {
       for (const SplitTap& tap : call.taps) {
-        const uint16_t* pair = a + tap.a;
-        const char* row = b + tap.b;
-        for (int64_t l = 0; l < kSplitTerms; l += 2, pair += 2, row += kTileBytes) {
-          sum = _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair, call.plane)), Wholes<false>(row), sum);
-          sum =
-              _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair + 1, call.plane)), Wholes<true>(row), sum);
-        }
+        sum = AddPlainStep(a + tap.a, call.plane, b + tap.b, sum);
       }
       a += kParts * call.plane, b += call.b_block;
+    }
+    _mm512_storeu_ps(sums, sum);
+  }
+}
+
+HR_SPLIT void PlainTile(const SplitTileCall& call) {
+  constexpr int64_t kPart = kRegister;  // in numbers: two registers
+  for (int64_t i = 0; i < 2 * call.rows; ++i) {
+    const int64_t row = i / 2, half = i % 2;
+    const char* a = call.a + row / kSplitSide * kRegister + row % kSplitSide * kTileBytes;
+    const char* b = call.b + half * kRegister;
+    float* const sums = call.tile + row * call.stride + half * kSplitSide;
+    __m512 sum = call.add ? _mm512_loadu_ps(sums) : _mm512_setzero_ps();
+    for (int64_t l = 0; l < call.k; l += kSplitTerms) {
+      sum = AddPlainStep(reinterpret_cast<const uint16_t*>(a), kPart, b, sum);
+      a += kSplitStepBytes, b += kSplitStepBytes;
     }
     _mm512_storeu_ps(sums, sum);
   }
@@ -455,8 +573,8 @@ void Tile(const SplitTileCall& call) {
 }  // namespace
 
 const SplitKernels* KernelsForSplit() {
-  static const SplitKernels kernels{SplitA, SplitB, SplitPixels, Configure,
-                                    Tile,   Taps,   PlainTaps,   Release};
+  static const SplitKernels kernels{SplitA, SplitB,    SplitPixels, Configure, Tile,
+                                    Taps,   PlainTile, PlainTaps,   Release};
   static const bool has = HasBfloat16Unit() && __builtin_cpu_supports("avx512bw");
   return has ? &kernels : nullptr;
 }

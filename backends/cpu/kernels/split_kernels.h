@@ -5,12 +5,15 @@
 //
 // after Henry, Tang and Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
 // Higher-Precision Computations" (2019). What is left out is at most 2^-23 of a product, and 2^-27
-// on average. Products are exact, and sums of 32 are made before they are added to what there is,
-// so that errors are no larger than those of a chain of multiply-adds.
+// on average. Products are exact, sums of 32 are made before they are added to others, and those of
+// 384 before these are, so that errors are smaller than those of a chain of multiply-adds.
 //
-// Zeros are made of numbers below 2^-126, also of those that a number is split into: what is lost
-// of a product is at most 2^-126 times the other factor for each. NaNs go their usual way. A block
-// that has an infinity says so (SplitBlock::special), and its products are made without the unit.
+// The unit takes operands below 2^-126 for zeros, also parts, and makes zeros of such products, and
+// parts of products that overflow would be infinities of both signs. So a row of A or a column of B
+// whose largest number is not between kSplitLeast and kSplitMost (nor all zeros) is special:
+// products with its block are made by vectors, of the same parts, as multiply-adds of float32 make
+// them. What the others lose is less than 2^-30 of the product of the largest numbers of row and
+// column. NaNs go their usual way.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +26,7 @@ inline constexpr int64_t kSplitTerms = 32;  // of a step: what a register has of
 inline constexpr int64_t kSplitWidth = 2 * kSplitSide;  // of blocks and tiles
 inline constexpr int64_t kSplitStepBytes = 3 * 2 * 1024;
 inline constexpr int64_t kMostSplitBlocks = 64;
+inline constexpr float kSplitLeast = 0x1p-47F, kSplitMost = 0x1p54F;
 
 // Some rows of op(A), or columns of op(B): `count` of them, `k` terms each.
 struct SplitSource {
@@ -87,17 +91,18 @@ struct SplitTapsCall {
 struct SplitKernels {
   // Write blocks of A (rows by terms) or of B (pairs of terms by columns) to `to`, aligned to a
   // cache line: the source's first kSplitWidth rows or columns, then the next, at most
-  // kMostSplitBlocks. Return which of them have infinities: a bit for each, the lowest first.
+  // kMostSplitBlocks. Return which of them are special: a bit for each, the lowest first.
   uint64_t (*split_a)(const SplitSource&, char* to);
   uint64_t (*split_b)(const SplitSource&, char* to);
-  // Returns whether there is an infinity.
+  // Returns whether a pixel is special, as rows are.
   bool (*split_pixels)(const SplitPixelsCall&);
   // Tiles of so many rows are computed from now on, by this thread, until it calls `release`. Takes
   // some hundred cycles.
   void (*configure)(int64_t rows);
   void (*tile)(const SplitTileCall&);
   void (*taps)(const SplitTapsCall&);
-  // The same for operands that have infinities, slowly and without a configuration.
+  // The same for special operands, slowly and without a configuration.
+  void (*plain_tile)(const SplitTileCall&);
   void (*plain_taps)(const SplitTapsCall&);
   void (*release)();
 };

@@ -1,7 +1,6 @@
 #include "backends/cpu/kernels/steady_product.h"
 
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "backends/cpu/kernels/gemm.h"
@@ -60,30 +59,19 @@ const SplitKernels* UnitFor(const SteadyShape& shape, int64_t others) {
   return unit;
 }
 
-// What a call of the unit lacks where a block has an infinity, of which a part would be no number.
-void MultiplyPlainly(const SteadyCall<float>& call, int64_t k, const float* b, int64_t columns) {
-  for (int64_t i = 0; i < call.rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      float sum = 0;
-      for (int64_t l = 0; l < k; ++l) sum = std::fma(call.a[i * call.lda + l], b[j * k + l], sum);
-      call.c[i * call.ldc + j] += sum;
-    }
-  }
-}
-
 // C += a tile, of which C has `columns`.
-void AddTile(const SplitKernels& unit, const SteadyCall<float>& call, int64_t columns,
+void AddTile(void (*multiply)(const SplitTileCall&), const SteadyCall<float>& call, int64_t columns,
              SplitTileCall tile) {
   if (columns == kSplitWidth) {
     tile.tile = call.c;
     tile.stride = call.ldc;
     tile.add = true;
-    return unit.tile(tile);
+    return multiply(tile);
   }
   alignas(64) float sums[kSplitWidth * kSplitWidth];
   tile.tile = sums;
   tile.stride = kSplitWidth;
-  unit.tile(tile);
+  multiply(tile);
   for (int64_t i = 0; i < call.rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) call.c[i * call.ldc + j] += sums[i * kSplitWidth + j];
   }
@@ -195,12 +183,9 @@ void SteadyProduct<float>::AddOnUnit(const SteadyMatrix<float>& b, const SteadyC
       part.rows = std::min(kSplitWidth, call.rows - i);
       part.a += i * call.lda;
       part.c += i * call.ldc + panel.column;
-      if (special_b || (special >> i / kSplitWidth & 1) != 0) {
-        MultiplyPlainly(part, shape_.k, panel.rows, panel.count);
-        continue;
-      }
-      if (part.rows != configured) unit_->configure(configured = part.rows);
-      AddTile(*unit_, part, panel.width,
+      const bool plain = special_b || (special >> i / kSplitWidth & 1) != 0;
+      if (!plain && part.rows != configured) unit_->configure(configured = part.rows);
+      AddTile(plain ? unit_->plain_tile : unit_->tile, part, panel.width,
               {.rows = part.rows,
                .k = shape_.k,
                .a = a + i / kSplitWidth * bytes,

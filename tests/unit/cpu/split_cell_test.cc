@@ -173,6 +173,57 @@ TEST_F(SplitCellTest, WhatIsNotFiniteGoesItsUsualWay) {
   }
 }
 
+// What is too large for a float is infinite, whatever becomes of parts, and what is not, is not.
+TEST_F(SplitCellTest, OverflowsLikeMultiplyAdds) {
+  for (const auto& [x, y] : {std::pair{5.118265e29F, 2.8381366e19F},
+                             {-5.118265e29F, 2.8381366e19F},
+                             {1.2345e25F, 1.2345e20F},
+                             {0x1.ff8p63F, 0x1.ff8p63F},
+                             {3e38F, 1e5F}}) {
+    Operands o = Draw(GemmShape::Dense(40, 40, 40));
+    for (float& value : o.a) value = 0;
+    for (int64_t i = 0; i < 40; ++i) A(o, i, i) = x;
+    for (float& value : o.b) value = y;
+    for (const float got : Run(o)) ASSERT_EQ(got, x * y) << x << " " << y;
+  }
+}
+
+// Products of small numbers, which are not small for a float, keep their bits.
+TEST_F(SplitCellTest, SmallProductsAreKept) {
+  for (const float scale : {0x1p-45F, 0x1p-51F, 0x1p-58F, 0x1p-62F}) {
+    Operands o = Draw(GemmShape::Dense(40, 50, 256));
+    for (float& x : o.a) x *= scale;
+    for (float& x : o.b) x *= scale;
+    const Errors errors = Compare(o);
+    EXPECT_LE(errors.ours, errors.chain) << scale;
+    EXPECT_GT(errors.chain, 0) << scale;
+  }
+  // Of a few rows among others.
+  Operands o = Draw(GemmShape::Dense(70, 70, 100));
+  for (int64_t l = 0; l < 100; ++l) A(o, 5, l) *= 0x1p-100F, A(o, 60, l) *= 0x1p-90F;
+  for (int64_t l = 0; l < 100; ++l) B(o, l, 40) *= 0x1p-20F;
+  std::vector<float> want = o.c;
+  reference::Gemm(o.shape, o.a.data(), o.b.data(), want.data(), GemmEpilogue<float>{});
+  const std::vector<float> got = Run(o);
+  for (int64_t i : {5, 60}) {
+    for (size_t j = 0; j < 70; ++j) {
+      const auto at = static_cast<size_t>(i) * 70 + j;
+      const double size =
+          std::abs(want[at]) + (i == 5 ? 0x1p-100 : 0x1p-90) * (j == 40 ? 0x1p-20 : 1);
+      ASSERT_NEAR(got[at], want[at], 1e-5 * size) << i << ", " << j;
+    }
+  }
+}
+
+// Positive terms, of which a single chain's rounding would add up.
+TEST_F(SplitCellTest, LongSumsAreMadeOfShorterOnes) {
+  Operands o = Draw(GemmShape::Dense(32, 32, 6000));
+  for (float& x : o.a) x = std::max(x, 0.F);
+  for (float& x : o.b) x = std::abs(x);
+  const Errors errors = Compare(o);
+  EXPECT_LE(errors.ours, errors.chain / 8);
+}
+
 // Rounded to eight bits, the largest would be infinite.
 TEST_F(SplitCellTest, TheLargestNumbersAreMultiplied) {
   Operands o = Draw(GemmShape::Dense(20, 40, 33));

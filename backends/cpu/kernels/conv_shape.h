@@ -21,7 +21,8 @@ struct WindowShape {
   int64_t InputPlane() const { return id * ih * iw; }
   int64_t OutputPlane() const { return od * oh * ow; }
   int64_t KernelSize() const { return kd * kh * kw; }
-  bool HasDepth() const { return id != 1 || od != 1 || kd != 1; }
+  // Else depth is 1 everywhere, and what is read is there, not padding.
+  bool HasDepth() const { return id != 1 || od != 1 || kd != 1 || pad_front != 0; }
   // Sets od, oh and ow to the usual (floor) output size.
   void DeriveOutput() {
     od = (id + pad_front + pad_back - (kd - 1) * dd - 1) / sd + 1;

@@ -105,6 +105,14 @@ TEST_P(ThreeAxes, Convolutions) {
   }
 }
 
+// The only position along depth is one of padding: it is no convolution of two axes.
+TEST_P(ThreeAxes, DepthOfPaddingAlone) {
+  OneNodeRun run("Conv");
+  In<float>(run, {2, 16, 1, 8, 9}), In<float>(run, {16, 16, 1, 3, 3});
+  run.With("strides", IntList{3, 1, 1}).With("pads", IntList{2, 1, 1, 0, 1, 1});
+  for (const float y : ValuesOf<float>(run.Threads(2).MustRun()[0])) ASSERT_EQ(y, 0);
+}
+
 TEST_P(ThreeAxes, Pools) {
   for (int round = 0; round < Rounds(25) && !HasFatalFailure(); ++round) {
     DrawPool();
